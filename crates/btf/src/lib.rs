@@ -1,0 +1,3 @@
+//! BTF and BTF.ext: types, layout, printing, line info, CO-RE relocation.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! The binary skep.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,5 @@
+//! The `skep` binary.
+
+#![forbid(unsafe_code)]
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The BPF instruction set: one opcode table; decode, encode, print and read the kernel's notation.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,5 @@
+//! Repository tasks.
+
+#![forbid(unsafe_code)]
+
+fn main() {}
