@@ -1,0 +1,37 @@
+//! A kernel version as data: what differs between kernels is a field here, never a version test in the verifier.
+
+use crate::limits;
+
+/// The rules of one kernel version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelProfile {
+    /// For people: `6.18`.
+    pub name: &'static str,
+    /// Most insns of a privileged program, and most insns walked.
+    pub insns_max: u32,
+    /// Most insns of an unprivileged program.
+    pub insns_unpriv_max: u32,
+    /// Most branches that may wait to be walked.
+    pub jmp_seq_max: u32,
+    /// Saved states of one insn kept for unprivileged programs.
+    pub states_unpriv_max: u32,
+    /// Most functions of a program.
+    pub subprogs_max: usize,
+    /// Most maps of a program.
+    pub used_maps_max: usize,
+}
+
+impl KernelProfile {
+    /// Linux 6.18, the reference.
+    pub const fn v6_18() -> KernelProfile {
+        KernelProfile {
+            name: "6.18",
+            insns_max: limits::BPF_COMPLEXITY_LIMIT_INSNS,
+            insns_unpriv_max: limits::BPF_MAXINSNS,
+            jmp_seq_max: limits::BPF_COMPLEXITY_LIMIT_JMP_SEQ,
+            states_unpriv_max: limits::BPF_COMPLEXITY_LIMIT_STATES,
+            subprogs_max: limits::BPF_MAX_SUBPROGS,
+            used_maps_max: limits::MAX_USED_MAPS,
+        }
+    }
+}
