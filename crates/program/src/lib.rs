@@ -1,3 +1,15 @@
 //! A program as BPF_PROG_LOAD takes it: relocated insns, subprogs, map references, BTF, line info.
+//!
+//! `skep-object` makes these from ELF files, test suites from text; the verifier reads nothing else.
 
 #![forbid(unsafe_code)]
+
+mod debug_info;
+mod map_def;
+mod program;
+mod provisional;
+
+pub use debug_info::{FuncInfo, LineInfo};
+pub use map_def::{MapDef, MapIdx, MapSlot, Pinning, SlotTarget};
+pub use program::{AttachTarget, Program};
+pub use provisional::{Btf, MapType, ProgType};

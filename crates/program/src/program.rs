@@ -1,0 +1,86 @@
+//! `Program`: everything that BPF_PROG_LOAD is told, with the maps and BTF behind its descriptors.
+//!
+//! # Invariants
+//! 1. A `ld_imm64` with `src` `BPF_PSEUDO_MAP_FD` or `BPF_PSEUDO_MAP_VALUE` holds in `imm` a [`MapIdx`]
+//!    (an index in `maps`), and in the next slot's `imm` the offset in the value, bytes.
+//! 2. A kfunc call (`BPF_PSEUDO_KFUNC_CALL`) holds in `imm` the BTF id of the function in `kernel_btf`
+//!    and 0 in `off`. A call of a weak kfunc that does not exist keeps libbpf's poison (a helper
+//!    number that no kernel has).
+//! 3. A `ld_imm64` with `BPF_PSEUDO_BTF_ID` holds the BTF id of a `VAR` in `kernel_btf`.
+//! 4. Calls of and references to subprogs are relative, as in the kernel's ABI.
+//! 5. `func_info` and `line_info` ascend by `insn_off` and lie inside `insns`.
+//!
+//! Whoever makes a `Program` owes 1 to 4 only as far as the file is honest: the verifier checks
+//! every index again.
+
+use crate::map_def::cut_name;
+use crate::provisional::{Btf, ProgType};
+use crate::{FuncInfo, LineInfo, MapDef, MapIdx};
+use skep_insn::Insn;
+use std::sync::Arc;
+
+/// What a program attaches to, as far as the load needs it (`attach_btf_id`, `attach_prog_fd`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AttachTarget {
+    /// Nothing that the load is told.
+    #[default]
+    None,
+    /// The object names a target (without prefix such as `bpf_lsm_`) that is not in the kernel BTF, or
+    /// there is no kernel BTF, or it belongs to another program (`freplace`).
+    Unresolved(String),
+    /// A type of the kernel BTF: a function, a `btf_trace_*` typedef, a struct_ops struct.
+    Kernel {
+        /// BTF id in `Program::kernel_btf`.
+        btf_id: u32,
+        /// Name of the target as in the section name.
+        name: String,
+    },
+}
+
+/// One program: the first subprog is its entry, the functions that it calls follow.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Name of the entry function; the kernel's is `kernel_name()`.
+    pub name: String,
+    /// ELF section (or `SEC()` text) that it comes from.
+    pub section: String,
+    /// `BPF_PROG_TYPE_*`; unspecified if the section name says nothing.
+    pub prog_type: ProgType,
+    /// `expected_attach_type` as the kernel takes it: a `BPF_*` attach type, or for struct_ops the
+    /// index of the member in its struct.
+    pub expected_attach_type: u32,
+    /// Target that the load names.
+    pub attach: AttachTarget,
+    /// `prog_flags` (`BPF_F_SLEEPABLE`, `BPF_F_XDP_HAS_FRAGS`, ...).
+    pub prog_flags: u32,
+    /// Licence string, empty if the object has none.
+    pub license: String,
+    /// `kern_version`: `LINUX_VERSION_CODE` of the object or the caller, 0 if none.
+    pub kern_version: u32,
+    /// Loaded by default (`false` for `SEC("?...")`).
+    pub autoload: bool,
+    /// All insns, entry function first, subprogs appended.
+    pub insns: Vec<Insn>,
+    /// Maps of the whole object, shared by its programs.
+    pub maps: Arc<[MapDef]>,
+    /// BTF of the object as it is given to BPF_BTF_LOAD (section sizes and variable offsets filled in).
+    pub btf: Option<Arc<Btf>>,
+    /// Where subprogs start and what their types are; empty if the object has none.
+    pub func_info: Vec<FuncInfo>,
+    /// Where insns come from; empty if the object has none.
+    pub line_info: Vec<LineInfo>,
+    /// BTF of the kernel that the program was relocated against.
+    pub kernel_btf: Option<Arc<Btf>>,
+}
+
+impl Program {
+    /// The map that an insn's `imm` refers to (invariant 1), `None` if there is no such map.
+    pub fn map(&self, idx: MapIdx) -> Option<&MapDef> {
+        self.maps.get(idx.0 as usize)
+    }
+
+    /// The name cut to what the kernel stores.
+    pub fn kernel_name(&self) -> &str {
+        cut_name(&self.name)
+    }
+}
