@@ -12,4 +12,4 @@ mod provisional;
 pub use debug_info::{FuncInfo, LineInfo};
 pub use map_def::{MapDef, MapIdx, MapSlot, Pinning, SlotTarget};
 pub use program::{AttachTarget, Program};
-pub use provisional::{Btf, MapType, ProgType};
+pub use provisional::Btf;

@@ -1,6 +1,6 @@
 //! `MapDef`: what BPF_MAP_CREATE takes, and what the loader puts into the map before programs load.
 
-use crate::provisional::MapType;
+use skep_uapi::{MapFlags, MapType};
 
 /// Index of a map in `Program::maps`. A `ld_imm64` that refers to a map holds it as its `imm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +50,7 @@ pub struct MapDef {
     /// Capacity in entries; in bytes for ring buffers, in pages for arenas.
     pub max_entries: u32,
     /// `BPF_F_*` flags of BPF_MAP_CREATE.
-    pub map_flags: u32,
+    pub map_flags: MapFlags,
     /// Number of hashes of a bloom filter, first address of an arena; else 0.
     pub map_extra: u64,
     /// NUMA node, meaningful with `BPF_F_NUMA_NODE`.
@@ -78,7 +78,7 @@ pub struct MapDef {
 }
 
 /// Names that the kernel sees have at most this many bytes (`BPF_OBJ_NAME_LEN` less the final 0).
-pub const KERNEL_NAME_BYTES_MAX: usize = 15;
+pub(crate) const KERNEL_NAME_BYTES_MAX: usize = 15;
 
 impl MapDef {
     /// The name cut to what the kernel stores. Names that are cut may repeat in one object.

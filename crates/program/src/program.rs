@@ -14,9 +14,10 @@
 //! every index again.
 
 use crate::map_def::cut_name;
-use crate::provisional::{Btf, ProgType};
+use crate::provisional::Btf;
 use crate::{FuncInfo, LineInfo, MapDef, MapIdx};
 use skep_insn::Insn;
+use skep_uapi::{AttachType, ProgFlags, ProgType};
 use std::sync::Arc;
 
 /// What a program attaches to, as far as the load needs it (`attach_btf_id`, `attach_prog_fd`).
@@ -51,8 +52,8 @@ pub struct Program {
     pub expected_attach_type: u32,
     /// Target that the load names.
     pub attach: AttachTarget,
-    /// `prog_flags` (`BPF_F_SLEEPABLE`, `BPF_F_XDP_HAS_FRAGS`, ...).
-    pub prog_flags: u32,
+    /// Flags of the load: `SLEEPABLE` and `XDP_HAS_FRAGS` from the section name; callers add test flags.
+    pub prog_flags: ProgFlags,
     /// Licence string, empty if the object has none.
     pub license: String,
     /// `kern_version`: `LINUX_VERSION_CODE` of the object or the caller, 0 if none.
@@ -77,6 +78,11 @@ impl Program {
     /// The map that an insn's `imm` refers to (invariant 1), `None` if there is no such map.
     pub fn map(&self, idx: MapIdx) -> Option<&MapDef> {
         self.maps.get(idx.0 as usize)
+    }
+
+    /// `expected_attach_type` as a `BPF_*` attach type; meaningless for struct_ops.
+    pub fn attach_type(&self) -> Option<AttachType> {
+        AttachType::from_number(self.expected_attach_type)
     }
 
     /// The name cut to what the kernel stores.

@@ -6,10 +6,11 @@
 use std::fmt;
 
 /// `enum bpf_map_type`: what a map is. The discriminant is the number of the ABI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum MapType {
     /// `BPF_MAP_TYPE_UNSPEC`.
+    #[default]
     Unspec = 0,
     /// `BPF_MAP_TYPE_HASH`.
     Hash = 1,

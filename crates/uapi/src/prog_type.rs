@@ -5,10 +5,11 @@
 use std::fmt;
 
 /// `enum bpf_prog_type`: what a program is for. The discriminant is the number of the ABI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ProgType {
     /// `BPF_PROG_TYPE_UNSPEC`.
+    #[default]
     Unspec = 0,
     /// `BPF_PROG_TYPE_SOCKET_FILTER`.
     SocketFilter = 1,
