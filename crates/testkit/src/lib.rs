@@ -1,1 +1,8 @@
-//! Reads the Markdown suites, runs a case on every engine that can judge it, blesses transcripts, talks to the host kernel.
+//! The judge: reads the Markdown suites, runs each case on every engine that can judge it, and asks
+//! the host kernel.
+//!
+//! Reading order: [`kernel`] (bpf(2)).
+
+#![deny(unsafe_code)]
+
+pub mod kernel;

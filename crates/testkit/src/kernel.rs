@@ -1,0 +1,445 @@
+//! The host kernel through bpf(2): just the commands that a judge needs.
+//!
+//! This is the only file of the workspace's development half with `unsafe`. It wraps the commands
+//! that create, read and test objects (maps, BTF, programs); there is no function that attaches,
+//! pins, or changes a setting, on purpose.
+//!
+//! # Invariants
+//! 1. Every pointer written into an [`Attr`] comes from a slice that outlives the call, with that
+//!    slice's length beside it.
+//! 2. Every fd that the kernel hands out is in an [`OwnedFd`] before anything else happens.
+//! 3. A buffer that the kernel fills (log, test data, info) is as long as the attribute says.
+//!
+//! Kernel: `union bpf_attr` of include/uapi/linux/bpf.h, 6.18. Offsets are numbers at their only use.
+
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// What bpf(2) said no to: the command and the errno.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Errno {
+    /// The command, as the manual spells it (`BPF_MAP_CREATE`).
+    pub command: &'static str,
+    /// The errno, positive.
+    pub errno: i32,
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.command, errno_name(self.errno))
+    }
+}
+
+impl std::error::Error for Errno {}
+
+/// The symbolic name of an errno that bpf(2) uses, or its number.
+pub fn errno_name(errno: i32) -> String {
+    let name = match errno {
+        0 => "OK",
+        libc::EPERM => "EPERM",
+        libc::ENOENT => "ENOENT",
+        libc::ESRCH => "ESRCH",
+        libc::E2BIG => "E2BIG",
+        libc::EBADF => "EBADF",
+        libc::EAGAIN => "EAGAIN",
+        libc::ENOMEM => "ENOMEM",
+        libc::EACCES => "EACCES",
+        libc::EFAULT => "EFAULT",
+        libc::EBUSY => "EBUSY",
+        libc::EEXIST => "EEXIST",
+        libc::EINVAL => "EINVAL",
+        libc::ENOSPC => "ENOSPC",
+        libc::ERANGE => "ERANGE",
+        libc::ENOSYS => "ENOSYS",
+        libc::EOPNOTSUPP => "EOPNOTSUPP",
+        libc::ELOOP => "ELOOP",
+        524 => "ENOTSUPP",
+        other => return format!("errno {other}"),
+    };
+    name.to_owned()
+}
+
+/// The `bpf_cmd` values used here.
+#[derive(Clone, Copy)]
+enum Command {
+    MapCreate = 0,
+    MapUpdateElem = 2,
+    ProgLoad = 5,
+    ProgTestRun = 10,
+    ObjGetInfoByFd = 15,
+    BtfLoad = 18,
+    MapFreeze = 22,
+}
+
+impl Command {
+    fn name(self) -> &'static str {
+        match self {
+            Command::MapCreate => "BPF_MAP_CREATE",
+            Command::MapUpdateElem => "BPF_MAP_UPDATE_ELEM",
+            Command::ProgLoad => "BPF_PROG_LOAD",
+            Command::ProgTestRun => "BPF_PROG_TEST_RUN",
+            Command::ObjGetInfoByFd => "BPF_OBJ_GET_INFO_BY_FD",
+            Command::BtfLoad => "BPF_BTF_LOAD",
+            Command::MapFreeze => "BPF_MAP_FREEZE",
+        }
+    }
+}
+
+/// `union bpf_attr` as bytes: 160 cover what is set here, the rest is zero as the kernel demands.
+#[repr(C, align(8))]
+struct Attr([u8; 160]);
+
+impl Attr {
+    fn new() -> Self {
+        Attr([0; 160])
+    }
+
+    fn bytes(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(to) = self.0.get_mut(at..at + bytes.len()) {
+            to.copy_from_slice(bytes);
+        }
+    }
+
+    fn u32(&mut self, at: usize, value: u32) -> &mut Self {
+        self.bytes(at, &value.to_ne_bytes());
+        self
+    }
+
+    fn u64(&mut self, at: usize, value: u64) -> &mut Self {
+        self.bytes(at, &value.to_ne_bytes());
+        self
+    }
+
+    fn fd(&mut self, at: usize, fd: Option<RawFd>) -> &mut Self {
+        self.bytes(at, &fd.unwrap_or(0).to_ne_bytes());
+        self
+    }
+
+    /// The address of a slice, or null for an empty one.
+    fn ptr(&mut self, at: usize, bytes: &[u8]) -> &mut Self {
+        self.u64(at, if bytes.is_empty() { 0 } else { bytes.as_ptr() as u64 })
+    }
+
+    /// The address of a buffer that the kernel writes.
+    fn out(&mut self, at: usize, bytes: &mut [u8]) -> &mut Self {
+        self.u64(at, if bytes.is_empty() { 0 } else { bytes.as_mut_ptr() as u64 })
+    }
+
+    /// `BPF_OBJ_NAME_LEN` bytes: 15 characters that the kernel takes in a name, and a NUL.
+    fn name(&mut self, at: usize, name: &str) -> &mut Self {
+        let ok = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        let name: String = name.chars().map(|c| if ok(c) { c } else { '_' }).take(15).collect();
+        self.bytes(at, name.as_bytes());
+        self
+    }
+
+    fn read_u32(&self, at: usize) -> u32 {
+        let bytes = self.0.get(at..at + 4).and_then(|b| b.try_into().ok());
+        u32::from_ne_bytes(bytes.unwrap_or_default())
+    }
+
+    fn call(&mut self, command: Command) -> Result<i64, Errno> {
+        for _ in 0..5 {
+            // SAFETY: the attribute is 160 bytes long, and by invariant 1 every pointer in it is
+            // valid for its length for the duration of this call.
+            let ret = unsafe {
+                libc::syscall(libc::SYS_bpf, command as libc::c_long, self.0.as_mut_ptr(), 160usize)
+            };
+            if ret >= 0 {
+                return Ok(ret);
+            }
+            let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
+            if errno != libc::EAGAIN {
+                return Err(Errno { command: command.name(), errno });
+            }
+        }
+        Err(Errno { command: command.name(), errno: libc::EAGAIN })
+    }
+
+    fn call_for_fd(&mut self, command: Command) -> Result<OwnedFd, Errno> {
+        let fd = self.call(command)?;
+        // SAFETY: these commands return a new descriptor that nobody else owns.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+    }
+}
+
+/// What BPF_MAP_CREATE takes.
+#[derive(Debug, Clone, Default)]
+pub struct MapCreate<'a> {
+    /// `enum bpf_map_type`.
+    pub map_type: u32,
+    /// Key size, bytes.
+    pub key_size: u32,
+    /// Value size, bytes.
+    pub value_size: u32,
+    /// Number of entries.
+    pub max_entries: u32,
+    /// `BPF_F_*` of maps.
+    pub flags: u32,
+    /// The template of a map-in-map.
+    pub inner_map: Option<RawFd>,
+    /// Name; characters that the kernel refuses become `_`, cut at 15.
+    pub name: &'a str,
+    /// BTF that describes key and value.
+    pub btf: Option<RawFd>,
+    /// Type of the key in `btf`.
+    pub btf_key_type_id: u32,
+    /// Type of the value in `btf`.
+    pub btf_value_type_id: u32,
+    /// struct_ops only: the value's type in the kernel's BTF.
+    pub btf_vmlinux_value_type_id: u32,
+    /// Bloom filter hashes, arena address.
+    pub map_extra: u64,
+}
+
+/// A map of the host kernel, closed on drop.
+#[derive(Debug)]
+pub struct Map {
+    fd: OwnedFd,
+    key_size: usize,
+    value_size: usize,
+}
+
+impl Map {
+    /// BPF_MAP_CREATE.
+    pub fn create(spec: &MapCreate<'_>) -> Result<Map, Errno> {
+        let mut attr = Attr::new();
+        attr.u32(0, spec.map_type).u32(4, spec.key_size).u32(8, spec.value_size);
+        attr.u32(12, spec.max_entries).u32(16, spec.flags).fd(20, spec.inner_map);
+        attr.name(28, spec.name).fd(48, spec.btf);
+        attr.u32(52, spec.btf_key_type_id).u32(56, spec.btf_value_type_id);
+        attr.u32(60, spec.btf_vmlinux_value_type_id).u64(64, spec.map_extra);
+        let fd = attr.call_for_fd(Command::MapCreate)?;
+        Ok(Map { fd, key_size: spec.key_size as usize, value_size: spec.value_size as usize })
+    }
+
+    /// The descriptor, for other attributes.
+    pub fn fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+
+    /// BPF_MAP_UPDATE_ELEM with `BPF_ANY`; the slices are padded with zeros to the map's sizes.
+    /// Not for per-CPU maps, whose values are longer.
+    pub fn update(&self, key: &[u8], value: &[u8]) -> Result<(), Errno> {
+        let pad = |bytes: &[u8], len: usize| {
+            let mut v = bytes.to_vec();
+            v.resize(len.max(bytes.len()), 0);
+            v
+        };
+        let (key, value) = (pad(key, self.key_size), pad(value, self.value_size));
+        let mut attr = Attr::new();
+        attr.fd(0, Some(self.fd())).ptr(8, &key).ptr(16, &value);
+        attr.call(Command::MapUpdateElem).map(drop)
+    }
+
+    /// BPF_MAP_FREEZE: user space writes no more, so the verifier may read constants out of it.
+    pub fn freeze(&self) -> Result<(), Errno> {
+        Attr::new().fd(0, Some(self.fd())).call(Command::MapFreeze).map(drop)
+    }
+}
+
+/// BPF_BTF_LOAD. The kernel's reason for a refusal is in the second half of the error.
+pub fn btf_load(btf: &[u8]) -> Result<OwnedFd, (Errno, String)> {
+    let load = |log: &mut [u8]| {
+        let mut attr = Attr::new();
+        attr.ptr(0, btf).u32(16, btf.len() as u32);
+        if !log.is_empty() {
+            attr.out(8, log).u32(20, log.len() as u32).u32(24, 1);
+        }
+        attr.call_for_fd(Command::BtfLoad)
+    };
+    match load(&mut []) {
+        Ok(fd) => Ok(fd),
+        Err(errno) => {
+            let mut log = vec![0u8; 1 << 20];
+            match load(&mut log) {
+                Ok(fd) => Ok(fd),
+                Err(_) => Err((errno, text(log))),
+            }
+        }
+    }
+}
+
+/// What BPF_PROG_LOAD takes. Insns, records and fds are in the kernel's own layout.
+#[derive(Debug, Clone, Default)]
+pub struct ProgLoad<'a> {
+    /// `enum bpf_prog_type`.
+    pub prog_type: u32,
+    /// `enum bpf_attach_type`.
+    pub expected_attach_type: u32,
+    /// `BPF_F_*` of programs.
+    pub prog_flags: u32,
+    /// Name; cut and cleaned as a map's.
+    pub name: &'a str,
+    /// License, without the NUL.
+    pub license: &'a str,
+    /// `LINUX_VERSION_CODE`; 0 but for old kprobes.
+    pub kern_version: u32,
+    /// 8 bytes an insn, native order.
+    pub insns: &'a [u8],
+    /// BTF of the program.
+    pub btf: Option<RawFd>,
+    /// `bpf_func_info` records and the size of one.
+    pub func_info: (&'a [u8], u32),
+    /// `bpf_line_info` records and the size of one.
+    pub line_info: (&'a [u8], u32),
+    /// The attach target's type, in the kernel's BTF or that of `attach_obj`.
+    pub attach_btf_id: u32,
+    /// A program or BTF that the target lives in.
+    pub attach_obj: Option<RawFd>,
+    /// Descriptors of maps and module BTFs that insns name by index.
+    pub fd_array: &'a [RawFd],
+    /// 0 none, 1 branches, 2 every insn, + 4 statistics.
+    pub log_level: u32,
+}
+
+/// The answer to BPF_PROG_LOAD.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The program, or why not.
+    pub result: Result<OwnedFd, Errno>,
+    /// The verifier's log.
+    pub log: String,
+    /// The log did not fit the largest buffer that the kernel takes; `log` is its end.
+    pub log_truncated: bool,
+}
+
+/// First log buffer; a longer log is asked for again with its true size.
+const LOG_SIZE_FIRST: usize = 16 << 20;
+/// The kernel's limit: `UINT_MAX >> 2`.
+const LOG_SIZE_MAX: usize = (u32::MAX >> 2) as usize;
+
+/// BPF_PROG_LOAD; repeated with a larger log buffer where the first one was too small.
+pub fn prog_load(spec: &ProgLoad<'_>) -> Loaded {
+    let mut size = if spec.log_level == 0 { 0 } else { LOG_SIZE_FIRST };
+    loop {
+        let mut log = vec![0u8; size];
+        let (result, true_size) = prog_load_once(spec, &mut log);
+        let short = matches!(result, Err(Errno { errno: libc::ENOSPC, .. })) && true_size > size;
+        if short && size < LOG_SIZE_MAX {
+            size = true_size.saturating_add(1 << 16).min(LOG_SIZE_MAX);
+            continue;
+        }
+        return Loaded { result, log: text(log), log_truncated: short };
+    }
+}
+
+fn prog_load_once(spec: &ProgLoad<'_>, log: &mut [u8]) -> (Result<OwnedFd, Errno>, usize) {
+    let license = [spec.license.as_bytes(), &[0]].concat();
+    let fds: Vec<u8> = spec.fd_array.iter().flat_map(|fd| fd.to_ne_bytes()).collect();
+    let mut attr = Attr::new();
+    attr.u32(0, spec.prog_type).u32(4, (spec.insns.len() / 8) as u32).ptr(8, spec.insns);
+    attr.ptr(16, &license).u32(24, spec.log_level).u32(28, log.len() as u32).out(32, log);
+    attr.u32(40, spec.kern_version).u32(44, spec.prog_flags).name(48, spec.name);
+    attr.u32(68, spec.expected_attach_type).fd(72, spec.btf);
+    attr.u32(76, spec.func_info.1).ptr(80, spec.func_info.0);
+    attr.u32(88, records(spec.func_info));
+    attr.u32(92, spec.line_info.1).ptr(96, spec.line_info.0);
+    attr.u32(104, records(spec.line_info));
+    attr.u32(108, spec.attach_btf_id).fd(112, spec.attach_obj).ptr(120, &fds);
+    let result = attr.call_for_fd(Command::ProgLoad);
+    (result, attr.read_u32(140) as usize)
+}
+
+fn records((bytes, size): (&[u8], u32)) -> u32 {
+    (bytes.len() as u32).checked_div(size).unwrap_or(0)
+}
+
+/// The bytes before the first NUL, as text.
+fn text(mut bytes: Vec<u8>) -> String {
+    let len = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+    bytes.truncate(len);
+    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+}
+
+/// `verified_insns` of `struct bpf_prog_info`.
+pub fn verified_insns(prog: &OwnedFd) -> Result<u32, Errno> {
+    let mut info = [0u8; 232];
+    let mut attr = Attr::new();
+    attr.fd(0, Some(prog.as_raw_fd())).u32(4, info.len() as u32).out(8, &mut info);
+    attr.call(Command::ObjGetInfoByFd)?;
+    let at = info.get(216..220).and_then(|b| b.try_into().ok());
+    Ok(u32::from_ne_bytes(at.unwrap_or_default()))
+}
+
+/// The result of one BPF_PROG_TEST_RUN.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestRun {
+    /// What the program returned.
+    pub retval: u32,
+    /// The packet after the run.
+    pub data: Vec<u8>,
+    /// The kernel's own measure of one run, ns.
+    pub duration_ns: u32,
+}
+
+/// BPF_PROG_TEST_RUN with packet `data` (may be empty) and `ctx` (may be empty), `repeat` times.
+pub fn test_run(
+    prog: &OwnedFd,
+    data: &[u8],
+    (ctx, repeat): (&[u8], u32),
+) -> Result<TestRun, Errno> {
+    let mut out = vec![0u8; if data.is_empty() { 0 } else { data.len() + 512 }];
+    let mut attr = Attr::new();
+    attr.fd(0, Some(prog.as_raw_fd())).u32(8, data.len() as u32).ptr(16, data);
+    attr.u32(12, out.len() as u32).out(24, &mut out);
+    attr.u32(32, repeat).u32(40, ctx.len() as u32).ptr(48, ctx);
+    attr.call(Command::ProgTestRun)?;
+    out.truncate(attr.read_u32(12) as usize);
+    Ok(TestRun { retval: attr.read_u32(4), data: out, duration_ns: attr.read_u32(36) })
+}
+
+/// Whether bpf(2) answers here: root (or CAP_BPF and friends), on a kernel that lets it.
+pub fn available() -> Result<(), Errno> {
+    let spec =
+        MapCreate { map_type: 2, key_size: 4, value_size: 8, max_entries: 1, ..Default::default() };
+    Map::create(&spec).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `r0 = 0; exit` as a socket filter is what every kernel accepts; without the exit, none does.
+    #[test]
+    fn the_kernel_answers_or_says_why_not() {
+        if let Err(errno) = available() {
+            eprintln!("skipped: {errno}");
+            return;
+        }
+        let insns = [0xb7, 0, 0, 0, 0, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
+        let spec = ProgLoad {
+            prog_type: 1,
+            license: "GPL",
+            insns: &insns,
+            log_level: 6,
+            ..Default::default()
+        };
+        let ok = prog_load(&spec);
+        assert!(ok.log.contains("processed 2 insns"), "{}", ok.log);
+        assert_eq!(verified_insns(&ok.result.expect("accepted")), Ok(2));
+        let bad = prog_load(&ProgLoad { insns: &insns[..8], ..spec });
+        assert_eq!(bad.result.expect_err("refused").errno, libc::EINVAL);
+        assert!(!bad.log.is_empty() && !bad.log_truncated);
+    }
+
+    #[test]
+    fn a_map_holds_what_was_put_and_freezes() {
+        if available().is_err() {
+            return;
+        }
+        let spec = MapCreate {
+            map_type: 2,
+            key_size: 4,
+            value_size: 8,
+            max_entries: 1,
+            ..Default::default()
+        };
+        let map = Map::create(&spec).expect("array");
+        map.update(&[0; 4], &[7]).expect("update");
+        map.freeze().expect("freeze");
+        assert_eq!(map.update(&[0; 4], &[8]).expect_err("frozen").errno, libc::EPERM);
+    }
+}
