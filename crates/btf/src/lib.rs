@@ -1,3 +1,34 @@
 //! BTF and BTF.ext: types, layout, printing, line info, CO-RE relocation.
+//!
+//! Reading order: [`Btf`] (parsed once, shared as `Arc<Btf>`) gives [`Type`] views; `layout`, `access`
+//! and `fields` answer questions about them; [`BtfBuilder`] makes and edits BTF; [`BtfExt`] is the
+//! companion section; [`core`] relocates insns from one BTF to another.
+//!
+//! Deliberately absent: deduplication, formatting of values, and the kernel's semantic checks of
+//! `BPF_BTF_LOAD` (identifier characters, linkage rules): what is checked is what keeps readers safe.
 
 #![forbid(unsafe_code)]
+
+mod access;
+mod btf;
+mod build;
+mod bytes;
+pub mod core;
+mod error;
+mod ext;
+mod fields;
+mod index;
+mod kind;
+mod layout;
+mod print;
+mod ty;
+
+pub use access::{PtrTag, Walk, WalkError};
+pub use btf::Btf;
+X;
+pub use bytes::Endian;
+pub use error::Error;
+pub use ext::{BtfExt, CoreRelo, ExtSection, FuncInfo, LineInfo};
+pub use fields::{FieldKind, SpecialField, special_fields};
+pub use kind::{FuncLinkage, IntEncoding, Kind, TypeId, VarLinkage};
+pub use ty::{ArrayInfo, Enumerator, Member, Param, SecVar, Type};
