@@ -162,7 +162,10 @@ impl Btf {
 
 impl std::fmt::Debug for Btf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Btf").field("types", &self.len()).field("strings", &self.text.len()).finish()
+        f.debug_struct("Btf")
+            .field("types", &self.len())
+            .field("strings", &self.text.len())
+            .finish()
     }
 }
 
@@ -224,8 +227,7 @@ fn parse(base: Option<Arc<Btf>>, bytes: &[u8]) -> Result<Btf, Error> {
     };
     let index = OnceLock::new();
     let starts = Box::new([0]);
-    let mut btf =
-        Btf { base, endian, first_id, first_str, words, starts, text, raw_text, index };
+    let mut btf = Btf { base, endian, first_id, first_str, words, starts, text, raw_text, index };
     btf.starts = scan(&btf, hdr_len + type_off)?;
     check_chains(&btf)?;
     Ok(btf)

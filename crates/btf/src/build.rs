@@ -98,7 +98,13 @@ impl BtfBuilder {
     pub fn union_(&mut self, name: &str, size: u32, members: &[MemberDef<'_>]) -> TypeId {
         self.composite(Kind::Union, name, size, members)
     }
-    fn composite(&mut self, kind: Kind, name: &str, size: u32, members: &[MemberDef<'_>]) -> TypeId {
+    fn composite(
+        &mut self,
+        kind: Kind,
+        name: &str,
+        size: u32,
+        members: &[MemberDef<'_>],
+    ) -> TypeId {
         let kflag = members.iter().any(|m| m.3 != 0);
         let mut extra = Vec::new();
         for m in members {
@@ -210,8 +216,7 @@ impl BtfBuilder {
     pub fn sort_vars(&mut self, id: TypeId) {
         let Some(words) = self.words(id) else { return };
         let Some(tail) = words.get_mut(3..) else { return };
-        let mut vars: Vec<[u32; 3]> =
-            tail.chunks_exact(3).map(|v| [v[0], v[1], v[2]]).collect();
+        let mut vars: Vec<[u32; 3]> = tail.chunks_exact(3).map(|v| [v[0], v[1], v[2]]).collect();
         vars.sort_by_key(|v| v[1]);
         for (to, from) in tail.chunks_exact_mut(3).zip(vars) {
             to.copy_from_slice(&from);

@@ -25,7 +25,7 @@ mod ty;
 
 pub use access::{PtrTag, Walk, WalkError};
 pub use btf::Btf;
-X;
+pub use build::{BtfBuilder, MemberDef};
 pub use bytes::Endian;
 pub use error::Error;
 pub use ext::{BtfExt, CoreRelo, ExtSection, FuncInfo, LineInfo};
