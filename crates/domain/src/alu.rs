@@ -2,7 +2,8 @@
 //!
 //! Kernel: `adjust_scalar_min_max_vals`, `is_safe_to_compute_dst_reg_range` (6.18).
 
-use crate::ScalarAt;
+use crate::bounds::Bounds;
+use crate::{ScalarAt, Tnum};
 
 /// The operations of ALU and ALU64 insns that combine two numbers (`BPF_ADD`, ...).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,23 @@ impl AluOp {
     }
 }
 
+impl AluOp {
+    /// Whether anything can be said of the result. Kernel: `is_safe_to_compute_dst_reg_range`.
+    #[inline]
+    fn is_computable<const W: u32, const H: u32>(self, wide: bool, src: &ScalarAt<W, H>) -> bool {
+        match self {
+            Self::Div | Self::Mod => false,
+            Self::Lsh | Self::Rsh | Self::Arsh if wide => {
+                src.is_const() && src.wide().is_const() && src.umax < u64::from(W)
+            }
+            Self::Lsh | Self::Rsh | Self::Arsh => {
+                src.is_subreg_const() && src.half().is_const() && src.umax < u64::from(H)
+            }
+            _ => true,
+        }
+    }
+}
+
 /// `dst op= src`, on 64 bits if `wide`, else on the low half with the upper half zeroed.
 ///
 /// False if nothing can be computed (division, a shift by an unknown or too large amount): `dst` is then unknown and
@@ -52,14 +70,106 @@ pub fn alu<const W: u32, const H: u32>(
     dst: &mut ScalarAt<W, H>,
     src: &ScalarAt<W, H>,
 ) -> bool {
-    let _ = (op, wide, src);
-    *dst = ScalarAt::unknown();
-    false
+    if !op.is_computable(wide, src) {
+        *dst = ScalarAt::unknown();
+        return false;
+    }
+    match op {
+        AluOp::Lsh | AluOp::Rsh | AluOp::Arsh => {
+            let shift = src.umin as u32;
+            if wide { shift_wide(op, dst, shift) } else { shift_half(op, dst, shift) }
+        }
+        _ => arithmetic(op, dst, src),
+    }
+    if !wide {
+        dst.zext_32_to_64();
+    }
+    dst.sync();
+    true
 }
 
 /// `dst = -dst`.
 #[inline]
 pub fn neg<const W: u32, const H: u32>(wide: bool, dst: &mut ScalarAt<W, H>) {
-    let _ = wide;
-    *dst = ScalarAt::unknown();
+    let src = *dst;
+    *dst = ScalarAt::constant(0);
+    alu(AluOp::Sub, wide, dst, &src);
+}
+
+/// Both widths are computed whatever the insn's: the low half of a sum, product or mask depends on low halves only.
+#[inline]
+fn arithmetic<const W: u32, const H: u32>(
+    op: AluOp,
+    dst: &mut ScalarAt<W, H>,
+    src: &ScalarAt<W, H>,
+) {
+    let (wide, half, bits) = (dst.wide(), dst.half(), dst.var_off);
+    let (src_wide, src_half, src_bits) = (src.wide(), src.half(), src.var_off);
+    let t = match op {
+        AluOp::Add => bits.add(src_bits),
+        AluOp::Sub => bits.sub(src_bits),
+        AluOp::Mul => bits.mul(src_bits),
+        AluOp::And => bits.and(src_bits),
+        AluOp::Or => bits.or(src_bits),
+        AluOp::Xor => bits.xor(src_bits),
+        _ => Tnum::UNKNOWN,
+    }
+    .truncate(Bounds::<W>::UMAX);
+    let (wide, half) = match op {
+        AluOp::Add => (wide.add(src_wide), half.add(src_half)),
+        AluOp::Sub => (wide.sub(src_wide), half.sub(src_half)),
+        AluOp::Mul => (wide.mul(src_wide), half.mul(src_half)),
+        AluOp::And => (wide.and(src_wide, t), half.and(src_half, t)),
+        AluOp::Or => (wide.or(src_wide, t), half.or(src_half, t)),
+        AluOp::Xor => (Bounds::xor(t), Bounds::xor(t)),
+        _ => (Bounds::UNKNOWN, Bounds::UNKNOWN),
+    };
+    dst.var_off = t;
+    dst.set_wide(wide);
+    dst.set_half(half);
+}
+
+/// Shifts of the low half; the caller zero-extends.
+#[inline]
+fn shift_half<const W: u32, const H: u32>(op: AluOp, dst: &mut ScalarAt<W, H>, shift: u32) {
+    let low = dst.var_off.truncate(Bounds::<H>::UMAX);
+    let half = dst.half();
+    let (half, t) = match op {
+        AluOp::Lsh => (half.lsh(shift), low.lshift(shift).truncate(Bounds::<H>::UMAX)),
+        AluOp::Rsh => (half.rsh(shift), low.rshift(shift)),
+        _ => (half.arsh(shift), low.arshift(shift, H)),
+    };
+    dst.var_off = t;
+    dst.set_half(half);
+    dst.mark_unbounded64();
+    dst.narrow_by_bits();
+}
+
+#[inline]
+fn shift_wide<const W: u32, const H: u32>(op: AluOp, dst: &mut ScalarAt<W, H>, shift: u32) {
+    let wide = dst.wide();
+    let mut half = Bounds::<H>::UNKNOWN;
+    let (wide, t) = match op {
+        AluOp::Lsh => {
+            let mut shifted = wide.lsh(shift);
+            if shift == H {
+                lsh_half_to_top(&mut shifted, dst.half());
+            }
+            half = dst.half().lsh(shift);
+            (shifted, dst.var_off.lshift(shift).truncate(Bounds::<W>::UMAX))
+        }
+        AluOp::Rsh => (wide.rsh(shift), dst.var_off.rshift(shift)),
+        _ => (wide.arsh(shift), dst.var_off.arshift(shift, W)),
+    };
+    dst.var_off = t;
+    dst.set_wide(wide);
+    dst.set_half(half);
+    dst.narrow_by_bits();
+}
+
+/// `r <<= 32`, the first step of sign-extending a half: the half's sign becomes the whole's.
+#[inline]
+fn lsh_half_to_top<const W: u32, const H: u32>(wide: &mut Bounds<W>, half: Bounds<H>) {
+    wide.smin = half.smin << H;
+    wide.smax = half.smax << H;
 }

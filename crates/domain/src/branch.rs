@@ -1,8 +1,9 @@
-//! Conditional jumps: which way can they go, and what does each way teach.
+//! Conditional jumps: the comparisons, and whether one is decided by what is known of its operands.
 //!
-//! Kernel: `is_scalar_branch_taken`, `regs_refine_cond_op`, `reg_set_min_max` (6.18).
+//! Kernel: `is_scalar_branch_taken` (6.18).
 
-use crate::ScalarAt;
+use crate::bounds::Bounds;
+use crate::{ScalarAt, Tnum};
 
 /// The comparisons of JMP and JMP32 insns; `Nset` is the false side of `Set` and has no opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,30 +84,68 @@ pub fn is_branch_taken<const W: u32, const H: u32>(
     op: JmpOp,
     is_jmp32: bool,
 ) -> Option<bool> {
-    let _ = (a, b, op, is_jmp32);
-    None
+    if is_jmp32 {
+        let low = Bounds::<H>::UMAX;
+        let bits = (a.var_off.truncate(low), b.var_off.truncate(low));
+        return decide(op, a.half(), b.half(), bits);
+    }
+    let taken = decide(op, a.wide(), b.wide(), (a.var_off, b.var_off));
+    match op {
+        JmpOp::Eq if taken.is_none() && disjoint(a.half(), b.half()) => Some(false),
+        JmpOp::Ne if taken.is_none() && disjoint(a.half(), b.half()) => Some(true),
+        _ => taken,
+    }
 }
 
-/// Narrows `a` and `b` to what `a op b` allows, without [`ScalarAt::sync`].
 #[inline]
-pub fn refine<const W: u32, const H: u32>(
-    op: JmpOp,
-    is_jmp32: bool,
-    a: &mut ScalarAt<W, H>,
-    b: &mut ScalarAt<W, H>,
-) {
-    let _ = (op, is_jmp32, a, b);
+fn decide<const B: u32>(op: JmpOp, a: Bounds<B>, b: Bounds<B>, bits: (Tnum, Tnum)) -> Option<bool> {
+    match op {
+        JmpOp::Eq => equal(a, b, bits),
+        JmpOp::Ne => equal(a, b, bits).map(|eq| !eq),
+        JmpOp::Lt => less(a.umax < b.umin, a.umin >= b.umax),
+        JmpOp::Le => less(a.umax <= b.umin, a.umin > b.umax),
+        JmpOp::Slt => less(a.smax < b.smin, a.smin >= b.smax),
+        JmpOp::Sle => less(a.smax <= b.smin, a.smin > b.smax),
+        JmpOp::Gt | JmpOp::Ge | JmpOp::Sgt | JmpOp::Sge => {
+            decide(op.swapped(), b, a, (bits.1, bits.0))
+        }
+        JmpOp::Set => shares_bits(bits),
+        JmpOp::Nset => shares_bits(bits).map(|set| !set),
+    }
 }
 
-/// Narrows the operands of one outcome of `a op b` and syncs both; for the false outcome pass `op.negated()`.
 #[inline]
-pub fn refine_branches<const W: u32, const H: u32>(
-    op: JmpOp,
-    is_jmp32: bool,
-    a: &mut ScalarAt<W, H>,
-    b: &mut ScalarAt<W, H>,
-) {
-    refine(op, is_jmp32, a, b);
-    a.sync();
-    b.sync();
+fn less(always: bool, never: bool) -> Option<bool> {
+    match (always, never) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+#[inline]
+fn equal<const B: u32>(a: Bounds<B>, b: Bounds<B>, (x, y): (Tnum, Tnum)) -> Option<bool> {
+    if x.is_const() && y.is_const() {
+        return Some(x.value == y.value);
+    }
+    (!x.overlap(y) || disjoint(a, b)).then_some(false)
+}
+
+#[inline]
+fn disjoint<const B: u32>(a: Bounds<B>, b: Bounds<B>) -> bool {
+    a.umin > b.umax || a.umax < b.umin || a.smin > b.smax || a.smax < b.smin
+}
+
+/// Only a test against a known mask is decided.
+#[inline]
+fn shares_bits((x, y): (Tnum, Tnum)) -> Option<bool> {
+    let (value, mask) = match (y.is_const(), x.is_const()) {
+        (true, _) => (x, y.value),
+        (_, true) => (y, x.value),
+        _ => return None,
+    };
+    if value.value & mask != 0 {
+        return Some(true);
+    }
+    ((value.value | value.mask) & mask == 0).then_some(false)
 }

@@ -11,11 +11,18 @@
 #![forbid(unsafe_code)]
 
 mod alu;
+mod bounds;
 mod branch;
+mod coerce;
+mod refine;
+mod sanity;
 mod scalar;
+mod sync;
 mod tnum;
 
 pub use alu::{AluOp, alu, neg};
-pub use branch::{JmpOp, is_branch_taken, refine, refine_branches};
-pub use scalar::{BoundsViolation, Scalar, ScalarAt};
+pub use branch::{JmpOp, is_branch_taken};
+pub use refine::{refine, refine_branches};
+pub use sanity::BoundsViolation;
+pub use scalar::{Scalar, ScalarAt};
 pub use tnum::Tnum;

@@ -3,6 +3,7 @@
 //! Kernel: `reg_bounds_sync`, `reg_bounds_sanity_check`, `coerce_reg_to_size` and their kin (6.18).
 
 use crate::Tnum;
+use crate::bounds::Bounds;
 
 /// Bounds of a value in five ways at once; a concrete value satisfies all of them.
 ///
@@ -32,13 +33,6 @@ pub struct ScalarAt<const W: u32, const H: u32> {
 
 /// What is known of a 64-bit register.
 pub type Scalar = ScalarAt<64, 32>;
-
-/// Why bounds cannot describe any value: the first broken rule, in the words of the kernel's `REG INVARIANTS VIOLATION`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BoundsViolation {
-    /// "range bounds violation", "const tnum out of sync with range bounds", ...
-    pub msg: &'static str,
-}
 
 impl<const W: u32, const H: u32> ScalarAt<W, H> {
     /// Any value.
@@ -118,37 +112,29 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         self.mark_unbounded32();
     }
 
-    /// Brings the known bits and all bounds into agreement, as far as the kernel goes. Kernel: `reg_bounds_sync`.
     #[inline]
-    pub fn sync(&mut self) {}
-
-    /// The first broken rule, if the bounds contradict each other. Kernel: `reg_bounds_sanity_check`.
-    pub fn violation(&self) -> Option<BoundsViolation> {
-        None
+    pub(crate) fn wide(&self) -> Bounds<W> {
+        Bounds { smin: self.smin, smax: self.smax, umin: self.umin, umax: self.umax }
     }
 
-    /// Truncates to the low `size` bytes (1, 2, 4), zero-extended. Kernel: `coerce_reg_to_size`.
-    pub fn coerce_to_size(&mut self, size: u32) {
-        let _ = size;
-        *self = Self::unknown();
+    #[inline]
+    pub(crate) fn half(&self) -> Bounds<H> {
+        Bounds {
+            smin: i64::from(self.s32_min),
+            smax: i64::from(self.s32_max),
+            umin: u64::from(self.u32_min),
+            umax: u64::from(self.u32_max),
+        }
     }
 
-    /// Sign-extends the low `size` bytes (1, 2, 4) to the whole: `r = (s8)r`. Kernel: `coerce_reg_to_size_sx`.
-    pub fn coerce_to_size_sx(&mut self, size: u32) {
-        let _ = size;
-        *self = Self::unknown();
+    #[inline]
+    pub(crate) fn set_wide(&mut self, b: Bounds<W>) {
+        (self.smin, self.smax, self.umin, self.umax) = (b.smin, b.smax, b.umin, b.umax);
     }
 
-    /// Sign-extends the low `size` bytes (1, 2) to the low half: `w = (s8)w`, before [`Self::zext_32_to_64`] and
-    /// [`Self::sync`]. Kernel: `coerce_subreg_to_size_sx`.
-    pub fn coerce_subreg_to_size_sx(&mut self, size: u32) {
-        let _ = size;
-        *self = Self::unknown();
+    #[inline]
+    pub(crate) fn set_half(&mut self, b: Bounds<H>) {
+        (self.s32_min, self.s32_max) = (b.smin as i32, b.smax as i32);
+        (self.u32_min, self.u32_max) = (b.umin as u32, b.umax as u32);
     }
-
-    /// Takes the bounds of the whole from those of the half, the upper half being zero. Kernel: `__reg_assign_32_into_64`.
-    pub fn assign_32_into_64(&mut self) {}
-
-    /// Zeroes the upper half. Kernel: `zext_32_to_64`.
-    pub fn zext_32_to_64(&mut self) {}
 }

@@ -120,10 +120,20 @@ impl Tnum {
         Self { value: (self.value ^ other.value) & !mask, mask }
     }
 
-    /// `self * other`.
-    pub fn mul(self, other: Self) -> Self {
-        let _ = other;
-        Self::UNKNOWN
+    /// `self * other`: long multiplication that adds a shifted `other` for each bit of `self` that is 1, and joins both
+    /// outcomes for each bit that is unknown.
+    #[inline]
+    #[allow(clippy::should_implement_trait)]
+    pub const fn mul(self, other: Self) -> Self {
+        let mut sum = Self::constant(0);
+        let mut bits = self.value | self.mask;
+        while bits != 0 {
+            let bit = bits.trailing_zeros();
+            bits &= bits - 1;
+            let with = sum.add(other.lshift(bit));
+            sum = if self.mask >> bit & 1 == 1 { sum.union(with) } else { with };
+        }
+        sum
     }
 
     /// The values in both; meaningless where a known bit of one contradicts the other ([`Self::overlap`]).
@@ -163,6 +173,12 @@ impl Tnum {
     #[inline]
     pub const fn contains(self, inner: Self) -> bool {
         inner.mask & !self.mask == 0 && self.value == inner.value & !self.mask
+    }
+
+    /// Only the bits of `keep`, the others zero.
+    #[inline]
+    pub(crate) const fn truncate(self, keep: u64) -> Self {
+        Self { value: self.value & keep, mask: self.mask & keep }
     }
 
     /// The low half, zero-extended.

@@ -1,0 +1,229 @@
+//! The four bounds of one width: what is known of a whole register or of its low half as a number.
+//!
+//! Why: a register is bounded twice, as 64 bits and as its low 32; every rule that looks at one width alone is written
+//! once here. Values are kept sign-extended (`smin`, `smax`) or zero-extended (`umin`, `umax`) from `W` bits.
+//!
+//! # Invariants
+//! 1. Every result fits `W` bits in its signedness: arithmetic goes through [`Bounds::to_u`] and [`Bounds::to_s`].
+//! 2. Contradictory bounds (from a branch that cannot be taken) give some result, never a panic.
+//!
+//! Kernel: `scalar_min_max_*`, `scalar32_min_max_*`, `__update_reg*_bounds`, `__reg*_deduce_bounds` (6.18).
+
+use crate::Tnum;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds<const W: u32> {
+    pub(crate) smin: i64,
+    pub(crate) smax: i64,
+    pub(crate) umin: u64,
+    pub(crate) umax: u64,
+}
+
+impl<const W: u32> Bounds<W> {
+    pub(crate) const UMAX: u64 = u64::MAX >> (64 - W);
+    pub(crate) const SMIN: i64 = i64::MIN >> (64 - W);
+    pub(crate) const SMAX: i64 = i64::MAX >> (64 - W);
+    pub(crate) const UNKNOWN: Self =
+        Self { smin: Self::SMIN, smax: Self::SMAX, umin: 0, umax: Self::UMAX };
+
+    /// The low `W` bits as an unsigned number.
+    #[inline(always)]
+    pub(crate) const fn to_u(v: u64) -> u64 {
+        v & Self::UMAX
+    }
+
+    /// The low `W` bits as a signed number.
+    #[inline(always)]
+    pub(crate) const fn to_s(v: u64) -> i64 {
+        ((v << (64 - W)) as i64) >> (64 - W)
+    }
+
+    #[inline]
+    pub(crate) const fn constant(v: u64) -> Self {
+        let (s, u) = (Self::to_s(v), Self::to_u(v));
+        Self { smin: s, smax: s, umin: u, umax: u }
+    }
+
+    #[inline]
+    pub(crate) fn clear_signed(&mut self) {
+        (self.smin, self.smax) = (Self::SMIN, Self::SMAX);
+    }
+
+    #[inline]
+    pub(crate) fn clear_unsigned(&mut self) {
+        (self.umin, self.umax) = (0, Self::UMAX);
+    }
+
+    #[inline]
+    pub(crate) fn narrow_s(&mut self, min: i64, max: i64) {
+        self.smin = self.smin.max(min);
+        self.smax = self.smax.min(max);
+    }
+
+    #[inline]
+    pub(crate) fn narrow_u(&mut self, min: u64, max: u64) {
+        self.umin = self.umin.max(min);
+        self.umax = self.umax.min(max);
+    }
+
+    /// Narrows by the known bits, of which the low `W` count.
+    #[inline]
+    pub(crate) fn narrow_by(&mut self, t: Tnum) {
+        let sign = 1u64 << (W - 1);
+        self.narrow_s(
+            Self::to_s(t.value | (t.mask & sign)),
+            Self::to_s(t.value | (t.mask & (Self::UMAX >> 1))),
+        );
+        self.narrow_u(Self::to_u(t.value), Self::to_u(t.value | t.mask));
+    }
+
+    /// The signed bounds learn from the unsigned ones, if those lie on one side of the sign boundary.
+    #[inline]
+    pub(crate) fn narrow_s_by_u(&mut self) {
+        let (min, max) = (Self::to_s(self.umin), Self::to_s(self.umax));
+        if min <= max {
+            self.narrow_s(min, max);
+        }
+    }
+
+    /// The unsigned bounds learn from the signed ones, if those lie on one side of the sign boundary (then true).
+    #[inline]
+    pub(crate) fn narrow_u_by_s(&mut self) -> bool {
+        let (min, max) = (Self::to_u(self.smin as u64), Self::to_u(self.smax as u64));
+        let one_sided = min <= max;
+        if one_sided {
+            self.narrow_u(min, max);
+        }
+        one_sided
+    }
+
+    /// Signed bounds that cross zero are two unsigned pieces; if the unsigned bounds miss one piece, the other holds.
+    #[inline]
+    pub(crate) fn narrow_crossing(&mut self) {
+        let (low, high) = (Self::to_u(self.smin as u64), Self::to_u(self.smax as u64));
+        if self.umax < low {
+            self.smin = Self::to_s(self.umin);
+            self.umax = self.umax.min(high);
+        } else if high < self.umin {
+            self.smax = Self::to_s(self.umax);
+            self.umin = self.umin.max(low);
+        }
+    }
+
+    /// A single value in both views.
+    #[inline]
+    pub(crate) fn is_const(&self) -> bool {
+        self.smin == self.smax && self.umin == self.umax
+    }
+
+    /// Signed results are dropped if either end overflows; unsigned ones only if one end wraps and the other does not.
+    #[inline]
+    pub(crate) fn add(self, b: Self) -> Self {
+        let smin = Self::to_s(self.smin.wrapping_add(b.smin) as u64);
+        let smax = Self::to_s(self.smax.wrapping_add(b.smax) as u64);
+        let umin = Self::to_u(self.umin.wrapping_add(b.umin));
+        let umax = Self::to_u(self.umax.wrapping_add(b.umax));
+        let s_over = (smin < self.smin) != (b.smin < 0) || (smax < self.smax) != (b.smax < 0);
+        let u_over = umin >= self.umin && umax < self.umax;
+        Self::keep(Self { smin, smax, umin, umax }, s_over, u_over)
+    }
+
+    /// As [`Self::add`]: the least result is `min - max`, the greatest `max - min`.
+    #[inline]
+    pub(crate) fn sub(self, b: Self) -> Self {
+        let smin = Self::to_s(self.smin.wrapping_sub(b.smax) as u64);
+        let smax = Self::to_s(self.smax.wrapping_sub(b.smin) as u64);
+        let umin = Self::to_u(self.umin.wrapping_sub(b.umax));
+        let umax = Self::to_u(self.umax.wrapping_sub(b.umin));
+        let s_over = (smin > self.smin) != (b.smax < 0) || (smax > self.smax) != (b.smin < 0);
+        let u_over = self.umin < b.umax && self.umax >= b.umin;
+        Self::keep(Self { smin, smax, umin, umax }, s_over, u_over)
+    }
+
+    #[inline]
+    fn keep(mut self, s_over: bool, u_over: bool) -> Self {
+        if s_over {
+            self.clear_signed();
+        }
+        if u_over {
+            self.clear_unsigned();
+        }
+        self
+    }
+
+    /// Products of the corners, dropped if any overflows.
+    #[inline]
+    pub(crate) fn mul(self, b: Self) -> Self {
+        let mut out = Self::UNKNOWN;
+        let (top, over) = self.umax.overflowing_mul(b.umax);
+        if !over && top <= Self::UMAX {
+            out.umax = top;
+            out.umin = Self::to_u(self.umin.wrapping_mul(b.umin));
+        }
+        let corners = [
+            Self::mul_s(self.smin, b.smin),
+            Self::mul_s(self.smin, b.smax),
+            Self::mul_s(self.smax, b.smin),
+            Self::mul_s(self.smax, b.smax),
+        ];
+        if let [Some(p), Some(q), Some(r), Some(s)] = corners {
+            out.smin = p.min(q).min(r).min(s);
+            out.smax = p.max(q).max(r).max(s);
+        }
+        out
+    }
+
+    #[inline]
+    fn mul_s(a: i64, b: i64) -> Option<i64> {
+        a.checked_mul(b).filter(|p| (Self::SMIN..=Self::SMAX).contains(p))
+    }
+
+    /// `t` is what is known of the bits of the result.
+    #[inline]
+    pub(crate) fn and(self, b: Self, t: Tnum) -> Self {
+        Self::from_u(Self::to_u(t.value), self.umax.min(b.umax))
+    }
+
+    #[inline]
+    pub(crate) fn or(self, b: Self, t: Tnum) -> Self {
+        Self::from_u(self.umin.max(b.umin), Self::to_u(t.value | t.mask))
+    }
+
+    #[inline]
+    pub(crate) fn xor(t: Tnum) -> Self {
+        Self::from_u(Self::to_u(t.value), Self::to_u(t.value | t.mask))
+    }
+
+    /// The signed bounds are the unsigned ones where these do not cross the sign boundary.
+    #[inline]
+    fn from_u(umin: u64, umax: u64) -> Self {
+        let mut out = Self { umin, umax, ..Self::UNKNOWN };
+        let (smin, smax) = (Self::to_s(umin), Self::to_s(umax));
+        if smin <= smax {
+            (out.smin, out.smax) = (smin, smax);
+        }
+        out
+    }
+
+    /// Nothing is known of the sign; the unsigned bounds move if no bit can leave at the top.
+    #[inline]
+    pub(crate) fn lsh(self, shift: u32) -> Self {
+        let mut out = Self::UNKNOWN;
+        if shift < W && self.umax <= 1u64 << (W - 1 - shift) {
+            out.umin = Self::to_u(self.umin << shift);
+            out.umax = Self::to_u(self.umax << shift);
+        }
+        out
+    }
+
+    /// The sign bit is shifted away, or stays if `shift` is 0: nothing is said of it here.
+    #[inline]
+    pub(crate) fn rsh(self, shift: u32) -> Self {
+        Self { umin: self.umin >> shift, umax: self.umax >> shift, ..Self::UNKNOWN }
+    }
+
+    #[inline]
+    pub(crate) fn arsh(self, shift: u32) -> Self {
+        Self { smin: self.smin >> shift, smax: self.smax >> shift, ..Self::UNKNOWN }
+    }
+}

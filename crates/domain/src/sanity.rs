@@ -1,0 +1,74 @@
+//! Detection of bounds that describe no value at all.
+//!
+//! Why: contradictions arise where the verifier walks a branch that cannot be taken but that it could not rule out. The
+//! kernel then forgets the bounds, or refuses the program under `BPF_F_TEST_REG_INVARIANTS`.
+//!
+//! Kernel: `reg_bounds_sanity_check` (6.18).
+
+use std::fmt;
+
+use crate::{Scalar, ScalarAt};
+
+/// Bounds that contradict each other; shown as the kernel's message has it, after the context in parentheses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoundsViolation {
+    /// The broken rule.
+    pub msg: &'static str,
+    /// The register as it was found.
+    pub reg: Scalar,
+}
+
+impl fmt::Display for BoundsViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { msg, reg: r } = self;
+        write!(f, "{msg} u64=[{:#x}, {:#x}] s64=[{:#x}, {:#x}] ", r.umin, r.umax, r.smin, r.smax)?;
+        write!(f, "u32=[{:#x}, {:#x}] ", r.u32_min, r.u32_max)?;
+        write!(f, "s32=[{:#x}, {:#x}] ", r.s32_min, r.s32_max)?;
+        write!(f, "var_off=({:#x}, {:#x})", r.var_off.value, r.var_off.mask)
+    }
+}
+
+impl<const W: u32, const H: u32> ScalarAt<W, H> {
+    /// The first broken rule.
+    #[inline]
+    pub fn violated_rule(&self) -> Option<&'static str> {
+        if self.umin > self.umax
+            || self.smin > self.smax
+            || self.u32_min > self.u32_max
+            || self.s32_min > self.s32_max
+        {
+            return Some("range bounds violation");
+        }
+        let known = Self::constant(self.var_off.value);
+        if self.is_const() && (self.wide() != known.wide()) {
+            return Some("const tnum out of sync with range bounds");
+        }
+        if self.is_subreg_const() && (self.half() != known.half()) {
+            return Some("const subreg tnum out of sync with range bounds");
+        }
+        None
+    }
+}
+
+impl Scalar {
+    /// The first broken rule, if the bounds contradict each other. Kernel: `reg_bounds_sanity_check`.
+    #[inline]
+    pub fn violation(&self) -> Option<BoundsViolation> {
+        self.violated_rule().map(|msg| BoundsViolation { msg, reg: *self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Scalar, Tnum};
+
+    #[test]
+    fn a_constant_agrees_with_itself_and_with_nothing_else() {
+        let mut s = Scalar::constant(0x8000_0000_8000_0000);
+        assert_eq!(s.violation(), None);
+        s.var_off = Tnum::constant(1);
+        assert_eq!(s.violated_rule(), Some("const tnum out of sync with range bounds"));
+        s.umin = s.umax + 1;
+        assert_eq!(s.violated_rule(), Some("range bounds violation"));
+    }
+}

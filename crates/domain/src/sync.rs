@@ -1,0 +1,123 @@
+//! Agreement between the five views of a scalar: each narrows the others.
+//!
+//! Kernel: `reg_bounds_sync`, `__update_reg_bounds`, `__reg_deduce_bounds`, `__reg_bound_offset` (6.18).
+
+use crate::bounds::Bounds;
+use crate::{ScalarAt, Tnum};
+
+/// Rounds of deduction: what one round learns of the half can teach the whole in the next.
+const DEDUCE_ROUNDS: usize = 3;
+
+impl<const W: u32, const H: u32> ScalarAt<W, H> {
+    /// Brings the known bits and all bounds into agreement, as far as the kernel goes. Kernel: `reg_bounds_sync`.
+    #[inline]
+    pub fn sync(&mut self) {
+        let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
+        v.narrow_by_bits();
+        for _ in 0..DEDUCE_ROUNDS {
+            let before = v;
+            v.deduce();
+            if v == before {
+                break;
+            }
+        }
+        v.narrow_bits();
+        v.narrow_by_bits();
+        self.var_off = v.var_off;
+        self.set_wide(v.wide);
+        self.set_half(v.half);
+    }
+
+    /// Narrows the bounds by the known bits only. Kernel: `__update_reg_bounds`.
+    #[inline]
+    pub(crate) fn narrow_by_bits(&mut self) {
+        let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
+        v.narrow_by_bits();
+        self.set_wide(v.wide);
+        self.set_half(v.half);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Views<const W: u32, const H: u32> {
+    var_off: Tnum,
+    wide: Bounds<W>,
+    half: Bounds<H>,
+}
+
+impl<const W: u32, const H: u32> Views<W, H> {
+    #[inline]
+    fn narrow_by_bits(&mut self) {
+        self.half.narrow_by(self.var_off);
+        self.wide.narrow_by(self.var_off);
+    }
+
+    #[inline]
+    fn deduce(&mut self) {
+        self.half_from_wide();
+        self.half.narrow_s_by_u();
+        self.half.narrow_u_by_s();
+        self.wide.narrow_s_by_u();
+        if !self.wide.narrow_u_by_s() {
+            self.wide.narrow_crossing();
+        }
+        self.wide_from_half();
+    }
+
+    /// Where the upper half is the same at both ends, the low halves of the ends bound the low half.
+    #[inline]
+    fn half_from_wide(&mut self) {
+        let (wide, half) = (self.wide, &mut self.half);
+        let (umin, umax) = (Bounds::<H>::to_u(wide.umin), Bounds::<H>::to_u(wide.umax));
+        if wide.umin >> H == wide.umax >> H {
+            half.narrow_u(umin, umax);
+            let (smin, smax) = (Bounds::<H>::to_s(umin), Bounds::<H>::to_s(umax));
+            if smin <= smax {
+                half.narrow_s(smin, smax);
+            }
+        }
+        let (smin, smax) = (wide.smin as u64, wide.smax as u64);
+        let (smin_s, smax_s) = (Bounds::<H>::to_s(smin), Bounds::<H>::to_s(smax));
+        let (upper_min, upper_max) = (wide.smin >> H, wide.smax >> H);
+        if upper_min == upper_max {
+            half.narrow_u(Bounds::<H>::to_u(smin), Bounds::<H>::to_u(smax));
+            if smin_s <= smax_s {
+                half.narrow_s(smin_s, smax_s);
+            }
+        }
+        // The range passes one multiple of 2^H, from just below to just above: as signed halves it is contiguous.
+        if Bounds::<H>::to_u(upper_min as u64 + 1) == Bounds::<H>::to_u(upper_max as u64)
+            && smin_s < 0
+            && smax_s >= 0
+        {
+            half.narrow_s(smin_s, smax_s);
+        }
+    }
+
+    /// The least value has at least the half's least low bits, the greatest at most its greatest.
+    #[inline]
+    fn wide_from_half(&mut self) {
+        let (wide, half) = (&mut self.wide, self.half);
+        let upper = !Bounds::<H>::UMAX;
+        wide.narrow_u((wide.umin & upper) | half.umin, (wide.umax & upper) | half.umax);
+        wide.narrow_s(
+            (wide.smin & upper as i64) | half.umin as i64,
+            (wide.smax & upper as i64) | half.umax as i64,
+        );
+        // A sign-extended half that is not negative: the upper half cannot be all ones.
+        if half.smin >= 0 && wide.smin >= Bounds::<H>::SMIN && wide.smax <= Bounds::<H>::SMAX {
+            let (min, max) = (half.smin, half.smax);
+            *wide = Bounds { smin: min, smax: max, umin: min as u64, umax: max as u64 };
+            self.var_off = self.var_off.intersect(Tnum::range(min as u64, max as u64));
+        }
+    }
+
+    /// The known bits learn from the unsigned bounds. Kernel: `__reg_bound_offset`.
+    #[inline]
+    fn narrow_bits(&mut self) {
+        let low = Bounds::<H>::UMAX;
+        let whole = self.var_off.intersect(Tnum::range(self.wide.umin, self.wide.umax));
+        let half = whole.truncate(low).intersect(Tnum::range(self.half.umin, self.half.umax));
+        self.var_off = whole.truncate(!low).or(half);
+    }
+}
