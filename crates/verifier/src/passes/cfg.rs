@@ -1,0 +1,309 @@
+//! Walks the control flow graph once: refuses unreachable insns and jumps into `ld_imm64`, and
+//! marks where the main walk looks for an equal state and where it records its history.
+//!
+//! The search is depth first, fall-through before branch, calls entered after what follows them.
+//! Edges are searched in the kernel's order because the first fault found is the one reported.
+//!
+//! # Invariants
+//!
+//! 1. On success every insn but the second halves of `ld_imm64` was reached.
+//! 2. A force checkpoint is always a prune point too.
+//!
+//! Kernel: `check_cfg`, `visit_insn`, `visit_func_call_insn`, `push_insn`, 6.18.
+
+use super::call_facts::{CallFacts, Callees, callee_start};
+use super::call_facts::{is_may_goto, is_pseudo_func};
+use super::subprogs::{Subprogs, jump_offset};
+use super::{PassReject, errno};
+use skep_insn::Insn;
+use skep_insn::code::*;
+
+/// Marks of an insn, one bit each in [`Cfg::marks`].
+pub(crate) mod mark {
+    /// The walk looks for an equal explored state here, and may save one.
+    pub(crate) const PRUNE_POINT: u8 = 1;
+    /// The walk records a history entry when it arrives here.
+    pub(crate) const JMP_POINT: u8 = 2;
+    /// The walk always saves a state here.
+    pub(crate) const FORCE_CHECKPOINT: u8 = 4;
+    /// The insn calls a helper or kfunc that runs a callback any number of times.
+    pub(crate) const CALLS_CALLBACK: u8 = 8;
+}
+
+/// The marks of all insns, and what calls do in each subprog and whatever it calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cfg {
+    /// Bits of [`mark`] for each insn.
+    pub(crate) marks: Vec<u8>,
+    /// For each subprog: some call in it, or below it, may change packet data.
+    pub(crate) changes_pkt_data: Vec<bool>,
+    /// For each subprog: some call in it, or below it, may sleep.
+    pub(crate) might_sleep: Vec<bool>,
+}
+
+impl Cfg {
+    fn has(&self, idx: usize, bits: u8) -> bool {
+        self.marks.get(idx).is_some_and(|m| m & bits != 0)
+    }
+    /// Whether the walk may prune at this insn.
+    pub(crate) fn is_prune_point(&self, idx: usize) -> bool {
+        self.has(idx, mark::PRUNE_POINT)
+    }
+    /// Whether the walk records arriving at this insn.
+    pub(crate) fn is_jmp_point(&self, idx: usize) -> bool {
+        self.has(idx, mark::JMP_POINT)
+    }
+    /// Whether the walk must save a state at this insn.
+    pub(crate) fn is_force_checkpoint(&self, idx: usize) -> bool {
+        self.has(idx, mark::FORCE_CHECKPOINT)
+    }
+    /// Whether this insn calls something that calls back before it returns.
+    pub(crate) fn calls_callback(&self, idx: usize) -> bool {
+        self.has(idx, mark::CALLS_CALLBACK)
+    }
+}
+
+/// Checks and marks the control flow graph.
+///
+/// `loops_allowed`: the loader has `CAP_BPF`; without it any back-edge is refused.
+/// Precondition: `insns` is not empty and `subprogs` was found from it.
+pub(crate) fn check_cfg<C: Callees>(
+    insns: &[Insn],
+    subprogs: &Subprogs,
+    callees: &C,
+    loops_allowed: bool,
+) -> Result<Cfg, PassReject> {
+    let mut search = Search::new(insns, subprogs, callees, loops_allowed);
+    search.run_from(0)?;
+    if let Some(subprog) = subprogs.exception_cb {
+        search.run_from(subprogs.start(subprog))?;
+    }
+    search.check_reached()?;
+    Ok(search.cfg)
+}
+
+/// How far the search is with an insn.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Progress {
+    Unseen,
+    /// On the path; no edge is done yet.
+    Entered,
+    /// On the path; the fall-through edge (of a jump: its only edge) is done.
+    FellThrough,
+    /// On the path; both edges are done.
+    Branched,
+    Done,
+}
+
+/// The two kinds of edges, in the order in which they are searched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edge {
+    Fallthrough,
+    Branch,
+}
+
+/// What became of an edge.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pushed {
+    /// The target is new and now on top of the path.
+    Descended,
+    /// The edge needs nothing (any more).
+    Finished,
+}
+
+struct Search<'a, C> {
+    insns: &'a [Insn],
+    subprogs: &'a Subprogs,
+    callees: &'a C,
+    loops_allowed: bool,
+    progress: Vec<Progress>,
+    path: Vec<u32>,
+    cfg: Cfg,
+}
+
+impl<'a, C: Callees> Search<'a, C> {
+    fn new(
+        insns: &'a [Insn],
+        subprogs: &'a Subprogs,
+        callees: &'a C,
+        loops_allowed: bool,
+    ) -> Search<'a, C> {
+        let cfg = Cfg {
+            marks: vec![0; insns.len()],
+            changes_pkt_data: vec![false; subprogs.count()],
+            might_sleep: vec![false; subprogs.count()],
+        };
+        Search {
+            insns,
+            subprogs,
+            callees,
+            loops_allowed,
+            progress: vec![Progress::Unseen; insns.len()],
+            path: Vec::with_capacity(insns.len().min(1024)),
+            cfg,
+        }
+    }
+
+    fn run_from(&mut self, start: u32) -> Result<(), PassReject> {
+        self.progress[start as usize] = Progress::Entered;
+        self.path.push(start);
+        while let Some(&top) = self.path.last() {
+            if self.visit(top as usize)? == Pushed::Finished {
+                self.progress[top as usize] = Progress::Done;
+                self.path.pop();
+            }
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, idx: i64, bits: u8) {
+        if let Some(marks) = usize::try_from(idx).ok().and_then(|i| self.cfg.marks.get_mut(i)) {
+            *marks |= bits;
+        }
+    }
+
+    /// Follows the next edge of the insn on top of the path. Marks may be set more than once.
+    fn visit(&mut self, idx: usize) -> Result<Pushed, PassReject> {
+        let insn = &self.insns[idx];
+        let at = idx as i64;
+        if is_pseudo_func(insn) {
+            return self.visit_call(idx, true);
+        }
+        if !matches!(insn.class(), BPF_JMP | BPF_JMP32) {
+            let slots = if insn.is_ld_imm64() { 2 } else { 1 };
+            return self.push(idx, at + slots, Edge::Fallthrough);
+        }
+        match insn.op() {
+            BPF_EXIT => Ok(Pushed::Finished),
+            BPF_CALL => {
+                self.note_callee(idx);
+                self.visit_call(idx, insn.src == BPF_PSEUDO_CALL)
+            }
+            BPF_JA => self.visit_ja(idx),
+            _ => {
+                self.mark(at, mark::PRUNE_POINT);
+                if is_may_goto(insn) {
+                    self.mark(at, mark::FORCE_CHECKPOINT);
+                }
+                if self.push(idx, at + 1, Edge::Fallthrough)? == Pushed::Descended {
+                    return Ok(Pushed::Descended);
+                }
+                self.push(idx, at + 1 + i64::from(insn.off), Edge::Branch)
+            }
+        }
+    }
+
+    fn visit_ja(&mut self, idx: usize) -> Result<Pushed, PassReject> {
+        let insn = &self.insns[idx];
+        if insn.is_src_reg() {
+            // An opcode that does not exist: refused by text before the graph is walked.
+            return Err(PassReject::at(idx, errno::EINVAL, String::new()));
+        }
+        let target = idx as i64 + 1 + jump_offset(insn);
+        let pushed = self.push(idx, target, Edge::Fallthrough)?;
+        self.mark(target, mark::PRUNE_POINT | mark::JMP_POINT);
+        Ok(pushed)
+    }
+
+    /// A call, or taking the address of a subprog: what follows first, then the callee.
+    fn visit_call(&mut self, idx: usize, enter_callee: bool) -> Result<Pushed, PassReject> {
+        let insn = &self.insns[idx];
+        let next = idx as i64 + if insn.is_ld_imm64() { 2 } else { 1 };
+        if self.push(idx, next, Edge::Fallthrough)? == Pushed::Descended {
+            return Ok(Pushed::Descended);
+        }
+        self.mark(next, mark::PRUNE_POINT | mark::JMP_POINT);
+        if !enter_callee {
+            return Ok(Pushed::Finished);
+        }
+        self.mark(idx as i64, mark::PRUNE_POINT);
+        let callee = callee_start(idx, insn);
+        self.merge_callee_effects(idx, callee);
+        self.push(idx, callee, Edge::Branch)
+    }
+
+    /// The caller may do what its callee may do. The callee is complete when its caller is left,
+    /// except in a recursion, which the walk refuses.
+    fn merge_callee_effects(&mut self, idx: usize, callee: i64) {
+        let caller = self.subprogs.containing(idx);
+        if let Some(callee) = self.subprogs.starting_at(callee) {
+            self.cfg.changes_pkt_data[caller] |= self.cfg.changes_pkt_data[callee];
+            self.cfg.might_sleep[caller] |= self.cfg.might_sleep[callee];
+        }
+    }
+
+    /// Marks for the call of a helper or kfunc, and its effects on the subprog.
+    fn note_callee(&mut self, idx: usize) {
+        let facts: CallFacts = self.callees.of(&self.insns[idx]);
+        let at = idx as i64;
+        if facts.async_callback {
+            self.mark(at, mark::PRUNE_POINT);
+        }
+        if facts.sync_callback {
+            // The callback runs until a state repeats: the state before the call must be kept.
+            let bits = mark::CALLS_CALLBACK | mark::FORCE_CHECKPOINT;
+            self.mark(at, bits | mark::PRUNE_POINT | mark::JMP_POINT);
+        }
+        if facts.iter_next {
+            self.mark(at, mark::PRUNE_POINT | mark::FORCE_CHECKPOINT);
+        }
+        let subprog = self.subprogs.containing(idx);
+        self.cfg.changes_pkt_data[subprog] |= facts.changes_pkt_data;
+        self.cfg.might_sleep[subprog] |= facts.might_sleep;
+    }
+
+    fn push(&mut self, from: usize, to: i64, edge: Edge) -> Result<Pushed, PassReject> {
+        let done = match edge {
+            Edge::Fallthrough => Progress::FellThrough,
+            Edge::Branch => Progress::Branched,
+        };
+        if self.progress[from] >= done {
+            return Ok(Pushed::Finished);
+        }
+        let Some(target) = usize::try_from(to).ok().filter(|&t| t < self.insns.len()) else {
+            let message = format!("jump out of range from insn {from} to {to}");
+            let reject = PassReject::at(from, errno::EINVAL, message);
+            return Err(reject.with_source(&[from as u32]));
+        };
+        if edge == Edge::Branch {
+            self.mark(to, mark::PRUNE_POINT | mark::JMP_POINT);
+        }
+        match self.progress[target] {
+            Progress::Unseen => {
+                self.progress[from] = done;
+                self.progress[target] = Progress::Entered;
+                self.path.push(target as u32);
+                Ok(Pushed::Descended)
+            }
+            Progress::Done => {
+                self.progress[from] = done;
+                Ok(Pushed::Finished)
+            }
+            _ if self.loops_allowed => Ok(Pushed::Finished),
+            _ => {
+                let message = format!("back-edge from insn {from} to {target}");
+                let reject = PassReject::at(from, errno::EINVAL, message);
+                Err(reject.with_source(&[from as u32, target as u32]))
+            }
+        }
+    }
+
+    fn check_reached(&self) -> Result<(), PassReject> {
+        let mut idx = 0;
+        while let Some(insn) = self.insns.get(idx) {
+            if self.progress[idx] != Progress::Done {
+                let message = format!("unreachable insn {idx}");
+                return Err(PassReject::at(idx, errno::EINVAL, message));
+            }
+            if insn.is_ld_imm64() {
+                if self.progress.get(idx + 1).is_some_and(|&p| p != Progress::Unseen) {
+                    let message = format!("jump into the middle of ldimm64 insn {idx}");
+                    return Err(PassReject::at(idx, errno::EINVAL, message));
+                }
+                idx += 1;
+            }
+            idx += 1;
+        }
+        Ok(())
+    }
+}

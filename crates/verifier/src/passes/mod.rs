@@ -1,0 +1,64 @@
+//! The passes over the whole program that run before and after the walk.
+//!
+//! Each one is a pure function of the insns and of the results of earlier passes; none of them
+//! knows the states of the walk. They run in the order of `bpf_check`: [`subprogs`], [`reserved`],
+//! [`cfg`], [`postorder`], [`scc`], [`live_regs`], [`fastcall`], then the walk (which feeds
+//! [`live_stack`]), then [`stack_depth`].
+//!
+//! Kernel: `bpf_check`, 6.18.
+
+// Some results are for parts of the verifier that are written later.
+#![allow(dead_code)]
+
+pub(crate) mod call_facts;
+pub(crate) mod cfg;
+pub(crate) mod live_regs;
+pub(crate) mod postorder;
+pub(crate) mod scc;
+pub(crate) mod subprogs;
+
+use skep_insn::InsnIdx;
+
+/// `errno` values that the passes return, as the kernel's `bpf(2)` shows them (positive).
+pub(crate) mod errno {
+    /// Not permitted.
+    pub(crate) const EPERM: i32 = 1;
+    /// Too large.
+    pub(crate) const E2BIG: i32 = 7;
+    /// Access that is never allowed.
+    pub(crate) const EACCES: i32 = 13;
+    /// Malformed program.
+    pub(crate) const EINVAL: i32 = 22;
+}
+
+/// A program refused by a pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PassReject {
+    /// The insn that the refusal is about, where there is one.
+    pub(crate) insn_idx: Option<InsnIdx>,
+    /// Positive errno.
+    pub(crate) errno: i32,
+    /// What the kernel writes to its log, without the final newline; may have several lines.
+    pub(crate) message: String,
+    /// Insns whose source line the kernel prints before the message, each with the prefix
+    /// `<insn>: ` (it prints nothing for a program without line info).
+    pub(crate) source_lines: Vec<InsnIdx>,
+}
+
+impl PassReject {
+    /// A refusal at `insn_idx` without source lines.
+    pub(crate) fn at(insn_idx: usize, errno: i32, message: impl Into<String>) -> PassReject {
+        PassReject {
+            insn_idx: Some(InsnIdx(insn_idx as u32)),
+            errno,
+            message: message.into(),
+            source_lines: Vec::new(),
+        }
+    }
+
+    /// The same refusal, after the source lines of `insns`.
+    pub(crate) fn with_source(mut self, insns: &[u32]) -> PassReject {
+        self.source_lines = insns.iter().map(|&i| InsnIdx(i)).collect();
+        self
+    }
+}

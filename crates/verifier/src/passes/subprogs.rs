@@ -1,0 +1,228 @@
+//! Finds the subprogs of a program, and checks that each is closed under jumps.
+//!
+//! A subprog begins at insn 0, at each target of a call to a subprog, at each function whose
+//! address is taken, and at the exception callback. It ends where the next one begins.
+//!
+//! # Invariants
+//!
+//! 1. `starts` is strictly increasing, begins with 0 and ends with the number of insns.
+//! 2. After [`check_subprogs`], no jump leaves its subprog and no subprog falls into the next.
+//!
+//! Kernel: `add_subprog_and_kfunc`, `check_subprogs`, 6.18.
+
+use super::call_facts::{callee_start, is_helper_call, is_kfunc_call};
+use super::call_facts::{is_pseudo_call, is_pseudo_func};
+use super::{PassReject, errno};
+use skep_insn::Insn;
+use skep_insn::code::*;
+use std::fmt::Write;
+
+/// Most subprogs that a program may have, the main one included.
+pub(crate) const BPF_MAX_SUBPROGS: usize = 256;
+
+/// Number of the helper `bpf_tail_call`.
+const BPF_FUNC_TAIL_CALL: i32 = 12;
+
+/// What is known of a subprog from its insns alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SubprogFlags {
+    /// Contains a call of `bpf_tail_call`.
+    pub(crate) has_tail_call: bool,
+    /// Contains a legacy packet load (`BPF_ABS` or `BPF_IND`).
+    pub(crate) has_ld_abs: bool,
+    /// Is the exception callback (and so also a callback).
+    pub(crate) is_exception_cb: bool,
+}
+
+/// The subprogs of a program, in the order of their insns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Subprogs {
+    /// First insn of each subprog, then the number of insns.
+    starts: Vec<u32>,
+    /// Subprog of each insn.
+    of_insn: Vec<u16>,
+    /// One for each subprog; filled by [`check_subprogs`].
+    pub(crate) flags: Vec<SubprogFlags>,
+    /// The exception callback, if there is one.
+    pub(crate) exception_cb: Option<usize>,
+}
+
+impl Subprogs {
+    /// Number of subprogs, at least 1.
+    pub(crate) fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+    /// First insn of a subprog.
+    pub(crate) fn start(&self, subprog: usize) -> u32 {
+        self.starts[subprog]
+    }
+    /// One past the last insn of a subprog.
+    pub(crate) fn end(&self, subprog: usize) -> u32 {
+        self.starts[subprog + 1]
+    }
+    /// First insns of all subprogs.
+    pub(crate) fn starts(&self) -> &[u32] {
+        &self.starts[..self.count()]
+    }
+    /// The subprog that begins at `insn`. Kernel: `find_subprog`.
+    pub(crate) fn starting_at(&self, insn: i64) -> Option<usize> {
+        let insn = u32::try_from(insn).ok()?;
+        self.starts().binary_search(&insn).ok()
+    }
+    /// The subprog that contains `insn`. Kernel: `bpf_find_containing_subprog`.
+    pub(crate) fn containing(&self, insn: usize) -> usize {
+        usize::from(self.of_insn[insn])
+    }
+    /// The lines `func#N @START` of log level 2, written when the subprogs have been found.
+    pub(crate) fn log_text(&self) -> String {
+        let mut text = String::new();
+        for (subprog, start) in self.starts().iter().enumerate() {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "func#{subprog} @{start}");
+        }
+        text
+    }
+}
+
+/// What [`find_subprogs`] needs besides the insns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SubprogRules {
+    /// The loader may use several functions and kfuncs (`CAP_BPF`).
+    pub(crate) bpf_capable: bool,
+    /// First insn of the exception callback.
+    pub(crate) exception_cb: Option<u32>,
+}
+
+/// Collects the subprogs and hands each kfunc call to `add_kfunc`, in insn order.
+///
+/// Precondition: `insns` is not empty.
+///
+/// Kernel: `add_subprog_and_kfunc`.
+pub(crate) fn find_subprogs(
+    insns: &[Insn],
+    rules: SubprogRules,
+    mut add_kfunc: impl FnMut(usize, &Insn) -> Result<(), PassReject>,
+) -> Result<Subprogs, PassReject> {
+    let mut starts = StartSet::new(insns.len());
+    if let Some(start) = rules.exception_cb {
+        starts.add(0, i64::from(start))?;
+    }
+    for (idx, insn) in insns.iter().enumerate() {
+        let names_subprog = is_pseudo_call(insn) || is_pseudo_func(insn);
+        if !names_subprog && !is_kfunc_call(insn) {
+            continue;
+        }
+        if !rules.bpf_capable {
+            let message = "loading/calling other bpf or kernel functions are allowed for \
+                           CAP_BPF and CAP_SYS_ADMIN";
+            return Err(PassReject::at(idx, errno::EPERM, message));
+        }
+        if names_subprog {
+            starts.add(idx, callee_start(idx, insn))?;
+        } else {
+            add_kfunc(idx, insn)?;
+        }
+    }
+    Ok(starts.into_subprogs(rules.exception_cb))
+}
+
+/// The starts found so far: a flag for each insn, because most lookups are repeats.
+struct StartSet {
+    is_start: Vec<bool>,
+    count: usize,
+}
+
+impl StartSet {
+    fn new(insn_cnt: usize) -> StartSet {
+        let mut is_start = vec![false; insn_cnt];
+        is_start[0] = true;
+        StartSet { is_start, count: 1 }
+    }
+
+    fn add(&mut self, at: usize, start: i64) -> Result<(), PassReject> {
+        let slot = usize::try_from(start).ok().and_then(|i| self.is_start.get_mut(i));
+        let Some(slot) = slot else {
+            return Err(PassReject::at(at, errno::EINVAL, "call to invalid destination"));
+        };
+        if *slot {
+            return Ok(());
+        }
+        if self.count >= BPF_MAX_SUBPROGS {
+            return Err(PassReject::at(at, errno::E2BIG, "too many subprograms"));
+        }
+        *slot = true;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn into_subprogs(self, exception_cb: Option<u32>) -> Subprogs {
+        let mut starts = Vec::with_capacity(self.count + 1);
+        let mut of_insn = Vec::with_capacity(self.is_start.len());
+        for (idx, &is_start) in self.is_start.iter().enumerate() {
+            if is_start {
+                starts.push(idx as u32);
+            }
+            of_insn.push((starts.len() - 1) as u16);
+        }
+        let mut flags = vec![SubprogFlags::default(); starts.len()];
+        let exception_cb = exception_cb.and_then(|start| starts.binary_search(&start).ok());
+        if let Some(subprog) = exception_cb {
+            flags[subprog].is_exception_cb = true;
+        }
+        starts.push(self.is_start.len() as u32);
+        Subprogs { starts, of_insn, flags, exception_cb }
+    }
+}
+
+/// Checks that jumps stay in their subprog and that no subprog falls through its end; fills
+/// [`Subprogs::flags`].
+///
+/// Kernel: `check_subprogs`.
+pub(crate) fn check_subprogs(insns: &[Insn], subprogs: &mut Subprogs) -> Result<(), PassReject> {
+    for subprog in 0..subprogs.count() {
+        let (start, end) = (subprogs.start(subprog), subprogs.end(subprog));
+        for idx in start..end {
+            let insn = &insns[idx as usize];
+            note_flags(insn, &mut subprogs.flags[subprog]);
+            if let Some(target) = jump_target(idx, insn)
+                && !(i64::from(start)..i64::from(end)).contains(&target)
+            {
+                let message = format!("jump out of range from insn {idx} to {target}");
+                return Err(PassReject::at(idx as usize, errno::EINVAL, message));
+            }
+        }
+        let last = end as usize - 1;
+        let ends_here = matches!(insns[last].code, JMP_EXIT | JMP_JA | JMP32_JA);
+        if !ends_here {
+            let message = "last insn is not an exit or jmp";
+            return Err(PassReject::at(last, errno::EINVAL, message));
+        }
+    }
+    Ok(())
+}
+
+const JMP_EXIT: u8 = BPF_JMP | BPF_EXIT;
+const JMP_JA: u8 = BPF_JMP | BPF_JA;
+const JMP32_JA: u8 = BPF_JMP32 | BPF_JA;
+
+fn note_flags(insn: &Insn, flags: &mut SubprogFlags) {
+    if is_helper_call(insn) && insn.imm == BPF_FUNC_TAIL_CALL {
+        flags.has_tail_call = true;
+    }
+    if insn.class() == BPF_LD && matches!(insn.mode(), BPF_ABS | BPF_IND) {
+        flags.has_ld_abs = true;
+    }
+}
+
+/// Where the jump at `idx` goes; `None` if it is no jump.
+fn jump_target(idx: u32, insn: &Insn) -> Option<i64> {
+    if !matches!(insn.class(), BPF_JMP | BPF_JMP32) || matches!(insn.op(), BPF_EXIT | BPF_CALL) {
+        return None;
+    }
+    Some(i64::from(idx) + 1 + jump_offset(insn))
+}
+
+/// Distance of the jump `insn`, in insns: only `gotol` keeps it in `imm`. Kernel: `bpf_jmp_offset`.
+pub(crate) fn jump_offset(insn: &Insn) -> i64 {
+    if insn.code == JMP32_JA { i64::from(insn.imm) } else { i64::from(insn.off) }
+}
