@@ -10,7 +10,8 @@
 //! 2. Every fd that the kernel hands out is in an [`OwnedFd`] before anything else happens.
 //! 3. A buffer that the kernel fills (log, test data, info) is as long as the attribute says.
 //!
-//! Kernel: `union bpf_attr` of include/uapi/linux/bpf.h, 6.18. Offsets are numbers at their only use.
+//! Kernel: `union bpf_attr` of include/uapi/linux/bpf.h, 6.18. Offsets are numbers at their only
+//! use.
 
 #![allow(unsafe_code)]
 
@@ -180,6 +181,8 @@ pub struct MapCreate<'a> {
     pub flags: u32,
     /// The template of a map-in-map.
     pub inner_map: Option<RawFd>,
+    /// NUMA node, looked at with `BPF_F_NUMA_NODE`.
+    pub numa_node: u32,
     /// Name; characters that the kernel refuses become `_`, cut at 15.
     pub name: &'a str,
     /// BTF that describes key and value.
@@ -207,7 +210,10 @@ impl Map {
     pub fn create(spec: &MapCreate<'_>) -> Result<Map, Errno> {
         let mut attr = Attr::new();
         attr.u32(0, spec.map_type).u32(4, spec.key_size).u32(8, spec.value_size);
-        attr.u32(12, spec.max_entries).u32(16, spec.flags).fd(20, spec.inner_map);
+        attr.u32(12, spec.max_entries)
+            .u32(16, spec.flags)
+            .fd(20, spec.inner_map)
+            .u32(24, spec.numa_node);
         attr.name(28, spec.name).fd(48, spec.btf);
         attr.u32(52, spec.btf_key_type_id).u32(56, spec.btf_value_type_id);
         attr.u32(60, spec.btf_vmlinux_value_type_id).u64(64, spec.map_extra);

@@ -1,8 +1,11 @@
 //! The judge: reads the Markdown suites, runs each case on every engine that can judge it, and asks
 //! the host kernel.
 //!
-//! Reading order: [`kernel`] (bpf(2)).
+//! Reading order: [`kernel`] (bpf(2)), [`judge`] (a `Program` in, the kernel's answer out),
+//! [`kernel_log`] (what the answer's log says).
 
 #![deny(unsafe_code)]
 
+pub mod judge;
 pub mod kernel;
+pub mod kernel_log;

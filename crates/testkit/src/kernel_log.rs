@@ -1,0 +1,159 @@
+//! What a verifier log says after the walk, and what must be set aside before two logs are
+//! compared.
+//!
+//! The formats are the kernel's (6.18): with `BPF_LOG_STATS` a log ends in the lines
+//!
+//! ```text
+//! verification time 152 usec
+//! stack depth 8+0
+//! processed 7 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 mark_read 0
+//! ```
+
+use skep::insn::Insn;
+use skep::insn::code::BPF_PSEUDO_FUNC;
+
+/// The statistics at the end of a log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KernelStats {
+    /// `processed N insns`.
+    pub insns_processed: u64,
+    /// States kept at the insn that has most of them.
+    pub max_states_per_insn: u64,
+    /// States ever made.
+    pub total_states: u64,
+    /// States alive at once, at most.
+    pub peak_states: u64,
+    /// Longest chain of read marks.
+    pub mark_read: u64,
+    /// Stack of each subprog, bytes, as `8+0+16`.
+    pub stack_depth: String,
+    /// The kernel's own time, microseconds.
+    pub verification_time_us: u64,
+}
+
+impl KernelStats {
+    /// Reads the last lines of a log; `None` where there is no `processed` line (log level 0, or a
+    /// refusal before the verifier's environment existed).
+    pub fn parse(log: &str) -> Option<KernelStats> {
+        let mut stats = KernelStats::default();
+        let mut seen = false;
+        for line in log.lines().rev().take(8) {
+            if let Some(rest) = line.strip_prefix("processed ") {
+                stats.processed_line(rest);
+                seen = true;
+            } else if let Some(rest) = line.strip_prefix("stack depth ") {
+                stats.stack_depth = rest.to_owned();
+            } else if let Some(rest) = line.strip_prefix("verification time ") {
+                stats.verification_time_us = first_number(rest);
+            }
+        }
+        seen.then_some(stats)
+    }
+
+    fn processed_line(&mut self, rest: &str) {
+        self.insns_processed = first_number(rest);
+        let after = |key: &str| rest.split_once(key).map_or(0, |(_, tail)| first_number(tail));
+        self.max_states_per_insn = after("max_states_per_insn ");
+        self.total_states = after("total_states ");
+        self.peak_states = after("peak_states ");
+        self.mark_read = after("mark_read ");
+    }
+}
+
+fn first_number(text: &str) -> u64 {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text.get(..end).and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// What stands for a kernel address in a normalised log.
+pub const ADDRESS: &str = "0xADDRESS";
+
+/// The log without what differs between two runs of the same kernel: the time, and the addresses
+/// that `ld_imm64` of a map, a map value, a kernel variable or a BTF id shows. `insns` are the
+/// program's.
+pub fn normalise(log: &str, insns: &[Insn]) -> String {
+    let mut out = String::with_capacity(log.len());
+    for line in log.lines().filter(|line| !line.starts_with("verification time ")) {
+        match address(line, insns) {
+            Some((before, after)) => out.extend([before, ADDRESS, after]),
+            None => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Splits `12: (18) r1 = 0xffff88810abc ; R1_w=...` around the address, if the insn refers to
+/// something with one.
+fn address<'a>(line: &'a str, insns: &[Insn]) -> Option<(&'a str, &'a str)> {
+    let (idx, rest) = line.split_once(": (18) r")?;
+    let insn = insns.get(idx.trim_start().parse::<usize>().ok()?)?;
+    if !insn.is_ld_imm64() || insn.src == 0 || insn.src == BPF_PSEUDO_FUNC {
+        return None;
+    }
+    let value = rest.find("0x")?;
+    let tail = rest.get(value + 2..)?;
+    let len = tail.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(tail.len());
+    let start = line.len() - tail.len() - 2;
+    Some((line.get(..start)?, tail.get(len..)?))
+}
+
+/// The first line where two logs differ: its number from 1, and both lines (`None` where a log has
+/// ended).
+pub fn first_difference<'a>(
+    ours: &'a str,
+    theirs: &'a str,
+) -> Option<(usize, Option<&'a str>, Option<&'a str>)> {
+    let (mut a, mut b) = (ours.lines(), theirs.lines());
+    for number in 1.. {
+        match (a.next(), b.next()) {
+            (None, None) => return None,
+            (x, y) if x == y => {}
+            (x, y) => return Some((number, x, y)),
+        }
+    }
+    None
+}
+
+/// The line that tells why a program was refused: the last that is neither statistics, nor empty.
+pub fn reason(log: &str) -> Option<&str> {
+    let statistics = ["processed ", "stack depth ", "verification time ", "mark_precise: "];
+    log.lines().rev().find(|line| {
+        !line.trim().is_empty() && !statistics.iter().any(|prefix| line.starts_with(prefix))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_read_by_name() {
+        let log = "0: (95) exit\nverification time 12 usec\nstack depth 8+0\n\
+                   processed 7 insns (limit 1000000) max_states_per_insn 1 total_states 2 peak_states 3 mark_read 4\n";
+        let stats = KernelStats::parse(log).expect("a processed line");
+        assert_eq!((stats.insns_processed, stats.verification_time_us), (7, 12));
+        assert_eq!((stats.max_states_per_insn, stats.total_states), (1, 2));
+        assert_eq!((stats.peak_states, stats.mark_read), (3, 4));
+        assert_eq!(stats.stack_depth, "8+0");
+        assert_eq!(KernelStats::parse("R0 !read_ok\n"), None);
+    }
+
+    #[test]
+    fn only_addresses_and_time_are_set_aside() {
+        let map = Insn { code: 0x18, dst: 1, src: 1, ..Insn::default() };
+        let number = Insn { src: 0, ..map };
+        let log =
+            "0: (18) r1 = 0xffff8881 ; R1=map_ptr\nverification time 3 usec\n2: (18) r1 = 0xff\n";
+        let insns = [map, Insn::default(), number, Insn::default()];
+        let expected = "0: (18) r1 = 0xADDRESS ; R1=map_ptr\n2: (18) r1 = 0xff\n";
+        assert_eq!(normalise(log, &insns), expected);
+    }
+
+    #[test]
+    fn a_shorter_log_differs_where_it_ends() {
+        assert_eq!(first_difference("a\nb\n", "a\nb\n"), None);
+        assert_eq!(first_difference("a\n", "a\nb\n"), Some((2, None, Some("b"))));
+        assert_eq!(first_difference("a\nx\n", "a\nb\n"), Some((2, Some("x"), Some("b"))));
+    }
+}
