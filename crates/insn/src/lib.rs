@@ -9,8 +9,10 @@ mod error;
 mod insn;
 mod ld_imm64;
 mod print;
+pub mod table;
 
 pub use decode::{Endian, INSN_BYTES, decode_all, encode_all};
 pub use error::Error;
 pub use insn::{Insn, InsnIdx, Reg};
 pub use print::{InsnNames, NoNames, write_insn};
+pub use table::Opcode;
