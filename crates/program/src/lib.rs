@@ -7,9 +7,8 @@
 mod debug_info;
 mod map_def;
 mod program;
-mod provisional;
 
 pub use debug_info::{FuncInfo, LineInfo};
 pub use map_def::{MapDef, MapIdx, MapSlot, Pinning, SlotTarget};
 pub use program::{AttachTarget, Program};
-pub use provisional::Btf;
+pub use skep_btf::Btf;

@@ -14,8 +14,8 @@
 //! every index again.
 
 use crate::map_def::cut_name;
-use crate::provisional::Btf;
 use crate::{FuncInfo, LineInfo, MapDef, MapIdx};
+use skep_btf::Btf;
 use skep_insn::Insn;
 use skep_uapi::{AttachType, ProgFlags, ProgType};
 use std::sync::Arc;

@@ -118,7 +118,7 @@ fn refused_without_log(errno: Errno) -> String {
 
 fn load_btf(program: &Program) -> Result<Option<OwnedFd>, String> {
     let Some(btf) = &program.btf else { return Ok(None) };
-    let bytes = btf_bytes(btf);
+    let bytes = btf.to_bytes(skep::btf::Endian::NATIVE);
     match kernel::btf_load(&bytes) {
         Ok(fd) => Ok(Some(fd)),
         Err((errno, log)) => {
@@ -216,9 +216,4 @@ fn debug_info(program: &Program, btf: Option<RawFd>) -> (Vec<u8>, Vec<u8>) {
         .iter()
         .flat_map(|l| words(&[l.insn_off.0, l.file_name_off, l.line_off, l.line_col]));
     (func.collect(), line.collect())
-}
-
-/// Provisional: `Program::btf` is a stand-in until the loader uses `skep_btf::Btf`.
-fn btf_bytes(_: &skep::program::Btf) -> Vec<u8> {
-    Vec::new()
 }
