@@ -7,13 +7,16 @@
 
 mod attach_type;
 mod flags;
+pub mod helper;
 pub mod limits;
 mod map_type;
 mod profile;
 mod prog_type;
+mod type_flag;
 
 pub use attach_type::{ATTACH_TYPE_COUNT, AttachType};
 pub use flags::{LogLevel, MapFlags, ProgFlags};
 pub use map_type::{MAP_TYPE_COUNT, MapType};
 pub use profile::KernelProfile;
 pub use prog_type::{PROG_TYPE_COUNT, ProgType};
+pub use type_flag::TypeFlag;

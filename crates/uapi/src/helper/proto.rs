@@ -1,0 +1,62 @@
+//! `HelperProto`: what the kernel knows of one helper.
+
+use super::arg_type::{ArgBase, ArgType, RetType};
+use super::id::HelperId;
+use crate::limits::MAX_BPF_FUNC_REG_ARGS;
+
+/// Prototype of a helper.
+///
+/// Kernel: `struct bpf_func_proto` (include/linux/bpf.h), 6.18.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HelperProto {
+    /// Number of the helper.
+    pub id: HelperId,
+    /// Result in `r0`.
+    pub ret: RetType,
+    /// Arguments in `r1` to `r5`; those that the helper does not have are `ArgBase::Dontcare`.
+    pub args: [ArgType; MAX_BPF_FUNC_REG_ARGS],
+    /// Further facts.
+    pub flags: ProtoFlags,
+}
+
+bitflags::bitflags! {
+    /// Facts of a [`HelperProto`] that are true or not.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct ProtoFlags: u8 {
+        /// `gpl_only`: the licence must be compatible with the GPL.
+        const GPL_ONLY = 1;
+        /// `pkt_access`: memory arguments may lie in the packet.
+        const PKT_ACCESS = 2;
+        /// `might_sleep`: only for sleepable programs, outside critical sections.
+        const MIGHT_SLEEP = 4;
+        /// `allow_fastcall`: callers may rely on `r1` to `r5` being kept.
+        const ALLOW_FASTCALL = 8;
+    }
+}
+
+impl HelperProto {
+    /// Number of arguments.
+    pub fn arg_count(&self) -> usize {
+        self.args.iter().take_while(|a| a.base != ArgBase::Dontcare).count()
+    }
+
+    /// Is the helper only for programs with a licence compatible with the GPL?
+    pub const fn gpl_only(&self) -> bool {
+        self.flags.contains(ProtoFlags::GPL_ONLY)
+    }
+
+    /// May memory arguments lie in the packet?
+    pub const fn pkt_access(&self) -> bool {
+        self.flags.contains(ProtoFlags::PKT_ACCESS)
+    }
+
+    /// Is the helper only for sleepable programs?
+    pub const fn might_sleep(&self) -> bool {
+        self.flags.contains(ProtoFlags::MIGHT_SLEEP)
+    }
+
+    /// May callers rely on `r1` to `r5` being kept?
+    pub const fn allow_fastcall(&self) -> bool {
+        self.flags.contains(ProtoFlags::ALLOW_FASTCALL)
+    }
+}

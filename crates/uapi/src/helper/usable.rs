@@ -1,0 +1,180 @@
+//! Which helpers a program may call, and with which prototype.
+//!
+//! Kernel: the `get_func_proto` and `allowed` of each program type, 6.18.
+
+use super::id::{HELPER_COUNT, HelperId};
+use super::proto::HelperProto;
+use super::proto_table::PROTOS;
+use super::usable_table::HELPER_ROWS;
+use crate::ProgType;
+
+/// A set of helpers, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HelperSet(pub(crate) [u64; HELPER_COUNT.div_ceil(64)]);
+
+impl HelperSet {
+    /// No helper.
+    pub const EMPTY: HelperSet = HelperSet([0; HELPER_COUNT.div_ceil(64)]);
+
+    /// Is the helper in the set?
+    pub const fn contains(&self, id: HelperId) -> bool {
+        let i = id.index();
+        self.0[i / 64] >> (i % 64) & 1 != 0
+    }
+
+    /// The helpers of the set, in the order of the ABI.
+    pub fn iter(&self) -> impl Iterator<Item = HelperId> {
+        HelperId::all().filter(|id| self.contains(*id))
+    }
+}
+
+/// A set of attach types, one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttachSet(pub(crate) u64);
+
+impl AttachSet {
+    /// Is the attach type in the set? A set of all holds every number, also those that the kernel does not know.
+    pub const fn contains(self, attach_type: u32) -> bool {
+        self.0 == u64::MAX || (attach_type < 64 && self.0 >> attach_type & 1 != 0)
+    }
+}
+
+/// What a program is, as far as it decides which rules hold for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HookKey<'a> {
+    /// Program type.
+    pub prog_type: ProgType,
+    /// `expected_attach_type`: a `BPF_*` attach type; for struct_ops the index of the member.
+    pub attach_type: u32,
+    /// Kernel symbol: the function of an iterator (`bpf_iter_tcp`), `struct.member` for struct_ops
+    /// (`tcp_congestion_ops.release`), else empty.
+    pub target: &'a str,
+}
+
+/// The helpers of one kind of program.
+#[derive(Debug)]
+pub struct HelperRow {
+    pub(crate) prog_type: ProgType,
+    pub(crate) attach: AttachSet,
+    pub(crate) target: &'static str,
+    /// Those that have a prototype here.
+    pub(crate) usable: HelperSet,
+    /// Of those, the ones that the target of the program forbids.
+    pub(crate) not_in_probe: HelperSet,
+    pub(crate) variants: &'static [&'static HelperProto],
+    pub(crate) judged: bool,
+}
+
+/// Answer to "may this program call this helper?".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HelperUse {
+    /// No prototype: `program of this type cannot use helper`.
+    CannotUse,
+    /// There is one, but not for what the program is attached to: `helper call is not allowed in probe`.
+    NotAllowedInProbe(&'static HelperProto),
+    /// The program may call it.
+    May(&'static HelperProto),
+}
+
+impl HelperRow {
+    /// The row of a kind of program; `None` if the kernel has no such kind, or nothing is known of it.
+    pub fn find(key: &HookKey<'_>) -> Option<&'static HelperRow> {
+        HELPER_ROWS.iter().find(|row| row.fits(key))
+    }
+
+    fn fits(&self, key: &HookKey<'_>) -> bool {
+        let target = || {
+            self.target.is_empty()
+                || self.target == key.target
+                || key.target.split_once('.').is_some_and(|(name, _)| name == self.target)
+        };
+        self.prog_type == key.prog_type && self.attach.contains(key.attach_type) && target()
+    }
+
+    /// May programs of this kind call the helper?
+    pub fn helper(&self, id: HelperId) -> HelperUse {
+        if !self.usable.contains(id) {
+            return HelperUse::CannotUse;
+        }
+        let variant = self.variants.iter().copied().find(|p| p.id == id);
+        let proto = variant.unwrap_or(&PROTOS[id.index()]);
+        if self.not_in_probe.contains(id) {
+            return HelperUse::NotAllowedInProbe(proto);
+        }
+        HelperUse::May(proto)
+    }
+
+    /// Every helper with a prototype.
+    pub fn usable(&self) -> HelperSet {
+        self.usable
+    }
+
+    /// Did the kernel itself fill this row? If not, it is what is documented.
+    pub fn judged(&self) -> bool {
+        self.judged
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AttachType;
+
+    fn at(prog_type: ProgType, attach_type: AttachType, target: &str) -> &'static HelperRow {
+        let key = HookKey { prog_type, attach_type: attach_type.number(), target };
+        HelperRow::find(&key).expect("a row")
+    }
+
+    #[test]
+    fn every_prog_type_has_a_row_but_ext() {
+        for prog_type in ProgType::all() {
+            let known = HELPER_ROWS.iter().any(|row| row.prog_type == prog_type);
+            let want = !matches!(prog_type, ProgType::Unspec | ProgType::Ext);
+            assert_eq!(known, want, "{prog_type}");
+        }
+    }
+
+    #[test]
+    fn rows_are_sorted_and_targets_come_first() {
+        for pair in HELPER_ROWS.windows(2) {
+            assert!(pair[0].prog_type <= pair[1].prog_type);
+            if pair[0].prog_type == pair[1].prog_type && pair[0].target.is_empty() {
+                assert!(pair[1].target.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn variants_have_their_own_prototype() {
+        let xdp = at(ProgType::Xdp, AttachType::Xdp, "");
+        let iter = at(ProgType::Tracing, AttachType::TraceIter, "bpf_iter_task");
+        let of = |row: &HelperRow| match row.helper(HelperId::XdpGetBuffLen) {
+            HelperUse::May(proto) => proto.args[0].btf,
+            _ => "refused",
+        };
+        assert_eq!(of(xdp), "");
+        assert_eq!(of(iter), "xdp_buff");
+    }
+
+    #[test]
+    fn targets_narrow_the_row() {
+        let task = at(ProgType::Tracing, AttachType::TraceIter, "bpf_iter_task");
+        let tcp = at(ProgType::Tracing, AttachType::TraceIter, "bpf_iter_tcp");
+        assert!(!task.usable().contains(HelperId::Setsockopt));
+        assert!(tcp.usable().contains(HelperId::Setsockopt));
+        let ca = |target| {
+            let key = HookKey { prog_type: ProgType::StructOps, attach_type: 3, target };
+            HelperRow::find(&key).expect("a row").usable().contains(HelperId::Setsockopt)
+        };
+        assert!(ca("tcp_congestion_ops.init"));
+        assert!(!ca("tcp_congestion_ops.release"));
+    }
+
+    #[test]
+    fn d_path_waits_for_its_target() {
+        let raw_tp = at(ProgType::Tracing, AttachType::TraceRawTp, "");
+        assert!(matches!(raw_tp.helper(HelperId::DPath), HelperUse::NotAllowedInProbe(_)));
+        let xdp = at(ProgType::Xdp, AttachType::Xdp, "");
+        assert_eq!(xdp.helper(HelperId::DPath), HelperUse::CannotUse);
+    }
+}
