@@ -1,3 +1,45 @@
-//! Rows and records to table, CSV, JSON, SARIF; knows no BPF crate.
+//! Rows and records to text that people and tools read: veristat's table and CSV, JSON, SARIF,
+//! GitHub annotations, source-annotated messages.
+//!
+//! Knows no BPF crate: callers fill [`Row`]s and [`Diagnostic`]s with plain strings and numbers.
+//! Reading order: `stat` (the columns as data), `row`, `spec` and `filter` (what the user asks
+//! for), then one file per output.
+//!
+//! Never: this crate runs nothing, opens no file and imports no crate of ours.
 
 #![forbid(unsafe_code)]
+
+mod compare;
+mod csv_rows;
+mod diagnostic;
+mod error;
+mod escape;
+mod filter;
+mod github;
+mod join;
+mod json;
+mod layout;
+mod rendered;
+mod row;
+mod sarif;
+mod sort;
+mod spec;
+mod stat;
+mod table;
+
+pub use compare::{write_compare_csv, write_compare_table};
+pub use csv_rows::{CsvRows, read_csv, write_csv};
+pub use diagnostic::{Diagnostic, Note, Severity, SourceSpot};
+pub use error::Error;
+pub use escape::printable;
+pub use filter::{Filters, glob_matches};
+pub use github::write_github;
+pub use join::{JoinedRow, join};
+pub use json::write_json;
+pub use rendered::{Style, render_text};
+pub use row::{Row, Value, Verdict};
+pub use sarif::write_sarif;
+pub use sort::{sort_joined, sort_rows};
+pub use spec::{EmitSpec, SortKey, SortSpec, Variant};
+pub use stat::{STATS, Stat, StatDef};
+pub use table::{Tally, write_table};

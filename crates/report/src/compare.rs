@@ -1,0 +1,127 @@
+//! Two result sets side by side (`-C`): base, compared, difference, as veristat prints them.
+
+use crate::join::{JoinedRow, percent};
+use crate::layout::{Column, write_layout};
+use crate::row::{Row, Value};
+use crate::spec::EmitSpec;
+use crate::stat::Stat;
+use std::io::{self, Write};
+
+const TABLE_SUFFIXES: [&str; 3] = [" (A)", " (B)", " (DIFF)"];
+const CSV_SUFFIXES: [&str; 3] = ["_base", "_comp", "_diff"];
+const MISSING: &str = "N/A";
+
+/// Writes the comparison as a table.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_compare_table(
+    out: &mut dyn Write,
+    rows: &[JoinedRow<'_>],
+    emit: &EmitSpec,
+) -> io::Result<()> {
+    let mut columns = Vec::new();
+    for def in emit.stats.iter().map(|stat| stat.def()) {
+        let suffixes: &[&str] = if def.stat.is_key() { &[""] } else { &TABLE_SUFFIXES };
+        columns.extend(suffixes.iter().map(|&suffix| Column {
+            header: def.header,
+            suffix,
+            left_aligned: def.left_aligned,
+        }));
+    }
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| line(row, emit)).collect();
+    write_layout(out, &columns, &cells)
+}
+
+/// Writes the comparison as CSV.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_compare_csv(
+    out: &mut dyn Write,
+    rows: &[JoinedRow<'_>],
+    emit: &EmitSpec,
+) -> io::Result<()> {
+    let mut csv = csv::WriterBuilder::new().from_writer(out);
+    let mut header = Vec::new();
+    for def in emit.stats.iter().map(|stat| stat.def()) {
+        match def.stat.is_key() {
+            true => header.push(def.names[0].to_owned()),
+            false => header.extend(CSV_SUFFIXES.iter().map(|sfx| format!("{}{sfx}", def.names[0]))),
+        }
+    }
+    csv.write_record(&header)?;
+    for row in rows {
+        csv.write_record(line(row, emit))?;
+    }
+    csv.flush()
+}
+
+fn line(row: &JoinedRow<'_>, emit: &EmitSpec) -> Vec<String> {
+    let mut cells = Vec::new();
+    for &stat in &emit.stats {
+        if stat.is_key() {
+            cells.push(row.named().map(|r| r.get(stat).to_string()).unwrap_or_default());
+        } else {
+            cells.extend([side(row.base, stat), side(row.comp, stat), difference(row, stat)]);
+        }
+    }
+    cells
+}
+
+fn side(row: Option<&Row>, stat: Stat) -> String {
+    row.map_or_else(|| MISSING.to_owned(), |row| row.get(stat).to_string())
+}
+
+fn difference(row: &JoinedRow<'_>, stat: Stat) -> String {
+    let (Some(base), Some(comp)) = (row.base, row.comp) else { return MISSING.to_owned() };
+    match (base.get(stat), comp.get(stat)) {
+        (Value::Number(a), Value::Number(b)) => {
+            let change = i128::from(b) - i128::from(a);
+            format!("{change:+} ({:+.2}%)", percent(a as f64, b as f64))
+        }
+        (a, b) => if a == b { "MATCH" } else { "MISMATCH" }.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::join::join;
+    use crate::row::Verdict;
+
+    fn row(prog: &str, verdict: Verdict, insns: i64) -> Row {
+        Row::new("a.o", prog, verdict).with(Stat::TotalInsns, insns)
+    }
+
+    #[test]
+    fn table_and_csv() {
+        let base = [row("p", Verdict::Success, 6047), row("old", Verdict::Success, 1)];
+        let comp = [row("p", Verdict::Failure, 4578), row("new", Verdict::Success, 0)];
+        let joined = join(&base, &comp);
+        let emit = EmitSpec::parse("file,prog,verdict,insns").unwrap();
+        let mut out = Vec::new();
+        write_compare_table(&mut out, &joined, &emit).unwrap();
+        let expected = "\
+File  Program  Verdict (A)  Verdict (B)  Verdict (DIFF)  Insns (A)  Insns (B)  Insns    (DIFF)
+----  -------  -----------  -----------  --------------  ---------  ---------  ---------------
+a.o   new      N/A          success      N/A                   N/A          0              N/A
+a.o   old      success      N/A          N/A                     1        N/A              N/A
+a.o   p        success      failure      MISMATCH             6047       4578  -1469 (-24.29%)
+----  -------  -----------  -----------  --------------  ---------  ---------  ---------------
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+
+        let mut out = Vec::new();
+        write_compare_csv(&mut out, &joined, &emit).unwrap();
+        let expected = "\
+file_name,prog_name,verdict_base,verdict_comp,verdict_diff,total_insns_base,total_insns_comp,total_insns_diff
+a.o,new,N/A,success,N/A,N/A,0,N/A
+a.o,old,success,N/A,N/A,1,N/A,N/A
+a.o,p,success,failure,MISMATCH,6047,4578,-1469 (-24.29%)
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}

@@ -1,0 +1,75 @@
+//! One message about one program: what `skep check` tells, before it has a format.
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// The program is refused.
+    Error,
+    /// No verdict: not modelled yet.
+    Warning,
+}
+
+/// A place in the program's source, as BTF line info gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceSpot {
+    /// File name as the compiler wrote it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1; 0 if unknown.
+    pub column: u32,
+    /// The text of the line; may be empty.
+    pub text: String,
+}
+
+/// A remark under the message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The remark: what a register held, what an insn did.
+    pub text: String,
+    /// Where it happened, if it belongs to a line.
+    pub at: Option<SourceSpot>,
+}
+
+/// A message about a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Refused, or not modelled.
+    pub severity: Severity,
+    /// Stable short name of the kind of refusal (`rule` in SARIF); `unsupported` if not modelled.
+    pub rule: String,
+    /// The verifier's words.
+    pub message: String,
+    /// Object file, as the user named it.
+    pub object: String,
+    /// Program name.
+    pub prog: String,
+    /// Index of the offending insn in the program.
+    pub insn_idx: Option<usize>,
+    /// The offending insn in the kernel's notation.
+    pub insn: Option<String>,
+    /// The source line that the insn belongs to.
+    pub at: Option<SourceSpot>,
+    /// What was known, since where; oldest first.
+    pub notes: Vec<Note>,
+}
+
+impl Diagnostic {
+    /// The message with the program's name: what a one-line format shows.
+    pub(crate) fn headline(&self) -> String {
+        format!("{}: {}", self.prog, self.message)
+    }
+
+    /// The notes and the insn as lines of text, for formats without structure.
+    pub(crate) fn details(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let (Some(idx), Some(insn)) = (self.insn_idx, &self.insn) {
+            lines.push(format!("at insn {idx}: {insn}"));
+        }
+        lines.extend(self.notes.iter().map(|note| match &note.at {
+            Some(at) => format!("{} ({}:{})", note.text, at.file, at.line),
+            None => note.text.clone(),
+        }));
+        lines
+    }
+}

@@ -1,0 +1,21 @@
+//! What can be wrong with a report's input: a specification or a CSV file.
+
+use std::fmt;
+
+/// A specification (`-e`, `-s`, `-f`) or a CSV file that cannot be understood; one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error(String);
+
+impl Error {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Error(message.into())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}

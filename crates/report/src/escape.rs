@@ -1,0 +1,21 @@
+//! Names come out of untrusted files: what goes to a terminal holds no control characters.
+
+use std::borrow::Cow;
+
+/// `text` with each control character written as `\u{..}`; unchanged (and not copied) when there
+/// is none.
+///
+/// ```
+/// assert_eq!(skep_report::printable("xdp_pass"), "xdp_pass");
+/// assert_eq!(skep_report::printable("a\x1b[2Jb"), "a\\u{1b}[2Jb");
+/// ```
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |c: char| match c.is_control() {
+        true => c.escape_unicode().to_string(),
+        false => c.to_string(),
+    };
+    Cow::Owned(text.chars().map(escape).collect())
+}

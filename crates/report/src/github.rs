@@ -1,0 +1,76 @@
+//! Diagnostics as GitHub workflow commands (`::error file=...::`), which it shows at the line.
+
+use crate::diagnostic::{Diagnostic, Severity};
+use std::io::{self, Write};
+
+/// Writes one command a diagnostic.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_github(out: &mut dyn Write, diagnostics: &[Diagnostic]) -> io::Result<()> {
+    for diagnostic in diagnostics {
+        let command = match diagnostic.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(out, "::{command} ")?;
+        match &diagnostic.at {
+            Some(at) => {
+                let file = at.file.strip_prefix("./").unwrap_or(&at.file);
+                write!(out, "file={},line={}", property(file), at.line)?;
+                if at.column > 0 {
+                    write!(out, ",col={}", at.column)?;
+                }
+            }
+            None => write!(out, "file={}", property(&diagnostic.object))?,
+        }
+        let mut text = diagnostic.headline();
+        for line in diagnostic.details() {
+            text.push('\n');
+            text.push_str(&line);
+        }
+        writeln!(out, ",title={}::{}", property(&diagnostic.rule), data(&text))?;
+    }
+    Ok(())
+}
+
+/// The command's text: a newline would end it.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property's value: `,` and `:` separate.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::SourceSpot;
+
+    #[test]
+    fn one_line_each_and_nothing_escapes() {
+        let refused = Diagnostic {
+            severity: Severity::Error,
+            rule: "back_edge".into(),
+            message: "100%\n::error ::fake".into(),
+            object: "a,b.o".into(),
+            prog: "p".into(),
+            insn_idx: Some(1),
+            insn: Some("goto pc-1".into()),
+            at: None,
+            notes: vec![],
+        };
+        let at = SourceSpot { file: "./x.c".into(), line: 3, column: 2, text: String::new() };
+        let placed = Diagnostic { message: "m".into(), at: Some(at), ..refused.clone() };
+        let mut out = Vec::new();
+        write_github(&mut out, &[refused, placed]).unwrap();
+        let expected = "\
+::error file=a%2Cb.o,title=back_edge::p: 100%25%0A::error ::fake%0Aat insn 1: goto pc-1
+::error file=x.c,line=3,col=2,title=back_edge::p: m%0Aat insn 1: goto pc-1
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}

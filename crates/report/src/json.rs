@@ -1,0 +1,52 @@
+//! Rows as one JSON array; keys are the CSV's column names.
+
+use crate::row::{Row, Value};
+use crate::spec::EmitSpec;
+use serde_json::{Map, Value as Json};
+use std::io::{self, Write};
+
+/// Writes an array with one object a row: the statistics of `emit`, and `reason` where there is one.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_json(out: &mut dyn Write, rows: &[Row], emit: &EmitSpec) -> io::Result<()> {
+    let objects: Vec<Map<String, Json>> = rows.iter().map(|row| object(row, emit)).collect();
+    serde_json::to_writer_pretty(&mut *out, &objects)?;
+    writeln!(out)
+}
+
+fn object(row: &Row, emit: &EmitSpec) -> Map<String, Json> {
+    let mut object = Map::new();
+    for &stat in &emit.stats {
+        let value = match row.get(stat) {
+            Value::Text(text) => Json::from(text),
+            Value::Number(number) => Json::from(number),
+        };
+        object.insert(stat.def().names[0].to_owned(), value);
+    }
+    if let Some(reason) = &row.reason {
+        object.insert("reason".to_owned(), Json::from(reason.as_str()));
+    }
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::Verdict;
+    use crate::stat::Stat;
+
+    #[test]
+    fn keys_are_csv_columns() {
+        let mut row = Row::new("a.o", "p\"q", Verdict::Failure).with(Stat::TotalInsns, 3);
+        row.reason = Some("R1 invalid".into());
+        let mut out = Vec::new();
+        write_json(&mut out, &[row], &EmitSpec::parse("file,prog,insns").unwrap()).unwrap();
+        let json: Json = serde_json::from_slice(&out).unwrap();
+        let expected = serde_json::json!([
+            {"file_name": "a.o", "prog_name": "p\"q", "total_insns": 3, "reason": "R1 invalid"}
+        ]);
+        assert_eq!(json, expected);
+    }
+}

@@ -1,0 +1,125 @@
+//! One program's results: what a line of the table, of the CSV file and of the JSON array is.
+
+use crate::stat::Stat;
+use std::cmp::Ordering;
+
+/// The three answers. veristat knows the first two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Refused.
+    Failure,
+    /// Accepted.
+    Success,
+    /// Neither: the program needs something that is not modelled yet.
+    Unsupported,
+}
+
+impl Verdict {
+    /// As printed in tables and files.
+    pub fn text(self) -> &'static str {
+        match self {
+            Verdict::Failure => "failure",
+            Verdict::Success => "success",
+            Verdict::Unsupported => "unsupported",
+        }
+    }
+}
+
+/// One program's results.
+///
+/// # Invariants
+///
+/// 1. `numbers` is indexed by `Stat as usize`; entries of text statistics stay 0.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Base name of the object file.
+    pub file: String,
+    /// Name of the program's function.
+    pub prog: String,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Program type, as libbpf names it (`sched_cls`).
+    pub prog_type: String,
+    /// Expected attach type, as libbpf names it; `unspec` if there is none.
+    pub attach_type: String,
+    /// Why not `success`: the last words of the verifier's log, or what is not modelled. Not a
+    /// column; JSON shows it.
+    pub reason: Option<String>,
+    numbers: [i64; Stat::COUNT],
+}
+
+/// A statistic's value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'a> {
+    /// Names, verdicts, types.
+    Text(&'a str),
+    /// Counts and sizes.
+    Number(i64),
+}
+
+impl Row {
+    /// A row with all numbers 0.
+    pub fn new(file: impl Into<String>, prog: impl Into<String>, verdict: Verdict) -> Self {
+        Row {
+            file: file.into(),
+            prog: prog.into(),
+            verdict,
+            prog_type: String::new(),
+            attach_type: String::new(),
+            reason: None,
+            numbers: [0; Stat::COUNT],
+        }
+    }
+
+    /// Sets a numeric statistic; text statistics have fields of their own and are left alone.
+    pub fn set(&mut self, stat: Stat, value: i64) {
+        if !stat.is_text() {
+            self.numbers[stat as usize] = value;
+        }
+    }
+
+    /// [`Row::set`] as a builder step.
+    #[must_use]
+    pub fn with(mut self, stat: Stat, value: i64) -> Self {
+        self.set(stat, value);
+        self
+    }
+
+    /// The value of `stat`.
+    pub fn get(&self, stat: Stat) -> Value<'_> {
+        match stat {
+            Stat::FileName => Value::Text(&self.file),
+            Stat::ProgName => Value::Text(&self.prog),
+            Stat::Verdict => Value::Text(self.verdict.text()),
+            Stat::ProgType => Value::Text(&self.prog_type),
+            Stat::AttachType => Value::Text(&self.attach_type),
+            _ => Value::Number(self.numbers[stat as usize]),
+        }
+    }
+
+    /// Order by file, then program: the tie-break of every sort.
+    pub fn by_key(&self, other: &Row) -> Ordering {
+        (&self.file, &self.prog).cmp(&(&other.file, &other.prog))
+    }
+}
+
+impl Value<'_> {
+    /// Text by bytes, numbers by size; a column holds one kind only.
+    pub(crate) fn order(self, other: Self) -> Ordering {
+        match (self, other) {
+            (Value::Text(a), Value::Text(b)) => a.cmp(b),
+            (Value::Number(a), Value::Number(b)) => a.cmp(&b),
+            (Value::Text(_), Value::Number(_)) => Ordering::Less,
+            (Value::Number(_), Value::Text(_)) => Ordering::Greater,
+        }
+    }
+}
+
+impl std::fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Text(text) => f.pad(text),
+            Value::Number(number) => number.fmt(f),
+        }
+    }
+}

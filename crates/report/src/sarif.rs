@@ -1,0 +1,132 @@
+//! Diagnostics as SARIF 2.1.0, the format that code-scanning services read.
+
+use crate::diagnostic::{Diagnostic, Severity, SourceSpot};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+
+/// Writes one SARIF log with one run.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_sarif(
+    out: &mut dyn Write,
+    diagnostics: &[Diagnostic],
+    tool_version: &str,
+) -> io::Result<()> {
+    let ids: BTreeSet<&str> = diagnostics.iter().map(|d| d.rule.as_str()).collect();
+    let rules: Vec<Value> = ids.iter().map(|id| json!({ "id": id })).collect();
+    let log = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": { "name": "skep", "version": tool_version, "rules": rules } },
+            "results": diagnostics.iter().map(result).collect::<Vec<_>>(),
+        }],
+    });
+    serde_json::to_writer_pretty(&mut *out, &log)?;
+    writeln!(out)
+}
+
+fn result(diagnostic: &Diagnostic) -> Value {
+    let object = json!({ "artifactLocation": { "uri": uri(&diagnostic.object) } });
+    let physical = diagnostic.at.as_ref().map_or(object, physical_location);
+    let name = match diagnostic.insn_idx {
+        Some(idx) => format!("{}:{}+{idx}", diagnostic.object, diagnostic.prog),
+        None => format!("{}:{}", diagnostic.object, diagnostic.prog),
+    };
+    let related: Vec<Value> = diagnostic
+        .notes
+        .iter()
+        .filter_map(|note| {
+            let at = note.at.as_ref()?;
+            Some(json!({
+                "physicalLocation": physical_location(at),
+                "message": { "text": note.text },
+            }))
+        })
+        .collect();
+    let mut text = diagnostic.headline();
+    for line in diagnostic.details() {
+        text.push('\n');
+        text.push_str(&line);
+    }
+    json!({
+        "ruleId": diagnostic.rule,
+        "level": match diagnostic.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        },
+        "message": { "text": text },
+        "locations": [{
+            "physicalLocation": physical,
+            "logicalLocations": [{ "fullyQualifiedName": name, "kind": "function" }],
+        }],
+        "relatedLocations": related,
+    })
+}
+
+fn physical_location(spot: &SourceSpot) -> Value {
+    let mut region = json!({ "startLine": spot.line.max(1) });
+    if spot.column > 0 {
+        region["startColumn"] = json!(spot.column);
+    }
+    if !spot.text.is_empty() {
+        region["snippet"] = json!({ "text": spot.text });
+    }
+    json!({ "artifactLocation": { "uri": uri(&spot.file) }, "region": region })
+}
+
+/// A path as a URI reference: percent-encoded, `./` cut.
+fn uri(path: &str) -> String {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let mut uri = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(char::from(byte));
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Note;
+
+    #[test]
+    fn places_and_rules() {
+        let spot = SourceSpot { file: "./a b.c".into(), line: 7, column: 3, text: "x".into() };
+        let refused = Diagnostic {
+            severity: Severity::Error,
+            rule: "invalid_mem_access".into(),
+            message: "R0 invalid".into(),
+            object: "a.bpf.o".into(),
+            prog: "p".into(),
+            insn_idx: Some(4),
+            insn: Some("exit".into()),
+            at: Some(spot.clone()),
+            notes: vec![Note { text: "created".into(), at: Some(spot) }],
+        };
+        let mut out = Vec::new();
+        let pair = [refused.clone(), Diagnostic { at: None, ..refused }];
+        write_sarif(&mut out, &pair, "1.2.3").unwrap();
+        let log: Value = serde_json::from_slice(&out).unwrap();
+        let run = &log["runs"][0];
+        assert_eq!(log["version"], "2.1.0");
+        assert_eq!(run["tool"]["driver"]["rules"], json!([{ "id": "invalid_mem_access" }]));
+        let place = &run["results"][0]["locations"][0];
+        assert_eq!(place["physicalLocation"]["artifactLocation"]["uri"], "a%20b.c");
+        assert_eq!(place["physicalLocation"]["region"]["startLine"], 7);
+        assert_eq!(place["logicalLocations"][0]["fullyQualifiedName"], "a.bpf.o:p+4");
+        assert_eq!(run["results"][0]["relatedLocations"][0]["message"]["text"], "created");
+        let bare = &run["results"][1]["locations"][0]["physicalLocation"];
+        assert_eq!(bare["artifactLocation"]["uri"], "a.bpf.o");
+    }
+}

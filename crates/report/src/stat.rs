@@ -1,0 +1,151 @@
+//! The statistics of one program, one row each: heading, names, alignment, default order.
+//!
+//! The headings, the names and their order are veristat's (the first name is the CSV column), so
+//! that files written by either tool are read by both. Names behind veristat's own are ours.
+
+/// One statistic: a column of the table and of the CSV file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "one row each in STATS says what it is")]
+pub enum Stat {
+    FileName,
+    ProgName,
+    Verdict,
+    Duration,
+    TotalInsns,
+    TotalStates,
+    PeakStates,
+    MaxStatesPerInsn,
+    MarkReadMaxLen,
+    Size,
+    JitedSize,
+    Stack,
+    ProgType,
+    AttachType,
+    MemoryPeak,
+}
+
+/// What is fixed about a statistic.
+#[derive(Debug)]
+pub struct StatDef {
+    /// Which one; the index of this row in [`STATS`].
+    pub stat: Stat,
+    /// Heading in the table.
+    pub header: &'static str,
+    /// Names in specifications; the first is the CSV column.
+    pub names: &'static [&'static str],
+    /// Sorted ascending unless the user says otherwise.
+    pub ascending: bool,
+    /// Aligned to the left in the table.
+    pub left_aligned: bool,
+    /// One sentence with the unit, for `--help` and the manual page.
+    pub about: &'static str,
+}
+
+macro_rules! stats {
+    ($($stat:ident, $header:literal, [$($name:literal),+], $asc:literal, $left:literal, $about:literal;)+) => {
+        /// All statistics, in the order of [`Stat`].
+        pub const STATS: &[StatDef] = &[$(StatDef {
+            stat: Stat::$stat,
+            header: $header,
+            names: &[$($name),+],
+            ascending: $asc,
+            left_aligned: $left,
+            about: $about,
+        }),+];
+    };
+}
+
+// Columns: statistic, heading, names, ascending, left, about.
+#[rustfmt::skip]
+stats! {
+    FileName, "File", ["file_name", "filename", "file"], true, true, "base name of the object file";
+    ProgName, "Program", ["prog_name", "progname", "prog"], true, true, "name of the program's function";
+    Verdict, "Verdict", ["verdict"], true, true, "success, failure, or unsupported (not modelled yet)";
+    Duration, "Duration (us)", ["duration", "dur"], false, false, "verification time in microseconds";
+    TotalInsns, "Insns", ["total_insns", "insns"], false, false, "insns processed on all paths";
+    TotalStates, "States", ["total_states", "states"], false, false, "states saved";
+    PeakStates, "Peak states", ["peak_states"], false, false, "states alive at once";
+    MaxStatesPerInsn, "Max states per insn", ["max_states_per_insn"], false, false, "longest list of states at one insn";
+    MarkReadMaxLen, "Max mark read length", ["max_mark_read_len", "mark_read", "mark_read_max_len"], false, false, "longest chain of read marks";
+    Size, "Program size", ["prog_size", "size"], false, false, "insns of the program as given to the verifier";
+    JitedSize, "Jited size", ["prog_size_jited", "jited_size"], false, false, "bytes of machine code; 0 where none is made";
+    Stack, "Stack depth", ["stack_depth", "stack"], false, false, "bytes of stack, all subprograms together";
+    ProgType, "Program type", ["prog_type"], false, false, "program type, as libbpf names it";
+    AttachType, "Attach type", ["attach_type"], false, false, "expected attach type, as libbpf names it";
+    MemoryPeak, "Peak memory (MiB)", ["mem_peak"], false, false, "most memory that the verifier held, in MiB";
+}
+
+impl Stat {
+    /// How many there are.
+    pub const COUNT: usize = STATS.len();
+
+    /// Columns of the table where the user names none.
+    pub const TABLE_DEFAULT: &[Stat] = &[
+        Stat::FileName,
+        Stat::ProgName,
+        Stat::Verdict,
+        Stat::Duration,
+        Stat::TotalInsns,
+        Stat::TotalStates,
+        Stat::Size,
+        Stat::JitedSize,
+    ];
+
+    /// Columns of the CSV file where the user names none.
+    pub const CSV_DEFAULT: &[Stat] = &[
+        Stat::FileName,
+        Stat::ProgName,
+        Stat::Verdict,
+        Stat::Duration,
+        Stat::TotalInsns,
+        Stat::TotalStates,
+        Stat::PeakStates,
+        Stat::MaxStatesPerInsn,
+        Stat::MarkReadMaxLen,
+        Stat::Size,
+        Stat::JitedSize,
+        Stat::ProgType,
+        Stat::AttachType,
+        Stat::Stack,
+        Stat::MemoryPeak,
+    ];
+
+    /// This statistic's row in [`STATS`].
+    pub fn def(self) -> &'static StatDef {
+        &STATS[self as usize]
+    }
+
+    /// The statistic that `name` names, in any case.
+    pub fn by_name(name: &str) -> Option<Stat> {
+        let hit = |def: &&StatDef| def.names.iter().any(|n| n.eq_ignore_ascii_case(name));
+        STATS.iter().find(hit).map(|def| def.stat)
+    }
+
+    /// File and program name: what two result files are joined on.
+    pub fn is_key(self) -> bool {
+        matches!(self, Stat::FileName | Stat::ProgName)
+    }
+
+    /// Whether its value is text and not a number.
+    pub fn is_text(self) -> bool {
+        self.is_key() || matches!(self, Stat::Verdict | Stat::ProgType | Stat::AttachType)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_sits_at_its_index_and_names_are_unique() {
+        let mut seen = std::collections::HashSet::new();
+        for (index, def) in STATS.iter().enumerate() {
+            assert_eq!(def.stat as usize, index, "{}", def.header);
+            for name in def.names {
+                assert!(seen.insert(*name), "{name} names two statistics");
+                assert_eq!(Stat::by_name(&name.to_uppercase()), Some(def.stat));
+            }
+        }
+        assert_eq!(Stat::CSV_DEFAULT.len(), Stat::COUNT);
+    }
+}

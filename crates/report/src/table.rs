@@ -1,0 +1,81 @@
+//! Rows as veristat's table, with its closing line.
+
+use crate::layout::{Column, write_layout};
+use crate::row::Row;
+use crate::spec::EmitSpec;
+use std::io::{self, Write};
+
+/// Counts of the closing line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Files read.
+    pub files_processed: usize,
+    /// Files left out by a filter, or that are no BPF objects.
+    pub files_skipped: usize,
+    /// Programs verified.
+    pub progs_processed: usize,
+    /// Programs left out by a filter.
+    pub progs_skipped: usize,
+}
+
+/// Writes the table; `tally` is left out when rows are replayed from a file.
+///
+/// The closing line counts what its words say (veristat swaps two of its four numbers).
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_table(
+    out: &mut dyn Write,
+    rows: &[Row],
+    emit: &EmitSpec,
+    tally: Option<Tally>,
+) -> io::Result<()> {
+    let column = |def: &'static crate::StatDef| Column {
+        header: def.header,
+        suffix: "",
+        left_aligned: def.left_aligned,
+    };
+    let columns: Vec<Column> = emit.stats.iter().map(|stat| column(stat.def())).collect();
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| emit.stats.iter().map(|&stat| row.get(stat).to_string()).collect())
+        .collect();
+    write_layout(out, &columns, &cells)?;
+    let Some(tally) = tally else { return Ok(()) };
+    writeln!(
+        out,
+        "Done. Processed {} files, {} programs. Skipped {} files, {} programs.",
+        tally.files_processed, tally.progs_processed, tally.files_skipped, tally.progs_skipped
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::Verdict;
+    use crate::stat::Stat;
+
+    #[test]
+    fn looks_as_veristat_does() {
+        let rows = [
+            Row::new("xdp.bpf.o", "xdp_pass", Verdict::Success)
+                .with(Stat::Duration, 1234)
+                .with(Stat::TotalInsns, 7)
+                .with(Stat::Size, 2),
+            Row::new("a\x1b.o", "p", Verdict::Failure).with(Stat::TotalStates, 123_456_789),
+        ];
+        let mut out = Vec::new();
+        let tally = Tally { files_processed: 2, progs_processed: 2, ..Tally::default() };
+        write_table(&mut out, &rows, &EmitSpec::table_default(), Some(tally)).unwrap();
+        let expected = "\
+File       Program   Verdict  Duration (us)  Insns  States     Program size  Jited size
+---------  --------  -------  -------------  -----  ---------  ------------  ----------
+xdp.bpf.o  xdp_pass  success           1234      7          0             2           0
+a\\u{1b}.o  p         failure              0      0  123456789             0           0
+---------  --------  -------  -------------  -----  ---------  ------------  ----------
+Done. Processed 2 files, 2 programs. Skipped 0 files, 0 programs.
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}
