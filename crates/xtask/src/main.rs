@@ -1,5 +1,56 @@
-//! Repository tasks.
+//! Developer commands: `cargo xtask COMMAND`. Each module is one command.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
-fn main() {}
+mod corpus;
+mod judge;
+mod kernel_diff;
+mod objects;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Repository checks, kernel comparison, corpus, CI.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install, build and list the open corpus (GPL objects, never committed).
+    Corpus(corpus::Args),
+    /// Print the host kernel's log for programs of an object.
+    Judge(judge::Args),
+    /// Print our log for programs of an object; --side for both, line by line.
+    Ours(judge::Args),
+    /// Compare our verifier with the host kernel, one row a program.
+    KernelDiff(kernel_diff::Args),
+    /// One half of kernel-diff: compares on request, so that a hang or crash costs one program.
+    #[command(hide = true)]
+    KernelDiffWorker(kernel_diff::WorkerArgs),
+}
+
+/// What every command returns: whether what it looked at is in order, or why it could not look.
+type Outcome = Result<bool, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Corpus(args) => corpus::run(&args),
+        Command::Judge(args) => judge::run(&args, judge::Engine::Kernel),
+        Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
+        Command::KernelDiff(args) => kernel_diff::run(&args),
+        Command::KernelDiffWorker(args) => kernel_diff::worker(&args),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

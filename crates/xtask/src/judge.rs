@@ -1,0 +1,90 @@
+//! `cargo xtask judge FILE [PROG]`: the host kernel's own words on a program.
+//! `cargo xtask ours FILE [PROG]`: ours. With `--side`, where the two first part.
+
+use crate::objects;
+use skep::program::Program;
+use skep_testkit::judge::{Answer, judge};
+use skep_testkit::{engine, host, kernel_log};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// An object file.
+    file: PathBuf,
+    /// Only the program of this name.
+    prog: Option<String>,
+    /// Log level: 1 branches and errors, 2 every insn; statistics are always asked for.
+    #[arg(long, short, default_value_t = 2)]
+    level: u32,
+    /// Both logs, from shortly before the first line that differs.
+    #[arg(long)]
+    side: bool,
+    /// With --side: how many lines before and after the first difference.
+    #[arg(long, default_value_t = 12)]
+    context: usize,
+}
+
+/// Whose log is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Kernel,
+    Ours,
+}
+
+pub(crate) fn run(args: &Args, engine: Engine) -> crate::Outcome {
+    let object = objects::open(&args.file, &host::open_options())?;
+    let wanted = |name: &str| args.prog.as_deref().is_none_or(|prog| prog == name);
+    let mut found = false;
+    for entry in object.programs.iter().filter(|entry| wanted(&entry.name)) {
+        found = true;
+        println!("# {} {}", entry.section, entry.name);
+        match &entry.program {
+            Err(error) => println!("not loaded: {error}"),
+            Ok(program) if args.side => side(program, args),
+            Ok(program) if engine == Engine::Kernel => theirs(program, args.level | 4),
+            Ok(program) => ours(program, args.level | 4),
+        }
+    }
+    if !found {
+        let names: Vec<_> = object.programs.iter().map(|entry| entry.name.as_str()).collect();
+        return Err(format!("no such program; there are: {}", names.join(" ")).into());
+    }
+    Ok(true)
+}
+
+fn theirs(program: &Program, level: u32) {
+    match judge(program, level) {
+        Answer::NotJudged { reason } => println!("not judged: {reason}"),
+        Answer::Judged(it) => {
+            print!("{}", it.log);
+            let errno = skep_testkit::kernel::errno_name(it.errno);
+            println!("# {}", if it.accepted { "accepted" } else { &errno });
+        }
+    }
+}
+
+fn ours(program: &Program, level: u32) {
+    let it = engine::verify(program, level);
+    print!("{}", it.log);
+    println!("# {} {}", it.verdict.name(), it.verdict.reason());
+}
+
+fn side(program: &Program, args: &Args) {
+    let ours = engine::verify(program, args.level | 4);
+    let (theirs, verdict) = match judge(program, args.level | 4) {
+        Answer::NotJudged { reason } => return println!("not judged: {reason}"),
+        Answer::Judged(it) => (it.log, if it.accepted { "accepted" } else { "rejected" }),
+    };
+    println!("ours: {} {}; kernel: {verdict}", ours.verdict.name(), ours.verdict.reason());
+    let a = kernel_log::normalise(&ours.log, &program.insns);
+    let b = kernel_log::normalise(&theirs, &program.insns);
+    let Some((line, ..)) = kernel_log::first_difference(&a, &b) else {
+        return println!("logs equal: {} lines", a.lines().count());
+    };
+    let from = line.saturating_sub(args.context + 1);
+    println!("first difference at line {line} ('=' both, '-' ours, '+' kernel):");
+    let same = line - 1 - from;
+    a.lines().skip(from).take(same).for_each(|l| println!("= {l}"));
+    a.lines().skip(line - 1).take(args.context).for_each(|l| println!("- {l}"));
+    b.lines().skip(line - 1).take(args.context).for_each(|l| println!("+ {l}"));
+}

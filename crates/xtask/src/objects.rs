@@ -1,0 +1,47 @@
+//! Which object files a command works on, and how they are opened for this host.
+
+use skep::object::{Object, OpenOptions};
+use skep_testkit::host;
+use std::path::{Path, PathBuf};
+
+/// Files as given, folders as all `*.o` below them; sorted, so that results have one order.
+pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
+    let mut found = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            found.push(path.clone());
+            continue;
+        }
+        for entry in walkdir::WalkDir::new(path).sort_by_file_name() {
+            let entry = entry?;
+            if entry.file_type().is_file() && entry.path().extension().is_some_and(|e| e == "o") {
+                found.push(entry.into_path());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Reads and opens one object as libbpf would on this host.
+pub(crate) fn open(path: &Path, host: &OpenOptions) -> Result<Object, String> {
+    let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let options = OpenOptions { name: host::object_name(path), ..host.clone() };
+    Object::open(&bytes, &options).map_err(|e| e.to_string())
+}
+
+/// The last two parts of a path: `v3/loop1.bpf.o`, the name of an object in tables and baselines.
+pub(crate) fn short_name(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().rev().take(2).map(|p| p.to_string_lossy()).collect();
+    parts.into_iter().rev().collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_known_by_its_folder_and_file() {
+        assert_eq!(short_name(Path::new("a/b/v3/loop1.bpf.o")), "v3/loop1.bpf.o");
+        assert_eq!(short_name(Path::new("loop1.bpf.o")), "loop1.bpf.o");
+    }
+}
