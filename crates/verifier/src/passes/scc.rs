@@ -1,12 +1,11 @@
 //! Strongly connected components of the control flow graph: which insns are in a loop together.
 //!
-//! An insn alone is a component only if it jumps to itself, or if it calls a helper that runs a
-//! callback any number of times (a loop that the graph does not show). All other insns have 0.
+//! An insn alone is a component only if it jumps to itself; all other insns have 0. A call that runs
+//! a callback any number of times is a loop that the graph does not show, and no component.
 //! Log level 2 prints the numbers, so components are numbered as the kernel finds them.
 //!
 //! Kernel: `compute_scc`, 6.18 (Tarjan's algorithm over the successors of each insn).
 
-use super::cfg::Cfg;
 use super::postorder::successors;
 use skep_insn::Insn;
 
@@ -34,7 +33,7 @@ struct Search<'a> {
 }
 
 /// Finds the components.
-pub(crate) fn compute_scc(insns: &[Insn], cfg: &Cfg) -> Scc {
+pub(crate) fn compute_scc(insns: &[Insn]) -> Scc {
     let mut scc = Scc { of_insn: vec![0; insns.len()], count: 0 };
     let mut search = Search {
         insns,
@@ -57,7 +56,7 @@ pub(crate) fn compute_scc(insns: &[Insn], cfg: &Cfg) -> Scc {
             }
             path.pop();
             if search.low[top as usize] == search.pre[top as usize] {
-                search.close(top, cfg.calls_callback(top as usize), &mut scc);
+                search.close(top, &mut scc);
             }
         }
     }
@@ -84,10 +83,10 @@ impl Search<'_> {
     }
 
     /// Takes the component of `first`, its earliest insn, off the open insns.
-    fn close(&mut self, first: u32, calls_callback: bool, scc: &mut Scc) {
+    fn close(&mut self, first: u32, scc: &mut Scc) {
         let alone = self.open.last() == Some(&first);
         let to_self = || successors(self.insns, first as usize).as_slice().contains(&first);
-        let is_loop = !alone || to_self() || calls_callback;
+        let is_loop = !alone || to_self();
         scc.count += u32::from(is_loop);
         while let Some(insn) = self.open.pop() {
             self.low[insn as usize] = DONE;

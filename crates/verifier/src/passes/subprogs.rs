@@ -201,6 +201,22 @@ pub(crate) fn check_subprogs(insns: &[Insn], subprogs: &mut Subprogs) -> Result<
     Ok(())
 }
 
+/// Without BTF for the functions, legacy packet loads and tail calls are for the main one only.
+///
+/// Kernel: `check_abnormal_return`; runs after [`check_subprogs`] if the program has no func info.
+pub(crate) fn check_abnormal_return(subprogs: &Subprogs) -> Result<(), PassReject> {
+    for (subprog, flags) in subprogs.flags.iter().enumerate().skip(1) {
+        let what = match flags {
+            SubprogFlags { has_ld_abs: true, .. } => "LD_ABS",
+            SubprogFlags { has_tail_call: true, .. } => "tail_call",
+            _ => continue,
+        };
+        let message = format!("{what} is not allowed in subprogs without BTF");
+        return Err(PassReject::at(subprogs.start(subprog) as usize, errno::EINVAL, message));
+    }
+    Ok(())
+}
+
 const JMP_EXIT: u8 = BPF_JMP | BPF_EXIT;
 const JMP_JA: u8 = BPF_JMP | BPF_JA;
 const JMP32_JA: u8 = BPF_JMP32 | BPF_JA;
