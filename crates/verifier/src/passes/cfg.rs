@@ -307,3 +307,57 @@ impl<'a, C: Callees> Search<'a, C> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::program_fixture::*;
+    use super::*;
+
+    fn check(insns: &[Insn], loops_allowed: bool) -> Result<Cfg, PassReject> {
+        check_cfg(insns, &subprogs_of(insns), &SocketFilter, loops_allowed)
+    }
+
+    #[test]
+    fn refusals() {
+        let [ld_lo, ld_hi] = Insn::ld_imm64(2, 0, 5);
+        let table: [(&[Insn], &str); 4] = [
+            (&[mov(0, 0), exit(), mov(0, 1), exit()], "unreachable insn 2"),
+            (&[mov(0, 0), goto(-1), exit()], "unreachable insn 2"),
+            (
+                &[mov(0, 0), jeq(1, 0, 1), ld_lo, ld_hi, exit()],
+                "jump into the middle of ldimm64 insn 2",
+            ),
+            (&[mov(0, 0), goto(-1)], "accepted"),
+        ];
+        for (insns, expected) in table {
+            assert_eq!(message(check(insns, true)), expected, "{insns:?}");
+        }
+    }
+
+    #[test]
+    fn back_edges_need_privilege() {
+        let reject = check(&[mov(0, 0), jeq(0, 0, -2), exit()], false).unwrap_err();
+        assert_eq!(reject.message, "back-edge from insn 1 to 0");
+        assert_eq!(reject.source_lines.iter().map(|i| i.0).collect::<Vec<_>>(), [1, 0]);
+    }
+
+    #[test]
+    fn callees_pass_their_effects_up() {
+        let insns = [call(2), call(3), exit(), call(1), exit(), helper(12), exit()];
+        let cfg = check(&insns, true).unwrap();
+        assert_eq!(cfg.changes_pkt_data, [true, true, true]);
+        let insns = [helper(12), call(1), exit(), mov(0, 0), exit()];
+        assert_eq!(check(&insns, true).unwrap().changes_pkt_data, [true, false]);
+    }
+
+    #[test]
+    fn marks() {
+        const P: u8 = mark::PRUNE_POINT;
+        const J: u8 = mark::JMP_POINT;
+        const F: u8 = mark::FORCE_CHECKPOINT;
+        let insns = [jeq(1, 0, 1), goto(0), may_goto(1), helper(181), exit()];
+        let callback = P | J | F | mark::CALLS_CALLBACK;
+        let expected = [P, 0, P | J | F, callback, P | J];
+        assert_eq!(check(&insns, true).unwrap().marks, expected);
+    }
+}

@@ -129,3 +129,91 @@ pub(crate) fn log_text(
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::postorder::compute_postorder;
+    use super::super::program_fixture::*;
+    use super::super::scc::compute_scc;
+    use super::*;
+
+    fn block(insns: &[Insn]) -> String {
+        let order = compute_postorder(insns, &subprogs_of(insns));
+        let live = compute_live_registers(insns, &order, &SocketFilter);
+        let print = |idx: usize| format!("({:02x})", insns[idx].code);
+        log_text(insns, &live, &compute_scc(insns), print)
+    }
+
+    #[test]
+    fn straight_line_and_branch() {
+        let insns = [mov(0, 0), jeq(1, 0, 1), mov(0, 1), exit()];
+        let expected = "\
+Live regs before insn:
+      0: .1........ (b7)
+      1: 01........ (15)
+      2: .......... (b7)
+      3: 0......... (95)
+";
+        assert_eq!(block(&insns), expected);
+    }
+
+    #[test]
+    fn helpers_read_their_parameters() {
+        let load = insn(BPF_LDX | BPF_MEM | BPF_W, 7, 1, (0, 0));
+        let insns =
+            [mov_reg(6, 1), load, spill(-8, 6), helper(8), fill(6, -8), mov_reg(0, 7), exit()];
+        let expected = "\
+Live regs before insn:
+      0: .1........ (bf)
+      1: .1....6... (61)
+      2: ......67.. (7b)
+      3: .......7.. (85)
+      4: .......7.. (79)
+      5: .......7.. (bf)
+      6: 0......... (95)
+";
+        assert_eq!(block(&insns), expected);
+    }
+
+    /// All kinds of use, two loops and a helper that calls back.
+    #[test]
+    fn loops_have_numbers() {
+        let [ld_lo, ld_hi] = Insn::ld_imm64(9, 0, 1);
+        let add = insn(BPF_STX | BPF_ATOMIC | BPF_DW, 7, 4, (-8, 0));
+        let insns = [
+            insn(BPF_ALU | BPF_MUL | BPF_X, 2, 6, (0, 0)),
+            insn(BPF_JMP | BPF_JEQ | BPF_X, 9, 7, (1, 0)),
+            may_goto(4),
+            may_goto(3),
+            jeq(5, 1, -4),
+            helper(26),
+            add,
+            ld_lo,
+            ld_hi,
+            spill(-40, 5),
+            mov(7, 32),
+            spill(-24, 1),
+            spill(-32, 3),
+            insn(BPF_JMP32 | BPF_JEQ | BPF_X, 8, 1, (0, 0)),
+            goto(-3),
+        ];
+        let expected = "\
+Live regs before insn:
+      0: .123456789 (2c)
+  2   1: .12345.789 (1d)
+  2   2: .12345.789 (e5)
+  2   3: .12345.789 (e5)
+  2   4: .12345.789 (15)
+      5: .1234..78. (85)
+      6: .1.345.78. (db)
+      7: .1.3.5..8. (18)
+      9: .1.3.5..8. (7b)
+     10: .1.3....8. (b4)
+     11: .1.3....8. (7b)
+  1  12: .1.3....8. (7b)
+  1  13: .1.3....8. (1e)
+  1  14: .1.3....8. (05)
+";
+        assert_eq!(block(&insns), expected.replace("(b4)", "(b7)"));
+    }
+}

@@ -14,6 +14,9 @@ pub(crate) mod call_facts;
 pub(crate) mod cfg;
 pub(crate) mod live_regs;
 pub(crate) mod postorder;
+#[cfg(test)]
+mod program_fixture;
+pub(crate) mod reserved;
 pub(crate) mod scc;
 pub(crate) mod subprogs;
 

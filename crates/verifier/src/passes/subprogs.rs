@@ -242,3 +242,54 @@ fn jump_target(idx: u32, insn: &Insn) -> Option<i64> {
 pub(crate) fn jump_offset(insn: &Insn) -> i64 {
     if insn.code == JMP32_JA { i64::from(insn.imm) } else { i64::from(insn.off) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::program_fixture::*;
+    use super::*;
+
+    fn find(insns: &[Insn]) -> Result<Subprogs, PassReject> {
+        let rules = SubprogRules { bpf_capable: true, exception_cb: None };
+        let mut subprogs = find_subprogs(insns, rules, |_, _| Ok(()))?;
+        check_subprogs(insns, &mut subprogs)?;
+        Ok(subprogs)
+    }
+
+    #[test]
+    fn starts_are_sorted_and_printed() {
+        let insns = [call(3), call(0), call(-2), exit(), mov(0, 0), exit()];
+        let subprogs = find(&insns);
+        // Insns 0 and 1 fall into the subprog at 2.
+        assert_eq!(message(subprogs), "last insn is not an exit or jmp");
+        let insns = [call(1), exit(), mov(0, 0), exit()];
+        let subprogs = find(&insns).unwrap();
+        assert_eq!(subprogs.log_text(), "func#0 @0\nfunc#1 @2\n");
+        assert_eq!((subprogs.containing(1), subprogs.containing(2)), (0, 1));
+        assert_eq!((subprogs.starting_at(2), subprogs.starting_at(3)), (Some(1), None));
+    }
+
+    #[test]
+    fn refusals() {
+        let table: [(&[Insn], &str); 6] = [
+            (&[call(5), exit()], "call to invalid destination"),
+            (&[mov(0, 0), call(-5), exit()], "call to invalid destination"),
+            (&[jeq(1, 0, 5), exit()], "jump out of range from insn 0 to 6"),
+            (&[jeq(1, 0, -2), exit()], "jump out of range from insn 0 to -1"),
+            (&[mov(0, 0)], "last insn is not an exit or jmp"),
+            (&[call(1), mov(0, 0), exit()], "last insn is not an exit or jmp"),
+        ];
+        for (insns, expected) in table {
+            assert_eq!(message(find(insns)), expected, "{insns:?}");
+        }
+    }
+
+    #[test]
+    fn tail_calls_and_packet_loads_need_btf_in_subprogs() {
+        let ld_abs = insn(BPF_LD | BPF_ABS | BPF_W, 0, 0, (0, 0));
+        let subprogs = find(&[call(1), exit(), ld_abs, exit()]).unwrap();
+        let expected = "LD_ABS is not allowed in subprogs without BTF";
+        assert_eq!(message(check_abnormal_return(&subprogs)), expected);
+        let subprogs = find(&[ld_abs, helper(12), exit()]).unwrap();
+        assert_eq!(message(check_abnormal_return(&subprogs)), "accepted");
+    }
+}

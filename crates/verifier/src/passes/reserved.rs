@@ -1,0 +1,254 @@
+//! Encodings that mean nothing: unknown opcodes, and fields that an insn does not use but sets.
+//!
+//! [`check_encodings`] looks at every insn, reachable or not, before the graph is walked.
+//! [`check_insn_fields`] is what the main walk asks when it arrives at an insn, before it looks at
+//! any register.
+//!
+//! Kernel: `resolve_pseudo_ldimm64` (first), `do_check_insn`, `check_alu_op`, `check_cond_jmp_op`,
+//! `check_ld_imm`, `check_ld_abs`, `check_atomic` (second), 6.18.
+
+use super::{PassReject, errno};
+use skep_insn::Insn;
+use skep_insn::code::*;
+
+/// Whether the kernel knows this opcode. Kernel: `bpf_opcode_in_insntable`.
+pub(crate) fn is_known_opcode(code: u8) -> bool {
+    let (op, mode, size) = (code & OP_MASK, code & MODE_MASK, code & SIZE_MASK);
+    let is_k = code & BPF_X == 0;
+    match code & CLASS_MASK {
+        BPF_LD => match mode {
+            BPF_IMM => size == BPF_DW,
+            BPF_ABS | BPF_IND => size != BPF_DW,
+            _ => false,
+        },
+        BPF_LDX => mode == BPF_MEM || mode == BPF_MEMSX && size != BPF_DW,
+        BPF_ST => mode == BPF_MEM,
+        BPF_STX => matches!(mode, BPF_MEM | BPF_ATOMIC),
+        class @ (BPF_ALU | BPF_ALU64) => match op {
+            BPF_NEG => is_k,
+            BPF_END => class == BPF_ALU || is_k,
+            _ => op <= BPF_ARSH,
+        },
+        class => match op {
+            BPF_JA => is_k,
+            BPF_CALL | BPF_EXIT | BPF_JCOND => is_k && class == BPF_JMP,
+            _ => op <= BPF_JSLE,
+        },
+    }
+}
+
+/// Checks opcodes and `ld_imm64` pairs in insn order.
+///
+/// `resolve(idx, first, second)` is called for each well-formed `ld_imm64` that names something
+/// (map, map value, variable, function), and may refuse it.
+pub(crate) fn check_encodings(
+    insns: &[Insn],
+    mut resolve: impl FnMut(usize, &Insn, &Insn) -> Result<(), PassReject>,
+) -> Result<(), PassReject> {
+    let mut idx = 0;
+    while let Some(insn) = insns.get(idx) {
+        let invalid = |message: &str| PassReject::at(idx, errno::EINVAL, message);
+        if insn.class() == BPF_LDX && (!matches!(insn.mode(), BPF_MEM | BPF_MEMSX) || insn.imm != 0)
+        {
+            return Err(invalid("BPF_LDX uses reserved fields"));
+        }
+        if insn.is_ld_imm64() {
+            let second = insns.get(idx + 1).filter(|s| is_second_half(s));
+            let second = second.ok_or_else(|| invalid("invalid bpf_ld_imm64 insn"))?;
+            if !is_known_ld_imm64(insn, second) {
+                return Err(invalid("unrecognized bpf_ld_imm64 insn"));
+            }
+            if insn.src != 0 {
+                resolve(idx, insn, second)?;
+            }
+            idx += 2;
+            continue;
+        }
+        if !is_known_opcode(insn.code) {
+            return Err(invalid(&format!("unknown opcode {:02x}", insn.code)));
+        }
+        idx += 1;
+    }
+    Ok(())
+}
+
+fn is_second_half(insn: &Insn) -> bool {
+    *insn == Insn { imm: insn.imm, ..Insn::default() }
+}
+
+fn is_known_ld_imm64(first: &Insn, second: &Insn) -> bool {
+    match first.src {
+        BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_IDX => second.imm == 0,
+        src => src <= BPF_PSEUDO_MAP_IDX_VALUE,
+    }
+}
+
+/// Refuses an insn with a field set that it does not use.
+///
+/// Precondition: [`check_encodings`] has accepted the program. Where the kernel has a check of
+/// the program type before that of the fields (legacy packet loads), the caller does it first.
+pub(crate) fn check_insn_fields(idx: usize, insn: &Insn) -> Result<(), PassReject> {
+    let refused = match insn.class() {
+        BPF_ALU | BPF_ALU64 => alu(insn),
+        BPF_JMP | BPF_JMP32 => jmp(insn),
+        BPF_LD => ld(insn),
+        BPF_ST => (insn.src != 0).then(|| "BPF_ST uses reserved fields".into()),
+        BPF_STX => stx(insn),
+        _ => None,
+    };
+    match refused {
+        Some(message) => Err(PassReject::at(idx, errno::EINVAL, message)),
+        None => Ok(()),
+    }
+}
+
+/// The text of the refusal, or `None`.
+type Refused = Option<String>;
+
+fn reserved(insn: &str) -> String {
+    format!("{insn} uses reserved fields")
+}
+
+fn alu(insn: &Insn) -> Refused {
+    let is_x = insn.is_src_reg();
+    let is_alu64 = insn.class() == BPF_ALU64;
+    let unused_operand = if is_x { insn.imm != 0 } else { insn.src != 0 };
+    match insn.op() {
+        BPF_NEG => (insn.src != 0 || insn.off != 0 || insn.imm != 0).then(|| reserved("BPF_NEG")),
+        BPF_END => {
+            let is_width = matches!(insn.imm, 16 | 32 | 64);
+            (insn.src != 0 || insn.off != 0 || !is_width).then(|| reserved("BPF_END"))
+        }
+        BPF_MOV => {
+            let off_ok = match insn.off {
+                0 => true,
+                8 | 16 => is_x,
+                32 => is_x && is_alu64,
+                _ => return mov_special(insn),
+            };
+            (unused_operand || !off_ok).then(|| reserved("BPF_MOV"))
+        }
+        op => {
+            let is_signed_div = insn.off == 1 && matches!(op, BPF_DIV | BPF_MOD);
+            let off_ok = insn.off == 0 || is_signed_div;
+            (unused_operand || !off_ok).then(|| reserved("BPF_ALU"))
+        }
+    }
+}
+
+/// `r = r` with an offset that is no width: only the cast between address spaces.
+fn mov_special(insn: &Insn) -> Refused {
+    let is_cast = insn.class() == BPF_ALU64 && insn.is_src_reg();
+    if !is_cast || insn.off != BPF_ADDR_SPACE_CAST {
+        return Some(reserved("BPF_MOV"));
+    }
+    let between_0_and_1 = matches!(insn.imm as u32, 1 | 0x1_0000);
+    (!between_0_and_1)
+        .then(|| "addr_space_cast insn can only convert between address space 1 and 0".into())
+}
+
+fn jmp(insn: &Insn) -> Refused {
+    let is_jmp32 = insn.class() == BPF_JMP32;
+    match insn.op() {
+        BPF_CALL => {
+            let is_kfunc = insn.src == BPF_PSEUDO_KFUNC_CALL;
+            let bad = insn.src > BPF_PSEUDO_KFUNC_CALL || insn.dst != 0;
+            (bad || (!is_kfunc && insn.off != 0)).then(|| reserved("BPF_CALL"))
+        }
+        BPF_JA => {
+            let unused_distance = if is_jmp32 { insn.off != 0 } else { insn.imm != 0 };
+            (unused_distance || insn.src != 0 || insn.dst != 0).then(|| reserved("BPF_JA"))
+        }
+        BPF_EXIT => (insn.imm != 0 || insn.src != 0 || insn.dst != 0).then(|| reserved("BPF_EXIT")),
+        BPF_JCOND => {
+            let bad = insn.src != BPF_MAY_GOTO || insn.dst != 0 || insn.imm != 0;
+            bad.then(|| format!("invalid may_goto imm {}", insn.imm))
+        }
+        _ => {
+            let unused_operand = if insn.is_src_reg() { insn.imm != 0 } else { insn.src != 0 };
+            unused_operand.then(|| reserved("BPF_JMP/JMP32"))
+        }
+    }
+}
+
+fn ld(insn: &Insn) -> Refused {
+    if insn.is_ld_imm64() {
+        return (insn.off != 0).then(|| reserved("BPF_LD_IMM64"));
+    }
+    let unused_src = insn.mode() == BPF_ABS && insn.src != 0;
+    (insn.dst != 0 || insn.off != 0 || unused_src).then(|| reserved("BPF_LD_[ABS|IND]"))
+}
+
+fn stx(insn: &Insn) -> Refused {
+    if insn.mode() != BPF_ATOMIC {
+        return (insn.imm != 0).then(|| reserved("BPF_STX"));
+    }
+    let rmw = |imm: i32| imm & !BPF_FETCH;
+    let known = match insn.imm {
+        BPF_XCHG | BPF_CMPXCHG | BPF_LOAD_ACQ | BPF_STORE_REL => true,
+        imm => [BPF_ADD, BPF_AND, BPF_OR, BPF_XOR].iter().any(|&op| rmw(imm) == i32::from(op)),
+    };
+    (!known).then(|| format!("BPF_ATOMIC uses invalid atomic opcode {:02x}", insn.imm))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::program_fixture::*;
+    use super::*;
+
+    fn check(code: u8, dst_src: (u8, u8), off_imm: (i16, i32)) -> String {
+        let insn = insn(code, dst_src.0, dst_src.1, off_imm);
+        let first = check_encodings(&[insn, exit()], |_, _, _| Ok(()));
+        message(first.and_then(|()| check_insn_fields(0, &insn)))
+    }
+
+    /// The kernel answered `unknown opcode` for each of the other 128.
+    #[test]
+    fn half_of_the_opcodes_exist() {
+        assert_eq!((0..=u8::MAX).filter(|&code| is_known_opcode(code)).count(), 128);
+        let unknown =
+            [0x00, 0x0d, 0x0e, 0x86, 0x8c, 0x8d, 0x96, 0x99, 0x9d, 0xdf, 0xe0, 0xe6, 0xf5];
+        assert!(unknown.iter().all(|&code| !is_known_opcode(code)));
+        assert!(
+            [0x06, 0x18, 0x81, 0xc3, 0xcb, 0xd7, 0xe5].iter().all(|&code| is_known_opcode(code))
+        );
+    }
+
+    #[test]
+    fn fields() {
+        let cast = "addr_space_cast insn can only convert between address space 1 and 0";
+        let atomic = "BPF_ATOMIC uses invalid atomic opcode 42";
+        let table: [(&str, String); 16] = [
+            ("unknown opcode ff", check(0xff, (0, 0), (0, 0))),
+            ("BPF_LDX uses reserved fields", check(0x61, (0, 1), (0, 5))),
+            ("BPF_LDX uses reserved fields", check(0x01, (0, 1), (0, 0))),
+            ("BPF_STX uses reserved fields", check(0x63, (10, 1), (-8, 5))),
+            ("BPF_ST uses reserved fields", check(0x62, (10, 1), (-8, 5))),
+            ("BPF_MOV uses reserved fields", check(0xb7, (0, 1), (0, 0))),
+            ("BPF_MOV uses reserved fields", check(0xbc, (0, 1), (32, 0))),
+            ("accepted", check(0xbf, (0, 1), (32, 0))),
+            (cast, check(0xbf, (0, 1), (1, 0))),
+            ("BPF_ALU uses reserved fields", check(0x0f, (0, 2), (1, 0))),
+            ("accepted", check(0x3c, (0, 2), (1, 0))),
+            ("BPF_END uses reserved fields", check(0xd4, (0, 0), (0, 1))),
+            ("BPF_CALL uses reserved fields", check(0x85, (1, 0), (0, 5))),
+            ("invalid may_goto imm 0", check(0xe5, (0, 1), (0, 0))),
+            ("BPF_JMP/JMP32 uses reserved fields", check(0x15, (0, 1), (0, 0))),
+            (atomic, check(0xdb, (10, 0), (-8, 0x42))),
+        ];
+        for (row, (expected, got)) in table.into_iter().enumerate() {
+            assert_eq!(got, expected, "row {row}");
+        }
+    }
+
+    #[test]
+    fn ld_imm64() {
+        let check = |insns: &[Insn]| message(check_encodings(insns, |_, _, _| Ok(())));
+        let [lo, hi] = Insn::ld_imm64(1, 0, 5);
+        assert_eq!(check(&[lo, hi, exit()]), "accepted");
+        assert_eq!(check(&[lo, exit()]), "invalid bpf_ld_imm64 insn");
+        assert_eq!(check(&[lo]), "invalid bpf_ld_imm64 insn");
+        assert_eq!(check(&[lo, Insn { off: 4, ..hi }]), "invalid bpf_ld_imm64 insn");
+        assert_eq!(check(&[Insn { src: 7, ..lo }, hi]), "unrecognized bpf_ld_imm64 insn");
+    }
+}
