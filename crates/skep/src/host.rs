@@ -1,0 +1,202 @@
+//! The one place that asks the running machine: its BTF, configuration, symbols, version, CPUs.
+//!
+//! Everything below this crate gets these as plain values, so that results depend on nothing else.
+//! What a machine does not have is left out; only a file that the user named must be there.
+
+use crate::Error;
+use skep_btf::Btf;
+use skep_object::OpenOptions;
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+const KERNEL_BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
+/// A kernel's configuration is under 1 MB; what claims to be more is not one.
+const KCONFIG_BYTES_MAX: u64 = 16 << 20;
+/// vmlinux BTF is under 10 MB, an image with debug information may hold more.
+const BTF_FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// Where the kernel's BTF comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum KernelBtf {
+    /// The running kernel's, if it shows it.
+    #[default]
+    Running,
+    /// A file: raw BTF.
+    File(PathBuf),
+    /// None: CO-RE, kfuncs and attach targets stay unresolved.
+    Absent,
+}
+
+type SymbolAddress = Arc<dyn Fn(&str) -> Option<u64> + Send + Sync>;
+
+/// What an object is loaded against.
+#[derive(Clone, Default)]
+pub struct Host {
+    /// BTF of the kernel, parsed once and shared by all objects.
+    pub kernel_btf: Option<Arc<Btf>>,
+    /// Configuration of the kernel, as text.
+    pub kconfig: Option<Arc<str>>,
+    /// Addresses of kernel symbols; the list is read when the first is asked for.
+    pub kallsyms: Option<SymbolAddress>,
+    /// `LINUX_VERSION_CODE`.
+    pub kernel_version: u32,
+    /// Number of possible CPUs.
+    pub cpus: u32,
+}
+
+impl Host {
+    /// Reads the running machine, with the BTF that the user chose.
+    ///
+    /// # Errors
+    ///
+    /// A BTF file named by the user that cannot be read or is no BTF; a running kernel's BTF that is
+    /// there and broken.
+    pub fn read(kernel_btf: &KernelBtf) -> Result<Host, Error> {
+        let kernel_btf = match kernel_btf {
+            KernelBtf::Absent => None,
+            KernelBtf::File(path) => Some(read_btf(path)?),
+            KernelBtf::Running => {
+                let path = Path::new(KERNEL_BTF_PATH);
+                if path.exists() { Some(read_btf(path)?) } else { None }
+            }
+        };
+        let release = release().unwrap_or_default();
+        Ok(Host {
+            kernel_btf,
+            kconfig: kconfig(&release).map(Arc::from),
+            kallsyms: Some(kallsyms()),
+            kernel_version: version_code(&release),
+            cpus: possible_cpus(),
+        })
+    }
+
+    /// Options to open the object in `path`, or one found inside it.
+    pub fn open_options(&self, path: &Path) -> OpenOptions {
+        OpenOptions {
+            name: object_name(path),
+            kernel_btf: self.kernel_btf.clone(),
+            kconfig: self.kconfig.clone(),
+            kallsyms: self.kallsyms.clone(),
+            kernel_version: self.kernel_version,
+            cpus: self.cpus.max(1),
+            page_size_bytes: 4096,
+        }
+    }
+}
+
+/// The name that libbpf gives to the object in this file: the base name without `.o`.
+fn object_name(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name.strip_suffix(".o").unwrap_or(&name).to_owned()
+}
+
+fn read_btf(path: &Path) -> Result<Arc<Btf>, Error> {
+    const STEP: &str = "reading kernel BTF";
+    let bytes = read_bounded(path, BTF_FILE_BYTES_MAX).map_err(|e| Error::io(path, STEP, &e))?;
+    if bytes.starts_with(b"\x7fELF") {
+        let hint = "an ELF image; extract its .BTF section (objcopy -O binary --only-section=.BTF)";
+        return Err(Error::new(path, STEP, hint));
+    }
+    let btf = Btf::parse(&bytes).map_err(|e| Error::new(path, STEP, e))?;
+    Ok(Arc::new(btf))
+}
+
+/// The whole file, or an error if it is longer than `bytes_max`.
+pub(crate) fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(std::io::Error::other(format!("more than {bytes_max} bytes")));
+    }
+    Ok(bytes)
+}
+
+fn release() -> Option<String> {
+    Some(fs::read_to_string("/proc/sys/kernel/osrelease").ok()?.trim().to_owned())
+}
+
+/// `LINUX_VERSION_CODE` of a release such as `6.18.44-foo`: the patch level counts up to 255.
+fn version_code(release: &str) -> u32 {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0u32);
+    let (major, minor, patch) = (next(), next(), next());
+    (major.min(255) << 16) + (minor.min(255) << 8) + patch.min(255)
+}
+
+/// The running kernel's configuration: beside its image, or its own copy.
+fn kconfig(release: &str) -> Option<String> {
+    if let Ok(text) = fs::read_to_string(format!("/boot/config-{release}")) {
+        return Some(text);
+    }
+    let packed = fs::File::open("/proc/config.gz").ok()?;
+    let mut text = String::new();
+    let plain = flate2::read::GzDecoder::new(packed);
+    plain.take(KCONFIG_BYTES_MAX).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+fn kallsyms() -> SymbolAddress {
+    let symbols: OnceLock<HashMap<String, u64>> = OnceLock::new();
+    Arc::new(move |name: &str| {
+        let read = || parse_kallsyms(&fs::read_to_string("/proc/kallsyms").unwrap_or_default());
+        symbols.get_or_init(read).get(name).copied()
+    })
+}
+
+/// Lines `address type name [module]`; the first address of a name counts.
+fn parse_kallsyms(text: &str) -> HashMap<String, u64> {
+    let mut symbols = HashMap::new();
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let address = words.next().and_then(|word| u64::from_str_radix(word, 16).ok());
+        if let (Some(address), Some(_), Some(name)) = (address, words.next(), words.next()) {
+            symbols.entry(name.to_owned()).or_insert(address);
+        }
+    }
+    symbols
+}
+
+/// Highest possible CPU number, plus one.
+fn possible_cpus() -> u32 {
+    let list = fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let last = list.trim().rsplit([',', '-']).next().and_then(|n| n.parse::<u32>().ok());
+    last.map_or(1, |n| n.saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_codes() {
+        assert_eq!(version_code("6.18.44-fc"), (6 << 16) + (18 << 8) + 44);
+        assert_eq!(version_code("5.4.300"), (5 << 16) + (4 << 8) + 255);
+        assert_eq!(version_code(""), 0);
+    }
+
+    #[test]
+    fn symbols() {
+        let map = parse_kallsyms("ff00 T one\nbad\nff08 t one\nff10 d two [mod]\n");
+        assert_eq!((map.len(), map["one"], map["two"]), (2, 0xff00, 0xff10));
+    }
+
+    #[test]
+    fn names_of_objects() {
+        assert_eq!(object_name(Path::new("a/xdp.bpf.o")), "xdp.bpf");
+        assert_eq!(object_name(Path::new("a/tool")), "tool");
+    }
+
+    #[test]
+    fn a_btf_file_that_is_none_is_an_error_with_its_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.btf");
+        let read = || Host::read(&KernelBtf::File(path.clone())).err().unwrap().to_string();
+        assert!(read().ends_with("x.btf: while reading kernel BTF: no such file"));
+        fs::write(&path, b"not BTF").unwrap();
+        assert!(read().contains("x.btf: while reading kernel BTF: "));
+        assert!(Host::read(&KernelBtf::Absent).unwrap().kernel_btf.is_none());
+    }
+}
