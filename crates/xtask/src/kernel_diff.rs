@@ -1,11 +1,91 @@
-//! stub
+//! `cargo xtask kernel-diff`: every program of every object into our verifier and into the host
+//! kernel, from the same relocated insns; one row a program, a summary, and the comparison with a
+//! baseline.
+//!
+//! Work is done by child processes (`kernel-diff-worker`), one a job: whatever hangs, overflows the
+//! stack or runs out of memory costs its own program a `bug` row and nothing else.
+
+mod baseline;
+mod pool;
+mod row;
+mod summary;
+mod worker;
+
+use crate::objects;
+use row::Row;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub(crate) use worker::{WorkerArgs, worker};
+
 #[derive(clap::Args)]
-pub(crate) struct Args {}
-#[derive(clap::Args)]
-pub(crate) struct WorkerArgs {}
-pub(crate) fn run(_: &Args) -> crate::Outcome {
-    Ok(true)
+pub(crate) struct Args {
+    /// Object files, and folders of them.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Write all rows here.
+    #[arg(long)]
+    csv: Option<PathBuf>,
+    /// Fail if a program agrees less than this file says.
+    #[arg(long)]
+    baseline: Option<PathBuf>,
+    /// Write (or bring up to date, for the programs seen) this baseline.
+    #[arg(long)]
+    write_baseline: Option<PathBuf>,
+    /// Log level that both are asked for: 0 statistics only, 1, 2.
+    #[arg(long, short, default_value_t = 2)]
+    level: u32,
+    /// Only programs whose `object:program` contains this.
+    #[arg(long)]
+    filter: Option<String>,
+    /// Processes at once.
+    #[arg(long, short, default_value_t = 2)]
+    jobs: usize,
+    /// Seconds that a program may take.
+    #[arg(long, default_value_t = 60)]
+    timeout_s: u64,
+    /// Print every row, not only those that disagree.
+    #[arg(long, short)]
+    verbose: bool,
+    /// Print the summary only.
+    #[arg(long, short)]
+    quiet: bool,
 }
-pub(crate) fn worker(_: &WorkerArgs) -> crate::Outcome {
-    Ok(true)
+
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    if let Err(errno) = skep_testkit::kernel::available() {
+        println!("kernel-diff: skipped: the kernel does not answer here ({errno})");
+        return Ok(true);
+    }
+    let files = objects::find(&args.paths)?;
+    let rows = pool::Pool {
+        files: &files,
+        jobs: args.jobs.max(1),
+        timeout: Duration::from_secs(args.timeout_s),
+        worker_args: worker_args(args),
+    }
+    .run()?;
+    let shown = |row: &&Row| !args.quiet && (args.verbose || row.class.is_disagreement());
+    rows.iter().filter(shown).for_each(|row| println!("{}", row.line()));
+    print!("{}", summary::of(&rows));
+    if let Some(path) = &args.csv {
+        let mut csv = csv::Writer::from_path(path)?;
+        rows.iter().try_for_each(|row| csv.serialize(row))?;
+        csv.flush()?;
+    }
+    let worse = match &args.baseline {
+        Some(path) => baseline::worse_than(path, &rows)?,
+        None => Vec::new(),
+    };
+    worse.iter().for_each(|line| println!("worse: {line}"));
+    if let Some(path) = &args.write_baseline {
+        baseline::write(path, &rows)?;
+    }
+    Ok(worse.is_empty())
+}
+
+fn worker_args(args: &Args) -> Vec<String> {
+    let mut list = vec!["kernel-diff-worker".to_owned(), format!("--level={}", args.level)];
+    list.extend(args.filter.iter().map(|filter| format!("--filter={filter}")));
+    list
 }

@@ -16,8 +16,8 @@ const HOST_INCLUDES: [&str; 4] = [
     "/usr/include",
 ];
 
-/// `include/vmlinux.h` from the host's BTF, `include/bpf/` with the library's headers and the helper
-/// definitions that `bpf_doc.py` derives from the uapi header.
+/// `include/vmlinux.h` from the host's BTF, `include/bpf/` with the library's headers and the
+/// helper definitions that `bpf_doc.py` derives from the uapi header.
 pub(super) fn generate_headers(src: &Path) -> Result {
     let include = src.join("include-bpf");
     let bpf = include.join("bpf");

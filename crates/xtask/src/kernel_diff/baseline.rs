@@ -1,0 +1,91 @@
+//! The committed agreement by program name: what agreed must go on agreeing.
+//!
+//! A baseline holds names, classes and reasons; no text of the programs.
+
+use super::row::{Class, Row};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// One line of the file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Entry {
+    object: String,
+    program: String,
+    class: Class,
+    reason: String,
+}
+
+type Entries = BTreeMap<(String, String), Entry>;
+
+fn read(path: &Path) -> Result<Entries, csv::Error> {
+    let mut entries = Entries::new();
+    for entry in csv::Reader::from_path(path)?.deserialize() {
+        let entry: Entry = entry?;
+        entries.insert((entry.object.clone(), entry.program.clone()), entry);
+    }
+    Ok(entries)
+}
+
+/// A line for each program that agrees less than the file says. What the kernel does not judge now
+/// is not a matter of agreement, unless we crashed on it.
+pub(super) fn worse_than(path: &Path, rows: &[Row]) -> Result<Vec<String>, csv::Error> {
+    let old = read(path)?;
+    let worse = |row: &Row| {
+        let was = old.get(&(row.object.clone(), row.program.clone()))?;
+        let less = row.class.rank() < was.class.rank() && row.class != Class::NotJudged;
+        let (was, now) = (was.class.name(), row.class.name());
+        less.then(|| format!("{}:{}: {was}, now {now} {}", row.object, row.program, row.reason))
+    };
+    Ok(rows.iter().filter_map(worse).collect())
+}
+
+/// Writes the rows into the file; programs that were not compared keep their line.
+pub(super) fn write(path: &Path, rows: &[Row]) -> Result<(), csv::Error> {
+    let mut entries = if path.exists() { read(path)? } else { Entries::new() };
+    for row in rows {
+        let entry = Entry {
+            object: row.object.clone(),
+            program: row.program.clone(),
+            class: row.class,
+            reason: row.reason.clone(),
+        };
+        entries.insert((row.object.clone(), row.program.clone()), entry);
+    }
+    let mut csv = csv::Writer::from_path(path)?;
+    entries.values().try_for_each(|entry| csv.serialize(entry))?;
+    csv.flush().map_err(csv::Error::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(program: &str, class: Class) -> Row {
+        Row::without("v3/a.bpf.o", program, (class, String::new()))
+    }
+
+    #[test]
+    fn less_agreement_is_worse_and_more_is_not() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::remove_file(file.path()).expect("removed");
+        write(file.path(), &[row("a", Class::Counts), row("b", Class::Unsupported)])
+            .expect("written");
+        let worse =
+            |a, b| worse_than(file.path(), &[row("a", a), row("b", b)]).expect("read").len();
+        assert_eq!(worse(Class::Counts, Class::Unsupported), 0);
+        assert_eq!(worse(Class::Log, Class::FalseReject), 0);
+        assert_eq!(worse(Class::Verdict, Class::Log), 1);
+        assert_eq!(worse(Class::Bug, Class::Bug), 1);
+        assert_eq!(worse(Class::NotJudged, Class::NotJudged), 0);
+    }
+
+    #[test]
+    fn programs_that_were_not_seen_keep_their_line() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::remove_file(file.path()).expect("removed");
+        write(file.path(), &[row("a", Class::Log)]).expect("written");
+        write(file.path(), &[row("b", Class::Log)]).expect("written");
+        assert_eq!(read(file.path()).expect("read").len(), 2);
+    }
+}

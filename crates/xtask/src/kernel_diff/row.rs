@@ -1,0 +1,207 @@
+//! One program in a comparison: both answers, how far they agree, and where they first part.
+
+use serde::{Deserialize, Serialize};
+use skep::program::Program;
+use skep_testkit::engine::{self, Ours, Verdict};
+use skep_testkit::judge::{Answer, Judgement, judge};
+use skep_testkit::kernel_log;
+use std::fmt::Write as _;
+use std::time::Instant;
+
+/// How far two answers agree. The first three are agreement, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Class {
+    /// Verdict, counts and log.
+    Log,
+    /// Verdict, insns and states.
+    Counts,
+    /// Verdict only.
+    Verdict,
+    /// We accept what the kernel refuses: the worst bug.
+    FalseAccept,
+    /// We refuse what the kernel accepts.
+    FalseReject,
+    /// Our verifier lacks a rule and says so.
+    Unsupported,
+    /// Our loader could not make a program of it.
+    NotLoaded,
+    /// We are wrong: a panic, a crash, a hang.
+    Bug,
+    /// The kernel's verifier did not look at it.
+    NotJudged,
+}
+
+impl Class {
+    /// All classes, in the order of summaries.
+    pub(crate) const ALL: [Class; 9] = [
+        Class::Log,
+        Class::Counts,
+        Class::Verdict,
+        Class::FalseAccept,
+        Class::FalseReject,
+        Class::Unsupported,
+        Class::NotLoaded,
+        Class::Bug,
+        Class::NotJudged,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Class::Log => "log",
+            Class::Counts => "counts",
+            Class::Verdict => "verdict",
+            Class::FalseAccept => "false-accept",
+            Class::FalseReject => "false-reject",
+            Class::Unsupported => "unsupported",
+            Class::NotLoaded => "not-loaded",
+            Class::Bug => "bug",
+            Class::NotJudged => "not-judged",
+        }
+    }
+
+    /// How much agreement: 3 log, 2 counts, 1 verdict, 0 none.
+    pub(crate) fn rank(self) -> u8 {
+        match self {
+            Class::Log => 3,
+            Class::Counts => 2,
+            Class::Verdict => 1,
+            _ => 0,
+        }
+    }
+
+    /// Worth a line of output by default: neither agreement nor an honest gap.
+    pub(crate) fn is_disagreement(self) -> bool {
+        !matches!(self, Class::Log | Class::Unsupported | Class::NotJudged)
+    }
+}
+
+/// One row. Column names are those of the CSV.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Row {
+    pub(crate) object: String,
+    pub(crate) program: String,
+    pub(crate) class: Class,
+    /// Why it is not agreement on everything, in words that can be counted.
+    pub(crate) reason: String,
+    pub(crate) verdict_ours: String,
+    pub(crate) verdict_kernel: String,
+    pub(crate) insns_ours: u64,
+    pub(crate) insns_kernel: u64,
+    pub(crate) states_ours: u64,
+    pub(crate) states_kernel: u64,
+    pub(crate) peak_ours: u64,
+    pub(crate) peak_kernel: u64,
+    /// First line of the logs that differs, from 1; 0 if none does.
+    pub(crate) log_line: usize,
+    pub(crate) log_ours: String,
+    pub(crate) log_kernel: String,
+    pub(crate) time_ours_us: u64,
+    pub(crate) time_kernel_us: u64,
+}
+
+impl Row {
+    /// A row that never came to a comparison.
+    pub(crate) fn without(object: &str, program: &str, (class, reason): (Class, String)) -> Row {
+        Row {
+            object: object.to_owned(),
+            program: program.to_owned(),
+            class,
+            reason: one_line(&reason),
+            verdict_ours: String::new(),
+            verdict_kernel: String::new(),
+            insns_ours: 0,
+            insns_kernel: 0,
+            states_ours: 0,
+            states_kernel: 0,
+            peak_ours: 0,
+            peak_kernel: 0,
+            log_line: 0,
+            log_ours: String::new(),
+            log_kernel: String::new(),
+            time_ours_us: 0,
+            time_kernel_us: 0,
+        }
+    }
+
+    /// Both engines on one program.
+    pub(crate) fn compare(object: &str, program: &Program, level: u32) -> Row {
+        let start = Instant::now();
+        let ours = engine::verify(program, level | 4);
+        let mut row = Row::without(object, &program.name, (Class::NotJudged, String::new()));
+        row.time_ours_us = start.elapsed().as_micros() as u64;
+        row.verdict_ours = ours.verdict.name().to_owned();
+        row.insns_ours = ours.stats.insns_processed;
+        row.states_ours = ours.stats.total_states;
+        row.peak_ours = ours.stats.peak_states;
+        match judge(program, level | 4) {
+            Answer::Judged(theirs) => row.fill(&ours, &theirs, program),
+            Answer::NotJudged { reason } => {
+                row.reason = one_line(&reason);
+                if let Verdict::Bug(why) = &ours.verdict {
+                    (row.class, row.reason) = (Class::Bug, one_line(why));
+                }
+            }
+        }
+        row
+    }
+
+    fn fill(&mut self, ours: &Ours, theirs: &Judgement, program: &Program) {
+        let stats = theirs.stats.clone().unwrap_or_default();
+        self.verdict_kernel = if theirs.accepted { "accepted" } else { "rejected" }.to_owned();
+        self.insns_kernel = stats.insns_processed;
+        self.states_kernel = stats.total_states;
+        self.peak_kernel = stats.peak_states;
+        self.time_kernel_us = stats.verification_time_us;
+        let a = kernel_log::normalise(&ours.log, &program.insns);
+        let b = kernel_log::normalise(&theirs.log, &program.insns);
+        if let Some((line, mine, kernels)) = kernel_log::first_difference(&a, &b) {
+            self.log_line = line;
+            self.log_ours = one_line(mine.unwrap_or("(end)"));
+            self.log_kernel = one_line(kernels.unwrap_or("(end)"));
+        }
+        let counts = self.insns_ours == self.insns_kernel
+            && self.states_ours == self.states_kernel
+            && self.peak_ours == self.peak_kernel;
+        let agreed = match (counts, self.log_line) {
+            (true, 0) => Class::Log,
+            (true, _) => Class::Counts,
+            (false, _) => Class::Verdict,
+        };
+        let kernels_reason = || kernel_log::reason(&theirs.log).unwrap_or("no reason").to_owned();
+        (self.class, self.reason) = match (&ours.verdict, theirs.accepted) {
+            (Verdict::Unsupported(why), _) => (Class::Unsupported, why.clone()),
+            (Verdict::Bug(why), _) => (Class::Bug, why.clone()),
+            (Verdict::Accepted, false) => (Class::FalseAccept, kernels_reason()),
+            (Verdict::Rejected(why), true) => (Class::FalseReject, why.clone()),
+            (Verdict::Accepted, true) | (Verdict::Rejected(_), false) => (agreed, String::new()),
+        };
+        self.reason = one_line(&self.reason);
+    }
+
+    /// For people.
+    pub(crate) fn line(&self) -> String {
+        let mut text = format!("{:<12} {}:{}", self.class.name(), self.object, self.program);
+        let mut pair = |what: &str, ours: u64, kernel: u64| {
+            if ours != kernel {
+                let _ = write!(text, "  {what} {ours}/{kernel}");
+            }
+        };
+        pair("insns", self.insns_ours, self.insns_kernel);
+        pair("states", self.states_ours, self.states_kernel);
+        pair("peak", self.peak_ours, self.peak_kernel);
+        if !self.reason.is_empty() {
+            let _ = write!(text, "  ({})", self.reason);
+        }
+        if self.log_line != 0 && self.class.rank() > 0 {
+            let _ = write!(text, "\n    log line {}", self.log_line);
+            let _ = write!(text, "\n      - {}\n      + {}", self.log_ours, self.log_kernel);
+        }
+        text
+    }
+}
+
+/// Cut to one line of a length that tables bear.
+fn one_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().trim_end().chars().take(200).collect()
+}
