@@ -1,0 +1,149 @@
+//! The reader of the notation that the printer writes, with labels and symbolic references, for test suites.
+//!
+//! One insn, label or comment a line. Beyond what the kernel's log shows:
+//!
+//! | | |
+//! |---|---|
+//! | `out:` | a label, alone or before an insn |
+//! | `; text`, `// text` | a comment |
+//! | `goto out`, `goto +3`, `goto pc+3` | the same for `gotol`, `may_goto`, `if ... goto` |
+//! | `call out` | a subprog, if there is such a label |
+//! | `call bpf_loop`, `call bpf_loop#181`, `call 181` | a helper |
+//! | `call kfunc[NAME]`, `call NAME#65477` | a kfunc, by name or by BTF id |
+//! | `r1 = 5 ll` | `ld_imm64`; without `ll` a move, whose value must fit an `i32` |
+//! | `r1 = map[NAME]`, `r1 = map_value[NAME]+8` | `ld_imm64` of a map or of the first value of a map |
+//! | `r1 = ksym[NAME]`, `r1 = func[out]` | `ld_imm64` of a variable of the kernel, of a subprog |
+//! | `.insn 0x07 1 0 0 -8` | `code dst src off imm`, for what has no notation |
+//! | `(18) r1 = 0x5`, `12: (95) exit` | the opcode and the index, as in a log; both are checked |
+//!
+//! Spaces do not matter. Hexadecimal numbers stand for 32 bits where the kernel prints bits: after a
+//! comparison, and wherever the insn works on 32 bits.
+//!
+//! # Invariants
+//! 1. What the printer writes of an insn with a form and clean reserved fields reads back as that insn, but for the
+//!    kind of an `ld_imm64` and the module of a kfunc, which are not in the text.
+//!
+//! Tests: `tests/notation_round_trip.rs`, `tests/notation.rs`.
+
+mod assign;
+mod memory;
+mod operand;
+mod resolve;
+mod statement;
+mod token;
+
+use crate::{Error, Insn, InsnIdx};
+use operand::RegName;
+use statement::{Draft, HelperId};
+use token::{Cursor, Token};
+
+/// A program read from text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assembly {
+    /// The insns, `ld_imm64` as two slots. Symbolic references have `imm` 0 until they are resolved.
+    pub insns: Vec<Insn>,
+    /// Source line (from 1) of each slot of `insns`.
+    pub lines: Vec<u32>,
+    /// `rN = map[NAME]` and `rN = map_value[NAME]+OFF`, in order: the first slot's `imm` is to become the map. Its
+    /// `src` says which of the two (`BPF_PSEUDO_MAP_FD`, `BPF_PSEUDO_MAP_VALUE`); the offset is in place.
+    pub map_refs: Vec<SymbolRef>,
+    /// `call kfunc[NAME]`, in order: `imm` is to become the BTF id, `off` the index of its BTF.
+    pub kfunc_refs: Vec<SymbolRef>,
+    /// `rN = ksym[NAME]`, in order: the two `imm` are to become BTF id and index of its BTF.
+    pub ksym_refs: Vec<SymbolRef>,
+    /// The labels and the insns that follow them, in order; at the end of the text, one past the last insn.
+    pub labels: Vec<SymbolRef>,
+}
+
+/// A name, and the insn (first slot) that it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SymbolRef {
+    /// Index in `Assembly::insns`.
+    pub insn: InsnIdx,
+    /// The name as written.
+    pub name: String,
+}
+
+/// Reads a program. `helper_id` maps `bpf_get_prandom_u32` to 7, and what is no helper to `None`.
+pub fn assemble(text: &str, helper_id: &dyn Fn(&str) -> Option<u32>) -> Result<Assembly, Error> {
+    let mut assembly = Assembly::default();
+    let mut pending = vec![];
+    for (line, text) in (1..).zip(text.lines()) {
+        let mut cursor = Cursor::new(line, text)?;
+        let at = InsnIdx(assembly.insns.len() as u32);
+        while let Some(name) = label(&mut cursor, &assembly)? {
+            assembly.labels.push(SymbolRef { insn: at, name: name.to_owned() });
+        }
+        index(&mut cursor, at)?;
+        if cursor.token() == Token::End {
+            continue;
+        }
+        let code = opcode(&mut cursor)?;
+        let start = cursor.clone();
+        let draft = statement::read(&mut cursor, code, helper_id as HelperId<'_>)?;
+        assembly.push(line, draft);
+        if let Some(symbol) = draft.symbol {
+            pending.push(resolve::Pending { at, symbol, start });
+        }
+    }
+    resolve::resolve(&mut assembly, &pending, helper_id)?;
+    Ok(assembly)
+}
+
+impl Assembly {
+    fn push(&mut self, line: u32, draft: Draft<'_>) {
+        for slot in [Some(draft.insn), draft.second].into_iter().flatten() {
+            self.insns.push(slot);
+            self.lines.push(line);
+        }
+    }
+
+    /// The insn at which `label` stands.
+    pub fn label(&self, name: &str) -> Option<InsnIdx> {
+        self.labels.iter().find(|label| label.name == name).map(|label| label.insn)
+    }
+}
+
+/// Steps over `NAME:`.
+fn label<'a>(cursor: &mut Cursor<'a>, assembly: &Assembly) -> Result<Option<&'a str>, Error> {
+    let Token::Word(name) = cursor.token() else { return Ok(None) };
+    let mut ahead = cursor.clone();
+    ahead.advance()?;
+    if !ahead.eat(":")? {
+        return Ok(None);
+    }
+    if RegName::parse(name).is_some() {
+        return Err(cursor.error(format!("`{name}` is a register and cannot be a label")));
+    }
+    if assembly.label(name).is_some() {
+        return Err(cursor.error(format!("label `{name}` is defined twice")));
+    }
+    *cursor = ahead;
+    Ok(Some(name))
+}
+
+/// Steps over the index of an insn, `12:`, as logs have it.
+fn index(cursor: &mut Cursor<'_>, at: InsnIdx) -> Result<(), Error> {
+    let Token::Number { value, .. } = cursor.token() else { return Ok(()) };
+    if value != u64::from(at.0) {
+        return Err(cursor.error(format!("this is insn {at}")));
+    }
+    cursor.advance()?;
+    cursor.expect(":")
+}
+
+/// Steps over the opcode in parentheses, `(b7)`, as logs have it. No insn starts with a parenthesis.
+fn opcode(cursor: &mut Cursor<'_>) -> Result<Option<u8>, Error> {
+    let rest = cursor.rest();
+    if !rest.starts_with('(') {
+        return Ok(None);
+    }
+    let digits = rest.get(1..3).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+        Some(code) if rest[3..].starts_with(')') => {
+            cursor.skip(4)?;
+            Ok(Some(code))
+        }
+        _ => Err(cursor.error("expected an opcode of two hexadecimal digits, as in `(b7)`")),
+    }
+}
