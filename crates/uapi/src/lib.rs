@@ -6,12 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod attach_type;
+pub mod ctx;
 mod flags;
 pub mod helper;
 pub mod limits;
 mod map_type;
 mod profile;
 mod prog_type;
+mod retval;
 mod type_flag;
 
 pub use attach_type::{ATTACH_TYPE_COUNT, AttachType};
@@ -19,4 +21,5 @@ pub use flags::{LogLevel, MapFlags, ProgFlags};
 pub use map_type::{MAP_TYPE_COUNT, MapType};
 pub use profile::KernelProfile;
 pub use prog_type::{PROG_TYPE_COUNT, ProgType};
+pub use retval::{RetvalRange, RetvalRule, retval_rule};
 pub use type_flag::TypeFlag;

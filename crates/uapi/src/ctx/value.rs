@@ -1,0 +1,49 @@
+//! What a load from the context gives.
+
+/// Type of the loaded value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CtxValue {
+    /// A number; the load's size bounds it.
+    Scalar,
+    /// `PTR_TO_PACKET`.
+    Packet,
+    /// `PTR_TO_PACKET_END`.
+    PacketEnd,
+    /// `PTR_TO_PACKET_META`.
+    PacketMeta,
+    /// `PTR_TO_FLOW_KEYS`.
+    FlowKeys,
+    /// `PTR_TO_SOCKET`.
+    Socket,
+    /// `PTR_TO_SOCKET_OR_NULL`.
+    SocketOrNull,
+    /// `PTR_TO_SOCK_COMMON_OR_NULL`.
+    SockCommonOrNull,
+    /// `PTR_TO_TP_BUFFER`.
+    TpBuffer,
+    /// `PTR_TO_BTF_ID | PTR_TRUSTED` to `struct nf_hook_state`.
+    NfHookState,
+    /// `PTR_TO_BTF_ID | PTR_TRUSTED` to `struct sk_buff`.
+    SkBuff,
+}
+
+impl CtxValue {
+    /// The struct of the kernel that the pointer is to, for `PTR_TO_BTF_ID`.
+    pub const fn btf_name(self) -> Option<&'static str> {
+        match self {
+            CtxValue::NfHookState => Some("nf_hook_state"),
+            CtxValue::SkBuff => Some("sk_buff"),
+            _ => None,
+        }
+    }
+
+    /// May a sign-extending load be made of it? Not of a packet pointer.
+    const fn sign_extends(self) -> bool {
+        !matches!(self, CtxValue::Packet | CtxValue::PacketEnd | CtxValue::PacketMeta)
+    }
+
+    /// Is the access allowed for this kind of load?
+    pub(super) const fn loads(self, sign_extend: bool) -> bool {
+        !sign_extend || self.sign_extends()
+    }
+}
