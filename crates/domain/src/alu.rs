@@ -3,7 +3,7 @@
 //! Kernel: `adjust_scalar_min_max_vals`, `is_safe_to_compute_dst_reg_range` (6.18).
 
 use crate::bounds::Bounds;
-use crate::{ScalarAt, Tnum};
+use crate::{Scalar, ScalarAt, Tnum};
 
 /// The operations of ALU and ALU64 insns that combine two numbers (`BPF_ADD`, ...).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,4 +172,51 @@ fn shift_wide<const W: u32, const H: u32>(op: AluOp, dst: &mut ScalarAt<W, H>, s
 fn lsh_half_to_top<const W: u32, const H: u32>(wide: &mut Bounds<W>, half: Bounds<H>) {
     wide.smin = half.smin << H;
     wide.smax = half.smax << H;
+}
+
+/// The two values that the kernel walks apart when a mask made of a sign (`r s>>= 63`: all ones or zero) meets
+/// `&= constant` or `|= constant`: (all ones, which goes on; zero, which is pushed to execute the same insn later).
+///
+/// Neither is synced, and the register keeps its id. Where the 64-bit bounds are not -1 to 0 but those of the low half
+/// are, only the low half is set, whatever the width of the insn. Kernel: `maybe_fork_scalars`.
+#[inline]
+pub fn fork_sign_mask(op: AluOp, dst: &Scalar, src: &Scalar) -> Option<(Scalar, Scalar)> {
+    if !matches!(op, AluOp::And | AluOp::Or) || !src.is_const() {
+        return None;
+    }
+    if (dst.smin, dst.smax) == (-1, 0) {
+        return Some((Scalar::constant(u64::MAX), Scalar::constant(0)));
+    }
+    if (dst.s32_min, dst.s32_max) != (-1, 0) {
+        return None;
+    }
+    let (mut ones, mut zero) = (*dst, *dst);
+    ones.mark_known32(u32::MAX);
+    zero.mark_known32(0);
+    Some((ones, zero))
+}
+
+/// The forms of `BPF_END`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByteOrder {
+    /// To the machine's own order: truncates.
+    Keep,
+    /// To the other order: truncates and swaps.
+    Swap,
+}
+
+/// `BPF_END` on the low `bits` (16, 32, 64). A swap keeps of the bounds only what the known bits tell.
+#[inline]
+pub fn byte_order(order: ByteOrder, bits: u32, dst: &mut Scalar) {
+    match (order, bits) {
+        (ByteOrder::Keep, 64) => {}
+        (ByteOrder::Keep, _) => dst.truncate_to_bits(bits),
+        (ByteOrder::Swap, _) => {
+            let (t, up) = (dst.var_off, 64 - bits);
+            *dst = Scalar::unknown();
+            dst.var_off =
+                Tnum { value: t.value.swap_bytes() >> up, mask: t.mask.swap_bytes() >> up };
+            dst.sync();
+        }
+    }
 }

@@ -77,31 +77,19 @@ impl<const W: u32> Bounds<W> {
         self.narrow_u(Self::to_u(t.value), Self::to_u(t.value | t.mask));
     }
 
-    /// The signed bounds learn from the unsigned ones, if those lie on one side of the sign boundary.
-    #[inline]
-    pub(crate) fn narrow_s_by_u(&mut self) {
-        let (min, max) = (Self::to_s(self.umin), Self::to_s(self.umax));
-        if min <= max {
-            self.narrow_s(min, max);
-        }
-    }
-
-    /// The unsigned bounds learn from the signed ones, if those lie on one side of the sign boundary (then true).
-    #[inline]
-    pub(crate) fn narrow_u_by_s(&mut self) -> bool {
-        let (min, max) = (Self::to_u(self.smin as u64), Self::to_u(self.smax as u64));
-        let one_sided = min <= max;
-        if one_sided {
-            self.narrow_u(min, max);
-        }
-        one_sided
-    }
-
+    /// Signed and unsigned bounds learn from each other where one of them lies on one side of the sign boundary.
+    ///
     /// Signed bounds that cross zero are two unsigned pieces; if the unsigned bounds miss one piece, the other holds.
     #[inline]
-    pub(crate) fn narrow_crossing(&mut self) {
+    pub(crate) fn narrow_each_by_other(&mut self) {
+        let (smin, smax) = (Self::to_s(self.umin), Self::to_s(self.umax));
+        if smin <= smax {
+            self.narrow_s(smin, smax);
+        }
         let (low, high) = (Self::to_u(self.smin as u64), Self::to_u(self.smax as u64));
-        if self.umax < low {
+        if low <= high {
+            self.narrow_u(low, high);
+        } else if self.umax < low {
             self.smin = Self::to_s(self.umin);
             self.umax = self.umax.min(high);
         } else if high < self.umin {

@@ -127,12 +127,9 @@ fn sign_extend(value: u64, bits: u32) -> i64 {
     ((value << (64 - bits)) as i64) >> (64 - bits)
 }
 
-/// The range of the low `bits` of a signed range, if its upper bits do not change and the result does not cross zero.
+/// The range of the low `bits` of a signed range, if its upper bits do not change and the result does not cross zero
+/// (it would come out reversed).
 fn sign_extend_range(min: i64, max: i64, bits: u32) -> Option<(i64, i64)> {
-    if min >> bits != max >> bits {
-        return None;
-    }
-    let (a, b) = (sign_extend(min as u64, bits), sign_extend(max as u64, bits));
-    let (min, max) = (a.min(b), a.max(b));
-    ((min >= 0) == (max >= 0)).then_some((min, max))
+    let (low_min, low_max) = (sign_extend(min as u64, bits), sign_extend(max as u64, bits));
+    (min >> bits == max >> bits && low_min <= low_max).then_some((low_min, low_max))
 }

@@ -20,7 +20,7 @@ mod scalar;
 mod sync;
 mod tnum;
 
-pub use alu::{AluOp, alu, neg};
+pub use alu::{AluOp, ByteOrder, alu, byte_order, fork_sign_mask, neg};
 pub use branch::{JmpOp, is_branch_taken};
 pub use refine::{refine, refine_branches};
 pub use sanity::BoundsViolation;

@@ -19,6 +19,9 @@ pub fn refine<const W: u32, const H: u32>(
     a: &mut ScalarAt<W, H>,
     b: &mut ScalarAt<W, H>,
 ) {
+    if op == JmpOp::Nset {
+        forget_bounds_of_tested(is_jmp32, a, b);
+    }
     if is_jmp32 {
         let low = Bounds::<H>::UMAX;
         let mut x = Operand { bounds: a.half(), bits: a.var_off.truncate(low) };
@@ -36,6 +39,22 @@ pub fn refine<const W: u32, const H: u32>(
             reg.set_wide(operand.bounds);
             reg.var_off = operand.bits;
         }
+    }
+}
+
+/// The kernel lets the known bits alone speak after a test that found no bit: on a branch that cannot be taken, older
+/// bounds would contradict them.
+#[inline]
+fn forget_bounds_of_tested<const W: u32, const H: u32>(
+    is_jmp32: bool,
+    a: &mut ScalarAt<W, H>,
+    b: &mut ScalarAt<W, H>,
+) {
+    let known = |r: &ScalarAt<W, H>| if is_jmp32 { r.is_subreg_const() } else { r.is_const() };
+    if known(b) {
+        a.mark_unbounded();
+    } else if known(a) {
+        b.mark_unbounded();
     }
 }
 

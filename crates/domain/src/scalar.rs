@@ -89,6 +89,15 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         if self.is_const() { Some(self.var_off.value) } else { None }
     }
 
+    /// Sets the low half to `value`; the bounds of the whole stay as they are. Kernel: `__mark_reg32_known`.
+    #[inline]
+    pub fn mark_known32(&mut self, value: u32) {
+        let low = Bounds::<H>::UMAX;
+        self.var_off =
+            self.var_off.truncate(!low).or(Tnum::constant(Bounds::<H>::to_u(u64::from(value))));
+        self.set_half(Bounds::constant(u64::from(value)));
+    }
+
     /// Forgets the bounds of the whole (not of the half, not the known bits). Kernel: `__mark_reg64_unbounded`.
     #[inline]
     pub fn mark_unbounded64(&mut self) {

@@ -33,6 +33,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
     pub(crate) fn narrow_by_bits(&mut self) {
         let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
         v.narrow_by_bits();
+        self.var_off = v.var_off;
         self.set_wide(v.wide);
         self.set_half(v.half);
     }
@@ -50,47 +51,60 @@ impl<const W: u32, const H: u32> Views<W, H> {
     fn narrow_by_bits(&mut self) {
         self.half.narrow_by(self.var_off);
         self.wide.narrow_by(self.var_off);
+        if self.wide.umin != self.wide.umax || !self.var_off.is_const() {
+            self.pin_single_value();
+        }
+    }
+
+    /// If the known bits and the unsigned bounds have one value in common, it is the value.
+    #[inline]
+    fn pin_single_value(&mut self) {
+        let (t, Bounds { umin, umax, .. }) = (self.var_off, self.wide);
+        let next = t.step(umin);
+        let single = if t.has(umin) {
+            (next > umax).then_some(umin)
+        } else if next == t.value | t.mask {
+            Some(next)
+        } else {
+            (next <= umax && t.step(next) > umax).then_some(next)
+        };
+        if let Some(value) = single {
+            self.var_off = Tnum::constant(value);
+            self.wide = Bounds::constant(value);
+            self.half = Bounds::constant(value);
+        }
     }
 
     #[inline]
     fn deduce(&mut self) {
         self.half_from_wide();
-        self.half.narrow_s_by_u();
-        self.half.narrow_u_by_s();
-        self.wide.narrow_s_by_u();
-        if !self.wide.narrow_u_by_s() {
-            self.wide.narrow_crossing();
-        }
+        self.half.narrow_each_by_other();
+        self.wide.narrow_each_by_other();
         self.wide_from_half();
     }
 
-    /// Where the upper half is the same at both ends, the low halves of the ends bound the low half.
+    /// Both ends of the unsigned range, then of the signed one, tell of the low half.
     #[inline]
     fn half_from_wide(&mut self) {
-        let (wide, half) = (self.wide, &mut self.half);
-        let (umin, umax) = (Bounds::<H>::to_u(wide.umin), Bounds::<H>::to_u(wide.umax));
-        if wide.umin >> H == wide.umax >> H {
-            half.narrow_u(umin, umax);
-            let (smin, smax) = (Bounds::<H>::to_s(umin), Bounds::<H>::to_s(umax));
-            if smin <= smax {
-                half.narrow_s(smin, smax);
-            }
-        }
-        let (smin, smax) = (wide.smin as u64, wide.smax as u64);
-        let (smin_s, smax_s) = (Bounds::<H>::to_s(smin), Bounds::<H>::to_s(smax));
-        let (upper_min, upper_max) = (wide.smin >> H, wide.smax >> H);
+        let wide = self.wide;
+        self.half_from_ends(wide.umin, wide.umax);
+        self.half_from_ends(wide.smin as u64, wide.smax as u64);
+    }
+
+    /// Where the upper half is the same at both ends, the low halves of the ends bound the low half. Where the range
+    /// passes one multiple of 2^H, from just below to just above, it is contiguous as signed halves.
+    #[inline]
+    fn half_from_ends(&mut self, min: u64, max: u64) {
+        let (umin, umax) = (Bounds::<H>::to_u(min), Bounds::<H>::to_u(max));
+        let (smin, smax) = (Bounds::<H>::to_s(min), Bounds::<H>::to_s(max));
+        let (upper_min, upper_max) = (Bounds::<H>::to_u(min >> H), Bounds::<H>::to_u(max >> H));
         if upper_min == upper_max {
-            half.narrow_u(Bounds::<H>::to_u(smin), Bounds::<H>::to_u(smax));
-            if smin_s <= smax_s {
-                half.narrow_s(smin_s, smax_s);
+            self.half.narrow_u(umin, umax);
+            if smin <= smax {
+                self.half.narrow_s(smin, smax);
             }
-        }
-        // The range passes one multiple of 2^H, from just below to just above: as signed halves it is contiguous.
-        if Bounds::<H>::to_u(upper_min as u64 + 1) == Bounds::<H>::to_u(upper_max as u64)
-            && smin_s < 0
-            && smax_s >= 0
-        {
-            half.narrow_s(smin_s, smax_s);
+        } else if Bounds::<H>::to_u(upper_min + 1) == upper_max && smin < 0 && smax >= 0 {
+            self.half.narrow_s(smin, smax);
         }
     }
 

@@ -175,6 +175,43 @@ impl Tnum {
         inner.mask & !self.mask == 0 && self.value == inner.value & !self.mask
     }
 
+    /// The least value of the set that is greater than `z`; the greatest of all if there is none.
+    #[inline]
+    pub const fn step(self, z: u64) -> u64 {
+        let (least, greatest) = (self.value, self.value | self.mask);
+        if z >= greatest {
+            return greatest;
+        }
+        if z < least {
+            return least;
+        }
+        let differs = (z ^ self.value) & !self.mask;
+        if differs == 0 {
+            return self.successor(z, 0);
+        }
+        // Below the top known bit that `z` has wrong, everything starts anew.
+        let top = 63 - differs.leading_zeros();
+        let below = (1u64 << top) - 1;
+        if self.value >> top & 1 == 1 {
+            self.value | (z & self.mask & !below)
+        } else {
+            self.successor(z, below)
+        }
+    }
+
+    /// Counts the unknown bits outside `below` of `z` up by one, the known bits passing the carry on.
+    #[inline]
+    const fn successor(self, z: u64, below: u64) -> u64 {
+        let next = ((z | !self.mask | below).wrapping_add(1)) & self.mask;
+        next | self.value
+    }
+
+    /// Whether `z` is in the set.
+    #[inline]
+    pub const fn has(self, z: u64) -> bool {
+        z & !self.mask == self.value
+    }
+
     /// Only the bits of `keep`, the others zero.
     #[inline]
     pub(crate) const fn truncate(self, keep: u64) -> Self {
