@@ -61,8 +61,8 @@ impl Insn {
     }
 }
 
-/// Decodes a whole section or program. The only error is a length that is no multiple of 8, reported
-/// with the byte offset of the incomplete slot.
+/// Decodes a whole section or program. The only error is a length that is no multiple of 8,
+/// reported with the byte offset of the incomplete slot.
 pub fn decode_all(bytes: &[u8], endian: Endian) -> Result<Vec<Insn>, Error> {
     let (slots, rest) = bytes.as_chunks::<INSN_BYTES>();
     if !rest.is_empty() {

@@ -15,7 +15,8 @@ impl Insn {
         ]
     }
 
-    /// The 64-bit immediate of an `ld_imm64`, whose first slot this is: low half here, high half in `second`.
+    /// The 64-bit immediate of an `ld_imm64`, whose first slot this is: low half here, high half in
+    /// `second`.
     pub fn imm64(self, second: Insn) -> u64 {
         u64::from(self.imm as u32) | u64::from(second.imm as u32) << 32
     }

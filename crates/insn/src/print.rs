@@ -1,8 +1,8 @@
 //! The kernel verifier log's notation of an insn.
 //!
-//! Kernel: `print_bpf_insn`, 6.18, as its output stands in the log. Every form was compared with the log of a kernel
-//! that loaded it, reserved fields set or not. An opcode that the kernel does not know never reaches its log;
-//! it prints as `BUG_` and the opcode here.
+//! Kernel: `print_bpf_insn`, 6.18, as its output stands in the log. Every form was compared with
+//! the log of a kernel that loaded it, reserved fields set or not. An opcode that the kernel does
+//! not know never reaches its log; it prints as `BUG_` and the opcode here.
 //!
 //! Deliberately absent: `nospec` and other insns that the verifier puts in itself.
 //!
@@ -18,12 +18,13 @@ pub trait InsnNames {
     /// Name of helper `id` (`bpf_map_lookup_elem`), `None` for an id without helper.
     fn helper_name(&self, id: i32) -> Option<&str>;
 
-    /// Name of the kfunc that `insn` (a `call` of `BPF_PSEUDO_KFUNC_CALL`) means: `imm` is the BTF id,
-    /// `off` the index of the module's BTF. `None` prints as an empty name, as the kernel does for id 0.
+    /// Name of the kfunc that `insn` (a `call` of `BPF_PSEUDO_KFUNC_CALL`) means: `imm` is the BTF
+    /// id, `off` the index of the module's BTF. `None` prints as an empty name, as the kernel does
+    /// for id 0.
     fn kfunc_name(&self, insn: Insn) -> Option<&str>;
 
-    /// What an `ld_imm64` prints, given its first slot and the immediate of both. The kernel has put an address in
-    /// place of a map by then; this is where a caller says which.
+    /// What an `ld_imm64` prints, given its first slot and the immediate of both. The kernel has
+    /// put an address in place of a map by then; this is where a caller says which.
     fn imm64(&self, _first: Insn, value: u64) -> u64 {
         value
     }
@@ -42,11 +43,11 @@ impl InsnNames for NoNames {
     }
 }
 
-/// Prints the first insn of `insns` (two slots for `ld_imm64`) as the verifier's log does, with the opcode
-/// in parentheses and without the newline. Nothing is printed of an empty slice.
+/// Prints the first insn of `insns` (two slots for `ld_imm64`) as the verifier's log does, with the
+/// opcode in parentheses and without the newline. Nothing is printed of an empty slice.
 ///
-/// Without `allow_ptr_leaks`, `ld_imm64` of the kinds `BPF_PSEUDO_MAP_FD` and `BPF_PSEUDO_MAP_VALUE` prints 0
-/// (the kernel forgets to do so for the `MAP_IDX` kinds).
+/// Without `allow_ptr_leaks`, `ld_imm64` of the kinds `BPF_PSEUDO_MAP_FD` and
+/// `BPF_PSEUDO_MAP_VALUE` prints 0 (the kernel forgets to do so for the `MAP_IDX` kinds).
 pub fn write_insn(
     out: &mut dyn Write,
     insns: &[Insn],
@@ -75,8 +76,8 @@ pub fn write_insn(
     }
 }
 
-/// The form that the kernel prints: an insn with a value that picks no form prints as the plainest of its
-/// opcode, but for atomics, whose operation is read before their width.
+/// The form that the kernel prints: an insn with a value that picks no form prints as the plainest
+/// of its opcode, but for atomics, whose operation is read before their width.
 fn printed_form(insn: Insn) -> Option<Form> {
     if Opcode::all_of(insn.code).is_empty() {
         return None;

@@ -1,18 +1,22 @@
 //! The opcode table: one row per form of insn, from which printer and reader derive.
 //!
-//! A *form* is an opcode together with what a second field picks within it: `src` (pseudo kinds), `off`
-//! (signed division, sign-extending moves) or `imm` (atomics, byte swaps).
+//! A *form* is an opcode together with what a second field picks within it: `src` (pseudo kinds),
+//! `off` (signed division, sign-extending moves) or `imm` (atomics, byte swaps).
 //!
-//! Source: RFC 9669 appendix A, and for forms newer than it (`load_acquire`, `store_release`, `may_goto`,
-//! `addr_space_cast`, the percpu move) `Documentation/bpf` and commit messages of Linux 6.7 to 6.15.
+//! Source: RFC 9669 appendix A, and for forms newer than it (`load_acquire`, `store_release`,
+//! `may_goto`,
+//! `addr_space_cast`, the percpu move) `Documentation/bpf` and commit messages of Linux 6.7 to
+//! 6.15.
 //!
 //! # Invariants
 //! 1. Rows are sorted by opcode; rows of one opcode are adjacent, the plainest first.
-//! 2. The opcodes with a row are those which the kernel knows: for every other one it says `unknown opcode`
-//!    (or, in class LDX, `BPF_LDX uses reserved fields`).
+//! 2. The opcodes with a row are those which the kernel knows: for every other one it says `unknown
+//!    opcode` (or, in class LDX, `BPF_LDX uses reserved fields`).
 //!
-//! Deliberately absent: `callx` (0x8d, reserved by compilers, refused by the kernel), `BPF_PROBE_*`, tail call and
-//! `nospec` opcodes that the kernel only makes for itself; the rules on reserved fields, which are the verifier's.
+//! Deliberately absent: `callx` (0x8d, reserved by compilers, refused by the kernel),
+//! `BPF_PROBE_*`, tail call and
+//! `nospec` opcodes that the kernel only makes for itself; the rules on reserved fields, which are
+//! the verifier's.
 
 use crate::Insn;
 use crate::code::*;
@@ -46,8 +50,9 @@ pub enum Select {
     Imm(i32),
 }
 
-/// Generation of the instruction set, as in compilers' `-mcpu`. What came after v4 without a generation of
-/// its own counts as v4. (Compilers use the 32-bit ALU insns from v3 on, though they are of v1.)
+/// Generation of the instruction set, as in compilers' `-mcpu`. What came after v4 without a
+/// generation of its own counts as v4. (Compilers use the 32-bit ALU insns from v3 on, though they
+/// are of v1.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Cpu {
@@ -353,8 +358,8 @@ pub const OPCODES: &[Opcode] = &[
 mod tests {
     use super::*;
 
-    /// The opcodes to which Linux 6.18 does not answer `unknown opcode` or `BPF_LDX uses reserved fields`,
-    /// as a bit map: row = high nibble, bit = low nibble.
+    /// The opcodes to which Linux 6.18 does not answer `unknown opcode` or `BPF_LDX uses reserved
+    /// fields`, as a bit map: row = high nibble, bit = low nibble.
     const KNOWN_TO_THE_KERNEL: [u16; 16] = [
         0x90f0, 0xf1f0, 0xf1f1, 0xf0f1, 0xf1f1, 0xf0f1, 0xfefe, 0xfefe, //
         0x02b2, 0x90b2, 0xf0f0, 0xf0f0, 0xf8f8, 0x78f8, 0x0020, 0x0000,

@@ -1,4 +1,5 @@
-//! Insns that start with a register: ALU, loads, atomics with a result, and the many things after `=`.
+//! Insns that start with a register: ALU, loads, atomics with a result, and the many things after
+//! `=`.
 
 use super::operand::{Imm, RegName};
 use super::statement::{Draft, Symbol, op_at, pick};
@@ -9,7 +10,8 @@ use crate::{Error, Insn, Reg};
 
 const LD_IMM64: u8 = BPF_LD | BPF_IMM | BPF_DW;
 
-/// Reads `rN OP ...`. `code` says whether a number that follows `=` has 64 bits, as the notation does not.
+/// Reads `rN OP ...`. `code` says whether a number that follows `=` has 64 bits, as the notation
+/// does not.
 pub(super) fn read<'a>(cursor: &mut Cursor<'a>, code: Option<u8>) -> Result<Draft<'a>, Error> {
     let dst = cursor.any_reg()?;
     let op = op_at(cursor).unwrap_or("");

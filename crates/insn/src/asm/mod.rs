@@ -1,4 +1,5 @@
-//! The reader of the notation that the printer writes, with labels and symbolic references, for test suites.
+//! The reader of the notation that the printer writes, with labels and symbolic references, for
+//! test suites.
 //!
 //! One insn, label or comment a line. Beyond what the kernel's log shows:
 //!
@@ -11,17 +12,17 @@
 //! | `call bpf_loop`, `call bpf_loop#181`, `call 181` | a helper |
 //! | `call kfunc[NAME]`, `call NAME#65477` | a kfunc, by name or by BTF id |
 //! | `r1 = 5 ll` | `ld_imm64`; without `ll` a move, whose value must fit an `i32` |
-//! | `r1 = map[NAME]`, `r1 = map_value[NAME]+8` | `ld_imm64` of a map or of the first value of a map |
+//! | `r1 = map[NAME]`, `r1 = map_value[NAME]+8` | `ld_imm64` of a map, of its first value |
 //! | `r1 = ksym[NAME]`, `r1 = func[out]` | `ld_imm64` of a variable of the kernel, of a subprog |
 //! | `.insn 0x07 1 0 0 -8` | `code dst src off imm`, for what has no notation |
 //! | `(18) r1 = 0x5`, `12: (95) exit` | the opcode and the index, as in a log; both are checked |
 //!
-//! Spaces do not matter. Hexadecimal numbers stand for 32 bits where the kernel prints bits: after a
-//! comparison, and wherever the insn works on 32 bits.
+//! Spaces do not matter. Hexadecimal numbers stand for 32 bits where the kernel prints bits: after
+//! a comparison, and wherever the insn works on 32 bits.
 //!
 //! # Invariants
-//! 1. What the printer writes of an insn with a form and clean reserved fields reads back as that insn, but for the
-//!    kind of an `ld_imm64` and the module of a kfunc, which are not in the text.
+//! 1. What the printer writes of an insn with a form and clean reserved fields reads back as that
+//!    insn, but for the kind of an `ld_imm64` and the module of a kfunc, which are not in the text.
 //!
 //! Tests: `tests/notation_round_trip.rs`, `tests/notation.rs`.
 
@@ -34,24 +35,27 @@ mod token;
 
 use crate::{Error, Insn, InsnIdx};
 use operand::RegName;
-use statement::{Draft, HelperId};
+use statement::Draft;
 use token::{Cursor, Token};
 
 /// A program read from text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assembly {
-    /// The insns, `ld_imm64` as two slots. Symbolic references have `imm` 0 until they are resolved.
+    /// The insns, `ld_imm64` as two slots. Symbolic references have `imm` 0 until they are
+    /// resolved.
     pub insns: Vec<Insn>,
     /// Source line (from 1) of each slot of `insns`.
     pub lines: Vec<u32>,
-    /// `rN = map[NAME]` and `rN = map_value[NAME]+OFF`, in order: the first slot's `imm` is to become the map. Its
-    /// `src` says which of the two (`BPF_PSEUDO_MAP_FD`, `BPF_PSEUDO_MAP_VALUE`); the offset is in place.
+    /// `rN = map[NAME]` and `rN = map_value[NAME]+OFF`, in order: the first slot's `imm` is to
+    /// become the map. Its `src` says which of the two (`BPF_PSEUDO_MAP_FD`,
+    /// `BPF_PSEUDO_MAP_VALUE`); the offset is in place.
     pub map_refs: Vec<SymbolRef>,
     /// `call kfunc[NAME]`, in order: `imm` is to become the BTF id, `off` the index of its BTF.
     pub kfunc_refs: Vec<SymbolRef>,
     /// `rN = ksym[NAME]`, in order: the two `imm` are to become BTF id and index of its BTF.
     pub ksym_refs: Vec<SymbolRef>,
-    /// The labels and the insns that follow them, in order; at the end of the text, one past the last insn.
+    /// The labels and the insns that follow them, in order; at the end of the text, one past the
+    /// last insn.
     pub labels: Vec<SymbolRef>,
 }
 
@@ -80,7 +84,7 @@ pub fn assemble(text: &str, helper_id: &dyn Fn(&str) -> Option<u32>) -> Result<A
         }
         let code = opcode(&mut cursor)?;
         let start = cursor.clone();
-        let draft = statement::read(&mut cursor, code, helper_id as HelperId<'_>)?;
+        let draft = statement::read(&mut cursor, code, helper_id)?;
         assembly.push(line, draft);
         if let Some(symbol) = draft.symbol {
             pending.push(resolve::Pending { at, symbol, start });
@@ -132,7 +136,8 @@ fn index(cursor: &mut Cursor<'_>, at: InsnIdx) -> Result<(), Error> {
     cursor.expect(":")
 }
 
-/// Steps over the opcode in parentheses, `(b7)`, as logs have it. No insn starts with a parenthesis.
+/// Steps over the opcode in parentheses, `(b7)`, as logs have it. No insn starts with a
+/// parenthesis.
 fn opcode(cursor: &mut Cursor<'_>) -> Result<Option<u8>, Error> {
     let rest = cursor.rest();
     if !rest.starts_with('(') {

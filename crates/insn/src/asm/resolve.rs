@@ -13,7 +13,8 @@ pub(super) struct Pending<'a> {
     pub(super) start: Cursor<'a>,
 }
 
-/// Puts distances and helper numbers in place, and lists the references that the caller is to resolve.
+/// Puts distances and helper numbers in place, and lists the references that the caller is to
+/// resolve.
 pub(super) fn resolve(
     assembly: &mut Assembly,
     pending: &[Pending<'_>],

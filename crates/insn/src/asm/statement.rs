@@ -1,7 +1,7 @@
 //! One insn of the notation: jumps, calls, and whatever starts with a keyword.
 //!
-//! Opcodes come from the table: a statement says which form it wants and which bits of the opcode, and takes the
-//! first row that has them.
+//! Opcodes come from the table: a statement says which form it wants and which bits of the opcode,
+//! and takes the first row that has them.
 
 use super::operand::{Imm, Target};
 use super::token::{Cursor, Token};
@@ -46,8 +46,8 @@ impl From<Insn> for Draft<'_> {
     }
 }
 
-/// The insn of the first row with such a form and, under `mask`, such bits of the opcode; the field that
-/// selects the form is set.
+/// The insn of the first row with such a form and, under `mask`, such bits of the opcode; the field
+/// that selects the form is set.
 pub(super) fn pick(form: impl Fn(Form) -> bool, mask: u8, bits: u8) -> Option<Insn> {
     let row = OPCODES.iter().find(|row| row.code & mask == bits && form(row.form))?;
     let insn = Insn { code: row.code, ..Insn::default() };
@@ -67,7 +67,8 @@ pub(super) fn op_at(cursor: &Cursor<'_>) -> Option<&'static str> {
     }
 }
 
-/// Reads the insn that is the rest of the line. `code` is the opcode that stood in parentheses before it.
+/// Reads the insn that is the rest of the line. `code` is the opcode that stood in parentheses
+/// before it.
 pub(super) fn read<'a>(
     cursor: &mut Cursor<'a>,
     code: Option<u8>,
