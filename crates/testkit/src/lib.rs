@@ -2,13 +2,11 @@
 //! the host kernel.
 //!
 //! Reading order: [`kernel`] (bpf(2)), [`judge`] (a `Program` in, the kernel's answer out),
-//! [`kernel_log`] (what the answer's log says), [`engine`] (our answer), [`host`] (what the loader
-//! must know of this machine).
+//! [`kernel_log`] (what the answer's log says), [`engine`] (our answer).
 
 #![deny(unsafe_code)]
 
 pub mod engine;
-pub mod host;
 pub mod judge;
 pub mod kernel;
 pub mod kernel_log;

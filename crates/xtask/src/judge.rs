@@ -4,7 +4,7 @@
 use crate::objects;
 use skep::program::Program;
 use skep_testkit::judge::{Answer, judge};
-use skep_testkit::{engine, host, kernel_log};
+use skep_testkit::{engine, kernel_log};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -32,7 +32,7 @@ pub(crate) enum Engine {
 }
 
 pub(crate) fn run(args: &Args, engine: Engine) -> crate::Outcome {
-    let object = objects::open(&args.file, &host::open_options())?;
+    let object = objects::open(&args.file, &objects::host()?)?;
     let wanted = |name: &str| args.prog.as_deref().is_none_or(|prog| prog == name);
     let mut found = false;
     for entry in object.programs.iter().filter(|entry| wanted(&entry.name)) {

@@ -1,7 +1,7 @@
 //! Which object files a command works on, and how they are opened for this host.
 
-use skep::object::{Object, OpenOptions};
-use skep_testkit::host;
+use skep::object::Object;
+use skep::{Host, KernelBtf};
 use std::path::{Path, PathBuf};
 
 /// Files as given, folders as all `*.o` below them; sorted, so that results have one order.
@@ -23,10 +23,14 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn std::error
 }
 
 /// Reads and opens one object as libbpf would on this host.
-pub(crate) fn open(path: &Path, host: &OpenOptions) -> Result<Object, String> {
+pub(crate) fn open(path: &Path, host: &Host) -> Result<Object, String> {
     let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let options = OpenOptions { name: host::object_name(path), ..host.clone() };
-    Object::open(&bytes, &options).map_err(|e| e.to_string())
+    Object::open(&bytes, &host.open_options(path)).map_err(|e| e.to_string())
+}
+
+/// The running machine, as objects are loaded against it.
+pub(crate) fn host() -> Result<Host, String> {
+    Host::read(&KernelBtf::Running).map_err(|e| e.to_string())
 }
 
 /// The last two parts of a path: `v3/loop1.bpf.o`, the name of an object in tables and baselines.

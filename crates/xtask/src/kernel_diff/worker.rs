@@ -3,8 +3,7 @@
 use super::row::{Class, Row};
 use crate::objects;
 use serde::{Deserialize, Serialize};
-use skep::object::OpenOptions;
-use skep_testkit::host;
+use skep::Host;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
@@ -38,7 +37,7 @@ pub(super) enum Event {
 const STACK_SIZE: usize = 64 << 20;
 
 pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
-    let host = host::open_options();
+    let host = objects::host()?;
     std::panic::set_hook(Box::new(|_| {}));
     for line in std::io::stdin().lock().lines() {
         let request: Request = serde_json::from_str(&line?)?;
@@ -52,7 +51,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
     Ok(true)
 }
 
-fn object(request: &Request, args: &WorkerArgs, host: &OpenOptions) -> std::io::Result<()> {
+fn object(request: &Request, args: &WorkerArgs, host: &Host) -> std::io::Result<()> {
     let name = objects::short_name(&request.file);
     send(&Event::Start(0, "(open)".to_owned()))?;
     let object = match objects::open(&request.file, host) {
