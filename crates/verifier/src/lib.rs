@@ -1,5 +1,86 @@
-//! Program to VerifiedProgram or Rejection: a pure function with the kernel's verdict, counts and log.
+//! Program to `VerifiedProgram` or `Rejection`: a pure function with the kernel's verdict, counts and log.
+//!
+//! [`verify`] reads as the table of contents: passes over the whole program, the walk over all paths, checks of what
+//! the walk found. It sees no file, no clock and no address: the same program and configuration give the same log.
+//!
+//! Kernel: `bpf_check` (6.18).
 
 #![forbid(unsafe_code)]
 
-pub(crate) mod passes;
+mod callees;
+mod check;
+mod config;
+mod env;
+mod explore;
+mod log;
+mod passes;
+mod precision;
+mod rejection;
+mod setup;
+mod state;
+mod stats;
+mod verified_program;
+
+pub use config::{Config, Privileges};
+pub use rejection::Rejection;
+pub use stats::VerifierStats;
+pub use verified_program::VerifiedProgram;
+
+use env::Env;
+use rejection::{Check, Stop};
+use skep_program::Program;
+
+/// What became of a program.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// The kernel would load it.
+    Accepted(Box<VerifiedProgram>),
+    /// The kernel would refuse it.
+    Rejected(Rejection),
+    /// It needs something that is not modelled: no verdict. The text says what.
+    Unsupported(String),
+    /// We are wrong; never the program's fault.
+    Bug(String),
+}
+
+/// The answer, its cost and its log.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The answer.
+    pub verdict: Verdict,
+    /// What it cost.
+    pub stats: VerifierStats,
+    /// The log at the level of the configuration; empty at level 0.
+    pub log: String,
+}
+
+/// Verifies `program`.
+pub fn verify(program: &Program, config: &Config) -> Outcome {
+    let mut env = Env::new(program, config);
+    let walked = run(&mut env);
+    let insn_idx = env.insn_idx;
+    let frameno = env.cur.frames.len().saturating_sub(1) as u32;
+    env.print_stats();
+    let stats = env.stats;
+    let verdict = match walked {
+        Ok(()) => Verdict::Accepted(Box::new(VerifiedProgram::new(
+            program.clone(),
+            stats.stack_depth_bytes,
+        ))),
+        Err(Stop::Reject { errno, message }) => {
+            Verdict::Rejected(Rejection { insn_idx: Some(insn_idx), frameno, errno, message })
+        }
+        Err(Stop::Unsupported(what)) => Verdict::Unsupported(what),
+        Err(Stop::Bug(what)) => Verdict::Bug(what),
+    };
+    Outcome { verdict, stats, log: env.log.finish() }
+}
+
+/// The passes in order.
+fn run(env: &mut Env<'_>) -> Check {
+    env.check_load_attributes()?;
+    env.check_program_shape()?;
+    env.do_check_main()?;
+    env.do_check_subprogs()?;
+    env.check_stack_depth()
+}

@@ -1,0 +1,87 @@
+//! Facts of helpers and kfuncs for the passes, from the tables of `uapi` and from BTF.
+
+use crate::passes::call_facts::{CallFacts, Callees};
+use skep_insn::Insn;
+use skep_program::{AttachTarget, Program};
+use skep_uapi::helper::{HelperId, HelperProto, HelperRow, HelperUse, HookKey, RetBase};
+
+/// Who may be called, for one program.
+pub(crate) struct Callable<'a> {
+    pub(crate) prog: &'a Program,
+    /// Helpers of the program's type; `None` where the type has no row.
+    pub(crate) helpers: Option<&'static HelperRow>,
+}
+
+impl<'a> Callable<'a> {
+    pub(crate) fn new(prog: &'a Program) -> Callable<'a> {
+        let target = match &prog.attach {
+            AttachTarget::Kernel { name, .. } | AttachTarget::Unresolved(name) => name.as_str(),
+            AttachTarget::None => "",
+        };
+        let key =
+            HookKey { prog_type: prog.prog_type, attach_type: prog.expected_attach_type, target };
+        Callable { prog, helpers: HelperRow::find(&key) }
+    }
+
+    /// The prototype that a call of helper `id` has, if this program type has the helper.
+    pub(crate) fn helper_use(&self, id: i32) -> HelperUse {
+        match (u32::try_from(id).ok().and_then(HelperId::from_number), self.helpers) {
+            (Some(id), Some(row)) => row.helper(id),
+            _ => HelperUse::CannotUse,
+        }
+    }
+
+    fn proto(&self, id: i32) -> Option<&'static HelperProto> {
+        match self.helper_use(id) {
+            HelperUse::May(proto) => Some(proto),
+            _ => None,
+        }
+    }
+}
+
+/// Helpers that call a callback before they return.
+pub(crate) fn is_sync_callback_helper(id: i32) -> bool {
+    matches!(
+        u32::try_from(id).ok().and_then(HelperId::from_number),
+        Some(
+            HelperId::ForEachMapElem
+                | HelperId::FindVma
+                | HelperId::Loop
+                | HelperId::UserRingbufDrain
+        )
+    )
+}
+
+impl Callees for Callable<'_> {
+    fn helper(&self, id: i32) -> CallFacts {
+        let Some(proto) = self.proto(id) else { return CallFacts::default() };
+        CallFacts {
+            num_params: Some(proto.arg_count() as u8),
+            is_void: proto.ret.base == RetBase::Void,
+            fastcall: proto.allow_fastcall(),
+            sync_callback: is_sync_callback_helper(id),
+            async_callback: proto.id == HelperId::TimerSetCallback,
+            might_sleep: proto.might_sleep(),
+            ..CallFacts::default()
+        }
+    }
+
+    fn kfunc(&self, insn: &Insn) -> CallFacts {
+        let _ = insn;
+        CallFacts::default()
+    }
+}
+
+impl skep_insn::InsnNames for Callable<'_> {
+    fn helper_name(&self, id: i32) -> Option<&str> {
+        u32::try_from(id).ok().and_then(HelperId::from_number).map(|id| id.name())
+    }
+
+    fn kfunc_name(&self, insn: Insn) -> Option<&str> {
+        if insn.off != 0 {
+            return None;
+        }
+        let btf = self.prog.kernel_btf.as_ref()?;
+        btf.get(skep_btf::TypeId(insn.imm as u32)).map(|ty| ty.name())
+    }
+}

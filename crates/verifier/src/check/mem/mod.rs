@@ -1,0 +1,22 @@
+//! Loads and stores.
+
+use crate::env::Env;
+use crate::rejection::{Check, unsupported};
+
+/// Loads and stores.
+pub(crate) fn check_load(env: &mut Env<'_>) -> Check {
+    let _ = env;
+    unsupported("loads")
+}
+
+/// `*(size *)(dst + off) = src`.
+pub(crate) fn check_store_reg(env: &mut Env<'_>) -> Check {
+    let _ = env;
+    unsupported("stores")
+}
+
+/// `*(size *)(dst + off) = imm`.
+pub(crate) fn check_store_imm(env: &mut Env<'_>) -> Check {
+    let _ = env;
+    unsupported("stores")
+}

@@ -1,0 +1,53 @@
+//! What one insn does to the state, and whether it may.
+//!
+//! Kernel: `do_check_insn` (6.18).
+
+pub(crate) mod alu;
+pub(crate) mod atomic;
+pub(crate) mod call;
+pub(crate) mod entry;
+pub(crate) mod exit;
+pub(crate) mod jmp;
+pub(crate) mod ld_abs;
+pub(crate) mod ld_imm;
+pub(crate) mod mem;
+
+use crate::env::Env;
+use crate::explore::walk::Next;
+use crate::log::reject;
+use crate::rejection::Check;
+use skep_insn::code::*;
+
+/// Walks the insn at `env.insn_idx`.
+pub(crate) fn do_check_insn(env: &mut Env<'_>) -> Check<Next> {
+    let insn = env.insn();
+    let next = Next::Insn(env.insn_idx + 1);
+    match insn.class() {
+        BPF_ALU | BPF_ALU64 => alu::check_alu_op(env)?,
+        BPF_LDX => mem::check_load(env)?,
+        BPF_STX if insn.mode() == BPF_ATOMIC => atomic::check_atomic(env)?,
+        BPF_STX => mem::check_store_reg(env)?,
+        BPF_ST => mem::check_store_imm(env)?,
+        BPF_JMP | BPF_JMP32 => return check_jump_class(env),
+        _ => match insn.mode() {
+            BPF_ABS | BPF_IND => ld_abs::check_ld_abs(env)?,
+            BPF_IMM => {
+                ld_imm::check_ld_imm(env)?;
+                return Ok(Next::Insn(env.insn_idx + 2));
+            }
+            _ => reject!(env, EINVAL, "invalid BPF_LD mode"),
+        },
+    }
+    Ok(next)
+}
+
+fn check_jump_class(env: &mut Env<'_>) -> Check<Next> {
+    let insn = env.insn();
+    env.jmps_processed += 1;
+    match insn.op() {
+        BPF_CALL => call::check_call(env),
+        BPF_JA => jmp::check_ja(env),
+        BPF_EXIT => exit::check_exit(env),
+        _ => jmp::check_cond_jmp(env),
+    }
+}

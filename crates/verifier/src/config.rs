@@ -1,0 +1,39 @@
+//! How a program is verified: by which kernel's rules, with which privileges, how verbosely.
+
+use skep_uapi::KernelProfile;
+
+/// What the loading process may do. There is deliberately no `Default`: whoever verifies says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Privileges {
+    /// `CAP_BPF`: larger programs, loops, bpf-to-bpf calls, precise tracking.
+    pub bpf: bool,
+    /// `CAP_PERFMON`: pointer leaks and arithmetic are allowed, no Spectre rules.
+    pub perfmon: bool,
+}
+
+impl Privileges {
+    /// What root has.
+    pub const PRIVILEGED: Privileges = Privileges { bpf: true, perfmon: true };
+    /// What any process has.
+    pub const UNPRIVILEGED: Privileges = Privileges { bpf: false, perfmon: false };
+}
+
+/// All that decides a verification besides the program.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Rules of a kernel version.
+    pub profile: KernelProfile,
+    /// Privileges of the loader.
+    pub privileges: Privileges,
+    /// `log_level` of `BPF_PROG_LOAD`: 1, 2, 4 (statistics), combined.
+    pub log_level: u32,
+    /// Log bytes kept; the oldest go first beyond that, as in the kernel's rotating log.
+    pub log_bytes_max: usize,
+}
+
+impl Config {
+    /// Root on `profile`, without a log.
+    pub fn privileged(profile: KernelProfile) -> Config {
+        Config { profile, privileges: Privileges::PRIVILEGED, log_level: 0, log_bytes_max: 1 << 30 }
+    }
+}

@@ -1,0 +1,249 @@
+//! The verifier's working set for one program.
+//!
+//! Kernel: `struct bpf_verifier_env`, `struct bpf_insn_aux_data`, `struct bpf_subprog_info` (6.18).
+
+use crate::Config;
+use crate::explore::branch_stack::BranchStack;
+use crate::explore::idmap::IdMap;
+use crate::explore::loops::SccVisits;
+use crate::log::Log;
+use crate::precision::backtrack::BacktrackState;
+use crate::rejection::Stop;
+use crate::state::arena::Arena;
+use crate::state::checkpoint::{Checkpoints, CkptId};
+use crate::state::frame::Frame;
+use crate::state::reg::Reg;
+use crate::state::verifier_state::VerifierState;
+use crate::stats::VerifierStats;
+use skep_insn::Insn;
+use skep_program::{MapDef, Program};
+
+/// What is known of one insn.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct InsnAux {
+    /// States are saved and compared here.
+    pub(crate) prune_point: bool,
+    /// The jump history records arrival here.
+    pub(crate) jmp_point: bool,
+    /// A state is saved here on every visit.
+    pub(crate) force_checkpoint: bool,
+    /// Calls a helper or kfunc that calls a callback before it returns.
+    pub(crate) calls_callback: bool,
+    /// Calls the `next` function of an open-coded iterator.
+    pub(crate) is_iter_next: bool,
+    /// Some path walked this insn.
+    pub(crate) seen: bool,
+    /// Speculation stops before this insn.
+    pub(crate) nospec: bool,
+    /// Speculation stops after this insn.
+    pub(crate) nospec_result: bool,
+    /// Bit i: register i may be read before it is written.
+    pub(crate) live_regs: u16,
+    /// Strongly connected component, 0 for none.
+    pub(crate) scc: u32,
+    /// Type of the pointer that a load or store goes through, to refuse mixtures that need different rewrites.
+    pub(crate) ptr_type: Option<crate::state::reg_type::RegType>,
+    /// The map that a helper call gets, if it is always the same.
+    pub(crate) call_map: CallMap,
+    /// Masking of a pointer addition against speculation, `BPF_ALU_*` bits.
+    pub(crate) alu_state: u32,
+    pub(crate) alu_limit: u32,
+    /// Part of a fastcall pattern; stack accesses elsewhere below that offset void the pattern.
+    pub(crate) fastcall_pattern: bool,
+}
+
+/// Which map a call insn is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum CallMap {
+    #[default]
+    Unknown,
+    /// Always `Env::maps[_]`; `unpriv` if seen on an unprivileged path.
+    Known(u32),
+    /// Differs by path.
+    Poisoned,
+}
+
+/// What is known of one function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SubprogInfo {
+    /// First insn.
+    pub(crate) start: u32,
+    /// One past its last insn.
+    pub(crate) end: u32,
+    pub(crate) name: String,
+    /// Deepest stack access, bytes.
+    pub(crate) stack_depth: u32,
+    pub(crate) has_tail_call: bool,
+    pub(crate) has_ld_abs: bool,
+    pub(crate) tail_call_reachable: bool,
+    pub(crate) is_global: bool,
+    pub(crate) is_async_cb: bool,
+    pub(crate) is_cb: bool,
+    pub(crate) is_exception_cb: bool,
+    /// A global function that some walked path calls.
+    pub(crate) called: bool,
+    pub(crate) changes_pkt_data: bool,
+    pub(crate) might_sleep: bool,
+    /// Lowest offset (negative) of a stack slot used by fastcall patterns, 0 if none.
+    pub(crate) fastcall_stack_off: i32,
+    pub(crate) keep_fastcall_stack: bool,
+}
+
+/// The working set.
+pub(crate) struct Env<'a> {
+    pub(crate) prog: &'a Program,
+    pub(crate) config: &'a Config,
+    pub(crate) insns: Vec<Insn>,
+    pub(crate) aux: Vec<InsnAux>,
+    pub(crate) subprogs: Vec<SubprogInfo>,
+    /// Maps of the program, then the templates of their inner maps.
+    pub(crate) maps: Vec<MapView<'a>>,
+
+    /// Helpers and kfuncs that the program may call.
+    pub(crate) callable: crate::callees::Callable<'a>,
+
+    pub(crate) cur: VerifierState,
+    pub(crate) insn_idx: u32,
+    pub(crate) prev_insn_idx: u32,
+
+    /// Insn whose entry of the jump history is still open (`cur_hist_ent`).
+    pub(crate) history_insn: Option<u32>,
+
+    pub(crate) arena: Arena,
+    pub(crate) ckpts: Checkpoints,
+    /// Checkpoints by `(insn_idx ^ callsite) % insns`, oldest first.
+    pub(crate) explored: Vec<Vec<CkptId>>,
+    pub(crate) branches: BranchStack,
+    pub(crate) idmap: IdMap,
+    pub(crate) sccs: SccVisits,
+    pub(crate) bt: BacktrackState,
+
+    pub(crate) log: Log,
+    pub(crate) log_at: crate::log::state_line::LogPosition,
+    pub(crate) stats: VerifierStats,
+    pub(crate) jmps_processed: u32,
+    pub(crate) prev_jmps_processed: u32,
+    pub(crate) prev_insn_processed: u32,
+    pub(crate) explored_states_size: u32,
+    pub(crate) free_list_size: u32,
+    pub(crate) id_gen: u32,
+    pub(crate) test_state_freq: bool,
+    pub(crate) test_reg_invariants: bool,
+    pub(crate) strict_alignment: bool,
+    pub(crate) bpf_capable: bool,
+    pub(crate) allow_ptr_leaks: bool,
+    /// Limits of pointer arithmetic are being explored: scalars must be equal to prune.
+    pub(crate) explore_alu_limits: bool,
+    pub(crate) allow_uninit_stack: bool,
+    pub(crate) bypass_spec_v1: bool,
+    pub(crate) bypass_spec_v4: bool,
+    pub(crate) seen_direct_write: bool,
+    /// Registers of the current frame that changed since the last printed state.
+    pub(crate) scratched_regs: u32,
+    pub(crate) scratched_slots: u64,
+    /// Subprog whose body is walked (0, or a global function verified on its own).
+    pub(crate) subprogno_walked: u32,
+}
+
+/// One map, and where its inner template is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MapView<'a> {
+    pub(crate) def: &'a MapDef,
+    /// Index in `Env::maps` of the template of the inner maps.
+    pub(crate) inner: Option<u32>,
+}
+
+impl<'a> Env<'a> {
+    /// Registers of the current frame.
+    pub(crate) fn reg(&self, i: u8) -> &Reg {
+        self.cur.frame().reg(i)
+    }
+    /// The same to change; the change will be printed.
+    pub(crate) fn reg_mut(&mut self, i: u8) -> &mut Reg {
+        self.scratched_regs |= 1 << i;
+        self.cur.frame_mut().reg_mut(i)
+    }
+    /// Replaces a register of the current frame.
+    pub(crate) fn set_reg(&mut self, i: u8, reg: Reg) {
+        *self.reg_mut(i) = reg;
+    }
+    pub(crate) fn frame(&self) -> &Frame {
+        self.cur.frame()
+    }
+    pub(crate) fn frame_mut(&mut self) -> &mut Frame {
+        self.cur.frame_mut()
+    }
+    /// The insn being walked.
+    pub(crate) fn insn(&self) -> Insn {
+        self.insns[self.insn_idx as usize]
+    }
+    pub(crate) fn aux(&self) -> &InsnAux {
+        &self.aux[self.insn_idx as usize]
+    }
+    pub(crate) fn aux_mut(&mut self) -> &mut InsnAux {
+        &mut self.aux[self.insn_idx as usize]
+    }
+    /// A fresh id for registers and references; never 0.
+    pub(crate) fn new_id(&mut self) -> u32 {
+        self.id_gen += 1;
+        self.id_gen
+    }
+
+    /// The register spilled in slot `spi` of frame `frameno`.
+    pub(crate) fn spilled(&self, frameno: u32, spi: usize) -> Reg {
+        match self.cur.frames[frameno as usize].slot(spi) {
+            Some(slot) => self.arena.reg(slot.spill),
+            None => Reg::not_init(),
+        }
+    }
+    /// Replaces it (the slot's types are the caller's business).
+    pub(crate) fn set_spilled(&mut self, frameno: u32, spi: usize, reg: &Reg) {
+        let packed = self.arena.pack(reg);
+        self.cur.frames[frameno as usize].slot_mut(spi).spill = packed;
+    }
+
+    /// Offers every register and spilled register of all frames to `edit`, which says whether it changed it.
+    ///
+    /// Kernel: `bpf_for_each_reg_in_vstate` (6.18).
+    pub(crate) fn for_each_reg(&mut self, mut edit: impl FnMut(&mut Reg) -> bool) {
+        for frame in &mut self.cur.frames {
+            for i in 0..11 {
+                let mut reg = *frame.reg(i);
+                if edit(&mut reg) {
+                    *frame.reg_mut(i) = reg;
+                }
+            }
+            for spi in 0..frame.slots().len() {
+                if frame.slots()[spi].is_spilled() {
+                    let mut reg = self.arena.reg(frame.slots()[spi].spill);
+                    if edit(&mut reg) {
+                        frame.slot_mut(spi).spill = self.arena.pack(&reg);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the reason to the log and makes it a rejection; use through `reject!`.
+    pub(crate) fn refuse(&mut self, errno: i32, message: String) -> Stop {
+        verbose!(self, "{message}\n");
+        Stop::Reject { errno, message }
+    }
+
+    /// Everything of the current frame counts as changed, so that the next state printed is whole.
+    pub(crate) fn mark_state_scratched(&mut self) {
+        self.scratched_regs = !0;
+        self.scratched_slots = !0;
+    }
+
+    /// Subprog that starts at `insn_idx`.
+    pub(crate) fn find_subprog(&self, insn_idx: u32) -> Option<u32> {
+        self.subprogs.binary_search_by_key(&insn_idx, |s| s.start).ok().map(|i| i as u32)
+    }
+    /// Subprog that contains `insn_idx`.
+    pub(crate) fn containing_subprog(&self, insn_idx: u32) -> u32 {
+        self.subprogs.partition_point(|s| s.start <= insn_idx).saturating_sub(1) as u32
+    }
+}
+
+use crate::log::verbose;

@@ -1,0 +1,86 @@
+//! Branches that wait to be walked, last in first out.
+//!
+//! Kernel: `push_stack`, `pop_stack` (6.18).
+
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::Check;
+use crate::state::verifier_state::PackedState;
+use skep_uapi::limits::BPF_COMPLEXITY_LIMIT_JMP_SEQ;
+
+/// One waiting branch.
+pub(crate) struct Branch {
+    pub(crate) state: PackedState,
+    /// Where it goes on.
+    pub(crate) insn_idx: u32,
+    /// The insn that branched.
+    pub(crate) prev_insn_idx: u32,
+    /// Length of the log when it was pushed.
+    log_pos: usize,
+}
+
+/// The stack.
+#[derive(Default)]
+pub(crate) struct BranchStack {
+    items: Vec<Branch>,
+}
+
+impl BranchStack {
+    /// The branch pushed last.
+    pub(crate) fn last_mut(&mut self) -> Option<&mut Branch> {
+        self.items.last_mut()
+    }
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+impl Env<'_> {
+    /// Saves the current state as a branch that goes on at `insn_idx`; change it through [`BranchStack::last_mut`]
+    /// or, better, before the push.
+    pub(crate) fn push_stack(
+        &mut self,
+        insn_idx: u32,
+        prev_insn_idx: u32,
+        speculative: bool,
+    ) -> Check {
+        let mut state = self.cur.save(&mut self.arena);
+        state.meta.speculative |= speculative;
+        self.push_branch(state, insn_idx, prev_insn_idx)
+    }
+
+    /// The same for a state made by the caller (async callbacks).
+    pub(crate) fn push_branch(
+        &mut self,
+        state: PackedState,
+        insn_idx: u32,
+        prev_insn_idx: u32,
+    ) -> Check {
+        if let Some(parent) = state.meta.parent {
+            self.ckpts.get_mut(parent).branches += 1;
+        }
+        self.branches.items.push(Branch {
+            state,
+            insn_idx,
+            prev_insn_idx,
+            log_pos: self.log.pos(),
+        });
+        let len = self.branches.items.len();
+        if len > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
+            reject!(self, E2BIG, "The sequence of {len} jumps is too complex.");
+        }
+        Ok(())
+    }
+
+    /// Makes the last waiting branch the current state; false if none waits.
+    pub(crate) fn pop_stack(&mut self) -> bool {
+        let Some(branch) = self.branches.items.pop() else { return false };
+        if !self.log.traces_all() {
+            self.log.reset(branch.log_pos);
+        }
+        self.cur.load(branch.state, &mut self.arena);
+        self.insn_idx = branch.insn_idx;
+        self.prev_insn_idx = branch.prev_insn_idx;
+        true
+    }
+}

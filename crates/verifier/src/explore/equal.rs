@@ -1,0 +1,259 @@
+//! Whether a verified state covers the current one.
+//!
+//! Registers are compared by name first: equal names leave only the ids to compare.
+//!
+//! Kernel: `states_equal`, `func_states_equal`, `regsafe`, `stacksafe`, `refsafe` (6.18).
+
+use super::idmap::IdMap;
+use crate::state::arena::{Arena, PackedReg};
+use crate::state::checkpoint::{Checkpoint, Marks};
+use crate::state::frame::Frame;
+use crate::state::refs::{RefKind, RefState};
+use crate::state::reg::{BPF_ADD_CONST, Extra, Reg};
+use crate::state::reg_type::Base;
+use crate::state::stack::{Slot, SlotType};
+use crate::state::verifier_state::VerifierState;
+use skep_domain::Scalar;
+
+/// How alike the states must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exact {
+    /// What did not matter to the old state may differ.
+    NotExact,
+    /// The same in everything but ids: to find infinite loops.
+    Exact,
+    /// Every value within the old range, precise or not: marks of loops are not complete yet.
+    RangeWithin,
+}
+
+/// One comparison.
+pub(crate) struct Compare<'a> {
+    pub(crate) arena: &'a Arena,
+    pub(crate) idmap: &'a mut IdMap,
+    pub(crate) exact: Exact,
+    /// Without `CAP_BPF` every scalar is precise.
+    pub(crate) all_precise: bool,
+    pub(crate) allow_uninit_stack: bool,
+    pub(crate) explore_alu_limits: bool,
+}
+
+/// Insn at which frame `i` of a state stands: where it is, or its call into the next frame.
+pub(crate) fn frame_insn_idx(
+    i: usize,
+    frames: usize,
+    insn_idx: u32,
+    callsite_of: impl Fn(usize) -> i32,
+) -> u32 {
+    if i + 1 == frames { insn_idx } else { callsite_of(i + 1) as u32 }
+}
+
+impl Compare<'_> {
+    /// Whether `old` covers `cur`, whose registers are packed.
+    pub(crate) fn states_equal(
+        &mut self,
+        old: &Checkpoint,
+        cur: &VerifierState,
+        live_regs: impl Fn(u32) -> u16,
+    ) -> bool {
+        let n = old.state.frames.len();
+        if n != cur.frames.len()
+            || (old.state.meta.speculative && !cur.meta.speculative)
+            || old.state.meta.in_sleepable != cur.meta.in_sleepable
+            || !self.refsafe(&old.state.refs, &cur.refs)
+        {
+            return false;
+        }
+        for i in 0..n {
+            let id = old.state.frames[i];
+            let (fold, fcur) = (self.arena.frame(id), &cur.frames[i]);
+            if fold.meta.callsite != fcur.meta.callsite
+                || fold.meta.callback_depth > fcur.meta.callback_depth
+            {
+                return false;
+            }
+            let at = frame_insn_idx(i, n, old.state.meta.insn_idx, |f| {
+                self.arena.frame(old.state.frames[f]).meta.callsite
+            });
+            let marks = old.precise[i];
+            let mut live = live_regs(at);
+            while live != 0 {
+                let r = live.trailing_zeros() as usize;
+                live &= live - 1;
+                let precise = marks.regs >> r & 1 == 1;
+                if !self.regsafe(fold.regs[r], precise, fcur.packed()[r]) {
+                    return false;
+                }
+            }
+            if !self.stacksafe(self.arena.frame_slots(id), marks, fcur) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn refsafe(&mut self, old: &RefState, cur: &RefState) -> bool {
+        old.acquired.len() == cur.acquired.len()
+            && old.active_locks == cur.active_locks
+            && old.active_preempt_locks == cur.active_preempt_locks
+            && old.active_rcu_locks == cur.active_rcu_locks
+            && self.idmap.check_ids(old.active_irq_id, cur.active_irq_id)
+            && self.idmap.check_ids(old.active_lock_id, cur.active_lock_id)
+            && old.active_lock_home == cur.active_lock_home
+            && old.acquired.iter().zip(&cur.acquired).all(|(o, c)| {
+                self.idmap.check_ids(o.id, c.id)
+                    && o.kind == c.kind
+                    && (matches!(o.kind, RefKind::Ptr | RefKind::Irq) || o.home == c.home)
+            })
+    }
+
+    fn regs_exact(&mut self, old: PackedReg, cur: PackedReg) -> bool {
+        let (o, c) = (self.arena.val(old.val), self.arena.val(cur.val));
+        let same = old.val == cur.val
+            || (o.ty == c.ty && o.off == c.off && o.extra == c.extra && o.val == c.val);
+        same && self.idmap.check_ids(old.id, cur.id)
+            && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
+    }
+
+    fn regsafe(&mut self, old: PackedReg, precise: bool, cur: PackedReg) -> bool {
+        if self.exact == Exact::Exact {
+            return self.regs_exact(old, cur);
+        }
+        let (o, c) = (self.arena.val(old.val), self.arena.val(cur.val));
+        if o.ty.base == Base::NotInit {
+            return true;
+        }
+        if o.ty != c.ty {
+            return false;
+        }
+        match o.ty.base {
+            Base::Scalar => self.scalar_safe((o, old.id), precise, (c, cur.id)),
+            Base::MapKey | Base::MapValue | Base::Mem | Base::Buf | Base::TpBuffer => {
+                o.off == c.off
+                    && o.extra == c.extra
+                    && value_within(&o.val, &c.val)
+                    && self.idmap.check_ids(old.id, cur.id)
+                    && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
+            }
+            Base::Packet | Base::PacketMeta => {
+                packet_range_safe(o.range(), c.range())
+                    && o.off == c.off
+                    && self.idmap.check_ids(old.id, cur.id)
+                    && value_within(&o.val, &c.val)
+            }
+            Base::Arena => true,
+            _ => self.regs_exact(old, cur),
+        }
+    }
+
+    fn scalar_safe(&mut self, (o, oid): (&Reg, u32), precise: bool, (c, cid): (&Reg, u32)) -> bool {
+        if self.explore_alu_limits {
+            return o.off == c.off && o.val == c.val && self.idmap.check_scalar_ids(oid, cid);
+        }
+        if !precise && !self.all_precise && self.exact == Exact::NotExact {
+            return true;
+        }
+        if oid & BPF_ADD_CONST != cid & BPF_ADD_CONST
+            || (oid & BPF_ADD_CONST != 0 && o.off != c.off)
+        {
+            return false;
+        }
+        value_within(&o.val, &c.val) && self.idmap.check_scalar_ids(oid, cid)
+    }
+
+    fn stacksafe(&mut self, old: &[Slot], marks: Marks, cur: &Frame) -> bool {
+        let unused = Slot::default();
+        for (spi, o) in old.iter().enumerate() {
+            let c = cur.slot(spi);
+            if self.exact == Exact::Exact && c.is_none_or(|c| c.types != o.types) {
+                return false;
+            }
+            if !self.slot_safe(o, c.unwrap_or(&unused), c.is_some(), marks.stack >> spi & 1 == 1) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn slot_safe(&mut self, old: &Slot, cur: &Slot, allocated: bool, precise: bool) -> bool {
+        let ignored = |t: SlotType| {
+            t == SlotType::Invalid || (self.allow_uninit_stack && t == SlotType::Misc)
+        };
+        let Some(first) = old.types.iter().position(|&t| !ignored(t)) else { return true };
+        if !allocated {
+            return false;
+        }
+        if let (Some(o), Some(c)) = (self.scalar_of(old), self.scalar_of(cur)) {
+            return self.regsafe(o, precise && old.is_full_spill(), c);
+        }
+        for (&o, &c) in old.types.iter().zip(&cur.types).skip(first) {
+            let covered = o == c || (o == SlotType::Misc && c == SlotType::Zero) || ignored(o);
+            if !covered {
+                return false;
+            }
+        }
+        if ignored(old.types[7]) || old.types[7] != cur.types[7] {
+            return true;
+        }
+        self.spilled_safe(old, cur, precise)
+    }
+
+    fn spilled_safe(&mut self, old: &Slot, cur: &Slot, precise: bool) -> bool {
+        let (o, c) = (self.arena.val(old.spill.val), self.arena.val(cur.spill.val));
+        match old.types[7] {
+            SlotType::Spill => self.regsafe(old.spill, precise, cur.spill),
+            SlotType::Dynptr => {
+                o.extra == c.extra && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
+            }
+            SlotType::Iter => {
+                let same = match (o.extra, c.extra) {
+                    (
+                        Extra::Iter { btf_id: a, active: x, .. },
+                        Extra::Iter { btf_id: b, active: y, .. },
+                    ) => a == b && x == y,
+                    _ => false,
+                };
+                same && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
+            }
+            SlotType::IrqFlag => {
+                o.extra == c.extra && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
+            }
+            SlotType::Misc | SlotType::Zero | SlotType::Invalid => true,
+        }
+    }
+
+    /// The 64-bit scalar that a load of the whole slot would give, if it is one.
+    fn scalar_of(&self, slot: &Slot) -> Option<PackedReg> {
+        if slot.is_full_spill() && self.arena.val(slot.spill.val).is_scalar() {
+            return Some(slot.spill);
+        }
+        let misc = |t: &SlotType| {
+            *t == SlotType::Misc || (*t == SlotType::Invalid && self.allow_uninit_stack)
+        };
+        slot.types.iter().all(misc).then(|| self.arena.unknown())
+    }
+}
+
+fn packet_range_safe(old: i32, cur: i32) -> bool {
+    if old < 0 || cur < 0 { old == cur } else { old <= cur }
+}
+
+/// Whether all that `cur` may be, `old` may be.
+fn value_within(old: &Scalar, cur: &Scalar) -> bool {
+    old.umin <= cur.umin
+        && old.umax >= cur.umax
+        && old.smin <= cur.smin
+        && old.smax >= cur.smax
+        && old.u32_min <= cur.u32_min
+        && old.u32_max >= cur.u32_max
+        && old.s32_min <= cur.s32_min
+        && old.s32_max >= cur.s32_max
+        && old.var_off.contains(cur.var_off)
+}
+
+/// Whether the current frame of both has equal registers, ids included.
+///
+/// Kernel: `states_maybe_looping` (6.18).
+pub(crate) fn states_maybe_looping(arena: &Arena, old: &Checkpoint, cur: &VerifierState) -> bool {
+    old.state.frames.len() == cur.frames.len()
+        && old.state.frames.last().is_some_and(|&f| arena.frame(f).regs == *cur.frame().packed())
+}

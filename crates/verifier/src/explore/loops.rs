@@ -1,0 +1,174 @@
+//! Loops whose marks are not complete: strongly connected components being walked, and the edges back into them.
+//!
+//! A state equal to one inside an unfinished component is pruned, but what the old state will turn out to need is not
+//! known yet. Such a prune is remembered as a back-edge; when the component is left, precision marks go along all
+//! back-edges until nothing changes.
+//!
+//! Kernel: `maybe_enter_scc`, `maybe_exit_scc`, `add_scc_backedge`, `propagate_backedges` (6.18).
+
+use super::equal::frame_insn_idx;
+use crate::env::Env;
+use crate::log::verbose;
+use crate::rejection::{Check, Stop};
+use crate::state::checkpoint::CkptId;
+use crate::state::verifier_state::PackedState;
+use rustc_hash::FxHashMap;
+use std::fmt;
+
+/// Rounds after which all scalars of the back-edges are marked instead.
+const MAX_BACKEDGE_ITERS: u32 = 64;
+
+/// A component entered by a chain of calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct CallChain {
+    callsites: [u32; 7],
+    scc: u32,
+}
+
+impl fmt::Display for CallChain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        for site in self.callsites.iter().take_while(|&&s| s != 0) {
+            write!(f, "{site},")?;
+        }
+        write!(f, "{})", self.scc)
+    }
+}
+
+/// A pruned state inside an unfinished component.
+pub(crate) struct Backedge {
+    state: PackedState,
+    equal_state: CkptId,
+}
+
+/// Walks of one component.
+#[derive(Default)]
+struct Visit {
+    /// First checkpoint inside the component on the current path.
+    entry_state: Option<CkptId>,
+    backedges: Vec<Backedge>,
+    num_backedges: u32,
+}
+
+/// All components seen.
+#[derive(Default)]
+pub(crate) struct SccVisits {
+    visits: FxHashMap<CallChain, Visit>,
+    pub(crate) num_backedges: u32,
+}
+
+impl Env<'_> {
+    /// The outermost component that a saved state is in.
+    fn scc_callchain(&self, st: &PackedState) -> Option<CallChain> {
+        let mut chain = CallChain::default();
+        let n = st.frames.len();
+        for i in 0..n {
+            let at = frame_insn_idx(i, n, st.meta.insn_idx, |f| {
+                self.arena.frame(st.frames[f]).meta.callsite
+            });
+            let scc = self.aux[at as usize].scc;
+            if scc != 0 {
+                chain.scc = scc;
+                return Some(chain);
+            }
+            if i + 1 < n {
+                chain.callsites[i] = at;
+            }
+        }
+        None
+    }
+
+    /// Whether marks of the checkpoint may still grow through back-edges.
+    pub(crate) fn incomplete_read_marks(&self, id: CkptId) -> bool {
+        if self.sccs.num_backedges == 0 {
+            return false;
+        }
+        self.scc_callchain(&self.ckpts.get(id).state)
+            .and_then(|chain| self.sccs.visits.get(&chain))
+            .is_some_and(|visit| !visit.backedges.is_empty())
+    }
+
+    /// A new checkpoint may be the first in its component.
+    pub(crate) fn maybe_enter_scc(&mut self, id: CkptId) {
+        let Some(chain) = self.scc_callchain(&self.ckpts.get(id).state) else { return };
+        let visit = self.sccs.visits.entry(chain).or_default();
+        if visit.entry_state.is_none() {
+            visit.entry_state = Some(id);
+            if self.log.traces_all() {
+                verbose!(self, "SCC enter {chain}\n");
+            }
+        }
+    }
+
+    /// All paths from a checkpoint are walked: the component may be finished.
+    pub(crate) fn maybe_exit_scc(&mut self, id: CkptId) -> Check {
+        let Some(chain) = self.scc_callchain(&self.ckpts.get(id).state) else { return Ok(()) };
+        let Some(visit) = self.sccs.visits.get_mut(&chain) else {
+            if self.ckpts.get(id).state.meta.speculative {
+                return Ok(());
+            }
+            return Err(Stop::Bug(format!("scc exit: no visit info for call chain {chain}")));
+        };
+        if visit.entry_state != Some(id) {
+            return Ok(());
+        }
+        visit.entry_state = None;
+        let backedges = std::mem::take(&mut visit.backedges);
+        self.sccs.num_backedges -= std::mem::take(&mut visit.num_backedges);
+        if self.log.traces_all() {
+            verbose!(self, "SCC exit {chain}\n");
+        }
+        self.update_peak_states();
+        self.propagate_backedges(&backedges)?;
+        for edge in backedges {
+            for frame in edge.state.frames {
+                self.arena.release(frame);
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers that the current state was pruned by `equal_state`, whose marks are incomplete.
+    pub(crate) fn add_scc_backedge(&mut self, equal_state: CkptId, insn_idx: u32) -> Check {
+        let mut state = self.cur.save(&mut self.arena);
+        state.meta.insn_idx = insn_idx;
+        let Some(chain) = self.scc_callchain(&self.ckpts.get(equal_state).state) else {
+            return Err(Stop::Bug(format!("add backedge: no SCC at insn {insn_idx}")));
+        };
+        if self.log.traces_all() {
+            verbose!(self, "SCC backedge {chain}\n");
+        }
+        let Some(visit) = self.sccs.visits.get_mut(&chain) else {
+            return Err(Stop::Bug(format!("add backedge: no visit info for call chain {chain}")));
+        };
+        visit.backedges.insert(0, Backedge { state, equal_state });
+        visit.num_backedges += 1;
+        self.sccs.num_backedges += 1;
+        self.update_peak_states();
+        Ok(())
+    }
+
+    fn propagate_backedges(&mut self, backedges: &[Backedge]) -> Check {
+        let mut rounds = 0;
+        loop {
+            if rounds > MAX_BACKEDGE_ITERS {
+                if self.log.traces_all() {
+                    verbose!(self, "propagate_backedges: too many iterations\n");
+                }
+                for edge in backedges {
+                    let curframe = edge.state.frames.len() as u32 - 1;
+                    self.mark_all_scalars_precise(edge.state.meta.parent, curframe);
+                }
+                return Ok(());
+            }
+            rounds += 1;
+            let mut changed = false;
+            for edge in backedges {
+                changed |= self.propagate_precision(edge.equal_state, Some(&edge.state))?;
+            }
+            if !changed {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The walk over all paths: what is next, what waits, what was seen before.
+
+pub(crate) mod branch_stack;
+pub(crate) mod equal;
+pub(crate) mod idmap;
+pub(crate) mod loops;
+pub(crate) mod prune;
+pub(crate) mod walk;

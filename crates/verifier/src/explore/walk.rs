@@ -1,0 +1,182 @@
+//! The walk: one path after the other, insn by insn, until none waits.
+//!
+//! Kernel: `do_check`, `do_check_common`, `do_check_main`, `do_check_subprogs` (6.18).
+
+use crate::check;
+use crate::env::Env;
+use crate::log::{reject, verbose};
+use crate::rejection::{Check, Stop, errno};
+use crate::state::frame::{BPF_MAIN_FUNC, Frame, FrameMeta};
+use crate::state::history::{Access, JmpEntry, LinkedRegs};
+use crate::state::verifier_state::{StateMeta, VerifierState};
+use skep_uapi::ProgFlags;
+
+/// What follows an insn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The insn at this index.
+    Insn(u32),
+    /// Nothing: the path ends here.
+    PathEnd,
+}
+
+impl Env<'_> {
+    /// Walks the main program.
+    pub(crate) fn do_check_main(&mut self) -> Check {
+        self.insn_idx = 0;
+        self.do_check_common(0)?;
+        self.stats.stack_depth_bytes = self.subprogs[0].stack_depth;
+        Ok(())
+    }
+
+    /// Walks each global function that walked code calls, until none is left.
+    pub(crate) fn do_check_subprogs(&mut self) -> Check {
+        let mut verified = vec![false; self.subprogs.len()];
+        loop {
+            let next = (1..self.subprogs.len())
+                .find(|&i| self.subprogs[i].is_global && self.subprogs[i].called && !verified[i]);
+            let Some(i) = next else { return Ok(()) };
+            verified[i] = true;
+            self.insn_idx = self.subprogs[i].start;
+            let name = self.subprogs[i].name.clone();
+            if self.log.traces() {
+                verbose!(self, "Validating {name}() func#{i}...\n");
+            }
+            self.do_check_common(i as u32)?;
+            if self.log.traces() {
+                verbose!(
+                    self,
+                    "Func#{i} ('{name}') is safe for any args that match its prototype\n"
+                );
+            }
+        }
+    }
+
+    /// Walks one function on its own.
+    fn do_check_common(&mut self, subprogno: u32) -> Check {
+        let mut cur = VerifierState::default();
+        cur.frames.push(Frame::new(FrameMeta {
+            callsite: BPF_MAIN_FUNC,
+            subprogno,
+            ..FrameMeta::default()
+        }));
+        let start = self.subprogs[subprogno as usize].start;
+        cur.meta = StateMeta {
+            first_insn_idx: start,
+            last_insn_idx: u32::MAX,
+            in_sleepable: self.prog.prog_flags.contains(ProgFlags::SLEEPABLE),
+            ..StateMeta::default()
+        };
+        self.cur = cur;
+        self.subprogno_walked = subprogno;
+        self.insn_idx = start;
+        self.prev_insn_idx = u32::MAX;
+        check::entry::prepare_args(self, subprogno)?;
+        self.do_check()?;
+        if !self.log.traces_all() {
+            self.log.reset(0);
+        }
+        for list in &mut self.explored {
+            list.clear();
+        }
+        Ok(())
+    }
+
+    fn do_check(&mut self) -> Check {
+        let mut do_print_state = false;
+        loop {
+            if !self.step(&mut do_print_state)? {
+                continue;
+            }
+            self.mark_state_scratched();
+            self.update_branch_counts()?;
+            if !self.pop_stack() {
+                return Ok(());
+            }
+            do_print_state = true;
+        }
+    }
+
+    /// Walks one insn; true if the path ends.
+    fn step(&mut self, do_print_state: &mut bool) -> Check<bool> {
+        self.history_insn = None;
+        self.cur.meta.last_insn_idx = self.prev_insn_idx;
+        self.cur.meta.insn_idx = self.insn_idx;
+        if self.insn_idx as usize >= self.insns.len() {
+            let (i, n) = (self.insn_idx as i32, self.insns.len());
+            reject!(self, EFAULT, "invalid insn idx {i} insn_cnt {n}");
+        }
+        self.stats.insns_processed += 1;
+        if self.stats.insns_processed > self.config.profile.insns_max {
+            let n = self.stats.insns_processed;
+            reject!(self, E2BIG, "BPF program is too large. Processed {n} insn");
+        }
+        let aux = *self.aux();
+        if aux.prune_point && self.is_state_visited(self.insn_idx)? {
+            if self.log.traces() {
+                self.print_pruned(*do_print_state);
+            }
+            return Ok(true);
+        }
+        if aux.jmp_point {
+            self.push_jmp_history(Access::None, LinkedRegs::default());
+        }
+        if self.log.traces() {
+            self.print_insn(do_print_state);
+        }
+        self.aux_mut().seen |= !self.cur.meta.speculative;
+        if self.cur.meta.speculative && aux.nospec {
+            return Ok(true);
+        }
+        match check::do_check_insn(self) {
+            Ok(Next::Insn(next)) => {
+                let stop = self.cur.meta.speculative && self.aux().nospec_result;
+                self.prev_insn_idx = self.insn_idx;
+                self.insn_idx = next;
+                Ok(stop)
+            }
+            Ok(Next::PathEnd) => Ok(true),
+            Err(Stop::Reject { errno: errno::EPERM | errno::EACCES | errno::EINVAL, .. })
+                if self.cur.meta.speculative =>
+            {
+                let aux = self.aux_mut();
+                aux.nospec = true;
+                aux.alu_state = 0;
+                Ok(true)
+            }
+            Err(stop) => Err(stop),
+        }
+    }
+
+    fn print_pruned(&mut self, after_pop: bool) {
+        let (prev, idx) = (self.prev_insn_idx as i32, self.insn_idx);
+        if after_pop {
+            let speculative =
+                if self.cur.meta.speculative { " (speculative execution)" } else { "" };
+            verbose!(self, "\nfrom {prev} to {idx}{speculative}: safe\n");
+        } else {
+            verbose!(self, "{idx}: safe\n");
+        }
+    }
+
+    /// Remembers that the path came from `prev_insn_idx` to here, or adds to what is remembered of this insn.
+    ///
+    /// Kernel: `push_jmp_history` (6.18).
+    pub(crate) fn push_jmp_history(&mut self, access: Access, linked: LinkedRegs) {
+        let (insn_idx, prev_idx) = (self.insn_idx, self.prev_insn_idx);
+        if let Some(last) = self.cur.history.last_mut()
+            && self.history_insn == Some(insn_idx)
+            && last.insn_idx == insn_idx
+        {
+            if access != Access::None {
+                last.access = access;
+            }
+            if linked.len() > 0 {
+                last.linked = linked;
+            }
+            return;
+        }
+        self.cur.history.push(JmpEntry { insn_idx, prev_idx, access, linked });
+        self.history_insn = Some(insn_idx);
+    }
+}

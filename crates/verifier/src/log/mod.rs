@@ -1,0 +1,86 @@
+//! The verifier's log: the kernel's text, kept only if asked for.
+//!
+//! Kernel: `struct bpf_verifier_log` (6.18).
+
+pub(crate) mod reg_text;
+pub(crate) mod source_line;
+pub(crate) mod state_line;
+
+use std::fmt;
+
+pub(crate) const LEVEL1: u32 = 1;
+pub(crate) const LEVEL2: u32 = 2;
+pub(crate) const LEVEL_STATS: u32 = 4;
+
+/// The log of one verification.
+pub(crate) struct Log {
+    pub(crate) level: u32,
+    text: String,
+    bytes_max: usize,
+    /// Bytes dropped at the front, so that positions stay meaningful.
+    dropped: usize,
+}
+
+impl Log {
+    pub(crate) fn new(level: u32, bytes_max: usize) -> Log {
+        Log { level, text: String::new(), bytes_max, dropped: 0 }
+    }
+
+    /// Whether insns and states are logged at all.
+    pub(crate) fn traces(&self) -> bool {
+        self.level & (LEVEL1 | LEVEL2) != 0
+    }
+    /// Whether every path is logged.
+    pub(crate) fn traces_all(&self) -> bool {
+        self.level & LEVEL2 != 0
+    }
+
+    /// Appends, if there is a log.
+    pub(crate) fn write(&mut self, args: fmt::Arguments<'_>) {
+        if self.level != 0 {
+            let _ = fmt::Write::write_fmt(&mut self.text, args);
+            if self.text.len() > self.bytes_max.saturating_mul(2) {
+                self.rotate();
+            }
+        }
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn pos(&self) -> usize {
+        self.dropped + self.text.len()
+    }
+
+    /// Takes back all that was written after `pos`.
+    pub(crate) fn reset(&mut self, pos: usize) {
+        self.text.truncate(pos.saturating_sub(self.dropped));
+    }
+
+    fn rotate(&mut self) {
+        let mut cut = self.text.len() - self.bytes_max;
+        while !self.text.is_char_boundary(cut) {
+            cut += 1;
+        }
+        self.text.drain(..cut);
+        self.dropped += cut;
+    }
+
+    /// The text, at most `bytes_max` of its end.
+    pub(crate) fn finish(mut self) -> String {
+        if self.text.len() > self.bytes_max {
+            self.rotate();
+        }
+        self.text
+    }
+}
+
+/// Writes to the log of `$env`.
+macro_rules! verbose {
+    ($env:expr, $($arg:tt)*) => { if $env.log.level != 0 { $env.log.write(format_args!($($arg)*)) } };
+}
+/// Ends the walk: the text goes to the log with a newline, and into the rejection.
+macro_rules! reject {
+    ($env:expr, $errno:ident, $($arg:tt)*) => {
+        return Err($env.refuse(crate::rejection::errno::$errno, format!($($arg)*)))
+    };
+}
+pub(crate) use {reject, verbose};

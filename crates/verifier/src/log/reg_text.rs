@@ -1,0 +1,1 @@
+//! A register in the log.

@@ -1,0 +1,337 @@
+//! One insn backwards: which registers and slots must have been precise before it.
+//!
+//! Kernel: `backtrack_insn`, `struct backtrack_state` (6.18).
+
+use crate::env::Env;
+use crate::log::verbose;
+use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
+use crate::rejection::Stop;
+use crate::state::history::{Access, JmpEntry};
+use skep_insn::Insn;
+use skep_insn::code::*;
+use std::fmt::{self, Write};
+
+/// Registers r1 to r5.
+const ARGS: u16 = 0x3e;
+const BPF_FUNC_TAIL_CALL: i32 = 12;
+
+/// What is looked for, by frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BacktrackState {
+    /// Frame of the insn at hand.
+    pub(crate) frame: usize,
+    pub(crate) regs: [u16; 8],
+    pub(crate) slots: [u64; 8],
+}
+
+impl BacktrackState {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.regs[..=self.frame].iter().all(|&m| m == 0)
+            && self.slots[..=self.frame].iter().all(|&m| m == 0)
+    }
+    pub(crate) fn reset(&mut self) {
+        *self = BacktrackState::default();
+    }
+    pub(crate) fn set_reg(&mut self, r: u8) {
+        self.regs[self.frame] |= 1 << r;
+    }
+    fn clear_reg(&mut self, r: u8) {
+        self.regs[self.frame] &= !(1 << r);
+    }
+    fn has_reg(&self, r: u8) -> bool {
+        self.regs[self.frame] >> r & 1 == 1
+    }
+    fn enter_subprog(&mut self) -> Result<(), Trouble> {
+        if self.frame == 7 {
+            return Err(Trouble::bug("subprog enter from frame 7".to_string()));
+        }
+        self.frame += 1;
+        Ok(())
+    }
+    fn exit_subprog(&mut self) -> Result<(), Trouble> {
+        if self.frame == 0 {
+            return Err(Trouble::bug("subprog exit from frame 0".to_string()));
+        }
+        self.frame -= 1;
+        Ok(())
+    }
+
+    /// If one of the registers that were linked at this jump is looked for, all are.
+    fn sync_linked(&mut self, entry: Option<&JmpEntry>) {
+        let Some(entry) = entry.filter(|e| e.linked.len() > 0) else { return };
+        let wanted = entry.linked.iter().any(|l| {
+            let f = l.frameno as usize;
+            if l.is_reg { self.regs[f] >> l.at & 1 == 1 } else { self.slots[f] >> l.at & 1 == 1 }
+        });
+        if wanted {
+            for l in entry.linked.iter() {
+                let f = l.frameno as usize;
+                if l.is_reg {
+                    self.regs[f] |= 1 << l.at;
+                } else {
+                    self.slots[f] |= 1 << l.at;
+                }
+            }
+        }
+    }
+}
+
+/// Why one step backwards cannot be done.
+pub(crate) enum Trouble {
+    /// The insn is not understood backwards: everything must be precise (`-ENOTSUPP`).
+    NotSupported,
+    Stop(Stop),
+}
+
+impl Trouble {
+    pub(crate) fn bug(message: String) -> Trouble {
+        Trouble::Stop(Stop::Bug(format!("backtracking: {message}")))
+    }
+}
+
+/// `r1,r2` for the bits of a mask.
+pub(crate) struct RegMask(pub(crate) u16);
+
+impl fmt::Display for RegMask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sep = "";
+        for r in (0..16).filter(|r| self.0 >> r & 1 == 1) {
+            write!(f, "{sep}r{r}")?;
+            sep = ",";
+        }
+        Ok(())
+    }
+}
+
+/// `-8,-16` for the bits of a mask.
+pub(crate) struct SlotMask(pub(crate) u64);
+
+impl fmt::Display for SlotMask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sep = "";
+        for spi in (0..64).filter(|s| self.0 >> s & 1 == 1) {
+            write!(f, "{sep}{}", -8 * (spi + 1))?;
+            sep = ",";
+        }
+        Ok(())
+    }
+}
+
+impl Env<'_> {
+    /// Goes back over the insn at `idx`; `subseq_idx` is the one walked after it.
+    pub(crate) fn backtrack_insn(
+        &mut self,
+        idx: u32,
+        subseq_idx: i64,
+        entry: Option<&JmpEntry>,
+    ) -> Result<(), Trouble> {
+        let insn = self.insns[idx as usize];
+        if insn.code == 0 {
+            return Ok(());
+        }
+        if self.log.traces_all() {
+            let bt = self.bt;
+            let (regs, slots) = (RegMask(bt.regs[bt.frame]), SlotMask(bt.slots[bt.frame]));
+            let mut text = String::new();
+            let _ = write!(text, "mark_precise: frame{}: regs={regs} stack={slots} ", bt.frame);
+            let _ = write!(text, "before {idx}: ");
+            self.write_insn(&mut text, idx);
+            verbose!(self, "{text}\n");
+        }
+        self.bt.sync_linked(entry);
+        let goes_on = match insn.class() {
+            BPF_ALU | BPF_ALU64 => backtrack_alu(&mut self.bt, insn),
+            BPF_LDX => backtrack_load(&mut self.bt, insn.dst, entry),
+            BPF_STX if insn.mode() == BPF_ATOMIC && insn.imm == BPF_LOAD_ACQ => {
+                backtrack_load(&mut self.bt, insn.dst, entry)
+            }
+            BPF_STX if is_atomic_fetch(insn) => {
+                let reg = if insn.imm == BPF_CMPXCHG { 0 } else { insn.src };
+                backtrack_load(&mut self.bt, reg, entry)
+            }
+            BPF_STX | BPF_ST => backtrack_store(&mut self.bt, insn, entry)?,
+            BPF_JMP | BPF_JMP32 => self.backtrack_jmp(idx, subseq_idx, entry)?,
+            _ => backtrack_ld(&mut self.bt, insn)?,
+        };
+        if goes_on {
+            self.bt.sync_linked(entry);
+        }
+        Ok(())
+    }
+
+    /// False where nothing of the insn concerns the search any more.
+    fn backtrack_jmp(
+        &mut self,
+        idx: u32,
+        subseq_idx: i64,
+        entry: Option<&JmpEntry>,
+    ) -> Result<bool, Trouble> {
+        let insn = self.insns[idx as usize];
+        let calls_back = self.aux[idx as usize].calls_callback;
+        if is_pseudo_call(&insn) {
+            return self.backtrack_pseudo_call(idx, insn, subseq_idx);
+        }
+        let bt = &mut self.bt;
+        if calls_back && i64::from(idx) != subseq_idx - 1 {
+            // Out of the callback into the helper that called it: r1 to r5 are not arguments of the call.
+            check_left_over(bt, "callback")?;
+            bt.regs[bt.frame] &= !ARGS;
+            bt.exit_subprog()?;
+            return Ok(false);
+        }
+        if insn.op() == BPF_CALL {
+            if is_kfunc_call(&insn) && insn.imm == 0 {
+                return Err(Trouble::NotSupported);
+            }
+            bt.clear_reg(0);
+            if bt.regs[bt.frame] & ARGS != 0 {
+                let regs = bt.regs[bt.frame];
+                return Err(Trouble::bug(format!("call unexpected regs {regs:x}")));
+            }
+            if is_helper_call(&insn)
+                && insn.imm == BPF_FUNC_TAIL_CALL
+                && subseq_idx - i64::from(idx) != 1
+            {
+                bt.enter_subprog()?;
+            }
+        } else if insn.op() == BPF_EXIT {
+            return self.backtrack_exit(subseq_idx);
+        } else if insn.is_src_reg() {
+            if !bt.has_reg(insn.dst) && !bt.has_reg(insn.src) {
+                return Ok(false);
+            }
+            let (dst_stack, src_stack) = match entry.map(|e| e.access) {
+                Some(Access::StackPtr { dst, src }) => (dst, src),
+                _ => (false, false),
+            };
+            if !src_stack {
+                bt.set_reg(insn.src);
+            }
+            if !dst_stack {
+                bt.set_reg(insn.dst);
+            }
+        }
+        Ok(true)
+    }
+
+    fn backtrack_pseudo_call(
+        &mut self,
+        idx: u32,
+        insn: Insn,
+        subseq_idx: i64,
+    ) -> Result<bool, Trouble> {
+        let callee = (i64::from(idx) + i64::from(insn.imm) + 1) as u32;
+        let Some(subprog) = self.find_subprog(callee) else {
+            return Err(Trouble::bug(format!("no subprog at {callee}")));
+        };
+        let bt = &mut self.bt;
+        if self.subprogs[subprog as usize].is_global {
+            if i64::from(idx) + 1 != subseq_idx {
+                return Err(Trouble::bug("extra insn from subprog".to_string()));
+            }
+            if bt.regs[bt.frame] & ARGS != 0 {
+                let regs = bt.regs[bt.frame];
+                return Err(Trouble::bug(format!("global subprog unexpected regs {regs:x}")));
+            }
+            bt.clear_reg(0);
+            return Ok(false);
+        }
+        check_left_over(bt, "static subprog")?;
+        let args = bt.regs[bt.frame] & ARGS;
+        bt.regs[bt.frame] &= !ARGS;
+        bt.exit_subprog()?;
+        bt.regs[bt.frame] |= args;
+        Ok(false)
+    }
+
+    fn backtrack_exit(&mut self, subseq_idx: i64) -> Result<bool, Trouble> {
+        let from_callback = subseq_idx >= 0
+            && self.aux.get(subseq_idx as usize).is_some_and(|aux| aux.calls_callback);
+        let bt = &mut self.bt;
+        if from_callback {
+            bt.regs[bt.frame] &= !ARGS;
+        }
+        if bt.regs[bt.frame] & ARGS != 0 {
+            let regs = bt.regs[bt.frame];
+            return Err(Trouble::bug(format!("exit unexpected regs {regs:x}")));
+        }
+        let after_call = subseq_idx >= 1 && is_pseudo_call(&self.insns[subseq_idx as usize - 1]);
+        let r0_precise = after_call && bt.has_reg(0);
+        bt.clear_reg(0);
+        bt.enter_subprog()?;
+        if r0_precise {
+            bt.set_reg(0);
+        }
+        Ok(false)
+    }
+}
+
+fn is_atomic_fetch(insn: Insn) -> bool {
+    insn.mode() == BPF_ATOMIC && insn.imm & BPF_FETCH != 0
+}
+
+/// On the way out of a frame nothing but arguments may still be looked for in it.
+fn check_left_over(bt: &BacktrackState, what: &str) -> Result<(), Trouble> {
+    let (regs, slots) = (bt.regs[bt.frame], bt.slots[bt.frame]);
+    if regs & !ARGS != 0 {
+        return Err(Trouble::bug(format!("{what} unexpected regs {regs:x}")));
+    }
+    if slots != 0 {
+        return Err(Trouble::bug(format!("{what} leftover stack slots {slots:x}")));
+    }
+    Ok(())
+}
+
+fn backtrack_alu(bt: &mut BacktrackState, insn: Insn) -> bool {
+    if !bt.has_reg(insn.dst) || matches!(insn.op(), BPF_END | BPF_NEG) {
+        return false;
+    }
+    if insn.op() == BPF_MOV {
+        bt.clear_reg(insn.dst);
+    }
+    if insn.is_src_reg() && insn.src != 10 {
+        bt.set_reg(insn.src);
+    }
+    true
+}
+
+fn backtrack_load(bt: &mut BacktrackState, reg: u8, entry: Option<&JmpEntry>) -> bool {
+    if !bt.has_reg(reg) {
+        return false;
+    }
+    bt.clear_reg(reg);
+    let Some(Access::Stack { frameno, spi }) = entry.map(|e| e.access) else { return false };
+    bt.slots[frameno as usize] |= 1 << spi;
+    true
+}
+
+fn backtrack_store(
+    bt: &mut BacktrackState,
+    insn: Insn,
+    entry: Option<&JmpEntry>,
+) -> Result<bool, Trouble> {
+    if bt.has_reg(insn.dst) {
+        return Err(Trouble::NotSupported);
+    }
+    let Some(Access::Stack { frameno, spi }) = entry.map(|e| e.access) else { return Ok(false) };
+    let slots = &mut bt.slots[frameno as usize];
+    if *slots >> spi & 1 == 0 {
+        return Ok(false);
+    }
+    *slots &= !(1 << spi);
+    if insn.class() == BPF_STX {
+        bt.set_reg(insn.src);
+    }
+    Ok(true)
+}
+
+fn backtrack_ld(bt: &mut BacktrackState, insn: Insn) -> Result<bool, Trouble> {
+    if !bt.has_reg(insn.dst) {
+        return Ok(false);
+    }
+    bt.clear_reg(insn.dst);
+    if matches!(insn.mode(), BPF_IND | BPF_ABS) {
+        return Err(Trouble::NotSupported);
+    }
+    Ok(true)
+}

@@ -1,0 +1,344 @@
+//! Marks scalars precise, from a state back through all checkpoints of its path.
+//!
+//! Kernel: `__mark_chain_precision`, `mark_all_scalars_precise`, `propagate_precision` (6.18).
+
+use super::backtrack::{RegMask, SlotMask, Trouble};
+use crate::env::Env;
+use crate::log::verbose;
+use crate::rejection::{Check, Stop};
+use crate::state::checkpoint::CkptId;
+use crate::state::frame::BPF_MAIN_FUNC;
+use crate::state::history::JmpEntry;
+use crate::state::verifier_state::PackedState;
+
+/// The stretch of the path that belongs to one state.
+struct Stretch {
+    history: Box<[JmpEntry]>,
+    /// Insn to start from; -1 before the entry of the program.
+    last_idx: i64,
+    first_idx: i64,
+    subseq_idx: i64,
+    skip_first: bool,
+}
+
+/// How a stretch ended.
+enum Walked {
+    /// Nothing is looked for any more, or everything is precise now.
+    Done,
+    /// What remains goes on in the parent.
+    GoesOn,
+}
+
+/// Insn walked before `i`, which has `*left` entries of the history before it; `None` at the start of the stretch.
+fn prev_insn_idx(history: &[JmpEntry], first_idx: i64, i: i64, left: &mut usize) -> Option<i64> {
+    let entry =
+        left.checked_sub(1).and_then(|at| history.get(at)).filter(|e| i64::from(e.insn_idx) == i);
+    if i == first_idx && (*left == 0 || (*left == 1 && entry.is_some())) {
+        return None;
+    }
+    match entry {
+        Some(e) => {
+            *left -= 1;
+            Some(i64::from(e.prev_idx as i32))
+        }
+        None => Some(i - 1),
+    }
+}
+
+impl Env<'_> {
+    /// The value of register `regno` of the current frame mattered.
+    pub(crate) fn mark_chain_precision(&mut self, regno: u8) -> Check {
+        if !self.bpf_capable {
+            return Ok(());
+        }
+        self.bt.reset();
+        self.bt.frame = self.cur.curframe() as usize;
+        if !self.reg(regno).is_scalar() {
+            return Err(Stop::Bug(format!("backtracking misuse: r{regno} is no scalar")));
+        }
+        self.bt.set_reg(regno);
+        self.mark_chain_precision_batch(None).map(drop)
+    }
+
+    /// What `self.bt` holds mattered; starts from the current state or from `start`. True if a mark was new.
+    pub(crate) fn mark_chain_precision_batch(
+        &mut self,
+        start: Option<&PackedState>,
+    ) -> Check<bool> {
+        if !self.bpf_capable || self.bt.is_empty() {
+            return Ok(false);
+        }
+        let (history, meta, curframe) = match start {
+            Some(st) => (st.history.clone(), st.meta, st.frames.len() as u32 - 1),
+            None => (self.cur.history.as_slice().into(), self.cur.meta, self.cur.curframe()),
+        };
+        let mut stretch = Stretch {
+            history,
+            last_idx: i64::from(meta.insn_idx),
+            first_idx: i64::from(meta.first_insn_idx),
+            subseq_idx: -1,
+            skip_first: true,
+        };
+        let origin = (meta.parent, curframe);
+        let mut changed = false;
+        let mut at: Option<CkptId> = None;
+        loop {
+            self.log_stretch(&stretch);
+            if stretch.last_idx < 0 {
+                return self.mark_entry_args(at, changed);
+            }
+            let walked = self.walk_stretch(&mut stretch, origin);
+            if let Some(id) = at {
+                self.ckpts.get_mut(id).state.history = std::mem::take(&mut stretch.history);
+            }
+            if let Walked::Done = walked? {
+                return Ok(changed);
+            }
+            let parent = match at {
+                Some(id) => self.ckpts.get(id).state.meta.parent,
+                None => meta.parent,
+            };
+            let Some(parent) = parent else { break };
+            changed |= self.mark_checkpoint(parent);
+            if self.bt.is_empty() {
+                return Ok(changed);
+            }
+            let first = stretch.first_idx;
+            let state = &mut self.ckpts.get_mut(parent).state;
+            stretch = Stretch {
+                history: std::mem::take(&mut state.history),
+                last_idx: i64::from(state.meta.last_insn_idx as i32),
+                first_idx: i64::from(state.meta.first_insn_idx),
+                subseq_idx: first,
+                skip_first: false,
+            };
+            at = Some(parent);
+        }
+        if !self.bt.is_empty() {
+            self.mark_all_scalars_precise(origin.0, origin.1);
+            self.bt.reset();
+        }
+        Ok(changed)
+    }
+
+    fn log_stretch(&mut self, s: &Stretch) {
+        if self.log.traces_all() {
+            let frame = self.bt.frame;
+            let (last, first, subseq) = (s.last_idx, s.first_idx, s.subseq_idx);
+            verbose!(
+                self,
+                "mark_precise: frame{frame}: last_idx {last} first_idx {first} subseq_idx {subseq} \n"
+            );
+        }
+    }
+
+    fn walk_stretch(&mut self, s: &mut Stretch, origin: (Option<CkptId>, u32)) -> Check<Walked> {
+        let mut left = s.history.len();
+        let mut i = s.last_idx;
+        loop {
+            if std::mem::take(&mut s.skip_first) {
+                // The insn at hand is not walked to its end yet.
+            } else {
+                let entry = left
+                    .checked_sub(1)
+                    .and_then(|at| s.history.get(at))
+                    .filter(|e| i64::from(e.insn_idx) == i);
+                match self.backtrack_insn(i as u32, s.subseq_idx, entry) {
+                    Ok(()) => {}
+                    Err(Trouble::NotSupported) => {
+                        self.mark_all_scalars_precise(origin.0, origin.1);
+                        self.bt.reset();
+                        return Ok(Walked::Done);
+                    }
+                    Err(Trouble::Stop(stop)) => return Err(stop),
+                }
+            }
+            if self.bt.is_empty() {
+                return Ok(Walked::Done);
+            }
+            s.subseq_idx = i;
+            match prev_insn_idx(&s.history, s.first_idx, i, &mut left) {
+                None => return Ok(Walked::GoesOn),
+                Some(prev) if (0..self.insns.len() as i64).contains(&prev) => i = prev,
+                Some(prev) => return Err(Stop::Bug(format!("backtracking: idx {prev}"))),
+            }
+        }
+    }
+
+    /// The history goes back to the entry of a global function: only its arguments may be looked for.
+    fn mark_entry_args(&mut self, at: Option<CkptId>, mut changed: bool) -> Check<bool> {
+        let bt = self.bt;
+        let entry = at.is_some_and(|id| {
+            let frames = &self.ckpts.get(id).state.frames;
+            let meta = self.arena.frame(frames[0]).meta;
+            frames.len() == 1 && meta.subprogno > 0 && meta.callsite == BPF_MAIN_FUNC
+        });
+        if let Some(id) = at
+            && entry
+            && bt.slots[bt.frame] == 0
+            && bt.regs[bt.frame] & !0x3e == 0
+        {
+            let ckpt = self.ckpts.get_mut(id);
+            let frame = self.arena.frame(ckpt.state.frames[0]);
+            for r in (1..6).filter(|r| bt.regs[bt.frame] >> r & 1 == 1) {
+                if self.arena.val(frame.regs[r].val).is_scalar() {
+                    ckpt.precise[0].regs |= 1 << r;
+                    changed = true;
+                }
+            }
+            self.bt.reset();
+            return Ok(changed);
+        }
+        let (regs, slots) = (bt.regs[bt.frame], bt.slots[bt.frame]);
+        Err(Stop::Bug(format!("backtracking: func entry reg_mask {regs:x} stack_mask {slots:x}")))
+    }
+
+    /// Marks in a checkpoint what is looked for; what is marked already is looked for no longer. True if a mark is new.
+    fn mark_checkpoint(&mut self, id: CkptId) -> bool {
+        let mut changed = false;
+        for fr in (0..=self.bt.frame).rev() {
+            let ckpt = self.ckpts.get_mut(id);
+            let frame_id = ckpt.state.frames[fr];
+            let frame = self.arena.frame(frame_id);
+            let marks = &mut ckpt.precise[fr];
+            let mut scalars = self.bt.regs[fr];
+            for r in bits(u64::from(self.bt.regs[fr])) {
+                if !self.arena.val(frame.regs[r].val).is_scalar() {
+                    scalars &= !(1 << r);
+                }
+            }
+            let new_regs = scalars & !marks.regs;
+            let slots = self.arena.frame_slots(frame_id);
+            let mut spilled = self.bt.slots[fr];
+            for spi in bits(self.bt.slots[fr]) {
+                let is_scalar = slots
+                    .get(spi)
+                    .is_some_and(|s| s.is_spilled() && self.arena.val(s.spill.val).is_scalar());
+                if !is_scalar {
+                    spilled &= !(1 << spi);
+                }
+            }
+            let new_slots = spilled & !marks.stack;
+            marks.regs |= new_regs;
+            marks.stack |= new_slots;
+            changed |= new_regs != 0 || new_slots != 0;
+            self.bt.regs[fr] = new_regs;
+            self.bt.slots[fr] = new_slots;
+            if self.log.traces_all() {
+                let (regs, slots) = (RegMask(new_regs), SlotMask(new_slots));
+                verbose!(self, "mark_precise: frame{fr}: parent state regs={regs} stack={slots}: ");
+                self.print_checkpoint(id, Some(fr as u32), true);
+            }
+        }
+        changed
+    }
+
+    /// Gives up: every scalar of every checkpoint from `parent` back is precise.
+    pub(crate) fn mark_all_scalars_precise(&mut self, parent: Option<CkptId>, curframe: u32) {
+        let log = self.log.traces_all();
+        if log {
+            verbose!(
+                self,
+                "mark_precise: frame{curframe}: falling back to forcing all scalars precise\n"
+            );
+        }
+        let mut next = parent;
+        while let Some(id) = next {
+            let ckpt = self.ckpts.get_mut(id);
+            next = ckpt.state.meta.parent;
+            for (fr, &frame_id) in ckpt.state.frames.iter().enumerate() {
+                let frame = self.arena.frame(frame_id);
+                let marks = &mut ckpt.precise[fr];
+                for r in 0..10 {
+                    let scalar = self.arena.val(frame.regs[r].val).is_scalar();
+                    if scalar && marks.regs >> r & 1 == 0 {
+                        marks.regs |= 1 << r;
+                        if log {
+                            verbose!(
+                                self,
+                                "force_precise: frame{fr}: forcing r{r} to be precise\n"
+                            );
+                        }
+                    }
+                }
+                for (spi, slot) in self.arena.frame_slots(frame_id).iter().enumerate() {
+                    let scalar = slot.is_spilled() && self.arena.val(slot.spill.val).is_scalar();
+                    if scalar && marks.stack >> spi & 1 == 0 {
+                        marks.stack |= 1 << spi;
+                        if log {
+                            let off = -8 * (spi as i32 + 1);
+                            verbose!(
+                                self,
+                                "force_precise: frame{fr}: forcing fp{off} to be precise\n"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What mattered to checkpoint `old` matters to the state that it covers: the current one, or `to`.
+    pub(crate) fn propagate_precision(
+        &mut self,
+        old: CkptId,
+        to: Option<&PackedState>,
+    ) -> Check<bool> {
+        self.bt.reset();
+        self.bt.frame = match to {
+            Some(st) => st.frames.len() - 1,
+            None => self.cur.curframe() as usize,
+        };
+        let ckpt = self.ckpts.get(old);
+        for fr in (0..ckpt.state.frames.len()).rev() {
+            let frame_id = ckpt.state.frames[fr];
+            let frame = self.arena.frame(frame_id);
+            let marks = ckpt.precise[fr];
+            let mut first = true;
+            for r in bits(u64::from(marks.regs) | if self.bpf_capable { 0 } else { 0x3ff }) {
+                if self.arena.val(frame.regs[r].val).is_scalar() {
+                    self.bt.regs[fr] |= 1 << r;
+                    if self.log.traces_all() {
+                        log_propagated(&mut self.log, &mut first, fr, format_args!("r{r}"));
+                    }
+                }
+            }
+            for (spi, slot) in self.arena.frame_slots(frame_id).iter().enumerate() {
+                let marked = marks.stack >> spi & 1 == 1 || !self.bpf_capable;
+                if marked && slot.is_spilled() && self.arena.val(slot.spill.val).is_scalar() {
+                    self.bt.slots[fr] |= 1 << spi;
+                    if self.log.traces_all() {
+                        let off = -8 * (spi as i32 + 1);
+                        log_propagated(&mut self.log, &mut first, fr, format_args!("fp{off}"));
+                    }
+                }
+            }
+            if !first {
+                self.log.write(format_args!("\n"));
+            }
+        }
+        self.mark_chain_precision_batch(to)
+    }
+}
+
+fn log_propagated(
+    log: &mut crate::log::Log,
+    first: &mut bool,
+    fr: usize,
+    what: std::fmt::Arguments<'_>,
+) {
+    if std::mem::take(first) {
+        log.write(format_args!("frame {fr}: propagating {what}"));
+    } else {
+        log.write(format_args!(",{what}"));
+    }
+}
+
+/// Indices of the set bits.
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let i = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (i < 64).then_some(i)
+    })
+}

@@ -1,0 +1,4 @@
+//! Precision: which scalars' values mattered, found by walking the history backwards.
+
+pub(crate) mod backtrack;
+pub(crate) mod mark;

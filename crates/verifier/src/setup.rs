@@ -1,0 +1,228 @@
+//! From a program to the working set of its walk: passes run, maps listed, privileges turned into rules.
+//!
+//! Kernel: the first half of `bpf_check` (6.18).
+
+use crate::Config;
+use crate::callees::Callable;
+use crate::env::{Env, InsnAux, MapView, SubprogInfo};
+use crate::log::{Log, reject, verbose};
+use crate::passes::subprogs::{SubprogRules, Subprogs, check_subprogs, find_subprogs};
+use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
+use crate::rejection::{Check, Stop};
+use crate::state::arena::Arena;
+use skep_btf::TypeId;
+use skep_program::Program;
+use skep_uapi::{MapType, ProgFlags};
+
+impl<'a> Env<'a> {
+    /// A working set before the first pass.
+    pub(crate) fn new(prog: &'a Program, config: &'a Config) -> Env<'a> {
+        let bpf_capable = config.privileges.bpf;
+        let perfmon = config.privileges.perfmon;
+        let flags = prog.prog_flags;
+        Env {
+            prog,
+            config,
+            insns: prog.insns.clone(),
+            aux: vec![InsnAux::default(); prog.insns.len()],
+            subprogs: Vec::new(),
+            maps: list_maps(prog),
+            callable: Callable::new(prog),
+            cur: Default::default(),
+            insn_idx: 0,
+            prev_insn_idx: 0,
+            history_insn: None,
+            arena: Arena::new(),
+            ckpts: Default::default(),
+            explored: vec![Vec::new(); prog.insns.len()],
+            branches: Default::default(),
+            idmap: Default::default(),
+            sccs: Default::default(),
+            bt: Default::default(),
+            log: Log::new(config.log_level, config.log_bytes_max),
+            log_at: Default::default(),
+            stats: crate::VerifierStats {
+                insns_limit: config.profile.insns_max,
+                ..Default::default()
+            },
+            jmps_processed: 0,
+            prev_jmps_processed: 0,
+            prev_insn_processed: 0,
+            explored_states_size: 0,
+            free_list_size: 0,
+            id_gen: 0,
+            test_state_freq: bpf_capable && flags.contains(ProgFlags::TEST_STATE_FREQ),
+            test_reg_invariants: bpf_capable && flags.contains(ProgFlags::TEST_REG_INVARIANTS),
+            strict_alignment: flags.contains(ProgFlags::STRICT_ALIGNMENT)
+                && !flags.contains(ProgFlags::ANY_ALIGNMENT),
+            bpf_capable,
+            allow_ptr_leaks: perfmon,
+            explore_alu_limits: false,
+            allow_uninit_stack: perfmon,
+            bypass_spec_v1: perfmon,
+            bypass_spec_v4: perfmon,
+            seen_direct_write: false,
+            scratched_regs: 0,
+            scratched_slots: 0,
+            subprogno_walked: 0,
+        }
+    }
+
+    /// What `BPF_PROG_LOAD` refuses before it looks at an insn.
+    pub(crate) fn check_load_attributes(&mut self) -> Check {
+        let max = if self.bpf_capable {
+            self.config.profile.insns_max
+        } else {
+            self.config.profile.insns_unpriv_max
+        };
+        if self.insns.is_empty() || self.insns.len() > max as usize {
+            let n = self.insns.len();
+            return Err(Stop::Reject {
+                errno: crate::rejection::errno::E2BIG,
+                message: format!("program of {n} insns, allowed are 1 to {max}"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Subprogs, control flow, live registers, components.
+    pub(crate) fn check_program_shape(&mut self) -> Check {
+        let rules = SubprogRules { bpf_capable: self.bpf_capable, exception_cb: None };
+        let mut subprogs = self.pass(|env| find_subprogs(&env.insns, rules, |_, _| Ok(())))?;
+        if self.log.traces_all() {
+            let text = subprogs.log_text();
+            verbose!(self, "{text}");
+        }
+        self.pass(|env| check_subprogs(&env.insns, &mut subprogs))?;
+        self.list_subprogs(&subprogs);
+        self.resolve_maps()?;
+        let loops_allowed = self.bpf_capable;
+        let cfg =
+            self.pass(|env| cfg::check_cfg(&env.insns, &subprogs, &env.callable, loops_allowed))?;
+        let order = postorder::compute_postorder(&self.insns, &subprogs);
+        let components = scc::compute_scc(&self.insns);
+        let live = live_regs::compute_live_registers(&self.insns, &order, &self.callable);
+        if self.log.traces_all() {
+            let print = |i: usize| {
+                let mut text = String::new();
+                self.write_insn(&mut text, i as u32);
+                text
+            };
+            let text = live_regs::log_text(&self.insns, &live, &components, print);
+            verbose!(self, "{text}");
+        }
+        for (i, aux) in self.aux.iter_mut().enumerate() {
+            aux.prune_point = cfg.is_prune_point(i);
+            aux.jmp_point = cfg.is_jmp_point(i);
+            aux.force_checkpoint = cfg.is_force_checkpoint(i);
+            aux.calls_callback = cfg.calls_callback(i);
+            aux.live_regs = live[i];
+            aux.scc = components.of_insn[i];
+        }
+        for (i, subprog) in self.subprogs.iter_mut().enumerate() {
+            subprog.changes_pkt_data = cfg.changes_pkt_data.get(i).copied().unwrap_or(false);
+            subprog.might_sleep = cfg.might_sleep.get(i).copied().unwrap_or(false);
+        }
+        Ok(())
+    }
+
+    /// Runs a pass and makes its refusal ours.
+    fn pass<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, PassReject>) -> Check<T> {
+        run(self).map_err(|refusal| {
+            for line in &refusal.source_lines {
+                self.print_source_line(line.0, &format!("{line}: "));
+            }
+            self.insn_idx = refusal.insn_idx.map_or(0, |i| i.0);
+            self.refuse(refusal.errno, refusal.message)
+        })
+    }
+
+    fn list_subprogs(&mut self, subprogs: &Subprogs) {
+        self.subprogs = (0..subprogs.count())
+            .map(|i| {
+                let flags = subprogs.flags[i];
+                let (name, is_global) = self.subprog_name(subprogs.start(i), i);
+                SubprogInfo {
+                    start: subprogs.start(i),
+                    end: subprogs.end(i),
+                    name,
+                    is_global,
+                    has_tail_call: flags.has_tail_call,
+                    has_ld_abs: flags.has_ld_abs,
+                    is_exception_cb: flags.is_exception_cb,
+                    ..SubprogInfo::default()
+                }
+            })
+            .collect();
+    }
+
+    /// Name of the function that starts at `start`, and whether it has global linkage.
+    fn subprog_name(&self, start: u32, subprog: usize) -> (String, bool) {
+        let row = self.prog.func_info.iter().find(|f| f.insn_off.0 == start);
+        let (Some(row), Some(btf)) = (row, &self.prog.btf) else { return (String::new(), false) };
+        let Some(ty) = btf.get(TypeId(row.type_id)) else { return (String::new(), false) };
+        let global = ty.func_linkage() == skep_btf::FuncLinkage::Global as u16;
+        (ty.name().to_string(), global && subprog != 0)
+    }
+
+    /// Checks the map references of the insns.
+    fn resolve_maps(&mut self) -> Check {
+        use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
+        for i in 0..self.insns.len() {
+            let insn = self.insns[i];
+            if !insn.is_ld_imm64() || !matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE)
+            {
+                continue;
+            }
+            if insn.imm as usize >= self.prog.maps.len() {
+                self.insn_idx = i as u32;
+                reject!(self, EINVAL, "fd {} is not pointing to valid bpf_map", insn.imm);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stack of all call chains.
+    pub(crate) fn check_stack_depth(&mut self) -> Check {
+        Ok(())
+    }
+
+    /// The last line of the log.
+    pub(crate) fn print_stats(&mut self) {
+        self.stats.mem_peak_bytes = self.arena.bytes();
+        if self.log.level == 0 {
+            return;
+        }
+        let s = self.stats;
+        verbose!(
+            self,
+            "processed {} insns (limit {}) max_states_per_insn {} total_states {} peak_states {} mark_read {}\n",
+            s.insns_processed,
+            s.insns_limit,
+            s.max_states_per_insn,
+            s.total_states,
+            s.peak_states,
+            s.mark_read
+        );
+    }
+
+    /// The insn in the kernel's notation.
+    pub(crate) fn write_insn(&self, out: &mut String, idx: u32) {
+        let insns = &self.insns[idx as usize..];
+        let _ = skep_insn::write_insn(out, insns, &self.callable, self.allow_ptr_leaks);
+    }
+}
+
+/// Maps of the program, then templates of inner maps.
+fn list_maps(prog: &Program) -> Vec<MapView<'_>> {
+    let mut maps: Vec<MapView<'_>> =
+        prog.maps.iter().map(|def| MapView { def, inner: None }).collect();
+    for i in 0..prog.maps.len() {
+        let is_outer = matches!(maps[i].def.map_type, MapType::ArrayOfMaps | MapType::HashOfMaps);
+        if let Some(inner) = maps[i].def.inner.as_deref().filter(|_| is_outer) {
+            maps[i].inner = Some(maps.len() as u32);
+            maps.push(MapView { def: inner, inner: None });
+        }
+    }
+    maps
+}

@@ -1,0 +1,269 @@
+//! Arenas of the walk: interned registers, packed frames and their stack slots.
+//!
+//! A register value is stored once: `PackedReg` names it in 8 bytes, so a saved frame is some hundred bytes and copying
+//! one is cheap. Ids are kept outside of the interned value because they differ between otherwise equal registers.
+//!
+//! # Invariants
+//! 1. Two `PackedReg` with the same `val` have equal registers but for `Reg::id`.
+//! 2. `vals[0]` is the register that was never written, `vals[1]` the unknown scalar.
+//! 3. A packed frame is shared by reference count and never changed while shared.
+
+use super::frame::{Frame, FrameMeta};
+use super::reg::Reg;
+use super::stack::Slot;
+use std::hash::{Hash, Hasher};
+
+/// A register by name: interned value and id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct PackedReg {
+    /// Index into the interned values.
+    pub(crate) val: u32,
+    /// `Reg::id`.
+    pub(crate) id: u32,
+}
+
+/// Name of a packed frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameId(u32);
+
+/// A frame at rest.
+#[derive(Clone, Debug)]
+pub(crate) struct PackedFrame {
+    pub(crate) regs: [PackedReg; 11],
+    pub(crate) meta: FrameMeta,
+    slots_start: u32,
+    slots_len: u32,
+}
+
+/// All that saved states are made of.
+pub(crate) struct Arena {
+    vals: Vec<Reg>,
+    /// Open addressing, power of two, `u32::MAX` is empty.
+    table: Vec<u32>,
+    frames: Vec<PackedFrame>,
+    frame_refs: Vec<u32>,
+    frames_free: Vec<u32>,
+    slots: Vec<Slot>,
+    /// Free runs of slots by length.
+    slots_free: Vec<Vec<u32>>,
+}
+
+const EMPTY: u32 = u32::MAX;
+
+fn hash_of(reg: &Reg) -> u64 {
+    let mut h = rustc_hash::FxHasher::default();
+    let v = &reg.val;
+    for word in [v.var_off.value, v.var_off.mask, v.smin as u64, v.smax as u64, v.umin, v.umax] {
+        h.write_u64(word);
+    }
+    h.write_u64(u64::from(v.s32_min as u32) << 32 | u64::from(v.s32_max as u32));
+    h.write_u64(u64::from(v.u32_min) << 32 | u64::from(v.u32_max));
+    h.write_u64(u64::from(reg.off as u32) << 32 | u64::from(reg.ref_obj_id));
+    reg.ty.hash(&mut h);
+    reg.extra.hash(&mut h);
+    h.finish()
+}
+
+impl Arena {
+    pub(crate) fn new() -> Arena {
+        let mut arena = Arena {
+            vals: Vec::new(),
+            table: vec![EMPTY; 256],
+            frames: Vec::new(),
+            frame_refs: Vec::new(),
+            frames_free: Vec::new(),
+            slots: Vec::new(),
+            slots_free: vec![Vec::new(); 65],
+        };
+        arena.pack(&Reg::not_init());
+        arena.pack(&Reg::unknown());
+        arena
+    }
+
+    /// The name of `reg`: the same name for the same value.
+    pub(crate) fn pack(&mut self, reg: &Reg) -> PackedReg {
+        let key = Reg { id: 0, ..*reg };
+        let mask = self.table.len() - 1;
+        let mut at = hash_of(&key) as usize & mask;
+        loop {
+            match self.table[at] {
+                EMPTY => break,
+                val if self.vals[val as usize] == key => return PackedReg { val, id: reg.id },
+                _ => at = (at + 1) & mask,
+            }
+        }
+        let val = self.vals.len() as u32;
+        self.vals.push(key);
+        self.table[at] = val;
+        if self.vals.len() * 2 > self.table.len() {
+            self.grow_table();
+        }
+        PackedReg { val, id: reg.id }
+    }
+
+    fn grow_table(&mut self) {
+        let len = self.table.len() * 4;
+        self.table.clear();
+        self.table.resize(len, EMPTY);
+        for (val, reg) in self.vals.iter().enumerate() {
+            let mut at = hash_of(reg) as usize & (len - 1);
+            while self.table[at] != EMPTY {
+                at = (at + 1) & (len - 1);
+            }
+            self.table[at] = val as u32;
+        }
+    }
+
+    /// The scalar of which nothing is known.
+    pub(crate) fn unknown(&self) -> PackedReg {
+        PackedReg { val: 1, id: 0 }
+    }
+
+    /// The interned value, with `id` 0.
+    pub(crate) fn val(&self, val: u32) -> &Reg {
+        &self.vals[val as usize]
+    }
+
+    /// The register of that name.
+    pub(crate) fn reg(&self, packed: PackedReg) -> Reg {
+        Reg { id: packed.id, ..self.vals[packed.val as usize] }
+    }
+
+    /// Saves `frame`, sharing the last saved copy where nothing changed since.
+    pub(crate) fn save_frame(&mut self, frame: &mut Frame) -> FrameId {
+        self.pack_regs(frame);
+        if let Some(saved) = frame.saved {
+            self.retain(saved);
+            return saved;
+        }
+        let slots_start = self.alloc_slots(frame.slots());
+        let packed = PackedFrame {
+            regs: *frame.packed(),
+            meta: frame.meta,
+            slots_start,
+            slots_len: frame.slots().len() as u32,
+        };
+        let id = match self.frames_free.pop() {
+            Some(id) => {
+                self.frames[id as usize] = packed;
+                self.frame_refs[id as usize] = 1;
+                id
+            }
+            None => {
+                self.frames.push(packed);
+                self.frame_refs.push(1);
+                self.frames.len() as u32 - 1
+            }
+        };
+        // One reference for the saved state, one for the cache in `frame`.
+        self.frame_refs[id as usize] += 1;
+        frame.saved = Some(FrameId(id));
+        FrameId(id)
+    }
+
+    /// Gives every register of `frame` its name.
+    pub(crate) fn pack_regs(&mut self, frame: &mut Frame) {
+        for i in frame.take_dirty() {
+            let packed = self.pack(frame.reg(i));
+            frame.set_packed(i, packed);
+        }
+        if frame.take_changed()
+            && let Some(stale) = frame.saved.take()
+        {
+            self.release(stale);
+        }
+    }
+
+    /// Makes `frame` equal to the saved one.
+    pub(crate) fn load_frame(&mut self, id: FrameId, frame: &mut Frame) {
+        if let Some(stale) = frame.saved.take() {
+            self.release(stale);
+        }
+        let packed = &self.frames[id.0 as usize];
+        let (start, len) = (packed.slots_start as usize, packed.slots_len as usize);
+        let regs = packed.regs.map(|p| Reg { id: p.id, ..self.vals[p.val as usize] });
+        frame.restore(regs, packed.regs, packed.meta, &self.slots[start..start + len]);
+        self.retain(id);
+        frame.saved = Some(id);
+    }
+
+    /// Lets go of what a frame that is left held.
+    pub(crate) fn drop_frame(&mut self, frame: Frame) {
+        if let Some(saved) = frame.saved {
+            self.release(saved);
+        }
+    }
+
+    /// The frame of that name.
+    pub(crate) fn frame(&self, id: FrameId) -> &PackedFrame {
+        &self.frames[id.0 as usize]
+    }
+
+    /// Its stack slots.
+    pub(crate) fn frame_slots(&self, id: FrameId) -> &[Slot] {
+        let f = &self.frames[id.0 as usize];
+        &self.slots[f.slots_start as usize..(f.slots_start + f.slots_len) as usize]
+    }
+
+    /// A changed copy of a saved frame replaces `id` in its holder.
+    pub(crate) fn edit_frame(
+        &mut self,
+        id: FrameId,
+        edit: impl FnOnce(&mut [PackedReg; 11], &mut [Slot]),
+    ) -> FrameId {
+        let mut packed = self.frames[id.0 as usize].clone();
+        let mut slots = self.frame_slots(id).to_vec();
+        edit(&mut packed.regs, &mut slots);
+        packed.slots_start = self.alloc_slots(&slots);
+        self.release(id);
+        match self.frames_free.pop() {
+            Some(free) => {
+                self.frames[free as usize] = packed;
+                self.frame_refs[free as usize] = 1;
+                FrameId(free)
+            }
+            None => {
+                self.frames.push(packed);
+                self.frame_refs.push(1);
+                FrameId(self.frames.len() as u32 - 1)
+            }
+        }
+    }
+
+    pub(crate) fn retain(&mut self, id: FrameId) {
+        self.frame_refs[id.0 as usize] += 1;
+    }
+
+    pub(crate) fn release(&mut self, id: FrameId) {
+        let refs = &mut self.frame_refs[id.0 as usize];
+        *refs -= 1;
+        if *refs == 0 {
+            let f = &self.frames[id.0 as usize];
+            if f.slots_len != 0 {
+                self.slots_free[f.slots_len as usize].push(f.slots_start);
+            }
+            self.frames_free.push(id.0);
+        }
+    }
+
+    fn alloc_slots(&mut self, slots: &[Slot]) -> u32 {
+        if slots.is_empty() {
+            return 0;
+        }
+        if let Some(start) = self.slots_free[slots.len()].pop() {
+            self.slots[start as usize..start as usize + slots.len()].copy_from_slice(slots);
+            return start;
+        }
+        self.slots.extend_from_slice(slots);
+        (self.slots.len() - slots.len()) as u32
+    }
+
+    /// Bytes held: registers, frames, stack slots.
+    pub(crate) fn bytes(&self) -> [usize; 3] {
+        [
+            self.vals.len() * size_of::<Reg>() + self.table.len() * 4,
+            self.frames.len() * (size_of::<PackedFrame>() + 4),
+            self.slots.len() * size_of::<Slot>(),
+        ]
+    }
+}

@@ -1,0 +1,150 @@
+//! One call frame of the state being walked: registers by value, stack, and who called.
+//!
+//! # Invariants
+//! 1. `packed[i]` names `regs[i]` unless bit i of `dirty` is set.
+//! 2. `saved` names an equal packed frame unless `changed` or `dirty` is set.
+//!
+//! Kernel: `struct bpf_func_state` (6.18).
+
+use super::arena::{FrameId, PackedReg};
+use super::reg::Reg;
+use super::stack::{BPF_REG_SIZE, Slot};
+
+/// Call site of the main program.
+pub(crate) const BPF_MAIN_FUNC: i32 = -1;
+
+/// Values that a callback or program may return, inclusive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RetRange {
+    pub(crate) min: i32,
+    pub(crate) max: i32,
+}
+
+/// What a frame is, apart from registers and stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FrameMeta {
+    /// Insn of the call in the caller's frame; `BPF_MAIN_FUNC` for the entry frame.
+    pub(crate) callsite: i32,
+    /// Index of this frame, 0 for the entry frame.
+    pub(crate) frameno: u32,
+    pub(crate) subprogno: u32,
+    /// Counts entries of async callbacks, so that they are not taken for loops.
+    pub(crate) async_entry_cnt: u32,
+    pub(crate) in_callback_fn: bool,
+    pub(crate) in_async_callback_fn: bool,
+    pub(crate) in_exception_callback_fn: bool,
+    /// What the callback may return (when `in_callback_fn`).
+    pub(crate) callback_ret_range: RetRange,
+    /// How often a callback was walked at this call, bounded for `bpf_loop`-like helpers.
+    pub(crate) callback_depth: u32,
+}
+
+/// One call frame.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    regs: [Reg; 11],
+    packed: [PackedReg; 11],
+    dirty: u16,
+    changed: bool,
+    /// Last packed copy, owned by the arena.
+    pub(super) saved: Option<FrameId>,
+    pub(crate) meta: FrameMeta,
+    slots: Vec<Slot>,
+}
+
+impl Frame {
+    /// A frame with nothing but its frame pointer.
+    pub(crate) fn new(meta: FrameMeta) -> Frame {
+        let mut frame = Frame {
+            regs: [Reg::not_init(); 11],
+            packed: [PackedReg::default(); 11],
+            dirty: 0x7ff,
+            changed: true,
+            saved: None,
+            meta,
+            slots: Vec::new(),
+        };
+        frame.regs[10] = Reg::frame_pointer(meta.frameno);
+        frame
+    }
+
+    pub(crate) fn reg(&self, i: u8) -> &Reg {
+        &self.regs[i as usize]
+    }
+    pub(crate) fn regs(&self) -> &[Reg; 11] {
+        &self.regs
+    }
+    pub(crate) fn reg_mut(&mut self, i: u8) -> &mut Reg {
+        self.dirty |= 1 << i;
+        &mut self.regs[i as usize]
+    }
+    /// Mutable access to what describes the frame.
+    pub(crate) fn meta_mut(&mut self) -> &mut FrameMeta {
+        self.changed = true;
+        &mut self.meta
+    }
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+    pub(crate) fn slot(&self, spi: usize) -> Option<&Slot> {
+        self.slots.get(spi)
+    }
+    pub(crate) fn slot_mut(&mut self, spi: usize) -> &mut Slot {
+        self.changed = true;
+        &mut self.slots[spi]
+    }
+    /// Bytes of stack that were touched so far, a multiple of 8.
+    pub(crate) fn allocated_stack(&self) -> i32 {
+        self.slots.len() as i32 * BPF_REG_SIZE
+    }
+    /// Makes the stack at least `bytes` deep; new bytes are invalid.
+    pub(crate) fn grow_stack(&mut self, bytes: i32) {
+        let n = (bytes.max(0) as usize).div_ceil(BPF_REG_SIZE as usize);
+        if n > self.slots.len() {
+            self.changed = true;
+            self.slots.resize(n, Slot::default());
+        }
+    }
+
+    /// Names of the registers; valid after `Arena::pack_regs`.
+    pub(crate) fn packed(&self) -> &[PackedReg; 11] {
+        debug_assert_eq!(self.dirty, 0);
+        &self.packed
+    }
+
+    pub(super) fn set_packed(&mut self, i: u8, packed: PackedReg) {
+        if self.packed[i as usize] != packed {
+            self.packed[i as usize] = packed;
+            self.changed = true;
+        }
+    }
+
+    pub(super) fn take_dirty(&mut self) -> impl Iterator<Item = u8> + use<> {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        std::iter::from_fn(move || {
+            let i = dirty.trailing_zeros();
+            dirty &= dirty.wrapping_sub(1);
+            (i < 16).then_some(i as u8)
+        })
+    }
+
+    pub(super) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    pub(super) fn restore(
+        &mut self,
+        regs: [Reg; 11],
+        packed: [PackedReg; 11],
+        meta: FrameMeta,
+        slots: &[Slot],
+    ) {
+        self.regs = regs;
+        self.packed = packed;
+        self.meta = meta;
+        self.slots.clear();
+        self.slots.extend_from_slice(slots);
+        self.dirty = 0;
+        self.changed = false;
+    }
+}

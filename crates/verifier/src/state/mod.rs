@@ -1,0 +1,11 @@
+//! What the walk knows: registers, stacks, frames, references, checkpoints, and the arenas that hold them.
+
+pub(crate) mod arena;
+pub(crate) mod checkpoint;
+pub(crate) mod frame;
+pub(crate) mod history;
+pub(crate) mod refs;
+pub(crate) mod reg;
+pub(crate) mod reg_type;
+pub(crate) mod stack;
+pub(crate) mod verifier_state;

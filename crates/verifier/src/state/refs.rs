@@ -1,0 +1,83 @@
+//! What the path has acquired and must give back: references, locks, irq flags, critical sections.
+//!
+//! Kernel: `struct bpf_reference_state` and the counters of `struct bpf_verifier_state` (6.18).
+
+/// Kind of an acquired thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RefKind {
+    Ptr,
+    Irq,
+    Lock,
+    ResLock,
+    ResLockIrq,
+}
+
+impl RefKind {
+    /// Any lock.
+    pub(crate) fn is_lock(self) -> bool {
+        matches!(self, RefKind::Lock | RefKind::ResLock | RefKind::ResLockIrq)
+    }
+}
+
+/// What a lock is in: told apart by identity, never dereferenced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LockHome {
+    #[default]
+    None,
+    /// Value of `Env::maps[_]`.
+    Map(u32),
+    /// Object of a type of the program's BTF.
+    Btf(u32),
+}
+
+/// One acquired thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reference {
+    pub(crate) kind: RefKind,
+    /// Id that the pointers to it carry as `ref_obj_id` (or, for locks, the id of the pointer).
+    pub(crate) id: u32,
+    /// Where it was acquired.
+    pub(crate) insn_idx: u32,
+    /// For locks.
+    pub(crate) home: LockHome,
+}
+
+/// All acquired things of a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RefState {
+    pub(crate) acquired: Vec<Reference>,
+    pub(crate) active_locks: u32,
+    pub(crate) active_preempt_locks: u32,
+    pub(crate) active_irq_id: u32,
+    pub(crate) active_lock_id: u32,
+    pub(crate) active_lock_home: LockHome,
+    pub(crate) active_rcu_locks: u32,
+}
+
+impl RefState {
+    /// Whether a reference of that id is held (locks and irq flags do not count).
+    pub(crate) fn holds(&self, id: u32) -> bool {
+        self.acquired.iter().any(|r| r.kind == RefKind::Ptr && r.id == id)
+    }
+
+    /// Adds something acquired.
+    pub(crate) fn acquire(&mut self, reference: Reference) {
+        self.acquired.push(reference);
+    }
+
+    /// Gives back a reference; false if it is not held.
+    pub(crate) fn release(&mut self, id: u32) -> bool {
+        match self.acquired.iter().position(|r| r.kind == RefKind::Ptr && r.id == id) {
+            Some(i) => {
+                self.remove_at(i);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Removes entry `i`; the last one takes its place, as the kernel's array does.
+    pub(crate) fn remove_at(&mut self, i: usize) {
+        self.acquired.swap_remove(i);
+    }
+}

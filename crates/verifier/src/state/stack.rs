@@ -1,0 +1,55 @@
+//! The stack of one frame, in slots of eight bytes.
+//!
+//! # Invariants
+//! 1. `slots.len() * 8` is the allocated size; slot `spi` covers bytes `[-8 * (spi + 1), -8 * spi)`.
+//! 2. `spill` is meaningful only where `types[7]` is `Spill`, or the slot belongs to a dynptr, iterator or irq flag.
+//!
+//! Kernel: `struct bpf_stack_state`, `enum bpf_stack_slot_type` (6.18).
+
+use super::arena::PackedReg;
+
+/// What one byte of the stack holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub(crate) enum SlotType {
+    #[default]
+    Invalid,
+    Spill,
+    Misc,
+    Zero,
+    Dynptr,
+    Iter,
+    IrqFlag,
+}
+
+/// Eight bytes of stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Slot {
+    /// Type of each byte; index 0 is the lowest address.
+    pub(crate) types: [SlotType; 8],
+    /// The spilled register (or dynptr, iterator, irq state).
+    pub(crate) spill: PackedReg,
+}
+
+/// Bytes of a slot.
+pub(crate) const BPF_REG_SIZE: i32 = 8;
+
+/// Slot index of a stack offset (negative, relative to the frame pointer).
+pub(crate) fn spi_of(off: i32) -> usize {
+    ((-off - 1) / BPF_REG_SIZE).max(0) as usize
+}
+
+impl Slot {
+    /// Whether a register (of any size) is spilled here.
+    pub(crate) fn is_spilled(&self) -> bool {
+        self.types[7] == SlotType::Spill
+    }
+    /// Whether a whole register is spilled here.
+    pub(crate) fn is_full_spill(&self) -> bool {
+        self.types[0] == SlotType::Spill
+    }
+    /// The slot with all bytes of one type and nothing spilled.
+    pub(crate) fn filled(ty: SlotType) -> Slot {
+        Slot { types: [ty; 8], spill: PackedReg::default() }
+    }
+}

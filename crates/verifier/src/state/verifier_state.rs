@@ -1,0 +1,101 @@
+//! The state being walked, and the same at rest.
+//!
+//! Kernel: `struct bpf_verifier_state` (6.18).
+
+use super::arena::{Arena, FrameId};
+use super::checkpoint::CkptId;
+use super::frame::Frame;
+use super::history::JmpEntry;
+use super::refs::RefState;
+use smallvec::SmallVec;
+
+/// What a state is besides frames, references and history.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StateMeta {
+    /// Last checkpoint on the path.
+    pub(crate) parent: Option<CkptId>,
+    /// Where the state is; of a checkpoint the insn that it was saved at.
+    pub(crate) insn_idx: u32,
+    /// Insn walked before; of a checkpoint the one that led to it.
+    pub(crate) last_insn_idx: u32,
+    /// First insn walked since the parent.
+    pub(crate) first_insn_idx: u32,
+    /// Checkpoints on the path.
+    pub(crate) dfs_depth: u32,
+    pub(crate) callback_unroll_depth: u32,
+    pub(crate) may_goto_depth: u32,
+    pub(crate) speculative: bool,
+    pub(crate) in_sleepable: bool,
+}
+
+/// The state being walked.
+#[derive(Debug, Default)]
+pub(crate) struct VerifierState {
+    /// Call frames, the entry frame first; never empty while walking.
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) refs: RefState,
+    pub(crate) history: Vec<JmpEntry>,
+    pub(crate) meta: StateMeta,
+}
+
+/// A state at rest: a checkpoint or a branch that waits.
+#[derive(Debug, Default)]
+pub(crate) struct PackedState {
+    pub(crate) frames: SmallVec<[FrameId; 2]>,
+    pub(crate) refs: RefState,
+    pub(crate) history: Box<[JmpEntry]>,
+    pub(crate) meta: StateMeta,
+}
+
+impl VerifierState {
+    /// Index of the current frame.
+    pub(crate) fn curframe(&self) -> u32 {
+        self.frames.len() as u32 - 1
+    }
+    /// The current frame.
+    pub(crate) fn frame(&self) -> &Frame {
+        &self.frames[self.frames.len() - 1]
+    }
+    /// The current frame.
+    pub(crate) fn frame_mut(&mut self) -> &mut Frame {
+        let i = self.frames.len() - 1;
+        &mut self.frames[i]
+    }
+
+    /// Saves the state as it is.
+    pub(crate) fn save(&mut self, arena: &mut Arena) -> PackedState {
+        PackedState {
+            frames: self.frames.iter_mut().map(|f| arena.save_frame(f)).collect(),
+            refs: self.refs.clone(),
+            history: self.history.as_slice().into(),
+            meta: self.meta,
+        }
+    }
+
+    /// Becomes the saved state, which is used up.
+    pub(crate) fn load(&mut self, saved: PackedState, arena: &mut Arena) {
+        while self.frames.len() > saved.frames.len() {
+            if let Some(frame) = self.frames.pop() {
+                arena.drop_frame(frame);
+            }
+        }
+        while self.frames.len() < saved.frames.len() {
+            self.frames.push(Frame::new(Default::default()));
+        }
+        for (frame, &id) in self.frames.iter_mut().zip(&saved.frames) {
+            arena.load_frame(id, frame);
+        }
+        self.refs = saved.refs;
+        self.history.clear();
+        self.history.extend_from_slice(&saved.history);
+        self.meta = saved.meta;
+        for id in saved.frames {
+            arena.release(id);
+        }
+    }
+
+    /// The call site of the innermost caller, 0 in the entry frame: spreads the lists of checkpoints.
+    pub(crate) fn callsite_key(&self) -> u32 {
+        self.frame().meta.callsite as u32
+    }
+}
