@@ -1,6 +1,13 @@
 //! What lies at an offset of a struct: the walk behind loads through BTF pointers.
+//!
+//! Kernel: `btf_struct_walk`, `btf_struct_access` (6.18), from their behaviour and messages.
+//!
+//! # Invariants
+//! 1. A walk ends within [`DEPTH_MAX`] nested structs, whatever the types say.
+//! 2. Bitfields and holes are never part of an access that does not cover them: nothing is guessed.
 
-use crate::{Btf, TypeId};
+use crate::layout::DEPTH_MAX;
+use crate::{Btf, Kind, Member, Type, TypeId};
 use std::fmt;
 
 /// Type tag of a pointer that changes what the kernel lets a program do with it.
@@ -41,7 +48,7 @@ pub enum Walk<'a> {
 
 /// Why there is nothing to access; prints as the kernel's message, without newline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WalkError(pub(crate) String);
+pub struct WalkError(String);
 
 impl fmt::Display for WalkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -51,15 +58,198 @@ impl fmt::Display for WalkError {
 
 impl std::error::Error for WalkError {}
 
+/// Where a walk is: looking for `size` bytes at `off` of `t`.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    t: Type<'a>,
+    off: u32,
+    size: u32,
+    via_union: bool,
+}
+
+/// What one struct says about an access.
+enum Found<'a> {
+    Done(Walk<'a>),
+    /// Inside of this nested struct, not at its start.
+    Inside(At<'a>),
+}
+
 impl Btf {
     /// One step: what an access of `size` bytes at byte `off` of struct `id` meets first.
     pub fn struct_walk(&self, id: TypeId, off: u32, size: u32) -> Result<Walk<'_>, WalkError> {
-        let _ = (id, off, size);
-        Err(WalkError("not supported yet: struct walk".into()))
+        let mut at = At { t: self.skip_modifiers(id), off, size, via_union: false };
+        for _ in 0..DEPTH_MAX {
+            match at.look()? {
+                Found::Done(walk) => return Ok(walk),
+                Found::Inside(next) => at = next,
+            }
+        }
+        Err(WalkError(format!("struct {} is nested too deeply", at.t.name())))
     }
 
-    /// Walks on through nested structs until data or a pointer is met.
+    /// Walks on through nested structs until data or a pointer is met; never [`Walk::Struct`].
     pub fn struct_access(&self, id: TypeId, off: u32, size: u32) -> Result<Walk<'_>, WalkError> {
-        self.struct_walk(id, off, size)
+        let (mut id, mut off, mut union) = (id, off, false);
+        for _ in 0..DEPTH_MAX {
+            match self.struct_walk(id, off, size)? {
+                Walk::Struct { id: inner, via_union } => {
+                    (id, off, union) = (inner, 0, union | via_union);
+                }
+                Walk::Ptr { to, tag, via_union, field } => {
+                    return Ok(Walk::Ptr { to, tag, via_union: via_union | union, field });
+                }
+                Walk::Scalar => return Ok(Walk::Scalar),
+            }
+        }
+        Err(WalkError(format!("struct {} is nested too deeply", self.ty(id).name())))
     }
+}
+
+impl<'a> At<'a> {
+    fn end(self) -> u64 {
+        u64::from(self.off) + u64::from(self.size)
+    }
+
+    fn look(self) -> Result<Found<'a>, WalkError> {
+        if !self.t.kind().is_composite() {
+            return Err(WalkError(format!("Type '{}' is not a struct", self.t.name())));
+        }
+        if self.end() > u64::from(self.t.stated_size().unwrap_or(0)) {
+            return self.flexible_array();
+        }
+        for m in self.t.members() {
+            if m.bitfield_size != 0 {
+                let end_bit = u64::from(m.bit_offset) + u64::from(m.bitfield_size);
+                let covered = self.off <= m.bit_offset / 8 && end_bit.div_ceil(8) <= self.end();
+                if covered {
+                    return Ok(Found::Done(Walk::Scalar));
+                }
+                continue;
+            }
+            if self.off < m.bit_offset / 8 {
+                break; // in a hole
+            }
+            if let Some(found) = self.member(m)? {
+                return Ok(found);
+            }
+        }
+        let name = self.t.name();
+        Err(WalkError(format!("struct {name} doesn't have field at offset {}", self.off)))
+    }
+
+    /// What member `m`, which begins at or before the access, says; nothing if it ends before it.
+    fn member(self, m: Member<'a>) -> Result<Option<Found<'a>>, WalkError> {
+        let btf = self.t.btf();
+        let mut start = m.bit_offset / 8;
+        let mut t = btf.skip_modifiers(m.ty);
+        let Ok(bytes) = btf.size_of(m.ty) else {
+            return Err(WalkError(format!("size of field {} cannot be known", m.name)));
+        };
+        let end = u64::from(start) + u64::from(bytes);
+        if u64::from(self.off) >= end {
+            return Ok(None);
+        }
+        if t.kind() == Kind::Array {
+            t = innermost_element(t);
+            let elem_bytes = btf.size_of(t.id()).unwrap_or(0);
+            if elem_bytes == 0 {
+                return Ok(None);
+            }
+            start += (self.off - start) / elem_bytes * elem_bytes;
+        }
+        if t.kind().is_composite() {
+            return Ok(Some(self.enter(t, self.off - start)));
+        }
+        if t.kind() == Kind::Ptr {
+            if let Some(walk) = self.pointer(t, m.name, start)? {
+                return Ok(Some(Found::Done(walk)));
+            }
+        }
+        // Part of a number, or several elements of an array, as long as the member holds it all.
+        if self.end() > end {
+            return Err(WalkError(format!(
+                "access beyond the end of member {} (mend:{end}) in struct {} with off {} size {}",
+                m.name,
+                self.t.name(),
+                self.off,
+                self.size
+            )));
+        }
+        Ok(Some(Found::Done(Walk::Scalar)))
+    }
+
+    /// The access lies in nested struct `t`, `off` bytes from its start.
+    fn enter(self, t: Type<'a>, off: u32) -> Found<'a> {
+        let via_union = self.via_union || t.kind() == Kind::Union && t.vlen() != 1;
+        if off == 0 {
+            return Found::Done(Walk::Struct { id: t.id(), via_union });
+        }
+        Found::Inside(At { t, off, via_union, ..self })
+    }
+
+    /// Pointer `t` at byte `start`: whole if it points to a struct; nothing if it is mere data.
+    fn pointer(
+        self,
+        t: Type<'a>,
+        field: &'a str,
+        start: u32,
+    ) -> Result<Option<Walk<'a>>, WalkError> {
+        if start != self.off || self.size != crate::layout::PTR_BYTES {
+            return Err(WalkError(format!(
+                "cannot access ptr member {field} with moff {start} in struct {} with off {} size {}",
+                self.t.name(),
+                self.off,
+                self.size
+            )));
+        }
+        let btf = self.t.btf();
+        let tag = match t.target() {
+            tag if tag.kind() == Kind::TypeTag && !tag.kflag() => match tag.name() {
+                "user" => Some(PtrTag::User),
+                "percpu" => Some(PtrTag::Percpu),
+                "rcu" => Some(PtrTag::Rcu),
+                _ => None,
+            },
+            _ => None,
+        };
+        let to = btf.skip_modifiers(t.target_id());
+        let is_struct = to.kind().is_composite();
+        Ok(is_struct.then(|| Walk::Ptr { to: to.id(), tag, via_union: self.via_union, field }))
+    }
+
+    /// An access that ends beyond the struct: good if its last member is a flexible array.
+    fn flexible_array(self) -> Result<Found<'a>, WalkError> {
+        let btf = self.t.btf();
+        let beyond = || {
+            let name = self.t.name();
+            WalkError(format!("access beyond struct {name} at off {} size {}", self.off, self.size))
+        };
+        let last = self.t.members().last().ok_or_else(beyond)?;
+        let array = btf.skip_modifiers(last.ty).array().ok_or_else(beyond)?;
+        let start = last.bit_offset / 8;
+        if array.nelems != 0 || self.off < start {
+            return Err(beyond());
+        }
+        let elem = btf.skip_modifiers(array.elem);
+        if elem.kind() == Kind::Int {
+            return Ok(Found::Done(Walk::Scalar));
+        }
+        let bytes = elem.stated_size().unwrap_or(0);
+        if !elem.kind().is_composite() || bytes == 0 {
+            return Err(beyond());
+        }
+        Ok(Found::Inside(At { t: elem, off: (self.off - start) % bytes, ..self }))
+    }
+}
+
+/// The element of an array of arrays of ..., under its modifiers.
+fn innermost_element(t: Type<'_>) -> Type<'_> {
+    let mut t = t;
+    for _ in 0..DEPTH_MAX {
+        match t.array() {
+            Some(array) => t = t.btf().skip_modifiers(array.elem),
+            None => break,
+        }
+    }
+    t
 }

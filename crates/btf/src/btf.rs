@@ -139,6 +139,17 @@ impl Btf {
         }
     }
 
+    /// Texts of the decl tags on a type (`component` none) or on its member or parameter.
+    ///
+    /// For types stored here and tags stored here; looks through all types.
+    pub fn decl_tags(&self, on: TypeId, component: Option<u32>) -> impl Iterator<Item = &str> {
+        self.iter()
+            .filter(move |t| {
+                t.kind() == Kind::DeclTag && t.target_id() == on && t.component_idx() == component
+            })
+            .map(Type::name)
+    }
+
     /// The section as bytes, in the byte order of `endian`: what `BPF_BTF_LOAD` takes.
     pub fn to_bytes(&self, endian: Endian) -> Vec<u8> {
         let text = self.string_bytes();

@@ -1,5 +1,6 @@
 //! `BTF.ext`: which insn is which function, source line, and CO-RE relocation.
 
+use crate::bytes::u32_at;
 use crate::{Btf, Endian, Error, TypeId};
 
 /// A parsed `.BTF.ext`; strings live in the object's [`Btf`].
@@ -76,10 +77,180 @@ pub struct CoreRelo {
     pub kind: u32,
 }
 
+/// A record of `.BTF.ext`: its first words, in the order of the file.
+trait Record: Sized {
+    const WORDS: usize;
+    fn from_words(words: &[u32; 4]) -> Self;
+}
+
+impl Record for FuncInfo {
+    const WORDS: usize = 2;
+    fn from_words(&[insn_off, type_id, ..]: &[u32; 4]) -> Self {
+        FuncInfo { insn_off, type_id: TypeId(type_id) }
+    }
+}
+
+impl Record for LineInfo {
+    const WORDS: usize = 4;
+    fn from_words(&[insn_off, file_name_off, line_off, line_col]: &[u32; 4]) -> Self {
+        LineInfo { insn_off, file_name_off, line_off, line_col }
+    }
+}
+
+impl Record for CoreRelo {
+    const WORDS: usize = 4;
+    fn from_words(&[insn_off, type_id, access_str_off, kind]: &[u32; 4]) -> Self {
+        CoreRelo { insn_off, type_id: TypeId(type_id), access_str_off, kind }
+    }
+}
+
 impl BtfExt {
-    /// Parses a `.BTF.ext` section of either byte order.
+    /// Parses a `.BTF.ext` section of either byte order. Strings and types are not looked up.
     pub fn parse(bytes: &[u8]) -> Result<BtfExt, Error> {
-        let _: Endian = crate::btf::sniff_endian(bytes)?;
-        Err(Error::new("BTF.ext is not supported yet"))
+        parse(bytes).map_err(|e| e.context("parse BTF.ext"))
+    }
+}
+
+/// Bytes of the header up to `line_info_len`; `core_relo` came later and may be absent.
+const HEADER_BYTES: usize = 24;
+const HEADER_CORE_BYTES: usize = 32;
+
+fn parse(bytes: &[u8]) -> Result<BtfExt, Error> {
+    let endian = crate::btf::sniff_endian(bytes)?;
+    if bytes.get(2) != Some(&1) {
+        return Err(Error::at(2, "version is not 1"));
+    }
+    let hdr_len = u32_at(bytes, 4, endian).map_or(0, |n| n as usize);
+    if hdr_len < HEADER_BYTES || hdr_len > bytes.len() {
+        return Err(Error::at(4, format!("header length {hdr_len} is out of range")));
+    }
+    let mut ext = BtfExt::default();
+    let part = |at: usize, what: &str| -> Result<Cursor<'_>, Error> {
+        let field = |at| u32_at(bytes, at, endian).map_or(0, |n| n as usize);
+        let start = hdr_len.saturating_add(field(at));
+        let end = start.saturating_add(field(at + 4));
+        match bytes.get(..end) {
+            Some(bytes) if start % 4 == 0 => Ok(Cursor { bytes, at: start, endian }),
+            Some(_) => Err(Error::at(at, format!("{what} is not aligned to 4 bytes"))),
+            None => Err(Error::at(at, format!("{what} ends beyond the data"))),
+        }
+    };
+    ext.funcs = part(8, "func_info")?.sections().map_err(|e| e.context("func_info"))?;
+    ext.lines = part(16, "line_info")?.sections().map_err(|e| e.context("line_info"))?;
+    if hdr_len >= HEADER_CORE_BYTES {
+        ext.core_relos = part(24, "core_relo")?.sections().map_err(|e| e.context("core_relo"))?;
+    }
+    Ok(ext)
+}
+
+/// Reads one of the three parts from `at` to the end of `bytes`.
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    endian: Endian,
+}
+
+impl Cursor<'_> {
+    fn u32(&mut self, what: &str) -> Result<u32, Error> {
+        let value = u32_at(self.bytes, self.at, self.endian)
+            .ok_or_else(|| Error::at(self.at, format!("{what} is truncated")))?;
+        self.at += 4;
+        Ok(value)
+    }
+
+    fn sections<T: Record>(mut self) -> Result<Vec<ExtSection<T>>, Error> {
+        let mut sections = Vec::new();
+        if self.at == self.bytes.len() {
+            return Ok(sections);
+        }
+        let at = self.at;
+        let record_bytes = self.u32("record size")? as usize;
+        if record_bytes < T::WORDS * 4 || record_bytes % 4 != 0 {
+            return Err(Error::at(at, format!("record size {record_bytes} is not valid")));
+        }
+        while self.at < self.bytes.len() {
+            let name_off = self.u32("section name")?;
+            let count = self.u32("record count")? as usize;
+            let len = count.saturating_mul(record_bytes);
+            if count == 0 {
+                return Err(Error::at(self.at - 4, "section has no records"));
+            }
+            let Some(data) = self.bytes.get(self.at..self.at.saturating_add(len)) else {
+                return Err(Error::at(self.at - 4, format!("{count} records are truncated")));
+            };
+            let records = data.chunks_exact(record_bytes).map(|r| self.record(r)).collect();
+            sections.push(ExtSection { name_off, records });
+            self.at += len;
+        }
+        Ok(sections)
+    }
+
+    /// A record longer than is known here is read as far as it is known.
+    fn record<T: Record>(&self, bytes: &[u8]) -> T {
+        let mut words = [0; 4];
+        for (n, word) in words.iter_mut().enumerate().take(T::WORDS) {
+            *word = u32_at(bytes, n * 4, self.endian).unwrap_or(0);
+        }
+        T::from_words(&words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One func, one line, one relocation for section name 7; lines have a word nobody knows yet.
+    fn sample(endian: Endian) -> Vec<u8> {
+        let mut out = Vec::new();
+        endian.put_u16(&mut out, 0xeb9f);
+        out.extend([1, 0]);
+        let header = [32, 0, 20, 20, 32, 52, 28];
+        let funcs = [8, 7, 1, 0, 3];
+        let lines = [20, 7, 1, 16, 1, 2, 5 << 10 | 9, 99];
+        let relos = [16, 7, 1, 24, 4, 5, 2];
+        for word in header.into_iter().chain(funcs).chain(lines).chain(relos) {
+            endian.put_u32(&mut out, word);
+        }
+        out
+    }
+
+    #[test]
+    fn both_byte_orders_and_long_records() {
+        for endian in [Endian::Little, Endian::Big] {
+            let ext = BtfExt::parse(&sample(endian)).unwrap();
+            let func = FuncInfo { insn_off: 0, type_id: TypeId(3) };
+            assert_eq!(ext.funcs, [ExtSection { name_off: 7, records: vec![func] }]);
+            let line = ext.lines[0].records[0];
+            assert_eq!((line.insn_off, line.line(), line.column()), (16, 5, 9));
+            let relo = CoreRelo { insn_off: 24, type_id: TypeId(4), access_str_off: 5, kind: 2 };
+            assert_eq!(ext.core_relos[0].records, [relo]);
+        }
+    }
+
+    #[test]
+    fn header_without_core_relos() {
+        let mut bytes = sample(Endian::Little);
+        bytes[4] = 24;
+        bytes.drain(24..32);
+        assert!(BtfExt::parse(&bytes).unwrap().core_relos.is_empty());
+    }
+
+    #[test]
+    fn errors_name_the_offset() {
+        let good = sample(Endian::Little);
+        for (at, value, message) in [
+            (0, 0, "offset 0x0: no BTF magic number"),
+            (4, 8, "offset 0x4: header length 8 is out of range"),
+            (8, 2, "offset 0x8: func_info is not aligned to 4 bytes"),
+            (12, 255, "offset 0x8: func_info ends beyond the data"),
+            (32, 4, "func_info: offset 0x20: record size 4 is not valid"),
+            (40, 9, "func_info: offset 0x28: 9 records are truncated"),
+            (40, 0, "func_info: offset 0x28: section has no records"),
+        ] {
+            let mut bytes = good.clone();
+            bytes[at] = value;
+            let e = BtfExt::parse(&bytes).unwrap_err();
+            assert_eq!(e.to_string(), format!("parse BTF.ext: {message}"));
+        }
     }
 }

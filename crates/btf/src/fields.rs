@@ -1,10 +1,24 @@
-//! Special fields of map values: what the kernel manages inside of them.
+//! Special fields of map values and of allocated objects: what the kernel manages inside of them.
+//!
+//! Kernel: `btf_parse_fields` (6.18), from its documentation and behaviour. Fields are found by the name
+//! of their struct (`bpf_spin_lock`) or by the type tag of a pointer (`__kptr`). Only structs are
+//! searched: what lies in a union, or behind a typedef or `const`, is plain data to the kernel.
+//!
+//! # Invariants
+//! 1. At most [`FIELDS_MAX`] fields are returned, sorted by offset, without overlap.
+//! 2. The search visits at most [`VISITS_MAX`] members, whatever the types say.
 
-use crate::{Btf, Error, TypeId};
+use crate::layout::DEPTH_MAX;
+use crate::{Btf, Error, Kind, Type, TypeId};
+
+/// The kernel's `BTF_FIELDS_MAX`.
+const FIELDS_MAX: usize = 11;
+const VISITS_MAX: usize = 1 << 20;
 
 /// What a special field is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
+#[repr(u8)]
 pub enum FieldKind {
     SpinLock,
     ResSpinLock,
@@ -24,7 +38,70 @@ pub enum FieldKind {
     Refcount,
 }
 
-/// One special field of a map value.
+use FieldKind::*;
+
+/// One row a kind: the struct or type tag that makes it, its size and alignment in bytes, whether
+/// there may be one only, and whether map values and allocated objects may have it.
+struct Row {
+    kind: FieldKind,
+    name: &'static str,
+    size: u32,
+    align: u32,
+    unique: bool,
+    in_map_value: bool,
+    in_object: bool,
+}
+
+#[rustfmt::skip]
+const ROWS: [Row; 14] = [
+    row(SpinLock,    "bpf_spin_lock",     (4, 4),  (true,  true,  true)),
+    row(ResSpinLock, "bpf_res_spin_lock", (4, 4),  (true,  true,  false)),
+    row(Timer,       "bpf_timer",         (16, 8), (true,  true,  false)),
+    row(Workqueue,   "bpf_wq",            (16, 8), (true,  true,  false)),
+    row(TaskWork,    "bpf_task_work",     (8, 8),  (true,  true,  false)),
+    row(KptrUnref,   "kptr_untrusted",    (8, 8),  (false, true,  true)),
+    row(KptrRef,     "kptr",              (8, 8),  (false, true,  true)),
+    row(KptrPercpu,  "percpu_kptr",       (8, 8),  (false, true,  true)),
+    row(Uptr,        "uptr",              (8, 8),  (false, true,  false)),
+    row(ListHead,    "bpf_list_head",     (16, 8), (false, true,  true)),
+    row(ListNode,    "bpf_list_node",     (24, 8), (false, false, true)),
+    row(RbRoot,      "bpf_rb_root",       (16, 8), (false, true,  true)),
+    row(RbNode,      "bpf_rb_node",       (32, 8), (false, false, true)),
+    row(Refcount,    "bpf_refcount",      (4, 4),  (true,  true,  true)),
+];
+
+const fn row(
+    kind: FieldKind,
+    name: &'static str,
+    (size, align): (u32, u32),
+    (unique, in_map_value, in_object): (bool, bool, bool),
+) -> Row {
+    Row { kind, name, size, align, unique, in_map_value, in_object }
+}
+
+impl FieldKind {
+    fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+    /// The struct (`bpf_timer`) or type tag (`kptr`) that makes a field of this kind.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+    /// Size of the field in bytes.
+    pub fn size(self) -> u32 {
+        self.row().size
+    }
+    /// Whether this is a tagged pointer and not a struct.
+    pub fn is_pointer(self) -> bool {
+        matches!(self, KptrUnref | KptrRef | KptrPercpu | Uptr)
+    }
+    /// Whether an array may hold fields of this kind.
+    fn is_repeatable(self) -> bool {
+        self.is_pointer() || matches!(self, ListHead | RbRoot)
+    }
+}
+
+/// One special field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecialField {
     /// What it is.
@@ -33,13 +110,248 @@ pub struct SpecialField {
     pub offset: u32,
     /// Bytes.
     pub size: u32,
-    /// For pointers the type pointed to; for list heads and rb roots the type of what they hold.
+    /// For pointers the struct pointed to; for list heads and rb roots the struct that they hold.
     pub target: Option<TypeId>,
-    /// For list heads and rb roots: where in the held type the node is, in bytes.
+    /// For list heads and rb roots: where in the held struct the node is, in bytes.
     pub node_offset: Option<u32>,
 }
 
-/// The special fields of a map value of type `id`, by offset.
-pub fn special_fields(_btf: &Btf, _id: TypeId) -> Result<Vec<SpecialField>, Error> {
-    Err(Error::new("special fields are not supported yet"))
+/// The special fields of a map value of type `id` (a struct or `DATASEC`), by offset.
+pub fn special_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error> {
+    find(btf, id, |row| row.in_map_value)
+}
+
+/// The special fields of a struct that a program allocates (`bpf_obj_new`), by offset.
+pub fn object_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error> {
+    find(btf, id, |row| row.in_object)
+}
+
+fn find(btf: &Btf, id: TypeId, allowed: fn(&Row) -> bool) -> Result<Vec<SpecialField>, Error> {
+    let mut search = Search { btf, allowed, seen: 0, visits: 0, found: Vec::new() };
+    let t = btf.require(id)?;
+    search.aggregate(t).map_err(|e| e.context(format!("special fields of '{}'", t.name())))?;
+    let mut found = search.found;
+    found.sort_by_key(|f| f.offset);
+    if found.windows(2).any(|w| w[0].offset + w[0].size > w[1].offset) {
+        return Err(Error::new(format!("special fields of '{}' overlap", t.name())));
+    }
+    check_together(&found)?;
+    Ok(found)
+}
+
+/// Which fields need or exclude one another.
+fn check_together(found: &[SpecialField]) -> Result<(), Error> {
+    let has = |kind| found.iter().any(|f| f.kind == kind);
+    let locked = has(SpinLock) || has(ResSpinLock);
+    if has(SpinLock) && has(ResSpinLock) {
+        return Err(Error::new("bpf_spin_lock and bpf_res_spin_lock in one value"));
+    }
+    if (has(ListHead) || has(RbRoot)) && !locked {
+        return Err(Error::new("bpf_list_head or bpf_rb_root without a lock"));
+    }
+    if has(ListNode) && has(RbNode) && !has(Refcount) {
+        return Err(Error::new("bpf_list_node and bpf_rb_node without bpf_refcount"));
+    }
+    Ok(())
+}
+
+struct Search<'a> {
+    btf: &'a Btf,
+    allowed: fn(&Row) -> bool,
+    /// Bit `kind` is set once a unique kind was found.
+    seen: u16,
+    visits: usize,
+    found: Vec<SpecialField>,
+}
+
+/// A member or variable: what may be a special field.
+#[derive(Clone, Copy)]
+struct Slot {
+    ty: TypeId,
+    /// Bytes from the start of the value.
+    offset: u32,
+    /// In a `DATASEC`, the size that the section states.
+    expected_size: Option<u32>,
+    /// Where a `contains:` decl tag would be: on this type, about this component.
+    tagged: (TypeId, Option<u32>),
+}
+
+impl<'a> Search<'a> {
+    fn aggregate(&mut self, t: Type<'a>) -> Result<(), Error> {
+        match t.kind() {
+            Kind::Struct => self.members(t, 0, DEPTH_MAX),
+            Kind::Datasec => t.vars().try_for_each(|v| {
+                let var = self.btf.ty(v.ty);
+                let (offset, expected_size) = (v.offset, Some(v.size));
+                let ty = var.target_id();
+                self.slot(Slot { ty, offset, expected_size, tagged: (v.ty, None) }, DEPTH_MAX)
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn members(&mut self, t: Type<'a>, base: u32, depth: usize) -> Result<(), Error> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Error::new("structs are nested too deeply"));
+        };
+        for (n, m) in t.members().enumerate() {
+            if m.bit_offset % 8 != 0 {
+                continue;
+            }
+            let Some(offset) = base.checked_add(m.bit_offset / 8) else { continue };
+            let tagged = (t.id(), Some(n as u32));
+            self.slot(Slot { ty: m.ty, offset, expected_size: None, tagged }, depth)?;
+        }
+        Ok(())
+    }
+
+    fn slot(&mut self, slot: Slot, depth: usize) -> Result<(), Error> {
+        self.visits += 1;
+        if self.visits > VISITS_MAX {
+            return Err(Error::new("too many members"));
+        }
+        let (t, nelems) = self.element(slot.ty)?;
+        if nelems == 0 {
+            return Ok(());
+        }
+        let fits = |size: u32| {
+            slot.expected_size.is_none_or(|e| u64::from(e) == u64::from(size) * u64::from(nelems))
+        };
+        let Some(kind) = self.kind_of(t)? else {
+            let size = t.stated_size().unwrap_or(0);
+            if t.kind() != Kind::Struct || !fits(size) {
+                return Ok(());
+            }
+            let first = self.found.len();
+            self.members(t, slot.offset, depth)?;
+            return self.repeat(first, nelems, size);
+        };
+        let row = kind.row();
+        if !fits(row.size) || slot.offset % row.align != 0 {
+            return Ok(());
+        }
+        if !kind.is_pointer() && (t.kind() != Kind::Struct || t.stated_size() != Some(row.size)) {
+            return Ok(());
+        }
+        let (target, node_offset) = match kind {
+            ListHead => self.graph_root(slot, ListNode)?,
+            RbRoot => self.graph_root(slot, RbNode)?,
+            _ if kind.is_pointer() => (Some(self.pointee(t)?), None),
+            _ => (None, None),
+        };
+        let first = self.found.len();
+        let (offset, size) = (slot.offset, row.size);
+        self.add(SpecialField { kind, offset, size, target, node_offset })?;
+        self.repeat(first, nelems, size)
+    }
+
+    /// The element under arrays, and how many of it there are.
+    fn element(&self, ty: TypeId) -> Result<(Type<'a>, u32), Error> {
+        let mut t = self.btf.ty(ty);
+        let mut nelems: u32 = 1;
+        for _ in 0..DEPTH_MAX {
+            let Some(array) = t.array() else { return Ok((t, nelems)) };
+            nelems = nelems
+                .checked_mul(array.nelems)
+                .ok_or_else(|| Error::new("array has too many elements"))?;
+            t = self.btf.ty(array.elem);
+        }
+        Err(Error::new("arrays are nested too deeply"))
+    }
+
+    /// Which special field this type is: by its name, or for pointers by their tag.
+    fn kind_of(&mut self, t: Type<'a>) -> Result<Option<FieldKind>, Error> {
+        let by_name = |row: &&Row| !row.kind.is_pointer() && row.name == t.name();
+        if let Some(row) = ROWS.iter().find(by_name).filter(|row| (self.allowed)(row)) {
+            let bit = 1 << row.kind as u16;
+            if row.unique && self.seen & bit != 0 {
+                return Err(Error::new(format!("more than one {}", row.name)));
+            }
+            self.seen |= bit;
+            return Ok(Some(row.kind));
+        }
+        if t.kind() == Kind::Struct { Ok(None) } else { self.tagged_pointer(t) }
+    }
+
+    fn tagged_pointer(&self, t: Type<'a>) -> Result<Option<FieldKind>, Error> {
+        let t = if t.kind() == Kind::Volatile { t.target() } else { t };
+        let tag = t.target();
+        if t.kind() != Kind::Ptr || tag.kind() != Kind::TypeTag || tag.kflag() {
+            return Ok(None);
+        }
+        if tag.target().kind() == Kind::TypeTag {
+            return Err(Error::new(format!("pointer with tag '{}' and another", tag.name())));
+        }
+        let by_tag = |row: &&Row| row.kind.is_pointer() && row.name == tag.name();
+        let Some(row) = ROWS.iter().find(by_tag) else {
+            return Err(Error::new(format!("pointer with unknown tag '{}'", tag.name())));
+        };
+        Ok((self.allowed)(row).then_some(row.kind))
+    }
+
+    fn pointee(&self, t: Type<'a>) -> Result<TypeId, Error> {
+        let t = if t.kind() == Kind::Volatile { t.target() } else { t };
+        let to = self.btf.skip_modifiers(t.target_id());
+        if to.kind() != Kind::Struct && to.kind() != Kind::Fwd {
+            return Err(Error::new("tagged pointer does not point to a struct"));
+        }
+        Ok(to.id())
+    }
+
+    /// What a list head or rb root holds, from its decl tag `contains:STRUCT:NODE`.
+    fn graph_root(
+        &self,
+        slot: Slot,
+        node: FieldKind,
+    ) -> Result<(Option<TypeId>, Option<u32>), Error> {
+        let tag = self
+            .btf
+            .decl_tags(slot.tagged.0, slot.tagged.1)
+            .find_map(|tag| tag.strip_prefix("contains:"))
+            .ok_or_else(|| Error::new("list head or rb root without a 'contains:' tag"))?;
+        let (held, field) = tag
+            .split_once(':')
+            .ok_or_else(|| Error::new(format!("tag 'contains:{tag}' does not name a field")))?;
+        let held = self
+            .btf
+            .find_by_name_kind(held, Kind::Struct)
+            .ok_or_else(|| Error::new(format!("struct {held} of a 'contains:' tag is unknown")))?;
+        let member = self.btf.ty(held).members().find(|m| m.name == field);
+        let member = member.filter(|m| {
+            let t = self.btf.ty(m.ty);
+            t.kind() == Kind::Struct && t.name() == node.name() && m.bit_offset % 64 == 0
+        });
+        let member = member.ok_or_else(|| {
+            let name = self.btf.ty(held).name();
+            Error::new(format!("struct {name} has no {} '{field}'", node.name()))
+        })?;
+        Ok((Some(held), Some(member.bit_offset / 8)))
+    }
+
+    fn add(&mut self, field: SpecialField) -> Result<(), Error> {
+        if self.found.len() >= FIELDS_MAX {
+            return Err(Error::new(format!("more than {FIELDS_MAX} special fields")));
+        }
+        self.found.push(field);
+        Ok(())
+    }
+
+    /// The fields from `first` on lie in the first of `nelems` elements of `size` bytes: adds the rest.
+    fn repeat(&mut self, first: usize, nelems: u32, size: u32) -> Result<(), Error> {
+        let fields = self.found[first..].to_vec();
+        if nelems == 1 || fields.is_empty() {
+            return Ok(());
+        }
+        if let Some(field) = fields.iter().find(|f| !f.kind.is_repeatable()) {
+            return Err(Error::new(format!("array of {}", field.kind.name())));
+        }
+        for n in 1..nelems {
+            for field in &fields {
+                let offset = n.checked_mul(size).and_then(|d| field.offset.checked_add(d));
+                let offset = offset.ok_or_else(|| Error::new("offset beyond 4 GB"))?;
+                self.add(SpecialField { offset, ..field.clone() })?;
+            }
+        }
+        Ok(())
+    }
 }
