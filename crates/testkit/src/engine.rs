@@ -2,6 +2,9 @@
 
 use crate::kernel_log::KernelStats;
 use skep::program::Program;
+use skep::uapi::KernelProfile;
+use skep::verifier::{Config, Privileges};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How our verifier ended.
@@ -48,25 +51,54 @@ pub struct Ours {
     pub log: String,
 }
 
-/// Verifies a program; a panic becomes [`Verdict::Bug`].
+/// Verifies a program as root would load it; a panic becomes [`Verdict::Bug`].
 pub fn verify(program: &Program, log_level: u32) -> Ours {
-    catch_unwind(AssertUnwindSafe(|| run(program, log_level))).unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
-        Ours {
-            verdict: Verdict::Bug(format!("panic: {}", text.unwrap_or_default())),
-            stats: KernelStats::default(),
-            log: String::new(),
-        }
-    })
+    verify_with(program, (log_level, Privileges::PRIVILEGED))
 }
 
-fn run(_program: &Program, _log_level: u32) -> Ours {
-    Ours {
-        verdict: Verdict::Unsupported("verifier".to_owned()),
-        stats: KernelStats::default(),
-        log: String::new(),
+/// As [`verify`], for a loader with these privileges.
+pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)) -> Ours {
+    let config = Config {
+        log_level,
+        privileges,
+        log_bytes_max: LOG_BYTES_MAX,
+        ..Config::privileged(KernelProfile::v6_18())
+    };
+    match catch_unwind(AssertUnwindSafe(|| skep::verifier::verify(program, &config))) {
+        Ok(outcome) => Ours::from(outcome),
+        Err(panic) => Ours {
+            verdict: Verdict::Bug(format!("panic: {}", panic_text(&*panic))),
+            stats: KernelStats::default(),
+            log: String::new(),
+        },
+    }
+}
+
+/// Longest log that is compared, as long as the kernel's longest.
+const LOG_BYTES_MAX: usize = 1 << 30;
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let string = panic.downcast_ref::<String>().cloned();
+    string.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
+}
+
+impl From<skep::verifier::Outcome> for Ours {
+    fn from(outcome: skep::verifier::Outcome) -> Ours {
+        use skep::verifier::Verdict as V;
+        let stats = KernelStats {
+            insns_processed: outcome.stats.insns_processed.into(),
+            max_states_per_insn: outcome.stats.max_states_per_insn.into(),
+            total_states: outcome.stats.total_states.into(),
+            peak_states: outcome.stats.peak_states.into(),
+            mark_read: outcome.stats.mark_read.into(),
+            ..KernelStats::parse(&outcome.log).unwrap_or_default()
+        };
+        let verdict = match outcome.verdict {
+            V::Accepted(_) => Verdict::Accepted,
+            V::Rejected(rejection) => Verdict::Rejected(rejection.message),
+            V::Unsupported(what) => Verdict::Unsupported(what),
+            V::Bug(what) => Verdict::Bug(what),
+        };
+        Ours { verdict, stats, log: outcome.log }
     }
 }
