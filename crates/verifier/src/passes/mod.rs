@@ -12,12 +12,15 @@
 
 pub(crate) mod call_facts;
 pub(crate) mod cfg;
+pub(crate) mod fastcall;
+pub(crate) mod final_depth;
 pub(crate) mod live_regs;
 pub(crate) mod postorder;
 #[cfg(test)]
 mod program_fixture;
 pub(crate) mod reserved;
 pub(crate) mod scc;
+pub(crate) mod stack_depth;
 pub(crate) mod subprogs;
 
 use skep_insn::InsnIdx;

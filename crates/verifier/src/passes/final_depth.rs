@@ -1,0 +1,149 @@
+//! The stack depths that the statistics show: what the walk found, after the rewrites.
+//!
+//! skep does not rewrite insns here; this file only follows what the kernel's rewrites do to the
+//! depths, because `stack depth 16+0` in the log (and veristat's sum of it) is printed after them.
+//!
+//! Not followed: the epilogues of `struct_ops` programs, which may take more stack.
+//!
+//! Kernel: `remove_fastcall_spills_fills`, `optimize_bpf_loop`, `opt_remove_dead_code`,
+//! `do_misc_fixups`, `print_verification_stats`, 6.18 on x86-64 with the JIT.
+
+use super::call_facts::is_may_goto;
+use super::fastcall::Fastcall;
+use super::subprogs::Subprogs;
+use skep_insn::Insn;
+use std::fmt::Write;
+
+/// Bytes that an inlined `bpf_loop` takes: three saved registers.
+const INLINED_LOOP_BYTES: u16 = 24;
+/// Bytes that `may_goto` takes: a counter and a time stamp.
+const MAY_GOTO_BYTES: u16 = 16;
+
+/// What the walk knows of single insns.
+pub(crate) trait WalkedInsns {
+    /// Whether the walk ever arrived at this insn.
+    fn was_seen(&self, idx: usize) -> bool;
+    /// Whether this call of `bpf_loop` will be inlined: on every visit its flags were 0 and its
+    /// callback the same.
+    fn loop_is_inlined(&self, idx: usize) -> bool;
+    /// Whether the walk arrived at a call of `bpf_throw`.
+    fn saw_exception(&self) -> bool;
+}
+
+/// Depths of the subprogs that are left after the rewrites of an accepted program, in order.
+///
+/// `depths` is what the walk found for each subprog; `fastcall` is as the walk left it.
+pub(crate) fn final_stack_depths<W: WalkedInsns>(
+    insns: &[Insn],
+    subprogs: &Subprogs,
+    walked: &W,
+    (depths, fastcall): (&[u16], &Fastcall),
+) -> Vec<u16> {
+    let mut left = Vec::with_capacity(subprogs.count());
+    for (subprog, &depth) in depths.iter().enumerate().take(subprogs.count()) {
+        let range = subprogs.start(subprog) as usize..subprogs.end(subprog) as usize;
+        let mut seen = range.filter(|&idx| walked.was_seen(idx)).peekable();
+        if seen.peek().is_none() {
+            continue;
+        }
+        let (mut loops, mut may_gotos) = (false, false);
+        for idx in seen {
+            loops |= walked.loop_is_inlined(idx);
+            // With distance 0 it is removed as an insn that does nothing.
+            may_gotos |= is_may_goto(&insns[idx]) && insns[idx].off != 0;
+        }
+        let mut depth = fastcall.final_stack_depth(subprogs, subprog, depth);
+        depth += if loops { INLINED_LOOP_BYTES } else { 0 };
+        depth += if may_gotos { MAY_GOTO_BYTES } else { 0 };
+        left.push(depth);
+    }
+    if walked.saw_exception() && subprogs.exception_cb.is_none() {
+        // The kernel appends an exception callback of its own, which uses no stack.
+        left.push(0);
+    }
+    left
+}
+
+/// The line `stack depth 16+0` of the statistics.
+///
+/// For a program that the walk refused, `depths` is what the walk has found so far.
+pub(crate) fn stack_depth_text(depths: &[u16]) -> String {
+    let mut text = String::from("stack depth ");
+    for (subprog, depth) in depths.iter().enumerate() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{}{depth}", if subprog > 0 { "+" } else { "" });
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fastcall::mark_fastcall_patterns;
+    use super::super::program_fixture::*;
+    use super::*;
+    use skep_insn::code::BPF_PSEUDO_FUNC;
+
+    /// A walk that saw all insns but some.
+    #[derive(Default)]
+    struct Walk {
+        unseen: Vec<usize>,
+        inlined_loop: Option<usize>,
+        threw: bool,
+    }
+
+    impl WalkedInsns for Walk {
+        fn was_seen(&self, idx: usize) -> bool {
+            !self.unseen.contains(&idx)
+        }
+        fn loop_is_inlined(&self, idx: usize) -> bool {
+            self.inlined_loop == Some(idx)
+        }
+        fn saw_exception(&self) -> bool {
+            self.threw
+        }
+    }
+
+    fn text(insns: &[Insn], depths: &[u16], walk: &Walk) -> String {
+        let subprogs = subprogs_of(insns);
+        let fastcall = mark_fastcall_patterns(insns, &subprogs, &SocketFilter);
+        stack_depth_text(&final_stack_depths(insns, &subprogs, walk, (depths, &fastcall)))
+    }
+
+    #[test]
+    fn may_goto_counts_once() {
+        let all = Walk::default();
+        let one = [mov(0, 0), may_goto(1), goto(-2), exit()];
+        assert_eq!(text(&one, &[0], &all), "stack depth 16\n");
+        assert_eq!(text(&one, &[8], &all), "stack depth 24\n");
+        assert_eq!(text(&one, &[512], &all), "stack depth 528\n");
+        assert_eq!(text(&[mov(0, 0), may_goto(0), exit()], &[0], &all), "stack depth 0\n");
+        let two = [mov(0, 0), may_goto(1), goto(-2), may_goto(1), goto(-2), exit()];
+        assert_eq!(text(&two, &[0], &all), "stack depth 16\n");
+        let dead = [mov(0, 0), jeq(0, 0, 2), may_goto(1), goto(-2), exit()];
+        let walk = Walk { unseen: vec![2, 3], ..Walk::default() };
+        assert_eq!(text(&dead, &[0], &walk), "stack depth 0\n");
+    }
+
+    #[test]
+    fn inlined_loops_save_registers() {
+        let [lo, hi] = Insn::ld_imm64(2, BPF_PSEUDO_FUNC, 6);
+        let bpf_loop = helper(181);
+        let body = [mov(1, 10), lo, hi, mov(3, 0), mov(4, 0), bpf_loop, mov(0, 0), exit()];
+        let insns = [&body[..], &[mov(0, 0), exit()]].concat();
+        let walk = Walk { inlined_loop: Some(5), ..Walk::default() };
+        assert_eq!(text(&insns, &[0, 0], &walk), "stack depth 24+0\n");
+        assert_eq!(text(&insns, &[8, 0], &walk), "stack depth 32+0\n");
+        assert_eq!(text(&insns, &[504, 0], &walk), "stack depth 528+0\n");
+        assert_eq!(text(&insns, &[0, 8], &walk), "stack depth 24+8\n");
+    }
+
+    #[test]
+    fn subprogs_come_and_go() {
+        let dead = [mov(0, 0), jeq(0, 0, 1), call(1), exit(), mov(0, 0), exit()];
+        let walk = Walk { unseen: vec![2, 4, 5], ..Walk::default() };
+        assert_eq!(text(&dead, &[0, 0], &walk), "stack depth 0\n");
+        let threw = Walk { threw: true, ..Walk::default() };
+        assert_eq!(text(&[mov(0, 0), exit()], &[0], &threw), "stack depth 0+0\n");
+    }
+}

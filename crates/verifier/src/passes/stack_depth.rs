@@ -1,0 +1,344 @@
+//! Limits the stack of every call chain, after the walk has found the depth of each subprog.
+//!
+//! The chains are those that the insns could make, dead or not: from the main subprog, and from
+//! each callback that runs on its own stack later.
+//!
+//! # Invariants
+//!
+//! 1. `bytes` is the sum of the rounded depths of the subprogs in `frames` and of the current
+//!    one, without those that have a private stack.
+//! 2. `frames` holds the callers only, fewer than [`MAX_CALL_FRAMES`].
+//!
+//! Kernel: `check_max_stack_depth`, `check_max_stack_depth_subprog`, 6.18.
+
+use super::call_facts::{Callees, callee_start, is_kfunc_call, is_pseudo_call, is_pseudo_func};
+use super::subprogs::Subprogs;
+use super::{PassReject, errno};
+use skep_insn::Insn;
+
+/// Most bytes of stack for a call chain, or for a subprog with a private stack.
+pub(crate) const MAX_BPF_STACK: u32 = 512;
+/// Most functions that may be active at once.
+pub(crate) const MAX_CALL_FRAMES: usize = 8;
+/// With a private stack allowed, subprogs that use at least this much get one.
+const BPF_PRIV_STACK_MIN_SIZE: u32 = 64;
+/// A subprog with a tail call may be entered only with less than this on the stack.
+const MAX_STACK_BEFORE_TAIL_CALL: u32 = 256;
+
+/// What the walk found of a subprog.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SubprogStack {
+    /// Bytes of stack that it uses.
+    pub(crate) depth: u16,
+    /// Its address was given to something that calls it back.
+    pub(crate) is_cb: bool,
+    /// It is called back later, on another stack (or when an exception is thrown).
+    pub(crate) is_async_cb: bool,
+}
+
+/// What decides how stacks are laid out, besides the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StackRules {
+    /// The program is compiled: frames are rounded to 16 bytes, else to 32.
+    pub(crate) jit_requested: bool,
+    /// The JIT has private stacks, and this program type (kprobe, tracepoint, perf event, raw
+    /// tracepoint, and those behind a trampoline that may recur) gets them.
+    pub(crate) private_stack: bool,
+}
+
+/// Where the stack of a subprog is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StackMode {
+    Undecided,
+    /// On the stack of whoever runs the program.
+    Shared,
+    Private,
+}
+
+/// Checks all call chains; on success tells which subprogs a tail call is reachable from.
+pub(crate) fn check_max_stack_depth<C: Callees>(
+    insns: &[Insn],
+    subprogs: &Subprogs,
+    callees: &C,
+    (stacks, rules): (&[SubprogStack], StackRules),
+) -> Result<Vec<bool>, PassReject> {
+    let any_tail_call = subprogs.flags.iter().any(|flags| flags.has_tail_call);
+    let private_allowed = rules.private_stack && !any_tail_call;
+    let mut check = Check {
+        insns,
+        subprogs,
+        callees,
+        stacks,
+        rounding: if rules.jit_requested { 16 } else { 32 },
+        modes: vec![StackMode::Undecided; subprogs.count()],
+        tail_call_reachable: subprogs.flags.iter().map(|flags| flags.has_tail_call).collect(),
+    };
+    // Callbacks that run later share the stack of whatever they interrupt. They come first, so
+    // that a subprog that they have in common with the main one is known to be shared.
+    for root in (0..subprogs.count()).rev() {
+        if root == 0 || stacks[root].is_async_cb {
+            check.chains_from(root, private_allowed && root == 0)?;
+        }
+    }
+    Ok(check.tail_call_reachable)
+}
+
+struct Check<'a, C> {
+    insns: &'a [Insn],
+    subprogs: &'a Subprogs,
+    callees: &'a C,
+    stacks: &'a [SubprogStack],
+    rounding: u32,
+    modes: Vec<StackMode>,
+    tail_call_reachable: Vec<bool>,
+}
+
+/// A call chain, and where the search is in its last subprog.
+struct Chain {
+    /// Callers: subprog, and the insn to continue with.
+    frames: Vec<(usize, usize)>,
+    subprog: usize,
+    idx: usize,
+    bytes: u32,
+    private_allowed: bool,
+    /// A subprog with a tail call has been entered since the root.
+    met_tail_call: bool,
+}
+
+/// What a call leads to.
+enum Callee {
+    None,
+    Enter(usize),
+}
+
+impl<C: Callees> Check<'_, C> {
+    fn chains_from(&mut self, root: usize, private_allowed: bool) -> Result<(), PassReject> {
+        let mut chain = Chain {
+            frames: Vec::with_capacity(MAX_CALL_FRAMES),
+            subprog: root,
+            idx: self.subprogs.start(root) as usize,
+            bytes: 0,
+            private_allowed,
+            met_tail_call: false,
+        };
+        self.enter(&mut chain)?;
+        loop {
+            if chain.idx < self.subprogs.end(chain.subprog) as usize {
+                match self.callee_at(&chain)? {
+                    Callee::None => chain.idx += 1,
+                    Callee::Enter(callee) => self.call(&mut chain, callee)?,
+                }
+                continue;
+            }
+            self.note_tail_calls(&chain)?;
+            if self.modes[chain.subprog] != StackMode::Private {
+                chain.bytes -= self.rounded_depth(chain.subprog);
+            }
+            let Some((caller, next)) = chain.frames.pop() else {
+                return Ok(());
+            };
+            (chain.subprog, chain.idx) = (caller, next);
+        }
+    }
+
+    fn rounded_depth(&self, subprog: usize) -> u32 {
+        let depth = u32::from(self.stacks[subprog].depth);
+        // Without a JIT even an empty frame takes a unit.
+        let least = if self.rounding == 32 { 1 } else { 0 };
+        depth.max(least).next_multiple_of(self.rounding)
+    }
+
+    fn refuse(&self, chain: &Chain, errno: i32, message: String) -> PassReject {
+        PassReject::at(self.subprogs.start(chain.subprog) as usize, errno, message)
+    }
+
+    /// Accounts for the frame of `chain.subprog`, which is entered now.
+    fn enter(&mut self, chain: &mut Chain) -> Result<(), PassReject> {
+        let subprog = chain.subprog;
+        if !chain.private_allowed {
+            self.modes[subprog] = StackMode::Shared;
+        }
+        let has_tail_call = self.subprogs.flags[subprog].has_tail_call;
+        if subprog != 0 && has_tail_call && chain.bytes >= MAX_STACK_BEFORE_TAIL_CALL {
+            let message = format!(
+                "tail_calls are not allowed when call stack of previous frames is {} bytes. \
+                 Too large",
+                chain.bytes
+            );
+            return Err(self.refuse(chain, errno::EACCES, message));
+        }
+        let depth = self.rounded_depth(subprog);
+        if self.modes[subprog] == StackMode::Undecided && depth >= BPF_PRIV_STACK_MIN_SIZE {
+            self.modes[subprog] = StackMode::Private;
+        }
+        if self.modes[subprog] == StackMode::Private {
+            if depth > MAX_BPF_STACK {
+                let message = format!("stack size of subprog {subprog} is {depth}. Too large");
+                return Err(self.refuse(chain, errno::EACCES, message));
+            }
+            return Ok(());
+        }
+        chain.bytes += depth;
+        if chain.bytes > MAX_BPF_STACK {
+            let calls = chain.frames.len() + 1;
+            let bytes = chain.bytes;
+            let message = format!("combined stack size of {calls} calls is {bytes}. Too large");
+            return Err(self.refuse(chain, errno::EACCES, message));
+        }
+        Ok(())
+    }
+
+    /// Which subprog the insn at `chain.idx` leads to, on this stack.
+    fn callee_at(&self, chain: &Chain) -> Result<Callee, PassReject> {
+        let insn = &self.insns[chain.idx];
+        if is_kfunc_call(insn) && insn.off == 0 {
+            return self.check_throw(chain).map(|()| Callee::None);
+        }
+        let is_direct = is_pseudo_call(insn);
+        if !is_direct && !is_pseudo_func(insn) {
+            return Ok(Callee::None);
+        }
+        let Some(callee) = self.subprogs.starting_at(callee_start(chain.idx, insn)) else {
+            return Ok(Callee::None);
+        };
+        if self.stacks[callee].is_async_cb {
+            if !is_direct {
+                return Ok(Callee::None);
+            }
+            if self.subprogs.flags[callee].is_exception_cb {
+                let message = format!("insn {} cannot call exception cb directly", chain.idx);
+                return Err(PassReject::at(chain.idx, errno::EINVAL, message));
+            }
+        }
+        Ok(Callee::Enter(callee))
+    }
+
+    /// An exception must not be thrown across whoever called a callback.
+    fn check_throw(&self, chain: &Chain) -> Result<(), PassReject> {
+        if !self.callees.kfunc(&self.insns[chain.idx]).throws {
+            return Ok(());
+        }
+        let callers = chain.frames.iter().map(|&(subprog, _)| subprog);
+        if !callers.chain([chain.subprog]).any(|subprog| self.stacks[subprog].is_cb) {
+            return Ok(());
+        }
+        let message = format!(
+            "bpf_throw kfunc (insn {}) cannot be called from callback subprog {}",
+            chain.idx, chain.subprog
+        );
+        Err(PassReject::at(chain.idx, errno::EINVAL, message))
+    }
+
+    fn call(&mut self, chain: &mut Chain, callee: usize) -> Result<(), PassReject> {
+        let call_idx = chain.idx;
+        chain.frames.push((chain.subprog, call_idx + 1));
+        chain.subprog = callee;
+        chain.idx = self.subprogs.start(callee) as usize;
+        chain.met_tail_call |= self.subprogs.flags[callee].has_tail_call;
+        let frames = chain.frames.len();
+        if frames >= MAX_CALL_FRAMES {
+            let message = format!("the call stack of {frames} frames is too deep !");
+            return Err(PassReject::at(call_idx, errno::E2BIG, message));
+        }
+        self.enter(chain)
+    }
+
+    /// All callers of a subprog with a tail call must keep the tail call counter.
+    fn note_tail_calls(&mut self, chain: &Chain) -> Result<(), PassReject> {
+        if !chain.met_tail_call {
+            return Ok(());
+        }
+        for &(caller, _) in &chain.frames {
+            if self.subprogs.flags[caller].is_exception_cb {
+                let message = String::from("cannot tail call within exception cb");
+                return Err(self.refuse(chain, errno::EINVAL, message));
+            }
+            self.tail_call_reachable[caller] = true;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::program_fixture::*;
+    use super::*;
+
+    const SHARED: StackRules = StackRules { jit_requested: true, private_stack: false };
+    const PRIVATE: StackRules = StackRules { jit_requested: true, private_stack: true };
+    const TAIL_CALL: i32 = 12;
+
+    /// A chain of subprogs of these depths, each calling the next; the last one may tail call.
+    fn chain(depths: &[u16], tail_call: bool, rules: StackRules) -> String {
+        let last = depths.len() - 1;
+        let mut insns = Vec::new();
+        for subprog in 0..=last {
+            let middle = if subprog < last { call(1) } else { mov(0, 0) };
+            let is_tail = tail_call && subprog == last;
+            insns.extend([if is_tail { helper(TAIL_CALL) } else { middle }, exit()]);
+        }
+        let subprogs = subprogs_of(&insns);
+        let stack = |&depth| SubprogStack { depth, ..SubprogStack::default() };
+        let stacks: Vec<_> = depths.iter().map(stack).collect();
+        message(check_max_stack_depth(&insns, &subprogs, &SocketFilter, (&stacks, rules)))
+    }
+
+    #[test]
+    fn sums_of_rounded_depths() {
+        assert_eq!(chain(&[256, 256], false, SHARED), "accepted");
+        assert_eq!(chain(&[504, 0], false, SHARED), "accepted");
+        assert_eq!(chain(&[64; 8], false, SHARED), "accepted");
+        let table = [
+            (chain(&[264, 256], false, SHARED), (2, 528)),
+            (chain(&[256, 264], false, SHARED), (2, 528)),
+            (chain(&[512, 64], false, SHARED), (2, 576)),
+            (chain(&[72; 8], false, SHARED), (7, 560)),
+        ];
+        for (got, (calls, bytes)) in table {
+            let expected = format!("combined stack size of {calls} calls is {bytes}. Too large");
+            assert_eq!(got, expected);
+        }
+    }
+
+    #[test]
+    fn private_stacks_do_not_add_up() {
+        assert_eq!(chain(&[512, 512], false, PRIVATE), "accepted");
+        assert_eq!(chain(&[80, 80, 80, 80, 80, 80, 80, 8], false, PRIVATE), "accepted");
+    }
+
+    #[test]
+    fn frames_are_limited_even_where_the_call_is_dead() {
+        let insns = [mov(0, 0), jeq(0, 0, 1), call(-3), exit()];
+        let subprogs = subprogs_of(&insns);
+        let stacks = [SubprogStack::default()];
+        let got = check_max_stack_depth(&insns, &subprogs, &SocketFilter, (&stacks, SHARED));
+        assert_eq!(message(got), "the call stack of 8 frames is too deep !");
+        assert_eq!(chain(&[8, 0, 0, 0, 0, 0, 0, 8], false, SHARED), "accepted");
+    }
+
+    #[test]
+    fn tail_calls_need_a_small_stack_below() {
+        let large = |bytes| {
+            format!(
+                "tail_calls are not allowed when call stack of previous frames is {bytes} bytes. \
+                 Too large"
+            )
+        };
+        for rules in [SHARED, PRIVATE] {
+            assert_eq!(chain(&[248, 0], true, rules), large(256));
+            assert_eq!(chain(&[240, 8, 0], true, rules), large(256));
+            assert_eq!(chain(&[248, 8, 0], true, rules), large(272));
+            assert_eq!(chain(&[504], true, rules), "accepted");
+            assert_eq!(chain(&[240, 272], true, rules), "accepted");
+        }
+    }
+
+    #[test]
+    fn a_tail_call_anywhere_forbids_private_stacks() {
+        let insns = [helper(TAIL_CALL), call(1), exit(), mov(0, 0), exit()];
+        let subprogs = subprogs_of(&insns);
+        let stacks = [SubprogStack { depth: 304, ..SubprogStack::default() }; 2];
+        let got = check_max_stack_depth(&insns, &subprogs, &SocketFilter, (&stacks, PRIVATE));
+        assert_eq!(message(got), "combined stack size of 2 calls is 608. Too large");
+    }
+}
