@@ -1,35 +1,65 @@
-//! `Error`: the input is wrong; a chain of "while ..." from the outermost step to the cause.
+//! `Error`: the input is wrong; a chain of what was being done, outermost first, then the cause.
+//!
+//! Prints as `load maps: section .maps, offset 0x28: value_size missing`.
 
 use std::fmt;
 
 /// Why an object, or one of its programs, cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
-    /// Steps, outermost last.
-    steps: Vec<String>,
-    /// The cause.
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    /// What was being done, innermost first.
+    context: Vec<String>,
     cause: String,
 }
+
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// An error with no context yet.
     pub(crate) fn new(cause: impl Into<String>) -> Error {
-        Error { steps: Vec::new(), cause: cause.into() }
+        Error(Box::new(Inner { context: Vec::new(), cause: cause.into() }))
     }
 
-    /// The same error, met while doing `step`.
-    pub(crate) fn while_(mut self, step: impl Into<String>) -> Error {
-        self.steps.push(step.into());
+    /// An error at a byte of a section.
+    pub(crate) fn at(section: &str, offset: u64, cause: impl Into<String>) -> Error {
+        Error::new(cause).context(format!("section {section}, offset {offset:#x}"))
+    }
+
+    /// The same error, met while doing `step`; the last one added is printed first.
+    #[must_use]
+    pub(crate) fn context(mut self, step: impl Into<String>) -> Error {
+        self.0.context.push(step.into());
         self
+    }
+}
+
+/// Adds a step to the error of a result.
+pub(crate) trait Context<T> {
+    /// As [`Error::context`].
+    fn context(self, step: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> Context<T> for Result<T, E> {
+    fn context(self, step: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|error| error.into().context(step()))
+    }
+}
+
+impl From<skep_btf::Error> for Error {
+    fn from(error: skep_btf::Error) -> Error {
+        Error::new(error.to_string())
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for step in self.steps.iter().rev() {
+        for step in self.0.context.iter().rev() {
             write!(f, "{step}: ")?;
         }
-        f.write_str(&self.cause)
+        f.write_str(&self.0.cause)
     }
 }
 

@@ -5,8 +5,23 @@
 
 #![forbid(unsafe_code)]
 
+mod attach;
+mod btf_fixup;
+mod btf_maps;
+mod data_maps;
+mod elf;
 mod error;
+mod ext_info;
+mod externs;
+mod functions;
+mod image;
+mod kconfig;
+mod link_subprogs;
+mod maps;
 mod object;
+mod relocate;
+mod sec_def;
+mod sections;
 
 pub use error::Error;
 pub use object::{Object, ObjectProgram, OpenOptions};

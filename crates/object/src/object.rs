@@ -1,14 +1,23 @@
 //! `Object`: what a `.bpf.o` file holds, ready to verify.
 
-use crate::Error;
-use skep_program::{Btf, MapDef, Program};
+use crate::elf::Elf;
+use crate::error::{Context, Error};
+use crate::externs::Externs;
+use crate::functions::Functions;
+use crate::image::Image;
+use crate::link_subprogs::Linker;
+use crate::maps::{MapSource, Maps};
+use crate::relocate::Relocator;
+use crate::{attach, btf_fixup, data_maps, ext_info, sec_def, sections};
+use skep_btf::{Btf, BtfExt};
+use skep_program::{MapDef, Program};
 use std::sync::Arc;
 
 /// What the caller knows of the kernel that the object is loaded for, and how to read the file.
 #[derive(Clone, Default)]
 pub struct OpenOptions {
-    /// Name of the object, first part of the names of its data maps: the file name up to its first
-    /// dot if empty in the file's path. libbpf takes the base name without `.o`.
+    /// Base name of the file (what follows the first dot does not matter): first part of the names
+    /// of the data maps.
     pub name: String,
     /// BTF of the kernel; without it CO-RE, kfuncs and attach targets stay unresolved.
     pub kernel_btf: Option<Arc<Btf>>,
@@ -50,10 +59,133 @@ pub struct Object {
     pub btf: Option<Arc<Btf>>,
 }
 
+impl OpenOptions {
+    pub(crate) fn page_size(&self) -> u64 {
+        if self.page_size_bytes == 0 { 4096 } else { u64::from(self.page_size_bytes) }
+    }
+}
+
+/// libbpf keeps this many bytes of an object's name.
+const NAME_BYTES_MAX: usize = 15;
+
+/// The name as libbpf cuts it: 15 bytes, then up to the first dot.
+fn cut_name(name: &str) -> &str {
+    let mut end = name.len().min(NAME_BYTES_MAX);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    let name = &name[..end];
+    name.split_once('.').map_or(name, |(stem, _)| stem)
+}
+
 impl Object {
     /// Reads an ELF object, and relocates its programs for the kernel that `options` describes.
+    ///
+    /// An error if nothing of the file can be used. What concerns one program only (an unresolved
+    /// extern, a relocation out of range) is that program's error.
     pub fn open(bytes: &[u8], options: &OpenOptions) -> Result<Object, Error> {
-        let _ = (bytes, options);
-        Err(Error::new("not supported yet: ELF objects"))
+        let image = read_image(bytes, options)?;
+        let btf = match &image.btf {
+            Some(btf) => Some(Arc::new(btf_fixup::fix_up(
+                &image.elf,
+                btf,
+                &image.externs,
+                &image.functions,
+            )?)),
+            None => None,
+        };
+        let maps: Arc<[MapDef]> = image.maps.defs.clone().into();
+        let mut object = Object {
+            name: cut_name(&options.name).to_owned(),
+            programs: Vec::new(),
+            maps: maps.clone(),
+            btf: btf.clone(),
+        };
+        let template = Program {
+            license: sections::license(&image.elf),
+            kern_version: sections::version(&image.elf).unwrap_or(options.kernel_version),
+            maps,
+            btf,
+            kernel_btf: options.kernel_btf.clone(),
+            ..Program::default()
+        };
+        let mut linker = Linker::new(Relocator::new(&image));
+        for (index, function) in image.functions.list.iter().enumerate() {
+            if function.entry {
+                object.programs.push(make_program(&image, &mut linker, &template, index));
+            }
+        }
+        Ok(object)
+    }
+}
+
+fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>, Error> {
+    let elf = Elf::parse(bytes)?;
+    let kinds = sections::classify(&elf)?;
+    let btf = match elf.section(".BTF").filter(|s| !s.data.is_empty()) {
+        Some(section) => Some(Btf::parse(section.data).context(|| "section .BTF".into())?),
+        None => None,
+    };
+    let names: Vec<&str> = elf.sections.iter().map(|s| &*s.name).collect();
+    let info = match (&btf, elf.section(".BTF.ext").filter(|s| !s.data.is_empty())) {
+        (Some(btf), Some(section)) => {
+            // As libbpf: a broken .BTF.ext is as none.
+            let ext = BtfExt::parse(section.data).unwrap_or_default();
+            ext_info::by_section(&ext, btf, &names)
+        }
+        _ => Vec::new(),
+    };
+    drop(names);
+    let functions = Functions::read(&elf, &kinds).context(|| "read programs".into())?;
+    let externs = Externs::read(&elf, btf.as_ref(), options);
+    let name = cut_name(&options.name);
+    let source = MapSource { elf: &elf, kinds: &kinds, btf: btf.as_ref(), options, name };
+    let mut maps = Maps::read(&source)?;
+    if !externs.kconfig.is_empty() {
+        data_maps::push_kconfig(&source, &mut maps, &externs.kconfig);
+    }
+    Ok(Image { elf, kinds, btf, info, functions, maps, externs, options })
+}
+
+fn make_program(
+    image: &Image<'_>,
+    linker: &mut Linker<'_, '_>,
+    template: &Program,
+    index: usize,
+) -> ObjectProgram {
+    let function = &image.functions.list[index];
+    let full = &*image.section(function.section).name;
+    let section = full.strip_prefix('?').unwrap_or(full);
+    let autoload = section.len() == full.len();
+    let program = linker.link(index).map(|linked| {
+        let mut program = Program {
+            name: function.name.clone(),
+            section: section.to_owned(),
+            autoload,
+            insns: linked.insns,
+            func_info: linked.func_info,
+            line_info: linked.line_info,
+            ..template.clone()
+        };
+        if let Some(def) = sec_def::find(section) {
+            program.prog_type = def.prog_type;
+            program.expected_attach_type = def.attach_type.map_or(0, |t| t.number());
+            program.prog_flags = def.flags;
+            program.attach = attach::target(&def, template.kernel_btf.as_deref());
+        }
+        program
+    });
+    let program = program.map_err(|error| error.context(format!("program {}", function.name)));
+    ObjectProgram { name: function.name.clone(), section: section.to_owned(), autoload, program }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut_name;
+
+    #[test]
+    fn object_names_end_at_15_bytes_or_a_dot() {
+        assert_eq!(cut_name("map_kinds.bpf.o"), "map_kinds");
+        assert_eq!(cut_name("stress_map_in_map.bpf.o"), "stress_map_in_m");
     }
 }

@@ -1,0 +1,120 @@
+//! What the loader changes in an object's BTF before BPF_BTF_LOAD.
+//!
+//! The compiler leaves sizes of `DATASEC`s and offsets of variables to the loader; the kernel does not
+//! know extern linkage; hidden functions and variables are static for the verifier.
+
+use crate::elf::{Binding, Elf, Symbol};
+use crate::externs::{ExternKind, Externs, KCONFIG, KSYMS};
+use crate::functions::Functions;
+use rustc_hash::FxHashMap;
+use skep_btf::{
+    Btf, BtfBuilder, Error, FuncLinkage, IntEncoding, Kind, SecVar, Type, TypeId, VarLinkage,
+};
+
+/// Name of the variable that stands for an extern function in `.ksyms`.
+const DUMMY_KSYM: &str = "dummy_ksym";
+
+/// The BTF of an object as the kernel is given it.
+pub(crate) fn fix_up(
+    elf: &Elf<'_>,
+    btf: &Btf,
+    externs: &Externs,
+    functions: &Functions,
+) -> Result<Btf, Error> {
+    let mut builder = BtfBuilder::from_btf(btf);
+    let symbols: FxHashMap<&str, &Symbol<'_>> = elf
+        .symbols
+        .iter()
+        .filter(|s| s.binding != Binding::Local && s.section.is_some())
+        .map(|s| (&*s.name, s))
+        .collect();
+    for datasec in btf.iter().filter(|t| t.kind() == Kind::Datasec) {
+        match datasec.name() {
+            KCONFIG => fix_kconfig(&mut builder, datasec, externs),
+            KSYMS => fix_ksyms(&mut builder, datasec),
+            name => {
+                if let Some(section) = elf.section(name) {
+                    fix_datasec(&mut builder, datasec, section.size_bytes as u32, &symbols);
+                }
+            }
+        }
+    }
+    hide_functions(&mut builder, btf, functions);
+    builder.build()
+}
+
+/// Size from the section, offsets of global variables from the symbols.
+fn fix_datasec(
+    builder: &mut BtfBuilder,
+    datasec: Type<'_>,
+    size: u32,
+    symbols: &FxHashMap<&str, &Symbol<'_>>,
+) {
+    builder.set_size(datasec.id(), size);
+    for (n, secvar) in datasec.vars().enumerate() {
+        let var = datasec.btf().ty(secvar.ty);
+        if var.kind() != Kind::Var || var.var_linkage() == VarLinkage::Static as u32 {
+            continue;
+        }
+        let Some(symbol) = symbols.get(var.name()) else { continue };
+        builder.set_var(datasec.id(), n, SecVar { offset: symbol.value as u32, ..secvar });
+        if symbol.hidden {
+            builder.set_var_linkage(var.id(), VarLinkage::Static);
+        }
+    }
+    builder.sort_vars(datasec.id());
+}
+
+fn fix_kconfig(builder: &mut BtfBuilder, datasec: Type<'_>, externs: &Externs) {
+    let mut end = 0;
+    for (n, secvar) in datasec.vars().enumerate() {
+        let of = externs.list.iter().find(|e| e.btf_id == secvar.ty);
+        let Some(ExternKind::Kconfig { size, offset, .. }) = of.map(|e| e.kind) else { continue };
+        builder.set_var(datasec.id(), n, SecVar { ty: secvar.ty, offset, size });
+        builder.set_var_linkage(secvar.ty, VarLinkage::Global);
+        end = end.max(offset.saturating_add(size));
+    }
+    builder.set_size(datasec.id(), end);
+    builder.sort_vars(datasec.id());
+}
+
+/// All symbols as integers side by side: functions as one variable of that type.
+fn fix_ksyms(builder: &mut BtfBuilder, datasec: Type<'_>) {
+    const INT_BYTES: u32 = 4;
+    let btf = datasec.btf();
+    let int = btf.iter().find(|t| {
+        t.kind() == Kind::Int
+            && t.stated_size() == Some(INT_BYTES)
+            && t.int_encoding() == IntEncoding::SIGNED
+            && t.name() == "int"
+    });
+    let int = match int {
+        Some(int) => int.id(),
+        None => builder.int("int", INT_BYTES, IntEncoding::SIGNED),
+    };
+    let mut dummy: Option<TypeId> = None;
+    let mut offset = 0u32;
+    for (n, secvar) in datasec.vars().enumerate() {
+        let declared = btf.ty(secvar.ty);
+        let ty = if declared.kind() == Kind::Func {
+            builder.set_func_linkage(declared.id(), FuncLinkage::Global);
+            *dummy.get_or_insert_with(|| builder.var(DUMMY_KSYM, int, VarLinkage::Global))
+        } else {
+            builder.set_var_linkage(declared.id(), VarLinkage::Global);
+            builder.set_target(declared.id(), int);
+            declared.id()
+        };
+        builder.set_var(datasec.id(), n, SecVar { ty, offset, size: INT_BYTES });
+        offset = offset.saturating_add(INT_BYTES);
+    }
+    builder.set_size(datasec.id(), offset);
+}
+
+/// Global functions of hidden visibility are verified where they are called, as static ones.
+fn hide_functions(builder: &mut BtfBuilder, btf: &Btf, functions: &Functions) {
+    for function in functions.list.iter().filter(|f| f.hidden && !f.entry) {
+        if let Some(id) = btf.find_by_name_kind(&function.name, Kind::Func) {
+            builder.set_func_linkage(id, FuncLinkage::Static);
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! `.maps`: map definitions as BTF types.
+//!
+//! A variable's struct describes the map: integers are pointers to arrays of that many elements,
+//! types are pointers to the type. Attributes that are not known are passed over.
+
+use crate::elf::Section;
+use crate::error::{Context, Error, Result};
+use crate::maps::{MapSource, Maps, Origin};
+use crate::sections::SectionKind;
+use rustc_hash::FxHashMap;
+use skep_btf::{Btf, Kind, Member, Type, TypeId, VarLinkage};
+use skep_program::{MapDef, MapSlot, Pinning, SlotTarget};
+use skep_uapi::{MapFlags, MapType};
+
+/// Bytes of a slot of `values`.
+const POINTER_BYTES: u64 = 8;
+
+/// Adds the maps of `.maps`, in the order of its `DATASEC`.
+pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
+    let mut sections = source.elf.sections.iter().zip(source.kinds);
+    let Some((section, _)) = sections.find(|(_, kind)| **kind == SectionKind::BtfMaps) else {
+        return Ok(());
+    };
+    let Some(btf) = source.btf else {
+        return Err(Error::at(&section.name, 0, "the object has no BTF that describes it"));
+    };
+    let Some(datasec) = btf.find_by_name_kind(&section.name, Kind::Datasec) else {
+        return Err(Error::at(&section.name, 0, "BTF has no such DATASEC"));
+    };
+    for secvar in btf.ty(datasec).vars() {
+        let var = btf.ty(secvar.ty);
+        let name = var.name();
+        if var.kind() != Kind::Var || var.var_linkage() == VarLinkage::Extern as u32 {
+            continue;
+        }
+        let offset = variable_offset(source, section, name).unwrap_or(u64::from(secvar.offset));
+        let def = read_map(source, btf, var)
+            .context(|| format!("section {}, offset {offset:#x}: map {name}", section.name))?;
+        maps.push(def, Origin::Variable(section.index, offset));
+    }
+    read_values(source, btf, section, maps)
+}
+
+fn variable_offset(source: &MapSource<'_, '_>, section: &Section<'_>, name: &str) -> Option<u64> {
+    let mut symbols = source.elf.symbols.iter();
+    symbols.find(|s| s.section == Some(section.index) && s.name == name).map(|s| s.value)
+}
+
+fn read_map(source: &MapSource<'_, '_>, btf: &Btf, var: Type<'_>) -> Result<MapDef> {
+    let def = btf.skip_modifiers(var.target_id());
+    if def.kind() != Kind::Struct {
+        return Err(Error::new(format!("definition is a {}, wanted a struct", def.kind().name())));
+    }
+    let mut map = read_def(btf, def, true)?;
+    map.name = var.name().to_owned();
+    if let Some(inner) = &mut map.inner {
+        inner.name = format!("{}.inner", map.name);
+    }
+    finish(&mut map, source)?;
+    Ok(map)
+}
+
+/// Reads the attributes of a definition; `outer` unless it is an inner map's.
+fn read_def(btf: &Btf, def: Type<'_>, outer: bool) -> Result<MapDef> {
+    let mut map = MapDef { autocreate: true, ..MapDef::default() };
+    let mut sizes = Sizes::default();
+    for member in def.members() {
+        read_attribute(btf, &member, &mut map, &mut sizes)
+            .context(|| format!("attribute {}", member.name))?;
+        if member.name == "values" {
+            read_inner(btf, &member, &mut map, outer)
+                .context(|| format!("attribute {}", member.name))?;
+        }
+    }
+    if map.map_type == MapType::Unspec {
+        return Err(Error::new("type missing"));
+    }
+    Ok(map)
+}
+
+/// Key and value sizes as stated, to compare with the types'.
+#[derive(Default)]
+struct Sizes {
+    key: Option<u32>,
+    value: Option<u32>,
+}
+
+fn read_attribute(
+    btf: &Btf,
+    member: &Member<'_>,
+    map: &mut MapDef,
+    sizes: &mut Sizes,
+) -> Result<()> {
+    match member.name {
+        "type" => {
+            let number = int(btf, member)?;
+            map.map_type = MapType::from_number(number)
+                .ok_or_else(|| Error::new(format!("map type {number} is not known")))?;
+        }
+        "max_entries" => map.max_entries = int(btf, member)?,
+        "map_flags" => map.map_flags = MapFlags::from_bits_retain(int(btf, member)?),
+        "numa_node" => map.numa_node = int(btf, member)?,
+        "map_extra" => map.map_extra = long(btf, member)?,
+        "pinning" => {
+            map.pinning = match int(btf, member)? {
+                0 => Pinning::None,
+                1 => Pinning::ByName,
+                other => Pinning::Other(other),
+            };
+        }
+        "key_size" => map.key_size = set_size(&mut sizes.key, int(btf, member)?)?,
+        "value_size" => map.value_size = set_size(&mut sizes.value, int(btf, member)?)?,
+        "key" => {
+            let (id, size) = pointee(btf, member)?;
+            map.key_size = set_size(&mut sizes.key, size)?;
+            map.btf_key_type_id = id.0;
+        }
+        "value" => {
+            let (id, size) = pointee(btf, member)?;
+            map.value_size = set_size(&mut sizes.value, size)?;
+            map.btf_value_type_id = id.0;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn set_size(stated: &mut Option<u32>, size: u32) -> Result<u32> {
+    match stated.replace(size) {
+        Some(other) if other != size => {
+            Err(Error::new(format!("size {size} contradicts size {other}")))
+        }
+        _ => Ok(size),
+    }
+}
+
+/// `__uint(name, value)`: a pointer to an array of `value` elements.
+fn int(btf: &Btf, member: &Member<'_>) -> Result<u32> {
+    let pointer = btf.skip_modifiers(member.ty);
+    let array = btf.skip_modifiers(pointer.target_id()).array();
+    let array = array.filter(|_| pointer.kind() == Kind::Ptr);
+    array.map(|a| a.nelems).ok_or_else(|| Error::new("wanted a pointer to an array"))
+}
+
+/// `__ulong(name, value)`: an enum with one value; or `__uint`.
+fn long(btf: &Btf, member: &Member<'_>) -> Result<u64> {
+    let ty = btf.skip_modifiers(member.ty);
+    if ty.kind().is_any_enum() {
+        let first = ty.enumerators().next();
+        return first.map(|e| e.value).ok_or_else(|| Error::new("the enum has no value"));
+    }
+    int(btf, member).map(u64::from)
+}
+
+/// `__type(name, type)`: a pointer to the type.
+fn pointee(btf: &Btf, member: &Member<'_>) -> Result<(TypeId, u32)> {
+    let pointer = btf.skip_modifiers(member.ty);
+    if pointer.kind() != Kind::Ptr {
+        return Err(Error::new("wanted a pointer to a type"));
+    }
+    let id = pointer.target_id();
+    Ok((id, btf.size_of(id)?))
+}
+
+/// `__array(values, ...)`: an inner map's definition, or programs.
+fn read_inner(btf: &Btf, member: &Member<'_>, map: &mut MapDef, outer: bool) -> Result<()> {
+    if !outer {
+        return Err(Error::new("an inner map has no values"));
+    }
+    let array = btf.skip_modifiers(member.ty).array();
+    let array = array.ok_or_else(|| Error::new("wanted an array"))?;
+    let element = btf.skip_modifiers(array.elem);
+    if element.kind() != Kind::Ptr {
+        return Err(Error::new("wanted an array of pointers"));
+    }
+    map.value_size = 4;
+    let target = btf.skip_modifiers(element.target_id());
+    match target.kind() {
+        Kind::Struct => map.inner = Some(Box::new(read_def(btf, target, false)?)),
+        Kind::FuncProto => {}
+        other => {
+            return Err(Error::new(format!("elements point to a {}", other.name())));
+        }
+    }
+    Ok(())
+}
+
+/// What libbpf does between reading a definition and creating the map.
+fn finish(map: &mut MapDef, source: &MapSource<'_, '_>) -> Result<()> {
+    use MapType as M;
+    if matches!(map.map_type, M::Ringbuf | M::UserRingbuf) {
+        map.max_entries = ringbuf_size(map.max_entries, source.options.page_size());
+    }
+    if map.map_type == M::PerfEventArray && map.max_entries == 0 {
+        map.max_entries = source.options.cpus;
+    }
+    if map.map_type == M::Arena {
+        let pages = u64::from(map.max_entries);
+        map.mmap_size_bytes = pages.saturating_mul(source.options.page_size());
+    } else if map.map_flags.contains(MapFlags::MMAPABLE) {
+        crate::data_maps::set_mmapable(map, source.options.page_size());
+    }
+    let without_btf = matches!(
+        map.map_type,
+        M::PerfEventArray
+            | M::CgroupArray
+            | M::StackTrace
+            | M::ArrayOfMaps
+            | M::HashOfMaps
+            | M::Devmap
+            | M::DevmapHash
+            | M::Cpumap
+            | M::Xskmap
+            | M::Sockmap
+            | M::Sockhash
+            | M::Queue
+            | M::Stack
+            | M::Arena
+    );
+    if without_btf {
+        map.btf_key_type_id = 0;
+        map.btf_value_type_id = 0;
+    }
+    if let Some(inner) = &mut map.inner {
+        finish(inner, source)?;
+    }
+    Ok(())
+}
+
+/// Ring buffers take a power of two of pages: the next one up, or the size itself if it fits or if
+/// there is none.
+fn ringbuf_size(size: u32, page_size: u64) -> u32 {
+    let bytes = u64::from(size);
+    let pages = bytes.div_ceil(page_size).next_power_of_two();
+    if size == 0 {
+        return 0;
+    }
+    u32::try_from(pages.saturating_mul(page_size)).unwrap_or(size)
+}
+
+/// Fills `slots` from the relocations of `.maps`.
+fn read_values(
+    source: &MapSource<'_, '_>,
+    btf: &Btf,
+    section: &Section<'_>,
+    maps: &mut Maps,
+) -> Result<()> {
+    let Some(datasec) = btf.find_by_name_kind(&section.name, Kind::Datasec) else {
+        return Ok(());
+    };
+    let vars = btf.ty(datasec).vars().map(|v| btf.ty(v.ty));
+    let offsets: FxHashMap<&str, u32> =
+        vars.map(|var| (var.name(), values_offset(btf, var))).collect();
+    let mut owners: Vec<(u64, usize)> = Vec::new();
+    for (index, origin) in maps.origins.iter().enumerate() {
+        if let Origin::Variable(of, at) = *origin
+            && of == section.index
+        {
+            owners.push((at, index));
+        }
+    }
+    owners.sort_unstable();
+    for relocation in &section.relocations {
+        let fail = |cause: String| Error::at(&section.name, relocation.offset, cause);
+        let after = owners.partition_point(|(at, _)| *at <= relocation.offset);
+        let owner = after.checked_sub(1).and_then(|n| owners.get(n));
+        let &(at, index) = owner.ok_or_else(|| fail("relocation belongs to no map".into()))?;
+        let def = &maps.defs[index];
+        let values_at = offsets.get(def.name.as_str()).copied().unwrap_or(0);
+        let Some(offset) = (relocation.offset - at).checked_sub(u64::from(values_at)) else {
+            return Err(fail(format!("relocation of map {} lies before its values", def.name)));
+        };
+        let Some(symbol) = source.elf.symbols.get(relocation.symbol) else {
+            return Err(fail(format!("symbol {} does not exist", relocation.symbol)));
+        };
+        let target = if def.map_type == MapType::ProgArray {
+            SlotTarget::Prog(symbol.name.clone().into_owned())
+        } else {
+            let found = symbol.section.and_then(|s| maps.of_variable(s, symbol.value));
+            SlotTarget::Map(found.ok_or_else(|| fail(format!("{} is no map", symbol.name)))?)
+        };
+        let slot = u32::try_from(offset / POINTER_BYTES);
+        let slot = slot.map_err(|_| fail("slot out of range".into()))?;
+        maps.defs[index].slots.push(MapSlot { index: slot, target });
+    }
+    Ok(())
+}
+
+/// Bytes from the start of a definition to its `values`.
+fn values_offset(btf: &Btf, var: Type<'_>) -> u32 {
+    let def = btf.skip_modifiers(var.target_id());
+    let found = def.members().find(|m| m.name == "values");
+    found.map_or(0, |m| m.bit_offset / 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ringbuf_size;
+
+    #[test]
+    fn ring_buffers_are_powers_of_two_of_pages() {
+        let sizes = [(0, 0), (1, 4096), (4096, 4096), (4097, 8192), (3 * 4096, 4 * 4096)];
+        for (asked, given) in sizes {
+            assert_eq!(ringbuf_size(asked, 4096), given);
+        }
+        assert_eq!(ringbuf_size(u32::MAX, 4096), u32::MAX);
+    }
+}

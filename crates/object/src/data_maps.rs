@@ -1,0 +1,133 @@
+//! Data sections as array maps of one entry.
+
+use crate::error::Result;
+use crate::externs::KCONFIG;
+use crate::maps::{MapSource, Maps, Origin};
+use crate::sections::SectionKind;
+use skep_btf::{Btf, Kind, TypeId, VarLinkage};
+use skep_program::MapDef;
+use skep_uapi::{MapFlags, MapType};
+
+/// Bytes of a name in the kernel, final 0 included.
+const OBJ_NAME_LEN: usize = 16;
+/// Longest of the plain suffixes (`.rodata`, `.kconfig`): the prefix is cut for it.
+const SUFFIX_BYTES_MIN: usize = 7;
+
+/// Adds the data sections' maps; fills the arena's.
+pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
+    for (section, kind) in source.elf.sections.iter().zip(source.kinds) {
+        let frozen = match kind {
+            SectionKind::Data | SectionKind::Bss => false,
+            SectionKind::Rodata => true,
+            _ => continue,
+        };
+        if section.size_bytes == 0 {
+            continue;
+        }
+        let value_type = source.btf.and_then(|btf| datasec(btf, &section.name));
+        let mut def = data_map(source, &section.name, section.size_bytes as u32, frozen);
+        def.btf_value_type_id = value_type.map_or(0, |id| id.0);
+        if let Some((btf, id)) = source.btf.zip(value_type)
+            && is_mmapable(btf, id)
+        {
+            set_mmapable(&mut def, source.options.page_size());
+        }
+        def.contents = section.data.to_vec();
+        maps.push(def, Origin::Section(section.index));
+    }
+    read_arena(source, maps)
+}
+
+/// Adds the map of the `.kconfig` externs.
+pub(crate) fn push_kconfig(source: &MapSource<'_, '_>, maps: &mut Maps, contents: &[u8]) {
+    let mut def = data_map(source, KCONFIG, contents.len() as u32, true);
+    if let Some((btf, id)) = source.btf.and_then(|btf| Some((btf, datasec(btf, KCONFIG)?))) {
+        def.btf_value_type_id = id.0;
+        if is_mmapable(btf, id) {
+            set_mmapable(&mut def, source.options.page_size());
+        }
+    }
+    def.contents = contents.to_vec();
+    maps.push(def, Origin::Kconfig);
+}
+
+/// Variables with `__arena` lie at the start of the object's arena.
+fn read_arena(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
+    let mut sections = source.elf.sections.iter().zip(source.kinds);
+    let Some((section, _)) = sections.find(|(_, kind)| **kind == SectionKind::Arena) else {
+        return Ok(());
+    };
+    let arena = maps.defs.iter().position(|def| def.map_type == MapType::Arena);
+    if let Some(index) = arena {
+        maps.defs[index].contents = section.data.to_vec();
+    }
+    Ok(())
+}
+
+/// An array map of one value, named as libbpf names it.
+pub(crate) fn data_map(
+    source: &MapSource<'_, '_>,
+    section: &str,
+    size_bytes: u32,
+    frozen: bool,
+) -> MapDef {
+    MapDef {
+        name: map_name(source.name, section),
+        map_type: MapType::Array,
+        key_size: 4,
+        value_size: size_bytes,
+        max_entries: 1,
+        map_flags: if frozen { MapFlags::RDONLY_PROG } else { MapFlags::empty() },
+        frozen,
+        autocreate: true,
+        ..MapDef::default()
+    }
+}
+
+pub(crate) fn set_mmapable(def: &mut MapDef, page_size: u64) {
+    def.map_flags |= MapFlags::MMAPABLE;
+    let value = u64::from(def.value_size).next_multiple_of(8);
+    let bytes = value.saturating_mul(u64::from(def.max_entries));
+    def.mmap_size_bytes = bytes.checked_next_multiple_of(page_size).unwrap_or(u64::MAX);
+}
+
+/// The `DATASEC` of a section.
+pub(crate) fn datasec(btf: &Btf, section: &str) -> Option<TypeId> {
+    btf.find_by_name_kind(section, Kind::Datasec)
+}
+
+/// A section is mapped into user space if a variable in it is not static.
+pub(crate) fn is_mmapable(btf: &Btf, datasec: TypeId) -> bool {
+    btf.ty(datasec).vars().any(|v| {
+        let var = btf.ty(v.ty);
+        var.kind() == Kind::Var && var.var_linkage() != VarLinkage::Static as u32
+    })
+}
+
+/// `<object>.<section>`, the object's part cut so that the section's fits in the kernel's name; a
+/// section with a name of its own (`.data.custom`) keeps it. Characters that the kernel does not
+/// take become `_`.
+fn map_name(object: &str, section: &str) -> String {
+    if section.get(1..).is_some_and(|rest| rest.contains('.')) {
+        return section.to_owned();
+    }
+    let suffix_bytes = section.len().max(SUFFIX_BYTES_MIN);
+    let prefix_bytes = OBJ_NAME_LEN.saturating_sub(suffix_bytes + 1);
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let prefix = object.chars().take(prefix_bytes);
+    prefix.chain(section.chars()).map(|c| if allowed(c) { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::map_name;
+
+    /// Names seen in what libbpf 1.7 gives to BPF_MAP_CREATE.
+    #[test]
+    fn the_prefix_gives_way_to_the_section() {
+        assert_eq!(map_name("map_kinds", ".rodata"), "map_kind.rodata");
+        assert_eq!(map_name("map_kinds", ".bss"), "map_kind.bss");
+        assert_eq!(map_name("xdp", ".data"), "xdp.data");
+        assert_eq!(map_name("map_kinds", ".data.custom"), ".data.custom");
+    }
+}

@@ -1,0 +1,269 @@
+//! ELF: sections, symbols and relocations of a file, borrowed from its bytes.
+//!
+//! Why it exists: the `object` crate changes its interface with each release; no other file names it.
+//!
+//! # Invariants
+//! 1. `Section::data` lies inside the file; a section without bytes in the file has `data` empty and
+//!    its stated size in `size_bytes`, which nothing may allocate.
+//! 2. `Symbol::section` and `Relocation::symbol` may be out of range: they are looked up with `get`.
+//! 3. Reading costs at most linear time in the size of the file, but for names (bounded by
+//!    `NAME_BYTES_MAX` each).
+
+use crate::error::{Error, Result};
+use object::Endianness;
+use object::elf;
+use object::read::elf::{FileHeader, Rel as _, Rela as _, SectionHeader as _, Sym as _};
+use skep_insn::Endian;
+use std::borrow::Cow;
+
+type Header = elf::FileHeader64<Endianness>;
+
+/// Longer names are cut: no name that matters comes near.
+const NAME_BYTES_MAX: usize = 4096;
+/// Size of an entry of `SHT_REL`; one of `SHT_RELA` is larger.
+const RELOCATION_BYTES_MIN: usize = 16;
+const EM_BPF: u16 = 247;
+/// `e_machine` of objects that LLVM made before BPF had a number.
+const EM_NONE: u16 = 0;
+const SHT_NOBITS: u32 = 8;
+const SHF_EXECINSTR: u64 = 4;
+const SHN_COMMON: u16 = 0xfff2;
+
+/// A relocatable BPF object.
+pub(crate) struct Elf<'a> {
+    /// Byte order of the file.
+    pub(crate) endian: Endian,
+    /// Sections by index; index 0 is the null section.
+    pub(crate) sections: Vec<Section<'a>>,
+    /// Symbols by index; index 0 is the null symbol.
+    pub(crate) symbols: Vec<Symbol<'a>>,
+}
+
+/// A section.
+pub(crate) struct Section<'a> {
+    /// Index in the section table.
+    pub(crate) index: usize,
+    /// Name, empty if it has none.
+    pub(crate) name: Cow<'a, str>,
+    /// Contents in the file.
+    pub(crate) data: &'a [u8],
+    /// Stated size, bytes: that of `data`, except in `.bss`.
+    pub(crate) size_bytes: u64,
+    /// Holds insns.
+    pub(crate) executable: bool,
+    /// Has no bytes in the file (`SHT_NOBITS`).
+    pub(crate) nobits: bool,
+    /// Relocations that apply to it, in the order of the file.
+    pub(crate) relocations: Vec<Relocation>,
+}
+
+/// `STT_*` that matter here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SymbolKind {
+    NoType,
+    Object,
+    Func,
+    Section,
+    Other,
+}
+
+/// `STB_*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binding {
+    Local,
+    Global,
+    Weak,
+}
+
+/// A symbol.
+#[derive(Clone)]
+pub(crate) struct Symbol<'a> {
+    /// Name, empty for section symbols.
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) kind: SymbolKind,
+    pub(crate) binding: Binding,
+    /// `STV_HIDDEN` or `STV_INTERNAL`.
+    pub(crate) hidden: bool,
+    /// Section it is defined in; `None` if undefined, absolute or common.
+    pub(crate) section: Option<usize>,
+    /// Declared here, defined nowhere.
+    pub(crate) undefined: bool,
+    /// Offset in its section, bytes.
+    pub(crate) value: u64,
+    /// Size, bytes; 0 if not known.
+    pub(crate) size_bytes: u64,
+}
+
+/// A relocation of a section.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Relocation {
+    /// Place in the section, bytes.
+    pub(crate) offset: u64,
+    /// Index of the symbol.
+    pub(crate) symbol: usize,
+    /// Kind of relocation (`R_BPF_*`).
+    pub(crate) kind: RelocationKind,
+}
+
+/// `R_BPF_*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RelocationKind {
+    /// `R_BPF_64_64`: `ld_imm64`.
+    Insn64,
+    /// `R_BPF_64_ABS64`, `R_BPF_64_ABS32`, `R_BPF_64_NODYLD32`: data.
+    Data,
+    /// `R_BPF_64_32`: a call.
+    Call,
+    /// Any other number.
+    Other(u32),
+}
+
+impl RelocationKind {
+    fn from_number(number: u32) -> RelocationKind {
+        match number {
+            1 => RelocationKind::Insn64,
+            2..=4 => RelocationKind::Data,
+            10 => RelocationKind::Call,
+            other => RelocationKind::Other(other),
+        }
+    }
+}
+
+impl<'a> Elf<'a> {
+    /// Reads the tables of a file.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Elf<'a>> {
+        if bytes.is_empty() {
+            return Err(Error::new("the file is empty"));
+        }
+        if !bytes.starts_with(b"\x7fELF") {
+            return Err(Error::new("not an ELF file"));
+        }
+        let fail = |e: object::read::Error| Error::new(e.to_string()).context("read ELF header");
+        let header = Header::parse(bytes).map_err(fail)?;
+        let endian = header.endian().map_err(fail)?;
+        check_header(header, endian)?;
+        let mut elf = Elf {
+            endian: match endian {
+                Endianness::Little => Endian::Little,
+                Endianness::Big => Endian::Big,
+            },
+            sections: Vec::new(),
+            symbols: Vec::new(),
+        };
+        elf.read_sections(header, endian, bytes)?;
+        elf.read_symbols(header, endian, bytes)?;
+        Ok(elf)
+    }
+
+    fn read_sections(&mut self, header: &'a Header, e: Endianness, bytes: &'a [u8]) -> Result<()> {
+        let fail = |e: object::read::Error| Error::new(e.to_string()).context("read sections");
+        let table = header.sections(e, bytes).map_err(fail)?;
+        let names = header.shstrndx(e, bytes).map_err(fail)?;
+        let names = table.section(object::SectionIndex(names as usize));
+        let names = names.and_then(|s| s.data(e, bytes)).unwrap_or(&[]);
+        for (index, section) in table.iter().enumerate() {
+            let name = name_at(names, section.sh_name(e));
+            let nobits = section.sh_type(e).0 == SHT_NOBITS;
+            let data = section.data(e, bytes).map_err(|error| {
+                Error::new(error.to_string()).context(format!("read section {name} ({index})"))
+            })?;
+            self.sections.push(Section {
+                index,
+                name,
+                data,
+                size_bytes: section.sh_size(e),
+                executable: section.sh_flags(e).0 & SHF_EXECINSTR != 0,
+                nobits,
+                relocations: Vec::new(),
+            });
+        }
+        let mut relocations_left = bytes.len() / RELOCATION_BYTES_MIN;
+        for section in table.iter() {
+            let target = section.sh_info(e) as usize;
+            let mut relocations = Vec::new();
+            if let Some((rels, _)) = section.rel(e, bytes).map_err(fail)? {
+                relocations.extend(rels.iter().map(|r| Relocation {
+                    offset: r.r_offset(e),
+                    symbol: r.r_sym(e) as usize,
+                    kind: RelocationKind::from_number(r.r_type(e).0),
+                }));
+            } else if let Some((relas, _)) = section.rela(e, bytes).map_err(fail)? {
+                relocations.extend(relas.iter().map(|r| Relocation {
+                    offset: r.r_offset(e),
+                    symbol: r.r_sym(e, false) as usize,
+                    kind: RelocationKind::from_number(r.r_type(e, false).0),
+                }));
+            }
+            relocations_left =
+                relocations_left.checked_sub(relocations.len()).ok_or_else(|| {
+                    Error::new("relocation sections overlap").context("read sections")
+                })?;
+            if let Some(target) = self.sections.get_mut(target).filter(|_| !relocations.is_empty())
+            {
+                target.relocations.append(&mut relocations);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_symbols(&mut self, header: &'a Header, e: Endianness, bytes: &'a [u8]) -> Result<()> {
+        let fail = |e: object::read::Error| Error::new(e.to_string()).context("read symbols");
+        let sections = header.sections(e, bytes).map_err(fail)?;
+        let table = sections.symbols(e, bytes, elf::SHT_SYMTAB).map_err(fail)?;
+        let names = sections.section(table.string_section());
+        let names = names.and_then(|s| s.data(e, bytes)).unwrap_or(&[]);
+        for symbol in table.iter() {
+            let index = symbol.st_shndx(e).0;
+            let section = (index != 0 && usize::from(index) < self.sections.len())
+                .then_some(usize::from(index));
+            self.symbols.push(Symbol {
+                name: name_at(names, symbol.st_name(e)),
+                kind: match symbol.st_type().0 {
+                    0 => SymbolKind::NoType,
+                    1 => SymbolKind::Object,
+                    2 => SymbolKind::Func,
+                    3 => SymbolKind::Section,
+                    _ => SymbolKind::Other,
+                },
+                binding: match symbol.st_bind().0 {
+                    0 => Binding::Local,
+                    2 => Binding::Weak,
+                    _ => Binding::Global,
+                },
+                hidden: matches!(symbol.st_other().0 & 3, 1 | 2),
+                section,
+                undefined: index == 0 || index == SHN_COMMON,
+                value: symbol.st_value(e),
+                size_bytes: symbol.st_size(e),
+            });
+        }
+        Ok(())
+    }
+
+    /// The first section of this name.
+    pub(crate) fn section(&self, name: &str) -> Option<&Section<'a>> {
+        self.sections.iter().find(|s| s.name == name)
+    }
+}
+
+fn check_header(header: &Header, e: Endianness) -> Result<()> {
+    let machine = header.e_machine(e).0;
+    if machine != EM_BPF && machine != EM_NONE {
+        return Err(Error::new(format!(
+            "not a BPF object: ELF machine {machine}, wanted {EM_BPF}"
+        )));
+    }
+    let kind = header.e_type(e).0;
+    if kind != 1 {
+        return Err(Error::new(format!("not a relocatable object: ELF type {kind}, wanted 1")));
+    }
+    Ok(())
+}
+
+/// The string at an offset of a string section; empty if there is none.
+fn name_at(strings: &[u8], offset: u32) -> Cow<'_, str> {
+    let rest = strings.get(offset as usize..).unwrap_or(&[]);
+    let rest = rest.get(..NAME_BYTES_MAX).unwrap_or(rest);
+    let end = memchr::memchr(0, rest).unwrap_or(rest.len());
+    String::from_utf8_lossy(&rest[..end])
+}

@@ -1,0 +1,234 @@
+//! Externs: `.kconfig` values and `.ksyms` symbols, and what they resolve to.
+//!
+//! An extern that cannot be resolved is an error of the programs that use it, not of the object. A weak
+//! one is 0, and its call is a helper that no kernel has.
+
+use crate::elf::{Binding, Elf};
+use crate::error::{Error, Result};
+use crate::kconfig;
+use crate::object::OpenOptions;
+use rustc_hash::FxHashMap;
+use skep_btf::{Btf, FuncLinkage, Kind, Type, TypeId, VarLinkage};
+
+pub(crate) const KCONFIG: &str = ".kconfig";
+pub(crate) const KSYMS: &str = ".ksyms";
+
+/// A symbol that is declared here and defined elsewhere. In libbpf's order: kconfig externs by
+/// alignment, size and name, then kernel symbols by name.
+pub(crate) struct Extern {
+    pub(crate) name: String,
+    pub(crate) weak: bool,
+    /// Its `VAR` or `FUNC` in the object's BTF.
+    pub(crate) btf_id: TypeId,
+    pub(crate) kind: ExternKind,
+    pub(crate) value: Result<Value>,
+}
+
+/// Which section declares an extern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExternKind {
+    /// `.kconfig`: layout in its map, bytes.
+    Kconfig { align: u32, size: u32, offset: u32 },
+    /// `.ksyms`.
+    Ksym,
+    /// BTF says nothing of it.
+    Unknown,
+}
+
+/// What an extern is resolved to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Offset in the `.kconfig` map.
+    Kconfig(u32),
+    /// An address: of an untyped symbol, or 0 for a weak one that does not exist.
+    Address(u64),
+    /// BTF id in the kernel: a variable's or a function's.
+    KernelBtf(TypeId),
+}
+
+/// All externs of an object.
+#[derive(Default)]
+pub(crate) struct Externs {
+    pub(crate) list: Vec<Extern>,
+    by_symbol: FxHashMap<usize, usize>,
+    /// Contents of the `.kconfig` map.
+    pub(crate) kconfig: Vec<u8>,
+}
+
+impl Externs {
+    /// Finds the undefined symbols and resolves them.
+    pub(crate) fn read(elf: &Elf<'_>, btf: Option<&Btf>, options: &OpenOptions) -> Externs {
+        let declared = btf.map(Declared::read).unwrap_or_default();
+        let mut list = Vec::new();
+        for (symbol_index, symbol) in elf.symbols.iter().enumerate() {
+            if !symbol.undefined || symbol.binding == Binding::Local || symbol.name.is_empty() {
+                continue;
+            }
+            let (btf_id, kind) = match btf {
+                Some(btf) => declared.kind_of(btf, &symbol.name),
+                None => (TypeId::VOID, ExternKind::Unknown),
+            };
+            let value = Err(Error::new(""));
+            let name = symbol.name.clone().into_owned();
+            let weak = symbol.binding == Binding::Weak;
+            list.push((symbol_index, Extern { name, weak, btf_id, kind, value }));
+        }
+        list.sort_by(|(_, a), (_, b)| rank(a).cmp(&rank(b)).then_with(|| a.name.cmp(&b.name)));
+        let mut externs = Externs::default();
+        for (index, (symbol_index, external)) in list.into_iter().enumerate() {
+            externs.by_symbol.insert(symbol_index, index);
+            externs.list.push(external);
+        }
+        externs.lay_out_kconfig();
+        let reader = kconfig::Reader::new(elf.endian, btf, options);
+        for external in &mut externs.list {
+            external.value = resolve(external, btf, options, (&reader, &mut externs.kconfig));
+        }
+        externs
+    }
+
+    /// Index of the extern that a symbol declares.
+    pub(crate) fn of_symbol(&self, symbol: usize) -> Option<usize> {
+        self.by_symbol.get(&symbol).copied()
+    }
+
+    fn lay_out_kconfig(&mut self) {
+        let mut end: u32 = 0;
+        for external in &mut self.list {
+            if let ExternKind::Kconfig { align, size, offset } = &mut external.kind {
+                *offset = end.checked_next_multiple_of((*align).max(1)).unwrap_or(end);
+                end = offset.saturating_add(*size);
+            }
+        }
+        let limited = usize::try_from(end).unwrap_or(0).min(KCONFIG_BYTES_MAX);
+        self.kconfig = vec![0; limited];
+    }
+}
+
+/// Larger `.kconfig` sections are cut: their externs do not resolve.
+const KCONFIG_BYTES_MAX: usize = 1 << 20;
+
+fn rank(external: &Extern) -> (u8, std::cmp::Reverse<u32>, u32) {
+    match external.kind {
+        ExternKind::Kconfig { align, size, .. } => (0, std::cmp::Reverse(align), size),
+        ExternKind::Ksym => (1, std::cmp::Reverse(0), 0),
+        ExternKind::Unknown => (2, std::cmp::Reverse(0), 0),
+    }
+}
+
+/// Extern declarations of a BTF, by name.
+#[derive(Default)]
+struct Declared {
+    ids: FxHashMap<String, TypeId>,
+    sections: FxHashMap<TypeId, TypeId>,
+}
+
+impl Declared {
+    fn read(btf: &Btf) -> Declared {
+        let mut declared = Declared::default();
+        for ty in btf.iter() {
+            let external = match ty.kind() {
+                Kind::Var => ty.var_linkage() == VarLinkage::Extern as u32,
+                Kind::Func => ty.func_linkage() == FuncLinkage::Extern as u16,
+                Kind::Datasec => {
+                    for var in ty.vars() {
+                        declared.sections.entry(var.ty).or_insert(ty.id());
+                    }
+                    false
+                }
+                _ => false,
+            };
+            if external {
+                declared.ids.entry(ty.name().to_owned()).or_insert(ty.id());
+            }
+        }
+        declared
+    }
+
+    fn kind_of(&self, btf: &Btf, name: &str) -> (TypeId, ExternKind) {
+        let Some(&id) = self.ids.get(name) else { return (TypeId::VOID, ExternKind::Unknown) };
+        let section = self.sections.get(&id).map_or("", |&section| btf.ty(section).name());
+        let kind = match section {
+            KCONFIG => {
+                let target = btf.ty(id).target_id();
+                let align = btf.align_of(target).unwrap_or(1);
+                ExternKind::Kconfig { align, size: btf.size_of(target).unwrap_or(0), offset: 0 }
+            }
+            KSYMS => ExternKind::Ksym,
+            _ => ExternKind::Unknown,
+        };
+        (id, kind)
+    }
+}
+
+fn resolve(
+    external: &Extern,
+    btf: Option<&Btf>,
+    options: &OpenOptions,
+    (reader, kconfig): (&kconfig::Reader<'_>, &mut [u8]),
+) -> Result<Value> {
+    let name = &external.name;
+    match (external.kind, btf) {
+        (ExternKind::Kconfig { size, offset, .. }, Some(btf)) => {
+            let end = offset.saturating_add(size) as usize;
+            let room = kconfig
+                .get_mut(offset as usize..end)
+                .ok_or_else(|| Error::new(format!("extern {name}: .kconfig is too large")))?;
+            let found = reader.read(name, btf.ty(external.btf_id).target_id(), room)?;
+            if !found && !external.weak {
+                return Err(Error::new(format!("extern {name} (strong): not resolved")));
+            }
+            Ok(Value::Kconfig(offset))
+        }
+        (ExternKind::Ksym, Some(btf)) => resolve_ksym(external, btf.ty(external.btf_id), options),
+        _ => Err(Error::new(format!("extern {name}: no BTF declares it"))),
+    }
+}
+
+/// The name without `___flavor`.
+fn essential(name: &str) -> &str {
+    match name.rfind("___") {
+        Some(at) if at > 0 && at + 3 < name.len() => &name[..at],
+        _ => name,
+    }
+}
+
+fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) -> Result<Value> {
+    let name = essential(&external.name);
+    let untyped = declared.kind() == Kind::Var
+        && declared.btf().skip_modifiers(declared.target_id()).kind() == Kind::Void;
+    if untyped {
+        let address = options.kallsyms.as_ref().and_then(|lookup| lookup(name));
+        return match address {
+            Some(address) => Ok(Value::Address(address)),
+            None if external.weak => Ok(Value::Address(0)),
+            None => Err(Error::new(format!(
+                "extern (ksym) '{name}': not found among the kernel's symbols"
+            ))),
+        };
+    }
+    let found = options.kernel_btf.as_ref().and_then(|kernel| {
+        let id = kernel.find_by_name_kind(name, declared.kind())?;
+        Some(id)
+    });
+    match found {
+        Some(id) => Ok(Value::KernelBtf(id)),
+        None if external.weak => Ok(Value::Address(0)),
+        None => {
+            let what = if declared.kind() == Kind::Func { "func" } else { "var" };
+            Err(Error::new(format!("extern ({what} ksym) '{name}': not found in kernel BTF")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::essential;
+
+    #[test]
+    fn flavors_are_cut() {
+        assert_eq!(essential("bpf_task_acquire___one"), "bpf_task_acquire");
+        assert_eq!(essential("bpf_task_acquire"), "bpf_task_acquire");
+        assert_eq!(essential("___x"), "___x");
+    }
+}

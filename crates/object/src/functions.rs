@@ -1,0 +1,153 @@
+//! Functions of the executable sections, and which of them are programs.
+//!
+//! libbpf's rules: each function symbol of a section other than `.text` is a program; functions of
+//! `.text` are subprogs, unless the object has only one function. Wider, because real objects need it:
+//! static functions may be programs; so may untyped symbols, sections without any symbol, and the
+//! global functions of an object which has nothing but `.text`.
+//!
+//! # Invariants
+//! 1. Functions are ordered by section, then by offset.
+//! 2. `start..end` lies inside the insns of the section and is not empty.
+
+use crate::elf::{Binding, Elf, Symbol, SymbolKind};
+use crate::error::{Context, Error, Result};
+use crate::sections::{SectionKind, TEXT};
+use skep_insn::{INSN_BYTES, Insn, decode_all};
+use std::ops::Range;
+
+/// A function: an entry program, a subprog, or both.
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// Index of its section.
+    pub(crate) section: usize,
+    /// Insns in its section, slots.
+    pub(crate) range: Range<usize>,
+    /// Entry program.
+    pub(crate) entry: bool,
+    /// Not seen by other objects (`static`).
+    local: bool,
+    /// A global function that other objects do not see: static for the verifier.
+    pub(crate) hidden: bool,
+}
+
+/// All code of an object.
+pub(crate) struct Functions {
+    pub(crate) list: Vec<Function>,
+    /// Insns by section index, empty for sections that are not code.
+    pub(crate) insns: Vec<Vec<Insn>>,
+}
+
+impl Functions {
+    /// Finds the functions of an object.
+    pub(crate) fn read(elf: &Elf<'_>, kinds: &[SectionKind]) -> Result<Functions> {
+        let mut functions = Functions { list: Vec::new(), insns: Vec::new() };
+        let mut symbols: Vec<Vec<&Symbol<'_>>> = vec![Vec::new(); elf.sections.len()];
+        for symbol in &elf.symbols {
+            if let Some(of) = symbol.section.and_then(|s| symbols.get_mut(s)) {
+                of.push(symbol);
+            }
+        }
+        for (section, kind) in elf.sections.iter().zip(kinds) {
+            if *kind != SectionKind::Code {
+                functions.insns.push(Vec::new());
+                continue;
+            }
+            let insns = decode_all(section.data, elf.endian)
+                .map_err(|error| Error::new(error.to_string()))
+                .context(|| format!("section {}", section.name))?;
+            let of = symbols.get(section.index).map_or(&[][..], |s| s);
+            functions.read_section((section.index, &section.name), &insns, of)?;
+            functions.insns.push(insns);
+        }
+        functions.list.sort_by_key(|f| (f.section, f.range.start));
+        functions.pick_entries(elf);
+        Ok(functions)
+    }
+
+    fn read_section(
+        &mut self,
+        (section, section_name): (usize, &str),
+        insns: &[Insn],
+        symbols: &[&Symbol<'_>],
+    ) -> Result<()> {
+        if insns.is_empty() {
+            return Ok(());
+        }
+        let before = self.list.len();
+        for symbol in symbols.iter().filter(|s| s.kind == SymbolKind::Func) {
+            let range = range_of(symbol, insns.len()).ok_or_else(|| {
+                let cause = format!("function {} lies outside the section", symbol.name);
+                Error::at(section_name, symbol.value, cause)
+            })?;
+            self.push(symbol, section, range);
+        }
+        if self.list.len() > before {
+            return Ok(());
+        }
+        self.read_untyped(section, insns.len(), symbols);
+        if self.list.len() == before && section_name != TEXT {
+            let name = section_name.trim_start_matches('?').replace('/', "_");
+            let range = 0..insns.len();
+            self.list.push(Function {
+                name,
+                section,
+                range,
+                entry: true,
+                local: false,
+                hidden: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// Untyped global symbols: each goes on to the next, the last to the end of the section.
+    fn read_untyped(&mut self, section: usize, slots: usize, symbols: &[&Symbol<'_>]) {
+        let mut starts: Vec<&&Symbol<'_>> = symbols
+            .iter()
+            .filter(|s| s.kind == SymbolKind::NoType && s.binding != Binding::Local)
+            .filter(|s| s.value % INSN_BYTES as u64 == 0 && slot(s.value) < slots)
+            .collect();
+        starts.sort_by_key(|s| s.value);
+        for (n, symbol) in starts.iter().enumerate() {
+            let start = slot(symbol.value);
+            let next = starts[n + 1..].iter().map(|s| slot(s.value)).find(|&next| next > start);
+            self.push(symbol, section, start..next.unwrap_or(slots));
+        }
+    }
+
+    fn push(&mut self, symbol: &Symbol<'_>, section: usize, range: Range<usize>) {
+        let hidden = symbol.binding != Binding::Local && symbol.hidden;
+        let name = symbol.name.clone().into_owned();
+        let local = symbol.binding == Binding::Local;
+        self.list.push(Function { name, section, range, entry: true, local, hidden });
+    }
+
+    fn pick_entries(&mut self, elf: &Elf<'_>) {
+        let is_text = |f: &Function| elf.sections.get(f.section).is_some_and(|s| s.name == TEXT);
+        let only_text = self.list.iter().all(is_text);
+        let single = self.list.len() == 1;
+        for function in &mut self.list {
+            function.entry = single || if only_text { !function.local } else { !is_text(function) };
+        }
+    }
+
+    /// The function that holds an insn of a section.
+    pub(crate) fn find(&self, section: usize, slot: usize) -> Option<usize> {
+        let after = self.list.partition_point(|f| (f.section, f.range.start) <= (section, slot));
+        let index = after.checked_sub(1)?;
+        let found = self.list.get(index)?;
+        (found.section == section && found.range.contains(&slot)).then_some(index)
+    }
+}
+
+fn slot(bytes: u64) -> usize {
+    usize::try_from(bytes / INSN_BYTES as u64).unwrap_or(usize::MAX)
+}
+
+fn range_of(symbol: &Symbol<'_>, slots: usize) -> Option<Range<usize>> {
+    let end = symbol.value.checked_add(symbol.size_bytes)?;
+    let aligned = symbol.value % INSN_BYTES as u64 == 0 && end % INSN_BYTES as u64 == 0;
+    let end = if symbol.size_bytes == 0 { slots } else { slot(end) };
+    let range = slot(symbol.value)..end;
+    (aligned && !range.is_empty() && end <= slots).then_some(range)
+}

@@ -1,0 +1,46 @@
+//! `Image`: all of an object that relocation reads, gathered once.
+
+use crate::elf::{Elf, Section};
+use crate::error::{Error, Result};
+use crate::ext_info::SectionInfo;
+use crate::externs::Externs;
+use crate::functions::Functions;
+use crate::maps::Maps;
+use crate::object::OpenOptions;
+use crate::sections::SectionKind;
+use skep_btf::Btf;
+use skep_insn::INSN_BYTES;
+
+/// An object file, read but not yet relocated.
+pub(crate) struct Image<'a> {
+    pub(crate) elf: Elf<'a>,
+    /// What each section is for, by its index.
+    pub(crate) kinds: Vec<SectionKind>,
+    /// BTF as the file has it.
+    pub(crate) btf: Option<Btf>,
+    /// `.BTF.ext`, by section index; empty without BTF.
+    pub(crate) info: Vec<SectionInfo>,
+    pub(crate) functions: Functions,
+    pub(crate) maps: Maps,
+    pub(crate) externs: Externs,
+    pub(crate) options: &'a OpenOptions,
+}
+
+impl<'a> Image<'a> {
+    /// A section that is known to exist: the null section if it does not.
+    pub(crate) fn section(&self, index: usize) -> &Section<'a> {
+        &self.elf.sections[if index < self.elf.sections.len() { index } else { 0 }]
+    }
+
+    /// Index of the function that begins at a slot of a section.
+    pub(crate) fn function_at(&self, section: usize, slot: usize) -> Result<usize> {
+        let found = self.functions.find(section, slot);
+        let begins =
+            |index: &usize| self.functions.list.get(*index).is_some_and(|f| f.range.start == slot);
+        found.filter(begins).ok_or_else(|| {
+            let name = &self.section(section).name;
+            let offset = slot.saturating_mul(INSN_BYTES);
+            Error::new(format!("no function begins at section {name}, offset {offset:#x}"))
+        })
+    }
+}

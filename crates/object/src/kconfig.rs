@@ -1,0 +1,157 @@
+//! `.kconfig`: values of the kernel's configuration, and the few that libbpf makes up.
+
+use crate::error::{Error, Result};
+use crate::object::OpenOptions;
+use rustc_hash::FxHashMap;
+use skep_btf::{Btf, Kind, TypeId};
+use skep_insn::Endian;
+
+/// What a configuration option is read into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Bool,
+    Char,
+    /// `enum libbpf_tristate`.
+    Tristate,
+    /// Signed?
+    Int(bool),
+    CharArray,
+}
+
+/// Values of options, by name.
+pub(crate) struct Reader<'a> {
+    endian: Endian,
+    btf: Option<&'a Btf>,
+    values: FxHashMap<&'a str, &'a str>,
+    kernel_version: u32,
+}
+
+impl<'a> Reader<'a> {
+    /// Parses the configuration that the options hold, if any.
+    pub(crate) fn new(endian: Endian, btf: Option<&'a Btf>, options: &'a OpenOptions) -> Self {
+        let mut values = FxHashMap::default();
+        let text = options.kconfig.as_deref().unwrap_or("");
+        for line in text.lines().filter(|line| line.starts_with("CONFIG_")) {
+            if let Some((name, value)) = line.split_once('=') {
+                values.insert(name, value.trim_end());
+            }
+        }
+        Reader { endian, btf, values, kernel_version: options.kernel_version }
+    }
+
+    /// Writes the value of an option into `room`; `false` if there is no such option.
+    pub(crate) fn read(&self, name: &str, ty: TypeId, room: &mut [u8]) -> Result<bool> {
+        let fail = |cause: String| Error::new(format!("extern (kcfg) '{name}': {cause}"));
+        let form = self.btf.and_then(|btf| form_of(btf, ty));
+        let form = form.ok_or_else(|| fail("type is not supported".into()))?;
+        let virtual_value = match name {
+            "LINUX_KERNEL_VERSION" => Some(u64::from(self.kernel_version)),
+            "LINUX_HAS_BPF_COOKIE" | "LINUX_HAS_SYSCALL_WRAPPER" => Some(1),
+            _ => None,
+        };
+        if let Some(value) = virtual_value {
+            self.put_number(value, form, room).map_err(fail)?;
+            return Ok(true);
+        }
+        let Some(value) = self.values.get(name) else { return Ok(false) };
+        self.put_text(value, form, room).map_err(fail)?;
+        Ok(true)
+    }
+
+    fn put_text(&self, text: &str, form: Form, room: &mut [u8]) -> Result<(), String> {
+        let unfit = || format!("value '{text}' does not fit its type");
+        if let Some(string) = text.strip_prefix('"') {
+            if form != Form::CharArray {
+                return Err(unfit());
+            }
+            let string = string.strip_suffix('"').unwrap_or(string).as_bytes();
+            let Some(last) = room.len().checked_sub(1) else { return Err(unfit()) };
+            let kept = string.get(..last).unwrap_or(string);
+            room.get_mut(..kept.len()).ok_or_else(unfit)?.copy_from_slice(kept);
+            return Ok(());
+        }
+        let tristate = match text {
+            "y" => Some(1),
+            "m" => Some(2),
+            "n" => Some(0),
+            _ => None,
+        };
+        match (form, tristate) {
+            (Form::Char, Some(_)) => self.put_number(u64::from(text.as_bytes()[0]), form, room),
+            (Form::Bool, Some(2)) => Err(unfit()),
+            (Form::Bool | Form::Tristate, Some(value)) => self.put_number(value, form, room),
+            (_, Some(_)) => Err(unfit()),
+            (_, None) => {
+                let value = parse_number(text).ok_or_else(unfit)?;
+                if !matches!(form, Form::Int(_) | Form::Char) {
+                    return Err(unfit());
+                }
+                self.put_number(value, form, room)
+            }
+        }
+    }
+
+    fn put_number(&self, value: u64, form: Form, room: &mut [u8]) -> Result<(), String> {
+        let bits = room.len() * 8;
+        let signed = form == Form::Int(true);
+        if !matches!(room.len(), 1 | 2 | 4 | 8) || form == Form::CharArray {
+            return Err("value does not fit its type".into());
+        }
+        if bits < 64 {
+            let limit = 1u64 << bits;
+            let fits = if signed { value.wrapping_add(limit / 2) < limit } else { value < limit };
+            if !fits {
+                return Err(format!("value '{value}' does not fit in {} bytes", room.len()));
+            }
+        }
+        let size = room.len();
+        match self.endian {
+            Endian::Little => room.copy_from_slice(&value.to_le_bytes()[..size]),
+            Endian::Big => room.copy_from_slice(&value.to_be_bytes()[8 - size..]),
+        }
+        Ok(())
+    }
+}
+
+fn parse_number(text: &str) -> Option<u64> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let value = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => digits.parse(),
+    };
+    value.ok().map(|v| if negative { v.wrapping_neg() } else { v })
+}
+
+fn form_of(btf: &Btf, ty: TypeId) -> Option<Form> {
+    let ty = btf.skip_modifiers(ty);
+    match ty.kind() {
+        Kind::Int if ty.int_encoding().is_bool() => {
+            (ty.stated_size() == Some(1)).then_some(Form::Bool)
+        }
+        Kind::Int if ty.stated_size() == Some(1) => Some(Form::Char),
+        Kind::Int => Some(Form::Int(ty.int_encoding().is_signed())),
+        Kind::Enum if ty.name() == "libbpf_tristate" => Some(Form::Tristate),
+        Kind::Array => {
+            let element = btf.skip_modifiers(ty.array()?.elem);
+            let char = element.kind() == Kind::Int && element.stated_size() == Some(1);
+            char.then_some(Form::CharArray)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_number;
+
+    #[test]
+    fn numbers_are_decimal_or_hexadecimal() {
+        assert_eq!(parse_number("250"), Some(250));
+        assert_eq!(parse_number("0xdead000000000000"), Some(0xdead_0000_0000_0000));
+        assert_eq!(parse_number("-1"), Some(u64::MAX));
+        assert_eq!(parse_number("x"), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! Appends the functions that a program calls, and writes the distances of its calls.
+//!
+//! Order, as in libbpf: depth first, each function where it is first called; last the exception
+//! callback that a `exception_callback:` declaration tag names.
+
+use crate::error::{Context, Error, Result};
+use crate::ext_info::within;
+use crate::relocate::{Relocated, Relocator};
+use rustc_hash::FxHashMap;
+use skep_btf::Kind;
+use skep_insn::{INSN_BYTES, Insn, InsnIdx};
+use skep_program::{FuncInfo, LineInfo};
+use std::sync::Arc;
+
+/// Insns of all programs of an object together: more are a hostile file.
+const INSNS_MAX: usize = 16 << 20;
+
+/// A linked program.
+#[derive(Default)]
+pub(crate) struct Linked {
+    pub(crate) insns: Vec<Insn>,
+    pub(crate) func_info: Vec<FuncInfo>,
+    pub(crate) line_info: Vec<LineInfo>,
+}
+
+/// Links the programs of an object one after the other.
+pub(crate) struct Linker<'i, 'a> {
+    relocator: Relocator<'i, 'a>,
+    insns_total: usize,
+}
+
+/// A function being linked: where it lies, and how many of its calls are done.
+struct Frame {
+    code: Arc<Relocated>,
+    start: usize,
+    next_call: usize,
+}
+
+impl<'i, 'a> Linker<'i, 'a> {
+    pub(crate) fn new(relocator: Relocator<'i, 'a>) -> Self {
+        Linker { relocator, insns_total: 0 }
+    }
+
+    /// Links the program whose entry is the function `entry`.
+    pub(crate) fn link(&mut self, entry: usize) -> Result<Linked> {
+        let mut linked = Linked::default();
+        let mut places = FxHashMap::default();
+        self.append_with_callees(&mut linked, &mut places, entry)?;
+        if let Some(callback) = self.exception_callback(entry)?
+            && !places.contains_key(&callback)
+        {
+            self.append_with_callees(&mut linked, &mut places, callback)?;
+        }
+        Ok(linked)
+    }
+
+    fn append_with_callees(
+        &mut self,
+        linked: &mut Linked,
+        places: &mut FxHashMap<usize, usize>,
+        function: usize,
+    ) -> Result<()> {
+        let mut stack = vec![self.append(linked, places, function)?];
+        while let Some(frame) = stack.last_mut() {
+            let Some(&(slot, callee)) = frame.code.calls.get(frame.next_call) else {
+                stack.pop();
+                continue;
+            };
+            let at = frame.start + slot;
+            if let Some(&place) = places.get(&callee) {
+                frame.next_call += 1;
+                let distance = place as i64 - at as i64 - 1;
+                if let Some(insn) = linked.insns.get_mut(at) {
+                    insn.imm = distance as i32;
+                }
+            } else {
+                stack.push(self.append(linked, places, callee)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn append(
+        &mut self,
+        linked: &mut Linked,
+        places: &mut FxHashMap<usize, usize>,
+        function: usize,
+    ) -> Result<Frame> {
+        let code = self.relocator.function(function)?;
+        self.insns_total += code.insns.len();
+        if self.insns_total > INSNS_MAX {
+            return Err(Error::new(format!("programs have more than {INSNS_MAX} insns together")));
+        }
+        let start = linked.insns.len();
+        places.insert(function, start);
+        linked.insns.extend_from_slice(&code.insns);
+        self.append_info(linked, function, start);
+        Ok(Frame { code, start, next_call: 0 })
+    }
+
+    fn append_info(&self, linked: &mut Linked, function: usize, start: usize) {
+        let image = self.relocator.image;
+        let Some(function) = image.functions.list.get(function) else { return };
+        let Some(info) = image.info.get(function.section) else { return };
+        let range = &function.range;
+        let place = |bytes: u32| {
+            InsnIdx((start + (bytes as usize / INSN_BYTES).saturating_sub(range.start)) as u32)
+        };
+        let funcs = within(&info.funcs, range, |r| r.insn_off);
+        linked.func_info.extend(
+            funcs.iter().map(|r| FuncInfo { insn_off: place(r.insn_off), type_id: r.type_id.0 }),
+        );
+        let lines = within(&info.lines, range, |r| r.insn_off);
+        linked.line_info.extend(lines.iter().map(|r| LineInfo {
+            insn_off: place(r.insn_off),
+            file_name_off: r.file_name_off,
+            line_off: r.line_off,
+            line_col: r.line_col,
+        }));
+    }
+
+    /// The function that the entry's `exception_callback:` tag names.
+    fn exception_callback(&self, entry: usize) -> Result<Option<usize>> {
+        let image = self.relocator.image;
+        let (Some(btf), Some(function)) = (&image.btf, image.functions.list.get(entry)) else {
+            return Ok(None);
+        };
+        let mut tagged = btf.iter().filter(|t| t.kind() == Kind::DeclTag).filter_map(|tag| {
+            let name = tag.name().strip_prefix("exception_callback:")?;
+            let of = tag.target();
+            let whole = tag.component_idx().is_none();
+            (whole && of.kind() == Kind::Func && of.name() == function.name).then_some(name)
+        });
+        let Some(name) = tagged.next() else { return Ok(None) };
+        let found = image.functions.list.iter().position(|f| f.name == name && !f.entry);
+        found
+            .map(Some)
+            .ok_or_else(|| Error::new(format!("function {name} does not exist")))
+            .context(|| "exception callback".into())
+    }
+}

@@ -1,0 +1,288 @@
+//! Relocation of one function: CO-RE first, then maps, data, externs and the targets of its calls.
+//!
+//! # Invariants
+//! 1. `Relocated::calls` ascends by slot; each names an insn of the function that holds a relative
+//!    distance to a subprog, to be written when the subprog has a place.
+
+use crate::elf::{Relocation, RelocationKind, Symbol, SymbolKind};
+use crate::error::{Context, Error, Result};
+use crate::ext_info::within;
+use crate::externs::Value;
+use crate::functions::Function;
+use crate::image::Image;
+use crate::sections::SectionKind;
+use skep_btf::core;
+use skep_insn::code::*;
+use skep_insn::{INSN_BYTES, Insn};
+use skep_program::MapIdx;
+use skep_uapi::MapType;
+use std::sync::Arc;
+
+/// libbpf's number for a call of a weak kfunc that does not exist, plus the extern's index.
+const POISON_CALL_KFUNC_BASE: i32 = 2_002_000_000;
+/// libbpf's number for a reference to a map that is not created, plus the map's index.
+const POISON_LDIMM64_MAP_BASE: i32 = 2_001_000_000;
+const CALL: u8 = BPF_JMP | BPF_CALL;
+
+/// A function whose insns are final but for the distances to its subprogs.
+pub(crate) struct Relocated {
+    pub(crate) insns: Vec<Insn>,
+    /// Slot of a call or of a function's address, and the function's index.
+    pub(crate) calls: Vec<(usize, usize)>,
+}
+
+/// Relocates functions of an object, each once.
+pub(crate) struct Relocator<'i, 'a> {
+    pub(crate) image: &'i Image<'a>,
+    done: Vec<Option<Result<Arc<Relocated>>>>,
+}
+
+impl<'i, 'a> Relocator<'i, 'a> {
+    pub(crate) fn new(image: &'i Image<'a>) -> Self {
+        Relocator { image, done: image.functions.list.iter().map(|_| None).collect() }
+    }
+
+    /// The relocated function of this index.
+    pub(crate) fn function(&mut self, index: usize) -> Result<Arc<Relocated>> {
+        let missing = || Error::new(format!("function {index} does not exist"));
+        let function = self.image.functions.list.get(index).ok_or_else(missing)?;
+        let done = self.done.get_mut(index).ok_or_else(missing)?;
+        done.get_or_insert_with(|| {
+            relocate(self.image, function)
+                .context(|| format!("relocate function {}", function.name))
+                .map(Arc::new)
+        })
+        .clone()
+    }
+}
+
+fn relocate(image: &Image<'_>, function: &Function) -> Result<Relocated> {
+    let section = image.functions.insns.get(function.section);
+    let insns = section.and_then(|s| s.get(function.range.clone())).unwrap_or(&[]);
+    let mut out = Relocated { insns: insns.to_vec(), calls: Vec::new() };
+    relocate_core(image, function, &mut out.insns)?;
+    let all = &image.section(function.section).relocations;
+    let bytes = |slot: usize| (slot * INSN_BYTES) as u64;
+    let start = all.partition_point(|r| r.offset < bytes(function.range.start));
+    let end = all.partition_point(|r| r.offset < bytes(function.range.end));
+    let mut relocated = vec![false; out.insns.len()];
+    for relocation in all.get(start..end).unwrap_or(&[]) {
+        let slot = (relocation.offset / INSN_BYTES as u64) as usize - function.range.start;
+        let place = || {
+            let section = image.section(function.section);
+            format!("section {}, offset {:#x}", section.name, relocation.offset)
+        };
+        let one = One { image, slot, relocation };
+        one.apply(&mut out).context(place)?;
+        relocated[slot] = true;
+    }
+    local_calls(image, function, (&mut out, &relocated))?;
+    out.calls.sort_unstable();
+    Ok(out)
+}
+
+fn relocate_core(image: &Image<'_>, function: &Function, insns: &mut [Insn]) -> Result<()> {
+    let (Some(btf), Some(info)) = (&image.btf, image.info.get(function.section)) else {
+        return Ok(());
+    };
+    let kernel = image.options.kernel_btf.as_deref();
+    let targets: &[_] = kernel.as_slice();
+    for relo in within(&info.core_relos, &function.range, |r| r.insn_off) {
+        let slot = relo.insn_off as usize / INSN_BYTES - function.range.start;
+        core::relocate(insns, slot, relo, (btf, targets)).context(|| {
+            let section = &image.section(function.section).name;
+            format!("CO-RE, section {section}, offset {:#x}", relo.insn_off)
+        })?;
+    }
+    Ok(())
+}
+
+/// Calls which the compiler could write out itself: to static functions of the same section.
+fn local_calls(
+    image: &Image<'_>,
+    function: &Function,
+    (out, relocated): (&mut Relocated, &[bool]),
+) -> Result<()> {
+    for slot in 0..out.insns.len() {
+        let insn = out.insns[slot];
+        let call = insn.code == CALL && insn.src == BPF_PSEUDO_CALL;
+        let address = insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
+        if relocated[slot] || !(call || address) {
+            continue;
+        }
+        let here = (function.range.start + slot) as i64;
+        let target = usize::try_from(here + 1 + i64::from(insn.imm)).unwrap_or(usize::MAX);
+        let callee = image.function_at(function.section, target).context(|| {
+            let section = &image.section(function.section).name;
+            format!("section {section}, offset {:#x}", here * INSN_BYTES as i64)
+        })?;
+        out.calls.push((slot, callee));
+    }
+    Ok(())
+}
+
+/// One relocation of a function.
+struct One<'i, 'a> {
+    image: &'i Image<'a>,
+    /// Slot in the function.
+    slot: usize,
+    relocation: &'i Relocation,
+}
+
+impl One<'_, '_> {
+    fn apply(&self, out: &mut Relocated) -> Result<()> {
+        let image = self.image;
+        let missing = || Error::new(format!("symbol {} does not exist", self.relocation.symbol));
+        let symbol = image.elf.symbols.get(self.relocation.symbol).ok_or_else(missing)?;
+        let insn = out.insns[self.slot];
+        let is_call = insn.code == CALL;
+        if !is_call && !insn.is_ld_imm64() {
+            return Err(Error::new(format!(
+                "relocation of symbol {} at an insn with opcode {:#x}, which takes none",
+                symbol.name, insn.code
+            )));
+        }
+        if let RelocationKind::Other(number) = self.relocation.kind {
+            return Err(Error::new(format!("relocation type {number} is not supported")));
+        }
+        if let Some(index) = image.externs.of_symbol(self.relocation.symbol) {
+            return if is_call { self.kfunc_call(out, index) } else { self.external(out, index) };
+        }
+        let Some(section) = symbol.section else {
+            return Err(Error::new(format!("symbol {} is defined nowhere", symbol.name)));
+        };
+        if is_call {
+            return self.call(out, symbol, section);
+        }
+        match image.kinds.get(section) {
+            Some(SectionKind::Code) => self.function_address(out, symbol, section),
+            Some(SectionKind::BtfMaps | SectionKind::LegacyMaps | SectionKind::StructOps) => {
+                self.map(out, symbol, section)
+            }
+            _ => self.data(out, symbol, section),
+        }
+    }
+
+    /// Both slots of the `ld_imm64`.
+    fn pair<'o>(&self, out: &'o mut Relocated) -> Result<&'o mut [Insn; 2]> {
+        let rest = out.insns.get_mut(self.slot..).unwrap_or_default();
+        rest.first_chunk_mut::<2>().ok_or_else(|| Error::new("ld_imm64 is cut short"))
+    }
+
+    /// A call: `imm` holds the distance to the symbol, -1 at its first insn.
+    fn call(&self, out: &mut Relocated, symbol: &Symbol<'_>, section: usize) -> Result<()> {
+        let imm = out.insns[self.slot].imm;
+        let target = (symbol.value / INSN_BYTES as u64) as i64 + i64::from(imm) + 1;
+        let target = usize::try_from(target).unwrap_or(usize::MAX);
+        let callee = self.image.function_at(section, target)?;
+        out.insns[self.slot].src = BPF_PSEUDO_CALL;
+        out.calls.push((self.slot, callee));
+        Ok(())
+    }
+
+    fn function_address(
+        &self,
+        out: &mut Relocated,
+        symbol: &Symbol<'_>,
+        section: usize,
+    ) -> Result<()> {
+        let slot = self.slot;
+        let pair = self.pair(out)?;
+        let addend = if symbol.kind == SymbolKind::Section { i64::from(pair[0].imm) } else { 0 };
+        let target = (symbol.value as i64 + addend) / INSN_BYTES as i64;
+        pair[0].src = BPF_PSEUDO_FUNC;
+        pair[1].imm = 0;
+        let target = usize::try_from(target).unwrap_or(usize::MAX);
+        out.calls.push((slot, self.image.function_at(section, target)?));
+        Ok(())
+    }
+
+    fn map(&self, out: &mut Relocated, symbol: &Symbol<'_>, section: usize) -> Result<()> {
+        let pair = self.pair(out)?;
+        let addend = if symbol.kind == SymbolKind::Section { i64::from(pair[0].imm) } else { 0 };
+        let offset = symbol.value.wrapping_add_signed(addend);
+        let missing = || Error::new(format!("no map is defined at offset {offset:#x}"));
+        let map = self.image.maps.of_variable(section, offset).ok_or_else(missing)?;
+        if self.poison_missing_map(pair, map) {
+            return Ok(());
+        }
+        pair[0].src = BPF_PSEUDO_MAP_FD;
+        pair[0].imm = map.0 as i32;
+        pair[1].imm = 0;
+        Ok(())
+    }
+
+    fn data(&self, out: &mut Relocated, symbol: &Symbol<'_>, section: usize) -> Result<()> {
+        let image = self.image;
+        let name = &image.section(section).name;
+        let map = match image.kinds.get(section) {
+            Some(SectionKind::Arena) => {
+                let arena = image.maps.defs.iter().position(|d| d.map_type == MapType::Arena);
+                arena.map(|index| MapIdx(index as u32))
+            }
+            _ => image.maps.of_section(section),
+        };
+        let map = map.ok_or_else(|| Error::new(format!("section {name} has no map")))?;
+        let pair = self.pair(out)?;
+        if self.poison_missing_map(pair, map) {
+            return Ok(());
+        }
+        pair[0].src = BPF_PSEUDO_MAP_VALUE;
+        pair[1].imm = pair[0].imm.wrapping_add(symbol.value as i32);
+        pair[0].imm = map.0 as i32;
+        Ok(())
+    }
+
+    /// A map that is not created may be named only where the insn is never reached.
+    fn poison_missing_map(&self, pair: &mut [Insn; 2], map: MapIdx) -> bool {
+        let created = self.image.maps.defs.get(map.0 as usize).is_none_or(|def| def.autocreate);
+        if !created {
+            let imm = POISON_LDIMM64_MAP_BASE.wrapping_add(map.0 as i32);
+            *pair = [Insn { code: CALL, imm, ..Insn::default() }; 2];
+        }
+        !created
+    }
+
+    fn external(&self, out: &mut Relocated, index: usize) -> Result<()> {
+        let external = &self.image.externs.list[index];
+        let value = external.value.clone()?;
+        let kconfig = self.image.maps.of_kconfig();
+        let pair = self.pair(out)?;
+        match value {
+            Value::Kconfig(offset) => {
+                let map = kconfig.ok_or_else(|| Error::new("section .kconfig has no map"))?;
+                pair[0].src = BPF_PSEUDO_MAP_VALUE;
+                pair[0].imm = map.0 as i32;
+                pair[1].imm = offset as i32;
+            }
+            Value::Address(address) => {
+                pair[0].imm = address as u32 as i32;
+                pair[1].imm = (address >> 32) as u32 as i32;
+            }
+            Value::KernelBtf(id) => {
+                pair[0].src = BPF_PSEUDO_BTF_ID;
+                pair[0].imm = id.0 as i32;
+                pair[1].imm = 0;
+            }
+        }
+        Ok(())
+    }
+
+    fn kfunc_call(&self, out: &mut Relocated, index: usize) -> Result<()> {
+        let external = &self.image.externs.list[index];
+        let insn = &mut out.insns[self.slot];
+        match external.value.clone()? {
+            Value::KernelBtf(id) => {
+                insn.src = BPF_PSEUDO_KFUNC_CALL;
+                insn.imm = id.0 as i32;
+                insn.off = 0;
+            }
+            Value::Address(0) => {
+                let imm = POISON_CALL_KFUNC_BASE.wrapping_add(index as i32);
+                *insn = Insn { code: CALL, imm, ..Insn::default() };
+            }
+            _ => return Err(Error::new(format!("extern {} is not a function", external.name))),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Which section is what, by its name and flags.
+
+use crate::elf::{Elf, Section};
+use crate::error::{Error, Result};
+
+/// What a section is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SectionKind {
+    /// Insns.
+    Code,
+    /// `maps`: definitions as C structs.
+    LegacyMaps,
+    /// `.maps`: definitions in BTF.
+    BtfMaps,
+    /// `.data`, `.data.*`.
+    Data,
+    /// `.rodata`, `.rodata.*`.
+    Rodata,
+    /// `.bss`, `.bss.*`.
+    Bss,
+    /// `.addr_space.1`: variables in the arena.
+    Arena,
+    /// `.struct_ops`, `.struct_ops.link`, with or without `?`.
+    StructOps,
+    /// Anything else.
+    Other,
+}
+
+/// Name of the section whose functions are subprogs.
+pub(crate) const TEXT: &str = ".text";
+const LICENSE_BYTES_MAX: usize = 63;
+/// Longest data section: the kernel's limit on a map value is near `i32::MAX`.
+const DATA_BYTES_MAX: u64 = i32::MAX as u64;
+
+/// The kind of a section.
+pub(crate) fn kind_of(section: &Section<'_>) -> SectionKind {
+    let is = |stem: &str| {
+        section.name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    match &*section.name {
+        "maps" => SectionKind::LegacyMaps,
+        ".maps" => SectionKind::BtfMaps,
+        ".addr_space.1" => SectionKind::Arena,
+        ".struct_ops" | ".struct_ops.link" | "?.struct_ops" | "?.struct_ops.link" => {
+            SectionKind::StructOps
+        }
+        _ if section.executable => SectionKind::Code,
+        _ if is(".data") => SectionKind::Data,
+        _ if is(".rodata") => SectionKind::Rodata,
+        _ if is(".bss") => SectionKind::Bss,
+        _ => SectionKind::Other,
+    }
+}
+
+/// Kinds of all sections, by index. An error if a data section is larger than any map value.
+pub(crate) fn classify(elf: &Elf<'_>) -> Result<Vec<SectionKind>> {
+    let kinds: Vec<SectionKind> = elf.sections.iter().map(kind_of).collect();
+    for (section, kind) in elf.sections.iter().zip(&kinds) {
+        let data = matches!(
+            kind,
+            SectionKind::Data | SectionKind::Rodata | SectionKind::Bss | SectionKind::Arena
+        );
+        if data && section.size_bytes > DATA_BYTES_MAX {
+            let size = section.size_bytes;
+            return Err(Error::at(
+                &section.name,
+                0,
+                format!("{size} bytes are too many for a map"),
+            ));
+        }
+    }
+    Ok(kinds)
+}
+
+/// Text of the `license` section.
+pub(crate) fn license(elf: &Elf<'_>) -> String {
+    let data = elf.section("license").map_or(&[][..], |s| s.data);
+    let data = data.get(..LICENSE_BYTES_MAX).unwrap_or(data);
+    let end = data.iter().position(|&b| b == 0).unwrap_or(data.len());
+    String::from_utf8_lossy(&data[..end]).into_owned()
+}
+
+/// Number in the `version` section, if there is one.
+pub(crate) fn version(elf: &Elf<'_>) -> Option<u32> {
+    let data = elf.section("version")?.data;
+    Some(u32_at(elf, data, 0)?)
+}
+
+/// A 32-bit number of a section, in the byte order of the file.
+pub(crate) fn u32_at(elf: &Elf<'_>, data: &[u8], offset: usize) -> Option<u32> {
+    let bytes = data.get(offset..)?.first_chunk::<4>()?;
+    Some(match elf.endian {
+        skep_insn::Endian::Little => u32::from_le_bytes(*bytes),
+        skep_insn::Endian::Big => u32::from_be_bytes(*bytes),
+    })
+}
