@@ -83,6 +83,20 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         self.var_off.mask & (u64::MAX >> (64 - H)) == 0
     }
 
+    /// Whether a register may hold `value` (of which the low `W` bits count).
+    pub const fn contains(&self, value: u64) -> bool {
+        let v = Self::constant(value);
+        self.var_off.has(v.var_off.value)
+            && self.smin <= v.smin
+            && v.smin <= self.smax
+            && self.umin <= v.umin
+            && v.umin <= self.umax
+            && self.s32_min <= v.s32_min
+            && v.s32_min <= self.s32_max
+            && self.u32_min <= v.u32_min
+            && v.u32_min <= self.u32_max
+    }
+
     /// The value, if exactly one is left.
     #[inline]
     pub const fn const_value(&self) -> Option<u64> {

@@ -118,7 +118,8 @@ impl<const W: u32, const H: u32> Views<W, H> {
             (wide.smin & upper as i64) | half.umin as i64,
             (wide.smax & upper as i64) | half.umax as i64,
         );
-        // A sign-extended half that is not negative: the upper half cannot be all ones.
+        // A sign-extended half that is not negative: the upper half cannot be all ones. The kernel replaces the bounds
+        // of the whole here, even if they were narrower.
         if half.smin >= 0 && wide.smin >= Bounds::<H>::SMIN && wide.smax <= Bounds::<H>::SMAX {
             let (min, max) = (half.smin, half.smax);
             *wide = Bounds { smin: min, smax: max, umin: min as u64, umax: max as u64 };

@@ -1,0 +1,203 @@
+//! Soundness at 64 bits, at random: the values that made an abstract value stay inside everything computed from it.
+//!
+//! Each scalar is widened from one concrete value and narrowed by branches that this value takes, so that bounds of all
+//! kinds meet; seeds are fixed.
+
+use proptest::prelude::*;
+use skep_domain::{
+    AluOp, ByteOrder, JmpOp, Scalar, Tnum, alu, byte_order, fork_sign_mask, is_branch_taken, neg,
+    refine_branches,
+};
+
+const ALU: [AluOp; 11] = [
+    AluOp::Add,
+    AluOp::Sub,
+    AluOp::Mul,
+    AluOp::Div,
+    AluOp::Or,
+    AluOp::And,
+    AluOp::Lsh,
+    AluOp::Rsh,
+    AluOp::Mod,
+    AluOp::Xor,
+    AluOp::Arsh,
+];
+
+const JMP: [JmpOp; 12] = [
+    JmpOp::Eq,
+    JmpOp::Ne,
+    JmpOp::Gt,
+    JmpOp::Ge,
+    JmpOp::Lt,
+    JmpOp::Le,
+    JmpOp::Sgt,
+    JmpOp::Sge,
+    JmpOp::Slt,
+    JmpOp::Sle,
+    JmpOp::Set,
+    JmpOp::Nset,
+];
+
+fn concrete_alu64(op: AluOp, x: u64, y: u64) -> u64 {
+    match op {
+        AluOp::Add => x.wrapping_add(y),
+        AluOp::Sub => x.wrapping_sub(y),
+        AluOp::Mul => x.wrapping_mul(y),
+        AluOp::Div => x.checked_div(y).unwrap_or(0),
+        AluOp::Mod => x.checked_rem(y).unwrap_or(x),
+        AluOp::Or => x | y,
+        AluOp::And => x & y,
+        AluOp::Xor => x ^ y,
+        AluOp::Lsh => x.wrapping_shl(y as u32),
+        AluOp::Rsh => x.wrapping_shr(y as u32),
+        AluOp::Arsh => (x as i64).wrapping_shr(y as u32) as u64,
+    }
+}
+
+fn concrete_alu32(op: AluOp, x: u32, y: u32) -> u64 {
+    let out = match op {
+        AluOp::Lsh => x.wrapping_shl(y),
+        AluOp::Rsh => x.wrapping_shr(y),
+        AluOp::Arsh => (x as i32).wrapping_shr(y) as u32,
+        _ => concrete_alu64(op, u64::from(x), u64::from(y)) as u32,
+    };
+    u64::from(out)
+}
+
+fn concrete_jmp(op: JmpOp, (x, y): (u64, u64), (sx, sy): (i64, i64)) -> bool {
+    match op {
+        JmpOp::Eq => x == y,
+        JmpOp::Ne => x != y,
+        JmpOp::Gt => x > y,
+        JmpOp::Ge => x >= y,
+        JmpOp::Lt => x < y,
+        JmpOp::Le => x <= y,
+        JmpOp::Sgt => sx > sy,
+        JmpOp::Sge => sx >= sy,
+        JmpOp::Slt => sx < sy,
+        JmpOp::Sle => sx <= sy,
+        JmpOp::Set => x & y != 0,
+        JmpOp::Nset => x & y == 0,
+    }
+}
+
+fn holds(op: JmpOp, is_jmp32: bool, x: u64, y: u64) -> bool {
+    if is_jmp32 {
+        let (sx, sy) = (i64::from(x as i32), i64::from(y as i32));
+        return concrete_jmp(op, (u64::from(x as u32), u64::from(y as u32)), (sx, sy));
+    }
+    concrete_jmp(op, (x, y), (x as i64, y as i64))
+}
+
+/// Numbers near the edges of the widths, and any others.
+fn number() -> impl Strategy<Value = u64> {
+    let edge = (0u32..64, -3i64..4).prop_map(|(bit, d)| (1u64 << bit).wrapping_add(d as u64));
+    prop_oneof![
+        edge.clone(),
+        edge.prop_map(u64::wrapping_neg),
+        (-9i64..10).prop_map(|n| n as u64),
+        any::<u32>().prop_map(u64::from),
+        any::<u64>(),
+    ]
+}
+
+/// A branch that narrows: the comparison, its width, the number compared with.
+type Narrowing = (usize, bool, u64);
+
+/// A concrete value and an abstract one that holds it.
+fn value() -> impl Strategy<Value = (u64, Scalar)> {
+    let branches = prop::collection::vec((0..JMP.len(), any::<bool>(), number()), 0..5);
+    let mask = prop_oneof![Just(u64::MAX), Just(0), number()];
+    (number(), mask, branches).prop_map(|(v, mask, branches)| (v, around(v, mask, &branches)))
+}
+
+fn around(v: u64, mask: u64, branches: &[Narrowing]) -> Scalar {
+    let mut s = Scalar { var_off: Tnum { value: v & !mask, mask }, ..Scalar::unknown() };
+    s.sync();
+    for &(op, is_jmp32, number) in branches {
+        let op = if holds(JMP[op], is_jmp32, v, number) { JMP[op] } else { JMP[op].negated() };
+        assert_ne!(is_branch_taken(&s, &Scalar::constant(number), op, is_jmp32), Some(false));
+        refine_branches(op, is_jmp32, &mut s, &mut Scalar::constant(number));
+        assert!(s.contains(v), "{op:?} {number:#x} loses {v:#x}: {s:x?}");
+    }
+    s
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 100_000, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn check<S: Strategy>(strategy: S, f: impl Fn(S::Value)) {
+    use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(config(), rng);
+    let run = |case| {
+        f(case);
+        Ok(())
+    };
+    if let Err(e) = runner.run(&strategy, run) {
+        panic!("{e}");
+    }
+}
+
+#[test]
+fn alu_holds_the_result() {
+    check((value(), value(), 0..ALU.len()), |((x, a), (y, b), op)| {
+        let op = ALU[op];
+        let results =
+            [(true, concrete_alu64(op, x, y)), (false, concrete_alu32(op, x as u32, y as u32))];
+        for (wide, result) in results {
+            let mut got = a;
+            alu(op, wide, &mut got, &b);
+            assert!(got.contains(result), "{op:?} {wide} {x:#x} {y:#x}: {got:x?}");
+            if let Some((ones, zero)) = fork_sign_mask(op, &a, &b) {
+                assert!(ones.contains(x) || zero.contains(x), "{a:x?} forks without {x:#x}");
+            }
+        }
+    });
+}
+
+#[test]
+fn branches_hold_both_operands() {
+    check((value(), value(), 0..JMP.len()), |((x, a), (y, b), op)| {
+        for is_jmp32 in [false, true] {
+            let taken = holds(JMP[op], is_jmp32, x, y);
+            assert_ne!(is_branch_taken(&a, &b, JMP[op], is_jmp32), Some(!taken));
+            let op = if taken { JMP[op] } else { JMP[op].negated() };
+            let (mut p, mut q) = (a, b);
+            refine_branches(op, is_jmp32, &mut p, &mut q);
+            assert!(p.contains(x) && q.contains(y), "{op:?} {x:#x} {y:#x}: {p:x?} {q:x?}");
+        }
+    });
+}
+
+#[test]
+fn one_operand_holds_the_result() {
+    let check_one = |a: Scalar, f: &dyn Fn(&mut Scalar), result: u64| {
+        let mut got = a;
+        f(&mut got);
+        assert!(got.contains(result), "{result:#x} from {a:x?}: {got:x?}");
+    };
+    check(value(), |(v, a)| {
+        check_one(a, &|s| neg(true, s), v.wrapping_neg());
+        check_one(a, &|s| neg(false, s), u64::from((v as u32).wrapping_neg()));
+        for size in [1, 2, 4] {
+            let up = 64 - size * 8;
+            check_one(a, &|s| s.coerce_to_size(size), v << up >> up);
+            check_one(a, &|s| s.coerce_to_size_sx(size), ((v << up) as i64 >> up) as u64);
+        }
+        for bits in [16, 32, 64] {
+            let up = 64 - bits;
+            check_one(a, &|s| byte_order(ByteOrder::Keep, bits, s), v << up >> up);
+            check_one(a, &|s| byte_order(ByteOrder::Swap, bits, s), v.swap_bytes() >> up);
+        }
+        for (size, result) in [(1, v as i8 as u32), (2, v as i16 as u32)] {
+            let narrow = |s: &mut Scalar| {
+                s.coerce_subreg_to_size_sx(size);
+                s.zext_32_to_64();
+                s.sync();
+            };
+            check_one(a, &narrow, u64::from(result));
+        }
+    });
+}
