@@ -74,6 +74,11 @@ pub fn alu<const W: u32, const H: u32>(
         *dst = ScalarAt::unknown();
         return false;
     }
+    if let (Some(x), Some(y)) = (dst.exact_value(), src.exact_value()) {
+        let value = if wide { fold::<W>(op, x, y) } else { fold::<H>(op, x, y) };
+        *dst = ScalarAt::constant(value);
+        return true;
+    }
     match op {
         AluOp::Lsh | AluOp::Rsh | AluOp::Arsh => {
             let shift = src.umin as u32;
@@ -86,6 +91,25 @@ pub fn alu<const W: u32, const H: u32>(
     }
     dst.sync();
     true
+}
+
+/// The one result of two numbers, on `B` bits: what the bounds come to in the end, at once.
+#[inline]
+fn fold<const B: u32>(op: AluOp, x: u64, y: u64) -> u64 {
+    let (x, y) = (Bounds::<B>::to_u(x), Bounds::<B>::to_u(y));
+    let shift = y as u32 & 63;
+    Bounds::<B>::to_u(match op {
+        AluOp::Add => x.wrapping_add(y),
+        AluOp::Sub => x.wrapping_sub(y),
+        AluOp::Mul => x.wrapping_mul(y),
+        AluOp::Or => x | y,
+        AluOp::And => x & y,
+        AluOp::Xor => x ^ y,
+        AluOp::Lsh => x << shift,
+        AluOp::Rsh => x >> shift,
+        AluOp::Arsh => (Bounds::<B>::to_s(x) >> shift) as u64,
+        AluOp::Div | AluOp::Mod => 0, // never computable
+    })
 }
 
 /// `dst = -dst`.

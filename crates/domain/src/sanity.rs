@@ -60,7 +60,7 @@ impl Scalar {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Scalar, Tnum};
+    use crate::{JmpOp, Scalar, Tnum, refine_branches};
 
     #[test]
     fn a_constant_agrees_with_itself_and_with_nothing_else() {
@@ -70,5 +70,20 @@ mod tests {
         assert_eq!(s.violated_rule(), Some("const tnum out of sync with range bounds"));
         s.umin = s.umax + 1;
         assert_eq!(s.violated_rule(), Some("range bounds violation"));
+    }
+
+    /// `r &= 0xffffffff0; if w < 17 ...; if w > 31 ...`: only 16 is not above 31, and it is below 17.
+    #[test]
+    fn a_contradiction_reads_as_in_the_kernels_log() {
+        let bits = Tnum { value: 0, mask: 0xf_ffff_fff0 };
+        let mut s = Scalar { var_off: bits, ..Scalar::unknown() };
+        s.sync();
+        refine_branches(JmpOp::Ge, true, &mut s, &mut Scalar::constant(17));
+        assert_eq!(s.violation(), None);
+        refine_branches(JmpOp::Le, true, &mut s, &mut Scalar::constant(31));
+        let text = s.violation().map(|v| v.to_string());
+        let kernel = "range bounds violation u64=[0x11, 0xf00000010] s64=[0x11, 0xf00000010] \
+                      u32=[0x11, 0x10] s32=[0x11, 0x10] var_off=(0x10, 0xf00000000)";
+        assert_eq!(text.as_deref(), Some(kernel));
     }
 }

@@ -103,6 +103,13 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         if self.is_const() { Some(self.var_off.value) } else { None }
     }
 
+    /// The value, if the known bits and every bound agree that it is the only one. Nothing is left to learn then.
+    #[inline]
+    pub fn exact_value(&self) -> Option<u64> {
+        let value = self.var_off.value;
+        (self.is_const() && *self == Self::constant(value)).then_some(value)
+    }
+
     /// Sets the low half to `value`; the bounds of the whole stay as they are. Kernel: `__mark_reg32_known`.
     #[inline]
     pub fn mark_known32(&mut self, value: u32) {

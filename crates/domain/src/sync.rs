@@ -12,8 +12,12 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
     /// Brings the known bits and all bounds into agreement, as far as the kernel goes. Kernel: `reg_bounds_sync`.
     #[inline]
     pub fn sync(&mut self) {
+        if self.exact_value().is_some() {
+            return;
+        }
         let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
         v.narrow_by_bits();
+        let narrowed = v;
         for _ in 0..DEDUCE_ROUNDS {
             let before = v;
             v.deduce();
@@ -22,7 +26,10 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
             }
         }
         v.narrow_bits();
-        v.narrow_by_bits();
+        // Narrowing by the same bits again would change nothing.
+        if v != narrowed {
+            v.narrow_by_bits();
+        }
         self.var_off = v.var_off;
         self.set_wide(v.wide);
         self.set_half(v.half);

@@ -2,6 +2,8 @@
 //!
 //! Kernel: `tnum_*` (6.18), documented in "Sound, Precise, and Fast Abstract Interpretation with Tristate Numbers" (CGO 2022).
 
+use std::fmt;
+
 /// A set of 64-bit values: bit i is `value` bit i where `mask` bit i is 0, unknown where it is 1.
 ///
 /// # Invariants
@@ -240,5 +242,12 @@ impl Tnum {
     #[inline]
     pub const fn const_subreg(self, value: u32) -> Self {
         self.with_subreg(Self::constant(value as u64))
+    }
+}
+
+/// `(value; mask)`, as the kernel prints it. Kernel: `tnum_strn`.
+impl fmt::Display for Tnum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({:#x}; {:#x})", self.value, self.mask)
     }
 }
