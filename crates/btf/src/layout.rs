@@ -58,31 +58,42 @@ impl Btf {
 
     /// The alignment in bytes of a type; 1 for packed structs.
     pub fn align_of(&self, id: TypeId) -> Result<u32, Error> {
-        self.align_within(id, DEPTH_MAX)
+        Align { btf: self, left: VISITS_MAX }.of(id, DEPTH_MAX)
     }
+}
 
-    fn align_within(&self, id: TypeId, depth: usize) -> Result<u32, Error> {
-        let t = self.skip_modifiers(id);
-        let Some(depth) = depth.checked_sub(1) else {
+/// Members that one alignment may visit.
+const VISITS_MAX: u32 = 1 << 20;
+
+struct Align<'a> {
+    btf: &'a Btf,
+    left: u32,
+}
+
+impl Align<'_> {
+    fn of(&mut self, id: TypeId, depth: usize) -> Result<u32, Error> {
+        let t = self.btf.skip_modifiers(id);
+        let (Some(depth), Some(left)) = (depth.checked_sub(1), self.left.checked_sub(1)) else {
             return Err(Error::new(format!("type {id} is nested too deeply")));
         };
+        self.left = left;
         match t.kind() {
             Kind::Int | Kind::Enum | Kind::Enum64 | Kind::Float => {
                 Ok(t.stated_size().unwrap_or(1).clamp(1, PTR_BYTES))
             }
             Kind::Ptr => Ok(PTR_BYTES),
-            Kind::Var => self.align_within(t.target_id(), depth),
-            Kind::Array => self.align_within(t.array().map_or(TypeId::VOID, |a| a.elem), depth),
-            Kind::Struct | Kind::Union => self.composite_align(t, depth),
+            Kind::Var => self.of(t.target_id(), depth),
+            Kind::Array => self.of(t.array().map_or(TypeId::VOID, |a| a.elem), depth),
+            Kind::Struct | Kind::Union => self.composite(t, depth),
             _ => Err(no_size(t)),
         }
     }
 
     /// The largest alignment of a member, or 1 if a member or the size is not a multiple of its.
-    fn composite_align(&self, t: Type<'_>, depth: usize) -> Result<u32, Error> {
+    fn composite(&mut self, t: Type<'_>, depth: usize) -> Result<u32, Error> {
         let mut max = 1;
         for m in t.members() {
-            let align = self.align_within(m.ty, depth)?;
+            let align = self.of(m.ty, depth)?;
             max = max.max(align);
             if m.bitfield_size == 0 && u64::from(m.bit_offset) % (8 * u64::from(align)) != 0 {
                 return Ok(1);

@@ -1,7 +1,31 @@
 //! CO-RE: fitting insns to the types of the kernel they will run on.
+//!
+//! A relocation names a type of the object's BTF and a path into it. The same path is looked for in all
+//! types of that name in the target's BTF; what is found there (an offset, a size, a value) replaces
+//! what the compiler wrote into the insn.
+//!
+//! `spec` parses and finds paths, `compat` says which types fit, `value` computes what a relocation
+//! asks for, `patch` writes it.
+//!
+//! Behaviour: libbpf 1.x (`Documentation/bpf/llvm_reloc.rst`, "CO-RE Relocations"), kept so that the
+//! insns are equal to those it hands to the kernel. Departures: values of unsigned 32-bit enums are
+//! zero-extended; hostile types end in an error after [`compat::VISITS_MAX`] steps.
 
-use crate::{Btf, CoreRelo, Error};
+mod compat;
+mod patch;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use crate::index::essential_name;
+use crate::{Btf, CoreRelo, Error, Kind, TypeId};
+use compat::Matcher;
 use skep_insn::Insn;
+use spec::Spec;
+use value::Resolution;
+
+pub use patch::POISON_IMM;
 
 /// What a relocation asks for; the numbers are those of `enum bpf_core_relo_kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,12 +47,46 @@ pub enum ReloKind {
     TypeMatches = 12,
 }
 
+/// Row `n` is kind `n`, with libbpf's word for it in messages.
+const KINDS: [(ReloKind, &str); 13] = [
+    (ReloKind::FieldByteOffset, "byte_off"),
+    (ReloKind::FieldByteSize, "byte_sz"),
+    (ReloKind::FieldExists, "field_exists"),
+    (ReloKind::FieldSigned, "signed"),
+    (ReloKind::FieldLshiftU64, "lshift_u64"),
+    (ReloKind::FieldRshiftU64, "rshift_u64"),
+    (ReloKind::TypeIdLocal, "local_type_id"),
+    (ReloKind::TypeIdTarget, "target_type_id"),
+    (ReloKind::TypeExists, "type_exists"),
+    (ReloKind::TypeSize, "type_size"),
+    (ReloKind::EnumvalExists, "enumval_exists"),
+    (ReloKind::EnumvalValue, "enumval_value"),
+    (ReloKind::TypeMatches, "type_matches"),
+];
+
+impl ReloKind {
+    /// The kind of this number, if it is one.
+    pub fn from_number(number: u32) -> Option<ReloKind> {
+        KINDS.get(number as usize).map(|row| row.0)
+    }
+    /// Short name: `byte_off`, `type_exists`.
+    pub fn name(self) -> &'static str {
+        KINDS[self as usize].1
+    }
+    fn is_field(self) -> bool {
+        (self as u8) <= ReloKind::FieldRshiftU64 as u8
+    }
+    fn is_enumval(self) -> bool {
+        matches!(self, ReloKind::EnumvalExists | ReloKind::EnumvalValue)
+    }
+}
+
 /// What came of a relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoreOutcome {
     /// The insn was changed from the one value to the other.
     Patched {
-        /// What the compiler put there.
+        /// What the compiler should have put there (not always checked).
         from: u64,
         /// What is there now.
         to: u64,
@@ -40,14 +98,89 @@ pub enum CoreOutcome {
 /// Applies one relocation to `insns[insn_idx]`.
 ///
 /// `insns` is the ELF section or program that the relocation is about and `insn_idx` the slot in it
-/// (`relo.insn_off / 8` for a whole section). `targets` are the BTFs to search: the kernel's first,
-/// then modules'; none at all resolves local kinds only.
+/// (`relo.insn_off / 8` for a whole section). `btfs` are the object's BTF and those to search: the
+/// kernel's first, then modules'. Without any, only [`ReloKind::TypeIdLocal`] can be applied.
 pub fn relocate(
     insns: &mut [Insn],
     insn_idx: usize,
     relo: &CoreRelo,
     btfs: (&Btf, &[&Btf]),
 ) -> Result<CoreOutcome, Error> {
-    let _ = (insns, insn_idx, relo, btfs);
-    Err(Error::new("CO-RE is not supported yet"))
+    let (local, targets) = btfs;
+    let doing = || format!("CO-RE relocation of insn {insn_idx}");
+    let kind = ReloKind::from_number(relo.kind)
+        .ok_or_else(|| Error::new(format!("kind {} is not known", relo.kind)).context(doing()))?;
+    let access = local.try_str(relo.access_str_off).ok_or_else(|| {
+        Error::new(format!("access string {:#x} is out of range", relo.access_str_off))
+            .context(doing())
+    })?;
+    let doing = || {
+        let name = local.type_name(relo.type_id);
+        format!("CO-RE relocation of insn {insn_idx}: <{}> {name} ({access})", kind.name())
+    };
+    let spec = Spec::parse(local, relo.type_id, access, kind).map_err(|e| e.context(doing()))?;
+    resolve(&spec, kind, targets)
+        .and_then(|resolution| patch::apply(insns, insn_idx, &resolution))
+        .map_err(|e| e.context(doing()))
+}
+
+/// Finds what all candidates agree on.
+fn resolve(local: &Spec<'_>, kind: ReloKind, targets: &[&Btf]) -> Result<Resolution, Error> {
+    if kind == ReloKind::TypeIdLocal {
+        return Ok(Resolution::local_type_id(local.root));
+    }
+    if targets.is_empty() {
+        return Err(Error::new("needs the BTF of a kernel"));
+    }
+    let mut agreed: Option<(Resolution, u64)> = None;
+    for (btf, id) in candidates(local, targets)? {
+        let Some(found) = Matcher::new(local.btf, btf).find(local, id, kind)? else { continue };
+        let resolution = Resolution::of(local, Some(&found), kind)?;
+        match &agreed {
+            None => agreed = Some((resolution, found.bit_offset)),
+            Some((_, bit_offset)) if *bit_offset != found.bit_offset => {
+                return Err(Error::new(format!(
+                    "candidates disagree: offset {bit_offset} and {} bits",
+                    found.bit_offset
+                )));
+            }
+            Some((other, _)) if !other.agrees_with(&resolution) => {
+                return Err(Error::new(format!("candidates disagree: {other} and {resolution}")));
+            }
+            Some(_) => {}
+        }
+    }
+    match agreed {
+        Some((resolution, _)) => Ok(resolution),
+        None => Resolution::of(local, None, kind),
+    }
+}
+
+/// Types of the same essential name and kind: of the kernel if it has any, else of all modules.
+fn candidates<'a>(local: &Spec<'_>, targets: &[&'a Btf]) -> Result<Vec<(&'a Btf, TypeId)>, Error> {
+    let t = local.btf.ty(local.root);
+    if t.name().is_empty() {
+        return Err(Error::new("anonymous types cannot be searched for"));
+    }
+    let name = essential_name(t.name());
+    let mut found = Vec::new();
+    for (n, btf) in targets.iter().enumerate() {
+        found.extend(
+            btf.ids_named(name)
+                .filter(|&id| {
+                    let c = btf.ty(id);
+                    kinds_fit(t.kind(), c.kind()) && essential_name(c.name()) == name
+                })
+                .map(|id| (*btf, id)),
+        );
+        if n == 0 && !found.is_empty() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Equal kinds, where enums of both widths are one kind.
+fn kinds_fit(a: Kind, b: Kind) -> bool {
+    a == b || a.is_any_enum() && b.is_any_enum()
 }

@@ -1,0 +1,202 @@
+//! The value that a relocation asks for, of the object's type and of the target's.
+
+use super::ReloKind;
+use super::spec::Spec;
+use crate::{Endian, Error, Kind, TypeId};
+use std::fmt;
+
+/// What is to be written into the insn.
+#[derive(Clone, Debug)]
+pub(super) struct Resolution {
+    /// Value of the object's type: what the compiler wrote.
+    pub(super) from: u64,
+    /// Value of the target's type; none means poison.
+    pub(super) to: Option<u64>,
+    /// Whether the insn must hold `from` now.
+    pub(super) validate: bool,
+    /// How loads and stores of the field change their width.
+    pub(super) width: Width,
+}
+
+/// Bytes of a field in the object and in the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    /// Equal, or not about a field.
+    Same,
+    /// The load or store can be made of the new width: pointers and unsigned integers.
+    Change { from: u32, to: u32 },
+    /// It cannot: the value read would be wrong.
+    Unfit,
+}
+
+/// The value of one side.
+struct Side {
+    value: u64,
+    validate: bool,
+    /// Bytes and type of the field, for byte offsets of what is not a bitfield.
+    field: Option<(u32, TypeId)>,
+}
+
+impl Side {
+    fn new(value: impl Into<u64>, validate: bool) -> Side {
+        Side { value: value.into(), validate, field: None }
+    }
+}
+
+impl Resolution {
+    pub(super) fn local_type_id(id: TypeId) -> Resolution {
+        let value = u64::from(id.0);
+        Resolution { from: value, to: Some(value), validate: false, width: Width::Same }
+    }
+
+    /// What the relocation comes to if `target` is where the path was found, or nothing was.
+    pub(super) fn of(
+        local: &Spec<'_>,
+        target: Option<&Spec<'_>>,
+        kind: ReloKind,
+    ) -> Result<Resolution, Error> {
+        let from = side(local, kind)?;
+        let Some(spec) = target else {
+            let to = if zero_if_absent(kind) { Some(0) } else { None };
+            let validate = from.validate;
+            return Ok(Resolution { from: from.value, to, validate, width: Width::Same });
+        };
+        let to = side(spec, kind)?;
+        let width = match (from.field, to.field) {
+            (Some(a), Some(b)) => width((local, a), (spec, b)),
+            _ => Width::Same,
+        };
+        Ok(Resolution { from: from.value, to: Some(to.value), validate: from.validate, width })
+    }
+
+    pub(super) fn agrees_with(&self, other: &Resolution) -> bool {
+        self.to == other.to
+    }
+}
+
+impl fmt::Display for Resolution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.to {
+            Some(value) => value.fmt(f),
+            None => f.write_str("nothing"),
+        }
+    }
+}
+
+/// Relocations that answer "no" where others are poisoned.
+fn zero_if_absent(kind: ReloKind) -> bool {
+    use ReloKind::*;
+    matches!(kind, FieldExists | EnumvalExists | TypeExists | TypeMatches | TypeSize | TypeIdTarget)
+}
+
+fn width(
+    (local, (from, local_ty)): (&Spec<'_>, (u32, TypeId)),
+    (target, (to, target_ty)): (&Spec<'_>, (u32, TypeId)),
+) -> Width {
+    if from == to {
+        return Width::Same;
+    }
+    let (l, t) = (local.btf.ty(local_ty), target.btf.ty(target_ty));
+    match (l.kind(), t.kind()) {
+        (Kind::Ptr, Kind::Ptr) => Width::Change { from, to },
+        (Kind::Int, Kind::Int)
+            if !l.int_encoding().is_signed() && !t.int_encoding().is_signed() =>
+        {
+            Width::Change { from, to }
+        }
+        _ => Width::Unfit,
+    }
+}
+
+fn side(spec: &Spec<'_>, kind: ReloKind) -> Result<Side, Error> {
+    use ReloKind::*;
+    Ok(match kind {
+        FieldExists | EnumvalExists | TypeExists | TypeMatches => Side::new(1u32, true),
+        // Ids change when objects are linked, so the one in the insn says nothing.
+        TypeIdTarget | TypeIdLocal => Side::new(spec.root.0, false),
+        TypeSize => Side::new(spec.btf.size_of(spec.root)?, true),
+        EnumvalValue => {
+            let value = spec.accessors.first().and_then(|acc| {
+                spec.btf.ty(acc.ty).enumerators().nth(acc.idx as usize).map(|e| e.value)
+            });
+            Side::new(value.unwrap_or(0), true)
+        }
+        _ => return field_side(spec, kind),
+    })
+}
+
+/// Where the bits of a field are.
+struct Place {
+    byte_offset: u64,
+    bytes: u64,
+    bit_offset: u64,
+    bits: u64,
+}
+
+fn field_side(spec: &Spec<'_>, kind: ReloKind) -> Result<Side, Error> {
+    let acc = spec.accessors.last().ok_or_else(|| Error::new("path is empty"))?;
+    if acc.name.is_none() {
+        let bytes = spec.btf.size_of(acc.ty)?;
+        return match kind {
+            ReloKind::FieldByteOffset => {
+                let field = Some((bytes, acc.ty));
+                Ok(Side { value: spec.bit_offset / 8, validate: true, field })
+            }
+            ReloKind::FieldByteSize => Ok(Side::new(bytes, true)),
+            _ => Err(Error::new("cannot be applied to an array element")),
+        };
+    }
+    let member = spec.btf.ty(acc.ty).members().nth(acc.idx as usize);
+    let member = member.ok_or_else(|| Error::new("path leaves the type"))?;
+    let bitfield = (member.bitfield_size != 0).then_some(u64::from(member.bitfield_size));
+    let t = spec.btf.skip_modifiers(member.ty);
+    let place = place(spec, member.ty, bitfield)?;
+    // Compilers differ in how they load bitfields: what the insn holds is not checked then.
+    let validate = bitfield.is_none();
+    Ok(match kind {
+        ReloKind::FieldByteOffset if bitfield.is_some() => Side::new(place.byte_offset, validate),
+        ReloKind::FieldByteOffset => {
+            let elem = spec.innermost_element(member.ty);
+            let field = Some((spec.btf.size_of(elem.id())?, t.id()));
+            Side { value: place.byte_offset, validate, field }
+        }
+        ReloKind::FieldByteSize => Side::new(place.bytes, validate),
+        ReloKind::FieldSigned => {
+            let is_signed_int = t.kind() == Kind::Int && t.int_encoding().is_signed();
+            Side::new(t.is_signed_enum() || is_signed_int, true)
+        }
+        ReloKind::FieldLshiftU64 => {
+            let bit_in_word = place.bit_offset - place.byte_offset * 8;
+            let shift = match spec.btf.endian() {
+                Endian::Little => 64u64.checked_sub(bit_in_word + place.bits),
+                Endian::Big => 8u64.checked_sub(place.bytes).map(|b| b * 8 + bit_in_word),
+            };
+            Side::new(shift.ok_or_else(too_wide)?, validate)
+        }
+        _ => Side::new(64u64.checked_sub(place.bits).ok_or_else(too_wide)?, true),
+    })
+}
+
+fn too_wide() -> Error {
+    Error::new("field is wider than 64 bits")
+}
+
+/// The bytes to load for a field: of a bitfield, the smallest aligned word that has all of it.
+fn place(spec: &Spec<'_>, ty: TypeId, bitfield: Option<u64>) -> Result<Place, Error> {
+    let bit_offset = spec.bit_offset;
+    let mut bytes = u64::from(spec.btf.size_of(ty)?);
+    let Some(bits) = bitfield else {
+        return Ok(Place { byte_offset: bit_offset / 8, bytes, bit_offset, bits: bytes * 8 });
+    };
+    if bytes == 0 {
+        return Err(Error::new("bitfield of a type without size"));
+    }
+    let align = |bytes: u64| bit_offset / 8 / bytes * bytes;
+    while bit_offset.saturating_add(bits) - align(bytes) * 8 > bytes * 8 {
+        if bytes >= 8 {
+            return Err(Error::new("bitfield does not fit in one load of 64 bits"));
+        }
+        bytes *= 2;
+    }
+    Ok(Place { byte_offset: align(bytes), bytes, bit_offset, bits })
+}
