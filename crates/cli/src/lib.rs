@@ -1,3 +1,72 @@
-//! The binary skep.
+//! The command `skep`, as a library: `main` only connects it to the process.
+//!
+//! Reading order: `flags` (the table of all options), `stat`, `check`, `dump` (one module a
+//! command), then what they share: `inputs`, `scan`, `judge_files`, `in_order`, `globals`.
 
 #![forbid(unsafe_code)]
+
+mod check;
+mod dump;
+mod exit;
+mod flags;
+mod globals;
+mod history;
+mod in_order;
+mod inputs;
+mod judge_files;
+mod pages;
+mod scan;
+mod stat;
+mod streams;
+
+pub use exit::Exit;
+pub use flags::{Cli, Command};
+pub use streams::Streams;
+
+use clap::Parser;
+use std::ffi::OsString;
+use std::io;
+
+/// Runs a command line.
+///
+/// # Errors
+///
+/// Only those of the streams; a broken pipe is the caller's to forgive.
+pub fn run(
+    args: impl IntoIterator<Item = OsString>,
+    streams: &mut Streams<'_>,
+) -> io::Result<Exit> {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(e) => return print_usage(&e, streams),
+    };
+    match &cli.command {
+        Command::Stat(flags) => stat::run(flags, streams),
+        Command::Check(flags) => check::run(flags, streams),
+        Command::Dump(flags) => dump::run(flags, streams),
+        Command::Completions { shell } => {
+            pages::completions(streams.out, *shell).map(|()| Exit::Success)
+        }
+        Command::Man { command } => match pages::man(streams.out, command.as_deref())? {
+            Some(()) => Ok(Exit::Success),
+            None => {
+                streams.error("no such subcommand")?;
+                Ok(Exit::Input)
+            }
+        },
+    }
+}
+
+/// Help and version are results; the rest is an error of the command line.
+fn print_usage(error: &clap::Error, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let text = match streams.style {
+        skep_report::Style::Plain => error.render().to_string(),
+        skep_report::Style::Coloured => error.render().ansi().to_string(),
+    };
+    if error.use_stderr() {
+        write!(streams.err, "{text}")?;
+        return Ok(Exit::Input);
+    }
+    write!(streams.out, "{text}")?;
+    Ok(Exit::Success)
+}

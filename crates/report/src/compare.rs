@@ -45,6 +45,34 @@ pub fn write_compare_csv(
     emit: &EmitSpec,
 ) -> io::Result<()> {
     let mut csv = csv::WriterBuilder::new().from_writer(out);
+    csv.write_record(csv_header(emit))?;
+    for row in rows {
+        csv.write_record(line(row, emit))?;
+    }
+    csv.flush()
+}
+
+/// Writes the comparison as a JSON array; keys are the CSV's columns, values its text.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_compare_json(
+    out: &mut dyn Write,
+    rows: &[JoinedRow<'_>],
+    emit: &EmitSpec,
+) -> io::Result<()> {
+    let header = csv_header(emit);
+    let object = |row: &JoinedRow<'_>| {
+        let cells = line(row, emit).into_iter().map(serde_json::Value::from);
+        header.iter().cloned().zip(cells).collect::<serde_json::Map<_, _>>()
+    };
+    let objects: Vec<_> = rows.iter().map(object).collect();
+    serde_json::to_writer_pretty(&mut *out, &objects)?;
+    writeln!(out)
+}
+
+fn csv_header(emit: &EmitSpec) -> Vec<String> {
     let mut header = Vec::new();
     for def in emit.stats.iter().map(|stat| stat.def()) {
         match def.stat.is_key() {
@@ -52,11 +80,7 @@ pub fn write_compare_csv(
             false => header.extend(CSV_SUFFIXES.iter().map(|sfx| format!("{}{sfx}", def.names[0]))),
         }
     }
-    csv.write_record(&header)?;
-    for row in rows {
-        csv.write_record(line(row, emit))?;
-    }
-    csv.flush()
+    header
 }
 
 fn line(row: &JoinedRow<'_>, emit: &EmitSpec) -> Vec<String> {

@@ -76,7 +76,7 @@ fn row_of(stats: &[Stat], record: &csv::StringRecord) -> Result<Row, Error> {
 }
 
 fn verdict_of(field: &str) -> Result<Verdict, Error> {
-    [Verdict::Success, Verdict::Failure, Verdict::Unsupported]
+    [Verdict::Success, Verdict::Failure, Verdict::Unsupported, Verdict::Error]
         .into_iter()
         .find(|verdict| verdict.text() == field)
         .ok_or_else(|| Error::new(format!("verdict: '{field}' is no verdict")))

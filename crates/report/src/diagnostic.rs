@@ -9,6 +9,16 @@ pub enum Severity {
     Warning,
 }
 
+impl Severity {
+    /// As in SARIF and GitHub's commands.
+    pub fn text(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
 /// A place in the program's source, as BTF line info gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSpot {

@@ -190,13 +190,14 @@ impl StatRef {
     }
 }
 
-/// A row's number; a verdict is 1 or 0, as in veristat (an unsupported one is neither).
+/// A row's number; a verdict is 1 or 0, as in veristat (what is no verdict is neither).
 pub(crate) fn number_of(row: &Row, stat: Stat) -> Option<f64> {
     match (stat, row.get(stat)) {
         (Stat::Verdict, _) => match row.verdict {
             Verdict::Success => Some(1.0),
             Verdict::Failure => Some(0.0),
             Verdict::Unsupported => Some(2.0),
+            Verdict::Error => Some(3.0),
         },
         (_, Value::Number(number)) => Some(number as f64),
         (_, Value::Text(_)) => None,
@@ -208,6 +209,7 @@ fn operand(text: &str) -> Option<f64> {
         "true" | "t" | "success" | "succ" | "s" | "match" | "m" => Some(1.0),
         "false" | "f" | "failure" | "fail" | "mismatch" | "mm" => Some(0.0),
         "unsupported" => Some(2.0),
+        "error" => Some(3.0),
         number => number.trim_end_matches('%').parse::<f64>().ok().filter(|n| n.is_finite()),
     }
 }

@@ -1,6 +1,6 @@
 //! Diagnostics as GitHub workflow commands (`::error file=...::`), which it shows at the line.
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use std::io::{self, Write};
 
 /// Writes one command a diagnostic.
@@ -10,10 +10,7 @@ use std::io::{self, Write};
 /// Only those of `out`.
 pub fn write_github(out: &mut dyn Write, diagnostics: &[Diagnostic]) -> io::Result<()> {
     for diagnostic in diagnostics {
-        let command = match diagnostic.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
+        let command = diagnostic.severity.text();
         write!(out, "::{command} ")?;
         match &diagnostic.at {
             Some(at) => {
@@ -48,7 +45,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::SourceSpot;
+    use crate::diagnostic::{Severity, SourceSpot};
 
     #[test]
     fn one_line_each_and_nothing_escapes() {

@@ -1,8 +1,9 @@
 //! Rows as one JSON array; keys are the CSV's column names.
 
+use crate::diagnostic::{Diagnostic, SourceSpot};
 use crate::row::{Row, Value};
 use crate::spec::EmitSpec;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use std::io::{self, Write};
 
 /// Writes an array with one object a row: the statistics of `emit`, and `reason` where there is one.
@@ -12,6 +13,37 @@ use std::io::{self, Write};
 /// Only those of `out`.
 pub fn write_json(out: &mut dyn Write, rows: &[Row], emit: &EmitSpec) -> io::Result<()> {
     let objects: Vec<Map<String, Json>> = rows.iter().map(|row| object(row, emit)).collect();
+    serde_json::to_writer_pretty(&mut *out, &objects)?;
+    writeln!(out)
+}
+
+/// Writes diagnostics as an array of objects with the fields of [`Diagnostic`].
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_diagnostics_json(out: &mut dyn Write, diagnostics: &[Diagnostic]) -> io::Result<()> {
+    let spot = |at: &Option<SourceSpot>| {
+        at.as_ref().map(
+            |at| json!({ "file": at.file, "line": at.line, "column": at.column, "text": at.text }),
+        )
+    };
+    let object = |d: &Diagnostic| {
+        let notes: Vec<Json> =
+            d.notes.iter().map(|n| json!({ "text": n.text, "at": spot(&n.at) })).collect();
+        json!({
+            "severity": d.severity.text(),
+            "rule": d.rule,
+            "message": d.message,
+            "object": d.object,
+            "prog": d.prog,
+            "insn_idx": d.insn_idx,
+            "insn": d.insn,
+            "at": spot(&d.at),
+            "notes": notes,
+        })
+    };
+    let objects: Vec<Json> = diagnostics.iter().map(object).collect();
     serde_json::to_writer_pretty(&mut *out, &objects)?;
     writeln!(out)
 }

@@ -27,7 +27,7 @@ mod spec;
 mod stat;
 mod table;
 
-pub use compare::{write_compare_csv, write_compare_table};
+pub use compare::{write_compare_csv, write_compare_json, write_compare_table};
 pub use csv_rows::{CsvRows, read_csv, write_csv};
 pub use diagnostic::{Diagnostic, Note, Severity, SourceSpot};
 pub use error::Error;
@@ -35,7 +35,7 @@ pub use escape::printable;
 pub use filter::{Filters, glob_matches};
 pub use github::write_github;
 pub use join::{JoinedRow, join};
-pub use json::write_json;
+pub use json::{write_diagnostics_json, write_json};
 pub use rendered::{Style, render_text};
 pub use row::{Row, Value, Verdict};
 pub use sarif::write_sarif;

@@ -3,7 +3,7 @@
 use crate::stat::Stat;
 use std::cmp::Ordering;
 
-/// The three answers. veristat knows the first two.
+/// The answers. veristat knows the first two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Refused.
@@ -12,6 +12,8 @@ pub enum Verdict {
     Success,
     /// Neither: the program needs something that is not modelled yet.
     Unsupported,
+    /// None: the input is broken, or we are.
+    Error,
 }
 
 impl Verdict {
@@ -21,6 +23,7 @@ impl Verdict {
             Verdict::Failure => "failure",
             Verdict::Success => "success",
             Verdict::Unsupported => "unsupported",
+            Verdict::Error => "error",
         }
     }
 }

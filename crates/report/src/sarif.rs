@@ -1,6 +1,6 @@
 //! Diagnostics as SARIF 2.1.0, the format that code-scanning services read.
 
-use crate::diagnostic::{Diagnostic, Severity, SourceSpot};
+use crate::diagnostic::{Diagnostic, SourceSpot};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -56,10 +56,7 @@ fn result(diagnostic: &Diagnostic) -> Value {
     }
     json!({
         "ruleId": diagnostic.rule,
-        "level": match diagnostic.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        },
+        "level": diagnostic.severity.text(),
         "message": { "text": text },
         "locations": [{
             "physicalLocation": physical,
@@ -98,7 +95,7 @@ fn uri(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::Note;
+    use crate::diagnostic::{Note, Severity};
 
     #[test]
     fn places_and_rules() {

@@ -12,7 +12,7 @@ mod verification;
 
 pub use error::Error;
 pub use host::{Host, KernelBtf};
-pub use session::Session;
+pub use session::{Session, contain_panic, panic_text};
 pub use skep_btf as btf;
 pub use skep_domain as domain;
 pub use skep_insn as insn;

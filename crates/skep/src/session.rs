@@ -5,8 +5,10 @@ use crate::verification::{Counts, Verdict, Verification, VerifyOptions};
 use crate::{Error, Host};
 use skep_object::Object;
 use skep_program::Program;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::time::Duration;
+use std::time::Instant;
 
 /// Larger files are not read: real objects are below a hundredth of it.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -47,14 +49,37 @@ impl Session {
         Object::open(bytes, &options).map_err(|e| Error::new(path, "opening the object", e))
     }
 
-    /// Verifies one program.
+    /// Verifies one program. A panic of the verifier is a [`Verdict::Bug`] of this program alone.
     pub fn verify(&self, program: &Program, options: &VerifyOptions) -> Verification {
-        let _ = (program, options);
-        Verification {
-            verdict: Verdict::Unsupported("verification".to_owned()),
-            counts: Counts::default(),
-            log: String::new(),
-            duration: Duration::ZERO,
+        let config = options.config();
+        let started = Instant::now();
+        let outcome = contain_panic(|| skep_verifier::verify(program, &config));
+        let duration = started.elapsed();
+        match outcome {
+            Ok(outcome) => Verification::new(outcome, duration),
+            Err(panic) => Verification {
+                verdict: Verdict::Bug(panic),
+                counts: Counts::default(),
+                log: String::new(),
+                duration,
+            },
         }
     }
+}
+
+/// Runs `work`; a panic becomes its message.
+///
+/// # Errors
+///
+/// The message of the panic.
+pub fn contain_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    // What a panic leaves half done inside is dropped with it: `work` owns or only reads its state.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_text(panic.as_ref()))
+}
+
+/// The message that a panic carries.
+pub fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("panic: {}", text.unwrap_or("without a message"))
 }

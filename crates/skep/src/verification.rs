@@ -3,7 +3,12 @@
 //! The verifier itself sees no clock and may be wrong: here it is timed, and a panic in it becomes
 //! a [`Verdict::Bug`] of this program alone.
 
+use skep_uapi::KernelProfile;
+use skep_verifier::{Config, Outcome, Privileges};
 use std::time::Duration;
+
+/// Log bytes that are kept where the caller does not say.
+const LOG_BYTES_MAX: usize = 16 << 20;
 
 /// How a program is verified.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,6 +19,21 @@ pub struct VerifyOptions {
     pub log_bytes_max: usize,
     /// As a process without capabilities.
     pub unprivileged: bool,
+}
+
+impl VerifyOptions {
+    pub(crate) fn config(&self) -> Config {
+        let privileges = match self.unprivileged {
+            true => Privileges::UNPRIVILEGED,
+            false => Privileges::PRIVILEGED,
+        };
+        Config {
+            privileges,
+            log_level: self.log_level,
+            log_bytes_max: if self.log_bytes_max == 0 { LOG_BYTES_MAX } else { self.log_bytes_max },
+            ..Config::privileged(KernelProfile::v6_18())
+        }
+    }
 }
 
 /// The answer.
@@ -64,4 +84,31 @@ pub struct Verification {
     pub log: String,
     /// Wall time of the verification alone.
     pub duration: Duration,
+}
+
+impl Verification {
+    pub(crate) fn new(outcome: Outcome, duration: Duration) -> Self {
+        use skep_verifier::Verdict as Found;
+        let verdict = match outcome.verdict {
+            Found::Accepted(_) => Verdict::Accepted,
+            Found::Rejected(rejection) => Verdict::Rejected(Refusal {
+                insn_idx: rejection.insn_idx.map(|idx| idx as usize),
+                errno: rejection.errno,
+                message: rejection.message,
+            }),
+            Found::Unsupported(what) => Verdict::Unsupported(what),
+            Found::Bug(what) => Verdict::Bug(what),
+        };
+        let stats = outcome.stats;
+        let counts = Counts {
+            insns_processed: stats.insns_processed.into(),
+            total_states: stats.total_states.into(),
+            peak_states: stats.peak_states.into(),
+            max_states_per_insn: stats.max_states_per_insn.into(),
+            mark_read: stats.mark_read.into(),
+            stack_depth_bytes: stats.stack_depth_bytes.into(),
+            mem_peak_bytes: stats.mem_peak_bytes.iter().map(|&bytes| bytes as u64).sum(),
+        };
+        Verification { verdict, counts, log: outcome.log, duration }
+    }
 }

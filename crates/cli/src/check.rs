@@ -1,0 +1,197 @@
+//! `skep check`: each refusal explained, with its source line and what was known.
+
+use crate::dump::names::{insn_text, source_spot};
+use crate::exit::Exit;
+use crate::flags::{CheckFlags, CheckFormat};
+use crate::history::History;
+use crate::judge_files::{Batch, Judged, Plan, exit_of};
+use crate::stat::{read_filters, read_presets};
+use crate::streams::Streams;
+use skep::program::Program;
+use skep::uapi::ProgFlags;
+use skep::{Refusal, Verdict, Verification, VerifyOptions};
+use skep_report::{Diagnostic, Severity, render_text};
+use std::io;
+
+/// The path to the refusal.
+const LOG_PATH: u32 = 1;
+
+/// What is kept of one program.
+struct Answer {
+    diagnostic: Option<Diagnostic>,
+    /// A line for the error stream.
+    trouble: Option<String>,
+    exit: Exit,
+}
+
+/// How many programs ended how.
+#[derive(Default)]
+struct Summary {
+    accepted: usize,
+    refused: usize,
+    unsupported: usize,
+    broken: usize,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    if flags.input.files.is_empty() {
+        streams.error("no file given")?;
+        return Ok(Exit::Input);
+    }
+    let plan = match plan(flags) {
+        Ok(plan) => plan,
+        Err(message) => {
+            streams.error(&message)?;
+            return Ok(Exit::Input);
+        }
+    };
+    let mut diagnostics = Vec::new();
+    let mut summary = Summary::default();
+    let mut worst = Exit::Success;
+    let (_, exit) = Batch::new(&flags.input).run(&plan, streams, answer, |streams, file| {
+        for answer in file.answers {
+            worst.raise(answer.exit);
+            summary.count(&answer);
+            match (answer.trouble, answer.exit) {
+                (Some(line), Exit::Bug) => streams.bug(&line)?,
+                (Some(line), _) => streams.error(&line)?,
+                (None, _) => {}
+            }
+            match answer.diagnostic {
+                Some(diagnostic) if flags.format == CheckFormat::Text => {
+                    writeln!(streams.out, "{}\n", render_text(&diagnostic, streams.style))?;
+                }
+                other => diagnostics.extend(other),
+            }
+        }
+        Ok(())
+    })?;
+    worst.raise(exit);
+    match flags.format {
+        CheckFormat::Text if flags.quiet => {}
+        CheckFormat::Text => summary.print(streams)?,
+        CheckFormat::Sarif => {
+            skep_report::write_sarif(streams.out, &diagnostics, env!("CARGO_PKG_VERSION"))?;
+        }
+        CheckFormat::Json => skep_report::write_diagnostics_json(streams.out, &diagnostics)?,
+        CheckFormat::Github => skep_report::write_github(streams.out, &diagnostics)?,
+    }
+    Ok(worst)
+}
+
+fn plan(flags: &CheckFlags) -> Result<Plan, String> {
+    Ok(Plan {
+        session: Plan::session(flags.input.btf.as_deref())?,
+        filters: read_filters(&flags.filter)?,
+        presets: read_presets(&flags.set_global_vars)?,
+        options: VerifyOptions { log_level: LOG_PATH, ..VerifyOptions::default() },
+        prog_flags: ProgFlags::empty(),
+        scan: flags.input.scan,
+    })
+}
+
+fn answer(judged: Judged<'_>) -> Answer {
+    let exit = exit_of(&judged.result);
+    let here = format!("{}: program '{}'", judged.file, judged.entry.name);
+    match &judged.result {
+        Err(e) => {
+            Answer { diagnostic: None, trouble: Some(format!("{here}: while loading: {e}")), exit }
+        }
+        Ok((program, verification)) => {
+            let subject = Subject { file: judged.file, prog: &judged.entry.name, program };
+            let (diagnostic, trouble) = match &verification.verdict {
+                Verdict::Accepted => (None, None),
+                Verdict::Rejected(refusal) => (Some(subject.refused(refusal, verification)), None),
+                Verdict::Unsupported(what) => (Some(subject.unsupported(what)), None),
+                Verdict::Bug(what) => (None, Some(format!("{here}: {what}"))),
+            };
+            Answer { diagnostic, trouble, exit }
+        }
+    }
+}
+
+/// The program that a diagnostic is about.
+struct Subject<'a> {
+    file: &'a str,
+    prog: &'a str,
+    program: &'a Program,
+}
+
+impl Subject<'_> {
+    fn refused(&self, refusal: &Refusal, verification: &Verification) -> Diagnostic {
+        let insn = refusal.insn_idx.and_then(|idx| insn_text(self.program, idx));
+        let history = History::read(&verification.log);
+        Diagnostic {
+            severity: Severity::Error,
+            rule: errno_name(refusal.errno).to_owned(),
+            message: refusal.message.trim_end().to_owned(),
+            object: self.file.to_owned(),
+            prog: self.prog.to_owned(),
+            insn_idx: refusal.insn_idx,
+            at: refusal.insn_idx.and_then(|idx| source_spot(self.program, idx)),
+            notes: history.notes(&refusal.message, insn.as_deref().unwrap_or("")),
+            insn,
+        }
+    }
+
+    fn unsupported(&self, what: &str) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Warning,
+            rule: "unsupported".to_owned(),
+            message: format!("not supported yet: {what}"),
+            object: self.file.to_owned(),
+            prog: self.prog.to_owned(),
+            insn_idx: None,
+            insn: None,
+            at: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Names of the errnos with which the kernel refuses programs.
+fn errno_name(errno: i32) -> &'static str {
+    match errno {
+        1 => "EPERM",
+        2 => "ENOENT",
+        7 => "E2BIG",
+        12 => "ENOMEM",
+        13 => "EACCES",
+        14 => "EFAULT",
+        16 => "EBUSY",
+        22 => "EINVAL",
+        33 => "EDOM",
+        34 => "ERANGE",
+        95 => "EOPNOTSUPP",
+        524 => "ENOTSUPP",
+        _ => "refused",
+    }
+}
+
+impl Summary {
+    fn count(&mut self, answer: &Answer) {
+        let of = match (answer.exit, &answer.diagnostic) {
+            (Exit::Success, _) => &mut self.accepted,
+            (Exit::Refused, _) => &mut self.refused,
+            (Exit::Input, Some(_)) => &mut self.unsupported,
+            _ => &mut self.broken,
+        };
+        *of += 1;
+    }
+
+    fn print(&self, streams: &mut Streams<'_>) -> io::Result<()> {
+        write!(streams.out, "{} accepted, {} refused", self.accepted, self.refused)?;
+        if self.unsupported > 0 {
+            write!(streams.out, ", {} not supported yet", self.unsupported)?;
+        }
+        if self.broken > 0 {
+            write!(streams.out, ", {} without an answer", self.broken)?;
+        }
+        writeln!(streams.out)
+    }
+}

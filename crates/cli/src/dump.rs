@@ -1,0 +1,65 @@
+//! `skep dump`: what the verifier is given, for reading.
+
+pub(crate) mod blocks;
+mod dot;
+mod listing;
+pub(crate) mod names;
+
+use crate::exit::Exit;
+use crate::flags::{DumpFlags, Stage};
+use crate::judge_files::Plan;
+use crate::streams::Streams;
+use skep::{Host, Session};
+use std::io;
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let session = match flags.stage {
+        // What the file holds, before anything of a host goes in.
+        Stage::Elf => Ok(Session { host: Host::default() }),
+        Stage::Relocated | Stage::Cfg => Plan::session(flags.btf.as_deref()),
+    };
+    let open = |session: Session| {
+        let bytes = session.read(&flags.file).map_err(|e| e.to_string())?;
+        session.open(&flags.file, &bytes).map_err(|e| e.to_string())
+    };
+    let object = match session.and_then(open) {
+        Ok(object) => object,
+        Err(message) => {
+            streams.error(&message)?;
+            return Ok(Exit::Input);
+        }
+    };
+    let mut exit = Exit::Success;
+    let mut found = false;
+    for entry in &object.programs {
+        if flags.prog.as_ref().is_some_and(|wanted| *wanted != entry.name) {
+            continue;
+        }
+        found = true;
+        match &entry.program {
+            Ok(program) => match flags.stage {
+                Stage::Elf | Stage::Relocated => listing::write(streams.out, program)?,
+                Stage::Cfg => dot::write(streams.out, program)?,
+            },
+            Err(e) => {
+                let (file, prog) = (flags.file.display(), &entry.name);
+                streams.error(&format!("{file}: program '{prog}': while loading: {e}"))?;
+                exit = Exit::Input;
+            }
+        }
+    }
+    if !found {
+        let what = match &flags.prog {
+            Some(prog) => format!("no program '{prog}'"),
+            None => "no programs".to_owned(),
+        };
+        streams.error(&format!("{}: {what}", flags.file.display()))?;
+        exit = Exit::Input;
+    }
+    Ok(exit)
+}

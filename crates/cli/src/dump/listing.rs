@@ -1,0 +1,58 @@
+//! Insns one a line, in the kernel's notation, under the source lines that they come from.
+
+use super::names::{insn_text, line_info, map_text, source_spot};
+use skep::btf::TypeId;
+use skep::program::Program;
+use skep_report::printable;
+use std::io::{self, Write};
+
+/// Writes one program.
+pub(super) fn write(out: &mut dyn Write, program: &Program) -> io::Result<()> {
+    let attach = program.attach_type().map_or("unspec", |attach| attach.name());
+    writeln!(
+        out,
+        "program {} (section \"{}\", type {}, attach {attach}, {} insns)",
+        printable(&program.name),
+        printable(&program.section),
+        program.prog_type.name(),
+        program.insns.len()
+    )?;
+    let mut second_half = false;
+    for (idx, insn) in program.insns.iter().enumerate() {
+        if second_half {
+            second_half = false;
+            continue;
+        }
+        if let Some(name) = function_at(program, idx) {
+            writeln!(out, "{}:", printable(&name))?;
+        }
+        if starts_line(program, idx)
+            && let Some(spot) = source_spot(program, idx)
+        {
+            let (text, file) = (printable(spot.text.trim()), printable(&spot.file));
+            writeln!(out, "; {text} @ {file}:{}", spot.line)?;
+        }
+        let text = insn_text(program, idx).unwrap_or_default();
+        match map_text(program, idx) {
+            Some(map) => writeln!(out, "{idx}: {text:<40} ; {}", printable(&map))?,
+            None => writeln!(out, "{idx}: {text}")?,
+        }
+        second_half = insn.is_ld_imm64();
+    }
+    writeln!(out)
+}
+
+/// Name of the function that starts here, by func info; the program's own name at 0.
+fn function_at(program: &Program, idx: usize) -> Option<String> {
+    let row = program.func_info.iter().find(|row| row.insn_off.index() == idx);
+    let named = row.and_then(|row| program.btf.as_ref()?.get(TypeId(row.type_id)));
+    match named {
+        Some(ty) => Some(ty.name().to_owned()),
+        None if idx == 0 => Some(program.name.clone()),
+        None => None,
+    }
+}
+
+fn starts_line(program: &Program, idx: usize) -> bool {
+    line_info(program, idx).is_some_and(|row| row.insn_off.index() == idx)
+}

@@ -1,0 +1,64 @@
+//! An insn's text and source line, with the names that its program knows.
+
+use skep::btf::TypeId;
+use skep::insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
+use skep::insn::{Insn, InsnNames, write_insn};
+use skep::program::{LineInfo, MapIdx, Program};
+use skep::uapi::helper::HelperId;
+use skep_report::SourceSpot;
+
+/// Names for the printer.
+struct Names<'a>(&'a Program);
+
+impl InsnNames for Names<'_> {
+    fn helper_name(&self, id: i32) -> Option<&str> {
+        HelperId::from_number(u32::try_from(id).ok()?).map(HelperId::name)
+    }
+
+    fn kfunc_name(&self, insn: Insn) -> Option<&str> {
+        let id = TypeId(u32::try_from(insn.imm).ok()?);
+        Some(self.0.kernel_btf.as_ref()?.get(id)?.name())
+    }
+}
+
+/// The insn at `idx` in the kernel's notation; `None` outside of the program.
+pub(crate) fn insn_text(program: &Program, idx: usize) -> Option<String> {
+    let insns = program.insns.get(idx..)?;
+    insns.first()?;
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write_insn(&mut text, insns, &Names(program), true);
+    Some(text)
+}
+
+/// The map that an insn loads, with the offset in its value.
+pub(crate) fn map_text(program: &Program, idx: usize) -> Option<String> {
+    let [first, second] = program.insns.get(idx..)?.get(..2)? else { return None };
+    if !first.is_ld_imm64() {
+        return None;
+    }
+    let map = |imm: i32| program.map(MapIdx(u32::try_from(imm).ok()?));
+    match first.src {
+        BPF_PSEUDO_MAP_FD => Some(format!("map[{}]", map(first.imm)?.name)),
+        BPF_PSEUDO_MAP_VALUE => Some(format!("map[{}]+{}", map(first.imm)?.name, second.imm)),
+        _ => None,
+    }
+}
+
+/// The line info row that covers an insn.
+pub(crate) fn line_info(program: &Program, idx: usize) -> Option<&LineInfo> {
+    let after = program.line_info.partition_point(|row| row.insn_off.index() <= idx);
+    program.line_info.get(after.checked_sub(1)?)
+}
+
+/// The source line of an insn; `None` without line info.
+pub(crate) fn source_spot(program: &Program, idx: usize) -> Option<SourceSpot> {
+    let row = line_info(program, idx)?;
+    let btf = program.btf.as_ref()?;
+    Some(SourceSpot {
+        file: btf.try_str(row.file_name_off)?.to_owned(),
+        line: row.line(),
+        column: row.col(),
+        text: btf.try_str(row.line_off)?.to_owned(),
+    })
+}

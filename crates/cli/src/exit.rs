@@ -1,0 +1,32 @@
+//! Exit codes: the three kinds of failure, never mixed.
+
+/// How a run ended; later variants win when several apply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// All is well.
+    #[default]
+    Success,
+    /// A program is refused.
+    Refused,
+    /// The input or the host is wrong, or something is not modelled yet.
+    Input,
+    /// We are wrong.
+    Bug,
+}
+
+impl Exit {
+    /// The process's exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Refused => 1,
+            Exit::Input => 2,
+            Exit::Bug => 101,
+        }
+    }
+
+    /// The worse of two.
+    pub fn raise(&mut self, other: Exit) {
+        *self = (*self).max(other);
+    }
+}

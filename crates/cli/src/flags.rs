@@ -1,0 +1,195 @@
+//! The command line as one table: help, manual page and shell completions derive from it.
+//!
+//! Flags of `stat` have veristat's letters, names and meaning; what is ours comes after them.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Linux eBPF verifier and loader in userspace: no root, no kernel module.
+#[derive(Debug, Parser)]
+#[command(name = "skep", version, propagate_version = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Verify the programs of object files and print statistics, as veristat does
+    #[command(after_help = STAT_NOTES)]
+    Stat(StatFlags),
+    /// Verify the programs of object files and explain each refusal
+    #[command(after_help = CHECK_NOTES)]
+    Check(CheckFlags),
+    /// Print the insns of programs, with source lines, or their control flow graphs
+    Dump(DumpFlags),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff) of skep, or of one subcommand
+    Man {
+        /// Subcommand to describe
+        command: Option<String>,
+    },
+}
+
+const STAT_NOTES: &str = "\
+Exit status: 0 if every program got a verdict (refused ones included, as in veristat), 2 if a file \
+or specification is wrong or something is not supported yet, 101 after an internal error.";
+
+const CHECK_NOTES: &str = "\
+Exit status: 0 if all programs are accepted, 1 if some are refused, 2 if a file is wrong or \
+something is not supported yet, 101 after an internal error.";
+
+/// Files, and what they are loaded against.
+#[derive(Debug, Clone, Default, Args)]
+pub struct InputFlags {
+    /// BPF object files, folders (searched for objects), globs, or @FILE with one of these a line
+    #[arg(value_name = "FILE")]
+    pub files: Vec<String>,
+    /// Kernel BTF: a file, or `none`; the running kernel's by default
+    #[arg(long, value_name = "FILE|none", help_heading = "Input")]
+    pub btf: Option<String>,
+    /// Also find BPF objects inside other files (executables, skeletons, archives)
+    #[arg(long, help_heading = "Input")]
+    pub scan: bool,
+    /// Threads; all CPUs by default
+    #[arg(long, value_name = "N", help_heading = "Input")]
+    pub jobs: Option<usize>,
+}
+
+/// Flags of `skep stat`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct StatFlags {
+    /// Where programs come from.
+    #[command(flatten)]
+    pub input: InputFlags,
+    /// Print each program's verifier log
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Verifier log level with -v: 1 (path to the refusal), 2 (everything), 4 (statistics)
+    #[arg(short = 'l', long, value_name = "LEVEL")]
+    pub log_level: Option<u32>,
+    /// Bytes of verifier log that are kept
+    #[arg(long, value_name = "BYTES")]
+    pub log_size: Option<usize>,
+    /// Keep the beginning of a log that is too long, not its end
+    #[arg(long)]
+    pub log_fixed: bool,
+    /// Print what the loader found in each file
+    #[arg(short, long)]
+    pub debug: bool,
+    /// Print at most N results
+    #[arg(short = 'n', long, value_name = "N")]
+    pub top_n: Option<usize>,
+    /// Print no progress, only results
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Statistics to print, separated by commas
+    #[arg(short, long, value_name = "SPEC")]
+    pub emit: Option<String>,
+    /// Order: statistics, each with ^ (ascending) or v (descending); |stat| sorts by magnitude
+    #[arg(short, long, value_name = "SPEC")]
+    pub sort: Option<String>,
+    /// Output format
+    #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
+    pub output_format: OutputFormat,
+    /// Compare two result files (CSV)
+    #[arg(short = 'C', long, conflicts_with = "replay")]
+    pub compare: bool,
+    /// Filter, sort and print a result file (CSV) again
+    #[arg(short = 'R', long)]
+    pub replay: bool,
+    /// Process or print only what matches: FILE, FILE/PROG, STAT>NUMBER, !not, @LIST
+    #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
+    pub filter: Vec<String>,
+    /// Save verifier states more often (BPF_F_TEST_STATE_FREQ)
+    #[arg(short = 't', long)]
+    pub test_states: bool,
+    /// Refuse programs whose register bounds contradict each other (BPF_F_TEST_REG_INVARIANTS)
+    #[arg(short = 'r', long)]
+    pub test_reg_invariants: bool,
+    /// Print the N source lines that the verifier walked most often
+    #[arg(long, value_name = "N")]
+    pub top_src_lines: Option<usize>,
+    /// Set a global variable before loading: "name = value", or @FILE with one a line
+    #[arg(short = 'G', long, value_name = "GLOBAL")]
+    pub set_global_vars: Vec<String>,
+}
+
+/// Formats of `skep stat`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// Aligned columns.
+    #[default]
+    Table,
+    /// Comma-separated, veristat's columns.
+    Csv,
+    /// An array of objects.
+    Json,
+}
+
+/// Flags of `skep check`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct CheckFlags {
+    /// Where programs come from.
+    #[command(flatten)]
+    pub input: InputFlags,
+    /// Only programs that match: FILE, FILE/PROG, !not, @LIST
+    #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
+    pub filter: Vec<String>,
+    /// Output format
+    #[arg(long, value_name = "FMT", value_enum, default_value_t)]
+    pub format: CheckFormat,
+    /// Set a global variable before loading: "name = value", or @FILE with one a line
+    #[arg(short = 'G', long, value_name = "GLOBAL")]
+    pub set_global_vars: Vec<String>,
+    /// Print nothing of accepted programs, and no summary
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Formats of `skep check`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// An array of objects.
+    Json,
+    /// GitHub workflow commands.
+    Github,
+}
+
+/// Flags of `skep dump`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct DumpFlags {
+    /// BPF object file
+    pub file: PathBuf,
+    /// Program; all by default
+    pub prog: Option<String>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub stage: Stage,
+    /// Kernel BTF: a file, or `none`; the running kernel's by default
+    #[arg(long, value_name = "FILE|none")]
+    pub btf: Option<String>,
+}
+
+/// Stages of `skep dump`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// As in the file: the object opened without any kernel.
+    Elf,
+    /// As the verifier gets it: relocated, subprograms appended.
+    #[default]
+    Relocated,
+    /// Control flow graph, in DOT.
+    Cfg,
+}

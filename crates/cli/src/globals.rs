@@ -1,0 +1,239 @@
+//! `-G "name = value"`: rewrites the first contents of a data section before the programs load, as
+//! a loader does through a skeleton.
+//!
+//! A name may go into structs and arrays (`limits[2].high`); a value is a number (decimal, `0x`,
+//! `0`, negative), `true`, `false`, or an enumerator of the variable's type.
+
+use skep::btf::{Btf, Kind, Type, TypeId};
+use skep::object::Object;
+use skep::program::MapDef;
+use std::sync::Arc;
+
+/// One assignment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Preset {
+    path: Vec<Step>,
+    value: String,
+    text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Name(String),
+    Index(u32),
+}
+
+/// Where an assignment writes, in the variable's section.
+struct Place<'a> {
+    ty: Type<'a>,
+    bit_offset: u64,
+    /// Bits of a bitfield; 0 for a whole value.
+    bitfield_bits: u8,
+}
+
+impl Preset {
+    /// Reads `name = value`.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what is missing.
+    pub(crate) fn parse(text: &str) -> Result<Preset, String> {
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| format!("'{text}': no '=' after the name"))?;
+        let (name, value) = (name.trim(), value.trim());
+        if value.is_empty() {
+            return Err(format!("'{text}': no value"));
+        }
+        let path = parse_path(name).ok_or_else(|| format!("'{text}': '{name}' is no name"))?;
+        Ok(Preset { path, value: value.to_owned(), text: text.trim().to_owned() })
+    }
+
+    /// As the user wrote it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Writes the value into the object's maps.
+    ///
+    /// # Errors
+    ///
+    /// No such variable in a data section, a value that does not fit its type.
+    pub(crate) fn apply(&self, object: &mut Object) -> Result<(), String> {
+        let btf = object.btf.clone().ok_or("the object has no BTF")?;
+        let Some(Step::Name(variable)) = self.path.first() else { return Err("no name".into()) };
+        let (section, var, offset) =
+            find_variable(&btf, variable).ok_or_else(|| format!("no variable '{variable}'"))?;
+        let mut place = Place {
+            ty: btf.skip_modifiers(var),
+            bit_offset: u64::from(offset) * 8,
+            bitfield_bits: 0,
+        };
+        for step in &self.path[1..] {
+            place = descend(&btf, &place, step)?;
+        }
+        let value = number_of(&self.value, place.ty)?;
+        let mut maps: Vec<MapDef> = object.maps.to_vec();
+        let holds = |map: &&mut MapDef| map.btf_value_type_id == section.0;
+        let map = maps
+            .iter_mut()
+            .find(holds)
+            .ok_or_else(|| format!("'{variable}' is in no data section"))?;
+        write_value(&mut map.contents, &place, value)?;
+        object.maps = Arc::from(maps);
+        for program in object.programs.iter_mut().filter_map(|p| p.program.as_mut().ok()) {
+            program.maps = Arc::clone(&object.maps);
+        }
+        Ok(())
+    }
+}
+
+/// `a.b[3].c`, as steps.
+fn parse_path(name: &str) -> Option<Vec<Step>> {
+    let mut path = Vec::new();
+    for part in name.split('.') {
+        let mut pieces = part.split('[');
+        let field = pieces.next()?.trim();
+        let is_name = !field.is_empty() && field.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if !is_name {
+            return None;
+        }
+        path.push(Step::Name(field.to_owned()));
+        for index in pieces {
+            path.push(Step::Index(index.trim().strip_suffix(']')?.trim().parse().ok()?));
+        }
+    }
+    Some(path)
+}
+
+/// Section, type and offset in bytes of a variable.
+fn find_variable(btf: &Btf, name: &str) -> Option<(TypeId, TypeId, u32)> {
+    let sections = btf.iter().filter(|ty| ty.kind() == Kind::Datasec);
+    for section in sections {
+        let named = |var: &skep::btf::SecVar| {
+            btf.get(var.ty).is_some_and(|ty| ty.kind() == Kind::Var && ty.name() == name)
+        };
+        if let Some(var) = section.vars().find(named) {
+            return Some((section.id(), btf.get(var.ty)?.target_id(), var.offset));
+        }
+    }
+    None
+}
+
+fn descend<'a>(btf: &'a Btf, place: &Place<'a>, step: &Step) -> Result<Place<'a>, String> {
+    match step {
+        Step::Name(name) => find_member(btf, place.ty, name, 0)
+            .map(|found| Place { bit_offset: place.bit_offset + found.bit_offset, ..found })
+            .ok_or_else(|| format!("no member '{name}' in {}", btf.type_name(place.ty.id()))),
+        Step::Index(index) => {
+            let array = place.ty.array().ok_or("an index into what is no array")?;
+            if *index >= array.nelems {
+                return Err(format!("index {index} of {} elements", array.nelems));
+            }
+            let elem_bytes = btf.size_of(array.elem).map_err(|e| e.to_string())?;
+            Ok(Place {
+                ty: btf.skip_modifiers(array.elem),
+                bit_offset: place.bit_offset + u64::from(*index) * u64::from(elem_bytes) * 8,
+                bitfield_bits: 0,
+            })
+        }
+    }
+}
+
+/// Deepest nesting of anonymous structs that is looked into.
+const ANONYMOUS_DEPTH_MAX: u32 = 16;
+
+/// A member, also of an anonymous struct inside.
+fn find_member<'a>(btf: &'a Btf, ty: Type<'a>, name: &str, depth: u32) -> Option<Place<'a>> {
+    if depth > ANONYMOUS_DEPTH_MAX {
+        return None;
+    }
+    for member in ty.members() {
+        let inner = btf.skip_modifiers(member.ty);
+        let bit_offset = u64::from(member.bit_offset);
+        if member.name == name {
+            return Some(Place { ty: inner, bit_offset, bitfield_bits: member.bitfield_size });
+        }
+        if member.name.is_empty()
+            && let Some(found) = find_member(btf, inner, name, depth + 1)
+        {
+            return Some(Place { bit_offset: bit_offset + found.bit_offset, ..found });
+        }
+    }
+    None
+}
+
+fn number_of(text: &str, ty: Type<'_>) -> Result<i128, String> {
+    if ty.kind().is_any_enum()
+        && let Some(hit) = ty.enumerators().find(|e| e.name == text)
+    {
+        let signed = ty.is_signed_enum();
+        return Ok(if signed { i128::from(hit.value as i64) } else { i128::from(hit.value) });
+    }
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let radix = |digits: &str, radix| i128::from_str_radix(digits, radix).ok();
+    let size = match digits {
+        "true" => Some(1),
+        "false" => Some(0),
+        _ => match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+            Some(hex) => radix(hex, 16),
+            None if digits.len() > 1 && digits.starts_with('0') => radix(digits, 8),
+            None => radix(digits, 10),
+        },
+    };
+    let size = size.ok_or_else(|| format!("'{text}' is no number and no enumerator"))?;
+    Ok(if negative { -size } else { size })
+}
+
+fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<(), String> {
+    let scalar = matches!(place.ty.kind(), Kind::Int | Kind::Enum | Kind::Enum64);
+    let size = place.ty.stated_size().filter(|_| scalar).ok_or("not a number or enum")?;
+    if !matches!(size, 1 | 2 | 4 | 8) {
+        return Err(format!("a value of {size} bytes"));
+    }
+    let bits = match place.bitfield_bits {
+        0 => size * 8,
+        bits => u32::from(bits),
+    };
+    let signed = match place.ty.kind() {
+        Kind::Int => place.ty.int_encoding().is_signed(),
+        _ => place.ty.is_signed_enum(),
+    };
+    let (low, high) = match signed {
+        true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+        false => (0, (1i128 << bits) - 1),
+    };
+    if value < low || value > high {
+        return Err(format!("{value} does not fit: {low} to {high}"));
+    }
+    // Bit by bit, so that bitfields need no rule of their own. Objects are little endian here.
+    for bit in 0..bits {
+        let at = place.bit_offset + u64::from(bit);
+        let byte = usize::try_from(at / 8).ok().and_then(|index| contents.get_mut(index));
+        let byte = byte.ok_or("outside of its section")?;
+        let mask = 1u8 << (at % 8);
+        if value >> bit & 1 == 1 { *byte |= mask } else { *byte &= !mask }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths() {
+        let name = |text: &str| Step::Name(text.to_owned());
+        let path = |text: &str| Preset::parse(text).map(|p| p.path);
+        assert_eq!(path("a = 1"), Ok(vec![name("a")]));
+        assert_eq!(
+            path("a[1][2].b=X"),
+            Ok(vec![name("a"), Step::Index(1), Step::Index(2), name("b")])
+        );
+        for bad in ["a", "a =", "= 1", "a[x] = 1", "a..b = 1", "a[1 = 2", "a b = 1"] {
+            assert!(path(bad).is_err(), "{bad}");
+        }
+    }
+}

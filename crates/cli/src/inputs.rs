@@ -1,0 +1,161 @@
+//! What the user named, as a list of files: folders walked, globs expanded, `@` lists read.
+
+use globset::Glob;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// A file to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Input {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// Named by the user; else found in a folder, where other files are passed over.
+    pub(crate) named: bool,
+}
+
+/// What the arguments name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Inputs {
+    /// Files, in the order of the arguments; those of a folder by name.
+    pub(crate) files: Vec<Input>,
+    /// Files in folders that are no BPF objects.
+    pub(crate) passed_over: usize,
+    /// Arguments that name nothing, one line each.
+    pub(crate) errors: Vec<String>,
+}
+
+/// Expands the arguments; `any_file` takes every file of a folder and not only BPF objects.
+pub(crate) fn expand(args: &[String], any_file: bool) -> Inputs {
+    let mut inputs = Inputs::default();
+    for arg in args {
+        match arg.strip_prefix('@') {
+            Some(list) => match fs::read_to_string(list) {
+                Ok(text) => read_list(&text).for_each(|line| inputs.add(line, any_file)),
+                Err(e) => inputs.errors.push(format!("{list}: while reading the list: {e}")),
+            },
+            None => inputs.add(arg, any_file),
+        }
+    }
+    inputs
+}
+
+/// The lines of a list: blank ones and those that begin with `#` do not count.
+pub(crate) fn read_list(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+impl Inputs {
+    fn add(&mut self, arg: &str, any_file: bool) {
+        let path = Path::new(arg);
+        if path.is_dir() {
+            self.add_folder(path, any_file);
+        } else if !path.exists() && arg.contains(['*', '?', '[', '{']) {
+            self.add_glob(arg);
+        } else {
+            self.files.push(Input { path: path.to_owned(), named: true });
+        }
+    }
+
+    fn add_folder(&mut self, folder: &Path, any_file: bool) {
+        for entry in WalkDir::new(folder).sort_by_file_name() {
+            match entry {
+                Ok(entry) if !entry.file_type().is_file() => {}
+                Ok(entry) if any_file || is_bpf_object(entry.path()) => {
+                    self.files.push(Input { path: entry.into_path(), named: false });
+                }
+                Ok(_) => self.passed_over += 1,
+                Err(e) => {
+                    let path = e.path().unwrap_or(folder).display();
+                    self.errors.push(format!("{path}: while reading the folder: {e}"));
+                }
+            }
+        }
+    }
+
+    fn add_glob(&mut self, pattern: &str) {
+        let matcher = match Glob::new(pattern) {
+            Ok(glob) => glob.compile_matcher(),
+            Err(e) => return self.errors.push(format!("{pattern}: while reading the glob: {e}")),
+        };
+        let root = glob_root(pattern);
+        let before = self.files.len();
+        // Paths below "." come with "./" in front, which the pattern does not have.
+        let named = |path: &Path| path.strip_prefix("./").unwrap_or(path).to_owned();
+        let entries = WalkDir::new(&root).sort_by_file_name().into_iter().flatten();
+        for entry in entries.filter(|e| e.file_type().is_file()) {
+            let path = named(entry.path());
+            if matcher.is_match(&path) || matcher.is_match(entry.path()) {
+                self.files.push(Input { path, named: true });
+            }
+        }
+        if self.files.len() == before {
+            self.errors.push(format!("{pattern}: no file matches"));
+        }
+    }
+}
+
+/// The folder above the first component with a wildcard.
+fn glob_root(pattern: &str) -> PathBuf {
+    let plain = |part: &std::path::Component<'_>| {
+        !part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{'])
+    };
+    let root: PathBuf = Path::new(pattern).components().take_while(plain).collect();
+    if root.as_os_str().is_empty() { PathBuf::from(".") } else { root }
+}
+
+/// Whether a file begins as a BPF object does (by its ELF header alone; unreadable ones do not).
+fn is_bpf_object(path: &Path) -> bool {
+    let mut head = [0u8; 20];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && crate::scan::is_bpf_header(&head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object_head() -> Vec<u8> {
+        let mut head = b"\x7fELF\x02\x01\x01".to_vec();
+        head.resize(64, 0);
+        head[16] = 1;
+        head[18] = 247;
+        head
+    }
+
+    #[test]
+    fn folders_globs_and_lists() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("sub")).unwrap();
+        for name in ["b.o", "a.o", "sub/c.o"] {
+            fs::write(at(name), object_head()).unwrap();
+        }
+        fs::write(at("notes.txt"), "text").unwrap();
+        fs::write(at("list"), format!("# list\n\n{}\n", at("a.o").display())).unwrap();
+
+        let names = |args: &[String], any| {
+            let inputs = expand(args, any);
+            assert_eq!(inputs.errors, [] as [String; 0]);
+            let name = |input: &Input| input.path.strip_prefix(dir.path()).unwrap().to_owned();
+            let names: Vec<PathBuf> = inputs.files.iter().map(name).collect();
+            (names, inputs.passed_over)
+        };
+        let arg = |text: &str| [at(text).display().to_string()];
+        let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(names(&arg(""), false), (paths(&["a.o", "b.o", "sub/c.o"]), 2));
+        assert_eq!(names(&arg(""), true).0.len(), 5);
+        assert_eq!(names(&arg("[ab].o"), false), (paths(&["a.o", "b.o"]), 0));
+        assert_eq!(names(&[format!("@{}", at("list").display())], false).0, paths(&["a.o"]));
+    }
+
+    #[test]
+    fn what_names_nothing_is_an_error_line() {
+        let errors = |arg: &str| expand(&[arg.to_owned()], false).errors;
+        assert_eq!(errors("no/such/*.o"), ["no/such/*.o: no file matches"]);
+        assert_eq!(errors("@no/list").len(), 1);
+        // A plain name is kept: reading it says what is wrong.
+        assert!(errors("no/such.o").is_empty());
+    }
+}

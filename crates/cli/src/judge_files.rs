@@ -1,0 +1,263 @@
+//! One file to the answers about its programs: read, find objects, open, set globals, verify.
+//!
+//! Both `stat` and `check` run on this; they differ in what they make of each answer.
+
+use crate::exit::Exit;
+use crate::flags::InputFlags;
+use crate::globals::Preset;
+use crate::in_order::in_order;
+use crate::inputs::{Input, Inputs, expand};
+use crate::scan::find_objects;
+use crate::streams::Streams;
+use indicatif::{ProgressBar, ProgressStyle};
+use skep::object::{Object, ObjectProgram};
+use skep::program::Program;
+use skep::uapi::ProgFlags;
+use skep::{Host, KernelBtf, Session, Verdict, Verification, VerifyOptions};
+use skep_report::{Filters, Tally};
+use std::io;
+use std::ops::Range;
+
+/// What to do with each file.
+pub(crate) struct Plan {
+    /// What objects are opened against.
+    pub(crate) session: Session,
+    /// Which programs are wanted.
+    pub(crate) filters: Filters,
+    /// Values of global variables.
+    pub(crate) presets: Vec<Preset>,
+    /// How programs are verified.
+    pub(crate) options: VerifyOptions,
+    /// Flags added to each program's own.
+    pub(crate) prog_flags: ProgFlags,
+    /// Look for objects inside files.
+    pub(crate) scan: bool,
+}
+
+/// The answer about one program.
+pub(crate) struct Judged<'a> {
+    /// The file's name, as the user gave it; with the place inside it if it was found by scanning.
+    pub(crate) file: &'a str,
+    /// What is known before relocation.
+    pub(crate) entry: &'a ObjectProgram,
+    /// The program with its answer, or why it could not be loaded.
+    pub(crate) result: Result<(&'a Program, Verification), String>,
+}
+
+/// What became of one file.
+pub(crate) struct FileAnswers<T> {
+    /// Name as the user gave it.
+    pub(crate) file: String,
+    /// Answers, in the order of the programs.
+    pub(crate) answers: Vec<T>,
+    /// Lines for the error stream: what is wrong with the file.
+    pub(crate) errors: Vec<String>,
+    /// Counts for the closing line.
+    pub(crate) tally: Tally,
+}
+
+impl Plan {
+    /// The session that the flags ask for.
+    ///
+    /// # Errors
+    ///
+    /// One line: kernel BTF that the user named and that cannot be used.
+    pub(crate) fn session(btf: Option<&str>) -> Result<Session, String> {
+        let source = match btf {
+            None => KernelBtf::Running,
+            Some("none") => KernelBtf::Absent,
+            Some(path) => KernelBtf::File(path.into()),
+        };
+        Ok(Session { host: Host::read(&source).map_err(|e| e.to_string())? })
+    }
+
+    /// Opens and verifies one file; `make` turns each answer into what the caller keeps.
+    pub(crate) fn judge<T>(
+        &self,
+        input: &Input,
+        make: &impl Fn(Judged<'_>) -> T,
+    ) -> FileAnswers<T> {
+        let mut answers = FileAnswers {
+            file: input.path.display().to_string(),
+            answers: Vec::new(),
+            errors: Vec::new(),
+            tally: Tally::default(),
+        };
+        if !self.filters.wants(base_name(&answers.file), None) {
+            answers.tally.files_skipped = 1;
+            return answers;
+        }
+        match self.session.read(&input.path) {
+            Ok(bytes) => self.judge_bytes(input, &bytes, make, &mut answers),
+            Err(e) => answers.errors.push(e.to_string()),
+        }
+        answers
+    }
+
+    fn judge_bytes<T>(
+        &self,
+        input: &Input,
+        bytes: &[u8],
+        make: &impl Fn(Judged<'_>) -> T,
+        answers: &mut FileAnswers<T>,
+    ) {
+        let whole = || vec![0..bytes.len()];
+        let images = if self.scan { find_objects(bytes) } else { whole() };
+        if images.is_empty() {
+            answers.tally.files_skipped = 1;
+            if input.named {
+                answers.errors.push(format!("{}: no BPF object inside", answers.file));
+            }
+            return;
+        }
+        answers.tally.files_processed = 1;
+        for image in images {
+            let name = image_name(&answers.file, &image, bytes.len());
+            // Cannot be out of range: find_objects promises it.
+            let image = bytes.get(image).unwrap_or_default();
+            match self.open(input, image) {
+                Ok(object) => self.judge_object(&name, &object, make, answers),
+                Err(e) => answers.errors.push(e),
+            }
+        }
+    }
+
+    fn open(&self, input: &Input, image: &[u8]) -> Result<Object, String> {
+        let open = || self.session.open(&input.path, image).map_err(|e| e.to_string());
+        let mut object = skep::contain_panic(open).unwrap_or_else(|panic| {
+            Err(format!("{}: while opening the object: {panic}", input.path.display()))
+        })?;
+        for preset in &self.presets {
+            preset.apply(&mut object).map_err(|e| {
+                format!("{}: while setting '{}': {e}", input.path.display(), preset.text())
+            })?;
+        }
+        Ok(object)
+    }
+
+    fn judge_object<T>(
+        &self,
+        name: &str,
+        object: &Object,
+        make: &impl Fn(Judged<'_>) -> T,
+        answers: &mut FileAnswers<T>,
+    ) {
+        for entry in &object.programs {
+            if !self.filters.wants(base_name(name), Some(&entry.name)) {
+                answers.tally.progs_skipped += 1;
+                continue;
+            }
+            answers.tally.progs_processed += 1;
+            let flagged = entry.program.clone().map(|mut program| {
+                program.prog_flags |= self.prog_flags;
+                program
+            });
+            let result = match &flagged {
+                Ok(program) => Ok((program, self.session.verify(program, &self.options))),
+                Err(e) => Err(e.to_string()),
+            };
+            answers.answers.push(make(Judged { file: name, entry, result }));
+        }
+    }
+}
+
+/// The files of a run, and what is wrong with the arguments.
+pub(crate) struct Batch {
+    /// What to read.
+    pub(crate) inputs: Inputs,
+    /// Threads.
+    pub(crate) jobs: usize,
+}
+
+impl Batch {
+    /// Expands the arguments.
+    pub(crate) fn new(flags: &InputFlags) -> Batch {
+        let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
+        Batch {
+            inputs: expand(&flags.files, flags.scan),
+            jobs: flags.jobs.unwrap_or_else(cpus).max(1),
+        }
+    }
+
+    /// Judges all files in parallel and hands over the answers in input order. Broken files are one
+    /// line each on the error stream.
+    ///
+    /// # Errors
+    ///
+    /// Only those of the streams.
+    pub(crate) fn run<T: Send>(
+        &self,
+        plan: &Plan,
+        streams: &mut Streams<'_>,
+        make: impl Fn(Judged<'_>) -> T + Sync,
+        mut sink: impl FnMut(&mut Streams<'_>, FileAnswers<T>) -> io::Result<()>,
+    ) -> io::Result<(Tally, Exit)> {
+        let mut exit = Exit::Success;
+        for error in &self.inputs.errors {
+            streams.error(error)?;
+            exit.raise(Exit::Input);
+        }
+        let files = &self.inputs.files;
+        let mut tally = Tally { files_skipped: self.inputs.passed_over, ..Tally::default() };
+        let bar = progress_bar(streams, files.len());
+        let judge = |index: usize| plan.judge(&files[index], &make);
+        in_order(files.len(), self.jobs, judge, |answers| {
+            bar.inc(1);
+            add(&mut tally, answers.tally);
+            bar.suspend(|| {
+                for error in &answers.errors {
+                    streams.error(error)?;
+                    exit.raise(Exit::Input);
+                }
+                sink(streams, answers)
+            })
+        })?;
+        bar.finish_and_clear();
+        Ok((tally, exit))
+    }
+}
+
+fn progress_bar(streams: &Streams<'_>, files: usize) -> ProgressBar {
+    if !streams.progress || files < 2 {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(files as u64);
+    let style = ProgressStyle::with_template("{bar:32} {pos}/{len} files, {elapsed} (eta {eta})");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn add(sum: &mut Tally, part: Tally) {
+    sum.files_processed += part.files_processed;
+    sum.files_skipped += part.files_skipped;
+    sum.progs_processed += part.progs_processed;
+    sum.progs_skipped += part.progs_skipped;
+}
+
+/// The file's own name, or with the offset at which the object was found in it.
+fn image_name(file: &str, image: &Range<usize>, file_bytes: usize) -> String {
+    match *image == (0..file_bytes) {
+        true => file.to_owned(),
+        false => format!("{file}@{:#x}", image.start),
+    }
+}
+
+/// What follows the last slash.
+pub(crate) fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// How much an answer weighs in the exit code.
+pub(crate) fn exit_of(result: &Result<(&Program, Verification), String>) -> Exit {
+    match result {
+        Err(_) => Exit::Input,
+        Ok((_, verification)) => match verification.verdict {
+            Verdict::Accepted => Exit::Success,
+            Verdict::Rejected(_) => Exit::Refused,
+            Verdict::Unsupported(_) => Exit::Input,
+            Verdict::Bug(_) => Exit::Bug,
+        },
+    }
+}

@@ -1,0 +1,117 @@
+//! `skep stat`: veristat's job without root.
+
+mod live;
+mod replay;
+mod top_src_lines;
+
+use crate::exit::Exit;
+use crate::flags::{OutputFormat, StatFlags};
+use crate::inputs::read_list;
+use crate::streams::Streams;
+use skep_report::{EmitSpec, Filters, Row, SortSpec, Tally};
+use std::io;
+
+/// What to print and how, read from the flags.
+pub(crate) struct Wanted {
+    emit: EmitSpec,
+    sort: SortSpec,
+    filters: Filters,
+    format: OutputFormat,
+    top_n: usize,
+}
+
+impl Wanted {
+    fn new(flags: &StatFlags) -> Result<Wanted, String> {
+        let emit = match &flags.emit {
+            Some(spec) => EmitSpec::parse(spec).map_err(|e| format!("--emit: {e}"))?,
+            None if flags.output_format == OutputFormat::Table => EmitSpec::table_default(),
+            None => EmitSpec::csv_default(),
+        };
+        // Without keys, live results keep the order of the files and their programs.
+        let sort = match &flags.sort {
+            Some(spec) => SortSpec::parse(spec).map_err(|e| format!("--sort: {e}"))?,
+            None => SortSpec::default(),
+        };
+        Ok(Wanted {
+            emit,
+            sort,
+            filters: read_filters(&flags.filter)?,
+            format: flags.output_format,
+            top_n: flags.top_n.unwrap_or(usize::MAX),
+        })
+    }
+
+    /// Filters, sorts, cuts and prints rows.
+    fn print(
+        &self,
+        streams: &mut Streams<'_>,
+        mut rows: Vec<Row>,
+        tally: Option<Tally>,
+    ) -> io::Result<()> {
+        rows.retain(|row| self.filters.shows(row));
+        skep_report::sort_rows(&mut rows, &self.sort);
+        rows.truncate(self.top_n);
+        match self.format {
+            OutputFormat::Table => skep_report::write_table(streams.out, &rows, &self.emit, tally),
+            OutputFormat::Csv => skep_report::write_csv(streams.out, &rows, &self.emit),
+            OutputFormat::Json => skep_report::write_json(streams.out, &rows, &self.emit),
+        }
+    }
+}
+
+/// Reads the filters of the command line, `@` lists included.
+pub(crate) fn read_filters(texts: &[String]) -> Result<Filters, String> {
+    let mut filters = Filters::default();
+    for text in texts {
+        match text.strip_prefix('@') {
+            Some(path) => {
+                let list = std::fs::read_to_string(path)
+                    .map_err(|e| format!("{path}: while reading filters: {e}"))?;
+                filters.add_list(&list).map_err(|e| format!("{path}: {e}"))?;
+            }
+            None => filters.add(text).map_err(|e| format!("--filter: {e}"))?,
+        }
+    }
+    Ok(filters)
+}
+
+/// Reads the assignments of `-G`, `@` lists included.
+pub(crate) fn read_presets(texts: &[String]) -> Result<Vec<crate::globals::Preset>, String> {
+    let mut presets = Vec::new();
+    let mut add = |text: &str| {
+        let preset = crate::globals::Preset::parse(text);
+        preset.map(|p| presets.push(p)).map_err(|e| format!("--set-global-vars: {e}"))
+    };
+    for text in texts {
+        match text.strip_prefix('@') {
+            Some(path) => {
+                let list = std::fs::read_to_string(path)
+                    .map_err(|e| format!("{path}: while reading global variables: {e}"))?;
+                read_list(&list).try_for_each(&mut add)?;
+            }
+            None => add(text)?,
+        }
+    }
+    Ok(presets)
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(flags: &StatFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let outcome = match Wanted::new(flags) {
+        Ok(wanted) if flags.compare => replay::compare(flags, &wanted, streams)?,
+        Ok(wanted) if flags.replay => replay::replay(flags, &wanted, streams)?,
+        Ok(wanted) => live::run(flags, &wanted, streams)?,
+        Err(e) => Err(e),
+    };
+    match outcome {
+        Ok(exit) => Ok(exit),
+        Err(message) => {
+            streams.error(&message)?;
+            Ok(Exit::Input)
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Results from programs: each file is loaded, each program verified, rows printed at the end.
+
+use super::replay::Outcome;
+use super::top_src_lines::top_src_lines;
+use super::{Wanted, read_presets};
+use crate::exit::Exit;
+use crate::flags::{OutputFormat, StatFlags};
+use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of};
+use crate::streams::Streams;
+use skep::program::Program;
+use skep::uapi::ProgFlags;
+use skep::{Verdict, Verification, VerifyOptions};
+use skep_report::{Row, Stat, Verdict as Shown, printable};
+use std::fmt::Write as _;
+
+const LOG_STATS: u32 = 4;
+const MIB: u64 = 1 << 20;
+
+/// What is kept of one program.
+struct Answer {
+    row: Row,
+    /// What is printed besides the row: the log, the source lines.
+    text: String,
+    /// A line for the error stream.
+    trouble: Option<String>,
+    exit: Exit,
+}
+
+pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
+    if flags.input.files.is_empty() {
+        return Ok(Err("no file given".to_owned()));
+    }
+    let plan = match plan(flags, wanted) {
+        Ok(plan) => plan,
+        Err(message) => return Ok(Err(message)),
+    };
+    let batch = Batch::new(&flags.input);
+    let mut rows = Vec::new();
+    let mut worst = Exit::Success;
+    let talk = !flags.quiet && wanted.format == OutputFormat::Table;
+    let make = |judged: Judged<'_>| answer(flags, judged);
+    let (tally, exit) = batch.run(&plan, streams, make, |streams, file| {
+        if talk && file.tally.files_processed > 0 {
+            writeln!(streams.out, "Processing '{}'...", printable(base_name(&file.file)))?;
+        }
+        if flags.debug {
+            let (name, progs) = (printable(&file.file), file.answers.len());
+            writeln!(streams.err, "debug: {name}: {progs} programs wanted")?;
+        }
+        for answer in file.answers {
+            worst.raise(answer.exit);
+            streams.out.write_all(answer.text.as_bytes())?;
+            match (answer.trouble, answer.exit) {
+                (Some(line), Exit::Bug) => streams.bug(&line)?,
+                (Some(line), _) => streams.error(&line)?,
+                (None, _) => {}
+            }
+            rows.push(answer.row);
+        }
+        Ok(())
+    })?;
+    worst.raise(exit);
+    wanted.print(streams, rows, Some(tally).filter(|_| !flags.quiet))?;
+    Ok(Ok(worst))
+}
+
+fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
+    let mut prog_flags = ProgFlags::empty();
+    prog_flags.set(ProgFlags::TEST_STATE_FREQ, flags.test_states);
+    prog_flags.set(ProgFlags::TEST_REG_INVARIANTS, flags.test_reg_invariants);
+    let level = match (flags.top_src_lines, flags.verbose) {
+        (Some(_), _) => 2 | flags.log_level.unwrap_or(0),
+        (None, true) => flags.log_level.unwrap_or(1),
+        (None, false) => flags.log_level.unwrap_or(0),
+    };
+    Ok(Plan {
+        session: Plan::session(flags.input.btf.as_deref())?,
+        filters: wanted.filters.clone(),
+        presets: read_presets(&flags.set_global_vars)?,
+        options: VerifyOptions {
+            log_level: level | LOG_STATS,
+            log_bytes_max: flags.log_size.unwrap_or(0),
+            unprivileged: false,
+        },
+        prog_flags,
+        scan: flags.input.scan,
+    })
+}
+
+fn answer(flags: &StatFlags, judged: Judged<'_>) -> Answer {
+    let exit = match exit_of(&judged.result) {
+        // As in veristat, a refusal is a result.
+        Exit::Refused => Exit::Success,
+        other => other,
+    };
+    let (file, prog) = (base_name(judged.file), judged.entry.name.as_str());
+    let here = format!("{}: program '{prog}'", judged.file);
+    match &judged.result {
+        Err(e) => {
+            let mut row = Row::new(file, prog, Shown::Error);
+            row.reason = Some(e.clone());
+            let trouble = Some(format!("{here}: while loading: {e}"));
+            Answer { row, text: String::new(), trouble, exit }
+        }
+        Ok((program, verification)) => {
+            let row = row(file, prog, program, verification);
+            let trouble = match &verification.verdict {
+                Verdict::Unsupported(what) => Some(format!("{here}: not supported yet: {what}")),
+                Verdict::Bug(what) => Some(format!("{here}: {what}")),
+                Verdict::Accepted | Verdict::Rejected(_) => None,
+            };
+            let text = talk(flags, file, prog, verification);
+            Answer { row, text, trouble, exit }
+        }
+    }
+}
+
+/// The log and the source lines, where they are asked for.
+fn talk(flags: &StatFlags, file: &str, prog: &str, verification: &Verification) -> String {
+    let mut text = String::new();
+    let (file, prog) = (printable(file), printable(prog));
+    if flags.verbose {
+        let verdict = match verification.verdict {
+            Verdict::Accepted => "success",
+            Verdict::Rejected(_) => "failure",
+            Verdict::Unsupported(_) => "unsupported",
+            Verdict::Bug(_) => "error",
+        };
+        let log: Vec<_> = verification.log.lines().map(printable_line).collect();
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "PROCESSING {file}/{prog}, DURATION US: {}, VERDICT: {verdict}, VERIFIER LOG:\n{}",
+            verification.duration.as_micros(),
+            log.join("\n"),
+        );
+    }
+    if let Some(n) = flags.top_src_lines {
+        text.push_str(&top_src_lines(&prog, &verification.log, n));
+    }
+    text
+}
+
+/// Source lines in the log come from the file; tabs are theirs to have.
+fn printable_line(line: &str) -> String {
+    line.split('\t').map(printable).collect::<Vec<_>>().join("\t")
+}
+
+fn row(file: &str, prog: &str, program: &Program, verification: &Verification) -> Row {
+    let (verdict, reason) = match &verification.verdict {
+        Verdict::Accepted => (Shown::Success, None),
+        Verdict::Rejected(refusal) => (Shown::Failure, Some(refusal.message.clone())),
+        Verdict::Unsupported(what) => {
+            (Shown::Unsupported, Some(format!("not supported yet: {what}")))
+        }
+        Verdict::Bug(what) => (Shown::Error, Some(format!("internal error: {what}"))),
+    };
+    let counts = &verification.counts;
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let mut row = Row::new(file, prog, verdict)
+        .with(Stat::Duration, i64::try_from(verification.duration.as_micros()).unwrap_or(i64::MAX))
+        .with(Stat::TotalInsns, number(counts.insns_processed))
+        .with(Stat::TotalStates, number(counts.total_states))
+        .with(Stat::PeakStates, number(counts.peak_states))
+        .with(Stat::MaxStatesPerInsn, number(counts.max_states_per_insn))
+        .with(Stat::MarkReadMaxLen, number(counts.mark_read))
+        .with(Stat::Size, number(program.insns.len() as u64))
+        .with(Stat::Stack, number(counts.stack_depth_bytes))
+        .with(Stat::MemoryPeak, number(counts.mem_peak_bytes.div_ceil(MIB)));
+    row.prog_type = program.prog_type.name().to_owned();
+    row.attach_type = program.attach_type().map_or("unspec", |attach| attach.name()).to_owned();
+    row.reason = reason;
+    row
+}

@@ -1,0 +1,66 @@
+//! `-R` and `-C`: results from files instead of from programs.
+
+use super::Wanted;
+use crate::exit::Exit;
+use crate::flags::{OutputFormat, StatFlags};
+use crate::streams::Streams;
+use skep_report::{CsvRows, Stat, join, read_csv, sort_joined};
+use std::fs::File;
+use std::io::{self, BufReader};
+
+/// The inner error is a line about the input.
+pub(crate) type Outcome = io::Result<Result<Exit, String>>;
+
+/// Prints one result file again.
+pub(crate) fn replay(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
+    let [path] = flags.input.files.as_slice() else {
+        return Ok(Err("replay mode (-R) takes exactly one CSV file".to_owned()));
+    };
+    let mut rows = match read(path) {
+        Ok(csv) => csv.rows,
+        Err(message) => return Ok(Err(message)),
+    };
+    rows.retain(|row| wanted.filters.wants(&row.file, Some(&row.prog)));
+    wanted.print(streams, rows, None)?;
+    Ok(Ok(Exit::Success))
+}
+
+/// Prints two result files side by side.
+pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
+    let [base, comp] = flags.input.files.as_slice() else {
+        return Ok(Err("comparison mode (-C) takes exactly two CSV files".to_owned()));
+    };
+    let (base, comp) = match (read(base), read(comp)) {
+        (Ok(b), Ok(c)) => (b, c),
+        (Err(message), _) | (_, Err(message)) => return Ok(Err(message)),
+    };
+    let mut emit = wanted.emit.clone();
+    let in_both = |stat: &Stat| base.stats.contains(stat) && comp.stats.contains(stat);
+    match emit.stats.iter().find(|stat| !in_both(stat)) {
+        // What was asked for by name must be there; of the defaults, what is there is shown.
+        Some(stat) if flags.emit.is_some() => {
+            let name = stat.def().names[0];
+            return Ok(Err(format!("comparison mode (-C): '{name}' is not in both files")));
+        }
+        _ => emit.stats.retain(in_both),
+    }
+    let mut joined = join(&base.rows, &comp.rows);
+    joined.retain(|pair| {
+        let key = pair.base.or(pair.comp);
+        key.is_some_and(|row| wanted.filters.wants(&row.file, Some(&row.prog)))
+            && wanted.filters.shows_joined(pair)
+    });
+    sort_joined(&mut joined, &wanted.sort);
+    joined.truncate(wanted.top_n);
+    match wanted.format {
+        OutputFormat::Table => skep_report::write_compare_table(streams.out, &joined, &emit)?,
+        OutputFormat::Csv => skep_report::write_compare_csv(streams.out, &joined, &emit)?,
+        OutputFormat::Json => skep_report::write_compare_json(streams.out, &joined, &emit)?,
+    }
+    Ok(Ok(Exit::Success))
+}
+
+fn read(path: &str) -> Result<CsvRows, String> {
+    let file = File::open(path).map_err(|e| format!("{path}: while reading results: {e}"))?;
+    read_csv(BufReader::new(file)).map_err(|e| format!("{path}: while reading results: {e}"))
+}

@@ -1,0 +1,28 @@
+//! Where a command writes, and how: passed in, so that tests can read it.
+
+use skep_report::{Style, printable};
+use std::io::{self, Write};
+
+/// The streams of one run.
+pub struct Streams<'a> {
+    /// Results.
+    pub out: &'a mut dyn Write,
+    /// Errors, one line each.
+    pub err: &'a mut dyn Write,
+    /// Whether results are coloured.
+    pub style: Style,
+    /// Whether a progress bar may be drawn on the terminal.
+    pub progress: bool,
+}
+
+impl Streams<'_> {
+    /// Writes `error: ...` as one line, whatever the text holds.
+    pub(crate) fn error(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.err, "error: {}", printable(text))
+    }
+
+    /// Writes `internal error: ...`: our fault, and what to do about it.
+    pub(crate) fn bug(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.err, "internal error: {}; please report it", printable(text))
+    }
+}
