@@ -22,7 +22,7 @@ mod tnum;
 
 pub use alu::{AluOp, ByteOrder, alu, byte_order, fork_sign_mask, neg};
 pub use branch::{JmpOp, is_branch_taken};
-pub use refine::{refine, refine_branches};
+pub use refine::{refine, refine_branches, refine_same};
 pub use sanity::BoundsViolation;
 pub use scalar::{Scalar, ScalarAt};
 pub use tnum::Tnum;

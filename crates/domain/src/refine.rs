@@ -71,6 +71,23 @@ pub fn refine_branches<const W: u32, const H: u32>(
     b.sync();
 }
 
+/// [`refine_branches`] for a register compared with itself: the kernel narrows it as both operands, in place, so that
+/// `r < r` cuts both ends.
+pub fn refine_same<const W: u32, const H: u32>(op: JmpOp, is_jmp32: bool, a: &mut ScalarAt<W, H>) {
+    let mut b = *a;
+    refine(op, is_jmp32, a, &mut b);
+    let (mut wide, mut half) = (a.wide(), a.half());
+    let (b_wide, b_half) = (b.wide(), b.half());
+    wide.narrow_u(b_wide.umin, b_wide.umax);
+    wide.narrow_s(b_wide.smin, b_wide.smax);
+    half.narrow_u(b_half.umin, b_half.umax);
+    half.narrow_s(b_half.smin, b_half.smax);
+    a.set_wide(wide);
+    a.set_half(half);
+    a.sync();
+    a.sync();
+}
+
 #[inline]
 fn narrow<const B: u32>(op: JmpOp, x: &mut Operand<B>, y: &mut Operand<B>) {
     match op {

@@ -90,12 +90,15 @@ impl<const W: u32, const H: u32> Views<W, H> {
         self.wide_from_half();
     }
 
-    /// Both ends of the unsigned range, then of the signed one, tell of the low half.
+    /// Both ends of the unsigned range, then of the signed one, tell of the low half. Signed ends that are reversed within
+    /// one upper half (on a branch that cannot be taken) tell nothing.
     #[inline]
     fn half_from_wide(&mut self) {
         let wide = self.wide;
         self.half_from_ends(wide.umin, wide.umax);
-        self.half_from_ends(wide.smin as u64, wide.smax as u64);
+        if wide.smin <= wide.smax || wide.smin >> H != wide.smax >> H {
+            self.half_from_ends(wide.smin as u64, wide.smax as u64);
+        }
     }
 
     /// Where the upper half is the same at both ends, the low halves of the ends bound the low half. Where the range

@@ -4,7 +4,7 @@
 
 use skep_domain::{
     AluOp, ByteOrder::*, JmpOp, Scalar, Tnum, alu, byte_order, fork_sign_mask, is_branch_taken,
-    neg, refine_branches,
+    neg, refine_branches, refine_same,
 };
 
 /// Reads the kernel's notation: a number, or `scalar(key=key=number,...,var_off=(value; mask))`.
@@ -122,6 +122,16 @@ fn unary(op: &str, mut s: Scalar) -> Option<Scalar> {
     Some(s)
 }
 
+/// A register compared with itself (`same` in place of the right operand).
+fn same_reg_side_differs(op: JmpOp, is_jmp32: bool, a: Scalar, side: &str) -> Option<String> {
+    let mut x = a;
+    refine_same(op, is_jmp32, &mut x);
+    if x.violation().is_some() {
+        x.mark_unbounded();
+    }
+    (!same(&x, side)).then(|| format!("{op:?}: ours {x:x?}"))
+}
+
 /// The sides of a jump: `-` if not walked, `a , b` after it, or `a` if the right operand was an immediate.
 fn side_differs(op: JmpOp, is_jmp32: bool, (a, b): (Scalar, Scalar), side: &str) -> Option<String> {
     if side == "-" || side == "always" {
@@ -144,7 +154,8 @@ fn jump_differs(name: &str, wide: bool, cols: &[&str]) -> Result<Option<String>,
     let op = jmp_op(name).ok_or("unknown jump")?;
     let &[a, b, taken, fallthrough] = cols else { return Err("wants 4 columns".into()) };
     let a = scalar(a).ok_or("left operand")?;
-    let b = scalar(b).ok_or("right operand")?;
+    let is_same = b == "same";
+    let b = if is_same { a } else { scalar(b).ok_or("right operand")? };
     let walked = match (taken, fallthrough) {
         ("always", _) => Some(true),
         ("-", _) => Some(false),
@@ -156,6 +167,10 @@ fn jump_differs(name: &str, wide: bool, cols: &[&str]) -> Result<Option<String>,
     }
     if walked.is_some() {
         return Ok(None);
+    }
+    if is_same {
+        return Ok(same_reg_side_differs(op, !wide, a, taken)
+            .or_else(|| same_reg_side_differs(op.negated(), !wide, a, fallthrough)));
     }
     Ok(side_differs(op, !wide, (a, b), taken)
         .or_else(|| side_differs(op.negated(), !wide, (a, b), fallthrough)))
