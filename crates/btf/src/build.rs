@@ -212,6 +212,11 @@ impl BtfBuilder {
             self.set_word(id, 3 + 3 * n + k, value);
         }
     }
+    /// Names parameter `n` of a `FUNC_PROTO`.
+    pub fn set_param_name(&mut self, id: TypeId, n: usize, name: &str) {
+        let offset = self.string(name);
+        self.set_word(id, 3 + 2 * n, offset);
+    }
     /// Orders the variables of a `DATASEC` by offset, as the kernel demands.
     pub fn sort_vars(&mut self, id: TypeId) {
         let Some(words) = self.words(id) else { return };

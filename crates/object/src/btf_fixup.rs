@@ -78,16 +78,12 @@ fn fix_kconfig(builder: &mut BtfBuilder, datasec: Type<'_>, externs: &Externs) {
     builder.sort_vars(datasec.id());
 }
 
-/// All symbols as integers side by side: functions as one variable of that type.
+/// All symbols as integers side by side: functions as one variable of that type. The kernel wants
+/// names for the parameters of what is now a global function.
 fn fix_ksyms(builder: &mut BtfBuilder, datasec: Type<'_>) {
     const INT_BYTES: u32 = 4;
     let btf = datasec.btf();
-    let int = btf.iter().find(|t| {
-        t.kind() == Kind::Int
-            && t.stated_size() == Some(INT_BYTES)
-            && t.int_encoding() == IntEncoding::SIGNED
-            && t.name() == "int"
-    });
+    let int = btf.iter().find(|t| t.kind() == Kind::Int && t.int_bits() == 32);
     let int = match int {
         Some(int) => int.id(),
         None => builder.int("int", INT_BYTES, IntEncoding::SIGNED),
@@ -98,6 +94,12 @@ fn fix_ksyms(builder: &mut BtfBuilder, datasec: Type<'_>) {
         let declared = btf.ty(secvar.ty);
         let ty = if declared.kind() == Kind::Func {
             builder.set_func_linkage(declared.id(), FuncLinkage::Global);
+            let proto = declared.target();
+            for (n, param) in proto.params().enumerate() {
+                if param.name.is_empty() && param.ty != TypeId::VOID {
+                    builder.set_param_name(proto.id(), n, DUMMY_KSYM);
+                }
+            }
             *dummy.get_or_insert_with(|| builder.var(DUMMY_KSYM, int, VarLinkage::Global))
         } else {
             builder.set_var_linkage(declared.id(), VarLinkage::Global);
