@@ -77,6 +77,7 @@ fn relocate(image: &Image<'_>, function: &Function) -> Result<Relocated> {
         relocated[slot] = true;
     }
     local_calls(image, function, (&mut out, &relocated))?;
+    raw_descriptors(&mut out.insns, &relocated);
     out.calls.sort_unstable();
     Ok(out)
 }
@@ -119,6 +120,16 @@ fn local_calls(
         out.calls.push((slot, callee));
     }
     Ok(())
+}
+
+/// Map descriptors which the file has by number: no map of ours (`Program`, invariant 1).
+fn raw_descriptors(insns: &mut [Insn], relocated: &[bool]) {
+    for (insn, relocated) in insns.iter_mut().zip(relocated) {
+        let names_map = matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE);
+        if insn.is_ld_imm64() && names_map && !relocated {
+            insn.imm = !insn.imm | i32::MIN;
+        }
+    }
 }
 
 /// One relocation of a function.

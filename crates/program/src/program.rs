@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! 1. A `ld_imm64` with `src` `BPF_PSEUDO_MAP_FD` or `BPF_PSEUDO_MAP_VALUE` holds in `imm` a [`MapIdx`]
-//!    (an index in `maps`), and in the next slot's `imm` the offset in the value, bytes.
+//!    (an index in `maps`), and in the next slot's `imm` the offset in the value, bytes. An insn that
+//!    names a descriptor by number in the file itself, with no relocation, holds `!fd` (negative).
 //! 2. A kfunc call (`BPF_PSEUDO_KFUNC_CALL`) holds in `imm` the BTF id of the function in `kernel_btf`
 //!    and 0 in `off`. A call of a weak kfunc that does not exist keeps libbpf's poison (a helper
 //!    number that no kernel has).

@@ -195,11 +195,13 @@ fn refers_to_map(insn: &Insn) -> bool {
     insn.is_ld_imm64() && matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE)
 }
 
-/// The insns with descriptors for map indices; an index that names no map becomes -1.
+/// The insns with descriptors for map indices. A negative index is the descriptor which the file
+/// holds by number (`Program`, invariant 1); any other that names no map becomes -1.
 fn insns_with_fds(insns: &[Insn], maps: &BTreeMap<u32, Made>) -> Vec<Insn> {
     let mut insns = insns.to_vec();
     for insn in insns.iter_mut().filter(|insn| refers_to_map(insn)) {
-        insn.imm = maps.get(&(insn.imm as u32)).map_or(-1, |made| made.map.fd());
+        let raw = if insn.imm < 0 { !insn.imm } else { -1 };
+        insn.imm = maps.get(&(insn.imm as u32)).map_or(raw, |made| made.map.fd());
     }
     insns
 }

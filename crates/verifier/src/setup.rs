@@ -176,7 +176,8 @@ impl<'a> Env<'a> {
             }
             if insn.imm as usize >= self.prog.maps.len() {
                 self.insn_idx = i as u32;
-                reject!(self, EINVAL, "fd {} is not pointing to valid bpf_map", insn.imm);
+                let fd = if insn.imm < 0 { !insn.imm } else { insn.imm };
+                reject!(self, EINVAL, "fd {fd} is not pointing to valid bpf_map");
             }
         }
         Ok(())
