@@ -15,6 +15,7 @@ pub(crate) mod cfg;
 pub(crate) mod fastcall;
 pub(crate) mod final_depth;
 pub(crate) mod live_regs;
+pub(crate) mod live_stack;
 pub(crate) mod postorder;
 #[cfg(test)]
 mod program_fixture;
