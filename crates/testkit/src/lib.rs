@@ -2,7 +2,8 @@
 //! the host kernel.
 //!
 //! Reading order: [`kernel`] (bpf(2)), [`judge`] (a `Program` in, the kernel's answer out),
-//! [`kernel_log`] (what the answer's log says), [`engine`] (our answer).
+//! [`kernel_log`] (what the answer's log says), [`engine`] (our answer), [`suite`] (the Markdown
+//! suites).
 
 #![deny(unsafe_code)]
 
@@ -10,3 +11,4 @@ pub mod engine;
 pub mod judge;
 pub mod kernel;
 pub mod kernel_log;
+pub mod suite;

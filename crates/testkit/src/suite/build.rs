@@ -1,0 +1,140 @@
+//! A case to a [`Program`].
+
+use super::case_btf::{self, CaseBtf};
+use super::options::{MapOptions, Options};
+use super::Case;
+use skep::btf::{Btf, Kind};
+use skep::insn::asm::{Assembly, assemble};
+use skep::program::{AttachTarget, MapDef, Program};
+use skep::uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType};
+use std::sync::Arc;
+
+/// Assembles a case. `kernel_btf` is for kfuncs and attach targets; a case that needs it and has none
+/// is an error that starts with `no kernel BTF`.
+pub fn program(case: &Case, kernel_btf: Option<&Arc<Btf>>) -> Result<(Program, Assembly), String> {
+    let options = &case.options;
+    let helper = |name: &str| skep::uapi::helper::HelperId::from_name(name).map(|id| id as u32);
+    let mut assembly = assemble(&case.bpf, &helper).map_err(|e| e.to_string())?;
+    resolve(&mut assembly, options, kernel_btf)?;
+    let built = case_btf::build(options, &assembly)?;
+    let maps: Vec<MapDef> = options
+        .map
+        .iter()
+        .map(|(name, map)| map_def(name, map, (options, &built)))
+        .collect::<Result<_, String>>()?;
+    let prog_type = ProgType::from_name(&options.prog_type)
+        .ok_or_else(|| format!("no such program type: {}", options.prog_type))?;
+    let attach_type = match &options.attach_type {
+        None => 0,
+        Some(name) => AttachType::from_name(name)
+            .ok_or_else(|| format!("no such attach type: {name}"))? as u32,
+    };
+    let program = Program {
+        name: "main".to_owned(),
+        section: options.prog_type.clone(),
+        prog_type,
+        expected_attach_type: attach_type,
+        attach: attach_target(options, kernel_btf)?,
+        prog_flags: flags(&options.flags, ProgFlags::from_name)?,
+        license: options.license.clone(),
+        autoload: true,
+        insns: assembly.insns.clone(),
+        maps: maps.into(),
+        btf: built.btf.map(Arc::new),
+        func_info: built.func_info,
+        kernel_btf: kernel_btf.cloned(),
+        ..Program::default()
+    };
+    Ok((program, assembly))
+}
+
+/// Fills in what the text names: maps by index, kernel functions and variables by BTF id.
+fn resolve(
+    assembly: &mut Assembly,
+    options: &Options,
+    kernel_btf: Option<&Arc<Btf>>,
+) -> Result<(), String> {
+    for reference in &assembly.map_refs {
+        let index = options.map.keys().position(|name| *name == reference.name);
+        let index = index.ok_or_else(|| format!("no such map: {}", reference.name))?;
+        if let Some(insn) = assembly.insns.get_mut(reference.insn.index()) {
+            insn.imm = index as i32;
+        }
+    }
+    let refs = [(&assembly.kfunc_refs, Kind::Func), (&assembly.ksym_refs, Kind::Var)];
+    for (references, kind) in refs {
+        for reference in references {
+            let id = kernel_type(&reference.name, kind, kernel_btf)?;
+            if let Some(insn) = assembly.insns.get_mut(reference.insn.index()) {
+                insn.imm = id as i32;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn kernel_type(name: &str, kind: Kind, btf: Option<&Arc<Btf>>) -> Result<u32, String> {
+    let btf = btf.ok_or("no kernel BTF")?;
+    let id = btf.find_by_name_kind(name, kind);
+    id.map(|id| id.0).ok_or_else(|| format!("no such name in the kernel's BTF: {name}"))
+}
+
+fn attach_target(options: &Options, btf: Option<&Arc<Btf>>) -> Result<AttachTarget, String> {
+    let Some(name) = &options.attach else { return Ok(AttachTarget::None) };
+    let kind = if name.starts_with("btf_trace_") { Kind::Typedef } else { Kind::Func };
+    Ok(AttachTarget::Kernel { btf_id: kernel_type(name, kind, btf)?, name: name.clone() })
+}
+
+fn map_def(
+    name: &str,
+    map: &MapOptions,
+    (options, built): (&Options, &CaseBtf),
+) -> Result<MapDef, String> {
+    let inner = match &map.inner {
+        None => None,
+        Some(inner) => {
+            let inner_map = options.map.get(inner).filter(|inner| inner.inner.is_none());
+            let inner_map = inner_map.ok_or_else(|| format!("no such inner map: {inner}"))?;
+            Some(Box::new(map_def(inner, inner_map, (options, built))?))
+        }
+    };
+    let btf = built.maps.get(name);
+    Ok(MapDef {
+        name: name.to_owned(),
+        map_type: MapType::from_name(&map.r#type)
+            .ok_or_else(|| format!("no such map type: {}", map.r#type))?,
+        key_size: map.key,
+        value_size: btf.map_or(map.value, |btf| btf.2),
+        max_entries: map.max,
+        map_flags: flags(&map.flags, MapFlags::from_name)?,
+        map_extra: map.extra,
+        inner,
+        btf_key_type_id: btf.map_or(0, |btf| btf.0.0),
+        btf_value_type_id: btf.map_or(0, |btf| btf.1.0),
+        contents: bytes(&map.contents)?,
+        frozen: map.frozen,
+        autocreate: true,
+        ..MapDef::default()
+    })
+}
+
+/// The union of flags by name.
+fn flags<F: Default + std::ops::BitOr<Output = F>>(
+    names: &[String],
+    by_name: impl Fn(&str) -> Option<F>,
+) -> Result<F, String> {
+    names.iter().try_fold(F::default(), |sum, name| {
+        let flag = by_name(&name.to_uppercase());
+        flag.map(|flag| sum | flag).ok_or_else(|| format!("no such flag: {name}"))
+    })
+}
+
+/// Hexadecimal digits, spaces between bytes allowed.
+fn bytes(text: &str) -> Result<Vec<u8>, String> {
+    let digits: Vec<u32> = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| c.to_digit(16).ok_or_else(|| format!("not hexadecimal: {text}")))
+        .collect::<Result<_, String>>()?;
+    Ok(digits.chunks(2).map(|pair| pair.iter().fold(0, |sum, d| sum << 4 | *d as u8)).collect())
+}

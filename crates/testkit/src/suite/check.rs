@@ -1,0 +1,131 @@
+//! Whether an engine's answer bears a case out.
+
+use super::claims::{pairs, value_agrees};
+use super::{Case, Claims, TranscriptKind};
+use crate::kernel_log;
+use skep::insn::Insn;
+use skep::insn::asm::Assembly;
+use std::fmt::Write as _;
+
+/// An engine's answer.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// The program was accepted.
+    pub accepted: bool,
+    /// The log at the case's level with statistics, as the engine wrote it.
+    pub log: String,
+}
+
+/// Everything in which the answer is not what the case says; empty if it is.
+pub fn check(case: &Case, assembly: &Assembly, evidence: &Evidence) -> Result<String, String> {
+    let claims = Claims::read(&case.bpf)?;
+    let mut wrong = String::new();
+    verdict(&claims, assembly, evidence, &mut wrong);
+    facts(&claims, assembly, evidence, &mut wrong);
+    for transcript in &case.transcripts {
+        let answer = record(transcript.kind, &evidence.log, &assembly.insns);
+        if let Some(line) = first_unmet(&transcript.text, &answer) {
+            let _ = writeln!(wrong, "{:?}: does not have this line: {line}", transcript.kind);
+        }
+    }
+    if !wrong.is_empty() {
+        let _ = write!(wrong, "the log:\n{}", evidence.log);
+    }
+    Ok(wrong)
+}
+
+fn verdict(claims: &Claims, assembly: &Assembly, evidence: &Evidence, wrong: &mut String) {
+    let Some(reject) = &claims.reject else {
+        if !evidence.accepted {
+            let _ = writeln!(wrong, "refused, expected to be accepted");
+        }
+        return;
+    };
+    if evidence.accepted {
+        let _ = writeln!(wrong, "accepted, expected to be refused: {}", reject.text);
+        return;
+    }
+    if !evidence.log.contains(&reject.text) {
+        let _ = writeln!(wrong, "refused for another reason than: {}", reject.text);
+    }
+    let at = evidence.log.lines().rev().find_map(insn_of);
+    let expected_line = at.and_then(|at| assembly.lines.get(at).copied());
+    if let Some(line) = expected_line.filter(|&line| line != reject.line) {
+        let _ = writeln!(wrong, "refused in line {line} of the block, expected {}", reject.line);
+    }
+}
+
+fn facts(claims: &Claims, assembly: &Assembly, evidence: &Evidence, wrong: &mut String) {
+    for fact in &claims.facts {
+        let at = assembly.lines.iter().position(|&line| line == fact.line);
+        let logged = at.and_then(|at| evidence.log.lines().find(|line| insn_of(line) == Some(at)));
+        let state = logged.and_then(|line| line.rsplit_once(" ; ")).map_or("", |(_, state)| state);
+        let found = pairs(state).into_iter().find(|(key, _)| *key == fact.key);
+        if !found.is_some_and(|(_, value)| value_agrees(&fact.value, value)) {
+            let logged = logged.unwrap_or("(never walked)");
+            let (key, value) = (&fact.key, &fact.value);
+            let _ = writeln!(wrong, "line {}: no {key}={value} in: {logged}", fact.line);
+        }
+    }
+}
+
+/// The index of the insn that a line of the log shows: `12: (95) exit`.
+fn insn_of(line: &str) -> Option<usize> {
+    let (index, rest) = line.split_once(": (")?;
+    rest.get(2..3).filter(|&c| c == ")")?;
+    index.parse().ok()
+}
+
+/// What a transcript of this kind records of a log.
+pub(super) fn record(kind: TranscriptKind, log: &str, insns: &[Insn]) -> String {
+    let is_statistics = |line: &str| line.starts_with("processed ") || line.starts_with("stack depth ");
+    let log = kernel_log::normalise(log, insns);
+    let kept = log.lines().filter(|line| match kind {
+        TranscriptKind::Log => !is_statistics(line),
+        TranscriptKind::Stats => is_statistics(line),
+    });
+    kept.flat_map(|line| [line.trim_end(), "\n"]).collect()
+}
+
+/// The first line of `wanted` that `answer` does not have in its place. Lines follow each other
+/// unless `...` stands between; the first line is the first of the answer, the last its last.
+pub(super) fn first_unmet<'a>(wanted: &'a str, answer: &str) -> Option<&'a str> {
+    let answer: Vec<&str> = answer.lines().collect();
+    let mut at = 0;
+    let mut gap = false;
+    for line in wanted.lines() {
+        if line.trim() == "..." {
+            gap = true;
+            continue;
+        }
+        let mut rest = answer.iter().skip(at).map(|have| *have == line.trim_end());
+        let found = if gap { rest.position(|same| same) } else { rest.next().filter(|&s| s).map(|_| 0) };
+        let Some(skipped) = found else { return Some(line) };
+        at += skipped + 1;
+        gap = false;
+    }
+    if !gap && at < answer.len() { Some("(the end)") } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transcripts_may_leave_lines_out() {
+        assert_eq!(first_unmet("a\nb\n", "a\nb\n"), None);
+        assert_eq!(first_unmet("a\n...\nc\n", "a\nb\nc\n"), None);
+        assert_eq!(first_unmet("a\n...\n", "a\nb\nc\n"), None);
+        assert_eq!(first_unmet("b\n", "a\nb\n"), Some("b"));
+        assert_eq!(first_unmet("x\n", "a\nb\n"), Some("x"));
+        assert_eq!(first_unmet("a\n", "a\nb\n"), Some("(the end)"));
+        assert_eq!(first_unmet("...\nx\n", "a\nb\n"), Some("x"));
+    }
+
+    #[test]
+    fn only_insns_are_taken_for_insns() {
+        assert_eq!(insn_of("12: (95) exit"), Some(12));
+        assert_eq!(insn_of("mark_precise: frame0: regs=r1 before 12: (95) exit"), None);
+        assert_eq!(insn_of("from 1 to 3: R0=1"), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! What a `toml` block of a suite may say.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// Options of a case.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Program type, in libbpf's spelling.
+    pub prog_type: String,
+    /// `expected_attach_type`, in libbpf's spelling; none is 0.
+    pub attach_type: Option<String>,
+    /// Name of a type of the kernel's BTF to attach to.
+    pub attach: Option<String>,
+    /// Program flags without `BPF_F_`, small letters: `test_state_freq`, `strict_alignment`.
+    pub flags: Vec<String>,
+    /// License.
+    pub license: String,
+    /// What the loading process may do: `root`, or `bpf` (CAP_BPF without CAP_PERFMON: pointers may
+    /// not leak, speculative paths are walked).
+    pub privileges: Loader,
+    /// Log level of the `log` transcript, and of facts.
+    pub log_level: u32,
+    /// Our verifier is known not to do this, and why. The case then has to fail on it.
+    pub known_gap: Option<String>,
+    /// Give the program BTF with a function for each subprog, even where nothing asks for it.
+    pub btf: bool,
+    /// Maps by name.
+    pub map: BTreeMap<String, MapOptions>,
+    /// Subprogs by label; `main` is the entry.
+    pub func: BTreeMap<String, FuncOptions>,
+}
+
+/// The loading process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loader {
+    /// All capabilities.
+    Root,
+    /// CAP_BPF and CAP_NET_ADMIN only.
+    Bpf,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            prog_type: "socket_filter".to_owned(),
+            attach_type: None,
+            attach: None,
+            flags: Vec::new(),
+            license: "GPL".to_owned(),
+            privileges: Loader::Root,
+            log_level: 2,
+            known_gap: None,
+            btf: false,
+            map: BTreeMap::new(),
+            func: BTreeMap::new(),
+        }
+    }
+}
+
+impl Options {
+    /// From the tables of all headings, merged.
+    pub fn from_table(table: &toml::Table) -> Result<Options, String> {
+        table.clone().try_into().map_err(|e: toml::de::Error| e.message().to_owned())
+    }
+}
+
+/// A map of a case.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MapOptions {
+    /// Map type, in libbpf's spelling.
+    pub r#type: String,
+    /// Key size, bytes.
+    pub key: u32,
+    /// Value size, bytes; 0 with `fields`, which say it.
+    pub value: u32,
+    /// Entries.
+    pub max: u32,
+    /// Flags without `BPF_F_`, small letters: `rdonly_prog`, `no_prealloc`.
+    pub flags: Vec<String>,
+    /// `map_extra`.
+    pub extra: u64,
+    /// Name of the map that inner maps look like.
+    pub inner: Option<String>,
+    /// Members of the value: `lock: bpf_spin_lock`, `n: u64`, `name: u8[16]`.
+    pub fields: Vec<String>,
+    /// First value, in hexadecimal.
+    pub contents: String,
+    /// Frozen after it was filled.
+    pub frozen: bool,
+}
+
+impl Default for MapOptions {
+    fn default() -> Self {
+        MapOptions {
+            r#type: "array".to_owned(),
+            key: 4,
+            value: 8,
+            max: 1,
+            flags: Vec::new(),
+            extra: 0,
+            inner: None,
+            fields: Vec::new(),
+            contents: String::new(),
+            frozen: false,
+        }
+    }
+}
+
+/// BTF of a subprog.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FuncOptions {
+    /// Verified by itself, by its types.
+    pub global: bool,
+    /// Types of the arguments: `int`, `u64`, `ctx`, `char*`, `mem:16` (pointer to a struct of so many
+    /// bytes), each with tags behind it: `mem:16 nonnull`, `void* ctx`.
+    pub args: Vec<String>,
+    /// Returns nothing, instead of an int.
+    pub void: bool,
+}
