@@ -28,6 +28,8 @@ pub enum Answer {
     NotJudged {
         /// In a few words, the same for the same cause, so that reasons can be counted.
         reason: String,
+        /// What is particular to this program; may be empty.
+        detail: String,
     },
 }
 
@@ -59,15 +61,20 @@ struct Made {
 pub fn judge(program: &Program, log_level: u32) -> Answer {
     match try_judge(program, log_level) {
         Ok(judgement) => Answer::Judged(judgement),
-        Err(reason) => Answer::NotJudged { reason },
+        Err((reason, detail)) => Answer::NotJudged { reason, detail },
     }
 }
 
-fn try_judge(program: &Program, log_level: u32) -> Result<Judgement, String> {
+/// Reason and detail of a program that is not judged.
+type NotJudged = (String, String);
+
+fn try_judge(program: &Program, log_level: u32) -> Result<Judgement, NotJudged> {
     let attach_btf_id = match &program.attach {
         AttachTarget::None => 0,
         AttachTarget::Kernel { btf_id, .. } => *btf_id,
-        AttachTarget::Unresolved(_) => return Err("attach target absent".to_owned()),
+        AttachTarget::Unresolved(name) => {
+            return Err(("attach target absent".to_owned(), name.clone()));
+        }
     };
     let btf = load_btf(program)?;
     let btf_fd = btf.as_ref().map(AsRawFd::as_raw_fd);
@@ -92,7 +99,7 @@ fn try_judge(program: &Program, log_level: u32) -> Result<Judgement, String> {
     });
     if loaded.log.is_empty() && log_level != 0 {
         if let Err(errno) = &loaded.result {
-            return Err(refused_without_log(*errno));
+            return Err((refused_without_log(*errno), String::new()));
         }
     }
     let verified_insns =
@@ -116,20 +123,20 @@ fn refused_without_log(errno: Errno) -> String {
     }
 }
 
-fn load_btf(program: &Program) -> Result<Option<OwnedFd>, String> {
+fn load_btf(program: &Program) -> Result<Option<OwnedFd>, NotJudged> {
     let Some(btf) = &program.btf else { return Ok(None) };
     let bytes = btf.to_bytes(skep::btf::Endian::NATIVE);
     match kernel::btf_load(&bytes) {
         Ok(fd) => Ok(Some(fd)),
         Err((errno, log)) => {
             let line = log.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default();
-            Err(format!("BTF refused: {}: {line}", errno_name(errno.errno)))
+            Err((format!("BTF refused: {}", errno_name(errno.errno)), line.to_owned()))
         }
     }
 }
 
 /// The maps that the insns name, by index.
-fn make_maps(program: &Program, btf: Option<RawFd>) -> Result<BTreeMap<u32, Made>, String> {
+fn make_maps(program: &Program, btf: Option<RawFd>) -> Result<BTreeMap<u32, Made>, NotJudged> {
     let mut maps = BTreeMap::new();
     for insn in program.insns.iter().filter(|insn| refers_to_map(insn)) {
         let index = insn.imm as u32;
@@ -142,7 +149,7 @@ fn make_maps(program: &Program, btf: Option<RawFd>) -> Result<BTreeMap<u32, Made
     Ok(maps)
 }
 
-fn make_map(def: &MapDef, btf: Option<RawFd>) -> Result<Made, String> {
+fn make_map(def: &MapDef, btf: Option<RawFd>) -> Result<Made, NotJudged> {
     let inner = match &def.inner {
         Some(inner) => Some(create(inner, btf, None)?),
         None => None,
@@ -151,7 +158,8 @@ fn make_map(def: &MapDef, btf: Option<RawFd>) -> Result<Made, String> {
     let filled =
         !def.contents.is_empty() && !matches!(def.map_type, MapType::StructOps | MapType::Arena);
     let refused = |what: &str, errno: Errno| {
-        format!("map {what} refused: {}: {}", def.map_type.name(), errno_name(errno.errno))
+        let reason = format!("map {what} refused: {}", errno_name(errno.errno));
+        (reason, format!("{} {}", def.map_type.name(), def.name))
     };
     if filled {
         map.update(&[0; 4], &def.contents).map_err(|errno| refused("contents", errno))?;
@@ -166,7 +174,7 @@ fn make_map(def: &MapDef, btf: Option<RawFd>) -> Result<Made, String> {
 /// address.
 const ARENA_ADDRESS: u64 = 1 << 44;
 
-fn create(def: &MapDef, btf: Option<RawFd>, inner_map: Option<RawFd>) -> Result<Map, String> {
+fn create(def: &MapDef, btf: Option<RawFd>, inner_map: Option<RawFd>) -> Result<Map, NotJudged> {
     let no_address = def.map_type == MapType::Arena && def.map_extra == 0;
     let has_btf = def.btf_key_type_id != 0
         || def.btf_value_type_id != 0
@@ -186,8 +194,10 @@ fn create(def: &MapDef, btf: Option<RawFd>, inner_map: Option<RawFd>) -> Result<
         btf_vmlinux_value_type_id: def.btf_vmlinux_value_type_id,
         map_extra: if no_address { ARENA_ADDRESS } else { def.map_extra },
     };
-    let refused =
-        |errno: Errno| format!("map refused: {}: {}", def.map_type.name(), errno_name(errno.errno));
+    let refused = |errno: Errno| {
+        let reason = format!("map refused: {}: {}", def.map_type.name(), errno_name(errno.errno));
+        (reason, def.name.clone())
+    };
     Map::create(&with_btf).map_err(refused)
 }
 

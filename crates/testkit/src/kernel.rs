@@ -404,6 +404,43 @@ pub fn available() -> Result<(), Errno> {
     Map::create(&spec).map(drop)
 }
 
+/// `_LINUX_CAPABILITY_VERSION_3`.
+const CAPABILITY_VERSION: u32 = 0x2008_0522;
+/// CAP_NET_ADMIN and CAP_BPF: may load network programs, but not leak pointers (no CAP_PERFMON, no
+/// CAP_SYS_ADMIN).
+const CAPS_BPF: u64 = 1 << 12 | 1 << 39;
+
+/// Runs `f` in a thread of its own whose capabilities are [`CAPS_BPF`] alone.
+pub fn with_cap_bpf_only<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T, Errno> {
+    let run = || {
+        drop_caps(CAPS_BPF)?;
+        Ok(f())
+    };
+    std::thread::scope(|scope| match scope.spawn(run).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+/// Lowers the effective set of the calling thread; the permitted set stays, nothing is inherited.
+fn drop_caps(keep: u64) -> Result<(), Errno> {
+    let mut header = [CAPABILITY_VERSION, 0];
+    let mut sets = [0u32; 6];
+    // SAFETY: version 3 reads and writes a header of two words and two times three words of sets.
+    let got = unsafe { libc::syscall(libc::SYS_capget, header.as_mut_ptr(), sets.as_mut_ptr()) };
+    let failed = |command| {
+        let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
+        Errno { command, errno }
+    };
+    if got != 0 {
+        return Err(failed("capget"));
+    }
+    sets = [sets[0] & keep as u32, sets[1], 0, sets[3] & (keep >> 32) as u32, sets[4], 0];
+    // SAFETY: as above; the raw call changes the calling thread only.
+    let set = unsafe { libc::syscall(libc::SYS_capset, header.as_mut_ptr(), sets.as_ptr()) };
+    if set == 0 { Ok(()) } else { Err(failed("capset")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,12 +28,14 @@ mod case_btf;
 mod check;
 mod claims;
 mod options;
+mod run;
 
 pub use bless::bless;
 pub use build::program;
 pub use check::{Evidence, check};
 pub use claims::{Claims, Fact, Reject};
-pub use options::{FuncOptions, MapOptions, Options};
+pub use options::{FuncOptions, Loader, MapOptions, Options};
+pub use run::{on_kernel, on_ours};
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use std::ops::Range;

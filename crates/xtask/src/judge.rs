@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, engine: Engine) -> crate::Outcome {
 
 fn theirs(program: &Program, level: u32) {
     match judge(program, level) {
-        Answer::NotJudged { reason } => println!("not judged: {reason}"),
+        Answer::NotJudged { reason, detail } => println!("not judged: {reason}: {detail}"),
         Answer::Judged(it) => {
             print!("{}", it.log);
             let errno = skep_testkit::kernel::errno_name(it.errno);
@@ -72,7 +72,7 @@ fn ours(program: &Program, level: u32) {
 fn side(program: &Program, args: &Args) {
     let ours = engine::verify(program, args.level | 4);
     let (theirs, verdict) = match judge(program, args.level | 4) {
-        Answer::NotJudged { reason } => return println!("not judged: {reason}"),
+        Answer::NotJudged { reason, detail } => return println!("not judged: {reason}: {detail}"),
         Answer::Judged(it) => (it.log, if it.accepted { "accepted" } else { "rejected" }),
     };
     println!("ours: {} {}; kernel: {verdict}", ours.verdict.name(), ours.verdict.reason());

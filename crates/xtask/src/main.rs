@@ -3,12 +3,14 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod bless;
 mod corpus;
 mod judge;
 mod kernel_diff;
 mod objects;
 
 use clap::{Parser, Subcommand};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Repository checks, kernel comparison, corpus, CI.
@@ -21,6 +23,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Rewrite the transcripts of the Markdown suites from the host kernel's answers.
+    Bless(bless::Args),
     /// Install, build and list the open corpus (GPL objects, never committed).
     Corpus(corpus::Args),
     /// Print the host kernel's log for programs of an object.
@@ -37,8 +41,15 @@ enum Command {
 /// What every command returns: whether what it looked at is in order, or why it could not look.
 type Outcome = Result<bool, Box<dyn std::error::Error>>;
 
+/// The root of the repository.
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().unwrap_or(root)
+}
+
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
+        Command::Bless(args) => bless::run(&args),
         Command::Corpus(args) => corpus::run(&args),
         Command::Judge(args) => judge::run(&args, judge::Engine::Kernel),
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),

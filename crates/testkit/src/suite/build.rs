@@ -1,8 +1,8 @@
 //! A case to a [`Program`].
 
+use super::Case;
 use super::case_btf::{self, CaseBtf};
 use super::options::{MapOptions, Options};
-use super::Case;
 use skep::btf::{Btf, Kind};
 use skep::insn::asm::{Assembly, assemble};
 use skep::program::{AttachTarget, MapDef, Program};

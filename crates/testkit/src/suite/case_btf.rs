@@ -2,9 +2,9 @@
 
 use super::options::{FuncOptions, MapOptions, Options};
 use skep::btf::{Btf, BtfBuilder, FuncLinkage, IntEncoding, TypeId};
+use skep::insn::InsnIdx;
 use skep::insn::asm::Assembly;
 use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
-use skep::insn::InsnIdx;
 use skep::program::FuncInfo;
 use std::collections::BTreeMap;
 

@@ -58,14 +58,36 @@ fn verdict(claims: &Claims, assembly: &Assembly, evidence: &Evidence, wrong: &mu
 fn facts(claims: &Claims, assembly: &Assembly, evidence: &Evidence, wrong: &mut String) {
     for fact in &claims.facts {
         let at = assembly.lines.iter().position(|&line| line == fact.line);
-        let logged = at.and_then(|at| evidence.log.lines().find(|line| insn_of(line) == Some(at)));
-        let state = logged.and_then(|line| line.rsplit_once(" ; ")).map_or("", |(_, state)| state);
+        let logged = at.and_then(|at| logged_after(&evidence.log, at));
+        let state = logged.map_or("", state_of);
         let found = pairs(state).into_iter().find(|(key, _)| *key == fact.key);
         if !found.is_some_and(|(_, value)| value_agrees(&fact.value, value)) {
             let logged = logged.unwrap_or("(never walked)");
             let (key, value) = (&fact.key, &fact.value);
             let _ = writeln!(wrong, "line {}: no {key}={value} in: {logged}", fact.line);
         }
+    }
+}
+
+/// The first line that tells the state after an insn: its own, or, where other lines came between
+/// (`mark_precise: ...`), the one that starts with the index of the next insn, `6: R1=200`.
+fn logged_after(log: &str, at: usize) -> Option<&str> {
+    let mut lines = log.lines().skip_while(|line| insn_of(line) != Some(at));
+    let own = lines.next()?;
+    if own.contains(" ; ") {
+        return Some(own);
+    }
+    let next = lines.take_while(|line| insn_of(line).is_none()).find(|line| {
+        line.split_once(": ").is_some_and(|(index, _)| index.parse::<usize>().is_ok())
+    });
+    Some(next.unwrap_or(own))
+}
+
+fn state_of(line: &str) -> &str {
+    match line.rsplit_once(" ; ") {
+        Some((_, state)) => state,
+        None if insn_of(line).is_none() => line,
+        None => "",
     }
 }
 
@@ -78,7 +100,8 @@ fn insn_of(line: &str) -> Option<usize> {
 
 /// What a transcript of this kind records of a log.
 pub(super) fn record(kind: TranscriptKind, log: &str, insns: &[Insn]) -> String {
-    let is_statistics = |line: &str| line.starts_with("processed ") || line.starts_with("stack depth ");
+    let is_statistics =
+        |line: &str| line.starts_with("processed ") || line.starts_with("stack depth ");
     let log = kernel_log::normalise(log, insns);
     let kept = log.lines().filter(|line| match kind {
         TranscriptKind::Log => !is_statistics(line),
@@ -99,7 +122,8 @@ pub(super) fn first_unmet<'a>(wanted: &'a str, answer: &str) -> Option<&'a str> 
             continue;
         }
         let mut rest = answer.iter().skip(at).map(|have| *have == line.trim_end());
-        let found = if gap { rest.position(|same| same) } else { rest.next().filter(|&s| s).map(|_| 0) };
+        let found =
+            if gap { rest.position(|same| same) } else { rest.next().filter(|&s| s).map(|_| 0) };
         let Some(skipped) = found else { return Some(line) };
         at += skipped + 1;
         gap = false;
@@ -120,6 +144,14 @@ mod tests {
         assert_eq!(first_unmet("x\n", "a\nb\n"), Some("x"));
         assert_eq!(first_unmet("a\n", "a\nb\n"), Some("(the end)"));
         assert_eq!(first_unmet("...\nx\n", "a\nb\n"), Some("x"));
+    }
+
+    #[test]
+    fn a_state_may_stand_before_the_next_insn() {
+        let log = "5: (0f) r2 += r1\nmark_precise: x\n6: R1=200 R2=fp200\n6: (95) exit\n";
+        assert_eq!(logged_after(log, 5).map(state_of), Some("6: R1=200 R2=fp200"));
+        assert_eq!(logged_after(log, 6).map(state_of), Some(""));
+        assert_eq!(logged_after("0: (b7) r0 = 1 ; R0=1\n", 0).map(state_of), Some("R0=1"));
     }
 
     #[test]

@@ -47,7 +47,8 @@ impl Claims {
             }
             if let Some((_, comment)) = code.split_once(';') {
                 let facts = pairs(comment);
-                let fact = |(key, value): (String, &str)| Fact { line, key, value: value.to_owned() };
+                let fact =
+                    |(key, value): (String, &str)| Fact { line, key, value: value.to_owned() };
                 claims.facts.extend(facts.into_iter().map(fact));
             }
         }

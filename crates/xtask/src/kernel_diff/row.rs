@@ -136,8 +136,9 @@ impl Row {
         row.peak_ours = ours.stats.peak_states;
         match judge(program, level | 4) {
             Answer::Judged(theirs) => row.fill(&ours, &theirs, program),
-            Answer::NotJudged { reason } => {
+            Answer::NotJudged { reason, detail } => {
                 row.reason = one_line(&reason);
+                row.log_kernel = one_line(&detail);
                 if let Verdict::Bug(why) = &ours.verdict {
                     (row.class, row.reason) = (Class::Bug, one_line(why));
                 }

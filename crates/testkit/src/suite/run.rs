@@ -1,0 +1,38 @@
+//! A case on an engine: the answer that [`super::check`] looks at.
+
+use super::options::Loader;
+use super::{Case, Evidence};
+use crate::engine::{self, Verdict};
+use crate::judge::{Answer, judge};
+use crate::kernel;
+use skep::program::Program;
+use skep::verifier::Privileges;
+
+/// What the host kernel says; an error if it does not judge the case.
+pub fn on_kernel(case: &Case, program: &Program) -> Result<Evidence, String> {
+    let level = case.options.log_level | 4;
+    let answer = match case.options.privileges {
+        Loader::Root => judge(program, level),
+        Loader::Bpf => kernel::with_cap_bpf_only(|| judge(program, level))
+            .map_err(|errno| format!("cannot drop capabilities: {errno}"))?,
+    };
+    match answer {
+        Answer::Judged(it) => Ok(Evidence { accepted: it.accepted, log: it.log }),
+        Answer::NotJudged { reason, detail } => Err(format!("not judged: {reason}: {detail}")),
+    }
+}
+
+/// What our verifier says; an error if it has no verdict.
+pub fn on_ours(case: &Case, program: &Program) -> Result<Evidence, String> {
+    let privileges = match case.options.privileges {
+        Loader::Root => Privileges::PRIVILEGED,
+        Loader::Bpf => Privileges { bpf: true, perfmon: false },
+    };
+    let ours = engine::verify_with(program, (case.options.log_level | 4, privileges));
+    match ours.verdict {
+        Verdict::Accepted => Ok(Evidence { accepted: true, log: ours.log }),
+        Verdict::Rejected(_) => Ok(Evidence { accepted: false, log: ours.log }),
+        Verdict::Unsupported(what) => Err(format!("not supported yet: {what}")),
+        Verdict::Bug(what) => Err(format!("bug: {what}")),
+    }
+}

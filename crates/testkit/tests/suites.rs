@@ -1,0 +1,102 @@
+//! Every case of `tests/verifier/*.md`, on every engine that can judge it.
+//!
+//! `[kernel]`: what the case says is what the host kernel says (ignored where bpf(2) is refused).
+//! `[ours]`: it is what our verifier says, and where the kernel answers, our log is the kernel's. A
+//! case with `known_gap` must fail on ours: when it no longer does, the line has to go.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use skep::btf::Btf;
+use skep_testkit::kernel;
+use skep_testkit::kernel_log::{first_difference, normalise};
+use skep_testkit::suite::{self, Case};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn main() {
+    let args = Arguments::from_args();
+    let kernel_btf = skep::Host::read(&skep::KernelBtf::Running).ok().and_then(|h| h.kernel_btf);
+    let kernel = kernel::available().is_ok();
+    let mut trials = Vec::new();
+    for path in suites() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let cases = match suite::read(&text) {
+            Ok(cases) => cases,
+            Err(error) => {
+                let error = format!("{}: {error}", path.display());
+                trials.push(Trial::test(format!("{name} [reads]"), move || Err(error.into())));
+                continue;
+            }
+        };
+        for case in cases {
+            let case = Arc::new(case);
+            let title = |engine: &str| format!("{name} / {} [{engine}]", case.name);
+            let (on_kernel, on_ours) = (Arc::clone(&case), Arc::clone(&case));
+            let (a, b) = (kernel_btf.clone(), kernel_btf.clone());
+            let ours_ignored = !kernel && case.options.known_gap.is_some();
+            trials.extend([
+                Trial::test(title("kernel"), move || judged(&on_kernel, a.as_ref()))
+                    .with_ignored_flag(!kernel),
+                Trial::test(title("ours"), move || verified(&on_ours, (b.as_ref(), kernel)))
+                    .with_ignored_flag(ours_ignored),
+            ]);
+        }
+    }
+    libtest_mimic::run(&args, trials).exit();
+}
+
+fn suites() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/verifier");
+    let mut found: Vec<PathBuf> = walkdir::WalkDir::new(root)
+        .into_iter()
+        .filter_map(|entry| entry.ok().map(walkdir::DirEntry::into_path))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    found.sort();
+    found
+}
+
+type BtfRef<'a> = Option<&'a Arc<Btf>>;
+
+fn judged(case: &Case, btf: BtfRef<'_>) -> Result<(), Failed> {
+    let (program, assembly) = suite::program(case, btf)?;
+    let evidence = suite::on_kernel(case, &program)?;
+    fail_if(suite::check(case, &assembly, &evidence)?)
+}
+
+fn verified(case: &Case, (btf, kernel): (BtfRef<'_>, bool)) -> Result<(), Failed> {
+    let wrong = wrong_on_ours(case, (btf, kernel));
+    match (&case.options.known_gap, wrong) {
+        (None, Ok(wrong)) => fail_if(wrong),
+        (None, Err(error)) => Err(error.into()),
+        (Some(gap), Ok(wrong)) if wrong.is_empty() => {
+            Err(format!("passes; remove `known_gap = \"{gap}\"`").into())
+        }
+        (Some(_), _) => Ok(()),
+    }
+}
+
+fn wrong_on_ours(case: &Case, (btf, kernel): (BtfRef<'_>, bool)) -> Result<String, String> {
+    let (program, assembly) = match suite::program(case, btf) {
+        Err(error) if btf.is_none() && error.starts_with("no kernel BTF") => {
+            return Ok(String::new());
+        }
+        made => made?,
+    };
+    let ours = suite::on_ours(case, &program)?;
+    let wrong = suite::check(case, &assembly, &ours)?;
+    if !wrong.is_empty() || !kernel {
+        return Ok(wrong);
+    }
+    let theirs = suite::on_kernel(case, &program)?;
+    let a = normalise(&ours.log, &program.insns);
+    let b = normalise(&theirs.log, &program.insns);
+    Ok(first_difference(&a, &b).map_or(String::new(), |(line, ours, kernels)| {
+        let (ours, kernels) = (ours.unwrap_or("(end)"), kernels.unwrap_or("(end)"));
+        format!("log line {line}\n  - {ours}\n  + {kernels}\nthe kernel's log:\n{b}")
+    }))
+}
+
+fn fail_if(wrong: String) -> Result<(), Failed> {
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.into()) }
+}
