@@ -5,6 +5,7 @@
 mod arg_shorthand;
 mod arg_type;
 mod id;
+mod privilege;
 mod proto;
 mod proto_table;
 mod usable;
@@ -12,6 +13,7 @@ mod usable_table;
 
 pub use arg_type::{ArgBase, ArgType, RetBase, RetType};
 pub use id::{HELPER_COUNT, HelperId, func_id_name};
+pub use privilege::{needs_cap_bpf, needs_cap_perfmon};
 pub use proto::{HelperProto, ProtoFlags};
 pub use usable::{AttachSet, HelperRow, HelperSet, HelperUse, HookKey};
 

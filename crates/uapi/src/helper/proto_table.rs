@@ -104,8 +104,8 @@ pub(super) static PROTOS: [HelperProto; HELPER_COUNT] = [
     row(Id::GetLocalStorage, ret::VALUE, [MAP, ANY, ___, ___, ___], 0),
     row(Id::SkSelectReuseport, ret::INT, [CTX, MAP, KEY, ANY, ___], 0),
     row(Id::SkbAncestorCgroupId, ret::INT, [CTX, ANY, ___, ___, ___], 0),
-    row(Id::SkLookupTcp, ret::SOCKET_OR_NULL, [CTX, MEM, SIZE, ANY, ANY], PKT),
-    row(Id::SkLookupUdp, ret::SOCKET_OR_NULL, [CTX, MEM, SIZE, ANY, ANY], PKT),
+    row(Id::SkLookupTcp, ret::SOCKET_OR_NULL, [CTX, MEM, SIZE_OR_ZERO, ANY, ANY], PKT),
+    row(Id::SkLookupUdp, ret::SOCKET_OR_NULL, [CTX, MEM, SIZE_OR_ZERO, ANY, ANY], PKT),
     row(Id::SkRelease, ret::INT, [BTF_SOCK_REL, ___, ___, ___, ___], 0),
     row(Id::MapPushElem, ret::INT, [MAP, VALUE, ANY, ___, ___], PKT),
     row(Id::MapPopElem, ret::INT, [MAP, VALUE_OUT, ___, ___, ___], 0),
@@ -119,7 +119,7 @@ pub(super) static PROTOS: [HelperProto; HELPER_COUNT] = [
     row(Id::TcpSock, ret::TCP_SOCK_OR_NULL, [SOCK_COMMON, ___, ___, ___, ___], 0),
     row(Id::SkbEcnSetCe, ret::INT, [CTX, ___, ___, ___, ___], 0),
     row(Id::GetListenerSock, ret::SOCKET_OR_NULL, [SOCK_COMMON, ___, ___, ___, ___], 0),
-    row(Id::SkcLookupTcp, ret::SOCK_COMMON_OR_NULL, [CTX, MEM, SIZE, ANY, ANY], PKT),
+    row(Id::SkcLookupTcp, ret::SOCK_COMMON_OR_NULL, [CTX, MEM, SIZE_OR_ZERO, ANY, ANY], PKT),
     row(Id::TcpCheckSyncookie, ret::INT, [BTF_SOCK, MEM, SIZE, MEM, SIZE], GPL | PKT),
     row(Id::SysctlGetName, ret::INT, [CTX, MEM_OUT, SIZE, ANY, ___], 0),
     row(Id::SysctlGetCurrentValue, ret::INT, [CTX, MEM_OUT, SIZE, ___, ___], 0),
@@ -127,8 +127,8 @@ pub(super) static PROTOS: [HelperProto; HELPER_COUNT] = [
     row(Id::SysctlSetNewValue, ret::INT, [CTX, MEM, SIZE, ___, ___], 0),
     row(Id::Strtol, ret::INT, [MEM, SIZE, ANY, out(8), ___], 0),
     row(Id::Strtoul, ret::INT, [MEM, SIZE, ANY, out(8), ___], 0),
-    row(Id::SkStorageGet, ret::VALUE_OR_NULL, [MAP, BTF_SOCK_OR_NULL, VALUE_OR_NULL, ANY, ___], 0),
-    row(Id::SkStorageDelete, ret::INT, [MAP, BTF_SOCK_OR_NULL, ___, ___, ___], 0),
+    row(Id::SkStorageGet, ret::VALUE_OR_NULL, [MAP, BTF_SOCK, VALUE_OR_NULL, ANY, ___], 0),
+    row(Id::SkStorageDelete, ret::INT, [MAP, BTF_SOCK, ___, ___, ___], 0),
     row(Id::SendSignal, ret::INT, [ANY, ___, ___, ___, ___], 0),
     row(Id::TcpGenSyncookie, ret::INT, [BTF_SOCK, MEM, SIZE, MEM, SIZE], GPL | PKT),
     row(Id::SkbOutput, ret::INT, [btf("sk_buff"), MAP, ANY, MEM, SIZE_OR_ZERO], GPL),
@@ -216,7 +216,7 @@ pub(super) static PROTOS: [HelperProto; HELPER_COUNT] = [
     row(Id::ImaFileHash, ret::INT, [btf("file"), MEM_OUT, SIZE, ___, ___], SLEEP),
     row(Id::KptrXchg, ret::btf_or_null(""), [KPTR_DEST, KPTR_REL, ___, ___, ___], 0),
     row(Id::MapLookupPercpuElem, ret::VALUE_OR_NULL, [MAP, KEY, ANY, ___, ___], PKT),
-    row(Id::SkcToMptcpSock, ret::btf_or_null("mptcp_sock"), [BTF_SOCK, ___, ___, ___, ___], 0),
+    row(Id::SkcToMptcpSock, ret::btf_or_null("mptcp_sock"), [SOCK_COMMON, ___, ___, ___, ___], 0),
     row(Id::DynptrFromMem, ret::INT, [MEM_OUT, SIZE_OR_ZERO, ANY, DYNPTR_LOCAL_OUT, ___], 0),
     row(Id::RingbufReserveDynptr, ret::INT, [MAP, ANY, ANY, DYNPTR_RINGBUF_OUT, ___], 0),
     row(Id::RingbufSubmitDynptr, ret::VOID, [DYNPTR_RINGBUF_REL, ANY, ___, ___, ___], 0),
@@ -266,3 +266,11 @@ pub(super) static SK_STORAGE_GET_CGROUP_SOCK: HelperProto =
 #[rustfmt::skip]
 pub(super) static GET_STACKID_PERF_EVENT: HelperProto =
     row(Id::GetStackid, ret::INT, [CTX, MAP, ANY, ___, ___], 0);
+/// `bpf_sk_storage_get`: see the rows of `usable_table.rs` that name it.
+#[rustfmt::skip]
+pub(super) static SK_STORAGE_GET_TRACE: HelperProto =
+    row(Id::SkStorageGet, ret::VALUE_OR_NULL, [MAP, btf_or_null("sock_common"), VALUE_OR_NULL, ANY, ___], 0);
+/// `bpf_sk_storage_delete`: see the rows of `usable_table.rs` that name it.
+#[rustfmt::skip]
+pub(super) static SK_STORAGE_DELETE_TRACE: HelperProto =
+    row(Id::SkStorageDelete, ret::INT, [MAP, btf_or_null("sock_common"), ___, ___, ___], 0);

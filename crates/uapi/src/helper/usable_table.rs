@@ -300,7 +300,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "bpf_iter_unix",
         usable: HelperSet([0x028264280a43d1fe, 0xeb6fbe0063810008, 0x9077be3476783f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE, &SETSOCKOPT_SOCK, &GETSOCKOPT_SOCK],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE, &SETSOCKOPT_SOCK, &GETSOCKOPT_SOCK, &SK_STORAGE_GET_TRACE, &SK_STORAGE_DELETE_TRACE],
         judged: true,
     },
     HelperRow {
@@ -309,7 +309,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "bpf_iter_tcp",
         usable: HelperSet([0x028264280a43d1fe, 0xeb6fbe0063810008, 0x9077be3476783f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE, &SETSOCKOPT_SOCK, &GETSOCKOPT_SOCK],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE, &SETSOCKOPT_SOCK, &GETSOCKOPT_SOCK, &SK_STORAGE_GET_TRACE, &SK_STORAGE_DELETE_TRACE],
         judged: true,
     },
     HelperRow {
@@ -318,7 +318,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008064280a43d1fe, 0x2b6fbe0063810008, 0x9077fe3476383f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet([0x0000000000000000, 0x0000000000000000, 0x0000000000080000, 0x0000000000000000]),
-        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE, &SK_STORAGE_GET_TRACE, &SK_STORAGE_DELETE_TRACE],
         judged: true,
     },
     HelperRow {
@@ -327,7 +327,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008064280a43d1fe, 0xeb6fbe0063810008, 0x9077be3476783f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE, &SK_STORAGE_GET_TRACE, &SK_STORAGE_DELETE_TRACE],
         judged: true,
     },
     HelperRow {
@@ -336,7 +336,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008064280a43d1fe, 0x2b6fbe0063810008, 0x93f7fe3476383f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet([0x0000000000000000, 0x0000000000000000, 0x0000000000080000, 0x0000000000000000]),
-        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE, &SK_STORAGE_GET_TRACE, &SK_STORAGE_DELETE_TRACE],
         judged: false,
     },
     HelperRow {
@@ -408,7 +408,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008064280a43d1fe, 0x2b6fbe0063810008, 0x907fbff476383f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet([0x0000000000000000, 0x0000180000000000, 0x0000000000080000, 0x0000000000000000]),
-        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &XDP_GET_BUFF_LEN_TRACE, &SK_STORAGE_GET_TRACE, &SK_STORAGE_DELETE_TRACE],
         judged: true,
     },
     HelperRow {
