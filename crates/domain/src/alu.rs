@@ -23,7 +23,8 @@ pub enum AluOp {
 }
 
 impl AluOp {
-    /// The operation bits of the opcode (`BPF_ADD` = 0x00, ...), or `None` for `BPF_NEG`, `BPF_MOV`, `BPF_END` and unknown ones.
+    /// The operation bits of the opcode (`BPF_ADD` = 0x00, ...), or `None` for `BPF_NEG`,
+    /// `BPF_MOV`, `BPF_END` and unknown ones.
     pub fn from_code(code: u8) -> Option<Self> {
         Some(match code & 0xf0 {
             0x00 => Self::Add,
@@ -61,8 +62,8 @@ impl AluOp {
 
 /// `dst op= src`, on 64 bits if `wide`, else on the low half with the upper half zeroed.
 ///
-/// False if nothing can be computed (division, a shift by an unknown or too large amount): `dst` is then unknown and
-/// loses whatever else the caller knows of it (id, precision).
+/// False if nothing can be computed (division, a shift by an unknown or too large amount): `dst` is
+/// then unknown and loses whatever else the caller knows of it (id, precision).
 #[inline]
 pub fn alu<const W: u32, const H: u32>(
     op: AluOp,
@@ -120,7 +121,8 @@ pub fn neg<const W: u32, const H: u32>(wide: bool, dst: &mut ScalarAt<W, H>) {
     alu(AluOp::Sub, wide, dst, &src);
 }
 
-/// Both widths are computed whatever the insn's: the low half of a sum, product or mask depends on low halves only.
+/// Both widths are computed whatever the insn's: the low half of a sum, product or mask depends on
+/// low halves only.
 #[inline]
 fn arithmetic<const W: u32, const H: u32>(
     op: AluOp,
@@ -198,11 +200,13 @@ fn lsh_half_to_top<const W: u32, const H: u32>(wide: &mut Bounds<W>, half: Bound
     wide.smax = half.smax << H;
 }
 
-/// The two values that the kernel walks apart when a mask made of a sign (`r s>>= 63`: all ones or zero) meets
-/// `&= constant` or `|= constant`: (all ones, which goes on; zero, which is pushed to execute the same insn later).
+/// The two values that the kernel walks apart when a mask made of a sign (`r s>>= 63`: all ones or
+/// zero) meets `&= constant` or `|= constant`: (all ones, which goes on; zero, which is pushed to
+/// execute the same insn later).
 ///
-/// Neither is synced, and the register keeps its id. Where the 64-bit bounds are not -1 to 0 but those of the low half
-/// are, only the low half is set, whatever the width of the insn. Kernel: `maybe_fork_scalars`.
+/// Neither is synced, and the register keeps its id. Where the 64-bit bounds are not -1 to 0 but
+/// those of the low half are, only the low half is set, whatever the width of the insn. Kernel:
+/// `maybe_fork_scalars`.
 #[inline]
 pub fn fork_sign_mask(op: AluOp, dst: &Scalar, src: &Scalar) -> Option<(Scalar, Scalar)> {
     if !matches!(op, AluOp::And | AluOp::Or) || !src.is_const() {
@@ -229,7 +233,8 @@ pub enum ByteOrder {
     Swap,
 }
 
-/// `BPF_END` on the low `bits` (16, 32, 64). A swap keeps of the bounds only what the known bits tell.
+/// `BPF_END` on the low `bits` (16, 32, 64). A swap keeps of the bounds only what the known bits
+/// tell.
 #[inline]
 pub fn byte_order(order: ByteOrder, bits: u32, dst: &mut Scalar) {
     match (order, bits) {

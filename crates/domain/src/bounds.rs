@@ -1,13 +1,16 @@
 //! The four bounds of one width: what is known of a whole register or of its low half as a number.
 //!
-//! Why: a register is bounded twice, as 64 bits and as its low 32; every rule that looks at one width alone is written
-//! once here. Values are kept sign-extended (`smin`, `smax`) or zero-extended (`umin`, `umax`) from `W` bits.
+//! Why: a register is bounded twice, as 64 bits and as its low 32; every rule that looks at one
+//! width alone is written once here. Values are kept sign-extended (`smin`, `smax`) or
+//! zero-extended (`umin`, `umax`) from `W` bits.
 //!
 //! # Invariants
-//! 1. Every result fits `W` bits in its signedness: arithmetic goes through [`Bounds::to_u`] and [`Bounds::to_s`].
+//! 1. Every result fits `W` bits in its signedness: arithmetic goes through [`Bounds::to_u`] and
+//!    [`Bounds::to_s`].
 //! 2. Contradictory bounds (from a branch that cannot be taken) give some result, never a panic.
 //!
-//! Kernel: `scalar_min_max_*`, `scalar32_min_max_*`, `__update_reg*_bounds`, `__reg*_deduce_bounds` (6.18).
+//! Kernel: `scalar_min_max_*`, `scalar32_min_max_*`, `__update_reg*_bounds`, `__reg*_deduce_bounds`
+//! (6.18).
 
 use crate::Tnum;
 
@@ -77,9 +80,11 @@ impl<const W: u32> Bounds<W> {
         self.narrow_u(Self::to_u(t.value), Self::to_u(t.value | t.mask));
     }
 
-    /// Signed and unsigned bounds learn from each other where one of them lies on one side of the sign boundary.
+    /// Signed and unsigned bounds learn from each other where one of them lies on one side of the
+    /// sign boundary.
     ///
-    /// Signed bounds that cross zero are two unsigned pieces; if the unsigned bounds miss one piece, the other holds.
+    /// Signed bounds that cross zero are two unsigned pieces; if the unsigned bounds miss one
+    /// piece, the other holds.
     #[inline]
     pub(crate) fn narrow_each_by_other(&mut self) {
         let (smin, smax) = (Self::to_s(self.umin), Self::to_s(self.umax));
@@ -104,7 +109,8 @@ impl<const W: u32> Bounds<W> {
         self.smin == self.smax && self.umin == self.umax
     }
 
-    /// Signed results are dropped if either end overflows; unsigned ones only if one end wraps and the other does not.
+    /// Signed results are dropped if either end overflows; unsigned ones only if one end wraps and
+    /// the other does not.
     #[inline]
     pub(crate) fn add(self, b: Self) -> Self {
         let smin = Self::to_s(self.smin.wrapping_add(b.smin) as u64);

@@ -24,7 +24,8 @@ pub enum JmpOp {
 }
 
 impl JmpOp {
-    /// The operation bits of the opcode (`BPF_JEQ` = 0x10, ...), or `None` if it is not a comparison.
+    /// The operation bits of the opcode (`BPF_JEQ` = 0x10, ...), or `None` if it is not a
+    /// comparison.
     pub fn from_code(code: u8) -> Option<Self> {
         Some(match code & 0xf0 {
             0x10 => Self::Eq,

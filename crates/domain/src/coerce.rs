@@ -1,26 +1,28 @@
 //! Changes of width: truncation, zero extension, sign extension.
 //!
-//! Kernel: `coerce_reg_to_size`, `coerce_reg_to_size_sx`, `coerce_subreg_to_size_sx`, `zext_32_to_64`,
-//! `__reg_assign_32_into_64` (6.18).
+//! Kernel: `coerce_reg_to_size`, `coerce_reg_to_size_sx`, `coerce_subreg_to_size_sx`,
+//! `zext_32_to_64`, `__reg_assign_32_into_64` (6.18).
 
 use crate::bounds::Bounds;
 use crate::{ScalarAt, Tnum};
 
 impl<const W: u32, const H: u32> ScalarAt<W, H> {
-    /// Truncates to the low `size` bytes (1, 2, 4), zero-extended, and syncs. Kernel: `coerce_reg_to_size`.
+    /// Truncates to the low `size` bytes (1, 2, 4), zero-extended, and syncs. Kernel:
+    /// `coerce_reg_to_size`.
     #[inline]
     pub fn coerce_to_size(&mut self, size: u32) {
         self.truncate_to_bits(size * 8);
     }
 
-    /// Sign-extends the low `size` bytes (1, 2, 4) to the whole: `r = (s8)r`. Kernel: `coerce_reg_to_size_sx`.
+    /// Sign-extends the low `size` bytes (1, 2, 4) to the whole: `r = (s8)r`. Kernel:
+    /// `coerce_reg_to_size_sx`.
     #[inline]
     pub fn coerce_to_size_sx(&mut self, size: u32) {
         self.sign_extend_bits(size * 8);
     }
 
-    /// Sign-extends the low `size` bytes (1, 2) to the low half: `w = (s8)w`, before [`Self::zext_32_to_64`] and
-    /// [`Self::sync`]. Kernel: `coerce_subreg_to_size_sx`.
+    /// Sign-extends the low `size` bytes (1, 2) to the low half: `w = (s8)w`, before
+    /// [`Self::zext_32_to_64`] and [`Self::sync`]. Kernel: `coerce_subreg_to_size_sx`.
     #[inline]
     pub fn coerce_subreg_to_size_sx(&mut self, size: u32) {
         self.sign_extend_bits_in_half(size * 8);
@@ -90,7 +92,8 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         }
     }
 
-    /// Takes the bounds of the whole from those of the half, the upper half being zero. Kernel: `__reg_assign_32_into_64`.
+    /// Takes the bounds of the whole from those of the half, the upper half being zero. Kernel:
+    /// `__reg_assign_32_into_64`.
     #[inline]
     pub fn assign_32_into_64(&mut self) {
         (self.umin, self.umax) = (u64::from(self.u32_min), u64::from(self.u32_max));
@@ -127,8 +130,8 @@ fn sign_extend(value: u64, bits: u32) -> i64 {
     ((value << (64 - bits)) as i64) >> (64 - bits)
 }
 
-/// The range of the low `bits` of a signed range, if its upper bits do not change and the result does not cross zero
-/// (it would come out reversed).
+/// The range of the low `bits` of a signed range, if its upper bits do not change and the result
+/// does not cross zero (it would come out reversed).
 fn sign_extend_range(min: i64, max: i64, bits: u32) -> Option<(i64, i64)> {
     let (low_min, low_max) = (sign_extend(min as u64, bits), sign_extend(max as u64, bits));
     (min >> bits == max >> bits && low_min <= low_max).then_some((low_min, low_max))

@@ -42,8 +42,8 @@ pub fn refine<const W: u32, const H: u32>(
     }
 }
 
-/// The kernel lets the known bits alone speak after a test that found no bit: on a branch that cannot be taken, older
-/// bounds would contradict them.
+/// The kernel lets the known bits alone speak after a test that found no bit: on a branch that
+/// cannot be taken, older bounds would contradict them.
 #[inline]
 fn forget_bounds_of_tested<const W: u32, const H: u32>(
     is_jmp32: bool,
@@ -58,7 +58,8 @@ fn forget_bounds_of_tested<const W: u32, const H: u32>(
     }
 }
 
-/// Narrows the operands of one outcome of `a op b` and syncs both; for the false outcome pass `op.negated()`.
+/// Narrows the operands of one outcome of `a op b` and syncs both; for the false outcome pass
+/// `op.negated()`.
 #[inline]
 pub fn refine_branches<const W: u32, const H: u32>(
     op: JmpOp,
@@ -71,8 +72,8 @@ pub fn refine_branches<const W: u32, const H: u32>(
     b.sync();
 }
 
-/// [`refine_branches`] for a register compared with itself: the kernel narrows it as both operands, in place, so that
-/// `r < r` cuts both ends.
+/// [`refine_branches`] for a register compared with itself: the kernel narrows it as both operands,
+/// in place, so that `r < r` cuts both ends.
 pub fn refine_same<const W: u32, const H: u32>(op: JmpOp, is_jmp32: bool, a: &mut ScalarAt<W, H>) {
     let mut b = *a;
     refine(op, is_jmp32, a, &mut b);

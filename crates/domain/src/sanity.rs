@@ -1,7 +1,8 @@
 //! Detection of bounds that describe no value at all.
 //!
-//! Why: contradictions arise where the verifier walks a branch that cannot be taken but that it could not rule out. The
-//! kernel then forgets the bounds, or refuses the program under `BPF_F_TEST_REG_INVARIANTS`.
+//! Why: contradictions arise where the verifier walks a branch that cannot be taken but that it
+//! could not rule out. The kernel then forgets the bounds, or refuses the program under
+//! `BPF_F_TEST_REG_INVARIANTS`.
 //!
 //! Kernel: `reg_bounds_sanity_check` (6.18).
 
@@ -9,7 +10,8 @@ use std::fmt;
 
 use crate::{Scalar, ScalarAt};
 
-/// Bounds that contradict each other; shown as the kernel's message has it, after the context in parentheses.
+/// Bounds that contradict each other; shown as the kernel's message has it, after the context in
+/// parentheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundsViolation {
     /// The broken rule.
@@ -51,7 +53,8 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
 }
 
 impl Scalar {
-    /// The first broken rule, if the bounds contradict each other. Kernel: `reg_bounds_sanity_check`.
+    /// The first broken rule, if the bounds contradict each other. Kernel:
+    /// `reg_bounds_sanity_check`.
     #[inline]
     pub fn violation(&self) -> Option<BoundsViolation> {
         self.violated_rule().map(|msg| BoundsViolation { msg, reg: *self })
@@ -72,7 +75,8 @@ mod tests {
         assert_eq!(s.violated_rule(), Some("range bounds violation"));
     }
 
-    /// `r &= 0xffffffff0; if w < 17 ...; if w > 31 ...`: only 16 is not above 31, and it is below 17.
+    /// `r &= 0xffffffff0; if w < 17 ...; if w > 31 ...`: only 16 is not above 31, and it is below
+    /// 17.
     #[test]
     fn a_contradiction_reads_as_in_the_kernels_log() {
         let bits = Tnum { value: 0, mask: 0xf_ffff_fff0 };

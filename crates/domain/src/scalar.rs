@@ -7,8 +7,8 @@ use crate::bounds::Bounds;
 
 /// Bounds of a value in five ways at once; a concrete value satisfies all of them.
 ///
-/// `W` and `H` are the bits of the whole and of its low half. Registers are [`Scalar`], 64 and 32; smaller widths exist so
-/// that tests can enumerate every value through the very code that runs.
+/// `W` and `H` are the bits of the whole and of its low half. Registers are [`Scalar`], 64 and 32;
+/// smaller widths exist so that tests can enumerate every value through the very code that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScalarAt<const W: u32, const H: u32> {
     /// Known bits.
@@ -103,14 +103,16 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         if self.is_const() { Some(self.var_off.value) } else { None }
     }
 
-    /// The value, if the known bits and every bound agree that it is the only one. Nothing is left to learn then.
+    /// The value, if the known bits and every bound agree that it is the only one. Nothing is left
+    /// to learn then.
     #[inline]
     pub fn exact_value(&self) -> Option<u64> {
         let value = self.var_off.value;
         (self.is_const() && *self == Self::constant(value)).then_some(value)
     }
 
-    /// Sets the low half to `value`; the bounds of the whole stay as they are. Kernel: `__mark_reg32_known`.
+    /// Sets the low half to `value`; the bounds of the whole stay as they are. Kernel:
+    /// `__mark_reg32_known`.
     #[inline]
     pub fn mark_known32(&mut self, value: u32) {
         let low = Bounds::<H>::UMAX;
@@ -119,7 +121,8 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         self.set_half(Bounds::constant(u64::from(value)));
     }
 
-    /// Forgets the bounds of the whole (not of the half, not the known bits). Kernel: `__mark_reg64_unbounded`.
+    /// Forgets the bounds of the whole (not of the half, not the known bits). Kernel:
+    /// `__mark_reg64_unbounded`.
     #[inline]
     pub fn mark_unbounded64(&mut self) {
         let unknown = Self::unknown();

@@ -1,6 +1,7 @@
 //! Agreement between the five views of a scalar: each narrows the others.
 //!
-//! Kernel: `reg_bounds_sync`, `__update_reg_bounds`, `__reg_deduce_bounds`, `__reg_bound_offset` (6.18).
+//! Kernel: `reg_bounds_sync`, `__update_reg_bounds`, `__reg_deduce_bounds`, `__reg_bound_offset`
+//! (6.18).
 
 use crate::bounds::Bounds;
 use crate::{ScalarAt, Tnum};
@@ -9,7 +10,8 @@ use crate::{ScalarAt, Tnum};
 const DEDUCE_ROUNDS: usize = 3;
 
 impl<const W: u32, const H: u32> ScalarAt<W, H> {
-    /// Brings the known bits and all bounds into agreement, as far as the kernel goes. Kernel: `reg_bounds_sync`.
+    /// Brings the known bits and all bounds into agreement, as far as the kernel goes. Kernel:
+    /// `reg_bounds_sync`.
     #[inline]
     pub fn sync(&mut self) {
         if self.exact_value().is_some() {
@@ -90,8 +92,8 @@ impl<const W: u32, const H: u32> Views<W, H> {
         self.wide_from_half();
     }
 
-    /// Both ends of the unsigned range, then of the signed one, tell of the low half. Signed ends that are reversed within
-    /// one upper half (on a branch that cannot be taken) tell nothing.
+    /// Both ends of the unsigned range, then of the signed one, tell of the low half. Signed ends
+    /// that are reversed within one upper half (on a branch that cannot be taken) tell nothing.
     #[inline]
     fn half_from_wide(&mut self) {
         let wide = self.wide;
@@ -101,8 +103,9 @@ impl<const W: u32, const H: u32> Views<W, H> {
         }
     }
 
-    /// Where the upper half is the same at both ends, the low halves of the ends bound the low half. Where the range
-    /// passes one multiple of 2^H, from just below to just above, it is contiguous as signed halves.
+    /// Where the upper half is the same at both ends, the low halves of the ends bound the low
+    /// half. Where the range passes one multiple of 2^H, from just below to just above, it is
+    /// contiguous as signed halves.
     #[inline]
     fn half_from_ends(&mut self, min: u64, max: u64) {
         let (umin, umax) = (Bounds::<H>::to_u(min), Bounds::<H>::to_u(max));
@@ -128,8 +131,8 @@ impl<const W: u32, const H: u32> Views<W, H> {
             (wide.smin & upper as i64) | half.umin as i64,
             (wide.smax & upper as i64) | half.umax as i64,
         );
-        // A sign-extended half that is not negative: the upper half cannot be all ones. The kernel replaces the bounds
-        // of the whole here, even if they were narrower.
+        // A sign-extended half that is not negative: the upper half cannot be all ones. The kernel
+        // replaces the bounds of the whole here, even if they were narrower.
         if half.smin >= 0 && wide.smin >= Bounds::<H>::SMIN && wide.smax <= Bounds::<H>::SMAX {
             let (min, max) = (half.smin, half.smax);
             *wide = Bounds { smin: min, smax: max, umin: min as u64, umax: max as u64 };

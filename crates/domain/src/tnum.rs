@@ -1,6 +1,7 @@
 //! Tristate numbers: which bits of a value are known, and which values they have.
 //!
-//! Kernel: `tnum_*` (6.18), documented in "Sound, Precise, and Fast Abstract Interpretation with Tristate Numbers" (CGO 2022).
+//! Kernel: `tnum_*` (6.18), documented in "Sound, Precise, and Fast Abstract Interpretation with
+//! Tristate Numbers" (CGO 2022).
 
 use std::fmt;
 
@@ -26,7 +27,8 @@ impl Tnum {
         Self { value, mask: 0 }
     }
 
-    /// The smallest tnum that holds every value from `min` to `max`; unknown if the top bit differs.
+    /// The smallest tnum that holds every value from `min` to `max`; unknown if the top bit
+    /// differs.
     #[inline]
     pub const fn range(min: u64, max: u64) -> Self {
         let bits = 64 - (min ^ max).leading_zeros();
@@ -122,8 +124,8 @@ impl Tnum {
         Self { value: (self.value ^ other.value) & !mask, mask }
     }
 
-    /// `self * other`: long multiplication that adds a shifted `other` for each bit of `self` that is 1, and joins both
-    /// outcomes for each bit that is unknown.
+    /// `self * other`: long multiplication that adds a shifted `other` for each bit of `self` that
+    /// is 1, and joins both outcomes for each bit that is unknown.
     #[inline]
     #[allow(clippy::should_implement_trait)]
     pub const fn mul(self, other: Self) -> Self {
@@ -138,7 +140,8 @@ impl Tnum {
         sum
     }
 
-    /// The values in both; meaningless where a known bit of one contradicts the other ([`Self::overlap`]).
+    /// The values in both; meaningless where a known bit of one contradicts the other
+    /// ([`Self::overlap`]).
     #[inline]
     pub const fn intersect(self, other: Self) -> Self {
         let mask = self.mask & other.mask;
@@ -201,7 +204,8 @@ impl Tnum {
         }
     }
 
-    /// Counts the unknown bits outside `below` of `z` up by one, the known bits passing the carry on.
+    /// Counts the unknown bits outside `below` of `z` up by one, the known bits passing the carry
+    /// on.
     #[inline]
     const fn successor(self, z: u64, below: u64) -> u64 {
         let next = ((z | !self.mask | below).wrapping_add(1)) & self.mask;

@@ -1,7 +1,7 @@
 //! Soundness proved by enumeration: the code of 64 and 32 bits, run at 4 and 2.
 //!
-//! Every abstract value that known bits and ranges can describe meets every other in every operation; no concrete
-//! result may be lost. At 6 and 3 bits the pairs are sampled.
+//! Every abstract value that known bits and ranges can describe meets every other in every
+//! operation; no concrete result may be lost. At 6 and 3 bits the pairs are sampled.
 
 use std::collections::BTreeSet;
 
@@ -112,7 +112,8 @@ fn ranges(bits: u32) -> Vec<(u64, u64)> {
     (0..1u64 << bits).flat_map(|min| (min..1u64 << bits).map(move |max| (min, max))).collect()
 }
 
-/// Every synced value of: known bits and an unsigned range; an unsigned and a signed range; a range of the half.
+/// Every synced value of: known bits and an unsigned range; an unsigned and a signed range; a range
+/// of the half.
 fn family<const W: u32, const H: u32>() -> Vec<Case<W, H>> {
     let top = 1u64 << (W - 1);
     let mut raw = Vec::new();
@@ -133,7 +134,8 @@ fn family<const W: u32, const H: u32>() -> Vec<Case<W, H>> {
     synced(raw)
 }
 
-/// A sync loses no value. It may gain some: a half that is not negative replaces the bounds of the whole.
+/// A sync loses no value. It may gain some: a half that is not negative replaces the bounds of the
+/// whole.
 fn synced<const W: u32, const H: u32>(raw: Vec<ScalarAt<W, H>>) -> Vec<Case<W, H>> {
     let mut seen = BTreeSet::new();
     let mut out = Vec::new();
@@ -154,7 +156,8 @@ fn synced<const W: u32, const H: u32>(raw: Vec<ScalarAt<W, H>>) -> Vec<Case<W, H
     out
 }
 
-/// For each op and left value: the results for each set of right values, as a set. Small widths only.
+/// For each op and left value: the results for each set of right values, as a set. Small widths
+/// only.
 struct Images {
     by_left: Vec<Vec<u16>>,
 }

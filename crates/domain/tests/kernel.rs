@@ -1,6 +1,8 @@
-//! Equality with the host kernel: every recorded operand gives the recorded result, bound for bound.
+//! Equality with the host kernel: every recorded operand gives the recorded result, bound for
+//! bound.
 //!
-//! `kernel_vectors.txt` says in its header how it was recorded. A file named by `SKEP_DOMAIN_VECTORS` is judged instead.
+//! `kernel_vectors.txt` says in its header how it was recorded. A file named by
+//! `SKEP_DOMAIN_VECTORS` is judged instead.
 
 use skep_domain::{
     AluOp, ByteOrder::*, JmpOp, Scalar, Tnum, alu, byte_order, fork_sign_mask, is_branch_taken,
@@ -132,7 +134,8 @@ fn same_reg_side_differs(op: JmpOp, is_jmp32: bool, a: Scalar, side: &str) -> Op
     (!same(&x, side)).then(|| format!("{op:?}: ours {x:x?}"))
 }
 
-/// The sides of a jump: `-` if not walked, `a , b` after it, or `a` if the right operand was an immediate.
+/// The sides of a jump: `-` if not walked, `a , b` after it, or `a` if the right operand was an
+/// immediate.
 fn side_differs(op: JmpOp, is_jmp32: bool, (a, b): (Scalar, Scalar), side: &str) -> Option<String> {
     if side == "-" || side == "always" {
         return None;

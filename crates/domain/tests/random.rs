@@ -1,7 +1,8 @@
-//! Soundness at 64 bits, at random: the values that made an abstract value stay inside everything computed from it.
+//! Soundness at 64 bits, at random: the values that made an abstract value stay inside everything
+//! computed from it.
 //!
-//! Each scalar is widened from one concrete value and narrowed by branches that this value takes, so that bounds of all
-//! kinds meet; seeds are fixed.
+//! Each scalar is widened from one concrete value and narrowed by branches that this value takes,
+//! so that bounds of all kinds meet; seeds are fixed.
 
 use proptest::prelude::*;
 use skep_domain::{
