@@ -27,7 +27,7 @@ impl Wanted {
             None if flags.output_format == OutputFormat::Table => EmitSpec::table_default(),
             None => EmitSpec::csv_default(),
         };
-        // Without keys, live results keep the order of the files and their programs.
+        // Without keys: by file, then program.
         let sort = match &flags.sort {
             Some(spec) => SortSpec::parse(spec).map_err(|e| format!("--sort: {e}"))?,
             None => SortSpec::default(),
