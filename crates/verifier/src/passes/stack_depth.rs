@@ -9,11 +9,14 @@
 //!    one, without those that have a private stack.
 //! 2. `frames` holds the callers only, fewer than [`MAX_CALL_FRAMES`].
 //!
-//! Kernel: `check_max_stack_depth`, `check_max_stack_depth_subprog`, 6.18.
+//! Kernel: `check_max_stack_depth`, `check_max_stack_depth_subprog`, 6.18. The kernel follows every
+//! chain; here a subprog that is entered again in the same circumstances is not searched again, or
+//! a few hundred insns could ask for years.
 
 use super::call_facts::{Callees, callee_start, is_kfunc_call, is_pseudo_call, is_pseudo_func};
 use super::subprogs::Subprogs;
 use super::{PassReject, errno};
+use rustc_hash::FxHashSet;
 use skep_insn::Insn;
 
 /// Most bytes of stack for a call chain, or for a subprog with a private stack.
@@ -103,6 +106,18 @@ struct Chain {
     private_allowed: bool,
     /// A subprog with a tail call has been entered since the root.
     met_tail_call: bool,
+    /// How subprogs were entered so far: the same entry again finds nothing new.
+    entered: FxHashSet<Entry>,
+}
+
+/// All that decides what is found below a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Entry {
+    callee: usize,
+    frames: usize,
+    bytes: u32,
+    below_callback: bool,
+    met_tail_call: bool,
 }
 
 /// What a call leads to.
@@ -120,6 +135,7 @@ impl<C: Callees> Check<'_, C> {
             bytes: 0,
             private_allowed,
             met_tail_call: false,
+            entered: FxHashSet::default(),
         };
         self.enter(&mut chain)?;
         loop {
@@ -218,8 +234,7 @@ impl<C: Callees> Check<'_, C> {
         if !self.callees.kfunc(&self.insns[chain.idx]).throws {
             return Ok(());
         }
-        let callers = chain.frames.iter().map(|&(subprog, _)| subprog);
-        if !callers.chain([chain.subprog]).any(|subprog| self.stacks[subprog].is_cb) {
+        if !self.is_below_callback(chain) {
             return Ok(());
         }
         let message = format!(
@@ -229,12 +244,33 @@ impl<C: Callees> Check<'_, C> {
         Err(PassReject::at(chain.idx, errno::EINVAL, message))
     }
 
+    /// Whether some active subprog is a callback.
+    fn is_below_callback(&self, chain: &Chain) -> bool {
+        let callers = chain.frames.iter().map(|&(subprog, _)| subprog);
+        callers.chain([chain.subprog]).any(|subprog| self.stacks[subprog].is_cb)
+    }
+
     fn call(&mut self, chain: &mut Chain, callee: usize) -> Result<(), PassReject> {
         let call_idx = chain.idx;
+        let entry = Entry {
+            callee,
+            frames: chain.frames.len(),
+            bytes: chain.bytes,
+            below_callback: self.is_below_callback(chain),
+            met_tail_call: chain.met_tail_call,
+        };
         chain.frames.push((chain.subprog, call_idx + 1));
         chain.subprog = callee;
         chain.idx = self.subprogs.start(callee) as usize;
         chain.met_tail_call |= self.subprogs.flags[callee].has_tail_call;
+        if !chain.entered.insert(entry) {
+            // Leave it at once: only its callers may be others than before.
+            self.note_tail_calls(chain)?;
+            if let Some((caller, next)) = chain.frames.pop() {
+                (chain.subprog, chain.idx) = (caller, next);
+            }
+            return Ok(());
+        }
         let frames = chain.frames.len();
         if frames >= MAX_CALL_FRAMES {
             let message = format!("the call stack of {frames} frames is too deep !");
@@ -340,5 +376,21 @@ mod tests {
         let stacks = [SubprogStack { depth: 304, ..SubprogStack::default() }; 2];
         let got = check_max_stack_depth(&insns, &subprogs, &SocketFilter, (&stacks, PRIVATE));
         assert_eq!(message(got), "combined stack size of 2 calls is 608. Too large");
+    }
+
+    /// 100 calls at each of 7 levels: 10^14 chains.
+    #[test]
+    fn many_chains_are_few_entries() {
+        let mut insns = Vec::new();
+        for level in 0..8 {
+            for left in (1..=100).rev() {
+                insns.push(if level < 7 { call(left) } else { mov(0, 0) });
+            }
+            insns.push(exit());
+        }
+        let subprogs = subprogs_of(&insns);
+        let stacks = [SubprogStack { depth: 64, ..SubprogStack::default() }; 8];
+        let got = check_max_stack_depth(&insns, &subprogs, &SocketFilter, (&stacks, SHARED));
+        assert_eq!(message(got), "accepted");
     }
 }
