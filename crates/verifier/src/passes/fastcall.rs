@@ -14,8 +14,8 @@
 //! other access to those slots, which withdraws the pattern from the whole subprog; if none was
 //! reported, the slots do not count for the stack depth.
 //!
-//! Kernel: `mark_fastcall_patterns`, `check_fastcall_stack_contract`, `remove_fastcall_spills_fills`
-//! (its effect on the stack depth; no insn is rewritten here), 6.18.
+//! Kernel: `mark_fastcall_patterns`, `check_fastcall_stack_contract`, 6.18; and what
+//! `remove_fastcall_spills_fills` does to the stack depth (no insn is rewritten here).
 
 use super::call_facts::Callees;
 use super::subprogs::Subprogs;

@@ -1,7 +1,7 @@
 //! Strongly connected components of the control flow graph: which insns are in a loop together.
 //!
-//! An insn alone is a component only if it jumps to itself; all other insns have 0. A call that runs
-//! a callback any number of times is a loop that the graph does not show, and no component.
+//! An insn alone is a component only if it jumps to itself; all other insns have 0. A call that
+//! runs a callback any number of times is a loop that the graph does not show, and no component.
 //! Log level 2 prints the numbers, so components are numbered as the kernel finds them.
 //!
 //! Kernel: `compute_scc`, 6.18 (Tarjan's algorithm over the successors of each insn).
