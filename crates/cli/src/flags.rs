@@ -193,3 +193,88 @@ pub enum Stage {
     /// Control flow graph, in DOT.
     Cfg,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Arg, CommandFactory};
+    use std::collections::HashSet;
+
+    /// veristat's options (6.18): letter and name.
+    const VERISTAT: &[(Option<char>, &str)] = &[
+        (Some('v'), "verbose"),
+        (Some('l'), "log-level"),
+        (None, "log-fixed"),
+        (None, "log-size"),
+        (None, "top-src-lines"),
+        (Some('d'), "debug"),
+        (Some('n'), "top-n"),
+        (Some('q'), "quiet"),
+        (Some('e'), "emit"),
+        (Some('s'), "sort"),
+        (Some('o'), "output-format"),
+        (Some('C'), "compare"),
+        (Some('R'), "replay"),
+        (Some('f'), "filter"),
+        (Some('t'), "test-states"),
+        (Some('r'), "test-reg-invariants"),
+        (Some('G'), "set-global-vars"),
+        (Some('V'), "version"),
+    ];
+
+    fn built() -> clap::Command {
+        let mut command = Cli::command();
+        command.build();
+        command
+    }
+
+    #[test]
+    fn the_table_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn stat_has_veristats_flags() {
+        let command = built();
+        let stat = command.find_subcommand("stat").unwrap();
+        for &(letter, name) in VERISTAT {
+            let found = stat.get_arguments().find(|arg| arg.get_long() == Some(name));
+            let arg = found.unwrap_or_else(|| panic!("--{name} is missing"));
+            assert_eq!(arg.get_short(), letter, "--{name}");
+        }
+    }
+
+    #[test]
+    fn every_flag_says_in_one_line_what_it_does_and_is_in_the_manual() {
+        let command = built();
+        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+            let mut page = Vec::new();
+            crate::pages::man(&mut page, Some(sub.get_name())).unwrap().unwrap();
+            // roff writes a hyphen with a backslash.
+            let page = String::from_utf8(page).unwrap().replace("\\-", "-");
+            let mut letters = HashSet::new();
+            for arg in sub.get_arguments() {
+                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                let name = arg.get_id();
+                assert!(!help.is_empty() && !help.ends_with('.'), "{name}: '{help}'");
+                assert!(help.len() <= 100, "{name}: '{help}'");
+                if let Some(long) = arg.get_long().filter(|_| !Arg::is_hide_set(arg)) {
+                    assert!(page.contains(&format!("--{long}")), "--{long} is not in the manual");
+                }
+                assert!(arg.get_short().is_none_or(|letter| letters.insert(letter)), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn completions_name_every_subcommand() {
+        for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh] {
+            let mut script = Vec::new();
+            crate::pages::completions(&mut script, shell).unwrap();
+            let script = String::from_utf8(script).unwrap();
+            for sub in built().get_subcommands() {
+                assert!(script.contains(sub.get_name()), "{shell}: {}", sub.get_name());
+            }
+        }
+    }
+}

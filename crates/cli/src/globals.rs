@@ -236,4 +236,46 @@ mod tests {
             assert!(path(bad).is_err(), "{bad}");
         }
     }
+
+    fn sample(name: &str) -> Object {
+        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/");
+        let bytes = std::fs::read(format!("{dir}{name}")).unwrap();
+        Object::open(&bytes, &skep::object::OpenOptions::default()).unwrap()
+    }
+
+    fn set(object: &mut Object, text: &str) -> Result<(), String> {
+        Preset::parse(text)?.apply(object)
+    }
+
+    #[test]
+    fn values_reach_the_section_and_every_program() {
+        let mut object = sample("map_kinds.bpf.o");
+        set(&mut object, "weights[1] = 0x0102030405060708").unwrap();
+        set(&mut object, "scale = 7").unwrap();
+        let section = |suffix: &str| {
+            object.maps.iter().find(|map| map.name.ends_with(suffix)).unwrap().contents.as_slice()
+        };
+        assert_eq!(section(".data")[8..16], [8, 7, 6, 5, 4, 3, 2, 1]);
+        assert_eq!(section(".data")[..8], [1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(section(".rodata")[..4], [7, 0, 0, 0]);
+        for entry in &object.programs {
+            assert!(Arc::ptr_eq(&entry.program.as_ref().unwrap().maps, &object.maps));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        let mut object = sample("map_kinds.bpf.o");
+        for (text, message) in [
+            ("nope = 1", "no variable 'nope'"),
+            ("weights[8] = 1", "index 8 of 8 elements"),
+            ("weights = 1", "not a number or enum"),
+            ("scale[0] = 1", "an index into what is no array"),
+            ("scale = ten", "'ten' is no number and no enumerator"),
+            ("scale = -1", "-1 does not fit: 0 to 4294967295"),
+            ("scale = 4294967296", "4294967296 does not fit: 0 to 4294967295"),
+        ] {
+            assert_eq!(set(&mut object, text), Err(message.to_owned()), "{text}");
+        }
+    }
 }

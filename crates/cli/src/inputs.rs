@@ -59,6 +59,7 @@ impl Inputs {
     }
 
     fn add_folder(&mut self, folder: &Path, any_file: bool) {
+        let before = (self.files.len(), self.errors.len());
         for entry in WalkDir::new(folder).sort_by_file_name() {
             match entry {
                 Ok(entry) if !entry.file_type().is_file() => {}
@@ -71,6 +72,9 @@ impl Inputs {
                     self.errors.push(format!("{path}: while reading the folder: {e}"));
                 }
             }
+        }
+        if (self.files.len(), self.errors.len()) == before {
+            self.errors.push(format!("{}: no BPF object inside", folder.display()));
         }
     }
 

@@ -89,7 +89,10 @@ impl Plan {
         }
         match self.session.read(&input.path) {
             Ok(bytes) => self.judge_bytes(input, &bytes, make, &mut answers),
-            Err(e) => answers.errors.push(e.to_string()),
+            Err(e) => {
+                answers.errors.push(e.to_string());
+                answers.tally.files_skipped = 1;
+            }
         }
         answers
     }
@@ -110,16 +113,21 @@ impl Plan {
             }
             return;
         }
-        answers.tally.files_processed = 1;
+        let mut opened = 0;
         for image in images {
             let name = image_name(&answers.file, &image, bytes.len());
             // Cannot be out of range: find_objects promises it.
             let image = bytes.get(image).unwrap_or_default();
             match self.open(input, image) {
-                Ok(object) => self.judge_object(&name, &object, make, answers),
+                Ok(object) => {
+                    opened += 1;
+                    self.judge_object(&name, &object, make, answers);
+                }
                 Err(e) => answers.errors.push(e),
             }
         }
+        answers.tally.files_processed = opened.min(1);
+        answers.tally.files_skipped = 1 - opened.min(1);
     }
 
     fn open(&self, input: &Input, image: &[u8]) -> Result<Object, String> {

@@ -1,0 +1,118 @@
+//! Broken files: one line each, exit 2, the other files still processed, nothing slow.
+
+use skep_report::Style;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const GOOD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/xdp_count.bpf.o");
+
+struct Ran {
+    out: String,
+    err: String,
+    exit: u8,
+}
+
+fn skep(args: &[&str]) -> Ran {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut streams =
+        skep_cli::Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
+    let args = std::iter::once("skep").chain(args.iter().copied()).map(Into::into);
+    let exit = skep_cli::run(args, &mut streams).expect("memory takes all").code();
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    Ran { out: text(out), err: text(err), exit }
+}
+
+/// Runs `stat` on a broken file and a good one.
+fn stat_with_good(bad: &Path) -> Ran {
+    let bad = bad.to_str().expect("UTF-8 path");
+    skep(&["stat", "--btf", "none", "-o", "csv", "-e", "file,prog,size", bad, GOOD])
+}
+
+#[test]
+fn the_other_files_are_processed() {
+    let dir = tempfile::tempdir().unwrap();
+    let good = fs::read(GOOD).unwrap();
+    let mut no_sections = good.clone();
+    no_sections[40..48].fill(0xff);
+    let mut other_machine = good.clone();
+    other_machine[18] = 62;
+    for (name, bytes) in [
+        ("empty", &b""[..]),
+        ("text", b"hello"),
+        ("magic", b"\x7fELF"),
+        ("cut", &good[..good.len() / 2]),
+        ("header", &good[..64]),
+        ("no_sections", &no_sections),
+        ("other_machine", &other_machine),
+    ] {
+        let path = dir.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        let ran = stat_with_good(&path);
+        assert_eq!(ran.exit, 2, "{name}");
+        let about = |line: &&str| line.contains(&format!("/{name}: while "));
+        assert_eq!(ran.err.lines().filter(about).count(), 1, "{name}: {}", ran.err);
+        assert!(ran.err.lines().all(|line| line.starts_with("error: ")), "{name}: {}", ran.err);
+        assert!(ran.out.contains("xdp_count.bpf.o,xdp_reflect,32\n"), "{name}: {}", ran.out);
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_read() {
+    for (path, words) in [("/dev/zero", "not a regular file"), ("/no/such", "no such file")] {
+        let ran = stat_with_good(Path::new(path));
+        assert_eq!(ran.exit, 2);
+        assert!(ran.err.contains(&format!("error: {path}: while reading the file: {words}")));
+        assert!(ran.out.contains("xdp_reflect"));
+    }
+}
+
+/// Every header field, and bytes all over the file, replaced by extremes: no panic, no long run.
+#[test]
+fn mutants_end_soon_and_never_as_our_fault() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mutant.bpf.o");
+    let good = fs::read(GOOD).unwrap();
+    let offsets = (0..64).chain((64..good.len()).step_by(good.len() / 128));
+    let begun = Instant::now();
+    for offset in offsets {
+        for byte in [0x00, 0x7f, 0xff] {
+            let mut mutant = good.clone();
+            mutant[offset] = byte;
+            fs::write(&path, &mutant).unwrap();
+            let ran = skep(&["check", "--btf", "none", path.to_str().unwrap()]);
+            assert!(ran.exit <= 2, "offset {offset:#x} = {byte:#x}: {} {}", ran.err, ran.out);
+        }
+    }
+    assert!(begun.elapsed() < Duration::from_secs(120), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn objects_inside_other_files_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let good = fs::read(GOOD).unwrap();
+    let path = dir.path().join("tool");
+    fs::write(&path, [b"#!/bin/sh\n".as_slice(), &good, b"tail", &good].concat()).unwrap();
+    let path = path.to_str().unwrap();
+    let args = ["stat", "--btf", "none", "-o", "csv", "-e", "file,prog,size"];
+    let ran = skep(&[args.as_slice(), &["--scan", path]].concat());
+    let second = format!("tool@{:#x},xdp_count,30\n", 10 + good.len() + 4);
+    assert!(
+        ran.out.contains("tool@0xa,xdp_count,30\n") && ran.out.contains(&second),
+        "{}",
+        ran.out
+    );
+    assert_eq!(skep(&[args.as_slice(), &[path]].concat()).exit, 2, "not without --scan");
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    let programs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs");
+    let run = |jobs: &str| {
+        let emit = "file,prog,verdict,insns,states,peak_states,size,prog_type,stack";
+        skep(&["stat", "--btf", "none", "-e", emit, "--jobs", jobs, programs]).out
+    };
+    let alone = run("1");
+    assert!(alone.lines().count() > 20, "{alone}");
+    assert_eq!(alone, run("4"));
+}

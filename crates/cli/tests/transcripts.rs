@@ -1,0 +1,120 @@
+//! Runs the transcripts in `tests/cli/*.md`: commands behind `$ ` in `console` blocks, and what
+//! they print (both streams as they come), then `[exit N]` if the code is not 0.
+//!
+//! `BLESS=1` rewrites the outputs. Commands run in the repository's root, in this process.
+
+use skep_report::Style;
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::Path;
+use std::rc::Rc;
+use std::{env, fs};
+
+/// Both streams, in the order in which they are written.
+#[derive(Clone, Default)]
+struct Screen(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Screen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn run(command: &str) -> String {
+    let args = split_words(command).into_iter().map(OsString::from);
+    let (mut out, mut err) = (Screen::default(), Screen::default());
+    err.0 = Rc::clone(&out.0);
+    let mut streams =
+        skep_cli::Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
+    let exit = skep_cli::run(args, &mut streams).expect("the screen takes all");
+    let mut text = String::from_utf8(out.0.borrow().clone()).expect("output is UTF-8");
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if exit.code() != 0 {
+        let _ = writeln!(text, "[exit {}]", exit.code());
+    }
+    text
+}
+
+/// Words as a shell splits them, with single and double quotes only.
+fn split_words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in command.chars() {
+        match quote {
+            Some(q) if c == q => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if c == '\'' || c == '"' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c == ' ' => words.extend(word.take()),
+            None => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// The document with the output of each command replaced by what it prints now.
+fn replay(document: &str) -> String {
+    let mut replayed = String::new();
+    let mut in_console = false;
+    for line in document.lines() {
+        if line.starts_with("```") {
+            in_console = line == "```console";
+        } else if in_console {
+            if let Some(command) = line.strip_prefix("$ ") {
+                let _ = writeln!(replayed, "{line}");
+                replayed.push_str(&run(command));
+            }
+            continue;
+        }
+        let _ = writeln!(replayed, "{line}");
+    }
+    replayed
+}
+
+#[test]
+fn transcripts_hold() {
+    env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).expect("the root");
+    let bless = env::var_os("BLESS").is_some();
+    let mut suites = 0;
+    for entry in fs::read_dir("tests/cli").expect("tests/cli") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        suites += 1;
+        let document = fs::read_to_string(&path).expect("a suite");
+        assert!(document.contains("```console"), "{}: no command", path.display());
+        let replayed = replay(&document);
+        if bless {
+            fs::write(&path, replayed).expect("writable");
+        } else {
+            same(&path, &document, &replayed);
+        }
+    }
+    assert!(suites >= 3, "only {suites} suites found");
+}
+
+fn same(path: &Path, expected: &str, found: &str) {
+    let differing = expected.lines().zip(found.lines()).position(|(a, b)| a != b);
+    let line = differing.unwrap_or_else(|| expected.lines().count().min(found.lines().count()));
+    assert!(
+        expected == found,
+        "{}:{}: the output differs (BLESS=1 rewrites it)\nexpected: {:?}\nfound:    {:?}",
+        path.display(),
+        line + 1,
+        expected.lines().nth(line),
+        found.lines().nth(line),
+    );
+}
