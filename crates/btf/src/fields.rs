@@ -9,7 +9,7 @@
 //! 2. The search visits at most [`VISITS_MAX`] members, whatever the types say.
 
 use crate::layout::DEPTH_MAX;
-use crate::{Btf, Error, Kind, Type, TypeId};
+use crate::{Btf, Error, Kind, Member, Type, TypeId};
 
 /// The kernel's `BTF_FIELDS_MAX`.
 const FIELDS_MAX: usize = 11;
@@ -40,6 +40,8 @@ pub enum FieldKind {
 
 use FieldKind::*;
 
+/// Which arrays and duplicates are refused was seen by loading such values into Linux 6.18.
+///
 /// One row a kind: the struct or type tag that makes it, its size and alignment in bytes, whether
 /// there may be one only, and whether map values and allocated objects may have it.
 struct Row {
@@ -55,7 +57,7 @@ struct Row {
 #[rustfmt::skip]
 const ROWS: [Row; 14] = [
     row(SpinLock,    "bpf_spin_lock",     (4, 4),  (true,  true,  true)),
-    row(ResSpinLock, "bpf_res_spin_lock", (4, 4),  (true,  true,  false)),
+    row(ResSpinLock, "bpf_res_spin_lock", (4, 4),  (true,  true,  true)),
     row(Timer,       "bpf_timer",         (16, 8), (true,  true,  false)),
     row(Workqueue,   "bpf_wq",            (16, 8), (true,  true,  false)),
     row(TaskWork,    "bpf_task_work",     (8, 8),  (true,  true,  false)),
@@ -67,7 +69,7 @@ const ROWS: [Row; 14] = [
     row(ListNode,    "bpf_list_node",     (24, 8), (false, false, true)),
     row(RbRoot,      "bpf_rb_root",       (16, 8), (false, true,  true)),
     row(RbNode,      "bpf_rb_node",       (32, 8), (false, false, true)),
-    row(Refcount,    "bpf_refcount",      (4, 4),  (true,  true,  true)),
+    row(Refcount,    "bpf_refcount",      (4, 4),  (false, true,  true)),
 ];
 
 const fn row(
@@ -117,8 +119,24 @@ pub struct SpecialField {
 }
 
 /// The special fields of a map value of type `id` (a struct or `DATASEC`), by offset.
+///
+/// After an error the kernel still creates the map, as if its values had no special field at all.
 pub fn special_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error> {
     find(btf, id, |row| row.in_map_value)
+}
+
+/// The structs that programs may allocate (`bpf_obj_new`) and whose fields are then special: those
+/// with a lock, graph node, graph root or refcount among their members, in id order.
+///
+/// After an error the kernel refuses the whole BTF.
+pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error> {
+    let is_meta = |m: Member<'_>| {
+        let t = btf.ty(m.ty);
+        let mut rows = ROWS.iter().filter(|row| row.in_object && !row.kind.is_pointer());
+        t.kind() == Kind::Struct && rows.any(|row| row.name == t.name())
+    };
+    let structs = btf.iter().filter(|t| t.kind() == Kind::Struct && t.members().any(is_meta));
+    structs.map(|t| Ok((t.id(), object_fields(btf, t.id())?))).collect()
 }
 
 /// The special fields of a struct that a program allocates (`bpf_obj_new`), by offset.
@@ -292,7 +310,7 @@ impl<'a> Search<'a> {
     fn pointee(&self, t: Type<'a>) -> Result<TypeId, Error> {
         let t = if t.kind() == Kind::Volatile { t.target() } else { t };
         let to = self.btf.skip_modifiers(t.target_id());
-        if to.kind() != Kind::Struct && to.kind() != Kind::Fwd {
+        if to.kind() != Kind::Struct {
             return Err(Error::new("tagged pointer does not point to a struct"));
         }
         Ok(to.id())

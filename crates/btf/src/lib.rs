@@ -29,6 +29,6 @@ pub use build::{BtfBuilder, MemberDef};
 pub use bytes::Endian;
 pub use error::Error;
 pub use ext::{BtfExt, CoreRelo, ExtSection, FuncInfo, LineInfo};
-pub use fields::{FieldKind, SpecialField, object_fields, special_fields};
+pub use fields::{FieldKind, SpecialField, object_fields, special_fields, struct_metas};
 pub use kind::{FuncLinkage, IntEncoding, Kind, TypeId, VarLinkage};
 pub use ty::{ArrayInfo, Enumerator, Member, Param, SecVar, Type};
