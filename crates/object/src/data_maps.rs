@@ -105,11 +105,12 @@ pub(crate) fn is_mmapable(btf: &Btf, datasec: TypeId) -> bool {
 }
 
 /// `<object>.<section>`, the object's part cut so that the section's fits in the kernel's name; a
-/// section with a name of its own (`.data.custom`) keeps it. Characters that the kernel does not
+/// section with a name of its own (`.data.custom`) has no prefix (but `.bss.custom` is cut). Characters that the kernel does not
 /// take become `_`.
 fn map_name(object: &str, section: &str) -> String {
     if section.get(1..).is_some_and(|rest| rest.contains('.')) {
-        return section.to_owned();
+        let cut = if section.starts_with(".bss") { OBJ_NAME_LEN - 1 } else { section.len() };
+        return section.chars().take(cut).collect();
     }
     let suffix_bytes = section.len().max(SUFFIX_BYTES_MIN);
     let prefix_bytes = OBJ_NAME_LEN.saturating_sub(suffix_bytes + 1);
@@ -129,5 +130,7 @@ mod tests {
         assert_eq!(map_name("map_kinds", ".bss"), "map_kind.bss");
         assert_eq!(map_name("xdp", ".data"), "xdp.data");
         assert_eq!(map_name("map_kinds", ".data.custom"), ".data.custom");
+        assert_eq!(map_name("x", ".data.array_not_last"), ".data.array_not_last");
+        assert_eq!(map_name("cpumask_failure", ".bss.MASK_NESTED"), ".bss.MASK_NESTE");
     }
 }

@@ -25,7 +25,6 @@ const RELOCATION_BYTES_MIN: usize = 16;
 const EM_BPF: u16 = 247;
 /// `e_machine` of objects that LLVM made before BPF had a number.
 const EM_NONE: u16 = 0;
-const SHT_NOBITS: u32 = 8;
 const SHF_EXECINSTR: u64 = 4;
 const SHN_COMMON: u16 = 0xfff2;
 
@@ -51,9 +50,7 @@ pub(crate) struct Section<'a> {
     pub(crate) size_bytes: u64,
     /// Holds insns.
     pub(crate) executable: bool,
-    /// Has no bytes in the file (`SHT_NOBITS`).
-    pub(crate) nobits: bool,
-    /// Relocations that apply to it, in the order of the file.
+    /// Relocations that apply to it, by offset.
     pub(crate) relocations: Vec<Relocation>,
 }
 
@@ -163,7 +160,6 @@ impl<'a> Elf<'a> {
         let names = names.and_then(|s| s.data(e, bytes)).unwrap_or(&[]);
         for (index, section) in table.iter().enumerate() {
             let name = name_at(names, section.sh_name(e));
-            let nobits = section.sh_type(e).0 == SHT_NOBITS;
             let data = section.data(e, bytes).map_err(|error| {
                 Error::new(error.to_string()).context(format!("read section {name} ({index})"))
             })?;
@@ -173,7 +169,6 @@ impl<'a> Elf<'a> {
                 data,
                 size_bytes: section.sh_size(e),
                 executable: section.sh_flags(e).0 & SHF_EXECINSTR != 0,
-                nobits,
                 relocations: Vec::new(),
             });
         }
@@ -202,6 +197,9 @@ impl<'a> Elf<'a> {
             {
                 target.relocations.append(&mut relocations);
             }
+        }
+        for section in &mut self.sections {
+            section.relocations.sort_by_key(|r| r.offset);
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::kconfig;
 use crate::object::OpenOptions;
 use rustc_hash::FxHashMap;
-use skep_btf::{Btf, FuncLinkage, Kind, Type, TypeId, VarLinkage};
+use skep_btf::{Btf, FuncLinkage, Kind, Type, TypeId, VarLinkage, core};
 
 pub(crate) const KCONFIG: &str = ".kconfig";
 pub(crate) const KSYMS: &str = ".ksyms";
@@ -186,7 +186,7 @@ fn resolve(
 }
 
 /// The name without `___flavor`.
-fn essential(name: &str) -> &str {
+pub(crate) fn essential(name: &str) -> &str {
     match name.rfind("___") {
         Some(at) if at > 0 && at + 3 < name.len() => &name[..at],
         _ => name,
@@ -207,10 +207,10 @@ fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) ->
             ))),
         };
     }
-    let found = options.kernel_btf.as_ref().and_then(|kernel| {
-        let id = kernel.find_by_name_kind(name, declared.kind())?;
-        Some(id)
-    });
+    let found = match &options.kernel_btf {
+        Some(kernel) => find_typed(external, declared, kernel)?,
+        None => None,
+    };
     match found {
         Some(id) => Ok(Value::KernelBtf(id)),
         None if external.weak => Ok(Value::Address(0)),
@@ -219,6 +219,21 @@ fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) ->
             Err(Error::new(format!("extern ({what} ksym) '{name}': not found in kernel BTF")))
         }
     }
+}
+
+/// The kernel's variable or function of that name. Of another type: none for a weak extern.
+fn find_typed(external: &Extern, declared: Type<'_>, kernel: &Btf) -> Result<Option<TypeId>> {
+    let name = essential(&external.name);
+    let Some(id) = kernel.find_by_name_kind(name, declared.kind()) else { return Ok(None) };
+    let local = declared.btf().skip_modifiers(declared.target_id()).id();
+    let target = kernel.skip_modifiers(kernel.ty(id).target_id()).id();
+    let fits = core::types_fit((declared.btf(), local), (kernel, target))?;
+    if !fits && !external.weak {
+        return Err(Error::new(format!(
+            "extern '{name}': incompatible with type {id} of the kernel"
+        )));
+    }
+    Ok(fits.then_some(id))
 }
 
 #[cfg(test)]

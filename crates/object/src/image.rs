@@ -8,8 +8,10 @@ use crate::functions::Functions;
 use crate::maps::Maps;
 use crate::object::OpenOptions;
 use crate::sections::SectionKind;
+use crate::struct_ops::StructOpsLinks;
 use skep_btf::Btf;
 use skep_insn::INSN_BYTES;
+use std::sync::Arc;
 
 /// An object file, read but not yet relocated.
 pub(crate) struct Image<'a> {
@@ -18,11 +20,15 @@ pub(crate) struct Image<'a> {
     pub(crate) kinds: Vec<SectionKind>,
     /// BTF as the file has it.
     pub(crate) btf: Option<Btf>,
+    /// BTF as the kernel is given it: the same type ids.
+    pub(crate) fixed_btf: Option<Arc<Btf>>,
     /// `.BTF.ext`, by section index; empty without BTF.
     pub(crate) info: Vec<SectionInfo>,
     pub(crate) functions: Functions,
     pub(crate) maps: Maps,
     pub(crate) externs: Externs,
+    /// Programs that struct_ops maps hold.
+    pub(crate) struct_ops: StructOpsLinks,
     pub(crate) options: &'a OpenOptions,
 }
 

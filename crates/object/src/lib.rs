@@ -22,6 +22,7 @@ mod object;
 mod relocate;
 mod sec_def;
 mod sections;
+mod struct_ops;
 
 pub use error::Error;
 pub use object::{Object, ObjectProgram, OpenOptions};

@@ -7,7 +7,7 @@ use crate::error::{Context, Error, Result};
 use crate::ext_info::within;
 use crate::relocate::{Relocated, Relocator};
 use rustc_hash::FxHashMap;
-use skep_btf::Kind;
+use skep_btf::{Btf, Kind};
 use skep_insn::{INSN_BYTES, Insn, InsnIdx};
 use skep_program::{FuncInfo, LineInfo};
 use std::sync::Arc;
@@ -27,6 +27,7 @@ pub(crate) struct Linked {
 pub(crate) struct Linker<'i, 'a> {
     relocator: Relocator<'i, 'a>,
     insns_total: usize,
+    exception_callbacks: FxHashMap<String, Option<String>>,
 }
 
 /// A function being linked: where it lies, and how many of its calls are done.
@@ -38,7 +39,9 @@ struct Frame {
 
 impl<'i, 'a> Linker<'i, 'a> {
     pub(crate) fn new(relocator: Relocator<'i, 'a>) -> Self {
-        Linker { relocator, insns_total: 0 }
+        let exception_callbacks =
+            relocator.image.btf.as_ref().map(exception_callbacks).unwrap_or_default();
+        Linker { relocator, insns_total: 0, exception_callbacks }
     }
 
     /// Links the program whose entry is the function `entry`.
@@ -121,21 +124,28 @@ impl<'i, 'a> Linker<'i, 'a> {
 
     /// The function that the entry's `exception_callback:` tag names.
     fn exception_callback(&self, entry: usize) -> Result<Option<usize>> {
-        let image = self.relocator.image;
-        let (Some(btf), Some(function)) = (&image.btf, image.functions.list.get(entry)) else {
-            return Ok(None);
-        };
-        let mut tagged = btf.iter().filter(|t| t.kind() == Kind::DeclTag).filter_map(|tag| {
-            let name = tag.name().strip_prefix("exception_callback:")?;
-            let of = tag.target();
-            let whole = tag.component_idx().is_none();
-            (whole && of.kind() == Kind::Func && of.name() == function.name).then_some(name)
-        });
-        let Some(name) = tagged.next() else { return Ok(None) };
-        let found = image.functions.list.iter().position(|f| f.name == name && !f.entry);
+        let functions = &self.relocator.image.functions.list;
+        let tag = functions.get(entry).and_then(|f| self.exception_callbacks.get(&f.name));
+        let Some(Some(name)) = tag else { return Ok(None) };
+        let found = functions.iter().position(|f| f.name == *name && !f.entry);
         found
             .map(Some)
             .ok_or_else(|| Error::new(format!("function {name} does not exist")))
             .context(|| "exception callback".into())
     }
+}
+
+/// By name of a function, what its `exception_callback:` tag names; nothing if it has several tags,
+/// which the kernel refuses.
+fn exception_callbacks(btf: &Btf) -> FxHashMap<String, Option<String>> {
+    let mut callbacks = FxHashMap::default();
+    for tag in btf.iter().filter(|t| t.kind() == Kind::DeclTag && t.component_idx().is_none()) {
+        if let Some(name) = tag.name().strip_prefix("exception_callback:")
+            && tag.target().kind() == Kind::Func
+        {
+            let of = callbacks.entry(tag.target().name().to_owned());
+            of.and_modify(|c| *c = None).or_insert_with(|| Some(name.to_owned()));
+        }
+    }
+    callbacks
 }

@@ -8,9 +8,10 @@ use crate::image::Image;
 use crate::link_subprogs::Linker;
 use crate::maps::{MapSource, Maps};
 use crate::relocate::Relocator;
-use crate::{attach, btf_fixup, data_maps, ext_info, sec_def, sections};
+use crate::{attach, btf_fixup, data_maps, ext_info, sec_def, sections, struct_ops};
 use skep_btf::{Btf, BtfExt};
 use skep_program::{MapDef, Program};
+use skep_uapi::ProgType;
 use std::sync::Arc;
 
 /// What the caller knows of the kernel that the object is loaded for, and how to read the file.
@@ -85,15 +86,7 @@ impl Object {
     /// extern, a relocation out of range) is that program's error.
     pub fn open(bytes: &[u8], options: &OpenOptions) -> Result<Object, Error> {
         let image = read_image(bytes, options)?;
-        let btf = match &image.btf {
-            Some(btf) => Some(Arc::new(btf_fixup::fix_up(
-                &image.elf,
-                btf,
-                &image.externs,
-                &image.functions,
-            )?)),
-            None => None,
-        };
+        let btf = image.fixed_btf.clone();
         let maps: Arc<[MapDef]> = image.maps.defs.clone().into();
         let mut object = Object {
             name: cut_name(&options.name).to_owned(),
@@ -139,12 +132,17 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
     let functions = Functions::read(&elf, &kinds).context(|| "read programs".into())?;
     let externs = Externs::read(&elf, btf.as_ref(), options);
     let name = cut_name(&options.name);
-    let source = MapSource { elf: &elf, kinds: &kinds, btf: btf.as_ref(), options, name };
+    let fixed_btf = match &btf {
+        Some(btf) => Some(Arc::new(btf_fixup::fix_up(&elf, btf, &externs, &functions)?)),
+        None => None,
+    };
+    let source = MapSource { elf: &elf, kinds: &kinds, btf: fixed_btf.as_deref(), options, name };
     let mut maps = Maps::read(&source)?;
     if !externs.kconfig.is_empty() {
         data_maps::push_kconfig(&source, &mut maps, &externs.kconfig);
     }
-    Ok(Image { elf, kinds, btf, info, functions, maps, externs, options })
+    let struct_ops = struct_ops::read(&source, &functions, &mut maps)?;
+    Ok(Image { elf, kinds, btf, fixed_btf, info, functions, maps, externs, struct_ops, options })
 }
 
 fn make_program(
@@ -172,6 +170,12 @@ fn make_program(
             program.expected_attach_type = def.attach_type.map_or(0, |t| t.number());
             program.prog_flags = def.flags;
             program.attach = attach::target(&def, template.kernel_btf.as_deref());
+        }
+        if let Some(link) = image.struct_ops.get(&index)
+            && program.prog_type == ProgType::StructOps
+        {
+            program.expected_attach_type = link.member;
+            program.attach = link.target.clone();
         }
         program
     });

@@ -152,7 +152,12 @@ impl<'a> Matcher<'a> {
 
     /// Whether the two are one type as far as type-based relocations care: composites and enums by name
     /// (the caller made sure of it), pointers and functions by what they consist of.
-    fn types_fit(&mut self, local: TypeId, target: TypeId, depth: usize) -> Result<bool, Error> {
+    pub(super) fn types_fit(
+        &mut self,
+        local: TypeId,
+        target: TypeId,
+        depth: usize,
+    ) -> Result<bool, Error> {
         let Some(depth) = depth.checked_sub(1) else {
             return Err(Error::new("types are nested too deeply"));
         };

@@ -95,6 +95,12 @@ pub enum CoreOutcome {
     Poisoned,
 }
 
+/// Whether a type of the object is the same as one of the target, as far as a declaration of an extern
+/// must be: kinds and shapes agree, names and sizes need not.
+pub fn types_fit(local: (&Btf, TypeId), target: (&Btf, TypeId)) -> Result<bool, Error> {
+    Matcher::new(local.0, target.0).types_fit(local.1, target.1, crate::layout::DEPTH_MAX)
+}
+
 /// Applies one relocation to `insns[insn_idx]`.
 ///
 /// `insns` is the ELF section or program that the relocation is about and `insn_idx` the slot in it

@@ -1,0 +1,193 @@
+//! `.struct_ops` sections: kernel structs of function pointers, filled with programs.
+//!
+//! Each variable is a map. Its struct is laid out as the object knows it, its members are moved to where
+//! the kernel has them, by name. A program that a member holds attaches to the kernel's struct; the
+//! index of the member is its expected attach type.
+
+use crate::elf::Section;
+use crate::error::{Context, Error, Result};
+use crate::externs::essential;
+use crate::functions::Functions;
+use crate::maps::{MapSource, Maps, Origin};
+use crate::sections::SectionKind;
+use rustc_hash::FxHashMap;
+use skep_btf::{Btf, Kind, Member, Type, TypeId};
+use skep_insn::INSN_BYTES;
+use skep_program::{AttachTarget, MapDef, MapSlot, SlotTarget};
+use skep_uapi::{MapFlags, MapType};
+
+/// Prefix of the kernel's type of a struct_ops map's value.
+const VALUE_PREFIX: &str = "bpf_struct_ops_";
+/// Larger values are a corrupt BTF.
+const VALUE_BYTES_MAX: u32 = 1 << 20;
+
+/// How a program is attached: the struct, and the index of the member.
+#[derive(Clone, Debug)]
+pub(crate) struct StructOpsLink {
+    pub(crate) target: AttachTarget,
+    pub(crate) member: u32,
+}
+
+/// Programs in struct_ops maps, by index of their function.
+pub(crate) type StructOpsLinks = FxHashMap<usize, StructOpsLink>;
+
+/// Adds the struct_ops maps.
+pub(crate) fn read(
+    source: &MapSource<'_, '_>,
+    functions: &Functions,
+    maps: &mut Maps,
+) -> Result<StructOpsLinks> {
+    let mut links = StructOpsLinks::default();
+    for (section, kind) in source.elf.sections.iter().zip(source.kinds) {
+        if *kind != SectionKind::StructOps || section.data.is_empty() {
+            continue;
+        }
+        let datasec = source
+            .btf
+            .and_then(|btf| Some((btf, btf.find_by_name_kind(&section.name, Kind::Datasec)?)));
+        let Some((btf, datasec)) = datasec else {
+            return Err(Error::at(&section.name, 0, "BTF has no such DATASEC"));
+        };
+        for secvar in btf.ty(datasec).vars() {
+            let var = btf.ty(secvar.ty);
+            let mut symbols = source.elf.symbols.iter();
+            let symbol = symbols.find(|s| s.section == Some(section.index) && s.name == var.name());
+            let offset = symbol.map_or(u64::from(secvar.offset), |s| s.value);
+            let one = One { source, functions, section, btf, offset };
+            let def = one.read(var, &mut links).context(|| {
+                let name = var.name();
+                format!("section {}, offset {offset:#x}: struct_ops map {name}", section.name)
+            })?;
+            maps.push(def, Origin::Variable(section.index, offset));
+        }
+    }
+    Ok(links)
+}
+
+/// One variable of a struct_ops section.
+struct One<'i, 'a, 'o> {
+    source: &'i MapSource<'a, 'o>,
+    functions: &'i Functions,
+    section: &'i Section<'a>,
+    btf: &'i Btf,
+    /// Of the variable in its section, bytes.
+    offset: u64,
+}
+
+/// The kernel's side of a struct_ops type.
+struct KernelStruct<'k> {
+    btf: &'k Btf,
+    /// The struct itself.
+    id: TypeId,
+    /// The value's type, which has the struct as its member `data`.
+    value_id: TypeId,
+    value_bytes: u32,
+    data_offset: u32,
+}
+
+impl One<'_, '_, '_> {
+    fn read(&self, var: Type<'_>, links: &mut StructOpsLinks) -> Result<MapDef> {
+        let local = self.btf.skip_modifiers(var.target_id());
+        if local.kind() != Kind::Struct {
+            return Err(Error::new(format!("it is a {}, wanted a struct", local.kind().name())));
+        }
+        let name = &*self.section.name;
+        let linked = name.ends_with(".link");
+        let mut def = MapDef {
+            name: var.name().to_owned(),
+            map_type: MapType::StructOps,
+            key_size: 4,
+            value_size: local.stated_size().unwrap_or(0),
+            max_entries: 1,
+            map_flags: if linked { MapFlags::LINK } else { MapFlags::empty() },
+            autocreate: !name.starts_with('?'),
+            ..MapDef::default()
+        };
+        let kernel = self.source.options.kernel_btf.as_deref();
+        let kernel = kernel.and_then(|btf| kernel_struct(btf, essential(local.name())));
+        if let Some(kernel) = &kernel {
+            def.btf_vmlinux_value_type_id = kernel.value_id.0;
+            def.value_size = kernel.value_bytes;
+            def.contents = vec![0; kernel.value_bytes as usize];
+        }
+        for member in local.members() {
+            self.read_member((local, &member), kernel.as_ref(), (&mut def, links))
+                .context(|| format!("member {}", member.name))?;
+        }
+        Ok(def)
+    }
+
+    fn read_member(
+        &self,
+        (local, member): (Type<'_>, &Member<'_>),
+        kernel: Option<&KernelStruct<'_>>,
+        (def, links): (&mut MapDef, &mut StructOpsLinks),
+    ) -> Result<()> {
+        let at = self.offset + u64::from(member.bit_offset / 8);
+        let size = self.btf.size_of(member.ty).unwrap_or(0);
+        let start = usize::try_from(at).unwrap_or(usize::MAX);
+        let end = start.saturating_add(size as usize);
+        let data = self.section.data.get(start..end).unwrap_or(&[]);
+        let program = self.program_at(at)?;
+        let name = member.name;
+        let target = kernel.and_then(|k| {
+            let mut members = k.btf.ty(k.id).members().enumerate();
+            Some((k, members.find(|(_, m)| m.name == name && !name.is_empty())?))
+        });
+        let Some((kernel, (index, theirs))) = target else {
+            if let Some((function, _)) = program {
+                let of = AttachTarget::Unresolved(format!("{}.{name}", essential(local.name())));
+                links.entry(function).or_insert(StructOpsLink { target: of, member: 0 });
+            } else if kernel.is_some() && data.iter().any(|&b| b != 0) {
+                return Err(Error::new("the kernel's struct has no such member, and it is not 0"));
+            }
+            return Ok(());
+        };
+        if let Some((function, program)) = program {
+            let name = essential(local.name()).to_owned();
+            let target = AttachTarget::Kernel { btf_id: kernel.id.0, name };
+            let link = StructOpsLink { target, member: index as u32 };
+            links.insert(function, link);
+            let target = SlotTarget::Prog(program.to_owned());
+            def.slots.push(MapSlot { index: index as u32, target });
+            return Ok(());
+        }
+        if kernel.btf.size_of(theirs.ty).ok() != Some(size) {
+            let same = data.iter().all(|&b| b == 0);
+            let cause = "its size is not that of the kernel's member";
+            return if same { Ok(()) } else { Err(Error::new(cause)) };
+        }
+        let to = (kernel.data_offset + theirs.bit_offset / 8) as usize;
+        if let Some(room) = def.contents.get_mut(to..to.saturating_add(data.len())) {
+            room.copy_from_slice(data);
+        }
+        Ok(())
+    }
+
+    /// The program whose address a relocation puts at an offset of the section.
+    fn program_at(&self, offset: u64) -> Result<Option<(usize, &str)>> {
+        let all = &self.section.relocations;
+        let first = all.partition_point(|r| r.offset < offset);
+        let Some(relocation) = all.get(first).filter(|r| r.offset == offset) else {
+            return Ok(None);
+        };
+        let symbol = self.source.elf.symbols.get(relocation.symbol);
+        let function = symbol.and_then(|symbol| {
+            let slot = usize::try_from(symbol.value / INSN_BYTES as u64).ok()?;
+            self.functions.find(symbol.section?, slot)
+        });
+        let function = function
+            .and_then(|index| Some((index, self.functions.list.get(index)?)))
+            .ok_or_else(|| Error::new("it holds the address of no function"))?;
+        Ok(Some((function.0, &function.1.name)))
+    }
+}
+
+fn kernel_struct<'k>(btf: &'k Btf, name: &str) -> Option<KernelStruct<'k>> {
+    let id = btf.find_by_name_kind(name, Kind::Struct)?;
+    let value_id = btf.find_by_name_kind(&format!("{VALUE_PREFIX}{name}"), Kind::Struct)?;
+    let value = btf.ty(value_id);
+    let data = value.members().find(|m| m.ty == id)?;
+    let value_bytes = value.stated_size().filter(|&bytes| bytes <= VALUE_BYTES_MAX)?;
+    Some(KernelStruct { btf, id, value_id, value_bytes, data_offset: data.bit_offset / 8 })
+}
