@@ -13,8 +13,10 @@ use crate::state::arena::Arena;
 use crate::state::checkpoint::{Checkpoints, CkptId};
 use crate::state::frame::Frame;
 use crate::state::reg::Reg;
+use crate::state::reg_type::Base;
 use crate::state::verifier_state::VerifierState;
 use crate::stats::VerifierStats;
+use skep_btf::{FieldKind, SpecialField};
 use skep_insn::Insn;
 use skep_program::{MapDef, Program};
 
@@ -146,9 +148,11 @@ pub(crate) struct Env<'a> {
 }
 
 /// One map, and where its inner template is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MapView<'a> {
     pub(crate) def: &'a MapDef,
+    /// Special fields of the value, by offset.
+    pub(crate) fields: Vec<SpecialField>,
     /// Index in `Env::maps` of the template of the inner maps.
     pub(crate) inner: Option<u32>,
 }
@@ -234,6 +238,43 @@ impl<'a> Env<'a> {
     pub(crate) fn mark_state_scratched(&mut self) {
         self.scratched_regs = !0;
         self.scratched_slots = !0;
+    }
+
+    /// Whether the program uses an arena.
+    pub(crate) fn has_arena(&self) -> bool {
+        use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
+        self.insns.iter().any(|i| {
+            i.is_ld_imm64()
+                && matches!(i.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE)
+                && self
+                    .maps
+                    .get(i.imm as usize)
+                    .is_some_and(|m| m.def.map_type == skep_uapi::MapType::Arena)
+        })
+    }
+
+    /// Special fields of what a pointer points to.
+    ///
+    /// Kernel: `reg_btf_record` (6.18).
+    pub(crate) fn fields_of(&self, reg: &Reg) -> &[SpecialField] {
+        match (reg.ty.base, reg.map()) {
+            (Base::MapValue, Some(map)) => &self.maps[map as usize].fields,
+            _ => &[],
+        }
+    }
+
+    /// Kernel: `reg_may_point_to_spin_lock` (6.18).
+    pub(crate) fn may_point_to_spin_lock(&self, reg: &Reg) -> bool {
+        self.fields_of(reg)
+            .iter()
+            .any(|f| matches!(f.kind, FieldKind::SpinLock | FieldKind::ResSpinLock))
+    }
+
+    /// Whether values of the map hold a timer, a work queue or task work.
+    pub(crate) fn map_has_async_field(&self, map: u32) -> bool {
+        self.maps[map as usize].fields.iter().any(|f| {
+            matches!(f.kind, FieldKind::Timer | FieldKind::Workqueue | FieldKind::TaskWork)
+        })
     }
 
     /// Subprog that starts at `insn_idx`.

@@ -10,8 +10,8 @@ use crate::passes::subprogs::{SubprogRules, Subprogs, check_subprogs, find_subpr
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
 use crate::rejection::{Check, Stop};
 use crate::state::arena::Arena;
-use skep_btf::TypeId;
-use skep_program::Program;
+use skep_btf::{SpecialField, TypeId};
+use skep_program::{MapDef, Program};
 use skep_uapi::{MapType, ProgFlags};
 
 impl<'a> Env<'a> {
@@ -216,14 +216,23 @@ impl<'a> Env<'a> {
 
 /// Maps of the program, then templates of inner maps.
 fn list_maps(prog: &Program) -> Vec<MapView<'_>> {
-    let mut maps: Vec<MapView<'_>> =
-        prog.maps.iter().map(|def| MapView { def, inner: None }).collect();
+    let view = |def| MapView { def, inner: None, fields: special_fields(prog, def) };
+    let mut maps: Vec<MapView<'_>> = prog.maps.iter().map(view).collect();
     for i in 0..prog.maps.len() {
         let is_outer = matches!(maps[i].def.map_type, MapType::ArrayOfMaps | MapType::HashOfMaps);
         if let Some(inner) = maps[i].def.inner.as_deref().filter(|_| is_outer) {
             maps[i].inner = Some(maps.len() as u32);
-            maps.push(MapView { def: inner, inner: None });
+            maps.push(view(inner));
         }
     }
     maps
+}
+
+fn special_fields(prog: &Program, def: &MapDef) -> Vec<SpecialField> {
+    match &prog.btf {
+        Some(btf) if def.btf_value_type_id != 0 => {
+            skep_btf::special_fields(btf, TypeId(def.btf_value_type_id)).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
 }

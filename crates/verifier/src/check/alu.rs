@@ -1,10 +1,260 @@
 //! ALU insns.
+//!
+//! Kernel: `check_alu_op`, `adjust_reg_min_max_vals`, `adjust_scalar_min_max_vals` (6.18).
 
+use super::ptr_arith;
+use super::reg_arg::Operand;
 use crate::env::Env;
+use crate::log::reject;
+use crate::passes::reserved::check_insn_fields;
 use crate::rejection::{Check, unsupported};
+use crate::state::reg::{BPF_ADD_CONST, Reg};
+use crate::state::reg_type::{Base, RegType};
+use skep_domain::{AluOp, ByteOrder};
+use skep_insn::Insn;
+use skep_insn::code::*;
 
-/// ALU insns.
+/// Names of the operators in messages, by operation bits.
+pub(crate) const BPF_ALU_STRING: [&str; 16] = [
+    "+=", "-=", "*=", "/=", "|=", "&=", "<<=", ">>=", "neg", "%=", "^=", "=", "s>>=", "endian", "",
+    "",
+];
+
+/// Walks an ALU or ALU64 insn.
 pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
+    let insn = env.insn();
+    if let Err(refused) = check_insn_fields(env.insn_idx as usize, &insn) {
+        reject!(env, EINVAL, "{}", refused.message);
+    }
+    match insn.op() {
+        BPF_END | BPF_NEG => check_unary(env, insn)?,
+        BPF_MOV => check_mov(env, insn)?,
+        op if op > BPF_END => reject!(env, EINVAL, "invalid BPF_ALU opcode {op:x}"),
+        _ => check_binary(env, insn)?,
+    }
+    let mut reg = *env.reg(insn.dst);
+    if reg.val.violated_rule().is_some() {
+        env.sane_bounds(&mut reg, "alu")?;
+        env.set_reg(insn.dst, reg);
+    }
+    Ok(())
+}
+
+fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
+    env.check_reg_arg(insn.dst, Operand::Src)?;
+    if env.is_pointer_value(insn.dst) {
+        reject!(env, EACCES, "R{} pointer arithmetic prohibited", insn.dst);
+    }
+    if !env.reg(insn.dst).is_scalar() {
+        return env.check_reg_arg(insn.dst, Operand::Dst);
+    }
+    env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
+    if !env.bypass_spec_v1 && insn.op() == BPF_NEG {
+        ptr_arith::sanitize_val_alu(env, insn)?;
+    }
+    let dst = env.reg_mut(insn.dst);
+    if insn.op() == BPF_NEG {
+        skep_domain::neg(insn.class() == BPF_ALU64, &mut dst.val);
+    } else {
+        let swaps = insn.class() == BPF_ALU64 || insn.code & BPF_X == BPF_TO_BE;
+        let order = if swaps { ByteOrder::Swap } else { ByteOrder::Keep };
+        skep_domain::byte_order(order, insn.imm as u32, &mut dst.val);
+    }
+    dst.id = 0;
+    dst.off = 0;
+    Ok(())
+}
+
+/// A scalar about to be copied gets an id, so that what is learned of one copy is learned of the other.
+///
+/// Kernel: `assign_scalar_id_before_mov` (6.18).
+pub(crate) fn assign_scalar_id(env: &mut Env<'_>, reg: &mut Reg) {
+    if !reg.is_scalar() {
+        return;
+    }
+    if reg.id & BPF_ADD_CONST != 0 {
+        reg.id = 0;
+        reg.off = 0;
+    }
+    if reg.id == 0 && !reg.val.is_const() {
+        reg.id = env.new_id();
+    }
+}
+
+fn check_mov(env: &mut Env<'_>, insn: Insn) -> Check {
+    if !insn.is_src_reg() {
+        env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
+        let value = if insn.class() == BPF_ALU64 {
+            i64::from(insn.imm) as u64
+        } else {
+            u64::from(insn.imm as u32)
+        };
+        env.set_reg(insn.dst, Reg::constant(value));
+        return Ok(());
+    }
+    if insn.off == BPF_ADDR_SPACE_CAST && !env.has_arena() {
+        reject!(
+            env,
+            EINVAL,
+            "addr_space_cast insn can only be used in a program that has an associated arena"
+        );
+    }
+    env.check_reg_arg(insn.src, Operand::Src)?;
+    env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
+    if insn.class() == BPF_ALU64 { mov64(env, insn) } else { mov32(env, insn) }
+}
+
+fn mov64(env: &mut Env<'_>, insn: Insn) -> Check {
+    let mut src = *env.reg(insn.src);
+    if insn.imm != 0 {
+        let mut dst = Reg::unknown();
+        if insn.imm == 1 {
+            dst.ty = RegType::of(Base::Arena);
+        }
+        env.set_reg(insn.dst, dst);
+    } else if insn.off == 0 {
+        assign_scalar_id(env, &mut src);
+        env.set_reg(insn.src, src);
+        env.set_reg(insn.dst, src);
+    } else if env.is_pointer_value(insn.src) {
+        reject!(env, EACCES, "R{} sign-extension part of pointer", insn.src);
+    } else if src.is_scalar() {
+        copy_extended(env, insn, src.val.umax < 1 << (insn.off - 1));
+        env.reg_mut(insn.dst).val.coerce_to_size_sx(insn.off as u32 >> 3);
+    } else {
+        env.set_reg(insn.dst, Reg::unknown());
+    }
+    Ok(())
+}
+
+fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
+    let src = *env.reg(insn.src);
+    if env.is_pointer_value(insn.src) {
+        reject!(env, EACCES, "R{} partial copy of pointer", insn.src);
+    }
+    if !src.is_scalar() {
+        env.set_reg(insn.dst, Reg::unknown());
+    } else if insn.off == 0 {
+        copy_extended(env, insn, src.val.umax <= u64::from(u32::MAX));
+    } else {
+        copy_extended(env, insn, src.val.umax < 1 << (insn.off - 1));
+        env.reg_mut(insn.dst).val.coerce_subreg_to_size_sx(insn.off as u32 >> 3);
+    }
+    let dst = env.reg_mut(insn.dst);
+    dst.val.zext_32_to_64();
+    dst.val.sync();
+    Ok(())
+}
+
+/// Copies src to dst; they stay linked only if the extension changes nothing.
+fn copy_extended(env: &mut Env<'_>, insn: Insn, unchanged: bool) {
+    let mut src = *env.reg(insn.src);
+    if unchanged {
+        assign_scalar_id(env, &mut src);
+        env.set_reg(insn.src, src);
+    }
+    env.set_reg(insn.dst, if unchanged { src } else { Reg { id: 0, ..src } });
+}
+
+fn check_binary(env: &mut Env<'_>, insn: Insn) -> Check {
+    if insn.is_src_reg() {
+        env.check_reg_arg(insn.src, Operand::Src)?;
+    }
+    env.check_reg_arg(insn.dst, Operand::Src)?;
+    let by_const = !insn.is_src_reg();
+    if by_const && matches!(insn.op(), BPF_DIV | BPF_MOD) && insn.imm == 0 {
+        reject!(env, EINVAL, "div by zero");
+    }
+    if by_const && matches!(insn.op(), BPF_LSH | BPF_RSH | BPF_ARSH) {
+        let size = if insn.class() == BPF_ALU64 { 64 } else { 32 };
+        if !(0..size).contains(&insn.imm) {
+            reject!(env, EINVAL, "invalid shift {}", insn.imm);
+        }
+    }
+    env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
+    adjust_reg(env, insn)
+}
+
+/// Numbers, pointers, or one of each.
+fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
+    let dst = *env.reg(insn.dst);
+    if dst.ty.base == Base::Arena {
+        return adjust_arena(env, insn);
+    }
+    let src = if insn.is_src_reg() {
+        *env.reg(insn.src)
+    } else {
+        Reg::constant(i64::from(insn.imm) as u64)
+    };
+    match (dst.is_scalar(), src.is_scalar()) {
+        (false, false) => {
+            if insn.op() == BPF_SUB && env.allow_ptr_leaks {
+                env.set_reg(insn.dst, Reg::unknown());
+                return Ok(());
+            }
+            let op = BPF_ALU_STRING[(insn.op() >> 4) as usize];
+            reject!(env, EACCES, "R{} pointer {op} pointer prohibited", insn.dst);
+        }
+        (true, false) => {
+            env.mark_chain_precision(insn.dst)?;
+            ptr_arith::adjust_ptr(env, insn, &src, &dst)
+        }
+        (false, true) => {
+            if insn.is_src_reg() {
+                env.mark_chain_precision(insn.src)?;
+            }
+            ptr_arith::adjust_ptr(env, insn, &dst, &src)
+        }
+        (true, true) => adjust_scalar(env, insn, &src),
+    }
+}
+
+fn adjust_arena(env: &mut Env<'_>, insn: Insn) -> Check {
+    let _ = insn;
     let _ = env;
-    unsupported("ALU")
+    unsupported("arithmetic on arena pointers")
+}
+
+fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
+    let wide = insn.class() == BPF_ALU64;
+    let Some(op) = AluOp::from_code(insn.op()) else {
+        reject!(env, EINVAL, "invalid BPF_ALU opcode {:x}", insn.op());
+    };
+    let sanitized = matches!(insn.op(), BPF_ADD | BPF_SUB) && !env.bypass_spec_v1;
+    if sanitized {
+        ptr_arith::sanitize_val_alu(env, insn)?;
+    }
+    fork_sign_mask(env, insn, op, src)?;
+    let bpf_capable = env.bpf_capable;
+    let dst = env.reg_mut(insn.dst);
+    if !skep_domain::alu(op, wide, &mut dst.val, &src.val) {
+        *dst = Reg::unknown();
+        return Ok(());
+    }
+    let value = src.val.var_off.value;
+    if bpf_capable && wide && insn.op() == BPF_ADD && dst.id != 0 && src.val.is_const() {
+        if dst.id & BPF_ADD_CONST != 0 || value > i32::MAX as u64 {
+            dst.id = 0;
+            dst.off = 0;
+        } else {
+            dst.id |= BPF_ADD_CONST;
+            dst.off = value as i32;
+        }
+    } else {
+        dst.id = 0;
+        dst.off = 0;
+    }
+    Ok(())
+}
+
+/// A mask made of a sign is walked as all ones now and as zero later.
+fn fork_sign_mask(env: &mut Env<'_>, insn: Insn, op: AluOp, src: &Reg) -> Check {
+    let dst = *env.reg(insn.dst);
+    let Some((ones, zero)) = skep_domain::fork_sign_mask(op, &dst.val, &src.val) else {
+        return Ok(());
+    };
+    env.set_reg(insn.dst, Reg { val: zero, ..dst });
+    env.push_stack(env.insn_idx, env.insn_idx, false)?;
+    env.set_reg(insn.dst, Reg { val: ones, ..dst });
+    Ok(())
 }

@@ -1,16 +1,414 @@
 //! Jumps.
+//!
+//! Kernel: `check_cond_jmp_op`, `is_branch_taken`, `reg_set_min_max`, `mark_ptr_or_null_regs` (6.18).
 
+use super::patch::{Patch, places};
+use super::reg_arg::Operand;
 use crate::env::Env;
-use crate::rejection::{Check, unsupported};
+use crate::explore::walk::Next;
+use crate::log::reject;
+use crate::passes::reserved::check_insn_fields;
+use crate::rejection::Check;
+use crate::state::history::{Access, LinkedReg, LinkedRegs};
+use crate::state::reg::{AT_PKT_END, BEYOND_PKT_END, Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_domain::JmpOp;
+use skep_insn::Insn;
+use skep_insn::code::*;
+use skep_uapi::MapType;
 
-/// Jumps.
-pub(crate) fn check_ja(env: &mut Env<'_>) -> Check<crate::explore::walk::Next> {
-    let _ = env;
-    unsupported("jumps")
+/// The operands of a comparison.
+struct Operands {
+    op: JmpOp,
+    is_jmp32: bool,
+    dst: Reg,
+    src: Reg,
+}
+
+/// Unconditional jumps.
+pub(crate) fn check_ja(env: &mut Env<'_>) -> Check<Next> {
+    let insn = env.insn();
+    refuse_reserved(env, insn)?;
+    let off = if insn.class() == BPF_JMP { i64::from(insn.off) } else { i64::from(insn.imm) };
+    Ok(Next::Insn((i64::from(env.insn_idx) + off + 1) as u32))
+}
+
+fn refuse_reserved(env: &mut Env<'_>, insn: Insn) -> Check {
+    if let Err(refused) = check_insn_fields(env.insn_idx as usize, &insn) {
+        reject!(env, EINVAL, "{}", refused.message);
+    }
+    Ok(())
 }
 
 /// Conditional jumps.
-pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<crate::explore::walk::Next> {
-    let _ = env;
-    unsupported("conditional jumps")
+pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
+    let insn = env.insn();
+    if insn.op() == BPF_JCOND {
+        return check_may_goto(env, insn);
+    }
+    let Some(op) = JmpOp::from_code(insn.op()) else {
+        reject!(env, EINVAL, "invalid BPF_JMP/JMP32 opcode {:x}", insn.op());
+    };
+    env.check_reg_arg(insn.dst, Operand::Src)?;
+    refuse_reserved(env, insn)?;
+    let o = read_operands(env, insn, op)?;
+    let stack_ptr = |reg: &Reg| reg.ty.is(Base::Stack);
+    if stack_ptr(&o.dst) || stack_ptr(&o.src) {
+        let access = Access::StackPtr { dst: stack_ptr(&o.dst), src: stack_ptr(&o.src) };
+        env.push_jmp_history(access, LinkedRegs::default());
+    }
+    match is_branch_taken(&o) {
+        Some(taken) => follow_one(env, insn, &o, taken),
+        None => follow_both(env, insn, &o),
+    }
+}
+
+fn read_operands(env: &mut Env<'_>, insn: Insn, op: JmpOp) -> Check<Operands> {
+    let is_jmp32 = insn.class() == BPF_JMP32;
+    if !insn.is_src_reg() {
+        let src = Reg::constant(i64::from(insn.imm) as u64);
+        return Ok(Operands { op, is_jmp32, dst: *env.reg(insn.dst), src });
+    }
+    env.check_reg_arg(insn.src, Operand::Src)?;
+    let (dst, src) = (*env.reg(insn.dst), *env.reg(insn.src));
+    if !(is_pkt_pointer_any(&dst) && is_pkt_pointer_any(&src)) && env.is_pointer_value(insn.src) {
+        reject!(env, EACCES, "R{} pointer comparison prohibited", insn.src);
+    }
+    Ok(Operands { op, is_jmp32, dst, src })
+}
+
+fn is_pkt_pointer_any(reg: &Reg) -> bool {
+    reg.ty.is_packet() || reg.ty.is(Base::PacketEnd)
+}
+
+fn target(env: &Env<'_>, insn: Insn) -> u32 {
+    (i64::from(env.insn_idx) + i64::from(insn.off) + 1) as u32
+}
+
+/// `may_goto`: the loop may end here at any time; it is walked like an iterator.
+fn check_may_goto(env: &mut Env<'_>, insn: Insn) -> Check<Next> {
+    let plain = insn.code == BPF_JMP | BPF_JCOND && insn.src == BPF_MAY_GOTO;
+    if !plain || insn.dst != 0 || insn.imm != 0 {
+        reject!(env, EINVAL, "invalid may_goto imm {}", insn.imm);
+    }
+    let idx = env.insn_idx;
+    let prev = env.cur.meta.parent.and_then(|parent| env.find_prev_entry(parent, idx));
+    env.push_stack(idx + 1, idx, false)?;
+    if let Some(branch) = env.branches.last_mut() {
+        branch.state.meta.may_goto_depth += 1;
+    }
+    if let Some(prev) = prev {
+        env.widen_imprecise_scalars(prev);
+    }
+    Ok(Next::Insn(target(env, insn)))
+}
+
+/// Whether the comparison always or never holds.
+fn is_branch_taken(o: &Operands) -> Option<bool> {
+    if is_pkt_pointer_any(&o.dst) && is_pkt_pointer_any(&o.src) && !o.is_jmp32 {
+        return is_pkt_ptr_branch_taken(o);
+    }
+    match (o.dst.is_scalar(), o.src.is_scalar()) {
+        (true, true) => skep_domain::is_branch_taken(&o.dst.val, &o.src.val, o.op, o.is_jmp32),
+        (false, true) => not_null_branch_taken(&o.dst, &o.src, o.op),
+        (true, false) => not_null_branch_taken(&o.src, &o.dst, o.op),
+        (false, false) => None,
+    }
+}
+
+fn not_null_branch_taken(ptr: &Reg, zero: &Reg, op: JmpOp) -> Option<bool> {
+    if !ptr.is_not_null() || zero.const_value() != Some(0) {
+        return None;
+    }
+    match op {
+        JmpOp::Eq => Some(false),
+        JmpOp::Ne => Some(true),
+        _ => None,
+    }
+}
+
+fn is_pkt_ptr_branch_taken(o: &Operands) -> Option<bool> {
+    let (pkt, op) = if o.src.ty.is(Base::PacketEnd) {
+        (&o.dst, o.op)
+    } else if o.dst.ty.is(Base::PacketEnd) {
+        (&o.src, o.op.swapped())
+    } else {
+        return None;
+    };
+    let range = pkt.range();
+    if range >= 0 {
+        return None;
+    }
+    match op {
+        JmpOp::Le | JmpOp::Gt if range == BEYOND_PKT_END => Some(op == JmpOp::Gt),
+        JmpOp::Lt | JmpOp::Ge if range == BEYOND_PKT_END || range == AT_PKT_END => {
+            Some(op == JmpOp::Ge)
+        }
+        _ => None,
+    }
+}
+
+/// Only one way is possible; the other is walked speculatively where that matters.
+fn follow_one(env: &mut Env<'_>, insn: Insn, o: &Operands, taken: bool) -> Check<Next> {
+    if o.dst.is_scalar() {
+        env.mark_chain_precision(insn.dst)?;
+    }
+    if insn.is_src_reg() && o.src.is_scalar() {
+        env.mark_chain_precision(insn.src)?;
+    }
+    let (goto, fall) = (target(env, insn), env.insn_idx + 1);
+    let (next, other) = if taken { (goto, fall) } else { (fall, goto) };
+    if !env.bypass_spec_v1 {
+        sanitize_speculative_path(env, insn, other)?;
+    }
+    env.print_branch_state();
+    Ok(Next::Insn(next))
+}
+
+fn sanitize_speculative_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check {
+    let frameno = env.cur.curframe() as u8;
+    let mut patch = Patch::default();
+    patch.set(LinkedReg { frameno, is_reg: true, at: insn.dst }, Reg::unknown());
+    if insn.is_src_reg() {
+        patch.set(LinkedReg { frameno, is_reg: true, at: insn.src }, Reg::unknown());
+    }
+    env.push_stack(other, env.insn_idx, true)?;
+    env.apply_to_branch(&patch);
+    Ok(())
+}
+
+fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands) -> Check<Next> {
+    let mut linked = LinkedRegs::default();
+    if insn.is_src_reg() && o.src.is_scalar() && o.src.id != 0 {
+        env.collect_linked_regs(o.src.id, &mut linked);
+    }
+    if o.dst.is_scalar() && o.dst.id != 0 {
+        env.collect_linked_regs(o.dst.id, &mut linked);
+    }
+    if linked.len() > 1 {
+        env.push_jmp_history(Access::None, linked);
+    }
+    let goto = target(env, insn);
+    env.push_stack(goto, env.insn_idx, false)?;
+
+    let mut jumps = refined(env, insn, o, true)?;
+    let mut falls = refined(env, insn, o, false)?;
+    for patch in [&mut jumps, &mut falls] {
+        sync_operands(env, insn, patch, &linked);
+    }
+    learn_from_pointers(env, insn, o, &mut jumps, &mut falls)?;
+    env.apply_to_branch(&jumps);
+    env.apply(&falls);
+    env.print_branch_state();
+    Ok(Next::Insn(env.insn_idx + 1))
+}
+
+fn place(env: &Env<'_>, regno: u8) -> LinkedReg {
+    LinkedReg { frameno: env.cur.curframe() as u8, is_reg: true, at: regno }
+}
+
+/// The operands as they are where the comparison holds (`jumps`) or does not.
+fn refined(env: &mut Env<'_>, insn: Insn, o: &Operands, jumps: bool) -> Check<Patch> {
+    let mut patch = Patch::default();
+    if !o.dst.is_scalar() || !o.src.is_scalar() {
+        return Ok(patch);
+    }
+    let op = if jumps { o.op } else { o.op.negated() };
+    let (mut dst, mut src) = (*env.reg(insn.dst), o.src);
+    if insn.is_src_reg() {
+        src = *env.reg(insn.src);
+    }
+    if insn.is_src_reg() && insn.src == insn.dst {
+        skep_domain::refine_same(op, o.is_jmp32, &mut dst.val);
+        let name = if jumps { "true_reg1" } else { "false_reg1" };
+        env.sane_bounds(&mut dst, name)?;
+        patch.set(place(env, insn.dst), dst);
+        return Ok(patch);
+    }
+    skep_domain::refine_branches(op, o.is_jmp32, &mut dst.val, &mut src.val);
+    let names = if jumps { ["true_reg1", "true_reg2"] } else { ["false_reg1", "false_reg2"] };
+    env.sane_bounds(&mut dst, names[0])?;
+    env.sane_bounds(&mut src, names[1])?;
+    patch.set(place(env, insn.dst), dst);
+    if insn.is_src_reg() {
+        patch.set(place(env, insn.src), src);
+    }
+    Ok(patch)
+}
+
+fn sync_operands(env: &Env<'_>, insn: Insn, patch: &mut Patch, linked: &LinkedRegs) {
+    let operands = [(insn.is_src_reg(), insn.src), (true, insn.dst)];
+    for (used, regno) in operands {
+        let at = place(env, regno);
+        let reg = patch.get(env, at);
+        if used && reg.is_scalar() && reg.id != 0 {
+            env.sync_linked_regs(patch, at, linked);
+        }
+    }
+}
+
+fn learn_from_pointers(
+    env: &mut Env<'_>,
+    insn: Insn,
+    o: &Operands,
+    jumps: &mut Patch,
+    falls: &mut Patch,
+) -> Check {
+    let both_pointers = !o.dst.is_scalar() && !o.src.is_scalar() && insn.is_src_reg();
+    if !o.is_jmp32
+        && both_pointers
+        && o.dst.ty.may_be_null() != o.src.ty.may_be_null()
+        && o.dst.ty.base != Base::BtfId
+        && o.src.ty.base != Base::BtfId
+    {
+        let nullable = if o.src.ty.may_be_null() { insn.src } else { insn.dst };
+        let mut reg = *env.reg(nullable);
+        mark_ptr_not_null(env, &mut reg);
+        match o.op {
+            JmpOp::Eq => jumps.set(place(env, nullable), reg),
+            JmpOp::Ne => falls.set(place(env, nullable), reg),
+            _ => {}
+        }
+    }
+    let null_check = !o.is_jmp32
+        && !insn.is_src_reg()
+        && insn.imm == 0
+        && matches!(o.op, JmpOp::Eq | JmpOp::Ne)
+        && o.dst.ty.may_be_null();
+    if null_check {
+        let jump_is_null = o.op == JmpOp::Eq;
+        mark_ptr_or_null_regs(env, &o.dst, jumps, jump_is_null);
+        mark_ptr_or_null_regs(env, &o.dst, falls, !jump_is_null);
+        if o.dst.ref_obj_id != 0 && o.dst.ref_obj_id == o.dst.id {
+            if jump_is_null {
+                if let Some(branch) = env.branches.last_mut() {
+                    branch.state.refs.release(o.dst.id);
+                }
+            } else {
+                env.cur.refs.release(o.dst.id);
+            }
+        }
+        return Ok(());
+    }
+    if !try_match_pkt_pointers(env, insn, o, jumps, falls) && env.is_pointer_value(insn.dst) {
+        reject!(env, EACCES, "R{} pointer comparison prohibited", insn.dst);
+    }
+    Ok(())
+}
+
+/// All registers with the id of `checked` are NULL, or are not.
+fn mark_ptr_or_null_regs(env: &Env<'_>, checked: &Reg, patch: &mut Patch, is_null: bool) {
+    for at in places(env) {
+        let mut reg = patch.get(env, at);
+        if !reg.ty.may_be_null() || reg.id != checked.id {
+            continue;
+        }
+        let val = &reg.val;
+        if val.smin != 0 || val.smax != 0 || val.const_value() != Some(0) {
+            continue;
+        }
+        if is_null {
+            reg.ty = RegType::SCALAR;
+            reg.id = 0;
+            reg.ref_obj_id = 0;
+            reg.extra = Extra::None;
+        } else {
+            mark_ptr_not_null(env, &mut reg);
+            if !env.may_point_to_spin_lock(&reg) {
+                reg.id = 0;
+            }
+        }
+        patch.set(at, reg);
+    }
+}
+
+/// The pointer is not NULL; a value of a map of maps becomes the inner map, of a socket map the socket.
+///
+/// Kernel: `mark_ptr_not_null_reg` (6.18).
+pub(crate) fn mark_ptr_not_null(env: &Env<'_>, reg: &mut Reg) {
+    let map = reg.map().and_then(|m| env.maps.get(m as usize));
+    let (Base::MapValue, Some(map)) = (reg.ty.base, map) else {
+        reg.ty = reg.ty.without(TypeFlag::PTR_MAYBE_NULL);
+        return;
+    };
+    let base = match map.def.map_type {
+        _ if map.inner.is_some() => Base::ConstMapPtr,
+        MapType::Xskmap => Base::XdpSock,
+        MapType::Sockmap | MapType::Sockhash => Base::Socket,
+        _ => Base::MapValue,
+    };
+    reg.ty = RegType::of(base);
+    if let Some(inner) = map.inner {
+        let uid = if env.map_has_async_field(inner) { reg.id } else { 0 };
+        reg.extra = Extra::Map { map: inner, uid };
+    }
+}
+
+/// Comparisons with the end of the packet give packet pointers their range.
+fn try_match_pkt_pointers(
+    env: &Env<'_>,
+    insn: Insn,
+    o: &Operands,
+    jumps: &mut Patch,
+    falls: &mut Patch,
+) -> bool {
+    if !insn.is_src_reg() || o.is_jmp32 {
+        return false;
+    }
+    let is_end = |pkt: &Reg, end: &Reg| {
+        (pkt.ty.is(Base::Packet) && end.ty.is(Base::PacketEnd))
+            || (pkt.ty.is(Base::PacketMeta) && is_init_pkt_pointer(end))
+    };
+    let (regno, pkt, op) = if is_end(&o.dst, &o.src) {
+        (insn.dst, o.dst, o.op)
+    } else if is_end(&o.src, &o.dst) {
+        (insn.src, o.src, o.op.swapped())
+    } else {
+        return false;
+    };
+    // (where `pkt` is inside, where it is outside, whether it is strictly inside)
+    let (inside, outside, open) = match op {
+        JmpOp::Gt => (falls, jumps, false),
+        JmpOp::Lt => (jumps, falls, true),
+        JmpOp::Ge => (falls, jumps, true),
+        JmpOp::Le => (jumps, falls, false),
+        _ => return false,
+    };
+    find_good_pkt_pointers(env, inside, &pkt, open);
+    mark_pkt_end(env, outside, regno, !open);
+    true
+}
+
+fn is_init_pkt_pointer(reg: &Reg) -> bool {
+    reg.ty.is(Base::Packet) && reg.id == 0 && reg.off == 0 && reg.val.const_value() == Some(0)
+}
+
+/// Highest offset that a packet pointer may be known to be inside of the packet by.
+const MAX_PACKET_OFF: u64 = 0xffff;
+
+fn find_good_pkt_pointers(env: &Env<'_>, patch: &mut Patch, pkt: &Reg, open: bool) {
+    if pkt.off < 0 || (pkt.off == 0 && open) {
+        return;
+    }
+    let umax = pkt.val.umax;
+    if umax > MAX_PACKET_OFF || umax + pkt.off as u64 > MAX_PACKET_OFF {
+        return;
+    }
+    let range = pkt.off + i32::from(open);
+    for at in places(env) {
+        let mut reg = patch.get(env, at);
+        if reg.ty == pkt.ty && reg.id == pkt.id {
+            reg.extra = Extra::Range(reg.range().max(range));
+            patch.set(at, reg);
+        }
+    }
+}
+
+fn mark_pkt_end(env: &Env<'_>, patch: &mut Patch, regno: u8, open: bool) {
+    let at = place(env, regno);
+    let mut reg = patch.get(env, at);
+    if reg.ty.is(Base::Packet) {
+        reg.extra = Extra::Range(if open { BEYOND_PKT_END } else { AT_PKT_END });
+        patch.set(at, reg);
+    }
 }

@@ -10,7 +10,11 @@ pub(crate) mod exit;
 pub(crate) mod jmp;
 pub(crate) mod ld_abs;
 pub(crate) mod ld_imm;
+pub(crate) mod linked_regs;
 pub(crate) mod mem;
+pub(crate) mod patch;
+pub(crate) mod ptr_arith;
+pub(crate) mod reg_arg;
 
 use crate::env::Env;
 use crate::explore::walk::Next;

@@ -6,3 +6,4 @@ pub(crate) mod idmap;
 pub(crate) mod loops;
 pub(crate) mod prune;
 pub(crate) mod walk;
+pub(crate) mod widen;

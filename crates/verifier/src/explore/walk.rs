@@ -69,6 +69,7 @@ impl Env<'_> {
         };
         self.cur = cur;
         self.subprogno_walked = subprogno;
+        self.mark_state_scratched();
         self.insn_idx = start;
         self.prev_insn_idx = u32::MAX;
         check::entry::prepare_args(self, subprogno)?;

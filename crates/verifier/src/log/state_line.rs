@@ -1,7 +1,17 @@
-//! States in the log.
+//! States and insns in the log.
+//!
+//! Kernel: `print_verifier_state`, `print_insn_state` (6.18).
 
+use super::reg_text::dynptr_str;
 use crate::env::Env;
-use crate::state::checkpoint::CkptId;
+use crate::log::verbose;
+use crate::state::checkpoint::{CkptId, Marks};
+use crate::state::frame::FrameMeta;
+use crate::state::refs::RefState;
+use crate::state::reg::{Extra, IterState, Reg};
+use crate::state::reg_type::Base;
+use crate::state::stack::{Slot, SlotType};
+use std::fmt::Write;
 
 /// Where in the log the last insn and its state line are.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,20 +24,234 @@ pub(crate) struct LogPosition {
     pub(crate) prev_linfo: Option<u32>,
 }
 
+/// What a state line shows of one frame.
+struct View<'v> {
+    meta: FrameMeta,
+    regs: &'v [Reg; 11],
+    slots: &'v [Slot],
+    refs: &'v RefState,
+    marks: Marks,
+}
+
+/// Which registers and slots a state line shows.
+#[derive(Clone, Copy)]
+struct Shown {
+    regs: u32,
+    slots: u64,
+}
+
+const ALL: Shown = Shown { regs: !0, slots: !0 };
+
 impl Env<'_> {
     /// Writes what comes before an insn is walked: "from A to B:" after a branch, changed registers of the insn
     /// before, the source line, the insn.
     pub(crate) fn print_insn(&mut self, do_print_state: &mut bool) {
-        *do_print_state = false;
+        if self.log.traces_all() && std::mem::take(do_print_state) {
+            let (prev, idx) = (self.prev_insn_idx as i32, self.insn_idx);
+            let speculative =
+                if self.cur.meta.speculative { " (speculative execution)" } else { "" };
+            verbose!(self, "\nfrom {prev} to {idx}{speculative}:");
+            self.print_state_all();
+        }
+        if self.scratched_regs != 0 || self.scratched_slots != 0 {
+            self.print_insn_state();
+        }
+        self.print_source_line(self.insn_idx, "; ");
+        let start = self.log.pos();
+        let mut text = String::new();
+        let _ = write!(text, "{}: ", self.insn_idx);
+        self.write_insn(&mut text, self.insn_idx);
+        verbose!(self, "{text}\n");
+        self.log_at.prev_insn_print_pos = self.log.pos() - start;
+        self.log_at.prev_log_pos = self.log.pos();
     }
 
-    /// The whole current state, on the line at hand.
-    ///
-    /// Kernel: `print_verifier_state(.., true)` (6.18).
-    pub(crate) fn print_state_all(&mut self) {}
+    /// What a conditional jump changed, on its own line.
+    pub(crate) fn print_branch_state(&mut self) {
+        if self.log.traces() {
+            self.print_insn_state();
+        }
+    }
+
+    /// Changed registers, behind the insn if nothing was written since.
+    fn print_insn_state(&mut self) {
+        let at = self.log_at;
+        if at.prev_log_pos != 0 && at.prev_log_pos == self.log.pos() {
+            self.log.reset(at.prev_log_pos - 1);
+            let pos = at.prev_insn_print_pos;
+            let column = (pos + 4).max(40).next_multiple_of(8);
+            verbose!(self, "{:>1$};", ' ', column - pos - 1);
+        } else {
+            verbose!(self, "{}:", self.insn_idx);
+        }
+        let shown = Shown { regs: self.scratched_regs, slots: self.scratched_slots };
+        self.print_current(shown);
+        self.scratched_regs = 0;
+        self.scratched_slots = 0;
+    }
+
+    /// The whole current frame, on the line at hand.
+    pub(crate) fn print_state_all(&mut self) {
+        self.print_current(ALL);
+        // A whole state counts as printed only for those who ask for changes.
+    }
+
+    fn print_current(&mut self, shown: Shown) {
+        if self.log.level == 0 {
+            return;
+        }
+        let frame = self.cur.frame();
+        let view = View {
+            meta: frame.meta,
+            regs: frame.regs(),
+            slots: frame.slots(),
+            refs: &self.cur.refs,
+            marks: self.unprivileged_marks(),
+        };
+        let text = self.state_text(&view, shown);
+        verbose!(self, "{text}");
+    }
+
+    /// Without `CAP_BPF` every scalar is shown as precise.
+    fn unprivileged_marks(&self) -> Marks {
+        if self.bpf_capable { Marks::default() } else { Marks { regs: !0, stack: !0 } }
+    }
+
+    /// A frame of the current state other than the current one.
+    pub(crate) fn print_frame(&mut self, frameno: u32) {
+        let frame = &self.cur.frames[frameno as usize];
+        let view = View {
+            meta: frame.meta,
+            regs: frame.regs(),
+            slots: frame.slots(),
+            refs: &self.cur.refs,
+            marks: self.unprivileged_marks(),
+        };
+        let text = self.state_text(&view, ALL);
+        verbose!(self, "{text}");
+    }
 
     /// A checkpoint's frame (`None`: its current one).
     pub(crate) fn print_checkpoint(&mut self, id: CkptId, frame: Option<u32>, all: bool) {
-        let _ = (id, frame, all);
+        debug_assert!(all);
+        let ckpt = self.ckpts.get(id);
+        let at = frame.map_or(ckpt.state.frames.len() - 1, |f| f as usize);
+        let packed = self.arena.frame(ckpt.state.frames[at]);
+        let regs = packed.regs.map(|p| self.arena.reg(p));
+        let marks = if self.bpf_capable { ckpt.precise[at] } else { self.unprivileged_marks() };
+        let view = View {
+            meta: packed.meta,
+            regs: &regs,
+            slots: self.arena.frame_slots(ckpt.state.frames[at]),
+            refs: &ckpt.state.refs,
+            marks,
+        };
+        let text = self.state_text(&view, ALL);
+        verbose!(self, "{text}");
+    }
+
+    fn state_text(&self, v: &View<'_>, shown: Shown) -> String {
+        let mut out = String::new();
+        if v.meta.frameno != 0 {
+            let _ = write!(out, " frame{}:", v.meta.frameno);
+        }
+        for (i, reg) in v.regs.iter().enumerate() {
+            if reg.ty.base != Base::NotInit && shown.regs >> i & 1 == 1 {
+                let _ = write!(out, " R{i}=");
+                self.write_reg(&mut out, reg, v.meta.frameno, v.marks.regs >> i & 1 == 1);
+            }
+        }
+        let mut spi = 0;
+        while spi < v.slots.len() {
+            if shown.slots >> spi & 1 == 1 {
+                spi = self.write_slot(&mut out, v, spi);
+            }
+            spi += 1;
+        }
+        let mut sep = " refs=";
+        if v.refs.acquired.first().is_some_and(|r| r.id != 0) {
+            for r in v.refs.acquired.iter().filter(|r| r.id != 0) {
+                let _ = write!(out, "{sep}{}", r.id);
+                sep = ",";
+            }
+        }
+        if v.meta.in_callback_fn {
+            out.push_str(" cb");
+        }
+        if v.meta.in_async_callback_fn {
+            out.push_str(" async_cb");
+        }
+        out.push('\n');
+        out
+    }
+
+    /// Writes slot `spi`; returns the last slot written.
+    fn write_slot(&self, out: &mut String, v: &View<'_>, spi: usize) -> usize {
+        let slot = v.slots[spi];
+        if slot.types == [SlotType::Invalid; 8] {
+            return spi;
+        }
+        let types: String = slot.types.iter().map(|&t| slot_char(t)).collect();
+        let off = -8 * (spi as i64 + 1);
+        let reg = self.arena.reg(slot.spill);
+        match slot.types[7] {
+            SlotType::Spill => {
+                let _ = write!(out, " fp{off}={}", types.split('r').next().unwrap_or(""));
+                self.write_reg(out, &reg, v.meta.frameno, v.marks.stack >> spi & 1 == 1);
+            }
+            SlotType::Dynptr => {
+                let main = (spi + 1).min(v.slots.len() - 1);
+                self.write_dynptr(out, v, main);
+                return main;
+            }
+            SlotType::Iter => {
+                if reg.ref_obj_id == 0 {
+                    return spi;
+                }
+                let Extra::Iter { btf_id, active, depth } = reg.extra else { return spi };
+                let name = self.kernel_type_name(btf_id).trim_start_matches("bpf_iter_");
+                let state = if active == IterState::Active { "active" } else { "drained" };
+                let id = reg.ref_obj_id;
+                let _ =
+                    write!(out, " fp{off}=iter_{name}(ref_id={id},state={state},depth={depth})");
+            }
+            _ => {
+                let _ = write!(out, " fp{off}={types}");
+            }
+        }
+        spi
+    }
+
+    fn write_dynptr(&self, out: &mut String, v: &View<'_>, spi: usize) {
+        let reg = self.arena.reg(v.slots[spi].spill);
+        let Extra::Dynptr { kind, .. } = reg.extra else { return };
+        let _ = write!(out, " fp{}=dynptr_{}(", -8 * (spi as i64 + 1), dynptr_str(kind));
+        let mut sep = "";
+        if reg.id != 0 {
+            let _ = write!(out, "id={}", reg.id);
+            sep = ",";
+        }
+        if reg.ref_obj_id != 0 {
+            let _ = write!(out, "{sep}ref_id={}", reg.ref_obj_id);
+        }
+        out.push(')');
+    }
+
+    /// Name of a type of the kernel's BTF.
+    pub(crate) fn kernel_type_name(&self, id: u32) -> &str {
+        let btf = self.prog.kernel_btf.as_ref();
+        btf.and_then(|b| b.get(skep_btf::TypeId(id))).map_or("", |t| t.name())
+    }
+}
+
+fn slot_char(ty: SlotType) -> char {
+    match ty {
+        SlotType::Invalid => '?',
+        SlotType::Spill => 'r',
+        SlotType::Misc => 'm',
+        SlotType::Zero => '0',
+        SlotType::Dynptr => 'd',
+        SlotType::Iter => 'i',
+        SlotType::IrqFlag => 'f',
     }
 }

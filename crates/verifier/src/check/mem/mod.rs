@@ -20,3 +20,9 @@ pub(crate) fn check_store_imm(env: &mut Env<'_>) -> Check {
     let _ = env;
     unsupported("stores")
 }
+
+/// Whether `size` bytes at `off` of the map value in R`regno` are inside of it.
+pub(crate) fn check_map_access(env: &mut Env<'_>, regno: u8, off: i32, size: u32) -> Check {
+    let _ = (env, regno, off, size);
+    unsupported("map access")
+}

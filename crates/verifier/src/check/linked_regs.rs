@@ -1,0 +1,68 @@
+//! Scalars that are copies of one another: what a jump teaches of one holds for all.
+//!
+//! Kernel: `collect_linked_regs`, `sync_linked_regs` (6.18).
+
+use super::patch::Patch;
+use crate::env::Env;
+use crate::state::history::{LinkedReg, LinkedRegs};
+use crate::state::reg::{BPF_ADD_CONST, Reg};
+use skep_domain::{AluOp, Scalar};
+
+impl Env<'_> {
+    /// Adds the registers that share `id`; those that do not fit lose their id.
+    pub(crate) fn collect_linked_regs(&mut self, id: u32, linked: &mut LinkedRegs) {
+        let id = id & !BPF_ADD_CONST;
+        for f in (0..self.cur.frames.len()).rev() {
+            let frameno = f as u8;
+            for at in 0..10 {
+                let reg = self.cur.frames[f].reg(at);
+                if reg.is_scalar()
+                    && reg.id & !BPF_ADD_CONST == id
+                    && !linked.push(LinkedReg { frameno, is_reg: true, at })
+                {
+                    self.cur.frames[f].reg_mut(at).id = 0;
+                }
+            }
+            for spi in 0..self.cur.frames[f].slots().len() {
+                let slot = self.cur.frames[f].slots()[spi];
+                if slot.is_spilled()
+                    && slot.spill.id & !BPF_ADD_CONST == id
+                    && self.arena.val(slot.spill.val).is_scalar()
+                    && !linked.push(LinkedReg { frameno, is_reg: false, at: spi as u8 })
+                {
+                    self.cur.frames[f].slot_mut(spi).spill.id = 0;
+                }
+            }
+        }
+    }
+
+    /// What is known of the register at `known` holds for all linked ones.
+    pub(crate) fn sync_linked_regs(
+        &self,
+        patch: &mut Patch,
+        known: LinkedReg,
+        linked: &LinkedRegs,
+    ) {
+        let from = patch.get(self, known);
+        for place in linked.iter().filter(|&p| p != known) {
+            let reg = patch.get(self, place);
+            if !reg.is_scalar() || reg.id & !BPF_ADD_CONST != from.id & !BPF_ADD_CONST {
+                continue;
+            }
+            let neither = (reg.id | from.id) & BPF_ADD_CONST == 0;
+            if neither || reg.off == from.off {
+                patch.set(place, from);
+            } else {
+                let delta = i64::from(reg.off) - i64::from(from.off);
+                patch.set(place, shifted(&from, &reg, delta));
+            }
+        }
+    }
+}
+
+/// `from + delta`, with the identity of `reg`.
+fn shifted(from: &Reg, reg: &Reg, delta: i64) -> Reg {
+    let mut sum = Reg { off: reg.off, id: reg.id, ..*from };
+    skep_domain::alu(AluOp::Add, true, &mut sum.val, &Scalar::constant(delta as u64));
+    sum
+}

@@ -1,0 +1,77 @@
+//! Changes that one outcome of a conditional jump makes to the state: computed once, applied to the current state or
+//! to the branch that waits.
+
+use crate::env::Env;
+use crate::state::arena::PackedReg;
+use crate::state::history::LinkedReg;
+use crate::state::reg::Reg;
+use smallvec::SmallVec;
+
+/// Changed registers and spilled registers, by place.
+#[derive(Default)]
+pub(crate) struct Patch {
+    items: SmallVec<[(LinkedReg, Reg); 4]>,
+}
+
+impl Patch {
+    /// The register at `place` with the changes so far.
+    pub(crate) fn get(&self, env: &Env<'_>, place: LinkedReg) -> Reg {
+        match self.items.iter().find(|(p, _)| *p == place) {
+            Some((_, reg)) => *reg,
+            None if place.is_reg => *env.cur.frames[place.frameno as usize].reg(place.at),
+            None => env.spilled(u32::from(place.frameno), place.at as usize),
+        }
+    }
+
+    /// Changes the register at `place`.
+    pub(crate) fn set(&mut self, place: LinkedReg, reg: Reg) {
+        match self.items.iter_mut().find(|(p, _)| *p == place) {
+            Some((_, old)) => *old = reg,
+            None => self.items.push((place, reg)),
+        }
+    }
+}
+
+/// All places of the current state that hold a register.
+pub(crate) fn places(env: &Env<'_>) -> impl Iterator<Item = LinkedReg> {
+    env.cur.frames.iter().enumerate().flat_map(|(f, frame)| {
+        let frameno = f as u8;
+        let regs = (0..11).map(move |at| LinkedReg { frameno, is_reg: true, at });
+        let slots = frame.slots().iter().enumerate().filter(|(_, s)| s.is_spilled());
+        regs.chain(slots.map(move |(spi, _)| LinkedReg { frameno, is_reg: false, at: spi as u8 }))
+    })
+}
+
+impl Env<'_> {
+    /// Applies the changes to the current state.
+    pub(crate) fn apply(&mut self, patch: &Patch) {
+        for (place, reg) in &patch.items {
+            if place.is_reg {
+                *self.cur.frames[place.frameno as usize].reg_mut(place.at) = *reg;
+            } else {
+                self.set_spilled(u32::from(place.frameno), place.at as usize, reg);
+            }
+        }
+    }
+
+    /// Applies the changes to the branch that was pushed last, a copy of the current state.
+    pub(crate) fn apply_to_branch(&mut self, patch: &Patch) {
+        let packed: SmallVec<[(LinkedReg, PackedReg); 4]> =
+            patch.items.iter().map(|(place, reg)| (*place, self.arena.pack(reg))).collect();
+        let Some(branch) = self.branches.last_mut() else { return };
+        for (f, id) in branch.state.frames.iter_mut().enumerate() {
+            if packed.iter().all(|(place, _)| place.frameno as usize != f) {
+                continue;
+            }
+            *id = self.arena.edit_frame(*id, |regs, slots| {
+                for (place, reg) in packed.iter().filter(|(p, _)| p.frameno as usize == f) {
+                    if place.is_reg {
+                        regs[place.at as usize] = *reg;
+                    } else {
+                        slots[place.at as usize].spill = *reg;
+                    }
+                }
+            });
+        }
+    }
+}

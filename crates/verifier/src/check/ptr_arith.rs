@@ -1,0 +1,381 @@
+//! Arithmetic of a pointer and a number, and its masking against speculation.
+//!
+//! Kernel: `adjust_ptr_min_max_vals`, `sanitize_ptr_alu`, `sanitize_val_alu`, `sanitize_check_bounds` (6.18).
+
+use super::alu::BPF_ALU_STRING;
+use crate::env::Env;
+use crate::log::{reject, verbose};
+use crate::rejection::{Check, Stop, errno};
+use crate::state::reg::{Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_insn::Insn;
+use skep_insn::code::*;
+use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_BPF_STACK_BYTES};
+
+const BPF_ALU_SANITIZE_SRC: u32 = 1;
+const BPF_ALU_SANITIZE_DST: u32 = 2;
+const BPF_ALU_NEG_VALUE: u32 = 4;
+const BPF_ALU_NON_POINTER: u32 = 8;
+const BPF_ALU_IMMEDIATE: u32 = 16;
+
+/// Why an operation cannot be masked.
+enum Reason {
+    Bounds,
+    Type,
+    Paths,
+    Limit,
+}
+
+/// What the first masking step found, for the second.
+#[derive(Default)]
+struct Sanitize {
+    alu_state: u32,
+    alu_limit: u32,
+    mask_to_left: bool,
+}
+
+/// `dst = ptr op off`, where one of the two is in `dst`.
+pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) -> Check {
+    let regno = insn.dst;
+    let o = off.val;
+    let known = o.is_const();
+    if (known && (o.smin != o.smax || o.umin != o.umax)) || o.smin > o.smax || o.umin > o.umax {
+        env.set_reg(regno, Reg::unknown());
+        return Ok(());
+    }
+    if insn.class() != BPF_ALU64 {
+        if insn.op() == BPF_SUB && env.allow_ptr_leaks {
+            env.set_reg(regno, Reg::unknown());
+            return Ok(());
+        }
+        reject!(env, EACCES, "R{regno} 32-bit pointer arithmetic prohibited");
+    }
+    if ptr.ty.may_be_null() {
+        let ty = env.reg_type_str(ptr.ty);
+        reject!(env, EACCES, "R{regno} pointer arithmetic on {ty} prohibited, null-check it first");
+    }
+    if ptr.ty.base == Base::Mem && ptr.ty.has(TypeFlag::PTR_UNTRUSTED) {
+        return Ok(());
+    }
+    check_base_allows(env, insn, ptr, off)?;
+    check_sane_offset(env, off, ptr.ty)?;
+    check_sane_offset(env, ptr, ptr.ty)?;
+
+    let ptr_is_dst = insn.is_src_reg() && env.reg(insn.dst).ty == ptr.ty || !insn.is_src_reg();
+    let ptr_is_dst = ptr_is_dst && !env.reg(insn.dst).is_scalar();
+    let mut dst =
+        if ptr_is_dst { *ptr } else { Reg { ref_obj_id: env.reg(insn.dst).ref_obj_id, ..*ptr } };
+    dst.val.mark_unbounded32();
+    let mut info = Sanitize::default();
+    if !env.bypass_spec_v1 && insn.is_src_reg() {
+        let result = sanitize_ptr_alu(env, insn, (ptr, off), ptr_is_dst, &mut info)?;
+        sanitize_err(env, insn, ptr_is_dst, result)?;
+    }
+    compute(env, insn, (ptr, off), &mut dst)?;
+    check_sane_offset(env, &dst, ptr.ty)?;
+    dst.val.sync();
+    env.set_reg(regno, dst);
+    sanitize_check_bounds(env, regno)?;
+    if !env.bypass_spec_v1 && insn.is_src_reg() {
+        let result = commit_window(env, &dst, off, &info);
+        sanitize_err(env, insn, ptr_is_dst, result)?;
+    }
+    Ok(())
+}
+
+fn check_base_allows(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) -> Check {
+    let known = off.val.is_const();
+    let allowed = match ptr.ty.base {
+        Base::Ctx
+        | Base::MapValue
+        | Base::MapKey
+        | Base::Stack
+        | Base::PacketMeta
+        | Base::Packet
+        | Base::TpBuffer
+        | Base::BtfId
+        | Base::Mem
+        | Base::Buf
+        | Base::Func
+        | Base::ConstDynptr => true,
+        Base::FlowKeys if known => true,
+        Base::FlowKeys | Base::ConstMapPtr => known && off.val.smin == 0 && insn.op() == BPF_ADD,
+        _ => false,
+    };
+    if !allowed {
+        let ty = env.reg_type_str(ptr.ty);
+        reject!(env, EACCES, "R{} pointer arithmetic on {ty} prohibited", insn.dst);
+    }
+    Ok(())
+}
+
+/// Kernel: `check_reg_sane_offset` (6.18).
+fn check_sane_offset(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
+    let val = reg.val.var_off.value as i64;
+    let off = i64::from(reg.off);
+    let smin = reg.val.smin;
+    let out = |v: i64| v >= BPF_MAX_VAR_OFF || v <= -BPF_MAX_VAR_OFF;
+    if !(reg.val.is_const() && out(val)) && !out(off) && smin != i64::MIN && !out(smin) {
+        return Ok(());
+    }
+    let ty = env.reg_type_str(ty);
+    if reg.val.is_const() && out(val) {
+        reject!(env, EINVAL, "math between {ty} pointer and {val} is not allowed");
+    }
+    if out(off) {
+        reject!(env, EINVAL, "{ty} pointer offset {off} is not allowed");
+    }
+    if smin == i64::MIN {
+        reject!(
+            env,
+            EINVAL,
+            "math between {ty} pointer and register with unbounded min value is not allowed"
+        );
+    }
+    reject!(env, EINVAL, "value {smin} makes {ty} pointer be out of bounds");
+}
+
+/// The new offset, fixed where it can be.
+fn compute(env: &mut Env<'_>, insn: Insn, (ptr, off): (&Reg, &Reg), dst: &mut Reg) -> Check {
+    let known = off.val.is_const();
+    let regno = insn.dst;
+    match insn.op() {
+        BPF_ADD => {
+            let sum = i64::from(ptr.off).wrapping_add(off.val.smin);
+            if known && i32::try_from(sum).is_ok() {
+                set_fixed(dst, ptr, sum as i32);
+            } else {
+                add_variable(env, (ptr, off), dst);
+            }
+        }
+        BPF_SUB => {
+            if insn.is_src_reg() && env.reg(regno).is_scalar() {
+                reject!(env, EACCES, "R{regno} tried to subtract pointer from scalar");
+            }
+            if ptr.ty.is(Base::Stack) {
+                reject!(env, EACCES, "R{regno} subtraction from stack pointer prohibited");
+            }
+            let diff = i64::from(ptr.off).wrapping_sub(off.val.smin);
+            if known && i32::try_from(diff).is_ok() {
+                set_fixed(dst, ptr, diff as i32);
+            } else {
+                sub_variable(env, (ptr, off), dst);
+            }
+        }
+        BPF_AND | BPF_OR | BPF_XOR => {
+            let op = BPF_ALU_STRING[(insn.op() >> 4) as usize];
+            reject!(env, EACCES, "R{regno} bitwise operator {op} on pointer prohibited");
+        }
+        _ => {
+            let op = BPF_ALU_STRING[(insn.op() >> 4) as usize];
+            reject!(env, EACCES, "R{regno} pointer arithmetic with {op} operator prohibited");
+        }
+    }
+    Ok(())
+}
+
+fn set_fixed(dst: &mut Reg, ptr: &Reg, off: i32) {
+    (dst.val.smin, dst.val.smax) = (ptr.val.smin, ptr.val.smax);
+    (dst.val.umin, dst.val.umax) = (ptr.val.umin, ptr.val.umax);
+    dst.val.var_off = ptr.val.var_off;
+    dst.off = off;
+    dst.extra = ptr.extra;
+}
+
+fn add_variable(env: &mut Env<'_>, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
+    let (p, o) = (ptr.val, off.val);
+    (dst.val.smin, dst.val.smax) = match (p.smin.checked_add(o.smin), p.smax.checked_add(o.smax)) {
+        (Some(min), Some(max)) => (min, max),
+        _ => (i64::MIN, i64::MAX),
+    };
+    (dst.val.umin, dst.val.umax) = match (p.umin.checked_add(o.umin), p.umax.checked_add(o.umax)) {
+        (Some(min), Some(max)) => (min, max),
+        _ => (0, u64::MAX),
+    };
+    dst.val.var_off = p.var_off.add(o.var_off);
+    dst.off = ptr.off;
+    dst.extra = ptr.extra;
+    if ptr.ty.is_packet() {
+        dst.id = env.new_id();
+        dst.extra = Extra::Range(0);
+    }
+}
+
+fn sub_variable(env: &mut Env<'_>, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
+    let (p, o) = (ptr.val, off.val);
+    (dst.val.smin, dst.val.smax) = match (p.smin.checked_sub(o.smax), p.smax.checked_sub(o.smin)) {
+        (Some(min), Some(max)) => (min, max),
+        _ => (i64::MIN, i64::MAX),
+    };
+    (dst.val.umin, dst.val.umax) = if p.umin < o.umax {
+        (0, u64::MAX)
+    } else {
+        (p.umin - o.umax, p.umax.wrapping_sub(o.umin))
+    };
+    dst.val.var_off = p.var_off.sub(o.var_off);
+    dst.off = ptr.off;
+    dst.extra = ptr.extra;
+    if ptr.ty.is_packet() {
+        dst.id = env.new_id();
+        if o.smin < 0 {
+            dst.extra = Extra::Range(0);
+        }
+    }
+}
+
+/// Marks the insn as needing no masking; refuses if another path needs some.
+pub(crate) fn sanitize_val_alu(env: &mut Env<'_>, insn: Insn) -> Check {
+    if env.bypass_spec_v1 || !insn.is_src_reg() {
+        return Ok(());
+    }
+    let result = update_alu_state(env, BPF_ALU_NON_POINTER, 0);
+    sanitize_err(env, insn, true, result)
+}
+
+fn update_alu_state(env: &mut Env<'_>, alu_state: u32, alu_limit: u32) -> Result<(), Reason> {
+    let aux = env.aux_mut();
+    if aux.alu_state != 0 && (aux.alu_state != alu_state || aux.alu_limit != alu_limit) {
+        return Err(Reason::Paths);
+    }
+    aux.alu_state = alu_state;
+    aux.alu_limit = alu_limit;
+    Ok(())
+}
+
+/// First step: what would be masked; walks the masked value speculatively.
+fn sanitize_ptr_alu(
+    env: &mut Env<'_>,
+    insn: Insn,
+    (ptr, off): (&Reg, &Reg),
+    ptr_is_dst: bool,
+    info: &mut Sanitize,
+) -> Check<Result<(), Reason>> {
+    let off_is_imm = off.val.is_const();
+    let off_is_neg = off.val.smin < 0;
+    if !env.cur.meta.speculative {
+        if !off_is_imm && off_is_neg != (off.val.smax < 0) {
+            return Ok(Err(Reason::Bounds));
+        }
+        info.mask_to_left = (insn.op() == BPF_ADD) == off_is_neg;
+        match ptr_limit(env, ptr, info.mask_to_left) {
+            Ok(limit) => info.alu_limit = limit,
+            Err(reason) => return Ok(Err(reason)),
+        }
+        info.alu_state = if off_is_neg { BPF_ALU_NEG_VALUE } else { 0 }
+            | if off_is_imm { BPF_ALU_IMMEDIATE } else { 0 }
+            | if ptr_is_dst { BPF_ALU_SANITIZE_SRC } else { BPF_ALU_SANITIZE_DST };
+        if !off_is_imm {
+            env.explore_alu_limits = true;
+        }
+    }
+    if off_is_imm {
+        return Ok(Ok(()));
+    }
+    let dst = *env.reg(insn.dst);
+    if !ptr_is_dst {
+        env.set_reg(insn.dst, *ptr);
+    }
+    env.push_stack(env.insn_idx + 1, env.insn_idx, true)?;
+    env.set_reg(insn.dst, dst);
+    Ok(Ok(()))
+}
+
+/// Second step: narrows the mask by how far the pointer moved.
+fn commit_window(env: &mut Env<'_>, dst: &Reg, off: &Reg, info: &Sanitize) -> Result<(), Reason> {
+    let _ = off;
+    if env.cur.meta.speculative {
+        return Ok(());
+    }
+    let limit = ptr_limit(env, dst, info.mask_to_left)?;
+    update_alu_state(env, info.alu_state, info.alu_limit.abs_diff(limit))
+}
+
+/// Kernel: `retrieve_ptr_limit` (6.18).
+fn ptr_limit(env: &Env<'_>, ptr: &Reg, mask_to_left: bool) -> Result<u32, Reason> {
+    let off = i64::from(ptr.off);
+    let (max, limit) = match ptr.ty.base {
+        Base::Stack => {
+            (MAX_BPF_STACK_BYTES + u32::from(mask_to_left), -(ptr.val.var_off.value as i64 + off))
+        }
+        Base::MapValue => {
+            let size = ptr.map().map_or(0, |m| env.maps[m as usize].def.value_size);
+            let at = if mask_to_left { ptr.val.smin } else { ptr.val.umax as i64 };
+            (size, at.wrapping_add(off))
+        }
+        _ => return Err(Reason::Type),
+    };
+    let limit = limit as u32;
+    if limit >= max { Err(Reason::Limit) } else { Ok(limit) }
+}
+
+fn sanitize_err(
+    env: &mut Env<'_>,
+    insn: Insn,
+    ptr_is_dst: bool,
+    result: Result<(), Reason>,
+) -> Check {
+    let Err(reason) = result else { return Ok(()) };
+    let err = "pointer arithmetic with it prohibited for !root";
+    let op = if insn.op() == BPF_ADD { "add" } else { "sub" };
+    let (dst, src) = (insn.dst, insn.src);
+    let (ptr_reg, off_reg) = if ptr_is_dst { (dst, src) } else { (src, dst) };
+    match reason {
+        Reason::Bounds => {
+            reject!(env, EACCES, "R{off_reg} has unknown scalar with mixed signed bounds, {err}")
+        }
+        Reason::Type => {
+            reject!(env, EACCES, "R{ptr_reg} has pointer with unsupported alu operation, {err}")
+        }
+        Reason::Paths => {
+            reject!(
+                env,
+                EACCES,
+                "R{dst} tried to {op} from different maps, paths or scalars, {err}"
+            )
+        }
+        Reason::Limit => {
+            reject!(env, EACCES, "R{dst} tried to {op} beyond pointer bounds, {err}")
+        }
+    }
+}
+
+/// Unprivileged, the result must be in bounds already.
+fn sanitize_check_bounds(env: &mut Env<'_>, regno: u8) -> Check {
+    if env.bypass_spec_v1 {
+        return Ok(());
+    }
+    let reg = *env.reg(regno);
+    if reg.ty.is(Base::Stack) {
+        if !reg.val.is_const() {
+            let var_off = crate::log::reg_text::tnum_text(reg.val.var_off);
+            reject!(
+                env,
+                EACCES,
+                "R{regno} variable stack access prohibited for !root, var_off={var_off} off={}",
+                reg.off
+            );
+        }
+        let off = i64::from(reg.off) + reg.val.var_off.value as i64;
+        if off >= 0 || off < -i64::from(MAX_BPF_STACK_BYTES) {
+            reject!(
+                env,
+                EACCES,
+                "R{regno} stack pointer arithmetic goes out of range, prohibited for !root; off={off}"
+            );
+        }
+    } else if reg.ty.is(Base::MapValue)
+        && let Err(stop) = super::mem::check_map_access(env, regno, reg.off, 1)
+    {
+        return match stop {
+            Stop::Reject { .. } => {
+                let text = format!(
+                    "R{regno} pointer arithmetic of map value goes out of range, prohibited for !root"
+                );
+                verbose!(env, "{text}\n");
+                Err(Stop::Reject { errno: errno::EACCES, message: text })
+            }
+            other => Err(other),
+        };
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! Whether an insn may read or write a register.
+//!
+//! Kernel: `check_reg_arg`, `is_pointer_value` (6.18).
+
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::Check;
+use crate::state::reg::Reg;
+use crate::state::reg_type::Base;
+
+/// What the insn does with the register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operand {
+    /// Reads it.
+    Src,
+    /// Overwrites it with something unknown.
+    Dst,
+    /// Overwrites it; the caller says with what.
+    DstNoMark,
+}
+
+impl Env<'_> {
+    /// Checks the use of register `regno` as `operand`; the register will be printed with the next state.
+    pub(crate) fn check_reg_arg(&mut self, regno: u8, operand: Operand) -> Check {
+        if regno > 10 {
+            reject!(self, EINVAL, "R{regno} is invalid");
+        }
+        self.scratched_regs |= 1 << regno;
+        if operand == Operand::Src {
+            if self.reg(regno).ty.base == Base::NotInit {
+                reject!(self, EACCES, "R{regno} !read_ok");
+            }
+            return Ok(());
+        }
+        if regno == 10 {
+            reject!(self, EACCES, "frame pointer is read only");
+        }
+        if operand == Operand::Dst {
+            self.set_reg(regno, Reg::unknown());
+        }
+        Ok(())
+    }
+
+    /// Whether the register holds what the program must not learn.
+    pub(crate) fn is_pointer_value(&self, regno: u8) -> bool {
+        !self.allow_ptr_leaks && !self.reg(regno).is_scalar()
+    }
+
+    /// Forgets contradictory bounds, or refuses the program if it was asked to test invariants.
+    ///
+    /// Kernel: `reg_bounds_sanity_check` (6.18).
+    pub(crate) fn sane_bounds(&mut self, reg: &mut Reg, context: &str) -> Check {
+        if reg.val.violated_rule().is_none() {
+            return Ok(());
+        }
+        if let Some(violation) = reg.val.violation() {
+            let text = format!("verifier bug: REG INVARIANTS VIOLATION ({context}): {violation}");
+            if self.test_reg_invariants {
+                reject!(self, EFAULT, "{text}");
+            }
+            crate::log::verbose!(self, "{text}\n");
+        }
+        reg.val.mark_unbounded();
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! Widening: a loop that the verifier cannot bound is walked with scalars that may be anything.
+//!
+//! Kernel: `widen_imprecise_scalars`, `find_prev_entry` (6.18).
+
+use crate::env::Env;
+use crate::state::arena::PackedReg;
+use crate::state::checkpoint::CkptId;
+use crate::state::stack::SlotType;
+
+impl Env<'_> {
+    /// The newest checkpoint at `insn_idx` that the path of `parent` went through.
+    pub(crate) fn find_prev_entry(&self, parent: CkptId, insn_idx: u32) -> Option<CkptId> {
+        let cur = &self.ckpts.get(parent).state;
+        let callsites = |id: CkptId| {
+            self.ckpts.get(id).state.frames.iter().map(|&f| self.arena.frame(f).meta.callsite)
+        };
+        let bucket = ((insn_idx ^ self.cur.callsite_key()) % self.insns.len() as u32) as usize;
+        self.explored[bucket].iter().rev().copied().find(|&id| {
+            let ckpt = self.ckpts.get(id);
+            ckpt.state.meta.insn_idx == insn_idx
+                && ckpt.branches > 0
+                && ckpt.state.meta.dfs_depth < cur.meta.dfs_depth
+                && callsites(id).eq(callsites(parent))
+        })
+    }
+
+    /// Scalars of the branch pushed last that differ from those at `prev`, and did not matter there, become unknown.
+    pub(crate) fn widen_imprecise_scalars(&mut self, prev: CkptId) {
+        self.idmap.reset(self.id_gen);
+        let frames = self.ckpts.get(prev).state.frames.clone();
+        for fr in (0..frames.len()).rev() {
+            let marks = self.ckpts.get(prev).precise[fr];
+            let Some(cur_id) =
+                self.branches.last_mut().and_then(|b| b.state.frames.get(fr).copied())
+            else {
+                continue;
+            };
+            let mut regs = self.arena.frame(cur_id).regs;
+            let mut slots = self.arena.frame_slots(cur_id).to_vec();
+            for r in 0..11 {
+                let old = self.arena.frame(frames[fr]).regs[r];
+                self.maybe_widen(old, marks.regs >> r & 1 == 1, &mut regs[r]);
+            }
+            for (spi, slot) in slots.iter_mut().enumerate() {
+                let old = self.arena.frame_slots(frames[fr]).get(spi).copied();
+                let Some(old) = old.filter(|o| o.types[7] == SlotType::Spill) else { continue };
+                if slot.is_spilled() {
+                    self.maybe_widen(old.spill, marks.stack >> spi & 1 == 1, &mut slot.spill);
+                }
+            }
+            let widened = self.arena.edit_frame(cur_id, |r, s| {
+                *r = regs;
+                s.copy_from_slice(&slots);
+            });
+            if let Some(branch) = self.branches.last_mut() {
+                branch.state.frames[fr] = widened;
+            }
+        }
+    }
+
+    fn maybe_widen(&mut self, old: PackedReg, precise: bool, cur: &mut PackedReg) {
+        let (o, c) = (self.arena.val(old.val), self.arena.val(cur.val));
+        if !o.is_scalar() || !c.is_scalar() || precise || !self.bpf_capable {
+            return;
+        }
+        let exact = o.off == c.off
+            && o.extra == c.extra
+            && o.val == c.val
+            && self.idmap.check_ids(old.id, cur.id);
+        if !exact {
+            *cur = self.arena.unknown();
+        }
+    }
+}
