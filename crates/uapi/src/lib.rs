@@ -9,6 +9,7 @@ mod attach_type;
 pub mod ctx;
 mod flags;
 pub mod helper;
+pub mod kfunc;
 pub mod limits;
 mod map_compat;
 mod map_type;

@@ -274,3 +274,7 @@ pub(super) static SK_STORAGE_GET_TRACE: HelperProto =
 #[rustfmt::skip]
 pub(super) static SK_STORAGE_DELETE_TRACE: HelperProto =
     row(Id::SkStorageDelete, ret::INT, [MAP, btf_or_null("sock_common"), ___, ___, ___], 0);
+/// `bpf_get_smp_processor_id`: see the rows of `usable_table.rs` that name it.
+#[rustfmt::skip]
+pub(super) static GET_SMP_PROCESSOR_ID_RAW: HelperProto =
+    row(Id::GetSmpProcessorId, ret::INT, [___, ___, ___, ___, ___], 0);

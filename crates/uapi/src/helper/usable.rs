@@ -156,6 +156,19 @@ mod tests {
         assert_eq!(of(iter), "xdp_buff");
     }
 
+    /// Seen on 6.18: a spill around the call is dropped in xdp, and kept in cgroup_skb.
+    #[test]
+    fn fastcall_of_processor_id_depends_on_the_type() {
+        let fast = |prog_type, attach| match at(prog_type, attach, "")
+            .helper(HelperId::GetSmpProcessorId)
+        {
+            HelperUse::May(proto) => proto.allow_fastcall(),
+            _ => false,
+        };
+        assert!(fast(ProgType::Xdp, AttachType::Xdp));
+        assert!(!fast(ProgType::CgroupSkb, AttachType::CgroupInetEgress));
+    }
+
     #[test]
     fn targets_narrow_the_row() {
         let task = at(ProgType::Tracing, AttachType::TraceIter, "bpf_iter_task");

@@ -21,7 +21,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x0080c4280643d1ee, 0x2d6f260063810010, 0x80779e3176303f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -84,7 +84,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x0080c4280643d1ee, 0x2d6f3e0fe3fb8010, 0x80779e3176303f7f, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -93,7 +93,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008044280243d1ee, 0x2d6f2e0063830000, 0x8c739e317630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR, &SK_STORAGE_GET_CGROUP_SOCK],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &SK_STORAGE_GET_CGROUP_SOCK, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -129,7 +129,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x0aa244280243d1ee, 0x2d6f3e0163830040, 0x80779e317631ff7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -138,7 +138,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x0aa244280243d1ee, 0x2d6f3e0163830040, 0x8c779e317631ff7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -147,7 +147,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x0094cce80643d3ee, 0x296f260863f10100, 0x80779e3176303f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -156,7 +156,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008004280243d1ee, 0x296f260063830000, 0x80739e307630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -165,7 +165,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008004280243d1ee, 0x296f260063830000, 0x8c739e307630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -174,7 +174,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0xf08004280243d1ee, 0x2d6f3e006f810080, 0x80779e3176303f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -192,7 +192,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x028244280243d1ee, 0x2d6f3e0863f30000, 0x8c779e3176303f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -201,7 +201,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x028244280243d1ee, 0x2d6f3e0863f30001, 0x8c779e3176303f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -210,7 +210,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x028244280243d1ee, 0x2d6f3e0863f30000, 0x80779e3176303f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -228,7 +228,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008004280043d1ee, 0x296f260073816000, 0x80739e307630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: false,
     },
     HelperRow {
@@ -237,7 +237,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008044280443d1ee, 0x296f260063850010, 0x80739e317630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SOCKET_COOKIE_SOCK, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -246,7 +246,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008004280443d1ee, 0x296f260063810000, 0x80779e3176303f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -255,7 +255,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008004280243d1ee, 0x296f27e063830000, 0x80739e317630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -264,7 +264,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008004280243d1ee, 0x296f27e063830000, 0x8c739e317630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -282,7 +282,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008004280243d1ee, 0x2d6f3e0163830000, 0x8c739e307630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -291,7 +291,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x028204280243d1ee, 0x2d6f3e0163830000, 0x8c739e307630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR, &SETSOCKOPT_SOCK, &GETSOCKOPT_SOCK],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &SETSOCKOPT_SOCK, &GETSOCKOPT_SOCK, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -345,7 +345,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "tcp_congestion_ops.release",
         usable: HelperSet([0x008004280043d1ee, 0x297f3e0063810000, 0x80739e317630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -354,7 +354,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "tcp_congestion_ops",
         usable: HelperSet([0x028204280043d1ee, 0x297f3e0063810000, 0x80739e317630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR, &SETSOCKOPT_SOCK, &GETSOCKOPT_SOCK],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &SETSOCKOPT_SOCK, &GETSOCKOPT_SOCK, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -372,7 +372,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008004280043d1ee, 0x296f260063810000, 0x80739e307630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: false,
     },
     HelperRow {
@@ -399,7 +399,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008004280243d1ee, 0x396f260063c10000, 0x80779e3176303f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR, &SK_ASSIGN_SK_LOOKUP],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &SK_ASSIGN_SK_LOOKUP, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
     HelperRow {
@@ -417,7 +417,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         target: "",
         usable: HelperSet([0x008004280043d1ee, 0x296f260063810000, 0x80739e307630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
-        variants: &[&GET_CGROUP_CLASSID_CURR],
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
         judged: true,
     },
 ];

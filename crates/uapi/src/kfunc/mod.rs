@@ -1,0 +1,198 @@
+//! Kfuncs: functions of the kernel that programs call by their BTF id.
+//!
+//! What is here goes by name; argument and result types are those of the kernel's BTF. Kfuncs of modules are not here.
+//! Deliberately absent: `bpf_xdp_metadata_rx_*` (only for programs bound to a device).
+//!
+//! Kernel: the `BTF_KFUNCS` sets and their filters, `bpf_prog_type_to_kfunc_hook`, 6.18.
+
+mod kfunc_table;
+
+use crate::helper::HookKey;
+use crate::{AttachType, ProgType};
+use kfunc_table::KFUNCS;
+
+bitflags::bitflags! {
+    /// What the verifier must know of a kfunc, with the bits of the kernel (`KF_*`, include/linux/btf.h).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct KfuncFlags: u32 {
+        /// `KF_ACQUIRE`: the result is a reference.
+        const ACQUIRE = 1 << 0;
+        /// `KF_RELEASE`: the reference among the arguments is released. Implies trusted arguments.
+        const RELEASE = 1 << 1;
+        /// `KF_RET_NULL`: the result may be NULL.
+        const RET_NULL = 1 << 2;
+        /// `KF_TRUSTED_ARGS`: pointers to kernel objects must be trusted.
+        const TRUSTED_ARGS = 1 << 4;
+        /// `KF_SLEEPABLE`: only sleepable programs, outside critical sections.
+        const SLEEPABLE = 1 << 5;
+        /// `KF_DESTRUCTIVE`: wants CAP_SYS_BOOT.
+        const DESTRUCTIVE = 1 << 6;
+        /// `KF_RCU`: pointers to kernel objects must be trusted or RCU.
+        const RCU = 1 << 7;
+        /// `KF_ITER_NEW`: constructor of an iterator.
+        const ITER_NEW = 1 << 8;
+        /// `KF_ITER_NEXT`: next method of an iterator.
+        const ITER_NEXT = 1 << 9;
+        /// `KF_ITER_DESTROY`: destructor of an iterator.
+        const ITER_DESTROY = 1 << 10;
+        /// `KF_RCU_PROTECTED`: only inside an RCU section.
+        const RCU_PROTECTED = 1 << 11;
+        /// `KF_FASTCALL`: callers may rely on `r1` to `r5` being kept.
+        const FASTCALL = 1 << 12;
+    }
+}
+
+bitflags::bitflags! {
+    /// Groups of program types for which kfuncs are registered.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct KfuncHooks: u16 {
+        /// Every program type.
+        const COMMON = 1 << 0;
+        /// xdp.
+        const XDP = 1 << 1;
+        /// sched_cls.
+        const TC = 1 << 2;
+        /// struct_ops.
+        const STRUCT_OPS = 1 << 3;
+        /// tracing, tracepoint, perf_event, lsm.
+        const TRACING = 1 << 4;
+        /// syscall.
+        const SYSCALL = 1 << 5;
+        /// cgroup_skb, cgroup_sock, cgroup_device, cgroup_sock_addr, cgroup_sockopt, cgroup_sysctl, sock_ops.
+        const CGROUP = 1 << 6;
+        /// sched_act.
+        const SCHED_ACT = 1 << 7;
+        /// sk_skb.
+        const SK_SKB = 1 << 8;
+        /// socket_filter.
+        const SOCKET_FILTER = 1 << 9;
+        /// lwt_in, lwt_out, lwt_xmit, lwt_seg6local.
+        const LWT = 1 << 10;
+        /// netfilter.
+        const NETFILTER = 1 << 11;
+        /// kprobe.
+        const KPROBE = 1 << 12;
+        /// For most: xdp, sched_cls, struct_ops, tracing, syscall, cgroup.
+        const GENERIC = 0b111_1110;
+    }
+}
+
+impl KfuncHooks {
+    /// The groups that a program type is in: its own, and the common one.
+    pub const fn of(prog_type: ProgType) -> KfuncHooks {
+        let own = match prog_type {
+            ProgType::Xdp => KfuncHooks::XDP,
+            ProgType::SchedCls => KfuncHooks::TC,
+            ProgType::StructOps => KfuncHooks::STRUCT_OPS,
+            ProgType::Tracing | ProgType::Tracepoint | ProgType::PerfEvent | ProgType::Lsm => {
+                KfuncHooks::TRACING
+            }
+            ProgType::Syscall => KfuncHooks::SYSCALL,
+            ProgType::CgroupSkb
+            | ProgType::CgroupSock
+            | ProgType::CgroupDevice
+            | ProgType::CgroupSockAddr
+            | ProgType::CgroupSockopt
+            | ProgType::CgroupSysctl
+            | ProgType::SockOps => KfuncHooks::CGROUP,
+            ProgType::SchedAct => KfuncHooks::SCHED_ACT,
+            ProgType::SkSkb => KfuncHooks::SK_SKB,
+            ProgType::SocketFilter => KfuncHooks::SOCKET_FILTER,
+            ProgType::LwtIn | ProgType::LwtOut | ProgType::LwtXmit | ProgType::LwtSeg6local => {
+                KfuncHooks::LWT
+            }
+            ProgType::Netfilter => KfuncHooks::NETFILTER,
+            ProgType::Kprobe => KfuncHooks::KPROBE,
+            _ => KfuncHooks::COMMON,
+        };
+        own.union(KfuncHooks::COMMON)
+    }
+}
+
+/// A rule that narrows the program types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// None.
+    Any,
+    /// Only kprobe and uprobe sessions.
+    Session,
+    /// Only where `expected_attach_type` is that of iterators.
+    Iter,
+    /// Only LSM programs.
+    Lsm,
+}
+
+/// One kfunc.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kfunc {
+    /// Name in the kernel's BTF.
+    pub name: &'static str,
+    /// What the verifier must know.
+    pub flags: KfuncFlags,
+    /// Program types that may call it, before `filter`.
+    pub hooks: KfuncHooks,
+    /// Narrower rule.
+    pub filter: Filter,
+}
+
+impl Kfunc {
+    /// The kfunc with this name; `None` if nothing is known of it.
+    pub fn find(name: &str) -> Option<&'static Kfunc> {
+        let at = KFUNCS.binary_search_by(|row| row.name.cmp(name)).ok()?;
+        Some(&KFUNCS[at])
+    }
+
+    /// May a program of this kind call it? If not: `calling kernel function %s is not allowed`.
+    pub fn allowed(&self, hook: &HookKey<'_>) -> bool {
+        let at = |attach: AttachType| hook.attach_type == attach.number();
+        let filter = match self.filter {
+            Filter::Any => true,
+            Filter::Session => {
+                at(AttachType::TraceKprobeSession) || at(AttachType::TraceUprobeSession)
+            }
+            Filter::Iter => at(AttachType::TraceIter),
+            Filter::Lsm => hook.prog_type == ProgType::Lsm,
+        };
+        filter && self.hooks.intersects(KfuncHooks::of(hook.prog_type))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn may(name: &str, prog_type: ProgType, attach_type: u32) -> bool {
+        let hook = HookKey { prog_type, attach_type, target: "" };
+        Kfunc::find(name).expect(name).allowed(&hook)
+    }
+
+    #[test]
+    fn rows_are_sorted_by_name() {
+        for pair in KFUNCS.windows(2) {
+            assert!(pair[0].name < pair[1].name, "{}", pair[1].name);
+        }
+    }
+
+    #[test]
+    fn iterators_come_in_threes() {
+        let count = |flag| KFUNCS.iter().filter(|k| k.flags.contains(flag)).count();
+        let new = count(KfuncFlags::ITER_NEW);
+        assert_eq!(new, count(KfuncFlags::ITER_NEXT));
+        assert_eq!(new, count(KfuncFlags::ITER_DESTROY));
+    }
+
+    /// Seen on 6.18.
+    #[test]
+    fn program_types_are_those_of_the_kernel() {
+        assert!(may("bpf_iter_num_new", ProgType::RawTracepoint, 0));
+        assert!(may("bpf_obj_new_impl", ProgType::SockOps, 0));
+        assert!(!may("bpf_obj_new_impl", ProgType::SchedAct, 0));
+        assert!(!may("bpf_obj_new_impl", ProgType::SocketFilter, 0));
+        assert!(may("bpf_dynptr_from_skb", ProgType::LwtOut, 0));
+        assert!(!may("bpf_dynptr_from_skb", ProgType::Xdp, 0));
+        assert!(may("bpf_session_cookie", ProgType::Kprobe, 56));
+        assert!(!may("bpf_session_cookie", ProgType::Kprobe, 42));
+        assert!(may("bpf_sock_destroy", ProgType::Tracing, 28));
+        assert!(!may("bpf_sock_destroy", ProgType::Tracing, 23));
+    }
+}
