@@ -12,7 +12,8 @@ use crate::kernel_log::KernelStats;
 use skep::insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use skep::insn::{Endian, Insn, encode_all};
 use skep::program::{AttachTarget, MapDef, Program};
-use skep::uapi::MapType;
+use skep::uapi::{MapType, ProgType};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
@@ -63,6 +64,29 @@ pub fn judge(program: &Program, log_level: u32) -> Answer {
         Ok(judgement) => Answer::Judged(judgement),
         Err((reason, detail)) => Answer::NotJudged { reason, detail },
     }
+}
+
+/// The program as libbpf would load it: without BTF, and what refers to it, if the kernel refuses the
+/// BTF (only struct_ops programs cannot do without).
+pub fn as_loaded(program: &Program) -> Cow<'_, Program> {
+    if program.prog_type == ProgType::StructOps || load_btf(program).is_ok() {
+        return Cow::Borrowed(program);
+    }
+    let without = |map: &MapDef| MapDef {
+        btf_key_type_id: 0,
+        btf_value_type_id: 0,
+        inner: map.inner.as_deref().map(|inner| {
+            Box::new(MapDef { btf_key_type_id: 0, btf_value_type_id: 0, ..inner.clone() })
+        }),
+        ..map.clone()
+    };
+    Cow::Owned(Program {
+        btf: None,
+        func_info: Vec::new(),
+        line_info: Vec::new(),
+        maps: program.maps.iter().map(without).collect(),
+        ..program.clone()
+    })
 }
 
 /// Reason and detail of a program that is not judged.

@@ -3,7 +3,7 @@
 
 use crate::objects;
 use skep::program::Program;
-use skep_testkit::judge::{Answer, judge};
+use skep_testkit::judge::{Answer, as_loaded, judge};
 use skep_testkit::{engine, kernel_log};
 use std::path::PathBuf;
 
@@ -40,9 +40,9 @@ pub(crate) fn run(args: &Args, engine: Engine) -> crate::Outcome {
         println!("# {} {}", entry.section, entry.name);
         match &entry.program {
             Err(error) => println!("not loaded: {error}"),
-            Ok(program) if args.side => side(program, args),
-            Ok(program) if engine == Engine::Kernel => theirs(program, args.level | 4),
-            Ok(program) => ours(program, args.level | 4),
+            Ok(program) if args.side => side(&as_loaded(program), args),
+            Ok(program) if engine == Engine::Kernel => theirs(&as_loaded(program), args.level | 4),
+            Ok(program) => ours(&as_loaded(program), args.level | 4),
         }
     }
     if !found {

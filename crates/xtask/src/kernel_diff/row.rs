@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use skep::program::Program;
 use skep_testkit::engine::{self, Ours, Verdict};
-use skep_testkit::judge::{Answer, Judgement, judge};
+use skep_testkit::judge::{Answer, Judgement, as_loaded, judge};
 use skep_testkit::kernel_log;
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -76,6 +76,9 @@ impl Class {
     }
 }
 
+/// A log of level 2 has some 100 to 400 bytes an insn; longer walks are compared by counts only.
+const LOGGED_INSNS_MAX: u64 = 100_000;
+
 /// One row. Column names are those of the CSV.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
@@ -124,18 +127,26 @@ impl Row {
         }
     }
 
-    /// Both engines on one program.
+    /// Both engines on one program: first for the verdict and the counts, and where those agree and
+    /// the walk is not too long, again for the log.
     pub(crate) fn compare(object: &str, program: &Program, level: u32) -> Row {
+        let program = &*as_loaded(program);
         let start = Instant::now();
-        let ours = engine::verify(program, level | 4);
+        let ours = engine::verify(program, 4);
         let mut row = Row::without(object, &program.name, (Class::NotJudged, String::new()));
         row.time_ours_us = start.elapsed().as_micros() as u64;
         row.verdict_ours = ours.verdict.name().to_owned();
         row.insns_ours = ours.stats.insns_processed;
         row.states_ours = ours.stats.total_states;
         row.peak_ours = ours.stats.peak_states;
-        match judge(program, level | 4) {
-            Answer::Judged(theirs) => row.fill(&ours, &theirs, program),
+        match judge(program, 4) {
+            Answer::Judged(theirs) => {
+                row.fill(&ours, &theirs);
+                let short = row.insns_kernel.max(row.insns_ours) <= LOGGED_INSNS_MAX;
+                if level != 0 && short && row.class.rank() > 0 {
+                    row.compare_logs(program, level);
+                }
+            }
             Answer::NotJudged { reason, detail } => {
                 row.reason = one_line(&reason);
                 row.log_kernel = one_line(&detail);
@@ -147,28 +158,17 @@ impl Row {
         row
     }
 
-    fn fill(&mut self, ours: &Ours, theirs: &Judgement, program: &Program) {
+    fn fill(&mut self, ours: &Ours, theirs: &Judgement) {
         let stats = theirs.stats.clone().unwrap_or_default();
         self.verdict_kernel = if theirs.accepted { "accepted" } else { "rejected" }.to_owned();
         self.insns_kernel = stats.insns_processed;
         self.states_kernel = stats.total_states;
         self.peak_kernel = stats.peak_states;
         self.time_kernel_us = stats.verification_time_us;
-        let a = kernel_log::normalise(&ours.log, &program.insns);
-        let b = kernel_log::normalise(&theirs.log, &program.insns);
-        if let Some((line, mine, kernels)) = kernel_log::first_difference(&a, &b) {
-            self.log_line = line;
-            self.log_ours = one_line(mine.unwrap_or("(end)"));
-            self.log_kernel = one_line(kernels.unwrap_or("(end)"));
-        }
         let counts = self.insns_ours == self.insns_kernel
             && self.states_ours == self.states_kernel
             && self.peak_ours == self.peak_kernel;
-        let agreed = match (counts, self.log_line) {
-            (true, 0) => Class::Log,
-            (true, _) => Class::Counts,
-            (false, _) => Class::Verdict,
-        };
+        let agreed = if counts { Class::Counts } else { Class::Verdict };
         let kernels_reason = || kernel_log::reason(&theirs.log).unwrap_or("no reason").to_owned();
         (self.class, self.reason) = match (&ours.verdict, theirs.accepted) {
             (Verdict::Unsupported(why), _) => (Class::Unsupported, why.clone()),
@@ -178,6 +178,23 @@ impl Row {
             (Verdict::Accepted, true) | (Verdict::Rejected(_), false) => (agreed, String::new()),
         };
         self.reason = one_line(&self.reason);
+    }
+
+    /// Both logs. Level 2 shows where the walks part; equal logs make [`Class::Log`] of equal counts.
+    fn compare_logs(&mut self, program: &Program, level: u32) {
+        let ours = engine::verify(program, level | 4);
+        let Answer::Judged(theirs) = judge(program, level | 4) else { return };
+        let a = kernel_log::normalise(&ours.log, &program.insns);
+        let b = kernel_log::normalise(&theirs.log, &program.insns);
+        match kernel_log::first_difference(&a, &b) {
+            None if self.class == Class::Counts => self.class = Class::Log,
+            None => {}
+            Some((line, mine, kernels)) => {
+                self.log_line = line;
+                self.log_ours = one_line(mine.unwrap_or("(end)"));
+                self.log_kernel = one_line(kernels.unwrap_or("(end)"));
+            }
+        }
     }
 
     /// For people.
