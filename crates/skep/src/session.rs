@@ -36,6 +36,10 @@ impl Session {
         if !metadata.is_file() {
             return Err(Error::new(path, STEP, "not a regular file"));
         }
+        if metadata.len() > FILE_BYTES_MAX {
+            let cause = format!("{} bytes, more than any object has", metadata.len());
+            return Err(Error::new(path, STEP, cause));
+        }
         read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, STEP, &e))
     }
 

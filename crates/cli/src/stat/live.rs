@@ -15,6 +15,9 @@ use std::fmt::Write as _;
 
 const LOG_STATS: u32 = 4;
 const MIB: u64 = 1 << 20;
+const LOG_BYTES_DEFAULT: usize = 16 << 20;
+/// The longest log that the kernel writes.
+const LOG_BYTES_ALL: usize = (u32::MAX >> 2) as usize;
 
 /// What is kept of one program.
 struct Answer {
@@ -79,7 +82,8 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
         presets: read_presets(&flags.set_global_vars)?,
         options: VerifyOptions {
             log_level: level | LOG_STATS,
-            log_bytes_max: flags.log_size.unwrap_or(0),
+            // The verifier drops the beginning of a long log; to keep that, the end is cut here.
+            log_bytes_max: if flags.log_fixed { LOG_BYTES_ALL } else { log_bytes(flags) },
             unprivileged: false,
         },
         prog_flags,
@@ -126,7 +130,11 @@ fn talk(flags: &StatFlags, file: &str, prog: &str, verification: &Verification) 
             Verdict::Unsupported(_) => "unsupported",
             Verdict::Bug(_) => "error",
         };
-        let log: Vec<_> = verification.log.lines().map(printable_line).collect();
+        let mut log = verification.log.as_str();
+        if flags.log_fixed {
+            log = &log[..log.floor_char_boundary(log_bytes(flags))];
+        }
+        let log: Vec<_> = log.lines().map(printable_line).collect();
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
@@ -139,6 +147,10 @@ fn talk(flags: &StatFlags, file: &str, prog: &str, verification: &Verification) 
         text.push_str(&top_src_lines(&prog, &verification.log, n));
     }
     text
+}
+
+fn log_bytes(flags: &StatFlags) -> usize {
+    flags.log_size.unwrap_or(LOG_BYTES_DEFAULT)
 }
 
 /// Source lines in the log come from the file; tabs are theirs to have.

@@ -1,0 +1,56 @@
+//! What only the process shows: exit codes, colours, a reader that leaves early.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+fn skep() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skep"));
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command
+}
+
+#[test]
+fn exit_codes() {
+    let code = |args: &[&str]| skep().args(args).output().unwrap().status.code();
+    assert_eq!(code(&["--version"]), Some(0));
+    assert_eq!(code(&["stat", "--help"]), Some(0));
+    assert_eq!(code(&["stat", "-R", "tests/cli/base.csv"]), Some(0));
+    assert_eq!(code(&["stat", "no/such.o"]), Some(2));
+    assert_eq!(code(&["nonsense"]), Some(2));
+    assert_eq!(code(&[]), Some(2));
+}
+
+#[test]
+fn results_go_to_stdout_and_errors_to_stderr() {
+    let output = skep().args(["stat", "-o", "csv", "no/such.o"]).output().unwrap();
+    assert!(output.stdout.starts_with(b"file_name,prog_name,verdict,"));
+    assert_eq!(output.stderr, b"error: no/such.o: while reading the file: no such file\n");
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    // More than a pipe holds, so that a write must meet the closed end.
+    let mut child = skep()
+        .args(["dump", "--btf", "none", "tests/programs/stress_backtrack.bpf.o"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with("program backtrack "), "{first}");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+#[test]
+fn colours_obey_the_environment() {
+    let coloured = |key: &str| {
+        let help = skep().args(["stat", "--help"]).env(key, "1").output().unwrap();
+        help.stdout.contains(&0x1b)
+    };
+    assert!(!coloured("UNRELATED"), "a pipe gets none");
+    assert!(!coloured("NO_COLOR"));
+    assert!(coloured("CLICOLOR_FORCE"));
+}
