@@ -7,6 +7,9 @@ use crate::explore::branch_stack::BranchStack;
 use crate::explore::idmap::IdMap;
 use crate::explore::loops::SccVisits;
 use crate::log::Log;
+use crate::passes::fastcall::Fastcall;
+use crate::passes::live_stack::LiveStack;
+use crate::passes::subprogs::Subprogs;
 use crate::precision::backtrack::BacktrackState;
 use crate::rejection::Stop;
 use crate::state::arena::Arena;
@@ -50,8 +53,8 @@ pub(crate) struct InsnAux {
     /// Masking of a pointer addition against speculation, `BPF_ALU_*` bits.
     pub(crate) alu_state: u32,
     pub(crate) alu_limit: u32,
-    /// Part of a fastcall pattern; stack accesses elsewhere below that offset void the pattern.
-    pub(crate) fastcall_pattern: bool,
+    /// A call of `bpf_loop`: whether it can be inlined.
+    pub(crate) loop_inline: LoopInline,
 }
 
 /// Which map a call insn is given.
@@ -63,6 +66,18 @@ pub(crate) enum CallMap {
     Known(u32),
     /// Differs by path.
     Poisoned,
+}
+
+/// What the visits of a call of `bpf_loop` had in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LoopInline {
+    /// Not visited yet.
+    #[default]
+    Unknown,
+    /// Flags were 0 and the callback was this subprog.
+    Fits(u32),
+    /// It differed.
+    Differs,
 }
 
 /// What is known of one function.
@@ -86,9 +101,6 @@ pub(crate) struct SubprogInfo {
     pub(crate) called: bool,
     pub(crate) changes_pkt_data: bool,
     pub(crate) might_sleep: bool,
-    /// Lowest offset (negative) of a stack slot used by fastcall patterns, 0 if none.
-    pub(crate) fastcall_stack_off: i32,
-    pub(crate) keep_fastcall_stack: bool,
 }
 
 /// The working set.
@@ -119,6 +131,12 @@ pub(crate) struct Env<'a> {
     pub(crate) idmap: IdMap,
     pub(crate) sccs: SccVisits,
     pub(crate) bt: BacktrackState,
+    /// Which stack slots may be read later, by chain of calls.
+    pub(crate) live_stack: LiveStack,
+    /// Spill-call-fill patterns that may be removed.
+    pub(crate) fastcall: Fastcall,
+    /// Where subprogs begin and end, for the passes.
+    pub(crate) layout: Subprogs,
 
     pub(crate) log: Log,
     pub(crate) log_at: crate::log::state_line::LogPosition,
@@ -145,6 +163,10 @@ pub(crate) struct Env<'a> {
     pub(crate) scratched_slots: u64,
     /// Subprog whose body is walked (0, or a global function verified on its own).
     pub(crate) subprogno_walked: u32,
+    /// The walk arrived at a call of `bpf_throw`.
+    pub(crate) seen_exception: bool,
+    /// The program was refused or is not finished: depths are as the walk found them.
+    pub(crate) accepted: bool,
 }
 
 /// One map, and where its inner template is.

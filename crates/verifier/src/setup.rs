@@ -4,15 +4,22 @@
 
 use crate::Config;
 use crate::callees::Callable;
-use crate::env::{Env, InsnAux, MapView, SubprogInfo};
+use crate::env::{Env, InsnAux, LoopInline, MapView, SubprogInfo};
 use crate::log::{Log, reject, verbose};
+use crate::passes::fastcall::mark_fastcall_patterns;
+use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
+use crate::passes::live_stack::LiveStack;
+use crate::passes::reserved::check_encodings;
+use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth};
 use crate::passes::subprogs::{SubprogRules, Subprogs, check_subprogs, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
 use crate::rejection::{Check, Stop};
 use crate::state::arena::Arena;
 use skep_btf::{SpecialField, TypeId};
+use skep_insn::Insn;
+use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use skep_program::{MapDef, Program};
-use skep_uapi::{MapType, ProgFlags};
+use skep_uapi::{MapType, ProgFlags, ProgType};
 
 impl<'a> Env<'a> {
     /// A working set before the first pass.
@@ -65,6 +72,16 @@ impl<'a> Env<'a> {
             scratched_regs: 0,
             scratched_slots: 0,
             subprogno_walked: 0,
+            seen_exception: false,
+            accepted: false,
+            live_stack: LiveStack::new(
+                &[],
+                &Default::default(),
+                &Default::default(),
+                &Default::default(),
+            ),
+            fastcall: Default::default(),
+            layout: Default::default(),
         }
     }
 
@@ -95,11 +112,13 @@ impl<'a> Env<'a> {
         }
         self.pass(|env| check_subprogs(&env.insns, &mut subprogs))?;
         self.list_subprogs(&subprogs);
-        self.resolve_maps()?;
+        let maps = self.prog.maps.len();
+        self.pass(|env| check_encodings(&env.insns, |idx, insn, _| resolve_map(idx, insn, maps)))?;
         let loops_allowed = self.bpf_capable;
         let cfg =
             self.pass(|env| cfg::check_cfg(&env.insns, &subprogs, &env.callable, loops_allowed))?;
         let order = postorder::compute_postorder(&self.insns, &subprogs);
+        self.live_stack = LiveStack::new(&self.insns, &subprogs, &cfg, &order);
         let components = scc::compute_scc(&self.insns);
         let live = live_regs::compute_live_registers(&self.insns, &order, &self.callable);
         if self.log.traces_all() {
@@ -119,6 +138,8 @@ impl<'a> Env<'a> {
             aux.live_regs = live[i];
             aux.scc = components.of_insn[i];
         }
+        self.fastcall = mark_fastcall_patterns(&self.insns, &subprogs, &self.callable);
+        self.layout = subprogs;
         for (i, subprog) in self.subprogs.iter_mut().enumerate() {
             subprog.changes_pkt_data = cfg.changes_pkt_data.get(i).copied().unwrap_or(false);
             subprog.might_sleep = cfg.might_sleep.get(i).copied().unwrap_or(false);
@@ -165,27 +186,34 @@ impl<'a> Env<'a> {
         (ty.name().to_string(), global && subprog != 0)
     }
 
-    /// Checks the map references of the insns.
-    fn resolve_maps(&mut self) -> Check {
-        use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
-        for i in 0..self.insns.len() {
-            let insn = self.insns[i];
-            if !insn.is_ld_imm64() || !matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE)
-            {
-                continue;
-            }
-            if insn.imm as usize >= self.prog.maps.len() {
-                self.insn_idx = i as u32;
-                let fd = if insn.imm < 0 { !insn.imm } else { insn.imm };
-                reject!(self, EINVAL, "fd {fd} is not pointing to valid bpf_map");
-            }
+    /// Stack of all call chains.
+    pub(crate) fn check_stack_depth(&mut self) -> Check {
+        let stacks: Vec<SubprogStack> = self
+            .subprogs
+            .iter()
+            .map(|s| SubprogStack {
+                depth: s.stack_depth as u16,
+                is_cb: s.is_cb,
+                is_async_cb: s.is_async_cb,
+            })
+            .collect();
+        let rules = StackRules { jit_requested: true, private_stack: has_private_stack(self.prog) };
+        let reachable = self.pass(|env| {
+            check_max_stack_depth(&env.insns, &env.layout, &env.callable, (&stacks, rules))
+        })?;
+        for (subprog, reachable) in self.subprogs.iter_mut().zip(reachable) {
+            subprog.tail_call_reachable = reachable;
         }
+        self.accepted = true;
         Ok(())
     }
 
-    /// Stack of all call chains.
-    pub(crate) fn check_stack_depth(&mut self) -> Check {
-        Ok(())
+    fn stack_depths(&self) -> Vec<u16> {
+        let depths: Vec<u16> = self.subprogs.iter().map(|s| s.stack_depth as u16).collect();
+        if !self.accepted {
+            return depths;
+        }
+        final_stack_depths(&self.insns, &self.layout, self, (&depths, &self.fastcall))
     }
 
     /// The last line of the log.
@@ -193,6 +221,10 @@ impl<'a> Env<'a> {
         self.stats.mem_peak_bytes = self.arena.bytes();
         if self.log.level == 0 {
             return;
+        }
+        if self.log.level & crate::log::LEVEL_STATS != 0 {
+            let text = stack_depth_text(&self.stack_depths());
+            verbose!(self, "{text}");
         }
         let s = self.stats;
         verbose!(
@@ -212,6 +244,39 @@ impl<'a> Env<'a> {
         let insns = &self.insns[idx as usize..];
         let _ = skep_insn::write_insn(out, insns, &self.callable, self.allow_ptr_leaks);
     }
+}
+
+impl WalkedInsns for Env<'_> {
+    fn was_seen(&self, idx: usize) -> bool {
+        self.aux[idx].seen
+    }
+    fn loop_is_inlined(&self, idx: usize) -> bool {
+        matches!(self.aux[idx].loop_inline, LoopInline::Fits(_))
+    }
+    fn saw_exception(&self) -> bool {
+        self.seen_exception
+    }
+}
+
+fn resolve_map(idx: usize, insn: &Insn, maps: usize) -> Result<(), PassReject> {
+    let names_map = matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE);
+    if names_map && insn.imm as usize >= maps {
+        let message = format!("fd {} is not pointing to valid bpf_map", insn.imm);
+        return Err(PassReject::at(idx, crate::rejection::errno::EINVAL, message));
+    }
+    Ok(())
+}
+
+/// Whether programs of this type may interrupt themselves, so that each run has a stack of its own.
+fn has_private_stack(prog: &Program) -> bool {
+    matches!(
+        prog.prog_type,
+        ProgType::Kprobe
+            | ProgType::Tracepoint
+            | ProgType::PerfEvent
+            | ProgType::RawTracepoint
+            | ProgType::Tracing
+    )
 }
 
 /// Maps of the program, then templates of inner maps.

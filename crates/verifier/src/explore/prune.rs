@@ -10,6 +10,7 @@ use crate::rejection::Check;
 use crate::state::checkpoint::{Checkpoint, CkptId, Marks};
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
+use smallvec::SmallVec;
 
 /// A checkpoint at every visit once the history since the last one is this long.
 const HISTORY_MAX: usize = 40;
@@ -49,7 +50,7 @@ impl Env<'_> {
             self.arena.pack_regs(frame);
         }
         let bucket = self.bucket(insn_idx);
-        self.clean_live_states(bucket, insn_idx)?;
+        self.clean_live_states(bucket, insn_idx);
         let mut list = std::mem::take(&mut self.explored[bucket]);
         let found = self.search_list(&mut list, &mut search);
         self.explored[bucket] = list;
@@ -277,7 +278,7 @@ impl Env<'_> {
     }
 
     /// Verified checkpoints of the list forget what is dead at their insn.
-    fn clean_live_states(&mut self, bucket: usize, insn_idx: u32) -> Check {
+    fn clean_live_states(&mut self, bucket: usize, insn_idx: u32) {
         for at in 0..self.explored[bucket].len() {
             let id = self.explored[bucket][at];
             let ckpt = self.ckpts.get(id);
@@ -289,9 +290,8 @@ impl Env<'_> {
             {
                 continue;
             }
-            self.clean_checkpoint(id)?;
+            self.clean_checkpoint(id);
         }
-        Ok(())
     }
 
     fn same_callsites(&self, old: &Checkpoint) -> bool {
@@ -304,16 +304,17 @@ impl Env<'_> {
                 .all(|(&o, c)| self.arena.frame(o).meta.callsite == c.meta.callsite)
     }
 
-    fn clean_checkpoint(&mut self, id: CkptId) -> Check {
+    fn clean_checkpoint(&mut self, id: CkptId) {
         let n = self.ckpts.get(id).state.frames.len();
         let frames = self.ckpts.get(id).state.frames.clone();
         let insn_idx = self.ckpts.get(id).state.meta.insn_idx;
-        let callsites: Vec<i32> =
+        let callsites: SmallVec<[i32; 8]> =
             frames.iter().map(|&f| self.arena.frame(f).meta.callsite).collect();
+        let instance = self.arena.frame(frames[n - 1]).meta.instance;
         for i in 0..n {
             let at = frame_insn_idx(i, n, insn_idx, |f| callsites[f]);
             let live = self.aux[at as usize].live_regs;
-            let alive = self.alive_slots(&callsites, insn_idx, i)?;
+            let alive = self.live_stack.live_mask(instance, insn_idx, i);
             let clean = self.arena.edit_frame(frames[i], |regs, slots| {
                 for (r, reg) in regs.iter_mut().enumerate().take(10) {
                     if live >> r & 1 == 0 {
@@ -332,11 +333,5 @@ impl Env<'_> {
             marks.stack &= alive;
         }
         self.ckpts.get_mut(id).cleaned = true;
-        Ok(())
-    }
-
-    /// Slots of frame `frame` that may be read from a saved state on.
-    fn alive_slots(&mut self, _callsites: &[i32], _insn_idx: u32, _frame: usize) -> Check<u64> {
-        Ok(!0)
     }
 }

@@ -54,13 +54,14 @@ impl Env<'_> {
 
     /// Walks one function on its own.
     fn do_check_common(&mut self, subprogno: u32) -> Check {
+        let start = self.subprogs[subprogno as usize].start;
         let mut cur = VerifierState::default();
         cur.frames.push(Frame::new(FrameMeta {
             callsite: BPF_MAIN_FUNC,
             subprogno,
+            instance: self.live_stack.root(start),
             ..FrameMeta::default()
         }));
-        let start = self.subprogs[subprogno as usize].start;
         cur.meta = StateMeta {
             first_insn_idx: start,
             last_insn_idx: u32::MAX,
@@ -90,6 +91,7 @@ impl Env<'_> {
                 continue;
             }
             self.mark_state_scratched();
+            self.update_live_stack();
             self.update_branch_counts()?;
             if !self.pop_stack() {
                 return Ok(());
@@ -129,8 +131,13 @@ impl Env<'_> {
         if self.cur.meta.speculative && aux.nospec {
             return Ok(true);
         }
+        let frames = self.cur.frames.len();
+        self.live_stack.begin_insn(self.frame().meta.instance, self.insn_idx);
         match check::do_check_insn(self) {
             Ok(Next::Insn(next)) => {
+                if self.cur.frames.len() == frames {
+                    self.live_stack.commit_writes();
+                }
                 let stop = self.cur.meta.speculative && self.aux().nospec_result;
                 self.prev_insn_idx = self.insn_idx;
                 self.insn_idx = next;
@@ -146,6 +153,18 @@ impl Env<'_> {
                 Ok(true)
             }
             Err(stop) => Err(stop),
+        }
+    }
+
+    /// What was read and written of the stack counts from now on for the functions of the current path.
+    pub(crate) fn update_live_stack(&mut self) {
+        let instance = self.frame().meta.instance;
+        if self.log.traces_all() {
+            let mut text = String::new();
+            self.live_stack.update(instance, Some(&mut text));
+            verbose!(self, "{text}");
+        } else {
+            self.live_stack.update(instance, None);
         }
     }
 

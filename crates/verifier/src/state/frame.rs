@@ -9,6 +9,7 @@
 use super::arena::{FrameId, PackedReg};
 use super::reg::Reg;
 use super::stack::{BPF_REG_SIZE, Slot};
+use crate::passes::live_stack::FuncInstanceId;
 
 /// Call site of the main program.
 pub(crate) const BPF_MAIN_FUNC: i32 = -1;
@@ -28,6 +29,8 @@ pub(crate) struct FrameMeta {
     /// Index of this frame, 0 for the entry frame.
     pub(crate) frameno: u32,
     pub(crate) subprogno: u32,
+    /// The function as reached through this chain of calls, for stack liveness.
+    pub(crate) instance: FuncInstanceId,
     /// Counts entries of async callbacks, so that they are not taken for loops.
     pub(crate) async_entry_cnt: u32,
     pub(crate) in_callback_fn: bool,

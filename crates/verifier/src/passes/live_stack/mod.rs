@@ -39,7 +39,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) type SlotMask = u64;
 
 /// Names an instance: a function as reached through one chain of calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct FuncInstanceId(u32);
 
 /// Marks and results for one insn and one frame.
