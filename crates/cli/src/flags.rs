@@ -18,7 +18,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Verify the programs of object files and print statistics, as veristat does
-    #[command(after_help = STAT_NOTES)]
+    #[command(after_help = stat_notes())]
     Stat(StatFlags),
     /// Verify the programs of object files and explain each refusal
     #[command(after_help = CHECK_NOTES)]
@@ -37,9 +37,20 @@ pub enum Command {
     },
 }
 
-const STAT_NOTES: &str = "\
+const STAT_EXIT: &str = "\
 Exit status: 0 if every program got a verdict (refused ones included, as in veristat), 2 if a file \
 or specification is wrong or something is not supported yet, 101 after an internal error.";
+
+/// What `--emit`, `--sort` and `--filter` know, from the table of statistics, and the exit status.
+fn stat_notes() -> String {
+    let mut notes = String::from("Statistics:\n");
+    for def in skep_report::STATS {
+        let names = def.names.join(", ");
+        notes.push_str(&format!("  {names:<48} {}\n", def.about));
+    }
+    notes.push_str("\nOf two files (-C), NAME_a, NAME_b, NAME_diff and NAME_pct.\n\n");
+    notes + STAT_EXIT
+}
 
 const CHECK_NOTES: &str = "\
 Exit status: 0 if all programs are accepted, 1 if some are refused, 2 if a file is wrong or \

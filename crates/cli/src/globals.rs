@@ -278,4 +278,12 @@ mod tests {
             assert_eq!(set(&mut object, text), Err(message.to_owned()), "{text}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_an_assignment_or_an_error(text in "[a-z.\\[\\]0-9=x \\-]{0,24}|\\PC*") {
+            let mut object = Object::default();
+            assert!(set(&mut object, &text).is_err());
+        }
+    }
 }

@@ -210,4 +210,12 @@ from 3 to 7: R1=scalar(umax=7,var_off=(0x0; 0x7)) R10=fp0
         assert_eq!((fact(1, 1), fact(1, 0)), (Some("5"), Some("1")));
         assert_eq!(history.notes("R7 !read_ok", ""), []);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_log_is_read(log in "((from |frame|[0-9]{1,3}|[:;()= @R,to]|\\PC){0,12}\n){0,8}") {
+            let notes = History::read(&log).notes(&log, &log);
+            assert!(notes.len() <= NOTES_MAX);
+        }
+    }
 }

@@ -113,4 +113,27 @@ mod tests {
         assert!(find_objects(b"").is_empty());
         assert!(find_objects(b"x\x7fELF\x02").is_empty());
     }
+
+    proptest::proptest! {
+        #[test]
+        fn ranges_lie_inside_ascend_and_do_not_overlap(
+            pieces in proptest::collection::vec((0usize..64, proptest::bits::u8::ANY), 0..40),
+            cut in 0usize..10_000,
+        ) {
+            let object = sample();
+            let mut file = object.clone();
+            file.insert(0, 0);
+            file.extend(&object[..cut.min(object.len())]);
+            file.extend(&object);
+            for (at, byte) in pieces {
+                file[1 + at] = byte;
+            }
+            let found = find_objects(&file);
+            let mut end = 0;
+            for range in found {
+                assert!(end <= range.start && range.start < range.end && range.end <= file.len());
+                end = range.end;
+            }
+        }
+    }
 }

@@ -312,4 +312,31 @@ mod tests {
         assert_eq!(error.to_string(), "line 2: unrecognized filter stat name 'speed'");
         assert!(f.add("insns>many").is_err() && f.add("!").is_err() && f.add("prog=x").is_err());
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_a_filter_or_an_error(text in "[!|a-z_*?/<>=0-9 ]{0,24}|\\PC*") {
+            let mut filters = Filters::default();
+            if filters.add(&text).is_ok() {
+                filters.wants("a.o", Some("p"));
+                filters.shows(&Row::new("a.o", "p", Verdict::Success));
+            }
+        }
+
+        #[test]
+        fn globs_agree_with_a_plain_definition(glob in "[ab*?]{0,8}", name in "[ab]{0,8}") {
+            fn plain(glob: &[u8], name: &[u8]) -> bool {
+                match (glob, name) {
+                    ([], []) => true,
+                    ([b'*', rest @ ..], _) => {
+                        (0..=name.len()).any(|covered| plain(rest, &name[covered..]))
+                    }
+                    ([b'?', glob @ ..], [_, name @ ..]) => plain(glob, name),
+                    ([a, glob @ ..], [b, name @ ..]) if a == b => plain(glob, name),
+                    _ => false,
+                }
+            }
+            assert_eq!(glob_matches(&glob, &name), plain(glob.as_bytes(), name.as_bytes()));
+        }
+    }
 }

@@ -60,7 +60,7 @@ macro_rules! stats {
 stats! {
     FileName, "File", ["file_name", "filename", "file"], true, true, "base name of the object file";
     ProgName, "Program", ["prog_name", "progname", "prog"], true, true, "name of the program's function";
-    Verdict, "Verdict", ["verdict"], true, true, "success, failure, unsupported (not modelled yet), or error";
+    Verdict, "Verdict", ["verdict"], true, true, "success, failure, unsupported or error";
     Duration, "Duration (us)", ["duration", "dur"], false, false, "verification time in microseconds";
     TotalInsns, "Insns", ["total_insns", "insns"], false, false, "insns processed on all paths";
     TotalStates, "States", ["total_states", "states"], false, false, "states saved";

@@ -2,6 +2,31 @@
 //!
 //! [`Session`] opens files against a [`Host`] and verifies their programs; the crates of the
 //! pipeline are re-exported under their own names.
+//!
+//! ```no_run
+//! use skep::{Host, KernelBtf, Session, Verdict, VerifyOptions};
+//! use std::path::Path;
+//!
+//! fn main() -> Result<(), skep::Error> {
+//!     // What objects are loaded against: read once, shared by all.
+//!     let session = Session { host: Host::read(&KernelBtf::Running)? };
+//!     let path = Path::new("prog.bpf.o");
+//!     let object = session.open(path, &session.read(path)?)?;
+//!     for entry in &object.programs {
+//!         let Ok(program) = &entry.program else { continue };
+//!         let options = VerifyOptions { log_level: 1, ..VerifyOptions::default() };
+//!         let verification = session.verify(program, &options);
+//!         match &verification.verdict {
+//!             Verdict::Accepted => println!("{}: accepted", entry.name),
+//!             Verdict::Rejected(why) => println!("{}: {}", entry.name, why.message),
+//!             Verdict::Unsupported(what) => println!("{}: not supported yet: {what}", entry.name),
+//!             Verdict::Bug(what) => println!("{}: our fault: {what}", entry.name),
+//!         }
+//!         println!("{} insns", verification.counts.insns_processed);
+//!     }
+//!     Ok(())
+//! }
+//! ```
 
 #![forbid(unsafe_code)]
 
