@@ -37,6 +37,13 @@ pub enum Walk<'a> {
         /// Name of the member.
         field: &'a str,
     },
+    /// All of a pointer to anything else: `void *`, `int *`, `struct foo **`, functions.
+    Mem {
+        /// What it points to, under its modifiers.
+        to: TypeId,
+        /// The tag next to the pointer.
+        tag: Option<PtrTag>,
+    },
     /// A nested struct or union begins exactly here.
     Struct {
         /// It, under its modifiers.
@@ -77,28 +84,20 @@ enum Found<'a> {
 impl Btf {
     /// One step: what an access of `size` bytes at byte `off` of struct `id` meets first.
     pub fn struct_walk(&self, id: TypeId, off: u32, size: u32) -> Result<Walk<'_>, WalkError> {
-        let mut at = At { t: self.skip_modifiers(id), off, size, via_union: false };
-        for _ in 0..DEPTH_MAX {
-            match at.look()? {
-                Found::Done(walk) => return Ok(walk),
-                Found::Inside(next) => at = next,
-            }
-        }
-        Err(WalkError(format!("struct {} is nested too deeply", at.t.name())))
+        At { t: self.skip_modifiers(id), off, size, via_union: false }.walk()
     }
 
     /// Walks on through nested structs until data or a pointer is met; never [`Walk::Struct`].
     pub fn struct_access(&self, id: TypeId, off: u32, size: u32) -> Result<Walk<'_>, WalkError> {
         let (mut id, mut off, mut union) = (id, off, false);
         for _ in 0..DEPTH_MAX {
-            match self.struct_walk(id, off, size)? {
+            let t = self.skip_modifiers(id);
+            let at = At { t, off, size, via_union: union };
+            match at.walk()? {
                 Walk::Struct { id: inner, via_union } => {
-                    (id, off, union) = (inner, 0, union | via_union);
+                    (id, off, union) = (inner, 0, via_union);
                 }
-                Walk::Ptr { to, tag, via_union, field } => {
-                    return Ok(Walk::Ptr { to, tag, via_union: via_union | union, field });
-                }
-                Walk::Scalar => return Ok(Walk::Scalar),
+                done => return Ok(done),
             }
         }
         Err(WalkError(format!("struct {} is nested too deeply", self.ty(id).name())))
@@ -106,13 +105,29 @@ impl Btf {
 }
 
 impl<'a> At<'a> {
+    fn walk(self) -> Result<Walk<'a>, WalkError> {
+        let mut at = self;
+        for _ in 0..DEPTH_MAX {
+            match at.look()? {
+                Found::Done(walk) => return Ok(walk),
+                Found::Inside(next) => at = next,
+            }
+        }
+        Err(WalkError(format!("struct {} is nested too deeply", at.name())))
+    }
+
+    /// The struct's name in messages.
+    fn name(self) -> &'a str {
+        if self.t.name().is_empty() { "(anon)" } else { self.t.name() }
+    }
+
     fn end(self) -> u64 {
         u64::from(self.off) + u64::from(self.size)
     }
 
     fn look(self) -> Result<Found<'a>, WalkError> {
         if !self.t.kind().is_composite() {
-            return Err(WalkError(format!("Type '{}' is not a struct", self.t.name())));
+            return Err(WalkError(format!("Type '{}' is not a struct", self.name())));
         }
         if self.end() > u64::from(self.t.stated_size().unwrap_or(0)) {
             return self.flexible_array();
@@ -133,7 +148,7 @@ impl<'a> At<'a> {
                 return Ok(found);
             }
         }
-        let name = self.t.name();
+        let name = self.name();
         Err(WalkError(format!("struct {name} doesn't have field at offset {}", self.off)))
     }
 
@@ -161,16 +176,15 @@ impl<'a> At<'a> {
             return Ok(Some(self.enter(t, self.off - start)));
         }
         if t.kind() == Kind::Ptr {
-            if let Some(walk) = self.pointer(t, m.name, start)? {
-                return Ok(Some(Found::Done(walk)));
-            }
+            return Ok(Some(Found::Done(self.pointer(t, m.name, start)?)));
         }
-        // Part of a number, or several elements of an array, as long as the member holds it all.
-        if self.end() > end {
+        // Part of a number, or several elements of an array, as long as the member holds it all. Seen
+        // on 6.18: below a union an access may also run on into the next member.
+        if self.end() > end && !self.via_union {
             return Err(WalkError(format!(
                 "access beyond the end of member {} (mend:{end}) in struct {} with off {} size {}",
                 m.name,
-                self.t.name(),
+                self.name(),
                 self.off,
                 self.size
             )));
@@ -187,17 +201,12 @@ impl<'a> At<'a> {
         Found::Inside(At { t, off, via_union, ..self })
     }
 
-    /// Pointer `t` at byte `start`: whole if it points to a struct; nothing if it is mere data.
-    fn pointer(
-        self,
-        t: Type<'a>,
-        field: &'a str,
-        start: u32,
-    ) -> Result<Option<Walk<'a>>, WalkError> {
+    /// Pointer `t` at byte `start`, which must be accessed as a whole.
+    fn pointer(self, t: Type<'a>, field: &'a str, start: u32) -> Result<Walk<'a>, WalkError> {
         if start != self.off || self.size != crate::layout::PTR_BYTES {
             return Err(WalkError(format!(
                 "cannot access ptr member {field} with moff {start} in struct {} with off {} size {}",
-                self.t.name(),
+                self.name(),
                 self.off,
                 self.size
             )));
@@ -213,15 +222,17 @@ impl<'a> At<'a> {
             _ => None,
         };
         let to = btf.skip_modifiers(t.target_id());
-        let is_struct = to.kind().is_composite();
-        Ok(is_struct.then(|| Walk::Ptr { to: to.id(), tag, via_union: self.via_union, field }))
+        if !to.kind().is_composite() {
+            return Ok(Walk::Mem { to: to.id(), tag });
+        }
+        Ok(Walk::Ptr { to: to.id(), tag, via_union: self.via_union, field })
     }
 
     /// An access that ends beyond the struct: good if its last member is a flexible array.
     fn flexible_array(self) -> Result<Found<'a>, WalkError> {
         let btf = self.t.btf();
         let beyond = || {
-            let name = self.t.name();
+            let name = self.name();
             WalkError(format!("access beyond struct {name} at off {} size {}", self.off, self.size))
         };
         let last = self.t.members().last().ok_or_else(beyond)?;

@@ -167,7 +167,7 @@ impl Btf {
     }
 
     fn end_str(&self) -> u32 {
-        self.first_str + self.text.len() as u32
+        self.first_str.saturating_add(self.text.len() as u32)
     }
 }
 

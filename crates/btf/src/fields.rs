@@ -6,14 +6,14 @@
 //!
 //! # Invariants
 //! 1. At most [`FIELDS_MAX`] fields are returned, sorted by offset, without overlap.
-//! 2. The search visits at most [`VISITS_MAX`] members, whatever the types say.
+//! 2. A call visits at most [`VISITS_MAX`] members, whatever the types say.
 
 use crate::layout::DEPTH_MAX;
 use crate::{Btf, Error, Kind, Member, Type, TypeId};
 
 /// The kernel's `BTF_FIELDS_MAX`.
 const FIELDS_MAX: usize = 11;
-const VISITS_MAX: usize = 1 << 20;
+const VISITS_MAX: u32 = 1 << 20;
 
 /// What a special field is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,7 +122,7 @@ pub struct SpecialField {
 ///
 /// After an error the kernel still creates the map, as if its values had no special field at all.
 pub fn special_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error> {
-    find(btf, id, |row| row.in_map_value)
+    find((btf, id), |row| row.in_map_value, &mut { VISITS_MAX })
 }
 
 /// The structs that programs may allocate (`bpf_obj_new`) and whose fields are then special: those
@@ -136,21 +136,27 @@ pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error
         t.kind() == Kind::Struct && rows.any(|row| row.name == t.name())
     };
     let structs = btf.iter().filter(|t| t.kind() == Kind::Struct && t.members().any(is_meta));
-    structs.map(|t| Ok((t.id(), object_fields(btf, t.id())?))).collect()
+    let left = &mut { VISITS_MAX };
+    structs.map(|t| Ok((t.id(), find((btf, t.id()), |row| row.in_object, left)?))).collect()
 }
 
 /// The special fields of a struct that a program allocates (`bpf_obj_new`), by offset.
 pub fn object_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error> {
-    find(btf, id, |row| row.in_object)
+    find((btf, id), |row| row.in_object, &mut { VISITS_MAX })
 }
 
-fn find(btf: &Btf, id: TypeId, allowed: fn(&Row) -> bool) -> Result<Vec<SpecialField>, Error> {
-    let mut search = Search { btf, allowed, seen: 0, visits: 0, found: Vec::new() };
+/// Searches one struct or `DATASEC` for the kinds that are `allowed`; `left` visits may be spent.
+fn find(
+    (btf, id): (&Btf, TypeId),
+    allowed: fn(&Row) -> bool,
+    left: &mut u32,
+) -> Result<Vec<SpecialField>, Error> {
+    let mut search = Search { btf, allowed, seen: 0, left, found: Vec::new() };
     let t = btf.require(id)?;
     search.aggregate(t).map_err(|e| e.context(format!("special fields of '{}'", t.name())))?;
     let mut found = search.found;
     found.sort_by_key(|f| f.offset);
-    if found.windows(2).any(|w| w[0].offset + w[0].size > w[1].offset) {
+    if found.windows(2).any(|w| w[0].offset.saturating_add(w[0].size) > w[1].offset) {
         return Err(Error::new(format!("special fields of '{}' overlap", t.name())));
     }
     check_together(&found)?;
@@ -178,7 +184,7 @@ struct Search<'a> {
     allowed: fn(&Row) -> bool,
     /// Bit `kind` is set once a unique kind was found.
     seen: u16,
-    visits: usize,
+    left: &'a mut u32,
     found: Vec<SpecialField>,
 }
 
@@ -224,10 +230,8 @@ impl<'a> Search<'a> {
     }
 
     fn slot(&mut self, slot: Slot, depth: usize) -> Result<(), Error> {
-        self.visits += 1;
-        if self.visits > VISITS_MAX {
-            return Err(Error::new("too many members"));
-        }
+        *self.left =
+            self.left.checked_sub(1).ok_or_else(|| Error::new("too many nested members"))?;
         let (t, nelems) = self.element(slot.ty)?;
         if nelems == 0 {
             return Ok(());
