@@ -8,6 +8,7 @@ mod corpus;
 mod judge;
 mod kernel_diff;
 mod objects;
+mod tidy;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ enum Command {
     Ours(judge::Args),
     /// Compare our verifier with the host kernel, one row a program.
     KernelDiff(kernel_diff::Args),
+    /// Check the house rules over the source tree.
+    Tidy(tidy::Args),
     /// One half of kernel-diff: compares on request, so that a hang or crash costs one program.
     #[command(hide = true)]
     KernelDiffWorker(kernel_diff::WorkerArgs),
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Judge(args) => judge::run(&args, judge::Engine::Kernel),
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
         Command::KernelDiff(args) => kernel_diff::run(&args),
+        Command::Tidy(args) => tidy::run(&args),
         Command::KernelDiffWorker(args) => kernel_diff::worker(&args),
     };
     match outcome {

@@ -1,0 +1,145 @@
+//! Crates depend only on rows above their own, and keep the promises of ARCHITECTURE.md's *never*
+//! lines as far as a text search can tell.
+
+use super::{Breaches, File, lines_before_tests};
+
+/// Crate and row. A crate may depend on crates of smaller rows only.
+const ROWS: [(&str, u8); 14] = [
+    ("insn", 0),
+    ("domain", 0),
+    ("btf", 1),
+    ("uapi", 1),
+    ("report", 1),
+    ("program", 2),
+    ("object", 3),
+    ("verifier", 3),
+    ("interp", 4),
+    ("jit", 4),
+    ("runtime", 5),
+    ("skep", 6),
+    ("cli", 7),
+    ("testkit", 8),
+];
+
+/// The row of what only developers run.
+const ROW_DEV: u8 = 9;
+
+/// Crate, word that its library code must not contain, and why.
+const NEVER: [(&str, &str, &str); 14] = [
+    ("verifier", "std::fs", "the verifier never sees a file"),
+    ("verifier", "std::time", "the verifier never sees a clock"),
+    ("verifier", "std::env", "the verifier asks nothing of its surroundings"),
+    ("verifier", "std::collections::HashMap", "hash-map order; use FxHashMap and never iterate it"),
+    ("verifier", "std::collections::HashSet", "hash-map order; use FxHashSet and never iterate it"),
+    ("object", "std::fs", "bytes come in, files are the caller's"),
+    ("object", "std::env", "the host is passed in as OpenOptions"),
+    ("object", "std::process", "the host is passed in as OpenOptions"),
+    ("btf", "std::fs", "bytes come in, files are the caller's"),
+    ("uapi", "std::fs", "uapi is data"),
+    ("insn", "std::fs", "insn is a pure library"),
+    ("domain", "std::fs", "domain is a pure library"),
+    ("report", "std::fs", "report returns text, the caller writes it"),
+    ("report", "skep_", "report knows no crate of ours; cli fills its rows"),
+];
+
+/// Crates that may print: the binaries.
+const PRINTERS: [&str; 2] = ["cli", "xtask"];
+
+fn row(name: &str) -> u8 {
+    ROWS.iter().find(|(known, _)| *known == name).map_or(ROW_DEV, |(_, row)| *row)
+}
+
+pub(super) fn check(files: &[File], breaches: &mut Breaches) {
+    for file in files {
+        let Some((name, rest)) =
+            file.path.strip_prefix("crates/").and_then(|path| path.split_once('/'))
+        else {
+            continue;
+        };
+        if rest == "Cargo.toml" {
+            rows(file, name, breaches);
+        } else if rest.starts_with("src/") && file.is_rust() {
+            never(file, name, breaches);
+            attributes(file, (name, rest), breaches);
+        }
+    }
+}
+
+fn rows(file: &File, name: &str, breaches: &mut Breaches) {
+    let Ok(manifest) = file.text.parse::<toml::Table>() else {
+        breaches.push(format!("{}: no TOML", file.path));
+        return;
+    };
+    let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
+    for dependency in dependencies.into_iter().flat_map(toml::Table::keys) {
+        let on = match dependency.strip_prefix("skep-") {
+            Some(on) => on,
+            None if dependency == "skep" => "skep",
+            None => continue,
+        };
+        if row(on) >= row(name) {
+            let (mine, its) = (row(name), row(on));
+            breaches.push(format!(
+                "{}: {name} (row {mine}) depends on {on} (row {its}); \
+                 a crate depends only on rows above its own, see ARCHITECTURE.md",
+                file.path
+            ));
+        }
+    }
+}
+
+fn never(file: &File, name: &str, breaches: &mut Breaches) {
+    for (number, line) in lines_before_tests(&file.text) {
+        let code = line.split("//").next().unwrap_or_default();
+        for (_, word, why) in NEVER.iter().filter(|(of, ..)| *of == name) {
+            if code.contains(word) {
+                breaches.push(format!("{}:{number}: {word}: {why}", file.path));
+            }
+        }
+        let prints = ["println!", "print!(", "eprint!(", "dbg!("].iter().any(|p| code.contains(p));
+        if prints && !PRINTERS.contains(&name) {
+            breaches.push(format!("{}:{number}: libraries never print", file.path));
+        }
+    }
+}
+
+/// `#![forbid(unsafe_code)]` in every crate but testkit, and there `unsafe` in one file only.
+fn attributes(file: &File, (name, rest): (&str, &str), breaches: &mut Breaches) {
+    let is_root = rest == "src/lib.rs" || rest == "src/main.rs";
+    let wanted =
+        if name == "testkit" { "#![deny(unsafe_code)]" } else { "#![forbid(unsafe_code)]" };
+    if is_root && !file.text.lines().any(|line| line == wanted) {
+        breaches.push(format!("{}: {wanted} is missing", file.path));
+    }
+    let allow = concat!("#![allow(", "unsafe_code)]");
+    if file.text.contains(allow) && file.path != "crates/testkit/src/kernel.rs" {
+        breaches.push(format!("{}: unsafe belongs in testkit's kernel.rs only", file.path));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn breaches(path: &str, text: &str) -> Breaches {
+        let mut found = Breaches::new();
+        check(&[File { path: path.to_owned(), text: text.to_owned() }], &mut found);
+        found
+    }
+
+    #[test]
+    fn a_dependency_on_a_later_row_is_a_breach() {
+        let up = "[dependencies]\nskep-object.workspace = true\n";
+        assert_eq!(breaches("crates/verifier/Cargo.toml", up).len(), 1);
+        assert_eq!(breaches("crates/skep/Cargo.toml", up).len(), 0);
+        assert_eq!(breaches("crates/cli/Cargo.toml", "[dependencies]\nskep = 1\n").len(), 0);
+    }
+
+    #[test]
+    fn never_lines_hold_outside_tests_and_comments() {
+        let path = "crates/verifier/src/a.rs";
+        assert_eq!(breaches(path, "use std::fs;\n").len(), 1);
+        assert_eq!(breaches(path, "// std::fs\n#[cfg(test)]\nuse std::fs;\n").len(), 0);
+        assert_eq!(breaches("crates/btf/src/a.rs", "println!();\n").len(), 1);
+    }
+}

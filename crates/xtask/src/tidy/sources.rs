@@ -1,0 +1,69 @@
+//! Every source file: a header, a name that says something, lines that fit, no machine's paths.
+
+use super::{Breaches, File};
+
+/// Names that say nothing of what a file decides.
+const EMPTY_NAMES: [&str; 5] = ["utils.rs", "util.rs", "common.rs", "types.rs", "helpers.rs"];
+/// Columns of a line.
+const COLUMNS_MAX: usize = 100;
+/// Starts of paths that exist on somebody's machine only. Split, so that this file may hold them.
+const MACHINE_PATHS: [&str; 3] =
+    [concat!("/wor", "k/"), concat!("/hom", "e/"), concat!("/roo", "t/")];
+
+pub(super) fn check(files: &[File], breaches: &mut Breaches) {
+    for file in files {
+        machine_paths(file, breaches);
+        if file.is_rust() {
+            header(file, breaches);
+            columns(file, breaches);
+            let name = file.path.rsplit('/').next().unwrap_or_default();
+            if EMPTY_NAMES.contains(&name) {
+                breaches.push(format!("{}: name it for what it decides", file.path));
+            }
+        }
+    }
+}
+
+fn machine_paths(file: &File, breaches: &mut Breaches) {
+    for (number, line) in (1..).zip(file.text.lines()) {
+        if let Some(path) = MACHINE_PATHS.iter().find(|path| line.contains(**path)) {
+            breaches.push(format!("{}:{number}: {path}: a path of one machine", file.path));
+        }
+    }
+}
+
+fn header(file: &File, breaches: &mut Breaches) {
+    if !file.text.starts_with("//! ") {
+        breaches.push(format!("{}:1: no `//!` header: say what it is and why", file.path));
+    }
+}
+
+/// Comments only: of code rustfmt decides, and a row of a table may be long.
+fn columns(file: &File, breaches: &mut Breaches) {
+    for (number, line) in (1..).zip(file.text.lines()) {
+        let columns = line.chars().count();
+        if columns > COLUMNS_MAX && line.trim_start().starts_with("//") {
+            breaches.push(format!("{}:{number}: {columns} columns, {COLUMNS_MAX} fit", file.path));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn breaches(path: &str, text: &str) -> usize {
+        let mut found = Breaches::new();
+        check(&[File { path: path.to_owned(), text: text.to_owned() }], &mut found);
+        found.len()
+    }
+
+    #[test]
+    fn each_rule_finds_its_breach() {
+        assert_eq!(breaches("a.rs", "//! What.\n"), 0);
+        assert_eq!(breaches("a.rs", "use a;\n"), 1);
+        assert_eq!(breaches("types.rs", "//! What.\n"), 1);
+        assert_eq!(breaches("a.rs", &format!("//! {}\n", "x".repeat(97))), 1);
+        assert_eq!(breaches("a.md", &format!("see {}x\n", MACHINE_PATHS[0])), 1);
+    }
+}
