@@ -178,8 +178,8 @@ impl<'a> At<'a> {
         if t.kind() == Kind::Ptr {
             return Ok(Some(Found::Done(self.pointer(t, m.name, start)?)));
         }
-        // Part of a number, or several elements of an array, as long as the member holds it all. Seen
-        // on 6.18: below a union an access may also run on into the next member.
+        // Part of a number, or several elements of an array, as long as the member holds it all.
+        // Seen on 6.18: below a union an access may also run on into the next member.
         if self.end() > end && !self.via_union {
             return Err(WalkError(format!(
                 "access beyond the end of member {} (mend:{end}) in struct {} with off {} size {}",

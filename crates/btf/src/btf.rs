@@ -1,10 +1,11 @@
 //! A parsed BTF: all types of an object or of a kernel, checked once, shared as `Arc<Btf>`.
 //!
-//! Types are kept as the words of the file in host byte order plus one offset a type: a vmlinux BTF of
-//! 126,000 types costs its own size and half a megabyte more, and parsing is one pass.
+//! Types are kept as the words of the file in host byte order plus one offset a type: a vmlinux
+//! BTF of 126,000 types costs its own size and half a megabyte more, and parsing is one pass.
 //!
 //! # Invariants
-//! 1. `starts[i]..starts[i + 1]` are the words of type `first_id + i`, complete for its kind and vlen.
+//! 1. `starts[i]..starts[i + 1]` are the words of type `first_id + i`, complete for its kind and
+//!    vlen.
 //! 2. Every type id stored in a type is below `end_id`; every name offset is below `end_str`.
 //! 3. A chain of modifiers and typedefs ends within [`CHAIN_MAX`] steps.
 
@@ -130,7 +131,8 @@ impl Btf {
         self.ids_named(name).map(|id| self.ty(id)).filter(move |t| t.name() == name)
     }
 
-    /// Ids whose essential name (without `___flavor`) may be that of `name`: a superset, base first.
+    /// Ids whose essential name (without `___flavor`) may be that of `name`: a superset, base
+    /// first.
     pub(crate) fn ids_named<'a>(&'a self, name: &str) -> Box<dyn Iterator<Item = TypeId> + 'a> {
         let own = self.index.get_or_init(|| NameIndex::build(self)).candidates(name, self.first_id);
         match &self.base {

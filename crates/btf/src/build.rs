@@ -1,7 +1,8 @@
 //! Making BTF by hand and editing parsed BTF.
 //!
-//! Tests and suites make small BTFs; the object loader fixes up what a compiler could not know (sizes
-//! of `DATASEC`s, offsets in them, linkage) and replaces kinds that an old kernel does not take.
+//! Tests and suites make small BTFs; the object loader fixes up what a compiler could not know
+//! (sizes of `DATASEC`s, offsets in them, linkage) and replaces kinds that an old kernel does not
+//! take.
 
 use crate::btf::encode;
 use crate::{Btf, Endian, Error, FuncLinkage, IntEncoding, Kind, SecVar, TypeId, VarLinkage};
@@ -9,8 +10,8 @@ use rustc_hash::FxHashMap;
 
 /// BTF under construction: types as words, strings stored once each.
 ///
-/// Ids are handed out in order from 1. References are checked by [`BtfBuilder::build`] only, so types
-/// may refer to ids still to come.
+/// Ids are handed out in order from 1. References are checked by [`BtfBuilder::build`] only, so
+/// types may refer to ids still to come.
 #[derive(Clone, Debug)]
 pub struct BtfBuilder {
     types: Vec<Vec<u32>>,
@@ -24,7 +25,8 @@ impl Default for BtfBuilder {
     }
 }
 
-/// A member to be built: name, type, offset in bits, and width in bits if it is a bitfield (else 0).
+/// A member to be built: name, type, offset in bits, and width in bits if it is a bitfield (else
+/// 0).
 pub type MemberDef<'a> = (&'a str, TypeId, u32, u8);
 
 impl BtfBuilder {

@@ -1,8 +1,9 @@
 //! Special fields of map values and of allocated objects: what the kernel manages inside of them.
 //!
-//! Kernel: `btf_parse_fields` (6.18), from its documentation and behaviour. Fields are found by the name
-//! of their struct (`bpf_spin_lock`) or by the type tag of a pointer (`__kptr`). Only structs are
-//! searched: what lies in a union, or behind a typedef or `const`, is plain data to the kernel.
+//! Kernel: `btf_parse_fields` (6.18), from its documentation and behaviour. Fields are found by
+//! the name of their struct (`bpf_spin_lock`) or by the type tag of a pointer (`__kptr`). Only
+//! structs are searched: what lies in a union, or behind a typedef or `const`, is plain data to
+//! the kernel.
 //!
 //! # Invariants
 //! 1. At most [`FIELDS_MAX`] fields are returned, sorted by offset, without overlap.
@@ -358,7 +359,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The fields from `first` on lie in the first of `nelems` elements of `size` bytes: adds the rest.
+    /// The fields from `first` on lie in the first of `nelems` elements of `size` bytes: adds the
+    /// rest.
     fn repeat(&mut self, first: usize, nelems: u32, size: u32) -> Result<(), Error> {
         let fields = self.found[first..].to_vec();
         if nelems == 1 || fields.is_empty() {

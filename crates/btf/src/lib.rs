@@ -1,11 +1,12 @@
 //! BTF and BTF.ext: types, layout, printing, line info, CO-RE relocation.
 //!
-//! Reading order: [`Btf`] (parsed once, shared as `Arc<Btf>`) gives [`Type`] views; `layout`, `access`
-//! and `fields` answer questions about them; [`BtfBuilder`] makes and edits BTF; [`BtfExt`] is the
-//! companion section; [`core`] relocates insns from one BTF to another.
+//! Reading order: [`Btf`] (parsed once, shared as `Arc<Btf>`) gives [`Type`] views; `layout`,
+//! `access` and `fields` answer questions about them; [`BtfBuilder`] makes and edits BTF;
+//! [`BtfExt`] is the companion section; [`core`] relocates insns from one BTF to another.
 //!
 //! Deliberately absent: deduplication, formatting of values, and the kernel's semantic checks of
-//! `BPF_BTF_LOAD` (identifier characters, linkage rules): what is checked is what keeps readers safe.
+//! `BPF_BTF_LOAD` (identifier characters, linkage rules): what is checked is what keeps readers
+//! safe.
 
 #![forbid(unsafe_code)]
 

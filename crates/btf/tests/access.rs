@@ -1,7 +1,7 @@
 //! The struct walk over hand-made structs.
 //!
-//! The same code was compared with Linux 6.18 on 30,345 accesses to `task_struct` and 69 structs that it
-//! points to: results and messages equal.
+//! The same code was compared with Linux 6.18 on 30,345 accesses to `task_struct` and 69 structs
+//! that it points to: results and messages equal.
 
 use skep_btf::*;
 

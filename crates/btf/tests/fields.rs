@@ -1,7 +1,7 @@
 //! Special fields, row by row as Linux 6.18 finds them.
 //!
-//! Each value was made into a hash map there, and each 4-byte step of it read by a program: the refusal
-//! (`bpf_timer cannot be accessed directly by load/store`) names the field.
+//! Each value was made into a hash map there, and each 4-byte step of it read by a program: the
+//! refusal (`bpf_timer cannot be accessed directly by load/store`) names the field.
 
 use skep_btf::*;
 
@@ -85,8 +85,8 @@ impl World {
         }
     }
 
-    /// `struct val` of these members, 64 bytes apart unless they say `@offset`; `!tag` after a member is
-    /// its decl tag.
+    /// `struct val` of these members, 64 bytes apart unless they say `@offset`; `!tag` after a
+    /// member is its decl tag.
     fn value(mut self, members: &[&str]) -> (Btf, TypeId) {
         let mut built = Vec::new();
         let mut tags = Vec::new();

@@ -12,7 +12,8 @@ impl InsnIdx {
     pub fn index(self) -> usize {
         self.0 as usize
     }
-    /// The insn `slots` further on; may be negative. Wraps: range is checked by whoever follows jumps.
+    /// The insn `slots` further on; may be negative. Wraps: range is checked by whoever follows
+    /// jumps.
     pub fn offset(self, slots: i64) -> InsnIdx {
         InsnIdx((i64::from(self.0) + slots) as u32)
     }

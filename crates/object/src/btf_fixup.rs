@@ -1,7 +1,7 @@
 //! What the loader changes in an object's BTF before BPF_BTF_LOAD.
 //!
-//! The compiler leaves sizes of `DATASEC`s and offsets of variables to the loader; the kernel does not
-//! know extern linkage; hidden functions and variables are static for the verifier.
+//! The compiler leaves sizes of `DATASEC`s and offsets of variables to the loader; the kernel does
+//! not know extern linkage; hidden functions and variables are static for the verifier.
 
 use crate::elf::{Binding, Elf, Symbol};
 use crate::externs::{ExternKind, Externs, KCONFIG, KSYMS};

@@ -105,8 +105,8 @@ pub(crate) fn is_mmapable(btf: &Btf, datasec: TypeId) -> bool {
 }
 
 /// `<object>.<section>`, the object's part cut so that the section's fits in the kernel's name; a
-/// section with a name of its own (`.data.custom`) has no prefix (but `.bss.custom` is cut). Characters that the kernel does not
-/// take become `_`.
+/// section with a name of its own (`.data.custom`) has no prefix (but `.bss.custom` is cut).
+/// Characters that the kernel does not take become `_`.
 fn map_name(object: &str, section: &str) -> String {
     if section.get(1..).is_some_and(|rest| rest.contains('.')) {
         let cut = if section.starts_with(".bss") { OBJ_NAME_LEN - 1 } else { section.len() };

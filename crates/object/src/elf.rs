@@ -1,11 +1,13 @@
 //! ELF: sections, symbols and relocations of a file, borrowed from its bytes.
 //!
-//! Why it exists: the `object` crate changes its interface with each release; no other file names it.
+//! Why it exists: the `object` crate changes its interface with each release; no other file names
+//! it.
 //!
 //! # Invariants
-//! 1. `Section::data` lies inside the file; a section without bytes in the file has `data` empty and
-//!    its stated size in `size_bytes`, which nothing may allocate.
-//! 2. `Symbol::section` and `Relocation::symbol` may be out of range: they are looked up with `get`.
+//! 1. `Section::data` lies inside the file; a section without bytes in the file has `data` empty
+//!    and its stated size in `size_bytes`, which nothing may allocate.
+//! 2. `Symbol::section` and `Relocation::symbol` may be out of range: they are looked up with
+//!    `get`.
 //! 3. Reading costs at most linear time in the size of the file, but for names (bounded by
 //!    `NAME_BYTES_MAX` each).
 

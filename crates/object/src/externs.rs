@@ -1,7 +1,7 @@
 //! Externs: `.kconfig` values and `.ksyms` symbols, and what they resolve to.
 //!
-//! An extern that cannot be resolved is an error of the programs that use it, not of the object. A weak
-//! one is 0, and its call is a helper that no kernel has.
+//! An extern that cannot be resolved is an error of the programs that use it, not of the object. A
+//! weak one is 0, and its call is a helper that no kernel has.
 
 use crate::elf::{Binding, Elf};
 use crate::error::{Error, Result};

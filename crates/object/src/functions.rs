@@ -1,9 +1,9 @@
 //! Functions of the executable sections, and which of them are programs.
 //!
 //! libbpf's rules: each function symbol of a section other than `.text` is a program; functions of
-//! `.text` are subprogs, unless the object has only one function. Wider, because real objects need it:
-//! static functions may be programs; so may untyped symbols, sections without any symbol, and the
-//! global functions of an object which has nothing but `.text`.
+//! `.text` are subprogs, unless the object has only one function. Wider, because real objects need
+//! it: static functions may be programs; so may untyped symbols, sections without any symbol, and
+//! the global functions of an object which has nothing but `.text`.
 //!
 //! # Invariants
 //! 1. Functions are ordered by section, then by offset.

@@ -1,8 +1,8 @@
 //! `.struct_ops` sections: kernel structs of function pointers, filled with programs.
 //!
-//! Each variable is a map. Its struct is laid out as the object knows it, its members are moved to where
-//! the kernel has them, by name. A program that a member holds attaches to the kernel's struct; the
-//! index of the member is its expected attach type.
+//! Each variable is a map. Its struct is laid out as the object knows it, its members are moved to
+//! where the kernel has them, by name. A program that a member holds attaches to the kernel's
+//! struct; the index of the member is its expected attach type.
 
 use crate::elf::Section;
 use crate::error::{Context, Error, Result};

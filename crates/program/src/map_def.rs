@@ -67,7 +67,8 @@ pub struct MapDef {
     pub btf_value_type_id: u32,
     /// BTF id (in kernel BTF) of the wrapper type, for `STRUCT_OPS`; else 0.
     pub btf_vmlinux_value_type_id: u32,
-    /// First value of a data section's map or of a struct_ops map, `value_size` bytes; empty if none.
+    /// First value of a data section's map or of a struct_ops map, `value_size` bytes; empty if
+    /// none.
     pub contents: Vec<u8>,
     /// The loader freezes the map after filling it: programs may treat its contents as constants.
     pub frozen: bool,

@@ -1,12 +1,13 @@
 //! `Program`: everything that BPF_PROG_LOAD is told, with the maps and BTF behind its descriptors.
 //!
 //! # Invariants
-//! 1. A `ld_imm64` with `src` `BPF_PSEUDO_MAP_FD` or `BPF_PSEUDO_MAP_VALUE` holds in `imm` a [`MapIdx`]
-//!    (an index in `maps`), and in the next slot's `imm` the offset in the value, bytes. An insn that
-//!    names a descriptor by number in the file itself, with no relocation, holds `!fd` (negative).
-//! 2. A kfunc call (`BPF_PSEUDO_KFUNC_CALL`) holds in `imm` the BTF id of the function in `kernel_btf`
-//!    and 0 in `off`. A call of a weak kfunc that does not exist keeps libbpf's poison (a helper
-//!    number that no kernel has).
+//! 1. A `ld_imm64` with `src` `BPF_PSEUDO_MAP_FD` or `BPF_PSEUDO_MAP_VALUE` holds in `imm` a
+//!    [`MapIdx`] (an index in `maps`), and in the next slot's `imm` the offset in the value,
+//!    bytes. An insn that names a descriptor by number in the file itself, with no relocation,
+//!    holds `!fd` (negative).
+//! 2. A kfunc call (`BPF_PSEUDO_KFUNC_CALL`) holds in `imm` the BTF id of the function in
+//!    `kernel_btf` and 0 in `off`. A call of a weak kfunc that does not exist keeps libbpf's
+//!    poison (a helper number that no kernel has).
 //! 3. A `ld_imm64` with `BPF_PSEUDO_BTF_ID` holds the BTF id of a `VAR` in `kernel_btf`.
 //! 4. Calls of and references to subprogs are relative, as in the kernel's ABI.
 //! 5. `func_info` and `line_info` ascend by `insn_off` and lie inside `insns`.
@@ -27,8 +28,8 @@ pub enum AttachTarget {
     /// Nothing that the load is told.
     #[default]
     None,
-    /// The object names a target (without prefix such as `bpf_lsm_`) that is not in the kernel BTF, or
-    /// there is no kernel BTF, or it belongs to another program (`freplace`).
+    /// The object names a target (without prefix such as `bpf_lsm_`) that is not in the kernel
+    /// BTF, or there is no kernel BTF, or it belongs to another program (`freplace`).
     Unresolved(String),
     /// A type of the kernel BTF: a function, a `btf_trace_*` typedef, a struct_ops struct.
     Kernel {
@@ -53,7 +54,8 @@ pub struct Program {
     pub expected_attach_type: u32,
     /// Target that the load names.
     pub attach: AttachTarget,
-    /// Flags of the load: `SLEEPABLE` and `XDP_HAS_FRAGS` from the section name; callers add test flags.
+    /// Flags of the load: `SLEEPABLE` and `XDP_HAS_FRAGS` from the section name; callers add test
+    /// flags.
     pub prog_flags: ProgFlags,
     /// Licence string, empty if the object has none.
     pub license: String,
@@ -65,7 +67,8 @@ pub struct Program {
     pub insns: Vec<Insn>,
     /// Maps of the whole object, shared by its programs.
     pub maps: Arc<[MapDef]>,
-    /// BTF of the object as it is given to BPF_BTF_LOAD (section sizes and variable offsets filled in).
+    /// BTF of the object as it is given to BPF_BTF_LOAD (section sizes and variable offsets filled
+    /// in).
     pub btf: Option<Arc<Btf>>,
     /// Where subprogs start and what their types are; empty if the object has none.
     pub func_info: Vec<FuncInfo>,

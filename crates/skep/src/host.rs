@@ -52,8 +52,8 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// A BTF file named by the user that cannot be read or is no BTF; a running kernel's BTF that is
-    /// there and broken.
+    /// A BTF file named by the user that cannot be read or is no BTF; a running kernel's BTF that
+    /// is there and broken.
     pub fn read(kernel_btf: &KernelBtf) -> Result<Host, Error> {
         let kernel_btf = match kernel_btf {
             KernelBtf::Absent => None,

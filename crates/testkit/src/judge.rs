@@ -66,8 +66,8 @@ pub fn judge(program: &Program, log_level: u32) -> Answer {
     }
 }
 
-/// The program as libbpf would load it: without BTF, and what refers to it, if the kernel refuses the
-/// BTF (only struct_ops programs cannot do without).
+/// The program as libbpf would load it: without BTF, and what refers to it, if the kernel refuses
+/// the BTF (only struct_ops programs cannot do without).
 pub fn as_loaded(program: &Program) -> Cow<'_, Program> {
     if program.prog_type == ProgType::StructOps || load_btf(program).is_ok() {
         return Cow::Borrowed(program);

@@ -5,7 +5,8 @@
 use bitflags::bitflags;
 
 bitflags! {
-    /// `bpf_attr.prog_flags` of `BPF_PROG_LOAD`. Unknown bits make the kernel refuse the load with EINVAL.
+    /// `bpf_attr.prog_flags` of `BPF_PROG_LOAD`. Unknown bits make the kernel refuse the load with
+    /// EINVAL.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct ProgFlags: u32 {
         /// `BPF_F_STRICT_ALIGNMENT`: every access must be naturally aligned.
@@ -22,7 +23,8 @@ bitflags! {
         const XDP_HAS_FRAGS = 1 << 5;
         /// `BPF_F_XDP_DEV_BOUND_ONLY`: bound to a device, not offloaded to it.
         const XDP_DEV_BOUND_ONLY = 1 << 6;
-        /// `BPF_F_TEST_REG_INVARIANTS`: refuse the program if the bounds of a register contradict each other.
+        /// `BPF_F_TEST_REG_INVARIANTS`: refuse the program if the bounds of a register contradict
+        /// each other.
         const TEST_REG_INVARIANTS = 1 << 7;
         /// `BPF_F_TOKEN_FD`: `prog_token_fd` is set.
         const TOKEN_FD = 1 << 16;

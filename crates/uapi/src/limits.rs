@@ -1,6 +1,7 @@
 //! Limits of the kernel that a program, a map or a log must keep.
 //!
-//! Every limit is a constant of 6.18; a [`KernelProfile`](crate::KernelProfile) gives those that differ between versions.
+//! Every limit is a constant of 6.18; a [`KernelProfile`](crate::KernelProfile) gives those that
+//! differ between versions.
 
 /// `MAX_BPF_REG`: registers `r0` to `r10`.
 pub const MAX_BPF_REG: usize = 11;
@@ -26,7 +27,8 @@ pub const BPF_COMPLEXITY_LIMIT_INSNS: u32 = 1_000_000;
 pub const BPF_MAXINSNS: u32 = 4096;
 /// `BPF_COMPLEXITY_LIMIT_JMP_SEQ`: branches that wait to be walked.
 pub const BPF_COMPLEXITY_LIMIT_JMP_SEQ: u32 = 8192;
-/// `BPF_COMPLEXITY_LIMIT_STATES`: saved states of one insn that are kept while a program is unprivileged.
+/// `BPF_COMPLEXITY_LIMIT_STATES`: saved states of one insn that are kept while a program is
+/// unprivileged.
 pub const BPF_COMPLEXITY_LIMIT_STATES: u32 = 64;
 /// `MAX_USED_MAPS`: maps of one program.
 pub const MAX_USED_MAPS: usize = 64;

@@ -1,8 +1,9 @@
 //! Which map types may be given to which helper.
 //!
-//! Kernel: `check_map_func_compatibility`, `may_update_sockmap`, 6.18: every pair was tried with valid arguments. The
-//! refusal is `cannot pass map_type %d into func %s#%d`, late in the check of a call: after the arguments, and after the
-//! two messages of their own that `bpf_tail_call` (`expected prog array map for tail call`) and
+//! Kernel: `check_map_func_compatibility`, `may_update_sockmap`, 6.18: every pair was tried with
+//! valid arguments. The refusal is `cannot pass map_type %d into func %s#%d`, late in the check of
+//! a call: after the arguments, and after the two messages of their own that `bpf_tail_call`
+//! (`expected prog array map for tail call`) and
 //! `bpf_for_each_map_elem` (`callback function not allowed for map`) have.
 //!
 //! Not asked, therefore refused here: arenas (no helper takes them), struct_ops maps.
@@ -26,7 +27,8 @@ const fn maps(types: &[M]) -> u64 {
     bits
 }
 
-/// Helpers with a map argument, by number. `bpf_timer_init` has none: it wants the map that holds its timer.
+/// Helpers with a map argument, by number. `bpf_timer_init` has none: it wants the map that holds
+/// its timer.
 #[rustfmt::skip]
 static ROWS: [Row; 39] = [
     Row { helper: Id::MapLookupElem, maps: maps(&[M::Hash, M::Array, M::PercpuHash, M::PercpuArray, M::LruHash, M::LruPercpuHash, M::LpmTrie, M::ArrayOfMaps, M::HashOfMaps, M::Devmap, M::Sockmap, M::Xskmap, M::Sockhash, M::DevmapHash]) },

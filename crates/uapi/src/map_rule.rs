@@ -1,8 +1,8 @@
 //! Which maps can be created.
 //!
-//! Kernel: `map_create` and the `map_alloc_check` of each map type, 6.18. Every attribute was varied alone; the answers are
-//! repeated by `tests/map_rule.rs`. Not here: memory that runs out, value types that need BTF (local storage), inner maps,
-//! struct_ops, `BPF_F_STACK_BUILD_ID`.
+//! Kernel: `map_create` and the `map_alloc_check` of each map type, 6.18. Every attribute was
+//! varied alone; the answers are repeated by `tests/map_rule.rs`. Not here: memory that runs out,
+//! value types that need BTF (local storage), inner maps, struct_ops, `BPF_F_STACK_BUILD_ID`.
 
 use crate::{MapFlags, MapType};
 

@@ -1,7 +1,7 @@
 //! Map types, with their numbers and names.
 //!
-//! Kernel: `enum bpf_map_type` (include/uapi/linux/bpf.h), 6.18, read from the kernel's own BTF. The two deprecated cgroup
-//! storages share their number with the name that is kept here.
+//! Kernel: `enum bpf_map_type` (include/uapi/linux/bpf.h), 6.18, read from the kernel's own BTF.
+//! The two deprecated cgroup storages share their number with the name that is kept here.
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
-//! Packets: which programs may write them, hand them to helpers or read them the old way, and what makes pointers stale.
+//! Packets: which programs may write them, hand them to helpers or read them the old way, and what
+//! makes pointers stale.
 //!
-//! Kernel: `may_access_direct_pkt_data`, `may_access_skb`, `bpf_helper_changes_pkt_data`, 6.18: each type and each helper
-//! was tried.
+//! Kernel: `may_access_direct_pkt_data`, `may_access_skb`, `bpf_helper_changes_pkt_data`, 6.18:
+//! each type and each helper was tried.
 
 use crate::ProgType;
 use crate::helper::{HelperId, HelperProto};
@@ -20,7 +21,8 @@ pub fn may_write_packet(prog_type: ProgType) -> bool {
     )
 }
 
-/// May the helper be given memory in the packet? If not: `helper access to the packet is not allowed`.
+/// May the helper be given memory in the packet? If not: `helper access to the packet is not
+/// allowed`.
 pub fn may_pass_packet(prog_type: ProgType, proto: &HelperProto) -> bool {
     match prog_type {
         ProgType::CgroupSockopt => true,
@@ -40,7 +42,8 @@ pub fn may_pass_packet(prog_type: ProgType, proto: &HelperProto) -> bool {
     }
 }
 
-/// May the program use BPF_LD_ABS and BPF_LD_IND? If not: `BPF_LD_[ABS|IND] instructions not allowed for this program type`.
+/// May the program use BPF_LD_ABS and BPF_LD_IND? If not: `BPF_LD_[ABS|IND] instructions not
+/// allowed for this program type`.
 pub fn may_access_skb(prog_type: ProgType) -> bool {
     matches!(prog_type, ProgType::SocketFilter | ProgType::SchedCls | ProgType::SchedAct)
 }

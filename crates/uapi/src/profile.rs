@@ -1,4 +1,5 @@
-//! A kernel version as data: what differs between kernels is a field here, never a version test in the verifier.
+//! A kernel version as data: what differs between kernels is a field here, never a version test in
+//! the verifier.
 
 use crate::limits;
 

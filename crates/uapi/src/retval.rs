@@ -1,7 +1,7 @@
 //! What a program may return.
 //!
-//! Kernel: `check_return_code`, 6.18. Asked: a program of each type and attach type returned an unknown number, and the
-//! refusal named the range.
+//! Kernel: `check_return_code`, 6.18. Asked: a program of each type and attach type returned an
+//! unknown number, and the refusal named the range.
 
 use crate::helper::AttachSet;
 use crate::{AttachType, ProgType};
@@ -69,8 +69,8 @@ const NAMES: AttachSet = set(&[
 const ITER: AttachSet = set(&[AttachType::TraceIter]);
 const FENTRY_FEXIT: AttachSet = set(&[AttachType::TraceFentry, AttachType::TraceFexit]);
 
-/// The first row that fits counts; a type without row may return anything. Rows of fentry and fexit are documented, not
-/// asked: the machine refuses them earlier.
+/// The first row that fits counts; a type without row may return anything. Rows of fentry and
+/// fexit are documented, not asked: the machine refuses them earlier.
 static RETVAL_ROWS: [RetvalRow; 17] = [
     row(ProgType::Kprobe, SESSION, 0, 1),
     row(ProgType::CgroupSkb, EGRESS, 0, 3),
@@ -91,7 +91,8 @@ static RETVAL_ROWS: [RetvalRow; 17] = [
     row(ProgType::Netfilter, ALL, 0, 1),
 ];
 
-/// What a program of this type and attach type may return. Of struct_ops that return pointers BTF says more.
+/// What a program of this type and attach type may return. Of struct_ops that return pointers BTF
+/// says more.
 pub fn retval_rule(prog_type: ProgType, attach_type: u32) -> RetvalRule {
     let fits = |row: &&RetvalRow| row.prog_type == prog_type && row.attach.contains(attach_type);
     RETVAL_ROWS.iter().find(fits).map_or(RetvalRule::Any, |row| row.rule)
@@ -101,7 +102,8 @@ pub fn retval_rule(prog_type: ProgType, attach_type: u32) -> RetvalRule {
 mod tests {
     use super::*;
 
-    /// The ranges that Linux 6.18 printed (`should have been in [0, 3]`), and types of which it took any number.
+    /// The ranges that Linux 6.18 printed (`should have been in [0, 3]`), and types of which it
+    /// took any number.
     #[test]
     fn ranges_are_those_that_the_kernel_printed() {
         let range =

@@ -5,7 +5,8 @@ use bitflags::bitflags;
 bitflags! {
     /// Modifiers of a type, with the bits of the kernel.
     ///
-    /// Kernel: `enum bpf_type_flag` (include/linux/bpf.h), 6.18, read from its BTF. The low eight bits are the base type.
+    /// Kernel: `enum bpf_type_flag` (include/linux/bpf.h), 6.18, read from its BTF. The low eight
+    /// bits are the base type.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct TypeFlag: u32 {
         /// May be NULL.

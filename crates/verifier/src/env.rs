@@ -46,7 +46,8 @@ pub(crate) struct InsnAux {
     pub(crate) live_regs: u16,
     /// Strongly connected component, 0 for none.
     pub(crate) scc: u32,
-    /// Type of the pointer that a load or store goes through, to refuse mixtures that need different rewrites.
+    /// Type of the pointer that a load or store goes through, to refuse mixtures that need
+    /// different rewrites.
     pub(crate) ptr_type: Option<crate::state::reg_type::RegType>,
     /// The map that a helper call gets, if it is always the same.
     pub(crate) call_map: CallMap,
@@ -228,7 +229,8 @@ impl<'a> Env<'a> {
         self.cur.frames[frameno as usize].slot_mut(spi).spill = packed;
     }
 
-    /// Offers every register and spilled register of all frames to `edit`, which says whether it changed it.
+    /// Offers every register and spilled register of all frames to `edit`, which says whether it
+    /// changed it.
     ///
     /// Kernel: `bpf_for_each_reg_in_vstate` (6.18).
     pub(crate) fn for_each_reg(&mut self, mut edit: impl FnMut(&mut Reg) -> bool) {

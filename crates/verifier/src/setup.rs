@@ -1,4 +1,5 @@
-//! From a program to the working set of its walk: passes run, maps listed, privileges turned into rules.
+//! From a program to the working set of its walk: passes run, maps listed, privileges turned into
+//! rules.
 //!
 //! Kernel: the first half of `bpf_check` (6.18).
 

@@ -1,7 +1,8 @@
 //! Which types of the target fit a path or a type of the object.
 //!
 //! Three questions of growing strictness: is a field of this type readable as that one
-//! (`fields_fit`), is this the same type (`types_fit`), does that type have all of this one (`types_match`).
+//! (`fields_fit`), is this the same type (`types_fit`), does that type have all of this one
+//! (`types_match`).
 //!
 //! # Invariants
 //! 1. A matcher takes at most [`VISITS_MAX`] steps and recurses at most [`DEPTH_MAX`] deep.
@@ -150,8 +151,8 @@ impl<'a> Matcher<'a> {
         Ok(false)
     }
 
-    /// Whether the two are one type as far as type-based relocations care: composites and enums by name
-    /// (the caller made sure of it), pointers and functions by what they consist of.
+    /// Whether the two are one type as far as type-based relocations care: composites and enums by
+    /// name (the caller made sure of it), pointers and functions by what they consist of.
     pub(super) fn types_fit(
         &mut self,
         local: TypeId,
@@ -266,7 +267,8 @@ impl<'a> Matcher<'a> {
         Ok(true)
     }
 
-    /// Whether two prototypes have equally many parameters, and `agree` says so of each and the return.
+    /// Whether two prototypes have equally many parameters, and `agree` says so of each and the
+    /// return.
     fn protos_agree(
         &mut self,
         (l, t): (Type<'_>, Type<'_>),

@@ -1,15 +1,15 @@
 //! CO-RE: fitting insns to the types of the kernel they will run on.
 //!
-//! A relocation names a type of the object's BTF and a path into it. The same path is looked for in all
-//! types of that name in the target's BTF; what is found there (an offset, a size, a value) replaces
-//! what the compiler wrote into the insn.
+//! A relocation names a type of the object's BTF and a path into it. The same path is looked for
+//! in all types of that name in the target's BTF; what is found there (an offset, a size, a value)
+//! replaces what the compiler wrote into the insn.
 //!
 //! `spec` parses and finds paths, `compat` says which types fit, `value` computes what a relocation
 //! asks for, `patch` writes it.
 //!
-//! Behaviour: libbpf 1.x (`Documentation/bpf/llvm_reloc.rst`, "CO-RE Relocations"), kept so that the
-//! insns are equal to those it hands to the kernel. Departures: values of unsigned 32-bit enums are
-//! zero-extended; hostile types end in an error after [`compat::VISITS_MAX`] steps.
+//! Behaviour: libbpf 1.x (`Documentation/bpf/llvm_reloc.rst`, "CO-RE Relocations"), kept so that
+//! the insns are equal to those it hands to the kernel. Departures: values of unsigned 32-bit
+//! enums are zero-extended; hostile types end in an error after [`compat::VISITS_MAX`] steps.
 
 mod compat;
 mod patch;
@@ -95,8 +95,8 @@ pub enum CoreOutcome {
     Poisoned,
 }
 
-/// Whether a type of the object is the same as one of the target, as far as a declaration of an extern
-/// must be: kinds and shapes agree, names and sizes need not.
+/// Whether a type of the object is the same as one of the target, as far as a declaration of an
+/// extern must be: kinds and shapes agree, names and sizes need not.
 pub fn types_fit(local: (&Btf, TypeId), target: (&Btf, TypeId)) -> Result<bool, Error> {
     Matcher::new(local.0, target.0).types_fit(local.1, target.1, crate::layout::DEPTH_MAX)
 }

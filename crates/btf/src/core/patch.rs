@@ -6,7 +6,8 @@ use crate::Error;
 use skep_insn::Insn;
 use skep_insn::code::*;
 
-/// Immediate of the call that a poisoned insn becomes: no helper has this number (`0xbad2310`, "bad relo").
+/// Immediate of the call that a poisoned insn becomes: no helper has this number (`0xbad2310`,
+/// "bad relo").
 pub const POISON_IMM: i32 = 195_896_080;
 
 /// Writes `resolution` into `insns[idx]` (and the slot after it for `ld_imm64`).

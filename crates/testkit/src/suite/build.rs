@@ -9,8 +9,8 @@ use skep::program::{AttachTarget, MapDef, Program};
 use skep::uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType};
 use std::sync::Arc;
 
-/// Assembles a case. `kernel_btf` is for kfuncs and attach targets; a case that needs it and has none
-/// is an error that starts with `no kernel BTF`.
+/// Assembles a case. `kernel_btf` is for kfuncs and attach targets; a case that needs it and has
+/// none is an error that starts with `no kernel BTF`.
 pub fn program(case: &Case, kernel_btf: Option<&Arc<Btf>>) -> Result<(Program, Assembly), String> {
     let options = &case.options;
     let helper = |name: &str| skep::uapi::helper::HelperId::from_name(name).map(|id| id as u32);

@@ -116,8 +116,8 @@ impl Default for MapOptions {
 pub struct FuncOptions {
     /// Verified by itself, by its types.
     pub global: bool,
-    /// Types of the arguments: `int`, `u64`, `ctx`, `char*`, `mem:16` (pointer to a struct of so many
-    /// bytes), each with tags behind it: `mem:16 nonnull`, `void* ctx`.
+    /// Types of the arguments: `int`, `u64`, `ctx`, `char*`, `mem:16` (pointer to a struct of so
+    /// many bytes), each with tags behind it: `mem:16 nonnull`, `void* ctx`.
     pub args: Vec<String>,
     /// Returns nothing, instead of an int.
     pub void: bool,

@@ -20,7 +20,8 @@ pub(super) const AT_START: u8 = 16;
 /// A field of a context. Accesses are aligned to their size and lie inside one field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CtxField {
-    /// Offset in the context, bytes. Negative only where the kernel forgets to refuse that (tracepoint).
+    /// Offset in the context, bytes. Negative only where the kernel forgets to refuse that
+    /// (tracepoint).
     pub off: i32,
     /// Bytes.
     pub size: u32,

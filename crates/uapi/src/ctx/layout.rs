@@ -15,8 +15,8 @@ use crate::helper::AttachSet;
 pub enum CtxLayout {
     /// By the rows of a table.
     Fields(&'static [CtxField]),
-    /// As the arguments of a function in the kernel's BTF, 8 bytes each (tracing, LSM, struct_ops), or as the context of
-    /// the program that is replaced (ext).
+    /// As the arguments of a function in the kernel's BTF, 8 bytes each (tracing, LSM,
+    /// struct_ops), or as the context of the program that is replaced (ext).
     Btf,
 }
 
@@ -37,14 +37,16 @@ pub struct CtxAccess {
 }
 
 impl CtxLayout {
-    /// The layout of a kind of program; `None` if the kernel has no such kind, or nothing is known of it.
+    /// The layout of a kind of program; `None` if the kernel has no such kind, or nothing is known
+    /// of it.
     pub fn find(prog_type: ProgType, attach_type: u32) -> Option<CtxLayout> {
         let fits =
             |row: &&LayoutRow| row.prog_type == prog_type && row.attach.contains(attach_type);
         LAYOUT_ROWS.iter().find(fits).map(|row| row.layout)
     }
 
-    /// What a load gives, `None` if it is refused or the layout is in BTF. `sign_extend` is a BPF_MEMSX load.
+    /// What a load gives, `None` if it is refused or the layout is in BTF. `sign_extend` is a
+    /// BPF_MEMSX load.
     pub fn load(self, at: CtxRange, sign_extend: bool) -> Option<CtxAccess> {
         let field = self.fields().iter().find(|f| f.may_load(at))?;
         let access = CtxAccess { value: field.value, field };
@@ -104,7 +106,8 @@ mod tests {
         }
     }
 
-    /// Seen on 6.18: `r0 = *(s32 *)(r1 +76)` in sched_cls is an invalid access, `*(s32 *)(r1 +0)` is not.
+    /// Seen on 6.18: `r0 = *(s32 *)(r1 +76)` in sched_cls is an invalid access, `*(s32 *)(r1 +0)`
+    /// is not.
     #[test]
     fn packet_pointers_do_not_sign_extend() {
         let ctx = CtxLayout::find(ProgType::SchedCls, 0).expect("sched_cls");

@@ -1,4 +1,5 @@
-//! Which context, and which result, a program type and attach type have: one row each, the first that fits counts.
+//! Which context, and which result, a program type and attach type have: one row each, the first
+//! that fits counts.
 
 use super::field::CtxField;
 use super::layout::{CtxLayout, LayoutRow};

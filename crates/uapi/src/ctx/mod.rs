@@ -1,10 +1,12 @@
-//! Contexts: what a program may load from and store to its argument, by program type and attach type.
+//! Contexts: what a program may load from and store to its argument, by program type and attach
+//! type.
 //!
-//! Start at [`CtxLayout::find`], once a program; then [`CtxLayout::load`] and [`CtxLayout::store`] for each access.
-//! Every refusal is `invalid bpf_context access off=%d size=%d`.
+//! Start at [`CtxLayout::find`], once a program; then [`CtxLayout::load`] and [`CtxLayout::store`]
+//! for each access. Every refusal is `invalid bpf_context access off=%d size=%d`.
 //!
-//! Kernel departure: 6.18 compares the offset of a tracepoint program's load as unsigned and so accepts every negative
-//! one; the row `before_args` says so. Whoever runs such a program must not follow.
+//! Kernel departure: 6.18 compares the offset of a tracepoint program's load as unsigned and so
+//! accepts every negative one; the row `before_args` says so. Whoever runs such a program must not
+//! follow.
 
 mod field;
 mod layout;

@@ -1,6 +1,7 @@
 //! Types of the arguments and results of helpers.
 //!
-//! Kernel: `enum bpf_arg_type`, `enum bpf_return_type` (include/linux/bpf.h), 6.18, read from its BTF.
+//! Kernel: `enum bpf_arg_type`, `enum bpf_return_type` (include/linux/bpf.h), 6.18, read from its
+//! BTF.
 
 use crate::TypeFlag;
 
@@ -67,7 +68,8 @@ pub struct ArgType {
     pub flags: TypeFlag,
     /// Bytes of memory, if `MEM_FIXED_SIZE`; else 0.
     pub size: u32,
-    /// Struct of the kernel, if `base` is `BtfId`; empty if the verifier takes it from elsewhere (`bpf_kptr_xchg`).
+    /// Struct of the kernel, if `base` is `BtfId`; empty if the verifier takes it from elsewhere
+    /// (`bpf_kptr_xchg`).
     pub btf: &'static str,
 }
 
@@ -114,7 +116,8 @@ pub struct RetType {
     pub base: RetBase,
     /// Modifiers: `PTR_MAYBE_NULL`, `PTR_TRUSTED`, `MEM_RINGBUF`, `MEM_RDONLY`.
     pub flags: TypeFlag,
-    /// Struct of the kernel, if `base` is `BtfId`; empty if the verifier takes it from elsewhere (`bpf_kptr_xchg`).
+    /// Struct of the kernel, if `base` is `BtfId`; empty if the verifier takes it from elsewhere
+    /// (`bpf_kptr_xchg`).
     pub btf: &'static str,
 }
 

@@ -5,7 +5,8 @@
 /// Number of helper ids, with 0 which is no helper.
 pub const HELPER_COUNT: usize = 212;
 
-/// A helper. The discriminant is what a call insn has in `imm`; variants are named after `bpf_<name>`.
+/// A helper. The discriminant is what a call insn has in `imm`; variants are named after
+/// `bpf_<name>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[allow(missing_docs)] // one name a row: the variant says all
@@ -441,7 +442,8 @@ static ROWS: [(HelperId, &str); HELPER_COUNT] = [
 ];
 
 impl HelperId {
-    /// The helper with this number; `None` if the kernel has none. 0 is a number (`bpf_unspec`), but no helper.
+    /// The helper with this number; `None` if the kernel has none. 0 is a number (`bpf_unspec`),
+    /// but no helper.
     pub fn from_number(number: u32) -> Option<HelperId> {
         ROWS.get(number as usize).map(|row| row.0)
     }

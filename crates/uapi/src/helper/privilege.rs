@@ -4,7 +4,8 @@
 
 use super::id::HelperId;
 
-/// Does a call need CAP_PERFMON? Without it: `program of this type cannot use helper`, in every program type.
+/// Does a call need CAP_PERFMON? Without it: `program of this type cannot use helper`, in every
+/// program type.
 ///
 /// Asked of 6.18 by loading with CAP_BPF and CAP_NET_ADMIN only.
 pub fn needs_cap_perfmon(id: HelperId) -> bool {
@@ -44,7 +45,8 @@ pub fn needs_cap_perfmon(id: HelperId) -> bool {
 
 /// Of the helpers that every program type has, does a call need CAP_BPF?
 ///
-/// Documented, not asked: the machine lets nobody load a program without CAP_BPF. Where documents leave doubt, yes.
+/// Documented, not asked: the machine lets nobody load a program without CAP_BPF. Where documents
+/// leave doubt, yes.
 pub fn needs_cap_bpf(id: HelperId) -> bool {
     matches!(
         id,

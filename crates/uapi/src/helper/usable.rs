@@ -33,7 +33,8 @@ impl HelperSet {
 pub struct AttachSet(pub(crate) u64);
 
 impl AttachSet {
-    /// Is the attach type in the set? A set of all holds every number, also those that the kernel does not know.
+    /// Is the attach type in the set? A set of all holds every number, also those that the kernel
+    /// does not know.
     pub const fn contains(self, attach_type: u32) -> bool {
         self.0 == u64::MAX || (attach_type < 64 && self.0 >> attach_type & 1 != 0)
     }
@@ -70,14 +71,16 @@ pub struct HelperRow {
 pub enum HelperUse {
     /// No prototype: `program of this type cannot use helper`.
     CannotUse,
-    /// There is one, but not for what the program is attached to: `helper call is not allowed in probe`.
+    /// There is one, but not for what the program is attached to: `helper call is not allowed in
+    /// probe`.
     NotAllowedInProbe(&'static HelperProto),
     /// The program may call it.
     May(&'static HelperProto),
 }
 
 impl HelperRow {
-    /// The row of a kind of program; `None` if the kernel has no such kind, or nothing is known of it.
+    /// The row of a kind of program; `None` if the kernel has no such kind, or nothing is known of
+    /// it.
     pub fn find(key: &HookKey<'_>) -> Option<&'static HelperRow> {
         HELPER_ROWS.iter().find(|row| row.fits(key))
     }

@@ -1,7 +1,8 @@
 //! The kfuncs of the kernel itself, sorted by name: flags, program types, narrower rules.
 //!
-//! Program types, SLEEPABLE, TRUSTED_ARGS and RCU (of the first argument) were asked of Linux 6.18; the other flags, and
-//! all of the rows with `Filter::Lsm`, are documented. The names are those of its BTF (`bpf_kfunc` tags).
+//! Program types, SLEEPABLE, TRUSTED_ARGS and RCU (of the first argument) were asked of Linux
+//! 6.18; the other flags, and all of the rows with `Filter::Lsm`, are documented. The names are
+//! those of its BTF (`bpf_kfunc` tags).
 
 use super::{Filter, Kfunc, KfuncFlags, KfuncHooks};
 

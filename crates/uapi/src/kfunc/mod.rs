@@ -1,7 +1,8 @@
 //! Kfuncs: functions of the kernel that programs call by their BTF id.
 //!
-//! What is here goes by name; argument and result types are those of the kernel's BTF. Kfuncs of modules are not here.
-//! Deliberately absent: `bpf_xdp_metadata_rx_*` (only for programs bound to a device).
+//! What is here goes by name; argument and result types are those of the kernel's BTF. Kfuncs of
+//! modules are not here. Deliberately absent: `bpf_xdp_metadata_rx_*` (only for programs bound to
+//! a device).
 //!
 //! Kernel: the `BTF_KFUNCS` sets and their filters, `bpf_prog_type_to_kfunc_hook`, 6.18.
 
@@ -12,7 +13,8 @@ use crate::{AttachType, ProgType};
 use kfunc_table::KFUNCS;
 
 bitflags::bitflags! {
-    /// What the verifier must know of a kfunc, with the bits of the kernel (`KF_*`, include/linux/btf.h).
+    /// What the verifier must know of a kfunc, with the bits of the kernel (`KF_*`,
+    /// include/linux/btf.h).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct KfuncFlags: u32 {
         /// `KF_ACQUIRE`: the result is a reference.
@@ -58,7 +60,8 @@ bitflags::bitflags! {
         const TRACING = 1 << 4;
         /// syscall.
         const SYSCALL = 1 << 5;
-        /// cgroup_skb, cgroup_sock, cgroup_device, cgroup_sock_addr, cgroup_sockopt, cgroup_sysctl, sock_ops.
+        /// cgroup_skb, cgroup_sock, cgroup_device, cgroup_sock_addr, cgroup_sockopt,
+        /// cgroup_sysctl, sock_ops.
         const CGROUP = 1 << 6;
         /// sched_act.
         const SCHED_ACT = 1 << 7;

@@ -65,7 +65,8 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
     Ok(())
 }
 
-/// A scalar about to be copied gets an id, so that what is learned of one copy is learned of the other.
+/// A scalar about to be copied gets an id, so that what is learned of one copy is learned of the
+/// other.
 ///
 /// Kernel: `assign_scalar_id_before_mov` (6.18).
 pub(crate) fn assign_scalar_id(env: &mut Env<'_>, reg: &mut Reg) {

@@ -1,6 +1,7 @@
 //! Jumps.
 //!
-//! Kernel: `check_cond_jmp_op`, `is_branch_taken`, `reg_set_min_max`, `mark_ptr_or_null_regs` (6.18).
+//! Kernel: `check_cond_jmp_op`, `is_branch_taken`, `reg_set_min_max`, `mark_ptr_or_null_regs`
+//! (6.18).
 
 use super::patch::{Patch, places};
 use super::reg_arg::Operand;
@@ -322,7 +323,8 @@ fn mark_ptr_or_null_regs(env: &Env<'_>, checked: &Reg, patch: &mut Patch, is_nul
     }
 }
 
-/// The pointer is not NULL; a value of a map of maps becomes the inner map, of a socket map the socket.
+/// The pointer is not NULL; a value of a map of maps becomes the inner map, of a socket map the
+/// socket.
 ///
 /// Kernel: `mark_ptr_not_null_reg` (6.18).
 pub(crate) fn mark_ptr_not_null(env: &Env<'_>, reg: &mut Reg) {

@@ -1,6 +1,7 @@
 //! Arithmetic of a pointer and a number, and its masking against speculation.
 //!
-//! Kernel: `adjust_ptr_min_max_vals`, `sanitize_ptr_alu`, `sanitize_val_alu`, `sanitize_check_bounds` (6.18).
+//! Kernel: `adjust_ptr_min_max_vals`, `sanitize_ptr_alu`, `sanitize_val_alu`,
+//! `sanitize_check_bounds` (6.18).
 
 use super::alu::BPF_ALU_STRING;
 use crate::env::Env;

@@ -20,7 +20,8 @@ pub(crate) enum Operand {
 }
 
 impl Env<'_> {
-    /// Checks the use of register `regno` as `operand`; the register will be printed with the next state.
+    /// Checks the use of register `regno` as `operand`; the register will be printed with the next
+    /// state.
     pub(crate) fn check_reg_arg(&mut self, regno: u8, operand: Operand) -> Check {
         if regno > 10 {
             reject!(self, EINVAL, "R{regno} is invalid");

@@ -36,8 +36,8 @@ impl BranchStack {
 }
 
 impl Env<'_> {
-    /// Saves the current state as a branch that goes on at `insn_idx`; change it through [`BranchStack::last_mut`]
-    /// or, better, before the push.
+    /// Saves the current state as a branch that goes on at `insn_idx`; change it through
+    /// [`BranchStack::last_mut`] or, better, before the push.
     pub(crate) fn push_stack(
         &mut self,
         insn_idx: u32,

@@ -3,7 +3,8 @@
 //! A generation stamp makes a reset O(1): entries of older generations count as absent.
 //!
 //! # Invariants
-//! 1. Within a generation, an old id maps to one current id, and a current id is the image of at most one old id.
+//! 1. Within a generation, an old id maps to one current id, and a current id is the image of at
+//!    most one old id.
 //!
 //! Kernel: `check_ids`, `struct bpf_idmap` (6.18).
 

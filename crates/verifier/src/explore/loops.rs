@@ -1,8 +1,9 @@
-//! Loops whose marks are not complete: strongly connected components being walked, and the edges back into them.
+//! Loops whose marks are not complete: strongly connected components being walked, and the edges
+//! back into them.
 //!
-//! A state equal to one inside an unfinished component is pruned, but what the old state will turn out to need is not
-//! known yet. Such a prune is remembered as a back-edge; when the component is left, precision marks go along all
-//! back-edges until nothing changes.
+//! A state equal to one inside an unfinished component is pruned, but what the old state will turn
+//! out to need is not known yet. Such a prune is remembered as a back-edge; when the component is
+//! left, precision marks go along all back-edges until nothing changes.
 //!
 //! Kernel: `maybe_enter_scc`, `maybe_exit_scc`, `add_scc_backedge`, `propagate_backedges` (6.18).
 

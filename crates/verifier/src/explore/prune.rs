@@ -1,6 +1,7 @@
 //! At a prune point: is the current state covered by one already verified, and should it be saved?
 //!
-//! Kernel: `is_state_visited`, `clean_live_states`, `update_branch_counts`, `maybe_free_verifier_state` (6.18).
+//! Kernel: `is_state_visited`, `clean_live_states`, `update_branch_counts`,
+//! `maybe_free_verifier_state` (6.18).
 
 use super::equal::{Compare, Exact, frame_insn_idx, states_maybe_looping};
 use crate::env::Env;

@@ -156,7 +156,8 @@ impl Env<'_> {
         }
     }
 
-    /// What was read and written of the stack counts from now on for the functions of the current path.
+    /// What was read and written of the stack counts from now on for the functions of the current
+    /// path.
     pub(crate) fn update_live_stack(&mut self) {
         let instance = self.frame().meta.instance;
         if self.log.traces_all() {
@@ -179,7 +180,8 @@ impl Env<'_> {
         }
     }
 
-    /// Remembers that the path came from `prev_insn_idx` to here, or adds to what is remembered of this insn.
+    /// Remembers that the path came from `prev_insn_idx` to here, or adds to what is remembered of
+    /// this insn.
     ///
     /// Kernel: `push_jmp_history` (6.18).
     pub(crate) fn push_jmp_history(&mut self, access: Access, linked: LinkedRegs) {

@@ -24,7 +24,8 @@ impl Env<'_> {
         })
     }
 
-    /// Scalars of the branch pushed last that differ from those at `prev`, and did not matter there, become unknown.
+    /// Scalars of the branch pushed last that differ from those at `prev`, and did not matter
+    /// there, become unknown.
     pub(crate) fn widen_imprecise_scalars(&mut self, prev: CkptId) {
         self.idmap.reset(self.id_gen);
         let frames = self.ckpts.get(prev).state.frames.clone();

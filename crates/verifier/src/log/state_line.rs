@@ -43,8 +43,8 @@ struct Shown {
 const ALL: Shown = Shown { regs: !0, slots: !0 };
 
 impl Env<'_> {
-    /// Writes what comes before an insn is walked: "from A to B:" after a branch, changed registers of the insn
-    /// before, the source line, the insn.
+    /// Writes what comes before an insn is walked: "from A to B:" after a branch, changed
+    /// registers of the insn before, the source line, the insn.
     pub(crate) fn print_insn(&mut self, do_print_state: &mut bool) {
         if self.log.traces_all() && std::mem::take(do_print_state) {
             let (prev, idx) = (self.prev_insn_idx as i32, self.insn_idx);

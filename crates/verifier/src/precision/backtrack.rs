@@ -173,7 +173,8 @@ impl Env<'_> {
         }
         let bt = &mut self.bt;
         if calls_back && i64::from(idx) != subseq_idx - 1 {
-            // Out of the callback into the helper that called it: r1 to r5 are not arguments of the call.
+            // Out of the callback into the helper that called it: r1 to r5 are not arguments of
+            // the call.
             check_left_over(bt, "callback")?;
             bt.regs[bt.frame] &= !ARGS;
             bt.exit_subprog()?;

@@ -29,7 +29,8 @@ enum Walked {
     GoesOn,
 }
 
-/// Insn walked before `i`, which has `*left` entries of the history before it; `None` at the start of the stretch.
+/// Insn walked before `i`, which has `*left` entries of the history before it; `None` at the start
+/// of the stretch.
 fn prev_insn_idx(history: &[JmpEntry], first_idx: i64, i: i64, left: &mut usize) -> Option<i64> {
     let entry =
         left.checked_sub(1).and_then(|at| history.get(at)).filter(|e| i64::from(e.insn_idx) == i);
@@ -60,7 +61,8 @@ impl Env<'_> {
         self.mark_chain_precision_batch(None).map(drop)
     }
 
-    /// What `self.bt` holds mattered; starts from the current state or from `start`. True if a mark was new.
+    /// What `self.bt` holds mattered; starts from the current state or from `start`. True if a
+    /// mark was new.
     pub(crate) fn mark_chain_precision_batch(
         &mut self,
         start: Option<&PackedState>,
@@ -165,7 +167,8 @@ impl Env<'_> {
         }
     }
 
-    /// The history goes back to the entry of a global function: only its arguments may be looked for.
+    /// The history goes back to the entry of a global function: only its arguments may be looked
+    /// for.
     fn mark_entry_args(&mut self, at: Option<CkptId>, mut changed: bool) -> Check<bool> {
         let bt = self.bt;
         let entry = at.is_some_and(|id| {
@@ -193,7 +196,8 @@ impl Env<'_> {
         Err(Stop::Bug(format!("backtracking: func entry reg_mask {regs:x} stack_mask {slots:x}")))
     }
 
-    /// Marks in a checkpoint what is looked for; what is marked already is looked for no longer. True if a mark is new.
+    /// Marks in a checkpoint what is looked for; what is marked already is looked for no longer.
+    /// True if a mark is new.
     fn mark_checkpoint(&mut self, id: CkptId) -> bool {
         let mut changed = false;
         for fr in (0..=self.bt.frame).rev() {
@@ -278,7 +282,8 @@ impl Env<'_> {
         }
     }
 
-    /// What mattered to checkpoint `old` matters to the state that it covers: the current one, or `to`.
+    /// What mattered to checkpoint `old` matters to the state that it covers: the current one, or
+    /// `to`.
     pub(crate) fn propagate_precision(
         &mut self,
         old: CkptId,

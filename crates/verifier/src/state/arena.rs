@@ -1,7 +1,8 @@
 //! Arenas of the walk: interned registers, packed frames and their stack slots.
 //!
-//! A register value is stored once: `PackedReg` names it in 8 bytes, so a saved frame is some hundred bytes and copying
-//! one is cheap. Ids are kept outside of the interned value because they differ between otherwise equal registers.
+//! A register value is stored once: `PackedReg` names it in 8 bytes, so a saved frame is some
+//! hundred bytes and copying one is cheap. Ids are kept outside of the interned value because they
+//! differ between otherwise equal registers.
 //!
 //! # Invariants
 //! 1. Two `PackedReg` with the same `val` have equal registers but for `Reg::id`.

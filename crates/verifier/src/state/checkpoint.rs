@@ -1,9 +1,10 @@
 //! Checkpoints: states saved at prune points, that later paths are compared with.
 //!
 //! # Invariants
-//! 1. `branches` counts the paths from here that are not walked to their end; 0 means that the state is verified.
-//! 2. Precision marks live here and nowhere else: bit i of `precise_regs` of frame f says that register i of frame f
-//!    is a scalar whose value mattered; `precise_stack` likewise by slot.
+//! 1. `branches` counts the paths from here that are not walked to their end; 0 means that the
+//!    state is verified.
+//! 2. Precision marks live here and nowhere else: bit i of `precise_regs` of frame f says that
+//!    register i of frame f is a scalar whose value mattered; `precise_stack` likewise by slot.
 //! 3. `in_free_list` checkpoints are in no list any more and are freed when `branches` falls to 0.
 //!
 //! Kernel: `struct bpf_verifier_state_list` (6.18).

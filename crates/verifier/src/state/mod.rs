@@ -1,4 +1,5 @@
-//! What the walk knows: registers, stacks, frames, references, checkpoints, and the arenas that hold them.
+//! What the walk knows: registers, stacks, frames, references, checkpoints, and the arenas that
+//! hold them.
 
 pub(crate) mod arena;
 pub(crate) mod checkpoint;

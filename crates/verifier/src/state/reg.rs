@@ -20,7 +20,8 @@ pub(crate) const BEYOND_PKT_END: i32 = -2;
 pub(crate) enum Extra {
     #[default]
     None,
-    /// Bytes after the pointer that are known to lie before `data_end`, or `AT_PKT_END`, `BEYOND_PKT_END`.
+    /// Bytes after the pointer that are known to lie before `data_end`, or `AT_PKT_END`,
+    /// `BEYOND_PKT_END`.
     Range(i32),
     /// `map` indexes `Env::maps`; `uid` tells two lookups of an inner map apart.
     Map { map: u32, uid: u32 },
@@ -63,7 +64,8 @@ pub(crate) struct Reg {
     pub(crate) ty: RegType,
     /// Fixed offset in bytes of a pointer; of a linked scalar the constant added.
     pub(crate) off: i32,
-    /// Identity shared by copies: of scalars (linked), of nullable pointers, of packet pointers; 0 is none.
+    /// Identity shared by copies: of scalars (linked), of nullable pointers, of packet pointers; 0
+    /// is none.
     pub(crate) id: u32,
     /// Reference that this pointer came from and keeps alive; 0 is none.
     pub(crate) ref_obj_id: u32,

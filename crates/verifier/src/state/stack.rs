@@ -1,8 +1,10 @@
 //! The stack of one frame, in slots of eight bytes.
 //!
 //! # Invariants
-//! 1. `slots.len() * 8` is the allocated size; slot `spi` covers bytes `[-8 * (spi + 1), -8 * spi)`.
-//! 2. `spill` is meaningful only where `types[7]` is `Spill`, or the slot belongs to a dynptr, iterator or irq flag.
+//! 1. `slots.len() * 8` is the allocated size; slot `spi` covers bytes `[-8 * (spi + 1), -8 *
+//!    spi)`.
+//! 2. `spill` is meaningful only where `types[7]` is `Spill`, or the slot belongs to a dynptr,
+//!    iterator or irq flag.
 //!
 //! Kernel: `struct bpf_stack_state`, `enum bpf_stack_slot_type` (6.18).
 

@@ -94,7 +94,8 @@ impl VerifierState {
         }
     }
 
-    /// The call site of the innermost caller, 0 in the entry frame: spreads the lists of checkpoints.
+    /// The call site of the innermost caller, 0 in the entry frame: spreads the lists of
+    /// checkpoints.
     pub(crate) fn callsite_key(&self) -> u32 {
         self.frame().meta.callsite as u32
     }

@@ -180,7 +180,8 @@ impl Row {
         self.reason = one_line(&self.reason);
     }
 
-    /// Both logs. Level 2 shows where the walks part; equal logs make [`Class::Log`] of equal counts.
+    /// Both logs. Level 2 shows where the walks part; equal logs make [`Class::Log`] of equal
+    /// counts.
     fn compare_logs(&mut self, program: &Program, level: u32) {
         let ours = engine::verify(program, level | 4);
         let Answer::Judged(theirs) = judge(program, level | 4) else { return };

@@ -73,7 +73,8 @@ fn object(request: &Request, args: &WorkerArgs, host: &Host) -> std::io::Result<
     Ok(())
 }
 
-/// The reason is the cause, the last part of the chain; the whole chain is in the column of our log.
+/// The reason is the cause, the last part of the chain; the whole chain is in the column of our
+/// log.
 fn not_loaded(object: &str, program: &str, why: String) -> Row {
     let cause = why.rsplit(": ").next().unwrap_or_default().to_owned();
     Row { log_ours: why, ..Row::without(object, program, (Class::NotLoaded, cause)) }
