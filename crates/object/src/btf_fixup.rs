@@ -29,6 +29,9 @@ pub(crate) fn fix_up(
         .map(|s| (&*s.name, s))
         .collect();
     for datasec in btf.iter().filter(|t| t.kind() == Kind::Datasec) {
+        if btf.find_by_name_kind(datasec.name(), Kind::Datasec) != Some(datasec.id()) {
+            continue;
+        }
         match datasec.name() {
             KCONFIG => fix_kconfig(&mut builder, datasec, externs),
             KSYMS => fix_ksyms(&mut builder, datasec),
@@ -67,9 +70,11 @@ fn fix_datasec(
 
 fn fix_kconfig(builder: &mut BtfBuilder, datasec: Type<'_>, externs: &Externs) {
     let mut end = 0;
+    let kinds: FxHashMap<TypeId, ExternKind> =
+        externs.list.iter().map(|e| (e.btf_id, e.kind)).collect();
     for (n, secvar) in datasec.vars().enumerate() {
-        let of = externs.list.iter().find(|e| e.btf_id == secvar.ty);
-        let Some(ExternKind::Kconfig { size, offset, .. }) = of.map(|e| e.kind) else { continue };
+        let kind = kinds.get(&secvar.ty).copied();
+        let Some(ExternKind::Kconfig { size, offset, .. }) = kind else { continue };
         builder.set_var(datasec.id(), n, SecVar { ty: secvar.ty, offset, size });
         builder.set_var_linkage(secvar.ty, VarLinkage::Global);
         end = end.max(offset.saturating_add(size));

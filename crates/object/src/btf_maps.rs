@@ -33,17 +33,13 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
         if var.kind() != Kind::Var || var.var_linkage() == VarLinkage::Extern as u32 {
             continue;
         }
-        let offset = variable_offset(source, section, name).unwrap_or(u64::from(secvar.offset));
+        let offset = source.offsets.get(&(section.index, name)).copied();
+        let offset = offset.unwrap_or(u64::from(secvar.offset));
         let def = read_map(source, btf, var)
             .context(|| format!("section {}, offset {offset:#x}: map {name}", section.name))?;
         maps.push(def, Origin::Variable(section.index, offset));
     }
     read_values(source, btf, section, maps)
-}
-
-fn variable_offset(source: &MapSource<'_, '_>, section: &Section<'_>, name: &str) -> Option<u64> {
-    let mut symbols = source.elf.symbols.iter();
-    symbols.find(|s| s.section == Some(section.index) && s.name == name).map(|s| s.value)
 }
 
 fn read_map(source: &MapSource<'_, '_>, btf: &Btf, var: Type<'_>) -> Result<MapDef> {

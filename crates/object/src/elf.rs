@@ -8,13 +8,15 @@
 //!    and its stated size in `size_bytes`, which nothing may allocate.
 //! 2. `Symbol::section` and `Relocation::symbol` may be out of range: they are looked up with
 //!    `get`.
-//! 3. Reading costs at most linear time in the size of the file, but for names (bounded by
+//! 3. Sections do not overlap: all their data together is at most the file.
+//! 4. Reading costs at most linear time in the size of the file, but for names (bounded by
 //!    `NAME_BYTES_MAX` each).
 
 use crate::error::{Error, Result};
 use object::Endianness;
 use object::elf;
 use object::read::elf::{FileHeader, Rel as _, Rela as _, SectionHeader as _, Sym as _};
+use rustc_hash::FxHashMap;
 use skep_insn::Endian;
 use std::borrow::Cow;
 
@@ -38,6 +40,8 @@ pub(crate) struct Elf<'a> {
     pub(crate) sections: Vec<Section<'a>>,
     /// Symbols by index; index 0 is the null symbol.
     pub(crate) symbols: Vec<Symbol<'a>>,
+    /// First section of each name.
+    by_name: FxHashMap<Cow<'a, str>, usize>,
 }
 
 /// A section.
@@ -148,6 +152,7 @@ impl<'a> Elf<'a> {
             },
             sections: Vec::new(),
             symbols: Vec::new(),
+            by_name: FxHashMap::default(),
         };
         elf.read_sections(header, endian, bytes)?;
         elf.read_symbols(header, endian, bytes)?;
@@ -157,6 +162,7 @@ impl<'a> Elf<'a> {
     fn read_sections(&mut self, header: &'a Header, e: Endianness, bytes: &'a [u8]) -> Result<()> {
         let fail = |e: object::read::Error| Error::new(e.to_string()).context("read sections");
         let table = header.sections(e, bytes).map_err(fail)?;
+        let mut data_left = bytes.len();
         let names = header.shstrndx(e, bytes).map_err(fail)?;
         let names = table.section(object::SectionIndex(names as usize));
         let names = names.and_then(|s| s.data(e, bytes)).unwrap_or(&[]);
@@ -165,6 +171,11 @@ impl<'a> Elf<'a> {
             let data = section.data(e, bytes).map_err(|error| {
                 Error::new(error.to_string()).context(format!("read section {name} ({index})"))
             })?;
+            data_left = data_left.checked_sub(data.len()).ok_or_else(|| {
+                Error::new(format!("section {name} ({index}) overlaps others"))
+                    .context("read sections")
+            })?;
+            self.by_name.entry(name.clone()).or_insert(index);
             self.sections.push(Section {
                 index,
                 name,
@@ -242,7 +253,13 @@ impl<'a> Elf<'a> {
 
     /// The first section of this name.
     pub(crate) fn section(&self, name: &str) -> Option<&Section<'a>> {
-        self.sections.iter().find(|s| s.name == name)
+        self.sections.get(*self.by_name.get(name)?)
+    }
+
+    /// Offsets of all named symbols, by section and name.
+    pub(crate) fn named_offsets(&self) -> FxHashMap<(usize, &str), u64> {
+        let named = self.symbols.iter().filter(|s| !s.name.is_empty());
+        named.filter_map(|s| Some(((s.section?, &*s.name), s.value))).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! `.BTF.ext` by section: func info, line info and CO-RE relocations, cut to one function.
 
+use rustc_hash::FxHashMap;
 use skep_btf::{Btf, BtfExt, CoreRelo, ExtSection};
 use skep_insn::INSN_BYTES;
 use std::ops::Range;
@@ -15,10 +16,11 @@ pub(crate) struct SectionInfo {
 /// Records of all sections, by section index.
 pub(crate) fn by_section(ext: &BtfExt, btf: &Btf, names: &[&str]) -> Vec<SectionInfo> {
     let mut all: Vec<SectionInfo> = names.iter().map(|_| SectionInfo::default()).collect();
-    let index = |name_off: u32| {
-        let name = btf.str(name_off);
-        names.iter().position(|n| *n == name)
-    };
+    let mut by_name: FxHashMap<&str, usize> = FxHashMap::default();
+    for (index, name) in names.iter().enumerate() {
+        by_name.entry(name).or_insert(index);
+    }
+    let index = |name_off: u32| by_name.get(btf.str(name_off)).copied();
     fn fill<T: Copy>(
         sections: &[ExtSection<T>],
         index: impl Fn(u32) -> Option<usize>,
@@ -30,9 +32,9 @@ pub(crate) fn by_section(ext: &BtfExt, btf: &Btf, names: &[&str]) -> Vec<Section
             }
         }
     }
-    fill(&ext.funcs, index, |at, records| all[at].funcs.extend_from_slice(records));
-    fill(&ext.lines, index, |at, records| all[at].lines.extend_from_slice(records));
-    fill(&ext.core_relos, index, |at, records| all[at].core_relos.extend_from_slice(records));
+    fill(&ext.funcs, &index, |at, records| all[at].funcs.extend_from_slice(records));
+    fill(&ext.lines, &index, |at, records| all[at].lines.extend_from_slice(records));
+    fill(&ext.core_relos, &index, |at, records| all[at].core_relos.extend_from_slice(records));
     for info in &mut all {
         info.funcs.sort_by_key(|r| r.insn_off);
         info.lines.sort_by_key(|r| r.insn_off);

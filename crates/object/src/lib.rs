@@ -20,9 +20,11 @@ mod link_subprogs;
 mod maps;
 mod object;
 mod relocate;
+mod scan;
 mod sec_def;
 mod sections;
 mod struct_ops;
 
 pub use error::Error;
 pub use object::{Object, ObjectProgram, OpenOptions};
+pub use scan::scan;

@@ -5,15 +5,12 @@
 
 use crate::error::{Context, Error, Result};
 use crate::ext_info::within;
-use crate::relocate::{Relocated, Relocator};
+use crate::relocate::{INSNS_MAX, Relocated, Relocator};
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind};
 use skep_insn::{INSN_BYTES, Insn, InsnIdx};
 use skep_program::{FuncInfo, LineInfo};
 use std::sync::Arc;
-
-/// Insns of all programs of an object together: more are a hostile file.
-const INSNS_MAX: usize = 16 << 20;
 
 /// A linked program.
 #[derive(Default)]
@@ -90,14 +87,15 @@ impl<'i, 'a> Linker<'i, 'a> {
         function: usize,
     ) -> Result<Frame> {
         let code = self.relocator.function(function)?;
-        self.insns_total += code.insns.len();
-        if self.insns_total > INSNS_MAX {
-            return Err(Error::new(format!("programs have more than {INSNS_MAX} insns together")));
-        }
         let start = linked.insns.len();
         places.insert(function, start);
         linked.insns.extend_from_slice(&code.insns);
+        let lines = linked.line_info.len();
         self.append_info(linked, function, start);
+        self.insns_total += code.insns.len() + linked.line_info.len() - lines;
+        if self.insns_total > 2 * INSNS_MAX {
+            return Err(Error::new(format!("programs have more than {INSNS_MAX} insns together")));
+        }
         Ok(Frame { code, start, next_call: 0 })
     }
 

@@ -17,6 +17,8 @@ use skep_uapi::{MapFlags, MapType};
 pub(crate) struct MapSource<'a, 'o> {
     pub(crate) elf: &'o Elf<'a>,
     pub(crate) kinds: &'o [SectionKind],
+    /// Offsets of named symbols, by section.
+    pub(crate) offsets: &'o FxHashMap<(usize, &'o str), u64>,
     pub(crate) btf: Option<&'o Btf>,
     pub(crate) options: &'o OpenOptions,
     /// Name of the object, cut as libbpf cuts it.

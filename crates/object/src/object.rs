@@ -136,12 +136,21 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         Some(btf) => Some(Arc::new(btf_fixup::fix_up(&elf, btf, &externs, &functions)?)),
         None => None,
     };
-    let source = MapSource { elf: &elf, kinds: &kinds, btf: fixed_btf.as_deref(), options, name };
+    let offsets = elf.named_offsets();
+    let source = MapSource {
+        elf: &elf,
+        kinds: &kinds,
+        offsets: &offsets,
+        btf: fixed_btf.as_deref(),
+        options,
+        name,
+    };
     let mut maps = Maps::read(&source)?;
     if !externs.kconfig.is_empty() {
         data_maps::push_kconfig(&source, &mut maps, &externs.kconfig);
     }
     let struct_ops = struct_ops::read(&source, &functions, &mut maps)?;
+    drop(offsets);
     Ok(Image { elf, kinds, btf, fixed_btf, info, functions, maps, externs, struct_ops, options })
 }
 

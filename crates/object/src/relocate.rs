@@ -22,6 +22,8 @@ use std::sync::Arc;
 const POISON_CALL_KFUNC_BASE: i32 = 2_002_000_000;
 /// libbpf's number for a reference to a map that is not created, plus the map's index.
 const POISON_LDIMM64_MAP_BASE: i32 = 2_001_000_000;
+/// Insns of all functions, and of all programs, together: more are a hostile file.
+pub(crate) const INSNS_MAX: usize = 16 << 20;
 const CALL: u8 = BPF_JMP | BPF_CALL;
 
 /// A function whose insns are final but for the distances to its subprogs.
@@ -35,11 +37,13 @@ pub(crate) struct Relocated {
 pub(crate) struct Relocator<'i, 'a> {
     pub(crate) image: &'i Image<'a>,
     done: Vec<Option<Result<Arc<Relocated>>>>,
+    insns_left: usize,
 }
 
 impl<'i, 'a> Relocator<'i, 'a> {
     pub(crate) fn new(image: &'i Image<'a>) -> Self {
-        Relocator { image, done: image.functions.list.iter().map(|_| None).collect() }
+        let done = image.functions.list.iter().map(|_| None).collect();
+        Relocator { image, done, insns_left: INSNS_MAX }
     }
 
     /// The relocated function of this index.
@@ -47,6 +51,12 @@ impl<'i, 'a> Relocator<'i, 'a> {
         let missing = || Error::new(format!("function {index} does not exist"));
         let function = self.image.functions.list.get(index).ok_or_else(missing)?;
         let done = self.done.get_mut(index).ok_or_else(missing)?;
+        if done.is_none() {
+            let left = self.insns_left.checked_sub(function.range.len());
+            self.insns_left = left.ok_or_else(|| {
+                Error::new(format!("functions have more than {INSNS_MAX} insns together"))
+            })?;
+        }
         done.get_or_insert_with(|| {
             relocate(self.image, function)
                 .context(|| format!("relocate function {}", function.name))

@@ -39,7 +39,8 @@ pub(crate) fn read(
 ) -> Result<StructOpsLinks> {
     let mut links = StructOpsLinks::default();
     for (section, kind) in source.elf.sections.iter().zip(source.kinds) {
-        if *kind != SectionKind::StructOps || section.data.is_empty() {
+        let first = source.elf.section(&section.name).is_some_and(|s| s.index == section.index);
+        if *kind != SectionKind::StructOps || section.data.is_empty() || !first {
             continue;
         }
         let datasec = source
@@ -50,9 +51,8 @@ pub(crate) fn read(
         };
         for secvar in btf.ty(datasec).vars() {
             let var = btf.ty(secvar.ty);
-            let mut symbols = source.elf.symbols.iter();
-            let symbol = symbols.find(|s| s.section == Some(section.index) && s.name == var.name());
-            let offset = symbol.map_or(u64::from(secvar.offset), |s| s.value);
+            let offset = source.offsets.get(&(section.index, var.name())).copied();
+            let offset = offset.unwrap_or(u64::from(secvar.offset));
             let one = One { source, functions, section, btf, offset };
             let def = one.read(var, &mut links).context(|| {
                 let name = var.name();
