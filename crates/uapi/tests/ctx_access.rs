@@ -1,7 +1,7 @@
 //! Repeats what Linux 6.18 answered to every offset, size and direction (`ctx_probe.txt`).
 
 use skep_uapi::ProgType;
-use skep_uapi::ctx::{CtxLayout, CtxRange};
+use skep_uapi::ctx::{CtxLayout, CtxRange, SockPointer};
 
 struct Probe {
     layout: CtxLayout,
@@ -62,6 +62,30 @@ fn loads_that_the_kernel_refused_give_nothing() {
                 let theirs = all.iter().any(|p| u32::from(p.nibbles[off]) & size != 0);
                 let at = CtxRange { off: off as i32, size };
                 assert_eq!(probe.layout.load(at, false).is_some(), theirs, "{at:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_answer_about_sockets_is_repeated() {
+    let text = include_str!("sock_probe.txt");
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let (name, hex) = line.split_once(' ').unwrap();
+        let layout = match name {
+            "sock_common" => SockPointer::SockCommon,
+            "sock" => SockPointer::Socket,
+            "tcp_sock" => SockPointer::TcpSock,
+            _ => SockPointer::XdpSock,
+        };
+        for off in 0..160usize {
+            let byte = u8::from_str_radix(&hex[off / 2 * 2..off / 2 * 2 + 2], 16).unwrap();
+            let sizes = u32::from(byte >> (4 * (off % 2)) & 15);
+            for size in [1, 2, 4, 8] {
+                let at = CtxRange { off: off as i32, size };
+                let ours = layout.layout().load(at, false).is_some();
+                assert_eq!(ours, sizes & size != 0, "{name} {at:?}");
+                assert!(layout.layout().store(at).is_none());
             }
         }
     }

@@ -13,9 +13,12 @@ mod layout;
 mod layout_table;
 mod raw_table;
 mod skb_table;
+mod sock_ptr;
+mod sock_ptr_table;
 mod sock_table;
 mod value;
 
 pub use field::{CtxField, CtxRange};
 pub use layout::{CtxAccess, CtxLayout, needs_cap_bpf};
+pub use sock_ptr::{FLOW_KEYS_BYTES, SockPointer};
 pub use value::CtxValue;
