@@ -9,22 +9,28 @@ use skep_report::{Note, SourceSpot};
 use std::collections::HashMap;
 
 /// Registers explained at most: an insn and its message rarely name more.
-const NOTES_MAX: usize = 4;
+const REGS_MAX: usize = 4;
 
 /// A fact about a register: its value, and the insn after which it held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Fact {
     value: String,
-    /// Insn that wrote it; `None` at the program's entry.
-    set_at: Option<usize>,
-    insn: String,
+    /// Insn and its text; `None` where the log states it without an insn.
+    set_by: Option<(usize, String)>,
     source: Option<SourceSpot>,
+}
+
+/// A register's value now, and as it was when an insn made it anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Known {
+    now: Fact,
+    made: Fact,
 }
 
 /// The path, folded to what holds at its end.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    facts: HashMap<(u32, u8), Fact>,
+    known: HashMap<(u32, u8), Known>,
     frame: u32,
 }
 
@@ -36,8 +42,8 @@ impl History {
         for line in log.lines() {
             if let Some(spot) = source_spot(line) {
                 source = Some(spot);
-            } else if let Some((idx, insn, state)) = split_line(line) {
-                history.note_state(state, idx, insn, &source);
+            } else if let Some((set_by, state)) = split_line(line) {
+                history.note_state(state, set_by, &source);
             }
         }
         history
@@ -46,12 +52,12 @@ impl History {
     fn note_state(
         &mut self,
         state: &str,
-        idx: Option<usize>,
-        insn: &str,
+        set_by: Option<(usize, &str)>,
         source: &Option<SourceSpot>,
     ) {
         let mut words = words_outside_parens(state).peekable();
-        let frame = words.peek().and_then(|w| w.strip_prefix("frame")?.strip_suffix(':'));
+        let Some(first) = words.peek() else { return };
+        let frame = first.strip_prefix("frame").and_then(|rest| rest.strip_suffix(':'));
         self.frame = match frame.and_then(|number| number.parse().ok()) {
             Some(frame) => {
                 words.next();
@@ -62,44 +68,58 @@ impl History {
         for word in words {
             let Some((name, value)) = word.split_once('=') else { continue };
             let Some(reg) = register(name) else { continue };
-            let known = self.facts.get(&(self.frame, reg));
-            if known.is_some_and(|fact| fact.value == value) {
+            let made_anew = set_by.is_none_or(|(_, insn)| written_register(insn) == Some(reg));
+            let before = self.known.get(&(self.frame, reg));
+            if before.is_some_and(|known| known.now.value == value && !made_anew) {
                 continue;
             }
-            let fact = Fact {
+            let now = Fact {
                 value: value.to_owned(),
-                set_at: idx.filter(|_| !insn.is_empty()),
-                insn: insn.to_owned(),
+                set_by: set_by.map(|(idx, insn)| (idx, insn.to_owned())),
                 source: source.clone(),
             };
-            self.facts.insert((self.frame, reg), fact);
+            let made = match before {
+                Some(known) if !made_anew => known.made.clone(),
+                _ => now.clone(),
+            };
+            self.known.insert((self.frame, reg), Known { now, made });
         }
     }
 
-    /// What is known of the registers that the message and the insn name.
+    /// What is known of the registers that the message names and the insn reads.
     pub(crate) fn notes(&self, message: &str, insn: &str) -> Vec<Note> {
-        let mut regs: Vec<u8> = Vec::new();
-        for reg in named_registers(message).chain(named_registers(insn)) {
-            if !regs.contains(&reg) {
-                regs.push(reg);
+        let written = written_register(insn);
+        let mut regs: Vec<u8> = named_registers(message).collect();
+        regs.extend(named_registers(insn).skip(usize::from(written.is_some())));
+        let mut seen = Vec::new();
+        regs.retain(|reg| {
+            !seen.contains(reg) && {
+                seen.push(*reg);
+                true
+            }
+        });
+        let mut notes = Vec::new();
+        for reg in regs.into_iter().take(REGS_MAX) {
+            let Some(known) = self.known.get(&(self.frame, reg)) else { continue };
+            let (now, made) = (&known.now, &known.made);
+            if now == made {
+                notes.push(note(reg, "is", made));
+            } else {
+                notes.push(note(reg, "was", made));
+                notes.push(note(reg, "is", now));
             }
         }
-        let known = regs.iter().filter_map(|&reg| {
-            let fact = self.facts.get(&(self.frame, reg))?;
-            let since = match fact.set_at {
-                Some(idx) => format!("since insn {idx}: {}", fact.insn),
-                None if fact.insn.is_empty() && fact.source.is_none() => {
-                    "from the start".to_owned()
-                }
-                None => "since this line".to_owned(),
-            };
-            Some(Note {
-                text: format!("R{reg} is {}, {since}", fact.value),
-                at: fact.source.clone(),
-            })
-        });
-        known.take(NOTES_MAX).collect()
+        notes
     }
+}
+
+fn note(reg: u8, verb: &str, fact: &Fact) -> Note {
+    let since = match (&fact.set_by, &fact.source) {
+        (Some((idx, insn)), _) => format!("since insn {idx}: {insn}"),
+        (None, Some(_)) => "where paths part".to_owned(),
+        (None, None) => "from the start".to_owned(),
+    };
+    Note { text: format!("R{reg} {verb} {}, {since}", fact.value), at: fact.source.clone() }
 }
 
 /// A source line of the log: `; text @ file:line`.
@@ -114,23 +134,32 @@ fn source_spot(line: &str) -> Option<SourceSpot> {
     })
 }
 
-/// Index, insn (empty on a line of state alone) and state of a line such as
+/// The insn (none on a line of state alone) and the state of a line such as
 /// `4: (bf) r2 = r10   ; R2=fp0` or `from 3 to 7: R0=0`.
-fn split_line(line: &str) -> Option<(Option<usize>, &str, &str)> {
+fn split_line(line: &str) -> Option<(Option<(usize, &str)>, &str)> {
     if let Some(rest) = line.strip_prefix("from ") {
-        let (edge, state) = rest.split_once(": ")?;
-        let to = edge.rsplit("to ").next()?.split(' ').next()?;
-        return Some((to.parse().ok(), "", state));
+        return Some((None, rest.split_once(": ")?.1));
     }
     let (number, rest) = line.split_once(": ")?;
     let idx: usize = number.parse().ok()?;
     if !rest.starts_with('(') {
-        return Some((Some(idx), "", rest));
+        return Some((None, rest));
     }
-    match rest.split_once(" ; ") {
-        Some((insn, state)) => Some((Some(idx), insn.trim(), state.trim())),
-        None => Some((Some(idx), rest.trim(), "")),
+    let (insn, state) = rest.split_once(" ; ").unwrap_or((rest, ""));
+    Some((Some((idx, insn.trim())), state.trim()))
+}
+
+/// The register that an insn makes anew: the left side of `=`, r0 of a call; not that of `+=`.
+fn written_register(insn: &str) -> Option<u8> {
+    let text = insn.split_once(") ").map_or(insn, |(_, text)| text);
+    if text.starts_with("call ") {
+        return Some(0);
     }
+    let (left, right) = text.split_once(" = ")?;
+    let reg = left.strip_prefix(['r', 'w'])?.parse().ok()?;
+    // `r1 = -r1` and `r1 = be16 r1` change what is there.
+    let in_place = !right.starts_with('*') && named_registers(right).any(|read| read == reg);
+    (!in_place).then_some(reg)
 }
 
 /// Splits at spaces, but not at those in parentheses (`var_off=(0x0; 0xff)`).
@@ -165,35 +194,36 @@ fn named_registers(text: &str) -> impl Iterator<Item = u8> {
 mod tests {
     use super::*;
 
-    /// As the kernel printed it (6.18) for `no_null_check` of `refused.bpf.o`.
+    /// As the kernel printed it (6.18) for `short_bounds_check` of `refused.bpf.o`.
     const LOG: &str = "\
 0: R1=ctx() R10=fp0
-; int no_null_check(struct xdp_md *ctx) @ refused.bpf.c:15
-0: (b4) w1 = 0                        ; R1=0
-; u32 key = 0; @ refused.bpf.c:17
-1: (63) *(u32 *)(r10 -4) = r1         ; R1=0 R10=fp0 fp-8=0000????
-2: (bf) r2 = r10                      ; R2=fp0 R10=fp0
-3: (07) r2 += -4                      ; R2=fp-4
-; u64 *count = map_lookup_elem(&counter, &key); @ refused.bpf.c:18
-4: (18) r1 = 0xffff888100000000       ; R1=map_ptr(map=counter,ks=4,vs=8)
-6: (85) call bpf_map_lookup_elem#1    ; R0=map_value_or_null(id=1,map=counter,ks=4,vs=8)
-; *count += 1; @ refused.bpf.c:20
-7: (79) r1 = *(u64 *)(r0 +0)
-R0 invalid mem access 'map_value_or_null'
+; int short_bounds_check(struct xdp_md *ctx) @ refused.bpf.c:25
+0: (b4) w0 = 1                        ; R0=1
+; u8 *data = (void *)(long)ctx->data; @ refused.bpf.c:27
+1: (61) r2 = *(u32 *)(r1 +0)          ; R1=ctx() R2=pkt(r=0)
+; if (data + sizeof(struct eth_hdr) > end) @ refused.bpf.c:30
+2: (07) r2 += 14                      ; R2=pkt(off=14,r=0)
+; u8 *end = (void *)(long)ctx->data_end; @ refused.bpf.c:28
+3: (61) r1 = *(u32 *)(r1 +4)          ; R1=pkt_end()
+; if (data + sizeof(struct eth_hdr) > end) @ refused.bpf.c:30
+4: (2d) if r2 > r1 goto pc+3          ; R1=pkt_end() R2=pkt(off=14,r=14)
+; return data[sizeof(struct eth_hdr)] ? XDP_PASS : XDP_DROP; @ refused.bpf.c:32
+5: (71) r1 = *(u8 *)(r2 +0)
+invalid access to packet, off=14 size=1, R2(id=0,off=14,r=14)
+R2 offset is outside of the packet
 ";
 
     #[test]
-    fn tells_the_value_its_insn_and_its_line() {
-        let message = "R0 invalid mem access 'map_value_or_null'";
-        let notes = History::read(LOG).notes(message, "r1 = *(u64 *)(r0 +0)");
-        let text: Vec<&str> = notes.iter().map(|n| n.text.as_str()).collect();
+    fn tells_where_a_register_was_made_and_where_it_changed() {
+        let message = "invalid access to packet, off=14 size=1, R2(id=0,off=14,r=14)";
+        let notes = History::read(LOG).notes(message, "(71) r1 = *(u8 *)(r2 +0)");
+        let told: Vec<(&str, Option<u32>)> =
+            notes.iter().map(|n| (n.text.as_str(), n.at.as_ref().map(|at| at.line))).collect();
         let expected = [
-            "R0 is map_value_or_null(id=1,map=counter,ks=4,vs=8), \
-             since insn 6: (85) call bpf_map_lookup_elem#1",
-            "R1 is map_ptr(map=counter,ks=4,vs=8), since insn 4: (18) r1 = 0xffff888100000000",
+            ("R2 was pkt(r=0), since insn 1: (61) r2 = *(u32 *)(r1 +0)", Some(27)),
+            ("R2 is pkt(off=14,r=14), since insn 4: (2d) if r2 > r1 goto pc+3", Some(30)),
         ];
-        assert_eq!(text, expected);
-        assert_eq!(notes[0].at.as_ref().map(|at| at.line), Some(18));
+        assert_eq!(told, expected);
     }
 
     #[test]
@@ -205,17 +235,33 @@ from 3 to 7: R1=scalar(umax=7,var_off=(0x0; 0x7)) R10=fp0
 ";
         let history = History::read(log);
         assert_eq!(history.frame, 1);
-        let fact = |frame, reg| history.facts.get(&(frame, reg)).map(|f| f.value.as_str());
-        assert_eq!(fact(0, 1), Some("scalar(umax=7,var_off=(0x0; 0x7))"));
-        assert_eq!((fact(1, 1), fact(1, 0)), (Some("5"), Some("1")));
+        let value = |frame, reg| history.known.get(&(frame, reg)).map(|k| k.now.value.as_str());
+        assert_eq!(value(0, 1), Some("scalar(umax=7,var_off=(0x0; 0x7))"));
+        assert_eq!((value(1, 1), value(1, 0)), (Some("5"), Some("1")));
         assert_eq!(history.notes("R7 !read_ok", ""), []);
+    }
+
+    #[test]
+    fn what_an_insn_makes_anew() {
+        for (insn, reg) in [
+            ("(b7) r3 = 1", Some(3)),
+            ("(71) r1 = *(u8 *)(r1 +0)", Some(1)),
+            ("(85) call bpf_map_lookup_elem#1", Some(0)),
+            ("(07) r2 += -4", None),
+            ("(87) r2 = -r2", None),
+            ("(dc) r1 = be16 r1", None),
+            ("(7b) *(u64 *)(r10 -8) = r1", None),
+            ("(15) if r1 == 0x0 goto pc+3", None),
+        ] {
+            assert_eq!(written_register(insn), reg, "{insn}");
+        }
     }
 
     proptest::proptest! {
         #[test]
         fn any_log_is_read(log in "((from |frame|[0-9]{1,3}|[:;()= @R,to]|\\PC){0,12}\n){0,8}") {
             let notes = History::read(&log).notes(&log, &log);
-            assert!(notes.len() <= NOTES_MAX);
+            assert!(notes.len() <= 2 * REGS_MAX);
         }
     }
 }

@@ -104,7 +104,7 @@ impl Plan {
         make: &impl Fn(Judged<'_>) -> T,
         answers: &mut FileAnswers<T>,
     ) {
-        let whole = || vec![0..bytes.len()];
+        let whole = || std::iter::once(0..bytes.len()).collect();
         let images = if self.scan { find_objects(bytes) } else { whole() };
         if images.is_empty() {
             answers.tally.files_skipped = 1;
