@@ -113,7 +113,21 @@ fn glob_root(pattern: &str) -> PathBuf {
 fn is_bpf_object(path: &Path) -> bool {
     let mut head = [0u8; 20];
     let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    read.is_ok() && crate::scan::is_bpf_header(&head)
+    read.is_ok() && is_bpf_header(&head)
+}
+
+/// Whether `head` begins a relocatable 64-bit ELF file for BPF, in either byte order. Old compilers
+/// left the machine 0.
+pub(crate) fn is_bpf_header(head: &[u8]) -> bool {
+    let [0x7f, b'E', b'L', b'F', 2, order, ..] = head else { return false };
+    let (Some(kind), Some(machine)) = (head.get(16..18), head.get(18..20)) else {
+        return false;
+    };
+    match order {
+        1 => kind == [1, 0] && matches!(machine, [247 | 0, 0]),
+        2 => kind == [0, 1] && matches!(machine, [0, 247 | 0]),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

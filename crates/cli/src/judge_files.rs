@@ -6,8 +6,7 @@ use crate::exit::Exit;
 use crate::flags::InputFlags;
 use crate::globals::Preset;
 use crate::in_order::in_order;
-use crate::inputs::{Input, Inputs, expand};
-use crate::scan::find_objects;
+use crate::inputs::{Input, Inputs, expand, is_bpf_header};
 use crate::streams::Streams;
 use indicatif::{ProgressBar, ProgressStyle};
 use skep::object::{Object, ObjectProgram};
@@ -104,8 +103,10 @@ impl Plan {
         make: &impl Fn(Judged<'_>) -> T,
         answers: &mut FileAnswers<T>,
     ) {
-        let whole = || std::iter::once(0..bytes.len()).collect();
-        let images = if self.scan { find_objects(bytes) } else { whole() };
+        let images: Vec<Range<usize>> = match self.scan && !is_bpf_header(bytes) {
+            true => skep::object::scan(bytes),
+            false => std::iter::once(0..bytes.len()).collect(),
+        };
         if images.is_empty() {
             answers.tally.files_skipped = 1;
             if input.named {
@@ -116,7 +117,7 @@ impl Plan {
         let mut opened = 0;
         for image in images {
             let name = image_name(&answers.file, &image, bytes.len());
-            // Cannot be out of range: find_objects promises it.
+            // Cannot be out of range: scan promises it.
             let image = bytes.get(image).unwrap_or_default();
             match self.open(input, image) {
                 Ok(object) => {

@@ -1,7 +1,7 @@
 //! The command `skep`, as a library: `main` only connects it to the process.
 //!
 //! Reading order: `flags` (the table of all options), `stat`, `check`, `dump` (one module a
-//! command), then what they share: `inputs`, `scan`, `judge_files`, `in_order`, `globals`.
+//! command), then what they share: `inputs`, `judge_files`, `in_order`, `globals`.
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +15,6 @@ mod in_order;
 mod inputs;
 mod judge_files;
 mod pages;
-mod scan;
 mod stat;
 mod streams;
 
