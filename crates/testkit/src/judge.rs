@@ -15,6 +15,7 @@ use skep::program::{AttachTarget, MapDef, Program};
 use skep::uapi::{MapType, ProgType};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// The host's byte order.
@@ -121,10 +122,8 @@ fn try_judge(program: &Program, log_level: u32) -> Result<Judgement, NotJudged> 
         fd_array: &[],
         log_level,
     });
-    if loaded.log.is_empty() && log_level != 0 {
-        if let Err(errno) = &loaded.result {
-            return Err((refused_without_log(*errno), String::new()));
-        }
+    if let (Err(errno), true) = (&loaded.result, loaded.log.is_empty() && log_level != 0) {
+        return Err((refused_without_log(*errno), String::new()));
     }
     let verified_insns =
         loaded.result.as_ref().ok().and_then(|prog| kernel::verified_insns(prog).ok());
@@ -164,10 +163,10 @@ fn make_maps(program: &Program, btf: Option<RawFd>) -> Result<BTreeMap<u32, Made
     let mut maps = BTreeMap::new();
     for insn in program.insns.iter().filter(|insn| refers_to_map(insn)) {
         let index = insn.imm as u32;
-        if let Some(def) = program.maps.get(index as usize) {
-            if !maps.contains_key(&index) {
-                maps.insert(index, make_map(def, btf)?);
-            }
+        if let (Some(def), Entry::Vacant(slot)) =
+            (program.maps.get(index as usize), maps.entry(index))
+        {
+            slot.insert(make_map(def, btf)?);
         }
     }
     Ok(maps)

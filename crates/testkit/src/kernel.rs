@@ -448,8 +448,7 @@ mod tests {
     /// `r0 = 0; exit` as a socket filter is what every kernel accepts; without the exit, none does.
     #[test]
     fn the_kernel_answers_or_says_why_not() {
-        if let Err(errno) = available() {
-            eprintln!("skipped: {errno}");
+        if available().is_err() {
             return;
         }
         let insns = [0xb7, 0, 0, 0, 0, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];

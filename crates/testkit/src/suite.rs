@@ -30,7 +30,7 @@ mod claims;
 mod options;
 mod run;
 
-pub use bless::bless;
+pub use bless::{Answered, bless};
 pub use build::program;
 pub use check::{Evidence, check};
 pub use claims::{Claims, Fact, Reject};

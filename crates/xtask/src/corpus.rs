@@ -54,11 +54,10 @@ const UNPACKED: [&str; 7] = [
 ];
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    if !args.no_install {
-        if let Err(why) = install() {
-            println!("corpus: skipped: {why}");
-            return Ok(true);
-        }
+    let installed = if args.no_install { Ok(()) } else { install() };
+    if let Err(why) = installed {
+        println!("corpus: skipped: {why}");
+        return Ok(true);
     }
     fs::create_dir_all(&args.dir)?;
     let dir = args.dir.canonicalize()?;

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bless;
+mod ci;
 mod corpus;
 mod judge;
 mod kernel_diff;
@@ -26,6 +27,8 @@ struct Args {
 enum Command {
     /// Rewrite the transcripts of the Markdown suites from the host kernel's answers.
     Bless(bless::Args),
+    /// Everything beyond the tests that must hold before a change lands.
+    Ci(ci::Args),
     /// Install, build and list the open corpus (GPL objects, never committed).
     Corpus(corpus::Args),
     /// Print the host kernel's log for programs of an object.
@@ -53,6 +56,7 @@ fn root() -> PathBuf {
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Bless(args) => bless::run(&args),
+        Command::Ci(args) => ci::run(&args),
         Command::Corpus(args) => corpus::run(&args),
         Command::Judge(args) => judge::run(&args, judge::Engine::Kernel),
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),

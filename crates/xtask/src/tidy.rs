@@ -11,7 +11,7 @@ mod sources;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct Args {
     /// Lower the stored sizes to what they are now; never raises one.
     #[arg(long)]
@@ -66,7 +66,7 @@ fn read_tree(root: &Path) -> std::io::Result<Vec<File>> {
         let entry = entry?;
         let known = ["rs", "md", "toml", "c", "h", "sh", "csv"];
         let extension = entry.path().extension().map(|e| e.to_string_lossy().into_owned());
-        let is_script = entry.path().parent().is_some_and(|folder| folder.ends_with(".ci"));
+        let is_script = relative(root, entry.path()).starts_with(".ci/");
         if entry.file_type().is_file()
             && (is_script || extension.is_some_and(|e| known.contains(&e.as_str())))
         {

@@ -5,12 +5,12 @@ use super::{Case, read};
 use skep::insn::Insn;
 use std::ops::Range;
 
+/// The insns of a case and the log of its judge, if there is an answer.
+pub type Answered = Option<(Vec<Insn>, String)>;
+
 /// The suite with each transcript replaced by what `answer` gives for its case: the insns and the
 /// log. A case without an answer, and a transcript that already holds, stay as they are.
-pub fn bless(
-    text: &str,
-    answer: &mut dyn FnMut(&Case) -> Option<(Vec<Insn>, String)>,
-) -> Result<String, String> {
+pub fn bless(text: &str, answer: &mut dyn FnMut(&Case) -> Answered) -> Result<String, String> {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for case in read(text)?.iter().filter(|case| !case.transcripts.is_empty()) {
         let Some((insns, log)) = answer(case) else { continue };
