@@ -8,6 +8,8 @@
 //! accepts every negative one; the row `before_args` says so. Whoever runs such a program must not
 //! follow.
 
+mod btf_arg;
+mod btf_arg_table;
 mod field;
 mod layout;
 mod layout_table;
@@ -18,6 +20,7 @@ mod sock_ptr_table;
 mod sock_table;
 mod value;
 
+pub use btf_arg::{IterArg, iter_args, raw_tp_arg_maybe_null};
 pub use field::{CtxField, CtxRange};
 pub use layout::{CtxAccess, CtxLayout, needs_cap_bpf};
 pub use sock_ptr::{FLOW_KEYS_BYTES, SockPointer};
