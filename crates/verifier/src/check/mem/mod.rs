@@ -1,24 +1,263 @@
-//! Loads and stores.
+//! Loads and stores: what the insn says, then what the pointer allows.
+//!
+//! [`check_mem_access`] is the one door to memory: insns come through it, and helpers that are simulated byte by byte.
+//!
+//! Kernel: `check_load_mem`, `check_store_reg`, `check_mem_access`, `save_aux_ptr_type` (6.18).
 
+pub(crate) mod align;
+pub(crate) mod btf_ctx;
+pub(crate) mod btf_ptr;
+pub(crate) mod ctx;
+pub(crate) mod map_value;
+pub(crate) mod packet;
+pub(crate) mod region;
+pub(crate) mod sock;
+pub(crate) mod stack;
+pub(crate) mod stack_hooks;
+pub(crate) mod stack_range;
+pub(crate) mod stack_read;
+pub(crate) mod stack_write;
+
+use super::reg_arg::Operand;
 use crate::env::Env;
-use crate::rejection::{Check, unsupported};
+use crate::log::reject;
+use crate::passes::reserved::check_insn_fields;
+use crate::rejection::Check;
+use crate::state::reg::Reg;
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_insn::code::*;
 
-/// Loads and stores.
+/// Direction of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessType {
+    Read,
+    Write,
+}
+
+/// One access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemAccess {
+    /// The pointer.
+    pub(crate) regno: u8,
+    /// Bytes from where it points; its own fixed offset not included.
+    pub(crate) off: i32,
+    /// Bytes.
+    pub(crate) size: i32,
+    pub(crate) ty: AccessType,
+    /// Register that is loaded or stored; `None` for an immediate, or for nothing in particular.
+    pub(crate) value_regno: Option<u8>,
+    /// Must be aligned whatever the program's flags say (atomics).
+    pub(crate) strict_alignment_once: bool,
+    /// Loads sign-extend.
+    pub(crate) is_ldsx: bool,
+}
+
+impl MemAccess {
+    pub(crate) fn is_write(&self) -> bool {
+        self.ty == AccessType::Write
+    }
+}
+
+/// `dst = *(size *)(src + off)`.
 pub(crate) fn check_load(env: &mut Env<'_>) -> Check {
-    let _ = env;
-    unsupported("loads")
+    let is_ldsx = env.insn().mode() == BPF_MEMSX;
+    check_load_mem(env, LoadRules { strict: false, is_ldsx, allow_trust_mismatch: true, what: "ldx" })
+}
+
+/// How a load is done.
+pub(crate) struct LoadRules {
+    pub(crate) strict: bool,
+    pub(crate) is_ldsx: bool,
+    /// Paths may come with pointers of different trust.
+    pub(crate) allow_trust_mismatch: bool,
+    pub(crate) what: &'static str,
+}
+
+pub(crate) fn check_load_mem(env: &mut Env<'_>, rules: LoadRules) -> Check {
+    let insn = env.insn();
+    env.check_reg_arg(insn.src, Operand::Src)?;
+    env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
+    let src_type = env.reg(insn.src).ty;
+    check_mem_access(
+        env,
+        MemAccess {
+            regno: insn.src,
+            off: i32::from(insn.off),
+            size: insn.size_bytes() as i32,
+            ty: AccessType::Read,
+            value_regno: Some(insn.dst),
+            strict_alignment_once: rules.strict,
+            is_ldsx: rules.is_ldsx,
+        },
+    )?;
+    save_aux_ptr_type(env, src_type, rules.allow_trust_mismatch)?;
+    let mut dst = *env.reg(insn.dst);
+    if dst.val.violated_rule().is_some() {
+        env.sane_bounds(&mut dst, rules.what)?;
+        env.set_reg(insn.dst, dst);
+    }
+    Ok(())
 }
 
 /// `*(size *)(dst + off) = src`.
 pub(crate) fn check_store_reg(env: &mut Env<'_>) -> Check {
-    let _ = env;
-    unsupported("stores")
+    check_fields(env)?;
+    check_store_reg_mem(env, false)
+}
+
+pub(crate) fn check_store_reg_mem(env: &mut Env<'_>, strict_alignment_once: bool) -> Check {
+    let insn = env.insn();
+    env.check_reg_arg(insn.src, Operand::Src)?;
+    env.check_reg_arg(insn.dst, Operand::Src)?;
+    let dst_type = env.reg(insn.dst).ty;
+    check_mem_access(
+        env,
+        MemAccess {
+            regno: insn.dst,
+            off: i32::from(insn.off),
+            size: insn.size_bytes() as i32,
+            ty: AccessType::Write,
+            value_regno: Some(insn.src),
+            strict_alignment_once,
+            is_ldsx: false,
+        },
+    )?;
+    save_aux_ptr_type(env, dst_type, false)
 }
 
 /// `*(size *)(dst + off) = imm`.
 pub(crate) fn check_store_imm(env: &mut Env<'_>) -> Check {
-    let _ = env;
-    unsupported("stores")
+    let insn = env.insn();
+    check_fields(env)?;
+    env.check_reg_arg(insn.dst, Operand::Src)?;
+    let dst_type = env.reg(insn.dst).ty;
+    check_mem_access(
+        env,
+        MemAccess {
+            regno: insn.dst,
+            off: i32::from(insn.off),
+            size: insn.size_bytes() as i32,
+            ty: AccessType::Write,
+            value_regno: None,
+            strict_alignment_once: false,
+            is_ldsx: false,
+        },
+    )?;
+    save_aux_ptr_type(env, dst_type, false)
+}
+
+/// Refuses an insn that sets fields which it does not use.
+pub(crate) fn check_fields(env: &mut Env<'_>) -> Check {
+    if let Err(refused) = check_insn_fields(env.insn_idx as usize, &env.insn()) {
+        reject!(env, EINVAL, "{}", refused.message);
+    }
+    Ok(())
+}
+
+/// Checks one access, and gives the loaded register its value.
+pub(crate) fn check_mem_access(env: &mut Env<'_>, at: MemAccess) -> Check {
+    let reg = *env.reg(at.regno);
+    align::check_ptr_alignment(env, &reg, at)?;
+    let off = at.off.wrapping_add(reg.off);
+    access_by_type(env, &reg, at, off)?;
+    if let Some(value) = at.value_regno
+        && at.ty == AccessType::Read
+        && at.size < 8
+        && env.reg(value).is_scalar()
+    {
+        let loaded = env.reg_mut(value);
+        if at.is_ldsx {
+            loaded.val.coerce_to_size_sx(at.size as u32);
+        } else {
+            loaded.val.coerce_to_size(at.size as u32);
+        }
+    }
+    Ok(())
+}
+
+/// `off` includes the fixed offset of the pointer.
+fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+    let ty = reg.ty;
+    let nullable = ty.may_be_null();
+    match ty.base {
+        Base::MapKey if ty.is(Base::MapKey) => map_value::access_key(env, reg, at, off),
+        Base::MapValue if ty.is(Base::MapValue) => map_value::access_value(env, reg, at, off),
+        Base::Mem => region::access_mem(env, reg, at, off),
+        Base::Ctx if ty.is(Base::Ctx) => ctx::access_ctx(env, reg, at, off),
+        Base::Stack if ty.is(Base::Stack) => stack::access_stack(env, reg, at, off),
+        _ if ty.is_packet() => packet::access_packet(env, reg, at, off),
+        Base::FlowKeys if ty.is(Base::FlowKeys) => packet::access_flow_keys(env, at, off),
+        _ if ty.is_sk() => sock::access_sock(env, reg, at, off),
+        Base::TpBuffer if ty.is(Base::TpBuffer) => packet::access_tp_buffer(env, reg, at, off),
+        Base::BtfId if !nullable => btf_ptr::access_btf_ptr(env, reg, at, off),
+        Base::ConstMapPtr if ty.is(Base::ConstMapPtr) => {
+            btf_ptr::access_map_ptr(env, reg, at, off)
+        }
+        Base::Buf if !nullable => packet::access_buf(env, reg, at, off),
+        Base::Arena if ty.is(Base::Arena) => {
+            mark_loaded_unknown(env, at);
+            Ok(())
+        }
+        _ => reject!(env, EACCES, "R{} invalid mem access '{ty}'", at.regno),
+    }
+}
+
+/// The register loaded into, if there is one, holds something unknown.
+pub(crate) fn mark_loaded_unknown(env: &mut Env<'_>, at: MemAccess) {
+    if at.ty == AccessType::Read
+        && let Some(value) = at.value_regno
+    {
+        env.set_reg(value, Reg::unknown());
+    }
+}
+
+/// Refuses a store of a pointer where the program could read it back as a number.
+pub(crate) fn check_no_leak(env: &mut Env<'_>, at: MemAccess, into: &str) -> Check {
+    if at.is_write()
+        && let Some(value) = at.value_regno
+        && env.is_pointer_value(value)
+    {
+        reject!(env, EACCES, "R{value} leaks addr into {into}");
+    }
+    Ok(())
+}
+
+/// An insn is rewritten by the type of its pointer: that must be the same on every path.
+pub(crate) fn save_aux_ptr_type(
+    env: &mut Env<'_>,
+    ty: RegType,
+    allow_trust_mismatch: bool,
+) -> Check {
+    let Some(prev) = env.aux().ptr_type else {
+        env.aux_mut().ptr_type = Some(ty);
+        return Ok(());
+    };
+    if prev == ty || (may_mix(prev) && may_mix(ty)) {
+        return Ok(());
+    }
+    let probed = |t: RegType| matches!(t.base, Base::Mem | Base::BtfId);
+    if !allow_trust_mismatch || !probed(prev) || !probed(ty) {
+        reject!(env, EINVAL, "same insn cannot be used with different pointers");
+    }
+    let both_mem = prev.base == Base::Mem && ty.base == Base::Mem;
+    let flags = (prev.flags | ty.flags) & (TypeFlag::PTR_UNTRUSTED | TypeFlag::MEM_RDONLY);
+    let base = if both_mem { Base::Mem } else { Base::BtfId };
+    env.aux_mut().ptr_type = Some(RegType { base, flags });
+    Ok(())
+}
+
+/// Whether accesses through such pointers need no rewrite.
+fn may_mix(ty: RegType) -> bool {
+    !matches!(
+        ty.base,
+        Base::Ctx
+            | Base::Socket
+            | Base::SockCommon
+            | Base::TcpSock
+            | Base::XdpSock
+            | Base::BtfId
+            | Base::Arena
+    )
 }
 
 /// Whether `size` bytes at `off` of the map value in R`regno` are inside of it.

@@ -1,0 +1,54 @@
+//! Alignment, where the program or the kind of memory asks for it.
+//!
+//! Kernel: `check_ptr_alignment` (6.18).
+
+use super::MemAccess;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::Check;
+use crate::state::reg::Reg;
+use crate::state::reg_type::{Base, RegType};
+use skep_domain::Tnum;
+
+/// `NET_IP_ALIGN` of machines that need alignment: packets start this far off a word.
+const NET_IP_ALIGN: i32 = 2;
+
+/// Refuses a misaligned access.
+pub(crate) fn check_ptr_alignment(env: &mut Env<'_>, reg: &Reg, at: MemAccess) -> Check {
+    // Slots are tracked as a whole, so stack accesses are always aligned.
+    let strict = env.strict_alignment || at.strict_alignment_once || reg.ty.is(Base::Stack);
+    if !strict || at.size == 1 || reg.ty.is(Base::Arena) {
+        return Ok(());
+    }
+    let packet = reg.ty.is_packet();
+    let start = if packet { NET_IP_ALIGN } else { 0 };
+    let fixed = start.wrapping_add(reg.off).wrapping_add(at.off);
+    let sum = reg.val.var_off.add(Tnum::constant(i64::from(fixed) as u64));
+    if sum.is_aligned(at.size as u64) {
+        return Ok(());
+    }
+    let (var, fixed, off, size) = (reg.val.var_off, reg.off, at.off, at.size);
+    if packet {
+        reject!(env, EACCES, "misaligned packet access off {start}+{var}+{fixed}+{off} size {size}");
+    }
+    let what = description(reg.ty);
+    reject!(env, EACCES, "misaligned {what}access off {var}+{fixed}+{off} size {size}")
+}
+
+fn description(ty: RegType) -> &'static str {
+    if !ty.flags.is_empty() {
+        return "";
+    }
+    match ty.base {
+        Base::FlowKeys => "flow keys ",
+        Base::MapKey => "key ",
+        Base::MapValue => "value ",
+        Base::Ctx => "context ",
+        Base::Stack => "stack ",
+        Base::Socket => "sock ",
+        Base::SockCommon => "sock_common ",
+        Base::TcpSock => "tcp_sock ",
+        Base::XdpSock => "xdp_sock ",
+        _ => "",
+    }
+}

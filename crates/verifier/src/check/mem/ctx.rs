@@ -1,0 +1,103 @@
+//! The program's context.
+//!
+//! Kernel: `check_ctx_access` (6.18); the tables are those of `skep_uapi::ctx`.
+
+use super::region::check_ptr_off_reg;
+use super::{MemAccess, btf_ctx, check_no_leak};
+use crate::env::Env;
+use crate::log::verbose;
+use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::state::reg::{Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_btf::Kind;
+use skep_uapi::ctx::{CtxLayout, CtxRange, CtxValue, needs_cap_bpf};
+
+/// What a load from the context gives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CtxLoad {
+    pub(super) ty: RegType,
+    /// For pointers into the kernel's types.
+    pub(super) btf_id: u32,
+    pub(super) ref_obj_id: u32,
+    /// The result of the function that the program is attached to.
+    pub(super) is_retval: bool,
+}
+
+impl CtxLoad {
+    pub(super) fn of(ty: RegType) -> CtxLoad {
+        CtxLoad { ty, btf_id: 0, ref_obj_id: 0, is_retval: false }
+    }
+}
+
+pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+    check_no_leak(env, at, "ctx")?;
+    check_ptr_off_reg(env, reg, at.regno, false)?;
+    let Some(load) = find_access(env, at, off)? else {
+        let size = at.size;
+        let message = format!("invalid bpf_context access off={off} size={size}");
+        verbose!(env, "{message}\n");
+        env.print_source_line(env.insn_idx, "; ");
+        return Err(Stop::Reject { errno: errno::EACCES, message });
+    };
+    let Some(value) = at.value_regno.filter(|_| !at.is_write()) else { return Ok(()) };
+    if load.ty.is(Base::Scalar) {
+        if load.is_retval {
+            return unsupported("the result of an LSM hook");
+        }
+        env.set_reg(value, Reg::unknown());
+        return Ok(());
+    }
+    let mut loaded = Reg::pointer(load.ty);
+    if load.ty.may_be_null() {
+        loaded.id = env.new_id();
+    }
+    loaded.ref_obj_id = load.ref_obj_id;
+    loaded.extra = match load.ty.base {
+        Base::BtfId => Extra::Btf { id: load.btf_id, in_prog: false },
+        Base::Packet | Base::PacketMeta => Extra::Range(0),
+        _ => Extra::None,
+    };
+    env.set_reg(value, loaded);
+    Ok(())
+}
+
+/// What the context has at `off`; `None` if that is no access for this kind of program.
+fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLoad>> {
+    let (prog_type, attach_type) = (env.prog.prog_type, env.prog.expected_attach_type);
+    let Some(layout) = CtxLayout::find(prog_type, attach_type) else {
+        return unsupported(format!("the context of {prog_type} programs of attach type {attach_type}"));
+    };
+    if matches!(layout, CtxLayout::Btf) {
+        return btf_ctx::find_btf_access(env, at, off);
+    }
+    let range = CtxRange { off, size: at.size as u32 };
+    let access = if at.is_write() { layout.store(range) } else { layout.load(range, at.is_ldsx) };
+    let Some(access) = access else { return Ok(None) };
+    if !env.bpf_capable && needs_cap_bpf(prog_type, access.field, at.is_write()) {
+        return Ok(None);
+    }
+    let ty = match access.value {
+        _ if at.is_write() => RegType::SCALAR,
+        CtxValue::Scalar => RegType::SCALAR,
+        CtxValue::Packet => RegType::of(Base::Packet),
+        CtxValue::PacketEnd => RegType::of(Base::PacketEnd),
+        CtxValue::PacketMeta => RegType::of(Base::PacketMeta),
+        CtxValue::FlowKeys => RegType::of(Base::FlowKeys),
+        CtxValue::Socket => RegType::of(Base::Socket),
+        CtxValue::SocketOrNull => RegType::of(Base::Socket).with(TypeFlag::PTR_MAYBE_NULL),
+        CtxValue::SockCommonOrNull => RegType::of(Base::SockCommon).with(TypeFlag::PTR_MAYBE_NULL),
+        CtxValue::TpBuffer => RegType::of(Base::TpBuffer),
+        CtxValue::NfHookState | CtxValue::SkBuff => {
+            RegType::of(Base::BtfId).with(TypeFlag::PTR_TRUSTED)
+        }
+    };
+    let mut load = CtxLoad::of(ty);
+    if let Some(name) = access.value.btf_name() {
+        let btf = env.prog.kernel_btf.as_ref();
+        let Some(id) = btf.and_then(|b| b.find_by_name_kind(name, Kind::Struct)) else {
+            return unsupported("a context with kernel types, without the kernel's BTF");
+        };
+        load.btf_id = id.0;
+    }
+    Ok(Some(load))
+}

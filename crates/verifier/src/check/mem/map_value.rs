@@ -1,0 +1,186 @@
+//! Values and keys of maps: their size, what the map's flags allow, what the kernel keeps in the value, and values
+//! that can never change.
+//!
+//! Kernel: `check_map_access_type`, `check_map_access`, `bpf_map_direct_read` (6.18).
+
+use super::region::{Span, check_mem_region_access};
+use super::{AccessType, MemAccess, check_no_leak, mark_loaded_unknown};
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::state::reg::Reg;
+use skep_btf::{FieldKind, SpecialField};
+use skep_program::MapDef;
+use skep_uapi::{MapFlags, MapType};
+
+/// Who accesses the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessSource {
+    /// A load or store.
+    Direct,
+    /// A helper.
+    Helper,
+}
+
+/// A load or store through a pointer to a map key.
+pub(super) fn access_key(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+    if at.is_write() {
+        reject!(env, EACCES, "write to change key R{} not allowed", at.regno);
+    }
+    let key_size = map_def(env, reg)?.key_size;
+    check_mem_region_access(env, Span::of(at, off), key_size)?;
+    mark_loaded_unknown(env, at);
+    Ok(())
+}
+
+/// A load or store through a pointer to a map value.
+pub(super) fn access_value(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+    check_no_leak(env, at, "map")?;
+    check_map_access_type(env, Span::of(at, off), at.ty)?;
+    check_map_access(env, Span::of(at, off), AccessSource::Direct)?;
+    let def = map_def(env, reg)?;
+    let var = reg.val.var_off;
+    if var.is_const() {
+        let at_off = i64::from(off).wrapping_add(var.value as i64);
+        let field = map_fields(env, reg)?.iter().find(|f| i64::from(f.offset) == at_off).cloned();
+        if let Some(field) = field.filter(|f| f.kind.is_pointer()) {
+            return access_kptr(env, at, &field);
+        }
+    }
+    let Some(value_regno) = at.value_regno.filter(|_| at.ty == AccessType::Read) else {
+        return Ok(());
+    };
+    if var.is_const() && is_constant(def) {
+        let at_off = i64::from(off).wrapping_add(var.value as i64);
+        let value = direct_read(def, at_off, at)?;
+        env.set_reg(value_regno, Reg::constant(value));
+    } else {
+        mark_loaded_unknown(env, at);
+    }
+    Ok(())
+}
+
+/// The map that a map pointer, key or value belongs to.
+pub(crate) fn map_def<'a>(env: &Env<'a>, reg: &Reg) -> Check<&'a MapDef> {
+    match reg.map().and_then(|i| env.maps.get(i as usize)) {
+        Some(view) => Ok(view.def),
+        None => Err(Stop::Bug("map pointer without map".to_string())),
+    }
+}
+
+/// What the kernel keeps in values of that map.
+pub(crate) fn map_fields<'e>(env: &'e Env<'_>, reg: &Reg) -> Check<&'e [SpecialField]> {
+    match reg.map().and_then(|i| env.map_fields.get(i as usize)) {
+        Some(Ok(fields)) => Ok(fields),
+        Some(Err(why)) => unsupported(format!("a map value whose special fields are wrong: {why}")),
+        None => Err(Stop::Bug("map pointer without map".to_string())),
+    }
+}
+
+/// Checks that the map's flags allow programs to read or write.
+pub(crate) fn check_map_access_type(env: &mut Env<'_>, span: Span, ty: AccessType) -> Check {
+    let def = map_def(env, env.reg(span.regno))?;
+    let rdonly = def.map_flags.contains(MapFlags::RDONLY_PROG);
+    let wronly = !rdonly && def.map_flags.contains(MapFlags::WRONLY_PROG);
+    let Span { off, size, .. } = span;
+    let value_size = def.value_size;
+    if ty == AccessType::Write && rdonly {
+        reject!(
+            env,
+            EACCES,
+            "write into map forbidden, value_size={value_size} off={off} size={size}"
+        );
+    }
+    if ty == AccessType::Read && wronly {
+        reject!(
+            env,
+            EACCES,
+            "read from map forbidden, value_size={value_size} off={off} size={size}"
+        );
+    }
+    Ok(())
+}
+
+/// Checks that the span lies in the value and touches nothing that the kernel keeps there.
+pub(crate) fn check_map_access(env: &mut Env<'_>, span: Span, source: AccessSource) -> Check {
+    let reg = *env.reg(span.regno);
+    let value_size = map_def(env, &reg)?.value_size;
+    check_mem_region_access(env, span, value_size)?;
+    let first = reg.val.smin.wrapping_add(i64::from(span.off));
+    let end = reg.val.umax.wrapping_add((i64::from(span.off) + i64::from(span.size)) as u64);
+    let touched = |f: &&SpecialField| {
+        first < i64::from(f.offset) + i64::from(f.size) && u64::from(f.offset) < end
+    };
+    let touched: Vec<SpecialField> =
+        map_fields(env, &reg)?.iter().filter(touched).cloned().collect();
+    for field in &touched {
+        check_touches_field(env, &reg, span, (field, source))?;
+    }
+    Ok(())
+}
+
+fn check_touches_field(
+    env: &mut Env<'_>,
+    reg: &Reg,
+    span: Span,
+    (field, source): (&SpecialField, AccessSource),
+) -> Check {
+    let name = field_type_name(field.kind);
+    if !field.kind.is_pointer() {
+        reject!(env, EACCES, "{name} cannot be accessed directly by load/store");
+    }
+    if source != AccessSource::Direct {
+        reject!(env, EACCES, "{name} cannot be accessed indirectly by helper");
+    }
+    let var = reg.val.var_off;
+    if !var.is_const() {
+        reject!(env, EACCES, "{name} access cannot have variable offset");
+    }
+    let off = (i64::from(span.off) as u64).wrapping_add(var.value);
+    if u64::from(field.offset) != off {
+        let expected = field.offset;
+        reject!(env, EACCES, "{name} access misaligned expected={expected} off={off}");
+    }
+    if span.size != 8 {
+        reject!(env, EACCES, "{name} access size must be BPF_DW");
+    }
+    Ok(())
+}
+
+/// Name of a field's kind in messages. Kernel: `btf_field_type_name`.
+pub(crate) fn field_type_name(kind: FieldKind) -> &'static str {
+    match kind {
+        FieldKind::KptrUnref | FieldKind::KptrRef => "kptr",
+        kind => kind.name(),
+    }
+}
+
+/// Kernel: `check_map_kptr_access`.
+fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField) -> Check {
+    let _ = (env, at, field);
+    unsupported("loads and stores of kptrs")
+}
+
+/// Whether no one can change the values any more. Kernel: `bpf_map_is_rdonly`.
+fn is_constant(def: &MapDef) -> bool {
+    def.map_flags.contains(MapFlags::RDONLY_PROG)
+        && def.frozen
+        && matches!(def.map_type, MapType::Array | MapType::Arena)
+}
+
+/// The value of a map that is constant. Only maps of one element have an address to read from.
+fn direct_read(def: &MapDef, off: i64, at: MemAccess) -> Check<u64> {
+    if def.max_entries != 1 {
+        return Err(Stop::Reject { errno: errno::ENOTSUPP, message: String::new() });
+    }
+    let mut bytes = [0u8; 8];
+    for (i, byte) in bytes.iter_mut().take(at.size as usize).enumerate() {
+        *byte = def.contents.get(off as usize + i).copied().unwrap_or(0);
+    }
+    let raw = u64::from_le_bytes(bytes);
+    if !at.is_ldsx {
+        return Ok(raw);
+    }
+    let up = 64 - 8 * at.size as u32;
+    Ok((((raw << up) as i64) >> up) as u64)
+}

@@ -1,0 +1,94 @@
+//! Packet data, and other memory with a limit that is checked when the program is loaded or attached: flow keys,
+//! tracepoint buffers, buffers of iterators.
+//!
+//! Kernel: `check_packet_access`, `check_flow_keys_access`, `check_tp_buffer_access`, `check_buffer_access` (6.18).
+
+use super::region::{Span, also, check_inside, refuse_negative};
+use super::{MemAccess, check_no_leak, mark_loaded_unknown};
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::Check;
+use crate::state::reg::Reg;
+use crate::state::reg_type::TypeFlag;
+use skep_uapi::may_write_packet;
+
+/// `sizeof(struct bpf_flow_keys)`.
+const FLOW_KEYS_BYTES: i64 = 56;
+
+pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i32) -> Check {
+    if at.is_write() {
+        if !may_write_packet(env.prog.prog_type) {
+            reject!(env, EACCES, "cannot write into packet");
+        }
+        env.seen_direct_write = true;
+    }
+    check_no_leak(env, at, "packet")?;
+    check_packet_access(env, Span::of(at, off))?;
+    mark_loaded_unknown(env, at);
+    Ok(())
+}
+
+/// Checks that the span lies in what a comparison with `data_end` has shown to be there.
+pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
+    let reg = *env.reg(span.regno);
+    if reg.val.smin < 0 {
+        return refuse_negative(env, span.regno);
+    }
+    let what = "offset is outside of the packet";
+    let range = reg.range();
+    if range < 0 {
+        reject!(env, EINVAL, "R{} {what}", span.regno);
+    }
+    match check_inside(env, span, range as u32) {
+        Ok(()) => Ok(()),
+        Err(stop) => Err(also(env, stop, what, span.regno)),
+    }
+}
+
+pub(super) fn access_flow_keys(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check {
+    check_no_leak(env, at, "flow keys")?;
+    check_flow_keys_access(env, off, at.size)?;
+    mark_loaded_unknown(env, at);
+    Ok(())
+}
+
+/// Checks a range of `struct bpf_flow_keys`.
+pub(crate) fn check_flow_keys_access(env: &mut Env<'_>, off: i32, size: i32) -> Check {
+    if size < 0 || off < 0 || i64::from(off) + i64::from(size) > FLOW_KEYS_BYTES {
+        reject!(env, EACCES, "invalid access to flow keys off={off} size={size}");
+    }
+    Ok(())
+}
+
+pub(super) fn access_tp_buffer(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+    check_buffer(env, reg, Span::of(at, off), "tracepoint")?;
+    mark_loaded_unknown(env, at);
+    Ok(())
+}
+
+pub(super) fn access_buf(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+    if at.is_write() && reg.ty.has(TypeFlag::MEM_RDONLY) {
+        reject!(env, EACCES, "R{} cannot write into {}", at.regno, reg.ty);
+    }
+    check_buffer_access(env, reg, Span::of(at, off))?;
+    mark_loaded_unknown(env, at);
+    Ok(())
+}
+
+/// Checks an access to a buffer whose size is only known when the program is attached.
+pub(crate) fn check_buffer_access(env: &mut Env<'_>, reg: &Reg, span: Span) -> Check {
+    let what = if reg.ty.has(TypeFlag::MEM_RDONLY) { "rdonly" } else { "rdwr" };
+    check_buffer(env, reg, span, what)
+}
+
+fn check_buffer(env: &mut Env<'_>, reg: &Reg, span: Span, what: &str) -> Check {
+    let Span { regno, off, size, .. } = span;
+    if off < 0 {
+        reject!(env, EACCES, "R{regno} invalid {what} buffer access: off={off}, size={size}");
+    }
+    let var = reg.val.var_off;
+    if !var.is_const() || var.value != 0 {
+        reject!(env, EACCES, "R{regno} invalid variable buffer offset: off={off}, var_off={var}");
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! Memory of known size: an access must lie inside for every value of the variable offset.
+//!
+//! Kernel: `check_mem_region_access`, `__check_mem_access`, `__check_ptr_off_reg` (6.18).
+
+use super::{MemAccess, check_no_leak};
+use crate::env::Env;
+use crate::log::{reject, verbose};
+use crate::rejection::{Check, Stop};
+use crate::state::reg::Reg;
+use crate::state::reg_type::{Base, TypeFlag};
+use skep_uapi::limits::BPF_MAX_VAR_OFF;
+
+/// A range relative to a pointer; `off` includes its fixed offset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) regno: u8,
+    pub(crate) off: i32,
+    pub(crate) size: i32,
+    /// Nothing at all may be accessed too.
+    pub(crate) zero_size_allowed: bool,
+}
+
+impl Span {
+    /// What `at` accesses, with `off` including the pointer's fixed offset.
+    pub(crate) fn of(at: MemAccess, off: i32) -> Span {
+        Span { regno: at.regno, off, size: at.size, zero_size_allowed: false }
+    }
+}
+
+/// Checks that the span lies in `[0, mem_size)`, whatever the variable offset.
+pub(crate) fn check_mem_region_access(env: &mut Env<'_>, span: Span, mem_size: u32) -> Check {
+    let Span { regno, off, .. } = span;
+    let (smin, umax) = (env.reg(regno).val.smin, env.reg(regno).val.umax);
+    let low = smin.wrapping_add(i64::from(off));
+    if smin < 0 && (smin == i64::MIN || low != i64::from(low as i32) || low < 0) {
+        return refuse_negative(env, regno);
+    }
+    if let Err(stop) = check_inside(env, Span { off: low as i32, ..span }, mem_size) {
+        return Err(also(env, stop, "min value is outside of the allowed memory range", regno));
+    }
+    if umax >= BPF_MAX_VAR_OFF as u64 {
+        reject!(
+            env,
+            EACCES,
+            "R{regno} unbounded memory access, make sure to bounds check any such access"
+        );
+    }
+    let high = umax.wrapping_add(i64::from(off) as u64);
+    if let Err(stop) = check_inside(env, Span { off: high as i32, ..span }, mem_size) {
+        return Err(also(env, stop, "max value is outside of the allowed memory range", regno));
+    }
+    Ok(())
+}
+
+/// A pointer may be anything from before its memory on.
+pub(crate) fn refuse_negative(env: &mut Env<'_>, regno: u8) -> Check {
+    reject!(
+        env,
+        EACCES,
+        "R{regno} min value is negative, either use unsigned index or do a if (index >=0) check."
+    )
+}
+
+/// Adds a line to a refusal.
+pub(crate) fn also(env: &mut Env<'_>, stop: Stop, what: &str, regno: u8) -> Stop {
+    let Stop::Reject { errno, message } = stop else { return stop };
+    verbose!(env, "R{regno} {what}\n");
+    Stop::Reject { errno, message: format!("{message}\nR{regno} {what}") }
+}
+
+/// Checks that the span lies in `[0, mem_size)`; `span.off` is all of the offset.
+pub(crate) fn check_inside(env: &mut Env<'_>, span: Span, mem_size: u32) -> Check {
+    let Span { regno, off, size, zero_size_allowed } = span;
+    let size_ok = size > 0 || (size == 0 && zero_size_allowed);
+    if off >= 0 && size_ok && i64::from(off) + i64::from(size) <= i64::from(mem_size) {
+        return Ok(());
+    }
+    let reg = *env.reg(regno);
+    match reg.ty.base {
+        Base::MapKey if reg.ty.is(Base::MapKey) => {
+            reject!(
+                env,
+                EACCES,
+                "invalid access to map key, key_size={mem_size} off={off} size={size}"
+            )
+        }
+        Base::MapValue if reg.ty.is(Base::MapValue) => reject!(
+            env,
+            EACCES,
+            "invalid access to map value, value_size={mem_size} off={off} size={size}"
+        ),
+        _ if reg.ty.is_packet() || reg.ty.is(Base::PacketEnd) => {
+            let id = reg.id;
+            reject!(
+                env,
+                EACCES,
+                "invalid access to packet, off={off} size={size}, R{regno}(id={id},off={off},r={mem_size})"
+            )
+        }
+        _ => reject!(
+            env,
+            EACCES,
+            "invalid access to memory, mem_size={mem_size} off={off} size={size}"
+        ),
+    }
+}
+
+/// Checks that a pointer is what it was when it was made.
+///
+/// Kernel: `check_ptr_off_reg`; with `fixed_off_ok` the fixed offset may have changed (`__check_ptr_off_reg`).
+pub(crate) fn check_ptr_off_reg(
+    env: &mut Env<'_>,
+    reg: &Reg,
+    regno: u8,
+    fixed_off_ok: bool,
+) -> Check {
+    let (ty, off) = (reg.ty, reg.off);
+    if off < 0 {
+        reject!(env, EACCES, "negative offset {ty} ptr R{regno} off={off} disallowed");
+    }
+    if !fixed_off_ok && off != 0 {
+        reject!(env, EACCES, "dereference of modified {ty} ptr R{regno} off={off} disallowed");
+    }
+    let var = reg.val.var_off;
+    if !var.is_const() || var.value != 0 {
+        reject!(env, EACCES, "variable {ty} access var_off={var} disallowed");
+    }
+    Ok(())
+}
+
+/// Memory that a helper returned, a dynptr slice, a global function's argument.
+pub(super) fn access_mem(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+    let rdonly = reg.ty.has(TypeFlag::MEM_RDONLY);
+    if reg.ty.may_be_null() {
+        reject!(env, EACCES, "R{} invalid mem access '{}'", at.regno, reg.ty);
+    }
+    if at.is_write() && rdonly {
+        reject!(env, EACCES, "R{} cannot write into {}", at.regno, reg.ty);
+    }
+    check_no_leak(env, at, "mem")?;
+    // Reads of untrusted memory are probes: nothing can go wrong.
+    if !(rdonly && reg.ty.has(TypeFlag::PTR_UNTRUSTED)) {
+        check_mem_region_access(env, Span::of(at, off), reg.mem_size())?;
+    }
+    super::mark_loaded_unknown(env, at);
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! The stack: whether an access lies in it, and how deep it gets.
+//!
+//! Kernel: `check_stack_access_within_bounds`, `grow_stack_state`, `check_stack_read`, `check_stack_write` (6.18).
+
+use super::region::Span;
+use super::{AccessType, MemAccess, stack_read, stack_write};
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, errno};
+use crate::state::reg::Reg;
+use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_BPF_STACK_BYTES};
+
+/// A load or store through a stack pointer.
+pub(super) fn access_stack(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+    check_stack_access_within_bounds(env, Span::of(at, off), at.ty)?;
+    let at = MemAccess { off, ..at };
+    let var = reg.val.var_off;
+    if var.is_const() {
+        let at = MemAccess { off: off.wrapping_add(var.value as i32), ..at };
+        return match at.ty {
+            AccessType::Read => stack_read::read_fixed_off(env, reg.frameno(), at),
+            AccessType::Write => stack_write::write_fixed_off(env, reg.frameno(), at),
+        };
+    }
+    match at.ty {
+        AccessType::Write => stack_write::write_var_off(env, reg, at),
+        AccessType::Read if at.value_regno.is_none() => {
+            let (off, size) = (at.off, at.size);
+            reject!(
+                env,
+                EACCES,
+                "variable offset stack pointer cannot be passed into helper function; var_off={var} off={off} size={size}"
+            )
+        }
+        AccessType::Read => stack_read::read_var_off(env, reg, at),
+    }
+}
+
+/// Checks that the span lies in the stack for every variable offset, and makes the frame that deep.
+pub(crate) fn check_stack_access_within_bounds(
+    env: &mut Env<'_>,
+    span: Span,
+    ty: AccessType,
+) -> Check {
+    let reg = *env.reg(span.regno);
+    let Span { regno, off, size, .. } = span;
+    let what = if ty == AccessType::Read { "read from" } else { "write to" };
+    let var = reg.val.var_off;
+    let (min_off, max_off) = if var.is_const() {
+        let min = (var.value as i64).wrapping_add(i64::from(off));
+        (min, min.wrapping_add(i64::from(size)))
+    } else {
+        if reg.val.smax >= BPF_MAX_VAR_OFF || reg.val.smin <= -BPF_MAX_VAR_OFF {
+            reject!(env, EACCES, "invalid unbounded variable-offset {what} stack R{regno}");
+        }
+        let (min, max) = (reg.val.smin, reg.val.smax);
+        (min + i64::from(off), max + i64::from(off) + i64::from(size))
+    };
+    let frame = &env.cur.frames[reg.frameno() as usize];
+    let lowest = if ty == AccessType::Write || env.allow_uninit_stack {
+        -i64::from(MAX_BPF_STACK_BYTES)
+    } else {
+        -i64::from(frame.allocated_stack())
+    };
+    let errno = if min_off < lowest || min_off > -1 {
+        errno::EACCES
+    } else if max_off > 0 {
+        errno::EINVAL
+    } else if size < 0 {
+        errno::EFAULT
+    } else {
+        grow_stack_state(env, reg.frameno(), -min_off as i32);
+        return Ok(());
+    };
+    let message = if var.is_const() {
+        format!("invalid {what} stack R{regno} off={min_off} size={size}")
+    } else {
+        format!("invalid variable-offset {what} stack R{regno} var_off={var} off={off} size={size}")
+    };
+    Err(env.refuse(errno, message))
+}
+
+/// Makes the stack of a frame at least `bytes` deep.
+fn grow_stack_state(env: &mut Env<'_>, frameno: u32, bytes: i32) {
+    let frame = &mut env.cur.frames[frameno as usize];
+    if bytes <= frame.allocated_stack() {
+        return;
+    }
+    frame.grow_stack(bytes);
+    let depth = frame.allocated_stack() as u32;
+    let subprog = &mut env.subprogs[frame.meta.subprogno as usize];
+    subprog.stack_depth = subprog.stack_depth.max(depth);
+}

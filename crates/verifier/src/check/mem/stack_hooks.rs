@@ -1,0 +1,48 @@
+//! What others want to know of stack accesses: stack liveness, fastcall patterns, dynptrs in slots.
+//!
+//! Kernel: `bpf_mark_stack_read`, `bpf_mark_stack_write`, `check_fastcall_stack_contract`,
+//! `destroy_if_dynptr_stack_slot` (6.18).
+
+use crate::env::Env;
+use crate::rejection::{Check, unsupported};
+use crate::state::stack::SlotType;
+
+impl Env<'_> {
+    /// The insn reads the slots `mask` of frame `frameno`.
+    pub(crate) fn mark_stack_read(&mut self, frameno: u32, mask: u64) {
+        let _ = (frameno, mask);
+    }
+
+    /// The insn overwrites all of the slots `mask` of frame `frameno`.
+    pub(crate) fn mark_stack_write(&mut self, frameno: u32, mask: u64) {
+        let _ = (frameno, mask);
+    }
+
+    /// An access at `off` of frame `frameno`: outside of a fastcall pattern it voids those of the subprog.
+    pub(crate) fn check_fastcall_stack_contract(&mut self, frameno: u32, off: i32) {
+        let subprogno = self.cur.frames[frameno as usize].meta.subprogno as usize;
+        let subprog = &mut self.subprogs[subprogno];
+        if subprog.fastcall_stack_off <= off || self.aux[self.insn_idx as usize].fastcall_pattern {
+            return;
+        }
+        subprog.fastcall_stack_off = i32::from(i16::MIN);
+        for aux in &mut self.aux[subprog.start as usize..subprog.end as usize] {
+            aux.fastcall_pattern = false;
+        }
+    }
+
+    /// A write to slot `spi` of frame `frameno` ends the dynptr that lives there.
+    pub(crate) fn destroy_if_dynptr_stack_slot(&mut self, frameno: u32, spi: usize) -> Check {
+        match self.cur.frames[frameno as usize].slot(spi) {
+            Some(slot) if slot.types[0] == SlotType::Dynptr => {
+                unsupported("stack writes over dynptrs")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The slot will be printed with the next state.
+    pub(crate) fn mark_stack_slot_scratched(&mut self, spi: usize) {
+        self.scratched_slots |= 1 << spi;
+    }
+}

@@ -1,0 +1,111 @@
+//! A range of the stack that a helper, or a load with a variable offset, may touch anywhere.
+//!
+//! Kernel: `check_stack_range_initialized` (6.18).
+
+use super::AccessType;
+use super::region::Span;
+use super::stack::check_stack_access_within_bounds;
+use super::stack_write::scrub;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::Check;
+use crate::state::reg::Reg;
+use crate::state::stack::{SlotType, spi_of};
+
+/// A range that a helper fills without reading it: the caller then writes it byte by byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RawRange {
+    pub(crate) regno: u8,
+    pub(crate) access_size: i32,
+}
+
+/// Checks that all of the span may be read, and forgets what it held if a helper writes it.
+///
+/// `span.off` is relative to where the pointer points, without its own fixed offset as instructions have it: give 0
+/// for a helper's argument. With `raw` the memory need not be initialized; the range is told there instead, unless its
+/// offset varies.
+pub(crate) fn check_stack_range_initialized(
+    env: &mut Env<'_>,
+    span: Span,
+    ty: AccessType,
+    raw: Option<&mut Option<RawRange>>,
+) -> Check {
+    let reg = *env.reg(span.regno);
+    let Span { regno, size, .. } = span;
+    let off = span.off.wrapping_add(reg.off);
+    let var = reg.val.var_off;
+    if size == 0 && !span.zero_size_allowed {
+        reject!(env, EACCES, "invalid zero-sized read");
+    }
+    check_stack_access_within_bounds(env, Span { off, ..span }, ty)?;
+    let (min_off, max_off, raw) = if var.is_const() {
+        let at = off.wrapping_add(var.value as i32);
+        (at, at, raw)
+    } else {
+        if !env.bypass_spec_v1 {
+            reject!(
+                env,
+                EACCES,
+                "R{regno} variable offset stack access prohibited for !root, var_off={var}"
+            );
+        }
+        let at = |bound: i64| (bound + i64::from(off)) as i32;
+        (at(reg.val.smin), at(reg.val.smax), None)
+    };
+    let frameno = reg.frameno();
+    if let Some(raw) = raw {
+        check_no_dynptr(env, frameno, (min_off, max_off + size))?;
+        *raw = Some(RawRange { regno, access_size: size });
+        return Ok(());
+    }
+    for at in min_off..max_off + size {
+        if !touch_byte(env, frameno, at, ty == AccessType::Write) {
+            let i = at - min_off;
+            if var.is_const() {
+                reject!(
+                    env,
+                    EACCES,
+                    "invalid read from stack R{regno} off {min_off}+{i} size {size}"
+                );
+            }
+            reject!(env, EACCES, "invalid read from stack R{regno} var_off {var}+{i} size {size}");
+        }
+        env.mark_stack_read(frameno, 1 << spi_of(at));
+    }
+    Ok(())
+}
+
+/// Whether the byte at `off` may be read; if `clobber`, its value is unknown from now on.
+fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool {
+    let (spi, byte) = (spi_of(off), (-off - 1) as usize % 8);
+    let Some(slot) = env.cur.frames[frameno as usize].slot(spi).copied() else { return false };
+    match slot.types[byte] {
+        SlotType::Misc => return true,
+        ty if ty == SlotType::Zero || (ty == SlotType::Invalid && env.allow_uninit_stack) => {
+            if clobber {
+                env.cur.frames[frameno as usize].slot_mut(spi).types[byte] = SlotType::Misc;
+            }
+            return true;
+        }
+        _ => {}
+    }
+    if !slot.is_spilled() || !(env.allow_ptr_leaks || env.spilled(frameno, spi).is_scalar()) {
+        return false;
+    }
+    if clobber {
+        env.set_spilled(frameno, spi, &Reg::unknown());
+        let slot = env.cur.frames[frameno as usize].slot_mut(spi);
+        slot.types.iter_mut().for_each(scrub);
+    }
+    true
+}
+
+fn check_no_dynptr(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32)) -> Check {
+    for off in from..to {
+        let slot = env.cur.frames[frameno as usize].slot(spi_of(off));
+        if slot.is_some_and(|s| s.types[(-off - 1) as usize % 8] == SlotType::Dynptr) {
+            reject!(env, EACCES, "potential write to dynptr at off={off} disallowed");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! Loads from the stack: fills, and data.
+//!
+//! Kernel: `check_stack_read_fixed_off`, `check_stack_read_var_off`, `mark_reg_stack_read` (6.18).
+
+use super::region::Span;
+use super::stack_range::check_stack_range_initialized;
+use super::{AccessType, MemAccess};
+use crate::check::alu::assign_scalar_id;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::Check;
+use crate::state::history::{Access, LinkedRegs};
+use crate::state::reg::Reg;
+use crate::state::stack::{Slot, SlotType, spi_of};
+
+/// Bits that the value may use.
+pub(super) fn reg_width(reg: &Reg) -> u32 {
+    64 - reg.val.umax.leading_zeros()
+}
+
+/// `at.off` is relative to the frame pointer; bounds and alignment are checked.
+pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> Check {
+    let spi = spi_of(at.off);
+    env.mark_stack_slot_scratched(spi);
+    env.check_fastcall_stack_contract(frameno, at.off);
+    env.mark_stack_read(frameno, 1 << spi);
+    let slot = *env.cur.frames[frameno as usize].slot_mut(spi);
+    if !slot.is_spilled() {
+        check_initialized(env, &slot, at, false)?;
+        if let Some(dst) = at.value_regno {
+            mark_reg_stack_read(env, frameno, (at.off, at.off + at.size), dst);
+        }
+        return Ok(());
+    }
+    if fill(env, (frameno, spi), &slot, at)? {
+        env.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
+    }
+    Ok(())
+}
+
+/// A load from a slot with a spilled register; true if what is loaded is that register.
+fn fill(
+    env: &mut Env<'_>,
+    (frameno, spi): (u32, usize),
+    slot: &Slot,
+    at: MemAccess,
+) -> Check<bool> {
+    let reg = env.arena.reg(slot.spill);
+    let spill_size = slot.types.iter().rev().take_while(|&&t| t == SlotType::Spill).count() as i32;
+    if at.size == 8 && spill_size == 8 {
+        match at.value_regno {
+            Some(dst) => fill_whole(env, (frameno, spi), reg, dst),
+            None if !env.allow_ptr_leaks && !reg.is_scalar() => {
+                reject!(env, EACCES, "leaking pointer from stack off {}", at.off)
+            }
+            None => {}
+        }
+        return Ok(true);
+    }
+    if !reg.is_scalar() {
+        env.print_source_line(env.insn_idx, "; ");
+        reject!(env, EACCES, "invalid size of register fill");
+    }
+    let Some(dst) = at.value_regno else { return Ok(false) };
+    if at.size <= spill_size && at.off % 8 == 0 {
+        let mut reg = reg;
+        let width = reg_width(&reg);
+        if env.bpf_capable && at.size == 4 && spill_size == 4 && width <= 32 {
+            assign_id_to_spilled(env, (frameno, spi), &mut reg);
+        }
+        if width > 8 * at.size as u32 {
+            reg.id = 0;
+        }
+        env.set_reg(dst, reg);
+        return Ok(true);
+    }
+    check_initialized(env, slot, at, true)?;
+    let count = |ty| bytes_of(slot, at).filter(|&t| t == ty).count() as i32;
+    let (spilled, zeros) = (count(SlotType::Spill), count(SlotType::Zero));
+    if spilled == at.size && reg.is_null() {
+        env.set_reg(dst, Reg::constant(0));
+        return Ok(true);
+    }
+    let known_zero = zeros == at.size;
+    env.set_reg(dst, if known_zero { Reg::constant(0) } else { Reg::unknown() });
+    Ok(false)
+}
+
+fn fill_whole(env: &mut Env<'_>, slot: (u32, usize), mut reg: Reg, dst: u8) {
+    if env.bpf_capable {
+        assign_id_to_spilled(env, slot, &mut reg);
+    }
+    env.set_reg(dst, reg);
+}
+
+/// The register stays in its slot and gets a copy: they share an id from now on.
+fn assign_id_to_spilled(env: &mut Env<'_>, (frameno, spi): (u32, usize), reg: &mut Reg) {
+    let before = (reg.id, reg.off);
+    assign_scalar_id(env, reg);
+    if (reg.id, reg.off) != before {
+        env.set_spilled(frameno, spi, reg);
+    }
+}
+
+/// Types of the bytes that are read, from the lowest address on.
+fn bytes_of(slot: &Slot, at: MemAccess) -> impl Iterator<Item = SlotType> + '_ {
+    (0..at.size).map(move |i| byte_of(slot, at.off + i))
+}
+
+/// Type of the byte at `off`. Bytes of a slot are numbered from its top, as offsets fall.
+fn byte_of(slot: &Slot, off: i32) -> SlotType {
+    slot.types[(-off - 1) as usize % 8]
+}
+
+/// Refuses to read bytes that were never written; bytes of a spilled register only where `spilled_ok`.
+fn check_initialized(env: &mut Env<'_>, slot: &Slot, at: MemAccess, spilled_ok: bool) -> Check {
+    for i in 0..at.size {
+        let readable = match byte_of(slot, at.off + i) {
+            SlotType::Misc | SlotType::Zero => true,
+            SlotType::Spill => spilled_ok,
+            SlotType::Invalid => env.allow_uninit_stack,
+            _ => false,
+        };
+        if !readable {
+            let (off, size) = (at.off, at.size);
+            reject!(env, EACCES, "invalid read from stack off {off}+{i} size {size}");
+        }
+    }
+    Ok(())
+}
+
+/// `at.off` is the fixed part of the offset; bounds and alignment are checked.
+pub(super) fn read_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Check {
+    let span = Span { regno: at.regno, off: at.off, size: at.size, zero_size_allowed: false };
+    let span = Span { off: span.off - ptr.off, ..span };
+    check_stack_range_initialized(env, span, AccessType::Read, None)?;
+    let Some(dst) = at.value_regno else { return Ok(()) };
+    let min_off = (ptr.val.smin + i64::from(at.off)) as i32;
+    let max_off = (ptr.val.smax + i64::from(at.off)) as i32;
+    let frameno = ptr.frameno();
+    mark_reg_stack_read(env, frameno, (min_off, max_off + at.size), dst);
+    env.check_fastcall_stack_contract(frameno, min_off);
+    Ok(())
+}
+
+/// What a load of data gives: zero if all bytes are.
+fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), dst: u8) {
+    let mut zeros = 0;
+    for off in from..to {
+        let spi = spi_of(off);
+        env.mark_stack_slot_scratched(spi);
+        match env.cur.frames[frameno as usize].slot(spi) {
+            Some(slot) if byte_of(slot, off) == SlotType::Zero => zeros += 1,
+            _ => break,
+        }
+    }
+    env.set_reg(dst, if zeros == to - from { Reg::constant(0) } else { Reg::unknown() });
+}

@@ -1,0 +1,222 @@
+//! Stores to the stack: spills, and data that ends what was spilled.
+//!
+//! Kernel: `check_stack_write_fixed_off`, `check_stack_write_var_off`, `save_register_state` (6.18).
+
+use super::MemAccess;
+use super::stack_read::reg_width;
+use crate::check::alu::assign_scalar_id;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, errno};
+use crate::state::history::{Access, LinkedRegs};
+use crate::state::reg::Reg;
+use crate::state::reg_type::{Base, RegType};
+use crate::state::stack::{SlotType, spi_of};
+use skep_insn::code::*;
+
+/// `at.off` is relative to the frame pointer; bounds and alignment are checked.
+pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> Check {
+    let spi = spi_of(at.off);
+    let whole = at.size == 8;
+    check_no_corruption(env, frameno, spi, whole)?;
+    let reg = at.value_regno.map(|r| *env.reg(r));
+    if !env.bypass_spec_v4 {
+        sanitize(env, (frameno, spi), at, reg);
+    }
+    env.destroy_if_dynptr_stack_slot(frameno, spi)?;
+    let starts_slot = at.off % 8 == 0;
+    if starts_slot && whole {
+        env.mark_stack_write(frameno, 1 << spi);
+    }
+    env.check_fastcall_stack_contract(frameno, at.off);
+    env.mark_stack_slot_scratched(spi);
+
+    let insn = env.insn();
+    match (reg, at.value_regno) {
+        (Some(mut reg), Some(regno)) if starts_slot && reg.is_scalar() && env.bpf_capable => {
+            let fits = reg_width(&reg) <= 8 * at.size as u32;
+            if fits {
+                let before = (reg.id, reg.off);
+                assign_scalar_id(env, &mut reg);
+                if (reg.id, reg.off) != before {
+                    *env.cur.frame_mut().reg_mut(regno) = reg;
+                }
+            } else {
+                reg.id = 0;
+            }
+            save_register_state(env, (frameno, spi), &reg, at.size);
+        }
+        (None, _) if starts_slot && is_st_mem(insn.code) && env.bpf_capable => {
+            let reg = Reg::constant(i64::from(insn.imm) as u64);
+            save_register_state(env, (frameno, spi), &reg, at.size);
+        }
+        (Some(reg), _) if is_spillable(reg.ty) => {
+            if !whole {
+                env.print_source_line(env.insn_idx, "; ");
+                reject!(env, EACCES, "invalid size of register spill");
+            }
+            if frameno != env.cur.curframe() && reg.ty.is(Base::Stack) {
+                reject!(
+                    env,
+                    EINVAL,
+                    "cannot spill pointers to stack into stack frame of the caller"
+                );
+            }
+            save_register_state(env, (frameno, spi), &reg, at.size);
+        }
+        _ => return write_data(env, (frameno, spi), at, reg),
+    }
+    env.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
+    Ok(())
+}
+
+/// Without privileges a spilled pointer can be overwritten as a whole only.
+fn check_no_corruption(env: &mut Env<'_>, frameno: u32, spi: usize, whole: bool) -> Check {
+    if env.allow_ptr_leaks || whole {
+        return Ok(());
+    }
+    let spilled = env.cur.frames[frameno as usize].slot(spi).is_some_and(|s| s.is_spilled());
+    if spilled && !env.spilled(frameno, spi).is_scalar() {
+        reject!(env, EACCES, "attempt to corrupt spilled pointer on stack");
+    }
+    Ok(())
+}
+
+/// A store that could be bypassed by a speculative load must be waited for.
+fn sanitize(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess, reg: Option<Reg>) {
+    let types = env.cur.frames[frameno as usize].slot(spi).map(|s| s.types).unwrap_or_default();
+    let plain = |t: &SlotType| matches!(t, SlotType::Misc | SlotType::Zero);
+    let spills = reg.is_some_and(|r| is_spillable(r.ty));
+    if spills || !types[..at.size as usize].iter().all(plain) {
+        env.aux_mut().nospec_result = true;
+    }
+}
+
+/// A store that is no spill: bytes of data, zero or not.
+fn write_data(
+    env: &mut Env<'_>,
+    (frameno, spi): (u32, usize),
+    at: MemAccess,
+    reg: Option<Reg>,
+) -> Check {
+    env.set_spilled(frameno, spi, &Reg::not_init());
+    let slot = env.cur.frames[frameno as usize].slot_mut(spi);
+    if is_special(slot.types[7]) {
+        slot.types.iter_mut().for_each(scrub);
+    }
+    let insn = env.insn();
+    let zero = match reg {
+        Some(reg) => reg.is_null(),
+        None => is_st_mem(insn.code) && insn.imm == 0,
+    };
+    if zero && let Some(regno) = at.value_regno {
+        // The slot's zero bytes will not lead back to the register, so its value matters now.
+        env.mark_chain_precision(regno)?;
+    }
+    let ty = if zero { SlotType::Zero } else { SlotType::Misc };
+    let slot = env.cur.frames[frameno as usize].slot_mut(spi);
+    for i in 0..at.size {
+        slot.types[(-(at.off + i) - 1) as usize % 8] = ty;
+    }
+    Ok(())
+}
+
+/// Puts a register into the top `size` bytes of a slot.
+fn save_register_state(env: &mut Env<'_>, (frameno, spi): (u32, usize), reg: &Reg, size: i32) {
+    env.set_spilled(frameno, spi, reg);
+    let slot = env.cur.frames[frameno as usize].slot_mut(spi);
+    let first = 8 - size as usize;
+    slot.types[first..].fill(SlotType::Spill);
+    for ty in &mut slot.types[..first] {
+        // Zero bytes stay zero; bytes never written stay so.
+        if !matches!(ty, SlotType::Zero | SlotType::Invalid) {
+            *ty = SlotType::Misc;
+        }
+    }
+}
+
+/// `at.off` is the fixed part of the offset; bounds and alignment are checked.
+pub(super) fn write_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Check {
+    let frameno = ptr.frameno();
+    let min_off = (ptr.val.smin + i64::from(at.off)) as i32;
+    let max_off = (ptr.val.smax + i64::from(at.off)) as i32 + at.size;
+    let insn = env.insn();
+    let writing_zero = match at.value_regno {
+        Some(r) => env.reg(r).is_null(),
+        None => is_st_mem(insn.code) && insn.imm == 0,
+    };
+    for off in min_off..max_off {
+        env.destroy_if_dynptr_stack_slot(frameno, spi_of(off))?;
+    }
+    env.check_fastcall_stack_contract(frameno, min_off);
+    let mut zero_used = false;
+    for off in min_off..max_off {
+        zero_used |= write_var_byte(env, frameno, off, writing_zero)?;
+    }
+    if zero_used && let Some(regno) = at.value_regno {
+        env.mark_chain_precision(regno)?;
+    }
+    Ok(())
+}
+
+/// One byte that may be overwritten; true if it still holds zero because a zero is written.
+fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool) -> Check<bool> {
+    let (spi, byte) = (spi_of(off), (-off - 1) as usize % 8);
+    let insn_idx = env.insn_idx;
+    env.mark_stack_slot_scratched(spi);
+    let slot = *env.cur.frames[frameno as usize].slot_mut(spi);
+    let ty = slot.types[byte];
+    if !env.allow_ptr_leaks && !matches!(ty, SlotType::Misc | SlotType::Zero) {
+        let text = format!(
+            "spilled ptr in range of var-offset stack write; insn {insn_idx}, ptr off: {off}"
+        );
+        return Err(refuse_without_newline(env, text));
+    }
+    if writing_zero && ty == SlotType::Spill && slot.is_spilled() {
+        let spilled = env.arena.reg(slot.spill);
+        if spilled.is_null() {
+            return Ok(true);
+        }
+    }
+    env.set_spilled(frameno, spi, &Reg::not_init());
+    let stays_zero = writing_zero && ty == SlotType::Zero;
+    if ty == SlotType::Invalid && !env.allow_uninit_stack {
+        let text = format!(
+            "uninit stack in range of var-offset write prohibited for !root; insn {insn_idx}, off: {off}"
+        );
+        return Err(refuse_without_newline(env, text));
+    }
+    let new = if stays_zero { SlotType::Zero } else { SlotType::Misc };
+    env.cur.frames[frameno as usize].slot_mut(spi).types[byte] = new;
+    Ok(stays_zero)
+}
+
+/// Two of the kernel's messages do not end their line.
+fn refuse_without_newline(env: &mut Env<'_>, message: String) -> Stop {
+    crate::log::verbose!(env, "{message}");
+    Stop::Reject { errno: errno::EINVAL, message }
+}
+
+/// `*(size *)(dst + off) = imm`.
+fn is_st_mem(code: u8) -> bool {
+    code & CLASS_MASK == BPF_ST && code & MODE_MASK == BPF_MEM
+}
+
+/// Whether a slot with this type in its last byte holds more than data.
+fn is_special(ty: SlotType) -> bool {
+    !matches!(ty, SlotType::Invalid | SlotType::Misc | SlotType::Zero)
+}
+
+/// What was known of a byte is lost. Kernel: `scrub_spilled_slot`.
+pub(super) fn scrub(ty: &mut SlotType) {
+    if *ty != SlotType::Invalid {
+        *ty = SlotType::Misc;
+    }
+}
+
+/// Whether the verifier remembers such a pointer on the stack.
+///
+/// Kernel: `is_spillable_regtype` (6.18).
+pub(crate) fn is_spillable(ty: RegType) -> bool {
+    !matches!(ty.base, Base::NotInit | Base::Scalar | Base::TpBuffer | Base::ConstDynptr)
+}
