@@ -1,10 +1,94 @@
-//! Atomic insns.
+//! Atomic insns: read-modify-write, load-acquire, store-release.
+//!
+//! Kernel: `check_atomic`, `check_atomic_rmw`, `check_atomic_load`, `check_atomic_store` (6.18).
 
+use super::mem::{
+    AccessType, LoadRules, MemAccess, check_fields, check_load_mem, check_mem_access,
+    check_store_reg_mem, save_aux_ptr_type,
+};
+use super::reg_arg::Operand;
 use crate::env::Env;
-use crate::rejection::{Check, unsupported};
+use crate::log::reject;
+use crate::rejection::Check;
+use crate::state::reg_type::{Base, RegType};
+use skep_insn::code::*;
 
-/// Atomic insns.
+/// Walks an atomic insn.
 pub(crate) fn check_atomic(env: &mut Env<'_>) -> Check {
-    let _ = env;
-    unsupported("atomics")
+    let insn = env.insn();
+    check_fields(env)?;
+    match insn.imm {
+        BPF_LOAD_ACQ => {
+            let rules = LoadRules {
+                strict: true,
+                is_ldsx: false,
+                allow_trust_mismatch: false,
+                what: "atomic_load",
+            };
+            check_load_mem(env, rules)?;
+            check_ptr_type(env, insn.src, "loads from")
+        }
+        BPF_STORE_REL => {
+            check_store_reg_mem(env, true)?;
+            check_ptr_type(env, insn.dst, "stores into")
+        }
+        _ => check_rmw(env),
+    }
+}
+
+fn check_rmw(env: &mut Env<'_>) -> Check {
+    let insn = env.insn();
+    if !matches!(insn.size(), BPF_W | BPF_DW) {
+        reject!(env, EINVAL, "invalid atomic operand size");
+    }
+    env.check_reg_arg(insn.src, Operand::Src)?;
+    env.check_reg_arg(insn.dst, Operand::Src)?;
+    if insn.imm == BPF_CMPXCHG {
+        env.check_reg_arg(0, Operand::Src)?;
+        refuse_pointer(env, 0)?;
+    }
+    refuse_pointer(env, insn.src)?;
+    check_ptr_type(env, insn.dst, "stores into")?;
+    let load_reg = match insn.imm {
+        BPF_CMPXCHG => Some(0),
+        imm if imm & BPF_FETCH != 0 => Some(insn.src),
+        _ => None,
+    };
+    if let Some(load_reg) = load_reg {
+        env.check_reg_arg(load_reg, Operand::Dst)?;
+    }
+    let at = MemAccess {
+        regno: insn.dst,
+        off: i32::from(insn.off),
+        size: insn.size_bytes() as i32,
+        ty: AccessType::Read,
+        value_regno: None,
+        strict_alignment_once: true,
+        is_ldsx: false,
+    };
+    // May the memory be read as a number; then what the register gets.
+    check_mem_access(env, at)?;
+    if load_reg.is_some() {
+        check_mem_access(env, MemAccess { value_regno: load_reg, ..at })?;
+    }
+    if env.reg(insn.dst).ty.is(Base::Arena) {
+        save_aux_ptr_type(env, RegType::of(Base::Arena), false)?;
+    }
+    check_mem_access(env, MemAccess { ty: AccessType::Write, ..at })
+}
+
+fn refuse_pointer(env: &mut Env<'_>, regno: u8) -> Check {
+    if env.is_pointer_value(regno) {
+        reject!(env, EACCES, "R{regno} leaks addr into mem");
+    }
+    Ok(())
+}
+
+/// Memory that is rewritten or guarded when it is accessed cannot be accessed atomically.
+fn check_ptr_type(env: &mut Env<'_>, regno: u8, what: &str) -> Check {
+    let ty = env.reg(regno).ty;
+    if ty.is(Base::Ctx) || ty.is_packet() || ty.is(Base::FlowKeys) || ty.is_sk() {
+        reject!(env, EACCES, "BPF_ATOMIC {what} R{regno} {ty} is not allowed");
+    }
+    Ok(())
 }

@@ -1,10 +1,272 @@
-//! The exit insn.
+//! The exit insn: of a function, a callback, the program.
+//!
+//! Kernel: `process_bpf_exit_full`, `prepare_func_exit`, `check_return_code`, `check_resource_leak` (6.18).
 
+use super::mem::check_fields;
+use super::mem::region::check_ptr_off_reg;
+use super::reg_arg::Operand;
 use crate::env::Env;
-use crate::rejection::{Check, unsupported};
+use crate::explore::walk::Next;
+use crate::log::{reject, verbose};
+use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::state::frame::RetRange;
+use crate::state::refs::RefKind;
+use crate::state::reg::Reg;
+use crate::state::reg_type::Base;
+use skep_btf::{Kind, TypeId};
+use skep_program::AttachTarget;
+use skep_uapi::{AttachType, ProgType, RetvalRule, retval_rule};
 
-/// The exit insn.
-pub(crate) fn check_exit(env: &mut Env<'_>) -> Check<crate::explore::walk::Next> {
-    let _ = env;
-    unsupported("exit")
+/// Walks an exit insn.
+pub(crate) fn check_exit(env: &mut Env<'_>) -> Check<Next> {
+    check_fields(env)?;
+    let in_main = env.cur.curframe() == 0;
+    check_resource_leak(env, in_main, "BPF_EXIT instruction in main prog")?;
+    if !in_main {
+        return prepare_func_exit(env);
+    }
+    check_return_code(env, 0)?;
+    Ok(Next::PathEnd)
+}
+
+/// Checks that nothing is held that must be given back before `what`; locks and sections only if `check_lock`.
+pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: &str) -> Check {
+    if check_lock && env.cur.refs.active_locks > 0 {
+        reject!(env, EINVAL, "{what} cannot be used inside bpf_spin_lock-ed region");
+    }
+    check_reference_leak(env, what)?;
+    if !check_lock {
+        return Ok(());
+    }
+    let region = if env.cur.refs.active_irq_id != 0 {
+        "bpf_local_irq_save-ed"
+    } else if env.cur.refs.active_rcu_locks > 0 {
+        "bpf_rcu_read_lock-ed"
+    } else if env.cur.refs.active_preempt_locks > 0 {
+        "bpf_preempt_disable-ed"
+    } else {
+        return Ok(());
+    };
+    reject!(env, EINVAL, "{what} cannot be used inside {region} region")
+}
+
+fn check_reference_leak(env: &mut Env<'_>, what: &str) -> Check {
+    if env.cur.curframe() != 0 {
+        return Ok(());
+    }
+    let returned = match env.prog.prog_type {
+        ProgType::StructOps => env.reg(0).ref_obj_id,
+        _ => 0,
+    };
+    let lingering: Vec<_> = env
+        .cur
+        .refs
+        .acquired
+        .iter()
+        .filter(|r| r.kind == RefKind::Ptr && r.id != returned)
+        .copied()
+        .collect();
+    if lingering.is_empty() {
+        return Ok(());
+    }
+    let mut message = String::new();
+    for r in lingering {
+        message += &format!("Unreleased reference id={} alloc_insn={}\n", r.id, r.insn_idx);
+    }
+    message += &format!("{what} would lead to reference leak");
+    Err(env.refuse(errno::EINVAL, message))
+}
+
+/// Back to the caller, or, from a callback, to the call that runs it.
+fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
+    let callee = env.frame().meta;
+    let r0 = *env.reg(0);
+    if r0.ty.is(Base::Stack) {
+        reject!(env, EINVAL, "cannot return stack pointer to the caller");
+    }
+    if callee.in_callback_fn {
+        if !r0.is_scalar() {
+            reject!(env, EACCES, "R0 not a scalar value");
+        }
+        env.mark_chain_precision(0)?;
+        let range = callee.callback_ret_range;
+        if !is_within(range, &r0, false) {
+            return refuse_scalar(env, (&r0, 0), range, "At callback return");
+        }
+        if !env.aux[callee.callsite as usize].calls_callback {
+            return Err(Stop::Bug(format!("callsite {} calls no callback", callee.callsite)));
+        }
+    } else {
+        let caller = env.cur.frames.len() - 2;
+        *env.cur.frames[caller].reg_mut(0) = r0;
+    }
+    let next = callee.callsite as u32 + u32::from(!callee.in_callback_fn);
+    if env.log.traces() {
+        verbose!(env, "returning from callee:\n");
+        env.print_frame(callee.frameno);
+        verbose!(env, "to caller at {next}:\n");
+        env.print_frame(callee.frameno - 1);
+    }
+    if let Some(frame) = env.cur.frames.pop() {
+        env.arena.drop_frame(frame);
+    }
+    if callee.in_callback_fn
+        && let Some(prev) = env.find_prev_entry_of_current(next)
+    {
+        env.widen_current(prev);
+    }
+    Ok(Next::Returned(next))
+}
+
+/// What the program, or the function that is walked on its own, may return in register `regno`.
+pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
+    let entry = env.cur.frames[0].meta;
+    let is_subprog = entry.subprogno != 0;
+    let prog_type = env.prog.prog_type;
+    if (!is_subprog || entry.in_exception_callback_fn) && returns_void(env)? {
+        return Ok(());
+    }
+    let mut returned_type = None;
+    if prog_type == ProgType::StructOps && !is_subprog {
+        returned_type = returned_struct(env)?;
+        let reg = *env.reg(regno);
+        let same = reg.ty.base == Base::BtfId && Some(reg.btf_id()) == returned_type;
+        if same && reg.ref_obj_id != 0 {
+            return check_ptr_off_reg(env, &reg, regno, false);
+        }
+    }
+    env.check_reg_arg(regno, Operand::Src)?;
+    let reg = *env.reg(regno);
+    if env.is_pointer_value(regno) {
+        reject!(env, EACCES, "R{regno} leaks addr as return value");
+    }
+    if entry.in_async_callback_fn {
+        let range = entry.callback_ret_range;
+        return enforce(env, (&reg, regno), (range, false), "At async callback return");
+    }
+    if is_subprog && !entry.in_exception_callback_fn {
+        if !reg.is_scalar() {
+            reject!(
+                env,
+                EINVAL,
+                "At subprogram exit the register R{regno} is not a scalar value ({})",
+                reg.ty
+            );
+        }
+        return Ok(());
+    }
+    let (range, is_32bit) = match retval_rule(prog_type, env.prog.expected_attach_type) {
+        _ if prog_type == ProgType::StructOps && returned_type.is_some() => {
+            (RetRange { min: 0, max: 0 }, false)
+        }
+        RetvalRule::Any => return Ok(()),
+        RetvalRule::Range(range) => (RetRange { min: range.min, max: range.max }, false),
+        RetvalRule::Target if prog_type == ProgType::Lsm => match lsm_range(env) {
+            Some(range) => range,
+            None => return Ok(()),
+        },
+        RetvalRule::Target => return Ok(()),
+    };
+    enforce(env, (&reg, regno), (range, is_32bit), "At program exit")
+}
+
+fn enforce(
+    env: &mut Env<'_>,
+    (reg, regno): (&Reg, u8),
+    (range, is_32bit): (RetRange, bool),
+    when: &str,
+) -> Check {
+    if !reg.is_scalar() {
+        let ty = reg.ty;
+        reject!(env, EINVAL, "{when} the register R{regno} is not a known value ({ty})");
+    }
+    env.mark_chain_precision(regno)?;
+    if !is_within(range, reg, is_32bit) {
+        return refuse_scalar(env, (reg, regno), range, when);
+    }
+    Ok(())
+}
+
+/// Kernel: `retval_range_within` (6.18).
+pub(crate) fn is_within(range: RetRange, reg: &Reg, is_32bit: bool) -> bool {
+    let (min, max) = (i64::from(range.min), i64::from(range.max));
+    let v = &reg.val;
+    if is_32bit {
+        return i64::from(v.s32_min) >= min && i64::from(v.s32_max) <= max;
+    }
+    v.smin >= min && v.smax <= max
+}
+
+/// Kernel: `verbose_invalid_scalar` (6.18).
+pub(crate) fn refuse_scalar<T>(
+    env: &mut Env<'_>,
+    (reg, regno): (&Reg, u8),
+    range: RetRange,
+    when: &str,
+) -> Check<T> {
+    let mut known = String::new();
+    if reg.val.smin > i64::MIN {
+        known += &format!(" smin={}", reg.val.smin);
+    }
+    if reg.val.smax < i64::MAX {
+        known += &format!(" smax={}", reg.val.smax);
+    }
+    if known.is_empty() {
+        known += " unknown scalar value";
+    }
+    let RetRange { min, max } = range;
+    let message =
+        format!("{when} the register R{regno} has{known} should have been in [{min}, {max}]");
+    Err(env.refuse(errno::EINVAL, message))
+}
+
+/// The prototype of the function that the program is attached to.
+fn attach_proto<'a>(env: &Env<'a>) -> Option<skep_btf::Type<'a>> {
+    let AttachTarget::Kernel { btf_id, .. } = &env.prog.attach else { return None };
+    let btf = env.prog.kernel_btf.as_deref()?;
+    let func = btf.get(TypeId(*btf_id))?;
+    (func.kind() == Kind::Func).then(|| func.target())
+}
+
+/// Whether the program's result is that of a function without one, so that r0 does not matter.
+fn returns_void(env: &Env<'_>) -> Check<bool> {
+    match env.prog.prog_type {
+        ProgType::Lsm if env.prog.attach_type() == Some(AttachType::LsmCgroup) => Ok(false),
+        ProgType::Lsm => match attach_proto(env) {
+            Some(proto) => Ok(proto.target_id() == TypeId(0)),
+            None => unsupported("an LSM program without a hook in the kernel's BTF"),
+        },
+        ProgType::StructOps => match super::mem::btf_ctx::struct_ops_proto(env) {
+            Some(proto) => Ok(proto.target_id() == TypeId(0)),
+            None => unsupported("a struct_ops program without its member in the kernel's BTF"),
+        },
+        _ => Ok(false),
+    }
+}
+
+/// The struct that the operator of a struct_ops program returns a pointer to.
+fn returned_struct(env: &Env<'_>) -> Check<Option<u32>> {
+    let Some(proto) = super::mem::btf_ctx::struct_ops_proto(env) else { return Ok(None) };
+    let btf = proto.btf();
+    let ptr = btf.skip_modifiers(proto.target_id());
+    if ptr.kind() != Kind::Ptr {
+        return Ok(None);
+    }
+    Ok(Some(btf.skip_modifiers(ptr.target_id()).id().0))
+}
+
+/// What an LSM program may return, and whether its low 32 bits count; `None` for anything.
+fn lsm_range(env: &Env<'_>) -> Option<(RetRange, bool)> {
+    const MAX_ERRNO: i32 = 4095;
+    let proto = attach_proto(env)?;
+    if env.prog.attach_type() == Some(AttachType::LsmCgroup) {
+        let min = i32::from(proto.target_id() == TypeId(0));
+        return Some((RetRange { min, max: 1 }, false));
+    }
+    let AttachTarget::Kernel { name, .. } = &env.prog.attach else { return None };
+    let name = name.strip_prefix("bpf_lsm_").unwrap_or(name);
+    let is_bool = matches!(name, "audit_rule_known" | "inode_xattr_skipcap");
+    let range =
+        if is_bool { RetRange { min: 0, max: 1 } } else { RetRange { min: -MAX_ERRNO, max: 0 } };
+    Some((range, true))
 }

@@ -1,10 +1,45 @@
-//! Legacy packet loads.
+//! Legacy packet loads: `r0 = *(u32 *)skb[...]`, with the context in r6.
+//!
+//! Kernel: `check_ld_abs` (6.18).
 
+use super::exit::check_resource_leak;
+use super::mem::check_fields;
+use super::mem::region::check_ptr_off_reg;
+use super::reg_arg::Operand;
 use crate::env::Env;
+use crate::log::reject;
 use crate::rejection::{Check, unsupported};
+use crate::state::reg::Reg;
+use crate::state::reg_type::Base;
+use skep_insn::code::*;
+use skep_uapi::may_access_skb;
 
-/// Legacy packet loads.
+/// Where the insn expects the context.
+const CTX_REG: u8 = 6;
+
+/// Walks a legacy packet load.
 pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check {
-    let _ = env;
-    unsupported("LD_ABS")
+    let insn = env.insn();
+    if !may_access_skb(env.prog.prog_type) {
+        reject!(env, EINVAL, "BPF_LD_[ABS|IND] instructions not allowed for this program type");
+    }
+    check_fields(env)?;
+    env.check_reg_arg(CTX_REG, Operand::Src)?;
+    check_resource_leak(env, true, "BPF_LD_[ABS|IND]")?;
+    if !env.reg(CTX_REG).ty.is(Base::Ctx) {
+        reject!(env, EINVAL, "at the time of BPF_LD_ABS|IND R6 != pointer to skb");
+    }
+    if insn.mode() == BPF_IND {
+        env.check_reg_arg(insn.src, Operand::Src)?;
+    }
+    let ctx = *env.reg(CTX_REG);
+    check_ptr_off_reg(env, &ctx, CTX_REG, false)?;
+    for regno in 0..6 {
+        env.set_reg(regno, Reg::not_init());
+    }
+    env.set_reg(0, Reg::unknown());
+    if env.cur.curframe() != 0 {
+        return unsupported("legacy packet loads in functions");
+    }
+    Ok(())
 }

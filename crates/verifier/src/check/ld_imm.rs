@@ -1,10 +1,118 @@
-//! Loads of 64-bit immediates.
+//! Loads of 64-bit immediates: numbers, maps, addresses in map values, variables of the kernel, functions.
+//!
+//! Kernel: `check_ld_imm`, `check_pseudo_btf_id` (6.18).
 
+use super::reg_arg::Operand;
 use crate::env::Env;
-use crate::rejection::{Check, unsupported};
+use crate::log::reject;
+use crate::rejection::{Check, Stop, unsupported};
+use crate::state::reg::{Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_btf::{Btf, Kind, TypeId};
+use skep_insn::Insn;
+use skep_insn::code::*;
+use skep_uapi::MapType;
 
-/// Loads of 64-bit immediates.
+/// Walks an `ld_imm64`.
 pub(crate) fn check_ld_imm(env: &mut Env<'_>) -> Check {
-    let _ = env;
-    unsupported("ld_imm64")
+    let insn = env.insn();
+    if insn.size() != BPF_DW {
+        reject!(env, EINVAL, "invalid BPF_LD_IMM insn");
+    }
+    if insn.off != 0 {
+        reject!(env, EINVAL, "BPF_LD_IMM64 uses reserved fields");
+    }
+    env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
+    let second = env.insns.get(env.insn_idx as usize + 1).copied().unwrap_or_default();
+    let loaded = match insn.src {
+        0 => Reg::constant(insn.imm64(second)),
+        BPF_PSEUDO_BTF_ID => variable(env, insn)?,
+        BPF_PSEUDO_FUNC => function(env, insn)?,
+        BPF_PSEUDO_MAP_FD => map_pointer(env, insn)?,
+        BPF_PSEUDO_MAP_VALUE => map_value(env, insn, second)?,
+        _ => return unsupported("maps by index in fd_array"),
+    };
+    env.set_reg(insn.dst, loaded);
+    Ok(())
+}
+
+fn map_type(env: &Env<'_>, map: u32) -> Check<MapType> {
+    match env.maps.get(map as usize) {
+        Some(view) => Ok(view.def.map_type),
+        None => Err(Stop::Bug(format!("no map {map}"))),
+    }
+}
+
+fn map_pointer(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
+    let map = insn.imm as u32;
+    map_type(env, map)?;
+    let ty = RegType::of(Base::ConstMapPtr);
+    Ok(Reg { extra: Extra::Map { map, uid: 0 }, ..Reg::pointer(ty) })
+}
+
+fn map_value(env: &mut Env<'_>, insn: Insn, second: Insn) -> Check<Reg> {
+    let map = insn.imm as u32;
+    let extra = Extra::Map { map, uid: 0 };
+    if map_type(env, map)? == MapType::Arena {
+        return Ok(Reg { ty: RegType::of(Base::Arena), extra, ..Reg::unknown() });
+    }
+    Ok(Reg { off: second.imm, extra, ..Reg::pointer(RegType::of(Base::MapValue)) })
+}
+
+fn function(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
+    let start = (i64::from(env.insn_idx) + i64::from(insn.imm) + 1) as u32;
+    let Some(subprogno) = env.find_subprog(start) else {
+        return Err(Stop::Bug(format!("no function at {start}")));
+    };
+    if env.prog.func_info.is_empty() {
+        reject!(env, EINVAL, "missing btf func_info");
+    }
+    if env.subprogs[subprogno as usize].is_global || subprogno == 0 {
+        reject!(env, EINVAL, "callback function not static");
+    }
+    let ty = RegType::of(Base::Func);
+    Ok(Reg { extra: Extra::Subprog(subprogno), ..Reg::pointer(ty) })
+}
+
+/// A variable or function of the kernel.
+fn variable(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
+    let Some(btf) = env.prog.kernel_btf.clone() else {
+        return unsupported("variables of the kernel, without the kernel's BTF");
+    };
+    let mem = |size| Reg {
+        extra: Extra::Mem { size, dynptr_id: 0 },
+        ..Reg::pointer(RegType::of(Base::Mem).with(TypeFlag::MEM_RDONLY))
+    };
+    let Some(var) = btf.get(TypeId(insn.imm as u32)) else {
+        reject!(env, ENOENT, "ldimm64 insn specifies invalid btf_id {}.", insn.imm);
+    };
+    match var.kind() {
+        Kind::Func => return Ok(mem(0)),
+        Kind::Var => {}
+        _ => {
+            let id = insn.imm;
+            reject!(env, EINVAL, "pseudo btf_id {id} in ldimm64 isn't KIND_VAR or KIND_FUNC.")
+        }
+    }
+    let ty = var.target_id();
+    let pointer = |flags| Reg {
+        extra: Extra::Btf { id: ty.0, in_prog: false },
+        ..Reg::pointer(RegType::of(Base::BtfId).with(flags))
+    };
+    if is_percpu(&btf, var.id()) {
+        return Ok(pointer(TypeFlag::MEM_PERCPU));
+    }
+    if btf.skip_modifiers(ty).kind().is_composite() {
+        return Ok(pointer(TypeFlag::empty()));
+    }
+    match btf.size_of(ty) {
+        Ok(size) => Ok(mem(size)),
+        Err(_) => unsupported("a variable of the kernel whose size is not known"),
+    }
+}
+
+/// Whether each CPU has its own.
+fn is_percpu(btf: &Btf, var: TypeId) -> bool {
+    let section = btf.find_by_name_kind(".data..percpu", Kind::Datasec);
+    section.is_some_and(|id| btf.ty(id).vars().any(|v| v.ty == var))
 }

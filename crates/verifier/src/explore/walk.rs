@@ -16,6 +16,8 @@ use skep_uapi::ProgFlags;
 pub(crate) enum Next {
     /// The insn at this index.
     Insn(u32),
+    /// The insn at this index in the frame of the caller, whose state is logged whole.
+    Returned(u32),
     /// Nothing: the path ends here.
     PathEnd,
 }
@@ -134,13 +136,14 @@ impl Env<'_> {
         let frames = self.cur.frames.len();
         self.live_stack.begin_insn(self.frame().meta.instance, self.insn_idx);
         match check::do_check_insn(self) {
-            Ok(Next::Insn(next)) => {
+            Ok(next @ (Next::Insn(to) | Next::Returned(to))) => {
+                *do_print_state |= matches!(next, Next::Returned(_));
                 if self.cur.frames.len() == frames {
                     self.live_stack.commit_writes();
                 }
                 let stop = self.cur.meta.speculative && self.aux().nospec_result;
                 self.prev_insn_idx = self.insn_idx;
-                self.insn_idx = next;
+                self.insn_idx = to;
                 Ok(stop)
             }
             Ok(Next::PathEnd) => Ok(true),

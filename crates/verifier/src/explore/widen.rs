@@ -59,6 +59,49 @@ impl Env<'_> {
         }
     }
 
+    /// The newest checkpoint at `insn_idx` that the current path went through with the same callers.
+    pub(crate) fn find_prev_entry_of_current(&self, insn_idx: u32) -> Option<CkptId> {
+        let bucket = ((insn_idx ^ self.cur.callsite_key()) % self.insns.len() as u32) as usize;
+        self.explored[bucket].iter().rev().copied().find(|&id| {
+            let ckpt = self.ckpts.get(id);
+            let callsites = ckpt.state.frames.iter().map(|&f| self.arena.frame(f).meta.callsite);
+            ckpt.state.meta.insn_idx == insn_idx
+                && ckpt.branches > 0
+                && ckpt.state.meta.dfs_depth < self.cur.meta.dfs_depth
+                && callsites.eq(self.cur.frames.iter().map(|f| f.meta.callsite))
+        })
+    }
+
+    /// The same as [`Self::widen_imprecise_scalars`] for the current state.
+    pub(crate) fn widen_current(&mut self, prev: CkptId) {
+        self.idmap.reset(self.id_gen);
+        let frames = self.ckpts.get(prev).state.frames.clone();
+        for fr in (0..frames.len()).rev() {
+            let marks = self.ckpts.get(prev).precise[fr];
+            for r in 0..10u8 {
+                let old = self.arena.frame(frames[fr]).regs[r as usize];
+                let reg = *self.cur.frames[fr].reg(r);
+                let mut packed = self.arena.pack(&reg);
+                let before = packed;
+                self.maybe_widen(old, marks.regs >> r & 1 == 1, &mut packed);
+                if packed != before {
+                    *self.cur.frames[fr].reg_mut(r) = self.arena.reg(packed);
+                }
+            }
+            let old_slots = self.arena.frame_slots(frames[fr]).to_vec();
+            for (spi, old) in old_slots.iter().enumerate() {
+                let Some(slot) = self.cur.frames[fr].slot(spi).copied() else { break };
+                if old.is_spilled() && slot.is_spilled() {
+                    let mut packed = slot.spill;
+                    self.maybe_widen(old.spill, marks.stack >> spi & 1 == 1, &mut packed);
+                    if packed != slot.spill {
+                        self.cur.frames[fr].slot_mut(spi).spill = packed;
+                    }
+                }
+            }
+        }
+    }
+
     fn maybe_widen(&mut self, old: PackedReg, precise: bool, cur: &mut PackedReg) {
         let (o, c) = (self.arena.val(old.val), self.arena.val(cur.val));
         if !o.is_scalar() || !c.is_scalar() || precise || !self.bpf_capable {

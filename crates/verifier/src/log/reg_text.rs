@@ -90,6 +90,12 @@ pub(crate) fn type_str(ty: RegType) -> String {
     text
 }
 
+impl fmt::Display for RegType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&type_str(*self))
+    }
+}
+
 /// Name of a kind of dynptr.
 pub(crate) fn dynptr_str(kind: DynptrKind) -> &'static str {
     match kind {

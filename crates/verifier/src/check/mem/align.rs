@@ -29,7 +29,11 @@ pub(crate) fn check_ptr_alignment(env: &mut Env<'_>, reg: &Reg, at: MemAccess) -
     }
     let (var, fixed, off, size) = (reg.val.var_off, reg.off, at.off, at.size);
     if packet {
-        reject!(env, EACCES, "misaligned packet access off {start}+{var}+{fixed}+{off} size {size}");
+        reject!(
+            env,
+            EACCES,
+            "misaligned packet access off {start}+{var}+{fixed}+{off} size {size}"
+        );
     }
     let what = description(reg.ty);
     reject!(env, EACCES, "misaligned {what}access off {var}+{fixed}+{off} size {size}")

@@ -65,7 +65,9 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
 fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLoad>> {
     let (prog_type, attach_type) = (env.prog.prog_type, env.prog.expected_attach_type);
     let Some(layout) = CtxLayout::find(prog_type, attach_type) else {
-        return unsupported(format!("the context of {prog_type} programs of attach type {attach_type}"));
+        return unsupported(format!(
+            "the context of {prog_type} programs of attach type {attach_type}"
+        ));
     };
     if matches!(layout, CtxLayout::Btf) {
         return btf_ctx::find_btf_access(env, at, off);

@@ -25,6 +25,8 @@ use crate::passes::reserved::check_insn_fields;
 use crate::rejection::Check;
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
+use map_value::AccessSource;
+use region::Span;
 use skep_insn::code::*;
 
 /// Direction of an access.
@@ -61,7 +63,10 @@ impl MemAccess {
 /// `dst = *(size *)(src + off)`.
 pub(crate) fn check_load(env: &mut Env<'_>) -> Check {
     let is_ldsx = env.insn().mode() == BPF_MEMSX;
-    check_load_mem(env, LoadRules { strict: false, is_ldsx, allow_trust_mismatch: true, what: "ldx" })
+    check_load_mem(
+        env,
+        LoadRules { strict: false, is_ldsx, allow_trust_mismatch: true, what: "ldx" },
+    )
 }
 
 /// How a load is done.
@@ -190,9 +195,7 @@ fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Chec
         _ if ty.is_sk() => sock::access_sock(env, reg, at, off),
         Base::TpBuffer if ty.is(Base::TpBuffer) => packet::access_tp_buffer(env, reg, at, off),
         Base::BtfId if !nullable => btf_ptr::access_btf_ptr(env, reg, at, off),
-        Base::ConstMapPtr if ty.is(Base::ConstMapPtr) => {
-            btf_ptr::access_map_ptr(env, reg, at, off)
-        }
+        Base::ConstMapPtr if ty.is(Base::ConstMapPtr) => btf_ptr::access_map_ptr(env, reg, at, off),
         Base::Buf if !nullable => packet::access_buf(env, reg, at, off),
         Base::Arena if ty.is(Base::Arena) => {
             mark_loaded_unknown(env, at);
@@ -260,8 +263,8 @@ fn may_mix(ty: RegType) -> bool {
     )
 }
 
-/// Whether `size` bytes at `off` of the map value in R`regno` are inside of it.
+/// Checks that `size` bytes at `off` of the map value in R`regno` are inside of it, as for a helper.
 pub(crate) fn check_map_access(env: &mut Env<'_>, regno: u8, off: i32, size: u32) -> Check {
-    let _ = (env, regno, off, size);
-    unsupported("map access")
+    let span = Span { regno, off, size: size as i32, zero_size_allowed: false };
+    map_value::check_map_access(env, span, AccessSource::Helper)
 }

@@ -2,8 +2,8 @@
 //!
 //! Kernel: `check_sock_access`, `bpf_sock_is_valid_access`, `bpf_tcp_sock_is_valid_access` (6.18).
 
-use super::region::refuse_negative;
 use super::MemAccess;
+use super::region::refuse_negative;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::Check;

@@ -5,7 +5,7 @@
 
 use crate::env::Env;
 use crate::rejection::{Check, unsupported};
-use crate::state::stack::SlotType;
+use crate::state::stack::{Slot, SlotType};
 
 impl Env<'_> {
     /// The insn reads the slots `mask` of frame `frameno`.
@@ -39,6 +39,11 @@ impl Env<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Slot `spi` of frame `frameno`; invalid beyond what is allocated.
+    pub(crate) fn slot(&self, frameno: u32, spi: usize) -> Slot {
+        self.cur.frames[frameno as usize].slot(spi).copied().unwrap_or_default()
     }
 
     /// The slot will be printed with the next state.

@@ -21,8 +21,7 @@ pub(crate) struct RawRange {
 
 /// Checks that all of the span may be read, and forgets what it held if a helper writes it.
 ///
-/// `span.off` is relative to where the pointer points, without its own fixed offset as instructions have it: give 0
-/// for a helper's argument. With `raw` the memory need not be initialized; the range is told there instead, unless its
+/// `span.off` includes the fixed offset of the pointer, as everywhere. With `raw` the memory need not be initialized; the range is told there instead, unless its
 /// offset varies.
 pub(crate) fn check_stack_range_initialized(
     env: &mut Env<'_>,
@@ -31,13 +30,12 @@ pub(crate) fn check_stack_range_initialized(
     raw: Option<&mut Option<RawRange>>,
 ) -> Check {
     let reg = *env.reg(span.regno);
-    let Span { regno, size, .. } = span;
-    let off = span.off.wrapping_add(reg.off);
+    let Span { regno, off, size, .. } = span;
     let var = reg.val.var_off;
     if size == 0 && !span.zero_size_allowed {
         reject!(env, EACCES, "invalid zero-sized read");
     }
-    check_stack_access_within_bounds(env, Span { off, ..span }, ty)?;
+    check_stack_access_within_bounds(env, span, ty)?;
     let (min_off, max_off, raw) = if var.is_const() {
         let at = off.wrapping_add(var.value as i32);
         (at, at, raw)

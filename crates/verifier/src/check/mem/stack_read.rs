@@ -24,7 +24,7 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
     env.mark_stack_slot_scratched(spi);
     env.check_fastcall_stack_contract(frameno, at.off);
     env.mark_stack_read(frameno, 1 << spi);
-    let slot = *env.cur.frames[frameno as usize].slot_mut(spi);
+    let slot = env.slot(frameno, spi);
     if !slot.is_spilled() {
         check_initialized(env, &slot, at, false)?;
         if let Some(dst) = at.value_regno {
@@ -132,7 +132,6 @@ fn check_initialized(env: &mut Env<'_>, slot: &Slot, at: MemAccess, spilled_ok: 
 /// `at.off` is the fixed part of the offset; bounds and alignment are checked.
 pub(super) fn read_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Check {
     let span = Span { regno: at.regno, off: at.off, size: at.size, zero_size_allowed: false };
-    let span = Span { off: span.off - ptr.off, ..span };
     check_stack_range_initialized(env, span, AccessType::Read, None)?;
     let Some(dst) = at.value_regno else { return Ok(()) };
     let min_off = (ptr.val.smin + i64::from(at.off)) as i32;

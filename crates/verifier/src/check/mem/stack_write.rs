@@ -75,8 +75,7 @@ fn check_no_corruption(env: &mut Env<'_>, frameno: u32, spi: usize, whole: bool)
     if env.allow_ptr_leaks || whole {
         return Ok(());
     }
-    let spilled = env.cur.frames[frameno as usize].slot(spi).is_some_and(|s| s.is_spilled());
-    if spilled && !env.spilled(frameno, spi).is_scalar() {
+    if env.slot(frameno, spi).is_spilled() && !env.spilled(frameno, spi).is_scalar() {
         reject!(env, EACCES, "attempt to corrupt spilled pointer on stack");
     }
     Ok(())
@@ -84,7 +83,7 @@ fn check_no_corruption(env: &mut Env<'_>, frameno: u32, spi: usize, whole: bool)
 
 /// A store that could be bypassed by a speculative load must be waited for.
 fn sanitize(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess, reg: Option<Reg>) {
-    let types = env.cur.frames[frameno as usize].slot(spi).map(|s| s.types).unwrap_or_default();
+    let types = env.slot(frameno, spi).types;
     let plain = |t: &SlotType| matches!(t, SlotType::Misc | SlotType::Zero);
     let spills = reg.is_some_and(|r| is_spillable(r.ty));
     if spills || !types[..at.size as usize].iter().all(plain) {
@@ -164,7 +163,7 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
     let (spi, byte) = (spi_of(off), (-off - 1) as usize % 8);
     let insn_idx = env.insn_idx;
     env.mark_stack_slot_scratched(spi);
-    let slot = *env.cur.frames[frameno as usize].slot_mut(spi);
+    let slot = env.slot(frameno, spi);
     let ty = slot.types[byte];
     if !env.allow_ptr_leaks && !matches!(ty, SlotType::Misc | SlotType::Zero) {
         let text = format!(
