@@ -79,6 +79,7 @@ fn check_reference_leak(env: &mut Env<'_>, what: &str) -> Check {
 
 /// Back to the caller, or, from a callback, to the call that runs it.
 fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
+    env.update_live_stack();
     let callee = env.frame().meta;
     let r0 = *env.reg(0);
     if r0.ty.is(Base::Stack) {

@@ -129,11 +129,15 @@ impl Fastcall {
     }
 
     /// Reports an access to the stack of `subprog` at `off`, or from `off` upwards, by the insn
-    /// at `idx`: withdraws the patterns of the subprog if the access is to their slots.
+    /// at `idx` (of this function or of one that it calls): withdraws the patterns of the subprog if the access is to their slots.
     ///
     /// Kernel: `check_fastcall_stack_contract`.
-    pub(crate) fn check_stack_contract(&mut self, subprogs: &Subprogs, idx: usize, off: i32) {
-        let subprog = subprogs.containing(idx);
+    pub(crate) fn check_stack_contract(
+        &mut self,
+        subprogs: &Subprogs,
+        (subprog, idx): (usize, usize),
+        off: i32,
+    ) {
         let of_subprog = &mut self.subprogs[subprog];
         if i32::from(of_subprog.stack_off) <= off || self.in_pattern[idx] {
             return;
@@ -174,7 +178,11 @@ mod tests {
         for (idx, insn) in insns.iter().enumerate() {
             let is_store = matches!(insn.class(), BPF_ST | BPF_STX) && insn.dst == R10;
             if is_store || insn.class() == BPF_LDX && insn.src == R10 {
-                fastcall.check_stack_contract(&subprogs, idx, i32::from(insn.off));
+                fastcall.check_stack_contract(
+                    &subprogs,
+                    (subprogs.containing(idx), idx),
+                    i32::from(insn.off),
+                );
                 depth = depth.max(insn.off.unsigned_abs().next_multiple_of(8));
             }
         }

@@ -10,25 +10,19 @@ use crate::state::stack::{Slot, SlotType};
 impl Env<'_> {
     /// The insn reads the slots `mask` of frame `frameno`.
     pub(crate) fn mark_stack_read(&mut self, frameno: u32, mask: u64) {
-        let _ = (frameno, mask);
+        self.live_stack.mark_read(frameno as usize, mask);
     }
 
     /// The insn overwrites all of the slots `mask` of frame `frameno`.
     pub(crate) fn mark_stack_write(&mut self, frameno: u32, mask: u64) {
-        let _ = (frameno, mask);
+        self.live_stack.mark_write(frameno as usize, mask);
     }
 
     /// An access at `off` of frame `frameno`: outside of a fastcall pattern it voids those of the subprog.
     pub(crate) fn check_fastcall_stack_contract(&mut self, frameno: u32, off: i32) {
         let subprogno = self.cur.frames[frameno as usize].meta.subprogno as usize;
-        let subprog = &mut self.subprogs[subprogno];
-        if subprog.fastcall_stack_off <= off || self.aux[self.insn_idx as usize].fastcall_pattern {
-            return;
-        }
-        subprog.fastcall_stack_off = i32::from(i16::MIN);
-        for aux in &mut self.aux[subprog.start as usize..subprog.end as usize] {
-            aux.fastcall_pattern = false;
-        }
+        let at = (subprogno, self.insn_idx as usize);
+        self.fastcall.check_stack_contract(&self.layout, at, off);
     }
 
     /// A write to slot `spi` of frame `frameno` ends the dynptr that lives there.
