@@ -48,9 +48,9 @@ pub(crate) struct Subprogs {
 }
 
 impl Subprogs {
-    /// Number of subprogs, at least 1.
+    /// Number of subprogs, at least 1; 0 before they were found.
     pub(crate) fn count(&self) -> usize {
-        self.starts.len() - 1
+        self.starts.len().saturating_sub(1)
     }
     /// First insn of a subprog.
     pub(crate) fn start(&self, subprog: usize) -> u32 {
