@@ -5,6 +5,7 @@ use skep::program::Program;
 use skep::uapi::KernelProfile;
 use skep::verifier::{Config, Privileges};
 use std::any::Any;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How our verifier ended.
@@ -77,9 +78,23 @@ pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)
 /// Longest log that is compared, as long as the kernel's longest.
 const LOG_BYTES_MAX: usize = 1 << 30;
 
+thread_local! {
+    /// Where the last panic of this thread was, if [`record_panics`] was called.
+    static PANICKED_AT: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// From now on panics are not printed; their place becomes part of [`Verdict::Bug`].
+pub fn record_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
+        PANICKED_AT.with_borrow_mut(|at| *at = place.unwrap_or_default());
+    }));
+}
+
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let string = panic.downcast_ref::<String>().cloned();
-    string.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
+    let text = string.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+    text.unwrap_or_default() + &PANICKED_AT.take()
 }
 
 impl From<skep::verifier::Outcome> for Ours {

@@ -38,7 +38,7 @@ const STACK_SIZE: usize = 64 << 20;
 
 pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
     let host = objects::host()?;
-    std::panic::set_hook(Box::new(|_| {}));
+    skep_testkit::engine::record_panics();
     for line in std::io::stdin().lock().lines() {
         let request: Request = serde_json::from_str(&line?)?;
         std::thread::scope(|scope| {
