@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Reasons shown a class; the rest is in the CSV.
-const REASONS_SHOWN: usize = 40;
+const REASONS_SHOWN: usize = 30;
 
 /// The summary as text.
 pub(super) fn of(rows: &[Row]) -> String {
@@ -25,6 +25,7 @@ pub(super) fn of(rows: &[Row]) -> String {
     share("insns and states equal, of verdict agrees", counts, verdict);
     share("log equal, of verdict agrees", count(Class::Log), verdict);
     let _ = writeln!(text, "{}", classes(rows));
+    let _ = writeln!(text, "{}", times(rows));
     for class in [
         Class::NotJudged,
         Class::NotLoaded,
@@ -33,9 +34,37 @@ pub(super) fn of(rows: &[Row]) -> String {
         Class::FalseAccept,
         Class::Bug,
     ] {
-        reasons(rows, class, &mut text);
+        let of_class = rows.iter().filter(|row| row.class == class);
+        counted(class.name(), of_class.map(|row| row.reason.clone()), &mut text);
     }
+    let differing = rows.iter().filter(|row| row.log_line != 0 && row.class.rank() > 0);
+    counted("first differing log line", differing.map(difference), &mut text);
     text
+}
+
+/// Time where both came to a verdict; ours is measured around the call, the kernel's is its own.
+fn times(rows: &[Row]) -> String {
+    let both = || rows.iter().filter(|row| row.class.rank() > 0);
+    let ours: u64 = both().map(|row| row.time_ours_us).sum();
+    let kernel: u64 = both().map(|row| row.time_kernel_us).sum();
+    format!("time where the verdict agrees: ours {} ms, kernel {} ms", ours / 1000, kernel / 1000)
+}
+
+/// Both lines without their numbers, so that differences of one kind count as one.
+fn difference(row: &Row) -> String {
+    let shape = |line: &str| {
+        let mut shape = String::new();
+        for c in line.chars().take(90) {
+            match c.is_ascii_digit() {
+                true if shape.ends_with('#') => {}
+                true => shape.push('#'),
+                false => shape.push(c),
+            }
+        }
+        shape
+    };
+    let (ours, kernel) = (shape(&row.log_ours), shape(&row.log_kernel));
+    format!("- {ours}\n         + {kernel}")
 }
 
 fn classes(rows: &[Row]) -> String {
@@ -43,15 +72,16 @@ fn classes(rows: &[Row]) -> String {
     Class::ALL.map(|class| format!("{} {}", class.name(), of(class))).join(", ")
 }
 
-fn reasons(rows: &[Row], class: Class, text: &mut String) {
-    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.class == class) {
-        *counted.entry(row.reason.as_str()).or_default() += 1;
+/// Reasons with how often they occur, most frequent first.
+fn counted(title: &str, reasons: impl Iterator<Item = String>, text: &mut String) {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for reason in reasons {
+        *counts.entry(reason).or_default() += 1;
     }
-    let mut sorted: Vec<_> = counted.into_iter().collect();
-    sorted.sort_by_key(|&(reason, count)| (std::cmp::Reverse(count), reason));
+    let mut sorted: Vec<_> = counts.into_iter().collect();
+    sorted.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
     if !sorted.is_empty() {
-        let _ = writeln!(text, "{}:", class.name());
+        let _ = writeln!(text, "{title}:");
     }
     for (reason, count) in sorted.iter().take(REASONS_SHOWN) {
         let _ = writeln!(text, "  {count:>5}  {reason}");
