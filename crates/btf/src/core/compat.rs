@@ -7,7 +7,7 @@
 //! # Invariants
 //! 1. A matcher takes at most [`VISITS_MAX`] steps and recurses at most [`DEPTH_MAX`] deep.
 
-use super::spec::{Accessor, LEN_MAX, Spec};
+use super::spec::{Accessor, Spec};
 use super::{ReloKind, kinds_fit};
 use crate::index::essential_name;
 use crate::layout::DEPTH_MAX;
@@ -67,12 +67,13 @@ impl<'a> Matcher<'a> {
     fn find_field(&mut self, local: &Spec<'_>, spec: &mut Spec<'a>) -> Result<bool, Error> {
         for (n, acc) in local.accessors.iter().enumerate() {
             let fits = match acc.name {
-                Some(name) => self.find_member((acc, name), spec, LEN_MAX)?,
+                Some(name) => self.find_member((acc, name), spec)?,
                 None if n == 0 => {
                     spec.enter_element(spec.root, acc.idx)?;
                     true
                 }
                 None => {
+                    spec.check_room()?;
                     let t = self.target.skip_modifiers(spec.last);
                     match spec.element_within(t, acc.idx) {
                         Some(elem) => {
@@ -95,24 +96,21 @@ impl<'a> Matcher<'a> {
         &mut self,
         wanted: (&Accessor<'_>, &str),
         spec: &mut Spec<'a>,
-        depth: usize,
     ) -> Result<bool, Error> {
-        let Some(depth) = depth.checked_sub(1) else {
-            return Err(Error::new("path in the target is too long"));
-        };
         let (acc, name) = wanted;
         let t = self.target.skip_modifiers(spec.last);
         for (idx, m) in t.members().enumerate() {
             self.spend()?;
+            spec.check_room()?;
             if m.name.is_empty() {
-                let (bit_offset, last) = (spec.bit_offset, spec.last);
-                let steps = spec.accessors.len();
+                let (bit_offset, last, steps) = (spec.bit_offset, spec.last, spec.steps);
+                let accessors = spec.accessors.len();
                 spec.enter_member(t, idx as u32, m);
-                if self.find_member(wanted, spec, depth)? {
+                if self.find_member(wanted, spec)? {
                     return Ok(true);
                 }
-                (spec.bit_offset, spec.last) = (bit_offset, last);
-                spec.accessors.truncate(steps);
+                (spec.bit_offset, spec.last, spec.steps) = (bit_offset, last, steps);
+                spec.accessors.truncate(accessors);
             } else if m.name == name {
                 let member = self.local.ty(acc.ty).members().nth(acc.idx as usize);
                 let ty = member.map_or(TypeId::VOID, |m| m.ty);

@@ -21,8 +21,10 @@ mod value;
 use crate::index::essential_name;
 use crate::{Btf, CoreRelo, Error, Kind, TypeId};
 use compat::Matcher;
+use rustc_hash::FxHashMap;
 use skep_insn::Insn;
 use spec::Spec;
+use std::collections::hash_map::Entry;
 use value::Resolution;
 
 pub use patch::POISON_IMM;
@@ -101,65 +103,104 @@ pub fn types_fit(local: (&Btf, TypeId), target: (&Btf, TypeId)) -> Result<bool, 
     Matcher::new(local.0, target.0).types_fit(local.1, target.1, crate::layout::DEPTH_MAX)
 }
 
-/// Applies one relocation to `insns[insn_idx]`.
+/// Applies the relocations of one object, in their order.
 ///
-/// `insns` is the ELF section or program that the relocation is about and `insn_idx` the slot in it
-/// (`relo.insn_off / 8` for a whole section). `btfs` are the object's BTF and those to search: the
-/// kernel's first, then modules'. Without any, only [`ReloKind::TypeIdLocal`] can be applied.
+/// The order matters: a candidate in which one path is not found while it is in others drops out for
+/// all later relocations of the same root type, as in libbpf.
+pub struct Relocator<'a> {
+    local: &'a Btf,
+    targets: &'a [&'a Btf],
+    /// By root type: what is left of the candidates.
+    candidates: FxHashMap<TypeId, Vec<(&'a Btf, TypeId)>>,
+}
+
+impl<'a> Relocator<'a> {
+    /// For relocations of the types of `local`, the object's BTF.
+    ///
+    /// `targets` are the BTFs to search: the kernel's first, then modules'. Without any, only
+    /// [`ReloKind::TypeIdLocal`] can be applied.
+    pub fn new(local: &'a Btf, targets: &'a [&'a Btf]) -> Relocator<'a> {
+        Relocator { local, targets, candidates: FxHashMap::default() }
+    }
+
+    /// Applies one relocation to `insns[insn_idx]`.
+    ///
+    /// `insns` is the ELF section or program that the relocation is about and `insn_idx` the slot in
+    /// it (`relo.insn_off / 8` for a whole section).
+    pub fn relocate(
+        &mut self,
+        insns: &mut [Insn],
+        insn_idx: usize,
+        relo: &CoreRelo,
+    ) -> Result<CoreOutcome, Error> {
+        let local = self.local;
+        let access = local.try_str(relo.access_str_off);
+        let kind = ReloKind::from_number(relo.kind);
+        let mut apply = || {
+            let kind =
+                kind.ok_or_else(|| Error::new(format!("kind {} is not known", relo.kind)))?;
+            let access = access.ok_or_else(|| {
+                Error::new(format!("access string {:#x} is out of range", relo.access_str_off))
+            })?;
+            let spec = Spec::parse(local, relo.type_id, access, kind)?;
+            patch::apply(insns, insn_idx, &self.resolve(&spec, kind)?)
+        };
+        apply().map_err(|e: Error| {
+            let (kind, access) = (kind.map_or("?", ReloKind::name), access.unwrap_or("?"));
+            let name = local.type_name(relo.type_id);
+            e.context(format!("CO-RE relocation of insn {insn_idx}: <{kind}> {name} ({access})"))
+        })
+    }
+
+    /// Finds what all candidates agree on.
+    fn resolve(&mut self, local: &Spec<'a>, kind: ReloKind) -> Result<Resolution, Error> {
+        if kind == ReloKind::TypeIdLocal {
+            return Ok(Resolution::local_type_id(local.root));
+        }
+        if self.targets.is_empty() {
+            return Err(Error::new("needs the BTF of a kernel"));
+        }
+        let candidates = match self.candidates.entry(local.root) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(candidates(local, self.targets)?),
+        };
+        let mut matching = Vec::new();
+        let mut agreed: Option<(Resolution, u64)> = None;
+        for &(btf, id) in candidates.iter() {
+            let Some(found) = Matcher::new(local.btf, btf).find(local, id, kind)? else { continue };
+            matching.push((btf, id));
+            let resolution = Resolution::of(local, Some(&found), kind)?;
+            match &agreed {
+                None => agreed = Some((resolution, found.bit_offset)),
+                Some((_, bits)) if *bits != found.bit_offset => {
+                    let m = format!("candidates disagree: bit {bits} and {}", found.bit_offset);
+                    return Err(Error::new(m));
+                }
+                Some((other, _)) if !other.agrees_with(&resolution) => {
+                    let m = format!("candidates disagree: {other} and {resolution}");
+                    return Err(Error::new(m));
+                }
+                Some(_) => {}
+            }
+        }
+        match agreed {
+            Some((resolution, _)) => {
+                *candidates = matching;
+                Ok(resolution)
+            }
+            None => Resolution::of(local, None, kind),
+        }
+    }
+}
+
+/// Applies a single relocation: see [`Relocator::relocate`], which is for those of a whole object.
 pub fn relocate(
     insns: &mut [Insn],
     insn_idx: usize,
     relo: &CoreRelo,
-    btfs: (&Btf, &[&Btf]),
+    (local, targets): (&Btf, &[&Btf]),
 ) -> Result<CoreOutcome, Error> {
-    let (local, targets) = btfs;
-    let doing = || format!("CO-RE relocation of insn {insn_idx}");
-    let kind = ReloKind::from_number(relo.kind)
-        .ok_or_else(|| Error::new(format!("kind {} is not known", relo.kind)).context(doing()))?;
-    let access = local.try_str(relo.access_str_off).ok_or_else(|| {
-        Error::new(format!("access string {:#x} is out of range", relo.access_str_off))
-            .context(doing())
-    })?;
-    let doing = || {
-        let name = local.type_name(relo.type_id);
-        format!("CO-RE relocation of insn {insn_idx}: <{}> {name} ({access})", kind.name())
-    };
-    let spec = Spec::parse(local, relo.type_id, access, kind).map_err(|e| e.context(doing()))?;
-    resolve(&spec, kind, targets)
-        .and_then(|resolution| patch::apply(insns, insn_idx, &resolution))
-        .map_err(|e| e.context(doing()))
-}
-
-/// Finds what all candidates agree on.
-fn resolve(local: &Spec<'_>, kind: ReloKind, targets: &[&Btf]) -> Result<Resolution, Error> {
-    if kind == ReloKind::TypeIdLocal {
-        return Ok(Resolution::local_type_id(local.root));
-    }
-    if targets.is_empty() {
-        return Err(Error::new("needs the BTF of a kernel"));
-    }
-    let mut agreed: Option<(Resolution, u64)> = None;
-    for (btf, id) in candidates(local, targets)? {
-        let Some(found) = Matcher::new(local.btf, btf).find(local, id, kind)? else { continue };
-        let resolution = Resolution::of(local, Some(&found), kind)?;
-        match &agreed {
-            None => agreed = Some((resolution, found.bit_offset)),
-            Some((_, bit_offset)) if *bit_offset != found.bit_offset => {
-                return Err(Error::new(format!(
-                    "candidates disagree: offset {bit_offset} and {} bits",
-                    found.bit_offset
-                )));
-            }
-            Some((other, _)) if !other.agrees_with(&resolution) => {
-                return Err(Error::new(format!("candidates disagree: {other} and {resolution}")));
-            }
-            Some(_) => {}
-        }
-    }
-    match agreed {
-        Some((resolution, _)) => Ok(resolution),
-        None => Resolution::of(local, None, kind),
-    }
+    Relocator::new(local, targets).relocate(insns, insn_idx, relo)
 }
 
 /// Types of the same essential name and kind: of the kernel if it has any, else of all modules.

@@ -7,7 +7,7 @@ use crate::layout::DEPTH_MAX;
 use crate::{Btf, Error, Member, Type, TypeId};
 
 /// Longest path.
-pub(super) const LEN_MAX: usize = 64;
+const LEN_MAX: usize = 64;
 
 /// One step that has a meaning of its own: a named member, an array element, an enum value.
 /// Anonymous members are steps in the access string only.
@@ -33,11 +33,13 @@ pub(super) struct Spec<'a> {
     pub(super) bit_offset: u64,
     /// Type of the last step, modifiers included.
     pub(super) last: TypeId,
+    /// Steps so far, those through anonymous members included.
+    pub(super) steps: usize,
 }
 
 impl<'a> Spec<'a> {
     pub(super) fn at_root(btf: &'a Btf, root: TypeId) -> Spec<'a> {
-        Spec { btf, root, accessors: Vec::new(), bit_offset: 0, last: root }
+        Spec { btf, root, accessors: Vec::new(), bit_offset: 0, last: root, steps: 0 }
     }
 
     /// The path of a relocation in its object's BTF.
@@ -84,6 +86,14 @@ impl<'a> Spec<'a> {
         Some(self.enter_element(elem, idx))
     }
 
+    /// An error if the path can take no further step.
+    pub(super) fn check_room(&self) -> Result<(), Error> {
+        if self.steps < LEN_MAX {
+            return Ok(());
+        }
+        Err(Error::new(format!("path in the target has more than {LEN_MAX} steps")))
+    }
+
     /// Goes on into a member of `t`. Anonymous ones leave no accessor.
     pub(super) fn enter_member(&mut self, t: Type<'a>, idx: u32, m: Member<'a>) {
         if !m.name.is_empty() {
@@ -91,6 +101,7 @@ impl<'a> Spec<'a> {
         }
         self.bit_offset = self.bit_offset.saturating_add(u64::from(m.bit_offset));
         self.last = m.ty;
+        self.steps += 1;
     }
 
     /// The element type of array `t` if it has an element `idx`, which flexible arrays always do.
@@ -111,6 +122,7 @@ impl<'a> Spec<'a> {
         self.accessors.push(Accessor { ty, idx, name: None });
         self.bit_offset = self.bit_offset.saturating_add(bits.saturating_mul(u64::from(idx)));
         self.last = ty;
+        self.steps += 1;
         Ok(())
     }
 

@@ -325,6 +325,31 @@ fn candidates_must_agree_and_the_kernel_comes_first() {
 }
 
 #[test]
+fn candidates_that_lack_one_field_are_not_asked_for_the_next() {
+    let mut local = BtfBuilder::new();
+    let int = local.int("int", 4, S);
+    let type_id = local.struct_("s", 8, &[("a", int, 0, 0), ("b", int, 32, 0)]);
+    let accesses = [local.string("0:0"), local.string("0:1")];
+    let (local, target) = (
+        local.build().unwrap(),
+        target(|b| {
+            let int = b.int("int", 4, S);
+            b.struct_("s___1", 4, &[("a", int, 0, 0)]);
+            b.struct_("s___2", 4, &[("b", int, 0, 0)])
+        }),
+    );
+    let targets = [&target];
+    let mut relocator = Relocator::new(&local, &targets);
+    let mut apply = |n: usize, insns: &mut [Insn]| {
+        let relo = CoreRelo { insn_off: 0, type_id, access_str_off: accesses[n], kind: 0 };
+        relocator.relocate(insns, 0, &relo)
+    };
+    assert_eq!(apply(0, &mut mov(0)), patched(0, 0));
+    assert_eq!(apply(1, &mut mov(4)), Ok(CoreOutcome::Poisoned));
+    assert_eq!(apply(0, &mut mov(0)), patched(0, 0));
+}
+
+#[test]
 fn a_struct_that_holds_itself_ends_in_an_error() {
     let (t, target) = field_try(
         ReloKind::FieldByteOffset,
