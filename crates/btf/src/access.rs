@@ -205,7 +205,8 @@ impl<'a> At<'a> {
     fn pointer(self, t: Type<'a>, field: &'a str, start: u32) -> Result<Walk<'a>, WalkError> {
         if start != self.off || self.size != crate::layout::PTR_BYTES {
             return Err(WalkError(format!(
-                "cannot access ptr member {field} with moff {start} in struct {} with off {} size {}",
+                "cannot access ptr member {field} with moff {start} \
+                 in struct {} with off {} size {}",
                 self.name(),
                 self.off,
                 self.size

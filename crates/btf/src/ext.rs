@@ -165,7 +165,7 @@ impl Cursor<'_> {
         }
         let at = self.at;
         let record_bytes = self.u32("record size")? as usize;
-        if record_bytes < T::WORDS * 4 || record_bytes % 4 != 0 {
+        if record_bytes < T::WORDS * 4 || !record_bytes.is_multiple_of(4) {
             return Err(Error::at(at, format!("record size {record_bytes} is not valid")));
         }
         while self.at < self.bytes.len() {

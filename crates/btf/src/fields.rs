@@ -250,7 +250,7 @@ impl<'a> Search<'a> {
             return self.repeat(first, nelems, size);
         };
         let row = kind.row();
-        if !fits(row.size) || slot.offset % row.align != 0 {
+        if !fits(row.size) || !slot.offset.is_multiple_of(row.align) {
             return Ok(());
         }
         if !kind.is_pointer() && (t.kind() != Kind::Struct || t.stated_size() != Some(row.size)) {

@@ -99,7 +99,8 @@ impl Align<'_> {
                 return Ok(1);
             }
         }
-        Ok(if t.stated_size().unwrap_or(0) % max == 0 { max } else { 1 })
+        let size = t.stated_size().unwrap_or(0);
+        Ok(if size.is_multiple_of(max) { max } else { 1 })
     }
 }
 

@@ -115,7 +115,8 @@ fn found(members: &[&str]) -> Option<Vec<(FieldKind, u32)>> {
 #[test]
 fn fields_are_found() {
     use FieldKind::*;
-    let rows: &[(&[&str], &[(FieldKind, u32)])] = &[
+    type Row = (&'static [&'static str], &'static [(FieldKind, u32)]);
+    let rows: &[Row] = &[
         (&["bpf_spin_lock", "int"], &[(SpinLock, 0)]),
         (&["bpf_res_spin_lock"], &[(ResSpinLock, 0)]),
         (

@@ -221,7 +221,10 @@ proptest! {
 
     #[test]
     fn mutated_words_do_not_panic(
-        words in proptest::collection::vec((0u32..8, 0u8..20, 0u16..5, 0u32..12, any::<bool>()), 1..30),
+        words in proptest::collection::vec(
+            (0u32..8, 0u8..20, 0u16..5, 0u32..12, any::<bool>()),
+            1..30,
+        ),
         fill in proptest::collection::vec(0u32..12, 400),
     ) {
         // Types that are well formed, so that what refers to what is all that is arbitrary.

@@ -105,7 +105,7 @@ pub fn types_fit(local: (&Btf, TypeId), target: (&Btf, TypeId)) -> Result<bool, 
 
 /// Applies the relocations of one object, in their order.
 ///
-/// The order matters: a candidate in which one path is not found while it is in others drops out for
+/// The order matters: a candidate in which a path is not found while it is in others drops out for
 /// all later relocations of the same root type, as in libbpf.
 pub struct Relocator<'a> {
     local: &'a Btf,
@@ -125,8 +125,8 @@ impl<'a> Relocator<'a> {
 
     /// Applies one relocation to `insns[insn_idx]`.
     ///
-    /// `insns` is the ELF section or program that the relocation is about and `insn_idx` the slot in
-    /// it (`relo.insn_off / 8` for a whole section).
+    /// `insns` is the ELF section or program that the relocation is about, `insn_idx` the slot in it
+    /// (`relo.insn_off / 8` for a whole section).
     pub fn relocate(
         &mut self,
         insns: &mut [Insn],
