@@ -125,7 +125,7 @@ impl<'a> Relocator<'a> {
 
     /// Applies one relocation to `insns[insn_idx]`.
     ///
-    /// `insns` is the ELF section or program that the relocation is about, `insn_idx` the slot in it
+    /// `insns` is the section or program that the relocation is about, `insn_idx` the slot in it
     /// (`relo.insn_off / 8` for a whole section).
     pub fn relocate(
         &mut self,
