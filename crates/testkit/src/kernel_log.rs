@@ -83,10 +83,12 @@ pub fn normalise(log: &str, insns: &[Insn]) -> String {
     out
 }
 
-/// Splits `12: (18) r1 = 0xffff88810abc ; R1_w=...` around the address, if the insn refers to
-/// something with one.
+/// Splits `12: (18) r1 = 0xffff88810abc ; R1=...`, or the same with live registers in between
+/// (`     12: .1........ (18) r1 = ...`), around the address, if the insn refers to something with
+/// one.
 fn address<'a>(line: &'a str, insns: &[Insn]) -> Option<(&'a str, &'a str)> {
-    let (idx, rest) = line.split_once(": (18) r")?;
+    let (idx, rest) = line.split_once(": ")?;
+    let (_live_regs, rest) = rest.split_once("(18) r")?;
     let insn = insns.get(idx.trim_start().parse::<usize>().ok()?)?;
     if !insn.is_ld_imm64() || insn.src == 0 || insn.src == BPF_PSEUDO_FUNC {
         return None;
@@ -143,10 +145,10 @@ mod tests {
     fn only_addresses_and_time_are_set_aside() {
         let map = Insn { code: 0x18, dst: 1, src: 1, ..Insn::default() };
         let number = Insn { src: 0, ..map };
-        let log =
-            "0: (18) r1 = 0xffff8881 ; R1=map_ptr\nverification time 3 usec\n2: (18) r1 = 0xff\n";
+        let log = "  0: .1 (18) r1 = 0xff9\n0: (18) r1 = 0xffff8881 ; R1=map_ptr\nverification time 3 usec\n2: (18) r1 = 0xff\n";
         let insns = [map, Insn::default(), number, Insn::default()];
-        let expected = "0: (18) r1 = 0xADDRESS ; R1=map_ptr\n2: (18) r1 = 0xff\n";
+        let expected =
+            "  0: .1 (18) r1 = 0xADDRESS\n0: (18) r1 = 0xADDRESS ; R1=map_ptr\n2: (18) r1 = 0xff\n";
         assert_eq!(normalise(log, &insns), expected);
     }
 

@@ -54,7 +54,7 @@ fn times(rows: &[Row]) -> String {
 fn difference(row: &Row) -> String {
     let shape = |line: &str| {
         let mut shape = String::new();
-        for c in line.chars().take(90) {
+        for c in line.chars().take(140) {
             match c.is_ascii_digit() {
                 true if shape.ends_with('#') => {}
                 true => shape.push('#'),
@@ -62,6 +62,16 @@ fn difference(row: &Row) -> String {
             }
         }
         shape
+    };
+    let shape = |line: &str| {
+        let shape = shape(line);
+        match shape.split_once("function ") {
+            Some((before, after)) => {
+                let after = after.split_once("()").map_or("", |(_, after)| after);
+                format!("{before}function ~(){after}")
+            }
+            None => shape,
+        }
     };
     let (ours, kernel) = (shape(&row.log_ours), shape(&row.log_kernel));
     format!("- {ours}\n         + {kernel}")
