@@ -46,7 +46,8 @@ impl<'a> Reader<'a> {
         let form = form.ok_or_else(|| fail("type is not supported".into()))?;
         let virtual_value = match name {
             "LINUX_KERNEL_VERSION" => Some(u64::from(self.kernel_version)),
-            "LINUX_HAS_BPF_COOKIE" | "LINUX_HAS_SYSCALL_WRAPPER" => Some(1),
+            "LINUX_HAS_BPF_COOKIE" => Some(1),
+            "LINUX_HAS_SYSCALL_WRAPPER" => Some(u64::from(self.has_syscall_wrapper())),
             _ => None,
         };
         if let Some(value) = virtual_value {
@@ -56,6 +57,11 @@ impl<'a> Reader<'a> {
         let Some(value) = self.values.get(name) else { return Ok(false) };
         self.put_text(value, form, room).map_err(fail)?;
         Ok(true)
+    }
+
+    /// libbpf asks by placing a kprobe: a kernel without kprobes reads as one without wrappers.
+    fn has_syscall_wrapper(&self) -> bool {
+        self.values.is_empty() || self.values.get("CONFIG_KPROBES") == Some(&"y")
     }
 
     fn put_text(&self, text: &str, form: Form, room: &mut [u8]) -> Result<(), String> {

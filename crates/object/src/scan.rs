@@ -1,5 +1,5 @@
-//! Finds BPF objects inside of other files: skeletons in executables, objects embedded in Go or Rust
-//! binaries, archives.
+//! Finds BPF objects inside of other files: skeletons in executables, objects embedded in Go or
+//! Rust binaries, archives.
 //!
 //! Deliberately absent: decompression. Only images stored as they are can be seen.
 

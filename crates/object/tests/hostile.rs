@@ -1,0 +1,118 @@
+//! Broken files: an error or less of an object, never a panic, never long.
+
+use proptest::prelude::*;
+use skep_object::{Object, OpenOptions, scan};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const FILES: [&str; 6] = [
+    "object/externs.bpf.o",
+    "object/kinds_of_map.bpf.be.o",
+    "object/linking.bpf.o",
+    "object/other_loaders.bpf.o",
+    "programs/stress_map_in_map.bpf.o",
+    "programs/xdp_parse.bpf.o",
+];
+
+fn read(file: &str) -> Vec<u8> {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    std::fs::read(tests.join(file)).unwrap()
+}
+
+fn error_of(bytes: &[u8]) -> String {
+    match Object::open(bytes, &OpenOptions::default()) {
+        Err(error) => error.to_string(),
+        Ok(object) => panic!("{} programs", object.programs.len()),
+    }
+}
+
+#[test]
+fn what_is_no_object_is_told_in_one_line() {
+    assert_eq!(error_of(b""), "the file is empty");
+    assert_eq!(error_of(b"#!/bin/sh\n"), "not an ELF file");
+    let good = read(FILES[0]);
+    let mut x86 = good.clone();
+    x86[18] = 62;
+    assert_eq!(error_of(&x86), "not a BPF object: ELF machine 62, wanted 247");
+    let mut executable = good.clone();
+    executable[16] = 2;
+    assert_eq!(error_of(&executable), "not a relocatable object: ELF type 2, wanted 1");
+    for len in [5, 63, 64, 200, good.len() - 1] {
+        let error = error_of(&good[..len]);
+        assert!(!error.contains('\n') && error.starts_with("read "), "{len}: {error}");
+    }
+}
+
+/// Offset of the header of the section of this name, and the section's index.
+fn section_header(bytes: &[u8], name: &str) -> usize {
+    let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let table = u64_at(40);
+    let names = u64_at(table + 64 * usize::from(bytes[62]) + 24);
+    let named = |at: &usize| bytes[names + u32_at(*at)..].starts_with(name.as_bytes());
+    (0..usize::from(bytes[60])).map(|n| table + 64 * n).find(named).unwrap()
+}
+
+#[test]
+fn four_gigabytes_of_bss_are_refused_before_they_are_allocated() {
+    let mut bytes = read("programs/loops.bpf.o");
+    let size = section_header(&bytes, ".bss") + 32;
+    bytes[size..size + 8].copy_from_slice(&(1u64 << 32).to_le_bytes());
+    assert_eq!(
+        error_of(&bytes),
+        "section .bss, offset 0x0: 4294967296 bytes are too many for a map"
+    );
+    bytes[size..size + 8].copy_from_slice(&(1u64 << 30).to_le_bytes());
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    assert!(object.maps.iter().any(|map| map.value_size == 1 << 30 && map.contents.is_empty()));
+}
+
+#[test]
+fn a_section_may_not_lie_over_others() {
+    let mut bytes = read("programs/loops.bpf.o");
+    let header = section_header(&bytes, ".BTF.ext");
+    bytes[header + 24..header + 32].copy_from_slice(&0u64.to_le_bytes());
+    let all = (bytes.len() as u64).to_le_bytes();
+    bytes[header + 32..header + 40].copy_from_slice(&all);
+    assert!(error_of(&bytes).contains("overlaps others"), "{}", error_of(&bytes));
+}
+
+fn open_in_time(bytes: &[u8]) -> Duration {
+    let start = Instant::now();
+    let options = OpenOptions { name: "x.o".into(), cpus: 1, ..OpenOptions::default() };
+    if let Ok(object) = Object::open(bytes, &options) {
+        for program in object.programs {
+            let _ = program.program.map_err(|error| error.to_string());
+        }
+    }
+    scan(bytes);
+    start.elapsed()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn changed_bytes_are_survived(
+        file in 0..FILES.len(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+        in_header in any::<bool>(),
+    ) {
+        let mut bytes = read(FILES[file]);
+        for (at, value) in changes {
+            let table = u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize;
+            let at = match (in_header, bytes.get(table..)) {
+                (true, Some(rest)) if !rest.is_empty() => table + at.index(rest.len()),
+                _ => at.index(bytes.len()),
+            };
+            bytes[at] = value;
+        }
+        prop_assert!(open_in_time(&bytes) < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn cut_files_are_survived(file in 0..FILES.len(), at in any::<prop::sample::Index>()) {
+        let bytes = read(FILES[file]);
+        prop_assert!(open_in_time(&bytes[..at.index(bytes.len())]) < Duration::from_secs(2));
+    }
+}
