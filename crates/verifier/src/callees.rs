@@ -1,5 +1,6 @@
 //! Facts of helpers and kfuncs for the passes, from the tables of `uapi` and from BTF.
 
+use crate::check::kfunc::callee::Callees as Kfuncs;
 use crate::passes::call_facts::{CallFacts, Callees};
 use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
@@ -10,6 +11,8 @@ pub(crate) struct Callable<'a> {
     pub(crate) prog: &'a Program,
     /// Helpers of the program's type; `None` where the type has no row.
     pub(crate) helpers: Option<&'static HelperRow>,
+    /// Kfuncs that it calls.
+    pub(crate) kfuncs: Kfuncs<'a>,
 }
 
 impl<'a> Callable<'a> {
@@ -20,7 +23,8 @@ impl<'a> Callable<'a> {
         };
         let key =
             HookKey { prog_type: prog.prog_type, attach_type: prog.expected_attach_type, target };
-        Callable { prog, helpers: HelperRow::find(&key) }
+        let kfuncs = Kfuncs::new(prog, &key);
+        Callable { prog, helpers: HelperRow::find(&key), kfuncs }
     }
 
     /// The prototype that a call of helper `id` has, if this program type has the helper.
@@ -67,8 +71,7 @@ impl Callees for Callable<'_> {
     }
 
     fn kfunc(&self, insn: &Insn) -> CallFacts {
-        let _ = insn;
-        CallFacts::default()
+        self.kfuncs.facts(insn)
     }
 }
 

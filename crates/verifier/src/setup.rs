@@ -106,7 +106,10 @@ impl<'a> Env<'a> {
     /// Subprogs, control flow, live registers, components.
     pub(crate) fn check_program_shape(&mut self) -> Check {
         let rules = SubprogRules { bpf_capable: self.bpf_capable, exception_cb: None };
-        let mut subprogs = self.pass(|env| find_subprogs(&env.insns, rules, |_, _| Ok(())))?;
+        let mut subprogs = self.pass(|env| {
+            let (prog, kfuncs) = (env.prog, &env.callable.kfuncs);
+            find_subprogs(&env.insns, rules, |idx, insn| kfuncs.add_kfunc_call(prog, idx, insn))
+        })?;
         if self.log.traces_all() {
             let text = subprogs.log_text();
             verbose!(self, "{text}");

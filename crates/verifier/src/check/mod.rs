@@ -8,6 +8,7 @@ pub(crate) mod call;
 pub(crate) mod entry;
 pub(crate) mod exit;
 pub(crate) mod jmp;
+pub(crate) mod kfunc;
 pub(crate) mod ld_abs;
 pub(crate) mod ld_imm;
 pub(crate) mod linked_regs;

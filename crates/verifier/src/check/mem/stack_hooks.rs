@@ -1,11 +1,9 @@
-//! What others want to know of stack accesses: stack liveness, fastcall patterns, dynptrs in slots.
+//! What others want to know of stack accesses: stack liveness and fastcall patterns.
 //!
-//! Kernel: `bpf_mark_stack_read`, `bpf_mark_stack_write`, `check_fastcall_stack_contract`,
-//! `destroy_if_dynptr_stack_slot` (6.18).
+//! Kernel: `bpf_mark_stack_read`, `bpf_mark_stack_write`, `check_fastcall_stack_contract` (6.18).
 
 use crate::env::Env;
-use crate::rejection::{Check, unsupported};
-use crate::state::stack::{Slot, SlotType};
+use crate::state::stack::Slot;
 
 impl Env<'_> {
     /// The insn reads the slots `mask` of frame `frameno`.
@@ -23,16 +21,6 @@ impl Env<'_> {
         let subprogno = self.cur.frames[frameno as usize].meta.subprogno as usize;
         let at = (subprogno, self.insn_idx as usize);
         self.fastcall.check_stack_contract(&self.layout, at, off);
-    }
-
-    /// A write to slot `spi` of frame `frameno` ends the dynptr that lives there.
-    pub(crate) fn destroy_if_dynptr_stack_slot(&mut self, frameno: u32, spi: usize) -> Check {
-        match self.cur.frames[frameno as usize].slot(spi) {
-            Some(slot) if slot.types[0] == SlotType::Dynptr => {
-                unsupported("stack writes over dynptrs")
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Slot `spi` of frame `frameno`; invalid beyond what is allocated.

@@ -1,0 +1,303 @@
+//! Which kfunc an insn calls: its name, flags, prototype, and whether this program may call it.
+//!
+//! Kernel: `fetch_kfunc_arg_meta`, `add_kfunc_call`, `special_kfunc_list` (6.18).
+
+use crate::passes::call_facts::{CallFacts, is_kfunc_call};
+use crate::passes::{PassReject, errno};
+use rustc_hash::FxHashMap;
+use skep_btf::{Kind, Type, TypeId};
+use skep_insn::Insn;
+use skep_program::Program;
+use skep_uapi::helper::HookKey;
+use skep_uapi::kfunc::{Kfunc, KfuncFlags};
+
+/// Kfuncs that the verifier knows by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub(crate) enum Special {
+    #[default]
+    Plain,
+    ObjNew,
+    ObjDrop,
+    PercpuObjNew,
+    PercpuObjDrop,
+    RefcountAcquire,
+    ListPushFront,
+    ListPushBack,
+    ListPopFront,
+    ListPopBack,
+    ListFront,
+    ListBack,
+    RbtreeAdd,
+    RbtreeRemove,
+    RbtreeFirst,
+    RbtreeRoot,
+    RbtreeLeft,
+    RbtreeRight,
+    CastToKernCtx,
+    RdonlyCast,
+    RcuReadLock,
+    RcuReadUnlock,
+    PreemptDisable,
+    PreemptEnable,
+    DynptrFromSkb,
+    DynptrFromXdp,
+    DynptrFromSkbMeta,
+    DynptrSlice,
+    DynptrSliceRdwr,
+    DynptrClone,
+    Throw,
+    WqSetCallback,
+    TaskWorkSchedule,
+    IterCssTaskNew,
+    IterNum,
+    LocalIrqSave,
+    LocalIrqRestore,
+    ResSpinLock,
+    ResSpinUnlock,
+    ResSpinLockIrqsave,
+    ResSpinUnlockIrqrestore,
+    Arena,
+    Stream,
+    SessionCookie,
+    GetKmemCache,
+    XdpPullData,
+}
+
+use Special::*;
+
+#[rustfmt::skip]
+const NAMES: &[(&str, Special)] = &[
+    ("bpf_obj_new_impl", ObjNew),
+    ("bpf_obj_drop_impl", ObjDrop),
+    ("bpf_percpu_obj_new_impl", PercpuObjNew),
+    ("bpf_percpu_obj_drop_impl", PercpuObjDrop),
+    ("bpf_refcount_acquire_impl", RefcountAcquire),
+    ("bpf_list_push_front_impl", ListPushFront),
+    ("bpf_list_push_back_impl", ListPushBack),
+    ("bpf_list_pop_front", ListPopFront),
+    ("bpf_list_pop_back", ListPopBack),
+    ("bpf_list_front", ListFront),
+    ("bpf_list_back", ListBack),
+    ("bpf_rbtree_add_impl", RbtreeAdd),
+    ("bpf_rbtree_remove", RbtreeRemove),
+    ("bpf_rbtree_first", RbtreeFirst),
+    ("bpf_rbtree_root", RbtreeRoot),
+    ("bpf_rbtree_left", RbtreeLeft),
+    ("bpf_rbtree_right", RbtreeRight),
+    ("bpf_cast_to_kern_ctx", CastToKernCtx),
+    ("bpf_rdonly_cast", RdonlyCast),
+    ("bpf_rcu_read_lock", RcuReadLock),
+    ("bpf_rcu_read_unlock", RcuReadUnlock),
+    ("bpf_preempt_disable", PreemptDisable),
+    ("bpf_preempt_enable", PreemptEnable),
+    ("bpf_dynptr_from_skb", DynptrFromSkb),
+    ("bpf_dynptr_from_xdp", DynptrFromXdp),
+    ("bpf_dynptr_from_skb_meta", DynptrFromSkbMeta),
+    ("bpf_dynptr_slice", DynptrSlice),
+    ("bpf_dynptr_slice_rdwr", DynptrSliceRdwr),
+    ("bpf_dynptr_clone", DynptrClone),
+    ("bpf_throw", Throw),
+    ("bpf_wq_set_callback_impl", WqSetCallback),
+    ("bpf_task_work_schedule_signal_impl", TaskWorkSchedule),
+    ("bpf_task_work_schedule_resume_impl", TaskWorkSchedule),
+    ("bpf_iter_css_task_new", IterCssTaskNew),
+    ("bpf_iter_num_new", IterNum),
+    ("bpf_iter_num_next", IterNum),
+    ("bpf_iter_num_destroy", IterNum),
+    ("bpf_local_irq_save", LocalIrqSave),
+    ("bpf_local_irq_restore", LocalIrqRestore),
+    ("bpf_res_spin_lock", ResSpinLock),
+    ("bpf_res_spin_unlock", ResSpinUnlock),
+    ("bpf_res_spin_lock_irqsave", ResSpinLockIrqsave),
+    ("bpf_res_spin_unlock_irqrestore", ResSpinUnlockIrqrestore),
+    ("bpf_arena_alloc_pages", Arena),
+    ("bpf_arena_free_pages", Arena),
+    ("bpf_arena_reserve_pages", Arena),
+    ("bpf_stream_vprintk_impl", Stream),
+    ("bpf_session_cookie", SessionCookie),
+    ("bpf_get_kmem_cache", GetKmemCache),
+    ("bpf_xdp_pull_data", XdpPullData),
+    ("bpf_task_work_schedule_signal", TaskWorkSchedule),
+    ("bpf_task_work_schedule_resume", TaskWorkSchedule),
+    ("bpf_stream_vprintk", Stream),
+];
+
+impl Special {
+    fn of(name: &str) -> Special {
+        NAMES.iter().find(|row| row.0 == name).map_or(Special::Plain, |row| row.1)
+    }
+    /// A function of `bpf_list_head`. Kernel: `is_bpf_list_api_kfunc`.
+    pub(crate) fn is_list(self) -> bool {
+        matches!(
+            self,
+            ListPushFront | ListPushBack | ListPopFront | ListPopBack | ListFront | ListBack
+        )
+    }
+    /// A function of `bpf_rb_root`. Kernel: `is_bpf_rbtree_api_kfunc`.
+    pub(crate) fn is_rbtree(self) -> bool {
+        matches!(
+            self,
+            RbtreeAdd | RbtreeRemove | RbtreeFirst | RbtreeRoot | RbtreeLeft | RbtreeRight
+        )
+    }
+    /// Puts a node into a list or tree: the program no longer owns it.
+    pub(crate) fn inserts(self) -> bool {
+        matches!(self, ListPushFront | ListPushBack | RbtreeAdd)
+    }
+    /// Makes an object, or a reference to one, of a type of the program's own BTF.
+    pub(crate) fn returns_object(self) -> bool {
+        matches!(self, ObjNew | PercpuObjNew | RefcountAcquire)
+    }
+    /// Takes or gives back a `bpf_res_spin_lock`.
+    pub(crate) fn is_res_spin_lock(self) -> bool {
+        matches!(self, ResSpinLock | ResSpinUnlock | ResSpinLockIrqsave | ResSpinUnlockIrqrestore)
+    }
+    /// May be called while a spin lock is held. Kernel: `kfunc_spin_allowed`.
+    pub(crate) fn spin_allowed(self) -> bool {
+        self.is_list()
+            || self.is_rbtree()
+            || self.is_res_spin_lock()
+            || matches!(self, RefcountAcquire | IterNum | Arena | Stream)
+    }
+}
+
+/// A kfunc that the program calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Callee<'a> {
+    /// Its `FUNC` in the kernel's BTF.
+    pub(crate) id: TypeId,
+    pub(crate) name: &'a str,
+    /// Its prototype.
+    pub(crate) proto: Type<'a>,
+    /// What the tables know of it.
+    pub(crate) row: Option<&'static Kfunc>,
+    /// The program may call it; false also if nothing is known of it.
+    pub(crate) allowed: bool,
+    pub(crate) special: Special,
+}
+
+impl<'a> Callee<'a> {
+    fn find(prog: &'a Program, hook: &HookKey<'_>, id: TypeId) -> Option<Callee<'a>> {
+        let func = prog.kernel_btf.as_deref()?.get(id).filter(|t| t.kind() == Kind::Func)?;
+        let name = func.name();
+        let row = Kfunc::find(name);
+        let allowed = row.is_some_and(|row| row.allowed(hook));
+        Some(Callee { id, name, proto: func.target(), row, allowed, special: Special::of(name) })
+    }
+
+    pub(crate) fn has(&self, flag: KfuncFlags) -> bool {
+        self.row.is_some_and(|row| row.flags.contains(flag))
+    }
+    /// Pointers to kernel objects must be trusted. Releasing implies it.
+    pub(crate) fn wants_trusted_args(&self) -> bool {
+        self.row.is_some_and(|r| {
+            r.flags.intersects(KfuncFlags::TRUSTED_ARGS.union(KfuncFlags::RELEASE))
+        })
+    }
+    pub(crate) fn is_iter(&self) -> bool {
+        let any = KfuncFlags::ITER_NEW | KfuncFlags::ITER_NEXT | KfuncFlags::ITER_DESTROY;
+        self.row.is_some_and(|row| row.flags.intersects(any))
+    }
+    /// Whether the kernel's BTF tags it as a kfunc at all.
+    pub(crate) fn is_tagged(&self) -> bool {
+        self.proto.btf().decl_tags(self.id, None).any(|tag| tag == "bpf_kfunc")
+    }
+
+    fn facts(&self) -> CallFacts {
+        let by_name = CallFacts {
+            sync_callback: self.special == RbtreeAdd,
+            async_callback: matches!(self.special, WqSetCallback | TaskWorkSchedule),
+            throws: self.special == Throw,
+            ..CallFacts::default()
+        };
+        if !self.allowed {
+            return by_name;
+        }
+        CallFacts {
+            num_params: Some(self.proto.params().len().min(255) as u8),
+            is_void: self.proto.target_id() == TypeId::VOID,
+            fastcall: self.has(KfuncFlags::FASTCALL),
+            iter_next: self.has(KfuncFlags::ITER_NEXT),
+            might_sleep: self.has(KfuncFlags::SLEEPABLE),
+            changes_pkt_data: self.special == XdpPullData,
+            ..by_name
+        }
+    }
+}
+
+/// The kfuncs that a program calls, by BTF id.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Callees<'a>(FxHashMap<i32, Callee<'a>>);
+
+impl<'a> Callees<'a> {
+    pub(crate) fn new(prog: &'a Program, hook: &HookKey<'_>) -> Callees<'a> {
+        let calls = prog.insns.iter().filter(|insn| is_kfunc_call(insn) && insn.off == 0);
+        let found = calls.filter_map(|insn| {
+            Some((insn.imm, Callee::find(prog, hook, TypeId(insn.imm as u32))?))
+        });
+        Callees(found.collect())
+    }
+
+    /// The kfunc that `insn` calls; `None` if there is none, or if it is one of a module.
+    pub(crate) fn get(&self, insn: &Insn) -> Option<Callee<'a>> {
+        if insn.off == 0 { self.0.get(&insn.imm).copied() } else { None }
+    }
+
+    /// What the passes must know.
+    pub(crate) fn facts(&self, insn: &Insn) -> CallFacts {
+        self.get(insn).map(|callee| callee.facts()).unwrap_or_default()
+    }
+
+    /// What the load refuses of a call, whether or not it is reached.
+    pub(crate) fn add_kfunc_call(
+        &self,
+        prog: &Program,
+        idx: usize,
+        insn: &Insn,
+    ) -> Result<(), PassReject> {
+        if !is_gpl_compatible(&prog.license) {
+            let text = "cannot call kernel function from non-GPL compatible program";
+            return Err(PassReject::at(idx, errno::EINVAL, text));
+        }
+        let id = TypeId(insn.imm as u32);
+        if insn.off != 0 || id == TypeId::VOID || self.0.contains_key(&insn.imm) {
+            return Ok(());
+        }
+        let text = format!("kernel btf_id {id} is not a function");
+        Err(PassReject::at(idx, errno::EINVAL, text))
+    }
+}
+
+/// Kernel: `license_is_gpl_compatible`.
+fn is_gpl_compatible(license: &str) -> bool {
+    matches!(
+        license,
+        "GPL"
+            | "GPL v2"
+            | "GPL and additional rights"
+            | "Dual BSD/GPL"
+            | "Dual MIT/GPL"
+            | "Dual MPL/GPL"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_once() {
+        for (i, row) in NAMES.iter().enumerate() {
+            assert!(NAMES[..i].iter().all(|other| other.0 != row.0), "{}", row.0);
+        }
+    }
+
+    #[test]
+    fn what_is_allowed_under_a_lock() {
+        let may = |name| Special::of(name).spin_allowed();
+        assert!(may("bpf_list_push_front_impl") && may("bpf_iter_num_next"));
+        assert!(may("bpf_rbtree_first") && may("bpf_arena_free_pages"));
+        assert!(!may("bpf_obj_new_impl") && !may("bpf_throw") && !may("unknown"));
+    }
+}

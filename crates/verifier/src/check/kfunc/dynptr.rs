@@ -1,0 +1,211 @@
+//! Dynptrs: two stack slots that only the kernel reads and writes, and what dies with them.
+//!
+//! Every dynptr has an id of its own; slices of it carry that id, so that they die when the dynptr is overwritten. A
+//! dynptr to a ring buffer record is a reference; its clones share it.
+//!
+//! # Invariants
+//! 1. `Dynptr` fills both slots of a dynptr or none; both hold a register `ConstDynptr` of the same kind and id.
+//!
+//! Kernel: `process_dynptr_func`, `mark_stack_slots_dynptr`, `unmark_stack_slots_dynptr`,
+//! `destroy_if_dynptr_stack_slot` (6.18).
+
+use super::slots::{NoSlots, Slots};
+use crate::env::Env;
+use crate::log::reg_text::dynptr_str;
+use crate::log::reject;
+use crate::rejection::Check;
+use crate::state::reg::{DynptrKind, Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use crate::state::stack::{BPF_REG_SIZE, SlotType};
+
+/// Slots of a dynptr.
+const BPF_DYNPTR_NR_SLOTS: usize = 2;
+
+/// Flags of a type that name a kind of dynptr.
+const KINDS: [(TypeFlag, DynptrKind); 5] = [
+    (TypeFlag::DYNPTR_TYPE_LOCAL, DynptrKind::Local),
+    (TypeFlag::DYNPTR_TYPE_RINGBUF, DynptrKind::Ringbuf),
+    (TypeFlag::DYNPTR_TYPE_SKB, DynptrKind::Skb),
+    (TypeFlag::DYNPTR_TYPE_XDP, DynptrKind::Xdp),
+    (TypeFlag::DYNPTR_TYPE_SKB_META, DynptrKind::SkbMeta),
+];
+
+/// What a helper or kfunc wants of a dynptr argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DynptrArg {
+    pub(crate) regno: u8,
+    /// `MEM_UNINIT`: it is made by the call; `MEM_RDONLY`: it is not changed; `DYNPTR_TYPE_*`: its kind.
+    pub(crate) flags: TypeFlag,
+    /// Of a clone, the reference of what it is cloned from; else 0.
+    pub(crate) clone_ref_obj_id: u32,
+}
+
+impl DynptrKind {
+    /// The kind that flags of a type name. Kernel: `arg_to_dynptr_type`.
+    pub(crate) fn of_flags(flags: TypeFlag) -> DynptrKind {
+        let row = KINDS.iter().find(|row| flags.contains(row.0));
+        row.map_or(DynptrKind::Invalid, |row| row.1)
+    }
+    /// The flag that names the kind. Kernel: `get_dynptr_type_flag`.
+    pub(crate) fn flag(self) -> TypeFlag {
+        KINDS.iter().find(|row| row.1 == self).map_or(TypeFlag::empty(), |row| row.0)
+    }
+    /// Whether a dynptr of this kind is a reference.
+    pub(crate) fn is_refcounted(self) -> bool {
+        self == DynptrKind::Ringbuf
+    }
+}
+
+/// The register of a dynptr of that kind.
+fn dynptr_reg(kind: DynptrKind, id: u32, first_slot: bool) -> Reg {
+    Reg {
+        id,
+        extra: Extra::Dynptr { kind, first_slot },
+        ..Reg::pointer(RegType::of(Base::ConstDynptr))
+    }
+}
+
+fn kind_of(reg: &Reg) -> (DynptrKind, bool) {
+    match reg.extra {
+        Extra::Dynptr { kind, first_slot } => (kind, first_slot),
+        _ => (DynptrKind::Invalid, false),
+    }
+}
+
+impl Env<'_> {
+    /// Checks the dynptr argument in R`arg.regno`; makes the dynptr if the call does.
+    pub(crate) fn process_dynptr_func(&mut self, arg: DynptrArg) -> Check {
+        let DynptrArg { regno, flags, .. } = arg;
+        let reg = *self.reg(regno);
+        let nth = regno - 1;
+        let on_stack = reg.ty.is(Base::Stack);
+        if !on_stack && !reg.ty.is(Base::ConstDynptr) {
+            reject!(self, EINVAL, "arg#{nth} expected pointer to stack or const struct bpf_dynptr");
+        }
+        if flags.contains(TypeFlag::MEM_UNINIT) {
+            if !self.is_dynptr_reg_valid_uninit(&reg) {
+                reject!(self, EINVAL, "Dynptr has to be an uninitialized dynptr");
+            }
+            self.write_object(regno, BPF_DYNPTR_NR_SLOTS as i32 * BPF_REG_SIZE)?;
+            return self.mark_stack_slots_dynptr(&reg, arg);
+        }
+        if !on_stack && !flags.contains(TypeFlag::MEM_RDONLY) {
+            reject!(self, EINVAL, "cannot pass pointer to const bpf_dynptr, the helper mutates it");
+        }
+        if !self.is_dynptr_reg_valid_init(&reg) {
+            reject!(self, EINVAL, "Expected an initialized dynptr as arg #{nth}");
+        }
+        let wanted = DynptrKind::of_flags(flags);
+        if wanted != DynptrKind::Invalid && self.dynptr_at(&reg)?.0 != wanted {
+            let name = dynptr_str(wanted);
+            reject!(self, EINVAL, "Expected a dynptr of type {name} as arg #{nth}");
+        }
+        if on_stack {
+            let at = self.dynptr_slots(&reg).map_err(NoSlots::stop)?;
+            self.mark_slots_read(at);
+        }
+        Ok(())
+    }
+
+    fn dynptr_slots(&mut self, reg: &Reg) -> Result<Slots, NoSlots> {
+        self.slots_of(reg, "dynptr", BPF_DYNPTR_NR_SLOTS)
+    }
+
+    fn is_dynptr_reg_valid_uninit(&mut self, reg: &Reg) -> bool {
+        // What is not allocated yet is refused, or allocated, by the access that follows.
+        reg.ty.is(Base::Stack) && matches!(self.dynptr_slots(reg), Ok(_) | Err(NoSlots::OutOfRange))
+    }
+
+    fn is_dynptr_reg_valid_init(&mut self, reg: &Reg) -> bool {
+        if reg.ty.is(Base::ConstDynptr) {
+            return true;
+        }
+        let Ok(at) = self.dynptr_slots(reg) else { return false };
+        let (_, first_slot) = kind_of(&self.spilled(at.frameno, at.spi));
+        first_slot && self.slots_at(at).all(|slot| slot.types == [SlotType::Dynptr; 8])
+    }
+
+    /// Kind, id and reference of the initialized dynptr that `reg` is or points to.
+    ///
+    /// Kernel: `dynptr_get_type`, `dynptr_id`, `dynptr_ref_obj_id`.
+    pub(crate) fn dynptr_at(&mut self, reg: &Reg) -> Check<(DynptrKind, u32, u32)> {
+        if reg.ty.is(Base::ConstDynptr) {
+            return Ok((kind_of(reg).0, reg.id, reg.ref_obj_id));
+        }
+        let at = self.dynptr_slots(reg).map_err(NoSlots::stop)?;
+        let slot = self.spilled(at.frameno, at.spi);
+        Ok((kind_of(&slot).0, slot.id, slot.ref_obj_id))
+    }
+
+    fn mark_stack_slots_dynptr(&mut self, reg: &Reg, arg: DynptrArg) -> Check {
+        let at = self.dynptr_slots(reg).map_err(NoSlots::stop)?;
+        // The two slots may belong to two dynptrs.
+        for spi in at.iter() {
+            self.destroy_if_dynptr_stack_slot(at.frameno, spi)?;
+        }
+        let kind = DynptrKind::of_flags(arg.flags);
+        if kind == DynptrKind::Invalid {
+            reject!(self, EINVAL, "");
+        }
+        let id = self.new_id();
+        let mut ref_obj_id = 0;
+        if kind.is_refcounted() {
+            ref_obj_id = match arg.clone_ref_obj_id {
+                0 => self.acquire_reference(),
+                id => id,
+            };
+        }
+        self.write_slots(at, SlotType::Dynptr, |i| Reg {
+            ref_obj_id,
+            ..dynptr_reg(kind, id, i == 0)
+        });
+        Ok(())
+    }
+
+    /// The dynptr that `reg` points to is released: it, its clones and their slices die.
+    pub(crate) fn unmark_stack_slots_dynptr(&mut self, reg: &Reg) -> Check {
+        let at = self.dynptr_slots(reg).map_err(NoSlots::stop)?;
+        let slot = self.spilled(at.frameno, at.spi);
+        if !kind_of(&slot).0.is_refcounted() {
+            self.clear_slots(at);
+            return Ok(());
+        }
+        let ref_obj_id = slot.ref_obj_id;
+        self.release_reference(ref_obj_id);
+        for spi in 1..self.cur.frames[at.frameno as usize].slots().len() {
+            if self.slot(at.frameno, spi).types[0] != SlotType::Dynptr {
+                continue;
+            }
+            let clone = self.spilled(at.frameno, spi);
+            if clone.ref_obj_id == ref_obj_id && kind_of(&clone).1 {
+                self.clear_slots(Slots { spi, ..at });
+            }
+        }
+        Ok(())
+    }
+
+    /// A write to slot `spi` of frame `frameno` ends the dynptr that lives there, and its slices.
+    pub(crate) fn destroy_if_dynptr_stack_slot(&mut self, frameno: u32, spi: usize) -> Check {
+        if self.slot(frameno, spi).types[0] != SlotType::Dynptr {
+            return Ok(());
+        }
+        let (kind, first_slot) = kind_of(&self.spilled(frameno, spi));
+        let spi = if first_slot { spi } else { spi + 1 };
+        if kind.is_refcounted() {
+            reject!(self, EINVAL, "cannot overwrite referenced dynptr");
+        }
+        let id = self.spilled(frameno, spi).id;
+        self.clear_slots(Slots { frameno, spi, nr: BPF_DYNPTR_NR_SLOTS });
+        let allow_ptr_leaks = self.allow_ptr_leaks;
+        self.for_each_reg(|reg| {
+            let is_slice = reg.ty.without(TypeFlag::PTR_MAYBE_NULL).is(Base::Mem);
+            let Extra::Mem { dynptr_id, .. } = reg.extra else { return false };
+            if !is_slice || dynptr_id != id {
+                return false;
+            }
+            *reg = if allow_ptr_leaks { Reg::unknown() } else { Reg::not_init() };
+            true
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! Objects that live in stack slots: where they are, and reading and clearing their slots.
+//!
+//! Dynptrs, iterators and saved irq flags take whole slots. A pointer to one points to its lowest byte, so its first
+//! slot is the one with the highest index.
+//!
+//! Kernel: `stack_slot_obj_get_spi`, `is_spi_bounds_valid`, `mark_stack_slot_obj_read` (6.18).
+
+use crate::check::mem::{AccessType, MemAccess, check_mem_access};
+use crate::env::Env;
+use crate::log::verbose;
+use crate::rejection::{Check, Stop, errno};
+use crate::state::reg::Reg;
+use crate::state::stack::{BPF_REG_SIZE, Slot, SlotType};
+
+/// Kernel: `ERANGE`.
+const ERANGE: i32 = 34;
+
+/// Slots of an object: `nr` of them, the first at `spi` and the others below that index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slots {
+    pub(crate) frameno: u32,
+    pub(crate) spi: usize,
+    pub(crate) nr: usize,
+}
+
+/// There is no such place for an object on the stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoSlots {
+    /// Not allocated yet: an access would grow the stack, or refuse.
+    OutOfRange,
+    /// Not at the start of a slot; the message is in the log.
+    Misplaced(String),
+}
+
+impl NoSlots {
+    /// The refusal, where nothing else is said of it.
+    pub(crate) fn stop(self) -> Stop {
+        match self {
+            NoSlots::OutOfRange => Stop::Reject { errno: ERANGE, message: String::new() },
+            NoSlots::Misplaced(message) => Stop::Reject { errno: errno::EINVAL, message },
+        }
+    }
+}
+
+impl Slots {
+    /// Their indices, the first slot first.
+    pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
+        (self.spi + 1 - self.nr..=self.spi).rev()
+    }
+    /// One bit for each.
+    pub(crate) fn mask(self) -> u64 {
+        self.iter().fold(0, |mask, spi| mask | 1 << spi)
+    }
+}
+
+impl Env<'_> {
+    /// The slots of the object of kind `what` that the stack pointer `reg` points to.
+    pub(crate) fn slots_of(&mut self, reg: &Reg, what: &str, nr: usize) -> Result<Slots, NoSlots> {
+        let misplaced = |env: &mut Self, text: String| {
+            verbose!(env, "{text}\n");
+            NoSlots::Misplaced(text)
+        };
+        if !reg.val.var_off.is_const() {
+            return Err(misplaced(self, format!("{what} has to be at a constant offset")));
+        }
+        let off = reg.off.wrapping_add(reg.val.var_off.value as i32);
+        let spi = off.checked_neg().map_or(0, |n| n - 1) / BPF_REG_SIZE;
+        if off % BPF_REG_SIZE != 0 || spi + 1 < nr as i32 {
+            return Err(misplaced(self, format!("cannot pass in {what} at an offset={off}")));
+        }
+        let (frameno, spi) = (reg.frameno(), spi as usize);
+        if spi >= self.cur.frames[frameno as usize].slots().len() {
+            return Err(NoSlots::OutOfRange);
+        }
+        Ok(Slots { frameno, spi, nr })
+    }
+
+    /// The slots themselves, the first first.
+    pub(crate) fn slots_at(&self, at: Slots) -> impl Iterator<Item = Slot> + '_ {
+        at.iter().map(move |spi| self.slot(at.frameno, spi))
+    }
+
+    /// The insn reads the object.
+    pub(crate) fn mark_slots_read(&mut self, at: Slots) {
+        for spi in at.iter() {
+            self.mark_stack_read(at.frameno, 1 << spi);
+            self.mark_stack_slot_scratched(spi);
+        }
+    }
+
+    /// Fills the slots with `ty` and gives each its register, the first slot first.
+    pub(crate) fn write_slots(&mut self, at: Slots, ty: SlotType, regs: impl Fn(usize) -> Reg) {
+        for (i, spi) in at.iter().enumerate() {
+            self.cur.frames[at.frameno as usize].slot_mut(spi).types = [ty; 8];
+            self.set_spilled(at.frameno, spi, &regs(i));
+            self.mark_stack_slot_scratched(spi);
+        }
+        self.mark_stack_write(at.frameno, at.mask());
+    }
+
+    /// There is nothing in the slots any more.
+    pub(crate) fn clear_slots(&mut self, at: Slots) {
+        for spi in at.iter() {
+            *self.cur.frames[at.frameno as usize].slot_mut(spi) = Slot::default();
+            self.mark_stack_slot_scratched(spi);
+        }
+        self.mark_stack_write(at.frameno, at.mask());
+    }
+
+    /// The callee writes `bytes` bytes at the pointer in R`regno`, eight at a time.
+    pub(crate) fn write_object(&mut self, regno: u8, bytes: i32) -> Check {
+        for off in (0..bytes).step_by(BPF_REG_SIZE as usize) {
+            check_mem_access(
+                self,
+                MemAccess {
+                    regno,
+                    off,
+                    size: BPF_REG_SIZE,
+                    ty: AccessType::Write,
+                    value_regno: None,
+                    strict_alignment_once: false,
+                    is_ldsx: false,
+                },
+            )?;
+        }
+        Ok(())
+    }
+}
