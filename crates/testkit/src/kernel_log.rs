@@ -69,13 +69,18 @@ fn first_number(text: &str) -> u64 {
 pub const ADDRESS: &str = "0xADDRESS";
 
 /// The log without what differs between two runs of the same kernel: the time, and the addresses
+/// (with the blanks that fill up after a short one)
 /// that `ld_imm64` of a map, a map value, a kernel variable or a BTF id shows. `insns` are the
 /// program's.
 pub fn normalise(log: &str, insns: &[Insn]) -> String {
     let mut out = String::with_capacity(log.len());
     for line in log.lines().filter(|line| !line.starts_with("verification time ")) {
         match address(line, insns) {
-            Some((before, after)) => out.extend([before, ADDRESS, after]),
+            Some((before, after)) => {
+                let state = after.trim_start();
+                let gap = if state.is_empty() { "" } else { " " };
+                out.extend([before, ADDRESS, gap, state]);
+            }
             None => out.push_str(line),
         }
         out.push('\n');
@@ -84,12 +89,12 @@ pub fn normalise(log: &str, insns: &[Insn]) -> String {
 }
 
 /// Splits `12: (18) r1 = 0xffff88810abc ; R1=...`, or the same with live registers in between
-/// (`     12: .1........ (18) r1 = ...`), around the address, if the insn refers to something with
+/// (`  3  12: .1........ (18) r1 = ...`), around the address, if the insn refers to something with
 /// one.
 fn address<'a>(line: &'a str, insns: &[Insn]) -> Option<(&'a str, &'a str)> {
     let (idx, rest) = line.split_once(": ")?;
     let (_live_regs, rest) = rest.split_once("(18) r")?;
-    let insn = insns.get(idx.trim_start().parse::<usize>().ok()?)?;
+    let insn = insns.get(idx.split_whitespace().last()?.parse::<usize>().ok()?)?;
     if !insn.is_ld_imm64() || insn.src == 0 || insn.src == BPF_PSEUDO_FUNC {
         return None;
     }
@@ -145,7 +150,7 @@ mod tests {
     fn only_addresses_and_time_are_set_aside() {
         let map = Insn { code: 0x18, dst: 1, src: 1, ..Insn::default() };
         let number = Insn { src: 0, ..map };
-        let log = "  0: .1 (18) r1 = 0xff9\n0: (18) r1 = 0xffff8881 ; R1=map_ptr\nverification time 3 usec\n2: (18) r1 = 0xff\n";
+        let log = "  3   3   0: .1 (18) r1 = 0xff9\n0: (18) r1 = 0xffff8881 ; R1=map_ptr\nverification time 3 usec\n2: (18) r1 = 0xff\n";
         let insns = [map, Insn::default(), number, Insn::default()];
         let expected =
             "  0: .1 (18) r1 = 0xADDRESS\n0: (18) r1 = 0xADDRESS ; R1=map_ptr\n2: (18) r1 = 0xff\n";
