@@ -150,10 +150,9 @@ mod tests {
     fn only_addresses_and_time_are_set_aside() {
         let map = Insn { code: 0x18, dst: 1, src: 1, ..Insn::default() };
         let number = Insn { src: 0, ..map };
-        let log = "  3   3   0: .1 (18) r1 = 0xff9\n0: (18) r1 = 0xffff8881 ; R1=map_ptr\nverification time 3 usec\n2: (18) r1 = 0xff\n";
+        let log = "  3   0: .1 (18) r1 = 0xff9\n0: (18) r1 = 0xffff8881 ; R1=map_ptr\nverification time 3 usec\n2: (18) r1 = 0xff\n";
         let insns = [map, Insn::default(), number, Insn::default()];
-        let expected =
-            "  0: .1 (18) r1 = 0xADDRESS\n0: (18) r1 = 0xADDRESS ; R1=map_ptr\n2: (18) r1 = 0xff\n";
+        let expected = "  3   0: .1 (18) r1 = 0xADDRESS\n0: (18) r1 = 0xADDRESS ; R1=map_ptr\n2: (18) r1 = 0xff\n";
         assert_eq!(normalise(log, &insns), expected);
     }
 
