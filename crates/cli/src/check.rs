@@ -1,6 +1,6 @@
 //! `skep check`: each refusal explained, with its source line and what was known.
 
-use crate::dump::names::{insn_text, source_spot};
+use crate::dump::names::{insn_with_map, source_spot};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::history::History;
@@ -124,7 +124,7 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     fn refused(&self, refusal: &Refusal, verification: &Verification) -> Diagnostic {
-        let insn = refusal.insn_idx.and_then(|idx| insn_text(self.program, idx));
+        let insn = refusal.insn_idx.and_then(|idx| insn_with_map(self.program, idx));
         let history = History::read(&verification.log);
         Diagnostic {
             severity: Severity::Error,
@@ -134,7 +134,9 @@ impl Subject<'_> {
             prog: self.prog.to_owned(),
             insn_idx: refusal.insn_idx,
             at: refusal.insn_idx.and_then(|idx| source_spot(self.program, idx)),
-            notes: history.notes(&refusal.message, insn.as_deref().unwrap_or("")),
+            notes: history.notes(&refusal.message, insn.as_deref().unwrap_or(""), |idx| {
+                Some((insn_with_map(self.program, idx)?, source_spot(self.program, idx)))
+            }),
             insn,
         }
     }

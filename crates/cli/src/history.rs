@@ -86,8 +86,15 @@ impl History {
         }
     }
 
-    /// What is known of the registers that the message names and the insn reads.
-    pub(crate) fn notes(&self, message: &str, insn: &str) -> Vec<Note> {
+    /// What is known of the registers that the message names and the insn reads. `describe` may know
+    /// an insn better than the log does: its text, its place.
+    pub(crate) fn notes(
+        &self,
+        message: &str,
+        insn: &str,
+        describe: impl Fn(usize) -> Option<(String, Option<SourceSpot>)>,
+    ) -> Vec<Note> {
+        let note = |reg: u8, verb: &str, fact: &Fact| fact.note(reg, verb, &describe);
         let written = written_register(insn);
         let mut regs: Vec<u8> = named_registers(message).collect();
         regs.extend(named_registers(insn).skip(usize::from(written.is_some())));
@@ -113,13 +120,24 @@ impl History {
     }
 }
 
-fn note(reg: u8, verb: &str, fact: &Fact) -> Note {
-    let since = match (&fact.set_by, &fact.source) {
-        (Some((idx, insn)), _) => format!("since insn {idx}: {insn}"),
-        (None, Some(_)) => "where paths part".to_owned(),
-        (None, None) => "from the start".to_owned(),
-    };
-    Note { text: format!("R{reg} {verb} {}, {since}", fact.value), at: fact.source.clone() }
+impl Fact {
+    fn note(
+        &self,
+        reg: u8,
+        verb: &str,
+        describe: impl Fn(usize) -> Option<(String, Option<SourceSpot>)>,
+    ) -> Note {
+        let (since, at) = match &self.set_by {
+            Some((idx, logged)) => {
+                let described = describe(*idx);
+                let (insn, at) = described.unwrap_or_else(|| (logged.clone(), None));
+                (format!("since insn {idx}: {insn}"), at.or_else(|| self.source.clone()))
+            }
+            None if self.source.is_some() => ("where paths part".to_owned(), self.source.clone()),
+            None => ("from the start".to_owned(), None),
+        };
+        Note { text: format!("R{reg} {verb} {}, {since}", self.value), at }
+    }
 }
 
 /// A source line of the log: `; text @ file:line`.
@@ -216,7 +234,7 @@ R2 offset is outside of the packet
     #[test]
     fn tells_where_a_register_was_made_and_where_it_changed() {
         let message = "invalid access to packet, off=14 size=1, R2(id=0,off=14,r=14)";
-        let notes = History::read(LOG).notes(message, "(71) r1 = *(u8 *)(r2 +0)");
+        let notes = History::read(LOG).notes(message, "(71) r1 = *(u8 *)(r2 +0)", |_| None);
         let told: Vec<(&str, Option<u32>)> =
             notes.iter().map(|n| (n.text.as_str(), n.at.as_ref().map(|at| at.line))).collect();
         let expected = [
@@ -238,7 +256,7 @@ from 3 to 7: R1=scalar(umax=7,var_off=(0x0; 0x7)) R10=fp0
         let value = |frame, reg| history.known.get(&(frame, reg)).map(|k| k.now.value.as_str());
         assert_eq!(value(0, 1), Some("scalar(umax=7,var_off=(0x0; 0x7))"));
         assert_eq!((value(1, 1), value(1, 0)), (Some("5"), Some("1")));
-        assert_eq!(history.notes("R7 !read_ok", ""), []);
+        assert_eq!(history.notes("R7 !read_ok", "", |_| None), []);
     }
 
     #[test]
@@ -260,7 +278,7 @@ from 3 to 7: R1=scalar(umax=7,var_off=(0x0; 0x7)) R10=fp0
     proptest::proptest! {
         #[test]
         fn any_log_is_read(log in "((from |frame|[0-9]{1,3}|[:;()= @R,to]|\\PC){0,12}\n){0,8}") {
-            let notes = History::read(&log).notes(&log, &log);
+            let notes = History::read(&log).notes(&log, &log, |_| None);
             assert!(notes.len() <= 2 * REGS_MAX);
         }
     }

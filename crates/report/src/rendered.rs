@@ -2,7 +2,9 @@
 
 use crate::diagnostic::{Diagnostic, Severity, SourceSpot};
 use crate::escape::printable;
-use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
+type Mark = Annotation<'static>;
 
 /// Colours or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +21,10 @@ pub fn render_text(diagnostic: &Diagnostic, style: Style) -> String {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = printable(&diagnostic.headline()).into_owned();
+    // A message of several lines: the first says what, the others why.
+    let headline = diagnostic.headline();
+    let mut lines = headline.lines();
+    let title = printable(lines.next().unwrap_or("")).into_owned();
     let mut group = Group::with_title(level.primary_title(title).id(diagnostic.rule.clone()));
     let insn_label = match (diagnostic.insn_idx, &diagnostic.insn) {
         (Some(idx), Some(insn)) => Some(format!("insn {idx}: {}", printable(insn))),
@@ -36,6 +41,9 @@ pub fn render_text(diagnostic: &Diagnostic, style: Style) -> String {
                 group = group.element(Level::NOTE.message(format!("at {label}")));
             }
         }
+    }
+    for line in lines {
+        group = group.element(Level::NOTE.message(printable(line).into_owned()));
     }
     let mut report = vec![group];
     for note in &diagnostic.notes {
@@ -54,14 +62,17 @@ pub fn render_text(diagnostic: &Diagnostic, style: Style) -> String {
     renderer.render(&report)
 }
 
-/// The one line that BTF has, with its number, marked from its first character that is not blank.
-fn snippet(
-    spot: &SourceSpot,
-    label: Option<String>,
-) -> Snippet<'static, annotate_snippets::Annotation<'static>> {
-    let text = printable(&spot.text.replace('\t', "    ")).trim_end().to_owned();
+/// The one line that BTF has, with its number, marked from its column on; without one, from its
+/// first character that is not blank.
+fn snippet(spot: &SourceSpot, label: Option<String>) -> Snippet<'static, Mark> {
+    // The renderer widens tabs and still counts columns as editors do.
+    let shown = |text: &str| text.split('\t').map(printable).collect::<Vec<_>>().join("\t");
+    let text = shown(spot.text.trim_end());
     let indent = text.len() - text.trim_start().len();
-    let span = indent..text.len();
+    let before = (spot.column as usize).checked_sub(1).and_then(|bytes| spot.text.get(..bytes));
+    let column = before.map_or(0, |before| shown(before).len());
+    let start = if column > indent && column < text.len() { column } else { indent };
+    let span = start..text.len();
     Snippet::source(text)
         .line_start(spot.line as usize)
         .path(printable(&spot.file).into_owned())
@@ -100,19 +111,31 @@ mod tests {
     fn shows_the_line_the_insn_and_the_history() {
         let expected = "\
 error[invalid_mem_access]: no_null_check: R0 invalid mem access 'map_value_or_null'
-  --> refused.bpf.c:20:5
+  --> refused.bpf.c:20:9
    |
 20 |     *count += 1;
-   |     ^^^^^^^^^^^^ insn 6: r1 = *(u64 *)(r0 +0)
+   |            ^^^^^ insn 6: r1 = *(u64 *)(r0 +0)
   ::: refused.bpf.o
    |
 note: R0 is map_value_or_null since insn 5
-  --> refused.bpf.c:18:5
+  --> refused.bpf.c:18:9
    |
 18 |     u64 *count = map_lookup_elem(&counter, &key);
-   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^";
+   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^";
         assert_eq!(render_text(&refused(), Style::Plain), expected);
         assert!(render_text(&refused(), Style::Coloured).contains("\x1b["));
+    }
+
+    #[test]
+    fn a_message_of_two_lines_is_not_run_together() {
+        let message = "invalid access to packet\nR2 offset is outside of the packet".into();
+        let text = render_text(&Diagnostic { message, ..refused() }, Style::Plain);
+        assert!(
+            text.starts_with(
+                "error[invalid_mem_access]: no_null_check: invalid access to packet\n"
+            )
+        );
+        assert!(text.contains("= note: R2 offset is outside of the packet\n"), "{text}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Insns one a line, in the kernel's notation, under the source lines that they come from.
 
 use super::names::{insn_text, line_info, map_text, source_spot};
+use crate::judge_files::base_name;
 use skep::btf::TypeId;
 use skep::program::Program;
 use skep_report::printable;
@@ -29,7 +30,8 @@ pub(super) fn write(out: &mut dyn Write, program: &Program) -> io::Result<()> {
         if starts_line(program, idx)
             && let Some(spot) = source_spot(program, idx)
         {
-            let (text, file) = (printable(spot.text.trim()), printable(&spot.file));
+            // As in the verifier's log: the file without its folder.
+            let (text, file) = (printable(spot.text.trim()), printable(base_name(&spot.file)));
             writeln!(out, "; {text} @ {file}:{}", spot.line)?;
         }
         let text = insn_text(program, idx).unwrap_or_default();

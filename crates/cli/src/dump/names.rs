@@ -45,6 +45,15 @@ pub(crate) fn map_text(program: &Program, idx: usize) -> Option<String> {
     }
 }
 
+/// The insn at `idx`, with the map's name in place of what stands for its address.
+pub(crate) fn insn_with_map(program: &Program, idx: usize) -> Option<String> {
+    let text = insn_text(program, idx)?;
+    Some(match (map_text(program, idx), text.split_once(" = ")) {
+        (Some(map), Some((left, _))) => format!("{left} = {map}"),
+        _ => text,
+    })
+}
+
 /// The line info row that covers an insn.
 pub(crate) fn line_info(program: &Program, idx: usize) -> Option<&LineInfo> {
     let after = program.line_info.partition_point(|row| row.insn_off.index() <= idx);
@@ -55,8 +64,9 @@ pub(crate) fn line_info(program: &Program, idx: usize) -> Option<&LineInfo> {
 pub(crate) fn source_spot(program: &Program, idx: usize) -> Option<SourceSpot> {
     let row = line_info(program, idx)?;
     let btf = program.btf.as_ref()?;
+    let file = btf.try_str(row.file_name_off)?;
     Some(SourceSpot {
-        file: btf.try_str(row.file_name_off)?.to_owned(),
+        file: file.strip_prefix("./").unwrap_or(file).to_owned(),
         line: row.line(),
         column: row.col(),
         text: btf.try_str(row.line_off)?.to_owned(),
