@@ -3,7 +3,7 @@
 use crate::objects;
 use skep_testkit::suite;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -47,12 +47,14 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(!(stale && args.check))
 }
 
-fn files(args: &Args) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
-    if !args.files.is_empty() {
-        return Ok(args.files.clone());
-    }
+fn files(args: &Args) -> std::io::Result<Vec<PathBuf>> {
+    if args.files.is_empty() { suites(&crate::root()) } else { Ok(args.files.clone()) }
+}
+
+/// All suites of the repository, in order of names.
+pub(crate) fn suites(root: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in walkdir::WalkDir::new(crate::root().join("tests/verifier")).sort_by_file_name() {
+    for entry in walkdir::WalkDir::new(root.join("tests/verifier")).sort_by_file_name() {
         let path = entry?.into_path();
         if path.extension().is_some_and(|extension| extension == "md") {
             found.push(path);

@@ -6,7 +6,7 @@ use std::process::Command;
 type Step = (&'static str, &'static [&'static str], Option<(&'static str, &'static str)>);
 
 /// The steps after tidy, cheapest first.
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     ("format", &["fmt", "--all", "--", "--check"], None),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-Dwarnings"], None),
     (
@@ -14,6 +14,7 @@ const STEPS: [Step; 5] = [
         &["doc", "--workspace", "--no-deps", "--quiet"],
         Some(("RUSTDOCFLAGS", "-Dwarnings")),
     ),
+    ("parity", &["xtask", "parity", "--check"], None),
     ("transcripts", &["xtask", "bless", "--check"], None),
     (
         "agreement with the kernel",

@@ -9,6 +9,7 @@ mod corpus;
 mod judge;
 mod kernel_diff;
 mod objects;
+mod parity;
 mod tidy;
 
 use clap::{Parser, Subcommand};
@@ -37,6 +38,8 @@ enum Command {
     Ours(judge::Args),
     /// Compare our verifier with the host kernel, one row a program.
     KernelDiff(kernel_diff::Args),
+    /// Write docs/parity.md: what is known to differ from the kernel.
+    Parity(parity::Args),
     /// Check the house rules over the source tree.
     Tidy(tidy::Args),
     /// One half of kernel-diff: compares on request, so that a hang or crash costs one program.
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Command::Judge(args) => judge::run(&args, judge::Engine::Kernel),
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
         Command::KernelDiff(args) => kernel_diff::run(&args),
+        Command::Parity(args) => parity::run(&args),
         Command::Tidy(args) => tidy::run(&args),
         Command::KernelDiffWorker(args) => kernel_diff::worker(&args),
     };

@@ -9,11 +9,11 @@ use std::path::Path;
 
 /// One line of the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Entry {
-    object: String,
-    program: String,
-    class: Class,
-    reason: String,
+pub(crate) struct Entry {
+    pub(crate) object: String,
+    pub(crate) program: String,
+    pub(crate) class: Class,
+    pub(crate) reason: String,
 }
 
 type Entries = BTreeMap<(String, String), Entry>;
@@ -25,6 +25,11 @@ fn read(path: &Path) -> Result<Entries, csv::Error> {
         entries.insert((entry.object.clone(), entry.program.clone()), entry);
     }
     Ok(entries)
+}
+
+/// All lines of the file.
+pub(crate) fn read_all(path: &Path) -> Result<Vec<Entry>, csv::Error> {
+    Ok(read(path)?.into_values().collect())
 }
 
 /// A line for each program that agrees less than the file says. What the kernel does not judge now
