@@ -98,12 +98,11 @@ impl History {
         let written = written_register(insn);
         let mut regs: Vec<u8> = named_registers(message).collect();
         regs.extend(named_registers(insn).skip(usize::from(written.is_some())));
-        let mut seen = Vec::new();
-        regs.retain(|reg| {
-            !seen.contains(reg) && {
-                seen.push(*reg);
-                true
-            }
+        let mut seen = 0u16;
+        regs.retain(|&reg| {
+            let first_time = seen & 1 << reg == 0;
+            seen |= 1 << reg;
+            first_time
         });
         let mut notes = Vec::new();
         for reg in regs.into_iter().take(REGS_MAX) {
