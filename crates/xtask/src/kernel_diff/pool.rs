@@ -88,6 +88,9 @@ impl Pool<'_> {
     }
 }
 
+/// Starts the command with at most 10 GiB of memory: a walk that explodes fails before the machine.
+const LIMITED: &str = "ulimit -v 10485760; exec \"$0\" \"$@\"";
+
 /// What a worker was doing when it was lost.
 struct Lost {
     index: usize,
@@ -104,7 +107,9 @@ struct Worker {
 
 impl Worker {
     fn start(args: &[String]) -> io::Result<Worker> {
-        let mut child = Command::new(std::env::current_exe()?)
+        let mut child = Command::new("sh")
+            .args(["-c", LIMITED])
+            .arg(std::env::current_exe()?)
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
