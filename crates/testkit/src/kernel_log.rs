@@ -88,13 +88,13 @@ pub fn normalise(log: &str, insns: &[Insn]) -> String {
     out
 }
 
-/// Splits `12: (18) r1 = 0xffff88810abc ; R1=...`, or the same with live registers in between
-/// (`  3  12: .1........ (18) r1 = ...`), around the address, if the insn refers to something with
-/// one.
+/// Splits a line around the address of an `ld_imm64`, if that refers to something with one. The insn
+/// stands behind its index (`12: (18) r1 = 0xffff88810abc ; R1=...`), with live registers in between
+/// (`  3  12: .1........ (18) r1 = ...`), or behind `mark_precise: ... before 12:`.
 fn address<'a>(line: &'a str, insns: &[Insn]) -> Option<(&'a str, &'a str)> {
-    let (idx, rest) = line.split_once(": ")?;
-    let (_live_regs, rest) = rest.split_once("(18) r")?;
-    let insn = insns.get(idx.split_whitespace().last()?.parse::<usize>().ok()?)?;
+    let (before, rest) = line.split_once("(18) r")?;
+    let number = |word: &str| word.strip_suffix(':')?.parse::<usize>().ok();
+    let insn = insns.get(before.split_whitespace().rev().find_map(number)?)?;
     if !insn.is_ld_imm64() || insn.src == 0 || insn.src == BPF_PSEUDO_FUNC {
         return None;
     }
@@ -150,10 +150,22 @@ mod tests {
     fn only_addresses_and_time_are_set_aside() {
         let map = Insn { code: 0x18, dst: 1, src: 1, ..Insn::default() };
         let number = Insn { src: 0, ..map };
-        let log = "  3   0: .1 (18) r1 = 0xff9\n0: (18) r1 = 0xffff8881 ; R1=map_ptr\nverification time 3 usec\n2: (18) r1 = 0xff\n";
+        let log = [
+            "  3   0: .1........ (18) r1 = 0xffff9",
+            "0: (18) r1 = 0xffff8881       ; R1=map_ptr",
+            "verification time 3 usec",
+            "mark_precise: frame0: regs=r2 stack= before 0: (18) r1 = 0xffff8881",
+            "2: (18) r1 = 0xff",
+        ];
         let insns = [map, Insn::default(), number, Insn::default()];
-        let expected = "  3   0: .1 (18) r1 = 0xADDRESS\n0: (18) r1 = 0xADDRESS ; R1=map_ptr\n2: (18) r1 = 0xff\n";
-        assert_eq!(normalise(log, &insns), expected);
+        let expected = [
+            "  3   0: .1........ (18) r1 = 0xADDRESS",
+            "0: (18) r1 = 0xADDRESS ; R1=map_ptr",
+            "mark_precise: frame0: regs=r2 stack= before 0: (18) r1 = 0xADDRESS",
+            "2: (18) r1 = 0xff",
+        ];
+        let text = normalise(&log.join("\n"), &insns);
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]
