@@ -86,8 +86,8 @@ impl History {
         }
     }
 
-    /// What is known of the registers that the message names and the insn reads. `describe` may know
-    /// an insn better than the log does: its text, its place.
+    /// What is known of the registers that the message names and the insn reads. `describe` may
+    /// know an insn better than the log does: its text, its place.
     pub(crate) fn notes(
         &self,
         message: &str,
