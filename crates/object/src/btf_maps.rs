@@ -6,6 +6,7 @@
 use crate::elf::Section;
 use crate::error::{Context, Error, Result};
 use crate::maps::{MapSource, Maps, Origin};
+use crate::object::OpenOptions;
 use crate::sections::SectionKind;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind, Member, Type, TypeId, VarLinkage};
@@ -52,6 +53,7 @@ fn read_map(source: &MapSource<'_, '_>, btf: &Btf, var: Type<'_>) -> Result<MapD
     if let Some(inner) = &mut map.inner {
         inner.name = format!("{}.inner", map.name);
     }
+    fill_empty(&mut map, source.options);
     finish(&mut map, source)?;
     Ok(map)
 }
@@ -182,7 +184,7 @@ fn read_inner(btf: &Btf, member: &Member<'_>, map: &mut MapDef, outer: bool) -> 
 }
 
 /// What libbpf does between reading a definition and creating the map.
-fn finish(map: &mut MapDef, source: &MapSource<'_, '_>) -> Result<()> {
+pub(crate) fn finish(map: &mut MapDef, source: &MapSource<'_, '_>) -> Result<()> {
     use MapType as M;
     if matches!(map.map_type, M::Ringbuf | M::UserRingbuf) {
         map.max_entries = ringbuf_size(map.max_entries, source.options.page_size());
@@ -221,6 +223,29 @@ fn finish(map: &mut MapDef, source: &MapSource<'_, '_>) -> Result<()> {
         finish(inner, source)?;
     }
     Ok(())
+}
+
+/// Sets the size of a map which has none.
+pub(crate) fn fill_empty(map: &mut MapDef, options: &OpenOptions) {
+    let perf = map.map_type == MapType::PerfEventArray;
+    if map.max_entries == 0 && !perf && !has_no_entries(map.map_type) {
+        map.max_entries = options.empty_map_entries;
+    }
+}
+
+/// Local storages grow with what they belong to.
+fn has_no_entries(map_type: MapType) -> bool {
+    use MapType::*;
+    matches!(
+        map_type,
+        SkStorage
+            | TaskStorage
+            | InodeStorage
+            | CgroupStorage
+            | PercpuCgroupStorage
+            | CgrpStorage
+            | StructOps
+    )
 }
 
 /// Ring buffers take a power of two of pages: the next one up, or the size itself if it fits or if

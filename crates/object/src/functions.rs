@@ -12,6 +12,7 @@
 use crate::elf::{Binding, Elf, Symbol, SymbolKind};
 use crate::error::{Context, Error, Result};
 use crate::sections::{SectionKind, TEXT};
+use skep_btf::{Btf, Kind};
 use skep_insn::{INSN_BYTES, Insn, decode_all};
 use std::ops::Range;
 
@@ -39,7 +40,11 @@ pub(crate) struct Functions {
 
 impl Functions {
     /// Finds the functions of an object.
-    pub(crate) fn read(elf: &Elf<'_>, kinds: &[SectionKind]) -> Result<Functions> {
+    pub(crate) fn read(
+        elf: &Elf<'_>,
+        kinds: &[SectionKind],
+        btf: Option<&Btf>,
+    ) -> Result<Functions> {
         let mut functions = Functions { list: Vec::new(), insns: Vec::new() };
         let mut symbols: Vec<Vec<&Symbol<'_>>> = vec![Vec::new(); elf.sections.len()];
         for symbol in &elf.symbols {
@@ -60,7 +65,7 @@ impl Functions {
             functions.insns.push(insns);
         }
         functions.list.sort_by_key(|f| (f.section, f.range.start));
-        functions.pick_entries(elf);
+        functions.pick_entries(elf, btf);
         Ok(functions)
     }
 
@@ -122,12 +127,17 @@ impl Functions {
         self.list.push(Function { name, section, range, entry: true, local, hidden });
     }
 
-    fn pick_entries(&mut self, elf: &Elf<'_>) {
+    fn pick_entries(&mut self, elf: &Elf<'_>, btf: Option<&Btf>) {
         let is_text = |f: &Function| elf.sections.get(f.section).is_some_and(|s| s.name == TEXT);
         let only_text = self.list.iter().all(is_text);
         let single = self.list.len() == 1;
         for function in &mut self.list {
-            function.entry = single || if only_text { !function.local } else { !is_text(function) };
+            function.entry = single
+                || if only_text {
+                    !function.local && btf.is_none_or(|btf| takes_context(btf, &function.name))
+                } else {
+                    !is_text(function)
+                };
         }
     }
 
@@ -138,6 +148,14 @@ impl Functions {
         let found = self.list.get(index)?;
         (found.section == section && found.range.contains(&slot)).then_some(index)
     }
+}
+
+/// Whether a function has one parameter, a pointer.
+fn takes_context(btf: &Btf, name: &str) -> bool {
+    let Some(id) = btf.find_by_name_kind(name, Kind::Func) else { return false };
+    let mut params = btf.ty(id).target().params();
+    let first = params.next().map(|p| btf.skip_modifiers(p.ty).kind());
+    first == Some(Kind::Ptr) && params.next().is_none()
 }
 
 fn slot(bytes: u64) -> usize {

@@ -50,7 +50,7 @@ impl Maps {
         let mut maps = Maps::default();
         for (section, kind) in source.elf.sections.iter().zip(source.kinds) {
             if *kind == SectionKind::LegacyMaps {
-                maps.read_legacy(source.elf, section.index).context(|| "load maps".into())?;
+                maps.read_legacy(source, section.index).context(|| "load maps".into())?;
             }
         }
         btf_maps::read(source, &mut maps).context(|| "load maps".into())?;
@@ -87,7 +87,8 @@ impl Maps {
 
     /// `SEC("maps")`: one `struct bpf_map_def` a symbol. What follows its five words (other loaders
     /// have longer structs) is not read.
-    fn read_legacy(&mut self, elf: &Elf<'_>, section: usize) -> Result<()> {
+    fn read_legacy(&mut self, source: &MapSource<'_, '_>, section: usize) -> Result<()> {
+        let elf = source.elf;
         let Some(from) = elf.sections.get(section) else { return Ok(()) };
         let mut symbols: Vec<_> = elf
             .symbols
@@ -109,7 +110,7 @@ impl Maps {
                 let cause = format!("map {}: type {number} is not known", symbol.name);
                 Error::at(&from.name, symbol.value, cause)
             })?;
-            let def = MapDef {
+            let mut def = MapDef {
                 name: symbol.name.clone().into_owned(),
                 map_type,
                 key_size: word(1)?,
@@ -119,6 +120,8 @@ impl Maps {
                 autocreate: true,
                 ..MapDef::default()
             };
+            btf_maps::fill_empty(&mut def, source.options);
+            btf_maps::finish(&mut def, source)?;
             self.push(def, Origin::Variable(section, symbol.value));
         }
         Ok(())

@@ -30,6 +30,9 @@ pub struct OpenOptions {
     pub kernel_version: u32,
     /// Number of possible CPUs: `max_entries` of perf event arrays that do not say it.
     pub cpus: u32,
+    /// `max_entries` of maps that have none (tools such as veristat give 1, so that the maps can be
+    /// created); 0 leaves them, as libbpf does. Local storages have none by right.
+    pub empty_map_entries: u32,
     /// Page size in bytes, a power of two; 0 means 4096.
     pub page_size_bytes: u32,
 }
@@ -129,7 +132,8 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         _ => Vec::new(),
     };
     drop(names);
-    let functions = Functions::read(&elf, &kinds).context(|| "read programs".into())?;
+    let functions =
+        Functions::read(&elf, &kinds, btf.as_ref()).context(|| "read programs".into())?;
     let externs = Externs::read(&elf, btf.as_ref(), options);
     let name = cut_name(&options.name);
     let fixed_btf = match &btf {

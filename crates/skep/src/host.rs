@@ -83,6 +83,7 @@ impl Host {
             kernel_version: self.kernel_version,
             cpus: self.cpus.max(1),
             page_size_bytes: 4096,
+            empty_map_entries: 1,
         }
     }
 }
