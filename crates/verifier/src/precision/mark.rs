@@ -13,7 +13,7 @@ use crate::state::verifier_state::PackedState;
 
 /// The stretch of the path that belongs to one state.
 struct Stretch {
-    history: Box<[JmpEntry]>,
+    history: Vec<JmpEntry>,
     /// Insn to start from; -1 before the entry of the program.
     last_idx: i64,
     first_idx: i64,
@@ -71,8 +71,11 @@ impl Env<'_> {
             return Ok(false);
         }
         let (history, meta, curframe) = match start {
-            Some(st) => (st.history.clone(), st.meta, st.frames.len() as u32 - 1),
-            None => (self.cur.history.as_slice().into(), self.cur.meta, self.cur.curframe()),
+            Some(st) => (st.history.to_vec(), st.meta, st.frames.len() as u32 - 1),
+            None => {
+                let history = std::mem::take(&mut self.cur.history);
+                (history, self.cur.meta, self.cur.curframe())
+            }
         };
         let mut stretch = Stretch {
             history,
@@ -86,12 +89,19 @@ impl Env<'_> {
         let mut at: Option<CkptId> = None;
         loop {
             self.log_stretch(&stretch);
-            if stretch.last_idx < 0 {
-                return self.mark_entry_args(at, changed);
-            }
-            let walked = self.walk_stretch(&mut stretch, origin);
-            if let Some(id) = at {
-                self.ckpts.get_mut(id).state.history = std::mem::take(&mut stretch.history);
+            let walked = if stretch.last_idx < 0 {
+                self.mark_entry_args(at).map(|new| {
+                    changed |= new;
+                    Walked::Done
+                })
+            } else {
+                self.walk_stretch(&mut stretch, origin)
+            };
+            let history = std::mem::take(&mut stretch.history);
+            match at {
+                Some(id) => self.ckpts.get_mut(id).state.history = history.into_boxed_slice(),
+                None if start.is_none() => self.cur.history = history,
+                None => {}
             }
             if let Walked::Done = walked? {
                 return Ok(changed);
@@ -108,7 +118,7 @@ impl Env<'_> {
             let first = stretch.first_idx;
             let state = &mut self.ckpts.get_mut(parent).state;
             stretch = Stretch {
-                history: std::mem::take(&mut state.history),
+                history: std::mem::take(&mut state.history).into_vec(),
                 last_idx: i64::from(state.meta.last_insn_idx as i32),
                 first_idx: i64::from(state.meta.first_insn_idx),
                 subseq_idx: first,
@@ -169,7 +179,8 @@ impl Env<'_> {
 
     /// The history goes back to the entry of a global function: only its arguments may be looked
     /// for.
-    fn mark_entry_args(&mut self, at: Option<CkptId>, mut changed: bool) -> Check<bool> {
+    fn mark_entry_args(&mut self, at: Option<CkptId>) -> Check<bool> {
+        let mut changed = false;
         let bt = self.bt;
         let entry = at.is_some_and(|id| {
             let frames = &self.ckpts.get(id).state.frames;
