@@ -75,12 +75,7 @@ impl<'a> Env<'a> {
             subprogno_walked: 0,
             seen_exception: false,
             accepted: false,
-            live_stack: LiveStack::new(
-                &[],
-                &Default::default(),
-                &Default::default(),
-                &Default::default(),
-            ),
+            live_stack: LiveStack::default(),
             fastcall: Default::default(),
             layout: Default::default(),
         }

@@ -9,12 +9,22 @@ use crate::state::reg::{BPF_ADD_CONST, Reg};
 use skep_domain::{AluOp, Scalar};
 
 impl Env<'_> {
-    /// Adds the registers that share `id`; those that do not fit lose their id.
+    /// Registers of frame `f` that may still be read: at the insn at hand, or at the call into the next frame.
+    fn live_regs_in_frame(&self, f: usize) -> u16 {
+        let at = match self.cur.frames.get(f + 1) {
+            Some(callee) => callee.meta.callsite as u32,
+            None => self.insn_idx,
+        };
+        self.aux.get(at as usize).map_or(!0, |aux| aux.live_regs)
+    }
+
+    /// Adds the live registers that share `id`; those that do not fit lose their id.
     pub(crate) fn collect_linked_regs(&mut self, id: u32, linked: &mut LinkedRegs) {
         let id = id & !BPF_ADD_CONST;
         for f in (0..self.cur.frames.len()).rev() {
             let frameno = f as u8;
-            for at in 0..10 {
+            let live = self.live_regs_in_frame(f);
+            for at in (0..10).filter(|at| live >> at & 1 == 1) {
                 let reg = self.cur.frames[f].reg(at);
                 if reg.is_scalar()
                     && reg.id & !BPF_ADD_CONST == id

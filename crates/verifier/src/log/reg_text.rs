@@ -199,7 +199,7 @@ impl Env<'_> {
         if !reg.is_scalar() && reg.off != 0 {
             parts.add(format_args!("off={}", Snum(i64::from(reg.off))));
         }
-        if reg.ty.is_packet() || reg.ty.is(Base::PacketEnd) {
+        if reg.ty.is_packet() {
             parts.add(format_args!("r={}", Unum(i64::from(reg.range()) as u64)));
         }
         if reg.ty.base == Base::Mem {

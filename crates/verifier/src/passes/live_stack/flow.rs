@@ -13,7 +13,7 @@ use super::NONE;
 use skep_insn::Insn;
 
 /// See the module's header.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Flow {
     /// For each insn; [`NONE`] where there is none.
     successors: Vec<[u32; 2]>,

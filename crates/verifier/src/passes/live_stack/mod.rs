@@ -99,7 +99,7 @@ struct Pending {
 }
 
 /// The instances of a program, their marks, and what follows from them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LiveStack {
     flow: Flow,
     instances: Vec<Instance>,
