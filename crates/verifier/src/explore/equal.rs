@@ -152,6 +152,10 @@ impl Compare<'_> {
         if !precise && !self.all_precise && self.exact == Exact::NotExact {
             return true;
         }
+        if oid == 0 {
+            // The old state knew of no relation: one more in the current state only narrows it.
+            return value_within(&o.val, &c.val);
+        }
         if oid & BPF_ADD_CONST != cid & BPF_ADD_CONST
             || (oid & BPF_ADD_CONST != 0 && o.off != c.off)
         {
