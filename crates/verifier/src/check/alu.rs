@@ -8,7 +8,7 @@ use crate::env::Env;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
 use crate::rejection::{Check, unsupported};
-use crate::state::reg::{BPF_ADD_CONST, Reg};
+use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Reg};
 use crate::state::reg_type::{Base, RegType};
 use skep_domain::{AluOp, ByteOrder};
 use skep_insn::Insn;
@@ -226,26 +226,44 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
         ptr_arith::sanitize_val_alu(env, insn)?;
     }
     fork_sign_mask(env, insn, op, src)?;
-    let bpf_capable = env.bpf_capable;
+    let linked = linked_constant(env, insn, src);
     let dst = env.reg_mut(insn.dst);
     if !skep_domain::alu(op, wide, &mut dst.val, &src.val) {
         *dst = Reg::unknown();
         return Ok(());
     }
-    let value = src.val.var_off.value;
-    if bpf_capable && wide && insn.op() == BPF_ADD && dst.id != 0 && src.val.is_const() {
-        if dst.id & BPF_ADD_CONST != 0 || value > i32::MAX as u64 {
+    match linked {
+        Some(off) => {
+            dst.id |= if wide { BPF_ADD_CONST64 } else { BPF_ADD_CONST32 };
+            dst.off = off;
+        }
+        None => {
             dst.id = 0;
             dst.off = 0;
-        } else {
-            dst.id |= BPF_ADD_CONST;
-            dst.off = value as i32;
         }
-    } else {
-        dst.id = 0;
-        dst.off = 0;
     }
     Ok(())
+}
+
+/// The constant by which the result differs from the registers that dst is linked with, if it stays linked.
+fn linked_constant(env: &Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
+    let wide = insn.class() == BPF_ALU64;
+    let dst = env.reg(insn.dst);
+    let same_reg = insn.is_src_reg() && insn.src == insn.dst;
+    let is_sum = matches!(insn.op(), BPF_ADD | BPF_SUB);
+    let src_known = if wide { src.val.is_const() } else { src.val.is_subreg_const() };
+    if !env.bpf_capable || !is_sum || same_reg || !src_known {
+        return None;
+    }
+    if dst.id == 0 || dst.id & BPF_ADD_CONST != 0 {
+        return None;
+    }
+    if !wide && dst.val.umax > u64::from(u32::MAX) {
+        return None;
+    }
+    let value = src.val.var_off.value;
+    let off = if wide { i32::try_from(value as i64).ok()? } else { value as i32 };
+    if insn.op() == BPF_SUB { off.checked_neg() } else { Some(off) }
 }
 
 /// A mask made of a sign is walked as all ones now and as zero later.

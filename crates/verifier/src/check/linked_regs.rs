@@ -5,7 +5,7 @@
 use super::patch::Patch;
 use crate::env::Env;
 use crate::state::history::{LinkedReg, LinkedRegs};
-use crate::state::reg::{BPF_ADD_CONST, Reg};
+use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, Reg};
 use skep_domain::{AluOp, Scalar};
 
 impl Env<'_> {
@@ -59,20 +59,24 @@ impl Env<'_> {
             if !reg.is_scalar() || reg.id & !BPF_ADD_CONST != from.id & !BPF_ADD_CONST {
                 continue;
             }
-            let neither = (reg.id | from.id) & BPF_ADD_CONST == 0;
-            if neither || reg.off == from.off {
+            let (consts, from_consts) = (reg.id & BPF_ADD_CONST, from.id & BPF_ADD_CONST);
+            if consts != 0 && from_consts != 0 && consts != from_consts {
+                continue;
+            }
+            if (consts == 0 && from_consts == 0) || reg.off == from.off {
                 patch.set(place, from);
             } else {
-                let delta = i64::from(reg.off) - i64::from(from.off);
-                patch.set(place, shifted(&from, &reg, delta));
+                patch.set(place, shifted(&from, &reg));
             }
         }
     }
 }
 
-/// `from + delta`, with the identity of `reg`.
-fn shifted(from: &Reg, reg: &Reg, delta: i64) -> Reg {
+/// `from` plus the difference of the constants, with the identity of `reg`.
+fn shifted(from: &Reg, reg: &Reg) -> Reg {
+    let delta = i64::from(reg.off) - i64::from(from.off);
+    let wide = (reg.id | from.id) & BPF_ADD_CONST32 == 0;
     let mut sum = Reg { off: reg.off, id: reg.id, ..*from };
-    skep_domain::alu(AluOp::Add, true, &mut sum.val, &Scalar::constant(delta as u64));
+    skep_domain::alu(AluOp::Add, wide, &mut sum.val, &Scalar::constant(delta as u64));
     sum
 }

@@ -8,8 +8,11 @@
 use super::reg_type::{Base, RegType, TypeFlag};
 use skep_domain::Scalar;
 
-/// Flag in `Reg::id` of a scalar: it is a linked scalar plus a constant, the constant being `off`.
-pub(crate) const BPF_ADD_CONST: u32 = 1 << 31;
+/// Flags in `Reg::id` of a scalar: it is a linked scalar plus a constant, which is in `off`; added in 64 bits, or in
+/// 32 to a scalar without upper half.
+pub(crate) const BPF_ADD_CONST64: u32 = 1 << 31;
+pub(crate) const BPF_ADD_CONST32: u32 = 1 << 30;
+pub(crate) const BPF_ADD_CONST: u32 = BPF_ADD_CONST64 | BPF_ADD_CONST32;
 
 /// `range` of a packet pointer that is known to be at or beyond `data_end`.
 pub(crate) const AT_PKT_END: i32 = -1;
