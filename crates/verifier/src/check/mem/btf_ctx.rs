@@ -1,11 +1,27 @@
 //! Contexts that are the arguments of a function of the kernel, 8 bytes each.
 //!
-//! Kernel: `btf_ctx_access` (6.18).
+//! Kernel: `btf_ctx_access`, `tracing_prog_ctx_access`, `prog_args_trusted` (6.18).
 
 use super::MemAccess;
 use super::ctx::CtxLoad;
 use crate::env::Env;
+use crate::log::verbose;
 use crate::rejection::{Check, unsupported};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_btf::{Kind, Type, TypeId};
+use skep_program::AttachTarget;
+use skep_uapi::ctx::{IterArg, iter_args, raw_tp_arg_maybe_null};
+use skep_uapi::limits::MAX_BPF_FUNC_ARGS;
+use skep_uapi::{AttachType, ProgType};
+
+/// The function whose arguments the context holds.
+struct Func<'a> {
+    proto: Type<'a>,
+    /// Name in messages.
+    name: &'a str,
+    /// Parameters that are not in the context (`void *__data` of tracepoints).
+    skip: usize,
+}
 
 /// What argument is at `off`; `None` if it cannot be loaded so.
 pub(super) fn find_btf_access(
@@ -13,17 +29,205 @@ pub(super) fn find_btf_access(
     at: MemAccess,
     off: i32,
 ) -> Check<Option<CtxLoad>> {
-    let _ = (env, at, off);
-    unsupported("contexts described by BTF")
+    let size = at.size;
+    if !(0..8 * MAX_BPF_FUNC_ARGS as i32).contains(&off) || at.is_write() || off % size != 0 {
+        return Ok(None);
+    }
+    let func = attach_func(env)?;
+    let name = func.name;
+    if off % 8 != 0 {
+        verbose!(env, "func '{name}' offset {off} is not multiple of 8\n");
+        return Ok(None);
+    }
+    let arg = (off / 8) as usize;
+    let params = func.proto.params().len().saturating_sub(func.skip);
+    if arg > params || (arg == params && !has_retval(env)) {
+        verbose!(env, "func '{name}' doesn't have {}-th argument\n", arg + 1);
+        return Ok(None);
+    }
+    let btf = func.proto.btf();
+    let mut load = CtxLoad::of(RegType::SCALAR);
+    let (mut ty, mut param_name) = (func.proto.target_id(), "");
+    if arg == params {
+        load.is_retval = env.prog.prog_type == ProgType::Lsm;
+    } else if let Some(param) = func.proto.params().nth(arg + func.skip) {
+        (ty, param_name) = (param.ty, param.name);
+    }
+    let ty = skip_modifiers(btf, ty);
+    if is_small_int(ty) || ty.kind().is_any_enum() || ty.kind().is_composite() {
+        return Ok(Some(load));
+    }
+    if ty.kind() != Kind::Ptr {
+        let (of, kind) = (ty.name(), ty.kind().name());
+        verbose!(
+            env,
+            "func '{name}' arg{arg} '{of}' has type {kind}. Only pointer access is allowed\n"
+        );
+        return Ok(None);
+    }
+    if size != 8 {
+        verbose!(env, "func '{name}' size {size} must be 8\n");
+        return Ok(None);
+    }
+    pointer_arg(env, (&func, arg, param_name), ty, load)
+}
+
+/// Skips modifiers one by one (not typedefs alone): what the kernel calls `btf_type_is_modifier`.
+fn skip_modifiers(btf: &skep_btf::Btf, id: TypeId) -> Type<'_> {
+    btf.skip_modifiers(id)
+}
+
+fn is_small_int(ty: Type<'_>) -> bool {
+    ty.kind() == Kind::Int && ty.stated_size().is_some_and(|size| size <= 8)
+}
+
+/// Whether the function's result follows its arguments.
+fn has_retval(env: &Env<'_>) -> bool {
+    matches!(
+        env.prog.attach_type(),
+        Some(
+            AttachType::LsmMac
+                | AttachType::LsmCgroup
+                | AttachType::TraceFexit
+                | AttachType::ModifyReturn
+        )
+    ) && env.prog.prog_type != ProgType::StructOps
+}
+
+/// A pointer in argument `arg`.
+fn pointer_arg(
+    env: &mut Env<'_>,
+    (func, arg, param_name): (&Func<'_>, usize, &str),
+    ptr: Type<'_>,
+    mut load: CtxLoad,
+) -> Check<Option<CtxLoad>> {
+    let btf = ptr.btf();
+    let is_iter = env.prog.attach_type() == Some(AttachType::TraceIter)
+        && env.prog.prog_type == ProgType::Tracing;
+    let special = if is_iter { iter_arg(func.name, arg)? } else { None };
+    if let Some(IterArg::BufOrNull | IterArg::RdonlyBufOrNull) = special {
+        let mut flags = TypeFlag::PTR_MAYBE_NULL;
+        if special == Some(IterArg::RdonlyBufOrNull) {
+            flags |= TypeFlag::MEM_RDONLY;
+        }
+        load.ty = RegType::of(Base::Buf).with(flags);
+        return Ok(Some(load));
+    }
+    let to = skip_modifiers(btf, ptr.target_id());
+    if to.kind() == Kind::Void || to.kind() == Kind::Int {
+        return Ok(Some(load));
+    }
+    if let Some(special) = special {
+        let mut flags = TypeFlag::PTR_MAYBE_NULL;
+        if special == IterArg::TrustedBtfOrNull {
+            flags |= TypeFlag::PTR_TRUSTED;
+        }
+        load.ty = RegType::of(Base::BtfId).with(flags);
+        load.btf_id = to.id().0;
+        return Ok(Some(load));
+    }
+    let mut flags = if args_trusted(env) { TypeFlag::PTR_TRUSTED } else { TypeFlag::empty() };
+    if param_name.ends_with("__nullable") {
+        flags |= TypeFlag::PTR_MAYBE_NULL;
+    }
+    if is_raw_tp(env) && raw_tp_arg_maybe_null(func.name, arg as u32) {
+        flags |= TypeFlag::PTR_MAYBE_NULL;
+    }
+    let tag = ptr.target();
+    if tag.kind() == Kind::TypeTag && !tag.kflag() {
+        match tag.name() {
+            "user" => flags |= TypeFlag::MEM_USER,
+            "percpu" => flags |= TypeFlag::MEM_PERCPU,
+            _ => {}
+        }
+    }
+    let (name, kind) = (func.name, to.kind().name());
+    if !to.kind().is_composite() {
+        verbose!(env, "func '{name}' arg{arg} type {kind} is not a struct\n");
+        return Ok(None);
+    }
+    let (id, of) = (to.id().0, to.name());
+    verbose!(env, "func '{name}' arg{arg} has btf_id {id} type {kind} '{of}'\n");
+    load.ty = RegType::of(Base::BtfId).with(flags);
+    load.btf_id = id;
+    Ok(Some(load))
+}
+
+/// What is special about argument `arg` of an iterator.
+fn iter_arg(func: &str, arg: usize) -> Check<Option<IterArg>> {
+    match iter_args(func) {
+        Some(args) => Ok(args.iter().find(|a| usize::from(a.0) == arg).map(|a| a.1)),
+        None => unsupported(format!("iterator {func}")),
+    }
+}
+
+fn is_raw_tp(env: &Env<'_>) -> bool {
+    env.prog.prog_type == ProgType::Tracing
+        && env.prog.attach_type() == Some(AttachType::TraceRawTp)
+}
+
+/// Whether pointers among the arguments are valid objects. Kernel: `prog_args_trusted`.
+fn args_trusted(env: &Env<'_>) -> bool {
+    match env.prog.prog_type {
+        ProgType::Tracing => {
+            matches!(env.prog.attach_type(), Some(AttachType::TraceRawTp | AttachType::TraceIter))
+        }
+        ProgType::Lsm => !is_untrusted_hook(env),
+        ProgType::StructOps => true,
+        _ => false,
+    }
+}
+
+/// Hooks that get objects which are not set up yet, or are gone already. Kernel: `untrusted_lsm_hooks`.
+fn is_untrusted_hook(env: &Env<'_>) -> bool {
+    let AttachTarget::Kernel { name, .. } = &env.prog.attach else { return true };
+    matches!(
+        name.strip_prefix("bpf_lsm_").unwrap_or(name),
+        "bpf_map_free"
+            | "bpf_prog_free"
+            | "file_alloc_security"
+            | "file_free_security"
+            | "sk_alloc_security"
+            | "sk_free_security"
+            | "task_free"
+    )
+}
+
+fn attach_func<'a>(env: &Env<'a>) -> Check<Func<'a>> {
+    let prog = env.prog;
+    if prog.prog_type == ProgType::StructOps {
+        return unsupported("contexts of struct_ops programs");
+    }
+    let (AttachTarget::Kernel { btf_id, .. }, Some(btf)) =
+        (&prog.attach, prog.kernel_btf.as_deref())
+    else {
+        return unsupported("a tracing program without a target in the kernel's BTF");
+    };
+    let Some(target) = btf.get(TypeId(*btf_id)) else {
+        return unsupported("a tracing program with an unknown target");
+    };
+    let func = match target.kind() {
+        Kind::Func => Some(Func { proto: target.target(), name: target.name(), skip: 0 }),
+        Kind::Typedef => {
+            let name = target.name();
+            let proto = btf.skip_modifiers(btf.skip_modifiers(target.target_id()).target_id());
+            Some(Func { proto, name: name.strip_prefix("btf_trace_").unwrap_or(name), skip: 1 })
+        }
+        _ => None,
+    };
+    match func.filter(|f| f.proto.kind() == Kind::FuncProto) {
+        Some(func) => Ok(func),
+        None => unsupported("a tracing program whose target is no function"),
+    }
 }
 
 /// The prototype of the member of a struct_ops struct that the program implements.
-pub(crate) fn struct_ops_proto<'a>(env: &Env<'a>) -> Option<skep_btf::Type<'a>> {
-    let skep_program::AttachTarget::Kernel { btf_id, .. } = &env.prog.attach else { return None };
+pub(crate) fn struct_ops_proto<'a>(env: &Env<'a>) -> Option<Type<'a>> {
+    let AttachTarget::Kernel { btf_id, .. } = &env.prog.attach else { return None };
     let btf = env.prog.kernel_btf.as_deref()?;
-    let ops = btf.get(skep_btf::TypeId(*btf_id))?;
+    let ops = btf.get(TypeId(*btf_id))?;
     let member = ops.members().nth(env.prog.expected_attach_type as usize)?;
     let ptr = btf.skip_modifiers(member.ty);
     let proto = btf.skip_modifiers(ptr.target_id());
-    (proto.kind() == skep_btf::Kind::FuncProto).then_some(proto)
+    (proto.kind() == Kind::FuncProto).then_some(proto)
 }

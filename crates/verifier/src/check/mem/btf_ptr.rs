@@ -1,18 +1,253 @@
-//! Loads through pointers to types of the kernel's BTF.
+//! Loads and stores through pointers to types of BTF: the kernel's, or the program's own.
 //!
-//! Kernel: `check_ptr_to_btf_access`, `check_ptr_to_map_access` (6.18).
+//! Kernel: `check_ptr_to_btf_access`, `check_ptr_to_map_access`, `btf_struct_access` (6.18).
 
 use super::MemAccess;
+use super::btf_trust::field_flags;
 use crate::env::Env;
-use crate::rejection::{Check, unsupported};
-use crate::state::reg::Reg;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, unsupported};
+use crate::state::reg::{Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_btf::{Btf, Kind, PtrTag, TypeId, Walk};
+use skep_program::MapDef;
+use skep_uapi::{MapType, ProgType};
+use std::sync::Arc;
 
-pub(super) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
-    let _ = (env, reg, at, off);
-    unsupported("loads through BTF pointers")
+/// What lies at an offset of a struct.
+pub(super) enum Found {
+    Scalar,
+    /// Memory that is only read, by probes.
+    Mem,
+    /// A pointer to a struct, with what its tag says.
+    Ptr {
+        to: TypeId,
+        flags: TypeFlag,
+        field: String,
+    },
 }
 
+pub(super) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+    let Extra::Btf { id, in_prog } = reg.extra else {
+        return Err(Stop::Bug("BTF pointer without type".to_string()));
+    };
+    let btf = if in_prog { env.prog.btf.clone() } else { env.prog.kernel_btf.clone() };
+    let Some(btf) = btf else { return Err(Stop::Bug("BTF pointer without BTF".to_string())) };
+    let struct_id = TypeId(id);
+    check_pointer(env, reg, (at.regno, off), (&btf, struct_id, in_prog))?;
+    let is_alloc = reg.ty.has(TypeFlag::MEM_ALLOC);
+    if at.is_write() {
+        if !is_alloc && writes_fields(env.prog.prog_type) {
+            return unsupported("stores to fields of the kernel's structs");
+        }
+        if !is_alloc || reg.ty.has(TypeFlag::PTR_UNTRUSTED) {
+            reject!(env, EACCES, "only read is supported");
+        }
+    }
+    if is_alloc {
+        refuse_special_fields(env, (&btf, struct_id), off, at.size)?;
+    }
+    let found = walk(env, (&btf, struct_id), off, at.size)?;
+    let Some(value) = at.value_regno.filter(|_| !at.is_write()) else { return Ok(()) };
+    let loaded = match found {
+        Found::Ptr { .. } if is_alloc => Reg::unknown(),
+        Found::Scalar => Reg::unknown(),
+        Found::Mem => untrusted_mem(),
+        Found::Ptr { to, flags, field } => {
+            let flags = field_flags(env, reg, (&btf, struct_id), (to, flags, &field));
+            pointer_to(env, to, in_prog, flags)
+        }
+    };
+    env.set_reg(value, loaded);
+    Ok(())
+}
+
+fn pointer_to(env: &mut Env<'_>, to: TypeId, in_prog: bool, flags: TypeFlag) -> Reg {
+    let id = if flags.contains(TypeFlag::PTR_MAYBE_NULL) { env.new_id() } else { 0 };
+    Reg {
+        id,
+        extra: Extra::Btf { id: to.0, in_prog },
+        ..Reg::pointer(RegType::of(Base::BtfId).with(flags))
+    }
+}
+
+fn untrusted_mem() -> Reg {
+    let flags = TypeFlag::MEM_RDONLY.union(TypeFlag::PTR_UNTRUSTED);
+    Reg {
+        extra: Extra::Mem { size: 0, dynptr_id: 0 },
+        ..Reg::pointer(RegType::of(Base::Mem).with(flags))
+    }
+}
+
+/// What must hold before the struct is looked at.
+fn check_pointer(
+    env: &mut Env<'_>,
+    reg: &Reg,
+    (regno, off): (u8, i32),
+    (btf, id, in_prog): (&Arc<Btf>, TypeId, bool),
+) -> Check {
+    let name = btf.get(id).map_or("", |t| t.name());
+    if !env.allow_ptr_leaks {
+        reject!(
+            env,
+            EPERM,
+            "'struct {name}' access is allowed only to CAP_PERFMON and CAP_SYS_ADMIN"
+        );
+    }
+    if !in_prog && !is_gpl_compatible(&env.prog.license) {
+        reject!(
+            env,
+            EINVAL,
+            "Cannot access kernel 'struct {name}' from non-GPL compatible program"
+        );
+    }
+    if off < 0 {
+        reject!(env, EACCES, "R{regno} is ptr_{name} invalid negative access: off={off}");
+    }
+    let var = reg.val.var_off;
+    if !var.is_const() || var.value != 0 {
+        reject!(
+            env,
+            EACCES,
+            "R{regno} is ptr_{name} invalid variable offset: off={off}, var_off={var}"
+        );
+    }
+    for (flag, what) in [(TypeFlag::MEM_USER, "user"), (TypeFlag::MEM_PERCPU, "percpu")] {
+        if reg.ty.has(flag) {
+            reject!(env, EACCES, "R{regno} is ptr_{name} access {what} memory: off={off}");
+        }
+    }
+    Ok(())
+}
+
+/// Whether the licence allows what is reserved for GPL programs. Kernel: `license_is_gpl_compatible`.
+pub(crate) fn is_gpl_compatible(license: &str) -> bool {
+    matches!(
+        license,
+        "GPL"
+            | "GPL v2"
+            | "GPL and additional rights"
+            | "Dual BSD/GPL"
+            | "Dual MIT/GPL"
+            | "Dual MPL/GPL"
+    )
+}
+
+/// Program types that may change some fields of some structs.
+fn writes_fields(prog_type: ProgType) -> bool {
+    matches!(
+        prog_type,
+        ProgType::SchedCls | ProgType::SchedAct | ProgType::Xdp | ProgType::StructOps
+    )
+}
+
+/// What the kernel keeps in allocated objects is not for loads and stores.
+fn refuse_special_fields(
+    env: &mut Env<'_>,
+    (btf, id): (&Arc<Btf>, TypeId),
+    off: i32,
+    size: i32,
+) -> Check {
+    let fields = skep_btf::object_fields(btf, id).unwrap_or_default();
+    let hit = fields.iter().find(|f| {
+        i64::from(off) < i64::from(f.offset) + i64::from(f.size)
+            && i64::from(f.offset) < i64::from(off) + i64::from(size)
+    });
+    if let Some(field) = hit {
+        let name = super::map_value::field_type_name(field.kind);
+        reject!(env, EACCES, "direct access to {name} is disallowed");
+    }
+    Ok(())
+}
+
+fn walk(env: &mut Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check<Found> {
+    match btf.struct_access(id, off as u32, size as u32) {
+        Err(why) => reject!(env, EACCES, "{why}"),
+        Ok(Walk::Scalar | Walk::Struct { .. }) => Ok(Found::Scalar),
+        Ok(Walk::Mem { .. }) => Ok(Found::Mem),
+        Ok(Walk::Ptr { to, tag, via_union, field }) => {
+            let mut flags = match tag {
+                Some(PtrTag::User) => TypeFlag::MEM_USER,
+                Some(PtrTag::Percpu) => TypeFlag::MEM_PERCPU,
+                Some(PtrTag::Rcu) => TypeFlag::MEM_RCU,
+                None => TypeFlag::empty(),
+            };
+            if via_union {
+                flags |= TypeFlag::PTR_UNTRUSTED;
+            }
+            Ok(Found::Ptr { to, flags, field: field.to_string() })
+        }
+    }
+}
+
+/// A load from the kernel's struct behind a map.
 pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
-    let _ = (env, reg, at, off);
-    unsupported("loads through map pointers")
+    let def = super::map_value::map_def(env, reg)?;
+    let Some(btf) = env.prog.kernel_btf.clone() else {
+        return unsupported("loads through map pointers, without the kernel's BTF");
+    };
+    let name = map_struct(def);
+    let Some(id) = btf.find_by_name_kind(name, Kind::Struct) else {
+        let number = def.map_type.number();
+        reject!(env, ENOTSUPP, "map_ptr access not supported for map type {number}");
+    };
+    if !env.allow_ptr_leaks {
+        reject!(
+            env,
+            EPERM,
+            "'struct {name}' access is allowed only to CAP_PERFMON and CAP_SYS_ADMIN"
+        );
+    }
+    if off < 0 {
+        let regno = at.regno;
+        reject!(env, EACCES, "R{regno} is {name} invalid negative access: off={off}");
+    }
+    if at.is_write() {
+        reject!(env, EACCES, "only read from {name} is supported");
+    }
+    let found = walk(env, (&btf, id), off, at.size)?;
+    let Some(value) = at.value_regno else { return Ok(()) };
+    let loaded = match found {
+        Found::Scalar => Reg::unknown(),
+        Found::Mem => untrusted_mem(),
+        Found::Ptr { to, flags, .. } => pointer_to(env, to, false, flags),
+    };
+    env.set_reg(value, loaded);
+    Ok(())
+}
+
+/// The struct of the kernel that a map is. Kernel: `map_btf_id` of the map's operations.
+fn map_struct(def: &MapDef) -> &'static str {
+    match def.map_type {
+        MapType::Array
+        | MapType::PercpuArray
+        | MapType::ProgArray
+        | MapType::PerfEventArray
+        | MapType::CgroupArray
+        | MapType::ArrayOfMaps => "bpf_array",
+        MapType::Hash
+        | MapType::PercpuHash
+        | MapType::LruHash
+        | MapType::LruPercpuHash
+        | MapType::HashOfMaps => "bpf_htab",
+        MapType::StackTrace => "bpf_stack_map",
+        MapType::LpmTrie => "lpm_trie",
+        MapType::Devmap | MapType::DevmapHash => "bpf_dtab",
+        MapType::Sockmap => "bpf_stab",
+        MapType::Cpumap => "bpf_cpu_map",
+        MapType::Xskmap => "xsk_map",
+        MapType::Sockhash => "bpf_shtab",
+        MapType::CgroupStorage | MapType::PercpuCgroupStorage => "bpf_cgroup_storage_map",
+        MapType::ReuseportSockarray => "reuseport_array",
+        MapType::Queue | MapType::Stack => "bpf_queue_stack",
+        MapType::SkStorage
+        | MapType::InodeStorage
+        | MapType::TaskStorage
+        | MapType::CgrpStorage => "bpf_local_storage_map",
+        MapType::StructOps => "bpf_struct_ops_map",
+        MapType::Ringbuf | MapType::UserRingbuf => "bpf_ringbuf_map",
+        MapType::BloomFilter => "bpf_bloom_filter",
+        MapType::Arena => "bpf_arena",
+        MapType::Unspec => "",
+    }
 }

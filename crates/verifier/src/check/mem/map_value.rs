@@ -7,7 +7,7 @@ use super::region::{Span, check_mem_region_access};
 use super::{AccessType, MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::rejection::{Check, Stop, errno};
 use crate::state::reg::Reg;
 use skep_btf::{FieldKind, SpecialField};
 use skep_program::MapDef;
@@ -44,7 +44,7 @@ pub(super) fn access_value(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32
         let at_off = i64::from(off).wrapping_add(var.value as i64);
         let field = env.fields_of(reg).iter().find(|f| i64::from(f.offset) == at_off).cloned();
         if let Some(field) = field.filter(|f| f.kind.is_pointer()) {
-            return access_kptr(env, at, &field);
+            return super::kptr::access_kptr(env, at, &field);
         }
     }
     let Some(value_regno) = at.value_regno.filter(|_| at.ty == AccessType::Read) else {
@@ -143,12 +143,6 @@ pub(crate) fn field_type_name(kind: FieldKind) -> &'static str {
         FieldKind::KptrUnref | FieldKind::KptrRef => "kptr",
         kind => kind.name(),
     }
-}
-
-/// Kernel: `check_map_kptr_access`.
-fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField) -> Check {
-    let _ = (env, at, field);
-    unsupported("loads and stores of kptrs")
 }
 
 /// Whether no one can change the values any more. Kernel: `bpf_map_is_rdonly`.

@@ -7,7 +7,9 @@
 pub(crate) mod align;
 pub(crate) mod btf_ctx;
 pub(crate) mod btf_ptr;
+pub(crate) mod btf_trust;
 pub(crate) mod ctx;
+pub(crate) mod kptr;
 pub(crate) mod map_value;
 pub(crate) mod packet;
 pub(crate) mod region;

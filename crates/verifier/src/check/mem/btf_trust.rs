@@ -1,0 +1,83 @@
+//! How far a pointer that was read from a struct of the kernel can be trusted.
+//!
+//! Which fields keep the trust of their struct is written in the kernel's own BTF: `task_struct__safe_rcu` lists
+//! the fields of `task_struct` that are valid in an RCU section, and so on.
+//!
+//! Kernel: `check_ptr_to_btf_access`, `is_trusted_reg`, `btf_nested_type_is_trusted` (6.18).
+
+use crate::env::Env;
+use crate::state::reg::Reg;
+use crate::state::reg_type::{Base, TypeFlag};
+use skep_btf::{Btf, Kind, TypeId};
+use skep_uapi::ProgFlags;
+
+/// Flags that make a pointer trusted.
+const TRUSTED: TypeFlag =
+    TypeFlag::MEM_ALLOC.union(TypeFlag::PTR_TRUSTED).union(TypeFlag::NON_OWN_REF);
+
+/// Whether a kfunc may be given the pointer as a valid object.
+///
+/// Kernel: `is_trusted_reg` (6.18).
+pub(crate) fn is_trusted_reg(reg: &Reg) -> bool {
+    if reg.ref_obj_id != 0 {
+        return true;
+    }
+    let unsafe_flags = reg.ty.flags.difference(TRUSTED);
+    let always = matches!(reg.ty.base, Base::Socket | Base::SockCommon | Base::TcpSock);
+    unsafe_flags.is_empty() && (always || reg.ty.flags.intersects(TRUSTED))
+}
+
+/// Whether the path is in a section in which objects that RCU protects stay.
+///
+/// Kernel: `in_rcu_cs` (6.18).
+pub(crate) fn in_rcu_cs(env: &Env<'_>) -> bool {
+    env.cur.refs.active_rcu_locks > 0
+        || env.cur.refs.active_locks > 0
+        || !(env.prog.prog_flags.contains(ProgFlags::SLEEPABLE) || env.cur.meta.in_sleepable)
+}
+
+/// Flags of the pointer read from field `field` (a pointer to `to`, tagged `tag`) of the struct behind `reg`.
+pub(super) fn field_flags(
+    env: &Env<'_>,
+    reg: &Reg,
+    (btf, id): (&Btf, TypeId),
+    (to, tag, field): (TypeId, TypeFlag, &str),
+) -> TypeFlag {
+    if reg.ty.has(TypeFlag::PTR_UNTRUSTED) {
+        return TypeFlag::PTR_UNTRUSTED;
+    }
+    let untrusted = tag.difference(TRUSTED.union(TypeFlag::MEM_RCU));
+    if !is_trusted_reg(reg) && !reg.ty.has(TypeFlag::MEM_RCU) {
+        return untrusted;
+    }
+    let listed = |suffix| is_listed((btf, id), suffix, (to, field));
+    if listed("__safe_trusted") {
+        return tag | TypeFlag::PTR_TRUSTED;
+    }
+    if listed("__safe_trusted_or_null") {
+        return tag | TypeFlag::PTR_TRUSTED | TypeFlag::PTR_MAYBE_NULL;
+    }
+    if !in_rcu_cs(env) || reg.ty.may_be_null() {
+        return TypeFlag::PTR_UNTRUSTED;
+    }
+    if listed("__safe_rcu") {
+        return tag | TypeFlag::MEM_RCU;
+    }
+    let or_null = listed("__safe_rcu_or_null");
+    if tag.contains(TypeFlag::MEM_RCU) || or_null {
+        let flags = tag | TypeFlag::MEM_RCU | TypeFlag::PTR_MAYBE_NULL;
+        return if or_null { flags.difference(TypeFlag::PTR_UNTRUSTED) } else { flags };
+    }
+    if tag.intersects(TypeFlag::MEM_PERCPU | TypeFlag::MEM_USER) { tag } else { untrusted }
+}
+
+/// Whether struct `NAME` has a twin `NAME<suffix>` that lists the field with that type.
+fn is_listed((btf, id): (&Btf, TypeId), suffix: &str, (to, field): (TypeId, &str)) -> bool {
+    let Some(of) = btf.get(id) else { return false };
+    let twin = format!("{}{suffix}", of.name());
+    let Some(twin) = btf.find_by_name_kind(&twin, of.kind()) else { return false };
+    btf.ty(twin).members().any(|m| {
+        let ty = btf.ty(m.ty);
+        ty.kind() == Kind::Ptr && m.name == field && btf.skip_modifiers(ty.target_id()).id() == to
+    })
+}

@@ -1,0 +1,203 @@
+//! Pointers to objects of the kernel that live in map values.
+//!
+//! Kernel: `check_map_kptr_access`, `map_kptr_match_type`, `btf_ld_kptr_type`, `btf_struct_ids_match` (6.18).
+
+use super::btf_trust::in_rcu_cs;
+use super::region::check_ptr_off_reg;
+use super::{AccessType, MemAccess};
+use crate::env::Env;
+use crate::log::{reject, verbose};
+use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::state::reg::{Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_btf::{Btf, FieldKind, SpecialField, TypeId, Walk};
+use skep_insn::code::*;
+
+/// Types of the kernel whose objects stay until the end of an RCU section. Kernel: `rcu_protected_types`.
+const RCU_PROTECTED: [&str; 5] =
+    ["prog_test_ref_kfunc", "cgroup", "bpf_cpumask", "task_struct", "bpf_crypto_ctx"];
+
+/// The type that a pointer field points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pointee {
+    pub(crate) id: TypeId,
+    /// It is a type of the program, not of the kernel.
+    pub(crate) in_prog: bool,
+}
+
+/// Finds the type that a pointer field points to: the kernel's of that name, or else the program's own.
+pub(crate) fn kptr_pointee(env: &Env<'_>, field: &SpecialField) -> Check<Pointee> {
+    let (Some(target), Some(own)) = (field.target, env.prog.btf.as_deref()) else {
+        return unsupported("a kptr to an unknown type");
+    };
+    let ty = own.ty(target);
+    let kernel = env.prog.kernel_btf.as_deref();
+    Ok(match kernel.and_then(|btf| btf.find_by_name_kind(ty.name(), ty.kind())) {
+        Some(id) => Pointee { id, in_prog: false },
+        None => Pointee { id: ty.id(), in_prog: true },
+    })
+}
+
+fn btf_of<'a>(env: &Env<'a>, in_prog: bool) -> Option<&'a Btf> {
+    if in_prog { env.prog.btf.as_deref() } else { env.prog.kernel_btf.as_deref() }
+}
+
+fn type_name<'a>(env: &Env<'a>, id: TypeId, in_prog: bool) -> &'a str {
+    btf_of(env, in_prog).and_then(|btf| btf.get(id)).map_or("", |ty| ty.name())
+}
+
+/// A load or store of a whole pointer field; that it is whole is checked.
+pub(super) fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField) -> Check {
+    let insn = env.insn();
+    if insn.mode() != BPF_MEM {
+        reject!(env, EACCES, "kptr in map can only be accessed using BPF_MEM instruction mode");
+    }
+    if insn.class() != BPF_LDX {
+        match field.kind {
+            FieldKind::KptrRef | FieldKind::KptrPercpu => {
+                reject!(env, EACCES, "store to referenced kptr disallowed")
+            }
+            FieldKind::Uptr => reject!(env, EACCES, "store to uptr disallowed"),
+            _ => {}
+        }
+    }
+    match (insn.class(), at.value_regno) {
+        (BPF_LDX, Some(value)) if at.ty == AccessType::Read => load_kptr(env, value, field),
+        (BPF_STX, Some(value)) => {
+            let reg = *env.reg(value);
+            if reg.is_null() {
+                return Ok(());
+            }
+            match map_kptr_match_type(env, field, &reg, value) {
+                Err(Stop::Reject { message, .. }) => {
+                    Err(Stop::Reject { errno: errno::EACCES, message })
+                }
+                done => done,
+            }
+        }
+        (BPF_ST, _) if insn.imm != 0 => {
+            let off = field.offset;
+            reject!(env, EACCES, "BPF_ST imm must be 0 when storing to kptr at off={off}")
+        }
+        (BPF_ST, _) => Ok(()),
+        _ => {
+            reject!(env, EACCES, "kptr in map can only be accessed using BPF_LDX/BPF_STX/BPF_ST")
+        }
+    }
+}
+
+fn load_kptr(env: &mut Env<'_>, value: u8, field: &SpecialField) -> Check {
+    let pointee = kptr_pointee(env, field)?;
+    let (ty, extra) = if field.kind == FieldKind::Uptr {
+        let size = btf_of(env, pointee.in_prog).and_then(|btf| btf.size_of(pointee.id).ok());
+        let Some(size) = size else { return unsupported("a uptr to a type of unknown size") };
+        let ty = RegType::of(Base::Mem).with(TypeFlag::PTR_MAYBE_NULL);
+        (ty, Extra::Mem { size, dynptr_id: 0 })
+    } else {
+        let ty = RegType::of(Base::BtfId).with(loaded_flags(env, field, pointee));
+        (ty, Extra::Btf { id: pointee.id.0, in_prog: pointee.in_prog })
+    };
+    let id = env.new_id();
+    env.set_reg(value, Reg { id, extra, ..Reg::pointer(ty) });
+    Ok(())
+}
+
+/// What a loaded pointer is good for.
+fn loaded_flags(env: &Env<'_>, field: &SpecialField, pointee: Pointee) -> TypeFlag {
+    let name = type_name(env, pointee.id, pointee.in_prog);
+    let protected = pointee.in_prog || RCU_PROTECTED.contains(&name);
+    let percpu = field.kind == FieldKind::KptrPercpu;
+    let stays = percpu || (field.kind == FieldKind::KptrRef && protected);
+    if !stays || !in_rcu_cs(env) {
+        return TypeFlag::PTR_MAYBE_NULL | TypeFlag::PTR_UNTRUSTED;
+    }
+    let mut flags = TypeFlag::PTR_MAYBE_NULL | TypeFlag::MEM_RCU;
+    if percpu {
+        flags |= TypeFlag::MEM_PERCPU;
+    } else if pointee.in_prog {
+        flags |= TypeFlag::MEM_ALLOC;
+    }
+    let fields = btf_of(env, pointee.in_prog)
+        .filter(|_| pointee.in_prog)
+        .and_then(|btf| skep_btf::object_fields(btf, pointee.id).ok())
+        .unwrap_or_default();
+    if fields.iter().any(|f| matches!(f.kind, FieldKind::ListNode | FieldKind::RbNode)) {
+        flags |= TypeFlag::NON_OWN_REF;
+    }
+    flags
+}
+
+/// Checks that the pointer in R`regno` may be put into the field.
+pub(crate) fn map_kptr_match_type(
+    env: &mut Env<'_>,
+    field: &SpecialField,
+    reg: &Reg,
+    regno: u8,
+) -> Check {
+    let pointee = kptr_pointee(env, field)?;
+    let unref = field.kind == FieldKind::KptrUnref;
+    let mut reg_name = "";
+    if let Extra::Btf { id, in_prog } = reg.extra
+        && reg.ty.base == Base::BtfId
+    {
+        let allowed = allowed_flags(field.kind, in_prog);
+        if reg.ty.flags.difference(allowed).is_empty() {
+            reg_name = type_name(env, TypeId(id), in_prog);
+            check_ptr_off_reg(env, reg, regno, true).map_err(|stop| match stop {
+                Stop::Reject { message, .. } => Stop::Reject { errno: errno::EACCES, message },
+                other => other,
+            })?;
+            let have = Pointee { id: TypeId(id), in_prog };
+            if btf_struct_ids_match(env, (have, reg.off), pointee, !unref) {
+                return Ok(());
+            }
+        }
+    }
+    let target = type_name(env, pointee.id, pointee.in_prog);
+    let ty = reg.ty;
+    let mut message =
+        format!("invalid kptr access, R{regno} type={ty}{reg_name} expected=ptr_{target}");
+    if unref {
+        message += &format!(" or untrusted_ptr_{target}");
+    }
+    Err(env.refuse(errno::EINVAL, message))
+}
+
+fn allowed_flags(kind: FieldKind, in_prog: bool) -> TypeFlag {
+    if !in_prog {
+        let flags = TypeFlag::PTR_MAYBE_NULL | TypeFlag::PTR_TRUSTED | TypeFlag::MEM_RCU;
+        return if kind == FieldKind::KptrUnref { flags | TypeFlag::PTR_UNTRUSTED } else { flags };
+    }
+    let flags = TypeFlag::PTR_MAYBE_NULL | TypeFlag::MEM_ALLOC;
+    if kind == FieldKind::KptrPercpu { flags | TypeFlag::MEM_PERCPU } else { flags }
+}
+
+/// Whether a pointer to `have`, `off` bytes from its start, is one to `need`: exactly, or (unless `strict`) because
+/// a `need` lies there in `have`.
+pub(crate) fn btf_struct_ids_match(
+    env: &mut Env<'_>,
+    (have, off): (Pointee, i32),
+    need: Pointee,
+    strict: bool,
+) -> bool {
+    if off == 0 && have == need {
+        return true;
+    }
+    let Some(btf) = btf_of(env, have.in_prog).filter(|_| !strict) else { return false };
+    let (mut id, mut off) = (have.id, off as u32);
+    loop {
+        match btf.struct_walk(id, off, 1) {
+            Ok(Walk::Struct { id: inner, .. }) => {
+                if (Pointee { id: inner, ..have }) == need {
+                    return true;
+                }
+                (id, off) = (inner, 0);
+            }
+            Ok(_) => return false,
+            Err(why) => {
+                verbose!(env, "{why}\n");
+                return false;
+            }
+        }
+    }
+}
