@@ -7,6 +7,7 @@ mod crates;
 mod documents;
 mod sizes;
 mod sources;
+mod wrap;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,9 @@ pub(crate) struct Args {
     /// Lower the stored sizes to what they are now; never raises one.
     #[arg(long)]
     shrink: bool,
+    /// Break the comment lines that are too long.
+    #[arg(long)]
+    wrap: bool,
 }
 
 /// A text file of the tree.
@@ -36,6 +40,9 @@ pub(super) type Breaches = Vec<String>;
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let root = crate::root();
+    if args.wrap {
+        wrap::wrap(&root, &read_tree(&root)?)?;
+    }
     let files = read_tree(&root)?;
     if args.shrink {
         sizes::shrink(&root, &files)?;

@@ -5,7 +5,7 @@ use super::{Breaches, File};
 /// Names that say nothing of what a file decides.
 const EMPTY_NAMES: [&str; 5] = ["utils.rs", "util.rs", "common.rs", "types.rs", "helpers.rs"];
 /// Columns of a line.
-const COLUMNS_MAX: usize = 100;
+pub(super) const COLUMNS_MAX: usize = 100;
 /// Starts of paths that exist on somebody's machine only. Split, so that this file may hold them.
 const MACHINE_PATHS: [&str; 3] =
     [concat!("/wor", "k/"), concat!("/hom", "e/"), concat!("/roo", "t/")];
@@ -43,7 +43,10 @@ fn columns(file: &File, breaches: &mut Breaches) {
     for (number, line) in (1..).zip(file.text.lines()) {
         let columns = line.chars().count();
         if columns > COLUMNS_MAX && line.trim_start().starts_with("//") {
-            breaches.push(format!("{}:{number}: {columns} columns, {COLUMNS_MAX} fit", file.path));
+            breaches.push(format!(
+                "{}:{number}: {columns} columns, {COLUMNS_MAX} fit; tidy --wrap",
+                file.path
+            ));
         }
     }
 }
