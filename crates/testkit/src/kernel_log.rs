@@ -88,9 +88,9 @@ pub fn normalise(log: &str, insns: &[Insn]) -> String {
     out
 }
 
-/// Splits a line around the address of an `ld_imm64`, if that refers to something with one. The insn
-/// stands behind its index (`12: (18) r1 = 0xffff88810abc ; R1=...`), with live registers in between
-/// (`  3  12: .1........ (18) r1 = ...`), or behind `mark_precise: ... before 12:`.
+/// Splits a line around the address of an `ld_imm64`, if that refers to something with one. The
+/// insn stands behind its index (`12: (18) r1 = 0xffff88810abc ; R1=...`), with live registers in
+/// between (`  3  12: .1........ (18) r1 = ...`), or behind `mark_precise: ... before 12:`.
 fn address<'a>(line: &'a str, insns: &[Insn]) -> Option<(&'a str, &'a str)> {
     let (before, rest) = line.split_once("(18) r")?;
     let number = |word: &str| word.strip_suffix(':')?.parse::<usize>().ok();

@@ -1,9 +1,10 @@
 //! Loads through pointers to sockets, and through the flow dissector's keys.
 //!
-//! Kernel: `bpf_sock_common_is_valid_access`, `bpf_sock_is_valid_access`, `bpf_tcp_sock_is_valid_access`,
-//! `bpf_xdp_sock_is_valid_access`, `check_flow_keys_access`, 6.18. Departure: 6.18 lets a u32 load of the upper half of
-//! `bytes_received` and `bytes_acked` of a `bpf_tcp_sock` pass its walk and then refuses the program with
-//! `verifier bug: error during ctx access conversion (0)`; here they are invalid at once.
+//! Kernel: `bpf_sock_common_is_valid_access`, `bpf_sock_is_valid_access`,
+//! `bpf_tcp_sock_is_valid_access`, `bpf_xdp_sock_is_valid_access`, `check_flow_keys_access`, 6.18.
+//! Departure: 6.18 lets a u32 load of the upper half of `bytes_received` and `bytes_acked` of a
+//! `bpf_tcp_sock` pass its walk and then refuses the program with `verifier bug: error during ctx
+//! access conversion (0)`; here they are invalid at once.
 
 use super::layout::CtxLayout;
 use super::sock_ptr_table::{SOCK, SOCK_COMMON, TCP_SOCK, XDP_SOCK};
@@ -27,7 +28,8 @@ pub enum SockPointer {
 impl SockPointer {
     /// What may be loaded; nothing may be stored (`R%d cannot write into sock`).
     ///
-    /// Refused is `R%d invalid sock_common access off=%d size=%d`, with the name of the register type.
+    /// Refused is `R%d invalid sock_common access off=%d size=%d`, with the name of the register
+    /// type.
     pub fn layout(self) -> CtxLayout {
         CtxLayout::Fields(match self {
             SockPointer::SockCommon => &SOCK_COMMON,

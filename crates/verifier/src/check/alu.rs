@@ -245,7 +245,8 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     Ok(())
 }
 
-/// The constant by which the result differs from the registers that dst is linked with, if it stays linked.
+/// The constant by which the result differs from the registers that dst is linked with, if it stays
+/// linked.
 fn linked_constant(env: &Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     let wide = insn.class() == BPF_ALU64;
     let dst = env.reg(insn.dst);

@@ -1,6 +1,7 @@
 //! The exit insn: of a function, a callback, the program.
 //!
-//! Kernel: `process_bpf_exit_full`, `prepare_func_exit`, `check_return_code`, `check_resource_leak` (6.18).
+//! Kernel: `process_bpf_exit_full`, `prepare_func_exit`, `check_return_code`, `check_resource_leak`
+//! (6.18).
 
 use super::mem::check_fields;
 use super::mem::region::check_ptr_off_reg;
@@ -29,7 +30,8 @@ pub(crate) fn check_exit(env: &mut Env<'_>) -> Check<Next> {
     Ok(Next::PathEnd)
 }
 
-/// Checks that nothing is held that must be given back before `what`; locks and sections only if `check_lock`.
+/// Checks that nothing is held that must be given back before `what`; locks and sections only if
+/// `check_lock`.
 pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: &str) -> Check {
     if check_lock && env.cur.refs.active_locks > 0 {
         reject!(env, EINVAL, "{what} cannot be used inside bpf_spin_lock-ed region");

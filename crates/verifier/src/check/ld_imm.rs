@@ -1,4 +1,5 @@
-//! Loads of 64-bit immediates: numbers, maps, addresses in map values, variables of the kernel, functions.
+//! Loads of 64-bit immediates: numbers, maps, addresses in map values, variables of the kernel,
+//! functions.
 //!
 //! Kernel: `check_ld_imm`, `check_pseudo_btf_id` (6.18).
 

@@ -9,7 +9,8 @@ use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, Reg};
 use skep_domain::{AluOp, Scalar};
 
 impl Env<'_> {
-    /// Registers of frame `f` that may still be read: at the insn at hand, or at the call into the next frame.
+    /// Registers of frame `f` that may still be read: at the insn at hand, or at the call into the
+    /// next frame.
     fn live_regs_in_frame(&self, f: usize) -> u16 {
         let at = match self.cur.frames.get(f + 1) {
             Some(callee) => callee.meta.callsite as u32,

@@ -59,7 +59,8 @@ impl Env<'_> {
         }
     }
 
-    /// The newest checkpoint at `insn_idx` that the current path went through with the same callers.
+    /// The newest checkpoint at `insn_idx` that the current path went through with the same
+    /// callers.
     pub(crate) fn find_prev_entry_of_current(&self, insn_idx: u32) -> Option<CkptId> {
         let bucket = ((insn_idx ^ self.cur.callsite_key()) % self.insns.len() as u32) as usize;
         self.explored[bucket].iter().rev().copied().find(|&id| {

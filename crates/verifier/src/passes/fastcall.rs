@@ -129,7 +129,8 @@ impl Fastcall {
     }
 
     /// Reports an access to the stack of `subprog` at `off`, or from `off` upwards, by the insn
-    /// at `idx` (of this function or of one that it calls): withdraws the patterns of the subprog if the access is to their slots.
+    /// at `idx` (of this function or of one that it calls): withdraws the patterns of the subprog
+    /// if the access is to their slots.
     ///
     /// Kernel: `check_fastcall_stack_contract`.
     pub(crate) fn check_stack_contract(

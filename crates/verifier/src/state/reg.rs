@@ -8,8 +8,8 @@
 use super::reg_type::{Base, RegType, TypeFlag};
 use skep_domain::Scalar;
 
-/// Flags in `Reg::id` of a scalar: it is a linked scalar plus a constant, which is in `off`; added in 64 bits, or in
-/// 32 to a scalar without upper half.
+/// Flags in `Reg::id` of a scalar: it is a linked scalar plus a constant, which is in `off`; added
+/// in 64 bits, or in 32 to a scalar without upper half.
 pub(crate) const BPF_ADD_CONST64: u32 = 1 << 31;
 pub(crate) const BPF_ADD_CONST32: u32 = 1 << 30;
 pub(crate) const BPF_ADD_CONST: u32 = BPF_ADD_CONST64 | BPF_ADD_CONST32;

@@ -70,7 +70,7 @@ fn split(line: &str) -> Option<(&str, String, &str)> {
 /// A list item, heading, table, or indented text: not the continuation of the line before.
 fn starts_paragraph(text: &str) -> bool {
     let numbered = text.split_once(". ").is_some_and(|(number, _)| number.parse::<u8>().is_ok());
-    numbered || text.starts_with(['-', '#', '*', '`', '|', ' '])
+    numbered || ["- ", "#", "* ", "```", "|", " "].iter().any(|start| text.starts_with(start))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Dynptrs: two stack slots that only the kernel reads and writes, and what dies with them.
 //!
-//! Every dynptr has an id of its own; slices of it carry that id, so that they die when the dynptr is overwritten. A
-//! dynptr to a ring buffer record is a reference; its clones share it.
+//! Every dynptr has an id of its own; slices of it carry that id, so that they die when the dynptr
+//! is overwritten. A dynptr to a ring buffer record is a reference; its clones share it.
 //!
 //! # Invariants
-//! 1. `Dynptr` fills both slots of a dynptr or none; both hold a register `ConstDynptr` of the same kind and id.
+//! 1. `Dynptr` fills both slots of a dynptr or none; both hold a register `ConstDynptr` of the same
+//!    kind and id.
 //!
 //! Kernel: `process_dynptr_func`, `mark_stack_slots_dynptr`, `unmark_stack_slots_dynptr`,
 //! `destroy_if_dynptr_stack_slot` (6.18).
@@ -34,7 +35,8 @@ const KINDS: [(TypeFlag, DynptrKind); 5] = [
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DynptrArg {
     pub(crate) regno: u8,
-    /// `MEM_UNINIT`: it is made by the call; `MEM_RDONLY`: it is not changed; `DYNPTR_TYPE_*`: its kind.
+    /// `MEM_UNINIT`: it is made by the call; `MEM_RDONLY`: it is not changed; `DYNPTR_TYPE_*`: its
+    /// kind.
     pub(crate) flags: TypeFlag,
     /// Of a clone, the reference of what it is cloned from; else 0.
     pub(crate) clone_ref_obj_id: u32,

@@ -1,6 +1,7 @@
 //! Saved irq flags: one stack slot each, restored in reverse order.
 //!
-//! Kernel: `process_irq_flag`, `mark_stack_slot_irq_flag`, `acquire_irq_state`, `release_irq_state` (6.18).
+//! Kernel: `process_irq_flag`, `mark_stack_slot_irq_flag`, `acquire_irq_state`, `release_irq_state`
+//! (6.18).
 
 use super::callee::Special;
 use super::meta::Meta;

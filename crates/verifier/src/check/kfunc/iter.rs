@@ -1,8 +1,8 @@
 //! Open-coded iterators: their state on the stack, and the two ways on from their next method.
 //!
-//! `bpf_iter_X_new` makes the state and is a reference, `bpf_iter_X_next` either gives an element or is drained,
-//! `bpf_iter_X_destroy` gives the reference back. Each call of next is walked both ways; loops over one end because
-//! states at the call converge.
+//! `bpf_iter_X_new` makes the state and is a reference, `bpf_iter_X_next` either gives an element
+//! or is drained, `bpf_iter_X_destroy` gives the reference back. Each call of next is walked both
+//! ways; loops over one end because states at the call converge.
 //!
 //! Kernel: `process_iter_arg`, `process_iter_next_call`, `mark_stack_slots_iter` (6.18).
 

@@ -1,7 +1,7 @@
 //! Objects that live in stack slots: where they are, and reading and clearing their slots.
 //!
-//! Dynptrs, iterators and saved irq flags take whole slots. A pointer to one points to its lowest byte, so its first
-//! slot is the one with the highest index.
+//! Dynptrs, iterators and saved irq flags take whole slots. A pointer to one points to its lowest
+//! byte, so its first slot is the one with the highest index.
 //!
 //! Kernel: `stack_slot_obj_get_spi`, `is_spi_bounds_valid`, `mark_stack_slot_obj_read` (6.18).
 

@@ -1,6 +1,7 @@
 //! Loads and stores: what the insn says, then what the pointer allows.
 //!
-//! [`check_mem_access`] is the one door to memory: insns come through it, and helpers that are simulated byte by byte.
+//! [`check_mem_access`] is the one door to memory: insns come through it, and helpers that are
+//! simulated byte by byte.
 //!
 //! Kernel: `check_load_mem`, `check_store_reg`, `check_mem_access`, `save_aux_ptr_type` (6.18).
 
@@ -265,7 +266,8 @@ fn may_mix(ty: RegType) -> bool {
     )
 }
 
-/// Checks that `size` bytes at `off` of the map value in R`regno` are inside of it, as for a helper.
+/// Checks that `size` bytes at `off` of the map value in R`regno` are inside of it, as for a
+/// helper.
 pub(crate) fn check_map_access(env: &mut Env<'_>, regno: u8, off: i32, size: u32) -> Check {
     let span = Span { regno, off, size: size as i32, zero_size_allowed: false };
     map_value::check_map_access(env, span, AccessSource::Helper)

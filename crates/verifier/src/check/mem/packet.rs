@@ -1,7 +1,8 @@
-//! Packet data, and other memory with a limit that is checked when the program is loaded or attached: flow keys,
-//! tracepoint buffers, buffers of iterators.
+//! Packet data, and other memory with a limit that is checked when the program is loaded or
+//! attached: flow keys, tracepoint buffers, buffers of iterators.
 //!
-//! Kernel: `check_packet_access`, `check_flow_keys_access`, `check_tp_buffer_access`, `check_buffer_access` (6.18).
+//! Kernel: `check_packet_access`, `check_flow_keys_access`, `check_tp_buffer_access`,
+//! `check_buffer_access` (6.18).
 
 use super::region::{Span, also, check_inside, refuse_negative};
 use super::{MemAccess, check_no_leak, mark_loaded_unknown};

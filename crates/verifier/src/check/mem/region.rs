@@ -107,7 +107,8 @@ pub(crate) fn check_inside(env: &mut Env<'_>, span: Span, mem_size: u32) -> Chec
 
 /// Checks that a pointer is what it was when it was made.
 ///
-/// Kernel: `check_ptr_off_reg`; with `fixed_off_ok` the fixed offset may have changed (`__check_ptr_off_reg`).
+/// Kernel: `check_ptr_off_reg`; with `fixed_off_ok` the fixed offset may have changed
+/// (`__check_ptr_off_reg`).
 pub(crate) fn check_ptr_off_reg(
     env: &mut Env<'_>,
     reg: &Reg,

@@ -1,6 +1,7 @@
 //! The stack: whether an access lies in it, and how deep it gets.
 //!
-//! Kernel: `check_stack_access_within_bounds`, `grow_stack_state`, `check_stack_read`, `check_stack_write` (6.18).
+//! Kernel: `check_stack_access_within_bounds`, `grow_stack_state`, `check_stack_read`,
+//! `check_stack_write` (6.18).
 
 use super::region::Span;
 use super::{AccessType, MemAccess, stack_read, stack_write};

@@ -16,7 +16,8 @@ impl Env<'_> {
         self.live_stack.mark_write(frameno as usize, mask);
     }
 
-    /// An access at `off` of frame `frameno`: outside of a fastcall pattern it voids those of the subprog.
+    /// An access at `off` of frame `frameno`: outside of a fastcall pattern it voids those of the
+    /// subprog.
     pub(crate) fn check_fastcall_stack_contract(&mut self, frameno: u32, off: i32) {
         let subprogno = self.cur.frames[frameno as usize].meta.subprogno as usize;
         let at = (subprogno, self.insn_idx as usize);

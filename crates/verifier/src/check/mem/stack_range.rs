@@ -21,8 +21,8 @@ pub(crate) struct RawRange {
 
 /// Checks that all of the span may be read, and forgets what it held if a helper writes it.
 ///
-/// `span.off` includes the fixed offset of the pointer, as everywhere. With `raw` the memory need not be initialized; the range is told there instead, unless its
-/// offset varies.
+/// `span.off` includes the fixed offset of the pointer, as everywhere. With `raw` the memory need
+/// not be initialized; the range is told there instead, unless its offset varies.
 pub(crate) fn check_stack_range_initialized(
     env: &mut Env<'_>,
     span: Span,

@@ -112,7 +112,8 @@ fn byte_of(slot: &Slot, off: i32) -> SlotType {
     slot.types[(-off - 1) as usize % 8]
 }
 
-/// Refuses to read bytes that were never written; bytes of a spilled register only where `spilled_ok`.
+/// Refuses to read bytes that were never written; bytes of a spilled register only where
+/// `spilled_ok`.
 fn check_initialized(env: &mut Env<'_>, slot: &Slot, at: MemAccess, spilled_ok: bool) -> Check {
     for i in 0..at.size {
         let readable = match byte_of(slot, at.off + i) {

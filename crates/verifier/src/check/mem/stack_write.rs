@@ -1,6 +1,7 @@
 //! Stores to the stack: spills, and data that ends what was spilled.
 //!
-//! Kernel: `check_stack_write_fixed_off`, `check_stack_write_var_off`, `save_register_state` (6.18).
+//! Kernel: `check_stack_write_fixed_off`, `check_stack_write_var_off`, `save_register_state`
+//! (6.18).
 
 use super::MemAccess;
 use super::stack_read::reg_width;
