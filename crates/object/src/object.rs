@@ -8,6 +8,7 @@ use crate::image::Image;
 use crate::link_subprogs::Linker;
 use crate::maps::{MapSource, Maps};
 use crate::relocate::Relocator;
+use crate::sections::SectionKind;
 use crate::{attach, btf_fixup, data_maps, ext_info, sec_def, sections, struct_ops};
 use skep_btf::{Btf, BtfExt};
 use skep_program::{MapDef, Program};
@@ -118,10 +119,7 @@ impl Object {
 fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>, Error> {
     let elf = Elf::parse(bytes)?;
     let kinds = sections::classify(&elf)?;
-    let btf = match elf.section(".BTF").filter(|s| !s.data.is_empty()) {
-        Some(section) => Some(Btf::parse(section.data).context(|| "section .BTF".into())?),
-        None => None,
-    };
+    let btf = read_btf(&elf, &kinds)?;
     let names: Vec<&str> = elf.sections.iter().map(|s| &*s.name).collect();
     let info = match (&btf, elf.section(".BTF.ext").filter(|s| !s.data.is_empty())) {
         (Some(btf), Some(section)) => {
@@ -156,6 +154,18 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
     let struct_ops = struct_ops::read(&source, &functions, &mut maps)?;
     drop(offsets);
     Ok(Image { elf, kinds, btf, fixed_btf, info, functions, maps, externs, struct_ops, options })
+}
+
+/// As libbpf: an object whose maps do not need its BTF is read without it if it is broken.
+fn read_btf(elf: &Elf<'_>, kinds: &[SectionKind]) -> Result<Option<Btf>, Error> {
+    let Some(section) = elf.section(".BTF").filter(|s| !s.data.is_empty()) else {
+        return Ok(None);
+    };
+    let needed = kinds.iter().any(|k| matches!(k, SectionKind::BtfMaps | SectionKind::StructOps));
+    match Btf::parse(section.data) {
+        Err(error) if needed => Err(Error::from(error).context("section .BTF")),
+        parsed => Ok(parsed.ok()),
+    }
 }
 
 fn make_program(
