@@ -27,6 +27,8 @@ pub struct Config {
     pub privileges: Privileges,
     /// `log_level` of `BPF_PROG_LOAD`: 1, 2, 4 (statistics), combined.
     pub log_level: u32,
+    /// CPUs that the machine may have (`nr_cpu_ids`): one more than the largest number of a CPU.
+    pub nr_cpu_ids: u32,
     /// Log bytes kept; the oldest go first beyond that, as in the kernel's rotating log.
     pub log_bytes_max: usize,
 }
@@ -34,6 +36,12 @@ pub struct Config {
 impl Config {
     /// Root on `profile`, without a log.
     pub fn privileged(profile: KernelProfile) -> Config {
-        Config { profile, privileges: Privileges::PRIVILEGED, log_level: 0, log_bytes_max: 1 << 30 }
+        Config {
+            profile,
+            privileges: Privileges::PRIVILEGED,
+            log_level: 0,
+            nr_cpu_ids: 64,
+            log_bytes_max: 1 << 30,
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Kernel: `struct bpf_verifier_env`, `struct bpf_insn_aux_data`, `struct bpf_subprog_info` (6.18).
 
 use crate::Config;
+use crate::check::call::func_args::SubArg;
 use crate::explore::branch_stack::BranchStack;
 use crate::explore::idmap::IdMap;
 use crate::explore::loops::SccVisits;
@@ -22,6 +23,7 @@ use crate::stats::VerifierStats;
 use skep_btf::{FieldKind, SpecialField};
 use skep_insn::Insn;
 use skep_program::{MapDef, Program};
+use std::sync::Arc;
 
 /// What is known of one insn.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,6 +104,10 @@ pub(crate) struct SubprogInfo {
     pub(crate) called: bool,
     pub(crate) changes_pkt_data: bool,
     pub(crate) might_sleep: bool,
+    /// What its BTF says of its arguments, once that was read.
+    pub(crate) args: Option<Arc<[SubArg]>>,
+    /// Its BTF says other things than its callers do.
+    pub(crate) unreliable: bool,
 }
 
 /// The working set.

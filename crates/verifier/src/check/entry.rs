@@ -1,15 +1,71 @@
 //! Registers at the entry of the main program or of a global function that is walked on its own.
+//!
+//! Kernel: the first half of `do_check_common` (6.18).
 
+use super::call::func_args::SubArg;
+use super::call::func_contract::prepare_func_args;
 use crate::env::Env;
-use crate::rejection::{Check, unsupported};
-use crate::state::reg::Reg;
-use crate::state::reg_type::{Base, RegType};
+use crate::rejection::{Check, Stop, unsupported};
+use crate::state::reg::{DynptrKind, Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_uapi::ProgType;
 
 /// Sets up the argument registers of subprog `subprogno`.
 pub(crate) fn prepare_args(env: &mut Env<'_>, subprogno: u32) -> Check {
-    if subprogno != 0 {
-        return unsupported("global functions");
+    if subprogno != 0 || env.prog.prog_type == ProgType::Ext {
+        return prepare_global(env, subprogno);
+    }
+    if !env.prog.func_info.is_empty() {
+        let described = prepare_func_args(env, 0)?;
+        let main = &mut env.subprogs[0];
+        let plain = matches!(main.args.as_deref(), Some([SubArg::Ctx]));
+        main.unreliable = described.is_err() || !plain;
     }
     env.set_reg(1, Reg::pointer(RegType::of(Base::Ctx)));
     Ok(())
+}
+
+/// A function that may be called with any arguments that fit its prototype.
+fn prepare_global(env: &mut Env<'_>, subprogno: u32) -> Check {
+    if env.prog.prog_type == ProgType::Ext {
+        return unsupported("programs that replace functions of other programs");
+    }
+    if env.subprogs[subprogno as usize].is_exception_cb {
+        return unsupported("exception callbacks");
+    }
+    if let Err(errno) = prepare_func_args(env, subprogno)? {
+        return Err(Stop::Reject { errno, message: String::new() });
+    }
+    let args = env.subprogs[subprogno as usize].args.clone().unwrap_or_default();
+    for (i, arg) in args.iter().enumerate() {
+        let reg = arg_register(env, *arg);
+        env.set_reg(i as u8 + 1, reg);
+    }
+    Ok(())
+}
+
+fn arg_register(env: &mut Env<'_>, arg: SubArg) -> Reg {
+    match arg {
+        SubArg::Scalar => Reg::unknown(),
+        SubArg::Ctx => Reg::pointer(RegType::of(Base::Ctx)),
+        SubArg::Arena => Reg { ty: RegType::of(Base::Arena), ..Reg::unknown() },
+        SubArg::Dynptr => Reg {
+            id: env.new_id(),
+            extra: Extra::Dynptr { kind: DynptrKind::Local, first_slot: true },
+            ..Reg::pointer(RegType::of(Base::ConstDynptr))
+        },
+        SubArg::Mem { size, flags } => {
+            let mut reg = Reg::pointer(RegType::of(Base::Mem).with(flags));
+            reg.extra = Extra::Mem { size, dynptr_id: 0 };
+            if flags.contains(TypeFlag::PTR_MAYBE_NULL) {
+                reg.id = env.new_id();
+            }
+            reg
+        }
+        SubArg::Btf { id, flags } => Reg {
+            id: env.new_id(),
+            extra: Extra::Btf { id, in_prog: false },
+            ..Reg::pointer(RegType::of(Base::BtfId).with(flags))
+        },
+    }
 }

@@ -32,6 +32,9 @@ impl BacktrackState {
     pub(crate) fn reset(&mut self) {
         *self = BacktrackState::default();
     }
+    pub(crate) fn set_frame_slot(&mut self, frame: usize, spi: usize) {
+        self.slots[frame] |= 1 << spi;
+    }
     pub(crate) fn set_reg(&mut self, r: u8) {
         self.regs[self.frame] |= 1 << r;
     }

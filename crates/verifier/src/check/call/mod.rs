@@ -1,10 +1,62 @@
-//! Calls of helpers, kfuncs, subprogs.
+//! Calls: of helpers, of functions of the program, of kernel functions.
+//!
+//! Kernel: the `BPF_CALL` part of `do_check_insn` (6.18).
 
+pub(crate) mod arg_mem;
+pub(crate) mod arg_type;
+pub(crate) mod callback;
+pub(crate) mod dynptr;
+pub(crate) mod field_args;
+pub(crate) mod format;
+pub(crate) mod func_args;
+pub(crate) mod func_contract;
+pub(crate) mod helper;
+pub(crate) mod helper_args;
+pub(crate) mod lock;
+pub(crate) mod map_args;
+pub(crate) mod meta;
+pub(crate) mod refs;
+pub(crate) mod retval;
+pub(crate) mod subprog;
+
+use super::mem::check_fields;
 use crate::env::Env;
+use crate::explore::walk::Next;
+use crate::log::reject;
 use crate::rejection::{Check, unsupported};
+use crate::state::reg::Reg;
+use skep_insn::InsnNames;
+use skep_insn::code::*;
+use skep_uapi::helper::HelperId;
 
-/// Calls of helpers, kfuncs, subprogs.
-pub(crate) fn check_call(env: &mut Env<'_>) -> Check<crate::explore::walk::Next> {
-    let _ = env;
-    unsupported("calls")
+/// Walks a call.
+pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
+    check_fields(env)?;
+    let insn = env.insn();
+    let unlocks = insn.src == 0 && insn.imm == HelperId::SpinUnlock.number() as i32;
+    if env.cur.refs.active_locks > 0 && insn.src != BPF_PSEUDO_CALL && !unlocks {
+        reject!(env, EINVAL, "function calls are not allowed while holding a lock");
+    }
+    let next = match insn.src {
+        BPF_PSEUDO_CALL => subprog::check_func_call(env)?,
+        BPF_PSEUDO_KFUNC_CALL => {
+            let name = env.callable.kfunc_name(insn).unwrap_or("of a module").to_string();
+            return unsupported(format!("kfunc {name}"));
+        }
+        _ => {
+            helper::check_helper_call(env)?;
+            Next::Insn(env.insn_idx + 1)
+        }
+    };
+    env.scratched_regs |= 1;
+    Ok(next)
+}
+
+/// R0 to R5 of the current frame hold nothing that may be read.
+///
+/// Kernel: `clear_caller_saved_regs` (6.18).
+pub(crate) fn clear_caller_saved_regs(env: &mut Env<'_>) {
+    for regno in 0..6 {
+        env.set_reg(regno, Reg::not_init());
+    }
 }

@@ -1,0 +1,157 @@
+//! Memory that a helper or a function is given.
+//!
+//! Kernel: `check_helper_mem_access`, `check_mem_size_reg`, `check_mem_reg` (6.18).
+
+use super::meta::CallMeta;
+use crate::check::jmp::mark_ptr_not_null;
+use crate::check::mem::map_value::{
+    AccessSource, check_map_access, check_map_access_type, map_def,
+};
+use crate::check::mem::packet::{check_buffer_access, check_packet_access};
+use crate::check::mem::region::{Span, check_mem_region_access};
+use crate::check::mem::stack_range::{RawRange, check_stack_range_initialized};
+use crate::check::mem::{AccessType, MemAccess, check_mem_access};
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, errno};
+use crate::state::reg::Reg;
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_uapi::ProgType;
+use skep_uapi::limits::BPF_MAX_VAR_SIZ;
+
+/// Memory behind a pointer argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ArgMem {
+    pub(crate) regno: u8,
+    pub(crate) size: i32,
+    pub(crate) zero_size_allowed: bool,
+}
+
+/// Checks that the callee may access `mem`. With `raw`, stack need not be initialized.
+pub(crate) fn check_helper_mem_access(
+    env: &mut Env<'_>,
+    mem: ArgMem,
+    ty: AccessType,
+    raw: Option<&mut Option<RawRange>>,
+) -> Check {
+    let ArgMem { regno, size, zero_size_allowed } = mem;
+    let reg = *env.reg(regno);
+    let span = Span { regno, off: reg.off, size, zero_size_allowed };
+    let write = ty == AccessType::Write;
+    match reg.ty.base {
+        Base::Packet | Base::PacketMeta => check_packet_access(env, span),
+        Base::MapKey => {
+            if write {
+                reject!(env, EACCES, "R{regno} cannot write into {}", reg.ty);
+            }
+            let key_size = map_def(env, &reg)?.key_size;
+            check_mem_region_access(env, Span { zero_size_allowed: false, ..span }, key_size)
+        }
+        Base::MapValue => {
+            check_map_access_type(env, span, ty)?;
+            check_map_access(env, span, AccessSource::Helper)
+        }
+        Base::Mem => {
+            if write && reg.ty.has(TypeFlag::MEM_RDONLY) {
+                reject!(env, EACCES, "R{regno} cannot write into {}", reg.ty);
+            }
+            check_mem_region_access(env, span, reg.mem_size())
+        }
+        Base::Buf => {
+            if write && reg.ty.has(TypeFlag::MEM_RDONLY) {
+                reject!(env, EACCES, "R{regno} cannot write into {}", reg.ty);
+            }
+            check_buffer_access(env, &reg, span)
+        }
+        Base::Stack => check_stack_range_initialized(env, span, ty, raw),
+        Base::BtfId => check_mem_access(env, access(regno, 0, (size, AccessType::Read))),
+        Base::Ctx if env.prog.prog_type == ProgType::Syscall => check_syscall_ctx(env, mem, ty),
+        _ => refuse_or_nothing(env, mem, &reg),
+    }
+}
+
+fn access(regno: u8, off: i32, (size, ty): (i32, AccessType)) -> MemAccess {
+    MemAccess {
+        regno,
+        off,
+        size,
+        ty,
+        value_regno: None,
+        strict_alignment_once: false,
+        is_ldsx: false,
+    }
+}
+
+/// The context of a syscall program has no fields: how much of it is used is checked at run time.
+fn check_syscall_ctx(env: &mut Env<'_>, mem: ArgMem, ty: AccessType) -> Check {
+    if mem.size == 0 {
+        if mem.zero_size_allowed {
+            return Ok(());
+        }
+        return Err(Stop::Reject { errno: errno::EACCES, message: String::new() });
+    }
+    check_mem_access(env, access(mem.regno, mem.size - 1, (1, ty)))
+}
+
+/// Nothing may be accessed through NULL.
+fn refuse_or_nothing(env: &mut Env<'_>, mem: ArgMem, reg: &Reg) -> Check {
+    if mem.zero_size_allowed && mem.size == 0 && reg.is_null() {
+        return Ok(());
+    }
+    let expected = RegType::of(Base::Stack);
+    let (regno, got) = (mem.regno, reg.ty);
+    reject!(env, EACCES, "R{regno} type={got} expected={expected}")
+}
+
+/// Checks a size argument and the memory argument before it.
+pub(crate) fn check_mem_size_reg(
+    env: &mut Env<'_>,
+    regno: u8,
+    (ty, zero_size_allowed): (AccessType, bool),
+    meta: &mut CallMeta,
+) -> Check {
+    let val = env.reg(regno).val;
+    meta.msize_max = val.umax;
+    if val.smin < 0 {
+        reject!(
+            env,
+            EACCES,
+            "R{regno} min value is negative, either use unsigned or 'var &= const'"
+        );
+    }
+    if val.umin == 0 && !zero_size_allowed {
+        let (min, max) = (val.umin as i64, val.umax as i64);
+        reject!(env, EACCES, "R{regno} invalid zero-sized read: u64=[{min},{max}]");
+    }
+    if val.umax >= BPF_MAX_VAR_SIZ {
+        reject!(
+            env,
+            EACCES,
+            "R{regno} unbounded memory access, use 'var &= const' or 'if (var < const)'"
+        );
+    }
+    let raw = if val.is_const() && meta.raw_mode { Some(&mut meta.raw) } else { None };
+    let mem = ArgMem { regno: regno - 1, size: val.umax as i32, zero_size_allowed };
+    check_helper_mem_access(env, mem, ty, raw)?;
+    env.mark_chain_precision(regno)
+}
+
+/// Checks that a function may read and write `size` bytes behind the pointer, or is given NULL.
+pub(crate) fn check_mem_reg(env: &mut Env<'_>, regno: u8, size: u32) -> Check {
+    let saved = *env.reg(regno);
+    if saved.is_null() {
+        return Ok(());
+    }
+    if saved.ty.may_be_null() {
+        let mut reg = saved;
+        mark_ptr_not_null(env, &mut reg);
+        *env.frame_mut().reg_mut(regno) = reg;
+    }
+    let mem = ArgMem { regno, size: size as i32, zero_size_allowed: true };
+    let checked = check_helper_mem_access(env, mem, AccessType::Read, None)
+        .and_then(|()| check_helper_mem_access(env, mem, AccessType::Write, None));
+    if saved.ty.may_be_null() {
+        *env.frame_mut().reg_mut(regno) = saved;
+    }
+    checked
+}

@@ -1,0 +1,260 @@
+//! Whether a register has a type that an argument may have, and an offset.
+//!
+//! Kernel: `check_reg_type`, `check_func_arg_reg_off`, `btf_struct_ids_match` (6.18).
+
+use super::field_args;
+use super::meta::CallMeta;
+use crate::check::mem::region::check_ptr_off_reg;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, unsupported};
+use crate::state::reg::{Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag as F};
+use skep_btf::{Btf, Kind, TypeId, Walk};
+use skep_uapi::helper::{ArgBase, ArgType, HelperId};
+
+const fn plain(base: Base) -> RegType {
+    RegType::of(base)
+}
+const fn with(base: Base, flags: F) -> RegType {
+    RegType::of(base).with(flags)
+}
+
+const MEM: &[RegType] = &[
+    plain(Base::Stack),
+    plain(Base::Packet),
+    plain(Base::PacketMeta),
+    plain(Base::MapKey),
+    plain(Base::MapValue),
+    plain(Base::Mem),
+    with(Base::Mem, F::MEM_RINGBUF),
+    plain(Base::Buf),
+    with(Base::BtfId, F::PTR_TRUSTED),
+];
+const SCALAR: &[RegType] = &[plain(Base::Scalar)];
+const CTX: &[RegType] = &[plain(Base::Ctx)];
+const CONST_MAP_PTR: &[RegType] = &[plain(Base::ConstMapPtr)];
+const RINGBUF_MEM: &[RegType] = &[with(Base::Mem, F::MEM_RINGBUF)];
+const SPIN_LOCK: &[RegType] = &[plain(Base::MapValue), with(Base::BtfId, F::MEM_ALLOC)];
+const FULLSOCK: &[RegType] = &[plain(Base::Socket)];
+const SOCKS: &[RegType] =
+    &[plain(Base::SockCommon), plain(Base::Socket), plain(Base::TcpSock), plain(Base::XdpSock)];
+const BTF_SOCKS: &[RegType] = &[
+    plain(Base::SockCommon),
+    plain(Base::Socket),
+    plain(Base::TcpSock),
+    plain(Base::XdpSock),
+    plain(Base::BtfId),
+    with(Base::BtfId, F::PTR_TRUSTED),
+];
+const BTF_PTR: &[RegType] =
+    &[plain(Base::BtfId), with(Base::BtfId, F::PTR_TRUSTED), with(Base::BtfId, F::MEM_RCU)];
+const PERCPU_PTR: &[RegType] = &[
+    with(Base::BtfId, F::MEM_PERCPU),
+    with(Base::BtfId, F::MEM_PERCPU.union(F::MEM_RCU)),
+    with(Base::BtfId, F::MEM_PERCPU.union(F::PTR_TRUSTED)),
+];
+const FUNC: &[RegType] = &[plain(Base::Func)];
+const STACK: &[RegType] = &[plain(Base::Stack)];
+const MAP_VALUE: &[RegType] = &[plain(Base::MapValue)];
+const KPTR_DEST: &[RegType] = &[
+    plain(Base::MapValue),
+    with(Base::BtfId, F::MEM_ALLOC),
+    with(Base::BtfId, F::MEM_ALLOC.union(F::NON_OWN_REF)),
+    with(Base::BtfId, F::MEM_ALLOC.union(F::NON_OWN_REF).union(F::MEM_RCU)),
+];
+const DYNPTR: &[RegType] = &[plain(Base::Stack), plain(Base::ConstDynptr)];
+
+/// Types that a register may have, in the order in which a refusal lists them.
+fn compatible_types(base: ArgBase) -> Option<&'static [RegType]> {
+    Some(match base {
+        ArgBase::Mem | ArgBase::MapKey | ArgBase::MapValue => MEM,
+        ArgBase::ConstSize | ArgBase::ConstSizeOrZero | ArgBase::ConstAllocSizeOrZero => SCALAR,
+        ArgBase::ConstMapPtr => CONST_MAP_PTR,
+        ArgBase::Ctx => CTX,
+        ArgBase::SockCommon => SOCKS,
+        ArgBase::BtfIdSockCommon => BTF_SOCKS,
+        ArgBase::Socket => FULLSOCK,
+        ArgBase::BtfId => BTF_PTR,
+        ArgBase::SpinLock => SPIN_LOCK,
+        ArgBase::RingbufMem => RINGBUF_MEM,
+        ArgBase::PercpuBtfId => PERCPU_PTR,
+        ArgBase::Func => FUNC,
+        ArgBase::Stack => STACK,
+        ArgBase::ConstStr | ArgBase::Timer => MAP_VALUE,
+        ArgBase::KptrXchgDest => KPTR_DEST,
+        ArgBase::Dynptr => DYNPTR,
+        ArgBase::Dontcare | ArgBase::Anything | ArgBase::Arena => return None,
+    })
+}
+
+/// Checks the type of argument register `regno`.
+pub(crate) fn check_reg_type(
+    env: &mut Env<'_>,
+    regno: u8,
+    arg: ArgType,
+    meta: Option<&CallMeta>,
+) -> Check {
+    let reg = *env.reg(regno);
+    let Some(types) = compatible_types(arg.base) else {
+        return Err(Stop::Bug("argument type without register types".to_string()));
+    };
+    let mut ignored = arg.flags & (F::MEM_RDONLY | F::PTR_MAYBE_NULL);
+    if arg.base == ArgBase::Mem {
+        ignored |= F::DYNPTR_TYPE_MASK;
+    }
+    let is_kptr_xchg = meta.is_some_and(|m| m.func == HelperId::KptrXchg);
+    if is_kptr_xchg && reg.ty.has(F::MEM_ALLOC) && regno == 2 {
+        ignored |= F::MEM_ALLOC | F::MEM_PERCPU;
+    }
+    let ty = reg.ty.without(ignored);
+    if !types.contains(&ty) {
+        let names: Vec<String> = types.iter().map(RegType::to_string).collect();
+        let (got, expected) = (reg.ty, names.join(", "));
+        reject!(env, EACCES, "R{regno} type={got} expected={expected}");
+    }
+    if reg.ty.base != Base::BtfId {
+        return Ok(());
+    }
+    if std::ptr::eq(types, MEM) {
+        if !arg.flags.contains(F::MEM_RDONLY) {
+            let name = meta.map_or("", |m| m.func.name());
+            let got = reg.ty;
+            reject!(env, EACCES, "{name}() may write into memory pointed by R{regno} type={got}");
+        }
+        return Ok(());
+    }
+    check_btf_id(env, regno, arg, meta)
+}
+
+/// The type of the kernel object.
+fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMeta>) -> Check {
+    let reg = *env.reg(regno);
+    if reg.ty.has(F::MEM_ALLOC) {
+        return match meta {
+            Some(m) if m.func == HelperId::KptrXchg && regno == 2 => {
+                field_args::check_kptr_match(env, m, &reg, regno)
+            }
+            _ => Ok(()),
+        };
+    }
+    if reg.ty.has(F::MEM_PERCPU) {
+        return Ok(());
+    }
+    let release = arg.flags.contains(F::OBJ_RELEASE);
+    if reg.ty.may_be_null() && (!arg.maybe_null() || release) {
+        reject!(env, EACCES, "Possibly NULL pointer passed to helper arg{regno}");
+    }
+    if let Some(m) = meta.filter(|m| m.func == HelperId::KptrXchg) {
+        return field_args::check_kptr_match(env, m, &reg, regno);
+    }
+    let expected = if arg.base == ArgBase::BtfIdSockCommon { "sock_common" } else { arg.btf };
+    let strict = release && meta.is_none_or(|m| m.func != HelperId::SkRelease);
+    let Some(kernel) = env.prog.kernel_btf.clone() else {
+        return unsupported("arguments that are kernel objects, without the kernel's BTF");
+    };
+    let Some(need) = kernel.find_by_name_kind(expected, Kind::Struct) else {
+        return unsupported(format!("kernel type {expected}, which this kernel's BTF has not"));
+    };
+    check_is_btf_type(env, (&reg, regno), (&kernel, need), strict)
+}
+
+/// Checks that the object is, or begins with, one of type `need`.
+pub(crate) fn check_is_btf_type(
+    env: &mut Env<'_>,
+    (reg, regno): (&Reg, u8),
+    (kernel, need): (&Btf, TypeId),
+    strict: bool,
+) -> Check {
+    let Extra::Btf { id, in_prog } = reg.extra else {
+        return Err(Stop::Bug("pointer to an object without type".to_string()));
+    };
+    if in_prog {
+        return unsupported("objects of the program's own types as arguments");
+    }
+    if !struct_ids_match(kernel, (TypeId(id), reg.off), need, strict) {
+        let (got, want) = (kernel.ty(TypeId(id)).name(), kernel.ty(need).name());
+        reject!(env, EACCES, "R{regno} is of type {got} but {want} is expected");
+    }
+    Ok(())
+}
+
+/// Whether at `off` of a struct of type `id` there is one of type `need`, possibly nested at its start.
+pub(crate) fn struct_ids_match(
+    btf: &Btf,
+    (id, off): (TypeId, i32),
+    need: TypeId,
+    strict: bool,
+) -> bool {
+    if off == 0 && id == need {
+        return true;
+    }
+    if strict {
+        return false;
+    }
+    let (mut id, mut off) = (id, off);
+    loop {
+        let Ok(at) = u32::try_from(off) else { return false };
+        match btf.struct_walk(id, at, 1) {
+            Ok(Walk::Struct { id: inner, .. }) if inner == need => return true,
+            Ok(Walk::Struct { id: inner, .. }) if inner != id || off != 0 => {
+                id = inner;
+                off = 0;
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Checks that the pointer's offset is one that an argument of that type may have.
+pub(crate) fn check_func_arg_reg_off(
+    env: &mut Env<'_>,
+    regno: u8,
+    base: ArgBase,
+    release: bool,
+) -> Check {
+    let reg = *env.reg(regno);
+    if release {
+        if base == ArgBase::Dynptr && reg.ty.is(Base::Stack) {
+            return Ok(());
+        }
+        if reg.off != 0 {
+            reject!(
+                env,
+                EINVAL,
+                "R{regno} must have zero offset when passed to release func or trusted arg to kfunc"
+            );
+        }
+        return check_ptr_off_reg(env, &reg, regno, false);
+    }
+    let flags = reg.ty.flags;
+    match reg.ty.base {
+        Base::Stack
+        | Base::Packet
+        | Base::PacketMeta
+        | Base::MapKey
+        | Base::MapValue
+        | Base::Scalar
+        | Base::Arena
+            if flags.is_empty() =>
+        {
+            Ok(())
+        }
+        Base::Mem if flags.is_empty() || flags == F::MEM_RDONLY || flags == F::MEM_RINGBUF => {
+            Ok(())
+        }
+        Base::Buf if flags.is_empty() || flags == F::MEM_RDONLY => Ok(()),
+        Base::BtfId if may_have_fixed_off(flags) => check_ptr_off_reg(env, &reg, regno, true),
+        _ => check_ptr_off_reg(env, &reg, regno, false),
+    }
+}
+
+/// Kernel objects whose fields may be arguments.
+fn may_have_fixed_off(flags: F) -> bool {
+    flags.is_empty()
+        || flags == F::MEM_ALLOC
+        || flags == F::PTR_TRUSTED
+        || flags == F::MEM_RCU
+        || flags == F::MEM_ALLOC | F::NON_OWN_REF
+        || flags == F::MEM_ALLOC | F::NON_OWN_REF | F::MEM_RCU
+}

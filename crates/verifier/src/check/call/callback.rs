@@ -1,0 +1,199 @@
+//! Callbacks: functions that a helper calls before it returns, or that run later.
+//!
+//! A callback that runs before the call returns is walked as a branch: its frame sits on top of the caller's, and its
+//! exit leads back to the call. The walk goes on behind the call as if the callback had not run.
+//!
+//! Kernel: `push_callback_call`, `push_async_cb`, the `set_*_callback_state` functions (6.18).
+
+use super::func_contract;
+use super::meta::CallMeta;
+use super::subprog::push_frame;
+use crate::env::{Env, LoopInline};
+use crate::log::{reject, verbose};
+use crate::rejection::{Check, Stop, unsupported};
+use crate::state::frame::{BPF_MAIN_FUNC, Frame, FrameMeta, RetRange};
+use crate::state::reg::{DynptrKind, Extra, Reg};
+use crate::state::reg_type::{Base, RegType};
+use crate::state::verifier_state::{StateMeta, VerifierState};
+use skep_btf::Kind;
+use skep_uapi::MapType;
+use skep_uapi::limits::BPF_COMPLEXITY_LIMIT_JMP_SEQ;
+
+/// Walks the callback as a branch, with the registers that `set_args` gives it.
+fn push_callback_call(
+    env: &mut Env<'_>,
+    subprog: u32,
+    set_args: impl FnOnce(&mut Env<'_>, &mut Frame) -> Check,
+) -> Check {
+    func_contract::check_subprog_call(env, subprog)?;
+    env.subprogs[subprog as usize].is_cb = true;
+    let insn_idx = env.insn_idx;
+    env.cur.meta.callback_unroll_depth += 1;
+    env.frame_mut().meta_mut().callback_depth += 1;
+    push_frame(env, subprog, set_args)?;
+    env.push_stack(env.subprogs[subprog as usize].start, insn_idx, false)?;
+    if let Some(frame) = env.cur.frames.pop() {
+        env.arena.drop_frame(frame);
+    }
+    env.cur.meta.callback_unroll_depth -= 1;
+    env.frame_mut().meta_mut().callback_depth = 0;
+    Ok(())
+}
+
+/// The callee may return a number in that range.
+fn in_callback(callee: &mut Frame, max: i32) {
+    let meta = callee.meta_mut();
+    meta.in_callback_fn = true;
+    meta.callback_ret_range = RetRange { min: 0, max };
+}
+
+/// `bpf_loop(nr, callback(index, ctx), ctx, flags)`.
+pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    update_loop_inline(env, meta.subprogno)?;
+    env.mark_chain_precision(1)?;
+    let frame = env.frame().meta;
+    if u64::from(frame.callback_depth) < env.reg(1).val.umax {
+        return push_callback_call(env, meta.subprogno, |env, callee| {
+            *callee.reg_mut(1) = Reg::unknown();
+            *callee.reg_mut(2) = *env.reg(3);
+            in_callback(callee, 1);
+            Ok(())
+        });
+    }
+    env.frame_mut().meta_mut().callback_depth = 0;
+    if env.log.traces_all() {
+        verbose!(env, "frame{} bpf_loop iteration limit reached\n", frame.frameno);
+    }
+    Ok(())
+}
+
+/// Whether the loop can be inlined: always without flags, always the same callback. It can only be asked while it may.
+fn update_loop_inline(env: &mut Env<'_>, subprogno: u32) -> Check {
+    let known = env.aux().loop_inline;
+    if known == LoopInline::Differs {
+        return Ok(());
+    }
+    let flag_is_zero = env.reg(4).is_null();
+    if flag_is_zero {
+        env.mark_chain_precision(4)?;
+    }
+    let same = known == LoopInline::Unknown || known == LoopInline::Fits(subprogno);
+    env.aux_mut().loop_inline =
+        if flag_is_zero && same { LoopInline::Fits(subprogno) } else { LoopInline::Differs };
+    Ok(())
+}
+
+fn map_reg(base: Base, map: u32, uid: u32) -> Reg {
+    Reg { extra: Extra::Map { map, uid }, ..Reg::pointer(RegType::of(base)) }
+}
+
+/// `bpf_for_each_map_elem(map, callback(map, key, value, ctx), ctx, flags)`.
+pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    let Some(arg) = meta.map else {
+        return Err(Stop::Bug("for_each_map_elem without map".to_string()));
+    };
+    push_callback_call(env, meta.subprogno, |env, callee| {
+        let iterable = env.maps.get(arg.map as usize).is_some_and(|m| {
+            matches!(
+                m.def.map_type,
+                MapType::Hash
+                    | MapType::Array
+                    | MapType::PercpuHash
+                    | MapType::PercpuArray
+                    | MapType::LruHash
+                    | MapType::LruPercpuHash
+            )
+        });
+        if !iterable {
+            reject!(env, ENOTSUPP, "callback function not allowed for map");
+        }
+        *callee.reg_mut(1) = *env.reg(1);
+        *callee.reg_mut(2) = map_reg(Base::MapKey, arg.map, 0);
+        *callee.reg_mut(3) = map_reg(Base::MapValue, arg.map, 0);
+        *callee.reg_mut(4) = *env.reg(3);
+        in_callback(callee, 1);
+        Ok(())
+    })
+}
+
+/// `bpf_find_vma(task, addr, callback(task, vma, ctx), ctx, flags)`.
+pub(super) fn push_find_vma(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    let btf = env.prog.kernel_btf.as_ref();
+    let Some(vma) = btf.and_then(|b| b.find_by_name_kind("vm_area_struct", Kind::Struct)) else {
+        return unsupported("bpf_find_vma without the kernel's BTF");
+    };
+    push_callback_call(env, meta.subprogno, |env, callee| {
+        *callee.reg_mut(1) = *env.reg(1);
+        *callee.reg_mut(2) = Reg {
+            extra: Extra::Btf { id: vma.0, in_prog: false },
+            ..Reg::pointer(RegType::of(Base::BtfId))
+        };
+        *callee.reg_mut(3) = *env.reg(4);
+        in_callback(callee, 1);
+        Ok(())
+    })
+}
+
+/// `bpf_user_ringbuf_drain(map, callback(dynptr, ctx), ctx, flags)`.
+pub(super) fn push_user_ringbuf_drain(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    push_callback_call(env, meta.subprogno, |env, callee| {
+        let id = env.new_id();
+        *callee.reg_mut(1) = Reg {
+            id,
+            extra: Extra::Dynptr { kind: DynptrKind::Local, first_slot: true },
+            ..Reg::pointer(RegType::of(Base::ConstDynptr))
+        };
+        *callee.reg_mut(2) = *env.reg(3);
+        in_callback(callee, 1);
+        Ok(())
+    })
+}
+
+/// `bpf_timer_set_callback(timer, callback(map, key, value))`: it runs later, on a stack of its own.
+pub(super) fn push_timer(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    let reg = *env.reg(1);
+    let Some(map) = reg.map() else {
+        return Err(Stop::Bug("timer in no map".to_string()));
+    };
+    push_async_callback(env, meta.subprogno, |callee| {
+        *callee.reg_mut(1) = map_reg(Base::ConstMapPtr, map, 0);
+        *callee.reg_mut(2) = map_reg(Base::MapKey, map, 0);
+        *callee.reg_mut(3) = map_reg(Base::MapValue, map, 0);
+    })
+}
+
+fn push_async_callback(
+    env: &mut Env<'_>,
+    subprog: u32,
+    set_args: impl FnOnce(&mut Frame),
+) -> Check {
+    func_contract::check_subprog_call(env, subprog)?;
+    let info = &mut env.subprogs[subprog as usize];
+    info.is_cb = true;
+    info.is_async_cb = true;
+    let start = info.start;
+    let mut callee = Frame::new(FrameMeta {
+        callsite: BPF_MAIN_FUNC,
+        subprogno: subprog,
+        instance: env.live_stack.root(start),
+        async_entry_cnt: env.frame().meta.async_entry_cnt + 1,
+        in_async_callback_fn: true,
+        ..FrameMeta::default()
+    });
+    set_args(&mut callee);
+    env.mark_state_scratched();
+    let mut state = VerifierState {
+        frames: vec![callee],
+        meta: StateMeta { in_sleepable: false, ..StateMeta::default() },
+        ..VerifierState::default()
+    };
+    let packed = state.save(&mut env.arena);
+    for frame in state.frames {
+        env.arena.drop_frame(frame);
+    }
+    let waiting = env.branches.len() + 1;
+    if waiting > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
+        reject!(env, E2BIG, "The sequence of {waiting} jumps is too complex for async cb.");
+    }
+    env.push_branch(packed, start, env.insn_idx)
+}

@@ -1,0 +1,341 @@
+//! The arguments of a function, read from its BTF.
+//!
+//! Kernel: `btf_prepare_func_args`, `btf_is_prog_ctx_type`, `btf_validate_prog_ctx_type` (6.18).
+
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, errno};
+use crate::state::reg_type::TypeFlag as F;
+use skep_btf::{Btf, Kind, Type, TypeId};
+use skep_uapi::limits::MAX_BPF_FUNC_REG_ARGS;
+use skep_uapi::{AttachType, ProgType};
+
+/// What a function expects in an argument register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SubArg {
+    Scalar,
+    Ctx,
+    /// `flags`: may be NULL, read-only and untrusted.
+    Mem {
+        size: u32,
+        flags: F,
+    },
+    Dynptr,
+    Arena,
+    /// A kernel object; `flags`: may be NULL, trusted, untrusted.
+    Btf {
+        id: u32,
+        flags: F,
+    },
+}
+
+bitflags::bitflags! {
+    /// `arg:` declaration tags of a parameter.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct Tags: u8 {
+        const CTX = 1;
+        const NONNULL = 2;
+        const TRUSTED = 4;
+        const NULLABLE = 8;
+        const ARENA = 16;
+        const UNTRUSTED = 32;
+    }
+}
+
+/// A function being described.
+struct Func<'b> {
+    btf: &'b Btf,
+    ty: Type<'b>,
+    is_global: bool,
+}
+
+/// Refuses without a word: static functions may have any prototype.
+fn silently<T>(errno: i32) -> Check<T> {
+    Err(Stop::Reject { errno, message: String::new() })
+}
+
+/// The arguments of subprog `subprog`; a refusal where they are no types that it may have.
+pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg>> {
+    let start = env.subprogs[subprog as usize].start;
+    let row = env.prog.func_info.iter().find(|f| f.insn_off.0 == start).copied();
+    let (Some(row), Some(btf)) = (row, env.prog.btf.clone()) else {
+        return silently(errno::EINVAL);
+    };
+    let Some(ty) = btf.get(TypeId(row.type_id)).filter(|t| t.kind() == Kind::Func) else {
+        reject!(env, EFAULT, "Type of function {} is specified incorrectly", row.type_id);
+    };
+    let is_global = ty.func_linkage() == skep_btf::FuncLinkage::Global as u16;
+    let func = Func { btf: &btf, ty, is_global };
+    let (name, proto) = (ty.name(), ty.target());
+    if proto.kind() != Kind::FuncProto {
+        reject!(env, EFAULT, "Invalid type of function {name}()");
+    }
+    let count = proto.params().len();
+    if count > MAX_BPF_FUNC_REG_ARGS {
+        if !is_global {
+            return silently(errno::EINVAL);
+        }
+        reject!(
+            env,
+            EINVAL,
+            "Global function {name}() with {count} > {MAX_BPF_FUNC_REG_ARGS} args. Buggy compiler."
+        );
+    }
+    let ret = btf.skip_modifiers(proto.target_id()).kind();
+    if ret != Kind::Int && !ret.is_any_enum() {
+        if !is_global {
+            return silently(errno::EINVAL);
+        }
+        reject!(
+            env,
+            EINVAL,
+            "Global function {name}() doesn't return scalar. Only those are supported."
+        );
+    }
+    proto
+        .params()
+        .enumerate()
+        .map(|(i, param)| describe_arg(env, &func, i as u32, param.ty))
+        .collect()
+}
+
+fn describe_arg(env: &mut Env<'_>, func: &Func<'_>, i: u32, id: TypeId) -> Check<SubArg> {
+    let tags = read_tags(env, func, i)?;
+    let t = func.btf.skip_modifiers(id);
+    if t.kind() == Kind::Ptr
+        && let Some(arg) = describe_pointer(env, func, (i, t), tags)?
+    {
+        return Ok(arg);
+    }
+    if !tags.is_empty() {
+        reject!(env, EINVAL, "arg#{i} has pointer tag, but is not a pointer type");
+    }
+    if t.kind() == Kind::Int || t.kind().is_any_enum() {
+        return Ok(SubArg::Scalar);
+    }
+    if !func.is_global {
+        return silently(errno::EINVAL);
+    }
+    let (kind, name) = (t.kind().name(), func.ty.name());
+    reject!(env, EINVAL, "Arg#{i} type {kind} in {name}() is not supported yet.")
+}
+
+fn read_tags(env: &mut Env<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
+    let mut tags = Tags::empty();
+    let on_arg = func.btf.decl_tags(func.ty.id(), Some(i));
+    for tag in on_arg.filter_map(|t| t.strip_prefix("arg:")) {
+        if !func.is_global {
+            reject!(env, EOPNOTSUPP, "arg#{i} type tag is not supported in static functions");
+        }
+        tags |= match tag {
+            "ctx" => Tags::CTX,
+            "trusted" => Tags::TRUSTED,
+            "untrusted" => Tags::UNTRUSTED,
+            "nonnull" => Tags::NONNULL,
+            "nullable" => Tags::NULLABLE,
+            "arena" => Tags::ARENA,
+            _ => reject!(env, EOPNOTSUPP, "arg#{i} has unsupported set of tags"),
+        };
+    }
+    Ok(tags)
+}
+
+/// What a pointer argument is; `None` for any pointer of a static function.
+fn describe_pointer(
+    env: &mut Env<'_>,
+    func: &Func<'_>,
+    (i, t): (u32, Type<'_>),
+    tags: Tags,
+) -> Check<Option<SubArg>> {
+    let bad_tags = |env: &mut Env<'_>| {
+        let text = format!("arg#{i} has invalid combination of tags");
+        Err(env.refuse(errno::EINVAL, text))
+    };
+    if tags.contains(Tags::CTX) || is_prog_ctx_type(env, func.btf, t) {
+        if !(tags - Tags::CTX).is_empty() {
+            return bad_tags(env);
+        }
+        if tags.contains(Tags::CTX) {
+            validate_ctx_type(env, func.btf, (i, t))?;
+        }
+        return Ok(Some(SubArg::Ctx));
+    }
+    let to = func.btf.skip_modifiers(t.target_id());
+    if to.kind() == Kind::Struct && to.name() == "bpf_dynptr" {
+        return if tags.is_empty() { Ok(Some(SubArg::Dynptr)) } else { bad_tags(env) };
+    }
+    if tags.contains(Tags::TRUSTED) {
+        if tags.contains(Tags::NONNULL) {
+            return bad_tags(env);
+        }
+        let id = kernel_type(env, i, to)?;
+        let nullable = tags.contains(Tags::NULLABLE);
+        let flags = if nullable { F::PTR_TRUSTED | F::PTR_MAYBE_NULL } else { F::PTR_TRUSTED };
+        return Ok(Some(SubArg::Btf { id, flags }));
+    }
+    if tags.contains(Tags::UNTRUSTED) {
+        return describe_untrusted(env, (i, to), tags).map(Some);
+    }
+    if tags.contains(Tags::ARENA) {
+        if tags != Tags::ARENA {
+            reject!(env, EINVAL, "arg#{i} arena cannot be combined with any other tags");
+        }
+        return Ok(Some(SubArg::Arena));
+    }
+    if !func.is_global {
+        return Ok(None);
+    }
+    if tags.contains(Tags::NULLABLE) {
+        return bad_tags(env);
+    }
+    let Ok(size) = func.btf.size_of(to.id()) else {
+        let (kind, name) = (to.kind().name(), to.name());
+        reject!(
+            env,
+            EINVAL,
+            "arg#{i} reference type('{kind} {name}') size cannot be determined: -22"
+        );
+    };
+    let nonnull = tags.contains(Tags::NONNULL);
+    let flags = if nonnull { F::empty() } else { F::PTR_MAYBE_NULL };
+    Ok(Some(SubArg::Mem { size, flags }))
+}
+
+fn describe_untrusted(env: &mut Env<'_>, (i, to): (u32, Type<'_>), tags: Tags) -> Check<SubArg> {
+    if tags != Tags::UNTRUSTED {
+        reject!(env, EINVAL, "arg#{i} untrusted cannot be combined with any other tags");
+    }
+    let primitive = matches!(to.kind(), Kind::Void | Kind::Int) || to.kind().is_any_enum();
+    if primitive {
+        return Ok(SubArg::Mem { size: 0, flags: F::MEM_RDONLY | F::PTR_UNTRUSTED });
+    }
+    let id = kernel_type(env, i, to)?;
+    let kernel = env.prog.kernel_btf.clone();
+    if let Some(ty) = kernel.as_ref().map(|b| b.ty(TypeId(id)))
+        && !ty.kind().is_composite()
+    {
+        let (kind, name) = (ty.kind().name(), ty.name());
+        reject!(
+            env,
+            EINVAL,
+            "arg#{i} has type {kind} '{name}', but only struct or primitive types are allowed"
+        );
+    }
+    Ok(SubArg::Btf { id, flags: F::PTR_UNTRUSTED })
+}
+
+/// The kernel's type of that name, without the flavour behind `___`.
+fn kernel_type(env: &mut Env<'_>, i: u32, to: Type<'_>) -> Check<u32> {
+    let Some(kernel) = env.prog.kernel_btf.clone() else {
+        return crate::rejection::unsupported("kernel types without the kernel's BTF");
+    };
+    let base = to.name().split("___").next().unwrap_or("");
+    let found: Vec<TypeId> =
+        kernel.find_by_name(base).filter(|t| t.kind() == to.kind()).map(|t| t.id()).collect();
+    let (kind, name) = (to.kind().name(), to.name());
+    match found[..] {
+        [id] => Ok(id.0),
+        [] => reject!(env, ENOENT, "arg#{i} reference type('{kind} {name}') has no matches"),
+        _ => reject!(env, EINVAL, "arg#{i} reference type('{kind} {name}') is ambiguous"),
+    }
+}
+
+/// Name of the context's type in the UAPI; `None` where it has no name of its own.
+fn ctx_type_name(prog_type: ProgType) -> Option<&'static str> {
+    use ProgType as P;
+    Some(match prog_type {
+        P::SocketFilter
+        | P::SchedCls
+        | P::SchedAct
+        | P::CgroupSkb
+        | P::LwtIn
+        | P::LwtOut
+        | P::LwtXmit
+        | P::LwtSeg6local
+        | P::SkSkb
+        | P::FlowDissector => "__sk_buff",
+        P::Xdp => "xdp_md",
+        P::CgroupSock => "bpf_sock",
+        P::CgroupSockAddr => "bpf_sock_addr",
+        P::SockOps => "bpf_sock_ops",
+        P::SkMsg => "sk_msg_md",
+        P::Kprobe => "pt_regs",
+        P::PerfEvent => "bpf_perf_event_data",
+        P::RawTracepoint | P::RawTracepointWritable => "bpf_raw_tracepoint_args",
+        P::CgroupDevice => "bpf_cgroup_dev_ctx",
+        P::CgroupSysctl => "bpf_sysctl",
+        P::CgroupSockopt => "bpf_sockopt",
+        P::SkReuseport => "sk_reuseport_md",
+        P::SkLookup => "bpf_sk_lookup",
+        P::Netfilter => "bpf_nf_ctx",
+        _ => return None,
+    })
+}
+
+/// The first typedef under modifiers.
+fn typedef_name<'b>(btf: &'b Btf, id: TypeId) -> &'b str {
+    let t = btf.skip_modifiers_only(id);
+    if t.kind() == Kind::Typedef { t.name() } else { "" }
+}
+
+/// Whether a pointer to `t`'s target is one to the context, by name.
+fn is_prog_ctx_type(env: &Env<'_>, btf: &Btf, t: Type<'_>) -> bool {
+    let prog_type = env.prog.prog_type;
+    if prog_type == ProgType::Kprobe && typedef_name(btf, t.target_id()) == "bpf_user_pt_regs_t" {
+        return true;
+    }
+    let to = btf.skip_modifiers(t.target_id());
+    if !to.kind().is_composite() {
+        return false;
+    }
+    match (ctx_type_name(prog_type), to.name()) {
+        (Some("__sk_buff"), "sk_buff") | (Some("xdp_md"), "xdp_buff") => true,
+        (Some(ctx), name) => ctx == name,
+        (None, _) => false,
+    }
+}
+
+/// Checks the type of a parameter that is tagged as the context.
+fn validate_ctx_type(env: &mut Env<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> Check {
+    use ProgType as P;
+    let prog_type = env.prog.prog_type;
+    let regs = matches!(prog_type, P::Kprobe | P::PerfEvent);
+    if regs && typedef_name(btf, t.target_id()) == "bpf_user_pt_regs_t" {
+        return Ok(());
+    }
+    let to = btf.skip_modifiers(t.target_id());
+    if to.kind() == Kind::Void {
+        return Ok(());
+    }
+    if to.name().is_empty() {
+        reject!(env, EINVAL, "arg#{i} type doesn't have a name");
+    }
+    let is_u64 = to.kind() == Kind::Int && to.stated_size() == Some(8);
+    let is_struct = to.kind() == Kind::Struct;
+    let fits = match prog_type {
+        P::Kprobe | P::PerfEvent => is_struct && to.name() == "pt_regs",
+        P::RawTracepoint | P::RawTracepointWritable | P::Lsm | P::StructOps => is_u64,
+        P::Tracing => match env.prog.attach_type() {
+            Some(AttachType::TraceRawTp) => {
+                is_u64 || (is_struct && to.name() == "bpf_raw_tracepoint_args")
+            }
+            Some(AttachType::TraceIter) => is_struct && to.name().starts_with("bpf_iter__"),
+            Some(AttachType::TraceFentry | AttachType::TraceFexit | AttachType::ModifyReturn) => {
+                is_u64
+            }
+            _ => false,
+        },
+        P::Tracepoint | P::Syscall | P::Ext => true,
+        _ => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    let Some(ctx) = ctx_type_name(prog_type) else {
+        reject!(env, EINVAL, "arg#{i} should be void pointer");
+    };
+    if !is_struct || to.name() != ctx {
+        reject!(env, EINVAL, "arg#{i} should be `struct {ctx} *`");
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! What a function's BTF says of its arguments, and whether a caller keeps to it.
+//!
+//! Kernel: `btf_prepare_func_args`, `btf_check_subprog_call`, `btf_check_func_arg_match` (6.18).
+
+use super::arg_mem::check_mem_reg;
+use super::arg_type::{check_func_arg_reg_off, check_is_btf_type};
+use super::dynptr;
+use super::func_args::{SubArg, describe_args};
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::state::reg_type::{Base, TypeFlag as F};
+use skep_btf::TypeId;
+use skep_uapi::helper::ArgBase;
+
+/// Whether a call keeps to the callee's prototype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contract {
+    Kept,
+    /// It does not, with that `errno`; of no matter for static functions.
+    Broken(i32),
+}
+
+/// Argument types of a function, described once; `Err` with an `errno` where BTF does not say.
+pub(crate) fn prepare_func_args(env: &mut Env<'_>, subprog: u32) -> Check<Result<(), i32>> {
+    if env.subprogs[subprog as usize].args.is_some() {
+        return Ok(Ok(()));
+    }
+    match describe_args(env, subprog) {
+        Ok(args) => {
+            env.subprogs[subprog as usize].args = Some(args.into());
+            Ok(Ok(()))
+        }
+        Err(Stop::Reject { errno, .. }) => Ok(Err(errno)),
+        Err(stop) => Err(stop),
+    }
+}
+
+/// Compares R1 to R5 with what the callee wants.
+pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contract> {
+    let info = &env.subprogs[subprog as usize];
+    if info.unreliable || env.prog.func_info.is_empty() {
+        return Ok(Contract::Broken(errno::EINVAL));
+    }
+    let errno = match prepare_func_args(env, subprog)? {
+        Err(errno) => errno,
+        Ok(()) => match check_args(env, subprog) {
+            Ok(()) => return Ok(Contract::Kept),
+            Err(Stop::Reject { errno, .. }) => errno,
+            Err(stop) => return Err(stop),
+        },
+    };
+    env.subprogs[subprog as usize].unreliable = true;
+    if errno == errno::EFAULT {
+        return Err(Stop::Reject { errno, message: String::new() });
+    }
+    Ok(Contract::Broken(errno))
+}
+
+fn check_args(env: &mut Env<'_>, subprog: u32) -> Check {
+    let args = env.subprogs[subprog as usize].args.clone().unwrap_or_default();
+    for (i, arg) in args.iter().enumerate() {
+        check_arg(env, i as u8, *arg)?;
+    }
+    Ok(())
+}
+
+fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
+    let regno = i + 1;
+    let reg = *env.reg(regno);
+    match arg {
+        SubArg::Scalar => {
+            if !reg.is_scalar() {
+                reject!(env, EINVAL, "R{regno} is not a scalar");
+            }
+            Ok(())
+        }
+        SubArg::Ctx => {
+            check_func_arg_reg_off(env, regno, ArgBase::Dontcare, false)?;
+            if !reg.ty.is(Base::Ctx) {
+                reject!(env, EINVAL, "arg#{i} expects pointer to ctx");
+            }
+            Ok(())
+        }
+        SubArg::Mem { size, flags } => {
+            check_func_arg_reg_off(env, regno, ArgBase::Dontcare, false)?;
+            if flags.contains(F::PTR_UNTRUSTED) {
+                return Ok(());
+            }
+            match check_mem_reg(env, regno, size) {
+                Err(Stop::Reject { message, .. }) => {
+                    return Err(Stop::Reject { errno: errno::EINVAL, message });
+                }
+                other => other?,
+            }
+            if !flags.contains(F::PTR_MAYBE_NULL) && reg.ty.may_be_null() {
+                reject!(env, EINVAL, "arg#{i} is expected to be non-NULL");
+            }
+            Ok(())
+        }
+        SubArg::Arena => {
+            if !reg.ty.is(Base::Arena) && !reg.is_scalar() {
+                reject!(env, EINVAL, "R{regno} is not a pointer to arena or scalar.");
+            }
+            Ok(())
+        }
+        SubArg::Dynptr => {
+            check_func_arg_reg_off(env, regno, ArgBase::Dynptr, false)?;
+            dynptr::process_dynptr(env, regno, F::MEM_RDONLY)
+        }
+        SubArg::Btf { id, flags } => check_btf_arg(env, regno, id, flags),
+    }
+}
+
+/// A kernel object.
+fn check_btf_arg(env: &mut Env<'_>, regno: u8, id: u32, flags: F) -> Check {
+    let reg = *env.reg(regno);
+    if reg.is_null() && flags.contains(F::PTR_MAYBE_NULL) {
+        return Ok(());
+    }
+    if flags.contains(F::PTR_UNTRUSTED) {
+        return unsupported("functions with untrusted arguments");
+    }
+    let ignored = if flags.contains(F::PTR_MAYBE_NULL) { F::PTR_MAYBE_NULL } else { F::empty() };
+    let ty = reg.ty.without(ignored);
+    let plain = ty.base == Base::BtfId
+        && (ty.flags.is_empty() || ty.flags == F::PTR_TRUSTED || ty.flags == F::MEM_RCU);
+    if !plain {
+        let got = reg.ty;
+        reject!(env, EACCES, "R{regno} type={got} expected=ptr_, trusted_ptr_, rcu_ptr_");
+    }
+    if reg.ty.may_be_null() && !flags.contains(F::PTR_MAYBE_NULL) {
+        reject!(env, EACCES, "Possibly NULL pointer passed to helper arg{regno}");
+    }
+    let Some(kernel) = env.prog.kernel_btf.clone() else {
+        return unsupported("arguments that are kernel objects, without the kernel's BTF");
+    };
+    check_is_btf_type(env, (&reg, regno), (&kernel, TypeId(id)), false)?;
+    check_func_arg_reg_off(env, regno, ArgBase::BtfId, false)
+}

@@ -1,0 +1,178 @@
+//! Calls of helpers.
+//!
+//! Kernel: `check_helper_call` (6.18).
+
+use super::callback;
+use super::meta::CallMeta;
+use super::{clear_caller_saved_regs, format, helper_args, map_args, refs, retval};
+use crate::check::exit::check_resource_leak;
+use crate::check::mem::{AccessType, MemAccess, check_mem_access};
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, unsupported};
+use crate::state::reg_type::Base;
+use skep_uapi::helper::{ArgBase, HelperId, HelperProto, HelperUse, func_id_name};
+use skep_uapi::{AttachType, ProgType, TypeFlag, helper_changes_pkt_data};
+
+/// Walks a call of a helper.
+pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check {
+    let proto = find_proto(env)?;
+    check_may_sleep(env, proto)?;
+    let mut meta = CallMeta::new(proto);
+    meta.changes_data = helper_changes_pkt_data(proto.id);
+    check_sections(env, proto)?;
+    for arg in 0..proto.args.len() {
+        helper_args::check_func_arg(env, &mut meta, arg)?;
+    }
+    map_args::record_func_map(env, &meta)?;
+    map_args::record_func_key(env, &meta)?;
+    fill_raw_stack(env, &meta)?;
+    refs::release_argument(env, &meta)?;
+    check_func_specific(env, &mut meta)?;
+    clear_caller_saved_regs(env);
+    retval::set_return_value(env, &meta)?;
+    map_args::check_map_func_compatibility(env, &meta)?;
+    if meta.changes_data {
+        refs::clear_all_pkt_pointers(env);
+    }
+    Ok(())
+}
+
+/// The prototype, if this program may call the helper.
+fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
+    let imm = env.insn().imm;
+    let number = imm as u32;
+    let name = func_id_name(number);
+    match HelperId::from_number(number) {
+        Some(id) if id != HelperId::Unspec => {}
+        _ => reject!(env, EINVAL, "invalid func {name}#{imm}"),
+    }
+    if env.callable.helpers.is_none() {
+        return unsupported(format!("helpers of {} programs of this kind", env.prog.prog_type));
+    }
+    let (proto, probe) = match env.callable.helper_use(imm) {
+        HelperUse::May(proto) => (proto, false),
+        HelperUse::NotAllowedInProbe(proto) => (proto, true),
+        HelperUse::CannotUse => {
+            reject!(env, EINVAL, "program of this type cannot use helper {name}#{imm}")
+        }
+    };
+    let needs_cap = (!env.bpf_capable && skep_uapi::helper::needs_cap_bpf(proto.id))
+        || (!env.allow_ptr_leaks && skep_uapi::helper::needs_cap_perfmon(proto.id));
+    if needs_cap {
+        reject!(env, EINVAL, "program of this type cannot use helper {name}#{imm}");
+    }
+    if proto.gpl_only() && !is_gpl_compatible(&env.prog.license) {
+        reject!(env, EINVAL, "cannot call GPL-restricted function from non-GPL compatible program");
+    }
+    if probe {
+        reject!(env, EINVAL, "helper call is not allowed in probe");
+    }
+    Ok(proto)
+}
+
+/// Kernel: `license_is_gpl_compatible`.
+fn is_gpl_compatible(license: &str) -> bool {
+    matches!(
+        license,
+        "GPL"
+            | "GPL v2"
+            | "GPL and additional rights"
+            | "Dual BSD/GPL"
+            | "Dual MIT/GPL"
+            | "Dual MPL/GPL"
+    )
+}
+
+fn check_may_sleep(env: &mut Env<'_>, proto: &HelperProto) -> Check {
+    if proto.might_sleep() && !env.cur.meta.in_sleepable {
+        reject!(env, EINVAL, "helper call might sleep in a non-sleepable prog");
+    }
+    Ok(())
+}
+
+/// Sections in which nothing may sleep.
+fn check_sections(env: &mut Env<'_>, proto: &HelperProto) -> Check {
+    if !proto.might_sleep() {
+        return Ok(());
+    }
+    let section = if env.cur.refs.active_rcu_locks > 0 {
+        "rcu_read_lock"
+    } else if env.cur.refs.active_preempt_locks > 0 {
+        "non-preemptible"
+    } else if env.cur.refs.active_irq_id != 0 {
+        "IRQ-disabled"
+    } else {
+        return Ok(());
+    };
+    let (name, id) = (proto.id.name(), proto.id.number());
+    reject!(env, EINVAL, "sleepable helper {name}#{id} in {section} region")
+}
+
+/// What a helper fills is unknown data afterwards.
+fn fill_raw_stack(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    let Some(raw) = meta.raw else { return Ok(()) };
+    for off in 0..raw.access_size {
+        check_mem_access(
+            env,
+            MemAccess {
+                regno: raw.regno,
+                off,
+                size: 1,
+                ty: AccessType::Write,
+                value_regno: None,
+                strict_alignment_once: false,
+                is_ldsx: false,
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// Rules and effects of single helpers.
+fn check_func_specific(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
+    match meta.func {
+        HelperId::TailCall => check_resource_leak(env, true, "tail_call"),
+        HelperId::GetLocalStorage => {
+            if !env.reg(2).is_null() {
+                reject!(env, EINVAL, "get_local_storage() doesn't support non-zero flags");
+            }
+            Ok(())
+        }
+        HelperId::ForEachMapElem => callback::push_for_each_map_elem(env, meta),
+        HelperId::TimerSetCallback => callback::push_timer(env, meta),
+        HelperId::FindVma => callback::push_find_vma(env, meta),
+        HelperId::Loop => callback::push_loop(env, meta),
+        HelperId::UserRingbufDrain => callback::push_user_ringbuf_drain(env, meta),
+        HelperId::Snprintf => format::check_snprintf(env),
+        HelperId::DynptrFromMem => {
+            let ty = env.reg(1).ty;
+            if !ty.is(Base::MapValue) {
+                reject!(env, EACCES, "Unsupported reg type {ty} for bpf_dynptr_from_mem data");
+            }
+            Ok(())
+        }
+        HelperId::SetRetval => check_set_retval(env),
+        HelperId::DynptrData | HelperId::DynptrWrite => {
+            super::dynptr::check_data_or_write(env, meta)
+        }
+        HelperId::PerCpuPtr | HelperId::ThisCpuPtr if env.reg(1).ty.has(TypeFlag::MEM_RCU) => {
+            unsupported("per-CPU objects that the program allocated")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_set_retval(env: &mut Env<'_>) -> Check {
+    let lsm_cgroup = env.prog.prog_type == ProgType::Lsm
+        && env.prog.attach_type() == Some(AttachType::LsmCgroup);
+    if lsm_cgroup {
+        return unsupported("bpf_set_retval in LSM programs of cgroups");
+    }
+    Ok(())
+}
+
+/// The register of the first argument of that kind.
+pub(crate) fn arg_register(proto: &HelperProto, base: ArgBase) -> Option<u8> {
+    proto.args.iter().position(|a| a.base == base).map(|i| i as u8 + 1)
+}

@@ -1,0 +1,169 @@
+//! Arguments of helpers, by the type that the prototype gives.
+//!
+//! Kernel: `check_func_arg` (6.18).
+
+use super::arg_mem::{ArgMem, check_helper_mem_access, check_mem_size_reg};
+use super::arg_type::{check_func_arg_reg_off, check_reg_type};
+use super::meta::{CallMeta, MapArg};
+use super::{dynptr, field_args, format, lock, map_args};
+use crate::check::mem::AccessType;
+use crate::check::mem::MemAccess;
+use crate::check::mem::align::check_ptr_alignment;
+use crate::check::reg_arg::Operand;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, unsupported};
+use crate::state::reg::{Extra, Reg};
+use skep_uapi::helper::{ArgBase, ArgType};
+use skep_uapi::{TypeFlag, may_pass_packet};
+
+/// Checks argument `arg` (0 to 4) and notes in `meta` what it says.
+pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize) -> Check {
+    let mut ty = meta.proto.args[arg];
+    let regno = arg as u8 + 1;
+    if ty.base == ArgBase::Dontcare {
+        return Ok(());
+    }
+    env.check_reg_arg(regno, Operand::Src)?;
+    if ty.base == ArgBase::Anything {
+        if env.is_pointer_value(regno) {
+            reject!(env, EACCES, "R{regno} leaks addr into helper function");
+        }
+        return Ok(());
+    }
+    let reg = *env.reg(regno);
+    if reg.ty.is_packet() && !may_pass_packet(env.prog.prog_type, meta.proto) {
+        reject!(env, EACCES, "helper access to the packet is not allowed");
+    }
+    if ty.base == ArgBase::MapValue {
+        map_args::resolve_value_type(env, meta, &mut ty)?;
+    }
+    if !(reg.is_null() && ty.maybe_null()) {
+        check_reg_type(env, regno, ty, Some(meta))?;
+        check_func_arg_reg_off(env, regno, ty.base, ty.flags.contains(TypeFlag::OBJ_RELEASE))?;
+    }
+    if ty.flags.contains(TypeFlag::OBJ_RELEASE) {
+        check_release(env, meta, regno, ty)?;
+    }
+    if reg.ref_obj_id != 0 && ty.base != ArgBase::KptrXchgDest {
+        if meta.ref_obj_id != 0 {
+            let (first, second) = (meta.ref_obj_id, reg.ref_obj_id);
+            reject!(env, EACCES, "more than one arg with ref_obj_id R{regno} {second} {first}");
+        }
+        meta.ref_obj_id = reg.ref_obj_id;
+    }
+    check_by_kind(env, meta, (regno, ty), &reg)
+}
+
+/// What is released must have been acquired.
+fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> Check {
+    let reg = *env.reg(regno);
+    if ty.base == ArgBase::Dynptr {
+        dynptr::check_release(env, &reg, regno)?;
+    } else if reg.ref_obj_id == 0 && !reg.is_null() {
+        reject!(env, EINVAL, "R{regno} must be referenced when passed to release function");
+    }
+    meta.release_regno = regno;
+    Ok(())
+}
+
+fn access_type(flags: TypeFlag) -> AccessType {
+    if flags.contains(TypeFlag::MEM_WRITE) { AccessType::Write } else { AccessType::Read }
+}
+
+fn check_by_kind(
+    env: &mut Env<'_>,
+    meta: &mut CallMeta,
+    (regno, ty): (u8, ArgType),
+    reg: &Reg,
+) -> Check {
+    match ty.base {
+        ArgBase::ConstMapPtr => note_map(env, meta, reg),
+        ArgBase::MapKey => map_args::check_key(env, meta, regno),
+        ArgBase::MapValue => map_args::check_value(env, meta, regno, ty),
+        ArgBase::Mem => check_mem(env, meta, regno, ty),
+        ArgBase::ConstSize | ArgBase::ConstSizeOrZero => {
+            let before = meta.proto.args[regno as usize - 2];
+            let zero_size_allowed = ty.base == ArgBase::ConstSizeOrZero;
+            check_mem_size_reg(env, regno, (access_type(before.flags), zero_size_allowed), meta)
+        }
+        ArgBase::ConstAllocSizeOrZero => {
+            let Some(size) = reg.const_value() else {
+                reject!(env, EACCES, "R{regno} is not a known constant'");
+            };
+            meta.mem_size = size as u32;
+            env.mark_chain_precision(regno)
+        }
+        ArgBase::PercpuBtfId => {
+            if reg.btf_id() == 0 {
+                reject!(env, EACCES, "Helper has invalid btf_id in R{regno}");
+            }
+            meta.percpu = Some(*reg);
+            Ok(())
+        }
+        ArgBase::Func => {
+            let Extra::Subprog(subprogno) = reg.extra else {
+                return Err(Stop::Bug("function pointer without function".to_string()));
+            };
+            meta.subprogno = subprogno;
+            Ok(())
+        }
+        ArgBase::SpinLock => lock::process_spin_lock(env, meta.func, regno),
+        ArgBase::Timer => field_args::process_timer(env, meta, regno),
+        ArgBase::KptrXchgDest => field_args::process_kptr_dest(env, meta, regno),
+        ArgBase::Dynptr => dynptr::process_dynptr(env, regno, ty.flags),
+        ArgBase::ConstStr => format::check_const_str(env, regno),
+        ArgBase::Arena => unsupported("arena pointers as arguments of helpers"),
+        ArgBase::Dontcare
+        | ArgBase::Anything
+        | ArgBase::Ctx
+        | ArgBase::SockCommon
+        | ArgBase::Socket
+        | ArgBase::BtfId
+        | ArgBase::RingbufMem
+        | ArgBase::BtfIdSockCommon
+        | ArgBase::Stack => Ok(()),
+    }
+}
+
+/// The map that later arguments, and the result, are of.
+fn note_map(env: &mut Env<'_>, meta: &mut CallMeta, reg: &Reg) -> Check {
+    let Some(map) = reg.map() else {
+        return Err(Stop::Bug("map pointer without map".to_string()));
+    };
+    let arg = MapArg { map, uid: reg.map_uid() };
+    if let Some(other) = meta.map.filter(|&m| m != arg) {
+        let (held, given) = (other.uid, arg.uid);
+        reject!(
+            env,
+            EINVAL,
+            "timer pointer in R1 map_uid={held} doesn't match map pointer in R2 map_uid={given}"
+        );
+    }
+    meta.map = Some(arg);
+    Ok(())
+}
+
+fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> Check {
+    meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT);
+    if !ty.flags.contains(TypeFlag::MEM_FIXED_SIZE) {
+        return Ok(());
+    }
+    let raw = if meta.raw_mode { Some(&mut meta.raw) } else { None };
+    let mem = ArgMem { regno, size: ty.size as i32, zero_size_allowed: false };
+    check_helper_mem_access(env, mem, access_type(ty.flags), raw)?;
+    if !ty.flags.contains(TypeFlag::MEM_ALIGNED) {
+        return Ok(());
+    }
+    let reg = *env.reg(regno);
+    let at = MemAccess {
+        regno,
+        off: 0,
+        size: ty.size as i32,
+        ty: access_type(ty.flags),
+        value_regno: None,
+        strict_alignment_once: true,
+        is_ldsx: false,
+    };
+    check_ptr_alignment(env, &reg, at)
+}

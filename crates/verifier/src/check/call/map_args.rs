@@ -1,0 +1,173 @@
+//! Maps as arguments: keys, values, which map and key a call always gets, which helper takes which map.
+//!
+//! Kernel: the map parts of `check_func_arg`, `get_constant_map_key`, `record_func_map`, `record_func_key`,
+//! `check_map_func_compatibility` (6.18).
+
+use super::arg_mem::{ArgMem, check_helper_mem_access};
+use super::meta::CallMeta;
+use crate::check::mem::AccessType;
+use crate::env::{CallMap, Env};
+use crate::log::reject;
+use crate::rejection::Check;
+use crate::state::reg_type::Base;
+use crate::state::stack::{SlotType, spi_of};
+use skep_program::{AttachTarget, MapDef};
+use skep_uapi::helper::{ArgBase, ArgType, HelperId, HookKey};
+use skep_uapi::{MapFlags, MapType, TypeFlag, map_func_compatible};
+
+/// Definition of the map argument.
+fn map_def<'a>(env: &Env<'a>, meta: &CallMeta) -> Option<&'a MapDef> {
+    meta.map.and_then(|m| env.maps.get(m.map as usize)).map(|view| view.def)
+}
+
+/// The value argument of some maps is not memory.
+pub(crate) fn resolve_value_type(env: &mut Env<'_>, meta: &CallMeta, ty: &mut ArgType) -> Check {
+    let Some(def) = map_def(env, meta) else {
+        reject!(env, EACCES, "invalid map_ptr to access map->type");
+    };
+    match def.map_type {
+        MapType::Sockmap | MapType::Sockhash => {
+            if !ty.flags.is_empty() {
+                reject!(env, EINVAL, "invalid arg_type for sockmap/sockhash");
+            }
+            ty.base = ArgBase::BtfIdSockCommon;
+        }
+        MapType::BloomFilter if meta.func == HelperId::MapPeekElem => {
+            ty.flags = TypeFlag::empty();
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A pointer to a key.
+pub(crate) fn check_key(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
+    let Some(def) = map_def(env, meta) else {
+        reject!(env, EACCES, "invalid map_ptr to access map->key");
+    };
+    let mem = ArgMem { regno, size: def.key_size as i32, zero_size_allowed: false };
+    check_helper_mem_access(env, mem, AccessType::Read, None)?;
+    if can_elide_value_nullness(def.map_type) {
+        meta.const_map_key = constant_map_key(env, regno, def.key_size)?;
+    }
+    Ok(())
+}
+
+/// Lookups of these maps with a constant key that exists cannot fail.
+pub(crate) fn can_elide_value_nullness(map_type: MapType) -> bool {
+    matches!(map_type, MapType::Array | MapType::PercpuArray)
+}
+
+/// The key, if it is a number on the stack that is known; its value then matters.
+fn constant_map_key(env: &mut Env<'_>, regno: u8, key_size: u32) -> Check<Option<u64>> {
+    let key = *env.reg(regno);
+    if !env.bpf_capable || !key.ty.is(Base::Stack) || !key.val.is_const() {
+        return Ok(None);
+    }
+    let frameno = key.frameno();
+    let off = key.off.wrapping_add(key.val.var_off.value as i32);
+    let (spi, last) = (spi_of(off), (-off - 1) as usize % 8);
+    let Some(slot) = env.cur.frames[frameno as usize].slot(spi).copied() else {
+        return Ok(None);
+    };
+    let run = |ty| slot.types[..=last].iter().rev().take_while(|&&t| t == ty).count() as u32;
+    if run(SlotType::Zero) >= key_size {
+        return Ok(Some(0));
+    }
+    let spilled = env.spilled(frameno, spi);
+    if !slot.is_spilled() || !spilled.is_const() || run(SlotType::Spill) != key_size {
+        return Ok(None);
+    }
+    env.bt.reset();
+    env.bt.frame = env.cur.curframe() as usize;
+    env.bt.set_frame_slot(frameno as usize, spi);
+    env.mark_chain_precision_batch(None)?;
+    Ok(spilled.const_value())
+}
+
+/// A pointer to a value.
+pub(crate) fn check_value(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> Check {
+    if ty.maybe_null() && env.reg(regno).is_null() {
+        return Ok(());
+    }
+    let Some(def) = map_def(env, meta) else {
+        reject!(env, EACCES, "invalid map_ptr to access map->value");
+    };
+    meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT);
+    let raw = if meta.raw_mode { Some(&mut meta.raw) } else { None };
+    let write = ty.flags.contains(TypeFlag::MEM_WRITE);
+    let access = if write { AccessType::Write } else { AccessType::Read };
+    let mem = ArgMem { regno, size: def.value_size as i32, zero_size_allowed: false };
+    check_helper_mem_access(env, mem, access, raw)
+}
+
+/// Notes which map the call gets, to inline it if it is always the same.
+pub(crate) fn record_func_map(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    let recorded = matches!(
+        meta.func,
+        HelperId::TailCall
+            | HelperId::MapLookupElem
+            | HelperId::MapUpdateElem
+            | HelperId::MapDeleteElem
+            | HelperId::MapPushElem
+            | HelperId::MapPopElem
+            | HelperId::MapPeekElem
+            | HelperId::ForEachMapElem
+            | HelperId::RedirectMap
+            | HelperId::MapLookupPercpuElem
+    );
+    let (Some(map), Some(def)) = (meta.map.filter(|_| recorded), map_def(env, meta)) else {
+        return Ok(());
+    };
+    let writes = matches!(
+        meta.func,
+        HelperId::MapDeleteElem
+            | HelperId::MapUpdateElem
+            | HelperId::MapPushElem
+            | HelperId::MapPopElem
+    );
+    if writes && def.map_flags.contains(MapFlags::RDONLY_PROG) {
+        reject!(env, EACCES, "write into map forbidden");
+    }
+    let aux = env.aux_mut();
+    aux.call_map = match aux.call_map {
+        CallMap::Unknown => CallMap::Known(map.map),
+        CallMap::Known(known) if known == map.map => CallMap::Known(known),
+        _ => CallMap::Poisoned,
+    };
+    Ok(())
+}
+
+/// Notes which slot a tail call jumps to, to patch it if it is always the same.
+pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    if meta.func != HelperId::TailCall {
+        return Ok(());
+    }
+    let def = map_def(env, meta).filter(|def| def.map_type == MapType::ProgArray);
+    let Some(def) = def else {
+        reject!(env, EINVAL, "expected prog array map for tail call");
+    };
+    match env.reg(3).const_value() {
+        Some(key) if key < u64::from(def.max_entries) => env.mark_chain_precision(3),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the helper takes maps of that type.
+pub(crate) fn check_map_func_compatibility(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    let Some(def) = map_def(env, meta) else { return Ok(()) };
+    let target = match &env.prog.attach {
+        AttachTarget::Kernel { name, .. } | AttachTarget::Unresolved(name) => name.as_str(),
+        AttachTarget::None => "",
+    };
+    let hook = HookKey {
+        prog_type: env.prog.prog_type,
+        attach_type: env.prog.expected_attach_type,
+        target,
+    };
+    if !map_func_compatible(def.map_type, meta.func, &hook) {
+        let (ty, name) = (def.map_type.number(), meta.name());
+        reject!(env, EINVAL, "cannot pass map_type {ty} into func {name}");
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! References: what helpers acquire and release, and pointers that die with them.
+//!
+//! Kernel: `acquire_reference`, `release_reference`, `clear_all_pkt_pointers`, `invalidate_non_owning_refs` (6.18).
+
+use super::dynptr;
+use super::meta::CallMeta;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::Check;
+use crate::state::refs::{LockHome, RefKind, Reference};
+use crate::state::reg::Reg;
+use crate::state::reg_type::{Base, TypeFlag};
+use skep_uapi::MapType;
+use skep_uapi::helper::{ArgBase, HelperId};
+
+/// Holds something new from this insn on; its id.
+pub(crate) fn acquire_reference(env: &mut Env<'_>) -> u32 {
+    let id = env.new_id();
+    let insn_idx = env.insn_idx;
+    env.cur.refs.acquire(Reference { kind: RefKind::Ptr, id, insn_idx, home: LockHome::None });
+    id
+}
+
+/// Gives a reference back: all pointers that came from it die. False if it is not held.
+pub(crate) fn release_reference(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
+    if !env.cur.refs.release(ref_obj_id) {
+        return false;
+    }
+    let dead = dead_reg(env);
+    env.for_each_reg(|reg| {
+        let dies = reg.ref_obj_id == ref_obj_id;
+        if dies {
+            *reg = dead;
+        }
+        dies
+    });
+    true
+}
+
+/// What becomes of a pointer that must not be used any more.
+///
+/// Kernel: `mark_reg_invalid` (6.18).
+pub(crate) fn dead_reg(env: &Env<'_>) -> Reg {
+    if env.allow_ptr_leaks { Reg::unknown() } else { Reg::not_init() }
+}
+
+/// Releases the argument that the prototype says is released.
+pub(crate) fn release_argument(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    let regno = meta.release_regno;
+    if regno == 0 {
+        return Ok(());
+    }
+    if meta.proto.args[regno as usize - 1].base == ArgBase::Dynptr {
+        return dynptr::unmark_stack_slots(env, regno);
+    }
+    let released = if meta.ref_obj_id == 0 {
+        env.reg(regno).is_null()
+    } else if meta.func == HelperId::KptrXchg {
+        convert_to_rcu(env, meta.ref_obj_id)
+    } else {
+        release_reference(env, meta.ref_obj_id)
+    };
+    if !released {
+        reject!(env, EINVAL, "func {} reference has not been acquired before", meta.name());
+    }
+    Ok(())
+}
+
+/// The reference goes into a map; pointers to per-CPU objects stay valid in the RCU section.
+///
+/// Kernel: `ref_convert_alloc_rcu_protected` (6.18).
+fn convert_to_rcu(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
+    if !env.cur.refs.release(ref_obj_id) {
+        return false;
+    }
+    let dead = dead_reg(env);
+    let in_rcu = env.cur.refs.active_rcu_locks > 0 || !env.cur.meta.in_sleepable;
+    env.for_each_reg(|reg| {
+        if reg.ref_obj_id != ref_obj_id {
+            return false;
+        }
+        if in_rcu && reg.ty.has(TypeFlag::MEM_ALLOC | TypeFlag::MEM_PERCPU) {
+            reg.ref_obj_id = 0;
+            reg.ty = reg.ty.without(TypeFlag::MEM_ALLOC).with(TypeFlag::MEM_RCU);
+        } else {
+            *reg = dead;
+        }
+        true
+    });
+    true
+}
+
+/// The packet may have moved: pointers into it die.
+pub(crate) fn clear_all_pkt_pointers(env: &mut Env<'_>) {
+    const SLICES: TypeFlag = TypeFlag::DYNPTR_TYPE_SKB
+        .union(TypeFlag::DYNPTR_TYPE_XDP)
+        .union(TypeFlag::DYNPTR_TYPE_SKB_META);
+    let dead = dead_reg(env);
+    env.for_each_reg(|reg| {
+        let in_packet = reg.ty.is_packet() || reg.ty.is(Base::PacketEnd);
+        let slice = reg.ty.base == Base::Mem && reg.ty.flags.intersects(SLICES);
+        if in_packet || slice {
+            *reg = dead;
+        }
+        in_packet || slice
+    });
+}
+
+/// Pointers to objects in a tree or list are only good while its lock is held.
+pub(crate) fn invalidate_non_owning_refs(env: &mut Env<'_>) {
+    let dead = dead_reg(env);
+    env.for_each_reg(|reg| {
+        let dies = reg.ty.has(TypeFlag::NON_OWN_REF);
+        if dies {
+            *reg = dead;
+        }
+        dies
+    });
+}
+
+/// Helpers whose result must be given back.
+///
+/// Kernel: `is_acquire_function` (6.18).
+pub(crate) fn is_acquire_function(env: &Env<'_>, meta: &CallMeta) -> bool {
+    match meta.func {
+        HelperId::SkLookupTcp
+        | HelperId::SkLookupUdp
+        | HelperId::SkcLookupTcp
+        | HelperId::RingbufReserve
+        | HelperId::KptrXchg => true,
+        HelperId::MapLookupElem => {
+            let def = meta.map.and_then(|m| env.maps.get(m.map as usize)).map(|v| v.def);
+            def.is_some_and(|d| matches!(d.map_type, MapType::Sockmap | MapType::Sockhash))
+        }
+        _ => false,
+    }
+}
+
+/// Helpers that return what they are given, as another type.
+///
+/// Kernel: `is_ptr_cast_function` (6.18).
+pub(crate) fn is_ptr_cast_function(func: HelperId) -> bool {
+    matches!(
+        func,
+        HelperId::TcpSock
+            | HelperId::SkFullsock
+            | HelperId::SkcToTcpSock
+            | HelperId::SkcToTcp6Sock
+            | HelperId::SkcToUdp6Sock
+            | HelperId::SkcToMptcpSock
+            | HelperId::SkcToTcpTimewaitSock
+            | HelperId::SkcToTcpRequestSock
+    )
+}

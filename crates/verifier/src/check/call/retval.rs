@@ -1,0 +1,152 @@
+//! What a helper returns in R0.
+//!
+//! Kernel: the end of `check_helper_call`, `do_refine_retval_range` (6.18).
+
+use super::map_args::can_elide_value_nullness;
+use super::meta::CallMeta;
+use super::refs::{acquire_reference, is_acquire_function, is_ptr_cast_function};
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, unsupported};
+use crate::state::reg::{Extra, Reg};
+use crate::state::reg_type::{Base, RegType};
+use skep_btf::{FieldKind, Kind, TypeId};
+use skep_uapi::TypeFlag;
+use skep_uapi::helper::{HelperId, RetBase};
+
+/// Sets R0.
+pub(crate) fn set_return_value(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    let ret = meta.proto.ret;
+    let mut r0 = match ret.base {
+        RetBase::Integer => Reg::unknown(),
+        RetBase::Void => Reg::not_init(),
+        RetBase::MapValue => map_value(env, meta)?,
+        RetBase::Socket => Reg::pointer(RegType::of(Base::Socket).with(ret.flags)),
+        RetBase::TcpSock => Reg::pointer(RegType::of(Base::TcpSock).with(ret.flags)),
+        RetBase::SockCommon => Reg::pointer(RegType::of(Base::SockCommon).with(ret.flags)),
+        RetBase::Mem => Reg {
+            extra: Extra::Mem { size: meta.mem_size, dynptr_id: 0 },
+            ..Reg::pointer(RegType::of(Base::Mem).with(ret.flags))
+        },
+        RetBase::MemOrBtfId => percpu_variable(env, meta)?,
+        RetBase::BtfId => kernel_object(env, meta)?,
+    };
+    if r0.ty.may_be_null() {
+        r0.id = env.new_id();
+    }
+    if meta.func == HelperId::DynptrData {
+        r0.extra = Extra::Mem { size: meta.mem_size, dynptr_id: meta.dynptr_id };
+        r0.ref_obj_id = meta.ref_obj_id;
+    } else if is_ptr_cast_function(meta.func) {
+        r0.ref_obj_id = meta.ref_obj_id;
+    } else if is_acquire_function(env, meta) {
+        let id = acquire_reference(env);
+        r0.id = id;
+        r0.ref_obj_id = id;
+    }
+    refine_range(env, meta, &mut r0)?;
+    env.set_reg(0, r0);
+    Ok(())
+}
+
+fn map_value(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
+    let view = meta.map.and_then(|m| env.maps.get(m.map as usize).map(|view| (m, view)));
+    let Some((arg, view)) = view else {
+        reject!(env, EINVAL, "kernel subsystem misconfigured verifier");
+    };
+    let mut flags = meta.proto.ret.flags;
+    let exists = meta.func == HelperId::MapLookupElem
+        && can_elide_value_nullness(view.def.map_type)
+        && meta.const_map_key.is_some_and(|key| key < u64::from(view.def.max_entries));
+    if exists {
+        flags -= TypeFlag::PTR_MAYBE_NULL;
+    }
+    let locked =
+        view.fields.iter().any(|f| matches!(f.kind, FieldKind::SpinLock | FieldKind::ResSpinLock));
+    let mut reg = Reg::pointer(RegType::of(Base::MapValue).with(flags));
+    reg.extra = Extra::Map { map: arg.map, uid: arg.uid };
+    if !reg.ty.may_be_null() && locked {
+        reg.id = env.new_id();
+    }
+    Ok(reg)
+}
+
+/// A variable of one CPU: an object, or memory.
+fn percpu_variable(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
+    let Some(Extra::Btf { id, in_prog: false }) = meta.percpu.map(|r| r.extra) else {
+        return unsupported("per-CPU objects that the program allocated");
+    };
+    let Some(btf) = env.prog.kernel_btf.clone() else {
+        return Err(Stop::Bug("kernel type without the kernel's BTF".to_string()));
+    };
+    let flags = meta.proto.ret.flags;
+    let ty = btf.skip_modifiers(TypeId(id));
+    if ty.kind().is_composite() {
+        let ty = RegType::of(Base::BtfId).with(flags - TypeFlag::MEM_RDONLY);
+        return Ok(Reg { extra: Extra::Btf { id, in_prog: false }, ..Reg::pointer(ty) });
+    }
+    let Ok(size) = btf.size_of(ty.id()) else {
+        let name = ty.name();
+        reject!(env, EINVAL, "unable to resolve the size of type '{name}': -22");
+    };
+    let reg = Reg::pointer(RegType::of(Base::Mem).with(flags));
+    Ok(Reg { extra: Extra::Mem { size, dynptr_id: 0 }, ..reg })
+}
+
+fn kernel_object(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
+    let ret = meta.proto.ret;
+    let mut ty = RegType::of(Base::BtfId).with(ret.flags);
+    let (id, in_prog) = match &meta.kptr_field {
+        Some((field, in_prog)) if meta.func == HelperId::KptrXchg => {
+            if *in_prog {
+                ty = ty.with(TypeFlag::MEM_ALLOC);
+                if field.kind == FieldKind::KptrPercpu {
+                    ty = ty.with(TypeFlag::MEM_PERCPU);
+                }
+            }
+            (super::field_args::kptr_target(env, field)?, *in_prog)
+        }
+        _ => {
+            let btf = env.prog.kernel_btf.as_ref();
+            let Some(id) = btf.and_then(|b| b.find_by_name_kind(ret.btf, Kind::Struct)) else {
+                return unsupported(format!("kernel type {} without the kernel's BTF", ret.btf));
+            };
+            (id.0, false)
+        }
+    };
+    Ok(Reg { extra: Extra::Btf { id, in_prog }, ..Reg::pointer(ty) })
+}
+
+/// Bounds of results that are known.
+fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
+    const MAX_ERRNO: i64 = 4095;
+    if meta.proto.ret.base != RetBase::Integer {
+        return Ok(());
+    }
+    match meta.func {
+        HelperId::GetStack
+        | HelperId::GetTaskStack
+        | HelperId::ProbeReadStr
+        | HelperId::ProbeReadKernelStr
+        | HelperId::ProbeReadUserStr => {
+            r0.val.smax = meta.msize_max as i64;
+            r0.val.s32_max = meta.msize_max as i32;
+            r0.val.smin = -MAX_ERRNO;
+            r0.val.s32_min = -MAX_ERRNO as i32;
+        }
+        HelperId::GetSmpProcessorId => {
+            let last = env.config.nr_cpu_ids.saturating_sub(1);
+            r0.val.umax = u64::from(last);
+            r0.val.u32_max = last;
+            r0.val.smax = i64::from(last);
+            r0.val.s32_max = last as i32;
+            r0.val.umin = 0;
+            r0.val.u32_min = 0;
+            r0.val.smin = 0;
+            r0.val.s32_min = 0;
+        }
+        _ => return Ok(()),
+    }
+    r0.val.sync();
+    env.sane_bounds(r0, "retval")
+}

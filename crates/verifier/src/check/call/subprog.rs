@@ -1,0 +1,112 @@
+//! Calls of functions of the program.
+//!
+//! Kernel: `check_func_call`, `setup_func_entry` (6.18).
+
+use super::func_contract::{self, Contract};
+use super::{clear_caller_saved_regs, refs};
+use crate::env::Env;
+use crate::explore::walk::Next;
+use crate::log::{reject, verbose};
+use crate::rejection::{Check, Stop};
+use crate::state::frame::{Frame, FrameMeta};
+use crate::state::reg::Reg;
+use skep_uapi::limits::MAX_CALL_FRAMES;
+
+/// Walks a call of a function of the program.
+pub(crate) fn check_func_call(env: &mut Env<'_>) -> Check<Next> {
+    let insn = env.insn();
+    let target = (i64::from(env.insn_idx) + i64::from(insn.imm) + 1) as u32;
+    let Some(subprog) = env.find_subprog(target) else {
+        return Err(Stop::Bug(format!("verifier bug: No program starts at insn {target}")));
+    };
+    let contract = func_contract::check_subprog_call(env, subprog)?;
+    if env.subprogs[subprog as usize].is_global {
+        check_global_call(env, subprog, contract)?;
+        return Ok(Next::Insn(env.insn_idx + 1));
+    }
+    let caller = env.cur.curframe();
+    push_frame(env, subprog, set_callee_args)?;
+    let callee = env.cur.frames.pop();
+    clear_caller_saved_regs(env);
+    env.cur.frames.extend(callee);
+    if env.log.traces() {
+        verbose!(env, "caller:\n");
+        env.print_frame(caller);
+        verbose!(env, "callee:\n");
+        env.print_frame(caller + 1);
+    }
+    Ok(Next::Insn(env.subprogs[subprog as usize].start))
+}
+
+/// A global function is walked on its own, for any arguments that fit its prototype.
+fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Check {
+    let info = &env.subprogs[subprog as usize];
+    let (name, might_sleep) = (info.name.clone(), info.might_sleep);
+    if env.cur.refs.active_locks > 0 {
+        reject!(
+            env,
+            EINVAL,
+            "global function calls are not allowed while holding a lock,\nuse static function instead"
+        );
+    }
+    let r = &env.cur.refs;
+    let atomic = r.active_rcu_locks > 0
+        || r.active_preempt_locks > 0
+        || r.active_irq_id != 0
+        || !env.cur.meta.in_sleepable;
+    if might_sleep && atomic {
+        reject!(
+            env,
+            EINVAL,
+            "global functions that may sleep are not allowed in non-sleepable context,\ni.e., in a RCU/IRQ/preempt-disabled section, or in\na non-sleepable BPF program context"
+        );
+    }
+    if let Contract::Broken(errno) = contract {
+        let text = format!("Caller passes invalid args into func#{subprog} ('{name}')");
+        return Err(env.refuse(errno, text));
+    }
+    if env.log.traces() {
+        verbose!(env, "Func#{subprog} ('{name}') is global and assumed valid.\n");
+    }
+    if env.subprogs[subprog as usize].changes_pkt_data {
+        refs::clear_all_pkt_pointers(env);
+    }
+    env.subprogs[subprog as usize].called = true;
+    clear_caller_saved_regs(env);
+    env.set_reg(0, Reg::unknown());
+    Ok(())
+}
+
+/// Enters a function: a frame whose registers `set_args` fills from the caller's frame.
+pub(crate) fn push_frame(
+    env: &mut Env<'_>,
+    subprog: u32,
+    set_args: impl FnOnce(&mut Env<'_>, &mut Frame) -> Check,
+) -> Check {
+    let depth = env.cur.frames.len();
+    if depth >= MAX_CALL_FRAMES {
+        reject!(env, E2BIG, "the call stack of {} frames is too deep", depth + 1);
+    }
+    let callsite = env.insn_idx;
+    let start = env.subprogs[subprog as usize].start;
+    let instance = env.live_stack.callee(env.frame().meta.instance, callsite, start);
+    let mut callee = Frame::new(FrameMeta {
+        callsite: callsite as i32,
+        frameno: depth as u32,
+        subprogno: subprog,
+        instance,
+        ..FrameMeta::default()
+    });
+    env.mark_state_scratched();
+    set_args(env, &mut callee)?;
+    env.cur.frames.push(callee);
+    Ok(())
+}
+
+/// R1 to R5 are the arguments.
+fn set_callee_args(env: &mut Env<'_>, callee: &mut Frame) -> Check {
+    for regno in 1..=5 {
+        *callee.reg_mut(regno) = *env.reg(regno);
+    }
+    Ok(())
+}
