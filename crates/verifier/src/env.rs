@@ -16,8 +16,8 @@ use crate::rejection::Stop;
 use crate::state::arena::Arena;
 use crate::state::checkpoint::{Checkpoints, CkptId};
 use crate::state::frame::Frame;
-use crate::state::reg::Reg;
-use crate::state::reg_type::Base;
+use crate::state::reg::{Extra, Reg};
+use crate::state::reg_type::{Base, TypeFlag};
 use crate::state::verifier_state::VerifierState;
 use crate::stats::VerifierStats;
 use skep_btf::{FieldKind, SpecialField};
@@ -120,6 +120,10 @@ pub(crate) struct Env<'a> {
     /// Maps of the program, then the templates of their inner maps.
     pub(crate) maps: Vec<MapView<'a>>,
 
+    /// Special fields of the structs that the program may allocate, by id in its BTF.
+    pub(crate) struct_metas: rustc_hash::FxHashMap<u32, Vec<SpecialField>>,
+    /// Subprog that runs when an exception is thrown, if the program names one.
+    pub(crate) exception_cb: Option<u32>,
     /// Helpers and kfuncs that the program may call.
     pub(crate) callable: crate::callees::Callable<'a>,
 
@@ -289,6 +293,12 @@ impl<'a> Env<'a> {
     pub(crate) fn fields_of(&self, reg: &Reg) -> &[SpecialField] {
         match (reg.ty.base, reg.map()) {
             (Base::MapValue, Some(map)) => &self.maps[map as usize].fields,
+            (Base::BtfId, _) if reg.ty.has(TypeFlag::MEM_ALLOC) => match reg.extra {
+                Extra::Btf { id, in_prog: true } => {
+                    self.struct_metas.get(&id).map_or(&[], Vec::as_slice)
+                }
+                _ => &[],
+            },
             _ => &[],
         }
     }

@@ -35,6 +35,8 @@ impl<'a> Env<'a> {
             aux: vec![InsnAux::default(); prog.insns.len()],
             subprogs: Vec::new(),
             maps: list_maps(prog),
+            struct_metas: struct_metas(prog),
+            exception_cb: None,
             callable: Callable::new(prog),
             cur: Default::default(),
             insn_idx: 0,
@@ -290,6 +292,12 @@ fn list_maps(prog: &Program) -> Vec<MapView<'_>> {
         }
     }
     maps
+}
+
+/// Structs with special fields in the program's BTF; a BTF in which they are malformed is not loaded at all.
+fn struct_metas(prog: &Program) -> rustc_hash::FxHashMap<u32, Vec<SpecialField>> {
+    let found = prog.btf.as_ref().and_then(|btf| skep_btf::struct_metas(btf).ok());
+    found.unwrap_or_default().into_iter().map(|(id, fields)| (id.0, fields)).collect()
 }
 
 fn special_fields(prog: &Program, def: &MapDef) -> Vec<SpecialField> {

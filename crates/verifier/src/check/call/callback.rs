@@ -20,7 +20,7 @@ use skep_uapi::MapType;
 use skep_uapi::limits::BPF_COMPLEXITY_LIMIT_JMP_SEQ;
 
 /// Walks the callback as a branch, with the registers that `set_args` gives it.
-fn push_callback_call(
+pub(crate) fn push_callback_call(
     env: &mut Env<'_>,
     subprog: u32,
     set_args: impl FnOnce(&mut Env<'_>, &mut Frame) -> Check,
@@ -41,7 +41,7 @@ fn push_callback_call(
 }
 
 /// The callee may return a number in that range.
-fn in_callback(callee: &mut Frame, max: i32) {
+pub(crate) fn in_callback(callee: &mut Frame, max: i32) {
     let meta = callee.meta_mut();
     meta.in_callback_fn = true;
     meta.callback_ret_range = RetRange { min: 0, max };

@@ -23,9 +23,8 @@ use super::mem::check_fields;
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
-use crate::rejection::{Check, unsupported};
+use crate::rejection::Check;
 use crate::state::reg::Reg;
-use skep_insn::InsnNames;
 use skep_insn::code::*;
 use skep_uapi::helper::HelperId;
 
@@ -33,16 +32,19 @@ use skep_uapi::helper::HelperId;
 pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
     check_fields(env)?;
     let insn = env.insn();
-    let unlocks = insn.src == 0 && insn.imm == HelperId::SpinUnlock.number() as i32;
-    if env.cur.refs.active_locks > 0 && insn.src != BPF_PSEUDO_CALL && !unlocks {
+    let allowed = match insn.src {
+        BPF_PSEUDO_CALL => true,
+        BPF_PSEUDO_KFUNC_CALL => {
+            env.callable.kfuncs.get(&insn).is_some_and(|callee| callee.special.spin_allowed())
+        }
+        _ => insn.imm == HelperId::SpinUnlock.number() as i32,
+    };
+    if env.cur.refs.active_locks > 0 && !allowed {
         reject!(env, EINVAL, "function calls are not allowed while holding a lock");
     }
     let next = match insn.src {
         BPF_PSEUDO_CALL => subprog::check_func_call(env)?,
-        BPF_PSEUDO_KFUNC_CALL => {
-            let name = env.callable.kfunc_name(insn).unwrap_or("of a module").to_string();
-            return unsupported(format!("kfunc {name}"));
-        }
+        BPF_PSEUDO_KFUNC_CALL => super::kfunc::check_kfunc_call(env)?,
         _ => {
             helper::check_helper_call(env)?;
             Next::Insn(env.insn_idx + 1)

@@ -2,9 +2,13 @@
 //!
 //! Kernel: `in_rcu_cs`, the section rules of `check_kfunc_call` (6.18).
 
+use super::callee::Special;
+use super::meta::Meta;
 use crate::env::Env;
-use crate::state::refs::{LockHome, RefKind, Reference};
-use crate::state::reg::Reg;
+use crate::log::reject;
+use crate::rejection::Check;
+use crate::state::reg_type::TypeFlag;
+use skep_uapi::kfunc::KfuncFlags;
 
 impl Env<'_> {
     /// Whether RCU pointers are valid here.
@@ -13,25 +17,95 @@ impl Env<'_> {
         refs.active_rcu_locks > 0 || refs.active_locks > 0 || !self.cur.meta.in_sleepable
     }
 
-    pub(super) fn acquire_reference(&mut self) -> u32 {
-        let id = self.new_id();
-        let insn_idx = self.insn_idx;
-        self.cur.refs.acquire(Reference { kind: RefKind::Ptr, id, insn_idx, home: LockHome::None });
-        id
+    /// Enters and leaves sections; refuses what may not be called inside of one.
+    pub(super) fn check_sections(&mut self, meta: &Meta<'_>) -> Check {
+        self.check_rcu_section(meta)?;
+        let (special, name) = (meta.callee.special, meta.callee.name);
+        let sleeps = meta.callee.has(KfuncFlags::SLEEPABLE);
+        let (disable, enable) =
+            (special == Special::PreemptDisable, special == Special::PreemptEnable);
+        if disable {
+            self.cur.refs.active_preempt_locks += 1;
+        } else if self.cur.refs.active_preempt_locks > 0 {
+            if enable {
+                self.cur.refs.active_preempt_locks -= 1;
+            } else if sleeps {
+                reject!(
+                    self,
+                    EACCES,
+                    "kernel func {name} is sleepable within non-preemptible region"
+                );
+            }
+        } else if enable {
+            reject!(
+                self,
+                EINVAL,
+                "unmatched attempt to enable preemption (kernel function {name})"
+            );
+        }
+        if self.cur.refs.active_irq_id != 0 && sleeps {
+            reject!(self, EACCES, "kernel func {name} is sleepable within IRQ-disabled region");
+        }
+        if meta.callee.has(KfuncFlags::RCU_PROTECTED) && !self.in_rcu_cs() {
+            reject!(self, EACCES, "kernel func {name} requires RCU critical section protection");
+        }
+        Ok(())
     }
 
-    pub(super) fn release_reference(&mut self, ref_obj_id: u32) -> bool {
-        if !self.cur.refs.release(ref_obj_id) {
-            return false;
-        }
-        let dead = if self.allow_ptr_leaks { Reg::unknown() } else { Reg::not_init() };
-        self.for_each_reg(|reg| {
-            let dies = reg.ref_obj_id == ref_obj_id;
-            if dies {
-                *reg = dead;
+    fn check_rcu_section(&mut self, meta: &Meta<'_>) -> Check {
+        let (special, name) = (meta.callee.special, meta.callee.name);
+        let (lock, unlock) = (special == Special::RcuReadLock, special == Special::RcuReadUnlock);
+        if self.cur.refs.active_rcu_locks == 0 {
+            if lock {
+                self.cur.refs.active_rcu_locks = 1;
+            } else if unlock {
+                reject!(self, EINVAL, "unmatched rcu read unlock (kernel function {name})");
             }
-            dies
-        });
-        true
+            return Ok(());
+        }
+        if (lock || unlock) && self.in_rbtree_lock_required_cb() {
+            reject!(
+                self,
+                EACCES,
+                "Calling bpf_rcu_read_{{lock,unlock}} in unnecessary rbtree callback"
+            );
+        }
+        if lock {
+            reject!(self, EINVAL, "nested rcu read lock (kernel function {name})");
+        }
+        if unlock {
+            self.for_each_reg(|reg| {
+                let rcu = reg.ty.has(TypeFlag::MEM_RCU);
+                if rcu {
+                    let gone = TypeFlag::MEM_RCU | TypeFlag::PTR_MAYBE_NULL;
+                    reg.ty = reg.ty.without(gone).with(TypeFlag::PTR_UNTRUSTED);
+                }
+                rcu
+            });
+            self.end_rcu_iterators();
+            self.cur.refs.active_rcu_locks = 0;
+            return Ok(());
+        }
+        if meta.callee.has(KfuncFlags::SLEEPABLE) {
+            reject!(self, EACCES, "kernel func {name} is sleepable within rcu_read_lock region");
+        }
+        Ok(())
+    }
+
+    /// Iterators that were made inside of the section may not be used any more.
+    fn end_rcu_iterators(&mut self) {
+        use crate::state::stack::SlotType;
+        for frameno in 0..self.cur.frames.len() as u32 {
+            for spi in 0..self.cur.frames[frameno as usize].slots().len() {
+                if self.slot(frameno, spi).types[0] != SlotType::Iter {
+                    continue;
+                }
+                let mut st = self.spilled(frameno, spi);
+                if st.ty.has(TypeFlag::MEM_RCU) {
+                    st.ty = st.ty.without(TypeFlag::MEM_RCU).with(TypeFlag::PTR_UNTRUSTED);
+                    self.set_spilled(frameno, spi, &st);
+                }
+            }
+        }
     }
 }

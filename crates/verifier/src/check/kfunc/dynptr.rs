@@ -11,6 +11,7 @@
 //! `destroy_if_dynptr_stack_slot` (6.18).
 
 use super::slots::{NoSlots, Slots};
+use crate::check::call::refs::{acquire_reference, release_reference};
 use crate::env::Env;
 use crate::log::reg_text::dynptr_str;
 use crate::log::reject;
@@ -153,7 +154,7 @@ impl Env<'_> {
         let mut ref_obj_id = 0;
         if kind.is_refcounted() {
             ref_obj_id = match arg.clone_ref_obj_id {
-                0 => self.acquire_reference(),
+                0 => acquire_reference(self),
                 id => id,
             };
         }
@@ -173,7 +174,7 @@ impl Env<'_> {
             return Ok(());
         }
         let ref_obj_id = slot.ref_obj_id;
-        self.release_reference(ref_obj_id);
+        release_reference(self, ref_obj_id);
         for spi in 1..self.cur.frames[at.frameno as usize].slots().len() {
             if self.slot(at.frameno, spi).types[0] != SlotType::Dynptr {
                 continue;

@@ -8,6 +8,7 @@
 
 use super::meta::Meta;
 use super::slots::{NoSlots, Slots};
+use crate::check::call::refs::{acquire_reference, release_reference};
 use crate::check::jmp::mark_ptr_not_null;
 use crate::env::Env;
 use crate::log::reject;
@@ -64,7 +65,7 @@ impl Env<'_> {
         meta.iter = Some(at);
         meta.ref_obj_id = self.spilled(at.frameno, at.spi).ref_obj_id;
         if meta.callee.has(KfuncFlags::ITER_DESTROY) {
-            self.release_reference(meta.ref_obj_id);
+            release_reference(self, meta.ref_obj_id);
             self.clear_slots(at);
         }
         Ok(())
@@ -100,7 +101,7 @@ impl Env<'_> {
 
     fn mark_stack_slots_iter(&mut self, meta: &Meta<'_>, reg: &Reg, iter: IterType) -> Check {
         let at = self.iter_slots(reg, iter).map_err(NoSlots::stop)?;
-        let id = self.acquire_reference();
+        let id = acquire_reference(self);
         let mut ty = RegType::of(Base::Stack);
         if meta.callee.has(KfuncFlags::RCU_PROTECTED) {
             let trust = if self.in_rcu_cs() { TypeFlag::MEM_RCU } else { TypeFlag::PTR_UNTRUSTED };

@@ -2,10 +2,139 @@
 //!
 //! Kernel: `check_kfunc_call` and what it calls (6.18).
 
+mod arg_kind;
+mod args;
 pub(crate) mod callee;
 mod critical;
+mod ctx_type;
 pub(crate) mod dynptr;
+mod graph;
 mod irq_flag;
 mod iter;
 mod meta;
+mod more_args;
+mod ret;
 mod slots;
+pub(crate) mod trust;
+
+use super::call::callback;
+use super::call::refs;
+use super::exit::{check_resource_leak, check_return_code};
+use crate::env::Env;
+use crate::explore::walk::Next;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, unsupported};
+use crate::state::reg::Reg;
+use callee::{Callee, Special};
+use meta::Meta;
+use skep_insn::InsnNames;
+use skep_uapi::kfunc::KfuncFlags;
+
+/// Walks a call of a kfunc.
+pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
+    let insn = env.insn();
+    let next = Next::Insn(env.insn_idx + 1);
+    if insn.imm == 0 {
+        return Ok(next);
+    }
+    let callee = find_callee(env)?;
+    let is_iter_next = callee.has(KfuncFlags::ITER_NEXT);
+    env.aux_mut().is_iter_next = is_iter_next;
+    if callee.has(KfuncFlags::SLEEPABLE) && !env.cur.meta.in_sleepable {
+        let name = callee.name;
+        reject!(env, EACCES, "program must be sleepable to call sleepable kfunc {name}");
+    }
+    let mut meta = Meta::new(callee);
+    env.check_kfunc_args(&mut meta)?;
+    env.run_callback(&meta)?;
+    if callee.special == Special::SessionCookie {
+        meta.r0_size = 8;
+        meta.r0_rdonly = false;
+    }
+    env.check_sections(&meta)?;
+    env.release_argument(&meta)?;
+    if callee.special.inserts() {
+        env.give_node_away(&meta)?;
+    }
+    if callee.special == Special::Throw {
+        if env.exception_cb.is_none() {
+            check_return_code(env, 1)?;
+        }
+        clear_caller_saved_regs(env);
+        check_resource_leak(env, true, "bpf_throw")?;
+        return Ok(Next::PathEnd);
+    }
+    clear_caller_saved_regs(env);
+    env.set_kfunc_return(&meta)?;
+    if callee.special == Special::XdpPullData {
+        refs::clear_all_pkt_pointers(env);
+    }
+    if let Some(at) = meta.iter.filter(|_| is_iter_next) {
+        env.process_iter_next_call(at)?;
+    }
+    Ok(next)
+}
+
+/// The kfunc, if the program may call it.
+fn find_callee<'a>(env: &mut Env<'a>) -> Check<Callee<'a>> {
+    let insn = env.insn();
+    let Some(callee) = env.callable.kfuncs.get(&insn) else {
+        let name = env.callable.kfunc_name(insn).unwrap_or("of a module").to_string();
+        return unsupported(format!("kfunc {name}"));
+    };
+    let name = callee.name;
+    if callee.row.is_none() && callee.is_tagged() {
+        return unsupported(format!("kfunc {name}"));
+    }
+    if !callee.allowed {
+        reject!(env, EACCES, "calling kernel function {name} is not allowed");
+    }
+    Ok(callee)
+}
+
+fn clear_caller_saved_regs(env: &mut Env<'_>) {
+    for regno in 0..6 {
+        env.set_reg(regno, Reg::not_init());
+    }
+}
+
+impl Env<'_> {
+    fn run_callback(&mut self, meta: &Meta<'_>) -> Check {
+        match meta.callee.special {
+            Special::RbtreeAdd => {
+                let Some(root) = meta.graph_root.clone() else {
+                    return Err(Stop::Bug("rbtree_add without root".into()));
+                };
+                callback::push_callback_call(self, meta.subprogno, |env, frame| {
+                    for regno in 1..=2 {
+                        let mut node = graph::graph_node(&root);
+                        env.ref_set_non_owning(&mut node)?;
+                        *frame.reg_mut(regno) = node;
+                    }
+                    callback::in_callback(frame, 1);
+                    Ok(())
+                })
+            }
+            Special::WqSetCallback | Special::TaskWorkSchedule => {
+                unsupported(format!("kfunc {}", meta.callee.name))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Releases the argument that carries a reference, if the kfunc releases one.
+    fn release_argument(&mut self, meta: &Meta<'_>) -> Check {
+        if meta.release_regno == 0 {
+            return Ok(());
+        }
+        let reg = *self.reg(meta.release_regno);
+        if meta.dynptr.is_some_and(|d| d.ref_obj_id != 0) {
+            return self.unmark_stack_slots_dynptr(&reg);
+        }
+        if !refs::release_reference(self, reg.ref_obj_id) {
+            let name = meta.name();
+            reject!(self, EINVAL, "kfunc {name} reference has not been acquired before");
+        }
+        Ok(())
+    }
+}

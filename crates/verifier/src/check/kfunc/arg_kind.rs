@@ -1,0 +1,240 @@
+//! What a pointer parameter of a kfunc stands for: told by its type, by the suffix of its name, by what it is given.
+//!
+//! Kernel: `get_kfunc_ptr_arg_type` and the `is_kfunc_arg_*` predicates (6.18).
+
+use super::callee::Special;
+use super::ctx_type::is_prog_ctx_type;
+use super::meta::Meta;
+use crate::env::Env;
+use crate::log::{reject, verbose};
+use crate::rejection::Check;
+use crate::state::reg::Reg;
+use crate::state::reg_type::Base;
+use skep_btf::{Btf, Kind, Param, Type};
+
+/// Kind of a pointer argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub(super) enum KfArg {
+    Null,
+    Ctx,
+    AllocBtfId,
+    RefcountedKptr,
+    Dynptr,
+    Iter,
+    ListHead,
+    ListNode,
+    RbRoot,
+    RbNode,
+    ConstStr,
+    Map,
+    Workqueue,
+    TaskWork,
+    IrqFlag,
+    ResSpinLock,
+    BtfId,
+    Callback,
+    Mem,
+    MemSize,
+}
+
+/// Nesting of structs that count as plain data.
+const SCALAR_STRUCT_DEPTH: u32 = 3;
+
+/// Whether the parameter's name says so: `..__sz`.
+pub(super) fn has_suffix(param: &Param<'_>, suffix: &str) -> bool {
+    param.name.ends_with(suffix)
+}
+
+/// An integer or enum. Kernel: `btf_type_is_scalar`.
+pub(super) fn is_scalar_type(t: Type<'_>) -> bool {
+    t.kind() == Kind::Int || t.kind().is_any_enum()
+}
+
+/// The struct that a pointer parameter points to, under its modifiers.
+pub(super) fn pointee<'a>(btf: &'a Btf, param: &Param<'_>) -> Type<'a> {
+    btf.skip_modifiers(btf.skip_modifiers(param.ty).target_id())
+}
+
+/// Kernel: `btf_type_str`, which names kinds in capitals.
+pub(super) fn type_str(t: Type<'_>) -> &'static str {
+    match t.kind() {
+        Kind::Void => "UNKNOWN",
+        Kind::Int => "INT",
+        Kind::Ptr => "PTR",
+        Kind::Array => "ARRAY",
+        Kind::Struct => "STRUCT",
+        Kind::Union => "UNION",
+        Kind::Enum => "ENUM",
+        Kind::Fwd => "FWD",
+        Kind::Typedef => "TYPEDEF",
+        Kind::Volatile => "VOLATILE",
+        Kind::Const => "CONST",
+        Kind::Restrict => "RESTRICT",
+        Kind::Func => "FUNC",
+        Kind::FuncProto => "FUNC_PROTO",
+        Kind::Var => "VAR",
+        Kind::Datasec => "DATASEC",
+        Kind::Float => "FLOAT",
+        Kind::DeclTag => "DECL_TAG",
+        Kind::TypeTag => "TYPE_TAG",
+        Kind::Enum64 => "ENUM64",
+    }
+}
+
+/// Objects that are told by the struct that the parameter points to.
+fn by_struct(name: &str) -> Option<KfArg> {
+    Some(match name {
+        "bpf_list_head" => KfArg::ListHead,
+        "bpf_list_node" => KfArg::ListNode,
+        "bpf_rb_root" => KfArg::RbRoot,
+        "bpf_rb_node" => KfArg::RbNode,
+        _ => return None,
+    })
+}
+
+/// Types of registers that stand for a kernel struct. Kernel: `reg2btf_ids`.
+pub(super) fn struct_of_base(base: Base) -> Option<&'static str> {
+    match base {
+        Base::Socket => Some("sock"),
+        Base::SockCommon => Some("sock_common"),
+        Base::TcpSock => Some("tcp_sock"),
+        Base::ConstMapPtr => Some("bpf_map"),
+        _ => None,
+    }
+}
+
+impl Env<'_> {
+    /// Whether parameter `nth` is the size of the memory before it.
+    fn is_mem_size(&self, params: &[Param<'_>], nth: usize, suffix: &str) -> bool {
+        let Some(param) = params.get(nth) else { return false };
+        let Some(btf) = self.prog.kernel_btf.as_deref() else { return false };
+        is_scalar_type(btf.skip_modifiers(param.ty))
+            && self.reg(nth as u8 + 1).is_scalar()
+            && has_suffix(param, suffix)
+    }
+
+    /// Whether parameter `nth` is a size that must be a constant.
+    pub(super) fn is_const_mem_size(&self, params: &[Param<'_>], nth: usize) -> bool {
+        self.is_mem_size(params, nth, "__szk")
+    }
+
+    /// What the pointer parameter `nth` is, given the register that is passed for it.
+    pub(super) fn kfunc_ptr_arg_kind(
+        &mut self,
+        meta: &Meta<'_>,
+        params: &[Param<'_>],
+        nth: usize,
+    ) -> Check<KfArg> {
+        let btf = meta.callee.proto.btf();
+        let param = &params[nth];
+        let reg = *self.reg(nth as u8 + 1);
+        let sized =
+            self.is_mem_size(params, nth + 1, "__sz") || self.is_const_mem_size(params, nth + 1);
+        if meta.callee.special == Special::CastToKernCtx
+            || is_prog_ctx_type(btf, btf.skip_modifiers(param.ty), self.prog.prog_type)
+        {
+            return Ok(KfArg::Ctx);
+        }
+        if has_suffix(param, "__nullable") && reg.is_null() && !sized {
+            return Ok(KfArg::Null);
+        }
+        let to = pointee(btf, param);
+        if let Some(kind) = told_by_name(meta, param, (nth, to)) {
+            return Ok(kind);
+        }
+        if reg.ty.base == Base::BtfId || struct_of_base(reg.ty.base).is_some() {
+            if !to.kind().is_composite() {
+                let (name, kind, to) = (meta.callee.name, type_str(to), to.name());
+                reject!(
+                    self,
+                    EINVAL,
+                    "kernel function {name} args#{nth} pointer type {kind} {to} is not supported"
+                );
+            }
+            return Ok(KfArg::BtfId);
+        }
+        if to.kind() == Kind::FuncProto {
+            return Ok(KfArg::Callback);
+        }
+        self.plain_memory(&reg, to, (nth, sized))
+    }
+
+    /// Memory of plain data.
+    fn plain_memory(
+        &mut self,
+        _reg: &Reg,
+        to: Type<'_>,
+        (nth, sized): (usize, bool),
+    ) -> Check<KfArg> {
+        let plain = is_scalar_type(to) || self.is_scalar_struct(to, 0);
+        if !plain && !(sized && to.kind() == Kind::Void) {
+            let (kind, name) = (type_str(to), to.name());
+            let or_void = if sized { "void, " } else { "" };
+            reject!(
+                self,
+                EINVAL,
+                "arg#{nth} pointer type {kind} {name} must point to {or_void}scalar, or struct with scalar"
+            );
+        }
+        Ok(if sized { KfArg::MemSize } else { KfArg::Mem })
+    }
+
+    /// Whether all members are plain data. Kernel: `__btf_type_is_scalar_struct`.
+    pub(super) fn is_scalar_struct(&mut self, t: Type<'_>, depth: u32) -> bool {
+        if !t.kind().is_composite() {
+            return false;
+        }
+        let btf = t.btf();
+        for member in t.members() {
+            let mut m = btf.skip_modifiers(member.ty);
+            if m.kind().is_composite() {
+                if depth >= SCALAR_STRUCT_DEPTH {
+                    verbose!(self, "max struct nesting depth exceeded\n");
+                    return false;
+                }
+                if !self.is_scalar_struct(m, depth + 1) {
+                    return false;
+                }
+                continue;
+            }
+            if let Some(array) = m.array() {
+                if array.nelems == 0 {
+                    return false;
+                }
+                m = btf.skip_modifiers(array.elem);
+            }
+            if !is_scalar_type(m) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Kinds that do not depend on the register.
+fn told_by_name(meta: &Meta<'_>, param: &Param<'_>, (nth, to): (usize, Type<'_>)) -> Option<KfArg> {
+    let is = |name: &str| to.kind() == Kind::Struct && to.name() == name;
+    let iter = if meta.callee.is_iter() { nth == 0 } else { has_suffix(param, "__iter") };
+    let rows = [
+        (has_suffix(param, "__alloc"), KfArg::AllocBtfId),
+        (has_suffix(param, "__refcounted_kptr"), KfArg::RefcountedKptr),
+        (is("bpf_dynptr") || is("bpf_dynptr_kern"), KfArg::Dynptr),
+        (iter, KfArg::Iter),
+    ];
+    if let Some(row) = rows.iter().find(|row| row.0) {
+        return Some(row.1);
+    }
+    if let Some(kind) = by_struct(to.name()).filter(|_| to.kind() == Kind::Struct) {
+        return Some(kind);
+    }
+    let rows = [
+        (has_suffix(param, "__str"), KfArg::ConstStr),
+        (has_suffix(param, "__map"), KfArg::Map),
+        (is("bpf_wq"), KfArg::Workqueue),
+        (is("bpf_task_work"), KfArg::TaskWork),
+        (has_suffix(param, "__irq_flag"), KfArg::IrqFlag),
+        (is("bpf_res_spin_lock"), KfArg::ResSpinLock),
+    ];
+    rows.iter().find(|row| row.0).map(|row| row.1)
+}

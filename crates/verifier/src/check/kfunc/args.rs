@@ -1,0 +1,347 @@
+//! Arguments of a kfunc, one by one, against its prototype.
+//!
+//! Kernel: `check_kfunc_args` (6.18).
+
+use super::arg_kind::{KfArg, has_suffix, is_scalar_type, pointee, struct_of_base, type_str};
+use super::callee::Special;
+use super::ctx_type::kern_ctx_btf_id;
+use super::dynptr::DynptrArg;
+use super::meta::{ArgType, InitializedDynptr, MapArg, Meta};
+use crate::check::call::arg_mem::check_mem_reg;
+use crate::check::call::arg_type::check_func_arg_reg_off;
+use crate::env::Env;
+use crate::log::{reject, verbose};
+use crate::rejection::{Check, Stop, unsupported};
+use crate::state::reg::{DynptrKind, Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_btf::{FieldKind, Kind, Param, Type};
+use skep_uapi::helper::ArgBase;
+use skep_uapi::kfunc::KfuncFlags;
+
+/// Registers for arguments. Kernel: `MAX_BPF_FUNC_REG_ARGS`.
+const ARGS_MAX: usize = 5;
+
+impl Env<'_> {
+    /// Checks all arguments and notes in `meta` what they say.
+    pub(super) fn check_kfunc_args(&mut self, meta: &mut Meta<'_>) -> Check {
+        let params: Vec<Param<'_>> = meta.callee.proto.params().collect();
+        if params.len() > ARGS_MAX {
+            let (name, n) = (meta.callee.name, params.len());
+            reject!(self, EINVAL, "Function {name} has {n} > {ARGS_MAX} args");
+        }
+        let mut nth = 0;
+        while nth < params.len() {
+            nth += self.check_kfunc_arg(meta, &params, nth)?;
+        }
+        if meta.callee.has(KfuncFlags::RELEASE) && meta.release_regno == 0 {
+            let name = meta.callee.name;
+            reject!(
+                self,
+                EINVAL,
+                "release kernel function {name} expects refcounted PTR_TO_BTF_ID"
+            );
+        }
+        Ok(())
+    }
+
+    /// Checks argument `nth`; how many arguments that were.
+    fn check_kfunc_arg(
+        &mut self,
+        meta: &mut Meta<'_>,
+        params: &[Param<'_>],
+        nth: usize,
+    ) -> Check<usize> {
+        let btf = meta.callee.proto.btf();
+        let (param, regno) = (&params[nth], nth as u8 + 1);
+        if has_suffix(param, "__prog") {
+            if meta.arg_prog {
+                reject!(self, EFAULT, "Only 1 prog->aux argument supported per-kfunc");
+            }
+            meta.arg_prog = true;
+            return Ok(1);
+        }
+        if has_suffix(param, "__ign") {
+            return Ok(1);
+        }
+        let t = btf.skip_modifiers(param.ty);
+        if is_scalar_type(t) {
+            self.check_scalar_arg(meta, param, regno)?;
+            return Ok(1);
+        }
+        if t.kind() != Kind::Ptr {
+            reject!(self, EINVAL, "Unrecognized arg#{nth} type {}", type_str(t));
+        }
+        let reg = *self.reg(regno);
+        let wants = meta.callee.wants_trusted_args() || meta.callee.has(KfuncFlags::RCU);
+        let maybe_null = reg.is_null() || reg.ty.may_be_null();
+        if wants && maybe_null && !has_suffix(param, "__nullable") {
+            reject!(self, EACCES, "Possibly NULL pointer passed to trusted arg{nth}");
+        }
+        self.note_reference(meta, &reg, regno)?;
+        let kind = self.kfunc_ptr_arg_kind(meta, params, nth)?;
+        if kind == KfArg::Null {
+            return Ok(1);
+        }
+        match kind {
+            KfArg::Map => {
+                self.check_map_arg(meta, &reg, regno)?;
+                self.check_trust(meta, &reg, regno)?;
+            }
+            KfArg::AllocBtfId | KfArg::BtfId => self.check_trust(meta, &reg, regno)?,
+            _ => {}
+        }
+        let release = meta.callee.has(KfuncFlags::RELEASE) && reg.ref_obj_id != 0;
+        let base = if kind == KfArg::Dynptr { ArgBase::Dynptr } else { ArgBase::Dontcare };
+        check_func_arg_reg_off(self, regno, base, release)?;
+        self.check_pointer_arg(meta, params, (nth, kind))?;
+        Ok(if kind == KfArg::MemSize { 2 } else { 1 })
+    }
+
+    fn note_reference(&mut self, meta: &mut Meta<'_>, reg: &Reg, regno: u8) -> Check {
+        if reg.ref_obj_id == 0 {
+            return Ok(());
+        }
+        let releases = meta.callee.has(KfuncFlags::RELEASE);
+        if releases && meta.ref_obj_id != 0 {
+            return Err(Stop::Bug("more than one argument that is released".into()));
+        }
+        meta.ref_obj_id = reg.ref_obj_id;
+        if releases {
+            meta.release_regno = regno;
+        }
+        Ok(())
+    }
+
+    fn check_scalar_arg(&mut self, meta: &mut Meta<'_>, param: &Param<'_>, regno: u8) -> Check {
+        let reg = *self.reg(regno);
+        if !reg.is_scalar() {
+            reject!(self, EINVAL, "R{regno} is not a scalar");
+        }
+        if has_suffix(param, "__k") {
+            let Some(value) = reg.const_value() else {
+                reject!(self, EINVAL, "R{regno} must be a known constant");
+            };
+            self.mark_chain_precision(regno)?;
+            meta.arg_constant = Some(value);
+            return Ok(());
+        }
+        let is_size = match param.name {
+            "rdonly_buf_size" => {
+                meta.r0_rdonly = true;
+                true
+            }
+            "rdwr_buf_size" => true,
+            _ => false,
+        };
+        if is_size {
+            if meta.r0_size != 0 {
+                reject!(self, EINVAL, "2 or more rdonly/rdwr_buf_size parameters for kfunc");
+            }
+            let Some(value) = reg.const_value() else {
+                reject!(self, EINVAL, "R{regno} is not a const");
+            };
+            meta.r0_size = value as u32;
+            self.mark_chain_precision(regno)?;
+        }
+        Ok(())
+    }
+
+    fn check_map_arg(&mut self, meta: &mut Meta<'_>, reg: &Reg, regno: u8) -> Check {
+        let Extra::Map { map, uid } = reg.extra else {
+            reject!(self, EINVAL, "pointer in R{regno} isn't map pointer");
+        };
+        if let Some(first) = meta.map
+            && self.map_has_async_field(map)
+            && (first.map != map || first.uid != uid)
+        {
+            let has_work =
+                self.maps[map as usize].fields.iter().any(|f| f.kind == FieldKind::TaskWork);
+            let (what, a, b) = if has_work { ("bpf_task_work", 2, 3) } else { ("workqueue", 1, 2) };
+            let from = first.uid;
+            reject!(
+                self,
+                EINVAL,
+                "{what} pointer in R{a} map_uid={from} doesn't match map pointer in R{b} map_uid={uid}"
+            );
+        }
+        meta.map = Some(MapArg { map, uid });
+        Ok(())
+    }
+
+    fn check_pointer_arg(
+        &mut self,
+        meta: &mut Meta<'_>,
+        params: &[Param<'_>],
+        (nth, kind): (usize, KfArg),
+    ) -> Check {
+        let regno = nth as u8 + 1;
+        let btf = meta.callee.proto.btf();
+        match kind {
+            KfArg::Null => Ok(()),
+            KfArg::Ctx => self.check_ctx_arg(meta, nth),
+            KfArg::AllocBtfId => self.check_alloc_arg(meta, nth),
+            KfArg::RefcountedKptr => self.check_refcounted_arg(meta, nth),
+            KfArg::Dynptr => self.check_dynptr_arg(meta, &params[nth], regno),
+            KfArg::Iter => {
+                if meta.callee.special == Special::IterCssTaskNew && !self.may_iterate_css_tasks() {
+                    reject!(
+                        self,
+                        EINVAL,
+                        "css_task_iter is only allowed in bpf_lsm, bpf_iter and sleepable progs"
+                    );
+                }
+                self.process_iter_arg(meta, nth)
+            }
+            KfArg::IrqFlag => self.process_irq_flag(meta, nth),
+            KfArg::ListHead | KfArg::RbRoot => self.check_graph_root_arg(meta, (nth, kind)),
+            KfArg::ListNode | KfArg::RbNode => self.check_graph_node_arg(meta, (nth, kind)),
+            KfArg::Map => {
+                let map = struct_of_base(Base::ConstMapPtr).unwrap_or_default();
+                match btf.find_by_name_kind(map, Kind::Struct) {
+                    Some(id) => self.process_kf_arg_ptr_to_btf_id(meta, btf.ty(id), nth),
+                    None => unsupported("kernel without struct bpf_map"),
+                }
+            }
+            KfArg::BtfId => {
+                self.process_kf_arg_ptr_to_btf_id(meta, pointee(btf, &params[nth]), nth)
+            }
+            KfArg::Mem => self.check_mem_arg(pointee(btf, &params[nth]), nth),
+            KfArg::MemSize => self.check_mem_size_arg(meta, params, nth),
+            KfArg::Callback => {
+                let Extra::Subprog(subprogno) = self.reg(regno).extra else {
+                    reject!(self, EINVAL, "arg{nth} expected pointer to func");
+                };
+                meta.subprogno = subprogno;
+                Ok(())
+            }
+            KfArg::ConstStr => self.check_const_str_arg(nth),
+            KfArg::Workqueue => self.check_workqueue_arg(meta, nth),
+            KfArg::TaskWork => unsupported("kfuncs that take a bpf_task_work"),
+            KfArg::ResSpinLock => self.check_res_spin_lock_arg(meta, nth),
+        }
+    }
+
+    fn check_ctx_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
+        let ty = self.reg(nth as u8 + 1).ty;
+        if !ty.is(Base::Ctx) {
+            reject!(self, EINVAL, "arg#{nth} expected pointer to ctx, but got {ty}");
+        }
+        if meta.callee.special == Special::CastToKernCtx {
+            match kern_ctx_btf_id(meta.callee.proto.btf(), self.prog.prog_type) {
+                Ok(id) => meta.ret_btf_id = id.0,
+                Err(text) => reject!(self, EINVAL, "{text}"),
+            }
+        }
+        Ok(())
+    }
+
+    fn check_alloc_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
+        let reg = *self.reg(nth as u8 + 1);
+        let alloc = RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC);
+        if reg.ty == alloc {
+            if meta.callee.special != Special::ObjDrop {
+                reject!(self, EINVAL, "arg#{nth} expected for bpf_obj_drop_impl()");
+            }
+        } else if reg.ty == alloc.with(TypeFlag::MEM_PERCPU) {
+            if meta.callee.special != Special::PercpuObjDrop {
+                reject!(self, EINVAL, "arg#{nth} expected for bpf_percpu_obj_drop_impl()");
+            }
+        } else {
+            reject!(self, EINVAL, "arg#{nth} expected pointer to allocated object");
+        }
+        if reg.ref_obj_id == 0 {
+            reject!(self, EINVAL, "allocated object must be referenced");
+        }
+        meta.arg_type = object_type(&reg);
+        Ok(())
+    }
+
+    fn check_refcounted_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
+        let reg = *self.reg(nth as u8 + 1);
+        if reg.ty.base != Base::BtfId || !reg.ty.has(TypeFlag::MEM_ALLOC) {
+            reject!(self, EINVAL, "arg#{nth} is neither owning or non-owning ref");
+        }
+        meta.arg_owning_ref = !reg.ty.has(TypeFlag::NON_OWN_REF);
+        if !self.fields_of(&reg).iter().any(|f| f.kind == FieldKind::Refcount) {
+            reject!(self, EINVAL, "arg#{nth} doesn't point to a type with bpf_refcount field");
+        }
+        meta.arg_type = object_type(&reg);
+        Ok(())
+    }
+
+    fn check_dynptr_arg(&mut self, meta: &mut Meta<'_>, param: &Param<'_>, regno: u8) -> Check {
+        let mut arg = DynptrArg { regno, flags: TypeFlag::empty(), clone_ref_obj_id: 0 };
+        if self.reg(regno).ty.is(Base::ConstDynptr) {
+            arg.flags |= TypeFlag::MEM_RDONLY;
+        }
+        if has_suffix(param, "__uninit") {
+            arg.flags |= TypeFlag::MEM_UNINIT;
+        }
+        arg.flags |= match meta.callee.special {
+            Special::DynptrFromSkb => TypeFlag::DYNPTR_TYPE_SKB,
+            Special::DynptrFromXdp => TypeFlag::DYNPTR_TYPE_XDP,
+            Special::DynptrFromSkbMeta => TypeFlag::DYNPTR_TYPE_SKB_META,
+            Special::DynptrClone if arg.flags.contains(TypeFlag::MEM_UNINIT) => {
+                let Some(parent) = meta.dynptr else {
+                    return Err(Stop::Bug("clone of no dynptr".into()));
+                };
+                arg.clone_ref_obj_id = parent.ref_obj_id;
+                parent.kind.flag()
+            }
+            _ => TypeFlag::empty(),
+        };
+        self.process_dynptr_func(arg)?;
+        if !arg.flags.contains(TypeFlag::MEM_UNINIT) {
+            let reg = *self.reg(regno);
+            let (kind, id, ref_obj_id) = self.dynptr_at(&reg)?;
+            debug_assert_ne!(kind, DynptrKind::Invalid);
+            meta.dynptr = Some(InitializedDynptr { kind, id, ref_obj_id });
+        }
+        Ok(())
+    }
+
+    fn check_mem_arg(&mut self, to: Type<'_>, nth: usize) -> Check {
+        let Ok(size) = to.btf().size_of(to.id()) else {
+            let (kind, name) = (type_str(to), to.name());
+            reject!(
+                self,
+                EINVAL,
+                "arg#{nth} reference type('{kind} {name}') size cannot be determined: -22"
+            );
+        };
+        check_mem_reg(self, nth as u8 + 1, size)
+    }
+
+    fn check_mem_size_arg(
+        &mut self,
+        meta: &mut Meta<'_>,
+        params: &[Param<'_>],
+        nth: usize,
+    ) -> Check {
+        let (regno, size_regno) = (nth as u8 + 1, nth as u8 + 2);
+        let optional = self.reg(regno).is_null() && has_suffix(&params[nth], "__opt");
+        if !optional && let Err(stop) = self.check_kfunc_mem_size_reg(size_regno) {
+            let Stop::Reject { errno, message } = stop else { return Err(stop) };
+            let text = format!(
+                "arg#{nth} arg#{} memory, len pair leads to invalid memory access",
+                nth + 1
+            );
+            verbose!(self, "{text}\n");
+            return Err(Stop::Reject { errno, message: format!("{message}\n{text}") });
+        }
+        if self.is_const_mem_size(params, nth + 1) {
+            let Some(value) = self.reg(size_regno).const_value() else {
+                reject!(self, EINVAL, "R{size_regno} must be a known constant");
+            };
+            meta.arg_constant = Some(value);
+        }
+        Ok(())
+    }
+}
+
+fn object_type(reg: &Reg) -> Option<ArgType> {
+    match reg.extra {
+        Extra::Btf { id, in_prog } => Some(ArgType { id, in_prog }),
+        _ => None,
+    }
+}

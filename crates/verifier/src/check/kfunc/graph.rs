@@ -1,0 +1,227 @@
+//! Lists and trees: roots, nodes, the lock around them, and who owns a node.
+//!
+//! A node that is put into a list or tree stays readable while the lock is held, but the program no longer owns it.
+//!
+//! Kernel: `__process_kf_arg_ptr_to_graph_root`, `__process_kf_arg_ptr_to_graph_node`,
+//! `check_reg_allocation_locked`, `ref_set_non_owning`, `ref_convert_owning_non_owning` (6.18).
+
+use super::arg_kind::KfArg;
+use super::callee::Special;
+use super::meta::{ArgType, Meta};
+use crate::check::call::refs::release_reference;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop};
+use crate::state::refs::{LockHome, RefKind};
+use crate::state::reg::{Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_btf::{FieldKind, SpecialField, TypeId};
+
+/// The object behind a node of a list or tree: as what `bpf_list_pop_front` and its kind return.
+///
+/// Kernel: `mark_reg_graph_node`.
+pub(super) fn graph_node(root: &SpecialField) -> Reg {
+    Reg {
+        off: root.node_offset.unwrap_or(0) as i32,
+        extra: Extra::Btf { id: root.target.map_or(0, |t| t.0), in_prog: true },
+        ..Reg::pointer(RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC))
+    }
+}
+
+impl Env<'_> {
+    pub(super) fn check_graph_root_arg(
+        &mut self,
+        meta: &mut Meta<'_>,
+        (nth, kind): (usize, KfArg),
+    ) -> Check {
+        let reg = *self.reg(nth as u8 + 1);
+        let is_object = reg.ty == RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC);
+        if !reg.ty.is(Base::MapValue) && !is_object {
+            reject!(self, EINVAL, "arg#{nth} expected pointer to map value or allocated object");
+        }
+        if is_object && reg.ref_obj_id == 0 {
+            reject!(self, EINVAL, "allocated object must be referenced");
+        }
+        let kind = if kind == KfArg::ListHead { FieldKind::ListHead } else { FieldKind::RbRoot };
+        let (name, regno) = (kind.name(), nth + 1);
+        if !reg.val.is_const() {
+            reject!(
+                self,
+                EINVAL,
+                "R{regno} doesn't have constant offset. {name} has to be at the constant offset"
+            );
+        }
+        let off = reg.off.wrapping_add(reg.val.var_off.value as i32) as u32;
+        let Some(field) = self.field_at(&reg, off, kind) else {
+            reject!(self, EINVAL, "{name} not found at offset={off}");
+        };
+        self.check_reg_allocation_locked(&reg, name)?;
+        meta.graph_root = Some(field);
+        Ok(())
+    }
+
+    /// The special field of that kind at `off` of what `reg` points to.
+    pub(super) fn field_at(&self, reg: &Reg, off: u32, kind: FieldKind) -> Option<SpecialField> {
+        self.fields_of(reg).iter().find(|f| f.offset == off && f.kind == kind).cloned()
+    }
+
+    /// Checks that the lock beside the list or tree is held.
+    fn check_reg_allocation_locked(&mut self, reg: &Reg, what: &str) -> Check {
+        let home = match reg.map() {
+            Some(map) => LockHome::Map(map),
+            None => LockHome::Btf(0),
+        };
+        let held = self.cur.refs.active_locks > 0;
+        let is_it = self
+            .cur
+            .refs
+            .acquired
+            .iter()
+            .any(|r| r.kind.is_lock() && r.id == reg.id && r.home == home);
+        if held && is_it {
+            return Ok(());
+        }
+        let lock = self
+            .fields_of(reg)
+            .iter()
+            .find(|f| f.kind == FieldKind::SpinLock)
+            .map_or(-22, |f| i64::from(f.offset));
+        let mut text = format!("bpf_spin_lock at off={lock} must be held for {what}");
+        if held {
+            text = format!("held lock and object are not in the same allocation\n{text}");
+        }
+        reject!(self, EINVAL, "{text}")
+    }
+
+    pub(super) fn check_graph_node_arg(
+        &mut self,
+        meta: &mut Meta<'_>,
+        (nth, kind): (usize, KfArg),
+    ) -> Check {
+        let reg = *self.reg(nth as u8 + 1);
+        let (is_list, name) = (kind == KfArg::ListNode, meta.callee.name);
+        if is_list || meta.callee.special == Special::RbtreeAdd {
+            if reg.ty != RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC) {
+                reject!(self, EINVAL, "arg#{nth} expected pointer to allocated object");
+            }
+            if reg.ref_obj_id == 0 {
+                reject!(self, EINVAL, "allocated object must be referenced");
+            }
+        } else {
+            let non_owning = reg.ty.has(TypeFlag::NON_OWN_REF);
+            if !non_owning && reg.ref_obj_id == 0 {
+                reject!(
+                    self,
+                    EINVAL,
+                    "{name} can only take non-owning or refcounted bpf_rb_node pointer"
+                );
+            }
+            if self.in_rbtree_lock_required_cb() {
+                reject!(self, EINVAL, "{name} not allowed in rbtree cb");
+            }
+        }
+        self.check_node_field(meta, &reg, (nth, is_list))
+    }
+
+    fn check_node_field(
+        &mut self,
+        meta: &mut Meta<'_>,
+        reg: &Reg,
+        (nth, is_list): (usize, bool),
+    ) -> Check {
+        let (head, node) = if is_list {
+            (FieldKind::ListHead, FieldKind::ListNode)
+        } else {
+            (FieldKind::RbRoot, FieldKind::RbNode)
+        };
+        let (head_name, node_name, regno) = (head.name(), node.name(), nth + 1);
+        if !reg.val.is_const() {
+            reject!(
+                self,
+                EINVAL,
+                "R{regno} doesn't have constant offset. {node_name} has to be at the constant offset"
+            );
+        }
+        let off = reg.off.wrapping_add(reg.val.var_off.value as i32) as u32;
+        if self.field_at(reg, off, node).is_none() {
+            reject!(self, EINVAL, "{node_name} not found at offset={off}");
+        }
+        let Some(root) = meta.graph_root.clone() else {
+            return Err(Stop::Bug("node without root".into()));
+        };
+        let held = root.target.map_or(0, |t| t.0);
+        let want = root.node_offset.unwrap_or(0);
+        let Extra::Btf { id, in_prog } = reg.extra else {
+            return Err(Stop::Bug("node in no object".into()));
+        };
+        let struct_name = |id: u32| {
+            let btf = self.prog.btf.as_deref();
+            btf.and_then(|b| b.get(TypeId(id))).map_or("", |t| t.name()).to_string()
+        };
+        if !in_prog || id != held {
+            let (to, from) = (struct_name(held), struct_name(id));
+            reject!(
+                self,
+                EINVAL,
+                "operation on {head_name} expects arg#1 {node_name} at offset={want} in struct {to}, but arg is at offset={off} in struct {from}"
+            );
+        }
+        meta.arg_type = Some(ArgType { id, in_prog });
+        if off != want {
+            let to = struct_name(held);
+            reject!(
+                self,
+                EINVAL,
+                "arg#1 offset={off}, but expected {node_name} at offset={want} in struct {to}"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether this is the callback of `bpf_rbtree_add`, which runs with the lock held.
+    pub(crate) fn in_rbtree_lock_required_cb(&self) -> bool {
+        let meta = self.frame().meta;
+        if self.cur.frames.len() < 2 || !meta.in_callback_fn {
+            return false;
+        }
+        let call = self.insns.get(meta.callsite as usize);
+        let callee = call.and_then(|insn| self.callable.kfuncs.get(insn));
+        callee.is_some_and(|callee| callee.special == Special::RbtreeAdd)
+    }
+
+    /// The pointer no longer owns its object: it is good while the lock is held.
+    pub(super) fn ref_set_non_owning(&mut self, reg: &mut Reg) -> Check {
+        if self.cur.refs.active_locks == 0 {
+            return Err(Stop::Bug("non-owning reference without lock".into()));
+        }
+        reg.ty = reg.ty.with(TypeFlag::NON_OWN_REF);
+        if self.fields_of(reg).iter().any(|f| f.kind == FieldKind::Refcount) {
+            reg.ty = reg.ty.with(TypeFlag::MEM_RCU);
+        }
+        Ok(())
+    }
+
+    /// The node in R2 goes into the list or tree: it is given away, and pointers to it stay as non-owning ones.
+    pub(super) fn give_node_away(&mut self, meta: &Meta<'_>) -> Check {
+        let id = self.reg(2).ref_obj_id;
+        let held = self.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Ptr && r.id == id);
+        if !held {
+            let name = meta.name();
+            reject!(self, EINVAL, "kfunc {name} conversion of owning ref to non-owning failed");
+        }
+        let mut probe = *self.reg(2);
+        probe.ref_obj_id = 0;
+        self.ref_set_non_owning(&mut probe)?;
+        let added = probe.ty.flags & (TypeFlag::NON_OWN_REF | TypeFlag::MEM_RCU);
+        self.for_each_reg(|reg| {
+            let converts = reg.ref_obj_id == id;
+            if converts {
+                reg.ref_obj_id = 0;
+                reg.ty = reg.ty.with(added);
+            }
+            converts
+        });
+        release_reference(self, id);
+        Ok(())
+    }
+}

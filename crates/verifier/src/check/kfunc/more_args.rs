@@ -1,0 +1,107 @@
+//! Arguments that few kfuncs have: sized memory, strings, work queues, resilient locks.
+//!
+//! Kernel: `check_kfunc_mem_size_reg`, `process_wq_func`, `check_css_task_iter_allowlist` (6.18).
+
+use super::callee::Special;
+use super::meta::{MapArg, Meta};
+use crate::check::call::arg_mem::{ArgMem, check_helper_mem_access};
+use crate::check::jmp::mark_ptr_not_null;
+use crate::check::mem::AccessType;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, unsupported};
+use crate::state::reg::Extra;
+use crate::state::reg_type::Base;
+use skep_btf::FieldKind;
+use skep_uapi::limits::BPF_MAX_VAR_SIZ;
+use skep_uapi::{AttachType, ProgType};
+
+impl Env<'_> {
+    /// Checks the size in R`regno` and that the memory before it may be read and written.
+    pub(super) fn check_kfunc_mem_size_reg(&mut self, regno: u8) -> Check {
+        let saved = *self.reg(regno - 1);
+        if saved.ty.may_be_null() {
+            let mut reg = saved;
+            mark_ptr_not_null(self, &mut reg);
+            *self.frame_mut().reg_mut(regno - 1) = reg;
+        }
+        let mut checked = self.check_size(regno, AccessType::Read);
+        if checked.is_ok() {
+            checked = self.check_size(regno, AccessType::Write);
+        }
+        if saved.ty.may_be_null() {
+            *self.frame_mut().reg_mut(regno - 1) = saved;
+        }
+        checked
+    }
+
+    fn check_size(&mut self, regno: u8, ty: AccessType) -> Check {
+        let val = self.reg(regno).val;
+        if val.smin < 0 {
+            reject!(
+                self,
+                EACCES,
+                "R{regno} min value is negative, either use unsigned or 'var &= const'"
+            );
+        }
+        if val.umax >= BPF_MAX_VAR_SIZ {
+            reject!(
+                self,
+                EACCES,
+                "R{regno} unbounded memory access, use 'var &= const' or 'if (var < const)'"
+            );
+        }
+        let mem = ArgMem { regno: regno - 1, size: val.umax as i32, zero_size_allowed: true };
+        check_helper_mem_access(self, mem, ty, None)?;
+        self.mark_chain_precision(regno)
+    }
+
+    pub(super) fn check_const_str_arg(&mut self, nth: usize) -> Check {
+        if !self.reg(nth as u8 + 1).ty.is(Base::MapValue) {
+            reject!(self, EINVAL, "arg#{nth} doesn't point to a const string");
+        }
+        crate::check::call::format::check_const_str(self, nth as u8 + 1)
+    }
+
+    /// Kernel: `process_wq_func`.
+    pub(super) fn check_workqueue_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
+        let regno = nth as u8 + 1;
+        let reg = *self.reg(regno);
+        if !reg.ty.is(Base::MapValue) {
+            reject!(self, EINVAL, "arg#{nth} doesn't point to a map value");
+        }
+        let Extra::Map { map, uid } = reg.extra else { return unsupported("value of no map") };
+        let view = &self.maps[map as usize];
+        let name = view.def.kernel_name().to_string();
+        let wq = view.fields.iter().find(|f| f.kind == FieldKind::Workqueue).map(|f| f.offset);
+        if !reg.val.is_const() {
+            reject!(
+                self,
+                EINVAL,
+                "R{regno} doesn't have constant offset. bpf_wq has to be at the constant offset"
+            );
+        }
+        let Some(want) = wq else {
+            reject!(self, EINVAL, "map '{name}' has no valid bpf_wq");
+        };
+        let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
+        if i64::from(want) != off {
+            reject!(self, EINVAL, "off {off} doesn't point to 'struct bpf_wq' that is at {want}");
+        }
+        meta.map = Some(MapArg { map, uid });
+        Ok(())
+    }
+
+    pub(super) fn check_res_spin_lock_arg(&mut self, meta: &Meta<'_>, _nth: usize) -> Check {
+        debug_assert!(
+            meta.callee.special.is_res_spin_lock() || meta.callee.special == Special::Plain
+        );
+        unsupported("bpf_res_spin_lock")
+    }
+
+    pub(super) fn may_iterate_css_tasks(&self) -> bool {
+        let iter = self.prog.prog_type == ProgType::Tracing
+            && self.prog.attach_type() == Some(AttachType::TraceIter);
+        self.prog.prog_type == ProgType::Lsm || iter || self.cur.meta.in_sleepable
+    }
+}

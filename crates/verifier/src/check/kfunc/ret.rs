@@ -1,0 +1,214 @@
+//! What a kfunc returns.
+//!
+//! Kernel: the return type part of `check_kfunc_call`, `check_special_kfunc` (6.18).
+
+use super::arg_kind::{is_scalar_type, type_str};
+use super::callee::Special;
+use super::graph::graph_node;
+use super::meta::Meta;
+use crate::check::call::refs::acquire_reference;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop};
+use crate::state::reg::{Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_btf::{Kind, Type, TypeId};
+use skep_uapi::kfunc::KfuncFlags;
+use skep_uapi::may_write_packet;
+
+/// Largest per-CPU object. Kernel: `BPF_GLOBAL_PERCPU_MA_MAX_SIZE`.
+const PERCPU_OBJ_SIZE_MAX: u32 = 512;
+
+/// A pointer to an object of a BTF type.
+fn btf_ptr(flags: TypeFlag, id: u32, in_prog: bool) -> Reg {
+    Reg { extra: Extra::Btf { id, in_prog }, ..Reg::pointer(RegType::of(Base::BtfId).with(flags)) }
+}
+
+fn mem(flags: TypeFlag, size: u32) -> Reg {
+    Reg {
+        extra: Extra::Mem { size, dynptr_id: 0 },
+        ..Reg::pointer(RegType::of(Base::Mem).with(flags))
+    }
+}
+
+impl Env<'_> {
+    /// Gives R0 what the kfunc returns. R0 to R5 hold nothing any more.
+    pub(super) fn set_kfunc_return(&mut self, meta: &Meta<'_>) -> Check {
+        let btf = meta.callee.proto.btf();
+        let t = btf.skip_modifiers(meta.callee.proto.target_id());
+        let acquires = meta.callee.has(KfuncFlags::ACQUIRE);
+        let to = btf.skip_modifiers(t.target_id());
+        let is_struct_ptr = t.kind() == Kind::Ptr && to.kind().is_composite();
+        if acquires && !is_struct_ptr && !meta.callee.special.returns_object() {
+            reject!(self, EINVAL, "acquire kernel function does not return PTR_TO_BTF_ID");
+        }
+        if is_scalar_type(t) {
+            let special = meta.callee.special;
+            let is_lock = matches!(special, Special::ResSpinLock | Special::ResSpinLockIrqsave);
+            self.set_reg(0, if is_lock { Reg::constant(0) } else { Reg::unknown() });
+            return Ok(());
+        }
+        if t.kind() == Kind::Ptr {
+            return self.set_pointer_return(meta, to);
+        }
+        Ok(())
+    }
+
+    fn set_pointer_return(&mut self, meta: &Meta<'_>, to: Type<'_>) -> Check {
+        let mut r0 = match self.special_return(meta, to)? {
+            Some(reg) => reg,
+            None => self.plain_return(meta, to)?,
+        };
+        if meta.may_return_null() {
+            r0.ty = r0.ty.with(TypeFlag::PTR_MAYBE_NULL);
+            r0.id = self.new_id();
+        }
+        let is_node =
+            to.kind() == Kind::Struct && matches!(to.name(), "bpf_rb_node" | "bpf_list_node");
+        if meta.callee.has(KfuncFlags::ACQUIRE) {
+            let id = acquire_reference(self);
+            if meta.may_return_null() {
+                r0.id = id;
+            }
+            r0.ref_obj_id = id;
+        } else if is_node {
+            self.ref_set_non_owning(&mut r0)?;
+        }
+        if r0.id == 0 && !r0.ty.may_be_null() && self.may_point_to_spin_lock(&r0) {
+            r0.id = self.new_id();
+        }
+        self.set_reg(0, r0);
+        Ok(())
+    }
+
+    fn plain_return(&mut self, meta: &Meta<'_>, to: Type<'_>) -> Check<Reg> {
+        let rcu = meta.callee.has(KfuncFlags::RCU_PROTECTED);
+        if to.kind() == Kind::Void {
+            return Ok(Reg::unknown());
+        }
+        if to.kind() != Kind::Struct {
+            let (size, rdonly) = match (meta.r0_size, to.btf().size_of(to.id())) {
+                (0, Ok(size)) => (size, true),
+                (size, _) => (size, meta.r0_rdonly),
+            };
+            if size == 0 {
+                let (name, kind, to) = (meta.callee.name, type_str(to), to.name());
+                reject!(
+                    self,
+                    EINVAL,
+                    "kernel function {name} returns pointer type {kind} {to} is not supported"
+                );
+            }
+            let mut flags = TypeFlag::empty();
+            flags.set(TypeFlag::MEM_RDONLY, rdonly);
+            flags.set(TypeFlag::MEM_RCU, rcu);
+            return Ok(Reg { ref_obj_id: meta.ref_obj_id, ..mem(flags, size) });
+        }
+        let mut flags = TypeFlag::empty();
+        if meta.callee.special == Special::GetKmemCache {
+            flags |= TypeFlag::PTR_UNTRUSTED;
+        } else if rcu {
+            flags |= TypeFlag::MEM_RCU;
+        }
+        if let Some(at) = meta.iter.filter(|_| meta.callee.has(KfuncFlags::ITER_NEXT)) {
+            let in_rcu = self.spilled(at.frameno, at.spi).ty.has(TypeFlag::MEM_RCU);
+            flags |= if in_rcu { TypeFlag::MEM_RCU } else { TypeFlag::PTR_TRUSTED };
+        }
+        Ok(btf_ptr(flags, to.id().0, false))
+    }
+
+    /// Kfuncs whose result their prototype does not tell.
+    fn special_return(&mut self, meta: &Meta<'_>, to: Type<'_>) -> Check<Option<Reg>> {
+        let constant = meta.arg_constant.unwrap_or(0);
+        let name = if to.kind() == Kind::Struct { to.name() } else { "" };
+        Ok(Some(match meta.callee.special {
+            Special::ObjNew | Special::PercpuObjNew => self.new_object(meta, constant)?,
+            Special::RefcountAcquire => match meta.arg_type {
+                Some(arg) => btf_ptr(TypeFlag::MEM_ALLOC, arg.id, arg.in_prog),
+                None => return Err(Stop::Bug("refcount_acquire of nothing".into())),
+            },
+            _ if name == "bpf_list_node" || name == "bpf_rb_node" => match &meta.graph_root {
+                Some(root) => graph_node(root),
+                None => return Err(Stop::Bug("node of no list or tree".into())),
+            },
+            Special::CastToKernCtx => btf_ptr(TypeFlag::PTR_TRUSTED, meta.ret_btf_id, false),
+            Special::RdonlyCast => self.rdonly_cast(meta, constant)?,
+            Special::DynptrSlice | Special::DynptrSliceRdwr => self.slice(meta, constant)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn new_object(&mut self, meta: &Meta<'_>, local_type_id: u64) -> Check<Reg> {
+        let Ok(id) = u32::try_from(local_type_id) else {
+            reject!(self, EINVAL, "local type ID argument must be in range [0, U32_MAX]");
+        };
+        let Some(btf) = self.prog.btf.clone() else {
+            reject!(self, EINVAL, "bpf_obj_new/bpf_percpu_obj_new requires prog BTF");
+        };
+        let Some(t) = btf.get(TypeId(id)).filter(|t| t.kind() == Kind::Struct) else {
+            reject!(
+                self,
+                EINVAL,
+                "bpf_obj_new/bpf_percpu_obj_new type ID argument must be of a struct"
+            );
+        };
+        let mut flags = TypeFlag::MEM_ALLOC;
+        if meta.callee.special == Special::PercpuObjNew {
+            let size = t.stated_size().unwrap_or(0);
+            if size > PERCPU_OBJ_SIZE_MAX {
+                reject!(
+                    self,
+                    EINVAL,
+                    "bpf_percpu_obj_new type size ({size}) is greater than {PERCPU_OBJ_SIZE_MAX}"
+                );
+            }
+            if !self.is_scalar_struct(t, 0) {
+                reject!(
+                    self,
+                    EINVAL,
+                    "bpf_percpu_obj_new type ID argument must be of a struct of scalars"
+                );
+            }
+            if self.struct_metas.contains_key(&id) {
+                reject!(
+                    self,
+                    EINVAL,
+                    "bpf_percpu_obj_new type ID argument must not contain special fields"
+                );
+            }
+            flags |= TypeFlag::MEM_PERCPU;
+        }
+        Ok(btf_ptr(flags, id, true))
+    }
+
+    fn rdonly_cast(&mut self, meta: &Meta<'_>, type_id: u64) -> Check<Reg> {
+        let id = TypeId(type_id as u32);
+        let Some(t) = meta.callee.proto.btf().get(id) else {
+            let id = type_id as i64;
+            reject!(self, EINVAL, "Unknown type ID {id} passed to kfunc bpf_rdonly_cast");
+        };
+        if t.kind().is_composite() {
+            return Ok(btf_ptr(TypeFlag::PTR_UNTRUSTED, id.0, false));
+        }
+        if t.kind() == Kind::Void {
+            return Ok(mem(TypeFlag::MEM_RDONLY | TypeFlag::PTR_UNTRUSTED, 0));
+        }
+        reject!(self, EINVAL, "kfunc bpf_rdonly_cast type ID argument must be of a struct or void")
+    }
+
+    fn slice(&mut self, meta: &Meta<'_>, size: u64) -> Check<Reg> {
+        let Some(dynptr) = meta.dynptr else {
+            return Err(Stop::Bug("slice of no dynptr".into()));
+        };
+        let mut flags = dynptr.kind.flag();
+        if meta.callee.special == Special::DynptrSlice {
+            flags |= TypeFlag::MEM_RDONLY;
+        } else if !may_write_packet(self.prog.prog_type) {
+            reject!(self, EINVAL, "the prog does not allow writes to packet data");
+        } else {
+            self.seen_direct_write = true;
+        }
+        let extra = Extra::Mem { size: size as u32, dynptr_id: dynptr.id };
+        Ok(Reg { extra, ..mem(flags, 0) })
+    }
+}

@@ -1,0 +1,109 @@
+//! Kernel objects as arguments: whether the pointer may be trusted, and whether its type is the one wanted.
+//!
+//! Kernel: `is_trusted_reg`, `is_rcu_reg`, `process_kf_arg_ptr_to_btf_id` (6.18).
+
+use super::arg_kind::{struct_of_base, type_str};
+use super::ctx_type::is_projection_of;
+use super::meta::Meta;
+use crate::check::call::arg_type::struct_ids_match;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, unsupported};
+use crate::state::reg::{Extra, Reg};
+use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_btf::{Kind, Type, TypeId};
+use skep_uapi::kfunc::KfuncFlags;
+
+/// Modifiers of pointers that may be trusted. Kernel: `BPF_REG_TRUSTED_MODIFIERS`.
+const TRUSTED_MODIFIERS: TypeFlag =
+    TypeFlag::MEM_ALLOC.union(TypeFlag::PTR_TRUSTED).union(TypeFlag::NON_OWN_REF);
+
+/// Kernel: `bpf_type_has_unsafe_modifiers`.
+fn has_unsafe_modifiers(ty: RegType) -> bool {
+    !TRUSTED_MODIFIERS.contains(ty.flags)
+}
+
+/// Whether the object cannot go away while the register holds it.
+pub(crate) fn is_trusted_reg(reg: &Reg) -> bool {
+    let unsafe_ = has_unsafe_modifiers(reg.ty);
+    reg.ref_obj_id != 0
+        || (struct_of_base(reg.ty.base).is_some() && !unsafe_)
+        || (reg.ty.flags.intersects(TRUSTED_MODIFIERS) && !unsafe_)
+}
+
+/// Whether the object stays until the RCU section ends.
+pub(crate) fn is_rcu_reg(reg: &Reg) -> bool {
+    reg.ty.has(TypeFlag::MEM_RCU)
+}
+
+/// Whether one type is the other in a state before it can be used (`nf_conn___init`).
+///
+/// Kernel: `btf_type_ids_nocast_alias`.
+fn is_nocast_alias(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    long.strip_suffix("___init").is_some_and(|stem| stem == short)
+}
+
+impl Env<'_> {
+    /// Checks that the pointer in R`regno` may be trusted as far as the kfunc wants it.
+    pub(super) fn check_trust(&mut self, meta: &Meta<'_>, reg: &Reg, regno: u8) -> Check {
+        let rcu = meta.callee.has(KfuncFlags::RCU);
+        if (!rcu && !meta.callee.wants_trusted_args()) || is_trusted_reg(reg) {
+            return Ok(());
+        }
+        if !rcu {
+            reject!(self, EINVAL, "R{regno} must be referenced or trusted");
+        }
+        if !is_rcu_reg(reg) {
+            reject!(self, EINVAL, "R{regno} must be a rcu pointer");
+        }
+        Ok(())
+    }
+
+    /// Checks that argument `nth` is a pointer to a kernel object of type `want`.
+    pub(super) fn process_kf_arg_ptr_to_btf_id(
+        &mut self,
+        meta: &Meta<'_>,
+        want: Type<'_>,
+        nth: usize,
+    ) -> Check {
+        let regno = nth as u8 + 1;
+        let reg = *self.reg(regno);
+        let is_object =
+            reg.ty.base == Base::BtfId && (!has_unsafe_modifiers(reg.ty) || is_rcu_reg(&reg));
+        let stands_for = struct_of_base(reg.ty.base);
+        if !is_object && stands_for.is_none() {
+            let expected = RegType { base: Base::BtfId, flags: reg.ty.flags & TRUSTED_MODIFIERS };
+            let got = reg.ty;
+            reject!(self, EINVAL, "arg#{nth} is {got} expected {expected} or socket");
+        }
+        let Some(kernel) = self.prog.kernel_btf.clone() else {
+            return unsupported("kernel objects without the kernel's BTF");
+        };
+        let (id, in_prog) = match (reg.ty.base, reg.extra, stands_for) {
+            (Base::BtfId, Extra::Btf { id, in_prog }, _) => (TypeId(id), in_prog),
+            (_, _, Some(name)) => match kernel.find_by_name_kind(name, Kind::Struct) {
+                Some(id) => (id, false),
+                None => return unsupported(format!("kernel without struct {name}")),
+            },
+            _ => return Err(Stop::Bug("object without type".into())),
+        };
+        let btf = if in_prog { self.prog.btf.clone() } else { Some(kernel.clone()) };
+        let Some(btf) = btf else { return Err(Stop::Bug("type without BTF".into())) };
+        let got = btf.skip_modifiers(id);
+        let releases = meta.callee.has(KfuncFlags::RELEASE) && reg.ref_obj_id != 0;
+        let strict = releases || is_nocast_alias(got.name(), want.name());
+        let same = !in_prog && struct_ids_match(&kernel, (got.id(), reg.off), want.id(), strict);
+        if !same && !is_projection_of(want.name(), got.name()) {
+            let name = meta.callee.name;
+            let expected = format!("{} {}", type_str(want), want.name());
+            let actual = format!("{} {}", type_str(got), got.name());
+            reject!(
+                self,
+                EINVAL,
+                "kernel function {name} args#{nth} expected pointer to {expected} but R{regno} has a pointer to {actual}"
+            );
+        }
+        Ok(())
+    }
+}
