@@ -97,10 +97,10 @@ fn relocate_core(image: &Image<'_>, function: &Function, insns: &mut [Insn]) -> 
         return Ok(());
     };
     let kernel = image.options.kernel_btf.as_deref();
-    let targets: &[_] = kernel.as_slice();
+    let mut relocator = core::Relocator::new(btf, kernel.as_slice());
     for relo in within(&info.core_relos, &function.range, |r| r.insn_off) {
         let slot = relo.insn_off as usize / INSN_BYTES - function.range.start;
-        core::relocate(insns, slot, relo, (btf, targets)).context(|| {
+        relocator.relocate(insns, slot, relo).context(|| {
             let section = &image.section(function.section).name;
             format!("CO-RE, section {section}, offset {:#x}", relo.insn_off)
         })?;

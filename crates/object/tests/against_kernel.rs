@@ -1,0 +1,120 @@
+//! Names resolved in a kernel's BTF, which the test makes: every number here is laid out below.
+
+use skep_btf::{Btf, BtfBuilder, FuncLinkage, IntEncoding, TypeId, VarLinkage};
+use skep_insn::code::{BPF_PSEUDO_BTF_ID, BPF_PSEUDO_KFUNC_CALL};
+use skep_object::{Object, OpenOptions};
+use skep_program::{AttachTarget, MapSlot, Program, SlotTarget};
+use skep_uapi::{MapFlags, ProgFlags};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Ids of what the kernel's BTF has.
+struct Kernel {
+    btf: Arc<Btf>,
+    ops: TypeId,
+    value: TypeId,
+    kfunc: TypeId,
+    variable: TypeId,
+    event: TypeId,
+}
+
+const PID_OFFSET: u32 = 24;
+
+fn kernel() -> Kernel {
+    let mut b = BtfBuilder::new();
+    let int = b.int("int", 4, IntEncoding::SIGNED);
+    let long = b.int("unsigned long long", 8, IntEncoding::NONE);
+    let op = b.func_proto(int, &[("value", int)]);
+    let op = b.ptr(op);
+    // The kernel's order is not the object's, and `data` of the value lies at 64.
+    let members = [("flags", int, 0, 0), ("first", op, 64, 0), ("second", op, 128, 0)];
+    let ops = b.struct_("skep_ops", 24, &members);
+    let members = [("common", long, 0, 0), ("data", ops, 64 * 8, 0)];
+    let value = b.struct_("bpf_struct_ops_skep_ops", 128, &members);
+    let task = b.struct_("skep_task", 32, &[("pid", int, PID_OFFSET * 8, 0)]);
+    let task = b.ptr(task);
+    let proto = b.func_proto(int, &[("task", task)]);
+    let kfunc = b.func("skep_kfunc", proto, FuncLinkage::Static);
+    let variable = b.var("skep_variable", long, VarLinkage::Global);
+    let event = b.typedef_("btf_trace_skep_event", op);
+    Kernel { btf: Arc::new(b.build().unwrap()), ops, value, kfunc, variable, event }
+}
+
+fn open(kernel: Option<&Kernel>) -> Object {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    let bytes = std::fs::read(tests.join("object/against_kernel.bpf.o")).unwrap();
+    let kernel_btf = kernel.map(|k| k.btf.clone());
+    Object::open(&bytes, &OpenOptions { kernel_btf, ..OpenOptions::default() }).unwrap()
+}
+
+fn program<'o>(object: &'o Object, name: &str) -> &'o Program {
+    let entry = object.programs.iter().find(|p| p.name == name).unwrap();
+    entry.program.as_ref().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn target(id: TypeId, name: &str) -> AttachTarget {
+    AttachTarget::Kernel { btf_id: id.0, name: name.to_owned() }
+}
+
+#[test]
+fn struct_ops_members_move_to_where_the_kernel_has_them() {
+    let kernel = kernel();
+    let object = open(Some(&kernel));
+    let map = object.maps.iter().find(|m| m.name == "ops").unwrap();
+    assert_eq!((map.value_size, map.btf_vmlinux_value_type_id), (128, kernel.value.0));
+    assert_eq!(map.map_flags, MapFlags::LINK);
+    let mut contents = vec![0; 128];
+    contents[64..68].copy_from_slice(&0x8000_0001u32.to_le_bytes());
+    assert_eq!(map.contents, contents, "`flags` is the first member of `data`");
+    let prog = |index, name: &str| MapSlot { index, target: SlotTarget::Prog(name.to_owned()) };
+    assert_eq!(map.slots, [prog(2, "the_second"), prog(1, "the_first")]);
+    let (first, second) = (program(&object, "the_first"), program(&object, "the_second"));
+    assert_eq!((first.expected_attach_type, second.expected_attach_type), (1, 2));
+    assert_eq!(first.attach, target(kernel.ops, "skep_ops"));
+    assert_eq!((first.prog_flags, second.prog_flags), (ProgFlags::empty(), ProgFlags::SLEEPABLE));
+}
+
+#[test]
+fn targets_are_found_or_told_to_be_missing() {
+    let kernel = kernel();
+    let object = open(Some(&kernel));
+    assert_eq!(program(&object, "BPF_enters").attach, target(kernel.kfunc, "skep_kfunc"));
+    assert_eq!(program(&object, "traces").attach, target(kernel.event, "skep_event"));
+    let missing = AttachTarget::Unresolved("skep_no_such_function".to_owned());
+    assert_eq!(program(&object, "leaves").attach, missing);
+}
+
+#[test]
+fn typed_symbols_and_fields_take_the_kernels_numbers() {
+    let kernel = kernel();
+    let object = open(Some(&kernel));
+    let insns = &program(&object, "BPF_enters").insns;
+    let calls: Vec<_> = insns.iter().filter(|i| i.code == 0x85).map(|i| (i.src, i.imm)).collect();
+    // The weak kfunc exists under its essential name, but not with this type.
+    let poisoned = (0, 2_002_000_001);
+    let kfunc = (BPF_PSEUDO_KFUNC_CALL, kernel.kfunc.0 as i32);
+    assert!(calls.contains(&kfunc) && calls.contains(&poisoned), "{calls:?}");
+    let addresses: Vec<i32> = insns
+        .iter()
+        .filter(|i| i.is_ld_imm64() && i.src == BPF_PSEUDO_BTF_ID)
+        .map(|i| i.imm)
+        .collect();
+    assert_eq!(addresses, [kernel.variable.0 as i32]);
+    let pid = i32::try_from(PID_OFFSET).unwrap();
+    let field = insns.iter().find(|i| i.code == 0xb7 && i.imm == pid || i32::from(i.off) == pid);
+    assert!(field.is_some(), "pid at {PID_OFFSET}: {insns:?}");
+}
+
+#[test]
+fn without_a_kernel_each_program_says_what_it_lacks() {
+    let object = open(None);
+    let told = |name: &str| {
+        let entry = object.programs.iter().find(|p| p.name == name).unwrap();
+        entry.program.as_ref().err().map(|error| error.to_string())
+    };
+    let error = told("BPF_enters").unwrap();
+    assert!(error.ends_with("needs the BTF of a kernel"), "{error}");
+    assert_eq!(told("traces"), None);
+    let unresolved = AttachTarget::Unresolved("skep_ops.first".to_owned());
+    assert_eq!(program(&object, "the_first").attach, unresolved);
+}
