@@ -6,6 +6,7 @@
 use super::mem::check_fields;
 use super::mem::region::check_ptr_off_reg;
 use super::reg_arg::Operand;
+use super::struct_ops::Target;
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::{reject, verbose};
@@ -239,8 +240,8 @@ fn returns_void(env: &Env<'_>) -> Check<bool> {
             Some(proto) => Ok(proto.target_id() == TypeId(0)),
             None => unsupported("an LSM program without a hook in the kernel's BTF"),
         },
-        ProgType::StructOps => match super::mem::btf_ctx::struct_ops_proto(env) {
-            Some(proto) => Ok(proto.target_id() == TypeId(0)),
+        ProgType::StructOps => match Target::of(env) {
+            Some(target) => Ok(target.proto.target_id() == TypeId(0)),
             None => unsupported("a struct_ops program without its member in the kernel's BTF"),
         },
         _ => Ok(false),
@@ -249,7 +250,7 @@ fn returns_void(env: &Env<'_>) -> Check<bool> {
 
 /// The struct that the operator of a struct_ops program returns a pointer to.
 fn returned_struct(env: &Env<'_>) -> Check<Option<u32>> {
-    let Some(proto) = super::mem::btf_ctx::struct_ops_proto(env) else { return Ok(None) };
+    let Some(Target { proto, .. }) = Target::of(env) else { return Ok(None) };
     let btf = proto.btf();
     let ptr = btf.skip_modifiers(proto.target_id());
     if ptr.kind() != Kind::Ptr {

@@ -4,6 +4,7 @@
 
 use super::MemAccess;
 use super::ctx::CtxLoad;
+use crate::check::struct_ops::Target;
 use crate::env::Env;
 use crate::log::verbose;
 use crate::rejection::{Check, unsupported};
@@ -39,7 +40,7 @@ pub(super) fn find_btf_access(
         verbose!(env, "func '{name}' offset {off} is not multiple of 8\n");
         return Ok(None);
     }
-    let arg = (off / 8) as usize;
+    let arg = arg_idx(&func, off);
     let params = func.proto.params().len().saturating_sub(func.skip);
     if arg > params || (arg == params && !has_retval(env)) {
         verbose!(env, "func '{name}' doesn't have {}-th argument\n", arg + 1);
@@ -75,6 +76,26 @@ pub(super) fn find_btf_access(
 /// Skips modifiers one by one (not typedefs alone): what the kernel calls `btf_type_is_modifier`.
 fn skip_modifiers(btf: &skep_btf::Btf, id: TypeId) -> Type<'_> {
     btf.skip_modifiers(id)
+}
+
+/// Index of the argument at `off`: structs may take more than 8 bytes.
+///
+/// Kernel: `btf_ctx_arg_idx` (6.18).
+fn arg_idx(func: &Func<'_>, off: i32) -> usize {
+    let btf = func.proto.btf();
+    let types = func.proto.params().map(|p| p.ty).chain([func.proto.target_id()]);
+    let mut end = 0;
+    let mut n = 0;
+    for ty in types {
+        let ty = btf.skip_modifiers(ty);
+        let bytes = if ty.kind() == Kind::Ptr { 8 } else { ty.stated_size().unwrap_or(0) };
+        end += i64::from(bytes.next_multiple_of(8));
+        if i64::from(off) < end {
+            return n;
+        }
+        n += 1;
+    }
+    n
 }
 
 fn is_small_int(ty: Type<'_>) -> bool {
@@ -126,6 +147,13 @@ fn pointer_arg(
         load.btf_id = to.id().0;
         return Ok(Some(load));
     }
+    if env.prog.prog_type == ProgType::StructOps
+        && Target::of(env).is_some_and(|target| target.may_be_null(arg))
+    {
+        load.ty = RegType::of(Base::BtfId).with(TypeFlag::PTR_TRUSTED | TypeFlag::PTR_MAYBE_NULL);
+        load.btf_id = to.id().0;
+        return Ok(Some(load));
+    }
     let mut flags = if args_trusted(env) { TypeFlag::PTR_TRUSTED } else { TypeFlag::empty() };
     if param_name.ends_with("__nullable") {
         flags |= TypeFlag::PTR_MAYBE_NULL;
@@ -149,7 +177,10 @@ fn pointer_arg(
     let (id, of) = (to.id().0, to.name());
     verbose!(env, "func '{name}' arg{arg} has btf_id {id} type {kind} '{of}'\n");
     load.ty = RegType::of(Base::BtfId).with(flags);
-    load.btf_id = id;
+    load.btf_id = match Target::of(env) {
+        Some(target) if env.prog.prog_type == ProgType::StructOps => target.promoted(to.id()).0,
+        _ => id,
+    };
     Ok(Some(load))
 }
 
@@ -196,7 +227,10 @@ fn is_untrusted_hook(env: &Env<'_>) -> bool {
 fn attach_func<'a>(env: &Env<'a>) -> Check<Func<'a>> {
     let prog = env.prog;
     if prog.prog_type == ProgType::StructOps {
-        return unsupported("contexts of struct_ops programs");
+        return match Target::of(env) {
+            Some(target) => Ok(Func { proto: target.proto, name: target.name, skip: 0 }),
+            None => unsupported("a struct_ops program without its member in the kernel's BTF"),
+        };
     }
     let (AttachTarget::Kernel { btf_id, .. }, Some(btf)) =
         (&prog.attach, prog.kernel_btf.as_deref())
@@ -219,15 +253,4 @@ fn attach_func<'a>(env: &Env<'a>) -> Check<Func<'a>> {
         Some(func) => Ok(func),
         None => unsupported("a tracing program whose target is no function"),
     }
-}
-
-/// The prototype of the member of a struct_ops struct that the program implements.
-pub(crate) fn struct_ops_proto<'a>(env: &Env<'a>) -> Option<Type<'a>> {
-    let AttachTarget::Kernel { btf_id, .. } = &env.prog.attach else { return None };
-    let btf = env.prog.kernel_btf.as_deref()?;
-    let ops = btf.get(TypeId(*btf_id))?;
-    let member = ops.members().nth(env.prog.expected_attach_type as usize)?;
-    let ptr = btf.skip_modifiers(member.ty);
-    let proto = btf.skip_modifiers(ptr.target_id());
-    (proto.kind() == Kind::FuncProto).then_some(proto)
 }

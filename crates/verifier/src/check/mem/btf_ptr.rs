@@ -37,6 +37,9 @@ pub(super) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     check_pointer(env, reg, (at.regno, off), (&btf, struct_id, in_prog))?;
     let is_alloc = reg.ty.has(TypeFlag::MEM_ALLOC);
     if at.is_write() {
+        if !is_alloc && env.prog.prog_type == ProgType::StructOps {
+            return crate::check::struct_ops::check_store(env, struct_id, off, at.size);
+        }
         if !is_alloc && writes_fields(env.prog.prog_type) {
             return unsupported("stores to fields of the kernel's structs");
         }
@@ -135,10 +138,7 @@ pub(crate) fn is_gpl_compatible(license: &str) -> bool {
 
 /// Program types that may change some fields of some structs.
 fn writes_fields(prog_type: ProgType) -> bool {
-    matches!(
-        prog_type,
-        ProgType::SchedCls | ProgType::SchedAct | ProgType::Xdp | ProgType::StructOps
-    )
+    matches!(prog_type, ProgType::SchedCls | ProgType::SchedAct | ProgType::Xdp)
 }
 
 /// What the kernel keeps in allocated objects is not for loads and stores.
