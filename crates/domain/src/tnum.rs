@@ -249,9 +249,13 @@ impl Tnum {
     }
 }
 
-/// `(value; mask)`, as the kernel prints it. Kernel: `tnum_strn`.
+/// `(value; mask)`, or the value if it is known, as the kernel prints it. Kernel: `tnum_strn`.
 impl fmt::Display for Tnum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "({:#x}; {:#x})", self.value, self.mask)
+        match (self.mask, u16::try_from(self.value)) {
+            (0, Ok(small)) => small.fmt(f),
+            (0, Err(_)) => write!(f, "{:#x}", self.value),
+            _ => write!(f, "({:#x}; {:#x})", self.value, self.mask),
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::passes::call_facts::{CallFacts, Callees};
 use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HelperProto, HelperRow, HelperUse, HookKey, RetBase};
+use skep_uapi::{ProgType, helper_changes_pkt_data};
 
 /// Who may be called, for one program.
 pub(crate) struct Callable<'a> {
@@ -17,10 +18,8 @@ pub(crate) struct Callable<'a> {
 
 impl<'a> Callable<'a> {
     pub(crate) fn new(prog: &'a Program) -> Callable<'a> {
-        let target = match &prog.attach {
-            AttachTarget::Kernel { name, .. } | AttachTarget::Unresolved(name) => name.as_str(),
-            AttachTarget::None => "",
-        };
+        let target = hook_target(prog);
+        let target = target.as_str();
         let key =
             HookKey { prog_type: prog.prog_type, attach_type: prog.expected_attach_type, target };
         let kfuncs = Kfuncs::new(prog, &key);
@@ -40,6 +39,20 @@ impl<'a> Callable<'a> {
             HelperUse::May(proto) => Some(proto),
             _ => None,
         }
+    }
+}
+
+/// What decides about helpers besides program and attach type: the function of an iterator, `struct.member` of
+/// struct_ops.
+fn hook_target(prog: &Program) -> String {
+    let (AttachTarget::Kernel { btf_id, .. }, Some(btf)) = (&prog.attach, &prog.kernel_btf) else {
+        return String::new();
+    };
+    let Some(ty) = btf.get(skep_btf::TypeId(*btf_id)) else { return String::new() };
+    let member = ty.members().nth(prog.expected_attach_type as usize);
+    match member.filter(|_| prog.prog_type == ProgType::StructOps) {
+        Some(member) => format!("{}.{}", ty.name(), member.name),
+        None => ty.name().to_string(),
     }
 }
 
@@ -66,6 +79,8 @@ impl Callees for Callable<'_> {
             sync_callback: is_sync_callback_helper(id),
             async_callback: proto.id == HelperId::TimerSetCallback,
             might_sleep: proto.might_sleep(),
+            // A tail call is taken for a change by callers of the function that makes it.
+            changes_pkt_data: helper_changes_pkt_data(proto.id) || proto.id == HelperId::TailCall,
             ..CallFacts::default()
         }
     }
