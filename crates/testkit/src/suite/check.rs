@@ -48,7 +48,7 @@ fn verdict(claims: &Claims, assembly: &Assembly, evidence: &Evidence, wrong: &mu
     if !evidence.log.contains(&reject.text) {
         let _ = writeln!(wrong, "refused for another reason than: {}", reject.text);
     }
-    let at = evidence.log.lines().rev().find_map(insn_of);
+    let at = evidence.log.lines().rev().find_map(|line| looped_at(line).or(insn_of(line)));
     let expected_line = at.and_then(|at| assembly.lines.get(at).copied());
     if let Some(line) = expected_line.filter(|&line| line != reject.line) {
         let _ = writeln!(wrong, "refused in line {line} of the block, expected {}", reject.line);
@@ -96,6 +96,11 @@ fn insn_of(line: &str) -> Option<usize> {
     let (index, rest) = line.split_once(": (")?;
     rest.get(2..3).filter(|&c| c == ")")?;
     index.parse().ok()
+}
+
+/// The insn of `infinite loop detected at insn 3`, which is not walked a second time.
+fn looped_at(line: &str) -> Option<usize> {
+    line.strip_prefix("infinite loop detected at insn ")?.parse().ok()
 }
 
 /// What a transcript of this kind records of a log.
@@ -159,5 +164,6 @@ mod tests {
         assert_eq!(insn_of("12: (95) exit"), Some(12));
         assert_eq!(insn_of("mark_precise: frame0: regs=r1 before 12: (95) exit"), None);
         assert_eq!(insn_of("from 1 to 3: R0=1"), None);
+        assert_eq!(looped_at("infinite loop detected at insn 3"), Some(3));
     }
 }
