@@ -14,6 +14,7 @@ mod error;
 mod ext_info;
 mod externs;
 mod functions;
+mod guess;
 mod image;
 mod kconfig;
 mod link_subprogs;

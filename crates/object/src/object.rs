@@ -9,7 +9,7 @@ use crate::link_subprogs::Linker;
 use crate::maps::{MapSource, Maps};
 use crate::relocate::Relocator;
 use crate::sections::SectionKind;
-use crate::{attach, btf_fixup, data_maps, ext_info, sec_def, sections, struct_ops};
+use crate::{attach, btf_fixup, data_maps, ext_info, guess, sec_def, sections, struct_ops};
 use skep_btf::{Btf, BtfExt};
 use skep_program::{MapDef, Program};
 use skep_uapi::ProgType;
@@ -34,6 +34,9 @@ pub struct OpenOptions {
     /// `max_entries` of maps that have none (tools such as veristat give 1, so that the maps can be
     /// created); 0 leaves them, as libbpf does. Local storages have none by right.
     pub empty_map_entries: u32,
+    /// Give `freplace` programs the type that their context suggests, as veristat does: without it
+    /// they cannot be loaded alone.
+    pub guess_ext_types: bool,
     /// Page size in bytes, a power of two; 0 means 4096.
     pub page_size_bytes: u32,
 }
@@ -199,6 +202,9 @@ fn make_program(
         {
             program.expected_attach_type = link.member;
             program.attach = link.target.clone();
+        }
+        if image.options.guess_ext_types {
+            guess::replace_ext(&mut program);
         }
         program
     });

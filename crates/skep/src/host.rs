@@ -84,6 +84,7 @@ impl Host {
             cpus: self.cpus.max(1),
             page_size_bytes: 4096,
             empty_map_entries: 1,
+            guess_ext_types: true,
         }
     }
 }
