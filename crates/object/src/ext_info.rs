@@ -32,9 +32,9 @@ pub(crate) fn by_section(ext: &BtfExt, btf: &Btf, names: &[&str]) -> Vec<Section
             }
         }
     }
-    fill(&ext.funcs, &index, |at, records| all[at].funcs.extend_from_slice(records));
-    fill(&ext.lines, &index, |at, records| all[at].lines.extend_from_slice(records));
-    fill(&ext.core_relos, &index, |at, records| all[at].core_relos.extend_from_slice(records));
+    fill(&ext.funcs, index, |at, records| all[at].funcs.extend_from_slice(records));
+    fill(&ext.lines, index, |at, records| all[at].lines.extend_from_slice(records));
+    fill(&ext.core_relos, index, |at, records| all[at].core_relos.extend_from_slice(records));
     for info in &mut all {
         info.funcs.sort_by_key(|r| r.insn_off);
         info.lines.sort_by_key(|r| r.insn_off);

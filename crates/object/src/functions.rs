@@ -110,7 +110,7 @@ impl Functions {
         let mut starts: Vec<&&Symbol<'_>> = symbols
             .iter()
             .filter(|s| s.kind == SymbolKind::NoType && s.binding != Binding::Local)
-            .filter(|s| s.value % INSN_BYTES as u64 == 0 && slot(s.value) < slots)
+            .filter(|s| s.value.is_multiple_of(INSN_BYTES as u64) && slot(s.value) < slots)
             .collect();
         starts.sort_by_key(|s| s.value);
         for (n, symbol) in starts.iter().enumerate() {
@@ -164,7 +164,7 @@ fn slot(bytes: u64) -> usize {
 
 fn range_of(symbol: &Symbol<'_>, slots: usize) -> Option<Range<usize>> {
     let end = symbol.value.checked_add(symbol.size_bytes)?;
-    let aligned = symbol.value % INSN_BYTES as u64 == 0 && end % INSN_BYTES as u64 == 0;
+    let aligned = [symbol.value, end].iter().all(|at| at.is_multiple_of(INSN_BYTES as u64));
     let end = if symbol.size_bytes == 0 { slots } else { slot(end) };
     let range = slot(symbol.value)..end;
     (aligned && !range.is_empty() && end <= slots).then_some(range)

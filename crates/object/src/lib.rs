@@ -27,5 +27,5 @@ mod sections;
 mod struct_ops;
 
 pub use error::Error;
-pub use object::{Object, ObjectProgram, OpenOptions};
+pub use object::{Object, ObjectProgram, OpenOptions, SymbolLookup};
 pub use scan::scan;

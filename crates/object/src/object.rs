@@ -15,6 +15,9 @@ use skep_program::{MapDef, Program};
 use skep_uapi::ProgType;
 use std::sync::Arc;
 
+/// From the name of a kernel symbol to its address.
+pub type SymbolLookup = Arc<dyn Fn(&str) -> Option<u64> + Send + Sync>;
+
 /// What the caller knows of the kernel that the object is loaded for, and how to read the file.
 #[derive(Clone, Default)]
 pub struct OpenOptions {
@@ -26,7 +29,7 @@ pub struct OpenOptions {
     /// Text of the kernel's configuration (`CONFIG_X=y` lines), for `.kconfig` externs.
     pub kconfig: Option<Arc<str>>,
     /// Address of a kernel symbol, for untyped `.ksyms` externs.
-    pub kallsyms: Option<Arc<dyn Fn(&str) -> Option<u64> + Send + Sync>>,
+    pub kallsyms: Option<SymbolLookup>,
     /// `LINUX_VERSION_CODE` of the kernel, for the extern `LINUX_KERNEL_VERSION`.
     pub kernel_version: u32,
     /// Number of possible CPUs: `max_entries` of perf event arrays that do not say it.

@@ -114,8 +114,7 @@ fn local_calls(
     function: &Function,
     (out, relocated): (&mut Relocated, &[bool]),
 ) -> Result<()> {
-    for slot in 0..out.insns.len() {
-        let insn = out.insns[slot];
+    for (slot, insn) in out.insns.iter().enumerate() {
         let call = insn.code == CALL && insn.src == BPF_PSEUDO_CALL;
         let address = insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
         if relocated[slot] || !(call || address) {

@@ -83,7 +83,7 @@ pub(crate) fn license(elf: &Elf<'_>) -> String {
 /// Number in the `version` section, if there is one.
 pub(crate) fn version(elf: &Elf<'_>) -> Option<u32> {
     let data = elf.section("version")?.data;
-    Some(u32_at(elf, data, 0)?)
+    u32_at(elf, data, 0)
 }
 
 /// A 32-bit number of a section, in the byte order of the file.
