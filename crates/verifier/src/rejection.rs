@@ -51,6 +51,7 @@ pub(crate) mod errno {
     pub(crate) const EBUSY: i32 = 16;
     pub(crate) const EINVAL: i32 = 22;
     pub(crate) const EDOM: i32 = 33;
+    pub(crate) const ERANGE: i32 = 34;
     pub(crate) const EPROTO: i32 = 71;
     pub(crate) const ENOTSUPP: i32 = 524;
     pub(crate) const EOPNOTSUPP: i32 = 95;

@@ -5,8 +5,9 @@
 
 use crate::Config;
 use crate::callees::Callable;
+use crate::check::ld_imm_resolve::Resolver;
 use crate::env::{Env, InsnAux, LoopInline, MapView, SubprogInfo};
-use crate::log::{Log, reject, verbose};
+use crate::log::{Log, verbose};
 use crate::passes::fastcall::mark_fastcall_patterns;
 use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
 use crate::passes::live_stack::LiveStack;
@@ -17,8 +18,6 @@ use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
 use crate::rejection::{Check, Stop};
 use crate::state::arena::Arena;
 use skep_btf::{SpecialField, TypeId};
-use skep_insn::Insn;
-use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use skep_program::{MapDef, Program};
 use skep_uapi::{MapType, ProgFlags, ProgType};
 
@@ -113,8 +112,15 @@ impl<'a> Env<'a> {
         }
         self.pass(|env| check_subprogs(&env.insns, &mut subprogs))?;
         self.list_subprogs(&subprogs);
-        let maps = self.prog.maps.len();
-        self.pass(|env| check_encodings(&env.insns, |idx, insn, _| resolve_map(idx, insn, maps)))?;
+        self.pass(|env| {
+            let mut resolver = Resolver {
+                prog: env.prog,
+                maps: &env.maps,
+                privileged: env.bpf_capable && env.allow_ptr_leaks,
+                used: Vec::new(),
+            };
+            check_encodings(&env.insns, |idx, first, second| resolver.resolve(idx, first, second))
+        })?;
         let loops_allowed = self.bpf_capable;
         let cfg =
             self.pass(|env| cfg::check_cfg(&env.insns, &subprogs, &env.callable, loops_allowed))?;
@@ -258,15 +264,6 @@ impl WalkedInsns for Env<'_> {
     fn saw_exception(&self) -> bool {
         self.seen_exception
     }
-}
-
-fn resolve_map(idx: usize, insn: &Insn, maps: usize) -> Result<(), PassReject> {
-    let names_map = matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE);
-    if names_map && insn.imm as usize >= maps {
-        let message = format!("fd {} is not pointing to valid bpf_map", insn.imm);
-        return Err(PassReject::at(idx, crate::rejection::errno::EINVAL, message));
-    }
-    Ok(())
 }
 
 /// Whether programs of this type may interrupt themselves, so that each run has a stack of its own.

@@ -80,6 +80,16 @@ fn check_reference_leak(env: &mut Env<'_>, what: &str) -> Check {
     Err(env.refuse(errno::EINVAL, message))
 }
 
+/// An insn that may end the function (a tail call, a legacy packet load) does so, with `r0` as its result; the branch
+/// that goes on has been pushed.
+pub(crate) fn hidden_exit(env: &mut Env<'_>, r0: Reg) -> Check<Next> {
+    env.set_reg(0, r0);
+    match prepare_func_exit(env)? {
+        Next::Returned(next) => Ok(Next::Insn(next)),
+        next => Ok(next),
+    }
+}
+
 /// Back to the caller, or, from a callback, to the call that runs it.
 fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
     env.update_live_stack();

@@ -2,13 +2,14 @@
 //!
 //! Kernel: `check_ld_abs` (6.18).
 
-use super::exit::check_resource_leak;
+use super::exit::{check_resource_leak, hidden_exit};
 use super::mem::check_fields;
 use super::mem::region::check_ptr_off_reg;
 use super::reg_arg::Operand;
 use crate::env::Env;
+use crate::explore::walk::Next;
 use crate::log::reject;
-use crate::rejection::{Check, unsupported};
+use crate::rejection::Check;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_insn::code::*;
@@ -18,7 +19,7 @@ use skep_uapi::may_access_skb;
 const CTX_REG: u8 = 6;
 
 /// Walks a legacy packet load.
-pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check {
+pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
     if !may_access_skb(env.prog.prog_type) {
         reject!(env, EINVAL, "BPF_LD_[ABS|IND] instructions not allowed for this program type");
@@ -38,8 +39,11 @@ pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check {
         env.set_reg(regno, Reg::not_init());
     }
     env.set_reg(0, Reg::unknown());
-    if env.cur.curframe() != 0 {
-        return unsupported("legacy packet loads in functions");
+    let next = env.insn_idx + 1;
+    if env.cur.curframe() == 0 {
+        return Ok(Next::Insn(next));
     }
-    Ok(())
+    // Where the packet is too short the function returns 0.
+    env.push_stack(next, env.insn_idx, false)?;
+    hidden_exit(env, Reg::constant(0))
 }

@@ -11,6 +11,7 @@ pub(crate) mod jmp;
 pub(crate) mod kfunc;
 pub(crate) mod ld_abs;
 pub(crate) mod ld_imm;
+pub(crate) mod ld_imm_resolve;
 pub(crate) mod linked_regs;
 pub(crate) mod mem;
 pub(crate) mod patch;
@@ -36,7 +37,7 @@ pub(crate) fn do_check_insn(env: &mut Env<'_>) -> Check<Next> {
         BPF_ST => mem::check_store_imm(env)?,
         BPF_JMP | BPF_JMP32 => return check_jump_class(env),
         _ => match insn.mode() {
-            BPF_ABS | BPF_IND => ld_abs::check_ld_abs(env)?,
+            BPF_ABS | BPF_IND => return ld_abs::check_ld_abs(env),
             BPF_IMM => {
                 ld_imm::check_ld_imm(env)?;
                 return Ok(Next::Insn(env.insn_idx + 2));

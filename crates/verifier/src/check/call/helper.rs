@@ -5,17 +5,19 @@
 use super::callback;
 use super::meta::CallMeta;
 use super::{clear_caller_saved_regs, format, helper_args, map_args, refs, retval};
-use crate::check::exit::check_resource_leak;
+use crate::check::exit::{check_resource_leak, hidden_exit};
 use crate::check::mem::{AccessType, MemAccess, check_mem_access};
 use crate::env::Env;
+use crate::explore::walk::Next;
 use crate::log::reject;
 use crate::rejection::{Check, unsupported};
+use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_uapi::helper::{ArgBase, HelperId, HelperProto, HelperUse, func_id_name};
 use skep_uapi::{AttachType, ProgType, TypeFlag, helper_changes_pkt_data};
 
 /// Walks a call of a helper.
-pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check {
+pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
     let proto = find_proto(env)?;
     check_may_sleep(env, proto)?;
     let mut meta = CallMeta::new(proto);
@@ -35,7 +37,14 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check {
     if meta.changes_data {
         refs::clear_all_pkt_pointers(env);
     }
-    Ok(())
+    let next = env.insn_idx + 1;
+    if meta.func != HelperId::TailCall || env.cur.curframe() == 0 {
+        return Ok(Next::Insn(next));
+    }
+    // A tail call that succeeds returns to the caller of the function.
+    env.push_stack(next, env.insn_idx, false)?;
+    refs::clear_all_pkt_pointers(env);
+    hidden_exit(env, Reg::unknown())
 }
 
 /// The prototype, if this program may call the helper.

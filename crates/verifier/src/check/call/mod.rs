@@ -45,10 +45,7 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
     let next = match insn.src {
         BPF_PSEUDO_CALL => subprog::check_func_call(env)?,
         BPF_PSEUDO_KFUNC_CALL => super::kfunc::check_kfunc_call(env)?,
-        _ => {
-            helper::check_helper_call(env)?;
-            Next::Insn(env.insn_idx + 1)
-        }
+        _ => helper::check_helper_call(env)?,
     };
     env.scratched_regs |= 1;
     Ok(next)

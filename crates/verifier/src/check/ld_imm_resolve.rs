@@ -1,0 +1,206 @@
+//! What the `ld_imm64` of a program name must exist, and the program must be of a type that may use it.
+//!
+//! Runs over all insns before the walk, reachable or not.
+//!
+//! Kernel: `resolve_pseudo_ldimm64`, `check_map_prog_compatibility`, `check_pseudo_btf_id` (6.18). Absent: whether the
+//! running kernel has an address for a variable that its BTF names.
+
+use crate::env::MapView;
+use crate::passes::PassReject;
+use crate::rejection::errno;
+use skep_btf::{FieldKind, Kind, TypeId};
+use skep_insn::Insn;
+use skep_insn::code::*;
+use skep_program::{MapDef, Program};
+use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_USED_MAPS};
+use skep_uapi::{MapType, ProgFlags, ProgType};
+
+const PAGE_BYTES: u64 = 4096;
+
+/// The insns so far.
+pub(crate) struct Resolver<'a> {
+    pub(crate) prog: &'a Program,
+    pub(crate) maps: &'a [MapView<'a>],
+    /// May use arenas.
+    pub(crate) privileged: bool,
+    /// Maps named so far.
+    pub(crate) used: Vec<u32>,
+}
+
+type Refused = Result<(), (i32, String)>;
+
+impl Resolver<'_> {
+    /// Checks an `ld_imm64` that names something.
+    pub(crate) fn resolve(
+        &mut self,
+        idx: usize,
+        first: &Insn,
+        second: &Insn,
+    ) -> Result<(), PassReject> {
+        let checked = match first.src {
+            BPF_PSEUDO_BTF_ID => self.check_pseudo_btf_id(first.imm),
+            BPF_PSEUDO_MAP_FD => self.use_map(first.imm),
+            BPF_PSEUDO_MAP_VALUE => {
+                self.use_map(first.imm).and_then(|()| self.check_direct_value(first, second))
+            }
+            _ => Ok(()),
+        };
+        checked.map_err(|(errno, message)| PassReject::at(idx, errno, message))
+    }
+
+    fn check_pseudo_btf_id(&self, id: i32) -> Refused {
+        let Some(btf) = &self.prog.kernel_btf else { return Ok(()) };
+        let Some(ty) = btf.get(TypeId(id as u32)) else {
+            return refuse(errno::ENOENT, format!("ldimm64 insn specifies invalid btf_id {id}."));
+        };
+        if !matches!(ty.kind(), Kind::Var | Kind::Func) {
+            let message = format!("pseudo btf_id {id} in ldimm64 isn't KIND_VAR or KIND_FUNC.");
+            return refuse(errno::EINVAL, message);
+        }
+        Ok(())
+    }
+
+    fn use_map(&mut self, imm: i32) -> Refused {
+        let Some(map) =
+            self.maps.get(imm as usize).filter(|_| (imm as usize) < self.prog.maps.len())
+        else {
+            // The object names descriptors by number so that no map can be meant.
+            let fd = if imm < 0 { !imm } else { imm };
+            return refuse(errno::EINVAL, format!("fd {fd} is not pointing to valid bpf_map"));
+        };
+        if self.used.contains(&(imm as u32)) {
+            return Ok(());
+        }
+        if self.used.len() >= MAX_USED_MAPS {
+            let message = format!(
+                "The total number of maps per program has reached the limit of {MAX_USED_MAPS}"
+            );
+            return refuse(errno::E2BIG, message);
+        }
+        self.check_compatible(map)?;
+        self.used.push(imm as u32);
+        Ok(())
+    }
+
+    fn check_compatible(&self, map: &MapView<'_>) -> Refused {
+        let einval = |message: &str| refuse(errno::EINVAL, message.to_string());
+        let has = |kinds: &[FieldKind]| map.fields.iter().any(|f| kinds.contains(&f.kind));
+        let locks = has(&[FieldKind::SpinLock, FieldKind::ResSpinLock]);
+        if is_tracing_prog_type(self.prog.prog_type) {
+            let refused = [
+                (has(&[FieldKind::ListHead, FieldKind::RbRoot]), "bpf_{list_head,rb_root}"),
+                (locks, "bpf_spin_lock"),
+                (has(&[FieldKind::Timer]), "bpf_timer"),
+                (has(&[FieldKind::Workqueue]), "bpf_wq"),
+            ];
+            if let Some((_, what)) = refused.iter().find(|(has, _)| *has) {
+                return einval(&format!("tracing progs cannot use {what} yet"));
+            }
+        }
+        if locks && self.prog.prog_type == ProgType::SocketFilter {
+            return einval("socket filter progs cannot use bpf_spin_lock yet");
+        }
+        let map_type = map.def.map_type;
+        if map_type == MapType::StructOps {
+            return einval("bpf_struct_ops map cannot be used in prog");
+        }
+        if self.prog.prog_flags.contains(ProgFlags::SLEEPABLE) && !may_be_used_sleeping(map_type) {
+            return einval(
+                "Sleepable programs can only use array, hash, ringbuf and local storage maps",
+            );
+        }
+        if matches!(map_type, MapType::CgroupStorage | MapType::PercpuCgroupStorage)
+            && self.used_of_type(map_type).is_some()
+        {
+            let message = "only one cgroup storage of each type is allowed".to_string();
+            return refuse(errno::EBUSY, message);
+        }
+        if map_type == MapType::Arena { self.check_arena(map.def) } else { Ok(()) }
+    }
+
+    fn used_of_type(&self, map_type: MapType) -> Option<u32> {
+        self.used.iter().copied().find(|&i| self.maps[i as usize].def.map_type == map_type)
+    }
+
+    fn check_arena(&self, def: &MapDef) -> Refused {
+        if self.used_of_type(MapType::Arena).is_some() {
+            return refuse(errno::EBUSY, "Only one arena per program".to_string());
+        }
+        if !self.privileged {
+            let message = "CAP_BPF and CAP_PERFMON are required to use arena".to_string();
+            return refuse(errno::EPERM, message);
+        }
+        // Loaders map an arena before they load programs, so it has an address.
+        let _ = def;
+        Ok(())
+    }
+
+    fn check_direct_value(&self, first: &Insn, second: &Insn) -> Refused {
+        let def = self.maps[first.imm as usize].def;
+        let off = second.imm as u32;
+        let (errno, value_size) = match def.map_type {
+            MapType::Array if def.max_entries != 1 => (Some(errno::ENOTSUPP), def.value_size),
+            MapType::Array => ((off >= def.value_size).then_some(errno::EINVAL), def.value_size),
+            MapType::Arena => {
+                let bytes = u64::from(def.max_entries) * PAGE_BYTES;
+                ((u64::from(off) > bytes).then_some(errno::ERANGE), def.value_size)
+            }
+            _ => {
+                let message = "no direct value access support for this map type".to_string();
+                return refuse(errno::EINVAL, message);
+            }
+        };
+        if i64::from(off) >= BPF_MAX_VAR_OFF {
+            return refuse(errno::EINVAL, format!("direct value offset of {off} is not allowed"));
+        }
+        match errno {
+            Some(errno) => {
+                let message = format!(
+                    "invalid access to map value pointer, value_size={value_size} off={off}"
+                );
+                refuse(errno, message)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn refuse(errno: i32, message: String) -> Refused {
+    Err((errno, message))
+}
+
+/// Kernel: `is_tracing_prog_type` (6.18).
+fn is_tracing_prog_type(prog_type: ProgType) -> bool {
+    matches!(
+        prog_type,
+        ProgType::Kprobe
+            | ProgType::Tracepoint
+            | ProgType::PerfEvent
+            | ProgType::RawTracepoint
+            | ProgType::RawTracepointWritable
+    )
+}
+
+/// Seen on 6.18: a sleepable uprobe with a map of each type.
+fn may_be_used_sleeping(map_type: MapType) -> bool {
+    matches!(
+        map_type,
+        MapType::Hash
+            | MapType::LruHash
+            | MapType::Array
+            | MapType::PercpuHash
+            | MapType::PercpuArray
+            | MapType::LruPercpuHash
+            | MapType::ArrayOfMaps
+            | MapType::HashOfMaps
+            | MapType::Ringbuf
+            | MapType::UserRingbuf
+            | MapType::InodeStorage
+            | MapType::SkStorage
+            | MapType::TaskStorage
+            | MapType::CgrpStorage
+            | MapType::Queue
+            | MapType::Stack
+            | MapType::Arena
+    )
+}
