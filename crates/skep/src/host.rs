@@ -162,7 +162,7 @@ fn parse_kallsyms(text: &str) -> HashMap<String, u64> {
 }
 
 /// Highest possible CPU number, plus one.
-fn possible_cpus() -> u32 {
+pub fn possible_cpus() -> u32 {
     let list = fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     let last = list.trim().rsplit([',', '-']).next().and_then(|n| n.parse::<u32>().ok());
     last.map_or(1, |n| n.saturating_add(1))

@@ -30,6 +30,7 @@ impl VerifyOptions {
         Config {
             privileges,
             log_level: self.log_level,
+            nr_cpu_ids: crate::host::possible_cpus(),
             log_bytes_max: if self.log_bytes_max == 0 { LOG_BYTES_MAX } else { self.log_bytes_max },
             ..Config::privileged(KernelProfile::v6_18())
         }

@@ -62,6 +62,7 @@ pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)
     let config = Config {
         log_level,
         privileges,
+        nr_cpu_ids: skep::possible_cpus(),
         log_bytes_max: LOG_BYTES_MAX,
         ..Config::privileged(KernelProfile::v6_18())
     };

@@ -151,7 +151,7 @@ impl Env<'_> {
             }
         } else if aux.calls_callback {
             if self.states_equal(id, Exact::RangeWithin) {
-                return Ok(Match::Hit { loops: true });
+                return Ok(Match::Hit { loops: false });
             }
             may_be_infinite = false;
         }

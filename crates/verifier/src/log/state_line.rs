@@ -224,7 +224,7 @@ impl Env<'_> {
 
     fn write_dynptr(&self, out: &mut String, v: &View<'_>, spi: usize) {
         let reg = self.arena.reg(v.slots[spi].spill);
-        let Extra::Dynptr { kind, .. } = reg.extra else { return };
+        let Extra::Dynptr { kind, first_slot } = reg.extra else { return };
         let _ = write!(out, " fp{}=dynptr_{}(", -8 * (spi as i64 + 1), dynptr_str(kind));
         let mut sep = "";
         if reg.id != 0 {
@@ -233,6 +233,11 @@ impl Env<'_> {
         }
         if reg.ref_obj_id != 0 {
             let _ = write!(out, "{sep}ref_id={}", reg.ref_obj_id);
+            sep = ",";
+        }
+        // The kernel's field shares its place with the mark of the first slot.
+        if first_slot {
+            let _ = write!(out, "{sep}dynptr_id=1");
         }
         out.push(')');
     }

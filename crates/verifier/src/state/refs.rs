@@ -76,8 +76,8 @@ impl RefState {
         }
     }
 
-    /// Removes entry `i`; the last one takes its place, as the kernel's array does.
+    /// Removes entry `i`; the others keep their order.
     pub(crate) fn remove_at(&mut self, i: usize) {
-        self.acquired.swap_remove(i);
+        self.acquired.remove(i);
     }
 }
