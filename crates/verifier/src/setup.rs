@@ -5,6 +5,7 @@
 
 use crate::Config;
 use crate::callees::Callable;
+use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::env::{Env, InsnAux, LoopInline, MapView, SubprogInfo};
 use crate::log::{Log, verbose};
@@ -101,6 +102,7 @@ impl<'a> Env<'a> {
 
     /// Subprogs, control flow, live registers, components.
     pub(crate) fn check_program_shape(&mut self) -> Check {
+        func_info::check_btf_func_early(self)?;
         let rules = SubprogRules { bpf_capable: self.bpf_capable, exception_cb: None };
         let mut subprogs = self.pass(|env| {
             let (prog, kfuncs) = (env.prog, &env.callable.kfuncs);
@@ -112,6 +114,7 @@ impl<'a> Env<'a> {
         }
         self.pass(|env| check_subprogs(&env.insns, &mut subprogs))?;
         self.list_subprogs(&subprogs);
+        func_info::check_btf_func(self)?;
         self.pass(|env| {
             let mut resolver = Resolver {
                 prog: env.prog,

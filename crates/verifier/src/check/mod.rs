@@ -7,6 +7,7 @@ pub(crate) mod atomic;
 pub(crate) mod call;
 pub(crate) mod entry;
 pub(crate) mod exit;
+pub(crate) mod func_info;
 pub(crate) mod jmp;
 pub(crate) mod kfunc;
 pub(crate) mod ld_abs;
