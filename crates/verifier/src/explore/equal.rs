@@ -168,7 +168,7 @@ impl Compare<'_> {
         let unused = Slot::default();
         for (spi, o) in old.iter().enumerate() {
             let c = cur.slot(spi);
-            if self.exact == Exact::Exact && c.is_none_or(|c| c.types != o.types) {
+            if self.exact != Exact::NotExact && c.is_none_or(|c| c.types != o.types) {
                 return false;
             }
             if !self.slot_safe(o, c.unwrap_or(&unused), c.is_some(), marks.stack >> spi & 1 == 1) {
