@@ -6,6 +6,7 @@
 use crate::Error;
 use skep_btf::Btf;
 use skep_object::OpenOptions;
+use skep_verifier::KernelSymbols;
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
@@ -73,6 +74,12 @@ impl Host {
         })
     }
 
+    /// Which symbols the kernel has an address for; `None` if nothing is known of them.
+    pub fn kernel_symbols(&self) -> Option<KernelSymbols> {
+        let address_of = self.kallsyms.clone()?;
+        Some(KernelSymbols(Arc::new(move |name: &str| address_of(name).is_some())))
+    }
+
     /// Options to open the object in `path`, or one found inside it.
     pub fn open_options(&self, path: &Path) -> OpenOptions {
         OpenOptions {
@@ -138,6 +145,11 @@ fn kconfig(release: &str) -> Option<String> {
     let plain = flate2::read::GzDecoder::new(packed);
     plain.take(KCONFIG_BYTES_MAX).read_to_string(&mut text).ok()?;
     Some(text)
+}
+
+/// Which symbols the running kernel has an address for.
+pub fn host_symbols() -> Option<KernelSymbols> {
+    Host { kallsyms: Some(kallsyms()), ..Host::default() }.kernel_symbols()
 }
 
 fn kallsyms() -> SymbolAddress {

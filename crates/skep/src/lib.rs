@@ -36,7 +36,7 @@ mod session;
 mod verification;
 
 pub use error::Error;
-pub use host::{Host, KernelBtf, possible_cpus};
+pub use host::{Host, KernelBtf, host_symbols, possible_cpus};
 pub use session::{Session, contain_panic, panic_text};
 pub use skep_btf as btf;
 pub use skep_domain as domain;

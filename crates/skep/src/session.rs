@@ -55,7 +55,8 @@ impl Session {
 
     /// Verifies one program. A panic of the verifier is a [`Verdict::Bug`] of this program alone.
     pub fn verify(&self, program: &Program, options: &VerifyOptions) -> Verification {
-        let config = options.config();
+        let mut config = options.config();
+        config.kernel_symbols = self.host.kernel_symbols();
         let started = Instant::now();
         let outcome = contain_panic(|| skep_verifier::verify(program, &config));
         let duration = started.elapsed();

@@ -3,10 +3,11 @@
 use crate::kernel_log::KernelStats;
 use skep::program::Program;
 use skep::uapi::KernelProfile;
-use skep::verifier::{Config, Privileges};
+use skep::verifier::{Config, KernelSymbols, Privileges};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 
 /// How our verifier ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +65,7 @@ pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)
         privileges,
         nr_cpu_ids: skep::possible_cpus(),
         log_bytes_max: LOG_BYTES_MAX,
+        kernel_symbols: HOST_SYMBOLS.get_or_init(skep::host_symbols).clone(),
         ..Config::privileged(KernelProfile::v6_18())
     };
     match catch_unwind(AssertUnwindSafe(|| skep::verifier::verify(program, &config))) {
@@ -75,6 +77,9 @@ pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)
         },
     }
 }
+
+/// Symbols of the host, which is the kernel that is compared with.
+static HOST_SYMBOLS: OnceLock<Option<KernelSymbols>> = OnceLock::new();
 
 /// Longest log that is compared, as long as the kernel's longest.
 const LOG_BYTES_MAX: usize = 1 << 30;

@@ -1,6 +1,8 @@
 //! How a program is verified: by which kernel's rules, with which privileges, how verbosely.
 
 use skep_uapi::KernelProfile;
+use std::fmt;
+use std::sync::Arc;
 
 /// What the loading process may do. There is deliberately no `Default`: whoever verifies says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +20,16 @@ impl Privileges {
     pub const UNPRIVILEGED: Privileges = Privileges { bpf: false, perfmon: false };
 }
 
+/// Which symbols the kernel has an address for, by name.
+#[derive(Clone)]
+pub struct KernelSymbols(pub Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl fmt::Debug for KernelSymbols {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KernelSymbols")
+    }
+}
+
 /// All that decides a verification besides the program.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -29,6 +41,8 @@ pub struct Config {
     pub log_level: u32,
     /// CPUs that the machine may have (`nr_cpu_ids`): one more than the largest number of a CPU.
     pub nr_cpu_ids: u32,
+    /// Symbols of the kernel; `None` takes every variable in its BTF to have an address.
+    pub kernel_symbols: Option<KernelSymbols>,
     /// Log bytes kept; the oldest go first beyond that, as in the kernel's rotating log.
     pub log_bytes_max: usize,
 }
@@ -41,6 +55,7 @@ impl Config {
             privileges: Privileges::PRIVILEGED,
             log_level: 0,
             nr_cpu_ids: 64,
+            kernel_symbols: None,
             log_bytes_max: 1 << 30,
         }
     }

@@ -23,7 +23,7 @@ mod state;
 mod stats;
 mod verified_program;
 
-pub use config::{Config, Privileges};
+pub use config::{Config, KernelSymbols, Privileges};
 pub use rejection::Rejection;
 pub use stats::VerifierStats;
 pub use verified_program::VerifiedProgram;

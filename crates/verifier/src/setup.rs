@@ -118,6 +118,7 @@ impl<'a> Env<'a> {
         self.pass(|env| {
             let mut resolver = Resolver {
                 prog: env.prog,
+                symbols: env.config.kernel_symbols.as_ref(),
                 maps: &env.maps,
                 privileged: env.bpf_capable && env.allow_ptr_leaks,
                 used: Vec::new(),

@@ -2,9 +2,9 @@
 //!
 //! Runs over all insns before the walk, reachable or not.
 //!
-//! Kernel: `resolve_pseudo_ldimm64`, `check_map_prog_compatibility`, `check_pseudo_btf_id` (6.18). Absent: whether the
-//! running kernel has an address for a variable that its BTF names.
+//! Kernel: `resolve_pseudo_ldimm64`, `check_map_prog_compatibility`, `check_pseudo_btf_id` (6.18).
 
+use crate::KernelSymbols;
 use crate::env::MapView;
 use crate::passes::PassReject;
 use crate::rejection::errno;
@@ -21,6 +21,8 @@ const PAGE_BYTES: u64 = 4096;
 pub(crate) struct Resolver<'a> {
     pub(crate) prog: &'a Program,
     pub(crate) maps: &'a [MapView<'a>],
+    /// Symbols that the kernel has an address for.
+    pub(crate) symbols: Option<&'a KernelSymbols>,
     /// May use arenas.
     pub(crate) privileged: bool,
     /// Maps named so far.
@@ -56,6 +58,11 @@ impl Resolver<'_> {
         if !matches!(ty.kind(), Kind::Var | Kind::Func) {
             let message = format!("pseudo btf_id {id} in ldimm64 isn't KIND_VAR or KIND_FUNC.");
             return refuse(errno::EINVAL, message);
+        }
+        if self.symbols.is_some_and(|symbols| !(symbols.0)(ty.name())) {
+            let name = ty.name();
+            let message = format!("ldimm64 failed to find the address for kernel symbol '{name}'.");
+            return refuse(errno::ENOENT, message);
         }
         Ok(())
     }
