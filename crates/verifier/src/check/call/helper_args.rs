@@ -13,8 +13,9 @@ use crate::check::reg_arg::Operand;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, Stop, unsupported};
+use crate::state::refs::RefKind;
 use crate::state::reg::{Extra, Reg};
-use skep_uapi::helper::{ArgBase, ArgType};
+use skep_uapi::helper::{ArgBase, ArgType, HelperId};
 use skep_uapi::{TypeFlag, may_pass_packet};
 
 /// Checks argument `arg` (0 to 4) and notes in `meta` what it says.
@@ -108,7 +109,7 @@ fn check_by_kind(
             meta.subprogno = subprogno;
             Ok(())
         }
-        ArgBase::SpinLock => lock::process_spin_lock(env, meta.func, regno),
+        ArgBase::SpinLock => check_lock(env, meta, regno),
         ArgBase::Timer => field_args::process_timer(env, meta, regno),
         ArgBase::KptrXchgDest => field_args::process_kptr_dest(env, meta, regno),
         ArgBase::Dynptr => dynptr::process_dynptr(env, regno, ty.flags),
@@ -166,4 +167,13 @@ fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> 
         is_ldsx: false,
     };
     check_ptr_alignment(env, &reg, at)
+}
+
+/// Takes or gives back the lock in what register `regno` points to.
+fn check_lock(env: &mut Env<'_>, meta: &CallMeta, regno: u8) -> Check {
+    if env.in_rbtree_lock_required_cb() {
+        reject!(env, EACCES, "can't spin_{{lock,unlock}} in rbtree cb");
+    }
+    let takes = meta.func == HelperId::SpinLock;
+    lock::process_spin_lock(env, lock::LockCall { takes, kind: RefKind::Lock }, regno)
 }

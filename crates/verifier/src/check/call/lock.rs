@@ -1,4 +1,7 @@
-//! `bpf_spin_lock` and `bpf_spin_unlock`.
+//! Locks: `bpf_spin_lock`, `bpf_res_spin_lock`, and giving them back.
+//!
+//! A lock is told by the id of the pointer to its value or object and by what that lives in; the pointer must point
+//! exactly to the lock.
 //!
 //! Kernel: `process_spin_lock` (6.18).
 
@@ -8,79 +11,114 @@ use crate::log::reject;
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::refs::{LockHome, RefKind, Reference};
 use crate::state::reg::Reg;
-use crate::state::reg_type::Base;
+use crate::state::reg_type::{Base, TypeFlag};
 use skep_btf::FieldKind;
-use skep_uapi::helper::HelperId;
+
+/// What a call does to a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LockCall {
+    pub(crate) takes: bool,
+    /// `Lock`, `ResLock` or `ResLockIrq`.
+    pub(crate) kind: RefKind,
+}
+
+impl LockCall {
+    fn is_res(self) -> bool {
+        self.kind != RefKind::Lock
+    }
+    /// `bpf_spin` or `bpf_res_spin`, as messages begin.
+    fn name(self) -> &'static str {
+        if self.is_res() { "bpf_res_spin" } else { "bpf_spin" }
+    }
+    fn field(self) -> FieldKind {
+        if self.is_res() { FieldKind::ResSpinLock } else { FieldKind::SpinLock }
+    }
+}
 
 /// Takes or gives back the lock in what register `regno` points to.
-pub(crate) fn process_spin_lock(env: &mut Env<'_>, func: HelperId, regno: u8) -> Check {
+pub(crate) fn process_spin_lock(env: &mut Env<'_>, call: LockCall, regno: u8) -> Check {
     let reg = *env.reg(regno);
-    let Some(map) = reg.map().filter(|_| reg.ty.base == Base::MapValue) else {
-        return unsupported("locks in objects that the program allocated");
+    let is_object = reg.ty.base == Base::BtfId && reg.ty.has(TypeFlag::MEM_ALLOC);
+    let home = match reg.map().filter(|_| reg.ty.base == Base::MapValue) {
+        Some(map) => LockHome::Map(map),
+        None if is_object => LockHome::Btf(0),
+        None => return unsupported("locks in neither map values nor allocated objects"),
     };
-    check_lock_field(env, &reg, regno, map)?;
-    let home = LockHome::Map(map);
-    if func == HelperId::SpinLock {
-        return take(env, reg.id, home);
-    }
-    give_back(env, reg.id, home)
+    check_lock_field(env, &reg, regno, call)?;
+    if call.takes { take(env, reg.id, (call, home)) } else { give_back(env, reg.id, (call, home)) }
 }
 
 /// The pointer must point exactly to the lock.
-fn check_lock_field(env: &mut Env<'_>, reg: &Reg, regno: u8, map: u32) -> Check {
+fn check_lock_field(env: &mut Env<'_>, reg: &Reg, regno: u8, call: LockCall) -> Check {
+    let name = call.name();
     if !reg.val.is_const() {
         reject!(
             env,
             EINVAL,
-            "R{regno} doesn't have constant offset. bpf_spin_lock has to be at the constant offset"
+            "R{regno} doesn't have constant offset. {name}_lock has to be at the constant offset"
         );
     }
-    let Some(view) = env.maps.get(map as usize) else {
-        return Err(Stop::Bug("lock in no map".to_string()));
+    let what = match reg.map().filter(|_| reg.ty.base == Base::MapValue) {
+        None => "local 'kptr'".to_string(),
+        Some(map) => {
+            let Some(view) = env.maps.get(map as usize) else {
+                return Err(Stop::Bug("lock in no map".to_string()));
+            };
+            let map = view.def.kernel_name();
+            if env.prog.btf.is_none() || view.def.btf_value_type_id == 0 {
+                reject!(env, EINVAL, "map '{map}' has to have BTF in order to use {name}_lock");
+            }
+            format!("map '{map}'")
+        }
     };
-    let name = view.def.kernel_name();
-    if env.prog.btf.is_none() || view.def.btf_value_type_id == 0 {
-        reject!(env, EINVAL, "map '{name}' has to have BTF in order to use bpf_spin_lock");
-    }
-    let Some(lock) = view.fields.iter().find(|f| f.kind == FieldKind::SpinLock) else {
-        reject!(env, EINVAL, "map '{name}' has no valid bpf_spin_lock");
+    let lock = env.fields_of(reg).iter().find(|f| f.kind == call.field()).map(|f| f.offset);
+    let Some(want) = lock else {
+        reject!(env, EINVAL, "{what} has no valid {name}_lock");
     };
-    let want = lock.offset;
     let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
     if i64::from(want) != off {
-        reject!(env, EINVAL, "off {off} doesn't point to 'struct bpf_spin_lock' that is at {want}");
+        reject!(env, EINVAL, "off {off} doesn't point to 'struct {name}_lock' that is at {want}");
     }
     Ok(())
 }
 
-fn take(env: &mut Env<'_>, id: u32, home: LockHome) -> Check {
-    if env.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Lock) {
+fn take(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check {
+    let held = |kind: fn(RefKind) -> bool| {
+        env.cur.refs.acquired.iter().any(|r| kind(r.kind) && (r.id, r.home) == (id, home))
+    };
+    if call.is_res() {
+        if held(|kind| matches!(kind, RefKind::ResLock | RefKind::ResLockIrq)) {
+            reject!(env, EINVAL, "Acquiring the same lock again, AA deadlock detected");
+        }
+    } else if env.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Lock) {
         reject!(env, EINVAL, "Locking two bpf_spin_locks are not allowed");
     }
     let insn_idx = env.insn_idx;
     let refs = &mut env.cur.refs;
-    refs.acquire(Reference { kind: RefKind::Lock, id, insn_idx, home });
+    refs.acquire(Reference { kind: call.kind, id, insn_idx, home });
     refs.active_locks += 1;
     refs.active_lock_id = id;
     refs.active_lock_home = home;
     Ok(())
 }
 
-fn give_back(env: &mut Env<'_>, id: u32, home: LockHome) -> Check {
+fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check {
+    let name = call.name();
     if env.cur.refs.active_locks == 0 {
-        reject!(env, EINVAL, "bpf_spin_unlock without taking a lock");
+        reject!(env, EINVAL, "{name}_unlock without taking a lock");
     }
-    let is_it = |r: &Reference| r.kind == RefKind::Lock && r.id == id && r.home == home;
+    let is_it = |r: &Reference| r.kind == call.kind && r.id == id && r.home == home;
     let Some(at) = env.cur.refs.acquired.iter().position(is_it) else {
-        reject!(env, EINVAL, "bpf_spin_unlock of different lock");
+        reject!(env, EINVAL, "{name}_unlock of different lock");
     };
     let refs = &mut env.cur.refs;
     if refs.active_lock_id != id || refs.active_lock_home != home {
-        reject!(env, EINVAL, "bpf_spin_unlock cannot be out of order");
+        reject!(env, EINVAL, "{name}_unlock cannot be out of order");
     }
     refs.remove_at(at);
     refs.active_locks -= 1;
-    let outer = refs.acquired.iter().rev().find(|r| r.kind.is_lock()).copied();
+    let outer = refs.acquired[..at.min(refs.acquired.len())].iter().rev();
+    let outer = outer.filter(|r| r.kind.is_lock()).copied().next();
     refs.active_lock_id = outer.map_or(0, |r| r.id);
     refs.active_lock_home = outer.map_or(LockHome::None, |r| r.home);
     invalidate_non_owning_refs(env);

@@ -148,6 +148,10 @@ impl Env<'_> {
 
     fn check_map_arg(&mut self, meta: &mut Meta<'_>, reg: &Reg, regno: u8) -> Check {
         let Extra::Map { map, uid } = reg.extra else {
+            if reg.ty.base == Base::BtfId {
+                // The kernel's own `struct bpf_map`.
+                return Ok(());
+            }
             reject!(self, EINVAL, "pointer in R{regno} isn't map pointer");
         };
         if let Some(first) = meta.map

@@ -1,9 +1,10 @@
 //! Sections in which a path must not sleep, and the pointers that are good only inside of them.
 //!
-//! Kernel: `in_rcu_cs`, the section rules of `check_kfunc_call` (6.18).
+//! Kernel: the section rules of `check_kfunc_call` (6.18).
 
 use super::callee::Special;
 use super::meta::Meta;
+use crate::check::mem::btf_trust::in_rcu_cs;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::Check;
@@ -11,12 +12,6 @@ use crate::state::reg_type::TypeFlag;
 use skep_uapi::kfunc::KfuncFlags;
 
 impl Env<'_> {
-    /// Whether RCU pointers are valid here.
-    pub(crate) fn in_rcu_cs(&self) -> bool {
-        let refs = &self.cur.refs;
-        refs.active_rcu_locks > 0 || refs.active_locks > 0 || !self.cur.meta.in_sleepable
-    }
-
     /// Enters and leaves sections; refuses what may not be called inside of one.
     pub(super) fn check_sections(&mut self, meta: &Meta<'_>) -> Check {
         self.check_rcu_section(meta)?;
@@ -46,7 +41,7 @@ impl Env<'_> {
         if self.cur.refs.active_irq_id != 0 && sleeps {
             reject!(self, EACCES, "kernel func {name} is sleepable within IRQ-disabled region");
         }
-        if meta.callee.has(KfuncFlags::RCU_PROTECTED) && !self.in_rcu_cs() {
+        if meta.callee.has(KfuncFlags::RCU_PROTECTED) && !in_rcu_cs(self) {
             reject!(self, EACCES, "kernel func {name} requires RCU critical section protection");
         }
         Ok(())

@@ -10,6 +10,7 @@ use super::meta::Meta;
 use super::slots::{NoSlots, Slots};
 use crate::check::call::refs::{acquire_reference, release_reference};
 use crate::check::jmp::mark_ptr_not_null;
+use crate::check::mem::btf_trust::in_rcu_cs;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, Stop};
@@ -104,7 +105,7 @@ impl Env<'_> {
         let id = acquire_reference(self);
         let mut ty = RegType::of(Base::Stack);
         if meta.callee.has(KfuncFlags::RCU_PROTECTED) {
-            let trust = if self.in_rcu_cs() { TypeFlag::MEM_RCU } else { TypeFlag::PTR_UNTRUSTED };
+            let trust = if in_rcu_cs(self) { TypeFlag::MEM_RCU } else { TypeFlag::PTR_UNTRUSTED };
             ty = ty.with(trust);
         }
         let extra = Extra::Iter { btf_id: iter.btf_id, active: IterState::Active, depth: 0 };

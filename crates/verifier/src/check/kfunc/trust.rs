@@ -5,7 +5,7 @@
 use super::arg_kind::{struct_of_base, type_str};
 use super::ctx_type::is_projection_of;
 use super::meta::Meta;
-use crate::check::call::arg_type::struct_ids_match;
+use crate::check::mem::kptr::{Pointee, btf_struct_ids_match};
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, Stop, unsupported};
@@ -93,7 +93,9 @@ impl Env<'_> {
         let got = btf.skip_modifiers(id);
         let releases = meta.callee.has(KfuncFlags::RELEASE) && reg.ref_obj_id != 0;
         let strict = releases || is_nocast_alias(got.name(), want.name());
-        let same = !in_prog && struct_ids_match(&kernel, (got.id(), reg.off), want.id(), strict);
+        let (have, need) =
+            (Pointee { id: got.id(), in_prog }, Pointee { id: want.id(), in_prog: false });
+        let same = btf_struct_ids_match(self, (have, reg.off), need, strict);
         if !same && !is_projection_of(want.name(), got.name()) {
             let name = meta.callee.name;
             let expected = format!("{} {}", type_str(want), want.name());
