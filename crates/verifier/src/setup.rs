@@ -9,6 +9,7 @@ use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::env::{Env, InsnAux, LoopInline, MapView, SubprogInfo};
 use crate::log::{Log, verbose};
+use crate::passes::exception_cb::find_exception_cb;
 use crate::passes::fastcall::mark_fastcall_patterns;
 use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
 use crate::passes::live_stack::LiveStack;
@@ -103,7 +104,8 @@ impl<'a> Env<'a> {
     /// Subprogs, control flow, live registers, components.
     pub(crate) fn check_program_shape(&mut self) -> Check {
         func_info::check_btf_func_early(self)?;
-        let rules = SubprogRules { bpf_capable: self.bpf_capable, exception_cb: None };
+        let exception_cb = self.pass(|env| find_exception_cb(env.prog))?;
+        let rules = SubprogRules { bpf_capable: self.bpf_capable, exception_cb };
         let mut subprogs = self.pass(|env| {
             let (prog, kfuncs) = (env.prog, &env.callable.kfuncs);
             find_subprogs(&env.insns, rules, |idx, insn| kfuncs.add_kfunc_call(prog, idx, insn))
@@ -115,6 +117,12 @@ impl<'a> Env<'a> {
         self.pass(|env| check_subprogs(&env.insns, &mut subprogs))?;
         self.list_subprogs(&subprogs);
         func_info::check_btf_func(self)?;
+        self.exception_cb = subprogs.exception_cb.map(|i| i as u32);
+        if let Some(cb) = subprogs.exception_cb.and_then(|i| self.subprogs.get_mut(i)) {
+            cb.called = true;
+            cb.is_cb = true;
+            cb.is_async_cb = true;
+        }
         self.pass(|env| {
             let mut resolver = Resolver {
                 prog: env.prog,

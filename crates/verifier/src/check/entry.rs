@@ -5,9 +5,11 @@
 use super::call::func_args::SubArg;
 use super::call::func_contract::prepare_func_args;
 use crate::env::Env;
+use crate::log::reject;
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
+use skep_btf::{Kind, TypeId};
 use skep_uapi::ProgType;
 
 /// Sets up the argument registers of subprog `subprogno`.
@@ -30,18 +32,33 @@ fn prepare_global(env: &mut Env<'_>, subprogno: u32) -> Check {
     if env.prog.prog_type == ProgType::Ext {
         return unsupported("programs that replace functions of other programs");
     }
-    if env.subprogs[subprogno as usize].is_exception_cb {
-        return unsupported("exception callbacks");
-    }
     if let Err(errno) = prepare_func_args(env, subprogno)? {
         return Err(Stop::Reject { errno, message: String::new() });
     }
     let args = env.subprogs[subprogno as usize].args.clone().unwrap_or_default();
+    if env.subprogs[subprogno as usize].is_exception_cb {
+        env.frame_mut().meta_mut().in_exception_callback_fn = true;
+        if returns_void(env, subprogno) {
+            reject!(env, EINVAL, "exception cb cannot return void");
+        }
+        if !matches!(*args, [SubArg::Scalar]) {
+            reject!(env, EINVAL, "exception cb only supports single integer argument");
+        }
+    }
     for (i, arg) in args.iter().enumerate() {
         let reg = arg_register(env, *arg);
         env.set_reg(i as u8 + 1, reg);
     }
     Ok(())
+}
+
+/// Kernel: `subprog_returns_void` (6.18).
+fn returns_void(env: &Env<'_>, subprogno: u32) -> bool {
+    let start = env.subprogs[subprogno as usize].start;
+    let row = env.prog.func_info.iter().find(|row| row.insn_off.0 == start);
+    let (Some(row), Some(btf)) = (row, env.prog.btf.as_deref()) else { return false };
+    let proto = btf.ty(TypeId(row.type_id)).target();
+    btf.skip_modifiers(proto.target_id()).kind() == Kind::Void
 }
 
 fn arg_register(env: &mut Env<'_>, arg: SubArg) -> Reg {

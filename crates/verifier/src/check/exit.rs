@@ -31,13 +31,18 @@ pub(crate) fn check_exit(env: &mut Env<'_>) -> Check<Next> {
     Ok(Next::PathEnd)
 }
 
+/// What leaves all frames at once, whatever they hold.
+pub(crate) const THROW: &str = "bpf_throw";
+
 /// Checks that nothing is held that must be given back before `what`; locks and sections only if
 /// `check_lock`.
 pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: &str) -> Check {
     if check_lock && env.cur.refs.active_locks > 0 {
         reject!(env, EINVAL, "{what} cannot be used inside bpf_spin_lock-ed region");
     }
-    check_reference_leak(env, what)?;
+    if env.cur.curframe() == 0 || what == THROW {
+        check_reference_leak(env, what)?;
+    }
     if !check_lock {
         return Ok(());
     }
@@ -54,9 +59,6 @@ pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: &st
 }
 
 fn check_reference_leak(env: &mut Env<'_>, what: &str) -> Check {
-    if env.cur.curframe() != 0 {
-        return Ok(());
-    }
     let returned = match env.prog.prog_type {
         ProgType::StructOps => env.reg(0).ref_obj_id,
         _ => 0,

@@ -34,10 +34,16 @@ impl Env<'_> {
     /// Walks each global function that walked code calls, until none is left.
     pub(crate) fn do_check_subprogs(&mut self) -> Check {
         let mut verified = vec![false; self.subprogs.len()];
+        let mut i = 0;
         loop {
-            let next = (1..self.subprogs.len())
-                .find(|&i| self.subprogs[i].is_global && self.subprogs[i].called && !verified[i]);
-            let Some(i) = next else { return Ok(()) };
+            let waits =
+                |&i: &usize| self.subprogs[i].is_global && self.subprogs[i].called && !verified[i];
+            let count = self.subprogs.len();
+            let next = (i + 1..count).chain(1..count).find(waits);
+            i = match next {
+                Some(i) => i,
+                None => return Ok(()),
+            };
             verified[i] = true;
             self.insn_idx = self.subprogs[i].start;
             let name = self.subprogs[i].name.clone();

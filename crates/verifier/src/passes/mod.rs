@@ -12,6 +12,7 @@
 
 pub(crate) mod call_facts;
 pub(crate) mod cfg;
+pub(crate) mod exception_cb;
 pub(crate) mod fastcall;
 pub(crate) mod final_depth;
 pub(crate) mod live_regs;
@@ -30,10 +31,14 @@ use skep_insn::InsnIdx;
 pub(crate) mod errno {
     /// Not permitted.
     pub(crate) const EPERM: i32 = 1;
+    /// Not found.
+    pub(crate) const ENOENT: i32 = 2;
     /// Too large.
     pub(crate) const E2BIG: i32 = 7;
     /// Access that is never allowed.
     pub(crate) const EACCES: i32 = 13;
+    /// There already.
+    pub(crate) const EEXIST: i32 = 17;
     /// Malformed program.
     pub(crate) const EINVAL: i32 = 22;
 }

@@ -19,7 +19,7 @@ pub(crate) mod trust;
 
 use super::call::callback;
 use super::call::refs;
-use super::exit::{check_resource_leak, check_return_code};
+use super::exit::{THROW, check_resource_leak, check_return_code};
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
@@ -57,11 +57,12 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
         env.give_node_away(&meta)?;
     }
     if callee.special == Special::Throw {
+        env.seen_exception = true;
         if env.exception_cb.is_none() {
             check_return_code(env, 1)?;
         }
         clear_caller_saved_regs(env);
-        check_resource_leak(env, true, "bpf_throw")?;
+        check_resource_leak(env, true, THROW)?;
         return Ok(Next::PathEnd);
     }
     clear_caller_saved_regs(env);
