@@ -49,7 +49,6 @@ pub(crate) mod errno {
     pub(crate) const EACCES: i32 = 13;
     pub(crate) const EFAULT: i32 = 14;
     pub(crate) const EBUSY: i32 = 16;
-    pub(crate) const EEXIST: i32 = 17;
     pub(crate) const EINVAL: i32 = 22;
     pub(crate) const EDOM: i32 = 33;
     pub(crate) const ERANGE: i32 = 34;

@@ -44,7 +44,6 @@ pub(super) const TIMER: ArgType = ArgType::new(ArgBase::Timer, NONE);
 pub(super) const KPTR_DEST: ArgType = ArgType::new(ArgBase::KptrXchgDest, NONE);
 pub(super) const KPTR_REL: ArgType =
     ArgType::new(ArgBase::BtfId, F::PTR_MAYBE_NULL.union(F::OBJ_RELEASE));
-pub(super) const DYNPTR: ArgType = ArgType::new(ArgBase::Dynptr, NONE);
 pub(super) const DYNPTR_RDONLY: ArgType = ArgType::new(ArgBase::Dynptr, F::MEM_RDONLY);
 pub(super) const DYNPTR_LOCAL_OUT: ArgType =
     ArgType::new(ArgBase::Dynptr, F::DYNPTR_TYPE_LOCAL.union(UNINIT_WRITE));

@@ -125,7 +125,7 @@ const NAMES: &[(&str, Special)] = &[
 
 impl Special {
     fn of(name: &str) -> Special {
-        NAMES.iter().find(|row| row.0 == name).map_or(Special::Plain, |row| row.1)
+        NAMES.iter().find(|row| row.0 == name).map_or(Plain, |row| row.1)
     }
     /// A function of `bpf_list_head`. Kernel: `is_bpf_list_api_kfunc`.
     pub(crate) fn is_list(self) -> bool {
