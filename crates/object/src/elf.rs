@@ -12,7 +12,7 @@
 //! 4. Reading costs at most linear time in the size of the file, but for names (bounded by
 //!    `NAME_BYTES_MAX` each).
 
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use object::Endianness;
 use object::elf;
 use object::read::elf::{FileHeader, Rel as _, Rela as _, SectionHeader as _, Sym as _};
@@ -142,6 +142,7 @@ impl<'a> Elf<'a> {
             return Err(Error::new("not an ELF file"));
         }
         let fail = |e: object::read::Error| Error::new(e.to_string()).context("read ELF header");
+        check_ident(bytes).context(|| "read ELF header".into())?;
         let header = Header::parse(bytes).map_err(fail)?;
         let endian = header.endian().map_err(fail)?;
         check_header(header, endian)?;
@@ -160,16 +161,25 @@ impl<'a> Elf<'a> {
     }
 
     fn read_sections(&mut self, header: &'a Header, e: Endianness, bytes: &'a [u8]) -> Result<()> {
-        let fail = |e: object::read::Error| Error::new(e.to_string()).context("read sections");
-        let table = header.sections(e, bytes).map_err(fail)?;
+        let table = header.sections(e, bytes).map_err(|error| {
+            let place = format!("section table, offset {:#x}", header.e_shoff(e));
+            Error::new(error.to_string()).context(place).context("read sections")
+        })?;
         let mut data_left = bytes.len();
-        let names = header.shstrndx(e, bytes).map_err(fail)?;
+        let names = header
+            .shstrndx(e, bytes)
+            .map_err(|error| Error::new(error.to_string()).context("read sections"))?;
         let names = table.section(object::SectionIndex(names as usize));
         let names = names.and_then(|s| s.data(e, bytes)).unwrap_or(&[]);
         for (index, section) in table.iter().enumerate() {
             let name = name_at(names, section.sh_name(e));
-            let data = section.data(e, bytes).map_err(|error| {
-                Error::new(error.to_string()).context(format!("read section {name} ({index})"))
+            let data = section.data(e, bytes).map_err(|_| {
+                let (offset, size) = (section.sh_offset(e), section.sh_size(e));
+                Error::new(format!(
+                    "{size:#x} bytes end beyond the file ({:#x} bytes)",
+                    bytes.len()
+                ))
+                .context(format!("read section {name} ({index}), offset {offset:#x}"))
             })?;
             data_left = data_left.checked_sub(data.len()).ok_or_else(|| {
                 Error::new(format!("section {name} ({index}) overlaps others"))
@@ -187,6 +197,11 @@ impl<'a> Elf<'a> {
         }
         let mut relocations_left = bytes.len() / RELOCATION_BYTES_MIN;
         for section in table.iter() {
+            let fail = |error: object::read::Error| {
+                let (name, offset) = (name_at(names, section.sh_name(e)), section.sh_offset(e));
+                Error::new(error.to_string())
+                    .context(format!("read section {name}, offset {offset:#x}"))
+            };
             let target = section.sh_info(e) as usize;
             let mut relocations = Vec::new();
             if let Some((rels, _)) = section.rel(e, bytes).map_err(fail)? {
@@ -263,8 +278,29 @@ impl<'a> Elf<'a> {
     }
 }
 
+/// The bytes that say how to read the rest.
+fn check_ident(bytes: &[u8]) -> Result<()> {
+    if bytes.len() < size_of::<Header>() {
+        let len = bytes.len();
+        return Err(Error::new(format!("the file ends in the header, after {len} bytes")));
+    }
+    for (offset, what, allowed) in
+        [(4, "class", &[2][..]), (5, "byte order", &[1, 2]), (6, "version", &[1])]
+    {
+        let value = bytes[offset];
+        if !allowed.contains(&value) {
+            let cause = format!("offset {offset:#x}: ELF {what} {value} is not supported");
+            return Err(Error::new(cause));
+        }
+    }
+    Ok(())
+}
+
 fn check_header(header: &Header, e: Endianness) -> Result<()> {
     let machine = header.e_machine(e).0;
+    if machine.swap_bytes() == EM_BPF {
+        return Err(Error::new("read ELF header: offset 0x5: the byte order is not the file's"));
+    }
     if machine != EM_BPF && machine != EM_NONE {
         return Err(Error::new(format!(
             "not a BPF object: ELF machine {machine}, wanted {EM_BPF}"

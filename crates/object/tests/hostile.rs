@@ -43,6 +43,33 @@ fn what_is_no_object_is_told_in_one_line() {
     }
 }
 
+#[test]
+fn errors_name_section_and_offset() {
+    let good = read("programs/loops.bpf.o");
+    let with = |at: usize, bytes: &[u8]| {
+        let mut copy = good.clone();
+        copy[at..at + bytes.len()].copy_from_slice(bytes);
+        error_of(&copy)
+    };
+    let header = |name| section_header(&good, name);
+    let file = good.len();
+    let far = (1u64 << 32).to_le_bytes();
+    for (error, begin, end) in [
+        (error_of(&good[..63]), "read ELF header: the file ends in the header, ", "after 63 bytes"),
+        (with(4, &[1]), "read ELF header: offset 0x4: ", "ELF class 1 is not supported"),
+        (with(5, &[3]), "read ELF header: offset 0x5: ", "ELF byte order 3 is not supported"),
+        (with(5, &[2]), "read ELF header: offset 0x5: ", "the byte order is not the file's"),
+        (with(40, &[0xff; 8]), "read sections: section table, offset 0xffffffffffffffff: ", ""),
+        (with(60, &[0xff; 2]), "read sections: section table, offset 0x", ""),
+        (with(header(".BTF") + 24, &far), "read section .BTF (", "end beyond the file"),
+        (with(header(".symtab") + 32, &far), "read section .symtab (", "end beyond the file"),
+        (with(header(".rel.BTF") + 32, &[1; 1]), "read section .rel.BTF, offset 0x", ""),
+    ] {
+        let error = error.trim_end_matches(&format!(" ({file:#x} bytes)"));
+        assert!(error.starts_with(begin) && error.ends_with(end), "{error}");
+    }
+}
+
 /// Offset of the header of the section of this name, and the section's index.
 fn section_header(bytes: &[u8], name: &str) -> usize {
     let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
