@@ -31,7 +31,7 @@ pub(crate) fn expand(args: &[String], any_file: bool) -> Inputs {
     let mut inputs = Inputs::default();
     for arg in args {
         match arg.strip_prefix('@') {
-            Some(list) => match fs::read_to_string(list) {
+            Some(list) => match read_text(Path::new(list)) {
                 Ok(text) => read_list(&text).for_each(|line| inputs.add(line, any_file)),
                 Err(e) => inputs.errors.push(format!("{list}: while reading the list: {e}")),
             },
@@ -39,6 +39,23 @@ pub(crate) fn expand(args: &[String], any_file: bool) -> Inputs {
         }
     }
     inputs
+}
+
+/// Most bytes of a text that is read whole: a list, results to compare with.
+const TEXT_BYTES_MAX: u64 = 256 << 20;
+
+/// A text file, or a pipe that ends.
+///
+/// # Errors
+///
+/// What cannot be read, is longer than any list, or is not UTF-8.
+pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    fs::File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > TEXT_BYTES_MAX {
+        true => Err(std::io::Error::other(format!("more than {TEXT_BYTES_MAX} bytes"))),
+        false => Ok(text),
+    }
 }
 
 /// The lines of a list: blank ones and those that begin with `#` do not count.
@@ -112,6 +129,10 @@ fn glob_root(pattern: &str) -> PathBuf {
 /// Whether a file begins as a BPF object does (by its ELF header alone; unreadable ones do not).
 fn is_bpf_object(path: &Path) -> bool {
     let mut head = [0u8; 20];
+    // Files of /proc state no size; reading some of them waits for ever.
+    if fs::metadata(path).is_ok_and(|file| file.len() == 0) {
+        return false;
+    }
     let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
     read.is_ok() && is_bpf_header(&head)
 }

@@ -65,7 +65,7 @@ pub(crate) fn read_filters(texts: &[String]) -> Result<Filters, String> {
     for text in texts {
         match text.strip_prefix('@') {
             Some(path) => {
-                let list = std::fs::read_to_string(path)
+                let list = crate::inputs::read_text(path.as_ref())
                     .map_err(|e| format!("{path}: while reading filters: {e}"))?;
                 filters.add_list(&list).map_err(|e| format!("{path}: {e}"))?;
             }
@@ -85,7 +85,7 @@ pub(crate) fn read_presets(texts: &[String]) -> Result<Vec<crate::globals::Prese
     for text in texts {
         match text.strip_prefix('@') {
             Some(path) => {
-                let list = std::fs::read_to_string(path)
+                let list = crate::inputs::read_text(path.as_ref())
                     .map_err(|e| format!("{path}: while reading global variables: {e}"))?;
                 read_list(&list).try_for_each(&mut add)?;
             }

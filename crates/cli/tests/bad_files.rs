@@ -67,6 +67,26 @@ fn what_is_no_regular_file_is_not_read() {
     }
 }
 
+/// A file of /proc states no size; reading this one would wait for the kernel's next message.
+#[test]
+fn what_has_no_size_is_not_read() {
+    let ran = stat_with_good(Path::new("/proc/kmsg"));
+    assert_eq!(ran.exit, 2);
+    let line = "error: /proc/kmsg: while opening the object: the file is empty\n";
+    assert!(ran.err.contains(line), "{}", ran.err);
+    assert!(ran.out.contains("xdp_reflect"));
+}
+
+#[test]
+fn lists_and_results_without_end_are_not_read_to_the_end() {
+    for args in
+        [&["stat", "@/dev/zero"][..], &["stat", "-R", "/dev/zero"], &["stat", "-f@/dev/zero", GOOD]]
+    {
+        let ran = skep(args);
+        assert!(ran.exit == 2 && ran.err.len() < 200, "{args:?}: {} {}", ran.exit, ran.err);
+    }
+}
+
 /// Every header field, and bytes all over the file, replaced by extremes: no panic, no long run.
 #[test]
 fn mutants_end_soon_and_never_as_our_fault() {

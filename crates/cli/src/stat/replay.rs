@@ -5,8 +5,7 @@ use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::streams::Streams;
 use skep_report::{CsvRows, Stat, join, read_csv, sort_joined};
-use std::fs::File;
-use std::io::{self, BufReader};
+use std::io;
 
 /// The inner error is a line about the input.
 pub(crate) type Outcome = io::Result<Result<Exit, String>>;
@@ -61,6 +60,7 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
 }
 
 fn read(path: &str) -> Result<CsvRows, String> {
-    let file = File::open(path).map_err(|e| format!("{path}: while reading results: {e}"))?;
-    read_csv(BufReader::new(file)).map_err(|e| format!("{path}: while reading results: {e}"))
+    let text = crate::inputs::read_text(path.as_ref())
+        .map_err(|e| format!("{path}: while reading results: {e}"))?;
+    read_csv(text.as_bytes()).map_err(|e| format!("{path}: while reading results: {e}"))
 }
