@@ -21,10 +21,10 @@ pub(super) const MEM_OR_NULL: ArgType =
     ArgType::new(ArgBase::Mem, F::MEM_RDONLY.union(F::PTR_MAYBE_NULL));
 /// Memory that is read and written.
 pub(super) const MEM_INOUT: ArgType = ArgType::new(ArgBase::Mem, F::MEM_WRITE);
+pub(super) const MEM_INOUT_OR_NULL: ArgType =
+    ArgType::new(ArgBase::Mem, F::MEM_WRITE.union(F::PTR_MAYBE_NULL));
 /// Memory that is only written, `ARG_PTR_TO_UNINIT_MEM`.
 pub(super) const MEM_OUT: ArgType = ArgType::new(ArgBase::Mem, UNINIT_WRITE);
-pub(super) const MEM_OUT_OR_NULL: ArgType =
-    ArgType::new(ArgBase::Mem, UNINIT_WRITE.union(F::PTR_MAYBE_NULL));
 pub(super) const SIZE: ArgType = ArgType::new(ArgBase::ConstSize, NONE);
 pub(super) const SIZE_OR_ZERO: ArgType = ArgType::new(ArgBase::ConstSizeOrZero, NONE);
 pub(super) const ALLOC_SIZE: ArgType = ArgType::new(ArgBase::ConstAllocSizeOrZero, NONE);

@@ -65,7 +65,7 @@ pub(crate) fn check_helper_mem_access(
         }
         Base::Stack => check_stack_range_initialized(env, span, ty, raw),
         Base::BtfId => check_mem_access(env, access(regno, 0, (size, AccessType::Read))),
-        Base::Ctx if env.prog.prog_type == ProgType::Syscall => check_syscall_ctx(env, mem, ty),
+        Base::Ctx if !rewrites_ctx(env.prog.prog_type) => check_whole_ctx(env, mem, ty),
         _ => refuse_or_nothing(env, mem, &reg),
     }
 }
@@ -82,8 +82,27 @@ fn access(regno: u8, off: i32, (size, ty): (i32, AccessType)) -> MemAccess {
     }
 }
 
-/// The context of a syscall program has no fields: how much of it is used is checked at run time.
-fn check_syscall_ctx(env: &mut Env<'_>, mem: ArgMem, ty: AccessType) -> Check {
+/// Whether programs see another context than the kernel's.
+fn rewrites_ctx(prog_type: ProgType) -> bool {
+    use ProgType as P;
+    !matches!(
+        prog_type,
+        P::Kprobe
+            | P::Tracepoint
+            | P::RawTracepoint
+            | P::RawTracepointWritable
+            | P::Tracing
+            | P::Lsm
+            | P::StructOps
+            | P::Syscall
+            | P::CgroupDevice
+            | P::LircMode2
+            | P::Netfilter
+    )
+}
+
+/// Memory that is all of the context up to a size: its last byte must be one that may be accessed.
+fn check_whole_ctx(env: &mut Env<'_>, mem: ArgMem, ty: AccessType) -> Check {
     if mem.size == 0 {
         if mem.zero_size_allowed {
             return Ok(());

@@ -290,6 +290,7 @@ fn is_prog_ctx_type(env: &Env<'_>, btf: &Btf, t: Type<'_>) -> bool {
     }
     match (ctx_type_name(prog_type), to.name()) {
         (Some("__sk_buff"), "sk_buff") | (Some("xdp_md"), "xdp_buff") => true,
+        (Some("pt_regs"), "bpf_user_pt_regs_t") => true,
         (Some(ctx), name) => ctx == name,
         (None, _) => false,
     }

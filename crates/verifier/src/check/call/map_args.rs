@@ -167,6 +167,15 @@ pub(crate) fn check_map_func_compatibility(env: &mut Env<'_>, meta: &CallMeta) -
     };
     if !map_func_compatible(def.map_type, meta.func, &hook) {
         let (ty, name) = (def.map_type.number(), meta.name());
+        let sockmap = matches!(def.map_type, MapType::Sockmap | MapType::Sockhash);
+        let changes = matches!(meta.func, HelperId::MapUpdateElem | HelperId::MapDeleteElem);
+        if sockmap && changes {
+            reject!(
+                env,
+                EINVAL,
+                "cannot update sockmap in this context\ncannot pass map_type {ty} into func {name}"
+            );
+        }
         reject!(env, EINVAL, "cannot pass map_type {ty} into func {name}");
     }
     Ok(())

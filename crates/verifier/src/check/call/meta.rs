@@ -2,6 +2,7 @@
 //!
 //! Kernel: `struct bpf_call_arg_meta` (6.18).
 
+use crate::check::mem::kptr::Pointee;
 use crate::check::mem::stack_range::RawRange;
 use crate::state::reg::Reg;
 use skep_btf::SpecialField;
@@ -40,8 +41,8 @@ pub(crate) struct CallMeta {
     pub(crate) dynptr_id: u32,
     /// Key of an array, if it is a known constant.
     pub(crate) const_map_key: Option<u64>,
-    /// Field that `bpf_kptr_xchg` changes, and whether its type is one of the program's BTF.
-    pub(crate) kptr_field: Option<(SpecialField, bool)>,
+    /// Field that `bpf_kptr_xchg` changes, and what it points to.
+    pub(crate) kptr_field: Option<(SpecialField, Pointee)>,
     /// The call changes packet data.
     pub(crate) changes_data: bool,
 }

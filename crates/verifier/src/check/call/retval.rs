@@ -97,14 +97,14 @@ fn kernel_object(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     let ret = meta.proto.ret;
     let mut ty = RegType::of(Base::BtfId).with(ret.flags);
     let (id, in_prog) = match &meta.kptr_field {
-        Some((field, in_prog)) if meta.func == HelperId::KptrXchg => {
-            if *in_prog {
+        Some((field, pointee)) if meta.func == HelperId::KptrXchg => {
+            if pointee.in_prog {
                 ty = ty.with(TypeFlag::MEM_ALLOC);
                 if field.kind == FieldKind::KptrPercpu {
                     ty = ty.with(TypeFlag::MEM_PERCPU);
                 }
             }
-            (super::field_args::kptr_target(env, field)?, *in_prog)
+            (pointee.id.0, pointee.in_prog)
         }
         _ => {
             let btf = env.prog.kernel_btf.as_ref();
