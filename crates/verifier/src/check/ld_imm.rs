@@ -53,10 +53,10 @@ fn map_pointer(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
 
 fn map_value(env: &mut Env<'_>, insn: Insn, second: Insn) -> Check<Reg> {
     let map = insn.imm as u32;
-    let extra = Extra::Map { map, uid: 0 };
     if map_type(env, map)? == MapType::Arena {
-        return Ok(Reg { ty: RegType::of(Base::Arena), extra, ..Reg::unknown() });
+        return Ok(Reg::unknown());
     }
+    let extra = Extra::Map { map, uid: 0 };
     Ok(Reg { off: second.imm, extra, ..Reg::pointer(RegType::of(Base::MapValue)) })
 }
 

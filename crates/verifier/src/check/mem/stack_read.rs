@@ -5,7 +5,6 @@
 use super::region::Span;
 use super::stack_range::check_stack_range_initialized;
 use super::{AccessType, MemAccess};
-use crate::check::alu::assign_scalar_id;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::Check;
@@ -32,24 +31,21 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
         }
         return Ok(());
     }
-    if fill(env, (frameno, spi), &slot, at)? {
+    if fill(env, &slot, at)? {
         env.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
     }
     Ok(())
 }
 
 /// A load from a slot with a spilled register; true if what is loaded is that register.
-fn fill(
-    env: &mut Env<'_>,
-    (frameno, spi): (u32, usize),
-    slot: &Slot,
-    at: MemAccess,
-) -> Check<bool> {
+///
+/// The slot and the register share an id only if they shared one before the fill.
+fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     let reg = env.arena.reg(slot.spill);
     let spill_size = slot.types.iter().rev().take_while(|&&t| t == SlotType::Spill).count() as i32;
     if at.size == 8 && spill_size == 8 {
         match at.value_regno {
-            Some(dst) => fill_whole(env, (frameno, spi), reg, dst),
+            Some(dst) => env.set_reg(dst, reg),
             None if !env.allow_ptr_leaks && !reg.is_scalar() => {
                 reject!(env, EACCES, "leaking pointer from stack off {}", at.off)
             }
@@ -64,11 +60,7 @@ fn fill(
     let Some(dst) = at.value_regno else { return Ok(false) };
     if at.size <= spill_size && at.off % 8 == 0 {
         let mut reg = reg;
-        let width = reg_width(&reg);
-        if env.bpf_capable && at.size == 4 && spill_size == 4 && width <= 32 {
-            assign_id_to_spilled(env, (frameno, spi), &mut reg);
-        }
-        if width > 8 * at.size as u32 {
+        if reg_width(&reg) > 8 * at.size as u32 {
             reg.id = 0;
         }
         env.set_reg(dst, reg);
@@ -84,22 +76,6 @@ fn fill(
     let known_zero = zeros == at.size;
     env.set_reg(dst, if known_zero { Reg::constant(0) } else { Reg::unknown() });
     Ok(false)
-}
-
-fn fill_whole(env: &mut Env<'_>, slot: (u32, usize), mut reg: Reg, dst: u8) {
-    if env.bpf_capable {
-        assign_id_to_spilled(env, slot, &mut reg);
-    }
-    env.set_reg(dst, reg);
-}
-
-/// The register stays in its slot and gets a copy: they share an id from now on.
-fn assign_id_to_spilled(env: &mut Env<'_>, (frameno, spi): (u32, usize), reg: &mut Reg) {
-    let before = (reg.id, reg.off);
-    assign_scalar_id(env, reg);
-    if (reg.id, reg.off) != before {
-        env.set_spilled(frameno, spi, reg);
-    }
 }
 
 /// Types of the bytes that are read, from the lowest address on.
