@@ -99,11 +99,7 @@ fn write_data(
     at: MemAccess,
     reg: Option<Reg>,
 ) -> Check {
-    env.set_spilled(frameno, spi, &Reg::not_init());
-    let slot = env.cur.frames[frameno as usize].slot_mut(spi);
-    if is_special(slot.types[7]) {
-        slot.types.iter_mut().for_each(scrub);
-    }
+    end_spill(env, (frameno, spi));
     let insn = env.insn();
     let zero = match reg {
         Some(reg) => reg.is_null(),
@@ -119,6 +115,15 @@ fn write_data(
         slot.types[(-(at.off + i) - 1) as usize % 8] = ty;
     }
     Ok(())
+}
+
+/// What was spilled in the slot is lost: its bytes are data.
+fn end_spill(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
+    env.set_spilled(frameno, spi, &Reg::not_init());
+    let slot = env.cur.frames[frameno as usize].slot_mut(spi);
+    if is_special(slot.types[7]) {
+        slot.types.iter_mut().for_each(scrub);
+    }
 }
 
 /// Puts a register into the top `size` bytes of a slot.
@@ -178,7 +183,8 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
             return Ok(true);
         }
     }
-    env.set_spilled(frameno, spi, &Reg::not_init());
+    end_spill(env, (frameno, spi));
+    let ty = env.slot(frameno, spi).types[byte];
     let stays_zero = writing_zero && ty == SlotType::Zero;
     if ty == SlotType::Invalid && !env.allow_uninit_stack {
         let text = format!(
