@@ -155,7 +155,8 @@ impl<'a> Env<'a> {
             aux.jmp_point = cfg.is_jmp_point(i);
             aux.force_checkpoint = cfg.is_force_checkpoint(i);
             aux.calls_callback = cfg.calls_callback(i);
-            aux.live_regs = live[i];
+            // The walk has 11 registers; insns that the pass does not know use all 16.
+            aux.live_regs = live[i] & 0x7ff;
             aux.scc = components.of_insn[i];
         }
         self.fastcall = mark_fastcall_patterns(&self.insns, &subprogs, &self.callable);

@@ -99,8 +99,8 @@ impl Env<'_> {
                 continue;
             }
             self.mark_state_scratched();
-            self.update_live_stack();
             self.update_branch_counts()?;
+            self.update_live_stack();
             if !self.pop_stack() {
                 return Ok(());
             }
