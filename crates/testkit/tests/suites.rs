@@ -6,11 +6,12 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use skep::btf::Btf;
+use skep::program::Program;
 use skep_testkit::kernel;
 use skep_testkit::kernel_log::{first_difference, normalise};
-use skep_testkit::suite::{self, Case};
+use skep_testkit::suite::{self, Case, Evidence};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 fn main() {
     let args = Arguments::from_args();
@@ -29,11 +30,11 @@ fn main() {
             }
         };
         for case in cases {
-            let case = Arc::new(case);
-            let title = |engine: &str| format!("{name} / {} [{engine}]", case.name);
+            let case = Arc::new((case, Judged::new()));
+            let title = |engine: &str| format!("{name} / {} [{engine}]", case.0.name);
             let (on_kernel, on_ours) = (Arc::clone(&case), Arc::clone(&case));
             let (a, b) = (kernel_btf.clone(), kernel_btf.clone());
-            let ours_ignored = !kernel && case.options.known_gap.is_some();
+            let ours_ignored = !kernel && case.0.options.known_gap.is_some();
             trials.extend([
                 Trial::test(title("kernel"), move || judged(&on_kernel, a.as_ref()))
                     .with_ignored_flag(!kernel),
@@ -58,14 +59,21 @@ fn suites() -> Vec<PathBuf> {
 
 type BtfRef<'a> = Option<&'a Arc<Btf>>;
 
-fn judged(case: &Case, btf: BtfRef<'_>) -> Result<(), Failed> {
-    let (program, assembly) = suite::program(case, btf)?;
-    let evidence = suite::on_kernel(case, &program)?;
-    fail_if(suite::check(case, &assembly, &evidence)?)
+/// The kernel's answer to a case, asked for once by whichever trial comes first.
+type Judged = OnceLock<Result<Evidence, String>>;
+
+fn ask<'a>((case, judged): &'a (Case, Judged), program: &Program) -> Result<&'a Evidence, String> {
+    judged.get_or_init(|| suite::on_kernel(case, program)).as_ref().map_err(String::clone)
 }
 
-fn verified(case: &Case, (btf, kernel): (BtfRef<'_>, bool)) -> Result<(), Failed> {
+fn judged(case: &(Case, Judged), btf: BtfRef<'_>) -> Result<(), Failed> {
+    let (program, assembly) = suite::program(&case.0, btf)?;
+    fail_if(suite::check(&case.0, &assembly, ask(case, &program)?)?)
+}
+
+fn verified(case: &(Case, Judged), (btf, kernel): (BtfRef<'_>, bool)) -> Result<(), Failed> {
     let wrong = wrong_on_ours(case, (btf, kernel));
+    let case = &case.0;
     match (&case.options.known_gap, wrong) {
         (None, Ok(wrong)) => fail_if(wrong),
         (None, Err(error)) => Err(error.into()),
@@ -76,7 +84,11 @@ fn verified(case: &Case, (btf, kernel): (BtfRef<'_>, bool)) -> Result<(), Failed
     }
 }
 
-fn wrong_on_ours(case: &Case, (btf, kernel): (BtfRef<'_>, bool)) -> Result<String, String> {
+fn wrong_on_ours(
+    judged: &(Case, Judged),
+    (btf, kernel): (BtfRef<'_>, bool),
+) -> Result<String, String> {
+    let case = &judged.0;
     let (program, assembly) = match suite::program(case, btf) {
         Err(error) if btf.is_none() && error.starts_with("no kernel BTF") => {
             return Ok(String::new());
@@ -88,7 +100,7 @@ fn wrong_on_ours(case: &Case, (btf, kernel): (BtfRef<'_>, bool)) -> Result<Strin
     if !wrong.is_empty() || !kernel {
         return Ok(wrong);
     }
-    let theirs = suite::on_kernel(case, &program)?;
+    let theirs = ask(judged, &program)?;
     let a = normalise(&ours.log, &program.insns);
     let b = normalise(&theirs.log, &program.insns);
     Ok(first_difference(&a, &b).map_or(String::new(), |(line, ours, kernels)| {

@@ -1,10 +1,12 @@
 //! Facts of helpers and kfuncs for the passes, from the tables of `uapi` and from BTF.
 
 use crate::check::kfunc::callee::Callees as Kfuncs;
+use crate::config::Privileges;
 use crate::passes::call_facts::{CallFacts, Callees};
 use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HelperProto, HelperRow, HelperUse, HookKey, RetBase};
+use skep_uapi::helper::{needs_cap_bpf, needs_cap_perfmon};
 use skep_uapi::{ProgType, helper_changes_pkt_data};
 
 /// Who may be called, for one program.
@@ -14,21 +16,30 @@ pub(crate) struct Callable<'a> {
     pub(crate) helpers: Option<&'static HelperRow>,
     /// Kfuncs that it calls.
     pub(crate) kfuncs: Kfuncs<'a>,
+    /// What the loader may do; helpers that need more are not there.
+    privileges: Privileges,
 }
 
 impl<'a> Callable<'a> {
-    pub(crate) fn new(prog: &'a Program) -> Callable<'a> {
+    pub(crate) fn new(prog: &'a Program, privileges: Privileges) -> Callable<'a> {
         let target = hook_target(prog);
         let target = target.as_str();
         let key =
             HookKey { prog_type: prog.prog_type, attach_type: prog.expected_attach_type, target };
         let kfuncs = Kfuncs::new(prog, &key);
-        Callable { prog, helpers: HelperRow::find(&key), kfuncs }
+        Callable { prog, helpers: HelperRow::find(&key), kfuncs, privileges }
     }
 
-    /// The prototype that a call of helper `id` has, if this program type has the helper.
+    /// The prototype that a call of helper `id` has, if this program type has the helper and its
+    /// loader may use it.
     pub(crate) fn helper_use(&self, id: i32) -> HelperUse {
         match (u32::try_from(id).ok().and_then(HelperId::from_number), self.helpers) {
+            (Some(id), Some(_)) if !self.privileges.perfmon && needs_cap_perfmon(id) => {
+                HelperUse::CannotUse
+            }
+            (Some(id), Some(_)) if !self.privileges.bpf && needs_cap_bpf(id) => {
+                HelperUse::CannotUse
+            }
             (Some(id), Some(row)) => row.helper(id),
             _ => HelperUse::CannotUse,
         }

@@ -15,7 +15,8 @@ use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_te
 use crate::passes::live_stack::LiveStack;
 use crate::passes::reserved::check_encodings;
 use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth};
-use crate::passes::subprogs::{SubprogRules, Subprogs, check_subprogs, find_subprogs};
+use crate::passes::subprogs::{SubprogRules, Subprogs};
+use crate::passes::subprogs::{check_subprogs, count_found, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
 use crate::rejection::{Check, Stop};
 use crate::state::arena::Arena;
@@ -38,7 +39,7 @@ impl<'a> Env<'a> {
             maps: list_maps(prog),
             struct_metas: struct_metas(prog),
             exception_cb: None,
-            callable: Callable::new(prog),
+            callable: Callable::new(prog, config.privileges),
             cur: Default::default(),
             insn_idx: 0,
             prev_insn_idx: 0,
@@ -109,7 +110,12 @@ impl<'a> Env<'a> {
         let mut subprogs = self.pass(|env| {
             let (prog, kfuncs) = (env.prog, &env.callable.kfuncs);
             find_subprogs(&env.insns, rules, |idx, insn| kfuncs.add_kfunc_call(prog, idx, insn))
+                .inspect_err(|refusal| {
+                    let found = count_found(&env.insns, rules, refusal);
+                    env.subprogs = vec![SubprogInfo::default(); found];
+                })
         })?;
+        self.list_subprogs(&subprogs);
         if self.log.traces_all() {
             let text = subprogs.log_text();
             verbose!(self, "{text}");

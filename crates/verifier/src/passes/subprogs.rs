@@ -126,6 +126,19 @@ pub(crate) fn find_subprogs(
     Ok(starts.into_subprogs(rules.exception_cb))
 }
 
+/// How many subprogs [`find_subprogs`] had found when it refused: the statistics list as many.
+pub(crate) fn count_found(insns: &[Insn], rules: SubprogRules, refusal: &PassReject) -> usize {
+    let until = refusal.insn_idx.map_or(0, |idx| idx.index());
+    let names_subprog = |insn: &Insn| is_pseudo_call(insn) || is_pseudo_func(insn);
+    let called = (0..until).zip(insns).filter(|(_, insn)| names_subprog(insn));
+    let mut starts: Vec<i64> = called.map(|(idx, insn)| callee_start(idx, insn)).collect();
+    starts.extend(rules.exception_cb.map(i64::from));
+    starts.push(0);
+    starts.sort_unstable();
+    starts.dedup();
+    starts.len()
+}
+
 /// The starts found so far: a flag for each insn, because most lookups are repeats.
 struct StartSet {
     is_start: Vec<bool>,

@@ -66,11 +66,6 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
             reject!(env, EINVAL, "program of this type cannot use helper {name}#{imm}")
         }
     };
-    let needs_cap = (!env.bpf_capable && skep_uapi::helper::needs_cap_bpf(proto.id))
-        || (!env.allow_ptr_leaks && skep_uapi::helper::needs_cap_perfmon(proto.id));
-    if needs_cap {
-        reject!(env, EINVAL, "program of this type cannot use helper {name}#{imm}");
-    }
     if proto.gpl_only() && !is_gpl_compatible(&env.prog.license) {
         reject!(env, EINVAL, "cannot call GPL-restricted function from non-GPL compatible program");
     }
