@@ -7,7 +7,7 @@ use super::reg_arg::Operand;
 use crate::env::Env;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
-use crate::rejection::{Check, unsupported};
+use crate::rejection::Check;
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Reg};
 use crate::state::reg_type::{Base, RegType};
 use skep_domain::{AluOp, ByteOrder};
@@ -180,7 +180,8 @@ fn check_binary(env: &mut Env<'_>, insn: Insn) -> Check {
 fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
     let dst = *env.reg(insn.dst);
     if dst.ty.base == Base::Arena {
-        return adjust_arena(env, insn);
+        // Every address is one of the arena: nothing is known of it.
+        return Ok(());
     }
     let src = if insn.is_src_reg() {
         *env.reg(insn.src)
@@ -208,12 +209,6 @@ fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
         }
         (true, true) => adjust_scalar(env, insn, &src),
     }
-}
-
-fn adjust_arena(env: &mut Env<'_>, insn: Insn) -> Check {
-    let _ = insn;
-    let _ = env;
-    unsupported("arithmetic on arena pointers")
 }
 
 fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {

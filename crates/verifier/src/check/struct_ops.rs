@@ -13,7 +13,7 @@ use skep_uapi::{ProgFlags, ProgType};
 
 /// Structs of the kernel that programs may implement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ops {
+pub(crate) enum Ops {
     TcpCongestion,
     Dummy,
 }
@@ -64,7 +64,7 @@ impl<'a> Target<'a> {
     }
 }
 
-fn attach_struct<'a>(env: &Env<'a>) -> Option<(&'a Btf, Type<'a>)> {
+pub(crate) fn attach_struct<'a>(env: &Env<'a>) -> Option<(&'a Btf, Type<'a>)> {
     let AttachTarget::Kernel { btf_id, .. } = &env.prog.attach else { return None };
     let btf = env.prog.kernel_btf.as_deref()?;
     let strct = btf.get(TypeId(*btf_id))?;
@@ -77,7 +77,7 @@ fn func_proto<'a>(btf: &'a Btf, member: &Member<'a>) -> Option<Type<'a>> {
     (proto.kind() == Kind::FuncProto).then_some(proto)
 }
 
-fn ops_named(name: &str) -> Option<Ops> {
+pub(crate) fn ops_named(name: &str) -> Option<Ops> {
     match name {
         "tcp_congestion_ops" => Some(Ops::TcpCongestion),
         "bpf_dummy_ops" => Some(Ops::Dummy),
@@ -140,85 +140,4 @@ pub(crate) fn check_struct_ops_btf_id(env: &mut Env<'_>) -> Check {
         return unsupported("struct_ops members with a reference as argument");
     }
     Ok(())
-}
-
-/// Checks a store to a struct of the kernel. Kernel: `btf_struct_access` of the operations.
-pub(crate) fn check_store(env: &mut Env<'_>, id: TypeId, off: i32, size: i32) -> Check {
-    let Some((btf, strct)) = attach_struct(env) else {
-        return Err(Stop::Bug("store without a struct".to_string()));
-    };
-    let Some(ty) = btf.get(id) else { return Err(Stop::Bug(format!("no BTF type {}", id.0))) };
-    match ops_named(strct.name()) {
-        Some(Ops::Dummy) => {
-            if ty.name() != "bpf_dummy_ops_state" {
-                reject!(env, EACCES, "only access to bpf_dummy_ops_state is supported");
-            }
-            if i64::from(off) + i64::from(size) > i64::from(ty.stated_size().unwrap_or(0)) {
-                reject!(env, EACCES, "write access at off {off} with size {size}");
-            }
-            Ok(())
-        }
-        Some(Ops::TcpCongestion) => check_tcp_store(env, (btf, ty), off, size),
-        None => unsupported("stores to fields of the kernel's structs"),
-    }
-}
-
-/// Fields of `tcp_sock` that congestion control may change.
-const TCP_FIELDS: [&[&str]; 11] = [
-    &["sk_pacing_rate"],
-    &["sk_pacing_status"],
-    &["icsk_ca_priv"],
-    &["icsk_ack", "pending"],
-    &["snd_cwnd"],
-    &["snd_cwnd_cnt"],
-    &["snd_cwnd_stamp"],
-    &["snd_ssthresh"],
-    &["ecn_flags"],
-    &["app_limited"],
-    &["snd_cwnd_clamp"],
-];
-
-fn check_tcp_store(env: &mut Env<'_>, (btf, ty): (&Btf, Type<'_>), off: i32, size: i32) -> Check {
-    if ty.name() != "tcp_sock" {
-        reject!(env, EACCES, "only read is supported");
-    }
-    let field = TCP_FIELDS.iter().filter_map(|path| find_field(btf, ty, path)).find(
-        |&(start, end, is_array)| {
-            off as u32 == start || (is_array && (start..end).contains(&(off as u32)))
-        },
-    );
-    let Some((_, end, _)) = field else {
-        reject!(env, EACCES, "no write support to tcp_sock at off {off}");
-    };
-    if i64::from(off) + i64::from(size) > i64::from(end) {
-        reject!(
-            env,
-            EACCES,
-            "write access at off {off} with size {size} beyond the member of tcp_sock ended at {end}"
-        );
-    }
-    Ok(())
-}
-
-/// Where a field lies: start, end, whether it is an array. Structs at the start of others are entered.
-fn find_field(btf: &Btf, ty: Type<'_>, path: &[&str]) -> Option<(u32, u32, bool)> {
-    let (first, rest) = path.split_first()?;
-    let mut inner = None;
-    for m in ty.members() {
-        let field = btf.skip_modifiers(m.ty);
-        let start = m.bit_offset / 8;
-        if m.name == *first {
-            if !rest.is_empty() {
-                let (a, b, array) = find_field(btf, field, rest)?;
-                return Some((start + a, start + b, array));
-            }
-            let bits = u32::from(m.bitfield_size);
-            let bytes = if bits != 0 { bits.div_ceil(8) } else { btf.size_of(m.ty).ok()? };
-            return Some((start, start + bytes, field.kind() == Kind::Array));
-        }
-        if inner.is_none() && start == 0 && field.kind().is_composite() {
-            inner = Some(field);
-        }
-    }
-    find_field(btf, inner?, path)
 }

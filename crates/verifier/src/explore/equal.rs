@@ -75,7 +75,7 @@ impl Compare<'_> {
                 self.arena.frame(old.state.frames[f]).meta.callsite
             });
             let marks = old.precise[i];
-            let mut live = live_regs(at);
+            let mut live = live_regs(at) & 0x7ff;
             while live != 0 {
                 let r = live.trailing_zeros() as usize;
                 live &= live - 1;

@@ -3,6 +3,7 @@
 //! Kernel: `check_ptr_to_btf_access`, `check_ptr_to_map_access`, `btf_struct_access` (6.18).
 
 use super::MemAccess;
+use super::btf_store::check_store;
 use super::btf_trust::field_flags;
 use crate::env::Env;
 use crate::log::reject;
@@ -11,7 +12,7 @@ use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, Kind, PtrTag, TypeId, Walk};
 use skep_program::MapDef;
-use skep_uapi::{MapType, ProgType};
+use skep_uapi::MapType;
 use std::sync::Arc;
 
 /// What lies at an offset of a struct.
@@ -37,13 +38,10 @@ pub(super) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     check_pointer(env, reg, (at.regno, off), (&btf, struct_id, in_prog))?;
     let is_alloc = reg.ty.has(TypeFlag::MEM_ALLOC);
     if at.is_write() {
-        if !is_alloc && env.prog.prog_type == ProgType::StructOps {
-            return crate::check::struct_ops::check_store(env, struct_id, off, at.size);
+        if !is_alloc {
+            return check_store(env, (&btf, struct_id), (off, at.size));
         }
-        if !is_alloc && writes_fields(env.prog.prog_type) {
-            return unsupported("stores to fields of the kernel's structs");
-        }
-        if !is_alloc || reg.ty.has(TypeFlag::PTR_UNTRUSTED) {
+        if reg.ty.has(TypeFlag::PTR_UNTRUSTED) {
             reject!(env, EACCES, "only read is supported");
         }
     }
@@ -134,11 +132,6 @@ pub(crate) fn is_gpl_compatible(license: &str) -> bool {
             | "Dual MIT/GPL"
             | "Dual MPL/GPL"
     )
-}
-
-/// Program types that may change some fields of some structs.
-fn writes_fields(prog_type: ProgType) -> bool {
-    matches!(prog_type, ProgType::SchedCls | ProgType::SchedAct | ProgType::Xdp)
 }
 
 /// What the kernel keeps in allocated objects is not for loads and stores.

@@ -8,6 +8,7 @@
 pub(crate) mod align;
 pub(crate) mod btf_ctx;
 pub(crate) mod btf_ptr;
+pub(crate) mod btf_store;
 pub(crate) mod btf_trust;
 pub(crate) mod ctx;
 pub(crate) mod kptr;

@@ -1,0 +1,110 @@
+//! Stores to structs of the kernel: a few program types may change a few fields.
+//!
+//! Kernel: `btf_struct_access` of the program type: `bpf_tcp_ca_btf_struct_access`, `bpf_dummy_ops_btf_struct_access`,
+//! `nf_conntrack_btf_struct_access` (6.18).
+
+use crate::check::struct_ops::{Ops, attach_struct, ops_named};
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, Stop, unsupported};
+use skep_btf::{Btf, Kind, Type, TypeId};
+use skep_uapi::ProgType;
+
+/// Checks a store of `size` bytes at `off` of a struct of the kernel.
+pub(super) fn check_store(env: &mut Env<'_>, (btf, id): (&Btf, TypeId), at: (i32, i32)) -> Check {
+    let Some(ty) = btf.get(id) else { return Err(Stop::Bug(format!("no BTF type {}", id.0))) };
+    match env.prog.prog_type {
+        ProgType::StructOps => {
+            match attach_struct(env).and_then(|(_, strct)| ops_named(strct.name())) {
+                Some(Ops::Dummy) => check_dummy_store(env, ty, at),
+                Some(Ops::TcpCongestion) if ty.name() == "tcp_sock" => {
+                    check_fields(env, (btf, ty), at, ("tcp_sock", &TCP_FIELDS))
+                }
+                Some(Ops::TcpCongestion) => reject!(env, EACCES, "only read is supported"),
+                None => unsupported("stores to fields of the kernel's structs"),
+            }
+        }
+        ProgType::SchedCls | ProgType::SchedAct | ProgType::Xdp
+            if matches!(ty.name(), "nf_conn" | "nf_conn___init") =>
+        {
+            let Some(conn) = btf.find_by_name_kind("nf_conn", Kind::Struct) else {
+                return unsupported("connections without their type in the kernel's BTF");
+            };
+            check_fields(env, (btf, btf.ty(conn)), at, ("nf_conn", &NF_CONN_FIELDS))
+        }
+        _ => reject!(env, EACCES, "only read is supported"),
+    }
+}
+
+fn check_dummy_store(env: &mut Env<'_>, ty: Type<'_>, (off, size): (i32, i32)) -> Check {
+    if ty.name() != "bpf_dummy_ops_state" {
+        reject!(env, EACCES, "only access to bpf_dummy_ops_state is supported");
+    }
+    if i64::from(off) + i64::from(size) > i64::from(ty.stated_size().unwrap_or(0)) {
+        reject!(env, EACCES, "write access at off {off} with size {size}");
+    }
+    Ok(())
+}
+
+/// Fields of a connection that packet programs may change.
+const NF_CONN_FIELDS: [&[&str]; 1] = [&["mark"]];
+
+/// Fields of `tcp_sock` that congestion control may change.
+const TCP_FIELDS: [&[&str]; 11] = [
+    &["sk_pacing_rate"],
+    &["sk_pacing_status"],
+    &["icsk_ca_priv"],
+    &["icsk_ack", "pending"],
+    &["snd_cwnd"],
+    &["snd_cwnd_cnt"],
+    &["snd_cwnd_stamp"],
+    &["snd_ssthresh"],
+    &["ecn_flags"],
+    &["app_limited"],
+    &["snd_cwnd_clamp"],
+];
+
+fn check_tcp_store(env: &mut Env<'_>, (btf, ty): (&Btf, Type<'_>), off: i32, size: i32) -> Check {
+    if ty.name() != "tcp_sock" {
+        reject!(env, EACCES, "only read is supported");
+    }
+    let field = TCP_FIELDS.iter().filter_map(|path| find_field(btf, ty, path)).find(
+        |&(start, end, is_array)| {
+            off as u32 == start || (is_array && (start..end).contains(&(off as u32)))
+        },
+    );
+    let Some((_, end, _)) = field else {
+        reject!(env, EACCES, "no write support to {name} at off {off}");
+    };
+    if i64::from(off) + i64::from(size) > i64::from(end) {
+        reject!(
+            env,
+            EACCES,
+            "write access at off {off} with size {size} beyond the member of {name} ended at {end}"
+        );
+    }
+    Ok(())
+}
+
+/// Where a field lies: start, end, whether it is an array. Structs at the start of others are entered.
+fn find_field(btf: &Btf, ty: Type<'_>, path: &[&str]) -> Option<(u32, u32, bool)> {
+    let (first, rest) = path.split_first()?;
+    let mut inner = None;
+    for m in ty.members() {
+        let field = btf.skip_modifiers(m.ty);
+        let start = m.bit_offset / 8;
+        if m.name == *first {
+            if !rest.is_empty() {
+                let (a, b, array) = find_field(btf, field, rest)?;
+                return Some((start + a, start + b, array));
+            }
+            let bits = u32::from(m.bitfield_size);
+            let bytes = if bits != 0 { bits.div_ceil(8) } else { btf.size_of(m.ty).ok()? };
+            return Some((start, start + bytes, field.kind() == Kind::Array));
+        }
+        if inner.is_none() && start == 0 && field.kind().is_composite() {
+            inner = Some(field);
+        }
+    }
+    find_field(btf, inner?, path)
+}
