@@ -49,8 +49,8 @@ fn check_dummy_store(env: &mut Env<'_>, ty: Type<'_>, (off, size): (i32, i32)) -
 /// Fields of a connection that packet programs may change.
 const NF_CONN_FIELDS: [&[&str]; 1] = [&["mark"]];
 
-/// Fields of `tcp_sock` that congestion control may change.
-const TCP_FIELDS: [&[&str]; 11] = [
+/// Fields of `tcp_sock` that congestion control may change. Seen on 6.18: a store at each offset.
+const TCP_FIELDS: [&[&str]; 10] = [
     &["sk_pacing_rate"],
     &["sk_pacing_status"],
     &["icsk_ca_priv"],
@@ -61,14 +61,16 @@ const TCP_FIELDS: [&[&str]; 11] = [
     &["snd_ssthresh"],
     &["ecn_flags"],
     &["app_limited"],
-    &["snd_cwnd_clamp"],
 ];
 
-fn check_tcp_store(env: &mut Env<'_>, (btf, ty): (&Btf, Type<'_>), off: i32, size: i32) -> Check {
-    if ty.name() != "tcp_sock" {
-        reject!(env, EACCES, "only read is supported");
-    }
-    let field = TCP_FIELDS.iter().filter_map(|path| find_field(btf, ty, path)).find(
+/// Checks a store to one of the listed fields of struct `name`.
+fn check_fields(
+    env: &mut Env<'_>,
+    (btf, ty): (&Btf, Type<'_>),
+    (off, size): (i32, i32),
+    (name, fields): (&str, &[&[&str]]),
+) -> Check {
+    let field = fields.iter().filter_map(|path| find_field(btf, ty, path)).find(
         |&(start, end, is_array)| {
             off as u32 == start || (is_array && (start..end).contains(&(off as u32)))
         },
