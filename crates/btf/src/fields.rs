@@ -127,14 +127,23 @@ pub fn special_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error>
 }
 
 /// The structs that programs may allocate (`bpf_obj_new`) and whose fields are then special: those
-/// with a lock, graph node, graph root or refcount among their members, in id order.
+/// with a lock, graph node, graph root, refcount or kptr among their members, in id order.
 ///
 /// After an error the kernel refuses the whole BTF.
 pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error> {
     let is_meta = |m: Member<'_>| {
         let t = btf.ty(m.ty);
-        let mut rows = ROWS.iter().filter(|row| row.in_object && !row.kind.is_pointer());
-        t.kind() == Kind::Struct && rows.any(|row| row.name == t.name())
+        let pointer = if t.kind() == Kind::Volatile { t.target() } else { t };
+        let (name, is_pointer) = match pointer.kind() {
+            Kind::Ptr if pointer.target().kind() == Kind::TypeTag => {
+                (pointer.target().name(), true)
+            }
+            _ if t.kind() == Kind::Struct => (t.name(), false),
+            _ => return false,
+        };
+        let mut rows =
+            ROWS.iter().filter(|row| row.in_object && row.kind.is_pointer() == is_pointer);
+        rows.any(|row| row.name == name)
     };
     let structs = btf.iter().filter(|t| t.kind() == Kind::Struct && t.members().any(is_meta));
     let left = &mut { VISITS_MAX };

@@ -14,7 +14,7 @@ use crate::rejection::{Check, unsupported};
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_uapi::helper::{ArgBase, HelperId, HelperProto, HelperUse, func_id_name};
-use skep_uapi::{AttachType, ProgType, TypeFlag, helper_changes_pkt_data};
+use skep_uapi::{AttachType, ProgType, helper_changes_pkt_data};
 
 /// Walks a call of a helper.
 pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
@@ -157,13 +157,31 @@ fn check_func_specific(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
             Ok(())
         }
         HelperId::SetRetval => check_set_retval(env),
+        HelperId::GetFuncIp => check_get_func_ip(env),
         HelperId::DynptrData | HelperId::DynptrWrite => {
             super::dynptr::check_data_or_write(env, meta)
         }
-        HelperId::PerCpuPtr | HelperId::ThisCpuPtr if env.reg(1).ty.has(TypeFlag::MEM_RCU) => {
-            unsupported("per-CPU objects that the program allocated")
-        }
         _ => Ok(()),
+    }
+}
+
+/// Kernel: `check_get_func_ip` (6.18).
+fn check_get_func_ip(env: &mut Env<'_>) -> Check {
+    let trampoline = matches!(
+        env.prog.attach_type(),
+        Some(AttachType::TraceFentry | AttachType::TraceFexit | AttachType::ModifyReturn)
+    );
+    let name = "bpf_get_func_ip#173";
+    match env.prog.prog_type {
+        ProgType::Kprobe => Ok(()),
+        ProgType::Tracing if trampoline => Ok(()),
+        ProgType::Tracing => {
+            reject!(env, ENOTSUPP, "func {name} supported only for fentry/fexit programs")
+        }
+        other => {
+            let number = other.number();
+            reject!(env, ENOTSUPP, "func {name} not supported for program type {number}")
+        }
     }
 }
 

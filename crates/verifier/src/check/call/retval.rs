@@ -73,8 +73,13 @@ fn map_value(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
 
 /// A variable of one CPU: an object, or memory.
 fn percpu_variable(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
+    if let Some(reg) = meta.percpu.filter(|r| r.ty.has(TypeFlag::MEM_RCU)) {
+        // One CPU's copy of an object that the program allocated.
+        let ty = RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC | TypeFlag::MEM_RCU);
+        return Ok(Reg { extra: reg.extra, ..Reg::pointer(ty) });
+    }
     let Some(Extra::Btf { id, in_prog: false }) = meta.percpu.map(|r| r.extra) else {
-        return unsupported("per-CPU objects that the program allocated");
+        return unsupported("per-CPU objects that are neither variables nor in an RCU section");
     };
     let Some(btf) = env.prog.kernel_btf.clone() else {
         return Err(Stop::Bug("kernel type without the kernel's BTF".to_string()));
