@@ -6,6 +6,7 @@
 //! Kernel: `struct bpf_reg_state` (6.18), without `precise`, `live`, `parent`, `subreg_def`.
 
 use super::reg_type::{Base, RegType, TypeFlag};
+use crate::check::mem::btf_trust::is_trusted_reg;
 use skep_domain::Scalar;
 
 /// Flags in `Reg::id` of a scalar: it is a linked scalar plus a constant, which is in `off`; added
@@ -152,14 +153,11 @@ impl Reg {
         if self.ty.may_be_null() {
             return false;
         }
-        let ptr_untrusted = self.ty.has(TypeFlag::PTR_UNTRUSTED);
-        let trusted = self.ty.flags.intersects(TypeFlag::PTR_TRUSTED | TypeFlag::MEM_RCU)
-            || self.ref_obj_id != 0;
         match self.ty.base {
-            Base::Socket | Base::TcpSock | Base::SockCommon => !ptr_untrusted,
-            Base::MapValue | Base::MapKey | Base::ConstMapPtr => self.ty.flags.is_empty(),
-            Base::BtfId => trusted && !ptr_untrusted,
-            Base::Mem => !ptr_untrusted,
+            Base::Socket | Base::TcpSock | Base::SockCommon => true,
+            Base::MapValue | Base::MapKey | Base::ConstMapPtr => true,
+            Base::BtfId => is_trusted_reg(self),
+            Base::Mem => !self.ty.has(TypeFlag::PTR_UNTRUSTED),
             _ => false,
         }
     }

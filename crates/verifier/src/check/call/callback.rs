@@ -155,7 +155,16 @@ pub(super) fn push_timer(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let Some(map) = reg.map() else {
         return Err(Stop::Bug("timer in no map".to_string()));
     };
-    push_async_callback(env, meta.subprogno, |callee| {
+    push_map_callback(env, meta.subprogno, (map, false))
+}
+
+/// A callback for a field of a map value, `callback(map, key, value)`, that runs later and may sleep or not.
+pub(crate) fn push_map_callback(
+    env: &mut Env<'_>,
+    subprog: u32,
+    (map, in_sleepable): (u32, bool),
+) -> Check {
+    push_async_callback(env, (subprog, in_sleepable), |callee| {
         *callee.reg_mut(1) = map_reg(Base::ConstMapPtr, map, 0);
         *callee.reg_mut(2) = map_reg(Base::MapKey, map, 0);
         *callee.reg_mut(3) = map_reg(Base::MapValue, map, 0);
@@ -164,7 +173,7 @@ pub(super) fn push_timer(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 
 fn push_async_callback(
     env: &mut Env<'_>,
-    subprog: u32,
+    (subprog, in_sleepable): (u32, bool),
     set_args: impl FnOnce(&mut Frame),
 ) -> Check {
     func_contract::check_subprog_call(env, subprog)?;
@@ -184,7 +193,7 @@ fn push_async_callback(
     env.mark_state_scratched();
     let mut state = VerifierState {
         frames: vec![callee],
-        meta: StateMeta { in_sleepable: false, ..StateMeta::default() },
+        meta: StateMeta { in_sleepable, ..StateMeta::default() },
         ..VerifierState::default()
     };
     let packed = state.save(&mut env.arena);

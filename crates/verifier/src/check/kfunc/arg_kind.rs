@@ -8,7 +8,6 @@ use super::meta::Meta;
 use crate::env::Env;
 use crate::log::{reject, verbose};
 use crate::rejection::Check;
-use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_btf::{Btf, Kind, Param, Type};
 
@@ -157,16 +156,11 @@ impl Env<'_> {
         if to.kind() == Kind::FuncProto {
             return Ok(KfArg::Callback);
         }
-        self.plain_memory(&reg, to, (nth, sized))
+        self.plain_memory(to, (nth, sized))
     }
 
     /// Memory of plain data.
-    fn plain_memory(
-        &mut self,
-        _reg: &Reg,
-        to: Type<'_>,
-        (nth, sized): (usize, bool),
-    ) -> Check<KfArg> {
+    fn plain_memory(&mut self, to: Type<'_>, (nth, sized): (usize, bool)) -> Check<KfArg> {
         let plain = is_scalar_type(to) || self.is_scalar_struct(to, 0);
         if !plain && !(sized && to.kind() == Kind::Void) {
             let (kind, name) = (type_str(to), to.name());

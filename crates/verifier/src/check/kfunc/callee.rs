@@ -62,6 +62,7 @@ pub(crate) enum Special {
     SessionCookie,
     GetKmemCache,
     XdpPullData,
+    Trap,
 }
 
 use Special::*;
@@ -118,10 +119,15 @@ const NAMES: &[(&str, Special)] = &[
     ("bpf_session_cookie", SessionCookie),
     ("bpf_get_kmem_cache", GetKmemCache),
     ("bpf_xdp_pull_data", XdpPullData),
+    ("__bpf_trap", Trap),
     ("bpf_task_work_schedule_signal", TaskWorkSchedule),
     ("bpf_task_work_schedule_resume", TaskWorkSchedule),
     ("bpf_stream_vprintk", Stream),
 ];
+
+/// Only for programs that are bound to a device, which this verifier does not know.
+const METADATA: [&str; 3] =
+    ["bpf_xdp_metadata_rx_timestamp", "bpf_xdp_metadata_rx_hash", "bpf_xdp_metadata_rx_vlan_tag"];
 
 impl Special {
     fn of(name: &str) -> Special {
@@ -261,6 +267,12 @@ impl<'a> Callees<'a> {
             return Err(PassReject::at(idx, errno::EINVAL, text));
         }
         let id = TypeId(insn.imm as u32);
+        let kernel = prog.kernel_btf.as_deref();
+        let func = kernel.and_then(|btf| btf.get(id)).filter(|_| insn.off == 0);
+        if func.is_some_and(|func| METADATA.contains(&func.name())) {
+            let text = "metadata kfuncs require device-bound program";
+            return Err(PassReject::at(idx, errno::EINVAL, text));
+        }
         if insn.off != 0 || id == TypeId::VOID || self.0.contains_key(&insn.imm) {
             return Ok(());
         }

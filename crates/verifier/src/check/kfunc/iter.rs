@@ -46,7 +46,7 @@ impl Env<'_> {
         };
         let name = self.kernel_type_name(iter.btf_id).trim_start_matches("bpf_iter_").to_string();
         if meta.callee.has(KfuncFlags::ITER_NEW) {
-            if !self.is_iter_reg_valid_uninit(&reg, &name, iter) {
+            if !self.is_iter_reg_valid_uninit(&reg, iter) {
                 reject!(self, EINVAL, "expected uninitialized iter_{name} as arg #{nth}");
             }
             self.write_object(regno, iter.nr_slots as i32 * BPF_REG_SIZE)?;
@@ -76,7 +76,7 @@ impl Env<'_> {
         self.slots_of(reg, "iter", iter.nr_slots)
     }
 
-    fn is_iter_reg_valid_uninit(&mut self, reg: &Reg, _name: &str, iter: IterType) -> bool {
+    fn is_iter_reg_valid_uninit(&mut self, reg: &Reg, iter: IterType) -> bool {
         match self.iter_slots(reg, iter) {
             Err(NoSlots::OutOfRange) => true,
             Err(NoSlots::Misplaced(_)) => false,

@@ -15,7 +15,7 @@ mod meta;
 mod more_args;
 mod ret;
 mod slots;
-pub(crate) mod trust;
+mod trust;
 
 use super::call::callback;
 use super::call::refs;
@@ -30,6 +30,9 @@ use meta::Meta;
 use skep_insn::InsnNames;
 use skep_uapi::kfunc::KfuncFlags;
 
+/// Largest errno.
+const MAX_ERRNO: i32 = 4095;
+
 /// Walks a call of a kfunc.
 pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
@@ -40,6 +43,11 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
     let callee = find_callee(env)?;
     let is_iter_next = callee.has(KfuncFlags::ITER_NEXT);
     env.aux_mut().is_iter_next = is_iter_next;
+    if matches!(callee.special, Special::ResSpinLock | Special::ResSpinLockIrqsave) {
+        env.push_failed_lock()?;
+    } else if callee.special == Special::Trap {
+        reject!(env, EFAULT, "unexpected __bpf_trap() due to uninitialized variable?");
+    }
     if callee.has(KfuncFlags::SLEEPABLE) && !env.cur.meta.in_sleepable {
         let name = callee.name;
         reject!(env, EACCES, "program must be sleepable to call sleepable kfunc {name}");
@@ -100,6 +108,25 @@ fn clear_caller_saved_regs(env: &mut Env<'_>) {
 }
 
 impl Env<'_> {
+    /// A lock may not be had: one branch goes on with an errno and without it.
+    fn push_failed_lock(&mut self) -> Check {
+        let saved: [Reg; 6] = std::array::from_fn(|i| *self.reg(i as u8));
+        let scratched = self.scratched_regs;
+        let mut errno = Reg::unknown();
+        (errno.val.s32_min, errno.val.s32_max) = (-MAX_ERRNO, -1);
+        (errno.val.smin, errno.val.smax) = (i64::from(-MAX_ERRNO), -1);
+        errno.val.sync();
+        self.sane_bounds(&mut errno, "s32_range")?;
+        clear_caller_saved_regs(self);
+        self.set_reg(0, errno);
+        self.push_stack(self.insn_idx + 1, self.insn_idx, false)?;
+        for (i, reg) in saved.into_iter().enumerate() {
+            self.set_reg(i as u8, reg);
+        }
+        self.scratched_regs = scratched;
+        Ok(())
+    }
+
     fn run_callback(&mut self, meta: &Meta<'_>) -> Check {
         match meta.callee.special {
             Special::RbtreeAdd => {
@@ -116,9 +143,13 @@ impl Env<'_> {
                     Ok(())
                 })
             }
-            Special::WqSetCallback | Special::TaskWorkSchedule => {
-                unsupported(format!("kfunc {}", meta.callee.name))
+            Special::WqSetCallback => {
+                let Some(map) = self.reg(1).map() else {
+                    return Err(Stop::Bug("work queue in no map".into()));
+                };
+                callback::push_map_callback(self, meta.subprogno, (map, true))
             }
+            Special::TaskWorkSchedule => unsupported(format!("kfunc {}", meta.callee.name)),
             _ => Ok(()),
         }
     }

@@ -5,13 +5,15 @@
 use super::callee::Special;
 use super::meta::{MapArg, Meta};
 use crate::check::call::arg_mem::{ArgMem, check_helper_mem_access};
+use crate::check::call::lock::{LockCall, process_spin_lock};
 use crate::check::jmp::mark_ptr_not_null;
 use crate::check::mem::AccessType;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, unsupported};
+use crate::state::refs::RefKind;
 use crate::state::reg::Extra;
-use crate::state::reg_type::Base;
+use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::FieldKind;
 use skep_uapi::limits::BPF_MAX_VAR_SIZ;
 use skep_uapi::{AttachType, ProgType};
@@ -92,11 +94,19 @@ impl Env<'_> {
         Ok(())
     }
 
-    pub(super) fn check_res_spin_lock_arg(&mut self, meta: &Meta<'_>, _nth: usize) -> Check {
-        debug_assert!(
-            meta.callee.special.is_res_spin_lock() || meta.callee.special == Special::Plain
-        );
-        unsupported("bpf_res_spin_lock")
+    pub(super) fn check_res_spin_lock_arg(&mut self, meta: &Meta<'_>, nth: usize) -> Check {
+        let (takes, kind) = match meta.callee.special {
+            Special::ResSpinLock => (true, RefKind::ResLock),
+            Special::ResSpinUnlock => (false, RefKind::ResLock),
+            Special::ResSpinLockIrqsave => (true, RefKind::ResLockIrq),
+            Special::ResSpinUnlockIrqrestore => (false, RefKind::ResLockIrq),
+            _ => return unsupported(format!("kfunc {}", meta.callee.name)),
+        };
+        let ty = self.reg(nth as u8 + 1).ty;
+        if !ty.is(Base::MapValue) && ty != RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC) {
+            reject!(self, EINVAL, "arg#{nth} doesn't point to map value or allocated object");
+        }
+        process_spin_lock(self, LockCall { takes, kind }, nth as u8 + 1)
     }
 
     pub(super) fn may_iterate_css_tasks(&self) -> bool {

@@ -1,10 +1,11 @@
 //! Kernel objects as arguments: whether the pointer may be trusted, and whether its type is the one wanted.
 //!
-//! Kernel: `is_trusted_reg`, `is_rcu_reg`, `process_kf_arg_ptr_to_btf_id` (6.18).
+//! Kernel: `is_rcu_reg`, `process_kf_arg_ptr_to_btf_id` (6.18).
 
 use super::arg_kind::{struct_of_base, type_str};
 use super::ctx_type::is_projection_of;
 use super::meta::Meta;
+use crate::check::mem::btf_trust::is_trusted_reg;
 use crate::check::mem::kptr::{Pointee, btf_struct_ids_match};
 use crate::env::Env;
 use crate::log::reject;
@@ -23,16 +24,8 @@ fn has_unsafe_modifiers(ty: RegType) -> bool {
     !TRUSTED_MODIFIERS.contains(ty.flags)
 }
 
-/// Whether the object cannot go away while the register holds it.
-pub(crate) fn is_trusted_reg(reg: &Reg) -> bool {
-    let unsafe_ = has_unsafe_modifiers(reg.ty);
-    reg.ref_obj_id != 0
-        || (struct_of_base(reg.ty.base).is_some() && !unsafe_)
-        || (reg.ty.flags.intersects(TRUSTED_MODIFIERS) && !unsafe_)
-}
-
 /// Whether the object stays until the RCU section ends.
-pub(crate) fn is_rcu_reg(reg: &Reg) -> bool {
+fn is_rcu_reg(reg: &Reg) -> bool {
     reg.ty.has(TypeFlag::MEM_RCU)
 }
 

@@ -23,7 +23,8 @@ pub(crate) fn is_trusted_reg(reg: &Reg) -> bool {
         return true;
     }
     let unsafe_flags = reg.ty.flags.difference(TRUSTED);
-    let always = matches!(reg.ty.base, Base::Socket | Base::SockCommon | Base::TcpSock);
+    let always =
+        matches!(reg.ty.base, Base::Socket | Base::SockCommon | Base::TcpSock | Base::ConstMapPtr);
     unsafe_flags.is_empty() && (always || reg.ty.flags.intersects(TRUSTED))
 }
 
