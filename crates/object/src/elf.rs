@@ -9,8 +9,8 @@
 //! 2. `Symbol::section` and `Relocation::symbol` may be out of range: they are looked up with
 //!    `get`.
 //! 3. Sections do not overlap: all their data together is at most the file.
-//! 4. Reading costs at most linear time in the size of the file, but for names (bounded by
-//!    `NAME_BYTES_MAX` each).
+//! 4. Reading costs at most linear time and memory in the size of the file: names are bounded by
+//!    `NAME_BYTES_MAX` each, and together.
 
 use crate::error::{Context, Error, Result};
 use object::Endianness;
@@ -23,7 +23,10 @@ use std::borrow::Cow;
 type Header = elf::FileHeader64<Endianness>;
 
 /// Longer names are cut: no name that matters comes near.
-const NAME_BYTES_MAX: usize = 4096;
+const NAME_BYTES_MAX: usize = 1024;
+/// Names may share their bytes (one may be the end of another), but all together are not longer than
+/// the file times this.
+const NAME_BYTES_PER_BYTE: usize = 8;
 /// Size of an entry of `SHT_REL`; one of `SHT_RELA` is larger.
 const RELOCATION_BYTES_MIN: usize = 16;
 const EM_BPF: u16 = 247;
@@ -238,12 +241,17 @@ impl<'a> Elf<'a> {
         let table = sections.symbols(e, bytes, elf::SHT_SYMTAB).map_err(fail)?;
         let names = sections.section(table.string_section());
         let names = names.and_then(|s| s.data(e, bytes)).unwrap_or(&[]);
+        let mut name_bytes_left = bytes.len().saturating_mul(NAME_BYTES_PER_BYTE);
         for symbol in table.iter() {
             let index = symbol.st_shndx(e).0;
+            let name = name_at(names, symbol.st_name(e));
+            name_bytes_left = name_bytes_left.checked_sub(name.len()).ok_or_else(|| {
+                Error::new("the names are much longer than the file").context("read symbols")
+            })?;
             let section = (index != 0 && usize::from(index) < self.sections.len())
                 .then_some(usize::from(index));
             self.symbols.push(Symbol {
-                name: name_at(names, symbol.st_name(e)),
+                name,
                 kind: match symbol.st_type().0 {
                     0 => SymbolKind::NoType,
                     1 => SymbolKind::Object,

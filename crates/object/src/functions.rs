@@ -113,10 +113,21 @@ impl Functions {
             .filter(|s| s.value.is_multiple_of(INSN_BYTES as u64) && slot(s.value) < slots)
             .collect();
         starts.sort_by_key(|s| s.value);
-        for (n, symbol) in starts.iter().enumerate() {
-            let start = slot(symbol.value);
-            let next = starts[n + 1..].iter().map(|s| slot(s.value)).find(|&next| next > start);
-            self.push(symbol, section, start..next.unwrap_or(slots));
+        // From the last to the first: `end` is where the next one above begins.
+        let (mut end, mut above) = (slots, slots);
+        let ranges: Vec<Range<usize>> = starts
+            .iter()
+            .rev()
+            .map(|symbol| {
+                let start = slot(symbol.value);
+                if start < above {
+                    (end, above) = (above, start);
+                }
+                start..end
+            })
+            .collect();
+        for (symbol, range) in starts.iter().zip(ranges.into_iter().rev()) {
+            self.push(symbol, section, range);
         }
     }
 

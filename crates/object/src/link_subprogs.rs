@@ -25,6 +25,8 @@ pub(crate) struct Linker<'i, 'a> {
     relocator: Relocator<'i, 'a>,
     insns_total: usize,
     exception_callbacks: FxHashMap<String, Option<String>>,
+    /// The first function of each name that is no entry.
+    subprogs_by_name: FxHashMap<&'i str, usize>,
 }
 
 /// A function being linked: where it lies, and how many of its calls are done.
@@ -38,7 +40,13 @@ impl<'i, 'a> Linker<'i, 'a> {
     pub(crate) fn new(relocator: Relocator<'i, 'a>) -> Self {
         let exception_callbacks =
             relocator.image.btf.as_ref().map(exception_callbacks).unwrap_or_default();
-        Linker { relocator, insns_total: 0, exception_callbacks }
+        let mut subprogs_by_name = FxHashMap::default();
+        for (index, function) in relocator.image.functions.list.iter().enumerate() {
+            if !function.entry {
+                subprogs_by_name.entry(function.name.as_str()).or_insert(index);
+            }
+        }
+        Linker { relocator, insns_total: 0, exception_callbacks, subprogs_by_name }
     }
 
     /// Links the program whose entry is the function `entry`.
@@ -125,9 +133,9 @@ impl<'i, 'a> Linker<'i, 'a> {
         let functions = &self.relocator.image.functions.list;
         let tag = functions.get(entry).and_then(|f| self.exception_callbacks.get(&f.name));
         let Some(Some(name)) = tag else { return Ok(None) };
-        let found = functions.iter().position(|f| f.name == *name && !f.entry);
-        found
-            .map(Some)
+        self.subprogs_by_name
+            .get(name.as_str())
+            .map(|&found| Some(found))
             .ok_or_else(|| Error::new(format!("function {name} does not exist")))
             .context(|| "exception callback".into())
     }
