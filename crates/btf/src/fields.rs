@@ -11,10 +11,11 @@
 
 use crate::layout::DEPTH_MAX;
 use crate::{Btf, Error, Kind, Member, Type, TypeId};
+use rustc_hash::FxHashMap;
 
 /// The kernel's `BTF_FIELDS_MAX`.
 const FIELDS_MAX: usize = 11;
-const VISITS_MAX: u32 = 1 << 20;
+const VISITS_MAX: u32 = 1 << 18;
 
 /// What a special field is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,6 +125,28 @@ pub struct SpecialField {
 /// After an error the kernel still creates the map, as if its values had no special field at all.
 pub fn special_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error> {
     find((btf, id), |row| row.in_map_value, &mut { VISITS_MAX })
+}
+
+/// The special fields of the values of several maps, of types `ids`; none where there is an error, as
+/// in [`special_fields`].
+///
+/// `None` if the types have more than [`VISITS_MAX`] members together, counted as often as they
+/// are nested: then nobody knows.
+pub fn special_fields_of(
+    btf: &Btf,
+    ids: impl IntoIterator<Item = TypeId>,
+) -> Option<Vec<Vec<SpecialField>>> {
+    let left = &mut { VISITS_MAX };
+    let mut known = FxHashMap::<TypeId, Vec<SpecialField>>::default();
+    let mut fields_of = |id| {
+        if let Some(fields) = known.get(&id) {
+            return Some(fields.clone());
+        }
+        let fields = find((btf, id), |row| row.in_map_value, left).unwrap_or_default();
+        known.insert(id, fields.clone());
+        (*left > 0).then_some(fields)
+    };
+    ids.into_iter().map(&mut fields_of).collect()
 }
 
 /// The structs that programs may allocate (`bpf_obj_new`) and whose fields are then special: those

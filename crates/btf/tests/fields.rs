@@ -218,3 +218,22 @@ fn allocated_structs_are_checked_with_the_btf() {
         assert!(struct_metas(&btf).is_err(), "{members:?}");
     }
 }
+
+/// Each struct holds the one before twice: to look for a lock is to visit 2^24 members.
+#[test]
+fn maps_of_too_many_members_are_not_known() {
+    let mut b = BtfBuilder::new();
+    let int = b.int("int", 4, IntEncoding(1));
+    let lock = b.struct_("bpf_spin_lock", 4, &[("val", int, 0, 0)]);
+    let value = b.struct_("value", 8, &[("lock", lock, 0, 0), ("n", int, 32, 0)]);
+    let mut nested = int;
+    for depth in 0..24 {
+        let size = 8u32 << depth;
+        let members = [("a", nested, 0, 0), ("b", nested, size * 4, 0)];
+        nested = b.struct_("nested", size, &members);
+    }
+    let btf = b.build().unwrap();
+    let known = special_fields_of(&btf, [value, TypeId(0), value]).unwrap();
+    assert_eq!(known.iter().map(Vec::len).collect::<Vec<_>>(), [1, 0, 1]);
+    assert_eq!(special_fields_of(&btf, [value, nested]), None);
+}

@@ -119,6 +119,8 @@ pub(crate) struct Env<'a> {
     pub(crate) subprogs: Vec<SubprogInfo>,
     /// Maps of the program, then the templates of their inner maps.
     pub(crate) maps: Vec<MapView<'a>>,
+    /// The maps are more than can be known: nothing may be verified.
+    pub(crate) maps_unknown: bool,
 
     /// Special fields of the structs that the program may allocate, by id in its BTF.
     pub(crate) struct_metas: rustc_hash::FxHashMap<u32, Vec<SpecialField>>,

@@ -18,7 +18,7 @@ use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth
 use crate::passes::subprogs::{SubprogRules, Subprogs};
 use crate::passes::subprogs::{check_subprogs, count_found, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
-use crate::rejection::{Check, Stop};
+use crate::rejection::{Check, Stop, unsupported};
 use crate::state::arena::Arena;
 use skep_btf::{SpecialField, TypeId};
 use skep_program::{MapDef, Program};
@@ -30,13 +30,15 @@ impl<'a> Env<'a> {
         let bpf_capable = config.privileges.bpf;
         let perfmon = config.privileges.perfmon;
         let flags = prog.prog_flags;
+        let maps = list_maps(prog);
         Env {
             prog,
             config,
             insns: prog.insns.clone(),
             aux: vec![InsnAux::default(); prog.insns.len()],
             subprogs: Vec::new(),
-            maps: list_maps(prog),
+            maps_unknown: maps.is_none(),
+            maps: maps.unwrap_or_default(),
             struct_metas: struct_metas(prog),
             exception_cb: None,
             callable: Callable::new(prog, config.privileges),
@@ -87,6 +89,9 @@ impl<'a> Env<'a> {
 
     /// What `BPF_PROG_LOAD` refuses before it looks at an insn.
     pub(crate) fn check_load_attributes(&mut self) -> Check {
+        if self.maps_unknown {
+            return unsupported("maps whose values have so many members");
+        }
         let max = if self.bpf_capable {
             self.config.profile.insns_max
         } else {
@@ -297,9 +302,10 @@ fn has_private_stack(prog: &Program) -> bool {
     )
 }
 
-/// Maps of the program, then templates of inner maps.
-fn list_maps(prog: &Program) -> Vec<MapView<'_>> {
-    let view = |def| MapView { def, inner: None, fields: special_fields(prog, def) };
+/// Maps of the program, then templates of inner maps; `None` if their values have more members than
+/// are searched for special fields.
+fn list_maps(prog: &Program) -> Option<Vec<MapView<'_>>> {
+    let view = |def| MapView { def, inner: None, fields: Vec::new() };
     let mut maps: Vec<MapView<'_>> = prog.maps.iter().map(view).collect();
     for i in 0..prog.maps.len() {
         let is_outer = matches!(maps[i].def.map_type, MapType::ArrayOfMaps | MapType::HashOfMaps);
@@ -308,20 +314,16 @@ fn list_maps(prog: &Program) -> Vec<MapView<'_>> {
             maps.push(view(inner));
         }
     }
-    maps
+    if let Some(btf) = &prog.btf {
+        let ids = maps.iter().map(|map| TypeId(map.def.btf_value_type_id));
+        let fields = skep_btf::special_fields_of(btf, ids)?;
+        maps.iter_mut().zip(fields).for_each(|(map, fields)| map.fields = fields);
+    }
+    Some(maps)
 }
 
 /// Structs with special fields in the program's BTF; a BTF in which they are malformed is not loaded at all.
 fn struct_metas(prog: &Program) -> rustc_hash::FxHashMap<u32, Vec<SpecialField>> {
     let found = prog.btf.as_ref().and_then(|btf| skep_btf::struct_metas(btf).ok());
     found.unwrap_or_default().into_iter().map(|(id, fields)| (id.0, fields)).collect()
-}
-
-fn special_fields(prog: &Program, def: &MapDef) -> Vec<SpecialField> {
-    match &prog.btf {
-        Some(btf) if def.btf_value_type_id != 0 => {
-            skep_btf::special_fields(btf, TypeId(def.btf_value_type_id)).unwrap_or_default()
-        }
-        _ => Vec::new(),
-    }
 }
