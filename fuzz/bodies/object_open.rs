@@ -24,6 +24,8 @@ pub fn run(data: &[u8]) {
         kallsyms: Some(Arc::new(|name| (name.len() > 4).then_some(0xffff_ffff_8100_0000))),
         kernel_version: 0x06_12_2c,
         cpus: 2,
+        empty_map_entries: 1,
+        guess_ext_types: true,
         page_size_bytes: 0,
     };
     open(data, &options);
