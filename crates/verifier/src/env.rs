@@ -88,8 +88,6 @@ pub(crate) enum LoopInline {
 pub(crate) struct SubprogInfo {
     /// First insn.
     pub(crate) start: u32,
-    /// One past its last insn.
-    pub(crate) end: u32,
     pub(crate) name: String,
     /// Deepest stack access, bytes.
     pub(crate) stack_depth: u32,
@@ -322,10 +320,6 @@ impl<'a> Env<'a> {
     /// Subprog that starts at `insn_idx`.
     pub(crate) fn find_subprog(&self, insn_idx: u32) -> Option<u32> {
         self.subprogs.binary_search_by_key(&insn_idx, |s| s.start).ok().map(|i| i as u32)
-    }
-    /// Subprog that contains `insn_idx`.
-    pub(crate) fn containing_subprog(&self, insn_idx: u32) -> u32 {
-        self.subprogs.partition_point(|s| s.start <= insn_idx).saturating_sub(1) as u32
     }
 }
 

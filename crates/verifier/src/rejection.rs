@@ -45,12 +45,10 @@ pub(crate) mod errno {
     pub(crate) const EPERM: i32 = 1;
     pub(crate) const ENOENT: i32 = 2;
     pub(crate) const E2BIG: i32 = 7;
-    pub(crate) const ENOMEM: i32 = 12;
     pub(crate) const EACCES: i32 = 13;
     pub(crate) const EFAULT: i32 = 14;
     pub(crate) const EBUSY: i32 = 16;
     pub(crate) const EINVAL: i32 = 22;
-    pub(crate) const EDOM: i32 = 33;
     pub(crate) const ERANGE: i32 = 34;
     pub(crate) const EPROTO: i32 = 71;
     pub(crate) const ENOTSUPP: i32 = 524;

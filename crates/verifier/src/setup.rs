@@ -197,7 +197,6 @@ impl<'a> Env<'a> {
                 let (name, is_global) = self.subprog_name(subprogs.start(i), i);
                 SubprogInfo {
                     start: subprogs.start(i),
-                    end: subprogs.end(i),
                     name,
                     is_global,
                     has_tail_call: flags.has_tail_call,

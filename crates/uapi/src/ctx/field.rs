@@ -36,6 +36,7 @@ pub struct CtxField {
 }
 
 /// A row of a context table.
+#[allow(clippy::too_many_arguments, reason = "one row of a table a call")]
 pub(super) const fn row(
     off: i32,
     size: u32,

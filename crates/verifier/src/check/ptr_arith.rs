@@ -116,11 +116,12 @@ fn check_sane_offset(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
     let off = i64::from(reg.off);
     let smin = reg.val.smin;
     let out = |v: i64| v >= BPF_MAX_VAR_OFF || v <= -BPF_MAX_VAR_OFF;
-    if !(reg.val.is_const() && out(val)) && !out(off) && smin != i64::MIN && !out(smin) {
+    let known_out = reg.val.is_const() && out(val);
+    if !known_out && !out(off) && !out(smin) {
         return Ok(());
     }
     let ty = env.reg_type_str(ty);
-    if reg.val.is_const() && out(val) {
+    if known_out {
         reject!(env, EINVAL, "math between {ty} pointer and {val} is not allowed");
     }
     if out(off) {

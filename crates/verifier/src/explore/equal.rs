@@ -17,11 +17,11 @@ use skep_domain::Scalar;
 
 /// How alike the states must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exact {
+pub(crate) enum Exactness {
     /// What did not matter to the old state may differ.
-    NotExact,
+    Covered,
     /// The same in everything but ids: to find infinite loops.
-    Exact,
+    Same,
     /// Every value within the old range, precise or not: marks of loops are not complete yet.
     RangeWithin,
 }
@@ -30,7 +30,7 @@ pub(crate) enum Exact {
 pub(crate) struct Compare<'a> {
     pub(crate) arena: &'a Arena,
     pub(crate) idmap: &'a mut IdMap,
-    pub(crate) exact: Exact,
+    pub(crate) exact: Exactness,
     /// Without `CAP_BPF` every scalar is precise.
     pub(crate) all_precise: bool,
     pub(crate) allow_uninit_stack: bool,
@@ -115,7 +115,7 @@ impl Compare<'_> {
     }
 
     fn regsafe(&mut self, old: PackedReg, precise: bool, cur: PackedReg) -> bool {
-        if self.exact == Exact::Exact {
+        if self.exact == Exactness::Same {
             return self.regs_exact(old, cur);
         }
         let (o, c) = (self.arena.val(old.val), self.arena.val(cur.val));
@@ -149,7 +149,7 @@ impl Compare<'_> {
         if self.explore_alu_limits {
             return o.off == c.off && o.val == c.val && self.idmap.check_scalar_ids(oid, cid);
         }
-        if !precise && !self.all_precise && self.exact == Exact::NotExact {
+        if !precise && !self.all_precise && self.exact == Exactness::Covered {
             return true;
         }
         if oid == 0 {
@@ -168,7 +168,7 @@ impl Compare<'_> {
         let unused = Slot::default();
         for (spi, o) in old.iter().enumerate() {
             let c = cur.slot(spi);
-            if self.exact != Exact::NotExact && c.is_none_or(|c| c.types != o.types) {
+            if self.exact != Exactness::Covered && c.is_none_or(|c| c.types != o.types) {
                 return false;
             }
             if !self.slot_safe(o, c.unwrap_or(&unused), c.is_some(), marks.stack >> spi & 1 == 1) {

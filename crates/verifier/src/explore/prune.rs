@@ -3,7 +3,7 @@
 //! Kernel: `is_state_visited`, `clean_live_states`, `update_branch_counts`,
 //! `maybe_free_verifier_state` (6.18).
 
-use super::equal::{Compare, Exact, frame_insn_idx, states_maybe_looping};
+use super::equal::{Compare, Exactness, frame_insn_idx, states_maybe_looping};
 use crate::env::Env;
 use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
@@ -122,7 +122,7 @@ impl Env<'_> {
             return self.compare_with_unfinished(id, search);
         }
         let loops = self.incomplete_read_marks(id);
-        let exact = if loops { Exact::RangeWithin } else { Exact::NotExact };
+        let exact = if loops { Exactness::RangeWithin } else { Exactness::Covered };
         Ok(if self.states_equal(id, exact) { Match::Hit { loops } } else { Match::Miss })
     }
 
@@ -139,25 +139,25 @@ impl Env<'_> {
             // Another entry into an async callback: not a loop.
             may_be_infinite = false;
         } else if aux.is_iter_next {
-            if self.states_equal(id, Exact::RangeWithin) && self.iter_is_active() {
+            if self.states_equal(id, Exactness::RangeWithin) && self.iter_is_active() {
                 return Ok(Match::Hit { loops: true });
             }
             may_be_infinite = false;
         } else if is_may_goto(&self.insns[insn_idx as usize]) {
             if meta.may_goto_depth != self.cur.meta.may_goto_depth
-                && self.states_equal(id, Exact::RangeWithin)
+                && self.states_equal(id, Exactness::RangeWithin)
             {
                 return Ok(Match::Hit { loops: true });
             }
         } else if aux.calls_callback {
-            if self.states_equal(id, Exact::RangeWithin) {
+            if self.states_equal(id, Exactness::RangeWithin) {
                 return Ok(Match::Hit { loops: false });
             }
             may_be_infinite = false;
         }
         if may_be_infinite
             && states_maybe_looping(&self.arena, self.ckpts.get(id), &self.cur)
-            && self.states_equal(id, Exact::Exact)
+            && self.states_equal(id, Exactness::Same)
             && !self.iter_active_depths_differ(id)
             && meta.may_goto_depth == self.cur.meta.may_goto_depth
             && meta.callback_unroll_depth == self.cur.meta.callback_unroll_depth
@@ -183,7 +183,7 @@ impl Env<'_> {
         Err(crate::rejection::Stop::Reject { errno: crate::rejection::errno::EINVAL, message })
     }
 
-    fn states_equal(&mut self, id: CkptId, exact: Exact) -> bool {
+    fn states_equal(&mut self, id: CkptId, exact: Exactness) -> bool {
         self.idmap.reset(self.id_gen);
         let mut compare = Compare {
             arena: &self.arena,

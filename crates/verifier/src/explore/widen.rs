@@ -38,9 +38,9 @@ impl Env<'_> {
             };
             let mut regs = self.arena.frame(cur_id).regs;
             let mut slots = self.arena.frame_slots(cur_id).to_vec();
-            for r in 0..11 {
-                let old = self.arena.frame(frames[fr]).regs[r];
-                self.maybe_widen(old, marks.regs >> r & 1 == 1, &mut regs[r]);
+            let olds = self.arena.frame(frames[fr]).regs;
+            for (r, (old, reg)) in olds.into_iter().zip(&mut regs).enumerate() {
+                self.maybe_widen(old, marks.regs >> r & 1 == 1, reg);
             }
             for (spi, slot) in slots.iter_mut().enumerate() {
                 let old = self.arena.frame_slots(frames[fr]).get(spi).copied();

@@ -53,9 +53,6 @@ impl LinkedRegs {
     pub(crate) fn len(&self) -> usize {
         self.len as usize
     }
-    pub(crate) fn clear(&mut self) {
-        self.len = 0;
-    }
     pub(crate) fn iter(&self) -> impl Iterator<Item = LinkedReg> + '_ {
         self.entries[..self.len as usize].iter().map(|&(tag, at)| LinkedReg {
             frameno: tag >> 1,

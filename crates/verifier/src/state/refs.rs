@@ -8,7 +8,9 @@ pub(crate) enum RefKind {
     Ptr,
     Irq,
     Lock,
+    #[allow(dead_code, reason = "bpf_res_spin_lock is not supported yet")]
     ResLock,
+    #[allow(dead_code, reason = "bpf_res_spin_lock is not supported yet")]
     ResLockIrq,
 }
 
@@ -55,11 +57,6 @@ pub(crate) struct RefState {
 }
 
 impl RefState {
-    /// Whether a reference of that id is held (locks and irq flags do not count).
-    pub(crate) fn holds(&self, id: u32) -> bool {
-        self.acquired.iter().any(|r| r.kind == RefKind::Ptr && r.id == id)
-    }
-
     /// Adds something acquired.
     pub(crate) fn acquire(&mut self, reference: Reference) {
         self.acquired.push(reference);

@@ -50,8 +50,4 @@ impl Slot {
     pub(crate) fn is_full_spill(&self) -> bool {
         self.types[0] == SlotType::Spill
     }
-    /// The slot with all bytes of one type and nothing spilled.
-    pub(crate) fn filled(ty: SlotType) -> Slot {
-        Slot { types: [ty; 8], spill: PackedReg::default() }
-    }
 }

@@ -49,7 +49,7 @@ fn const_str<'d>(def: &'d MapDef, reg: &Reg) -> Option<&'d [u8]> {
 /// `bpf_snprintf(str, str_size, fmt, data, data_len)`.
 pub(crate) fn check_snprintf(env: &mut Env<'_>) -> Check {
     let data_len = env.reg(5).val.var_off.value;
-    if data_len % 8 != 0 {
+    if !data_len.is_multiple_of(8) {
         return Err(Stop::Reject { errno: errno::EINVAL, message: String::new() });
     }
     let fmt = *env.reg(3);

@@ -273,7 +273,7 @@ fn ctx_type_name(prog_type: ProgType) -> Option<&'static str> {
 }
 
 /// The first typedef under modifiers.
-fn typedef_name<'b>(btf: &'b Btf, id: TypeId) -> &'b str {
+fn typedef_name(btf: &Btf, id: TypeId) -> &str {
     let t = btf.skip_modifiers_only(id);
     if t.kind() == Kind::Typedef { t.name() } else { "" }
 }

@@ -162,7 +162,8 @@ impl Env<'_> {
     /// Memory of plain data.
     fn plain_memory(&mut self, to: Type<'_>, (nth, sized): (usize, bool)) -> Check<KfArg> {
         let plain = is_scalar_type(to) || self.is_scalar_struct(to, 0);
-        if !plain && !(sized && to.kind() == Kind::Void) {
+        let sized_void = sized && to.kind() == Kind::Void;
+        if !plain && !sized_void {
             let (kind, name) = (type_str(to), to.name());
             let or_void = if sized { "void, " } else { "" };
             reject!(
