@@ -65,7 +65,7 @@ fn arg_register(env: &mut Env<'_>, arg: SubArg) -> Reg {
     match arg {
         SubArg::Scalar => Reg::unknown(),
         SubArg::Ctx => Reg::pointer(RegType::of(Base::Ctx)),
-        SubArg::Arena => Reg { ty: RegType::of(Base::Arena), ..Reg::unknown() },
+        SubArg::Arena => Reg::unknown(),
         SubArg::Dynptr => Reg {
             id: env.new_id(),
             extra: Extra::Dynptr { kind: DynptrKind::Local, first_slot: true },
