@@ -82,17 +82,20 @@ pub(crate) fn is_sync_callback_helper(id: i32) -> bool {
 
 impl Callees for Callable<'_> {
     fn helper(&self, id: i32) -> CallFacts {
-        let Some(proto) = self.proto(id) else { return CallFacts::default() };
+        let callbacks = CallFacts {
+            sync_callback: is_sync_callback_helper(id),
+            async_callback: id == HelperId::TimerSetCallback.number() as i32,
+            ..CallFacts::default()
+        };
+        let Some(proto) = self.proto(id) else { return callbacks };
         CallFacts {
             num_params: Some(proto.arg_count() as u8),
             is_void: proto.ret.base == RetBase::Void,
             fastcall: proto.allow_fastcall(),
-            sync_callback: is_sync_callback_helper(id),
-            async_callback: proto.id == HelperId::TimerSetCallback,
             might_sleep: proto.might_sleep(),
             // A tail call is taken for a change by callers of the function that makes it.
             changes_pkt_data: helper_changes_pkt_data(proto.id) || proto.id == HelperId::TailCall,
-            ..CallFacts::default()
+            ..callbacks
         }
     }
 

@@ -148,7 +148,7 @@ impl<'a> Env<'a> {
         let cfg =
             self.pass(|env| cfg::check_cfg(&env.insns, &subprogs, &env.callable, loops_allowed))?;
         let order = postorder::compute_postorder(&self.insns, &subprogs);
-        crate::check::struct_ops::check_struct_ops_btf_id(self)?;
+        crate::check::attach::check_attach_btf_id(self)?;
         self.live_stack = LiveStack::new(&self.insns, &subprogs, &cfg, &order);
         let components = scc::compute_scc(&self.insns);
         let live = live_regs::compute_live_registers(&self.insns, &order, &self.callable);

@@ -4,6 +4,7 @@
 
 pub(crate) mod alu;
 pub(crate) mod atomic;
+pub(crate) mod attach;
 pub(crate) mod call;
 pub(crate) mod entry;
 pub(crate) mod exit;

@@ -57,12 +57,7 @@ const PERCPU_PTR: &[RegType] = &[
 const FUNC: &[RegType] = &[plain(Base::Func)];
 const STACK: &[RegType] = &[plain(Base::Stack)];
 const MAP_VALUE: &[RegType] = &[plain(Base::MapValue)];
-const KPTR_DEST: &[RegType] = &[
-    plain(Base::MapValue),
-    with(Base::BtfId, F::MEM_ALLOC),
-    with(Base::BtfId, F::MEM_ALLOC.union(F::NON_OWN_REF)),
-    with(Base::BtfId, F::MEM_ALLOC.union(F::NON_OWN_REF).union(F::MEM_RCU)),
-];
+const KPTR_DEST: &[RegType] = &[plain(Base::MapValue), with(Base::BtfId, F::MEM_ALLOC)];
 const DYNPTR: &[RegType] = &[plain(Base::Stack), plain(Base::ConstDynptr)];
 
 /// Types that a register may have, in the order in which a refusal lists them.

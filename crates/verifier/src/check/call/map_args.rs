@@ -7,8 +7,8 @@ use super::arg_mem::{ArgMem, check_helper_mem_access};
 use super::meta::CallMeta;
 use crate::check::mem::AccessType;
 use crate::env::{CallMap, Env};
-use crate::log::reject;
-use crate::rejection::Check;
+use crate::log::{reject, verbose};
+use crate::rejection::{Check, Stop, errno};
 use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
 use skep_program::{AttachTarget, MapDef};
@@ -145,7 +145,10 @@ pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     }
     let def = map_def(env, meta).filter(|def| def.map_type == MapType::ProgArray);
     let Some(def) = def else {
-        reject!(env, EINVAL, "expected prog array map for tail call");
+        // The kernel does not end this line.
+        let message = "expected prog array map for tail call".to_string();
+        verbose!(env, "{message}");
+        return Err(Stop::Reject { errno: errno::EINVAL, message });
     };
     match env.reg(3).const_value() {
         Some(key) if key < u64::from(def.max_entries) => env.mark_chain_precision(3),
