@@ -21,7 +21,7 @@ use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::arena::Arena;
 use skep_btf::{SpecialField, TypeId};
-use skep_program::{MapDef, Program};
+use skep_program::Program;
 use skep_uapi::{MapType, ProgFlags, ProgType};
 
 impl<'a> Env<'a> {
