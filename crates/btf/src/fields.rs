@@ -127,8 +127,8 @@ pub fn special_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error>
     find((btf, id), |row| row.in_map_value, &mut { VISITS_MAX })
 }
 
-/// The special fields of the values of several maps, of types `ids`; none where there is an error, as
-/// in [`special_fields`].
+/// The special fields of the values of several maps, of types `ids`; none where there is an error,
+/// as in [`special_fields`].
 ///
 /// `None` if the types have more than [`VISITS_MAX`] members together, counted as often as they
 /// are nested: then nobody knows.

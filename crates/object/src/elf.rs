@@ -24,8 +24,8 @@ type Header = elf::FileHeader64<Endianness>;
 
 /// Longer names are cut: no name that matters comes near.
 const NAME_BYTES_MAX: usize = 1024;
-/// Names may share their bytes (one may be the end of another), but all together are not longer than
-/// the file times this.
+/// Names may share their bytes (one may be the end of another), but all together are not longer
+/// than the file times this.
 const NAME_BYTES_PER_BYTE: usize = 8;
 /// Size of an entry of `SHT_REL`; one of `SHT_RELA` is larger.
 const RELOCATION_BYTES_MIN: usize = 16;

@@ -53,8 +53,8 @@ impl<'a> Callable<'a> {
     }
 }
 
-/// What decides about helpers besides program and attach type: the function of an iterator, `struct.member` of
-/// struct_ops.
+/// What decides about helpers besides program and attach type: the function of an iterator,
+/// `struct.member` of struct_ops.
 fn hook_target(prog: &Program) -> String {
     let (AttachTarget::Kernel { btf_id, .. }, Some(btf)) = (&prog.attach, &prog.kernel_btf) else {
         return String::new();

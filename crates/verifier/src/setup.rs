@@ -321,7 +321,8 @@ fn list_maps(prog: &Program) -> Option<Vec<MapView<'_>>> {
     Some(maps)
 }
 
-/// Structs with special fields in the program's BTF; a BTF in which they are malformed is not loaded at all.
+/// Structs with special fields in the program's BTF; a BTF in which they are malformed is not
+/// loaded at all.
 fn struct_metas(prog: &Program) -> rustc_hash::FxHashMap<u32, Vec<SpecialField>> {
     let found = prog.btf.as_ref().and_then(|btf| skep_btf::struct_metas(btf).ok());
     found.unwrap_or_default().into_iter().map(|(id, fields)| (id.0, fields)).collect()

@@ -12,12 +12,12 @@ mod summary;
 mod worker;
 
 use crate::objects;
-use row::Row;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) use baseline::{Entry, read_all as read_baseline};
-pub(crate) use row::Class;
+pub(crate) use row::{Class, Row};
 pub(crate) use worker::{WorkerArgs, worker};
 
 #[derive(clap::Args)]

@@ -10,6 +10,7 @@ mod judge;
 mod kernel_diff;
 mod objects;
 mod parity;
+mod random;
 mod tidy;
 
 use clap::{Parser, Subcommand};
@@ -40,6 +41,8 @@ enum Command {
     KernelDiff(kernel_diff::Args),
     /// Write docs/parity.md: what is known to differ from the kernel.
     Parity(parity::Args),
+    /// Compare our verifier with the host kernel on random programs.
+    Random(random::Args),
     /// Check the house rules over the source tree.
     Tidy(tidy::Args),
     /// One half of kernel-diff: compares on request, so that a hang or crash costs one program.
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Parity(args) => parity::run(&args),
+        Command::Random(args) => random::run(&args),
         Command::Tidy(args) => tidy::run(&args),
         Command::KernelDiffWorker(args) => kernel_diff::worker(&args),
     };

@@ -82,8 +82,8 @@ fn check_reference_leak(env: &mut Env<'_>, what: &str) -> Check {
     Err(env.refuse(errno::EINVAL, message))
 }
 
-/// An insn that may end the function (a tail call, a legacy packet load) does so, with `r0` as its result; the branch
-/// that goes on has been pushed.
+/// An insn that may end the function (a tail call, a legacy packet load) does so, with `r0` as its
+/// result; the branch that goes on has been pushed.
 pub(crate) fn hidden_exit(env: &mut Env<'_>, r0: Reg) -> Check<Next> {
     env.set_reg(0, r0);
     match prepare_func_exit(env)? {

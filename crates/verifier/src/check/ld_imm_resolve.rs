@@ -1,4 +1,5 @@
-//! What the `ld_imm64` of a program name must exist, and the program must be of a type that may use it.
+//! What the `ld_imm64` of a program name must exist, and the program must be of a type that may use
+//! it.
 //!
 //! Runs over all insns before the walk, reachable or not.
 //!

@@ -1,7 +1,8 @@
 //! Programs that implement a function pointer of a struct of the kernel.
 //!
-//! Kernel: `check_struct_ops_btf_id`, and the operations of `bpf_tcp_ca.c` and `bpf_dummy_struct_ops.c` (6.18).
-//! Absent: the structs of sched_ext, qdisc, HID and SMC, which are not supported yet.
+//! Kernel: `check_struct_ops_btf_id`, and the operations of `bpf_tcp_ca.c` and
+//! `bpf_dummy_struct_ops.c` (6.18). Absent: the structs of sched_ext, qdisc, HID and SMC, which are
+//! not supported yet.
 
 use super::mem::btf_ptr::is_gpl_compatible;
 use crate::env::Env;

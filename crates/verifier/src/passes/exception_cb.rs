@@ -1,4 +1,5 @@
-//! The exception callback that a program names: a decl tag `exception_callback:NAME` on its main function.
+//! The exception callback that a program names: a decl tag `exception_callback:NAME` on its main
+//! function.
 //!
 //! Kernel: `bpf_find_exception_callback_insn_off` (6.18).
 

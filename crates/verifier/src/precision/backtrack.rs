@@ -148,10 +148,8 @@ impl Env<'_> {
             BPF_STX if insn.mode() == BPF_ATOMIC && insn.imm == BPF_LOAD_ACQ => {
                 backtrack_load(&mut self.bt, insn.dst, entry)
             }
-            BPF_STX if is_atomic_fetch(insn) => {
-                let reg = if insn.imm == BPF_CMPXCHG { 0 } else { insn.src };
-                backtrack_load(&mut self.bt, reg, entry)
-            }
+            // The register that a fetch loads is looked for further back, as if the insn only
+            // stored.
             BPF_STX | BPF_ST => backtrack_store(&mut self.bt, insn, entry)?,
             BPF_JMP | BPF_JMP32 => self.backtrack_jmp(idx, subseq_idx, entry)?,
             _ => backtrack_ld(&mut self.bt, insn)?,
@@ -268,10 +266,6 @@ impl Env<'_> {
         }
         Ok(false)
     }
-}
-
-fn is_atomic_fetch(insn: Insn) -> bool {
-    insn.mode() == BPF_ATOMIC && insn.imm & BPF_FETCH != 0
 }
 
 /// On the way out of a frame nothing but arguments may still be looked for in it.

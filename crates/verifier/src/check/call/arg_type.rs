@@ -174,7 +174,8 @@ pub(crate) fn check_is_btf_type(
     Ok(())
 }
 
-/// Whether at `off` of a struct of type `id` there is one of type `need`, possibly nested at its start.
+/// Whether at `off` of a struct of type `id` there is one of type `need`, possibly nested at its
+/// start.
 pub(crate) fn struct_ids_match(
     btf: &Btf,
     (id, off): (TypeId, i32),

@@ -1,7 +1,8 @@
 //! Callbacks: functions that a helper calls before it returns, or that run later.
 //!
-//! A callback that runs before the call returns is walked as a branch: its frame sits on top of the caller's, and its
-//! exit leads back to the call. The walk goes on behind the call as if the callback had not run.
+//! A callback that runs before the call returns is walked as a branch: its frame sits on top of the
+//! caller's, and its exit leads back to the call. The walk goes on behind the call as if the
+//! callback had not run.
 //!
 //! Kernel: `push_callback_call`, `push_async_cb`, the `set_*_callback_state` functions (6.18).
 
@@ -67,7 +68,8 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     Ok(())
 }
 
-/// Whether the loop can be inlined: always without flags, always the same callback. It can only be asked while it may.
+/// Whether the loop can be inlined: always without flags, always the same callback. It can only be
+/// asked while it may.
 fn update_loop_inline(env: &mut Env<'_>, subprogno: u32) -> Check {
     let known = env.aux().loop_inline;
     if known == LoopInline::Differs {
@@ -149,7 +151,8 @@ pub(super) fn push_user_ringbuf_drain(env: &mut Env<'_>, meta: &CallMeta) -> Che
     })
 }
 
-/// `bpf_timer_set_callback(timer, callback(map, key, value))`: it runs later, on a stack of its own.
+/// `bpf_timer_set_callback(timer, callback(map, key, value))`: it runs later, on a stack of its
+/// own.
 pub(super) fn push_timer(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let reg = *env.reg(1);
     let Some(map) = reg.map() else {
@@ -158,7 +161,8 @@ pub(super) fn push_timer(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     push_map_callback(env, meta.subprogno, (map, false))
 }
 
-/// A callback for a field of a map value, `callback(map, key, value)`, that runs later and may sleep or not.
+/// A callback for a field of a map value, `callback(map, key, value)`, that runs later and may
+/// sleep or not.
 pub(crate) fn push_map_callback(
     env: &mut Env<'_>,
     subprog: u32,

@@ -1,6 +1,7 @@
 //! References: what helpers acquire and release, and pointers that die with them.
 //!
-//! Kernel: `acquire_reference`, `release_reference`, `clear_all_pkt_pointers`, `invalidate_non_owning_refs` (6.18).
+//! Kernel: `acquire_reference`, `release_reference`, `clear_all_pkt_pointers`,
+//! `invalidate_non_owning_refs` (6.18).
 
 use super::dynptr;
 use super::meta::CallMeta;

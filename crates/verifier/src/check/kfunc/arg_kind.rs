@@ -1,4 +1,5 @@
-//! What a pointer parameter of a kfunc stands for: told by its type, by the suffix of its name, by what it is given.
+//! What a pointer parameter of a kfunc stands for: told by its type, by the suffix of its name, by
+//! what it is given.
 //!
 //! Kernel: `get_kfunc_ptr_arg_type` and the `is_kfunc_arg_*` predicates (6.18).
 

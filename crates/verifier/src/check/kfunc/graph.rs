@@ -1,6 +1,7 @@
 //! Lists and trees: roots, nodes, the lock around them, and who owns a node.
 //!
-//! A node that is put into a list or tree stays readable while the lock is held, but the program no longer owns it.
+//! A node that is put into a list or tree stays readable while the lock is held, but the program no
+//! longer owns it.
 //!
 //! Kernel: `__process_kf_arg_ptr_to_graph_root`, `__process_kf_arg_ptr_to_graph_node`,
 //! `check_reg_allocation_locked`, `ref_set_non_owning`, `ref_convert_owning_non_owning` (6.18).
@@ -201,7 +202,8 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// The node in R2 goes into the list or tree: it is given away, and pointers to it stay as non-owning ones.
+    /// The node in R2 goes into the list or tree: it is given away, and pointers to it stay as
+    /// non-owning ones.
     pub(super) fn give_node_away(&mut self, meta: &Meta<'_>) -> Check {
         let id = self.reg(2).ref_obj_id;
         let held = self.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Ptr && r.id == id);

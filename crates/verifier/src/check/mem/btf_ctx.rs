@@ -209,7 +209,8 @@ fn args_trusted(env: &Env<'_>) -> bool {
     }
 }
 
-/// Hooks that get objects which are not set up yet, or are gone already. Kernel: `untrusted_lsm_hooks`.
+/// Hooks that get objects which are not set up yet, or are gone already. Kernel:
+/// `untrusted_lsm_hooks`.
 fn is_untrusted_hook(env: &Env<'_>) -> bool {
     let AttachTarget::Kernel { name, .. } = &env.prog.attach else { return true };
     matches!(

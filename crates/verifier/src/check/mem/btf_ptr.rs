@@ -121,7 +121,8 @@ fn check_pointer(
     Ok(())
 }
 
-/// Whether the licence allows what is reserved for GPL programs. Kernel: `license_is_gpl_compatible`.
+/// Whether the licence allows what is reserved for GPL programs. Kernel:
+/// `license_is_gpl_compatible`.
 pub(crate) fn is_gpl_compatible(license: &str) -> bool {
     matches!(
         license,

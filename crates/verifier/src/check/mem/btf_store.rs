@@ -1,7 +1,7 @@
 //! Stores to structs of the kernel: a few program types may change a few fields.
 //!
-//! Kernel: `btf_struct_access` of the program type: `bpf_tcp_ca_btf_struct_access`, `bpf_dummy_ops_btf_struct_access`,
-//! `nf_conntrack_btf_struct_access` (6.18).
+//! Kernel: `btf_struct_access` of the program type: `bpf_tcp_ca_btf_struct_access`,
+//! `bpf_dummy_ops_btf_struct_access`, `nf_conntrack_btf_struct_access` (6.18).
 
 use crate::check::struct_ops::{Ops, attach_struct, ops_named};
 use crate::env::Env;
@@ -88,7 +88,8 @@ fn check_fields(
     Ok(())
 }
 
-/// Where a field lies: start, end, whether it is an array. Structs at the start of others are entered.
+/// Where a field lies: start, end, whether it is an array. Structs at the start of others are
+/// entered.
 fn find_field(btf: &Btf, ty: Type<'_>, path: &[&str]) -> Option<(u32, u32, bool)> {
     let (first, rest) = path.split_first()?;
     let mut inner = None;

@@ -1,7 +1,8 @@
 //! How far a pointer that was read from a struct of the kernel can be trusted.
 //!
-//! Which fields keep the trust of their struct is written in the kernel's own BTF: `task_struct__safe_rcu` lists
-//! the fields of `task_struct` that are valid in an RCU section, and so on.
+//! Which fields keep the trust of their struct is written in the kernel's own BTF:
+//! `task_struct__safe_rcu` lists the fields of `task_struct` that are valid in an RCU section, and
+//! so on.
 //!
 //! Kernel: `check_ptr_to_btf_access`, `is_trusted_reg`, `btf_nested_type_is_trusted` (6.18).
 
@@ -37,7 +38,8 @@ pub(crate) fn in_rcu_cs(env: &Env<'_>) -> bool {
         || !(env.prog.prog_flags.contains(ProgFlags::SLEEPABLE) || env.cur.meta.in_sleepable)
 }
 
-/// Flags of the pointer read from field `field` (a pointer to `to`, tagged `tag`) of the struct behind `reg`.
+/// Flags of the pointer read from field `field` (a pointer to `to`, tagged `tag`) of the struct
+/// behind `reg`.
 pub(super) fn field_flags(
     env: &Env<'_>,
     reg: &Reg,

@@ -1,6 +1,7 @@
 //! Pointers to objects of the kernel that live in map values.
 //!
-//! Kernel: `check_map_kptr_access`, `map_kptr_match_type`, `btf_ld_kptr_type`, `btf_struct_ids_match` (6.18).
+//! Kernel: `check_map_kptr_access`, `map_kptr_match_type`, `btf_ld_kptr_type`,
+//! `btf_struct_ids_match` (6.18).
 
 use super::btf_trust::in_rcu_cs;
 use super::region::check_ptr_off_reg;
@@ -13,7 +14,8 @@ use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, FieldKind, SpecialField, TypeId, Walk};
 use skep_insn::code::*;
 
-/// Types of the kernel whose objects stay until the end of an RCU section. Kernel: `rcu_protected_types`.
+/// Types of the kernel whose objects stay until the end of an RCU section. Kernel:
+/// `rcu_protected_types`.
 const RCU_PROTECTED: [&str; 5] =
     ["prog_test_ref_kfunc", "cgroup", "bpf_cpumask", "task_struct", "bpf_crypto_ctx"];
 
@@ -25,7 +27,8 @@ pub(crate) struct Pointee {
     pub(crate) in_prog: bool,
 }
 
-/// Finds the type that a pointer field points to: the kernel's of that name, or else the program's own.
+/// Finds the type that a pointer field points to: the kernel's of that name, or else the program's
+/// own.
 pub(crate) fn kptr_pointee(env: &Env<'_>, field: &SpecialField) -> Check<Pointee> {
     let (Some(target), Some(own)) = (field.target, env.prog.btf.as_deref()) else {
         return unsupported("a kptr to an unknown type");
@@ -172,8 +175,8 @@ fn allowed_flags(kind: FieldKind, in_prog: bool) -> TypeFlag {
     if kind == FieldKind::KptrPercpu { flags | TypeFlag::MEM_PERCPU } else { flags }
 }
 
-/// Whether a pointer to `have`, `off` bytes from its start, is one to `need`: exactly, or (unless `strict`) because
-/// a `need` lies there in `have`.
+/// Whether a pointer to `have`, `off` bytes from its start, is one to `need`: exactly, or (unless
+/// `strict`) because a `need` lies there in `have`.
 pub(crate) fn btf_struct_ids_match(
     env: &mut Env<'_>,
     (have, off): (Pointee, i32),
