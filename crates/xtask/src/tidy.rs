@@ -5,6 +5,7 @@
 
 mod crates;
 mod documents;
+mod rejects;
 mod sizes;
 mod sources;
 mod wrap;
@@ -46,6 +47,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let files = read_tree(&root)?;
     if args.shrink {
         sizes::shrink(&root, &files)?;
+        rejects::shrink(&root, &files)?;
     }
     let breaches = check(&root, &files);
     breaches.iter().for_each(|breach| println!("{breach}"));
@@ -59,6 +61,7 @@ fn check(root: &Path, files: &[File]) -> Breaches {
     sources::check(files, &mut breaches);
     sizes::check(root, files, &mut breaches);
     documents::check(root, files, &mut breaches);
+    rejects::check(root, files, &mut breaches);
     breaches
 }
 

@@ -1,0 +1,126 @@
+//! Every text with which the verifier refuses a program is expected by a case of the suites.
+//!
+//! What no case expects yet is listed in `untested-rejects.txt`, which only shrinks.
+
+use super::{Breaches, File};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const LIST: &str = "untested-rejects.txt";
+
+/// Checks the texts against the suites and the list.
+pub(super) fn check(root: &Path, files: &[File], breaches: &mut Breaches) {
+    let untested = untested(files);
+    let listed = read_list(root);
+    for text in untested.difference(&listed) {
+        breaches.push(format!(
+            "crates/verifier: no case of tests/verifier expects \"{text}\"; write one whose \
+             refusal the kernel has seen"
+        ));
+    }
+    for text in listed.difference(&untested) {
+        breaches.push(format!("{LIST}: \"{text}\" is tested or gone; cargo xtask tidy --shrink"));
+    }
+}
+
+/// Takes from the list what is tested or gone; never adds, but to a list that does not exist.
+pub(super) fn shrink(root: &Path, files: &[File]) -> std::io::Result<()> {
+    let untested = untested(files);
+    let path = root.join(LIST);
+    let kept: Vec<String> = match path.exists() {
+        true => read_list(root).intersection(&untested).cloned().collect(),
+        false => untested.into_iter().collect(),
+    };
+    std::fs::write(path, kept.join("\n") + "\n")
+}
+
+fn read_list(root: &Path) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(root.join(LIST)).unwrap_or_default();
+    text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+/// Templates of `reject!` that no line of a suite matches.
+fn untested(files: &[File]) -> BTreeSet<String> {
+    let suites: Vec<&str> = files
+        .iter()
+        .filter(|f| f.path.starts_with("tests/verifier/"))
+        .flat_map(|f| f.text.lines())
+        .collect();
+    files
+        .iter()
+        .filter(|f| f.is_rust() && f.path.starts_with("crates/verifier/src/"))
+        .flat_map(|f| templates(&f.text))
+        .filter(|template| !suites.iter().any(|line| matches(template, line)))
+        .collect()
+}
+
+/// The format strings of all `reject!(env, ERRNO, "...")`.
+fn templates(source: &str) -> Vec<String> {
+    let after = source.split("reject!(").skip(1);
+    after.filter_map(|call| literal(call.split_once('"')?.1)).filter(|t| has_text(t)).collect()
+}
+
+/// The string up to its closing quote, line continuations joined.
+fn literal(rest: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut chars = rest.chars();
+    loop {
+        match chars.next()? {
+            '"' => return Some(text),
+            '\\' => match chars.next()? {
+                '\n' => {
+                    let left = chars.as_str().trim_start();
+                    chars = left.chars();
+                }
+                'n' => text.push(' '),
+                other => text.push(other),
+            },
+            c => text.push(c),
+        }
+    }
+}
+
+/// Whether there is more than what is filled in.
+fn has_text(template: &str) -> bool {
+    pieces(template).iter().any(|piece| piece.trim().len() > 3)
+}
+
+/// The fixed parts of a format string.
+fn pieces(template: &str) -> Vec<String> {
+    let escaped = template.replace("{{", "\u{1}").replace("}}", "\u{2}");
+    let mut pieces = Vec::new();
+    let mut rest = escaped.as_str();
+    while let Some((fixed, after)) = rest.split_once('{') {
+        pieces.push(fixed.to_owned());
+        rest = after.split_once('}').map_or("", |(_, rest)| rest);
+    }
+    pieces.push(rest.to_owned());
+    let plain = |p: String| p.replace('\u{1}', "{").replace('\u{2}', "}");
+    pieces.into_iter().map(plain).collect()
+}
+
+/// Whether the fixed parts stand in the line, in order.
+fn matches(template: &str, line: &str) -> bool {
+    let mut rest = line;
+    pieces(template).iter().all(|piece| match rest.find(piece.trim()) {
+        Some(at) => {
+            rest = &rest[at + piece.trim().len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_match_what_they_print() {
+        let source = "reject!(env, EACCES, \"R{regno} !read_ok\"); reject!(env, E, \"{}\", x);";
+        assert_eq!(templates(source), ["R{regno} !read_ok"]);
+        assert!(matches("R{regno} !read_ok", "  r1 = r2   //~ reject: R2 !read_ok"));
+        assert!(!matches("R{regno} !read_ok", "R2 is ok"));
+        assert!(!matches("b {x} a", "a b"));
+    }
+}
