@@ -8,7 +8,8 @@ use crate::log::reject;
 use crate::rejection::Check;
 use skep_uapi::{AttachType, ProgFlags, ProgType};
 
-/// Checks that programs of this kind may sleep if the program says so, and what struct_ops programs implement.
+/// Checks that programs of this kind may sleep if the program says so, and what struct_ops programs
+/// implement.
 pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
     let sleepable = env.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
     if env.prog.prog_type == ProgType::Syscall {
