@@ -39,7 +39,7 @@ const fn row(name: &'static str, flags: u32, hooks: u16, filter: Filter) -> Kfun
 }
 
 #[rustfmt::skip]
-pub(super) static KFUNCS: [Kfunc; 197] = [
+pub(super) static KFUNCS: [Kfunc; 200] = [
     row("__bpf_trap", 0, COMMON, Filter::Any),
     row("bbr_cwnd_event", 0, STRUCT_OPS, Filter::Any),
     row("bbr_init", 0, STRUCT_OPS, Filter::Any),
@@ -114,6 +114,7 @@ pub(super) static KFUNCS: [Kfunc; 197] = [
     row("bpf_dynptr_size", 0, COMMON, Filter::Any),
     row("bpf_dynptr_slice", NULL, COMMON, Filter::Any),
     row("bpf_dynptr_slice_rdwr", NULL, COMMON, Filter::Any),
+    row("bpf_fentry_test1", 0, 0, Filter::Any),
     row("bpf_get_dentry_xattr", TRUSTED | SLEEP, TRACING, Filter::Lsm),
     row("bpf_get_file_xattr", TRUSTED | SLEEP, TRACING, Filter::Lsm),
     row("bpf_get_kmem_cache", 0, COMMON, Filter::Any),
@@ -156,6 +157,8 @@ pub(super) static KFUNCS: [Kfunc; 197] = [
     row("bpf_lookup_system_key", ACQ | NULL, GENERIC, Filter::Any),
     row("bpf_lookup_user_key", ACQ | NULL | SLEEP, GENERIC, Filter::Any),
     row("bpf_map_sum_elem_count", TRUSTED, COMMON, Filter::Any),
+    row("bpf_modify_return_test", 0, 0, Filter::Any),
+    row("bpf_modify_return_test2", 0, 0, Filter::Any),
     row("bpf_modify_return_test_tp", 0, COMMON, Filter::Any),
     row("bpf_obj_drop_impl", REL, GENERIC, Filter::Any),
     row("bpf_obj_new_impl", ACQ | NULL, GENERIC, Filter::Any),

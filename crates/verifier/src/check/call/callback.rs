@@ -158,17 +158,26 @@ pub(super) fn push_timer(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let Some(map) = reg.map() else {
         return Err(Stop::Bug("timer in no map".to_string()));
     };
-    push_map_callback(env, meta.subprogno, (map, false))
+    let callback = MapCallback { map, in_sleepable: false, any_result: false };
+    push_map_callback(env, meta.subprogno, callback)
 }
 
-/// A callback for a field of a map value, `callback(map, key, value)`, that runs later and may
-/// sleep or not.
-pub(crate) fn push_map_callback(
-    env: &mut Env<'_>,
-    subprog: u32,
-    (map, in_sleepable): (u32, bool),
-) -> Check {
+/// A callback for a field of a map value: `callback(map, key, value)`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MapCallback {
+    pub(crate) map: u32,
+    pub(crate) in_sleepable: bool,
+    /// It may return anything, not only 0.
+    pub(crate) any_result: bool,
+}
+
+/// Walks such a callback, which runs later.
+pub(crate) fn push_map_callback(env: &mut Env<'_>, subprog: u32, callback: MapCallback) -> Check {
+    let MapCallback { map, in_sleepable, any_result } = callback;
     push_async_callback(env, (subprog, in_sleepable), |callee| {
+        if any_result {
+            callee.meta_mut().callback_ret_range = RetRange { min: i32::MIN, max: i32::MAX };
+        }
         *callee.reg_mut(1) = map_reg(Base::ConstMapPtr, map, 0);
         *callee.reg_mut(2) = map_reg(Base::MapKey, map, 0);
         *callee.reg_mut(3) = map_reg(Base::MapValue, map, 0);

@@ -148,8 +148,8 @@ impl Env<'_> {
 
     fn check_map_arg(&mut self, meta: &mut Meta<'_>, reg: &Reg, regno: u8) -> Check {
         let Extra::Map { map, uid } = reg.extra else {
-            if reg.ty.base == Base::BtfId {
-                // The kernel's own `struct bpf_map`.
+            // The kernel's own `struct bpf_map`; memory is refused by its trust.
+            if reg.ty.base == Base::BtfId || reg.mem_size() != 0 {
                 return Ok(());
             }
             reject!(self, EINVAL, "pointer in R{regno} isn't map pointer");
@@ -219,8 +219,8 @@ impl Env<'_> {
                 Ok(())
             }
             KfArg::ConstStr => self.check_const_str_arg(nth),
-            KfArg::Workqueue => self.check_workqueue_arg(meta, nth),
-            KfArg::TaskWork => unsupported("kfuncs that take a bpf_task_work"),
+            KfArg::Workqueue => self.check_map_field_arg(meta, (nth, FieldKind::Workqueue)),
+            KfArg::TaskWork => self.check_map_field_arg(meta, (nth, FieldKind::TaskWork)),
             KfArg::ResSpinLock => self.check_res_spin_lock_arg(meta, nth),
         }
     }

@@ -22,30 +22,28 @@ impl Env<'_> {
         let special = meta.callee.special;
         let is_lock =
             matches!(special, Special::ResSpinLockIrqsave | Special::ResSpinUnlockIrqrestore);
-        let on_stack = reg.ty.is(Base::Stack);
+        if !reg.ty.is(Base::Stack) {
+            reject!(self, EINVAL, "arg#{nth} doesn't point to an irq flag on stack");
+        }
         if matches!(special, Special::LocalIrqSave | Special::ResSpinLockIrqsave) {
-            let free = on_stack
-                && match self.slots_of(&reg, "irq_flag", 1) {
-                    Err(NoSlots::OutOfRange) => true,
-                    Err(NoSlots::Misplaced(_)) => false,
-                    Ok(at) => {
-                        self.slots_at(at).all(|slot| !slot.types.contains(&SlotType::IrqFlag))
-                    }
-                };
+            let free = match self.slots_of(&reg, "irq_flag", 1) {
+                Err(NoSlots::OutOfRange) => true,
+                Err(NoSlots::Misplaced(_)) => false,
+                Ok(at) => self.slots_at(at).all(|slot| !slot.types.contains(&SlotType::IrqFlag)),
+            };
             if !free {
                 reject!(self, EINVAL, "expected uninitialized irq flag as arg#{nth}");
             }
             self.write_object(regno, BPF_REG_SIZE)?;
             return self.save_irq_flag(&reg, is_lock);
         }
-        let saved = on_stack
-            && match self.slots_of(&reg, "irq_flag", 1) {
-                Err(_) => false,
-                Ok(at) => {
-                    self.spilled(at.frameno, at.spi).ref_obj_id != 0
-                        && self.slots_at(at).all(|slot| slot.types == [SlotType::IrqFlag; 8])
-                }
-            };
+        let saved = match self.slots_of(&reg, "irq_flag", 1) {
+            Err(_) => false,
+            Ok(at) => {
+                self.spilled(at.frameno, at.spi).ref_obj_id != 0
+                    && self.slots_at(at).all(|slot| slot.types == [SlotType::IrqFlag; 8])
+            }
+        };
         if !saved {
             reject!(self, EINVAL, "expected an initialized irq flag as arg#{nth}");
         }

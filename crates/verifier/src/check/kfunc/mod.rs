@@ -17,7 +17,7 @@ mod ret;
 mod slots;
 mod trust;
 
-use super::call::callback;
+use super::call::callback::{self, MapCallback};
 use super::call::refs;
 use super::exit::{THROW, check_resource_leak, check_return_code};
 use crate::env::Env;
@@ -143,13 +143,20 @@ impl Env<'_> {
                     Ok(())
                 })
             }
-            Special::WqSetCallback => {
-                let Some(map) = self.reg(1).map() else {
+            Special::WqSetCallback | Special::TaskWorkSchedule => {
+                let (regno, any) = match meta.callee.special {
+                    Special::WqSetCallback => (1, false),
+                    _ => (3, true),
+                };
+                let Some(map) = self.reg(regno).map() else {
                     return Err(Stop::Bug("work queue in no map".into()));
                 };
-                callback::push_map_callback(self, meta.subprogno, (map, true))
+                callback::push_map_callback(
+                    self,
+                    meta.subprogno,
+                    MapCallback { map, in_sleepable: true, any_result: any },
+                )
             }
-            Special::TaskWorkSchedule => unsupported(format!("kfunc {}", meta.callee.name)),
             _ => Ok(()),
         }
     }

@@ -65,8 +65,14 @@ impl Env<'_> {
         crate::check::call::format::check_const_str(self, nth as u8 + 1)
     }
 
-    /// Kernel: `process_wq_func`.
-    pub(super) fn check_workqueue_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
+    /// A work queue or task work in a map value.
+    ///
+    /// Kernel: `process_wq_func`, `process_task_work_func`, `check_map_field_pointer`.
+    pub(super) fn check_map_field_arg(
+        &mut self,
+        meta: &mut Meta<'_>,
+        (nth, kind): (usize, FieldKind),
+    ) -> Check {
         let regno = nth as u8 + 1;
         let reg = *self.reg(regno);
         if !reg.ty.is(Base::MapValue) {
@@ -74,21 +80,25 @@ impl Env<'_> {
         }
         let Extra::Map { map, uid } = reg.extra else { return unsupported("value of no map") };
         let view = &self.maps[map as usize];
-        let name = view.def.kernel_name().to_string();
-        let wq = view.fields.iter().find(|f| f.kind == FieldKind::Workqueue).map(|f| f.offset);
+        let (name, what) = (view.def.kernel_name().to_string(), kind.name());
+        let has_btf = self.prog.btf.is_some() && view.def.btf_value_type_id != 0;
+        let field = view.fields.iter().find(|f| f.kind == kind).map(|f| f.offset);
         if !reg.val.is_const() {
             reject!(
                 self,
                 EINVAL,
-                "R{regno} doesn't have constant offset. bpf_wq has to be at the constant offset"
+                "R{regno} doesn't have constant offset. {what} has to be at the constant offset"
             );
         }
-        let Some(want) = wq else {
-            reject!(self, EINVAL, "map '{name}' has no valid bpf_wq");
+        if !has_btf {
+            reject!(self, EINVAL, "map '{name}' has to have BTF in order to use {what}");
+        }
+        let Some(want) = field else {
+            reject!(self, EINVAL, "map '{name}' has no valid {what}");
         };
         let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
         if i64::from(want) != off {
-            reject!(self, EINVAL, "off {off} doesn't point to 'struct bpf_wq' that is at {want}");
+            reject!(self, EINVAL, "off {off} doesn't point to 'struct {what}' that is at {want}");
         }
         meta.map = Some(MapArg { map, uid });
         Ok(())
