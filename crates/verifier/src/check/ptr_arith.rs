@@ -68,7 +68,9 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         if ptr_is_dst { *ptr } else { Reg { ref_obj_id: env.reg(insn.dst).ref_obj_id, ..*ptr } };
     dst.val.mark_unbounded32();
     let mut info = Sanitize::default();
-    if !env.bypass_spec_v1 && insn.is_src_reg() {
+    let is_masked = matches!(insn.op(), BPF_ADD | BPF_SUB);
+    let is_masked = is_masked && !env.bypass_spec_v1 && insn.is_src_reg();
+    if is_masked {
         let result = sanitize_ptr_alu(env, insn, (ptr, off), ptr_is_dst, &mut info)?;
         sanitize_err(env, insn, ptr_is_dst, result)?;
     }
@@ -77,7 +79,7 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     dst.val.sync();
     env.set_reg(regno, dst);
     sanitize_check_bounds(env, regno)?;
-    if !env.bypass_spec_v1 && insn.is_src_reg() {
+    if is_masked {
         let result = commit_window(env, &dst, off, &info);
         sanitize_err(env, insn, ptr_is_dst, result)?;
     }
@@ -274,9 +276,12 @@ fn sanitize_ptr_alu(
         return Ok(Ok(()));
     }
     let dst = *env.reg(insn.dst);
-    if !ptr_is_dst {
-        env.set_reg(insn.dst, *ptr);
+    let mut masked = *ptr;
+    if ptr_is_dst {
+        // The pointer has lost its 32-bit bounds by now, which the other path will see.
+        masked.val.mark_unbounded32();
     }
+    env.set_reg(insn.dst, masked);
     env.push_stack(env.insn_idx + 1, env.insn_idx, true)?;
     env.set_reg(insn.dst, dst);
     Ok(Ok(()))

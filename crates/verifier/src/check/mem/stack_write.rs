@@ -87,7 +87,8 @@ fn sanitize(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess, reg:
     let types = env.slot(frameno, spi).types;
     let plain = |t: &SlotType| matches!(t, SlotType::Misc | SlotType::Zero);
     let spills = reg.is_some_and(|r| is_spillable(r.ty));
-    if spills || !types[..at.size as usize].iter().all(plain) {
+    let mut overwritten = (0..at.size).map(|i| &types[(-(at.off + i) - 1) as usize % 8]);
+    if spills || !overwritten.all(plain) {
         env.aux_mut().nospec_result = true;
     }
 }
