@@ -186,6 +186,10 @@ impl<'a> Env<'a> {
                 self.print_source_line(line.0, &format!("{line}: "));
             }
             self.insn_idx = refusal.insn_idx.map_or(0, |i| i.0);
+            if refusal.open_line {
+                verbose!(self, "{}", refusal.message);
+                return Stop::Reject { errno: refusal.errno, message: refusal.message };
+            }
             self.refuse(refusal.errno, refusal.message)
         })
     }

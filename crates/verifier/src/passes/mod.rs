@@ -41,6 +41,8 @@ pub(crate) mod errno {
     pub(crate) const EEXIST: i32 = 17;
     /// Malformed program.
     pub(crate) const EINVAL: i32 = 22;
+    /// A call into a module without the module's descriptor.
+    pub(crate) const EPROTO: i32 = 71;
 }
 
 /// A program refused by a pass.
@@ -55,6 +57,8 @@ pub(crate) struct PassReject {
     /// Insns whose source line the kernel prints before the message, each with the prefix
     /// `<insn>: ` (it prints nothing for a program without line info).
     pub(crate) source_lines: Vec<InsnIdx>,
+    /// The kernel forgets to end the line.
+    pub(crate) open_line: bool,
 }
 
 impl PassReject {
@@ -65,6 +69,7 @@ impl PassReject {
             errno,
             message: message.into(),
             source_lines: Vec::new(),
+            open_line: false,
         }
     }
 

@@ -223,7 +223,8 @@ impl<C: Callees> Check<'_, C> {
             }
             if self.subprogs.flags[callee].is_exception_cb {
                 let message = format!("insn {} cannot call exception cb directly", chain.idx);
-                return Err(PassReject::at(chain.idx, errno::EINVAL, message));
+                let refusal = PassReject::at(chain.idx, errno::EINVAL, message);
+                return Err(PassReject { open_line: true, ..refusal });
             }
         }
         Ok(Callee::Enter(callee))

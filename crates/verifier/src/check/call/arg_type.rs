@@ -1,16 +1,17 @@
 //! Whether a register has a type that an argument may have, and an offset.
 //!
-//! Kernel: `check_reg_type`, `check_func_arg_reg_off`, `btf_struct_ids_match` (6.18).
+//! Kernel: `check_reg_type`, `check_func_arg_reg_off` (6.18).
 
 use super::field_args;
 use super::meta::CallMeta;
+use crate::check::mem::kptr::{Pointee, btf_struct_ids_match};
 use crate::check::mem::region::check_ptr_off_reg;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag as F};
-use skep_btf::{Btf, Kind, TypeId, Walk};
+use skep_btf::{Btf, Kind, TypeId};
 use skep_uapi::helper::{ArgBase, ArgType, HelperId};
 
 const fn plain(base: Base) -> RegType {
@@ -167,39 +168,13 @@ pub(crate) fn check_is_btf_type(
     if in_prog {
         return unsupported("objects of the program's own types as arguments");
     }
-    if !struct_ids_match(kernel, (TypeId(id), reg.off), need, strict) {
-        let (got, want) = (kernel.ty(TypeId(id)).name(), kernel.ty(need).name());
+    let have = Pointee { id: TypeId(id), in_prog };
+    let want = Pointee { id: need, in_prog: false };
+    if !btf_struct_ids_match(env, (have, reg.off), want, strict) {
+        let (got, want) = (kernel.ty(have.id).name(), kernel.ty(need).name());
         reject!(env, EACCES, "R{regno} is of type {got} but {want} is expected");
     }
     Ok(())
-}
-
-/// Whether at `off` of a struct of type `id` there is one of type `need`, possibly nested at its
-/// start.
-pub(crate) fn struct_ids_match(
-    btf: &Btf,
-    (id, off): (TypeId, i32),
-    need: TypeId,
-    strict: bool,
-) -> bool {
-    if off == 0 && id == need {
-        return true;
-    }
-    if strict {
-        return false;
-    }
-    let (mut id, mut off) = (id, off);
-    loop {
-        let Ok(at) = u32::try_from(off) else { return false };
-        match btf.struct_walk(id, at, 1) {
-            Ok(Walk::Struct { id: inner, .. }) if inner == need => return true,
-            Ok(Walk::Struct { id: inner, .. }) if inner != id || off != 0 => {
-                id = inner;
-                off = 0;
-            }
-            _ => return false,
-        }
-    }
 }
 
 /// Checks that the pointer's offset is one that an argument of that type may have.

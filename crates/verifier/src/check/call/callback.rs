@@ -51,6 +51,10 @@ pub(crate) fn in_callback(callee: &mut Frame, max: i32) {
 /// `bpf_loop(nr, callback(index, ctx), ctx, flags)`.
 pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     update_loop_inline(env, meta.subprogno)?;
+    if !env.reg(1).is_scalar() {
+        // Any argument may be a pointer where pointers may leak; the kernel did not think of it here.
+        reject!(env, EFAULT, "verifier bug: backtracking misuse");
+    }
     env.mark_chain_precision(1)?;
     let frame = env.frame().meta;
     if u64::from(frame.callback_depth) < env.reg(1).val.umax {

@@ -52,9 +52,8 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
     let imm = env.insn().imm;
     let number = imm as u32;
     let name = func_id_name(number);
-    match HelperId::from_number(number) {
-        Some(id) if id != HelperId::Unspec => {}
-        _ => reject!(env, EINVAL, "invalid func {name}#{imm}"),
+    if HelperId::from_number(number).is_none() {
+        reject!(env, EINVAL, "invalid func {name}#{imm}");
     }
     if env.callable.helpers.is_none() {
         return unsupported(format!("helpers of {} programs of this kind", env.prog.prog_type));

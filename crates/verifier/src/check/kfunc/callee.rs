@@ -266,6 +266,15 @@ impl<'a> Callees<'a> {
             let text = "cannot call kernel function from non-GPL compatible program";
             return Err(PassReject::at(idx, errno::EINVAL, text));
         }
+        if insn.off != 0 {
+            let (errno, why) = if insn.off < 0 {
+                (errno::EINVAL, "negative offset disallowed for kernel module function call")
+            } else {
+                (errno::EPROTO, "kfunc offset > 0 without fd_array is invalid")
+            };
+            let text = format!("{why}\nfailed to find BTF for kernel function");
+            return Err(PassReject::at(idx, errno, text));
+        }
         let id = TypeId(insn.imm as u32);
         let kernel = prog.kernel_btf.as_deref();
         let func = kernel.and_then(|btf| btf.get(id)).filter(|_| insn.off == 0);
