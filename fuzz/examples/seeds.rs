@@ -18,6 +18,7 @@ fn main() -> io::Result<()> {
     for folder in ["tests/programs", "tests/object"] {
         for path in files(folder, "o")? {
             seeds.object(&name(&path), &std::fs::read(&path)?)?;
+            seeds.stripped(&path)?;
         }
     }
     for path in files("tests/verifier", "md")? {
@@ -49,6 +50,19 @@ impl Seeds {
         let folder = self.out.join(target);
         std::fs::create_dir_all(&folder)?;
         std::fs::write(folder.join(name), bytes)
+    }
+
+    /// The object without debug information, which says nothing to us, if LLVM's tool is there.
+    fn stripped(&mut self, path: &Path) -> io::Result<()> {
+        let to = self.out.join("object_open").join(format!("{}-stripped", name(path)));
+        let strip = |tool: &str| {
+            let mut command = std::process::Command::new(tool);
+            command.arg("-g").arg(path).arg("-o").arg(&to).status().is_ok_and(|s| s.success())
+        };
+        if !["llvm-strip", "llvm-strip-19"].into_iter().any(strip) {
+            eprintln!("seeds: no llvm-strip, the objects stay large");
+        }
+        Ok(())
     }
 
     fn object(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -87,6 +101,13 @@ impl Seeds {
     }
 
     fn suite(&mut self, name: &str, text: &str) -> io::Result<()> {
+        for case in skep_testkit::suite::read(text).map_err(io::Error::other)? {
+            let Ok((program, _)) = skep_testkit::suite::program(&case, None) else { continue };
+            let head = [program.prog_type.number() as u8, 0];
+            let insns = encode_all(&program.insns, Endian::Little);
+            let name = format!("{name}-{}", case.line);
+            self.write("verify_bytecode", &name, &[&head, &insns[..]].concat())?;
+        }
         let mut blocks = text.split("```").skip(1).step_by(2);
         // A head, and one case each.
         let options = blocks.clone().find(|block| block.starts_with("toml\n")).unwrap_or("toml\n");
