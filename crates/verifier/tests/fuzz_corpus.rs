@@ -1,0 +1,11 @@
+//! The inputs that fuzzing kept, through the same bodies as the fuzz targets: no panic.
+
+#[path = "../../../fuzz/bodies/replay.rs"]
+mod replay;
+#[path = "../../../fuzz/bodies/verify_bytecode.rs"]
+mod verify_bytecode;
+
+#[test]
+fn verify_bytecode_corpus() {
+    replay::corpus("verify_bytecode", verify_bytecode::run);
+}
