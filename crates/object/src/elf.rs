@@ -198,10 +198,21 @@ impl<'a> Elf<'a> {
                 relocations: Vec::new(),
             });
         }
+        self.read_relocations(table.iter(), e, bytes)
+    }
+
+    /// Relocations of all sections, once those are known.
+    fn read_relocations(
+        &mut self,
+        headers: impl Iterator<Item = &'a elf::SectionHeader64<Endianness>>,
+        e: Endianness,
+        bytes: &'a [u8],
+    ) -> Result<()> {
         let mut relocations_left = bytes.len() / RELOCATION_BYTES_MIN;
-        for section in table.iter() {
+        for (index, section) in headers.enumerate() {
+            let name = self.sections.get(index).map_or("", |s| &*s.name).to_owned();
             let fail = |error: object::read::Error| {
-                let (name, offset) = (name_at(names, section.sh_name(e)), section.sh_offset(e));
+                let offset = section.sh_offset(e);
                 Error::new(error.to_string())
                     .context(format!("read section {name}, offset {offset:#x}"))
             };
