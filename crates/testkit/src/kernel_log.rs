@@ -76,11 +76,10 @@ pub fn normalise(log: &str, insns: &[Insn]) -> String {
     let mut out = String::with_capacity(log.len());
     for line in log.lines() {
         // Some messages end without a newline, so that the time stands behind them.
-        let line = match line.split_once("verification time ") {
-            Some(("", _)) => continue,
-            Some((message, _)) => message,
-            None => line,
-        };
+        if let Some((message, _)) = line.split_once("verification time ") {
+            out.push_str(message);
+            continue;
+        }
         match address(line, insns) {
             Some((before, after)) => {
                 let state = after.trim_start();
@@ -176,8 +175,8 @@ mod tests {
 
     #[test]
     fn the_time_may_stand_behind_a_message() {
-        let log = "a messageverification time 3 usec\nverification time 3 usec\n";
-        assert_eq!(normalise(log, &[]), "a message\n");
+        let log = "a messageverification time 3 usec\nstack depth 0\nverification time 3 usec\n";
+        assert_eq!(normalise(log, &[]), "a messagestack depth 0\n");
     }
 
     #[test]

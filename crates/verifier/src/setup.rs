@@ -9,6 +9,7 @@ use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::env::{Env, InsnAux, LoopInline, MapView, SubprogInfo};
 use crate::log::{Log, verbose};
+use crate::passes::dead_func::address_of_removed_end;
 use crate::passes::exception_cb::find_exception_cb;
 use crate::passes::fastcall::mark_fastcall_patterns;
 use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
@@ -238,6 +239,10 @@ impl<'a> Env<'a> {
         })?;
         for (subprog, reachable) in self.subprogs.iter_mut().zip(reachable) {
             subprog.tail_call_reachable = reachable;
+        }
+        if let Some(idx) = address_of_removed_end(&self.insns, &self.layout, self) {
+            self.insn_idx = idx as u32;
+            return unsupported("the address of a function that is never walked, at the end");
         }
         self.accepted = true;
         Ok(())

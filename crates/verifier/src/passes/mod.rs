@@ -12,6 +12,7 @@
 
 pub(crate) mod call_facts;
 pub(crate) mod cfg;
+pub(crate) mod dead_func;
 pub(crate) mod exception_cb;
 pub(crate) mod fastcall;
 pub(crate) mod final_depth;

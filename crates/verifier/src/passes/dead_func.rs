@@ -1,0 +1,32 @@
+//! A function whose address is taken, but which no path walks (`bpf_loop` over nothing).
+//!
+//! Its insns are removed as dead code, and the address then is that of the function behind it. At
+//! the end of the program there is none, and a kernel that compiles several functions gives up
+//! with `verifier bug: No program to jit at insn N (subprog < 0)`; `N` counts rewritten insns.
+//!
+//! Kernel: `jit_subprogs` after `opt_remove_dead_code`, 6.18, as observed.
+
+use super::call_facts::{callee_start, is_pseudo_func};
+use super::final_depth::WalkedInsns;
+use super::subprogs::Subprogs;
+use skep_insn::Insn;
+
+/// The walked insn that takes the address of a function with nothing walked in it nor behind it,
+/// in a program of which several functions are left.
+pub(crate) fn address_of_removed_end<W: WalkedInsns>(
+    insns: &[Insn],
+    subprogs: &Subprogs,
+    walked: &W,
+) -> Option<usize> {
+    let end = (0..insns.len()).rev().find(|&idx| walked.was_seen(idx))? as i64;
+    let seen = |&subprog: &usize| {
+        (subprogs.start(subprog)..subprogs.end(subprog)).any(|idx| walked.was_seen(idx as usize))
+    };
+    if (0..subprogs.count()).filter(seen).count() < 2 {
+        return None;
+    }
+    let names_end = |(idx, insn): &(usize, &Insn)| {
+        is_pseudo_func(insn) && walked.was_seen(*idx) && callee_start(*idx, insn) > end
+    };
+    insns.iter().enumerate().find(names_end).map(|(idx, _)| idx)
+}
