@@ -17,7 +17,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) use baseline::{Entry, read_all as read_baseline};
-pub(crate) use row::{Class, Row};
+pub(crate) use row::Class;
+use row::Row;
 pub(crate) use worker::{WorkerArgs, worker};
 
 #[derive(clap::Args)]

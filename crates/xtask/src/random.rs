@@ -7,10 +7,11 @@
 
 mod generate;
 
-use crate::kernel_diff::{Class, Row};
 use skep::program::Program;
-use skep_testkit::judge::{Answer, judge};
-use skep_testkit::{engine, kernel_log};
+use skep::verifier::Privileges;
+use skep_testkit::engine::{self, Verdict};
+use skep_testkit::judge::{Answer, Judgement, judge};
+use skep_testkit::{kernel, kernel_log};
 use std::collections::BTreeMap;
 
 #[derive(clap::Args)]
@@ -24,7 +25,10 @@ pub(crate) struct Args {
     /// Log level that both are asked for.
     #[arg(long, short, default_value_t = 2)]
     level: u32,
-    /// Both logs of each program, from the first difference on.
+    /// Load as a process that has CAP_BPF alone, which may not leak pointers.
+    #[arg(long)]
+    cap_bpf: bool,
+    /// Both logs of each program, the kernel's from the first difference on.
     #[arg(long)]
     print: bool,
     /// Stop after so many disagreements.
@@ -32,24 +36,35 @@ pub(crate) struct Args {
     max: usize,
 }
 
+/// Programs with a longer walk are left out: their logs would take most of the time.
+const INSNS_MAX: u64 = 5000;
+
+/// Both answers to one program.
+struct Pair {
+    class: &'static str,
+    accepted: bool,
+    ours: String,
+    kernel: String,
+    verdict: Verdict,
+}
+
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     engine::record_panics();
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let (mut accepted, mut shown) = (0, 0);
     for seed in args.seed..args.seed + args.count {
-        let program = generate::program(seed);
-        let row = Row::compare("random", &program, args.level);
-        *counts.entry(row.class.name()).or_default() += 1;
-        accepted += u64::from(row.verdict_kernel == "accepted");
-        if row.class != Class::Log {
-            println!("{:12} seed {seed}  {}", row.class.name(), row.reason);
-            if row.log_line != 0 {
-                println!("    - {}\n    + {}", row.log_ours, row.log_kernel);
-            }
+        let pair = compare(&generate::program(seed), args)?;
+        *counts.entry(pair.class).or_default() += 1;
+        accepted += u64::from(pair.accepted);
+        if !matches!(pair.class, "equal" | "long") {
+            print_difference(seed, &pair);
             shown += 1;
         }
         if args.print {
-            side(&program, args.level | 4);
+            print!("{}\n# {} {}\n", pair.ours, pair.verdict.name(), pair.verdict.reason());
+            let parted = kernel_log::first_difference(&pair.ours, &pair.kernel);
+            let from = parted.map_or(usize::MAX, |(line, ..)| line - 1);
+            pair.kernel.lines().skip(from).for_each(|line| println!("+ {line}"));
         }
         if shown >= args.max {
             break;
@@ -60,14 +75,46 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(shown == 0)
 }
 
-/// Both logs, ours first; the second only from where they part.
-fn side(program: &Program, level: u32) {
-    let ours = engine::verify(program, level);
-    let a = kernel_log::normalise(&ours.log, &program.insns);
-    print!("{a}\n# {} {}\n", ours.verdict.name(), ours.verdict.reason());
-    if let Answer::Judged(theirs) = judge(program, level) {
-        let b = kernel_log::normalise(&theirs.log, &program.insns);
-        let from = kernel_log::first_difference(&a, &b).map_or(usize::MAX, |(line, ..)| line - 1);
-        b.lines().skip(from).for_each(|line| println!("+ {line}"));
+fn print_difference(seed: u64, pair: &Pair) {
+    println!("{:12} seed {seed}  {}", pair.class, pair.verdict.reason());
+    if let Some((_, ours, kernel)) = kernel_log::first_difference(&pair.ours, &pair.kernel) {
+        println!("    - {}\n    + {}", ours.unwrap_or("(end)"), kernel.unwrap_or("(end)"));
+    }
+}
+
+fn compare(program: &Program, args: &Args) -> Result<Pair, Box<dyn std::error::Error>> {
+    let level = args.level | 4;
+    let privileges = Privileges { bpf: true, perfmon: !args.cap_bpf };
+    let quick = engine::verify_with(program, (4, privileges));
+    if quick.stats.insns_processed > INSNS_MAX {
+        let (ours, kernel) = (String::new(), String::new());
+        return Ok(Pair { class: "long", accepted: false, ours, kernel, verdict: quick.verdict });
+    }
+    let ours = engine::verify_with(program, (level, privileges));
+    let answer = if args.cap_bpf {
+        kernel::with_cap_bpf_only(|| judge(program, level)).map_err(|e| format!("{e:?}"))?
+    } else {
+        judge(program, level)
+    };
+    let theirs = match answer {
+        Answer::Judged(it) => it,
+        Answer::NotJudged { reason, detail } => {
+            return Err(format!("not judged: {reason}: {detail}").into());
+        }
+    };
+    let log = kernel_log::normalise(&ours.log, &program.insns);
+    let kernel = kernel_log::normalise(&theirs.log, &program.insns);
+    let class = classify(&ours.verdict, &theirs, log == kernel);
+    Ok(Pair { class, accepted: theirs.accepted, ours: log, kernel, verdict: ours.verdict })
+}
+
+fn classify(ours: &Verdict, theirs: &Judgement, equal: bool) -> &'static str {
+    match (ours, theirs.accepted) {
+        (Verdict::Unsupported(_), _) => "unsupported",
+        (Verdict::Bug(_), _) => "bug",
+        (Verdict::Accepted, false) => "false-accept",
+        (Verdict::Rejected(_), true) => "false-reject",
+        _ if equal => "equal",
+        _ => "log",
     }
 }

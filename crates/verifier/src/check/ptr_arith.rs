@@ -359,7 +359,7 @@ fn sanitize_check_bounds(env: &mut Env<'_>, regno: u8) -> Check {
                 env,
                 EACCES,
                 "R{regno} variable stack access prohibited for !root, var_off={var_off} off={}",
-                reg.off
+                reg.off.wrapping_add(reg.val.var_off.value as i32)
             );
         }
         let off = i64::from(reg.off) + reg.val.var_off.value as i64;

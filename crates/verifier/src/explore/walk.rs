@@ -156,6 +156,7 @@ impl Env<'_> {
             Err(Stop::Reject { errno: errno::EPERM | errno::EACCES | errno::EINVAL, .. })
                 if self.cur.meta.speculative =>
             {
+                self.live_stack.commit_writes();
                 let aux = self.aux_mut();
                 aux.nospec = true;
                 aux.alu_state = 0;

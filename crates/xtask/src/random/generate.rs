@@ -10,8 +10,14 @@ use skep::insn::code::*;
 use skep::program::{MapDef, Program};
 use skep::uapi::{MapFlags, MapType, ProgFlags, ProgType};
 
-/// Maps of each program: a plain array, a hash, a constant array, an array with large values.
+mod calls;
+
+/// Maps of each program that have values: a plain array, a hash, a constant array, an array with
+/// large values.
 const MAPS: u32 = 4;
+/// A ring buffer and an array of programs, after those.
+const RINGBUF: u64 = 4;
+const PROG_ARRAY: u64 = 5;
 const VALUE_BYTES: u32 = 48;
 
 /// xorshift.
@@ -54,6 +60,10 @@ struct Gen {
     kinds: [Kind; 11],
     /// Insns whose jump goes to the end of a block: filled in when it ends.
     open: Vec<(usize, usize)>,
+    /// Calls of functions: filled in when those are there.
+    calls: Vec<(usize, usize)>,
+    /// Which function is made: 0 is the program.
+    function: usize,
 }
 
 /// The program of that seed.
@@ -71,9 +81,16 @@ pub(super) fn program(seed: u64) -> Program {
     if rng.chance(15) {
         flags |= ProgFlags::STRICT_ALIGNMENT;
     }
-    let mut it =
-        Gen { rng, prog_type, insns: Vec::new(), kinds: [Kind::Nothing; 11], open: Vec::new() };
-    it.body();
+    let mut it = Gen {
+        rng,
+        prog_type,
+        insns: Vec::new(),
+        kinds: [Kind::Nothing; 11],
+        open: Vec::new(),
+        calls: Vec::new(),
+        function: 0,
+    };
+    it.program();
     Program {
         name: format!("seed_{seed}"),
         prog_type,
@@ -107,6 +124,8 @@ fn maps() -> Vec<MapDef> {
         map("hash", MapType::Hash, 16, 8),
         constant,
         map("large", MapType::Array, 4096, 4),
+        MapDef { key_size: 0, ..map("ring", MapType::Ringbuf, 0, 4096) },
+        map("progs", MapType::ProgArray, 4, 2),
     ]
 }
 
@@ -131,20 +150,27 @@ impl Gen {
         self.kinds[dst as usize] = self.kinds[src as usize];
     }
 
-    fn body(&mut self) {
+    fn program(&mut self) {
         self.kinds[1] = Kind::Ctx;
-        self.kinds[10] = Kind::Stack;
         self.mov_reg(6, 1);
         for dst in [0, 7, 8, 9] {
             self.scalar(dst);
         }
         let statements = 6 + self.rng.below(30);
+        self.body(statements);
+        self.functions();
+    }
+
+    fn body(&mut self, statements: u64) {
+        self.kinds[10] = Kind::Stack;
         for _ in 0..statements {
             self.statement();
             self.close(false);
         }
         self.close(true);
-        self.mov_imm(0, 0);
+        if self.function == 0 || self.rng.chance(50) {
+            self.mov_imm(0, 0);
+        }
         self.emit(insn(BPF_JMP | BPF_EXIT, 0, 0, (0, 0)));
     }
 
@@ -228,7 +254,14 @@ impl Gen {
     }
 
     fn statement(&mut self) {
-        match self.rng.below(100) {
+        match self.rng.below(112) {
+            100..104 => self.call_function(),
+            104..106 => self.bounded_loop(),
+            106..108 => self.memory_helper(),
+            108..109 => self.reserve(),
+            109..110 => self.legacy_load(),
+            110..111 => self.tail_call(),
+            111 => self.lookup_socket(),
             0..12 => self.alu(),
             12..16 => {
                 let dst = self.free();
