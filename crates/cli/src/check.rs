@@ -128,7 +128,7 @@ impl Subject<'_> {
         let history = History::read(&verification.log);
         Diagnostic {
             severity: Severity::Error,
-            rule: errno_name(refusal.errno).to_owned(),
+            rule: refusal.kind.clone(),
             message: refusal.message.trim_end().to_owned(),
             object: self.file.to_owned(),
             prog: self.prog.to_owned(),
@@ -153,25 +153,6 @@ impl Subject<'_> {
             at: None,
             notes: Vec::new(),
         }
-    }
-}
-
-/// Names of the errnos with which the kernel refuses programs.
-fn errno_name(errno: i32) -> &'static str {
-    match errno {
-        1 => "EPERM",
-        2 => "ENOENT",
-        7 => "E2BIG",
-        12 => "ENOMEM",
-        13 => "EACCES",
-        14 => "EFAULT",
-        16 => "EBUSY",
-        22 => "EINVAL",
-        33 => "EDOM",
-        34 => "ERANGE",
-        95 => "EOPNOTSUPP",
-        524 => "ENOTSUPP",
-        _ => "refused",
     }
 }
 

@@ -55,6 +55,8 @@ pub enum Verdict {
 pub struct Refusal {
     /// Insn at fault; `None` if the program is refused as a whole.
     pub insn_idx: Option<usize>,
+    /// Name of the fault, the same for all programs that have it: `invalid_mem_access`.
+    pub kind: String,
     /// Positive errno of the load.
     pub errno: i32,
     /// The verifier's words.
@@ -93,6 +95,7 @@ impl Verification {
         let verdict = match outcome.verdict {
             Found::Accepted(_) => Verdict::Accepted,
             Found::Rejected(rejection) => Verdict::Rejected(Refusal {
+                kind: rejection.kind(),
                 insn_idx: rejection.insn_idx.map(|idx| idx as usize),
                 errno: rejection.errno,
                 message: rejection.message,

@@ -15,6 +15,29 @@ pub struct Rejection {
     pub message: String,
 }
 
+/// Words of a kind: enough to tell the texts apart.
+const KIND_WORDS_MAX: usize = 7;
+
+impl Rejection {
+    /// A name for what is wrong, the same for all programs with this fault: `invalid_mem_access`.
+    ///
+    /// Made of the plain words of the message's last line, without registers, numbers and names.
+    pub fn kind(&self) -> String {
+        let line = self.message.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("");
+        let is_word = |w: &&str| {
+            w.len() > 1 && w.chars().all(|c| c.is_ascii_alphabetic() || "_-,.;:!".contains(c))
+        };
+        let words: Vec<String> = line
+            .split_ascii_whitespace()
+            .filter(is_word)
+            .map(|w| w.trim_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_lowercase())
+            .filter(|w| !w.is_empty())
+            .take(KIND_WORDS_MAX)
+            .collect();
+        if words.is_empty() { "refused".to_string() } else { words.join("_").replace('-', "_") }
+    }
+}
+
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -53,4 +76,22 @@ pub(crate) mod errno {
     pub(crate) const EPROTO: i32 = 71;
     pub(crate) const ENOTSUPP: i32 = 524;
     pub(crate) const EOPNOTSUPP: i32 = 95;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_leave_out_what_differs_by_program() {
+        let kind = |message: &str| {
+            Rejection { insn_idx: None, frameno: 0, errno: 13, message: message.into() }.kind()
+        };
+        assert_eq!(kind("R3 invalid mem access 'scalar'"), "invalid_mem_access");
+        assert_eq!(
+            kind("invalid access to map value, value_size=8 off=8 size=8\nR1 min value is outside"),
+            "min_value_is_outside"
+        );
+        assert_eq!(kind(""), "refused");
+    }
 }
