@@ -259,11 +259,13 @@ impl<'a> Env<'a> {
     /// The last line of the log.
     pub(crate) fn print_stats(&mut self) {
         self.stats.mem_peak_bytes = self.arena.bytes();
+        let depths = self.stack_depths();
+        self.stats.stack_depth_bytes = depths.iter().map(|&depth| u32::from(depth)).sum();
         if self.log.level == 0 {
             return;
         }
         if self.log.level & crate::log::LEVEL_STATS != 0 {
-            let text = stack_depth_text(&self.stack_depths());
+            let text = stack_depth_text(&depths);
             verbose!(self, "{text}");
         }
         let s = self.stats;

@@ -15,7 +15,7 @@ pub struct VerifierStats {
     pub peak_states: u32,
     /// Longest walk of read marks; 0 since 6.18.
     pub mark_read: u32,
-    /// Stack bytes of the deepest call chain.
+    /// Stack bytes of all subprogs together, as veristat adds them up.
     pub stack_depth_bytes: u32,
     /// Peak bytes of registers, frames, stack slots.
     pub mem_peak_bytes: [usize; 3],

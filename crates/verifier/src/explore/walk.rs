@@ -27,7 +27,6 @@ impl Env<'_> {
     pub(crate) fn do_check_main(&mut self) -> Check {
         self.insn_idx = 0;
         self.do_check_common(0)?;
-        self.stats.stack_depth_bytes = self.subprogs[0].stack_depth;
         Ok(())
     }
 
