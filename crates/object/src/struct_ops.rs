@@ -123,7 +123,7 @@ impl One<'_, '_, '_> {
         kernel: Option<&KernelStruct<'_>>,
         (def, links): (&mut MapDef, &mut StructOpsLinks),
     ) -> Result<()> {
-        let at = self.offset + u64::from(member.bit_offset / 8);
+        let at = self.offset.saturating_add(u64::from(member.bit_offset / 8));
         let size = self.btf.size_of(member.ty).unwrap_or(0);
         let start = usize::try_from(at).unwrap_or(usize::MAX);
         let end = start.saturating_add(size as usize);
