@@ -14,6 +14,7 @@ mod check;
 mod config;
 mod env;
 mod explore;
+mod fixup;
 mod log;
 mod passes;
 mod precision;
@@ -84,5 +85,6 @@ fn run(env: &mut Env<'_>) -> Check {
     env.check_program_shape()?;
     env.do_check_main()?;
     env.do_check_subprogs()?;
-    env.check_stack_depth()
+    env.check_stack_depth()?;
+    fixup::do_misc_fixups(env)
 }
