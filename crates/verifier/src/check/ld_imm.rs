@@ -92,7 +92,7 @@ fn variable(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
         Kind::Var => {}
         _ => {
             let id = insn.imm;
-            reject!(env, EINVAL, "pseudo btf_id {id} in ldimm64 isn't KIND_VAR or KIND_FUNC.")
+            reject!(env, EINVAL, "pseudo btf_id {id} in ldimm64 isn't KIND_VAR or KIND_FUNC")
         }
     }
     let ty = var.target_id();

@@ -57,7 +57,7 @@ impl Resolver<'_> {
             return refuse(errno::ENOENT, format!("ldimm64 insn specifies invalid btf_id {id}."));
         };
         if !matches!(ty.kind(), Kind::Var | Kind::Func) {
-            let message = format!("pseudo btf_id {id} in ldimm64 isn't KIND_VAR or KIND_FUNC.");
+            let message = format!("pseudo btf_id {id} in ldimm64 isn't KIND_VAR or KIND_FUNC");
             return refuse(errno::EINVAL, message);
         }
         if self.symbols.is_some_and(|symbols| !(symbols.0)(ty.name())) {
