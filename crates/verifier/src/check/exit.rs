@@ -272,7 +272,7 @@ fn returned_struct(env: &Env<'_>) -> Check<Option<u32>> {
 }
 
 /// What an LSM program may return, and whether its low 32 bits count; `None` for anything.
-fn lsm_range(env: &Env<'_>) -> Option<(RetRange, bool)> {
+pub(super) fn lsm_range(env: &Env<'_>) -> Option<(RetRange, bool)> {
     const MAX_ERRNO: i32 = 4095;
     let proto = attach_proto(env)?;
     if env.prog.attach_type() == Some(AttachType::LsmCgroup) {

@@ -75,6 +75,10 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         sanitize_err(env, insn, ptr_is_dst, result)?;
     }
     compute(env, insn, (ptr, off), &mut dst)?;
+    if !ptr_is_dst && matches!(dst.extra, Extra::Frame(_)) {
+        // `scalar += pointer` takes over all of the pointer but its frame: the kernel forgets it.
+        dst.extra = Extra::Frame(0);
+    }
     check_sane_offset(env, &dst, ptr.ty)?;
     dst.val.sync();
     env.set_reg(regno, dst);

@@ -50,7 +50,7 @@ pub(super) fn find_btf_access(
     let mut load = CtxLoad::of(RegType::SCALAR);
     let (mut ty, mut param_name) = (func.proto.target_id(), "");
     if arg == params {
-        load.is_retval = env.prog.prog_type == ProgType::Lsm;
+        load.is_retval = env.prog.attach_type() == Some(AttachType::LsmMac);
     } else if let Some(param) = func.proto.params().nth(arg + func.skip) {
         (ty, param_name) = (param.ty, param.name);
     }

@@ -4,6 +4,7 @@
 
 use super::region::check_ptr_off_reg;
 use super::{MemAccess, btf_ctx, check_no_leak};
+use crate::check::exit::lsm_range;
 use crate::env::Env;
 use crate::log::verbose;
 use crate::rejection::{Check, Stop, errno, unsupported};
@@ -41,10 +42,15 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     };
     let Some(value) = at.value_regno.filter(|_| !at.is_write()) else { return Ok(()) };
     if load.ty.is(Base::Scalar) {
-        if load.is_retval {
-            return unsupported("the result of an LSM hook");
+        let mut loaded = Reg::unknown();
+        if load.is_retval
+            && let Some((range, _)) = lsm_range(env)
+        {
+            (loaded.val.s32_min, loaded.val.s32_max) = (range.min, range.max);
+            (loaded.val.smin, loaded.val.smax) = (i64::from(range.min), i64::from(range.max));
+            loaded.val.sync();
         }
-        env.set_reg(value, Reg::unknown());
+        env.set_reg(value, loaded);
         return Ok(());
     }
     let mut loaded = Reg::pointer(load.ty);
