@@ -66,6 +66,10 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     let ptr_is_dst = ptr_is_dst && !env.reg(insn.dst).is_scalar();
     let mut dst =
         if ptr_is_dst { *ptr } else { Reg { ref_obj_id: env.reg(insn.dst).ref_obj_id, ..*ptr } };
+    if !ptr_is_dst && ptr.ty.is(Base::Stack) {
+        // The kernel takes all of the pointer but its frame, which is the number's: none, so 0.
+        dst.extra = Extra::Frame(0);
+    }
     dst.val.mark_unbounded32();
     let mut info = Sanitize::default();
     let is_masked = matches!(insn.op(), BPF_ADD | BPF_SUB);
