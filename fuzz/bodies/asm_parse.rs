@@ -4,7 +4,7 @@ use skep_insn::asm::{Assembly, assemble};
 use skep_insn::{Insn, NoNames, Opcode, write_insn};
 
 /// No panic; an error names a line of the text.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let read = match assemble(text, &helper_id) {
         Ok(read) => read,

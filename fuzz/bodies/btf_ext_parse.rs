@@ -8,7 +8,7 @@ use skep_btf::{Btf, BtfBuilder, BtfExt, CoreRelo, IntEncoding, Kind, TypeId};
 use skep_insn::{Insn, code};
 
 /// No panic; a relocation changes insns of the program only, and errors are one line.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let Some((&count, data)) = data.split_first() else { return };
     let Some((relos, mut rest)) = data.split_at_checked(usize::from(count) * 4) else { return };
     let (mut local, mut found) = (types(false), Vec::new());

@@ -7,7 +7,7 @@ const SEARCHED_TYPES_MAX: usize = 32;
 
 /// No panic, no endless recursion; what was parsed is written and read as the same in both byte
 /// orders.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let btf = match Btf::parse(data) {
         Ok(btf) => btf,
         Err(error) => return assert!(!error.to_string().contains('\n')),

@@ -14,7 +14,7 @@ const OBJECT_OF_CRATES: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/loops.bpf.o");
 
 /// No panic; a wrong argument is an error of the command line, told in printable lines.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut parts = text.splitn(6, '\n');
     let [filter, emit, sort, preset, glob] = [(); 5].map(|()| parts.next().unwrap_or(""));
@@ -34,7 +34,9 @@ pub fn run(data: &[u8]) {
         if let Ok(emit) = &emit {
             write_csv(&mut Vec::new(), &rows.rows, emit).expect("memory takes all");
         }
-        rows.rows.iter().for_each(|row| drop(filters.shows(row)));
+        for row in &rows.rows {
+            let _ = filters.shows(row);
+        }
     }
     set_global(preset);
 }

@@ -5,7 +5,7 @@ use skep_insn::code::{BPF_ATOMIC, BPF_STX};
 use skep_insn::{Endian, NoNames, Opcode, decode_all, encode_all, write_insn};
 
 /// No panic; encoding is the inverse of decoding; a print is one line.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     for endian in [Endian::Little, Endian::Big] {
         let Ok(insns) = decode_all(data, endian) else {
             return assert!(!data.len().is_multiple_of(8));

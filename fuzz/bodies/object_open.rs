@@ -7,7 +7,7 @@ use std::sync::Arc;
 const KCONFIG: &str = "CONFIG_HZ=1000\nCONFIG_BPF=y\nCONFIG_VETH=m\nCONFIG_NAME=\"x\"\n";
 
 /// No panic; what the scan finds lies in the file, in order; programs refer to maps that exist.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let mut end = 0;
     for range in scan(data) {
         assert!(end <= range.start && range.start < range.end && range.end <= data.len());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const TIME_MAX: Duration = Duration::from_secs(20);
 
 /// Runs `body` over the files of `fuzz/corpus/TARGET`.
-pub fn corpus(target: &str, body: fn(&[u8])) {
+pub(crate) fn corpus(target: &str, body: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let entries = std::fs::read_dir(&folder).expect("the corpus is committed");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();

@@ -3,7 +3,7 @@
 use skep_testkit::suite::{Claims, program, read};
 
 /// No panic; an error is not empty, and transcripts lie in the text.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let cases = match read(text) {
         Ok(cases) => cases,

@@ -16,7 +16,7 @@ const INSNS_MAX: u32 = 20_000;
 const LOG_BYTES_MAX: usize = 1 << 16;
 
 /// No panic, no bug, an end, a bounded log; a refusal has words.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let Some((&[prog_type, flags], bytes)) = data.split_first_chunk() else { return };
     let Ok(mut insns) = decode_all(&bytes[..bytes.len() / 8 * 8], Endian::Little) else { return };
     if flags & RAW == 0 {

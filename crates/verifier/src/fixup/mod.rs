@@ -1,6 +1,7 @@
 //! What the kernel still refuses when it rewrites a program that was walked to its end.
 //!
-//! The rewrites themselves are not made here: the JIT does what they do. Insns that no path walked are gone by then.
+//! The rewrites themselves are not made here: the JIT does what they do. Insns that no path walked
+//! are gone by then.
 //!
 //! Kernel: `do_misc_fixups`, `fixup_kfunc_call` (6.18).
 

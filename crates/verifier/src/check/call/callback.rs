@@ -52,7 +52,8 @@ pub(crate) fn in_callback(callee: &mut Frame, max: i32) {
 pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     update_loop_inline(env, meta.subprogno)?;
     if !env.reg(1).is_scalar() {
-        // Any argument may be a pointer where pointers may leak; the kernel did not think of it here.
+        // Any argument may be a pointer where pointers may leak; the kernel did not think of it
+        // here.
         reject!(env, EFAULT, "verifier bug: backtracking misuse");
     }
     env.mark_chain_precision(1)?;
