@@ -20,7 +20,7 @@ pub(super) struct CaseBtf {
 /// Kernel types that a field may have: name, size and alignment in bytes.
 const KERNEL_TYPES: [(&str, u32, u32); 5] = [
     ("bpf_spin_lock", 4, 4),
-    ("bpf_res_spin_lock", 8, 4),
+    ("bpf_res_spin_lock", 4, 4),
     ("bpf_timer", 16, 8),
     ("bpf_wq", 16, 8),
     ("bpf_refcount", 4, 4),
