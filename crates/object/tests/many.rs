@@ -28,6 +28,7 @@ fn elf(code: &[u8], symbols: &[Symbol], names: &[u8], btf: &[u8]) -> Vec<u8> {
         (names.len() + at) as u32
     };
     // Name, type, flags, contents, link, info, entry size.
+    #[allow(clippy::type_complexity, reason = "a table of section headers")]
     let sections: [(u32, u32, u64, &[u8], u32, u32, u64); 5] = [
         (0, 0, 0, &[], 0, 0, 0),
         (named(b"xdp\0"), 1, 6, code, 0, 0, 0),
@@ -80,8 +81,8 @@ fn functions_that_are_the_whole_section() {
     let code = EXIT.repeat(20_000);
     let symbols = vec![(1, 2, 0, 0); SYMBOLS];
     let object = open_in_time(&elf(&code, &symbols, b"\0f\0", b"")).unwrap();
-    let failed = object.programs.iter().filter_map(|p| p.program.as_ref().err());
-    assert!(failed.last().unwrap().to_string().contains("insns together"));
+    let mut failed = object.programs.iter().filter_map(|p| p.program.as_ref().err());
+    assert!(failed.next_back().unwrap().to_string().contains("insns together"));
 }
 
 #[test]

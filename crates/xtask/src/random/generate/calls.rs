@@ -61,6 +61,7 @@ impl Gen {
     /// Makes the functions that are called, and fills in the calls.
     pub(super) fn functions(&mut self) {
         let mut starts = [0; FUNCTIONS as usize + 1];
+        #[allow(clippy::needless_range_loop, reason = "a function number, not only an index")]
         for function in 1..=FUNCTIONS as usize {
             if !self.calls.iter().any(|&(_, callee)| callee == function) {
                 continue;
