@@ -6,13 +6,16 @@
 //! looked at again with `--seed N --count 1 --print`.
 
 mod generate;
+mod tracing;
 
+use skep::btf::{Btf, TypeId};
 use skep::program::Program;
 use skep::verifier::Privileges;
 use skep_testkit::engine::{self, Verdict};
 use skep_testkit::judge::{Answer, Judgement, judge};
 use skep_testkit::{kernel, kernel_log};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -28,6 +31,9 @@ pub(crate) struct Args {
     /// Load as a process that has CAP_BPF alone, which may not leak pointers.
     #[arg(long)]
     cap_bpf: bool,
+    /// Programs of tracepoints, that load through the kernel's types.
+    #[arg(long)]
+    tracing: bool,
     /// Both logs of each program, the kernel's from the first difference on.
     #[arg(long)]
     print: bool,
@@ -50,10 +56,15 @@ struct Pair {
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     engine::record_panics();
+    let kernel = if args.tracing { Some(kernel_btf()?) } else { None };
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let (mut accepted, mut shown) = (0, 0);
     for seed in args.seed..args.seed + args.count {
-        let pair = compare(&generate::program(seed), args)?;
+        let program = match &kernel {
+            Some((btf, tracepoints)) => tracing::program(seed, btf, tracepoints),
+            None => generate::program(seed),
+        };
+        let pair = compare(&program, args)?;
         *counts.entry(pair.class).or_default() += 1;
         accepted += u64::from(pair.accepted);
         if !matches!(pair.class, "equal" | "long") {
@@ -73,6 +84,13 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let classes: Vec<String> = counts.iter().map(|(name, n)| format!("{name} {n}")).collect();
     println!("{}; accepted by the kernel {accepted}", classes.join(", "));
     Ok(shown == 0)
+}
+
+/// The host's BTF and its tracepoints.
+fn kernel_btf() -> Result<(Arc<Btf>, Vec<TypeId>), Box<dyn std::error::Error>> {
+    let btf = Arc::new(Btf::parse(&std::fs::read("/sys/kernel/btf/vmlinux")?)?);
+    let tracepoints = tracing::tracepoints(&btf);
+    Ok((btf, tracepoints))
 }
 
 fn print_difference(seed: u64, pair: &Pair) {

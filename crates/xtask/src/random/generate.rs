@@ -21,22 +21,29 @@ const PROG_ARRAY: u64 = 5;
 const VALUE_BYTES: u32 = 48;
 
 /// xorshift.
-struct Rng(u64);
+pub(super) struct Rng(u64);
 
 impl Rng {
+    pub(super) fn new(seed: u64) -> Rng {
+        let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        for _ in 0..4 {
+            rng.next();
+        }
+        rng
+    }
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0
     }
-    fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         (self.next() >> 11) % n
     }
-    fn chance(&mut self, percent: u64) -> bool {
+    pub(super) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
-    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len() as u64) as usize]
     }
 }
@@ -68,10 +75,7 @@ struct Gen {
 
 /// The program of that seed.
 pub(super) fn program(seed: u64) -> Program {
-    let mut rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    for _ in 0..4 {
-        rng.next();
-    }
+    let mut rng = Rng::new(seed);
     let types = [ProgType::SchedCls, ProgType::SchedCls, ProgType::Xdp, ProgType::SocketFilter];
     let prog_type = rng.pick(&types);
     let mut flags = ProgFlags::empty();
@@ -129,7 +133,7 @@ fn maps() -> Vec<MapDef> {
     ]
 }
 
-fn insn(code: u8, dst: u8, src: u8, (off, imm): (i16, i32)) -> Insn {
+pub(super) fn insn(code: u8, dst: u8, src: u8, (off, imm): (i16, i32)) -> Insn {
     Insn { code, dst, src, off, imm }
 }
 

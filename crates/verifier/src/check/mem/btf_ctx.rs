@@ -59,7 +59,7 @@ pub(super) fn find_btf_access(
         return Ok(Some(load));
     }
     if ty.kind() != Kind::Ptr {
-        let (of, kind) = (ty.name(), ty.kind().name());
+        let (of, kind) = (shown_name(ty), ty.kind().name());
         verbose!(
             env,
             "func '{name}' arg{arg} '{of}' has type {kind}. Only pointer access is allowed\n"
@@ -96,6 +96,11 @@ fn arg_idx(func: &Func<'_>, off: i32) -> usize {
         n += 1;
     }
     n
+}
+
+/// Name of a type in messages. Kernel: `__btf_name_by_offset`.
+fn shown_name(ty: Type<'_>) -> &str {
+    if ty.name().is_empty() { "(anon)" } else { ty.name() }
 }
 
 fn is_small_int(ty: Type<'_>) -> bool {
@@ -174,7 +179,7 @@ fn pointer_arg(
         verbose!(env, "func '{name}' arg{arg} type {kind} is not a struct\n");
         return Ok(None);
     }
-    let (id, of) = (to.id().0, to.name());
+    let (id, of) = (to.id().0, shown_name(to));
     verbose!(env, "func '{name}' arg{arg} has btf_id {id} type {kind} '{of}'\n");
     load.ty = RegType::of(Base::BtfId).with(flags);
     load.btf_id = match Target::of(env) {
