@@ -5,7 +5,7 @@
 //! pins, or changes a setting, on purpose.
 //!
 //! # Invariants
-//! 1. Every pointer written into an [`Attr`] comes from a slice that outlives the call, with that
+//! 1. Every pointer written into an `Attr` comes from a slice that outlives the call, with that
 //!    slice's length beside it.
 //! 2. Every fd that the kernel hands out is in an [`OwnedFd`] before anything else happens.
 //! 3. A buffer that the kernel fills (log, test data, info) is as long as the attribute says.
@@ -410,7 +410,7 @@ const CAPABILITY_VERSION: u32 = 0x2008_0522;
 /// CAP_SYS_ADMIN).
 const CAPS_BPF: u64 = 1 << 12 | 1 << 39;
 
-/// Runs `f` in a thread of its own whose capabilities are [`CAPS_BPF`] alone.
+/// Runs `f` in a thread of its own whose capabilities are `CAPS_BPF` alone.
 pub fn with_cap_bpf_only<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T, Errno> {
     let run = || {
         drop_caps(CAPS_BPF)?;
