@@ -7,7 +7,7 @@
 //!
 //! # Invariants
 //! 1. At most [`FIELDS_MAX`] fields are returned, sorted by offset, without overlap.
-//! 2. A call visits at most [`VISITS_MAX`] members, whatever the types say.
+//! 2. A call visits at most `VISITS_MAX` members, whatever the types say.
 
 use crate::layout::DEPTH_MAX;
 use crate::{Btf, Error, Kind, Member, Type, TypeId};
@@ -130,7 +130,7 @@ pub fn special_fields(btf: &Btf, id: TypeId) -> Result<Vec<SpecialField>, Error>
 /// The special fields of the values of several maps, of types `ids`; none where there is an error,
 /// as in [`special_fields`].
 ///
-/// `None` if the types have more than [`VISITS_MAX`] members together, counted as often as they
+/// `None` if the types have more than `VISITS_MAX` members together, counted as often as they
 /// are nested: then nobody knows.
 pub fn special_fields_of(
     btf: &Btf,

@@ -9,7 +9,7 @@
 //!
 //! Behaviour: libbpf 1.x (`Documentation/bpf/llvm_reloc.rst`, "CO-RE Relocations"), kept so that
 //! the insns are equal to those it hands to the kernel. Departures: values of unsigned 32-bit
-//! enums are zero-extended; hostile types end in an error after [`compat::VISITS_MAX`] steps.
+//! enums are zero-extended; hostile types end in an error after `VISITS_MAX` steps.
 
 mod compat;
 mod patch;
