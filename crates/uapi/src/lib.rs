@@ -11,6 +11,7 @@ pub mod ctx;
 mod flags;
 pub mod helper;
 pub mod kfunc;
+mod license;
 pub mod limits;
 mod map_compat;
 mod map_rule;
@@ -23,6 +24,7 @@ mod type_flag;
 
 pub use attach_type::{ATTACH_TYPE_COUNT, AttachType};
 pub use flags::{LogLevel, MapFlags, ProgFlags};
+pub use license::is_gpl_compatible;
 pub use map_compat::map_func_compatible;
 pub use map_rule::{Amount, MapRefusal, MapRule, MapShape, map_rule};
 pub use map_type::{MAP_TYPE_COUNT, MapType};

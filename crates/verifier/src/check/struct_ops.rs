@@ -4,12 +4,12 @@
 //! `bpf_dummy_struct_ops.c` (6.18). Absent: the structs of sched_ext, qdisc, HID and SMC, which are
 //! not supported yet.
 
-use super::mem::btf_ptr::is_gpl_compatible;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, Stop, errno, unsupported};
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
 use skep_program::AttachTarget;
+use skep_uapi::is_gpl_compatible;
 use skep_uapi::{ProgFlags, ProgType};
 
 /// Structs of the kernel that programs may implement.

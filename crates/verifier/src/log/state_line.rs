@@ -85,31 +85,14 @@ impl Env<'_> {
             verbose!(self, "{}:", self.insn_idx);
         }
         let shown = Shown { regs: self.scratched_regs, slots: self.scratched_slots };
-        self.print_current(shown);
+        self.print_shown(self.cur.curframe(), shown);
         self.scratched_regs = 0;
         self.scratched_slots = 0;
     }
 
     /// The whole current frame, on the line at hand.
     pub(crate) fn print_state_all(&mut self) {
-        self.print_current(ALL);
-        // A whole state counts as printed only for those who ask for changes.
-    }
-
-    fn print_current(&mut self, shown: Shown) {
-        if self.log.level == 0 {
-            return;
-        }
-        let frame = self.cur.frame();
-        let view = View {
-            meta: frame.meta,
-            regs: frame.regs(),
-            slots: frame.slots(),
-            refs: &self.cur.refs,
-            marks: self.unprivileged_marks(),
-        };
-        let text = self.state_text(&view, shown);
-        verbose!(self, "{text}");
+        self.print_frame(self.cur.curframe());
     }
 
     /// Without `CAP_BPF` every scalar is shown as precise.
@@ -117,8 +100,15 @@ impl Env<'_> {
         if self.bpf_capable { Marks::default() } else { Marks { regs: !0, stack: !0 } }
     }
 
-    /// A frame of the current state other than the current one.
+    /// A whole frame of the current state, on the line at hand.
     pub(crate) fn print_frame(&mut self, frameno: u32) {
+        self.print_shown(frameno, ALL);
+    }
+
+    fn print_shown(&mut self, frameno: u32, shown: Shown) {
+        if self.log.level == 0 {
+            return;
+        }
         let frame = &self.cur.frames[frameno as usize];
         let view = View {
             meta: frame.meta,
@@ -127,7 +117,7 @@ impl Env<'_> {
             refs: &self.cur.refs,
             marks: self.unprivileged_marks(),
         };
-        let text = self.state_text(&view, ALL);
+        let text = self.state_text(&view, shown);
         verbose!(self, "{text}");
     }
 

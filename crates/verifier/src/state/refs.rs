@@ -8,9 +8,7 @@ pub(crate) enum RefKind {
     Ptr,
     Irq,
     Lock,
-    #[allow(dead_code, reason = "bpf_res_spin_lock is not supported yet")]
     ResLock,
-    #[allow(dead_code, reason = "bpf_res_spin_lock is not supported yet")]
     ResLockIrq,
 }
 

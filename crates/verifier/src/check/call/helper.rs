@@ -14,6 +14,7 @@ use crate::rejection::{Check, unsupported};
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_uapi::helper::{ArgBase, HelperId, HelperProto, HelperUse, func_id_name};
+use skep_uapi::is_gpl_compatible;
 use skep_uapi::{AttachType, ProgType, helper_changes_pkt_data};
 
 /// Walks a call of a helper.
@@ -72,19 +73,6 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
         reject!(env, EINVAL, "helper call is not allowed in probe");
     }
     Ok(proto)
-}
-
-/// Kernel: `license_is_gpl_compatible`.
-fn is_gpl_compatible(license: &str) -> bool {
-    matches!(
-        license,
-        "GPL"
-            | "GPL v2"
-            | "GPL and additional rights"
-            | "Dual BSD/GPL"
-            | "Dual MIT/GPL"
-            | "Dual MPL/GPL"
-    )
 }
 
 fn check_may_sleep(env: &mut Env<'_>, proto: &HelperProto) -> Check {

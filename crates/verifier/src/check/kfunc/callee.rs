@@ -9,6 +9,7 @@ use skep_btf::{Kind, Type, TypeId};
 use skep_insn::Insn;
 use skep_program::Program;
 use skep_uapi::helper::HookKey;
+use skep_uapi::is_gpl_compatible;
 use skep_uapi::kfunc::{Kfunc, KfuncFlags};
 
 /// Kfuncs that the verifier knows by name.
@@ -288,19 +289,6 @@ impl<'a> Callees<'a> {
         let text = format!("kernel btf_id {id} is not a function");
         Err(PassReject::at(idx, errno::EINVAL, text))
     }
-}
-
-/// Kernel: `license_is_gpl_compatible`.
-fn is_gpl_compatible(license: &str) -> bool {
-    matches!(
-        license,
-        "GPL"
-            | "GPL v2"
-            | "GPL and additional rights"
-            | "Dual BSD/GPL"
-            | "Dual MIT/GPL"
-            | "Dual MPL/GPL"
-    )
 }
 
 #[cfg(test)]

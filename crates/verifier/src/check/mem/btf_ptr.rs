@@ -13,6 +13,7 @@ use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, Kind, PtrTag, TypeId, Walk};
 use skep_program::MapDef;
 use skep_uapi::MapType;
+use skep_uapi::is_gpl_compatible;
 use std::sync::Arc;
 
 /// What lies at an offset of a struct.
@@ -119,20 +120,6 @@ fn check_pointer(
         }
     }
     Ok(())
-}
-
-/// Whether the licence allows what is reserved for GPL programs. Kernel:
-/// `license_is_gpl_compatible`.
-pub(crate) fn is_gpl_compatible(license: &str) -> bool {
-    matches!(
-        license,
-        "GPL"
-            | "GPL v2"
-            | "GPL and additional rights"
-            | "Dual BSD/GPL"
-            | "Dual MIT/GPL"
-            | "Dual MPL/GPL"
-    )
 }
 
 /// What the kernel keeps in allocated objects is not for loads and stores.
