@@ -1,9 +1,9 @@
 //! Our verifier in the shape that a comparison wants: one answer, whatever happens.
 
-use crate::kernel_log::KernelStats;
 use skep::program::Program;
 use skep::uapi::KernelProfile;
 use skep::verifier::{Config, KernelSymbols, Privileges};
+use skep_kernel::kernel_log::KernelStats;
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

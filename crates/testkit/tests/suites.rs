@@ -7,8 +7,8 @@
 use libtest_mimic::{Arguments, Failed, Trial};
 use skep::btf::Btf;
 use skep::program::Program;
-use skep_testkit::kernel;
-use skep_testkit::kernel_log::{first_difference, normalise};
+use skep_kernel::bpf;
+use skep_kernel::kernel_log::{first_difference, normalise};
 use skep_testkit::suite::{self, Case, Evidence};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 fn main() {
     let args = Arguments::from_args();
     let kernel_btf = skep::Host::read(&skep::KernelBtf::Running).ok().and_then(|h| h.kernel_btf);
-    let kernel = kernel::available().is_ok();
+    let kernel = bpf::available().is_ok();
     let mut trials = Vec::new();
     for path in suites() {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

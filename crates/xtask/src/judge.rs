@@ -3,8 +3,9 @@
 
 use crate::objects;
 use skep::program::Program;
-use skep_testkit::judge::{Answer, as_loaded, judge};
-use skep_testkit::{engine, kernel_log};
+use skep_kernel::judge::{Answer, as_loaded, judge};
+use skep_kernel::kernel_log;
+use skep_testkit::engine;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -57,7 +58,7 @@ fn theirs(program: &Program, level: u32) {
         Answer::NotJudged { reason, detail } => println!("not judged: {reason}: {detail}"),
         Answer::Judged(it) => {
             print!("{}", it.log);
-            let errno = skep_testkit::kernel::errno_name(it.errno);
+            let errno = skep_kernel::bpf::errno_name(it.errno);
             println!("# {}", if it.accepted { "accepted" } else { &errno });
         }
     }

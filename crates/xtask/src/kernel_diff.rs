@@ -56,7 +56,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    if let Err(errno) = skep_testkit::kernel::available() {
+    if let Err(errno) = skep_kernel::bpf::available() {
         println!("kernel-diff: skipped: the kernel does not answer here ({errno})");
         return Ok(true);
     }

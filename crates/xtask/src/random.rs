@@ -11,9 +11,9 @@ mod tracing;
 use skep::btf::{Btf, TypeId};
 use skep::program::Program;
 use skep::verifier::Privileges;
+use skep_kernel::judge::{Answer, Judgement, judge};
+use skep_kernel::{bpf, kernel_log};
 use skep_testkit::engine::{self, Verdict};
-use skep_testkit::judge::{Answer, Judgement, judge};
-use skep_testkit::{kernel, kernel_log};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ fn compare(program: &Program, args: &Args) -> Result<Pair, Box<dyn std::error::E
     }
     let ours = engine::verify_with(program, (level, privileges));
     let answer = if args.cap_bpf {
-        kernel::with_cap_bpf_only(|| judge(program, level)).map_err(|e| format!("{e:?}"))?
+        bpf::with_cap_bpf_only(|| judge(program, level)).map_err(|e| format!("{e:?}"))?
     } else {
         judge(program, level)
     };

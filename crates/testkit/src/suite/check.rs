@@ -2,9 +2,9 @@
 
 use super::claims::{pairs, value_agrees};
 use super::{Case, Claims, TranscriptKind};
-use crate::kernel_log;
 use skep::insn::Insn;
 use skep::insn::asm::Assembly;
+use skep_kernel::kernel_log;
 use std::fmt::Write as _;
 
 /// An engine's answer.

@@ -3,17 +3,17 @@
 use super::options::Loader;
 use super::{Case, Evidence};
 use crate::engine::{self, Verdict};
-use crate::judge::{Answer, judge};
-use crate::kernel;
 use skep::program::Program;
 use skep::verifier::Privileges;
+use skep_kernel::bpf;
+use skep_kernel::judge::{Answer, judge};
 
 /// What the host kernel says; an error if it does not judge the case.
 pub fn on_kernel(case: &Case, program: &Program) -> Result<Evidence, String> {
     let level = case.options.log_level | 4;
     let answer = match case.options.privileges {
         Loader::Root => judge(program, level),
-        Loader::Bpf => kernel::with_cap_bpf_only(|| judge(program, level))
+        Loader::Bpf => bpf::with_cap_bpf_only(|| judge(program, level))
             .map_err(|errno| format!("cannot drop capabilities: {errno}"))?,
     };
     match answer {

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use skep::program::Program;
+use skep_kernel::judge::{Answer, Judgement, as_loaded, judge};
+use skep_kernel::kernel_log;
 use skep_testkit::engine::{self, Ours, Verdict};
-use skep_testkit::judge::{Answer, Judgement, as_loaded, judge};
-use skep_testkit::kernel_log;
 use std::fmt::Write as _;
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
 //! The host kernel through bpf(2): just the commands that a judge needs.
 //!
-//! This is the only file of the workspace's development half with `unsafe`. It wraps the commands
-//! that create, read and test objects (maps, BTF, programs); there is no function that attaches,
-//! pins, or changes a setting, on purpose.
+//! The one file of this crate with `unsafe`. It wraps the commands that create, read and test
+//! objects (maps, BTF, programs); there is no function that attaches, pins, or changes a setting,
+//! on purpose.
 //!
 //! # Invariants
 //! 1. Every pointer written into an `Attr` comes from a slice that outlives the call, with that

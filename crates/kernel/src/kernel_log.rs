@@ -9,8 +9,8 @@
 //! processed 7 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 mark_read 0
 //! ```
 
-use skep::insn::Insn;
-use skep::insn::code::BPF_PSEUDO_FUNC;
+use skep_insn::Insn;
+use skep_insn::code::BPF_PSEUDO_FUNC;
 
 /// The statistics at the end of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,0 +1,211 @@
+//! A [`Program`] in, the host kernel's answer out: the maps are made as their definitions say, map
+//! indices become descriptors, the BTF is loaded, the program is loaded, and everything is closed
+//! again.
+//!
+//! # Invariants
+//! 1. The insns that the kernel gets are the program's, but for the descriptors of maps.
+//! 2. [`Answer::NotJudged`] means that the verifier did not look at the program: it is neither
+//!    agreement nor disagreement.
+
+use crate::bpf::{self, Errno, ProgLoad, errno_name};
+use crate::kernel_log::KernelStats;
+use crate::maps::Maps;
+use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
+use skep_insn::{Endian, Insn, encode_all};
+use skep_program::{AttachTarget, MapDef, Program};
+use skep_uapi::ProgType;
+use std::borrow::Cow;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// The host's byte order.
+const NATIVE: Endian = if cfg!(target_endian = "little") { Endian::Little } else { Endian::Big };
+
+/// What the kernel says of a program.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// The verifier looked at it.
+    Judged(Judgement),
+    /// It did not come to that.
+    NotJudged {
+        /// In a few words, the same for the same cause, so that reasons can be counted.
+        reason: String,
+        /// What is particular to this program; may be empty.
+        detail: String,
+    },
+}
+
+/// The verifier's answer.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// The program was accepted.
+    pub accepted: bool,
+    /// errno of a refusal, else 0.
+    pub errno: i32,
+    /// The log at the level asked for.
+    pub log: String,
+    /// Only the end of the log is there (longer than 1 GiB).
+    pub log_truncated: bool,
+    /// The numbers of the log's last lines; absent where the kernel refused before counting.
+    pub stats: Option<KernelStats>,
+    /// `verified_insns` of the program's info, 0 if refused.
+    pub verified_insns: u32,
+}
+
+/// Loads `program` into the host kernel at `log_level` (1 or 2, + 4 for statistics) and closes it
+/// again.
+pub fn judge(program: &Program, log_level: u32) -> Answer {
+    Prepared::new(program).map_or_else(|refused| refused, |prepared| prepared.load(log_level))
+}
+
+/// The program as libbpf would load it: without BTF, and what refers to it, if the kernel refuses
+/// the BTF (only struct_ops programs cannot do without).
+pub fn as_loaded(program: &Program) -> Cow<'_, Program> {
+    if program.prog_type == ProgType::StructOps || load_btf(program).is_ok() {
+        return Cow::Borrowed(program);
+    }
+    let without = |map: &MapDef| MapDef {
+        btf_key_type_id: 0,
+        btf_value_type_id: 0,
+        inner: map.inner.as_deref().map(|inner| {
+            Box::new(MapDef { btf_key_type_id: 0, btf_value_type_id: 0, ..inner.clone() })
+        }),
+        ..map.clone()
+    };
+    Cow::Owned(Program {
+        btf: None,
+        func_info: Vec::new(),
+        line_info: Vec::new(),
+        maps: program.maps.iter().map(without).collect(),
+        ..program.clone()
+    })
+}
+
+/// Reason and detail of a program that is not judged.
+pub(crate) type NotJudged = (String, String);
+
+/// A program whose maps and BTF the kernel has: it can be loaded any number of times.
+///
+/// Everything is closed on drop.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    program: &'a Program,
+    attach_btf_id: u32,
+    btf: Option<OwnedFd>,
+    /// Kept open: `insns` holds their descriptors.
+    _maps: Maps,
+    insns: Vec<u8>,
+    func_info: Vec<u8>,
+    line_info: Vec<u8>,
+}
+
+impl<'a> Prepared<'a> {
+    /// Makes the maps, loads the BTF.
+    ///
+    /// # Errors
+    ///
+    /// [`Answer::NotJudged`], with what the kernel did not take.
+    pub fn new(program: &'a Program) -> Result<Prepared<'a>, Answer> {
+        Prepared::try_new(program).map_err(|(reason, detail)| Answer::NotJudged { reason, detail })
+    }
+
+    fn try_new(program: &'a Program) -> Result<Prepared<'a>, NotJudged> {
+        let attach_btf_id = match &program.attach {
+            AttachTarget::None => 0,
+            AttachTarget::Kernel { btf_id, .. } => *btf_id,
+            AttachTarget::Unresolved(name) => {
+                return Err(("attach target absent".to_owned(), name.clone()));
+            }
+        };
+        let btf = load_btf(program)?;
+        let maps = Maps::make(program, btf.as_ref().map(AsRawFd::as_raw_fd))?;
+        let insns = encode_all(&insns_with_fds(&program.insns, &maps), NATIVE);
+        let (func_info, line_info) = match btf {
+            Some(_) => debug_info(program),
+            // They refer to the BTF.
+            None => (Vec::new(), Vec::new()),
+        };
+        Ok(Prepared { program, attach_btf_id, btf, _maps: maps, insns, func_info, line_info })
+    }
+
+    /// Loads the program at `log_level` (1 or 2, + 4 for statistics), and closes it again.
+    pub fn load(&self, log_level: u32) -> Answer {
+        let program = self.program;
+        let loaded = bpf::prog_load(&ProgLoad {
+            prog_type: program.prog_type as u32,
+            expected_attach_type: program.expected_attach_type,
+            prog_flags: program.prog_flags.bits(),
+            name: program.kernel_name(),
+            license: &program.license,
+            kern_version: program.kern_version,
+            insns: &self.insns,
+            btf: self.btf.as_ref().map(AsRawFd::as_raw_fd),
+            func_info: (&self.func_info, 8),
+            line_info: (&self.line_info, 16),
+            attach_btf_id: self.attach_btf_id,
+            attach_obj: None,
+            fd_array: &[],
+            log_level,
+        });
+        if let (Err(errno), true) = (&loaded.result, loaded.log.is_empty() && log_level != 0) {
+            let (reason, detail) = (refused_without_log(*errno), String::new());
+            return Answer::NotJudged { reason, detail };
+        }
+        let verified_insns =
+            loaded.result.as_ref().ok().and_then(|prog| bpf::verified_insns(prog).ok());
+        Answer::Judged(Judgement {
+            accepted: loaded.result.is_ok(),
+            errno: loaded.result.as_ref().map_or_else(|e| e.errno, |_| 0),
+            stats: KernelStats::parse(&loaded.log),
+            log: loaded.log,
+            log_truncated: loaded.log_truncated,
+            verified_insns: verified_insns.unwrap_or(0),
+        })
+    }
+}
+
+/// EPERM without a log is how this kernel refuses a program that needs a trampoline; other codes
+/// are attributes that it does not take.
+fn refused_without_log(errno: Errno) -> String {
+    match errno.errno {
+        libc::EPERM => "EPERM without log (trampoline)".to_owned(),
+        other => format!("{} without log", errno_name(other)),
+    }
+}
+
+fn load_btf(program: &Program) -> Result<Option<OwnedFd>, NotJudged> {
+    let Some(btf) = &program.btf else { return Ok(None) };
+    let bytes = btf.to_bytes(skep_btf::Endian::NATIVE);
+    match bpf::btf_load(&bytes) {
+        Ok(fd) => Ok(Some(fd)),
+        Err((errno, log)) => {
+            let line = log.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default();
+            Err((format!("BTF refused: {}", errno_name(errno.errno)), line.to_owned()))
+        }
+    }
+}
+
+pub(crate) fn refers_to_map(insn: &Insn) -> bool {
+    insn.is_ld_imm64() && matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE)
+}
+
+/// The insns with descriptors for map indices. A negative index is the descriptor which the file
+/// holds by number (`Program`, invariant 1); any other that names no map becomes -1.
+fn insns_with_fds(insns: &[Insn], maps: &Maps) -> Vec<Insn> {
+    let mut insns = insns.to_vec();
+    for insn in insns.iter_mut().filter(|insn| refers_to_map(insn)) {
+        let raw = if insn.imm < 0 { !insn.imm } else { -1 };
+        insn.imm = maps.fd(insn.imm as u32).unwrap_or(raw);
+    }
+    insns
+}
+
+/// `bpf_func_info` and `bpf_line_info` records.
+fn debug_info(program: &Program) -> (Vec<u8>, Vec<u8>) {
+    let words = |words: &[u32]| words.iter().flat_map(|w| w.to_ne_bytes()).collect::<Vec<u8>>();
+    let func = program.func_info.iter().flat_map(|f| words(&[f.insn_off.0, f.type_id]));
+    let line = program
+        .line_info
+        .iter()
+        .flat_map(|l| words(&[l.insn_off.0, l.file_name_off, l.line_off, l.line_col]));
+    (func.collect(), line.collect())
+}

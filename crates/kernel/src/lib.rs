@@ -1,0 +1,14 @@
+//! The host kernel as a judge, through bpf(2): loads a program as its definition says, reads the
+//! answer, and closes everything again. Nothing is attached or pinned, no setting is changed.
+//!
+//! Reading order: [`bpf`] (the system call; the one file with `unsafe`), [`judge`] (a `Program` in,
+//! the kernel's answer out), [`kernel_log`] (what the answer's log says).
+//!
+//! Where bpf(2) is refused, [`bpf::available`] says so, and the caller skips.
+
+#![deny(unsafe_code)]
+
+pub mod bpf;
+pub mod judge;
+pub mod kernel_log;
+mod maps;

@@ -1,0 +1,93 @@
+//! The maps of a program in the host kernel, made as their definitions say.
+
+use crate::bpf::{Errno, Map, MapCreate, errno_name};
+use crate::judge::{NotJudged, refers_to_map};
+use skep_program::{MapDef, Program};
+use skep_uapi::MapType;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::os::fd::RawFd;
+
+/// A map, with its inner map where it has one.
+#[derive(Debug)]
+struct Made {
+    map: Map,
+    _inner: Option<Map>,
+}
+
+/// The maps that a program's insns name, by index.
+#[derive(Debug)]
+pub(crate) struct Maps(BTreeMap<u32, Made>);
+
+impl Maps {
+    /// Makes them; `btf` describes their keys and values.
+    pub(crate) fn make(program: &Program, btf: Option<RawFd>) -> Result<Maps, NotJudged> {
+        let mut maps = BTreeMap::new();
+        for insn in program.insns.iter().filter(|insn| refers_to_map(insn)) {
+            let index = insn.imm as u32;
+            if let (Some(def), Entry::Vacant(slot)) =
+                (program.maps.get(index as usize), maps.entry(index))
+            {
+                slot.insert(make_map(def, btf)?);
+            }
+        }
+        Ok(Maps(maps))
+    }
+
+    /// The descriptor of a map.
+    pub(crate) fn fd(&self, index: u32) -> Option<RawFd> {
+        self.0.get(&index).map(|made| made.map.fd())
+    }
+}
+
+fn make_map(def: &MapDef, btf: Option<RawFd>) -> Result<Made, NotJudged> {
+    let inner = match &def.inner {
+        Some(inner) => Some(create(inner, btf, None)?),
+        None => None,
+    };
+    let map = create(def, btf, inner.as_ref().map(Map::fd))?;
+    let filled =
+        !def.contents.is_empty() && !matches!(def.map_type, MapType::StructOps | MapType::Arena);
+    let refused = |what: &str, errno: Errno| {
+        let reason = format!("map {what} refused: {}", errno_name(errno.errno));
+        (reason, format!("{} {}", def.map_type.name(), def.name))
+    };
+    if filled {
+        map.update(&[0; 4], &def.contents).map_err(|errno| refused("contents", errno))?;
+    }
+    if def.frozen {
+        map.freeze().map_err(|errno| refused("freeze", errno))?;
+    }
+    Ok(Made { map, _inner: inner })
+}
+
+/// Where user space would have mapped an arena that does not say it: the verifier only wants an
+/// address.
+const ARENA_ADDRESS: u64 = 1 << 44;
+
+fn create(def: &MapDef, btf: Option<RawFd>, inner_map: Option<RawFd>) -> Result<Map, NotJudged> {
+    let no_address = def.map_type == MapType::Arena && def.map_extra == 0;
+    let has_btf = def.btf_key_type_id != 0
+        || def.btf_value_type_id != 0
+        || def.btf_vmlinux_value_type_id != 0;
+    let with_btf = MapCreate {
+        map_type: def.map_type as u32,
+        key_size: def.key_size,
+        value_size: def.value_size,
+        max_entries: def.max_entries,
+        flags: def.map_flags.bits(),
+        inner_map,
+        numa_node: def.numa_node,
+        name: def.kernel_name(),
+        btf: btf.filter(|_| has_btf),
+        btf_key_type_id: def.btf_key_type_id,
+        btf_value_type_id: def.btf_value_type_id,
+        btf_vmlinux_value_type_id: def.btf_vmlinux_value_type_id,
+        map_extra: if no_address { ARENA_ADDRESS } else { def.map_extra },
+    };
+    let refused = |errno: Errno| {
+        let reason = format!("map refused: {}: {}", def.map_type.name(), errno_name(errno.errno));
+        (reason, def.name.clone())
+    };
+    Map::create(&with_btf).map_err(refused)
+}
