@@ -1,5 +1,6 @@
 //! How a program is verified: by which kernel's rules, with which privileges, how verbosely.
 
+use crate::tuning::Tuning;
 use skep_uapi::KernelProfile;
 use std::fmt;
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub struct Config {
     pub kernel_symbols: Option<KernelSymbols>,
     /// Log bytes kept; the oldest go first beyond that, as in the kernel's rotating log.
     pub log_bytes_max: usize,
+    /// Older ways of the engine, for measurements; never changes the answer.
+    pub tuning: Tuning,
 }
 
 impl Config {
@@ -57,6 +60,7 @@ impl Config {
             nr_cpu_ids: 64,
             kernel_symbols: None,
             log_bytes_max: 1 << 30,
+            tuning: Tuning::default(),
         }
     }
 }

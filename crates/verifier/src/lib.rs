@@ -22,11 +22,15 @@ mod rejection;
 mod setup;
 mod state;
 mod stats;
+mod tuning;
 mod verified_program;
 
 pub use config::{Config, KernelSymbols, Privileges};
 pub use rejection::Rejection;
-pub use stats::VerifierStats;
+pub use stats::{FastPaths, VerifierStats};
+pub use tuning::{
+    BacktrackSkip, IdmapReset, StateAlloc, TUNING_KEYS, Tuning, TuningKey, UnknownTuning,
+};
 pub use verified_program::VerifiedProgram;
 
 use env::Env;

@@ -19,4 +19,25 @@ pub struct VerifierStats {
     pub stack_depth_bytes: u32,
     /// Peak bytes of registers, frames, stack slots.
     pub mem_peak_bytes: [usize; 3],
+    /// How often the faster ways of `Tuning` ran.
+    pub fast_paths: FastPaths,
+}
+
+/// How often each faster way of `Tuning` ran, and how often it could have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FastPaths {
+    /// The map of ids was emptied.
+    pub idmap_resets: u64,
+    /// ... by its counter.
+    pub idmap_resets_counter: u64,
+    /// A state was saved.
+    pub states_saved: u64,
+    /// ... in a place that another had left.
+    pub states_recycled: u64,
+    /// A register was found to matter.
+    pub backtracks: u64,
+    /// ... and was known to be precise, so that nothing was walked.
+    pub backtracks_skipped: u64,
+    /// A register or slot was found precise in a checkpoint and was looked for no further.
+    pub backtracks_ended: u64,
 }
