@@ -24,6 +24,7 @@ mod state;
 mod stats;
 mod tuning;
 mod verified_program;
+mod xlated;
 
 pub use config::{Config, KernelSymbols, Privileges};
 pub use rejection::Rejection;
@@ -32,6 +33,7 @@ pub use tuning::{
     BacktrackSkip, IdmapReset, StateAlloc, TUNING_KEYS, Tuning, TuningKey, UnknownTuning,
 };
 pub use verified_program::VerifiedProgram;
+pub use xlated::{AX, InsnFacts, MAY_GOTO_MAX, NotSupported, OwnHelper, SubprogFacts, Xlated};
 
 use env::Env;
 use rejection::{Check, Stop};
@@ -73,6 +75,7 @@ pub fn verify(program: &Program, config: &Config) -> Outcome {
         Ok(()) => Verdict::Accepted(Box::new(VerifiedProgram::new(
             program.clone(),
             stats.stack_depth_bytes,
+            fixup::Walked::take(&mut env),
         ))),
         Err(Stop::Reject { errno, message }) => {
             Verdict::Rejected(Rejection { insn_idx: Some(insn_idx), frameno, errno, message })

@@ -1,14 +1,24 @@
-//! What the kernel still refuses when it rewrites a program that was walked to its end.
+//! From a program that was walked to its end to the insns that run; and what is still refused then.
 //!
-//! The rewrites themselves are not made here: the JIT does what they do. Insns that no path walked
-//! are gone by then.
+//! [`do_misc_fixups`] belongs to the verdict. [`translate`] runs later, if the program is to run:
+//! one pass over the insns that some path walked, each offered to the rewrites in order.
 //!
 //! Kernel: `do_misc_fixups`, `fixup_kfunc_call` (6.18).
+
+mod dead_code;
+mod emit;
+mod walked;
+
+pub(crate) use walked::Walked;
 
 use crate::env::{CallMap, Env};
 use crate::log::reject;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call};
 use crate::rejection::Check;
+use crate::xlated::{NotSupported, Xlated};
+use emit::Emit;
+use skep_insn::Insn;
+use skep_program::Program;
 use skep_uapi::helper::HelperId;
 
 /// Checks the calls that some path walked.
@@ -29,4 +39,34 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
         }
     }
     Ok(())
+}
+
+/// What a rewrite looks at.
+struct Source<'a> {
+    /// The program; none for bare insns.
+    program: Option<&'a Program>,
+    insns: &'a [Insn],
+    walked: &'a Walked,
+}
+
+/// The insns that run.
+pub(crate) fn translate(program: &Program, walked: &Walked) -> Result<Xlated, NotSupported> {
+    rewrite(&Source { program: Some(program), insns: &program.insns, walked })
+}
+
+/// The same of insns that nobody verified.
+pub(crate) fn translate_bare(insns: &[Insn]) -> Result<Xlated, NotSupported> {
+    rewrite(&Source { program: None, insns, walked: &Walked::default() })
+}
+
+fn rewrite(source: &Source<'_>) -> Result<Xlated, NotSupported> {
+    let kept = dead_code::kept(source);
+    let mut out = Emit::new(source.insns.len());
+    for (idx, keep) in kept.iter().enumerate() {
+        out.begin(idx);
+        if *keep {
+            dead_code::copy(source, idx, &mut out);
+        }
+    }
+    out.finish(source)
 }

@@ -1,0 +1,160 @@
+//! `Xlated`: the insns that run. An accepted program after its rewrites, with what the walk learned
+//! of them.
+//!
+//! Everything that depends on the kernel's view of a program is gone from it: contexts are plain
+//! memory, divisions cannot trap, legacy packet loads are calls. What runs it (the interpreter,
+//! the JIT) needs no table of the verifier.
+//!
+//! # Invariants
+//! 1. Every jump, call and `BPF_PSEUDO_FUNC` lands on an insn of the program, jumps on one of the
+//!    same subprog; subprogs are closed (the last insn is `exit` or a jump).
+//! 2. Only registers 0 to 11 occur. [`AX`] is written before it is read within the rewrite of one
+//!    insn: no value of it lives on.
+//! 3. `origin` ascends.
+//! 4. `ld_imm64` is a number (src 0), `BPF_PSEUDO_MAP_FD` (imm: index in `Program::maps`),
+//!    `BPF_PSEUDO_MAP_VALUE` (the same, imm of the second slot: offset), `BPF_PSEUDO_FUNC` (imm:
+//!    relative to the next insn, as in a call).
+//! 5. A helper call has the number of the helper in `imm`; negative numbers are [`OwnHelper`]s.
+
+use skep_insn::Insn;
+use skep_insn::code::*;
+use skep_program::MapIdx;
+use std::fmt;
+
+/// A register that programs cannot name; rewrites keep a value in it for a few insns.
+///
+/// Kernel: `BPF_REG_AX`.
+pub const AX: u8 = 11;
+
+/// Iterations that `may_goto` allows.
+///
+/// Departure: the kernel stops a loop after 250 ms; a count gives the same answer every time.
+pub const MAY_GOTO_MAX: u32 = 8 * 1024 * 1024;
+
+/// Calls that only rewrites make, by their negative number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum OwnHelper {
+    /// `(skb ctx, offset: s32) -> u8`, or -1 (64 bits) if the packet ends before. Offsets from
+    /// `SKF_NET_OFF` (-0x100000) are from the network header, from `SKF_LL_OFF` (-0x200000) from
+    /// the link layer's.
+    SkbLoad8 = -1,
+    /// The same of two bytes, to host byte order.
+    SkbLoad16 = -2,
+    /// The same of four bytes, to host byte order, not sign extended.
+    SkbLoad32 = -3,
+}
+
+impl OwnHelper {
+    /// The helper with that number.
+    pub fn from_number(number: i32) -> Option<OwnHelper> {
+        [OwnHelper::SkbLoad8, OwnHelper::SkbLoad16, OwnHelper::SkbLoad32]
+            .into_iter()
+            .find(|&own| own as i32 == number)
+    }
+}
+
+/// What the program needs is not modelled: it verifies, but cannot run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotSupported {
+    /// What is missing.
+    pub what: String,
+}
+
+impl NotSupported {
+    pub(crate) fn new(what: impl Into<String>) -> NotSupported {
+        NotSupported { what: what.into() }
+    }
+}
+
+impl fmt::Display for NotSupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not supported yet: {}", self.what)
+    }
+}
+
+impl std::error::Error for NotSupported {}
+
+/// One function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubprogFacts {
+    /// Name in the program's BTF; empty if it has none.
+    pub name: String,
+    /// First insn, index in [`Xlated::insns`].
+    pub start: u32,
+    /// One past its last insn.
+    pub end: u32,
+    /// Stack that it uses, bytes below `r10`; a multiple of 8, not clamped.
+    pub stack_depth_bytes: u32,
+    /// It has a call of `bpf_tail_call`.
+    pub makes_tail_call: bool,
+    /// It may run below a function that makes a tail call, or makes one.
+    pub tail_call_reachable: bool,
+    /// Its address is taken: helpers may call it, with up to five arguments.
+    pub is_callback: bool,
+    /// Some insn calls it.
+    pub is_called: bool,
+}
+
+/// What the walk learned of one insn, on all paths. The default promises nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InsnFacts {
+    /// A helper call: the map that it is always given.
+    pub map: Option<MapIdx>,
+    /// A tail call: the index that it always has (inside the map).
+    pub tail_call_index: Option<u32>,
+    /// A load through a pointer that the kernel does not trust: it may fault, and then gives 0.
+    pub probe_mem: bool,
+}
+
+/// The program that runs.
+#[derive(Clone, Debug, Default)]
+pub struct Xlated {
+    pub(crate) insns: Vec<Insn>,
+    pub(crate) origin: Vec<u32>,
+    pub(crate) facts: Vec<InsnFacts>,
+    pub(crate) subprogs: Vec<SubprogFacts>,
+    pub(crate) ctx_bytes: u32,
+}
+
+impl Xlated {
+    /// The insns, all subprogs one after the other; the first is the entry.
+    pub fn insns(&self) -> &[Insn] {
+        &self.insns
+    }
+    /// The insn of `Program::insns` that the insn at `idx` was made from.
+    pub fn origin(&self, idx: usize) -> u32 {
+        self.origin.get(idx).copied().unwrap_or_default()
+    }
+    /// What is known of the insn at `idx`.
+    pub fn facts(&self, idx: usize) -> InsnFacts {
+        self.facts.get(idx).copied().unwrap_or_default()
+    }
+    /// The functions in order of their insns; never empty.
+    pub fn subprogs(&self) -> &[SubprogFacts] {
+        &self.subprogs
+    }
+    /// The subprog that holds the insn at `idx`.
+    pub fn subprog_of(&self, idx: usize) -> usize {
+        self.subprogs.partition_point(|s| s.start as usize <= idx).saturating_sub(1)
+    }
+    /// Bytes of the context (as `skep_uapi::run_ctx` lays it out) that the program may touch.
+    pub fn ctx_bytes(&self) -> u32 {
+        self.ctx_bytes
+    }
+
+    /// Bare insns that no verifier saw, for conformance tests of engines only: whoever runs them
+    /// answers for what they do. Every function gets 512 bytes of stack.
+    ///
+    /// # Errors
+    ///
+    /// If they are not closed (invariant 1).
+    pub fn bare(insns: &[Insn]) -> Result<Xlated, NotSupported> {
+        crate::fixup::translate_bare(insns)
+    }
+}
+
+/// Whether `insn` is a jump to a relative target (calls and `exit` are none).
+pub(crate) fn is_jump(insn: Insn) -> bool {
+    matches!(insn.class(), BPF_JMP | BPF_JMP32) && !matches!(insn.op(), BPF_CALL | BPF_EXIT)
+}
