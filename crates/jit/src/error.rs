@@ -1,0 +1,49 @@
+//! What can be wrong with the input or the host of a compilation.
+
+use thiserror::Error as ThisError;
+
+/// A compilation that did not happen.
+#[derive(Debug, ThisError)]
+#[error(transparent)]
+pub struct Error(#[from] Kind);
+
+#[derive(Debug, ThisError)]
+pub(crate) enum Kind {
+    #[error("while compiling insn {insn}: {what}")]
+    Insn { insn: usize, what: &'static str },
+    #[error("while compiling insn {insn}: not supported yet: {what}")]
+    Unsupported { insn: usize, what: String },
+    #[error("while compiling insn {insn}: no helper {helper} is linked")]
+    NoHelper { insn: usize, helper: i32 },
+    #[error("while compiling insn {insn}: no map {map} is linked")]
+    NoMap { insn: usize, map: u32 },
+    #[error("while compiling: the program has no insns")]
+    Empty,
+    #[error("while compiling: machine code of {0} bytes is too long")]
+    TooLong(usize),
+    #[error("while making room for machine code: {0}")]
+    Memory(#[from] rustix::io::Errno),
+    #[error("not supported yet: machine code for another processor than x86-64")]
+    Processor,
+}
+
+impl Error {
+    /// Whether something is missing in skep, rather than wrong with the input.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self.0, Kind::Unsupported { .. } | Kind::Processor)
+    }
+
+    pub(crate) fn insn(insn: usize, what: &'static str) -> Error {
+        Error(Kind::Insn { insn, what })
+    }
+
+    pub(crate) fn unsupported(insn: usize, what: impl Into<String>) -> Error {
+        Error(Kind::Unsupported { insn, what: what.into() })
+    }
+}
+
+impl From<rustix::io::Errno> for Error {
+    fn from(errno: rustix::io::Errno) -> Error {
+        Error(Kind::Memory(errno))
+    }
+}

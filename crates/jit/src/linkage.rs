@@ -1,0 +1,91 @@
+//! `Linkage`: what a program refers to by number, as addresses in this process.
+//!
+//! The runtime makes it; the machine code holds the addresses. Whoever runs the code owes that they
+//! outlive it (see [`crate::MachineCode::entry`]).
+//!
+//! # Conventions of machine code
+//!
+//! - A program is `extern "sysv64" fn(ctx: *mut u8, env: *mut RunEnv) -> u64`. `env` is read only if
+//!   [`crate::Tuning::fuel`] is set.
+//! - A helper is `extern "sysv64" fn(r1, r2, r3, r4, r5) -> u64`. It must not unwind.
+//! - A callback, whose address a program hands to a helper, is
+//!   `extern "sysv64" fn(r1, r2, r3, r4, r5, env: *mut RunEnv) -> u64`; the helper gives it the `env`
+//!   of the run (null will do without fuel). When fuel is exhausted in it, it returns 1.
+//! - A tail call jumps to the address in a slot of a prog array: [`crate::MachineCode::tail_entry`]
+//!   of the target. Programs that call each other this way are compiled with the same `prologue` and
+//!   `fuel`.
+
+use rustc_hash::FxHashMap;
+
+/// Addresses for the numbers in a program.
+#[derive(Clone, Debug, Default)]
+pub struct Linkage {
+    /// Helpers by number; negative ones are skep's own.
+    pub helpers: FxHashMap<i32, u64>,
+    /// Maps by `MapIdx`.
+    pub maps: Vec<MapLink>,
+    /// `extern "sysv64" fn(map handle, index: u32) -> u64`: the tail entry in a slot of a prog array
+    /// that is known at run time only, 0 if empty or out of range. 0 if such calls do not occur.
+    pub tail_call_lookup: u64,
+}
+
+impl Linkage {
+    /// The address of a helper.
+    pub fn helper(&self, number: i32) -> Option<u64> {
+        self.helpers.get(&number).copied().filter(|address| *address != 0)
+    }
+}
+
+/// One map, as machine code sees it. All 0 is a map that is not linked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MapLink {
+    /// What helpers are given as `struct bpf_map *`.
+    pub handle: u64,
+    /// Address of the first value, for maps whose values are addressed directly
+    /// (`BPF_PSEUDO_MAP_VALUE`); else 0.
+    pub values: u64,
+    /// Present for arrays (not per-CPU ones) whose lookup is to be inlined.
+    pub array: Option<ArrayLink>,
+    /// `extern "sysv64" fn(handle, key) -> value` that replaces `bpf_map_lookup_elem` for this map;
+    /// 0 if there is none.
+    pub lookup: u64,
+    /// Present for prog arrays.
+    pub prog_array: Option<ProgArrayLink>,
+}
+
+/// An array map's geometry; its values start at [`MapLink::values`].
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayLink {
+    /// Number of elements.
+    pub max_entries: u32,
+    /// Distance of two values, bytes.
+    pub stride_bytes: u32,
+}
+
+/// A prog array: `max_entries` aligned 64-bit words, each the tail entry of a program or 0, which are
+/// replaced atomically.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgArrayLink {
+    /// Address of the first word (`AtomicU64`).
+    pub slots: u64,
+    /// Number of words.
+    pub max_entries: u32,
+}
+
+/// Tail calls in one run, as in the kernel.
+pub const MAX_TAIL_CALL_CNT: u32 = 33;
+
+/// What a run with fuel shares with its machine code. One for each run, not for each program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunEnv {
+    /// Jumps backwards that are left. The run stops when it becomes negative.
+    pub fuel: i64,
+    /// Others may set it to anything but 0 (a plain aligned store): the run stops at the next jump
+    /// backwards.
+    pub interrupt: u32,
+    /// Set to 1 when the run was stopped; r0 then says nothing.
+    pub stopped: u32,
+    /// Stack pointer to stop at; written by machine code.
+    pub stop_sp: u64,
+}

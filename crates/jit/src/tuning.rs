@@ -1,0 +1,93 @@
+//! `Tuning`: what may differ between two compilations of the same program.
+
+/// How functions begin and end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Prologue {
+    /// Saves the registers that the function uses, makes a frame if it has one.
+    #[default]
+    Minimal,
+    /// Saves all that a program may use, in a frame of at least 512 bytes with a frame pointer: what
+    /// kernels did before 2021. For comparison.
+    Full,
+}
+
+/// Choices of a compilation. Programs that tail call each other need the same `prologue` and `fuel`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// How functions begin and end.
+    pub prologue: Prologue,
+    /// Counts fuel and looks at the interrupt flag at each jump backwards.
+    pub fuel: bool,
+    /// Reserves a switch site at the entry.
+    pub sites: bool,
+    /// What the processor has.
+    pub cpu: CpuFeatures,
+    /// Which passes run.
+    pub passes: Passes,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning {
+            prologue: Prologue::Minimal,
+            fuel: false,
+            sites: false,
+            cpu: CpuFeatures::host(),
+            passes: Passes::ALL,
+        }
+    }
+}
+
+/// The extensions that the emitter makes use of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuFeatures {
+    /// `shlx`, `shrx`, `sarx`, `rorx`.
+    pub bmi2: bool,
+    /// `movbe`.
+    pub movbe: bool,
+}
+
+impl CpuFeatures {
+    /// What this processor has.
+    pub fn host() -> CpuFeatures {
+        #[cfg(target_arch = "x86_64")]
+        return CpuFeatures {
+            bmi2: std::arch::is_x86_feature_detected!("bmi2"),
+            movbe: std::arch::is_x86_feature_detected!("movbe"),
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        CpuFeatures::default()
+    }
+}
+
+macro_rules! passes {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Which optimisation passes run; each is a file of that name in `opt/`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Passes {
+            $($(#[$doc])* pub $name: bool,)*
+        }
+
+        impl Passes {
+            /// Every pass.
+            pub const ALL: Passes = Passes { $($name: true,)* };
+            /// No pass.
+            pub const NONE: Passes = Passes { $($name: false,)* };
+            /// Names of all passes.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name),)*];
+
+            /// The switch of the pass of that name.
+            pub fn by_name(&mut self, name: &str) -> Option<&mut bool> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+passes! {
+    /// Removes what no one reads.
+    dead,
+}
