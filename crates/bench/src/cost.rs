@@ -1,0 +1,151 @@
+//! `Cost`: what one run took, by metric. What the machine does not count is absent, never a guess.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How a metric is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Microseconds.
+    Micros,
+    /// Bytes.
+    Bytes,
+    /// Events.
+    Count,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "METRICS says what each is")]
+pub enum Metric {
+    Wall,
+    User,
+    System,
+    FaultsMinor,
+    FaultsMajor,
+    Switches,
+    RssPeak,
+    Instructions,
+    Branches,
+    BranchMisses,
+    Cycles,
+}
+
+/// A row of [`METRICS`].
+#[derive(Debug, Clone, Copy)]
+pub struct MetricDef {
+    /// Which.
+    pub metric: Metric,
+    /// Its name in JSON and in tables; that of `perf stat` where it has one.
+    pub name: &'static str,
+    /// Unit of its values.
+    pub unit: Unit,
+    /// What it is.
+    pub about: &'static str,
+}
+
+const fn row(metric: Metric, name: &'static str, unit: Unit, about: &'static str) -> MetricDef {
+    MetricDef { metric, name, unit, about }
+}
+
+/// All metrics, in the order of tables (and of [`Metric`]).
+pub const METRICS: [MetricDef; 11] = [
+    row(Metric::Wall, "wall-time", Unit::Micros, "time that passed"),
+    row(Metric::User, "user-time", Unit::Micros, "CPU time of the thread in user mode"),
+    row(Metric::System, "system-time", Unit::Micros, "CPU time of the thread in the kernel"),
+    row(Metric::FaultsMinor, "page-faults", Unit::Count, "page faults without input"),
+    row(Metric::FaultsMajor, "major-faults", Unit::Count, "page faults that read a disk"),
+    row(Metric::Switches, "context-switches", Unit::Count, "context switches of the thread"),
+    row(Metric::RssPeak, "peak-rss", Unit::Bytes, "largest resident set of the process"),
+    row(Metric::Instructions, "instructions", Unit::Count, "instructions in user mode"),
+    row(Metric::Branches, "branches", Unit::Count, "branch instructions in user mode"),
+    row(Metric::BranchMisses, "branch-misses", Unit::Count, "branches predicted wrongly"),
+    row(Metric::Cycles, "cycles", Unit::Count, "CPU cycles in user mode"),
+];
+
+impl Metric {
+    /// Its row.
+    pub fn def(self) -> &'static MetricDef {
+        // One row a variant, in their order: a test says so.
+        &METRICS[self as usize]
+    }
+}
+
+/// What one run took; values by [`Metric`].
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Cost([Option<f64>; METRICS.len()]);
+
+impl Cost {
+    /// The value, if it was counted.
+    pub fn get(&self, metric: Metric) -> Option<f64> {
+        self.0[metric as usize]
+    }
+
+    /// Sets a value.
+    pub fn set(&mut self, metric: Metric, value: Option<f64>) {
+        self.0[metric as usize] = value;
+    }
+
+    /// The share of one of `n` equal parts; a peak is no sum and stays.
+    pub fn per(mut self, n: u64) -> Cost {
+        for def in METRICS.iter().filter(|def| def.metric != Metric::RssPeak) {
+            self.set(def.metric, self.get(def.metric).map(|value| value / n.max(1) as f64));
+        }
+        self
+    }
+
+    /// Both together; what one of them lacks is absent.
+    pub fn plus(mut self, other: &Cost) -> Cost {
+        for def in &METRICS {
+            let both = self.get(def.metric).zip(other.get(def.metric));
+            self.set(def.metric, both.map(|(a, b)| a + b));
+        }
+        self
+    }
+}
+
+impl Serialize for Cost {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(METRICS.iter().map(|def| (def.name, self.get(def.metric))))
+    }
+}
+
+impl<'de> Deserialize<'de> for Cost {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Cost, D::Error> {
+        let values = BTreeMap::<String, Option<f64>>::deserialize(from)?;
+        let mut cost = Cost::default();
+        for def in &METRICS {
+            cost.set(def.metric, values.get(def.name).copied().flatten());
+        }
+        Ok(cost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_row_a_metric_in_order() {
+        for (index, def) in METRICS.iter().enumerate() {
+            assert_eq!(def.metric as usize, index, "{}", def.name);
+            assert_eq!(def.metric.def().name, def.name);
+            assert!(!def.about.is_empty());
+        }
+        assert_eq!(Metric::Cycles as usize + 1, METRICS.len());
+    }
+
+    #[test]
+    fn a_peak_is_not_divided_and_absence_is_kept() {
+        let mut cost = Cost::default();
+        cost.set(Metric::Wall, Some(10.0));
+        cost.set(Metric::RssPeak, Some(4096.0));
+        let each = cost.per(5);
+        assert_eq!(each.get(Metric::Wall), Some(2.0));
+        assert_eq!(each.get(Metric::RssPeak), Some(4096.0));
+        assert_eq!(each.get(Metric::Cycles), None);
+        let text = serde_json::to_string(&cost).expect("JSON");
+        assert!(text.contains("\"cycles\":null"), "{text}");
+        assert_eq!(serde_json::from_str::<Cost>(&text).expect("read back"), cost);
+    }
+}

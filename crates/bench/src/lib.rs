@@ -1,0 +1,25 @@
+//! Honest measuring: what a verification costs, against another setting or against the host
+//! kernel, and how sure one can be of the ratio.
+//!
+//! A time on one machine says little; a ratio taken in one run, both sides in turn, says something.
+//! Reading order: [`Cost`] (what is counted), [`Meter`] (who counts), [`interleave`] (in which
+//! order), [`Ratio`] (what may be said of it), then what is measured: [`verification`], [`Duel`]
+//! with the kernel, [`Totals`] of several processes, [`callgrind`].
+
+#![forbid(unsafe_code)]
+
+pub mod callgrind;
+mod cost;
+mod duel;
+mod interleave;
+mod meter;
+mod ratio;
+mod saturate;
+pub mod verification;
+
+pub use cost::{Cost, METRICS, Metric, MetricDef, Unit};
+pub use duel::{Duel, NotJudged};
+pub use interleave::{Rounds, interleave};
+pub use meter::Meter;
+pub use ratio::{Ratio, Spread, geometric_mean};
+pub use saturate::{Report, Totals};

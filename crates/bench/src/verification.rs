@@ -1,0 +1,65 @@
+//! What is measured of skep: [`verify`] of a loaded program, nothing else. Reading files and BTF,
+//! and relocating, are not in it.
+
+use serde::{Deserialize, Serialize};
+use skep_program::Program;
+use skep_verifier::{Config, Outcome, Verdict};
+
+/// What must be the same on both sides of a comparison.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// The program is accepted.
+    pub accepted: bool,
+    /// `processed N insns`.
+    pub insns: u64,
+    /// `total_states`.
+    pub states: u64,
+    /// `peak_states`.
+    pub peak_states: u64,
+}
+
+/// Verifies; the one function that callgrind counts in, so it is not to be inlined.
+#[inline(never)]
+pub fn verify(program: &Program, config: &Config) -> Outcome {
+    skep_verifier::verify(program, config)
+}
+
+/// The counts of an outcome.
+///
+/// # Errors
+///
+/// There is no verdict: the program needs what is not modelled, or we are wrong.
+pub fn counts(outcome: &Outcome) -> Result<Counts, String> {
+    match &outcome.verdict {
+        Verdict::Unsupported(what) => return Err(format!("not supported yet: {what}")),
+        Verdict::Bug(what) => return Err(format!("internal error: {what}")),
+        Verdict::Accepted(_) | Verdict::Rejected(_) => {}
+    }
+    Ok(Counts {
+        accepted: matches!(outcome.verdict, Verdict::Accepted(_)),
+        insns: outcome.stats.insns_processed.into(),
+        states: outcome.stats.total_states.into(),
+        peak_states: outcome.stats.peak_states.into(),
+    })
+}
+
+impl Counts {
+    /// `accepted, 7,453 insns, 874 states`-like parts that differ, for people; empty if none does.
+    pub fn difference(&self, other: &Counts) -> String {
+        let mut parts = Vec::new();
+        if self.accepted != other.accepted {
+            let word = |accepted| if accepted { "accepted" } else { "refused" };
+            parts.push(format!("verdict {}/{}", word(self.accepted), word(other.accepted)));
+        }
+        for (what, a, b) in [
+            ("insns", self.insns, other.insns),
+            ("states", self.states, other.states),
+            ("peak states", self.peak_states, other.peak_states),
+        ] {
+            if a != b {
+                parts.push(format!("{what} {a}/{b}"));
+            }
+        }
+        parts.join(", ")
+    }
+}
