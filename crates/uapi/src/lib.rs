@@ -20,6 +20,7 @@ mod packet;
 mod profile;
 mod prog_type;
 mod retval;
+pub mod run_ctx;
 mod type_flag;
 
 pub use attach_type::{ATTACH_TYPE_COUNT, AttachType};
