@@ -5,11 +5,14 @@
 //! 1. A rewrite appends whole sequences between two `begin`s; jumps inside a sequence are relative
 //!    and final, jumps out of it name an insn of the old program.
 
-use super::Source;
-use crate::passes::call_facts::{is_pseudo_call, is_pseudo_func};
+use super::{Source, may_goto};
+use crate::passes::call_facts::{is_helper_call, is_pseudo_call, is_pseudo_func};
 use crate::xlated::{InsnFacts, NotSupported, SubprogFacts, Xlated};
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::helper::HelperId;
+
+const TAIL_CALL: i32 = HelperId::TailCall.number() as i32;
 
 /// The new program.
 pub(super) struct Emit {
@@ -18,6 +21,8 @@ pub(super) struct Emit {
     start_of: Vec<u32>,
     /// New insns whose target is an old insn.
     targets: Vec<(u32, u32)>,
+    /// Functions with insns before their first old one: its index, the first new insn.
+    entries: Vec<(u32, u32)>,
     /// The old insn that is being rewritten.
     old: u32,
 }
@@ -28,7 +33,20 @@ impl Emit {
         let mut out = Xlated::default();
         out.insns.reserve(len);
         out.origin.reserve(len);
-        Emit { out, start_of: Vec::with_capacity(len + 1), targets: Vec::new(), old: 0 }
+        Emit {
+            out,
+            start_of: Vec::with_capacity(len + 1),
+            targets: Vec::new(),
+            entries: Vec::new(),
+            old: 0,
+        }
+    }
+
+    /// What follows runs when the function that begins at the old insn `idx` is called, not when
+    /// something jumps there; to be called before its `begin`.
+    pub(super) fn enter(&mut self, idx: usize) {
+        self.old = idx as u32;
+        self.entries.push((idx as u32, self.out.insns.len() as u32));
     }
 
     /// What follows is made from the old insn `idx`; to be called for each, in order.
@@ -64,7 +82,12 @@ impl Emit {
     pub(super) fn finish(mut self, source: &Source<'_>) -> Result<Xlated, NotSupported> {
         self.start_of.push(self.out.insns.len() as u32);
         for &(at, old_target) in &self.targets {
-            let Some(&target) = self.start_of.get(old_target as usize) else {
+            let insn = self.out.insns[at as usize];
+            let target = match is_pseudo_call(&insn) || is_pseudo_func(&insn) {
+                true => self.entry(old_target),
+                false => self.start_of.get(old_target as usize).copied(),
+            };
+            let Some(target) = target else {
                 return Err(NotSupported::new("a jump out of the program"));
             };
             let distance = i64::from(target) - i64::from(at) - 1;
@@ -80,44 +103,37 @@ impl Emit {
             insns.map(|(at, insn)| (at as i64 + 1 + i64::from(insn.imm)) as u32).collect()
         };
         let (called, taken) = (named(is_pseudo_call), named(is_pseudo_func));
-        let end = self.out.insns.len() as u32;
-        let new_start = |old: u32| self.start_of.get(old as usize).copied().unwrap_or(end);
-        let mut subprogs: Vec<SubprogFacts> = Vec::new();
-        if source.program.is_some() {
-            let bounds = source.walked.subprogs.iter().map(|info| new_start(info.start));
-            let ends = bounds.skip(1).chain([end]);
-            for (info, end) in source.walked.subprogs.iter().zip(ends) {
-                subprogs.push(SubprogFacts {
-                    name: info.name.clone(),
-                    start: new_start(info.start),
-                    end,
-                    stack_depth_bytes: info.stack_depth.next_multiple_of(8),
-                    makes_tail_call: info.has_tail_call,
-                    tail_call_reachable: info.tail_call_reachable,
-                    ..SubprogFacts::default()
-                });
+        let len = source.insns.len();
+        let mut subprogs = Vec::new();
+        for (i, info) in source.walked.subprogs.iter().enumerate() {
+            let old = source.walked.range(i, len);
+            let (start, end) = (self.entry(old.start as u32), self.entry(old.end as u32));
+            // Functions that no path walked are gone.
+            let (Some(start), Some(end)) = (start, end) else { continue };
+            if start == end {
+                continue;
             }
-        } else {
-            let mut starts: Vec<u32> = [&[0], &called[..], &taken[..]].concat();
-            starts.sort_unstable();
-            starts.dedup();
-            for (i, &start) in starts.iter().enumerate() {
-                let end = starts.get(i + 1).copied().unwrap_or(end);
-                subprogs.push(SubprogFacts {
-                    start,
-                    end,
-                    stack_depth_bytes: 512,
-                    ..SubprogFacts::default()
-                });
-            }
-        }
-        // Functions that no path walked are gone.
-        subprogs.retain(|s| s.start < s.end);
-        for subprog in &mut subprogs {
-            subprog.is_called = called.contains(&subprog.start);
-            subprog.is_callback = taken.contains(&subprog.start);
+            let counter = if may_goto::is_in(source, old) { may_goto::COUNTER_BYTES } else { 0 };
+            subprogs.push(SubprogFacts {
+                name: info.name.clone(),
+                start,
+                end,
+                stack_depth_bytes: source.walked.depth(i) + counter,
+                makes_tail_call: self.out.insns[start as usize..end as usize]
+                    .iter()
+                    .any(|insn| is_helper_call(insn) && insn.imm == TAIL_CALL),
+                tail_call_reachable: info.tail_call_reachable,
+                is_called: called.contains(&start),
+                is_callback: taken.contains(&start),
+            });
         }
         self.out.subprogs = subprogs;
+    }
+
+    /// Where calls of the function at the old insn `start` go.
+    fn entry(&self, start: u32) -> Option<u32> {
+        let entered = self.entries.iter().find(|(old, _)| *old == start).map(|(_, new)| *new);
+        entered.or_else(|| self.start_of.get(start as usize).copied())
     }
 }
 

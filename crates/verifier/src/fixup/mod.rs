@@ -5,9 +5,18 @@
 //!
 //! Kernel: `do_misc_fixups`, `fixup_kfunc_call` (6.18).
 
+mod bare;
+mod build;
+mod calls;
+mod ctx_access;
 mod dead_code;
+mod div_mod;
 mod emit;
+mod ld_abs;
+mod may_goto;
+mod references;
 mod walked;
+mod zext;
 
 pub(crate) use walked::Walked;
 
@@ -49,6 +58,23 @@ struct Source<'a> {
     walked: &'a Walked,
 }
 
+/// Whether a rewrite took the insn.
+type Rewritten = Result<bool, NotSupported>;
+
+/// A rewrite: looks at the insn at an index and appends what becomes of it.
+type Rewrite = fn(&Source<'_>, usize, &mut Emit) -> Rewritten;
+
+/// The first that takes an insn has it; what none takes is copied.
+const REWRITES: [Rewrite; 7] = [
+    references::rewrite,
+    ctx_access::rewrite,
+    div_mod::rewrite,
+    ld_abs::rewrite,
+    may_goto::rewrite,
+    zext::rewrite,
+    calls::rewrite,
+];
+
 /// The insns that run.
 pub(crate) fn translate(program: &Program, walked: &Walked) -> Result<Xlated, NotSupported> {
     rewrite(&Source { program: Some(program), insns: &program.insns, walked })
@@ -56,15 +82,29 @@ pub(crate) fn translate(program: &Program, walked: &Walked) -> Result<Xlated, No
 
 /// The same of insns that nobody verified.
 pub(crate) fn translate_bare(insns: &[Insn]) -> Result<Xlated, NotSupported> {
-    rewrite(&Source { program: None, insns, walked: &Walked::default() })
+    bare::check(insns)?;
+    rewrite(&Source { program: None, insns, walked: &bare::walked(insns) })
 }
 
 fn rewrite(source: &Source<'_>) -> Result<Xlated, NotSupported> {
     let kept = dead_code::kept(source);
     let mut out = Emit::new(source.insns.len());
-    for (idx, keep) in kept.iter().enumerate() {
+    for (idx, &keep) in kept.iter().enumerate() {
+        if let Some(subprog) = source.walked.subprog_at(idx)
+            && may_goto::is_in(source, source.walked.range(subprog, source.insns.len()))
+        {
+            out.enter(idx);
+            may_goto::prologue(source.walked.depth(subprog), &mut out)?;
+        }
         out.begin(idx);
-        if *keep {
+        if !keep {
+            continue;
+        }
+        let mut taken = false;
+        for rewrite in REWRITES {
+            taken = taken || rewrite(source, idx, &mut out)?;
+        }
+        if !taken {
             dead_code::copy(source, idx, &mut out);
         }
     }

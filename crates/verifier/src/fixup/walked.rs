@@ -26,4 +26,25 @@ impl Walked {
         let first = if idx > 0 && insns[idx - 1].is_ld_imm64() { idx - 1 } else { idx };
         self.aux.is_empty() || self.aux.get(first).is_some_and(|aux| aux.seen)
     }
+
+    /// The subprog that begins at `idx`.
+    pub(super) fn subprog_at(&self, idx: usize) -> Option<usize> {
+        self.subprogs.binary_search_by_key(&idx, |s| s.start as usize).ok()
+    }
+
+    /// The subprog that holds `idx`.
+    pub(super) fn subprog_of(&self, idx: usize) -> usize {
+        self.subprogs.partition_point(|s| s.start as usize <= idx).saturating_sub(1)
+    }
+
+    /// Insns of a subprog of a program of `len` insns.
+    pub(super) fn range(&self, subprog: usize, len: usize) -> std::ops::Range<usize> {
+        let start = |i: usize| self.subprogs.get(i).map_or(len, |s| s.start as usize);
+        start(subprog)..start(subprog + 1)
+    }
+
+    /// Stack that the walk saw used by a subprog, bytes; a multiple of 8.
+    pub(super) fn depth(&self, subprog: usize) -> u32 {
+        self.subprogs.get(subprog).map_or(0, |s| s.stack_depth.next_multiple_of(8))
+    }
 }

@@ -7,7 +7,7 @@
 use super::arg_mem::{ArgMem, check_helper_mem_access};
 use super::meta::CallMeta;
 use crate::check::mem::AccessType;
-use crate::env::{CallMap, Env};
+use crate::env::{CallMap, Env, TailCallKey};
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, errno};
 use crate::state::reg_type::Base;
@@ -151,10 +151,14 @@ pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         verbose!(env, "{message}");
         return Err(Stop::Reject { errno: errno::EINVAL, message });
     };
-    match env.reg(3).const_value() {
-        Some(key) if key < u64::from(def.max_entries) => env.mark_chain_precision(3),
-        _ => Ok(()),
-    }
+    let key = env.reg(3).const_value().filter(|&key| key < u64::from(def.max_entries));
+    let aux = env.aux_mut();
+    aux.tail_call_key = match (key, aux.tail_call_key) {
+        (Some(key), TailCallKey::Unknown) => TailCallKey::Known(key as u32),
+        (Some(key), TailCallKey::Known(known)) if u64::from(known) == key => aux.tail_call_key,
+        _ => TailCallKey::Poisoned,
+    };
+    if key.is_some() { env.mark_chain_precision(3) } else { Ok(()) }
 }
 
 /// Whether the helper takes maps of that type.

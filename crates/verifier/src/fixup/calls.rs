@@ -1,0 +1,42 @@
+//! Calls keep their form; what the walk found to be the same on all paths goes with them: the map,
+//! and the index of a tail call.
+//!
+//! Kernel: `do_misc_fixups` (6.18), for the calls that it inlines.
+
+use super::emit::Emit;
+use super::{Rewritten, Source};
+use crate::env::{CallMap, TailCallKey};
+use crate::passes::call_facts::is_helper_call;
+use crate::xlated::NotSupported;
+use skep_insn::code::*;
+use skep_program::MapIdx;
+
+/// Rewrites the insn at `idx` if it is a call of a helper, or a cast of address spaces.
+pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
+    let insn = source.insns[idx];
+    let is_move = insn.code == BPF_ALU64 | BPF_MOV | BPF_X;
+    if is_move && insn.off == BPF_ADDR_SPACE_CAST {
+        return Err(NotSupported::new("an arena"));
+    }
+    if !is_helper_call(&insn) {
+        return Ok(false);
+    }
+    out.push(insn);
+    let (Some(program), Some(aux)) = (source.program, source.walked.aux.get(idx)) else {
+        return Ok(true);
+    };
+    // Behind the program's own maps are the templates of inner maps, which are no maps.
+    let own = |map: &u32| (*map as usize) < program.maps.len();
+    let map = match aux.call_map {
+        CallMap::Known(map) => Some(map).filter(own).map(MapIdx),
+        CallMap::Unknown | CallMap::Poisoned => None,
+    };
+    if let Some(facts) = out.facts() {
+        facts.map = map;
+        facts.tail_call_index = match aux.tail_call_key {
+            TailCallKey::Known(index) if map.is_some() => Some(index),
+            _ => None,
+        };
+    }
+    Ok(true)
+}

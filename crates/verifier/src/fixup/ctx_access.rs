@@ -1,0 +1,86 @@
+//! Accesses to the context, from the struct that the program was compiled for to the one that is
+//! in memory (`skep_uapi::run_ctx`); and accesses that have no memory behind them here.
+//!
+//! Kernel: `convert_ctx_accesses` (6.18).
+
+use super::build::{goto, jump_imm};
+use super::emit::Emit;
+use super::{Rewritten, Source};
+use crate::state::reg_type::{Base, TypeFlag};
+use crate::xlated::NotSupported;
+use skep_insn::Insn;
+use skep_insn::code::*;
+use skep_uapi::ProgType;
+use skep_uapi::run_ctx::{RunCtx, RunPlace, StoreRule, run_ctx};
+
+/// Rewrites the insn at `idx` if it loads or stores.
+pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
+    let (insn, Some(program)) = (source.insns[idx], source.program) else { return Ok(false) };
+    let is_load = insn.class() == BPF_LDX;
+    if !is_load && !matches!(insn.class(), BPF_ST | BPF_STX) {
+        return Ok(false);
+    }
+    let Some(ty) = source.walked.aux.get(idx).and_then(|aux| aux.ptr_type) else {
+        return Ok(false);
+    };
+    match ty.base {
+        Base::Ctx if program.prog_type == ProgType::Ext => {
+            Err(NotSupported::new("the context of a program that replaces another"))
+        }
+        Base::Ctx => convert(run_ctx(program.prog_type), insn, out).map(|()| true),
+        Base::Arena => Err(NotSupported::new("an arena")),
+        Base::BtfId | Base::Mem if is_load => {
+            let own = ty.base == Base::Mem || ty.has(TypeFlag::MEM_ALLOC);
+            out.push(insn);
+            if let Some(facts) = out.facts() {
+                facts.probe_mem = !own || ty.has(TypeFlag::PTR_UNTRUSTED);
+            }
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+fn convert(ctx: &RunCtx, insn: Insn, out: &mut Emit) -> Result<(), NotSupported> {
+    let Ok(uapi_off) = u32::try_from(insn.off) else {
+        return Err(NotSupported::new("a load from before the context"));
+    };
+    let size = insn.size_bytes();
+    if insn.class() == BPF_LDX {
+        return match ctx.place(uapi_off) {
+            RunPlace::Pointer(off) => {
+                let code = BPF_LDX | BPF_MEM | BPF_DW;
+                push_at(Insn { code, ..insn }, (off, 8), out)
+            }
+            RunPlace::Mirror(off) => push_at(insn, (off, size), out),
+        };
+    }
+    let off = ctx.mirror + uapi_off;
+    let half = Insn { code: insn.code & !SIZE_MASK | BPF_H, ..insn };
+    let rule = ctx.store_rule(uapi_off).filter(|_| size == 4);
+    let is_imm = insn.class() == BPF_ST;
+    match rule {
+        None => push_at(insn, (off, size), out),
+        Some(StoreRule::Low16) => push_at(half, (off, 2), out),
+        Some(StoreRule::Low16UnlessMax) if is_imm && insn.imm as u32 >= 0xffff => {
+            // Nothing is stored; an insn must be there that a jump can land on.
+            out.push(goto(0));
+            Ok(())
+        }
+        Some(StoreRule::Low16UnlessMax) if is_imm => push_at(half, (off, 2), out),
+        Some(StoreRule::Low16UnlessMax) => {
+            out.push(jump_imm(BPF_JMP32, BPF_JGE, (insn.src, 0xffff, 1)));
+            push_at(half, (off, 2), out)
+        }
+    }
+}
+
+/// Appends `insn`, which accesses `size` bytes at `off` of the context.
+fn push_at(insn: Insn, (off, size): (u32, u32), out: &mut Emit) -> Result<(), NotSupported> {
+    let Ok(signed) = i16::try_from(off) else {
+        return Err(NotSupported::new("a context of more than 32767 bytes"));
+    };
+    out.touch_ctx(off + size);
+    out.push(Insn { off: signed, ..insn });
+    Ok(())
+}

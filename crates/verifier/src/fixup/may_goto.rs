@@ -1,0 +1,53 @@
+//! `may_goto`: a counter in the frame, below what the program uses, that lets the loop run
+//! [`MAY_GOTO_MAX`] times.
+//!
+//! Kernel: `do_misc_fixups` (6.18), which also looks at the clock.
+
+use super::build::{alu_imm, fill_ax, jump_imm, spill_ax};
+use super::emit::Emit;
+use super::{Rewritten, Source, dead_code};
+use crate::passes::call_facts::is_may_goto;
+use crate::xlated::{AX, MAY_GOTO_MAX, NotSupported};
+use skep_insn::Insn;
+use skep_insn::code::*;
+
+/// Bytes of the counter.
+pub(super) const COUNTER_BYTES: u32 = 8;
+
+/// Whether insns `range` hold one that is left.
+pub(super) fn is_in(source: &Source<'_>, range: std::ops::Range<usize>) -> bool {
+    range.into_iter().any(|idx| is_open(source, idx))
+}
+
+fn is_open(source: &Source<'_>, idx: usize) -> bool {
+    let insn = source.insns[idx];
+    is_may_goto(&insn) && insn.off != 0 && source.walked.seen(source.insns, idx)
+}
+
+/// Sets the counter at the entry of a function.
+pub(super) fn prologue(depth: u32, out: &mut Emit) -> Result<(), NotSupported> {
+    let off = -counter(depth)?;
+    let imm = MAY_GOTO_MAX as i32;
+    out.push(Insn { code: BPF_ST | BPF_MEM | BPF_DW, dst: 10, src: 0, off, imm });
+    Ok(())
+}
+
+/// Rewrites the insn at `idx` if it is one.
+pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
+    if !is_open(source, idx) {
+        return Ok(false);
+    }
+    let insn = source.insns[idx];
+    let subprog = source.walked.subprog_of(idx);
+    let depth = counter(source.walked.depth(subprog))?;
+    out.push(fill_ax(depth));
+    out.push_to(jump_imm(BPF_JMP, BPF_JEQ, (AX, 0, 0)), dead_code::target(idx, insn));
+    out.push(alu_imm(BPF_ALU64, BPF_SUB, (AX, 1)));
+    out.push(spill_ax(depth));
+    Ok(true)
+}
+
+/// How far below `r10` the counter is, in a frame of `depth` bytes.
+fn counter(depth: u32) -> Result<i16, NotSupported> {
+    i16::try_from(depth + COUNTER_BYTES).map_err(|_| NotSupported::new("a frame so large"))
+}
