@@ -66,11 +66,15 @@ pub fn errno_name(errno: i32) -> String {
 #[derive(Clone, Copy)]
 enum Command {
     MapCreate = 0,
+    MapLookupElem = 1,
     MapUpdateElem = 2,
+    MapDeleteElem = 3,
+    MapGetNextKey = 4,
     ProgLoad = 5,
     ProgTestRun = 10,
     ObjGetInfoByFd = 15,
     BtfLoad = 18,
+    MapLookupAndDeleteElem = 21,
     MapFreeze = 22,
 }
 
@@ -78,6 +82,10 @@ impl Command {
     fn name(self) -> &'static str {
         match self {
             Command::MapCreate => "BPF_MAP_CREATE",
+            Command::MapLookupElem => "BPF_MAP_LOOKUP_ELEM",
+            Command::MapDeleteElem => "BPF_MAP_DELETE_ELEM",
+            Command::MapGetNextKey => "BPF_MAP_GET_NEXT_KEY",
+            Command::MapLookupAndDeleteElem => "BPF_MAP_LOOKUP_AND_DELETE_ELEM",
             Command::MapUpdateElem => "BPF_MAP_UPDATE_ELEM",
             Command::ProgLoad => "BPF_PROG_LOAD",
             Command::ProgTestRun => "BPF_PROG_TEST_RUN",
@@ -238,6 +246,36 @@ impl Map {
         let mut attr = Attr::new();
         attr.fd(0, Some(self.fd())).ptr(8, &key).ptr(16, &value);
         attr.call(Command::MapUpdateElem).map(drop)
+    }
+
+    /// BPF_MAP_UPDATE_ELEM with flags and slices as they are.
+    pub fn update_with(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+        let mut attr = Attr::new();
+        attr.fd(0, Some(self.fd())).ptr(8, key).ptr(16, value).u64(24, flags);
+        attr.call(Command::MapUpdateElem).map(drop)
+    }
+
+    /// BPF_MAP_LOOKUP_ELEM, or with `delete` BPF_MAP_LOOKUP_AND_DELETE_ELEM. `value` is as long as
+    /// the kernel makes it: all CPUs' values for per-CPU maps. A bloom filter reads it.
+    pub fn lookup(&self, key: &[u8], value: &mut [u8], delete: bool) -> Result<(), Errno> {
+        let mut attr = Attr::new();
+        attr.fd(0, Some(self.fd())).ptr(8, key).out(16, value);
+        let command = if delete { Command::MapLookupAndDeleteElem } else { Command::MapLookupElem };
+        attr.call(command).map(drop)
+    }
+
+    /// BPF_MAP_DELETE_ELEM.
+    pub fn delete(&self, key: &[u8]) -> Result<(), Errno> {
+        Attr::new().fd(0, Some(self.fd())).ptr(8, key).call(Command::MapDeleteElem).map(drop)
+    }
+
+    /// BPF_MAP_GET_NEXT_KEY: the first key for an empty slice.
+    pub fn next_key(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
+        let mut next = vec![0; self.key_size];
+        let mut attr = Attr::new();
+        attr.fd(0, Some(self.fd())).ptr(8, key).out(16, &mut next);
+        attr.call(Command::MapGetNextKey)?;
+        Ok(next)
     }
 
     /// BPF_MAP_FREEZE: user space writes no more, so the verifier may read constants out of it.

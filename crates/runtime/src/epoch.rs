@@ -1,0 +1,243 @@
+//! When what was unlinked may be used again: no run that could have seen it is going on.
+//!
+//! Each thread owns a slot. Entering a run stores the global epoch there, leaving it stores 0:
+//! plain stores, no atomic read-modify-write. Who wants something back ([`advance`]) pays instead:
+//! it makes all threads' stores visible (`membarrier`) and looks at the slots.
+//!
+//! The index of the slot is also the "CPU" of the thread: what `bpf_get_smp_processor_id` returns
+//! and which values of per-CPU maps are its own. Indices are the lowest that are free.
+//!
+//! # Invariants
+//! 1. A slot with an epoch belongs to a living thread in a run (or in an access of the maps'
+//!    users), which reads no link of an older time than when the global epoch had that value.
+//! 2. What is unlinked and tagged `e` is unreachable for every run with an epoch above `e + 1`:
+//!    between the epochs lies a barrier on all threads, after which the unlinking is seen.
+//!
+//! Deliberately absent: fork handling; a child that goes on running programs owns its own slots.
+
+use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+use std::sync::{Mutex, OnceLock};
+
+/// Threads that may run programs at the same time; the kernel's CONFIG_NR_CPUS where asked.
+pub const THREADS_MAX: usize = 256;
+
+/// The value of a slot whose thread is in no run.
+const IDLE: u64 = 0;
+
+#[repr(align(128))]
+struct Slot {
+    epoch: AtomicU64,
+    taken: AtomicBool,
+}
+
+static SLOTS: [Slot; THREADS_MAX] =
+    [const { Slot { epoch: AtomicU64::new(IDLE), taken: AtomicBool::new(false) } }; THREADS_MAX];
+/// One past the highest slot that was ever taken.
+static SLOTS_USED: AtomicU32 = AtomicU32::new(0);
+static GLOBAL: AtomicU64 = AtomicU64::new(1);
+/// Every run with an epoch above it; what is tagged with less than it, less one, is free.
+static OLDEST: AtomicU64 = AtomicU64::new(1);
+
+/// No slot: the thread has not asked for one.
+const UNREGISTERED: u32 = u32::MAX;
+
+struct Local {
+    slot: Cell<u32>,
+    depth: Cell<u32>,
+}
+
+thread_local! {
+    static LOCAL: Local = const { Local { slot: Cell::new(UNREGISTERED), depth: Cell::new(0) } };
+    /// Gives the slot back when the thread ends; touched once, when it is taken.
+    static OWNED: OwnedSlot = const { OwnedSlot(Cell::new(UNREGISTERED)) };
+}
+
+struct OwnedSlot(Cell<u32>);
+
+impl Drop for OwnedSlot {
+    fn drop(&mut self) {
+        if let Some(slot) = SLOTS.get(self.0.get() as usize) {
+            slot.epoch.store(IDLE, Ordering::Release);
+            slot.taken.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// A thread is in a run until this is dropped.
+pub(crate) struct Guard {
+    /// Not `Send`: it belongs to this thread's slot.
+    _here: std::marker::PhantomData<*const ()>,
+}
+
+/// Enters a run; runs of one thread may nest. `None` if [`THREADS_MAX`] threads are at it.
+#[inline]
+pub(crate) fn enter() -> Option<Guard> {
+    LOCAL.with(|local| {
+        if local.slot.get() == UNREGISTERED {
+            local.slot.set(register()?);
+        }
+        let depth = local.depth.get();
+        if depth == 0 {
+            let slot = &SLOTS[local.slot.get() as usize];
+            slot.epoch.store(GLOBAL.load(Ordering::Acquire), Ordering::Relaxed);
+            if has_membarrier() {
+                compiler_fence(Ordering::SeqCst);
+            } else {
+                fence(Ordering::SeqCst);
+            }
+        }
+        local.depth.set(depth + 1);
+        Some(Guard { _here: std::marker::PhantomData })
+    })
+}
+
+impl Drop for Guard {
+    #[inline]
+    fn drop(&mut self) {
+        LOCAL.with(|local| {
+            let depth = local.depth.get() - 1;
+            local.depth.set(depth);
+            if depth == 0 {
+                SLOTS[local.slot.get() as usize].epoch.store(IDLE, Ordering::Release);
+            }
+        });
+    }
+}
+
+/// The calling thread's "CPU"; 0 for a thread that never entered.
+#[inline]
+pub(crate) fn cpu() -> u32 {
+    let slot = LOCAL.with(|local| local.slot.get());
+    if slot == UNREGISTERED { 0 } else { slot }
+}
+
+/// The tag for what is unlinked now.
+pub(crate) fn tag() -> u64 {
+    GLOBAL.load(Ordering::Acquire)
+}
+
+/// Whether what has this tag may be used again, as far as is known.
+pub(crate) fn is_free(tag: u64) -> bool {
+    tag + 1 < OLDEST.load(Ordering::Acquire)
+}
+
+/// Whether this thread's own run keeps what has this tag: [`advance`] would not help.
+pub(crate) fn is_held_here(tag: u64) -> bool {
+    LOCAL.with(|local| {
+        let slot = SLOTS.get(local.slot.get() as usize);
+        let epoch = slot.map_or(IDLE, |slot| slot.epoch.load(Ordering::Relaxed));
+        local.depth.get() > 0 && epoch <= tag + 1
+    })
+}
+
+/// Looks which runs are going on; afterwards [`is_free`] knows more.
+pub(crate) fn advance() {
+    static ADVANCING: Mutex<()> = Mutex::new(());
+    let Ok(_one) = ADVANCING.lock() else { return };
+    // Two epochs with a barrier after each: invariant 2.
+    for _ in 0..2 {
+        GLOBAL.fetch_add(1, Ordering::AcqRel);
+        barrier();
+    }
+    let now = GLOBAL.load(Ordering::Acquire);
+    let used = SLOTS_USED.load(Ordering::Acquire) as usize;
+    let epochs = SLOTS.iter().take(used).map(|slot| slot.epoch.load(Ordering::Acquire));
+    let oldest = epochs.filter(|&epoch| epoch != IDLE).min().unwrap_or(now);
+    OLDEST.fetch_max(oldest, Ordering::AcqRel);
+}
+
+/// Waits until no run that is going on now goes on. Must not be called from inside a run.
+pub(crate) fn synchronize() {
+    let tag = tag();
+    loop {
+        advance();
+        if is_free(tag) || is_held_here(tag) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// All threads' earlier stores are visible, and their later loads are later.
+fn barrier() {
+    fence(Ordering::SeqCst);
+    // A lone thread has nobody to wait for.
+    if SLOTS_USED.load(Ordering::Acquire) > 1 && has_membarrier() {
+        let done = membarrier(MembarrierCommand::PrivateExpedited);
+        debug_assert!(done.is_ok());
+    }
+}
+
+/// Whether the kernel runs barriers for us; else every entry has a fence of its own.
+#[inline]
+fn has_membarrier() -> bool {
+    const UNKNOWN: u32 = 0;
+    const YES: u32 = 1;
+    static STATE: AtomicU32 = AtomicU32::new(UNKNOWN);
+    match STATE.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            static ASKED: OnceLock<bool> = OnceLock::new();
+            let yes = *ASKED.get_or_init(register_membarrier);
+            STATE.store(if yes { YES } else { YES + 1 }, Ordering::Relaxed);
+            yes
+        }
+        state => state == YES,
+    }
+}
+
+fn register_membarrier() -> bool {
+    membarrier_query().contains(MembarrierQuery::PRIVATE_EXPEDITED)
+        && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+}
+
+#[cold]
+fn register() -> Option<u32> {
+    let free = |slot: &Slot| {
+        slot.taken.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    };
+    let index = SLOTS.iter().position(free)? as u32;
+    SLOTS_USED.fetch_max(index + 1, Ordering::AcqRel);
+    // In a thread that is ending the slot stays taken: rare, and safe.
+    let _ = OWNED.try_with(|owned| owned.0.set(index));
+    has_membarrier();
+    Some(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn what_a_run_may_hold_is_not_free_until_it_ends() {
+        let (entered, wait_entered) = mpsc::channel();
+        let (leave, wait_leave) = mpsc::channel::<()>();
+        let runner = std::thread::spawn(move || {
+            let guard = enter().unwrap();
+            entered.send(cpu()).unwrap();
+            wait_leave.recv().unwrap();
+            drop(guard);
+        });
+        wait_entered.recv().unwrap();
+        let tag = tag();
+        advance();
+        advance();
+        assert!(!is_free(tag) && !is_held_here(tag));
+        leave.send(()).unwrap();
+        runner.join().unwrap();
+        synchronize();
+        assert!(is_free(tag));
+    }
+
+    #[test]
+    fn nested_runs_are_one() {
+        let outer = enter().unwrap();
+        let tag = tag();
+        drop(enter().unwrap());
+        assert!(is_held_here(tag));
+        drop(outer);
+        assert!(!is_held_here(tag));
+    }
+}

@@ -1,0 +1,76 @@
+//! `Errno`: what a map operation or a helper says no with.
+//!
+//! Kernel: include/uapi/asm-generic/errno-base.h, errno.h, and the internal ENOTSUPP that bpf(2)
+//! lets out.
+
+use std::fmt;
+
+/// A positive errno.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Errno(i32);
+
+macro_rules! errnos {
+    ($($name:ident = $number:literal,)*) => {
+        #[expect(missing_docs, reason = "named as in the kernel's headers")]
+        impl Errno {
+            $(pub const $name: Errno = Errno($number);)*
+
+            /// The symbolic name, empty for a number without one here.
+            pub fn name(self) -> &'static str {
+                match self.0 {
+                    $($number => stringify!($name),)*
+                    _ => "",
+                }
+            }
+        }
+    };
+}
+
+errnos! {
+    EPERM = 1,
+    ENOENT = 2,
+    E2BIG = 7,
+    EBADF = 9,
+    EAGAIN = 11,
+    ENOMEM = 12,
+    EACCES = 13,
+    EFAULT = 14,
+    EBUSY = 16,
+    EEXIST = 17,
+    ENODEV = 19,
+    EINVAL = 22,
+    ENOSPC = 28,
+    ERANGE = 34,
+    EDEADLK = 35,
+    EOPNOTSUPP = 95,
+    ENOTSUPP = 524,
+}
+
+impl Errno {
+    /// The number, positive.
+    pub fn number(self) -> i32 {
+        self.0
+    }
+
+    /// What a helper returns for it: the negated number, sign-extended.
+    pub fn as_ret(self) -> u64 {
+        i64::from(-self.0) as u64
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            "" => write!(f, "errno {}", self.0),
+            name => f.write_str(name),
+        }
+    }
+}
+
+impl fmt::Debug for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Errno {}

@@ -1,0 +1,57 @@
+//! `Error`: the input or the host is wrong, or something is not modelled; one line that says where.
+
+use std::fmt;
+
+/// Why something could not be loaded or run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    text: String,
+    kind: ErrorKind,
+}
+
+/// Which of the ways to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The caller's values are wrong.
+    Input,
+    /// The host has not enough memory, or the limit that the caller set is reached.
+    Memory,
+    /// Not modelled yet.
+    Unsupported,
+    /// The run used its fuel, or was interrupted.
+    Stopped,
+    /// We are wrong.
+    Bug,
+}
+
+impl Error {
+    pub(crate) fn input(text: impl Into<String>) -> Error {
+        Error { text: text.into(), kind: ErrorKind::Input }
+    }
+
+    pub(crate) fn memory(text: impl Into<String>) -> Error {
+        Error { text: text.into(), kind: ErrorKind::Memory }
+    }
+
+    pub(crate) fn unsupported(what: impl fmt::Display) -> Error {
+        Error { text: format!("not supported yet: {what}"), kind: ErrorKind::Unsupported }
+    }
+
+    /// The same error, with what was being done in front.
+    pub(crate) fn context(self, doing: impl fmt::Display) -> Error {
+        Error { text: format!("{doing}: {}", self.text), kind: self.kind }
+    }
+
+    /// Which of the ways to fail.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,238 @@
+//! Elements of a hash map: one region, handed out and taken back by shards.
+//!
+//! What is taken back waits in its shard's queue until no run can hold it (`epoch`), because
+//! readers walk chains without a lock and programs keep pointers to values.
+//!
+//! # Invariants
+//! 1. An element is in exactly one place: never used (index above `fresh`), in one shard's queue,
+//!    or the holder's (linked in a chain, or about to be).
+//! 2. A queue is oldest first, linked by `LINK`; its elements keep `NEXT`, so that a reader who
+//!    stands on one goes on.
+//! 3. `reused` counts before an element is handed out that a run may still hold. That happens
+//!    when one run takes more than [`QUEUE_MIN`] elements back: the kernel's maps reuse at once.
+
+use crate::epoch;
+use crate::memory::{Budget, Region};
+use crate::spin::{Guard, Spin};
+use crate::{Errno, Error};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
+
+/// Header of an element, byte offsets of its words: next in the chain, hash, next in the queue (or
+/// [`LIVE`]), and the epoch of its removal, or while it lives whether it was looked up.
+pub(super) const NEXT: usize = 0;
+pub(super) const HASH: usize = 4;
+const LINK: usize = 8;
+const MARK: usize = 12;
+/// Bytes of the header.
+pub(super) const HEADER: usize = 16;
+
+/// No element: elements count from 1.
+pub(super) const NIL: u32 = 0;
+/// `LINK` of an element in use.
+const LIVE: u32 = u32::MAX;
+/// Elements that a shard keeps back before it asks whether runs have ended.
+const QUEUE_MIN: u32 = 512;
+
+/// A shard's queue.
+pub(super) struct Queue {
+    oldest: u32,
+    newest: u32,
+    len: u32,
+    /// Length from which on it is worth asking again.
+    look_at: u32,
+}
+
+pub(super) struct ElementPool {
+    region: Region,
+    element_size: usize,
+    capacity: u32,
+    fresh: AtomicU32,
+    reused: AtomicU32,
+    shards: Box<[Spin<Queue>]>,
+}
+
+impl ElementPool {
+    /// Room for `count` elements of `size` bytes and what waits in the queues.
+    pub(super) fn new(
+        count: u32,
+        size: usize,
+        shards: usize,
+        budget: &Arc<Budget>,
+    ) -> Result<ElementPool, Error> {
+        let too_many = || Error::memory(Errno::E2BIG.to_string());
+        let capacity = u64::from(count) + shards as u64 * u64::from(QUEUE_MIN + 1);
+        let capacity = u32::try_from(capacity).map_err(|_| too_many())?;
+        let element_size = size.next_multiple_of(16);
+        let bytes = element_size.checked_mul(capacity as usize).ok_or_else(too_many)?;
+        let region = Region::zeroed(bytes, budget)?;
+        let queue = || Queue { oldest: NIL, newest: NIL, len: 0, look_at: QUEUE_MIN };
+        Ok(ElementPool {
+            region,
+            element_size,
+            capacity,
+            fresh: AtomicU32::new(0),
+            reused: AtomicU32::new(0),
+            shards: (0..shards).map(|_| Spin::new(queue())).collect(),
+        })
+    }
+
+    #[inline]
+    pub(super) fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Elements that can ever exist.
+    pub(super) fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Elements that were ever handed out.
+    pub(super) fn used(&self) -> u32 {
+        self.fresh.load(Acquire).min(self.capacity)
+    }
+
+    /// Offset of an element in the region.
+    #[inline]
+    pub(super) fn offset(&self, element: u32) -> usize {
+        self.element_size * (element as usize - 1)
+    }
+
+    /// How often an element was handed out that a run may still hold.
+    #[inline]
+    pub(super) fn reused(&self) -> u32 {
+        self.reused.load(Acquire)
+    }
+
+    #[inline]
+    fn shard_of(&self, hash: u32) -> &Spin<Queue> {
+        &self.shards[hash as usize & (self.shards.len() - 1)]
+    }
+
+    /// Locks the chains of `hash`'s shard.
+    #[inline]
+    pub(super) fn lock(&self, hash: u32) -> Guard<'_, Queue> {
+        self.shard_of(hash).lock()
+    }
+
+    /// The lock for the chains of `other`, if it is another one than that of `hash` and free.
+    pub(super) fn try_lock_other(&self, hash: u32, other: u32) -> Option<Option<Guard<'_, Queue>>> {
+        if std::ptr::eq(self.shard_of(hash), self.shard_of(other)) {
+            return Some(None);
+        }
+        self.shard_of(other).try_lock().map(Some)
+    }
+
+    /// Whether an element is in use.
+    pub(super) fn is_live(&self, element: u32) -> bool {
+        self.region.u32(self.offset(element) + LINK).load(Acquire) == LIVE
+    }
+
+    /// Whether an element was looked up since it was last asked, or marked.
+    pub(super) fn take_mark(&self, element: u32) -> bool {
+        let mark = self.region.u32(self.offset(element) + MARK);
+        let marked = mark.load(Relaxed) != 0;
+        if marked {
+            mark.store(0, Relaxed);
+        }
+        marked
+    }
+
+    /// Marks the element at `off` as used recently.
+    #[inline]
+    pub(super) fn mark(&self, off: usize) {
+        let mark = self.region.u32(off + MARK);
+        if mark.load(Relaxed) == 0 {
+            mark.store(1, Relaxed);
+        }
+    }
+
+    /// Takes an element that nobody can see.
+    pub(super) fn take(&self, queue: &mut Queue) -> Option<u32> {
+        let element = self.take_waiting(queue).or_else(|| self.take_fresh()).or_else(|| {
+            // Full: what is reserved for other shards' queues is there.
+            self.steal(queue)
+        })?;
+        let off = self.offset(element);
+        self.region.u32(off + LINK).store(LIVE, Relaxed);
+        self.region.u32(off + MARK).store(0, Relaxed);
+        Some(element)
+    }
+
+    /// Takes an element back that was unlinked just now.
+    pub(super) fn put(&self, queue: &mut Queue, element: u32) {
+        let off = self.offset(element);
+        self.region.u32(off + MARK).store(epoch::tag() as u32, Relaxed);
+        self.region.u32(off + LINK).store(NIL, Relaxed);
+        match queue.newest {
+            NIL => queue.oldest = element,
+            newest => self.region.u32(self.offset(newest) + LINK).store(element, Relaxed),
+        }
+        queue.newest = element;
+        queue.len += 1;
+    }
+
+    fn take_waiting(&self, queue: &mut Queue) -> Option<u32> {
+        if queue.oldest == NIL {
+            return None;
+        }
+        let tag = self.removed_at(queue.oldest);
+        if epoch::is_free(tag) {
+            return Some(self.pop(queue));
+        }
+        if queue.len < queue.look_at {
+            return None;
+        }
+        if epoch::is_held_here(tag) {
+            return Some(self.pop_held(queue));
+        }
+        epoch::advance();
+        if epoch::is_free(tag) {
+            queue.look_at = QUEUE_MIN;
+            return Some(self.pop(queue));
+        }
+        queue.look_at = queue.len + QUEUE_MIN;
+        None
+    }
+
+    fn take_fresh(&self) -> Option<u32> {
+        if self.fresh.load(Relaxed) >= self.capacity {
+            return None;
+        }
+        let index = self.fresh.fetch_add(1, AcqRel);
+        (index < self.capacity).then(|| index + 1)
+    }
+
+    #[cold]
+    fn steal(&self, queue: &mut Queue) -> Option<u32> {
+        if queue.oldest != NIL {
+            return Some(self.pop_held(queue));
+        }
+        self.shards.iter().find_map(|shard| {
+            let mut other = shard.try_lock()?;
+            (other.oldest != NIL).then(|| self.pop_held(&mut other))
+        })
+    }
+
+    /// The epoch in which an element of a queue was put there, from its low 32 bits.
+    fn removed_at(&self, element: u32) -> u64 {
+        let low = self.region.u32(self.offset(element) + MARK).load(Relaxed);
+        let now = epoch::tag();
+        now - u64::from((now as u32).wrapping_sub(low))
+    }
+
+    fn pop_held(&self, queue: &mut Queue) -> u32 {
+        self.reused.fetch_add(1, AcqRel);
+        self.pop(queue)
+    }
+
+    fn pop(&self, queue: &mut Queue) -> u32 {
+        let element = queue.oldest;
+        queue.oldest = self.region.u32(self.offset(element) + LINK).load(Relaxed);
+        if queue.oldest == NIL {
+            queue.newest = NIL;
+        }
+        queue.len -= 1;
+        element
+    }
+}

@@ -1,0 +1,245 @@
+//! What the embedder does with a map: bpf(2)'s map commands, and typed access on top of them.
+
+use super::{Map, user_may};
+use crate::{Errno, Error, epoch};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// Flags of an update.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u64)]
+pub enum UpdateFlags {
+    /// `BPF_ANY`: create or replace.
+    #[default]
+    Any = 0,
+    /// `BPF_NOEXIST`: create only.
+    NoExist = 1,
+    /// `BPF_EXIST`: replace only.
+    Exist = 2,
+}
+
+/// A map, for any thread.
+#[derive(Clone, Debug)]
+pub struct MapHandle(Arc<Map>);
+
+impl MapHandle {
+    pub(crate) fn new(map: Arc<Map>) -> MapHandle {
+        MapHandle(map)
+    }
+
+    /// What it is.
+    pub fn map(&self) -> &Map {
+        &self.0
+    }
+
+    /// Bytes of a value here: those of all CPUs for a per-CPU map, each rounded up to 8.
+    pub fn value_len(&self) -> usize {
+        self.0.kind().user_value_size(self.0.shape())
+    }
+
+    fn sized(&self, key: &[u8]) -> Result<(), Errno> {
+        if key.len() == self.0.shape.key_size as usize { Ok(()) } else { Err(Errno::EINVAL) }
+    }
+
+    /// BPF_MAP_LOOKUP_ELEM: a copy of the value. Of a queue or stack: what would be popped.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT`: not there. `EINVAL`: the key has not the map's size. `EPERM`: `BPF_F_WRONLY`.
+    pub fn lookup(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
+        self.sized(key)?;
+        user_may(self.0.shape.flags, false)?;
+        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        self.0.kind().read(key)
+    }
+
+    /// BPF_MAP_UPDATE_ELEM. Into a queue, stack or bloom filter: a push.
+    ///
+    /// # Errors
+    ///
+    /// The errno of the kernel; `EINVAL` too if a slice has not the map's size.
+    pub fn update(&self, key: &[u8], value: &[u8], flags: UpdateFlags) -> Result<(), Errno> {
+        self.update_raw(key, value, flags as u64)
+    }
+
+    pub(crate) fn update_raw(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+        self.sized(key)?;
+        if value.len() != self.value_len() {
+            return Err(Errno::EINVAL);
+        }
+        user_may(self.0.shape.flags, true)?;
+        if self.0.is_frozen() {
+            return Err(Errno::EPERM);
+        }
+        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        self.0.kind().write(key, value, flags)
+    }
+
+    /// BPF_MAP_DELETE_ELEM.
+    ///
+    /// # Errors
+    ///
+    /// The errno of the kernel.
+    pub fn delete(&self, key: &[u8]) -> Result<(), Errno> {
+        self.sized(key)?;
+        user_may(self.0.shape.flags, true)?;
+        if self.0.is_frozen() {
+            return Err(Errno::EPERM);
+        }
+        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        self.0.kind().delete(key)
+    }
+
+    /// BPF_MAP_GET_NEXT_KEY: the key after this one, the first for `None` and for a key that is
+    /// not there.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT`: it was the last. The errno of the kernel for maps that have no keys.
+    pub fn next_key(&self, key: Option<&[u8]>) -> Result<Vec<u8>, Errno> {
+        user_may(self.0.shape.flags, false)?;
+        if let Some(key) = key {
+            self.sized(key)?;
+        }
+        let mut next = vec![0; self.0.shape.key_size as usize];
+        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        self.0.kind().next_key(key, &mut next)?;
+        Ok(next)
+    }
+
+    /// Takes the next value of a queue or stack.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT`: it is empty.
+    pub fn pop(&self) -> Result<Vec<u8>, Errno> {
+        let mut value = vec![0; self.value_len()];
+        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        self.0.kind().pop(&mut value, false)?;
+        Ok(value)
+    }
+
+    /// All keys and values, in the map's order; what changes meanwhile is there or not.
+    pub fn entries(&self) -> Entries<'_> {
+        // A map that changes under the iteration might lead in circles, as in the kernel.
+        let left = self.0.shape.max_entries as usize;
+        Entries { handle: self, key: None, left }
+    }
+
+    /// Access with Rust types for keys and values; of a per-CPU map one value, all CPUs' alike.
+    ///
+    /// # Errors
+    ///
+    /// The types have not the map's sizes.
+    pub fn typed<K, V>(&self) -> Result<TypedMap<K, V>, Error>
+    where
+        K: IntoBytes + FromBytes + Immutable,
+        V: IntoBytes + FromBytes + Immutable,
+    {
+        let (key, value) = (size_of::<K>(), size_of::<V>());
+        let shape = self.0.shape();
+        if key != shape.key_size as usize || value != shape.value_size as usize {
+            return Err(Error::input(format!(
+                "map '{}' has keys of {} and values of {} bytes, not {key} and {value}",
+                self.0.name(),
+                shape.key_size,
+                shape.value_size
+            )));
+        }
+        Ok(TypedMap { handle: self.clone(), types: PhantomData })
+    }
+}
+
+/// Iterator over a map's keys and values.
+pub struct Entries<'a> {
+    handle: &'a MapHandle,
+    key: Option<Vec<u8>>,
+    left: usize,
+}
+
+impl Iterator for Entries<'_> {
+    type Item = (Vec<u8>, Vec<u8>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.left > 0 {
+            self.left -= 1;
+            let key = self.handle.next_key(self.key.as_deref()).ok()?;
+            self.key = Some(key.clone());
+            if let Ok(value) = self.handle.lookup(&key) {
+                return Some((key, value));
+            }
+        }
+        None
+    }
+}
+
+/// A map whose keys and values are plain Rust types.
+#[derive(Clone, Debug)]
+pub struct TypedMap<K, V> {
+    handle: MapHandle,
+    types: PhantomData<fn(K) -> V>,
+}
+
+impl<K, V> TypedMap<K, V>
+where
+    K: IntoBytes + FromBytes + Immutable,
+    V: IntoBytes + FromBytes + Immutable,
+{
+    /// The value; of a per-CPU map that of CPU 0.
+    ///
+    /// # Errors
+    ///
+    /// As of [`MapHandle::lookup`]; what is not there is `None`.
+    pub fn get(&self, key: &K) -> Result<Option<V>, Errno> {
+        Ok(self.get_percpu(key)?.into_iter().next())
+    }
+
+    /// The values of all CPUs; one if the map is not per CPU, none if the key is not there.
+    ///
+    /// # Errors
+    ///
+    /// As of [`MapHandle::lookup`].
+    pub fn get_percpu(&self, key: &K) -> Result<Vec<V>, Errno> {
+        let bytes = match self.handle.lookup(key.as_bytes()) {
+            Ok(bytes) => bytes,
+            Err(Errno::ENOENT) => return Ok(Vec::new()),
+            Err(errno) => return Err(errno),
+        };
+        let stride = match self.handle.map().is_percpu() {
+            true => size_of::<V>().next_multiple_of(8),
+            false => size_of::<V>(),
+        };
+        let values = bytes.chunks(stride.max(1)).map(|value| V::read_from_prefix(value));
+        values.map(|value| value.map(|(v, _)| v).map_err(|_| Errno::EINVAL)).collect()
+    }
+
+    /// Sets the value, of all CPUs if the map is per CPU.
+    ///
+    /// # Errors
+    ///
+    /// As of [`MapHandle::update`].
+    pub fn set(&self, key: &K, value: &V, flags: UpdateFlags) -> Result<(), Errno> {
+        let bytes = value.as_bytes();
+        let all: Vec<u8>;
+        let bytes = match self.handle.map().is_percpu() {
+            true => {
+                let mut one = bytes.to_vec();
+                one.resize(bytes.len().next_multiple_of(8), 0);
+                all = one.repeat(self.handle.value_len() / one.len().max(1));
+                &all
+            }
+            false => bytes,
+        };
+        self.handle.update(key.as_bytes(), bytes, flags)
+    }
+
+    /// Removes the key.
+    ///
+    /// # Errors
+    ///
+    /// As of [`MapHandle::delete`].
+    pub fn remove(&self, key: &K) -> Result<(), Errno> {
+        self.handle.delete(key.as_bytes())
+    }
+}

@@ -1,0 +1,407 @@
+//! `BPF_MAP_TYPE_HASH`, `LRU_HASH`, and both per CPU: chains that readers walk without a lock.
+//!
+//! An update puts a new element in front of its chain and takes the old one out, so that a reader
+//! sees the old value or the new one; only per-CPU values are written in place. Writers of one
+//! shard exclude each other.
+//!
+//! A full LRU map takes out an element that was not looked up since the hand last passed it
+//! (second chance); the kernel's lists give a similar choice, not the same.
+//!
+//! # Invariants
+//! 1. A chain changes only under the lock of its shard; every prefix that a reader has seen leads
+//!    to the chain's end.
+//! 2. At most `max_entries` elements are linked.
+//!
+//! Kernel: `htab_map_ops` and its three siblings (6.18). The order of keys differs, as the seed
+//! does.
+
+use super::element_pool::{ElementPool, HASH, HEADER, NEXT, NIL, Queue};
+use super::percpu_values::PercpuValues;
+use super::value::ValueLayout;
+use super::{BPF_EXIST, BPF_F_LOCK, MapKind, Setup, check_exists};
+use crate::memory::Region;
+use crate::{Errno, Error};
+use skep_uapi::{MapFlags, MapShape, MapType};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+/// Locks of a map that is large enough to have several.
+const SHARDS: usize = 8;
+/// Buckets from which on a map is large enough.
+const SHARDED_BUCKETS: usize = 64;
+/// Turns of the hand before an LRU map is said to be full: everything is being looked up.
+const HAND_TURNS: u32 = 3;
+
+pub(super) struct Hash {
+    pool: ElementPool,
+    heads: Region,
+    mask: u32,
+    seed: u64,
+    /// Offset of the value in an element, bytes.
+    value_at: usize,
+    layout: ValueLayout,
+    /// Where values are, if each CPU has its own.
+    percpu: Option<PercpuValues>,
+    lru: bool,
+    /// The next element that the hand of an LRU map looks at.
+    hand: AtomicU32,
+    max_entries: u32,
+    count: AtomicU32,
+}
+
+/// An element in its chain: the word that leads to it, and its index.
+struct Found {
+    /// Offset in `heads`, or of an element's `NEXT`.
+    link: Link,
+    element: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Link {
+    Head(usize),
+    Next(usize),
+}
+
+impl Hash {
+    pub(super) fn new(
+        map_type: MapType,
+        shape: &MapShape,
+        (layout, setup): (ValueLayout, &Setup),
+    ) -> Result<Hash, Error> {
+        use MapType as T;
+        let max_entries = shape.max_entries;
+        let too_big = || Error::memory(Errno::E2BIG.to_string());
+        let buckets = max_entries.checked_next_power_of_two().ok_or_else(too_big)? as usize;
+        let shards = if buckets >= SHARDED_BUCKETS { SHARDS } else { 1 };
+        let key_size = shape.key_size as usize;
+        let value_at = HEADER + key_size.next_multiple_of(8);
+        let is_percpu = matches!(map_type, T::PercpuHash | T::LruPercpuHash);
+        let size = if is_percpu { value_at } else { value_at + layout.stride() };
+        let pool = ElementPool::new(max_entries, size, shards, &setup.budget)?;
+        let percpu = match is_percpu {
+            true => Some(PercpuValues::new(pool.capacity(), &layout, setup)?),
+            false => None,
+        };
+        let zero_seed = shape.flags.contains(MapFlags::ZERO_SEED);
+        Ok(Hash {
+            heads: Region::zeroed(4 * buckets, &setup.budget)?,
+            pool,
+            mask: buckets as u32 - 1,
+            seed: if zero_seed { 0 } else { RandomState::new().hash_one(0) },
+
+            value_at,
+            layout,
+            percpu,
+            lru: matches!(map_type, T::LruHash | T::LruPercpuHash),
+            hand: AtomicU32::new(0),
+            max_entries,
+            count: AtomicU32::new(0),
+        })
+    }
+
+    #[inline]
+    fn link(&self, link: Link) -> &AtomicU32 {
+        match link {
+            Link::Head(off) => self.heads.u32(off),
+            Link::Next(off) => self.pool.region().u32(off),
+        }
+    }
+
+    #[inline]
+    fn bucket(&self, hash: u32) -> Link {
+        Link::Head(4 * (hash & self.mask) as usize)
+    }
+
+    /// Walks a chain.
+    #[inline]
+    fn walk(&self, hash: u32, key: &[u8]) -> Option<Found> {
+        let region = self.pool.region();
+        let mut link = self.bucket(hash);
+        loop {
+            let element = self.link(link).load(Acquire);
+            if element == NIL {
+                return None;
+            }
+            let off = self.pool.offset(element);
+            let same = key.len() <= 8 || region.u32(off + HASH).load(Relaxed) == hash;
+            if same && region.equals(off + HEADER, key) {
+                return Some(Found { link, element });
+            }
+            link = Link::Next(off + NEXT);
+        }
+    }
+
+    /// Finds an element without the lock.
+    #[inline]
+    fn find(&self, key: &[u8]) -> Option<u32> {
+        let hash = hash_of(key, self.seed);
+        let before = self.pool.reused();
+        let found = self.walk(hash, key);
+        if found.is_none() && self.pool.reused() != before {
+            // The walk may have been led into another chain.
+            let _lock = self.pool.lock(hash);
+            return Some(self.walk(hash, key)?.element);
+        }
+        Some(found?.element)
+    }
+
+    /// Address of this thread's value of an element.
+    #[inline]
+    fn value_addr(&self, element: u32) -> u64 {
+        match &self.percpu {
+            None => self.pool.region().addr(self.pool.offset(element) + self.value_at),
+            Some(values) => values.mine(element),
+        }
+    }
+
+    /// Writes a value: for programs this CPU's, for user space (`all`) every CPU's.
+    fn write_value(&self, element: u32, value: &[u8], all: bool) {
+        match &self.percpu {
+            None => {
+                let at = self.pool.offset(element) + self.value_at;
+                self.layout.write(self.pool.region(), at, value);
+            }
+            Some(values) if all => values.write_all(element, value),
+            Some(values) => values.write_mine(element, value),
+        }
+    }
+
+    fn set(&self, key: &[u8], value: &[u8], (flags, all): (u64, bool)) -> Result<(), Errno> {
+        let allowed = if self.layout.has_lock() { BPF_F_LOCK } else { 0 };
+        if flags & !allowed > BPF_EXIST {
+            return Err(Errno::EINVAL);
+        }
+        if flags & BPF_F_LOCK != 0
+            && let Some(element) = self.find(key)
+        {
+            check_exists(true, flags)?;
+            let at = self.pool.offset(element) + self.value_at;
+            return self.layout.write_locked(self.pool.region(), at, value);
+        }
+        let hash = hash_of(key, self.seed);
+        let mut queue = self.pool.lock(hash);
+        let old = self.walk(hash, key);
+        check_exists(old.is_some(), flags)?;
+        if let (Some(old), true) = (&old, self.percpu.is_some()) {
+            self.pool.mark(self.pool.offset(old.element));
+            self.write_value(old.element, value, all);
+            return Ok(());
+        }
+        if old.is_none() {
+            self.count_one(&mut queue, hash)?;
+        }
+        let Some(element) = self.pool.take(&mut queue) else {
+            if old.is_none() {
+                self.count.fetch_sub(1, Relaxed);
+            }
+            return Err(Errno::ENOMEM);
+        };
+        self.fill(element, hash, (key, value, all));
+        let head = self.link(self.bucket(hash));
+        let off = self.pool.offset(element);
+        self.pool.region().u32(off + NEXT).store(head.load(Relaxed), Relaxed);
+        head.store(element, Release);
+        if let Some(old) = old {
+            self.pool.mark(off);
+            // What led from the bucket to the old element now leads from the new one.
+            let link = match old.link {
+                Link::Head(_) => Link::Next(off + NEXT),
+                next => next,
+            };
+            self.unlink(&mut queue, &Found { link, ..old });
+        }
+        Ok(())
+    }
+
+    /// Counts a new element, making room for it in an LRU map.
+    fn count_one(&self, queue: &mut Queue, hash: u32) -> Result<(), Errno> {
+        if self.count.fetch_add(1, Relaxed) < self.max_entries {
+            return Ok(());
+        }
+        if self.lru && self.evict(queue, hash) {
+            return Ok(());
+        }
+        self.count.fetch_sub(1, Relaxed);
+        Err(if self.lru { Errno::ENOMEM } else { Errno::E2BIG })
+    }
+
+    /// Writes a new element that nobody sees yet.
+    fn fill(&self, element: u32, hash: u32, (key, value, all): (&[u8], &[u8], bool)) {
+        let (region, off) = (self.pool.region(), self.pool.offset(element));
+        region.u32(off + HASH).store(hash, Relaxed);
+        region.write(off + HEADER, key);
+        match &self.percpu {
+            Some(values) => values.clear(element),
+            None if self.layout.has_holes() => {
+                region.clear(off + self.value_at, self.layout.stride());
+            }
+            None => {}
+        }
+        self.write_value(element, value, all);
+    }
+
+    /// Takes an element out of its chain; the lock is held.
+    fn unlink(&self, queue: &mut Queue, found: &Found) {
+        let next = self.pool.region().u32(self.pool.offset(found.element) + NEXT).load(Relaxed);
+        self.link(found.link).store(next, Release);
+        self.pool.put(queue, found.element);
+    }
+
+    /// Takes out an element that was not used lately. The caller holds the lock for `hash`.
+    fn evict(&self, queue: &mut Queue, hash: u32) -> bool {
+        let used = self.pool.used();
+        for _ in 0..used.saturating_mul(HAND_TURNS) {
+            let element = self.hand.fetch_add(1, Relaxed) % used + 1;
+            if !self.pool.is_live(element) || self.pool.take_mark(element) {
+                continue;
+            }
+            let off = self.pool.offset(element);
+            let its_hash = self.pool.region().u32(off + HASH).load(Relaxed);
+            let Some(mut other) = self.pool.try_lock_other(hash, its_hash) else { continue };
+            // It may have been taken out before the lock was held.
+            let found = self.walk_to(its_hash, element);
+            let queue = other.as_deref_mut().unwrap_or(queue);
+            if let Some(found) = found {
+                self.unlink(queue, &found);
+                self.count.fetch_sub(1, Relaxed);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Finds an element by its index in the chain of `hash`; the lock is held.
+    fn walk_to(&self, hash: u32, element: u32) -> Option<Found> {
+        let mut link = self.bucket(hash);
+        loop {
+            match self.link(link).load(Relaxed) {
+                NIL => return None,
+                at if at == element => return Some(Found { link, element }),
+                at => link = Link::Next(self.pool.offset(at) + NEXT),
+            }
+        }
+    }
+
+    fn read_key(&self, element: u32, key: &mut [u8]) {
+        self.pool.region().read(self.pool.offset(element) + HEADER, key);
+    }
+
+    /// The first element of bucket `from` or a later one.
+    fn first_from(&self, from: usize) -> Option<u32> {
+        let heads = (from..=self.mask as usize).map(|bucket| self.heads.u32(4 * bucket));
+        heads.map(|head| head.load(Acquire)).find(|&element| element != NIL)
+    }
+}
+
+/// 32 bits of hash: multiplication of 64 bits to 128, folded.
+#[inline]
+fn hash_of(key: &[u8], seed: u64) -> u32 {
+    const K: u64 = 0x9e37_79b9_7f4a_7c15;
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let word = match key.len() {
+        4 => u64::from(u32::from_ne_bytes(key.try_into().unwrap_or_default())),
+        8 => u64::from_ne_bytes(key.try_into().unwrap_or_default()),
+        len => {
+            let (words, rest) = key.as_chunks::<8>();
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            let mix = |sum: u64, word: &[u8; 8]| fold(sum ^ u64::from_ne_bytes(*word), K);
+            let sum = words.iter().fold(len as u64 ^ seed, mix);
+            sum ^ u64::from_ne_bytes(last)
+        }
+    };
+    let hash = fold(word ^ seed, K);
+    (hash ^ hash >> 32) as u32
+}
+
+impl MapKind for Hash {
+    #[inline]
+    fn lookup(&self, key: &[u8]) -> u64 {
+        let Some(element) = self.find(key) else { return 0 };
+        if self.lru {
+            self.pool.mark(self.pool.offset(element));
+        }
+        self.value_addr(element)
+    }
+
+    fn lookup_cpu(&self, key: &[u8], cpu: u32) -> u64 {
+        let (Some(values), Some(element)) = (&self.percpu, self.find(key)) else { return 0 };
+        values.of_cpu(element, cpu)
+    }
+
+    fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+        self.set(key, value, (flags, false))
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<(), Errno> {
+        let hash = hash_of(key, self.seed);
+        let mut queue = self.pool.lock(hash);
+        let found = self.walk(hash, key).ok_or(Errno::ENOENT)?;
+        self.unlink(&mut queue, &found);
+        self.count.fetch_sub(1, Relaxed);
+        Ok(())
+    }
+
+    fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno> {
+        let after = |element: u32| {
+            let off = self.pool.offset(element);
+            match self.pool.region().u32(off + NEXT).load(Acquire) {
+                NIL => {
+                    let hash = self.pool.region().u32(off + HASH).load(Relaxed);
+                    self.first_from((hash & self.mask) as usize + 1)
+                }
+                element => Some(element),
+            }
+        };
+        let following = match key.and_then(|key| self.find(key)) {
+            Some(element) => after(element),
+            None => self.first_from(0),
+        };
+        self.read_key(following.ok_or(Errno::ENOENT)?, next);
+        Ok(())
+    }
+
+    fn read(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
+        let element = self.find(key).ok_or(Errno::ENOENT)?;
+        Ok(match &self.percpu {
+            Some(values) => values.read_all(element),
+            None => {
+                let at = self.pool.offset(element) + self.value_at;
+                self.layout.read(self.pool.region(), at)
+            }
+        })
+    }
+
+    fn write(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+        self.set(key, value, (flags, true))
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut(u64, u64) -> bool) -> Result<u32, Errno> {
+        let mut count = 0;
+        for bucket in 0..=self.mask as usize {
+            let mut element = self.heads.u32(4 * bucket).load(Acquire);
+            while element != NIL {
+                let off = self.pool.offset(element);
+                count += 1;
+                if each(self.pool.region().addr(off + HEADER), self.value_addr(element)) {
+                    return Ok(count);
+                }
+                element = self.pool.region().u32(off + NEXT).load(Acquire);
+            }
+        }
+        Ok(count)
+    }
+
+    fn contains(&self, addr: u64, size: usize) -> bool {
+        self.pool.region().offset_of(addr, size).is_some()
+            || self.percpu.as_ref().is_some_and(|values| values.contains(addr, size))
+    }
+
+    fn user_value_size(&self, shape: &MapShape) -> usize {
+        let one = || shape.value_size as usize;
+        self.percpu.as_ref().map_or_else(one, PercpuValues::user_size)
+    }
+}

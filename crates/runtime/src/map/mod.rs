@@ -1,0 +1,268 @@
+//! Maps: what programs and the embedder share. One file a kind; this one is what all have.
+//!
+//! # Invariants
+//! 1. A key or value slice that reaches a [`MapKind`] has exactly the map's size.
+//! 2. The address of a value stays valid memory of this map until the map is dropped, and is not
+//!    given to another key while a run that could hold it goes on (see `hash` for the one
+//!    exception, which is the kernel's too).
+//!
+//! Kernel: the `map_ops` of each kind (6.18). Errno and limits were compared with bpf(2):
+//! `tests/map_agreement.rs`.
+
+mod array;
+mod element_pool;
+mod graveyard;
+mod handle;
+mod hash;
+mod percpu_array;
+mod percpu_values;
+mod value;
+
+pub use handle::{MapHandle, TypedMap, UpdateFlags};
+
+use crate::memory::Budget;
+use crate::{Errno, Error};
+use skep_btf::Btf;
+use skep_program::MapDef;
+use skep_uapi::{MapFlags, MapShape, MapType, map_rule};
+use std::sync::Arc;
+use value::ValueLayout;
+
+/// `BPF_NOEXIST` of an update.
+pub(crate) const BPF_NOEXIST: u64 = 1;
+/// `BPF_EXIST` of an update.
+pub(crate) const BPF_EXIST: u64 = 2;
+/// `BPF_F_LOCK` of an update.
+pub(crate) const BPF_F_LOCK: u64 = 4;
+
+/// A map.
+pub struct Map {
+    shape: MapShape,
+    map_type: MapType,
+    name: String,
+    id: u32,
+    btf: Option<MapBtf>,
+    frozen: bool,
+    kind: Box<dyn MapKind>,
+}
+
+/// The types that describe keys and values, for who prints them.
+#[derive(Clone, Debug)]
+pub struct MapBtf {
+    /// The object's BTF.
+    pub btf: Arc<Btf>,
+    /// Type of the key; 0 is void.
+    pub key_type_id: u32,
+    /// Type of the value; 0 is void.
+    pub value_type_id: u32,
+}
+
+/// What maps are made with besides their definition.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    /// "CPUs": threads that may run programs at the same time.
+    pub(crate) cpus: u32,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) btf: Option<Arc<Btf>>,
+}
+
+/// What every kind decides for itself. Keys and values have the map's sizes.
+///
+/// What a kind does not define, it does not have: the errno is what bpf(2) says of most.
+pub(crate) trait MapKind: Send + Sync {
+    /// Address of the value that a program gets, 0 if there is none.
+    fn lookup(&self, key: &[u8]) -> u64;
+
+    /// Sets the value that a program would look up.
+    fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno>;
+
+    fn delete(&self, key: &[u8]) -> Result<(), Errno>;
+
+    /// The key after `key`; the first one for `None` and for a key that is not there.
+    fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno>;
+
+    fn push(&self, _value: &[u8], _flags: u64) -> Result<(), Errno> {
+        Err(Errno::ENOTSUPP)
+    }
+
+    /// Takes the next value, or, with `keep`, copies it.
+    fn pop(&self, _value: &mut [u8], _keep: bool) -> Result<(), Errno> {
+        Err(Errno::ENOTSUPP)
+    }
+
+    /// Lookup for a program with the "CPU" of its choice; only per-CPU kinds have it.
+    fn lookup_cpu(&self, _key: &[u8], _cpu: u32) -> u64 {
+        0
+    }
+
+    /// BPF_MAP_LOOKUP_ELEM: a copy of the value, of all CPUs' values where there are several.
+    fn read(&self, key: &[u8]) -> Result<Vec<u8>, Errno>;
+
+    /// BPF_MAP_UPDATE_ELEM: as `update`, with all CPUs' values where there are several.
+    fn write(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+        self.update(key, value, flags)
+    }
+
+    /// Calls `each` with the addresses of key and value until it says stop (true).
+    fn for_each(&self, _each: &mut dyn FnMut(u64, u64) -> bool) -> Result<u32, Errno> {
+        Err(Errno::EINVAL)
+    }
+
+    /// Whether an access of `size` bytes at `addr` is inside of this map's memory.
+    fn contains(&self, addr: u64, size: usize) -> bool;
+
+    /// Bytes of a value as bpf(2) copies it.
+    fn user_value_size(&self, shape: &MapShape) -> usize {
+        shape.value_size as usize
+    }
+
+    /// Where values lie, if a lookup is a bounds check and a multiplication.
+    fn direct(&self) -> Option<DirectValues> {
+        None
+    }
+}
+
+/// Values that lie one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectValues {
+    /// Address of value 0.
+    pub base: u64,
+    /// Bytes from a value to the next.
+    pub stride: u32,
+    /// Number of values.
+    pub count: u32,
+}
+
+impl Map {
+    /// Creates a map as BPF_MAP_CREATE would.
+    ///
+    /// # Errors
+    ///
+    /// The kernel would refuse the definition; the kind is not modelled; no memory.
+    pub(crate) fn create(def: &MapDef, id: u32, setup: &Setup) -> Result<Map, Error> {
+        let made = Map::create_kind(def, setup);
+        let kind = made.map_err(|e| e.context(format!("map '{}' ({})", def.name, def.map_type)))?;
+        let btf = setup.btf.as_ref().map(|btf| MapBtf {
+            btf: btf.clone(),
+            key_type_id: def.btf_key_type_id,
+            value_type_id: def.btf_value_type_id,
+        });
+        let (shape, map_type) = (shape(def), def.map_type);
+        let name = def.name.clone();
+        Ok(Map { shape, map_type, name, id, btf, frozen: def.frozen, kind })
+    }
+
+    fn create_kind(def: &MapDef, setup: &Setup) -> Result<Box<dyn MapKind>, Error> {
+        let shape = shape(def);
+        let rule = map_rule(def.map_type)
+            .ok_or_else(|| Error::unsupported(format!("maps of type {}", def.map_type)))?;
+        rule.check(&shape).map_err(|why| {
+            let sizes = format!(
+                "key {}, value {}, entries {}, flags {:#x}",
+                shape.key_size,
+                shape.value_size,
+                shape.max_entries,
+                shape.flags.bits()
+            );
+            Error::input(format!("{}: {why:?} not allowed ({sizes})", Errno::EINVAL))
+        })?;
+        let layout = ValueLayout::of(def, setup.btf.as_deref())?;
+        Ok(match def.map_type {
+            MapType::Array => Box::new(array::Array::new(&shape, layout, setup)?),
+            MapType::PercpuArray => {
+                Box::new(percpu_array::PercpuArray::new(&shape, layout, setup)?)
+            }
+            MapType::Hash | MapType::LruHash | MapType::PercpuHash | MapType::LruPercpuHash => {
+                Box::new(hash::Hash::new(def.map_type, &shape, (layout, setup))?)
+            }
+            other => return Err(Error::unsupported(format!("maps of type {other}"))),
+        })
+    }
+
+    /// Key size, value size, capacity, flags.
+    pub fn shape(&self) -> &MapShape {
+        &self.shape
+    }
+
+    /// `BPF_MAP_TYPE_*`.
+    pub fn map_type(&self) -> MapType {
+        self.map_type
+    }
+
+    /// Name in the object.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of the map in this process, from 1.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// The types of keys and values.
+    pub fn btf(&self) -> Option<&MapBtf> {
+        self.btf.as_ref()
+    }
+
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self) -> &dyn MapKind {
+        &*self.kind
+    }
+
+    pub(crate) fn is_percpu(&self) -> bool {
+        use MapType as T;
+        matches!(self.map_type, T::PercpuArray | T::PercpuHash | T::LruPercpuHash)
+    }
+}
+
+impl std::fmt::Debug for Map {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Map { name, map_type, shape, .. } = self;
+        write!(f, "Map {{ {name}, {map_type}, {shape:?} }}")
+    }
+}
+
+fn shape(def: &MapDef) -> MapShape {
+    MapShape {
+        key_size: def.key_size,
+        value_size: def.value_size,
+        max_entries: def.max_entries,
+        flags: def.map_flags,
+    }
+}
+
+/// `BPF_ANY`, `BPF_NOEXIST` and `BPF_EXIST` for a key that is or is not there.
+pub(crate) fn check_exists(exists: bool, flags: u64) -> Result<(), Errno> {
+    match flags & (BPF_NOEXIST | BPF_EXIST) {
+        BPF_NOEXIST if exists => Err(Errno::EEXIST),
+        BPF_EXIST if !exists => Err(Errno::ENOENT),
+        _ => Ok(()),
+    }
+}
+
+/// What user space may do with a map of these flags.
+pub(crate) fn user_may(flags: MapFlags, write: bool) -> Result<(), Errno> {
+    let forbidden = if write { MapFlags::RDONLY } else { MapFlags::WRONLY };
+    if flags.contains(forbidden) { Err(Errno::EPERM) } else { Ok(()) }
+}
+
+/// The index that an array's key is.
+#[inline]
+pub(crate) fn index(key: &[u8]) -> u32 {
+    key.first_chunk::<4>().map_or(u32::MAX, |bytes| u32::from_ne_bytes(*bytes))
+}
+
+/// `next_key` of arrays.
+pub(crate) fn next_index(key: Option<&[u8]>, count: u32, next: &mut [u8]) -> Result<(), Errno> {
+    let following = match key.map(index) {
+        Some(last) if last == count - 1 => return Err(Errno::ENOENT),
+        Some(at) if at < count => at + 1,
+        _ => 0,
+    };
+    next.copy_from_slice(&following.to_ne_bytes());
+    Ok(())
+}

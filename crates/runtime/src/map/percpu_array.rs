@@ -1,0 +1,127 @@
+//! `BPF_MAP_TYPE_PERCPU_ARRAY`: an array for each "CPU", which here is a thread that runs programs.
+//!
+//! The arrays are apart by whole pages, so that threads share no cache line.
+//!
+//! Kernel: `percpu_array_map_ops` (6.18).
+
+use super::array::{check_flags, index_keys};
+use super::value::ValueLayout;
+use super::{BPF_EXIST, MapKind, Setup, index, next_index};
+use crate::memory::{Budget, Region};
+use crate::{Errno, Error, epoch};
+use skep_uapi::MapShape;
+use std::sync::{Arc, OnceLock};
+
+const PAGE: usize = 4096;
+
+pub(super) struct PercpuArray {
+    values: Region,
+    layout: ValueLayout,
+    stride: usize,
+    /// Bytes from one CPU's values to the next one's.
+    cpu_stride: usize,
+    count: u32,
+    cpus: u32,
+    keys: OnceLock<Option<Region>>,
+    budget: Arc<Budget>,
+}
+
+impl PercpuArray {
+    pub(super) fn new(
+        shape: &MapShape,
+        layout: ValueLayout,
+        setup: &Setup,
+    ) -> Result<PercpuArray, Error> {
+        let (stride, count, cpus) = (layout.stride(), shape.max_entries, setup.cpus);
+        let too_big = || Error::memory(Errno::E2BIG.to_string());
+        let one = stride.checked_mul(count as usize).ok_or_else(too_big)?;
+        let cpu_stride = one.checked_next_multiple_of(PAGE).ok_or_else(too_big)?;
+        let all = cpu_stride.checked_mul(cpus as usize).ok_or_else(too_big)?;
+        let values = Region::zeroed(all, &setup.budget)?;
+        let (keys, budget) = (OnceLock::new(), setup.budget.clone());
+        Ok(PercpuArray { values, layout, stride, cpu_stride, count, cpus, keys, budget })
+    }
+
+    #[inline]
+    fn offset(&self, key: &[u8], cpu: u32) -> Option<usize> {
+        let index = index(key);
+        let inside = index < self.count && cpu < self.cpus;
+        inside.then(|| self.cpu_stride * cpu as usize + self.stride * index as usize)
+    }
+}
+
+/// As of an array, but there is nothing to lock.
+fn check_percpu_flags(flags: u64, inside: bool) -> Result<(), Errno> {
+    if flags > BPF_EXIST { Err(Errno::EINVAL) } else { check_flags(flags, inside, false) }
+}
+
+impl MapKind for PercpuArray {
+    #[inline]
+    fn lookup(&self, key: &[u8]) -> u64 {
+        self.lookup_cpu(key, epoch::cpu())
+    }
+
+    #[inline]
+    fn lookup_cpu(&self, key: &[u8], cpu: u32) -> u64 {
+        self.offset(key, cpu).map_or(0, |off| self.values.addr(off))
+    }
+
+    fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+        let off = self.offset(key, epoch::cpu());
+        check_percpu_flags(flags, off.is_some())?;
+        self.layout.write(&self.values, off.ok_or(Errno::E2BIG)?, value);
+        Ok(())
+    }
+
+    fn delete(&self, _key: &[u8]) -> Result<(), Errno> {
+        Err(Errno::EINVAL)
+    }
+
+    fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno> {
+        next_index(key, self.count, next)
+    }
+
+    fn read(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
+        let mut values = Vec::with_capacity(self.stride * self.cpus as usize);
+        for cpu in 0..self.cpus {
+            let off = self.offset(key, cpu).ok_or(Errno::ENOENT)?;
+            values.extend(self.layout.read(&self.values, off));
+            values.resize(self.stride * (cpu as usize + 1), 0);
+        }
+        Ok(values)
+    }
+
+    fn write(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+        let inside = self.offset(key, 0).is_some();
+        check_percpu_flags(flags, inside)?;
+        for (cpu, value) in (0..self.cpus).zip(value.chunks(self.stride)) {
+            let off = self.offset(key, cpu).ok_or(Errno::E2BIG)?;
+            let value = value.get(..self.layout.size).ok_or(Errno::EINVAL)?;
+            self.layout.write(&self.values, off, value);
+        }
+        Ok(())
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut(u64, u64) -> bool) -> Result<u32, Errno> {
+        let keys = self.keys.get_or_init(|| index_keys(self.count, &self.budget));
+        let keys = keys.as_ref().ok_or(Errno::ENOMEM)?;
+        let mine = self.cpu_stride * epoch::cpu() as usize;
+        for i in 0..self.count {
+            let at = i as usize;
+            if each(keys.addr(8 * at), self.values.addr(mine + self.stride * at)) {
+                return Ok(i + 1);
+            }
+        }
+        Ok(self.count)
+    }
+
+    fn contains(&self, addr: u64, size: usize) -> bool {
+        let keys = self.keys.get().and_then(Option::as_ref);
+        self.values.offset_of(addr, size).is_some()
+            || keys.is_some_and(|keys| keys.offset_of(addr, size).is_some())
+    }
+
+    fn user_value_size(&self, _shape: &MapShape) -> usize {
+        self.stride * self.cpus as usize
+    }
+}

@@ -1,0 +1,274 @@
+//! `Region`: zeroed memory with a fixed address that programs and this crate share.
+//!
+//! Programs read and write it with plain loads and stores at any time; this crate goes through
+//! relaxed atomics, so that what is racy between programs is never undefined here. A value that
+//! is 1, 2, 4 or 8 bytes and aligned is never torn; longer ones are copied word by word, as the
+//! kernel does.
+//!
+//! # Invariants
+//! 1. `base..base + len` is one live allocation, aligned to [`ALIGN`], until the region is
+//!    dropped; it never moves.
+//! 2. Every access of this file is inside (asserted) and atomic.
+
+#![allow(unsafe_code)]
+
+use crate::{Error, errno::Errno};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// Alignment of a region: a pair of cache lines.
+pub(crate) const ALIGN: usize = 128;
+
+/// Bytes that maps may use together; what is not there yet is not counted.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    used: AtomicUsize,
+    bytes_max: usize,
+}
+
+impl Budget {
+    pub(crate) fn new(bytes_max: usize) -> Arc<Budget> {
+        Arc::new(Budget { used: AtomicUsize::new(0), bytes_max })
+    }
+
+    pub(crate) fn used_bytes(&self) -> usize {
+        self.used.load(Relaxed)
+    }
+
+    fn take(&self, len: usize) -> Result<(), Error> {
+        let add = |used: usize| used.checked_add(len).filter(|&sum| sum <= self.bytes_max);
+        match self.used.fetch_update(Relaxed, Relaxed, add) {
+            Ok(_) => Ok(()),
+            Err(used) => Err(Error::memory(format!(
+                "{} ({len} bytes wanted, {used} of {} in use)",
+                Errno::ENOMEM,
+                self.bytes_max
+            ))),
+        }
+    }
+}
+
+/// Shared memory; see the module header.
+#[derive(Debug)]
+pub(crate) struct Region {
+    base: NonNull<u8>,
+    len: usize,
+    budget: Arc<Budget>,
+}
+
+// SAFETY: the memory is owned, and reached through atomics only (invariant 2).
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// `len` zero bytes, rounded up to [`ALIGN`]. Pages are the system's until they are touched.
+    pub(crate) fn zeroed(len: usize, budget: &Arc<Budget>) -> Result<Region, Error> {
+        let too_much = || Error::memory(format!("{} ({len} bytes wanted)", Errno::ENOMEM));
+        let len = len.max(1).checked_next_multiple_of(ALIGN).ok_or_else(too_much)?;
+        let layout = Layout::from_size_align(len, ALIGN).map_err(|_| too_much())?;
+        budget.take(len)?;
+        let Some(base) = allocate(layout) else {
+            budget.used.fetch_sub(len, Relaxed);
+            return Err(too_much());
+        };
+        Ok(Region { base, len, budget: budget.clone() })
+    }
+
+    /// Address of byte `off`. What reads there is outside of this file's promises.
+    #[inline]
+    pub(crate) fn addr(&self, off: usize) -> u64 {
+        self.base.as_ptr() as u64 + off as u64
+    }
+
+    /// Offset of an access of `size` bytes at `addr`, if it is inside.
+    pub(crate) fn offset_of(&self, addr: u64, size: usize) -> Option<usize> {
+        let off = usize::try_from(addr.checked_sub(self.addr(0))?).ok()?;
+        (off.checked_add(size)? <= self.len).then_some(off)
+    }
+
+    /// A word for links and counters.
+    #[inline]
+    pub(crate) fn u32(&self, off: usize) -> &AtomicU32 {
+        assert!(off % 4 == 0 && off <= self.len - 4);
+        // SAFETY: inside (asserted), aligned since the base is, and only accessed atomically.
+        unsafe { AtomicU32::from_ptr(self.base.as_ptr().add(off).cast()) }
+    }
+
+    #[inline]
+    pub(crate) fn u64(&self, off: usize) -> &AtomicU64 {
+        assert!(off % 8 == 0 && off <= self.len - 8);
+        // SAFETY: as for `u32`.
+        unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(off).cast()) }
+    }
+
+    #[inline]
+    fn u8(&self, off: usize) -> &AtomicU8 {
+        assert!(off < self.len);
+        // SAFETY: inside (asserted) and only accessed atomically.
+        unsafe { AtomicU8::from_ptr(self.base.as_ptr().add(off)) }
+    }
+
+    /// Writes `bytes` at `off`, a multiple of 8.
+    #[inline]
+    pub(crate) fn write(&self, off: usize, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for (i, word) in words.iter().enumerate() {
+            self.u64(off + 8 * i).store(u64::from_ne_bytes(*word), Relaxed);
+        }
+        let mut at = off + 8 * words.len();
+        let rest = match rest.split_first_chunk::<4>() {
+            Some((word, rest)) => {
+                self.u32(at).store(u32::from_ne_bytes(*word), Relaxed);
+                at += 4;
+                rest
+            }
+            None => rest,
+        };
+        for (i, byte) in rest.iter().enumerate() {
+            self.u8(at + i).store(*byte, Relaxed);
+        }
+    }
+
+    /// Writes `bytes` at any offset.
+    pub(crate) fn write_part(&self, off: usize, bytes: &[u8]) {
+        let lead = (off.next_multiple_of(8) - off).min(bytes.len());
+        let (first, rest) = bytes.split_at(lead);
+        for (i, byte) in first.iter().enumerate() {
+            self.u8(off + i).store(*byte, Relaxed);
+        }
+        self.write(off + lead, rest);
+    }
+
+    /// Reads into `bytes` from `off`, a multiple of 8.
+    #[inline]
+    pub(crate) fn read(&self, off: usize, bytes: &mut [u8]) {
+        let (words, rest) = bytes.as_chunks_mut::<8>();
+        let mut at = off + 8 * words.len();
+        for (i, word) in words.iter_mut().enumerate() {
+            *word = self.u64(off + 8 * i).load(Relaxed).to_ne_bytes();
+        }
+        let rest = match rest.split_first_chunk_mut::<4>() {
+            Some((word, rest)) => {
+                *word = self.u32(at).load(Relaxed).to_ne_bytes();
+                at += 4;
+                rest
+            }
+            None => rest,
+        };
+        for (i, byte) in rest.iter_mut().enumerate() {
+            *byte = self.u8(at + i).load(Relaxed);
+        }
+    }
+
+    /// A copy of `len` bytes from `off`, a multiple of 8.
+    pub(crate) fn to_vec(&self, off: usize, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        self.read(off, &mut bytes);
+        bytes
+    }
+
+    /// Zeroes `len` bytes from `off`, both multiples of 8.
+    pub(crate) fn clear(&self, off: usize, len: usize) {
+        (off..off + len).step_by(8).for_each(|at| self.u64(at).store(0, Relaxed));
+    }
+
+    /// Whether the bytes from `off` (a multiple of 8) on are `bytes`.
+    #[inline]
+    pub(crate) fn equals(&self, off: usize, bytes: &[u8]) -> bool {
+        if let Ok(word) = <[u8; 4]>::try_from(bytes) {
+            return self.u32(off).load(Relaxed) == u32::from_ne_bytes(word);
+        }
+        let (words, rest) = bytes.as_chunks::<8>();
+        let same = |(i, word): (usize, &[u8; 8])| {
+            self.u64(off + 8 * i).load(Relaxed) == u64::from_ne_bytes(*word)
+        };
+        let at = off + 8 * words.len();
+        let same_byte = |(i, byte): (usize, &u8)| self.u8(at + i).load(Relaxed) == *byte;
+        words.iter().enumerate().all(same) && rest.iter().enumerate().all(same_byte)
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        let layout = Layout::from_size_align(self.len, ALIGN);
+        if let Ok(layout) = layout {
+            release(self.base, layout);
+        }
+        self.budget.used.fetch_sub(self.len, Relaxed);
+    }
+}
+
+/// From here on, bytes, memory is the system's own pages: the allocator would touch them all to
+/// align them.
+const PAGES_MIN: usize = 64 << 10;
+
+fn allocate(layout: Layout) -> Option<NonNull<u8>> {
+    if layout.size() < PAGES_MIN {
+        // SAFETY: the layout has a size above 0.
+        return NonNull::new(unsafe { alloc_zeroed(layout) });
+    }
+    let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+    // SAFETY: a new mapping at an address of the system's choice.
+    let pages = unsafe { mmap_anonymous(std::ptr::null_mut(), layout.size(), protection, flags) };
+    NonNull::new(pages.ok()?.cast())
+}
+
+fn release(base: NonNull<u8>, layout: Layout) {
+    if layout.size() < PAGES_MIN {
+        // SAFETY: allocated with this layout in `allocate`, and dropped once.
+        unsafe { dealloc(base.as_ptr(), layout) };
+        return;
+    }
+    // SAFETY: mapped with this length in `allocate`; nobody has a reference into it any more.
+    let unmapped = unsafe { munmap(base.as_ptr().cast(), layout.size()) };
+    debug_assert!(unmapped.is_ok());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_every_length_come_back() {
+        let budget = Budget::new(1 << 20);
+        let region = Region::zeroed(64, &budget).unwrap();
+        for len in 0..=32 {
+            let bytes: Vec<u8> = (0..len as u8).map(|i| i + 1).collect();
+            region.clear(0, 64);
+            region.write(8, &bytes);
+            assert_eq!(region.to_vec(8, len), bytes);
+            assert!(region.equals(8, &bytes));
+            assert_eq!(region.to_vec(8 + len.next_multiple_of(8), 8), [0; 8]);
+            if len > 0 {
+                let mut other = bytes.clone();
+                other[len - 1] ^= 1;
+                assert!(!region.equals(8, &other));
+            }
+        }
+    }
+
+    #[test]
+    fn the_budget_is_kept() {
+        let budget = Budget::new(1 << 12);
+        let first = Region::zeroed(3000, &budget).unwrap();
+        assert!(Region::zeroed(3000, &budget).unwrap_err().to_string().contains("ENOMEM"));
+        drop(first);
+        assert_eq!(budget.used_bytes(), 0);
+        assert!(Region::zeroed(3000, &budget).is_ok());
+        assert!(Region::zeroed(usize::MAX, &budget).is_err());
+    }
+
+    #[test]
+    fn what_is_inside() {
+        let budget = Budget::new(1 << 12);
+        let region = Region::zeroed(128, &budget).unwrap();
+        assert_eq!(region.offset_of(region.addr(120), 8), Some(120));
+        assert_eq!(region.offset_of(region.addr(121), 8), None);
+        assert_eq!(region.offset_of(region.addr(0) - 1, 1), None);
+        assert_eq!(region.offset_of(u64::MAX, 8), None);
+    }
+}
