@@ -6,10 +6,14 @@
 
 #![forbid(unsafe_code)]
 
+mod alu;
 mod fault;
+mod flat_memory;
 mod host;
 mod machine;
+mod memory;
 
 pub use fault::{Fault, FaultKind};
+pub use flat_memory::FlatMemory;
 pub use host::{AtomicAccess, AtomicOp, Host, Linked, MapLink, Stack};
 pub use machine::{Exit, Limits, Vm, call, run};

@@ -1,7 +1,26 @@
 //! The machine: registers, frames, and the loop over insns.
+//!
+//! # Invariants
+//! 1. Frames lie in the host's stack region one below the other; `sp` is the lowest byte in use.
+//! 2. A tail call replaces the current frame: its caller, if any, gets the result of the program
+//!    that was jumped to. The count of tail calls belongs to the whole run.
 
+use crate::alu::{alu, condition};
+use crate::fault::FaultKind;
+use crate::memory::{Regs, access, no_insn};
 use crate::{Fault, Host, Linked};
+use skep_insn::Insn;
+use skep_insn::code::*;
 use std::sync::Arc;
+
+/// Tail calls of one run. Kernel: `MAX_TAIL_CALL_CNT`.
+const TAIL_CALLS_MAX: u32 = 33;
+/// The helper `bpf_tail_call`.
+const TAIL_CALL: i32 = 12;
+/// Callbacks in callbacks, so that bare insns cannot exhaust our own stack.
+const CALLBACK_DEPTH_MAX: u32 = 32;
+/// Frames of one run, for bare insns that recurse.
+const FRAMES_MAX: usize = 1024;
 
 /// Bounds of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +42,13 @@ pub struct Exit {
 pub struct Vm<'a> {
     host: &'a dyn Host,
     fuel: u64,
-}
-
-impl Vm<'_> {
-    /// Runs the function at `addr` (`Linked::func_base`) and gives its result.
-    pub fn callback(&mut self, addr: u64, args: [u64; 5]) -> Result<u64, Fault> {
-        let _ = (addr, args, self.host, self.fuel);
-        Err(Fault::not_supported("callbacks"))
-    }
+    insns: u64,
+    tail_calls: u32,
+    callback_depth: u32,
+    stack_base: u64,
+    sp: u64,
+    /// Programs that were entered, for the addresses of their functions.
+    programs: Vec<Arc<Linked>>,
 }
 
 /// Runs a program with `ctx` as its argument.
@@ -59,6 +77,245 @@ pub fn call(
     args: [u64; 5],
     limits: Limits,
 ) -> Result<Exit, Fault> {
-    let _ = (program, start, args, Vm { host, fuel: limits.fuel });
-    Err(Fault::bug("the interpreter is not written yet"))
+    let stack = host.stack();
+    let mut vm = Vm {
+        host,
+        fuel: limits.fuel,
+        insns: 0,
+        tail_calls: 0,
+        callback_depth: 0,
+        stack_base: stack.base,
+        sp: stack.base.wrapping_add(stack.bytes),
+        programs: vec![Arc::clone(program)],
+    };
+    let result = vm.execute(Arc::clone(program), start, args);
+    let insns = vm.insns;
+    match result {
+        Ok(r0) => Ok(Exit { r0, insns }),
+        Err(fault) => Err(Fault { insns, ..fault }),
+    }
+}
+
+/// What a return goes back to.
+struct Frame {
+    program: Arc<Linked>,
+    return_to: usize,
+    saved: [u64; 5],
+    sp: u64,
+}
+
+/// The function that runs.
+struct Running {
+    program: Arc<Linked>,
+    regs: Regs,
+    pc: usize,
+    frames: Vec<Frame>,
+}
+
+/// What follows an insn.
+enum Next {
+    /// The next insn.
+    Falls,
+    /// This insn.
+    Insn(usize),
+    /// The result of the outermost function.
+    Done(u64),
+}
+
+impl Vm<'_> {
+    /// Runs the function at `addr` (`Linked::func_base`) and gives its result.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or why it stopped.
+    pub fn callback(&mut self, addr: u64, args: [u64; 5]) -> Result<u64, Fault> {
+        let find = |program: &Arc<Linked>| {
+            let off = addr.wrapping_sub(program.func_base);
+            let start = u32::try_from(off / 8).ok().filter(|_| off.is_multiple_of(8))?;
+            let known = program.xlated.subprogs().iter().any(|s| s.start == start && s.is_callback);
+            known.then(|| (Arc::clone(program), start))
+        };
+        let Some((program, start)) = self.programs.iter().rev().find_map(find) else {
+            return Err(Fault::bug(format!("no function at {addr:#x}")));
+        };
+        if self.callback_depth >= CALLBACK_DEPTH_MAX {
+            return Err(Fault::new(FaultKind::StackOverflow));
+        }
+        self.callback_depth += 1;
+        let result = self.execute(program, start, args);
+        self.callback_depth -= 1;
+        result
+    }
+
+    /// Insns that ran so far.
+    pub fn insns(&self) -> u64 {
+        self.insns
+    }
+
+    fn execute(&mut self, program: Arc<Linked>, start: u32, args: [u64; 5]) -> Result<u64, Fault> {
+        let sp = self.sp;
+        let mut regs = [0; 12];
+        regs[1..6].copy_from_slice(&args);
+        regs[10] = sp;
+        self.take_stack(&program, start as usize)?;
+        let mut running = Running { program, regs, pc: start as usize, frames: Vec::new() };
+        let result = self.run_insns(&mut running);
+        self.sp = sp;
+        result.map_err(|fault| match fault.insn_idx {
+            Some(_) => fault,
+            None => Fault { insn_idx: Some(running.pc as u32), ..fault },
+        })
+    }
+
+    /// Takes the frame of the function that begins at `start`, below `sp`.
+    fn take_stack(&mut self, program: &Linked, start: usize) -> Result<(), Fault> {
+        let xlated = &program.xlated;
+        let bytes = xlated.subprogs().get(xlated.subprog_of(start)).map(|s| s.stack_depth_bytes);
+        let bytes = u64::from(bytes.unwrap_or_default());
+        match self.sp.checked_sub(bytes).filter(|&sp| sp >= self.stack_base) {
+            Some(sp) => {
+                self.sp = sp;
+                Ok(())
+            }
+            None => Err(Fault::new(FaultKind::StackOverflow)),
+        }
+    }
+
+    fn run_insns(&mut self, running: &mut Running) -> Result<u64, Fault> {
+        loop {
+            let Some(&insn) = running.program.xlated.insns().get(running.pc) else {
+                return Err(Fault::bug("the end of the program"));
+            };
+            if self.insns >= self.fuel {
+                return Err(Fault::new(FaultKind::OutOfFuel));
+            }
+            self.insns += 1;
+            match self.step(insn, running)? {
+                Next::Falls => running.pc += 1,
+                Next::Insn(pc) => running.pc = pc,
+                Next::Done(r0) => return Ok(r0),
+            }
+        }
+    }
+
+    fn step(&mut self, insn: Insn, running: &mut Running) -> Result<Next, Fault> {
+        let (dst, src) = (usize::from(insn.dst), usize::from(insn.src));
+        if dst > 11 || (src > 11 && insn.class() != BPF_LD) {
+            return Err(no_insn(insn));
+        }
+        match insn.class() {
+            BPF_ALU | BPF_ALU64 => {
+                let result = alu(insn, running.regs[dst], running.regs[src]);
+                running.regs[dst] = result.ok_or_else(|| no_insn(insn))?;
+            }
+            BPF_LDX | BPF_ST | BPF_STX => {
+                let probe = running.program.xlated.facts(running.pc).probe_mem;
+                access(insn, &mut running.regs, self.host, probe)?;
+            }
+            BPF_LD => {
+                running.regs[dst] = self.ld_imm64(insn, running)?;
+                running.pc += 1;
+            }
+            _ => return self.jump(insn, running),
+        }
+        Ok(Next::Falls)
+    }
+
+    /// The value of a 64-bit immediate.
+    fn ld_imm64(&mut self, insn: Insn, running: &Running) -> Result<u64, Fault> {
+        let second = running.program.xlated.insns().get(running.pc + 1);
+        let (true, Some(&second)) = (insn.is_ld_imm64(), second) else {
+            return Err(no_insn(insn));
+        };
+        let map = || {
+            let link = running.program.maps.get(insn.imm as usize);
+            link.copied().ok_or_else(|| Fault::bug(format!("no map {}", insn.imm)))
+        };
+        match insn.src {
+            0 => Ok(insn.imm64(second)),
+            BPF_PSEUDO_MAP_FD => Ok(map()?.handle),
+            BPF_PSEUDO_MAP_VALUE => Ok(map()?.values.wrapping_add(u64::from(second.imm as u32))),
+            BPF_PSEUDO_FUNC => {
+                let start = (running.pc as i64 + 1 + i64::from(insn.imm)) as u64;
+                Ok(running.program.func_base.wrapping_add(start.wrapping_mul(8)))
+            }
+            _ => Err(no_insn(insn)),
+        }
+    }
+
+    fn jump(&mut self, insn: Insn, running: &mut Running) -> Result<Next, Fault> {
+        let distance = match (insn.code, insn.op()) {
+            (code, _) if code == BPF_JMP | BPF_CALL => return self.call(insn, running),
+            (code, _) if code == BPF_JMP | BPF_EXIT => return Ok(self.exit(running)),
+            (code, _) if code == BPF_JMP32 | BPF_JA => i64::from(insn.imm),
+            (code, _) if code == BPF_JMP | BPF_JA => i64::from(insn.off),
+            _ => {
+                let (dst, src) = (usize::from(insn.dst), usize::from(insn.src));
+                let taken = condition(insn, running.regs[dst], running.regs[src]);
+                let taken = taken.ok_or_else(|| no_insn(insn))?;
+                i64::from(if taken { insn.off } else { 0 })
+            }
+        };
+        Ok(Next::Insn((running.pc as i64 + 1 + distance) as usize))
+    }
+
+    fn exit(&mut self, running: &mut Running) -> Next {
+        let Some(frame) = running.frames.pop() else { return Next::Done(running.regs[0]) };
+        running.program = frame.program;
+        running.regs[6..11].copy_from_slice(&frame.saved);
+        running.pc = frame.return_to;
+        self.sp = frame.sp;
+        Next::Falls
+    }
+
+    fn call(&mut self, insn: Insn, running: &mut Running) -> Result<Next, Fault> {
+        let [_, r1, r2, r3, r4, r5, ..] = running.regs;
+        let args = [r1, r2, r3, r4, r5];
+        match insn.src {
+            0 if insn.imm == TAIL_CALL => return self.tail_call(running),
+            0 => {
+                let host = self.host;
+                running.regs[0] = host.helper(self, insn.imm, args)?;
+            }
+            BPF_PSEUDO_KFUNC_CALL => {
+                let host = self.host;
+                running.regs[0] = host.kfunc(self, insn.imm as u32, args)?;
+            }
+            BPF_PSEUDO_CALL => return self.call_subprog(insn, running),
+            _ => return Err(no_insn(insn)),
+        }
+        Ok(Next::Falls)
+    }
+
+    fn call_subprog(&mut self, insn: Insn, running: &mut Running) -> Result<Next, Fault> {
+        if running.frames.len() >= FRAMES_MAX {
+            return Err(Fault::new(FaultKind::StackOverflow));
+        }
+        let mut saved = [0; 5];
+        saved.copy_from_slice(&running.regs[6..11]);
+        let program = Arc::clone(&running.program);
+        running.frames.push(Frame { program, return_to: running.pc, saved, sp: self.sp });
+        let target = (running.pc as i64 + 1 + i64::from(insn.imm)) as usize;
+        running.regs[10] = self.sp;
+        self.take_stack(&running.program, target)?;
+        Ok(Next::Insn(target))
+    }
+
+    /// Replaces the current frame by a program of a prog array; falls through if there is none.
+    fn tail_call(&mut self, running: &mut Running) -> Result<Next, Fault> {
+        let [_, ctx, handle, index, ..] = running.regs;
+        let target = self.host.tail_call(handle, index as u32)?;
+        let Some(target) = target.filter(|_| self.tail_calls < TAIL_CALLS_MAX) else {
+            return Ok(Next::Falls);
+        };
+        self.tail_calls += 1;
+        if !self.programs.iter().any(|known| Arc::ptr_eq(known, &target)) {
+            self.programs.push(Arc::clone(&target));
+        }
+        self.sp = running.regs[10];
+        self.take_stack(&target, 0)?;
+        running.program = target;
+        running.regs[1] = ctx;
+        Ok(Next::Insn(0))
+    }
 }
