@@ -2,6 +2,7 @@
 
 use super::{Map, user_may};
 use crate::{Errno, Error, epoch};
+use skep_uapi::MapType;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -118,6 +119,22 @@ impl MapHandle {
         let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
         self.0.kind().pop(&mut value, false)?;
         Ok(value)
+    }
+
+    /// Whether a bloom filter probably holds `value`.
+    ///
+    /// # Errors
+    ///
+    /// The map is no bloom filter.
+    pub fn holds(&self, value: &[u8]) -> Result<bool, Errno> {
+        if self.0.map_type != MapType::BloomFilter || value.len() != self.value_len() {
+            return Err(Errno::EINVAL);
+        }
+        match self.0.kind().pop(&mut value.to_vec(), true) {
+            Ok(()) => Ok(true),
+            Err(Errno::ENOENT) => Ok(false),
+            Err(errno) => Err(errno),
+        }
     }
 
     /// All keys and values, in the map's order; what changes meanwhile is there or not.

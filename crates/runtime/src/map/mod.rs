@@ -10,12 +10,15 @@
 //! `tests/map_agreement.rs`.
 
 mod array;
+mod bloom_filter;
 mod element_pool;
 mod graveyard;
 mod handle;
 mod hash;
+mod lpm_trie;
 mod percpu_array;
 mod percpu_values;
+mod queue_stack;
 mod value;
 
 pub use handle::{MapHandle, TypedMap, UpdateFlags};
@@ -175,6 +178,12 @@ impl Map {
             MapType::Hash | MapType::LruHash | MapType::PercpuHash | MapType::LruPercpuHash => {
                 Box::new(hash::Hash::new(def.map_type, &shape, (layout, setup))?)
             }
+            MapType::LpmTrie => Box::new(lpm_trie::LpmTrie::new(&shape, layout, setup)?),
+            MapType::Queue | MapType::Stack => {
+                let newest_first = def.map_type == MapType::Stack;
+                Box::new(queue_stack::QueueStack::new(&shape, newest_first, (layout, setup))?)
+            }
+            MapType::BloomFilter => Box::new(bloom_filter::BloomFilter::new(def, setup)?),
             other => return Err(Error::unsupported(format!("maps of type {other}"))),
         })
     }
