@@ -14,11 +14,22 @@ pub enum Unit {
     Count,
 }
 
+/// What stands for many values of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Centre {
+    /// The median: what disturbs few runs does not move it.
+    Median,
+    /// The mean: for what happens now and then, or is counted in ticks of the clock, so that most
+    /// runs have none of it.
+    Mean,
+}
+
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "METRICS says what each is")]
 pub enum Metric {
     Wall,
+    Cpu,
     User,
     System,
     FaultsMinor,
@@ -40,27 +51,35 @@ pub struct MetricDef {
     pub name: &'static str,
     /// Unit of its values.
     pub unit: Unit,
+    /// What stands for many of them.
+    pub centre: Centre,
     /// What it is.
     pub about: &'static str,
 }
 
-const fn row(metric: Metric, name: &'static str, unit: Unit, about: &'static str) -> MetricDef {
-    MetricDef { metric, name, unit, about }
+type Row = (Metric, &'static str, Unit, Centre, &'static str);
+
+const fn def((metric, name, unit, centre, about): Row) -> MetricDef {
+    MetricDef { metric, name, unit, centre, about }
 }
 
+use Centre::{Mean, Median};
+use Unit::{Bytes, Count, Micros};
+
 /// All metrics, in the order of tables (and of [`Metric`]).
-pub const METRICS: [MetricDef; 11] = [
-    row(Metric::Wall, "wall-time", Unit::Micros, "time that passed"),
-    row(Metric::User, "user-time", Unit::Micros, "CPU time of the thread in user mode"),
-    row(Metric::System, "system-time", Unit::Micros, "CPU time of the thread in the kernel"),
-    row(Metric::FaultsMinor, "page-faults", Unit::Count, "page faults without input"),
-    row(Metric::FaultsMajor, "major-faults", Unit::Count, "page faults that read a disk"),
-    row(Metric::Switches, "context-switches", Unit::Count, "context switches of the thread"),
-    row(Metric::RssPeak, "peak-rss", Unit::Bytes, "largest resident set of the process"),
-    row(Metric::Instructions, "instructions", Unit::Count, "instructions in user mode"),
-    row(Metric::Branches, "branches", Unit::Count, "branch instructions in user mode"),
-    row(Metric::BranchMisses, "branch-misses", Unit::Count, "branches predicted wrongly"),
-    row(Metric::Cycles, "cycles", Unit::Count, "CPU cycles in user mode"),
+pub const METRICS: [MetricDef; 12] = [
+    def((Metric::Wall, "wall-time", Micros, Median, "time that passed")),
+    def((Metric::Cpu, "cpu-time", Micros, Median, "CPU time of the thread")),
+    def((Metric::User, "user-time", Micros, Mean, "... of it in user mode, in ticks")),
+    def((Metric::System, "system-time", Micros, Mean, "... of it in the kernel, in ticks")),
+    def((Metric::FaultsMinor, "page-faults", Count, Mean, "page faults without input")),
+    def((Metric::FaultsMajor, "major-faults", Count, Mean, "page faults that read a disk")),
+    def((Metric::Switches, "context-switches", Count, Mean, "context switches of the thread")),
+    def((Metric::RssPeak, "peak-rss", Bytes, Median, "largest resident set of the process")),
+    def((Metric::Instructions, "instructions", Count, Median, "instructions in user mode")),
+    def((Metric::Branches, "branches", Count, Median, "branch instructions in user mode")),
+    def((Metric::BranchMisses, "branch-misses", Count, Median, "branches predicted wrongly")),
+    def((Metric::Cycles, "cycles", Count, Median, "CPU cycles in user mode")),
 ];
 
 impl Metric {

@@ -17,7 +17,7 @@ mod ratio;
 mod saturate;
 pub mod verification;
 
-pub use cost::{Cost, METRICS, Metric, MetricDef, Unit};
+pub use cost::{Centre, Cost, METRICS, Metric, MetricDef, Unit};
 pub use duel::{Duel, NotJudged};
 pub use interleave::{Rounds, interleave};
 pub use meter::Meter;

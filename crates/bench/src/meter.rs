@@ -4,6 +4,7 @@
 use crate::cost::{Cost, Metric};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_gettime};
 use perf_event::events::Hardware;
 use perf_event::{Builder, Counter};
 use std::fs;
@@ -40,9 +41,11 @@ impl Meter {
             let _ = counter.reset().and_then(|()| counter.enable());
         }
         let before = getrusage(UsageWho::RUSAGE_THREAD).ok();
+        let cpu = cpu_us();
         let started = Instant::now();
         let result = work();
         let wall = started.elapsed();
+        let cpu = cpu.zip(cpu_us()).map(|(before, after)| after - before);
         let after = getrusage(UsageWho::RUSAGE_THREAD).ok();
         let mut cost = Cost::default();
         for (metric, counter) in &mut self.counters {
@@ -50,6 +53,7 @@ impl Meter {
             cost.set(*metric, counted.ok().map(|count| count as f64));
         }
         cost.set(Metric::Wall, Some(wall.as_secs_f64() * 1e6));
+        cost.set(Metric::Cpu, cpu);
         if let (Some(before), Some(after)) = (before, after) {
             spent(&mut cost, &before, &after);
         }
@@ -76,6 +80,12 @@ fn spent(cost: &mut Cost, before: &Usage, after: &Usage) {
     );
 }
 
+/// CPU time of this thread so far, microseconds.
+fn cpu_us() -> Option<f64> {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
+    Some(time.num_nanoseconds() as f64 / 1e3)
+}
+
 /// `VmHWM` of this process.
 fn rss_peak_bytes() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
@@ -97,6 +107,7 @@ mod tests {
         });
         assert_eq!(sum, 64 << 20);
         assert!(cost.get(Metric::Wall) > Some(0.0));
+        assert!(cost.get(Metric::Cpu) > Some(0.0));
         // Large pages may serve many at once.
         assert!(cost.get(Metric::FaultsMinor) >= Some(1.0), "{cost:?}");
         assert!(cost.get(Metric::RssPeak) >= Some(f64::from(64 << 20)), "{cost:?}");

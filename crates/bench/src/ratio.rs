@@ -4,10 +4,11 @@
 //! The interval is the middle 95 % of a paired bootstrap: rounds are drawn with replacement, both
 //! sides of a round together, because what disturbs a round disturbs both.
 
+use crate::cost::Centre;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
-use statrs::statistics::{Data, Max, Min, OrderStatistics};
+use statrs::statistics::{Data, Distribution, Max, Min, OrderStatistics};
 
 /// Draws of the bootstrap.
 const DRAWS: usize = 2_000;
@@ -25,6 +26,8 @@ pub struct Spread {
     pub lower_quartile: f64,
     /// Half are below.
     pub median: f64,
+    /// The arithmetic mean.
+    pub mean: f64,
     /// A quarter is above.
     pub upper_quartile: f64,
     /// The largest.
@@ -44,17 +47,34 @@ impl Spread {
             best: data.min(),
             lower_quartile: data.lower_quartile(),
             median: data.median(),
+            mean: data.mean().unwrap_or(f64::NAN),
             upper_quartile: data.upper_quartile(),
             worst: data.max(),
             count: values.len(),
         })
     }
+
+    /// What stands for all.
+    pub fn centre(&self, centre: Centre) -> f64 {
+        match centre {
+            Centre::Median => self.median,
+            Centre::Mean => self.mean,
+        }
+    }
 }
 
-/// The ratio of two medians.
+fn centre_of(values: &mut [f64], centre: Centre) -> f64 {
+    let mut data = Data::new(values);
+    match centre {
+        Centre::Median => data.median(),
+        Centre::Mean => data.mean().unwrap_or(f64::NAN),
+    }
+}
+
+/// The ratio of two medians, or of two means.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ratio {
-    /// Median over median.
+    /// The centre of one side over that of the other.
     pub value: f64,
     /// Lower end of the 95 % interval.
     pub low: f64,
@@ -66,15 +86,20 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The ratio `over / under` of values measured in the same rounds; `None` without values, or
-    /// where one would divide by zero. Two sides that are zero throughout are equal.
+    /// The ratio of medians `over / under` of values measured in the same rounds.
     pub fn of(over: &[f64], under: &[f64]) -> Option<Ratio> {
+        Ratio::of_centres(over, under, Centre::Median)
+    }
+
+    /// The ratio of centres; `None` without values, or where one would divide by zero. Two sides
+    /// that are zero throughout are equal.
+    pub fn of_centres(over: &[f64], under: &[f64], centre: Centre) -> Option<Ratio> {
         let rounds = over.len().min(under.len());
         let (over, under) = (over.get(..rounds)?, under.get(..rounds)?);
         if over.iter().chain(under).all(|&value| value == 0.0) && rounds > 0 {
             return Some(Ratio::from_draws(1.0, vec![1.0; DRAWS]));
         }
-        let value = Spread::of(over)?.median / Spread::of(under)?.median;
+        let value = Spread::of(over)?.centre(centre) / Spread::of(under)?.centre(centre);
         if !value.is_finite() {
             return None;
         }
@@ -86,8 +111,10 @@ impl Ratio {
                 let round = rng.random_range(0..rounds);
                 (*a, *b) = (over[round], under[round]);
             }
-            let median = |values: &mut Vec<f64>| Data::new(values.as_mut_slice()).median();
-            draws.push(median(&mut a) / median(&mut b));
+            draws.push(centre_of(&mut a, centre) / centre_of(&mut b, centre));
+        }
+        if draws.iter().any(|draw| !draw.is_finite()) {
+            return None;
         }
         Some(Ratio::from_draws(value, draws))
     }
@@ -128,6 +155,7 @@ mod tests {
     fn quartiles_of_known_values() {
         let spread = Spread::of(&[5.0, 1.0, 2.0, 4.0, 3.0]).unwrap();
         assert_eq!((spread.best, spread.median, spread.worst), (1.0, 3.0, 5.0));
+        assert_eq!(spread.mean, 3.0);
         assert!(spread.lower_quartile < spread.median && spread.median < spread.upper_quartile);
         assert_eq!(Spread::of(&[]), None);
     }

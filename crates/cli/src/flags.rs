@@ -2,6 +2,10 @@
 //!
 //! Flags of `stat` have veristat's letters, names and meaning; what is ours comes after them.
 
+mod bench;
+
+pub(crate) use bench::{BenchCommand, BenchVerifyFlags};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -25,6 +29,9 @@ pub enum Command {
     Check(CheckFlags),
     /// Print the insns of programs, with source lines, or their control flow graphs
     Dump(DumpFlags),
+    /// Measure
+    #[command(subcommand, arg_required_else_help = true)]
+    Bench(BenchCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -32,8 +39,8 @@ pub enum Command {
     },
     /// Print the manual page (roff) of skep, or of one subcommand
     Man {
-        /// Subcommand to describe
-        command: Option<String>,
+        /// Subcommand to describe (`bench verify` too)
+        command: Vec<String>,
     },
 }
 
@@ -49,7 +56,7 @@ fn stat_notes() -> String {
         notes.push_str(&format!("  {names:<48} {}\n", def.about));
     }
     notes.push_str("\nOf two files (-C), NAME_a, NAME_b, NAME_diff and NAME_pct.\n\n");
-    notes + STAT_EXIT
+    notes + &crate::tuning::notes() + "\n" + STAT_EXIT
 }
 
 const CHECK_NOTES: &str = "\
@@ -130,6 +137,9 @@ pub struct StatFlags {
     /// Set a global variable before loading: "name = value", or @FILE with one a line
     #[arg(short = 'G', long, value_name = "GLOBAL")]
     pub set_global_vars: Vec<String>,
+    /// Settings of the verifier's engine, separated by commas: same results, other cost
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub tuning: Vec<String>,
 }
 
 /// Formats of `skep stat`.
@@ -239,6 +249,20 @@ mod tests {
         command
     }
 
+    /// All subcommands, those of subcommands too.
+    fn paths(command: &clap::Command) -> Vec<Vec<String>> {
+        let subs = command.get_subcommands().filter(|sub| sub.get_name() != "help");
+        let below = |sub: &clap::Command| {
+            let mut found = vec![vec![sub.get_name().to_owned()]];
+            for mut path in paths(sub) {
+                path.insert(0, sub.get_name().to_owned());
+                found.push(path);
+            }
+            found
+        };
+        subs.flat_map(below).collect()
+    }
+
     #[test]
     fn the_table_is_consistent() {
         Cli::command().debug_assert();
@@ -258,9 +282,10 @@ mod tests {
     #[test]
     fn every_flag_says_in_one_line_what_it_does_and_is_in_the_manual() {
         let command = built();
-        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        for path in paths(&command) {
+            let sub = path.iter().fold(&command, |at, name| at.find_subcommand(name).unwrap());
             let mut page = Vec::new();
-            crate::pages::man(&mut page, Some(sub.get_name())).unwrap().unwrap();
+            crate::pages::man(&mut page, &path).unwrap().unwrap();
             // roff writes a hyphen with a backslash.
             let page = String::from_utf8(page).unwrap().replace("\\-", "-");
             let mut letters = HashSet::new();

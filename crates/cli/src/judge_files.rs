@@ -43,6 +43,16 @@ pub(crate) struct Judged<'a> {
     pub(crate) result: Result<(&'a Program, Verification), String>,
 }
 
+/// One program, opened and not yet verified.
+pub(crate) struct Loaded<'a> {
+    /// As in [`Judged`].
+    pub(crate) file: &'a str,
+    /// What is known before relocation.
+    pub(crate) entry: &'a ObjectProgram,
+    /// The program, or why it could not be loaded.
+    pub(crate) program: Result<Program, String>,
+}
+
 /// What became of one file.
 pub(crate) struct FileAnswers<T> {
     /// Name as the user gave it.
@@ -76,6 +86,17 @@ impl Plan {
         input: &Input,
         make: &impl Fn(Judged<'_>) -> T,
     ) -> FileAnswers<T> {
+        self.load(input, &|Loaded { file, entry, program }| {
+            let result = match &program {
+                Ok(program) => Ok((program, self.session.verify(program, &self.options))),
+                Err(e) => Err(e.clone()),
+            };
+            make(Judged { file, entry, result })
+        })
+    }
+
+    /// Opens one file; `make` turns each program into what the caller keeps.
+    pub(crate) fn load<T>(&self, input: &Input, make: &impl Fn(Loaded<'_>) -> T) -> FileAnswers<T> {
         let mut answers = FileAnswers {
             file: input.path.display().to_string(),
             answers: Vec::new(),
@@ -87,7 +108,7 @@ impl Plan {
             return answers;
         }
         match self.session.read(&input.path) {
-            Ok(bytes) => self.judge_bytes(input, &bytes, make, &mut answers),
+            Ok(bytes) => self.load_bytes(input, &bytes, make, &mut answers),
             Err(e) => {
                 answers.errors.push(e.to_string());
                 answers.tally.files_skipped = 1;
@@ -96,11 +117,11 @@ impl Plan {
         answers
     }
 
-    fn judge_bytes<T>(
+    fn load_bytes<T>(
         &self,
         input: &Input,
         bytes: &[u8],
-        make: &impl Fn(Judged<'_>) -> T,
+        make: &impl Fn(Loaded<'_>) -> T,
         answers: &mut FileAnswers<T>,
     ) {
         let images: Vec<Range<usize>> = match self.scan && !is_bpf_header(bytes) {
@@ -122,7 +143,7 @@ impl Plan {
             match self.open(input, image) {
                 Ok(object) => {
                     opened += 1;
-                    self.judge_object(&name, &object, make, answers);
+                    self.load_object(&name, &object, make, answers);
                 }
                 Err(e) => answers.errors.push(e),
             }
@@ -144,11 +165,11 @@ impl Plan {
         Ok(object)
     }
 
-    fn judge_object<T>(
+    fn load_object<T>(
         &self,
         name: &str,
         object: &Object,
-        make: &impl Fn(Judged<'_>) -> T,
+        make: &impl Fn(Loaded<'_>) -> T,
         answers: &mut FileAnswers<T>,
     ) {
         for entry in &object.programs {
@@ -157,15 +178,11 @@ impl Plan {
                 continue;
             }
             answers.tally.progs_processed += 1;
-            let flagged = entry.program.clone().map(|mut program| {
+            let program = entry.program.clone().map_err(|e| e.to_string()).map(|mut program| {
                 program.prog_flags |= self.prog_flags;
                 program
             });
-            let result = match &flagged {
-                Ok(program) => Ok((program, self.session.verify(program, &self.options))),
-                Err(e) => Err(e.to_string()),
-            };
-            answers.answers.push(make(Judged { file: name, entry, result }));
+            answers.answers.push(make(Loaded { file: name, entry, program }));
         }
     }
 }

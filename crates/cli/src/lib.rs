@@ -1,10 +1,11 @@
 //! The command `skep`, as a library: `main` only connects it to the process.
 //!
-//! Reading order: `flags` (the table of all options), `stat`, `check`, `dump` (one module a
-//! command), then what they share: `inputs`, `judge_files`, `in_order`, `globals`.
+//! Reading order: `flags` (the table of all options), `stat`, `check`, `dump`, `bench` (one module
+//! a command), then what they share: `inputs`, `judge_files`, `in_order`, `globals`.
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod check;
 mod dump;
 mod exit;
@@ -17,12 +18,14 @@ mod judge_files;
 mod pages;
 mod stat;
 mod streams;
+mod tuning;
 
 pub use exit::Exit;
 pub use flags::{Cli, Command};
 pub use streams::Streams;
 
 use clap::Parser;
+use flags::BenchCommand;
 use std::ffi::OsString;
 use std::io;
 
@@ -43,10 +46,11 @@ pub fn run(
         Command::Stat(flags) => stat::run(flags, streams),
         Command::Check(flags) => check::run(flags, streams),
         Command::Dump(flags) => dump::run(flags, streams),
+        Command::Bench(BenchCommand::Verify(flags)) => bench::run(flags, streams),
         Command::Completions { shell } => {
             pages::completions(streams.out, *shell).map(|()| Exit::Success)
         }
-        Command::Man { command } => match pages::man(streams.out, command.as_deref())? {
+        Command::Man { command } => match pages::man(streams.out, command)? {
             Some(()) => Ok(Exit::Success),
             None => {
                 streams.error("no such subcommand")?;

@@ -12,14 +12,14 @@ pub(crate) fn completions(out: &mut dyn Write, shell: clap_complete::Shell) -> i
 }
 
 /// Writes the manual page of skep or of a subcommand; `None` if there is no such subcommand.
-pub(crate) fn man(out: &mut dyn Write, subcommand: Option<&str>) -> io::Result<Option<()>> {
-    let mut top = Cli::command();
-    top.build();
-    let command = match subcommand {
-        None => Some(top),
-        Some(name) => top.find_subcommand(name).map(|c| c.clone().bin_name(format!("skep {name}"))),
-    };
-    let Some(command) = command else { return Ok(None) };
+pub(crate) fn man(out: &mut dyn Write, path: &[String]) -> io::Result<Option<()>> {
+    let mut command = Cli::command();
+    command.build();
+    for name in path {
+        let Some(found) = command.find_subcommand(name) else { return Ok(None) };
+        let full = format!("{} {name}", command.get_bin_name().unwrap_or("skep"));
+        command = found.clone().bin_name(full);
+    }
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
     out.write_all(&page)?;

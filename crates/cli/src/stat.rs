@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::inputs::read_list;
 use crate::streams::Streams;
+use skep::verifier::Tuning;
 use skep_report::{EmitSpec, Filters, Row, SortSpec, Tally};
 use std::io;
 
@@ -18,6 +19,7 @@ pub(crate) struct Wanted {
     filters: Filters,
     format: OutputFormat,
     top_n: usize,
+    tuning: Tuning,
 }
 
 impl Wanted {
@@ -38,6 +40,7 @@ impl Wanted {
             filters: read_filters(&flags.filter)?,
             format: flags.output_format,
             top_n: flags.top_n.unwrap_or(usize::MAX),
+            tuning: crate::tuning::read(&flags.tuning).map_err(|e| format!("--tuning: {e}"))?,
         })
     }
 

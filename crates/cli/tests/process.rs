@@ -54,3 +54,25 @@ fn colours_obey_the_environment() {
     assert!(!coloured("NO_COLOR"));
     assert!(coloured("CLICOLOR_FORCE"));
 }
+
+/// A child process measures; it is found as this binary.
+#[test]
+fn bench_measures_in_turn_in_new_processes_and_at_once() {
+    let bench = |args: &[&str]| {
+        let mut command = skep();
+        command.args(["bench", "verify", "--btf=none", "tests/programs/xdp_count.bpf.o"]);
+        let output = command.args(args).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{args:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let warm = bench(&["--a=state_alloc=heap", "--repeat=5"]);
+    assert!(warm.contains("| wall-time, us ") && warm.contains("95 % interval"), "{warm}");
+    let cold = bench(&["--cold", "--repeat=3", "--json"]);
+    let cold: serde_json::Value = serde_json::from_str(&cold).unwrap();
+    assert_eq!(cold["programs"][0]["rounds"], 3);
+    assert!(cold["programs"][0]["metrics"][0]["sides"][0]["median"].as_f64() > Some(0.0));
+    let at_once = bench(&["--saturate=2", "--time=0.05", "-f", "*/xdp_count"]);
+    assert!(at_once.contains("Counter stats for 2 processes"), "{at_once}");
+    assert!(at_once.contains("seconds time elapsed"), "{at_once}");
+}

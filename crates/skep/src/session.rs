@@ -57,10 +57,16 @@ impl Session {
         Object::open(bytes, &options).map_err(|e| Error::new(path, "opening the object", e))
     }
 
-    /// Verifies one program. A panic of the verifier is a [`Verdict::Bug`] of this program alone.
-    pub fn verify(&self, program: &Program, options: &VerifyOptions) -> Verification {
+    /// The verifier's configuration for this host.
+    pub fn config(&self, options: &VerifyOptions) -> skep_verifier::Config {
         let mut config = options.config();
         config.kernel_symbols = self.host.kernel_symbols();
+        config
+    }
+
+    /// Verifies one program. A panic of the verifier is a [`Verdict::Bug`] of this program alone.
+    pub fn verify(&self, program: &Program, options: &VerifyOptions) -> Verification {
+        let config = self.config(options);
         let started = Instant::now();
         let outcome = contain_panic(|| skep_verifier::verify(program, &config));
         let duration = started.elapsed();

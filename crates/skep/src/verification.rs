@@ -4,7 +4,7 @@
 //! a [`Verdict::Bug`] of this program alone.
 
 use skep_uapi::KernelProfile;
-use skep_verifier::{Config, Outcome, Privileges};
+use skep_verifier::{Config, Outcome, Privileges, Tuning};
 use std::time::Duration;
 
 /// Log bytes that are kept where the caller does not say.
@@ -19,6 +19,8 @@ pub struct VerifyOptions {
     pub log_bytes_max: usize,
     /// As a process without capabilities.
     pub unprivileged: bool,
+    /// Which of two ways the engine takes; changes the cost and nothing else.
+    pub tuning: Tuning,
 }
 
 impl VerifyOptions {
@@ -31,6 +33,7 @@ impl VerifyOptions {
             privileges,
             log_level: self.log_level,
             nr_cpu_ids: crate::host::possible_cpus(),
+            tuning: self.tuning,
             log_bytes_max: if self.log_bytes_max == 0 { LOG_BYTES_MAX } else { self.log_bytes_max },
             ..Config::privileged(KernelProfile::v6_18())
         }

@@ -85,6 +85,7 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
             // The verifier drops the beginning of a long log; to keep that, the end is cut here.
             log_bytes_max: if flags.log_fixed { LOG_BYTES_ALL } else { log_bytes(flags) },
             unprivileged: false,
+            tuning: wanted.tuning,
         },
         prog_flags,
         scan: flags.input.scan,

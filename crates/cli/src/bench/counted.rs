@@ -1,0 +1,86 @@
+//! `--callgrind`: instructions of one verification, the same in every run.
+
+use super::sides::Side;
+use super::subjects::Subjects;
+use super::{Outcome, Run, figures, worker};
+use crate::exit::Exit;
+use crate::streams::Streams;
+use serde::Serialize;
+use skep_bench::callgrind::{self, Counted};
+use skep_report::Grid;
+
+#[derive(Serialize)]
+struct Measured {
+    program: String,
+    /// By side.
+    sides: Vec<Counted>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    mode: &'static str,
+    sides: &'a [Side],
+    programs: Vec<Measured>,
+}
+
+/// What is counted, and where it stands.
+type Event = (&'static str, fn(&Counted) -> u64);
+
+const EVENTS: [Event; 3] = [
+    ("instructions", |counted| counted.instructions),
+    ("branches (conditional)", |counted| counted.branches),
+    ("branch-misses (modelled)", |counted| counted.branch_misses),
+];
+
+pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
+    if !callgrind::available() {
+        writeln!(streams.out, "skipped: no valgrind here")?;
+        return Ok(Ok(Exit::Success));
+    }
+    let subjects = Subjects::find(run, streams)?;
+    let mut exit = subjects.exit;
+    let mut answer = Answer { mode: "callgrind", sides: &run.sides, programs: Vec::new() };
+    for subject in subjects.iter().take(subjects.len()) {
+        let count = |side| {
+            let mut command = worker::command(run, &subject, side)?;
+            callgrind::count(command.arg("--repeat=1")).map_err(|e| e.to_string())
+        };
+        match run.sides.iter().map(count).collect::<Result<Vec<_>, String>>() {
+            Ok(sides) => answer.programs.push(Measured { program: subject.name, sides }),
+            Err(message) => {
+                streams.error(&format!("{}: {message}", subject.name))?;
+                exit.raise(Exit::Input);
+            }
+        }
+    }
+    match run.flags.json {
+        true => {
+            serde_json::to_writer_pretty(&mut *streams.out, &answer)?;
+            writeln!(streams.out)?;
+        }
+        false => writeln!(streams.out, "{}", table(&answer))?,
+    }
+    Ok(Ok(exit))
+}
+
+fn table(answer: &Answer<'_>) -> Grid {
+    let titles: Vec<String> = answer.sides.iter().map(Side::title).collect();
+    let mut headings = vec!["Program", "Event"];
+    headings.extend(titles.iter().map(String::as_str));
+    if answer.sides.len() == 2 {
+        headings.push("B against A");
+    }
+    let mut grid = Grid::new(&headings, 2);
+    for measured in &answer.programs {
+        for (event, value) in EVENTS {
+            let mut cells = vec![measured.program.clone(), event.to_owned()];
+            cells.extend(measured.sides.iter().map(|side| figures::count(value(side))));
+            if let [a, b] = measured.sides.as_slice() {
+                let (a, b) = (value(a) as f64, value(b) as f64);
+                cells.push(format!("{:+.2} %", (b / a.max(1.0) - 1.0) * 100.0));
+            }
+            grid.row(cells);
+        }
+    }
+    grid
+}

@@ -1,0 +1,221 @@
+//! Two settings in turn (or one alone): every metric with its spread, the ratio and its interval.
+
+use super::figures::{self, NOT_COUNTED};
+use super::sides::Side;
+use super::subjects::{Subject, Subjects};
+use super::{Outcome, Progress, Run, worker};
+use crate::exit::Exit;
+use crate::streams::Streams;
+use serde::Serialize;
+use skep_bench::verification::{Counts, counts, verify};
+use skep_bench::{Cost, METRICS, Meter, MetricDef, Ratio, Spread, geometric_mean, interleave};
+use skep_report::Grid;
+use std::io;
+use std::time::Instant;
+
+/// Verifications of short programs are repeated for so long, to be one measurement.
+const MEASUREMENT_US: f64 = 2_000.0;
+const ITERATIONS_MAX: f64 = 1_000.0;
+
+/// One verification: what it cost and counted.
+type Sample = (Cost, Counts);
+
+/// What was measured of one program.
+#[derive(Serialize)]
+struct Measured {
+    program: String,
+    rounds: usize,
+    counts: Counts,
+    metrics: Vec<Row>,
+}
+
+/// One metric.
+#[derive(Serialize)]
+struct Row {
+    metric: &'static str,
+    #[serde(skip)]
+    def: &'static MetricDef,
+    /// By side; `null` where the machine does not count it.
+    sides: Vec<Option<Spread>>,
+    /// B over A.
+    ratio: Option<Ratio>,
+}
+
+/// All of it, for JSON.
+#[derive(Serialize)]
+struct Answer<'a> {
+    mode: &'static str,
+    sides: &'a [Side],
+    programs: Vec<Measured>,
+    /// Of the wall time, B over A.
+    geometric_mean: Option<Ratio>,
+}
+
+pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
+    let subjects = Subjects::find(run, streams)?;
+    let mut exit = subjects.exit;
+    let mut answer = Answer {
+        mode: if run.flags.cold { "cold" } else { "warm" },
+        sides: &run.sides,
+        programs: Vec::new(),
+        geometric_mean: None,
+    };
+    let progress = Progress::new(streams, subjects.len());
+    for subject in subjects.iter().take(subjects.len()) {
+        let tick = progress.program(answer.programs.len(), &subject.name);
+        match measure(run, &subject, tick) {
+            Err(message) => {
+                streams.error(&format!("{}: {message}", subject.name))?;
+                exit.raise(Exit::Input);
+            }
+            Ok(Err(difference)) => {
+                let name = &subject.name;
+                streams.error(&format!("{name}: A and B DO NOT COUNT THE SAME: {difference}"))?;
+                exit.raise(Exit::Refused);
+            }
+            Ok(Ok(measured)) => {
+                if !run.flags.json {
+                    progress.bar.suspend(|| table(run, &measured, streams))?;
+                }
+                answer.programs.push(measured);
+            }
+        }
+    }
+    drop(progress);
+    let wall = |measured: &Measured| measured.metrics.first()?.ratio.clone();
+    let ratios: Vec<Ratio> = answer.programs.iter().filter_map(wall).collect();
+    answer.geometric_mean = geometric_mean(&ratios);
+    match (&answer.geometric_mean, run.flags.json) {
+        (_, true) => {
+            serde_json::to_writer_pretty(&mut *streams.out, &answer)?;
+            writeln!(streams.out)?;
+        }
+        (Some(mean), false) if ratios.len() > 1 => writeln!(
+            streams.out,
+            "geometric mean of B/A, wall time of {} programs: {} ({}): {}",
+            ratios.len(),
+            figures::ratio(mean.value),
+            figures::interval(mean),
+            figures::conclusion(mean)
+        )?,
+        _ => {}
+    }
+    Ok(Ok(exit))
+}
+
+/// The inner error is how the two sides differ in what must be equal.
+fn measure(
+    run: &Run<'_>,
+    subject: &Subject,
+    progress: impl FnMut(f64),
+) -> Result<Result<Measured, String>, String> {
+    let samples = match run.flags.cold {
+        true => cold(run, subject, progress),
+        false => warm(run, subject, progress),
+    }?;
+    let counted = |side: &Vec<Sample>| side.first().map(|(_, counts)| *counts).unwrap_or_default();
+    let first = counted(&samples[0]);
+    if let Some(other) = samples.iter().map(counted).find(|other| *other != first) {
+        return Ok(Err(first.difference(&other)));
+    }
+    Ok(Ok(Measured {
+        program: subject.name.clone(),
+        rounds: samples[0].len(),
+        counts: first,
+        metrics: METRICS.iter().map(|def| row(def, &samples)).collect(),
+    }))
+}
+
+/// In this process, over and over.
+fn warm(
+    run: &Run<'_>,
+    subject: &Subject,
+    progress: impl FnMut(f64),
+) -> Result<Vec<Vec<Sample>>, String> {
+    let configs: Vec<_> = run.sides.iter().map(|side| run.config(side)).collect();
+    let started = Instant::now();
+    counts(&verify(&subject.program, &configs[0]))?;
+    let once_us = started.elapsed().as_secs_f64() * 1e6;
+    let iterations = (MEASUREMENT_US / once_us).ceil().clamp(1.0, ITERATIONS_MAX) as u64;
+    let mut meter = Meter::new();
+    let once = |side: usize| {
+        let (outcome, cost) = meter.measure(|| {
+            for _ in 1..iterations {
+                verify(&subject.program, &configs[side]);
+            }
+            verify(&subject.program, &configs[side])
+        });
+        Ok((cost.per(iterations), counts(&outcome)?))
+    };
+    interleave(run.rounds, configs.len(), once, progress)
+}
+
+/// Each time in a new process, which has never verified before.
+fn cold(
+    run: &Run<'_>,
+    subject: &Subject,
+    progress: impl FnMut(f64),
+) -> Result<Vec<Vec<Sample>>, String> {
+    let once = |side: usize| {
+        let mut command = worker::command(run, subject, &run.sides[side])?;
+        let report = worker::report(command.arg("--repeat=1"))?;
+        Ok((report.cost, report.counts))
+    };
+    interleave(run.rounds, run.sides.len(), once, progress)
+}
+
+fn row(def: &'static MetricDef, samples: &[Vec<Sample>]) -> Row {
+    let of_side = |side: &Vec<Sample>| -> Vec<f64> {
+        side.iter().filter_map(|(cost, _)| cost.get(def.metric)).collect()
+    };
+    let values: Vec<Vec<f64>> = samples.iter().map(of_side).collect();
+    let ratio = match values.as_slice() {
+        [a, b] => Ratio::of_centres(b, a, def.centre),
+        _ => None,
+    };
+    let sides = values.iter().map(|values| Spread::of(values)).collect();
+    Row { metric: def.name, def, sides, ratio }
+}
+
+fn table(run: &Run<'_>, measured: &Measured, streams: &mut Streams<'_>) -> io::Result<()> {
+    let counts = &measured.counts;
+    writeln!(
+        streams.out,
+        "{}: {} insns, {} states, {}; {} rounds, {}",
+        skep_report::printable(&measured.program),
+        figures::count(counts.insns),
+        figures::count(counts.states),
+        if counts.accepted { "accepted" } else { "refused" },
+        measured.rounds,
+        if run.flags.cold { "each in a new process" } else { "warm" },
+    )?;
+    let titles: Vec<String> = run.sides.iter().map(Side::title).collect();
+    let mut headings = vec!["Median ± half the quartile distance (mean where so said)"];
+    headings.extend(titles.iter().map(String::as_str));
+    if run.sides.len() == 2 {
+        headings.extend(["B/A", "95 % interval", "B against A"]);
+    }
+    let mut grid = Grid::new(&headings, 1);
+    for row in &measured.metrics {
+        grid.row(cells(row, run.sides.len()));
+    }
+    writeln!(streams.out, "{grid}\n")
+}
+
+fn cells(row: &Row, sides: usize) -> Vec<String> {
+    let def = row.def;
+    let mut cells = vec![figures::metric(def)];
+    for side in &row.sides {
+        let shown = side.as_ref().map(|spread| figures::spread(spread, def));
+        cells.push(shown.unwrap_or_else(|| NOT_COUNTED.to_owned()));
+    }
+    if sides == 2 {
+        cells.extend(match &row.ratio {
+            Some(ratio) => {
+                [figures::ratio(ratio.value), figures::interval(ratio), figures::conclusion(ratio)]
+            }
+            None => [const { String::new() }; 3],
+        });
+    }
+    cells
+}

@@ -1,0 +1,110 @@
+//! Which programs are measured: all that the arguments name, or the heaviest of them.
+
+use super::Run;
+use crate::exit::Exit;
+use crate::inputs::Input;
+use crate::judge_files::{Batch, Judged};
+use crate::streams::Streams;
+use skep::program::Program;
+use std::io;
+
+/// A program to measure.
+pub(super) struct Subject {
+    /// Where it is.
+    pub(super) file: String,
+    /// `FILE:PROG`, without folders.
+    pub(super) name: String,
+    /// The program, relocated.
+    pub(super) program: Program,
+}
+
+/// A program that was found, and what it costs.
+struct Candidate {
+    input: usize,
+    name: String,
+    insns: u64,
+}
+
+/// What was found.
+pub(super) struct Subjects<'a> {
+    run: &'a Run<'a>,
+    batch: Batch,
+    candidates: Vec<Candidate>,
+    /// How the search ended: files that cannot be read make it [`Exit::Input`].
+    pub(super) exit: Exit,
+}
+
+impl<'a> Subjects<'a> {
+    /// Looks at all files; what cannot be verified is an error line. Programs are ordered as the
+    /// arguments are, or by weight, the heaviest first.
+    pub(super) fn find(run: &'a Run<'a>, streams: &mut Streams<'_>) -> io::Result<Subjects<'a>> {
+        let batch = Batch::new(&run.flags.input);
+        let mut candidates = Vec::new();
+        let mut at = 0;
+        let mut troubles = Vec::new();
+        let (_, exit) = batch.run(&run.plan, streams, candidate, |_, file| {
+            for found in file.answers {
+                match found {
+                    Ok((name, insns)) => candidates.push(Candidate { input: at, name, insns }),
+                    Err(trouble) => troubles.push(trouble),
+                }
+            }
+            at += 1;
+            Ok(())
+        })?;
+        let mut subjects = Subjects { run, batch, candidates, exit };
+        if run.flags.heaviest.is_some() {
+            subjects.candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.insns));
+        } else {
+            for trouble in &troubles {
+                streams.error(trouble)?;
+                subjects.exit.raise(Exit::Input);
+            }
+        }
+        if subjects.candidates.is_empty() && subjects.exit == Exit::Success {
+            streams.error("no program to measure")?;
+            subjects.exit.raise(Exit::Input);
+        }
+        Ok(subjects)
+    }
+
+    /// How many will be measured.
+    pub(super) fn len(&self) -> usize {
+        self.candidates.len().min(self.run.flags.heaviest.unwrap_or(usize::MAX))
+    }
+
+    /// The programs, each opened when its turn comes. There may be more than [`Subjects::len`]:
+    /// where one cannot be measured, the next heaviest takes its place.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Subject> {
+        self.candidates.iter().filter_map(|candidate| {
+            load(self.run, self.batch.inputs.files.get(candidate.input)?, &candidate.name)
+        })
+    }
+}
+
+/// `FILE:PROG` and insns, or why there is nothing to measure.
+fn candidate(judged: Judged<'_>) -> Result<(String, u64), String> {
+    let name = name(judged.file, &judged.entry.name);
+    match judged.result {
+        Err(e) => Err(format!("{name}: while loading: {e}")),
+        Ok((_, verification)) => match verification.verdict {
+            skep::Verdict::Unsupported(what) => Err(format!("{name}: not supported yet: {what}")),
+            skep::Verdict::Bug(what) => Err(format!("{name}: {what}")),
+            _ => Ok((name, verification.counts.insns_processed)),
+        },
+    }
+}
+
+fn name(file: &str, prog: &str) -> String {
+    format!("{}:{prog}", crate::judge_files::base_name(file))
+}
+
+/// Opens the file again for one program.
+pub(super) fn load(run: &Run<'_>, input: &Input, wanted: &str) -> Option<Subject> {
+    let loaded = run.plan.load(input, &|loaded| {
+        let name = name(loaded.file, &loaded.entry.name);
+        let program = loaded.program.ok().filter(|_| name == wanted)?;
+        Some(Subject { file: input.path.display().to_string(), name, program })
+    });
+    loaded.answers.into_iter().flatten().next()
+}

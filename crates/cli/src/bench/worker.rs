@@ -1,0 +1,70 @@
+//! The child process of a measurement: verifies one program and reports in one line of JSON.
+
+use super::sides::Side;
+use super::subjects::{Subject, load};
+use super::{Outcome, Run};
+use crate::exit::Exit;
+use crate::inputs::Input;
+use crate::streams::Streams;
+use skep_bench::Report;
+use std::process::{Command, Stdio};
+
+/// The command that measures `subject` with the settings of `side`.
+///
+/// # Errors
+///
+/// This binary is not to be found.
+pub(super) fn command(run: &Run<'_>, subject: &Subject, side: &Side) -> Result<Command, String> {
+    let binary = std::env::current_exe().map_err(|e| format!("while finding this binary: {e}"))?;
+    let mut command = Command::new(binary);
+    command.args(["bench", "verify", &subject.file, "--worker", &subject.name]);
+    command.args(run.flags.input.btf.iter().map(|btf| format!("--btf={btf}")));
+    command.args(run.flags.input.scan.then_some("--scan"));
+    command.args(side.settings.iter().map(|setting| format!("--a={setting}")));
+    command.stdin(Stdio::null());
+    Ok(command)
+}
+
+/// Runs a child and reads its report.
+///
+/// # Errors
+///
+/// It does not start, fails, or says something else.
+pub(super) fn report(command: &mut Command) -> Result<Report, String> {
+    let output = command.output().map_err(|e| format!("while starting a process: {e}"))?;
+    read(&output)
+}
+
+/// The report in a child's output.
+///
+/// # Errors
+///
+/// Its last error line.
+pub(super) fn read(output: &std::process::Output) -> Result<Report, String> {
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        let line = text.lines().last().unwrap_or_default();
+        return Err(format!("the process that measures failed: {line}"));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|e| format!("while reading a report: {e}"))
+}
+
+/// The child.
+pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
+    let (Some(wanted), [file]) = (&run.flags.worker, run.flags.input.files.as_slice()) else {
+        return Ok(Err("one file, one program".to_owned()));
+    };
+    let Some(side) = run.sides.first() else { return Ok(Err("no settings".to_owned())) };
+    let input = Input { path: file.into(), named: true };
+    let Some(subject) = load(run, &input, wanted) else {
+        return Ok(Err(format!("{file}: no program '{wanted}'")));
+    };
+    match Report::of(&subject.program, &run.config(side), run.rounds) {
+        Err(message) => Ok(Err(message)),
+        Ok(report) => {
+            serde_json::to_writer(&mut *streams.out, &report)?;
+            writeln!(streams.out)?;
+            Ok(Ok(Exit::Success))
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `--tuning`, `--a`, `--b`: settings of the verifier's engine as `key=value`.
+
+use skep::verifier::{TUNING_KEYS, Tuning};
+
+/// Reads settings; each argument holds one, or several with commas between.
+///
+/// # Errors
+///
+/// A setting that does not exist, with the list of those that do; a key set twice to two values.
+pub(crate) fn read(settings: &[String]) -> Result<Tuning, String> {
+    let mut tuning = Tuning::default();
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for setting in settings.iter().flat_map(|text| text.split(',')).map(str::trim) {
+        tuning.set(setting).map_err(|e| e.to_string())?;
+        let (key, _) = setting.split_once('=').unwrap_or((setting, ""));
+        match seen.iter().find(|(known, _)| *known == key) {
+            Some((_, other)) if *other != setting => {
+                return Err(format!("{other} and {setting} exclude each other; {}", keys()));
+            }
+            _ => seen.push((key, setting)),
+        }
+    }
+    Ok(tuning)
+}
+
+/// `there are KEY=VALUE|VALUE, ...`.
+pub(crate) fn keys() -> String {
+    let one = |key: &skep::verifier::TuningKey| format!("{}={}", key.name, key.values.join("|"));
+    format!("there are {}", TUNING_KEYS.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+/// For the help: what each key is about.
+pub(crate) fn notes() -> String {
+    let mut notes = String::from("Settings (the default is the last value):\n");
+    for key in &TUNING_KEYS {
+        let values = format!("{}={}", key.name, key.values.join("|"));
+        notes.push_str(&format!("  {values:<32} {}\n", key.about));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_all(settings: &[&str]) -> Result<Tuning, String> {
+        read(&settings.iter().map(|&s| s.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn settings_come_one_by_one_or_in_a_list() {
+        let apart = read_all(&["idmap_reset=memset", "state_alloc=heap"]).unwrap();
+        assert_eq!(read_all(&["idmap_reset=memset, state_alloc=heap"]), Ok(apart));
+        assert_eq!(read_all(&[]), Ok(Tuning::default()));
+        assert_ne!(apart, Tuning::default());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_an_error_with_the_list_of_keys() {
+        for wrong in [&["fast"][..], &["state_alloc=stack"], &["idmap_reset=memset,"]] {
+            assert!(read_all(wrong).unwrap_err().contains("idmap_reset=memset|counter"));
+        }
+        let twice = read_all(&["state_alloc=heap", "state_alloc=arena"]).unwrap_err();
+        assert!(twice.contains("exclude each other") && twice.contains("backtrack_skip=off|on"));
+        for key in &TUNING_KEYS {
+            assert!(notes().contains(key.name));
+        }
+    }
+}
