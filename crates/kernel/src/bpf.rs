@@ -408,6 +408,19 @@ pub fn verified_insns(prog: &OwnedFd) -> Result<u32, Errno> {
     Ok(u32::from_ne_bytes(at.unwrap_or_default()))
 }
 
+/// What a program is run on by BPF_PROG_TEST_RUN; slices may be empty.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunInput<'a> {
+    /// Packet.
+    pub data: &'a [u8],
+    /// Context, in the uapi's layout.
+    pub ctx: &'a [u8],
+    /// The kernel gives the context back apart (skb and xdp do; syscall writes it where it was).
+    pub ctx_out: bool,
+    /// How often; the kernel takes 0 as 1, and of some types only 0.
+    pub repeat: u32,
+}
+
 /// The result of one BPF_PROG_TEST_RUN.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestRun {
@@ -415,24 +428,30 @@ pub struct TestRun {
     pub retval: u32,
     /// The packet after the run.
     pub data: Vec<u8>,
+    /// The context after the run.
+    pub ctx: Vec<u8>,
     /// The kernel's own measure of one run, ns.
     pub duration_ns: u32,
 }
 
-/// BPF_PROG_TEST_RUN with packet `data` (may be empty) and `ctx` (may be empty), `repeat` times.
-pub fn test_run(
-    prog: &OwnedFd,
-    data: &[u8],
-    (ctx, repeat): (&[u8], u32),
-) -> Result<TestRun, Errno> {
-    let mut out = vec![0u8; if data.is_empty() { 0 } else { data.len() + 512 }];
+/// BPF_PROG_TEST_RUN.
+pub fn test_run(prog: &OwnedFd, input: &RunInput<'_>) -> Result<TestRun, Errno> {
+    let mut out = vec![0u8; if input.data.is_empty() { 0 } else { input.data.len() + 512 }];
+    let mut ctx = input.ctx.to_vec();
+    let mut ctx_out = vec![0u8; if input.ctx_out { input.ctx.len() } else { 0 }];
     let mut attr = Attr::new();
-    attr.fd(0, Some(prog.as_raw_fd())).u32(8, data.len() as u32).ptr(16, data);
+    attr.fd(0, Some(prog.as_raw_fd())).u32(8, input.data.len() as u32).ptr(16, input.data);
     attr.u32(12, out.len() as u32).out(24, &mut out);
-    attr.u32(32, repeat).u32(40, ctx.len() as u32).ptr(48, ctx);
+    attr.u32(32, input.repeat).u32(40, ctx.len() as u32).out(48, &mut ctx);
+    attr.u32(44, ctx_out.len() as u32).out(56, &mut ctx_out);
     attr.call(Command::ProgTestRun)?;
     out.truncate(attr.read_u32(12) as usize);
-    Ok(TestRun { retval: attr.read_u32(4), data: out, duration_ns: attr.read_u32(36) })
+    Ok(TestRun {
+        retval: attr.read_u32(4),
+        data: out,
+        ctx: if input.ctx_out { ctx_out } else { ctx },
+        duration_ns: attr.read_u32(36),
+    })
 }
 
 /// Whether bpf(2) answers here: root (or CAP_BPF and friends), on a kernel that lets it.

@@ -16,6 +16,7 @@ use skep_program::{AttachTarget, MapDef, Program};
 use skep_uapi::ProgType;
 use std::borrow::Cow;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
 
 /// The host's byte order.
 const NATIVE: Endian = if cfg!(target_endian = "little") { Endian::Little } else { Endian::Big };
@@ -92,7 +93,7 @@ pub struct Prepared<'a> {
     attach_btf_id: u32,
     btf: Option<OwnedFd>,
     /// Kept open: `insns` holds their descriptors.
-    _maps: Maps,
+    _maps: Rc<Maps>,
     insns: Vec<u8>,
     func_info: Vec<u8>,
     line_info: Vec<u8>,
@@ -118,34 +119,27 @@ impl<'a> Prepared<'a> {
         };
         let btf = load_btf(program)?;
         let maps = Maps::make(program, btf.as_ref().map(AsRawFd::as_raw_fd))?;
+        Ok(Prepared::with_maps(program, attach_btf_id, (btf, Rc::new(maps))))
+    }
+
+    /// The same with maps that are there.
+    pub(crate) fn with_maps(
+        program: &'a Program,
+        attach_btf_id: u32,
+        (btf, maps): (Option<OwnedFd>, Rc<Maps>),
+    ) -> Prepared<'a> {
         let insns = encode_all(&insns_with_fds(&program.insns, &maps), NATIVE);
         let (func_info, line_info) = match btf {
             Some(_) => debug_info(program),
             // They refer to the BTF.
             None => (Vec::new(), Vec::new()),
         };
-        Ok(Prepared { program, attach_btf_id, btf, _maps: maps, insns, func_info, line_info })
+        Prepared { program, attach_btf_id, btf, _maps: maps, insns, func_info, line_info }
     }
 
     /// Loads the program at `log_level` (1 or 2, + 4 for statistics), and closes it again.
     pub fn load(&self, log_level: u32) -> Answer {
-        let program = self.program;
-        let loaded = bpf::prog_load(&ProgLoad {
-            prog_type: program.prog_type as u32,
-            expected_attach_type: program.expected_attach_type,
-            prog_flags: program.prog_flags.bits(),
-            name: program.kernel_name(),
-            license: &program.license,
-            kern_version: program.kern_version,
-            insns: &self.insns,
-            btf: self.btf.as_ref().map(AsRawFd::as_raw_fd),
-            func_info: (&self.func_info, 8),
-            line_info: (&self.line_info, 16),
-            attach_btf_id: self.attach_btf_id,
-            attach_obj: None,
-            fd_array: &[],
-            log_level,
-        });
+        let loaded = self.load_open(log_level);
         if let (Err(errno), true) = (&loaded.result, loaded.log.is_empty() && log_level != 0) {
             let (reason, detail) = (refused_without_log(*errno), String::new());
             return Answer::NotJudged { reason, detail };
@@ -163,6 +157,29 @@ impl<'a> Prepared<'a> {
     }
 }
 
+impl Prepared<'_> {
+    /// Loads the program; it lives as long as its descriptor.
+    pub(crate) fn load_open(&self, log_level: u32) -> bpf::Loaded {
+        let program = self.program;
+        bpf::prog_load(&ProgLoad {
+            prog_type: program.prog_type as u32,
+            expected_attach_type: program.expected_attach_type,
+            prog_flags: program.prog_flags.bits(),
+            name: program.kernel_name(),
+            license: &program.license,
+            kern_version: program.kern_version,
+            insns: &self.insns,
+            btf: self.btf.as_ref().map(AsRawFd::as_raw_fd),
+            func_info: (&self.func_info, 8),
+            line_info: (&self.line_info, 16),
+            attach_btf_id: self.attach_btf_id,
+            attach_obj: None,
+            fd_array: &[],
+            log_level,
+        })
+    }
+}
+
 /// EPERM without a log is how this kernel refuses a program that needs a trampoline; other codes
 /// are attributes that it does not take.
 fn refused_without_log(errno: Errno) -> String {
@@ -172,7 +189,7 @@ fn refused_without_log(errno: Errno) -> String {
     }
 }
 
-fn load_btf(program: &Program) -> Result<Option<OwnedFd>, NotJudged> {
+pub(crate) fn load_btf(program: &Program) -> Result<Option<OwnedFd>, NotJudged> {
     let Some(btf) = &program.btf else { return Ok(None) };
     let bytes = btf.to_bytes(skep_btf::Endian::NATIVE);
     match bpf::btf_load(&bytes) {

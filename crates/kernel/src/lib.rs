@@ -12,3 +12,4 @@ pub mod bpf;
 pub mod judge;
 pub mod kernel_log;
 mod maps;
+pub mod run;

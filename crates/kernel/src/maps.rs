@@ -2,7 +2,7 @@
 
 use crate::bpf::{Errno, Map, MapCreate, errno_name};
 use crate::judge::{NotJudged, refers_to_map};
-use skep_program::{MapDef, Program};
+use skep_program::{MapDef, Program, SlotTarget};
 use skep_uapi::MapType;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -32,6 +32,36 @@ impl Maps {
             }
         }
         Ok(Maps(maps))
+    }
+
+    /// Makes those that any of the programs, which share their maps, names, and what is in their
+    /// slots.
+    pub(crate) fn make_all(programs: &[Program], btf: Option<RawFd>) -> Result<Maps, NotJudged> {
+        let mut maps = BTreeMap::new();
+        let Some(first) = programs.first() else { return Ok(Maps(maps)) };
+        let insns = programs.iter().flat_map(|program| &program.insns);
+        let mut wanted: Vec<u32> =
+            insns.filter(|insn| refers_to_map(insn)).map(|insn| insn.imm as u32).collect();
+        while let Some(index) = wanted.pop() {
+            let Some(def) = first.maps.get(index as usize) else { continue };
+            let Entry::Vacant(slot) = maps.entry(index) else { continue };
+            slot.insert(make_map(def, btf)?);
+            wanted.extend(def.slots.iter().filter_map(|slot| match &slot.target {
+                SlotTarget::Map(inner) => Some(inner.0),
+                SlotTarget::Prog(_) => None,
+            }));
+        }
+        Ok(Maps(maps))
+    }
+
+    /// A map.
+    pub(crate) fn get(&self, index: u32) -> Option<&Map> {
+        self.0.get(&index).map(|made| &made.map)
+    }
+
+    /// Indices of the maps that were made, ascending.
+    pub(crate) fn indices(&self) -> impl Iterator<Item = u32> {
+        self.0.keys().copied()
     }
 
     /// The descriptor of a map.

@@ -2,7 +2,7 @@
 
 use skep::program::Program;
 use skep::uapi::KernelProfile;
-use skep::verifier::{Config, KernelSymbols, Privileges};
+use skep::verifier::{Config, KernelSymbols, Privileges, VerifiedProgram};
 use skep_kernel::kernel_log::KernelStats;
 use std::any::Any;
 use std::cell::RefCell;
@@ -75,6 +75,22 @@ pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)
             stats: KernelStats::default(),
             log: String::new(),
         },
+    }
+}
+
+/// The program with what the verifier learned of it; an error if it does not verify.
+pub fn verified(program: &Program) -> Result<VerifiedProgram, String> {
+    use skep::verifier::Verdict as V;
+    let config = Config {
+        nr_cpu_ids: skep::possible_cpus(),
+        kernel_symbols: HOST_SYMBOLS.get_or_init(skep::host_symbols).clone(),
+        ..Config::privileged(KernelProfile::v6_18())
+    };
+    match skep::verifier::verify(program, &config).verdict {
+        V::Accepted(verified) => Ok(*verified),
+        V::Rejected(rejection) => Err(format!("{}: refused: {}", program.name, rejection.message)),
+        V::Unsupported(what) => Err(format!("{}: not supported yet: {what}", program.name)),
+        V::Bug(what) => Err(format!("{}: bug: {what}", program.name)),
     }
 }
 

@@ -2,9 +2,10 @@
 //! kernel among them.
 //!
 //! Reading order: `skep_kernel` (the kernel's answer), [`engine`] (our answer), [`suite`] (the
-//! Markdown suites).
+//! Markdown suites), [`exec`] (cases that run).
 
 #![forbid(unsafe_code)]
 
 pub mod engine;
+pub mod exec;
 pub mod suite;

@@ -18,7 +18,7 @@
 //!
 //! `; key=value ...` right of an insn is a claim about the state after it; `//~ reject: text` says
 //! that the program is refused there; both are written by a person. Blocks `log` and `stats` are
-//! transcripts, which [`bless`] rewrites from the kernel's answer, and nothing else.
+//! transcripts (and `run`, of [`crate::exec`]), which [`bless`] rewrites from the kernel's answer, and nothing else.
 //!
 //! Tests: the suites themselves, `tests/suites.rs`.
 
@@ -31,7 +31,8 @@ mod options;
 mod run;
 
 pub use bless::{Answered, bless};
-pub use build::program;
+pub(crate) use build::bytes;
+pub use build::{program, programs};
 pub use check::{Evidence, check};
 pub use claims::{Claims, Fact, Reject};
 pub use options::{FuncOptions, Loader, MapOptions, Options};
@@ -73,6 +74,8 @@ pub enum TranscriptKind {
     Log,
     /// The statistics at its end.
     Stats,
+    /// The results of its runs ([`crate::exec`]).
+    Run,
 }
 
 /// What is known of a heading: its level, its text, the options so far.
@@ -154,6 +157,7 @@ impl Reader {
             "bpf" => return self.case(text, line),
             "log" => TranscriptKind::Log,
             "stats" => TranscriptKind::Stats,
+            "run" => TranscriptKind::Run,
             other => return Err(format!("a block of unknown kind `{other}`")),
         };
         match self.cases.last_mut() {

@@ -1,13 +1,15 @@
 //! `cargo bless [FILE...]`: rewrites the transcripts of the suites from the host kernel's answers.
 
 use crate::objects;
-use skep_testkit::suite;
+use skep::btf::Btf;
+use skep_testkit::{exec, suite};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Suites; all of `tests/verifier` if none is given.
+    /// Suites; all of `tests/verifier` and `tests/exec` if none is given.
     files: Vec<PathBuf>,
     /// Change nothing; fail if something would change.
     #[arg(long)]
@@ -24,6 +26,9 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     for path in files(args)? {
         let text = fs::read_to_string(&path)?;
         let mut answer = |case: &suite::Case| {
+            if case.transcripts.iter().any(|part| part.kind == suite::TranscriptKind::Run) {
+                return run_on_kernel(case, kernel_btf.as_ref(), &path);
+            }
             let answer = suite::program(case, kernel_btf.as_ref())
                 .and_then(|(program, _)| Ok((suite::on_kernel(case, &program)?.log, program)));
             match answer {
@@ -47,6 +52,18 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(!(stale && args.check))
 }
 
+/// The results of a case's runs.
+fn run_on_kernel(case: &suite::Case, btf: Option<&Arc<Btf>>, path: &Path) -> suite::Answered {
+    let text = suite::programs(case, btf).and_then(|programs| exec::on_kernel(case, &programs));
+    match text {
+        Ok(text) => Some((Vec::new(), text)),
+        Err(error) => {
+            println!("{}:{}: {error}", path.display(), case.line);
+            None
+        }
+    }
+}
+
 fn files(args: &Args) -> std::io::Result<Vec<PathBuf>> {
     if args.files.is_empty() { suites(&crate::root()) } else { Ok(args.files.clone()) }
 }
@@ -54,10 +71,12 @@ fn files(args: &Args) -> std::io::Result<Vec<PathBuf>> {
 /// All suites of the repository, in order of names.
 pub(crate) fn suites(root: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in walkdir::WalkDir::new(root.join("tests/verifier")).sort_by_file_name() {
-        let path = entry?.into_path();
-        if path.extension().is_some_and(|extension| extension == "md") {
-            found.push(path);
+    for folder in ["tests/verifier", "tests/exec"] {
+        for entry in walkdir::WalkDir::new(root.join(folder)).sort_by_file_name() {
+            let path = entry?.into_path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
         }
     }
     Ok(found)

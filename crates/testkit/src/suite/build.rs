@@ -5,16 +5,31 @@ use super::case_btf::{self, CaseBtf};
 use super::options::{MapOptions, Options};
 use skep::btf::{Btf, Kind};
 use skep::insn::asm::{Assembly, assemble};
-use skep::program::{AttachTarget, MapDef, Program};
+use skep::program::{AttachTarget, MapDef, MapIdx, MapSlot, Program, SlotTarget};
 use skep::uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType};
 use std::sync::Arc;
 
 /// Assembles a case. `kernel_btf` is for kfuncs and attach targets; a case that needs it and has
 /// none is an error that starts with `no kernel BTF`.
 pub fn program(case: &Case, kernel_btf: Option<&Arc<Btf>>) -> Result<(Program, Assembly), String> {
-    let options = &case.options;
+    assembled(("main", &case.bpf), &case.options, kernel_btf)
+}
+
+/// The case's program, then the targets of its tail calls.
+pub fn programs(case: &Case, kernel_btf: Option<&Arc<Btf>>) -> Result<Vec<Program>, String> {
+    let main = ("main", case.bpf.as_str());
+    let targets = case.options.target.iter().map(|(name, bpf)| (name.as_str(), bpf.as_str()));
+    let made = |named| assembled(named, &case.options, kernel_btf).map(|(program, _)| program);
+    std::iter::once(main).chain(targets).map(made).collect()
+}
+
+fn assembled(
+    (name, bpf): (&str, &str),
+    options: &Options,
+    kernel_btf: Option<&Arc<Btf>>,
+) -> Result<(Program, Assembly), String> {
     let helper = |name: &str| skep::uapi::helper::HelperId::from_name(name).map(|id| id as u32);
-    let mut assembly = assemble(&case.bpf, &helper).map_err(|e| e.to_string())?;
+    let mut assembly = assemble(bpf, &helper).map_err(|e| e.to_string())?;
     resolve(&mut assembly, options, kernel_btf)?;
     let built = case_btf::build(options, &assembly)?;
     let maps: Vec<MapDef> = options
@@ -30,7 +45,7 @@ pub fn program(case: &Case, kernel_btf: Option<&Arc<Btf>>) -> Result<(Program, A
             .ok_or_else(|| format!("no such attach type: {name}"))? as u32,
     };
     let program = Program {
-        name: "main".to_owned(),
+        name: name.to_owned(),
         section: options.prog_type.clone(),
         prog_type,
         expected_attach_type: attach_type,
@@ -113,9 +128,26 @@ fn map_def(
         btf_value_type_id: btf.map_or(0, |btf| btf.1.0),
         contents: bytes(&map.contents)?,
         frozen: map.frozen,
+        slots: slots(map, options)?,
         autocreate: true,
         ..MapDef::default()
     })
+}
+
+fn slots(map: &MapOptions, options: &Options) -> Result<Vec<MapSlot>, String> {
+    let named = (0u32..).zip(&map.slots).filter(|(_, name)| !name.is_empty());
+    let slot = |(index, name): (u32, &String)| {
+        let inner = options.map.keys().position(|known| known == name);
+        let target = match inner {
+            Some(inner) => SlotTarget::Map(MapIdx(inner as u32)),
+            None if name == "main" || options.target.contains_key(name) => {
+                SlotTarget::Prog(name.clone())
+            }
+            None => return Err(format!("no such map or target: {name}")),
+        };
+        Ok(MapSlot { index, target })
+    };
+    named.map(slot).collect()
 }
 
 /// The union of flags by name.
@@ -130,7 +162,7 @@ fn flags<F: Default + std::ops::BitOr<Output = F>>(
 }
 
 /// Hexadecimal digits, spaces between bytes allowed.
-fn bytes(text: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
     let digits: Vec<u32> = text
         .chars()
         .filter(|c| !c.is_whitespace())

@@ -108,7 +108,11 @@ pub(super) fn record(kind: TranscriptKind, log: &str, insns: &[Insn]) -> String 
     let is_statistics =
         |line: &str| line.starts_with("processed ") || line.starts_with("stack depth ");
     let log = kernel_log::normalise(log, insns);
+    if kind == TranscriptKind::Run {
+        return log;
+    }
     let kept = log.lines().filter(|line| match kind {
+        TranscriptKind::Run => true,
         TranscriptKind::Log => !is_statistics(line),
         TranscriptKind::Stats => is_statistics(line),
     });

@@ -30,6 +30,12 @@ pub struct Options {
     pub map: BTreeMap<String, MapOptions>,
     /// Subprogs by label; `main` is the entry.
     pub func: BTreeMap<String, FuncOptions>,
+    /// Runs: the words (64 bits) that the context of each consists of.
+    pub words: Vec<Vec<String>>,
+    /// Runs: the packet of each, in hexadecimal.
+    pub packets: Vec<String>,
+    /// Programs that slots of prog arrays name, of the same type.
+    pub target: BTreeMap<String, String>,
 }
 
 /// The loading process.
@@ -56,6 +62,9 @@ impl Default for Options {
             btf: false,
             map: BTreeMap::new(),
             func: BTreeMap::new(),
+            words: Vec::new(),
+            packets: Vec::new(),
+            target: BTreeMap::new(),
         }
     }
 }
@@ -91,6 +100,12 @@ pub struct MapOptions {
     pub contents: String,
     /// Frozen after it was filled.
     pub frozen: bool,
+    /// What slots hold, by index from 0: names of maps or targets, `main`, or nothing.
+    pub slots: Vec<String>,
+    /// Keys and values before the first run, in hexadecimal.
+    pub entries: Vec<[String; 2]>,
+    /// The transcript of runs shows what it holds at the end.
+    pub dump: bool,
 }
 
 impl Default for MapOptions {
@@ -106,6 +121,9 @@ impl Default for MapOptions {
             fields: Vec::new(),
             contents: String::new(),
             frozen: false,
+            slots: Vec::new(),
+            entries: Vec::new(),
+            dump: false,
         }
     }
 }

@@ -1,0 +1,90 @@
+//! Programs that the host kernel runs for us, by BPF_PROG_TEST_RUN: loaded with their maps, and the
+//! slots of prog arrays and outer maps filled as the definitions say.
+//!
+//! Nothing is attached: a run is one call, its input and output are buffers.
+
+use crate::bpf::{self, Errno, Map, RunInput, TestRun, errno_name};
+use crate::judge::{NotJudged, Prepared, load_btf};
+use crate::maps::Maps;
+use skep_program::{AttachTarget, Program, SlotTarget};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::rc::Rc;
+
+/// Programs in the kernel; closed on drop.
+#[derive(Debug)]
+pub struct Loaded {
+    progs: Vec<OwnedFd>,
+    maps: Rc<Maps>,
+}
+
+impl Loaded {
+    /// Loads programs that share their maps; the first is the one that runs, the others are
+    /// targets of its tail calls, by name.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel did not take, with its log.
+    pub fn new(programs: &[Program]) -> Result<Loaded, String> {
+        let text = |(reason, detail): NotJudged| format!("{reason}: {detail}");
+        let first = programs.first().ok_or("no program")?;
+        let btf = load_btf(first).map_err(text)?;
+        let maps = Maps::make_all(programs, btf.as_ref().map(AsRawFd::as_raw_fd)).map_err(text)?;
+        let mut loaded = Loaded { progs: Vec::new(), maps: Rc::new(maps) };
+        for program in programs {
+            let attach_btf_id = match &program.attach {
+                AttachTarget::Kernel { btf_id, .. } => *btf_id,
+                _ => 0,
+            };
+            let own = (load_btf(program).map_err(text)?, Rc::clone(&loaded.maps));
+            let prepared = Prepared::with_maps(program, attach_btf_id, own);
+            let answer = prepared.load_open(0);
+            let prog = answer.result.map_err(|errno| {
+                let log = prepared.load_open(2).log;
+                format!("{}: refused: {}\n{log}", program.name, errno_name(errno.errno))
+            })?;
+            loaded.progs.push(prog);
+        }
+        loaded.fill_slots(programs)?;
+        Ok(loaded)
+    }
+
+    fn fill_slots(&self, programs: &[Program]) -> Result<(), String> {
+        let defs = programs.first().map(|program| Rc::new(&program.maps));
+        for index in self.maps.indices() {
+            let def = defs.as_ref().and_then(|defs| defs.get(index as usize));
+            for slot in def.map_or(&[][..], |def| &def.slots) {
+                let fd = self.target(&slot.target, programs);
+                let fd = fd.ok_or_else(|| format!("no such target: {:?}", slot.target))?;
+                let Some(map) = self.map(index) else { continue };
+                map.update(&slot.index.to_ne_bytes(), &fd.to_ne_bytes())
+                    .map_err(|errno| format!("slot {}: {errno}", slot.index))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn target(&self, target: &SlotTarget, programs: &[Program]) -> Option<RawFd> {
+        match target {
+            SlotTarget::Map(map) => self.maps.fd(map.0),
+            SlotTarget::Prog(name) => {
+                let at = programs.iter().position(|program| program.name == *name)?;
+                self.progs.get(at).map(AsRawFd::as_raw_fd)
+            }
+        }
+    }
+
+    /// Runs the first program.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub fn run(&self, input: &RunInput<'_>) -> Result<TestRun, Errno> {
+        let einval = Errno { command: "BPF_PROG_TEST_RUN", errno: libc::EINVAL };
+        bpf::test_run(self.progs.first().ok_or(einval)?, input)
+    }
+
+    /// A map, if some insn or slot names it.
+    pub fn map(&self, index: u32) -> Option<&Map> {
+        self.maps.get(index)
+    }
+}

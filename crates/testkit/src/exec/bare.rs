@@ -1,0 +1,34 @@
+//! A case on the interpreter by itself: no maps, no helpers. For the cases that only compute.
+
+use super::input::{Input, inputs};
+use super::text::{Output, run_line};
+use crate::engine;
+use crate::suite::Case;
+use skep::program::Program;
+use skep_interp::{FlatMemory, Limits, Linked, run};
+use std::sync::Arc;
+
+/// More insns than any case runs.
+const FUEL: u64 = 100_000_000;
+
+/// The text of a case's runs on the interpreter; `None` if the case needs more than it has.
+pub fn on_interp(case: &Case, programs: &[Program]) -> Result<Option<String>, String> {
+    let [program] = programs else { return Ok(None) };
+    let verified = engine::verified(program)?;
+    let xlated = verified.xlated().map_err(|e| e.to_string())?;
+    let linked =
+        Arc::new(Linked { xlated: Arc::clone(xlated), maps: Vec::new(), func_base: 1 << 40 });
+    if !program.maps.is_empty() {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    for input in inputs(case)? {
+        let Input::Words(words) = &input else { return Ok(None) };
+        let ctx: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let memory = FlatMemory::new(&ctx);
+        let exit = run(&linked, &memory, FlatMemory::CTX, Limits { fuel: FUEL });
+        let r0 = exit.map_err(|fault| fault.to_string())?.r0 as u32;
+        run_line(&mut text, &input, &Output { r0, bytes: memory.ctx() });
+    }
+    Ok(Some(text))
+}

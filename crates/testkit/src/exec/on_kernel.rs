@@ -1,0 +1,54 @@
+//! A case on the host kernel, by BPF_PROG_TEST_RUN.
+
+use super::input::{Input, inputs};
+use super::text::{Entry, Output, dumped, map_lines, run_line};
+use crate::suite::{Case, bytes};
+use skep::program::Program;
+use skep_kernel::bpf::{Map, RunInput};
+use skep_kernel::run::Loaded;
+
+/// The text of a case's runs on the host kernel.
+pub fn on_kernel(case: &Case, programs: &[Program]) -> Result<String, String> {
+    let loaded = Loaded::new(programs)?;
+    let maps = programs.first().map_or(&[][..], |program| &program.maps);
+    for (index, def) in (0u32..).zip(maps) {
+        let entries = case.options.map.get(&def.name).map_or(&[][..], |map| &map.entries);
+        for [key, value] in entries {
+            let map = loaded.map(index).ok_or("entries of a map that no insn names")?;
+            map.update(&bytes(key)?, &bytes(value)?).map_err(|errno| errno.to_string())?;
+        }
+    }
+    let mut text = String::new();
+    for input in inputs(case)? {
+        let ctx: Vec<u8>;
+        let run = match &input {
+            Input::Words(words) => {
+                ctx = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                RunInput { ctx: &ctx, ..RunInput::default() }
+            }
+            Input::Packet(packet) => RunInput { data: packet, repeat: 1, ..RunInput::default() },
+        };
+        let done = loaded.run(&run).map_err(|errno| errno.to_string())?;
+        let is_words = matches!(input, Input::Words(_));
+        let after = if is_words { done.ctx } else { done.data };
+        run_line(&mut text, &input, &Output { r0: done.retval, bytes: after });
+    }
+    for (index, def) in dumped(case, maps) {
+        let map = loaded.map(index as u32).ok_or("a dump of a map that no insn names")?;
+        map_lines(&mut text, &def.name, entries(map, def.value_size as usize)?);
+    }
+    Ok(text)
+}
+
+/// All keys and values.
+fn entries(map: &Map, value_size: usize) -> Result<Vec<Entry>, String> {
+    let mut found = Vec::new();
+    let mut key = map.next_key(&[]).ok();
+    while let Some(at) = key {
+        let mut value = vec![0; value_size];
+        map.lookup(&at, &mut value, false).map_err(|errno| errno.to_string())?;
+        key = map.next_key(&at).ok();
+        found.push((at, value));
+    }
+    Ok(found)
+}

@@ -1,0 +1,75 @@
+//! Every case of `tests/exec/*.md`, on every engine that can run it.
+//!
+//! `[kernel]`: the `run` block is what the host kernel gives (ignored where bpf(2) is refused).
+//! `[interp]`: and what the interpreter gives.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use skep::btf::Btf;
+use skep::program::Program;
+use skep_kernel::bpf;
+use skep_testkit::exec;
+use skep_testkit::suite::{self, Case, TranscriptKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A name, and what an engine makes of a case: `None` if it cannot run it.
+type Engine = (&'static str, fn(&Case, &[Program]) -> Result<Option<String>, String>);
+
+const ENGINES: [Engine; 2] = [
+    ("kernel", |case, programs| exec::on_kernel(case, programs).map(Some)),
+    ("interp", exec::on_interp),
+];
+
+fn main() {
+    let args = Arguments::from_args();
+    let kernel_btf = skep::Host::read(&skep::KernelBtf::Running).ok().and_then(|h| h.kernel_btf);
+    let kernel = bpf::available().is_ok();
+    let mut trials = Vec::new();
+    for path in suites() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let cases = match suite::read(&text) {
+            Ok(cases) => cases,
+            Err(error) => {
+                let error = format!("{}: {error}", path.display());
+                trials.push(Trial::test(format!("{name} [reads]"), move || Err(error.into())));
+                continue;
+            }
+        };
+        for case in cases.into_iter().map(Arc::new) {
+            for engine in ENGINES {
+                let (case, btf) = (Arc::clone(&case), kernel_btf.clone());
+                let title = format!("{name} / {} [{}]", case.name, engine.0);
+                let trial = Trial::test(title, move || holds(&case, engine, btf.as_ref()));
+                trials.push(trial.with_ignored_flag(engine.0 == "kernel" && !kernel));
+            }
+        }
+    }
+    libtest_mimic::run(&args, trials).exit();
+}
+
+fn suites() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/exec");
+    let mut found: Vec<PathBuf> = walkdir::WalkDir::new(root)
+        .into_iter()
+        .filter_map(|entry| entry.ok().map(walkdir::DirEntry::into_path))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    found.sort();
+    found
+}
+
+fn holds(case: &Case, engine: Engine, btf: Option<&Arc<Btf>>) -> Result<(), Failed> {
+    let expected = case.transcripts.iter().find(|part| part.kind == TranscriptKind::Run);
+    let expected = expected.ok_or("a case without a `run` block")?;
+    let programs = suite::programs(case, btf)?;
+    match engine.1(case, &programs)? {
+        None => Ok(()),
+        Some(text) if text == expected.text => Ok(()),
+        Some(text) => {
+            let line = text.lines().zip(expected.text.lines()).find(|(a, b)| a != b);
+            let (ours, theirs) = line.unwrap_or(("(the end)", "(the end)"));
+            Err(format!("  - {ours}\n  + {theirs}\nall of it:\n{text}").into())
+        }
+    }
+}
