@@ -13,7 +13,8 @@
 #![allow(unsafe_code)]
 
 use crate::{Error, errno::Errno};
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -57,6 +58,8 @@ pub(crate) struct Region {
     base: NonNull<u8>,
     len: usize,
     budget: Arc<Budget>,
+    /// Mapped by [`Region::ring`].
+    is_ring: bool,
 }
 
 // SAFETY: the memory is owned, and reached through atomics only (invariant 2).
@@ -75,7 +78,23 @@ impl Region {
             budget.used.fetch_sub(len, Relaxed);
             return Err(too_much());
         };
-        Ok(Region { base, len, budget: budget.clone() })
+        Ok(Region { base, len, budget: budget.clone(), is_ring: false })
+    }
+
+    /// `head` bytes, then `data` bytes that can be reached twice, one after the other: what is
+    /// written at the end of the first goes on at the beginning. Both are whole pages.
+    pub(crate) fn ring(head: usize, data: usize, budget: &Arc<Budget>) -> Result<Region, Error> {
+        let too_much = || Error::memory(format!("{} ({data} bytes wanted)", Errno::ENOMEM));
+        let twice = data.checked_mul(2).and_then(|bytes| bytes.checked_add(head));
+        let len = twice.ok_or_else(too_much)?;
+        budget.take(len)?;
+        match map_ring(head, data) {
+            Ok(base) => Ok(Region { base, len, budget: budget.clone(), is_ring: true }),
+            Err(errno) => {
+                budget.used.fetch_sub(len, Relaxed);
+                Err(Error::memory(format!("{errno} ({data} bytes wanted)")))
+            }
+        }
     }
 
     /// Address of byte `off`. What reads there is outside of this file's promises.
@@ -195,7 +214,9 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         let layout = Layout::from_size_align(self.len, ALIGN);
-        if let Ok(layout) = layout {
+        if self.is_ring {
+            unmap(self.base, self.len);
+        } else if let Ok(layout) = layout {
             release(self.base, layout);
         }
         self.budget.used.fetch_sub(self.len, Relaxed);
@@ -223,9 +244,36 @@ fn release(base: NonNull<u8>, layout: Layout) {
         unsafe { dealloc(base.as_ptr(), layout) };
         return;
     }
-    // SAFETY: mapped with this length in `allocate`; nobody has a reference into it any more.
-    let unmapped = unsafe { munmap(base.as_ptr().cast(), layout.size()) };
+    unmap(base, layout.size());
+}
+
+fn unmap(base: NonNull<u8>, len: usize) {
+    // SAFETY: mapped with this length in `allocate` or `map_ring`; called by `drop`, so that
+    // nobody has a reference into it any more.
+    let unmapped = unsafe { munmap(base.as_ptr().cast(), len) };
     debug_assert!(unmapped.is_ok());
+}
+
+fn map_ring(head: usize, data: usize) -> rustix::io::Result<NonNull<u8>> {
+    let file = memfd_create("skep-ringbuf", MemfdFlags::CLOEXEC)?;
+    ftruncate(&file, (head + data) as u64)?;
+    let (protection, len) = (ProtFlags::READ | ProtFlags::WRITE, head + 2 * data);
+    // SAFETY: a new mapping at an address of the system's choice.
+    let base = unsafe {
+        mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::empty(), MapFlags::PRIVATE)?
+    };
+    let map = |at: usize, bytes: usize, from: usize| {
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        // SAFETY: replaces a part of the mapping made above, which nobody uses yet.
+        unsafe { mmap(base.byte_add(at), bytes, protection, flags, &file, from as u64) }
+    };
+    let mapped = map(0, head + data, 0).and_then(|_| map(head + data, data, head));
+    if let Err(errno) = mapped {
+        // SAFETY: mapped above, used by nobody.
+        let _ = unsafe { munmap(base, len) };
+        return Err(errno);
+    }
+    NonNull::new(base.cast()).ok_or(rustix::io::Errno::NOMEM)
 }
 
 #[cfg(test)]

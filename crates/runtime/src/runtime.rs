@@ -1,6 +1,7 @@
 //! `Runtime`: where maps and instances live: how many threads run programs, how much memory there
 //! is.
 
+use crate::map::registry::Registry;
 use crate::map::{Map, MapHandle, Setup};
 use crate::memory::Budget;
 use crate::{Error, THREADS_MAX};
@@ -30,6 +31,7 @@ impl Default for Options {
 pub struct Runtime {
     options: Options,
     budget: Arc<Budget>,
+    registry: Arc<Registry>,
     next_map_id: AtomicU32,
 }
 
@@ -44,7 +46,8 @@ impl Runtime {
             return Err(Error::input(format!("{} CPUs: 1 to {THREADS_MAX}", options.cpus)));
         }
         let budget = Budget::new(options.memory_bytes_max);
-        Ok(Runtime { options, budget, next_map_id: AtomicU32::new(1) })
+        let registry = Arc::default();
+        Ok(Runtime { options, budget, registry, next_map_id: AtomicU32::new(1) })
     }
 
     /// Creates one map; `btf` is the BTF that its definition refers to.
@@ -55,8 +58,16 @@ impl Runtime {
     pub fn create_map(&self, def: &MapDef, btf: Option<&Arc<Btf>>) -> Result<MapHandle, Error> {
         let id = self.next_map_id.fetch_add(1, Ordering::Relaxed);
         let (cpus, budget) = (self.options.cpus, self.budget.clone());
-        let setup = Setup { cpus, budget, btf: btf.cloned() };
-        Ok(MapHandle::new(Arc::new(Map::create(def, id, &setup)?)))
+        let (btf, registry) = (btf.cloned(), self.registry.clone());
+        let setup = Setup { cpus, budget, btf, registry };
+        let map = Arc::new(Map::create(def, id, &setup)?);
+        self.registry.add_map(&map);
+        Ok(MapHandle::new(map))
+    }
+
+    /// All maps that are in use, inner ones too.
+    pub fn maps(&self) -> Vec<MapHandle> {
+        self.registry.maps().into_iter().map(MapHandle::new).collect()
     }
 
     /// Bytes that maps have reserved.

@@ -269,3 +269,49 @@ fn wrong_sizes_are_errors() {
     assert_eq!(pair.ours.update(&[0; 4], &[0; 7], UpdateFlags::Any), Err(Errno::EINVAL));
     assert_eq!(pair.ours.delete(&[]), Err(Errno::EINVAL));
 }
+
+/// What has no elements of its own, or elements that only a kernel has.
+#[test]
+fn errnos_of_other_kinds() {
+    let kinds = [
+        (MapType::Ringbuf, (0, 0, 4096)),
+        (MapType::PerfEventArray, (4, 4, 3)),
+        (MapType::StackTrace, (4, 80, 4)),
+        (MapType::ProgArray, (4, 4, 3)),
+    ];
+    for (map_type, shape) in kinds {
+        let Some(pair) = pair(map_type, shape, 0) else { return };
+        let what = map_type.name();
+        for index in [0u32, 2, 3, 77] {
+            let key = &index.to_ne_bytes()[..pair.key_size];
+            pair.lookup(key, what);
+            pair.delete(key, what);
+            let next = pair.theirs.next_key(key).map_err(|e| e.errno);
+            if !key.is_empty() {
+                assert_eq!(answer(pair.ours.next_key(Some(key))), next, "{what}: next of {index}");
+            }
+            for flags in FLAGS {
+                // A descriptor that is not open is an id that no program has.
+                let value = &0x7fff_ffffu32.to_ne_bytes().repeat(20)[..pair.ours.value_len()];
+                pair.update(key, value, flags, what);
+            }
+        }
+        let next = pair.theirs.next_key(&[]).map_err(|e| e.errno);
+        assert_eq!(answer(pair.ours.next_key(None)), next, "{what}: first key");
+    }
+}
+
+#[test]
+fn flags_of_access_bind_the_user() {
+    for flags in [MapFlags::RDONLY, MapFlags::WRONLY, MapFlags::RDONLY_PROG, MapFlags::WRONLY_PROG]
+    {
+        for map_type in [MapType::Array, MapType::Hash] {
+            let Some(pair) = pair(map_type, (4, 8, 4), flags.bits()) else { return };
+            pair.update(&[1, 0, 0, 0], &[7; 8], UpdateFlags::Any, "access");
+            pair.lookup(&[1, 0, 0, 0], "access");
+            pair.delete(&[1, 0, 0, 0], "access");
+            let next = pair.theirs.next_key(&[]).map_err(|e| e.errno);
+            assert_eq!(answer(pair.ours.next_key(None)), next, "{map_type} {flags:?}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! What the embedder does with a map: bpf(2)'s map commands, and typed access on top of them.
 
-use super::{Map, user_may};
+use super::{Map, Sample, user_may};
 use crate::{Errno, Error, epoch};
 use skep_uapi::MapType;
 use std::marker::PhantomData;
@@ -135,6 +135,26 @@ impl MapHandle {
             Err(Errno::ENOENT) => Ok(false),
             Err(errno) => Err(errno),
         }
+    }
+
+    /// Takes the records of a ring buffer that are committed, in order, until `each` says no
+    /// (false). How many there were.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL`: the map is no ring buffer.
+    pub fn consume(&self, mut each: impl FnMut(&[u8]) -> bool) -> Result<usize, Errno> {
+        let ringbuf = self.0.kind().as_ringbuf().ok_or(Errno::EINVAL)?;
+        Ok(ringbuf.consume(&mut each))
+    }
+
+    /// Takes the samples of a perf event array, and the number of those that were lost.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL`: the map is no perf event array.
+    pub fn take_samples(&self) -> Result<(Vec<Sample>, u64), Errno> {
+        Ok(self.0.kind().as_perf_event_array().ok_or(Errno::EINVAL)?.take())
     }
 
     /// All keys and values, in the map's order; what changes meanwhile is there or not.

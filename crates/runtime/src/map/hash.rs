@@ -282,6 +282,13 @@ impl Hash {
         }
     }
 
+    /// Copies a value, if the key is there.
+    pub(super) fn read_into(&self, key: &[u8], value: &mut [u8]) -> bool {
+        let Some(element) = self.find(key) else { return false };
+        self.pool.region().read(self.pool.offset(element) + self.value_at, value);
+        true
+    }
+
     fn read_key(&self, element: u32, key: &mut [u8]) {
         self.pool.region().read(self.pool.offset(element) + HEADER, key);
     }

@@ -16,15 +16,27 @@ mod graveyard;
 mod handle;
 mod hash;
 mod lpm_trie;
+mod map_in_map;
 mod percpu_array;
 mod percpu_values;
+mod perf_event_array;
+pub(crate) mod prog_array;
 mod queue_stack;
+pub(crate) mod registry;
+pub(crate) mod ringbuf;
+mod slots;
+mod stack_trace;
 mod value;
 
 pub use handle::{MapHandle, TypedMap, UpdateFlags};
+pub use perf_event_array::Sample;
 
 use crate::memory::Budget;
 use crate::{Errno, Error};
+use perf_event_array::PerfEventArray;
+use prog_array::ProgArray;
+use registry::Registry;
+use ringbuf::Ringbuf;
 use skep_btf::Btf;
 use skep_program::MapDef;
 use skep_uapi::{MapFlags, MapShape, MapType, map_rule};
@@ -67,6 +79,8 @@ pub(crate) struct Setup {
     pub(crate) cpus: u32,
     pub(crate) budget: Arc<Budget>,
     pub(crate) btf: Option<Arc<Btf>>,
+    /// Maps and programs that values refer to.
+    pub(crate) registry: Arc<Registry>,
 }
 
 /// What every kind decides for itself. Keys and values have the map's sizes.
@@ -117,6 +131,18 @@ pub(crate) trait MapKind: Send + Sync {
     /// Bytes of a value as bpf(2) copies it.
     fn user_value_size(&self, shape: &MapShape) -> usize {
         shape.value_size as usize
+    }
+
+    fn as_prog_array(&self) -> Option<&ProgArray> {
+        None
+    }
+
+    fn as_ringbuf(&self) -> Option<&Ringbuf> {
+        None
+    }
+
+    fn as_perf_event_array(&self) -> Option<&PerfEventArray> {
+        None
     }
 
     /// Where values lie, if a lookup is a bounds check and a multiplication.
@@ -184,6 +210,12 @@ impl Map {
                 Box::new(queue_stack::QueueStack::new(&shape, newest_first, (layout, setup))?)
             }
             MapType::BloomFilter => Box::new(bloom_filter::BloomFilter::new(def, setup)?),
+            MapType::ProgArray => Box::new(ProgArray::new(&shape, setup)?),
+            MapType::ArrayOfMaps => Box::new(map_in_map::ArrayOfMaps::new(def, setup)?),
+            MapType::HashOfMaps => Box::new(map_in_map::HashOfMaps::new(def, setup)?),
+            MapType::Ringbuf => Box::new(Ringbuf::new(shape.max_entries, setup)?),
+            MapType::PerfEventArray => Box::new(PerfEventArray::new(&shape, setup)),
+            MapType::StackTrace => Box::new(stack_trace::StackTrace::new(&shape)),
             other => return Err(Error::unsupported(format!("maps of type {other}"))),
         })
     }

@@ -22,6 +22,11 @@ pub(crate) struct ValueLayout {
 }
 
 impl ValueLayout {
+    /// Plain bytes.
+    pub(crate) fn plain(size: usize) -> ValueLayout {
+        ValueLayout { size, ..ValueLayout::default() }
+    }
+
     pub(crate) fn of(def: &MapDef, btf: Option<&Btf>) -> Result<ValueLayout, Error> {
         let mut layout = ValueLayout { size: def.value_size as usize, ..ValueLayout::default() };
         let (Some(btf), true) = (btf, def.btf_value_type_id != 0) else { return Ok(layout) };

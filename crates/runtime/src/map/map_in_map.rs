@@ -1,0 +1,170 @@
+//! `BPF_MAP_TYPE_ARRAY_OF_MAPS` and `BPF_MAP_TYPE_HASH_OF_MAPS`: values that are maps.
+//!
+//! A program gets the inner map itself; the user puts in and gets back its id.
+//!
+//! Kernel: `array_of_maps_map_ops`, `htab_of_maps_map_ops`, `bpf_map_meta_equal` (6.18).
+
+use super::graveyard::Graveyard;
+use super::hash::Hash;
+use super::registry::Registry;
+use super::slots::Slots;
+use super::value::ValueLayout;
+use super::{BPF_EXIST, Map, MapKind, Setup, index, next_index, shape};
+use crate::{Errno, Error};
+use skep_program::MapDef;
+use skep_uapi::{MapFlags, MapShape, MapType};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What inner maps must be like.
+struct Template {
+    map_type: MapType,
+    shape: MapShape,
+    registry: Arc<Registry>,
+}
+
+impl Template {
+    fn of(def: &MapDef, setup: &Setup) -> Result<Template, Error> {
+        let inner = def.inner.as_deref();
+        let inner = inner.ok_or_else(|| Error::input("no template of its inner maps"))?;
+        let registry = setup.registry.clone();
+        Ok(Template { map_type: inner.map_type, shape: shape(inner), registry })
+    }
+
+    /// The map with the id in `value`, if it is as the template says.
+    fn find(&self, value: &[u8]) -> Result<Arc<Map>, Errno> {
+        let map = self.registry.map(index(value)).ok_or(Errno::EBADF)?;
+        let (ours, theirs) = (&self.shape, map.shape());
+        let any_entries =
+            self.map_type != MapType::Array || ours.flags.contains(MapFlags::INNER_MAP);
+        let same = self.map_type == map.map_type()
+            && (ours.key_size, ours.value_size) == (theirs.key_size, theirs.value_size)
+            && ours.flags == theirs.flags
+            && (any_entries || ours.max_entries == theirs.max_entries);
+        if same { Ok(map) } else { Err(Errno::EINVAL) }
+    }
+}
+
+/// What programs are given for a map.
+fn handle(map: &Arc<Map>) -> u64 {
+    Arc::as_ptr(map) as u64
+}
+
+pub(super) struct ArrayOfMaps {
+    slots: Slots<Map>,
+    template: Template,
+    count: u32,
+}
+
+impl ArrayOfMaps {
+    pub(super) fn new(def: &MapDef, setup: &Setup) -> Result<ArrayOfMaps, Error> {
+        let slots = Slots::new(def.max_entries, &setup.budget)?;
+        Ok(ArrayOfMaps { slots, template: Template::of(def, setup)?, count: def.max_entries })
+    }
+}
+
+impl MapKind for ArrayOfMaps {
+    fn lookup(&self, key: &[u8]) -> u64 {
+        let index = index(key);
+        if index < self.count { self.slots.word(index) } else { 0 }
+    }
+
+    fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+        if flags != 0 {
+            return Err(Errno::EINVAL);
+        }
+        if index(key) >= self.count {
+            return Err(Errno::E2BIG);
+        }
+        let map = self.template.find(value)?;
+        let word = handle(&map);
+        self.slots.set(index(key), Some((map, word)));
+        Ok(())
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<(), Errno> {
+        if index(key) >= self.count {
+            return Err(Errno::E2BIG);
+        }
+        if self.slots.set(index(key), None) { Ok(()) } else { Err(Errno::ENOENT) }
+    }
+
+    fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno> {
+        next_index(key, self.count, next)
+    }
+
+    fn read(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
+        let map = self.slots.get(index(key)).ok_or(Errno::ENOENT)?;
+        Ok(map.id().to_ne_bytes().to_vec())
+    }
+
+    fn contains(&self, addr: u64, size: usize) -> bool {
+        self.slots.contains(addr, size)
+    }
+}
+
+pub(super) struct HashOfMaps {
+    handles: Hash,
+    /// The inner maps by key; who changes `handles` holds this lock.
+    owners: Mutex<HashMap<Vec<u8>, Arc<Map>>>,
+    replaced: Graveyard<Arc<Map>>,
+    template: Template,
+}
+
+impl HashOfMaps {
+    pub(super) fn new(def: &MapDef, setup: &Setup) -> Result<HashOfMaps, Error> {
+        let layout = ValueLayout::plain(8);
+        Ok(HashOfMaps {
+            handles: Hash::new(MapType::Hash, &shape(def), (layout, setup))?,
+            owners: Mutex::new(HashMap::new()),
+            replaced: Graveyard::new(),
+            template: Template::of(def, setup)?,
+        })
+    }
+}
+
+impl MapKind for HashOfMaps {
+    fn lookup(&self, key: &[u8]) -> u64 {
+        let mut word = [0; 8];
+        match self.handles.read_into(key, &mut word) {
+            true => u64::from_ne_bytes(word),
+            false => 0,
+        }
+    }
+
+    fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+        if flags > BPF_EXIST {
+            return Err(Errno::EINVAL);
+        }
+        let map = self.template.find(value)?;
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        self.handles.update(key, &handle(&map).to_ne_bytes(), flags)?;
+        if let Some(old) = owners.insert(key.to_vec(), map) {
+            self.replaced.bury(old);
+        }
+        Ok(())
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<(), Errno> {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        self.handles.delete(key)?;
+        if let Some(old) = owners.remove(key) {
+            self.replaced.bury(old);
+        }
+        Ok(())
+    }
+
+    fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno> {
+        self.handles.next_key(key, next)
+    }
+
+    fn read(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let map = owners.get(key).ok_or(Errno::ENOENT)?;
+        Ok(map.id().to_ne_bytes().to_vec())
+    }
+
+    fn contains(&self, addr: u64, size: usize) -> bool {
+        self.handles.contains(addr, size)
+    }
+}

@@ -1,0 +1,46 @@
+//! Maps and programs by their ids, which are what a value of a prog array or of a map of maps is
+//! for its user. (bpf(2) takes file descriptors there, and gives ids back.)
+
+use super::Map;
+use super::prog_array::TailTarget;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+#[derive(Default)]
+pub(crate) struct Registry {
+    maps: Mutex<HashMap<u32, Weak<Map>>>,
+    progs: Mutex<HashMap<u32, Weak<dyn TailTarget>>>,
+}
+
+impl Registry {
+    pub(crate) fn add_map(&self, map: &Arc<Map>) {
+        let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        maps.insert(map.id(), Arc::downgrade(map));
+    }
+
+    pub(crate) fn map(&self, id: u32) -> Option<Arc<Map>> {
+        self.maps.lock().unwrap_or_else(PoisonError::into_inner).get(&id)?.upgrade()
+    }
+
+    /// All maps that are in use.
+    pub(crate) fn maps(&self) -> Vec<Arc<Map>> {
+        let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        maps.retain(|_, map| map.strong_count() > 0);
+        maps.values().filter_map(Weak::upgrade).collect()
+    }
+
+    pub(crate) fn add_prog(&self, prog: &Arc<dyn TailTarget>) {
+        let mut progs = self.progs.lock().unwrap_or_else(PoisonError::into_inner);
+        progs.insert(prog.id(), Arc::downgrade(prog));
+    }
+
+    pub(crate) fn prog(&self, id: u32) -> Option<Arc<dyn TailTarget>> {
+        self.progs.lock().unwrap_or_else(PoisonError::into_inner).get(&id)?.upgrade()
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Registry")
+    }
+}

@@ -1,0 +1,257 @@
+//! `BPF_MAP_TYPE_RINGBUF`: records from programs to one consumer, in the kernel's mmap layout.
+//!
+//! ```text
+//!   page 0        ours (the kernel's own state is not mapped either)
+//!   page 1        u64 consumer position, written by the consumer
+//!   page 2        u64 producer position
+//!   data          max_entries bytes, mapped twice, so that records do not break at the end
+//! ```
+//!
+//! A record is a header of two u32 (length with the bits [`BUSY`] and [`DISCARD`], and the number
+//! of pages back to page 0) and the data, rounded up to 8 bytes. Positions count bytes and never
+//! wrap.
+//!
+//! # Invariants
+//! 1. Between consumer and producer position lie whole records; those from the first busy one on
+//!    are not consumed.
+//! 2. The producer position passes neither the consumer's nor the first busy record's by the size.
+//!
+//! Kernel: `ringbuf_map_ops`, `bpf_ringbuf_reserve` and siblings (6.18).
+
+use super::{MapKind, Setup};
+use crate::memory::Region;
+use crate::spin::Spin;
+use crate::{Errno, Error};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::{Mutex, PoisonError};
+
+/// `BPF_RINGBUF_BUSY_BIT`: reserved, not committed.
+pub(crate) const BUSY: u32 = 1 << 31;
+/// `BPF_RINGBUF_DISCARD_BIT`: committed, to be passed over.
+pub(crate) const DISCARD: u32 = 1 << 30;
+/// `BPF_RINGBUF_HDR_SZ`.
+pub(crate) const HEADER: u64 = 8;
+/// Largest record, bytes.
+const RECORD_MAX: u64 = u32::MAX as u64 / 4;
+
+const PAGE: usize = 4096;
+const CONSUMER: usize = PAGE;
+const PRODUCER: usize = 2 * PAGE;
+const DATA: usize = 3 * PAGE;
+
+pub(crate) struct Ringbuf {
+    pages: Region,
+    mask: u64,
+    /// Position of the first record that may be busy.
+    pending: Spin<u64>,
+    /// One consumer at a time.
+    consuming: Mutex<()>,
+}
+
+impl Ringbuf {
+    pub(super) fn new(bytes: u32, setup: &Setup) -> Result<Ringbuf, Error> {
+        let pages = Region::ring(DATA, bytes as usize, &setup.budget)?;
+        let (pending, consuming) = (Spin::new(0), Mutex::new(()));
+        Ok(Ringbuf { pages, mask: u64::from(bytes) - 1, pending, consuming })
+    }
+
+    fn data(&self, position: u64) -> usize {
+        DATA + (position & self.mask) as usize
+    }
+
+    /// Bytes of the record at `position`, header and padding included, if it is committed.
+    fn committed(&self, position: u64) -> Option<u64> {
+        let header = self.pages.u32(self.data(position)).load(Acquire);
+        (header & BUSY == 0).then(|| record_bytes(u64::from(header & !DISCARD)))
+    }
+
+    /// Room for a record of `size` bytes: its address, 0 if there is none.
+    pub(crate) fn reserve(&self, size: u64) -> u64 {
+        let bytes = record_bytes(size);
+        if size > RECORD_MAX || bytes > self.mask + 1 {
+            return 0;
+        }
+        let mut pending = self.pending.lock();
+        let consumed = self.pages.u64(CONSUMER).load(Acquire);
+        let produced = self.pages.u64(PRODUCER).load(Relaxed);
+        while *pending < produced {
+            let Some(bytes) = self.committed(*pending) else { break };
+            *pending += bytes;
+        }
+        let end = produced + bytes;
+        if end.wrapping_sub(consumed) > self.mask || end - *pending > self.mask {
+            return 0;
+        }
+        let at = self.data(produced);
+        self.pages.u32(at).store(size as u32 | BUSY, Relaxed);
+        self.pages.u32(at + 4).store((at / PAGE) as u32, Relaxed);
+        self.pages.u64(PRODUCER).store(end, Release);
+        self.pages.addr(at) + HEADER
+    }
+
+    /// Ends the reservation of the record at `addr`, which `reserve` gave.
+    pub(crate) fn commit(&self, addr: u64, discard: bool) {
+        let header = addr.checked_sub(HEADER).and_then(|at| self.pages.offset_of(at, 8));
+        let Some(at) = header else { return };
+        let bits = if discard { BUSY | DISCARD } else { BUSY };
+        self.pages.u32(at).fetch_xor(bits, AcqRel);
+    }
+
+    /// A whole record at once.
+    pub(crate) fn output(&self, data: &[u8]) -> Result<(), Errno> {
+        let addr = self.reserve(data.len() as u64);
+        let at = self.pages.offset_of(addr, data.len()).ok_or(Errno::EAGAIN)?;
+        self.pages.write(at, data);
+        self.commit(addr, false);
+        Ok(())
+    }
+
+    /// `bpf_ringbuf_query`.
+    pub(crate) fn query(&self, what: u64) -> u64 {
+        let consumed = self.pages.u64(CONSUMER).load(Acquire);
+        let produced = self.pages.u64(PRODUCER).load(Acquire);
+        match what {
+            0 => produced.saturating_sub(consumed),
+            1 => self.mask + 1,
+            2 => consumed,
+            3 => produced,
+            _ => 0,
+        }
+    }
+
+    /// Takes the records that are committed, in order; stops before the first that is not, or when
+    /// `each` says no. How many were given to `each`.
+    pub(crate) fn consume(&self, each: &mut dyn FnMut(&[u8]) -> bool) -> usize {
+        let _one = self.consuming.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut consumed = self.pages.u64(CONSUMER).load(Acquire);
+        let mut count = 0;
+        while consumed < self.pages.u64(PRODUCER).load(Acquire) {
+            let at = self.data(consumed);
+            let header = self.pages.u32(at).load(Acquire);
+            if header & BUSY != 0 {
+                break;
+            }
+            let mut go_on = true;
+            if header & DISCARD == 0 {
+                go_on = each(&self.pages.to_vec(at + HEADER as usize, header as usize));
+                count += 1;
+            }
+            consumed += record_bytes(u64::from(header & !DISCARD));
+            self.pages.u64(CONSUMER).store(consumed, Release);
+            if !go_on {
+                break;
+            }
+        }
+        count
+    }
+}
+
+/// Bytes that a record of `size` bytes takes.
+fn record_bytes(size: u64) -> u64 {
+    (size + HEADER).next_multiple_of(8)
+}
+
+impl MapKind for Ringbuf {
+    fn lookup(&self, _key: &[u8]) -> u64 {
+        0
+    }
+
+    fn update(&self, _key: &[u8], _value: &[u8], _flags: u64) -> Result<(), Errno> {
+        Err(Errno::ENOTSUPP)
+    }
+
+    fn delete(&self, _key: &[u8]) -> Result<(), Errno> {
+        Err(Errno::ENOTSUPP)
+    }
+
+    fn next_key(&self, _key: Option<&[u8]>, _next: &mut [u8]) -> Result<(), Errno> {
+        Err(Errno::ENOTSUPP)
+    }
+
+    fn read(&self, _key: &[u8]) -> Result<Vec<u8>, Errno> {
+        Err(Errno::ENOTSUPP)
+    }
+
+    fn contains(&self, addr: u64, size: usize) -> bool {
+        // Programs see records only.
+        self.pages.offset_of(addr, size).is_some_and(|at| at >= DATA)
+    }
+
+    fn as_ringbuf(&self) -> Option<&Ringbuf> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::registry::Registry;
+    use crate::memory::Budget;
+    use std::sync::Arc;
+
+    fn ringbuf(bytes: u32) -> Ringbuf {
+        let (budget, registry) = (Budget::new(1 << 30), Arc::new(Registry::default()));
+        Ringbuf::new(bytes, &Setup { cpus: 1, budget, btf: None, registry }).unwrap()
+    }
+
+    fn consume(ring: &Ringbuf) -> Vec<Vec<u8>> {
+        let mut records = Vec::new();
+        ring.consume(&mut |record| {
+            records.push(record.to_vec());
+            true
+        });
+        records
+    }
+
+    #[test]
+    fn records_come_in_order_and_wait_for_busy_ones() {
+        let ring = ringbuf(4096);
+        let (first, second) = (ring.reserve(5), ring.reserve(8));
+        ring.output(b"third").unwrap();
+        assert_eq!(second - first, 16);
+        assert_eq!(consume(&ring), Vec::<Vec<u8>>::new());
+        ring.commit(second, true);
+        ring.commit(first, false);
+        assert_eq!(consume(&ring), [vec![0; 5], b"third".to_vec()]);
+        assert_eq!((ring.query(0), ring.query(1), ring.query(2)), (0, 4096, 48));
+    }
+
+    #[test]
+    fn a_record_crosses_the_end_and_the_buffer_fills() {
+        let ring = ringbuf(4096);
+        for round in 0..100u8 {
+            let record = vec![round; 3000];
+            ring.output(&record).unwrap();
+            assert_eq!(ring.output(&record), Err(Errno::EAGAIN));
+            assert_eq!(consume(&ring), [record]);
+        }
+        assert_eq!(ring.reserve(4096 - 8), 0);
+        assert_ne!(ring.reserve(4096 - 16), 0);
+    }
+
+    #[test]
+    fn nothing_is_lost_between_threads() {
+        let ring = ringbuf(4096);
+        std::thread::scope(|scope| {
+            for thread in 0..2u64 {
+                let ring = &ring;
+                scope.spawn(move || {
+                    for n in 0..20_000u64 {
+                        let record = (thread << 32 | n).to_ne_bytes();
+                        while ring.output(&record).is_err() {
+                            std::thread::yield_now();
+                        }
+                    }
+                });
+            }
+            let mut next = [0u64; 2];
+            while next != [20_000; 2] {
+                for record in consume(&ring) {
+                    let n = u64::from_ne_bytes(record.try_into().unwrap());
+                    assert_eq!(n as u32 as u64, next[(n >> 32) as usize]);
+                    next[(n >> 32) as usize] += 1;
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,74 @@
+//! Slots that refer to maps or programs: a word that readers and machine code load, and the owner
+//! behind it.
+//!
+//! # Invariants
+//! 1. A word that is not 0 belongs to an owner that is in its slot, or in the graveyard while a
+//!    run may have loaded the word.
+
+use super::graveyard::Graveyard;
+use crate::memory::{Budget, Region};
+use crate::{Errno, Error};
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(super) struct Slots<T: ?Sized + Send> {
+    words: Region,
+    owners: Mutex<Vec<Option<Arc<T>>>>,
+    replaced: Graveyard<Arc<T>>,
+}
+
+impl<T: ?Sized + Send + Sync> Slots<T> {
+    pub(super) fn new(count: u32, budget: &Arc<Budget>) -> Result<Slots<T>, Error> {
+        let words = Region::zeroed(8 * count as usize, budget)?;
+        let mut owners = Vec::new();
+        let room = owners.try_reserve_exact(count as usize);
+        room.map_err(|_| Error::memory(Errno::ENOMEM.to_string()))?;
+        owners.resize_with(count as usize, || None);
+        Ok(Slots { words, owners: Mutex::new(owners), replaced: Graveyard::new() })
+    }
+
+    /// The word of a slot that exists.
+    #[inline]
+    pub(super) fn word(&self, index: u32) -> u64 {
+        self.words.u64(8 * index as usize).load(Acquire)
+    }
+
+    /// Address of the first word.
+    pub(super) fn base(&self) -> u64 {
+        self.words.addr(0)
+    }
+
+    pub(super) fn contains(&self, addr: u64, size: usize) -> bool {
+        self.words.offset_of(addr, size).is_some()
+    }
+
+    /// What is in a slot.
+    pub(super) fn get(&self, index: u32) -> Option<Arc<T>> {
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.get(index as usize)?.clone()
+    }
+
+    /// Fills or empties a slot that exists; whether something was in it.
+    pub(super) fn set(&self, index: u32, new: Option<(Arc<T>, u64)>) -> bool {
+        let old = {
+            let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(slot) = owners.get_mut(index as usize) else { return false };
+            let (owner, word) = new.map_or((None, 0), |(owner, word)| (Some(owner), word));
+            self.words.u64(8 * index as usize).store(word, Release);
+            std::mem::replace(slot, owner)
+        };
+        let was_there = old.is_some();
+        if let Some(old) = old {
+            self.replaced.bury(old);
+        }
+        was_there
+    }
+
+    /// Empties all slots.
+    pub(super) fn clear(&self) {
+        let count = self.owners.lock().unwrap_or_else(PoisonError::into_inner).len();
+        for index in 0..count as u32 {
+            self.set(index, None);
+        }
+    }
+}
