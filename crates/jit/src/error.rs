@@ -17,8 +17,6 @@ pub(crate) enum Kind {
     NoHelper { insn: usize, helper: i32 },
     #[error("while compiling insn {insn}: no map {map} is linked")]
     NoMap { insn: usize, map: u32 },
-    #[error("while compiling: the program has no insns")]
-    Empty,
     #[error("while compiling: machine code of {0} bytes is too long")]
     TooLong(usize),
     #[error("while making room for machine code: {0}")]
@@ -35,6 +33,23 @@ impl Error {
 
     pub(crate) fn insn(insn: usize, what: &'static str) -> Error {
         Error(Kind::Insn { insn, what })
+    }
+
+    pub(crate) fn no_map(insn: usize, map: u32) -> Error {
+        Error(Kind::NoMap { insn, map })
+    }
+
+    pub(crate) fn no_helper(insn: usize, helper: i32) -> Error {
+        Error(Kind::NoHelper { insn, helper })
+    }
+
+    pub(crate) fn too_long(bytes: usize) -> Error {
+        Error(Kind::TooLong(bytes))
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(crate) fn processor() -> Error {
+        Error(Kind::Processor)
     }
 
     pub(crate) fn unsupported(insn: usize, what: impl Into<String>) -> Error {

@@ -1,0 +1,250 @@
+//! `Asm`: the bytes of a program while they are written, with labels.
+//!
+//! # Invariants
+//! 1. Every label that is used is bound before `finish`.
+//! 2. A site's bytes are written by the site's method and by nothing else.
+
+use super::encode::{Form, Mem, Operands, Rm, Width};
+use super::{Cc, X86, forms};
+use crate::sites::{RetargetSite, SwitchSite};
+use std::ops::Range;
+
+/// A place in the code, maybe not known yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Label(u32);
+
+const UNBOUND: u32 = u32::MAX;
+
+/// A displacement that waits for its label.
+#[derive(Clone, Copy, Debug)]
+struct Fixup {
+    /// Where the displacement starts.
+    at: u32,
+    label: Label,
+    /// One byte, not four.
+    short: bool,
+}
+
+/// A call of an address, whose displacement depends on where the code will stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AbsCall {
+    pub(crate) disp_off: u32,
+    pub(crate) address: u64,
+}
+
+/// Code that is complete but for its place.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) code: Vec<u8>,
+    /// Offsets of the labels, by number.
+    pub(crate) labels: Vec<u32>,
+    pub(crate) calls: Vec<AbsCall>,
+    pub(crate) hints: Hints,
+}
+
+/// What one attempt finds for the next, which writes the same insns in the same order.
+#[derive(Debug, Default)]
+pub(crate) struct Hints {
+    labels: Vec<u32>,
+    jumps: Vec<u32>,
+}
+
+/// Code that is being written.
+#[derive(Debug, Default)]
+pub(crate) struct Asm {
+    code: Vec<u8>,
+    labels: Vec<u32>,
+    fixups: Vec<Fixup>,
+    /// Where each jump stands, in the order in which they are written.
+    jumps: Vec<u32>,
+    /// What the last attempt found; empty in the first.
+    hints: Hints,
+    /// What a call can reach from wherever the code may stand.
+    reach: Range<u64>,
+    calls: Vec<AbsCall>,
+}
+
+impl Asm {
+    /// With what the last attempt found, forward jumps may be short.
+    pub(crate) fn new(reach: Range<u64>, hints: Hints) -> Asm {
+        Asm { reach, hints, ..Asm::default() }
+    }
+
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.code.push(byte);
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.code.extend_from_slice(bytes);
+    }
+
+    /// Offset of the next insn.
+    pub(crate) fn here(&self) -> u32 {
+        self.code.len() as u32
+    }
+
+    pub(crate) fn label(&mut self) -> Label {
+        self.labels.push(UNBOUND);
+        Label(self.labels.len() as u32 - 1)
+    }
+
+    pub(crate) fn bind(&mut self, label: Label) {
+        self.labels[label.0 as usize] = self.here();
+    }
+
+    /// Offset of a label that is bound.
+    pub(crate) fn offset(&self, label: Label) -> u32 {
+        self.labels[label.0 as usize]
+    }
+
+    /// `form reg, rm`.
+    pub(crate) fn rr(&mut self, form: &Form, width: Width, (reg, rm): (X86, X86)) {
+        self.insn(form, Operands { width, reg, vvvv: X86::RAX, rm: Rm::Reg(rm), imm: 0 });
+    }
+
+    /// `form reg, [mem]`, or `form [mem], reg`.
+    pub(crate) fn rm(&mut self, form: &Form, width: Width, (reg, mem): (X86, Mem)) {
+        self.insn(form, Operands { width, reg, vvvv: X86::RAX, rm: Rm::Mem(mem), imm: 0 });
+    }
+
+    /// `form rm, imm`.
+    pub(crate) fn ri(&mut self, form: &Form, width: Width, (rm, imm): (X86, i64)) {
+        self.insn(form, Operands { width, reg: rm, vvvv: X86::RAX, rm: Rm::Reg(rm), imm });
+    }
+
+    /// `form [mem], imm`.
+    pub(crate) fn mi(&mut self, form: &Form, width: Width, (mem, imm): (Mem, i64)) {
+        self.insn(form, Operands { width, reg: X86::RAX, vvvv: X86::RAX, rm: Rm::Mem(mem), imm });
+    }
+
+    /// `form reg`.
+    pub(crate) fn r(&mut self, form: &Form, width: Width, reg: X86) {
+        self.insn(form, Operands { width, reg, vvvv: X86::RAX, rm: Rm::Reg(reg), imm: 0 });
+    }
+
+    /// `form`.
+    pub(crate) fn bare(&mut self, form: &Form) {
+        self.r(form, Width::W32, X86::RAX);
+    }
+
+    /// `jmp label`.
+    pub(crate) fn jmp(&mut self, label: Label) {
+        self.jump((&forms::JMP8, &forms::JMP), label);
+    }
+
+    /// `jcc label`.
+    pub(crate) fn jcc(&mut self, cc: Cc, label: Label) {
+        self.jump((&forms::jcc8(cc), &forms::jcc(cc)), label);
+    }
+
+    /// `call label`.
+    pub(crate) fn call(&mut self, label: Label) {
+        self.bare(&forms::CALL);
+        self.fixup(label, false);
+    }
+
+    /// `lea reg, [label]`.
+    pub(crate) fn lea_label(&mut self, reg: X86, label: Label) {
+        // ModRM with mode 0 and base 5 is relative to the next insn.
+        self.bytes(&[0x48 | (reg.0 >> 3) << 2, 0x8d, (reg.0 & 7) << 3 | 5, 0, 0, 0, 0]);
+        self.fixup(label, false);
+    }
+
+    /// `call address`, if that can be reached from wherever the code may stand.
+    pub(crate) fn call_address(&mut self, address: u64) -> bool {
+        if !self.reach.contains(&address) {
+            return false;
+        }
+        self.bare(&forms::CALL);
+        self.calls.push(AbsCall { disp_off: self.here() - 4, address });
+        true
+    }
+
+    fn fixup(&mut self, label: Label, short: bool) {
+        let bytes = if short { 1 } else { 4 };
+        self.fixups.push(Fixup { at: self.here() - bytes, label, short });
+    }
+
+    fn jump(&mut self, (short_form, long_form): (&Form, &Form), label: Label) {
+        let short = self.is_near(label);
+        self.bare(if short { short_form } else { long_form });
+        self.fixup(label, short);
+    }
+
+    /// Backwards the distance is known; forwards the last attempt tells an upper bound, but for the
+    /// padding of loop heads.
+    fn is_near(&mut self, label: Label) -> bool {
+        let number = self.jumps.len();
+        self.jumps.push(self.here());
+        let bound = self.offset(label);
+        if bound != UNBOUND {
+            return i64::from(bound) - (i64::from(self.here()) + 2) >= -128;
+        }
+        let to = self.hints.labels.get(label.0 as usize);
+        let from = self.hints.jumps.get(number);
+        to.zip(from).is_some_and(|(to, from)| *to != UNBOUND && to.saturating_sub(*from) <= 96)
+    }
+
+    /// `test eax, imm32`, which a later store turns into `jmp label`. Flags are lost.
+    pub(crate) fn switch_site(&mut self, label: Label) -> SwitchSite {
+        let site = SwitchSite::new(self.here());
+        self.bare(&forms::TEST_EAX);
+        self.fixup(label, false);
+        site
+    }
+
+    /// `jmp label` whose displacement is aligned to 4 bytes, so that one store changes it.
+    pub(crate) fn retarget_site(&mut self, label: Label) -> RetargetSite {
+        while (self.here() + 1) % 4 != 0 {
+            self.byte(0x90);
+        }
+        let site = RetargetSite::new(self.here());
+        self.bare(&forms::JMP);
+        self.fixup(label, false);
+        site
+    }
+
+    /// Pads to a multiple of `align` with insns that do nothing, if that takes `max` bytes at most.
+    pub(crate) fn align(&mut self, align: u32, max: u32) {
+        let mut pad = self.here().next_multiple_of(align) - self.here();
+        if pad > max {
+            return;
+        }
+        while pad > 0 {
+            let nop = NOPS[(pad as usize).min(NOPS.len()) - 1];
+            self.bytes(nop);
+            pad -= nop.len() as u32;
+        }
+    }
+
+    /// The code with all displacements filled in, and what the next attempt may use. `None` if a
+    /// short jump does not reach: the attempt was in vain.
+    pub(crate) fn finish(mut self) -> Option<Finished> {
+        for fixup in &self.fixups {
+            let at = fixup.at as usize;
+            let bytes = if fixup.short { 1 } else { 4 };
+            let to = self.labels[fixup.label.0 as usize];
+            let disp = to.wrapping_sub(fixup.at + bytes) as i32;
+            if fixup.short {
+                self.code[at] = i8::try_from(disp).ok()? as u8;
+            } else {
+                self.code[at..at + 4].copy_from_slice(&disp.to_le_bytes());
+            }
+        }
+        let hints = Hints { labels: self.labels.clone(), jumps: self.jumps };
+        Some(Finished { code: self.code, labels: self.labels, calls: self.calls, hints })
+    }
+}
+
+/// Insns without effect of 1 to 9 bytes, as the manuals recommend them.
+const NOPS: [&[u8]; 9] = [
+    &[0x90],
+    &[0x66, 0x90],
+    &[0x0f, 0x1f, 0x00],
+    &[0x0f, 0x1f, 0x40, 0x00],
+    &[0x0f, 0x1f, 0x44, 0x00, 0x00],
+    &[0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00],
+    &[0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00],
+    &[0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00],
+    &[0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00],
+];

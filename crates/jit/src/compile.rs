@@ -1,0 +1,68 @@
+//! `compile`: the passes in order.
+
+use crate::emit::{self, Unit};
+use crate::error::Error;
+use crate::flow::Flow;
+use crate::frame::Frame;
+use crate::image::{Image, Pool};
+use crate::pc_map::PcMap;
+use crate::{Linkage, MachineCode, Prologue, Tuning, lower, opt};
+use skep_verifier::Xlated;
+
+/// Bytes of code that one insn becomes at most, on average.
+const BYTES_PER_INSN: usize = 64;
+
+/// Compiles a program.
+///
+/// # Errors
+///
+/// What is not supported yet, what is not linked, and what the host refuses. Whether the program is
+/// safe is not asked here.
+pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<MachineCode, Error> {
+    #[cfg(not(target_arch = "x86_64"))]
+    return Err(Error::processor());
+    #[cfg(target_arch = "x86_64")]
+    compile_x86_64(xlated, linkage, tuning)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn compile_x86_64(
+    xlated: &Xlated,
+    linkage: &Linkage,
+    tuning: &Tuning,
+) -> Result<MachineCode, Error> {
+    // `rbp` is taken if there is fuel.
+    let prologue = if tuning.fuel { Prologue::Minimal } else { tuning.prologue };
+    let mut ops = lower::lower(xlated, linkage)?;
+    let mut flow = Flow::new(xlated, &ops)?;
+    flow.find_live(&ops);
+    opt::run(&mut ops, &mut flow, (linkage, tuning));
+    let frames: Vec<Frame> = flow
+        .funcs
+        .iter()
+        .map(|func| Frame::new(prologue, func, &ops[func.start as usize..func.end as usize]))
+        .collect();
+    let bytes_max = (ops.len() + 4 * frames.len() + 4).saturating_mul(BYTES_PER_INSN);
+    let pool = Pool::with_room(bytes_max)?;
+    let reach = pool.reach();
+    let unit = Unit { ops: &ops, flow: &flow, frames: &frames, linkage, tuning, reach };
+    let mut emitted = emit::emit(&unit)?;
+    let calls = std::mem::take(&mut emitted.calls);
+    let image = Image::new(&pool, &mut emitted.code, |code, address| {
+        for call in calls {
+            let at = call.disp_off as usize;
+            let next = address + u64::from(call.disp_off) + 4;
+            let disp = call.address.wrapping_sub(next) as i32;
+            code[at..at + 4].copy_from_slice(&disp.to_le_bytes());
+        }
+    });
+    Ok(MachineCode {
+        image: image.ok_or_else(|| Error::too_long(bytes_max))?,
+        entry: emitted.entry,
+        tail_entry: emitted.tail_entry,
+        pc_map: PcMap { offs: emitted.op_offs },
+        sites: emitted.sites,
+        prologue,
+        fuel: tuning.fuel,
+    })
+}

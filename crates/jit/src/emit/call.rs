@@ -1,0 +1,107 @@
+//! Calls of helpers, function addresses, tail calls.
+//!
+//! # Tail calls
+//! The number of tail calls of a run is in `r12`, in every program from which one can be reached:
+//! callees share it with their callers because none of them saves it. It is 0 at the host's entry
+//! (see `thunk`). A tail call leaves its own frame, from a callee as from a main program, and jumps
+//! to the target's body, which finds the stack as if it had been called.
+//!
+//! Kernel: the order of checks is index, count, empty slot; only a jump that happens is counted.
+
+use super::Emit;
+use crate::asm::{Cc, Label, Mem, Width, X86, forms};
+use crate::linkage::{MAX_TAIL_CALL_CNT, ProgArrayLink};
+use crate::op::{MapNumber, Reg};
+use crate::regs::{SCRATCH, SCRATCH2, TAIL_CALL_CNT, x86};
+use crate::Error;
+
+impl Emit<'_> {
+    pub(super) fn call(&mut self, helper: i32, _map: MapNumber) -> Result<(), Error> {
+        let address = self.unit.linkage.helper(helper);
+        let address = address.ok_or_else(|| Error::no_helper(self.at, helper))?;
+        self.call_address(address);
+        Ok(())
+    }
+
+    /// Through `rax` if it is too far, which a call overwrites anyway.
+    pub(super) fn call_address(&mut self, address: u64) {
+        if !self.asm.call_address(address) {
+            self.ld_imm(X86::RAX, address);
+            self.asm.r(&forms::CALL_R, Width::W64, X86::RAX);
+        }
+    }
+
+    pub(super) fn ld_func(&mut self, dst: Reg, target: u32) -> Result<(), Error> {
+        let mut funcs = self.unit.flow.funcs.iter();
+        let counts = funcs.any(|func| func.start == target && func.tail_call_reachable);
+        if counts && !self.unit.tuning.fuel {
+            return Err(Error::unsupported(self.at, "a tail call from a callback"));
+        }
+        let entry = self.callbacks.iter().find(|(func, _)| *func == target);
+        let label = entry.map_or(self.labels[target as usize], |(_, label)| *label);
+        self.asm.lea_label(x86(dst), label);
+        Ok(())
+    }
+
+    pub(super) fn tail_call(&mut self, map: MapNumber, index: Option<u32>) -> Result<(), Error> {
+        let out = self.asm.label();
+        let link = map.and_then(|map| self.unit.linkage.maps.get(map as usize));
+        if let Some(map) = map.filter(|_| link.is_none_or(|link| link.prog_array.is_none())) {
+            return Err(Error::no_map(self.at, map));
+        }
+        match (link.and_then(|link| link.prog_array), index) {
+            (Some(array), Some(index)) => self.slot_of_constant(array, index),
+            (Some(array), None) => self.slot_of_index(array, out),
+            (None, _) => self.slot_by_lookup()?,
+        }
+        let count = i64::from(MAX_TAIL_CALL_CNT);
+        self.asm.rr(&forms::TEST_MR, Width::W64, (SCRATCH, SCRATCH));
+        self.asm.jcc(Cc::E, out);
+        self.asm.ri(&forms::CMP_I8, Width::W32, (TAIL_CALL_CNT, count));
+        self.asm.jcc(Cc::AE, out);
+        self.asm.ri(&forms::ADD_I8, Width::W32, (TAIL_CALL_CNT, 1));
+        self.frame().leave(&mut self.asm);
+        self.asm.r(&forms::JMP_R, Width::W64, SCRATCH);
+        self.asm.bind(out);
+        Ok(())
+    }
+
+    /// The slot's contents to `r11`; 0 if the index is no slot's.
+    fn slot_of_constant(&mut self, array: ProgArrayLink, index: u32) {
+        if index >= array.max_entries {
+            return self.ld_imm(SCRATCH, 0);
+        }
+        self.ld_imm(SCRATCH, array.slots + 8 * u64::from(index));
+        self.asm.rm(&forms::MOV_RM, Width::W64, (SCRATCH, Mem::base(SCRATCH, 0)));
+    }
+
+    fn slot_of_index(&mut self, array: ProgArrayLink, out: Label) {
+        let index = x86(Reg::R3);
+        let entries = i64::from(array.max_entries as i32);
+        self.asm.ri(&forms::CMP_I32, Width::W32, (index, entries));
+        self.asm.jcc(Cc::AE, out);
+        self.ld_imm(SCRATCH, array.slots);
+        self.asm.rr(&forms::MOV_RM, Width::W32, (SCRATCH2, index));
+        let slot = Mem { base: SCRATCH, index: Some((SCRATCH2, 3)), disp: 0 };
+        self.asm.rm(&forms::MOV_RM, Width::W64, (SCRATCH, slot));
+    }
+
+    /// Asks the runtime which program is in the slot of a map that is not known here.
+    fn slot_by_lookup(&mut self) -> Result<(), Error> {
+        let lookup = self.unit.linkage.tail_call_lookup;
+        if lookup == 0 {
+            return Err(Error::unsupported(self.at, "a tail call through a map of a map"));
+        }
+        // r1 is what the target is given; a frame that calls has `rsp` aligned.
+        let (ctx, map, index) = (x86(Reg::R1), x86(Reg::R2), x86(Reg::R3));
+        self.asm.r(&forms::PUSH, Width::W64, ctx);
+        self.asm.r(&forms::PUSH, Width::W64, ctx);
+        self.asm.rr(&forms::MOV_RM, Width::W64, (ctx, map));
+        self.asm.rr(&forms::MOV_RM, Width::W32, (x86(Reg::R2), index));
+        self.call_address(lookup);
+        self.asm.r(&forms::POP, Width::W64, ctx);
+        self.asm.r(&forms::POP, Width::W64, ctx);
+        self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH, X86::RAX));
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Jumps, comparisons, conditional moves, and what fuel costs at jumps backwards.
+
+use super::Emit;
+use super::alu::is_i8;
+use crate::asm::{Cc, Mem, Width, X86, forms};
+use crate::op::{Cond, Reg, Src, Test};
+use crate::regs::{RUN_ENV, SCRATCH, x86};
+use std::mem::offset_of;
+
+use crate::RunEnv;
+
+fn cc(cond: Cond) -> Cc {
+    match cond {
+        Cond::Eq | Cond::NotSet => Cc::E,
+        Cond::Ne | Cond::Set => Cc::NE,
+        Cond::Gt => Cc::A,
+        Cond::Ge => Cc::AE,
+        Cond::Lt => Cc::B,
+        Cond::Le => Cc::BE,
+        Cond::SGt => Cc::G,
+        Cond::SGe => Cc::GE,
+        Cond::SLt => Cc::L,
+        Cond::SLe => Cc::LE,
+    }
+}
+
+/// The field of [`RunEnv`] at an offset.
+pub(super) fn env_field(offset: usize) -> Mem {
+    Mem::base(RUN_ENV, offset as i32)
+}
+
+impl Emit<'_> {
+    pub(super) fn jmp(&mut self, to: u32) {
+        self.fuel(to);
+        // A jump to the next op needs no insn; fuel may have put one there all the same.
+        if to as usize != self.at + 1 {
+            self.asm.jmp(self.labels[to as usize]);
+        }
+    }
+
+    pub(super) fn br(&mut self, test: Test, to: u32) {
+        self.fuel(to);
+        let cc = self.test(test);
+        self.asm.jcc(cc, self.labels[to as usize]);
+    }
+
+    pub(super) fn cmov(&mut self, test: Test, dst: Reg, src: Reg) {
+        let cc = self.test(test);
+        // `lea` leaves the flags alone.
+        let from = self.read(src, SCRATCH);
+        self.asm.rr(&forms::cmov(cc), Width::W64, (x86(dst), from));
+    }
+
+    /// Sets the flags; the condition that then says what the test says.
+    pub(super) fn test(&mut self, test: Test) -> Cc {
+        let Test { cond, width, .. } = test;
+        let a = self.read(test.a, crate::regs::SCRATCH2);
+        let bits = matches!(cond, Cond::Set | Cond::NotSet);
+        match test.b {
+            Src::Imm(imm) if bits => self.test_bits(width, a, imm),
+            Src::Imm(0) => self.asm.rr(&forms::TEST_MR, width, (a, a)),
+            Src::Imm(imm) => {
+                let form = if is_i8(imm) { &forms::CMP_I8 } else { &forms::CMP_I32 };
+                self.asm.ri(form, width, (a, i64::from(imm)));
+            }
+            Src::Reg(b) => {
+                let b = self.read(b, SCRATCH);
+                let form = if bits { &forms::TEST_MR } else { &forms::CMP_RM };
+                self.asm.rr(form, width, (a, b));
+            }
+            Src::Mem(addr) => {
+                let mem = self.mem(addr);
+                let form = if bits { &forms::TEST_MR } else { &forms::CMP_RM };
+                self.asm.rm(form, width, (a, mem));
+            }
+        }
+        cc(cond)
+    }
+
+    fn test_bits(&mut self, width: Width, a: X86, imm: i32) {
+        // The shorter forms say the same of whether any bit is set.
+        if (0..=0xff).contains(&imm) {
+            return self.asm.ri(&forms::TEST8_I8, Width::W32, (a, i64::from(imm)));
+        }
+        let width = if imm >= 0 { Width::W32 } else { width };
+        self.asm.ri(&forms::TEST_I32, width, (a, i64::from(imm)));
+    }
+
+    /// In front of a jump backwards: one unit of fuel, and a look at the interrupt flag.
+    fn fuel(&mut self, to: u32) {
+        if !self.unit.tuning.fuel || to as usize > self.at {
+            return;
+        }
+        let (fuel, interrupt) = (offset_of!(RunEnv, fuel), offset_of!(RunEnv, interrupt));
+        self.asm.mi(&forms::SUB_I8, Width::W64, (env_field(fuel), 1));
+        self.asm.jcc(Cc::S, self.stop);
+        self.asm.mi(&forms::CMP_I8, Width::W32, (env_field(interrupt), 0));
+        self.asm.jcc(Cc::NE, self.stop);
+    }
+}

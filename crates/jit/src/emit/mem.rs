@@ -1,0 +1,114 @@
+//! Loads and stores.
+
+use super::Emit;
+use super::alu::{alu_forms, is_i8};
+use crate::asm::{Form, Mem, Width, X86, forms};
+use crate::op::{Addr, AluOp, Op, Size, Src};
+use crate::regs::{SCRATCH, SCRATCH2, x86};
+
+/// Width of the forms for a size of 4 or 8 bytes; smaller ones have forms of their own.
+fn width_of(size: Size) -> Width {
+    match size {
+        Size::B8 => Width::W64,
+        _ => Width::W32,
+    }
+}
+
+fn load_form(size: Size, sign: bool) -> (&'static Form, Width) {
+    match (size, sign) {
+        (Size::B1, false) => (&forms::MOVZX8, Width::W32),
+        (Size::B2, false) => (&forms::MOVZX16, Width::W32),
+        (Size::B4, false) => (&forms::MOV_RM, Width::W32),
+        (Size::B8, _) => (&forms::MOV_RM, Width::W64),
+        (Size::B1, true) => (&forms::MOVSX8, Width::W64),
+        (Size::B2, true) => (&forms::MOVSX16, Width::W64),
+        (Size::B4, true) => (&forms::MOVSXD, Width::W64),
+    }
+}
+
+fn store_form(size: Size) -> &'static Form {
+    match size {
+        Size::B1 => &forms::MOV8_MR,
+        Size::B2 => &forms::MOV16_MR,
+        Size::B4 | Size::B8 => &forms::MOV_MR,
+    }
+}
+
+impl Emit<'_> {
+    pub(super) fn load(&mut self, op: Op) {
+        let Op::Load { size, sign, big, dst, addr } = op else { return };
+        let (to, mem) = (x86(dst), self.mem(addr));
+        let movbe = big && self.unit.tuning.cpu.movbe;
+        match size {
+            Size::B4 | Size::B8 if movbe => {
+                self.asm.rm(&forms::MOVBE_RM, width_of(size), (to, mem));
+            }
+            _ => {
+                let (form, width) = load_form(size, sign);
+                self.asm.rm(form, width, (to, mem));
+                if big {
+                    self.swap(size, to);
+                }
+            }
+        }
+    }
+
+    pub(super) fn store(&mut self, op: Op) {
+        let Op::Store { size, big, addr, src } = op else { return };
+        let mem = self.mem(addr);
+        let from = match src {
+            Src::Imm(imm) if !big => return self.store_imm(size, mem, imm),
+            Src::Imm(imm) => {
+                self.ld_imm(SCRATCH, i64::from(imm) as u64);
+                SCRATCH
+            }
+            Src::Reg(reg) => self.read(reg, SCRATCH),
+            Src::Mem(_) => return debug_assert!(false, "no store from memory"),
+        };
+        if !big {
+            return self.asm.rm(store_form(size), width_of(size), (from, mem));
+        }
+        self.store_big(size, mem, from);
+    }
+
+    fn store_imm(&mut self, size: Size, mem: Mem, imm: i32) {
+        let form = match size {
+            Size::B1 => &forms::MOV8_MI,
+            Size::B2 => &forms::MOV16_MI,
+            Size::B4 | Size::B8 => &forms::MOV_MI,
+        };
+        self.asm.mi(form, width_of(size), (mem, i64::from(imm)));
+    }
+
+    fn store_big(&mut self, size: Size, mem: Mem, from: X86) {
+        let movbe = match size {
+            Size::B1 => None,
+            Size::B2 => Some(&forms::MOVBE16_MR),
+            Size::B4 | Size::B8 => Some(&forms::MOVBE_MR),
+        };
+        if let Some(form) = movbe.filter(|_| self.unit.tuning.cpu.movbe) {
+            return self.asm.rm(form, width_of(size), (from, mem));
+        }
+        self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH2, from));
+        self.swap(size, SCRATCH2);
+        self.asm.rm(store_form(size), width_of(size), (SCRATCH2, mem));
+    }
+
+    pub(super) fn alu_store(&mut self, (op, size): (AluOp, Size), addr: Addr, src: Src) {
+        let mem = self.mem(addr);
+        let Some(forms) = alu_forms(op) else {
+            return debug_assert!(false, "no multiplication in memory");
+        };
+        match src {
+            Src::Imm(imm) => {
+                let form = if is_i8(imm) { forms.i8 } else { forms.i32 };
+                self.asm.mi(form, width_of(size), (mem, i64::from(imm)));
+            }
+            Src::Reg(reg) => {
+                let from = self.read(reg, SCRATCH);
+                self.asm.rm(forms.mr, width_of(size), (from, mem));
+            }
+            Src::Mem(_) => debug_assert!(false, "one operand is memory already"),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Ops to machine code. One method for each kind of op; which insns stand for an op is decided here
+//! and nowhere else.
+//!
+//! # Invariants
+//! 1. An op's code touches its operands, `r10`, `r11` and flags, and what its method says.
+//! 2. Both attempts at a program write the same insns in the same order; only jumps get shorter.
+
+mod alu;
+mod atomic;
+mod call;
+mod div;
+mod jmp;
+mod mem;
+mod thunk;
+
+use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
+use crate::flow::Flow;
+use crate::frame::Frame;
+use crate::op::{Addr, Op, Reg, Src};
+use crate::regs::{SCRATCH, x86};
+use crate::sites::SwitchSite;
+use crate::{Error, Linkage, Tuning};
+use std::ops::Range;
+
+/// What all attempts at a program share.
+pub(crate) struct Unit<'a> {
+    pub(crate) ops: &'a [Op],
+    pub(crate) flow: &'a Flow,
+    pub(crate) frames: &'a [Frame],
+    pub(crate) linkage: &'a Linkage,
+    pub(crate) tuning: &'a Tuning,
+    /// Addresses that a call reaches.
+    pub(crate) reach: Range<u64>,
+}
+
+/// A program's code.
+#[derive(Debug, Default)]
+pub(crate) struct Emitted {
+    pub(crate) code: Vec<u8>,
+    /// Offset at which the host enters.
+    pub(crate) entry: u32,
+    /// Offset at which tail calls enter.
+    pub(crate) tail_entry: u32,
+    /// Offset of the code of each op, and the end.
+    pub(crate) op_offs: Vec<u32>,
+    pub(crate) sites: Vec<SwitchSite>,
+    pub(crate) calls: Vec<AbsCall>,
+}
+
+/// Writes a program.
+pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
+    let (first, hints) = attempt(unit, Hints::default())?
+        .ok_or_else(|| Error::insn(0, "the code of the program is too long"))?;
+    // Once more, with short jumps where the first attempt shows that they reach.
+    Ok(attempt(unit, hints)?.map_or(first, |(second, _)| second))
+}
+
+fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Error> {
+    let mut asm = Asm::new(unit.reach.clone(), hints);
+    let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
+    let stop = asm.label();
+    let mut emit =
+        Emit { unit, asm, labels, stop, callbacks: Vec::new(), at: 0, func: 0 };
+    let mut out = Emitted { entry: emit.thunks(), ..Emitted::default() };
+    for (number, func) in unit.flow.funcs.iter().enumerate() {
+        emit.func = number;
+        emit.asm.align(16, 15);
+        emit.asm.bind(emit.labels[func.start as usize]);
+        if number == 0 {
+            out.tail_entry = emit.asm.here();
+            if unit.tuning.sites {
+                let next = emit.asm.label();
+                out.sites.push(emit.asm.switch_site(next));
+                emit.asm.bind(next);
+            }
+        }
+        emit.frame().enter(&mut emit.asm);
+        emit.func_body()?;
+    }
+    emit.asm.bind(emit.labels[unit.ops.len()]);
+    if emit.entry_is_body() {
+        out.entry = out.tail_entry;
+    }
+    let labels = emit.labels;
+    let Some(mut finished) = emit.asm.finish() else { return Ok(None) };
+    finished.labels.truncate(labels.len());
+    out.code = finished.code;
+    out.op_offs = finished.labels;
+    out.calls = finished.calls;
+    Ok(Some((out, finished.hints)))
+}
+
+/// An attempt under way.
+struct Emit<'a> {
+    unit: &'a Unit<'a>,
+    asm: Asm,
+    /// Of each op, and of the end.
+    labels: Vec<Label>,
+    /// Where a run without fuel goes.
+    stop: Label,
+    /// Entries of functions that helpers call: first op, label.
+    callbacks: Vec<(u32, Label)>,
+    /// The op being written.
+    at: usize,
+    /// The function being written.
+    func: usize,
+}
+
+impl<'a> Emit<'a> {
+    fn frame(&self) -> &'a Frame {
+        &self.unit.frames[self.func]
+    }
+
+    fn func_body(&mut self) -> Result<(), Error> {
+        let func = self.unit.flow.funcs[self.func];
+        for at in func.start as usize..func.end as usize {
+            self.at = at;
+            if at != func.start as usize {
+                self.asm.bind(self.labels[at]);
+            }
+            self.op(self.unit.ops[at])?;
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, op: Op) -> Result<(), Error> {
+        match op {
+            Op::Nop => {}
+            Op::Mov { width, dst, src } => self.mov(width, dst, src),
+            Op::LdImm { dst, value } => self.ld_imm(x86(dst), value),
+            Op::LdFunc { dst, target } => return self.ld_func(dst, target),
+            Op::Alu { op, width, dst, src } => self.alu((op, width), dst, src),
+            Op::Lea { width, dst, addr } => self.lea(width, dst, addr),
+            Op::Shift { op, width, dst, src, by } => self.shift((op, width), (dst, src), by),
+            Op::Neg { width, dst } => self.asm.r(&forms::NEG, width, x86(dst)),
+            Op::Swap { size, dst } => self.swap(size, x86(dst)),
+            Op::Zext { size, dst, src } => self.zext(size, dst, src),
+            Op::MovSx { size, width, dst, src } => self.movsx((size, width), dst, src),
+            Op::Div { op, width, dst, src } => return self.div((op, width), dst, src),
+            Op::Load { .. } => self.load(op),
+            Op::Store { .. } => self.store(op),
+            Op::AluStore { op, size, addr, src } => self.alu_store((op, size), addr, src),
+            Op::Atomic { op, width, addr, reg } => self.atomic((op, width), addr, reg),
+            Op::Jmp { to } => self.jmp(to),
+            Op::Br { test, to } => self.br(test, to),
+            Op::Cmov { test, dst, src } => self.cmov(test, dst, src),
+            Op::Call { helper, map } => return self.call(helper, map),
+            Op::CallSub { target } => self.asm.call(self.labels[target as usize]),
+            Op::TailCall { map, index } => return self.tail_call(map, index),
+            Op::Exit => self.exit(),
+        }
+        Ok(())
+    }
+
+    fn exit(&mut self) {
+        self.frame().leave(&mut self.asm);
+        self.asm.bare(&forms::RET);
+    }
+
+    /// The register that holds `reg`; r10 may have to be computed into `scratch`.
+    fn read(&mut self, reg: Reg, scratch: X86) -> X86 {
+        if reg != Reg::FP {
+            return x86(reg);
+        }
+        if let Some(fp) = self.frame().fp_register() {
+            return fp;
+        }
+        self.asm.rm(&forms::LEA, Width::W64, (scratch, self.frame().slot(0)));
+        scratch
+    }
+
+    fn mem(&self, addr: Addr) -> Mem {
+        let index = addr.index.map(|(reg, scale)| (x86(reg), scale));
+        match addr.base == Reg::FP {
+            true => Mem { index, ..self.frame().slot(addr.disp) },
+            false => Mem { base: x86(addr.base), index, disp: addr.disp },
+        }
+    }
+
+    /// The operand of a form that takes register or memory; `None` is an immediate.
+    fn rm(&mut self, src: Src) -> Option<Rm> {
+        match src {
+            Src::Reg(reg) => Some(Rm::Reg(self.read(reg, SCRATCH))),
+            Src::Mem(addr) => Some(Rm::Mem(self.mem(addr))),
+            Src::Imm(_) => None,
+        }
+    }
+}

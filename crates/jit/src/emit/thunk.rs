@@ -1,0 +1,104 @@
+//! Thunks between the host and programs that need more of it than the System V convention gives:
+//! a counter of tail calls, an environment for fuel.
+//!
+//! ```text
+//! tail calls only          fuel (program or callback)
+//!   push r12                 push all that is callee-saved
+//!   xor r12d, r12d           mov rbp, env
+//!   call body                push [rbp + stop_sp];  mov [rbp + stop_sp], rsp
+//!   pop r12                  xor r12d, r12d;  call body
+//!   ret                    finish:
+//!                            pop [rbp + stop_sp];  pop the rest;  ret
+//!                          stop:
+//!                            mov [rbp + stopped], 1;  mov rsp, [rbp + stop_sp]
+//!                            mov eax, 1;  jmp finish
+//! ```
+//!
+//! # Invariants
+//! 1. A stop abandons frames of machine code only: each entry from the host sets the place to stop
+//!    at, and puts back that of the entry around it.
+
+use super::Emit;
+use super::jmp::env_field;
+use crate::RunEnv;
+use crate::asm::{Label, Width, X86, forms};
+use crate::regs::{RUN_ENV, TAIL_CALL_CNT};
+use std::mem::offset_of;
+
+const SAVED: [X86; 6] = [X86::RBP, X86::RBX, X86::R12, X86::R13, X86::R14, X86::R15];
+
+impl Emit<'_> {
+    /// Whether the host can enter the first function without a thunk.
+    pub(super) fn entry_is_body(&self) -> bool {
+        !self.unit.tuning.fuel && !self.counts_tail_calls()
+    }
+
+    fn counts_tail_calls(&self) -> bool {
+        self.unit.flow.funcs.iter().any(|func| func.tail_call_reachable)
+    }
+
+    /// Writes the thunks; the offset of the entry.
+    pub(super) fn thunks(&mut self) -> u32 {
+        let entry = self.asm.here();
+        if self.entry_is_body() {
+            self.asm.bind(self.stop);
+            return entry;
+        }
+        let body = self.labels[0];
+        if !self.unit.tuning.fuel {
+            self.asm.bind(self.stop);
+            self.asm.r(&forms::PUSH, Width::W64, TAIL_CALL_CNT);
+            self.ld_imm(TAIL_CALL_CNT, 0);
+            self.asm.call(body);
+            self.asm.r(&forms::POP, Width::W64, TAIL_CALL_CNT);
+            self.asm.bare(&forms::RET);
+            return entry;
+        }
+        let finish = self.asm.label();
+        self.fuel_entry(X86::RSI, body);
+        self.finish(finish);
+        self.fuel_stop(finish);
+        for number in 1..self.unit.flow.funcs.len() {
+            let func = self.unit.flow.funcs[number];
+            if func.is_callback {
+                self.asm.align(16, 15);
+                let label = self.asm.label();
+                self.asm.bind(label);
+                self.callbacks.push((func.start, label));
+                self.fuel_entry(X86::R9, self.labels[func.start as usize]);
+                self.asm.jmp(finish);
+            }
+        }
+        entry
+    }
+
+    fn fuel_entry(&mut self, env: X86, body: Label) {
+        for reg in SAVED {
+            self.asm.r(&forms::PUSH, Width::W64, reg);
+        }
+        let stop_sp = env_field(offset_of!(RunEnv, stop_sp));
+        self.asm.rr(&forms::MOV_RM, Width::W64, (RUN_ENV, env));
+        self.asm.mi(&forms::PUSH_RM, Width::W64, (stop_sp, 0));
+        self.asm.rm(&forms::MOV_MR, Width::W64, (X86::RSP, stop_sp));
+        self.ld_imm(TAIL_CALL_CNT, 0);
+        self.asm.call(body);
+    }
+
+    fn finish(&mut self, finish: Label) {
+        self.asm.bind(finish);
+        self.asm.mi(&forms::POP_RM, Width::W64, (env_field(offset_of!(RunEnv, stop_sp)), 0));
+        for reg in SAVED.into_iter().rev() {
+            self.asm.r(&forms::POP, Width::W64, reg);
+        }
+        self.asm.bare(&forms::RET);
+    }
+
+    fn fuel_stop(&mut self, finish: Label) {
+        self.asm.bind(self.stop);
+        self.asm.mi(&forms::MOV_MI, Width::W32, (env_field(offset_of!(RunEnv, stopped)), 1));
+        let stop_sp = env_field(offset_of!(RunEnv, stop_sp));
+        self.asm.rm(&forms::MOV_RM, Width::W64, (X86::RSP, stop_sp));
+        self.ld_imm(X86::RAX, 1);
+        self.asm.jmp(finish);
+    }
+}

@@ -1,0 +1,120 @@
+//! Control flow of the ops: functions, where jumps land, loops, and which registers are live.
+//!
+//! # Invariants
+//! 1. After `Flow::new` every target is inside the function that it is jumped to from, or the start
+//!    of a function that is called.
+
+use crate::Error;
+use crate::op::{ARGS, Op, Reg, RegSet};
+use skep_verifier::Xlated;
+
+/// One function.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Func {
+    /// First op, and one past the last.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) stack_bytes: u32,
+    pub(crate) is_callback: bool,
+    pub(crate) tail_call_reachable: bool,
+}
+
+/// What is known of the control flow.
+#[derive(Debug, Default)]
+pub(crate) struct Flow {
+    pub(crate) funcs: Vec<Func>,
+    /// By op: something jumps here.
+    pub(crate) is_target: Vec<bool>,
+    /// By op: the number of loops around it, as far as jumps backwards tell.
+    pub(crate) loop_depth: Vec<u8>,
+    /// By op: registers that may be read after it before they are written.
+    pub(crate) live_out: Vec<RegSet>,
+}
+
+impl Flow {
+    pub(crate) fn new(xlated: &Xlated, ops: &[Op]) -> Result<Flow, Error> {
+        let mut flow = Flow::default();
+        for facts in xlated.subprogs() {
+            flow.funcs.push(Func {
+                start: facts.start,
+                end: facts.end,
+                stack_bytes: facts.stack_depth_bytes,
+                is_callback: facts.is_callback,
+                tail_call_reachable: facts.tail_call_reachable,
+            });
+        }
+        flow.check(ops)?;
+        flow.is_target = vec![false; ops.len() + 1];
+        flow.loop_depth = vec![0; ops.len()];
+        for (at, op) in ops.iter().enumerate() {
+            if let Some(to) = op.target() {
+                let to = to as usize;
+                flow.is_target[to] = true;
+                if to <= at {
+                    flow.loop_depth[to..=at].iter_mut().for_each(|d| *d = d.saturating_add(1));
+                }
+            }
+        }
+        Ok(flow)
+    }
+
+    fn check(&self, ops: &[Op]) -> Result<(), Error> {
+        let mut end = 0;
+        for func in &self.funcs {
+            let (start, last) = (func.start as usize, func.end.saturating_sub(1) as usize);
+            let closed = ops.get(last).is_some_and(|op| op.is_end());
+            if func.start != end || func.end <= func.start || !closed {
+                return Err(Error::insn(start, "the function has no end"));
+            }
+            end = func.end;
+            for (at, op) in ops.iter().enumerate().take(last + 1).skip(start) {
+                if op.target().is_some_and(|to| !(func.start..func.end).contains(&to)) {
+                    return Err(Error::insn(at, "jump out of range"));
+                }
+                if let Op::CallSub { target } | Op::LdFunc { target, .. } = *op
+                    && !self.funcs.iter().any(|func| func.start == target)
+                {
+                    return Err(Error::insn(at, "call of what is no function"));
+                }
+            }
+        }
+        match end as usize == ops.len() && end > 0 {
+            true => Ok(()),
+            false => Err(Error::insn(end as usize, "no function")),
+        }
+    }
+
+    /// Computes `live_out` anew.
+    pub(crate) fn find_live(&mut self, ops: &[Op]) {
+        self.live_out.clear();
+        self.live_out.resize(ops.len(), RegSet::NONE);
+        let mut live_in = vec![RegSet::NONE; ops.len() + 1];
+        for func in &self.funcs {
+            let range = func.start as usize..func.end as usize;
+            // Backwards through the function until nothing changes; loops need a second round.
+            let mut changed = true;
+            while changed {
+                changed = false;
+                for at in range.clone().rev() {
+                    let op = &ops[at];
+                    let next = if op.is_end() { RegSet::NONE } else { live_in[at + 1] };
+                    let out = op.target().map_or(next, |to| next.or(live_in[to as usize]));
+                    let before = out.minus(op.defs()).or(op.uses());
+                    self.live_out[at] = out;
+                    if before != live_in[at] {
+                        live_in[at] = before;
+                        changed |= self.is_target[at];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether `reg` is not read after op `at`.
+    pub(crate) fn is_dead_after(&self, at: usize, reg: Reg) -> bool {
+        !self.live_out[at].has(reg)
+    }
+}
+
+/// Registers that hold something when a function starts.
+pub(crate) const AT_ENTRY: RegSet = RegSet(ARGS.0 | 1 << 10);

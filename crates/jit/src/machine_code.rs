@@ -1,0 +1,75 @@
+//! `MachineCode`: a program as the processor runs it.
+
+#![allow(unsafe_code)]
+
+use crate::image::Image;
+use crate::pc_map::PcMap;
+use crate::sites::SwitchSite;
+use crate::{Prologue, RunEnv};
+
+/// How machine code is called.
+pub type EntryFn = unsafe extern "sysv64" fn(ctx: *mut u8, env: *mut RunEnv) -> u64;
+
+/// Machine code of one program. Freed when dropped: no thread may be in it then, and no prog array
+/// hold its entry.
+#[derive(Debug)]
+pub struct MachineCode {
+    pub(crate) image: Image,
+    pub(crate) entry: u32,
+    pub(crate) tail_entry: u32,
+    pub(crate) pc_map: PcMap,
+    pub(crate) sites: Vec<SwitchSite>,
+    pub(crate) prologue: Prologue,
+    pub(crate) fuel: bool,
+}
+
+impl MachineCode {
+    /// Address of the code.
+    pub fn address(&self) -> u64 {
+        self.image.address()
+    }
+
+    /// A copy of the code.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.image.bytes()
+    }
+
+    /// Offset in the code at which the host enters.
+    pub fn entry_off(&self) -> u32 {
+        self.entry
+    }
+
+    /// Address at which tail calls enter: what a slot of a prog array holds.
+    pub fn tail_entry(&self) -> u64 {
+        self.image.address() + u64::from(self.tail_entry)
+    }
+
+    /// Which insn each byte of the code belongs to.
+    pub fn pc_map(&self) -> &PcMap {
+        &self.pc_map
+    }
+
+    /// Patch sites.
+    pub fn switch_sites(&self) -> &[SwitchSite] {
+        &self.sites
+    }
+
+    /// How the program was compiled, as far as programs that tail call each other must agree.
+    pub fn convention(&self) -> (Prologue, bool) {
+        (self.prologue, self.fuel)
+    }
+
+    /// The program as a function.
+    ///
+    /// # Safety
+    ///
+    /// Whoever calls it answers for this: the program was verified (or is known to be as good), `ctx`
+    /// points to the context that it was verified for, with every pointer in it valid; the linked
+    /// maps, helpers and prog arrays exist; `env` is valid if the program was compiled with fuel;
+    /// the `MachineCode` is not dropped meanwhile; no helper unwinds.
+    pub unsafe fn entry(&self) -> EntryFn {
+        let address = (self.image.address() + u64::from(self.entry)) as *const u8;
+        // SAFETY: the address is that of code which was written for this signature.
+        unsafe { std::mem::transmute::<*const u8, EntryFn>(address) }
+    }
+}

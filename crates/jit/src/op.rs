@@ -1,0 +1,331 @@
+//! `Op`: what machine code is made of. One for each insn slot; passes rewrite them in place, fusing
+//! several into one and leaving `Nop`s.
+//!
+//! # Invariants
+//! 1. Op `i` of a program is reached exactly when insn `i` would be: jumps keep their targets.
+//! 2. Flags live within one op: none reads those of another.
+//! 3. `fp` (r10) is never written.
+
+use crate::asm::Width;
+
+/// A register of the program: 0 to 10 are BPF's, 11 is the kernel's AX, the others are spare ones
+/// that passes give out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Reg(pub(crate) u8);
+
+impl Reg {
+    pub(crate) const R0: Reg = Reg(0);
+    pub(crate) const R1: Reg = Reg(1);
+    pub(crate) const R2: Reg = Reg(2);
+    pub(crate) const R3: Reg = Reg(3);
+    pub(crate) const FP: Reg = Reg(10);
+    pub(crate) const COUNT: usize = 16;
+}
+
+/// Registers, by bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RegSet(pub(crate) u16);
+
+impl RegSet {
+    pub(crate) const NONE: RegSet = RegSet(0);
+    pub(crate) const ALL: RegSet = RegSet(u16::MAX);
+
+    pub(crate) fn of(regs: &[Reg]) -> RegSet {
+        RegSet(regs.iter().fold(0, |set, reg| set | 1 << reg.0))
+    }
+    pub(crate) fn has(self, reg: Reg) -> bool {
+        self.0 >> reg.0 & 1 == 1
+    }
+    pub(crate) fn with(self, reg: Reg) -> RegSet {
+        RegSet(self.0 | 1 << reg.0)
+    }
+    pub(crate) fn or(self, other: RegSet) -> RegSet {
+        RegSet(self.0 | other.0)
+    }
+    pub(crate) fn minus(self, other: RegSet) -> RegSet {
+        RegSet(self.0 & !other.0)
+    }
+    pub(crate) fn meets(self, other: RegSet) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// `[base + index * 2^scale + disp]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Addr {
+    pub(crate) base: Reg,
+    pub(crate) index: Option<(Reg, u8)>,
+    pub(crate) disp: i32,
+}
+
+impl Addr {
+    pub(crate) fn new(base: Reg, disp: i16) -> Addr {
+        Addr { base, index: None, disp: i32::from(disp) }
+    }
+    pub(crate) fn uses(self) -> RegSet {
+        let set = RegSet::of(&[self.base]);
+        self.index.map_or(set, |(index, _)| set.with(index))
+    }
+}
+
+/// Bytes of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Size {
+    B1,
+    B2,
+    B4,
+    B8,
+}
+
+impl Size {
+    pub(crate) fn bytes(self) -> u32 {
+        match self {
+            Size::B1 => 1,
+            Size::B2 => 2,
+            Size::B4 => 4,
+            Size::B8 => 8,
+        }
+    }
+}
+
+/// An operand that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Src {
+    Reg(Reg),
+    /// Sign extended to the width of the operation.
+    Imm(i32),
+    /// As wide as the operation.
+    Mem(Addr),
+}
+
+impl Src {
+    pub(crate) fn uses(self) -> RegSet {
+        match self {
+            Src::Reg(reg) => RegSet::of(&[reg]),
+            Src::Imm(_) => RegSet::NONE,
+            Src::Mem(addr) => addr.uses(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AluOp {
+    Add,
+    Sub,
+    Or,
+    And,
+    Xor,
+    Mul,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShiftOp {
+    Shl,
+    Shr,
+    Sar,
+    Rol,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DivOp {
+    Div,
+    Mod,
+    SDiv,
+    SMod,
+}
+
+/// What an atomic does; `fetch` forms put the old value in the register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicOp {
+    Rmw { op: AluOp, fetch: bool },
+    Xchg,
+    Cmpxchg,
+}
+
+/// A condition of a jump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cond {
+    Eq,
+    Ne,
+    Gt,
+    Ge,
+    Lt,
+    Le,
+    SGt,
+    SGe,
+    SLt,
+    SLe,
+    /// `a & b != 0`
+    Set,
+    /// `a & b == 0`
+    NotSet,
+}
+
+impl Cond {
+    pub(crate) fn negated(self) -> Cond {
+        use Cond::*;
+        match self {
+            Eq => Ne,
+            Ne => Eq,
+            Gt => Le,
+            Le => Gt,
+            Ge => Lt,
+            Lt => Ge,
+            SGt => SLe,
+            SLe => SGt,
+            SGe => SLt,
+            SLt => SGe,
+            Set => NotSet,
+            NotSet => Set,
+        }
+    }
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Test {
+    pub(crate) cond: Cond,
+    pub(crate) width: Width,
+    pub(crate) a: Reg,
+    pub(crate) b: Src,
+}
+
+impl Test {
+    pub(crate) fn uses(self) -> RegSet {
+        self.b.uses().with(self.a)
+    }
+}
+
+/// Which map a call is about, if that is known.
+pub(crate) type MapNumber = Option<u32>;
+
+/// One operation. Results of width 32 are zero extended, as in BPF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    Nop,
+    Mov { width: Width, dst: Reg, src: Src },
+    LdImm { dst: Reg, value: u64 },
+    /// The address of the function at op `target`.
+    LdFunc { dst: Reg, target: u32 },
+    Alu { op: AluOp, width: Width, dst: Reg, src: Src },
+    Lea { width: Width, dst: Reg, addr: Addr },
+    /// `dst = src op by`; `by` is a register or an immediate below the width.
+    Shift { op: ShiftOp, width: Width, dst: Reg, src: Reg, by: Src },
+    Neg { width: Width, dst: Reg },
+    Swap { size: Size, dst: Reg },
+    /// Keeps the low bytes of `src`.
+    Zext { size: Size, dst: Reg, src: Reg },
+    MovSx { size: Size, width: Width, dst: Reg, src: Reg },
+    Div { op: DivOp, width: Width, dst: Reg, src: Src },
+    Load { size: Size, sign: bool, big: bool, dst: Reg, addr: Addr },
+    /// `src` is no memory; `big` swaps the bytes.
+    Store { size: Size, big: bool, addr: Addr, src: Src },
+    /// `*addr op= src`, not atomic; `src` is no memory.
+    AluStore { op: AluOp, size: Size, addr: Addr, src: Src },
+    Atomic { op: AtomicOp, width: Width, addr: Addr, reg: Reg },
+    Jmp { to: u32 },
+    Br { test: Test, to: u32 },
+    /// `if test, dst = src`; width 64.
+    Cmov { test: Test, dst: Reg, src: Reg },
+    Call { helper: i32, map: MapNumber },
+    CallSub { target: u32 },
+    TailCall { map: MapNumber, index: Option<u32> },
+    Exit,
+}
+
+/// Registers that arguments are in.
+pub(crate) const ARGS: RegSet = RegSet(0b11_1110);
+/// Registers that a call does not preserve: r0 to r5 and AX.
+pub(crate) const CLOBBERED: RegSet = RegSet(0b1000_0011_1111);
+
+impl Op {
+    /// Registers that the op reads.
+    pub(crate) fn uses(&self) -> RegSet {
+        match *self {
+            Op::Nop | Op::LdImm { .. } | Op::LdFunc { .. } | Op::Jmp { .. } => RegSet::NONE,
+            Op::Mov { src, .. } => src.uses(),
+            Op::Alu { dst, src, .. } | Op::Div { dst, src, .. } => src.uses().with(dst),
+            Op::Lea { addr, .. } | Op::Load { addr, .. } => addr.uses(),
+            Op::Shift { src, by, .. } => by.uses().with(src),
+            Op::Neg { dst, .. } | Op::Swap { dst, .. } => RegSet::of(&[dst]),
+            Op::Zext { src, .. } | Op::MovSx { src, .. } => RegSet::of(&[src]),
+            Op::Store { addr, src, .. } | Op::AluStore { addr, src, .. } => {
+                addr.uses().or(src.uses())
+            }
+            Op::Atomic { op: AtomicOp::Cmpxchg, addr, reg, .. } => {
+                addr.uses().with(reg).with(Reg::R0)
+            }
+            Op::Atomic { addr, reg, .. } => addr.uses().with(reg),
+            Op::Br { test, .. } => test.uses(),
+            Op::Cmov { test, dst, src } => test.uses().with(dst).with(src),
+            Op::Call { .. } | Op::CallSub { .. } => ARGS,
+            Op::TailCall { .. } => RegSet::of(&[Reg::R1, Reg::R2, Reg::R3]),
+            Op::Exit => RegSet::of(&[Reg::R0]),
+        }
+    }
+
+    /// Registers that the op writes.
+    pub(crate) fn defs(&self) -> RegSet {
+        match *self {
+            Op::Nop | Op::Store { .. } | Op::AluStore { .. } => RegSet::NONE,
+            Op::Jmp { .. } | Op::Br { .. } | Op::Exit => RegSet::NONE,
+            Op::Mov { dst, .. }
+            | Op::LdImm { dst, .. }
+            | Op::LdFunc { dst, .. }
+            | Op::Alu { dst, .. }
+            | Op::Lea { dst, .. }
+            | Op::Shift { dst, .. }
+            | Op::Neg { dst, .. }
+            | Op::Swap { dst, .. }
+            | Op::Zext { dst, .. }
+            | Op::MovSx { dst, .. }
+            | Op::Div { dst, .. }
+            | Op::Load { dst, .. }
+            | Op::Cmov { dst, .. } => RegSet::of(&[dst]),
+            Op::Atomic { op, reg, .. } => match op {
+                AtomicOp::Rmw { fetch: false, .. } => RegSet::NONE,
+                AtomicOp::Rmw { .. } | AtomicOp::Xchg => RegSet::of(&[reg]),
+                AtomicOp::Cmpxchg => RegSet::of(&[Reg::R0]),
+            },
+            Op::Call { .. } | Op::CallSub { .. } | Op::TailCall { .. } => CLOBBERED,
+        }
+    }
+
+    /// Whether the op does nothing but write `defs()`.
+    pub(crate) fn is_pure(&self) -> bool {
+        matches!(
+            self,
+            Op::Mov { .. }
+                | Op::LdImm { .. }
+                | Op::LdFunc { .. }
+                | Op::Alu { .. }
+                | Op::Lea { .. }
+                | Op::Shift { .. }
+                | Op::Neg { .. }
+                | Op::Swap { .. }
+                | Op::Zext { .. }
+                | Op::MovSx { .. }
+                | Op::Div { .. }
+                | Op::Load { .. }
+                | Op::Cmov { .. }
+        )
+    }
+
+    /// The op that the op may jump to.
+    pub(crate) fn target(&self) -> Option<u32> {
+        match *self {
+            Op::Jmp { to } | Op::Br { to, .. } => Some(to),
+            _ => None,
+        }
+    }
+
+    /// Whether the next op does not follow.
+    pub(crate) fn is_end(&self) -> bool {
+        matches!(self, Op::Jmp { .. } | Op::Exit)
+    }
+
+    /// Whether the op calls, for which the stack has to be aligned and nothing be below `rsp`.
+    pub(crate) fn is_call(&self) -> bool {
+        matches!(self, Op::Call { .. } | Op::CallSub { .. } | Op::TailCall { map: None, .. })
+    }
+}

@@ -1,0 +1,50 @@
+//! Which register of the processor holds which register of the program.
+//!
+//! r0 to r5 are where the System V convention has result and arguments, so a helper call moves
+//! nothing. r10, r11 are the emitter's own; r12 counts tail calls in functions that can make some;
+//! rbp holds the run's environment if there is fuel.
+
+use crate::asm::X86;
+use crate::op::Reg;
+
+/// The emitter's own registers: no op's operand is in them.
+pub(crate) const SCRATCH: X86 = X86::R11;
+pub(crate) const SCRATCH2: X86 = X86::R10;
+/// Number of tail calls so far, in functions from which one can be reached.
+pub(crate) const TAIL_CALL_CNT: X86 = X86::R12;
+/// `*mut RunEnv` in programs with fuel.
+pub(crate) const RUN_ENV: X86 = X86::RBP;
+
+/// Spare registers that passes may give out where they are free.
+pub(crate) const SPARE_R12: Reg = Reg(12);
+pub(crate) const SPARE_RBP: Reg = Reg(13);
+pub(crate) const SPARE_R9: Reg = Reg(11);
+
+/// By number of the op's register. r10 is `rbp` in full frames only; else it has no register.
+const MAP: [X86; Reg::COUNT] = [
+    X86::RAX,
+    X86::RDI,
+    X86::RSI,
+    X86::RDX,
+    X86::RCX,
+    X86::R8,
+    X86::RBX,
+    X86::R13,
+    X86::R14,
+    X86::R15,
+    X86::RBP,
+    X86::R9,
+    X86::R12,
+    X86::RBP,
+    X86::R10,
+    X86::R11,
+];
+
+/// Where a register of the program is.
+pub(crate) fn x86(reg: Reg) -> X86 {
+    MAP[usize::from(reg.0) % Reg::COUNT]
+}
+
+/// Registers that a function has to preserve if it uses them, in the order in which it saves them.
+pub(crate) const CALLEE_SAVED: [Reg; 6] =
+    [SPARE_RBP, Reg(6), SPARE_R12, Reg(7), Reg(8), Reg(9)];
