@@ -185,9 +185,7 @@ impl Lower<'_> {
         match (self.insn.src, self.insn.imm) {
             (0, BPF_FUNC_TAIL_CALL) => Ok(Op::TailCall { map, index: facts.tail_call_index }),
             (0, helper) => Ok(Op::Call { helper, map }),
-            (BPF_PSEUDO_CALL, off) => {
-                Ok(Op::CallSub { target: relative(self.at, i64::from(off)) })
-            }
+            (BPF_PSEUDO_CALL, off) => Ok(Op::CallSub { target: relative(self.at, i64::from(off)) }),
             _ => Err(Error::unsupported(self.at, format!("kfunc {}", self.insn.imm))),
         }
     }

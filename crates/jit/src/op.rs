@@ -203,33 +203,116 @@ pub(crate) type MapNumber = Option<u32>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Nop,
-    Mov { width: Width, dst: Reg, src: Src },
-    LdImm { dst: Reg, value: u64 },
+    Mov {
+        width: Width,
+        dst: Reg,
+        src: Src,
+    },
+    LdImm {
+        dst: Reg,
+        value: u64,
+    },
     /// The address of the function at op `target`.
-    LdFunc { dst: Reg, target: u32 },
-    Alu { op: AluOp, width: Width, dst: Reg, src: Src },
-    Lea { width: Width, dst: Reg, addr: Addr },
+    LdFunc {
+        dst: Reg,
+        target: u32,
+    },
+    Alu {
+        op: AluOp,
+        width: Width,
+        dst: Reg,
+        src: Src,
+    },
+    Lea {
+        width: Width,
+        dst: Reg,
+        addr: Addr,
+    },
     /// `dst = src op by`; `by` is a register or an immediate below the width.
-    Shift { op: ShiftOp, width: Width, dst: Reg, src: Reg, by: Src },
-    Neg { width: Width, dst: Reg },
-    Swap { size: Size, dst: Reg },
+    Shift {
+        op: ShiftOp,
+        width: Width,
+        dst: Reg,
+        src: Reg,
+        by: Src,
+    },
+    Neg {
+        width: Width,
+        dst: Reg,
+    },
+    Swap {
+        size: Size,
+        dst: Reg,
+    },
     /// Keeps the low bytes of `src`.
-    Zext { size: Size, dst: Reg, src: Reg },
-    MovSx { size: Size, width: Width, dst: Reg, src: Reg },
-    Div { op: DivOp, width: Width, dst: Reg, src: Src },
-    Load { size: Size, sign: bool, big: bool, dst: Reg, addr: Addr },
+    Zext {
+        size: Size,
+        dst: Reg,
+        src: Reg,
+    },
+    MovSx {
+        size: Size,
+        width: Width,
+        dst: Reg,
+        src: Reg,
+    },
+    Div {
+        op: DivOp,
+        width: Width,
+        dst: Reg,
+        src: Src,
+    },
+    Load {
+        size: Size,
+        sign: bool,
+        big: bool,
+        dst: Reg,
+        addr: Addr,
+    },
     /// `src` is no memory; `big` swaps the bytes.
-    Store { size: Size, big: bool, addr: Addr, src: Src },
+    Store {
+        size: Size,
+        big: bool,
+        addr: Addr,
+        src: Src,
+    },
     /// `*addr op= src`, not atomic; `src` is no memory.
-    AluStore { op: AluOp, size: Size, addr: Addr, src: Src },
-    Atomic { op: AtomicOp, width: Width, addr: Addr, reg: Reg },
-    Jmp { to: u32 },
-    Br { test: Test, to: u32 },
+    AluStore {
+        op: AluOp,
+        size: Size,
+        addr: Addr,
+        src: Src,
+    },
+    Atomic {
+        op: AtomicOp,
+        width: Width,
+        addr: Addr,
+        reg: Reg,
+    },
+    Jmp {
+        to: u32,
+    },
+    Br {
+        test: Test,
+        to: u32,
+    },
     /// `if test, dst = src`; width 64.
-    Cmov { test: Test, dst: Reg, src: Reg },
-    Call { helper: i32, map: MapNumber },
-    CallSub { target: u32 },
-    TailCall { map: MapNumber, index: Option<u32> },
+    Cmov {
+        test: Test,
+        dst: Reg,
+        src: Reg,
+    },
+    Call {
+        helper: i32,
+        map: MapNumber,
+    },
+    CallSub {
+        target: u32,
+    },
+    TailCall {
+        map: MapNumber,
+        index: Option<u32>,
+    },
     Exit,
 }
 
@@ -268,7 +351,8 @@ impl Op {
     pub(crate) fn defs(&self) -> RegSet {
         match *self {
             Op::Nop | Op::Store { .. } | Op::AluStore { .. } => RegSet::NONE,
-            Op::Jmp { .. } | Op::Br { .. } | Op::Exit => RegSet::NONE,
+            // One that does not happen leaves all as it was.
+            Op::TailCall { .. } | Op::Jmp { .. } | Op::Br { .. } | Op::Exit => RegSet::NONE,
             Op::Mov { dst, .. }
             | Op::LdImm { dst, .. }
             | Op::LdFunc { dst, .. }
@@ -287,7 +371,7 @@ impl Op {
                 AtomicOp::Rmw { .. } | AtomicOp::Xchg => RegSet::of(&[reg]),
                 AtomicOp::Cmpxchg => RegSet::of(&[Reg::R0]),
             },
-            Op::Call { .. } | Op::CallSub { .. } | Op::TailCall { .. } => CLOBBERED,
+            Op::Call { .. } | Op::CallSub { .. } => CLOBBERED,
         }
     }
 

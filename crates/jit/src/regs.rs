@@ -46,5 +46,4 @@ pub(crate) fn x86(reg: Reg) -> X86 {
 }
 
 /// Registers that a function has to preserve if it uses them, in the order in which it saves them.
-pub(crate) const CALLEE_SAVED: [Reg; 6] =
-    [SPARE_RBP, Reg(6), SPARE_R12, Reg(7), Reg(8), Reg(9)];
+pub(crate) const CALLEE_SAVED: [Reg; 6] = [SPARE_RBP, Reg(6), SPARE_R12, Reg(7), Reg(8), Reg(9)];

@@ -3,6 +3,8 @@
 mod buffer;
 mod encode;
 pub(crate) mod forms;
+#[cfg(test)]
+mod forms_tests;
 
 pub(crate) use buffer::{AbsCall, Asm, Hints, Label};
 pub(crate) use encode::{Form, Mem, Operands, Rm, Width};

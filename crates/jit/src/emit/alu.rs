@@ -109,12 +109,7 @@ impl Emit<'_> {
         self.asm.rm(&forms::LEA, width, (x86(dst), mem));
     }
 
-    pub(super) fn shift(
-        &mut self,
-        (op, width): (ShiftOp, Width),
-        (dst, src): (Reg, Reg),
-        by: Src,
-    ) {
+    pub(super) fn shift(&mut self, (op, width): (ShiftOp, Width), (dst, src): (Reg, Reg), by: Src) {
         let to = x86(dst);
         match by {
             Src::Imm(imm) => {

@@ -6,7 +6,7 @@ use super::Emit;
 use super::alu::alu_forms;
 use crate::asm::{Cc, Mem, Width, X86, forms};
 use crate::op::{Addr, AluOp, AtomicOp, Reg};
-use crate::regs::{SCRATCH, SCRATCH2, x86};
+use crate::regs::{SCRATCH, SCRATCH2};
 
 impl Emit<'_> {
     pub(super) fn atomic(&mut self, (op, width): (AtomicOp, Width), addr: Addr, reg: Reg) {

@@ -9,11 +9,11 @@
 //! Kernel: the order of checks is index, count, empty slot; only a jump that happens is counted.
 
 use super::Emit;
+use crate::Error;
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::linkage::{MAX_TAIL_CALL_CNT, ProgArrayLink};
 use crate::op::{MapNumber, Reg};
 use crate::regs::{SCRATCH, SCRATCH2, TAIL_CALL_CNT, x86};
-use crate::Error;
 
 impl Emit<'_> {
     pub(super) fn call(&mut self, helper: i32, _map: MapNumber) -> Result<(), Error> {
@@ -92,16 +92,17 @@ impl Emit<'_> {
         if lookup == 0 {
             return Err(Error::unsupported(self.at, "a tail call through a map of a map"));
         }
-        // r1 is what the target is given; a frame that calls has `rsp` aligned.
+        // r1 is what the target is given, r0 stays if there is none; a frame that calls has `rsp`
+        // aligned.
         let (ctx, map, index) = (x86(Reg::R1), x86(Reg::R2), x86(Reg::R3));
-        self.asm.r(&forms::PUSH, Width::W64, ctx);
+        self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
         self.asm.r(&forms::PUSH, Width::W64, ctx);
         self.asm.rr(&forms::MOV_RM, Width::W64, (ctx, map));
         self.asm.rr(&forms::MOV_RM, Width::W32, (x86(Reg::R2), index));
         self.call_address(lookup);
-        self.asm.r(&forms::POP, Width::W64, ctx);
-        self.asm.r(&forms::POP, Width::W64, ctx);
         self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH, X86::RAX));
+        self.asm.r(&forms::POP, Width::W64, ctx);
+        self.asm.r(&forms::POP, Width::W64, X86::RAX);
         Ok(())
     }
 }

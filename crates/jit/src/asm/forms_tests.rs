@@ -1,0 +1,221 @@
+//! Every form with every kind of operand, as an independent disassembler reads it.
+
+use super::encode::{Form, Imm, Map, Mem, Operand, Operands, Rm, Shape, Width};
+use super::{Asm, Cc, Hints, X86, forms};
+use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+
+/// The register of that number in the size that the decoder sees.
+fn number(register: Register) -> Option<u8> {
+    let number = register.full_register().number();
+    let gpr = register.is_gpr()
+        && ![Register::AH, Register::BH, Register::CH, Register::DH].contains(&register);
+    gpr.then_some(number as u8)
+}
+
+fn mems() -> Vec<Mem> {
+    let mut mems = Vec::new();
+    for base in 0..16 {
+        for disp in [0, 1, -128, 127, 128, -129, i32::MAX, i32::MIN] {
+            mems.push(Mem::base(X86(base), disp));
+        }
+        for index in (0..16).filter(|index| *index != 4) {
+            let scale = (base + index) % 4;
+            for disp in [0, -8, 4096] {
+                mems.push(Mem { base: X86(base), index: Some((X86(index), scale)), disp });
+            }
+        }
+    }
+    mems
+}
+
+/// Assembles one insn and decodes it; its length must be all that was written.
+fn decode(form: &Form, operands: Operands) -> Instruction {
+    let mut asm = Asm::new(0..0, Hints::default());
+    asm.insn(form, operands);
+    let code = asm.finish().expect("no short jumps").code;
+    let mut decoder = Decoder::with_ip(64, &code, 0, DecoderOptions::NONE);
+    let insn = decoder.decode();
+    let what = format!("{form:?} {operands:?} {code:02x?}");
+    assert_ne!(insn.code(), Code::INVALID, "{what}");
+    assert_eq!(insn.len(), code.len(), "{what}");
+    insn
+}
+
+fn check(name: &str, form: &Form, operands: Operands) {
+    let insn = decode(form, operands);
+    let what = format!("{name} {operands:?} is {insn}");
+    let mnemonic = format!("{:?}", insn.mnemonic()).to_lowercase();
+    let cqo = form.mnemonic == "cdq" && mnemonic == "cqo";
+    assert!(cqo || mnemonic == form.mnemonic, "{what}");
+    assert_eq!(insn.has_lock_prefix(), form.prefix == 0xf0, "{what}");
+    let kinds: Vec<OpKind> = (0..insn.op_count()).map(|i| insn.op_kind(i)).collect();
+    let regs: Vec<u8> = (0..insn.op_count())
+        .filter(|i| insn.op_kind(*i) == OpKind::Register)
+        .filter_map(|i| number(insn.op_register(i)))
+        .collect();
+    let mut expected = match form.shape {
+        Shape::Plus => vec![operands.reg.0],
+        Shape::Reg => vec![operands.reg.0],
+        Shape::Digit(_) | Shape::Bare => vec![],
+    };
+    if let (Rm::Reg(rm), Shape::Reg | Shape::Digit(_)) = (operands.rm, form.shape) {
+        expected.push(rm.0);
+    }
+    if form.map == Map::Vex38 {
+        expected.push(operands.vvvv.0);
+    }
+    // Registers that are always the same.
+    match form.opcode {
+        0xa9 => expected.push(0),
+        0xd3 => expected.push(1),
+        _ => {}
+    }
+    let (mut found, mut wanted) = (regs.clone(), expected);
+    found.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(found, wanted, "{what}");
+    if let (Rm::Mem(mem), Shape::Reg | Shape::Digit(_)) = (operands.rm, form.shape) {
+        assert!(kinds.contains(&OpKind::Memory), "{what}");
+        assert_eq!(number(insn.memory_base()), Some(mem.base.0), "{what}");
+        assert_eq!(insn.memory_displacement64() as i64, i64::from(mem.disp), "{what}");
+        let index = mem.index.map(|(index, _)| index.0);
+        assert_eq!(number(insn.memory_index()), index, "{what}");
+        if let Some((_, scale)) = mem.index {
+            assert_eq!(insn.memory_index_scale(), 1 << scale, "{what}");
+        }
+    }
+    widths(form, operands, &insn);
+}
+
+/// The width of the operation, and the immediate.
+fn widths(form: &Form, operands: Operands, insn: &Instruction) {
+    let what = format!("{operands:?} is {insn}");
+    if form.operand == Operand::Width && !matches!(form.shape, Shape::Bare) {
+        let is_sized =
+            |i: &u32| insn.op_kind(*i) == OpKind::Register && insn.op_register(*i) != Register::CL;
+        let sized = (0..insn.op_count()).find(is_sized);
+        let bytes = match sized {
+            Some(i) => insn.op_register(i).size(),
+            None => insn.memory_size().size(),
+        };
+        assert_eq!(bytes, if operands.width == Width::W64 { 8 } else { 4 }, "{what}");
+    }
+    if form.operand == Operand::Byte {
+        let all = (0..insn.op_count()).filter(|i| insn.op_kind(*i) == OpKind::Register);
+        all.for_each(|i| assert_eq!(insn.op_register(i).size(), 1, "{what}"));
+    }
+    let last = insn.op_count().saturating_sub(1);
+    match form.imm {
+        Imm::None => {}
+        _ if insn.op_kind(last) == OpKind::NearBranch64 => {
+            let to = insn.near_branch64().wrapping_sub(insn.len() as u64) as i64;
+            assert_eq!(to, operands.imm, "{what}");
+        }
+        Imm::I8 => assert_eq!(insn.immediate(last) as i8, operands.imm as i8, "{what}"),
+        Imm::I16 => assert_eq!(insn.immediate(last) as i16, operands.imm as i16, "{what}"),
+        Imm::I32 => assert_eq!(insn.immediate(last) as i32, operands.imm as i32, "{what}"),
+        Imm::I64 => assert_eq!(insn.immediate(last) as i64, operands.imm, "{what}"),
+    }
+}
+
+#[test]
+fn every_form_is_what_it_says() {
+    for (name, form) in forms::ALL {
+        let only_mem = name.starts_with("LOCK_")
+            || matches!(*name, "LEA" | "POP_RM" | "PUSH_RM")
+            || name.starts_with("MOVBE");
+        for width in [Width::W32, Width::W64] {
+            // Forms that exist with REX.W only.
+            let wide = form.mnemonic == "movsxd" || form.imm == Imm::I64;
+            if wide && width == Width::W32 {
+                continue;
+            }
+            for imm in [1, -2, 100] {
+                for reg in (0..16).map(X86) {
+                    let vvvv = X86((reg.0 * 7 + 3) % 16);
+                    let base = Operands { width, reg, vvvv, rm: Rm::Reg(reg), imm };
+                    for rm in (0..16).map(X86).filter(|_| !only_mem) {
+                        let is_rr = form.shape != Shape::Plus && form.shape != Shape::Bare;
+                        let reg = if is_rr { reg } else { rm };
+                        check(name, form, Operands { rm: Rm::Reg(rm), reg, ..base });
+                    }
+                }
+            }
+            if matches!(form.shape, Shape::Reg | Shape::Digit(_)) {
+                for mem in mems() {
+                    let reg = X86((mem.base.0 + 5) % 16);
+                    let rm = Rm::Mem(mem);
+                    check(name, form, Operands { width, reg, vvvv: X86::R13, rm, imm: -3 });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_condition_is_what_it_says() {
+    let names = [
+        (Cc::B, "b"),
+        (Cc::AE, "ae"),
+        (Cc::E, "e"),
+        (Cc::NE, "ne"),
+        (Cc::BE, "be"),
+        (Cc::A, "a"),
+        (Cc::S, "s"),
+        (Cc::L, "l"),
+        (Cc::GE, "ge"),
+        (Cc::LE, "le"),
+        (Cc::G, "g"),
+    ];
+    for (cc, name) in names {
+        let rm = Rm::Reg(X86::R9);
+        let operands = Operands { width: Width::W64, reg: X86::RBX, vvvv: X86::RAX, rm, imm: 5 };
+        let mnemonic = |form: Form| {
+            let mnemonic: Mnemonic = decode(&form, operands).mnemonic();
+            format!("{mnemonic:?}").to_lowercase()
+        };
+        assert_eq!(mnemonic(forms::jcc(cc)), format!("j{name}"));
+        assert_eq!(mnemonic(forms::jcc8(cc)), format!("j{name}"));
+        assert_eq!(mnemonic(forms::cmov(cc)), format!("cmov{name}"));
+        assert_eq!(mnemonic(forms::setcc(cc)), format!("set{name}"));
+    }
+}
+
+#[test]
+fn sites_have_their_alignment_and_bytes() {
+    for lead in 0..9 {
+        let mut asm = Asm::new(0..0, Hints::default());
+        (0..lead).for_each(|_| asm.byte(0x90));
+        let end = asm.label();
+        let switch = asm.switch_site(end);
+        let retarget = asm.retarget_site(end);
+        asm.bind(end);
+        asm.bare(&forms::RET);
+        let code = asm.finish().expect("no short jumps").code;
+        let at = switch.off() as usize;
+        assert_eq!(code[at], crate::SwitchSite::OFF);
+        // Switched on, it jumps to the label.
+        let mut on = code.clone();
+        on[at] = crate::SwitchSite::ON;
+        let mut decoder = Decoder::with_ip(64, &on[at..], at as u64, DecoderOptions::NONE);
+        assert_eq!(decoder.decode().near_branch64(), code.len() as u64 - 1);
+        assert_eq!(retarget.disp_off() % 4, 0);
+        let at = retarget.disp_off() as usize - 1;
+        let mut decoder = Decoder::with_ip(64, &code[at..], at as u64, DecoderOptions::NONE);
+        assert_eq!(decoder.decode().near_branch64(), code.len() as u64 - 1);
+        assert_eq!(retarget.next_off() as usize, at + 5);
+    }
+}
+
+#[test]
+fn padding_does_nothing() {
+    for lead in 1..33 {
+        let mut asm = Asm::new(0..0, Hints::default());
+        (0..lead).for_each(|_| asm.byte(0x90));
+        asm.align(32, 31);
+        let code = asm.finish().expect("no short jumps").code;
+        assert_eq!(code.len() % 32, 0);
+        let decoder = Decoder::with_ip(64, &code, 0, DecoderOptions::NONE);
+        assert!(decoder.into_iter().all(|insn| insn.mnemonic() == Mnemonic::Nop));
+    }
+}
