@@ -4,13 +4,17 @@ pub(crate) mod blocks;
 mod dot;
 mod listing;
 pub(crate) mod names;
+mod xlated;
 
 use crate::exit::Exit;
 use crate::flags::{DumpFlags, Stage};
 use crate::judge_files::Plan;
 use crate::streams::Streams;
-use skep::{Host, Session};
+use skep::program::Program;
+use skep::verifier::{Config, Verdict, VerifiedProgram, Xlated};
+use skep::{Host, Session, VerifyOptions, contain_panic};
 use std::io;
+use std::sync::Arc;
 
 /// Runs the command.
 ///
@@ -21,12 +25,13 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
     let session = match flags.stage {
         // What the file holds, before anything of a host goes in.
         Stage::Elf => Ok(Session { host: Host::default() }),
-        Stage::Relocated | Stage::Cfg => Plan::session(flags.btf.as_deref()),
+        Stage::Relocated | Stage::Cfg | Stage::Xlated => Plan::session(flags.btf.as_deref()),
     };
     let open = |session: Session| {
         let bytes = session.read(&flags.file).map_err(|e| e.to_string())?;
         session.open(&flags.file, &bytes).map_err(|e| e.to_string())
     };
+    let config = session.as_ref().ok().map(|session| session.config(&VerifyOptions::default()));
     let object = match session.and_then(open) {
         Ok(object) => object,
         Err(message) => {
@@ -45,6 +50,14 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
             Ok(program) => match flags.stage {
                 Stage::Elf | Stage::Relocated => listing::write(streams.out, program)?,
                 Stage::Cfg => dot::write(streams.out, program)?,
+                Stage::Xlated => match verified(program, config.as_ref()) {
+                    Ok((verified, insns)) => xlated::write(streams.out, &verified, &insns)?,
+                    Err((refused, why)) => {
+                        let (file, prog) = (flags.file.display(), &entry.name);
+                        streams.error(&format!("{file}: program '{prog}': {why}"))?;
+                        exit = refused;
+                    }
+                },
             },
             Err(e) => {
                 let (file, prog) = (flags.file.display(), &entry.name);
@@ -62,4 +75,25 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         exit = Exit::Input;
     }
     Ok(exit)
+}
+
+/// The program after its rewrites; or how to exit, and why.
+fn verified(
+    program: &Program,
+    config: Option<&Config>,
+) -> Result<(VerifiedProgram, Arc<Xlated>), (Exit, String)> {
+    let config = config.ok_or_else(|| (Exit::Input, "no host".to_owned()))?;
+    let verdict = contain_panic(|| skep::verifier::verify(program, config).verdict);
+    let verified = match verdict.map_err(|panic| (Exit::Bug, panic))? {
+        Verdict::Accepted(verified) => *verified,
+        Verdict::Rejected(rejection) => return Err((Exit::Refused, rejection.message)),
+        Verdict::Unsupported(what) => {
+            return Err((Exit::Input, format!("not supported yet: {what}")));
+        }
+        Verdict::Bug(what) => return Err((Exit::Bug, what)),
+    };
+    match verified.xlated().cloned() {
+        Ok(xlated) => Ok((verified, xlated)),
+        Err(missing) => Err((Exit::Input, missing.to_string())),
+    }
 }

@@ -213,6 +213,8 @@ pub enum Stage {
     Relocated,
     /// Control flow graph, in DOT.
     Cfg,
+    /// What runs: verified, and rewritten by what the verifier found.
+    Xlated,
 }
 
 #[cfg(test)]

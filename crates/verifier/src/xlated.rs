@@ -46,6 +46,15 @@ pub enum OwnHelper {
 }
 
 impl OwnHelper {
+    /// Its name in dumps.
+    pub fn name(self) -> &'static str {
+        match self {
+            OwnHelper::SkbLoad8 => "skep_skb_load_8",
+            OwnHelper::SkbLoad16 => "skep_skb_load_16",
+            OwnHelper::SkbLoad32 => "skep_skb_load_32",
+        }
+    }
+
     /// The helper with that number.
     pub fn from_number(number: i32) -> Option<OwnHelper> {
         [OwnHelper::SkbLoad8, OwnHelper::SkbLoad16, OwnHelper::SkbLoad32]

@@ -5,6 +5,7 @@ use skep::insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use skep::insn::{Insn, InsnNames, write_insn};
 use skep::program::{LineInfo, MapIdx, Program};
 use skep::uapi::helper::HelperId;
+use skep::verifier::OwnHelper;
 use skep_report::SourceSpot;
 
 /// Names for the printer.
@@ -12,6 +13,9 @@ struct Names<'a>(&'a Program);
 
 impl InsnNames for Names<'_> {
     fn helper_name(&self, id: i32) -> Option<&str> {
+        if let Some(own) = OwnHelper::from_number(id) {
+            return Some(own.name());
+        }
         HelperId::from_number(u32::try_from(id).ok()?).map(HelperId::name)
     }
 
@@ -25,10 +29,15 @@ impl InsnNames for Names<'_> {
 pub(crate) fn insn_text(program: &Program, idx: usize) -> Option<String> {
     let insns = program.insns.get(idx..)?;
     insns.first()?;
+    Some(insn_text_of(program, insns))
+}
+
+/// The first of `insns`, which need not be the program's, but call what it may call.
+pub(crate) fn insn_text_of(program: &Program, insns: &[Insn]) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ = write_insn(&mut text, insns, &Names(program), true);
-    Some(text)
+    text
 }
 
 /// The map that an insn loads, with the offset in its value.

@@ -1,0 +1,73 @@
+//! The insns that run, after the verifier's rewrites, as `bpftool prog dump xlated` prints them.
+//!
+//! Departure: bpftool names a map by its id in the kernel; here it has its name.
+
+use super::names::{insn_text_of, source_spot};
+use skep::insn::Insn;
+use skep::insn::code::*;
+use skep::program::{MapIdx, Program};
+use skep::verifier::{VerifiedProgram, Xlated};
+use skep_report::printable;
+use std::io::{self, Write};
+
+/// Writes one program.
+pub(super) fn write(
+    out: &mut dyn Write,
+    verified: &VerifiedProgram,
+    xlated: &Xlated,
+) -> io::Result<()> {
+    let program = verified.program();
+    let mut last_spot = None;
+    let mut second_half = false;
+    for (idx, &insn) in xlated.insns().iter().enumerate() {
+        if std::mem::take(&mut second_half) {
+            continue;
+        }
+        if let Some(subprog) = xlated.subprogs().iter().find(|s| s.start as usize == idx) {
+            let name = if idx == 0 { &program.name } else { &subprog.name };
+            writeln!(out, "{}:", printable(name))?;
+        }
+        let spot = source_spot(program, xlated.origin(idx) as usize);
+        if let Some(spot) = spot.filter(|spot| last_spot.as_ref() != Some(spot)) {
+            writeln!(out, "; {}", printable(spot.text.trim()))?;
+            last_spot = Some(spot);
+        }
+        let text = insn_text_of(program, &xlated.insns()[idx..]);
+        writeln!(out, "{idx:4}: {}", printable(&resolved(program, xlated, (idx, insn, text))))?;
+        second_half = insn.is_ld_imm64();
+    }
+    writeln!(out)
+}
+
+/// The text with the names of maps and functions.
+fn resolved(
+    program: &Program,
+    xlated: &Xlated,
+    (idx, insn, text): (usize, Insn, String),
+) -> String {
+    let function = || {
+        let start = (idx as i64 + 1 + i64::from(insn.imm)) as u32;
+        let found = xlated.subprogs().iter().find(|s| s.start == start);
+        found.map(|s| s.name.as_str()).unwrap_or_default()
+    };
+    let map = || {
+        let found = u32::try_from(insn.imm).ok().and_then(|map| program.map(MapIdx(map)));
+        found.map(|map| map.name.as_str()).unwrap_or_default()
+    };
+    let value = match (insn.is_ld_imm64(), insn.src) {
+        (true, BPF_PSEUDO_MAP_FD) => format!("map[{}]", map()),
+        (true, BPF_PSEUDO_MAP_VALUE) => {
+            let off = xlated.insns().get(idx + 1).map_or(0, |second| second.imm);
+            format!("map[{}][0]{off:+}", map())
+        }
+        (true, BPF_PSEUDO_FUNC) => format!("subprog[{:+}]", insn.imm),
+        (false, BPF_PSEUDO_CALL) if insn.code == BPF_JMP | BPF_CALL => {
+            return format!("{text}#{}", function());
+        }
+        _ => return text,
+    };
+    match text.split_once(" = ") {
+        Some((left, _)) => format!("{left} = {value}"),
+        None => text,
+    }
+}
