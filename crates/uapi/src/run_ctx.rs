@@ -34,7 +34,8 @@ pub struct RunPointer {
 pub enum StoreRule {
     /// The upper half is lost.
     Low16,
-    /// The same, and a store of 0xffff or more changes nothing.
+    /// The same, and a store of 0xffff or more changes nothing: a register of 64 bits, unsigned,
+    /// or an immediate, signed (so that -1 is stored).
     Low16UnlessMax,
 }
 

@@ -3,9 +3,10 @@
 //!
 //! Kernel: `do_misc_fixups` (6.18), for the calls that it inlines.
 
+use super::build::alu_reg;
 use super::emit::Emit;
 use super::{Rewritten, Source};
-use crate::env::{CallMap, TailCallKey};
+use crate::env::{CallMap, LoopInline, TailCallKey};
 use crate::passes::call_facts::is_helper_call;
 use crate::xlated::NotSupported;
 use skep_insn::code::*;
@@ -25,6 +26,11 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     let (Some(program), Some(aux)) = (source.program, source.walked.aux.get(idx)) else {
         return Ok(true);
     };
+    if matches!(aux.loop_inline, LoopInline::Fits(_)) {
+        // A loop that the kernel inlines gives -E2BIG in 32 bits.
+        out.push(alu_reg(BPF_ALU, BPF_MOV, (0, 0)));
+        return Ok(true);
+    }
     // Behind the program's own maps are the templates of inner maps, which are no maps.
     let own = |map: &u32| (*map as usize) < program.maps.len();
     let map = match aux.call_map {

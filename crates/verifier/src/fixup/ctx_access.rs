@@ -62,14 +62,14 @@ fn convert(ctx: &RunCtx, insn: Insn, out: &mut Emit) -> Result<(), NotSupported>
     match rule {
         None => push_at(insn, (off, size), out),
         Some(StoreRule::Low16) => push_at(half, (off, 2), out),
-        Some(StoreRule::Low16UnlessMax) if is_imm && insn.imm as u32 >= 0xffff => {
+        Some(StoreRule::Low16UnlessMax) if is_imm && insn.imm >= 0xffff => {
             // Nothing is stored; an insn must be there that a jump can land on.
             out.push(goto(0));
             Ok(())
         }
         Some(StoreRule::Low16UnlessMax) if is_imm => push_at(half, (off, 2), out),
         Some(StoreRule::Low16UnlessMax) => {
-            out.push(jump_imm(BPF_JMP32, BPF_JGE, (insn.src, 0xffff, 1)));
+            out.push(jump_imm(BPF_JMP, BPF_JGE, (insn.src, 0xffff, 1)));
             push_at(half, (off, 2), out)
         }
     }
