@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod bench;
 mod bless;
 mod ci;
 mod corpus;
@@ -27,6 +28,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measure: growth of programs, instruction counts of the stress shapes.
+    Bench(bench::Args),
     /// Rewrite the transcripts of the Markdown suites from the host kernel's answers.
     Bless(bless::Args),
     /// Everything beyond the tests that must hold before a change lands.
@@ -61,6 +64,7 @@ fn root() -> PathBuf {
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
+        Command::Bench(args) => bench::run(&args),
         Command::Bless(args) => bless::run(&args),
         Command::Ci(args) => ci::run(&args),
         Command::Corpus(args) => corpus::run(&args),
