@@ -1,6 +1,6 @@
 //! Developer commands: `cargo xtask COMMAND`. Each module is one command.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
@@ -11,6 +11,7 @@ mod judge;
 mod kernel_diff;
 mod objects;
 mod parity;
+mod peers;
 mod random;
 mod tidy;
 
@@ -44,6 +45,8 @@ enum Command {
     KernelDiff(kernel_diff::Args),
     /// Write docs/parity.md: what is known to differ from the kernel.
     Parity(parity::Args),
+    /// Run the compute programs on skep, native code, rbpf and the host kernel.
+    Peers(peers::Args),
     /// Compare our verifier with the host kernel on random programs.
     Random(random::Args),
     /// Check the house rules over the source tree.
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Parity(args) => parity::run(&args),
+        Command::Peers(args) => peers::run(&args),
         Command::Random(args) => random::run(&args),
         Command::Tidy(args) => tidy::run(&args),
         Command::KernelDiffWorker(args) => kernel_diff::worker(&args),

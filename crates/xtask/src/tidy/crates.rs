@@ -52,6 +52,7 @@ const UNSAFE: &[&str] = &[
     "crates/kernel/src/bpf.rs",
     "crates/jit/src/image.rs",
     "crates/jit/src/machine_code.rs",
+    "crates/xtask/src/peers/engine.rs",
     "crates/runtime/src/memory.rs",
     "crates/runtime/src/spin.rs",
 ];
