@@ -229,7 +229,9 @@ fn program(object: &Path) -> Result<Program, Box<dyn std::error::Error>> {
 }
 
 fn verify(program: &Program) -> Result<VerifiedProgram, String> {
-    match skep_verifier::verify(program, &Config::privileged(skep::uapi::KernelProfile::v6_18())).verdict {
+    match skep_verifier::verify(program, &Config::privileged(skep::uapi::KernelProfile::v6_18()))
+        .verdict
+    {
         Verdict::Accepted(verified) => Ok(*verified),
         _ => Err(format!("{}: not accepted", program.name)),
     }
