@@ -7,6 +7,7 @@ mod bench;
 mod bless;
 mod ci;
 mod corpus;
+mod exec_diff;
 mod judge;
 mod kernel_diff;
 mod objects;
@@ -41,6 +42,8 @@ enum Command {
     Judge(judge::Args),
     /// Print our log for programs of an object; --side for both, line by line.
     Ours(judge::Args),
+    /// Run random programs on every engine and compare what comes out.
+    ExecDiff(exec_diff::Args),
     /// Compare our verifier with the host kernel, one row a program.
     KernelDiff(kernel_diff::Args),
     /// Write docs/parity.md: what is known to differ from the kernel.
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Command::Corpus(args) => corpus::run(&args),
         Command::Judge(args) => judge::run(&args, judge::Engine::Kernel),
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
+        Command::ExecDiff(args) => exec_diff::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Parity(args) => parity::run(&args),
         Command::Peers(args) => peers::run(&args),

@@ -5,7 +5,7 @@
 //! shows those on which the answers differ. A program is named by its seed, so that it can be
 //! looked at again with `--seed N --count 1 --print`.
 
-mod generate;
+pub(crate) mod generate;
 mod tracing;
 
 use skep::btf::{Btf, TypeId};
