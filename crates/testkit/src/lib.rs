@@ -4,7 +4,7 @@
 //! Reading order: `skep_kernel` (the kernel's answer), [`engine`] (our answer), [`suite`] (the
 //! Markdown suites), [`exec`] (cases that run).
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod engine;
 pub mod exec;

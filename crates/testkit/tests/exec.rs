@@ -1,7 +1,7 @@
 //! Every case of `tests/exec/*.md`, on every engine that can run it.
 //!
 //! `[kernel]`: the `run` block is what the host kernel gives (ignored where bpf(2) is refused).
-//! `[interp]`: and what the interpreter gives.
+//! `[interp]`, `[jit]`: and what the interpreter gives, and machine code.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use skep::btf::Btf;
@@ -15,9 +15,10 @@ use std::sync::Arc;
 /// A name, and what an engine makes of a case: `None` if it cannot run it.
 type Engine = (&'static str, fn(&Case, &[Program]) -> Result<Option<String>, String>);
 
-const ENGINES: [Engine; 2] = [
+const ENGINES: [Engine; 3] = [
     ("kernel", |case, programs| exec::on_kernel(case, programs).map(Some)),
     ("interp", exec::on_interp),
+    ("jit", exec::on_jit),
 ];
 
 fn main() {

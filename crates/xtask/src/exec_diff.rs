@@ -9,10 +9,13 @@ mod generate;
 use crate::random::generate::Rng;
 use generate::WORDS;
 use skep::program::Program;
+use skep::verifier::VerifiedProgram;
 use skep_interp::{FlatMemory, Limits, Linked};
+use skep_jit::{CpuFeatures, Passes, Prologue, Tuning};
 use skep_kernel::bpf::{self, RunInput};
 use skep_kernel::run::Loaded;
 use skep_testkit::engine;
+use skep_testkit::exec::Native;
 use std::sync::Arc;
 
 #[derive(clap::Args)]
@@ -102,6 +105,7 @@ fn compare(
         true => Some(Loaded::new(std::slice::from_ref(program))?),
         false => None,
     };
+    let natives = natives(&verified).map_err(|e| format!("seed {seed}: {e}"))?;
     counts.programs += 1;
     let mut rng = Rng::new(seed ^ 0x5eed);
     for input in 0..args.inputs {
@@ -112,6 +116,9 @@ fn compare(
         if let Some(loaded) = loaded.as_ref().filter(|_| input < args.kernel) {
             counts.kernel_runs += 1;
             answers.push(("kernel", by_kernel(loaded, &words)));
+        }
+        for (name, native) in &natives {
+            answers.push((name, by_native(native, &words)));
         }
         let different = answers.iter().find(|(_, ran)| *ran != expected);
         if let Some((name, ran)) = different {
@@ -128,6 +135,33 @@ fn by_interp(linked: &Arc<Linked>, words: &Words) -> Ran {
     let exit = skep_interp::run(linked, &memory, FlatMemory::CTX, Limits { fuel: FUEL });
     let exit = exit.map_err(|fault| fault.to_string())?;
     Ok((exit.r0 as u32, to_words(&memory.ctx())))
+}
+
+/// The program compiled in every way that must not matter.
+fn natives(verified: &VerifiedProgram) -> Result<Vec<(&'static str, Native)>, String> {
+    let base = Tuning::default;
+    let plain = CpuFeatures::default();
+    let ways = [
+        ("jit", base()),
+        ("jit, no passes", Tuning { passes: Passes::NONE, ..base() }),
+        ("jit, plain processor, full prologue", {
+            Tuning { cpu: plain, prologue: Prologue::Full, ..base() }
+        }),
+        ("jit, fuel and sites", Tuning { fuel: true, sites: true, ..base() }),
+    ];
+    let mut natives = Vec::new();
+    for (name, tuning) in ways {
+        if let Some(native) = Native::new(verified, &tuning)? {
+            natives.push((name, native));
+        }
+    }
+    Ok(natives)
+}
+
+fn by_native(native: &Native, words: &Words) -> Ran {
+    let mut ctx = to_bytes(words);
+    let r0 = native.run(&mut ctx)?;
+    Ok((r0 as u32, to_words(&ctx)))
 }
 
 fn by_kernel(loaded: &Loaded, words: &Words) -> Ran {

@@ -1,11 +1,14 @@
-//! A case on the interpreter by itself: no maps, no helpers. For the cases that only compute.
+//! A case on the interpreter, or as machine code, by itself: no maps, no helpers but `bpf_loop`. For
+//! the cases that only compute.
 
+use super::Native;
 use super::input::{Input, inputs};
 use super::text::{Output, run_line};
 use crate::engine;
 use crate::suite::Case;
 use skep::program::Program;
 use skep_interp::{FlatMemory, Limits, Linked, run};
+use skep_jit::Tuning;
 use std::sync::Arc;
 
 /// More insns than any case runs.
@@ -29,6 +32,21 @@ pub fn on_interp(case: &Case, programs: &[Program]) -> Result<Option<String>, St
         let exit = run(&linked, &memory, FlatMemory::CTX, Limits { fuel: FUEL });
         let r0 = exit.map_err(|fault| fault.to_string())?.r0 as u32;
         run_line(&mut text, &input, &Output { r0, bytes: memory.ctx() });
+    }
+    Ok(Some(text))
+}
+
+/// The same as machine code.
+pub fn on_jit(case: &Case, programs: &[Program]) -> Result<Option<String>, String> {
+    let [program] = programs else { return Ok(None) };
+    let verified = engine::verified(program)?;
+    let Some(native) = Native::new(&verified, &Tuning::default())? else { return Ok(None) };
+    let mut text = String::new();
+    for input in inputs(case)? {
+        let Input::Words(words) = &input else { return Ok(None) };
+        let mut ctx: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let r0 = native.run(&mut ctx)? as u32;
+        run_line(&mut text, &input, &Output { r0, bytes: ctx });
     }
     Ok(Some(text))
 }

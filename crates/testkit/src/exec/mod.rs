@@ -20,9 +20,11 @@
 
 mod bare;
 mod input;
+mod native;
 mod on_kernel;
 mod text;
 
-pub use bare::on_interp;
+pub use bare::{on_interp, on_jit};
 pub use input::{Input, inputs};
+pub use native::Native;
 pub use on_kernel::on_kernel;

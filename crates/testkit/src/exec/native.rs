@@ -1,0 +1,80 @@
+//! A case as machine code by itself: no maps, of helpers only `bpf_loop`. The counterpart of
+//! [`super::on_interp`].
+//!
+//! # Invariants
+//! 1. Only a program that our verifier accepted is compiled; it has no maps, and its helpers are
+//!    those here.
+//! 2. The context is at least as long as the program may touch.
+
+#![allow(unsafe_code)]
+
+use skep::program::Program;
+use skep::uapi::ProgType;
+use skep::verifier::VerifiedProgram;
+use skep_jit::{Linkage, MachineCode, RunEnv, Tuning, compile};
+
+/// A compiled program that only computes.
+#[derive(Debug)]
+pub struct Native {
+    code: MachineCode,
+    ctx_bytes: usize,
+}
+
+/// The helper `bpf_loop`.
+const BPF_LOOP: i32 = 181;
+
+impl Native {
+    /// Compiles a program; `None` if it has maps or takes packets.
+    ///
+    /// # Errors
+    ///
+    /// What is not supported yet.
+    pub fn new(verified: &VerifiedProgram, tuning: &Tuning) -> Result<Option<Native>, String> {
+        let program: &Program = verified.program();
+        if !program.maps.is_empty() || program.prog_type != ProgType::Syscall {
+            return Ok(None);
+        }
+        let xlated = verified.xlated().map_err(|e| e.to_string())?;
+        let mut linkage = Linkage::default();
+        linkage.helpers.insert(BPF_LOOP, bpf_loop as *const () as u64);
+        let code = compile(xlated, &linkage, tuning).map_err(|e| e.to_string())?;
+        Ok(Some(Native { code, ctx_bytes: xlated.ctx_bytes() as usize }))
+    }
+
+    /// Runs it on a context, which it changes.
+    ///
+    /// # Errors
+    ///
+    /// A context that is too short.
+    pub fn run(&self, ctx: &mut [u8]) -> Result<u64, String> {
+        if ctx.len() < self.ctx_bytes {
+            return Err(format!("a context of {} bytes, not {}", ctx.len(), self.ctx_bytes));
+        }
+        let mut env = RunEnv { fuel: i64::MAX, ..RunEnv::default() };
+        // SAFETY: invariants 1 and 2: the program was verified for this context, and touches
+        // nothing else but its stack.
+        Ok(unsafe { self.code.entry()(ctx.as_mut_ptr(), &mut env) })
+    }
+}
+
+type Callback = extern "sysv64" fn(u64, u64, u64, u64, u64, *mut RunEnv) -> u64;
+
+extern "sysv64" fn bpf_loop(rounds: u64, callback: u64, ctx: u64, flags: u64, _: u64) -> u64 {
+    const ROUNDS_MAX: u64 = 1 << 23;
+    let rounds = rounds & 0xffff_ffff;
+    if flags != 0 {
+        return -22i64 as u64;
+    }
+    if rounds > ROUNDS_MAX {
+        return -7i64 as u64;
+    }
+    // SAFETY: the verifier lets only the address of a function be passed, and machine code makes
+    // it one with this signature.
+    let callback = unsafe { std::mem::transmute::<*const (), Callback>(callback as *const ()) };
+    for round in 0..rounds {
+        if callback(round, ctx, 0, 0, 0, std::ptr::null_mut()) != 0 {
+            return round + 1;
+        }
+    }
+    rounds
+}
