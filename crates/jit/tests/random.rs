@@ -65,7 +65,13 @@ impl Program {
         }
         for slot in 1..=8 {
             let src = self.random.reg();
-            self.push(Insn { code: BPF_STX | BPF_MEM | BPF_DW, dst: 10, src, off: -8 * slot, imm: 0 });
+            self.push(Insn {
+                code: BPF_STX | BPF_MEM | BPF_DW,
+                dst: 10,
+                src,
+                off: -8 * slot,
+                imm: 0,
+            });
         }
     }
 
@@ -87,8 +93,8 @@ impl Program {
     fn arithmetic(&mut self) {
         let r = &mut self.random;
         let ops = [
-            BPF_ADD, BPF_SUB, BPF_MUL, BPF_OR, BPF_AND, BPF_XOR, BPF_MOV, BPF_LSH, BPF_RSH, BPF_ARSH,
-            BPF_DIV, BPF_MOD, BPF_MOV, BPF_ADD,
+            BPF_ADD, BPF_SUB, BPF_MUL, BPF_OR, BPF_AND, BPF_XOR, BPF_MOV, BPF_LSH, BPF_RSH,
+            BPF_ARSH, BPF_DIV, BPF_MOD, BPF_MOV, BPF_ADD,
         ];
         let (class, op, dst, src) = (r.class(), r.pick(&ops), r.reg(), r.reg());
         let by_reg = r.below(2) == 0;
@@ -111,7 +117,12 @@ impl Program {
         let bits = r.pick(&[16, 32, 64]);
         let insn = match r.below(5) {
             0 => alu(class | BPF_NEG, dst, 0, 0),
-            1 => alu(class | BPF_END | if class == BPF_ALU { r.pick(&[0, 8]) } else { 0 }, dst, 0, bits),
+            1 => alu(
+                class | BPF_END | if class == BPF_ALU { r.pick(&[0, 8]) } else { 0 },
+                dst,
+                0,
+                bits,
+            ),
             2 => {
                 let off = r.pick(&[8, 16, if class == BPF_ALU64 { 32 } else { 16 }]);
                 Insn { code: class | BPF_MOV | BPF_X, dst, src, off, imm: 0 }
@@ -211,8 +222,8 @@ impl Program {
     fn select(&mut self) {
         let r = &mut self.random;
         let conds = [
-            BPF_JEQ, BPF_JNE, BPF_JGT, BPF_JGE, BPF_JLT, BPF_JLE, BPF_JSGT, BPF_JSGE, BPF_JSLT, BPF_JSLE,
-            BPF_JSET,
+            BPF_JEQ, BPF_JNE, BPF_JGT, BPF_JGE, BPF_JLT, BPF_JLE, BPF_JSGT, BPF_JSGE, BPF_JSLT,
+            BPF_JSLE, BPF_JSET,
         ];
         let class = r.pick(&[BPF_JMP, BPF_JMP32]);
         let (cond, a, b) = (r.pick(&conds), r.reg(), r.reg());
@@ -276,7 +287,13 @@ fn random_program(seed: u64) -> Vec<Insn> {
         }
         program.push(alu(BPF_ALU64 | BPF_ADD, LOOP_REG, 0, -1));
         let off = head as i64 - program.insns.len() as i64 - 1;
-        program.push(Insn { code: BPF_JMP | BPF_JNE, dst: LOOP_REG, src: 0, off: off as i16, imm: 0 });
+        program.push(Insn {
+            code: BPF_JMP | BPF_JNE,
+            dst: LOOP_REG,
+            src: 0,
+            off: off as i16,
+            imm: 0,
+        });
     }
     for _ in 0..program.random.below(10) {
         program.step();
