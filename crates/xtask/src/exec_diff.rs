@@ -5,6 +5,7 @@
 //! `--kernel` inputs of each program only: a test run costs a system call.
 
 mod generate;
+mod idioms;
 
 use crate::random::generate::Rng;
 use generate::WORDS;

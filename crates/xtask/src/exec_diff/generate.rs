@@ -15,15 +15,15 @@ use skep::uapi::{ProgFlags, ProgType};
 /// Words of the context.
 pub(super) const WORDS: usize = 8;
 /// Stack slots of 8 bytes that hold numbers.
-const SLOTS: u64 = 4;
+pub(super) const SLOTS: u64 = 4;
 /// Registers that hold numbers.
 const NUMBERS: [u8; 8] = [0, 1, 2, 3, 4, 5, 7, 8];
-const CTX: u8 = 6;
+pub(super) const CTX: u8 = 6;
 const COUNTER: u8 = 9;
-const FP: u8 = 10;
+pub(super) const FP: u8 = 10;
 
-struct Gen {
-    rng: Rng,
+pub(super) struct Gen {
+    pub(super) rng: Rng,
     insns: Vec<Insn>,
     /// Calls of functions: insn, function.
     calls: Vec<(usize, usize)>,
@@ -31,7 +31,7 @@ struct Gen {
     /// Loops around the current place.
     loops: u32,
     /// The main function, which has the context in r6.
-    main: bool,
+    pub(super) main: bool,
 }
 
 /// The program of that seed.
@@ -94,15 +94,15 @@ pub(super) fn number(rng: &mut Rng) -> u64 {
 }
 
 impl Gen {
-    fn push(&mut self, code: u8, (dst, src): (u8, u8), (off, imm): (i16, i32)) {
+    pub(super) fn push(&mut self, code: u8, (dst, src): (u8, u8), (off, imm): (i16, i32)) {
         self.insns.push(Insn { code, dst, src, off, imm });
     }
 
-    fn reg(&mut self) -> u8 {
+    pub(super) fn reg(&mut self) -> u8 {
         self.rng.pick(&NUMBERS)
     }
 
-    fn imm(&mut self) -> i32 {
+    pub(super) fn imm(&mut self) -> i32 {
         number(&mut self.rng) as i32
     }
 
@@ -149,7 +149,8 @@ impl Gen {
     /// One statement; `depth` of blocks that it may open.
     fn statement(&mut self, depth: u32) {
         match self.rng.below(100) {
-            0..55 => self.alu(),
+            0..40 => self.alu(),
+            40..55 => self.idiom(),
             55..68 => self.stack(),
             68..76 if self.main => self.context(),
             76..84 => self.atomic(),
@@ -266,21 +267,26 @@ impl Gen {
         }
     }
 
-    /// A condition and a block that it skips.
-    fn branch(&mut self, depth: u32) {
+    /// A conditional jump over `off` insns.
+    pub(super) fn compare(&mut self, (dst, src): (u8, u8), off: i16) {
         let class = self.rng.pick(&[BPF_JMP, BPF_JMP32]);
         let op = self.rng.pick(&[
             BPF_JEQ, BPF_JNE, BPF_JGT, BPF_JGE, BPF_JLT, BPF_JLE, BPF_JSET, BPF_JSGT, BPF_JSGE,
             BPF_JSLT, BPF_JSLE,
         ]);
-        let (dst, src) = (self.reg(), self.reg());
-        let at = self.insns.len();
         if self.rng.chance(50) {
-            self.push(class | op | BPF_X, (dst, src), (0, 0));
+            self.push(class | op | BPF_X, (dst, src), (off, 0));
         } else {
             let imm = self.imm();
-            self.push(class | op, (dst, 0), (0, imm));
+            self.push(class | op, (dst, 0), (off, imm));
         }
+    }
+
+    /// A condition and a block that it skips.
+    fn branch(&mut self, depth: u32) {
+        let operands = (self.reg(), self.reg());
+        let at = self.insns.len();
+        self.compare(operands, 0);
         let statements = 1 + self.rng.below(4);
         (0..statements).for_each(|_| self.statement(depth - 1));
         let otherwise = self.rng.chance(40);

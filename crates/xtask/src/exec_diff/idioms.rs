@@ -1,0 +1,203 @@
+//! What compilers write and compilers look for: sequences that an optimising JIT takes for one
+//! operation, sometimes with a small difference that makes it another.
+
+use super::generate::{CTX, FP, Gen, SLOTS, WORDS};
+use skep::insn::code::*;
+
+impl Gen {
+    /// One sequence.
+    pub(super) fn idiom(&mut self) {
+        match self.rng.below(8) {
+            0 => self.rotate(),
+            1 => self.bytes(),
+            2 => self.swapped(),
+            3 => self.address(),
+            4 => self.select(),
+            5 => self.folded(),
+            6 => self.in_memory(),
+            _ => self.masked(),
+        }
+    }
+
+    /// Two registers that differ.
+    fn pair(&mut self) -> (u8, u8) {
+        let a = self.reg();
+        loop {
+            let b = self.reg();
+            if a != b {
+                return (a, b);
+            }
+        }
+    }
+
+    fn class(&mut self) -> (u8, i32) {
+        self.rng.pick(&[(BPF_ALU64, 64), (BPF_ALU, 32)])
+    }
+
+    /// A place of `bytes` bytes, aligned: base register and offset.
+    fn aligned(&mut self, bytes: i16) -> (u8, i16) {
+        let inside = |rng: &mut crate::random::generate::Rng, room: i16| {
+            rng.below(room as u64 / bytes as u64) as i16 * bytes
+        };
+        if self.main && self.rng.chance(50) {
+            let off = inside(&mut self.rng, 8 * WORDS as i16);
+            return (CTX, off);
+        }
+        let room = 8 * SLOTS as i16;
+        (FP, inside(&mut self.rng, room) - room)
+    }
+
+    /// `a = a << k | a >> (64 - k)`.
+    fn rotate(&mut self) {
+        let (a, b) = self.pair();
+        let (class, bits) = self.class();
+        let left = 1 + self.rng.below(bits as u64 - 1) as i32;
+        let right = if self.rng.chance(90) { bits - left } else { left };
+        let join = self.rng.pick(&[BPF_OR, BPF_ADD, BPF_XOR]);
+        let down = if self.rng.chance(90) { BPF_RSH } else { BPF_ARSH };
+        self.push(class | BPF_MOV | BPF_X, (b, a), (0, 0));
+        self.push(class | BPF_LSH, (a, 0), (0, left));
+        self.push(class | down, (b, 0), (0, right));
+        self.push(class | join | BPF_X, (a, b), (0, 0));
+    }
+
+    /// A word read byte by byte.
+    fn bytes(&mut self) {
+        let (a, b) = self.pair();
+        let (class, bits) = self.class();
+        let count = self.rng.pick(&[2i16, 4, 8]).min(bits as i16 / 8);
+        let (base, off) = self.aligned(count);
+        let little = self.rng.chance(50);
+        let join = self.rng.pick(&[BPF_OR, BPF_OR, BPF_ADD]);
+        let slip = self.rng.chance(10);
+        self.push(BPF_LDX | BPF_MEM | BPF_B, (a, base), (off, 0));
+        if !little {
+            self.push(class | BPF_LSH, (a, 0), (0, 8 * (i32::from(count) - 1)));
+        }
+        for i in 1..count {
+            let shift = 8 * i32::from(if little { i } else { count - 1 - i });
+            let shift = if slip && i == 1 { shift ^ 8 } else { shift } & (bits - 1);
+            self.push(BPF_LDX | BPF_MEM | BPF_B, (b, base), (off + i, 0));
+            if shift != 0 {
+                self.push(class | BPF_LSH, (b, 0), (0, shift));
+            }
+            self.push(class | join | BPF_X, (a, b), (0, 0));
+        }
+    }
+
+    /// A load or store in the other byte order.
+    fn swapped(&mut self) {
+        let (size, bytes) = self.rng.pick(&[(BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)]);
+        let (base, off) = self.aligned(bytes);
+        let reg = self.reg();
+        let code = self.rng.pick(&[BPF_ALU | BPF_END | BPF_X, BPF_ALU64 | BPF_END]);
+        let bits = if self.rng.chance(80) { i32::from(bytes) * 8 } else { 32 };
+        let store = self.rng.chance(40);
+        if !store {
+            self.push(BPF_LDX | BPF_MEM | size, (reg, base), (off, 0));
+        }
+        self.push(code, (reg, 0), (0, bits));
+        if store {
+            self.push(BPF_STX | BPF_MEM | size, (base, reg), (off, 0));
+        }
+    }
+
+    /// `a = (b << k) + c + imm`, in some order.
+    fn address(&mut self) {
+        let (a, b) = self.pair();
+        let c = self.reg();
+        let (class, _) = self.class();
+        let imm = self.imm();
+        self.push(class | BPF_MOV | BPF_X, (a, b), (0, 0));
+        if self.rng.chance(60) {
+            let shift = self.rng.below(5) as i32;
+            self.push(class | BPF_LSH, (a, 0), (0, shift));
+        }
+        if self.rng.chance(60) {
+            self.push(class | BPF_ADD | BPF_X, (a, c), (0, 0));
+        }
+        let op = self.rng.pick(&[BPF_ADD, BPF_SUB]);
+        self.push(class | op, (a, 0), (0, imm));
+    }
+
+    /// A move that a condition skips.
+    fn select(&mut self) {
+        let (a, b) = self.pair();
+        let (x, y) = (self.reg(), self.reg());
+        self.compare((x, y), 1);
+        let (class, _) = self.class();
+        let imm = self.imm();
+        match self.rng.below(3) {
+            0 => self.push(class | BPF_MOV, (a, 0), (0, imm)),
+            _ => self.push(class | BPF_MOV | BPF_X, (a, b), (0, 0)),
+        }
+    }
+
+    /// A load that one operation uses.
+    fn folded(&mut self) {
+        let (a, b) = self.pair();
+        let (size, bytes) = self.rng.pick(&[(BPF_W, 4), (BPF_DW, 8), (BPF_DW, 8), (BPF_H, 2)]);
+        let (base, off) = self.aligned(bytes);
+        let (class, _) = self.class();
+        let op = self.rng.pick(&[BPF_ADD, BPF_SUB, BPF_AND, BPF_OR, BPF_XOR, BPF_MUL, BPF_MOV]);
+        self.push(BPF_LDX | BPF_MEM | size, (b, base), (off, 0));
+        if self.rng.chance(15) {
+            // Something in between that may change what was loaded.
+            let reg = self.reg();
+            self.push(BPF_STX | BPF_MEM | size, (base, reg), (off, 0));
+        }
+        if self.rng.chance(30) {
+            self.compare((a, b), 1);
+        }
+        self.push(class | op | BPF_X, (a, b), (0, 0));
+        if self.rng.chance(80) {
+            self.push(BPF_ALU64 | BPF_MOV, (b, 0), (0, 0));
+        }
+    }
+
+    /// A load, an operation, a store to the same place.
+    fn in_memory(&mut self) {
+        let (a, b) = self.pair();
+        let (size, bytes) = self.rng.pick(&[(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)]);
+        let (base, off) = self.aligned(bytes);
+        let (class, _) = self.class();
+        let op = self.rng.pick(&[BPF_ADD, BPF_SUB, BPF_AND, BPF_OR, BPF_XOR]);
+        let imm = self.imm();
+        self.push(BPF_LDX | BPF_MEM | size, (a, base), (off, 0));
+        match self.rng.below(2) {
+            0 => self.push(class | op, (a, 0), (0, imm)),
+            _ => self.push(class | op | BPF_X, (a, b), (0, 0)),
+        }
+        self.push(BPF_STX | BPF_MEM | size, (base, a), (off, 0));
+        if self.rng.chance(70) {
+            self.push(BPF_ALU | BPF_MOV, (a, 0), (0, 1));
+        }
+    }
+
+    /// A mask, or constants, before a comparison.
+    fn masked(&mut self) {
+        let (a, b) = self.pair();
+        let (class, _) = self.class();
+        let imm = self.imm();
+        match self.rng.below(3) {
+            0 => {
+                self.push(class | BPF_MOV | BPF_X, (a, b), (0, 0));
+                self.push(class | BPF_AND, (a, 0), (0, imm));
+            }
+            1 => {
+                self.push(class | BPF_MOV, (a, 0), (0, imm));
+                self.push(BPF_ALU64 | BPF_MOV | BPF_X, (b, a), (0, 0));
+                self.push(class | BPF_ADD | BPF_X, (b, a), (0, 0));
+            }
+            _ => {
+                self.push(BPF_ALU | BPF_MOV | BPF_X, (a, b), (0, 0));
+                self.push(BPF_ALU64 | BPF_LSH, (a, 0), (0, 32));
+                let op = self.rng.pick(&[BPF_RSH, BPF_ARSH]);
+                self.push(BPF_ALU64 | op, (a, 0), (0, 32));
+            }
+        }
+        let other = self.reg();
+        self.compare((a, other), 1);
+        self.push(class | BPF_XOR, (b, 0), (0, imm));
+    }
+}
