@@ -37,6 +37,19 @@ impl Error {
         Error { text: format!("not supported yet: {what}"), kind: ErrorKind::Unsupported }
     }
 
+    /// Something that is missing, in a text that says so.
+    pub(crate) fn missing(text: impl Into<String>) -> Error {
+        Error { text: text.into(), kind: ErrorKind::Unsupported }
+    }
+
+    pub(crate) fn stopped(text: impl Into<String>) -> Error {
+        Error { text: text.into(), kind: ErrorKind::Stopped }
+    }
+
+    pub(crate) fn bug(text: impl Into<String>) -> Error {
+        Error { text: text.into(), kind: ErrorKind::Bug }
+    }
+
     /// The same error, with what was being done in front.
     pub(crate) fn context(self, doing: impl fmt::Display) -> Error {
         Error { text: format!("{doing}: {}", self.text), kind: self.kind }

@@ -1,18 +1,39 @@
 //! Runs verified programs in this process: maps, helpers, contexts, instances.
 //!
-//! Reading order: [`map`] (what programs share), `memory` and `epoch` below it.
+//! Reading order: [`Runtime`] (maps and programs live here), [`ObjectMaps`], [`Instance`] (runs),
+//! [`Ctx`] (the argument of a run), `engine` (how a run is given to machine code or to the
+//! interpreter), `helper` (what programs call), [`map`] (what programs share); `memory`, `epoch`
+//! and `spin` are below all of these.
+//!
+//! A program gets real addresses, whatever engine runs it; the interpreter's accesses are checked
+//! against the memory that the run may use, machine code's were proved by the verifier.
 
 #![deny(unsafe_code)]
 
+mod ctx;
+mod current;
+mod engine;
 mod epoch;
 mod errno;
 mod error;
+mod helper;
+mod image;
+mod instance;
 pub mod map;
 mod memory;
+mod object_maps;
 mod runtime;
 mod spin;
+mod trace;
 
+pub use ctx::{Ctx, takes_packet};
+pub use current::Redirect;
+pub use engine::Interrupter;
 pub use epoch::THREADS_MAX;
 pub use errno::Errno;
 pub use error::{Error, ErrorKind};
-pub use runtime::{Options, Runtime};
+pub use image::Engine;
+pub use instance::{Instance, RunResult};
+pub use object_maps::ObjectMaps;
+pub use runtime::{LoadOptions, Options, Runtime};
+pub use skep_jit as jit;

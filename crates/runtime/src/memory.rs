@@ -15,10 +15,12 @@
 use crate::{Error, errno::Errno};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use skep_interp::{AtomicAccess, AtomicOp};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Alignment of a region: a pair of cache lines.
 pub(crate) const ALIGN: usize = 128;
@@ -109,17 +111,88 @@ impl Region {
         (off.checked_add(size)? <= self.len).then_some(off)
     }
 
+    /// The same, with the region.
+    pub(crate) fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        Some((self, self.offset_of(addr, size)?))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    fn u16(&self, off: usize) -> &AtomicU16 {
+        assert!(off.is_multiple_of(2) && off <= self.len - 2);
+        // SAFETY: inside (asserted), aligned since the base is, and only accessed atomically.
+        unsafe { AtomicU16::from_ptr(self.base.as_ptr().add(off).cast()) }
+    }
+
+    /// `size` bytes (1, 2, 4, 8) at any offset, in one step if it is aligned.
+    pub(crate) fn load(&self, off: usize, size: usize) -> u64 {
+        match size {
+            1 => self.u8(off).load(Relaxed).into(),
+            2 if off.is_multiple_of(2) => self.u16(off).load(Relaxed).into(),
+            4 if off.is_multiple_of(4) => self.u32(off).load(Relaxed).into(),
+            8 if off.is_multiple_of(8) => self.u64(off).load(Relaxed),
+            _ => {
+                let mut bytes = [0; 8];
+                self.read_part(off, &mut bytes[..size]);
+                u64::from_le_bytes(bytes)
+            }
+        }
+    }
+
+    /// Stores the low `size` bytes (1, 2, 4, 8), in one step if it is aligned.
+    pub(crate) fn store(&self, off: usize, size: usize, value: u64) {
+        match size {
+            1 => self.u8(off).store(value as u8, Relaxed),
+            2 if off.is_multiple_of(2) => self.u16(off).store(value as u16, Relaxed),
+            4 if off.is_multiple_of(4) => self.u32(off).store(value as u32, Relaxed),
+            8 if off.is_multiple_of(8) => self.u64(off).store(value, Relaxed),
+            _ => self.write_part(off, &value.to_le_bytes()[..size]),
+        }
+    }
+
+    /// An atomic change of 4 or 8 aligned bytes; the old value.
+    pub(crate) fn atomic(&self, off: usize, access: AtomicAccess) -> u64 {
+        let value = access.value;
+        if access.size == 4 {
+            let (word, value) = (self.u32(off), value as u32);
+            return u64::from(match access.op {
+                AtomicOp::Add => word.fetch_add(value, SeqCst),
+                AtomicOp::Or => word.fetch_or(value, SeqCst),
+                AtomicOp::And => word.fetch_and(value, SeqCst),
+                AtomicOp::Xor => word.fetch_xor(value, SeqCst),
+                AtomicOp::Xchg => word.swap(value, SeqCst),
+                AtomicOp::Cmpxchg(old) => word
+                    .compare_exchange(old as u32, value, SeqCst, SeqCst)
+                    .unwrap_or_else(|seen| seen),
+            });
+        }
+        let word = self.u64(off);
+        match access.op {
+            AtomicOp::Add => word.fetch_add(value, SeqCst),
+            AtomicOp::Or => word.fetch_or(value, SeqCst),
+            AtomicOp::And => word.fetch_and(value, SeqCst),
+            AtomicOp::Xor => word.fetch_xor(value, SeqCst),
+            AtomicOp::Xchg => word.swap(value, SeqCst),
+            AtomicOp::Cmpxchg(old) => {
+                word.compare_exchange(old, value, SeqCst, SeqCst).unwrap_or_else(|seen| seen)
+            }
+        }
+    }
+
     /// A word for links and counters.
     #[inline]
     pub(crate) fn u32(&self, off: usize) -> &AtomicU32 {
-        assert!(off % 4 == 0 && off <= self.len - 4);
+        assert!(off.is_multiple_of(4) && off <= self.len - 4);
         // SAFETY: inside (asserted), aligned since the base is, and only accessed atomically.
         unsafe { AtomicU32::from_ptr(self.base.as_ptr().add(off).cast()) }
     }
 
     #[inline]
     pub(crate) fn u64(&self, off: usize) -> &AtomicU64 {
-        assert!(off % 8 == 0 && off <= self.len - 8);
+        assert!(off.is_multiple_of(8) && off <= self.len - 8);
         // SAFETY: as for `u32`.
         unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(off).cast()) }
     }
@@ -160,6 +233,23 @@ impl Region {
             self.u8(off + i).store(*byte, Relaxed);
         }
         self.write(off + lead, rest);
+    }
+
+    /// Reads into `bytes` from any offset.
+    pub(crate) fn read_part(&self, off: usize, bytes: &mut [u8]) {
+        let lead = (off.next_multiple_of(8) - off).min(bytes.len());
+        let (first, rest) = bytes.split_at_mut(lead);
+        for (i, byte) in first.iter_mut().enumerate() {
+            *byte = self.u8(off + i).load(Relaxed);
+        }
+        self.read(off + lead, rest);
+    }
+
+    /// Moves `len` bytes, which may overlap.
+    pub(crate) fn copy_within(&self, from: usize, to: usize, len: usize) {
+        let mut bytes = vec![0; len];
+        self.read_part(from, &mut bytes);
+        self.write_part(to, &bytes);
     }
 
     /// Reads into `bytes` from `off`, a multiple of 8.

@@ -1,12 +1,19 @@
 //! `Runtime`: where maps and instances live: how many threads run programs, how much memory there
 //! is.
 
+use crate::image::{Engine, ProgImage};
+use crate::instance::Instance;
+use crate::map::prog_array::TailTarget;
 use crate::map::registry::Registry;
 use crate::map::{Map, MapHandle, Setup};
 use crate::memory::Budget;
+use crate::object_maps::ObjectMaps;
+use crate::trace::TraceLog;
 use crate::{Error, THREADS_MAX};
 use skep_btf::Btf;
+use skep_jit::Tuning;
 use skep_program::MapDef;
+use skep_verifier::VerifiedProgram;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -26,13 +33,42 @@ impl Default for Options {
     }
 }
 
+/// How a program is loaded.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// What runs it.
+    pub engine: Engine,
+    /// Choices of the compiler.
+    pub tuning: Tuning,
+    /// What a run may use up: insns when interpreted, jumps backwards when compiled. `None` is no
+    /// limit: a verified program ends, though `bpf_loop` may take its time.
+    pub fuel: Option<u64>,
+}
+
+/// What instances need of their runtime.
+pub(crate) struct Shared {
+    pub(crate) cpus: u32,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) trace: TraceLog,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Programs keep their maps, and prog arrays their programs: someone must let go.
+        for map in self.registry.maps() {
+            if let Some(array) = map.kind().as_prog_array() {
+                array.clear();
+            }
+        }
+    }
+}
+
 /// Maps and programs that can use each other.
-#[derive(Debug)]
 pub struct Runtime {
     options: Options,
     budget: Arc<Budget>,
-    registry: Arc<Registry>,
-    next_map_id: AtomicU32,
+    shared: Arc<Shared>,
+    next_id: AtomicU32,
 }
 
 impl Runtime {
@@ -46,8 +82,14 @@ impl Runtime {
             return Err(Error::input(format!("{} CPUs: 1 to {THREADS_MAX}", options.cpus)));
         }
         let budget = Budget::new(options.memory_bytes_max);
-        let registry = Arc::default();
-        Ok(Runtime { options, budget, registry, next_map_id: AtomicU32::new(1) })
+        let shared =
+            Shared { cpus: options.cpus, registry: Arc::default(), trace: TraceLog::default() };
+        let next_id = AtomicU32::new(1);
+        Ok(Runtime { options, budget, shared: Arc::new(shared), next_id })
+    }
+
+    fn id(&self) -> u32 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Creates one map; `btf` is the BTF that its definition refers to.
@@ -56,22 +98,60 @@ impl Runtime {
     ///
     /// The kernel would refuse the definition; the kind is not modelled; no memory.
     pub fn create_map(&self, def: &MapDef, btf: Option<&Arc<Btf>>) -> Result<MapHandle, Error> {
-        let id = self.next_map_id.fetch_add(1, Ordering::Relaxed);
         let (cpus, budget) = (self.options.cpus, self.budget.clone());
-        let (btf, registry) = (btf.cloned(), self.registry.clone());
+        let (btf, registry) = (btf.cloned(), self.shared.registry.clone());
         let setup = Setup { cpus, budget, btf, registry };
-        let map = Arc::new(Map::create(def, id, &setup)?);
-        self.registry.add_map(&map);
+        let map = Arc::new(Map::create(def, self.id(), &setup)?);
+        self.shared.registry.add_map(&map);
         Ok(MapHandle::new(map))
+    }
+
+    /// Creates the maps of an object. One that cannot be made is an error of the programs that
+    /// use it.
+    pub fn create_maps(&self, defs: &Arc<[MapDef]>, btf: Option<&Arc<Btf>>) -> ObjectMaps {
+        ObjectMaps::new(self, defs, btf)
+    }
+
+    /// Loads a program with the maps of its object.
+    ///
+    /// # Errors
+    ///
+    /// It uses a map that could not be made, or something that is not modelled; no memory.
+    pub fn load(
+        &self,
+        program: &VerifiedProgram,
+        maps: &ObjectMaps,
+        options: &LoadOptions,
+    ) -> Result<Instance, Error> {
+        let tuning = Tuning { fuel: options.fuel.is_some(), ..options.tuning.clone() };
+        let image = ProgImage::new(self.id(), program, maps.all(), (&options.engine, &tuning));
+        let doing = || format!("load program '{}'", program.program().name);
+        let image = Arc::new(image.map_err(|e| e.context(doing()))?);
+        let target: Arc<dyn TailTarget> = image.clone();
+        self.shared.registry.add_prog(&target);
+        let instance = Instance::new(self.shared.clone(), image, options.fuel);
+        maps.fill_prog_slots(&instance)?;
+        Ok(instance)
     }
 
     /// All maps that are in use, inner ones too.
     pub fn maps(&self) -> Vec<MapHandle> {
-        self.registry.maps().into_iter().map(MapHandle::new).collect()
+        self.shared.registry.maps().into_iter().map(MapHandle::new).collect()
+    }
+
+    /// Takes what programs have printed, and the number of lines that found no room.
+    pub fn take_trace(&self) -> (Vec<String>, u64) {
+        self.shared.trace.take()
     }
 
     /// Bytes that maps have reserved.
     pub fn memory_bytes(&self) -> usize {
         self.budget.used_bytes()
+    }
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Runtime {{ {:?} }}", self.options)
     }
 }

@@ -37,7 +37,6 @@ fn cpus() -> u32 {
 
 fn pair(map_type: MapType, (key, value, entries): (u32, u32, u32), flags: u32) -> Option<Pair> {
     if bpf::available().is_err() {
-        eprintln!("skipped: bpf(2) does not answer here");
         return None;
     }
     let spec = MapCreate {
@@ -94,7 +93,8 @@ impl Pair {
     }
 
     fn keys_in_order(&self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-        let walk = |next: &dyn Fn(Option<&[u8]>) -> Option<Vec<u8>>| {
+        type Next<'a> = &'a dyn Fn(Option<&[u8]>) -> Option<Vec<u8>>;
+        let walk = |next: Next<'_>| {
             let mut keys: Vec<Vec<u8>> = Vec::new();
             while let Some(key) = next(keys.last().map(Vec::as_slice)) {
                 keys.push(key);

@@ -87,7 +87,7 @@ impl MapKind for BloomFilter {
         self.push(value, flags)
     }
 
-    fn contains(&self, _addr: u64, _size: usize) -> bool {
-        false
+    fn locate(&self, _addr: u64, _size: usize) -> Option<(&Region, usize)> {
+        None
     }
 }

@@ -14,6 +14,14 @@ impl<T> Graveyard<T> {
         Graveyard(Mutex::new(Vec::new()))
     }
 
+    /// Drops everything; no run goes on that could use it.
+    pub(super) fn empty(&self) {
+        let Ok(mut buried) = self.0.lock() else { return };
+        let all = std::mem::take(&mut *buried);
+        drop(buried);
+        drop(all);
+    }
+
     /// Keeps `item` as long as a run may use it.
     pub(super) fn bury(&self, item: T) {
         let tag = epoch::tag();

@@ -29,6 +29,20 @@ impl MapHandle {
         MapHandle(map)
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Map> {
+        &self.0
+    }
+
+    /// Sets a value as the loader does: also of a map that is frozen for everyone else.
+    pub(crate) fn fill(&self, key: &[u8], value: &[u8]) -> Result<(), Errno> {
+        self.sized(key)?;
+        if value.len() != self.value_len() {
+            return Err(Errno::EINVAL);
+        }
+        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        self.0.kind().write(key, value, 0)
+    }
+
     /// What it is.
     pub fn map(&self) -> &Map {
         &self.0

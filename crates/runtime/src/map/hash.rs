@@ -402,9 +402,9 @@ impl MapKind for Hash {
         Ok(count)
     }
 
-    fn contains(&self, addr: u64, size: usize) -> bool {
-        self.pool.region().offset_of(addr, size).is_some()
-            || self.percpu.as_ref().is_some_and(|values| values.contains(addr, size))
+    fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        let percpu = || self.percpu.as_ref()?.locate(addr, size);
+        self.pool.region().locate(addr, size).or_else(percpu)
     }
 
     fn user_value_size(&self, shape: &MapShape) -> usize {

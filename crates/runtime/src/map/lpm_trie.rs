@@ -13,6 +13,7 @@
 use super::element_pool::{ElementPool, HEADER, NIL, Queue};
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup};
+use crate::memory::Region;
 use crate::{Errno, Error};
 use skep_uapi::MapShape;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -362,7 +363,7 @@ impl MapKind for LpmTrie {
         Ok(self.layout.read(self.pool.region(), self.pool.offset(node) + self.value_at))
     }
 
-    fn contains(&self, addr: u64, size: usize) -> bool {
-        self.pool.region().offset_of(addr, size).is_some()
+    fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        self.pool.region().locate(addr, size)
     }
 }

@@ -10,6 +10,7 @@ use super::registry::Registry;
 use super::slots::Slots;
 use super::value::ValueLayout;
 use super::{BPF_EXIST, Map, MapKind, Setup, index, next_index, shape};
+use crate::memory::Region;
 use crate::{Errno, Error};
 use skep_program::MapDef;
 use skep_uapi::{MapFlags, MapShape, MapType};
@@ -98,8 +99,8 @@ impl MapKind for ArrayOfMaps {
         Ok(map.id().to_ne_bytes().to_vec())
     }
 
-    fn contains(&self, addr: u64, size: usize) -> bool {
-        self.slots.contains(addr, size)
+    fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        self.slots.locate(addr, size)
     }
 }
 
@@ -164,7 +165,7 @@ impl MapKind for HashOfMaps {
         Ok(map.id().to_ne_bytes().to_vec())
     }
 
-    fn contains(&self, addr: u64, size: usize) -> bool {
-        self.handles.contains(addr, size)
+    fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        self.handles.locate(addr, size)
     }
 }

@@ -31,7 +31,7 @@ mod value;
 pub use handle::{MapHandle, TypedMap, UpdateFlags};
 pub use perf_event_array::Sample;
 
-use crate::memory::Budget;
+use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
 use perf_event_array::PerfEventArray;
 use prog_array::ProgArray;
@@ -125,8 +125,9 @@ pub(crate) trait MapKind: Send + Sync {
         Err(Errno::EINVAL)
     }
 
-    /// Whether an access of `size` bytes at `addr` is inside of this map's memory.
-    fn contains(&self, addr: u64, size: usize) -> bool;
+    /// The region and offset of an access of `size` bytes at `addr`, if it is inside of this map's
+    /// memory.
+    fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)>;
 
     /// Bytes of a value as bpf(2) copies it.
     fn user_value_size(&self, shape: &MapShape) -> usize {

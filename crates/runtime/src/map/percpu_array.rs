@@ -115,10 +115,9 @@ impl MapKind for PercpuArray {
         Ok(self.count)
     }
 
-    fn contains(&self, addr: u64, size: usize) -> bool {
-        let keys = self.keys.get().and_then(Option::as_ref);
-        self.values.offset_of(addr, size).is_some()
-            || keys.is_some_and(|keys| keys.offset_of(addr, size).is_some())
+    fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        let keys = || self.keys.get()?.as_ref()?.locate(addr, size);
+        self.values.locate(addr, size).or_else(keys)
     }
 
     fn user_value_size(&self, _shape: &MapShape) -> usize {

@@ -80,7 +80,7 @@ impl PercpuValues {
         self.stride * self.cpus as usize
     }
 
-    pub(super) fn contains(&self, addr: u64, size: usize) -> bool {
-        self.values.offset_of(addr, size).is_some()
+    pub(super) fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        self.values.locate(addr, size)
     }
 }

@@ -6,6 +6,7 @@
 //! Kernel: `perf_event_array_map_ops`, `bpf_perf_event_output` (6.18).
 
 use super::{MapKind, Setup, index, next_index};
+use crate::memory::Region;
 use crate::{Errno, epoch};
 use skep_uapi::MapShape;
 use std::collections::VecDeque;
@@ -104,8 +105,8 @@ impl MapKind for PerfEventArray {
         Err(Errno::ENOTSUPP)
     }
 
-    fn contains(&self, _addr: u64, _size: usize) -> bool {
-        false
+    fn locate(&self, _addr: u64, _size: usize) -> Option<(&Region, usize)> {
+        None
     }
 
     fn as_perf_event_array(&self) -> Option<&PerfEventArray> {

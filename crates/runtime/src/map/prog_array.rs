@@ -8,6 +8,7 @@
 use super::registry::Registry;
 use super::slots::Slots;
 use super::{MapKind, Setup, index, next_index};
+use crate::memory::Region;
 use crate::{Errno, Error};
 use skep_interp::Linked;
 use skep_uapi::{MapShape, ProgType};
@@ -100,8 +101,8 @@ impl MapKind for ProgArray {
         Ok(prog.id().to_ne_bytes().to_vec())
     }
 
-    fn contains(&self, _addr: u64, _size: usize) -> bool {
-        false
+    fn locate(&self, _addr: u64, _size: usize) -> Option<(&Region, usize)> {
+        None
     }
 
     fn as_prog_array(&self) -> Option<&ProgArray> {

@@ -105,7 +105,7 @@ impl MapKind for QueueStack {
         self.push(value, flags)
     }
 
-    fn contains(&self, addr: u64, size: usize) -> bool {
-        self.values.offset_of(addr, size).is_some()
+    fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        self.values.locate(addr, size)
     }
 }

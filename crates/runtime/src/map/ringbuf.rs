@@ -22,6 +22,7 @@ use super::{MapKind, Setup};
 use crate::memory::Region;
 use crate::spin::Spin;
 use crate::{Errno, Error};
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::{Mutex, PoisonError};
 
@@ -89,20 +90,12 @@ impl Ringbuf {
         self.pages.addr(at) + HEADER
     }
 
-    /// Ends the reservation of the record at `addr`, which `reserve` gave.
-    pub(crate) fn commit(&self, addr: u64, discard: bool) {
-        let header = addr.checked_sub(HEADER).and_then(|at| self.pages.offset_of(at, 8));
-        let Some(at) = header else { return };
-        let bits = if discard { BUSY | DISCARD } else { BUSY };
-        self.pages.u32(at).fetch_xor(bits, AcqRel);
-    }
-
     /// A whole record at once.
     pub(crate) fn output(&self, data: &[u8]) -> Result<(), Errno> {
         let addr = self.reserve(data.len() as u64);
         let at = self.pages.offset_of(addr, data.len()).ok_or(Errno::EAGAIN)?;
         self.pages.write(at, data);
-        self.commit(addr, false);
+        commit_record(self.pages.u32(at - HEADER as usize), false);
         Ok(())
     }
 
@@ -146,6 +139,11 @@ impl Ringbuf {
     }
 }
 
+/// Ends a reservation: the word is the first of the record's header.
+pub(crate) fn commit_record(header: &AtomicU32, discard: bool) {
+    header.fetch_xor(if discard { BUSY | DISCARD } else { BUSY }, AcqRel);
+}
+
 /// Bytes that a record of `size` bytes takes.
 fn record_bytes(size: u64) -> u64 {
     (size + HEADER).next_multiple_of(8)
@@ -172,9 +170,9 @@ impl MapKind for Ringbuf {
         Err(Errno::ENOTSUPP)
     }
 
-    fn contains(&self, addr: u64, size: usize) -> bool {
+    fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
         // Programs see records only.
-        self.pages.offset_of(addr, size).is_some_and(|at| at >= DATA)
+        self.pages.locate(addr, size).filter(|(_, at)| *at >= DATA)
     }
 
     fn as_ringbuf(&self) -> Option<&Ringbuf> {
@@ -210,8 +208,12 @@ mod tests {
         ring.output(b"third").unwrap();
         assert_eq!(second - first, 16);
         assert_eq!(consume(&ring), Vec::<Vec<u8>>::new());
-        ring.commit(second, true);
-        ring.commit(first, false);
+        let commit = |addr: u64, discard| {
+            let at = ring.pages.offset_of(addr - HEADER, 8).unwrap();
+            commit_record(ring.pages.u32(at), discard);
+        };
+        commit(second, true);
+        commit(first, false);
         assert_eq!(consume(&ring), [vec![0; 5], b"third".to_vec()]);
         assert_eq!((ring.query(0), ring.query(1), ring.query(2)), (0, 4096, 48));
     }

@@ -38,8 +38,8 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         self.words.addr(0)
     }
 
-    pub(super) fn contains(&self, addr: u64, size: usize) -> bool {
-        self.words.offset_of(addr, size).is_some()
+    pub(super) fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        self.words.locate(addr, size)
     }
 
     /// What is in a slot.
@@ -64,11 +64,12 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         was_there
     }
 
-    /// Empties all slots.
+    /// Empties all slots; no run goes on.
     pub(super) fn clear(&self) {
         let count = self.owners.lock().unwrap_or_else(PoisonError::into_inner).len();
         for index in 0..count as u32 {
             self.set(index, None);
         }
+        self.replaced.empty();
     }
 }

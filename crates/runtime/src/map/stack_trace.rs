@@ -4,6 +4,7 @@
 
 use super::{MapKind, index};
 use crate::Errno;
+use crate::memory::Region;
 use skep_uapi::MapShape;
 
 pub(super) struct StackTrace {
@@ -38,7 +39,7 @@ impl MapKind for StackTrace {
         Err(Errno::ENOENT)
     }
 
-    fn contains(&self, _addr: u64, _size: usize) -> bool {
-        false
+    fn locate(&self, _addr: u64, _size: usize) -> Option<(&Region, usize)> {
+        None
     }
 }

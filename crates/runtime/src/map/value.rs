@@ -82,7 +82,11 @@ impl ValueLayout {
         let mut turns = 0u32;
         while lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             turns = turns.wrapping_add(1);
-            if turns % 128 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+            if turns.is_multiple_of(128) {
+                std::thread::yield_now()
+            } else {
+                std::hint::spin_loop()
+            }
         }
         self.write(region, off, value);
         lock.store(0, Ordering::Release);

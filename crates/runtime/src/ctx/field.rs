@@ -1,0 +1,60 @@
+//! Fields of a context by their names in the uapi struct.
+
+use super::packet::Packet;
+use crate::Error;
+use skep_uapi::ProgType;
+use skep_uapi::ctx::{CtxField, CtxLayout, CtxValue};
+
+/// What follows from the packet is not the user's to set.
+const DERIVED: [&str; 3] = ["len", "protocol", "pkt_type"];
+
+/// The field and the offset in it that `name` or `name[index]` means, with the size to access.
+fn find(prog_type: ProgType, name: &str) -> Option<(&'static CtxField, usize, usize)> {
+    let (base, index) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+        Some((base, index)) => (base, Some(index.parse::<u32>().ok()?)),
+        None => (name, None),
+    };
+    let layout = CtxLayout::find(prog_type, 0)?;
+    let field = layout.fields().iter().find(|field| field.name == base)?;
+    let is_array = field.size > field.unit;
+    let index = match (is_array, index) {
+        (true, Some(index)) if index < field.size / field.unit => index,
+        (false, None) => 0,
+        _ => return None,
+    };
+    let off = usize::try_from(field.off).ok()? + (index * field.unit) as usize;
+    (field.value == CtxValue::Scalar).then_some((field, off, field.unit as usize))
+}
+
+pub(super) fn get(packet: &Packet, prog_type: ProgType, name: &str) -> Option<u64> {
+    let (_, off, size) = find(prog_type, name)?;
+    let mut bytes = [0; 8];
+    packet.region().read_part(packet.mirror() + off, bytes.get_mut(..size)?);
+    Some(u64::from_le_bytes(bytes))
+}
+
+pub(super) fn set(
+    packet: &mut Packet,
+    prog_type: ProgType,
+    (name, value): (&str, u64),
+) -> Result<(), Error> {
+    let unknown = || {
+        let names: Vec<&str> = CtxLayout::find(prog_type, 0)
+            .map(|layout| layout.fields().iter().map(|f| f.name).collect())
+            .unwrap_or_default();
+        Error::input(format!("no field '{name}' that can be set: there are {}", names.join(", ")))
+    };
+    let (field, off, size) = find(prog_type, name).ok_or_else(unknown)?;
+    if DERIVED.contains(&field.name) {
+        return Err(Error::input(format!("field '{name}' follows from the packet")));
+    }
+    if size < 8 && value >> (8 * size) != 0 {
+        return Err(Error::input(format!("field '{name}' has {size} bytes: {value} does not fit")));
+    }
+    let bytes = value.to_le_bytes()[..size].to_vec();
+    let at = packet.mirror() + off;
+    packet.region().write_part(at, &bytes);
+    packet.fixed.retain(|(fixed, _)| *fixed != at);
+    packet.fixed.push((at, bytes));
+    Ok(())
+}

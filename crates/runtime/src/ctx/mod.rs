@@ -1,0 +1,198 @@
+//! `Ctx`: the argument of a run, in the layout of `skep_uapi::run_ctx`, and the packet behind it.
+//!
+//! A context is made once and used for many runs; [`Ctx::set_packet`] puts the next packet in.
+
+mod field;
+mod packet;
+
+pub(crate) use packet::{ETH_HLEN, Packet, PacketKind, skb};
+
+use crate::current::Effects;
+use crate::engine::Env;
+use crate::memory::{Budget, Region};
+use crate::{Errno, Error};
+use skep_uapi::ProgType;
+use std::sync::Arc;
+
+/// Largest context of bytes, as in the kernel's test run.
+const RAW_BYTES_MAX: usize = u16::MAX as usize;
+/// Bytes of stack that an interpreted run has: more than eight frames and their callbacks take.
+const STACK_BYTES: usize = 64 << 10;
+
+/// The argument of a run.
+pub struct Ctx {
+    prog_type: ProgType,
+    body: Body,
+    /// What programs did with it besides returning a number.
+    pub(crate) effects: Effects,
+    /// Fuel and interruption of its runs.
+    pub(crate) env: Env,
+    /// Frames of interpreted runs; made at the first one.
+    stack: Option<Region>,
+    budget: Arc<Budget>,
+}
+
+enum Body {
+    Packet(Packet),
+    /// A copy of the caller's bytes, and how many there are.
+    Raw(Region, usize),
+}
+
+impl Ctx {
+    /// A packet for a program of type `prog_type`: XDP, or one that gets a socket buffer. The
+    /// packet begins with its Ethernet header, as in the kernel's test run.
+    ///
+    /// # Errors
+    ///
+    /// The packet is shorter than an Ethernet header or longer than a packet can be; programs of
+    /// the type get no packet; no memory.
+    pub fn packet(prog_type: ProgType, packet: &[u8]) -> Result<Ctx, Error> {
+        let budget = Budget::new(usize::MAX);
+        let body = Body::Packet(Packet::new(prog_type, packet, &budget)?);
+        Ok(Ctx::new(prog_type, body, budget))
+    }
+
+    /// Bytes as they are: for programs of type `syscall`, and the arguments of tracing programs.
+    ///
+    /// # Errors
+    ///
+    /// Programs of the type get a packet; more than 65,535 bytes; no memory.
+    pub fn raw(prog_type: ProgType, bytes: &[u8]) -> Result<Ctx, Error> {
+        if takes_packet(prog_type) {
+            return Err(Error::input(format!("a program of type {prog_type} wants a packet")));
+        }
+        if bytes.len() > RAW_BYTES_MAX {
+            let len = bytes.len();
+            return Err(Error::input(format!("a context of {len} bytes: at most {RAW_BYTES_MAX}")));
+        }
+        let budget = Budget::new(usize::MAX);
+        let region = Region::zeroed(bytes.len(), &budget)?;
+        region.write(0, bytes);
+        let body = Body::Raw(region, bytes.len());
+        Ok(Ctx::new(prog_type, body, budget))
+    }
+
+    fn new(prog_type: ProgType, body: Body, budget: Arc<Budget>) -> Ctx {
+        let (effects, env) = (Effects::default(), Env::default());
+        Ctx { prog_type, body, effects, env, stack: None, budget }
+    }
+
+    /// The type of program that it is for.
+    pub fn prog_type(&self) -> ProgType {
+        self.prog_type
+    }
+
+    /// Puts another packet in, and everything else back to what it was at first, but the fields
+    /// that [`Ctx::set_field`] has set.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Ctx::packet`]; the context has no packet.
+    pub fn set_packet(&mut self, packet: &[u8]) -> Result<(), Error> {
+        match &mut self.body {
+            Body::Packet(body) => body.set(packet),
+            Body::Raw(..) => Err(Error::input("the context has no packet")),
+        }
+    }
+
+    /// The packet as the last run left it, from its Ethernet header on; nothing for a context of
+    /// bytes.
+    pub fn packet_bytes(&self) -> Vec<u8> {
+        match &self.body {
+            Body::Packet(packet) => packet.bytes(),
+            Body::Raw(..) => Vec::new(),
+        }
+    }
+
+    /// The bytes between `data_meta` and `data`; only XDP and tc have some.
+    pub fn meta_bytes(&self) -> Vec<u8> {
+        self.packet_of_run().map(Packet::meta_bytes).unwrap_or_default()
+    }
+
+    /// A context of bytes as the last run left it.
+    pub fn raw_bytes(&self) -> Vec<u8> {
+        match &self.body {
+            Body::Packet(_) => Vec::new(),
+            Body::Raw(region, len) => region.to_vec(0, *len),
+        }
+    }
+
+    /// A field of the uapi struct, `mark` or `cb[2]`; of a context of bytes there is none.
+    pub fn field(&self, name: &str) -> Option<u64> {
+        field::get(self.packet_of_run()?, self.prog_type, name)
+    }
+
+    /// Sets a field of the uapi struct for all runs to come.
+    ///
+    /// # Errors
+    ///
+    /// There is no such field, it is a pointer or derives from the packet, or the value does not
+    /// fit.
+    pub fn set_field(&mut self, name: &str, value: u64) -> Result<(), Error> {
+        let prog_type = self.prog_type;
+        match &mut self.body {
+            Body::Packet(packet) => field::set(packet, prog_type, (name, value)),
+            Body::Raw(..) => Err(Error::input(format!("the context has no field '{name}'"))),
+        }
+    }
+
+    /// Address that the program gets.
+    #[inline]
+    pub(crate) fn addr(&self) -> u64 {
+        match &self.body {
+            Body::Packet(packet) => packet.ctx_addr(),
+            Body::Raw(region, _) => region.addr(0),
+        }
+    }
+
+    /// Bytes that a program may touch.
+    pub(crate) fn len(&self) -> usize {
+        match &self.body {
+            Body::Packet(_) => packet::CTX_BYTES,
+            Body::Raw(_, len) => *len,
+        }
+    }
+
+    pub(crate) fn packet_of_run(&self) -> Option<&Packet> {
+        match &self.body {
+            Body::Packet(packet) => Some(packet),
+            Body::Raw(..) => None,
+        }
+    }
+
+    /// The region and offset of an access to the context or its packet, if that is what it is.
+    pub(crate) fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        match &self.body {
+            Body::Packet(packet) => packet.locate(addr, size),
+            Body::Raw(region, len) => region.locate(addr, size).filter(|(_, at)| at + size <= *len),
+        }
+    }
+
+    /// Frames for an interpreted run.
+    pub(crate) fn make_stack(&mut self) -> Result<(), Error> {
+        if self.stack.is_none() {
+            self.stack = Some(Region::zeroed(STACK_BYTES, &self.budget)?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn stack(&self) -> Option<&Region> {
+        self.stack.as_ref()
+    }
+}
+
+impl std::fmt::Debug for Ctx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Ctx {{ {} }}", self.prog_type)
+    }
+}
+
+/// Whether programs of the type get a packet.
+pub fn takes_packet(prog_type: ProgType) -> bool {
+    !skep_uapi::run_ctx::run_ctx(prog_type).pointers.is_empty()
+}
+
+/// The kernel would say this of a packet or context that is not as it must be.
+fn refused(errno: Errno, why: String) -> Error {
+    Error::input(format!("{why} ({errno})"))
+}

@@ -1,0 +1,412 @@
+//! A packet in a buffer with room around it, and the context in front of it, in one region.
+//!
+//! ```text
+//!   0          CTX_BYTES     + headroom                    frame end - TAIL
+//!   | context  | room, meta  | packet ...      | room ...  | (reserved)  |
+//! ```
+//!
+//! The geometry is the kernel's of a test run: a page for XDP, 256 bytes of headroom of which a
+//! frame descriptor of 40 is not to be had, 320 bytes at the end that belong to the fragments.
+//! Longer packets get a longer buffer.
+//!
+//! # Invariants
+//! 1. The words `data`, `data_end` and `data_meta` of the context are addresses in the buffer, with
+//!    `data_meta <= data <= data_end`; only this file and the helpers' methods here write them.
+//!
+//! Kernel: `bpf_prog_test_run_xdp`, `bpf_prog_test_run_skb` (6.18).
+
+use super::refused;
+use crate::memory::{Budget, Region};
+use crate::{Errno, Error};
+use skep_uapi::ProgType;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Bytes of the context in front of the buffer.
+pub(super) const CTX_BYTES: usize = 256;
+/// Where the mirror of `struct xdp_md` begins.
+const XDP_MIRROR: usize = 24;
+/// Where the mirror of `struct __sk_buff` begins.
+const SKB_MIRROR: usize = 40;
+/// `XDP_PACKET_HEADROOM`; socket buffers get the same, to be pushed into.
+const HEADROOM: usize = 256;
+/// `sizeof(struct xdp_frame)`: headroom that programs cannot have.
+const FRAME_DESCRIPTOR: usize = 40;
+/// The space of `struct skb_shared_info` at the end of a buffer.
+const TAIL: usize = 320;
+const PAGE: usize = 4096;
+/// Room of a socket buffer: what fits into 16 bits of length.
+const SKB_ROOM: usize = 1 << 16;
+/// Longest packet: `MAX_PACKET_OFF`.
+const PACKET_MAX: usize = 0xffff;
+pub(crate) const ETH_HLEN: usize = 14;
+/// Metadata is a multiple of four, and not more.
+const META_MAX: usize = 252;
+
+/// Offsets in `struct __sk_buff`.
+pub(crate) mod skb {
+    pub(crate) const LEN: usize = 0;
+    pub(crate) const PKT_TYPE: usize = 4;
+    pub(crate) const PROTOCOL: usize = 16;
+    pub(crate) const VLAN_PRESENT: usize = 20;
+    pub(crate) const VLAN_TCI: usize = 24;
+    pub(crate) const VLAN_PROTO: usize = 28;
+    pub(crate) const INGRESS_IFINDEX: usize = 36;
+    pub(crate) const IFINDEX: usize = 40;
+    pub(crate) const HASH: usize = 68;
+    pub(crate) const WIRE_LEN: usize = 160;
+}
+
+/// The kernel's loopback device, on which test runs happen.
+const LOOPBACK_IFINDEX: u32 = 1;
+
+/// What kind of context the packet has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacketKind {
+    /// `struct xdp_md`.
+    Xdp,
+    /// `struct __sk_buff`, whose data begins with the Ethernet header or after it.
+    Skb {
+        /// The header is part of the data.
+        link_layer: bool,
+    },
+}
+
+pub(crate) struct Packet {
+    region: Region,
+    kind: PacketKind,
+    /// Bytes of the buffer.
+    frame: usize,
+    /// Fields that the user has set: offset in the context and bytes.
+    pub(super) fixed: Vec<(usize, Vec<u8>)>,
+}
+
+impl Packet {
+    pub(super) fn new(
+        prog_type: ProgType,
+        bytes: &[u8],
+        budget: &Arc<Budget>,
+    ) -> Result<Packet, Error> {
+        use ProgType as T;
+        let kind = match prog_type {
+            T::Xdp => PacketKind::Xdp,
+            T::SchedCls | T::SchedAct => PacketKind::Skb { link_layer: true },
+            T::SocketFilter
+            | T::CgroupSkb
+            | T::LwtIn
+            | T::LwtOut
+            | T::LwtXmit
+            | T::LwtSeg6local => PacketKind::Skb { link_layer: false },
+            other => {
+                return Err(Error::unsupported(format!("packets for programs of type {other}")));
+            }
+        };
+        let frame = frame_bytes(kind, bytes.len().min(PACKET_MAX));
+        let region = Region::zeroed(CTX_BYTES + frame, budget)?;
+        let mut packet = Packet { region, kind, frame, fixed: Vec::new() };
+        packet.set(bytes)?;
+        Ok(packet)
+    }
+
+    /// Puts a packet in, and the context back to its beginning.
+    pub(super) fn set(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let len = bytes.len();
+        if len < ETH_HLEN {
+            let why = format!("a packet of {len} bytes is shorter than an Ethernet header (14)");
+            return Err(refused(Errno::EINVAL, why));
+        }
+        if len > PACKET_MAX {
+            let why = format!("a packet of {len} bytes is longer than {PACKET_MAX}");
+            return Err(refused(Errno::EINVAL, why));
+        }
+        let frame = frame_bytes(self.kind, len);
+        if frame > self.frame {
+            let budget = Budget::new(usize::MAX);
+            self.region = Region::zeroed(CTX_BYTES + frame, &budget)?;
+            self.frame = frame;
+        }
+        self.region.clear(0, CTX_BYTES);
+        let start = CTX_BYTES + HEADROOM;
+        self.region.write(start, bytes);
+        match self.kind {
+            PacketKind::Xdp => {
+                self.set_range(start, start + len);
+                self.region.u32(XDP_MIRROR + 12).store(LOOPBACK_IFINDEX, Relaxed);
+            }
+            PacketKind::Skb { link_layer } => {
+                let data = if link_layer { start } else { start + ETH_HLEN };
+                self.set_range(data, start + len);
+                self.describe(bytes);
+            }
+        }
+        for (at, bytes) in &self.fixed {
+            self.region.write_part(*at, bytes);
+        }
+        Ok(())
+    }
+
+    /// What the kernel derives from the Ethernet header of a packet that was received.
+    fn describe(&self, bytes: &[u8]) {
+        let (Some(to), Some(protocol)) = (bytes.get(..6), bytes.get(12..14)) else { return };
+        let pkt_type = match to {
+            [0, 0, 0, 0, 0, 0] => 0,
+            [0xff, 0xff, 0xff, 0xff, 0xff, 0xff] => 1,
+            [first, ..] if first & 1 != 0 => 2,
+            _ => 3,
+        };
+        self.set_skb(skb::PKT_TYPE, pkt_type);
+        // Below 1536 the field is a length, of IEEE 802.3.
+        let number = u16::from_be_bytes([protocol[0], protocol[1]]);
+        let novell = bytes.get(14..16) == Some(&[0xff, 0xff]);
+        let protocol = match number {
+            0x600.. => number,
+            _ if novell => 1,
+            _ => 4,
+        };
+        self.set_skb(skb::PROTOCOL, u32::from(protocol.to_be()));
+        self.set_skb(skb::IFINDEX, LOOPBACK_IFINDEX);
+        self.set_skb(skb::INGRESS_IFINDEX, LOOPBACK_IFINDEX);
+    }
+
+    pub(crate) fn kind(&self) -> PacketKind {
+        self.kind
+    }
+
+    pub(super) fn ctx_addr(&self) -> u64 {
+        self.region.addr(0)
+    }
+
+    pub(super) fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Where the mirror of the uapi struct begins.
+    pub(super) fn mirror(&self) -> usize {
+        match self.kind {
+            PacketKind::Xdp => XDP_MIRROR,
+            PacketKind::Skb { .. } => SKB_MIRROR,
+        }
+    }
+
+    /// A field of a socket buffer.
+    pub(crate) fn skb(&self, field: usize) -> u32 {
+        self.region.u32(SKB_MIRROR + field).load(Relaxed)
+    }
+
+    pub(crate) fn set_skb(&self, field: usize, value: u32) {
+        self.region.u32(SKB_MIRROR + field).store(value, Relaxed);
+    }
+
+    fn pointer(&self, at: usize) -> usize {
+        (self.region.u64(at).load(Relaxed) - self.region.addr(0)) as usize
+    }
+
+    /// Where the data begins and ends, as offsets in the region.
+    pub(crate) fn range(&self) -> (usize, usize) {
+        (self.pointer(0), self.pointer(8))
+    }
+
+    /// Where the metadata begins, as an offset in the region.
+    pub(crate) fn meta(&self) -> usize {
+        self.pointer(16)
+    }
+
+    /// Moves the data, with no metadata in front.
+    pub(crate) fn set_range(&self, data: usize, end: usize) {
+        self.region.u64(0).store(self.region.addr(data), Relaxed);
+        self.region.u64(8).store(self.region.addr(end), Relaxed);
+        self.set_meta(data);
+        if let PacketKind::Skb { .. } = self.kind {
+            self.set_skb(skb::LEN, (end - data) as u32);
+            self.set_skb(skb::WIRE_LEN, (end - data) as u32);
+        }
+    }
+
+    fn set_meta(&self, meta: usize) {
+        self.region.u64(16).store(self.region.addr(meta), Relaxed);
+    }
+
+    /// First byte that programs of type XDP can have.
+    fn lowest(&self) -> usize {
+        CTX_BYTES + FRAME_DESCRIPTOR
+    }
+
+    /// One past the last byte that data can have.
+    pub(crate) fn highest(&self) -> usize {
+        CTX_BYTES + self.frame - TAIL
+    }
+
+    /// Bytes that can be pushed in front of the data.
+    pub(crate) fn headroom(&self) -> usize {
+        self.range().0 - CTX_BYTES
+    }
+
+    /// `len` bytes of the data from `offset` on.
+    pub(crate) fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<(), Errno> {
+        let at = self.inside(offset, bytes.len())?;
+        self.region.read_part(at, bytes);
+        Ok(())
+    }
+
+    /// Overwrites data from `offset` on.
+    pub(crate) fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Errno> {
+        let at = self.inside(offset, bytes.len())?;
+        self.region.write_part(at, bytes);
+        Ok(())
+    }
+
+    fn inside(&self, offset: usize, len: usize) -> Result<usize, Errno> {
+        let (data, end) = self.range();
+        match offset.checked_add(len) {
+            Some(last) if last <= end - data => Ok(data + offset),
+            _ => Err(Errno::EFAULT),
+        }
+    }
+
+    /// Reads from the Ethernet header (which may lie in front of the data) or from the network
+    /// layer's header on.
+    pub(crate) fn read_from_header(
+        &self,
+        network: bool,
+        offset: i64,
+        bytes: &mut [u8],
+    ) -> Result<(), Errno> {
+        let (data, end) = self.range();
+        let link_layer = match self.kind {
+            PacketKind::Skb { link_layer: false } => data - ETH_HLEN,
+            _ => data,
+        };
+        let start = if network { link_layer + ETH_HLEN } else { link_layer };
+        let at = start as i64 + offset;
+        if at < link_layer as i64 || at + bytes.len() as i64 > end as i64 {
+            return Err(Errno::EFAULT);
+        }
+        self.region.read_part(at as usize, bytes);
+        Ok(())
+    }
+
+    /// The hash of the flow is to be made anew.
+    pub(crate) fn clear_hash(&self) {
+        self.set_skb(skb::HASH, 0);
+    }
+
+    /// Bytes that a packet keeps when it is cut: its headers so far.
+    pub(crate) fn len_min(&self) -> usize {
+        match self.kind {
+            PacketKind::Skb { link_layer: true } => ETH_HLEN,
+            _ => 0,
+        }
+    }
+
+    /// A hash of the network layer's addresses and the ports, not 0.
+    pub(crate) fn flow_hash(&self) -> u32 {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let mut mix = |offset: i64, len: usize| {
+            let mut bytes = [0; 40];
+            if self.read_from_header(true, offset, &mut bytes[..len]).is_ok() {
+                let step =
+                    |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+                hash = bytes[..len].iter().fold(hash, step);
+            }
+        };
+        match u16::from_be(self.skb(skb::PROTOCOL) as u16) {
+            0x0800 => [(9, 1), (12, 8), (20, 4)].map(|(at, len)| mix(at, len)),
+            0x86dd => [(6, 1), (8, 32), (40, 4)].map(|(at, len)| mix(at, len)),
+            _ => [(0, 0), (0, 0), (0, 0)].map(|(at, len)| mix(at, len)),
+        };
+        ((hash ^ hash >> 32) as u32).max(1)
+    }
+
+    /// Zeroes a part of the buffer, given as offsets in the region.
+    pub(crate) fn zero(&self, from: usize, to: usize) {
+        self.region.write_part(from, &vec![0; to.saturating_sub(from)]);
+    }
+
+    /// Moves a part of the buffer, given as offsets in the region.
+    pub(crate) fn move_bytes(&self, from: usize, to: usize, len: usize) {
+        self.region.copy_within(from, to, len);
+    }
+
+    /// `bpf_xdp_adjust_head`.
+    pub(crate) fn adjust_head(&self, delta: i32) -> Result<(), Errno> {
+        let (data, end) = self.range();
+        let meta_len = data - self.meta();
+        let moved = data as i64 + i64::from(delta);
+        let lowest = self.lowest() + meta_len;
+        if moved < lowest as i64 || moved > end as i64 - ETH_HLEN as i64 {
+            return Err(Errno::EINVAL);
+        }
+        let moved = moved as usize;
+        if meta_len > 0 {
+            self.region.copy_within(data - meta_len, moved - meta_len, meta_len);
+        }
+        self.set_range(moved, end);
+        self.set_meta(moved - meta_len);
+        Ok(())
+    }
+
+    /// `bpf_xdp_adjust_meta`.
+    pub(crate) fn adjust_meta(&self, delta: i32) -> Result<(), Errno> {
+        let (data, _) = self.range();
+        let meta = self.meta() as i64 + i64::from(delta);
+        if meta < self.lowest() as i64 || meta > data as i64 {
+            return Err(Errno::EINVAL);
+        }
+        let len = data - meta as usize;
+        if !len.is_multiple_of(4) || len > META_MAX {
+            return Err(Errno::EACCES);
+        }
+        self.set_meta(meta as usize);
+        Ok(())
+    }
+
+    /// `bpf_xdp_adjust_tail`.
+    pub(crate) fn adjust_tail(&self, delta: i32) -> Result<(), Errno> {
+        let (data, end) = self.range();
+        let (moved, meta) = (end as i64 + i64::from(delta), self.meta());
+        if moved > self.highest() as i64 || moved < (data + ETH_HLEN) as i64 {
+            return Err(Errno::EINVAL);
+        }
+        self.zero(end, moved as usize);
+        self.set_range(data, moved as usize);
+        self.set_meta(meta);
+        Ok(())
+    }
+
+    pub(super) fn meta_bytes(&self) -> Vec<u8> {
+        let (meta, (data, _)) = (self.meta(), self.range());
+        let mut bytes = vec![0; data - meta];
+        self.region.read_part(meta, &mut bytes);
+        bytes
+    }
+
+    /// The packet with its Ethernet header; where that is not part of the data it comes back as
+    /// zeros, as in the kernel.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let (data, end) = self.range();
+        let header = match self.kind {
+            PacketKind::Skb { link_layer: false } => ETH_HLEN,
+            _ => 0,
+        };
+        let mut bytes = vec![0; header + end - data];
+        self.region.read_part(data, &mut bytes[header..]);
+        bytes
+    }
+
+    pub(super) fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        let (region, at) = self.region.locate(addr, size)?;
+        let (_, end) = self.range();
+        let in_ctx = at + size <= CTX_BYTES;
+        let in_data = at >= self.meta() && at + size <= end;
+        (in_ctx || in_data).then_some((region, at))
+    }
+}
+
+/// Bytes of the buffer for a packet of `len` bytes.
+fn frame_bytes(kind: PacketKind, len: usize) -> usize {
+    let room = match kind {
+        PacketKind::Xdp => PAGE,
+        PacketKind::Skb { .. } => SKB_ROOM + HEADROOM + TAIL,
+    };
+    room.max((HEADROOM + len + TAIL).next_multiple_of(64))
+}

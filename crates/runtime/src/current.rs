@@ -1,0 +1,107 @@
+//! What a helper can know of the run that it is called from: machine code passes nothing but the
+//! five arguments, so the rest is the thread's.
+//!
+//! # Invariants
+//! 1. While a run goes on, `CURRENT` of its thread points to the [`Current`] that [`enter`]
+//!    borrows; before and after it has the value of the outer run, or null.
+
+#![allow(unsafe_code)]
+
+use crate::ctx::Ctx;
+use crate::map::registry::Registry;
+use crate::trace::TraceLog;
+use skep_jit::RunEnv;
+use std::cell::{Cell, RefCell};
+
+/// Where a packet is to go instead of up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Redirect {
+    /// `bpf_redirect`, `bpf_redirect_peer`, `bpf_redirect_neigh`.
+    Interface {
+        /// Index of the interface.
+        ifindex: u32,
+        /// Flags of the call.
+        flags: u64,
+    },
+    /// `bpf_redirect_map`.
+    Map {
+        /// Id of the map.
+        map_id: u32,
+        /// Index or key in it.
+        key: u64,
+        /// Flags of the call.
+        flags: u64,
+    },
+}
+
+/// What programs did besides returning a number.
+#[derive(Default)]
+pub(crate) struct Effects {
+    pub(crate) redirect: RefCell<Option<Redirect>>,
+    /// Interfaces that clones of the packet were sent to, and the packet as it was.
+    pub(crate) clones: RefCell<Vec<(u32, Vec<u8>)>>,
+    /// A helper of ours panicked.
+    pub(crate) failure: RefCell<Option<String>>,
+}
+
+impl Effects {
+    /// Forgets the run before.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        *self.redirect.get_mut() = None;
+        if !self.clones.get_mut().is_empty() {
+            self.clones.get_mut().clear();
+        }
+        *self.failure.get_mut() = None;
+    }
+
+    /// What a helper of ours failed with.
+    #[inline]
+    pub(crate) fn take_failure(&self) -> Option<String> {
+        self.failure.borrow_mut().take()
+    }
+}
+
+/// The run of a thread.
+pub(crate) struct Current<'a> {
+    pub(crate) ctx: &'a Ctx,
+    pub(crate) trace: &'a TraceLog,
+    /// What machine code with fuel gets; null in an interpreted run.
+    pub(crate) env: *mut RunEnv,
+    /// Lies above all frames of the run on the thread's stack.
+    pub(crate) stack_top: u64,
+    /// The runtime's maps, for what reads memory at any address.
+    pub(crate) registry: &'a Registry,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Current<'static>> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Runs `work` with `current` as the thread's run.
+#[inline]
+pub(crate) fn enter<T>(current: &Current<'_>, work: impl FnOnce() -> T) -> T {
+    let this = std::ptr::from_ref(current).cast::<Current<'static>>();
+    let _scope = Scope { outer: CURRENT.replace(this) };
+    work()
+}
+
+/// Sets the outer run back, also if `work` panics.
+struct Scope {
+    outer: *const Current<'static>,
+}
+
+impl Drop for Scope {
+    #[inline]
+    fn drop(&mut self) {
+        CURRENT.set(self.outer);
+    }
+}
+
+/// Gives the thread's run to `look`; `None` outside of runs.
+#[inline]
+pub(crate) fn with<T>(look: impl FnOnce(&Current<'_>) -> T) -> Option<T> {
+    let current = CURRENT.get();
+    // SAFETY: invariant 1: it is null or points to a value that lives as long as the run.
+    unsafe { current.as_ref() }.map(look)
+}

@@ -1,0 +1,195 @@
+//! How a run is given to machine code or to the interpreter.
+
+#![allow(unsafe_code)]
+
+use crate::current::Current;
+use crate::map::Map;
+use crate::memory::Region;
+use crate::{Error, helper};
+use skep_interp::{AtomicAccess, Exit, Fault, FaultKind, Host, Limits, Linked, Stack, Vm};
+use skep_jit::{MachineCode, RunEnv};
+use std::cell::{RefCell, UnsafeCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// What machine code with fuel shares with its run; a context's own, as a context is in one run at
+/// a time.
+#[derive(Default)]
+pub(crate) struct Env(Arc<EnvCell>);
+
+#[derive(Default)]
+struct EnvCell(UnsafeCell<RunEnv>);
+
+// SAFETY: other threads reach `interrupt` only, as an atomic word.
+unsafe impl Send for EnvCell {}
+// SAFETY: as above.
+unsafe impl Sync for EnvCell {}
+
+impl EnvCell {
+    fn interrupt(&self) -> &AtomicU32 {
+        // SAFETY: a word of a live struct, aligned; machine code reads it with plain loads.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.0.get()).interrupt) }
+    }
+}
+
+impl Env {
+    /// The address for a run that begins; null without fuel.
+    #[inline]
+    pub(crate) fn prepare(&self, fuel: Option<u64>) -> *mut RunEnv {
+        let Some(fuel) = fuel else { return std::ptr::null_mut() };
+        let env = self.0.0.get();
+        // SAFETY: the context, to which this belongs, is in no other run.
+        unsafe {
+            (*env).fuel = i64::try_from(fuel).unwrap_or(i64::MAX);
+            (*env).stopped = 0;
+        }
+        env
+    }
+
+    /// Whether the run went on to its end.
+    pub(crate) fn outcome(&self) -> Result<(), Error> {
+        // SAFETY: the run has ended; nobody else writes these fields.
+        let (stopped, fuel) = unsafe { ((*self.0.0.get()).stopped, (*self.0.0.get()).fuel) };
+        if stopped == 0 {
+            return Ok(());
+        }
+        let interrupted = self.take_interrupt();
+        Err(match interrupted && fuel >= 0 {
+            true => Error::stopped("interrupted"),
+            false => Error::stopped("out of fuel"),
+        })
+    }
+
+    fn take_interrupt(&self) -> bool {
+        self.0.interrupt().swap(0, Relaxed) != 0
+    }
+
+    pub(crate) fn interrupter(&self) -> Interrupter {
+        Interrupter(self.0.clone())
+    }
+}
+
+/// Stops runs of one context from any thread.
+#[derive(Clone)]
+pub struct Interrupter(Arc<EnvCell>);
+
+impl Interrupter {
+    /// Ends the run that goes on now, or the next one, at its next jump backwards (compiled) or
+    /// access to memory (interpreted).
+    pub fn interrupt(&self) {
+        self.0.interrupt().store(1, Relaxed);
+    }
+}
+
+impl std::fmt::Debug for Interrupter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Interrupter")
+    }
+}
+
+/// Runs machine code.
+#[inline]
+pub(crate) fn run_machine_code(code: &MachineCode, current: &Current<'_>) -> u64 {
+    // SAFETY: the program was verified; the context is one for its type, as long as it needs
+    // (`Instance::check`); the image keeps maps and code alive, and prog arrays keep what they
+    // refer to until this run's epoch has passed; `env` is the context's; helpers do not unwind.
+    unsafe { code.entry()(current.ctx.addr() as *mut u8, current.env) }
+}
+
+/// Runs the interpreter.
+pub(crate) fn interpret(
+    program: &Arc<Linked>,
+    current: &Current<'_>,
+    fuel: Option<u64>,
+) -> Result<Exit, Error> {
+    let host = Memory { current, maps: RefCell::new(Vec::new()) };
+    let limits = Limits { fuel: fuel.unwrap_or(u64::MAX) };
+    skep_interp::run(program, &host, current.ctx.addr(), limits).map_err(|fault| {
+        let text = fault.to_string();
+        match fault.kind {
+            FaultKind::OutOfFuel | FaultKind::Stopped(_) => Error::stopped(text),
+            FaultKind::NotSupported(_) => Error::missing(text),
+            _ => Error::bug(text),
+        }
+    })
+}
+
+/// The memory of a run: the context and its packet, the frames, the values of maps.
+struct Memory<'a> {
+    current: &'a Current<'a>,
+    /// Maps in use, as far as they were needed.
+    maps: RefCell<Vec<Arc<Map>>>,
+}
+
+impl Memory<'_> {
+    /// Gives the region of an access to `work`.
+    fn access<T>(
+        &self,
+        (addr, size, write): (u64, u32, bool),
+        work: impl Fn(&Region, usize) -> T,
+    ) -> Result<T, Fault> {
+        let (ctx, len) = (self.current.ctx, size as usize);
+        if ctx.env.is_interrupted() {
+            return Err(Fault::new(FaultKind::Stopped("interrupted".to_owned())));
+        }
+        let stack = || ctx.stack().and_then(|stack| stack.locate(addr, len));
+        if let Some((region, at)) = stack().or_else(|| ctx.locate(addr, len)) {
+            return Ok(work(region, at));
+        }
+        for again in [false, true] {
+            if again {
+                *self.maps.borrow_mut() = self.current.registry.maps();
+            }
+            let maps = self.maps.borrow();
+            let found = maps.iter().find_map(|map| map.kind().locate(addr, len));
+            if let Some((region, at)) = found {
+                return Ok(work(region, at));
+            }
+        }
+        Err(Fault::bad_access(addr, size, write))
+    }
+}
+
+impl Host for Memory<'_> {
+    fn load(&self, addr: u64, size: u32) -> Result<u64, Fault> {
+        self.access((addr, size, false), |region, at| region.load(at, size as usize))
+    }
+
+    fn store(&self, addr: u64, size: u32, value: u64) -> Result<(), Fault> {
+        self.access((addr, size, true), |region, at| region.store(at, size as usize, value))
+    }
+
+    fn atomic(&self, addr: u64, access: AtomicAccess) -> Result<u64, Fault> {
+        if !matches!(access.size, 4 | 8) || !addr.is_multiple_of(u64::from(access.size)) {
+            return Err(Fault::bad_access(addr, access.size, true));
+        }
+        self.access((addr, access.size, true), |region, at| region.atomic(at, access))
+    }
+
+    fn helper(&self, vm: &mut Vm<'_>, number: i32, args: [u64; 5]) -> Result<u64, Fault> {
+        let helper =
+            helper::find(number).ok_or_else(|| Fault::not_supported(format!("helper {number}")))?;
+        helper::call_interpreted(helper, vm, args)
+    }
+
+    fn tail_call(&self, handle: u64, index: u32) -> Result<Option<Arc<Linked>>, Fault> {
+        // SAFETY: the handle of a map that the program refers to, as for a helper.
+        let map = unsafe { &*(handle as *const Map) };
+        let target = map.kind().as_prog_array().and_then(|array| array.target(index));
+        Ok(target.map(|target| target.linked().clone()))
+    }
+
+    fn stack(&self) -> Stack {
+        let stack = self.current.ctx.stack();
+        stack.map_or(Stack { base: 0, bytes: 0 }, |region| Stack {
+            base: region.addr(0),
+            bytes: region.len() as u64,
+        })
+    }
+}
+
+impl Env {
+    fn is_interrupted(&self) -> bool {
+        self.0.interrupt().load(Relaxed) != 0 && self.take_interrupt()
+    }
+}

@@ -1,0 +1,162 @@
+//! How helpers are entered: from machine code, and from the interpreter.
+
+#![allow(unsafe_code)]
+
+use super::Helper;
+use super::call::{Call, call_machine_code};
+use crate::current;
+use crate::map::Map;
+use skep_interp::{Fault, Vm};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What machine code calls.
+pub(crate) type Entry = unsafe extern "sysv64" fn(u64, u64, u64, u64, u64) -> u64;
+
+/// What a helper does.
+#[derive(Clone, Copy)]
+pub(crate) enum Body {
+    /// It only uses its arguments.
+    Plain(fn(&Call) -> u64),
+    /// It calls functions of the program.
+    Calling(fn(&Call, &mut dyn Callbacks) -> u64),
+}
+
+/// The functions of the program that runs.
+pub(crate) trait Callbacks {
+    /// Calls the function at `addr`; `None` if the run is to end.
+    fn call(&mut self, addr: u64, args: [u64; 5]) -> Option<u64>;
+}
+
+/// Functions that were compiled.
+pub(super) struct MachineCallbacks;
+
+impl Callbacks for MachineCallbacks {
+    fn call(&mut self, addr: u64, args: [u64; 5]) -> Option<u64> {
+        let env = current::with(|current| current.env)?;
+        // SAFETY: a helper is given the address by the program that it was called from, and passes
+        // what its prototype says of the callback.
+        let r0 = unsafe { call_machine_code(addr, args, env) };
+        // SAFETY: with fuel, `env` is the run's; else it is null.
+        let stopped = unsafe { env.as_ref() }.is_some_and(|env| env.stopped != 0);
+        (!stopped).then_some(r0)
+    }
+}
+
+/// Functions that are interpreted.
+struct InterpretedCallbacks<'a, 'b> {
+    vm: &'a mut Vm<'b>,
+    fault: Option<Fault>,
+}
+
+impl Callbacks for InterpretedCallbacks<'_, '_> {
+    fn call(&mut self, addr: u64, args: [u64; 5]) -> Option<u64> {
+        match self.vm.callback(addr, args) {
+            Ok(r0) => Some(r0),
+            Err(fault) => {
+                self.fault = Some(fault);
+                None
+            }
+        }
+    }
+}
+
+/// Calls a helper for an interpreted program.
+pub(crate) fn call_interpreted(
+    helper: &Helper,
+    vm: &mut Vm<'_>,
+    args: [u64; 5],
+) -> Result<u64, Fault> {
+    // SAFETY: the program was verified, and interpreted programs are given the same addresses as
+    // compiled ones.
+    let call = unsafe { Call::new(args) };
+    match helper.body {
+        Body::Plain(body) => Ok(guarded(|| body(&call))),
+        Body::Calling(body) => {
+            let mut callbacks = InterpretedCallbacks { vm, fault: None };
+            let r0 = guarded(|| body(&call, &mut callbacks));
+            callbacks.fault.map_or(Ok(r0), Err)
+        }
+    }
+}
+
+/// Runs a helper; a panic is noted in the run and gives 0.
+#[inline]
+pub(super) fn guarded(body: impl FnOnce() -> u64) -> u64 {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(r0) => r0,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            note(text.unwrap_or("without a message"));
+            0
+        }
+    }
+}
+
+#[cold]
+fn note(text: &str) {
+    current::with(|current| {
+        if let Ok(mut failure) = current.ctx.effects.failure.try_borrow_mut() {
+            *failure = Some(format!("panic in a helper: {text}"));
+        }
+    });
+}
+
+/// The word in a slot of a prog array, 0 if there is none: `skep_jit::Linkage::tail_call_lookup`.
+pub(super) unsafe extern "sysv64" fn tail_call_lookup(map: u64, index: u32) -> u64 {
+    // SAFETY: machine code of a verified program passes the handle of a prog array.
+    let map = unsafe { &*(map as *const Map) };
+    map.kind().as_prog_array().map_or(0, |array| array.word(index))
+}
+
+/// The two ways into a helper's function.
+macro_rules! entry {
+    (plain $f:path) => {{
+        unsafe extern "sysv64" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
+            // SAFETY: machine code of a verified program calls the helper that it names.
+            let call = unsafe { Call::new([r1, r2, r3, r4, r5]) };
+            $crate::helper::entry::guarded(|| $f(&call))
+        }
+        ($crate::helper::entry::Body::Plain($f), entry as $crate::helper::entry::Entry)
+    }};
+    // For what cannot panic but by a fault of ours, and is called most: then the process ends.
+    (bare $f:path) => {{
+        unsafe extern "sysv64" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
+            // SAFETY: as above.
+            let call = unsafe { Call::new([r1, r2, r3, r4, r5]) };
+            $f(&call)
+        }
+        ($crate::helper::entry::Body::Plain($f), entry as $crate::helper::entry::Entry)
+    }};
+    (calling $f:path) => {{
+        unsafe extern "sysv64" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
+            // SAFETY: as above.
+            let call = unsafe { Call::new([r1, r2, r3, r4, r5]) };
+            let mut callbacks = $crate::helper::entry::MachineCallbacks;
+            $crate::helper::entry::guarded(|| $f(&call, &mut callbacks))
+        }
+        ($crate::helper::entry::Body::Calling($f), entry as $crate::helper::entry::Entry)
+    }};
+}
+
+/// Rows of the table of helpers.
+macro_rules! helpers {
+    ($($id:ident: $how:ident $f:path,)*) => {
+        &[$({
+            let (body, entry) = $crate::helper::entry::entry!($how $f);
+            Helper { number: Id::$id as i32, body, entry }
+        },)*]
+    };
+}
+
+/// Rows of the table of skep's own helpers.
+macro_rules! own_helpers {
+    ($($id:ident: $how:ident $f:path,)*) => {
+        &[$({
+            let (body, entry) = $crate::helper::entry::entry!($how $f);
+            Helper { number: OwnHelper::$id as i32, body, entry }
+        },)*]
+    };
+}
+
+pub(super) use {entry, helpers, own_helpers};

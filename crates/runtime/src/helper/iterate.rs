@@ -1,0 +1,39 @@
+//! Helpers that call a function of the program again and again.
+
+use super::Call;
+use super::entry::Callbacks;
+use crate::Errno;
+
+/// `BPF_MAX_LOOPS`.
+const LOOPS_MAX: u64 = 1 << 23;
+
+/// `long bpf_loop(nr_loops, callback, ctx, flags)`: how many times it was called.
+pub(super) fn run_loop(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
+    let (count, callback, ctx, flags) =
+        (u64::from(call.arg(0) as u32), call.arg(1), call.arg(2), call.arg(3));
+    if flags != 0 {
+        return Errno::EINVAL.as_ret();
+    }
+    if count > LOOPS_MAX {
+        return Errno::E2BIG.as_ret();
+    }
+    for i in 0..count {
+        match callbacks.call(callback, [i, ctx, 0, 0, 0]) {
+            Some(0) => {}
+            _ => return i + 1,
+        }
+    }
+    count
+}
+
+/// `long bpf_for_each_map_elem(map, callback, ctx, flags)`: how many elements were visited.
+pub(super) fn for_each_map_elem(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
+    let (handle, callback, ctx, flags) = (call.arg(0), call.arg(1), call.arg(2), call.arg(3));
+    if flags != 0 {
+        return Errno::EINVAL.as_ret();
+    }
+    let visited = call.map(0).kind().for_each(&mut |key, value| {
+        callbacks.call(callback, [handle, key, value, ctx, 0]) != Some(0)
+    });
+    visited.map_or_else(Errno::as_ret, u64::from)
+}

@@ -1,0 +1,70 @@
+//! Helpers: what programs call by number.
+//!
+//! A helper is a function of its [`Call`] and nothing else; what it needs of the run is the
+//! thread's (`current`). The table [`HELPERS`] is the list of what there is; documentation and
+//! linkage derive from it.
+//!
+//! A panic in a helper ends here: machine code knows no unwinding. The run goes on with 0 as the
+//! result and is then reported as failed.
+
+mod call;
+mod csum;
+mod entry;
+mod format;
+mod iterate;
+mod map;
+mod packet;
+mod printk;
+mod probe;
+mod redirect;
+mod ring;
+mod skb;
+mod string;
+mod sync;
+mod system;
+mod table;
+
+pub(crate) use call::Call;
+pub(crate) use entry::call_interpreted;
+
+use entry::Body;
+pub(crate) use table::HELPERS;
+use table::OWN_HELPERS;
+
+/// One helper.
+pub(crate) struct Helper {
+    /// Number, negative for skep's own.
+    pub(crate) number: i32,
+    /// What the interpreter calls.
+    pub(crate) body: Body,
+    /// What machine code calls: `extern "sysv64" fn(u64, u64, u64, u64, u64) -> u64`.
+    pub(crate) entry: entry::Entry,
+}
+
+/// The helper with that number.
+pub(crate) fn find(number: i32) -> Option<&'static Helper> {
+    HELPERS.iter().chain(OWN_HELPERS).find(|helper| helper.number == number)
+}
+
+/// Numbers and addresses for machine code.
+pub(crate) fn addresses() -> impl Iterator<Item = (i32, u64)> {
+    let all = HELPERS.iter().chain(OWN_HELPERS);
+    all.map(|helper| (helper.number, helper.entry as *const () as u64))
+}
+
+/// Address of what finds the target of a tail call through a map known at run time only.
+pub(crate) fn tail_call_lookup() -> u64 {
+    entry::tail_call_lookup as *const () as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep_uapi::helper::HelperId;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_abi() {
+        assert!(HELPERS.is_sorted_by_key(|helper| helper.number));
+        assert!(HELPERS.iter().all(|h| h.number > 0 && h.number != HelperId::TailCall as i32));
+    }
+}

@@ -1,0 +1,61 @@
+//! Helpers that write text: to the runtime's log, or to memory.
+
+use super::call::Call;
+use super::format::format;
+use crate::{Errno, current};
+
+/// Writes a line; its length as the kernel counts it, with the end.
+fn log(text: Result<String, Errno>) -> u64 {
+    match text {
+        Ok(text) => {
+            let len = text.len() as u64 + 1;
+            current::with(|current| current.trace.write(text.trim_end_matches('\n').to_owned()));
+            len
+        }
+        Err(errno) => errno.as_ret(),
+    }
+}
+
+/// `long bpf_trace_printk(fmt, fmt_size, arg1, arg2, arg3)`.
+pub(super) fn trace_printk(call: &Call) -> u64 {
+    let args = [call.arg(2), call.arg(3), call.arg(4)];
+    log(format(call.bytes(0, call.arg(1) as u32 as usize), &args))
+}
+
+/// The 64-bit arguments that `data` holds.
+fn args(data: &[u8]) -> Vec<u64> {
+    data.as_chunks::<8>().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect()
+}
+
+/// `long bpf_trace_vprintk(fmt, fmt_size, data, data_len)`.
+pub(super) fn trace_vprintk(call: &Call) -> u64 {
+    let len = call.arg(3) as u32 as usize;
+    if !len.is_multiple_of(8) || len > 12 * 8 {
+        return Errno::EINVAL.as_ret();
+    }
+    let data = args(call.bytes(2, len));
+    log(format(call.bytes(0, call.arg(1) as u32 as usize), &data))
+}
+
+/// `long bpf_snprintf(str, str_size, fmt, data, data_len)`: bytes that the text has with its end;
+/// cut to what fits.
+pub(super) fn snprintf(call: &Call) -> u64 {
+    let (size, len) = (call.arg(1) as u32 as usize, call.arg(4) as u32 as usize);
+    if len % 8 != 0 || len > 12 * 8 {
+        return Errno::EINVAL.as_ret();
+    }
+    // The format is a constant string in a read-only map, which ends.
+    let fmt = call.constant_string(2);
+    let data = args(call.bytes(3, len));
+    match format(fmt, &data) {
+        Ok(text) => {
+            let cut = text.len().min(size.saturating_sub(1));
+            if size > 0 {
+                call.write(0, &text.as_bytes()[..cut]);
+                call.write_at(0, cut, &[0]);
+            }
+            text.len() as u64 + 1
+        }
+        Err(errno) => errno.as_ret(),
+    }
+}

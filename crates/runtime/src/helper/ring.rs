@@ -1,0 +1,71 @@
+//! Helpers that give data to the user: ring buffers and perf events.
+
+use super::call::{Call, ret};
+use crate::Errno;
+use crate::current;
+use crate::map::ringbuf::commit_record;
+
+/// `BPF_RB_NO_WAKEUP | BPF_RB_FORCE_WAKEUP`.
+const WAKEUP_FLAGS: u64 = 3;
+/// `BPF_F_INDEX_MASK`.
+const INDEX_MASK: u64 = 0xffff_ffff;
+/// `BPF_F_CTXLEN_MASK`: bytes of the packet that are to follow the data.
+const CTXLEN_MASK: u64 = 0xf_ffff << 32;
+
+/// `long bpf_ringbuf_output(ringbuf, data, size, flags)`.
+pub(super) fn ringbuf_output(call: &Call) -> u64 {
+    if call.arg(3) & !WAKEUP_FLAGS != 0 {
+        return Errno::EINVAL.as_ret();
+    }
+    let ringbuf = call.map(0).kind().as_ringbuf().ok_or(Errno::EINVAL);
+    ret(ringbuf.and_then(|ringbuf| ringbuf.output(call.bytes(1, call.arg(2) as usize))))
+}
+
+/// `void *bpf_ringbuf_reserve(ringbuf, size, flags)`.
+pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
+    if call.arg(2) != 0 {
+        return 0;
+    }
+    call.map(0).kind().as_ringbuf().map_or(0, |ringbuf| ringbuf.reserve(call.arg(1)))
+}
+
+/// `void bpf_ringbuf_submit(data, flags)`.
+pub(super) fn ringbuf_submit(call: &Call) -> u64 {
+    commit_record(call.record_header(0), false);
+    0
+}
+
+/// `void bpf_ringbuf_discard(data, flags)`.
+pub(super) fn ringbuf_discard(call: &Call) -> u64 {
+    commit_record(call.record_header(0), true);
+    0
+}
+
+/// `u64 bpf_ringbuf_query(ringbuf, flags)`.
+pub(super) fn ringbuf_query(call: &Call) -> u64 {
+    call.map(0).kind().as_ringbuf().map_or(0, |ringbuf| ringbuf.query(call.arg(1)))
+}
+
+/// `long bpf_perf_event_output(ctx, map, flags, data, size)`, and `bpf_xdp_output`.
+pub(super) fn perf_event_output(call: &Call) -> u64 {
+    let flags = call.arg(2);
+    if flags & !(INDEX_MASK | CTXLEN_MASK) != 0 {
+        return Errno::EINVAL.as_ret();
+    }
+    let mut data = call.bytes(3, call.arg(4) as usize).to_vec();
+    let more = ((flags & CTXLEN_MASK) >> 32) as usize;
+    if more > 0 {
+        let packet = current::with(|current| {
+            let packet = current.ctx.packet_of_run()?;
+            let (start, end) = packet.range();
+            let mut bytes = vec![0; more];
+            (more <= end - start && packet.read(0, &mut bytes).is_ok()).then_some(bytes)
+        });
+        match packet.flatten() {
+            Some(bytes) => data.extend(bytes),
+            None => return Errno::EFAULT.as_ret(),
+        }
+    }
+    let array = call.map(1).kind().as_perf_event_array().ok_or(Errno::EINVAL);
+    ret(array.and_then(|array| array.output(flags & INDEX_MASK, data)))
+}

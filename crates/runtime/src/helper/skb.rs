@@ -1,0 +1,218 @@
+//! Helpers that change a socket buffer's size, headers and marks.
+//!
+//! Kernel: net/core/filter.c, 6.18, by behaviour; compared with its test runs.
+
+use super::call::{Call, ret};
+use super::packet::with_packet;
+use crate::Errno;
+use crate::ctx::{ETH_HLEN, Packet, PacketKind, skb};
+
+/// Longest packet after a change: a page of MTU is not modelled, 16 bits of length are.
+const LEN_MAX: u32 = 0xffff;
+const VLAN_HLEN: usize = 4;
+
+/// `long bpf_skb_change_tail(skb, len, flags)`.
+pub(super) fn change_tail(call: &Call) -> u64 {
+    let (len, flags) = (call.arg(1) as u32, call.arg(2));
+    ret(with_packet(|packet| {
+        if flags != 0 || len > LEN_MAX || (len as usize) < packet.len_min() {
+            return Err(Errno::EINVAL);
+        }
+        let (data, end) = packet.range();
+        let moved = data + len as usize;
+        if moved > packet.highest() {
+            return Err(Errno::ENOMEM);
+        }
+        packet.zero(end, moved);
+        packet.set_range(data, moved);
+        Ok(())
+    }))
+}
+
+/// `long bpf_skb_change_head(skb, len, flags)`: zeroed room in front.
+pub(super) fn change_head(call: &Call) -> u64 {
+    let (room, flags) = (call.arg(1) as u32 as usize, call.arg(2));
+    ret(with_packet(|packet| {
+        let (data, end) = packet.range();
+        if flags != 0 || room + (end - data) > LEN_MAX as usize {
+            return Err(Errno::EINVAL);
+        }
+        if room > packet.headroom() {
+            return Err(Errno::ENOMEM);
+        }
+        packet.zero(data - room, data);
+        packet.set_range(data - room, end);
+        Ok(())
+    }))
+}
+
+/// `long bpf_skb_pull_data(skb, len)`: all data is linear already.
+pub(super) fn pull_data(call: &Call) -> u64 {
+    let len = call.arg(1) as u32 as usize;
+    ret(with_packet(|packet| {
+        let (data, end) = packet.range();
+        if len <= end - data { Ok(()) } else { Err(Errno::ENOMEM) }
+    }))
+}
+
+/// `long bpf_skb_change_type(skb, type)`: between the kinds of destination of received packets.
+pub(super) fn change_type(call: &Call) -> u64 {
+    /// `PACKET_OTHERHOST`.
+    const OTHERHOST: u32 = 3;
+    let wanted = call.arg(1) as u32;
+    ret(with_packet(|packet| {
+        if packet.skb(skb::PKT_TYPE) > OTHERHOST || wanted > OTHERHOST {
+            return Err(Errno::EINVAL);
+        }
+        packet.set_skb(skb::PKT_TYPE, wanted);
+        Ok(())
+    }))
+}
+
+/// `u32 bpf_get_hash_recalc(skb)`: the hash of the flow's addresses and ports.
+pub(super) fn get_hash_recalc(_: &Call) -> u64 {
+    let hash = with_packet(|packet| {
+        if packet.skb(skb::HASH) == 0 {
+            packet.set_skb(skb::HASH, packet.flow_hash());
+        }
+        Ok(u64::from(packet.skb(skb::HASH)))
+    });
+    hash.unwrap_or(0)
+}
+
+/// `void bpf_set_hash_invalid(skb)`.
+pub(super) fn set_hash_invalid(_: &Call) -> u64 {
+    ret(with_packet(|packet| {
+        packet.clear_hash();
+        Ok(())
+    }))
+}
+
+/// `long bpf_set_hash(skb, hash)`.
+pub(super) fn set_hash(call: &Call) -> u64 {
+    ret(with_packet(|packet| {
+        packet.set_skb(skb::HASH, call.arg(1) as u32);
+        Ok(())
+    }))
+}
+
+/// `long bpf_skb_vlan_push(skb, proto, tci)`: the first tag is kept beside the packet, a further
+/// one pushes it into the packet.
+pub(super) fn vlan_push(call: &Call) -> u64 {
+    let (proto, tci) = (call.arg(1) as u16, call.arg(2) as u16);
+    // 802.1Q or 802.1ad.
+    let known = matches!(u16::from_be(proto), 0x8100 | 0x88a8);
+    let proto = if known { proto } else { 0x8100u16.to_be() };
+    ret(with_packet(|packet| {
+        if packet.skb(skb::VLAN_PRESENT) != 0 {
+            let old = packet.skb(skb::VLAN_PROTO) as u16;
+            insert_tag(packet, old, packet.skb(skb::VLAN_TCI) as u16)?;
+        }
+        packet.set_skb(skb::VLAN_PRESENT, 1);
+        packet.set_skb(skb::VLAN_PROTO, u32::from(proto));
+        packet.set_skb(skb::VLAN_TCI, u32::from(tci));
+        Ok(())
+    }))
+}
+
+/// `long bpf_skb_vlan_pop(skb)`.
+pub(super) fn vlan_pop(_: &Call) -> u64 {
+    ret(with_packet(|packet| {
+        if packet.skb(skb::VLAN_PRESENT) != 0 {
+            packet.set_skb(skb::VLAN_PRESENT, 0);
+            packet.set_skb(skb::VLAN_TCI, 0);
+            packet.set_skb(skb::VLAN_PROTO, 0);
+        }
+        // The next tag, if the packet begins with one, is taken out of it.
+        take_tag(packet)
+    }))
+}
+
+fn insert_tag(packet: &Packet, proto: u16, tci: u16) -> Result<(), Errno> {
+    let (data, end) = packet.range();
+    let header = mac_header(packet)?;
+    if packet.headroom() < VLAN_HLEN {
+        return Err(Errno::ENOMEM);
+    }
+    packet.move_bytes(header, header - VLAN_HLEN, 12);
+    packet.set_range(data - VLAN_HLEN, end);
+    let mut tag = proto.to_ne_bytes().to_vec();
+    tag.extend(tci.to_be_bytes());
+    packet.write(12, &tag)?;
+    packet.set_skb(skb::PROTOCOL, u32::from(proto));
+    Ok(())
+}
+
+fn take_tag(packet: &Packet) -> Result<(), Errno> {
+    let header = mac_header(packet)?;
+    let (data, end) = packet.range();
+    let mut tag = [0; 6];
+    if packet.read(12, &mut tag).is_err() {
+        return Ok(());
+    }
+    if !matches!(u16::from_be_bytes([tag[0], tag[1]]), 0x8100 | 0x88a8) {
+        return Ok(());
+    }
+    packet.move_bytes(header, header + VLAN_HLEN, 12);
+    packet.set_range(data + VLAN_HLEN, end);
+    packet.set_skb(skb::PROTOCOL, u32::from(u16::from_ne_bytes([tag[4], tag[5]])));
+    Ok(())
+}
+
+/// Where the Ethernet header begins, if it is part of the data.
+fn mac_header(packet: &Packet) -> Result<usize, Errno> {
+    match packet.kind() {
+        PacketKind::Skb { link_layer: true } => Ok(packet.range().0),
+        _ => Err(Errno::ENOTSUPP),
+    }
+}
+
+/// `BPF_ADJ_ROOM_NET` and `BPF_ADJ_ROOM_MAC`.
+const ROOM_NET: u32 = 0;
+const ROOM_MAC: u32 = 1;
+/// `BPF_F_ADJ_ROOM_*`: those that only say how the packet is to be segmented or summed.
+const ROOM_FLAGS_INERT: u64 = 1 | 1 << 5;
+/// Most that the kernel lets a packet grow or shrink.
+const ROOM_MAX: i32 = 0xfff;
+
+/// `long bpf_skb_adjust_room(skb, len_diff, mode, flags)`: room behind the Ethernet header, or
+/// behind the header of the network layer. Growing for a tunnel (the encapsulation flags) is not
+/// modelled.
+pub(super) fn adjust_room(call: &Call) -> u64 {
+    let (diff, mode, flags) = (call.int(1), call.arg(2) as u32, call.arg(3));
+    if flags & !ROOM_FLAGS_INERT != 0 {
+        return Errno::EINVAL.as_ret();
+    }
+    if diff.abs() > ROOM_MAX {
+        return Errno::EFAULT.as_ret();
+    }
+    ret(with_packet(|packet| {
+        let network = match u16::from_be(packet.skb(skb::PROTOCOL) as u16) {
+            0x0800 => 20,
+            0x86dd => 40,
+            _ => return Err(Errno::ENOTSUPP),
+        };
+        let header = mac_header(packet)?;
+        let (data, end) = packet.range();
+        let kept = match mode {
+            ROOM_NET => ETH_HLEN + network,
+            ROOM_MAC => ETH_HLEN,
+            _ => return Err(Errno::ENOTSUPP),
+        };
+        let shrink = usize::try_from(-i64::from(diff)).unwrap_or(0);
+        if shrink > 0 && (end - data) < ETH_HLEN + network + shrink {
+            return Err(Errno::ENOTSUPP);
+        }
+        let moved = data as i64 - i64::from(diff);
+        if diff > 0 && diff as usize > packet.headroom() {
+            return Err(Errno::ENOMEM);
+        }
+        let moved = moved as usize;
+        packet.move_bytes(header, moved, kept.min(end - data));
+        if diff > 0 {
+            packet.zero(moved + kept, data + kept);
+        }
+        packet.set_range(moved, end);
+        Ok(())
+    }))
+}

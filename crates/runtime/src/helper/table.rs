@@ -1,0 +1,96 @@
+//! The table of helpers; documentation and linkage derive from it.
+//!
+//! `plain` helpers only use their arguments, `calling` ones call functions of the program, `bare`
+//! ones are plain ones that are called most and cannot panic but by a fault of ours.
+
+#![allow(unsafe_code)]
+
+use super::Helper;
+use super::call::Call;
+use super::entry::{helpers, own_helpers};
+use super::{csum, iterate, map, packet, printk, probe, redirect, ring, skb, string, sync, system};
+use skep_uapi::helper::HelperId as Id;
+use skep_verifier::OwnHelper;
+
+/// Every helper that there is, in the order of the ABI.
+#[rustfmt::skip]
+pub(crate) static HELPERS: &[Helper] = helpers![
+    MapLookupElem: bare map::lookup_elem,
+    MapUpdateElem: bare map::update_elem,
+    MapDeleteElem: bare map::delete_elem,
+    ProbeRead: plain probe::read,
+    KtimeGetNs: bare system::ktime_get_ns,
+    TracePrintk: plain printk::trace_printk,
+    GetPrandomU32: bare system::get_prandom_u32,
+    GetSmpProcessorId: bare system::get_smp_processor_id,
+    SkbStoreBytes: plain packet::skb_store_bytes,
+    L3CsumReplace: plain csum::l3_csum_replace,
+    L4CsumReplace: plain csum::l4_csum_replace,
+    CloneRedirect: plain redirect::clone_redirect,
+    GetCurrentPidTgid: plain system::get_current_pid_tgid,
+    GetCurrentUidGid: plain system::get_current_uid_gid,
+    GetCurrentComm: plain system::get_current_comm,
+    SkbVlanPush: plain skb::vlan_push,
+    SkbVlanPop: plain skb::vlan_pop,
+    Redirect: plain redirect::redirect,
+    PerfEventOutput: plain ring::perf_event_output,
+    SkbLoadBytes: plain packet::skb_load_bytes,
+    GetStackid: plain system::get_stackid,
+    CsumDiff: plain csum::csum_diff,
+    SkbChangeType: plain skb::change_type,
+    GetHashRecalc: plain skb::get_hash_recalc,
+    SkbChangeTail: plain skb::change_tail,
+    SkbPullData: plain skb::pull_data,
+    CsumUpdate: plain csum::csum_update,
+    SetHashInvalid: plain skb::set_hash_invalid,
+    GetNumaNodeId: plain system::get_numa_node_id,
+    SkbChangeHead: plain skb::change_head,
+    XdpAdjustHead: plain packet::xdp_adjust_head,
+    ProbeReadStr: plain probe::read_str,
+    SetHash: plain skb::set_hash,
+    SkbAdjustRoom: plain skb::adjust_room,
+    RedirectMap: plain redirect::redirect_map,
+    XdpAdjustMeta: plain packet::xdp_adjust_meta,
+    XdpAdjustTail: plain packet::xdp_adjust_tail,
+    GetStack: plain system::get_stack,
+    SkbLoadBytesRelative: plain packet::skb_load_bytes_relative,
+    MapPushElem: plain map::push_elem,
+    MapPopElem: plain map::pop_elem,
+    MapPeekElem: plain map::peek_elem,
+    SpinLock: plain sync::spin_lock,
+    SpinUnlock: plain sync::spin_unlock,
+    Strtol: plain string::strtol,
+    Strtoul: plain string::strtoul,
+    ProbeReadUser: plain probe::read,
+    ProbeReadKernel: plain probe::read,
+    ProbeReadUserStr: plain probe::read_str,
+    ProbeReadKernelStr: plain probe::read_str,
+    Jiffies64: plain system::jiffies64,
+    XdpOutput: plain ring::perf_event_output,
+    KtimeGetBootNs: plain system::ktime_get_boot_ns,
+    RingbufOutput: plain ring::ringbuf_output,
+    RingbufReserve: plain ring::ringbuf_reserve,
+    RingbufSubmit: plain ring::ringbuf_submit,
+    RingbufDiscard: plain ring::ringbuf_discard,
+    RingbufQuery: plain ring::ringbuf_query,
+    RedirectNeigh: plain redirect::redirect,
+    RedirectPeer: plain redirect::redirect,
+    KtimeGetCoarseNs: plain system::ktime_get_coarse_ns,
+    ForEachMapElem: calling iterate::for_each_map_elem,
+    Snprintf: plain printk::snprintf,
+    TraceVprintk: plain printk::trace_vprintk,
+    Loop: calling iterate::run_loop,
+    Strncmp: plain string::strncmp,
+    XdpGetBuffLen: plain packet::xdp_get_buff_len,
+    XdpLoadBytes: plain packet::xdp_load_bytes,
+    XdpStoreBytes: plain packet::xdp_store_bytes,
+    MapLookupPercpuElem: plain map::lookup_percpu_elem,
+    KtimeGetTaiNs: plain system::ktime_get_tai_ns,
+];
+
+/// Calls that only rewrites make.
+pub(crate) static OWN_HELPERS: &[Helper] = own_helpers![
+    SkbLoad8: plain packet::load_8,
+    SkbLoad16: plain packet::load_16,
+    SkbLoad32: plain packet::load_32,
+];

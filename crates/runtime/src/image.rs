@@ -1,0 +1,181 @@
+//! `ProgImage`: a program with everything that it refers to, ready to run.
+//!
+//! # Invariants
+//! 1. The maps that the insns and the machine code refer to by address are in `maps`, and live as
+//!    long as the image.
+
+use crate::map::prog_array::TailTarget;
+use crate::map::{Map, MapHandle};
+use crate::{Error, helper};
+use rustc_hash::FxHashMap;
+use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
+use skep_interp::Linked;
+use skep_jit::{ArrayLink, Linkage, MachineCode, ProgArrayLink, Tuning};
+use skep_program::Program;
+use skep_uapi::ProgType;
+use skep_uapi::helper::HelperId;
+use skep_verifier::{VerifiedProgram, Xlated};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where interpreted programs' functions have their addresses: no memory is there.
+static NEXT_FUNC_BASE: AtomicU64 = AtomicU64::new(0xffff_0000_0000_0000);
+
+/// What runs a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The interpreter, which checks every access.
+    Interp,
+    /// Machine code for this processor.
+    #[default]
+    Jit,
+}
+
+pub(crate) struct ProgImage {
+    pub(crate) id: u32,
+    pub(crate) name: String,
+    pub(crate) prog_type: ProgType,
+    /// Bytes of the context that the program may touch.
+    pub(crate) ctx_bytes: usize,
+    pub(crate) linked: Arc<Linked>,
+    pub(crate) code: Option<MachineCode>,
+    /// Kept alive: invariant 1.
+    _maps: Vec<Arc<Map>>,
+}
+
+impl ProgImage {
+    /// Links a program with the maps of its object.
+    pub(crate) fn new(
+        id: u32,
+        program: &VerifiedProgram,
+        maps: &[Result<MapHandle, Error>],
+        (engine, tuning): (&Engine, &Tuning),
+    ) -> Result<ProgImage, Error> {
+        let xlated = program.xlated().map_err(|e| Error::unsupported(&e.what))?.clone();
+        let program = program.program();
+        check_calls(program, &xlated)?;
+        let maps = used_maps(program, &xlated, maps)?;
+        let linked = Arc::new(Linked {
+            maps: maps.iter().map(interp_link).collect(),
+            func_base: NEXT_FUNC_BASE.fetch_add(8 * xlated.insns().len() as u64, Ordering::Relaxed),
+            xlated: xlated.clone(),
+        });
+        let code = match engine {
+            Engine::Interp => None,
+            Engine::Jit => Some(compile(&xlated, &maps, tuning)?),
+        };
+        Ok(ProgImage {
+            id,
+            name: program.name.clone(),
+            prog_type: program.prog_type,
+            ctx_bytes: xlated.ctx_bytes() as usize,
+            linked,
+            code,
+            _maps: maps.into_iter().flatten().collect(),
+        })
+    }
+}
+
+impl TailTarget for ProgImage {
+    fn id(&self) -> u32 {
+        self.id
+    }
+    fn prog_type(&self) -> ProgType {
+        self.prog_type
+    }
+    fn tail_entry(&self) -> u64 {
+        self.code.as_ref().map_or(0, MachineCode::tail_entry)
+    }
+    fn linked(&self) -> &Arc<Linked> {
+        &self.linked
+    }
+}
+
+/// Every helper that is called is there, and no kfunc is.
+fn check_calls(program: &Program, xlated: &Xlated) -> Result<(), Error> {
+    for insn in xlated.insns().iter().filter(|insn| insn.code == BPF_JMP | BPF_CALL) {
+        if insn.src == BPF_PSEUDO_KFUNC_CALL {
+            let btf = program.kernel_btf.as_deref();
+            let name = btf.map(|btf| btf.ty(skep_btf::TypeId(insn.imm as u32)).name().to_owned());
+            let name = name.unwrap_or_else(|| insn.imm.to_string());
+            return Err(Error::unsupported(format!("kfunc {name}")));
+        }
+        let known = insn.imm == HelperId::TailCall as i32 || helper::find(insn.imm).is_some();
+        if insn.src == 0 && !known {
+            let name = skep_uapi::helper::func_id_name(insn.imm as u32);
+            return Err(Error::unsupported(format!("helper {name}")));
+        }
+    }
+    Ok(())
+}
+
+/// The maps that insns refer to, by `MapIdx`.
+fn used_maps(
+    program: &Program,
+    xlated: &Xlated,
+    maps: &[Result<MapHandle, Error>],
+) -> Result<Vec<Option<Arc<Map>>>, Error> {
+    use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
+    let mut used = vec![None; program.maps.len()];
+    let mut insns = xlated.insns().iter();
+    while let Some(insn) = insns.next() {
+        if !insn.is_ld_imm64() {
+            continue;
+        }
+        insns.next();
+        if !matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE) {
+            continue;
+        }
+        let index = insn.imm as usize;
+        let map = maps.get(index).ok_or_else(|| Error::input(format!("no map {index}")))?;
+        let map = map.as_ref().map_err(Clone::clone)?;
+        if let Some(slot) = used.get_mut(index) {
+            *slot = Some(map.shared().clone());
+        }
+    }
+    Ok(used)
+}
+
+/// What programs are given for a map.
+pub(crate) fn handle(map: &Arc<Map>) -> u64 {
+    Arc::as_ptr(map) as u64
+}
+
+fn interp_link(map: &Option<Arc<Map>>) -> skep_interp::MapLink {
+    let Some(map) = map else { return skep_interp::MapLink::default() };
+    let values = map.kind().direct().map_or(0, |direct| direct.base);
+    skep_interp::MapLink { handle: handle(map), values }
+}
+
+fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
+    let Some(map) = map else { return skep_jit::MapLink::default() };
+    let direct = map.kind().direct();
+    let prog_array = map.kind().as_prog_array().map(|array| {
+        let (slots, max_entries) = array.words();
+        ProgArrayLink { slots, max_entries }
+    });
+    skep_jit::MapLink {
+        handle: handle(map),
+        values: direct.map_or(0, |direct| direct.base),
+        array: direct.map(|d| ArrayLink { max_entries: d.count, stride_bytes: d.stride }),
+        lookup: 0,
+        prog_array,
+    }
+}
+
+fn compile(
+    xlated: &Xlated,
+    maps: &[Option<Arc<Map>>],
+    tuning: &Tuning,
+) -> Result<MachineCode, Error> {
+    let helpers: FxHashMap<i32, u64> = helper::addresses().collect();
+    let linkage = Linkage {
+        helpers,
+        maps: maps.iter().map(machine_link).collect(),
+        tail_call_lookup: helper::tail_call_lookup(),
+    };
+    skep_jit::compile(xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
+        true => Error::missing(e.to_string()),
+        false => Error::bug(e.to_string()),
+    })
+}

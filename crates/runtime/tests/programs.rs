@@ -1,0 +1,70 @@
+//! The shipped objects run on both engines.
+
+use skep_object::{Object, OpenOptions};
+use skep_program::Program;
+use skep_runtime::{Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_uapi::KernelProfile;
+use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
+use std::path::Path;
+
+const ENGINES: [Engine; 2] = [Engine::Interp, Engine::Jit];
+
+fn open(file: &str) -> Object {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs").join(file);
+    let bytes = std::fs::read(path).unwrap();
+    let options = OpenOptions { name: file.to_owned(), cpus: 2, ..OpenOptions::default() };
+    Object::open(&bytes, &options).unwrap()
+}
+
+fn verified(program: &Program) -> VerifiedProgram {
+    let outcome = verify(program, &Config::privileged(KernelProfile::v6_18()));
+    match outcome.verdict {
+        Verdict::Accepted(program) => *program,
+        other => panic!("{}: {other:?}", program.name),
+    }
+}
+
+struct Loaded {
+    _runtime: Runtime,
+    maps: ObjectMaps,
+    instances: Vec<Instance>,
+}
+
+fn load(file: &str, engine: &Engine) -> Loaded {
+    let object = open(file);
+    let runtime = Runtime::new(Options { cpus: 4, ..Options::default() }).unwrap();
+    let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+    let options = LoadOptions { engine: engine.clone(), ..LoadOptions::default() };
+    let programs = object.programs.iter().map(|entry| verified(entry.program.as_ref().unwrap()));
+    let instances = programs.map(|program| runtime.load(&program, &maps, &options).unwrap());
+    let instances = instances.collect();
+    Loaded { _runtime: runtime, maps, instances }
+}
+
+fn udp(len: usize) -> Vec<u8> {
+    let mut packet = vec![0; len.max(42)];
+    packet[12..14].copy_from_slice(&[8, 0]);
+    packet[14] = 0x45;
+    packet[23] = 17;
+    packet
+}
+
+#[test]
+fn xdp_counts_packets() {
+    for engine in &ENGINES {
+        let loaded = load("xdp_count.bpf.o", engine);
+        for instance in &loaded.instances {
+            let mut ctx = Ctx::packet(instance.prog_type(), &udp(60)).unwrap();
+            let first = instance.run(&mut ctx).unwrap();
+            for _ in 0..9 {
+                ctx.set_packet(&udp(60)).unwrap();
+                let again = instance.run(&mut ctx).unwrap();
+                assert_eq!((again.retval, again.insns), (first.retval, first.insns));
+            }
+        }
+        // The packet's protocol is UDP; one run of two programs counted.
+        let packets = loaded.maps.get("packets").unwrap().typed::<u32, u64>().unwrap();
+        assert_eq!(packets.get_percpu(&17).unwrap().iter().sum::<u64>(), 10);
+        assert_eq!(packets.get_percpu(&6).unwrap().iter().sum::<u64>(), 0);
+    }
+}
