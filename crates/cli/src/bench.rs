@@ -16,6 +16,7 @@ mod worker;
 use crate::exit::Exit;
 use crate::flags::BenchVerifyFlags;
 use crate::judge_files::Plan;
+use crate::memory_gate::MemoryGate;
 use crate::stat::read_filters;
 use crate::streams::Streams;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -76,6 +77,7 @@ impl Run<'_> {
             options: VerifyOptions::default(),
             prog_flags: ProgFlags::empty(),
             scan: flags.input.scan,
+            gate: MemoryGate::new(flags.input.mem_limit),
         };
         let time = Duration::from_secs_f64(flags.time.unwrap_or(SECONDS_DEFAULT));
         let rounds = flags.repeat.map_or(Rounds::Time(time), Rounds::Repeat);

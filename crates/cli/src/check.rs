@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::history::History;
 use crate::judge_files::{Batch, Judged, Plan, exit_of};
+use crate::memory_gate::MemoryGate;
 use crate::stat::{read_filters, read_presets};
 use crate::streams::Streams;
 use skep::program::Program;
@@ -23,6 +24,8 @@ struct Answer {
     trouble: Option<String>,
     exit: Exit,
 }
+
+impl crate::in_order::Weigh for Answer {}
 
 /// How many programs ended how.
 #[derive(Default)]
@@ -92,6 +95,7 @@ fn plan(flags: &CheckFlags) -> Result<Plan, String> {
         options: VerifyOptions { log_level: LOG_PATH, ..VerifyOptions::default() },
         prog_flags: ProgFlags::empty(),
         scan: flags.input.scan,
+        gate: MemoryGate::new(flags.input.mem_limit),
     })
 }
 

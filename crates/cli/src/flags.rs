@@ -78,6 +78,10 @@ pub struct InputFlags {
     /// Threads; all CPUs by default
     #[arg(long, value_name = "N", help_heading = "Input")]
     pub jobs: Option<usize>,
+    /// Memory to stay below, by verifying fewer programs at once: bytes, 512M, 2G
+    #[arg(long, value_name = "BYTES", help_heading = "Input",
+          value_parser = crate::memory_gate::parse_bytes)]
+    pub mem_limit: Option<u64>,
 }
 
 /// Flags of `skep stat`.

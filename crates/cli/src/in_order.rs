@@ -1,49 +1,106 @@
 //! Runs numbered jobs on several threads and hands their results over in the order of the numbers.
+//!
+//! A slow job holds back the results behind it: how many may wait, and how many bytes, is bounded.
+//!
+//! # Invariants
+//! 1. The job whose result is wanted next never waits, so there is always progress.
+//! 2. Each thread takes its numbers in one loop that is not entered again while it waits: what it
+//!    does meanwhile are parts that other jobs have split off.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::time::Duration;
 
 /// Deep call chains in debug builds need more than the 2 MiB default.
 const STACK_BYTES: usize = 32 << 20;
+/// Results, for each thread, that may wait for a slow job.
+const AHEAD_PER_JOB: usize = 64;
+/// How long a thread that has nothing to do looks away.
+const PAUSE: Duration = Duration::from_micros(500);
 
-/// Calls `work(0..count)` on `jobs` threads and `sink` with each result, on the calling thread, in
+/// How much may happen at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flow {
+    /// Threads.
+    pub(crate) jobs: usize,
+    /// Bytes of results that may wait.
+    pub(crate) waiting_bytes_max: usize,
+}
+
+/// What a result weighs while it waits.
+pub(crate) trait Weigh {
+    /// Bytes, roughly; what is always small may say 0.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// How far the run is.
+#[derive(Default)]
+struct Progress {
+    /// The next number to begin.
+    next: AtomicUsize,
+    /// The number whose result is handed over next.
+    wanted: AtomicUsize,
+    /// Bytes of results that wait.
+    waiting_bytes: AtomicUsize,
+    stop: AtomicBool,
+}
+
+impl Progress {
+    /// Takes a number, and waits until it may begin.
+    fn take(&self, count: usize, flow: Flow) -> Option<usize> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        while index < count && !self.stop.load(Ordering::Relaxed) {
+            let ahead = index.saturating_sub(self.wanted.load(Ordering::Acquire));
+            let full = self.waiting_bytes.load(Ordering::Acquire) > flow.waiting_bytes_max;
+            if ahead == 0 || (ahead < flow.jobs * AHEAD_PER_JOB && !full) {
+                return Some(index);
+            }
+            // Helps those that are behind, if they have split their work.
+            if rayon::yield_now() != Some(rayon::Yield::Executed) {
+                std::thread::sleep(PAUSE);
+            }
+        }
+        None
+    }
+}
+
+/// Calls `work(0..count)` on several threads and `sink` with each result, on the calling thread, in
 /// order and as early as possible. An error of `sink` ends the run: jobs not begun are dropped.
+/// Work that a job splits with rayon is shared by the same threads.
 ///
 /// # Errors
 ///
 /// The sink's, or that no thread could be started.
-pub(crate) fn in_order<T: Send>(
+pub(crate) fn in_order<T: Send + Weigh>(
     count: usize,
-    jobs: usize,
+    flow: Flow,
     work: impl Fn(usize) -> T + Sync,
     mut sink: impl FnMut(T) -> io::Result<()>,
 ) -> io::Result<()> {
+    let flow = Flow { jobs: flow.jobs.max(1), ..flow };
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs.max(1))
+        .num_threads(flow.jobs)
         .stack_size(STACK_BYTES)
         .build()
         .map_err(io::Error::other)?;
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let progress = Progress::default();
     let (sender, receiver) = mpsc::channel();
+    let (progress, work) = (&progress, &work);
     let run_jobs = |sender: mpsc::Sender<(usize, T)>| {
-        while !stop.load(Ordering::Relaxed) {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count || sender.send((index, work(index))).is_err() {
+        while let Some(index) = progress.take(count, flow) {
+            let result = work(index);
+            progress.waiting_bytes.fetch_add(result.bytes(), Ordering::AcqRel);
+            if sender.send((index, result)).is_err() {
                 return;
             }
         }
     };
     std::thread::scope(|threads| {
-        threads.spawn(|| {
-            pool.scope(|scope| {
-                for sender in std::iter::repeat_n(sender, jobs.max(1)) {
-                    let run_jobs = &run_jobs;
-                    scope.spawn(move |_| run_jobs(sender));
-                }
-            });
-        });
+        threads.spawn(move || pool.broadcast(|_| run_jobs(sender.clone())));
         let mut early = BTreeMap::new();
         let mut wanted = 0;
         let mut result = Ok(());
@@ -51,10 +108,12 @@ pub(crate) fn in_order<T: Send>(
             early.insert(index, value);
             while let (true, Some(value)) = (result.is_ok(), early.remove(&wanted)) {
                 wanted += 1;
+                progress.waiting_bytes.fetch_sub(value.bytes(), Ordering::AcqRel);
+                progress.wanted.store(wanted, Ordering::Release);
                 result = sink(value);
             }
             if result.is_err() {
-                stop.store(true, Ordering::Relaxed);
+                progress.stop.store(true, Ordering::Relaxed);
             }
         }
         result
@@ -64,7 +123,14 @@ pub(crate) fn in_order<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+
+    impl Weigh for usize {
+        fn bytes(&self) -> usize {
+            1 << 20
+        }
+    }
+
+    const FLOW: Flow = Flow { jobs: 4, waiting_bytes_max: 8 << 20 };
 
     #[test]
     fn results_come_in_order() {
@@ -79,15 +145,53 @@ mod tests {
             seen.push(i);
             Ok(())
         };
-        in_order(100, 4, slow_first, sink).unwrap();
+        in_order(100, FLOW, slow_first, sink).unwrap();
         assert_eq!(seen, (0..100).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_failing_sink_ends_the_run() {
         let broken = |i: usize| if i < 3 { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) };
-        let error = in_order(1_000_000, 2, |i| i, broken).unwrap_err();
+        let error = in_order(1_000_000, FLOW, |i| i, broken).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
-        in_order(0, 2, |i| i, |_| Ok(())).unwrap();
+        in_order(0, FLOW, |i| i, |_| Ok(())).unwrap();
+    }
+
+    #[test]
+    fn results_that_wait_for_a_slow_one_are_bounded() {
+        let begun = AtomicUsize::new(0);
+        let slow_first = |i: usize| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            if i == 0 {
+                std::thread::sleep(Duration::from_millis(50));
+                return begun.load(Ordering::Relaxed);
+            }
+            i
+        };
+        let mut first = None;
+        let sink = |i| {
+            first.get_or_insert(i);
+            Ok(())
+        };
+        in_order(1_000, FLOW, slow_first, sink).unwrap();
+        // 8 MiB of results of 1 MiB, and one more for each thread.
+        assert!(first.unwrap() <= 8 + 1 + 2 * FLOW.jobs, "{first:?}");
+    }
+
+    #[test]
+    fn a_job_that_splits_is_helped_by_those_that_wait() {
+        use rayon::prelude::*;
+        let threads = std::sync::Mutex::new(std::collections::HashSet::new());
+        let split = |i: usize| {
+            if i == 0 {
+                (0..64).into_par_iter().for_each(|_| {
+                    std::thread::sleep(Duration::from_millis(1));
+                    threads.lock().unwrap().insert(std::thread::current().id());
+                });
+            }
+            i
+        };
+        in_order(2, FLOW, split, |_| Ok(())).unwrap();
+        assert!(threads.into_inner().unwrap().len() > 1);
     }
 }

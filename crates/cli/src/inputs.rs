@@ -1,6 +1,6 @@
 //! What the user named, as a list of files: folders walked, globs expanded, `@` lists read.
 
-use globset::Glob;
+use globset::GlobBuilder;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -96,7 +96,8 @@ impl Inputs {
     }
 
     fn add_glob(&mut self, pattern: &str) {
-        let matcher = match Glob::new(pattern) {
+        // As in a shell, a star stays in its folder; two go below.
+        let matcher = match GlobBuilder::new(pattern).literal_separator(true).build() {
             Ok(glob) => glob.compile_matcher(),
             Err(e) => return self.errors.push(format!("{pattern}: while reading the glob: {e}")),
         };
@@ -186,6 +187,8 @@ mod tests {
         assert_eq!(names(&arg(""), false), (paths(&["a.o", "b.o", "sub/c.o"]), 2));
         assert_eq!(names(&arg(""), true).0.len(), 5);
         assert_eq!(names(&arg("[ab].o"), false), (paths(&["a.o", "b.o"]), 0));
+        assert_eq!(names(&arg("*.o"), false), (paths(&["a.o", "b.o"]), 0));
+        assert_eq!(names(&arg("**/*.o"), false).0, paths(&["a.o", "b.o", "sub/c.o"]));
         assert_eq!(names(&[format!("@{}", at("list").display())], false).0, paths(&["a.o"]));
     }
 

@@ -5,10 +5,12 @@
 use crate::exit::Exit;
 use crate::flags::InputFlags;
 use crate::globals::Preset;
-use crate::in_order::in_order;
+use crate::in_order::{Flow, Weigh, in_order};
 use crate::inputs::{Input, Inputs, expand, is_bpf_header};
+use crate::memory_gate::MemoryGate;
 use crate::streams::Streams;
 use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
 use skep::object::{Object, ObjectProgram};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
@@ -31,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) prog_flags: ProgFlags,
     /// Look for objects inside files.
     pub(crate) scan: bool,
+    /// How many programs at once.
+    pub(crate) gate: MemoryGate,
 }
 
 /// The answer about one program.
@@ -81,14 +85,17 @@ impl Plan {
     }
 
     /// Opens and verifies one file; `make` turns each answer into what the caller keeps.
-    pub(crate) fn judge<T>(
+    pub(crate) fn judge<T: Send>(
         &self,
         input: &Input,
-        make: &impl Fn(Judged<'_>) -> T,
+        make: &(impl Fn(Judged<'_>) -> T + Sync),
     ) -> FileAnswers<T> {
         self.load(input, &|Loaded { file, entry, program }| {
             let result = match &program {
-                Ok(program) => Ok((program, self.session.verify(program, &self.options))),
+                Ok(program) => {
+                    let _pass = self.gate.enter(program.insns.len());
+                    Ok((program, self.session.verify(program, &self.options)))
+                }
                 Err(e) => Err(e.clone()),
             };
             make(Judged { file, entry, result })
@@ -96,7 +103,11 @@ impl Plan {
     }
 
     /// Opens one file; `make` turns each program into what the caller keeps.
-    pub(crate) fn load<T>(&self, input: &Input, make: &impl Fn(Loaded<'_>) -> T) -> FileAnswers<T> {
+    pub(crate) fn load<T: Send>(
+        &self,
+        input: &Input,
+        make: &(impl Fn(Loaded<'_>) -> T + Sync),
+    ) -> FileAnswers<T> {
         let mut answers = FileAnswers {
             file: input.path.display().to_string(),
             answers: Vec::new(),
@@ -117,11 +128,11 @@ impl Plan {
         answers
     }
 
-    fn load_bytes<T>(
+    fn load_bytes<T: Send>(
         &self,
         input: &Input,
         bytes: &[u8],
-        make: &impl Fn(Loaded<'_>) -> T,
+        make: &(impl Fn(Loaded<'_>) -> T + Sync),
         answers: &mut FileAnswers<T>,
     ) {
         let images: Vec<Range<usize>> = match self.scan && !is_bpf_header(bytes) {
@@ -165,25 +176,27 @@ impl Plan {
         Ok(object)
     }
 
-    fn load_object<T>(
+    fn load_object<T: Send>(
         &self,
         name: &str,
         object: &Object,
-        make: &impl Fn(Loaded<'_>) -> T,
+        make: &(impl Fn(Loaded<'_>) -> T + Sync),
         answers: &mut FileAnswers<T>,
     ) {
-        for entry in &object.programs {
-            if !self.filters.wants(base_name(name), Some(&entry.name)) {
-                answers.tally.progs_skipped += 1;
-                continue;
-            }
-            answers.tally.progs_processed += 1;
+        let wanted =
+            |entry: &&ObjectProgram| self.filters.wants(base_name(name), Some(&entry.name));
+        let entries: Vec<&ObjectProgram> = object.programs.iter().filter(wanted).collect();
+        answers.tally.progs_processed += entries.len();
+        answers.tally.progs_skipped += object.programs.len() - entries.len();
+        let make_one = |entry: &ObjectProgram| {
             let program = entry.program.clone().map_err(|e| e.to_string()).map(|mut program| {
                 program.prog_flags |= self.prog_flags;
                 program
             });
-            answers.answers.push(make(Loaded { file: name, entry, program }));
-        }
+            make(Loaded { file: name, entry, program })
+        };
+        // Shared with threads that have no file of their own.
+        answers.answers.par_extend(entries.into_par_iter().map(make_one));
     }
 }
 
@@ -193,6 +206,12 @@ pub(crate) struct Batch {
     pub(crate) inputs: Inputs,
     /// Threads.
     pub(crate) jobs: usize,
+}
+
+impl<T: Weigh> Weigh for FileAnswers<T> {
+    fn bytes(&self) -> usize {
+        self.answers.iter().map(Weigh::bytes).sum()
+    }
 }
 
 impl Batch {
@@ -211,7 +230,7 @@ impl Batch {
     /// # Errors
     ///
     /// Only those of the streams.
-    pub(crate) fn run<T: Send>(
+    pub(crate) fn run<T: Send + Weigh>(
         &self,
         plan: &Plan,
         streams: &mut Streams<'_>,
@@ -227,7 +246,11 @@ impl Batch {
         let mut tally = Tally { files_skipped: self.inputs.passed_over, ..Tally::default() };
         let bar = progress_bar(streams, files.len());
         let judge = |index: usize| plan.judge(&files[index], &make);
-        in_order(files.len(), self.jobs, judge, |answers| {
+        let flow = Flow {
+            jobs: plan.gate.threads(self.jobs),
+            waiting_bytes_max: plan.gate.waiting_bytes_max(),
+        };
+        in_order(files.len(), flow, judge, |answers| {
             bar.inc(1);
             add(&mut tally, answers.tally);
             bar.suspend(|| {

@@ -1,7 +1,7 @@
 //! The command `skep`, as a library: `main` only connects it to the process.
 //!
 //! Reading order: `flags` (the table of all options), `stat`, `check`, `dump`, `bench` (one module
-//! a command), then what they share: `inputs`, `judge_files`, `in_order`, `globals`.
+//! a command), then what they share: `inputs`, `judge_files`, `in_order`, `memory_gate`, `globals`.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ mod history;
 mod in_order;
 mod inputs;
 mod judge_files;
+mod memory_gate;
 mod pages;
 mod stat;
 mod streams;

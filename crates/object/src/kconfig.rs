@@ -5,6 +5,7 @@ use crate::object::OpenOptions;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind, TypeId};
 use skep_insn::Endian;
+use std::cell::OnceCell;
 
 /// What a configuration option is read into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,21 +23,27 @@ enum Form {
 pub(crate) struct Reader<'a> {
     endian: Endian,
     btf: Option<&'a Btf>,
-    values: FxHashMap<&'a str, &'a str>,
+    /// The configuration as text.
+    text: &'a str,
+    /// ... parsed when the first option is asked for: few objects have externs of it.
+    parsed: OnceCell<FxHashMap<&'a str, &'a str>>,
     kernel_version: u32,
 }
 
 impl<'a> Reader<'a> {
-    /// Parses the configuration that the options hold, if any.
+    /// Reads the configuration that the options hold, if any.
     pub(crate) fn new(endian: Endian, btf: Option<&'a Btf>, options: &'a OpenOptions) -> Self {
-        let mut values = FxHashMap::default();
         let text = options.kconfig.as_deref().unwrap_or("");
-        for line in text.lines().filter(|line| line.starts_with("CONFIG_")) {
-            if let Some((name, value)) = line.split_once('=') {
-                values.insert(name, value.trim_end());
-            }
-        }
-        Reader { endian, btf, values, kernel_version: options.kernel_version }
+        let kernel_version = options.kernel_version;
+        Reader { endian, btf, text, parsed: OnceCell::new(), kernel_version }
+    }
+
+    fn values(&self) -> &FxHashMap<&'a str, &'a str> {
+        let option = |line: &'a str| {
+            let (name, value) = line.split_once('=')?;
+            name.starts_with("CONFIG_").then_some((name, value.trim_end()))
+        };
+        self.parsed.get_or_init(|| self.text.lines().filter_map(option).collect())
     }
 
     /// Writes the value of an option into `room`; `false` if there is no such option.
@@ -54,14 +61,14 @@ impl<'a> Reader<'a> {
             self.put_number(value, form, room).map_err(fail)?;
             return Ok(true);
         }
-        let Some(value) = self.values.get(name) else { return Ok(false) };
+        let Some(value) = self.values().get(name) else { return Ok(false) };
         self.put_text(value, form, room).map_err(fail)?;
         Ok(true)
     }
 
     /// libbpf asks by placing a kprobe: a kernel without kprobes reads as one without wrappers.
     fn has_syscall_wrapper(&self) -> bool {
-        self.values.is_empty() || self.values.get("CONFIG_KPROBES") == Some(&"y")
+        self.values().is_empty() || self.values().get("CONFIG_KPROBES") == Some(&"y")
     }
 
     fn put_text(&self, text: &str, form: Form, room: &mut [u8]) -> Result<(), String> {

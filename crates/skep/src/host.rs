@@ -173,8 +173,13 @@ fn parse_kallsyms(text: &str) -> HashMap<String, u64> {
     symbols
 }
 
-/// Highest possible CPU number, plus one.
+/// Highest possible CPU number, plus one; a machine's does not change.
 pub fn possible_cpus() -> u32 {
+    static CPUS: OnceLock<u32> = OnceLock::new();
+    *CPUS.get_or_init(read_possible_cpus)
+}
+
+fn read_possible_cpus() -> u32 {
     let list = fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     let last = list.trim().rsplit([',', '-']).next().and_then(|n| n.parse::<u32>().ok());
     last.map_or(1, |n| n.saturating_add(1))

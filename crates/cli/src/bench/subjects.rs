@@ -82,6 +82,8 @@ impl<'a> Subjects<'a> {
     }
 }
 
+impl crate::in_order::Weigh for Result<(String, u64), String> {}
+
 /// `FILE:PROG` and insns, or why there is nothing to measure.
 fn candidate(judged: Judged<'_>) -> Result<(String, u64), String> {
     let name = name(judged.file, &judged.entry.name);

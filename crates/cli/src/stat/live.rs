@@ -6,6 +6,7 @@ use super::{Wanted, read_presets};
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of};
+use crate::memory_gate::MemoryGate;
 use crate::streams::Streams;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
@@ -27,6 +28,12 @@ struct Answer {
     /// A line for the error stream.
     trouble: Option<String>,
     exit: Exit,
+}
+
+impl crate::in_order::Weigh for Answer {
+    fn bytes(&self) -> usize {
+        self.text.len()
+    }
 }
 
 pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
@@ -89,6 +96,7 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
         },
         prog_flags,
         scan: flags.input.scan,
+        gate: MemoryGate::new(flags.input.mem_limit),
     })
 }
 
