@@ -6,7 +6,7 @@ use std::process::Command;
 type Step = (&'static str, &'static [&'static str], Option<(&'static str, &'static str)>);
 
 /// The steps after tidy, cheapest first.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     ("format", &["fmt", "--all", "--", "--check"], None),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-Dwarnings"], None),
     (
@@ -21,6 +21,7 @@ const STEPS: [Step; 7] = [
         &["xtask", "kernel-diff", "--quiet", "--baseline", "tests/baseline.csv", "tests/programs"],
         None,
     ),
+    ("settings of the engine", &["xtask", "tunings", "tests/programs"], None),
     ("instruction counts", &["xtask", "bench", "guard"], None),
 ];
 

@@ -15,6 +15,7 @@ mod parity;
 mod peers;
 mod random;
 mod tidy;
+mod tunings;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -52,6 +53,8 @@ enum Command {
     Peers(peers::Args),
     /// Compare our verifier with the host kernel on random programs.
     Random(random::Args),
+    /// Verify programs under every combination of settings; nothing but the cost may change.
+    Tunings(tunings::Args),
     /// Check the house rules over the source tree.
     Tidy(tidy::Args),
     /// One half of kernel-diff: compares on request, so that a hang or crash costs one program.
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Parity(args) => parity::run(&args),
         Command::Peers(args) => peers::run(&args),
         Command::Random(args) => random::run(&args),
+        Command::Tunings(args) => tunings::run(&args),
         Command::Tidy(args) => tidy::run(&args),
         Command::KernelDiffWorker(args) => kernel_diff::worker(&args),
     };

@@ -1,0 +1,118 @@
+//! `cargo xtask tunings FILE...`: every program under every combination of `Tuning`: the same
+//! verdict, counts and log, or a row that says where they part.
+
+use crate::objects;
+use rayon::prelude::*;
+use skep::program::Program;
+use skep::verifier::{Config, Outcome, Tuning, Verdict};
+use skep::{Host, Session, VerifyOptions};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Object files, and folders of them.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Log level: 0 statistics only, 1, 2.
+    #[arg(long, short, default_value_t = 2)]
+    level: u32,
+    /// Stop after so many programs that differ.
+    #[arg(long, default_value_t = 20)]
+    max: usize,
+}
+
+/// Logs of longer walks are not made: verdict and counts are compared.
+const LOGGED_INSNS_MAX: u32 = 100_000;
+/// Stack of the threads, bytes.
+const STACK_BYTES: usize = 64 << 20;
+const LOG_STATS: u32 = 4;
+
+/// What was compared.
+#[derive(Default)]
+struct Tally {
+    programs: AtomicUsize,
+    logged: AtomicUsize,
+}
+
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    let files = objects::find(&args.paths)?;
+    let host = objects::host()?;
+    let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build()?;
+    let tally = Tally::default();
+    let compare = |file: &PathBuf| of_file(file, &host, (args.level, &tally));
+    let mut differences: Vec<String> =
+        pool.install(|| files.par_iter().flat_map_iter(compare).collect());
+    let found = differences.len();
+    differences.truncate(args.max);
+    differences.iter().for_each(|difference| println!("{difference}"));
+    let combinations = Tuning::all().count();
+    let of = |count: &AtomicUsize| count.load(Ordering::Relaxed);
+    println!(
+        "tunings: {} programs under {combinations} combinations, {} with their logs: {found} differ",
+        of(&tally.programs),
+        of(&tally.logged),
+    );
+    Ok(found == 0)
+}
+
+fn of_file(file: &Path, host: &Host, (level, tally): (u32, &Tally)) -> Vec<String> {
+    // What is no object is not this command's to report.
+    let Ok(object) = objects::open(file, host) else { return Vec::new() };
+    let session = Session { host: host.clone() };
+    let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
+    let compare = |program: &Program| {
+        let difference = differs(program, &session, (level, tally))?;
+        Some(format!("{}:{}: {difference}", objects::short_name(file), program.name))
+    };
+    programs.filter_map(compare).collect()
+}
+
+/// How one of the combinations differs from the default; `None` if none does.
+fn differs(program: &Program, session: &Session, (level, tally): (u32, &Tally)) -> Option<String> {
+    let quick = verify(program, &config(session, (Tuning::default(), LOG_STATS)));
+    let logged = level != 0 && quick.stats.insns_processed <= LOGGED_INSNS_MAX;
+    let level = if logged { level | LOG_STATS } else { LOG_STATS };
+    tally.programs.fetch_add(1, Ordering::Relaxed);
+    tally.logged.fetch_add(usize::from(logged), Ordering::Relaxed);
+    let wanted = verify(program, &config(session, (Tuning::default(), level)));
+    Tuning::all().find_map(|tuning| {
+        let other = verify(program, &config(session, (tuning, level)));
+        let what = first_difference(&wanted, &other)?;
+        Some(format!("{tuning:?}: {what}"))
+    })
+}
+
+fn config(session: &Session, (tuning, log_level): (Tuning, u32)) -> Config {
+    let log_bytes_max = 1 << 30;
+    session.config(&VerifyOptions { tuning, log_level, log_bytes_max, ..Default::default() })
+}
+
+fn verify(program: &Program, config: &Config) -> Outcome {
+    skep::verifier::verify(program, config)
+}
+
+/// Everything that a tuning must not change.
+fn first_difference(a: &Outcome, b: &Outcome) -> Option<String> {
+    let (verdict_a, verdict_b) = (verdict(&a.verdict), verdict(&b.verdict));
+    if verdict_a != verdict_b {
+        return Some(format!("verdict {verdict_a} / {verdict_b}"));
+    }
+    let counts = |outcome: &Outcome| {
+        let stats = outcome.stats;
+        let states = [stats.total_states, stats.peak_states, stats.max_states_per_insn];
+        (stats.insns_processed, states, stats.mark_read, stats.stack_depth_bytes)
+    };
+    if counts(a) != counts(b) {
+        return Some(format!("counts {:?} / {:?}", counts(a), counts(b)));
+    }
+    let (line, a, b) = skep_kernel::kernel_log::first_difference(&a.log, &b.log)?;
+    Some(format!("log line {line}: {} / {}", a.unwrap_or("(end)"), b.unwrap_or("(end)")))
+}
+
+fn verdict(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Accepted(_) => "accepted".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
