@@ -1,4 +1,4 @@
-//! The library that embedders depend on: load, verify and inspect BPF objects.
+//! The library that embedders depend on: load, verify, inspect and run BPF objects.
 //!
 //! [`Session`] opens files against a [`Host`] and verifies their programs; the crates of the
 //! pipeline are re-exported under their own names.
@@ -28,6 +28,48 @@
 //! }
 //! ```
 
+//!
+//! What is accepted can run here, without root:
+//!
+//! ```
+//! use skep::runtime::{Ctx, LoadOptions, Options, Runtime};
+//! use skep::{Host, Session, VerifyOptions};
+//! use std::path::Path;
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // Object: the file's programs and maps.
+//!     let session = Session { host: Host::default() };
+//!     let path = Path::new("../../tests/programs/xdp_count.bpf.o");
+//!     let object = session.open(path, &session.read(path)?)?;
+//!     let entry = object.programs.iter().find(|entry| entry.name == "xdp_count").unwrap();
+//!     let program = entry.program.as_ref().map_err(Clone::clone)?;
+//!
+//!     // Program to VerifiedProgram: only the verifier makes one.
+//!     let verified = session.accept(program, &VerifyOptions::default())?;
+//!
+//!     // Maps and programs live in a runtime; threads share it.
+//!     let runtime = Runtime::new(Options::default())?;
+//!     let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+//!     let instance = runtime.load(&verified, &maps, &LoadOptions::default())?;
+//!
+//!     // A context is made once and used for many packets.
+//!     let mut packet = [0u8; 60];
+//!     packet[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
+//!     packet[14 + 9] = 17;
+//!     let mut ctx = Ctx::packet(instance.prog_type(), &packet)?;
+//!     for _ in 0..3 {
+//!         ctx.set_packet(&packet)?;
+//!         let result = instance.run(&mut ctx)?;
+//!         assert_eq!(result.retval, 2 /* XDP_PASS */);
+//!     }
+//!
+//!     // Maps have typed handles; this one has a value for each thread that runs programs.
+//!     let packets = maps.get("packets")?.typed::<u32, u64>()?;
+//!     assert_eq!(packets.get_percpu(&17)?.iter().sum::<u64>(), 3);
+//!     Ok(())
+//! }
+//! ```
+
 #![forbid(unsafe_code)]
 
 mod error;
@@ -43,6 +85,7 @@ pub use skep_domain as domain;
 pub use skep_insn as insn;
 pub use skep_object as object;
 pub use skep_program as program;
+pub use skep_runtime as runtime;
 pub use skep_uapi as uapi;
 pub use skep_verifier as verifier;
-pub use verification::{Counts, Refusal, Verdict, Verification, VerifyOptions};
+pub use verification::{Counts, NotAccepted, Refusal, Verdict, Verification, VerifyOptions};

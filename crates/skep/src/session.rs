@@ -1,10 +1,11 @@
 //! `Session`: a host and a configuration, with which objects are opened and programs verified.
 
 use crate::host::read_bounded;
-use crate::verification::{Counts, Verdict, Verification, VerifyOptions};
+use crate::verification::{Counts, NotAccepted, Verdict, Verification, VerifyOptions};
 use crate::{Error, Host};
 use skep_object::Object;
 use skep_program::Program;
+use skep_verifier::VerifiedProgram;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -78,6 +79,33 @@ impl Session {
                 log: String::new(),
                 duration,
             },
+        }
+    }
+}
+
+impl Session {
+    /// Verifies one program that is to run.
+    ///
+    /// # Errors
+    ///
+    /// It is refused, or there is no verdict; the error says why in one line.
+    pub fn accept(
+        &self,
+        program: &Program,
+        options: &VerifyOptions,
+    ) -> Result<VerifiedProgram, NotAccepted> {
+        let config = self.config(options);
+        let started = Instant::now();
+        let outcome =
+            contain_panic(|| skep_verifier::verify(program, &config)).map_err(|panic| {
+                NotAccepted { program: program.name.clone(), verdict: Verdict::Bug(panic) }
+            })?;
+        match outcome.verdict {
+            skep_verifier::Verdict::Accepted(program) => Ok(*program),
+            _ => {
+                let verdict = Verification::new(outcome, started.elapsed()).verdict;
+                Err(NotAccepted { program: program.name.clone(), verdict })
+            }
         }
     }
 }

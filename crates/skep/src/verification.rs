@@ -53,6 +53,36 @@ pub enum Verdict {
     Bug(String),
 }
 
+/// A program that may not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotAccepted {
+    /// Its name.
+    pub program: String,
+    /// Why; never [`Verdict::Accepted`].
+    pub verdict: Verdict,
+}
+
+impl std::fmt::Display for NotAccepted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = &self.program;
+        match &self.verdict {
+            Verdict::Accepted => write!(f, "program '{name}': accepted"),
+            Verdict::Rejected(why) => match why.insn_idx {
+                Some(insn) => {
+                    write!(f, "program '{name}': refused at insn {insn}: {}", why.message)
+                }
+                None => write!(f, "program '{name}': refused: {}", why.message),
+            },
+            Verdict::Unsupported(what) => {
+                write!(f, "program '{name}': not supported yet: {what}")
+            }
+            Verdict::Bug(what) => write!(f, "program '{name}': internal error: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for NotAccepted {}
+
 /// Why a program is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
