@@ -7,6 +7,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use skep::btf::Btf;
 use skep::program::Program;
 use skep_kernel::bpf;
+use skep_runtime::Engine as Runs;
 use skep_testkit::exec;
 use skep_testkit::suite::{self, Case, TranscriptKind};
 use std::path::{Path, PathBuf};
@@ -15,10 +16,12 @@ use std::sync::Arc;
 /// A name, and what an engine makes of a case: `None` if it cannot run it.
 type Engine = (&'static str, fn(&Case, &[Program]) -> Result<Option<String>, String>);
 
-const ENGINES: [Engine; 3] = [
+const ENGINES: [Engine; 5] = [
     ("kernel", |case, programs| exec::on_kernel(case, programs).map(Some)),
     ("interp", exec::on_interp),
     ("jit", exec::on_jit),
+    ("runtime, interp", |case, programs| exec::on_runtime(case, programs, Runs::Interp)),
+    ("runtime, jit", |case, programs| exec::on_runtime(case, programs, Runs::Jit)),
 ];
 
 fn main() {

@@ -22,9 +22,11 @@ mod bare;
 mod input;
 mod native;
 mod on_kernel;
+mod on_runtime;
 mod text;
 
 pub use bare::{on_interp, on_jit};
 pub use input::{Input, inputs};
 pub use native::Native;
 pub use on_kernel::on_kernel;
+pub use on_runtime::on_runtime;

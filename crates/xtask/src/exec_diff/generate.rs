@@ -6,6 +6,7 @@
 //! 2. Registers hold numbers only, but for r6 (the context) and r10; r9 counts loops. So nearly
 //!    every program verifies.
 
+use super::map_ops;
 use crate::random::generate::Rng;
 use skep::insn::Insn;
 use skep::insn::code::*;
@@ -32,14 +33,17 @@ pub(super) struct Gen {
     loops: u32,
     /// The main function, which has the context in r6.
     pub(super) main: bool,
+    /// r6 is a packet, and there are maps.
+    maps: bool,
 }
 
-/// The program of that seed.
-pub(super) fn program(seed: u64) -> Program {
+/// The program of that seed: one that computes on a context of words, or with `maps` on the first
+/// 64 bytes of a packet, and with maps.
+pub(super) fn program(seed: u64, maps: bool) -> Program {
     let mut rng = Rng::new(seed);
     let functions = rng.below(3) as usize;
     let calls = Vec::new();
-    let mut gen_ = Gen { rng, insns: Vec::new(), calls, functions, loops: 0, main: true };
+    let mut gen_ = Gen { rng, insns: Vec::new(), calls, functions, loops: 0, main: true, maps };
     gen_.main();
     let mut starts = vec![0];
     for function in 1..=functions {
@@ -53,9 +57,10 @@ pub(super) fn program(seed: u64) -> Program {
     }
     Program {
         name: "main".to_owned(),
-        section: "syscall".to_owned(),
-        prog_type: ProgType::Syscall,
-        prog_flags: ProgFlags::SLEEPABLE,
+        section: if maps { "xdp" } else { "syscall" }.to_owned(),
+        prog_type: if maps { ProgType::Xdp } else { ProgType::Syscall },
+        prog_flags: if maps { ProgFlags::default() } else { ProgFlags::SLEEPABLE },
+        maps: if maps { map_ops::defs() } else { Vec::new() }.into(),
         license: "GPL".to_owned(),
         autoload: true,
         insns: gen_.insns,
@@ -98,6 +103,10 @@ impl Gen {
         self.insns.push(Insn { code, dst, src, off, imm });
     }
 
+    pub(super) fn push_insn(&mut self, insn: Insn) {
+        self.insns.push(insn);
+    }
+
     pub(super) fn reg(&mut self) -> u8 {
         self.rng.pick(&NUMBERS)
     }
@@ -107,7 +116,11 @@ impl Gen {
     }
 
     fn main(&mut self) {
-        self.push(BPF_ALU64 | BPF_MOV | BPF_X, (CTX, 1), (0, 0));
+        if self.maps {
+            self.packet();
+        } else {
+            self.push(BPF_ALU64 | BPF_MOV | BPF_X, (CTX, 1), (0, 0));
+        }
         for (word, reg) in (0i16..).zip(NUMBERS) {
             self.push(BPF_LDX | BPF_MEM | BPF_DW, (reg, CTX), (word * 8, 0));
         }
@@ -119,6 +132,17 @@ impl Gen {
         for (word, reg) in (0i16..).zip(NUMBERS) {
             self.push(BPF_STX | BPF_MEM | BPF_DW, (CTX, reg), (word * 8, 0));
         }
+        self.push(BPF_JMP | BPF_EXIT, (0, 0), (0, 0));
+    }
+
+    /// r6 becomes the packet, of which 64 bytes are there.
+    fn packet(&mut self) {
+        self.push(BPF_LDX | BPF_MEM | BPF_W, (CTX, 1), (0, 0));
+        self.push(BPF_LDX | BPF_MEM | BPF_W, (2, 1), (4, 0));
+        self.push(BPF_ALU64 | BPF_MOV | BPF_X, (3, CTX), (0, 0));
+        self.push(BPF_ALU64 | BPF_ADD, (3, 0), (0, 8 * WORDS as i32));
+        self.push(BPF_JMP | BPF_JLE | BPF_X, (3, 2), (2, 0));
+        self.push(BPF_ALU64 | BPF_MOV, (0, 0), (0, 0));
         self.push(BPF_JMP | BPF_EXIT, (0, 0), (0, 0));
     }
 
@@ -149,6 +173,7 @@ impl Gen {
     /// One statement; `depth` of blocks that it may open.
     fn statement(&mut self, depth: u32) {
         match self.rng.below(100) {
+            0..15 if self.main && self.maps => self.map_op(),
             0..40 => self.alu(),
             40..55 => self.idiom(),
             55..68 => self.stack(),
@@ -324,7 +349,11 @@ impl Gen {
     fn call(&mut self, function: usize) {
         self.calls.push((self.insns.len(), function));
         self.push(BPF_JMP | BPF_CALL, (0, BPF_PSEUDO_CALL), (0, 0));
-        // The call took r1 to r5.
+        self.numbers_again();
+    }
+
+    /// A call took r1 to r5.
+    pub(super) fn numbers_again(&mut self) {
         for reg in 1..6 {
             let from = self.rng.pick(&[0, 7, 8]);
             self.push(BPF_ALU64 | BPF_MOV | BPF_X, (reg, from), (0, 0));

@@ -1,0 +1,78 @@
+//! A case in our runtime: with maps and helpers, interpreted or as machine code.
+
+use super::input::{Input, inputs};
+use super::text::{Output, dumped, map_lines, run_line};
+use crate::engine;
+use crate::suite::{Case, bytes};
+use skep::program::Program;
+use skep_runtime::{Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+
+/// The text of a case's runs; `None` if the case uses what the runtime does not have yet.
+pub fn on_runtime(
+    case: &Case,
+    programs: &[Program],
+    engine: Engine,
+) -> Result<Option<String>, String> {
+    let runtime = Runtime::new(Options { cpus: 2, ..Options::default() }).map_err(text)?;
+    let Some(first) = programs.first() else { return Ok(None) };
+    let maps = runtime.create_maps(&first.maps, first.btf.as_ref());
+    fill(case, first, &maps)?;
+    let options = LoadOptions { engine, ..LoadOptions::default() };
+    let mut instances: Vec<Instance> = Vec::new();
+    for program in programs {
+        let verified = engine::verified(program)?;
+        match runtime.load(&verified, &maps, &options) {
+            Ok(instance) => instances.push(instance),
+            Err(missing) if missing.to_string().contains("not supported yet") => return Ok(None),
+            Err(error) => return Err(text(error)),
+        }
+    }
+    let Some(instance) = instances.first() else { return Ok(None) };
+    let mut text = String::new();
+    for input in inputs(case)? {
+        let output = run(instance, first, &input)?;
+        run_line(&mut text, &input, &output);
+    }
+    for (_, def) in dumped(case, &first.maps) {
+        let map = maps.get(&def.name).map_err(|e| e.to_string())?;
+        map_lines(&mut text, &def.name, map.entries().collect());
+    }
+    Ok(Some(text))
+}
+
+fn text(error: skep_runtime::Error) -> String {
+    error.to_string()
+}
+
+fn fill(case: &Case, program: &Program, maps: &ObjectMaps) -> Result<(), String> {
+    for def in program.maps.iter() {
+        let entries = case.options.map.get(&def.name).map_or(&[][..], |map| &map.entries);
+        for [key, value] in entries {
+            let (mut key, mut value) = (bytes(key)?, bytes(value)?);
+            key.resize(def.key_size as usize, 0);
+            value.resize(def.value_size as usize, 0);
+            let map = maps.get(&def.name).map_err(text)?;
+            let flags = skep_runtime::map::UpdateFlags::Any;
+            map.update(&key, &value, flags).map_err(|errno| errno.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+fn run(instance: &Instance, program: &Program, input: &Input) -> Result<Output, String> {
+    let mut ctx = match input {
+        Input::Words(words) => {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            Ctx::raw(program.prog_type, &bytes)
+        }
+        Input::Packet(packet) => Ctx::packet(program.prog_type, packet),
+    }
+    .map_err(text)?;
+    let result = instance.run(&mut ctx).map_err(text)?;
+    let bytes = match input {
+        Input::Words(_) => ctx.raw_bytes(),
+        // Metadata, where a program made some, stand before the packet.
+        Input::Packet(_) => [ctx.meta_bytes(), ctx.packet_bytes()].concat(),
+    };
+    Ok(Output { r0: result.retval, bytes })
+}

@@ -1,0 +1,134 @@
+//! The engines that run a random program, each in one call: input in, output out.
+
+use super::generate::WORDS;
+use skep::program::Program;
+use skep::uapi::ProgType;
+use skep::verifier::VerifiedProgram;
+use skep_interp::{FlatMemory, Limits, Linked};
+use skep_jit::{CpuFeatures, Passes, Prologue, Tuning};
+use skep_kernel::bpf::RunInput;
+use skep_kernel::run::Loaded;
+use skep_runtime::{Ctx, Engine as Runs, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_testkit::exec::Native;
+use std::sync::Arc;
+
+/// What a program is run on: its context, or the start of its packet.
+pub(super) type Words = [u64; WORDS];
+
+/// What came out: the low half of r0, and the context or packet. Errors are compared too.
+pub(super) type Ran = Result<(u32, Words), String>;
+
+/// More insns than any of the programs runs.
+const FUEL: u64 = 10_000_000;
+
+/// A program, ready to run.
+pub(super) enum Engine {
+    /// The interpreter alone.
+    Interp(Arc<Linked>),
+    /// Machine code alone.
+    Native(Native),
+    /// Our runtime, with its maps.
+    Runtime(Instance, ProgType, ObjectMaps, Runtime),
+    /// The host kernel.
+    Kernel(Loaded, ProgType),
+}
+
+/// A way to run a program, by name.
+pub(super) type Named = (&'static str, Engine);
+
+/// All ways to run a program but the kernel's; the first is the oracle.
+pub(super) fn ours(verified: &VerifiedProgram) -> Result<Vec<Named>, String> {
+    let mut engines = Vec::new();
+    let xlated = Arc::clone(verified.xlated().map_err(|e| e.to_string())?);
+    if verified.program().maps.is_empty() {
+        let linked = Linked { xlated, maps: Vec::new(), func_base: 1 << 40 };
+        engines.push(("interp", Engine::Interp(Arc::new(linked))));
+    } else {
+        engines.push(("runtime, interp", in_runtime(verified, Runs::Interp, Tuning::default())?));
+    }
+    for (name, tuning) in tunings() {
+        if let Some(native) = Native::new(verified, &tuning)? {
+            engines.push((name, Engine::Native(native)));
+        } else {
+            engines.push((name, in_runtime(verified, Runs::Jit, tuning)?));
+        }
+    }
+    Ok(engines)
+}
+
+/// The ways to compile that must not matter.
+fn tunings() -> [(&'static str, Tuning); 4] {
+    let base = Tuning::default;
+    let plain = CpuFeatures::default();
+    [
+        ("jit", base()),
+        ("jit, no passes", Tuning { passes: Passes::NONE, ..base() }),
+        ("jit, plain processor, full prologue", {
+            Tuning { cpu: plain, prologue: Prologue::Full, ..base() }
+        }),
+        ("jit, fuel and sites", Tuning { fuel: true, sites: true, ..base() }),
+    ]
+}
+
+fn in_runtime(verified: &VerifiedProgram, engine: Runs, tuning: Tuning) -> Result<Engine, String> {
+    let runtime = Runtime::new(Options { cpus: 1, ..Options::default() });
+    let runtime = runtime.map_err(|e| e.to_string())?;
+    let program = verified.program();
+    let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
+    let fuel = (tuning.fuel || engine == Runs::Interp).then_some(FUEL);
+    let options = LoadOptions { engine, tuning, fuel };
+    let instance = runtime.load(verified, &maps, &options).map_err(|e| e.to_string())?;
+    Ok(Engine::Runtime(instance, program.prog_type, maps, runtime))
+}
+
+/// The kernel's way.
+pub(super) fn kernels(program: &Program) -> Result<Engine, String> {
+    Ok(Engine::Kernel(Loaded::new(std::slice::from_ref(program))?, program.prog_type))
+}
+
+impl Engine {
+    /// Runs the program once.
+    pub(super) fn run(&self, words: &Words) -> Ran {
+        let mut bytes = to_bytes(words);
+        match self {
+            Engine::Interp(linked) => {
+                let memory = FlatMemory::new(&bytes);
+                let exit =
+                    skep_interp::run(linked, &memory, FlatMemory::CTX, Limits { fuel: FUEL });
+                let exit = exit.map_err(|fault| fault.to_string())?;
+                Ok((exit.r0 as u32, to_words(&memory.ctx())))
+            }
+            Engine::Native(native) => {
+                let r0 = native.run(&mut bytes)?;
+                Ok((r0 as u32, to_words(&bytes)))
+            }
+            Engine::Runtime(instance, prog_type, ..) => {
+                let is_packet = *prog_type == ProgType::Xdp;
+                let make = if is_packet { Ctx::packet } else { Ctx::raw };
+                let mut ctx = make(*prog_type, &bytes).map_err(|e| e.to_string())?;
+                let result = instance.run(&mut ctx).map_err(|e| e.to_string())?;
+                let after = if is_packet { ctx.packet_bytes() } else { ctx.raw_bytes() };
+                Ok((result.retval, to_words(&after)))
+            }
+            Engine::Kernel(loaded, prog_type) => {
+                let is_packet = *prog_type == ProgType::Xdp;
+                let input = match is_packet {
+                    true => RunInput { data: &bytes, repeat: 1, ..RunInput::default() },
+                    false => RunInput { ctx: &bytes, ..RunInput::default() },
+                };
+                let ran = loaded.run(&input).map_err(|errno| errno.to_string())?;
+                Ok((ran.retval, to_words(if is_packet { &ran.data } else { &ran.ctx })))
+            }
+        }
+    }
+}
+
+fn to_bytes(words: &Words) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn to_words(bytes: &[u8]) -> Words {
+    let (chunks, _) = bytes.as_chunks::<8>();
+    let mut chunks = chunks.iter().map(|chunk| u64::from_le_bytes(*chunk));
+    std::array::from_fn(|_| chunks.next().unwrap_or_default())
+}

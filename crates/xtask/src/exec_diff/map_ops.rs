@@ -1,0 +1,136 @@
+//! Maps in a random program: lookups, updates and deletes of few keys, so that they meet.
+
+use super::generate::{FP, Gen};
+use skep::insn::Insn;
+use skep::insn::code::*;
+use skep::program::MapDef;
+use skep::uapi::MapType;
+
+/// Name, type, entries. Values have 8 bytes.
+const MAPS: [(&str, MapType, u32); 5] = [
+    ("array", MapType::Array, 6),
+    ("hash", MapType::Hash, 4),
+    ("percpu_array", MapType::PercpuArray, 5),
+    ("percpu_hash", MapType::PercpuHash, 4),
+    ("queue", MapType::Queue, 3),
+];
+/// Of those, how many have keys.
+const KEYED: u64 = 4;
+const QUEUE: i32 = 4;
+
+/// Below the slots of numbers.
+const KEY: i16 = -40;
+const VALUE: i16 = -48;
+
+const LOOKUP: i32 = 1;
+const UPDATE: i32 = 2;
+const DELETE: i32 = 3;
+const PUSH: i32 = 87;
+const POP: i32 = 88;
+const PEEK: i32 = 89;
+
+/// The maps of every program that has some.
+pub(super) fn defs() -> Vec<MapDef> {
+    MAPS.iter()
+        .map(|&(name, map_type, max_entries)| MapDef {
+            name: name.to_owned(),
+            map_type,
+            key_size: if map_type == MapType::Queue { 0 } else { 4 },
+            value_size: 8,
+            max_entries,
+            autocreate: true,
+            ..MapDef::default()
+        })
+        .collect()
+}
+
+impl Gen {
+    /// One operation on a map. Numbers are in all registers again when it is over.
+    pub(super) fn map_op(&mut self) {
+        let map = self.rng.below(KEYED) as i32;
+        match self.rng.below(8) {
+            0..4 => self.lookup(map),
+            4..6 => self.update(map),
+            6 => self.delete(map),
+            _ => self.queue(),
+        }
+        self.numbers_again();
+    }
+
+    fn argument(&mut self, reg: u8, off: i16) {
+        self.push(BPF_ALU64 | BPF_MOV | BPF_X, (reg, FP), (0, 0));
+        self.push(BPF_ALU64 | BPF_ADD, (reg, 0), (0, i32::from(off)));
+    }
+
+    fn key(&mut self) {
+        if self.rng.chance(60) {
+            let key = self.rng.below(7) as i32;
+            self.push(BPF_ST | BPF_MEM | BPF_W, (FP, 0), (KEY, key));
+        } else {
+            let reg = self.reg();
+            self.push(BPF_ALU64 | BPF_AND, (reg, 0), (0, 7));
+            self.push(BPF_STX | BPF_MEM | BPF_W, (FP, reg), (KEY, 0));
+        }
+    }
+
+    fn map(&mut self, map: i32) {
+        let [first, second] = Insn::ld_imm64(1, BPF_PSEUDO_MAP_FD, map as u64);
+        self.push_insn(first);
+        self.push_insn(second);
+    }
+
+    fn call_helper(&mut self, helper: i32) {
+        self.push(BPF_JMP | BPF_CALL, (0, 0), (0, helper));
+    }
+
+    fn lookup(&mut self, map: i32) {
+        self.key();
+        self.map(map);
+        self.argument(2, KEY);
+        self.call_helper(LOOKUP);
+        let reg = self.rng.pick(&[7, 8]);
+        self.push(BPF_JMP | BPF_JEQ, (0, 0), (2, 0));
+        match self.rng.below(3) {
+            0 => self.push(BPF_LDX | BPF_MEM | BPF_DW, (reg, 0), (0, 0)),
+            1 => self.push(BPF_STX | BPF_MEM | BPF_W, (0, reg), (4, 0)),
+            _ => self.push(BPF_STX | BPF_ATOMIC | BPF_DW, (0, reg), (0, 1)),
+        }
+        self.push(BPF_ALU64 | BPF_ADD, (reg, 0), (0, 1));
+        self.push(BPF_ALU64 | BPF_MOV | BPF_X, (0, reg), (0, 0));
+    }
+
+    fn update(&mut self, map: i32) {
+        self.key();
+        let reg = self.reg();
+        self.push(BPF_STX | BPF_MEM | BPF_DW, (FP, reg), (VALUE, 0));
+        self.map(map);
+        self.argument(2, KEY);
+        self.argument(3, VALUE);
+        let flags = self.rng.pick(&[0, 0, 0, 1, 2, 3]);
+        self.push(BPF_ALU64 | BPF_MOV, (4, 0), (0, flags));
+        self.call_helper(UPDATE);
+    }
+
+    fn delete(&mut self, map: i32) {
+        self.key();
+        self.map(map);
+        self.argument(2, KEY);
+        self.call_helper(DELETE);
+    }
+
+    fn queue(&mut self) {
+        let reg = self.reg();
+        self.push(BPF_STX | BPF_MEM | BPF_DW, (FP, reg), (VALUE, 0));
+        self.map(QUEUE);
+        self.argument(2, VALUE);
+        if self.rng.chance(50) {
+            let flags = self.rng.pick(&[0, 0, 2]);
+            self.push(BPF_ALU64 | BPF_MOV, (3, 0), (0, flags));
+            self.call_helper(PUSH);
+        } else {
+            let helper = self.rng.pick(&[POP, PEEK]);
+            self.call_helper(helper);
+            self.push(BPF_LDX | BPF_MEM | BPF_DW, (7, FP), (VALUE, 0));
+        }
+    }
+}
