@@ -83,19 +83,24 @@ pub(super) fn xdp_load_bytes(call: &Call) -> u64 {
     let (offset, len) = (call.arg(1) as u32, call.arg(3) as u32 as usize);
     let mut bytes = vec![0; len];
     let loaded = xdp_inside(offset, len)
-        .and_then(|()| with_packet(|packet| packet.read(offset as usize, &mut bytes)));
+        .and_then(|()| in_packet(|packet| packet.read(offset as usize, &mut bytes)));
     if loaded.is_ok() {
         call.write(2, &bytes);
     }
-    ret(loaded.map_err(|_| Errno::EINVAL))
+    ret(loaded)
 }
 
 /// `long bpf_xdp_store_bytes(xdp, offset, buf, len)`.
 pub(super) fn xdp_store_bytes(call: &Call) -> u64 {
     let (offset, len) = (call.arg(1) as u32, call.arg(3) as u32 as usize);
     let stored = xdp_inside(offset, len)
-        .and_then(|()| with_packet(|packet| packet.write(offset as usize, call.bytes(2, len))));
-    ret(stored.map_err(|_| Errno::EINVAL))
+        .and_then(|()| in_packet(|packet| packet.write(offset as usize, call.bytes(2, len))));
+    ret(stored)
+}
+
+/// XDP says `EINVAL` where a packet ends.
+fn in_packet(access: impl FnOnce(&Packet) -> Result<(), Errno>) -> Result<(), Errno> {
+    with_packet(access).map_err(|_| Errno::EINVAL)
 }
 
 fn xdp_inside(offset: u32, len: usize) -> Result<(), Errno> {

@@ -4,11 +4,11 @@ use super::call::Call;
 use super::format::format;
 use crate::{Errno, current};
 
-/// Writes a line; its length as the kernel counts it, with the end.
+/// Writes a line; its length as the kernel counts it, without the end.
 fn log(text: Result<String, Errno>) -> u64 {
     match text {
         Ok(text) => {
-            let len = text.len() as u64 + 1;
+            let len = text.len() as u64;
             current::with(|current| current.trace.write(text.trim_end_matches('\n').to_owned()));
             len
         }

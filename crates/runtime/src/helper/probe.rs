@@ -74,6 +74,25 @@ pub(super) fn read(call: &Call) -> u64 {
     super::call::ret(result)
 }
 
+/// Addresses below are a process's.
+const TASK_SIZE_MAX: u64 = (1 << 47) - 4096;
+
+/// The kernel's functions say `ERANGE` of an address of a process.
+fn kernels(call: &Call, ret: u64) -> u64 {
+    let refused = ret == Errno::EFAULT.as_ret() && call.arg(2) < TASK_SIZE_MAX;
+    if refused { Errno::ERANGE.as_ret() } else { ret }
+}
+
+/// `long bpf_probe_read_kernel(dst, size, src)`.
+pub(super) fn read_kernel(call: &Call) -> u64 {
+    kernels(call, read(call))
+}
+
+/// `long bpf_probe_read_kernel_str(dst, size, src)`.
+pub(super) fn read_kernel_str(call: &Call) -> u64 {
+    kernels(call, read_str(call))
+}
+
 /// `long bpf_probe_read_str(dst, size, src)` and its siblings: the length with the end.
 pub(super) fn read_str(call: &Call) -> u64 {
     let size = call.arg(1) as u32 as usize;

@@ -25,18 +25,15 @@ fn parse(text: &[u8], flags: u64) -> Result<Parsed, Errno> {
     let negative = text.get(at) == Some(&b'-');
     at += usize::from(negative);
     let rest = text.get(at..).unwrap_or_default();
-    let hex = rest.len() > 2
-        && rest[0] == b'0'
-        && rest[1].eq_ignore_ascii_case(&b'x')
-        && rest[2].is_ascii_hexdigit();
+    let prefixed = matches!(rest, [b'0', b'x' | b'X', ..]);
     if base == AUTO {
         base = match rest.first() {
-            Some(b'0') if hex => 16,
+            Some(b'0') if prefixed && rest.get(2).is_some_and(u8::is_ascii_hexdigit) => 16,
             Some(b'0') => 8,
             _ => 10,
         };
     }
-    if base == 16 && hex {
+    if base == 16 && prefixed {
         at += 2;
     }
     let digits = text.get(at..).unwrap_or_default();
@@ -113,6 +110,7 @@ mod tests {
         assert_eq!(value("12 ", 0), Ok((false, 12, 2)));
         assert_eq!(value(" -0x1fz", 0), Ok((true, 31, 6)));
         assert_eq!(value("0x", 0), Ok((false, 0, 1)));
+        assert_eq!(value("0x", 16), Err(Errno::EINVAL));
         assert_eq!(value("077", 0), Ok((false, 63, 3)));
         assert_eq!(value("ff", 16), Ok((false, 255, 2)));
         assert_eq!(value("x", 0), Err(Errno::EINVAL));
