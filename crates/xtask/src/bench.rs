@@ -2,6 +2,7 @@
 
 mod growth;
 mod guard;
+mod memory;
 mod shapes;
 
 use std::process::Command;
@@ -16,6 +17,8 @@ pub(crate) struct Args {
 enum Name {
     /// Speed of skep and of the kernel as programs grow: insns, frames, states, stack.
     Growth(growth::Args),
+    /// The most bytes that skep's verifier had, beside a lower bound of the kernel's.
+    Memory(memory::Args),
     /// Instructions that the stress shapes take, against the committed counts.
     Guard(guard::Args),
 }
@@ -23,6 +26,7 @@ enum Name {
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     match &args.name {
         Name::Growth(args) => growth::run(args),
+        Name::Memory(args) => memory::run(args),
         Name::Guard(args) => guard::run(args),
     }
 }
