@@ -2,6 +2,7 @@
 
 pub(crate) mod blocks;
 mod dot;
+mod jited;
 mod listing;
 pub(crate) mod names;
 mod xlated;
@@ -25,7 +26,9 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
     let session = match flags.stage {
         // What the file holds, before anything of a host goes in.
         Stage::Elf => Ok(Session { host: Host::default() }),
-        Stage::Relocated | Stage::Cfg | Stage::Xlated => Plan::session(flags.btf.as_deref()),
+        Stage::Relocated | Stage::Cfg | Stage::Xlated | Stage::Jited => {
+            Plan::session(flags.btf.as_deref())
+        }
     };
     let open = |session: Session| {
         let bytes = session.read(&flags.file).map_err(|e| e.to_string())?;
@@ -50,14 +53,13 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
             Ok(program) => match flags.stage {
                 Stage::Elf | Stage::Relocated => listing::write(streams.out, program)?,
                 Stage::Cfg => dot::write(streams.out, program)?,
-                Stage::Xlated => match verified(program, config.as_ref()) {
-                    Ok((verified, insns)) => xlated::write(streams.out, &verified, &insns)?,
-                    Err((refused, why)) => {
+                Stage::Xlated | Stage::Jited => {
+                    if let Err((refused, why)) = rewritten(flags, streams, (program, &config))? {
                         let (file, prog) = (flags.file.display(), &entry.name);
                         streams.error(&format!("{file}: program '{prog}': {why}"))?;
                         exit = refused;
                     }
-                },
+                }
             },
             Err(e) => {
                 let (file, prog) = (flags.file.display(), &entry.name);
@@ -75,6 +77,23 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         exit = Exit::Input;
     }
     Ok(exit)
+}
+
+/// Shows what the verifier, or the JIT behind it, made of a program.
+fn rewritten(
+    flags: &DumpFlags,
+    streams: &mut Streams<'_>,
+    (program, config): (&Program, &Option<Config>),
+) -> io::Result<Result<(), (Exit, String)>> {
+    let (verified, insns) = match verified(program, config.as_ref()) {
+        Ok(verified) => verified,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    if flags.stage == Stage::Jited {
+        let written = jited::write(streams.out, &verified, &insns)?;
+        return Ok(written.map_err(|why| (Exit::Input, why)));
+    }
+    xlated::write(streams.out, &verified, &insns).map(Ok)
 }
 
 /// The program after its rewrites; or how to exit, and why.

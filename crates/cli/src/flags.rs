@@ -219,6 +219,8 @@ pub enum Stage {
     Cfg,
     /// What runs: verified, and rewritten by what the verifier found.
     Xlated,
+    /// Machine code, between the insns that it was made from.
+    Jited,
 }
 
 #[cfg(test)]

@@ -16,6 +16,10 @@
 //!   `fuel`.
 
 use rustc_hash::FxHashMap;
+use skep_insn::code::{BPF_CALL, BPF_JMP};
+use skep_program::MapDef;
+use skep_uapi::MapType;
+use skep_verifier::Xlated;
 
 /// Addresses for the numbers in a program.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +34,32 @@ pub struct Linkage {
 }
 
 impl Linkage {
+    /// Made-up addresses for everything that a program refers to, so that its code can be read. It
+    /// must not be run.
+    pub fn placeholder(xlated: &Xlated, maps: &[MapDef]) -> Linkage {
+        let mut linkage = Linkage { tail_call_lookup: 1 << 40, ..Linkage::default() };
+        for insn in xlated.insns().iter().filter(|insn| insn.code == BPF_JMP | BPF_CALL) {
+            let address = (1u64 << 40).wrapping_add_signed(i64::from(insn.imm) << 4);
+            linkage.helpers.insert(insn.imm, address);
+        }
+        for (number, def) in maps.iter().enumerate() {
+            let (handle, values) = ((2 << 40) + ((number as u64) << 12), (3 << 40));
+            let values = values + ((number as u64) << 32);
+            let stride_bytes = def.value_size.next_multiple_of(8);
+            let max_entries = def.max_entries;
+            let is = |map_type| def.map_type == map_type;
+            linkage.maps.push(MapLink {
+                handle,
+                values: if is(MapType::Array) { values } else { 0 },
+                array: is(MapType::Array).then_some(ArrayLink { max_entries, stride_bytes }),
+                lookup: 0,
+                prog_array: is(MapType::ProgArray)
+                    .then_some(ProgArrayLink { slots: values, max_entries }),
+            });
+        }
+        linkage
+    }
+
     /// The address of a helper.
     pub fn helper(&self, number: i32) -> Option<u64> {
         self.helpers.get(&number).copied().filter(|address| *address != 0)

@@ -83,6 +83,7 @@ pub use session::{Session, contain_panic, panic_text};
 pub use skep_btf as btf;
 pub use skep_domain as domain;
 pub use skep_insn as insn;
+pub use skep_jit as jit;
 pub use skep_object as object;
 pub use skep_program as program;
 pub use skep_runtime as runtime;

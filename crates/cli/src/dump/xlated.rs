@@ -7,7 +7,7 @@ use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::{MapIdx, Program};
 use skep::verifier::{VerifiedProgram, Xlated};
-use skep_report::printable;
+use skep_report::{SourceSpot, printable};
 use std::io::{self, Write};
 
 /// Writes one program.
@@ -16,27 +16,47 @@ pub(super) fn write(
     verified: &VerifiedProgram,
     xlated: &Xlated,
 ) -> io::Result<()> {
-    let program = verified.program();
-    let mut last_spot = None;
-    let mut second_half = false;
-    for (idx, &insn) in xlated.insns().iter().enumerate() {
-        if std::mem::take(&mut second_half) {
-            continue;
+    let mut lines = Lines::new(verified, xlated);
+    for idx in 0..xlated.insns().len() {
+        lines.write(out, idx)?;
+    }
+    writeln!(out)
+}
+
+/// The lines of a program, insn by insn.
+pub(super) struct Lines<'a> {
+    program: &'a Program,
+    xlated: &'a Xlated,
+    last_spot: Option<SourceSpot>,
+    second_half: bool,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(verified: &'a VerifiedProgram, xlated: &'a Xlated) -> Lines<'a> {
+        Lines { program: verified.program(), xlated, last_spot: None, second_half: false }
+    }
+
+    /// The function and the source line that start at an insn, and the insn.
+    pub(super) fn write(&mut self, out: &mut dyn Write, idx: usize) -> io::Result<()> {
+        let (program, xlated) = (self.program, self.xlated);
+        let Some(&insn) = xlated.insns().get(idx) else { return Ok(()) };
+        if std::mem::take(&mut self.second_half) {
+            return Ok(());
         }
         if let Some(subprog) = xlated.subprogs().iter().find(|s| s.start as usize == idx) {
             let name = if idx == 0 { &program.name } else { &subprog.name };
             writeln!(out, "{}:", printable(name))?;
         }
         let spot = source_spot(program, xlated.origin(idx) as usize);
-        if let Some(spot) = spot.filter(|spot| last_spot.as_ref() != Some(spot)) {
+        if let Some(spot) = spot.filter(|spot| self.last_spot.as_ref() != Some(spot)) {
             writeln!(out, "; {}", printable(spot.text.trim()))?;
-            last_spot = Some(spot);
+            self.last_spot = Some(spot);
         }
         let text = insn_text_of(program, &xlated.insns()[idx..]);
         writeln!(out, "{idx:4}: {}", printable(&resolved(program, xlated, (idx, insn, text))))?;
-        second_half = insn.is_ld_imm64();
+        self.second_half = insn.is_ld_imm64();
+        Ok(())
     }
-    writeln!(out)
 }
 
 /// The text with the names of maps and functions.
