@@ -25,6 +25,8 @@ pub(crate) struct Flow {
     pub(crate) funcs: Vec<Func>,
     /// By op: something jumps here.
     pub(crate) is_target: Vec<bool>,
+    /// By op: a later one jumps here.
+    pub(crate) is_loop_head: Vec<bool>,
     /// By op: the number of loops around it, as far as jumps backwards tell.
     pub(crate) loop_depth: Vec<u8>,
     /// By op: registers that may be read after it before they are written.
@@ -45,12 +47,14 @@ impl Flow {
         }
         flow.check(ops)?;
         flow.is_target = vec![false; ops.len() + 1];
+        flow.is_loop_head = vec![false; ops.len() + 1];
         flow.loop_depth = vec![0; ops.len()];
         for (at, op) in ops.iter().enumerate() {
             if let Some(to) = op.target() {
                 let to = to as usize;
                 flow.is_target[to] = true;
                 if to <= at {
+                    flow.is_loop_head[to] = true;
                     flow.loop_depth[to..=at].iter_mut().for_each(|d| *d = d.saturating_add(1));
                 }
             }

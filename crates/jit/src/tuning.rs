@@ -90,4 +90,26 @@ macro_rules! passes {
 passes! {
     /// Removes what no one reads.
     dead,
+    /// Two shifts as one rotation.
+    rotate,
+    /// Loads of single bytes as one load.
+    bytes,
+    /// Drops extensions and masks that change nothing.
+    zext,
+    /// Reads values from where they were first.
+    copies,
+    /// Address arithmetic in addresses.
+    address,
+    /// Moves and additions as `lea`.
+    lea,
+    /// Stack slots in spare registers.
+    slots,
+    /// Loads as operands.
+    fold,
+    /// Division by constants as multiplication.
+    magic,
+    /// Flags of arithmetic in place of a comparison with 0.
+    flags,
+    /// Loop heads at multiples of 32 bytes.
+    align,
 }

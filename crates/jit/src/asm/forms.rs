@@ -99,6 +99,7 @@ forms! {
     SHLX        "shlx"     0x66 Vex38 0xf7 Reg, No Width;
     SHRX        "shrx"     0xf2 Vex38 0xf7 Reg, No Width;
     SARX        "sarx"     0xf3 Vex38 0xf7 Reg, No Width;
+    MULX        "mulx"     0xf2 Vex38 0xf6 Reg, No Width;
     RORX        "rorx"     0xf2 Vex3a 0xf0 Reg, I8 Width;
     XCHG_MR     "xchg"     0x00 One   0x87 Reg, No Width;
     LOCK_XADD   "xadd"     0xf0 Of    0xc1 Reg, No Width;

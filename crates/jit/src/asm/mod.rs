@@ -45,6 +45,7 @@ impl Cc {
     pub(crate) const BE: Cc = Cc(6);
     pub(crate) const A: Cc = Cc(7);
     pub(crate) const S: Cc = Cc(8);
+    pub(crate) const NS: Cc = Cc(9);
     pub(crate) const L: Cc = Cc(12);
     pub(crate) const GE: Cc = Cc(13);
     pub(crate) const LE: Cc = Cc(14);

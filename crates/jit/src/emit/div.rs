@@ -27,6 +27,12 @@ impl Emit<'_> {
         if dst == AX || !self.unit.flow.is_dead_after(self.at, AX) {
             return Err(Error::unsupported(self.at, "a division while AX is in use"));
         }
+        if let Src::Imm(imm) = src
+            && self.unit.tuning.passes.magic
+            && self.by_constant((op, width), to, imm)
+        {
+            return Ok(());
+        }
         let by = self.divisor(width, src);
         let done = self.asm.label();
         if src == Src::Imm(0) {

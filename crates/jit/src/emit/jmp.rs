@@ -40,7 +40,11 @@ impl Emit<'_> {
 
     pub(super) fn br(&mut self, test: Test, to: u32) {
         self.fuel(to);
-        let cc = self.test(test);
+        let known = self.tested(test).filter(|_| self.unit.tuning.passes.flags);
+        let cc = match known {
+            Some(cc) => cc,
+            None => self.test(test),
+        };
         self.asm.jcc(cc, self.labels[to as usize]);
     }
 
@@ -91,6 +95,7 @@ impl Emit<'_> {
         if !self.unit.tuning.fuel || to as usize > self.at {
             return;
         }
+        self.flags = None;
         let (fuel, interrupt) = (offset_of!(RunEnv, fuel), offset_of!(RunEnv, interrupt));
         self.asm.mi(&forms::SUB_I8, Width::W64, (env_field(fuel), 1));
         self.asm.jcc(Cc::S, self.stop);

@@ -9,6 +9,8 @@ mod alu;
 mod atomic;
 mod call;
 mod div;
+mod div_constant;
+mod flags;
 mod jmp;
 mod mem;
 mod thunk;
@@ -21,6 +23,10 @@ use crate::regs::{SCRATCH, x86};
 use crate::sites::SwitchSite;
 use crate::{Error, Linkage, Tuning};
 use std::ops::Range;
+
+/// Loops start at multiples of this, if the padding is not longer than that.
+const LOOP_ALIGN: u32 = 32;
+const LOOP_PAD_MAX: u32 = 31;
 
 /// What all attempts at a program share.
 pub(crate) struct Unit<'a> {
@@ -59,7 +65,7 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
     let mut asm = Asm::new(unit.reach.clone(), hints);
     let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
     let stop = asm.label();
-    let mut emit = Emit { unit, asm, labels, stop, callbacks: Vec::new(), at: 0, func: 0 };
+    let mut emit = Emit { unit, asm, labels, stop, callbacks: Vec::new(), at: 0, func: 0, flags: None };
     let mut out = Emitted { entry: emit.thunks(), ..Emitted::default() };
     for (number, func) in unit.flow.funcs.iter().enumerate() {
         emit.func = number;
@@ -73,6 +79,7 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
                 emit.asm.bind(next);
             }
         }
+        emit.flags = None;
         emit.frame().enter(&mut emit.asm);
         emit.func_body()?;
     }
@@ -103,6 +110,8 @@ struct Emit<'a> {
     at: usize,
     /// The function being written.
     func: usize,
+    /// The register whose value the flags are about.
+    flags: Option<(X86, Width)>,
 }
 
 impl<'a> Emit<'a> {
@@ -114,10 +123,18 @@ impl<'a> Emit<'a> {
         let func = self.unit.flow.funcs[self.func];
         for at in func.start as usize..func.end as usize {
             self.at = at;
+            if self.unit.flow.is_target[at] {
+                self.flags = None;
+                if self.unit.flow.is_loop_head[at] && self.unit.tuning.passes.align {
+                    self.asm.align(LOOP_ALIGN, LOOP_PAD_MAX);
+                }
+            }
             if at != func.start as usize {
                 self.asm.bind(self.labels[at]);
             }
-            self.op(self.unit.ops[at])?;
+            let op = self.unit.ops[at];
+            self.op(op)?;
+            self.note_flags(op);
         }
         Ok(())
     }

@@ -6,7 +6,16 @@
 //! 2. `Flow::live_out` is right when a pass starts; `run` computes it anew after each that changed
 //!    something.
 
+mod address;
+mod blocks;
+mod bytes;
+mod copies;
 mod dead;
+mod fold;
+pub(crate) mod magic;
+mod rotate;
+mod slots;
+mod values;
 
 use crate::flow::Flow;
 use crate::op::Op;
@@ -15,7 +24,26 @@ use crate::{Linkage, Tuning};
 /// Runs the passes that are switched on.
 pub(crate) fn run(ops: &mut [Op], flow: &mut Flow, (_linkage, tuning): (&Linkage, &Tuning)) {
     let passes = tuning.passes;
-    if passes.dead && dead::run(ops, flow) {
+    // Twice: what one pass leaves behind, the next finds, as bytes that were moved about.
+    for _ in 0..2 {
+        if blocks::run(ops, flow, passes) {
+            flow.find_live(ops);
+        }
+        // A chain of what no one reads goes in one round: ops are looked at from behind.
+        if passes.dead && dead::run(ops, flow) {
+            flow.find_live(ops);
+        }
+    }
+    if passes.slots && slots::run(ops, flow, tuning) {
+        flow.find_live(ops);
+        if blocks::run(ops, flow, passes) {
+            flow.find_live(ops);
+        }
+        if passes.dead && dead::run(ops, flow) {
+            flow.find_live(ops);
+        }
+    }
+    if passes.fold && fold::run(ops, flow) {
         flow.find_live(ops);
     }
 }

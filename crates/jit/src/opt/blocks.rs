@@ -1,0 +1,74 @@
+//! One walk through each basic block, in which the passes that look at values rewrite op by op.
+
+use super::values::Values;
+use super::{address, bytes, copies, rotate};
+use crate::flow::Flow;
+use crate::op::Op;
+use crate::tuning::Passes;
+
+/// Whether something changed.
+pub(super) fn run(ops: &mut [Op], flow: &Flow, passes: Passes) -> bool {
+    let mut values = Values::new();
+    let mut changed = false;
+    for at in 0..ops.len() {
+        // Behind a jump, a block may start that nothing jumps to: one that falls through keeps
+        // what is known.
+        let starts = flow.is_target[at] || (at > 0 && ops[at - 1].is_end());
+        if starts {
+            values.start_block();
+        }
+        let meant = ops[at];
+        if meant == Op::Nop {
+            continue;
+        }
+        let mut op = meant;
+        if let Some((rotated, shift)) =
+            rotate::rewrite(&values, (at, &op), flow).filter(|_| passes.rotate)
+        {
+            op = rotated;
+            if let Some(shift) = shift {
+                ops[shift as usize] = Op::Nop;
+                // The register of that shift holds what it did before.
+                if let Op::Shift { src, .. } = rotated {
+                    values.forget(src);
+                }
+            }
+        } else if let Some((extended, shift)) =
+            copies::up_and_down(&values, &op).filter(|_| passes.zext)
+        {
+            op = extended;
+            ops[shift as usize] = Op::Nop;
+        } else {
+            op = improved(&values, &op, passes);
+        }
+        changed |= op != meant;
+        ops[at] = op;
+        values.step(at as u32, &op, &meant);
+    }
+    changed
+}
+
+fn improved(values: &Values, op: &Op, passes: Passes) -> Op {
+    let mut op = *op;
+    let (made, sum) = values.preview(&op);
+    if let Some(load) = made.and_then(|made| bytes::rewrite(values, &op, &made))
+        && passes.bytes
+    {
+        op = load;
+    }
+    if passes.zext {
+        op = copies::narrow(values, &op).unwrap_or(op);
+    }
+    if passes.copies {
+        op = copies::rewrite(values, &op).unwrap_or(op);
+    }
+    if passes.address {
+        op = address::rewrite(values, &op).unwrap_or(op);
+    }
+    if let Some(lea) = sum.and_then(|sum| address::lea(values, &op, sum))
+        && passes.lea
+    {
+        op = lea;
+    }
+    op
+}

@@ -1,0 +1,39 @@
+//! Bytes that are loaded one by one and put together become one load; in descending order, one that
+//! swaps (`movbe`).
+//!
+//! All bytes were loaded before, so the wide load touches nothing that the program did not.
+
+use super::values::Values;
+use crate::op::{Addr, AluOp, Op, ShiftOp, Size, Src};
+
+/// The load that gives the result of `op`.
+pub(super) fn rewrite(values: &Values, op: &Op, meant: &super::values::Bytes) -> Option<Op> {
+    let dst = match *op {
+        Op::Alu { op: AluOp::Or | AluOp::Xor | AluOp::Add, dst, src: Src::Reg(_), .. } => dst,
+        Op::Shift { op: ShiftOp::Shl | ShiftOp::Shr, dst, by: Src::Imm(_), .. } => dst,
+        _ => return None,
+    };
+    if meant.epoch != values.epoch {
+        return None;
+    }
+    let count = meant.offs.iter().take_while(|off| off.is_some()).count();
+    if meant.offs[count..].iter().any(Option::is_some) {
+        return None;
+    }
+    let size = match count {
+        2 => Size::B2,
+        4 => Size::B4,
+        8 => Size::B8,
+        _ => return None,
+    };
+    let offs: Vec<i32> = meant.offs.iter().flatten().copied().collect();
+    let steps = |by: i32| offs.windows(2).all(|pair| pair[0].checked_add(by) == Some(pair[1]));
+    let (big, disp) = match (steps(1), steps(-1)) {
+        (true, _) => (false, offs[0]),
+        (_, true) => (true, offs[count - 1]),
+        _ => return None,
+    };
+    let (base, disp) = values.near(meant.base, disp)?;
+    let addr = Addr { base, index: None, disp };
+    Some(Op::Load { size, sign: false, big, dst, addr })
+}

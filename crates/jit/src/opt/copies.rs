@@ -1,0 +1,82 @@
+//! Operands are read from where a value was first, so that moves become dead; masks and extensions
+//! that change nothing become moves.
+
+use super::values::Values;
+use crate::asm::Width;
+use crate::op::{AluOp, Op, Reg, ShiftOp, Size, Src};
+
+/// `op` with its operands read from elsewhere.
+pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
+    let mut better = *op;
+    let first = |reg: Reg| values.holder_before(reg).unwrap_or(reg);
+    match &mut better {
+        Op::Alu { src: Src::Reg(reg), .. } | Op::Div { src: Src::Reg(reg), .. } => {
+            *reg = first(*reg);
+        }
+        Op::Mov { src: Src::Reg(reg), .. } => *reg = first(*reg),
+        Op::Shift { src, by, dst, .. } => {
+            if src != dst {
+                *src = first(*src);
+            }
+            if let Src::Reg(by) = by {
+                *by = first(*by);
+            }
+        }
+        Op::Zext { src, dst, .. } | Op::MovSx { src, dst, .. } if src != dst => *src = first(*src),
+        Op::Load { addr, .. } => addr.base = first(addr.base),
+        Op::Store { addr, src, .. } => {
+            addr.base = first(addr.base);
+            if let Src::Reg(src) = src {
+                *src = first(*src);
+            }
+        }
+        Op::Br { test, .. } => {
+            test.a = first(test.a);
+            if let Src::Reg(b) = &mut test.b {
+                *b = first(*b);
+            }
+        }
+        _ => return None,
+    }
+    (better != *op).then_some(better)
+}
+
+/// What `op` comes to if most of its operand is known to be 0.
+pub(super) fn narrow(values: &Values, op: &Op) -> Option<Op> {
+    let low_bits = |reg: Reg| values.def_of(reg).bits;
+    let moved = |dst: Reg, src: Reg| Op::Mov { width: Width::W64, dst, src: Src::Reg(src) };
+    match *op {
+        Op::Mov { width: Width::W32, dst, src: Src::Reg(src) } if low_bits(src) <= 32 => {
+            Some(moved(dst, src))
+        }
+        Op::Zext { size, dst, src } if u32::from(low_bits(src)) <= 8 * size.bytes() => {
+            Some(moved(dst, src))
+        }
+        Op::Alu { op: AluOp::And, width, dst, src: Src::Imm(imm) } if imm > 0 => {
+            let ones = imm.trailing_ones() as u8;
+            let is_mask = imm & imm.wrapping_add(1) == 0;
+            let fits = low_bits(dst) <= ones;
+            match (ones, is_mask) {
+                (_, true) if fits => Some(moved(dst, dst)),
+                (8, true) => Some(Op::Zext { size: Size::B1, dst, src: dst }),
+                (16, true) => Some(Op::Zext { size: Size::B2, dst, src: dst }),
+                _ if width == Width::W64 => {
+                    Some(Op::Alu { op: AluOp::And, width: Width::W32, dst, src: Src::Imm(imm) })
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// `x <<= 32; x >>= 32`: an extension, and the first of the two, which is no longer needed.
+pub(super) fn up_and_down(values: &Values, op: &Op) -> Option<(Op, u32)> {
+    let Op::Shift { op: ShiftOp::Shr, width: Width::W64, dst, src, by: Src::Imm(32) } = *op else {
+        return None;
+    };
+    let up = values.def_of(src).shifted?;
+    let (shift, before) = values.unread(src).filter(|_| src == dst)?;
+    let is_up = up.op == ShiftOp::Shl && up.width == Width::W64 && up.by == 32;
+    (is_up && before == up.of).then_some((Op::Zext { size: Size::B4, dst, src }, shift))
+}

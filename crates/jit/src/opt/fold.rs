@@ -1,0 +1,115 @@
+//! A load that one operation uses becomes that operation's operand; load, change, store becomes one
+//! insn on memory.
+
+use crate::asm::Width;
+use crate::flow::Flow;
+use crate::op::{Addr, AluOp, Op, Reg, RegSet, Size, Src};
+
+/// How far back a load is looked for, ops.
+const WINDOW: usize = 6;
+
+/// Whether something changed.
+pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+    let mut changed = false;
+    for at in 0..ops.len() {
+        let folded = match ops[at] {
+            Op::Alu { width, dst, src: Src::Reg(src), .. } if src != dst => {
+                operand(ops, flow, (at, src, width))
+            }
+            Op::Br { test, .. } if test.b != Src::Reg(test.a) => match test.b {
+                Src::Reg(b) => operand(ops, flow, (at, b, test.width)),
+                _ => None,
+            },
+            Op::Store { .. } => {
+                changed |= on_memory(ops, flow, at);
+                None
+            }
+            _ => None,
+        };
+        if let Some((load, addr)) = folded {
+            match &mut ops[at] {
+                Op::Alu { src, .. } => *src = Src::Mem(addr),
+                Op::Br { test, .. } => test.b = Src::Mem(addr),
+                _ => continue,
+            }
+            ops[load] = Op::Nop;
+            changed = true;
+        }
+    }
+    changed
+}
+
+fn size_of(width: Width) -> Size {
+    if width == Width::W64 { Size::B8 } else { Size::B4 }
+}
+
+/// The load of `reg`, which the op at `at` alone reads, if it can be done there as well.
+fn operand(ops: &[Op], flow: &Flow, (at, reg, width): (usize, Reg, Width)) -> Option<(usize, Addr)> {
+    if !flow.is_dead_after(at, reg) {
+        return None;
+    }
+    let mut written = RegSet::NONE;
+    for back in (at.saturating_sub(WINDOW)..at).rev() {
+        if flow.is_target[back + 1] {
+            return None;
+        }
+        let op = &ops[back];
+        if op.defs().has(reg) {
+            let Op::Load { size, sign: false, big: false, addr, .. } = *op else { return None };
+            let fits = size == size_of(width) && !addr.uses().meets(written);
+            return fits.then_some((back, addr));
+        }
+        if op.uses().has(reg) || writes_memory(op) || op.target().is_some() || op.is_end() {
+            return None;
+        }
+        written = written.or(op.defs());
+    }
+    None
+}
+
+fn writes_memory(op: &Op) -> bool {
+    let store = matches!(op, Op::Store { .. } | Op::AluStore { .. } | Op::Atomic { .. });
+    store || op.is_call() || matches!(op, Op::TailCall { .. })
+}
+
+/// `x = *addr; x op= src; *addr = x`, with `x` dead after.
+fn on_memory(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+    let Op::Store { size: size @ (Size::B4 | Size::B8), big: false, addr, src: Src::Reg(x) } =
+        ops[at]
+    else {
+        return false;
+    };
+    let Some(alu) = before(ops, flow, at) else { return false };
+    let Op::Alu { op, dst, src, width } = ops[alu] else { return false };
+    let Some(load) = before(ops, flow, alu) else { return false };
+    let loads = Op::Load { size, sign: false, big: false, dst: x, addr };
+    let plain = match src {
+        Src::Reg(src) => src != x,
+        Src::Imm(_) => true,
+        Src::Mem(_) => false,
+    };
+    // The low half of a sum is that of the sum of the low halves.
+    let wide_enough = size == Size::B4 || width == Width::W64;
+    let fits = dst == x && op != AluOp::Mul && plain && wide_enough && ops[load] == loads;
+    if !fits || !flow.is_dead_after(at, x) || addr.uses().has(x) {
+        return false;
+    }
+    ops[at] = Op::AluStore { op, size, addr, src };
+    ops[alu] = Op::Nop;
+    ops[load] = Op::Nop;
+    true
+}
+
+/// The op before, if nothing jumps between.
+fn before(ops: &[Op], flow: &Flow, at: usize) -> Option<usize> {
+    let mut at = at;
+    loop {
+        if flow.is_target[at] || at == 0 {
+            return None;
+        }
+        at -= 1;
+        if ops[at] != Op::Nop {
+            return Some(at);
+        }
+    }
+}

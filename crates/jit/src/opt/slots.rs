@@ -1,0 +1,140 @@
+//! Values that the compiler kept on the stack for want of registers move to registers that BPF does
+//! not have.
+//!
+//! # Invariants
+//! 1. Only in functions in which the stack's address goes nowhere but into loads and stores: no one
+//!    else can see a slot.
+//! 2. A slot is always accessed whole: no other access overlaps it.
+
+use crate::asm::Width;
+use crate::flow::{Flow, Func};
+use crate::op::{Addr, Op, Reg, RegSet, Size, Src};
+use crate::regs::{SPARE_R9, SPARE_R12, SPARE_RBP};
+use crate::{Prologue, Tuning};
+
+/// Saving and restoring a register costs about as much as this many accesses.
+const USES_MIN: u32 = 4;
+
+/// A place on the stack.
+struct Slot {
+    disp: i32,
+    size: Size,
+    /// Accesses, those in loops counted more often.
+    uses: u32,
+    /// Some access overlaps it without being one to it.
+    mixed: bool,
+}
+
+/// Whether something changed.
+pub(super) fn run(ops: &mut [Op], flow: &Flow, tuning: &Tuning) -> bool {
+    let counts_tail_calls = flow.funcs.iter().any(|func| func.tail_call_reachable);
+    let mut changed = false;
+    for func in &flow.funcs {
+        let range = func.start as usize..func.end as usize;
+        let Some(mut slots) = slots(&ops[range.clone()], func, flow) else { continue };
+        slots.retain(|slot| !slot.mixed && slot.uses >= USES_MIN);
+        slots.sort_by_key(|slot| std::cmp::Reverse(slot.uses));
+        let regs = spare(&ops[range.clone()], tuning, counts_tail_calls);
+        for (slot, reg) in slots.iter().zip(regs) {
+            for op in &mut ops[range.clone()] {
+                *op = moved(*op, slot, reg);
+            }
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// The registers that nothing uses in a function.
+fn spare(ops: &[Op], tuning: &Tuning, counts_tail_calls: bool) -> Vec<Reg> {
+    let mut used = RegSet::NONE;
+    let (mut calls, mut divides) = (false, false);
+    for op in ops {
+        used = used.or(op.uses()).or(op.defs());
+        calls |= op.is_call() || matches!(op, Op::TailCall { .. });
+        divides |= matches!(op, Op::Div { .. });
+    }
+    let mut regs = Vec::new();
+    if !calls && !divides && !used.has(SPARE_R9) {
+        regs.push(SPARE_R9);
+    }
+    if tuning.prologue == Prologue::Minimal || tuning.fuel {
+        if !tuning.fuel {
+            regs.push(SPARE_RBP);
+        }
+        if !counts_tail_calls && !tuning.fuel {
+            regs.push(SPARE_R12);
+        }
+        regs.extend((6..10).map(Reg).filter(|reg| !used.has(*reg)));
+    }
+    regs
+}
+
+/// The slots of a function; `None` if the stack's address gets away.
+fn slots(ops: &[Op], func: &Func, flow: &Flow) -> Option<Vec<Slot>> {
+    let mut slots: Vec<Slot> = Vec::new();
+    for (at, op) in ops.iter().enumerate() {
+        if !op.uses().has(Reg::FP) {
+            continue;
+        }
+        let (size, addr, plain) = access(op)?;
+        let depth = flow.loop_depth[func.start as usize + at].min(3);
+        let uses = 1 << (3 * depth);
+        let (start, end) = (addr.disp, addr.disp + size.bytes() as i32);
+        let mut known = false;
+        for slot in &mut slots {
+            let (slot_start, slot_end) = (slot.disp, slot.disp + slot.size.bytes() as i32);
+            if slot.disp == start && slot.size == size {
+                slot.uses = slot.uses.saturating_add(uses);
+                slot.mixed |= !plain;
+                known = true;
+            } else if start < slot_end && slot_start < end {
+                slot.mixed = true;
+            }
+        }
+        if !known {
+            let overlaps = slots.iter().any(|slot| {
+                start < slot.disp + slot.size.bytes() as i32 && slot.disp < end
+            });
+            slots.push(Slot { disp: start, size, uses, mixed: overlaps || !plain });
+        }
+    }
+    Some(slots)
+}
+
+/// The access of an op that reads r10: size, address, and whether a register can stand for it.
+/// `None` if it is not an access, or not to a fixed place.
+fn access(op: &Op) -> Option<(Size, Addr, bool)> {
+    let (size, addr, plain) = match *op {
+        Op::Load { size, addr, big, .. } => (size, addr, !big),
+        Op::Store { size, addr, big, src } => {
+            if src == Src::Reg(Reg::FP) {
+                return None;
+            }
+            (size, addr, !big)
+        }
+        Op::Atomic { width: Width::W64, addr, reg, .. } if reg != Reg::FP => {
+            (Size::B8, addr, false)
+        }
+        Op::Atomic { addr, reg, .. } if reg != Reg::FP => (Size::B4, addr, false),
+        _ => return None,
+    };
+    let plain = plain && matches!(size, Size::B4 | Size::B8);
+    (addr.base == Reg::FP && addr.index.is_none()).then_some((size, addr, plain))
+}
+
+/// `op` with `reg` for the slot.
+fn moved(op: Op, slot: &Slot, reg: Reg) -> Op {
+    let here = |size: Size, addr: Addr| {
+        addr.base == Reg::FP && addr.disp == slot.disp && size == slot.size
+    };
+    let width = if slot.size == Size::B8 { Width::W64 } else { Width::W32 };
+    match op {
+        Op::Load { size, sign, dst, addr, .. } if here(size, addr) => match sign {
+            true => Op::MovSx { size, width: Width::W64, dst, src: reg },
+            false => Op::Mov { width, dst, src: Src::Reg(reg) },
+        },
+        Op::Store { size, addr, src, .. } if here(size, addr) => Op::Mov { width, dst: reg, src },
+        op => op,
+    }
+}
