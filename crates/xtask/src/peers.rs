@@ -21,8 +21,8 @@ use std::time::Instant;
 pub(crate) struct Args {
     /// Only these programs.
     kinds: Vec<String>,
-    /// Rounds; in each every engine runs each program for about two milliseconds.
-    #[arg(long, default_value_t = 21)]
+    /// Rounds; in each every engine runs each program for half a millisecond.
+    #[arg(long, default_value_t = 51)]
     rounds: u32,
     /// Engines besides native code.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "skep,rbpf,kernel")]
@@ -46,6 +46,10 @@ enum Side {
     Rbpf,
     Kernel,
 }
+
+/// How long an engine runs before it is the next one's turn, ns: short, so that what disturbs a
+/// round disturbs few.
+const SLICE_NS: f64 = 5e5;
 
 /// A compute program.
 struct Kind {
@@ -190,7 +194,7 @@ fn measure(
         };
         let (result, ns) = run(1000)?;
         results.push(result);
-        counts.push((2e6 / ns.max(1.0)) as u32 + 1);
+        counts.push((SLICE_NS / ns.max(1.0)) as u32 + 1);
     }
     if results.iter().any(|result| result != &results[0]) {
         return Err(format!("{}: results differ: {results:x?}", kind.name));

@@ -9,12 +9,7 @@ use crate::regs::{SCRATCH, SCRATCH2, x86};
 
 impl Emit<'_> {
     /// Whether the division was written.
-    pub(super) fn by_constant(
-        &mut self,
-        (op, width): (DivOp, Width),
-        to: X86,
-        imm: i32,
-    ) -> bool {
+    pub(super) fn by_constant(&mut self, (op, width): (DivOp, Width), to: X86, imm: i32) -> bool {
         let modulo = op == DivOp::Mod;
         if imm == 0 || !(modulo || op == DivOp::Div) {
             return false;

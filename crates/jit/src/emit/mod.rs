@@ -65,7 +65,8 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
     let mut asm = Asm::new(unit.reach.clone(), hints);
     let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
     let stop = asm.label();
-    let mut emit = Emit { unit, asm, labels, stop, callbacks: Vec::new(), at: 0, func: 0, flags: None };
+    let mut emit =
+        Emit { unit, asm, labels, stop, callbacks: Vec::new(), at: 0, func: 0, flags: None };
     let mut out = Emitted { entry: emit.thunks(), ..Emitted::default() };
     for (number, func) in unit.flow.funcs.iter().enumerate() {
         emit.func = number;

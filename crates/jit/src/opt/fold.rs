@@ -44,7 +44,11 @@ fn size_of(width: Width) -> Size {
 }
 
 /// The load of `reg`, which the op at `at` alone reads, if it can be done there as well.
-fn operand(ops: &[Op], flow: &Flow, (at, reg, width): (usize, Reg, Width)) -> Option<(usize, Addr)> {
+fn operand(
+    ops: &[Op],
+    flow: &Flow,
+    (at, reg, width): (usize, Reg, Width),
+) -> Option<(usize, Addr)> {
     if !flow.is_dead_after(at, reg) {
         return None;
     }

@@ -18,13 +18,7 @@ pub(super) fn rewrite(
     };
     let (a, b) = (values.def_of(dst).shifted?, values.def_of(src).shifted?);
     let by = left_rotation(a, b, width)?;
-    let rotate = |from| Op::Shift {
-        op: ShiftOp::Rol,
-        width,
-        dst,
-        src: from,
-        by: Src::Imm(by),
-    };
+    let rotate = |from| Op::Shift { op: ShiftOp::Rol, width, dst, src: from, by: Src::Imm(by) };
     let held = match width {
         Width::W64 => values.holder(a.of),
         Width::W32 => values.low_holder(a.of),

@@ -93,9 +93,9 @@ fn slots(ops: &[Op], func: &Func, flow: &Flow) -> Option<Vec<Slot>> {
             }
         }
         if !known {
-            let overlaps = slots.iter().any(|slot| {
-                start < slot.disp + slot.size.bytes() as i32 && slot.disp < end
-            });
+            let overlaps = slots
+                .iter()
+                .any(|slot| start < slot.disp + slot.size.bytes() as i32 && slot.disp < end);
             slots.push(Slot { disp: start, size, uses, mixed: overlaps || !plain });
         }
     }
