@@ -7,6 +7,7 @@ mod bench;
 pub(crate) use bench::{BenchCommand, BenchVerifyFlags};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// Linux eBPF verifier and loader in userspace: no root, no kernel module.
@@ -29,6 +30,9 @@ pub enum Command {
     Check(CheckFlags),
     /// Print the insns of programs, with source lines, or their control flow graphs
     Dump(DumpFlags),
+    /// Run a program on packets or bytes, without root
+    #[command(after_help = RUN_NOTES)]
+    Run(RunFlags),
     /// Measure
     #[command(subcommand, arg_required_else_help = true)]
     Bench(BenchCommand),
@@ -62,6 +66,13 @@ fn stat_notes() -> String {
 const CHECK_NOTES: &str = "\
 Exit status: 0 if all programs are accepted, 1 if some are refused, 2 if a file is wrong or \
 something is not supported yet, 101 after an internal error.";
+
+const RUN_NOTES: &str = "\
+Packets begin with their Ethernet header. The packet is one of 60 zero bytes if none is given, the \
+context of other programs as many zeros as they use.
+
+Exit status: 0 if everything ran, 1 if the verifier refuses the program, 2 if a file, packet or \
+value is wrong or something is not supported yet, 101 after an internal error.";
 
 /// Files, and what they are loaded against.
 #[derive(Debug, Clone, Default, Args)]
@@ -205,6 +216,64 @@ pub struct DumpFlags {
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none")]
     pub btf: Option<String>,
+}
+
+/// Flags of `skep run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunFlags {
+    /// BPF object file
+    pub file: PathBuf,
+    /// Program; may be left out if there is one only
+    pub prog: Option<String>,
+    /// Run on each packet of a capture (pcap, Ethernet)
+    #[arg(long, value_name = "FILE", help_heading = "Input", group = "input")]
+    pub pcap: Option<PathBuf>,
+    /// Run on this packet or context, in hex digits
+    #[arg(long, value_name = "DIGITS", help_heading = "Input", group = "input")]
+    pub hex: Option<String>,
+    /// Run on the packet or context that is in a file
+    #[arg(long, value_name = "FILE", help_heading = "Input", group = "input")]
+    pub data_file: Option<PathBuf>,
+    /// Fields of the context, as {"mark": 7, "cb": [1, 2]} or a file with this
+    #[arg(long, value_name = "JSON|FILE", help_heading = "Input")]
+    pub ctx_json: Option<String>,
+    /// Fill a map first, from entries as --dump-maps gives them; a program's name fills a slot
+    #[arg(long, value_name = "NAME=@FILE", help_heading = "Input")]
+    pub map: Vec<String>,
+    /// Kernel BTF: a file, or `none`; the running kernel's by default
+    #[arg(long, value_name = "FILE|none", help_heading = "Input")]
+    pub btf: Option<String>,
+    /// Write the packets that are let through, as the program left them
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub pcap_out: Option<PathBuf>,
+    /// Print all maps afterwards as JSON, as bpftool does; with =FILE, write them there
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "-",
+        help_heading = "Output"
+    )]
+    pub dump_maps: Option<String>,
+    /// Print what the program writes with bpf_printk
+    #[arg(long, help_heading = "Output")]
+    pub trace: bool,
+    /// Run each input N times; the packet is what the run before left
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Execution")]
+    pub repeat: NonZeroU32,
+    /// Threads that share the packets; a single input is run by each
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Execution")]
+    pub threads: NonZeroU32,
+    /// Interpret, checking every access to memory
+    #[arg(long, conflicts_with = "jit", help_heading = "Execution")]
+    pub interp: bool,
+    /// Run machine code (the default)
+    #[arg(long, help_heading = "Execution")]
+    pub jit: bool,
+    /// Stop a run after N insns (interpreted) or jumps backwards (machine code)
+    #[arg(long, value_name = "N", help_heading = "Execution")]
+    pub fuel: Option<u64>,
 }
 
 /// Stages of `skep dump`.

@@ -17,6 +17,7 @@ mod inputs;
 mod judge_files;
 mod memory_gate;
 mod pages;
+mod run;
 mod stat;
 mod streams;
 mod tuning;
@@ -47,6 +48,7 @@ pub fn run(
         Command::Stat(flags) => stat::run(flags, streams),
         Command::Check(flags) => check::run(flags, streams),
         Command::Dump(flags) => dump::run(flags, streams),
+        Command::Run(flags) => run::run(flags, streams),
         Command::Bench(BenchCommand::Verify(flags)) => bench::run(flags, streams),
         Command::Completions { shell } => {
             pages::completions(streams.out, *shell).map(|()| Exit::Success)

@@ -4,9 +4,6 @@
 //! plain stores, no atomic read-modify-write. Who wants something back ([`advance`]) pays instead:
 //! it makes all threads' stores visible (`membarrier`) and looks at the slots.
 //!
-//! The index of the slot is also the "CPU" of the thread: what `bpf_get_smp_processor_id` returns
-//! and which values of per-CPU maps are its own. Indices are the lowest that are free.
-//!
 //! # Invariants
 //! 1. A slot with an epoch belongs to a living thread in a run (or in an access of the maps'
 //!    users), which reads no link of an older time than when the global epoch had that value.
@@ -20,7 +17,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 use std::sync::{Mutex, OnceLock};
 
-/// Threads that may run programs at the same time; the kernel's CONFIG_NR_CPUS where asked.
+/// Threads that may run programs at the same time, and CPUs of a runtime.
 pub const THREADS_MAX: usize = 256;
 
 /// The value of a slot whose thread is in no run.
@@ -104,13 +101,6 @@ impl Drop for Guard {
             }
         });
     }
-}
-
-/// The calling thread's "CPU"; 0 for a thread that never entered.
-#[inline]
-pub(crate) fn cpu() -> u32 {
-    let slot = LOCAL.with(|local| local.slot.get());
-    if slot == UNREGISTERED { 0 } else { slot }
 }
 
 /// The tag for what is unlinked now.
@@ -204,7 +194,7 @@ mod tests {
         let (leave, wait_leave) = mpsc::channel::<()>();
         let runner = std::thread::spawn(move || {
             let guard = enter().unwrap();
-            entered.send(cpu()).unwrap();
+            entered.send(()).unwrap();
             wait_leave.recv().unwrap();
             drop(guard);
         });

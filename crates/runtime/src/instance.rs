@@ -50,6 +50,11 @@ impl Instance {
         self.image.prog_type
     }
 
+    /// Bytes of context that it may use.
+    pub fn ctx_bytes(&self) -> usize {
+        self.image.ctx_bytes
+    }
+
     /// Its machine code; `None` if it is interpreted.
     pub fn machine_code(&self) -> Option<&MachineCode> {
         self.image.code.as_ref()
@@ -65,7 +70,7 @@ impl Instance {
     pub fn run(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
         self.check(ctx)?;
         let _epoch = epoch::enter().ok_or_else(|| self.too_many_threads())?;
-        if epoch::cpu() >= self.shared.cpus {
+        if !self.shared.cpus.enter() {
             return Err(self.too_many_threads());
         }
         self.run_entered(ctx)
@@ -110,7 +115,7 @@ impl Instance {
 
     #[cold]
     fn too_many_threads(&self) -> Error {
-        let cpus = self.shared.cpus;
+        let cpus = self.shared.cpus.count();
         Error::input(format!("more threads run programs than the runtime has CPUs ({cpus})"))
     }
 

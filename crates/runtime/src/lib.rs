@@ -10,6 +10,7 @@
 
 #![deny(unsafe_code)]
 
+mod cpu;
 mod ctx;
 mod current;
 mod engine;

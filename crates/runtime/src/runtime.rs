@@ -1,6 +1,7 @@
 //! `Runtime`: where maps and instances live: how many threads run programs, how much memory there
 //! is.
 
+use crate::cpu::Cpus;
 use crate::image::{Engine, ProgImage};
 use crate::instance::Instance;
 use crate::map::prog_array::TailTarget;
@@ -47,7 +48,7 @@ pub struct LoadOptions {
 
 /// What instances need of their runtime.
 pub(crate) struct Shared {
-    pub(crate) cpus: u32,
+    pub(crate) cpus: Arc<Cpus>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) trace: TraceLog,
 }
@@ -82,8 +83,11 @@ impl Runtime {
             return Err(Error::input(format!("{} CPUs: 1 to {THREADS_MAX}", options.cpus)));
         }
         let budget = Budget::new(options.memory_bytes_max);
-        let shared =
-            Shared { cpus: options.cpus, registry: Arc::default(), trace: TraceLog::default() };
+        let shared = Shared {
+            cpus: Cpus::new(options.cpus),
+            registry: Arc::default(),
+            trace: TraceLog::default(),
+        };
         let next_id = AtomicU32::new(1);
         Ok(Runtime { options, budget, shared: Arc::new(shared), next_id })
     }

@@ -12,6 +12,7 @@ mod judge;
 mod kernel_diff;
 mod objects;
 mod parity;
+mod pcap;
 mod peers;
 mod random;
 mod tidy;
@@ -49,6 +50,8 @@ enum Command {
     KernelDiff(kernel_diff::Args),
     /// Write docs/parity.md: what is known to differ from the kernel.
     Parity(parity::Args),
+    /// Write a capture of made-up packets, the same each time.
+    Pcap(pcap::Args),
     /// Run the compute programs on skep, native code, rbpf and the host kernel.
     Peers(peers::Args),
     /// Compare our verifier with the host kernel on random programs.
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Command::ExecDiff(args) => exec_diff::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Parity(args) => parity::run(&args),
+        Command::Pcap(args) => pcap::run(&args),
         Command::Peers(args) => peers::run(&args),
         Command::Random(args) => random::run(&args),
         Command::Tunings(args) => tunings::run(&args),

@@ -1,7 +1,7 @@
 //! Helpers that ask for time, numbers, and who is running.
 
 use super::call::Call;
-use crate::{Errno, epoch};
+use crate::{Errno, cpu};
 use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic};
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -58,7 +58,7 @@ pub(super) fn get_prandom_u32(_: &Call) -> u64 {
 
 /// `u32 bpf_get_smp_processor_id(void)`: the thread's number among those that run programs.
 pub(super) fn get_smp_processor_id(_: &Call) -> u64 {
-    u64::from(epoch::cpu())
+    u64::from(cpu::current())
 }
 
 /// `long bpf_get_numa_node_id(void)`.

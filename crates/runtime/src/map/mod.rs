@@ -255,7 +255,8 @@ impl Map {
         &*self.kind
     }
 
-    pub(crate) fn is_percpu(&self) -> bool {
+    /// Whether each "CPU" has a value of its own.
+    pub fn is_percpu(&self) -> bool {
         use MapType as T;
         matches!(self.map_type, T::PercpuArray | T::PercpuHash | T::LruPercpuHash)
     }

@@ -8,7 +8,7 @@ use super::array::{check_flags, index_keys};
 use super::value::ValueLayout;
 use super::{BPF_EXIST, MapKind, Setup, index, next_index};
 use crate::memory::{Budget, Region};
-use crate::{Errno, Error, epoch};
+use crate::{Errno, Error, cpu};
 use skep_uapi::MapShape;
 use std::sync::{Arc, OnceLock};
 
@@ -58,7 +58,7 @@ fn check_percpu_flags(flags: u64, inside: bool) -> Result<(), Errno> {
 impl MapKind for PercpuArray {
     #[inline]
     fn lookup(&self, key: &[u8]) -> u64 {
-        self.lookup_cpu(key, epoch::cpu())
+        self.lookup_cpu(key, cpu::current())
     }
 
     #[inline]
@@ -67,7 +67,7 @@ impl MapKind for PercpuArray {
     }
 
     fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
-        let off = self.offset(key, epoch::cpu());
+        let off = self.offset(key, cpu::current());
         check_percpu_flags(flags, off.is_some())?;
         self.layout.write(&self.values, off.ok_or(Errno::E2BIG)?, value);
         Ok(())
@@ -105,7 +105,7 @@ impl MapKind for PercpuArray {
     fn for_each(&self, each: &mut dyn FnMut(u64, u64) -> bool) -> Result<u32, Errno> {
         let keys = self.keys.get_or_init(|| index_keys(self.count, &self.budget));
         let keys = keys.as_ref().ok_or(Errno::ENOMEM)?;
-        let mine = self.cpu_stride * epoch::cpu() as usize;
+        let mine = self.cpu_stride * cpu::current() as usize;
         for i in 0..self.count {
             let at = i as usize;
             if each(keys.addr(8 * at), self.values.addr(mine + self.stride * at)) {

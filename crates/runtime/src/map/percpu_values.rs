@@ -4,7 +4,7 @@
 use super::Setup;
 use super::value::ValueLayout;
 use crate::memory::Region;
-use crate::{Errno, Error, epoch};
+use crate::{Errno, Error, cpu};
 
 const PAGE: usize = 4096;
 
@@ -39,7 +39,7 @@ impl PercpuValues {
     /// Address of the calling thread's value.
     #[inline]
     pub(super) fn mine(&self, element: u32) -> u64 {
-        self.of_cpu(element, epoch::cpu())
+        self.of_cpu(element, cpu::current())
     }
 
     pub(super) fn of_cpu(&self, element: u32, cpu: u32) -> u64 {
@@ -47,7 +47,7 @@ impl PercpuValues {
     }
 
     pub(super) fn write_mine(&self, element: u32, value: &[u8]) {
-        let cpu = epoch::cpu().min(self.cpus - 1);
+        let cpu = cpu::current().min(self.cpus - 1);
         self.layout.write(&self.values, self.offset(element, cpu), value);
     }
 

@@ -7,7 +7,7 @@
 
 use super::{MapKind, Setup, index, next_index};
 use crate::memory::Region;
-use crate::{Errno, epoch};
+use crate::{Errno, cpu};
 use skep_uapi::MapShape;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -47,7 +47,7 @@ impl PerfEventArray {
 
     /// `bpf_perf_event_output`.
     pub(crate) fn output(&self, flags: u64, data: Vec<u8>) -> Result<(), Errno> {
-        let cpu = epoch::cpu();
+        let cpu = cpu::current();
         let index = if flags & INDEX_MASK == INDEX_MASK { cpu } else { flags as u32 };
         if index >= self.count {
             return Err(Errno::E2BIG);

@@ -1,0 +1,111 @@
+//! From the command line to an instance that can run: open, verify, make maps, load.
+
+use super::map_json;
+use crate::exit::Exit;
+use crate::flags::RunFlags;
+use crate::judge_files::Plan;
+use skep::object::Object;
+use skep::program::Program;
+use skep::runtime::{Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep::uapi::{MapType, ProgType};
+use skep::verifier::VerifiedProgram;
+use skep::{NotAccepted, Session, Verdict, VerifyOptions};
+
+/// What can run.
+pub(super) struct Loaded {
+    pub(super) runtime: Runtime,
+    pub(super) maps: ObjectMaps,
+    pub(super) instance: Instance,
+    /// Programs that can be tail called.
+    _others: Vec<Instance>,
+}
+
+/// Why there is nothing to run.
+pub(super) struct Failure {
+    pub(super) message: String,
+    pub(super) exit: Exit,
+}
+
+impl Failure {
+    fn input(message: impl Into<String>) -> Failure {
+        Failure { message: message.into(), exit: Exit::Input }
+    }
+
+    fn not_accepted(why: &NotAccepted) -> Failure {
+        let exit = match why.verdict {
+            Verdict::Rejected(_) => Exit::Refused,
+            Verdict::Bug(_) => Exit::Bug,
+            _ => Exit::Input,
+        };
+        Failure { message: why.to_string(), exit }
+    }
+}
+
+/// Loads the program that the flags name, and what it may tail call.
+pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
+    let session = Plan::session(flags.btf.as_deref()).map_err(Failure::input)?;
+    let bytes = session.read(&flags.file).map_err(|e| Failure::input(e.to_string()))?;
+    let object = session.open(&flags.file, &bytes).map_err(|e| Failure::input(e.to_string()))?;
+    let program = choose(flags, &object)?;
+    let verified = verify(&session, program).map_err(|e| Failure::not_accepted(&e))?;
+
+    let cpus = skep::possible_cpus().max(flags.threads.get());
+    let options = Options { cpus, ..Options::default() };
+    let runtime = Runtime::new(options).map_err(|e| Failure::input(e.to_string()))?;
+    let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+    let load = |verified: &VerifiedProgram| runtime.load(verified, &maps, &load_options(flags));
+    let instance = load(&verified).map_err(|e| Failure::input(e.to_string()))?;
+
+    // Whatever may stand in a prog array; what cannot be loaded is missed when it is named.
+    let mut others = Vec::new();
+    if object.maps.iter().any(|map| map.map_type == MapType::ProgArray) {
+        for other in candidates(&object, program) {
+            if let Ok(verified) = verify(&session, other)
+                && let Ok(instance) = load(&verified)
+            {
+                others.push(instance);
+            }
+        }
+    }
+    for text in &flags.map {
+        let programs = others.iter().chain([&instance]);
+        let ids: Vec<(&str, u32)> = programs.map(|prog| (prog.name(), prog.id())).collect();
+        map_json::preload(text, &maps, &ids).map_err(Failure::input)?;
+    }
+    Ok(Loaded { maps, instance, _others: others, runtime })
+}
+
+fn load_options(flags: &RunFlags) -> LoadOptions {
+    let engine = if flags.interp { Engine::Interp } else { Engine::Jit };
+    LoadOptions { engine, fuel: flags.fuel, ..LoadOptions::default() }
+}
+
+fn verify(session: &Session, program: &Program) -> Result<VerifiedProgram, NotAccepted> {
+    session.accept(program, &VerifyOptions::default())
+}
+
+/// The program that is named, or the only one.
+fn choose<'a>(flags: &RunFlags, object: &'a Object) -> Result<&'a Program, Failure> {
+    let names = || object.programs.iter().map(|p| &*p.name).collect::<Vec<_>>().join(", ");
+    let file = flags.file.display();
+    let entry = match (&flags.prog, &*object.programs) {
+        (None, []) => return Err(Failure::input(format!("{file}: no programs"))),
+        (None, [only]) => only,
+        (None, _) => {
+            return Err(Failure::input(format!("{file}: which program? there are: {}", names())));
+        }
+        (Some(wanted), all) => all.iter().find(|p| p.name == *wanted).ok_or_else(|| {
+            Failure::input(format!("{file}: no program '{wanted}'; there are: {}", names()))
+        })?,
+    };
+    entry.program.as_ref().map_err(|e| {
+        Failure::input(format!("{file}: program '{}': while loading: {e}", entry.name))
+    })
+}
+
+/// The other programs of the same type.
+fn candidates<'a>(object: &'a Object, program: &'a Program) -> impl Iterator<Item = &'a Program> {
+    let wanted: ProgType = program.prog_type;
+    let all = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
+    all.filter(move |other| other.prog_type == wanted && other.name != program.name)
+}

@@ -1,0 +1,142 @@
+//! The runs: inputs are shared out to threads, results come back in order.
+
+use super::input::{Inputs, Item};
+use crate::flags::RunFlags;
+use skep::runtime::{Ctx, Instance, Redirect};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Inputs that a thread takes at a time.
+const CHUNK: usize = 256;
+
+/// What became of one input.
+pub(super) struct Run {
+    pub(super) retval: u32,
+    /// All of the register.
+    pub(super) r0: u64,
+    /// Insns of the last run, if they were counted.
+    pub(super) insns: Option<u64>,
+    /// The packet or the context, if someone wants it.
+    pub(super) packet: Vec<u8>,
+    pub(super) redirect: Option<Redirect>,
+}
+
+/// What became of all inputs.
+#[derive(Default)]
+pub(super) struct Done {
+    /// In the order of the inputs; `None` where it could not be run.
+    pub(super) runs: Vec<Option<Run>>,
+    /// Number of the input, from 1, and what was wrong.
+    pub(super) errors: Vec<(usize, String)>,
+    /// Time in the program, all threads together.
+    pub(super) time: Duration,
+    /// Runs that this is the time of.
+    pub(super) count: u64,
+}
+
+/// Runs the program on every input.
+///
+/// # Errors
+///
+/// One line, if the first input says that nothing can be run at all: the context has no such
+/// field.
+pub(super) fn run(flags: &RunFlags, instance: &Instance, inputs: &Inputs) -> Result<Done, String> {
+    if let (Some(first), false) = (inputs.items.first(), inputs.fields.is_empty()) {
+        let made = inputs.ctx(instance, first);
+        made.map(drop)
+            .map_err(|e| if e.starts_with("--ctx-json") { e } else { String::new() })
+            .or_else(|e| if e.is_empty() { Ok(()) } else { Err(e) })?;
+    }
+    let threads = flags.threads.get() as usize;
+    let next = AtomicUsize::new(0);
+    // One input is run by every thread; many are shared out.
+    let alone = inputs.items.len() == 1;
+    let worker = || Worker { flags, instance, inputs, ctx: None }.work(&next, alone);
+    let parts: Vec<Part> = match threads {
+        1 => vec![worker()],
+        _ => std::thread::scope(|scope| {
+            let handles: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+            handles.into_iter().map(|handle| handle.join().unwrap_or_default()).collect()
+        }),
+    };
+    Ok(collect(parts, inputs.items.len()))
+}
+
+fn collect(parts: Vec<Part>, count: usize) -> Done {
+    let mut done = Done::default();
+    done.runs.resize_with(count, || None);
+    for part in parts {
+        done.time += part.time;
+        done.count += part.count;
+        for (at, result) in part.results {
+            match result {
+                Ok(run) => done.runs[at] = Some(run),
+                Err(e) => done.errors.push((at + 1, e)),
+            }
+        }
+    }
+    done.errors.sort();
+    done.errors.dedup();
+    done
+}
+
+/// What one thread did.
+#[derive(Default)]
+struct Part {
+    results: Vec<(usize, Result<Run, String>)>,
+    time: Duration,
+    count: u64,
+}
+
+struct Worker<'a> {
+    flags: &'a RunFlags,
+    instance: &'a Instance,
+    inputs: &'a Inputs,
+    /// Made for the first input and used for all.
+    ctx: Option<Ctx>,
+}
+
+impl Worker<'_> {
+    fn work(mut self, next: &AtomicUsize, alone: bool) -> Part {
+        let mut part = Part::default();
+        let items = &self.inputs.items;
+        if alone {
+            let result = self.one(&items[0], &mut part);
+            part.results.push((0, result));
+            return part;
+        }
+        loop {
+            let from = next.fetch_add(CHUNK, Ordering::Relaxed);
+            if from >= items.len() {
+                return part;
+            }
+            for (at, item) in items.iter().enumerate().skip(from).take(CHUNK) {
+                let result = self.one(item, &mut part);
+                part.results.push((at, result));
+            }
+        }
+    }
+
+    fn one(&mut self, item: &Item, part: &mut Part) -> Result<Run, String> {
+        let ctx = match &mut self.ctx {
+            Some(ctx) => {
+                ctx.set_packet(&item.bytes).map_err(|e| e.to_string())?;
+                ctx
+            }
+            none => none.insert(self.inputs.ctx(self.instance, item)?),
+        };
+        let repeat = self.flags.repeat.get();
+        let (result, mean) = self.instance.test_run(ctx, repeat).map_err(|e| e.to_string())?;
+        part.time += mean * repeat;
+        part.count += u64::from(repeat);
+        let wanted = self.flags.pcap_out.is_some() || !self.inputs.is_capture;
+        let packet = match (wanted, skep::runtime::takes_packet(self.instance.prog_type())) {
+            (false, _) => Vec::new(),
+            (true, true) => ctx.packet_bytes(),
+            (true, false) => ctx.raw_bytes(),
+        };
+        let redirect = ctx.redirect();
+        let (retval, r0, insns) = (result.retval, result.r0, result.insns);
+        Ok(Run { retval, r0, insns, packet, redirect })
+    }
+}

@@ -1,0 +1,184 @@
+//! `skep run`, as a user sees it: packets in, verdicts, packets and maps out; and everything that
+//! can be wrong with the input.
+
+use pcap_file::DataLink;
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapReader, PcapWriter};
+use skep_cli::{Exit, Streams};
+use skep_report::Style;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn program(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs").join(file);
+    path.to_str().unwrap().to_owned()
+}
+
+/// Exit, output and errors of a command line.
+fn skep(args: &[&str]) -> (Exit, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut streams =
+        Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
+    let args = ["skep", "run", "--btf", "none"].iter().chain(args).map(Into::into);
+    let exit = skep_cli::run(args, &mut streams).unwrap();
+    (exit, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+}
+
+fn udp(ttl: u8) -> Vec<u8> {
+    let mut packet = vec![0; 60];
+    packet[12..15].copy_from_slice(&[8, 0, 0x45]);
+    packet[22..24].copy_from_slice(&[ttl, 17]);
+    packet
+}
+
+fn write(path: &Path, packets: &[Vec<u8>]) {
+    let header = PcapHeader { datalink: DataLink::ETHERNET, ..PcapHeader::default() };
+    let mut writer = PcapWriter::with_header(std::fs::File::create(path).unwrap(), header).unwrap();
+    for packet in packets {
+        let packet = PcapPacket::new(Duration::from_secs(1), packet.len() as u32, packet);
+        writer.write_packet(&packet).unwrap();
+    }
+}
+
+fn read(path: &Path) -> Vec<Vec<u8>> {
+    let mut reader = PcapReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    std::iter::from_fn(|| Some(reader.next_packet()?.unwrap().data.into_owned())).collect()
+}
+
+struct Files {
+    dir: tempfile::TempDir,
+}
+
+impl Files {
+    fn new() -> Files {
+        Files { dir: tempfile::tempdir().unwrap() }
+    }
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn a_capture_gives_a_histogram_and_the_packets_that_pass() {
+    let files = Files::new();
+    let packets: Vec<_> = (0..1000).map(|n| udp((n % 2) as u8 + 1)).collect();
+    write(&files.path("in.pcap"), &packets);
+    let (input, output) = (files.text("in.pcap"), files.text("out.pcap"));
+    for engine in ["--jit", "--interp"] {
+        for threads in ["1", "2"] {
+            let object = program("tc_mark.bpf.o");
+            let args = [&*object, "tc_mark", "--pcap", &input, "--pcap-out", &output];
+            let (exit, out, err) = skep(&[&args[..], &[engine, "--threads", threads]].concat());
+            assert_eq!((exit, &*err), (Exit::Success, ""));
+            assert!(out.contains("tc_mark: 1000 packets"), "{out}");
+            assert!(out.contains("TC_ACT_OK                 500   50.0 %"), "{out}");
+            assert!(out.contains("TC_ACT_SHOT               500   50.0 %"), "{out}");
+            let kept = read(&files.path("out.pcap"));
+            assert_eq!(kept, packets.iter().filter(|p| p[22] == 2).cloned().collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn maps_go_out_and_come_back() {
+    let files = Files::new();
+    write(&files.path("in.pcap"), &vec![udp(1); 5]);
+    let (input, maps) = (files.text("in.pcap"), files.text("maps.json"));
+    let object = program("xdp_count.bpf.o");
+    let dump = format!("--dump-maps={maps}");
+    let count = || {
+        let json: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(&maps).unwrap()).unwrap();
+        let entry = &json["packets"].as_array().unwrap()[17];
+        assert_eq!(entry["key"], serde_json::json!(["0x11", "0x00", "0x00", "0x00"]));
+        assert_eq!(entry["formatted"]["key"], 17);
+        let values = entry["formatted"]["values"].as_array().unwrap();
+        values.iter().map(|value| value["value"].as_u64().unwrap()).sum::<u64>()
+    };
+    let (exit, ..) = skep(&[&object, "xdp_count", "--pcap", &input, &dump]);
+    assert_eq!((exit, count()), (Exit::Success, 5));
+    let preload = format!("packets=@{maps}");
+    let (exit, _, err) = skep(&[&object, "xdp_count", "--pcap", &input, "--map", &preload, &dump]);
+    assert_eq!((exit, &*err, count()), (Exit::Success, "", 10));
+}
+
+#[test]
+fn a_program_in_a_prog_array_is_tail_called() {
+    let files = Files::new();
+    std::fs::write(files.path("jump.json"), r#"[{"key": 1, "value": "tc_rewrite"}]"#).unwrap();
+    let object = program("tc_mark.bpf.o");
+    let hex: String = udp(9).iter().map(|byte| format!("{byte:02x}")).collect();
+    let preload = format!("jump_table=@{}", files.text("jump.json"));
+    for engine in ["--jit", "--interp"] {
+        let args = [&*object, "tc_mark", "--hex", &hex, engine];
+        let (_, out, _) = skep(&args);
+        assert!(out.contains(&format!("packet: {hex}")), "{out}");
+        let (exit, out, err) = skep(&[&args[..], &["--map", &preload]].concat());
+        assert_eq!((exit, &*err), (Exit::Success, ""));
+        // The other program rewrites the packet.
+        assert!(!out.contains(&hex), "{out}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_and_the_rest_is_run() {
+    let files = Files::new();
+    let object = program("xdp_count.bpf.o");
+    let capture = |packets: &[Vec<u8>]| write(&files.path("in.pcap"), packets);
+    let input = files.text("in.pcap");
+    let run = |more: &[&str]| skep(&[&[&*object, "xdp_count", "--pcap", &input], more].concat());
+
+    capture(&[udp(1), vec![0; 5], udp(1)]);
+    let (exit, out, err) = run(&[]);
+    assert_eq!(exit, Exit::Input);
+    assert!(err.contains("packet 2: a packet of 5 bytes is shorter than"), "{err}");
+    assert!(out.contains("XDP_PASS                    2") && out.contains("errors: 1"), "{out}");
+
+    let bytes = std::fs::read(files.path("in.pcap")).unwrap();
+    std::fs::write(files.path("in.pcap"), &bytes[..bytes.len() - 7]).unwrap();
+    let (exit, out, err) = run(&[]);
+    assert_eq!(exit, Exit::Input);
+    assert!(err.contains("truncated or broken after 2 packets"), "{err}");
+    assert!(out.contains("XDP_PASS                    1"), "{out}");
+
+    std::fs::write(files.path("in.pcap"), b"not a capture at all, but a text").unwrap();
+    let (exit, out, err) = run(&[]);
+    assert_eq!((exit, &*out), (Exit::Input, ""));
+    assert!(err.contains("not a pcap file"), "{err}");
+
+    capture(&[]);
+    let (exit, out, _) = run(&[]);
+    assert_eq!(exit, Exit::Success);
+    assert!(out.contains("xdp_count: 0 packets"), "{out}");
+}
+
+#[test]
+fn each_wrong_value_has_its_error() {
+    let object = program("xdp_count.bpf.o");
+    let long = "00".repeat(70_000);
+    for (args, wanted) in [
+        (&["xdp_count", "--hex", "0g"][..], "--hex: two hex digits"),
+        (&["xdp_count", "--hex", "00"], "shorter than an Ethernet header"),
+        (&["xdp_count", "--hex", &long], "a packet of 70000 bytes is longer than 65535"),
+        (&["xdp_count", "--data-file", "/no/such/file"], "No such file"),
+        (&["xdp_count", "--ctx-json", r#"{"mark": 1}"#], "no field 'mark'"),
+        (&["xdp_count", "--ctx-json", "{"], "--ctx-json: EOF"),
+        (&["xdp_count", "--map", "packets"], "NAME=@FILE is wanted"),
+        (&["xdp_count", "--map", "nothing=@/dev/null"], "no map 'nothing'; there are: packets"),
+        (&["xdp_count", "--fuel", "3", "--interp"], "out of fuel"),
+        (&["nope"], "no program 'nope'; there are: xdp_count, xdp_reflect"),
+        (&[], "which program? there are: xdp_count, xdp_reflect"),
+    ] {
+        let (exit, _, err) = skep(&[&[&*object], args].concat());
+        assert_eq!(exit, Exit::Input, "{args:?}");
+        assert!(err.starts_with("error: ") && err.contains(wanted), "{args:?}: {err}");
+    }
+    let (exit, _, err) = skep(&[&program("refused.bpf.o"), "no_null_check"]);
+    assert_eq!(exit, Exit::Refused);
+    assert!(err.contains("refused at insn 7: R0 invalid mem access"), "{err}");
+    let (exit, _, err) = skep(&[&program("kprobe_latency.bpf.o"), "on_entry", "--pcap", "x"]);
+    assert_eq!(exit, Exit::Input);
+    assert!(err.contains("a program of type kprobe gets no packets"), "{err}");
+}
