@@ -53,8 +53,8 @@ impl Loaded {
         for index in self.maps.indices() {
             let def = defs.as_ref().and_then(|defs| defs.get(index as usize));
             for slot in def.map_or(&[][..], |def| &def.slots) {
-                let fd = self.target(&slot.target, programs);
-                let fd = fd.ok_or_else(|| format!("no such target: {:?}", slot.target))?;
+                // As a loader leaves out what it did not load.
+                let Some(fd) = self.target(&slot.target, programs) else { continue };
                 let Some(map) = self.map(index) else { continue };
                 map.update(&slot.index.to_ne_bytes(), &fd.to_ne_bytes())
                     .map_err(|errno| format!("slot {}: {errno}", slot.index))?;

@@ -4,6 +4,7 @@
 //! Programs are named by their seeds, as those of `random`. The kernel is asked for the first
 //! `--kernel` inputs of each program only: a test run costs a system call.
 
+mod calls;
 mod engines;
 mod generate;
 mod idioms;
@@ -11,6 +12,7 @@ mod map_ops;
 
 use crate::random::generate::Rng;
 use engines::Words;
+use generate::Kind;
 use skep::program::Program;
 use skep_kernel::bpf;
 use skep_testkit::engine;
@@ -32,6 +34,9 @@ pub(crate) struct Args {
     /// Programs that take packets and use maps.
     #[arg(long)]
     maps: bool,
+    /// And that tail call each other.
+    #[arg(long)]
+    tails: bool,
     /// Print the insns of each program.
     #[arg(long)]
     print: bool,
@@ -58,12 +63,16 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     }
     let mut counts = Counts::default();
     for seed in args.seed..args.seed.saturating_add(args.count) {
-        let program = generate::program(seed, args.maps);
+        let kind = match (args.tails, args.maps) {
+            (true, _) => Kind::Tails,
+            (false, true) => Kind::Maps,
+            (false, false) => Kind::Words,
+        };
+        let programs = generate::programs(seed, kind);
         if args.print {
-            println!("seed {seed}");
-            print_insns(&program);
+            programs.iter().for_each(|program| print_insns(seed, program));
         }
-        compare((seed, &program), args, (kernel, &mut counts))?;
+        compare((seed, &programs), args, (kernel, &mut counts))?;
         if counts.different >= args.max {
             break;
         }
@@ -75,13 +84,14 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(counts.different == 0)
 }
 
-/// Runs one program on all engines.
+/// Runs the programs of one seed on all engines.
 fn compare(
-    (seed, program): (u64, &Program),
+    (seed, programs): (u64, &[Program]),
     args: &Args,
     (kernel, counts): (bool, &mut Counts),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let verified = match engine::verified(program) {
+    let verified: Result<Vec<_>, String> = programs.iter().map(engine::verified).collect();
+    let verified = match verified {
         Ok(verified) => verified,
         Err(why) => {
             if args.print {
@@ -94,7 +104,7 @@ fn compare(
     let mut others = engines::ours(&verified).map_err(|e| format!("seed {seed}: {e}"))?;
     let oracle = others.remove(0);
     let kernel = match kernel && args.kernel > 0 {
-        true => Some(engines::kernels(program)?),
+        true => Some(engines::kernels(programs)?),
         false => None,
     };
     counts.programs += 1;
@@ -124,7 +134,8 @@ fn compare(
     Ok(())
 }
 
-fn print_insns(program: &Program) {
+fn print_insns(seed: u64, program: &Program) {
+    println!("seed {seed} {}", program.name);
     for idx in 0..program.insns.len() {
         let mut text = String::new();
         // Writing to a string cannot fail.

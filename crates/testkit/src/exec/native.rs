@@ -12,6 +12,7 @@ use skep::program::Program;
 use skep::uapi::ProgType;
 use skep::verifier::VerifiedProgram;
 use skep_jit::{Linkage, MachineCode, RunEnv, Tuning, compile};
+use std::cell::Cell;
 
 /// A compiled program that only computes.
 #[derive(Debug)]
@@ -51,10 +52,16 @@ impl Native {
             return Err(format!("a context of {} bytes, not {}", ctx.len(), self.ctx_bytes));
         }
         let mut env = RunEnv { fuel: i64::MAX, ..RunEnv::default() };
+        ENV.set(&raw mut env);
         // SAFETY: invariants 1 and 2: the program was verified for this context, and touches
         // nothing else but its stack.
         Ok(unsafe { self.code.entry()(ctx.as_mut_ptr(), &mut env) })
     }
+}
+
+thread_local! {
+    /// The run of this thread, for callbacks.
+    static ENV: Cell<*mut RunEnv> = const { Cell::new(std::ptr::null_mut()) };
 }
 
 type Callback = extern "sysv64" fn(u64, u64, u64, u64, u64, *mut RunEnv) -> u64;
@@ -72,7 +79,7 @@ extern "sysv64" fn bpf_loop(rounds: u64, callback: u64, ctx: u64, flags: u64, _:
     // it one with this signature.
     let callback = unsafe { std::mem::transmute::<*const (), Callback>(callback as *const ()) };
     for round in 0..rounds {
-        if callback(round, ctx, 0, 0, 0, std::ptr::null_mut()) != 0 {
+        if callback(round, ctx, 0, 0, 0, ENV.get()) != 0 {
             return round + 1;
         }
     }

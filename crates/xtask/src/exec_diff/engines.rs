@@ -28,29 +28,40 @@ pub(super) enum Engine {
     /// Machine code alone.
     Native(Native),
     /// Our runtime, with its maps.
-    Runtime(Instance, ProgType, ObjectMaps, Runtime),
+    Runtime(InRuntime),
     /// The host kernel.
     Kernel(Loaded, ProgType),
+}
+
+/// A program in a runtime of its own.
+pub(super) struct InRuntime {
+    instance: Instance,
+    prog_type: ProgType,
+    /// Targets of its tail calls, which the prog array alone would not keep.
+    _others: Vec<Instance>,
+    _maps: ObjectMaps,
+    _runtime: Runtime,
 }
 
 /// A way to run a program, by name.
 pub(super) type Named = (&'static str, Engine);
 
-/// All ways to run a program but the kernel's; the first is the oracle.
-pub(super) fn ours(verified: &VerifiedProgram) -> Result<Vec<Named>, String> {
+/// All ways to run the first of the programs but the kernel's; the first way is the oracle.
+pub(super) fn ours(programs: &[VerifiedProgram]) -> Result<Vec<Named>, String> {
     let mut engines = Vec::new();
+    let verified = programs.first().ok_or("no program")?;
     let xlated = Arc::clone(verified.xlated().map_err(|e| e.to_string())?);
     if verified.program().maps.is_empty() {
         let linked = Linked { xlated, maps: Vec::new(), func_base: 1 << 40 };
         engines.push(("interp", Engine::Interp(Arc::new(linked))));
     } else {
-        engines.push(("runtime, interp", in_runtime(verified, Runs::Interp, Tuning::default())?));
+        engines.push(("runtime, interp", in_runtime(programs, Runs::Interp, Tuning::default())?));
     }
     for (name, tuning) in tunings() {
         if let Some(native) = Native::new(verified, &tuning)? {
             engines.push((name, Engine::Native(native)));
         } else {
-            engines.push((name, in_runtime(verified, Runs::Jit, tuning)?));
+            engines.push((name, in_runtime(programs, Runs::Jit, tuning)?));
         }
     }
     Ok(engines)
@@ -70,20 +81,29 @@ fn tunings() -> [(&'static str, Tuning); 4] {
     ]
 }
 
-fn in_runtime(verified: &VerifiedProgram, engine: Runs, tuning: Tuning) -> Result<Engine, String> {
+fn in_runtime(
+    programs: &[VerifiedProgram],
+    engine: Runs,
+    tuning: Tuning,
+) -> Result<Engine, String> {
     let runtime = Runtime::new(Options { cpus: 1, ..Options::default() });
     let runtime = runtime.map_err(|e| e.to_string())?;
-    let program = verified.program();
+    let program = programs.first().ok_or("no program")?.program();
     let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
     let fuel = (tuning.fuel || engine == Runs::Interp).then_some(FUEL);
     let options = LoadOptions { engine, tuning, fuel };
-    let instance = runtime.load(verified, &maps, &options).map_err(|e| e.to_string())?;
-    Ok(Engine::Runtime(instance, program.prog_type, maps, runtime))
+    let load = |verified| runtime.load(verified, &maps, &options).map_err(|e| e.to_string());
+    let mut instances: Vec<Instance> = programs.iter().map(load).collect::<Result<_, _>>()?;
+    let instance = instances.remove(0);
+    let prog_type = program.prog_type;
+    let (_others, _maps, _runtime) = (instances, maps, runtime);
+    Ok(Engine::Runtime(InRuntime { instance, prog_type, _others, _maps, _runtime }))
 }
 
 /// The kernel's way.
-pub(super) fn kernels(program: &Program) -> Result<Engine, String> {
-    Ok(Engine::Kernel(Loaded::new(std::slice::from_ref(program))?, program.prog_type))
+pub(super) fn kernels(programs: &[Program]) -> Result<Engine, String> {
+    let prog_type = programs.first().map(|program| program.prog_type).unwrap_or_default();
+    Ok(Engine::Kernel(Loaded::new(programs)?, prog_type))
 }
 
 impl Engine {
@@ -102,7 +122,7 @@ impl Engine {
                 let r0 = native.run(&mut bytes)?;
                 Ok((r0 as u32, to_words(&bytes)))
             }
-            Engine::Runtime(instance, prog_type, ..) => {
+            Engine::Runtime(InRuntime { instance, prog_type, .. }) => {
                 let is_packet = *prog_type == ProgType::Xdp;
                 let make = if is_packet { Ctx::packet } else { Ctx::raw };
                 let mut ctx = make(*prog_type, &bytes).map_err(|e| e.to_string())?;

@@ -6,6 +6,7 @@
 //! 2. Registers hold numbers only, but for r6 (the context) and r10; r9 counts loops. So nearly
 //!    every program verifies.
 
+use super::calls::{self, Function};
 use super::map_ops;
 use crate::random::generate::Rng;
 use skep::insn::Insn;
@@ -25,47 +26,82 @@ pub(super) const FP: u8 = 10;
 
 pub(super) struct Gen {
     pub(super) rng: Rng,
-    insns: Vec<Insn>,
-    /// Calls of functions: insn, function.
-    calls: Vec<(usize, usize)>,
-    functions: usize,
+    pub(super) insns: Vec<Insn>,
+    /// Calls of functions: insn, function (the main function is 0).
+    pub(super) calls: Vec<(usize, usize)>,
+    /// The functions from 1 on.
+    pub(super) functions: Vec<Function>,
     /// Loops around the current place.
     loops: u32,
     /// The main function, which has the context in r6.
     pub(super) main: bool,
-    /// r6 is a packet, and there are maps.
-    maps: bool,
+    kind: Kind,
 }
 
-/// The program of that seed: one that computes on a context of words, or with `maps` on the first
-/// 64 bytes of a packet, and with maps.
-pub(super) fn program(seed: u64, maps: bool) -> Program {
+/// What programs may do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Compute on a context of words.
+    Words,
+    /// Compute on the first 64 bytes of a packet, and use maps.
+    Maps,
+    /// The same, and tail call each other.
+    Tails,
+}
+
+/// The programs of that seed: several if they tail call each other. The first one is run.
+pub(super) fn programs(seed: u64, kind: Kind) -> Vec<Program> {
     let mut rng = Rng::new(seed);
-    let functions = rng.below(3) as usize;
+    let count = if kind == Kind::Tails { 1 + rng.below(3) } else { 1 };
+    (0..count).map(|i| program(rng.below(u64::MAX), kind, PROGRAMS[i as usize])).collect()
+}
+
+/// Names of programs that tail call each other.
+pub(super) const PROGRAMS: [&str; 3] = ["main", "second", "third"];
+
+fn program(seed: u64, kind: Kind, name: &str) -> Program {
+    let mut rng = Rng::new(seed);
+    let mut functions = Vec::new();
+    for _ in 0..rng.below(4) {
+        functions.push(match rng.below(4) {
+            0 | 1 => Function::Numbers,
+            2 => Function::Body,
+            _ if kind == Kind::Tails => Function::Tail,
+            _ => Function::Numbers,
+        });
+    }
     let calls = Vec::new();
-    let mut gen_ = Gen { rng, insns: Vec::new(), calls, functions, loops: 0, main: true, maps };
-    gen_.main();
+    let mut made = Gen { rng, insns: Vec::new(), calls, functions, loops: 0, main: true, kind };
+    made.main();
     let mut starts = vec![0];
-    for function in 1..=functions {
-        starts.push(gen_.insns.len());
-        gen_.main = false;
-        // Functions call later ones only.
-        gen_.function(function);
+    made.main = false;
+    for (i, function) in made.functions.clone().into_iter().enumerate() {
+        starts.push(made.insns.len());
+        match function {
+            Function::Numbers => made.function(i + 1),
+            Function::Body => made.body(),
+            Function::Tail => made.tail_function(),
+        }
     }
-    for (at, function) in std::mem::take(&mut gen_.calls) {
-        gen_.insns[at].imm = starts[function] as i32 - at as i32 - 1;
+    for (at, function) in std::mem::take(&mut made.calls) {
+        made.insns[at].imm = starts[function] as i32 - at as i32 - 1;
     }
-    Program {
-        name: "main".to_owned(),
-        section: if maps { "xdp" } else { "syscall" }.to_owned(),
-        prog_type: if maps { ProgType::Xdp } else { ProgType::Syscall },
-        prog_flags: if maps { ProgFlags::default() } else { ProgFlags::SLEEPABLE },
-        maps: if maps { map_ops::defs() } else { Vec::new() }.into(),
+    let words = kind == Kind::Words;
+    let program = Program {
+        name: name.to_owned(),
+        section: if words { "syscall" } else { "xdp" }.to_owned(),
+        prog_type: if words { ProgType::Syscall } else { ProgType::Xdp },
+        prog_flags: if words { ProgFlags::SLEEPABLE } else { ProgFlags::default() },
+        maps: if words { Vec::new() } else { map_ops::defs() }.into(),
         license: "GPL".to_owned(),
         autoload: true,
-        insns: gen_.insns,
+        insns: made.insns,
         ..Program::default()
+    };
+    if made.functions.iter().all(|&function| function == Function::Numbers) {
+        return program;
     }
+    calls::with_btf(program, &starts)
 }
 
 /// A number that is likely to matter.
@@ -116,7 +152,8 @@ impl Gen {
     }
 
     fn main(&mut self) {
-        if self.maps {
+        if self.kind != Kind::Words {
+            self.push(BPF_STX | BPF_MEM | BPF_DW, (FP, 1), (calls::CTX_SLOT, 0));
             self.packet();
         } else {
             self.push(BPF_ALU64 | BPF_MOV | BPF_X, (CTX, 1), (0, 0));
@@ -125,24 +162,14 @@ impl Gen {
             self.push(BPF_LDX | BPF_MEM | BPF_DW, (reg, CTX), (word * 8, 0));
         }
         self.fill_slots();
+        self.deep_stack();
         let statements = 8 + self.rng.below(40);
         (0..statements).for_each(|_| self.statement(2));
         // What nobody calls is refused.
-        (1..=self.functions).for_each(|function| self.call(function));
+        (1..=self.functions.len()).for_each(|function| self.call(function));
         for (word, reg) in (0i16..).zip(NUMBERS) {
             self.push(BPF_STX | BPF_MEM | BPF_DW, (CTX, reg), (word * 8, 0));
         }
-        self.push(BPF_JMP | BPF_EXIT, (0, 0), (0, 0));
-    }
-
-    /// r6 becomes the packet, of which 64 bytes are there.
-    fn packet(&mut self) {
-        self.push(BPF_LDX | BPF_MEM | BPF_W, (CTX, 1), (0, 0));
-        self.push(BPF_LDX | BPF_MEM | BPF_W, (2, 1), (4, 0));
-        self.push(BPF_ALU64 | BPF_MOV | BPF_X, (3, CTX), (0, 0));
-        self.push(BPF_ALU64 | BPF_ADD, (3, 0), (0, 8 * WORDS as i32));
-        self.push(BPF_JMP | BPF_JLE | BPF_X, (3, 2), (2, 0));
-        self.push(BPF_ALU64 | BPF_MOV, (0, 0), (0, 0));
         self.push(BPF_JMP | BPF_EXIT, (0, 0), (0, 0));
     }
 
@@ -151,11 +178,13 @@ impl Gen {
             self.push(BPF_ALU64 | BPF_MOV | BPF_X, (to, from), (0, 0));
         }
         self.fill_slots();
-        let later = self.functions - function;
+        self.deep_stack();
         let statements = 3 + self.rng.below(10);
         for _ in 0..statements {
-            if later > 0 && self.rng.chance(5) {
-                let callee = function + 1 + self.rng.below(later as u64) as usize;
+            // Functions call later ones only.
+            if self.rng.chance(5)
+                && let Some(callee) = self.function_of(Function::Numbers, function)
+            {
                 self.call(callee);
             }
             self.statement(1);
@@ -163,7 +192,7 @@ impl Gen {
         self.push(BPF_JMP | BPF_EXIT, (0, 0), (0, 0));
     }
 
-    fn fill_slots(&mut self) {
+    pub(super) fn fill_slots(&mut self) {
         for slot in 1..=SLOTS as i16 {
             let reg = self.rng.pick(&[0, 1, 2, 3, 4, 5]);
             self.push(BPF_STX | BPF_MEM | BPF_DW, (FP, reg), (-8 * slot, 0));
@@ -171,9 +200,10 @@ impl Gen {
     }
 
     /// One statement; `depth` of blocks that it may open.
-    fn statement(&mut self, depth: u32) {
+    pub(super) fn statement(&mut self, depth: u32) {
         match self.rng.below(100) {
-            0..15 if self.main && self.maps => self.map_op(),
+            0..15 if self.main && self.kind != Kind::Words => self.map_op(),
+            15..22 if self.main && self.kind == Kind::Tails => self.tail_call(),
             0..40 => self.alu(),
             40..55 => self.idiom(),
             55..68 => self.stack(),
@@ -181,8 +211,8 @@ impl Gen {
             76..84 => self.atomic(),
             84..93 if depth > 0 => self.branch(depth),
             93..96 if depth > 0 && self.loops == 0 => self.repeat(depth),
-            96..99 if self.main && self.functions > 0 => {
-                let callee = 1 + self.rng.below(self.functions as u64) as usize;
+            96..99 if self.main && !self.functions.is_empty() => {
+                let callee = 1 + self.rng.below(self.functions.len() as u64) as usize;
                 self.call(callee);
             }
             _ => self.alu(),
@@ -344,19 +374,5 @@ impl Gen {
         self.push(BPF_ALU64 | BPF_ADD, (COUNTER, 0), (0, -1));
         let distance = start as i64 - self.insns.len() as i64 - 1;
         self.push(BPF_JMP | BPF_JNE, (COUNTER, 0), (distance as i16, 0));
-    }
-
-    fn call(&mut self, function: usize) {
-        self.calls.push((self.insns.len(), function));
-        self.push(BPF_JMP | BPF_CALL, (0, BPF_PSEUDO_CALL), (0, 0));
-        self.numbers_again();
-    }
-
-    /// A call took r1 to r5.
-    pub(super) fn numbers_again(&mut self) {
-        for reg in 1..6 {
-            let from = self.rng.pick(&[0, 7, 8]);
-            self.push(BPF_ALU64 | BPF_MOV | BPF_X, (reg, from), (0, 0));
-        }
     }
 }

@@ -1,22 +1,24 @@
 //! Maps in a random program: lookups, updates and deletes of few keys, so that they meet.
 
-use super::generate::{FP, Gen};
+use super::generate::{FP, Gen, PROGRAMS};
 use skep::insn::Insn;
 use skep::insn::code::*;
-use skep::program::MapDef;
+use skep::program::{MapDef, MapSlot, SlotTarget};
 use skep::uapi::MapType;
 
 /// Name, type, entries. Values have 8 bytes.
-const MAPS: [(&str, MapType, u32); 5] = [
+const MAPS: [(&str, MapType, u32); 6] = [
     ("array", MapType::Array, 6),
     ("hash", MapType::Hash, 4),
     ("percpu_array", MapType::PercpuArray, 5),
     ("percpu_hash", MapType::PercpuHash, 4),
     ("queue", MapType::Queue, 3),
+    ("programs", MapType::ProgArray, 4),
 ];
 /// Of those, how many have keys.
 const KEYED: u64 = 4;
 const QUEUE: i32 = 4;
+pub(super) const PROG_ARRAY: i32 = 5;
 
 /// Below the slots of numbers.
 const KEY: i16 = -40;
@@ -29,15 +31,21 @@ const PUSH: i32 = 87;
 const POP: i32 = 88;
 const PEEK: i32 = 89;
 
-/// The maps of every program that has some.
+/// The maps of every program that has some. Slots of programs that there are not stay empty.
 pub(super) fn defs() -> Vec<MapDef> {
+    let slot = |(index, name): (u32, &&str)| MapSlot {
+        index,
+        target: SlotTarget::Prog((*name).to_owned()),
+    };
+    let slots: Vec<MapSlot> = (0u32..).zip(&PROGRAMS).map(slot).collect();
     MAPS.iter()
         .map(|&(name, map_type, max_entries)| MapDef {
             name: name.to_owned(),
             map_type,
             key_size: if map_type == MapType::Queue { 0 } else { 4 },
-            value_size: 8,
+            value_size: if map_type == MapType::ProgArray { 4 } else { 8 },
             max_entries,
+            slots: if map_type == MapType::ProgArray { slots.clone() } else { Vec::new() },
             autocreate: true,
             ..MapDef::default()
         })
