@@ -46,20 +46,25 @@ impl Flow {
             });
         }
         flow.check(ops)?;
-        flow.is_target = vec![false; ops.len() + 1];
-        flow.is_loop_head = vec![false; ops.len() + 1];
-        flow.loop_depth = vec![0; ops.len()];
+        flow.find_targets(ops);
+        Ok(flow)
+    }
+
+    /// Computes anew where jumps land and what they go round.
+    pub(crate) fn find_targets(&mut self, ops: &[Op]) {
+        self.is_target = vec![false; ops.len() + 1];
+        self.is_loop_head = vec![false; ops.len() + 1];
+        self.loop_depth = vec![0; ops.len()];
         for (at, op) in ops.iter().enumerate() {
             if let Some(to) = op.target() {
                 let to = to as usize;
-                flow.is_target[to] = true;
+                self.is_target[to] = true;
                 if to <= at {
-                    flow.is_loop_head[to] = true;
-                    flow.loop_depth[to..=at].iter_mut().for_each(|d| *d = d.saturating_add(1));
+                    self.is_loop_head[to] = true;
+                    self.loop_depth[to..=at].iter_mut().for_each(|d| *d = d.saturating_add(1));
                 }
             }
         }
-        Ok(flow)
     }
 
     fn check(&self, ops: &[Op]) -> Result<(), Error> {

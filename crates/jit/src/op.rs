@@ -309,6 +309,11 @@ pub(crate) enum Op {
     CallSub {
         target: u32,
     },
+    /// `r0` = address of the value of a key, or 0.
+    ArrayLookup {
+        map: u32,
+        key: Src,
+    },
     TailCall {
         map: MapNumber,
         index: Option<u32>,
@@ -326,7 +331,7 @@ impl Op {
     pub(crate) fn uses(&self) -> RegSet {
         match *self {
             Op::Nop | Op::LdImm { .. } | Op::LdFunc { .. } | Op::Jmp { .. } => RegSet::NONE,
-            Op::Mov { src, .. } => src.uses(),
+            Op::Mov { src, .. } | Op::ArrayLookup { key: src, .. } => src.uses(),
             Op::Alu { dst, src, .. } | Op::Div { dst, src, .. } => src.uses().with(dst),
             Op::Lea { addr, .. } | Op::Load { addr, .. } => addr.uses(),
             Op::Shift { src, by, .. } => by.uses().with(src),
@@ -371,6 +376,7 @@ impl Op {
                 AtomicOp::Rmw { .. } | AtomicOp::Xchg => RegSet::of(&[reg]),
                 AtomicOp::Cmpxchg => RegSet::of(&[Reg::R0]),
             },
+            Op::ArrayLookup { .. } => RegSet::of(&[Reg::R0]),
             Op::Call { .. } | Op::CallSub { .. } => CLOBBERED,
         }
     }
@@ -392,6 +398,7 @@ impl Op {
                 | Op::Div { .. }
                 | Op::Load { .. }
                 | Op::Cmov { .. }
+                | Op::ArrayLookup { .. }
         )
     }
 

@@ -90,6 +90,12 @@ macro_rules! passes {
 passes! {
     /// Removes what no one reads.
     dead,
+    /// Lookups in arrays without a call.
+    lookup,
+    /// Jumps to and over jumps.
+    branches,
+    /// Results that are known.
+    constants,
     /// Two shifts as one rotation.
     rotate,
     /// Loads of single bytes as one load.

@@ -12,14 +12,55 @@ use super::Emit;
 use crate::Error;
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::linkage::{MAX_TAIL_CALL_CNT, ProgArrayLink};
-use crate::op::{MapNumber, Reg};
+use crate::op::{MapNumber, Reg, Src};
+use crate::opt::lookup::BPF_FUNC_MAP_LOOKUP_ELEM;
 use crate::regs::{SCRATCH, SCRATCH2, TAIL_CALL_CNT, x86};
 
 impl Emit<'_> {
-    pub(super) fn call(&mut self, helper: i32, _map: MapNumber) -> Result<(), Error> {
-        let address = self.unit.linkage.helper(helper);
+    pub(super) fn call(&mut self, helper: i32, map: MapNumber) -> Result<(), Error> {
+        let mut address = self.unit.linkage.helper(helper);
+        let link = map.and_then(|map| self.unit.linkage.maps.get(map as usize));
+        if let Some(link) = link.filter(|link| link.lookup != 0)
+            && helper == BPF_FUNC_MAP_LOOKUP_ELEM
+            && self.unit.tuning.passes.lookup
+        {
+            address = Some(link.lookup);
+        }
         let address = address.ok_or_else(|| Error::no_helper(self.at, helper))?;
         self.call_address(address);
+        Ok(())
+    }
+
+    /// `r0` = address of the value, or 0.
+    pub(super) fn array_lookup(&mut self, map: u32, key: Src) -> Result<(), Error> {
+        let link = self.unit.linkage.maps.get(map as usize);
+        let link = link.and_then(|link| link.array.map(|array| (link.values, array)));
+        let (values, array) = link.ok_or_else(|| Error::no_map(self.at, map))?;
+        // Comparison and multiplication keep out of `rax`, so that a key in it is read in time.
+        match key {
+            Src::Imm(key) => self.ld_imm(SCRATCH, u64::from(key as u32)),
+            Src::Reg(_) | Src::Mem(_) => {
+                if let Some(rm) = self.rm(key) {
+                    self.reg_rm(&forms::MOV_RM, Width::W32, (SCRATCH, rm));
+                }
+            }
+        }
+        let out = self.asm.label();
+        self.ld_imm(X86::RAX, 0);
+        let entries = i64::from(array.max_entries as i32);
+        self.asm.ri(&forms::CMP_I32, Width::W32, (SCRATCH, entries));
+        self.asm.jcc(Cc::AE, out);
+        let stride = array.stride_bytes;
+        if stride.is_power_of_two() {
+            let by = i64::from(stride.trailing_zeros());
+            self.asm.ri(&forms::SHL_I8, Width::W64, (SCRATCH, by));
+        } else {
+            let stride = i64::from(stride as i32);
+            self.asm.ri(&forms::IMUL_I32, Width::W64, (SCRATCH, stride));
+        }
+        self.ld_imm(X86::RAX, values);
+        self.asm.rr(&forms::ADD_RM, Width::W64, (X86::RAX, SCRATCH));
+        self.asm.bind(out);
         Ok(())
     }
 

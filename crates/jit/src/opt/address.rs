@@ -9,7 +9,7 @@ pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
     let mut better = *op;
     let addr = match &mut better {
         Op::Load { addr, .. } | Op::Store { addr, .. } | Op::AluStore { addr, .. } => addr,
-        Op::Atomic { addr, .. } => addr,
+        Op::Atomic { addr, .. } | Op::ArrayLookup { key: Src::Mem(addr), .. } => addr,
         _ => return None,
     };
     if addr.index.is_some() {

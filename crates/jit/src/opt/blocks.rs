@@ -1,13 +1,14 @@
 //! One walk through each basic block, in which the passes that look at values rewrite op by op.
 
 use super::values::Values;
-use super::{address, bytes, copies, rotate};
+use super::{address, bytes, constants, copies, rotate};
+use crate::Linkage;
 use crate::flow::Flow;
 use crate::op::Op;
 use crate::tuning::Passes;
 
 /// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &Flow, passes: Passes) -> bool {
+pub(super) fn run(ops: &mut [Op], flow: &Flow, (linkage, passes): (&Linkage, Passes)) -> bool {
     let mut values = Values::new();
     let mut changed = false;
     for at in 0..ops.len() {
@@ -40,6 +41,9 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, passes: Passes) -> bool {
             ops[shift as usize] = Op::Nop;
         } else {
             op = improved(&values, &op, passes);
+            if passes.constants {
+                op = constants::rewrite(&values, &op, linkage).unwrap_or(op);
+            }
         }
         changed |= op != meant;
         ops[at] = op;

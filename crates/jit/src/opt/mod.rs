@@ -8,10 +8,13 @@
 
 mod address;
 mod blocks;
+mod branches;
 mod bytes;
+mod constants;
 mod copies;
 mod dead;
 mod fold;
+pub(crate) mod lookup;
 pub(crate) mod magic;
 mod rotate;
 mod slots;
@@ -22,28 +25,34 @@ use crate::op::Op;
 use crate::{Linkage, Tuning};
 
 /// Runs the passes that are switched on.
-pub(crate) fn run(ops: &mut [Op], flow: &mut Flow, (_linkage, tuning): (&Linkage, &Tuning)) {
+pub(crate) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage, &Tuning)) {
     let passes = tuning.passes;
+    if passes.lookup && lookup::run(ops, linkage) {
+        flow.find_live(ops);
+    }
+    if passes.branches && branches::run(ops, flow) {
+        flow.find_targets(ops);
+        flow.find_live(ops);
+    }
     // Twice: what one pass leaves behind, the next finds, as bytes that were moved about.
     for _ in 0..2 {
-        if blocks::run(ops, flow, passes) {
-            flow.find_live(ops);
-        }
-        // A chain of what no one reads goes in one round: ops are looked at from behind.
-        if passes.dead && dead::run(ops, flow) {
-            flow.find_live(ops);
-        }
+        values_and_dead(ops, flow, (linkage, tuning));
     }
     if passes.slots && slots::run(ops, flow, tuning) {
         flow.find_live(ops);
-        if blocks::run(ops, flow, passes) {
-            flow.find_live(ops);
-        }
-        if passes.dead && dead::run(ops, flow) {
-            flow.find_live(ops);
-        }
+        values_and_dead(ops, flow, (linkage, tuning));
     }
     if passes.fold && fold::run(ops, flow) {
+        flow.find_live(ops);
+    }
+}
+
+fn values_and_dead(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage, &Tuning)) {
+    if blocks::run(ops, flow, (linkage, tuning.passes)) {
+        flow.find_targets(ops);
+        flow.find_live(ops);
+    }
+    if tuning.passes.dead && dead::run(ops, flow) {
         flow.find_live(ops);
     }
 }

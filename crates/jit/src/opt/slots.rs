@@ -113,6 +113,7 @@ fn access(op: &Op) -> Option<(Size, Addr, bool)> {
             }
             (size, addr, !big)
         }
+        Op::ArrayLookup { key: Src::Mem(addr), .. } => (Size::B4, addr, true),
         Op::Atomic { width: Width::W64, addr, reg, .. } if reg != Reg::FP => {
             (Size::B8, addr, false)
         }
@@ -135,6 +136,9 @@ fn moved(op: Op, slot: &Slot, reg: Reg) -> Op {
             false => Op::Mov { width, dst, src: Src::Reg(reg) },
         },
         Op::Store { size, addr, src, .. } if here(size, addr) => Op::Mov { width, dst: reg, src },
+        Op::ArrayLookup { map, key: Src::Mem(addr) } if here(Size::B4, addr) => {
+            Op::ArrayLookup { map, key: Src::Reg(reg) }
+        }
         op => op,
     }
 }

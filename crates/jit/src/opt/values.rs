@@ -47,6 +47,7 @@ pub(super) struct Def {
     pub(super) low: Vn,
     /// The value is below 2 to this.
     pub(super) bits: u8,
+    pub(super) constant: Option<u64>,
     pub(super) shifted: Option<Shifted>,
     pub(super) sum: Option<Sum>,
     pub(super) bytes: Option<Bytes>,
@@ -54,7 +55,7 @@ pub(super) struct Def {
 
 impl Def {
     fn unknown(number: Vn, bits: u8) -> Def {
-        Def { low: number, bits, shifted: None, sum: None, bytes: None }
+        Def { low: number, bits, constant: None, shifted: None, sum: None, bytes: None }
     }
 }
 
@@ -206,8 +207,9 @@ impl Values {
             Op::Mov { width, src: Src::Reg(src), .. } => self.moved(width, src),
             Op::Mov { width, src: Src::Imm(imm), .. } => {
                 let value = if width == Width::W32 { imm as u32 as u64 } else { imm as i64 as u64 };
-                Made::New(Def { bits: 64 - value.leading_zeros() as u8, ..unknown })
+                Made::New(known(value))
             }
+            Op::LdImm { value, .. } => Made::New(known(value)),
             Op::Zext { size, src, .. } if size == Size::B4 => self.moved(Width::W32, src),
             Op::Zext { size, src, .. } => {
                 let bits = (8 * size.bytes() as u8).min(self.def_of(src).bits);
@@ -243,7 +245,8 @@ impl Values {
             offs[4..].fill(None);
             Bytes { offs, ..bytes }
         });
-        Made::New(Def { low: def.low, bits: 32, shifted: None, sum, bytes })
+        let constant = def.constant.map(|value| value & u64::from(u32::MAX));
+        Made::New(Def { low: def.low, bits: 32, constant, shifted: None, sum, bytes })
     }
 
     fn loaded(&self, size: Size, big: bool, addr: Addr) -> Made {
@@ -306,7 +309,7 @@ impl Values {
             Bytes { offs, ..bytes }
         });
         let shifted = Some(Shifted { op, width, of, by });
-        Def { low: Vn::MAX, bits, shifted, sum, bytes }
+        Def { low: Vn::MAX, bits, constant: None, shifted, sum, bytes }
     }
 
     fn alu(&self, (op, width): (AluOp, Width), dst: Reg, src: Src) -> Def {
@@ -338,7 +341,7 @@ impl Values {
             Src::Reg(reg) if joins => self.joined(dst, reg, max as usize / 8),
             _ => None,
         };
-        Def { low: Vn::MAX, bits, shifted: None, sum, bytes }
+        Def { low: Vn::MAX, bits, constant: None, shifted: None, sum, bytes }
     }
 
     /// The value of a register as a sum, which it always is of itself.
@@ -377,6 +380,11 @@ impl Values {
         }
         Some(Bytes { offs, ..a })
     }
+}
+
+fn known(value: u64) -> Def {
+    let bits = 64 - value.leading_zeros() as u8;
+    Def { constant: Some(value), ..Def::unknown(Vn::MAX, bits) }
 }
 
 fn plus(sum: Sum, imm: i32) -> Option<Sum> {

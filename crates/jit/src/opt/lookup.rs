@@ -1,0 +1,32 @@
+//! `bpf_map_lookup_elem` of an array is a comparison and a multiplication.
+//!
+//! The key is read where the program keeps it, so that a key on the stack may end in a register.
+
+use crate::Linkage;
+use crate::op::{Addr, Op, Reg, Src};
+
+/// Number of `bpf_map_lookup_elem`.
+pub(crate) const BPF_FUNC_MAP_LOOKUP_ELEM: i32 = 1;
+
+/// Whether something changed.
+pub(super) fn run(ops: &mut [Op], linkage: &Linkage) -> bool {
+    let mut changed = false;
+    for op in ops {
+        if let Op::Call { helper: BPF_FUNC_MAP_LOOKUP_ELEM, map: Some(map) } = *op
+            && linkage.maps.get(map as usize).is_some_and(|link| link.array.is_some())
+        {
+            let key = Src::Mem(Addr { base: Reg::R2, index: None, disp: 0 });
+            *op = Op::ArrayLookup { map, key };
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// The address of a value whose key is known; 0 if there is none.
+pub(super) fn constant(linkage: &Linkage, map: u32, key: u32) -> Option<u64> {
+    let link = linkage.maps.get(map as usize)?;
+    let array = link.array?;
+    let off = u64::from(key) * u64::from(array.stride_bytes);
+    Some(if key < array.max_entries { link.values.wrapping_add(off) } else { 0 })
+}
