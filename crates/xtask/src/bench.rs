@@ -3,9 +3,11 @@
 mod growth;
 mod guard;
 mod memory;
+mod scaling;
 mod shapes;
 
-use std::process::Command;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -19,6 +21,8 @@ enum Name {
     Growth(growth::Args),
     /// The most bytes that skep's verifier had, beside a lower bound of the kernel's.
     Memory(memory::Args),
+    /// How much faster a corpus is verified on several cores.
+    Scaling(scaling::Args),
     /// Instructions that the stress shapes take, against the committed counts.
     Guard(guard::Args),
 }
@@ -27,6 +31,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     match &args.name {
         Name::Growth(args) => growth::run(args),
         Name::Memory(args) => memory::run(args),
+        Name::Scaling(args) => scaling::run(args),
         Name::Guard(args) => guard::run(args),
     }
 }
@@ -36,4 +41,17 @@ fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(crate::root());
     command
+}
+
+/// The binary `skep`, built as it is shipped.
+fn skep_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
+    let mut build = cargo();
+    build.args(["build", "--release", "-p", "skep-cli", "--message-format=json"]);
+    let output = build.stderr(Stdio::inherit()).output()?;
+    let text = String::from_utf8(output.stdout)?;
+    let executable = |line: &str| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        message["executable"].as_str().map(PathBuf::from)
+    };
+    Ok(text.lines().rev().find_map(executable).ok_or("cargo built no binary")?)
 }

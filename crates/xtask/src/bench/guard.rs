@@ -88,9 +88,9 @@ fn compare(stored: &Record, now: &Record) -> usize {
 
 /// Builds skep and lets it count itself.
 fn count() -> Result<BTreeMap<String, u64>, Box<dyn std::error::Error>> {
-    let mut command = super::cargo();
-    command.args(["run", "--quiet", "--release", "-p", "skep-cli", "--", "bench", "verify"]);
-    command.args(["--btf=none", "--callgrind", "--json", SHAPES]);
+    let mut command = Command::new(super::skep_in_release()?);
+    command.current_dir(crate::root());
+    command.args(["bench", "verify", "--btf=none", "--callgrind", "--json", SHAPES]);
     let output = command.stderr(std::process::Stdio::inherit()).output()?;
     if !output.status.success() {
         return Err("skep bench verify --callgrind failed".into());
