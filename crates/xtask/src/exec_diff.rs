@@ -104,7 +104,15 @@ fn compare(
     let mut others = engines::ours(&verified).map_err(|e| format!("seed {seed}: {e}"))?;
     let oracle = others.remove(0);
     let kernel = match kernel && args.kernel > 0 {
-        true => Some(engines::kernels(programs)?),
+        true => match engines::kernels(programs) {
+            Ok(kernel) => Some(kernel),
+            Err(why) => {
+                let reason = skep_kernel::kernel_log::reason(&why).unwrap_or_default();
+                println!("seed {seed}: the kernel refuses: {reason}");
+                counts.different += 1;
+                return Ok(());
+            }
+        },
         false => None,
     };
     counts.programs += 1;

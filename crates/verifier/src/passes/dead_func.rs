@@ -1,8 +1,10 @@
 //! A function whose address is taken, but which no path walks (`bpf_loop` over nothing).
 //!
 //! Its insns are removed as dead code, and the address then is that of the function behind it. At
-//! the end of the program there is none, and a kernel that compiles several functions gives up
-//! with `verifier bug: No program to jit at insn N (subprog < 0)`; `N` counts rewritten insns.
+//! the end of the program there is none; and where dead code stands before the function, so that
+//! both are removed together, the address ends up somewhere in what follows. Where no function
+//! begins there, a kernel that compiles several functions gives up with `verifier bug: No program
+//! to jit at insn N (subprog < 0)`; `N` counts rewritten insns.
 //!
 //! Kernel: `jit_subprogs` after `opt_remove_dead_code`, 6.18, as observed.
 
@@ -11,8 +13,9 @@ use super::final_depth::WalkedInsns;
 use super::subprogs::Subprogs;
 use skep_insn::Insn;
 
-/// The walked insn that takes the address of a function with nothing walked in it nor behind it,
-/// in a program of which several functions are left.
+/// The walked insn that takes the address of a function with nothing walked in it, and nothing
+/// walked behind it or something dead right before it, in a program of which several functions are
+/// left.
 pub(crate) fn address_of_removed_end<W: WalkedInsns>(
     insns: &[Insn],
     subprogs: &Subprogs,
@@ -25,8 +28,12 @@ pub(crate) fn address_of_removed_end<W: WalkedInsns>(
     if (0..subprogs.count()).filter(seen).count() < 2 {
         return None;
     }
+    let dead = |idx: i64| usize::try_from(idx).is_ok_and(|idx| !walked.was_seen(idx));
     let names_end = |(idx, insn): &(usize, &Insn)| {
-        is_pseudo_func(insn) && walked.was_seen(*idx) && callee_start(*idx, insn) > end
+        let start = callee_start(*idx, insn);
+        is_pseudo_func(insn)
+            && walked.was_seen(*idx)
+            && (start > end || (dead(start) && dead(start - 1)))
     };
     insns.iter().enumerate().find(names_end).map(|(idx, _)| idx)
 }
