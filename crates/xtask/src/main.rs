@@ -10,6 +10,7 @@ mod corpus;
 mod exec_diff;
 mod judge;
 mod kernel_diff;
+mod map_cost;
 mod objects;
 mod parity;
 mod pcap;
@@ -50,6 +51,8 @@ enum Command {
     KernelDiff(kernel_diff::Args),
     /// Write docs/parity.md: what is known to differ from the kernel.
     Parity(parity::Args),
+    /// Measure what helpers and map operations cost, here and in the host kernel.
+    MapCost(map_cost::Args),
     /// Write a capture of made-up packets, the same each time.
     Pcap(pcap::Args),
     /// Run the compute programs on skep, native code, rbpf and the host kernel.
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
         Command::ExecDiff(args) => exec_diff::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
+        Command::MapCost(args) => map_cost::run(&args),
         Command::Parity(args) => parity::run(&args),
         Command::Pcap(args) => pcap::run(&args),
         Command::Peers(args) => peers::run(&args),
