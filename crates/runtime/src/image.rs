@@ -158,7 +158,7 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
         handle: handle(map),
         values: direct.map_or(0, |direct| direct.base),
         array: direct.map(|d| ArrayLink { max_entries: d.count, stride_bytes: d.stride }),
-        lookup: 0,
+        lookup: helper::direct_lookup(map),
         prog_array,
     }
 }

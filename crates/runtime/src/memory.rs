@@ -183,14 +183,14 @@ impl Region {
     }
 
     /// A word for links and counters.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn u32(&self, off: usize) -> &AtomicU32 {
         assert!(off.is_multiple_of(4) && off <= self.len - 4);
         // SAFETY: inside (asserted), aligned since the base is, and only accessed atomically.
         unsafe { AtomicU32::from_ptr(self.base.as_ptr().add(off).cast()) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn u64(&self, off: usize) -> &AtomicU64 {
         assert!(off.is_multiple_of(8) && off <= self.len - 8);
         // SAFETY: as for `u32`.
@@ -205,7 +205,7 @@ impl Region {
     }
 
     /// Writes `bytes` at `off`, a multiple of 8.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&self, off: usize, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<8>();
         for (i, word) in words.iter().enumerate() {
@@ -286,7 +286,7 @@ impl Region {
     }
 
     /// Whether the bytes from `off` (a multiple of 8) on are `bytes`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn equals(&self, off: usize, bytes: &[u8]) -> bool {
         if let Ok(word) = <[u8; 4]>::try_from(bytes) {
             return self.u32(off).load(Relaxed) == u32::from_ne_bytes(word);

@@ -109,6 +109,23 @@ pub(super) unsafe extern "sysv64" fn tail_call_lookup(map: u64, index: u32) -> u
     map.kind().as_prog_array().map_or(0, |array| array.word(index))
 }
 
+/// `bpf_map_lookup_elem` of a hash map whose keys have `N` bytes: `skep_jit::MapLink::lookup`.
+unsafe extern "sysv64" fn hash_lookup<const N: usize>(map: u64, key: u64) -> u64 {
+    // SAFETY: machine code of a verified program passes the map's handle and a key of its size.
+    let (map, key) = unsafe { (&*(map as *const Map), &*(key as *const [u8; N])) };
+    map.hash().map_or(0, |hash| hash.find_value(key))
+}
+
+/// What machine code calls instead of `bpf_map_lookup_elem`, 0 if nothing is better.
+pub(crate) fn direct_lookup(map: &Map) -> u64 {
+    match (map.hash(), map.shape().key_size) {
+        (Some(_), 4) => hash_lookup::<4> as *const () as u64,
+        (Some(_), 8) => hash_lookup::<8> as *const () as u64,
+        (Some(_), 16) => hash_lookup::<16> as *const () as u64,
+        _ => 0,
+    }
+}
+
 /// The two ways into a helper's function.
 macro_rules! entry {
     (plain $f:path) => {{

@@ -25,7 +25,7 @@ mod system;
 mod table;
 
 pub(crate) use call::Call;
-pub(crate) use entry::call_interpreted;
+pub(crate) use entry::{call_interpreted, direct_lookup};
 
 use entry::Body;
 pub(crate) use table::HELPERS;

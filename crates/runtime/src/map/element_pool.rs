@@ -8,15 +8,17 @@
 //!    or the holder's (linked in a chain, or about to be).
 //! 2. A queue is oldest first, linked by `LINK`; its elements keep `NEXT`, so that a reader who
 //!    stands on one goes on.
-//! 3. `reused` counts before an element is handed out that a run may still hold. That happens
-//!    when one run takes more than [`QUEUE_MIN`] elements back: the kernel's maps reuse at once.
+//! 3. `reused` of a shard counts before an element is handed out that a run may still hold. That
+//!    happens when one run takes more than [`HELD_MIN`] elements of a shard back: the kernel's maps
+//!    reuse at once. More would not stay in the first-level cache.
 
 use crate::epoch;
 use crate::memory::{Budget, Region};
 use crate::spin::{Guard, Spin};
 use crate::{Errno, Error};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, fence};
 
 /// Header of an element, byte offsets of its words: next in the chain, hash, next in the queue (or
 /// [`LIVE`]), and the epoch of its removal, or while it lives whether it was looked up.
@@ -33,6 +35,8 @@ pub(super) const NIL: u32 = 0;
 const LIVE: u32 = u32::MAX;
 /// Elements that a shard keeps back before it asks whether runs have ended.
 const QUEUE_MIN: u32 = 512;
+/// Elements that a shard keeps back from the run that has removed them itself.
+const HELD_MIN: u32 = 64;
 
 /// A shard's queue.
 pub(super) struct Queue {
@@ -48,8 +52,14 @@ pub(super) struct ElementPool {
     element_size: usize,
     capacity: u32,
     fresh: AtomicU32,
+    shards: Box<[Shard]>,
+}
+
+/// The lock of a shard's chains, and what readers look at without it.
+struct Shard {
+    queue: Spin<Queue>,
+    /// Changes under the lock.
     reused: AtomicU32,
-    shards: Box<[Spin<Queue>]>,
 }
 
 impl ElementPool {
@@ -72,8 +82,9 @@ impl ElementPool {
             element_size,
             capacity,
             fresh: AtomicU32::new(0),
-            reused: AtomicU32::new(0),
-            shards: (0..shards).map(|_| Spin::new(queue())).collect(),
+            shards: (0..shards)
+                .map(|_| Shard { queue: Spin::new(queue()), reused: AtomicU32::new(0) })
+                .collect(),
         })
     }
 
@@ -98,21 +109,21 @@ impl ElementPool {
         self.element_size * (element as usize - 1)
     }
 
-    /// How often an element was handed out that a run may still hold.
+    /// How often an element of a shard was handed out that a run may still hold.
     #[inline]
-    pub(super) fn reused(&self) -> u32 {
-        self.reused.load(Acquire)
+    pub(super) fn reused(&self, hash: u32) -> u32 {
+        self.shard_of(hash).reused.load(Acquire)
     }
 
     #[inline]
-    fn shard_of(&self, hash: u32) -> &Spin<Queue> {
+    fn shard_of(&self, hash: u32) -> &Shard {
         &self.shards[hash as usize & (self.shards.len() - 1)]
     }
 
     /// Locks the chains of `hash`'s shard.
     #[inline]
     pub(super) fn lock(&self, hash: u32) -> Guard<'_, Queue> {
-        self.shard_of(hash).lock()
+        self.shard_of(hash).queue.lock()
     }
 
     /// The lock for the chains of `other`, if it is another one than that of `hash` and free.
@@ -120,7 +131,7 @@ impl ElementPool {
         if std::ptr::eq(self.shard_of(hash), self.shard_of(other)) {
             return Some(None);
         }
-        self.shard_of(other).try_lock().map(Some)
+        self.shard_of(other).queue.try_lock().map(Some)
     }
 
     /// Whether an element is in use.
@@ -148,6 +159,7 @@ impl ElementPool {
     }
 
     /// Takes an element that nobody can see.
+    #[inline]
     pub(super) fn take(&self, queue: &mut Queue) -> Option<u32> {
         let element = self.take_waiting(queue).or_else(|| self.take_fresh()).or_else(|| {
             // Full: what is reserved for other shards' queues is there.
@@ -160,6 +172,7 @@ impl ElementPool {
     }
 
     /// Takes an element back that was unlinked just now.
+    #[inline]
     pub(super) fn put(&self, queue: &mut Queue, element: u32) {
         let off = self.offset(element);
         self.region.u32(off + MARK).store(epoch::tag() as u32, Relaxed);
@@ -172,6 +185,7 @@ impl ElementPool {
         queue.len += 1;
     }
 
+    #[inline]
     fn take_waiting(&self, queue: &mut Queue) -> Option<u32> {
         if queue.oldest == NIL {
             return None;
@@ -180,11 +194,14 @@ impl ElementPool {
         if epoch::is_free(tag) {
             return Some(self.pop(queue));
         }
-        if queue.len < queue.look_at {
+        if queue.len < HELD_MIN {
             return None;
         }
         if epoch::is_held_here(tag) {
             return Some(self.pop_held(queue));
+        }
+        if queue.len < queue.look_at {
+            return None;
         }
         epoch::advance();
         if epoch::is_free(tag) {
@@ -209,23 +226,33 @@ impl ElementPool {
             return Some(self.pop_held(queue));
         }
         self.shards.iter().find_map(|shard| {
-            let mut other = shard.try_lock()?;
+            let mut other = shard.queue.try_lock()?;
             (other.oldest != NIL).then(|| self.pop_held(&mut other))
         })
     }
 
     /// The epoch in which an element of a queue was put there, from its low 32 bits.
+    #[inline]
     fn removed_at(&self, element: u32) -> u64 {
         let low = self.region.u32(self.offset(element) + MARK).load(Relaxed);
         let now = epoch::tag();
         now - u64::from((now as u32).wrapping_sub(low))
     }
 
+    #[inline]
     fn pop_held(&self, queue: &mut Queue) -> u32 {
-        self.reused.fetch_add(1, AcqRel);
-        self.pop(queue)
+        let element = self.pop(queue);
+        // The chain that the element was in belongs to the shard of its old hash, whose lock is
+        // held: the queue is that shard's.
+        let hash = self.region.u32(self.offset(element) + HASH).load(Relaxed);
+        let reused = &self.shard_of(hash).reused;
+        reused.store(reused.load(Relaxed).wrapping_add(1), Release);
+        // What is written to the element now is not seen before the count.
+        fence(Release);
+        element
     }
 
+    #[inline]
     fn pop(&self, queue: &mut Queue) -> u32 {
         let element = queue.oldest;
         queue.oldest = self.region.u32(self.offset(element) + LINK).load(Relaxed);

@@ -23,7 +23,8 @@ use crate::memory::Region;
 use crate::{Errno, Error};
 use skep_uapi::{MapFlags, MapShape, MapType};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, fence};
 
 /// Locks of a map that is large enough to have several.
 const SHARDS: usize = 8;
@@ -32,7 +33,7 @@ const SHARDED_BUCKETS: usize = 64;
 /// Turns of the hand before an LRU map is said to be full: everything is being looked up.
 const HAND_TURNS: u32 = 3;
 
-pub(super) struct Hash {
+pub(crate) struct Hash {
     pool: ElementPool,
     heads: Region,
     mask: u32,
@@ -99,7 +100,7 @@ impl Hash {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn link(&self, link: Link) -> &AtomicU32 {
         match link {
             Link::Head(off) => self.heads.u32(off),
@@ -107,13 +108,13 @@ impl Hash {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn bucket(&self, hash: u32) -> Link {
         Link::Head(4 * (hash & self.mask) as usize)
     }
 
     /// Walks a chain.
-    #[inline]
+    #[inline(always)]
     fn walk(&self, hash: u32, key: &[u8]) -> Option<Found> {
         let region = self.pool.region();
         let mut link = self.bucket(hash);
@@ -132,12 +133,13 @@ impl Hash {
     }
 
     /// Finds an element without the lock.
-    #[inline]
+    #[inline(always)]
     fn find(&self, key: &[u8]) -> Option<u32> {
         let hash = hash_of(key, self.seed);
-        let before = self.pool.reused();
+        let before = self.pool.reused(hash);
         let found = self.walk(hash, key);
-        if found.is_none() && self.pool.reused() != before {
+        fence(Acquire);
+        if found.is_none() && self.pool.reused(hash) != before {
             // The walk may have been led into another chain.
             let _lock = self.pool.lock(hash);
             return Some(self.walk(hash, key)?.element);
@@ -155,6 +157,7 @@ impl Hash {
     }
 
     /// Writes a value: for programs this CPU's, for user space (`all`) every CPU's.
+    #[inline(always)]
     fn write_value(&self, element: u32, value: &[u8], all: bool) {
         match &self.percpu {
             None => {
@@ -166,6 +169,7 @@ impl Hash {
         }
     }
 
+    #[inline(always)]
     fn set(&self, key: &[u8], value: &[u8], (flags, all): (u64, bool)) -> Result<(), Errno> {
         let allowed = if self.layout.has_lock() { BPF_F_LOCK } else { 0 };
         if flags & !allowed > BPF_EXIST {
@@ -226,6 +230,7 @@ impl Hash {
     }
 
     /// Writes a new element that nobody sees yet.
+    #[inline(always)]
     fn fill(&self, element: u32, hash: u32, (key, value, all): (&[u8], &[u8], bool)) {
         let (region, off) = (self.pool.region(), self.pool.offset(element));
         region.u32(off + HASH).store(hash, Relaxed);
@@ -301,7 +306,7 @@ impl Hash {
 }
 
 /// 32 bits of hash: multiplication of 64 bits to 128, folded.
-#[inline]
+#[inline(always)]
 fn hash_of(key: &[u8], seed: u64) -> u32 {
     const K: u64 = 0x9e37_79b9_7f4a_7c15;
     let fold = |a: u64, b: u64| {
@@ -324,14 +329,21 @@ fn hash_of(key: &[u8], seed: u64) -> u32 {
     (hash ^ hash >> 32) as u32
 }
 
-impl MapKind for Hash {
-    #[inline]
-    fn lookup(&self, key: &[u8]) -> u64 {
+impl Hash {
+    /// `lookup`, which the compiler makes a function of its own where the key's length is known.
+    #[inline(always)]
+    pub(crate) fn find_value(&self, key: &[u8]) -> u64 {
         let Some(element) = self.find(key) else { return 0 };
         if self.lru {
             self.pool.mark(self.pool.offset(element));
         }
         self.value_addr(element)
+    }
+}
+
+impl MapKind for Hash {
+    fn lookup(&self, key: &[u8]) -> u64 {
+        self.find_value(key)
     }
 
     fn lookup_cpu(&self, key: &[u8], cpu: u32) -> u64 {
@@ -340,7 +352,11 @@ impl MapKind for Hash {
     }
 
     fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
-        self.set(key, value, (flags, false))
+        // The most frequent shape gets code of its own.
+        match (<&[u8; 4]>::try_from(key), <&[u8; 8]>::try_from(value)) {
+            (Ok(key), Ok(value)) => self.set(key, value, (flags, false)),
+            _ => self.set(key, value, (flags, false)),
+        }
     }
 
     fn delete(&self, key: &[u8]) -> Result<(), Errno> {

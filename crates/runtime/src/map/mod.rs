@@ -14,7 +14,7 @@ mod bloom_filter;
 mod element_pool;
 mod graveyard;
 mod handle;
-mod hash;
+pub(crate) mod hash;
 mod lpm_trie;
 mod map_in_map;
 mod percpu_array;
@@ -33,6 +33,7 @@ pub use perf_event_array::Sample;
 
 use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
+use hash::Hash;
 use perf_event_array::PerfEventArray;
 use prog_array::ProgArray;
 use registry::Registry;
@@ -58,7 +59,13 @@ pub struct Map {
     id: u32,
     btf: Option<MapBtf>,
     frozen: bool,
-    kind: Box<dyn MapKind>,
+    kind: Kind,
+}
+
+/// The kinds whose lookup machine code calls directly, and all others.
+enum Kind {
+    Hash(Box<Hash>),
+    Other(Box<dyn MapKind>),
 }
 
 /// The types that describe keys and values, for who prints them.
@@ -182,7 +189,7 @@ impl Map {
         Ok(Map { shape, map_type, name, id, btf, frozen: def.frozen, kind })
     }
 
-    fn create_kind(def: &MapDef, setup: &Setup) -> Result<Box<dyn MapKind>, Error> {
+    fn create_kind(def: &MapDef, setup: &Setup) -> Result<Kind, Error> {
         let shape = shape(def);
         let rule = map_rule(def.map_type)
             .ok_or_else(|| Error::unsupported(format!("maps of type {}", def.map_type)))?;
@@ -197,13 +204,14 @@ impl Map {
             Error::input(format!("{}: {why:?} not allowed ({sizes})", Errno::EINVAL))
         })?;
         let layout = ValueLayout::of(def, setup.btf.as_deref())?;
-        Ok(match def.map_type {
+        let other: Box<dyn MapKind> = match def.map_type {
             MapType::Array => Box::new(array::Array::new(&shape, layout, setup)?),
             MapType::PercpuArray => {
                 Box::new(percpu_array::PercpuArray::new(&shape, layout, setup)?)
             }
             MapType::Hash | MapType::LruHash | MapType::PercpuHash | MapType::LruPercpuHash => {
-                Box::new(hash::Hash::new(def.map_type, &shape, (layout, setup))?)
+                let hash = Hash::new(def.map_type, &shape, (layout, setup))?;
+                return Ok(Kind::Hash(Box::new(hash)));
             }
             MapType::LpmTrie => Box::new(lpm_trie::LpmTrie::new(&shape, layout, setup)?),
             MapType::Queue | MapType::Stack => {
@@ -218,7 +226,8 @@ impl Map {
             MapType::PerfEventArray => Box::new(PerfEventArray::new(&shape, setup)),
             MapType::StackTrace => Box::new(stack_trace::StackTrace::new(&shape)),
             other => return Err(Error::unsupported(format!("maps of type {other}"))),
-        })
+        };
+        Ok(Kind::Other(other))
     }
 
     /// Key size, value size, capacity, flags.
@@ -252,7 +261,19 @@ impl Map {
 
     #[inline]
     pub(crate) fn kind(&self) -> &dyn MapKind {
-        &*self.kind
+        match &self.kind {
+            Kind::Hash(hash) => &**hash,
+            Kind::Other(other) => &**other,
+        }
+    }
+
+    /// The map as a hash map of any sort.
+    #[inline]
+    pub(crate) fn hash(&self) -> Option<&Hash> {
+        match &self.kind {
+            Kind::Hash(hash) => Some(hash),
+            Kind::Other(_) => None,
+        }
     }
 
     /// Whether each "CPU" has a value of its own.
