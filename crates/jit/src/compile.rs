@@ -45,7 +45,12 @@ fn compile_x86_64(
     let bytes_max = (ops.len() + 4 * frames.len() + 4).saturating_mul(BYTES_PER_INSN);
     let pool = Pool::with_room(bytes_max)?;
     let reach = pool.reach();
-    let unit = Unit { ops: &ops, flow: &flow, frames: &frames, linkage, tuning, reach };
+    let loops = match tuning.passes.unroll && !tuning.fuel {
+        true => opt::unroll::plan(&ops, &flow),
+        false => Vec::new(),
+    };
+    let unit =
+        Unit { ops: &ops, flow: &flow, frames: &frames, linkage, tuning, loops: &loops, reach };
     let mut emitted = emit::emit(&unit)?;
     let calls = std::mem::take(&mut emitted.calls);
     let image = Image::new(&pool, &mut emitted.code, |code, address| {
@@ -60,7 +65,7 @@ fn compile_x86_64(
         image: image.ok_or_else(|| Error::too_long(bytes_max))?,
         entry: emitted.entry,
         tail_entry: emitted.tail_entry,
-        pc_map: PcMap { offs: emitted.op_offs },
+        pc_map: PcMap { offs: emitted.op_offs, spans: emitted.spans },
         sites: emitted.sites,
         prologue,
         fuel: tuning.fuel,

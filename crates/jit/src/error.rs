@@ -21,6 +21,7 @@ pub(crate) enum Kind {
     TooLong(usize),
     #[error("while making room for machine code: {0}")]
     Memory(#[from] rustix::io::Errno),
+    #[cfg(not(target_arch = "x86_64"))]
     #[error("not supported yet: machine code for another processor than x86-64")]
     Processor,
 }
@@ -28,7 +29,12 @@ pub(crate) enum Kind {
 impl Error {
     /// Whether something is missing in skep, rather than wrong with the input.
     pub fn is_unsupported(&self) -> bool {
-        matches!(self.0, Kind::Unsupported { .. } | Kind::Processor)
+        match self.0 {
+            Kind::Unsupported { .. } => true,
+            #[cfg(not(target_arch = "x86_64"))]
+            Kind::Processor => true,
+            _ => false,
+        }
     }
 
     pub(crate) fn insn(insn: usize, what: &'static str) -> Error {

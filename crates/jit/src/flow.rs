@@ -5,7 +5,7 @@
 //!    of a function that is called.
 
 use crate::Error;
-use crate::op::{ARGS, Op, Reg, RegSet};
+use crate::op::{Op, Reg, RegSet};
 use skep_verifier::Xlated;
 
 /// One function.
@@ -124,6 +124,3 @@ impl Flow {
         !self.live_out[at].has(reg)
     }
 }
-
-/// Registers that hold something when a function starts.
-pub(crate) const AT_ENTRY: RegSet = RegSet(ARGS.0 | 1 << 10);

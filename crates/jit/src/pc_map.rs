@@ -2,12 +2,15 @@
 //!
 //! # Invariants
 //! 1. Offsets do not descend; insns that were fused into others have no code.
+//! 2. The code of an unrolled loop is all of its first insn's, as far as `code_of` tells.
 
 /// Where the code of each insn is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PcMap {
     /// Offset of the code of each insn, then the end of the last.
     pub(crate) offs: Vec<u32>,
+    /// Offset and insn of each piece of code; more than one for insns in unrolled loops.
+    pub(crate) spans: Vec<(u32, u32)>,
 }
 
 impl PcMap {
@@ -19,8 +22,10 @@ impl PcMap {
     /// The insn that the code at `off` was made from; `None` before the first (thunks) and behind
     /// the last.
     pub fn insn_at(&self, off: u32) -> Option<usize> {
-        let after = self.offs.partition_point(|start| *start <= off);
-        (after < self.offs.len()).then_some(after).and_then(|after| after.checked_sub(1))
+        let after = self.spans.partition_point(|(start, _)| *start <= off);
+        let inside = self.offs.last().is_some_and(|end| off < *end);
+        let span = self.spans.get(after.checked_sub(1)?).filter(|_| inside)?;
+        Some(span.1 as usize)
     }
 
     /// Number of insns.
@@ -40,7 +45,8 @@ mod tests {
 
     #[test]
     fn both_ways() {
-        let map = PcMap { offs: vec![4, 9, 9, 12] };
+        let spans = vec![(4, 0), (9, 1), (9, 2)];
+        let map = PcMap { offs: vec![4, 9, 9, 12], spans };
         assert_eq!(map.code_of(0), Some((4, 9)));
         assert_eq!(map.code_of(1), Some((9, 9)));
         assert_eq!(map.code_of(3), None);

@@ -112,10 +112,14 @@ passes! {
     slots,
     /// Loads as operands.
     fold,
+    /// Conditional moves.
+    cmov,
     /// Division by constants as multiplication.
     magic,
     /// Flags of arithmetic in place of a comparison with 0.
     flags,
+    /// Short loops written several times in a row.
+    unroll,
     /// Loop heads at multiples of 32 bytes.
     align,
 }

@@ -30,9 +30,9 @@ pub(crate) struct Args {
     /// Passes that skep does without.
     #[arg(long, value_delimiter = ',')]
     without: Vec<String>,
-    /// skep once more without each of its passes.
-    #[arg(long)]
-    ablation: bool,
+    /// skep once more without each of these passes; `all` is each of them, and then without any.
+    #[arg(long, value_delimiter = ',')]
+    ablation: Vec<String>,
     /// Flags of the native compilation.
     #[arg(long, default_value = "-O2")]
     native_flags: String,
@@ -156,14 +156,18 @@ fn sides(args: &Args) -> Result<Vec<(String, Engine)>, String> {
             Side::Kernel => ("kernel".to_owned(), Engine::Kernel),
         });
     }
-    if args.ablation {
-        for name in Passes::NAMES {
-            let mut tuning = tuning.clone();
-            if let Some(switch) = tuning.passes.by_name(name) {
-                *switch = false;
-            }
-            sides.push((format!("-{name}"), Engine::Skep(tuning)));
+    let all = args.ablation.iter().any(|name| name == "all");
+    for name in Passes::NAMES {
+        if !all && !args.ablation.iter().any(|wanted| wanted == name) {
+            continue;
         }
+        let mut tuning = tuning.clone();
+        if let Some(switch) = tuning.passes.by_name(name) {
+            *switch = false;
+        }
+        sides.push((format!("-{name}"), Engine::Skep(tuning)));
+    }
+    if all {
         let tuning = Tuning { passes: Passes::NONE, ..tuning };
         sides.push(("none".to_owned(), Engine::Skep(tuning)));
     }

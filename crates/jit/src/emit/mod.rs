@@ -18,7 +18,8 @@ mod thunk;
 use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
 use crate::flow::Flow;
 use crate::frame::Frame;
-use crate::op::{Addr, Op, Reg, Src};
+use crate::op::{Addr, Op, Reg, Src, Test};
+use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
 use crate::sites::SwitchSite;
 use crate::{Error, Linkage, Tuning};
@@ -35,6 +36,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) frames: &'a [Frame],
     pub(crate) linkage: &'a Linkage,
     pub(crate) tuning: &'a Tuning,
+    /// Loops to unroll.
+    pub(crate) loops: &'a [Loop],
     /// Addresses that a call reaches.
     pub(crate) reach: Range<u64>,
 }
@@ -49,6 +52,8 @@ pub(crate) struct Emitted {
     pub(crate) tail_entry: u32,
     /// Offset of the code of each op, and the end.
     pub(crate) op_offs: Vec<u32>,
+    /// Where the code of ops starts, each time it is written: offset, op.
+    pub(crate) spans: Vec<(u32, u32)>,
     pub(crate) sites: Vec<SwitchSite>,
     pub(crate) calls: Vec<AbsCall>,
 }
@@ -65,8 +70,17 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
     let mut asm = Asm::new(unit.reach.clone(), hints);
     let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
     let stop = asm.label();
-    let mut emit =
-        Emit { unit, asm, labels, stop, callbacks: Vec::new(), at: 0, func: 0, flags: None };
+    let mut emit = Emit {
+        unit,
+        asm,
+        labels,
+        stop,
+        callbacks: Vec::new(),
+        spans: Vec::new(),
+        at: 0,
+        func: 0,
+        flags: None,
+    };
     let mut out = Emitted { entry: emit.thunks(), ..Emitted::default() };
     for (number, func) in unit.flow.funcs.iter().enumerate() {
         emit.func = number;
@@ -89,6 +103,7 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
         out.entry = out.tail_entry;
     }
     let labels = emit.labels;
+    out.spans = emit.spans;
     let Some(mut finished) = emit.asm.finish() else { return Ok(None) };
     finished.labels.truncate(labels.len());
     out.code = finished.code;
@@ -107,6 +122,8 @@ struct Emit<'a> {
     stop: Label,
     /// Entries of functions that helpers call: first op, label.
     callbacks: Vec<(u32, Label)>,
+    /// See [`Emitted::spans`].
+    spans: Vec<(u32, u32)>,
     /// The op being written.
     at: usize,
     /// The function being written.
@@ -133,9 +150,36 @@ impl<'a> Emit<'a> {
             if at != func.start as usize {
                 self.asm.bind(self.labels[at]);
             }
-            let op = self.unit.ops[at];
-            self.op(op)?;
-            self.note_flags(op);
+            // Loops of one block do not overlap: they are in order of their heads, too.
+            if let Ok(number) = self.unit.loops.binary_search_by_key(&at, |looped| looped.head) {
+                self.rounds(self.unit.loops[number])?;
+            }
+            self.one(at)?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, at: usize) -> Result<(), Error> {
+        self.at = at;
+        self.spans.push((self.asm.here(), at as u32));
+        let op = self.unit.ops[at];
+        self.op(op)?;
+        self.note_flags(op);
+        Ok(())
+    }
+
+    /// All rounds of an unrolled loop but the last, in front of it.
+    fn rounds(&mut self, unrolled: Loop) -> Result<(), Error> {
+        let Op::Br { test, .. } = self.unit.ops[unrolled.latch] else { return Ok(()) };
+        let test = Test { cond: test.cond.negated(), ..test };
+        for _ in 1..unrolled.times {
+            for at in unrolled.head..unrolled.latch {
+                self.one(at)?;
+            }
+            self.at = unrolled.latch;
+            self.spans.push((self.asm.here(), unrolled.latch as u32));
+            self.br(test, unrolled.latch as u32 + 1);
+            self.flags = None;
         }
         Ok(())
     }

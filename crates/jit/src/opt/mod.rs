@@ -10,6 +10,7 @@ mod address;
 mod blocks;
 mod branches;
 mod bytes;
+mod cmov;
 mod constants;
 mod copies;
 mod dead;
@@ -18,6 +19,7 @@ pub(crate) mod lookup;
 pub(crate) mod magic;
 mod rotate;
 mod slots;
+pub(crate) mod unroll;
 mod values;
 
 use crate::flow::Flow;
@@ -41,6 +43,10 @@ pub(crate) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage,
     if passes.slots && slots::run(ops, flow, tuning) {
         flow.find_live(ops);
         values_and_dead(ops, flow, (linkage, tuning));
+    }
+    if passes.cmov && cmov::run(ops, flow) {
+        flow.find_targets(ops);
+        flow.find_live(ops);
     }
     if passes.fold && fold::run(ops, flow) {
         flow.find_live(ops);
