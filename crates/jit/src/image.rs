@@ -1,5 +1,5 @@
-//! Where machine code lives: memory that is writable at one address and executable at another, never
-//! both at one.
+//! Where machine code lives: memory that is writable at one address and executable at another,
+//! never both at one.
 //!
 //! One pool of memory from a `memfd` is shared by the programs of the process: mapped for writing,
 //! then sealed against any further writable mapping, then mapped for execution, near the program's

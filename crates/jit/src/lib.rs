@@ -1,8 +1,8 @@
 //! `VerifiedProgram` to `MachineCode` for x86-64. Emits, never judges.
 //!
 //! In reading order: `lower` makes one op of each insn, the passes in `opt` rewrite ops in place,
-//! `emit` writes each op with the forms of `asm`, `image` keeps the bytes where they can be executed
-//! and not written.
+//! `emit` writes each op with the forms of `asm`, `image` keeps the bytes where they can be
+//! executed and not written.
 
 #![deny(unsafe_code)]
 

@@ -5,15 +5,15 @@
 //!
 //! # Conventions of machine code
 //!
-//! - A program is `extern "sysv64" fn(ctx: *mut u8, env: *mut RunEnv) -> u64`. `env` is read only if
-//!   [`crate::Tuning::fuel`] is set.
+//! - A program is `extern "sysv64" fn(ctx: *mut u8, env: *mut RunEnv) -> u64`. `env` is read only
+//!   if [`crate::Tuning::fuel`] is set.
 //! - A helper is `extern "sysv64" fn(r1, r2, r3, r4, r5) -> u64`. It must not unwind.
 //! - A callback, whose address a program hands to a helper, is
-//!   `extern "sysv64" fn(r1, r2, r3, r4, r5, env: *mut RunEnv) -> u64`; the helper gives it the `env`
-//!   of the run (null will do without fuel). When fuel is exhausted in it, it returns 1.
+//!   `extern "sysv64" fn(r1, r2, r3, r4, r5, env: *mut RunEnv) -> u64`; the helper gives it the
+//!   `env` of the run (null will do without fuel). When fuel is exhausted in it, it returns 1.
 //! - A tail call jumps to the address in a slot of a prog array: [`crate::MachineCode::tail_entry`]
-//!   of the target. Programs that call each other this way are compiled with the same `prologue` and
-//!   `fuel`.
+//!   of the target. Programs that call each other this way are compiled with the same `prologue`
+//!   and `fuel`.
 
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP};
@@ -28,8 +28,9 @@ pub struct Linkage {
     pub helpers: FxHashMap<i32, u64>,
     /// Maps by `MapIdx`.
     pub maps: Vec<MapLink>,
-    /// `extern "sysv64" fn(map handle, index: u32) -> u64`: the tail entry in a slot of a prog array
-    /// that is known at run time only, 0 if empty or out of range. 0 if such calls do not occur.
+    /// `extern "sysv64" fn(map handle, index: u32) -> u64`: the tail entry in a slot of a prog
+    /// array that is known at run time only, 0 if empty or out of range. 0 if such calls do not
+    /// occur.
     pub tail_call_lookup: u64,
 }
 
@@ -92,8 +93,8 @@ pub struct ArrayLink {
     pub stride_bytes: u32,
 }
 
-/// A prog array: `max_entries` aligned 64-bit words, each the tail entry of a program or 0, which are
-/// replaced atomically.
+/// A prog array: `max_entries` aligned 64-bit words, each the tail entry of a program or 0, which
+/// are replaced atomically.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgArrayLink {
     /// Address of the first word (`AtomicU64`).

@@ -63,10 +63,10 @@ impl MachineCode {
     ///
     /// # Safety
     ///
-    /// Whoever calls it answers for this: the program was verified (or is known to be as good), `ctx`
-    /// points to the context that it was verified for, with every pointer in it valid; the linked
-    /// maps, helpers and prog arrays exist; `env` is valid if the program was compiled with fuel;
-    /// the `MachineCode` is not dropped meanwhile; no helper unwinds.
+    /// Whoever calls it answers for this: the program was verified (or is known to be as good),
+    /// `ctx` points to the context that it was verified for, with every pointer in it valid; the
+    /// linked maps, helpers and prog arrays exist; `env` is valid if the program was compiled with
+    /// fuel; the `MachineCode` is not dropped meanwhile; no helper unwinds.
     pub unsafe fn entry(&self) -> EntryFn {
         let address = (self.image.address() + u64::from(self.entry)) as *const u8;
         // SAFETY: the address is that of code which was written for this signature.

@@ -3,9 +3,9 @@
 //! This crate only reserves them; nothing here writes to code.
 //!
 //! # Invariants
-//! 1. A switch site is `test eax, imm32` (`A9`), which its first byte turns into `jmp rel32` (`E9`):
-//!    the immediate is the displacement of the jump. It stands where flags are not read before they
-//!    are written.
+//! 1. A switch site is `test eax, imm32` (`A9`), which its first byte turns into `jmp rel32`
+//!    (`E9`): the immediate is the displacement of the jump. It stands where flags are not read
+//!    before they are written.
 //! 2. A retarget site is `jmp rel32` whose displacement is 4-byte aligned.
 
 /// Place of `test eax, imm32` that may become a jump.

@@ -6,12 +6,13 @@ pub enum Prologue {
     /// Saves the registers that the function uses, makes a frame if it has one.
     #[default]
     Minimal,
-    /// Saves all that a program may use, in a frame of at least 512 bytes with a frame pointer: what
-    /// kernels did before 2021. For comparison.
+    /// Saves all that a program may use, in a frame of at least 512 bytes with a frame pointer:
+    /// what kernels did before 2021. For comparison.
     Full,
 }
 
-/// Choices of a compilation. Programs that tail call each other need the same `prologue` and `fuel`.
+/// Choices of a compilation. Programs that tail call each other need the same `prologue` and
+/// `fuel`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuning {
     /// How functions begin and end.

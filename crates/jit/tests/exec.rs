@@ -4,6 +4,9 @@
 use skep_jit::{CpuFeatures, Linkage, Passes, Prologue, RunEnv, Tuning, compile};
 use skep_verifier::Xlated;
 
+type Compare<T> = fn(T, T) -> bool;
+type Combine = fn(u64, u64) -> u64;
+
 /// Choices that must not change a result.
 fn tunings() -> Vec<Tuning> {
     let plain = CpuFeatures::default();
@@ -197,7 +200,7 @@ fn byte_order() {
 #[test]
 fn jumps() {
     let values = [0i64, 1, -1, i64::MAX, i64::MIN, 0x8000_0000, -0x8000_0000, 0x1_0000_0000];
-    let conds: [(&str, fn(i64, i64) -> bool, fn(i32, i32) -> bool); 11] = [
+    let conds: [(&str, Compare<i64>, Compare<i32>); 11] = [
         ("==", |a, b| a == b, |a, b| a == b),
         ("!=", |a, b| a != b, |a, b| a != b),
         (">", |a, b| a as u64 > b as u64, |a, b| a as u32 > b as u32),
@@ -280,7 +283,7 @@ fn loads_and_stores() {
                     "*(u64 *)(r10 -512) = 0\n*({size} *)(r10 -512) = -2
                           r0 = *(u64 *)(r10 -512)\nexit"
                 ),
-                u64::MAX - 1 << shift >> shift,
+                ((u64::MAX - 1) << shift) >> shift,
             );
         }
     }
@@ -290,7 +293,7 @@ fn loads_and_stores() {
 fn atomics() {
     let old = 0xf0f0_1234_8000_0001u64;
     let operand = 0x0ff0_0000_8000_00ffu64;
-    let ops: [(&str, &str, fn(u64, u64) -> u64); 4] = [
+    let ops: [(&str, &str, Combine); 4] = [
         ("+=", "add", |a, b| a.wrapping_add(b)),
         ("|=", "or", |a, b| a | b),
         ("&=", "and", |a, b| a & b),

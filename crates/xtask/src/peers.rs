@@ -1,5 +1,5 @@
-//! `cargo xtask peers`: the compute programs on skep, on native code of the same source, on rbpf and
-//! on the host kernel, in turn; times a run and ratios to native code.
+//! `cargo xtask peers`: the compute programs on skep, on native code of the same source, on rbpf
+//! and on the host kernel, in turn; times a run and ratios to native code.
 //!
 //! Native code, and the bytecode for engines whose context has 64-bit pointers, are made by clang
 //! when the benchmark starts.
@@ -110,9 +110,11 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             let run = match side {
                 (_, Engine::Skep(tuning)) => Some(engine::skep(kind, &verified, tuning, &data)?),
                 (_, Engine::Rbpf) => engine::rbpf(kind, &raw, &data).ok(),
-                (_, Engine::Kernel) => skep_kernel::run::Loaded::new(&[program.clone()])
-                    .ok()
-                    .map(|loaded| engine::kernel(kind, loaded, &data)),
+                (_, Engine::Kernel) => {
+                    skep_kernel::run::Loaded::new(std::slice::from_ref(&program))
+                        .ok()
+                        .map(|loaded| engine::kernel(kind, loaded, &data))
+                }
             };
             runs.push(run);
         }

@@ -194,8 +194,9 @@ impl Asm {
     }
 
     /// `jmp label` whose displacement is aligned to 4 bytes, so that one store changes it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for tail calls that are patched"))]
     pub(crate) fn retarget_site(&mut self, label: Label) -> RetargetSite {
-        while (self.here() + 1) % 4 != 0 {
+        while !(self.here() + 1).is_multiple_of(4) {
             self.byte(0x90);
         }
         let site = RetargetSite::new(self.here());

@@ -48,9 +48,6 @@ forms! {
     SUB_I32     "sub"      0x00 One   0x81 Digit(5), I32 Width;
     XOR_I32     "xor"      0x00 One   0x81 Digit(6), I32 Width;
     CMP_I32     "cmp"      0x00 One   0x81 Digit(7), I32 Width;
-    CMP8_I8     "cmp"      0x00 One   0x80 Digit(7), I8 Byte;
-    CMP8_RM     "cmp"      0x00 One   0x3a Reg, No Byte;
-    CMP16_I16   "cmp"      0x00 One   0x81 Digit(7), I16 Word;
     TEST_MR     "test"     0x00 One   0x85 Reg, No Width;
     TEST_I32    "test"     0x00 One   0xf7 Digit(0), I32 Width;
     TEST8_I8    "test"     0x00 One   0xf6 Digit(0), I8 Byte;
@@ -72,27 +69,21 @@ forms! {
     LEA         "lea"      0x00 One   0x8d Reg, No Width;
     MOVBE_RM    "movbe"    0x00 Of38  0xf0 Reg, No Width;
     MOVBE_MR    "movbe"    0x00 Of38  0xf1 Reg, No Width;
-    MOVBE16_RM  "movbe"    0x00 Of38  0xf0 Reg, No Word;
     MOVBE16_MR  "movbe"    0x00 Of38  0xf1 Reg, No Word;
     BSWAP       "bswap"    0x00 Of    0xc8 Plus, No Width;
     ROR16_I8    "ror"      0x00 One   0xc1 Digit(1), I8 Word;
     IMUL_RM     "imul"     0x00 Of    0xaf Reg, No Width;
     IMUL_I8     "imul"     0x00 One   0x6b Reg, I8 Width;
     IMUL_I32    "imul"     0x00 One   0x69 Reg, I32 Width;
-    NOT         "not"      0x00 One   0xf7 Digit(2), No Width;
     NEG         "neg"      0x00 One   0xf7 Digit(3), No Width;
-    MUL         "mul"      0x00 One   0xf7 Digit(4), No Width;
-    IMUL        "imul"     0x00 One   0xf7 Digit(5), No Width;
     DIV         "div"      0x00 One   0xf7 Digit(6), No Width;
     IDIV        "idiv"     0x00 One   0xf7 Digit(7), No Width;
     CDQ         "cdq"      0x00 One   0x99 Bare, No Width;
     ROL_I8      "rol"      0x00 One   0xc1 Digit(0), I8 Width;
-    ROR_I8      "ror"      0x00 One   0xc1 Digit(1), I8 Width;
     SHL_I8      "shl"      0x00 One   0xc1 Digit(4), I8 Width;
     SHR_I8      "shr"      0x00 One   0xc1 Digit(5), I8 Width;
     SAR_I8      "sar"      0x00 One   0xc1 Digit(7), I8 Width;
     ROL_CL      "rol"      0x00 One   0xd3 Digit(0), No Width;
-    ROR_CL      "ror"      0x00 One   0xd3 Digit(1), No Width;
     SHL_CL      "shl"      0x00 One   0xd3 Digit(4), No Width;
     SHR_CL      "shr"      0x00 One   0xd3 Digit(5), No Width;
     SAR_CL      "sar"      0x00 One   0xd3 Digit(7), No Width;
@@ -108,8 +99,6 @@ forms! {
     LOCK_OR     "or"       0xf0 One   0x09 Reg, No Width;
     LOCK_AND    "and"      0xf0 One   0x21 Reg, No Width;
     LOCK_XOR    "xor"      0xf0 One   0x31 Reg, No Width;
-    INC         "inc"      0x00 One   0xff Digit(0), No Width;
-    DEC         "dec"      0x00 One   0xff Digit(1), No Width;
     PUSH_RM     "push"     0x00 One   0xff Digit(6), No Implied;
     POP_RM      "pop"      0x00 One   0x8f Digit(0), No Implied;
     PUSH        "push"     0x00 One   0x50 Plus, No Implied;
@@ -136,9 +125,4 @@ pub(crate) const fn jcc8(cc: super::Cc) -> Form {
 /// `cmovcc reg, rm`.
 pub(crate) const fn cmov(cc: super::Cc) -> Form {
     Form { opcode: 0x40 | cc.0, mnemonic: "cmov", ..IMUL_RM }
-}
-
-/// `setcc rm8`.
-pub(crate) const fn setcc(cc: super::Cc) -> Form {
-    Form { opcode: 0x90 | cc.0, mnemonic: "set", map: Of, shape: Digit(0), ..MOV8_MR }
 }

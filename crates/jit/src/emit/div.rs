@@ -1,5 +1,5 @@
-//! Division and remainder. By 0 gives 0, the remainder by 0 is the dividend, and the smallest number
-//! by -1 is itself: the processor would trap.
+//! Division and remainder. By 0 gives 0, the remainder by 0 is the dividend, and the smallest
+//! number by -1 is itself: the processor would trap.
 //!
 //! Source: RFC 9669 section 4.1.
 //!

@@ -1,5 +1,5 @@
-//! Jumps to jumps go to the last target; a jump over a jump becomes one jump of the other condition;
-//! so does the end of a loop that leaves it by a condition and goes round by a jump.
+//! Jumps to jumps go to the last target; a jump over a jump becomes one jump of the other
+//! condition; so does the end of a loop that leaves it by a condition and goes round by a jump.
 
 use crate::flow::Flow;
 use crate::op::Op;

@@ -11,7 +11,8 @@ pub(crate) enum Plan {
     Shift(u32),
     /// `mulhi(x, by) >> shift`.
     Multiply { by: u64, shift: u32 },
-    /// `t = mulhi(x, by); (((x - t) >> 1) + t) >> shift`: the multiplier has one bit more than `by`.
+    /// `t = mulhi(x, by); (((x - t) >> 1) + t) >> shift`: the multiplier has one bit more than
+    /// `by`.
     MultiplyAdd { by: u64, shift: u32 },
 }
 
@@ -57,13 +58,13 @@ mod tests {
 
     fn divide(bits: u32, x: u64, plan: Plan) -> u64 {
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
-        let mulhi = |by: u64| (u128::from(x) * u128::from(by) >> bits) as u64;
+        let mulhi = |by: u64| ((u128::from(x) * u128::from(by)) >> bits) as u64;
         match plan {
             Plan::Shift(by) => x >> by,
             Plan::Multiply { by, shift } => mulhi(by) >> shift,
             Plan::MultiplyAdd { by, shift } => {
                 let t = mulhi(by);
-                ((x - t >> 1) + t & mask) >> shift
+                ((((x - t) >> 1) + t) & mask) >> shift
             }
         }
     }

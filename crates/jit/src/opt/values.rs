@@ -1,5 +1,5 @@
-//! What registers hold within a basic block, as far as passes care: each value has a number, and for
-//! some it is known how it was made.
+//! What registers hold within a basic block, as far as passes care: each value has a number, and
+//! for some it is known how it was made.
 //!
 //! Two registers with the same number hold the same 64 bits. Numbers live as long as the block.
 //!
@@ -156,8 +156,8 @@ impl Values {
         self.holder(self.of(reg)).filter(|other| self.since(*other) < self.since(reg))
     }
 
-    /// The op that wrote `reg` in this block, and what the register held before, if nothing has read
-    /// it since.
+    /// The op that wrote `reg` in this block, and what the register held before, if nothing has
+    /// read it since.
     pub(super) fn unread(&self, reg: Reg) -> Option<(u32, Vn)> {
         self.written[usize::from(reg.0)].filter(|_| !self.read.has(reg))
     }
@@ -210,7 +210,7 @@ impl Values {
                 Made::New(known(value))
             }
             Op::LdImm { value, .. } => Made::New(known(value)),
-            Op::Zext { size, src, .. } if size == Size::B4 => self.moved(Width::W32, src),
+            Op::Zext { size: Size::B4, src, .. } => self.moved(Width::W32, src),
             Op::Zext { size, src, .. } => {
                 let bits = (8 * size.bytes() as u8).min(self.def_of(src).bits);
                 Made::New(Def { bits, ..unknown })
@@ -288,7 +288,7 @@ impl Values {
             ShiftOp::Shl => (bits_in + by as u8).min(max),
             _ => max,
         };
-        let sum = (op == ShiftOp::Shl && by <= 3).then(|| Sum {
+        let sum = (op == ShiftOp::Shl && by <= 3).then_some(Sum {
             width,
             base: None,
             index: Some((of, by as u8)),
@@ -372,8 +372,8 @@ impl Values {
             return None;
         }
         let mut offs = [None; 8];
-        for i in 0..count {
-            offs[i] = match (a.offs[i], b.offs[i]) {
+        for (i, off) in offs.iter_mut().enumerate().take(count) {
+            *off = match (a.offs[i], b.offs[i]) {
                 (Some(_), Some(_)) => return None,
                 (a, b) => a.or(b),
             };

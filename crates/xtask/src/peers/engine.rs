@@ -1,5 +1,5 @@
-//! Who runs the compute programs: skep's machine code, the same C compiled natively, rbpf's JIT, the
-//! host kernel's test run. Each is a function that runs its program some number of times.
+//! Who runs the compute programs: skep's machine code, the same C compiled natively, rbpf's JIT,
+//! the host kernel's test run. Each is a function that runs its program some number of times.
 
 #![allow(unsafe_code)]
 
@@ -104,8 +104,8 @@ fn run_entry<'a>(entry: Entry, mut data: Data, keep: impl Sized + 'a) -> Run<'a>
         let _keep = &keep;
         let mut ctx = data.ctx();
         let ctx = (&raw mut ctx).cast();
-        // SAFETY: `entry` is a program of this benchmark, which stays inside the data of its context
-        // (skep's was verified, the others are the same source).
+        // SAFETY: `entry` is a program of this benchmark, which stays inside the data of its
+        // context (skep's was verified, the others are the same source).
         Ok(timed(n, || unsafe { entry(ctx, std::ptr::null_mut()) }))
     })
 }
