@@ -8,6 +8,7 @@ mod bless;
 mod ci;
 mod corpus;
 mod exec_diff;
+mod hops;
 mod judge;
 mod kernel_diff;
 mod map_cost;
@@ -41,6 +42,8 @@ enum Command {
     Ci(ci::Args),
     /// Install, build and list the open corpus (GPL objects, never committed).
     Corpus(corpus::Args),
+    /// What tail calls and prologues cost, on skep and in the host kernel.
+    Hops(hops::Args),
     /// Print the host kernel's log for programs of an object.
     Judge(judge::Args),
     /// Print our log for programs of an object; --side for both, line by line.
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Command::Bless(args) => bless::run(&args),
         Command::Ci(args) => ci::run(&args),
         Command::Corpus(args) => corpus::run(&args),
+        Command::Hops(args) => hops::run(&args),
         Command::Judge(args) => judge::run(&args, judge::Engine::Kernel),
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
         Command::ExecDiff(args) => exec_diff::run(&args),
