@@ -10,6 +10,9 @@
 //! 2. What is unlinked and tagged `e` is unreachable for every run with an epoch above `e + 1`:
 //!    between the epochs lies a barrier on all threads, after which the unlinking is seen.
 //!
+//! 3. A run that found itself alone ([`is_alone`]) has ended, or was the only one, before a second
+//!    thread enters its first: who registers waits for that.
+//!
 //! Deliberately absent: fork handling; a child that goes on running programs owns its own slots.
 
 use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
@@ -37,16 +40,27 @@ static GLOBAL: AtomicU64 = AtomicU64::new(1);
 /// Every run with an epoch above it; what is tagged with less than it, less one, is free.
 static OLDEST: AtomicU64 = AtomicU64::new(1);
 
+/// A second thread has registered while the first was there.
+static CROWDED: AtomicBool = AtomicBool::new(false);
+
 /// No slot: the thread has not asked for one.
 const UNREGISTERED: u32 = u32::MAX;
 
 struct Local {
     slot: Cell<u32>,
     depth: Cell<u32>,
+    /// No other thread runs programs, for as long as this run goes on.
+    alone: Cell<bool>,
 }
 
 thread_local! {
-    static LOCAL: Local = const { Local { slot: Cell::new(UNREGISTERED), depth: Cell::new(0) } };
+    static LOCAL: Local = const {
+        Local {
+            slot: Cell::new(UNREGISTERED),
+            depth: Cell::new(0),
+            alone: Cell::new(false),
+        }
+    };
     /// Gives the slot back when the thread ends; touched once, when it is taken.
     static OWNED: OwnedSlot = const { OwnedSlot(Cell::new(UNREGISTERED)) };
 }
@@ -55,6 +69,8 @@ struct OwnedSlot(Cell<u32>);
 
 impl Drop for OwnedSlot {
     fn drop(&mut self) {
+        // What runs later in this thread, in other destructors, takes a slot of its own.
+        LOCAL.with(|local| local.slot.set(UNREGISTERED));
         if let Some(slot) = SLOTS.get(self.0.get() as usize) {
             slot.epoch.store(IDLE, Ordering::Release);
             slot.taken.store(false, Ordering::Release);
@@ -84,6 +100,7 @@ pub(crate) fn enter() -> Option<Guard> {
             } else {
                 fence(Ordering::SeqCst);
             }
+            local.alone.set(!CROWDED.load(Ordering::Acquire));
         }
         local.depth.set(depth + 1);
         Some(Guard { _here: std::marker::PhantomData })
@@ -97,10 +114,17 @@ impl Drop for Guard {
             let depth = local.depth.get() - 1;
             local.depth.set(depth);
             if depth == 0 {
+                local.alone.set(false);
                 SLOTS[local.slot.get() as usize].epoch.store(IDLE, Ordering::Release);
             }
         });
     }
+}
+
+/// Whether the calling thread is in a run, and no other thread is or can be before it ends.
+#[inline]
+pub(crate) fn is_alone() -> bool {
+    LOCAL.with(|local| local.alone.get())
 }
 
 /// The tag for what is unlinked now.
@@ -177,9 +201,20 @@ fn register() -> Option<u32> {
     };
     let index = SLOTS.iter().position(free)? as u32;
     SLOTS_USED.fetch_max(index + 1, Ordering::AcqRel);
+    has_membarrier();
+    let others = SLOTS.iter().filter(|slot| slot.taken.load(Ordering::SeqCst)).count() > 1;
+    if others || CROWDED.load(Ordering::SeqCst) {
+        CROWDED.store(true, Ordering::SeqCst);
+        // Invariant 3: runs that began before the flag was seen end first.
+        let begun = tag();
+        advance();
+        while !is_free(begun) {
+            std::thread::yield_now();
+            advance();
+        }
+    }
     // In a thread that is ending the slot stays taken: rare, and safe.
     let _ = OWNED.try_with(|owned| owned.0.set(index));
-    has_membarrier();
     Some(index)
 }
 

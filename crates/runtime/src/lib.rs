@@ -33,6 +33,7 @@ pub use engine::Interrupter;
 pub use epoch::THREADS_MAX;
 pub use errno::Errno;
 pub use error::{Error, ErrorKind};
+pub use helper::supported as supported_helpers;
 pub use image::Engine;
 pub use instance::{Instance, RunResult};
 pub use object_maps::ObjectMaps;

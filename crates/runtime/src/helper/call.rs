@@ -85,9 +85,31 @@ impl Call {
 
     /// The header in front of the ring buffer's record that argument `n` points to.
     pub(super) fn record_header(&self, n: usize) -> &std::sync::atomic::AtomicU32 {
-        let at = (self.args[n] as *mut u8).wrapping_sub(crate::map::ringbuf::HEADER as usize);
+        self.header_of(self.args[n])
+    }
+
+    /// The header in front of a ring buffer's record; the address comes from an argument, or from
+    /// a dynptr that one points to.
+    pub(super) fn header_of(&self, record: u64) -> &std::sync::atomic::AtomicU32 {
+        let at = (record as *mut u8).wrapping_sub(crate::map::ringbuf::HEADER as usize);
         // SAFETY: invariants: what `bpf_ringbuf_reserve` gave, behind a header that is aligned.
         unsafe { std::sync::atomic::AtomicU32::from_ptr(at.cast()) }
+    }
+
+    /// Memory behind a dynptr, inside of its bounds.
+    pub(super) fn bytes_behind(&self, addr: u64, len: usize) -> &[u8] {
+        if len == 0 {
+            return &[];
+        }
+        // SAFETY: invariants: the verifier knows the dynptr as one that was made of memory which
+        // is still the program's; the caller has checked the bounds.
+        unsafe { std::slice::from_raw_parts(addr as *const u8, len) }
+    }
+
+    /// Writes to memory behind a dynptr, inside of its bounds.
+    pub(super) fn write_behind(&self, addr: u64, bytes: &[u8]) {
+        // SAFETY: as for `bytes_behind`; the dynptr is not read-only.
+        unsafe { std::ptr::copy(bytes.as_ptr(), addr as *mut u8, bytes.len()) };
     }
 
     /// The word that argument `n` points to, shared with other threads: a lock.

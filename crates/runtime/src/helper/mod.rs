@@ -9,6 +9,7 @@
 
 mod call;
 mod csum;
+mod dynptr;
 mod entry;
 mod format;
 mod iterate;
@@ -28,6 +29,7 @@ pub(crate) use call::Call;
 pub(crate) use entry::{call_interpreted, direct_lookup};
 
 use entry::Body;
+use skep_uapi::helper::HelperId;
 pub(crate) use table::HELPERS;
 use table::OWN_HELPERS;
 
@@ -46,6 +48,12 @@ pub(crate) fn find(number: i32) -> Option<&'static Helper> {
     HELPERS.iter().chain(OWN_HELPERS).find(|helper| helper.number == number)
 }
 
+/// The helpers that programs can call here, in the order of the ABI; `bpf_tail_call`, which the
+/// engines do themselves, is one.
+pub fn supported() -> impl Iterator<Item = HelperId> {
+    HelperId::all().filter(|id| *id == HelperId::TailCall || find(*id as i32).is_some())
+}
+
 /// Numbers and addresses for machine code.
 pub(crate) fn addresses() -> impl Iterator<Item = (i32, u64)> {
     let all = HELPERS.iter().chain(OWN_HELPERS);
@@ -60,7 +68,6 @@ pub(crate) fn tail_call_lookup() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep_uapi::helper::HelperId;
 
     #[test]
     fn the_table_is_in_the_order_of_the_abi() {

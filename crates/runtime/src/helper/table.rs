@@ -8,7 +8,9 @@
 use super::Helper;
 use super::call::Call;
 use super::entry::{helpers, own_helpers};
-use super::{csum, iterate, map, packet, printk, probe, redirect, ring, skb, string, sync, system};
+use super::{
+    csum, dynptr, iterate, map, packet, printk, probe, redirect, ring, skb, string, sync, system,
+};
 use skep_uapi::helper::HelperId as Id;
 use skep_verifier::OwnHelper;
 
@@ -85,6 +87,13 @@ pub(crate) static HELPERS: &[Helper] = helpers![
     XdpLoadBytes: plain packet::xdp_load_bytes,
     XdpStoreBytes: plain packet::xdp_store_bytes,
     MapLookupPercpuElem: plain map::lookup_percpu_elem,
+    DynptrFromMem: plain dynptr::from_mem,
+    RingbufReserveDynptr: plain dynptr::ringbuf_reserve,
+    RingbufSubmitDynptr: plain dynptr::ringbuf_submit,
+    RingbufDiscardDynptr: plain dynptr::ringbuf_discard,
+    DynptrRead: plain dynptr::read,
+    DynptrWrite: plain dynptr::write,
+    DynptrData: plain dynptr::data,
     KtimeGetTaiNs: plain system::ktime_get_tai_ns,
 ];
 

@@ -11,6 +11,7 @@
 
 mod array;
 mod bloom_filter;
+mod device_map;
 mod element_pool;
 mod graveyard;
 mod handle;
@@ -222,6 +223,9 @@ impl Map {
             MapType::ProgArray => Box::new(ProgArray::new(&shape, setup)?),
             MapType::ArrayOfMaps => Box::new(map_in_map::ArrayOfMaps::new(def, setup)?),
             MapType::HashOfMaps => Box::new(map_in_map::HashOfMaps::new(def, setup)?),
+            MapType::Devmap | MapType::DevmapHash | MapType::Cpumap | MapType::Xskmap => {
+                Box::new(device_map::DeviceMap::new(def.map_type, &shape, setup)?)
+            }
             MapType::Ringbuf => Box::new(Ringbuf::new(shape.max_entries, setup)?),
             MapType::PerfEventArray => Box::new(PerfEventArray::new(&shape, setup)),
             MapType::StackTrace => Box::new(stack_trace::StackTrace::new(&shape)),

@@ -1,0 +1,86 @@
+//! `BPF_MAP_TYPE_DEVMAP`, `DEVMAP_HASH`, `CPUMAP` and `XSKMAP`: where `bpf_redirect_map` may send a
+//! packet. There are no devices here: a value is kept as it is given, and the redirection is
+//! recorded.
+//!
+//! Kernel: `dev_map_ops`, `dev_map_hash_ops`, `cpu_map_ops`, `xsk_map_ops` (6.18), without what they
+//! know of devices, CPUs and sockets.
+
+use super::hash::Hash;
+use super::value::ValueLayout;
+use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup, index, next_index};
+use crate::memory::Region;
+use crate::{Errno, Error};
+use skep_uapi::{MapShape, MapType};
+
+pub(super) struct DeviceMap {
+    entries: Hash,
+    /// Keys are indices below this; 0 for a hash, whose keys are free.
+    count: u32,
+}
+
+impl DeviceMap {
+    pub(super) fn new(
+        map_type: MapType,
+        shape: &MapShape,
+        setup: &Setup,
+    ) -> Result<DeviceMap, Error> {
+        let layout = ValueLayout::plain(shape.value_size as usize);
+        let entries = Hash::new(MapType::Hash, shape, (layout, setup))?;
+        let count = if map_type == MapType::DevmapHash { 0 } else { shape.max_entries };
+        Ok(DeviceMap { entries, count })
+    }
+
+    fn is_outside(&self, key: &[u8]) -> bool {
+        self.count > 0 && index(key) >= self.count
+    }
+}
+
+impl MapKind for DeviceMap {
+    fn lookup(&self, key: &[u8]) -> u64 {
+        self.entries.lookup(key)
+    }
+
+    /// A value whose first word is 0 (no device, no queue) empties an entry of an array.
+    fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+        if flags > BPF_EXIST {
+            return Err(Errno::EINVAL);
+        }
+        if self.is_outside(key) {
+            return Err(Errno::E2BIG);
+        }
+        if self.count > 0 && flags == BPF_NOEXIST {
+            return Err(Errno::EEXIST);
+        }
+        if self.count > 0 && index(value) == 0 {
+            let _ = self.entries.delete(key);
+            return Ok(());
+        }
+        let flags = if self.count > 0 { 0 } else { flags };
+        self.entries.update(key, value, flags)
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<(), Errno> {
+        if self.is_outside(key) {
+            return Err(Errno::EINVAL);
+        }
+        match self.entries.delete(key) {
+            Err(Errno::ENOENT) if self.count > 0 => Ok(()),
+            result => result,
+        }
+    }
+
+    fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno> {
+        match self.count {
+            0 => self.entries.next_key(key, next),
+            count => next_index(key, count, next),
+        }
+    }
+
+    fn read(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
+        self.entries.read(key)
+    }
+
+    fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
+        self.entries.locate(addr, size)
+    }
+}

@@ -1,0 +1,110 @@
+//! `docs/runtime.md` says which helpers and maps there are; the tables are the code's.
+//! `BLESS=1 cargo test -p skep-runtime --test document` rewrites it.
+
+use skep_program::MapDef;
+use skep_runtime::{ErrorKind, Options, Runtime, supported_helpers};
+use skep_uapi::helper::HelperId;
+use skep_uapi::{Amount, MapType, map_rule};
+use std::fmt::Write;
+use std::path::Path;
+
+const HEAD: &str = "\
+# What runs here
+
+Written by `crates/runtime/tests/document.rs` from the tables of the code. A program that needs
+something else is verified as always; loading it says `not supported yet` and what.
+
+Where a helper can only do part of what a kernel does:
+
+- There is no stack below a program: `bpf_get_stackid` and `bpf_get_stack` say EFAULT.
+- `bpf_probe_read` and its siblings, and `%s` in formats, read the context, the packet, the stack
+  and the values of the runtime's maps; every other address cannot be read.
+- `bpf_redirect` and its siblings record where the packet is to go (`Ctx::redirect`);
+  `bpf_clone_redirect` keeps a copy (`Ctx::clones`).
+- Maps of devices, CPUs and AF_XDP sockets hold the numbers that they are given; whether there is
+  such a device is the embedder's to know.
+- `bpf_get_smp_processor_id` is the number of the thread among those that run programs.
+- Packets are linear; XDP has no fragments; a socket buffer has no socket.
+";
+
+fn table(text: &str) -> String {
+    let mut text = text.trim_end_matches([' ', ',']).to_owned();
+    text.push('.');
+    // Lines of the house's width.
+    let mut lines = String::new();
+    let mut width = 0;
+    for word in text.split(' ') {
+        if width + word.len() > 98 {
+            lines.push('\n');
+            width = 0;
+        } else if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(word);
+        width += word.len();
+    }
+    lines
+}
+
+/// The smallest map that the kernel would create.
+fn smallest(map_type: MapType) -> Option<MapDef> {
+    let rule = map_rule(map_type)?;
+    let least = |amount: Amount| match amount {
+        Amount::Zero => 0,
+        Amount::Between(least, _) | Amount::Either(least, _) | Amount::Multiple(least, _) => {
+            least as u32
+        }
+        Amount::PagesPowerOfTwo => 4096,
+    };
+    let template =
+        MapDef { map_type: MapType::Array, key_size: 4, value_size: 4, ..MapDef::default() };
+    Some(MapDef {
+        name: "m".into(),
+        map_type,
+        key_size: least(rule.key),
+        value_size: least(rule.value),
+        max_entries: least(rule.entries),
+        map_flags: rule.required,
+        inner: Some(Box::new(MapDef { max_entries: 1, ..template })),
+        ..MapDef::default()
+    })
+}
+
+fn document() -> String {
+    let mut text = HEAD.to_owned();
+    let here: Vec<HelperId> = supported_helpers().collect();
+    let all: Vec<HelperId> = HelperId::all().filter(|id| *id != HelperId::Unspec).collect();
+    let name = |id: &HelperId| format!("`{}`, ", id.name().trim_start_matches("bpf_"));
+    let (yes, no): (Vec<_>, Vec<_>) = all.iter().partition(|id| here.contains(id));
+    let _ = write!(text, "\n## Helpers: {} of {}\n\n", yes.len(), all.len());
+    let _ = writeln!(text, "{}", table(&yes.into_iter().map(name).collect::<String>()));
+    let _ =
+        write!(text, "\nMissing:\n\n{}\n", table(&no.into_iter().map(name).collect::<String>()));
+    let runtime = Runtime::new(Options { cpus: 1, ..Options::default() }).unwrap();
+    let (mut yes, mut no) = (String::new(), String::new());
+    let mut count = 0;
+    for map_type in MapType::all().filter(|map_type| *map_type != MapType::Unspec) {
+        let made = smallest(map_type).map(|def| runtime.create_map(&def, None));
+        let there = matches!(made, Some(Ok(_)));
+        if let Some(Err(error)) = &made {
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        }
+        count += usize::from(there);
+        let _ = write!(if there { &mut yes } else { &mut no }, "`{map_type}`, ");
+    }
+    let _ = write!(text, "\n## Maps: {count} kinds\n\n{}\n", table(&yes));
+    let _ = write!(text, "\nMissing:\n\n{}\n", table(&no));
+    text
+}
+
+#[test]
+fn the_document_is_what_the_code_has() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/runtime.md");
+    let wanted = document();
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "docs/runtime.md is old: BLESS=1 rewrites it");
+}
