@@ -1,5 +1,5 @@
-//! `cargo xtask map-cost`: what a call of a helper and an operation on a map cost, on skep's machine
-//! code and in the host kernel's test run, in turn.
+//! `cargo xtask map-cost`: what a call of a helper and an operation on a map cost, on skep's
+//! machine code and in the host kernel's test run, in turn.
 //!
 //! Each program of `tests/programs/bench/maps.bpf.c` does one thing 1,000 times; what the same loop
 //! costs without it is taken off.

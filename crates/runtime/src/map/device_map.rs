@@ -2,8 +2,8 @@
 //! packet. There are no devices here: a value is kept as it is given, and the redirection is
 //! recorded.
 //!
-//! Kernel: `dev_map_ops`, `dev_map_hash_ops`, `cpu_map_ops`, `xsk_map_ops` (6.18), without what they
-//! know of devices, CPUs and sockets.
+//! Kernel: `dev_map_ops`, `dev_map_hash_ops`, `cpu_map_ops`, `xsk_map_ops` (6.18), without what
+//! they know of devices, CPUs and sockets.
 
 use super::hash::Hash;
 use super::value::ValueLayout;
