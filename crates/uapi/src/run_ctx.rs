@@ -13,7 +13,7 @@
 //!
 //! # Invariants
 //! 1. A load of a field of the mirror has the offset of the uapi access plus [`RunCtx::mirror`],
-//!    and the same size.
+//!    and the same size; but for parts of narrow fields ([`RunNarrow`]).
 //! 2. Nothing is read from the places in the mirror where the pointers would be.
 
 use crate::ProgType;
@@ -50,6 +50,20 @@ pub struct RunStore {
     pub rule: StoreRule,
 }
 
+/// A field that the kernel keeps in fewer bytes than programs see. A load of part of it that has as
+/// many bytes, or more, gives the field wherever in it the load is.
+///
+/// Seen on 6.18: `tests/exec/skb_narrow.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunNarrow {
+    /// Name in the kernel's headers.
+    pub name: &'static str,
+    /// Offset in the uapi struct, bytes; the field has 4 there.
+    pub uapi_off: u32,
+    /// Bytes in the kernel: 1 or 2.
+    pub bytes: u32,
+}
+
 /// A context in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunCtx {
@@ -59,6 +73,8 @@ pub struct RunCtx {
     pub pointers: &'static [RunPointer],
     /// Fields with rules for stores.
     pub stores: &'static [RunStore],
+    /// Fields with a rule for loads of parts.
+    pub narrow: &'static [RunNarrow],
     /// Offset of the mirror of the uapi struct, bytes.
     pub mirror: u32,
     /// Size of the whole, bytes; 0 if it differs from program to program (`Xlated::ctx_bytes`).
@@ -82,11 +98,16 @@ const fn store(name: &'static str, uapi_off: u32, rule: StoreRule) -> RunStore {
     RunStore { name, uapi_off, rule }
 }
 
+const fn narrow(name: &'static str, uapi_off: u32, bytes: u32) -> RunNarrow {
+    RunNarrow { name, uapi_off, bytes }
+}
+
 /// `struct xdp_md`.
 pub static XDP: RunCtx = RunCtx {
     name: "xdp_md",
     pointers: &[at("data", 0, 0), at("data_end", 4, 8), at("data_meta", 8, 16)],
     stores: &[],
+    narrow: &[],
     mirror: 24,
     bytes: 48,
 };
@@ -106,12 +127,24 @@ pub static SKB: RunCtx = RunCtx {
         store("tc_index", 44, StoreRule::Low16),
         store("tc_classid", 72, StoreRule::Low16),
     ],
+    narrow: &[
+        narrow("pkt_type", 4, 1),
+        narrow("queue_mapping", 12, 2),
+        narrow("protocol", 16, 2),
+        narrow("vlan_tci", 24, 2),
+        narrow("vlan_proto", 28, 2),
+        narrow("tc_index", 44, 2),
+        narrow("tc_classid", 72, 2),
+        narrow("gso_segs", 164, 2),
+        narrow("gso_size", 176, 2),
+    ],
     mirror: 40,
     bytes: 232,
 };
 
 /// Every other context: as the program was compiled for it. Pointers in it have 64 bits.
-pub static AS_IT_IS: RunCtx = RunCtx { name: "", pointers: &[], stores: &[], mirror: 0, bytes: 0 };
+pub static AS_IT_IS: RunCtx =
+    RunCtx { name: "", pointers: &[], stores: &[], narrow: &[], mirror: 0, bytes: 0 };
 
 /// The context of a type of program.
 pub fn run_ctx(prog_type: ProgType) -> &'static RunCtx {
@@ -132,8 +165,14 @@ pub fn run_ctx(prog_type: ProgType) -> &'static RunCtx {
 }
 
 impl RunCtx {
-    /// Where the field at `uapi_off` is.
-    pub fn place(&self, uapi_off: u32) -> RunPlace {
+    /// Where a load of `size` bytes at `uapi_off` is.
+    pub fn place(&self, uapi_off: u32, size: u32) -> RunPlace {
+        let start = uapi_off & !3;
+        let narrow = self.narrow.iter().find(|row| row.uapi_off == start);
+        let uapi_off = match narrow {
+            Some(row) if size < 4 && size >= row.bytes => start,
+            _ => uapi_off,
+        };
         match self.pointers.iter().find(|p| p.uapi_off == uapi_off) {
             Some(pointer) => RunPlace::Pointer(pointer.run_off),
             None => RunPlace::Mirror(self.mirror.saturating_add(uapi_off)),
@@ -189,9 +228,10 @@ mod tests {
     #[test]
     fn rules_are_of_fields() {
         let layout = CtxLayout::find(ProgType::SchedCls, 0).expect("sched_cls");
-        for row in SKB.stores {
-            let field = layout.fields().iter().find(|f| f.off as u32 == row.uapi_off);
-            assert_eq!(field.map(|f| f.name), Some(row.name));
+        let rows = SKB.stores.iter().map(|row| (row.name, row.uapi_off));
+        for (name, off) in rows.chain(SKB.narrow.iter().map(|row| (row.name, row.uapi_off))) {
+            let field = layout.fields().iter().find(|f| f.off as u32 == off);
+            assert_eq!(field.map(|f| f.name), Some(name));
         }
     }
 }

@@ -242,7 +242,9 @@ impl<'a> Env<'a> {
         }
         if let Some(idx) = address_of_removed_end(&self.insns, &self.layout, self) {
             self.insn_idx = idx as u32;
-            return unsupported("the address of a function that is never walked, where no function will be");
+            return unsupported(
+                "the address of a function that is never walked, where no function will be",
+            );
         }
         self.accepted = true;
         Ok(())

@@ -9,6 +9,7 @@ mod engines;
 mod generate;
 mod idioms;
 mod map_ops;
+mod skb_ops;
 
 use crate::random::generate::Rng;
 use engines::Words;
@@ -37,6 +38,12 @@ pub(crate) struct Args {
     /// And that tail call each other.
     #[arg(long)]
     tails: bool,
+    /// Programs that have a socket buffer, and use maps.
+    #[arg(long)]
+    skb: bool,
+    /// How long programs are: 1 is ten insns and more.
+    #[arg(long, default_value_t = 5)]
+    size: u64,
     /// Print the insns of each program.
     #[arg(long)]
     print: bool,
@@ -63,12 +70,13 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     }
     let mut counts = Counts::default();
     for seed in args.seed..args.seed.saturating_add(args.count) {
-        let kind = match (args.tails, args.maps) {
-            (true, _) => Kind::Tails,
-            (false, true) => Kind::Maps,
-            (false, false) => Kind::Words,
+        let kind = match args {
+            Args { tails: true, .. } => Kind::Tails,
+            Args { skb: true, .. } => Kind::Skb,
+            Args { maps: true, .. } => Kind::Maps,
+            _ => Kind::Words,
         };
-        let programs = generate::programs(seed, kind);
+        let programs = generate::programs(seed, kind, args.size.max(1));
         if args.print {
             programs.iter().for_each(|program| print_insns(seed, program));
         }

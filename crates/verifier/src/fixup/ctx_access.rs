@@ -47,7 +47,7 @@ fn convert(ctx: &RunCtx, insn: Insn, out: &mut Emit) -> Result<(), NotSupported>
     };
     let size = insn.size_bytes();
     if insn.class() == BPF_LDX {
-        return match ctx.place(uapi_off) {
+        return match ctx.place(uapi_off, size) {
             RunPlace::Pointer(off) => {
                 let code = BPF_LDX | BPF_MEM | BPF_DW;
                 push_at(Insn { code, ..insn }, (off, 8), out)

@@ -1,6 +1,6 @@
 //! Calls in a random program: of functions, of callbacks through `bpf_loop`, and tail calls.
 
-use super::generate::{CTX, FP, Gen, WORDS};
+use super::generate::{CTX, FP, Gen, Kind, WORDS};
 use super::map_ops::PROG_ARRAY;
 use skep::btf::{BtfBuilder, FuncLinkage, IntEncoding};
 use skep::insn::code::*;
@@ -187,8 +187,9 @@ impl Gen {
 
     /// r6 becomes the packet of the context in r1, of which 64 bytes are there.
     pub(super) fn packet(&mut self) {
-        self.push(BPF_LDX | BPF_MEM | BPF_W, (CTX, 1), (0, 0));
-        self.push(BPF_LDX | BPF_MEM | BPF_W, (2, 1), (4, 0));
+        let (data, data_end) = if self.kind == Kind::Skb { (76, 80) } else { (0, 4) };
+        self.push(BPF_LDX | BPF_MEM | BPF_W, (CTX, 1), (data, 0));
+        self.push(BPF_LDX | BPF_MEM | BPF_W, (2, 1), (data_end, 0));
         self.push(BPF_ALU64 | BPF_MOV | BPF_X, (3, CTX), (0, 0));
         self.push(BPF_ALU64 | BPF_ADD, (3, 0), (0, 8 * WORDS as i32));
         self.push(BPF_JMP | BPF_JLE | BPF_X, (3, 2), (2, 0));

@@ -123,7 +123,7 @@ impl Engine {
                 Ok((r0 as u32, to_words(&bytes)))
             }
             Engine::Runtime(InRuntime { instance, prog_type, .. }) => {
-                let is_packet = *prog_type == ProgType::Xdp;
+                let is_packet = *prog_type != ProgType::Syscall;
                 let make = if is_packet { Ctx::packet } else { Ctx::raw };
                 let mut ctx = make(*prog_type, &bytes).map_err(|e| e.to_string())?;
                 let result = instance.run(&mut ctx).map_err(|e| e.to_string())?;
@@ -131,7 +131,7 @@ impl Engine {
                 Ok((result.retval, to_words(&after)))
             }
             Engine::Kernel(loaded, prog_type) => {
-                let is_packet = *prog_type == ProgType::Xdp;
+                let is_packet = *prog_type != ProgType::Syscall;
                 let input = match is_packet {
                     true => RunInput { data: &bytes, repeat: 1, ..RunInput::default() },
                     false => RunInput { ctx: &bytes, ..RunInput::default() },

@@ -35,7 +35,8 @@ pub(super) struct Gen {
     loops: u32,
     /// The main function, which has the context in r6.
     pub(super) main: bool,
-    kind: Kind,
+    pub(super) kind: Kind,
+    size: u64,
 }
 
 /// What programs may do.
@@ -47,19 +48,35 @@ pub(super) enum Kind {
     Maps,
     /// The same, and tail call each other.
     Tails,
+    /// Use maps and what a socket buffer has.
+    Skb,
 }
 
-/// The programs of that seed: several if they tail call each other. The first one is run.
-pub(super) fn programs(seed: u64, kind: Kind) -> Vec<Program> {
+impl Kind {
+    /// The type of the programs.
+    pub(super) fn prog_type(self) -> ProgType {
+        match self {
+            Kind::Words => ProgType::Syscall,
+            Kind::Maps | Kind::Tails => ProgType::Xdp,
+            Kind::Skb => ProgType::SchedCls,
+        }
+    }
+}
+
+/// The programs of that seed: several if they tail call each other. The first one is run. They have
+/// some `size` times eight statements.
+pub(super) fn programs(seed: u64, kind: Kind, size: u64) -> Vec<Program> {
     let mut rng = Rng::new(seed);
     let count = if kind == Kind::Tails { 1 + rng.below(3) } else { 1 };
-    (0..count).map(|i| program(rng.below(u64::MAX), kind, PROGRAMS[i as usize])).collect()
+    let seeds: Vec<u64> = (0..count).map(|_| rng.below(u64::MAX)).collect();
+    let named = seeds.into_iter().zip(PROGRAMS);
+    named.map(|(seed, name)| program(seed, (kind, size), name)).collect()
 }
 
 /// Names of programs that tail call each other.
 pub(super) const PROGRAMS: [&str; 3] = ["main", "second", "third"];
 
-fn program(seed: u64, kind: Kind, name: &str) -> Program {
+fn program(seed: u64, (kind, size): (Kind, u64), name: &str) -> Program {
     let mut rng = Rng::new(seed);
     let mut functions = Vec::new();
     for _ in 0..rng.below(4) {
@@ -71,7 +88,8 @@ fn program(seed: u64, kind: Kind, name: &str) -> Program {
         });
     }
     let calls = Vec::new();
-    let mut made = Gen { rng, insns: Vec::new(), calls, functions, loops: 0, main: true, kind };
+    let mut made =
+        Gen { rng, insns: Vec::new(), calls, functions, loops: 0, main: true, kind, size };
     made.main();
     let mut starts = vec![0];
     made.main = false;
@@ -89,8 +107,8 @@ fn program(seed: u64, kind: Kind, name: &str) -> Program {
     let words = kind == Kind::Words;
     let program = Program {
         name: name.to_owned(),
-        section: if words { "syscall" } else { "xdp" }.to_owned(),
-        prog_type: if words { ProgType::Syscall } else { ProgType::Xdp },
+        section: kind.prog_type().name().to_owned(),
+        prog_type: kind.prog_type(),
         prog_flags: if words { ProgFlags::SLEEPABLE } else { ProgFlags::default() },
         maps: if words { Vec::new() } else { map_ops::defs() }.into(),
         license: "GPL".to_owned(),
@@ -163,7 +181,7 @@ impl Gen {
         }
         self.fill_slots();
         self.deep_stack();
-        let statements = 8 + self.rng.below(40);
+        let statements = 8 + self.rng.below(8 * self.size);
         (0..statements).for_each(|_| self.statement(2));
         // What nobody calls is refused.
         (1..=self.functions.len()).for_each(|function| self.call(function));
@@ -204,6 +222,7 @@ impl Gen {
         match self.rng.below(100) {
             0..15 if self.main && self.kind != Kind::Words => self.map_op(),
             15..22 if self.main && self.kind == Kind::Tails => self.tail_call(),
+            15..25 if self.main && self.kind == Kind::Skb => self.skb_op(),
             0..40 => self.alu(),
             40..55 => self.idiom(),
             55..68 => self.stack(),
