@@ -274,6 +274,12 @@ pub struct RunFlags {
     /// Stop a run after N insns (interpreted) or jumps backwards (machine code)
     #[arg(long, value_name = "N", help_heading = "Execution")]
     pub fuel: Option<u64>,
+    /// Tell perf and gdb the programs' names, in /tmp/perf-PID.map
+    #[arg(long, help_heading = "Profiling")]
+    pub perf_map: bool,
+    /// Write a jitdump file for `perf inject --jit`, best named jit-PID.dump
+    #[arg(long, value_name = "FILE", help_heading = "Profiling")]
+    pub jitdump: Option<PathBuf>,
 }
 
 /// Stages of `skep dump`.

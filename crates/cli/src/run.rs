@@ -8,6 +8,7 @@ mod input;
 mod map_json;
 mod pcap;
 mod plan;
+mod profile;
 mod summary;
 mod work;
 

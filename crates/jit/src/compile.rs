@@ -1,13 +1,14 @@
 //! `compile`: the passes in order.
 
-use crate::emit::{self, Unit};
+use crate::emit::{self, Emitted, Unit};
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::frame::Frame;
 use crate::image::{Image, Pool};
 use crate::pc_map::PcMap;
+use crate::perf::Symbol;
 use crate::{Linkage, MachineCode, Prologue, Tuning, lower, opt};
-use skep_verifier::Xlated;
+use skep_verifier::{SubprogFacts, Xlated};
 
 /// Bytes of code that one insn becomes at most, on average.
 const BYTES_PER_INSN: usize = 64;
@@ -61,13 +62,26 @@ fn compile_x86_64(
             code[at..at + 4].copy_from_slice(&disp.to_le_bytes());
         }
     });
+    let symbols = symbols(xlated, &emitted);
     Ok(MachineCode {
         image: image.ok_or_else(|| Error::too_long(bytes_max))?,
         entry: emitted.entry,
         tail_entry: emitted.tail_entry,
         pc_map: PcMap { offs: emitted.op_offs, spans: emitted.spans },
         sites: emitted.sites,
+        symbols,
         prologue,
         fuel: tuning.fuel,
     })
+}
+
+/// Thunks are the first function's.
+fn symbols(xlated: &Xlated, emitted: &Emitted) -> Vec<Symbol> {
+    let off = |op: u32| emitted.op_offs.get(op as usize).copied().unwrap_or_default();
+    let symbol = |facts: &SubprogFacts| {
+        let start = if facts.start == 0 { 0 } else { off(facts.start) };
+        let len = off(facts.end).saturating_sub(start);
+        Symbol { name: facts.name.clone(), off: start, len }
+    };
+    xlated.subprogs().iter().map(symbol).collect()
 }

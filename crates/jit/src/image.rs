@@ -218,3 +218,36 @@ impl Drop for Image {
         self.pool.give_back(self.range.clone());
     }
 }
+
+/// A mapping of a jitdump file that tells `perf record` of it; no one reads it or runs it.
+#[derive(Debug)]
+pub struct JitdumpMarker {
+    at: *mut c_void,
+}
+
+/// `perf` looks for any executable mapping of the file.
+const MARKER_BYTES: usize = 4096;
+
+impl JitdumpMarker {
+    /// Maps the start of the file.
+    ///
+    /// # Errors
+    ///
+    /// If the host does not let it.
+    pub fn new(file: &std::fs::File) -> std::io::Result<JitdumpMarker> {
+        let runs = ProtFlags::READ | ProtFlags::EXEC;
+        // SAFETY: a new private mapping at an address of the kernel's choice; the file holds what
+        // this process wrote, and nothing jumps there.
+        let at = unsafe { mmap(ptr::null_mut(), MARKER_BYTES, runs, MapFlags::PRIVATE, file, 0)? };
+        Ok(JitdumpMarker { at })
+    }
+}
+
+impl Drop for JitdumpMarker {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's, and no one has its address.
+        unsafe {
+            let _ = munmap(self.at, MARKER_BYTES);
+        }
+    }
+}

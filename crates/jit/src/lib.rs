@@ -19,12 +19,14 @@ mod machine_code;
 mod op;
 mod opt;
 mod pc_map;
+pub mod perf;
 mod regs;
 mod sites;
 mod tuning;
 
 pub use compile::compile;
 pub use error::Error;
+pub use image::JitdumpMarker;
 pub use linkage::{ArrayLink, Linkage, MAX_TAIL_CALL_CNT, MapLink, ProgArrayLink, RunEnv};
 pub use machine_code::{EntryFn, MachineCode};
 pub use pc_map::PcMap;

@@ -4,6 +4,7 @@
 
 use crate::image::Image;
 use crate::pc_map::PcMap;
+use crate::perf::Symbol;
 use crate::sites::SwitchSite;
 use crate::{Prologue, RunEnv};
 
@@ -19,6 +20,7 @@ pub struct MachineCode {
     pub(crate) tail_entry: u32,
     pub(crate) pc_map: PcMap,
     pub(crate) sites: Vec<SwitchSite>,
+    pub(crate) symbols: Vec<Symbol>,
     pub(crate) prologue: Prologue,
     pub(crate) fuel: bool,
 }
@@ -47,6 +49,11 @@ impl MachineCode {
     /// Which insn each byte of the code belongs to.
     pub fn pc_map(&self) -> &PcMap {
         &self.pc_map
+    }
+
+    /// The functions, in order.
+    pub fn symbols(&self) -> &[Symbol] {
+        &self.symbols
     }
 
     /// Patch sites.

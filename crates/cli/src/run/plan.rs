@@ -1,6 +1,6 @@
 //! From the command line to an instance that can run: open, verify, make maps, load.
 
-use super::map_json;
+use super::{map_json, profile};
 use crate::exit::Exit;
 use crate::flags::RunFlags;
 use crate::judge_files::Plan;
@@ -18,6 +18,8 @@ pub(super) struct Loaded {
     pub(super) instance: Instance,
     /// Programs that can be tail called.
     _others: Vec<Instance>,
+    /// What a profiler was told.
+    pub(super) _profile: profile::Profile,
 }
 
 /// Why there is nothing to run.
@@ -72,7 +74,9 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
         let ids: Vec<(&str, u32)> = programs.map(|prog| (prog.name(), prog.id())).collect();
         map_json::preload(text, &maps, &ids).map_err(Failure::input)?;
     }
-    Ok(Loaded { maps, instance, _others: others, runtime })
+    let programs = others.iter().chain([&instance]);
+    let profile = profile::announce(flags, programs).map_err(Failure::input)?;
+    Ok(Loaded { maps, instance, _others: others, _profile: profile, runtime })
 }
 
 fn load_options(flags: &RunFlags) -> LoadOptions {
