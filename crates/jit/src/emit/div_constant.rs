@@ -27,12 +27,11 @@ impl Emit<'_> {
                 return true;
             }
             Plan::Multiply { by, shift } => {
-                self.mulhi(width, to, by);
-                self.shift_right(width, SCRATCH, shift);
+                self.mulhi(width, to, (by, shift));
                 SCRATCH
             }
             Plan::MultiplyAdd { by, shift } => {
-                self.mulhi(width, to, by);
+                self.mulhi(width, to, (by, 0));
                 self.asm.rr(&forms::MOV_RM, width, (SCRATCH2, to));
                 self.asm.rr(&forms::SUB_RM, width, (SCRATCH2, SCRATCH));
                 self.shift_right(width, SCRATCH2, 1);
@@ -69,8 +68,8 @@ impl Emit<'_> {
         self.asm.rr(&forms::AND_RM, width, (to, SCRATCH));
     }
 
-    /// The upper half of `x * by` to `r11`; `r10` is overwritten.
-    fn mulhi(&mut self, width: Width, x: X86, by: u64) {
+    /// The upper half of `x * by`, shifted, to `r11`; `r10` is overwritten.
+    fn mulhi(&mut self, width: Width, x: X86, (by, shift): (u64, u32)) {
         if width == Width::W32 {
             self.asm.rr(&forms::MOV_RM, Width::W32, (SCRATCH, x));
             match i32::try_from(by) {
@@ -80,7 +79,7 @@ impl Emit<'_> {
                     self.asm.rr(&forms::IMUL_RM, Width::W64, (SCRATCH, SCRATCH2));
                 }
             }
-            self.shift_right(Width::W64, SCRATCH, 32);
+            self.shift_right(Width::W64, SCRATCH, 32 + shift);
             return;
         }
         // One factor is always in `rdx`, which waits in `r9` if it is not the dividend.
@@ -98,6 +97,7 @@ impl Emit<'_> {
         if keep {
             self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RDX, X86::R9));
         }
+        self.shift_right(width, SCRATCH, shift);
         debug_assert_eq!(x86(Reg::R3), X86::RDX);
     }
 }

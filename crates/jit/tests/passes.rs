@@ -1,0 +1,392 @@
+//! What each pass makes of an example, as an independent disassembler reads it, and what stands
+//! there without the pass. `BLESS=1` prints both.
+
+#![allow(clippy::print_stdout, reason = "what is to be expected is printed on request")]
+
+use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
+use skep_jit::{CpuFeatures, Linkage, Passes, Tuning, compile};
+use skep_object::{Object, OpenOptions};
+use skep_verifier::{Config, Verdict, Xlated};
+
+/// The code of a program, one insn a line; jump targets are offsets.
+fn listing(text: &str, passes: Passes) -> String {
+    let assembly = skep_insn::asm::assemble(text, &|_| None).expect(text);
+    let xlated = Xlated::bare(&assembly.insns).expect(text);
+    let cpu = CpuFeatures { bmi2: true, movbe: true };
+    let tuning = Tuning { cpu, passes, ..Tuning::default() };
+    disassembly(&compile(&xlated, &Linkage::default(), &tuning).expect(text).bytes())
+}
+
+fn disassembly(bytes: &[u8]) -> String {
+    let mut formatter = IntelFormatter::new();
+    let mut lines = String::new();
+    for insn in Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE) {
+        let mut line = String::new();
+        formatter.format(&insn, &mut line);
+        lines += &line;
+        lines += "\n";
+    }
+    lines
+}
+
+/// Only this pass, and what removes the remains.
+fn only(name: &str) -> Passes {
+    let mut passes = Passes { dead: true, ..Passes::NONE };
+    *passes.by_name(name).expect(name) = true;
+    passes
+}
+
+struct Example {
+    pass: &'static str,
+    program: &'static str,
+    with: &'static str,
+    without: &'static str,
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        pass: "dead",
+        program: "r0 = 1\n\
+             r2 = 5\n\
+             r3 = r2\n\
+             exit",
+        with: "mov eax,1\n\
+             ret\n",
+        without: "mov eax,1\n\
+             mov esi,5\n\
+             mov rdx,rsi\n\
+             ret\n",
+    },
+    Example {
+        pass: "branches",
+        program: "r0 = 0\n\
+             if r1 == 7 goto over\n\
+             goto out\n\
+             over:\n\
+             r0 = 1\n\
+             out:\n\
+             exit",
+        with: "xor eax,eax\n\
+             cmp rdi,7\n\
+             jne short 000000000000000Dh\n\
+             mov eax,1\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             cmp rdi,7\n\
+             je short 000000000000000Ah\n\
+             jmp short 000000000000000Fh\n\
+             mov eax,1\n\
+             ret\n",
+    },
+    Example {
+        pass: "constants",
+        program: "w0 = 5\n\
+             w0 += 7\n\
+             if w0 == 12 goto out\n\
+             r0 = 1\n\
+             out:\n\
+             exit",
+        with: "mov eax,0Ch\n\
+             jmp short 000000000000000Ch\n\
+             mov eax,1\n\
+             ret\n",
+        without: "mov eax,5\n\
+             add eax,7\n\
+             cmp eax,0Ch\n\
+             je short 0000000000000012h\n\
+             mov eax,1\n\
+             ret\n",
+    },
+    Example {
+        pass: "rotate",
+        program: "r0 = r1\n\
+             r0 <<= 13\n\
+             r1 >>= 51\n\
+             r0 |= r1\n\
+             exit",
+        with: "mov rax,rdi\n\
+             rol rax,0Dh\n\
+             ret\n",
+        without: "mov rax,rdi\n\
+             shl rax,0Dh\n\
+             shr rdi,33h\n\
+             or rax,rdi\n\
+             ret\n",
+    },
+    Example {
+        pass: "bytes",
+        program: "r0 = *(u8 *)(r1 +0)\n\
+             r0 <<= 8\n\
+             r2 = *(u8 *)(r1 +1)\n\
+             r0 |= r2\n\
+             exit",
+        with: "movzx eax,word ptr [rdi]\n\
+             ror ax,8\n\
+             movzx eax,ax\n\
+             ret\n",
+        without: "movzx eax,byte ptr [rdi]\n\
+             shl rax,8\n\
+             movzx esi,byte ptr [rdi+1]\n\
+             or rax,rsi\n\
+             ret\n",
+    },
+    Example {
+        pass: "zext",
+        program: "r0 = *(u32 *)(r1 +0)\n\
+             r0 <<= 32\n\
+             r0 >>= 32\n\
+             r0 &= 255\n\
+             exit",
+        with: "mov eax,[rdi]\n\
+             movzx eax,al\n\
+             ret\n",
+        without: "mov eax,[rdi]\n\
+             shl rax,20h\n\
+             shr rax,20h\n\
+             and rax,0FFh\n\
+             ret\n",
+    },
+    Example {
+        pass: "copies",
+        program: "r2 = r1\n\
+             r0 = *(u32 *)(r2 +4)\n\
+             exit",
+        with: "mov eax,[rdi+4]\n\
+             ret\n",
+        without: "mov rsi,rdi\n\
+             mov eax,[rsi+4]\n\
+             ret\n",
+    },
+    Example {
+        pass: "address",
+        program: "r2 = r1\n\
+             r3 = *(u32 *)(r1 +0)\n\
+             r2 += r3\n\
+             r0 = *(u8 *)(r2 +4)\n\
+             exit",
+        with: "mov edx,[rdi]\n\
+             movzx eax,byte ptr [rdi+rdx+4]\n\
+             ret\n",
+        without: "mov rsi,rdi\n\
+             mov edx,[rdi]\n\
+             add rsi,rdx\n\
+             movzx eax,byte ptr [rsi+4]\n\
+             ret\n",
+    },
+    Example {
+        pass: "lea",
+        program: "r0 = r1\n\
+             r0 += 8\n\
+             exit",
+        with: "lea rax,[rdi+8]\n\
+             ret\n",
+        without: "mov rax,rdi\n\
+             add rax,8\n\
+             ret\n",
+    },
+    Example {
+        pass: "slots",
+        program: "*(u64 *)(r10 -8) = r1\n\
+             r2 = *(u64 *)(r10 -8)\n\
+             r3 = *(u64 *)(r10 -8)\n\
+             r2 += r3\n\
+             *(u64 *)(r10 -8) = r2\n\
+             r0 = *(u64 *)(r10 -8)\n\
+             exit",
+        with: "mov r9,rdi\n\
+             mov rsi,r9\n\
+             mov rdx,r9\n\
+             add rsi,rdx\n\
+             mov r9,rsi\n\
+             mov rax,r9\n\
+             ret\n",
+        without: "add rsp,0FFFFFFFFFFFFFE00h\n\
+             mov [rsp+1F8h],rdi\n\
+             mov rsi,[rsp+1F8h]\n\
+             mov rdx,[rsp+1F8h]\n\
+             add rsi,rdx\n\
+             mov [rsp+1F8h],rsi\n\
+             mov rax,[rsp+1F8h]\n\
+             add rsp,200h\n\
+             ret\n",
+    },
+    Example {
+        pass: "fold",
+        program: "r0 = 1\n\
+             r2 = *(u64 *)(r1 +0)\n\
+             r0 += r2\n\
+             r3 = *(u64 *)(r1 +8)\n\
+             r3 += 1\n\
+             *(u64 *)(r1 +8) = r3\n\
+             exit",
+        with: "mov eax,1\n\
+             add rax,[rdi]\n\
+             add qword ptr [rdi+8],1\n\
+             ret\n",
+        without: "mov eax,1\n\
+             mov rsi,[rdi]\n\
+             add rax,rsi\n\
+             mov rdx,[rdi+8]\n\
+             add rdx,1\n\
+             mov [rdi+8],rdx\n\
+             ret\n",
+    },
+    Example {
+        pass: "cmov",
+        program: "r0 = r1\n\
+             if r2 > r3 goto out\n\
+             r0 = r2\n\
+             out:\n\
+             exit",
+        with: "mov rax,rdi\n\
+             cmp rsi,rdx\n\
+             cmovbe rax,rsi\n\
+             ret\n",
+        without: "mov rax,rdi\n\
+             cmp rsi,rdx\n\
+             ja short 000000000000000Bh\n\
+             mov rax,rsi\n\
+             ret\n",
+    },
+    Example {
+        pass: "magic",
+        program: "r0 = r1\n\
+             w0 /= 10\n\
+             exit",
+        with: "mov rax,rdi\n\
+             mov r11d,eax\n\
+             mov r10d,0CCCCCCCDh\n\
+             imul r11,r10\n\
+             shr r11,23h\n\
+             mov eax,r11d\n\
+             ret\n",
+        without: "mov rax,rdi\n\
+             mov r11d,0Ah\n\
+             xor edx,edx\n\
+             div r11d\n\
+             ret\n",
+    },
+    Example {
+        pass: "flags",
+        program: "r0 = 0\n\
+             again:\n\
+             r0 += r1\n\
+             r1 += -1\n\
+             if r1 != 0 goto again\n\
+             exit",
+        with: "xor eax,eax\n\
+             add rax,rdi\n\
+             add rdi,0FFFFFFFFFFFFFFFFh\n\
+             jne short 2\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             add rax,rdi\n\
+             add rdi,0FFFFFFFFFFFFFFFFh\n\
+             test rdi,rdi\n\
+             jne short 2\n\
+             ret\n",
+    },
+    Example {
+        pass: "unroll",
+        program: "r0 = 0\n\
+             again:\n\
+             r0 += 3\n\
+             if r0 < r1 goto again\n\
+             exit",
+        with: "xor eax,eax\n\
+             add rax,3\n\
+             cmp rax,rdi\n\
+             jae short 0000000000000026h\n\
+             add rax,3\n\
+             cmp rax,rdi\n\
+             jae short 0000000000000026h\n\
+             add rax,3\n\
+             cmp rax,rdi\n\
+             jae short 0000000000000026h\n\
+             add rax,3\n\
+             cmp rax,rdi\n\
+             jb short 2\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             add rax,3\n\
+             cmp rax,rdi\n\
+             jb short 2\n\
+             ret\n",
+    },
+    Example {
+        pass: "align",
+        program: "r0 = 0\n\
+             again:\n\
+             r0 += r1\n\
+             r1 += -1\n\
+             if r1 != 0 goto again\n\
+             exit",
+        with: "xor eax,eax\n\
+             nop [rax+rax]\n\
+             nop [rax+rax]\n\
+             nop [rax+rax]\n\
+             nop [rax]\n\
+             add rax,rdi\n\
+             add rdi,0FFFFFFFFFFFFFFFFh\n\
+             test rdi,rdi\n\
+             jne short 0000000000000020h\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             add rax,rdi\n\
+             add rdi,0FFFFFFFFFFFFFFFFh\n\
+             test rdi,rdi\n\
+             jne short 2\n\
+             ret\n",
+    },
+];
+
+#[test]
+fn passes_make_what_they_say() {
+    let bless = std::env::var_os("BLESS").is_some();
+    for example in EXAMPLES {
+        let mut without = only(example.pass);
+        *without.by_name(example.pass).expect("it was there") = false;
+        let with = listing(example.program, only(example.pass));
+        let without = listing(example.program, without);
+        if bless {
+            println!("== {}\n-- with\n{with}-- without\n{without}", example.pass);
+            continue;
+        }
+        assert_eq!(with, example.with, "with {}", example.pass);
+        assert_eq!(without, example.without, "without {}", example.pass);
+    }
+}
+
+#[test]
+fn every_pass_that_rewrites_has_an_example() {
+    for name in Passes::NAMES {
+        // What lookups become depends on facts of a verified program.
+        let known = *name == "lookup" || EXAMPLES.iter().any(|example| example.pass == *name);
+        assert!(known, "no example of {name}");
+    }
+}
+
+/// A program of `tests/programs/bench/maps.bpf.o` with made-up addresses.
+fn maps_program(name: &str, passes: Passes) -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/bench/maps.bpf.o");
+    let object = Object::open(&std::fs::read(path).unwrap(), &OpenOptions::default()).unwrap();
+    let entry = object.programs.iter().find(|entry| entry.name == name).expect(name);
+    let program = entry.program.as_ref().unwrap();
+    let config = Config::privileged(skep_uapi::KernelProfile::v6_18());
+    let Verdict::Accepted(verified) = skep_verifier::verify(program, &config).verdict else {
+        panic!("{name}: not accepted");
+    };
+    let xlated = verified.xlated().unwrap();
+    let linkage = Linkage::placeholder(xlated, &program.maps);
+    let tuning = Tuning { passes, ..Tuning::default() };
+    disassembly(&compile(xlated, &linkage, &tuning).unwrap().bytes())
+}
+
+#[test]
+fn lookups_in_arrays_call_nothing() {
+    let calls = |listing: &str| listing.lines().filter(|line| line.starts_with("call")).count();
+    let without = Passes { lookup: false, ..Passes::ALL };
+    assert!(calls(&maps_program("array_lookup", without)) > 0);
+    assert_eq!(calls(&maps_program("array_lookup", Passes::ALL)), 0);
+    assert!(calls(&maps_program("hash_lookup", Passes::ALL)) > 0);
+}
