@@ -56,10 +56,16 @@ impl Ctx {
     ///
     /// # Errors
     ///
-    /// Programs of the type get a packet; more than 65,535 bytes; no memory.
+    /// Programs of the type get a packet, or pointers to what only a kernel has; more than 65,535
+    /// bytes; no memory.
     pub fn raw(prog_type: ProgType, bytes: &[u8]) -> Result<Ctx, Error> {
         if takes_packet(prog_type) {
             return Err(Error::input(format!("a program of type {prog_type} wants a packet")));
+        }
+        if !holds_scalars(prog_type) {
+            // The verifier takes the pointers in such a context for those of a kernel.
+            let what = format!("contexts of programs of type {prog_type}, which hold pointers");
+            return Err(Error::unsupported(what));
         }
         if bytes.len() > RAW_BYTES_MAX {
             let len = bytes.len();
@@ -190,6 +196,22 @@ impl std::fmt::Debug for Ctx {
 /// Whether programs of the type get a packet.
 pub fn takes_packet(prog_type: ProgType) -> bool {
     !skep_uapi::run_ctx::run_ctx(prog_type).pointers.is_empty()
+}
+
+/// Whether the context of programs of the type has numbers only, whatever they are.
+fn holds_scalars(prog_type: ProgType) -> bool {
+    use ProgType as T;
+    matches!(
+        prog_type,
+        T::Kprobe
+            | T::Tracepoint
+            | T::PerfEvent
+            | T::RawTracepoint
+            | T::CgroupDevice
+            | T::CgroupSysctl
+            | T::LircMode2
+            | T::Syscall
+    )
 }
 
 /// The kernel would say this of a packet or context that is not as it must be.

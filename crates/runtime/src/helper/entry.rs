@@ -177,3 +177,29 @@ macro_rules! own_helpers {
 }
 
 pub(super) use {entry, helpers, own_helpers};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ctx::Ctx;
+    use crate::current::Current;
+    use skep_uapi::ProgType;
+
+    /// Machine code calls helpers through such functions: nothing may unwind out of them.
+    #[test]
+    fn a_panic_in_a_helper_ends_in_an_error_of_the_run() {
+        fn broken(_: &Call) -> u64 {
+            let empty: [u8; 0] = [];
+            empty.iter().map(|byte| u64::from(*byte)).max().expect("a helper of ours is wrong")
+        }
+        let (_, entry): (Body, Entry) = entry!(plain broken);
+        let ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
+        let (trace, registry) = Default::default();
+        let env = std::ptr::null_mut();
+        let current = Current { ctx: &ctx, trace: &trace, env, stack_top: 0, registry: &registry };
+        // SAFETY: the helper looks at no argument.
+        let r0 = current::enter(&current, || unsafe { entry(0, 0, 0, 0, 0) });
+        let failure = ctx.effects.take_failure().unwrap();
+        assert_eq!((r0, &*failure), (0, "panic in a helper: a helper of ours is wrong"));
+    }
+}

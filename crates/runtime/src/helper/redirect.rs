@@ -53,7 +53,7 @@ pub(super) fn redirect_map(call: &Call) -> u64 {
         return XDP_ABORTED;
     }
     let entry = &key.to_ne_bytes()[..4];
-    if flags & MAP_BROADCAST == 0 && map.kind().read(entry).is_err() {
+    if flags & MAP_BROADCAST == 0 && map.kind().lookup(entry) == 0 {
         return flags & MAP_ACTION_MASK;
     }
     record(Redirect::Map { map_id: map.id(), key, flags });
