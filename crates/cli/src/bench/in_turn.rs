@@ -8,7 +8,9 @@ use crate::exit::Exit;
 use crate::streams::Streams;
 use serde::Serialize;
 use skep_bench::verification::{Counts, counts, verify};
-use skep_bench::{Cost, METRICS, Meter, MetricDef, Ratio, Spread, geometric_mean, interleave};
+use skep_bench::{
+    Cost, METRICS, Meter, Metric, MetricDef, Ratio, Spread, geometric_mean, interleave,
+};
 use skep_report::Grid;
 use std::io;
 use std::time::Instant;
@@ -17,8 +19,11 @@ use std::time::Instant;
 const MEASUREMENT_US: f64 = 2_000.0;
 const ITERATIONS_MAX: f64 = 1_000.0;
 
-/// One verification: what it cost and counted.
-type Sample = (Cost, Counts);
+/// One verification.
+struct Sample {
+    cost: Cost,
+    counts: Counts,
+}
 
 /// What was measured of one program.
 #[derive(Serialize)]
@@ -47,7 +52,7 @@ struct Answer<'a> {
     mode: &'static str,
     sides: &'a [Side],
     programs: Vec<Measured>,
-    /// Of the wall time, B over A.
+    /// Of the CPU time, B over A.
     geometric_mean: Option<Ratio>,
 }
 
@@ -82,25 +87,49 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
         }
     }
     drop(progress);
-    let wall = |measured: &Measured| measured.metrics.first()?.ratio.clone();
-    let ratios: Vec<Ratio> = answer.programs.iter().filter_map(wall).collect();
+    let cpu = |measured: &Measured| cpu_row(measured)?.ratio.clone();
+    let ratios: Vec<Ratio> = answer.programs.iter().filter_map(cpu).collect();
     answer.geometric_mean = geometric_mean(&ratios);
-    match (&answer.geometric_mean, run.flags.json) {
-        (_, true) => {
-            serde_json::to_writer_pretty(&mut *streams.out, &answer)?;
-            writeln!(streams.out)?;
-        }
-        (Some(mean), false) if ratios.len() > 1 => writeln!(
-            streams.out,
-            "geometric mean of B/A, wall time of {} programs: {} ({}): {}",
-            ratios.len(),
-            figures::ratio(mean.value),
-            figures::interval(mean),
-            figures::conclusion(mean)
-        )?,
-        _ => {}
+    if run.flags.json {
+        serde_json::to_writer_pretty(&mut *streams.out, &answer)?;
+        writeln!(streams.out)?;
+    } else if let (Some(mean), 2..) = (&answer.geometric_mean, answer.programs.len()) {
+        summary(&answer.programs, mean, streams)?;
     }
     Ok(Ok(exit))
+}
+
+/// The row of the CPU time: what else the machine does is least of all in it.
+fn cpu_row(measured: &Measured) -> Option<&Row> {
+    measured.metrics.iter().find(|row| row.def.metric == Metric::Cpu)
+}
+
+/// The CPU time of all programs, where there are several.
+fn summary(programs: &[Measured], mean: &Ratio, streams: &mut Streams<'_>) -> io::Result<()> {
+    let headings =
+        ["Program", "Insns", "A, us", "B, us", "B/A", "95 % interval", "B against A: CPU time"];
+    let mut grid = Grid::new(&headings, 1);
+    for measured in programs {
+        let Some(row) = cpu_row(measured) else { continue };
+        let us = |side: usize| {
+            let spread = row.sides.get(side).and_then(Option::as_ref);
+            spread.map_or_else(String::new, |spread| figures::spread(spread, row.def))
+        };
+        let mut cells =
+            vec![measured.program.clone(), figures::count(measured.counts.insns), us(0), us(1)];
+        cells.extend(ratio_cells(row.ratio.as_ref()));
+        grid.row(cells);
+    }
+    let mut cells = vec!["geometric mean".to_owned(), String::new(), String::new(), String::new()];
+    cells.extend(ratio_cells(Some(mean)));
+    grid.row(cells);
+    writeln!(streams.out, "{grid}")
+}
+
+fn ratio_cells(ratio: Option<&Ratio>) -> [String; 3] {
+    ratio.map_or_else(Default::default, |ratio| {
+        [figures::ratio(ratio.value), figures::interval(ratio), figures::conclusion(ratio)]
+    })
 }
 
 /// The inner error is how the two sides differ in what must be equal.
@@ -113,7 +142,7 @@ fn measure(
         true => cold(run, subject, progress),
         false => warm(run, subject, progress),
     }?;
-    let counted = |side: &Vec<Sample>| side.first().map(|(_, counts)| *counts).unwrap_or_default();
+    let counted = |side: &Vec<Sample>| side.first().map(|sample| sample.counts).unwrap_or_default();
     let first = counted(&samples[0]);
     if let Some(other) = samples.iter().map(counted).find(|other| *other != first) {
         return Ok(Err(first.difference(&other)));
@@ -145,7 +174,7 @@ fn warm(
             }
             verify(&subject.program, &configs[side])
         });
-        Ok((cost.per(iterations), counts(&outcome)?))
+        Ok(Sample { cost: cost.per(iterations), counts: counts(&outcome)? })
     };
     interleave(run.rounds, configs.len(), once, progress)
 }
@@ -159,14 +188,14 @@ fn cold(
     let once = |side: usize| {
         let mut command = worker::command(run, subject, &run.sides[side])?;
         let report = worker::report(command.arg("--repeat=1"))?;
-        Ok((report.cost, report.counts))
+        Ok(Sample { cost: report.cost, counts: report.counts })
     };
     interleave(run.rounds, run.sides.len(), once, progress)
 }
 
 fn row(def: &'static MetricDef, samples: &[Vec<Sample>]) -> Row {
     let of_side = |side: &Vec<Sample>| -> Vec<f64> {
-        side.iter().filter_map(|(cost, _)| cost.get(def.metric)).collect()
+        side.iter().filter_map(|sample| sample.cost.get(def.metric)).collect()
     };
     let values: Vec<Vec<f64>> = samples.iter().map(of_side).collect();
     let ratio = match values.as_slice() {
@@ -210,12 +239,7 @@ fn cells(row: &Row, sides: usize) -> Vec<String> {
         cells.push(shown.unwrap_or_else(|| NOT_COUNTED.to_owned()));
     }
     if sides == 2 {
-        cells.extend(match &row.ratio {
-            Some(ratio) => {
-                [figures::ratio(ratio.value), figures::interval(ratio), figures::conclusion(ratio)]
-            }
-            None => [const { String::new() }; 3],
-        });
+        cells.extend(ratio_cells(row.ratio.as_ref()));
     }
     cells
 }

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::streams::Streams;
 use serde::Serialize;
 use skep_bench::verification::Counts;
-use skep_bench::{METRICS, Metric, Ratio, Report, Rounds, Totals, Unit, interleave};
+use skep_bench::{Cost, METRICS, Metric, Ratio, Report, Rounds, Totals, Unit, interleave};
 use std::io;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -21,8 +21,9 @@ struct Measured {
     program: String,
     counts: Counts,
     sides: Vec<Totalled>,
-    /// B over A of the wall time per iteration, slice by slice.
-    ratio: Option<Ratio>,
+    /// B over A per iteration, slice by slice.
+    wall_ratio: Option<Ratio>,
+    cpu_ratio: Option<Ratio>,
 }
 
 /// One side.
@@ -34,7 +35,7 @@ struct Totalled {
     #[serde(flatten)]
     totals: Totals,
     #[serde(skip)]
-    per_slice: Vec<f64>,
+    per_slice: Vec<Cost>,
 }
 
 #[derive(Serialize)]
@@ -91,11 +92,16 @@ fn measure(
     if let Some(other) = counts.iter().find(|other| **other != first) {
         return Err(format!("COUNTS DIFFER: {}", first.difference(other)));
     }
-    let ratio = match sides.as_slice() {
-        [a, b] => Ratio::of(&b.per_slice, &a.per_slice),
-        _ => None,
-    };
-    Ok(Measured { program: subject.name.clone(), counts: first, sides, ratio })
+    let [wall_ratio, cpu_ratio] = [Metric::Wall, Metric::Cpu].map(|metric| {
+        let of = |side: &Totalled| -> Vec<f64> {
+            side.per_slice.iter().filter_map(|cost| cost.get(metric)).collect()
+        };
+        match sides.as_slice() {
+            [a, b] => Ratio::of(&of(b), &of(a)),
+            _ => None,
+        }
+    });
+    Ok(Measured { program: subject.name.clone(), counts: first, sides, wall_ratio, cpu_ratio })
 }
 
 /// Starts all, waits for all.
@@ -123,12 +129,12 @@ fn at_once(
 
 fn totalled(side: &Side, slices: &[Slice]) -> Totalled {
     let reports: Vec<Report> = slices.iter().flat_map(|(reports, _)| reports).cloned().collect();
-    let per_slice = |(reports, _): &Slice| Totals::of(reports).per_iteration.get(Metric::Wall);
+    let per_slice = |(reports, _): &Slice| Totals::of(reports).per_iteration;
     Totalled {
         side: side.clone(),
         elapsed_s: slices.iter().map(|(_, elapsed)| elapsed.as_secs_f64()).sum(),
         totals: Totals::of(&reports),
-        per_slice: slices.iter().filter_map(per_slice).collect(),
+        per_slice: slices.iter().map(per_slice).collect(),
     }
 }
 
@@ -136,10 +142,12 @@ fn print(measured: &Measured, streams: &mut Streams<'_>) -> io::Result<()> {
     for side in &measured.sides {
         perf_stat(measured, side, streams)?;
     }
-    if let Some(ratio) = &measured.ratio {
+    let ratios = [("wall", &measured.wall_ratio), ("CPU", &measured.cpu_ratio)];
+    for (what, ratio) in ratios {
+        let Some(ratio) = ratio else { continue };
         writeln!(
             streams.out,
-            " wall time per iteration, B/A: {} ({}): {}\n",
+            " {what} time per iteration, B/A: {} ({}): {}",
             figures::ratio(ratio.value),
             figures::interval(ratio),
             figures::conclusion(ratio)

@@ -143,14 +143,15 @@ fn talk(flags: &StatFlags, file: &str, prog: &str, verification: &Verification) 
         if flags.log_fixed {
             log = &log[..log.floor_char_boundary(log_bytes(flags))];
         }
-        let log: Vec<_> = log.lines().map(printable_line).collect();
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "PROCESSING {file}/{prog}, DURATION US: {}, VERDICT: {verdict}, VERIFIER LOG:\n{}",
+            "PROCESSING {file}/{prog}, DURATION US: {}, VERDICT: {verdict}, VERIFIER LOG:",
             verification.duration.as_micros(),
-            log.join("\n"),
         );
+        // Logs are long: one copy, made in place.
+        text.reserve(log.len() + 1);
+        push_printable(&mut text, log);
     }
     if let Some(n) = flags.top_src_lines {
         text.push_str(&top_src_lines(&prog, &verification.log, n));
@@ -163,8 +164,19 @@ fn log_bytes(flags: &StatFlags) -> usize {
 }
 
 /// Source lines in the log come from the file; tabs are theirs to have.
-fn printable_line(line: &str) -> String {
-    line.split('\t').map(printable).collect::<Vec<_>>().join("\t")
+fn push_printable(text: &mut String, log: &str) {
+    if log.is_empty() {
+        text.push('\n');
+    }
+    for line in log.lines() {
+        for (index, part) in line.split('\t').enumerate() {
+            if index > 0 {
+                text.push('\t');
+            }
+            text.push_str(&printable(part));
+        }
+        text.push('\n');
+    }
 }
 
 fn row(file: &str, prog: &str, program: &Program, verification: &Verification) -> Row {
