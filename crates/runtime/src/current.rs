@@ -8,10 +8,10 @@
 #![allow(unsafe_code)]
 
 use crate::ctx::Ctx;
-use crate::map::registry::Registry;
-use crate::trace::TraceLog;
+use crate::runtime::Shared;
 use skep_jit::RunEnv;
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 /// Where a packet is to go instead of up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,13 +65,12 @@ impl Effects {
 /// The run of a thread.
 pub(crate) struct Current<'a> {
     pub(crate) ctx: &'a Ctx,
-    pub(crate) trace: &'a TraceLog,
+    /// The runtime: its maps, its log, its timers.
+    pub(crate) shared: &'a Arc<Shared>,
     /// What machine code with fuel gets; null in an interpreted run.
     pub(crate) env: *mut RunEnv,
     /// Lies above all frames of the run on the thread's stack.
     pub(crate) stack_top: u64,
-    /// The runtime's maps, for what reads memory at any address.
-    pub(crate) registry: &'a Registry,
 }
 
 thread_local! {

@@ -96,15 +96,22 @@ pub(crate) fn run_machine_code(code: &MachineCode, current: &Current<'_>) -> u64
     unsafe { code.entry()(current.ctx.addr() as *mut u8, current.env) }
 }
 
-/// Runs the interpreter.
+/// Calls a function of a program, which took its address.
+pub(crate) fn call_machine_code(addr: u64, args: [u64; 5], current: &Current<'_>) -> u64 {
+    // SAFETY: the caller has found the function in a program that is there, and passes what the
+    // verifier assumed of it; `env` is the run's.
+    unsafe { helper::call_machine_code(addr, args, current.env) }
+}
+
+/// Runs a function of a program in the interpreter.
 pub(crate) fn interpret(
-    program: &Arc<Linked>,
+    (program, start): (&Arc<Linked>, u32),
+    (args, fuel): ([u64; 5], Option<u64>),
     current: &Current<'_>,
-    fuel: Option<u64>,
 ) -> Result<Exit, Error> {
     let host = Memory { current, maps: RefCell::new(Vec::new()) };
     let limits = Limits { fuel: fuel.unwrap_or(u64::MAX) };
-    skep_interp::run(program, &host, current.ctx.addr(), limits).map_err(|fault| {
+    skep_interp::call((program, start), &host, args, limits).map_err(|fault| {
         let text = fault.to_string();
         match fault.kind {
             FaultKind::OutOfFuel | FaultKind::Stopped(_) => Error::stopped(text),
@@ -138,7 +145,7 @@ impl Memory<'_> {
         }
         for again in [false, true] {
             if again {
-                *self.maps.borrow_mut() = self.current.registry.maps();
+                *self.maps.borrow_mut() = self.current.shared.registry.maps();
             }
             let maps = self.maps.borrow();
             let found = maps.iter().find_map(|map| map.kind().locate(addr, len));

@@ -4,9 +4,10 @@
 //! 1. The maps that the insns and the machine code refer to by address are in `maps`, and live as
 //!    long as the image.
 
+use crate::current::Current;
 use crate::map::prog_array::TailTarget;
 use crate::map::{Map, MapHandle};
-use crate::{Error, helper};
+use crate::{Error, engine, helper};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep_interp::Linked;
@@ -39,6 +40,7 @@ pub(crate) struct ProgImage {
     pub(crate) ctx_bytes: usize,
     pub(crate) linked: Arc<Linked>,
     pub(crate) code: Option<MachineCode>,
+    code_bytes: u64,
     /// Kept alive: invariant 1.
     _maps: Vec<Arc<Map>>,
 }
@@ -70,6 +72,7 @@ impl ProgImage {
             prog_type: program.prog_type,
             ctx_bytes: xlated.ctx_bytes() as usize,
             linked,
+            code_bytes: code.as_ref().map_or(0, |code| code.bytes().len() as u64),
             code,
             _maps: maps.into_iter().flatten().collect(),
         })
@@ -88,6 +91,25 @@ impl TailTarget for ProgImage {
     }
     fn linked(&self) -> &Arc<Linked> {
         &self.linked
+    }
+    fn has_function(&self, addr: u64) -> bool {
+        match &self.code {
+            Some(code) => (code.address()..code.address() + self.code_bytes).contains(&addr),
+            None => {
+                let bytes = 8 * self.linked.xlated.insns().len() as u64;
+                (self.linked.func_base..self.linked.func_base + bytes).contains(&addr)
+            }
+        }
+    }
+    fn wants_fuel(&self) -> bool {
+        self.code.as_ref().is_some_and(|code| code.convention().1)
+    }
+    fn call(&self, addr: u64, args: [u64; 5], current: &Current<'_>) -> Result<u64, Error> {
+        if self.code.is_some() {
+            return Ok(engine::call_machine_code(addr, args, current));
+        }
+        let start = (addr - self.linked.func_base) / 8;
+        Ok(engine::interpret((&self.linked, start as u32), (args, None), current)?.r0)
     }
 }
 

@@ -128,13 +128,8 @@ impl Instance {
             None => return self.interpret(ctx),
         };
         let env = ctx.env.prepare(self.fuel);
-        let current = Current {
-            ctx,
-            trace: &self.shared.trace,
-            env,
-            stack_top: std::ptr::from_ref(&mark) as u64,
-            registry: &self.shared.registry,
-        };
+        let current =
+            Current { ctx, shared: &self.shared, env, stack_top: std::ptr::from_ref(&mark) as u64 };
         let r0 = current::enter(&current, || engine::run_machine_code(code, &current));
         let ctx = current.ctx;
         if self.fuel.is_some() {
@@ -145,15 +140,15 @@ impl Instance {
 
     fn interpret(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
         ctx.make_stack()?;
-        let current = Current {
-            ctx,
-            trace: &self.shared.trace,
-            env: std::ptr::null_mut(),
-            stack_top: 0,
-            registry: &self.shared.registry,
-        };
-        let exit =
-            current::enter(&current, || engine::interpret(&self.image.linked, &current, self.fuel));
+        let current =
+            Current { ctx, shared: &self.shared, env: std::ptr::null_mut(), stack_top: 0 };
+        let exit = current::enter(&current, || {
+            engine::interpret(
+                (&self.image.linked, 0),
+                ([current.ctx.addr(), 0, 0, 0, 0], self.fuel),
+                &current,
+            )
+        });
         let exit = exit.map_err(|e| e.context(format!("program '{}'", self.image.name)))?;
         self.finish(current.ctx, (exit.r0, Some(exit.insns)))
     }

@@ -25,6 +25,7 @@ mod memory;
 mod object_maps;
 mod runtime;
 mod spin;
+mod timer;
 mod trace;
 
 pub use ctx::{Ctx, takes_packet};

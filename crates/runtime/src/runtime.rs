@@ -9,6 +9,7 @@ use crate::map::registry::Registry;
 use crate::map::{Map, MapHandle, Setup};
 use crate::memory::Budget;
 use crate::object_maps::ObjectMaps;
+use crate::timer::Timers;
 use crate::trace::TraceLog;
 use crate::{Error, THREADS_MAX};
 use skep_btf::Btf;
@@ -51,10 +52,19 @@ pub(crate) struct Shared {
     pub(crate) cpus: Arc<Cpus>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) trace: TraceLog,
+    pub(crate) timers: Timers,
+}
+
+impl Shared {
+    pub(crate) fn new(cpus: u32) -> Shared {
+        let (registry, trace, timers) = Default::default();
+        Shared { cpus: Cpus::new(cpus), registry, trace, timers }
+    }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        self.timers.end();
         // Programs keep their maps, and prog arrays their programs: someone must let go.
         for map in self.registry.maps() {
             if let Some(array) = map.kind().as_prog_array() {
@@ -83,11 +93,7 @@ impl Runtime {
             return Err(Error::input(format!("{} CPUs: 1 to {THREADS_MAX}", options.cpus)));
         }
         let budget = Budget::new(options.memory_bytes_max);
-        let shared = Shared {
-            cpus: Cpus::new(options.cpus),
-            registry: Arc::default(),
-            trace: TraceLog::default(),
-        };
+        let shared = Shared::new(options.cpus);
         let next_id = AtomicU32::new(1);
         Ok(Runtime { options, budget, shared: Arc::new(shared), next_id })
     }

@@ -6,6 +6,7 @@ use skep_runtime::{Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runt
 use skep_uapi::KernelProfile;
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 const ENGINES: [Engine; 2] = [Engine::Interp, Engine::Jit];
 
@@ -66,5 +67,33 @@ fn xdp_counts_packets() {
         let packets = loaded.maps.get("packets").unwrap().typed::<u32, u64>().unwrap();
         assert_eq!(packets.get_percpu(&17).unwrap().iter().sum::<u64>(), 10);
         assert_eq!(packets.get_percpu(&6).unwrap().iter().sum::<u64>(), 0);
+    }
+}
+
+/// The timers of an array and of a hash tick five times; then there is nothing to stop.
+#[test]
+fn timers_expire_on_a_thread_of_the_runtime() {
+    for engine in &ENGINES {
+        let loaded = load("timer.bpf.o", engine);
+        let find = |name: &str| loaded.instances.iter().find(|i| i.name() == name).unwrap();
+        let (begin, end) = (find("timer_begin"), find("timer_end"));
+        let mut ctx = Ctx::packet(begin.prog_type(), &udp(60)).unwrap();
+        // Not begun, there is nothing to stop: EINVAL.
+        assert_eq!(end.run(&mut ctx).unwrap().retval as i32, -22);
+        assert_eq!(begin.run(&mut ctx).unwrap().retval, 0);
+        let ticks = |map: &str, key: u32| {
+            let map = loaded.maps.get(map).unwrap().typed::<u32, [u64; 3]>().unwrap();
+            map.get(&key).unwrap().unwrap()
+        };
+        let started = Instant::now();
+        while (ticks("timers", 0)[0], ticks("named", 7)[0]) != (5, 5) {
+            assert!(started.elapsed() < Duration::from_secs(20), "{engine:?}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // The user does not see what is inside of the timer.
+        assert_eq!(ticks("timers", 0)[1..], [0, 0]);
+        assert_eq!(end.run(&mut ctx).unwrap().retval, 0);
+        // Begun twice: EBUSY.
+        assert_eq!(begin.run(&mut ctx).unwrap().retval, 2);
     }
 }

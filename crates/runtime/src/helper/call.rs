@@ -125,7 +125,7 @@ impl Call {
 ///
 /// `addr` is what the program gave as a callback, `args` are as the verifier assumed of them, and
 /// `env` is that of the run.
-pub(super) unsafe fn call_machine_code(addr: u64, args: [u64; 5], env: *mut RunEnv) -> u64 {
+pub(crate) unsafe fn call_machine_code(addr: u64, args: [u64; 5], env: *mut RunEnv) -> u64 {
     type Function = unsafe extern "sysv64" fn(u64, u64, u64, u64, u64, *mut RunEnv) -> u64;
     let [a, b, c, d, e] = args;
     // SAFETY: the caller's promise, and the convention of `skep_jit::linkage`.

@@ -183,7 +183,9 @@ mod tests {
     use super::*;
     use crate::ctx::Ctx;
     use crate::current::Current;
+    use crate::runtime::Shared;
     use skep_uapi::ProgType;
+    use std::sync::Arc;
 
     /// Machine code calls helpers through such functions: nothing may unwind out of them.
     #[test]
@@ -194,9 +196,9 @@ mod tests {
         }
         let (_, entry): (Body, Entry) = entry!(plain broken);
         let ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
-        let (trace, registry) = Default::default();
+        let shared = Arc::new(Shared::new(1));
         let env = std::ptr::null_mut();
-        let current = Current { ctx: &ctx, trace: &trace, env, stack_top: 0, registry: &registry };
+        let current = Current { ctx: &ctx, shared: &shared, env, stack_top: 0 };
         // SAFETY: the helper looks at no argument.
         let r0 = current::enter(&current, || unsafe { entry(0, 0, 0, 0, 0) });
         let failure = ctx.effects.take_failure().unwrap();

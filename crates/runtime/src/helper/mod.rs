@@ -24,8 +24,9 @@ mod string;
 mod sync;
 mod system;
 mod table;
+mod timer;
 
-pub(crate) use call::Call;
+pub(crate) use call::{Call, call_machine_code};
 pub(crate) use entry::{call_interpreted, direct_lookup};
 
 use entry::Body;

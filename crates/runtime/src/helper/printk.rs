@@ -9,7 +9,9 @@ fn log(text: Result<String, Errno>) -> u64 {
     match text {
         Ok(text) => {
             let len = text.len() as u64;
-            current::with(|current| current.trace.write(text.trim_end_matches('\n').to_owned()));
+            current::with(|current| {
+                current.shared.trace.write(text.trim_end_matches('\n').to_owned())
+            });
             len
         }
         Err(errno) => errno.as_ret(),

@@ -30,7 +30,7 @@ fn read_owned(addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
             bytes.copy_from_slice(frames);
             return true;
         }
-        for map in current.registry.maps() {
+        for map in current.shared.registry.maps() {
             if let Some((region, at)) = map.kind().locate(addr, size) {
                 region.read_part(at, bytes);
                 return true;

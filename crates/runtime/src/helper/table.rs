@@ -10,6 +10,7 @@ use super::call::Call;
 use super::entry::{helpers, own_helpers};
 use super::{
     csum, dynptr, iterate, map, packet, printk, probe, redirect, ring, skb, string, sync, system,
+    timer,
 };
 use skep_uapi::helper::HelperId as Id;
 use skep_verifier::OwnHelper;
@@ -80,6 +81,10 @@ pub(crate) static HELPERS: &[Helper] = helpers![
     KtimeGetCoarseNs: plain system::ktime_get_coarse_ns,
     ForEachMapElem: calling iterate::for_each_map_elem,
     Snprintf: plain printk::snprintf,
+    TimerInit: plain timer::init,
+    TimerSetCallback: plain timer::set_callback,
+    TimerStart: plain timer::start,
+    TimerCancel: plain timer::cancel,
     TraceVprintk: plain printk::trace_vprintk,
     Loop: calling iterate::run_loop,
     Strncmp: plain string::strncmp,

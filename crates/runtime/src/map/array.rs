@@ -85,6 +85,12 @@ impl MapKind for Array {
         Ok(self.layout.read(&self.values, off))
     }
 
+    fn entry_at(&self, addr: u64) -> Option<(u64, u64)> {
+        let at = self.values.offset_of(addr, 1)? / self.stride;
+        let keys = self.keys.get_or_init(|| index_keys(self.count, &self.budget)).as_ref()?;
+        Some((keys.addr(8 * at), self.values.addr(self.stride * at)))
+    }
+
     fn for_each(&self, each: &mut dyn FnMut(u64, u64) -> bool) -> Result<u32, Errno> {
         let keys = self.keys.get_or_init(|| index_keys(self.count, &self.budget));
         let keys = keys.as_ref().ok_or(Errno::ENOMEM)?;

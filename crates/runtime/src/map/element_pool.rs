@@ -109,6 +109,12 @@ impl ElementPool {
         self.element_size * (element as usize - 1)
     }
 
+    /// Offset of the element around an address.
+    pub(super) fn element_at(&self, addr: u64) -> Option<usize> {
+        let off = self.region.offset_of(addr, 1)?;
+        Some(off - off % self.element_size)
+    }
+
     /// How often an element of a shard was handed out that a run may still hold.
     #[inline]
     pub(super) fn reused(&self, hash: u32) -> u32 {

@@ -249,6 +249,11 @@ impl Hash {
     fn unlink(&self, queue: &mut Queue, found: &Found) {
         let next = self.pool.region().u32(self.pool.offset(found.element) + NEXT).load(Relaxed);
         self.link(found.link).store(next, Release);
+        if let Some(timer) = self.layout.timer() {
+            // The timer goes with the value.
+            let at = self.pool.offset(found.element) + self.value_at + timer;
+            self.pool.region().u64(at).store(0, Relaxed);
+        }
         self.pool.put(queue, found.element);
     }
 
@@ -400,6 +405,12 @@ impl MapKind for Hash {
 
     fn write(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
         self.set(key, value, (flags, true))
+    }
+
+    fn entry_at(&self, addr: u64) -> Option<(u64, u64)> {
+        let off = self.pool.element_at(addr)?;
+        let region = self.pool.region();
+        Some((region.addr(off + HEADER), region.addr(off + self.value_at)))
     }
 
     fn for_each(&self, each: &mut dyn FnMut(u64, u64) -> bool) -> Result<u32, Errno> {

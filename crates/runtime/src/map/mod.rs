@@ -128,6 +128,12 @@ pub(crate) trait MapKind: Send + Sync {
         self.update(key, value, flags)
     }
 
+    /// Addresses of the key and the value around an address in a value; only kinds whose values
+    /// may have timers know them.
+    fn entry_at(&self, _addr: u64) -> Option<(u64, u64)> {
+        None
+    }
+
     /// Calls `each` with the addresses of key and value until it says stop (true).
     fn for_each(&self, _each: &mut dyn FnMut(u64, u64) -> bool) -> Result<u32, Errno> {
         Err(Errno::EINVAL)

@@ -8,6 +8,7 @@
 use super::registry::Registry;
 use super::slots::Slots;
 use super::{MapKind, Setup, index, next_index};
+use crate::current::Current;
 use crate::memory::Region;
 use crate::{Errno, Error};
 use skep_interp::Linked;
@@ -23,6 +24,12 @@ pub(crate) trait TailTarget: Send + Sync {
     fn tail_entry(&self) -> u64;
     /// What the interpreter goes on with.
     fn linked(&self) -> &Arc<Linked>;
+    /// Whether a function that it takes for a callback has this address.
+    fn has_function(&self, addr: u64) -> bool;
+    /// Whether its machine code counts fuel.
+    fn wants_fuel(&self) -> bool;
+    /// Calls one of its functions by the address, in the thread's current run.
+    fn call(&self, addr: u64, args: [u64; 5], current: &Current<'_>) -> Result<u64, Error>;
 }
 
 pub(crate) struct ProgArray {

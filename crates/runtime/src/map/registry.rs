@@ -34,6 +34,12 @@ impl Registry {
         progs.insert(prog.id(), Arc::downgrade(prog));
     }
 
+    /// The program that has a function at `addr`.
+    pub(crate) fn prog_at(&self, addr: u64) -> Option<Arc<dyn TailTarget>> {
+        let progs = self.progs.lock().unwrap_or_else(PoisonError::into_inner);
+        progs.values().filter_map(Weak::upgrade).find(|prog| prog.has_function(addr))
+    }
+
     pub(crate) fn prog(&self, id: u32) -> Option<Arc<dyn TailTarget>> {
         self.progs.lock().unwrap_or_else(PoisonError::into_inner).get(&id)?.upgrade()
     }

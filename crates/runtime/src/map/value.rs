@@ -19,6 +19,8 @@ pub(crate) struct ValueLayout {
     holes: Vec<Range<usize>>,
     /// Offset of the `bpf_spin_lock`.
     lock: Option<usize>,
+    /// Offset of the `bpf_timer`.
+    timer: Option<usize>,
 }
 
 impl ValueLayout {
@@ -36,7 +38,7 @@ impl ValueLayout {
             let (start, len) = (field.offset as usize, field.size as usize);
             match field.kind {
                 FieldKind::SpinLock => layout.lock = Some(start),
-                FieldKind::Timer => {}
+                FieldKind::Timer => layout.timer = Some(start),
                 other => {
                     return Err(Error::unsupported(format!("{} in a map's value", other.name())));
                 }
@@ -56,6 +58,10 @@ impl ValueLayout {
 
     pub(crate) fn has_holes(&self) -> bool {
         !self.holes.is_empty()
+    }
+
+    pub(crate) fn timer(&self) -> Option<usize> {
+        self.timer
     }
 
     pub(crate) fn has_lock(&self) -> bool {

@@ -1,0 +1,206 @@
+//! Timers of programs: `bpf_timer` in a map's value, callbacks on a thread of the runtime.
+//!
+//! The thread starts with the first timer and ends with the runtime. A timer's field holds its
+//! number; a value that is deleted loses it, and with it the timer.
+//!
+//! # Invariants
+//! 1. A timer keeps neither its map nor its program: a callback runs only while both are there,
+//!    and the field still holds the timer's number.
+//!
+//! Kernel: `bpf_timer_init`, `bpf_timer_set_callback`, `bpf_timer_start`, `bpf_timer_cancel`
+//! (6.18).
+
+use crate::ctx::Ctx;
+use crate::current::{self, Current};
+use crate::map::Map;
+use crate::runtime::Shared;
+use crate::{Errno, epoch};
+use skep_uapi::ProgType;
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, JoinHandle, ThreadId};
+use std::time::{Duration, Instant};
+
+/// How long the thread sleeps without timers, before it looks whether its runtime is there.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// The timers of a runtime.
+#[derive(Default)]
+pub(crate) struct Timers {
+    inner: Arc<Inner>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    last_id: u64,
+    /// By the address of the field.
+    timers: HashMap<u64, Timer>,
+    /// The timer whose callback runs, and the thread.
+    running: Option<(u64, ThreadId)>,
+    ended: bool,
+}
+
+#[derive(Clone)]
+struct Timer {
+    id: u64,
+    map: Weak<Map>,
+    callback: u64,
+    deadline: Option<Instant>,
+}
+
+impl Timers {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.inner.lock()
+    }
+
+    /// Makes a timer of the field at `addr` in a value of `map`.
+    pub(crate) fn init(&self, addr: u64, map: &Arc<Map>) -> Result<(), Errno> {
+        let mut state = self.state();
+        let (region, at) = map.kind().locate(addr, 16).ok_or(Errno::EINVAL)?;
+        if region.u64(at).load(Relaxed) != 0 {
+            return Err(Errno::EBUSY);
+        }
+        state.last_id += 1;
+        let id = state.last_id;
+        region.u64(at).store(id, Relaxed);
+        let timer = Timer { id, map: Arc::downgrade(map), callback: 0, deadline: None };
+        state.timers.insert(addr, timer);
+        Ok(())
+    }
+
+    /// Which function the timer calls.
+    pub(crate) fn set_callback(&self, addr: u64, callback: u64) -> Result<(), Errno> {
+        let mut state = self.state();
+        state.timer(addr).ok_or(Errno::EINVAL)?.callback = callback;
+        Ok(())
+    }
+
+    /// Lets the timer expire after `delay`; starts the thread if there is none.
+    pub(crate) fn start(
+        &self,
+        addr: u64,
+        delay: Duration,
+        shared: &Arc<Shared>,
+    ) -> Result<(), Errno> {
+        let deadline = Instant::now().checked_add(delay).ok_or(Errno::EINVAL)?;
+        let mut state = self.state();
+        let timer = state.timer(addr).filter(|timer| timer.callback != 0).ok_or(Errno::EINVAL)?;
+        timer.deadline = Some(deadline);
+        drop(state);
+        self.inner.wake.notify_all();
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_none() {
+            let (inner, shared) = (self.inner.clone(), Arc::downgrade(shared));
+            let spawned = thread::Builder::new()
+                .name("skep-timers".to_owned())
+                .spawn(move || expire_all(&inner, &shared));
+            *thread = Some(spawned.map_err(|_| Errno::ENOMEM)?);
+        }
+        Ok(())
+    }
+
+    /// Stops the timer; whether it would have expired.
+    pub(crate) fn cancel(&self, addr: u64) -> Result<bool, Errno> {
+        let mut state = self.state();
+        if state.running == Some((addr, thread::current().id())) {
+            return Err(Errno::EDEADLK);
+        }
+        Ok(state.timer(addr).ok_or(Errno::EINVAL)?.deadline.take().is_some())
+    }
+
+    /// Ends the thread.
+    pub(crate) fn end(&self) {
+        self.state().ended = true;
+        self.inner.wake.notify_all();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // The last to let go of the runtime may be the thread itself.
+        if let Some(thread) = thread.filter(|t| t.thread().id() != thread::current().id()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl State {
+    /// The timer whose field is at `addr`, if the field is still its own.
+    fn timer(&mut self, addr: u64) -> Option<&mut Timer> {
+        let timer = self.timers.get(&addr)?;
+        let map = timer.map.upgrade();
+        let id = map.and_then(|map| {
+            let (region, at) = map.kind().locate(addr, 16)?;
+            Some(region.u64(at).load(Relaxed))
+        });
+        if id != Some(timer.id) {
+            self.timers.remove(&addr);
+            return None;
+        }
+        self.timers.get_mut(&addr)
+    }
+
+    /// The timer that expires first, and when.
+    fn first(&self) -> Option<(u64, Instant)> {
+        let waiting = self.timers.iter().filter_map(|(addr, t)| Some((*addr, t.deadline?)));
+        waiting.min_by_key(|(_, deadline)| *deadline)
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the thread does.
+fn expire_all(inner: &Inner, shared: &Weak<Shared>) {
+    let mut state = inner.lock();
+    while !state.ended {
+        let now = Instant::now();
+        let wait = match state.first() {
+            Some((addr, deadline)) if deadline <= now => {
+                let due = state.timer(addr).map(|timer| {
+                    timer.deadline = None;
+                    timer.clone()
+                });
+                if let Some(timer) = due {
+                    state.running = Some((addr, thread::current().id()));
+                    drop(state);
+                    if let Some(shared) = shared.upgrade() {
+                        call(&shared, addr, &timer);
+                    }
+                    state = inner.lock();
+                    state.running = None;
+                }
+                continue;
+            }
+            Some((_, deadline)) => deadline - now,
+            None => IDLE,
+        };
+        let waited = inner.wake.wait_timeout(state, wait);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+/// Calls a timer's function with its map, key and value.
+fn call(shared: &Arc<Shared>, addr: u64, timer: &Timer) {
+    let Some(map) = timer.map.upgrade() else { return };
+    let Some(program) = shared.registry.prog_at(timer.callback) else { return };
+    let Some((key, value)) = map.kind().entry_at(addr) else { return };
+    let Ok(mut ctx) = Ctx::raw(ProgType::Syscall, &[]) else { return };
+    // Where all CPUs are taken, this thread uses the first one's values.
+    shared.cpus.enter();
+    let (Some(_epoch), Ok(())) = (epoch::enter(), ctx.make_stack()) else { return };
+    let mark = 0u8;
+    let env = ctx.env.prepare(program.wants_fuel().then_some(u64::MAX));
+    let stack_top = std::ptr::from_ref(&mark) as u64;
+    let current = Current { ctx: &ctx, shared, env, stack_top };
+    let args = [Arc::as_ptr(&map) as u64, key, value, 0, 0];
+    // What goes wrong in a callback concerns no run that could be told.
+    let _ = current::enter(&current, || program.call(timer.callback, args, &current));
+}
