@@ -17,8 +17,9 @@
 //! ````
 //!
 //! `; key=value ...` right of an insn is a claim about the state after it; `//~ reject: text` says
-//! that the program is refused there; both are written by a person. Blocks `log` and `stats` are
-//! transcripts (and `run`, of [`crate::exec`]), which [`bless`] rewrites from the kernel's answer, and nothing else.
+//! that the program is refused there; both are written by a person. Blocks `log`, `stats`, and
+//! `run` (of [`crate::exec`]) are transcripts, which [`bless`] rewrites from the kernel's answer,
+//! and nothing else.
 //!
 //! Tests: the suites themselves, `tests/suites.rs`.
 

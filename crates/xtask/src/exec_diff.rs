@@ -5,6 +5,7 @@
 //! `--kernel` inputs of each program only: a test run costs a system call.
 
 mod calls;
+mod corpus;
 mod engines;
 mod generate;
 mod idioms;
@@ -17,9 +18,12 @@ use generate::Kind;
 use skep::program::Program;
 use skep_kernel::bpf;
 use skep_testkit::engine;
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Objects (or folders of them) whose programs are run instead of random ones.
+    objects: Vec<PathBuf>,
     /// The first program.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -64,6 +68,9 @@ struct Counts {
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     engine::record_panics();
+    if !args.objects.is_empty() {
+        return corpus::run(&args.objects, args.inputs);
+    }
     let kernel = bpf::available().is_ok();
     if !kernel {
         println!("exec-diff: the kernel does not answer here; without it");

@@ -1,5 +1,5 @@
-//! A case on the interpreter, or as machine code, by itself: no maps, no helpers but `bpf_loop`. For
-//! the cases that only compute.
+//! A case on the interpreter, or as machine code, by itself: no maps, no helpers but `bpf_loop`.
+//! For the cases that only compute.
 
 use super::Native;
 use super::input::{Input, inputs};

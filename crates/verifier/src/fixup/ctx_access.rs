@@ -10,8 +10,10 @@ use crate::state::reg_type::{Base, TypeFlag};
 use crate::xlated::NotSupported;
 use skep_insn::Insn;
 use skep_insn::code::*;
-use skep_uapi::ProgType;
+use skep_program::Program;
+use skep_uapi::ctx::{CtxLayout, CtxRange, CtxValue};
 use skep_uapi::run_ctx::{RunCtx, RunPlace, StoreRule, run_ctx};
+use skep_uapi::{AttachType, ProgType};
 
 /// Rewrites the insn at `idx` if it loads or stores.
 pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
@@ -27,7 +29,17 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
         Base::Ctx if program.prog_type == ProgType::Ext => {
             Err(NotSupported::new("the context of a program that replaces another"))
         }
-        Base::Ctx => convert(run_ctx(program.prog_type), insn, out).map(|()| true),
+        Base::Ctx => {
+            let ctx = run_ctx(program.prog_type);
+            if is_load && ctx.bytes == 0 {
+                refuse_pointers(program, insn)?;
+            }
+            convert(ctx, insn, out).map(|()| true)
+        }
+        Base::ConstMapPtr => Err(NotSupported::new("the fields of a map")),
+        Base::BtfId if !is_load && !ty.has(TypeFlag::MEM_ALLOC) => {
+            Err(NotSupported::new("a store to a struct of the kernel"))
+        }
         Base::Arena => Err(NotSupported::new("an arena")),
         Base::BtfId | Base::Mem if is_load => {
             let own = ty.base == Base::Mem || ty.has(TypeFlag::MEM_ALLOC);
@@ -38,6 +50,23 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
             Ok(true)
         }
         _ => Ok(false),
+    }
+}
+
+/// A context that is used as it is comes from whoever runs the program: what it holds is no pointer
+/// that may be followed. (Pointers to structs of the kernel are followed with care: `probe_mem`.)
+fn refuse_pointers(program: &Program, insn: Insn) -> Result<(), NotSupported> {
+    let (prog_type, attach) = (program.prog_type, program.expected_attach_type);
+    let what = || NotSupported::new(format!("pointers in the context of {prog_type} programs"));
+    if attach == AttachType::TraceIter as u32 && prog_type == ProgType::Tracing {
+        return Err(what());
+    }
+    let at = CtxRange { off: i32::from(insn.off), size: insn.size_bytes() };
+    let layout = CtxLayout::find(prog_type, attach);
+    let access = layout.and_then(|layout| layout.load(at, insn.mode() == BPF_MEMSX));
+    match access {
+        Some(access) if access.value != CtxValue::Scalar => Err(what()),
+        _ => Ok(()),
     }
 }
 

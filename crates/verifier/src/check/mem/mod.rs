@@ -240,6 +240,10 @@ pub(crate) fn save_aux_ptr_type(
         return Ok(());
     };
     if prev == ty || (may_mix(prev) && may_mix(ty)) {
+        // Of these only the fields of a map matter later, to whoever would run the program.
+        if ty.base == Base::ConstMapPtr {
+            env.aux_mut().ptr_type = Some(ty);
+        }
         return Ok(());
     }
     let probed = |t: RegType| matches!(t.base, Base::Mem | Base::BtfId);

@@ -1,0 +1,148 @@
+//! Programs that people wrote, on packets: `cargo xtask exec-diff OBJECT...`.
+//!
+//! Each program of a type that takes packets is loaded by itself, with its maps, into the kernel
+//! (twice) and into our runtime (interpreted and compiled), and run on the same packets. A program
+//! whose two runs in the kernel differ (time, random numbers, addresses) says nothing.
+
+use crate::objects;
+use crate::random::generate::Rng;
+use skep::program::Program;
+use skep_kernel::bpf::RunInput;
+use skep_kernel::judge::as_loaded;
+use skep_kernel::run::Loaded;
+use skep_runtime::{Ctx, Engine, LoadOptions, Options, Runtime, takes_packet};
+use skep_testkit::engine;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What came out of each packet.
+type Ran = Vec<Result<(u32, Vec<u8>), String>>;
+
+pub(super) fn run(paths: &[PathBuf], inputs: u64) -> crate::Outcome {
+    let host = objects::host()?;
+    let packets = packets(inputs);
+    let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
+    for path in objects::find(paths)? {
+        let Ok(object) = objects::open(&path, &host) else { continue };
+        for entry in &object.programs {
+            let Ok(program) = &entry.program else { continue };
+            if !takes_packet(program.prog_type) {
+                continue;
+            }
+            let (class, detail) = compare(&as_loaded(program), &packets);
+            *classes.entry(class).or_default() += 1;
+            if class == "differs" || class == "ours fails" {
+                println!("{} {}: {class}: {detail}", objects::short_name(&path), entry.name);
+            }
+        }
+    }
+    let text: Vec<String> = classes.iter().map(|(class, n)| format!("{class} {n}")).collect();
+    println!("{}", text.join(", "));
+    Ok(!classes.contains_key("differs"))
+}
+
+fn compare(program: &Program, packets: &[Vec<u8>]) -> (&'static str, String) {
+    let Ok(verified) = engine::verified(program) else { return ("refused", String::new()) };
+    let (Ok(first), Ok(second)) = (by_kernel(program, packets), by_kernel(program, packets)) else {
+        return ("not loaded by the kernel", String::new());
+    };
+    if first != second {
+        return ("not the same twice in the kernel", String::new());
+    }
+    // A packet that the kernel does not take must not change our maps either.
+    let taken = |(_, ran): &(&Vec<u8>, &Result<_, _>)| ran.is_ok();
+    let both = packets.iter().zip(&first).filter(taken);
+    let (packets, first): (Vec<Vec<u8>>, Ran) = both.map(|(p, r)| (p.clone(), r.clone())).unzip();
+    for how in [Engine::Interp, Engine::Jit] {
+        let ours = match by_runtime(&verified, &packets, how.clone()) {
+            Ok(ours) => ours,
+            Err(why) if why.contains("not supported yet") => return ("not supported yet", why),
+            Err(why) => return ("ours fails", why),
+        };
+        for (i, (ours, kernel)) in ours.iter().zip(&first).enumerate() {
+            if ours.as_ref().is_err_and(|why| why.contains("not supported yet")) {
+                return ("not supported yet", String::new());
+            }
+            if ours != kernel {
+                let detail =
+                    format!("{how:?} packet {i}\n  ours   {ours:x?}\n  kernel {kernel:x?}");
+                return ("differs", detail);
+            }
+        }
+    }
+    ("equal", String::new())
+}
+
+fn by_kernel(program: &Program, packets: &[Vec<u8>]) -> Result<Ran, String> {
+    let loaded = Loaded::new(std::slice::from_ref(program))?;
+    let run = |packet: &Vec<u8>| {
+        let input = RunInput { data: packet, repeat: 1, ..RunInput::default() };
+        let ran = loaded.run(&input).map_err(|errno| errno.to_string())?;
+        Ok((ran.retval, ran.data))
+    };
+    Ok(packets.iter().map(run).collect())
+}
+
+fn by_runtime(
+    verified: &skep::verifier::VerifiedProgram,
+    packets: &[Vec<u8>],
+    engine: Engine,
+) -> Result<Ran, String> {
+    let program = verified.program();
+    let runtime = Runtime::new(Options { cpus: 2, ..Options::default() });
+    let runtime = runtime.map_err(|e| e.to_string())?;
+    let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
+    let options = LoadOptions { engine, ..LoadOptions::default() };
+    let instance = runtime.load(verified, &maps, &options).map_err(|e| e.to_string())?;
+    let run = |packet: &Vec<u8>| {
+        let mut ctx = Ctx::packet(program.prog_type, packet).map_err(|e| e.to_string())?;
+        let result = instance.run(&mut ctx).map_err(|e| e.to_string())?;
+        Ok((result.retval, [ctx.meta_bytes(), ctx.packet_bytes()].concat()))
+    };
+    Ok(packets.iter().map(run).collect())
+}
+
+/// Well-formed packets of several kinds, then `random` that are less so.
+fn packets(random: u64) -> Vec<Vec<u8>> {
+    let mac = "0200000000010200000000 02".replace(' ', "");
+    let ip4 = |proto: &str| format!("0800450000320000400040{proto}b9a2c0a80001c0a800c7");
+    let ip6 =
+        |proto: &str| format!("86dd60000000001e{proto}40{}{}", "fd".repeat(16), "fe".repeat(16));
+    let tcp = "1f90005000000001000000025018200012340000";
+    let udp = "00350035001e1234";
+    let kinds = [
+        format!("{mac}{}{tcp}", ip4("06")),
+        format!("{mac}{}{udp}", ip4("11")),
+        format!("{mac}{}0800f7ff00000000", ip4("01")),
+        format!("{mac}{}{tcp}", ip6("06")),
+        format!("{mac}{}{udp}", ip6("11")),
+        format!("{mac}81000064{}{udp}", ip4("11")),
+        format!("{mac}08060001080006040001"),
+        "00".repeat(64),
+        "ff".repeat(64),
+    ];
+    let mut rng = Rng::new(0x70ac);
+    let mut all: Vec<Vec<u8>> = kinds.iter().map(|hex| padded(hex, &mut rng)).collect();
+    for _ in 0..random {
+        let mut bytes = all[rng.below(7) as usize].clone();
+        for _ in 0..1 + rng.below(4) {
+            let at = rng.below(bytes.len() as u64) as usize;
+            bytes[at] = rng.below(256) as u8;
+        }
+        bytes.truncate(14 + rng.below(bytes.len() as u64 - 13) as usize);
+        all.push(bytes);
+    }
+    all
+}
+
+/// The bytes, and a payload to at least 100 of them.
+fn padded(hex: &str, rng: &mut Rng) -> Vec<u8> {
+    let digits: Vec<u8> =
+        hex.bytes().filter_map(|c| (c as char).to_digit(16)).map(|d| d as u8).collect();
+    let mut bytes: Vec<u8> =
+        digits.chunks(2).map(|pair| pair.iter().fold(0, |sum, d| sum << 4 | d)).collect();
+    while bytes.len() < 100 {
+        bytes.push(rng.below(256) as u8);
+    }
+    bytes
+}
