@@ -64,8 +64,10 @@ impl Pool {
     }
 
     fn has_room(&self, bytes: usize) -> bool {
+        let bytes = bytes.next_multiple_of(GRAIN);
         let fresh = *self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
-        self.len - fresh >= bytes.next_multiple_of(GRAIN)
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        self.len - fresh >= bytes || free.iter().any(|range| range.len() >= bytes)
     }
 
     fn new(len: usize) -> Result<Pool, Errno> {
