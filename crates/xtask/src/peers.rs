@@ -99,7 +99,8 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         let verified = verify(&program)?;
         compile_us.push(compile_time(&verified, &sides)?);
         let library = built.path().join(format!("{}.so", kind.name));
-        let flags = [args.native_flags.as_str(), "-DBENCH_NATIVE", "-shared", "-fPIC"];
+        let flags = args.native_flags.split_whitespace();
+        let flags: Vec<&str> = flags.chain(["-DBENCH_NATIVE", "-shared", "-fPIC"]).collect();
         clang(&source, &library, &flags)?;
         let raw = built.path().join("raw.o");
         clang(&source, &raw, &["-O2", "-DBENCH_RAW", "-target", "bpf", "-mcpu=v3", "-c"])?;
