@@ -436,7 +436,7 @@ pub struct TestRun {
 
 /// BPF_PROG_TEST_RUN.
 pub fn test_run(prog: &OwnedFd, input: &RunInput<'_>) -> Result<TestRun, Errno> {
-    let mut out = vec![0u8; if input.data.is_empty() { 0 } else { input.data.len() + 512 }];
+    let mut out = vec![0u8; if input.data.is_empty() { 0 } else { input.data.len() + 4096 }];
     let mut ctx = input.ctx.to_vec();
     let mut ctx_out = vec![0u8; if input.ctx_out { input.ctx.len() } else { 0 }];
     let mut attr = Attr::new();

@@ -106,6 +106,10 @@ pub struct SubprogFacts {
 }
 
 /// What the walk learned of one insn, on all paths. The default promises nothing.
+///
+/// Only what pruning compares can be a fact: types of pointers always, numbers only where they
+/// were marked precise (as the index of a tail call is). A number that merely was the same on
+/// every path that was walked may differ on one that was pruned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsnFacts {
     /// A helper call: the map that it is always given.

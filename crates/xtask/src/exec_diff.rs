@@ -11,6 +11,7 @@ mod generate;
 mod idioms;
 mod map_ops;
 mod skb_ops;
+mod xdp_ops;
 
 use crate::random::generate::Rng;
 use engines::Words;

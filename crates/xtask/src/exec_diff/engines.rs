@@ -127,7 +127,11 @@ impl Engine {
                 let make = if is_packet { Ctx::packet } else { Ctx::raw };
                 let mut ctx = make(*prog_type, &bytes).map_err(|e| e.to_string())?;
                 let result = instance.run(&mut ctx).map_err(|e| e.to_string())?;
-                let after = if is_packet { ctx.packet_bytes() } else { ctx.raw_bytes() };
+                // Metadata stand before the packet, as the kernel gives them.
+                let after = match is_packet {
+                    true => [ctx.meta_bytes(), ctx.packet_bytes()].concat(),
+                    false => ctx.raw_bytes(),
+                };
                 Ok((result.retval, to_words(&after)))
             }
             Engine::Kernel(loaded, prog_type) => {

@@ -223,6 +223,7 @@ impl Gen {
             0..15 if self.main && self.kind != Kind::Words => self.map_op(),
             15..22 if self.main && self.kind == Kind::Tails => self.tail_call(),
             15..25 if self.main && self.kind == Kind::Skb => self.skb_op(),
+            22..26 if self.main && matches!(self.kind, Kind::Maps | Kind::Tails) => self.xdp_op(),
             0..40 => self.alu(),
             40..55 => self.idiom(),
             55..68 => self.stack(),

@@ -77,7 +77,7 @@ impl Gen {
     }
 
     /// A helper may have changed the packet.
-    fn after(&mut self) {
+    pub(super) fn after(&mut self) {
         self.push(BPF_ALU64 | BPF_MOV | BPF_X, (7, 0), (0, 0));
         self.ctx_in(1);
         self.packet();
