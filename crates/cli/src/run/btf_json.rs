@@ -67,7 +67,8 @@ fn int(ty: Type<'_>, bytes: &[u8]) -> Option<Value> {
     let bytes = bytes.get(..size)?;
     if size > 8 {
         let digits: String = bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect();
-        return Some(json!(format!("0x{}", digits.trim_start_matches('0'))));
+        let digits = digits.trim_start_matches('0');
+        return Some(json!(format!("0x{}", if digits.is_empty() { "0" } else { digits })));
     }
     let number = unsigned(bytes);
     let encoding = ty.int_encoding();
@@ -117,11 +118,55 @@ fn array(btf: &Btf, ty: Type<'_>, (bytes, depth): (&[u8], u32)) -> Option<Value>
     values.collect::<Option<Vec<_>>>().map(Value::Array)
 }
 
-/// Printable text that ends with a 0, and nothing behind it.
+/// Printable text up to its 0; what is behind does not count.
 fn text(bytes: &[u8]) -> Option<String> {
-    let end = bytes.iter().position(|byte| *byte == 0)?;
-    let (text, rest) = bytes.split_at(end);
+    let text = &bytes[..bytes.iter().position(|byte| *byte == 0)?];
     let printable = text.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
-    (end > 0 && printable && rest.iter().all(|byte| *byte == 0))
-        .then(|| text.iter().map(|byte| char::from(*byte)).collect())
+    printable.then(|| text.iter().map(|byte| char::from(*byte)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep::btf::BtfBuilder;
+
+    /// Each value as `bpftool -j map dump` (7.1) printed it.
+    #[test]
+    fn values_are_printed_as_bpftool_does() {
+        let mut b = BtfBuilder::new();
+        let int = b.int("int", 4, IntEncoding::SIGNED);
+        let long = b.int("unsigned long long", 8, IntEncoding::NONE);
+        let character = b.int("char", 1, IntEncoding::SIGNED);
+        let byte = b.int("unsigned char", 1, IntEncoding::NONE);
+        let boolean = b.int("_Bool", 1, IntEncoding::BOOL);
+        let wide = b.int("__int128", 16, IntEncoding::SIGNED);
+        let pointer = b.ptr(TypeId::VOID);
+        let name = b.array(character, int, 4);
+        let bytes = b.array(byte, int, 3);
+        let inner = b.struct_("inner", 8, &[("a", int, 0, 0), ("b", character, 32, 0)]);
+        let btf = b.build().unwrap();
+        let printed = |ty: TypeId, bytes: &[u8]| {
+            format(&btf, ty.0, bytes).map(|value| value.to_string()).unwrap_or_default()
+        };
+        let ones: Vec<u8> = (0..16).collect();
+        for (ty, bytes, wanted) in [
+            (int, &[0xfd, 0xff, 0xff, 0xff][..], "-3"),
+            (long, &[0, 0, 0, 0, 0, 0, 0, 0x10], "1152921504606846976"),
+            (pointer, &[0xef, 0xbe, 0xad, 0xde, 0, 0, 0, 0], "3735928559"),
+            (character, b"Q", "81"),
+            (boolean, &[1], "true"),
+            (wide, &ones, "\"0xf0e0d0c0b0a09080706050403020100\""),
+            (wide, &[0; 16], "\"0x0\""),
+            (name, b"abc\0", "\"abc\""),
+            (name, b"a\0c\0", "\"a\""),
+            (name, &[0; 4], "\"\""),
+            (name, b"wxyz", "[119,120,121,122]"),
+            (name, b"a\x01b\0", "[97,1,98,0]"),
+            (bytes, &[1, 2, 255], "[1,2,255]"),
+            (inner, &[0xfe, 0xff, 0xff, 0xff, 65, 0, 0, 0], r#"{"a":-2,"b":65}"#),
+            (int, &[1, 2], ""),
+        ] {
+            assert_eq!(printed(ty, bytes), wanted, "{bytes:?}");
+        }
+    }
 }

@@ -36,7 +36,7 @@ const LIVE: u32 = u32::MAX;
 /// Elements that a shard keeps back before it asks whether runs have ended.
 const QUEUE_MIN: u32 = 512;
 /// Elements that a shard keeps back from the run that has removed them itself.
-const HELD_MIN: u32 = 64;
+const HELD_MIN: u32 = 16;
 
 /// A shard's queue.
 pub(super) struct Queue {
@@ -165,7 +165,7 @@ impl ElementPool {
     }
 
     /// Takes an element that nobody can see.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&self, queue: &mut Queue) -> Option<u32> {
         let element = self.take_waiting(queue).or_else(|| self.take_fresh()).or_else(|| {
             // Full: what is reserved for other shards' queues is there.
@@ -178,7 +178,7 @@ impl ElementPool {
     }
 
     /// Takes an element back that was unlinked just now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn put(&self, queue: &mut Queue, element: u32) {
         let off = self.offset(element);
         self.region.u32(off + MARK).store(epoch::tag() as u32, Relaxed);
@@ -191,7 +191,7 @@ impl ElementPool {
         queue.len += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_waiting(&self, queue: &mut Queue) -> Option<u32> {
         if queue.oldest == NIL {
             return None;
@@ -238,14 +238,14 @@ impl ElementPool {
     }
 
     /// The epoch in which an element of a queue was put there, from its low 32 bits.
-    #[inline]
+    #[inline(always)]
     fn removed_at(&self, element: u32) -> u64 {
         let low = self.region.u32(self.offset(element) + MARK).load(Relaxed);
         let now = epoch::tag();
         now - u64::from((now as u32).wrapping_sub(low))
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_held(&self, queue: &mut Queue) -> u32 {
         let element = self.pop(queue);
         // The chain that the element was in belongs to the shard of its old hash, whose lock is
@@ -258,7 +258,7 @@ impl ElementPool {
         element
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop(&self, queue: &mut Queue) -> u32 {
         let element = queue.oldest;
         queue.oldest = self.region.u32(self.offset(element) + LINK).load(Relaxed);

@@ -246,6 +246,7 @@ impl Hash {
     }
 
     /// Takes an element out of its chain; the lock is held.
+    #[inline(always)]
     fn unlink(&self, queue: &mut Queue, found: &Found) {
         let next = self.pool.region().u32(self.pool.offset(found.element) + NEXT).load(Relaxed);
         self.link(found.link).store(next, Release);
