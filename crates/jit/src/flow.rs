@@ -16,6 +16,7 @@ pub(crate) struct Func {
     pub(crate) end: u32,
     pub(crate) stack_bytes: u32,
     pub(crate) is_callback: bool,
+    /// A tail call may happen while it runs.
     pub(crate) tail_call_reachable: bool,
 }
 
@@ -42,12 +43,35 @@ impl Flow {
                 end: facts.end,
                 stack_bytes: facts.stack_depth_bytes,
                 is_callback: facts.is_callback,
-                tail_call_reachable: facts.tail_call_reachable,
+                tail_call_reachable: false,
             });
         }
         flow.check(ops)?;
+        flow.find_tail_calls(ops);
         flow.find_targets(ops);
         Ok(flow)
+    }
+
+    /// Functions that make a tail call, or call one that may.
+    fn find_tail_calls(&mut self, ops: &[Op]) {
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for number in 0..self.funcs.len() {
+                let func = self.funcs[number];
+                let reaches = |op: &Op| match *op {
+                    Op::TailCall { .. } => true,
+                    Op::CallSub { target } => {
+                        self.funcs.iter().any(|f| f.start == target && f.tail_call_reachable)
+                    }
+                    _ => false,
+                };
+                let body = &ops[func.start as usize..func.end as usize];
+                if !func.tail_call_reachable && body.iter().any(reaches) {
+                    self.funcs[number].tail_call_reachable = true;
+                    changed = true;
+                }
+            }
+        }
     }
 
     /// Computes anew where jumps land and what they go round.

@@ -411,3 +411,75 @@ fn fuel_ends_what_does_not_end() {
         }
     }
 }
+
+/// Programs that a lookup finds by index; the map's handle is the address of this.
+struct Programs([u64; 4]);
+
+extern "sysv64" fn find(handle: u64, index: u64, _: u64, _: u64, _: u64) -> u64 {
+    // SAFETY: the tests pass the address of a `Programs` that lives as long as they run.
+    let programs = unsafe { &*(handle as *const Programs) };
+    programs.0.get(index as u32 as usize).copied().unwrap_or(0)
+}
+
+/// Counts itself in the context, then calls the next program by what the context holds at 8.
+const LINK: &str = "r6 = r1\nr7 = 1\nr8 = 2\n*(u64 *)(r10 -64) = r7\nr9 = *(u64 *)(r6 +0)\nr9 += 1
+    *(u64 *)(r6 +0) = r9\nr3 = *(u64 *)(r6 +8)\nr4 = r3\nr4 ^= 1\n*(u64 *)(r6 +8) = r4
+    r2 = HANDLE\nr0 = 77\ncall 12\nr0 += r7\nexit";
+
+/// The same from inside a function, whose caller adds 1,000 to what it gives.
+const LINK_IN_CALLEE: &str = "r9 = 1000\ncall sub\nr0 += r9\nexit\nsub:
+    r6 = r1\nr9 = *(u64 *)(r6 +0)\nr9 += 1\n*(u64 *)(r6 +0) = r9\nr3 = *(u64 *)(r6 +8)\nr4 = r3\nr4 ^= 1
+    *(u64 *)(r6 +8) = r4\nr2 = HANDLE\nr0 = 77\n*(u64 *)(r10 -8) = r6\ncall 12\nexit";
+
+fn run_chain(texts: [&str; 2], tunings: [&Tuning; 2], first_index: u64) -> (u64, u64) {
+    let mut programs = Box::new(Programs([0; 4]));
+    let handle = format!("{} ll", &raw const *programs as u64);
+    let address = find as *const () as u64;
+    let linkage = Linkage { tail_call_lookup: address, ..Linkage::default() };
+    let codes: Vec<_> = (0..2)
+        .map(|i| {
+            let text = texts[i].replace("HANDLE", &handle);
+            compile(&xlated(&text), &linkage, tunings[i]).expect("compiles")
+        })
+        .collect();
+    programs.0[0] = codes[0].tail_entry();
+    programs.0[1] = codes[1].tail_entry();
+    let mut ctx = [0, first_index];
+    let mut env = RunEnv { fuel: 1000, ..RunEnv::default() };
+    // SAFETY: the programs use 16 bytes of context.
+    let r0 = unsafe { codes[0].entry()(ctx.as_mut_ptr().cast(), &mut env) };
+    (r0, ctx[0])
+}
+
+#[test]
+fn tail_calls_end_at_their_limit_whatever_the_prologues() {
+    let minimal = Tuning::default();
+    let full = Tuning { prologue: Prologue::Full, ..minimal.clone() };
+    let plain = Tuning { passes: Passes::NONE, ..minimal.clone() };
+    for a in [&minimal, &full, &plain] {
+        for b in [&minimal, &full, &plain] {
+            // 34 programs run; the last one's call does not happen and leaves r0.
+            assert_eq!(run_chain([LINK, LINK], [a, b], 1), (78, 34));
+            // An index without a program: r0 is as it was.
+            assert_eq!(run_chain([LINK, LINK], [a, b], 3), (78, 1));
+            assert_eq!(run_chain([LINK, LINK], [a, b], u64::from(u32::MAX)), (78, 1));
+            // The caller of the function gets the result of whatever ends the chain.
+            let half = run_chain([LINK, LINK_IN_CALLEE], [a, b], 1);
+            assert_eq!(half, (17 * 1000 + 77, 34));
+            let all = run_chain([LINK_IN_CALLEE, LINK_IN_CALLEE], [a, b], 1);
+            assert_eq!(all, (34 * 1000 + 77, 34));
+        }
+    }
+    let fuel = Tuning { fuel: true, ..minimal };
+    assert_eq!(run_chain([LINK, LINK_IN_CALLEE], [&fuel, &fuel], 1), (17 * 1000 + 77, 34));
+}
+
+#[test]
+fn functions_that_call_back_share_the_count() {
+    // Each of two functions starts the program again: 2^33 runs, were the count not shared.
+    let text =
+        "r6 = r1\nr9 = *(u64 *)(r6 +0)\nr9 += 1\n*(u64 *)(r6 +0) = r9\ncall sub\nr1 = r6\ncall sub
+        r0 = 5\nexit\nsub:\nr2 = HANDLE\nr3 = 0\nr0 = 1\ncall 12\nexit";
+    let tuning = Tuning::default();
+    assert_eq!(run_chain([text, text], [&tuning, &tuning], 0), (5, 34));
+}
