@@ -9,8 +9,9 @@
 //! 2. A queue is oldest first, linked by `LINK`; its elements keep `NEXT`, so that a reader who
 //!    stands on one goes on.
 //! 3. `reused` of a shard counts before an element is handed out that a run may still hold. That
-//!    happens when one run takes more than [`HELD_MIN`] elements of a shard back: the kernel's maps
-//!    reuse at once. More would not stay in the first-level cache.
+//!    happens to a thread that is alone and takes more than [`HELD_MIN`] elements of a shard back
+//!    in a run (more would not stay in the first-level cache), and where runs that go on keep all
+//!    elements that the region has. The kernel's maps reuse at once.
 
 use crate::epoch;
 use crate::memory::{Budget, Region};
@@ -35,7 +36,9 @@ pub(super) const NIL: u32 = 0;
 const LIVE: u32 = u32::MAX;
 /// Elements that a shard keeps back before it asks whether runs have ended.
 const QUEUE_MIN: u32 = 512;
-/// Elements that a shard keeps back from the run that has removed them itself.
+/// Elements more that a shard keeps back if some run goes on, the first time.
+const PATIENCE_MIN: u32 = 8;
+/// Elements that a shard keeps back from the run that has removed them itself, and is alone.
 const HELD_MIN: u32 = 16;
 
 /// A shard's queue.
@@ -45,6 +48,8 @@ pub(super) struct Queue {
     len: u32,
     /// Length from which on it is worth asking again.
     look_at: u32,
+    /// How much longer it was to become when the last question was in vain.
+    patience: u32,
 }
 
 pub(super) struct ElementPool {
@@ -62,6 +67,11 @@ struct Shard {
     reused: AtomicU32,
 }
 
+/// Two words of a header in one.
+fn pair(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
 impl ElementPool {
     /// Room for `count` elements of `size` bytes and what waits in the queues.
     pub(super) fn new(
@@ -76,7 +86,7 @@ impl ElementPool {
         let element_size = size.next_multiple_of(16);
         let bytes = element_size.checked_mul(capacity as usize).ok_or_else(too_many)?;
         let region = Region::zeroed(bytes, budget)?;
-        let queue = || Queue { oldest: NIL, newest: NIL, len: 0, look_at: QUEUE_MIN };
+        let queue = || Queue { oldest: NIL, newest: NIL, len: 0, look_at: QUEUE_MIN, patience: 0 };
         Ok(ElementPool {
             region,
             element_size,
@@ -167,22 +177,24 @@ impl ElementPool {
     /// Takes an element that nobody can see.
     #[inline(always)]
     pub(super) fn take(&self, queue: &mut Queue) -> Option<u32> {
-        let element = self.take_waiting(queue).or_else(|| self.take_fresh()).or_else(|| {
+        self.take_waiting(queue).or_else(|| self.take_fresh()).or_else(|| {
             // Full: what is reserved for other shards' queues is there.
             self.steal(queue)
-        })?;
-        let off = self.offset(element);
-        self.region.u32(off + LINK).store(LIVE, Relaxed);
-        self.region.u32(off + MARK).store(0, Relaxed);
-        Some(element)
+        })
+    }
+
+    /// Writes the header of an element that was taken, before anybody sees it.
+    #[inline(always)]
+    pub(super) fn begin(&self, off: usize, (next, hash): (u32, u32), marked: bool) {
+        self.region.u64(off + NEXT).store(pair(next, hash), Relaxed);
+        self.region.u64(off + LINK).store(pair(LIVE, marked.into()), Relaxed);
     }
 
     /// Takes an element back that was unlinked just now.
     #[inline(always)]
     pub(super) fn put(&self, queue: &mut Queue, element: u32) {
         let off = self.offset(element);
-        self.region.u32(off + MARK).store(epoch::tag() as u32, Relaxed);
-        self.region.u32(off + LINK).store(NIL, Relaxed);
+        self.region.u64(off + LINK).store(pair(NIL, epoch::tag() as u32), Relaxed);
         match queue.newest {
             NIL => queue.oldest = element,
             newest => self.region.u32(self.offset(newest) + LINK).store(element, Relaxed),
@@ -203,7 +215,7 @@ impl ElementPool {
         if queue.len < HELD_MIN {
             return None;
         }
-        if epoch::is_held_here(tag) {
+        if epoch::is_alone() {
             return Some(self.pop_held(queue));
         }
         if queue.len < queue.look_at {
@@ -211,10 +223,13 @@ impl ElementPool {
         }
         epoch::advance();
         if epoch::is_free(tag) {
-            queue.look_at = QUEUE_MIN;
+            (queue.look_at, queue.patience) = (QUEUE_MIN, 0);
             return Some(self.pop(queue));
         }
-        queue.look_at = queue.len + QUEUE_MIN;
+        // Short runs, such as this one perhaps, have ended soon; long ones are not to be asked for
+        // all the time.
+        queue.patience = (2 * queue.patience).clamp(PATIENCE_MIN, QUEUE_MIN);
+        queue.look_at = queue.len + queue.patience;
         None
     }
 

@@ -200,13 +200,12 @@ impl Hash {
             }
             return Err(Errno::ENOMEM);
         };
-        self.fill(element, hash, (key, value, all));
         let head = self.link(self.bucket(hash));
         let off = self.pool.offset(element);
-        self.pool.region().u32(off + NEXT).store(head.load(Relaxed), Relaxed);
+        self.pool.begin(off, (head.load(Relaxed), hash), old.is_some());
+        self.fill(element, (key, value, all));
         head.store(element, Release);
         if let Some(old) = old {
-            self.pool.mark(off);
             // What led from the bucket to the old element now leads from the new one.
             let link = match old.link {
                 Link::Head(_) => Link::Next(off + NEXT),
@@ -231,9 +230,8 @@ impl Hash {
 
     /// Writes a new element that nobody sees yet.
     #[inline(always)]
-    fn fill(&self, element: u32, hash: u32, (key, value, all): (&[u8], &[u8], bool)) {
+    fn fill(&self, element: u32, (key, value, all): (&[u8], &[u8], bool)) {
         let (region, off) = (self.pool.region(), self.pool.offset(element));
-        region.u32(off + HASH).store(hash, Relaxed);
         region.write(off + HEADER, key);
         match &self.percpu {
             Some(values) => values.clear(element),
@@ -295,9 +293,23 @@ impl Hash {
 
     /// Copies a value, if the key is there.
     pub(super) fn read_into(&self, key: &[u8], value: &mut [u8]) -> bool {
-        let Some(element) = self.find(key) else { return false };
-        self.pool.region().read(self.pool.offset(element) + self.value_at, value);
-        true
+        let region = self.pool.region();
+        let mut copy = |element| region.read(self.pool.offset(element) + self.value_at, value);
+        self.copy(key, &mut copy).is_some()
+    }
+
+    /// Gives the element of `key` to `copy`, again if it may have been another key's meanwhile.
+    fn copy<T>(&self, key: &[u8], copy: &mut dyn FnMut(u32) -> T) -> Option<T> {
+        let hash = hash_of(key, self.seed);
+        let before = self.pool.reused(hash);
+        let copied = self.walk(hash, key).map(|found| copy(found.element));
+        fence(Acquire);
+        if self.pool.reused(hash) == before {
+            return copied;
+        }
+        // Nothing is handed out while the lock is held.
+        let _lock = self.pool.lock(hash);
+        self.walk(hash, key).map(|found| copy(found.element))
     }
 
     fn read_key(&self, element: u32, key: &mut [u8]) {
@@ -394,14 +406,14 @@ impl MapKind for Hash {
     }
 
     fn read(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
-        let element = self.find(key).ok_or(Errno::ENOENT)?;
-        Ok(match &self.percpu {
+        let copied = self.copy(key, &mut |element| match &self.percpu {
             Some(values) => values.read_all(element),
             None => {
                 let at = self.pool.offset(element) + self.value_at;
                 self.layout.read(self.pool.region(), at)
             }
-        })
+        });
+        copied.ok_or(Errno::ENOENT)
     }
 
     fn write(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {

@@ -167,6 +167,7 @@ impl LpmTrie {
     fn new_node(&self, queue: &mut Queue, key: &[u8], value: Option<&[u8]>) -> Result<u32, Errno> {
         let node = self.pool.take(queue).ok_or(Errno::ENOMEM)?;
         let (region, off) = (self.pool.region(), self.pool.offset(node));
+        self.pool.begin(off, (NIL, 0), false);
         region.write(off + KEY, key);
         region.clear(off + self.children_at, 16 + self.layout.stride());
         if let Some(value) = value {
