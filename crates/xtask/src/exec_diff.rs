@@ -49,6 +49,9 @@ pub(crate) struct Args {
     /// How long programs are: 1 is ten insns and more.
     #[arg(long, default_value_t = 5)]
     size: u64,
+    /// Switch the compiler's passes off, and on, one by one too.
+    #[arg(long)]
+    passes: bool,
     /// Print the insns of each program.
     #[arg(long)]
     print: bool,
@@ -117,7 +120,8 @@ fn compare(
             return Ok(());
         }
     };
-    let mut others = engines::ours(&verified).map_err(|e| format!("seed {seed}: {e}"))?;
+    let mut others =
+        engines::ours(&verified, args.passes).map_err(|e| format!("seed {seed}: {e}"))?;
     let oracle = others.remove(0);
     let kernel = match kernel && args.kernel > 0 {
         true => match engines::kernels(programs) {
@@ -139,7 +143,7 @@ fn compare(
         let expected = oracle.1.run(&words);
         let mut different = others
             .iter()
-            .map(|(name, engine)| (*name, engine.run(&words)))
+            .map(|(name, engine)| (name.as_str(), engine.run(&words)))
             .find(|(_, ran)| *ran != expected);
         if let Some(kernel) = kernel.as_ref().filter(|_| input < args.kernel) {
             counts.kernel_runs += 1;
@@ -147,7 +151,7 @@ fn compare(
             different = different.or((ran != expected).then_some(("kernel", ran)));
         }
         if let Some((name, ran)) = different {
-            let oracle = oracle.0;
+            let oracle = &oracle.0;
             println!(
                 "seed {seed} input {input} {words:x?}\n  {oracle} {expected:x?}\n  {name} {ran:x?}"
             );

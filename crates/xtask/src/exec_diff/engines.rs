@@ -44,20 +44,22 @@ pub(super) struct InRuntime {
 }
 
 /// A way to run a program, by name.
-pub(super) type Named = (&'static str, Engine);
+pub(super) type Named = (String, Engine);
 
 /// All ways to run the first of the programs but the kernel's; the first way is the oracle.
-pub(super) fn ours(programs: &[VerifiedProgram]) -> Result<Vec<Named>, String> {
+/// With `passes`, the compiler's passes are also switched off one by one, and on one by one.
+pub(super) fn ours(programs: &[VerifiedProgram], passes: bool) -> Result<Vec<Named>, String> {
     let mut engines = Vec::new();
     let verified = programs.first().ok_or("no program")?;
     let xlated = Arc::clone(verified.xlated().map_err(|e| e.to_string())?);
     if verified.program().maps.is_empty() {
         let linked = Linked { xlated, maps: Vec::new(), func_base: 1 << 40 };
-        engines.push(("interp", Engine::Interp(Arc::new(linked))));
+        engines.push(("interp".to_owned(), Engine::Interp(Arc::new(linked))));
     } else {
-        engines.push(("runtime, interp", in_runtime(programs, Runs::Interp, Tuning::default())?));
+        let engine = in_runtime(programs, Runs::Interp, Tuning::default())?;
+        engines.push(("runtime, interp".to_owned(), engine));
     }
-    for (name, tuning) in tunings() {
+    for (name, tuning) in tunings(passes) {
         if let Some(native) = Native::new(verified, &tuning)? {
             engines.push((name, Engine::Native(native)));
         } else {
@@ -68,17 +70,25 @@ pub(super) fn ours(programs: &[VerifiedProgram]) -> Result<Vec<Named>, String> {
 }
 
 /// The ways to compile that must not matter.
-fn tunings() -> [(&'static str, Tuning); 4] {
+fn tunings(passes: bool) -> Vec<(String, Tuning)> {
     let base = Tuning::default;
     let plain = CpuFeatures::default();
-    [
-        ("jit", base()),
-        ("jit, no passes", Tuning { passes: Passes::NONE, ..base() }),
-        ("jit, plain processor, full prologue", {
-            Tuning { cpu: plain, prologue: Prologue::Full, ..base() }
-        }),
-        ("jit, fuel and sites", Tuning { fuel: true, sites: true, ..base() }),
-    ]
+    let full = Tuning { cpu: plain, prologue: Prologue::Full, ..base() };
+    let mut all = vec![
+        ("jit".to_owned(), base()),
+        ("jit, no passes".to_owned(), Tuning { passes: Passes::NONE, ..base() }),
+        ("jit, plain processor, full prologue".to_owned(), full),
+        ("jit, fuel and sites".to_owned(), Tuning { fuel: true, sites: true, ..base() }),
+    ];
+    for name in Passes::NAMES.iter().filter(|_| passes) {
+        let (mut off, mut on) = (Passes::ALL, Passes::NONE);
+        if let (Some(off), Some(on)) = (off.by_name(name), on.by_name(name)) {
+            (*off, *on) = (false, true);
+        }
+        all.push((format!("jit without {name}"), Tuning { passes: off, ..base() }));
+        all.push((format!("jit with {name} alone"), Tuning { passes: on, ..base() }));
+    }
+    all
 }
 
 fn in_runtime(
