@@ -17,7 +17,7 @@ const OPERATIONS: f64 = 1000.0;
 const KEYS: u32 = 256;
 
 /// Options of the command.
-#[derive(clap::Args)]
+#[derive(Clone, Copy, clap::Args)]
 pub(crate) struct Args {
     /// Rounds of each program on each engine
     #[arg(long, default_value_t = 15)]
@@ -75,6 +75,25 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         println!("{line}");
     }
     Ok(true)
+}
+
+/// What a run costs through the library, with everything around the machine code.
+fn empty_run(args: &Args, runtime: &Runtime) -> Result<(), Box<dyn std::error::Error>> {
+    let path = crate::root().join("tests/programs/bench/empty.bpf.o");
+    let object = crate::objects::open(&path, &crate::objects::host()?)?;
+    let program = object.programs.first().ok_or("no program")?.program.as_ref();
+    let config = Config::privileged(skep::uapi::KernelProfile::v6_18());
+    let program = program.map_err(Clone::clone)?;
+    let Verdict::Accepted(verified) = skep_verifier::verify(program, &config).verdict else {
+        return Err("empty: not accepted".into());
+    };
+    let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+    let instance = runtime.load(&verified, &maps, &LoadOptions::default())?;
+    let runs = Args { runs: 1000 * args.runs, ..*args };
+    if let Some(Some(spread)) = measure(&runs, &instance, None)?.first() {
+        println!("Instance::run of the empty program: {:.2} ns", spread.median);
+    }
+    Ok(())
 }
 
 /// The kernel's maps hold what ours do; per-CPU ones, whose values are longer, stay as they are.

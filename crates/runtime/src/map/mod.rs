@@ -1,7 +1,7 @@
 //! Maps: what programs and the embedder share. One file a kind; this one is what all have.
 //!
 //! # Invariants
-//! 1. A key or value slice that reaches a [`MapKind`] has exactly the map's size.
+//! 1. A key or value slice that reaches a `MapKind` has exactly the map's size.
 //! 2. The address of a value stays valid memory of this map until the map is dropped, and is not
 //!    given to another key while a run that could hold it goes on (see `hash` for the one
 //!    exception, which is the kernel's too).
