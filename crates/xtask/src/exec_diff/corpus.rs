@@ -22,6 +22,7 @@ pub(super) fn run(paths: &[PathBuf], inputs: u64) -> crate::Outcome {
     let host = objects::host()?;
     let packets = packets(inputs);
     let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut missing: BTreeMap<String, u64> = BTreeMap::new();
     for path in objects::find(paths)? {
         let Ok(object) = objects::open(&path, &host) else { continue };
         for entry in &object.programs {
@@ -31,11 +32,18 @@ pub(super) fn run(paths: &[PathBuf], inputs: u64) -> crate::Outcome {
             }
             let (class, detail) = compare(&as_loaded(program), &packets);
             *classes.entry(class).or_default() += 1;
+            if class == "not supported yet" {
+                let what = detail.rsplit("not supported yet: ").next().unwrap_or_default();
+                *missing.entry(what.to_owned()).or_default() += 1;
+            }
             if class == "differs" || class == "ours fails" {
                 println!("{} {}: {class}: {detail}", objects::short_name(&path), entry.name);
             }
         }
     }
+    let mut missing: Vec<_> = missing.into_iter().collect();
+    missing.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    missing.iter().for_each(|(what, count)| println!("{count:5} not supported yet: {what}"));
     let text: Vec<String> = classes.iter().map(|(class, n)| format!("{class} {n}")).collect();
     println!("{}", text.join(", "));
     Ok(!classes.contains_key("differs"))
@@ -61,7 +69,7 @@ fn compare(program: &Program, packets: &[Vec<u8>]) -> (&'static str, String) {
         };
         for (i, (ours, kernel)) in ours.iter().zip(&first).enumerate() {
             if ours.as_ref().is_err_and(|why| why.contains("not supported yet")) {
-                return ("not supported yet", String::new());
+                return ("not supported yet", "not supported yet: packets of the type".to_owned());
             }
             if ours != kernel {
                 let detail =
