@@ -38,6 +38,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             map.set(&key, &u64::from(key), UpdateFlags::Any)?;
         }
     }
+    empty_run(args, &runtime)?;
     println!(
         "{:<16}{:>9}{:>9}{:>11}{:>9}",
         "ns an operation", "skep", "spread", "kernel", "spread"

@@ -3,8 +3,8 @@
 //! # Invariants
 //! 1. A key or value slice that reaches a `MapKind` has exactly the map's size.
 //! 2. The address of a value stays valid memory of this map until the map is dropped, and is not
-//!    given to another key while a run that could hold it goes on (see `hash` for the one
-//!    exception, which is the kernel's too).
+//!    given to another key while a run that could hold it goes on (see `element_pool` for
+//!    the exception, which is the kernel's too).
 //!
 //! Kernel: the `map_ops` of each kind (6.18). Errno and limits were compared with bpf(2):
 //! `tests/map_agreement.rs`.
