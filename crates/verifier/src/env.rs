@@ -13,7 +13,7 @@ use crate::passes::live_stack::LiveStack;
 use crate::passes::subprogs::Subprogs;
 use crate::precision::backtrack::BacktrackState;
 use crate::rejection::Stop;
-use crate::state::arena::Arena;
+use crate::state::arena::{Arena, PackedReg};
 use crate::state::checkpoint::{Checkpoints, CkptId};
 use crate::state::frame::Frame;
 use crate::state::reg::{Extra, Reg};
@@ -23,6 +23,7 @@ use crate::stats::VerifierStats;
 use skep_btf::{FieldKind, SpecialField};
 use skep_insn::Insn;
 use skep_program::{MapDef, Program};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// What is known of one insn.
@@ -193,6 +194,33 @@ pub(crate) struct Env<'a> {
     pub(crate) accepted: bool,
 }
 
+/// A register that is being changed; it gets its new name when this goes.
+pub(crate) struct RegMut<'a> {
+    reg: Reg,
+    i: u8,
+    frame: &'a mut Frame,
+    arena: &'a mut Arena,
+}
+
+impl Deref for RegMut<'_> {
+    type Target = Reg;
+    fn deref(&self) -> &Reg {
+        &self.reg
+    }
+}
+
+impl DerefMut for RegMut<'_> {
+    fn deref_mut(&mut self) -> &mut Reg {
+        &mut self.reg
+    }
+}
+
+impl Drop for RegMut<'_> {
+    fn drop(&mut self) {
+        self.arena.set_reg(self.frame, self.i, &self.reg);
+    }
+}
+
 /// One map, and where its inner template is.
 #[derive(Clone, Debug)]
 pub(crate) struct MapView<'a> {
@@ -205,17 +233,26 @@ pub(crate) struct MapView<'a> {
 
 impl<'a> Env<'a> {
     /// Registers of the current frame.
-    pub(crate) fn reg(&self, i: u8) -> &Reg {
-        self.cur.frame().reg(i)
+    #[inline]
+    pub(crate) fn reg(&self, i: u8) -> Reg {
+        self.arena.reg(self.cur.frame().name(i))
     }
     /// The same to change; the change will be printed.
-    pub(crate) fn reg_mut(&mut self, i: u8) -> &mut Reg {
+    pub(crate) fn reg_mut(&mut self, i: u8) -> RegMut<'_> {
         self.scratched_regs |= 1 << i;
-        self.cur.frame_mut().reg_mut(i)
+        let reg = self.reg(i);
+        RegMut { reg, i, frame: self.cur.frame_mut(), arena: &mut self.arena }
     }
     /// Replaces a register of the current frame.
     pub(crate) fn set_reg(&mut self, i: u8, reg: Reg) {
-        *self.reg_mut(i) = reg;
+        let name = self.arena.pack(&reg);
+        self.set_name(i, name);
+    }
+    /// The same by name.
+    #[inline]
+    pub(crate) fn set_name(&mut self, i: u8, name: PackedReg) {
+        self.scratched_regs |= 1 << i;
+        self.cur.frame_mut().set_name(i, name);
     }
     pub(crate) fn frame(&self) -> &Frame {
         self.cur.frame()
@@ -259,9 +296,9 @@ impl<'a> Env<'a> {
     pub(crate) fn for_each_reg(&mut self, mut edit: impl FnMut(&mut Reg) -> bool) {
         for frame in &mut self.cur.frames {
             for i in 0..11 {
-                let mut reg = *frame.reg(i);
+                let mut reg = self.arena.reg(frame.name(i));
                 if edit(&mut reg) {
-                    *frame.reg_mut(i) = reg;
+                    self.arena.set_reg(frame, i, &reg);
                 }
             }
             for spi in 0..frame.slots().len() {

@@ -32,7 +32,7 @@ pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
         op if op > BPF_END => reject!(env, EINVAL, "invalid BPF_ALU opcode {op:x}"),
         _ => check_binary(env, insn)?,
     }
-    let mut reg = *env.reg(insn.dst);
+    let mut reg = env.reg(insn.dst);
     if reg.val.violated_rule().is_some() {
         env.sane_bounds(&mut reg, "alu")?;
         env.set_reg(insn.dst, reg);
@@ -52,7 +52,7 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
     if !env.bypass_spec_v1 && insn.op() == BPF_NEG {
         ptr_arith::sanitize_val_alu(env, insn)?;
     }
-    let dst = env.reg_mut(insn.dst);
+    let mut dst = env.reg_mut(insn.dst);
     if insn.op() == BPF_NEG {
         skep_domain::neg(insn.class() == BPF_ALU64, &mut dst.val);
     } else {
@@ -106,7 +106,7 @@ fn check_mov(env: &mut Env<'_>, insn: Insn) -> Check {
 }
 
 fn mov64(env: &mut Env<'_>, insn: Insn) -> Check {
-    let mut src = *env.reg(insn.src);
+    let mut src = env.reg(insn.src);
     if insn.imm != 0 {
         let mut dst = Reg::unknown();
         if insn.imm == 1 {
@@ -129,7 +129,7 @@ fn mov64(env: &mut Env<'_>, insn: Insn) -> Check {
 }
 
 fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
-    let src = *env.reg(insn.src);
+    let src = env.reg(insn.src);
     if env.is_pointer_value(insn.src) {
         reject!(env, EACCES, "R{} partial copy of pointer", insn.src);
     }
@@ -141,7 +141,7 @@ fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
         copy_extended(env, insn, src.val.umax < 1 << (insn.off - 1));
         env.reg_mut(insn.dst).val.coerce_subreg_to_size_sx(insn.off as u32 >> 3);
     }
-    let dst = env.reg_mut(insn.dst);
+    let mut dst = env.reg_mut(insn.dst);
     dst.val.zext_32_to_64();
     dst.val.sync();
     Ok(())
@@ -149,7 +149,7 @@ fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
 
 /// Copies src to dst; they stay linked only if the extension changes nothing.
 fn copy_extended(env: &mut Env<'_>, insn: Insn, unchanged: bool) {
-    let mut src = *env.reg(insn.src);
+    let mut src = env.reg(insn.src);
     if unchanged {
         assign_scalar_id(env, &mut src);
         env.set_reg(insn.src, src);
@@ -178,13 +178,13 @@ fn check_binary(env: &mut Env<'_>, insn: Insn) -> Check {
 
 /// Numbers, pointers, or one of each.
 fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
-    let dst = *env.reg(insn.dst);
+    let dst = env.reg(insn.dst);
     if dst.ty.base == Base::Arena {
         // Every address is one of the arena: nothing is known of it.
         return Ok(());
     }
     let src = if insn.is_src_reg() {
-        *env.reg(insn.src)
+        env.reg(insn.src)
     } else {
         Reg::constant(i64::from(insn.imm) as u64)
     };
@@ -222,7 +222,7 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     }
     fork_sign_mask(env, insn, op, src)?;
     let linked = linked_constant(env, insn, src);
-    let dst = env.reg_mut(insn.dst);
+    let mut dst = env.reg_mut(insn.dst);
     if !skep_domain::alu(op, wide, &mut dst.val, &src.val) {
         *dst = Reg::unknown();
         return Ok(());
@@ -264,7 +264,7 @@ fn linked_constant(env: &Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
 
 /// A mask made of a sign is walked as all ones now and as zero later.
 fn fork_sign_mask(env: &mut Env<'_>, insn: Insn, op: AluOp, src: &Reg) -> Check {
-    let dst = *env.reg(insn.dst);
+    let dst = env.reg(insn.dst);
     let Some((ones, zero)) = skep_domain::fork_sign_mask(op, &dst.val, &src.val) else {
         return Ok(());
     };

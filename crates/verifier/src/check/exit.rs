@@ -96,7 +96,7 @@ pub(crate) fn hidden_exit(env: &mut Env<'_>, r0: Reg) -> Check<Next> {
 fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
     env.update_live_stack();
     let callee = env.frame().meta;
-    let r0 = *env.reg(0);
+    let r0 = env.reg(0);
     if r0.ty.is(Base::Stack) {
         reject!(env, EINVAL, "cannot return stack pointer to the caller");
     }
@@ -114,7 +114,8 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         }
     } else {
         let caller = env.cur.frames.len() - 2;
-        *env.cur.frames[caller].reg_mut(0) = r0;
+        let name = env.cur.frame().name(0);
+        env.cur.frames[caller].set_name(0, name);
     }
     let next = callee.callsite as u32 + u32::from(!callee.in_callback_fn);
     if env.log.traces() {
@@ -145,14 +146,14 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
     let mut returned_type = None;
     if prog_type == ProgType::StructOps && !is_subprog {
         returned_type = returned_struct(env)?;
-        let reg = *env.reg(regno);
+        let reg = env.reg(regno);
         let same = reg.ty.base == Base::BtfId && Some(reg.btf_id()) == returned_type;
         if same && reg.ref_obj_id != 0 {
             return check_ptr_off_reg(env, &reg, regno, false);
         }
     }
     env.check_reg_arg(regno, Operand::Src)?;
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     if env.is_pointer_value(regno) {
         reject!(env, EACCES, "R{regno} leaks addr as return value");
     }

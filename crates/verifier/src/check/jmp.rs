@@ -68,10 +68,10 @@ fn read_operands(env: &mut Env<'_>, insn: Insn, op: JmpOp) -> Check<Operands> {
     let is_jmp32 = insn.class() == BPF_JMP32;
     if !insn.is_src_reg() {
         let src = Reg::constant(i64::from(insn.imm) as u64);
-        return Ok(Operands { op, is_jmp32, dst: *env.reg(insn.dst), src });
+        return Ok(Operands { op, is_jmp32, dst: env.reg(insn.dst), src });
     }
     env.check_reg_arg(insn.src, Operand::Src)?;
-    let (dst, src) = (*env.reg(insn.dst), *env.reg(insn.src));
+    let (dst, src) = (env.reg(insn.dst), env.reg(insn.src));
     if !(is_pkt_pointer_any(&dst) && is_pkt_pointer_any(&src)) && env.is_pointer_value(insn.src) {
         reject!(env, EACCES, "R{} pointer comparison prohibited", insn.src);
     }
@@ -215,9 +215,9 @@ fn refined(env: &mut Env<'_>, insn: Insn, o: &Operands, jumps: bool) -> Check<Pa
         return Ok(patch);
     }
     let op = if jumps { o.op } else { o.op.negated() };
-    let (mut dst, mut src) = (*env.reg(insn.dst), o.src);
+    let (mut dst, mut src) = (env.reg(insn.dst), o.src);
     if insn.is_src_reg() {
-        src = *env.reg(insn.src);
+        src = env.reg(insn.src);
     }
     if insn.is_src_reg() && insn.src == insn.dst {
         skep_domain::refine_same(op, o.is_jmp32, &mut dst.val);
@@ -263,7 +263,7 @@ fn learn_from_pointers(
         && o.src.ty.base != Base::BtfId
     {
         let nullable = if o.src.ty.may_be_null() { insn.src } else { insn.dst };
-        let mut reg = *env.reg(nullable);
+        let mut reg = env.reg(nullable);
         mark_ptr_not_null(env, &mut reg);
         match o.op {
             JmpOp::Eq => jumps.set(place(env, nullable), reg),

@@ -33,7 +33,7 @@ pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
     if insn.mode() == BPF_IND {
         env.check_reg_arg(insn.src, Operand::Src)?;
     }
-    let ctx = *env.reg(CTX_REG);
+    let ctx = env.reg(CTX_REG);
     check_ptr_off_reg(env, &ctx, CTX_REG, false)?;
     for regno in 0..6 {
         env.set_reg(regno, Reg::not_init());

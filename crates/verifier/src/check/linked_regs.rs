@@ -4,6 +4,7 @@
 
 use super::patch::Patch;
 use crate::env::Env;
+use crate::state::arena::PackedReg;
 use crate::state::history::{LinkedReg, LinkedRegs};
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, Reg};
 use skep_domain::{AluOp, Scalar};
@@ -26,12 +27,12 @@ impl Env<'_> {
             let frameno = f as u8;
             let live = self.live_regs_in_frame(f);
             for at in (0..10).filter(|at| live >> at & 1 == 1) {
-                let reg = self.cur.frames[f].reg(at);
-                if reg.is_scalar()
+                let reg = self.cur.frames[f].name(at);
+                if self.arena.val(reg.val).is_scalar()
                     && reg.id & !BPF_ADD_CONST == id
                     && !linked.push(LinkedReg { frameno, is_reg: true, at })
                 {
-                    self.cur.frames[f].reg_mut(at).id = 0;
+                    self.cur.frames[f].set_name(at, PackedReg { id: 0, ..reg });
                 }
             }
             for spi in 0..self.cur.frames[f].slots().len() {

@@ -18,7 +18,9 @@ impl Patch {
     pub(crate) fn get(&self, env: &Env<'_>, place: LinkedReg) -> Reg {
         match self.items.iter().find(|(p, _)| *p == place) {
             Some((_, reg)) => *reg,
-            None if place.is_reg => *env.cur.frames[place.frameno as usize].reg(place.at),
+            None if place.is_reg => {
+                env.arena.reg(env.cur.frames[place.frameno as usize].name(place.at))
+            }
             None => env.spilled(u32::from(place.frameno), place.at as usize),
         }
     }
@@ -47,7 +49,8 @@ impl Env<'_> {
     pub(crate) fn apply(&mut self, patch: &Patch) {
         for (place, reg) in &patch.items {
             if place.is_reg {
-                *self.cur.frames[place.frameno as usize].reg_mut(place.at) = *reg;
+                let name = self.arena.pack(reg);
+                self.cur.frames[place.frameno as usize].set_name(place.at, name);
             } else {
                 self.set_spilled(u32::from(place.frameno), place.at as usize, reg);
             }

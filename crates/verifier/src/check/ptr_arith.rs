@@ -283,7 +283,7 @@ fn sanitize_ptr_alu(
     if off_is_imm {
         return Ok(Ok(()));
     }
-    let dst = *env.reg(insn.dst);
+    let dst = env.reg(insn.dst);
     let mut masked = *ptr;
     if ptr_is_dst {
         // The pointer has lost its 32-bit bounds by now, which the other path will see.
@@ -359,7 +359,7 @@ fn sanitize_check_bounds(env: &mut Env<'_>, regno: u8) -> Check {
     if env.bypass_spec_v1 {
         return Ok(());
     }
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     if reg.ty.is(Base::Stack) {
         if !reg.val.is_const() {
             let var_off = crate::log::reg_text::tnum_text(reg.val.var_off);

@@ -48,7 +48,7 @@ pub(crate) fn frame_insn_idx(
 }
 
 impl Compare<'_> {
-    /// Whether `old` covers `cur`, whose registers are packed.
+    /// Whether `old` covers `cur`, .
     pub(crate) fn states_equal(
         &mut self,
         old: &Checkpoint,
@@ -80,7 +80,7 @@ impl Compare<'_> {
                 let r = live.trailing_zeros() as usize;
                 live &= live - 1;
                 let precise = marks.regs >> r & 1 == 1;
-                if !self.regsafe(fold.regs[r], precise, fcur.packed()[r]) {
+                if !self.regsafe(fold.regs[r], precise, fcur.names()[r]) {
                     return false;
                 }
             }
@@ -259,5 +259,5 @@ fn value_within(old: &Scalar, cur: &Scalar) -> bool {
 /// Kernel: `states_maybe_looping` (6.18).
 pub(crate) fn states_maybe_looping(arena: &Arena, old: &Checkpoint, cur: &VerifierState) -> bool {
     old.state.frames.len() == cur.frames.len()
-        && old.state.frames.last().is_some_and(|&f| arena.frame(f).regs == *cur.frame().packed())
+        && old.state.frames.last().is_some_and(|&f| arena.frame(f).regs == *cur.frame().names())
 }

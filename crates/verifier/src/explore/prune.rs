@@ -47,9 +47,6 @@ impl Env<'_> {
         let mut search =
             Search { insn_idx, force_new_state, add_new_state: force_new_state || far };
 
-        for frame in &mut self.cur.frames {
-            self.arena.pack_regs(frame);
-        }
         let bucket = self.bucket(insn_idx);
         self.clean_live_states(bucket, insn_idx);
         let mut list = std::mem::take(&mut self.explored[bucket]);

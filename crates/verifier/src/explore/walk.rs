@@ -6,7 +6,7 @@ use crate::check;
 use crate::env::Env;
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, errno};
-use crate::state::frame::{BPF_MAIN_FUNC, Frame, FrameMeta};
+use crate::state::frame::{BPF_MAIN_FUNC, FrameMeta};
 use crate::state::history::{Access, JmpEntry, LinkedRegs};
 use crate::state::verifier_state::{StateMeta, VerifierState};
 use skep_uapi::ProgFlags;
@@ -63,12 +63,13 @@ impl Env<'_> {
     fn do_check_common(&mut self, subprogno: u32) -> Check {
         let start = self.subprogs[subprogno as usize].start;
         let mut cur = VerifierState::default();
-        cur.frames.push(Frame::new(FrameMeta {
+        let frame = self.arena.new_frame(FrameMeta {
             callsite: BPF_MAIN_FUNC,
             subprogno,
             instance: self.live_stack.root(start),
             ..FrameMeta::default()
-        }));
+        });
+        cur.frames.push(frame);
         cur.meta = StateMeta {
             first_insn_idx: start,
             last_insn_idx: u32::MAX,

@@ -81,13 +81,9 @@ impl Env<'_> {
             let marks = self.ckpts.get(prev).precise[fr];
             for r in 0..10u8 {
                 let old = self.arena.frame(frames[fr]).regs[r as usize];
-                let reg = *self.cur.frames[fr].reg(r);
-                let mut packed = self.arena.pack(&reg);
-                let before = packed;
-                self.maybe_widen(old, marks.regs >> r & 1 == 1, &mut packed);
-                if packed != before {
-                    *self.cur.frames[fr].reg_mut(r) = self.arena.reg(packed);
-                }
+                let mut name = self.cur.frames[fr].name(r);
+                self.maybe_widen(old, marks.regs >> r & 1 == 1, &mut name);
+                self.cur.frames[fr].set_name(r, name);
             }
             let old_slots = self.arena.frame_slots(frames[fr]).to_vec();
             for (spi, old) in old_slots.iter().enumerate() {

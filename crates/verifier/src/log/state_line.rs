@@ -110,9 +110,10 @@ impl Env<'_> {
             return;
         }
         let frame = &self.cur.frames[frameno as usize];
+        let regs = frame.names().map(|name| self.arena.reg(name));
         let view = View {
             meta: frame.meta,
-            regs: frame.regs(),
+            regs: &regs,
             slots: frame.slots(),
             refs: &self.cur.refs,
             marks: self.unprivileged_marks(),

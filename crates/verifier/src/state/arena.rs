@@ -121,25 +121,27 @@ impl Arena {
     }
 
     /// The interned value, with `id` 0.
+    #[inline]
     pub(crate) fn val(&self, val: u32) -> &Reg {
         &self.vals[val as usize]
     }
 
     /// The register of that name.
+    #[inline]
     pub(crate) fn reg(&self, packed: PackedReg) -> Reg {
         Reg { id: packed.id, ..self.vals[packed.val as usize] }
     }
 
     /// Saves `frame`, sharing the last saved copy where nothing changed since.
     pub(crate) fn save_frame(&mut self, frame: &mut Frame) -> FrameId {
-        self.pack_regs(frame);
+        self.forget_stale(frame);
         if let Some(saved) = frame.saved {
             self.retain(saved);
             return saved;
         }
         let slots_start = self.alloc_slots(frame.slots());
         let packed = PackedFrame {
-            regs: *frame.packed(),
+            regs: *frame.names(),
             meta: frame.meta,
             slots_start,
             slots_len: frame.slots().len() as u32,
@@ -162,12 +164,21 @@ impl Arena {
         FrameId(id)
     }
 
-    /// Gives every register of `frame` its name.
-    pub(crate) fn pack_regs(&mut self, frame: &mut Frame) {
-        for i in frame.take_dirty() {
-            let packed = self.pack(frame.reg(i));
-            frame.set_packed(i, packed);
-        }
+    /// A frame with nothing but its frame pointer.
+    pub(crate) fn new_frame(&mut self, meta: FrameMeta) -> Frame {
+        let mut frame = Frame::new(meta);
+        self.set_reg(&mut frame, 10, &Reg::frame_pointer(meta.frameno));
+        frame
+    }
+
+    /// Register `i` of `frame` becomes `reg`.
+    pub(crate) fn set_reg(&mut self, frame: &mut Frame, i: u8, reg: &Reg) {
+        let name = self.pack(reg);
+        frame.set_name(i, name);
+    }
+
+    /// Lets go of the saved copy of a frame that has changed since.
+    fn forget_stale(&mut self, frame: &mut Frame) {
         if frame.take_changed()
             && let Some(stale) = frame.saved.take()
         {
@@ -182,8 +193,7 @@ impl Arena {
         }
         let packed = &self.frames[id.0 as usize];
         let (start, len) = (packed.slots_start as usize, packed.slots_len as usize);
-        let regs = packed.regs.map(|p| Reg { id: p.id, ..self.vals[p.val as usize] });
-        frame.restore(regs, packed.regs, packed.meta, &self.slots[start..start + len]);
+        frame.restore(&packed.regs, packed.meta, &self.slots[start..start + len]);
         self.retain(id);
         frame.saved = Some(id);
     }

@@ -1,13 +1,11 @@
-//! One call frame of the state being walked: registers by value, stack, and who called.
+//! One call frame of the state being walked: registers by name, stack, and who called.
 //!
 //! # Invariants
-//! 1. `packed[i]` names `regs[i]` unless bit i of `dirty` is set.
-//! 2. `saved` names an equal packed frame unless `changed` or `dirty` is set.
+//! 1. `saved` names an equal packed frame unless `changed` is set.
 //!
 //! Kernel: `struct bpf_func_state` (6.18).
 
 use super::arena::{FrameId, PackedReg};
-use super::reg::Reg;
 use super::stack::{BPF_REG_SIZE, Slot};
 use crate::passes::live_stack::FuncInstanceId;
 
@@ -45,9 +43,7 @@ pub(crate) struct FrameMeta {
 /// One call frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
-    regs: [Reg; 11],
-    packed: [PackedReg; 11],
-    dirty: u16,
+    regs: [PackedReg; 11],
     changed: bool,
     /// Last packed copy, owned by the arena.
     pub(super) saved: Option<FrameId>,
@@ -56,30 +52,27 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// A frame with nothing but its frame pointer.
-    pub(crate) fn new(meta: FrameMeta) -> Frame {
-        let mut frame = Frame {
-            regs: [Reg::not_init(); 11],
-            packed: [PackedReg::default(); 11],
-            dirty: 0x7ff,
-            changed: true,
-            saved: None,
-            meta,
-            slots: Vec::new(),
-        };
-        frame.regs[10] = Reg::frame_pointer(meta.frameno);
-        frame
+    /// A frame in which no register was written; see [`super::arena::Arena::new_frame`].
+    pub(super) fn new(meta: FrameMeta) -> Frame {
+        let regs = [PackedReg::default(); 11];
+        Frame { regs, changed: true, saved: None, meta, slots: Vec::new() }
     }
 
-    pub(crate) fn reg(&self, i: u8) -> &Reg {
-        &self.regs[i as usize]
+    /// Name of register `i`.
+    #[inline]
+    pub(crate) fn name(&self, i: u8) -> PackedReg {
+        self.regs[i as usize]
     }
-    pub(crate) fn regs(&self) -> &[Reg; 11] {
+    /// Names of all registers.
+    #[inline]
+    pub(crate) fn names(&self) -> &[PackedReg; 11] {
         &self.regs
     }
-    pub(crate) fn reg_mut(&mut self, i: u8) -> &mut Reg {
-        self.dirty |= 1 << i;
-        &mut self.regs[i as usize]
+    /// Register `i` becomes the one of that name.
+    #[inline]
+    pub(crate) fn set_name(&mut self, i: u8, name: PackedReg) {
+        self.changed |= self.regs[i as usize] != name;
+        self.regs[i as usize] = name;
     }
     /// Mutable access to what describes the frame.
     pub(crate) fn meta_mut(&mut self) -> &mut FrameMeta {
@@ -109,45 +102,20 @@ impl Frame {
         }
     }
 
-    /// Names of the registers; valid after `Arena::pack_regs`.
-    pub(crate) fn packed(&self) -> &[PackedReg; 11] {
-        debug_assert_eq!(self.dirty, 0);
-        &self.packed
-    }
-
-    pub(super) fn set_packed(&mut self, i: u8, packed: PackedReg) {
-        if self.packed[i as usize] != packed {
-            self.packed[i as usize] = packed;
-            self.changed = true;
-        }
-    }
-
-    pub(super) fn take_dirty(&mut self) -> impl Iterator<Item = u8> + use<> {
-        let mut dirty = std::mem::take(&mut self.dirty);
-        std::iter::from_fn(move || {
-            let i = dirty.trailing_zeros();
-            dirty &= dirty.wrapping_sub(1);
-            (i < 16).then_some(i as u8)
-        })
-    }
-
     pub(super) fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
 
     pub(super) fn restore(
         &mut self,
-        regs: [Reg; 11],
-        packed: [PackedReg; 11],
+        regs: &[PackedReg; 11],
         meta: FrameMeta,
         slots: &[Slot],
     ) {
-        self.regs = regs;
-        self.packed = packed;
+        self.regs = *regs;
         self.meta = meta;
         self.slots.clear();
         self.slots.extend_from_slice(slots);
-        self.dirty = 0;
         self.changed = false;
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn check_helper_mem_access(
     raw: Option<&mut Option<RawRange>>,
 ) -> Check {
     let ArgMem { regno, size, zero_size_allowed } = mem;
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     let span = Span { regno, off: reg.off, size, zero_size_allowed };
     let write = ty == AccessType::Write;
     match reg.ty.base {
@@ -157,20 +157,20 @@ pub(crate) fn check_mem_size_reg(
 
 /// Checks that a function may read and write `size` bytes behind the pointer, or is given NULL.
 pub(crate) fn check_mem_reg(env: &mut Env<'_>, regno: u8, size: u32) -> Check {
-    let saved = *env.reg(regno);
+    let (name, saved) = (env.cur.frame().name(regno), env.reg(regno));
     if saved.is_null() {
         return Ok(());
     }
     if saved.ty.may_be_null() {
         let mut reg = saved;
         mark_ptr_not_null(env, &mut reg);
-        *env.frame_mut().reg_mut(regno) = reg;
+        env.arena.set_reg(env.cur.frame_mut(), regno, &reg);
     }
     let mem = ArgMem { regno, size: size as i32, zero_size_allowed: true };
     let checked = check_helper_mem_access(env, mem, AccessType::Read, None)
         .and_then(|()| check_helper_mem_access(env, mem, AccessType::Write, None));
     if saved.ty.may_be_null() {
-        *env.frame_mut().reg_mut(regno) = saved;
+        env.cur.frame_mut().set_name(regno, name);
     }
     checked
 }

@@ -91,7 +91,7 @@ pub(crate) fn check_reg_type(
     arg: ArgType,
     meta: Option<&CallMeta>,
 ) -> Check {
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     let Some(types) = compatible_types(arg.base) else {
         return Err(Stop::Bug("argument type without register types".to_string()));
     };
@@ -125,7 +125,7 @@ pub(crate) fn check_reg_type(
 
 /// The type of the kernel object.
 fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMeta>) -> Check {
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     if reg.ty.has(F::MEM_ALLOC) {
         return match meta {
             Some(m) if m.func == HelperId::KptrXchg && regno == 2 => {
@@ -184,7 +184,7 @@ pub(crate) fn check_func_arg_reg_off(
     base: ArgBase,
     release: bool,
 ) -> Check {
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     if release {
         if base == ArgBase::Dynptr && reg.ty.is(Base::Stack) {
             return Ok(());

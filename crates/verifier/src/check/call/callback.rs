@@ -12,6 +12,7 @@ use super::subprog::push_frame;
 use crate::env::{Env, LoopInline};
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, unsupported};
+use crate::state::arena::Arena;
 use crate::state::frame::{BPF_MAIN_FUNC, Frame, FrameMeta, RetRange};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
@@ -60,8 +61,8 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let frame = env.frame().meta;
     if u64::from(frame.callback_depth) < env.reg(1).val.umax {
         return push_callback_call(env, meta.subprogno, |env, callee| {
-            *callee.reg_mut(1) = Reg::unknown();
-            *callee.reg_mut(2) = *env.reg(3);
+            env.arena.set_reg(callee, 1, &Reg::unknown());
+            callee.set_name(2, env.cur.frame().name(3));
             in_callback(callee, 1);
             Ok(())
         });
@@ -114,10 +115,10 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
         if !iterable {
             reject!(env, ENOTSUPP, "callback function not allowed for map");
         }
-        *callee.reg_mut(1) = *env.reg(1);
-        *callee.reg_mut(2) = map_reg(Base::MapKey, arg.map, 0);
-        *callee.reg_mut(3) = map_reg(Base::MapValue, arg.map, 0);
-        *callee.reg_mut(4) = *env.reg(3);
+        callee.set_name(1, env.cur.frame().name(1));
+        env.arena.set_reg(callee, 2, &map_reg(Base::MapKey, arg.map, 0));
+        env.arena.set_reg(callee, 3, &map_reg(Base::MapValue, arg.map, 0));
+        callee.set_name(4, env.cur.frame().name(3));
         in_callback(callee, 1);
         Ok(())
     })
@@ -130,12 +131,12 @@ pub(super) fn push_find_vma(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         return unsupported("bpf_find_vma without the kernel's BTF");
     };
     push_callback_call(env, meta.subprogno, |env, callee| {
-        *callee.reg_mut(1) = *env.reg(1);
-        *callee.reg_mut(2) = Reg {
+        callee.set_name(1, env.cur.frame().name(1));
+        env.arena.set_reg(callee, 2, &Reg {
             extra: Extra::Btf { id: vma.0, in_prog: false },
             ..Reg::pointer(RegType::of(Base::BtfId))
-        };
-        *callee.reg_mut(3) = *env.reg(4);
+        });
+        callee.set_name(3, env.cur.frame().name(4));
         in_callback(callee, 1);
         Ok(())
     })
@@ -145,12 +146,12 @@ pub(super) fn push_find_vma(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 pub(super) fn push_user_ringbuf_drain(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     push_callback_call(env, meta.subprogno, |env, callee| {
         let id = env.new_id();
-        *callee.reg_mut(1) = Reg {
+        env.arena.set_reg(callee, 1, &Reg {
             id,
             extra: Extra::Dynptr { kind: DynptrKind::Local, first_slot: true },
             ..Reg::pointer(RegType::of(Base::ConstDynptr))
-        };
-        *callee.reg_mut(2) = *env.reg(3);
+        });
+        callee.set_name(2, env.cur.frame().name(3));
         in_callback(callee, 1);
         Ok(())
     })
@@ -159,7 +160,7 @@ pub(super) fn push_user_ringbuf_drain(env: &mut Env<'_>, meta: &CallMeta) -> Che
 /// `bpf_timer_set_callback(timer, callback(map, key, value))`: it runs later, on a stack of its
 /// own.
 pub(super) fn push_timer(env: &mut Env<'_>, meta: &CallMeta) -> Check {
-    let reg = *env.reg(1);
+    let reg = env.reg(1);
     let Some(map) = reg.map() else {
         return Err(Stop::Bug("timer in no map".to_string()));
     };
@@ -179,35 +180,36 @@ pub(crate) struct MapCallback {
 /// Walks such a callback, which runs later.
 pub(crate) fn push_map_callback(env: &mut Env<'_>, subprog: u32, callback: MapCallback) -> Check {
     let MapCallback { map, in_sleepable, any_result } = callback;
-    push_async_callback(env, (subprog, in_sleepable), |callee| {
+    push_async_callback(env, (subprog, in_sleepable), |arena, callee| {
         if any_result {
             callee.meta_mut().callback_ret_range = RetRange { min: i32::MIN, max: i32::MAX };
         }
-        *callee.reg_mut(1) = map_reg(Base::ConstMapPtr, map, 0);
-        *callee.reg_mut(2) = map_reg(Base::MapKey, map, 0);
-        *callee.reg_mut(3) = map_reg(Base::MapValue, map, 0);
+        arena.set_reg(callee, 1, &map_reg(Base::ConstMapPtr, map, 0));
+        arena.set_reg(callee, 2, &map_reg(Base::MapKey, map, 0));
+        arena.set_reg(callee, 3, &map_reg(Base::MapValue, map, 0));
     })
 }
 
 fn push_async_callback(
     env: &mut Env<'_>,
     (subprog, in_sleepable): (u32, bool),
-    set_args: impl FnOnce(&mut Frame),
+    set_args: impl FnOnce(&mut Arena, &mut Frame),
 ) -> Check {
     func_contract::check_subprog_call(env, subprog)?;
     let info = &mut env.subprogs[subprog as usize];
     info.is_cb = true;
     info.is_async_cb = true;
     let start = info.start;
-    let mut callee = Frame::new(FrameMeta {
+    let instance = env.live_stack.root(start);
+    let mut callee = env.arena.new_frame(FrameMeta {
         callsite: BPF_MAIN_FUNC,
         subprogno: subprog,
-        instance: env.live_stack.root(start),
-        async_entry_cnt: env.frame().meta.async_entry_cnt + 1,
+        instance,
+        async_entry_cnt: env.cur.frame().meta.async_entry_cnt + 1,
         in_async_callback_fn: true,
         ..FrameMeta::default()
     });
-    set_args(&mut callee);
+    set_args(&mut env.arena, &mut callee);
     env.mark_state_scratched();
     let mut state = VerifierState {
         frames: vec![callee],

@@ -34,7 +34,7 @@ pub(crate) fn check_release(env: &mut Env<'_>, reg: &Reg, regno: u8) -> Check {
 
 /// Releases the dynptr that argument `regno` points to, its clones and its slices.
 pub(crate) fn unmark_stack_slots(env: &mut Env<'_>, regno: u8) -> Check {
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     env.unmark_stack_slots_dynptr(&reg)
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn check_data_or_write(env: &mut Env<'_>, meta: &mut CallMeta) -> Che
     let Some(regno) = super::helper::arg_register(meta.proto, ArgBase::Dynptr) else {
         return Err(Stop::Bug("no dynptr argument".to_string()));
     };
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     let (kind, id, ref_obj_id) = env.dynptr_at(&reg)?;
     if meta.func == HelperId::DynptrData {
         meta.dynptr_id = id;

@@ -14,7 +14,7 @@ use skep_btf::{FieldKind, SpecialField};
 
 /// A pointer to the timer of a map value.
 pub(crate) fn process_timer(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     let Some(map) = reg.map() else {
         return Err(Stop::Bug("map value without map".to_string()));
     };
@@ -46,7 +46,7 @@ pub(crate) fn process_timer(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -
 
 /// The kptr field that `bpf_kptr_xchg` changes.
 pub(crate) fn process_kptr_dest(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     if reg.ty.base == Base::MapValue {
         let def = map_def(env, &reg)?;
         let name = def.kernel_name();

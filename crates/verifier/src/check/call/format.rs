@@ -14,7 +14,7 @@ use skep_uapi::{MapFlags, MapType};
 
 /// A pointer to a terminated string that no one can change.
 pub(crate) fn check_const_str(env: &mut Env<'_>, regno: u8) -> Check {
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     let def = map_def(env, &reg)?;
     if !(def.map_flags.contains(MapFlags::RDONLY_PROG) && def.frozen) {
         reject!(env, EACCES, "R{regno} does not point to a readonly map'");
@@ -52,7 +52,7 @@ pub(crate) fn check_snprintf(env: &mut Env<'_>) -> Check {
     if !data_len.is_multiple_of(8) {
         return Err(Stop::Reject { errno: errno::EINVAL, message: String::new() });
     }
-    let fmt = *env.reg(3);
+    let fmt = env.reg(3);
     let def = map_def(env, &fmt)?;
     let Some(text) = const_str(def, &fmt) else {
         return Err(Stop::Bug("format string without end".to_string()));

@@ -67,7 +67,7 @@ fn check_args(env: &mut Env<'_>, subprog: u32) -> Check {
 
 fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
     let regno = i + 1;
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     match arg {
         SubArg::Scalar => {
             if !reg.is_scalar() {
@@ -114,7 +114,7 @@ fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
 
 /// A kernel object.
 fn check_btf_arg(env: &mut Env<'_>, regno: u8, id: u32, flags: F) -> Check {
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     if reg.is_null() && flags.contains(F::PTR_MAYBE_NULL) {
         return Ok(());
     }

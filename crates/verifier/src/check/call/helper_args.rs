@@ -32,7 +32,7 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
         }
         return Ok(());
     }
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     if reg.ty.is_packet() && !may_pass_packet(env.prog.prog_type, meta.proto) {
         reject!(env, EACCES, "helper access to the packet is not allowed");
     }
@@ -58,7 +58,7 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
 
 /// What is released must have been acquired.
 fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> Check {
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     if ty.base == ArgBase::Dynptr {
         dynptr::check_release(env, &reg, regno)?;
     } else if reg.ref_obj_id == 0 && !reg.is_null() {
@@ -156,7 +156,7 @@ fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> 
     if !ty.flags.contains(TypeFlag::MEM_ALIGNED) {
         return Ok(());
     }
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     let at = MemAccess {
         regno,
         off: 0,

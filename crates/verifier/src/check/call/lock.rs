@@ -37,7 +37,7 @@ impl LockCall {
 
 /// Takes or gives back the lock in what register `regno` points to.
 pub(crate) fn process_spin_lock(env: &mut Env<'_>, call: LockCall, regno: u8) -> Check {
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     let is_object = reg.ty.base == Base::BtfId && reg.ty.has(TypeFlag::MEM_ALLOC);
     let home = match reg.map().filter(|_| reg.ty.base == Base::MapValue) {
         Some(map) => LockHome::Map(map),

@@ -61,7 +61,7 @@ pub(crate) fn can_elide_value_nullness(map_type: MapType) -> bool {
 
 /// The key, if it is a number on the stack that is known; its value then matters.
 fn constant_map_key(env: &mut Env<'_>, regno: u8, key_size: u32) -> Check<Option<u64>> {
-    let key = *env.reg(regno);
+    let key = env.reg(regno);
     if !env.bpf_capable || !key.ty.is(Base::Stack) || !key.val.is_const() {
         return Ok(None);
     }

@@ -90,7 +90,7 @@ pub(crate) fn push_frame(
     let callsite = env.insn_idx;
     let start = env.subprogs[subprog as usize].start;
     let instance = env.live_stack.callee(env.frame().meta.instance, callsite, start);
-    let mut callee = Frame::new(FrameMeta {
+    let mut callee = env.arena.new_frame(FrameMeta {
         callsite: callsite as i32,
         frameno: depth as u32,
         subprogno: subprog,
@@ -106,7 +106,7 @@ pub(crate) fn push_frame(
 /// R1 to R5 are the arguments.
 fn set_callee_args(env: &mut Env<'_>, callee: &mut Frame) -> Check {
     for regno in 1..=5 {
-        *callee.reg_mut(regno) = *env.reg(regno);
+        callee.set_name(regno, env.cur.frame().name(regno));
     }
     Ok(())
 }

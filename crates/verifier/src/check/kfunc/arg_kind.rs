@@ -128,7 +128,7 @@ impl Env<'_> {
     ) -> Check<KfArg> {
         let btf = meta.callee.proto.btf();
         let param = &params[nth];
-        let reg = *self.reg(nth as u8 + 1);
+        let reg = self.reg(nth as u8 + 1);
         let sized =
             self.is_mem_size(params, nth + 1, "__sz") || self.is_const_mem_size(params, nth + 1);
         if meta.callee.special == Special::CastToKernCtx

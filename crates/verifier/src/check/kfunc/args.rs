@@ -71,7 +71,7 @@ impl Env<'_> {
         if t.kind() != Kind::Ptr {
             reject!(self, EINVAL, "Unrecognized arg#{nth} type {}", type_str(t));
         }
-        let reg = *self.reg(regno);
+        let reg = self.reg(regno);
         let wants = meta.callee.wants_trusted_args() || meta.callee.has(KfuncFlags::RCU);
         let maybe_null = reg.is_null() || reg.ty.may_be_null();
         if wants && maybe_null && !has_suffix(param, "__nullable") {
@@ -113,7 +113,7 @@ impl Env<'_> {
     }
 
     fn check_scalar_arg(&mut self, meta: &mut Meta<'_>, param: &Param<'_>, regno: u8) -> Check {
-        let reg = *self.reg(regno);
+        let reg = self.reg(regno);
         if !reg.is_scalar() {
             reject!(self, EINVAL, "R{regno} is not a scalar");
         }
@@ -244,7 +244,7 @@ impl Env<'_> {
     }
 
     fn check_alloc_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
-        let reg = *self.reg(nth as u8 + 1);
+        let reg = self.reg(nth as u8 + 1);
         let alloc = RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC);
         if reg.ty == alloc {
             if meta.callee.special != Special::ObjDrop {
@@ -265,7 +265,7 @@ impl Env<'_> {
     }
 
     fn check_refcounted_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
-        let reg = *self.reg(nth as u8 + 1);
+        let reg = self.reg(nth as u8 + 1);
         if reg.ty.base != Base::BtfId || !reg.ty.has(TypeFlag::MEM_ALLOC) {
             reject!(self, EINVAL, "arg#{nth} is neither owning or non-owning ref");
         }
@@ -300,7 +300,7 @@ impl Env<'_> {
         };
         self.process_dynptr_func(arg)?;
         if !arg.flags.contains(TypeFlag::MEM_UNINIT) {
-            let reg = *self.reg(regno);
+            let reg = self.reg(regno);
             let (kind, id, ref_obj_id) = self.dynptr_at(&reg)?;
             debug_assert_ne!(kind, DynptrKind::Invalid);
             meta.dynptr = Some(InitializedDynptr { kind, id, ref_obj_id });

@@ -79,7 +79,7 @@ impl Env<'_> {
     /// Checks the dynptr argument in R`arg.regno`; makes the dynptr if the call does.
     pub(crate) fn process_dynptr_func(&mut self, arg: DynptrArg) -> Check {
         let DynptrArg { regno, flags, .. } = arg;
-        let reg = *self.reg(regno);
+        let reg = self.reg(regno);
         let nth = regno - 1;
         let on_stack = reg.ty.is(Base::Stack);
         if !on_stack && !reg.ty.is(Base::ConstDynptr) {

@@ -35,7 +35,7 @@ impl Env<'_> {
         meta: &mut Meta<'_>,
         (nth, kind): (usize, KfArg),
     ) -> Check {
-        let reg = *self.reg(nth as u8 + 1);
+        let reg = self.reg(nth as u8 + 1);
         let is_object = reg.ty == RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC);
         if !reg.ty.is(Base::MapValue) && !is_object {
             reject!(self, EINVAL, "arg#{nth} expected pointer to map value or allocated object");
@@ -99,7 +99,7 @@ impl Env<'_> {
         meta: &mut Meta<'_>,
         (nth, kind): (usize, KfArg),
     ) -> Check {
-        let reg = *self.reg(nth as u8 + 1);
+        let reg = self.reg(nth as u8 + 1);
         let (is_list, name) = (kind == KfArg::ListNode, meta.callee.name);
         if is_list || meta.callee.special == Special::RbtreeAdd {
             if reg.ty != RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC) {
@@ -211,7 +211,7 @@ impl Env<'_> {
             let name = meta.name();
             reject!(self, EINVAL, "kfunc {name} conversion of owning ref to non-owning failed");
         }
-        let mut probe = *self.reg(2);
+        let mut probe = self.reg(2);
         probe.ref_obj_id = 0;
         self.ref_set_non_owning(&mut probe)?;
         let added = probe.ty.flags & (TypeFlag::NON_OWN_REF | TypeFlag::MEM_RCU);

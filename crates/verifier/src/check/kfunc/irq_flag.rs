@@ -18,7 +18,7 @@ impl Env<'_> {
     /// Checks argument `nth` of the call, a pointer to saved irq flags.
     pub(super) fn process_irq_flag(&mut self, meta: &Meta<'_>, nth: usize) -> Check {
         let regno = nth as u8 + 1;
-        let reg = *self.reg(regno);
+        let reg = self.reg(regno);
         let special = meta.callee.special;
         let is_lock =
             matches!(special, Special::ResSpinLockIrqsave | Special::ResSpinUnlockIrqrestore);

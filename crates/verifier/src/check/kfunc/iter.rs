@@ -37,7 +37,7 @@ impl Env<'_> {
     /// Checks argument `nth` of the call, a pointer to an iterator.
     pub(super) fn process_iter_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
         let regno = nth as u8 + 1;
-        let reg = *self.reg(regno);
+        let reg = self.reg(regno);
         if !reg.ty.is(Base::Stack) {
             reject!(self, EINVAL, "arg#{nth} expected pointer to an iterator on stack");
         }
@@ -128,7 +128,7 @@ impl Env<'_> {
             let prev = self.cur.meta.parent.and_then(|parent| self.find_prev_entry(parent, idx));
             cur.extra = Extra::Iter { btf_id, active, depth: depth + 1 };
             self.set_spilled(at.frameno, at.spi, &cur);
-            let null = *self.reg(0);
+            let null = self.reg(0);
             let mut element = null;
             mark_ptr_not_null(self, &mut element);
             self.set_reg(0, element);

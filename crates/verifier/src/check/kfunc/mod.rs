@@ -110,7 +110,7 @@ fn clear_caller_saved_regs(env: &mut Env<'_>) {
 impl Env<'_> {
     /// A lock may not be had: one branch goes on with an errno and without it.
     fn push_failed_lock(&mut self) -> Check {
-        let saved: [Reg; 6] = std::array::from_fn(|i| *self.reg(i as u8));
+        let saved: [Reg; 6] = std::array::from_fn(|i| self.reg(i as u8));
         let scratched = self.scratched_regs;
         let mut errno = Reg::unknown();
         (errno.val.s32_min, errno.val.s32_max) = (-MAX_ERRNO, -1);
@@ -137,7 +137,7 @@ impl Env<'_> {
                     for regno in 1..=2 {
                         let mut node = graph::graph_node(&root);
                         env.ref_set_non_owning(&mut node)?;
-                        *frame.reg_mut(regno) = node;
+                        env.arena.set_reg(frame, regno, &node);
                     }
                     callback::in_callback(frame, 1);
                     Ok(())
@@ -166,7 +166,7 @@ impl Env<'_> {
         if meta.release_regno == 0 {
             return Ok(());
         }
-        let reg = *self.reg(meta.release_regno);
+        let reg = self.reg(meta.release_regno);
         if meta.dynptr.is_some_and(|d| d.ref_obj_id != 0) {
             return self.unmark_stack_slots_dynptr(&reg);
         }

@@ -21,18 +21,18 @@ use skep_uapi::{AttachType, ProgType};
 impl Env<'_> {
     /// Checks the size in R`regno` and that the memory before it may be read and written.
     pub(super) fn check_kfunc_mem_size_reg(&mut self, regno: u8) -> Check {
-        let saved = *self.reg(regno - 1);
+        let (name, saved) = (self.cur.frame().name(regno - 1), self.reg(regno - 1));
         if saved.ty.may_be_null() {
             let mut reg = saved;
             mark_ptr_not_null(self, &mut reg);
-            *self.frame_mut().reg_mut(regno - 1) = reg;
+            self.arena.set_reg(self.cur.frame_mut(), regno - 1, &reg);
         }
         let mut checked = self.check_size(regno, AccessType::Read);
         if checked.is_ok() {
             checked = self.check_size(regno, AccessType::Write);
         }
         if saved.ty.may_be_null() {
-            *self.frame_mut().reg_mut(regno - 1) = saved;
+            self.cur.frame_mut().set_name(regno - 1, name);
         }
         checked
     }
@@ -74,7 +74,7 @@ impl Env<'_> {
         (nth, kind): (usize, FieldKind),
     ) -> Check {
         let regno = nth as u8 + 1;
-        let reg = *self.reg(regno);
+        let reg = self.reg(regno);
         if !reg.ty.is(Base::MapValue) {
             reject!(self, EINVAL, "arg#{nth} doesn't point to a map value");
         }

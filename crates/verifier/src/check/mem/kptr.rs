@@ -67,7 +67,7 @@ pub(super) fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField
     match (insn.class(), at.value_regno) {
         (BPF_LDX, Some(value)) if at.ty == AccessType::Read => load_kptr(env, value, field),
         (BPF_STX, Some(value)) => {
-            let reg = *env.reg(value);
+            let reg = env.reg(value);
             if reg.is_null() {
                 return Ok(());
             }

@@ -70,7 +70,7 @@ pub(crate) fn map_def<'a>(env: &Env<'a>, reg: &Reg) -> Check<&'a MapDef> {
 
 /// Checks that the map's flags allow programs to read or write.
 pub(crate) fn check_map_access_type(env: &mut Env<'_>, span: Span, ty: AccessType) -> Check {
-    let def = map_def(env, env.reg(span.regno))?;
+    let def = map_def(env, &env.reg(span.regno))?;
     let rdonly = def.map_flags.contains(MapFlags::RDONLY_PROG);
     let wronly = !rdonly && def.map_flags.contains(MapFlags::WRONLY_PROG);
     let Span { off, size, .. } = span;
@@ -94,7 +94,7 @@ pub(crate) fn check_map_access_type(env: &mut Env<'_>, span: Span, ty: AccessTyp
 
 /// Checks that the span lies in the value and touches nothing that the kernel keeps there.
 pub(crate) fn check_map_access(env: &mut Env<'_>, span: Span, source: AccessSource) -> Check {
-    let reg = *env.reg(span.regno);
+    let reg = env.reg(span.regno);
     let value_size = map_def(env, &reg)?.value_size;
     check_mem_region_access(env, span, value_size)?;
     let first = reg.val.smin.wrapping_add(i64::from(span.off));

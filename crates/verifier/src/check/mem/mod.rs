@@ -100,7 +100,7 @@ pub(crate) fn check_load_mem(env: &mut Env<'_>, rules: LoadRules) -> Check {
         },
     )?;
     save_aux_ptr_type(env, src_type, rules.allow_trust_mismatch)?;
-    let mut dst = *env.reg(insn.dst);
+    let mut dst = env.reg(insn.dst);
     if dst.val.violated_rule().is_some() {
         env.sane_bounds(&mut dst, rules.what)?;
         env.set_reg(insn.dst, dst);
@@ -165,7 +165,7 @@ pub(crate) fn check_fields(env: &mut Env<'_>) -> Check {
 
 /// Checks one access, and gives the loaded register its value.
 pub(crate) fn check_mem_access(env: &mut Env<'_>, at: MemAccess) -> Check {
-    let reg = *env.reg(at.regno);
+    let reg = env.reg(at.regno);
     align::check_ptr_alignment(env, &reg, at)?;
     let off = at.off.wrapping_add(reg.off);
     access_by_type(env, &reg, at, off)?;
@@ -174,7 +174,7 @@ pub(crate) fn check_mem_access(env: &mut Env<'_>, at: MemAccess) -> Check {
         && at.size < 8
         && env.reg(value).is_scalar()
     {
-        let loaded = env.reg_mut(value);
+        let mut loaded = env.reg_mut(value);
         if at.is_ldsx {
             loaded.val.coerce_to_size_sx(at.size as u32);
         } else {

@@ -31,7 +31,7 @@ pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i
 
 /// Checks that the span lies in what a comparison with `data_end` has shown to be there.
 pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
-    let reg = *env.reg(span.regno);
+    let reg = env.reg(span.regno);
     if reg.val.smin < 0 {
         return refuse_negative(env, span.regno);
     }

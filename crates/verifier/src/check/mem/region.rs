@@ -75,7 +75,7 @@ pub(crate) fn check_inside(env: &mut Env<'_>, span: Span, mem_size: u32) -> Chec
     if off >= 0 && size_ok && i64::from(off) + i64::from(size) <= i64::from(mem_size) {
         return Ok(());
     }
-    let reg = *env.reg(regno);
+    let reg = env.reg(regno);
     match reg.ty.base {
         Base::MapKey if reg.ty.is(Base::MapKey) => {
             reject!(

@@ -43,7 +43,7 @@ pub(crate) fn check_stack_access_within_bounds(
     span: Span,
     ty: AccessType,
 ) -> Check {
-    let reg = *env.reg(span.regno);
+    let reg = env.reg(span.regno);
     let Span { regno, off, size, .. } = span;
     let what = if ty == AccessType::Read { "read from" } else { "write to" };
     let var = reg.val.var_off;

@@ -29,7 +29,7 @@ pub(crate) fn check_stack_range_initialized(
     ty: AccessType,
     raw: Option<&mut Option<RawRange>>,
 ) -> Check {
-    let reg = *env.reg(span.regno);
+    let reg = env.reg(span.regno);
     let Span { regno, off, size, .. } = span;
     let var = reg.val.var_off;
     if size == 0 && !span.zero_size_allowed {

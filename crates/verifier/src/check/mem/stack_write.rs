@@ -20,7 +20,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
     let spi = spi_of(at.off);
     let whole = at.size == 8;
     check_no_corruption(env, frameno, spi, whole)?;
-    let reg = at.value_regno.map(|r| *env.reg(r));
+    let reg = at.value_regno.map(|r| env.reg(r));
     if !env.bypass_spec_v4 {
         sanitize(env, (frameno, spi), at, reg);
     }
@@ -40,7 +40,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
                 let before = (reg.id, reg.off);
                 assign_scalar_id(env, &mut reg);
                 if (reg.id, reg.off) != before {
-                    *env.cur.frame_mut().reg_mut(regno) = reg;
+                    env.arena.set_reg(env.cur.frame_mut(), regno, &reg);
                 }
             } else {
                 reg.id = 0;
