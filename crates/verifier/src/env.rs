@@ -18,6 +18,7 @@ use crate::state::checkpoint::{Checkpoints, CkptId};
 use crate::state::frame::Frame;
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, TypeFlag};
+use crate::state::transfers::Transfers;
 use crate::state::verifier_state::VerifierState;
 use crate::stats::VerifierStats;
 use skep_btf::{FieldKind, SpecialField};
@@ -39,6 +40,8 @@ pub(crate) struct InsnAux {
     pub(crate) calls_callback: bool,
     /// Calls the `next` function of an open-coded iterator.
     pub(crate) is_iter_next: bool,
+    /// The insn was walked to its end once: nothing is wrong with it as such.
+    pub(crate) walked: bool,
     /// Some path walked this insn.
     pub(crate) seen: bool,
     /// Speculation stops before this insn.
@@ -149,6 +152,9 @@ pub(crate) struct Env<'a> {
     pub(crate) history_insn: Option<u32>,
 
     pub(crate) arena: Arena,
+    pub(crate) transfers: Transfers,
+    /// Names of the immediates of insns, 0 where it was not asked for yet.
+    pub(crate) imm_names: Vec<u32>,
     pub(crate) ckpts: Checkpoints,
     /// Checkpoints by `(insn_idx ^ callsite) % insns`, oldest first.
     pub(crate) explored: Vec<Vec<CkptId>>,

@@ -21,6 +21,7 @@ use crate::passes::subprogs::{check_subprogs, count_found, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::arena::Arena;
+use crate::state::transfers::Transfers;
 use skep_btf::{SpecialField, TypeId};
 use skep_program::Program;
 use skep_uapi::{MapType, ProgFlags, ProgType};
@@ -48,6 +49,8 @@ impl<'a> Env<'a> {
             prev_insn_idx: 0,
             history_insn: None,
             arena: Arena::new(),
+            transfers: Transfers::new(),
+            imm_names: vec![0; prog.insns.len()],
             ckpts: Default::default(),
             explored: vec![Vec::new(); prog.insns.len()],
             branches: Default::default(),

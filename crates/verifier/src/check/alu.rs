@@ -4,6 +4,7 @@
 
 use super::ptr_arith;
 use super::reg_arg::Operand;
+use super::scalar_insn::step_alu;
 use crate::env::Env;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
@@ -23,6 +24,9 @@ pub(crate) const BPF_ALU_STRING: [&str; 16] = [
 /// Walks an ALU or ALU64 insn.
 pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
     let insn = env.insn();
+    if step_alu(env, insn) {
+        return Ok(());
+    }
     if let Err(refused) = check_insn_fields(env.insn_idx as usize, &insn) {
         reject!(env, EINVAL, "{}", refused.message);
     }
@@ -243,15 +247,19 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
 /// The constant by which the result differs from the registers that dst is linked with, if it stays
 /// linked.
 fn linked_constant(env: &Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
-    let wide = insn.class() == BPF_ALU64;
     let dst = env.reg(insn.dst);
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
-    let is_sum = matches!(insn.op(), BPF_ADD | BPF_SUB);
-    let src_known = if wide { src.val.is_const() } else { src.val.is_subreg_const() };
-    if !env.bpf_capable || !is_sum || same_reg || !src_known {
+    if !env.bpf_capable || same_reg || dst.id == 0 || dst.id & BPF_ADD_CONST != 0 {
         return None;
     }
-    if dst.id == 0 || dst.id & BPF_ADD_CONST != 0 {
+    linked_sum(insn, &dst, src)
+}
+
+/// The same by the operands' values alone.
+pub(crate) fn linked_sum(insn: Insn, dst: &Reg, src: &Reg) -> Option<i32> {
+    let wide = insn.class() == BPF_ALU64;
+    let src_known = if wide { src.val.is_const() } else { src.val.is_subreg_const() };
+    if !matches!(insn.op(), BPF_ADD | BPF_SUB) || !src_known {
         return None;
     }
     if !wide && dst.val.umax > u64::from(u32::MAX) {

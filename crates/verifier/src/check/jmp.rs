@@ -5,11 +5,13 @@
 
 use super::patch::{Patch, places};
 use super::reg_arg::Operand;
+use super::scalar_insn::{self, Outcome};
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
-use crate::rejection::Check;
+use crate::rejection::{Check, Stop};
+use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedReg, LinkedRegs};
 use crate::state::reg::{AT_PKT_END, BEYOND_PKT_END, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -47,6 +49,11 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     if insn.op() == BPF_JCOND {
         return check_may_goto(env, insn);
     }
+    if env.aux().walked
+        && let Some(outcome) = scalar_insn::compare(env, insn)
+    {
+        return follow_scalars(env, insn, outcome);
+    }
     let Some(op) = JmpOp::from_code(insn.op()) else {
         reject!(env, EINVAL, "invalid BPF_JMP/JMP32 opcode {:x}", insn.op());
     };
@@ -59,9 +66,46 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
         env.push_jmp_history(access, LinkedRegs::default());
     }
     match is_branch_taken(&o) {
-        Some(taken) => follow_one(env, insn, &o, taken),
+        Some(taken) => follow_one(env, insn, [o.dst.is_scalar(), o.src.is_scalar()], taken),
         None => follow_both(env, insn, &o),
     }
+}
+
+/// A comparison of scalars that was looked up.
+fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next> {
+    scalar_insn::scratch(env, insn);
+    let names = match outcome {
+        Outcome::Decided(taken) => return follow_one(env, insn, [true; 2], taken),
+        Outcome::Open(names) => names,
+    };
+    let dst = env.cur.frame().name(insn.dst);
+    let src = if insn.is_src_reg() { env.cur.frame().name(insn.src) } else { dst };
+    let mut linked = LinkedRegs::default();
+    if insn.is_src_reg() && src.id != 0 {
+        env.collect_linked_regs(src.id, &mut linked);
+    }
+    if dst.id != 0 {
+        env.collect_linked_regs(dst.id, &mut linked);
+    }
+    if linked.len() > 1 {
+        let op = JmpOp::from_code(insn.op());
+        let Some(op) = op else { return Err(Stop::Bug("a jump without operator".to_string())) };
+        let o = read_operands(env, insn, op)?;
+        return follow_both(env, insn, &o);
+    }
+    let set = |env: &mut Env<'_>, at: usize| {
+        let frame = env.cur.frame_mut();
+        frame.set_name(insn.dst, PackedReg { val: names[at], ..dst });
+        if insn.is_src_reg() {
+            frame.set_name(insn.src, PackedReg { val: names[at + 1], ..src });
+        }
+    };
+    set(env, 0);
+    let goto = target(env, insn);
+    env.push_stack(goto, env.insn_idx, false)?;
+    set(env, 2);
+    env.print_branch_state();
+    Ok(Next::Insn(env.insn_idx + 1))
 }
 
 fn read_operands(env: &mut Env<'_>, insn: Insn, op: JmpOp) -> Check<Operands> {
@@ -150,11 +194,11 @@ fn is_pkt_ptr_branch_taken(o: &Operands) -> Option<bool> {
 }
 
 /// Only one way is possible; the other is walked speculatively where that matters.
-fn follow_one(env: &mut Env<'_>, insn: Insn, o: &Operands, taken: bool) -> Check<Next> {
-    if o.dst.is_scalar() {
+fn follow_one(env: &mut Env<'_>, insn: Insn, scalars: [bool; 2], taken: bool) -> Check<Next> {
+    if scalars[0] {
         env.mark_chain_precision(insn.dst)?;
     }
-    if insn.is_src_reg() && o.src.is_scalar() {
+    if insn.is_src_reg() && scalars[1] {
         env.mark_chain_precision(insn.src)?;
     }
     let (goto, fall) = (target(env, insn), env.insn_idx + 1);

@@ -19,6 +19,7 @@ pub(crate) mod mem;
 pub(crate) mod patch;
 pub(crate) mod ptr_arith;
 pub(crate) mod reg_arg;
+pub(crate) mod scalar_insn;
 pub(crate) mod struct_ops;
 
 use crate::env::Env;

@@ -143,6 +143,7 @@ impl Env<'_> {
         self.live_stack.begin_insn(self.frame().meta.instance, self.insn_idx);
         match check::do_check_insn(self) {
             Ok(next @ (Next::Insn(to) | Next::Returned(to))) => {
+                self.aux_mut().walked = true;
                 *do_print_state |= matches!(next, Next::Returned(_));
                 if self.cur.frames.len() == frames {
                     self.live_stack.commit_writes();

@@ -11,6 +11,7 @@
 
 use super::frame::{Frame, FrameMeta};
 use super::reg::Reg;
+use super::reg_type::Base;
 use super::stack::Slot;
 use std::hash::{Hash, Hasher};
 
@@ -39,6 +40,8 @@ pub(crate) struct PackedFrame {
 /// All that saved states are made of.
 pub(crate) struct Arena {
     vals: Vec<Reg>,
+    /// What kind of value each is: [`SCALAR`], [`CONST`], [`SANE`].
+    kinds: Vec<u8>,
     /// Open addressing, power of two, `u32::MAX` is empty.
     table: Vec<u32>,
     frames: Vec<PackedFrame>,
@@ -50,6 +53,21 @@ pub(crate) struct Arena {
 }
 
 const EMPTY: u32 = u32::MAX;
+
+/// A scalar.
+pub(crate) const SCALAR: u8 = 1;
+/// All bits are known.
+pub(crate) const CONST: u8 = 2;
+/// The bounds do not contradict each other.
+pub(crate) const SANE: u8 = 4;
+pub(crate) const SANE_SCALAR: u8 = SANE | SCALAR;
+
+fn kind_of(reg: &Reg) -> u8 {
+    let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
+    flag(reg.is_scalar(), SCALAR)
+        | flag(reg.val.var_off.is_const(), CONST)
+        | flag(reg.val.violated_rule().is_none(), SANE)
+}
 
 fn hash_of(reg: &Reg) -> u64 {
     let mut h = rustc_hash::FxHasher::default();
@@ -69,6 +87,7 @@ impl Arena {
     pub(crate) fn new() -> Arena {
         let mut arena = Arena {
             vals: Vec::new(),
+            kinds: Vec::new(),
             table: vec![EMPTY; 256],
             frames: Vec::new(),
             frame_refs: Vec::new(),
@@ -95,6 +114,7 @@ impl Arena {
         }
         let val = self.vals.len() as u32;
         self.vals.push(key);
+        self.kinds.push(kind_of(&key));
         self.table[at] = val;
         if self.vals.len() * 2 > self.table.len() {
             self.grow_table();
@@ -118,6 +138,18 @@ impl Arena {
     /// The scalar of which nothing is known.
     pub(crate) fn unknown(&self) -> PackedReg {
         PackedReg { val: 1, id: 0 }
+    }
+
+    /// Whether the value is of all these kinds.
+    #[inline]
+    pub(crate) fn is(&self, name: PackedReg, kinds: u8) -> bool {
+        self.kinds[name.val as usize] & kinds == kinds
+    }
+
+    /// The register was never written.
+    #[inline]
+    pub(crate) fn is_not_init(&self, name: PackedReg) -> bool {
+        self.vals[name.val as usize].ty.base == Base::NotInit
     }
 
     /// The interned value, with `id` 0.

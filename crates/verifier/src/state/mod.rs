@@ -9,4 +9,5 @@ pub(crate) mod refs;
 pub(crate) mod reg;
 pub(crate) mod reg_type;
 pub(crate) mod stack;
+pub(crate) mod transfers;
 pub(crate) mod verifier_state;

@@ -1,0 +1,233 @@
+//! Insns on scalars, by name: the short way for what was walked before.
+//!
+//! [`step_alu`] and [`step_cond_jmp`] do exactly what `alu` and `jmp` do, for operands that are
+//! scalars; what they cannot do they leave to them, with nothing changed.
+//!
+//! # Invariants
+//! 1. They act only on insns that were walked once to their end: all that is refused because of the
+//!    insn alone has been checked.
+
+use super::alu::linked_sum;
+use crate::env::Env;
+use crate::state::arena::{CONST, PackedReg, SANE_SCALAR};
+use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Reg};
+use crate::state::transfers::Results;
+use skep_domain::{AluOp, JmpOp};
+use skep_insn::Insn;
+use skep_insn::code::*;
+
+/// No result of that kind.
+const NONE: u32 = u32::MAX;
+/// Bits of an operation's key besides the opcode.
+const SAME_REG: u32 = 1 << 8;
+const WITH_OFF: u32 = 9;
+
+/// The register or the immediate that the insn takes as its second operand.
+#[inline]
+fn operand(env: &mut Env<'_>, insn: Insn) -> PackedReg {
+    if insn.is_src_reg() {
+        return env.cur.frame().name(insn.src);
+    }
+    let i = env.insn_idx as usize;
+    if env.imm_names[i] == 0 {
+        let zero_extends = insn.class() == BPF_ALU && insn.op() == BPF_MOV;
+        let imm = i64::from(insn.imm) as u64;
+        let value = if zero_extends { u64::from(imm as u32) } else { imm };
+        env.imm_names[i] = env.arena.pack(&Reg::constant(value)).val;
+    }
+    PackedReg { val: env.imm_names[i], id: 0 }
+}
+
+/// Both operands will be printed with the next state.
+pub(crate) fn scratch(env: &mut Env<'_>, insn: Insn) {
+    env.scratched_regs |= 1 << insn.dst;
+    if insn.is_src_reg() {
+        env.scratched_regs |= 1 << insn.src;
+    }
+}
+
+/// True if the insn was walked.
+#[inline]
+pub(crate) fn step_alu(env: &mut Env<'_>, insn: Insn) -> bool {
+    if !env.bypass_spec_v1 || !env.aux().walked {
+        return false;
+    }
+    match insn.op() {
+        BPF_MOV => step_mov(env, insn),
+        BPF_NEG | BPF_END => false,
+        _ => step_binary(env, insn),
+    }
+}
+
+fn step_binary(env: &mut Env<'_>, insn: Insn) -> bool {
+    let dst = env.cur.frame().name(insn.dst);
+    let src = operand(env, insn);
+    let key = u32::from(insn.code & !BPF_X) | u32::from(insn.off as u16) << WITH_OFF;
+    let operands = [dst.val, src.val];
+    let [plain, linked, ..] = match env.transfers.get(key, operands) {
+        Some(results) => results,
+        None => match compute_alu(env, insn, dst, src) {
+            Some(results) => {
+                env.transfers.insert(key, operands, results);
+                results
+            }
+            None => return false,
+        },
+    };
+    scratch(env, insn);
+    let same_reg = insn.is_src_reg() && insn.src == insn.dst;
+    let may_link = dst.id != 0 && dst.id & BPF_ADD_CONST == 0 && !same_reg && env.bpf_capable;
+    let name = if may_link && linked != NONE {
+        let flag = if insn.class() == BPF_ALU64 { BPF_ADD_CONST64 } else { BPF_ADD_CONST32 };
+        PackedReg { val: linked, id: dst.id | flag }
+    } else {
+        PackedReg { val: plain, id: 0 }
+    };
+    env.cur.frame_mut().set_name(insn.dst, name);
+    true
+}
+
+/// The result without and with a link to the registers that dst is linked with.
+fn compute_alu(
+    env: &mut Env<'_>,
+    insn: Insn,
+    dst: PackedReg,
+    src: PackedReg,
+) -> Option<Results> {
+    if !env.arena.is(dst, SANE_SCALAR) || !env.arena.is(src, SANE_SCALAR) {
+        return None;
+    }
+    let (d, s) = (*env.arena.val(dst.val), *env.arena.val(src.val));
+    let op = AluOp::from_code(insn.op())?;
+    if skep_domain::fork_sign_mask(op, &d.val, &s.val).is_some() {
+        return None;
+    }
+    let wide = insn.class() == BPF_ALU64;
+    let mut sum = d;
+    if !skep_domain::alu(op, wide, &mut sum.val, &s.val) {
+        return Some([env.arena.unknown().val, NONE, 0, 0]);
+    }
+    if sum.val.violated_rule().is_some() {
+        return None;
+    }
+    let linked = match linked_sum(insn, &d, &s) {
+        Some(off) => env.arena.pack(&Reg { off, ..sum }).val,
+        None => NONE,
+    };
+    let plain = env.arena.pack(&Reg { off: 0, ..sum }).val;
+    Some([plain, linked, 0, 0])
+}
+
+fn step_mov(env: &mut Env<'_>, insn: Insn) -> bool {
+    let src = operand(env, insn);
+    if !insn.is_src_reg() {
+        scratch(env, insn);
+        env.cur.frame_mut().set_name(insn.dst, src);
+        return true;
+    }
+    let whole = insn.class() == BPF_ALU64;
+    if insn.off != 0 || insn.imm != 0 {
+        return false;
+    }
+    if !env.arena.is(src, SANE_SCALAR) {
+        // Pointers are copied as they are.
+        if !whole || env.arena.val(src.val).is_scalar() || env.arena.is_not_init(src) {
+            return false;
+        }
+        scratch(env, insn);
+        env.cur.frame_mut().set_name(insn.dst, src);
+        return true;
+    }
+    if src.id & BPF_ADD_CONST != 0 {
+        return false;
+    }
+    let (val, keeps) = if whole { (src.val, true) } else { mov32(env, insn, src) };
+    scratch(env, insn);
+    let mut id = src.id;
+    if keeps && id == 0 && !env.arena.is(src, CONST) {
+        id = env.new_id();
+        env.cur.frame_mut().set_name(insn.src, PackedReg { id, ..src });
+    }
+    let id = if keeps { id } else { 0 };
+    env.cur.frame_mut().set_name(insn.dst, PackedReg { val, id });
+    true
+}
+
+/// The low half of `src`, and whether that is all of it.
+fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
+    let (key, operands) = (u32::from(insn.code), [src.val, 0]);
+    if let Some([val, keeps, ..]) = env.transfers.get(key, operands) {
+        return (val, keeps == 1);
+    }
+    let mut reg = *env.arena.val(src.val);
+    let keeps = reg.val.umax <= u64::from(u32::MAX);
+    reg.val.zext_32_to_64();
+    reg.val.sync();
+    let val = env.arena.pack(&reg).val;
+    env.transfers.insert(key, operands, [val, u32::from(keeps), 0, 0]);
+    (val, keeps)
+}
+
+/// What a comparison of two scalars tells.
+#[derive(Clone, Copy)]
+pub(crate) enum Outcome {
+    /// It always or never holds.
+    Decided(bool),
+    /// Both are possible: names of dst and src where it holds, and where it does not.
+    Open(Results),
+}
+
+/// What the conditional jump tells of its operands; `None` if they are not two plain scalars.
+#[inline]
+pub(crate) fn compare(env: &mut Env<'_>, insn: Insn) -> Option<Outcome> {
+    let dst = env.cur.frame().name(insn.dst);
+    let src = operand(env, insn);
+    let same_reg = insn.is_src_reg() && insn.src == insn.dst;
+    let key = u32::from(insn.code & !BPF_X) | if same_reg { SAME_REG } else { 0 };
+    let operands = [dst.val, src.val];
+    let results = match env.transfers.get(key, operands) {
+        Some(results) => results,
+        None => {
+            let results = compute_jmp(env, insn, dst, src)?;
+            env.transfers.insert(key, operands, results);
+            results
+        }
+    };
+    Some(match results {
+        [NONE, taken, ..] => Outcome::Decided(taken == 1),
+        names => Outcome::Open(names),
+    })
+}
+
+fn compute_jmp(
+    env: &mut Env<'_>,
+    insn: Insn,
+    dst: PackedReg,
+    src: PackedReg,
+) -> Option<Results> {
+    if !env.arena.is(dst, SANE_SCALAR) || !env.arena.is(src, SANE_SCALAR) {
+        return None;
+    }
+    let (d, s) = (*env.arena.val(dst.val), *env.arena.val(src.val));
+    let (op, is_jmp32) = (JmpOp::from_code(insn.op())?, insn.class() == BPF_JMP32);
+    if let Some(taken) = skep_domain::is_branch_taken(&d.val, &s.val, op, is_jmp32) {
+        return Some([NONE, u32::from(taken), 0, 0]);
+    }
+    let same_reg = insn.is_src_reg() && insn.src == insn.dst;
+    let mut results = [0; 4];
+    for (op, at) in [(op, 0), (op.negated(), 2)] {
+        let (mut a, mut b) = (d, s);
+        if same_reg {
+            skep_domain::refine_same(op, is_jmp32, &mut a.val);
+            b = a;
+        } else {
+            skep_domain::refine_branches(op, is_jmp32, &mut a.val, &mut b.val);
+        }
+        if a.val.violated_rule().is_some() || b.val.violated_rule().is_some() {
+            return None;
+        }
+        results[at] = env.arena.pack(&a).val;
+        results[at + 1] = env.arena.pack(&b).val;
+    }
+    Some(results)
+}

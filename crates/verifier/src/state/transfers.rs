@@ -1,0 +1,78 @@
+//! What operations on scalars gave, by the names of their operands.
+//!
+//! A program walks the same insns over the same values many times. Operands are interned, so the
+//! result of an operation is remembered under its code and two names, and the next walk looks it
+//! up instead of computing it.
+//!
+//! # Invariants
+//! 1. An entry holds what the operation would give again: it depends on nothing but its key.
+
+/// Names that an operation gave; what each place means is the operation's business.
+pub(crate) type Results = [u32; 4];
+
+#[derive(Clone, Copy)]
+struct Entry {
+    op: u32,
+    operands: [u32; 2],
+    results: Results,
+}
+
+/// The table: one entry a place, the newest stays.
+pub(crate) struct Transfers {
+    entries: Vec<Entry>,
+    used: usize,
+}
+
+/// `op` of an empty place.
+const EMPTY: u32 = u32::MAX;
+const LEN_MIN: usize = 64;
+const LEN_MAX: usize = 1 << 14;
+
+impl Transfers {
+    pub(crate) fn new() -> Transfers {
+        Transfers { entries: vec![Self::empty(); LEN_MIN], used: 0 }
+    }
+
+    fn empty() -> Entry {
+        Entry { op: EMPTY, operands: [0; 2], results: [0; 4] }
+    }
+
+    #[inline]
+    fn place(&self, op: u32, [a, b]: [u32; 2]) -> usize {
+        let mixed = (u64::from(a) << 32 | u64::from(b)) ^ u64::from(op) << 24;
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (self.entries.len() - 1)
+    }
+
+    /// What `op` gave for these operands, if it is known.
+    #[inline]
+    pub(crate) fn get(&self, op: u32, operands: [u32; 2]) -> Option<Results> {
+        let entry = &self.entries[self.place(op, operands)];
+        (entry.op == op && entry.operands == operands).then_some(entry.results)
+    }
+
+    /// Remembers what `op` gave.
+    pub(crate) fn insert(&mut self, op: u32, operands: [u32; 2], results: Results) {
+        if self.used * 2 >= self.entries.len() && self.entries.len() < LEN_MAX {
+            self.grow();
+        }
+        let place = self.place(op, operands);
+        self.used += usize::from(self.entries[place].op == EMPTY);
+        self.entries[place] = Entry { op, operands, results };
+    }
+
+    fn grow(&mut self) {
+        let doubled = vec![Self::empty(); self.entries.len() * 4];
+        let old = std::mem::replace(&mut self.entries, doubled);
+        self.used = 0;
+        for entry in old.into_iter().filter(|e| e.op != EMPTY) {
+            let place = self.place(entry.op, entry.operands);
+            self.used += usize::from(self.entries[place].op == EMPTY);
+            self.entries[place] = entry;
+        }
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.len() * size_of::<Entry>()
+    }
+}
