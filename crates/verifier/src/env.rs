@@ -14,7 +14,7 @@ use crate::passes::subprogs::Subprogs;
 use crate::precision::backtrack::BacktrackState;
 use crate::rejection::Stop;
 use crate::state::arena::{Arena, PackedReg};
-use crate::state::checkpoint::{Checkpoints, CkptId};
+use crate::state::checkpoint::{Bucket, Checkpoints};
 use crate::state::frame::Frame;
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, TypeFlag};
@@ -156,8 +156,8 @@ pub(crate) struct Env<'a> {
     /// Names of the immediates of insns, 0 where it was not asked for yet.
     pub(crate) imm_names: Vec<u32>,
     pub(crate) ckpts: Checkpoints,
-    /// Checkpoints by `(insn_idx ^ callsite) % insns`, oldest first.
-    pub(crate) explored: Vec<Vec<CkptId>>,
+    /// Checkpoints by `(insn_idx ^ callsite) % insns`.
+    pub(crate) explored: Vec<Bucket>,
     pub(crate) branches: BranchStack,
     pub(crate) idmap: IdMap,
     pub(crate) sccs: SccVisits,

@@ -21,6 +21,7 @@ use crate::passes::subprogs::{check_subprogs, count_found, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::arena::Arena;
+use crate::state::checkpoint::Checkpoints;
 use crate::state::transfers::Transfers;
 use skep_btf::{SpecialField, TypeId};
 use skep_program::Program;
@@ -51,8 +52,8 @@ impl<'a> Env<'a> {
             arena: Arena::new(),
             transfers: Transfers::new(),
             imm_names: vec![0; prog.insns.len()],
-            ckpts: Default::default(),
-            explored: vec![Vec::new(); prog.insns.len()],
+            ckpts: Checkpoints::new(config.tuning.state_alloc),
+            explored: vec![Default::default(); prog.insns.len()],
             branches: Default::default(),
             idmap: Default::default(),
             sccs: Default::default(),

@@ -5,6 +5,7 @@
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::Check;
+use crate::state::history::JmpEntry;
 use crate::state::verifier_state::PackedState;
 use skep_uapi::limits::BPF_COMPLEXITY_LIMIT_JMP_SEQ;
 
@@ -15,6 +16,8 @@ pub(crate) struct Branch {
     pub(crate) insn_idx: u32,
     /// The insn that branched.
     pub(crate) prev_insn_idx: u32,
+    /// Newest entry of the history when it was pushed: the insn that branched may add to it.
+    history_top: Option<JmpEntry>,
     /// Length of the log when it was pushed.
     log_pos: usize,
 }
@@ -57,12 +60,13 @@ impl Env<'_> {
         prev_insn_idx: u32,
     ) -> Check {
         if let Some(parent) = state.meta.parent {
-            self.ckpts.get_mut(parent).branches += 1;
+            self.ckpts.hot_mut(parent).branches += 1;
         }
         self.branches.items.push(Branch {
             state,
             insn_idx,
             prev_insn_idx,
+            history_top: self.cur.history.top(),
             log_pos: self.log.pos(),
         });
         let len = self.branches.items.len();
@@ -78,6 +82,7 @@ impl Env<'_> {
         if !self.log.traces_all() {
             self.log.reset(branch.log_pos);
         }
+        self.cur.history.rewind(branch.state.stretch, branch.history_top);
         self.cur.load(branch.state, &mut self.arena);
         self.insn_idx = branch.insn_idx;
         self.prev_insn_idx = branch.prev_insn_idx;

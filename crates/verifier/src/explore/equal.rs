@@ -5,8 +5,8 @@
 //! Kernel: `states_equal`, `func_states_equal`, `regsafe`, `stacksafe`, `refsafe` (6.18).
 
 use super::idmap::IdMap;
-use crate::state::arena::{Arena, PackedReg};
-use crate::state::checkpoint::{Checkpoint, Marks};
+use crate::state::arena::{Arena, CONST, PackedReg, SANE_SCALAR};
+use crate::state::checkpoint::{Checkpoint, Hint, Marks};
 use crate::state::frame::Frame;
 use crate::state::refs::{RefKind, RefState};
 use crate::state::reg::{BPF_ADD_CONST, Extra, Reg};
@@ -35,6 +35,8 @@ pub(crate) struct Compare<'a> {
     pub(crate) all_precise: bool,
     pub(crate) allow_uninit_stack: bool,
     pub(crate) explore_alu_limits: bool,
+    /// A register that told the states apart and will tell others apart.
+    pub(crate) hint: Option<Hint>,
 }
 
 /// Insn at which frame `i` of a state stands: where it is, or its call into the next frame.
@@ -81,6 +83,9 @@ impl Compare<'_> {
                 live &= live - 1;
                 let precise = marks.regs >> r & 1 == 1;
                 if !self.regsafe(fold.regs[r], precise, fcur.names()[r]) {
+                    if i + 1 == n && (precise || self.all_precise) {
+                        self.hint = self.hint_of(r, fold.regs[r]);
+                    }
                     return false;
                 }
             }
@@ -89,6 +94,12 @@ impl Compare<'_> {
             }
         }
         true
+    }
+
+    /// Only the same constant can be covered by a constant that mattered.
+    fn hint_of(&self, r: usize, old: PackedReg) -> Option<Hint> {
+        let value = self.arena.val(old.val).val.var_off.value;
+        self.arena.is(old, SANE_SCALAR | CONST).then_some(Hint { regno: r as u8, value })
     }
 
     fn refsafe(&mut self, old: &RefState, cur: &RefState) -> bool {

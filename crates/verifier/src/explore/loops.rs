@@ -133,6 +133,7 @@ impl Env<'_> {
     pub(crate) fn add_scc_backedge(&mut self, equal_state: CkptId, insn_idx: u32) -> Check {
         let mut state = self.cur.save(&mut self.arena);
         state.meta.insn_idx = insn_idx;
+        state.own_history = Some(self.cur.history.entries(state.stretch).into());
         let Some(chain) = self.scc_callchain(&self.ckpts.get(equal_state).state) else {
             return Err(Stop::Bug(format!("add backedge: no SCC at insn {insn_idx}")));
         };

@@ -8,7 +8,7 @@ use crate::env::Env;
 use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::Check;
-use crate::state::checkpoint::{Checkpoint, CkptId, Marks};
+use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hot, Marks};
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
 use smallvec::SmallVec;
@@ -49,10 +49,7 @@ impl Env<'_> {
 
         let bucket = self.bucket(insn_idx);
         self.clean_live_states(bucket, insn_idx);
-        let mut list = std::mem::take(&mut self.explored[bucket]);
-        let found = self.search_list(&mut list, &mut search);
-        self.explored[bucket] = list;
-        let (hit, states_cnt) = found?;
+        let (hit, states_cnt) = self.search_list(bucket, &mut search)?;
         if hit {
             return Ok(true);
         }
@@ -66,17 +63,20 @@ impl Env<'_> {
     }
 
     /// Newest first, as the kernel's list; evicts what misses too often.
-    fn search_list(&mut self, list: &mut Vec<CkptId>, search: &mut Search) -> Check<(bool, u32)> {
-        let mut states_cnt = 0;
-        for at in (0..list.len()).rev() {
-            let id = list[at];
+    fn search_list(&mut self, bucket: usize, search: &mut Search) -> Check<(bool, u32)> {
+        let (mut states_cnt, mut newer) = (0, None);
+        let mut next = self.explored[bucket].newest;
+        while let Some(id) = next {
             states_cnt += 1;
-            if self.ckpts.get(id).state.meta.insn_idx != search.insn_idx {
+            let hot = *self.ckpts.hot(id);
+            next = hot.older;
+            if hot.insn_idx != search.insn_idx {
+                newer = Some(id);
                 continue;
             }
-            match self.compare_with(id, search)? {
+            match self.compare_with(id, &hot, search)? {
                 Match::Hit { loops } => {
-                    self.ckpts.get_mut(id).hit_cnt += 1;
+                    self.ckpts.hot_mut(id).hit_cnt += 1;
                     if self.aux[search.insn_idx as usize].jmp_point {
                         self.push_jmp_history(Default::default(), Default::default());
                     }
@@ -88,8 +88,10 @@ impl Env<'_> {
                 }
                 Match::Miss => {
                     if self.count_miss(id, search) {
-                        list.remove(at);
+                        self.unlink(bucket, newer, &hot);
                         self.maybe_free(id);
+                    } else {
+                        newer = Some(id);
                     }
                 }
             }
@@ -97,67 +99,94 @@ impl Env<'_> {
         Ok((false, states_cnt))
     }
 
+    /// Takes the checkpoint after `newer` out of the list.
+    fn unlink(&mut self, bucket: usize, newer: Option<CkptId>, gone: &Hot) {
+        self.explored[bucket].uncleaned -= u32::from(!gone.cleaned);
+        match newer {
+            Some(newer) => self.ckpts.hot_mut(newer).older = gone.older,
+            None => self.explored[bucket].newest = gone.older,
+        }
+    }
+
     /// True if the checkpoint has missed too often and leaves the list.
     fn count_miss(&mut self, id: CkptId, search: &Search) -> bool {
         let force = self.aux[search.insn_idx as usize].force_checkpoint;
-        let ckpt = self.ckpts.get_mut(id);
+        let hot = self.ckpts.hot_mut(id);
         if search.add_new_state {
-            ckpt.miss_cnt += 1;
+            hot.miss_cnt += 1;
         }
-        let n = if force && ckpt.branches > 0 { 64 } else { 3 };
-        if ckpt.miss_cnt <= ckpt.hit_cnt * n + n {
+        let n = if force && hot.branches > 0 { 64 } else { 3 };
+        if hot.miss_cnt <= hot.hit_cnt * n + n {
             return false;
         }
-        ckpt.in_free_list = true;
+        hot.in_free_list = true;
         self.free_list_size += 1;
         self.explored_states_size -= 1;
         true
     }
 
-    fn compare_with(&mut self, id: CkptId, search: &mut Search) -> Check<Match> {
-        if self.ckpts.get(id).branches > 0 {
-            return self.compare_with_unfinished(id, search);
+    fn compare_with(&mut self, id: CkptId, hot: &Hot, search: &mut Search) -> Check<Match> {
+        if hot.branches > 0 {
+            return self.compare_with_unfinished(id, hot, search);
+        }
+        if self.is_apart(hot) {
+            return Ok(Match::Miss);
         }
         let loops = self.incomplete_read_marks(id);
         let exact = if loops { Exactness::RangeWithin } else { Exactness::Covered };
         Ok(if self.states_equal(id, exact) { Match::Hit { loops } } else { Match::Miss })
     }
 
+    /// Whether a register that told the checkpoint from another state tells it from this one too.
+    #[inline]
+    fn is_apart(&self, hot: &Hot) -> bool {
+        hot.hint.is_some_and(|hint| {
+            let known = self.arena.val(self.frame().name(hint.regno).val).val.var_off;
+            !known.is_const() || known.value != hint.value
+        })
+    }
+
     /// The checkpoint is on a path that is still walked: a loop came back to it.
-    fn compare_with_unfinished(&mut self, id: CkptId, search: &mut Search) -> Check<Match> {
+    fn compare_with_unfinished(
+        &mut self,
+        id: CkptId,
+        hot: &Hot,
+        search: &mut Search,
+    ) -> Check<Match> {
         let insn_idx = search.insn_idx;
-        let meta = self.ckpts.get(id).state.meta;
-        let last = self.ckpts.get(id).state.frames.last().map(|&f| self.arena.frame(f).meta);
+        let apart = self.is_apart(hot);
         let aux = self.aux[insn_idx as usize];
         let mut may_be_infinite = true;
-        if last.is_some_and(|f| f.in_async_callback_fn)
-            && last.map(|f| f.async_entry_cnt) != Some(self.frame().meta.async_entry_cnt)
-        {
+        if hot.in_async_callback_fn && self.is_another_async_entry(id) {
             // Another entry into an async callback: not a loop.
             may_be_infinite = false;
         } else if aux.is_iter_next {
-            if self.states_equal(id, Exactness::RangeWithin) && self.iter_is_active() {
+            if !apart
+                && self.states_equal(id, Exactness::RangeWithin)
+                && self.iter_is_active()
+             {
                 return Ok(Match::Hit { loops: true });
             }
             may_be_infinite = false;
         } else if is_may_goto(&self.insns[insn_idx as usize]) {
-            if meta.may_goto_depth != self.cur.meta.may_goto_depth
+            if !apart
+                && self.ckpts.get(id).state.meta.may_goto_depth != self.cur.meta.may_goto_depth
                 && self.states_equal(id, Exactness::RangeWithin)
             {
                 return Ok(Match::Hit { loops: true });
             }
         } else if aux.calls_callback {
-            if self.states_equal(id, Exactness::RangeWithin) {
+            if !apart && self.states_equal(id, Exactness::RangeWithin) {
                 return Ok(Match::Hit { loops: false });
             }
             may_be_infinite = false;
         }
         if may_be_infinite
+            && !apart
             && states_maybe_looping(&self.arena, self.ckpts.get(id), &self.cur)
             && self.states_equal(id, Exactness::Same)
             && !self.iter_active_depths_differ(id)
-            && meta.may_goto_depth == self.cur.meta.may_goto_depth
-            && meta.callback_unroll_depth == self.cur.meta.callback_unroll_depth
+            && self.unrolled_alike(id)
         {
             return self.infinite_loop(id, insn_idx);
         }
@@ -168,6 +197,18 @@ impl Env<'_> {
             search.add_new_state = false;
         }
         Ok(Match::Miss)
+    }
+
+    /// Whether the last frame belongs to another entry into an async callback.
+    fn is_another_async_entry(&self, id: CkptId) -> bool {
+        let last = self.ckpts.get(id).state.frames.last().map(|&f| self.arena.frame(f).meta);
+        last.map(|f| f.async_entry_cnt) != Some(self.frame().meta.async_entry_cnt)
+    }
+
+    fn unrolled_alike(&self, id: CkptId) -> bool {
+        let (old, cur) = (&self.ckpts.get(id).state.meta, &self.cur.meta);
+        old.may_goto_depth == cur.may_goto_depth
+            && old.callback_unroll_depth == cur.callback_unroll_depth
     }
 
     fn infinite_loop(&mut self, id: CkptId, insn_idx: u32) -> Check<Match> {
@@ -189,9 +230,15 @@ impl Env<'_> {
             all_precise: !self.bpf_capable,
             allow_uninit_stack: self.allow_uninit_stack,
             explore_alu_limits: self.explore_alu_limits,
+            hint: None,
         };
         let aux = &self.aux;
-        compare.states_equal(self.ckpts.get(id), &self.cur, |i| aux[i as usize].live_regs)
+        let equal =
+            compare.states_equal(self.ckpts.get(id), &self.cur, |i| aux[i as usize].live_regs);
+        if let Some(hint) = compare.hint {
+            self.ckpts.hot_mut(id).hint = Some(hint);
+        }
+        equal
     }
 
     /// Whether the iterator that the `next` call at hand gets in R1 is active.
@@ -237,13 +284,23 @@ impl Env<'_> {
         let mut state = self.cur.save(&mut self.arena);
         state.meta.insn_idx = insn_idx;
         let precise = state.frames.iter().map(|_| Marks::default()).collect();
-        let id = self.ckpts.add(Checkpoint { state, precise, branches: 1, ..Default::default() });
+        let hot = Hot {
+            insn_idx,
+            branches: 1,
+            older: self.explored[bucket].newest,
+            in_async_callback_fn: self.frame().meta.in_async_callback_fn,
+            ..Hot::default()
+        };
+        let (id, recycled) = self.ckpts.add(hot, Checkpoint { state, precise });
+        self.stats.fast_paths.states_saved += 1;
+        self.stats.fast_paths.states_recycled += u64::from(recycled);
         self.maybe_enter_scc(id);
         self.cur.meta.parent = Some(id);
         self.cur.meta.first_insn_idx = insn_idx;
         self.cur.meta.dfs_depth += 1;
-        self.cur.history.clear();
-        self.explored[bucket].push(id);
+        self.cur.history.begin_stretch();
+        self.explored[bucket] =
+            Bucket { newest: Some(id), uncleaned: self.explored[bucket].uncleaned + 1 };
     }
 
     pub(crate) fn update_peak_states(&mut self) {
@@ -255,21 +312,30 @@ impl Env<'_> {
     pub(crate) fn update_branch_counts(&mut self) -> Check {
         let mut next = self.cur.meta.parent;
         while let Some(id) = next {
-            let ckpt = self.ckpts.get_mut(id);
-            ckpt.branches -= 1;
-            if ckpt.branches > 0 {
+            let hot = self.ckpts.hot_mut(id);
+            hot.branches -= 1;
+            if hot.branches > 0 {
                 break;
             }
-            next = ckpt.state.meta.parent;
+            if self.sccs.num_backedges > 0 {
+                self.keep_history(id);
+            }
+            next = self.ckpts.get(id).state.meta.parent;
             self.maybe_exit_scc(id)?;
             self.maybe_free(id);
         }
         Ok(())
     }
 
+    /// A back-edge may go on from a checkpoint that the walk is done with.
+    fn keep_history(&mut self, id: CkptId) {
+        let state = &mut self.ckpts.get_mut(id).state;
+        state.own_history = Some(self.cur.history.entries(state.stretch).into());
+    }
+
     fn maybe_free(&mut self, id: CkptId) {
-        let ckpt = self.ckpts.get(id);
-        if ckpt.in_free_list && ckpt.branches == 0 && !self.incomplete_read_marks(id) {
+        let hot = self.ckpts.hot(id);
+        if hot.in_free_list && hot.branches == 0 && !self.incomplete_read_marks(id) {
             self.ckpts.remove(id, &mut self.arena);
             self.free_list_size -= 1;
         }
@@ -277,18 +343,24 @@ impl Env<'_> {
 
     /// Verified checkpoints of the list forget what is dead at their insn.
     fn clean_live_states(&mut self, bucket: usize, insn_idx: u32) {
-        for at in 0..self.explored[bucket].len() {
-            let id = self.explored[bucket][at];
-            let ckpt = self.ckpts.get(id);
-            if ckpt.branches > 0
-                || ckpt.cleaned
-                || ckpt.state.meta.insn_idx != insn_idx
-                || !self.same_callsites(ckpt)
+        let mut left = self.explored[bucket].uncleaned;
+        let mut next = self.explored[bucket].newest;
+        while let Some(id) = next.filter(|_| left > 0) {
+            let hot = self.ckpts.hot(id);
+            next = hot.older;
+            if hot.cleaned {
+                continue;
+            }
+            left -= 1;
+            if hot.branches > 0
+                || hot.insn_idx != insn_idx
+                || !self.same_callsites(self.ckpts.get(id))
                 || self.incomplete_read_marks(id)
             {
                 continue;
             }
             self.clean_checkpoint(id);
+            self.explored[bucket].uncleaned -= 1;
         }
     }
 
@@ -330,6 +402,6 @@ impl Env<'_> {
             marks.regs &= live;
             marks.stack &= alive;
         }
-        self.ckpts.get_mut(id).cleaned = true;
+        self.ckpts.hot_mut(id).cleaned = true;
     }
 }

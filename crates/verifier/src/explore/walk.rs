@@ -6,6 +6,7 @@ use crate::check;
 use crate::env::Env;
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, errno};
+use crate::state::checkpoint::Bucket;
 use crate::state::frame::{BPF_MAIN_FUNC, FrameMeta};
 use crate::state::history::{Access, JmpEntry, LinkedRegs};
 use crate::state::verifier_state::{StateMeta, VerifierState};
@@ -76,6 +77,8 @@ impl Env<'_> {
             in_sleepable: self.prog.prog_flags.contains(ProgFlags::SLEEPABLE),
             ..StateMeta::default()
         };
+        self.cur.history.clear();
+        cur.history = std::mem::take(&mut self.cur.history);
         self.cur = cur;
         self.subprogno_walked = subprogno;
         self.mark_state_scratched();
@@ -86,9 +89,7 @@ impl Env<'_> {
         if !self.log.traces_all() {
             self.log.reset(0);
         }
-        for list in &mut self.explored {
-            list.clear();
-        }
+        self.explored.fill(Bucket::default());
         Ok(())
     }
 

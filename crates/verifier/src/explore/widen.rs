@@ -15,10 +15,10 @@ impl Env<'_> {
             self.ckpts.get(id).state.frames.iter().map(|&f| self.arena.frame(f).meta.callsite)
         };
         let bucket = ((insn_idx ^ self.cur.callsite_key()) % self.insns.len() as u32) as usize;
-        self.explored[bucket].iter().rev().copied().find(|&id| {
+        self.ckpts.list(self.explored[bucket].newest).find(|&id| {
             let ckpt = self.ckpts.get(id);
             ckpt.state.meta.insn_idx == insn_idx
-                && ckpt.branches > 0
+                && self.ckpts.hot(id).branches > 0
                 && ckpt.state.meta.dfs_depth < cur.meta.dfs_depth
                 && callsites(id).eq(callsites(parent))
         })
@@ -63,11 +63,11 @@ impl Env<'_> {
     /// callers.
     pub(crate) fn find_prev_entry_of_current(&self, insn_idx: u32) -> Option<CkptId> {
         let bucket = ((insn_idx ^ self.cur.callsite_key()) % self.insns.len() as u32) as usize;
-        self.explored[bucket].iter().rev().copied().find(|&id| {
+        self.ckpts.list(self.explored[bucket].newest).find(|&id| {
             let ckpt = self.ckpts.get(id);
             let callsites = ckpt.state.frames.iter().map(|&f| self.arena.frame(f).meta.callsite);
             ckpt.state.meta.insn_idx == insn_idx
-                && ckpt.branches > 0
+                && self.ckpts.hot(id).branches > 0
                 && ckpt.state.meta.dfs_depth < self.cur.meta.dfs_depth
                 && callsites.eq(self.cur.frames.iter().map(|f| f.meta.callsite))
         })

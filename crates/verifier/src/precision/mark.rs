@@ -11,9 +11,8 @@ use crate::state::frame::BPF_MAIN_FUNC;
 use crate::state::history::JmpEntry;
 use crate::state::verifier_state::PackedState;
 
-/// The stretch of the path that belongs to one state.
-struct Stretch {
-    history: Vec<JmpEntry>,
+/// Where the search is in the stretch of the path that belongs to one state.
+struct Walk {
     /// Insn to start from; -1 before the entry of the program.
     last_idx: i64,
     first_idx: i64,
@@ -23,8 +22,9 @@ struct Stretch {
 
 /// How a stretch ended.
 enum Walked {
-    /// Nothing is looked for any more, or everything is precise now.
-    Done,
+    /// Nothing is looked for any more, or everything is precise now; `marked` if the end of the
+    /// path got a new mark.
+    Done { marked: bool },
     /// What remains goes on in the parent.
     GoesOn,
 }
@@ -70,61 +70,51 @@ impl Env<'_> {
         if !self.bpf_capable || self.bt.is_empty() {
             return Ok(false);
         }
-        let (history, meta, curframe) = match start {
-            Some(st) => (st.history.to_vec(), st.meta, st.frames.len() as u32 - 1),
-            None => {
-                let history = std::mem::take(&mut self.cur.history);
-                (history, self.cur.meta, self.cur.curframe())
-            }
+        let entries = self.cur.history.take();
+        let changed = self.mark_back(start, &entries);
+        self.cur.history.put_back(entries);
+        changed
+    }
+
+    /// `entries` is the stack of histories.
+    fn mark_back(&mut self, start: Option<&PackedState>, entries: &[JmpEntry]) -> Check<bool> {
+        let (meta, curframe) = match start {
+            Some(st) => (st.meta, st.frames.len() as u32 - 1),
+            None => (self.cur.meta, self.cur.curframe()),
         };
-        let mut stretch = Stretch {
-            history,
+        let origin = (meta.parent, curframe);
+        let mut walk = Walk {
             last_idx: i64::from(meta.insn_idx),
             first_idx: i64::from(meta.first_insn_idx),
             subseq_idx: -1,
             skip_first: true,
         };
-        let origin = (meta.parent, curframe);
-        let mut changed = false;
-        let mut at: Option<CkptId> = None;
+        let own = start.and_then(|st| st.own_history.as_deref());
+        let history = own.unwrap_or(&entries[self.cur.history.current_range(entries.len())]);
+        let mut walked = self.walk_back(&mut walk, history, (None, origin))?;
+        let (mut changed, mut parent) = (false, meta.parent);
         loop {
-            self.log_stretch(&stretch);
-            let walked = if stretch.last_idx < 0 {
-                self.mark_entry_args(at).map(|new| {
-                    changed |= new;
-                    Walked::Done
-                })
-            } else {
-                self.walk_stretch(&mut stretch, origin)
-            };
-            let history = std::mem::take(&mut stretch.history);
-            match at {
-                Some(id) => self.ckpts.get_mut(id).state.history = history.into_boxed_slice(),
-                None if start.is_none() => self.cur.history = history,
-                None => {}
+            if let Walked::Done { marked } = walked {
+                return Ok(changed | marked);
             }
-            if let Walked::Done = walked? {
-                return Ok(changed);
-            }
-            let parent = match at {
-                Some(id) => self.ckpts.get(id).state.meta.parent,
-                None => meta.parent,
-            };
-            let Some(parent) = parent else { break };
-            changed |= self.mark_checkpoint(parent);
+            let Some(id) = parent else { break };
+            changed |= self.mark_checkpoint(id);
             if self.bt.is_empty() {
                 return Ok(changed);
             }
-            let first = stretch.first_idx;
-            let state = &mut self.ckpts.get_mut(parent).state;
-            stretch = Stretch {
-                history: std::mem::take(&mut state.history).into_vec(),
+            let state = &mut self.ckpts.get_mut(id).state;
+            parent = state.meta.parent;
+            walk = Walk {
                 last_idx: i64::from(state.meta.last_insn_idx as i32),
                 first_idx: i64::from(state.meta.first_insn_idx),
-                subseq_idx: first,
+                subseq_idx: walk.first_idx,
                 skip_first: false,
             };
-            at = Some(parent);
+            let (stretch, own) = (state.stretch, state.own_history.take());
+            let history = own.as_deref().unwrap_or_else(|| &entries[stretch.range()]);
+            let result = self.walk_back(&mut walk, history, (Some(id), origin));
+            self.ckpts.get_mut(id).state.own_history = own;
+            walked = result?;
         }
         if !self.bt.is_empty() {
             self.mark_all_scalars_precise(origin.0, origin.1);
@@ -133,7 +123,21 @@ impl Env<'_> {
         Ok(changed)
     }
 
-    fn log_stretch(&mut self, s: &Stretch) {
+    /// Back over the stretch of the state at `at`, or of the one that the search began at.
+    fn walk_back(
+        &mut self,
+        walk: &mut Walk,
+        history: &[JmpEntry],
+        (at, origin): (Option<CkptId>, (Option<CkptId>, u32)),
+    ) -> Check<Walked> {
+        self.log_stretch(walk);
+        if walk.last_idx < 0 {
+            return self.mark_entry_args(at).map(|marked| Walked::Done { marked });
+        }
+        self.walk_stretch(walk, history, origin)
+    }
+
+    fn log_stretch(&mut self, s: &Walk) {
         if self.log.traces_all() {
             let frame = self.bt.frame;
             let (last, first, subseq) = (s.last_idx, s.first_idx, s.subseq_idx);
@@ -144,8 +148,13 @@ impl Env<'_> {
         }
     }
 
-    fn walk_stretch(&mut self, s: &mut Stretch, origin: (Option<CkptId>, u32)) -> Check<Walked> {
-        let mut left = s.history.len();
+    fn walk_stretch(
+        &mut self,
+        s: &mut Walk,
+        history: &[JmpEntry],
+        origin: (Option<CkptId>, u32),
+    ) -> Check<Walked> {
+        let mut left = history.len();
         let mut i = s.last_idx;
         loop {
             if std::mem::take(&mut s.skip_first) {
@@ -153,23 +162,23 @@ impl Env<'_> {
             } else {
                 let entry = left
                     .checked_sub(1)
-                    .and_then(|at| s.history.get(at))
+                    .and_then(|at| history.get(at))
                     .filter(|e| i64::from(e.insn_idx) == i);
                 match self.backtrack_insn(i as u32, s.subseq_idx, entry) {
                     Ok(()) => {}
                     Err(Trouble::NotSupported) => {
                         self.mark_all_scalars_precise(origin.0, origin.1);
                         self.bt.reset();
-                        return Ok(Walked::Done);
+                        return Ok(Walked::Done { marked: false });
                     }
                     Err(Trouble::Stop(stop)) => return Err(stop),
                 }
             }
             if self.bt.is_empty() {
-                return Ok(Walked::Done);
+                return Ok(Walked::Done { marked: false });
             }
             s.subseq_idx = i;
-            match prev_insn_idx(&s.history, s.first_idx, i, &mut left) {
+            match prev_insn_idx(history, s.first_idx, i, &mut left) {
                 None => return Ok(Walked::GoesOn),
                 Some(prev) if (0..self.insns.len() as i64).contains(&prev) => i = prev,
                 Some(prev) => return Err(Stop::Bug(format!("backtracking: idx {prev}"))),

@@ -1,16 +1,22 @@
 //! Checkpoints: states saved at prune points, that later paths are compared with.
 //!
+//! What every visit of a prune point looks at is kept apart ([`Hot`]), so that most comparisons end
+//! without the state itself being read.
+//!
 //! # Invariants
 //! 1. `branches` counts the paths from here that are not walked to their end; 0 means that the
 //!    state is verified.
 //! 2. Precision marks live here and nowhere else: bit i of `precise_regs` of frame f says that
 //!    register i of frame f is a scalar whose value mattered; `precise_stack` likewise by slot.
 //! 3. `in_free_list` checkpoints are in no list any more and are freed when `branches` falls to 0.
+//! 4. A hint names a live, precise register of the last frame that holds this constant, until the
+//!    checkpoint is freed.
 //!
 //! Kernel: `struct bpf_verifier_state_list` (6.18).
 
 use super::arena::Arena;
 use super::verifier_state::PackedState;
+use crate::tuning::StateAlloc;
 use smallvec::SmallVec;
 
 /// Name of a checkpoint.
@@ -26,54 +32,148 @@ pub(crate) struct Marks {
     pub(crate) stack: u64,
 }
 
+/// A register whose value told the checkpoint from a later state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hint {
+    pub(crate) regno: u8,
+    pub(crate) value: u64,
+}
+
+/// What every visit looks at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hot {
+    /// Insn that the state was saved at.
+    pub(crate) insn_idx: u32,
+    pub(crate) branches: u32,
+    pub(crate) miss_cnt: u32,
+    pub(crate) hit_cnt: u32,
+    pub(crate) hint: Option<Hint>,
+    /// Next older one of the list.
+    pub(crate) older: Option<CkptId>,
+    pub(crate) in_free_list: bool,
+    /// Dead registers and slots have been removed.
+    pub(crate) cleaned: bool,
+    /// The last frame is of an async callback.
+    pub(crate) in_async_callback_fn: bool,
+}
+
 /// A saved state.
 #[derive(Debug, Default)]
 pub(crate) struct Checkpoint {
     pub(crate) state: PackedState,
     pub(crate) precise: SmallVec<[Marks; 2]>,
-    pub(crate) branches: u32,
-    pub(crate) miss_cnt: u32,
-    pub(crate) hit_cnt: u32,
-    pub(crate) in_free_list: bool,
-    /// Dead registers and slots have been removed.
-    pub(crate) cleaned: bool,
+}
+
+/// Checkpoints whose insn and call site fall together, newest first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bucket {
+    pub(crate) newest: Option<CkptId>,
+    /// How many of them are not cleaned.
+    pub(crate) uncleaned: u32,
+}
+
+/// Where checkpoints are kept.
+enum Store {
+    Arena(Vec<Checkpoint>),
+    Heap(Vec<Option<Box<Checkpoint>>>),
 }
 
 /// All checkpoints, recycled through a free list.
-#[derive(Default)]
 pub(crate) struct Checkpoints {
-    items: Vec<Checkpoint>,
+    hot: Vec<Hot>,
+    store: Store,
     free: Vec<u32>,
 }
 
 impl Checkpoints {
-    /// Keeps `ckpt`.
-    pub(crate) fn add(&mut self, ckpt: Checkpoint) -> CkptId {
-        match self.free.pop() {
-            Some(id) => {
-                self.items[id as usize] = ckpt;
-                CkptId(id)
-            }
-            None => {
-                self.items.push(ckpt);
-                CkptId(self.items.len() as u32 - 1)
-            }
+    pub(crate) fn new(alloc: StateAlloc) -> Checkpoints {
+        let store = match alloc {
+            StateAlloc::Arena => Store::Arena(Vec::new()),
+            StateAlloc::Heap => Store::Heap(Vec::new()),
+        };
+        Checkpoints { hot: Vec::new(), store, free: Vec::new() }
+    }
+
+    /// Keeps `ckpt`; true if it took a place that another had left in the arena.
+    pub(crate) fn add(&mut self, hot: Hot, ckpt: Checkpoint) -> (CkptId, bool) {
+        if let Some(id) = self.free.pop() {
+            self.hot[id as usize] = hot;
+            let recycled = match &mut self.store {
+                Store::Arena(items) => {
+                    items[id as usize] = ckpt;
+                    true
+                }
+                Store::Heap(items) => {
+                    items[id as usize] = Some(Box::new(ckpt));
+                    false
+                }
+            };
+            return (CkptId(id), recycled);
+        }
+        self.hot.push(hot);
+        match &mut self.store {
+            Store::Arena(items) => items.push(ckpt),
+            Store::Heap(items) => items.push(Some(Box::new(ckpt))),
+        }
+        (CkptId(self.hot.len() as u32 - 1), false)
+    }
+
+    #[inline]
+    pub(crate) fn hot(&self, id: CkptId) -> &Hot {
+        &self.hot[id.0 as usize]
+    }
+    #[inline]
+    pub(crate) fn hot_mut(&mut self, id: CkptId) -> &mut Hot {
+        &mut self.hot[id.0 as usize]
+    }
+
+    /// The checkpoint of that name, which must not have been removed.
+    #[inline]
+    pub(crate) fn get(&self, id: CkptId) -> &Checkpoint {
+        match &self.store {
+            Store::Arena(items) => &items[id.0 as usize],
+            Store::Heap(items) => match &items[id.0 as usize] {
+                Some(ckpt) => ckpt,
+                None => unreachable!("a removed checkpoint is asked for"),
+            },
+        }
+    }
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: CkptId) -> &mut Checkpoint {
+        match &mut self.store {
+            Store::Arena(items) => &mut items[id.0 as usize],
+            Store::Heap(items) => match &mut items[id.0 as usize] {
+                Some(ckpt) => ckpt,
+                None => unreachable!("a removed checkpoint is asked for"),
+            },
         }
     }
 
-    pub(crate) fn get(&self, id: CkptId) -> &Checkpoint {
-        &self.items[id.0 as usize]
-    }
-    pub(crate) fn get_mut(&mut self, id: CkptId) -> &mut Checkpoint {
-        &mut self.items[id.0 as usize]
+    /// The list that begins with `newest`.
+    pub(crate) fn list(&self, newest: Option<CkptId>) -> impl Iterator<Item = CkptId> + '_ {
+        std::iter::successors(newest, |&id| self.hot(id).older)
     }
 
     /// Forgets a checkpoint that nothing refers to any more.
     pub(crate) fn remove(&mut self, id: CkptId, arena: &mut Arena) {
-        let gone = std::mem::take(&mut self.items[id.0 as usize]);
-        for frame in gone.state.frames {
+        let frames = match &mut self.store {
+            Store::Arena(items) => {
+                let item = &mut items[id.0 as usize];
+                item.state.own_history = None;
+                std::mem::take(&mut item.state.frames)
+            }
+            Store::Heap(items) => {
+                items[id.0 as usize].take().map(|gone| gone.state.frames).unwrap_or_default()
+            }
+        };
+        for frame in frames {
             arena.release(frame);
         }
         self.free.push(id.0);
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.hot.len() * (size_of::<Hot>() + size_of::<Checkpoint>()) + self.free.len() * 4
     }
 }

@@ -1,5 +1,14 @@
 //! The jump history: how the path went since the last checkpoint, for precision backtracking.
 //!
+//! The histories of the current path, of the checkpoints that it passed and of the branches that
+//! wait along it are one stack: the walk is depth first, so what a waiting branch or a checkpoint
+//! on the path refers to lies below everything that was pushed since.
+//!
+//! # Invariants
+//! 1. The range of a waiting branch, or of a checkpoint with branches, lies inside the stack and
+//!    has not changed since it was saved; only its last entry may have, which a branch keeps a copy
+//!    of.
+//!
 //! Kernel: `struct bpf_jmp_history_entry` (6.18).
 
 use super::stack::BPF_REG_SIZE;
@@ -69,4 +78,92 @@ pub(crate) struct JmpEntry {
     pub(crate) prev_idx: u32,
     pub(crate) access: Access,
     pub(crate) linked: LinkedRegs,
+}
+
+/// Place of a saved stretch in the stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    start: u32,
+    end: u32,
+}
+
+impl Stretch {
+    /// Its entries in the stack.
+    pub(crate) fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// The stack; the stretch on top belongs to the current state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    entries: Vec<JmpEntry>,
+    /// Where the stretch on top begins.
+    start: usize,
+}
+
+impl History {
+    /// Entries of the current stretch.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len() - self.start
+    }
+    /// The newest entry of the current stretch.
+    #[inline]
+    pub(crate) fn last_mut(&mut self) -> Option<&mut JmpEntry> {
+        self.entries[self.start..].last_mut()
+    }
+    #[inline]
+    pub(crate) fn push(&mut self, entry: JmpEntry) {
+        self.entries.push(entry);
+    }
+    /// The next entry begins a new stretch.
+    pub(crate) fn begin_stretch(&mut self) {
+        self.start = self.entries.len();
+    }
+    /// Nothing is walked any more.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.start = 0;
+    }
+    /// Where the current stretch is.
+    pub(crate) fn stretch(&self) -> Stretch {
+        Stretch { start: self.start as u32, end: self.entries.len() as u32 }
+    }
+    /// An empty stretch on top of the stack.
+    pub(crate) fn empty_stretch(&self) -> Stretch {
+        Stretch { start: self.entries.len() as u32, end: self.entries.len() as u32 }
+    }
+    /// The newest entry, whatever stretch it belongs to.
+    pub(crate) fn top(&self) -> Option<JmpEntry> {
+        self.entries.last().copied()
+    }
+    /// Back to `stretch`, whose newest entry was `top`.
+    pub(crate) fn rewind(&mut self, stretch: Stretch, top: Option<JmpEntry>) {
+        self.entries.truncate(stretch.end as usize);
+        self.start = stretch.start as usize;
+        if let (Some(last), Some(top)) = (self.entries.last_mut(), top) {
+            *last = top;
+        }
+    }
+    /// The entries of a saved stretch.
+    pub(crate) fn entries(&self, stretch: Stretch) -> &[JmpEntry] {
+        &self.entries[stretch.range()]
+    }
+    /// All entries, while they are walked; [`Self::put_back`] them.
+    pub(crate) fn take(&mut self) -> Vec<JmpEntry> {
+        std::mem::take(&mut self.entries)
+    }
+    /// Where the current stretch is among `len` entries that were taken.
+    pub(crate) fn current_range(&self, len: usize) -> std::ops::Range<usize> {
+        self.start..len
+    }
+    /// Returns what [`Self::take`] gave.
+    pub(crate) fn put_back(&mut self, entries: Vec<JmpEntry>) {
+        self.entries = entries;
+    }
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.len() * size_of::<JmpEntry>()
+    }
 }

@@ -5,7 +5,7 @@
 use super::arena::{Arena, FrameId};
 use super::checkpoint::CkptId;
 use super::frame::Frame;
-use super::history::JmpEntry;
+use super::history::{History, JmpEntry, Stretch};
 use super::refs::RefState;
 use smallvec::SmallVec;
 
@@ -34,7 +34,7 @@ pub(crate) struct VerifierState {
     /// Call frames, the entry frame first; never empty while walking.
     pub(crate) frames: Vec<Frame>,
     pub(crate) refs: RefState,
-    pub(crate) history: Vec<JmpEntry>,
+    pub(crate) history: History,
     pub(crate) meta: StateMeta,
 }
 
@@ -43,7 +43,10 @@ pub(crate) struct VerifierState {
 pub(crate) struct PackedState {
     pub(crate) frames: SmallVec<[FrameId; 2]>,
     pub(crate) refs: RefState,
-    pub(crate) history: Box<[JmpEntry]>,
+    /// History since the parent; in the stack of histories, unless it has its own.
+    pub(crate) stretch: Stretch,
+    /// History of a state that is kept after the walk has gone back beyond it.
+    pub(crate) own_history: Option<Box<[JmpEntry]>>,
     pub(crate) meta: StateMeta,
 }
 
@@ -67,12 +70,13 @@ impl VerifierState {
         PackedState {
             frames: self.frames.iter_mut().map(|f| arena.save_frame(f)).collect(),
             refs: self.refs.clone(),
-            history: self.history.as_slice().into(),
+            stretch: self.history.stretch(),
+            own_history: None,
             meta: self.meta,
         }
     }
 
-    /// Becomes the saved state, which is used up.
+    /// Becomes the saved state, which is used up; the history is the caller's business.
     pub(crate) fn load(&mut self, saved: PackedState, arena: &mut Arena) {
         while self.frames.len() > saved.frames.len() {
             if let Some(frame) = self.frames.pop() {
@@ -86,8 +90,6 @@ impl VerifierState {
             arena.load_frame(id, frame);
         }
         self.refs = saved.refs;
-        self.history.clear();
-        self.history.extend_from_slice(&saved.history);
         self.meta = saved.meta;
         for id in saved.frames {
             arena.release(id);

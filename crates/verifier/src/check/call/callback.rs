@@ -216,7 +216,8 @@ fn push_async_callback(
         meta: StateMeta { in_sleepable, ..StateMeta::default() },
         ..VerifierState::default()
     };
-    let packed = state.save(&mut env.arena);
+    let mut packed = state.save(&mut env.arena);
+    packed.stretch = env.cur.history.empty_stretch();
     for frame in state.frames {
         env.arena.drop_frame(frame);
     }
