@@ -60,6 +60,10 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     env.check_reg_arg(insn.dst, Operand::Src)?;
     refuse_reserved(env, insn)?;
     let o = read_operands(env, insn, op)?;
+    if insn.is_src_reg() {
+        // From here back, what one operand needs the other needs too.
+        env.frame_mut().forget_precise(1 << insn.dst | 1 << insn.src);
+    }
     let stack_ptr = |reg: &Reg| reg.ty.is(Base::Stack);
     if stack_ptr(&o.dst) || stack_ptr(&o.src) {
         let access = Access::StackPtr { dst: stack_ptr(&o.dst), src: stack_ptr(&o.src) };

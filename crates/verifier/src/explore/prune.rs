@@ -299,6 +299,7 @@ impl Env<'_> {
         self.cur.meta.first_insn_idx = insn_idx;
         self.cur.meta.dfs_depth += 1;
         self.cur.history.begin_stretch();
+        self.cur.forget_precise();
         self.explored[bucket] =
             Bucket { newest: Some(id), uncleaned: self.explored[bucket].uncleaned + 1 };
     }

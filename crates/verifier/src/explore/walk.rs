@@ -145,6 +145,9 @@ impl Env<'_> {
         match check::do_check_insn(self) {
             Ok(next @ (Next::Insn(to) | Next::Returned(to))) => {
                 self.aux_mut().walked = true;
+                if self.cur.frames.len() != frames {
+                    self.cur.forget_precise();
+                }
                 *do_print_state |= matches!(next, Next::Returned(_));
                 if self.cur.frames.len() == frames {
                     self.live_stack.commit_writes();
@@ -207,8 +210,12 @@ impl Env<'_> {
             }
             if linked.len() > 0 {
                 last.linked = linked;
+                self.cur.forget_precise();
             }
             return;
+        }
+        if linked.len() > 0 {
+            self.cur.forget_precise();
         }
         self.cur.history.push(JmpEntry { insn_idx, prev_idx, access, linked });
         self.history_insn = Some(insn_idx);

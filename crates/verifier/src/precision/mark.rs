@@ -10,6 +10,7 @@ use crate::state::checkpoint::CkptId;
 use crate::state::frame::BPF_MAIN_FUNC;
 use crate::state::history::JmpEntry;
 use crate::state::verifier_state::PackedState;
+use crate::tuning::BacktrackSkip;
 
 /// Where the search is in the stretch of the path that belongs to one state.
 struct Walk {
@@ -52,13 +53,23 @@ impl Env<'_> {
         if !self.bpf_capable {
             return Ok(());
         }
+        self.stats.fast_paths.backtracks += 1;
+        if self.frame().is_precise(regno) {
+            self.stats.fast_paths.backtracks_skipped += 1;
+            return Ok(());
+        }
         self.bt.reset();
         self.bt.frame = self.cur.curframe() as usize;
         if !self.reg(regno).is_scalar() {
             return Err(Stop::Bug(format!("backtracking misuse: r{regno} is no scalar")));
         }
         self.bt.set_reg(regno);
-        self.mark_chain_precision_batch(None).map(drop)
+        self.mark_chain_precision_batch(None)?;
+        // A log tells of every search, so none is skipped for it.
+        if self.config.tuning.backtrack_skip == BacktrackSkip::On && !self.log.traces_all() {
+            self.cur.frame_mut().set_precise(regno);
+        }
+        Ok(())
     }
 
     /// What `self.bt` holds mattered; starts from the current state or from `start`. True if a

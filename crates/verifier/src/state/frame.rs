@@ -2,6 +2,9 @@
 //!
 //! # Invariants
 //! 1. `saved` names an equal packed frame unless `changed` is set.
+//! 2. Bit i of `precise` says that going back from here for register i would mark nothing new up
+//!    to the last checkpoint and beyond: its value was found to matter, and nothing has touched it
+//!    since.
 //!
 //! Kernel: `struct bpf_func_state` (6.18).
 
@@ -45,6 +48,7 @@ pub(crate) struct FrameMeta {
 pub(crate) struct Frame {
     regs: [PackedReg; 11],
     changed: bool,
+    precise: u16,
     /// Last packed copy, owned by the arena.
     pub(super) saved: Option<FrameId>,
     pub(crate) meta: FrameMeta,
@@ -55,7 +59,7 @@ impl Frame {
     /// A frame in which no register was written; see [`super::arena::Arena::new_frame`].
     pub(super) fn new(meta: FrameMeta) -> Frame {
         let regs = [PackedReg::default(); 11];
-        Frame { regs, changed: true, saved: None, meta, slots: Vec::new() }
+        Frame { regs, changed: true, precise: 0, saved: None, meta, slots: Vec::new() }
     }
 
     /// Name of register `i`.
@@ -72,7 +76,23 @@ impl Frame {
     #[inline]
     pub(crate) fn set_name(&mut self, i: u8, name: PackedReg) {
         self.changed |= self.regs[i as usize] != name;
+        self.precise &= !(1 << i);
         self.regs[i as usize] = name;
+    }
+    /// Whether register `i` is known to be precise (invariant 2).
+    #[inline]
+    pub(crate) fn is_precise(&self, i: u8) -> bool {
+        self.precise >> i & 1 == 1
+    }
+    /// Register `i` was found to matter.
+    #[inline]
+    pub(crate) fn set_precise(&mut self, i: u8) {
+        self.precise |= 1 << i;
+    }
+    /// What is known of precision holds no longer for these registers.
+    #[inline]
+    pub(crate) fn forget_precise(&mut self, regs: u16) {
+        self.precise &= !regs;
     }
     /// Mutable access to what describes the frame.
     pub(crate) fn meta_mut(&mut self) -> &mut FrameMeta {
@@ -117,5 +137,6 @@ impl Frame {
         self.slots.clear();
         self.slots.extend_from_slice(slots);
         self.changed = false;
+        self.precise = 0;
     }
 }

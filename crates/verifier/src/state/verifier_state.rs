@@ -65,6 +65,13 @@ impl VerifierState {
         &mut self.frames[i]
     }
 
+    /// The chain of every register has to be followed again.
+    pub(crate) fn forget_precise(&mut self) {
+        for frame in &mut self.frames {
+            frame.forget_precise(!0);
+        }
+    }
+
     /// Saves the state as it is.
     pub(crate) fn save(&mut self, arena: &mut Arena) -> PackedState {
         PackedState {
