@@ -40,8 +40,8 @@ pub(crate) struct InsnAux {
     pub(crate) calls_callback: bool,
     /// Calls the `next` function of an open-coded iterator.
     pub(crate) is_iter_next: bool,
-    /// The insn was walked to its end once: nothing is wrong with it as such.
-    pub(crate) walked: bool,
+    /// Whether anything is wrong with the insn as such, if that was asked.
+    pub(crate) well_formed: Option<bool>,
     /// Some path walked this insn.
     pub(crate) seen: bool,
     /// Speculation stops before this insn.

@@ -9,6 +9,7 @@ use crate::env::Env;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
 use crate::rejection::Check;
+use crate::state::arena::PackedReg;
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Reg};
 use crate::state::reg_type::{Base, RegType};
 use skep_domain::{AluOp, ByteOrder};
@@ -127,7 +128,7 @@ fn mov64(env: &mut Env<'_>, insn: Insn) -> Check {
         copy_extended(env, insn, src.val.umax < 1 << (insn.off - 1));
         env.reg_mut(insn.dst).val.coerce_to_size_sx(insn.off as u32 >> 3);
     } else {
-        env.set_reg(insn.dst, Reg::unknown());
+        env.set_name(insn.dst, PackedReg::UNKNOWN);
     }
     Ok(())
 }
@@ -138,7 +139,7 @@ fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
         reject!(env, EACCES, "R{} partial copy of pointer", insn.src);
     }
     if !src.is_scalar() {
-        env.set_reg(insn.dst, Reg::unknown());
+        env.set_name(insn.dst, PackedReg::UNKNOWN);
     } else if insn.off == 0 {
         copy_extended(env, insn, src.val.umax <= u64::from(u32::MAX));
     } else {
@@ -195,7 +196,7 @@ fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
     match (dst.is_scalar(), src.is_scalar()) {
         (false, false) => {
             if insn.op() == BPF_SUB && env.allow_ptr_leaks {
-                env.set_reg(insn.dst, Reg::unknown());
+                env.set_name(insn.dst, PackedReg::UNKNOWN);
                 return Ok(());
             }
             let op = BPF_ALU_STRING[(insn.op() >> 4) as usize];

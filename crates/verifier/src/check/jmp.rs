@@ -49,7 +49,7 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     if insn.op() == BPF_JCOND {
         return check_may_goto(env, insn);
     }
-    if env.aux().walked
+    if scalar_insn::is_well_formed(env, insn)
         && let Some(outcome) = scalar_insn::compare(env, insn)
     {
         return follow_scalars(env, insn, outcome);
@@ -330,8 +330,8 @@ fn learn_from_pointers(
         mark_ptr_or_null_regs(env, &o.dst, falls, !jump_is_null);
         if o.dst.ref_obj_id != 0 && o.dst.ref_obj_id == o.dst.id {
             if jump_is_null {
-                if let Some(branch) = env.branches.last_mut() {
-                    branch.state.refs.release(o.dst.id);
+                if let Some(refs) = env.branches.last_mut().and_then(|b| b.state.refs.as_mut()) {
+                    refs.release(o.dst.id);
                 }
             } else {
                 env.cur.refs.release(o.dst.id);

@@ -10,6 +10,7 @@ use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
 use crate::rejection::Check;
+use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_insn::code::*;
@@ -36,9 +37,9 @@ pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
     let ctx = env.reg(CTX_REG);
     check_ptr_off_reg(env, &ctx, CTX_REG, false)?;
     for regno in 0..6 {
-        env.set_reg(regno, Reg::not_init());
+        env.set_name(regno, PackedReg::NOT_INIT);
     }
-    env.set_reg(0, Reg::unknown());
+    env.set_name(0, PackedReg::UNKNOWN);
     let next = env.insn_idx + 1;
     if env.cur.curframe() == 0 {
         return Ok(Next::Insn(next));

@@ -7,6 +7,7 @@ use super::alu::BPF_ALU_STRING;
 use crate::env::Env;
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, errno};
+use crate::state::arena::PackedReg;
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_insn::Insn;
@@ -41,12 +42,12 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     let o = off.val;
     let known = o.is_const();
     if (known && (o.smin != o.smax || o.umin != o.umax)) || o.smin > o.smax || o.umin > o.umax {
-        env.set_reg(regno, Reg::unknown());
+        env.set_name(regno, PackedReg::UNKNOWN);
         return Ok(());
     }
     if insn.class() != BPF_ALU64 {
         if insn.op() == BPF_SUB && env.allow_ptr_leaks {
-            env.set_reg(regno, Reg::unknown());
+            env.set_name(regno, PackedReg::UNKNOWN);
             return Ok(());
         }
         reject!(env, EACCES, "R{regno} 32-bit pointer arithmetic prohibited");

@@ -5,6 +5,7 @@
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::Check;
+use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 
@@ -37,7 +38,7 @@ impl Env<'_> {
             reject!(self, EACCES, "frame pointer is read only");
         }
         if operand == Operand::Dst {
-            self.set_reg(regno, Reg::unknown());
+            self.set_name(regno, PackedReg::UNKNOWN);
         }
         Ok(())
     }

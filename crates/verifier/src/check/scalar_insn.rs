@@ -4,11 +4,11 @@
 //! scalars; what they cannot do they leave to them, with nothing changed.
 //!
 //! # Invariants
-//! 1. They act only on insns that were walked once to their end: all that is refused because of the
-//!    insn alone has been checked.
+//! 1. They act only on well formed insns: nothing can be refused because of the insn alone.
 
 use super::alu::linked_sum;
 use crate::env::Env;
+use crate::passes::reserved::check_insn_fields;
 use crate::state::arena::{CONST, PackedReg, SANE_SCALAR};
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Reg};
 use crate::state::transfers::Results;
@@ -46,10 +46,39 @@ pub(crate) fn scratch(env: &mut Env<'_>, insn: Insn) {
     }
 }
 
+/// Whether nothing is wrong with an ALU insn or a conditional jump as such.
+#[inline]
+pub(crate) fn is_well_formed(env: &mut Env<'_>, insn: Insn) -> bool {
+    match env.aux().well_formed {
+        Some(known) => known,
+        None => {
+            let known = check_form(env.insn_idx as usize, insn);
+            env.aux_mut().well_formed = Some(known);
+            known
+        }
+    }
+}
+
+fn check_form(idx: usize, insn: Insn) -> bool {
+    let is_alu = matches!(insn.class(), BPF_ALU | BPF_ALU64);
+    let by_const = is_alu && !insn.is_src_reg();
+    let bits = if insn.class() == BPF_ALU64 { 64 } else { 32 };
+    let bad_operand = match insn.op() {
+        BPF_DIV | BPF_MOD => by_const && insn.imm == 0,
+        BPF_LSH | BPF_RSH | BPF_ARSH => by_const && !(0..bits).contains(&insn.imm),
+        _ => false,
+    };
+    check_insn_fields(idx, &insn).is_ok()
+        && insn.dst <= 10
+        && insn.src <= 10
+        && !(is_alu && insn.dst == 10)
+        && !bad_operand
+}
+
 /// True if the insn was walked.
 #[inline]
 pub(crate) fn step_alu(env: &mut Env<'_>, insn: Insn) -> bool {
-    if !env.bypass_spec_v1 || !env.aux().walked {
+    if !env.bypass_spec_v1 || !is_well_formed(env, insn) {
         return false;
     }
     match insn.op() {
@@ -105,7 +134,7 @@ fn compute_alu(
     let wide = insn.class() == BPF_ALU64;
     let mut sum = d;
     if !skep_domain::alu(op, wide, &mut sum.val, &s.val) {
-        return Some([env.arena.unknown().val, NONE, 0, 0]);
+        return Some([PackedReg::UNKNOWN.val, NONE, 0, 0]);
     }
     if sum.val.violated_rule().is_some() {
         return None;

@@ -8,7 +8,7 @@ use super::idmap::IdMap;
 use crate::state::arena::{Arena, CONST, PackedReg, SANE_SCALAR};
 use crate::state::checkpoint::{Checkpoint, Hint, Marks};
 use crate::state::frame::Frame;
-use crate::state::refs::{RefKind, RefState};
+use crate::state::refs::{NOTHING, RefKind, RefState};
 use crate::state::reg::{BPF_ADD_CONST, Extra, Reg};
 use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
@@ -61,7 +61,7 @@ impl Compare<'_> {
         if n != cur.frames.len()
             || (old.state.meta.speculative && !cur.meta.speculative)
             || old.state.meta.in_sleepable != cur.meta.in_sleepable
-            || !self.refsafe(&old.state.refs, &cur.refs)
+            || !self.refsafe(old.state.refs.as_deref().unwrap_or(&NOTHING), &cur.refs)
         {
             return false;
         }
@@ -244,7 +244,7 @@ impl Compare<'_> {
         let misc = |t: &SlotType| {
             *t == SlotType::Misc || (*t == SlotType::Invalid && self.allow_uninit_stack)
         };
-        slot.types.iter().all(misc).then(|| self.arena.unknown())
+        slot.types.iter().all(misc).then(|| PackedReg::UNKNOWN)
     }
 }
 

@@ -10,6 +10,8 @@ use crate::state::checkpoint::Bucket;
 use crate::state::frame::{BPF_MAIN_FUNC, FrameMeta};
 use crate::state::history::{Access, JmpEntry, LinkedRegs};
 use crate::state::verifier_state::{StateMeta, VerifierState};
+use skep_insn::Insn;
+use skep_insn::code::*;
 use skep_uapi::ProgFlags;
 
 /// What follows an insn.
@@ -21,6 +23,16 @@ pub(crate) enum Next {
     Returned(u32),
     /// Nothing: the path ends here.
     PathEnd,
+}
+
+/// Whether the insn may read or write memory: what only computes or jumps is known from its class.
+#[inline]
+fn may_touch_stack(insn: Insn) -> bool {
+    match insn.class() {
+        BPF_ALU | BPF_ALU64 => false,
+        BPF_JMP | BPF_JMP32 => matches!(insn.op(), BPF_CALL | BPF_EXIT),
+        _ => true,
+    }
 }
 
 impl Env<'_> {
@@ -123,33 +135,37 @@ impl Env<'_> {
             let n = self.stats.insns_processed;
             reject!(self, E2BIG, "BPF program is too large. Processed {n} insn");
         }
-        let aux = *self.aux();
-        if aux.prune_point && self.is_state_visited(self.insn_idx)? {
+        let aux = self.aux();
+        let (prune_point, jmp_point, nospec) = (aux.prune_point, aux.jmp_point, aux.nospec);
+        if prune_point && self.is_state_visited(self.insn_idx)? {
             if self.log.traces() {
                 self.print_pruned(*do_print_state);
             }
             return Ok(true);
         }
-        if aux.jmp_point {
+        if jmp_point {
             self.push_jmp_history(Access::None, LinkedRegs::default());
         }
         if self.log.traces() {
             self.print_insn(do_print_state);
         }
-        self.aux_mut().seen |= !self.cur.meta.speculative;
-        if self.cur.meta.speculative && aux.nospec {
+        if !self.cur.meta.speculative {
+            self.aux_mut().seen = true;
+        } else if nospec {
             return Ok(true);
         }
         let frames = self.cur.frames.len();
-        self.live_stack.begin_insn(self.frame().meta.instance, self.insn_idx);
+        let may_touch_stack = may_touch_stack(self.insn());
+        if may_touch_stack {
+            self.live_stack.begin_insn(self.frame().meta.instance, self.insn_idx);
+        }
         match check::do_check_insn(self) {
             Ok(next @ (Next::Insn(to) | Next::Returned(to))) => {
-                self.aux_mut().walked = true;
                 if self.cur.frames.len() != frames {
                     self.cur.forget_precise();
                 }
                 *do_print_state |= matches!(next, Next::Returned(_));
-                if self.cur.frames.len() == frames {
+                if may_touch_stack && self.cur.frames.len() == frames {
                     self.live_stack.commit_writes();
                 }
                 let stop = self.cur.meta.speculative && self.aux().nospec_result;
@@ -161,7 +177,9 @@ impl Env<'_> {
             Err(Stop::Reject { errno: errno::EPERM | errno::EACCES | errno::EINVAL, .. })
                 if self.cur.meta.speculative =>
             {
-                self.live_stack.commit_writes();
+                if may_touch_stack {
+                    self.live_stack.commit_writes();
+                }
                 let aux = self.aux_mut();
                 aux.nospec = true;
                 aux.alu_state = 0;

@@ -109,7 +109,7 @@ impl Env<'_> {
             && o.val == c.val
             && self.idmap.check_ids(old.id, cur.id);
         if !exact {
-            *cur = self.arena.unknown();
+            *cur = PackedReg::UNKNOWN;
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::env::Env;
 use crate::log::verbose;
 use crate::state::checkpoint::{CkptId, Marks};
 use crate::state::frame::FrameMeta;
-use crate::state::refs::RefState;
+use crate::state::refs::{NOTHING, RefState};
 use crate::state::reg::{Extra, IterState, Reg};
 use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
@@ -134,7 +134,7 @@ impl Env<'_> {
             meta: packed.meta,
             regs: &regs,
             slots: self.arena.frame_slots(ckpt.state.frames[at]),
-            refs: &ckpt.state.refs,
+            refs: ckpt.state.refs.as_deref().unwrap_or(&NOTHING),
             marks,
         };
         let text = self.state_text(&view, ALL);

@@ -121,6 +121,32 @@ impl fmt::Display for SlotMask {
 }
 
 impl Env<'_> {
+    /// [`Self::backtrack_insn`], but for insns that have nothing to do with what is looked for.
+    #[inline]
+    pub(crate) fn backtrack_step(
+        &mut self,
+        idx: u32,
+        subseq_idx: i64,
+        entry: Option<&JmpEntry>,
+    ) -> Result<(), Trouble> {
+        if !self.log.traces_all() && entry.is_none_or(|e| e.linked.len() == 0) {
+            let insn = self.insns[idx as usize];
+            let unconcerned = match insn.class() {
+                BPF_ALU | BPF_ALU64 | BPF_LDX | BPF_LD => !self.bt.has_reg(insn.dst),
+                BPF_JMP | BPF_JMP32 if matches!(insn.op(), BPF_CALL | BPF_EXIT) => false,
+                BPF_JMP | BPF_JMP32 if insn.is_src_reg() => {
+                    !self.bt.has_reg(insn.dst) && !self.bt.has_reg(insn.src)
+                }
+                BPF_JMP | BPF_JMP32 => true,
+                _ => false,
+            };
+            if unconcerned {
+                return Ok(());
+            }
+        }
+        self.backtrack_insn(idx, subseq_idx, entry)
+    }
+
     /// Goes back over the insn at `idx`; `subseq_idx` is the one walked after it.
     pub(crate) fn backtrack_insn(
         &mut self,

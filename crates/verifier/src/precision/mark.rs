@@ -175,7 +175,7 @@ impl Env<'_> {
                     .checked_sub(1)
                     .and_then(|at| history.get(at))
                     .filter(|e| i64::from(e.insn_idx) == i);
-                match self.backtrack_insn(i as u32, s.subseq_idx, entry) {
+                match self.backtrack_step(i as u32, s.subseq_idx, entry) {
                     Ok(()) => {}
                     Err(Trouble::NotSupported) => {
                         self.mark_all_scalars_precise(origin.0, origin.1);

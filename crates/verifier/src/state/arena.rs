@@ -10,10 +10,9 @@
 //! 3. A packed frame is shared by reference count and never changed while shared.
 
 use super::frame::{Frame, FrameMeta};
-use super::reg::Reg;
+use super::reg::{Extra, Reg};
 use super::reg_type::Base;
 use super::stack::Slot;
-use std::hash::{Hash, Hasher};
 
 /// A register by name: interned value and id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,6 +21,13 @@ pub(crate) struct PackedReg {
     pub(crate) val: u32,
     /// `Reg::id`.
     pub(crate) id: u32,
+}
+
+impl PackedReg {
+    /// The register that was never written.
+    pub(crate) const NOT_INIT: PackedReg = PackedReg { val: 0, id: 0 };
+    /// The scalar of which nothing is known.
+    pub(crate) const UNKNOWN: PackedReg = PackedReg { val: 1, id: 0 };
 }
 
 /// Name of a packed frame.
@@ -42,8 +48,8 @@ pub(crate) struct Arena {
     vals: Vec<Reg>,
     /// What kind of value each is: [`SCALAR`], [`CONST`], [`SANE`].
     kinds: Vec<u8>,
-    /// Open addressing, power of two, `u32::MAX` is empty.
-    table: Vec<u32>,
+    /// Hash and index; open addressing, power of two.
+    table: Vec<(u32, u32)>,
     frames: Vec<PackedFrame>,
     frame_refs: Vec<u32>,
     frames_free: Vec<u32>,
@@ -52,6 +58,7 @@ pub(crate) struct Arena {
     slots_free: Vec<Vec<u32>>,
 }
 
+/// Index of an empty place of the table.
 const EMPTY: u32 = u32::MAX;
 
 /// A scalar.
@@ -69,18 +76,32 @@ fn kind_of(reg: &Reg) -> u8 {
         | flag(reg.val.violated_rule().is_none(), SANE)
 }
 
-fn hash_of(reg: &Reg) -> u64 {
-    let mut h = rustc_hash::FxHasher::default();
+/// A hash of all that tells registers apart as a rule; what it leaves out is compared.
+fn hash_of(reg: &Reg) -> u32 {
+    const MUL: u64 = 0x9e37_79b9_7f4a_7c15;
     let v = &reg.val;
-    for word in [v.var_off.value, v.var_off.mask, v.smin as u64, v.smax as u64, v.umin, v.umax] {
-        h.write_u64(word);
+    let extra = match reg.extra {
+        Extra::None => 0,
+        Extra::Range(range) => u64::from(range as u32) << 1,
+        Extra::Map { map, uid } => u64::from(map) << 32 | u64::from(uid),
+        Extra::Btf { id, .. } => u64::from(id) << 3,
+        Extra::Mem { size, dynptr_id } => u64::from(size) << 32 | u64::from(dynptr_id),
+        Extra::Iter { btf_id, depth, .. } => u64::from(btf_id) << 32 | u64::from(depth),
+        Extra::Frame(n) | Extra::Subprog(n) => u64::from(n) << 4,
+        Extra::Dynptr { .. } | Extra::IrqFlag { .. } => 5,
+    };
+    let kind = (reg.ty.base as u64) << 32 | u64::from(reg.off as u32);
+    let mut h = 0_u64;
+    for word in [
+        v.var_off.value,
+        v.var_off.mask ^ v.umax.rotate_left(17),
+        v.umin ^ (v.smin as u64).rotate_left(31) ^ (v.smax as u64).rotate_left(47),
+        kind ^ u64::from(reg.ref_obj_id) << 40 ^ extra.rotate_left(13),
+    ] {
+        h = (h ^ word).wrapping_mul(MUL);
+        h ^= h >> 29;
     }
-    h.write_u64(u64::from(v.s32_min as u32) << 32 | u64::from(v.s32_max as u32));
-    h.write_u64(u64::from(v.u32_min) << 32 | u64::from(v.u32_max));
-    h.write_u64(u64::from(reg.off as u32) << 32 | u64::from(reg.ref_obj_id));
-    reg.ty.hash(&mut h);
-    reg.extra.hash(&mut h);
-    h.finish()
+    (h >> 32) as u32 ^ h as u32
 }
 
 impl Arena {
@@ -88,7 +109,7 @@ impl Arena {
         let mut arena = Arena {
             vals: Vec::new(),
             kinds: Vec::new(),
-            table: vec![EMPTY; 256],
+            table: vec![(0, EMPTY); 256],
             frames: Vec::new(),
             frame_refs: Vec::new(),
             frames_free: Vec::new(),
@@ -103,19 +124,22 @@ impl Arena {
     /// The name of `reg`: the same name for the same value.
     pub(crate) fn pack(&mut self, reg: &Reg) -> PackedReg {
         let key = Reg { id: 0, ..*reg };
+        let hash = hash_of(&key);
         let mask = self.table.len() - 1;
-        let mut at = hash_of(&key) as usize & mask;
+        let mut at = hash as usize & mask;
         loop {
             match self.table[at] {
-                EMPTY => break,
-                val if self.vals[val as usize] == key => return PackedReg { val, id: reg.id },
+                (_, EMPTY) => break,
+                (h, val) if h == hash && self.vals[val as usize] == key => {
+                    return PackedReg { val, id: reg.id };
+                }
                 _ => at = (at + 1) & mask,
             }
         }
         let val = self.vals.len() as u32;
         self.vals.push(key);
         self.kinds.push(kind_of(&key));
-        self.table[at] = val;
+        self.table[at] = (hash, val);
         if self.vals.len() * 2 > self.table.len() {
             self.grow_table();
         }
@@ -124,20 +148,14 @@ impl Arena {
 
     fn grow_table(&mut self) {
         let len = self.table.len() * 4;
-        self.table.clear();
-        self.table.resize(len, EMPTY);
-        for (val, reg) in self.vals.iter().enumerate() {
-            let mut at = hash_of(reg) as usize & (len - 1);
-            while self.table[at] != EMPTY {
+        let old = std::mem::replace(&mut self.table, vec![(0, EMPTY); len]);
+        for entry in old.into_iter().filter(|e| e.1 != EMPTY) {
+            let mut at = entry.0 as usize & (len - 1);
+            while self.table[at].1 != EMPTY {
                 at = (at + 1) & (len - 1);
             }
-            self.table[at] = val as u32;
+            self.table[at] = entry;
         }
-    }
-
-    /// The scalar of which nothing is known.
-    pub(crate) fn unknown(&self) -> PackedReg {
-        PackedReg { val: 1, id: 0 }
     }
 
     /// Whether the value is of all these kinds.
@@ -304,7 +322,7 @@ impl Arena {
     /// Bytes held: registers, frames, stack slots.
     pub(crate) fn bytes(&self) -> [usize; 3] {
         [
-            self.vals.len() * size_of::<Reg>() + self.table.len() * 4,
+            self.vals.len() * size_of::<Reg>() + self.table.len() * size_of::<(u32, u32)>(),
             self.frames.len() * (size_of::<PackedFrame>() + 4),
             self.slots.len() * size_of::<Slot>(),
         ]

@@ -54,7 +54,31 @@ pub(crate) struct RefState {
     pub(crate) active_rcu_locks: u32,
 }
 
+/// What a path holds that has acquired nothing.
+pub(crate) static NOTHING: RefState = RefState {
+    acquired: Vec::new(),
+    active_locks: 0,
+    active_preempt_locks: 0,
+    active_irq_id: 0,
+    active_lock_id: 0,
+    active_lock_home: LockHome::None,
+    active_rcu_locks: 0,
+};
+
 impl RefState {
+    /// Whether nothing is held.
+    #[inline]
+    pub(crate) fn is_nothing(&self) -> bool {
+        *self == NOTHING
+    }
+
+    /// Nothing is held any more.
+    pub(crate) fn forget_all(&mut self) {
+        self.acquired.clear();
+        let acquired = std::mem::take(&mut self.acquired);
+        *self = RefState { acquired, ..RefState::default() };
+    }
+
     /// Adds something acquired.
     pub(crate) fn acquire(&mut self, reference: Reference) {
         self.acquired.push(reference);

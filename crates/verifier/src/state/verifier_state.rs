@@ -41,8 +41,9 @@ pub(crate) struct VerifierState {
 /// A state at rest: a checkpoint or a branch that waits.
 #[derive(Debug, Default)]
 pub(crate) struct PackedState {
-    pub(crate) frames: SmallVec<[FrameId; 2]>,
-    pub(crate) refs: RefState,
+    pub(crate) frames: SmallVec<[FrameId; 4]>,
+    /// `None` if nothing is held.
+    pub(crate) refs: Option<Box<RefState>>,
     /// History since the parent; in the stack of histories, unless it has its own.
     pub(crate) stretch: Stretch,
     /// History of a state that is kept after the walk has gone back beyond it.
@@ -76,7 +77,7 @@ impl VerifierState {
     pub(crate) fn save(&mut self, arena: &mut Arena) -> PackedState {
         PackedState {
             frames: self.frames.iter_mut().map(|f| arena.save_frame(f)).collect(),
-            refs: self.refs.clone(),
+            refs: (!self.refs.is_nothing()).then(|| Box::new(self.refs.clone())),
             stretch: self.history.stretch(),
             own_history: None,
             meta: self.meta,
@@ -96,7 +97,10 @@ impl VerifierState {
         for (frame, &id) in self.frames.iter_mut().zip(&saved.frames) {
             arena.load_frame(id, frame);
         }
-        self.refs = saved.refs;
+        match saved.refs {
+            Some(refs) => self.refs = *refs,
+            None => self.refs.forget_all(),
+        }
         self.meta = saved.meta;
         for id in saved.frames {
             arena.release(id);

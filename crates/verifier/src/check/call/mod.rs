@@ -24,7 +24,7 @@ use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
 use crate::rejection::Check;
-use crate::state::reg::Reg;
+use crate::state::arena::PackedReg;
 use skep_insn::code::*;
 use skep_uapi::helper::HelperId;
 
@@ -56,6 +56,6 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
 /// Kernel: `clear_caller_saved_regs` (6.18).
 pub(crate) fn clear_caller_saved_regs(env: &mut Env<'_>) {
     for regno in 0..6 {
-        env.set_reg(regno, Reg::not_init());
+        env.set_name(regno, PackedReg::NOT_INIT);
     }
 }

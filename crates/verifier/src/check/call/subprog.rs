@@ -8,8 +8,8 @@ use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop};
+use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
-use crate::state::reg::Reg;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 
 /// Walks a call of a function of the program.
@@ -73,7 +73,7 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     }
     env.subprogs[subprog as usize].called = true;
     clear_caller_saved_regs(env);
-    env.set_reg(0, Reg::unknown());
+    env.set_name(0, PackedReg::UNKNOWN);
     Ok(())
 }
 

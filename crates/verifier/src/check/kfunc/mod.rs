@@ -24,6 +24,7 @@ use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
 use crate::rejection::{Check, Stop, unsupported};
+use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use callee::{Callee, Special};
 use meta::Meta;
@@ -103,7 +104,7 @@ fn find_callee<'a>(env: &mut Env<'a>) -> Check<Callee<'a>> {
 
 fn clear_caller_saved_regs(env: &mut Env<'_>) {
     for regno in 0..6 {
-        env.set_reg(regno, Reg::not_init());
+        env.set_name(regno, PackedReg::NOT_INIT);
     }
 }
 

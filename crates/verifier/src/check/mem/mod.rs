@@ -27,6 +27,7 @@ use crate::env::Env;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
 use crate::rejection::Check;
+use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use map_value::AccessSource;
@@ -214,7 +215,7 @@ pub(crate) fn mark_loaded_unknown(env: &mut Env<'_>, at: MemAccess) {
     if at.ty == AccessType::Read
         && let Some(value) = at.value_regno
     {
-        env.set_reg(value, Reg::unknown());
+        env.set_name(value, PackedReg::UNKNOWN);
     }
 }
 

@@ -7,6 +7,7 @@ use super::region::refuse_negative;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::Check;
+use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_uapi::ctx::{CtxRange, SockPointer};
@@ -30,7 +31,7 @@ pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32)
         reject!(env, EACCES, "R{regno} invalid {} access off={off} size={size}", reg.ty);
     }
     if let Some(value) = at.value_regno {
-        env.set_reg(value, Reg::unknown());
+        env.set_name(value, PackedReg::UNKNOWN);
     }
     Ok(())
 }
