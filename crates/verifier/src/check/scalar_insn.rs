@@ -212,7 +212,7 @@ pub(crate) fn compare(env: &mut Env<'_>, insn: Insn) -> Option<Outcome> {
     let dst = env.cur.frame().name(insn.dst);
     let src = operand(env, insn);
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
-    let key = u32::from(insn.code & !BPF_X) | if same_reg { SAME_REG } else { 0 };
+    let key = u32::from(insn.code) | if same_reg { SAME_REG } else { 0 };
     let operands = [dst.val, src.val];
     let results = match env.transfers.get(key, operands) {
         Some(results) => results,
@@ -256,7 +256,9 @@ fn compute_jmp(
             return None;
         }
         results[at] = env.arena.pack(&a).val;
-        results[at + 1] = env.arena.pack(&b).val;
+        if insn.is_src_reg() {
+            results[at + 1] = env.arena.pack(&b).val;
+        }
     }
     Some(results)
 }

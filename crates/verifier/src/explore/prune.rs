@@ -283,7 +283,7 @@ impl Env<'_> {
         self.prev_insn_processed = self.stats.insns_processed;
         let mut state = self.cur.save(&mut self.arena);
         state.meta.insn_idx = insn_idx;
-        let precise = state.frames.iter().map(|_| Marks::default()).collect();
+        let precise = SmallVec::from_elem(Marks::default(), state.frames.len());
         let hot = Hot {
             insn_idx,
             branches: 1,

@@ -121,30 +121,23 @@ impl fmt::Display for SlotMask {
 }
 
 impl Env<'_> {
-    /// [`Self::backtrack_insn`], but for insns that have nothing to do with what is looked for.
+    /// Whether the insn at `idx` has nothing to do with what is looked for.
     #[inline]
-    pub(crate) fn backtrack_step(
-        &mut self,
-        idx: u32,
-        subseq_idx: i64,
-        entry: Option<&JmpEntry>,
-    ) -> Result<(), Trouble> {
-        if !self.log.traces_all() && entry.is_none_or(|e| e.linked.len() == 0) {
-            let insn = self.insns[idx as usize];
-            let unconcerned = match insn.class() {
-                BPF_ALU | BPF_ALU64 | BPF_LDX | BPF_LD => !self.bt.has_reg(insn.dst),
-                BPF_JMP | BPF_JMP32 if matches!(insn.op(), BPF_CALL | BPF_EXIT) => false,
-                BPF_JMP | BPF_JMP32 if insn.is_src_reg() => {
-                    !self.bt.has_reg(insn.dst) && !self.bt.has_reg(insn.src)
-                }
-                BPF_JMP | BPF_JMP32 => true,
-                _ => false,
-            };
-            if unconcerned {
-                return Ok(());
-            }
+    pub(crate) fn is_unconcerned(&self, idx: u32, entry: Option<&JmpEntry>) -> bool {
+        if entry.is_some_and(|e| e.linked.len() > 0) {
+            return false;
         }
-        self.backtrack_insn(idx, subseq_idx, entry)
+        let insn = self.insns[idx as usize];
+        let regs = self.bt.regs[self.bt.frame];
+        match insn.class() {
+            BPF_ALU | BPF_ALU64 | BPF_LDX | BPF_LD => regs >> insn.dst & 1 == 0,
+            BPF_JMP | BPF_JMP32 if matches!(insn.op(), BPF_CALL | BPF_EXIT) => false,
+            BPF_JMP | BPF_JMP32 if insn.is_src_reg() => {
+                regs & (1 << insn.dst | 1 << insn.src) == 0
+            }
+            BPF_JMP | BPF_JMP32 => true,
+            _ => false,
+        }
     }
 
     /// Goes back over the insn at `idx`; `subseq_idx` is the one walked after it.

@@ -30,23 +30,6 @@ enum Walked {
     GoesOn,
 }
 
-/// Insn walked before `i`, which has `*left` entries of the history before it; `None` at the start
-/// of the stretch.
-fn prev_insn_idx(history: &[JmpEntry], first_idx: i64, i: i64, left: &mut usize) -> Option<i64> {
-    let entry =
-        left.checked_sub(1).and_then(|at| history.get(at)).filter(|e| i64::from(e.insn_idx) == i);
-    if i == first_idx && (*left == 0 || (*left == 1 && entry.is_some())) {
-        return None;
-    }
-    match entry {
-        Some(e) => {
-            *left -= 1;
-            Some(i64::from(e.prev_idx as i32))
-        }
-        None => Some(i - 1),
-    }
-}
-
 impl Env<'_> {
     /// The value of register `regno` of the current frame mattered.
     pub(crate) fn mark_chain_precision(&mut self, regno: u8) -> Check {
@@ -165,17 +148,17 @@ impl Env<'_> {
         history: &[JmpEntry],
         origin: (Option<CkptId>, u32),
     ) -> Check<Walked> {
+        let quiet = !self.log.traces_all();
         let mut left = history.len();
         let mut i = s.last_idx;
         loop {
+            let entry = history[..left].last().filter(|e| i64::from(e.insn_idx) == i);
             if std::mem::take(&mut s.skip_first) {
                 // The insn at hand is not walked to its end yet.
+            } else if quiet && self.is_unconcerned(i as u32, entry) {
+                // Nothing that is looked for changes.
             } else {
-                let entry = left
-                    .checked_sub(1)
-                    .and_then(|at| history.get(at))
-                    .filter(|e| i64::from(e.insn_idx) == i);
-                match self.backtrack_step(i as u32, s.subseq_idx, entry) {
+                match self.backtrack_insn(i as u32, s.subseq_idx, entry) {
                     Ok(()) => {}
                     Err(Trouble::NotSupported) => {
                         self.mark_all_scalars_precise(origin.0, origin.1);
@@ -184,15 +167,23 @@ impl Env<'_> {
                     }
                     Err(Trouble::Stop(stop)) => return Err(stop),
                 }
-            }
-            if self.bt.is_empty() {
-                return Ok(Walked::Done { marked: false });
+                if self.bt.is_empty() {
+                    return Ok(Walked::Done { marked: false });
+                }
             }
             s.subseq_idx = i;
-            match prev_insn_idx(history, s.first_idx, i, &mut left) {
-                None => return Ok(Walked::GoesOn),
-                Some(prev) if (0..self.insns.len() as i64).contains(&prev) => i = prev,
-                Some(prev) => return Err(Stop::Bug(format!("backtracking: idx {prev}"))),
+            if i == s.first_idx && left == usize::from(entry.is_some()) {
+                return Ok(Walked::GoesOn);
+            }
+            i = match entry {
+                Some(e) => {
+                    left -= 1;
+                    i64::from(e.prev_idx as i32)
+                }
+                None => i - 1,
+            };
+            if !(0..self.insns.len() as i64).contains(&i) {
+                return Err(Stop::Bug(format!("backtracking: idx {i}")));
             }
         }
     }

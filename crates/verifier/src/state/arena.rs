@@ -105,11 +105,13 @@ fn hash_of(reg: &Reg) -> u32 {
 }
 
 impl Arena {
-    pub(crate) fn new() -> Arena {
+    /// For a program of so many insns.
+    pub(crate) fn new(insns: usize) -> Arena {
+        let vals = insns.clamp(64, 4096);
         let mut arena = Arena {
-            vals: Vec::new(),
-            kinds: Vec::new(),
-            table: vec![(0, EMPTY); 256],
+            vals: Vec::with_capacity(vals),
+            kinds: Vec::with_capacity(vals),
+            table: vec![(0, EMPTY); vals.next_power_of_two()],
             frames: Vec::new(),
             frame_refs: Vec::new(),
             frames_free: Vec::new(),

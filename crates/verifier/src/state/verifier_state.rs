@@ -75,8 +75,12 @@ impl VerifierState {
 
     /// Saves the state as it is.
     pub(crate) fn save(&mut self, arena: &mut Arena) -> PackedState {
+        let mut frames = SmallVec::new();
+        for frame in &mut self.frames {
+            frames.push(arena.save_frame(frame));
+        }
         PackedState {
-            frames: self.frames.iter_mut().map(|f| arena.save_frame(f)).collect(),
+            frames,
             refs: (!self.refs.is_nothing()).then(|| Box::new(self.refs.clone())),
             stretch: self.history.stretch(),
             own_history: None,
