@@ -162,6 +162,8 @@ pub(crate) struct Env<'a> {
     pub(crate) idmap: IdMap,
     pub(crate) sccs: SccVisits,
     pub(crate) bt: BacktrackState,
+    /// Registers that each insn has to do with, backwards; see `precision::backtrack::concerns`.
+    pub(crate) concerns: Vec<u16>,
     /// Which stack slots may be read later, by chain of calls.
     pub(crate) live_stack: LiveStack,
     /// Spill-call-fill patterns that may be removed.

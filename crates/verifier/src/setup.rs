@@ -20,6 +20,7 @@ use crate::passes::subprogs::{SubprogRules, Subprogs};
 use crate::passes::subprogs::{check_subprogs, count_found, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
 use crate::rejection::{Check, Stop, unsupported};
+use crate::precision::backtrack::concerns;
 use crate::state::arena::Arena;
 use crate::state::checkpoint::Checkpoints;
 use crate::state::transfers::Transfers;
@@ -58,6 +59,7 @@ impl<'a> Env<'a> {
             idmap: Default::default(),
             sccs: Default::default(),
             bt: Default::default(),
+            concerns: prog.insns.iter().map(concerns).collect(),
             log: Log::new(config.log_level, config.log_bytes_max),
             log_at: Default::default(),
             stats: crate::VerifierStats {

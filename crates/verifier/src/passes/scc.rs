@@ -35,6 +35,11 @@ struct Search<'a> {
 /// Finds the components.
 pub(crate) fn compute_scc(insns: &[Insn]) -> Scc {
     let mut scc = Scc { of_insn: vec![0; insns.len()], count: 0 };
+    // A loop takes an edge that does not go forwards.
+    let goes_back = |i: usize| successors(insns, i).as_slice().iter().any(|&to| to as usize <= i);
+    if !(0..insns.len()).any(|i| insns[i].code != 0 && goes_back(i)) {
+        return scc;
+    }
     let mut search = Search {
         insns,
         pre: vec![0; insns.len()],

@@ -120,26 +120,23 @@ impl fmt::Display for SlotMask {
     }
 }
 
-impl Env<'_> {
-    /// Whether the insn at `idx` has nothing to do with what is looked for.
-    #[inline]
-    pub(crate) fn is_unconcerned(&self, idx: u32, entry: Option<&JmpEntry>) -> bool {
-        if entry.is_some_and(|e| e.linked.len() > 0) {
-            return false;
-        }
-        let insn = self.insns[idx as usize];
-        let regs = self.bt.regs[self.bt.frame];
-        match insn.class() {
-            BPF_ALU | BPF_ALU64 | BPF_LDX | BPF_LD => regs >> insn.dst & 1 == 0,
-            BPF_JMP | BPF_JMP32 if matches!(insn.op(), BPF_CALL | BPF_EXIT) => false,
-            BPF_JMP | BPF_JMP32 if insn.is_src_reg() => {
-                regs & (1 << insn.dst | 1 << insn.src) == 0
-            }
-            BPF_JMP | BPF_JMP32 => true,
-            _ => false,
-        }
-    }
+/// Bit of [`concerns`] that is always looked for.
+pub(crate) const ALWAYS: u16 = 1 << 15;
 
+/// Registers for which [`Env::backtrack_insn`] changes what is looked for; with [`ALWAYS`] if that
+/// depends on more.
+pub(crate) fn concerns(insn: &Insn) -> u16 {
+    let bit = |r: u8| 1 << (r & 15);
+    match insn.class() {
+        BPF_ALU | BPF_ALU64 | BPF_LDX | BPF_LD => bit(insn.dst),
+        BPF_JMP | BPF_JMP32 if matches!(insn.op(), BPF_CALL | BPF_EXIT) => ALWAYS,
+        BPF_JMP | BPF_JMP32 if insn.is_src_reg() => bit(insn.dst) | bit(insn.src),
+        BPF_JMP | BPF_JMP32 => 0,
+        _ => ALWAYS,
+    }
+}
+
+impl Env<'_> {
     /// Goes back over the insn at `idx`; `subseq_idx` is the one walked after it.
     pub(crate) fn backtrack_insn(
         &mut self,

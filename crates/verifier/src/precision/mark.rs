@@ -2,10 +2,11 @@
 //!
 //! Kernel: `__mark_chain_precision`, `mark_all_scalars_precise`, `propagate_precision` (6.18).
 
-use super::backtrack::{RegMask, SlotMask, Trouble};
+use super::backtrack::{ALWAYS, RegMask, SlotMask, Trouble};
 use crate::env::Env;
 use crate::log::verbose;
 use crate::rejection::{Check, Stop};
+use crate::state::arena::SCALAR;
 use crate::state::checkpoint::CkptId;
 use crate::state::frame::BPF_MAIN_FUNC;
 use crate::state::history::JmpEntry;
@@ -43,7 +44,7 @@ impl Env<'_> {
         }
         self.bt.reset();
         self.bt.frame = self.cur.curframe() as usize;
-        if !self.reg(regno).is_scalar() {
+        if !self.arena.is(self.frame().name(regno), SCALAR) {
             return Err(Stop::Bug(format!("backtracking misuse: r{regno} is no scalar")));
         }
         self.bt.set_reg(regno);
@@ -148,14 +149,18 @@ impl Env<'_> {
         history: &[JmpEntry],
         origin: (Option<CkptId>, u32),
     ) -> Check<Walked> {
-        let quiet = !self.log.traces_all();
+        let unlooked = if self.log.traces_all() { !0 } else { 0 };
         let mut left = history.len();
         let mut i = s.last_idx;
         loop {
             let entry = history[..left].last().filter(|e| i64::from(e.insn_idx) == i);
             if std::mem::take(&mut s.skip_first) {
                 // The insn at hand is not walked to its end yet.
-            } else if quiet && self.is_unconcerned(i as u32, entry) {
+            } else if (self.concerns[i as usize] | unlooked)
+                & (self.bt.regs[self.bt.frame] | ALWAYS)
+                == 0
+                && entry.is_none_or(|e| e.linked.len() == 0)
+            {
                 // Nothing that is looked for changes.
             } else {
                 match self.backtrack_insn(i as u32, s.subseq_idx, entry) {
@@ -206,7 +211,7 @@ impl Env<'_> {
             let ckpt = self.ckpts.get_mut(id);
             let frame = self.arena.frame(ckpt.state.frames[0]);
             for r in (1..6).filter(|r| bt.regs[bt.frame] >> r & 1 == 1) {
-                if self.arena.val(frame.regs[r].val).is_scalar() {
+                if self.arena.is(frame.regs[r], SCALAR) {
                     ckpt.precise[0].regs |= 1 << r;
                     changed = true;
                 }
@@ -222,35 +227,33 @@ impl Env<'_> {
     /// True if a mark is new.
     fn mark_checkpoint(&mut self, id: CkptId) -> bool {
         let mut changed = false;
+        let log = self.log.traces_all();
         for fr in (0..=self.bt.frame).rev() {
+            if !log && self.bt.regs[fr] == 0 && self.bt.slots[fr] == 0 {
+                continue;
+            }
             let ckpt = self.ckpts.get_mut(id);
             let frame_id = ckpt.state.frames[fr];
             let frame = self.arena.frame(frame_id);
             let marks = &mut ckpt.precise[fr];
-            let mut scalars = self.bt.regs[fr];
-            for r in bits(u64::from(self.bt.regs[fr])) {
-                if !self.arena.val(frame.regs[r].val).is_scalar() {
-                    scalars &= !(1 << r);
-                }
+            let mut new_regs = 0;
+            for r in bits(u64::from(self.bt.regs[fr] & !marks.regs)) {
+                new_regs |= u16::from(self.arena.is(frame.regs[r], SCALAR)) << r;
             }
-            let new_regs = scalars & !marks.regs;
             let slots = self.arena.frame_slots(frame_id);
-            let mut spilled = self.bt.slots[fr];
-            for spi in bits(self.bt.slots[fr]) {
+            let mut new_slots = 0;
+            for spi in bits(self.bt.slots[fr] & !marks.stack) {
                 let is_scalar = slots
                     .get(spi)
-                    .is_some_and(|s| s.is_spilled() && self.arena.val(s.spill.val).is_scalar());
-                if !is_scalar {
-                    spilled &= !(1 << spi);
-                }
+                    .is_some_and(|s| s.is_spilled() && self.arena.is(s.spill, SCALAR));
+                new_slots |= u64::from(is_scalar) << spi;
             }
-            let new_slots = spilled & !marks.stack;
             marks.regs |= new_regs;
             marks.stack |= new_slots;
             changed |= new_regs != 0 || new_slots != 0;
             self.bt.regs[fr] = new_regs;
             self.bt.slots[fr] = new_slots;
-            if self.log.traces_all() {
+            if log {
                 let (regs, slots) = (RegMask(new_regs), SlotMask(new_slots));
                 verbose!(self, "mark_precise: frame{fr}: parent state regs={regs} stack={slots}: ");
                 self.print_checkpoint(id, Some(fr as u32), true);
@@ -323,7 +326,7 @@ impl Env<'_> {
             let marks = ckpt.precise[fr];
             let mut first = true;
             for r in bits(u64::from(marks.regs) | if self.bpf_capable { 0 } else { 0x3ff }) {
-                if self.arena.val(frame.regs[r].val).is_scalar() {
+                if self.arena.is(frame.regs[r], SCALAR) {
                     self.bt.regs[fr] |= 1 << r;
                     if self.log.traces_all() {
                         log_propagated(&mut self.log, &mut first, fr, format_args!("r{r}"));

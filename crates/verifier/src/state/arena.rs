@@ -104,6 +104,16 @@ fn hash_of(reg: &Reg) -> u32 {
     (h >> 32) as u32 ^ h as u32
 }
 
+/// Whether the registers have one name.
+#[inline]
+fn same_but_id(a: &Reg, b: &Reg) -> bool {
+    a.val == b.val
+        && a.ty == b.ty
+        && a.off == b.off
+        && a.extra == b.extra
+        && a.ref_obj_id == b.ref_obj_id
+}
+
 impl Arena {
     /// For a program of so many insns.
     pub(crate) fn new(insns: usize) -> Arena {
@@ -125,22 +135,21 @@ impl Arena {
 
     /// The name of `reg`: the same name for the same value.
     pub(crate) fn pack(&mut self, reg: &Reg) -> PackedReg {
-        let key = Reg { id: 0, ..*reg };
-        let hash = hash_of(&key);
+        let hash = hash_of(reg);
         let mask = self.table.len() - 1;
         let mut at = hash as usize & mask;
         loop {
             match self.table[at] {
                 (_, EMPTY) => break,
-                (h, val) if h == hash && self.vals[val as usize] == key => {
+                (h, val) if h == hash && same_but_id(&self.vals[val as usize], reg) => {
                     return PackedReg { val, id: reg.id };
                 }
                 _ => at = (at + 1) & mask,
             }
         }
         let val = self.vals.len() as u32;
-        self.vals.push(key);
-        self.kinds.push(kind_of(&key));
+        self.vals.push(Reg { id: 0, ..*reg });
+        self.kinds.push(kind_of(reg));
         self.table[at] = (hash, val);
         if self.vals.len() * 2 > self.table.len() {
             self.grow_table();
