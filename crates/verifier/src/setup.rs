@@ -21,6 +21,7 @@ use crate::passes::subprogs::{check_subprogs, count_found, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
 use crate::rejection::{Check, Stop, unsupported};
 use crate::precision::backtrack::concerns;
+use crate::explore::idmap::IdMap;
 use crate::state::arena::Arena;
 use crate::state::checkpoint::Checkpoints;
 use crate::state::transfers::Transfers;
@@ -56,7 +57,7 @@ impl<'a> Env<'a> {
             ckpts: Checkpoints::new(config.tuning.state_alloc),
             explored: vec![Default::default(); prog.insns.len()],
             branches: Default::default(),
-            idmap: Default::default(),
+            idmap: IdMap::new(config.tuning.idmap_reset),
             sccs: Default::default(),
             bt: Default::default(),
             concerns: prog.insns.iter().map(concerns).collect(),

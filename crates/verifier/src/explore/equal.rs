@@ -5,9 +5,10 @@
 //! Kernel: `states_equal`, `func_states_equal`, `regsafe`, `stacksafe`, `refsafe` (6.18).
 
 use super::idmap::IdMap;
-use crate::state::arena::{Arena, CONST, PackedReg, SANE_SCALAR};
+use crate::state::arena::{Arena, CONST, PackedReg, REFERS, SANE_SCALAR, SCALAR};
 use crate::state::checkpoint::{Checkpoint, Hint, Marks};
 use crate::state::frame::Frame;
+use crate::state::history::LinkedReg;
 use crate::state::refs::{NOTHING, RefKind, RefState};
 use crate::state::reg::{BPF_ADD_CONST, Extra, Reg};
 use crate::state::reg_type::Base;
@@ -35,7 +36,7 @@ pub(crate) struct Compare<'a> {
     pub(crate) all_precise: bool,
     pub(crate) allow_uninit_stack: bool,
     pub(crate) explore_alu_limits: bool,
-    /// A register that told the states apart and will tell others apart.
+    /// What told the old state from another; where it failed, if it does now.
     pub(crate) hint: Option<Hint>,
 }
 
@@ -50,7 +51,7 @@ pub(crate) fn frame_insn_idx(
 }
 
 impl Compare<'_> {
-    /// Whether `old` covers `cur`, .
+    /// Whether `old` covers `cur`.
     pub(crate) fn states_equal(
         &mut self,
         old: &Checkpoint,
@@ -59,6 +60,7 @@ impl Compare<'_> {
     ) -> bool {
         let n = old.state.frames.len();
         if n != cur.frames.len()
+            || self.is_apart(old, cur)
             || (old.state.meta.speculative && !cur.meta.speculative)
             || old.state.meta.in_sleepable != cur.meta.in_sleepable
             || !self.refsafe(old.state.refs.as_deref().unwrap_or(&NOTHING), &cur.refs)
@@ -83,23 +85,50 @@ impl Compare<'_> {
                 live &= live - 1;
                 let precise = marks.regs >> r & 1 == 1;
                 if !self.regsafe(fold.regs[r], precise, fcur.names()[r]) {
-                    if i + 1 == n && (precise || self.all_precise) {
-                        self.hint = self.hint_of(r, fold.regs[r]);
-                    }
+                    let last_precise = i + 1 == n && (precise || self.all_precise);
+                    self.hint = Some(self.hint_of((i, r), last_precise, fold.regs[r]));
                     return false;
                 }
             }
-            if !self.stacksafe(self.arena.frame_slots(id), marks, fcur) {
+            if !self.stacksafe(i, self.arena.frame_slots(id), marks, fcur) {
                 return false;
             }
         }
         true
     }
 
-    /// Only the same constant can be covered by a constant that mattered.
-    fn hint_of(&self, r: usize, old: PackedReg) -> Option<Hint> {
-        let value = self.arena.val(old.val).val.var_off.value;
-        self.arena.is(old, SANE_SCALAR | CONST).then_some(Hint { regno: r as u8, value })
+    /// Only the same constant can be covered by a constant that mattered; of anything else the
+    /// place is remembered.
+    fn hint_of(&self, (frame, r): (usize, usize), last_precise: bool, old: PackedReg) -> Hint {
+        if last_precise && self.arena.is(old, SANE_SCALAR | CONST) {
+            let value = self.arena.val(old.val).val.var_off.value;
+            return Hint::Constant { regno: r as u8, value };
+        }
+        Hint::Place(LinkedReg { frameno: frame as u8, is_reg: true, at: r as u8 })
+    }
+
+    /// Whether the place that told the old state from another tells it from this one. Ids can only
+    /// add reasons, so a place may be looked at alone.
+    fn is_apart(&mut self, old: &Checkpoint, cur: &VerifierState) -> bool {
+        let Some(Hint::Place(place)) = self.hint else { return false };
+        let (i, at) = (place.frameno as usize, place.at as usize);
+        let (Some(&id), Some(fcur)) = (old.state.frames.get(i), cur.frames.get(i)) else {
+            return false;
+        };
+        let marks = old.precise[i];
+        let safe = if place.is_reg {
+            let old = self.arena.frame(id).regs[at];
+            self.regsafe(old, marks.regs >> at & 1 == 1, fcur.names()[at])
+        } else {
+            match self.arena.frame_slots(id).get(at) {
+                Some(old) => self.slot_covered(at, old, marks, fcur),
+                None => true,
+            }
+        };
+        if safe {
+            self.idmap.undo();
+        }
+        !safe
     }
 
     fn refsafe(&mut self, old: &RefState, cur: &RefState) -> bool {
@@ -125,7 +154,24 @@ impl Compare<'_> {
             && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
     }
 
+    #[inline]
     fn regsafe(&mut self, old: PackedReg, precise: bool, cur: PackedReg) -> bool {
+        if old == cur && self.is_covered_by_itself(old) && !self.explore_alu_limits {
+            return true;
+        }
+        if !precise
+            && self.exact == Exactness::Covered
+            && !self.all_precise
+            && !self.explore_alu_limits
+            && self.arena.is(old, SCALAR)
+            && self.arena.is(cur, SCALAR)
+        {
+            return true;
+        }
+        self.regsafe_by_value(old, precise, cur)
+    }
+
+    fn regsafe_by_value(&mut self, old: PackedReg, precise: bool, cur: PackedReg) -> bool {
         if self.exact == Exactness::Same {
             return self.regs_exact(old, cur);
         }
@@ -175,18 +221,35 @@ impl Compare<'_> {
         value_within(&o.val, &c.val) && self.idmap.check_scalar_ids(oid, cid)
     }
 
-    fn stacksafe(&mut self, old: &[Slot], marks: Marks, cur: &Frame) -> bool {
-        let unused = Slot::default();
+    fn stacksafe(&mut self, frame: usize, old: &[Slot], marks: Marks, cur: &Frame) -> bool {
         for (spi, o) in old.iter().enumerate() {
-            let c = cur.slot(spi);
-            if self.exact != Exactness::Covered && c.is_none_or(|c| c.types != o.types) {
-                return false;
-            }
-            if !self.slot_safe(o, c.unwrap_or(&unused), c.is_some(), marks.stack >> spi & 1 == 1) {
+            if !self.slot_covered(spi, o, marks, cur) {
+                let place = LinkedReg { frameno: frame as u8, is_reg: false, at: spi as u8 };
+                self.hint = Some(Hint::Place(place));
                 return false;
             }
         }
         true
+    }
+
+    fn slot_covered(&mut self, spi: usize, o: &Slot, marks: Marks, cur: &Frame) -> bool {
+        let c = cur.slot(spi);
+        if c.is_some_and(|c| c.word() == o.word() && c.spill == o.spill)
+            && self.is_covered_by_itself(o.spill)
+        {
+            return true;
+        }
+        if self.exact != Exactness::Covered && c.is_none_or(|c| c.types != o.types) {
+            return false;
+        }
+        let unused = Slot::default();
+        self.slot_safe(o, c.unwrap_or(&unused), c.is_some(), marks.stack >> spi & 1 == 1)
+    }
+
+    /// Whether a register covers its equal without a look at ids.
+    #[inline]
+    fn is_covered_by_itself(&self, reg: PackedReg) -> bool {
+        reg.id == 0 && !self.arena.is(reg, REFERS)
     }
 
     fn slot_safe(&mut self, old: &Slot, cur: &Slot, allocated: bool, precise: bool) -> bool {

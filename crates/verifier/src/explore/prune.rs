@@ -8,9 +8,10 @@ use crate::env::Env;
 use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::Check;
-use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hot, Marks};
+use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hint, Hot, Marks};
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
+use crate::tuning::IdmapReset;
 use smallvec::SmallVec;
 
 /// A checkpoint at every visit once the history since the last one is this long.
@@ -140,10 +141,13 @@ impl Env<'_> {
     /// Whether a register that told the checkpoint from another state tells it from this one too.
     #[inline]
     fn is_apart(&self, hot: &Hot) -> bool {
-        hot.hint.is_some_and(|hint| {
-            let known = self.arena.val(self.frame().name(hint.regno).val).val.var_off;
-            !known.is_const() || known.value != hint.value
-        })
+        match hot.hint {
+            Some(Hint::Constant { regno, value }) => {
+                let known = self.arena.val(self.frame().name(regno).val).val.var_off;
+                !known.is_const() || known.value != value
+            }
+            Some(Hint::Place(_)) | None => false,
+        }
     }
 
     /// The checkpoint is on a path that is still walked: a loop came back to it.
@@ -223,6 +227,9 @@ impl Env<'_> {
 
     fn states_equal(&mut self, id: CkptId, exact: Exactness) -> bool {
         self.idmap.reset(self.id_gen);
+        self.stats.fast_paths.idmap_resets += 1;
+        self.stats.fast_paths.idmap_resets_counter +=
+            u64::from(self.config.tuning.idmap_reset == IdmapReset::Counter);
         let mut compare = Compare {
             arena: &self.arena,
             idmap: &mut self.idmap,
@@ -230,13 +237,14 @@ impl Env<'_> {
             all_precise: !self.bpf_capable,
             allow_uninit_stack: self.allow_uninit_stack,
             explore_alu_limits: self.explore_alu_limits,
-            hint: None,
+            hint: self.ckpts.hot(id).hint,
         };
         let aux = &self.aux;
         let equal =
             compare.states_equal(self.ckpts.get(id), &self.cur, |i| aux[i as usize].live_regs);
-        if let Some(hint) = compare.hint {
-            self.ckpts.hot_mut(id).hint = Some(hint);
+        let hint = compare.hint;
+        if !equal {
+            self.ckpts.hot_mut(id).hint = hint;
         }
         equal
     }

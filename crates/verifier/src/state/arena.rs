@@ -46,7 +46,7 @@ pub(crate) struct PackedFrame {
 /// All that saved states are made of.
 pub(crate) struct Arena {
     vals: Vec<Reg>,
-    /// What kind of value each is: [`SCALAR`], [`CONST`], [`SANE`].
+    /// What kind of value each is: [`SCALAR`] and those that follow.
     kinds: Vec<u8>,
     /// Hash and index; open addressing, power of two.
     table: Vec<(u32, u32)>,
@@ -67,6 +67,8 @@ pub(crate) const SCALAR: u8 = 1;
 pub(crate) const CONST: u8 = 2;
 /// The bounds do not contradict each other.
 pub(crate) const SANE: u8 = 4;
+/// Refers to something acquired.
+pub(crate) const REFERS: u8 = 8;
 pub(crate) const SANE_SCALAR: u8 = SANE | SCALAR;
 
 fn kind_of(reg: &Reg) -> u8 {
@@ -74,6 +76,7 @@ fn kind_of(reg: &Reg) -> u8 {
     flag(reg.is_scalar(), SCALAR)
         | flag(reg.val.var_off.is_const(), CONST)
         | flag(reg.val.violated_rule().is_none(), SANE)
+        | flag(reg.ref_obj_id != 0, REFERS)
 }
 
 /// A hash of all that tells registers apart as a rule; what it leaves out is compared.

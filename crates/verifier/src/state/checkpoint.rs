@@ -9,12 +9,12 @@
 //! 2. Precision marks live here and nowhere else: bit i of `precise_regs` of frame f says that
 //!    register i of frame f is a scalar whose value mattered; `precise_stack` likewise by slot.
 //! 3. `in_free_list` checkpoints are in no list any more and are freed when `branches` falls to 0.
-//! 4. A hint names a live, precise register of the last frame that holds this constant, until the
-//!    checkpoint is freed.
+//! 4. A hint stays true until the checkpoint is freed.
 //!
 //! Kernel: `struct bpf_verifier_state_list` (6.18).
 
 use super::arena::Arena;
+use super::history::LinkedReg;
 use super::verifier_state::PackedState;
 use crate::tuning::StateAlloc;
 use smallvec::SmallVec;
@@ -32,11 +32,13 @@ pub(crate) struct Marks {
     pub(crate) stack: u64,
 }
 
-/// A register whose value told the checkpoint from a later state.
+/// What told the checkpoint from a later state, and may tell it from the next one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hint {
-    pub(crate) regno: u8,
-    pub(crate) value: u64,
+pub(crate) enum Hint {
+    /// Register of the last frame, live and precise, that holds this constant.
+    Constant { regno: u8, value: u64 },
+    /// Register or slot.
+    Place(LinkedReg),
 }
 
 /// What every visit looks at.

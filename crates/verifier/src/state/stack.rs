@@ -42,6 +42,11 @@ pub(crate) fn spi_of(off: i32) -> usize {
 }
 
 impl Slot {
+    /// The types as one number.
+    #[inline]
+    pub(crate) fn word(&self) -> u64 {
+        u64::from_le_bytes(self.types.map(|t| t as u8))
+    }
     /// Whether a register (of any size) is spilled here.
     pub(crate) fn is_spilled(&self) -> bool {
         self.types[7] == SlotType::Spill
