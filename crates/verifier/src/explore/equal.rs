@@ -6,7 +6,7 @@
 
 use super::idmap::IdMap;
 use crate::state::arena::{Arena, CONST, PackedReg, REFERS, SANE_SCALAR, SCALAR};
-use crate::state::checkpoint::{Checkpoint, Hint, Marks};
+use crate::state::checkpoint::{Checkpoint, Hints, Marks};
 use crate::state::frame::Frame;
 use crate::state::history::LinkedReg;
 use crate::state::refs::{NOTHING, RefKind, RefState};
@@ -37,7 +37,7 @@ pub(crate) struct Compare<'a> {
     pub(crate) allow_uninit_stack: bool,
     pub(crate) explore_alu_limits: bool,
     /// What told the old state from another; where it failed, if it does now.
-    pub(crate) hint: Option<Hint>,
+    pub(crate) hints: Hints,
 }
 
 /// Insn at which frame `i` of a state stands: where it is, or its call into the next frame.
@@ -86,7 +86,7 @@ impl Compare<'_> {
                 let precise = marks.regs >> r & 1 == 1;
                 if !self.regsafe(fold.regs[r], precise, fcur.names()[r]) {
                     let last_precise = i + 1 == n && (precise || self.all_precise);
-                    self.hint = Some(self.hint_of((i, r), last_precise, fold.regs[r]));
+                    self.learn_from_reg((i, r), last_precise, fold.regs[r]);
                     return false;
                 }
             }
@@ -99,18 +99,20 @@ impl Compare<'_> {
 
     /// Only the same constant can be covered by a constant that mattered; of anything else the
     /// place is remembered.
-    fn hint_of(&self, (frame, r): (usize, usize), last_precise: bool, old: PackedReg) -> Hint {
+    fn learn_from_reg(&mut self, (frame, r): (usize, usize), last_precise: bool, old: PackedReg) {
         if last_precise && self.arena.is(old, SANE_SCALAR | CONST) {
             let value = self.arena.val(old.val).val.var_off.value;
-            return Hint::Constant { regno: r as u8, value };
+            self.hints.constant = Some((r as u8, value));
+        } else {
+            let place = LinkedReg { frameno: frame as u8, is_reg: true, at: r as u8 };
+            self.hints.place = Some(place);
         }
-        Hint::Place(LinkedReg { frameno: frame as u8, is_reg: true, at: r as u8 })
     }
 
     /// Whether the place that told the old state from another tells it from this one. Ids can only
     /// add reasons, so a place may be looked at alone.
     fn is_apart(&mut self, old: &Checkpoint, cur: &VerifierState) -> bool {
-        let Some(Hint::Place(place)) = self.hint else { return false };
+        let Some(place) = self.hints.place else { return false };
         let (i, at) = (place.frameno as usize, place.at as usize);
         let (Some(&id), Some(fcur)) = (old.state.frames.get(i), cur.frames.get(i)) else {
             return false;
@@ -225,7 +227,7 @@ impl Compare<'_> {
         for (spi, o) in old.iter().enumerate() {
             if !self.slot_covered(spi, o, marks, cur) {
                 let place = LinkedReg { frameno: frame as u8, is_reg: false, at: spi as u8 };
-                self.hint = Some(Hint::Place(place));
+                self.hints.place = Some(place);
                 return false;
             }
         }

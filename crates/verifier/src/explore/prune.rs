@@ -8,7 +8,7 @@ use crate::env::Env;
 use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::Check;
-use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hint, Hot, Marks};
+use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hot, Marks};
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
 use crate::tuning::IdmapReset;
@@ -141,13 +141,10 @@ impl Env<'_> {
     /// Whether a register that told the checkpoint from another state tells it from this one too.
     #[inline]
     fn is_apart(&self, hot: &Hot) -> bool {
-        match hot.hint {
-            Some(Hint::Constant { regno, value }) => {
-                let known = self.arena.val(self.frame().name(regno).val).val.var_off;
-                !known.is_const() || known.value != value
-            }
-            Some(Hint::Place(_)) | None => false,
-        }
+        hot.hints.constant.is_some_and(|(regno, value)| {
+            let known = self.arena.val(self.frame().name(regno).val).val.var_off;
+            !known.is_const() || known.value != value
+        })
     }
 
     /// The checkpoint is on a path that is still walked: a loop came back to it.
@@ -237,14 +234,14 @@ impl Env<'_> {
             all_precise: !self.bpf_capable,
             allow_uninit_stack: self.allow_uninit_stack,
             explore_alu_limits: self.explore_alu_limits,
-            hint: self.ckpts.hot(id).hint,
+            hints: self.ckpts.hot(id).hints,
         };
         let aux = &self.aux;
         let equal =
             compare.states_equal(self.ckpts.get(id), &self.cur, |i| aux[i as usize].live_regs);
-        let hint = compare.hint;
+        let hints = compare.hints;
         if !equal {
-            self.ckpts.hot_mut(id).hint = hint;
+            self.ckpts.hot_mut(id).hints = hints;
         }
         equal
     }

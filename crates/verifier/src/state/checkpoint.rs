@@ -9,7 +9,7 @@
 //! 2. Precision marks live here and nowhere else: bit i of `precise_regs` of frame f says that
 //!    register i of frame f is a scalar whose value mattered; `precise_stack` likewise by slot.
 //! 3. `in_free_list` checkpoints are in no list any more and are freed when `branches` falls to 0.
-//! 4. A hint stays true until the checkpoint is freed.
+//! 4. Hints stay true until the checkpoint is freed.
 //!
 //! Kernel: `struct bpf_verifier_state_list` (6.18).
 
@@ -32,13 +32,13 @@ pub(crate) struct Marks {
     pub(crate) stack: u64,
 }
 
-/// What told the checkpoint from a later state, and may tell it from the next one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Hint {
+/// What told the checkpoint from later states, and may tell it from the next one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hints {
     /// Register of the last frame, live and precise, that holds this constant.
-    Constant { regno: u8, value: u64 },
-    /// Register or slot.
-    Place(LinkedReg),
+    pub(crate) constant: Option<(u8, u64)>,
+    /// Register or slot that was not covered.
+    pub(crate) place: Option<LinkedReg>,
 }
 
 /// What every visit looks at.
@@ -49,7 +49,7 @@ pub(crate) struct Hot {
     pub(crate) branches: u32,
     pub(crate) miss_cnt: u32,
     pub(crate) hit_cnt: u32,
-    pub(crate) hint: Option<Hint>,
+    pub(crate) hints: Hints,
     /// Next older one of the list.
     pub(crate) older: Option<CkptId>,
     pub(crate) in_free_list: bool,
