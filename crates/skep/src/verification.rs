@@ -144,7 +144,7 @@ impl Verification {
             max_states_per_insn: stats.max_states_per_insn.into(),
             mark_read: stats.mark_read.into(),
             stack_depth_bytes: stats.stack_depth_bytes.into(),
-            mem_peak_bytes: stats.mem_peak_bytes.iter().map(|&bytes| bytes as u64).sum(),
+            mem_peak_bytes: stats.mem_peak.total(),
         };
         Verification { verdict, counts, log: outcome.log, duration }
     }

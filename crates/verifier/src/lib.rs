@@ -16,6 +16,7 @@ mod env;
 mod explore;
 mod fixup;
 mod log;
+mod memory;
 mod passes;
 mod precision;
 mod rejection;
@@ -28,7 +29,7 @@ mod xlated;
 
 pub use config::{Config, KernelSymbols, Privileges};
 pub use rejection::Rejection;
-pub use stats::{FastPaths, VerifierStats};
+pub use stats::{FastPaths, MemBytes, VerifierStats};
 pub use tuning::{
     BacktrackSkip, IdmapReset, StateAlloc, TUNING_KEYS, Tuning, TuningKey, UnknownTuning,
 };
@@ -70,6 +71,8 @@ pub fn verify(program: &Program, config: &Config) -> Outcome {
     let insn_idx = env.insn_idx;
     let frameno = env.cur.frames.len().saturating_sub(1) as u32;
     env.print_stats();
+    env.stats.mem_peak = env.mem_peak();
+    env.stats.mem_final = env.mem_final();
     let stats = env.stats;
     let verdict = match walked {
         Ok(()) => Verdict::Accepted(Box::new(VerifiedProgram::new(

@@ -8,6 +8,7 @@ use crate::callees::Callable;
 use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::env::{Env, InsnAux, LoopInline, MapView, SubprogInfo};
+use crate::explore::idmap::IdMap;
 use crate::log::{Log, verbose};
 use crate::passes::dead_func::address_of_removed_end;
 use crate::passes::exception_cb::find_exception_cb;
@@ -19,9 +20,8 @@ use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth
 use crate::passes::subprogs::{SubprogRules, Subprogs};
 use crate::passes::subprogs::{check_subprogs, count_found, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
-use crate::rejection::{Check, Stop, unsupported};
 use crate::precision::backtrack::concerns;
-use crate::explore::idmap::IdMap;
+use crate::rejection::{Check, Stop, unsupported};
 use crate::state::arena::Arena;
 use crate::state::checkpoint::Checkpoints;
 use crate::state::transfers::Transfers;
@@ -267,7 +267,6 @@ impl<'a> Env<'a> {
 
     /// The last line of the log.
     pub(crate) fn print_stats(&mut self) {
-        self.stats.mem_peak_bytes = self.arena.bytes();
         let depths = self.stack_depths();
         self.stats.stack_depth_bytes = depths.iter().map(|&depth| u32::from(depth)).sum();
         if self.log.level == 0 {

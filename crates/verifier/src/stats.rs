@@ -17,27 +17,74 @@ pub struct VerifierStats {
     pub mark_read: u32,
     /// Stack bytes of all subprogs together, as veristat adds them up.
     pub stack_depth_bytes: u32,
-    /// Peak bytes of registers, frames, stack slots.
-    pub mem_peak_bytes: [usize; 3],
+    /// Most bytes allocated at one time.
+    pub mem_peak: MemBytes,
+    /// Bytes in use when the walk ended.
+    pub mem_final: MemBytes,
     /// How often the faster ways of `Tuning` ran.
     pub fast_paths: FastPaths,
+}
+
+/// Bytes by what they are for; the same in every run of the same program.
+///
+/// Every arena, table and stack of the walk is counted with all that it has allocated. Their peaks
+/// add up: none of them gives memory back before the walk ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemBytes {
+    /// Registers, and frames at rest.
+    pub frames: u64,
+    /// Pages of stack slots.
+    pub stack: u64,
+    /// Checkpoints and branches that wait, without their frames.
+    pub checkpoints: u64,
+    /// Jump history.
+    pub history: u64,
+    /// Maps of ids.
+    pub idmap: u64,
+    /// Results of operations that are looked up.
+    pub transfers: u64,
+    /// Tables with a row for each insn, among them the stack slots that are live.
+    pub insns: u64,
+    /// The log.
+    pub log: u64,
+}
+
+impl MemBytes {
+    /// Names and bytes of all parts.
+    pub fn parts(&self) -> [(&'static str, u64); 8] {
+        [
+            ("frames", self.frames),
+            ("stack", self.stack),
+            ("checkpoints", self.checkpoints),
+            ("history", self.history),
+            ("idmap", self.idmap),
+            ("transfers", self.transfers),
+            ("insns", self.insns),
+            ("log", self.log),
+        ]
+    }
+
+    /// All parts together.
+    pub fn total(&self) -> u64 {
+        self.parts().iter().map(|(_, bytes)| bytes).sum()
+    }
 }
 
 /// How often each faster way of `Tuning` ran, and how often it could have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FastPaths {
-    /// The map of ids was emptied.
+    /// The map of ids was emptied before a comparison.
     pub idmap_resets: u64,
     /// ... by its counter.
     pub idmap_resets_counter: u64,
     /// A state was saved.
     pub states_saved: u64,
-    /// ... in a place that another had left.
+    /// ... in a place of the arena that another had left.
     pub states_recycled: u64,
     /// A register was found to matter.
     pub backtracks: u64,
     /// ... and was known to be precise, so that nothing was walked.
     pub backtracks_skipped: u64,
-    /// A register or slot was found precise in a checkpoint and was looked for no further.
-    pub backtracks_ended: u64,
+    /// Insns walked backwards.
+    pub backtracked_insns: u64,
 }

@@ -9,9 +9,10 @@
 use super::alu::linked_sum;
 use crate::env::Env;
 use crate::passes::reserved::check_insn_fields;
-use crate::state::arena::{CONST, PackedReg, SANE_SCALAR};
+use crate::state::arena::PackedReg;
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Reg};
 use crate::state::transfers::Results;
+use crate::state::values::{CONST, SANE_SCALAR};
 use skep_domain::{AluOp, JmpOp};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -117,12 +118,7 @@ fn step_binary(env: &mut Env<'_>, insn: Insn) -> bool {
 }
 
 /// The result without and with a link to the registers that dst is linked with.
-fn compute_alu(
-    env: &mut Env<'_>,
-    insn: Insn,
-    dst: PackedReg,
-    src: PackedReg,
-) -> Option<Results> {
+fn compute_alu(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) -> Option<Results> {
     if !env.arena.is(dst, SANE_SCALAR) || !env.arena.is(src, SANE_SCALAR) {
         return None;
     }
@@ -228,12 +224,7 @@ pub(crate) fn compare(env: &mut Env<'_>, insn: Insn) -> Option<Outcome> {
     })
 }
 
-fn compute_jmp(
-    env: &mut Env<'_>,
-    insn: Insn,
-    dst: PackedReg,
-    src: PackedReg,
-) -> Option<Results> {
+fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) -> Option<Results> {
     if !env.arena.is(dst, SANE_SCALAR) || !env.arena.is(src, SANE_SCALAR) {
         return None;
     }

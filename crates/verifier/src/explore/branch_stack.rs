@@ -4,6 +4,7 @@
 
 use crate::env::Env;
 use crate::log::reject;
+use crate::memory::capacity_bytes;
 use crate::rejection::Check;
 use crate::state::history::JmpEntry;
 use crate::state::verifier_state::PackedState;
@@ -32,6 +33,10 @@ impl BranchStack {
     /// The branch pushed last.
     pub(crate) fn last_mut(&mut self) -> Option<&mut Branch> {
         self.items.last_mut()
+    }
+    /// Bytes allocated.
+    pub(crate) fn bytes(&self) -> u64 {
+        capacity_bytes(&self.items)
     }
     pub(crate) fn len(&self) -> usize {
         self.items.len()

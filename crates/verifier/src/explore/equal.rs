@@ -5,7 +5,7 @@
 //! Kernel: `states_equal`, `func_states_equal`, `regsafe`, `stacksafe`, `refsafe` (6.18).
 
 use super::idmap::IdMap;
-use crate::state::arena::{Arena, CONST, PackedReg, REFERS, SANE_SCALAR, SCALAR};
+use crate::state::arena::{Arena, FrameId, PAGE_SLOTS, PackedReg};
 use crate::state::checkpoint::{Checkpoint, Hints, Marks};
 use crate::state::frame::Frame;
 use crate::state::history::LinkedReg;
@@ -13,6 +13,7 @@ use crate::state::refs::{NOTHING, RefKind, RefState};
 use crate::state::reg::{BPF_ADD_CONST, Extra, Reg};
 use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
+use crate::state::values::{CONST, REFERS, SANE_SCALAR, SCALAR};
 use crate::state::verifier_state::VerifierState;
 use skep_domain::Scalar;
 
@@ -90,7 +91,7 @@ impl Compare<'_> {
                     return false;
                 }
             }
-            if !self.stacksafe(i, self.arena.frame_slots(id), marks, fcur) {
+            if !self.stacksafe((i, id), marks, fcur) {
                 return false;
             }
         }
@@ -122,8 +123,8 @@ impl Compare<'_> {
             let old = self.arena.frame(id).regs[at];
             self.regsafe(old, marks.regs >> at & 1 == 1, fcur.names()[at])
         } else {
-            match self.arena.frame_slots(id).get(at) {
-                Some(old) => self.slot_covered(at, old, marks, fcur),
+            match self.arena.frame_slot(id, at).copied() {
+                Some(old) => self.slot_covered(at, &old, marks, fcur),
                 None => true,
             }
         };
@@ -223,10 +224,17 @@ impl Compare<'_> {
         value_within(&o.val, &c.val) && self.idmap.check_scalar_ids(oid, cid)
     }
 
-    fn stacksafe(&mut self, frame: usize, old: &[Slot], marks: Marks, cur: &Frame) -> bool {
-        for (spi, o) in old.iter().enumerate() {
-            if !self.slot_covered(spi, o, marks, cur) {
-                let place = LinkedReg { frameno: frame as u8, is_reg: false, at: spi as u8 };
+    fn stacksafe(&mut self, (i, id): (usize, FrameId), marks: Marks, cur: &Frame) -> bool {
+        let arena = self.arena;
+        let old = arena.frame(id);
+        let mut same_page = false;
+        for (spi, o) in arena.frame_slots(id).enumerate() {
+            if spi % PAGE_SLOTS == 0 {
+                same_page =
+                    !self.explore_alu_limits && arena.is_same_page(old, cur, spi / PAGE_SLOTS);
+            }
+            if !same_page && !self.slot_covered(spi, o, marks, cur) {
+                let place = LinkedReg { frameno: i as u8, is_reg: false, at: spi as u8 };
                 self.hints.place = Some(place);
                 return false;
             }

@@ -99,15 +99,16 @@ impl IdMap {
         self.tmp_id_gen
     }
 
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        match &self.pairs {
+    /// Bytes allocated.
+    pub(crate) fn bytes(&self) -> u64 {
+        let bytes = match &self.pairs {
             Pairs::Stamped(s) => {
-                (s.old_to_cur.len() + s.cur_to_old.len()) * size_of::<(u32, u32)>()
+                (s.old_to_cur.capacity() + s.cur_to_old.capacity()) * size_of::<(u32, u32)>()
                     + s.big.capacity() * size_of::<((bool, u32), (u32, u32))>()
             }
             Pairs::Cleared(pairs) => size_of_val(&pairs[..]),
-        }
+        };
+        bytes as u64
     }
 }
 

@@ -48,6 +48,9 @@ impl Env<'_> {
         let mut search =
             Search { insn_idx, force_new_state, add_new_state: force_new_state || far };
 
+        if self.arena.wants_sweep() {
+            self.collect_values();
+        }
         let bucket = self.bucket(insn_idx);
         self.clean_live_states(bucket, insn_idx);
         let (hit, states_cnt) = self.search_list(bucket, &mut search)?;
@@ -61,6 +64,16 @@ impl Env<'_> {
         }
         self.add_checkpoint(bucket, insn_idx);
         Ok(false)
+    }
+
+    /// Forgets values of registers that no state holds.
+    fn collect_values(&mut self) {
+        self.transfers.clear();
+        let frames = &self.cur.frames;
+        let names = frames.iter().flat_map(|f| f.names().iter().map(|name| name.val));
+        let spills = frames.iter().flat_map(|f| f.slots().iter().map(|slot| slot.spill.val));
+        let roots = names.chain(spills).chain(self.imm_names.iter().copied());
+        self.arena.collect_values(roots);
     }
 
     /// Newest first, as the kernel's list; evicts what misses too often.
@@ -162,10 +175,7 @@ impl Env<'_> {
             // Another entry into an async callback: not a loop.
             may_be_infinite = false;
         } else if aux.is_iter_next {
-            if !apart
-                && self.states_equal(id, Exactness::RangeWithin)
-                && self.iter_is_active()
-             {
+            if !apart && self.states_equal(id, Exactness::RangeWithin) && self.iter_is_active() {
                 return Ok(Match::Hit { loops: true });
             }
             may_be_infinite = false;
@@ -273,7 +283,6 @@ impl Env<'_> {
         self.ckpts.get(id).state.frames.iter().zip(&self.cur.frames).any(|(&old, cur)| {
             self.arena
                 .frame_slots(old)
-                .iter()
                 .zip(cur.slots())
                 .any(|(o, c)| active_depth(o).is_some_and(|depth| depth_of(c) != depth))
         })
@@ -335,8 +344,8 @@ impl Env<'_> {
 
     /// A back-edge may go on from a checkpoint that the walk is done with.
     fn keep_history(&mut self, id: CkptId) {
-        let state = &mut self.ckpts.get_mut(id).state;
-        state.own_history = Some(self.cur.history.entries(state.stretch).into());
+        let stretch = self.ckpts.get(id).state.stretch;
+        self.ckpts.keep_history(id, self.cur.history.entries(stretch).into());
     }
 
     fn maybe_free(&mut self, id: CkptId) {

@@ -5,7 +5,7 @@
 use crate::env::Env;
 use crate::state::arena::PackedReg;
 use crate::state::checkpoint::CkptId;
-use crate::state::stack::SlotType;
+use crate::state::stack::{Slot, SlotType};
 
 impl Env<'_> {
     /// The newest checkpoint at `insn_idx` that the path of `parent` went through.
@@ -37,13 +37,13 @@ impl Env<'_> {
                 continue;
             };
             let mut regs = self.arena.frame(cur_id).regs;
-            let mut slots = self.arena.frame_slots(cur_id).to_vec();
+            let mut slots: Vec<Slot> = self.arena.frame_slots(cur_id).copied().collect();
             let olds = self.arena.frame(frames[fr]).regs;
             for (r, (old, reg)) in olds.into_iter().zip(&mut regs).enumerate() {
                 self.maybe_widen(old, marks.regs >> r & 1 == 1, reg);
             }
             for (spi, slot) in slots.iter_mut().enumerate() {
-                let old = self.arena.frame_slots(frames[fr]).get(spi).copied();
+                let old = self.arena.frame_slot(frames[fr], spi).copied();
                 let Some(old) = old.filter(|o| o.types[7] == SlotType::Spill) else { continue };
                 if slot.is_spilled() {
                     self.maybe_widen(old.spill, marks.stack >> spi & 1 == 1, &mut slot.spill);
@@ -85,7 +85,7 @@ impl Env<'_> {
                 self.maybe_widen(old, marks.regs >> r & 1 == 1, &mut name);
                 self.cur.frames[fr].set_name(r, name);
             }
-            let old_slots = self.arena.frame_slots(frames[fr]).to_vec();
+            let old_slots: Vec<Slot> = self.arena.frame_slots(frames[fr]).copied().collect();
             for (spi, old) in old_slots.iter().enumerate() {
                 let Some(slot) = self.cur.frames[fr].slot(spi).copied() else { break };
                 if old.is_spilled() && slot.is_spilled() {

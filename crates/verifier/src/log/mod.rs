@@ -19,11 +19,13 @@ pub(crate) struct Log {
     bytes_max: usize,
     /// Bytes dropped at the front, so that positions stay meaningful.
     dropped: usize,
+    /// Most bytes held.
+    peak: usize,
 }
 
 impl Log {
     pub(crate) fn new(level: u32, bytes_max: usize) -> Log {
-        Log { level, text: String::new(), bytes_max, dropped: 0 }
+        Log { level, text: String::new(), bytes_max, dropped: 0, peak: 0 }
     }
 
     /// Whether insns and states are logged at all.
@@ -39,6 +41,7 @@ impl Log {
     pub(crate) fn write(&mut self, args: fmt::Arguments<'_>) {
         if self.level != 0 {
             let _ = fmt::Write::write_fmt(&mut self.text, args);
+            self.peak = self.peak.max(self.text.len());
             if self.text.len() > self.bytes_max.saturating_mul(2) {
                 self.rotate();
             }
@@ -48,6 +51,16 @@ impl Log {
     /// Bytes written so far.
     pub(crate) fn pos(&self) -> usize {
         self.dropped + self.text.len()
+    }
+
+    /// Most bytes held.
+    pub(crate) fn bytes_peak(&self) -> u64 {
+        self.peak as u64
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.text.len() as u64
     }
 
     /// Takes back all that was written after `pos`.

@@ -129,11 +129,12 @@ impl Env<'_> {
         let at = frame.map_or(ckpt.state.frames.len() - 1, |f| f as usize);
         let packed = self.arena.frame(ckpt.state.frames[at]);
         let regs = packed.regs.map(|p| self.arena.reg(p));
+        let slots: Vec<Slot> = self.arena.frame_slots(ckpt.state.frames[at]).copied().collect();
         let marks = if self.bpf_capable { ckpt.precise[at] } else { self.unprivileged_marks() };
         let view = View {
             meta: packed.meta,
             regs: &regs,
-            slots: self.arena.frame_slots(ckpt.state.frames[at]),
+            slots: &slots,
             refs: ckpt.state.refs.as_deref().unwrap_or(&NOTHING),
             marks,
         };

@@ -6,10 +6,10 @@ use super::backtrack::{ALWAYS, RegMask, SlotMask, Trouble};
 use crate::env::Env;
 use crate::log::verbose;
 use crate::rejection::{Check, Stop};
-use crate::state::arena::SCALAR;
 use crate::state::checkpoint::CkptId;
 use crate::state::frame::BPF_MAIN_FUNC;
 use crate::state::history::JmpEntry;
+use crate::state::values::SCALAR;
 use crate::state::verifier_state::PackedState;
 use crate::tuning::BacktrackSkip;
 
@@ -163,6 +163,7 @@ impl Env<'_> {
             {
                 // Nothing that is looked for changes.
             } else {
+                self.stats.fast_paths.backtracked_insns += 1;
                 match self.backtrack_insn(i as u32, s.subseq_idx, entry) {
                     Ok(()) => {}
                     Err(Trouble::NotSupported) => {
@@ -240,11 +241,11 @@ impl Env<'_> {
             for r in bits(u64::from(self.bt.regs[fr] & !marks.regs)) {
                 new_regs |= u16::from(self.arena.is(frame.regs[r], SCALAR)) << r;
             }
-            let slots = self.arena.frame_slots(frame_id);
             let mut new_slots = 0;
             for spi in bits(self.bt.slots[fr] & !marks.stack) {
-                let is_scalar = slots
-                    .get(spi)
+                let is_scalar = self
+                    .arena
+                    .frame_slot(frame_id, spi)
                     .is_some_and(|s| s.is_spilled() && self.arena.is(s.spill, SCALAR));
                 new_slots |= u64::from(is_scalar) << spi;
             }
@@ -290,7 +291,7 @@ impl Env<'_> {
                         }
                     }
                 }
-                for (spi, slot) in self.arena.frame_slots(frame_id).iter().enumerate() {
+                for (spi, slot) in self.arena.frame_slots(frame_id).enumerate() {
                     let scalar = slot.is_spilled() && self.arena.val(slot.spill.val).is_scalar();
                     if scalar && marks.stack >> spi & 1 == 0 {
                         marks.stack |= 1 << spi;
@@ -333,7 +334,7 @@ impl Env<'_> {
                     }
                 }
             }
-            for (spi, slot) in self.arena.frame_slots(frame_id).iter().enumerate() {
+            for (spi, slot) in self.arena.frame_slots(frame_id).enumerate() {
                 let marked = marks.stack >> spi & 1 == 1 || !self.bpf_capable;
                 if marked && slot.is_spilled() && self.arena.val(slot.spill.val).is_scalar() {
                     self.bt.slots[fr] |= 1 << spi;

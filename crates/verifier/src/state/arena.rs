@@ -1,231 +1,87 @@
-//! Arenas of the walk: interned registers, packed frames and their stack slots.
+//! The arena of the walk: interned registers, and frames at rest with their pages of stack.
 //!
-//! A register value is stored once: `PackedReg` names it in 8 bytes, so a saved frame is some
-//! hundred bytes and copying one is cheap. Ids are kept outside of the interned value because they
-//! differ between otherwise equal registers.
+//! A saved frame names its registers and its pages of eight stack slots. Pages are shared: saving a
+//! frame copies those that changed since it was last saved or loaded.
 //!
 //! # Invariants
-//! 1. Two `PackedReg` with the same `val` have equal registers but for `Reg::id`.
-//! 2. `vals[0]` is the register that was never written, `vals[1]` the unknown scalar.
-//! 3. A packed frame is shared by reference count and never changed while shared.
+//! 1. A frame and a page are shared by reference count and never changed while shared.
+//! 2. `Frame::base` holds a reference to a saved frame; its pages equal those of the frame but for
+//!    the stale ones.
 
 use super::frame::{Frame, FrameMeta};
-use super::reg::{Extra, Reg};
-use super::reg_type::Base;
+use super::reg::Reg;
 use super::stack::Slot;
+use super::values::{REFERS, Values};
+use crate::memory::capacity_bytes;
+use std::ops::{Deref, DerefMut};
 
-/// A register by name: interned value and id.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct PackedReg {
-    /// Index into the interned values.
-    pub(crate) val: u32,
-    /// `Reg::id`.
-    pub(crate) id: u32,
-}
+pub(crate) use super::values::PackedReg;
 
-impl PackedReg {
-    /// The register that was never written.
-    pub(crate) const NOT_INIT: PackedReg = PackedReg { val: 0, id: 0 };
-    /// The scalar of which nothing is known.
-    pub(crate) const UNKNOWN: PackedReg = PackedReg { val: 1, id: 0 };
-}
+/// Stack slots of a page.
+pub(crate) const PAGE_SLOTS: usize = 8;
+/// Pages of the deepest stack.
+pub(crate) const PAGES_MAX: usize = 8;
 
 /// Name of a packed frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameId(u32);
+
+/// Name of a page.
+pub(crate) type PageId = u32;
 
 /// A frame at rest.
 #[derive(Clone, Debug)]
 pub(crate) struct PackedFrame {
     pub(crate) regs: [PackedReg; 11],
     pub(crate) meta: FrameMeta,
-    slots_start: u32,
-    slots_len: u32,
+    pub(crate) pages: [PageId; PAGES_MAX],
+    /// Slots in use; the pages after them are none.
+    pub(crate) slots_len: u32,
+}
+
+/// Eight slots of stack at rest.
+#[derive(Clone, Debug)]
+struct Page {
+    slots: [Slot; PAGE_SLOTS],
+    refs: u32,
+    /// A register spilled here has an id or refers to something acquired.
+    has_ids: bool,
 }
 
 /// All that saved states are made of.
 pub(crate) struct Arena {
-    vals: Vec<Reg>,
-    /// What kind of value each is: [`SCALAR`] and those that follow.
-    kinds: Vec<u8>,
-    /// Hash and index; open addressing, power of two.
-    table: Vec<(u32, u32)>,
+    values: Values,
     frames: Vec<PackedFrame>,
     frame_refs: Vec<u32>,
     frames_free: Vec<u32>,
-    slots: Vec<Slot>,
-    /// Free runs of slots by length.
-    slots_free: Vec<Vec<u32>>,
+    pages: Vec<Page>,
+    pages_free: Vec<PageId>,
 }
 
-/// Index of an empty place of the table.
-const EMPTY: u32 = u32::MAX;
-
-/// A scalar.
-pub(crate) const SCALAR: u8 = 1;
-/// All bits are known.
-pub(crate) const CONST: u8 = 2;
-/// The bounds do not contradict each other.
-pub(crate) const SANE: u8 = 4;
-/// Refers to something acquired.
-pub(crate) const REFERS: u8 = 8;
-pub(crate) const SANE_SCALAR: u8 = SANE | SCALAR;
-
-fn kind_of(reg: &Reg) -> u8 {
-    let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
-    flag(reg.is_scalar(), SCALAR)
-        | flag(reg.val.var_off.is_const(), CONST)
-        | flag(reg.val.violated_rule().is_none(), SANE)
-        | flag(reg.ref_obj_id != 0, REFERS)
-}
-
-/// A hash of all that tells registers apart as a rule; what it leaves out is compared.
-fn hash_of(reg: &Reg) -> u32 {
-    const MUL: u64 = 0x9e37_79b9_7f4a_7c15;
-    let v = &reg.val;
-    let extra = match reg.extra {
-        Extra::None => 0,
-        Extra::Range(range) => u64::from(range as u32) << 1,
-        Extra::Map { map, uid } => u64::from(map) << 32 | u64::from(uid),
-        Extra::Btf { id, .. } => u64::from(id) << 3,
-        Extra::Mem { size, dynptr_id } => u64::from(size) << 32 | u64::from(dynptr_id),
-        Extra::Iter { btf_id, depth, .. } => u64::from(btf_id) << 32 | u64::from(depth),
-        Extra::Frame(n) | Extra::Subprog(n) => u64::from(n) << 4,
-        Extra::Dynptr { .. } | Extra::IrqFlag { .. } => 5,
-    };
-    let kind = (reg.ty.base as u64) << 32 | u64::from(reg.off as u32);
-    let mut h = 0_u64;
-    for word in [
-        v.var_off.value,
-        v.var_off.mask ^ v.umax.rotate_left(17),
-        v.umin ^ (v.smin as u64).rotate_left(31) ^ (v.smax as u64).rotate_left(47),
-        kind ^ u64::from(reg.ref_obj_id) << 40 ^ extra.rotate_left(13),
-    ] {
-        h = (h ^ word).wrapping_mul(MUL);
-        h ^= h >> 29;
+impl Deref for Arena {
+    type Target = Values;
+    fn deref(&self) -> &Values {
+        &self.values
     }
-    (h >> 32) as u32 ^ h as u32
 }
 
-/// Whether the registers have one name.
-#[inline]
-fn same_but_id(a: &Reg, b: &Reg) -> bool {
-    a.val == b.val
-        && a.ty == b.ty
-        && a.off == b.off
-        && a.extra == b.extra
-        && a.ref_obj_id == b.ref_obj_id
+impl DerefMut for Arena {
+    fn deref_mut(&mut self) -> &mut Values {
+        &mut self.values
+    }
 }
 
 impl Arena {
     /// For a program of so many insns.
     pub(crate) fn new(insns: usize) -> Arena {
-        let vals = insns.clamp(64, 4096);
-        let mut arena = Arena {
-            vals: Vec::with_capacity(vals),
-            kinds: Vec::with_capacity(vals),
-            table: vec![(0, EMPTY); vals.next_power_of_two()],
+        Arena {
+            values: Values::new(insns),
             frames: Vec::new(),
             frame_refs: Vec::new(),
             frames_free: Vec::new(),
-            slots: Vec::new(),
-            slots_free: vec![Vec::new(); 65],
-        };
-        arena.pack(&Reg::not_init());
-        arena.pack(&Reg::unknown());
-        arena
-    }
-
-    /// The name of `reg`: the same name for the same value.
-    pub(crate) fn pack(&mut self, reg: &Reg) -> PackedReg {
-        let hash = hash_of(reg);
-        let mask = self.table.len() - 1;
-        let mut at = hash as usize & mask;
-        loop {
-            match self.table[at] {
-                (_, EMPTY) => break,
-                (h, val) if h == hash && same_but_id(&self.vals[val as usize], reg) => {
-                    return PackedReg { val, id: reg.id };
-                }
-                _ => at = (at + 1) & mask,
-            }
+            pages: Vec::new(),
+            pages_free: Vec::new(),
         }
-        let val = self.vals.len() as u32;
-        self.vals.push(Reg { id: 0, ..*reg });
-        self.kinds.push(kind_of(reg));
-        self.table[at] = (hash, val);
-        if self.vals.len() * 2 > self.table.len() {
-            self.grow_table();
-        }
-        PackedReg { val, id: reg.id }
-    }
-
-    fn grow_table(&mut self) {
-        let len = self.table.len() * 4;
-        let old = std::mem::replace(&mut self.table, vec![(0, EMPTY); len]);
-        for entry in old.into_iter().filter(|e| e.1 != EMPTY) {
-            let mut at = entry.0 as usize & (len - 1);
-            while self.table[at].1 != EMPTY {
-                at = (at + 1) & (len - 1);
-            }
-            self.table[at] = entry;
-        }
-    }
-
-    /// Whether the value is of all these kinds.
-    #[inline]
-    pub(crate) fn is(&self, name: PackedReg, kinds: u8) -> bool {
-        self.kinds[name.val as usize] & kinds == kinds
-    }
-
-    /// The register was never written.
-    #[inline]
-    pub(crate) fn is_not_init(&self, name: PackedReg) -> bool {
-        self.vals[name.val as usize].ty.base == Base::NotInit
-    }
-
-    /// The interned value, with `id` 0.
-    #[inline]
-    pub(crate) fn val(&self, val: u32) -> &Reg {
-        &self.vals[val as usize]
-    }
-
-    /// The register of that name.
-    #[inline]
-    pub(crate) fn reg(&self, packed: PackedReg) -> Reg {
-        Reg { id: packed.id, ..self.vals[packed.val as usize] }
-    }
-
-    /// Saves `frame`, sharing the last saved copy where nothing changed since.
-    pub(crate) fn save_frame(&mut self, frame: &mut Frame) -> FrameId {
-        self.forget_stale(frame);
-        if let Some(saved) = frame.saved {
-            self.retain(saved);
-            return saved;
-        }
-        let slots_start = self.alloc_slots(frame.slots());
-        let packed = PackedFrame {
-            regs: *frame.names(),
-            meta: frame.meta,
-            slots_start,
-            slots_len: frame.slots().len() as u32,
-        };
-        let id = match self.frames_free.pop() {
-            Some(id) => {
-                self.frames[id as usize] = packed;
-                self.frame_refs[id as usize] = 1;
-                id
-            }
-            None => {
-                self.frames.push(packed);
-                self.frame_refs.push(1);
-                self.frames.len() as u32 - 1
-            }
-        };
-        // One reference for the saved state, one for the cache in `frame`.
-        self.frame_refs[id as usize] += 1;
-        frame.saved = Some(FrameId(id));
-        FrameId(id)
     }
 
     /// A frame with nothing but its frame pointer.
@@ -241,43 +97,97 @@ impl Arena {
         frame.set_name(i, name);
     }
 
-    /// Lets go of the saved copy of a frame that has changed since.
-    fn forget_stale(&mut self, frame: &mut Frame) {
-        if frame.take_changed()
-            && let Some(stale) = frame.saved.take()
-        {
-            self.release(stale);
+    /// Saves `frame`, sharing what has not changed since it was last saved or loaded.
+    pub(crate) fn save_frame(&mut self, frame: &mut Frame) -> FrameId {
+        if let (Some(base), false) = (frame.base, frame.is_changed()) {
+            self.retain(base);
+            return base;
         }
+        let mut pages = [0; PAGES_MAX];
+        let base_pages = frame.base.map_or([0; PAGES_MAX], |base| self.frame(base).pages);
+        for (p, slots) in frame.slots().chunks(PAGE_SLOTS).enumerate() {
+            pages[p] = if frame.is_stale(p) {
+                self.add_page(slots)
+            } else {
+                self.retain_page(base_pages[p])
+            };
+        }
+        let id = self.add_frame(PackedFrame {
+            regs: *frame.names(),
+            meta: frame.meta,
+            pages,
+            slots_len: frame.slots().len() as u32,
+        });
+        self.rebase(frame, id);
+        id
+    }
+
+    /// `frame` equals the saved one now.
+    fn rebase(&mut self, frame: &mut Frame, id: FrameId) {
+        self.retain(id);
+        if let Some(old) = frame.base.replace(id) {
+            self.release(old);
+        }
+        frame.settle();
     }
 
     /// Makes `frame` equal to the saved one.
     pub(crate) fn load_frame(&mut self, id: FrameId, frame: &mut Frame) {
-        if let Some(stale) = frame.saved.take() {
-            self.release(stale);
-        }
         let packed = &self.frames[id.0 as usize];
-        let (start, len) = (packed.slots_start as usize, packed.slots_len as usize);
-        frame.restore(&packed.regs, packed.meta, &self.slots[start..start + len]);
-        self.retain(id);
-        frame.saved = Some(id);
+        let old_pages = frame.base.map(|base| self.frame(base).pages);
+        let len = packed.slots_len as usize;
+        frame.restore(&packed.regs, packed.meta, len);
+        for p in 0..len.div_ceil(PAGE_SLOTS) {
+            let page = packed.pages[p];
+            if !frame.is_stale(p) && old_pages.is_some_and(|old| old[p] == page) {
+                continue;
+            }
+            let from = p * PAGE_SLOTS;
+            let to = len.min(from + PAGE_SLOTS);
+            let slots = &self.pages[page as usize].slots[..to - from];
+            frame.restore_slots(from, slots);
+        }
+        self.rebase(frame, id);
     }
 
     /// Lets go of what a frame that is left held.
     pub(crate) fn drop_frame(&mut self, frame: Frame) {
-        if let Some(saved) = frame.saved {
-            self.release(saved);
+        if let Some(base) = frame.base {
+            self.release(base);
         }
     }
 
     /// The frame of that name.
+    #[inline]
     pub(crate) fn frame(&self, id: FrameId) -> &PackedFrame {
         &self.frames[id.0 as usize]
     }
 
+    /// A stack slot of it.
+    #[inline]
+    pub(crate) fn frame_slot(&self, id: FrameId, spi: usize) -> Option<&Slot> {
+        let frame = self.frame(id);
+        let page = || frame.pages[spi / PAGE_SLOTS];
+        (spi < frame.slots_len as usize)
+            .then(|| &self.pages[page() as usize].slots[spi % PAGE_SLOTS])
+    }
+
     /// Its stack slots.
-    pub(crate) fn frame_slots(&self, id: FrameId) -> &[Slot] {
-        let f = &self.frames[id.0 as usize];
-        &self.slots[f.slots_start as usize..(f.slots_start + f.slots_len) as usize]
+    pub(crate) fn frame_slots(&self, id: FrameId) -> impl Iterator<Item = &Slot> {
+        let frame = self.frame(id);
+        let len = frame.slots_len as usize;
+        let pages = frame.pages[..len.div_ceil(PAGE_SLOTS)].iter();
+        pages.flat_map(|&page| &self.pages[page as usize].slots).take(len)
+    }
+
+    /// Whether page `p` of `cur` is the very one of `old`, with nothing in it that has an identity.
+    #[inline]
+    pub(crate) fn is_same_page(&self, old: &PackedFrame, cur: &Frame, p: usize) -> bool {
+        let Some(base) = cur.base else { return false };
+        !cur.is_stale(p)
+            && self.frame(base).pages[p] == old.pages[p]
+            && cur.slots().len() >= (old.slots_len as usize).min((p + 1) * PAGE_SLOTS)
+            && !self.pages[old.pages[p] as usize].has_ids
     }
 
     /// A changed copy of a saved frame replaces `id` in its holder.
@@ -286,19 +196,41 @@ impl Arena {
         id: FrameId,
         edit: impl FnOnce(&mut [PackedReg; 11], &mut [Slot]),
     ) -> FrameId {
-        let mut packed = self.frames[id.0 as usize].clone();
-        let mut slots = self.frame_slots(id).to_vec();
-        edit(&mut packed.regs, &mut slots);
-        packed.slots_start = self.alloc_slots(&slots);
+        let mut packed = self.frame(id).clone();
+        let len = packed.slots_len as usize;
+        let mut slots = [Slot::default(); PAGES_MAX * PAGE_SLOTS];
+        for (slot, old) in slots.iter_mut().zip(self.frame_slots(id)) {
+            *slot = *old;
+        }
+        edit(&mut packed.regs, &mut slots[..len]);
+        let mut same = packed.regs == self.frame(id).regs;
+        for (p, slots) in slots[..len].chunks(PAGE_SLOTS).enumerate() {
+            let old = packed.pages[p];
+            if self.pages[old as usize].slots[..slots.len()] == *slots {
+                self.retain_page(old);
+            } else {
+                packed.pages[p] = self.add_page(slots);
+                same = false;
+            }
+        }
+        if same {
+            self.release_pages(&packed);
+            return id;
+        }
+        let edited = self.add_frame(packed);
         self.release(id);
+        edited
+    }
+
+    fn add_frame(&mut self, frame: PackedFrame) -> FrameId {
         match self.frames_free.pop() {
-            Some(free) => {
-                self.frames[free as usize] = packed;
-                self.frame_refs[free as usize] = 1;
-                FrameId(free)
+            Some(id) => {
+                self.frames[id as usize] = frame;
+                self.frame_refs[id as usize] = 1;
+                FrameId(id)
             }
             None => {
-                self.frames.push(packed);
+                self.frames.push(frame);
                 self.frame_refs.push(1);
                 FrameId(self.frames.len() as u32 - 1)
             }
@@ -313,32 +245,80 @@ impl Arena {
         let refs = &mut self.frame_refs[id.0 as usize];
         *refs -= 1;
         if *refs == 0 {
-            let f = &self.frames[id.0 as usize];
-            if f.slots_len != 0 {
-                self.slots_free[f.slots_len as usize].push(f.slots_start);
+            let frame = &self.frames[id.0 as usize];
+            if frame.slots_len != 0 {
+                let frame = frame.clone();
+                self.release_pages(&frame);
             }
             self.frames_free.push(id.0);
         }
     }
 
-    fn alloc_slots(&mut self, slots: &[Slot]) -> u32 {
-        if slots.is_empty() {
-            return 0;
+    fn add_page(&mut self, slots: &[Slot]) -> PageId {
+        let has_ids = slots.iter().any(|s| s.spill.id != 0 || self.is(s.spill, REFERS));
+        let mut page = Page { slots: Default::default(), refs: 1, has_ids };
+        page.slots[..slots.len()].copy_from_slice(slots);
+        match self.pages_free.pop() {
+            Some(id) => {
+                self.pages[id as usize] = page;
+                id
+            }
+            None => {
+                self.pages.push(page);
+                self.pages.len() as u32 - 1
+            }
         }
-        if let Some(start) = self.slots_free[slots.len()].pop() {
-            self.slots[start as usize..start as usize + slots.len()].copy_from_slice(slots);
-            return start;
-        }
-        self.slots.extend_from_slice(slots);
-        (self.slots.len() - slots.len()) as u32
     }
 
-    /// Bytes held: registers, frames, stack slots.
-    pub(crate) fn bytes(&self) -> [usize; 3] {
+    fn retain_page(&mut self, id: PageId) -> PageId {
+        self.pages[id as usize].refs += 1;
+        id
+    }
+
+    fn release_pages(&mut self, frame: &PackedFrame) {
+        for &id in &frame.pages[..(frame.slots_len as usize).div_ceil(PAGE_SLOTS)] {
+            let page = &mut self.pages[id as usize];
+            page.refs -= 1;
+            if page.refs == 0 {
+                self.pages_free.push(id);
+            }
+        }
+    }
+
+    /// Forgets the values that neither a frame at rest nor one of `roots` names.
+    pub(crate) fn collect_values(&mut self, roots: impl Iterator<Item = u32>) {
+        let mut marks = self.values.marks();
+        for root in roots {
+            marks[root as usize] = true;
+        }
+        let held = self.frames.iter().zip(&self.frame_refs).filter(|(_, refs)| **refs != 0);
+        for name in held.flat_map(|(frame, _)| &frame.regs) {
+            marks[name.val as usize] = true;
+        }
+        for page in self.pages.iter().filter(|page| page.refs != 0) {
+            for slot in &page.slots {
+                marks[slot.spill.val as usize] = true;
+            }
+        }
+        self.values.sweep(&marks);
+    }
+
+    /// Bytes allocated: registers and frames, pages of stack.
+    pub(crate) fn bytes(&self) -> [u64; 2] {
+        let refs = capacity_bytes(&self.frame_refs) + capacity_bytes(&self.frames_free);
         [
-            self.vals.len() * size_of::<Reg>() + self.table.len() * size_of::<(u32, u32)>(),
-            self.frames.len() * (size_of::<PackedFrame>() + 4),
-            self.slots.len() * size_of::<Slot>(),
+            self.values.bytes() + capacity_bytes(&self.frames) + refs,
+            capacity_bytes(&self.pages) + capacity_bytes(&self.pages_free),
+        ]
+    }
+
+    /// Bytes in use of them.
+    pub(crate) fn bytes_in_use(&self) -> [u64; 2] {
+        let frames = self.frames.len() - self.frames_free.len();
+        let pages = self.pages.len() - self.pages_free.len();
+        [
+            self.values.bytes_in_use() + (frames * (size_of::<PackedFrame>() + 4)) as u64,
+            (pages * size_of::<Page>()) as u64,
         ]
     }
 }

@@ -14,8 +14,9 @@
 //! Kernel: `struct bpf_verifier_state_list` (6.18).
 
 use super::arena::Arena;
-use super::history::LinkedReg;
+use super::history::{JmpEntry, LinkedReg};
 use super::verifier_state::PackedState;
+use crate::memory::capacity_bytes;
 use crate::tuning::StateAlloc;
 use smallvec::SmallVec;
 
@@ -85,6 +86,8 @@ pub(crate) struct Checkpoints {
     hot: Vec<Hot>,
     store: Store,
     free: Vec<u32>,
+    own_history: u64,
+    own_history_peak: u64,
 }
 
 impl Checkpoints {
@@ -93,7 +96,13 @@ impl Checkpoints {
             StateAlloc::Arena => Store::Arena(Vec::new()),
             StateAlloc::Heap => Store::Heap(Vec::new()),
         };
-        Checkpoints { hot: Vec::new(), store, free: Vec::new() }
+        Checkpoints {
+            hot: Vec::new(),
+            store,
+            free: Vec::new(),
+            own_history: 0,
+            own_history_peak: 0,
+        }
     }
 
     /// Keeps `ckpt`; true if it took a place that another had left in the arena.
@@ -156,26 +165,52 @@ impl Checkpoints {
         std::iter::successors(newest, |&id| self.hot(id).older)
     }
 
+    /// The checkpoint keeps its history for itself.
+    pub(crate) fn keep_history(&mut self, id: CkptId, history: Box<[JmpEntry]>) {
+        self.own_history += size_of_val(&*history) as u64;
+        self.own_history_peak = self.own_history_peak.max(self.own_history);
+        self.get_mut(id).state.own_history = Some(history);
+    }
+
     /// Forgets a checkpoint that nothing refers to any more.
     pub(crate) fn remove(&mut self, id: CkptId, arena: &mut Arena) {
-        let frames = match &mut self.store {
-            Store::Arena(items) => {
-                let item = &mut items[id.0 as usize];
-                item.state.own_history = None;
-                std::mem::take(&mut item.state.frames)
-            }
-            Store::Heap(items) => {
-                items[id.0 as usize].take().map(|gone| gone.state.frames).unwrap_or_default()
-            }
-        };
+        let state = &mut self.get_mut(id).state;
+        let (own, frames) = (state.own_history.take(), std::mem::take(&mut state.frames));
+        self.own_history -= own.map_or(0, |history| size_of_val(&*history) as u64);
+        if let Store::Heap(items) = &mut self.store {
+            items[id.0 as usize] = None;
+        }
         for frame in frames {
             arena.release(frame);
         }
         self.free.push(id.0);
     }
 
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        self.hot.len() * (size_of::<Hot>() + size_of::<Checkpoint>()) + self.free.len() * 4
+    /// Bytes allocated.
+    pub(crate) fn bytes(&self) -> u64 {
+        let store = match &self.store {
+            Store::Arena(items) => capacity_bytes(items),
+            // Those on the free list were given back, but not all were there at the peak.
+            Store::Heap(items) => {
+                capacity_bytes(items) + (items.len() * size_of::<Checkpoint>()) as u64
+            }
+        };
+        store + capacity_bytes(&self.hot) + capacity_bytes(&self.free)
+    }
+
+    /// Bytes in use of them.
+    pub(crate) fn bytes_in_use(&self) -> u64 {
+        let in_use = self.hot.len() - self.free.len();
+        (in_use * (size_of::<Hot>() + size_of::<Checkpoint>())) as u64
+    }
+
+    /// Bytes of histories that checkpoints keep for themselves.
+    pub(crate) fn own_history_bytes(&self) -> u64 {
+        self.own_history
+    }
+
+    /// Most of them at one time.
+    pub(crate) fn own_history_peak_bytes(&self) -> u64 {
+        self.own_history_peak
     }
 }

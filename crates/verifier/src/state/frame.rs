@@ -1,14 +1,15 @@
 //! One call frame of the state being walked: registers by name, stack, and who called.
 //!
 //! # Invariants
-//! 1. `saved` names an equal packed frame unless `changed` is set.
+//! 1. `base` names an equal packed frame unless `changed` is set; its pages of stack are equal
+//!    unless they are stale.
 //! 2. Bit i of `precise` says that going back from here for register i would mark nothing new up
 //!    to the last checkpoint and beyond: its value was found to matter, and nothing has touched it
 //!    since.
 //!
 //! Kernel: `struct bpf_func_state` (6.18).
 
-use super::arena::{FrameId, PackedReg};
+use super::arena::{FrameId, PAGE_SLOTS, PAGES_MAX, PackedReg};
 use super::stack::{BPF_REG_SIZE, Slot};
 use crate::passes::live_stack::FuncInstanceId;
 
@@ -49,8 +50,10 @@ pub(crate) struct Frame {
     regs: [PackedReg; 11],
     changed: bool,
     precise: u16,
-    /// Last packed copy, owned by the arena.
-    pub(super) saved: Option<FrameId>,
+    /// Bit p: page p of the stack is not that of `base`.
+    stale: u8,
+    /// The frame as it was last saved or loaded.
+    pub(super) base: Option<FrameId>,
     pub(crate) meta: FrameMeta,
     slots: Vec<Slot>,
 }
@@ -59,7 +62,7 @@ impl Frame {
     /// A frame in which no register was written; see [`super::arena::Arena::new_frame`].
     pub(super) fn new(meta: FrameMeta) -> Frame {
         let regs = [PackedReg::default(); 11];
-        Frame { regs, changed: true, precise: 0, saved: None, meta, slots: Vec::new() }
+        Frame { regs, changed: true, precise: 0, stale: !0, base: None, meta, slots: Vec::new() }
     }
 
     /// Name of register `i`.
@@ -107,6 +110,7 @@ impl Frame {
     }
     pub(crate) fn slot_mut(&mut self, spi: usize) -> &mut Slot {
         self.changed = true;
+        self.stale |= 1 << (spi / PAGE_SLOTS);
         &mut self.slots[spi]
     }
     /// Bytes of stack that were touched so far, a multiple of 8.
@@ -118,25 +122,47 @@ impl Frame {
         let n = (bytes.max(0) as usize).div_ceil(BPF_REG_SIZE as usize);
         if n > self.slots.len() {
             self.changed = true;
+            for page in self.slots.len() / PAGE_SLOTS..n.div_ceil(PAGE_SLOTS) {
+                self.stale |= 1 << page;
+            }
             self.slots.resize(n, Slot::default());
         }
     }
 
-    pub(super) fn take_changed(&mut self) -> bool {
-        std::mem::take(&mut self.changed)
+    /// Whether it differs from `base`.
+    pub(super) fn is_changed(&self) -> bool {
+        self.changed
     }
 
-    pub(super) fn restore(
-        &mut self,
-        regs: &[PackedReg; 11],
-        meta: FrameMeta,
-        slots: &[Slot],
-    ) {
+    /// Whether page `p` of the stack differs from that of `base`.
+    #[inline]
+    pub(super) fn is_stale(&self, p: usize) -> bool {
+        self.stale >> p & 1 == 1
+    }
+
+    /// It equals `base` now.
+    pub(super) fn settle(&mut self) {
+        self.changed = false;
+        self.stale = 0;
+    }
+
+    /// Takes over what a saved frame holds, but for its slots, of which there will be `slots_len`;
+    /// those of pages that are the same stay.
+    pub(super) fn restore(&mut self, regs: &[PackedReg; 11], meta: FrameMeta, slots_len: usize) {
         self.regs = *regs;
         self.meta = meta;
-        self.slots.clear();
-        self.slots.extend_from_slice(slots);
-        self.changed = false;
         self.precise = 0;
+        if self.slots.len() != slots_len {
+            let shorter = self.slots.len().min(slots_len);
+            for page in shorter / PAGE_SLOTS..PAGES_MAX {
+                self.stale |= 1 << page;
+            }
+            self.slots.resize(slots_len, Slot::default());
+        }
+    }
+
+    /// Slots from `from` on, within a page.
+    pub(super) fn restore_slots(&mut self, from: usize, slots: &[Slot]) {
+        self.slots[from..from + slots.len()].copy_from_slice(slots);
     }
 }

@@ -162,8 +162,8 @@ impl History {
     pub(crate) fn put_back(&mut self, entries: Vec<JmpEntry>) {
         self.entries = entries;
     }
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        self.entries.len() * size_of::<JmpEntry>()
+    /// Bytes allocated.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.entries.capacity() * size_of::<JmpEntry>()) as u64
     }
 }

@@ -10,4 +10,5 @@ pub(crate) mod reg;
 pub(crate) mod reg_type;
 pub(crate) mod stack;
 pub(crate) mod transfers;
+pub(crate) mod values;
 pub(crate) mod verifier_state;

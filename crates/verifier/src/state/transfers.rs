@@ -62,6 +62,12 @@ impl Transfers {
         self.entries[place] = Entry { op, operands, results };
     }
 
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.entries.fill(Self::empty());
+        self.used = 0;
+    }
+
     fn grow(&mut self) {
         let doubled = vec![Self::empty(); self.entries.len() * 4];
         let old = std::mem::replace(&mut self.entries, doubled);
@@ -73,8 +79,8 @@ impl Transfers {
         }
     }
 
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        self.entries.len() * size_of::<Entry>()
+    /// Bytes allocated.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.entries.capacity() * size_of::<Entry>()) as u64
     }
 }

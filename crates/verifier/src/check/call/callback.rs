@@ -132,10 +132,14 @@ pub(super) fn push_find_vma(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     };
     push_callback_call(env, meta.subprogno, |env, callee| {
         callee.set_name(1, env.cur.frame().name(1));
-        env.arena.set_reg(callee, 2, &Reg {
-            extra: Extra::Btf { id: vma.0, in_prog: false },
-            ..Reg::pointer(RegType::of(Base::BtfId))
-        });
+        env.arena.set_reg(
+            callee,
+            2,
+            &Reg {
+                extra: Extra::Btf { id: vma.0, in_prog: false },
+                ..Reg::pointer(RegType::of(Base::BtfId))
+            },
+        );
         callee.set_name(3, env.cur.frame().name(4));
         in_callback(callee, 1);
         Ok(())
@@ -146,11 +150,15 @@ pub(super) fn push_find_vma(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 pub(super) fn push_user_ringbuf_drain(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     push_callback_call(env, meta.subprogno, |env, callee| {
         let id = env.new_id();
-        env.arena.set_reg(callee, 1, &Reg {
-            id,
-            extra: Extra::Dynptr { kind: DynptrKind::Local, first_slot: true },
-            ..Reg::pointer(RegType::of(Base::ConstDynptr))
-        });
+        env.arena.set_reg(
+            callee,
+            1,
+            &Reg {
+                id,
+                extra: Extra::Dynptr { kind: DynptrKind::Local, first_slot: true },
+                ..Reg::pointer(RegType::of(Base::ConstDynptr))
+            },
+        );
         callee.set_name(2, env.cur.frame().name(3));
         in_callback(callee, 1);
         Ok(())

@@ -26,6 +26,7 @@ mod update;
 use super::cfg::Cfg;
 use super::postorder::Postorder;
 use super::subprogs::Subprogs;
+use crate::memory::capacity_bytes;
 use flow::Flow;
 use rustc_hash::FxHashMap;
 use skep_insn::Insn;
@@ -238,6 +239,16 @@ impl LiveStack {
         let frame = instance.frames.get(frame).and_then(|&f| self.frames.get(f as usize));
         let local = insn.wrapping_sub(instance.start) as usize;
         frame.and_then(|f| f.insns.get(local)).map_or(0, |masks| masks.live_before)
+    }
+
+    /// Bytes allocated for instances and masks.
+    pub(crate) fn bytes(&self) -> u64 {
+        let of_instance = |i: &Instance| capacity_bytes(&i.insn_flags);
+        let of_frame = |f: &FrameMasks| capacity_bytes(&f.insns) + capacity_bytes(&f.dirty);
+        capacity_bytes(&self.instances)
+            + capacity_bytes(&self.frames)
+            + self.instances.iter().map(of_instance).sum::<u64>()
+            + self.frames.iter().map(of_frame).sum::<u64>()
     }
 
     /// The masks of `frame` in an instance, made when first needed.

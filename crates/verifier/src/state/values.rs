@@ -1,0 +1,237 @@
+//! Interned registers: equal registers have one name of eight bytes.
+//!
+//! Ids are kept outside of the interned value because they differ between otherwise equal
+//! registers. Values that nothing names any more are collected when there are many.
+//!
+//! # Invariants
+//! 1. Two `PackedReg` with the same `val` have equal registers but for `Reg::id`.
+//! 2. `vals[0]` is the register that was never written, `vals[1]` the unknown scalar.
+//! 3. A name stays what it is as long as a frame, or another root of [`Values::sweep`], holds it.
+
+use super::reg::{Extra, Reg};
+use super::reg_type::Base;
+use crate::memory::capacity_bytes;
+
+/// A register by name: interned value and id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct PackedReg {
+    /// Index into the interned values.
+    pub(crate) val: u32,
+    /// `Reg::id`.
+    pub(crate) id: u32,
+}
+
+impl PackedReg {
+    /// The register that was never written.
+    pub(crate) const NOT_INIT: PackedReg = PackedReg { val: 0, id: 0 };
+    /// The scalar of which nothing is known.
+    pub(crate) const UNKNOWN: PackedReg = PackedReg { val: 1, id: 0 };
+}
+
+/// Index of an empty place of the table.
+const EMPTY: u32 = u32::MAX;
+/// Values below which nothing is collected.
+const COLLECT_MIN: usize = 1 << 14;
+
+/// A scalar.
+pub(crate) const SCALAR: u8 = 1;
+/// All bits are known.
+pub(crate) const CONST: u8 = 2;
+/// The bounds do not contradict each other.
+pub(crate) const SANE: u8 = 4;
+/// Refers to something acquired.
+pub(crate) const REFERS: u8 = 8;
+pub(crate) const SANE_SCALAR: u8 = SANE | SCALAR;
+
+fn kind_of(reg: &Reg) -> u8 {
+    let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
+    flag(reg.is_scalar(), SCALAR)
+        | flag(reg.val.var_off.is_const(), CONST)
+        | flag(reg.val.violated_rule().is_none(), SANE)
+        | flag(reg.ref_obj_id != 0, REFERS)
+}
+
+/// A hash of all that tells registers apart as a rule; what it leaves out is compared.
+fn hash_of(reg: &Reg) -> u32 {
+    const MUL: u64 = 0x9e37_79b9_7f4a_7c15;
+    let v = &reg.val;
+    let extra = match reg.extra {
+        Extra::None => 0,
+        Extra::Range(range) => u64::from(range as u32) << 1,
+        Extra::Map { map, uid } => u64::from(map) << 32 | u64::from(uid),
+        Extra::Btf { id, .. } => u64::from(id) << 3,
+        Extra::Mem { size, dynptr_id } => u64::from(size) << 32 | u64::from(dynptr_id),
+        Extra::Iter { btf_id, depth, .. } => u64::from(btf_id) << 32 | u64::from(depth),
+        Extra::Frame(n) | Extra::Subprog(n) => u64::from(n) << 4,
+        Extra::Dynptr { .. } | Extra::IrqFlag { .. } => 5,
+    };
+    let kind = (reg.ty.base as u64) << 32 | u64::from(reg.off as u32);
+    let mut h = 0_u64;
+    for word in [
+        v.var_off.value,
+        v.var_off.mask ^ v.umax.rotate_left(17),
+        v.umin ^ (v.smin as u64).rotate_left(31) ^ (v.smax as u64).rotate_left(47),
+        kind ^ u64::from(reg.ref_obj_id) << 40 ^ extra.rotate_left(13),
+    ] {
+        h = (h ^ word).wrapping_mul(MUL);
+        h ^= h >> 29;
+    }
+    (h >> 32) as u32 ^ h as u32
+}
+
+/// Whether the registers have one name.
+#[inline]
+fn same_but_id(a: &Reg, b: &Reg) -> bool {
+    a.val == b.val
+        && a.ty == b.ty
+        && a.off == b.off
+        && a.extra == b.extra
+        && a.ref_obj_id == b.ref_obj_id
+}
+
+/// All interned values.
+pub(crate) struct Values {
+    vals: Vec<Reg>,
+    /// What kind of value each is: [`SCALAR`] and those that follow.
+    kinds: Vec<u8>,
+    /// Hash and index; open addressing, power of two.
+    table: Vec<(u32, u32)>,
+    /// Places of values that were collected.
+    free: Vec<u32>,
+    /// Values in use from which on it is worth to collect.
+    collect_at: usize,
+}
+
+impl Values {
+    /// For a program of so many insns.
+    pub(crate) fn new(insns: usize) -> Values {
+        let len = insns.clamp(64, 4096);
+        let mut values = Values {
+            vals: Vec::with_capacity(len),
+            kinds: Vec::with_capacity(len),
+            table: vec![(0, EMPTY); len.next_power_of_two()],
+            free: Vec::new(),
+            collect_at: COLLECT_MIN,
+        };
+        values.pack(&Reg::not_init());
+        values.pack(&Reg::unknown());
+        values
+    }
+
+    /// The name of `reg`: the same name for the same value.
+    pub(crate) fn pack(&mut self, reg: &Reg) -> PackedReg {
+        let hash = hash_of(reg);
+        let mask = self.table.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            match self.table[at] {
+                (_, EMPTY) => break,
+                (h, val) if h == hash && same_but_id(&self.vals[val as usize], reg) => {
+                    return PackedReg { val, id: reg.id };
+                }
+                _ => at = (at + 1) & mask,
+            }
+        }
+        let val = self.add(reg);
+        self.table[at] = (hash, val);
+        if self.in_use() * 2 > self.table.len() {
+            self.grow_table();
+        }
+        PackedReg { val, id: reg.id }
+    }
+
+    fn add(&mut self, reg: &Reg) -> u32 {
+        let value = Reg { id: 0, ..*reg };
+        match self.free.pop() {
+            Some(val) => {
+                self.vals[val as usize] = value;
+                self.kinds[val as usize] = kind_of(reg);
+                val
+            }
+            None => {
+                self.vals.push(value);
+                self.kinds.push(kind_of(reg));
+                self.vals.len() as u32 - 1
+            }
+        }
+    }
+
+    fn grow_table(&mut self) {
+        let len = self.table.len() * 4;
+        self.fill_table(len, |_| true);
+    }
+
+    /// Makes the table anew, of those values that `keep` wants.
+    fn fill_table(&mut self, len: usize, keep: impl Fn(u32) -> bool) {
+        let old = std::mem::replace(&mut self.table, vec![(0, EMPTY); len]);
+        for entry in old.into_iter().filter(|e| e.1 != EMPTY && keep(e.1)) {
+            let mut at = entry.0 as usize & (len - 1);
+            while self.table[at].1 != EMPTY {
+                at = (at + 1) & (len - 1);
+            }
+            self.table[at] = entry;
+        }
+    }
+
+    fn in_use(&self) -> usize {
+        self.vals.len() - self.free.len()
+    }
+
+    /// Whether there are so many values that it is worth to look for those nobody names.
+    #[inline]
+    pub(crate) fn wants_sweep(&self) -> bool {
+        self.in_use() >= self.collect_at
+    }
+
+    /// A mark for each value, to be set for those that are named.
+    pub(crate) fn marks(&self) -> Vec<bool> {
+        let mut marks = vec![false; self.vals.len()];
+        marks[..2].fill(true);
+        marks
+    }
+
+    /// Forgets the values without a mark.
+    pub(crate) fn sweep(&mut self, marks: &[bool]) {
+        self.free.clear();
+        self.free.extend((0..marks.len() as u32).rev().filter(|&val| !marks[val as usize]));
+        self.fill_table(self.table.len(), |val| marks[val as usize]);
+        self.collect_at = (2 * self.in_use()).max(COLLECT_MIN);
+    }
+
+    /// Whether the value is of all these kinds.
+    #[inline]
+    pub(crate) fn is(&self, name: PackedReg, kinds: u8) -> bool {
+        self.kinds[name.val as usize] & kinds == kinds
+    }
+
+    /// The register was never written.
+    #[inline]
+    pub(crate) fn is_not_init(&self, name: PackedReg) -> bool {
+        self.vals[name.val as usize].ty.base == Base::NotInit
+    }
+
+    /// The interned value, with `id` 0.
+    #[inline]
+    pub(crate) fn val(&self, val: u32) -> &Reg {
+        &self.vals[val as usize]
+    }
+
+    /// The register of that name.
+    #[inline]
+    pub(crate) fn reg(&self, packed: PackedReg) -> Reg {
+        Reg { id: packed.id, ..self.vals[packed.val as usize] }
+    }
+
+    /// Bytes allocated.
+    pub(crate) fn bytes(&self) -> u64 {
+        capacity_bytes(&self.vals)
+            + capacity_bytes(&self.kinds)
+            + capacity_bytes(&self.table)
+            + capacity_bytes(&self.free)
+    }
+
+    /// Bytes in use of them.
+    pub(crate) fn bytes_in_use(&self) -> u64 {
+        (self.in_use() * (size_of::<Reg>() + 1 + size_of::<(u32, u32)>())) as u64
+    }
+}
