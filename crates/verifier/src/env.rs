@@ -40,8 +40,6 @@ pub(crate) struct InsnAux {
     pub(crate) calls_callback: bool,
     /// Calls the `next` function of an open-coded iterator.
     pub(crate) is_iter_next: bool,
-    /// Whether anything is wrong with the insn as such, if that was asked.
-    pub(crate) well_formed: Option<bool>,
     /// Some path walked this insn.
     pub(crate) seen: bool,
     /// Speculation stops before this insn.
@@ -153,7 +151,7 @@ pub(crate) struct Env<'a> {
 
     pub(crate) arena: Arena,
     pub(crate) transfers: Transfers,
-    /// Names of the immediates of insns, 0 where it was not asked for yet.
+    /// Names of the immediates of ALU insns and conditional jumps; see `check::scalar_insn`.
     pub(crate) imm_names: Vec<u32>,
     pub(crate) ckpts: Checkpoints,
     /// Checkpoints by `(insn_idx ^ callsite) % insns`.

@@ -49,9 +49,7 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     if insn.op() == BPF_JCOND {
         return check_may_goto(env, insn);
     }
-    if scalar_insn::is_well_formed(env, insn)
-        && let Some(outcome) = scalar_insn::compare(env, insn)
-    {
+    if let Some(outcome) = scalar_insn::compare(env, insn) {
         return follow_scalars(env, insn, outcome);
     }
     let Some(op) = JmpOp::from_code(insn.op()) else {

@@ -23,20 +23,36 @@ const NONE: u32 = u32::MAX;
 const SAME_REG: u32 = 1 << 8;
 const WITH_OFF: u32 = 9;
 
-/// The register or the immediate that the insn takes as its second operand.
+/// In `Env::imm_names`: nobody asked yet.
+const UNASKED: u32 = 0;
+/// ... something is wrong with the insn.
+const MALFORMED: u32 = u32::MAX;
+
+/// The register or the immediate that the insn takes as its second operand; `None` if something is
+/// wrong with the insn as such.
 #[inline]
-fn operand(env: &mut Env<'_>, insn: Insn) -> PackedReg {
-    if insn.is_src_reg() {
-        return env.cur.frame().name(insn.src);
+fn operand(env: &mut Env<'_>, insn: Insn) -> Option<PackedReg> {
+    let known = env.imm_names[env.insn_idx as usize];
+    let val = if known == UNASKED { name_operand(env, insn) } else { known };
+    if val == MALFORMED {
+        return None;
     }
+    Some(if insn.is_src_reg() { env.cur.frame().name(insn.src) } else { PackedReg { val, id: 0 } })
+}
+
+#[cold]
+fn name_operand(env: &mut Env<'_>, insn: Insn) -> u32 {
+    let zero_extends = insn.class() == BPF_ALU && insn.op() == BPF_MOV;
+    let imm = i64::from(insn.imm) as u64;
+    let value = if zero_extends { u64::from(imm as u32) } else { imm };
     let i = env.insn_idx as usize;
-    if env.imm_names[i] == 0 {
-        let zero_extends = insn.class() == BPF_ALU && insn.op() == BPF_MOV;
-        let imm = i64::from(insn.imm) as u64;
-        let value = if zero_extends { u64::from(imm as u32) } else { imm };
-        env.imm_names[i] = env.arena.pack(&Reg::constant(value)).val;
-    }
-    PackedReg { val: env.imm_names[i], id: 0 }
+    let name = match (check_form(i, insn), insn.is_src_reg()) {
+        (false, _) => MALFORMED,
+        (true, true) => PackedReg::UNKNOWN.val,
+        (true, false) => env.arena.pack(&Reg::constant(value)).val,
+    };
+    env.imm_names[i] = name;
+    name
 }
 
 /// Both operands will be printed with the next state.
@@ -48,18 +64,6 @@ pub(crate) fn scratch(env: &mut Env<'_>, insn: Insn) {
 }
 
 /// Whether nothing is wrong with an ALU insn or a conditional jump as such.
-#[inline]
-pub(crate) fn is_well_formed(env: &mut Env<'_>, insn: Insn) -> bool {
-    match env.aux().well_formed {
-        Some(known) => known,
-        None => {
-            let known = check_form(env.insn_idx as usize, insn);
-            env.aux_mut().well_formed = Some(known);
-            known
-        }
-    }
-}
-
 fn check_form(idx: usize, insn: Insn) -> bool {
     let is_alu = matches!(insn.class(), BPF_ALU | BPF_ALU64);
     let by_const = is_alu && !insn.is_src_reg();
@@ -79,19 +83,19 @@ fn check_form(idx: usize, insn: Insn) -> bool {
 /// True if the insn was walked.
 #[inline]
 pub(crate) fn step_alu(env: &mut Env<'_>, insn: Insn) -> bool {
-    if !env.bypass_spec_v1 || !is_well_formed(env, insn) {
+    if !env.bypass_spec_v1 {
         return false;
     }
+    let Some(src) = operand(env, insn) else { return false };
     match insn.op() {
-        BPF_MOV => step_mov(env, insn),
+        BPF_MOV => step_mov(env, insn, src),
         BPF_NEG | BPF_END => false,
-        _ => step_binary(env, insn),
+        _ => step_binary(env, insn, src),
     }
 }
 
-fn step_binary(env: &mut Env<'_>, insn: Insn) -> bool {
+fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     let dst = env.cur.frame().name(insn.dst);
-    let src = operand(env, insn);
     let key = u32::from(insn.code & !BPF_X) | u32::from(insn.off as u16) << WITH_OFF;
     let operands = [dst.val, src.val];
     let [plain, linked, ..] = match env.transfers.get(key, operands) {
@@ -143,8 +147,7 @@ fn compute_alu(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
     Some([plain, linked, 0, 0])
 }
 
-fn step_mov(env: &mut Env<'_>, insn: Insn) -> bool {
-    let src = operand(env, insn);
+fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     if !insn.is_src_reg() {
         scratch(env, insn);
         env.cur.frame_mut().set_name(insn.dst, src);
@@ -205,8 +208,8 @@ pub(crate) enum Outcome {
 /// What the conditional jump tells of its operands; `None` if they are not two plain scalars.
 #[inline]
 pub(crate) fn compare(env: &mut Env<'_>, insn: Insn) -> Option<Outcome> {
+    let src = operand(env, insn)?;
     let dst = env.cur.frame().name(insn.dst);
-    let src = operand(env, insn);
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
     let key = u32::from(insn.code) | if same_reg { SAME_REG } else { 0 };
     let operands = [dst.val, src.val];

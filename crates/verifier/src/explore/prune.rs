@@ -72,7 +72,9 @@ impl Env<'_> {
         let frames = &self.cur.frames;
         let names = frames.iter().flat_map(|f| f.names().iter().map(|name| name.val));
         let spills = frames.iter().flat_map(|f| f.slots().iter().map(|slot| slot.spill.val));
-        let roots = names.chain(spills).chain(self.imm_names.iter().copied());
+        let roots = names
+            .chain(spills)
+            .chain(self.imm_names.iter().copied().filter(|&name| name != u32::MAX));
         self.arena.collect_values(roots);
     }
 

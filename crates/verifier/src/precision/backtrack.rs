@@ -26,6 +26,9 @@ pub(crate) struct BacktrackState {
 
 impl BacktrackState {
     pub(crate) fn is_empty(&self) -> bool {
+        if self.frame == 0 {
+            return self.regs[0] == 0 && self.slots[0] == 0;
+        }
         self.regs[..=self.frame].iter().all(|&m| m == 0)
             && self.slots[..=self.frame].iter().all(|&m| m == 0)
     }

@@ -22,6 +22,20 @@ struct Walk {
     skip_first: bool,
 }
 
+/// An insn of a stretch, and the entries of the history up to it.
+struct Place {
+    idx: i64,
+    left: usize,
+}
+
+impl Place {
+    /// What the history tells of the insn.
+    #[inline]
+    fn entry<'a>(&self, history: &'a [JmpEntry]) -> Option<&'a JmpEntry> {
+        history[..self.left].last().filter(|e| i64::from(e.insn_idx) == self.idx)
+    }
+}
+
 /// How a stretch ended.
 enum Walked {
     /// Nothing is looked for any more, or everything is precise now; `marked` if the end of the
@@ -149,22 +163,19 @@ impl Env<'_> {
         history: &[JmpEntry],
         origin: (Option<CkptId>, u32),
     ) -> Check<Walked> {
-        let unlooked = if self.log.traces_all() { !0 } else { 0 };
-        let mut left = history.len();
-        let mut i = s.last_idx;
+        let mut at = Place { idx: s.last_idx, left: history.len() };
+        if std::mem::take(&mut s.skip_first) {
+            // The insn at hand is not walked to its end yet.
+            if !self.step_back(s, history, &mut at)? {
+                return Ok(Walked::GoesOn);
+            }
+        }
         loop {
-            let entry = history[..left].last().filter(|e| i64::from(e.insn_idx) == i);
-            if std::mem::take(&mut s.skip_first) {
-                // The insn at hand is not walked to its end yet.
-            } else if (self.concerns[i as usize] | unlooked)
-                & (self.bt.regs[self.bt.frame] | ALWAYS)
-                == 0
-                && entry.is_none_or(|e| e.linked.len() == 0)
-            {
-                // Nothing that is looked for changes.
-            } else {
+            let concerned = self.find_concerned(s, history, &mut at);
+            let entry = at.entry(history);
+            if concerned || entry.is_some_and(|e| e.linked.len() > 0) {
                 self.stats.fast_paths.backtracked_insns += 1;
-                match self.backtrack_insn(i as u32, s.subseq_idx, entry) {
+                match self.backtrack_insn(at.idx as u32, s.subseq_idx, entry) {
                     Ok(()) => {}
                     Err(Trouble::NotSupported) => {
                         self.mark_all_scalars_precise(origin.0, origin.1);
@@ -177,21 +188,54 @@ impl Env<'_> {
                     return Ok(Walked::Done { marked: false });
                 }
             }
-            s.subseq_idx = i;
-            if i == s.first_idx && left == usize::from(entry.is_some()) {
+            if !self.step_back(s, history, &mut at)? {
                 return Ok(Walked::GoesOn);
             }
-            i = match entry {
-                Some(e) => {
-                    left -= 1;
-                    i64::from(e.prev_idx as i32)
-                }
-                None => i - 1,
-            };
-            if !(0..self.insns.len() as i64).contains(&i) {
-                return Err(Stop::Bug(format!("backtracking: idx {i}")));
-            }
         }
+    }
+
+    /// Goes back, as far as no jump led here, to the next insn that has to do with what is looked
+    /// for; false if there is none.
+    #[inline]
+    fn find_concerned(&self, s: &mut Walk, history: &[JmpEntry], at: &mut Place) -> bool {
+        if self.log.traces_all() {
+            return true;
+        }
+        let low = match history[..at.left].last() {
+            Some(e) if i64::from(e.insn_idx) <= at.idx => i64::from(e.insn_idx),
+            None if s.first_idx <= at.idx => s.first_idx,
+            _ => at.idx,
+        };
+        let wanted = self.bt.regs[self.bt.frame] | ALWAYS;
+        let straight = &self.concerns[low as usize..=at.idx as usize];
+        let found = straight.iter().rposition(|concerns| concerns & wanted != 0);
+        let idx = low + found.unwrap_or(0) as i64;
+        if idx < at.idx {
+            s.subseq_idx = idx + 1;
+            at.idx = idx;
+        }
+        found.is_some()
+    }
+
+    /// To the insn that was walked before; false at the start of the stretch.
+    #[inline]
+    fn step_back(&self, s: &mut Walk, history: &[JmpEntry], at: &mut Place) -> Check<bool> {
+        s.subseq_idx = at.idx;
+        let entry = at.entry(history);
+        if at.idx == s.first_idx && at.left == usize::from(entry.is_some()) {
+            return Ok(false);
+        }
+        at.idx = match entry {
+            Some(e) => {
+                at.left -= 1;
+                i64::from(e.prev_idx as i32)
+            }
+            None => at.idx - 1,
+        };
+        if !(0..self.insns.len() as i64).contains(&at.idx) {
+            return Err(Stop::Bug(format!("backtracking: idx {}", at.idx)));
+        }
+        Ok(true)
     }
 
     /// The history goes back to the entry of a global function: only its arguments may be looked
