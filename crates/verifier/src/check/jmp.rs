@@ -60,7 +60,8 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     let o = read_operands(env, insn, op)?;
     if insn.is_src_reg() {
         // From here back, what one operand needs the other needs too.
-        env.frame_mut().forget_precise(1 << insn.dst | 1 << insn.src);
+        env.frame_mut().chains.lose(insn.dst);
+        env.frame_mut().chains.lose(insn.src);
     }
     let stack_ptr = |reg: &Reg| reg.ty.is(Base::Stack);
     if stack_ptr(&o.dst) || stack_ptr(&o.src) {
@@ -73,11 +74,22 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     }
 }
 
+/// From here on, what one operand needs the other needs too.
+fn join_operands(env: &mut Env<'_>, insn: Insn) {
+    if insn.is_src_reg() {
+        env.frame_mut().chains.join(1 << insn.dst | 1 << insn.src);
+    }
+}
+
 /// A comparison of scalars that was looked up.
 fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next> {
     scalar_insn::scratch(env, insn);
     let names = match outcome {
-        Outcome::Decided(taken) => return follow_one(env, insn, [true; 2], taken),
+        Outcome::Decided(taken) => {
+            let next = follow_one(env, insn, [true; 2], taken);
+            join_operands(env, insn);
+            return next;
+        }
         Outcome::Open(names) => names,
     };
     let dst = env.cur.frame().name(insn.dst);
@@ -97,11 +109,12 @@ fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next
     }
     let set = |env: &mut Env<'_>, at: usize| {
         let frame = env.cur.frame_mut();
-        frame.set_name(insn.dst, PackedReg { val: names[at], ..dst });
+        frame.refine_name(insn.dst, PackedReg { val: names[at], ..dst });
         if insn.is_src_reg() {
-            frame.set_name(insn.src, PackedReg { val: names[at + 1], ..src });
+            frame.refine_name(insn.src, PackedReg { val: names[at + 1], ..src });
         }
     };
+    join_operands(env, insn);
     set(env, 0);
     let goto = target(env, insn);
     env.push_stack(goto, env.insn_idx, false)?;

@@ -34,6 +34,7 @@ pub(crate) fn check_ld_imm(env: &mut Env<'_>) -> Check {
         _ => return unsupported("maps by index in fd_array"),
     };
     env.set_reg(insn.dst, loaded);
+    env.frame_mut().chains.make(insn.dst);
     Ok(())
 }
 

@@ -32,7 +32,7 @@ impl Env<'_> {
                     && reg.id & !BPF_ADD_CONST == id
                     && !linked.push(LinkedReg { frameno, is_reg: true, at })
                 {
-                    self.cur.frames[f].set_name(at, PackedReg { id: 0, ..reg });
+                    self.cur.frames[f].refine_name(at, PackedReg { id: 0, ..reg });
                 }
             }
             for spi in 0..self.cur.frames[f].slots().len() {

@@ -50,7 +50,7 @@ impl Env<'_> {
         for (place, reg) in &patch.items {
             if place.is_reg {
                 let name = self.arena.pack(reg);
-                self.cur.frames[place.frameno as usize].set_name(place.at, name);
+                self.cur.frames[place.frameno as usize].refine_name(place.at, name);
             } else {
                 self.set_spilled(u32::from(place.frameno), place.at as usize, reg);
             }

@@ -117,7 +117,11 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     } else {
         PackedReg { val: plain, id: 0 }
     };
-    env.cur.frame_mut().set_name(insn.dst, name);
+    let frame = env.cur.frame_mut();
+    frame.refine_name(insn.dst, name);
+    if insn.is_src_reg() {
+        frame.chains.combine(insn.dst, insn.src);
+    }
     true
 }
 
@@ -150,7 +154,8 @@ fn compute_alu(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
 fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     if !insn.is_src_reg() {
         scratch(env, insn);
-        env.cur.frame_mut().set_name(insn.dst, src);
+        env.cur.frame_mut().refine_name(insn.dst, src);
+        env.cur.frame_mut().chains.make(insn.dst);
         return true;
     }
     let whole = insn.class() == BPF_ALU64;
@@ -174,10 +179,12 @@ fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     let mut id = src.id;
     if keeps && id == 0 && !env.arena.is(src, CONST) {
         id = env.new_id();
-        env.cur.frame_mut().set_name(insn.src, PackedReg { id, ..src });
+        env.cur.frame_mut().refine_name(insn.src, PackedReg { id, ..src });
     }
     let id = if keeps { id } else { 0 };
-    env.cur.frame_mut().set_name(insn.dst, PackedReg { val, id });
+    let frame = env.cur.frame_mut();
+    frame.refine_name(insn.dst, PackedReg { val, id });
+    frame.chains.copy(insn.dst, insn.src);
     true
 }
 

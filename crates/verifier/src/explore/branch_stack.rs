@@ -6,6 +6,7 @@ use crate::env::Env;
 use crate::log::reject;
 use crate::memory::capacity_bytes;
 use crate::rejection::Check;
+use crate::state::chains::Chains;
 use crate::state::history::JmpEntry;
 use crate::state::verifier_state::PackedState;
 use skep_uapi::limits::BPF_COMPLEXITY_LIMIT_JMP_SEQ;
@@ -17,6 +18,8 @@ pub(crate) struct Branch {
     pub(crate) insn_idx: u32,
     /// The insn that branched.
     pub(crate) prev_insn_idx: u32,
+    /// What the registers of its last frame depend on.
+    chains: Chains,
     /// Newest entry of the history when it was pushed: the insn that branched may add to it.
     history_top: Option<JmpEntry>,
     /// Length of the log when it was pushed.
@@ -54,7 +57,12 @@ impl Env<'_> {
     ) -> Check {
         let mut state = self.cur.save(&mut self.arena);
         state.meta.speculative |= speculative;
-        self.push_branch(state, insn_idx, prev_insn_idx)
+        self.push_branch(state, insn_idx, prev_insn_idx)?;
+        let chains = self.frame().chains;
+        if let Some(branch) = self.branches.last_mut() {
+            branch.chains = chains;
+        }
+        Ok(())
     }
 
     /// The same for a state made by the caller (async callbacks).
@@ -71,6 +79,7 @@ impl Env<'_> {
             state,
             insn_idx,
             prev_insn_idx,
+            chains: Chains::LOST,
             history_top: self.cur.history.top(),
             log_pos: self.log.pos(),
         });
@@ -89,6 +98,7 @@ impl Env<'_> {
         }
         self.cur.history.rewind(branch.state.stretch, branch.history_top);
         self.cur.load(branch.state, &mut self.arena);
+        self.frame_mut().chains = branch.chains;
         self.insn_idx = branch.insn_idx;
         self.prev_insn_idx = branch.prev_insn_idx;
         true

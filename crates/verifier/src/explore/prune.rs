@@ -8,6 +8,7 @@ use crate::env::Env;
 use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::Check;
+use crate::state::chains::Chains;
 use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hot, Marks};
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
@@ -307,7 +308,8 @@ impl Env<'_> {
             in_async_callback_fn: self.frame().meta.in_async_callback_fn,
             ..Hot::default()
         };
-        let (id, recycled) = self.ckpts.add(hot, Checkpoint { state, precise });
+        let chains = self.frame().chains;
+        let (id, recycled) = self.ckpts.add(hot, Checkpoint { state, precise, chains });
         self.stats.fast_paths.states_saved += 1;
         self.stats.fast_paths.states_recycled += u64::from(recycled);
         self.maybe_enter_scc(id);
@@ -315,7 +317,8 @@ impl Env<'_> {
         self.cur.meta.first_insn_idx = insn_idx;
         self.cur.meta.dfs_depth += 1;
         self.cur.history.begin_stretch();
-        self.cur.forget_precise();
+        self.cur.lose_chains();
+        self.frame_mut().chains = Chains::at_checkpoint();
         self.explored[bucket] =
             Bucket { newest: Some(id), uncleaned: self.explored[bucket].uncleaned + 1 };
     }

@@ -162,7 +162,7 @@ impl Env<'_> {
         match check::do_check_insn(self) {
             Ok(next @ (Next::Insn(to) | Next::Returned(to))) => {
                 if self.cur.frames.len() != frames {
-                    self.cur.forget_precise();
+                    self.cur.lose_chains();
                 }
                 *do_print_state |= matches!(next, Next::Returned(_));
                 if may_touch_stack && self.cur.frames.len() == frames {
@@ -187,6 +187,17 @@ impl Env<'_> {
             }
             Err(stop) => Err(stop),
         }
+    }
+
+    /// From this jump on, if one of the linked registers matters, all do.
+    fn join_linked(&mut self, linked: &LinkedRegs) {
+        let curframe = self.cur.curframe() as u8;
+        if !linked.iter().all(|l| l.is_reg && l.frameno == curframe) {
+            self.cur.lose_chains();
+            return;
+        }
+        let regs = linked.iter().fold(0, |regs, l| regs | 1 << l.at);
+        self.frame_mut().chains.join(regs);
     }
 
     /// What was read and written of the stack counts from now on for the functions of the current
@@ -228,12 +239,12 @@ impl Env<'_> {
             }
             if linked.len() > 0 {
                 last.linked = linked;
-                self.cur.forget_precise();
+                self.join_linked(&linked);
             }
             return;
         }
         if linked.len() > 0 {
-            self.cur.forget_precise();
+            self.join_linked(&linked);
         }
         self.cur.history.push(JmpEntry { insn_idx, prev_idx, access, linked });
         self.history_insn = Some(insn_idx);

@@ -6,6 +6,7 @@ use super::backtrack::{ALWAYS, RegMask, SlotMask, Trouble};
 use crate::env::Env;
 use crate::log::verbose;
 use crate::rejection::{Check, Stop};
+use crate::state::chains::Chains;
 use crate::state::checkpoint::CkptId;
 use crate::state::frame::BPF_MAIN_FUNC;
 use crate::state::history::JmpEntry;
@@ -52,7 +53,7 @@ impl Env<'_> {
             return Ok(());
         }
         self.stats.fast_paths.backtracks += 1;
-        if self.frame().is_precise(regno) {
+        if self.follows_chains() && self.frame().chains.is_precise(regno) {
             self.stats.fast_paths.backtracks_skipped += 1;
             return Ok(());
         }
@@ -63,11 +64,33 @@ impl Env<'_> {
         }
         self.bt.set_reg(regno);
         self.mark_chain_precision_batch(None)?;
-        // A log tells of every search, so none is skipped for it.
-        if self.config.tuning.backtrack_skip == BacktrackSkip::On && !self.log.traces_all() {
-            self.cur.frame_mut().set_precise(regno);
-        }
+        self.cur.frame_mut().chains.set_precise(regno);
         Ok(())
+    }
+
+    /// Whether what is known without the history may be used; a log tells of every walk over it.
+    fn follows_chains(&self) -> bool {
+        self.config.tuning.backtrack_skip == BacktrackSkip::On && !self.log.traces_all()
+    }
+
+    /// What `chains` say of the last checkpoint takes the place of what is looked for; false if the
+    /// history has to be walked.
+    #[inline]
+    fn follow(&mut self, chains: &Chains, curframe: usize) -> bool {
+        let outer = &self.bt.regs[..curframe];
+        if self.bt.frame != curframe
+            || self.bt.slots[..=curframe].iter().any(|&m| m != 0)
+            || outer.iter().any(|&m| m != 0)
+        {
+            return false;
+        }
+        match chains.follow(self.bt.regs[curframe]) {
+            Some(from) => {
+                self.bt.regs[curframe] = from;
+                true
+            }
+            None => false,
+        }
     }
 
     /// What `self.bt` holds mattered; starts from the current state or from `start`. True if a
@@ -98,20 +121,30 @@ impl Env<'_> {
             subseq_idx: -1,
             skip_first: true,
         };
-        let own = start.and_then(|st| st.own_history.as_deref());
-        let history = own.unwrap_or(&entries[self.cur.history.current_range(entries.len())]);
-        let mut walked = self.walk_back(&mut walk, history, (None, origin))?;
+        let follows = self.follows_chains();
+        let chains = self.frame().chains;
+        let mut walked = if follows && start.is_none() && self.follow(&chains, curframe as usize) {
+            Walked::GoesOn
+        } else {
+            let own = start.and_then(|st| st.own_history.as_deref());
+            let history = own.unwrap_or(&entries[self.cur.history.current_range(entries.len())]);
+            self.walk_back(&mut walk, history, (None, origin))?
+        };
         let (mut changed, mut parent) = (false, meta.parent);
         loop {
             if let Walked::Done { marked } = walked {
                 return Ok(changed | marked);
+            }
+            if self.bt.is_empty() {
+                return Ok(changed);
             }
             let Some(id) = parent else { break };
             changed |= self.mark_checkpoint(id);
             if self.bt.is_empty() {
                 return Ok(changed);
             }
-            let state = &mut self.ckpts.get_mut(id).state;
+            let ckpt = self.ckpts.get(id);
+            let state = &ckpt.state;
             parent = state.meta.parent;
             walk = Walk {
                 last_idx: i64::from(state.meta.last_insn_idx as i32),
@@ -119,6 +152,14 @@ impl Env<'_> {
                 subseq_idx: walk.first_idx,
                 skip_first: false,
             };
+            if follows && walk.last_idx >= 0 {
+                let (chains, last) = (ckpt.chains, ckpt.state.frames.len() - 1);
+                if self.follow(&chains, last) {
+                    walked = Walked::GoesOn;
+                    continue;
+                }
+            }
+            let state = &mut self.ckpts.get_mut(id).state;
             let (stretch, own) = (state.stretch, state.own_history.take());
             let history = own.as_deref().unwrap_or_else(|| &entries[stretch.range()]);
             let result = self.walk_back(&mut walk, history, (Some(id), origin));

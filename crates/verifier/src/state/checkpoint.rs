@@ -14,6 +14,7 @@
 //! Kernel: `struct bpf_verifier_state_list` (6.18).
 
 use super::arena::Arena;
+use super::chains::Chains;
 use super::history::{JmpEntry, LinkedReg};
 use super::verifier_state::PackedState;
 use crate::memory::capacity_bytes;
@@ -61,10 +62,12 @@ pub(crate) struct Hot {
 }
 
 /// A saved state.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Checkpoint {
     pub(crate) state: PackedState,
     pub(crate) precise: SmallVec<[Marks; 2]>,
+    /// What the registers of the last frame depend on, back to the parent.
+    pub(crate) chains: Chains,
 }
 
 /// Checkpoints whose insn and call site fall together, newest first.

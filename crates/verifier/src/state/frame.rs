@@ -3,13 +3,11 @@
 //! # Invariants
 //! 1. `base` names an equal packed frame unless `changed` is set; its pages of stack are equal
 //!    unless they are stale.
-//! 2. Bit i of `precise` says that going back from here for register i would mark nothing new up
-//!    to the last checkpoint and beyond: its value was found to matter, and nothing has touched it
-//!    since.
 //!
 //! Kernel: `struct bpf_func_state` (6.18).
 
 use super::arena::{FrameId, PAGE_SLOTS, PAGES_MAX, PackedReg};
+use super::chains::Chains;
 use super::stack::{BPF_REG_SIZE, Slot};
 use crate::passes::live_stack::FuncInstanceId;
 
@@ -49,7 +47,8 @@ pub(crate) struct FrameMeta {
 pub(crate) struct Frame {
     regs: [PackedReg; 11],
     changed: bool,
-    precise: u16,
+    /// What the registers depend on; see `state::chains`.
+    pub(crate) chains: Chains,
     /// Bit p: page p of the stack is not that of `base`.
     stale: u8,
     /// The frame as it was last saved or loaded.
@@ -62,7 +61,15 @@ impl Frame {
     /// A frame in which no register was written; see [`super::arena::Arena::new_frame`].
     pub(super) fn new(meta: FrameMeta) -> Frame {
         let regs = [PackedReg::default(); 11];
-        Frame { regs, changed: true, precise: 0, stale: !0, base: None, meta, slots: Vec::new() }
+        Frame {
+            regs,
+            changed: true,
+            chains: Chains::LOST,
+            stale: !0,
+            base: None,
+            meta,
+            slots: Vec::new(),
+        }
     }
 
     /// Name of register `i`.
@@ -78,24 +85,14 @@ impl Frame {
     /// Register `i` becomes the one of that name.
     #[inline]
     pub(crate) fn set_name(&mut self, i: u8, name: PackedReg) {
+        self.refine_name(i, name);
+        self.chains.lose(i);
+    }
+    /// The same where more, or less, is known of the same value.
+    #[inline]
+    pub(crate) fn refine_name(&mut self, i: u8, name: PackedReg) {
         self.changed |= self.regs[i as usize] != name;
-        self.precise &= !(1 << i);
         self.regs[i as usize] = name;
-    }
-    /// Whether register `i` is known to be precise (invariant 2).
-    #[inline]
-    pub(crate) fn is_precise(&self, i: u8) -> bool {
-        self.precise >> i & 1 == 1
-    }
-    /// Register `i` was found to matter.
-    #[inline]
-    pub(crate) fn set_precise(&mut self, i: u8) {
-        self.precise |= 1 << i;
-    }
-    /// What is known of precision holds no longer for these registers.
-    #[inline]
-    pub(crate) fn forget_precise(&mut self, regs: u16) {
-        self.precise &= !regs;
     }
     /// Mutable access to what describes the frame.
     pub(crate) fn meta_mut(&mut self) -> &mut FrameMeta {
@@ -151,7 +148,7 @@ impl Frame {
     pub(super) fn restore(&mut self, regs: &[PackedReg; 11], meta: FrameMeta, slots_len: usize) {
         self.regs = *regs;
         self.meta = meta;
-        self.precise = 0;
+        self.chains = Chains::LOST;
         if self.slots.len() != slots_len {
             let shorter = self.slots.len().min(slots_len);
             for page in shorter / PAGE_SLOTS..PAGES_MAX {

@@ -2,6 +2,7 @@
 //! hold them.
 
 pub(crate) mod arena;
+pub(crate) mod chains;
 pub(crate) mod checkpoint;
 pub(crate) mod frame;
 pub(crate) mod history;

@@ -3,6 +3,7 @@
 //! Kernel: `struct bpf_verifier_state` (6.18).
 
 use super::arena::{Arena, FrameId};
+use super::chains::Chains;
 use super::checkpoint::CkptId;
 use super::frame::Frame;
 use super::history::{History, JmpEntry, Stretch};
@@ -66,10 +67,10 @@ impl VerifierState {
         &mut self.frames[i]
     }
 
-    /// The chain of every register has to be followed again.
-    pub(crate) fn forget_precise(&mut self) {
+    /// What the registers of all frames depend on has to be looked up in the history.
+    pub(crate) fn lose_chains(&mut self) {
         for frame in &mut self.frames {
-            frame.forget_precise(!0);
+            frame.chains = Chains::LOST;
         }
     }
 

@@ -38,6 +38,9 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
     if meta.changes_data {
         refs::clear_all_pkt_pointers(env);
     }
+    if meta.func != HelperId::TailCall && !env.aux().calls_callback {
+        env.frame_mut().chains.make(0);
+    }
     let next = env.insn_idx + 1;
     if meta.func != HelperId::TailCall || env.cur.curframe() == 0 {
         return Ok(Next::Insn(next));

@@ -106,6 +106,9 @@ pub(crate) fn check_load_mem(env: &mut Env<'_>, rules: LoadRules) -> Check {
         env.sane_bounds(&mut dst, rules.what)?;
         env.set_reg(insn.dst, dst);
     }
+    if src_type.base != Base::Stack {
+        env.frame_mut().chains.make(insn.dst);
+    }
     Ok(())
 }
 

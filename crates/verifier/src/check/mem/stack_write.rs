@@ -40,7 +40,8 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
                 let before = (reg.id, reg.off);
                 assign_scalar_id(env, &mut reg);
                 if (reg.id, reg.off) != before {
-                    env.arena.set_reg(env.cur.frame_mut(), regno, &reg);
+                    let name = env.arena.pack(&reg);
+                    env.cur.frame_mut().refine_name(regno, name);
                 }
             } else {
                 reg.id = 0;
