@@ -54,7 +54,7 @@ impl<'a> Env<'a> {
             arena: Arena::new(prog.insns.len()),
             transfers: Transfers::new(prog.insns.len()),
             imm_names: vec![0; prog.insns.len()],
-            ckpts: Checkpoints::new(config.tuning.state_alloc),
+            ckpts: Checkpoints::new(config.tuning.state_alloc, prog.insns.len()),
             explored: vec![Default::default(); prog.insns.len()],
             branches: Default::default(),
             idmap: IdMap::new(config.tuning.idmap_reset),
@@ -159,7 +159,12 @@ impl<'a> Env<'a> {
         crate::check::attach::check_attach_btf_id(self)?;
         self.live_stack = LiveStack::new(&self.insns, &subprogs, &cfg, &order);
         let components = scc::compute_scc(&self.insns);
-        let live = live_regs::compute_live_registers(&self.insns, &order, &self.callable);
+        let live = live_regs::compute_live_registers(
+            &self.insns,
+            &order,
+            &self.callable,
+            components.count > 0,
+        );
         if self.log.traces_all() {
             let print = |i: usize| {
                 let mut text = String::new();

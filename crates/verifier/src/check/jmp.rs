@@ -3,7 +3,7 @@
 //! Kernel: `check_cond_jmp_op`, `is_branch_taken`, `reg_set_min_max`, `mark_ptr_or_null_regs`
 //! (6.18).
 
-use super::patch::{Patch, places};
+use super::patch::{Patch, places_with_id};
 use super::reg_arg::Operand;
 use super::scalar_insn::{self, Outcome};
 use crate::env::Env;
@@ -358,7 +358,7 @@ fn learn_from_pointers(
 
 /// All registers with the id of `checked` are NULL, or are not.
 fn mark_ptr_or_null_regs(env: &Env<'_>, checked: &Reg, patch: &mut Patch, is_null: bool) {
-    for at in places(env) {
+    for at in places_with_id(env, checked.id) {
         let mut reg = patch.get(env, at);
         if !reg.ty.may_be_null() || reg.id != checked.id {
             continue;
@@ -456,7 +456,7 @@ fn find_good_pkt_pointers(env: &Env<'_>, patch: &mut Patch, pkt: &Reg, open: boo
         return;
     }
     let range = pkt.off + i32::from(open);
-    for at in places(env) {
+    for at in places_with_id(env, pkt.id) {
         let mut reg = patch.get(env, at);
         if reg.ty == pkt.ty && reg.id == pkt.id {
             reg.extra = Extra::Range(reg.range().max(range));

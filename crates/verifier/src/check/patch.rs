@@ -34,13 +34,15 @@ impl Patch {
     }
 }
 
-/// All places of the current state that hold a register.
-pub(crate) fn places(env: &Env<'_>) -> impl Iterator<Item = LinkedReg> {
-    env.cur.frames.iter().enumerate().flat_map(|(f, frame)| {
+/// Places of the current state that hold a register with this id.
+pub(crate) fn places_with_id(env: &Env<'_>, id: u32) -> impl Iterator<Item = LinkedReg> {
+    env.cur.frames.iter().enumerate().flat_map(move |(f, frame)| {
         let frameno = f as u8;
-        let regs = (0..11).map(move |at| LinkedReg { frameno, is_reg: true, at });
-        let slots = frame.slots().iter().enumerate().filter(|(_, s)| s.is_spilled());
-        regs.chain(slots.map(move |(spi, _)| LinkedReg { frameno, is_reg: false, at: spi as u8 }))
+        let regs = frame.names().iter().enumerate().filter(move |(_, name)| name.id == id);
+        let slots = frame.slots().iter().enumerate();
+        let slots = slots.filter(move |(_, s)| s.spill.id == id && s.is_spilled());
+        regs.map(move |(at, _)| LinkedReg { frameno, is_reg: true, at: at as u8 })
+            .chain(slots.map(move |(at, _)| LinkedReg { frameno, is_reg: false, at: at as u8 }))
     })
 }
 

@@ -8,6 +8,7 @@
 
 use super::alu::linked_sum;
 use crate::env::Env;
+use crate::explore::equal::value_within;
 use crate::passes::reserved::check_insn_fields;
 use crate::state::arena::PackedReg;
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Reg};
@@ -234,6 +235,17 @@ pub(crate) fn compare(env: &mut Env<'_>, insn: Insn) -> Option<Outcome> {
     })
 }
 
+/// Whether `src` is a constant and one of the values that `dst` may have, so that a register equal
+/// to it is the constant.
+fn is_one_of(env: &Env<'_>, src: PackedReg, dst: &Reg) -> bool {
+    let constant = env.arena.val(src.val);
+    env.arena.is(src, SANE_SCALAR | CONST)
+        && constant.off == dst.off
+        && constant.extra == dst.extra
+        && constant.ref_obj_id == dst.ref_obj_id
+        && value_within(&dst.val, &constant.val)
+}
+
 fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) -> Option<Results> {
     if !env.arena.is(dst, SANE_SCALAR) || !env.arena.is(src, SANE_SCALAR) {
         return None;
@@ -246,6 +258,11 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
     let mut results = [0; 4];
     for (op, at) in [(op, 0), (op.negated(), 2)] {
+        if op == JmpOp::Eq && !is_jmp32 && is_one_of(env, src, &d) {
+            results[at] = src.val;
+            results[at + 1] = src.val;
+            continue;
+        }
         let (mut a, mut b) = (d, s);
         if same_reg {
             skep_domain::refine_same(op, is_jmp32, &mut a.val);

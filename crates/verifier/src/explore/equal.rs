@@ -326,7 +326,7 @@ fn packet_range_safe(old: i32, cur: i32) -> bool {
 }
 
 /// Whether all that `cur` may be, `old` may be.
-fn value_within(old: &Scalar, cur: &Scalar) -> bool {
+pub(crate) fn value_within(old: &Scalar, cur: &Scalar) -> bool {
     old.umin <= cur.umin
         && old.umax >= cur.umax
         && old.smin <= cur.smin

@@ -3,6 +3,7 @@
 //! Kernel: `do_check`, `do_check_common`, `do_check_main`, `do_check_subprogs` (6.18).
 
 use crate::check;
+use crate::check::scalar_insn::step_alu;
 use crate::env::Env;
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, errno};
@@ -108,6 +109,7 @@ impl Env<'_> {
     fn do_check(&mut self) -> Check {
         let mut do_print_state = false;
         loop {
+            self.walk_scalars();
             if !self.step(&mut do_print_state)? {
                 continue;
             }
@@ -118,6 +120,29 @@ impl Env<'_> {
                 return Ok(());
             }
             do_print_state = true;
+        }
+    }
+
+    /// Walks insns on scalars, as long as nothing else can come of them.
+    fn walk_scalars(&mut self) {
+        if self.log.traces() || self.cur.meta.speculative {
+            return;
+        }
+        while self.stats.insns_processed < self.config.profile.insns_max {
+            let at = self.insn_idx as usize;
+            let Some(aux) = self.aux.get(at) else { return };
+            let insn = self.insns[at];
+            if aux.prune_point
+                || aux.jmp_point
+                || !matches!(insn.class(), BPF_ALU | BPF_ALU64)
+                || !step_alu(self, insn)
+            {
+                return;
+            }
+            self.aux[at].seen = true;
+            self.stats.insns_processed += 1;
+            self.prev_insn_idx = at as u32;
+            self.insn_idx = at as u32 + 1;
         }
     }
 

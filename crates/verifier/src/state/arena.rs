@@ -76,8 +76,8 @@ impl Arena {
     pub(crate) fn new(insns: usize) -> Arena {
         Arena {
             values: Values::new(insns),
-            frames: Vec::new(),
-            frame_refs: Vec::new(),
+            frames: Vec::with_capacity((insns / 4).clamp(16, 512)),
+            frame_refs: Vec::with_capacity((insns / 4).clamp(16, 512)),
             frames_free: Vec::new(),
             pages: Vec::new(),
             pages_free: Vec::new(),

@@ -94,13 +94,15 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    pub(crate) fn new(alloc: StateAlloc) -> Checkpoints {
+    /// For a program of so many insns.
+    pub(crate) fn new(alloc: StateAlloc, insns: usize) -> Checkpoints {
+        let len = (insns / 8).clamp(16, 512);
         let store = match alloc {
-            StateAlloc::Arena => Store::Arena(Vec::new()),
+            StateAlloc::Arena => Store::Arena(Vec::with_capacity(len)),
             StateAlloc::Heap => Store::Heap(Vec::new()),
         };
         Checkpoints {
-            hot: Vec::new(),
+            hot: Vec::with_capacity(len),
             store,
             free: Vec::new(),
             own_history: 0,
