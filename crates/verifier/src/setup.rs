@@ -159,12 +159,7 @@ impl<'a> Env<'a> {
         crate::check::attach::check_attach_btf_id(self)?;
         self.live_stack = LiveStack::new(&self.insns, &subprogs, &cfg, &order);
         let components = scc::compute_scc(&self.insns);
-        let live = live_regs::compute_live_registers(
-            &self.insns,
-            &order,
-            &self.callable,
-            components.count > 0,
-        );
+        let live = live_regs::compute_live_registers(&self.insns, &order, &self.callable);
         if self.log.traces_all() {
             let print = |i: usize| {
                 let mut text = String::new();

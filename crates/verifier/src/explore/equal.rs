@@ -317,7 +317,7 @@ impl Compare<'_> {
         let misc = |t: &SlotType| {
             *t == SlotType::Misc || (*t == SlotType::Invalid && self.allow_uninit_stack)
         };
-        slot.types.iter().all(misc).then(|| PackedReg::UNKNOWN)
+        slot.types.iter().all(misc).then_some(PackedReg::UNKNOWN)
     }
 }
 

@@ -38,7 +38,6 @@ pub(crate) fn compute_live_registers<C: Callees>(
     insns: &[Insn],
     order: &Postorder,
     callees: &C,
-    has_loops: bool,
 ) -> Vec<RegMask> {
     let access: Vec<Access> = insns.iter().map(|insn| access_of(insn, callees)).collect();
     let mut live = vec![0; insns.len()];
@@ -53,8 +52,6 @@ pub(crate) fn compute_live_registers<C: Callees>(
             changed |= before != live[idx];
             live[idx] = before;
         }
-        // Without a loop, successors came before their predecessors.
-        changed &= has_loops;
     }
     live
 }
@@ -142,7 +139,7 @@ mod tests {
 
     fn block(insns: &[Insn]) -> String {
         let order = compute_postorder(insns, &subprogs_of(insns));
-        let live = compute_live_registers(insns, &order, &SocketFilter, true);
+        let live = compute_live_registers(insns, &order, &SocketFilter);
         let print = |idx: usize| format!("({:02x})", insns[idx].code);
         log_text(insns, &live, &compute_scc(insns), print)
     }
