@@ -1,4 +1,5 @@
-//! What profilers are told: functions do not overlap, and records parse as their specification says.
+//! What profilers are told: functions do not overlap, and records parse as their specification
+//! says.
 
 use skep_jit::perf::{Moment, jitdump_header, jitdump_records, perf_map};
 use skep_jit::{Linkage, MachineCode, Tuning, compile};

@@ -1,7 +1,7 @@
 //! What profilers are told of machine code: perf's map file, a jitdump file.
 //!
-//! `perf record -k mono skep run --jitdump jit-0.dump ...`, then `perf inject --jit`; or `--perf-map`
-//! for names alone.
+//! `perf record -k mono skep run --jitdump jit-0.dump ...`, then `perf inject --jit`; or
+//! `--perf-map` for names alone.
 
 use crate::flags::RunFlags;
 use skep::jit::JitdumpMarker;

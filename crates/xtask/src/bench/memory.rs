@@ -1,5 +1,5 @@
-//! `cargo xtask bench memory`: the most bytes that skep's verifier had allocated at one time, beside
-//! what the kernel's must have had.
+//! `cargo xtask bench memory`: the most bytes that skep's verifier had allocated at one time,
+//! beside what the kernel's must have had.
 //!
 //! The kernel's own `mem_peak` needs a memory controller of cgroup v2. Without one there is a lower
 //! bound: the sizes of its structures, as its BTF gives them, times the counts that both verifiers

@@ -1,7 +1,7 @@
 //! `cargo xtask bench scaling PATH...`: how much faster a corpus is verified on several cores.
 //!
-//! Whole runs of `skep stat`, with one thread and with several, in turn; so reading the kernel's BTF
-//! and printing, which one thread does, are in it.
+//! Whole runs of `skep stat`, with one thread and with several, in turn; so reading the kernel's
+//! BTF and printing, which one thread does, are in it.
 
 use skep_bench::{Ratio, Rounds, Spread, interleave};
 use std::path::PathBuf;
