@@ -72,6 +72,7 @@ struct Counts {
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     engine::record_panics();
+    stay_on_this_cpu();
     if !args.objects.is_empty() {
         return corpus::run(&args.objects, args.inputs);
     }
@@ -101,6 +102,15 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         counts.programs, counts.refused, counts.runs, counts.kernel_runs, counts.different
     );
     Ok(counts.different == 0)
+}
+
+/// What per-CPU maps hold in the kernel is of the CPU that runs the test.
+fn stay_on_this_cpu() {
+    let mut here = rustix::thread::CpuSet::new();
+    here.set(rustix::thread::sched_getcpu());
+    if let Err(errno) = rustix::thread::sched_setaffinity(None, &here) {
+        println!("exec-diff: not bound to a CPU: {errno}");
+    }
 }
 
 /// Runs the programs of one seed on all engines.
