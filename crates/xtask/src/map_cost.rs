@@ -20,10 +20,10 @@ const KEYS: u32 = 256;
 #[derive(Clone, Copy, clap::Args)]
 pub(crate) struct Args {
     /// Rounds of each program on each engine
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 101)]
     rounds: u32,
-    /// Runs of a round
-    #[arg(long, default_value_t = 500)]
+    /// Runs of a round: few, so that a round fits into a time slice of a busy machine
+    #[arg(long, default_value_t = 20)]
     runs: u32,
 }
 
