@@ -315,27 +315,28 @@ const EXAMPLES: &[Example] = &[
     },
     Example {
         pass: "align",
-        program: "r0 = 0\n\
+        program: "r0 = 0x123456789a ll\n\
+             r3 = 0x123456789b ll\n\
              again:\n\
-             r0 += r1\n\
+             r0 += r3\n\
              r1 += -1\n\
              if r1 != 0 goto again\n\
              exit",
-        with: "xor eax,eax\n\
-             nop [rax+rax]\n\
-             nop [rax+rax]\n\
+        with: "mov rax,123456789Ah\n\
+             mov rdx,123456789Bh\n\
              nop [rax+rax]\n\
              nop [rax]\n\
-             add rax,rdi\n\
+             add rax,rdx\n\
              add rdi,0FFFFFFFFFFFFFFFFh\n\
              test rdi,rdi\n\
              jne short 0000000000000020h\n\
              ret\n",
-        without: "xor eax,eax\n\
-             add rax,rdi\n\
+        without: "mov rax,123456789Ah\n\
+             mov rdx,123456789Bh\n\
+             add rax,rdx\n\
              add rdi,0FFFFFFFFFFFFFFFFh\n\
              test rdi,rdi\n\
-             jne short 2\n\
+             jne short 0000000000000014h\n\
              ret\n",
     },
 ];

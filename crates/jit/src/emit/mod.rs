@@ -27,7 +27,7 @@ use std::ops::Range;
 
 /// Loops start at multiples of this, if the padding is not longer than that.
 const LOOP_ALIGN: u32 = 32;
-const LOOP_PAD_MAX: u32 = 31;
+const LOOP_PAD_MAX: u32 = 16;
 
 /// What all attempts at a program share.
 pub(crate) struct Unit<'a> {
