@@ -21,6 +21,9 @@ pub(super) fn rewrite(values: &Values, op: &Op, linkage: &Linkage) -> Option<Op>
             let (a, b) = (of(test.a)?, value_of(test.b, test.width)?);
             Some(if holds(test, a, b) { Op::Jmp { to } } else { Op::Nop })
         }
+        Op::TailCall { map: Some(map), index: None } => {
+            Some(Op::TailCall { map: Some(map), index: Some(of(Reg::R3)? as u32) })
+        }
         Op::ArrayLookup { map, key: key @ (Src::Reg(_) | Src::Imm(_)) } => {
             let key = value_of(key, Width::W32)? as u32;
             load(Reg::R0, lookup::constant(linkage, map, key)?)
