@@ -3,7 +3,7 @@
 //! A process reports what it did as one line of JSON; who starts them adds up.
 
 use crate::cost::{Cost, METRICS, Metric};
-use crate::verification::{Counts, counts, verify};
+use crate::verification::{Counter, Counts, counters, counts, verify};
 use crate::{Meter, interleave::Rounds};
 use serde::{Deserialize, Serialize};
 use skep_program::Program;
@@ -19,6 +19,8 @@ pub struct Report {
     pub cost: Cost,
     /// What each of them counted.
     pub counts: Counts,
+    /// ... that the kernel does not.
+    pub counters: Vec<Counter>,
 }
 
 impl Report {
@@ -43,7 +45,7 @@ impl Report {
                 }
             }
         });
-        Ok(Report { iterations, cost, counts: counts(&last)? })
+        Ok(Report { iterations, cost, counts: counts(&last)?, counters: counters(&last) })
     }
 }
 
@@ -93,7 +95,7 @@ mod tests {
             let mut cost = Cost::default();
             cost.set(Metric::Wall, Some(wall));
             cost.set(Metric::RssPeak, Some(rss));
-            Report { iterations, cost, counts: Counts::default() }
+            Report { iterations, cost, counts: Counts::default(), counters: Vec::new() }
         };
         let totals = Totals::of(&[report(3, 10.0, 5.0), report(1, 30.0, 4.0)]);
         assert_eq!((totals.instances, totals.iterations), (2, 4));

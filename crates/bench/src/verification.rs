@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use skep_program::Program;
-use skep_verifier::{Config, Outcome, Verdict};
+use skep_verifier::{Config, FastPaths, Outcome, Verdict};
 
 /// What must be the same on both sides of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,42 @@ pub fn counts(outcome: &Outcome) -> Result<Counts, String> {
         states: outcome.stats.total_states.into(),
         peak_states: outcome.stats.peak_states.into(),
     })
+}
+
+/// What only our verifier counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counter {
+    /// As in the verifier's statistics.
+    pub name: String,
+    /// Events, or bytes where the name begins with `mem_`.
+    pub value: u64,
+}
+
+/// How often the fast ways of `Tuning` ran, and the most bytes of each kind.
+pub fn counters(outcome: &Outcome) -> Vec<Counter> {
+    let FastPaths {
+        idmap_resets,
+        idmap_resets_counter,
+        states_saved,
+        states_recycled,
+        backtracks,
+        backtracks_skipped,
+        backtracked_insns,
+    } = outcome.stats.fast_paths;
+    let counter = |name: &str, value| Counter { name: name.to_owned(), value };
+    let mut all = vec![
+        counter("idmap_resets", idmap_resets),
+        counter("idmap_resets_counter", idmap_resets_counter),
+        counter("states_saved", states_saved),
+        counter("states_recycled", states_recycled),
+        counter("backtracks", backtracks),
+        counter("backtracks_skipped", backtracks_skipped),
+        counter("backtracked_insns", backtracked_insns),
+        counter("mem_peak_bytes", outcome.stats.mem_peak.total()),
+    ];
+    let part = |(name, bytes): (&str, u64)| counter(&format!("mem_{name}"), bytes);
+    all.extend(outcome.stats.mem_peak.parts().map(part));
+    all
 }
 
 impl Counts {

@@ -4,7 +4,7 @@
 //! a [`Verdict::Bug`] of this program alone.
 
 use skep_uapi::KernelProfile;
-use skep_verifier::{Config, Outcome, Privileges, Tuning};
+use skep_verifier::{Config, FastPaths, MemBytes, Outcome, Privileges, Tuning};
 use std::time::Duration;
 
 /// Log bytes that are kept where the caller does not say.
@@ -107,6 +107,12 @@ pub struct Counts {
     pub mark_read: u64,
     pub stack_depth_bytes: u64,
     pub mem_peak_bytes: u64,
+    /// The parts of `mem_peak_bytes`.
+    pub mem_peak: MemBytes,
+    /// Bytes in use when the walk ended.
+    pub mem_final: MemBytes,
+    /// How often the fast ways of [`Tuning`] ran.
+    pub fast_paths: FastPaths,
 }
 
 /// What was found.
@@ -145,6 +151,9 @@ impl Verification {
             mark_read: stats.mark_read.into(),
             stack_depth_bytes: stats.stack_depth_bytes.into(),
             mem_peak_bytes: stats.mem_peak.total(),
+            mem_peak: stats.mem_peak,
+            mem_final: stats.mem_final,
+            fast_paths: stats.fast_paths,
         };
         Verification { verdict, counts, log: outcome.log, duration }
     }

@@ -1,13 +1,16 @@
 //! `cargo xtask tunings FILE...`: every program under every combination of `Tuning`: the same
-//! verdict, counts and log, or a row that says where they part.
+//! verdict, counts and log, or a row that says where they part. And how often each fast way ran.
 
 use crate::objects;
 use rayon::prelude::*;
 use skep::program::Program;
 use skep::verifier::{Config, Outcome, Tuning, Verdict};
 use skep::{Host, Session, VerifyOptions};
+use skep_report::Grid;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -33,6 +36,30 @@ const LOG_STATS: u32 = 4;
 struct Tally {
     programs: AtomicUsize,
     logged: AtomicUsize,
+    /// By name: how often under the default settings, and in how many programs.
+    counters: Mutex<BTreeMap<String, (u64, usize)>>,
+}
+
+impl Tally {
+    fn count(&self, outcome: &Outcome) {
+        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        for counter in skep_bench::verification::counters(outcome) {
+            let (sum, programs) = counters.entry(counter.name).or_default();
+            *sum += counter.value;
+            *programs += usize::from(counter.value > 0);
+        }
+    }
+
+    /// Events; bytes of several programs have no sum worth a figure.
+    fn table(&self) -> Grid {
+        let mut grid = Grid::new(&["Under the default settings", "Times", "In programs"], 1);
+        let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, (sum, programs)) in counters.iter().filter(|(name, _)| !name.starts_with("mem_"))
+        {
+            grid.row([name.clone(), sum.to_string(), programs.to_string()]);
+        }
+        grid
+    }
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -46,6 +73,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let found = differences.len();
     differences.truncate(args.max);
     differences.iter().for_each(|difference| println!("{difference}"));
+    println!("{}", tally.table());
     let combinations = Tuning::all().count();
     let of = |count: &AtomicUsize| count.load(Ordering::Relaxed);
     println!(
@@ -73,6 +101,7 @@ fn differs(program: &Program, session: &Session, (level, tally): (u32, &Tally)) 
     let quick = verify(program, &config(session, (Tuning::default(), LOG_STATS)));
     let logged = level != 0 && quick.stats.insns_processed <= LOGGED_INSNS_MAX;
     let level = if logged { level | LOG_STATS } else { LOG_STATS };
+    tally.count(&quick);
     tally.programs.fetch_add(1, Ordering::Relaxed);
     tally.logged.fetch_add(usize::from(logged), Ordering::Relaxed);
     let wanted = verify(program, &config(session, (Tuning::default(), level)));

@@ -7,7 +7,7 @@ use super::{Outcome, Progress, Run, worker};
 use crate::exit::Exit;
 use crate::streams::Streams;
 use serde::Serialize;
-use skep_bench::verification::{Counts, counts, verify};
+use skep_bench::verification::{Counter, Counts, counters, counts, verify};
 use skep_bench::{
     Cost, METRICS, Meter, Metric, MetricDef, Ratio, Spread, geometric_mean, interleave,
 };
@@ -23,6 +23,7 @@ const ITERATIONS_MAX: f64 = 1_000.0;
 struct Sample {
     cost: Cost,
     counts: Counts,
+    counters: Vec<Counter>,
 }
 
 /// What was measured of one program.
@@ -32,6 +33,8 @@ struct Measured {
     rounds: usize,
     counts: Counts,
     metrics: Vec<Row>,
+    /// By side; the same in every round.
+    counters: Vec<Vec<Counter>>,
 }
 
 /// One metric.
@@ -152,6 +155,7 @@ fn measure(
         rounds: samples[0].len(),
         counts: first,
         metrics: METRICS.iter().map(|def| row(def, &samples)).collect(),
+        counters: samples.iter().filter_map(|side| Some(side.first()?.counters.clone())).collect(),
     }))
 }
 
@@ -174,7 +178,8 @@ fn warm(
             }
             verify(&subject.program, &configs[side])
         });
-        Ok(Sample { cost: cost.per(iterations), counts: counts(&outcome)? })
+        let (cost, counters) = (cost.per(iterations), counters(&outcome));
+        Ok(Sample { cost, counts: counts(&outcome)?, counters })
     };
     interleave(run.rounds, configs.len(), once, progress)
 }
@@ -188,7 +193,7 @@ fn cold(
     let once = |side: usize| {
         let mut command = worker::command(run, subject, &run.sides[side])?;
         let report = worker::report(command.arg("--repeat=1"))?;
-        Ok(Sample { cost: report.cost, counts: report.counts })
+        Ok(Sample { cost: report.cost, counts: report.counts, counters: report.counters })
     };
     interleave(run.rounds, run.sides.len(), once, progress)
 }
@@ -228,7 +233,22 @@ fn table(run: &Run<'_>, measured: &Measured, streams: &mut Streams<'_>) -> io::R
     for row in &measured.metrics {
         grid.row(cells(row, run.sides.len()));
     }
-    writeln!(streams.out, "{grid}\n")
+    writeln!(streams.out, "{grid}\n\n{}\n", counter_table(&titles, measured))
+}
+
+/// What a verification counts besides: the same in every round.
+fn counter_table(titles: &[String], measured: &Measured) -> Grid {
+    let mut headings = vec!["Counted in each verification"];
+    headings.extend(titles.iter().map(String::as_str));
+    let mut grid = Grid::new(&headings, 1);
+    let names = measured.counters.first().into_iter().flatten();
+    for (index, Counter { name, .. }) in names.enumerate() {
+        let value = |side: &Vec<Counter>| {
+            figures::count(side.get(index).map_or(0, |counter| counter.value))
+        };
+        grid.row(std::iter::once(name.clone()).chain(measured.counters.iter().map(value)));
+    }
+    grid
 }
 
 fn cells(row: &Row, sides: usize) -> Vec<String> {

@@ -20,6 +20,18 @@ const LOG_BYTES_DEFAULT: usize = 16 << 20;
 /// The longest log that the kernel writes.
 const LOG_BYTES_ALL: usize = (u32::MAX >> 2) as usize;
 
+/// In the order of `MemBytes::parts`.
+const MEMORY_PARTS: [Stat; 8] = [
+    Stat::MemFrames,
+    Stat::MemStack,
+    Stat::MemCheckpoints,
+    Stat::MemHistory,
+    Stat::MemIdmap,
+    Stat::MemTransfers,
+    Stat::MemInsns,
+    Stat::MemLog,
+];
+
 /// What is kept of one program.
 struct Answer {
     row: Row,
@@ -199,9 +211,27 @@ fn row(file: &str, prog: &str, program: &Program, verification: &Verification) -
         .with(Stat::MarkReadMaxLen, number(counts.mark_read))
         .with(Stat::Size, number(program.insns.len() as u64))
         .with(Stat::Stack, number(counts.stack_depth_bytes))
-        .with(Stat::MemoryPeak, number(counts.mem_peak_bytes.div_ceil(MIB)));
+        .with(Stat::MemoryPeak, number(counts.mem_peak_bytes.div_ceil(MIB)))
+        .with(Stat::MemPeakBytes, number(counts.mem_peak_bytes))
+        .with(Stat::MemFinalBytes, number(counts.mem_final.total()));
+    for (stat, part) in MEMORY_PARTS.iter().zip(counts.mem_peak.parts()) {
+        row = row.with(*stat, number(part.1));
+    }
     row.prog_type = program.prog_type.name().to_owned();
     row.attach_type = program.attach_type().map_or("unspec", |attach| attach.name()).to_owned();
     row.reason = reason;
     row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_the_memory_has_the_column_of_its_name() {
+        let parts = skep::verifier::MemBytes::default().parts();
+        for (stat, (name, _)) in MEMORY_PARTS.iter().zip(parts) {
+            assert_eq!(stat.def().names[0], format!("mem_{name}"));
+        }
+    }
 }
