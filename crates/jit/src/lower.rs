@@ -183,8 +183,8 @@ impl Lower<'_> {
         let facts = self.xlated.facts(self.at);
         let map = facts.map.map(|map| map.0);
         match (self.insn.src, self.insn.imm) {
-            // The walk's index is not taken over: the kernel's verifier, which ours agrees with, loses
-            // sight of values that atomics fetch from the stack, and so may ours.
+            // The walk's index is not taken over: the kernel's verifier, which ours agrees with,
+            // loses sight of values that atomics fetch from the stack, and so may ours.
             (0, BPF_FUNC_TAIL_CALL) => Ok(Op::TailCall { map, index: None }),
             (0, helper) => Ok(Op::Call { helper, map }),
             (BPF_PSEUDO_CALL, off) => Ok(Op::CallSub { target: relative(self.at, i64::from(off)) }),
