@@ -12,7 +12,7 @@ use super::frame::{Frame, FrameMeta};
 use super::reg::Reg;
 use super::stack::Slot;
 use super::values::{REFERS, Values};
-use crate::memory::capacity_bytes;
+use crate::memory::{capacity_bytes, push_tight};
 use std::ops::{Deref, DerefMut};
 
 pub(crate) use super::values::PackedReg;
@@ -230,8 +230,8 @@ impl Arena {
                 FrameId(id)
             }
             None => {
-                self.frames.push(frame);
-                self.frame_refs.push(1);
+                push_tight(&mut self.frames, frame);
+                push_tight(&mut self.frame_refs, 1);
                 FrameId(self.frames.len() as u32 - 1)
             }
         }
@@ -264,7 +264,7 @@ impl Arena {
                 id
             }
             None => {
-                self.pages.push(page);
+                push_tight(&mut self.pages, page);
                 self.pages.len() as u32 - 1
             }
         }

@@ -17,7 +17,7 @@ use super::arena::Arena;
 use super::chains::Chains;
 use super::history::{JmpEntry, LinkedReg};
 use super::verifier_state::PackedState;
-use crate::memory::capacity_bytes;
+use crate::memory::{capacity_bytes, push_tight};
 use crate::tuning::StateAlloc;
 use smallvec::SmallVec;
 
@@ -126,9 +126,9 @@ impl Checkpoints {
             };
             return (CkptId(id), recycled);
         }
-        self.hot.push(hot);
+        push_tight(&mut self.hot, hot);
         match &mut self.store {
-            Store::Arena(items) => items.push(ckpt),
+            Store::Arena(items) => push_tight(items, ckpt),
             Store::Heap(items) => items.push(Some(Box::new(ckpt))),
         }
         (CkptId(self.hot.len() as u32 - 1), false)

@@ -26,7 +26,7 @@ pub(crate) struct Transfers {
 /// `op` of an empty place.
 const EMPTY: u32 = u32::MAX;
 const LEN_MIN: usize = 64;
-const LEN_MAX: usize = 1 << 14;
+const LEN_MAX: usize = 1 << 12;
 
 impl Transfers {
     /// For a program of so many insns.
@@ -69,7 +69,7 @@ impl Transfers {
     }
 
     fn grow(&mut self) {
-        let doubled = vec![Self::empty(); self.entries.len() * 4];
+        let doubled = vec![Self::empty(); self.entries.len() * 2];
         let old = std::mem::replace(&mut self.entries, doubled);
         self.used = 0;
         for entry in old.into_iter().filter(|e| e.op != EMPTY) {

@@ -10,7 +10,7 @@
 
 use super::reg::{Extra, Reg};
 use super::reg_type::Base;
-use crate::memory::capacity_bytes;
+use crate::memory::{capacity_bytes, push_tight};
 
 /// A register by name: interned value and id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -105,7 +105,7 @@ pub(crate) struct Values {
 impl Values {
     /// For a program of so many insns.
     pub(crate) fn new(insns: usize) -> Values {
-        let len = insns.clamp(64, 4096);
+        let len = (insns / 2).clamp(64, 4096);
         let mut values = Values {
             vals: Vec::with_capacity(len),
             kinds: Vec::with_capacity(len),
@@ -149,8 +149,8 @@ impl Values {
                 val
             }
             None => {
-                self.vals.push(value);
-                self.kinds.push(kind_of(reg));
+                push_tight(&mut self.vals, value);
+                push_tight(&mut self.kinds, kind_of(reg));
                 self.vals.len() as u32 - 1
             }
         }
