@@ -3,7 +3,8 @@
 use crate::env::{Env, InsnAux};
 use crate::stats::MemBytes;
 
-/// Appends to a table that may become large: where it must grow, by a quarter and not to the double.
+/// Appends to a table that may become large: where it must grow, by a quarter and not to the
+/// double.
 pub(crate) fn push_tight<T>(items: &mut Vec<T>, item: T) {
     if items.len() == items.capacity() {
         items.reserve_exact(items.len() / 4 + 16);
