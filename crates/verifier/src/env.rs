@@ -55,8 +55,6 @@ pub(crate) struct InsnAux {
     pub(crate) ptr_type: Option<crate::state::reg_type::RegType>,
     /// The map that a helper call gets, if it is always the same.
     pub(crate) call_map: CallMap,
-    /// The index that a tail call gets, if it is always the same.
-    pub(crate) tail_call_key: TailCallKey,
     /// Masking of a pointer addition against speculation, `BPF_ALU_*` bits.
     pub(crate) alu_state: u32,
     pub(crate) alu_limit: u32,
@@ -72,17 +70,6 @@ pub(crate) enum CallMap {
     /// Always `Env::maps[_]`; `unpriv` if seen on an unprivileged path.
     Known(u32),
     /// Differs by path.
-    Poisoned,
-}
-
-/// Which index a tail call is given.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum TailCallKey {
-    #[default]
-    Unknown,
-    /// Always this, and inside the map.
-    Known(u32),
-    /// Differs by path, or is not known.
     Poisoned,
 }
 

@@ -107,15 +107,13 @@ pub struct SubprogFacts {
 
 /// What the walk learned of one insn, on all paths. The default promises nothing.
 ///
-/// Only what pruning compares can be a fact: types of pointers always, numbers only where they
-/// were marked precise (as the index of a tail call is). A number that merely was the same on
-/// every path that was walked may differ on one that was pruned.
+/// Only what pruning compares can be a fact: types of pointers. A number that was the same on every
+/// path that was walked may differ on one that was pruned, even the index of a tail call, which the
+/// walk marks precise: it loses the marks of values that atomics fetch, as Linux 6.18 does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsnFacts {
     /// A helper call: the map that it is always given.
     pub map: Option<MapIdx>,
-    /// A tail call: the index that it always has (inside the map).
-    pub tail_call_index: Option<u32>,
     /// A load through a pointer that the kernel does not trust: it may fault, and then gives 0.
     pub probe_mem: bool,
 }

@@ -6,7 +6,7 @@
 use super::build::alu_reg;
 use super::emit::Emit;
 use super::{Rewritten, Source};
-use crate::env::{CallMap, LoopInline, TailCallKey};
+use crate::env::{CallMap, LoopInline};
 use crate::passes::call_facts::is_helper_call;
 use crate::xlated::NotSupported;
 use skep_insn::code::*;
@@ -39,10 +39,6 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     };
     if let Some(facts) = out.facts() {
         facts.map = map;
-        facts.tail_call_index = match aux.tail_call_key {
-            TailCallKey::Known(index) if map.is_some() => Some(index),
-            _ => None,
-        };
     }
     Ok(true)
 }

@@ -7,7 +7,7 @@
 use super::arg_mem::{ArgMem, check_helper_mem_access};
 use super::meta::CallMeta;
 use crate::check::mem::AccessType;
-use crate::env::{CallMap, Env, TailCallKey};
+use crate::env::{CallMap, Env};
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, errno};
 use crate::state::reg_type::Base;
@@ -139,7 +139,7 @@ pub(crate) fn record_func_map(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     Ok(())
 }
 
-/// Notes which slot a tail call jumps to, to patch it if it is always the same.
+/// The slot that a tail call jumps to matters, if it is known.
 pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     if meta.func != HelperId::TailCall {
         return Ok(());
@@ -152,12 +152,6 @@ pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         return Err(Stop::Reject { errno: errno::EINVAL, message });
     };
     let key = env.reg(3).const_value().filter(|&key| key < u64::from(def.max_entries));
-    let aux = env.aux_mut();
-    aux.tail_call_key = match (key, aux.tail_call_key) {
-        (Some(key), TailCallKey::Unknown) => TailCallKey::Known(key as u32),
-        (Some(key), TailCallKey::Known(known)) if u64::from(known) == key => aux.tail_call_key,
-        _ => TailCallKey::Poisoned,
-    };
     if key.is_some() { env.mark_chain_precision(3) } else { Ok(()) }
 }
 
