@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub enum Rounds {
     /// This many rounds.
     Repeat(u32),
-    /// As many as fit into this time, but [`ROUNDS_MIN`] at least.
+    /// As many as fit into this time, but seven rounds at least.
     Time(Duration),
 }
 
