@@ -93,10 +93,7 @@ impl MapKind for ProgArray {
     }
 
     fn delete(&self, key: &[u8]) -> Result<(), Errno> {
-        if index(key) >= self.count {
-            return Err(Errno::E2BIG);
-        }
-        if self.slots.set(index(key), None) { Ok(()) } else { Err(Errno::ENOENT) }
+        self.slots.delete(index(key), self.count)
     }
 
     fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno> {

@@ -64,6 +64,14 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         was_there
     }
 
+    /// Empties one of `count` slots, as `BPF_MAP_DELETE_ELEM` does.
+    pub(super) fn delete(&self, index: u32, count: u32) -> Result<(), Errno> {
+        if index >= count {
+            return Err(Errno::E2BIG);
+        }
+        if self.set(index, None) { Ok(()) } else { Err(Errno::ENOENT) }
+    }
+
     /// Empties all slots; no run goes on.
     pub(super) fn clear(&self) {
         let count = self.owners.lock().unwrap_or_else(PoisonError::into_inner).len();
