@@ -67,7 +67,7 @@ pub(crate) struct InsnAux {
 pub(crate) enum CallMap {
     #[default]
     Unknown,
-    /// Always `Env::maps[_]`; `unpriv` if seen on an unprivileged path.
+    /// Always `Env::maps[_]`.
     Known(u32),
     /// Differs by path.
     Poisoned,

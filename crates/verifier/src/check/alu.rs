@@ -162,20 +162,29 @@ fn copy_extended(env: &mut Env<'_>, insn: Insn, unchanged: bool) {
     env.set_reg(insn.dst, if unchanged { src } else { Reg { id: 0, ..src } });
 }
 
+/// A division by the immediate 0.
+pub(crate) fn divides_by_zero(insn: Insn) -> bool {
+    !insn.is_src_reg() && matches!(insn.op(), BPF_DIV | BPF_MOD) && insn.imm == 0
+}
+
+/// A shift by an immediate that the width does not allow.
+pub(crate) fn shifts_too_far(insn: Insn) -> bool {
+    let size = if insn.class() == BPF_ALU64 { 64 } else { 32 };
+    !insn.is_src_reg()
+        && matches!(insn.op(), BPF_LSH | BPF_RSH | BPF_ARSH)
+        && !(0..size).contains(&insn.imm)
+}
+
 fn check_binary(env: &mut Env<'_>, insn: Insn) -> Check {
     if insn.is_src_reg() {
         env.check_reg_arg(insn.src, Operand::Src)?;
     }
     env.check_reg_arg(insn.dst, Operand::Src)?;
-    let by_const = !insn.is_src_reg();
-    if by_const && matches!(insn.op(), BPF_DIV | BPF_MOD) && insn.imm == 0 {
+    if divides_by_zero(insn) {
         reject!(env, EINVAL, "div by zero");
     }
-    if by_const && matches!(insn.op(), BPF_LSH | BPF_RSH | BPF_ARSH) {
-        let size = if insn.class() == BPF_ALU64 { 64 } else { 32 };
-        if !(0..size).contains(&insn.imm) {
-            reject!(env, EINVAL, "invalid shift {}", insn.imm);
-        }
+    if shifts_too_far(insn) {
+        reject!(env, EINVAL, "invalid shift {}", insn.imm);
     }
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
     adjust_reg(env, insn)

@@ -1,12 +1,12 @@
 //! Insns on scalars, by name: the short way for what was walked before.
 //!
-//! [`step_alu`] and [`step_cond_jmp`] do exactly what `alu` and `jmp` do, for operands that are
-//! scalars; what they cannot do they leave to them, with nothing changed.
+//! [`step_alu`] and [`compare`] do exactly what `alu` and `jmp` do, for operands that are scalars;
+//! what they cannot do they leave to them, with nothing changed.
 //!
 //! # Invariants
 //! 1. They act only on well formed insns: nothing can be refused because of the insn alone.
 
-use super::alu::linked_sum;
+use super::alu::{divides_by_zero, linked_sum, shifts_too_far};
 use crate::env::Env;
 use crate::explore::equal::value_within;
 use crate::passes::reserved::check_insn_fields;
@@ -67,18 +67,10 @@ pub(crate) fn scratch(env: &mut Env<'_>, insn: Insn) {
 /// Whether nothing is wrong with an ALU insn or a conditional jump as such.
 fn check_form(idx: usize, insn: Insn) -> bool {
     let is_alu = matches!(insn.class(), BPF_ALU | BPF_ALU64);
-    let by_const = is_alu && !insn.is_src_reg();
-    let bits = if insn.class() == BPF_ALU64 { 64 } else { 32 };
-    let bad_operand = match insn.op() {
-        BPF_DIV | BPF_MOD => by_const && insn.imm == 0,
-        BPF_LSH | BPF_RSH | BPF_ARSH => by_const && !(0..bits).contains(&insn.imm),
-        _ => false,
-    };
     check_insn_fields(idx, &insn).is_ok()
         && insn.dst <= 10
         && insn.src <= 10
-        && !(is_alu && insn.dst == 10)
-        && !bad_operand
+        && !(is_alu && (insn.dst == 10 || divides_by_zero(insn) || shifts_too_far(insn)))
 }
 
 /// True if the insn was walked.
