@@ -28,6 +28,7 @@ mod build;
 mod case_btf;
 mod check;
 mod claims;
+mod folder;
 mod options;
 mod run;
 
@@ -36,6 +37,7 @@ pub(crate) use build::bytes;
 pub use build::{program, programs};
 pub use check::{Evidence, check};
 pub use claims::{Claims, Fact, Reject};
+pub use folder::{Suite, read_folder};
 pub use options::{FuncOptions, Loader, MapOptions, Options};
 pub use run::{on_kernel, on_ours};
 

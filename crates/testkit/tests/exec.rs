@@ -12,7 +12,6 @@ use skep_kernel::bpf;
 use skep_runtime::Engine as Runs;
 use skep_testkit::exec;
 use skep_testkit::suite::{self, Case, TranscriptKind};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A name, and what an engine makes of a case: `None` if it cannot run it.
@@ -31,13 +30,10 @@ fn main() {
     let kernel_btf = skep::Host::read(&skep::KernelBtf::Running).ok().and_then(|h| h.kernel_btf);
     let kernel = bpf::available().is_ok();
     let mut trials = Vec::new();
-    for path in suites() {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        let cases = match suite::read(&text) {
+    for (name, cases) in suite::read_folder("exec") {
+        let cases = match cases {
             Ok(cases) => cases,
             Err(error) => {
-                let error = format!("{}: {error}", path.display());
                 trials.push(Trial::test(format!("{name} [reads]"), move || Err(error.into())));
                 continue;
             }
@@ -52,17 +48,6 @@ fn main() {
         }
     }
     libtest_mimic::run(&args, trials).exit();
-}
-
-fn suites() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/exec");
-    let mut found: Vec<PathBuf> = walkdir::WalkDir::new(root)
-        .into_iter()
-        .filter_map(|entry| entry.ok().map(walkdir::DirEntry::into_path))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .collect();
-    found.sort();
-    found
 }
 
 fn holds(case: &Case, engine: Engine, btf: Option<&Arc<Btf>>) -> Result<(), Failed> {

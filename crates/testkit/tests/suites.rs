@@ -10,7 +10,6 @@ use skep::program::Program;
 use skep_kernel::bpf;
 use skep_kernel::kernel_log::{first_difference, normalise};
 use skep_testkit::suite::{self, Case, Evidence};
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 fn main() {
@@ -18,13 +17,10 @@ fn main() {
     let kernel_btf = skep::Host::read(&skep::KernelBtf::Running).ok().and_then(|h| h.kernel_btf);
     let kernel = bpf::available().is_ok();
     let mut trials = Vec::new();
-    for path in suites() {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        let cases = match suite::read(&text) {
+    for (name, cases) in suite::read_folder("verifier") {
+        let cases = match cases {
             Ok(cases) => cases,
             Err(error) => {
-                let error = format!("{}: {error}", path.display());
                 trials.push(Trial::test(format!("{name} [reads]"), move || Err(error.into())));
                 continue;
             }
@@ -44,17 +40,6 @@ fn main() {
         }
     }
     libtest_mimic::run(&args, trials).exit();
-}
-
-fn suites() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/verifier");
-    let mut found: Vec<PathBuf> = walkdir::WalkDir::new(root)
-        .into_iter()
-        .filter_map(|entry| entry.ok().map(walkdir::DirEntry::into_path))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .collect();
-    found.sort();
-    found
 }
 
 type BtfRef<'a> = Option<&'a Arc<Btf>>;
