@@ -483,3 +483,13 @@ fn functions_that_call_back_share_the_count() {
     let tuning = Tuning::default();
     assert_eq!(run_chain([text, text], [&tuning, &tuning], 0), (5, 34));
 }
+
+#[test]
+fn a_function_may_begin_with_a_loop() {
+    gives(
+        "r1 = 3\nr6 = 9\ncall f\nr0 += r6\nexit\n\
+         f:\nr6 = r1\n*(u64 *)(r10 - 8) = r6\nr1 -= 1\nif r1 != 0 goto f\n\
+         r0 = *(u64 *)(r10 - 8)\nexit",
+        10,
+    );
+}

@@ -34,7 +34,7 @@ impl Emit<'_> {
         self.fuel(to);
         // A jump to the next op needs no insn; fuel may have put one there all the same.
         if to as usize != self.at + 1 {
-            self.asm.jmp(self.labels[to as usize]);
+            self.asm.jmp(self.target(to));
         }
     }
 
@@ -45,7 +45,7 @@ impl Emit<'_> {
             Some(cc) => cc,
             None => self.test(test),
         };
-        self.asm.jcc(cc, self.labels[to as usize]);
+        self.asm.jcc(cc, self.target(to));
     }
 
     pub(super) fn cmov(&mut self, test: Test, dst: Reg, src: Reg) {

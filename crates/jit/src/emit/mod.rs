@@ -69,11 +69,12 @@ pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
 fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Error> {
     let mut asm = Asm::new(unit.reach.clone(), hints);
     let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
-    let stop = asm.label();
+    let (stop, body) = (asm.label(), asm.label());
     let mut emit = Emit {
         unit,
         asm,
         labels,
+        body,
         stop,
         callbacks: Vec::new(),
         spans: Vec::new(),
@@ -96,6 +97,7 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
         }
         emit.flags = None;
         emit.frame().enter(&mut emit.asm);
+        emit.body = emit.asm.label();
         emit.func_body()?;
     }
     emit.asm.bind(emit.labels[unit.ops.len()]);
@@ -116,8 +118,10 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
 struct Emit<'a> {
     unit: &'a Unit<'a>,
     asm: Asm,
-    /// Of each op, and of the end.
+    /// Of each op, and of the end; that of a function's first op is where calls enter.
     labels: Vec<Label>,
+    /// Behind the prologue of the function being written: where jumps to its first op land.
+    body: Label,
     /// Where a run without fuel goes.
     stop: Label,
     /// Entries of functions that helpers call: first op, label.
@@ -147,9 +151,8 @@ impl<'a> Emit<'a> {
                     self.asm.align(LOOP_ALIGN, LOOP_PAD_MAX);
                 }
             }
-            if at != func.start as usize {
-                self.asm.bind(self.labels[at]);
-            }
+            let label = if at == func.start as usize { self.body } else { self.labels[at] };
+            self.asm.bind(label);
             // Loops of one block do not overlap: they are in order of their heads, too.
             if let Ok(number) = self.unit.loops.binary_search_by_key(&at, |looped| looped.head) {
                 self.rounds(self.unit.loops[number])?;
@@ -157,6 +160,12 @@ impl<'a> Emit<'a> {
             self.one(at)?;
         }
         Ok(())
+    }
+
+    /// Where a jump to op `to` of this function lands.
+    fn target(&self, to: u32) -> Label {
+        let is_first = to == self.unit.flow.funcs[self.func].start;
+        if is_first { self.body } else { self.labels[to as usize] }
     }
 
     fn one(&mut self, at: usize) -> Result<(), Error> {
