@@ -106,14 +106,14 @@ fn note(text: &str) {
 pub(super) unsafe extern "sysv64" fn tail_call_lookup(map: u64, index: u32) -> u64 {
     // SAFETY: machine code of a verified program passes the handle of a prog array.
     let map = unsafe { &*(map as *const Map) };
-    map.kind().as_prog_array().map_or(0, |array| array.word(index))
+    guarded(|| map.kind().as_prog_array().map_or(0, |array| array.word(index)))
 }
 
 /// `bpf_map_lookup_elem` of a hash map whose keys have `N` bytes: `skep_jit::MapLink::lookup`.
 unsafe extern "sysv64" fn hash_lookup<const N: usize>(map: u64, key: u64) -> u64 {
     // SAFETY: machine code of a verified program passes the map's handle and a key of its size.
     let (map, key) = unsafe { (&*(map as *const Map), &*(key as *const [u8; N])) };
-    map.hash().map_or(0, |hash| hash.find_value(key))
+    guarded(|| map.hash().map_or(0, |hash| hash.find_value(key)))
 }
 
 /// What machine code calls instead of `bpf_map_lookup_elem`, 0 if nothing is better.
@@ -133,15 +133,6 @@ macro_rules! entry {
             // SAFETY: machine code of a verified program calls the helper that it names.
             let call = unsafe { Call::new([r1, r2, r3, r4, r5]) };
             $crate::helper::entry::guarded(|| $f(&call))
-        }
-        ($crate::helper::entry::Body::Plain($f), entry as $crate::helper::entry::Entry)
-    }};
-    // For what cannot panic but by a fault of ours, and is called most: then the process ends.
-    (bare $f:path) => {{
-        unsafe extern "sysv64" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
-            // SAFETY: as above.
-            let call = unsafe { Call::new([r1, r2, r3, r4, r5]) };
-            $f(&call)
         }
         ($crate::helper::entry::Body::Plain($f), entry as $crate::helper::entry::Entry)
     }};
@@ -183,8 +174,10 @@ mod tests {
     use super::*;
     use crate::ctx::Ctx;
     use crate::current::Current;
-    use crate::runtime::Shared;
-    use skep_uapi::ProgType;
+    use crate::map::UpdateFlags;
+    use crate::runtime::{Options, Runtime, Shared};
+    use skep_program::MapDef;
+    use skep_uapi::{MapType, ProgType};
     use std::sync::Arc;
 
     /// Machine code calls helpers through such functions: nothing may unwind out of them.
@@ -203,5 +196,28 @@ mod tests {
         let r0 = current::enter(&current, || unsafe { entry(0, 0, 0, 0, 0) });
         let failure = ctx.effects.take_failure().unwrap();
         assert_eq!((r0, &*failure), (0, "panic in a helper: a helper of ours is wrong"));
+    }
+
+    /// The ways around the table's entries, with a map whose memory is broken.
+    #[test]
+    fn a_panic_in_a_direct_lookup_is_noted_too() {
+        let runtime = Runtime::new(Options::default()).unwrap();
+        let def = MapDef { map_type: MapType::Hash, max_entries: 1, ..MapDef::default() };
+        let def = MapDef { key_size: 4, value_size: 8, ..def };
+        let map = runtime.create_map(&def, None).unwrap();
+        map.update(&[1; 4], &[0; 8], UpdateFlags::Any).unwrap();
+        let value = map.shared().kind().lookup(&[1; 4]);
+        // SAFETY: the header of the only element, 16 bytes in front of its key of 8.
+        unsafe { (value as *mut u32).byte_sub(24).write(u32::MAX / 2) };
+        let (ctx, shared) =
+            (Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap(), Arc::new(Shared::new(1)));
+        let env = std::ptr::null_mut();
+        let current = Current { ctx: &ctx, shared: &shared, env, stack_top: 0 };
+        let (handle, key) = (Arc::as_ptr(map.shared()) as u64, [2u8; 4]);
+        // SAFETY: a map and a key of its size.
+        let r0 =
+            current::enter(&current, || unsafe { hash_lookup::<4>(handle, key.as_ptr() as u64) });
+        let failure = ctx.effects.take_failure().unwrap();
+        assert_eq!((r0, failure.starts_with("panic in a helper: ")), (0, true));
     }
 }

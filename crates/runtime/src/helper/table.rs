@@ -1,7 +1,7 @@
 //! The table of helpers; documentation and linkage derive from it.
 //!
-//! `plain` helpers only use their arguments, `calling` ones call functions of the program, `bare`
-//! ones are plain ones that are called most and cannot panic but by a fault of ours.
+//! `plain` helpers only use their arguments, `calling` ones call functions of the program. Each is
+//! entered through `entry::guarded`, which costs nothing while nothing panics.
 
 #![allow(unsafe_code)]
 
@@ -18,14 +18,14 @@ use skep_verifier::OwnHelper;
 /// Every helper that there is, in the order of the ABI.
 #[rustfmt::skip]
 pub(crate) static HELPERS: &[Helper] = helpers![
-    MapLookupElem: bare map::lookup_elem,
-    MapUpdateElem: bare map::update_elem,
-    MapDeleteElem: bare map::delete_elem,
+    MapLookupElem: plain map::lookup_elem,
+    MapUpdateElem: plain map::update_elem,
+    MapDeleteElem: plain map::delete_elem,
     ProbeRead: plain probe::read,
-    KtimeGetNs: bare system::ktime_get_ns,
+    KtimeGetNs: plain system::ktime_get_ns,
     TracePrintk: plain printk::trace_printk,
-    GetPrandomU32: bare system::get_prandom_u32,
-    GetSmpProcessorId: bare system::get_smp_processor_id,
+    GetPrandomU32: plain system::get_prandom_u32,
+    GetSmpProcessorId: plain system::get_smp_processor_id,
     SkbStoreBytes: plain packet::skb_store_bytes,
     L3CsumReplace: plain csum::l3_csum_replace,
     L4CsumReplace: plain csum::l4_csum_replace,
