@@ -1,7 +1,9 @@
 //! `cargo xtask bench NAME`: what is measured of the repository itself.
 
+mod cgroup;
 mod growth;
 mod guard;
+mod kernel_bytes;
 mod memory;
 mod scaling;
 mod shapes;
@@ -19,12 +21,15 @@ pub(crate) struct Args {
 enum Name {
     /// Speed of skep and of the kernel as programs grow: insns, frames, states, stack.
     Growth(growth::Args),
-    /// The most bytes that skep's verifier had, beside a lower bound of the kernel's.
+    /// The most bytes that skep's verifier had, beside the kernel's.
     Memory(memory::Args),
     /// How much faster a corpus is verified on several cores.
     Scaling(scaling::Args),
     /// Instructions that the stress shapes take, against the committed counts.
     Guard(guard::Args),
+    /// One half of memory: loads programs in a group of their own.
+    #[command(hide = true)]
+    KernelBytes(kernel_bytes::WorkerArgs),
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -33,6 +38,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         Name::Memory(args) => memory::run(args),
         Name::Scaling(args) => scaling::run(args),
         Name::Guard(args) => guard::run(args),
+        Name::KernelBytes(args) => kernel_bytes::worker(args),
     }
 }
 

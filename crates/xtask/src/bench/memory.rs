@@ -1,14 +1,17 @@
 //! `cargo xtask bench memory`: the most bytes that skep's verifier had allocated at one time,
-//! beside what the kernel's must have had.
+//! beside what the kernel's had.
 //!
-//! The kernel's own `mem_peak` needs a memory controller of cgroup v2. Without one there is a lower
-//! bound: the sizes of its structures, as its BTF gives them, times the counts that both verifiers
-//! report. Left out, in the kernel's favour: frames beyond the first, stack slots, jump history,
-//! branches that wait, and what its allocator rounds up.
+//! The kernel's figure is what its memory controller charges to a group while the program loads, as
+//! veristat's `mem_peak` is (`kernel_bytes`). Where no group can be made there is a lower bound,
+//! and the table says so: the sizes of its structures, as its BTF gives them, times the counts that
+//! both verifiers report. Left out of it, in the kernel's favour: frames beyond the first, stack
+//! slots, jump history, branches that wait, and what its allocator rounds up.
 
+use super::cgroup::Group;
+use super::kernel_bytes;
 use crate::objects;
 use skep::btf::{Btf, Kind};
-use skep::{Host, Session, VerifyOptions};
+use skep::{Counts, Host, Session, VerifyOptions};
 use skep_report::Grid;
 use std::path::PathBuf;
 
@@ -16,6 +19,9 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// Object files, and folders of them; the stress shapes by default.
     paths: Vec<PathBuf>,
+    /// Do not ask the kernel: the lower bound by its structures.
+    #[arg(long)]
+    structures: bool,
 }
 
 /// Sizes of the kernel's structures, bytes.
@@ -51,52 +57,124 @@ impl Sizes {
     }
 }
 
+/// One program, with what skep needed for it.
+struct Row {
+    name: String,
+    insns: u64,
+    counts: Counts,
+}
+
+/// Where the kernel's figure comes from.
+enum Kernel {
+    Counted(Group),
+    AtLeast(Sizes),
+}
+
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let host = objects::host()?;
-    let sizes = host.kernel_btf.as_deref().and_then(Sizes::read);
-    let Some(sizes) = sizes else {
-        println!("bench memory: skipped: no kernel BTF that has the verifier's structures");
-        return Ok(true);
+    let Some(kernel) = kernel(args, &host)? else { return Ok(true) };
+    let heading = match &kernel {
+        Kernel::Counted(_) => "Kernel, bytes",
+        Kernel::AtLeast(_) => "Kernel at least, bytes",
     };
-    println!("bytes of the kernel's structures, from its BTF: {sizes:?}\n");
-    let headings = ["Program", "Insns", "Peak states", "Kernel at least", "skep", "skep/kernel"];
-    let mut grid = Grid::new(&headings, 1);
-    let paths = match args.paths.is_empty() {
-        true => vec![crate::root().join("tests/programs")],
-        false => args.paths.clone(),
-    };
-    for file in objects::find(&paths)? {
-        let name = objects::short_name(&file);
-        if args.paths.is_empty() && !name.contains("/stress_") {
-            continue;
+    let headings = ["Program", "Insns", "Peak states", heading, "skep, bytes", "skep/kernel"];
+    let mut table = Grid::new(&headings, 1);
+    let names = skep::verifier::MemBytes::default().parts().map(|(name, _)| name);
+    let mut headings = vec!["skep's bytes, most of each"];
+    headings.extend(names);
+    let mut parts = Grid::new(&headings, 1);
+    let mut nothing_bytes = 0;
+    for file in files(args)? {
+        let rows = rows(&file, &host)?;
+        let measured = match &kernel {
+            Kernel::Counted(group) => kernel_bytes::of_file(&file, group)?,
+            Kernel::AtLeast(_) => Vec::new(),
+        };
+        for (at, row) in rows.into_iter().enumerate() {
+            let measured = measured.get(at);
+            let bytes = match &kernel {
+                Kernel::AtLeast(sizes) => Some(sizes.at_least(row.insns, row.counts.peak_states)),
+                Kernel::Counted(_) => measured.and_then(|it| it.bytes),
+            };
+            nothing_bytes = measured.map_or(nothing_bytes, |it| it.nothing_bytes);
+            table.row(cells(&row, bytes));
+            let bytes = row.counts.mem_peak.parts().map(|(_, bytes)| bytes.to_string());
+            parts.row(std::iter::once(row.name).chain(bytes));
         }
-        rows(&file, &host, (&mut grid, sizes))?;
     }
-    println!("{grid}");
+    println!("{table}");
+    if let Kernel::Counted(_) = kernel {
+        println!("of the kernel's, the load of a program that does nothing: {nothing_bytes}");
+    }
+    println!("\n{parts}");
     Ok(true)
 }
 
-fn rows(
-    file: &std::path::Path,
-    host: &Host,
-    (grid, sizes): (&mut Grid, Sizes),
-) -> Result<(), String> {
+/// Says what the kernel's figure will be; `None` if there is none.
+fn kernel(args: &Args, host: &Host) -> Result<Option<Kernel>, String> {
+    let why = match args.structures {
+        true => "not asked for".to_owned(),
+        false => match skep_kernel::bpf::available().map_err(|e| format!("bpf(2): {e:?}")) {
+            Err(why) => why,
+            Ok(()) => match Group::new() {
+                Err(why) => why,
+                Ok(group) => {
+                    println!(
+                        "the kernel's bytes: {}, over what there was before the load\n",
+                        group.version().name()
+                    );
+                    return Ok(Some(Kernel::Counted(group)));
+                }
+            },
+        },
+    };
+    let Some(sizes) = host.kernel_btf.as_deref().and_then(Sizes::read) else {
+        println!(
+            "bench memory: skipped: no group of memory ({why}), and no kernel BTF that has \
+            the verifier's structures"
+        );
+        return Ok(None);
+    };
+    println!(
+        "the kernel's bytes: a lower bound by the sizes of its structures (no group of memory: \
+        {why})\n{sizes:?}\n"
+    );
+    Ok(Some(Kernel::AtLeast(sizes)))
+}
+
+fn files(args: &Args) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
+    if !args.paths.is_empty() {
+        return objects::find(&args.paths);
+    }
+    let mut files = objects::find(&[crate::root().join("tests/programs")])?;
+    files.retain(|file| objects::short_name(file).contains("/stress_"));
+    Ok(files)
+}
+
+fn rows(file: &std::path::Path, host: &Host) -> Result<Vec<Row>, String> {
     let object = objects::open(file, host)?;
     let session = Session { host: host.clone() };
-    for program in object.programs.iter().filter_map(|entry| entry.program.as_ref().ok()) {
-        let verification = session.verify(program, &VerifyOptions::default());
-        let counts = verification.counts;
-        let kernel = sizes.at_least(program.insns.len() as u64, counts.peak_states);
-        grid.row([
-            format!("{}:{}", objects::short_name(file), program.name),
-            counts.insns_processed.to_string(),
-            counts.peak_states.to_string(),
-            kernel.to_string(),
-            counts.mem_peak_bytes.to_string(),
-            format!("{:.3}", counts.mem_peak_bytes as f64 / kernel as f64),
-        ]);
-    }
-    Ok(())
+    let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
+    let row = |program: &skep::program::Program| Row {
+        name: format!("{}:{}", objects::short_name(file), program.name),
+        insns: program.insns.len() as u64,
+        counts: session.verify(program, &VerifyOptions::default()).counts,
+    };
+    Ok(programs.map(row).collect())
+}
+
+fn cells(row: &Row, kernel_bytes: Option<u64>) -> [String; 6] {
+    let counts = row.counts;
+    let ratio = |kernel: u64| format!("{:.3}", counts.mem_peak_bytes as f64 / kernel as f64);
+    let refused = || "not loaded".to_owned();
+    [
+        row.name.clone(),
+        counts.insns_processed.to_string(),
+        counts.peak_states.to_string(),
+        kernel_bytes.map_or_else(refused, |bytes| bytes.to_string()),
+        counts.mem_peak_bytes.to_string(),
+        kernel_bytes.filter(|&bytes| bytes > 0).map_or_else(String::new, ratio),
+    ]
 }
 
 #[cfg(test)]
