@@ -4,14 +4,12 @@ use crate::emit::{self, Emitted, Unit};
 use crate::error::Error;
 use crate::flow::Flow;
 use crate::frame::Frame;
-use crate::image::{Image, Pool};
+use crate::image::{self, Image, patching_is_refused};
 use crate::pc_map::PcMap;
 use crate::perf::Symbol;
-use crate::{Linkage, MachineCode, Prologue, Tuning, lower, opt};
+use crate::text::{FlagLine, Text};
+use crate::{Linkage, MachineCode, PokeMode, Prologue, Tuning, lower, opt};
 use skep_verifier::{SubprogFacts, Xlated};
-
-/// Bytes of code that one insn becomes at most, on average.
-const BYTES_PER_INSN: usize = 64;
 
 /// Compiles a program.
 ///
@@ -43,9 +41,12 @@ fn compile_x86_64(
         .iter()
         .map(|func| Frame::new(prologue, func, &ops[func.start as usize..func.end as usize]))
         .collect();
-    let bytes_max = (ops.len() + 4 * frames.len() + 4).saturating_mul(BYTES_PER_INSN);
-    let pool = Pool::with_room(bytes_max)?;
-    let reach = pool.reach();
+    let poke = match patching_is_refused() {
+        None => tuning.poke,
+        Some(_) => PokeMode::Flag,
+    };
+    let tuning = &Tuning { poke, ..tuning.clone() };
+    let reach = image::reach()?;
     let loops = match tuning.passes.unroll && !tuning.fuel {
         true => opt::unroll::plan(&ops, &flow),
         false => Vec::new(),
@@ -53,26 +54,42 @@ fn compile_x86_64(
     let unit =
         Unit { ops: &ops, flow: &flow, frames: &frames, linkage, tuning, loops: &loops, reach };
     let mut emitted = emit::emit(&unit)?;
-    let calls = std::mem::take(&mut emitted.calls);
-    let image = Image::new(&pool, &mut emitted.code, |code, address| {
+    let image = placed(&mut emitted, poke)?;
+    let symbols = symbols(xlated, &emitted);
+    Ok(MachineCode {
+        image,
+        entry: emitted.entry,
+        tail_entry: emitted.tail_entry,
+        pc_map: PcMap { offs: emitted.op_offs, spans: emitted.spans },
+        sites: emitted.sites,
+        tail_calls: emitted.tail_calls,
+        poke,
+        symbols,
+        prologue,
+        fuel: tuning.fuel,
+    })
+}
+
+/// The code in its place.
+fn placed(emitted: &mut Emitted, poke: PokeMode) -> Result<Image, Error> {
+    let mut flags: Vec<FlagLine> = Vec::new();
+    flags.resize_with(emitted.flags.len().div_ceil(64), FlagLine::off);
+    let addresses = 0..emitted.flags.len() as u32;
+    let addresses: Vec<u64> = addresses.map(|flag| Text::flag_address(&flags, flag)).collect();
+    let (calls, uses) = (std::mem::take(&mut emitted.calls), &emitted.flags);
+    let fill = |code: &mut [u8], address: u64| {
         for call in calls {
             let at = call.disp_off as usize;
             let next = address + u64::from(call.disp_off) + 4;
             let disp = call.address.wrapping_sub(next) as i32;
             code[at..at + 4].copy_from_slice(&disp.to_le_bytes());
         }
-    });
-    let symbols = symbols(xlated, &emitted);
-    Ok(MachineCode {
-        image: image.ok_or_else(|| Error::too_long(bytes_max))?,
-        entry: emitted.entry,
-        tail_entry: emitted.tail_entry,
-        pc_map: PcMap { offs: emitted.op_offs, spans: emitted.spans },
-        sites: emitted.sites,
-        symbols,
-        prologue,
-        fuel: tuning.fuel,
-    })
+        for (at, address) in uses.iter().zip(addresses) {
+            code[*at as usize..*at as usize + 8].copy_from_slice(&address.to_le_bytes());
+        }
+    };
+    let patch = poke == PokeMode::Patch;
+    Ok(Image::new(&mut emitted.code, (patch, flags.into_boxed_slice()), fill)?)
 }
 
 /// Thunks are the first function's.

@@ -1,143 +1,127 @@
-//! Where machine code lives: memory that is writable at one address and executable at another,
-//! never both at one.
-//!
-//! One pool of memory from a `memfd` is shared by the programs of the process: mapped for writing,
-//! then sealed against any further writable mapping, then mapped for execution, near the program's
-//! own text so that helpers are called directly.
+//! `Image`: the code of one program in its place, and who has which range of the pools.
 //!
 //! # Invariants
-//! 1. No mapping is ever writable and executable; the executable one can never become writable
-//!    (`F_SEAL_FUTURE_WRITE`).
-//! 2. A range belongs to one [`Image`]; only that writes it, and before anyone runs it.
-//! 3. A range is used again only after all threads have synchronised their instruction streams.
+//! 1. A range belongs to one [`Image`], which writes it before anyone runs it; afterwards only
+//!    patch sites change (see `text`).
+//! 2. A range is used again only after all threads have synchronised their instruction streams.
 
 #![allow(unsafe_code)]
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use crate::pool::{Pages, Pool, Region, memfd_is_refused};
+use crate::text::{FlagLine, Text, TextLock};
 use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::thread::{MembarrierCommand, membarrier};
 use std::ffi::c_void;
 use std::ops::Range;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Size of a pool, bytes. Only pages that hold code take memory.
 const POOL_BYTES: usize = 32 << 20;
 /// Ranges are multiples of a cache line.
 const GRAIN: usize = 64;
-/// What a `rel32` reaches, less what the code itself is long.
-const REACH: u64 = (1 << 31) - (1 << 20);
 /// Filler: `int3`.
 const TRAP: u8 = 0xcc;
 
-/// Memory for machine code.
-#[derive(Debug)]
-pub(crate) struct Pool {
-    writable: *mut u8,
-    executable: *mut u8,
-    len: usize,
-    /// Ranges that no image has, in order.
-    free: Mutex<Vec<Range<usize>>>,
-    /// Where never used memory starts.
-    fresh: Mutex<usize>,
+/// All memory for machine code.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    region: Option<Region>,
+    pools: Vec<Share>,
 }
 
-// SAFETY: the pointers are to mappings that live as long as the pool; writes go to ranges that one
-// image owns (invariant 2), the lists are behind locks.
-unsafe impl Send for Pool {}
-// SAFETY: as above.
-unsafe impl Sync for Pool {}
+/// A pool, and which of its ranges no image has.
+#[derive(Debug)]
+struct Share {
+    pool: Pool,
+    /// In order.
+    free: Vec<Range<usize>>,
+    /// Where never used memory starts.
+    fresh: usize,
+}
 
-static POOLS: Mutex<Vec<Arc<Pool>>> = Mutex::new(Vec::new());
+static MEMORY: Mutex<Memory> = Mutex::new(Memory { region: None, pools: Vec::new() });
 
-impl Pool {
-    /// A pool with room for `bytes`, and the addresses that calls from it reach.
-    pub(crate) fn with_room(bytes: usize) -> Result<Arc<Pool>, Errno> {
-        let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = pools.iter().find(|pool| pool.has_room(bytes)) {
-            return Ok(Arc::clone(pool));
+/// The text lock.
+pub(crate) fn lock() -> MutexGuard<'static, Memory> {
+    MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why the host does not let code be patched, if it does not: it refuses `memfd` with seals, or
+/// `membarrier` that synchronises cores. Asked once; the process is registered with it.
+pub fn patching_is_refused() -> Option<(&'static str, Errno)> {
+    static ANSWER: OnceLock<Option<(&'static str, Errno)>> = OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        if let Some(errno) = memfd_is_refused() {
+            return Some(("memfd_create", errno));
         }
-        let pool = Arc::new(Pool::new(POOL_BYTES.max(bytes.next_multiple_of(POOL_BYTES)))?);
-        pools.push(Arc::clone(&pool));
-        Ok(pool)
-    }
-
-    fn has_room(&self, bytes: usize) -> bool {
-        let bytes = bytes.next_multiple_of(GRAIN);
-        let fresh = *self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        self.len - fresh >= bytes || free.iter().any(|range| range.len() >= bytes)
-    }
-
-    fn new(len: usize) -> Result<Pool, Errno> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        // Kernels before 6.3 do not know the flag, and need none.
-        let file = memfd_create("skep-jit", flags | MemfdFlags::EXEC)
-            .or_else(|_| memfd_create("skep-jit", flags))?;
-        ftruncate(&file, len as u64)?;
-        let writes = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice.
-        let writable = unsafe { mmap(ptr::null_mut(), len, writes, MapFlags::SHARED, &file, 0)? };
-        let seals = SealFlags::FUTURE_WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
-        fcntl_add_seals(&file, seals)?;
-        let runs = ProtFlags::READ | ProtFlags::EXEC;
-        // SAFETY: a new mapping; the address is a hint, nothing that exists is replaced.
-        let executable = unsafe { mmap(hint(len), len, runs, MapFlags::SHARED, &file, 0) };
-        let executable = match executable {
-            Ok(executable) => executable,
-            Err(errno) => {
-                // SAFETY: the mapping was made above, and no one has its address.
-                unsafe { munmap(writable, len)? };
-                return Err(errno);
-            }
-        };
-        // SAFETY: advice on the whole of our own mapping. A child has no use for the code: its
-        // threads, counters and maps are the parent's.
-        unsafe { madvise(executable, len, Advice::LinuxDontFork)? };
         let register = MembarrierCommand::RegisterPrivateExpeditedSyncCore;
-        // A kernel that refuses makes `synchronise` fail, and ranges are not used again.
-        let _ = membarrier(register);
-        Ok(Pool {
-            writable: writable.cast(),
-            executable: executable.cast(),
-            len,
-            free: Mutex::default(),
-            fresh: Mutex::new(0),
-        })
-    }
+        let refused = membarrier(register).and_then(|()| synchronise());
+        refused.err().map(|errno| ("membarrier", errno))
+    })
+}
 
-    /// Addresses that a call from anywhere in the pool reaches.
-    pub(crate) fn reach(&self) -> Range<u64> {
-        let start = self.executable as u64;
-        (start + self.len as u64).saturating_sub(REACH)..start.saturating_add(REACH)
-    }
+/// All threads of the process have serialised their instruction streams when it returns.
+///
+/// # Errors
+///
+/// The host refuses.
+pub fn synchronise() -> Result<(), Errno> {
+    membarrier(MembarrierCommand::PrivateExpeditedSyncCore)
+}
 
-    /// Takes a range.
-    fn take(&self, bytes: usize) -> Option<Range<usize>> {
+/// Addresses that a call from wherever code may be placed reaches.
+pub(crate) fn reach() -> Result<Range<u64>, Errno> {
+    let mut memory = lock();
+    let region = match memory.region.take() {
+        Some(region) => region,
+        None => Region::new()?,
+    };
+    let reach = region.reach();
+    memory.region = Some(region);
+    Ok(reach)
+}
+
+impl Memory {
+    /// Takes a range: pool and place in it.
+    fn take(&mut self, bytes: usize) -> Result<(usize, Range<usize>), Errno> {
         let bytes = bytes.next_multiple_of(GRAIN);
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = free.iter().position(|range| range.len() >= bytes)
-            && membarrier(MembarrierCommand::PrivateExpeditedSyncCore).is_ok()
+        let used_before = |share: &Share| share.free.iter().position(|free| free.len() >= bytes);
+        let found = self.pools.iter().enumerate();
+        let found = found.filter_map(|(number, share)| Some((number, used_before(share)?))).next();
+        if let Some((number, at)) = found
+            && synchronise().is_ok()
         {
+            let free = &mut self.pools[number].free;
             let range = free[at].start..free[at].start + bytes;
             free[at].start = range.end;
             if free[at].is_empty() {
                 free.remove(at);
             }
-            return Some(range);
+            return Ok((number, range));
         }
-        let mut fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner);
-        let range = *fresh..fresh.checked_add(bytes)?;
-        if range.end > self.len {
-            return None;
-        }
+        let has_room = |share: &Share| share.pool.len - share.fresh >= bytes;
+        let number = match self.pools.iter().position(has_room) {
+            Some(number) => number,
+            None => {
+                let region = self.region.as_mut().ok_or(Errno::NOMEM)?;
+                let len = POOL_BYTES.max(bytes.next_multiple_of(POOL_BYTES));
+                let pool = Pool::new(region, len)?;
+                self.pools.push(Share { pool, free: Vec::new(), fresh: 0 });
+                self.pools.len() - 1
+            }
+        };
+        let fresh = &mut self.pools[number].fresh;
+        let range = *fresh..*fresh + bytes;
         *fresh = range.end;
-        Some(range)
+        Ok((number, range))
     }
 
-    fn give_back(&self, range: Range<usize>) {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+    fn give_back(&mut self, (pool, range): (usize, Range<usize>)) {
+        let Some(share) = self.pools.get_mut(pool) else { return };
+        let free = &mut share.free;
         let at = free.partition_point(|other| other.start < range.start);
         free.insert(at, range);
         if at + 1 < free.len() && free[at].end == free[at + 1].start {
@@ -151,65 +135,70 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
-    fn drop(&mut self) {
-        // SAFETY: both mappings are ours, and every image that points into them holds the pool.
-        unsafe {
-            let _ = munmap(self.writable.cast(), self.len);
-            let _ = munmap(self.executable.cast(), self.len);
-        }
-    }
-}
-
-/// An address not far from this program's own text, so that helpers are within reach of `call`.
-fn hint(len: usize) -> *mut c_void {
-    let text = hint as *const () as usize;
-    let away = 256 << 20;
-    let at = text.checked_sub(away + len).filter(|at| *at > 1 << 32).unwrap_or(text + away);
-    ptr::without_provenance_mut(at & !((2 << 20) - 1))
-}
-
-/// A range of a pool with the code in it.
+/// The code of a program in its place.
 #[derive(Debug)]
 pub(crate) struct Image {
-    pool: Arc<Pool>,
-    range: Range<usize>,
-    len: usize,
+    text: Arc<Text>,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// In a pool, by number.
+    Pool(usize, Range<usize>),
+    /// In pages of its own, which cannot be patched; kept for when it is dropped.
+    Own { _pages: Pages },
 }
 
 impl Image {
-    /// Takes a range, lets `place` fill in what depends on the address, and writes the code.
+    /// Finds a place, lets `place` fill in what depends on the address, and writes the code. With
+    /// `patch` it may be patched, else it has `flags`.
     pub(crate) fn new(
-        pool: &Arc<Pool>,
         code: &mut [u8],
+        (patch, flags): (bool, Box<[FlagLine]>),
         place: impl FnOnce(&mut [u8], u64),
-    ) -> Option<Image> {
-        let range = pool.take(code.len())?;
-        let image = Image { pool: Arc::clone(pool), len: code.len(), range };
-        place(code, image.address());
-        // SAFETY: the range is inside the writable mapping and this image's alone (invariant 2); no
+    ) -> Result<Image, Errno> {
+        let len = code.len() as u32;
+        if !patch && memfd_is_refused_here() {
+            let pages = Pages::new(code, TRAP, place)?;
+            let text = Text::new((ptr::null_mut(), pages.address()), len, flags);
+            return Ok(Image { text: Arc::new(text), place: Place::Own { _pages: pages } });
+        }
+        reach()?;
+        let mut memory = lock();
+        let (number, range) = memory.take(code.len())?;
+        let pool = &memory.pools[number].pool;
+        // SAFETY: the range is inside both mappings.
+        let (writable, executable) =
+            unsafe { (pool.writable.add(range.start), pool.executable.add(range.start)) };
+        place(code, executable as u64);
+        // SAFETY: the range is inside the writable mapping and this image's alone (invariant 1); no
         // one knows its address yet.
         unsafe {
-            let to = image.pool.writable.add(image.range.start);
-            ptr::copy_nonoverlapping(code.as_ptr(), to, code.len());
-            ptr::write_bytes(to.add(code.len()), TRAP, image.range.len() - code.len());
+            ptr::copy_nonoverlapping(code.as_ptr(), writable, code.len());
+            ptr::write_bytes(writable.add(code.len()), TRAP, range.len() - code.len());
         }
-        Some(image)
+        let text = Text::new((writable, executable as u64), len, flags);
+        Ok(Image { text: Arc::new(text), place: Place::Pool(number, range) })
     }
 
     /// Where the code can be executed.
     pub(crate) fn address(&self) -> u64 {
-        self.pool.executable as u64 + self.range.start as u64
+        self.text.executable
+    }
+
+    pub(crate) fn text(&self) -> &Arc<Text> {
+        &self.text
     }
 
     /// The code.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; self.len];
-        // SAFETY: `len` bytes from `range.start` are inside the executable mapping, which is
-        // readable; no one writes to it while this crate only reserves patch sites.
+        let _no_writer = TextLock::take();
+        let mut bytes = vec![0; self.text.len as usize];
+        // SAFETY: the code is readable where it is executable; whoever writes it holds the lock.
         unsafe {
-            let from = self.pool.executable.add(self.range.start);
-            ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), self.len);
+            let from = self.text.executable as *const u8;
+            ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len());
         }
         bytes
     }
@@ -217,7 +206,23 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        self.pool.give_back(self.range.clone());
+        let mut memory = lock();
+        self.text.freed.store(true, Ordering::Release);
+        if let Place::Pool(pool, range) = &self.place {
+            memory.give_back((*pool, range.clone()));
+        }
+    }
+}
+
+/// Whether a `memfd` is refused, asked once.
+fn memfd_is_refused_here() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| memfd_is_refused().is_some())
+}
+
+impl Text {
+    fn new((writable, executable): (*mut u8, u64), len: u32, flags: Box<[FlagLine]>) -> Text {
+        Text { writable, executable, len, freed: AtomicBool::new(false), flags }
     }
 }
 

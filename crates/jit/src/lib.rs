@@ -7,7 +7,9 @@
 #![deny(unsafe_code)]
 
 mod asm;
+mod bare;
 mod compile;
+mod edit;
 mod emit;
 mod error;
 mod flow;
@@ -20,15 +22,20 @@ mod op;
 mod opt;
 mod pc_map;
 pub mod perf;
+mod pool;
 mod regs;
 mod sites;
+mod text;
 mod tuning;
 
+pub use bare::BareCode;
 pub use compile::compile;
+pub use edit::{EDITS_MAX, EditError, Edits};
 pub use error::Error;
-pub use image::JitdumpMarker;
+pub use image::{JitdumpMarker, patching_is_refused, synchronise};
 pub use linkage::{ArrayLink, Linkage, MAX_TAIL_CALL_CNT, MapLink, ProgArrayLink, RunEnv};
 pub use machine_code::{EntryFn, MachineCode};
 pub use pc_map::PcMap;
-pub use sites::{RetargetSite, SwitchSite};
-pub use tuning::{CpuFeatures, Passes, Prologue, Tuning};
+pub use sites::{RetargetSite, SwitchSite, TailCallSite};
+pub use text::{Jump, Switch, Target, TextLock};
+pub use tuning::{CpuFeatures, Passes, PokeMode, Prologue, Tuning};

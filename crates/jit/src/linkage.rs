@@ -54,8 +54,11 @@ impl Linkage {
                 values: if is(MapType::Array) { values } else { 0 },
                 array: is(MapType::Array).then_some(ArrayLink { max_entries, stride_bytes }),
                 lookup: 0,
-                prog_array: is(MapType::ProgArray)
-                    .then_some(ProgArrayLink { slots: values, max_entries }),
+                prog_array: is(MapType::ProgArray).then_some(ProgArrayLink {
+                    slots: values,
+                    max_entries,
+                    patched: true,
+                }),
             });
         }
         linkage
@@ -101,6 +104,9 @@ pub struct ProgArrayLink {
     pub slots: u64,
     /// Number of words.
     pub max_entries: u32,
+    /// Whoever runs the program keeps its [`crate::MachineCode::tail_call_sites`] as the slots are:
+    /// calls with a constant index need not load theirs. Ignored where code is not patched.
+    pub patched: bool,
 }
 
 /// Tail calls in one run, as in the kernel.

@@ -5,8 +5,9 @@
 use crate::image::Image;
 use crate::pc_map::PcMap;
 use crate::perf::Symbol;
-use crate::sites::SwitchSite;
-use crate::{Prologue, RunEnv};
+use crate::sites::{SwitchSite, TailCallSite};
+use crate::text::{Jump, Switch, Target};
+use crate::{PokeMode, Prologue, RunEnv};
 
 /// How machine code is called.
 pub type EntryFn = unsafe extern "sysv64" fn(ctx: *mut u8, env: *mut RunEnv) -> u64;
@@ -20,6 +21,8 @@ pub struct MachineCode {
     pub(crate) tail_entry: u32,
     pub(crate) pc_map: PcMap,
     pub(crate) sites: Vec<SwitchSite>,
+    pub(crate) tail_calls: Vec<TailCallSite>,
+    pub(crate) poke: PokeMode,
     pub(crate) symbols: Vec<Symbol>,
     pub(crate) prologue: Prologue,
     pub(crate) fuel: bool,
@@ -59,6 +62,41 @@ impl MachineCode {
     /// Patch sites.
     pub fn switch_sites(&self) -> &[SwitchSite] {
         &self.sites
+    }
+
+    /// Tail calls that are patched: the constant ones whose arrays were linked as
+    /// [`crate::ProgArrayLink::patched`]. All are vacant at first.
+    pub fn tail_call_sites(&self) -> &[TailCallSite] {
+        &self.tail_calls
+    }
+
+    /// How its switches are made: not always as was asked for.
+    pub fn poke_mode(&self) -> PokeMode {
+        self.poke
+    }
+
+    /// A switch of this program, for edits.
+    ///
+    /// # Safety
+    ///
+    /// The site is one of this program's. Whoever turns it answers for what the program then does.
+    pub unsafe fn switch(&self, site: SwitchSite) -> Switch {
+        Switch { text: self.image.text().clone(), site }
+    }
+
+    /// A jump of this program, for edits.
+    ///
+    /// # Safety
+    ///
+    /// The site is one of this program's. Its targets must be there as long as a thread may jump to
+    /// them, and be fit for it.
+    pub unsafe fn jump(&self, site: crate::RetargetSite) -> Jump {
+        Jump { text: self.image.text().clone(), site }
+    }
+
+    /// Where tail calls enter, for edits.
+    pub fn tail_target(&self) -> Target {
+        Target { text: self.image.text().clone(), off: self.tail_entry }
     }
 
     /// How the program was compiled, as far as programs that tail call each other must agree.

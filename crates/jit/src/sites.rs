@@ -1,17 +1,20 @@
 //! Patch sites: places that one atomic store may change while other threads run the code.
 //!
-//! This crate only reserves them; nothing here writes to code.
+//! The emitter opens and closes them; `text` writes to them.
 //!
 //! # Invariants
 //! 1. A switch site is `test eax, imm32` (`A9`), which its first byte turns into `jmp rel32`
 //!    (`E9`): the immediate is the displacement of the jump. It stands where flags are not read
 //!    before they are written.
 //! 2. A retarget site is `jmp rel32` whose displacement is 4-byte aligned.
+//! 3. In code that is not patched ([`crate::PokeMode::Flag`]) a switch is a byte in memory that the
+//!    code tests before a conditional jump; `r11` and flags are lost.
 
 /// Place of `test eax, imm32` that may become a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchSite {
     off: u32,
+    flag: Option<u32>,
 }
 
 impl SwitchSite {
@@ -20,13 +23,24 @@ impl SwitchSite {
     /// First byte while it is on.
     pub const ON: u8 = 0xe9;
 
+    /// A site that is patched.
     pub(crate) fn new(off: u32) -> SwitchSite {
-        SwitchSite { off }
+        SwitchSite { off, flag: None }
     }
 
-    /// Offset in the code of the byte that switches.
+    /// A site that tests a flag.
+    pub(crate) fn of_flag(off: u32, flag: u32) -> SwitchSite {
+        SwitchSite { off, flag: Some(flag) }
+    }
+
+    /// Offset in the code of the byte that switches, or of the insns that test the flag.
     pub fn off(self) -> u32 {
         self.off
+    }
+
+    /// Number of the flag of a site that is not patched.
+    pub fn flag(self) -> Option<u32> {
+        self.flag
     }
 }
 
@@ -51,4 +65,20 @@ impl RetargetSite {
     pub fn next_off(self) -> u32 {
         self.off + 5
     }
+}
+
+/// A tail call with a constant index, in code that is patched.
+///
+/// While the switch is on the call is jumped over: the slot is empty. Else it counts, leaves its
+/// frame and jumps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TailCallSite {
+    /// The prog array, by `MapIdx`.
+    pub map: u32,
+    /// The slot in it.
+    pub index: u32,
+    /// Jumps over the call.
+    pub vacant: SwitchSite,
+    /// Jumps to the target.
+    pub jump: RetargetSite,
 }

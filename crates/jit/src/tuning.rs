@@ -11,6 +11,17 @@ pub enum Prologue {
     Full,
 }
 
+/// How what is switched and retargeted at run time is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PokeMode {
+    /// Sites in the code are patched: nothing is loaded. Becomes `Flag` where the host refuses (see
+    /// [`crate::patching_is_refused`]).
+    #[default]
+    Patch,
+    /// A load and a branch; code is never written after it was placed.
+    Flag,
+}
+
 /// Choices of a compilation. Programs that tail call each other need the same `prologue` and
 /// `fuel`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +32,8 @@ pub struct Tuning {
     pub fuel: bool,
     /// Reserves a switch site at the entry.
     pub sites: bool,
+    /// How sites are made.
+    pub poke: PokeMode,
     /// What the processor has.
     pub cpu: CpuFeatures,
     /// Which passes run.
@@ -33,6 +46,7 @@ impl Default for Tuning {
             prologue: Prologue::Minimal,
             fuel: false,
             sites: false,
+            poke: PokeMode::Patch,
             cpu: CpuFeatures::host(),
             passes: Passes::ALL,
         }

@@ -174,7 +174,7 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
     let direct = map.kind().direct();
     let prog_array = map.kind().as_prog_array().map(|array| {
         let (slots, max_entries) = array.words();
-        ProgArrayLink { slots, max_entries }
+        ProgArrayLink { slots, max_entries, patched: false }
     });
     skep_jit::MapLink {
         handle: handle(map),

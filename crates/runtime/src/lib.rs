@@ -23,6 +23,7 @@ mod instance;
 pub mod map;
 mod memory;
 mod object_maps;
+pub mod poke;
 mod runtime;
 mod spin;
 mod timer;

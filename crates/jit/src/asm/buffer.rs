@@ -6,6 +6,8 @@
 
 use super::encode::{Form, Mem, Operands, Rm, Width};
 use super::{Cc, X86, forms};
+use crate::PokeMode;
+use crate::regs::SCRATCH;
 use crate::sites::{RetargetSite, SwitchSite};
 use std::ops::Range;
 
@@ -39,6 +41,8 @@ pub(crate) struct Finished {
     /// Offsets of the labels, by number.
     pub(crate) labels: Vec<u32>,
     pub(crate) calls: Vec<AbsCall>,
+    /// Where the addresses of flags are to be filled in, by number of the flag.
+    pub(crate) flags: Vec<u32>,
     pub(crate) hints: Hints,
 }
 
@@ -62,12 +66,14 @@ pub(crate) struct Asm {
     /// What a call can reach from wherever the code may stand.
     reach: Range<u64>,
     calls: Vec<AbsCall>,
+    flags: Vec<u32>,
+    poke: PokeMode,
 }
 
 impl Asm {
     /// With what the last attempt found, forward jumps may be short.
-    pub(crate) fn new(reach: Range<u64>, hints: Hints) -> Asm {
-        Asm { reach, hints, ..Asm::default() }
+    pub(crate) fn new(reach: Range<u64>, hints: Hints, poke: PokeMode) -> Asm {
+        Asm { reach, hints, poke, ..Asm::default() }
     }
 
     pub(crate) fn byte(&mut self, byte: u8) {
@@ -185,19 +191,40 @@ impl Asm {
         to.zip(from).is_some_and(|(to, from)| *to != UNBOUND && to.saturating_sub(*from) <= 96)
     }
 
-    /// `test eax, imm32`, which a later store turns into `jmp label`. Flags are lost.
+    /// `test eax, imm32` while off, `jmp label` while on; off at first. Flags are lost, and `r11`
+    /// where code is not patched.
     pub(crate) fn switch_site(&mut self, label: Label) -> SwitchSite {
+        if self.poke == PokeMode::Flag {
+            return self.flag_site(label);
+        }
         let site = SwitchSite::new(self.here());
         self.bare(&forms::TEST_EAX);
         self.fixup(label, false);
         site
     }
 
+    /// As [`Asm::switch_site`], but on at first; code is patched.
+    pub(crate) fn switch_site_on(&mut self, label: Label) -> SwitchSite {
+        let site = SwitchSite::new(self.here());
+        self.bare(&forms::JMP);
+        self.fixup(label, false);
+        site
+    }
+
+    fn flag_site(&mut self, label: Label) -> SwitchSite {
+        let site = SwitchSite::of_flag(self.here(), self.flags.len() as u32);
+        self.ri(&forms::MOV_I64, Width::W64, (SCRATCH, 0));
+        self.flags.push(self.here() - 8);
+        self.mi(&forms::TEST8_I8, Width::W32, (Mem::base(SCRATCH, 0), 1));
+        self.jcc(Cc::NE, label);
+        site
+    }
+
     /// `jmp label` whose displacement is aligned to 4 bytes, so that one store changes it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for tail calls that are patched"))]
     pub(crate) fn retarget_site(&mut self, label: Label) -> RetargetSite {
-        while !(self.here() + 1).is_multiple_of(4) {
-            self.byte(0x90);
+        let pad = (3 - self.here() % 4) as usize;
+        if pad > 0 {
+            self.bytes(NOPS[pad - 1]);
         }
         let site = RetargetSite::new(self.here());
         self.bare(&forms::JMP);
@@ -233,7 +260,8 @@ impl Asm {
             }
         }
         let hints = Hints { labels: self.labels.clone(), jumps: self.jumps };
-        Some(Finished { code: self.code, labels: self.labels, calls: self.calls, hints })
+        let (calls, flags) = (self.calls, self.flags);
+        Some(Finished { code: self.code, labels: self.labels, calls, flags, hints })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::encode::{Form, Imm, Map, Mem, Operand, Operands, Rm, Shape, Width};
 use super::{Asm, Cc, Hints, X86, forms};
+use crate::PokeMode;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
 /// The register of that number in the size that the decoder sees.
@@ -30,7 +31,7 @@ fn mems() -> Vec<Mem> {
 
 /// Assembles one insn and decodes it; its length must be all that was written.
 fn decode(form: &Form, operands: Operands) -> Instruction {
-    let mut asm = Asm::new(0..0, Hints::default());
+    let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
     asm.insn(form, operands);
     let code = asm.finish().expect("no short jumps").code;
     let mut decoder = Decoder::with_ip(64, &code, 0, DecoderOptions::NONE);
@@ -183,7 +184,7 @@ fn every_condition_is_what_it_says() {
 #[test]
 fn sites_have_their_alignment_and_bytes() {
     for lead in 0..9 {
-        let mut asm = Asm::new(0..0, Hints::default());
+        let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
         (0..lead).for_each(|_| asm.byte(0x90));
         let end = asm.label();
         let switch = asm.switch_site(end);
@@ -209,7 +210,7 @@ fn sites_have_their_alignment_and_bytes() {
 #[test]
 fn padding_does_nothing() {
     for lead in 1..33 {
-        let mut asm = Asm::new(0..0, Hints::default());
+        let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
         (0..lead).for_each(|_| asm.byte(0x90));
         asm.align(32, 31);
         let code = asm.finish().expect("no short jumps").code;

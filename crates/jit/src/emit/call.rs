@@ -6,15 +6,20 @@
 //! (see `thunk`). A tail call leaves its own frame, from a callee as from a main program, and jumps
 //! to the target's body, which finds the stack as if it had been called.
 //!
+//! A call with a constant index is patched into a direct jump where the linkage promises to keep it
+//! so: a switch over the call while the slot is empty, and a jump that is retargeted. The call
+//! stands in line, not in a stub of its own: a hop is then one taken jump.
+//!
 //! Kernel: the order of checks is index, count, empty slot; only a jump that happens is counted.
 
 use super::Emit;
-use crate::Error;
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::linkage::{MAX_TAIL_CALL_CNT, ProgArrayLink};
 use crate::op::{MapNumber, Reg, Src};
 use crate::opt::lookup::BPF_FUNC_MAP_LOOKUP_ELEM;
 use crate::regs::{SCRATCH, SCRATCH2, TAIL_CALL_CNT, x86};
+use crate::sites::TailCallSite;
+use crate::{Error, PokeMode};
 
 impl Emit<'_> {
     pub(super) fn call(&mut self, helper: i32, map: MapNumber) -> Result<(), Error> {
@@ -90,7 +95,12 @@ impl Emit<'_> {
         if let Some(map) = map.filter(|_| link.is_none_or(|link| link.prog_array.is_none())) {
             return Err(Error::no_map(self.at, map));
         }
+        let patched = self.unit.tuning.poke == PokeMode::Patch;
         match (link.and_then(|link| link.prog_array), index) {
+            (Some(array), Some(index)) if patched && array.patched && index < array.max_entries => {
+                self.direct_tail_call(map.unwrap_or_default(), index);
+                return Ok(());
+            }
             (Some(array), Some(index)) => self.slot_of_constant(array, index),
             (Some(array), None) => self.slot_of_index(array, out),
             (None, _) => self.slot_by_lookup()?,
@@ -105,6 +115,20 @@ impl Emit<'_> {
         self.asm.r(&forms::JMP_R, Width::W64, SCRATCH);
         self.asm.bind(out);
         Ok(())
+    }
+
+    /// A jump to where the slot's program enters, or past the call while the slot is empty.
+    fn direct_tail_call(&mut self, map: u32, index: u32) {
+        let out = self.asm.label();
+        let vacant = self.asm.switch_site_on(out);
+        let count = i64::from(MAX_TAIL_CALL_CNT);
+        self.asm.ri(&forms::CMP_I8, Width::W32, (TAIL_CALL_CNT, count));
+        self.asm.jcc(Cc::AE, out);
+        self.asm.ri(&forms::ADD_I8, Width::W32, (TAIL_CALL_CNT, 1));
+        self.frame().leave(&mut self.asm);
+        let jump = self.asm.retarget_site(out);
+        self.asm.bind(out);
+        self.tail_calls.push(TailCallSite { map, index, vacant, jump });
     }
 
     /// The slot's contents to `r11`; 0 if the index is no slot's.

@@ -21,7 +21,7 @@ use crate::frame::Frame;
 use crate::op::{Addr, Op, Reg, Src, Test};
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
-use crate::sites::SwitchSite;
+use crate::sites::{SwitchSite, TailCallSite};
 use crate::{Error, Linkage, Tuning};
 use std::ops::Range;
 
@@ -55,7 +55,10 @@ pub(crate) struct Emitted {
     /// Where the code of ops starts, each time it is written: offset, op.
     pub(crate) spans: Vec<(u32, u32)>,
     pub(crate) sites: Vec<SwitchSite>,
+    pub(crate) tail_calls: Vec<TailCallSite>,
     pub(crate) calls: Vec<AbsCall>,
+    /// Where the addresses of flags are to be filled in.
+    pub(crate) flags: Vec<u32>,
 }
 
 /// Writes a program.
@@ -67,7 +70,7 @@ pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
 }
 
 fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Error> {
-    let mut asm = Asm::new(unit.reach.clone(), hints);
+    let mut asm = Asm::new(unit.reach.clone(), hints, unit.tuning.poke);
     let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
     let (stop, body) = (asm.label(), asm.label());
     let mut emit = Emit {
@@ -77,6 +80,7 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
         body,
         stop,
         callbacks: Vec::new(),
+        tail_calls: Vec::new(),
         spans: Vec::new(),
         at: 0,
         func: 0,
@@ -105,12 +109,12 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
         out.entry = out.tail_entry;
     }
     let labels = emit.labels;
-    out.spans = emit.spans;
+    (out.spans, out.tail_calls) = (emit.spans, emit.tail_calls);
     let Some(mut finished) = emit.asm.finish() else { return Ok(None) };
     finished.labels.truncate(labels.len());
     out.code = finished.code;
     out.op_offs = finished.labels;
-    out.calls = finished.calls;
+    (out.calls, out.flags) = (finished.calls, finished.flags);
     Ok(Some((out, finished.hints)))
 }
 
@@ -126,6 +130,8 @@ struct Emit<'a> {
     stop: Label,
     /// Entries of functions that helpers call: first op, label.
     callbacks: Vec<(u32, Label)>,
+    /// Tail calls that are patched.
+    tail_calls: Vec<TailCallSite>,
     /// See [`Emitted::spans`].
     spans: Vec<(u32, u32)>,
     /// The op being written.

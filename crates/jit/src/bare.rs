@@ -1,0 +1,75 @@
+//! `BareCode`: bytes of the caller's in place as code, with sites in them: for tests and
+//! measurements of patching itself.
+
+#![allow(unsafe_code)]
+
+use crate::error::Error;
+use crate::image::{Image, patching_is_refused};
+use crate::sites::{RetargetSite, SwitchSite};
+use crate::text::{Jump, Switch, Target};
+
+/// Code that the caller wrote, placed as a program's code is. Freed when dropped.
+#[derive(Debug)]
+pub struct BareCode {
+    image: Image,
+    len: u32,
+}
+
+impl BareCode {
+    /// Places code. What it refers to relative to itself stays right.
+    ///
+    /// # Errors
+    ///
+    /// The host gives no memory for code that is patched.
+    pub fn new(code: &[u8]) -> Result<BareCode, Error> {
+        if let Some((_, errno)) = patching_is_refused() {
+            return Err(errno.into());
+        }
+        let len = u32::try_from(code.len()).map_err(|_| Error::too_long(code.len()))?;
+        let image = Image::new(&mut code.to_vec(), (true, Box::default()), |_, _| {})?;
+        Ok(BareCode { image, len })
+    }
+
+    /// Address at which `off` can be executed.
+    pub fn address(&self, off: u32) -> u64 {
+        self.image.address() + u64::from(off)
+    }
+
+    /// The switch whose first byte is at `off`; `None` unless `test eax, imm32` or `jmp rel32`
+    /// stands there.
+    pub fn switch(&self, off: u32) -> Option<Switch> {
+        let first = self.byte(off)?;
+        let known = [SwitchSite::OFF, SwitchSite::ON].contains(&first);
+        self.byte(off.checked_add(4)?)?;
+        let site = SwitchSite::new(off);
+        known.then(|| Switch { text: self.image.text().clone(), site })
+    }
+
+    /// The jump at `off`; `None` unless `jmp rel32` with an aligned displacement stands there.
+    pub fn jump(&self, off: u32) -> Option<Jump> {
+        let known = self.byte(off)? == 0xe9 && off % 4 == 3;
+        self.byte(off.checked_add(4)?)?;
+        known.then(|| Jump { text: self.image.text().clone(), site: RetargetSite::new(off) })
+    }
+
+    /// A place for jumps to go to.
+    pub fn target(&self, off: u32) -> Option<Target> {
+        (off < self.len).then(|| Target { text: self.image.text().clone(), off })
+    }
+
+    /// Where the code can be written, by anyone and in any way.
+    ///
+    /// # Safety
+    ///
+    /// The caller writes within the code and answers for what threads then run.
+    pub unsafe fn writable(&self) -> *mut u8 {
+        self.image.text().writable
+    }
+
+    fn byte(&self, off: u32) -> Option<u8> {
+        let inside = off < self.len;
+        // SAFETY: a byte of the code, which is there as long as `self`; other threads may write it,
+        // as whole bytes.
+        inside.then(|| unsafe { std::ptr::read_volatile(self.address(off) as *const u8) })
+    }
+}

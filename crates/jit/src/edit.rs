@@ -1,0 +1,184 @@
+//! `Edits`: changes of sites that belong together: all are made, or none.
+
+use crate::sites::SwitchSite;
+use crate::text::{Jump, Place, Switch, Target, Text, TextLock};
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+use thiserror::Error;
+
+/// Why nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EditError {
+    /// The code of a site, or of a jump's target, is not there any more.
+    #[error("site {0} of the batch: its code is freed")]
+    Freed(usize),
+    /// A site is not what it was when the change was planned.
+    #[error("site {number} of the batch is stale: {found:#x}, not {expected:#x}")]
+    Stale {
+        /// Which change.
+        number: usize,
+        /// What the batch was made for.
+        expected: u32,
+        /// What is there.
+        found: u32,
+    },
+    /// A target further away than a 32-bit displacement reaches.
+    #[error("site {number} of the batch: its target is {distance} bytes away, out of reach")]
+    OutOfReach {
+        /// Which change.
+        number: usize,
+        /// From the site to the target.
+        distance: i64,
+    },
+    /// More changes than a batch may have.
+    #[error("more than {0} sites in a batch")]
+    TooMany(usize),
+}
+
+/// Changes of one batch at most.
+pub const EDITS_MAX: usize = 1 << 24;
+
+/// Changes of sites.
+#[derive(Debug, Default)]
+pub struct Edits {
+    /// The code that changes are in; sites of one program in a row share an entry.
+    texts: Vec<Arc<Text>>,
+    /// Targets of jumps, which have to be there.
+    targets: Vec<(usize, Arc<Text>)>,
+    edits: Vec<Edit>,
+    /// The first thing that was wrong while changes were added.
+    wrong: Option<EditError>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Edit {
+    text: u32,
+    what: What,
+    /// What has to be there; `None` is whatever is there.
+    expected: Option<u32>,
+    new: u32,
+    old: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Code(Place),
+    Flag(u32),
+}
+
+impl Edits {
+    /// Number of changes.
+    pub fn len(&self) -> usize {
+        self.edits.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// Turns a switch, which is now `from` (if that is to be checked), `to` on or off.
+    pub fn switch(&mut self, switch: &Switch, from: Option<bool>, to: bool) {
+        let site = switch.site;
+        let what = match site.flag() {
+            Some(flag) => What::Flag(flag),
+            None => What::Code(Place::Byte(site.off())),
+        };
+        let value = |on: bool| match (site.flag(), on) {
+            (Some(_), on) => u32::from(on),
+            (None, true) => u32::from(SwitchSite::ON),
+            (None, false) => u32::from(SwitchSite::OFF),
+        };
+        self.push(&switch.text, what, (from.map(value), value(to)));
+    }
+
+    /// Sends a jump to `to`, which now goes to `from` (if that is to be checked).
+    pub fn retarget(&mut self, jump: &Jump, from: Option<&Target>, to: &Target) {
+        let next = jump.text.executable + u64::from(jump.site.next_off());
+        let number = self.edits.len();
+        let mut disp = |target: &Target| {
+            let distance = target.address().wrapping_sub(next) as i64;
+            let disp = i32::try_from(distance);
+            if disp.is_err() && self.wrong.is_none() {
+                self.wrong = Some(EditError::OutOfReach { number, distance });
+            }
+            disp.unwrap_or_default() as u32
+        };
+        let values = (from.map(&mut disp), disp(to));
+        self.targets.push((number, to.text.clone()));
+        self.push(&jump.text, What::Code(Place::Word(jump.site.disp_off())), values);
+    }
+
+    fn push(&mut self, text: &Arc<Text>, what: What, (expected, new): (Option<u32>, u32)) {
+        if self.edits.len() >= EDITS_MAX {
+            self.wrong.get_or_insert(EditError::TooMany(EDITS_MAX));
+            return;
+        }
+        if !self.texts.last().is_some_and(|last| Arc::ptr_eq(last, text)) {
+            self.texts.push(text.clone());
+        }
+        let text = self.texts.len() as u32 - 1;
+        self.edits.push(Edit { text, what, expected, new, old: 0 });
+    }
+
+    /// Makes all changes, or none. Whether code was written, so that threads may still run what
+    /// was before.
+    ///
+    /// # Errors
+    ///
+    /// See [`EditError`]; nothing was changed then.
+    pub fn apply(&mut self, lock: &TextLock) -> Result<bool, EditError> {
+        if let Some(wrong) = &self.wrong {
+            return Err(wrong.clone());
+        }
+        if let Some((number, _)) = self.targets.iter().find(|(_, text)| text.is_freed()) {
+            return Err(EditError::Freed(*number));
+        }
+        for (number, edit) in self.edits.iter_mut().enumerate() {
+            let text = &self.texts[edit.text as usize];
+            let found = match edit.what {
+                What::Code(place) => lock.load(text, place),
+                What::Flag(_) if text.is_freed() => None,
+                What::Flag(flag) => {
+                    text.flag(flag).map(|flag| u32::from(flag.load(Ordering::Relaxed)))
+                }
+            };
+            edit.old = found.ok_or(EditError::Freed(number))?;
+            let expected = edit.expected.unwrap_or(edit.old);
+            // A switch is one of two bytes, whatever is expected of it.
+            let switch = [SwitchSite::ON, SwitchSite::OFF].map(u32::from);
+            let broken =
+                matches!(edit.what, What::Code(Place::Byte(_))) && !switch.contains(&edit.old);
+            if expected != edit.old || broken {
+                return Err(EditError::Stale { number, expected, found: edit.old });
+            }
+        }
+        Ok(self.write(lock, |edit| edit.new))
+    }
+
+    /// Puts back what [`Edits::apply`] found.
+    pub fn revert(&mut self, lock: &TextLock) {
+        self.write(lock, |edit| edit.old);
+    }
+
+    fn write(&self, lock: &TextLock, value: impl Fn(&Edit) -> u32) -> bool {
+        let mut code = false;
+        for edit in self.edits.iter().filter(|edit| edit.new != edit.old) {
+            let text = &self.texts[edit.text as usize];
+            match edit.what {
+                What::Code(place) => {
+                    lock.store(text, place, value(edit));
+                    code = true;
+                }
+                What::Flag(flag) => {
+                    if let Some(flag) = text.flag(flag) {
+                        flag.store(value(edit) as u8, Ordering::Release);
+                    }
+                }
+            }
+        }
+        // What is written is seen before what the caller does next is.
+        fence(Ordering::SeqCst);
+        code
+    }
+}

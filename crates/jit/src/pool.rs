@@ -1,0 +1,196 @@
+//! Memory that is writable at one address and executable at another, never both at one.
+//!
+//! A pool is a `memfd`: mapped for writing, then sealed against any further writable mapping, then
+//! mapped for execution inside the [`Region`]: one stretch of addresses near the program's own
+//! text, so that helpers are called, and programs jumped to, with 32-bit displacements.
+//!
+//! # Invariants
+//! 1. No mapping is ever writable and executable; the executable one can never become writable
+//!    (`F_SEAL_FUTURE_WRITE`).
+//! 2. All pools of a region lie in it: from anywhere in it to anywhere in it a `rel32` reaches.
+//! 3. Neither mapping is inherited by `fork`: a child must not write into its parent's code, nor
+//!    run code that the parent changes.
+
+#![allow(unsafe_code)]
+
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous};
+use rustix::mm::{mprotect, munmap};
+use std::ffi::c_void;
+use std::ops::Range;
+use std::ptr;
+
+/// Sizes of a region, the best first. Addresses only: no memory is behind them.
+const REGION_BYTES: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
+/// What a `rel32` reaches, less what the code itself is long.
+const REACH: u64 = (1 << 31) - (1 << 20);
+const PAGE: usize = 4096;
+
+/// Addresses for pools.
+#[derive(Debug)]
+pub(crate) struct Region {
+    start: usize,
+    len: usize,
+    used: usize,
+}
+
+impl Region {
+    pub(crate) fn new() -> Result<Region, Errno> {
+        let mut last = Errno::NOMEM;
+        for len in REGION_BYTES {
+            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+            // SAFETY: a new mapping of nothing; the address is a hint.
+            match unsafe { mmap_anonymous(hint(len), len, ProtFlags::empty(), flags) } {
+                Ok(at) => return Ok(Region { start: at as usize, len, used: 0 }),
+                Err(errno) => last = errno,
+            }
+        }
+        Err(last)
+    }
+
+    /// Addresses that a call from anywhere in the region reaches.
+    pub(crate) fn reach(&self) -> Range<u64> {
+        let (start, end) = (self.start as u64, (self.start + self.len) as u64);
+        end.saturating_sub(REACH)..start.saturating_add(REACH)
+    }
+
+    /// Takes `len` bytes of addresses; `None` if there are no more.
+    fn take(&mut self, len: usize) -> Option<*mut c_void> {
+        let end = self.used.checked_add(len).filter(|end| *end <= self.len)?;
+        let at = self.start + std::mem::replace(&mut self.used, end);
+        Some(ptr::without_provenance_mut(at))
+    }
+}
+
+/// An address not far from this program's own text, so that helpers are within reach of `call`.
+fn hint(len: usize) -> *mut c_void {
+    let text = hint as *const () as usize;
+    let away = 256 << 20;
+    let at = text.checked_sub(away + len).filter(|at| *at > 1 << 32).unwrap_or(text + away);
+    ptr::without_provenance_mut(at & !((2 << 20) - 1))
+}
+
+/// One file of memory in both its mappings.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    pub(crate) writable: *mut u8,
+    pub(crate) executable: *mut u8,
+    pub(crate) len: usize,
+    /// For the copy that a forked child makes.
+    _file: OwnedFd,
+}
+
+// SAFETY: the pointers are to mappings that are never unmapped; who writes where is decided by the
+// owner of each range, under the text lock.
+unsafe impl Send for Pool {}
+// SAFETY: as above.
+unsafe impl Sync for Pool {}
+
+impl Pool {
+    /// `len` bytes, a multiple of pages. They stay mapped as long as the process lives.
+    pub(crate) fn new(region: &mut Region, len: usize) -> Result<Pool, Errno> {
+        let file = memory_file(len)?;
+        let at = region.take(len).ok_or(Errno::NOMEM)?;
+        let writable = map_writable(&file, (ptr::null_mut(), MapFlags::empty()), len)?;
+        if let Err(errno) = seal_and_map_executable(&file, at, len) {
+            // SAFETY: the mapping was made above, and no one has its address.
+            unsafe { munmap(writable, len)? };
+            return Err(errno);
+        }
+        Ok(Pool { writable: writable.cast(), executable: at.cast(), len, _file: file })
+    }
+}
+
+/// Whether the host gives memory for patched code.
+pub(crate) fn memfd_is_refused() -> Option<Errno> {
+    let file = match memory_file(PAGE) {
+        Ok(file) => file,
+        Err(errno) => return Some(errno),
+    };
+    let seals = SealFlags::FUTURE_WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    fcntl_add_seals(&file, seals).err()
+}
+
+fn memory_file(len: usize) -> Result<OwnedFd, Errno> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Kernels before 6.3 do not know the flag, and need none.
+    let file = memfd_create("skep-jit", flags | MemfdFlags::EXEC)
+        .or_else(|_| memfd_create("skep-jit", flags))?;
+    ftruncate(&file, len as u64)?;
+    Ok(file)
+}
+
+fn map_writable(
+    file: impl AsFd,
+    (at, fixed): (*mut c_void, MapFlags),
+    len: usize,
+) -> Result<*mut c_void, Errno> {
+    let writes = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping at an address of the kernel's choice, or where only a mapping of the
+    // same pool was.
+    let at = unsafe { mmap(at, len, writes, MapFlags::SHARED | fixed, file, 0)? };
+    // SAFETY: advice on the whole of our own mapping: invariant 3.
+    unsafe { madvise(at, len, Advice::LinuxDontFork)? };
+    Ok(at)
+}
+
+fn seal_and_map_executable(file: impl AsFd, at: *mut c_void, len: usize) -> Result<(), Errno> {
+    let seals = SealFlags::FUTURE_WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    fcntl_add_seals(&file, seals)?;
+    let runs = ProtFlags::READ | ProtFlags::EXEC;
+    let flags = MapFlags::SHARED | MapFlags::FIXED;
+    // SAFETY: the addresses are the region's, where nothing but this pool is.
+    unsafe { mmap(at, len, runs, flags, &file, 0)? };
+    // SAFETY: advice on the whole of our own mapping: invariant 3.
+    unsafe { madvise(at, len, Advice::LinuxDontFork) }
+}
+
+/// Pages of one program where a `memfd` is refused: written, then made executable for good.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    at: *mut c_void,
+    len: usize,
+}
+
+// SAFETY: the pages are written before anyone has their address, and only read afterwards.
+unsafe impl Send for Pages {}
+// SAFETY: as above.
+unsafe impl Sync for Pages {}
+
+impl Pages {
+    /// Pages with what `place` makes of `code` for their address; the rest is filled with `filler`.
+    pub(crate) fn new(
+        code: &mut [u8],
+        filler: u8,
+        place: impl FnOnce(&mut [u8], u64),
+    ) -> Result<Pages, Errno> {
+        let len = code.len().next_multiple_of(PAGE).max(PAGE);
+        let writes = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping; the address is a hint.
+        let at = unsafe { mmap_anonymous(hint(len), len, writes, MapFlags::PRIVATE)? };
+        let pages = Pages { at, len };
+        place(code, at as u64);
+        // SAFETY: `len` bytes from `at` are ours and writable, and at least as long as the code.
+        unsafe {
+            ptr::copy_nonoverlapping(code.as_ptr(), at.cast(), code.len());
+            ptr::write_bytes(at.cast::<u8>().add(code.len()), filler, len - code.len());
+            mprotect(at, len, MprotectFlags::READ | MprotectFlags::EXEC)?;
+        }
+        Ok(pages)
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.at as u64
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: the pages are ours, and no one runs them any more.
+        unsafe {
+            let _ = munmap(self.at, self.len);
+        }
+    }
+}

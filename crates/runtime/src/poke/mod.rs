@@ -1,0 +1,40 @@
+//! Changing code that runs: switches turned, jumps sent elsewhere, many at once.
+//!
+//! Sites come from the compiler ([`skep_jit::SwitchSite`], [`skep_jit::RetargetSite`]); a
+//! [`Batch`] changes them. `docs/live-patching.md` says why no thread ever runs anything but the
+//! old or the new code.
+//!
+//! # Invariants
+//! 1. A site is written by a batch, under one lock, by one atomic store; old and new value are
+//!    both right at any time, alone and with any other site's.
+//! 2. When [`Batch::commit`] has returned, no thread runs, nor has fetched, what was before.
+//! 3. Nothing that a site referred to is used again before both that and all runs that were going
+//!    on have ended (`epoch`).
+//!
+//! Deliberately absent: a signal handler, breakpoint insns, any write of part of an insn.
+
+mod batch;
+
+pub use batch::{Batch, Error};
+pub use skep_jit::{EDITS_MAX, EditError, Jump, PokeMode, Switch, Target};
+
+use skep_jit::patching_is_refused;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How sites can be made on this host.
+pub fn mode() -> PokeMode {
+    match patching_is_refused() {
+        None => PokeMode::Patch,
+        Some(_) => PokeMode::Flag,
+    }
+}
+
+/// Why code is not patched on this host, for whoever talks to the user: the first caller gets it.
+pub fn take_notice() -> Option<String> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    let (call, errno) = patching_is_refused()?;
+    let first = !TAKEN.swap(true, Ordering::AcqRel);
+    first.then(|| {
+        format!("the host refuses {call} ({errno}): flags are tested where code would be patched")
+    })
+}
