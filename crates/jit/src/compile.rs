@@ -61,7 +61,7 @@ fn compile_x86_64(
         entry: emitted.entry,
         tail_entry: emitted.tail_entry,
         pc_map: PcMap { offs: emitted.op_offs, spans: emitted.spans },
-        sites: emitted.sites,
+        stats: emitted.stats,
         tail_calls: emitted.tail_calls,
         poke,
         symbols,

@@ -25,7 +25,9 @@ pub mod perf;
 mod pool;
 mod regs;
 mod sites;
+pub mod stats;
 mod text;
+pub mod thread_word;
 mod tuning;
 
 pub use bare::BareCode;

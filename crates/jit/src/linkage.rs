@@ -15,6 +15,7 @@
 //!   of the target. Programs that call each other this way are compiled with the same `prologue`
 //!   and `fuel`.
 
+use crate::stats::StatsLink;
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP};
 use skep_program::MapDef;
@@ -32,6 +33,8 @@ pub struct Linkage {
     /// array that is known at run time only, 0 if empty or out of range. 0 if such calls do not
     /// occur.
     pub tail_call_lookup: u64,
+    /// Where runs are counted; without it there are no sites for that.
+    pub stats: Option<StatsLink>,
 }
 
 impl Linkage {

@@ -6,6 +6,7 @@ use crate::image::Image;
 use crate::pc_map::PcMap;
 use crate::perf::Symbol;
 use crate::sites::{SwitchSite, TailCallSite};
+use crate::stats::StatsSites;
 use crate::text::{Jump, Switch, Target};
 use crate::{PokeMode, Prologue, RunEnv};
 
@@ -20,7 +21,7 @@ pub struct MachineCode {
     pub(crate) entry: u32,
     pub(crate) tail_entry: u32,
     pub(crate) pc_map: PcMap,
-    pub(crate) sites: Vec<SwitchSite>,
+    pub(crate) stats: StatsSites,
     pub(crate) tail_calls: Vec<TailCallSite>,
     pub(crate) poke: PokeMode,
     pub(crate) symbols: Vec<Symbol>,
@@ -59,9 +60,12 @@ impl MachineCode {
         &self.symbols
     }
 
-    /// Patch sites.
-    pub fn switch_sites(&self) -> &[SwitchSite] {
-        &self.sites
+    /// What its statistics are switched with: the entry, if runs can be counted, and the tail calls,
+    /// which are to be on before the entry is and until every run that was counted has ended. The
+    /// program does the same in each state.
+    pub fn stats_switches(&self) -> (Option<Switch>, Vec<Switch>) {
+        let switch = |site: &SwitchSite| Switch { text: self.image.text().clone(), site: *site };
+        (self.stats.entry.as_ref().map(switch), self.stats.tail_calls.iter().map(switch).collect())
     }
 
     /// Tail calls that are patched: the constant ones whose arrays were linked as

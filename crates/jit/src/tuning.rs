@@ -30,7 +30,7 @@ pub struct Tuning {
     pub prologue: Prologue,
     /// Counts fuel and looks at the interrupt flag at each jump backwards.
     pub fuel: bool,
-    /// Reserves a switch site at the entry.
+    /// Reserves the sites that statistics are switched with, if the linkage says where to count.
     pub sites: bool,
     /// How sites are made.
     pub poke: PokeMode,
@@ -45,7 +45,7 @@ impl Default for Tuning {
         Tuning {
             prologue: Prologue::Minimal,
             fuel: false,
-            sites: false,
+            sites: true,
             poke: PokeMode::Patch,
             cpu: CpuFeatures::host(),
             passes: Passes::ALL,

@@ -195,6 +195,7 @@ fn compile(
         helpers,
         maps: maps.iter().map(machine_link).collect(),
         tail_call_lookup: helper::tail_call_lookup(),
+        stats: None,
     };
     skep_jit::compile(xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
         true => Error::missing(e.to_string()),

@@ -156,6 +156,14 @@ impl Asm {
         self.fixup(label, false);
     }
 
+    /// `add reg, fs:[word]`: the word at this distance from the thread pointer.
+    pub(crate) fn add_thread_word(&mut self, reg: X86, word: i32) {
+        // ModRM with base 4, and SIB without base and index, is an address without registers.
+        let (rex, modrm) = (0x48 | (reg.0 >> 3) << 2, (reg.0 & 7) << 3 | 4);
+        self.bytes(&[0x64, rex, 0x03, modrm, 0x25]);
+        self.bytes(&word.to_le_bytes());
+    }
+
     /// `call address`, if that can be reached from wherever the code may stand.
     pub(crate) fn call_address(&mut self, address: u64) -> bool {
         if !self.reach.contains(&address) {

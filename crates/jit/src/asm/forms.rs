@@ -105,6 +105,7 @@ forms! {
     POP         "pop"      0x00 One   0x58 Plus, No Implied;
     LEAVE       "leave"    0x00 One   0xc9 Bare, No Implied;
     RET         "ret"      0x00 One   0xc3 Bare, No Implied;
+    RDTSC       "rdtsc"    0x00 Of    0x31 Bare, No Implied;
     CALL_R      "call"     0x00 One   0xff Digit(2), No Implied;
     JMP_R       "jmp"      0x00 One   0xff Digit(4), No Implied;
     CALL        "call"     0x00 One   0xe8 Bare, I32 Implied;

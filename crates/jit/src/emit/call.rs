@@ -112,6 +112,7 @@ impl Emit<'_> {
         self.asm.jcc(Cc::AE, out);
         self.asm.ri(&forms::ADD_I8, Width::W32, (TAIL_CALL_CNT, 1));
         self.frame().leave(&mut self.asm);
+        self.stats_tail_call();
         self.asm.r(&forms::JMP_R, Width::W64, SCRATCH);
         self.asm.bind(out);
         Ok(())
@@ -126,6 +127,7 @@ impl Emit<'_> {
         self.asm.jcc(Cc::AE, out);
         self.asm.ri(&forms::ADD_I8, Width::W32, (TAIL_CALL_CNT, 1));
         self.frame().leave(&mut self.asm);
+        self.stats_tail_call();
         let jump = self.asm.retarget_site(out);
         self.asm.bind(out);
         self.tail_calls.push(TailCallSite { map, index, vacant, jump });

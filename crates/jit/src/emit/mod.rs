@@ -13,6 +13,7 @@ mod div_constant;
 mod flags;
 mod jmp;
 mod mem;
+mod stats;
 mod thunk;
 
 use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
@@ -21,7 +22,8 @@ use crate::frame::Frame;
 use crate::op::{Addr, Op, Reg, Src, Test};
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
-use crate::sites::{SwitchSite, TailCallSite};
+use crate::sites::TailCallSite;
+use crate::stats::StatsSites;
 use crate::{Error, Linkage, Tuning};
 use std::ops::Range;
 
@@ -54,8 +56,8 @@ pub(crate) struct Emitted {
     pub(crate) op_offs: Vec<u32>,
     /// Where the code of ops starts, each time it is written: offset, op.
     pub(crate) spans: Vec<(u32, u32)>,
-    pub(crate) sites: Vec<SwitchSite>,
     pub(crate) tail_calls: Vec<TailCallSite>,
+    pub(crate) stats: StatsSites,
     pub(crate) calls: Vec<AbsCall>,
     /// Where the addresses of flags are to be filled in.
     pub(crate) flags: Vec<u32>,
@@ -81,6 +83,8 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
         stop,
         callbacks: Vec::new(),
         tail_calls: Vec::new(),
+        stats_sites: StatsSites::default(),
+        stubs: None,
         spans: Vec::new(),
         at: 0,
         func: 0,
@@ -93,11 +97,7 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
         emit.asm.bind(emit.labels[func.start as usize]);
         if number == 0 {
             out.tail_entry = emit.asm.here();
-            if unit.tuning.sites {
-                let next = emit.asm.label();
-                out.sites.push(emit.asm.switch_site(next));
-                emit.asm.bind(next);
-            }
+            emit.stats_entry();
         }
         emit.flags = None;
         emit.frame().enter(&mut emit.asm);
@@ -105,11 +105,13 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
         emit.func_body()?;
     }
     emit.asm.bind(emit.labels[unit.ops.len()]);
+    emit.stats_stubs();
     if emit.entry_is_body() {
         out.entry = out.tail_entry;
     }
     let labels = emit.labels;
     (out.spans, out.tail_calls) = (emit.spans, emit.tail_calls);
+    out.stats = emit.stats_sites;
     let Some(mut finished) = emit.asm.finish() else { return Ok(None) };
     finished.labels.truncate(labels.len());
     out.code = finished.code;
@@ -132,6 +134,9 @@ struct Emit<'a> {
     callbacks: Vec<(u32, Label)>,
     /// Tail calls that are patched.
     tail_calls: Vec<TailCallSite>,
+    stats_sites: StatsSites,
+    /// Stubs that are to be written behind the program.
+    stubs: Option<stats::Stubs>,
     /// See [`Emitted::spans`].
     spans: Vec<(u32, u32)>,
     /// The op being written.

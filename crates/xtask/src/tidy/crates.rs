@@ -55,6 +55,7 @@ const UNSAFE: &[&str] = &[
     "crates/jit/src/machine_code.rs",
     "crates/jit/src/pool.rs",
     "crates/jit/src/text.rs",
+    "crates/jit/src/thread_word.rs",
     "crates/xtask/src/peers/engine.rs",
     "crates/runtime/src/current.rs",
     "crates/runtime/src/engine.rs",

@@ -1,0 +1,234 @@
+//! Sites and stubs of the statistics; [`crate::stats`] says what they do.
+//!
+//! # Invariants
+//! 1. At the entry live registers are `rdi` (the context), `r12`, `rbp` and what is callee-saved;
+//!    at a tail call also the register of the target. Stubs keep those.
+//! 2. A record is three words above the return address `ret`: clock, weight, slot. A clock of 0 is
+//!    a record that has ended.
+//! 3. `rsp` is 8 above a multiple of 16 at both kinds of site, and a multiple of 16 at calls.
+
+use super::Emit;
+use crate::PokeMode;
+use crate::asm::{Cc, Label, Mem, Width, X86, forms};
+use crate::regs::{SCRATCH, SCRATCH2};
+use crate::stats::{GOLDEN, JUMP_BITS, StatsControl, StatsLink, StatsSlot};
+use std::mem::offset_of;
+
+/// Words of a record.
+const RECORD_BYTES: i64 = 24;
+const WORD: i32 = 8;
+/// What is in a stub's registers: the slot, the time that a run took, what it stands for.
+const SLOT: X86 = SCRATCH2;
+const ELAPSED: X86 = X86::RDX;
+const WEIGHT: X86 = X86::RCX;
+
+/// Where stubs start and where they lead.
+#[derive(Debug)]
+pub(super) struct Stubs {
+    /// The stub of the entry, and the program behind the site.
+    entry: (Label, Label),
+    /// What a counted run returns to.
+    ret: Label,
+    /// The stub of each tail call, and the jump behind the site.
+    tail_calls: Vec<(Label, Label)>,
+}
+
+fn slot(offset: usize) -> Mem {
+    Mem::base(SLOT, offset as i32)
+}
+
+impl Emit<'_> {
+    fn stats_link(&self) -> Option<StatsLink> {
+        self.unit.linkage.stats.filter(|_| self.unit.tuning.sites)
+    }
+
+    /// The site at the entry of the program.
+    pub(super) fn stats_entry(&mut self) {
+        if self.stats_link().is_none() {
+            return;
+        }
+        let (stub, program, ret) = (self.asm.label(), self.asm.label(), self.asm.label());
+        self.stats_sites.entry = Some(self.asm.switch_site(stub));
+        self.asm.bind(program);
+        self.stubs = Some(Stubs { entry: (stub, program), ret, tail_calls: Vec::new() });
+    }
+
+    /// The site of a tail call that will happen, behind the epilogue. In other functions than the
+    /// first the run goes on when the target has ended.
+    pub(super) fn stats_tail_call(&mut self) {
+        if self.stubs.is_none() || self.func != 0 {
+            return;
+        }
+        let (stub, back) = (self.asm.label(), self.asm.label());
+        let target = self.target_register();
+        if target != SCRATCH {
+            self.asm.rr(&forms::MOV_RM, Width::W64, (target, SCRATCH));
+        }
+        let site = self.asm.switch_site(stub);
+        self.stats_sites.tail_calls.push(site);
+        self.asm.bind(back);
+        if target != SCRATCH {
+            self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH, target));
+        }
+        if let Some(stubs) = &mut self.stubs {
+            stubs.tail_calls.push((stub, back));
+        }
+    }
+
+    /// Where a tail call's target is while its site is passed: a flag is tested in `r11`.
+    fn target_register(&self) -> X86 {
+        if self.unit.tuning.poke == PokeMode::Flag { X86::RSI } else { SCRATCH }
+    }
+
+    /// All stubs, behind the program.
+    pub(super) fn stats_stubs(&mut self) {
+        let (Some(stubs), Some(link)) = (self.stubs.take(), self.stats_link()) else { return };
+        self.asm.align(16, 15);
+        self.stats_enter(&stubs, link);
+        let (account, out) = (self.asm.label(), self.asm.label());
+        self.stats_return(&stubs, link, account);
+        if !stubs.tail_calls.is_empty() {
+            self.stats_leave(&stubs, link, (account, out));
+        }
+        self.stats_account(account, link);
+    }
+
+    fn stats_enter(&mut self, stubs: &Stubs, link: StatsLink) {
+        let (stub, program) = stubs.entry;
+        let number = SCRATCH;
+        self.asm.bind(stub);
+        self.ld_imm(SLOT, link.slots);
+        self.asm.add_thread_word(SLOT, link.thread_word);
+        let run_cnt = slot(offset_of!(StatsSlot, run_cnt));
+        self.asm.rm(&forms::MOV_RM, Width::W64, (number, run_cnt));
+        self.asm.ri(&forms::ADD_I8, Width::W64, (number, 1));
+        self.asm.rm(&forms::MOV_MR, Width::W64, (number, run_cnt));
+        self.ld_imm(X86::RAX, link.control);
+        let golden = i64::from(GOLDEN as i32);
+        self.asm.ri(&forms::IMUL_I32, Width::W32, (number, golden));
+        let control = |offset: usize| Mem::base(X86::RAX, offset as i32);
+        let threshold = control(offset_of!(StatsControl, threshold));
+        self.asm.rm(&forms::CMP_RM, Width::W32, (number, threshold));
+        self.asm.jcc(Cc::A, program);
+        self.asm.r(&forms::PUSH, Width::W64, SLOT);
+        let weight = control(offset_of!(StatsControl, weight));
+        self.asm.mi(&forms::PUSH_RM, Width::W64, (weight, 0));
+        match link.clock {
+            0 => self.read_tsc(),
+            clock => {
+                self.asm.r(&forms::PUSH, Width::W64, X86::RDI);
+                self.call_address(clock);
+                self.asm.r(&forms::POP, Width::W64, X86::RDI);
+            }
+        }
+        self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
+        self.asm.call(program);
+    }
+
+    /// Where a counted run returns to.
+    fn stats_return(&mut self, stubs: &Stubs, link: StatsLink, account: Label) {
+        let closed = self.asm.label();
+        self.asm.bind(stubs.ret);
+        self.asm.mi(&forms::CMP_I8, Width::W64, (Mem::base(X86::RSP, 0), 0));
+        self.asm.jcc(Cc::E, closed);
+        // r0 is where `account` leaves it alone; twice, for the alignment.
+        self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
+        self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
+        match link.clock {
+            0 => self.read_tsc(),
+            clock => self.call_address(clock),
+        }
+        self.take_record(2 * WORD);
+        self.asm.call(account);
+        self.asm.r(&forms::POP, Width::W64, X86::RAX);
+        self.asm.r(&forms::POP, Width::W64, X86::RAX);
+        self.asm.bind(closed);
+        crate::frame::add_rsp(&mut self.asm, RECORD_BYTES);
+        self.asm.bare(&forms::RET);
+    }
+
+    /// The stubs of tail calls: each calls what they have in common.
+    fn stats_leave(&mut self, stubs: &Stubs, link: StatsLink, (account, out): (Label, Label)) {
+        let common = self.asm.label();
+        for (stub, back) in &stubs.tail_calls {
+            self.asm.bind(*stub);
+            self.asm.call(common);
+            self.asm.jmp(*back);
+        }
+        self.asm.bind(common);
+        let record = 2 * WORD;
+        let start = Mem::base(X86::RSP, record);
+        self.asm.lea_label(X86::RAX, stubs.ret);
+        self.asm.rm(&forms::CMP_RM, Width::W64, (X86::RAX, Mem::base(X86::RSP, WORD)));
+        self.asm.jcc(Cc::NE, out);
+        self.asm.mi(&forms::CMP_I8, Width::W64, (start, 0));
+        self.asm.jcc(Cc::E, out);
+        let target = self.target_register();
+        self.asm.r(&forms::PUSH, Width::W64, target);
+        self.asm.r(&forms::PUSH, Width::W64, X86::RDI);
+        match link.clock {
+            0 => self.read_tsc(),
+            clock => self.call_address(clock),
+        }
+        let record = record + 2 * WORD;
+        self.take_record(record);
+        self.asm.mi(&forms::MOV_MI, Width::W64, (Mem::base(X86::RSP, record), 0));
+        self.asm.call(account);
+        self.asm.r(&forms::POP, Width::W64, X86::RDI);
+        self.asm.r(&forms::POP, Width::W64, target);
+        self.asm.bind(out);
+        self.asm.bare(&forms::RET);
+    }
+
+    /// `rax` is now; the record is `at` above `rsp`.
+    fn take_record(&mut self, at: i32) {
+        let word = |number: i32| Mem::base(X86::RSP, at + number * WORD);
+        self.asm.rm(&forms::MOV_RM, Width::W64, (WEIGHT, word(1)));
+        self.asm.rm(&forms::MOV_RM, Width::W64, (SLOT, word(2)));
+        self.asm.rr(&forms::MOV_RM, Width::W64, (ELAPSED, X86::RAX));
+        self.asm.rm(&forms::SUB_RM, Width::W64, (ELAPSED, word(0)));
+    }
+
+    /// Adds a time to its slot. Called with `rsp` at a multiple of 16.
+    fn stats_account(&mut self, account: Label, link: StatsLink) {
+        let (jumped, histogram) = (self.asm.label(), self.asm.label());
+        self.asm.bind(account);
+        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RAX, ELAPSED));
+        self.asm.ri(&forms::SHR_I8, Width::W64, (X86::RAX, i64::from(JUMP_BITS)));
+        self.asm.jcc(Cc::NE, jumped);
+        self.ld_imm(X86::RAX, link.control);
+        let has_histogram = Mem::base(X86::RAX, offset_of!(StatsControl, has_histogram) as i32);
+        self.asm.mi(&forms::CMP_I8, Width::W32, (has_histogram, 0));
+        self.asm.jcc(Cc::NE, histogram);
+        self.asm.rr(&forms::IMUL_RM, Width::W64, (ELAPSED, WEIGHT));
+        let seq = slot(offset_of!(StatsSlot, seq));
+        self.asm.mi(&forms::ADD_I8, Width::W32, (seq, 1));
+        let ticks = slot(offset_of!(StatsSlot, ticks));
+        self.asm.rm(&forms::ADD_MR, Width::W64, (ELAPSED, ticks));
+        let timed_cnt = slot(offset_of!(StatsSlot, timed_cnt));
+        self.asm.mi(&forms::ADD_I8, Width::W64, (timed_cnt, 1));
+        self.asm.mi(&forms::ADD_I8, Width::W32, (seq, 1));
+        self.asm.bare(&forms::RET);
+
+        self.asm.bind(histogram);
+        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RDI, SLOT));
+        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RSI, ELAPSED));
+        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RDX, WEIGHT));
+        crate::frame::add_rsp(&mut self.asm, -i64::from(WORD));
+        self.call_address(link.timed);
+        crate::frame::add_rsp(&mut self.asm, i64::from(WORD));
+        self.asm.bare(&forms::RET);
+
+        self.asm.bind(jumped);
+        let jumps = slot(offset_of!(StatsSlot, clock_jumps));
+        self.asm.mi(&forms::ADD_I8, Width::W64, (jumps, 1));
+        self.asm.bare(&forms::RET);
+    }
+
+    /// `rax` is the time stamp counter; `rdx` is lost.
+    fn read_tsc(&mut self) {
+        self.asm.bare(&forms::RDTSC);
+        self.asm.ri(&forms::SHL_I8, Width::W64, (X86::RDX, 32));
+        self.asm.rr(&forms::OR_RM, Width::W64, (X86::RAX, X86::RDX));
+    }
+}

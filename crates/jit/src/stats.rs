@@ -1,0 +1,101 @@
+//! How machine code counts and times its runs: the words that it writes, and the sites that switch
+//! it on.
+//!
+//! A program's entry is a switch site. Switched on, it leads to a stub outside the program's way:
+//!
+//! ```text
+//!   stub: slot.run_cnt += 1
+//!         run_cnt * GOLDEN mod 2^32 <= control.threshold ?   no: go on in the program
+//!         push slot, control.weight, clock                   the record of the run
+//!         call program
+//!   ret:  slot.ticks += (clock - record.clock) * record.weight
+//!         return
+//! ```
+//!
+//! A tail call is a switch site too, behind the epilogue: its stub ends the record, if the run that
+//! goes over to the target has one. That is so if what it would return to is `ret`.
+//!
+//! # Invariants
+//! 1. A run that was counted when it began is one whatever is switched meanwhile: the record is on
+//!    its own stack, and the code that ends it is what the stub called from.
+//! 2. A slot is written by the thread that owns it and by no other; what belongs together
+//!    (`ticks`, `timed_cnt`, `buckets`) changes while `seq` is odd.
+//! 3. Of every 2^32 runs in a row of one thread exactly `threshold + 1` are timed, spread as evenly
+//!    as a golden section spreads them: nothing that is periodic is met at one phase only.
+
+use crate::sites::SwitchSite;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// 2^32 divided by the golden ratio, odd.
+pub const GOLDEN: u32 = 0x9e37_79b9;
+/// Runs that seem to be longer than 2 to the power of this, in ticks, are a clock that jumped.
+pub const JUMP_BITS: u8 = 42;
+/// Powers of two that have a bucket.
+pub const BUCKETS: usize = 48;
+
+/// What one thread counts of one program; pairs of cache lines that no other thread writes.
+#[repr(C, align(128))]
+#[derive(Debug, Default)]
+pub struct StatsSlot {
+    /// Runs that began.
+    pub run_cnt: AtomicU64,
+    /// Time of the runs that were timed, each times the number of runs that it stands for.
+    pub ticks: AtomicU64,
+    /// Runs that were timed and have ended.
+    pub timed_cnt: AtomicU64,
+    /// Runs that did not happen because the thread was in the program already.
+    pub recursion_misses: AtomicU64,
+    /// Runs whose time is not known because the clock jumped.
+    pub clock_jumps: AtomicU64,
+    /// Odd while a time is written.
+    pub seq: AtomicU32,
+    /// Runs that took at least 2^i ns and less than twice that, in the way of `ticks`.
+    pub buckets: Buckets,
+}
+
+/// The histogram, on lines of its own.
+#[repr(C, align(128))]
+#[derive(Debug)]
+pub struct Buckets(pub [AtomicU64; BUCKETS]);
+
+impl Default for Buckets {
+    fn default() -> Buckets {
+        Buckets([const { AtomicU64::new(0) }; BUCKETS])
+    }
+}
+
+/// What machine code reads of what was asked for; seldom written.
+#[repr(C, align(128))]
+#[derive(Debug, Default)]
+pub struct StatsControl {
+    /// A run is timed if its number, scattered, is not above this.
+    pub threshold: AtomicU32,
+    /// Whether `StatsLink::timed` is called.
+    pub has_histogram: AtomicU32,
+    /// Runs that a timed one stands for.
+    pub weight: AtomicU64,
+}
+
+/// Addresses for the statistics of one program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatsLink {
+    /// The first [`StatsSlot`].
+    pub slots: u64,
+    /// The [`StatsControl`].
+    pub control: u64,
+    /// Where each thread keeps the distance of its slot from the first, in bytes: this far from
+    /// its thread pointer (`fs`).
+    pub thread_word: i32,
+    /// `extern "sysv64" fn() -> u64`; 0 is the time stamp counter.
+    pub clock: u64,
+    /// `extern "sysv64" fn(&StatsSlot, elapsed: u64, weight: u64)`, which does what a run with a
+    /// histogram needs at its end.
+    pub timed: u64,
+}
+
+/// The sites that statistics are switched with ([`crate::MachineCode::stats_switches`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StatsSites {
+    pub(crate) entry: Option<SwitchSite>,
+    pub(crate) tail_calls: Vec<SwitchSite>,
+}
