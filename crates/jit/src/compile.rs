@@ -72,8 +72,9 @@ fn compile_x86_64(
 
 /// The code in its place.
 fn placed(emitted: &mut Emitted, poke: PokeMode) -> Result<Image, Error> {
-    let mut flags: Vec<FlagLine> = Vec::new();
-    flags.resize_with(emitted.flags.len().div_ceil(64), FlagLine::off);
+    // Boxed before anyone takes an address in it.
+    let lines = emitted.flags.len().div_ceil(64);
+    let flags: Box<[FlagLine]> = (0..lines).map(|_| FlagLine::off()).collect();
     let addresses = 0..emitted.flags.len() as u32;
     let addresses: Vec<u64> = addresses.map(|flag| Text::flag_address(&flags, flag)).collect();
     let (calls, uses) = (std::mem::take(&mut emitted.calls), &emitted.flags);
@@ -89,7 +90,7 @@ fn placed(emitted: &mut Emitted, poke: PokeMode) -> Result<Image, Error> {
         }
     };
     let patch = poke == PokeMode::Patch;
-    Ok(Image::new(&mut emitted.code, (patch, flags.into_boxed_slice()), fill)?)
+    Ok(Image::new(&mut emitted.code, (patch, flags), fill)?)
 }
 
 /// Thunks are the first function's.

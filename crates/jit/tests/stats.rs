@@ -1,8 +1,8 @@
 //! Runs that count and time themselves: what is in a slot after runs of every kind.
 
 use skep_jit::stats::{StatsControl, StatsLink, StatsSlot};
-use skep_jit::{Edits, Linkage, MachineCode, MapLink, PokeMode, ProgArrayLink, Prologue, RunEnv};
-use skep_jit::{TextLock, Tuning, compile, thread_word};
+use skep_jit::{Edits, Linkage, MachineCode, PokeMode, Prologue, RunEnv, TextLock, Tuning};
+use skep_jit::{compile, thread_word};
 use skep_verifier::Xlated;
 use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
@@ -26,6 +26,25 @@ extern "sysv64" fn timed(slot: &StatsSlot, elapsed: u64, weight: u64) {
     slot.buckets.0[elapsed.ilog2() as usize].fetch_add(weight, Relaxed);
 }
 
+/// The prog array is one word, whose address is the map's handle.
+extern "sysv64" fn lookup(word: &AtomicU64, index: u32) -> u64 {
+    if index == 0 { word.load(Relaxed) } else { 0 }
+}
+
+/// What the helper does, once.
+type Hook = Box<dyn FnOnce()>;
+
+thread_local! {
+    static HOOK: Cell<Option<Hook>> = const { Cell::new(None) };
+}
+
+extern "sysv64" fn hook() -> u64 {
+    if let Some(work) = HOOK.take() {
+        work();
+    }
+    0
+}
+
 struct Prog {
     slots: Box<[StatsSlot; 2]>,
     control: Box<StatsControl>,
@@ -33,7 +52,7 @@ struct Prog {
 }
 
 impl Prog {
-    fn new(text: &str, array: Option<&[AtomicU64]>, (clock, tuning): (u64, Tuning)) -> Prog {
+    fn new(text: &str, array: Option<&AtomicU64>, (clock, tuning): (u64, Tuning)) -> Prog {
         let (slots, control): (Box<[StatsSlot; 2]>, Box<StatsControl>) = Default::default();
         control.threshold.store(u32::MAX, Relaxed);
         control.weight.store(1, Relaxed);
@@ -44,24 +63,29 @@ impl Prog {
             clock,
             timed: timed as *const () as u64,
         };
-        let prog_array = array.map(|words| ProgArrayLink {
-            slots: words.as_ptr() as u64,
-            max_entries: words.len() as u32,
-            patched: false,
-        });
-        let map = MapLink { handle: 0x1000, prog_array, ..MapLink::default() };
-        let linkage = Linkage { maps: vec![map], stats: Some(link), ..Linkage::default() };
-        let assembly = skep_insn::asm::assemble(text, &|name| (name == "map").then_some(0));
-        let xlated = Xlated::bare(&assembly.expect(text).insns).expect(text);
-        let code = compile(&xlated, &linkage, &tuning).expect(text);
+        let mut linkage = Linkage { stats: Some(link), ..Linkage::default() };
+        linkage.helpers.insert(1, hook as *const () as u64);
+        linkage.tail_call_lookup = lookup as *const () as u64;
+        let handle = array.map_or(1 << 40, |word| word.as_ptr() as u64);
+        let text = text.replace("HANDLE", &format!("{handle} ll"));
+        let assembly = skep_insn::asm::assemble(&text, &|_| None);
+        let xlated = Xlated::bare(&assembly.expect(&text).insns).expect(&text);
+        let code = compile(&xlated, &linkage, &tuning).expect(&text);
         Prog { slots, control, code }
     }
 
-    fn switch(&self, on: bool) {
+    /// What may be called while the program runs.
+    fn switch_later(&self, on: bool) -> Hook {
         let (entry, tail_calls) = self.code.stats_switches();
-        let mut edits = Edits::default();
-        entry.iter().chain(&tail_calls).for_each(|switch| edits.switch(switch, Some(!on), on));
-        edits.apply(&TextLock::take()).unwrap();
+        Box::new(move || {
+            let mut edits = Edits::default();
+            entry.iter().chain(&tail_calls).for_each(|switch| edits.switch(switch, None, on));
+            edits.apply(&TextLock::take()).unwrap();
+        })
+    }
+
+    fn switch(&self, on: bool) {
+        self.switch_later(on)();
     }
 
     fn run(&self) -> u64 {
@@ -112,4 +136,141 @@ fn runs_are_counted_while_it_is_on() {
             }
         }
     }
+}
+
+const HOOKED: &str = "r6 = r1\ncall 1\nr0 = r6\nr0 = 3\nexit";
+
+#[test]
+fn a_run_counts_if_it_was_counted_when_it_began() {
+    for tuning in tunings() {
+        let prog = Prog::new(HOOKED, None, (fake(), tuning));
+        HOOK.set(Some(prog.switch_later(true)));
+        assert_eq!(prog.run(), 3);
+        assert_eq!(prog.counts(0), [0; 4]);
+        HOOK.set(Some(prog.switch_later(false)));
+        assert_eq!(prog.run(), 3);
+        assert_eq!(prog.counts(0), [1, 7, 1, 0]);
+        assert_eq!(prog.run(), 3);
+        assert_eq!(prog.counts(0), [1, 7, 1, 0]);
+    }
+}
+
+const CALLER: &str = "r6 = r1\ncall 1\nr1 = r6\nr2 = HANDLE\nr3 = 0\ncall 12\nr0 = 1\nexit";
+const FROM_A_CALLEE: &str = "r6 = 5\ncall f\nr0 += r6\nexit\n\
+                             f:\nr2 = HANDLE\nr3 = 0\ncall 12\nr0 = 1\nexit";
+
+#[test]
+fn a_tail_call_ends_the_time_of_the_caller() {
+    for tuning in tunings() {
+        let slot = AtomicU64::new(0);
+        let caller = Prog::new(CALLER, Some(&slot), (fake(), tuning.clone()));
+        let target = Prog::new(SHORT, None, (fake(), tuning.clone()));
+        let both = |on| [&caller, &target].iter().for_each(|prog| prog.switch(on));
+        both(true);
+        assert_eq!(caller.run(), 1);
+        assert_eq!((caller.counts(0), target.counts(0)), ([1, 7, 1, 0], [0; 4]));
+        slot.store(target.code.tail_entry(), Relaxed);
+        assert_eq!(caller.run(), 7);
+        assert_eq!((caller.counts(0), target.counts(0)), ([2, 14, 2, 0], [1, 7, 1, 0]));
+        // Only the caller; only the target.
+        target.switch(false);
+        assert_eq!(caller.run(), 7);
+        assert_eq!((caller.counts(0), target.counts(0)), ([3, 21, 3, 0], [1, 7, 1, 0]));
+        both(false);
+        target.switch(true);
+        assert_eq!(caller.run(), 7);
+        assert_eq!((caller.counts(0), target.counts(0)), ([3, 21, 3, 0], [2, 14, 2, 0]));
+        // Switched on in the middle of the caller, whose run does not count.
+        HOOK.set(Some(caller.switch_later(true)));
+        assert_eq!(caller.run(), 7);
+        assert_eq!((caller.counts(0), target.counts(0)), ([3, 21, 3, 0], [3, 21, 3, 0]));
+
+        let caller = Prog::new(FROM_A_CALLEE, Some(&slot), (fake(), tuning));
+        caller.switch(true);
+        assert_eq!(caller.run(), 12);
+        // Four looks at the clock: the caller's run lasts from the first to the last.
+        assert_eq!((caller.counts(0), target.counts(0)), ([1, 21, 1, 0], [4, 28, 4, 0]));
+    }
+}
+
+#[test]
+fn a_program_that_tail_calls_itself_is_counted_each_time() {
+    for tuning in tunings() {
+        let slot = AtomicU64::new(0);
+        let prog = Prog::new(CALLER, Some(&slot), (fake(), tuning));
+        slot.store(prog.code.tail_entry(), Relaxed);
+        prog.switch(true);
+        assert_eq!(prog.run(), 1);
+        // 33 tail calls, as many as there may be.
+        assert_eq!(prog.counts(0), [34, 34 * 7, 34, 0]);
+    }
+}
+
+#[test]
+fn one_in_n_is_timed_and_each_is_counted() {
+    for n in [1u32, 2, 3, 10, 64, 1000] {
+        let prog = Prog::new(SHORT, None, (fake(), Tuning::default()));
+        prog.switch(true);
+        prog.control.threshold.store(((1u64 << 32) / u64::from(n) - 1) as u32, Relaxed);
+        prog.control.weight.store(n.into(), Relaxed);
+        let runs = 20_000;
+        (0..runs).for_each(|_| assert_eq!(prog.run(), 7));
+        let [counted, ticks, timed, _] = prog.counts(0);
+        assert_eq!((counted, ticks), (runs, timed * 7 * u64::from(n)));
+        assert!(timed.abs_diff(runs / u64::from(n)) <= 2, "1 in {n}: {timed} of {runs}");
+    }
+}
+
+#[test]
+fn a_clock_that_jumps_gives_no_time() {
+    for step in [0u64.wrapping_sub(1), 1 << 42, i64::MIN as u64] {
+        let prog = Prog::new(SHORT, None, (fake(), Tuning::default()));
+        prog.switch(true);
+        STEP.set(step);
+        assert_eq!(prog.run(), 7);
+        assert_eq!(prog.counts(0), [1, 0, 0, 1]);
+        STEP.set(7);
+        assert_eq!(prog.run(), 7);
+        assert_eq!(prog.counts(0), [2, 7, 1, 1]);
+    }
+}
+
+#[test]
+fn a_histogram_has_every_timed_run() {
+    for tuning in tunings() {
+        let slot = AtomicU64::new(0);
+        let prog = Prog::new(CALLER, Some(&slot), (fake(), tuning));
+        slot.store(prog.code.tail_entry(), Relaxed);
+        prog.switch(true);
+        prog.control.has_histogram.store(1, Relaxed);
+        assert_eq!(prog.run(), 1);
+        assert_eq!(prog.counts(0), [34, 34 * 7, 34, 0]);
+        assert_eq!(prog.slots[0].buckets.0[2].load(Relaxed), 34);
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_was_one() {
+    let text = "r1 = 5\nagain:\nr1 += 1\nif r1 > 1 goto again\nr0 = 0\nexit";
+    let tuning = Tuning { fuel: true, ..Tuning::default() };
+    let prog = Prog::new(text, None, (fake(), tuning));
+    prog.switch(true);
+    assert_eq!(prog.run(), 1);
+    assert_eq!(prog.counts(0)[0], 1);
+}
+
+#[test]
+fn each_thread_counts_in_its_own_slot() {
+    let prog = Prog::new(SHORT, None, (0, Tuning::default()));
+    prog.switch(true);
+    let prog = &prog;
+    std::thread::scope(|scope| {
+        for thread in 0..2u64 {
+            scope.spawn(move || {
+                thread_word::set(thread * size_of::<StatsSlot>() as u64);
+                (0..1000 * (thread + 1)).for_each(|_| assert_eq!(prog.run(), 7));
+            });
+        }
+    });
+    assert_eq!((prog.counts(0)[0], prog.counts(1)[0]), (1000, 2000));
 }
