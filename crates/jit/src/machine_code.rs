@@ -60,9 +60,9 @@ impl MachineCode {
         &self.symbols
     }
 
-    /// What its statistics are switched with: the entry, if runs can be counted, and the tail calls,
-    /// which are to be on before the entry is and until every run that was counted has ended. The
-    /// program does the same in each state.
+    /// What its statistics are switched with: the entry, if runs can be counted, and the tail
+    /// calls, which are to be on before the entry is and until every run that was counted has
+    /// ended. The program does the same in each state.
     pub fn stats_switches(&self) -> (Option<Switch>, Vec<Switch>) {
         let switch = |site: &SwitchSite| Switch { text: self.image.text().clone(), site: *site };
         (self.stats.entry.as_ref().map(switch), self.stats.tail_calls.iter().map(switch).collect())

@@ -1,9 +1,9 @@
 //! One word of each thread at a fixed distance from its thread pointer, so that machine code
 //! reaches it with one load: where the thread's slots are ([`crate::stats`]).
 //!
-//! The word is thread-local storage of the initial-exec model, which `thread_local!` cannot promise:
-//! the linker and the loader give it the same distance in every thread, also in a library that is
-//! loaded later (for which the C library keeps a few hundred bytes), or refuse to load it.
+//! The word is thread-local storage of the initial-exec model, which `thread_local!` cannot
+//! promise: the linker and the loader give it the same distance in every thread, also in a library
+//! that is loaded later (for which the C library keeps a few hundred bytes), or refuse to load it.
 //!
 //! # Invariants
 //! 1. The word is read and written by its own thread only.
