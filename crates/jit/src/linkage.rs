@@ -57,6 +57,7 @@ impl Linkage {
                 values: if is(MapType::Array) { values } else { 0 },
                 array: is(MapType::Array).then_some(ArrayLink { max_entries, stride_bytes }),
                 lookup: 0,
+                update: 0,
                 prog_array: is(MapType::ProgArray).then_some(ProgArrayLink {
                     slots: values,
                     max_entries,
@@ -86,6 +87,9 @@ pub struct MapLink {
     /// `extern "sysv64" fn(handle, key) -> value` that replaces `bpf_map_lookup_elem` for this map;
     /// 0 if there is none.
     pub lookup: u64,
+    /// `extern "sysv64" fn(handle, key, value, flags) -> i64` that replaces `bpf_map_update_elem`;
+    /// 0 if there is none.
+    pub update: u64,
     /// Present for prog arrays.
     pub prog_array: Option<ProgArrayLink>,
 }

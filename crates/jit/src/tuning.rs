@@ -105,7 +105,7 @@ macro_rules! passes {
 passes! {
     /// Removes what no one reads.
     dead,
-    /// Lookups in arrays without a call.
+    /// Lookups in arrays without a call; operations on hash maps by a direct one.
     lookup,
     /// Jumps to and over jumps.
     branches,

@@ -181,6 +181,7 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
         values: direct.map_or(0, |direct| direct.base),
         array: direct.map(|d| ArrayLink { max_entries: d.count, stride_bytes: d.stride }),
         lookup: helper::direct_lookup(map),
+        update: helper::direct_update(map),
         prog_array,
     }
 }

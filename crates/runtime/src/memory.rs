@@ -54,6 +54,9 @@ impl Budget {
     }
 }
 
+/// A struct of atomic words without padding, as part of a region.
+pub(crate) trait AtomicWords {}
+
 /// Shared memory; see the module header.
 #[derive(Debug)]
 pub(crate) struct Region {
@@ -195,6 +198,15 @@ impl Region {
         assert!(off.is_multiple_of(8) && off <= self.len - 8);
         // SAFETY: as for `u32`.
         unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(off).cast()) }
+    }
+
+    /// Words that belong together, checked once.
+    #[inline(always)]
+    pub(crate) fn view<T: AtomicWords>(&self, off: usize) -> &T {
+        const { assert!(size_of::<T>() <= ALIGN && align_of::<T>() <= 8) };
+        assert!(off.is_multiple_of(8) && off <= self.len - size_of::<T>());
+        // SAFETY: inside (asserted), aligned since the base is, and made of atomics only.
+        unsafe { self.base.byte_add(off).cast().as_ref() }
     }
 
     #[inline]

@@ -16,21 +16,21 @@ use super::Emit;
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::linkage::{MAX_TAIL_CALL_CNT, ProgArrayLink};
 use crate::op::{MapNumber, Reg, Src};
-use crate::opt::lookup::BPF_FUNC_MAP_LOOKUP_ELEM;
+use crate::opt::lookup::{BPF_FUNC_MAP_LOOKUP_ELEM, BPF_FUNC_MAP_UPDATE_ELEM};
 use crate::regs::{SCRATCH, SCRATCH2, TAIL_CALL_CNT, x86};
 use crate::sites::TailCallSite;
 use crate::{Error, PokeMode};
 
 impl Emit<'_> {
     pub(super) fn call(&mut self, helper: i32, map: MapNumber) -> Result<(), Error> {
-        let mut address = self.unit.linkage.helper(helper);
         let link = map.and_then(|map| self.unit.linkage.maps.get(map as usize));
-        if let Some(link) = link.filter(|link| link.lookup != 0)
-            && helper == BPF_FUNC_MAP_LOOKUP_ELEM
-            && self.unit.tuning.passes.lookup
-        {
-            address = Some(link.lookup);
-        }
+        let direct = link.filter(|_| self.unit.tuning.passes.lookup).map(|link| match helper {
+            BPF_FUNC_MAP_LOOKUP_ELEM => link.lookup,
+            BPF_FUNC_MAP_UPDATE_ELEM => link.update,
+            _ => 0,
+        });
+        let address = direct.filter(|address| *address != 0);
+        let address = address.or_else(|| self.unit.linkage.helper(helper));
         let address = address.ok_or_else(|| Error::no_helper(self.at, helper))?;
         self.call_address(address);
         Ok(())

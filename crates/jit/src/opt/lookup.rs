@@ -7,6 +7,8 @@ use crate::op::{Addr, Op, Reg, Src};
 
 /// Number of `bpf_map_lookup_elem`.
 pub(crate) const BPF_FUNC_MAP_LOOKUP_ELEM: i32 = 1;
+/// Number of `bpf_map_update_elem`.
+pub(crate) const BPF_FUNC_MAP_UPDATE_ELEM: i32 = 2;
 
 /// Whether something changed.
 pub(super) fn run(ops: &mut [Op], linkage: &Linkage) -> bool {

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::Helper;
-use super::call::{Call, call_machine_code};
+use super::call::{Call, call_machine_code, ret};
 use crate::current;
 use crate::map::Map;
 use skep_interp::{Fault, Vm};
@@ -114,6 +114,34 @@ unsafe extern "sysv64" fn hash_lookup<const N: usize>(map: u64, key: u64) -> u64
     // SAFETY: machine code of a verified program passes the map's handle and a key of its size.
     let (map, key) = unsafe { (&*(map as *const Map), &*(key as *const [u8; N])) };
     guarded(|| map.hash().map_or(0, |hash| hash.find_value(key)))
+}
+
+/// `bpf_map_update_elem` of a hash map whose keys have `K` and whose values have `V` bytes:
+/// `skep_jit::MapLink::update`.
+unsafe extern "sysv64" fn hash_update<const K: usize, const V: usize>(
+    map: u64,
+    key: u64,
+    value: u64,
+    flags: u64,
+) -> u64 {
+    // SAFETY: as above, and a value of the map's size.
+    let (map, key, value) =
+        unsafe { (&*(map as *const Map), &*(key as *const [u8; K]), &*(value as *const [u8; V])) };
+    guarded(|| {
+        let Some(hash) = map.hash() else { return 0 };
+        ret(hash.update_entry(key, value, flags))
+    })
+}
+
+/// What machine code calls instead of `bpf_map_update_elem`, 0 if nothing is better.
+pub(crate) fn direct_update(map: &Map) -> u64 {
+    match (map.hash(), map.shape().key_size, map.shape().value_size) {
+        (Some(_), 4, 4) => hash_update::<4, 4> as *const () as u64,
+        (Some(_), 4, 8) => hash_update::<4, 8> as *const () as u64,
+        (Some(_), 8, 4) => hash_update::<8, 4> as *const () as u64,
+        (Some(_), 8, 8) => hash_update::<8, 8> as *const () as u64,
+        _ => 0,
+    }
 }
 
 /// What machine code calls instead of `bpf_map_lookup_elem`, 0 if nothing is better.

@@ -27,7 +27,7 @@ mod table;
 mod timer;
 
 pub(crate) use call::{Call, call_machine_code};
-pub(crate) use entry::{call_interpreted, direct_lookup};
+pub(crate) use entry::{call_interpreted, direct_lookup, direct_update};
 
 use entry::Body;
 use skep_uapi::helper::HelperId;

@@ -4,8 +4,8 @@
 //! readers walk chains without a lock and programs keep pointers to values.
 //!
 //! # Invariants
-//! 1. An element is in exactly one place: never used (index above `fresh`), in one shard's queue,
-//!    or the holder's (linked in a chain, or about to be).
+//! 1. An element is in exactly one place: never used (index above `fresh`), in one shard's queue or
+//!    among its spares, or the holder's (linked in a chain, or about to be).
 //! 2. A queue is oldest first, linked by `LINK`; its elements keep `NEXT`, so that a reader who
 //!    stands on one goes on.
 //! 3. `reused` of a shard counts before an element is handed out that a run may still hold. That
@@ -14,7 +14,7 @@
 //!    elements that the region has. The kernel's maps reuse at once.
 
 use crate::epoch;
-use crate::memory::{Budget, Region};
+use crate::memory::{AtomicWords, Budget, Region};
 use crate::spin::{Guard, Spin};
 use crate::{Errno, Error};
 use std::sync::Arc;
@@ -40,6 +40,8 @@ const QUEUE_MIN: u32 = 512;
 const PATIENCE_MIN: u32 = 8;
 /// Elements that a shard keeps back from the run that has removed them itself, and is alone.
 const HELD_MIN: u32 = 16;
+/// The same, of elements that were replaced: their places are the spares of a shard.
+const SPARES: usize = HELD_MIN as usize;
 
 /// A shard's queue.
 pub(super) struct Queue {
@@ -50,6 +52,40 @@ pub(super) struct Queue {
     look_at: u32,
     /// How much longer it was to become when the last question was in vain.
     patience: u32,
+    /// Elements that a lone thread has replaced, in a ring; [`NIL`] before the first time round.
+    spares: [u32; SPARES],
+    spare_at: usize,
+}
+
+impl Queue {
+    fn new() -> Queue {
+        let (oldest, newest) = (NIL, NIL);
+        let (look_at, patience, spares) = (QUEUE_MIN, 0, [NIL; SPARES]);
+        Queue { oldest, newest, len: 0, look_at, patience, spares, spare_at: 0 }
+    }
+
+    /// Gives the spare that has waited longest for an element that is replaced by it; `None` if
+    /// there is none yet. For a thread that is alone.
+    #[inline(always)]
+    pub(super) fn exchange(&mut self, replaced: u32) -> Option<u32> {
+        let spare = &mut self.spares[self.spare_at % SPARES];
+        if *spare == NIL {
+            return None;
+        }
+        self.spare_at += 1;
+        Some(std::mem::replace(spare, replaced))
+    }
+
+    /// Keeps a replaced element as a spare where there is none yet.
+    fn keep(&mut self, replaced: u32) -> bool {
+        let spare = &mut self.spares[self.spare_at % SPARES];
+        if *spare != NIL {
+            return false;
+        }
+        *spare = replaced;
+        self.spare_at += 1;
+        true
+    }
 }
 
 pub(super) struct ElementPool {
@@ -81,19 +117,18 @@ impl ElementPool {
         budget: &Arc<Budget>,
     ) -> Result<ElementPool, Error> {
         let too_many = || Error::memory(Errno::E2BIG.to_string());
-        let capacity = u64::from(count) + shards as u64 * u64::from(QUEUE_MIN + 1);
+        let capacity = u64::from(count) + shards as u64 * u64::from(QUEUE_MIN + HELD_MIN + 1);
         let capacity = u32::try_from(capacity).map_err(|_| too_many())?;
         let element_size = size.next_multiple_of(16);
         let bytes = element_size.checked_mul(capacity as usize).ok_or_else(too_many)?;
         let region = Region::zeroed(bytes, budget)?;
-        let queue = || Queue { oldest: NIL, newest: NIL, len: 0, look_at: QUEUE_MIN, patience: 0 };
         Ok(ElementPool {
             region,
             element_size,
             capacity,
             fresh: AtomicU32::new(0),
             shards: (0..shards)
-                .map(|_| Shard { queue: Spin::new(queue()), reused: AtomicU32::new(0) })
+                .map(|_| Shard { queue: Spin::new(Queue::new()), reused: AtomicU32::new(0) })
                 .collect(),
         })
     }
@@ -117,6 +152,12 @@ impl ElementPool {
     #[inline]
     pub(super) fn offset(&self, element: u32) -> usize {
         self.element_size * (element as usize - 1)
+    }
+
+    /// An element's words.
+    #[inline(always)]
+    pub(super) fn view<T: AtomicWords>(&self, element: u32) -> &T {
+        self.region.view(self.offset(element))
     }
 
     /// Offset of the element around an address.
@@ -188,6 +229,20 @@ impl ElementPool {
     pub(super) fn begin(&self, off: usize, (next, hash): (u32, u32), marked: bool) {
         self.region.u64(off + NEXT).store(pair(next, hash), Relaxed);
         self.region.u64(off + LINK).store(pair(LIVE, marked.into()), Relaxed);
+    }
+
+    /// A spare in exchange for an element that it replaces, for a thread that is alone.
+    #[inline(always)]
+    pub(super) fn exchange(&self, queue: &mut Queue, replaced: u32) -> Option<u32> {
+        if epoch::is_alone() { queue.exchange(replaced) } else { None }
+    }
+
+    /// Takes an element back that another one has replaced just now.
+    #[inline(always)]
+    pub(super) fn put_replaced(&self, queue: &mut Queue, element: u32) {
+        if !epoch::is_alone() || !queue.keep(element) {
+            self.put(queue, element);
+        }
     }
 
     /// Takes an element back that was unlinked just now.

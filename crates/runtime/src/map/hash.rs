@@ -1,8 +1,8 @@
 //! `BPF_MAP_TYPE_HASH`, `LRU_HASH`, and both per CPU: chains that readers walk without a lock.
 //!
-//! An update puts a new element in front of its chain and takes the old one out, so that a reader
-//! sees the old value or the new one; only per-CPU values are written in place. Writers of one
-//! shard exclude each other.
+//! An update puts a new element into the place of the old one, so that a reader sees the old value
+//! or the new one; only per-CPU values are written in place. Writers of one shard exclude each
+//! other.
 //!
 //! A full LRU map takes out an element that was not looked up since the hand last passed it
 //! (second chance); the kernel's lists give a similar choice, not the same.
@@ -16,6 +16,7 @@
 //! does.
 
 use super::element_pool::{ElementPool, HASH, HEADER, NEXT, NIL, Queue};
+use super::hash_word::{has_words, word};
 use super::percpu_values::PercpuValues;
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_F_LOCK, MapKind, Setup, check_exists};
@@ -34,10 +35,12 @@ const SHARDED_BUCKETS: usize = 64;
 const HAND_TURNS: u32 = 3;
 
 pub(crate) struct Hash {
-    pool: ElementPool,
+    pub(super) pool: ElementPool,
     heads: Region,
     mask: u32,
-    seed: u64,
+    pub(super) seed: u64,
+    /// Keys and values are words (`hash_word`).
+    pub(super) words: bool,
     /// Offset of the value in an element, bytes.
     value_at: usize,
     layout: ValueLayout,
@@ -89,7 +92,7 @@ impl Hash {
             pool,
             mask: buckets as u32 - 1,
             seed: if zero_seed { 0 } else { RandomState::new().hash_one(0) },
-
+            words: !is_percpu && has_words(key_size, &layout),
             value_at,
             layout,
             percpu,
@@ -98,6 +101,11 @@ impl Hash {
             max_entries,
             count: AtomicU32::new(0),
         })
+    }
+
+    #[inline(always)]
+    pub(super) fn head(&self, hash: u32) -> &AtomicU32 {
+        self.link(self.bucket(hash))
     }
 
     #[inline(always)]
@@ -169,7 +177,7 @@ impl Hash {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn set(&self, key: &[u8], value: &[u8], (flags, all): (u64, bool)) -> Result<(), Errno> {
         let allowed = if self.layout.has_lock() { BPF_F_LOCK } else { 0 };
         if flags & !allowed > BPF_EXIST {
@@ -191,29 +199,39 @@ impl Hash {
             self.write_value(old.element, value, all);
             return Ok(());
         }
-        if old.is_none() {
-            self.count_one(&mut queue, hash)?;
-        }
-        let Some(element) = self.pool.take(&mut queue) else {
-            if old.is_none() {
-                self.count.fetch_sub(1, Relaxed);
-            }
-            return Err(Errno::ENOMEM);
+        let spare = old.as_ref().and_then(|old| self.pool.exchange(&mut queue, old.element));
+        let element = match spare {
+            Some(spare) => spare,
+            None => self.take(&mut queue, (hash, old.is_none()))?,
         };
-        let head = self.link(self.bucket(hash));
-        let off = self.pool.offset(element);
-        self.pool.begin(off, (head.load(Relaxed), hash), old.is_some());
+        // A reader finds the old element or the new one.
+        let (link, next) = match &old {
+            Some(old) => (self.link(old.link), self.next_of(old.element)),
+            None => (self.link(self.bucket(hash)), self.link(self.bucket(hash)).load(Relaxed)),
+        };
+        self.pool.begin(self.pool.offset(element), (next, hash), old.is_some());
         self.fill(element, (key, value, all));
-        head.store(element, Release);
+        link.store(element, Release);
         if let Some(old) = old {
-            // What led from the bucket to the old element now leads from the new one.
-            let link = match old.link {
-                Link::Head(_) => Link::Next(off + NEXT),
-                next => next,
-            };
-            self.unlink(&mut queue, &Found { link, ..old });
+            self.forget_timer(old.element);
+            if spare.is_none() {
+                self.pool.put_replaced(&mut queue, old.element);
+            }
         }
         Ok(())
+    }
+
+    /// An element that nobody sees, counted if it is one more.
+    fn take(&self, queue: &mut Queue, (hash, more): (u32, bool)) -> Result<u32, Errno> {
+        if more {
+            self.count_one(queue, hash)?;
+        }
+        self.pool.take(queue).ok_or_else(|| {
+            if more {
+                self.count.fetch_sub(1, Relaxed);
+            }
+            Errno::ENOMEM
+        })
     }
 
     /// Counts a new element, making room for it in an LRU map.
@@ -243,17 +261,25 @@ impl Hash {
         self.write_value(element, value, all);
     }
 
+    fn next_of(&self, element: u32) -> u32 {
+        self.pool.region().u32(self.pool.offset(element) + NEXT).load(Relaxed)
+    }
+
     /// Takes an element out of its chain; the lock is held.
     #[inline(always)]
     fn unlink(&self, queue: &mut Queue, found: &Found) {
-        let next = self.pool.region().u32(self.pool.offset(found.element) + NEXT).load(Relaxed);
-        self.link(found.link).store(next, Release);
+        self.link(found.link).store(self.next_of(found.element), Release);
+        self.forget_timer(found.element);
+        self.pool.put(queue, found.element);
+    }
+
+    /// A timer goes with its value.
+    #[inline(always)]
+    fn forget_timer(&self, element: u32) {
         if let Some(timer) = self.layout.timer() {
-            // The timer goes with the value.
-            let at = self.pool.offset(found.element) + self.value_at + timer;
+            let at = self.pool.offset(element) + self.value_at + timer;
             self.pool.region().u64(at).store(0, Relaxed);
         }
-        self.pool.put(queue, found.element);
     }
 
     /// Takes out an element that was not used lately. The caller holds the lock for `hash`.
@@ -323,17 +349,19 @@ impl Hash {
     }
 }
 
+const K: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[inline(always)]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
 /// 32 bits of hash: multiplication of 64 bits to 128, folded.
 #[inline(always)]
 fn hash_of(key: &[u8], seed: u64) -> u32 {
-    const K: u64 = 0x9e37_79b9_7f4a_7c15;
-    let fold = |a: u64, b: u64| {
-        let product = u128::from(a) * u128::from(b);
-        product as u64 ^ (product >> 64) as u64
-    };
     let word = match key.len() {
-        4 => u64::from(u32::from_ne_bytes(key.try_into().unwrap_or_default())),
-        8 => u64::from_ne_bytes(key.try_into().unwrap_or_default()),
+        4 | 8 => word(key).unwrap_or_default(),
         len => {
             let (words, rest) = key.as_chunks::<8>();
             let mut last = [0; 8];
@@ -343,11 +371,28 @@ fn hash_of(key: &[u8], seed: u64) -> u32 {
             sum ^ u64::from_ne_bytes(last)
         }
     };
+    hash_of_word(word, seed)
+}
+
+/// The hash of a key of one word.
+#[inline(always)]
+pub(super) fn hash_of_word(word: u64, seed: u64) -> u32 {
     let hash = fold(word ^ seed, K);
     (hash ^ hash >> 32) as u32
 }
 
 impl Hash {
+    /// `update`, which the compiler makes a function of its own where the lengths are known.
+    #[inline(always)]
+    pub(crate) fn update_entry(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
+        if let (Some(k), Some(v), 0 | BPF_EXIST) = (word(key), word(value), flags)
+            && self.replace_word(k, v)
+        {
+            return Ok(());
+        }
+        self.set(key, value, (flags, false))
+    }
+
     /// `lookup`, which the compiler makes a function of its own where the key's length is known.
     #[inline(always)]
     pub(crate) fn find_value(&self, key: &[u8]) -> u64 {
@@ -370,11 +415,7 @@ impl MapKind for Hash {
     }
 
     fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
-        // The most frequent shape gets code of its own.
-        match (<&[u8; 4]>::try_from(key), <&[u8; 8]>::try_from(value)) {
-            (Ok(key), Ok(value)) => self.set(key, value, (flags, false)),
-            _ => self.set(key, value, (flags, false)),
-        }
+        self.update_entry(key, value, flags)
     }
 
     fn delete(&self, key: &[u8]) -> Result<(), Errno> {

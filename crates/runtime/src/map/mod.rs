@@ -16,6 +16,7 @@ mod element_pool;
 mod graveyard;
 mod handle;
 pub(crate) mod hash;
+mod hash_word;
 mod lpm_trie;
 mod map_in_map;
 mod percpu_array;

@@ -1,0 +1,76 @@
+//! The most frequent shape of hash maps, keys and values of one word each: looked up and replaced
+//! without a loop over bytes, an element's memory being checked once.
+//!
+//! # Invariants
+//! 1. What happens here is what the paths of any shape do (`hash`), but that a replaced element is
+//!    exchanged with one of its shard's spares (`element_pool`).
+
+use super::element_pool::NIL;
+use super::hash::{Hash, hash_of_word};
+use super::value::ValueLayout;
+use crate::epoch;
+use crate::memory::AtomicWords;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// An element whose key and value are words, or half words with zeros behind; the header is
+/// `element_pool`'s.
+#[repr(C)]
+pub(super) struct WordElement {
+    next: AtomicU32,
+    hash: AtomicU32,
+    _link: AtomicU32,
+    mark: AtomicU32,
+    key: AtomicU64,
+    value: AtomicU64,
+}
+
+impl AtomicWords for WordElement {}
+
+/// Whether keys, of `key_size` bytes, and values are words, and values nothing but bytes.
+pub(super) fn has_words(key_size: usize, layout: &ValueLayout) -> bool {
+    matches!(key_size, 4 | 8) && matches!(layout.size, 4 | 8) && !layout.has_holes()
+}
+
+/// Four or eight bytes as a word.
+#[inline(always)]
+pub(super) fn word(bytes: &[u8]) -> Option<u64> {
+    if let Ok(half) = <[u8; 4]>::try_from(bytes) {
+        return Some(u32::from_ne_bytes(half).into());
+    }
+    <[u8; 8]>::try_from(bytes).ok().map(u64::from_ne_bytes)
+}
+
+impl Hash {
+    /// Replaces the value of a key that is there, for a thread that is alone. `false`: nothing was
+    /// done, the long way has to be gone.
+    #[inline(always)]
+    pub(crate) fn replace_word(&self, key: u64, value: u64) -> bool {
+        if !self.words || !epoch::is_alone() {
+            return false;
+        }
+        let hash = hash_of_word(key, self.seed);
+        let mut queue = self.pool.lock(hash);
+        let mut link = self.head(hash);
+        let (element, old) = loop {
+            let element = link.load(Acquire);
+            if element == NIL {
+                return false;
+            }
+            let old: &WordElement = self.pool.view(element);
+            if old.key.load(Relaxed) == key {
+                break (element, old);
+            }
+            link = &old.next;
+        };
+        let Some(spare) = queue.exchange(element) else { return false };
+        let new: &WordElement = self.pool.view(spare);
+        new.next.store(old.next.load(Relaxed), Relaxed);
+        new.hash.store(hash, Relaxed);
+        new.mark.store(1, Relaxed);
+        new.key.store(key, Relaxed);
+        new.value.store(value, Relaxed);
+        link.store(spare, Release);
+        true
+    }
+}
