@@ -74,6 +74,19 @@ impl MachineCode {
         &self.tail_calls
     }
 
+    /// The same for edits: map, index, the switch that jumps over the call, the jump.
+    ///
+    /// # Safety
+    ///
+    /// As of [`MachineCode::switch`] and [`MachineCode::jump`].
+    pub unsafe fn tail_calls(&self) -> impl Iterator<Item = (u32, u32, Switch, Jump)> {
+        let text = self.image.text();
+        self.tail_calls.iter().map(|site| {
+            let vacant = Switch { text: text.clone(), site: site.vacant };
+            (site.map, site.index, vacant, Jump { text: text.clone(), site: site.jump })
+        })
+    }
+
     /// How its switches are made: not always as was asked for.
     pub fn poke_mode(&self) -> PokeMode {
         self.poke

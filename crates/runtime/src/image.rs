@@ -7,6 +7,7 @@
 use crate::current::Current;
 use crate::map::prog_array::TailTarget;
 use crate::map::{Map, MapHandle};
+use crate::poke::Target;
 use crate::{Error, engine, helper};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
@@ -41,6 +42,8 @@ pub(crate) struct ProgImage {
     pub(crate) linked: Arc<Linked>,
     pub(crate) code: Option<MachineCode>,
     code_bytes: u64,
+    /// Prog arrays that the code's direct tail calls follow, by `MapIdx`.
+    connected: Vec<Arc<Map>>,
     /// Kept alive: invariant 1.
     _maps: Vec<Arc<Map>>,
 }
@@ -66,7 +69,7 @@ impl ProgImage {
             Engine::Interp => None,
             Engine::Jit => Some(compile(&xlated, &maps, tuning)?),
         };
-        Ok(ProgImage {
+        let mut image = ProgImage {
             id,
             name: program.name.clone(),
             prog_type: program.prog_type,
@@ -74,8 +77,39 @@ impl ProgImage {
             linked,
             code_bytes: code.as_ref().map_or(0, |code| code.bytes().len() as u64),
             code,
-            _maps: maps.into_iter().flatten().collect(),
-        })
+            connected: Vec::new(),
+            _maps: maps.iter().flatten().cloned().collect(),
+        };
+        image.connect(&maps)?;
+        Ok(image)
+    }
+
+    /// Makes direct tail calls follow their prog arrays.
+    fn connect(&mut self, maps: &[Option<Arc<Map>>]) -> Result<(), Error> {
+        let Some(code) = &self.code else { return Ok(()) };
+        for site in code.tail_call_sites() {
+            let Some(map) = maps.get(site.map as usize).and_then(Option::as_ref) else { continue };
+            let Some(array) = map.kind().as_prog_array() else { continue };
+            if self.connected.iter().any(|other| Arc::ptr_eq(other, map)) {
+                continue;
+            }
+            let is_mine = |number: u32| {
+                let other = maps.get(number as usize).and_then(Option::as_ref);
+                other.is_some_and(|other| Arc::ptr_eq(other, map))
+            };
+            self.connected.push(map.clone());
+            array.connect(code, is_mine).map_err(|why| Error::bug(why.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ProgImage {
+    fn drop(&mut self) {
+        let Some(code) = &self.code else { return };
+        for array in self.connected.iter().filter_map(|map| map.kind().as_prog_array()) {
+            array.disconnect(code);
+        }
     }
 }
 
@@ -88,6 +122,9 @@ impl TailTarget for ProgImage {
     }
     fn tail_entry(&self) -> u64 {
         self.code.as_ref().map_or(0, MachineCode::tail_entry)
+    }
+    fn tail_target(&self) -> Option<Target> {
+        self.code.as_ref().map(MachineCode::tail_target)
     }
     fn linked(&self) -> &Arc<Linked> {
         &self.linked
@@ -174,7 +211,7 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
     let direct = map.kind().direct();
     let prog_array = map.kind().as_prog_array().map(|array| {
         let (slots, max_entries) = array.words();
-        ProgArrayLink { slots, max_entries, patched: false }
+        ProgArrayLink { slots, max_entries, patched: true }
     });
     skep_jit::MapLink {
         handle: handle(map),

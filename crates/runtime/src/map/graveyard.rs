@@ -27,11 +27,15 @@ impl<T> Graveyard<T> {
         let tag = epoch::tag();
         let Ok(mut buried) = self.0.lock() else { return };
         buried.push((tag, item));
-        if buried.len() >= LOOK_AT {
-            if !epoch::is_held_here(buried[0].0) {
-                epoch::advance();
-            }
-            buried.retain(|(tag, _)| !epoch::is_free(*tag));
+        if buried.len() < LOOK_AT {
+            return;
         }
+        if !epoch::is_held_here(buried[0].0) {
+            epoch::advance();
+        }
+        let free: Vec<_> = buried.extract_if(.., |(tag, _)| epoch::is_free(*tag)).collect();
+        drop(buried);
+        // What goes may hold other maps, and take their locks.
+        drop(free);
     }
 }

@@ -1,7 +1,11 @@
 //! `BPF_MAP_TYPE_PROG_ARRAY`: where a tail call goes.
 //!
-//! The words of the slots are what machine code loads and jumps to. All programs of one array have
-//! the type of the first that was put there.
+//! The words of the slots are what machine code loads and jumps to; calls with a constant index are
+//! jumps in the code, which follow (`poke::DirectCalls`). All programs of one array have the type of
+//! the first that was put there.
+//!
+//! # Invariants
+//! 1. Slots change while `direct` is locked; what was in one is buried after that.
 //!
 //! Kernel: `prog_array_map_ops` (6.18).
 
@@ -10,10 +14,12 @@ use super::slots::Slots;
 use super::{MapKind, Setup, index, next_index};
 use crate::current::Current;
 use crate::memory::Region;
+use crate::poke::{self, DirectCalls, Target};
 use crate::{Errno, Error};
 use skep_interp::Linked;
+use skep_jit::MachineCode;
 use skep_uapi::{MapShape, ProgType};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A program that can be tail called.
 pub(crate) trait TailTarget: Send + Sync {
@@ -22,6 +28,8 @@ pub(crate) trait TailTarget: Send + Sync {
     fn prog_type(&self) -> ProgType;
     /// Where machine code jumps to; 0 if there is none.
     fn tail_entry(&self) -> u64;
+    /// The same for jumps that are patched.
+    fn tail_target(&self) -> Option<Target>;
     /// What the interpreter goes on with.
     fn linked(&self) -> &Arc<Linked>;
     /// Whether a function that it takes for a callback has this address.
@@ -37,6 +45,7 @@ pub(crate) struct ProgArray {
     registry: Arc<Registry>,
     prog_type: OnceLock<ProgType>,
     count: u32,
+    direct: Mutex<DirectCalls>,
 }
 
 impl ProgArray {
@@ -46,6 +55,7 @@ impl ProgArray {
             registry: setup.registry.clone(),
             prog_type: OnceLock::new(),
             count: shape.max_entries,
+            direct: Mutex::default(),
         })
     }
 
@@ -62,6 +72,49 @@ impl ProgArray {
     /// The word of a slot, 0 for one that does not exist.
     pub(crate) fn word(&self, index: u32) -> u64 {
         if index < self.count { self.slots.word(index) } else { 0 }
+    }
+
+    /// Makes the calls of `code`, which has not run, through the maps that `is_mine` picks (this
+    /// one) follow the slots, until [`ProgArray::disconnect`].
+    pub(crate) fn connect(
+        &self,
+        code: &MachineCode,
+        is_mine: impl Fn(u32) -> bool,
+    ) -> Result<(), poke::Error> {
+        let held = |index| self.target(index).and_then(|held| held.tail_target());
+        self.direct().add(code, is_mine, held)
+    }
+
+    /// Forgets the calls of a program that goes.
+    pub(crate) fn disconnect(&self, code: &MachineCode) {
+        self.direct().remove(code);
+    }
+
+    fn direct(&self) -> MutexGuard<'_, DirectCalls> {
+        self.direct.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fills or empties a slot that exists; whether something was in it.
+    fn put(&self, index: u32, new: Option<Arc<dyn TailTarget>>) -> Result<bool, Errno> {
+        let direct = self.direct();
+        let held = self.target(index);
+        if held.is_none() && new.is_none() {
+            return Ok(false);
+        }
+        let holds_code = held.and_then(|held| held.tail_target()).is_some();
+        let target = new.as_ref().and_then(|new| new.tail_target());
+        if let Err(why) = direct.point(index, (holds_code, target.as_ref())) {
+            drop(direct);
+            // A thread may be in it.
+            new.into_iter().for_each(|new| self.slots.bury(new));
+            return Err(match why {
+                poke::Error::Barrier(_) => Errno::EPERM,
+                poke::Error::Edit(_) => Errno::EFAULT,
+            });
+        }
+        let old = self.slots.replace(index, new.map(|new| (new.clone(), new.tail_entry())));
+        drop(direct);
+        Ok(old.map(|old| self.slots.bury(old)).is_some())
     }
 
     /// Lets go of all programs: they may refer to this map themselves.
@@ -87,13 +140,14 @@ impl MapKind for ProgArray {
         if *self.prog_type.get_or_init(|| prog.prog_type()) != prog.prog_type() {
             return Err(Errno::EINVAL);
         }
-        let word = prog.tail_entry();
-        self.slots.set(index(key), Some((prog, word)));
-        Ok(())
+        self.put(index(key), Some(prog)).map(drop)
     }
 
     fn delete(&self, key: &[u8]) -> Result<(), Errno> {
-        self.slots.delete(index(key), self.count)
+        if index(key) >= self.count {
+            return Err(Errno::E2BIG);
+        }
+        if self.put(index(key), None)? { Ok(()) } else { Err(Errno::ENOENT) }
     }
 
     fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno> {

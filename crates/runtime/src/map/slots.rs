@@ -48,20 +48,24 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         owners.get(index as usize)?.clone()
     }
 
+    /// Fills or empties a slot that exists; what was in it, which is to be buried.
+    pub(super) fn replace(&self, index: u32, new: Option<(Arc<T>, u64)>) -> Option<Arc<T>> {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = owners.get_mut(index as usize)?;
+        let (owner, word) = new.map_or((None, 0), |(owner, word)| (Some(owner), word));
+        self.words.u64(8 * index as usize).store(word, Release);
+        std::mem::replace(slot, owner)
+    }
+
+    /// Keeps what runs may still use.
+    pub(super) fn bury(&self, owner: Arc<T>) {
+        self.replaced.bury(owner);
+    }
+
     /// Fills or empties a slot that exists; whether something was in it.
     pub(super) fn set(&self, index: u32, new: Option<(Arc<T>, u64)>) -> bool {
-        let old = {
-            let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(slot) = owners.get_mut(index as usize) else { return false };
-            let (owner, word) = new.map_or((None, 0), |(owner, word)| (Some(owner), word));
-            self.words.u64(8 * index as usize).store(word, Release);
-            std::mem::replace(slot, owner)
-        };
-        let was_there = old.is_some();
-        if let Some(old) = old {
-            self.replaced.bury(old);
-        }
-        was_there
+        let old = self.replace(index, new);
+        old.map(|old| self.bury(old)).is_some()
     }
 
     /// Empties one of `count` slots, as `BPF_MAP_DELETE_ELEM` does.

@@ -14,8 +14,10 @@
 //! Deliberately absent: a signal handler, breakpoint insns, any write of part of an insn.
 
 mod batch;
+mod direct;
 
 pub use batch::{Batch, Error};
+pub(crate) use direct::DirectCalls;
 pub use skep_jit::{EDITS_MAX, EditError, Jump, PokeMode, Switch, Target};
 
 use skep_jit::patching_is_refused;

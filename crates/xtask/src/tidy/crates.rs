@@ -64,6 +64,7 @@ const UNSAFE: &[&str] = &[
     "crates/runtime/src/helper/probe.rs",
     "crates/runtime/src/helper/table.rs",
     "crates/runtime/src/memory.rs",
+    "crates/runtime/src/poke/direct.rs",
     "crates/runtime/src/spin.rs",
     "crates/testkit/src/exec/native.rs",
 ];
