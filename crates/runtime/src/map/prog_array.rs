@@ -1,8 +1,8 @@
 //! `BPF_MAP_TYPE_PROG_ARRAY`: where a tail call goes.
 //!
 //! The words of the slots are what machine code loads and jumps to; calls with a constant index are
-//! jumps in the code, which follow (`poke::DirectCalls`). All programs of one array have the type of
-//! the first that was put there.
+//! jumps in the code, which follow (`poke::DirectCalls`). All programs of one array have the type
+//! of the first that was put there.
 //!
 //! # Invariants
 //! 1. Slots change while `direct` is locked; what was in one is buried after that.

@@ -39,8 +39,8 @@ impl DirectCalls {
     ) -> Result<(), Error> {
         let caller = code.address();
         let mut batch = Batch::new();
-        // SAFETY: calls are vacant, or go to what their slot holds, which machine code may tail call
-        // and which is kept until no thread can (invariants 1 to 3).
+        // SAFETY: calls are vacant, or go to what their slot holds, which machine code may tail
+        // call and which is kept until no thread can (invariants 1 to 3).
         let calls = unsafe { code.tail_calls() };
         for (map, index, vacant, jump) in calls {
             if !is_mine(map) {
