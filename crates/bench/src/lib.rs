@@ -4,9 +4,10 @@
 //! A time on one machine says little; a ratio taken in one run, both sides in turn, says something.
 //! Reading order: [`Cost`] (what is counted), [`Meter`] (who counts), [`interleave`] (in which
 //! order), [`Ratio`] (what may be said of it), then what is measured: [`verification`], [`Duel`]
-//! with the kernel, [`Totals`] of several processes, [`callgrind`].
+//! with the kernel, [`Totals`] of several processes, [`callgrind`]; and [`run`]: what programs cost
+//! when they run.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod callgrind;
 mod cost;
@@ -14,6 +15,7 @@ mod duel;
 mod interleave;
 mod meter;
 mod ratio;
+pub mod run;
 mod saturate;
 pub mod verification;
 

@@ -1,4 +1,4 @@
-//! `skep bench verify`: honest figures of verification.
+//! `skep bench`: honest figures; of verification here, of running programs in `running`.
 //!
 //! One module a mode: `in_turn` (two settings, or one), `versus` (the host kernel), `saturate`
 //! (several processes at once), `counted` (callgrind). `subjects` says which programs, `worker` is
@@ -7,6 +7,7 @@
 mod counted;
 mod figures;
 mod in_turn;
+pub(crate) mod running;
 mod saturate;
 mod sides;
 mod subjects;

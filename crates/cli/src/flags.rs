@@ -4,7 +4,7 @@
 
 mod bench;
 
-pub(crate) use bench::{BenchCommand, BenchVerifyFlags};
+pub(crate) use bench::{BenchCommand, BenchRunFlags, BenchVerifyFlags, RunTable};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroU32;

@@ -50,6 +50,7 @@ pub fn run(
         Command::Dump(flags) => dump::run(flags, streams),
         Command::Run(flags) => run::run(flags, streams),
         Command::Bench(BenchCommand::Verify(flags)) => bench::run(flags, streams),
+        Command::Bench(BenchCommand::Run(flags)) => bench::running::run(flags, streams),
         Command::Completions { shell } => {
             pages::completions(streams.out, *shell).map(|()| Exit::Success)
         }

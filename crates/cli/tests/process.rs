@@ -76,3 +76,28 @@ fn bench_measures_in_turn_in_new_processes_and_at_once() {
     assert!(at_once.contains("Counter stats for 2 processes"), "{at_once}");
     assert!(at_once.contains("seconds time elapsed"), "{at_once}");
 }
+
+/// Each table of `skep bench run` has a row of each program, and engines that differ would end it.
+#[test]
+fn bench_run_measures_programs_on_what_is_here() {
+    let bench = |args: &[&str]| {
+        let output = skep().args(["bench", "run", "--rounds=3"]).args(args).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{args:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let own = bench(&["--only=compute,tails,maps", "--program=empty,calls", "--json"]);
+    let own: serde_json::Value = serde_json::from_str(&own).unwrap();
+    assert_eq!(own["compute"][1]["program"], "calls");
+    assert_eq!(own["compute"][0]["engines"][1]["engine"], "skep");
+    assert!(own["compute"][0]["engines"][1]["ns"]["median"].as_f64() > Some(0.0));
+    assert_eq!(own["tails"].as_array().map(Vec::len), Some(7));
+    assert_eq!(own["maps"][0]["name"], "nothing");
+    let given = bench(&["tests/programs/xdp_count.bpf.o", "--no-kernel"]);
+    assert!(given.contains("| xdp_reflect ") && !given.contains("kernel"), "{given}");
+    // Another engine is a process; one that gives no answer is said to run nothing.
+    let peer = bench(&["--only=compute", "--program=empty", "--peer=none:v3=true"]);
+    let has_clang = peer.contains("Native code and bytecode:");
+    let why = if has_clang { "it has died" } else { "no clang here" };
+    assert!(peer.contains(&format!("Not run by none: all: {why}")), "{peer}");
+}

@@ -5,6 +5,7 @@ mod growth;
 mod guard;
 mod kernel_bytes;
 mod memory;
+mod peers;
 mod scaling;
 mod shapes;
 
@@ -23,6 +24,8 @@ enum Name {
     Growth(growth::Args),
     /// The most bytes that skep's verifier had, beside the kernel's.
     Memory(memory::Args),
+    /// `skep bench run` in a release build, beside rbpf and sbpf.
+    Peers(peers::Args),
     /// How much faster a corpus is verified on several cores.
     Scaling(scaling::Args),
     /// Instructions that the stress shapes take, against the committed counts.
@@ -36,6 +39,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     match &args.name {
         Name::Growth(args) => growth::run(args),
         Name::Memory(args) => memory::run(args),
+        Name::Peers(args) => peers::run(args),
         Name::Scaling(args) => scaling::run(args),
         Name::Guard(args) => guard::run(args),
         Name::KernelBytes(args) => kernel_bytes::worker(args),

@@ -1,6 +1,6 @@
 //! Developer commands: `cargo xtask COMMAND`. Each module is one command.
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
@@ -8,14 +8,11 @@ mod bless;
 mod ci;
 mod corpus;
 mod exec_diff;
-mod hops;
 mod judge;
 mod kernel_diff;
-mod map_cost;
 mod objects;
 mod parity;
 mod pcap;
-mod peers;
 mod random;
 mod tidy;
 mod tunings;
@@ -34,7 +31,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure: growth of programs, instruction counts of the stress shapes.
+    /// Measure: growth of programs, instruction counts of the stress shapes, other engines.
     Bench(bench::Args),
     /// Rewrite the transcripts of the Markdown suites from the host kernel's answers.
     Bless(bless::Args),
@@ -42,8 +39,6 @@ enum Command {
     Ci(ci::Args),
     /// Install, build and list the open corpus (GPL objects, never committed).
     Corpus(corpus::Args),
-    /// What tail calls and prologues cost, on skep and in the host kernel.
-    Hops(hops::Args),
     /// Print the host kernel's log for programs of an object.
     Judge(judge::Args),
     /// Print our log for programs of an object; --side for both, line by line.
@@ -54,12 +49,8 @@ enum Command {
     KernelDiff(kernel_diff::Args),
     /// Write docs/parity.md: what is known to differ from the kernel.
     Parity(parity::Args),
-    /// Measure what helpers and map operations cost, here and in the host kernel.
-    MapCost(map_cost::Args),
     /// Write a capture of made-up packets, the same each time.
     Pcap(pcap::Args),
-    /// Run the compute programs on skep, native code, rbpf and the host kernel.
-    Peers(peers::Args),
     /// Compare our verifier with the host kernel on random programs.
     Random(random::Args),
     /// Verify programs under every combination of settings; nothing but the cost may change.
@@ -86,15 +77,12 @@ fn main() -> ExitCode {
         Command::Bless(args) => bless::run(&args),
         Command::Ci(args) => ci::run(&args),
         Command::Corpus(args) => corpus::run(&args),
-        Command::Hops(args) => hops::run(&args),
         Command::Judge(args) => judge::run(&args, judge::Engine::Kernel),
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
         Command::ExecDiff(args) => exec_diff::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
-        Command::MapCost(args) => map_cost::run(&args),
         Command::Parity(args) => parity::run(&args),
         Command::Pcap(args) => pcap::run(&args),
-        Command::Peers(args) => peers::run(&args),
         Command::Random(args) => random::run(&args),
         Command::Tunings(args) => tunings::run(&args),
         Command::Tidy(args) => tidy::run(&args),

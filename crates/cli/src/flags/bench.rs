@@ -2,6 +2,7 @@
 
 use super::InputFlags;
 use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
 
 /// What can be measured.
 #[derive(Debug, Subcommand)]
@@ -9,6 +10,8 @@ pub enum BenchCommand {
     /// Measure verification: two settings in turn, or skep and the host kernel in turn
     #[command(after_help = verify_notes())]
     Verify(BenchVerifyFlags),
+    /// Measure how fast programs run: native code, skep, other engines and the kernel in turn
+    Run(BenchRunFlags),
 }
 
 fn verify_notes() -> String {
@@ -85,4 +88,65 @@ fn seconds(text: &str) -> Result<f64, String> {
         Ok(seconds) if (0.001..=86_400.0).contains(&seconds) => Ok(seconds),
         _ => Err("not a number of seconds from 0.001 to 86400".to_owned()),
     }
+}
+
+const RUN_NOTES: &str = "
+Each table takes its figures in one run: all engines take turns, each for half a millisecond, and \
+medians are shown. Intervals are the middle 95 % of a paired bootstrap of the ratio of medians; where \
+one holds 1 there is no measurable difference. Results of all engines are compared before. Tables \
+are Markdown.
+
+Native code and the bytecode of peers are made by clang (CLANG, clang-19 or clang), the kernel's \
+times are those of BPF_PROG_TEST_RUN and need root; what is not there is said.
+
+A peer is a process that is asked by lines: NAME:CPU=COMMAND, where CPU is the newest -mcpu whose \
+insns it takes. `cargo xtask bench peers` builds rbpf and sbpf as peers and runs this command.
+
+Exit status: 0 if all was measured, 2 if a program cannot run or results differ, 101 after an \
+internal error.";
+
+/// Flags of `skep bench run`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = RUN_NOTES)]
+pub struct BenchRunFlags {
+    /// Objects to measure on a packet of 64 bytes; without them, skep's own programs
+    #[arg(value_name = "OBJ")]
+    pub files: Vec<PathBuf>,
+    /// Only these tables
+    #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "files")]
+    pub only: Vec<RunTable>,
+    /// Only these compute programs
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "files")]
+    pub program: Vec<String>,
+    /// Rounds: how often each engine has its turn
+    #[arg(long, value_name = "N", default_value_t = 101,
+          value_parser = clap::value_parser!(u32).range(3..))]
+    pub rounds: u32,
+    /// Another engine, in a process of its own
+    #[arg(long, value_name = "NAME:CPU=COMMAND")]
+    pub peer: Vec<String>,
+    /// Do not ask the kernel
+    #[arg(long)]
+    pub no_kernel: bool,
+    /// Flags of the native compilation
+    #[arg(long, value_name = "FLAGS", default_value = "-O2", allow_hyphen_values = true)]
+    pub native_flags: String,
+    /// Print results as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A table of `skep bench run`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RunTable {
+    /// The 18 compute programs: native, skep, peers, kernel; compile time.
+    Compute,
+    /// The compute programs with the minimal and with the full prologue.
+    Prologues,
+    /// What each pass is worth.
+    Passes,
+    /// Tail calls, XDP programs and their packets a second.
+    Tails,
+    /// Helpers and maps.
+    Maps,
 }

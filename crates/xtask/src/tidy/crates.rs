@@ -56,7 +56,7 @@ const UNSAFE: &[&str] = &[
     "crates/jit/src/pool.rs",
     "crates/jit/src/text.rs",
     "crates/jit/src/thread_word.rs",
-    "crates/xtask/src/peers/engine.rs",
+    "crates/bench/src/run/machine.rs",
     "crates/runtime/src/current.rs",
     "crates/runtime/src/engine.rs",
     "crates/runtime/src/helper/call.rs",

@@ -1,0 +1,115 @@
+//! The compute programs on native code, skep, other engines and the kernel.
+
+use super::contest::{Entrant, Results, Timed, contest};
+use super::entrants::{in_kernel, kernel_runner};
+use super::native::Clang;
+use super::objects::{Opened, verify};
+use super::peer::Peer;
+use super::{Kind, data_of, machine};
+use serde::Serialize;
+use skep_jit::{Linkage, Tuning};
+use skep_verifier::VerifiedProgram;
+use std::time::Instant;
+
+/// Compilations that a median is taken of.
+const COMPILATIONS: usize = 51;
+
+/// What one program took.
+#[derive(Debug, Clone, Serialize)]
+pub struct Computed {
+    /// The program.
+    pub program: &'static str,
+    /// Native code first, if there is some, then skep, then the others.
+    pub engines: Vec<Timed>,
+    /// Median of several compilations by skep, us.
+    pub compile_us: f64,
+}
+
+/// Who is measured besides skep.
+pub struct Others {
+    /// For native code and for the bytecode of the peers; or why there is none.
+    pub clang: Result<Clang, String>,
+    /// Flags of native code.
+    pub native_flags: String,
+    /// Other engines.
+    pub peers: Vec<Peer>,
+    /// Whether the kernel is asked.
+    pub kernel: bool,
+}
+
+/// A compute program, opened and verified.
+pub(super) fn verified(kind: &Kind) -> Result<(Opened, VerifiedProgram), String> {
+    let opened = Opened::new(kind.object)?;
+    let verified = verify(opened.programs.first().ok_or("no program")?)?;
+    Ok((opened, verified))
+}
+
+/// Measures one program.
+///
+/// # Errors
+///
+/// skep does not run it, or results differ.
+pub fn compute(
+    kind: &Kind,
+    others: &Others,
+    (tuning, rounds): (&Tuning, u32),
+) -> Result<Computed, String> {
+    let (opened, verified) = verified(kind)?;
+    let data = data_of(kind);
+    let mut skep = machine::skep(kind, &verified, tuning)?;
+    let (expected, _) = skep(1)?;
+    let clang = || others.clang.as_ref().map_err(Clone::clone);
+    let native = clang()
+        .and_then(|clang| clang.library(kind, &others.native_flags))
+        .and_then(|library| machine::native(kind, &library));
+    let files = Files::new(&data)?;
+    let kernel = in_kernel(&opened.programs);
+    let mut entrants = vec![Entrant::new("native", native), Entrant::new("skep", Ok(skep))];
+    for peer in &others.peers {
+        let code = clang().and_then(|clang| clang.bytecode(kind, &peer.cpu));
+        let runner = code.and_then(|code| {
+            let path = files.code(&peer.cpu, &code)?;
+            peer.load((&path, &files.data), expected)
+        });
+        entrants.push(Entrant::new(peer.name.clone(), runner));
+    }
+    if others.kernel {
+        entrants.push(Entrant::new("kernel", kernel_runner(&kernel, &data)));
+    }
+    let engines = contest(entrants, rounds, Results::Equal);
+    let engines = engines.map_err(|e| format!("{}: {e}", kind.name))?;
+    Ok(Computed { program: kind.name, engines, compile_us: compile_us(&verified, tuning)? })
+}
+
+/// What peers read.
+struct Files {
+    folder: tempfile::TempDir,
+    data: std::path::PathBuf,
+}
+
+impl Files {
+    fn new(data: &[u8]) -> Result<Files, String> {
+        let folder = tempfile::tempdir().map_err(|e| format!("while making a folder: {e}"))?;
+        let path = folder.path().join("data");
+        std::fs::write(&path, data).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Files { folder, data: path })
+    }
+
+    fn code(&self, cpu: &str, code: &[u8]) -> Result<std::path::PathBuf, String> {
+        let path = self.folder.path().join(cpu);
+        std::fs::write(&path, code).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(path)
+    }
+}
+
+fn compile_us(verified: &VerifiedProgram, tuning: &Tuning) -> Result<f64, String> {
+    let xlated = verified.xlated().map_err(|e| e.to_string())?;
+    let mut times = Vec::with_capacity(COMPILATIONS);
+    for _ in 0..COMPILATIONS {
+        let started = Instant::now();
+        skep_jit::compile(xlated, &Linkage::default(), tuning).map_err(|e| e.to_string())?;
+        times.push(started.elapsed().as_nanos() as f64 / 1000.0);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[COMPILATIONS / 2])
+}

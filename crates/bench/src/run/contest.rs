@@ -1,0 +1,135 @@
+//! `contest`: several engines run the same program in turn.
+
+use crate::{Ratio, Rounds, Spread, interleave};
+use serde::Serialize;
+
+/// Runs its program that many times: the last result and the time, ns a run.
+pub type Runner<'a> = Box<dyn FnMut(u32) -> Result<(u64, f64), String> + 'a>;
+
+/// How long an engine runs before it is the next one's turn, ns: short, so that what disturbs a
+/// round disturbs few.
+const SLICE_NS: f64 = 5e5;
+/// Runs that a slice is estimated by.
+const ESTIMATE_RUNS: u32 = 200;
+
+/// Who takes part: an engine that is ready, or why it is not.
+pub struct Entrant<'a> {
+    /// Name of the engine.
+    pub name: String,
+    /// What runs the program.
+    pub runner: Result<Runner<'a>, String>,
+}
+
+impl<'a> Entrant<'a> {
+    /// An engine.
+    pub fn new(name: impl Into<String>, runner: Result<Runner<'a>, String>) -> Entrant<'a> {
+        Entrant { name: name.into(), runner }
+    }
+}
+
+/// What one engine took.
+#[derive(Debug, Clone, Serialize)]
+pub struct Timed {
+    /// Name of the engine.
+    pub engine: String,
+    /// ns a run.
+    pub ns: Option<Spread>,
+    /// Why there is no time.
+    pub not_run: Option<String>,
+    /// By round.
+    #[serde(skip)]
+    values: Vec<f64>,
+}
+
+impl Timed {
+    /// The median, ns a run.
+    pub fn median(&self) -> Option<f64> {
+        self.ns.map(|ns| ns.median)
+    }
+
+    /// How this one's time is to another's.
+    pub fn over(&self, other: &Timed) -> Option<Ratio> {
+        self.ns.and(other.ns)?;
+        Ratio::of(&self.values, &other.values)
+    }
+}
+
+/// Whether the results of all engines must be equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Results {
+    /// They must.
+    Equal,
+    /// They say what an engine has in its maps, or which processor it is on.
+    Free,
+}
+
+/// Lets all who can run the program in turn.
+///
+/// # Errors
+///
+/// The results differ, or an engine fails while it runs.
+pub fn contest(
+    entrants: Vec<Entrant<'_>>,
+    rounds: u32,
+    results: Results,
+) -> Result<Vec<Timed>, String> {
+    let mut first: Option<(u64, String)> = None;
+    let mut runners = Vec::new();
+    let mut timed = Vec::new();
+    for Entrant { name, runner } in entrants {
+        let not_run = runner.as_ref().err().cloned();
+        if let Ok(mut runner) = runner {
+            let (result, ns) = runner(ESTIMATE_RUNS).map_err(|e| format!("{name}: {e}"))?;
+            let (expected, by) = first.get_or_insert_with(|| (result, name.clone()));
+            if results == Results::Equal && *expected != result {
+                let (expected, by) = (*expected, by.clone());
+                return Err(format!("{name} gives {result:#x}, {by} {expected:#x}"));
+            }
+            let count = (SLICE_NS / ns.max(1.0)) as u32 + 1;
+            runners.push((timed.len(), runner, count));
+        }
+        timed.push(Timed { engine: name, ns: None, not_run, values: Vec::new() });
+    }
+    let run = |side: usize| {
+        let (_, runner, count) = &mut runners[side];
+        runner(*count).map(|(_, ns)| ns)
+    };
+    let sides: Vec<usize> = timed
+        .iter()
+        .enumerate()
+        .filter_map(|(at, timed)| timed.not_run.is_none().then_some(at))
+        .collect();
+    let values = interleave(Rounds::Repeat(rounds), sides.len(), run, |_| {})?;
+    for (at, values) in sides.into_iter().zip(values) {
+        timed[at].ns = Spread::of(&values);
+        timed[at].values = values;
+    }
+    Ok(timed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn engine(name: &str, result: u64, ns: f64) -> Entrant<'static> {
+        Entrant::new(name, Ok(Box::new(move |_| Ok((result, ns)))))
+    }
+
+    #[test]
+    fn who_cannot_run_is_named_with_the_reason() {
+        let absent = Entrant::new("c", Err("no".to_owned()));
+        let all = vec![engine("a", 7, 2.0), absent, engine("b", 7, 3.0)];
+        let timed = contest(all, 9, Results::Equal).unwrap();
+        assert_eq!(timed[2].median(), Some(3.0));
+        assert_eq!(timed[2].over(&timed[0]).unwrap().value, 1.5);
+        assert_eq!(timed[1].not_run.as_deref(), Some("no"));
+        assert!(timed[1].over(&timed[0]).is_none());
+    }
+
+    #[test]
+    fn another_result_is_no_contest() {
+        let two = || vec![engine("a", 7, 2.0), engine("b", 8, 2.0)];
+        assert_eq!(contest(two(), 9, Results::Equal).unwrap_err(), "b gives 0x8, a 0x7");
+        assert!(contest(two(), 9, Results::Free).is_ok());
+    }
+}

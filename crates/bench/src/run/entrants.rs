@@ -1,0 +1,86 @@
+//! Programs in a runtime, and in the host kernel, as entrants of a contest.
+
+use super::contest::Runner;
+use super::objects::{Opened, verify};
+use skep_jit::Tuning;
+use skep_kernel::bpf::RunInput;
+use skep_kernel::run::Loaded;
+use skep_program::Program;
+use skep_runtime::{Ctx, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use std::time::Instant;
+
+/// All programs of an object in a runtime of their own.
+pub struct InRuntime {
+    /// Its maps.
+    pub maps: ObjectMaps,
+    instances: Vec<Instance>,
+    _runtime: Runtime,
+}
+
+impl InRuntime {
+    /// Verifies and loads them.
+    ///
+    /// # Errors
+    ///
+    /// One is not accepted or cannot be loaded.
+    pub fn new(opened: &Opened, tuning: &Tuning) -> Result<InRuntime, String> {
+        let runtime = Runtime::new(Options::default()).map_err(|e| e.to_string())?;
+        let maps = runtime.create_maps(&opened.object.maps, opened.object.btf.as_ref());
+        let options = LoadOptions { tuning: tuning.clone(), ..LoadOptions::default() };
+        let mut instances = Vec::new();
+        for program in &opened.programs {
+            let verified = verify(program)?;
+            instances.push(runtime.load(&verified, &maps, &options).map_err(|e| e.to_string())?);
+        }
+        Ok(InRuntime { maps, instances, _runtime: runtime })
+    }
+
+    /// Runs a program on a packet, with everything that the library does around a run.
+    ///
+    /// # Errors
+    ///
+    /// There is no such program, or packets are not what it is given.
+    pub fn runner(&self, name: &str, packet: &[u8]) -> Result<Runner<'_>, String> {
+        let instance = self.instances.iter().find(|instance| instance.name() == name);
+        let instance = instance.ok_or_else(|| format!("no program '{name}'"))?;
+        let mut ctx = Ctx::packet(instance.prog_type(), packet).map_err(|e| e.to_string())?;
+        Ok(Box::new(move |runs| {
+            let mut result = 0;
+            let started = Instant::now();
+            for _ in 0..runs {
+                result = instance.run(&mut ctx).map_err(|e| e.to_string())?.retval;
+            }
+            Ok((u64::from(result), started.elapsed().as_nanos() as f64 / f64::from(runs)))
+        }))
+    }
+}
+
+/// Programs in the kernel; the first is the one that runs.
+///
+/// # Errors
+///
+/// bpf(2) does not answer, or refuses them.
+pub fn in_kernel(programs: &[Program]) -> Result<Loaded, String> {
+    if let Err(errno) = skep_kernel::bpf::available() {
+        return Err(format!("not judged here ({errno})"));
+    }
+    Loaded::new(programs)
+}
+
+/// The kernel's test run, by its own clock. It tells whole nanoseconds, too coarse for the shortest
+/// programs; nothing better is told.
+///
+/// # Errors
+///
+/// Why it is not in the kernel.
+pub fn kernel_runner<'a>(
+    loaded: &'a Result<Loaded, String>,
+    data: &'a [u8],
+) -> Result<Runner<'a>, String> {
+    let loaded = loaded.as_ref().map_err(Clone::clone)?;
+    Ok(Box::new(move |runs| {
+        let input = RunInput { data, repeat: runs, ..RunInput::default() };
+        let run = loaded.run(&input).map_err(|e| e.to_string())?;
+        Ok((u64::from(run.retval), f64::from(run.duration_ns)))
+    }))
+}

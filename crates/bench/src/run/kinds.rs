@@ -1,0 +1,61 @@
+//! The compute programs: one row each, with the object that is shipped and the source that native
+//! code is made of.
+
+/// A compute program of `tests/programs/bench`.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Its name, and that of its files.
+    pub name: &'static str,
+    /// Its function.
+    pub symbol: &'static str,
+    /// The BPF object.
+    pub object: &'static [u8],
+    /// The C source.
+    pub source: &'static str,
+}
+
+macro_rules! file {
+    ($include:ident, $name:expr, $extension:literal) => {
+        $include!(concat!("../../../../tests/programs/bench/", $name, $extension))
+    };
+}
+pub(super) use file;
+
+macro_rules! kind {
+    ($name:literal, $symbol:literal) => {
+        Kind {
+            name: $name,
+            symbol: $symbol,
+            object: file!(include_bytes, $name, ".bpf.o"),
+            source: file!(include_str, $name, ".bpf.c"),
+        }
+    };
+}
+
+/// All of them.
+pub const KINDS: [Kind; 18] = [
+    kind!("empty", "empty"),
+    kind!("fib", "fib"),
+    kind!("xxh64", "xxh64"),
+    kind!("jhash", "jhash"),
+    kind!("csum", "csum"),
+    kind!("sieve", "sieve"),
+    kind!("bsort", "bsort"),
+    kind!("memcmp", "memcmp_"),
+    kind!("parse", "parse"),
+    kind!("switch", "switch_"),
+    kind!("bits", "bits"),
+    kind!("siphash", "siphash"),
+    kind!("divmod", "divmod"),
+    kind!("matmul", "matmul"),
+    kind!("calls", "calls"),
+    kind!("crc32", "crc32"),
+    kind!("dfa", "dfa"),
+    kind!("sha256", "sha256"),
+];
+
+/// Headers that the sources include, by the path that they are included with.
+pub(super) const HEADERS: [(&str, &str); 2] = [
+    ("bench/bench.h", file!(include_str, "bench", ".h")),
+    ("include/skep_bpf.h", include_str!("../../../../tests/programs/include/skep_bpf.h")),
+];

@@ -1,0 +1,91 @@
+//! Machine code that is called as a function: skep's, and what clang made of the same source.
+//!
+//! # Invariants
+//! 1. A function of [`Entry`]'s type is a compute program: it stays inside the data of its context
+//!    (skep's was verified, native code is the same source) and reads nothing else of its
+//!    arguments.
+//! 2. Whoever holds an entry holds the code that it is in: a [`MachineCode`], or a library that is
+//!    never closed.
+
+#![allow(unsafe_code)]
+
+use super::contest::Runner;
+use super::data::DATA_BYTES;
+use super::{Kind, data_of};
+use skep_jit::{Linkage, MachineCode, RunEnv, Tuning};
+use skep_verifier::VerifiedProgram;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Instant;
+
+/// What a program is given: the layout of skep's XDP context starts like that of the native one.
+#[repr(C)]
+struct Ctx {
+    data: u64,
+    data_end: u64,
+    data_meta: u64,
+    rest: [u64; 8],
+}
+
+type Entry = unsafe extern "sysv64" fn(*mut u8, *mut RunEnv) -> u64;
+
+fn runner<'a>(entry: Entry, mut data: Vec<u8>, keep: impl Sized + 'a) -> Runner<'a> {
+    debug_assert_eq!(data.len(), DATA_BYTES);
+    Box::new(move |runs| {
+        let _keep = &keep;
+        let start = data.as_mut_ptr() as u64;
+        let end = start + data.len() as u64;
+        let mut ctx = Ctx { data: start, data_end: end, data_meta: start, rest: [0; 8] };
+        let ctx = (&raw mut ctx).cast();
+        let mut result = 0;
+        let started = Instant::now();
+        for _ in 0..runs {
+            // SAFETY: the context and its data live; the code does (2), and is a program (1)
+            // without fuel, which does not look at its second argument.
+            result = unsafe { entry(ctx, std::ptr::null_mut()) };
+        }
+        Ok((result, started.elapsed().as_nanos() as f64 / f64::from(runs)))
+    })
+}
+
+/// skep's machine code.
+///
+/// # Errors
+///
+/// The compiler's.
+pub fn skep<'a>(
+    kind: &Kind,
+    verified: &VerifiedProgram,
+    tuning: &Tuning,
+) -> Result<Runner<'a>, String> {
+    let xlated = verified.xlated().map_err(|e| e.to_string())?;
+    let code = skep_jit::compile(xlated, &Linkage::default(), tuning).map_err(|e| e.to_string())?;
+    let code: Box<MachineCode> = Box::new(code);
+    // SAFETY: the program was verified; the runner keeps the code (2) and gives it its context.
+    let entry = unsafe { code.entry() };
+    Ok(runner(entry, data_of(kind), code))
+}
+
+/// A shared library that clang made of the same source.
+///
+/// # Errors
+///
+/// It cannot be opened, or has no such function.
+pub fn native<'a>(kind: &Kind, library: &Path) -> Result<Runner<'a>, String> {
+    let path = CString::new(library.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
+    let symbol = CString::new(kind.symbol).map_err(|e| e.to_string())?;
+    // SAFETY: the library is one of ours without initialisers; it stays open (2).
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
+    if handle.is_null() {
+        return Err(format!("{}: cannot be opened", library.display()));
+    }
+    // SAFETY: an open library and a string.
+    let address = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
+    if address.is_null() {
+        return Err(format!("{}: no {}", library.display(), kind.symbol));
+    }
+    // SAFETY: the symbol is a function of one pointer (1); the second argument is ignored.
+    let entry = unsafe { std::mem::transmute::<*mut libc::c_void, Entry>(address) };
+    Ok(runner(entry, data_of(kind), ()))
+}

@@ -1,0 +1,94 @@
+//! What a call of a helper and an operation on a map cost, here and in the host kernel.
+//!
+//! Each program of `tests/programs/bench/maps.bpf.c` does one thing 1,000 times; what the same loop
+//! costs without it is taken off.
+
+use super::contest::{Entrant, Results, Timed, contest};
+use super::entrants::{InRuntime, in_kernel, kernel_runner};
+use super::objects::Opened;
+use super::{MAPS, udp_packet};
+use serde::Serialize;
+use skep_jit::Tuning;
+use skep_kernel::run::Loaded;
+use skep_program::MapDef;
+use skep_runtime::map::UpdateFlags;
+use skep_uapi::MapType;
+
+/// What one run of a program does.
+const OPERATIONS: f64 = 1000.0;
+/// Keys that the programs ask for.
+const KEYS: u32 = 256;
+/// The program whose time is taken off.
+const NOTHING: &str = "nothing";
+
+/// What one operation costs.
+#[derive(Debug, Clone, Serialize)]
+pub struct Operation {
+    /// What is done.
+    pub name: String,
+    /// skep, then the kernel: ns an operation, and half the distance of the quartiles.
+    pub ns: Vec<(String, Option<(f64, f64)>)>,
+}
+
+/// Fills the maps that have keys and values of this benchmark.
+pub(super) fn fill(runtime: &InRuntime) -> Result<(), String> {
+    for name in ["array", "hash", "percpu", "lru"] {
+        let Ok(map) = runtime.maps.get(name) else { continue };
+        let map = map.typed::<u32, u64>().map_err(|e| e.to_string())?;
+        for key in 0..KEYS {
+            map.set(&key, &u64::from(key), UpdateFlags::Any).map_err(|e| e.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// The kernel's maps hold what ours do; per-CPU ones, whose values are longer, stay as they are.
+fn fill_kernel(kernel: &Loaded, defs: &[MapDef]) {
+    for (index, def) in (0..).zip(defs) {
+        let percpu = def.map_type == MapType::PercpuArray;
+        let Some(map) = kernel.map(index).filter(|_| !percpu && def.contents.is_empty()) else {
+            continue;
+        };
+        for key in 0..KEYS {
+            // What the map does not take, the program does not find, and the time shows it.
+            let _ = map.update(&key.to_ne_bytes(), &u64::from(key).to_ne_bytes());
+        }
+    }
+}
+
+/// Measures every operation.
+///
+/// # Errors
+///
+/// A program does not run.
+pub fn operations(rounds: u32, with_kernel: bool) -> Result<Vec<Operation>, String> {
+    let opened = Opened::new(MAPS)?;
+    let runtime = InRuntime::new(&opened, &Tuning::default())?;
+    fill(&runtime)?;
+    let packet = udp_packet();
+    let mut rows: Vec<(String, Vec<Timed>)> = Vec::new();
+    for program in &opened.programs {
+        let kernel = in_kernel(std::slice::from_ref(program));
+        if let Ok(kernel) = &kernel {
+            fill_kernel(kernel, &opened.object.maps);
+        }
+        let mut entrants = vec![Entrant::new("skep", runtime.runner(&program.name, &packet))];
+        if with_kernel {
+            entrants.push(Entrant::new("kernel", kernel_runner(&kernel, &packet)));
+        }
+        rows.push((program.name.clone(), contest(entrants, rounds, Results::Free)?));
+    }
+    let nothing = rows.iter().find(|(name, _)| name == NOTHING).ok_or("no empty loop")?.1.clone();
+    let operation = |(name, sides): (String, Vec<Timed>)| {
+        let ns = sides.iter().zip(&nothing).map(|(side, nothing)| {
+            let ns = side.ns.zip(nothing.median()).map(|(ns, nothing)| {
+                let off = if name == NOTHING { 0.0 } else { nothing };
+                let half = (ns.upper_quartile - ns.lower_quartile) / 2.0;
+                ((ns.median - off) / OPERATIONS, half / OPERATIONS)
+            });
+            (side.engine.clone(), ns)
+        });
+        Operation { ns: ns.collect(), name: name.clone() }
+    };
+    Ok(rows.into_iter().map(operation).collect())
+}

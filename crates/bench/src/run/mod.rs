@@ -1,0 +1,30 @@
+//! Running: what programs cost here, beside native code, other engines and the host kernel.
+//!
+//! Reading order: [`contest`] (who takes turns, and what may be said), the entrants ([`machine`]:
+//! code called as a function; [`entrants`]: through the library, and the kernel; [`peer`]: other
+//! engines, a process each), then the tables: [`compute`], [`passes`], [`tails`], [`maps`],
+//! [`given`].
+
+pub mod compute;
+pub mod contest;
+mod data;
+pub mod entrants;
+pub mod given;
+mod kinds;
+pub mod machine;
+pub mod maps;
+pub mod native;
+pub mod objects;
+pub mod passes;
+pub mod peer;
+pub mod tails;
+
+pub use data::{data_of, udp_packet};
+pub use kinds::{KINDS, Kind};
+
+/// Operations on maps, 1,000 a run.
+const MAPS: &[u8] = kinds::file!(include_bytes, "maps", ".bpf.o");
+/// Tail calls.
+const TAIL_CALLS: &[u8] = kinds::file!(include_bytes, "tail_calls", ".bpf.o");
+/// A dissector of six programs.
+const FLOW: &[u8] = kinds::file!(include_bytes, "flow", ".bpf.o");

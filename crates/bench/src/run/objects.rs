@@ -1,0 +1,54 @@
+//! Objects of the benchmark, opened and verified.
+
+use skep_object::{Object, OpenOptions};
+use skep_program::Program;
+use skep_uapi::KernelProfile;
+use skep_verifier::{Config, Verdict, VerifiedProgram};
+
+/// An object whose programs all stand.
+#[derive(Debug)]
+pub struct Opened {
+    /// Maps and BTF.
+    pub object: Object,
+    /// The programs, relocated.
+    pub programs: Vec<Program>,
+}
+
+impl Opened {
+    /// Opens an object that needs nothing of the host.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or a program of it cannot be loaded.
+    pub fn new(bytes: &[u8]) -> Result<Opened, String> {
+        let object = Object::open(bytes, &OpenOptions::default()).map_err(|e| e.to_string())?;
+        let programs = object.programs.iter().map(|entry| match &entry.program {
+            Ok(program) => Ok(program.clone()),
+            Err(e) => Err(format!("{}: {e}", entry.name)),
+        });
+        let programs = programs.collect::<Result<_, _>>()?;
+        Ok(Opened { programs, object })
+    }
+
+    /// The program of that name first, the others behind it: what the kernel is given.
+    pub fn with_first(&self, name: &str) -> Vec<Program> {
+        let mut programs = self.programs.clone();
+        programs.sort_by_key(|program| program.name != name);
+        programs
+    }
+}
+
+/// What the verifier makes of a program, as root would load it.
+///
+/// # Errors
+///
+/// It is not accepted.
+pub fn verify(program: &Program) -> Result<VerifiedProgram, String> {
+    let config = Config::privileged(KernelProfile::v6_18());
+    match skep_verifier::verify(program, &config).verdict {
+        Verdict::Accepted(verified) => Ok(*verified),
+        Verdict::Rejected(why) => Err(format!("{}: refused: {}", program.name, why.message)),
+        Verdict::Unsupported(what) => Err(format!("{}: not supported yet: {what}", program.name)),
+        Verdict::Bug(bug) => Err(format!("{}: {bug}", program.name)),
+    }
+}

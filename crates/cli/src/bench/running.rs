@@ -1,0 +1,140 @@
+//! `skep bench run`: how fast programs run. This file measures, `tables` prints.
+
+mod tables;
+
+use super::Progress;
+use crate::exit::Exit;
+use crate::flags::{BenchRunFlags, RunTable};
+use crate::streams::Streams;
+use clap::ValueEnum;
+use serde::Serialize;
+use skep_bench::geometric_mean;
+use skep_bench::run::compute::{Computed, Others, compute};
+use skep_bench::run::given::{Given, given};
+use skep_bench::run::maps::{Operation, operations};
+use skep_bench::run::native::Clang;
+use skep_bench::run::objects::Opened;
+use skep_bench::run::passes::{Pass, passes};
+use skep_bench::run::peer::Peer;
+use skep_bench::run::tails::{Chained, Prologues, chains, prologues};
+use skep_bench::run::{KINDS, Kind};
+use std::io;
+
+/// Everything that was measured; a table that was not asked for is absent.
+#[derive(Default, Serialize)]
+struct Answer {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compiler: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compute: Vec<Computed>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    prologues: Vec<Prologues>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    passes: Vec<Pass>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tails: Vec<Chained>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    maps: Vec<Operation>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    given: Vec<(String, Vec<Given>)>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(flags: &BenchRunFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let answer = match flags.files.is_empty() {
+        true => own(flags, streams),
+        false => of_files(flags, streams),
+    };
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(message) => {
+            streams.error(&message)?;
+            return Ok(Exit::Input);
+        }
+    };
+    if flags.json {
+        serde_json::to_writer_pretty(&mut *streams.out, &answer)?;
+        writeln!(streams.out)?;
+    } else {
+        tables::print(&answer, streams)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// skep's own programs.
+fn own(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
+    let kinds = kinds(&flags.program)?;
+    let all = RunTable::value_variants();
+    let tables = if flags.only.is_empty() { all } else { &flags.only };
+    let progress = Progress::new(streams, kinds.len() + tables.len());
+    let (rounds, kernel) = (flags.rounds, !flags.no_kernel);
+    let mut answer = Answer::default();
+    for (at, table) in tables.iter().enumerate() {
+        let tick = progress.program(at, "");
+        match table {
+            RunTable::Compute => {
+                let others = others(flags)?;
+                answer.compiler = others.clang.as_ref().ok().map(Clang::version);
+                for (done, kind) in kinds.iter().enumerate() {
+                    progress.program(at + done, kind.name)(0.0);
+                    let tuning = skep::jit::Tuning::default();
+                    answer.compute.push(compute(kind, &others, (&tuning, rounds))?);
+                }
+            }
+            RunTable::Prologues => answer.prologues = prologues(rounds)?,
+            RunTable::Passes => answer.passes = passes(rounds, tick)?,
+            RunTable::Tails => answer.tails = chains(rounds, kernel)?,
+            RunTable::Maps => answer.maps = operations(rounds, kernel)?,
+        }
+    }
+    Ok(answer)
+}
+
+fn others(flags: &BenchRunFlags) -> Result<Others, String> {
+    Ok(Others {
+        clang: Clang::find(),
+        native_flags: flags.native_flags.clone(),
+        peers: flags.peer.iter().map(|text| Peer::start(text)).collect::<Result<_, _>>()?,
+        kernel: !flags.no_kernel,
+    })
+}
+
+/// The compute programs of these names, or all.
+fn kinds(names: &[String]) -> Result<Vec<Kind>, String> {
+    if names.is_empty() {
+        return Ok(KINDS.to_vec());
+    }
+    let find = |name: &String| {
+        let found = KINDS.iter().find(|kind| kind.name == name).copied();
+        found.ok_or_else(|| {
+            let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+            format!("no program '{name}'; there are: {}", known.join(", "))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// Objects that are named.
+fn of_files(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
+    let progress = Progress::new(streams, flags.files.len());
+    let mut answer = Answer::default();
+    for (at, path) in flags.files.iter().enumerate() {
+        let name = path.display().to_string();
+        progress.program(at, &name)(0.0);
+        let bytes = std::fs::read(path).map_err(|e| format!("{name}: {e}"))?;
+        let opened = Opened::new(&bytes).map_err(|e| format!("{name}: {e}"))?;
+        let rows = given(&opened, flags.rounds, !flags.no_kernel);
+        answer.given.push((name.clone(), rows.map_err(|e| format!("{name}: {e}"))?));
+    }
+    Ok(answer)
+}
+
+/// The geometric mean of what one engine is to another, over all programs that both run.
+fn mean(rows: &[Computed], (of, to): (usize, usize)) -> Option<skep_bench::Ratio> {
+    let ratio = |row: &Computed| row.engines.get(of)?.over(row.engines.get(to)?);
+    geometric_mean(&rows.iter().filter_map(ratio).collect::<Vec<_>>())
+}
