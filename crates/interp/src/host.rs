@@ -84,6 +84,9 @@ pub trait Host {
     }
     /// The program in a slot of a prog array; `None` if it is empty or outside.
     fn tail_call(&self, handle: u64, index: u32) -> Result<Option<Arc<Linked>>, Fault>;
+    /// The program that was asked for last goes on in place of the function that called it; in
+    /// place of the run's first program if `is_outermost`.
+    fn tail_called(&self, _is_outermost: bool) {}
     /// Where frames go; asked once a run.
     fn stack(&self) -> Stack;
 }

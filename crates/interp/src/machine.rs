@@ -309,6 +309,7 @@ impl Vm<'_> {
             return Ok(Next::Falls);
         };
         self.tail_calls += 1;
+        self.host.tail_called(running.frames.is_empty() && self.callback_depth == 0);
         if !self.programs.iter().any(|known| Arc::ptr_eq(known, &target)) {
             self.programs.push(Arc::clone(&target));
         }

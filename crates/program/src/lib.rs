@@ -8,6 +8,7 @@
 mod debug_info;
 mod map_def;
 mod program;
+mod tag;
 
 pub use debug_info::{FuncInfo, LineInfo};
 pub use map_def::{MapDef, MapIdx, MapSlot, Pinning, SlotTarget};

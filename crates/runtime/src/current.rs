@@ -71,6 +71,21 @@ pub(crate) struct Current<'a> {
     pub(crate) env: *mut RunEnv,
     /// Lies above all frames of the run on the thread's stack.
     pub(crate) stack_top: u64,
+    /// Number of the program that was started; 0 for a callback outside of runs.
+    prog: u32,
+    /// The run that this one is in; [`enter`] sets it.
+    outer: Cell<*const Current<'static>>,
+}
+
+impl<'a> Current<'a> {
+    /// A run of program `prog`.
+    #[inline]
+    pub(crate) fn new(
+        (ctx, shared, prog): (&'a Ctx, &'a Arc<Shared>, u32),
+        (env, stack_top): (*mut RunEnv, u64),
+    ) -> Current<'a> {
+        Current { ctx, shared, env, stack_top, prog, outer: Cell::default() }
+    }
 }
 
 thread_local! {
@@ -81,7 +96,9 @@ thread_local! {
 #[inline]
 pub(crate) fn enter<T>(current: &Current<'_>, work: impl FnOnce() -> T) -> T {
     let this = std::ptr::from_ref(current).cast::<Current<'static>>();
-    let _scope = Scope { outer: CURRENT.replace(this) };
+    let outer = CURRENT.replace(this);
+    current.outer.set(outer);
+    let _scope = Scope { outer };
     work()
 }
 
@@ -95,6 +112,26 @@ impl Drop for Scope {
     fn drop(&mut self) {
         CURRENT.set(self.outer);
     }
+}
+
+/// Whether the thread is in a run.
+#[inline]
+pub(crate) fn is_running() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// Whether one of the thread's runs is of this program.
+#[cold]
+pub(crate) fn runs(prog: u32, shared: &Arc<Shared>) -> bool {
+    let mut at = CURRENT.get();
+    // SAFETY: invariant 1, for each run and the one around it.
+    while let Some(current) = unsafe { at.as_ref() } {
+        if current.prog == prog && Arc::ptr_eq(current.shared, shared) {
+            return true;
+        }
+        at = current.outer.get();
+    }
+    false
 }
 
 /// Gives the thread's run to `look`; `None` outside of runs.

@@ -4,7 +4,9 @@
 
 use crate::current::Current;
 use crate::map::Map;
+use crate::map::prog_array::TailTarget;
 use crate::memory::Region;
+use crate::stats::{Counters, Timed};
 use crate::{Error, helper};
 use skep_interp::{AtomicAccess, Exit, Fault, FaultKind, Host, Limits, Linked, Stack, Vm};
 use skep_jit::{MachineCode, RunEnv};
@@ -103,13 +105,34 @@ pub(crate) fn call_machine_code(addr: u64, args: [u64; 5], current: &Current<'_>
     unsafe { helper::call_machine_code(addr, args, current.env) }
 }
 
+/// Runs a program in the interpreter, and counts it.
+pub(crate) fn interpret_run(
+    (program, counters): (&Arc<Linked>, &Arc<Counters>),
+    limits: ([u64; 5], Option<u64>),
+    current: &Current<'_>,
+) -> Result<Exit, Error> {
+    let running = RefCell::new(Running { counters: counters.clone(), timed: counters.begin() });
+    let result = interpret_in((program, 0), limits, (current, Some(&running)));
+    running.into_inner().end();
+    result
+}
+
 /// Runs a function of a program in the interpreter.
 pub(crate) fn interpret(
     (program, start): (&Arc<Linked>, u32),
     (args, fuel): ([u64; 5], Option<u64>),
     current: &Current<'_>,
 ) -> Result<Exit, Error> {
-    let host = Memory { current, maps: RefCell::new(Vec::new()) };
+    interpret_in((program, start), (args, fuel), (current, None))
+}
+
+fn interpret_in(
+    (program, start): (&Arc<Linked>, u32),
+    (args, fuel): ([u64; 5], Option<u64>),
+    (current, running): (&Current<'_>, Option<&RefCell<Running>>),
+) -> Result<Exit, Error> {
+    let (maps, target) = (RefCell::new(Vec::new()), RefCell::new(None));
+    let host = Memory { current, maps, running, target };
     let limits = Limits { fuel: fuel.unwrap_or(u64::MAX) };
     skep_interp::call((program, start), &host, args, limits).map_err(|fault| {
         let text = fault.to_string();
@@ -126,6 +149,22 @@ struct Memory<'a> {
     current: &'a Current<'a>,
     /// Maps in use, as far as they were needed.
     maps: RefCell<Vec<Arc<Map>>>,
+    /// What is counted of the run.
+    running: Option<&'a RefCell<Running>>,
+    /// The program that a tail call has asked for.
+    target: RefCell<Option<Arc<dyn TailTarget>>>,
+}
+
+/// The program that is being timed.
+struct Running {
+    counters: Arc<Counters>,
+    timed: Option<Timed>,
+}
+
+impl Running {
+    fn end(self) {
+        self.counters.end(self.timed);
+    }
 }
 
 impl Memory<'_> {
@@ -183,7 +222,20 @@ impl Host for Memory<'_> {
         // SAFETY: the handle of a map that the program refers to, as for a helper.
         let map = unsafe { &*(handle as *const Map) };
         let target = map.kind().as_prog_array().and_then(|array| array.target(index));
-        Ok(target.map(|target| target.linked().clone()))
+        let linked = target.as_ref().map(|target| target.linked().clone());
+        *self.target.borrow_mut() = target;
+        Ok(linked)
+    }
+
+    /// The time of the caller ends where the target's starts. A function's caller goes on after the
+    /// target, whose end nobody tells: that is counted, and its time is the caller's.
+    fn tail_called(&self, is_outermost: bool) {
+        let (Some(running), Some(target)) = (self.running, self.target.take()) else { return };
+        let counters = target.counters().clone();
+        let timed = counters.begin();
+        if is_outermost {
+            running.replace(Running { counters, timed }).end();
+        }
     }
 
     fn stack(&self) -> Stack {

@@ -16,6 +16,8 @@
 //! Deliberately absent: fork handling; a child that goes on running programs owns its own slots.
 
 use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
+use skep_jit::stats::StatsSlot;
+use skep_jit::thread_word;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 use std::sync::{Mutex, OnceLock};
@@ -127,6 +129,17 @@ pub(crate) fn is_alone() -> bool {
     LOCAL.with(|local| local.alone.get())
 }
 
+/// The number of the calling thread's slot, if it has one.
+pub(crate) fn slot() -> Option<u32> {
+    let slot = LOCAL.with(|local| local.slot.get());
+    (slot != UNREGISTERED).then_some(slot)
+}
+
+/// One past the highest number of a slot that any thread has had.
+pub(crate) fn slots_used() -> usize {
+    SLOTS_USED.load(Ordering::Acquire) as usize
+}
+
 /// The tag for what is unlinked now.
 pub(crate) fn tag() -> u64 {
     GLOBAL.load(Ordering::Acquire)
@@ -201,6 +214,7 @@ fn register() -> Option<u32> {
     };
     let index = SLOTS.iter().position(free)? as u32;
     SLOTS_USED.fetch_max(index + 1, Ordering::AcqRel);
+    thread_word::set(u64::from(index) * size_of::<StatsSlot>() as u64);
     has_membarrier();
     let others = SLOTS.iter().filter(|slot| slot.taken.load(Ordering::SeqCst)).count() > 1;
     if others || CROWDED.load(Ordering::SeqCst) {

@@ -8,6 +8,8 @@ use crate::current::Current;
 use crate::map::prog_array::TailTarget;
 use crate::map::{Map, MapHandle};
 use crate::poke::Target;
+use crate::prog_info::Facts;
+use crate::stats::{Clock, Counters};
 use crate::{Error, engine, helper};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
@@ -44,8 +46,11 @@ pub(crate) struct ProgImage {
     code_bytes: u64,
     /// Prog arrays that the code's direct tail calls follow, by `MapIdx`.
     connected: Vec<Arc<Map>>,
+    /// What machine code refers to: it lives as long.
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) facts: Facts,
     /// Kept alive: invariant 1.
-    _maps: Vec<Arc<Map>>,
+    maps: Vec<Arc<Map>>,
 }
 
 impl ProgImage {
@@ -54,7 +59,7 @@ impl ProgImage {
         id: u32,
         program: &VerifiedProgram,
         maps: &[Result<MapHandle, Error>],
-        (engine, tuning): (&Engine, &Tuning),
+        (engine, tuning, clock): (&Engine, &Tuning, Clock),
     ) -> Result<ProgImage, Error> {
         let xlated = program.xlated().map_err(|e| Error::unsupported(&e.what))?.clone();
         let program = program.program();
@@ -65,9 +70,10 @@ impl ProgImage {
             func_base: NEXT_FUNC_BASE.fetch_add(8 * xlated.insns().len() as u64, Ordering::Relaxed),
             xlated: xlated.clone(),
         });
+        let counters = Arc::new(Counters::new(clock)?);
         let code = match engine {
             Engine::Interp => None,
-            Engine::Jit => Some(compile(&xlated, &maps, tuning)?),
+            Engine::Jit => Some(compile(&xlated, &maps, (tuning, &counters))?),
         };
         let mut image = ProgImage {
             id,
@@ -78,10 +84,22 @@ impl ProgImage {
             code_bytes: code.as_ref().map_or(0, |code| code.bytes().len() as u64),
             code,
             connected: Vec::new(),
-            _maps: maps.iter().flatten().cloned().collect(),
+            counters,
+            facts: Facts::new(program),
+            maps: maps.iter().flatten().cloned().collect(),
         };
         image.connect(&maps)?;
         Ok(image)
+    }
+
+    /// Bytes of machine code.
+    pub(crate) fn bytes_jited(&self) -> Option<u64> {
+        self.code.as_ref().map(|_| self.code_bytes)
+    }
+
+    /// Ids of its maps.
+    pub(crate) fn map_ids(&self) -> Vec<u32> {
+        self.maps.iter().map(|map| map.id()).collect()
     }
 
     /// Makes direct tail calls follow their prog arrays.
@@ -128,6 +146,9 @@ impl TailTarget for ProgImage {
     }
     fn linked(&self) -> &Arc<Linked> {
         &self.linked
+    }
+    fn counters(&self) -> &Arc<Counters> {
+        &self.counters
     }
     fn has_function(&self, addr: u64) -> bool {
         match &self.code {
@@ -226,14 +247,14 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
 fn compile(
     xlated: &Xlated,
     maps: &[Option<Arc<Map>>],
-    tuning: &Tuning,
+    (tuning, counters): (&Tuning, &Counters),
 ) -> Result<MachineCode, Error> {
     let helpers: FxHashMap<i32, u64> = helper::addresses().collect();
     let linkage = Linkage {
         helpers,
         maps: maps.iter().map(machine_link).collect(),
         tail_call_lookup: helper::tail_call_lookup(),
-        stats: None,
+        stats: Some(counters.link()),
     };
     skep_jit::compile(xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
         true => Error::missing(e.to_string()),

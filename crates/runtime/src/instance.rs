@@ -5,7 +5,8 @@ use crate::current::{self, Current};
 use crate::engine::{self, Interrupter};
 use crate::image::ProgImage;
 use crate::runtime::Shared;
-use crate::{Error, epoch};
+use crate::stats::{Board, ProgStats, StatsGuard, StatsOptions};
+use crate::{Error, ProgInfo, epoch};
 use skep_jit::MachineCode;
 use skep_uapi::ProgType;
 use std::sync::Arc;
@@ -60,6 +61,26 @@ impl Instance {
         self.image.code.as_ref()
     }
 
+    /// Its runs, as far as statistics were on.
+    pub fn stats(&self) -> ProgStats {
+        self.image.counters.read()
+    }
+
+    /// What is known of it, its runs too.
+    pub fn info(&self) -> ProgInfo {
+        ProgInfo::new(&self.image)
+    }
+
+    /// Switches statistics of this program on until the guard is dropped; see
+    /// [`Runtime::enable_stats`](crate::Runtime::enable_stats).
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
+        Board::enable(&self.shared, Some(self.image.id), options)
+    }
+
     /// Runs the program once.
     ///
     /// # Errors
@@ -69,6 +90,9 @@ impl Instance {
     #[inline]
     pub fn run(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
         self.check(ctx)?;
+        if current::is_running() && self.is_missed() {
+            return Ok(RunResult { retval: 0, r0: 0, insns: None });
+        }
         let _epoch = epoch::enter().ok_or_else(|| self.too_many_threads())?;
         if !self.shared.cpus.enter() {
             return Err(self.too_many_threads());
@@ -90,6 +114,27 @@ impl Instance {
             result = self.run(ctx)?;
         }
         Ok((result, started.elapsed() / repeat))
+    }
+
+    /// A program that events start must not start itself: such a run is counted and does not
+    /// happen, and its result is 0.
+    ///
+    /// Kernel: programs of kprobes, tracepoints and perf events miss events inside of any such
+    /// program, raw tracepoints and trampolines inside of the same; here all are of the second
+    /// kind.
+    #[cold]
+    fn is_missed(&self) -> bool {
+        use ProgType::{Kprobe, PerfEvent, RawTracepoint, RawTracepointWritable};
+        use ProgType::{Tracepoint, Tracing};
+        let by_event = matches!(
+            self.image.prog_type,
+            Kprobe | PerfEvent | RawTracepoint | RawTracepointWritable | Tracepoint | Tracing
+        );
+        let missed = by_event && current::runs(self.image.id, &self.shared);
+        if missed {
+            self.image.counters.miss();
+        }
+        missed
     }
 
     #[inline]
@@ -128,8 +173,8 @@ impl Instance {
             None => return self.interpret(ctx),
         };
         let env = ctx.env.prepare(self.fuel);
-        let current =
-            Current { ctx, shared: &self.shared, env, stack_top: std::ptr::from_ref(&mark) as u64 };
+        let stack_top = std::ptr::from_ref(&mark) as u64;
+        let current = Current::new((ctx, &self.shared, self.image.id), (env, stack_top));
         let r0 = current::enter(&current, || engine::run_machine_code(code, &current));
         let ctx = current.ctx;
         if self.fuel.is_some() {
@@ -140,14 +185,11 @@ impl Instance {
 
     fn interpret(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
         ctx.make_stack()?;
-        let current =
-            Current { ctx, shared: &self.shared, env: std::ptr::null_mut(), stack_top: 0 };
+        let current = Current::new((ctx, &self.shared, self.image.id), (std::ptr::null_mut(), 0));
         let exit = current::enter(&current, || {
-            engine::interpret(
-                (&self.image.linked, 0),
-                ([current.ctx.addr(), 0, 0, 0, 0], self.fuel),
-                &current,
-            )
+            let args = [current.ctx.addr(), 0, 0, 0, 0];
+            let program = (&self.image.linked, &self.image.counters);
+            engine::interpret_run(program, (args, self.fuel), &current)
         });
         let exit = exit.map_err(|e| e.context(format!("program '{}'", self.image.name)))?;
         self.finish(current.ctx, (exit.r0, Some(exit.insns)))
@@ -182,5 +224,53 @@ impl Ctx {
 impl std::fmt::Debug for Instance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Instance {{ {} {} }}", self.id(), self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LoadOptions, Options, Runtime};
+    use skep_insn::asm::assemble;
+    use skep_program::Program;
+    use skep_uapi::KernelProfile;
+    use skep_verifier::{Config, Verdict, verify};
+
+    fn load(runtime: &Runtime, prog_type: ProgType) -> Instance {
+        let insns = assemble("r0 = 0\nexit", &|_| None).unwrap().insns;
+        let program = Program { prog_type, insns, ..Program::default() };
+        let outcome = verify(&program, &Config::privileged(KernelProfile::v6_18()));
+        let Verdict::Accepted(program) = outcome.verdict else { panic!("refused") };
+        let maps = runtime.create_maps(&Arc::from([]), None);
+        runtime.load(&program, &maps, &LoadOptions::default()).unwrap()
+    }
+
+    fn ctx(instance: &Instance) -> Ctx {
+        match instance.prog_type() {
+            ProgType::Xdp => Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap(),
+            prog_type => Ctx::raw(prog_type, &[0; 64]).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_program_that_events_start_does_not_start_inside_of_itself() {
+        let runtime = Runtime::new(Options::default()).unwrap();
+        let (event, other) = (ProgType::RawTracepoint, ProgType::Xdp);
+        let [event, again, other] = [event, event, other].map(|t| load(&runtime, t));
+        let _on = runtime.enable_stats(StatsOptions::default()).unwrap();
+        for outer in [&event, &other] {
+            let (mut around, _epoch) = (ctx(outer), epoch::enter());
+            let current = Current::new(
+                (&mut around, &outer.shared, outer.image.id),
+                (std::ptr::null_mut(), 0),
+            );
+            current::enter(&current, || {
+                for inner in [&event, &again, &other] {
+                    inner.run(&mut ctx(inner)).unwrap();
+                }
+            });
+        }
+        let counts = |one: &Instance| (one.stats().run_cnt, one.stats().recursion_misses);
+        assert_eq!([&event, &again, &other].map(counts), [(1, 1), (2, 0), (2, 0)]);
     }
 }

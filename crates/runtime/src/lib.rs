@@ -24,8 +24,10 @@ pub mod map;
 mod memory;
 mod object_maps;
 pub mod poke;
+mod prog_info;
 mod runtime;
 mod spin;
+mod stats;
 mod timer;
 mod trace;
 
@@ -39,5 +41,7 @@ pub use helper::supported as supported_helpers;
 pub use image::Engine;
 pub use instance::{Instance, RunResult};
 pub use object_maps::ObjectMaps;
+pub use prog_info::ProgInfo;
 pub use runtime::{LoadOptions, Options, Runtime};
 pub use skep_jit as jit;
+pub use stats::{ClockSource, ProgStats, StatsGuard, StatsOptions};

@@ -16,6 +16,7 @@ use crate::{Error, errno::Errno};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use skep_interp::{AtomicAccess, AtomicOp};
+use skep_jit::stats::StatsSlot;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -183,6 +184,15 @@ impl Region {
                 word.compare_exchange(old, value, SeqCst, SeqCst).unwrap_or_else(|seen| seen)
             }
         }
+    }
+
+    /// The region as slots of statistics.
+    pub(crate) fn stats_slots(&self) -> &[StatsSlot] {
+        const { assert!(align_of::<StatsSlot>() <= ALIGN) };
+        let count = self.len / size_of::<StatsSlot>();
+        // SAFETY: inside, aligned since the base is; a slot is made of atomics, for which every
+        // pattern of bits is a value, and is only accessed atomically.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr().cast::<StatsSlot>(), count) }
     }
 
     /// A word for links and counters.

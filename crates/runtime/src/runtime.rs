@@ -9,6 +9,8 @@ use crate::map::registry::Registry;
 use crate::map::{Map, MapHandle, Setup};
 use crate::memory::Budget;
 use crate::object_maps::ObjectMaps;
+use crate::prog_info::ProgInfo;
+use crate::stats::{Board, Clock, ClockSource, StatsGuard, StatsOptions};
 use crate::timer::Timers;
 use crate::trace::TraceLog;
 use crate::{Error, THREADS_MAX};
@@ -26,12 +28,14 @@ pub struct Options {
     pub cpus: u32,
     /// Bytes that all maps together may reserve.
     pub memory_bytes_max: usize,
+    /// What statistics are timed with.
+    pub clock: ClockSource,
 }
 
 impl Default for Options {
     fn default() -> Options {
         let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-        Options { cpus, memory_bytes_max: 64 << 30 }
+        Options { cpus, memory_bytes_max: 64 << 30, clock: ClockSource::Auto }
     }
 }
 
@@ -53,12 +57,14 @@ pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     pub(crate) trace: TraceLog,
     pub(crate) timers: Timers,
+    pub(crate) board: Board,
+    pub(crate) clock: Clock,
 }
 
 impl Shared {
-    pub(crate) fn new(cpus: u32) -> Shared {
-        let (registry, trace, timers) = Default::default();
-        Shared { cpus: Cpus::new(cpus), registry, trace, timers }
+    pub(crate) fn new(cpus: u32, clock: Clock) -> Shared {
+        let (registry, trace, timers, board) = Default::default();
+        Shared { cpus: Cpus::new(cpus), registry, trace, timers, board, clock }
     }
 }
 
@@ -93,7 +99,7 @@ impl Runtime {
             return Err(Error::input(format!("{} CPUs: 1 to {THREADS_MAX}", options.cpus)));
         }
         let budget = Budget::new(options.memory_bytes_max);
-        let shared = Shared::new(options.cpus);
+        let shared = Shared::new(options.cpus, Clock::new(options.clock)?);
         let next_id = AtomicU32::new(1);
         Ok(Runtime { options, budget, shared: Arc::new(shared), next_id })
     }
@@ -134,14 +140,40 @@ impl Runtime {
         options: &LoadOptions,
     ) -> Result<Instance, Error> {
         let tuning = Tuning { fuel: options.fuel.is_some(), ..options.tuning.clone() };
-        let image = ProgImage::new(self.id(), program, maps.all(), (&options.engine, &tuning));
+        let image = ProgImage::new(
+            self.id(),
+            program,
+            maps.all(),
+            (&options.engine, &tuning, self.shared.clock),
+        );
         let doing = || format!("load program '{}'", program.program().name);
         let image = Arc::new(image.map_err(|e| e.context(doing()))?);
         let target: Arc<dyn TailTarget> = image.clone();
         self.shared.registry.add_prog(&target);
+        self.shared.board.add(&image)?;
         let instance = Instance::new(self.shared.clone(), image, options.fuel);
         maps.fill_prog_slots(&instance)?;
         Ok(instance)
+    }
+
+    /// Switches statistics of all programs on, those of later ones too, until the guard is dropped
+    /// (`BPF_ENABLE_STATS`). Where several ask, the smallest `sample` serves all.
+    ///
+    /// # Errors
+    ///
+    /// The host refuses to synchronise the threads of the process.
+    pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
+        Board::enable(&self.shared, None, options)
+    }
+
+    /// Whether statistics of all programs are on (`kernel.bpf_stats_enabled`).
+    pub fn stats_enabled(&self) -> bool {
+        self.shared.board.is_enabled()
+    }
+
+    /// All programs that are loaded, in the order of their ids.
+    pub fn programs(&self) -> Vec<ProgInfo> {
+        self.shared.board.programs().iter().map(ProgInfo::new).collect()
     }
 
     /// All maps that are in use, inner ones too.

@@ -199,7 +199,7 @@ fn call(shared: &Arc<Shared>, addr: u64, timer: &Timer) {
     let mark = 0u8;
     let env = ctx.env.prepare(program.wants_fuel().then_some(u64::MAX));
     let stack_top = std::ptr::from_ref(&mark) as u64;
-    let current = Current { ctx: &ctx, shared, env, stack_top };
+    let current = Current::new((&ctx, shared, 0), (env, stack_top));
     let args = [Arc::as_ptr(&map) as u64, key, value, 0, 0];
     // What goes wrong in a callback concerns no run that could be told.
     let _ = current::enter(&current, || program.call(timer.callback, args, &current));

@@ -359,7 +359,8 @@ fn fuel_and_interruption_end_a_run() {
 #[test]
 fn what_does_not_fit_together_is_an_error() {
     let maps: Arc<[MapDef]> = [].into();
-    let runtime = Runtime::new(Options { cpus: 1, memory_bytes_max: 1 << 20 }).unwrap();
+    let runtime =
+        Runtime::new(Options { cpus: 1, memory_bytes_max: 1 << 20, ..Options::default() }).unwrap();
     let object = runtime.create_maps(&maps, None);
     let xdp = program(("xdp", ProgType::Xdp), "r0 = 2\nexit\n", &maps);
     let xdp = load(&runtime, &object, &xdp, &Engine::Jit);

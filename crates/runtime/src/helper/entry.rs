@@ -217,9 +217,9 @@ mod tests {
         }
         let (_, entry): (Body, Entry) = entry!(plain broken);
         let ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
-        let shared = Arc::new(Shared::new(1));
+        let shared = Arc::new(Shared::new(1, crate::stats::Clock::Monotonic));
         let env = std::ptr::null_mut();
-        let current = Current { ctx: &ctx, shared: &shared, env, stack_top: 0 };
+        let current = Current::new((&ctx, &shared, 0), (env, 0));
         // SAFETY: the helper looks at no argument.
         let r0 = current::enter(&current, || unsafe { entry(0, 0, 0, 0, 0) });
         let failure = ctx.effects.take_failure().unwrap();
@@ -237,10 +237,12 @@ mod tests {
         let value = map.shared().kind().lookup(&[1; 4]);
         // SAFETY: the header of the only element, 16 bytes in front of its key of 8.
         unsafe { (value as *mut u32).byte_sub(24).write(u32::MAX / 2) };
-        let (ctx, shared) =
-            (Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap(), Arc::new(Shared::new(1)));
+        let (ctx, shared) = (
+            Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap(),
+            Arc::new(Shared::new(1, crate::stats::Clock::Monotonic)),
+        );
         let env = std::ptr::null_mut();
-        let current = Current { ctx: &ctx, shared: &shared, env, stack_top: 0 };
+        let current = Current::new((&ctx, &shared, 0), (env, 0));
         let (handle, key) = (Arc::as_ptr(map.shared()) as u64, [2u8; 4]);
         // SAFETY: a map and a key of its size.
         let r0 =

@@ -15,6 +15,7 @@ use super::{MapKind, Setup, index, next_index};
 use crate::current::Current;
 use crate::memory::Region;
 use crate::poke::{self, DirectCalls, Target};
+use crate::stats::Counters;
 use crate::{Errno, Error};
 use skep_interp::Linked;
 use skep_jit::MachineCode;
@@ -32,6 +33,8 @@ pub(crate) trait TailTarget: Send + Sync {
     fn tail_target(&self) -> Option<Target>;
     /// What the interpreter goes on with.
     fn linked(&self) -> &Arc<Linked>;
+    /// Where its runs are counted.
+    fn counters(&self) -> &Arc<Counters>;
     /// Whether a function that it takes for a callback has this address.
     fn has_function(&self, addr: u64) -> bool;
     /// Whether its machine code counts fuel.

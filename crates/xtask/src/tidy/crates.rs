@@ -66,6 +66,7 @@ const UNSAFE: &[&str] = &[
     "crates/runtime/src/memory.rs",
     "crates/runtime/src/poke/direct.rs",
     "crates/runtime/src/spin.rs",
+    "crates/runtime/src/stats/clock.rs",
     "crates/testkit/src/exec/native.rs",
 ];
 

@@ -1,0 +1,76 @@
+//! `ProgInfo`: what is told of a loaded program, as `BPF_OBJ_GET_INFO_BY_FD` does.
+
+use crate::image::ProgImage;
+use crate::stats::ProgStats;
+use skep_program::Program;
+use skep_uapi::{ProgType, is_gpl_compatible};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Memory is counted in pages.
+const PAGE_BYTES: u64 = 4096;
+
+/// A loaded program; names of fields are bpftool's.
+#[derive(Clone, Debug)]
+pub struct ProgInfo {
+    /// Number in its runtime.
+    pub id: u32,
+    /// Type.
+    pub prog_type: ProgType,
+    /// Name of the entry function, all of it.
+    pub name: String,
+    /// What its insns are known by ([`Program::tag`]).
+    pub tag: [u8; 8],
+    /// Whether its licence lets it call what is for GPL programs only.
+    pub gpl_compatible: bool,
+    /// When it was loaded.
+    pub loaded_at: SystemTime,
+    /// Bytes of insns after the verifier's rewrites.
+    pub bytes_xlated: u64,
+    /// Bytes of machine code; `None` if it is interpreted.
+    pub bytes_jited: Option<u64>,
+    /// Bytes that both take, in pages.
+    pub bytes_memlock: u64,
+    /// Ids of the maps that it uses, in the order of the object's maps.
+    pub map_ids: Vec<u32>,
+    /// Its runs.
+    pub stats: ProgStats,
+}
+
+/// What does not change.
+pub(crate) struct Facts {
+    tag: [u8; 8],
+    gpl_compatible: bool,
+    loaded_at: SystemTime,
+}
+
+impl Facts {
+    pub(crate) fn new(program: &Program) -> Facts {
+        Facts {
+            tag: program.tag(),
+            gpl_compatible: is_gpl_compatible(&program.license),
+            loaded_at: SystemTime::now(),
+        }
+    }
+}
+
+impl ProgInfo {
+    pub(crate) fn new(image: &Arc<ProgImage>) -> ProgInfo {
+        let bytes_xlated = 8 * image.linked.xlated.insns().len() as u64;
+        let bytes_jited = image.bytes_jited();
+        let pages = (bytes_xlated + bytes_jited.unwrap_or_default()).div_ceil(PAGE_BYTES);
+        ProgInfo {
+            id: image.id,
+            prog_type: image.prog_type,
+            name: image.name.clone(),
+            tag: image.facts.tag,
+            gpl_compatible: image.facts.gpl_compatible,
+            loaded_at: image.facts.loaded_at,
+            bytes_xlated,
+            bytes_jited,
+            bytes_memlock: pages * PAGE_BYTES,
+            map_ids: image.map_ids(),
+            stats: image.counters.read(),
+        }
+    }
+}

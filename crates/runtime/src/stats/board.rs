@@ -1,0 +1,194 @@
+//! `Board`: who asked for statistics of what, and the sites that are switched for it.
+//!
+//! # Invariants
+//! 1. A program's entry is on if and only if someone asks for it, or for all programs, as soon as
+//!    the call that changed this has returned.
+//! 2. Its tail calls are on before its entry is, for all threads, and stay on until every run has
+//!    ended that began before the entry was off: the time of a run that tail calls ends there.
+
+use super::StatsOptions;
+use crate::image::ProgImage;
+use crate::poke::Batch;
+use crate::runtime::Shared;
+use crate::{Error, epoch};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// What is asked for, and what is so.
+#[derive(Default)]
+pub(crate) struct Board(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    next_token: u64,
+    wants: Vec<Want>,
+    programs: Vec<Program>,
+}
+
+struct Want {
+    token: u64,
+    /// All programs if none is named.
+    prog: Option<u32>,
+    options: StatsOptions,
+}
+
+struct Program {
+    id: u32,
+    image: Weak<ProgImage>,
+    on: Option<StatsOptions>,
+    tail_calls: TailCalls,
+}
+
+/// What the sites at tail calls are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TailCalls {
+    Off,
+    On,
+    /// On for runs that have begun before an epoch.
+    Settling(u64),
+}
+
+/// Statistics stay on until this is dropped. Those that others asked for stay on after that.
+#[must_use = "statistics are off again when the guard is dropped"]
+pub struct StatsGuard {
+    shared: Weak<Shared>,
+    token: u64,
+}
+
+impl Drop for StatsGuard {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        let mut state = shared.board.lock();
+        state.wants.retain(|want| want.token != self.token);
+        // Where the host refuses to synchronise threads they stay on; the next change tries again.
+        let _ = state.apply();
+    }
+}
+
+impl std::fmt::Debug for StatsGuard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "StatsGuard {{ {} }}", self.token)
+    }
+}
+
+impl Board {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether statistics of all programs are on.
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.lock().wants.iter().any(|want| want.prog.is_none())
+    }
+
+    /// A program has been loaded, and has not run.
+    pub(crate) fn add(&self, image: &Arc<ProgImage>) -> Result<(), Error> {
+        let mut state = self.lock();
+        state.programs.retain(|program| program.image.strong_count() > 0);
+        state.programs.push(Program {
+            id: image.id,
+            image: Arc::downgrade(image),
+            on: None,
+            tail_calls: TailCalls::Off,
+        });
+        if state.wants.is_empty() { Ok(()) } else { state.apply() }
+    }
+
+    /// All programs, in the order in which they were loaded.
+    pub(crate) fn programs(&self) -> Vec<Arc<ProgImage>> {
+        self.lock().programs.iter().filter_map(|program| program.image.upgrade()).collect()
+    }
+
+    /// Asks for statistics of one program, or of all.
+    pub(crate) fn enable(
+        shared: &Arc<Shared>,
+        prog: Option<u32>,
+        options: StatsOptions,
+    ) -> Result<StatsGuard, Error> {
+        let mut state = shared.board.lock();
+        state.next_token += 1;
+        let token = state.next_token;
+        state.wants.push(Want { token, prog, options });
+        let applied = state.apply();
+        if let Err(why) = applied {
+            state.wants.retain(|want| want.token != token);
+            return Err(why);
+        }
+        drop(state);
+        Ok(StatsGuard { shared: Arc::downgrade(shared), token })
+    }
+}
+
+impl State {
+    fn wanted(&self, prog: u32) -> Option<StatsOptions> {
+        let asked = self.wants.iter().filter(|want| want.prog.is_none_or(|id| id == prog));
+        asked.map(|want| want.options).reduce(StatsOptions::merged)
+    }
+
+    /// Makes all programs as they are wanted.
+    fn apply(&mut self) -> Result<(), Error> {
+        let changes: Vec<(usize, Arc<ProgImage>, Option<StatsOptions>)> = (0..)
+            .zip(&self.programs)
+            .map(|(at, program)| (at, program, self.wanted(program.id)))
+            .filter(|(_, program, wanted)| program.on != *wanted)
+            .filter_map(|(at, program, wanted)| Some((at, program.image.upgrade()?, wanted)))
+            .collect();
+        let (mut tail_calls, mut entries) = (Batch::new(), Batch::new());
+        for (at, image, wanted) in &changes {
+            let program = &self.programs[*at];
+            if wanted.is_some() {
+                image.counters.set(*wanted);
+            }
+            let Some(code) = &image.code else { continue };
+            let (entry, calls) = code.stats_switches();
+            if wanted.is_some() && program.tail_calls == TailCalls::Off {
+                calls.iter().for_each(|switch| tail_calls.add(switch, true));
+            }
+            if wanted.is_some() != program.on.is_some() {
+                entry.iter().for_each(|switch| entries.add(switch, wanted.is_some()));
+            }
+        }
+        for batch in [&mut tail_calls, &mut entries] {
+            if !batch.is_empty() {
+                batch.commit().map_err(|why| Error::input(format!("switch statistics: {why}")))?;
+            }
+        }
+        let tag = epoch::tag();
+        for (at, image, wanted) in changes {
+            image.counters.set(wanted);
+            let program = &mut self.programs[at];
+            program.tail_calls = match (wanted, program.on) {
+                (Some(_), _) => TailCalls::On,
+                (None, Some(_)) => TailCalls::Settling(tag),
+                (None, None) => program.tail_calls,
+            };
+            program.on = wanted;
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// Turns off the tail calls that no counted run can come to any more.
+    fn settle(&mut self) {
+        let mut looked = false;
+        let mut batch = Batch::new();
+        let mut settled = Vec::new();
+        for (at, program) in self.programs.iter().enumerate() {
+            let TailCalls::Settling(tag) = program.tail_calls else { continue };
+            let image = program.image.upgrade();
+            let code = image.as_ref().and_then(|image| image.code.as_ref());
+            let calls = code.map(|code| code.stats_switches().1).unwrap_or_default();
+            if !calls.is_empty() && !epoch::is_free(tag) && !looked {
+                looked = true;
+                epoch::advance();
+            }
+            if calls.is_empty() || epoch::is_free(tag) {
+                calls.iter().for_each(|switch| batch.add(switch, false));
+                settled.push(at);
+            }
+        }
+        // They cost little: who is refused leaves them on.
+        if batch.is_empty() || batch.commit_nowait().is_ok() {
+            settled.into_iter().for_each(|at| self.programs[at].tail_calls = TailCalls::Off);
+        }
+    }
+}

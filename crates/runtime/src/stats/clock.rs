@@ -1,0 +1,277 @@
+//! The clock that runs are timed with, and what its ticks are in nanoseconds.
+//!
+//! The time stamp counter, where it goes on at one rate in all states of the processor and of all
+//! processors (the CPU says so); else `CLOCK_MONOTONIC`. The counter's rate is measured against
+//! that clock from the first program on, in two stretches that have to agree; who asks for times
+//! before those are over waits for the rest of them (20 ms).
+//!
+//! # Invariants
+//! 1. The rate, once known, stays: times only grow.
+
+#![allow(unsafe_code)]
+
+use crate::Error;
+use rustix::time::{ClockId, clock_gettime};
+use skep_jit::stats::StatsSlot;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::fence;
+use std::time::Duration;
+
+/// Which clock statistics use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClockSource {
+    /// The time stamp counter where it can be trusted.
+    #[default]
+    Auto,
+    /// The time stamp counter, or an error.
+    Tsc,
+    /// `CLOCK_MONOTONIC`.
+    Monotonic,
+}
+
+/// A clock that can be used here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    Tsc,
+    Monotonic,
+}
+
+impl Clock {
+    pub(crate) fn new(source: ClockSource) -> Result<Clock, Error> {
+        let clock = match (source, tsc_is_invariant()) {
+            (ClockSource::Auto | ClockSource::Tsc, true) => Clock::Tsc,
+            (ClockSource::Auto | ClockSource::Monotonic, _) => Clock::Monotonic,
+            (ClockSource::Tsc, false) => {
+                let text =
+                    "the time stamp counter of this processor changes its rate, or there is none";
+                return Err(Error::input(text));
+            }
+        };
+        if clock == Clock::Tsc {
+            first_pair();
+        }
+        Ok(clock)
+    }
+
+    /// The calling thread's ticks.
+    pub(crate) fn now(self) -> u64 {
+        match self {
+            Clock::Tsc => tsc(),
+            Clock::Monotonic => monotonic(),
+        }
+    }
+
+    /// What machine code calls for it; 0 if it reads the counter itself.
+    pub(crate) fn address(self) -> u64 {
+        match self {
+            Clock::Tsc => 0,
+            Clock::Monotonic => monotonic as *const () as u64,
+        }
+    }
+
+    /// What machine code calls for a histogram.
+    pub(crate) fn timed(self) -> u64 {
+        match self {
+            Clock::Tsc => timed_by_tsc as *const () as u64,
+            Clock::Monotonic => timed_by_monotonic as *const () as u64,
+        }
+    }
+
+    /// Adds a time to the calling thread's slot, and to its histogram if it has one.
+    pub(crate) fn add_timed(
+        self,
+        slot: &StatsSlot,
+        (elapsed, weight): (u64, u64),
+        has_histogram: bool,
+    ) {
+        let ns = has_histogram.then(|| self.ns(elapsed));
+        add_timed(slot, (elapsed, ns), weight);
+    }
+
+    /// Ticks in ns.
+    pub(crate) fn ns(self, ticks: u64) -> u64 {
+        match self {
+            Clock::Tsc => scaled(ticks, tsc_rate()),
+            Clock::Monotonic => ticks,
+        }
+    }
+
+    /// Makes sure that the rate is known.
+    pub(crate) fn calibrate(self) {
+        if self == Clock::Tsc {
+            tsc_rate();
+        }
+    }
+}
+
+extern "sysv64" fn monotonic() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+extern "sysv64" fn timed_by_tsc(slot: &StatsSlot, elapsed: u64, weight: u64) {
+    add_timed(slot, (elapsed, Some(scaled(elapsed, tsc_rate()))), weight);
+}
+
+extern "sysv64" fn timed_by_monotonic(slot: &StatsSlot, elapsed: u64, weight: u64) {
+    add_timed(slot, (elapsed, Some(elapsed)), weight);
+}
+
+/// Only the slot's thread writes it: loads and stores are enough.
+fn add_timed(slot: &StatsSlot, (ticks, ns): (u64, Option<u64>), weight: u64) {
+    let seq = slot.seq.load(Relaxed);
+    slot.seq.store(seq.wrapping_add(1), Relaxed);
+    fence(Release);
+    let add = |word: &std::sync::atomic::AtomicU64, by: u64| {
+        word.store(word.load(Relaxed).wrapping_add(by), Relaxed);
+    };
+    add(&slot.ticks, ticks.wrapping_mul(weight));
+    add(&slot.timed_cnt, 1);
+    if let Some(ns) = ns {
+        let bucket = ns.max(1).ilog2() as usize;
+        add(&slot.buckets.0[bucket.min(slot.buckets.0.len() - 1)], weight);
+    }
+    slot.seq.store(seq.wrapping_add(2), Release);
+}
+
+/// Bits behind the point of a rate.
+const RATE_BITS: u32 = 32;
+
+fn scaled(ticks: u64, rate: u64) -> u64 {
+    ((u128::from(ticks) * u128::from(rate)) >> RATE_BITS) as u64
+}
+
+#[cfg(target_arch = "x86_64")]
+fn tsc() -> u64 {
+    // SAFETY: `rdtsc` touches no memory, and every x86-64 processor has it.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn tsc() -> u64 {
+    monotonic()
+}
+
+/// AMD64 Architecture Programmer's Manual volume 3, appendix E.4.7: TscInvariant. Intel's is the
+/// same bit.
+#[cfg(target_arch = "x86_64")]
+fn tsc_is_invariant() -> bool {
+    const POWER: u32 = 0x8000_0007;
+    const TSC_INVARIANT: u32 = 1 << 8;
+    let max = std::arch::x86_64::__cpuid(0x8000_0000).eax;
+    max >= POWER && std::arch::x86_64::__cpuid(POWER).edx & TSC_INVARIANT != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn tsc_is_invariant() -> bool {
+    false
+}
+
+/// The same moment on both clocks.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    ticks: u64,
+    ns: u64,
+}
+
+/// The closest of some attempts: the thread may lose its processor between two looks.
+fn pair() -> Pair {
+    let attempt = || {
+        let (before, ns, after) = (tsc(), monotonic(), tsc());
+        (after.wrapping_sub(before), Pair { ticks: before, ns })
+    };
+    let best = (0..8).map(|_| attempt()).min_by_key(|(width, _)| *width);
+    best.map_or(Pair { ticks: 0, ns: 0 }, |(_, pair)| pair)
+}
+
+/// When the first program was loaded.
+fn first_pair() -> Pair {
+    static FIRST: OnceLock<Pair> = OnceLock::new();
+    *FIRST.get_or_init(pair)
+}
+
+/// Length of one of the two stretches.
+const STRETCH_NS: u64 = 10_000_000;
+/// They agree if they differ by less than one in this many.
+const AGREEMENT: u64 = 1000;
+/// Attempts before the last is taken for true.
+const ATTEMPTS: u32 = 10;
+
+/// ns a tick, with `RATE_BITS` behind the point.
+fn tsc_rate() -> u64 {
+    static RATE: OnceLock<u64> = OnceLock::new();
+    *RATE.get_or_init(|| {
+        let mut from = first_pair();
+        for _ in 0..ATTEMPTS {
+            let middle = wait_until(from.ns + STRETCH_NS);
+            let end = wait_until(middle.ns + STRETCH_NS);
+            if let Some(rate) = agreed([from, middle, end]) {
+                return rate;
+            }
+            from = end;
+        }
+        // A clock that never agrees with the other: times are counted in ticks.
+        1 << RATE_BITS
+    })
+}
+
+fn wait_until(ns: u64) -> Pair {
+    loop {
+        let now = pair();
+        if now.ns >= ns {
+            return now;
+        }
+        std::thread::sleep(Duration::from_nanos(ns - now.ns));
+    }
+}
+
+/// The rate over two stretches, if it is the same in both and a processor can have it.
+fn agreed([from, middle, end]: [Pair; 3]) -> Option<u64> {
+    let rate = |from: Pair, to: Pair| {
+        let ticks = to.ticks.checked_sub(from.ticks).filter(|ticks| *ticks > 0)?;
+        let rate = (u128::from(to.ns.checked_sub(from.ns)?) << RATE_BITS) / u128::from(ticks);
+        u64::try_from(rate).ok()
+    };
+    let (one, two) = (rate(from, middle)?, rate(middle, end)?);
+    // 0.05 to 20 ns a tick: 50 MHz to 20 GHz.
+    let plausible = (1 << RATE_BITS) / 20..20 << RATE_BITS;
+    (one.abs_diff(two) < one / AGREEMENT && plausible.contains(&one)).then(|| rate(from, end))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_makes_ticks_real_time() {
+        let clock = Clock::new(ClockSource::Auto).unwrap();
+        clock.calibrate();
+        let (ticks, started) = (clock.now(), std::time::Instant::now());
+        std::thread::sleep(Duration::from_millis(30));
+        let (ns, real) = (clock.ns(clock.now() - ticks), started.elapsed().as_nanos() as u64);
+        assert!(ns.abs_diff(real) < real / 50, "{ns} ns of {real}");
+    }
+
+    #[test]
+    fn stretches_have_to_agree() {
+        let at = |ticks, ns| Pair { ticks, ns };
+        let half = agreed([at(0, 0), at(2000, 1000), at(4000, 2000)]);
+        assert_eq!(half, Some(1 << 31));
+        // A jump of either clock, forwards or backwards; clocks that stand still.
+        assert_eq!(agreed([at(0, 0), at(2000, 1000), at(9000, 2000)]), None);
+        assert_eq!(agreed([at(0, 0), at(2000, 1000), at(1000, 2000)]), None);
+        assert_eq!(agreed([at(0, 0), at(2000, 9000), at(4000, 10000)]), None);
+        assert_eq!(agreed([at(5, 0), at(5, 1000), at(5, 2000)]), None);
+        assert_eq!(agreed([at(0, 0), at(1, 1000), at(2, 2000)]), None);
+    }
+
+    #[test]
+    fn the_counter_is_refused_where_it_is_not_invariant() {
+        let asked = Clock::new(ClockSource::Tsc);
+        assert_eq!(asked.is_ok(), tsc_is_invariant());
+        assert_eq!(Clock::new(ClockSource::Monotonic).unwrap(), Clock::Monotonic);
+        let now = Clock::Monotonic.now();
+        assert!(Clock::Monotonic.now() >= now && Clock::Monotonic.ns(17) == 17);
+    }
+}

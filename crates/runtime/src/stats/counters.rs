@@ -1,0 +1,145 @@
+//! `Counters`: the slots of one program, one for each thread that may run programs.
+//!
+//! # Invariants
+//! 1. The slot of a thread is the one with the number that the thread has in `epoch`; machine code
+//!    finds it by the thread's word, which `epoch` sets.
+
+use super::{Clock, ProgStats, StatsOptions};
+use crate::Error;
+use crate::epoch::{self, THREADS_MAX};
+use crate::memory::{Budget, Region};
+use skep_jit::stats::{GOLDEN, JUMP_BITS, StatsControl, StatsLink, StatsSlot};
+use skep_jit::thread_word;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicBool, fence};
+
+/// Where the runs of one program are counted.
+pub(crate) struct Counters {
+    /// Pages are the system's until a thread counts in them.
+    slots: Region,
+    control: Box<StatsControl>,
+    /// What interpreted runs ask.
+    is_on: AtomicBool,
+    clock: Clock,
+}
+
+/// An interpreted run that is timed.
+pub(crate) struct Timed {
+    start: u64,
+    weight: u64,
+}
+
+impl Counters {
+    pub(crate) fn new(clock: Clock) -> Result<Counters, Error> {
+        let slots = Region::zeroed(THREADS_MAX * size_of::<StatsSlot>(), &Budget::new(usize::MAX))?;
+        Ok(Counters { slots, control: Box::default(), is_on: AtomicBool::new(false), clock })
+    }
+
+    /// What machine code needs; the `Counters` have to outlive it.
+    pub(crate) fn link(&self) -> StatsLink {
+        StatsLink {
+            slots: self.slots.addr(0),
+            control: std::ptr::from_ref(&*self.control) as u64,
+            thread_word: thread_word::offset(),
+            clock: self.clock.address(),
+            timed: self.clock.timed(),
+        }
+    }
+
+    /// What is to be measured of runs that begin from now on; the sites are someone else's.
+    pub(super) fn set(&self, options: Option<StatsOptions>) {
+        if let Some(options) = options {
+            if options.histogram {
+                // The histogram is in ns.
+                self.clock.calibrate();
+            }
+            let sample = options.sample.get();
+            let threshold = ((1u64 << 32) / u64::from(sample) - 1) as u32;
+            self.control.threshold.store(threshold, Relaxed);
+            self.control.weight.store(sample.into(), Relaxed);
+            self.control.has_histogram.store(options.histogram.into(), Relaxed);
+        }
+        self.is_on.store(options.is_some(), Relaxed);
+    }
+
+    /// What is known now.
+    pub(crate) fn read(&self) -> ProgStats {
+        let mut sum = ProgStats::default();
+        let mut ticks = 0u64;
+        for slot in self.slots.stats_slots().iter().take(epoch::slots_used()) {
+            ticks = ticks.wrapping_add(read_slot(slot, &mut sum));
+        }
+        if ticks > 0 {
+            sum.run_time_ns = self.clock.ns(ticks);
+        }
+        sum
+    }
+
+    fn slot(&self) -> Option<&StatsSlot> {
+        self.slots.stats_slots().get(epoch::slot()? as usize)
+    }
+
+    /// A run that is not of machine code begins.
+    pub(crate) fn begin(&self) -> Option<Timed> {
+        if !self.is_on.load(Relaxed) {
+            return None;
+        }
+        let slot = self.slot()?;
+        let number = slot.run_cnt.load(Relaxed).wrapping_add(1);
+        slot.run_cnt.store(number, Relaxed);
+        if (number as u32).wrapping_mul(GOLDEN) > self.control.threshold.load(Relaxed) {
+            return None;
+        }
+        Some(Timed { start: self.clock.now(), weight: self.control.weight.load(Relaxed) })
+    }
+
+    /// It ends, in the same thread.
+    pub(crate) fn end(&self, timed: Option<Timed>) {
+        let (Some(timed), Some(slot)) = (timed, self.slot()) else { return };
+        let elapsed = self.clock.now().wrapping_sub(timed.start);
+        if elapsed >> JUMP_BITS != 0 {
+            slot.clock_jumps.store(slot.clock_jumps.load(Relaxed) + 1, Relaxed);
+            return;
+        }
+        let has_histogram = self.control.has_histogram.load(Relaxed) != 0;
+        self.clock.add_timed(slot, (elapsed, timed.weight), has_histogram);
+    }
+
+    /// A run does not happen.
+    pub(crate) fn miss(&self) {
+        if let Some(slot) = self.slot() {
+            slot.recursion_misses.store(slot.recursion_misses.load(Relaxed) + 1, Relaxed);
+        }
+    }
+}
+
+/// Adds a slot to a sum; its ticks.
+fn read_slot(slot: &StatsSlot, sum: &mut ProgStats) -> u64 {
+    loop {
+        let seq = slot.seq.load(Acquire);
+        let mut here = ProgStats {
+            timed_cnt: slot.timed_cnt.load(Relaxed),
+            clock_jumps: slot.clock_jumps.load(Relaxed),
+            recursion_misses: slot.recursion_misses.load(Relaxed),
+            ..ProgStats::default()
+        };
+        let ticks = slot.ticks.load(Relaxed);
+        for (to, from) in here.histogram.iter_mut().zip(&slot.buckets.0) {
+            *to = from.load(Relaxed);
+        }
+        fence(Acquire);
+        if seq % 2 == 1 || slot.seq.load(Relaxed) != seq {
+            std::hint::spin_loop();
+            continue;
+        }
+        // Last, so that no timed run is missing in it.
+        sum.run_cnt += slot.run_cnt.load(Relaxed);
+        sum.timed_cnt += here.timed_cnt;
+        sum.clock_jumps += here.clock_jumps;
+        sum.recursion_misses += here.recursion_misses;
+        for (to, from) in sum.histogram.iter_mut().zip(here.histogram) {
+            *to += from;
+        }
+        return ticks;
+    }
+}

@@ -1,0 +1,259 @@
+//! Statistics of programs: what is counted is what ran, whatever is switched meanwhile.
+
+use skep_insn::asm::assemble;
+use skep_jit::{PokeMode, Tuning};
+use skep_program::{MapDef, Program};
+use skep_runtime::map::UpdateFlags;
+use skep_runtime::{ClockSource, Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_runtime::{ErrorKind, StatsOptions};
+use skep_uapi::helper::HelperId;
+use skep_uapi::{KernelProfile, MapType, ProgType};
+use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// The interpreter, patched code, code that tests flags.
+fn engines() -> [LoadOptions; 3] {
+    let jit = LoadOptions::default();
+    let flag = Tuning { poke: PokeMode::Flag, ..Tuning::default() };
+    let interp = LoadOptions { engine: Engine::Interp, ..LoadOptions::default() };
+    [interp, jit.clone(), LoadOptions { tuning: flag, ..jit }]
+}
+
+fn maps(runtime: &Runtime) -> ObjectMaps {
+    runtime.create_maps(&defs(), None)
+}
+
+fn defs() -> Arc<[MapDef]> {
+    let map_type = MapType::ProgArray;
+    let [key_size, value_size, max_entries] = [4, 4, 4];
+    let def = MapDef { map_type, key_size, value_size, max_entries, ..MapDef::default() };
+    [MapDef { name: "progs".into(), ..def }].into()
+}
+
+fn program(text: &str) -> VerifiedProgram {
+    let helper = |name: &str| HelperId::from_name(name).map(|id| id as u32);
+    let program = Program {
+        name: "counted".into(),
+        prog_type: TYPE,
+        license: "GPL".into(),
+        insns: assemble(text, &helper).unwrap().insns,
+        maps: defs(),
+        ..Program::default()
+    };
+    match verify(&program, &Config::privileged(KernelProfile::v6_18())).verdict {
+        Verdict::Accepted(program) => *program,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+const TYPE: ProgType = ProgType::RawTracepoint;
+
+const PLAIN: &str = "r0 = 7\nexit";
+/// Tail calls slot 0, by a constant index.
+const CALLER: &str = "r2 = map[progs]\nr3 = 0\ncall bpf_tail_call\nr0 = 1\nexit";
+/// The same, by an index that is in the context.
+const BY_INDEX: &str = "r3 = *(u64 *)(r1 + 0)\nr2 = map[progs]\ncall bpf_tail_call\nr0 = 1\nexit";
+
+fn runtime() -> Runtime {
+    Runtime::new(Options { cpus: 8, ..Options::default() }).unwrap()
+}
+
+struct Loaded {
+    runtime: Runtime,
+    maps: ObjectMaps,
+    all: Vec<Instance>,
+}
+
+fn loaded(texts: &[&str], options: &LoadOptions) -> Loaded {
+    let runtime = runtime();
+    let maps = maps(&runtime);
+    let load = |text: &&str| runtime.load(&program(text), &maps, options).unwrap();
+    let all = texts.iter().map(load).collect();
+    Loaded { runtime, maps, all }
+}
+
+impl Loaded {
+    fn fill(&self, slot: u32, program: usize) {
+        let array = self.maps.get("progs").unwrap();
+        let id = self.all[program].id();
+        array.update(&slot.to_ne_bytes(), &id.to_ne_bytes(), UpdateFlags::Any).unwrap();
+    }
+}
+
+fn run(instance: &Instance) -> u32 {
+    let mut ctx = Ctx::raw(TYPE, &[0; 8]).unwrap();
+    instance.run(&mut ctx).unwrap().retval
+}
+
+fn every(n: u32) -> StatsOptions {
+    StatsOptions::sampled(NonZeroU32::new(n).unwrap())
+}
+
+#[test]
+fn all_programs_or_one_for_as_long_as_someone_wants() {
+    for options in engines() {
+        let loaded = loaded(&[PLAIN, PLAIN], &options);
+        let counts = || loaded.all.iter().map(|one| one.stats().run_cnt).collect::<Vec<_>>();
+        let run_all = || loaded.all.iter().for_each(|one| assert_eq!(run(one), 7));
+        run_all();
+        assert_eq!(counts(), [0, 0]);
+        let first = loaded.runtime.enable_stats(StatsOptions::default()).unwrap();
+        let second = loaded.runtime.enable_stats(StatsOptions::default()).unwrap();
+        assert!(loaded.runtime.stats_enabled());
+        run_all();
+        drop(first);
+        run_all();
+        let one = loaded.all[1].enable_stats(StatsOptions::default()).unwrap();
+        drop(second);
+        assert!(!loaded.runtime.stats_enabled());
+        run_all();
+        drop(one);
+        run_all();
+        assert_eq!(counts(), [2, 3]);
+        let [first, second] = [&loaded.all[0], &loaded.all[1]].map(Instance::stats);
+        assert_eq!((first.timed_cnt, second.timed_cnt), (2, 3));
+        assert!(first.run_time_ns > 0 && first.histogram == [0; 48]);
+    }
+}
+
+#[test]
+fn programs_that_are_loaded_later_are_counted_too() {
+    for options in engines() {
+        let mut loaded = loaded(&[], &options);
+        let _on = loaded.runtime.enable_stats(every(1)).unwrap();
+        loaded.all.push(loaded.runtime.load(&program(PLAIN), &loaded.maps, &options).unwrap());
+        run(&loaded.all[0]);
+        let infos = loaded.runtime.programs();
+        assert_eq!((infos.len(), infos[0].stats.run_cnt, infos[0].id), (1, 1, loaded.all[0].id()));
+        assert_eq!(infos[0].bytes_jited.is_some(), options.engine == Engine::Jit);
+        assert!(infos[0].gpl_compatible && infos[0].bytes_memlock == 4096);
+        assert_eq!((infos[0].bytes_xlated, &*infos[0].name), (16, "counted"));
+        drop(infos);
+        loaded.all.clear();
+        assert!(loaded.runtime.programs().is_empty());
+    }
+}
+
+#[test]
+fn each_program_of_a_chain_is_counted() {
+    for options in engines() {
+        for caller in [CALLER, BY_INDEX] {
+            let loaded = loaded(&[caller, PLAIN], &options);
+            let _on = loaded.runtime.enable_stats(every(1)).unwrap();
+            let counts = || [0, 1].map(|i: usize| loaded.all[i].stats().run_cnt);
+            assert_eq!((run(&loaded.all[0]), counts()), (1, [1, 0]));
+            loaded.fill(0, 1);
+            assert_eq!((run(&loaded.all[0]), counts()), (7, [2, 1]));
+            // Itself, as often as it may.
+            loaded.fill(0, 0);
+            assert_eq!((run(&loaded.all[0]), counts()), (1, [36, 1]));
+            assert_eq!(loaded.all[0].stats().timed_cnt, 36);
+        }
+    }
+}
+
+#[test]
+fn sampled_times_stand_for_all_runs() {
+    for options in engines() {
+        let loaded = loaded(&[PLAIN], &options);
+        let on = loaded.runtime.enable_stats(StatsOptions { histogram: true, ..every(16) });
+        (0..1600).for_each(|_| assert_eq!(run(&loaded.all[0]), 7));
+        let stats = loaded.all[0].stats();
+        assert!(stats.run_cnt == 1600 && stats.timed_cnt.abs_diff(100) <= 2, "{stats:?}");
+        assert_eq!(stats.histogram.iter().sum::<u64>(), 16 * stats.timed_cnt);
+        // Someone wants all of them.
+        let all = loaded.runtime.enable_stats(every(1)).unwrap();
+        (0..100).for_each(|_| assert_eq!(run(&loaded.all[0]), 7));
+        let later = loaded.all[0].stats().since(&stats);
+        assert_eq!((later.run_cnt, later.timed_cnt), (100, 100));
+        drop((on, all));
+    }
+}
+
+/// The sum of `run_cnt` is what ran, on three threads, while statistics are switched by a fourth:
+/// on for all, for one, at changing rates.
+#[test]
+fn nothing_is_lost_or_counted_twice_under_toggling() {
+    for options in engines() {
+        let loaded = loaded(&[CALLER, PLAIN], &options);
+        loaded.fill(0, 1);
+        let _always = loaded.all[1].enable_stats(every(64)).unwrap();
+        let (stop, runs) = (AtomicBool::new(false), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let mut ctx = Ctx::raw(TYPE, &[0; 8]).unwrap();
+                    let mut mine = 0;
+                    while !stop.load(Relaxed) {
+                        assert_eq!(loaded.all[0].run(&mut ctx).unwrap().retval, 7);
+                        mine += 1;
+                    }
+                    runs.fetch_add(mine, Relaxed);
+                });
+            }
+            let mut before = 0;
+            for round in 0..300u32 {
+                let on = loaded.runtime.enable_stats(every(1 + round % 5)).unwrap();
+                let caller = loaded.all[0].enable_stats(every(1)).unwrap();
+                std::thread::sleep(Duration::from_micros(50));
+                drop(if round % 2 == 0 { (Some(on), Some(caller)) } else { (None, None) });
+                let now = loaded.all[1].stats().run_cnt;
+                assert!(now >= before);
+                before = now;
+            }
+            stop.store(true, Relaxed);
+        });
+        let [caller, target] = [0, 1].map(|i: usize| loaded.all[i].stats());
+        assert_eq!(target.run_cnt, runs.load(Relaxed));
+        assert!(caller.run_cnt > 0 && caller.run_cnt <= target.run_cnt, "{caller:?} {target:?}");
+        assert!(caller.timed_cnt <= caller.run_cnt && caller.clock_jumps == 0);
+    }
+}
+
+#[test]
+fn what_threads_counted_is_there_when_they_have_ended() {
+    for options in engines() {
+        let loaded = loaded(&[PLAIN], &options);
+        let _on = loaded.runtime.enable_stats(every(1)).unwrap();
+        for _ in 0..20 {
+            std::thread::scope(|scope| {
+                (0..4).for_each(|_| {
+                    drop(scope.spawn(|| (0..50).for_each(|_| assert_eq!(run(&loaded.all[0]), 7))))
+                });
+            });
+        }
+        assert_eq!(loaded.all[0].stats().run_cnt, 20 * 4 * 50);
+    }
+}
+
+#[test]
+fn either_clock_gives_the_time_of_a_run() {
+    for clock in [ClockSource::Auto, ClockSource::Monotonic] {
+        let runtime = Runtime::new(Options { clock, ..Options::default() }).unwrap();
+        let maps = maps(&runtime);
+        let text = "r6 = 10000\nagain:\nr6 -= 1\nif r6 != 0 goto again\nr0 = 0\nexit";
+        let instance = runtime.load(&program(text), &maps, &LoadOptions::default()).unwrap();
+        let _on = runtime.enable_stats(every(1)).unwrap();
+        let started = std::time::Instant::now();
+        (0..20).for_each(|_| assert_eq!(run(&instance), 0));
+        let (real, stats) = (started.elapsed().as_nanos() as u64, instance.stats());
+        assert!(stats.run_time_ns <= real && stats.run_time_ns > 20 * 1000, "{stats:?} of {real}");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_counts() {
+    let options = LoadOptions { fuel: Some(3), ..LoadOptions::default() };
+    let text = "r6 = 10\nagain:\nr6 -= 1\nif r6 != 0 goto again\nr0 = 0\nexit";
+    for engine in [Engine::Interp, Engine::Jit] {
+        let loaded = loaded(&[text], &LoadOptions { engine, ..options.clone() });
+        let _on = loaded.runtime.enable_stats(every(1)).unwrap();
+        let mut ctx = Ctx::raw(TYPE, &[0; 8]).unwrap();
+        let stopped = loaded.all[0].run(&mut ctx).unwrap_err();
+        assert_eq!(stopped.kind(), ErrorKind::Stopped);
+        assert_eq!(loaded.all[0].stats().run_cnt, 1);
+    }
+}
