@@ -1,9 +1,9 @@
 //! Statistics of programs: how often each ran and how long that took.
 //!
 //! They are off until someone asks ([`Runtime::enable_stats`](crate::Runtime::enable_stats), the
-//! kernel's `bpf_stats_enabled`, or [`Instance::enable_stats`](crate::Instance::enable_stats)); then
-//! every run is counted, and all of them or one in N are timed. What they count is kept when they
-//! are off again.
+//! kernel's `bpf_stats_enabled`, or [`Instance::enable_stats`](crate::Instance::enable_stats));
+//! then every run is counted, and all of them or one in N are timed. What they count is kept when
+//! they are off again.
 //!
 //! Reading order: [`ProgStats`] (what is known), `counters` (where each thread counts), `clock`
 //! (what a tick is), `board` (who asked for what, and the sites that are switched for it).
@@ -11,8 +11,8 @@
 //! # Invariants
 //! 1. `run_cnt` is the number of runs that began while the program's statistics were on, at any
 //!    rate of sampling and whatever was switched meanwhile: slots are counters that only grow, and
-//!    outlive the threads that they belong to. A thread that begins where one has ended goes on with
-//!    its slots, so there is nothing to fold and no moment at which a run is nowhere.
+//!    outlive the threads that they belong to. A thread that begins where one has ended goes on
+//!    with its slots, so there is nothing to fold and no moment at which a run is nowhere.
 //!
 //! Deliberately absent: time of runs that were stopped (fuel, interruption): they are counted only.
 
@@ -73,8 +73,8 @@ pub struct ProgStats {
     /// Runs whose time is not known because the clock jumped.
     pub clock_jumps: u64,
     /// Bucket `i` has the runs that took at least 2^i ns (0 is in the first) and less than twice
-    /// that; each timed run stands for as many as it does in `run_time_ns`. Zeros where no histogram
-    /// was asked for.
+    /// that; each timed run stands for as many as it does in `run_time_ns`. Zeros where no
+    /// histogram was asked for.
     pub histogram: [u64; skep_jit::stats::BUCKETS],
 }
 
