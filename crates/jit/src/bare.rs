@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::error::Error;
+use crate::fork;
 use crate::image::{Image, patching_is_refused};
 use crate::sites::{RetargetSite, SwitchSite};
 use crate::text::{Jump, Switch, Target};
@@ -67,7 +68,7 @@ impl BareCode {
     }
 
     fn byte(&self, off: u32) -> Option<u8> {
-        let inside = off < self.len;
+        let inside = off < self.len && !fork::is_lost();
         // SAFETY: a byte of the code, which is there as long as `self`; other threads may write it,
         // as whole bytes.
         inside.then(|| unsafe { std::ptr::read_volatile(self.address(off) as *const u8) })

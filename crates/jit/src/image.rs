@@ -85,6 +85,16 @@ pub(crate) fn reach() -> Result<Range<u64>, Errno> {
 }
 
 impl Memory {
+    /// In a child: gives it a copy of all code.
+    pub(crate) fn copy_to_child(&mut self) -> Result<(), Errno> {
+        if self.pools.is_empty() {
+            return Ok(());
+        }
+        // As the parent did; nothing says that it is inherited.
+        membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore)?;
+        self.pools.iter_mut().try_for_each(|share| share.pool.copy_to_child(share.fresh))
+    }
+
     /// Takes a range: pool and place in it.
     fn take(&mut self, bytes: usize) -> Result<(usize, Range<usize>), Errno> {
         let bytes = bytes.next_multiple_of(GRAIN);
@@ -109,6 +119,7 @@ impl Memory {
                 let region = self.region.as_mut().ok_or(Errno::NOMEM)?;
                 let len = POOL_BYTES.max(bytes.next_multiple_of(POOL_BYTES));
                 let pool = Pool::new(region, len)?;
+                crate::fork::watch();
                 self.pools.push(Share { pool, free: Vec::new(), fresh: 0 });
                 self.pools.len() - 1
             }
@@ -191,10 +202,13 @@ impl Image {
         &self.text
     }
 
-    /// The code.
+    /// The code; zeros where it is lost.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let _no_writer = TextLock::take();
         let mut bytes = vec![0; self.text.len as usize];
+        if crate::fork::is_lost() {
+            return bytes;
+        }
         // SAFETY: the code is readable where it is executable; whoever writes it holds the lock.
         unsafe {
             let from = self.text.executable as *const u8;

@@ -13,6 +13,7 @@ mod edit;
 mod emit;
 mod error;
 mod flow;
+pub mod fork;
 mod frame;
 mod image;
 mod linkage;

@@ -79,7 +79,7 @@ pub(crate) struct Pool {
     pub(crate) executable: *mut u8,
     pub(crate) len: usize,
     /// For the copy that a forked child makes.
-    _file: OwnedFd,
+    file: OwnedFd,
 }
 
 // SAFETY: the pointers are to mappings that are never unmapped; who writes where is decided by the
@@ -99,7 +99,31 @@ impl Pool {
             unsafe { munmap(writable, len)? };
             return Err(errno);
         }
-        Ok(Pool { writable: writable.cast(), executable: at.cast(), len, _file: file })
+        Ok(Pool { writable: writable.cast(), executable: at.cast(), len, file })
+    }
+
+    /// In a child: maps what the parent had at the same addresses again, from a file of the child's
+    /// own with the first `used` bytes of the parent's.
+    pub(crate) fn copy_to_child(&mut self, used: usize) -> Result<(), Errno> {
+        let file = memory_file(self.len)?;
+        let fixed = (self.writable.cast(), MapFlags::FIXED);
+        let writable = map_writable(&file, fixed, self.len)?;
+        if used > 0 {
+            let flags = MapFlags::PRIVATE;
+            // SAFETY: a new mapping at an address of the kernel's choice.
+            let from =
+                unsafe { mmap(ptr::null_mut(), used, ProtFlags::READ, flags, &self.file, 0)? };
+            // SAFETY: both are mapped, `used` bytes long at least, and nobody writes: the parent
+            // holds the text lock until its `fork` has returned; what it patches then is a byte or
+            // a word that is right before and after.
+            unsafe {
+                ptr::copy_nonoverlapping(from.cast::<u8>(), writable.cast(), used);
+                munmap(from, used)?;
+            }
+        }
+        seal_and_map_executable(&file, self.executable.cast(), self.len)?;
+        self.file = file;
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::fork;
 use crate::image::{self, Memory};
 use crate::sites::{RetargetSite, SwitchSite};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
@@ -162,7 +163,7 @@ impl TextLock {
         };
         let inside = off.checked_add(len).is_some_and(|end| end <= text.len);
         let aligned = (text.executable + u64::from(off)).is_multiple_of(u64::from(len));
-        if text.is_freed() || text.writable.is_null() || !inside || !aligned {
+        if fork::is_lost() || text.is_freed() || text.writable.is_null() || !inside || !aligned {
             return None;
         }
         // SAFETY: inside the range that `writable` is the start of.

@@ -13,14 +13,16 @@
 //! 3. A run that found itself alone ([`is_alone`]) has ended, or was the only one, before a second
 //!    thread enters its first: who registers waits for that.
 //!
-//! Deliberately absent: fork handling; a child that goes on running programs owns its own slots.
+//! 4. A barrier that the host refuses frees nothing.
+//!
+//! In a child of `fork` all slots but its thread's are free: no other thread came along.
 
 use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
 use skep_jit::stats::StatsSlot;
 use skep_jit::thread_word;
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
-use std::sync::{Mutex, OnceLock};
 
 /// Threads that may run programs at the same time, and CPUs of a runtime.
 pub const THREADS_MAX: usize = 256;
@@ -161,12 +163,23 @@ pub(crate) fn is_held_here(tag: u64) -> bool {
 
 /// Looks which runs are going on; afterwards [`is_free`] knows more.
 pub(crate) fn advance() {
-    static ADVANCING: Mutex<()> = Mutex::new(());
-    let Ok(_one) = ADVANCING.lock() else { return };
+    while ADVANCING.swap(true, Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    look();
+    ADVANCING.store(false, Ordering::Release);
+}
+
+/// A thread is in [`advance`]; nothing in it panics.
+static ADVANCING: AtomicBool = AtomicBool::new(false);
+
+fn look() {
     // Two epochs with a barrier after each: invariant 2.
     for _ in 0..2 {
         GLOBAL.fetch_add(1, Ordering::AcqRel);
-        barrier();
+        if !barrier() {
+            return;
+        }
     }
     let now = GLOBAL.load(Ordering::Acquire);
     let used = SLOTS_USED.load(Ordering::Acquire) as usize;
@@ -175,14 +188,15 @@ pub(crate) fn advance() {
     OLDEST.fetch_max(oldest, Ordering::AcqRel);
 }
 
-/// All threads' earlier stores are visible, and their later loads are later.
-fn barrier() {
+/// All threads' earlier stores are visible, and their later loads are later; false if the host
+/// refuses.
+fn barrier() -> bool {
     fence(Ordering::SeqCst);
     // A lone thread has nobody to wait for.
     if SLOTS_USED.load(Ordering::Acquire) > 1 && has_membarrier() {
-        let done = membarrier(MembarrierCommand::PrivateExpedited);
-        debug_assert!(done.is_ok());
+        return membarrier(MembarrierCommand::PrivateExpedited).is_ok();
     }
+    true
 }
 
 /// Whether the kernel runs barriers for us; else every entry has a fence of its own.
@@ -203,12 +217,35 @@ fn has_membarrier() -> bool {
 }
 
 fn register_membarrier() -> bool {
+    skep_jit::fork::after_fork(forget_other_threads);
     membarrier_query().contains(MembarrierQuery::PRIVATE_EXPEDITED)
         && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
 }
 
+/// In a child: only the thread that called `fork` is there.
+fn forget_other_threads() {
+    let mine = LOCAL.with(|local| match skep_jit::fork::is_lost() {
+        // Each run has to ask for a slot, and is refused.
+        true => local.slot.replace(UNREGISTERED),
+        false => local.slot.get(),
+    });
+    let others = SLOTS.iter().enumerate().filter(|(index, _)| *index != mine as usize);
+    for (_, slot) in others {
+        slot.epoch.store(IDLE, Ordering::Relaxed);
+        slot.taken.store(false, Ordering::Relaxed);
+    }
+    ADVANCING.store(false, Ordering::Release);
+    // As the parent did; nothing says that it is inherited.
+    if has_membarrier() {
+        let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
+    }
+}
+
 #[cold]
 fn register() -> Option<u32> {
+    if skep_jit::fork::is_lost() {
+        return None;
+    }
     let free = |slot: &Slot| {
         slot.taken.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     };
@@ -223,6 +260,10 @@ fn register() -> Option<u32> {
         let begun = tag();
         advance();
         while !is_free(begun) {
+            if !barrier() {
+                SLOTS[index as usize].taken.store(false, Ordering::Release);
+                return None;
+            }
             std::thread::yield_now();
             advance();
         }

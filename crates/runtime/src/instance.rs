@@ -160,6 +160,11 @@ impl Instance {
 
     #[cold]
     fn too_many_threads(&self) -> Error {
+        if skep_jit::fork::is_lost() {
+            return Error::memory(
+                "a child of fork without machine code: the host refused the memory for it",
+            );
+        }
         let cpus = self.shared.cpus.count();
         Error::input(format!("more threads run programs than the runtime has CPUs ({cpus})"))
     }

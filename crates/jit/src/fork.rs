@@ -1,0 +1,76 @@
+//! `fork`: a child gets a copy of all machine code at the same addresses, and its own to patch.
+//!
+//! The mappings are not inherited (`pool`): writing to a shared one would change the parent's
+//! code. Before `fork` the text lock is taken, so that no batch is half done in the child; in the
+//! child each pool is mapped again from a new file with the same contents. Machine code, sites and
+//! addresses stay good, and what one process patches the other does not see.
+//!
+//! A child without a copy (the host refuses, or it was made by a raw system call, of which nobody
+//! tells us) has no code; in the first case [`is_lost`] says so.
+//!
+//! Deliberately absent: locks of others. A child of a process with several threads finds maps
+//! locked that another thread was changing at that moment, as it does malloc's arenas.
+
+#![allow(unsafe_code)]
+
+use crate::image::{self, Memory};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// What runs in a child, with its only thread, after the code is in place.
+static HOOKS: Mutex<Vec<fn()>> = Mutex::new(Vec::new());
+
+thread_local! {
+    /// Held while this thread forks.
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+struct Held {
+    memory: MutexGuard<'static, Memory>,
+    hooks: MutexGuard<'static, Vec<fn()>>,
+}
+
+/// Whether this process is a child that has no machine code.
+pub fn is_lost() -> bool {
+    LOST.load(Ordering::Acquire)
+}
+
+/// Has `hook` called in every child, after its machine code is in place. It must not wait for locks
+/// that other threads of the parent may have held.
+pub fn after_fork(hook: fn()) {
+    watch();
+    HOOKS.lock().unwrap_or_else(PoisonError::into_inner).push(hook);
+}
+
+/// Has the process's forks watched.
+pub(crate) fn watch() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the functions are there as long as the process, and do not unwind: they take
+        // locks, and make system calls whose failure they look at.
+        unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
+    });
+}
+
+extern "C" fn prepare() {
+    let hooks = HOOKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let memory = image::lock();
+    let _ = HELD.try_with(|held| held.replace(Some(Held { memory, hooks })));
+}
+
+extern "C" fn parent() {
+    let _ = HELD.try_with(RefCell::take);
+}
+
+extern "C" fn child() {
+    let held = HELD.try_with(RefCell::take).ok().flatten();
+    let Some(Held { mut memory, hooks }) = held else { return };
+    if memory.copy_to_child().is_err() {
+        LOST.store(true, Ordering::Release);
+    }
+    drop(memory);
+    hooks.iter().for_each(|hook| hook());
+}

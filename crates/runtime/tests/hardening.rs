@@ -1,0 +1,538 @@
+//! Patching where processes are unlike ours: under a debugger, with all signals blocked, after
+//! `fork`, with rules against new code, with system calls refused; and what must never be possible.
+//!
+//! Each runs in a process of its own: this file's binary once more, for one ignored test.
+
+#![expect(clippy::print_stderr, reason = "says why it was skipped")]
+
+use skep_insn::asm::assemble;
+use skep_jit::BareCode;
+use skep_program::{MapDef, Program};
+use skep_runtime::map::{MapHandle, UpdateFlags};
+use skep_runtime::poke::{self, Batch, PokeMode};
+use skep_runtime::{Ctx, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_uapi::helper::HelperId;
+use skep_uapi::{KernelProfile, MapType, ProgType};
+use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+fn maps() -> Arc<[MapDef]> {
+    let jmp = MapDef {
+        name: "jmp".into(),
+        map_type: MapType::ProgArray,
+        key_size: 4,
+        value_size: 4,
+        max_entries: 2,
+        ..MapDef::default()
+    };
+    [jmp].into()
+}
+
+fn program(name: &str, text: &str) -> VerifiedProgram {
+    let maps = maps();
+    let helper = |name: &str| HelperId::from_name(name).map(|id| id as u32);
+    let mut assembly = assemble(text, &helper).unwrap();
+    for reference in &assembly.map_refs {
+        assembly.insns[reference.insn.index()].imm = 0;
+    }
+    let program = Program {
+        name: name.to_owned(),
+        prog_type: ProgType::Xdp,
+        license: "GPL".into(),
+        insns: assembly.insns,
+        maps,
+        ..Program::default()
+    };
+    match verify(&program, &Config::privileged(KernelProfile::v6_18())).verdict {
+        Verdict::Accepted(program) => *program,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+/// Tail calls slot 0, else gives 7.
+const MAIN: &str = "r2 = map[jmp]\nr3 = 0\ncall bpf_tail_call\nr0 = 7\nexit";
+
+struct Loaded {
+    runtime: Runtime,
+    maps: ObjectMaps,
+    main: Instance,
+}
+
+impl Loaded {
+    fn new() -> Loaded {
+        let runtime = Runtime::new(Options { cpus: 8, ..Options::default() }).unwrap();
+        let object = runtime.create_maps(&maps(), None);
+        let main = runtime.load(&program("main", MAIN), &object, &LoadOptions::default()).unwrap();
+        Loaded { runtime, maps: object, main }
+    }
+
+    fn slots(&self) -> MapHandle {
+        self.maps.get("jmp").unwrap().clone()
+    }
+
+    /// A program that gives `value`.
+    fn target(&self, value: u32) -> Instance {
+        let program = program("target", &format!("r0 = {value}\nexit"));
+        self.runtime.load(&program, &self.maps, &LoadOptions::default()).unwrap()
+    }
+
+    fn put(&self, target: &Instance) {
+        let id = target.id().to_ne_bytes();
+        self.slots().update(&[0; 4], &id, UpdateFlags::Any).unwrap();
+    }
+
+    fn run(&self) -> u64 {
+        self.main.run(&mut Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap()).unwrap().r0
+    }
+}
+
+/// `xor eax, eax; test eax, imm32 | jmp on; ret; on: mov eax, 1; ret; int3`.
+const SWITCHED: [u8; 15] = [0x31, 0xc0, 0xa9, 1, 0, 0, 0, 0xc3, 0xb8, 1, 0, 0, 0, 0xc3, 0xcc];
+
+fn call(code: &BareCode, off: u32) -> u32 {
+    // SAFETY: the function gives 0 or 1 in either state of its switch.
+    let function: extern "sysv64" fn() -> u32 =
+        unsafe { std::mem::transmute(code.address(off) as *const u8) };
+    function()
+}
+
+/// What threads see while the program of a slot is replaced, and freed, and switches turn: whatever
+/// was there, and nothing else after the change has returned. Threads come and go.
+fn storm(rounds: u64) {
+    let loaded = Loaded::new();
+    let patches = poke::mode() == PokeMode::Patch;
+    let sites = loaded.main.machine_code().unwrap().tail_call_sites().len();
+    assert_eq!(sites, usize::from(patches));
+    const SITES: u32 = 164;
+    let bare = patches.then(|| {
+        let bytes: Vec<u8> = (0..SITES).flat_map(|_| SWITCHED).collect();
+        BareCode::new(&bytes).unwrap()
+    });
+    let offs = || (0..SITES).map(|site| site * SWITCHED.len() as u32);
+    // Odd while something changes; half of it is the round.
+    let (sequence, done) = (AtomicU64::new(0), AtomicBool::new(false));
+    let value = |round: u64| if round.is_multiple_of(5) { 7 } else { 100 + round % 1000 };
+    let checked = AtomicU64::new(0);
+    let run = |lives: u32| {
+        let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap();
+        for _ in 0..lives {
+            let before = sequence.load(Ordering::SeqCst);
+            let r0 = loaded.main.run(&mut ctx).unwrap().r0;
+            let on: u32 = bare.iter().flat_map(|b| offs().map(|off| call(b, off))).sum();
+            let after = sequence.load(Ordering::SeqCst);
+            assert!(r0 == 7 || (100..1100).contains(&r0), "{r0}");
+            if before == after && before % 2 == 0 {
+                let round = before / 2;
+                assert_eq!(r0, value(round), "round {round}");
+                let expected = if patches && round % 2 == 1 { SITES } else { 0 };
+                assert_eq!(on, expected, "round {round}");
+                checked.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                run(1000);
+            }
+        });
+        // Short lives.
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                std::thread::scope(|scope| {
+                    scope.spawn(|| run(3));
+                });
+            }
+        });
+        for round in 1..=rounds {
+            let target = (value(round) != 7).then(|| loaded.target(value(round) as u32));
+            let mut batch = Batch::new();
+            if let Some(code) = &bare {
+                offs().for_each(|off| batch.add(&code.switch(off + 2).unwrap(), round % 2 == 1));
+            }
+            sequence.fetch_add(1, Ordering::SeqCst);
+            match &target {
+                Some(target) => loaded.put(target),
+                None => {
+                    let _ = loaded.slots().delete(&[0; 4]);
+                }
+            }
+            batch.commit().unwrap();
+            sequence.fetch_add(1, Ordering::SeqCst);
+            // Settled for a while, sometimes.
+            if round % 16 == 0 {
+                std::thread::yield_now();
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(checked.load(Ordering::Relaxed) > 0);
+    no_memory_is_writable_and_executable();
+    no_handler_is_installed();
+}
+
+fn no_memory_is_writable_and_executable() {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    for line in maps.lines() {
+        let perms = line.split(' ').nth(1).unwrap();
+        assert!(!(perms.contains('w') && perms.contains('x')), "{line}");
+    }
+}
+
+fn no_handler_is_installed() {
+    for signal in [libc::SIGTRAP, libc::SIGILL, libc::SIGSYS] {
+        // SAFETY: asks for the action of a signal, changes none.
+        let action = unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            assert_eq!(libc::sigaction(signal, std::ptr::null(), &mut action), 0);
+            action
+        };
+        assert_eq!(action.sa_sigaction, libc::SIG_DFL, "signal {signal}");
+    }
+}
+
+/// Refuses system calls with EPERM from now on, in this thread and those that it starts.
+fn refuse(calls: &[i64]) {
+    let statement =
+        |code: u32, k: u32, (jt, jf): (u8, u8)| libc::sock_filter { code: code as u16, jt, jf, k };
+    let mut filter = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, (0, 0))];
+    for call in calls {
+        let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+        filter.push(statement(equal, *call as u32, (0, 1)));
+        let errno = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+        filter.push(statement(libc::BPF_RET | libc::BPF_K, errno, (0, 0)));
+    }
+    filter.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, (0, 0)));
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the filter is read during the call.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let mode = libc::SECCOMP_MODE_FILTER;
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program), 0);
+    }
+}
+
+/// Refuses memory that becomes executable; false where the kernel does not know how.
+fn refuse_exec_gain() -> bool {
+    const PR_SET_MDWE: i32 = 65;
+    const PR_MDWE_REFUSE_EXEC_GAIN: u64 = 1;
+    // SAFETY: a rule for this process.
+    unsafe { libc::prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 }
+}
+
+/// Runs one of the ignored tests below in a process of its own, maybe under another program.
+fn alone(test: &str, under: &[&str]) -> Output {
+    let this = std::env::current_exe().unwrap();
+    let mut command = match under {
+        [] => Command::new(&this),
+        [program, args @ ..] => {
+            let mut command = Command::new(program);
+            command.args(args).arg(&this);
+            command
+        }
+    };
+    command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.output().expect("starts")
+}
+
+fn passes(test: &str) {
+    let output = alone(test, &[]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{}: {text}", output.status);
+}
+
+#[test]
+fn storms() {
+    passes("child::plain");
+}
+
+#[test]
+fn with_all_signals_blocked() {
+    passes("child::all_signals_blocked");
+}
+
+#[test]
+fn where_no_memory_becomes_executable() {
+    passes("child::mdwe");
+}
+
+#[test]
+fn where_membarrier_is_refused() {
+    passes("child::no_membarrier");
+}
+
+#[test]
+fn where_memfd_is_refused() {
+    passes("child::no_memfd");
+}
+
+#[test]
+fn where_nothing_can_be_executable() {
+    passes("child::no_memory");
+}
+
+#[test]
+fn where_membarrier_is_refused_later() {
+    passes("child::no_membarrier_later");
+}
+
+#[test]
+fn after_fork() {
+    passes("child::forks");
+}
+
+#[test]
+fn a_child_without_memory() {
+    passes("child::forks_without_memory");
+}
+
+#[test]
+fn code_stays_unwritable() {
+    passes("child::attacks");
+}
+
+#[test]
+fn under_gdb() {
+    let is_there = Command::new("gdb").arg("--version").output();
+    if !is_there.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no gdb here");
+        return;
+    }
+    let batch = ["gdb", "-nx", "-batch", "-ex", "run", "-ex", "backtrace", "--args"];
+    let output = alone("child::plain", &batch);
+    let text = String::from_utf8_lossy(&output.stdout);
+    if text.contains("ptrace: Operation not permitted") || text.contains("Could not trace") {
+        eprintln!("skipped: gdb may not trace here");
+        return;
+    }
+    assert!(text.contains("1 passed") && text.contains("exited normally"), "{text}");
+    assert!(!text.contains("SIGTRAP") && !text.contains("SIGSEGV"), "{text}");
+}
+
+/// What runs in processes of their own.
+mod child {
+    use super::*;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn plain() {
+        storm(2_000);
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn all_signals_blocked() {
+        // SAFETY: a mask for this thread and those that it starts.
+        unsafe {
+            let mut all: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&mut all);
+            assert_eq!(libc::pthread_sigmask(libc::SIG_SETMASK, &all, std::ptr::null_mut()), 0);
+        }
+        storm(2_000);
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn mdwe() {
+        if refuse_exec_gain() {
+            assert_eq!(poke::mode(), PokeMode::Patch);
+        }
+        storm(500);
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn no_membarrier() {
+        refuse(&[libc::SYS_membarrier]);
+        assert_eq!(poke::mode(), PokeMode::Flag);
+        let notice = poke::take_notice().unwrap();
+        assert!(notice.contains("membarrier"), "{notice}");
+        assert_eq!(poke::take_notice(), None);
+        assert!(BareCode::new(&SWITCHED).is_err());
+        storm(500);
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn no_memfd() {
+        refuse(&[libc::SYS_memfd_create]);
+        assert_eq!(poke::mode(), PokeMode::Flag);
+        let notice = poke::take_notice().unwrap();
+        assert!(notice.contains("memfd_create"), "{notice}");
+        storm(500);
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn no_memory() {
+        refuse(&[libc::SYS_memfd_create]);
+        if !refuse_exec_gain() {
+            return;
+        }
+        let runtime = Runtime::new(Options::default()).unwrap();
+        let object = runtime.create_maps(&maps(), None);
+        let options = LoadOptions::default();
+        let why = runtime.load(&program("main", MAIN), &object, &options).unwrap_err();
+        assert!(why.to_string().contains("making room for machine code"), "{why}");
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn no_membarrier_later() {
+        let loaded = Loaded::new();
+        let (one, two) = (loaded.target(1), loaded.target(2));
+        loaded.put(&one);
+        let code = BareCode::new(&SWITCHED).unwrap();
+        assert_eq!((loaded.run(), call(&code, 0)), (1, 0));
+        refuse(&[libc::SYS_membarrier]);
+        let mut batch = Batch::new();
+        batch.add(&code.switch(2).unwrap(), true);
+        assert!(matches!(batch.commit(), Err(poke::Error::Barrier(_))));
+        let id = two.id().to_ne_bytes();
+        let refused = loaded.slots().update(&[0; 4], &id, UpdateFlags::Any);
+        assert!(refused.unwrap_err().to_string().contains("EPERM"));
+        assert!(loaded.slots().delete(&[0; 4]).is_err());
+        assert_eq!((loaded.run(), call(&code, 0)), (1, 0));
+        // What waits for nobody still works.
+        batch.commit_nowait().unwrap();
+        assert_eq!(call(&code, 0), 1);
+    }
+
+    /// The exit status of a child that does `work`.
+    fn forked(work: impl FnOnce()) -> i32 {
+        // SAFETY: the child works and ends here; no other thread holds a lock of ours.
+        unsafe {
+            let pid = libc::fork();
+            assert!(pid >= 0);
+            if pid == 0 {
+                let work = std::panic::AssertUnwindSafe(work);
+                let failed = std::panic::catch_unwind(work).is_err();
+                libc::_exit(i32::from(failed));
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(pid, &mut status, 0), pid);
+            status
+        }
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn forks() {
+        let loaded = Loaded::new();
+        let (one, two) = (loaded.target(1), loaded.target(2));
+        loaded.put(&one);
+        let code = BareCode::new(&SWITCHED).unwrap();
+        let turn = |on: bool| {
+            let mut batch = Batch::new();
+            batch.add(&code.switch(2).unwrap(), on);
+            batch.commit().unwrap();
+        };
+        // Threads that run programs while the process forks.
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        assert!((1..=2).contains(&loaded.run()));
+                    }
+                });
+            }
+            for round in 0..20 {
+                turn(round % 2 == 0);
+                let seen = (loaded.run(), call(&code, 0));
+                let status = forked(|| {
+                    // All is as it was, and the child's own.
+                    assert_eq!((loaded.run(), call(&code, 0)), seen);
+                    turn(round % 2 == 1);
+                    loaded.put(&two);
+                    assert_eq!((loaded.run(), call(&code, 0)), (2, 1 - seen.1));
+                    loaded.slots().delete(&[0; 4]).unwrap();
+                    assert_eq!(loaded.run(), 7);
+                    loaded.put(&loaded.target(3));
+                    assert_eq!(loaded.run(), 3);
+                    if round == 0 {
+                        storm(200);
+                    }
+                });
+                assert_eq!(status, 0);
+                assert_eq!((loaded.run(), call(&code, 0)), seen);
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn forks_without_memory() {
+        let loaded = Loaded::new();
+        let code = BareCode::new(&SWITCHED).unwrap();
+        let switch = code.switch(2).unwrap();
+        assert_eq!(loaded.run(), 7);
+        refuse(&[libc::SYS_memfd_create]);
+        let status = forked(|| {
+            let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap();
+            let why = loaded.main.run(&mut ctx).unwrap_err();
+            assert!(why.to_string().contains("child of fork"), "{why}");
+            let mut batch = Batch::new();
+            batch.add(&switch, true);
+            assert!(batch.commit().is_err() && code.switch(2).is_none());
+        });
+        assert_eq!(status, 0);
+        assert_eq!(loaded.run(), 7);
+    }
+
+    /// All ways that there are to write to what is executable.
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn attacks() {
+        let code = BareCode::new(&SWITCHED).unwrap();
+        let (at, page) = (code.address(0), (code.address(0) & !4095) as *mut libc::c_void);
+        let last = || std::io::Error::last_os_error().raw_os_error();
+        // SAFETY: the page keeps its contents; every call is expected to be refused.
+        unsafe {
+            for prot in [libc::PROT_WRITE, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC] {
+                assert_eq!(libc::mprotect(page, 4096, prot), -1);
+                assert_eq!(last(), Some(libc::EACCES));
+            }
+        }
+        let memory = std::fs::OpenOptions::new().read(true).write(true).open("/proc/self/mem");
+        assert!(memory.unwrap().write_at(&[0xcc], at).is_err());
+        let files = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let ours = files.filter(|file| {
+            let to = std::fs::read_link(file.path()).unwrap_or_default();
+            to.to_string_lossy().contains("memfd:skep-jit")
+        });
+        let mut found = 0;
+        for file in ours {
+            found += 1;
+            let file = std::fs::OpenOptions::new().read(true).write(true).open(file.path());
+            let file = file.unwrap();
+            let refused = file.write_at(&[0xcc], 0).unwrap_err();
+            assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
+            assert!(file.set_len(0).is_err() && file.set_len(1 << 30).is_err());
+            let fd = file.as_raw_fd();
+            // SAFETY: new mappings, of which the writable ones are expected to be refused.
+            unsafe {
+                let hole = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+                assert_eq!(libc::fallocate(fd, hole, 0, 4096), -1);
+                let shared = libc::MAP_SHARED;
+                let map = |prot| libc::mmap(std::ptr::null_mut(), 4096, prot, shared, fd, 0);
+                let write = libc::PROT_READ | libc::PROT_WRITE;
+                assert_eq!(map(write), libc::MAP_FAILED);
+                assert_eq!(map(write | libc::PROT_EXEC), libc::MAP_FAILED);
+                let read = map(libc::PROT_READ);
+                assert_ne!(read, libc::MAP_FAILED);
+                assert_eq!(libc::mprotect(read, 4096, write), -1);
+                assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_EXEC), -1);
+            }
+        }
+        assert!(found > 0);
+        assert_eq!(call(&code, 0), 0);
+        no_memory_is_writable_and_executable();
+    }
+}
