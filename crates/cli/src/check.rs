@@ -46,7 +46,8 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         streams.error("no file given")?;
         return Ok(Exit::Input);
     }
-    let plan = match plan(flags) {
+    let (batch, plan) = Batch::beside(&flags.input, || plan(flags));
+    let plan = match plan {
         Ok(plan) => plan,
         Err(message) => {
             streams.error(&message)?;
@@ -56,7 +57,7 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
     let mut diagnostics = Vec::new();
     let mut summary = Summary::default();
     let mut worst = Exit::Success;
-    let (_, exit) = Batch::new(&flags.input).run(&plan, streams, answer, |streams, file| {
+    let (_, exit) = batch.run(&plan, streams, answer, |streams, file| {
         for answer in file.answers {
             worst.raise(answer.exit);
             summary.count(&answer);

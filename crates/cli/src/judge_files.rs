@@ -210,7 +210,7 @@ pub(crate) struct Batch {
 
 impl<T: Weigh> Weigh for FileAnswers<T> {
     fn bytes(&self) -> usize {
-        self.answers.iter().map(Weigh::bytes).sum()
+        size_of::<Self>() + self.answers.iter().map(Weigh::bytes).sum::<usize>()
     }
 }
 
@@ -222,6 +222,19 @@ impl Batch {
             inputs: expand(&flags.files, flags.scan),
             jobs: flags.jobs.unwrap_or_else(cpus).max(1),
         }
+    }
+
+    /// Expands the arguments while `plan` reads the host, where there may be more than one thread:
+    /// both are done before the first file is opened.
+    pub(crate) fn beside<P>(flags: &InputFlags, plan: impl FnOnce() -> P) -> (Batch, P) {
+        if flags.jobs == Some(1) {
+            return (Batch::new(flags), plan());
+        }
+        std::thread::scope(|threads| {
+            let expanding = threads.spawn(|| Batch::new(flags));
+            let plan = plan();
+            (expanding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), plan)
+        })
     }
 
     /// Judges all files in parallel and hands over the answers in input order. Broken files are one

@@ -4,10 +4,10 @@
 //! What a machine does not have is left out; only a file that the user named must be there.
 
 use crate::Error;
+use crate::kallsyms::Symbols;
 use skep_btf::Btf;
 use skep_object::OpenOptions;
 use skep_verifier::KernelSymbols;
-use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -115,8 +115,11 @@ fn read_btf(path: &Path) -> Result<Arc<Btf>, Error> {
 
 /// The whole file, or an error if it is longer than `bytes_max`.
 pub(crate) fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    fs::File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    let file = fs::File::open(path)?;
+    // Files that state their size are read into a buffer of that size.
+    let stated = file.metadata().map_or(0, |metadata| metadata.len().min(bytes_max));
+    let mut bytes = Vec::with_capacity(usize::try_from(stated).unwrap_or(0).saturating_add(1));
+    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bytes_max {
         return Err(std::io::Error::other(format!("more than {bytes_max} bytes")));
     }
@@ -153,24 +156,8 @@ pub fn host_symbols() -> Option<KernelSymbols> {
 }
 
 fn kallsyms() -> SymbolAddress {
-    let symbols: OnceLock<HashMap<String, u64>> = OnceLock::new();
-    Arc::new(move |name: &str| {
-        let read = || parse_kallsyms(&fs::read_to_string("/proc/kallsyms").unwrap_or_default());
-        symbols.get_or_init(read).get(name).copied()
-    })
-}
-
-/// Lines `address type name [module]`; the first address of a name counts.
-fn parse_kallsyms(text: &str) -> HashMap<String, u64> {
-    let mut symbols = HashMap::new();
-    for line in text.lines() {
-        let mut words = line.split_ascii_whitespace();
-        let address = words.next().and_then(|word| u64::from_str_radix(word, 16).ok());
-        if let (Some(address), Some(_), Some(name)) = (address, words.next(), words.next()) {
-            symbols.entry(name.to_owned()).or_insert(address);
-        }
-    }
-    symbols
+    let symbols: OnceLock<Symbols> = OnceLock::new();
+    Arc::new(move |name: &str| symbols.get_or_init(Symbols::read).address(name))
 }
 
 /// Highest possible CPU number, plus one; a machine's does not change.
@@ -194,12 +181,6 @@ mod tests {
         assert_eq!(version_code("6.18.44-fc"), (6 << 16) + (18 << 8) + 44);
         assert_eq!(version_code("5.4.300"), (5 << 16) + (4 << 8) + 255);
         assert_eq!(version_code(""), 0);
-    }
-
-    #[test]
-    fn symbols() {
-        let map = parse_kallsyms("ff00 T one\nbad\nff08 t one\nff10 d two [mod]\n");
-        assert_eq!((map.len(), map["one"], map["two"]), (2, 0xff00, 0xff10));
     }
 
     #[test]

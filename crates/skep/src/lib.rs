@@ -74,6 +74,7 @@
 
 mod error;
 mod host;
+mod kallsyms;
 mod session;
 mod verification;
 

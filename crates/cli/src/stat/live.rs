@@ -44,7 +44,7 @@ struct Answer {
 
 impl crate::in_order::Weigh for Answer {
     fn bytes(&self) -> usize {
-        self.text.len()
+        size_of::<Answer>() + self.text.len()
     }
 }
 
@@ -52,11 +52,11 @@ pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>)
     if flags.input.files.is_empty() {
         return Ok(Err("no file given".to_owned()));
     }
-    let plan = match plan(flags, wanted) {
+    let (batch, plan) = Batch::beside(&flags.input, || plan(flags, wanted));
+    let plan = match plan {
         Ok(plan) => plan,
         Err(message) => return Ok(Err(message)),
     };
-    let batch = Batch::new(&flags.input);
     let mut rows = Vec::new();
     let mut worst = Exit::Success;
     let talk = !flags.quiet && wanted.format == OutputFormat::Table;
