@@ -51,8 +51,9 @@ fn compile_x86_64(
         true => opt::unroll::plan(&ops, &flow),
         false => Vec::new(),
     };
-    let unit =
-        Unit { ops: &ops, flow: &flow, frames: &frames, linkage, tuning, loops: &loops, reach };
+    let heads = opt::heads::heads(&ops, &flow);
+    let (ops, flow, frames) = (&ops[..], &flow, &frames[..]);
+    let unit = Unit { ops, flow, frames, linkage, tuning, loops: &loops, heads: &heads, reach };
     let mut emitted = emit::emit(&unit)?;
     let image = placed(&mut emitted, poke)?;
     let symbols = symbols(xlated, &emitted);

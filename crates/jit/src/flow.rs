@@ -27,7 +27,7 @@ pub(crate) struct Flow {
     /// By op: something jumps here.
     pub(crate) is_target: Vec<bool>,
     /// By op: a later one jumps here.
-    pub(crate) is_loop_head: Vec<bool>,
+    pub(crate) is_jumped_back_to: Vec<bool>,
     /// By op: the number of loops around it, as far as jumps backwards tell.
     pub(crate) loop_depth: Vec<u8>,
     /// By op: registers that may be read after it before they are written.
@@ -77,14 +77,14 @@ impl Flow {
     /// Computes anew where jumps land and what they go round.
     pub(crate) fn find_targets(&mut self, ops: &[Op]) {
         self.is_target = vec![false; ops.len() + 1];
-        self.is_loop_head = vec![false; ops.len() + 1];
+        self.is_jumped_back_to = vec![false; ops.len() + 1];
         self.loop_depth = vec![0; ops.len()];
         for (at, op) in ops.iter().enumerate() {
             if let Some(to) = op.target() {
                 let to = to as usize;
                 self.is_target[to] = true;
                 if to <= at {
-                    self.is_loop_head[to] = true;
+                    self.is_jumped_back_to[to] = true;
                     self.loop_depth[to..=at].iter_mut().for_each(|d| *d = d.saturating_add(1));
                 }
             }

@@ -135,6 +135,8 @@ passes! {
     flags,
     /// Short loops written several times in a row.
     unroll,
+    /// Ends of loops written where they are jumped to.
+    latches,
     /// Loop heads at multiples of 32 bytes.
     align,
 }

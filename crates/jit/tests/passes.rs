@@ -314,6 +314,52 @@ const EXAMPLES: &[Example] = &[
              ret\n",
     },
     Example {
+        pass: "latches",
+        program: "r0 = 0\n\
+             goto again\n\
+             next:\n\
+             r2 += 1\n\
+             if r2 != 16 goto again\n\
+             exit\n\
+             again:\n\
+             if r0 s> 5 goto more\n\
+             r0 += r2\n\
+             goto next\n\
+             more:\n\
+             r0 ^= r2\n\
+             goto next",
+        with: "xor eax,eax\n\
+             jmp short 000000000000000Fh\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             jne short 000000000000000Fh\n\
+             ret\n\
+             cmp rax,5\n\
+             jg short 0000000000000024h\n\
+             add rax,rsi\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             jne short 000000000000000Fh\n\
+             jmp short 000000000000000Eh\n\
+             xor rax,rsi\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             jne short 000000000000000Fh\n\
+             jmp short 000000000000000Eh\n",
+        without: "xor eax,eax\n\
+             jmp short 000000000000000Fh\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             jne short 000000000000000Fh\n\
+             ret\n\
+             cmp rax,5\n\
+             jg short 000000000000001Ah\n\
+             add rax,rsi\n\
+             jmp short 4\n\
+             xor rax,rsi\n\
+             jmp short 4\n",
+    },
+    Example {
         pass: "align",
         program: "r0 = 0x123456789a ll\n\
              r3 = 0x123456789b ll\n\

@@ -3,11 +3,12 @@
 use super::Emit;
 use super::alu::is_i8;
 use crate::asm::{Cc, Mem, Width, X86, forms};
-use crate::op::{Cond, Reg, Src, Test};
+use crate::op::{Cond, Op, Reg, Src, Test};
+use crate::opt::latches;
 use crate::regs::{RUN_ENV, SCRATCH, x86};
 use std::mem::offset_of;
 
-use crate::RunEnv;
+use crate::{Error, RunEnv};
 
 fn cc(cond: Cond) -> Cc {
     match cond {
@@ -30,12 +31,44 @@ pub(super) fn env_field(offset: usize) -> Mem {
 }
 
 impl Emit<'_> {
-    pub(super) fn jmp(&mut self, to: u32) {
+    pub(super) fn jmp(&mut self, to: u32) -> Result<(), Error> {
+        let passes = &self.unit.tuning.passes;
+        if passes.latches
+            && !self.unit.tuning.fuel
+            && let Some(latch) = latches::latch(self.unit.ops, self.unit.flow, self.at)
+        {
+            return self.end_of_loop(to as usize, latch);
+        }
         self.fuel(to);
         // A jump to the next op needs no insn; fuel may have put one there all the same.
         if to as usize != self.at + 1 {
             self.asm.jmp(self.target(to));
         }
+        Ok(())
+    }
+
+    /// The code of ops `from` to `latch` again, of which the last is a jump, and what follows them.
+    fn end_of_loop(&mut self, from: usize, latch: usize) -> Result<(), Error> {
+        let Op::Br { test, to } = self.unit.ops[latch] else { return Ok(()) };
+        self.flags = None;
+        for at in from..latch {
+            self.one(at)?;
+        }
+        self.at = latch;
+        self.spans.push((self.asm.here(), latch as u32));
+        let heads = self.unit.heads;
+        let mut next = latch + 1;
+        while self.unit.ops[next] == Op::Nop && !heads[next] {
+            next += 1;
+        }
+        // The jump that is likely to be taken is the one with the condition.
+        let (test, to, next) = match heads[next] && !heads[to as usize] {
+            true => (Test { cond: test.cond.negated(), ..test }, next as u32, to),
+            false => (test, to, next as u32),
+        };
+        self.br(test, to);
+        self.asm.jmp(self.target(next));
+        Ok(())
     }
 
     pub(super) fn br(&mut self, test: Test, to: u32) {

@@ -40,6 +40,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) tuning: &'a Tuning,
     /// Loops to unroll.
     pub(crate) loops: &'a [Loop],
+    /// By op: rounds of a loop start here.
+    pub(crate) heads: &'a [bool],
     /// Addresses that a call reaches.
     pub(crate) reach: Range<u64>,
 }
@@ -158,7 +160,8 @@ impl<'a> Emit<'a> {
             self.at = at;
             if self.unit.flow.is_target[at] {
                 self.flags = None;
-                if self.unit.flow.is_loop_head[at] && self.unit.tuning.passes.align {
+                let again = self.unit.heads[at] || self.unit.flow.is_jumped_back_to[at];
+                if again && self.unit.tuning.passes.align {
                     self.asm.align(LOOP_ALIGN, LOOP_PAD_MAX);
                 }
             }
@@ -222,7 +225,7 @@ impl<'a> Emit<'a> {
             Op::Store { .. } => self.store(op),
             Op::AluStore { op, size, addr, src } => self.alu_store((op, size), addr, src),
             Op::Atomic { op, width, addr, reg } => self.atomic((op, width), addr, reg),
-            Op::Jmp { to } => self.jmp(to),
+            Op::Jmp { to } => return self.jmp(to),
             Op::Br { test, to } => self.br(test, to),
             Op::Cmov { test, dst, src } => self.cmov(test, dst, src),
             Op::Call { helper, map } => return self.call(helper, map),

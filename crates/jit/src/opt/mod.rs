@@ -15,6 +15,8 @@ mod constants;
 mod copies;
 mod dead;
 mod fold;
+pub(crate) mod heads;
+pub(crate) mod latches;
 pub(crate) mod lookup;
 pub(crate) mod magic;
 mod rotate;
