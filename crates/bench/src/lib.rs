@@ -14,6 +14,7 @@ mod cost;
 mod duel;
 mod interleave;
 mod meter;
+pub mod poke;
 mod ratio;
 pub mod run;
 mod saturate;

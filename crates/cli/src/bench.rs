@@ -1,4 +1,5 @@
-//! `skep bench`: honest figures; of verification here, of running programs in `running`.
+//! `skep bench`: honest figures; of verification here, of running programs in `running`, of
+//! switching running code in `poking`.
 //!
 //! One module a mode: `in_turn` (two settings, or one), `versus` (the host kernel), `saturate`
 //! (several processes at once), `counted` (callgrind). `subjects` says which programs, `worker` is
@@ -7,6 +8,7 @@
 mod counted;
 mod figures;
 mod in_turn;
+pub(crate) mod poking;
 pub(crate) mod running;
 mod saturate;
 mod sides;

@@ -4,7 +4,9 @@
 
 mod bench;
 
-pub(crate) use bench::{BenchCommand, BenchRunFlags, BenchVerifyFlags, RunTable};
+pub(crate) use bench::{
+    BenchCommand, BenchPokeFlags, BenchRunFlags, BenchVerifyFlags, PokeTable, RunTable,
+};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroU32;

@@ -51,6 +51,7 @@ pub fn run(
         Command::Run(flags) => run::run(flags, streams),
         Command::Bench(BenchCommand::Verify(flags)) => bench::run(flags, streams),
         Command::Bench(BenchCommand::Run(flags)) => bench::running::run(flags, streams),
+        Command::Bench(BenchCommand::Poke(flags)) => bench::poking::run(flags, streams),
         Command::Completions { shell } => {
             pages::completions(streams.out, *shell).map(|()| Exit::Success)
         }

@@ -101,3 +101,22 @@ fn bench_run_measures_programs_on_what_is_here() {
     let why = if has_clang { "it has died" } else { "no clang here" };
     assert!(peer.contains(&format!("Not run by none: all: {why}")), "{peer}");
 }
+
+/// Nothing goes wrong where it must not, and everything that has to does.
+#[test]
+fn bench_poke_checks_every_execution_and_its_check_has_teeth() {
+    let bench = |args: &[&str]| {
+        let output = skep().args(["bench", "poke", "--json"]).args(args).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{args:?}: {errors}{text}");
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()
+    };
+    let quick = ["--sites=16", "--threads=2", "--time=0.05", "--checked=1000000", "--rounds=3"];
+    let answer = bench(&[&quick[..], &["--only=toggles,sharing,checked"]].concat());
+    assert_eq!(answer["toggles"].as_array().map(Vec::len), Some(7));
+    assert_eq!(answer["checked"]["seen"]["wrong"], 0);
+    assert!(answer["checked"]["seen"]["executions"].as_u64() >= Some(1_000_000));
+    let answer = bench(&["--only=controls"]);
+    assert!(answer["controls"].as_array().unwrap().iter().all(|row| row["has_failed"] == true));
+}

@@ -1,7 +1,7 @@
 //! Machine code that is called as a function: skep's, and what clang made of the same source.
 //!
 //! # Invariants
-//! 1. A function of [`Entry`]'s type is a compute program: it stays inside the data of its context
+//! 1. A function that is called here is a compute program: it stays inside the data of its context
 //!    (skep's was verified, native code is the same source) and reads nothing else of its
 //!    arguments.
 //! 2. Whoever holds an entry holds the code that it is in: a [`MachineCode`], or a library that is

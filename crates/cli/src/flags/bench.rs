@@ -12,6 +12,8 @@ pub enum BenchCommand {
     Verify(BenchVerifyFlags),
     /// Measure how fast programs run: native code, skep, other engines and the kernel in turn
     Run(BenchRunFlags),
+    /// Measure switching of running code: latency, what it costs those who run, wrong executions
+    Poke(BenchPokeFlags),
 }
 
 fn verify_notes() -> String {
@@ -149,4 +151,64 @@ pub enum RunTable {
     Tails,
     /// Helpers and maps.
     Maps,
+}
+
+const POKE_NOTES: &str = "
+Threads run functions with a site each, another thread switches all sites at once, and every \
+execution is compared with a sequence number: a value of neither state is wrong, one of the state \
+before, after switching has returned, is late. `commit_nowait` binds nobody, so what is late there \
+is told and not counted as wrong.
+
+The int3 protocol, with its signal handler, exists in this benchmark only. Negative controls patch \
+as it must not be done, in processes of their own, which have to crash or to see a wrong execution.
+
+Exit status: 0 if all was measured and nothing went wrong, 1 if an execution was wrong or late or a \
+negative control saw nothing, 2 if the host does not let code be patched, 101 after an internal error.";
+
+/// Flags of `skep bench poke`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = POKE_NOTES)]
+pub struct BenchPokeFlags {
+    /// Only these tables
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub only: Vec<PokeTable>,
+    /// Sites that are switched at once
+    #[arg(long, value_name = "K", value_delimiter = ',', default_value = "1,16,164,1024,4096",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub sites: Vec<u32>,
+    /// Threads that run them
+    #[arg(long, value_name = "T", value_delimiter = ',', default_value = "1,2",
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Vec<u32>,
+    /// Seconds for each way to switch, number of sites and number of threads
+    #[arg(long, value_name = "S", default_value = "0.8", value_parser = seconds)]
+    pub time: f64,
+    /// Rounds of what is measured in turn
+    #[arg(long, value_name = "N", default_value_t = 51,
+          value_parser = clap::value_parser!(u32).range(3..))]
+    pub rounds: u32,
+    /// Executions to check while 164 sites are switched without pause
+    #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
+    pub checked: u64,
+    /// Print results as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// As a child process: patch in this wrong way
+    #[arg(long, hide = true, value_name = "NAME")]
+    pub control: Option<String>,
+}
+
+/// A table of `skep bench poke`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PokeTable {
+    /// Switching under load: seven ways, by sites and threads.
+    Toggles,
+    /// What statistics cost a run, off and on.
+    Costs,
+    /// What counters cost, shared and apart.
+    Sharing,
+    /// Patching as it must not be done.
+    Controls,
+    /// A long run of checked executions.
+    Checked,
 }

@@ -57,6 +57,8 @@ const UNSAFE: &[&str] = &[
     "crates/jit/src/pool.rs",
     "crates/jit/src/text.rs",
     "crates/jit/src/thread_word.rs",
+    "crates/bench/src/poke/code.rs",
+    "crates/bench/src/poke/int3.rs",
     "crates/bench/src/run/machine.rs",
     "crates/runtime/src/current.rs",
     "crates/runtime/src/engine.rs",

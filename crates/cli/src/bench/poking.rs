@@ -1,0 +1,157 @@
+//! `skep bench poke`: switching of running code, measured.
+
+mod tables;
+
+use super::Progress;
+use crate::exit::Exit;
+use crate::flags::{BenchPokeFlags, PokeTable};
+use crate::streams::Streams;
+use clap::ValueEnum;
+use serde::Serialize;
+use skep_bench::poke::control::{self, CONTROLS, Control};
+use skep_bench::poke::sharing::{Counted, counted};
+use skep_bench::poke::{Checked, MECHANISMS, Toggled, checked, toggled};
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Sites and threads of the long run.
+const CHECKED_SITES: u32 = 164;
+const CHECKED_THREADS: u32 = 2;
+/// How long a negative control may take to go wrong.
+const CONTROL_TIME: Duration = Duration::from_secs(5);
+
+/// What became of a negative control.
+#[derive(Debug, Clone, Serialize)]
+struct Controlled {
+    control: Control,
+    /// `died of signal 11`, `saw 3 wrong of 9,123 executions`.
+    outcome: String,
+    /// Whether it went wrong, as it has to.
+    has_failed: bool,
+}
+
+/// Everything that was measured.
+#[derive(Default, Serialize)]
+struct Answer {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    toggles: Vec<Toggled>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sharing: Vec<Counted>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    controls: Vec<Controlled>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checked: Option<Checked>,
+}
+
+impl Answer {
+    /// Whether anything was wrong.
+    fn is_wrong(&self) -> bool {
+        let toggled =
+            |row: &Toggled| row.seen.wrong > 0 || (row.mechanism.is_bound() && row.seen.late > 0);
+        self.toggles.iter().any(toggled)
+            || self.controls.iter().any(|row| !row.has_failed)
+            || self.checked.as_ref().is_some_and(|row| row.seen.wrong + row.seen.late > 0)
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(flags: &BenchPokeFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let measured = match &flags.control {
+        Some(name) => return child(name, streams),
+        None => measure(flags, streams),
+    };
+    let answer = match measured {
+        Ok(answer) => answer,
+        Err(message) => {
+            streams.error(&message)?;
+            return Ok(Exit::Input);
+        }
+    };
+    if flags.json {
+        serde_json::to_writer_pretty(&mut *streams.out, &answer)?;
+        writeln!(streams.out)?;
+    } else {
+        tables::print(flags, &answer, streams)?;
+    }
+    Ok(if answer.is_wrong() { Exit::Refused } else { Exit::Success })
+}
+
+fn measure(flags: &BenchPokeFlags, streams: &Streams<'_>) -> Result<Answer, String> {
+    let all = PokeTable::value_variants();
+    let tables = if flags.only.is_empty() { all } else { &flags.only };
+    let toggles = flags.sites.len() * flags.threads.len() * MECHANISMS.len();
+    let progress = Progress::new(streams, toggles + tables.len());
+    let mut answer = Answer::default();
+    let mut at = 0;
+    for table in tables {
+        let tick = progress.program(at, table.to_possible_value().map_or("", |_| ""));
+        at += 1;
+        match table {
+            PokeTable::Toggles => {
+                let time = Duration::from_secs_f64(flags.time);
+                for &threads in &flags.threads {
+                    for &sites in &flags.sites {
+                        for mechanism in MECHANISMS {
+                            progress.program(at, mechanism.name())(0.0);
+                            at += 1;
+                            answer.toggles.push(toggled(mechanism, (sites, threads), time)?);
+                        }
+                    }
+                }
+            }
+            PokeTable::Costs => {}
+            PokeTable::Sharing => answer.sharing = counted(&flags.threads, flags.rounds),
+            PokeTable::Controls => {
+                answer.controls = CONTROLS.into_iter().map(controlled).collect::<Result<_, _>>()?;
+            }
+            PokeTable::Checked => {
+                let shape = (CHECKED_SITES, CHECKED_THREADS);
+                answer.checked = Some(checked(flags.checked, shape, tick)?);
+            }
+        }
+    }
+    Ok(answer)
+}
+
+/// Runs a negative control in a child process.
+fn controlled(control: Control) -> Result<Controlled, String> {
+    let binary = std::env::current_exe().map_err(|e| format!("while finding this binary: {e}"))?;
+    let mut command = Command::new(binary);
+    command.args(["bench", "poke", "--control", control.name()]);
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.output().map_err(|e| format!("while starting a process: {e}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let outcome = match output.status.signal() {
+        Some(signal) => format!("died of signal {signal}"),
+        None if output.status.success() => "NOTHING WENT WRONG".to_owned(),
+        None => text,
+    };
+    Ok(Controlled { control, outcome, has_failed: !output.status.success() })
+}
+
+/// The child: exit code 1 if it saw what it has to see, 0 if not.
+fn child(name: &str, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let Some(control) = CONTROLS.into_iter().find(|control| control.name() == name) else {
+        streams.error(&format!("no control '{name}'"))?;
+        return Ok(Exit::Input);
+    };
+    match control::run(control, CONTROL_TIME) {
+        Ok((executions, wrong)) if wrong > 0 => {
+            let (wrong, executions) =
+                (super::figures::count(wrong), super::figures::count(executions));
+            writeln!(streams.out, "saw {wrong} wrong of {executions} executions")?;
+            Ok(Exit::Refused)
+        }
+        Ok(_) => Ok(Exit::Success),
+        Err(message) => {
+            streams.error(&message)?;
+            Ok(Exit::Input)
+        }
+    }
+}
