@@ -87,6 +87,11 @@ pub trait Host {
     /// The program that was asked for last goes on in place of the function that called it; in
     /// place of the run's first program if `is_outermost`.
     fn tail_called(&self, _is_outermost: bool) {}
+    /// Whether the run is to end; asked at each jump backwards and each call of a function or
+    /// callback.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
     /// Where frames go; asked once a run.
     fn stack(&self) -> Stack;
 }

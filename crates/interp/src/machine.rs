@@ -138,6 +138,7 @@ impl Vm<'_> {
         let Some((program, start)) = self.programs.iter().rev().find_map(find) else {
             return Err(Fault::bug(format!("no function at {addr:#x}")));
         };
+        self.may_go_on()?;
         if self.callback_depth >= CALLBACK_DEPTH_MAX {
             return Err(Fault::new(FaultKind::StackOverflow));
         }
@@ -256,7 +257,17 @@ impl Vm<'_> {
                 i64::from(if taken { insn.off } else { 0 })
             }
         };
+        if distance < 0 {
+            self.may_go_on()?;
+        }
         Ok(Next::Insn((running.pc as i64 + 1 + distance) as usize))
+    }
+
+    fn may_go_on(&self) -> Result<(), Fault> {
+        match self.host.is_interrupted() {
+            true => Err(Fault::new(FaultKind::Stopped("interrupted".to_owned()))),
+            false => Ok(()),
+        }
     }
 
     fn exit(&mut self, running: &mut Running) -> Next {
@@ -288,6 +299,7 @@ impl Vm<'_> {
     }
 
     fn call_subprog(&mut self, insn: Insn, running: &mut Running) -> Result<Next, Fault> {
+        self.may_go_on()?;
         if running.frames.len() >= FRAMES_MAX {
             return Err(Fault::new(FaultKind::StackOverflow));
         }

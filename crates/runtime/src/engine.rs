@@ -76,8 +76,8 @@ impl Env {
 pub struct Interrupter(Arc<EnvCell>);
 
 impl Interrupter {
-    /// Ends the run that goes on now, or the next one, at its next jump backwards (compiled) or
-    /// access to memory (interpreted).
+    /// Ends the run that goes on now, or the next one, at its next jump backwards or callback;
+    /// interpreted ones at calls of functions too. Compiled runs only if they have fuel.
     pub fn interrupt(&self) {
         self.0.interrupt().store(1, Relaxed);
     }
@@ -86,6 +86,27 @@ impl Interrupter {
 impl std::fmt::Debug for Interrupter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Interrupter")
+    }
+}
+
+/// One unit of fuel, and a look at the interrupt flag: a callback may be called often and not jump.
+/// Whether the run may go on; if not, it is stopped when machine code looks next.
+///
+/// # Safety
+///
+/// `env` is that of the run that calls, or null.
+pub(crate) unsafe fn spend(env: *mut RunEnv) -> bool {
+    if env.is_null() {
+        return true;
+    }
+    // SAFETY: the caller's promise; other threads reach `interrupt` only, as an atomic word.
+    unsafe {
+        (*env).fuel -= 1;
+        let interrupted = AtomicU32::from_ptr(&raw mut (*env).interrupt).load(Relaxed) != 0;
+        if (*env).fuel < 0 || interrupted {
+            (*env).stopped = 1;
+        }
+        (*env).stopped == 0
     }
 }
 
@@ -175,9 +196,6 @@ impl Memory<'_> {
         work: impl Fn(&Region, usize) -> T,
     ) -> Result<T, Fault> {
         let (ctx, len) = (self.current.ctx, size as usize);
-        if ctx.env.is_interrupted() {
-            return Err(Fault::new(FaultKind::Stopped("interrupted".to_owned())));
-        }
         let stack = || ctx.stack().and_then(|stack| stack.locate(addr, len));
         if let Some((region, at)) = stack().or_else(|| ctx.locate(addr, len)) {
             return Ok(work(region, at));
@@ -236,6 +254,10 @@ impl Host for Memory<'_> {
         if is_outermost {
             running.replace(Running { counters, timed }).end();
         }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.current.ctx.env.is_interrupted()
     }
 
     fn stack(&self) -> Stack {

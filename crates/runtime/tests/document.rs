@@ -24,6 +24,14 @@ Where a helper can only do part of what a kernel does:
 - Maps of devices, CPUs and AF_XDP sockets hold the numbers that they are given; whether there is
   such a device is the embedder's to know.
 - `bpf_get_smp_processor_id` is the number of the thread among those that run programs.
+- A full LRU map takes out the first element, in the order in which they lie in memory, that was
+  not looked up or updated since the last search passed it (second chance, one order for the whole
+  map). It takes out one, and only when `max_entries` are there. The kernel keeps an active and an
+  inactive list, moves elements between them in batches when it needs room, and each CPU keeps free
+  ones aside, so that elements may go before the map is full; which one goes differs here and there,
+  and is promised by neither.
+- Local storage (of cgroups, tasks, sockets, inodes) is not supported, nor are sockets: a program
+  that uses it is verified, and loading it says so.
 - Packets are linear; XDP has no fragments; a socket buffer has no socket.
 ";
 

@@ -97,3 +97,30 @@ fn timers_expire_on_a_thread_of_the_runtime() {
         assert_eq!(begin.run(&mut ctx).unwrap().retval, 2);
     }
 }
+
+/// The callback has no loop of its own.
+#[test]
+fn a_run_is_stopped_between_callbacks() {
+    let object = open("loops.bpf.o");
+    let named = object.programs.iter().find(|entry| entry.name == "loop_callback").unwrap();
+    let program = verified(named.program.as_ref().unwrap());
+    for engine in &ENGINES {
+        let runtime = Runtime::new(Options::default()).unwrap();
+        let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+        let load = |fuel| {
+            let engine = engine.clone();
+            let options = LoadOptions { engine, fuel: Some(fuel), ..LoadOptions::default() };
+            runtime.load(&program, &maps, &options).unwrap()
+        };
+        let (little, enough) = (load(500), load(1 << 20));
+        let mut ctx = Ctx::packet(enough.prog_type(), &udp(60)).unwrap();
+        // The callback goes on while the sum, which starts with it, is not 0.
+        ctx.set_field("hash", 1).unwrap();
+        let error = little.run(&mut ctx).unwrap_err().to_string();
+        assert!(error.contains("out of fuel"), "{error}");
+        ctx.interrupter().interrupt();
+        let error = enough.run(&mut ctx).unwrap_err().to_string();
+        assert!(error.contains("interrupted"), "{error}");
+        assert!(enough.run(&mut ctx).is_ok());
+    }
+}

@@ -356,6 +356,37 @@ fn fuel_and_interruption_end_a_run() {
     drop(stopper);
 }
 
+/// A loop that touches no memory.
+const ONLY_REGISTERS: &str = "
+    r0 = 0
+    r1 = 0
+again:
+    r0 += r1
+    r1 += 1
+    if r1 < 300000 goto again
+    r0 = 7
+    exit
+";
+
+#[test]
+fn runs_that_touch_no_memory_are_stopped_too() {
+    let maps: Arc<[MapDef]> = [].into();
+    for engine in &ENGINES {
+        let runtime = runtime();
+        let object = runtime.create_maps(&maps, None);
+        let program = program(("long", ProgType::Syscall), ONLY_REGISTERS, &maps);
+        let load = |fuel| runtime.load(&program, &object, &options(engine, Some(fuel))).unwrap();
+        let mut ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
+        let error = load(1000).run(&mut ctx).unwrap_err().to_string();
+        assert!(error.contains("out of fuel"), "{engine:?}: {error}");
+        let long = load(1 << 40);
+        ctx.interrupter().interrupt();
+        let error = long.run(&mut ctx).unwrap_err().to_string();
+        assert!(error.contains("interrupted"), "{engine:?}: {error}");
+        assert_eq!(long.run(&mut ctx).unwrap().retval, 7);
+    }
+}
+
 #[test]
 fn what_does_not_fit_together_is_an_error() {
     let maps: Arc<[MapDef]> = [].into();

@@ -1,5 +1,5 @@
-//! Which ops start a round of a loop: where control flow comes back to, wherever the end of the loop
-//! stands in the program. The emitter aligns them, and what is jumped back to besides.
+//! Which ops start a round of a loop: where control flow comes back to, wherever the end of the
+//! loop stands in the program. The emitter aligns them, and what is jumped back to besides.
 
 use crate::flow::Flow;
 use crate::op::Op;

@@ -4,8 +4,8 @@
 
 use super::Helper;
 use super::call::{Call, call_machine_code, ret};
-use crate::current;
 use crate::map::Map;
+use crate::{current, engine};
 use skep_interp::{Fault, Vm};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -33,6 +33,10 @@ pub(super) struct MachineCallbacks;
 impl Callbacks for MachineCallbacks {
     fn call(&mut self, addr: u64, args: [u64; 5]) -> Option<u64> {
         let env = current::with(|current| current.env)?;
+        // SAFETY: with fuel, `env` is the run's, which is in this call; else it is null.
+        if !unsafe { engine::spend(env) } {
+            return None;
+        }
         // SAFETY: a helper is given the address by the program that it was called from, and passes
         // what its prototype says of the callback.
         let r0 = unsafe { call_machine_code(addr, args, env) };
