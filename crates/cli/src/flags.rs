@@ -273,6 +273,9 @@ pub struct RunFlags {
     /// Run machine code (the default)
     #[arg(long, help_heading = "Execution")]
     pub jit: bool,
+    /// How machine code is switched while it runs
+    #[arg(long, value_name = "MODE", default_value = "patch", help_heading = "Execution")]
+    pub poke: Poke,
     /// Stop a run after N insns (interpreted) or jumps backwards (machine code)
     #[arg(long, value_name = "N", help_heading = "Execution")]
     pub fuel: Option<u64>,
@@ -282,6 +285,16 @@ pub struct RunFlags {
     /// Write a jitdump file for `perf inject --jit`, best named jit-PID.dump
     #[arg(long, value_name = "FILE", help_heading = "Profiling")]
     pub jitdump: Option<PathBuf>,
+}
+
+/// How machine code is switched while it runs: statistics, tail calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Poke {
+    /// By writing to the code; by flags where the host refuses.
+    #[default]
+    Patch,
+    /// By flags in memory: code is never written.
+    Flag,
 }
 
 /// Stages of `skep dump`.

@@ -13,7 +13,7 @@ mod summary;
 mod work;
 
 use crate::exit::Exit;
-use crate::flags::RunFlags;
+use crate::flags::{Poke, RunFlags};
 use crate::streams::Streams;
 use plan::Loaded;
 use std::io;
@@ -34,6 +34,12 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
             return Ok(failure.exit);
         }
     };
+    if !flags.interp
+        && flags.poke == Poke::Patch
+        && let Some(why) = skep::runtime::poke::take_notice()
+    {
+        streams.note(&why)?;
+    }
     let mut exit = Exit::Success;
     let inputs = match input::read(flags, &loaded.instance) {
         Ok(inputs) => inputs,

@@ -21,6 +21,11 @@ impl Streams<'_> {
         writeln!(self.err, "error: {}", printable(text))
     }
 
+    /// Writes `note: ...`: something that the user may want to know, and need not act on.
+    pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.err, "note: {}", printable(text))
+    }
+
     /// Writes `internal error: ...`: our fault, and what to do about it.
     pub(crate) fn bug(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "internal error: {}; please report it", printable(text))

@@ -218,3 +218,19 @@ impl Drop for Pages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_ends() {
+        let mut region = Region::new().expect("addresses");
+        region.len = 2 * PAGE;
+        let pools = [(); 2].map(|()| Pool::new(&mut region, PAGE).expect("room"));
+        assert_eq!(pools[0].executable as usize + PAGE, pools[1].executable as usize);
+        assert_eq!(Pool::new(&mut region, PAGE).err(), Some(Errno::NOMEM));
+        assert_eq!(Pool::new(&mut region, usize::MAX & !(PAGE - 1)).err(), Some(Errno::INVAL));
+        assert!(region.reach().contains(&(pools[0].executable as u64)));
+    }
+}

@@ -6,7 +6,7 @@
 #![expect(clippy::print_stderr, reason = "says why it was skipped")]
 
 use skep_insn::asm::assemble;
-use skep_jit::BareCode;
+use skep_jit::{BareCode, Tuning};
 use skep_program::{MapDef, Program};
 use skep_runtime::map::{MapHandle, UpdateFlags};
 use skep_runtime::poke::{self, Batch, PokeMode};
@@ -62,9 +62,15 @@ struct Loaded {
 
 impl Loaded {
     fn new() -> Loaded {
+        Loaded::with(PokeMode::Patch)
+    }
+
+    fn with(poke: PokeMode) -> Loaded {
+        let tuning = Tuning { poke, ..Tuning::default() };
+        let options = LoadOptions { tuning, ..LoadOptions::default() };
         let runtime = Runtime::new(Options { cpus: 8, ..Options::default() }).unwrap();
         let object = runtime.create_maps(&maps(), None);
-        let main = runtime.load(&program("main", MAIN), &object, &LoadOptions::default()).unwrap();
+        let main = runtime.load(&program("main", MAIN), &object, &options).unwrap();
         Loaded { runtime, maps: object, main }
     }
 
@@ -101,8 +107,12 @@ fn call(code: &BareCode, off: u32) -> u32 {
 /// What threads see while the program of a slot is replaced, and freed, and switches turn: whatever
 /// was there, and nothing else after the change has returned. Threads come and go.
 fn storm(rounds: u64) {
-    let loaded = Loaded::new();
-    let patches = poke::mode() == PokeMode::Patch;
+    storm_of(poke::mode(), rounds);
+}
+
+fn storm_of(mode: PokeMode, rounds: u64) {
+    let loaded = Loaded::with(mode);
+    let patches = mode == PokeMode::Patch;
     let sites = loaded.main.machine_code().unwrap().tail_call_sites().len();
     assert_eq!(sites, usize::from(patches));
     const SITES: u32 = 164;
@@ -250,6 +260,11 @@ fn storms() {
 }
 
 #[test]
+fn storms_of_flags() {
+    passes("child::flags");
+}
+
+#[test]
 fn with_all_signals_blocked() {
     passes("child::all_signals_blocked");
 }
@@ -322,6 +337,12 @@ mod child {
     #[ignore = "runs in a process of its own"]
     fn plain() {
         storm(2_000);
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn flags() {
+        storm_of(PokeMode::Flag, 2_000);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use super::{map_json, profile};
 use crate::exit::Exit;
-use crate::flags::RunFlags;
+use crate::flags::{Poke, RunFlags};
 use crate::judge_files::Plan;
+use skep::jit::{PokeMode, Tuning};
 use skep::object::Object;
 use skep::program::Program;
 use skep::runtime::{Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
@@ -81,7 +82,12 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
 
 fn load_options(flags: &RunFlags) -> LoadOptions {
     let engine = if flags.interp { Engine::Interp } else { Engine::Jit };
-    LoadOptions { engine, fuel: flags.fuel, ..LoadOptions::default() }
+    let poke = match flags.poke {
+        Poke::Patch => PokeMode::Patch,
+        Poke::Flag => PokeMode::Flag,
+    };
+    let tuning = Tuning { poke, ..Tuning::default() };
+    LoadOptions { engine, tuning, fuel: flags.fuel }
 }
 
 fn verify(session: &Session, program: &Program) -> Result<VerifiedProgram, NotAccepted> {

@@ -5,7 +5,7 @@ use skep::program::Program;
 use skep::uapi::ProgType;
 use skep::verifier::VerifiedProgram;
 use skep_interp::{FlatMemory, Limits, Linked};
-use skep_jit::{CpuFeatures, Passes, Prologue, Tuning};
+use skep_jit::{CpuFeatures, Passes, PokeMode, Prologue, Tuning};
 use skep_kernel::bpf::RunInput;
 use skep_kernel::run::Loaded;
 use skep_runtime::{Ctx, Engine as Runs, Instance, LoadOptions, ObjectMaps, Options, Runtime};
@@ -78,6 +78,7 @@ fn tunings(passes: bool) -> Vec<(String, Tuning)> {
         ("jit".to_owned(), base()),
         ("jit, no passes".to_owned(), Tuning { passes: Passes::NONE, ..base() }),
         ("jit, plain processor, full prologue".to_owned(), full),
+        ("jit, flags".to_owned(), Tuning { poke: PokeMode::Flag, ..base() }),
         ("jit, fuel and sites".to_owned(), Tuning { fuel: true, sites: true, ..base() }),
     ];
     for name in Passes::NAMES.iter().filter(|_| passes) {
