@@ -3,10 +3,12 @@
 //! Flags of `stat` have veristat's letters, names and meaning; what is ours comes after them.
 
 mod bench;
+mod prog;
 
 pub(crate) use bench::{
     BenchCommand, BenchPokeFlags, BenchRunFlags, BenchVerifyFlags, PokeTable, RunTable,
 };
+pub(crate) use prog::{ProgCommand, ProgFlags};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroU32;
@@ -35,6 +37,9 @@ pub enum Command {
     /// Run a program on packets or bytes, without root
     #[command(after_help = RUN_NOTES)]
     Run(RunFlags),
+    /// Load the programs of object files and print them, as bpftool does
+    #[command(subcommand, arg_required_else_help = true)]
+    Prog(ProgCommand),
     /// Measure
     #[command(subcommand, arg_required_else_help = true)]
     Bench(BenchCommand),
@@ -279,6 +284,21 @@ pub struct RunFlags {
     /// Stop a run after N insns (interpreted) or jumps backwards (machine code)
     #[arg(long, value_name = "N", help_heading = "Execution")]
     pub fuel: Option<u64>,
+    /// Count and time the runs of every program, and print what bpftool prints of them
+    #[arg(long, help_heading = "Statistics")]
+    pub stats: bool,
+    /// Time one run in N only; all are counted
+    #[arg(long, value_name = "N", help_heading = "Statistics")]
+    pub stats_sample: Option<NonZeroU32>,
+    /// Print how many runs took how long, by powers of two
+    #[arg(long, help_heading = "Statistics")]
+    pub stats_histogram: bool,
+    /// Show a table of the programs, by their shares of time, anew each second
+    #[arg(long, help_heading = "Statistics")]
+    pub top: bool,
+    /// Write OpenMetrics text to a file, or serve it at a loopback address while the run goes
+    #[arg(long, value_name = "FILE|ADDR", help_heading = "Statistics")]
+    pub metrics: Option<String>,
     /// Tell perf and gdb the programs' names, in /tmp/perf-PID.map
     #[arg(long, help_heading = "Profiling")]
     pub perf_map: bool,

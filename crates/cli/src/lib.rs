@@ -17,6 +17,7 @@ mod inputs;
 mod judge_files;
 mod memory_gate;
 mod pages;
+mod prog;
 mod run;
 mod stat;
 mod streams;
@@ -52,6 +53,7 @@ pub fn run(
         Command::Bench(BenchCommand::Verify(flags)) => bench::run(flags, streams),
         Command::Bench(BenchCommand::Run(flags)) => bench::running::run(flags, streams),
         Command::Bench(BenchCommand::Poke(flags)) => bench::poking::run(flags, streams),
+        Command::Prog(command) => prog::run(command, streams),
         Command::Completions { shell } => {
             pages::completions(streams.out, *shell).map(|()| Exit::Success)
         }

@@ -1,7 +1,7 @@
 //! `skep run`: a program on packets or bytes, without root.
 //!
 //! Reading order: `plan` (what is loaded), `input` (what it runs on), `work` (the runs, on
-//! threads), `summary` (what is printed); `map_json` and `btf_json` read and write maps.
+//! threads), `stats` and `top` (what they took), `summary` (what is printed); `map_json` and `btf_json` read and write maps.
 
 mod btf_json;
 mod input;
@@ -9,7 +9,9 @@ mod map_json;
 mod pcap;
 mod plan;
 mod profile;
+mod stats;
 mod summary;
+mod top;
 mod work;
 
 use crate::exit::Exit;
@@ -53,7 +55,32 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
         streams.error(message)?;
         exit.raise(Exit::Input);
     }
-    let done = match work::run(flags, &loaded.instance, &inputs) {
+    let stats = match stats::Stats::new(flags, &loaded) {
+        Ok(stats) => stats,
+        Err(message) => {
+            streams.error(&message)?;
+            return Ok(Exit::Input);
+        }
+    };
+    if let Some(url) = stats.url() {
+        writeln!(streams.err, "metrics: {url}")?;
+    }
+    let (mut trouble, mut top) = (None, top::Top::new());
+    let mut refresh = || {
+        let programs = loaded.runtime.programs();
+        trouble = stats.write_file(&programs).err();
+        if flags.top { top.show(&programs, streams) } else { Ok(()) }
+    };
+    let watch: Option<work::Watch<'_>> = match stats.refreshes(flags) {
+        true => Some(&mut refresh),
+        false => None,
+    };
+    let done = work::run(flags, &loaded.instance, (&inputs, watch))?;
+    if let Some(message) = trouble {
+        streams.error(&message)?;
+        exit.raise(Exit::Input);
+    }
+    let done = match done {
         Ok(done) => done,
         Err(message) => {
             streams.error(&message)?;
@@ -101,7 +128,7 @@ fn print(
             writeln!(out, "trace: {lost} more lines")?;
         }
     }
-    write!(out, "{text}")
+    write!(out, "{text}{}", stats::text(flags, &loaded.runtime.programs()))
 }
 
 fn dump_maps(flags: &RunFlags, loaded: &Loaded, streams: &mut Streams<'_>) -> io::Result<Exit> {

@@ -41,7 +41,7 @@ pub use helper::supported as supported_helpers;
 pub use image::Engine;
 pub use instance::{Instance, RunResult};
 pub use object_maps::ObjectMaps;
-pub use prog_info::ProgInfo;
+pub use prog_info::{Observer, ProgInfo};
 pub use runtime::{LoadOptions, Options, Runtime};
 pub use skep_jit as jit;
 pub use stats::{ClockSource, ProgStats, StatsGuard, StatsOptions};

@@ -1,10 +1,11 @@
 //! `ProgInfo`: what is told of a loaded program, as `BPF_OBJ_GET_INFO_BY_FD` does.
 
 use crate::image::ProgImage;
+use crate::runtime::Shared;
 use crate::stats::ProgStats;
 use skep_program::Program;
 use skep_uapi::{ProgType, is_gpl_compatible};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
 /// Memory is counted in pages.
@@ -35,6 +36,28 @@ pub struct ProgInfo {
     pub map_ids: Vec<u32>,
     /// Its runs.
     pub stats: ProgStats,
+}
+
+/// Looks at the programs of a runtime from any thread, without keeping the runtime alive.
+#[derive(Clone)]
+pub struct Observer(Weak<Shared>);
+
+impl Observer {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Observer {
+        Observer(Arc::downgrade(shared))
+    }
+
+    /// All programs that are loaded, in the order of their ids; none when the runtime is gone.
+    pub fn programs(&self) -> Vec<ProgInfo> {
+        let Some(shared) = self.0.upgrade() else { return Vec::new() };
+        shared.board.programs().iter().map(ProgInfo::new).collect()
+    }
+}
+
+impl std::fmt::Debug for Observer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Observer")
+    }
 }
 
 /// What does not change.

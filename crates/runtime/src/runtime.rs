@@ -9,7 +9,7 @@ use crate::map::registry::Registry;
 use crate::map::{Map, MapHandle, Setup};
 use crate::memory::Budget;
 use crate::object_maps::ObjectMaps;
-use crate::prog_info::ProgInfo;
+use crate::prog_info::{Observer, ProgInfo};
 use crate::stats::{Board, Clock, ClockSource, StatsGuard, StatsOptions};
 use crate::timer::Timers;
 use crate::trace::TraceLog;
@@ -173,7 +173,12 @@ impl Runtime {
 
     /// All programs that are loaded, in the order of their ids.
     pub fn programs(&self) -> Vec<ProgInfo> {
-        self.shared.board.programs().iter().map(ProgInfo::new).collect()
+        self.observer().programs()
+    }
+
+    /// The same for another thread.
+    pub fn observer(&self) -> Observer {
+        Observer::new(&self.shared)
     }
 
     /// All maps that are in use, inner ones too.

@@ -75,6 +75,7 @@
 mod error;
 mod host;
 mod kallsyms;
+pub mod metrics;
 mod session;
 mod verification;
 

@@ -3,11 +3,16 @@
 use super::input::{Inputs, Item};
 use crate::flags::RunFlags;
 use skep::runtime::{Ctx, Instance, Redirect};
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Inputs that a thread takes at a time.
 const CHUNK: usize = 256;
+
+/// How often one looks whether the runs have ended, and how often what is watched is shown.
+const LOOK: Duration = Duration::from_millis(5);
+const REFRESH: Duration = Duration::from_secs(1);
 
 /// What became of one input.
 pub(super) struct Run {
@@ -40,26 +45,58 @@ pub(super) struct Done {
 ///
 /// One line, if the first input says that nothing can be run at all: the context has no such
 /// field.
-pub(super) fn run(flags: &RunFlags, instance: &Instance, inputs: &Inputs) -> Result<Done, String> {
-    if let (Some(first), false) = (inputs.items.first(), inputs.fields.is_empty()) {
-        let made = inputs.ctx(instance, first);
-        made.map(drop)
-            .map_err(|e| if e.starts_with("--ctx-json") { e } else { String::new() })
-            .or_else(|e| if e.is_empty() { Ok(()) } else { Err(e) })?;
+pub(super) fn run(
+    flags: &RunFlags,
+    instance: &Instance,
+    (inputs, mut watch): (&Inputs, Option<Watch<'_>>),
+) -> io::Result<Result<Done, String>> {
+    if let Err(message) = check_fields(instance, inputs) {
+        return Ok(Err(message));
     }
     let threads = flags.threads.get() as usize;
     let next = AtomicUsize::new(0);
     // One input is run by every thread; many are shared out.
     let alone = inputs.items.len() == 1;
     let worker = || Worker { flags, instance, inputs, ctx: None }.work(&next, alone);
-    let parts: Vec<Part> = match threads {
-        1 => vec![worker()],
+    let parts: Vec<Part> = match (threads, &watch) {
+        (1, None) => vec![worker()],
         _ => std::thread::scope(|scope| {
             let handles: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-            handles.into_iter().map(|handle| handle.join().unwrap_or_default()).collect()
-        }),
+            if let Some(refresh) = &mut watch {
+                look_on(refresh, || handles.iter().all(|handle| handle.is_finished()))?;
+            }
+            let parts = handles.into_iter().map(|handle| handle.join().unwrap_or_default());
+            Ok::<_, io::Error>(parts.collect())
+        })?,
     };
-    Ok(collect(parts, inputs.items.len()))
+    watch.map_or(Ok(()), |refresh| refresh())?;
+    Ok(Ok(collect(parts, inputs.items.len())))
+}
+
+/// What is done each second while the runs go on, and once when they have ended.
+pub(super) type Watch<'a> = &'a mut dyn FnMut() -> io::Result<()>;
+
+fn look_on(refresh: &mut Watch<'_>, is_done: impl Fn() -> bool) -> io::Result<()> {
+    let mut next = Instant::now() + REFRESH;
+    while !is_done() {
+        std::thread::sleep(LOOK.min(next.saturating_duration_since(Instant::now())));
+        if Instant::now() >= next {
+            next += REFRESH;
+            refresh()?;
+        }
+    }
+    Ok(())
+}
+
+/// The context has all the fields that are named.
+fn check_fields(instance: &Instance, inputs: &Inputs) -> Result<(), String> {
+    if let (Some(first), false) = (inputs.items.first(), inputs.fields.is_empty()) {
+        let made = inputs.ctx(instance, first);
+        made.map(drop)
+            .map_err(|e| if e.starts_with("--ctx-json") { e } else { String::new() })
+            .or_else(|e| if e.is_empty() { Ok(()) } else { Err(e) })?;
+    }
+    Ok(())
 }
 
 fn collect(parts: Vec<Part>, count: usize) -> Done {

@@ -95,7 +95,9 @@ impl Board {
 
     /// All programs, in the order in which they were loaded.
     pub(crate) fn programs(&self) -> Vec<Arc<ProgImage>> {
-        self.lock().programs.iter().filter_map(|program| program.image.upgrade()).collect()
+        let mut state = self.lock();
+        state.settle();
+        state.programs.iter().filter_map(|program| program.image.upgrade()).collect()
     }
 
     /// Asks for statistics of one program, or of all.

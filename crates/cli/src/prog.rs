@@ -1,0 +1,161 @@
+//! `skep prog`: programs as they are loaded, and what their runs took, as `bpftool prog` prints it.
+
+use crate::exit::Exit;
+use crate::flags::{ProgCommand, ProgFlags};
+use crate::judge_files::Plan;
+use crate::streams::Streams;
+use skep::object::Object;
+use skep::runtime::{Ctx, Engine, Instance, LoadOptions, Options, ProgInfo, Runtime, StatsOptions};
+use skep::{Session, Verdict, VerifyOptions};
+use skep_report::{ProgFormat, ProgRow, write_progs};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// Runs of each program for `stat`.
+const REPEAT_DEFAULT: u32 = 1000;
+/// Bytes of a packet, and of a context whose program does not say how much it uses.
+const INPUT_BYTES: usize = 64;
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let (flags, repeat) = match command {
+        ProgCommand::Show(flags) => (flags, flags.repeat.map_or(0, u32::from)),
+        ProgCommand::Stat(flags) => (flags, flags.repeat.map_or(REPEAT_DEFAULT, u32::from)),
+    };
+    let made = Plan::session(flags.btf.as_deref()).and_then(|session| {
+        let runtime = Runtime::new(Options::default()).map_err(|e| e.to_string())?;
+        let stats = runtime.enable_stats(StatsOptions::sampled(flags.stats_sample));
+        Ok((session, stats.map_err(|e| e.to_string())?, runtime))
+    });
+    let (session, _stats, runtime) = match made {
+        Ok(made) => made,
+        Err(message) => {
+            streams.error(&message)?;
+            return Ok(Exit::Input);
+        }
+    };
+    let mut loaded = Loaded::default();
+    for file in &flags.files {
+        loaded.load(flags, file, (&session, &runtime));
+    }
+    for instance in &loaded.instances {
+        if let Err(message) = run_many(instance, repeat) {
+            let message = format!("program '{}': {message}", instance.name());
+            loaded.failures.push((message, Exit::Input));
+        }
+    }
+    let mut exit = Exit::Success;
+    for (message, how_bad) in loaded.failures {
+        streams.error(&message)?;
+        exit.raise(how_bad);
+    }
+    let format = match (flags.json, flags.pretty) {
+        (_, true) => ProgFormat::PrettyJson,
+        (true, false) => ProgFormat::Json,
+        (false, false) => ProgFormat::Text,
+    };
+    let rows: Vec<ProgRow> = runtime.programs().iter().map(row).collect();
+    write_progs(streams.out, &rows, format)?;
+    Ok(exit)
+}
+
+/// What was loaded, and what could not be.
+#[derive(Default)]
+struct Loaded {
+    instances: Vec<Instance>,
+    failures: Vec<(String, Exit)>,
+}
+
+impl Loaded {
+    /// Loads every program of a file.
+    fn load(&mut self, flags: &ProgFlags, file: &Path, with: (&Session, &Runtime)) {
+        let session = with.0;
+        let object = session.read(file).and_then(|bytes| session.open(file, &bytes));
+        match object {
+            Ok(object) => self.load_all(flags, (file, &object), with),
+            Err(e) => self.failures.push((e.to_string(), Exit::Input)),
+        }
+    }
+
+    fn load_all(
+        &mut self,
+        flags: &ProgFlags,
+        (file, object): (&Path, &Object),
+        (session, runtime): (&Session, &Runtime),
+    ) {
+        let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+        let engine = if flags.interp { Engine::Interp } else { Engine::Jit };
+        let options = LoadOptions { engine, ..LoadOptions::default() };
+        let file = file.display();
+        for entry in &object.programs {
+            let program = match &entry.program {
+                Ok(program) => program,
+                Err(e) => {
+                    let text = format!("{file}: program '{}': while loading: {e}", entry.name);
+                    self.failures.push((text, Exit::Input));
+                    continue;
+                }
+            };
+            let verified = match session.accept(program, &VerifyOptions::default()) {
+                Ok(verified) => verified,
+                Err(why) => {
+                    let exit = match why.verdict {
+                        Verdict::Rejected(_) => Exit::Refused,
+                        Verdict::Bug(_) => Exit::Bug,
+                        _ => Exit::Input,
+                    };
+                    self.failures.push((format!("{file}: {why}"), exit));
+                    continue;
+                }
+            };
+            match runtime.load(&verified, &maps, &options) {
+                Ok(instance) => self.instances.push(instance),
+                Err(e) => self.failures.push((format!("{file}: {e}"), Exit::Input)),
+            }
+        }
+    }
+}
+
+/// Runs a program on zeros.
+fn run_many(instance: &Instance, repeat: u32) -> Result<(), String> {
+    if repeat == 0 {
+        return Ok(());
+    }
+    let prog_type = instance.prog_type();
+    let zeros = vec![0; INPUT_BYTES.max(instance.ctx_bytes())];
+    let ctx = match skep::runtime::takes_packet(prog_type) {
+        true => Ctx::packet(prog_type, &zeros),
+        false => Ctx::raw(prog_type, &zeros),
+    };
+    let mut ctx = ctx.map_err(|e| e.to_string())?;
+    instance.test_run(&mut ctx, repeat).map(drop).map_err(|e| e.to_string())
+}
+
+/// A program as it is printed.
+pub(crate) fn row(info: &ProgInfo) -> ProgRow {
+    let loaded_at = info.loaded_at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    ProgRow {
+        id: info.id,
+        prog_type: info.prog_type.to_string(),
+        name: info.name.clone(),
+        tag: info.tag.iter().map(|byte| format!("{byte:02x}")).collect(),
+        gpl_compatible: info.gpl_compatible,
+        run_time_ns: info.stats.run_time_ns,
+        run_cnt: info.stats.run_cnt,
+        recursion_misses: info.stats.recursion_misses,
+        loaded_at,
+        // Whoever owns the process.
+        uid: std::fs::metadata("/proc/self").map_or(0, |metadata| metadata.uid()),
+        bytes_xlated: info.bytes_xlated,
+        jited: info.bytes_jited.is_some(),
+        bytes_jited: info.bytes_jited.unwrap_or_default(),
+        bytes_memlock: info.bytes_memlock,
+        map_ids: info.map_ids.clone(),
+    }
+}

@@ -1,0 +1,141 @@
+//! Statistics of a run: switched on for it, shown while it goes and after it, told to scrapers.
+
+use super::plan::Loaded;
+use crate::flags::RunFlags;
+use crate::prog::row;
+use skep::metrics::{self, Server};
+use skep::runtime::{ProgInfo, ProgStats, StatsGuard, StatsOptions};
+use std::fmt::Write as _;
+use std::io;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::Path;
+
+/// Columns of a bar of the histogram.
+const BAR: usize = 40;
+
+/// What is on while the run goes.
+#[derive(Default)]
+pub(super) struct Stats {
+    _on: Option<StatsGuard>,
+    server: Option<Server>,
+    /// Where metrics are written.
+    file: Option<String>,
+}
+
+impl Stats {
+    /// Switches on what the flags ask for.
+    ///
+    /// # Errors
+    ///
+    /// One line: the host refuses, or the address is none that can be served.
+    pub(super) fn new(flags: &RunFlags, loaded: &Loaded) -> Result<Stats, String> {
+        let mut stats = Stats::default();
+        if !(is_printed(flags) || flags.top || flags.metrics.is_some()) {
+            return Ok(stats);
+        }
+        let sample = flags.stats_sample.unwrap_or(NonZeroU32::MIN);
+        // Scrapers get the histogram in any case.
+        let histogram = flags.stats_histogram || flags.metrics.is_some();
+        let on = loaded.runtime.enable_stats(StatsOptions { sample, histogram });
+        stats._on = Some(on.map_err(|e| e.to_string())?);
+        let Some(target) = &flags.metrics else { return Ok(stats) };
+        match target.parse::<SocketAddr>() {
+            Ok(addr) => {
+                let server = metrics::serve(addr, loaded.runtime.observer());
+                stats.server = Some(server.map_err(|e| format!("--metrics {target}: {e}"))?);
+            }
+            Err(_) => stats.file = Some(target.clone()),
+        }
+        Ok(stats)
+    }
+
+    /// Where metrics are served.
+    pub(super) fn url(&self) -> Option<String> {
+        self.server.as_ref().map(Server::url)
+    }
+
+    /// Whether there is something to do each second.
+    pub(super) fn refreshes(&self, flags: &RunFlags) -> bool {
+        flags.top || self.file.is_some()
+    }
+
+    /// Writes the file of metrics, if there is one: at once, so that no reader sees half of it.
+    ///
+    /// # Errors
+    ///
+    /// One line.
+    pub(super) fn write_file(&self, programs: &[ProgInfo]) -> Result<(), String> {
+        let Some(target) = &self.file else { return Ok(()) };
+        let wrong = |e: io::Error| format!("{target}: while writing metrics: {e}");
+        let text = metrics::text(programs);
+        // A device or a pipe is written to; a file is replaced.
+        if Path::new(target).exists() && !Path::new(target).is_file() {
+            return std::fs::write(target, text).map_err(wrong);
+        }
+        let part = format!("{target}.part");
+        std::fs::write(&part, text).map_err(wrong)?;
+        std::fs::rename(&part, target).map_err(wrong)
+    }
+}
+
+fn is_printed(flags: &RunFlags) -> bool {
+    flags.stats || flags.stats_sample.is_some() || flags.stats_histogram
+}
+
+/// The programs that ran, after the run.
+pub(super) fn text(flags: &RunFlags, programs: &[ProgInfo]) -> String {
+    let mut text = String::new();
+    if !is_printed(flags) {
+        return text;
+    }
+    for program in programs.iter().filter(|program| program.stats.run_cnt > 0) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}", row(program).headline());
+        if flags.stats_histogram {
+            histogram(&mut text, &program.stats);
+        }
+    }
+    text
+}
+
+/// Buckets from the first to the last that has runs.
+fn histogram(text: &mut String, stats: &ProgStats) {
+    let has_runs = |runs: &u64| *runs > 0;
+    let buckets = &stats.histogram;
+    let (Some(first), Some(last)) =
+        (buckets.iter().position(has_runs), buckets.iter().rposition(has_runs))
+    else {
+        return;
+    };
+    let most = buckets.iter().copied().max().unwrap_or(1).max(1);
+    for (number, runs) in buckets.iter().enumerate().take(last + 1).skip(first) {
+        let (from, to) = (if number == 0 { 0 } else { 1u64 << number }, 2u64 << number);
+        let columns = u128::from(*runs) * BAR as u128 / u128::from(most);
+        let (bar, range) = ("@".repeat(columns as usize), format!("[{from}, {to})"));
+        let _ = writeln!(text, "  {range:<24} ns {runs:>12} |{bar:<BAR$}|");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_is_of_the_buckets_with_runs_and_those_between() {
+        let mut stats = ProgStats::default();
+        (stats.histogram[4], stats.histogram[6]) = (80, 20);
+        let mut text = String::new();
+        histogram(&mut text, &stats);
+        let (full, part) = ("@".repeat(40), "@".repeat(10));
+        let wanted = format!(
+            "  [16, 32)                 ns           80 |{full}|\n  \
+             [32, 64)                 ns            0 |{:40}|\n  \
+             [64, 128)                ns           20 |{part:40}|\n",
+            ""
+        );
+        assert_eq!(text, wanted);
+        histogram(&mut text, &ProgStats::default());
+        assert_eq!(text, wanted);
+    }
+}

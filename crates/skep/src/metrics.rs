@@ -1,0 +1,287 @@
+//! Statistics of programs as OpenMetrics text, and a server that Prometheus can scrape.
+//!
+//! ```
+//! use skep::metrics;
+//! use skep::runtime::{Options, Runtime, StatsOptions};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let runtime = Runtime::new(Options::default())?;
+//!     let _on = runtime.enable_stats(StatsOptions::default())?;
+//!     // As text; or at http://127.0.0.1:PORT/metrics for as long as the server lives.
+//!     println!("{}", metrics::text(&runtime.programs()));
+//!     let server = metrics::serve("127.0.0.1:0".parse()?, runtime.observer())?;
+//!     println!("{}", server.url());
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Invariants
+//! 1. The server listens on loopback addresses only: numbers about packets are nobody else's.
+//!
+//! Source: the OpenMetrics 1.0 specification.
+
+use skep_runtime::{Observer, ProgInfo};
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// The type of the text, for HTTP.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Name, unit, what it is, and its value: the families that are counters.
+type Family = (&'static str, Option<&'static str>, &'static str, fn(&ProgInfo) -> String);
+
+const FAMILIES: [Family; 4] = [
+    ("skep_prog_run_time_seconds", Some("seconds"), "Time in the program (run_time_ns).", |prog| {
+        seconds(prog.stats.run_time_ns)
+    }),
+    ("skep_prog_runs", None, "Runs of the program (run_cnt).", |prog| {
+        prog.stats.run_cnt.to_string()
+    }),
+    (
+        "skep_prog_recursion_misses",
+        None,
+        "Runs that did not happen because the thread was in the program already.",
+        |prog| prog.stats.recursion_misses.to_string(),
+    ),
+    ("skep_prog_timed_runs", None, "Runs whose time was taken.", |prog| {
+        prog.stats.timed_cnt.to_string()
+    }),
+];
+
+const HISTOGRAM: &str = "skep_prog_run_duration_seconds";
+
+/// The programs as OpenMetrics text.
+pub fn text(programs: &[ProgInfo]) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    for (name, unit, help, value) in FAMILIES {
+        head(&mut text, (name, "counter", unit), help);
+        for prog in programs {
+            let _ = writeln!(text, "{name}_total{{{}}} {}", labels(prog), value(prog));
+        }
+    }
+    head(&mut text, (HISTOGRAM, "histogram", Some("seconds")), "Times of single runs.");
+    for prog in programs.iter().filter(|prog| prog.stats.histogram.iter().any(|n| *n > 0)) {
+        histogram(&mut text, prog);
+    }
+    text.push_str("# EOF\n");
+    text
+}
+
+fn head(text: &mut String, (name, kind, unit): (&str, &str, Option<&str>), help: &str) {
+    let _ = writeln!(text, "# TYPE {name} {kind}");
+    if let Some(unit) = unit {
+        let _ = writeln!(text, "# UNIT {name} {unit}");
+    }
+    let _ = writeln!(text, "# HELP {name} {help}");
+}
+
+/// Buckets as far as there are runs, cumulative.
+fn histogram(text: &mut String, prog: &ProgInfo) {
+    let labels = labels(prog);
+    let buckets = &prog.stats.histogram;
+    let last = buckets.iter().rposition(|n| *n > 0).unwrap_or_default();
+    let mut sum = 0;
+    for (number, runs) in buckets.iter().enumerate().take(last + 1) {
+        sum += runs;
+        let le = seconds(2 << number);
+        let _ = writeln!(text, "{HISTOGRAM}_bucket{{{labels},le=\"{le}\"}} {sum}");
+    }
+    let _ = writeln!(text, "{HISTOGRAM}_bucket{{{labels},le=\"+Inf\"}} {sum}");
+    let _ = writeln!(text, "{HISTOGRAM}_count{{{labels}}} {sum}");
+    let _ = writeln!(text, "{HISTOGRAM}_sum{{{labels}}} {}", seconds(prog.stats.run_time_ns));
+}
+
+/// Exact, in decimal.
+fn seconds(ns: u64) -> String {
+    let (whole, part) = (ns / 1_000_000_000, ns % 1_000_000_000);
+    let text = format!("{whole}.{part:09}");
+    let text = text.trim_end_matches('0');
+    let point = if text.ends_with('.') { "0" } else { "" };
+    format!("{text}{point}")
+}
+
+fn labels(prog: &ProgInfo) -> String {
+    let tag: String = prog.tag.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (id, name, kind) = (prog.id, escaped(&prog.name), prog.prog_type);
+    format!("id=\"{id}\",name=\"{name}\",type=\"{kind}\",tag=\"{tag}\"")
+}
+
+/// A label's value.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// Serves the programs of a runtime until it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    addr: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Serves `GET /metrics` at a loopback address; port 0 takes any that is free.
+///
+/// # Errors
+///
+/// The address is none of this host alone, or is taken.
+pub fn serve(addr: SocketAddr, observer: Observer) -> io::Result<Server> {
+    if !addr.ip().is_loopback() {
+        let text = format!("{addr}: metrics are served on loopback addresses only");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    let listener = TcpListener::bind(addr)?;
+    let (addr, stop) = (listener.local_addr()?, Arc::new(AtomicBool::new(false)));
+    let stopped = stop.clone();
+    let work = move || {
+        for stream in listener.incoming() {
+            if stopped.load(Ordering::Acquire) {
+                return;
+            }
+            // What one client does wrong is its own trouble.
+            let _ = stream.and_then(|stream| answer(stream, &observer));
+        }
+    };
+    let thread = thread::Builder::new().name("skep-metrics".to_owned()).spawn(work)?;
+    Ok(Server { addr, stop, thread: Some(thread) })
+}
+
+impl Server {
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// What to scrape.
+    pub fn url(&self) -> String {
+        format!("http://{}/metrics", self.addr)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        // Wakes the thread; it then sees the flag. One that cannot be woken is left alone.
+        if TcpStream::connect_timeout(&self.addr, Duration::from_secs(1)).is_ok()
+            && let Some(thread) = self.thread.take()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Bytes of a request that are read.
+const REQUEST_BYTES_MAX: u64 = 16 << 10;
+/// A client that says nothing for longer is not waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+fn answer(mut stream: TcpStream, observer: &Observer) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut request = BufReader::new(stream.try_clone()?.take(REQUEST_BYTES_MAX));
+    let mut first = String::new();
+    request.read_line(&mut first)?;
+    let mut line = String::new();
+    while request.read_line(&mut line)? > 0 && !line.trim_end().is_empty() {
+        line.clear();
+    }
+    let words: Vec<&str> = first.split_whitespace().collect();
+    let (status, body) = match *words {
+        ["GET", "/metrics" | "/", _] => ("200 OK", text(&observer.programs())),
+        ["GET", _, _] => ("404 Not Found", String::new()),
+        [_, _, _] => ("405 Method Not Allowed", String::new()),
+        _ => ("400 Bad Request", String::new()),
+    };
+    let len = body.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: {len}\r\n\
+         Connection: close\r\n\r\n{body}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep_runtime::{Options, ProgStats, Runtime};
+    use skep_uapi::ProgType;
+    use std::time::SystemTime;
+
+    fn prog(stats: ProgStats) -> ProgInfo {
+        ProgInfo {
+            id: 3,
+            prog_type: ProgType::Xdp,
+            name: "a\"b".into(),
+            tag: [0, 1, 2, 3, 4, 5, 6, 255],
+            gpl_compatible: true,
+            loaded_at: SystemTime::UNIX_EPOCH,
+            bytes_xlated: 16,
+            bytes_jited: None,
+            bytes_memlock: 4096,
+            map_ids: vec![],
+            stats,
+        }
+    }
+
+    #[test]
+    fn the_text_is_openmetrics() {
+        let mut stats = ProgStats { run_time_ns: 1_500_000_007, run_cnt: 5, ..Default::default() };
+        stats.timed_cnt = 5;
+        (stats.histogram[0], stats.histogram[2]) = (1, 4);
+        let labels = r#"id="3",name="a\"b",type="xdp",tag="00010203040506ff""#;
+        let text = text(&[prog(stats)]);
+        for line in [
+            "# TYPE skep_prog_run_time_seconds counter".to_owned(),
+            "# UNIT skep_prog_run_time_seconds seconds".to_owned(),
+            format!("skep_prog_run_time_seconds_total{{{labels}}} 1.500000007"),
+            format!("skep_prog_runs_total{{{labels}}} 5"),
+            format!("skep_prog_recursion_misses_total{{{labels}}} 0"),
+            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000002\"}} 1"),
+            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000004\"}} 1"),
+            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000008\"}} 5"),
+            format!("{HISTOGRAM}_bucket{{{labels},le=\"+Inf\"}} 5"),
+            format!("{HISTOGRAM}_count{{{labels}}} 5"),
+            format!("{HISTOGRAM}_sum{{{labels}}} 1.500000007"),
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\nis not in\n{text}");
+        }
+        assert!(text.ends_with("\n# EOF\n"));
+        assert_eq!((&*seconds(0), &*seconds(1_000_000_000)), ("0.0", "1.0"));
+    }
+
+    fn get(addr: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(addr).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    #[test]
+    fn one_get_is_answered_and_the_rest_refused() {
+        let runtime = Runtime::new(Options::default()).unwrap();
+        let server = serve("127.0.0.1:0".parse().unwrap(), runtime.observer()).unwrap();
+        let addr = server.addr();
+        assert_eq!(server.url(), format!("http://{addr}/metrics"));
+        let good = get(addr, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert!(good.starts_with("HTTP/1.1 200 OK\r\n") && good.contains(CONTENT_TYPE), "{good}");
+        assert!(good.ends_with("# EOF\n"), "{good}");
+        for (request, status) in [
+            ("GET /other HTTP/1.1\r\n\r\n", "404"),
+            ("POST /metrics HTTP/1.1\r\n\r\n", "405"),
+            ("nonsense\r\n\r\n", "400"),
+        ] {
+            let answer = get(addr, request);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request:?}: {answer}");
+        }
+        drop(server);
+        assert!(TcpStream::connect(addr).is_err(), "the server is gone");
+        let outside = serve("0.0.0.0:0".parse().unwrap(), runtime.observer());
+        assert_eq!(outside.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+}
