@@ -182,3 +182,98 @@ fn each_wrong_value_has_its_error() {
     assert_eq!(exit, Exit::Input);
     assert!(err.contains("a program of type kprobe gets no packets"), "{err}");
 }
+
+/// `run_cnt 20` in the line of a program.
+fn number_behind(text: &str, key: &str) -> u64 {
+    let at = text.find(key).unwrap_or_else(|| panic!("no '{key}' in {text}")) + key.len();
+    let digits = text[at..].trim_start().split(|c: char| !c.is_ascii_digit()).next();
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or_else(|| panic!("{key} in {text}"))
+}
+
+#[test]
+fn statistics_are_bpftools_line_on_every_engine() {
+    let object = program("xdp_count.bpf.o");
+    for extra in [&[][..], &["--interp"], &["--fuel", "1000"], &["--threads", "2"]] {
+        let args = [&[&*object, "xdp_count", "--repeat", "20", "--stats"], extra].concat();
+        let (exit, out, err) = skep(&args);
+        assert_eq!((exit, &*err), (Exit::Success, ""));
+        let line = out.lines().last().unwrap();
+        assert!(line.contains(": xdp  name xdp_count  tag 7369d4ac00bc8d61  gpl "), "{line}");
+        let runs = if extra.contains(&"--threads") { 40 } else { 20 };
+        assert_eq!(number_behind(line, " run_cnt "), runs, "{line}");
+        assert!(number_behind(line, " run_time_ns ") > 0, "{line}");
+    }
+    let (_, out, _) = skep(&[&object, "xdp_count", "--repeat", "5000", "--stats-sample", "100"]);
+    assert_eq!(number_behind(&out, " run_cnt "), 5000);
+    let (_, out, _) = skep(&[&object, "xdp_count", "--repeat", "500", "--stats-histogram"]);
+    let bars = out.lines().filter(|line| line.contains(" ns "));
+    let runs: u64 = bars.filter(|line| line.contains('|')).map(|l| number_behind(l, " ns ")).sum();
+    assert_eq!(runs, 500, "{out}");
+    let (_, out, _) = skep(&[&object, "xdp_count", "--repeat", "20"]);
+    assert!(!out.contains("run_cnt"), "{out}");
+}
+
+#[test]
+fn a_table_while_the_run_goes_and_metrics_for_scrapers() {
+    let (object, files) = (program("xdp_count.bpf.o"), Files::new());
+    let metrics = files.text("metrics.txt");
+    let args = [&*object, "xdp_count", "--repeat", "20", "--top", "--metrics", &metrics];
+    let (exit, out, err) = skep(&args);
+    assert_eq!(exit, Exit::Success);
+    assert!(out.starts_with("retval: XDP_PASS\n") && !out.contains("run_cnt"), "{out}");
+    let mut lines = err.lines();
+    assert!(lines.next().unwrap().contains("run_cnt"), "{err}");
+    let row: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!((row[1], row[2], row[3], row[6]), ("xdp", "xdp_count", "20", "100.0"), "{err}");
+    let text = std::fs::read_to_string(&metrics).unwrap();
+    assert!(text.contains("name=\"xdp_count\"") && text.ends_with("# EOF\n"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("skep_prog_runs_total{") && line.ends_with("} 20")));
+
+    let (exit, _, err) = skep(&[&object, "xdp_count", "--metrics", "127.0.0.1:0"]);
+    assert_eq!(exit, Exit::Success);
+    assert!(err.starts_with("metrics: http://127.0.0.1:"), "{err}");
+    for (target, wanted) in [
+        ("192.0.2.1:9100", "loopback addresses only"),
+        ("/no/such/folder/file", "while writing metrics"),
+    ] {
+        let (exit, _, err) = skep(&[&object, "xdp_count", "--metrics", target]);
+        assert_eq!(exit, Exit::Input, "{target}");
+        assert!(err.contains(wanted), "{target}: {err}");
+    }
+}
+
+#[test]
+fn programs_are_shown_as_bpftool_shows_them() {
+    let object = program("xdp_count.bpf.o");
+    let prog = |args: &[&str]| {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut streams =
+            Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
+        let args = ["skep", "prog"].iter().chain(args).chain(&["--btf", "none"]).map(Into::into);
+        let exit = skep_cli::run(args, &mut streams).unwrap();
+        (exit, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+    };
+    let (exit, out, _) = prog(&["show", &object]);
+    assert_eq!(exit, Exit::Success);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "2: xdp  name xdp_count  tag 7369d4ac00bc8d61  gpl");
+    assert!(lines[1].starts_with("\tloaded_at 2") && lines[1].contains("+0000  uid "), "{out}");
+    assert!(lines[2].starts_with("\txlated 240B  jited "), "{out}");
+    assert!(lines[2].ends_with("  memlock 4096B  map_ids 1"), "{out}");
+    assert!(lines[3].starts_with("3: xdp  name xdp_reflect  tag ") && lines.len() == 6, "{out}");
+
+    let (exit, out, _) = prog(&["stat", "-j", &object]);
+    assert_eq!(exit, Exit::Success);
+    let all: serde_json::Value = serde_json::from_str(&out).unwrap();
+    for program in all.as_array().unwrap() {
+        assert_eq!(program["run_cnt"], 1000, "{out}");
+        assert!(program["run_time_ns"].as_u64() > Some(0) && program["jited"] == true, "{out}");
+    }
+    let (exit, out, err) = prog(&["show", "-p", "--interp", &object, &program("refused.bpf.o")]);
+    assert_eq!(exit, Exit::Refused);
+    assert!(out.contains("\"jited\": false") && !out.contains("bytes_jited"), "{out}");
+    assert!(err.contains("refused at insn 7"), "{err}");
+    let (exit, _, err) = prog(&["show", "/no/such/file"]);
+    assert_eq!(exit, Exit::Input);
+    assert!(err.starts_with("error: /no/such/file"), "{err}");
+}

@@ -400,12 +400,23 @@ fn text(mut bytes: Vec<u8>) -> String {
 
 /// `verified_insns` of `struct bpf_prog_info`.
 pub fn verified_insns(prog: &OwnedFd) -> Result<u32, Errno> {
+    let info = prog_info(prog)?;
+    let at = info.get(216..220).and_then(|b| b.try_into().ok());
+    Ok(u32::from_ne_bytes(at.unwrap_or_default()))
+}
+
+/// `tag` of `struct bpf_prog_info`.
+pub fn tag(prog: &OwnedFd) -> Result<[u8; 8], Errno> {
+    let info = prog_info(prog)?;
+    Ok(std::array::from_fn(|i| info[8 + i]))
+}
+
+fn prog_info(prog: &OwnedFd) -> Result<[u8; 232], Errno> {
     let mut info = [0u8; 232];
     let mut attr = Attr::new();
     attr.fd(0, Some(prog.as_raw_fd())).u32(4, info.len() as u32).out(8, &mut info);
     attr.call(Command::ObjGetInfoByFd)?;
-    let at = info.get(216..220).and_then(|b| b.try_into().ok());
-    Ok(u32::from_ne_bytes(at.unwrap_or_default()))
+    Ok(info)
 }
 
 /// What a program is run on by BPF_PROG_TEST_RUN; slices may be empty.

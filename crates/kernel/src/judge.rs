@@ -137,6 +137,11 @@ impl<'a> Prepared<'a> {
         Prepared { program, attach_btf_id, btf, _maps: maps, insns, func_info, line_info }
     }
 
+    /// The tag that the kernel gives the program; `None` if it refuses it.
+    pub fn tag(&self) -> Option<[u8; 8]> {
+        bpf::tag(&self.load_open(0).result.ok()?).ok()
+    }
+
     /// Loads the program at `log_level` (1 or 2, + 4 for statistics), and closes it again.
     pub fn load(&self, log_level: u32) -> Answer {
         let loaded = self.load_open(log_level);

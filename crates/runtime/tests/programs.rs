@@ -124,3 +124,27 @@ fn a_run_is_stopped_between_callbacks() {
         assert!(enough.run(&mut ctx).is_ok());
     }
 }
+
+/// The tag of each shipped program is the host kernel's, which is from 6.18 on.
+#[test]
+fn tags_are_the_kernels() {
+    if skep_kernel::bpf::available().is_err() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");
+    let mut compared = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let file = file.unwrap().file_name().into_string().unwrap();
+        if !file.ends_with(".bpf.o") {
+            continue;
+        }
+        let object = open(&file);
+        for program in object.programs.iter().filter_map(|entry| entry.program.as_ref().ok()) {
+            let Ok(prepared) = skep_kernel::judge::Prepared::new(program) else { continue };
+            let Some(tag) = prepared.tag() else { continue };
+            assert_eq!(program.tag(), tag, "{file}: {}", program.name);
+            compared += 1;
+        }
+    }
+    assert!(compared > 0);
+}
