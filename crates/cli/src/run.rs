@@ -1,7 +1,8 @@
 //! `skep run`: a program on packets or bytes, without root.
 //!
 //! Reading order: `plan` (what is loaded), `input` (what it runs on), `work` (the runs, on
-//! threads), `stats` and `top` (what they took), `summary` (what is printed); `map_json` and `btf_json` read and write maps.
+//! threads), `stats` and `top` (what they took), `summary` (what is printed); `map_json` and
+//! `btf_json` read and write maps.
 
 mod btf_json;
 mod input;

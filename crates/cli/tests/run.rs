@@ -227,7 +227,10 @@ fn a_table_while_the_run_goes_and_metrics_for_scrapers() {
     assert_eq!((row[1], row[2], row[3], row[6]), ("xdp", "xdp_count", "20", "100.0"), "{err}");
     let text = std::fs::read_to_string(&metrics).unwrap();
     assert!(text.contains("name=\"xdp_count\"") && text.ends_with("# EOF\n"), "{text}");
-    assert!(text.lines().any(|line| line.starts_with("skep_prog_runs_total{") && line.ends_with("} 20")));
+    assert!(
+        text.lines()
+            .any(|line| line.starts_with("skep_prog_runs_total{") && line.ends_with("} 20"))
+    );
 
     let (exit, _, err) = skep(&[&object, "xdp_count", "--metrics", "127.0.0.1:0"]);
     assert_eq!(exit, Exit::Success);

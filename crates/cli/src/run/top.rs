@@ -113,6 +113,6 @@ mod tests {
         top.show(&[program(1, "a", (150, 20))], &mut streams).unwrap();
         let text = String::from_utf8(err).unwrap();
         let (first, second) = text.split_once("\x1b[2A\x1b[J").expect("two lines written over");
-        assert!(first.contains(" 10.0  100.0 %") && second.contains("  5.0  100.0 %"), "{text}");
+        assert!(first.contains(" 10.0 100.0 %") && second.contains("  5.0 100.0 %"), "{text}");
     }
 }
