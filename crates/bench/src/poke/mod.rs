@@ -3,10 +3,12 @@
 //!
 //! Reading order: [`Sites`] (what threads run), [`Mechanism`] (how it is switched; the int3
 //! protocol with its signal handler exists here only), [`toggled`] and [`checked`] (under load),
-//! [`control`] (how it must not be done), [`sharing`] (what counters cost).
+//! [`control`] (how it must not be done), [`cost`] and [`sharing`] (what statistics and counters
+//! cost).
 
 mod code;
 pub mod control;
+pub mod cost;
 mod int3;
 mod load;
 mod mechanism;

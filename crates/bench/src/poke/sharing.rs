@@ -1,13 +1,13 @@
 //! What counting costs when several threads do it: one counter for all, a counter of each thread on
 //! one cache line, and on lines apart.
 
+use super::cost::thread_ns;
 use crate::{Ratio, Rounds, Spread, interleave};
 use serde::Serialize;
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Instant;
 
 /// Counts of one measurement and thread: far longer than it takes to wake a thread.
 const COUNTS: u32 = 2_000_000;
@@ -51,7 +51,8 @@ pub struct Counted {
 #[repr(align(128))]
 struct Pair([AtomicU64; 16]);
 
-/// Counts in threads that start together; ns a count of the slowest.
+/// Counts in threads that start together; ns a count of the slowest, of its own
+/// CPU time.
 fn count(layout: Layout, threads: u32, counters: &[Pair]) -> f64 {
     let barrier = Barrier::new(threads as usize);
     let run = |number: usize| {
@@ -61,7 +62,7 @@ fn count(layout: Layout, threads: u32, counters: &[Pair]) -> f64 {
             Layout::Apart => &counters[number % counters.len()].0[0],
         };
         barrier.wait();
-        let started = Instant::now();
+        let started = thread_ns();
         for _ in 0..COUNTS {
             let counter = black_box(counter);
             if layout == Layout::Shared {
@@ -70,7 +71,7 @@ fn count(layout: Layout, threads: u32, counters: &[Pair]) -> f64 {
                 counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             }
         }
-        started.elapsed().as_nanos() as f64 / f64::from(COUNTS)
+        (thread_ns() - started) / f64::from(COUNTS)
     };
     thread::scope(|scope| {
         let runners: Vec<_> =

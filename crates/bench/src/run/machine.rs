@@ -13,6 +13,7 @@ use super::contest::Runner;
 use super::data::DATA_BYTES;
 use super::{Kind, data_of};
 use skep_jit::{Linkage, MachineCode, RunEnv, Tuning};
+use skep_runtime::Instance;
 use skep_verifier::VerifiedProgram;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -65,6 +66,20 @@ pub fn skep<'a>(
     // SAFETY: the program was verified; the runner keeps the code (2) and gives it its context.
     let entry = unsafe { code.entry() };
     Ok(runner(entry, data_of(kind), code))
+}
+
+/// The machine code of an instance, without what the library does around a run. A thread counts
+/// for itself once it has run a program through the library, else for the first that did.
+///
+/// # Errors
+///
+/// It is interpreted.
+pub fn entered<'a>(kind: &Kind, instance: &Instance) -> Result<Runner<'a>, String> {
+    let instance = instance.clone();
+    let code = instance.machine_code().ok_or("interpreted")?;
+    // SAFETY: the program was verified; the runner keeps the instance and so the code (2).
+    let entry = unsafe { code.entry() };
+    Ok(runner(entry, data_of(kind), instance))
 }
 
 /// A shared library that clang made of the same source.

@@ -9,6 +9,7 @@ use crate::streams::Streams;
 use clap::ValueEnum;
 use serde::Serialize;
 use skep_bench::poke::control::{self, CONTROLS, Control};
+use skep_bench::poke::cost::{Cost, Off, costs, off};
 use skep_bench::poke::sharing::{Counted, counted};
 use skep_bench::poke::{Checked, MECHANISMS, Toggled, checked, toggled};
 use std::io;
@@ -38,6 +39,10 @@ struct Answer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     toggles: Vec<Toggled>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    off: Vec<Off>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    costs: Vec<Cost>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     sharing: Vec<Counted>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     controls: Vec<Controlled>,
@@ -51,6 +56,7 @@ impl Answer {
         let toggled =
             |row: &Toggled| row.seen.wrong > 0 || (row.mechanism.is_bound() && row.seen.late > 0);
         self.toggles.iter().any(toggled)
+            || self.costs.iter().any(|row| row.runs != row.run_cnt)
             || self.controls.iter().any(|row| !row.has_failed)
             || self.checked.as_ref().is_some_and(|row| row.seen.wrong + row.seen.late > 0)
     }
@@ -90,7 +96,7 @@ fn measure(flags: &BenchPokeFlags, streams: &Streams<'_>) -> Result<Answer, Stri
     let mut answer = Answer::default();
     let mut at = 0;
     for table in tables {
-        let tick = progress.program(at, table.to_possible_value().map_or("", |_| ""));
+        let tick = progress.program(at, "");
         at += 1;
         match table {
             PokeTable::Toggles => {
@@ -105,7 +111,10 @@ fn measure(flags: &BenchPokeFlags, streams: &Streams<'_>) -> Result<Answer, Stri
                     }
                 }
             }
-            PokeTable::Costs => {}
+            PokeTable::Costs => {
+                answer.off = off(flags.rounds)?;
+                answer.costs = costs(&flags.threads, flags.rounds)?;
+            }
             PokeTable::Sharing => answer.sharing = counted(&flags.threads, flags.rounds),
             PokeTable::Controls => {
                 answer.controls = CONTROLS.into_iter().map(controlled).collect::<Result<_, _>>()?;

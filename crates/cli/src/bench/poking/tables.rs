@@ -4,8 +4,9 @@ use super::Answer;
 use crate::bench::figures;
 use crate::flags::BenchPokeFlags;
 use crate::streams::Streams;
-use skep_bench::Unit;
+use skep_bench::poke::cost::{Cost, Off, off_means};
 use skep_bench::poke::{Checked, Toggled};
+use skep_bench::{Ratio, Unit};
 use skep_report::Grid;
 use std::io;
 
@@ -21,6 +22,12 @@ pub(super) fn print(
         if !rows.is_empty() {
             parts.push(format!("{threads} running:\n\n{}", toggles(&rows)));
         }
+    }
+    if !answer.off.is_empty() {
+        parts.push(off(&answer.off));
+    }
+    if !answer.costs.is_empty() {
+        parts.push(costs(flags, &answer.costs));
     }
     if !answer.sharing.is_empty() {
         parts.push(sharing(flags, answer));
@@ -78,11 +85,62 @@ fn toggles(rows: &[&Toggled]) -> String {
     grid.to_string()
 }
 
+fn grid(headings: &[String]) -> Grid {
+    Grid::new(&headings.iter().map(String::as_str).collect::<Vec<_>>(), 1)
+}
+
+/// `+3 % (1.021 to 1.034)`, or that there is no measurable difference.
+fn said(ratio: Option<&Ratio>) -> String {
+    ratio.map_or_else(String::new, |ratio| {
+        format!("{} ({})", figures::conclusion(ratio), figures::interval(ratio))
+    })
+}
+
+fn off(rows: &[Off]) -> String {
+    let headings =
+        ["off, ns a run", "no sites", "sites", "flags", "sites against none", "flags against none"];
+    let mut grid = Grid::new(&headings, 1);
+    for row in rows {
+        let mut cells = vec![row.program.to_owned()];
+        let ns = |ns: Option<f64>| ns.map_or_else(String::new, |ns| format!("{ns:.2}"));
+        cells.extend(row.engines.iter().map(|engine| ns(engine.median())));
+        cells.extend([said(row.sites.as_ref()), said(row.flag.as_ref())]);
+        grid.row(cells);
+    }
+    let mut cells = vec!["geometric mean".to_owned()];
+    cells.extend([String::new(), String::new(), String::new()]);
+    cells.extend(off_means(rows).iter().map(|mean| said(mean.as_ref())));
+    grid.row(cells);
+    grid.to_string()
+}
+
+fn costs(flags: &BenchPokeFlags, rows: &[Cost]) -> String {
+    let mut headings = vec!["statistics, ns a run".to_owned()];
+    for threads in &flags.threads {
+        headings.extend([format!("{threads} running"), "above no sites".to_owned()]);
+    }
+    headings.extend(["the last to the first".to_owned(), "runs".to_owned(), "counted".to_owned()]);
+    let mut grid = grid(&headings);
+    for row in rows {
+        let mut cells = vec![row.setting.to_owned()];
+        for (ns, above) in row.ns.iter().zip(&row.above) {
+            cells.push(ns.map_or_else(String::new, |ns| format!("{:.2}", ns.median)));
+            cells.push(above.map_or_else(String::new, |above| format!("{above:+.2}")));
+        }
+        cells.push(row.threads_ratio.as_ref().map_or_else(String::new, |ratio| {
+            format!("{} ({})", figures::ratio(ratio.value), figures::interval(ratio))
+        }));
+        cells.extend([figures::count(row.runs), figures::count(row.run_cnt)]);
+        grid.row(cells);
+    }
+    grid.to_string()
+}
+
 fn sharing(flags: &BenchPokeFlags, answer: &Answer) -> String {
     let mut headings = vec!["ns a count".to_owned()];
     headings.extend(flags.threads.iter().map(|threads| format!("{threads} running")));
     headings.extend(["the last to the first".to_owned(), "95 % interval".to_owned()]);
-    let mut grid = Grid::new(&headings.iter().map(String::as_str).collect::<Vec<_>>(), 1);
+    let mut grid = grid(&headings);
     for row in &answer.sharing {
         let mut cells = vec![row.layout.name().to_owned()];
         let ns = |ns: &Option<skep_bench::Spread>| {
