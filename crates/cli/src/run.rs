@@ -56,33 +56,11 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
         streams.error(message)?;
         exit.raise(Exit::Input);
     }
-    let stats = match stats::Stats::new(flags, &loaded) {
-        Ok(stats) => stats,
-        Err(message) => {
-            streams.error(&message)?;
-            return Ok(Exit::Input);
+    let done = match execute(flags, (&loaded, &inputs), streams)? {
+        Ok((done, trouble)) => {
+            exit.raise(trouble);
+            done
         }
-    };
-    if let Some(url) = stats.url() {
-        writeln!(streams.err, "metrics: {url}")?;
-    }
-    let (mut trouble, mut top) = (None, top::Top::new());
-    let mut refresh = || {
-        let programs = loaded.runtime.programs();
-        trouble = stats.write_file(&programs).err();
-        if flags.top { top.show(&programs, streams) } else { Ok(()) }
-    };
-    let watch: Option<work::Watch<'_>> = match stats.refreshes(flags) {
-        true => Some(&mut refresh),
-        false => None,
-    };
-    let done = work::run(flags, &loaded.instance, (&inputs, watch))?;
-    if let Some(message) = trouble {
-        streams.error(&message)?;
-        exit.raise(Exit::Input);
-    }
-    let done = match done {
-        Ok(done) => done,
         Err(message) => {
             streams.error(&message)?;
             return Ok(Exit::Input);
@@ -108,6 +86,38 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
     print(flags, &loaded, (&inputs, &done), streams)?;
     exit.raise(dump_maps(flags, &loaded, streams)?);
     Ok(exit)
+}
+
+/// The runs, with the statistics that the flags ask for.
+fn execute(
+    flags: &RunFlags,
+    (loaded, inputs): (&Loaded, &input::Inputs),
+    streams: &mut Streams<'_>,
+) -> io::Result<Result<(work::Done, Exit), String>> {
+    let stats = match stats::Stats::new(flags, loaded) {
+        Ok(stats) => stats,
+        Err(message) => return Ok(Err(message)),
+    };
+    if let Some(url) = stats.url() {
+        writeln!(streams.err, "metrics: {url}")?;
+    }
+    let (mut trouble, mut top) = (None, top::Top::new());
+    let mut refresh = || {
+        let programs = loaded.runtime.programs();
+        trouble = stats.write_file(&programs).err();
+        if flags.top { top.show(&programs, streams) } else { Ok(()) }
+    };
+    let watch: Option<work::Watch<'_>> = match stats.refreshes(flags) {
+        true => Some(&mut refresh),
+        false => None,
+    };
+    let done = work::run(flags, &loaded.instance, (inputs, watch))?;
+    let mut exit = Exit::Success;
+    if let Some(message) = trouble {
+        streams.error(&message)?;
+        exit.raise(Exit::Input);
+    }
+    Ok(done.map(|done| (done, exit)))
 }
 
 /// Trace lines and the summary; beside the results if those are maps.

@@ -12,8 +12,8 @@
 //!   `extern "sysv64" fn(r1, r2, r3, r4, r5, env: *mut RunEnv) -> u64`; the helper gives it the
 //!   `env` of the run (null will do without fuel). When fuel is exhausted in it, it returns 1.
 //! - A tail call jumps to the address in a slot of a prog array: [`crate::MachineCode::tail_entry`]
-//!   of the target. A program leaves its own frame before it jumps, and the target makes its own, so
-//!   they may differ in `prologue`; programs that call each other this way agree in `fuel`.
+//!   of the target. A program leaves its own frame before it jumps, and the target makes its own,
+//!   so they may differ in `prologue`; programs that call each other this way agree in `fuel`.
 
 use crate::stats::StatsLink;
 use rustc_hash::FxHashMap;

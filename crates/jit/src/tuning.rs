@@ -22,8 +22,8 @@ pub enum PokeMode {
     Flag,
 }
 
-/// Choices of a compilation. Programs that tail call each other need the same `fuel`, and may differ
-/// in all else.
+/// Choices of a compilation. Programs that tail call each other need the same `fuel`, and may
+/// differ in all else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuning {
     /// How functions begin and end.

@@ -33,6 +33,18 @@ Where a helper can only do part of what a kernel does:
 - Local storage (of cgroups, tasks, sockets, inodes) is not supported, nor are sockets: a program
   that uses it is verified, and loading it says so.
 - Packets are linear; XDP has no fragments; a socket buffer has no socket.
+
+Statistics (`run_time_ns`, `run_cnt`, `recursion_misses`) are counted when someone asks for them:
+
+- A run counts for the program that begins, from the host or by a tail call, if its statistics are
+  on then; the kernel counts no program that is tail called.
+- The time of a run ends where it tail calls another program. A tail call from a function other than
+  the first ends nothing: the time of the target is the caller's, too (interpreted: only the
+  caller's).
+- Runs that are stopped (fuel, interruption) are counted; how long they took is not known.
+- Callbacks of timers are no runs.
+- `recursion_misses` counts runs of programs of kprobes, tracepoints, perf events, raw tracepoints
+  and trampolines inside a run of the same program; they do not happen.
 ";
 
 fn table(text: &str) -> String {
