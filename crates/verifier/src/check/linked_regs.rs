@@ -7,6 +7,7 @@ use crate::env::Env;
 use crate::state::arena::PackedReg;
 use crate::state::history::{LinkedReg, LinkedRegs};
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, Reg};
+use crate::state::values::SCALAR;
 use skep_domain::{AluOp, Scalar};
 
 impl Env<'_> {
@@ -28,7 +29,7 @@ impl Env<'_> {
             let live = self.live_regs_in_frame(f);
             for at in (0..10).filter(|at| live >> at & 1 == 1) {
                 let reg = self.cur.frames[f].name(at);
-                if self.arena.val(reg.val).is_scalar()
+                if self.arena.is(reg, SCALAR)
                     && reg.id & !BPF_ADD_CONST == id
                     && !linked.push(LinkedReg { frameno, is_reg: true, at })
                 {
@@ -39,7 +40,7 @@ impl Env<'_> {
                 let slot = self.cur.frames[f].slots()[spi];
                 if slot.is_spilled()
                     && slot.spill.id & !BPF_ADD_CONST == id
-                    && self.arena.val(slot.spill.val).is_scalar()
+                    && self.arena.is(slot.spill, SCALAR)
                     && !linked.push(LinkedReg { frameno, is_reg: false, at: spi as u8 })
                 {
                     self.cur.frames[f].slot_mut(spi).spill.id = 0;

@@ -13,7 +13,7 @@ use crate::passes::reserved::check_insn_fields;
 use crate::state::arena::PackedReg;
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Reg};
 use crate::state::transfers::Results;
-use crate::state::values::{CONST, SANE_SCALAR};
+use crate::state::values::{CONST, SANE_SCALAR, SCALAR, constant_name, named_constant};
 use skep_domain::{AluOp, JmpOp};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -87,8 +87,37 @@ pub(crate) fn step_alu(env: &mut Env<'_>, insn: Insn) -> bool {
     }
 }
 
+/// What the insn makes of two constants that are their own names, if it is one too.
+#[inline]
+fn fold_alu(insn: Insn, dst: u32, src: u32) -> Option<u32> {
+    let (a, b) = (named_constant(dst)?, named_constant(src)?);
+    let (wide, shift) = (insn.class() == BPF_ALU64, b as u32);
+    let fits = b < if wide { 64 } else { 32 };
+    let value = match insn.op() {
+        BPF_ADD => a.wrapping_add(b),
+        BPF_SUB => a.wrapping_sub(b),
+        BPF_MUL => a.wrapping_mul(b),
+        BPF_AND => a & b,
+        BPF_OR => a | b,
+        BPF_XOR => a ^ b,
+        BPF_LSH if fits => a << shift,
+        BPF_RSH if fits && wide => a >> shift,
+        BPF_RSH if fits => u64::from(a as u32 >> shift),
+        BPF_ARSH if fits && wide => (a as i64 >> shift) as u64,
+        BPF_ARSH if fits => (a as i32 >> shift) as u64,
+        _ => return None,
+    };
+    constant_name(if wide { value } else { u64::from(value as u32) })
+}
+
 fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     let dst = env.cur.frame().name(insn.dst);
+    if dst.id == 0
+        && let Some(val) = fold_alu(insn, dst.val, src.val)
+    {
+        set_combined(env, insn, PackedReg { val, id: 0 });
+        return true;
+    }
     let key = u32::from(insn.code & !BPF_X) | u32::from(insn.off as u16) << WITH_OFF;
     let operands = [dst.val, src.val];
     let [plain, linked, ..] = match env.transfers.get(key, operands) {
@@ -101,7 +130,6 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
             None => return false,
         },
     };
-    scratch(env, insn);
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
     let may_link = dst.id != 0 && dst.id & BPF_ADD_CONST == 0 && !same_reg && env.bpf_capable;
     let name = if may_link && linked != NONE {
@@ -110,12 +138,19 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     } else {
         PackedReg { val: plain, id: 0 }
     };
+    set_combined(env, insn, name);
+    true
+}
+
+/// The destination becomes what was made of both operands.
+#[inline]
+fn set_combined(env: &mut Env<'_>, insn: Insn, name: PackedReg) {
+    scratch(env, insn);
     let frame = env.cur.frame_mut();
     frame.refine_name(insn.dst, name);
     if insn.is_src_reg() {
         frame.chains.combine(insn.dst, insn.src);
     }
-    true
 }
 
 /// The result without and with a link to the registers that dst is linked with.
@@ -123,7 +158,7 @@ fn compute_alu(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
     if !env.arena.is(dst, SANE_SCALAR) || !env.arena.is(src, SANE_SCALAR) {
         return None;
     }
-    let (d, s) = (*env.arena.val(dst.val), *env.arena.val(src.val));
+    let (d, s) = (env.arena.val(dst.val), env.arena.val(src.val));
     let op = AluOp::from_code(insn.op())?;
     if skep_domain::fork_sign_mask(op, &d.val, &s.val).is_some() {
         return None;
@@ -157,7 +192,7 @@ fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     }
     if !env.arena.is(src, SANE_SCALAR) {
         // Pointers are copied as they are.
-        if !whole || env.arena.val(src.val).is_scalar() || env.arena.is_not_init(src) {
+        if !whole || env.arena.is(src, SCALAR) || env.arena.is_not_init(src) {
             return false;
         }
         scratch(env, insn);
@@ -187,7 +222,7 @@ fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
     if let Some([val, keeps, ..]) = env.transfers.get(key, operands) {
         return (val, keeps == 1);
     }
-    let mut reg = *env.arena.val(src.val);
+    let mut reg = env.arena.val(src.val);
     let keeps = reg.val.umax <= u64::from(u32::MAX);
     reg.val.zext_32_to_64();
     reg.val.sync();
@@ -210,6 +245,9 @@ pub(crate) enum Outcome {
 pub(crate) fn compare(env: &mut Env<'_>, insn: Insn) -> Option<Outcome> {
     let src = operand(env, insn)?;
     let dst = env.cur.frame().name(insn.dst);
+    if let (Some(a), Some(b)) = (named_constant(dst.val), named_constant(src.val)) {
+        return Some(Outcome::Decided(holds(insn, a, b)?));
+    }
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
     let key = u32::from(insn.code) | if same_reg { SAME_REG } else { 0 };
     let operands = [dst.val, src.val];
@@ -224,6 +262,31 @@ pub(crate) fn compare(env: &mut Env<'_>, insn: Insn) -> Option<Outcome> {
     Some(match results {
         [NONE, taken, ..] => Outcome::Decided(taken == 1),
         names => Outcome::Open(names),
+    })
+}
+
+/// Whether the comparison of the two constants holds.
+fn holds(insn: Insn, a: u64, b: u64) -> Option<bool> {
+    let (a, b, sa, sb) = match insn.class() {
+        BPF_JMP => (a, b, a as i64, b as i64),
+        _ => {
+            let (a, b) = (a as u32, b as u32);
+            (u64::from(a), u64::from(b), i64::from(a as i32), i64::from(b as i32))
+        }
+    };
+    Some(match insn.op() {
+        BPF_JEQ => a == b,
+        BPF_JNE => a != b,
+        BPF_JGT => a > b,
+        BPF_JGE => a >= b,
+        BPF_JLT => a < b,
+        BPF_JLE => a <= b,
+        BPF_JSGT => sa > sb,
+        BPF_JSGE => sa >= sb,
+        BPF_JSLT => sa < sb,
+        BPF_JSLE => sa <= sb,
+        BPF_JSET => a & b != 0,
+        _ => return None,
     })
 }
 
@@ -242,7 +305,7 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
     if !env.arena.is(dst, SANE_SCALAR) || !env.arena.is(src, SANE_SCALAR) {
         return None;
     }
-    let (d, s) = (*env.arena.val(dst.val), *env.arena.val(src.val));
+    let (d, s) = (env.arena.val(dst.val), env.arena.val(src.val));
     let (op, is_jmp32) = (JmpOp::from_code(insn.op())?, insn.class() == BPF_JMP32);
     if let Some(taken) = skep_domain::is_branch_taken(&d.val, &s.val, op, is_jmp32) {
         return Some([NONE, u32::from(taken), 0, 0]);
@@ -271,4 +334,75 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
         }
     }
     Some(results)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep_domain::Scalar;
+
+    const EDGES: [i64; 16] = [
+        0,
+        1,
+        2,
+        7,
+        31,
+        32,
+        33,
+        63,
+        64,
+        0x7fff,
+        0x1234_5678,
+        -1,
+        -2,
+        -64,
+        -0x7654_321,
+        (1 << 30) - 2,
+    ];
+
+    fn pairs() -> impl Iterator<Item = (u64, u64)> {
+        EDGES.iter().flat_map(|&a| EDGES.iter().map(move |&b| (a as u64, b as u64)))
+    }
+
+    #[test]
+    fn constants_are_folded_as_the_domain_does_it() {
+        let mut folded = 0;
+        for (a, b) in pairs() {
+            for op in (0..=0xd0).step_by(0x10) {
+                for class in [BPF_ALU, BPF_ALU64] {
+                    let insn = Insn { code: op | BPF_X | class, dst: 0, src: 1, off: 0, imm: 0 };
+                    let names = [a, b].map(|v| constant_name(v).expect("an edge has a name"));
+                    let Some(name) = fold_alu(insn, names[0], names[1]) else { continue };
+                    let mut dst = Scalar::constant(a);
+                    let op = AluOp::from_code(op).expect("what is folded is an operation");
+                    assert!(skep_domain::alu(
+                        op,
+                        class == BPF_ALU64,
+                        &mut dst,
+                        &Scalar::constant(b)
+                    ));
+                    let value = named_constant(name).expect("a constant");
+                    assert_eq!(dst, Scalar::constant(value), "{op:?} {class} {a:x} {b:x}");
+                    folded += 1;
+                }
+            }
+        }
+        assert!(folded > 2000, "{folded}");
+    }
+
+    #[test]
+    fn constants_are_compared_as_the_domain_does_it() {
+        for (a, b) in pairs() {
+            for op in (0x10..=0xd0).step_by(0x10) {
+                for class in [BPF_JMP, BPF_JMP32] {
+                    let insn = Insn { code: op | BPF_X | class, dst: 0, src: 1, off: 0, imm: 0 };
+                    let known = JmpOp::from_code(op).and_then(|op| {
+                        let (a, b) = (Scalar::constant(a), Scalar::constant(b));
+                        skep_domain::is_branch_taken(&a, &b, op, class == BPF_JMP32)
+                    });
+                    assert_eq!(holds(insn, a, b), known, "{op:x} {class} {a:x} {b:x}");
+                }
+            }
+        }
+    }
 }

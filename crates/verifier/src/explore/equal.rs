@@ -13,7 +13,7 @@ use crate::state::refs::{NOTHING, RefKind, RefState};
 use crate::state::reg::{BPF_ADD_CONST, Extra, Reg};
 use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
-use crate::state::values::{CONST, REFERS, SANE_SCALAR, SCALAR};
+use crate::state::values::{CONST, REFERS, SANE_SCALAR, SCALAR, is_constant};
 use crate::state::verifier_state::VerifierState;
 use skep_domain::Scalar;
 
@@ -150,7 +150,8 @@ impl Compare<'_> {
     }
 
     fn regs_exact(&mut self, old: PackedReg, cur: PackedReg) -> bool {
-        let (o, c) = (self.arena.val(old.val), self.arena.val(cur.val));
+        let (mut a, mut b) = (None, None);
+        let (o, c) = (self.arena.view(old.val, &mut a), self.arena.view(cur.val, &mut b));
         let same = old.val == cur.val
             || (o.ty == c.ty && o.off == c.off && o.extra == c.extra && o.val == c.val);
         same && self.idmap.check_ids(old.id, cur.id)
@@ -171,6 +172,9 @@ impl Compare<'_> {
         {
             return true;
         }
+        if old.val != cur.val && is_constant(old.val) && is_constant(cur.val) {
+            return false;
+        }
         self.regsafe_by_value(old, precise, cur)
     }
 
@@ -178,7 +182,8 @@ impl Compare<'_> {
         if self.exact == Exactness::Same {
             return self.regs_exact(old, cur);
         }
-        let (o, c) = (self.arena.val(old.val), self.arena.val(cur.val));
+        let (mut a, mut b) = (None, None);
+        let (o, c) = (self.arena.view(old.val, &mut a), self.arena.view(cur.val, &mut b));
         if o.ty.base == Base::NotInit {
             return true;
         }
@@ -311,7 +316,7 @@ impl Compare<'_> {
 
     /// The 64-bit scalar that a load of the whole slot would give, if it is one.
     fn scalar_of(&self, slot: &Slot) -> Option<PackedReg> {
-        if slot.is_full_spill() && self.arena.val(slot.spill.val).is_scalar() {
+        if slot.is_full_spill() && self.arena.is(slot.spill, SCALAR) {
             return Some(slot.spill);
         }
         let misc = |t: &SlotType| {

@@ -73,9 +73,7 @@ impl Env<'_> {
         let frames = &self.cur.frames;
         let names = frames.iter().flat_map(|f| f.names().iter().map(|name| name.val));
         let spills = frames.iter().flat_map(|f| f.slots().iter().map(|slot| slot.spill.val));
-        let roots = names
-            .chain(spills)
-            .chain(self.imm_names.iter().copied().filter(|&name| name != u32::MAX));
+        let roots = names.chain(spills).chain(self.imm_names.iter().copied());
         self.arena.collect_values(roots);
     }
 
@@ -158,8 +156,7 @@ impl Env<'_> {
     #[inline]
     fn is_apart(&self, hot: &Hot) -> bool {
         hot.hints.constant.is_some_and(|(regno, value)| {
-            let known = self.arena.val(self.frame().name(regno).val).val.var_off;
-            !known.is_const() || known.value != value
+            self.arena.known(self.frame().name(regno).val) != Some(value)
         })
     }
 

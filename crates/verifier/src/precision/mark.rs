@@ -365,7 +365,7 @@ impl Env<'_> {
                 let frame = self.arena.frame(frame_id);
                 let marks = &mut ckpt.precise[fr];
                 for r in 0..10 {
-                    let scalar = self.arena.val(frame.regs[r].val).is_scalar();
+                    let scalar = self.arena.is(frame.regs[r], SCALAR);
                     if scalar && marks.regs >> r & 1 == 0 {
                         marks.regs |= 1 << r;
                         if log {
@@ -377,7 +377,7 @@ impl Env<'_> {
                     }
                 }
                 for (spi, slot) in self.arena.frame_slots(frame_id).enumerate() {
-                    let scalar = slot.is_spilled() && self.arena.val(slot.spill.val).is_scalar();
+                    let scalar = slot.is_spilled() && self.arena.is(slot.spill, SCALAR);
                     if scalar && marks.stack >> spi & 1 == 0 {
                         marks.stack |= 1 << spi;
                         if log {
@@ -421,7 +421,7 @@ impl Env<'_> {
             }
             for (spi, slot) in self.arena.frame_slots(frame_id).enumerate() {
                 let marked = marks.stack >> spi & 1 == 1 || !self.bpf_capable;
-                if marked && slot.is_spilled() && self.arena.val(slot.spill.val).is_scalar() {
+                if marked && slot.is_spilled() && self.arena.is(slot.spill, SCALAR) {
                     self.bt.slots[fr] |= 1 << spi;
                     if self.log.traces_all() {
                         let off = -8 * (spi as i32 + 1);

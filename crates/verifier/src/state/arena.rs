@@ -287,20 +287,11 @@ impl Arena {
 
     /// Forgets the values that neither a frame at rest nor one of `roots` names.
     pub(crate) fn collect_values(&mut self, roots: impl Iterator<Item = u32>) {
-        let mut marks = self.values.marks();
-        for root in roots {
-            marks[root as usize] = true;
-        }
         let held = self.frames.iter().zip(&self.frame_refs).filter(|(_, refs)| **refs != 0);
-        for name in held.flat_map(|(frame, _)| &frame.regs) {
-            marks[name.val as usize] = true;
-        }
-        for page in self.pages.iter().filter(|page| page.refs != 0) {
-            for slot in &page.slots {
-                marks[slot.spill.val as usize] = true;
-            }
-        }
-        self.values.sweep(&marks);
+        let regs = held.flat_map(|(frame, _)| &frame.regs).map(|name| name.val);
+        let pages = self.pages.iter().filter(|page| page.refs != 0);
+        let spills = pages.flat_map(|page| &page.slots).map(|slot| slot.spill.val);
+        self.values.sweep(roots.chain(regs).chain(spills));
     }
 
     /// Bytes allocated: registers and frames, pages of stack.

@@ -1,21 +1,24 @@
 //! Interned registers: equal registers have one name of eight bytes.
 //!
 //! Ids are kept outside of the interned value because they differ between otherwise equal
-//! registers. Values that nothing names any more are collected when there are many.
+//! registers. A known scalar of 30 bits is its own name and kept nowhere. Values that nothing names
+//! any more are collected when there are many.
 //!
 //! # Invariants
-//! 1. Two `PackedReg` with the same `val` have equal registers but for `Reg::id`.
+//! 1. Two `PackedReg` with the same `val` have equal registers but for `Reg::id`, and equal
+//!    registers have the same `val`.
 //! 2. `vals[0]` is the register that was never written, `vals[1]` the unknown scalar.
 //! 3. A name stays what it is as long as a frame, or another root of [`Values::sweep`], holds it.
 
 use super::reg::{Extra, Reg};
-use super::reg_type::Base;
+use super::reg_type::{Base, RegType};
 use crate::memory::{capacity_bytes, push_tight};
+use skep_domain::Scalar;
 
 /// A register by name: interned value and id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct PackedReg {
-    /// Index into the interned values.
+    /// Index into the interned values, or the name of a constant ([`constant_name`]).
     pub(crate) val: u32,
     /// `Reg::id`.
     pub(crate) id: u32,
@@ -26,6 +29,32 @@ impl PackedReg {
     pub(crate) const NOT_INIT: PackedReg = PackedReg { val: 0, id: 0 };
     /// The scalar of which nothing is known.
     pub(crate) const UNKNOWN: PackedReg = PackedReg { val: 1, id: 0 };
+}
+
+/// Names from this one on are constants.
+const CONSTANTS: u32 = 1 << 31;
+/// The least constant that is its own name is minus this; the greatest is below this minus 1, so
+/// that `u32::MAX` names nothing.
+const CONSTANTS_BIAS: i64 = 1 << 30;
+
+/// The name of a known scalar, if it is its own name.
+#[inline]
+pub(crate) fn constant_name(value: u64) -> Option<u32> {
+    let place = (value as i64).wrapping_add(CONSTANTS_BIAS);
+    (0..i64::from(CONSTANTS - 1)).contains(&place).then_some(CONSTANTS | place as u32)
+}
+
+/// Whether the name is that of such a constant.
+#[inline]
+pub(crate) fn is_constant(name: u32) -> bool {
+    name >= CONSTANTS
+}
+
+/// The constant that is its own name.
+#[inline]
+pub(crate) fn named_constant(name: u32) -> Option<u64> {
+    let value = i64::from(name & !CONSTANTS) - CONSTANTS_BIAS;
+    is_constant(name).then_some(value as u64)
 }
 
 /// Index of an empty place of the table.
@@ -79,6 +108,17 @@ fn hash_of(reg: &Reg) -> u32 {
     (h >> 32) as u32 ^ h as u32
 }
 
+/// Its name, if it is a plain constant that is its own name.
+#[inline]
+fn name_of_constant(reg: &Reg) -> Option<u32> {
+    let value = reg.val.var_off.value;
+    if reg.val.var_off.mask != 0 || !reg.is_scalar() || reg.off != 0 || reg.ref_obj_id != 0 {
+        return None;
+    }
+    let plain = reg.extra == Extra::None && reg.ty == RegType::SCALAR;
+    if plain && reg.val == Scalar::constant(value) { constant_name(value) } else { None }
+}
+
 /// Whether the registers have one name.
 #[inline]
 fn same_but_id(a: &Reg, b: &Reg) -> bool {
@@ -119,7 +159,15 @@ impl Values {
     }
 
     /// The name of `reg`: the same name for the same value.
+    #[inline]
     pub(crate) fn pack(&mut self, reg: &Reg) -> PackedReg {
+        if let Some(val) = name_of_constant(reg) {
+            return PackedReg { val, id: reg.id };
+        }
+        self.intern(reg)
+    }
+
+    fn intern(&mut self, reg: &Reg) -> PackedReg {
         let hash = hash_of(reg);
         let mask = self.table.len() - 1;
         let mut at = hash as usize & mask;
@@ -183,15 +231,15 @@ impl Values {
         self.in_use() >= self.collect_at
     }
 
-    /// A mark for each value, to be set for those that are named.
-    pub(crate) fn marks(&self) -> Vec<bool> {
+    /// Forgets the values that are not among `named`.
+    pub(crate) fn sweep(&mut self, named: impl Iterator<Item = u32>) {
         let mut marks = vec![false; self.vals.len()];
         marks[..2].fill(true);
-        marks
-    }
-
-    /// Forgets the values without a mark.
-    pub(crate) fn sweep(&mut self, marks: &[bool]) {
+        for name in named {
+            if let Some(mark) = marks.get_mut(name as usize) {
+                *mark = true;
+            }
+        }
         self.free.clear();
         self.free.extend((0..marks.len() as u32).rev().filter(|&val| !marks[val as usize]));
         self.fill_table(self.table.len(), |val| marks[val as usize]);
@@ -201,25 +249,47 @@ impl Values {
     /// Whether the value is of all these kinds.
     #[inline]
     pub(crate) fn is(&self, name: PackedReg, kinds: u8) -> bool {
-        self.kinds[name.val as usize] & kinds == kinds
+        let known = self.kinds.get(name.val as usize).copied().unwrap_or(CONST | SANE_SCALAR);
+        known & kinds == kinds
     }
 
     /// The register was never written.
     #[inline]
     pub(crate) fn is_not_init(&self, name: PackedReg) -> bool {
-        self.vals[name.val as usize].ty.base == Base::NotInit
+        !is_constant(name.val) && self.vals[name.val as usize].ty.base == Base::NotInit
     }
 
-    /// The interned value, with `id` 0.
+    /// The value of that name, with `id` 0.
     #[inline]
-    pub(crate) fn val(&self, val: u32) -> &Reg {
-        &self.vals[val as usize]
+    pub(crate) fn val(&self, val: u32) -> Reg {
+        match named_constant(val) {
+            Some(value) => Reg::constant(value),
+            None => self.vals[val as usize],
+        }
+    }
+
+    /// The value of that name without a copy; a constant is made in `room`.
+    #[inline]
+    pub(crate) fn view<'a>(&'a self, val: u32, room: &'a mut Option<Reg>) -> &'a Reg {
+        match named_constant(val) {
+            Some(value) => room.insert(Reg::constant(value)),
+            None => &self.vals[val as usize],
+        }
+    }
+
+    /// What the value is known to be, or the variable offset of a pointer.
+    #[inline]
+    pub(crate) fn known(&self, val: u32) -> Option<u64> {
+        named_constant(val).or_else(|| {
+            let bits = self.vals[val as usize].val.var_off;
+            bits.is_const().then_some(bits.value)
+        })
     }
 
     /// The register of that name.
     #[inline]
     pub(crate) fn reg(&self, packed: PackedReg) -> Reg {
-        Reg { id: packed.id, ..self.vals[packed.val as usize] }
+        Reg { id: packed.id, ..self.val(packed.val) }
     }
 
     /// Bytes allocated.
