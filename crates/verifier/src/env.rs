@@ -1,6 +1,8 @@
 //! The verifier's working set for one program.
 //!
-//! Kernel: `struct bpf_verifier_env`, `struct bpf_insn_aux_data`, `struct bpf_subprog_info` (6.18).
+//! Kernel: `struct bpf_verifier_env`, `struct bpf_subprog_info` (6.18).
+
+pub(crate) use crate::insn_aux::{CallMap, Form, Found, InsnAux, InsnFlags, LoopInline};
 
 use crate::Config;
 use crate::check::call::func_args::SubArg;
@@ -26,64 +28,6 @@ use skep_insn::Insn;
 use skep_program::{MapDef, Program};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-
-/// What is known of one insn.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct InsnAux {
-    /// States are saved and compared here.
-    pub(crate) prune_point: bool,
-    /// The jump history records arrival here.
-    pub(crate) jmp_point: bool,
-    /// A state is saved here on every visit.
-    pub(crate) force_checkpoint: bool,
-    /// Calls a helper or kfunc that calls a callback before it returns.
-    pub(crate) calls_callback: bool,
-    /// Calls the `next` function of an open-coded iterator.
-    pub(crate) is_iter_next: bool,
-    /// Some path walked this insn.
-    pub(crate) seen: bool,
-    /// Speculation stops before this insn.
-    pub(crate) nospec: bool,
-    /// Speculation stops after this insn.
-    pub(crate) nospec_result: bool,
-    /// Bit i: register i may be read before it is written.
-    pub(crate) live_regs: u16,
-    /// Strongly connected component, 0 for none.
-    pub(crate) scc: u32,
-    /// Type of the pointer that a load or store goes through, to refuse mixtures that need
-    /// different rewrites.
-    pub(crate) ptr_type: Option<crate::state::reg_type::RegType>,
-    /// The map that a helper call gets, if it is always the same.
-    pub(crate) call_map: CallMap,
-    /// Masking of a pointer addition against speculation, `BPF_ALU_*` bits.
-    pub(crate) alu_state: u32,
-    pub(crate) alu_limit: u32,
-    /// A call of `bpf_loop`: whether it can be inlined.
-    pub(crate) loop_inline: LoopInline,
-}
-
-/// Which map a call insn is given.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum CallMap {
-    #[default]
-    Unknown,
-    /// Always `Env::maps[_]`.
-    Known(u32),
-    /// Differs by path.
-    Poisoned,
-}
-
-/// What the visits of a call of `bpf_loop` had in common.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum LoopInline {
-    /// Not visited yet.
-    #[default]
-    Unknown,
-    /// Flags were 0 and the callback was this subprog.
-    Fits(u32),
-    /// It differed.
-    Differs,
-}
 
 /// What is known of one function.
 #[derive(Clone, Debug, Default)]
@@ -114,7 +58,7 @@ pub(crate) struct SubprogInfo {
 pub(crate) struct Env<'a> {
     pub(crate) prog: &'a Program,
     pub(crate) config: &'a Config,
-    pub(crate) insns: Vec<Insn>,
+    pub(crate) insns: &'a [Insn],
     pub(crate) aux: Vec<InsnAux>,
     pub(crate) subprogs: Vec<SubprogInfo>,
     /// Maps of the program, then the templates of their inner maps.
@@ -138,8 +82,6 @@ pub(crate) struct Env<'a> {
 
     pub(crate) arena: Arena,
     pub(crate) transfers: Transfers,
-    /// Names of the immediates of ALU insns and conditional jumps; see `check::scalar_insn`.
-    pub(crate) imm_names: Vec<u32>,
     pub(crate) ckpts: Checkpoints,
     /// Checkpoints by `(insn_idx ^ callsite) % insns`.
     pub(crate) explored: Vec<Bucket>,
@@ -147,7 +89,8 @@ pub(crate) struct Env<'a> {
     pub(crate) idmap: IdMap,
     pub(crate) sccs: SccVisits,
     pub(crate) bt: BacktrackState,
-    /// Registers that each insn has to do with, backwards; see `precision::backtrack::concerns`.
+    /// Registers that each insn has to do with, backwards; see `precision::backtrack::concerns`;
+    /// none until the first search.
     pub(crate) concerns: Vec<u16>,
     /// Which stack slots may be read later, by chain of calls.
     pub(crate) live_stack: LiveStack,
@@ -226,7 +169,7 @@ pub(crate) struct MapView<'a> {
 
 impl<'a> Env<'a> {
     /// Registers of the current frame.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn reg(&self, i: u8) -> Reg {
         self.arena.reg(self.cur.frame().name(i))
     }

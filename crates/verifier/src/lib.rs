@@ -15,6 +15,7 @@ mod config;
 mod env;
 mod explore;
 mod fixup;
+mod insn_aux;
 mod log;
 mod memory;
 mod passes;

@@ -1,15 +1,16 @@
 //! The bytes that a verification holds, by what they are for.
 
-use crate::env::{Env, InsnAux};
+use crate::env::Env;
 use crate::stats::MemBytes;
 
-/// Appends to a table that may become large: where it must grow, by a quarter and not to the
-/// double.
-pub(crate) fn push_tight<T>(items: &mut Vec<T>, item: T) {
+/// Appends to a table that may become large, and tells where: where it must grow, by a quarter and
+/// not to the double.
+pub(crate) fn push_tight<T>(items: &mut Vec<T>, item: T) -> u32 {
     if items.len() == items.capacity() {
         items.reserve_exact(items.len() / 4 + 16);
     }
     items.push(item);
+    items.len() as u32 - 1
 }
 
 /// Bytes allocated by a vector.
@@ -49,10 +50,8 @@ impl Env<'_> {
     }
 
     fn insn_bytes(&self) -> u64 {
-        let rows = size_of::<InsnAux>() + size_of::<skep_insn::Insn>();
-        (self.insns.len() * rows) as u64
+        capacity_bytes(&self.aux)
             + capacity_bytes(&self.explored)
-            + capacity_bytes(&self.imm_names)
             + capacity_bytes(&self.concerns)
             + self.live_stack.bytes()
     }

@@ -7,7 +7,7 @@ use crate::Config;
 use crate::callees::Callable;
 use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
-use crate::env::{Env, InsnAux, LoopInline, MapView, SubprogInfo};
+use crate::env::{Env, InsnAux, InsnFlags, LoopInline, MapView, SubprogInfo};
 use crate::explore::idmap::IdMap;
 use crate::log::{Log, verbose};
 use crate::passes::dead_func::address_of_removed_end;
@@ -20,7 +20,6 @@ use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth
 use crate::passes::subprogs::{SubprogRules, Subprogs};
 use crate::passes::subprogs::{check_subprogs, count_found, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
-use crate::precision::backtrack::concerns;
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::arena::Arena;
 use crate::state::checkpoint::Checkpoints;
@@ -39,7 +38,7 @@ impl<'a> Env<'a> {
         Env {
             prog,
             config,
-            insns: prog.insns.clone(),
+            insns: &prog.insns,
             aux: vec![InsnAux::default(); prog.insns.len()],
             subprogs: Vec::new(),
             maps_unknown: maps.is_none(),
@@ -51,16 +50,15 @@ impl<'a> Env<'a> {
             insn_idx: 0,
             prev_insn_idx: 0,
             history_insn: None,
-            arena: Arena::new(prog.insns.len()),
-            transfers: Transfers::new(prog.insns.len()),
-            imm_names: vec![0; prog.insns.len()],
-            ckpts: Checkpoints::new(config.tuning.state_alloc, prog.insns.len()),
+            arena: Arena::new(),
+            transfers: Transfers::new(),
+            ckpts: Checkpoints::new(config.tuning.state_alloc),
             explored: vec![Default::default(); prog.insns.len()],
             branches: Default::default(),
             idmap: IdMap::new(config.tuning.idmap_reset),
             sccs: Default::default(),
             bt: Default::default(),
-            concerns: prog.insns.iter().map(concerns).collect(),
+            concerns: Vec::new(),
             log: Log::new(config.log_level, config.log_bytes_max),
             log_at: Default::default(),
             stats: crate::VerifierStats {
@@ -122,9 +120,9 @@ impl<'a> Env<'a> {
         let rules = SubprogRules { bpf_capable: self.bpf_capable, exception_cb };
         let mut subprogs = self.pass(|env| {
             let (prog, kfuncs) = (env.prog, &env.callable.kfuncs);
-            find_subprogs(&env.insns, rules, |idx, insn| kfuncs.add_kfunc_call(prog, idx, insn))
+            find_subprogs(env.insns, rules, |idx, insn| kfuncs.add_kfunc_call(prog, idx, insn))
                 .inspect_err(|refusal| {
-                    let found = count_found(&env.insns, rules, refusal);
+                    let found = count_found(env.insns, rules, refusal);
                     env.subprogs = vec![SubprogInfo::default(); found];
                 })
         })?;
@@ -133,7 +131,7 @@ impl<'a> Env<'a> {
             let text = subprogs.log_text();
             verbose!(self, "{text}");
         }
-        self.pass(|env| check_subprogs(&env.insns, &mut subprogs))?;
+        self.pass(|env| check_subprogs(env.insns, &mut subprogs))?;
         self.list_subprogs(&subprogs);
         func_info::check_btf_func(self)?;
         self.exception_cb = subprogs.exception_cb.map(|i| i as u32);
@@ -150,35 +148,32 @@ impl<'a> Env<'a> {
                 privileged: env.bpf_capable && env.allow_ptr_leaks,
                 used: Vec::new(),
             };
-            check_encodings(&env.insns, |idx, first, second| resolver.resolve(idx, first, second))
+            check_encodings(env.insns, |idx, first, second| resolver.resolve(idx, first, second))
         })?;
         let loops_allowed = self.bpf_capable;
         let cfg =
-            self.pass(|env| cfg::check_cfg(&env.insns, &subprogs, &env.callable, loops_allowed))?;
-        let order = postorder::compute_postorder(&self.insns, &subprogs);
+            self.pass(|env| cfg::check_cfg(env.insns, &subprogs, &env.callable, loops_allowed))?;
+        let order = postorder::compute_postorder(self.insns, &subprogs);
         crate::check::attach::check_attach_btf_id(self)?;
-        self.live_stack = LiveStack::new(&self.insns, &subprogs, &cfg, &order);
-        let components = scc::compute_scc(&self.insns);
-        let live = live_regs::compute_live_registers(&self.insns, &order, &self.callable);
+        let components = scc::compute_scc(self.insns);
+        let live = live_regs::compute_live_registers(self.insns, &order, &self.callable);
+        self.live_stack = LiveStack::new(self.insns, &subprogs, (&cfg, order));
         if self.log.traces_all() {
             let print = |i: usize| {
                 let mut text = String::new();
                 self.write_insn(&mut text, i as u32);
                 text
             };
-            let text = live_regs::log_text(&self.insns, &live, &components, print);
+            let text = live_regs::log_text(self.insns, &live, &components, print);
             verbose!(self, "{text}");
         }
         for (i, aux) in self.aux.iter_mut().enumerate() {
-            aux.prune_point = cfg.is_prune_point(i);
-            aux.jmp_point = cfg.is_jmp_point(i);
-            aux.force_checkpoint = cfg.is_force_checkpoint(i);
-            aux.calls_callback = cfg.calls_callback(i);
+            aux.flags = InsnFlags::from_bits_truncate(cfg.marks[i]);
             // The walk has 11 registers; insns that the pass does not know use all 16.
             aux.live_regs = live[i] & 0x7ff;
             aux.scc = components.of_insn[i];
         }
-        self.fastcall = mark_fastcall_patterns(&self.insns, &subprogs, &self.callable);
+        self.fastcall = mark_fastcall_patterns(self.insns, &subprogs, &self.callable);
         self.layout = subprogs;
         for (i, subprog) in self.subprogs.iter_mut().enumerate() {
             subprog.changes_pkt_data = cfg.changes_pkt_data.get(i).copied().unwrap_or(false);
@@ -242,12 +237,12 @@ impl<'a> Env<'a> {
             .collect();
         let rules = StackRules { jit_requested: true, private_stack: has_private_stack(self.prog) };
         let reachable = self.pass(|env| {
-            check_max_stack_depth(&env.insns, &env.layout, &env.callable, (&stacks, rules))
+            check_max_stack_depth(env.insns, &env.layout, &env.callable, (&stacks, rules))
         })?;
         for (subprog, reachable) in self.subprogs.iter_mut().zip(reachable) {
             subprog.tail_call_reachable = reachable;
         }
-        if let Some(idx) = address_of_removed_end(&self.insns, &self.layout, self) {
+        if let Some(idx) = address_of_removed_end(self.insns, &self.layout, self) {
             self.insn_idx = idx as u32;
             return unsupported(
                 "the address of a function that is never walked, where no function will be",
@@ -262,7 +257,7 @@ impl<'a> Env<'a> {
         if !self.accepted {
             return depths;
         }
-        final_stack_depths(&self.insns, &self.layout, self, (&depths, &self.fastcall))
+        final_stack_depths(self.insns, &self.layout, self, (&depths, &self.fastcall))
     }
 
     /// The last line of the log.
@@ -298,10 +293,10 @@ impl<'a> Env<'a> {
 
 impl WalkedInsns for Env<'_> {
     fn was_seen(&self, idx: usize) -> bool {
-        self.aux[idx].seen
+        self.aux[idx].has(InsnFlags::SEEN)
     }
     fn loop_is_inlined(&self, idx: usize) -> bool {
-        matches!(self.aux[idx].loop_inline, LoopInline::Fits(_))
+        matches!(self.aux[idx].loop_inline(), LoopInline::Fits(_))
     }
     fn saw_exception(&self) -> bool {
         self.seen_exception

@@ -4,7 +4,7 @@
 
 use super::ptr_arith;
 use super::reg_arg::Operand;
-use super::scalar_insn::step_alu;
+use super::scalar_insn::{remember_moved_pointer, step_alu};
 use crate::env::Env;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
@@ -31,6 +31,7 @@ pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
     if let Err(refused) = check_insn_fields(env.insn_idx as usize, &insn) {
         reject!(env, EINVAL, "{}", refused.message);
     }
+    let before = env.frame().name(insn.dst);
     match insn.op() {
         BPF_END | BPF_NEG => check_unary(env, insn)?,
         BPF_MOV => check_mov(env, insn)?,
@@ -42,6 +43,7 @@ pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
         env.sane_bounds(&mut reg, "alu")?;
         env.set_reg(insn.dst, reg);
     }
+    remember_moved_pointer(env, insn, before);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use super::mem::check_fields;
 use super::mem::region::check_ptr_off_reg;
 use super::reg_arg::Operand;
 use super::struct_ops::Target;
-use crate::env::Env;
+use crate::env::{Env, InsnFlags};
 use crate::explore::walk::Next;
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, errno, unsupported};
@@ -109,7 +109,7 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         if !is_within(range, &r0, false) {
             return refuse_scalar(env, (&r0, 0), range, "At callback return");
         }
-        if !env.aux[callee.callsite as usize].calls_callback {
+        if !env.aux[callee.callsite as usize].has(InsnFlags::CALLS_CALLBACK) {
             return Err(Stop::Bug(format!("callsite {} calls no callback", callee.callsite)));
         }
     } else {

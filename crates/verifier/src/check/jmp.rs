@@ -251,10 +251,13 @@ fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands) -> Check<Next> {
     let goto = target(env, insn);
     env.push_stack(goto, env.insn_idx, false)?;
 
-    let mut jumps = refined(env, insn, o, true)?;
-    let mut falls = refined(env, insn, o, false)?;
-    for patch in [&mut jumps, &mut falls] {
-        sync_operands(env, insn, patch, &linked);
+    let (mut jumps, mut falls) = (Patch::default(), Patch::default());
+    refine(env, insn, o, (true, &mut jumps))?;
+    refine(env, insn, o, (false, &mut falls))?;
+    if linked.len() > 1 {
+        for patch in [&mut jumps, &mut falls] {
+            sync_operands(env, insn, patch, &linked);
+        }
     }
     learn_from_pointers(env, insn, o, &mut jumps, &mut falls)?;
     env.apply_to_branch(&jumps);
@@ -268,10 +271,14 @@ fn place(env: &Env<'_>, regno: u8) -> LinkedReg {
 }
 
 /// The operands as they are where the comparison holds (`jumps`) or does not.
-fn refined(env: &mut Env<'_>, insn: Insn, o: &Operands, jumps: bool) -> Check<Patch> {
-    let mut patch = Patch::default();
+fn refine(
+    env: &mut Env<'_>,
+    insn: Insn,
+    o: &Operands,
+    (jumps, patch): (bool, &mut Patch),
+) -> Check {
     if !o.dst.is_scalar() || !o.src.is_scalar() {
-        return Ok(patch);
+        return Ok(());
     }
     let op = if jumps { o.op } else { o.op.negated() };
     let (mut dst, mut src) = (env.reg(insn.dst), o.src);
@@ -283,7 +290,7 @@ fn refined(env: &mut Env<'_>, insn: Insn, o: &Operands, jumps: bool) -> Check<Pa
         let name = if jumps { "true_reg1" } else { "false_reg1" };
         env.sane_bounds(&mut dst, name)?;
         patch.set(place(env, insn.dst), dst);
-        return Ok(patch);
+        return Ok(());
     }
     skep_domain::refine_branches(op, o.is_jmp32, &mut dst.val, &mut src.val);
     let names = if jumps { ["true_reg1", "true_reg2"] } else { ["false_reg1", "false_reg2"] };
@@ -293,7 +300,7 @@ fn refined(env: &mut Env<'_>, insn: Insn, o: &Operands, jumps: bool) -> Check<Pa
     if insn.is_src_reg() {
         patch.set(place(env, insn.src), src);
     }
-    Ok(patch)
+    Ok(())
 }
 
 fn sync_operands(env: &Env<'_>, insn: Insn, patch: &mut Patch, linked: &LinkedRegs) {

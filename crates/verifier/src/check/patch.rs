@@ -68,14 +68,23 @@ impl Env<'_> {
             if packed.iter().all(|(place, _)| place.frameno as usize != f) {
                 continue;
             }
-            *id = self.arena.edit_frame(*id, |regs, slots| {
-                for (place, reg) in packed.iter().filter(|(p, _)| p.frameno as usize == f) {
-                    if place.is_reg {
-                        regs[place.at as usize] = *reg;
-                    } else {
-                        slots[place.at as usize].spill = *reg;
+            let here = |is_reg| {
+                let here = move |p: &LinkedReg| p.frameno as usize == f && p.is_reg == is_reg;
+                packed.iter().filter(move |(p, _)| here(p))
+            };
+            let edit_regs = |regs: &mut [PackedReg; 11]| {
+                here(true).for_each(|(place, reg)| regs[place.at as usize] = *reg);
+            };
+            *id = self.arena.edit_frame(*id, edit_regs, |first, slots| {
+                let mut changed = false;
+                for (place, reg) in here(false) {
+                    let at = (place.at as usize).checked_sub(first);
+                    if let Some(slot) = at.and_then(|at| slots.get_mut(at)) {
+                        slot.spill = *reg;
+                        changed = true;
                     }
                 }
+                changed
             });
         }
     }

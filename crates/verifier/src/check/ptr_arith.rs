@@ -4,7 +4,7 @@
 //! `sanitize_check_bounds` (6.18).
 
 use super::alu::BPF_ALU_STRING;
-use crate::env::Env;
+use crate::env::{Env, Found};
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, errno};
 use crate::state::arena::PackedReg;
@@ -247,11 +247,13 @@ pub(crate) fn sanitize_val_alu(env: &mut Env<'_>, insn: Insn) -> Check {
 
 fn update_alu_state(env: &mut Env<'_>, alu_state: u32, alu_limit: u32) -> Result<(), Reason> {
     let aux = env.aux_mut();
-    if aux.alu_state != 0 && (aux.alu_state != alu_state || aux.alu_limit != alu_limit) {
+    if let Found::Alu { state, limit } = aux.found
+        && state != 0
+        && (state, limit) != (alu_state, alu_limit)
+    {
         return Err(Reason::Paths);
     }
-    aux.alu_state = alu_state;
-    aux.alu_limit = alu_limit;
+    aux.found = Found::Alu { state: alu_state, limit: alu_limit };
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! Insns on scalars, by name: the short way for what was walked before.
+//! Insns on scalars, by name: the short way for what was walked before; and pointers moved by an
+//! immediate.
 //!
 //! [`step_alu`] and [`compare`] do exactly what `alu` and `jmp` do, for operands that are scalars;
 //! what they cannot do they leave to them, with nothing changed.
@@ -7,7 +8,7 @@
 //! 1. They act only on well formed insns: nothing can be refused because of the insn alone.
 
 use super::alu::{divides_by_zero, linked_sum, shifts_too_far};
-use crate::env::Env;
+use crate::env::{Env, Form};
 use crate::explore::equal::value_within;
 use crate::passes::reserved::check_insn_fields;
 use crate::state::arena::PackedReg;
@@ -24,36 +25,35 @@ const NONE: u32 = u32::MAX;
 const SAME_REG: u32 = 1 << 8;
 const WITH_OFF: u32 = 9;
 
-/// In `Env::imm_names`: nobody asked yet.
-const UNASKED: u32 = 0;
-/// ... something is wrong with the insn.
-const MALFORMED: u32 = u32::MAX;
-
 /// The register or the immediate that the insn takes as its second operand; `None` if something is
 /// wrong with the insn as such.
 #[inline]
 fn operand(env: &mut Env<'_>, insn: Insn) -> Option<PackedReg> {
-    let known = env.imm_names[env.insn_idx as usize];
-    let val = if known == UNASKED { name_operand(env, insn) } else { known };
-    if val == MALFORMED {
+    let form = match env.aux().form {
+        Form::Unasked => ask_form(env, insn),
+        known => known,
+    };
+    if form == Form::Bad {
         return None;
     }
-    Some(if insn.is_src_reg() { env.cur.frame().name(insn.src) } else { PackedReg { val, id: 0 } })
-}
-
-#[cold]
-fn name_operand(env: &mut Env<'_>, insn: Insn) -> u32 {
+    if insn.is_src_reg() {
+        return Some(env.cur.frame().name(insn.src));
+    }
     let zero_extends = insn.class() == BPF_ALU && insn.op() == BPF_MOV;
     let imm = i64::from(insn.imm) as u64;
     let value = if zero_extends { u64::from(imm as u32) } else { imm };
-    let i = env.insn_idx as usize;
-    let name = match (check_form(i, insn), insn.is_src_reg()) {
-        (false, _) => MALFORMED,
-        (true, true) => PackedReg::UNKNOWN.val,
-        (true, false) => env.arena.pack(&Reg::constant(value)).val,
-    };
-    env.imm_names[i] = name;
-    name
+    Some(match constant_name(value) {
+        Some(val) => PackedReg { val, id: 0 },
+        None => env.arena.pack(&Reg::constant(value)),
+    })
+}
+
+#[cold]
+fn ask_form(env: &mut Env<'_>, insn: Insn) -> Form {
+    let good = check_form(env.insn_idx as usize, insn);
+    let form = if good { Form::Good } else { Form::Bad };
+    env.aux_mut().form = form;
+    form
 }
 
 /// Both operands will be printed with the next state.
@@ -118,8 +118,7 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
         set_combined(env, insn, PackedReg { val, id: 0 });
         return true;
     }
-    let key = u32::from(insn.code & !BPF_X) | u32::from(insn.off as u16) << WITH_OFF;
-    let operands = [dst.val, src.val];
+    let (key, operands) = (binary_key(insn), [dst.val, src.val]);
     let [plain, linked, ..] = match env.transfers.get(key, operands) {
         Some(results) => results,
         None => match compute_alu(env, insn, dst, src) {
@@ -130,6 +129,15 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
             None => return false,
         },
     };
+    if !env.arena.is(dst, SCALAR) {
+        // A register as the operand would have to be marked.
+        if insn.is_src_reg() {
+            return false;
+        }
+        scratch(env, insn);
+        env.cur.frame_mut().set_name(insn.dst, PackedReg { val: plain, ..dst });
+        return true;
+    }
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
     let may_link = dst.id != 0 && dst.id & BPF_ADD_CONST == 0 && !same_reg && env.bpf_capable;
     let name = if may_link && linked != NONE {
@@ -140,6 +148,29 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     };
     set_combined(env, insn, name);
     true
+}
+
+fn binary_key(insn: Insn) -> u32 {
+    u32::from(insn.code & !BPF_X) | u32::from(insn.off as u16) << WITH_OFF
+}
+
+/// The insn has been walked. If it moved a pointer by an immediate, it will make the same of the
+/// same pointer again: no masking is asked for, nothing else is looked at.
+pub(crate) fn remember_moved_pointer(env: &mut Env<'_>, insn: Insn, before: PackedReg) {
+    let moves = insn.class() == BPF_ALU64 && matches!(insn.op(), BPF_ADD | BPF_SUB);
+    let after = env.cur.frame().name(insn.dst);
+    if !moves
+        || insn.is_src_reg()
+        || !env.bypass_spec_v1
+        || after.id != before.id
+        || env.arena.is(before, SCALAR)
+        || env.arena.is(after, SCALAR)
+    {
+        return;
+    }
+    if let Some(src) = operand(env, insn) {
+        env.transfers.insert(binary_key(insn), [before.val, src.val], [after.val, NONE, 0, 0]);
+    }
 }
 
 /// The destination becomes what was made of both operands.
@@ -356,7 +387,7 @@ mod tests {
         -1,
         -2,
         -64,
-        -0x7654_321,
+        -0x0765_4321,
         (1 << 30) - 2,
     ];
 

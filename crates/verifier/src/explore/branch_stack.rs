@@ -4,7 +4,7 @@
 
 use crate::env::Env;
 use crate::log::reject;
-use crate::memory::capacity_bytes;
+use crate::memory::{capacity_bytes, push_tight};
 use crate::rejection::Check;
 use crate::state::chains::Chains;
 use crate::state::history::JmpEntry;
@@ -75,14 +75,15 @@ impl Env<'_> {
         if let Some(parent) = state.meta.parent {
             self.ckpts.hot_mut(parent).branches += 1;
         }
-        self.branches.items.push(Branch {
+        let branch = Branch {
             state,
             insn_idx,
             prev_insn_idx,
             chains: Chains::LOST,
             history_top: self.cur.history.top(),
             log_pos: self.log.pos(),
-        });
+        };
+        push_tight(&mut self.branches.items, branch);
         let len = self.branches.items.len();
         if len > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
             reject!(self, E2BIG, "The sequence of {len} jumps is too complex.");

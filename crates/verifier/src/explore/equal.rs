@@ -13,9 +13,10 @@ use crate::state::refs::{NOTHING, RefKind, RefState};
 use crate::state::reg::{BPF_ADD_CONST, Extra, Reg};
 use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
-use crate::state::values::{CONST, REFERS, SANE_SCALAR, SCALAR, is_constant};
+use crate::state::values::{REFERS, SCALAR, is_constant};
 use crate::state::verifier_state::VerifierState;
 use skep_domain::Scalar;
+use std::num::NonZeroU32;
 
 /// How alike the states must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,13 +72,13 @@ impl Compare<'_> {
         for i in 0..n {
             let id = old.state.frames[i];
             let (fold, fcur) = (self.arena.frame(id), &cur.frames[i]);
-            if fold.meta.callsite != fcur.meta.callsite
-                || fold.meta.callback_depth > fcur.meta.callback_depth
+            let meta = self.arena.meta(id);
+            if meta.callsite != fcur.meta.callsite || meta.callback_depth > fcur.meta.callback_depth
             {
                 return false;
             }
             let at = frame_insn_idx(i, n, old.state.meta.insn_idx, |f| {
-                self.arena.frame(old.state.frames[f]).meta.callsite
+                self.arena.meta(old.state.frames[f]).callsite
             });
             let marks = old.precise[i];
             let mut live = live_regs(at) & 0x7ff;
@@ -101,9 +102,9 @@ impl Compare<'_> {
     /// Only the same constant can be covered by a constant that mattered; of anything else the
     /// place is remembered.
     fn learn_from_reg(&mut self, (frame, r): (usize, usize), last_precise: bool, old: PackedReg) {
-        if last_precise && self.arena.is(old, SANE_SCALAR | CONST) {
-            let value = self.arena.val(old.val).val.var_off.value;
-            self.hints.constant = Some((r as u8, value));
+        let constant = NonZeroU32::new(old.val).filter(|name| is_constant(name.get()));
+        if let Some(name) = constant.filter(|_| last_precise) {
+            self.hints.constant = Some((r as u8, name));
         } else {
             let place = LinkedReg { frameno: frame as u8, is_reg: true, at: r as u8 };
             self.hints.place = Some(place);

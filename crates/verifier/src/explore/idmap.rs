@@ -11,7 +11,6 @@
 //! Kernel: `check_ids`, `struct bpf_idmap` (6.18).
 
 use crate::tuning::IdmapReset;
-use rustc_hash::FxHashMap;
 
 /// The map.
 pub(crate) struct IdMap {
@@ -30,23 +29,32 @@ enum Pairs {
 /// Registers and stack slots of a full chain of calls: as many ids can be compared.
 const BPF_ID_MAP_SIZE: usize = (11 + 64) * 8;
 
-/// Pairs of all generations, by either id.
-#[derive(Default)]
+/// Pairs of all generations, by either id; open addressing, of which entries of older generations
+/// count as empty.
 struct Stamped {
     generation: u32,
-    /// Ids below 64k: dense, `(generation, other id)`.
-    old_to_cur: Vec<(u32, u32)>,
-    cur_to_old: Vec<(u32, u32)>,
-    /// The others (linked scalars carry a flag in the top bit).
-    big: FxHashMap<(bool, u32), (u32, u32)>,
+    /// Pairs of this generation.
+    used: usize,
+    /// By the old id, and by the current one.
+    sides: [Box<[Entry]>; 2],
 }
 
-const DENSE: u32 = 1 << 16;
+/// `id` stands for `other` in `generation`.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    generation: u32,
+    id: u32,
+    other: u32,
+}
+
+const LEN_MIN: usize = 16;
+const OLD: usize = 0;
+const CUR: usize = 1;
 
 impl IdMap {
     pub(crate) fn new(reset: IdmapReset) -> IdMap {
         let pairs = match reset {
-            IdmapReset::Counter => Pairs::Stamped(Stamped::default()),
+            IdmapReset::Counter => Pairs::Stamped(Stamped::new()),
             IdmapReset::Memset => Pairs::Cleared(Box::new([(0, 0); BPF_ID_MAP_SIZE])),
         };
         IdMap { pairs, id_gen: 0, tmp_id_gen: 0, is_empty: true }
@@ -102,10 +110,7 @@ impl IdMap {
     /// Bytes allocated.
     pub(crate) fn bytes(&self) -> u64 {
         let bytes = match &self.pairs {
-            Pairs::Stamped(s) => {
-                (s.old_to_cur.capacity() + s.cur_to_old.capacity()) * size_of::<(u32, u32)>()
-                    + s.big.capacity() * size_of::<((bool, u32), (u32, u32))>()
-            }
+            Pairs::Stamped(s) => s.sides.iter().map(|side| size_of_val(&side[..])).sum(),
             Pairs::Cleared(pairs) => size_of_val(&pairs[..]),
         };
         bytes as u64
@@ -131,50 +136,68 @@ fn check_from_start(pairs: &mut [(u32, u32)], old: u32, cur: u32) -> bool {
 }
 
 impl Stamped {
+    fn new() -> Stamped {
+        Stamped { generation: 1, used: 0, sides: [Self::empty(LEN_MIN), Self::empty(LEN_MIN)] }
+    }
+
+    fn empty(len: usize) -> Box<[Entry]> {
+        vec![Entry::default(); len].into()
+    }
+
+    #[inline]
     fn reset(&mut self) {
+        self.used = 0;
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
-            self.old_to_cur.clear();
-            self.cur_to_old.clear();
+            self.sides.iter_mut().for_each(|side| side.fill(Entry::default()));
             self.generation = 1;
-        }
-        if !self.big.is_empty() {
-            self.big.clear();
         }
     }
 
     fn check(&mut self, old: u32, cur: u32) -> bool {
-        match (self.get(true, old), self.get(false, cur)) {
-            (Some(known), _) => known == cur,
-            (None, Some(_)) => false,
-            (None, None) => {
-                self.set(true, old, cur);
-                self.set(false, cur, old);
+        match (self.find(OLD, old), self.find(CUR, cur)) {
+            (Ok(known), _) => known == cur,
+            (_, Ok(_)) => false,
+            (Err(o), Err(c)) => {
+                let generation = self.generation;
+                self.sides[OLD][o] = Entry { generation, id: old, other: cur };
+                self.sides[CUR][c] = Entry { generation, id: cur, other: old };
+                self.used += 1;
+                if self.used * 2 > self.sides[OLD].len() {
+                    self.grow();
+                }
                 true
             }
         }
     }
 
-    fn get(&self, old_side: bool, id: u32) -> Option<u32> {
-        let (generation, other) = if id < DENSE {
-            let table = if old_side { &self.old_to_cur } else { &self.cur_to_old };
-            *table.get(id as usize)?
-        } else {
-            *self.big.get(&(old_side, id))?
-        };
-        (generation == self.generation).then_some(other)
+    /// What `id` stands for, or the place where it would be.
+    #[inline]
+    fn find(&self, side: usize, id: u32) -> Result<u32, usize> {
+        let entries = &self.sides[side];
+        let mask = entries.len() - 1;
+        let mut at = id.wrapping_mul(0x9e37_79b9) as usize >> 16 & mask;
+        loop {
+            let entry = &entries[at];
+            if entry.generation != self.generation {
+                return Err(at);
+            }
+            if entry.id == id {
+                return Ok(entry.other);
+            }
+            at = (at + 1) & mask;
+        }
     }
 
-    fn set(&mut self, old_side: bool, id: u32, other: u32) {
-        let entry = (self.generation, other);
-        if id < DENSE {
-            let table = if old_side { &mut self.old_to_cur } else { &mut self.cur_to_old };
-            if table.len() <= id as usize {
-                table.resize((id as usize + 1).next_multiple_of(64), (0, 0));
+    fn grow(&mut self) {
+        for side in [OLD, CUR] {
+            let doubled = Self::empty(self.sides[side].len() * 2);
+            let old = std::mem::replace(&mut self.sides[side], doubled);
+            for entry in old.iter().filter(|entry| entry.generation == self.generation) {
+                if let Err(place) = self.find(side, entry.id) {
+                    self.sides[side][place] = *entry;
+                }
             }
-            table[id as usize] = entry;
-        } else {
-            self.big.insert((old_side, id), entry);
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::env::Env;
 use crate::log::verbose;
 use crate::rejection::{Check, Stop};
 use crate::state::checkpoint::CkptId;
-use crate::state::verifier_state::PackedState;
+use crate::state::verifier_state::{OwnHistory, PackedState};
 use rustc_hash::FxHashMap;
 use std::fmt;
 
@@ -64,9 +64,8 @@ impl Env<'_> {
         let mut chain = CallChain::default();
         let n = st.frames.len();
         for i in 0..n {
-            let at = frame_insn_idx(i, n, st.meta.insn_idx, |f| {
-                self.arena.frame(st.frames[f]).meta.callsite
-            });
+            let at =
+                frame_insn_idx(i, n, st.meta.insn_idx, |f| self.arena.meta(st.frames[f]).callsite);
             let scc = self.aux[at as usize].scc;
             if scc != 0 {
                 chain.scc = scc;
@@ -133,7 +132,8 @@ impl Env<'_> {
     pub(crate) fn add_scc_backedge(&mut self, equal_state: CkptId, insn_idx: u32) -> Check {
         let mut state = self.cur.save(&mut self.arena);
         state.meta.insn_idx = insn_idx;
-        state.own_history = Some(self.cur.history.entries(state.stretch).into());
+        state.own_history =
+            Some(Box::new(OwnHistory(self.cur.history.entries(state.stretch).into())));
         let Some(chain) = self.scc_callchain(&self.ckpts.get(equal_state).state) else {
             return Err(Stop::Bug(format!("add backedge: no SCC at insn {insn_idx}")));
         };

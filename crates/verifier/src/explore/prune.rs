@@ -4,14 +4,17 @@
 //! `maybe_free_verifier_state` (6.18).
 
 use super::equal::{Compare, Exactness, frame_insn_idx, states_maybe_looping};
-use crate::env::Env;
+use crate::env::{Env, InsnFlags};
 use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::Check;
+use crate::state::arena::PackedReg;
 use crate::state::chains::Chains;
 use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hot, Marks};
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
+use crate::state::values::{is_constant, named_constant};
+use crate::state::verifier_state::OwnHistory;
 use crate::tuning::IdmapReset;
 use smallvec::SmallVec;
 
@@ -42,7 +45,7 @@ impl Env<'_> {
     /// True if the current state is covered and the path can end here.
     pub(crate) fn is_state_visited(&mut self, insn_idx: u32) -> Check<bool> {
         let force_new_state = self.test_state_freq
-            || self.aux[insn_idx as usize].force_checkpoint
+            || self.aux[insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT)
             || self.cur.history.len() > HISTORY_MAX;
         let far = self.jmps_processed - self.prev_jmps_processed >= 2
             && self.stats.insns_processed - self.prev_insn_processed >= 8;
@@ -73,8 +76,7 @@ impl Env<'_> {
         let frames = &self.cur.frames;
         let names = frames.iter().flat_map(|f| f.names().iter().map(|name| name.val));
         let spills = frames.iter().flat_map(|f| f.slots().iter().map(|slot| slot.spill.val));
-        let roots = names.chain(spills).chain(self.imm_names.iter().copied());
-        self.arena.collect_values(roots);
+        self.arena.collect_values(names.chain(spills));
     }
 
     /// Newest first, as the kernel's list; evicts what misses too often.
@@ -92,7 +94,7 @@ impl Env<'_> {
             match self.compare_with(id, &hot, search)? {
                 Match::Hit { loops } => {
                     self.ckpts.hot_mut(id).hit_cnt += 1;
-                    if self.aux[search.insn_idx as usize].jmp_point {
+                    if self.aux[search.insn_idx as usize].has(InsnFlags::JMP_POINT) {
                         self.push_jmp_history(Default::default(), Default::default());
                     }
                     self.propagate_precision(id, None)?;
@@ -125,7 +127,7 @@ impl Env<'_> {
 
     /// True if the checkpoint has missed too often and leaves the list.
     fn count_miss(&mut self, id: CkptId, search: &Search) -> bool {
-        let force = self.aux[search.insn_idx as usize].force_checkpoint;
+        let force = self.aux[search.insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT);
         let hot = self.ckpts.hot_mut(id);
         if search.add_new_state {
             hot.miss_cnt += 1;
@@ -155,8 +157,10 @@ impl Env<'_> {
     /// Whether a register that told the checkpoint from another state tells it from this one too.
     #[inline]
     fn is_apart(&self, hot: &Hot) -> bool {
-        hot.hints.constant.is_some_and(|(regno, value)| {
-            self.arena.known(self.frame().name(regno).val) != Some(value)
+        hot.hints.constant.is_some_and(|(regno, name)| {
+            let cur = self.frame().name(regno).val;
+            cur != name.get()
+                && (is_constant(cur) || self.arena.known(cur) != named_constant(name.get()))
         })
     }
 
@@ -174,7 +178,7 @@ impl Env<'_> {
         if hot.in_async_callback_fn && self.is_another_async_entry(id) {
             // Another entry into an async callback: not a loop.
             may_be_infinite = false;
-        } else if aux.is_iter_next {
+        } else if aux.has(InsnFlags::ITER_NEXT) {
             if !apart && self.states_equal(id, Exactness::RangeWithin) && self.iter_is_active() {
                 return Ok(Match::Hit { loops: true });
             }
@@ -186,7 +190,7 @@ impl Env<'_> {
             {
                 return Ok(Match::Hit { loops: true });
             }
-        } else if aux.calls_callback {
+        } else if aux.has(InsnFlags::CALLS_CALLBACK) {
             if !apart && self.states_equal(id, Exactness::RangeWithin) {
                 return Ok(Match::Hit { loops: false });
             }
@@ -212,7 +216,7 @@ impl Env<'_> {
 
     /// Whether the last frame belongs to another entry into an async callback.
     fn is_another_async_entry(&self, id: CkptId) -> bool {
-        let last = self.ckpts.get(id).state.frames.last().map(|&f| self.arena.frame(f).meta);
+        let last = self.ckpts.get(id).state.frames.last().map(|&f| self.arena.meta(f));
         last.map(|f| f.async_entry_cnt) != Some(self.frame().meta.async_entry_cnt)
     }
 
@@ -347,7 +351,8 @@ impl Env<'_> {
     /// A back-edge may go on from a checkpoint that the walk is done with.
     fn keep_history(&mut self, id: CkptId) {
         let stretch = self.ckpts.get(id).state.stretch;
-        self.ckpts.keep_history(id, self.cur.history.entries(stretch).into());
+        let history = OwnHistory(self.cur.history.entries(stretch).into());
+        self.ckpts.keep_history(id, history);
     }
 
     fn maybe_free(&mut self, id: CkptId) {
@@ -388,7 +393,7 @@ impl Env<'_> {
                 .frames
                 .iter()
                 .zip(&self.cur.frames)
-                .all(|(&o, c)| self.arena.frame(o).meta.callsite == c.meta.callsite)
+                .all(|(&o, c)| self.arena.meta(o).callsite == c.meta.callsite)
     }
 
     fn clean_checkpoint(&mut self, id: CkptId) {
@@ -396,23 +401,28 @@ impl Env<'_> {
         let frames = self.ckpts.get(id).state.frames.clone();
         let insn_idx = self.ckpts.get(id).state.meta.insn_idx;
         let callsites: SmallVec<[i32; 8]> =
-            frames.iter().map(|&f| self.arena.frame(f).meta.callsite).collect();
-        let instance = self.arena.frame(frames[n - 1]).meta.instance;
+            frames.iter().map(|&f| self.arena.meta(f).callsite).collect();
+        let instance = self.arena.meta(frames[n - 1]).instance;
         for i in 0..n {
             let at = frame_insn_idx(i, n, insn_idx, |f| callsites[f]);
             let live = self.aux[at as usize].live_regs;
             let alive = self.live_stack.live_mask(instance, insn_idx, i);
-            let clean = self.arena.edit_frame(frames[i], |regs, slots| {
+            let clean_regs = |regs: &mut [PackedReg; 11]| {
                 for (r, reg) in regs.iter_mut().enumerate().take(10) {
                     if live >> r & 1 == 0 {
                         *reg = Default::default();
                     }
                 }
-                for (spi, slot) in slots.iter_mut().enumerate() {
-                    if alive >> spi & 1 == 0 {
+            };
+            let clean = self.arena.edit_frame(frames[i], clean_regs, |first, slots| {
+                let mut changed = false;
+                for (spi, slot) in (first..).zip(slots) {
+                    if alive >> spi & 1 == 0 && *slot != Slot::default() {
                         *slot = Slot::default();
+                        changed = true;
                     }
                 }
+                changed
             });
             self.ckpts.get_mut(id).state.frames[i] = clean;
             let marks = &mut self.ckpts.get_mut(id).precise[i];

@@ -4,7 +4,7 @@
 
 use crate::check;
 use crate::check::scalar_insn::step_alu;
-use crate::env::Env;
+use crate::env::{Env, Found, InsnFlags};
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, errno};
 use crate::state::checkpoint::Bucket;
@@ -132,14 +132,13 @@ impl Env<'_> {
             let at = self.insn_idx as usize;
             let Some(aux) = self.aux.get(at) else { return };
             let insn = self.insns[at];
-            if aux.prune_point
-                || aux.jmp_point
+            if aux.has(InsnFlags::PRUNE_POINT | InsnFlags::JMP_POINT)
                 || !matches!(insn.class(), BPF_ALU | BPF_ALU64)
                 || !step_alu(self, insn)
             {
                 return;
             }
-            self.aux[at].seen = true;
+            self.aux[at].flags |= InsnFlags::SEEN;
             self.stats.insns_processed += 1;
             self.prev_insn_idx = at as u32;
             self.insn_idx = at as u32 + 1;
@@ -160,23 +159,22 @@ impl Env<'_> {
             let n = self.stats.insns_processed;
             reject!(self, E2BIG, "BPF program is too large. Processed {n} insn");
         }
-        let aux = self.aux();
-        let (prune_point, jmp_point, nospec) = (aux.prune_point, aux.jmp_point, aux.nospec);
-        if prune_point && self.is_state_visited(self.insn_idx)? {
+        let flags = self.aux().flags;
+        if flags.contains(InsnFlags::PRUNE_POINT) && self.is_state_visited(self.insn_idx)? {
             if self.log.traces() {
                 self.print_pruned(*do_print_state);
             }
             return Ok(true);
         }
-        if jmp_point {
+        if flags.contains(InsnFlags::JMP_POINT) {
             self.push_jmp_history(Access::None, LinkedRegs::default());
         }
         if self.log.traces() {
             self.print_insn(do_print_state);
         }
         if !self.cur.meta.speculative {
-            self.aux_mut().seen = true;
-        } else if nospec {
+            self.aux_mut().flags |= InsnFlags::SEEN;
+        } else if flags.contains(InsnFlags::NOSPEC) {
             return Ok(true);
         }
         let frames = self.cur.frames.len();
@@ -193,7 +191,7 @@ impl Env<'_> {
                 if may_touch_stack && self.cur.frames.len() == frames {
                     self.live_stack.commit_writes();
                 }
-                let stop = self.cur.meta.speculative && self.aux().nospec_result;
+                let stop = self.cur.meta.speculative && self.aux().has(InsnFlags::NOSPEC_RESULT);
                 self.prev_insn_idx = self.insn_idx;
                 self.insn_idx = to;
                 Ok(stop)
@@ -206,8 +204,10 @@ impl Env<'_> {
                     self.live_stack.commit_writes();
                 }
                 let aux = self.aux_mut();
-                aux.nospec = true;
-                aux.alu_state = 0;
+                aux.flags |= InsnFlags::NOSPEC;
+                if let Found::Alu { state, .. } = &mut aux.found {
+                    *state = 0;
+                }
                 Ok(true)
             }
             Err(stop) => Err(stop),

@@ -12,7 +12,7 @@ impl Env<'_> {
     pub(crate) fn find_prev_entry(&self, parent: CkptId, insn_idx: u32) -> Option<CkptId> {
         let cur = &self.ckpts.get(parent).state;
         let callsites = |id: CkptId| {
-            self.ckpts.get(id).state.frames.iter().map(|&f| self.arena.frame(f).meta.callsite)
+            self.ckpts.get(id).state.frames.iter().map(|&f| self.arena.meta(f).callsite)
         };
         let bucket = ((insn_idx ^ self.cur.callsite_key()) % self.insns.len() as u32) as usize;
         self.ckpts.list(self.explored[bucket].newest).find(|&id| {
@@ -49,10 +49,16 @@ impl Env<'_> {
                     self.maybe_widen(old.spill, marks.stack >> spi & 1 == 1, &mut slot.spill);
                 }
             }
-            let widened = self.arena.edit_frame(cur_id, |r, s| {
-                *r = regs;
-                s.copy_from_slice(&slots);
-            });
+            let widened = self.arena.edit_frame(
+                cur_id,
+                |r| *r = regs,
+                |first, page| {
+                    let new = &slots[first..first + page.len()];
+                    let changes = page != new;
+                    page.copy_from_slice(new);
+                    changes
+                },
+            );
             if let Some(branch) = self.branches.last_mut() {
                 branch.state.frames[fr] = widened;
             }
@@ -65,7 +71,7 @@ impl Env<'_> {
         let bucket = ((insn_idx ^ self.cur.callsite_key()) % self.insns.len() as u32) as usize;
         self.ckpts.list(self.explored[bucket].newest).find(|&id| {
             let ckpt = self.ckpts.get(id);
-            let callsites = ckpt.state.frames.iter().map(|&f| self.arena.frame(f).meta.callsite);
+            let callsites = ckpt.state.frames.iter().map(|&f| self.arena.meta(f).callsite);
             ckpt.state.meta.insn_idx == insn_idx
                 && self.ckpts.hot(id).branches > 0
                 && ckpt.state.meta.dfs_depth < self.cur.meta.dfs_depth

@@ -26,14 +26,14 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     let (Some(program), Some(aux)) = (source.program, source.walked.aux.get(idx)) else {
         return Ok(true);
     };
-    if matches!(aux.loop_inline, LoopInline::Fits(_)) {
+    if matches!(aux.loop_inline(), LoopInline::Fits(_)) {
         // A loop that the kernel inlines gives -E2BIG in 32 bits.
         out.push(alu_reg(BPF_ALU, BPF_MOV, (0, 0)));
         return Ok(true);
     }
     // Behind the program's own maps are the templates of inner maps, which are no maps.
     let own = |map: &u32| (*map as usize) < program.maps.len();
-    let map = match aux.call_map {
+    let map = match aux.call_map() {
         CallMap::Known(map) => Some(map).filter(own).map(MapIdx),
         CallMap::Unknown | CallMap::Poisoned => None,
     };

@@ -22,7 +22,7 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     if !is_load && !matches!(insn.class(), BPF_ST | BPF_STX) {
         return Ok(false);
     }
-    let Some(ty) = source.walked.aux.get(idx).and_then(|aux| aux.ptr_type) else {
+    let Some(ty) = source.walked.aux.get(idx).and_then(|aux| aux.ptr_type()) else {
         return Ok(false);
     };
     match ty.base {

@@ -20,7 +20,7 @@ mod zext;
 
 pub(crate) use walked::Walked;
 
-use crate::env::{CallMap, Env};
+use crate::env::{CallMap, Env, InsnFlags};
 use crate::log::reject;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call};
 use crate::rejection::Check;
@@ -34,7 +34,7 @@ use skep_uapi::helper::HelperId;
 pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
     for i in 0..env.insns.len() {
         let (insn, aux) = (env.insns[i], env.aux[i]);
-        if !aux.seen {
+        if !aux.has(InsnFlags::SEEN) {
             continue;
         }
         env.insn_idx = i as u32;
@@ -43,7 +43,7 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
         }
         let is_tail_call = is_helper_call(&insn) && insn.imm == HelperId::TailCall.number() as i32;
         // The index is masked against speculation: with which mask must be known.
-        if is_tail_call && !env.bypass_spec_v1 && aux.call_map == CallMap::Poisoned {
+        if is_tail_call && !env.bypass_spec_v1 && aux.call_map() == CallMap::Poisoned {
             reject!(env, EINVAL, "tail_call abusing map_ptr");
         }
     }

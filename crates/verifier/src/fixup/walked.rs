@@ -3,7 +3,7 @@
 //! It is moved out of the working set, not copied: an accepted program costs nothing until it is
 //! asked to run.
 
-use crate::env::{Env, InsnAux, SubprogInfo};
+use crate::env::{Env, InsnAux, InsnFlags, SubprogInfo};
 use skep_insn::Insn;
 
 /// What the walk knew of each insn and subprog of an accepted program.
@@ -24,7 +24,7 @@ impl Walked {
     /// Whether some path came to the insn. The second slot of `ld_imm64` is its first's.
     pub(super) fn seen(&self, insns: &[Insn], idx: usize) -> bool {
         let first = if idx > 0 && insns[idx - 1].is_ld_imm64() { idx - 1 } else { idx };
-        self.aux.is_empty() || self.aux.get(first).is_some_and(|aux| aux.seen)
+        self.aux.is_empty() || self.aux.get(first).is_some_and(|aux| aux.has(InsnFlags::SEEN))
     }
 
     /// The subprog that begins at `idx`.

@@ -132,7 +132,7 @@ impl Env<'_> {
         let slots: Vec<Slot> = self.arena.frame_slots(ckpt.state.frames[at]).copied().collect();
         let marks = if self.bpf_capable { ckpt.precise[at] } else { self.unprivileged_marks() };
         let view = View {
-            meta: packed.meta,
+            meta: *self.arena.meta(ckpt.state.frames[at]),
             regs: &regs,
             slots: &slots,
             refs: ckpt.state.refs.as_deref().unwrap_or(&NOTHING),

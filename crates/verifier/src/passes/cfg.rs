@@ -13,12 +13,13 @@
 
 use super::call_facts::{CallFacts, Callees, callee_start};
 use super::call_facts::{is_may_goto, is_pseudo_func};
+use super::postorder::is_plain;
 use super::subprogs::{Subprogs, jump_offset};
 use super::{PassReject, errno};
 use skep_insn::Insn;
 use skep_insn::code::*;
 
-/// Marks of an insn, one bit each in [`Cfg::marks`].
+/// Marks of an insn, one bit each in [`Cfg::marks`]: those of `env::InsnFlags`.
 pub(crate) mod mark {
     /// The walk looks for an equal explored state here, and may save one.
     pub(crate) const PRUNE_POINT: u8 = 1;
@@ -117,7 +118,8 @@ struct Search<'a, C> {
     callees: &'a C,
     loops_allowed: bool,
     progress: Vec<Progress>,
-    path: Vec<u32>,
+    /// Runs of insns, first and last: what is on the path.
+    path: Vec<(u32, u32)>,
     cfg: Cfg,
 }
 
@@ -139,21 +141,34 @@ impl<'a, C: Callees> Search<'a, C> {
             callees,
             loops_allowed,
             progress: vec![Progress::Unseen; insns.len()],
-            path: Vec::with_capacity(insns.len().min(1024)),
+            path: Vec::new(),
             cfg,
         }
     }
 
     fn run_from(&mut self, start: u32) -> Result<(), PassReject> {
-        self.progress[start as usize] = Progress::Entered;
-        self.path.push(start);
-        while let Some(&top) = self.path.last() {
-            if self.visit(top as usize)? == Pushed::Finished {
-                self.progress[top as usize] = Progress::Done;
+        self.enter(start as usize);
+        while let Some(&(first, last)) = self.path.last() {
+            if self.visit(last as usize)? == Pushed::Finished {
+                self.progress[first as usize..=last as usize].fill(Progress::Done);
                 self.path.pop();
             }
         }
         Ok(())
+    }
+
+    /// Puts an insn on the path, and with it those that follow as long as each has only the next
+    /// one to go to, which is new.
+    fn enter(&mut self, first: usize) {
+        let mut last = first;
+        self.progress[last] = Progress::Entered;
+        while is_plain(&self.insns[last]) && self.progress.get(last + 1) == Some(&Progress::Unseen)
+        {
+            self.progress[last] = Progress::FellThrough;
+            last += 1;
+            self.progress[last] = Progress::Entered;
+        }
+        self.path.push((first as u32, last as u32));
     }
 
     fn mark(&mut self, idx: i64, bits: u8) {
@@ -271,8 +286,7 @@ impl<'a, C: Callees> Search<'a, C> {
         match self.progress[target] {
             Progress::Unseen => {
                 self.progress[from] = done;
-                self.progress[target] = Progress::Entered;
-                self.path.push(target as u32);
+                self.enter(target);
                 Ok(Pushed::Descended)
             }
             Progress::Done => {

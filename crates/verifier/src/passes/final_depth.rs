@@ -12,6 +12,7 @@ use super::call_facts::is_may_goto;
 use super::fastcall::Fastcall;
 use super::subprogs::Subprogs;
 use skep_insn::Insn;
+use skep_insn::code::BPF_JMP;
 use std::fmt::Write;
 
 /// Bytes that an inlined `bpf_loop` takes: three saved registers.
@@ -42,12 +43,12 @@ pub(crate) fn final_stack_depths<W: WalkedInsns>(
     let mut left = Vec::with_capacity(subprogs.count());
     for (subprog, &depth) in depths.iter().enumerate().take(subprogs.count()) {
         let range = subprogs.start(subprog) as usize..subprogs.end(subprog) as usize;
-        let mut seen = range.filter(|&idx| walked.was_seen(idx)).peekable();
-        if seen.peek().is_none() {
+        if !range.clone().any(|idx| walked.was_seen(idx)) {
             continue;
         }
         let (mut loops, mut may_gotos) = (false, false);
-        for idx in seen {
+        let jumps = |&idx: &usize| insns[idx].class() == BPF_JMP && walked.was_seen(idx);
+        for idx in range.filter(jumps) {
             loops |= walked.loop_is_inlined(idx);
             // With distance 0 it is removed as an insn that does nothing.
             may_gotos |= is_may_goto(&insns[idx]) && insns[idx].off != 0;

@@ -6,7 +6,7 @@
 //! Kernel: `compute_live_registers`, `compute_insn_live_regs`, 6.18.
 
 use super::call_facts::{Callees, is_pseudo_call};
-use super::postorder::{Postorder, successors};
+use super::postorder::{Postorder, is_plain, successors};
 use super::scc::Scc;
 use skep_insn::code::*;
 use skep_insn::{Insn, Reg};
@@ -41,15 +41,32 @@ pub(crate) fn compute_live_registers<C: Callees>(
 ) -> Vec<RegMask> {
     let access: Vec<Access> = insns.iter().map(|insn| access_of(insn, callees)).collect();
     let mut live = vec![0; insns.len()];
-    let mut changed = true;
-    while changed {
-        changed = false;
+    let mut visited = vec![false; insns.len()];
+    // One pass is enough where each insn comes after its successors.
+    let mut again = false;
+    for &idx in &order.insns {
+        let idx = idx as usize;
+        let mut after = 0;
+        if is_plain(&insns[idx]) {
+            again |= !visited[idx + 1];
+            after = live[idx + 1];
+        } else {
+            for &next in successors(insns, idx).as_slice() {
+                again |= !visited[next as usize];
+                after |= live[next as usize];
+            }
+        }
+        live[idx] = (after & !access[idx].defs) | access[idx].uses;
+        visited[idx] = true;
+    }
+    while again {
+        again = false;
         for &idx in &order.insns {
             let idx = idx as usize;
             let succ = successors(insns, idx);
             let after = succ.as_slice().iter().fold(0, |m, &s| m | live[s as usize]);
             let before = (after & !access[idx].defs) | access[idx].uses;
-            changed |= before != live[idx];
+            again |= before != live[idx];
             live[idx] = before;
         }
     }

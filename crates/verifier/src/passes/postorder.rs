@@ -25,6 +25,12 @@ impl Successors {
     }
 }
 
+/// Whether the insn does nothing but go on with the next slot.
+#[inline]
+pub(crate) fn is_plain(insn: &Insn) -> bool {
+    !matches!(insn.class(), BPF_JMP | BPF_JMP32) && !insn.is_ld_imm64()
+}
+
 /// Successors of the insn at `idx`.
 ///
 /// Precondition: `check_cfg` has accepted the program, so all of them exist.
@@ -77,25 +83,32 @@ pub(crate) fn compute_postorder(insns: &[Insn], subprogs: &Subprogs) -> Postorde
         starts: Vec::with_capacity(subprogs.count() + 1),
     };
     let mut state = vec![0u8; insns.len()];
-    let mut stack = Vec::with_capacity(insns.len());
+    // Runs of insns, first and last, in each of which one leads to the next.
+    let mut stack: Vec<(u32, u32)> = Vec::new();
     for &start in subprogs.starts() {
         order.starts.push(order.insns.len() as u32);
         state[start as usize] = DISCOVERED;
-        stack.push(start);
-        while let Some(&top) = stack.last() {
-            let top = top as usize;
+        stack.push((start, start));
+        while let Some((first, last)) = stack.last_mut() {
+            let mut top = *last as usize;
             if state[top] & EXPLORED != 0 {
-                order.insns.push(top as u32);
+                order.insns.extend((*first..=*last).rev());
                 stack.pop();
                 continue;
             }
+            while is_plain(&insns[top]) && state.get(top + 1) == Some(&0) {
+                state[top] |= EXPLORED;
+                top += 1;
+                state[top] = DISCOVERED;
+            }
+            *last = top as u32;
+            state[top] |= EXPLORED;
             for &next in successors(insns, top).as_slice() {
                 if state[next as usize] == 0 {
                     state[next as usize] = DISCOVERED;
-                    stack.push(next);
+                    stack.push((next, next));
                 }
             }
-            state[top] |= EXPLORED;
         }
     }
     order.starts.push(order.insns.len() as u32);

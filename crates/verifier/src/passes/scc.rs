@@ -6,7 +6,7 @@
 //!
 //! Kernel: `compute_scc`, 6.18 (Tarjan's algorithm over the successors of each insn).
 
-use super::postorder::successors;
+use super::postorder::{is_plain, successors};
 use skep_insn::Insn;
 
 /// Component of each insn, 1 and up; 0 for an insn in no loop.
@@ -36,8 +36,10 @@ struct Search<'a> {
 pub(crate) fn compute_scc(insns: &[Insn]) -> Scc {
     let mut scc = Scc { of_insn: vec![0; insns.len()], count: 0 };
     // A loop takes an edge that does not go forwards.
-    let goes_back = |i: usize| successors(insns, i).as_slice().iter().any(|&to| to as usize <= i);
-    if !(0..insns.len()).any(|i| insns[i].code != 0 && goes_back(i)) {
+    let goes_back = |i: usize| {
+        !is_plain(&insns[i]) && successors(insns, i).as_slice().iter().any(|&to| to as usize <= i)
+    };
+    if !(0..insns.len()).any(goes_back) {
         return scc;
     }
     let mut search = Search {

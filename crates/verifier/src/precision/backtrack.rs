@@ -2,7 +2,7 @@
 //!
 //! Kernel: `backtrack_insn`, `struct backtrack_state` (6.18).
 
-use crate::env::Env;
+use crate::env::{Env, InsnFlags};
 use crate::log::verbose;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
 use crate::rejection::Stop;
@@ -187,7 +187,7 @@ impl Env<'_> {
         entry: Option<&JmpEntry>,
     ) -> Result<bool, Trouble> {
         let insn = self.insns[idx as usize];
-        let calls_back = self.aux[idx as usize].calls_callback;
+        let calls_back = self.aux[idx as usize].has(InsnFlags::CALLS_CALLBACK);
         if is_pseudo_call(&insn) {
             return self.backtrack_pseudo_call(idx, insn, subseq_idx);
         }
@@ -267,7 +267,10 @@ impl Env<'_> {
 
     fn backtrack_exit(&mut self, subseq_idx: i64) -> Result<bool, Trouble> {
         let from_callback = subseq_idx >= 0
-            && self.aux.get(subseq_idx as usize).is_some_and(|aux| aux.calls_callback);
+            && self
+                .aux
+                .get(subseq_idx as usize)
+                .is_some_and(|aux| aux.has(InsnFlags::CALLS_CALLBACK));
         let bt = &mut self.bt;
         if from_callback {
             bt.regs[bt.frame] &= !ARGS;

@@ -2,7 +2,7 @@
 //!
 //! Kernel: `__mark_chain_precision`, `mark_all_scalars_precise`, `propagate_precision` (6.18).
 
-use super::backtrack::{ALWAYS, RegMask, SlotMask, Trouble};
+use super::backtrack::{ALWAYS, RegMask, SlotMask, Trouble, concerns};
 use crate::env::Env;
 use crate::log::verbose;
 use crate::rejection::{Check, Stop};
@@ -127,7 +127,8 @@ impl Env<'_> {
             Walked::GoesOn
         } else {
             let own = start.and_then(|st| st.own_history.as_deref());
-            let history = own.unwrap_or(&entries[self.cur.history.current_range(entries.len())]);
+            let history =
+                own.map_or(&entries[self.cur.history.current_range(entries.len())], |own| &own.0);
             self.walk_back(&mut walk, history, (None, origin))?
         };
         let (mut changed, mut parent) = (false, meta.parent);
@@ -161,7 +162,7 @@ impl Env<'_> {
             }
             let state = &mut self.ckpts.get_mut(id).state;
             let (stretch, own) = (state.stretch, state.own_history.take());
-            let history = own.as_deref().unwrap_or_else(|| &entries[stretch.range()]);
+            let history = own.as_deref().map_or_else(|| &entries[stretch.range()], |own| &own.0);
             let result = self.walk_back(&mut walk, history, (Some(id), origin));
             self.ckpts.get_mut(id).state.own_history = own;
             walked = result?;
@@ -181,6 +182,9 @@ impl Env<'_> {
         (at, origin): (Option<CkptId>, (Option<CkptId>, u32)),
     ) -> Check<Walked> {
         self.log_stretch(walk);
+        if self.concerns.is_empty() {
+            self.concerns = self.insns.iter().map(concerns).collect();
+        }
         if walk.last_idx < 0 {
             return self.mark_entry_args(at).map(|marked| Walked::Done { marked });
         }
@@ -286,7 +290,7 @@ impl Env<'_> {
         let bt = self.bt;
         let entry = at.is_some_and(|id| {
             let frames = &self.ckpts.get(id).state.frames;
-            let meta = self.arena.frame(frames[0]).meta;
+            let meta = self.arena.meta(frames[0]);
             frames.len() == 1 && meta.subprogno > 0 && meta.callsite == BPF_MAIN_FUNC
         });
         if let Some(id) = at

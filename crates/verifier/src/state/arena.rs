@@ -10,9 +10,11 @@
 
 use super::frame::{Frame, FrameMeta};
 use super::reg::Reg;
+use super::slab::Slab;
 use super::stack::Slot;
 use super::values::{REFERS, Values};
 use crate::memory::{capacity_bytes, push_tight};
+use rustc_hash::FxHashMap;
 use std::ops::{Deref, DerefMut};
 
 pub(crate) use super::values::PackedReg;
@@ -29,14 +31,20 @@ pub(crate) struct FrameId(u32);
 /// Name of a page.
 pub(crate) type PageId = u32;
 
+/// Pages of the stack of a frame at rest; those beyond its slots are none.
+type Pages = [PageId; PAGES_MAX];
+
 /// A frame at rest.
 #[derive(Clone, Debug)]
 pub(crate) struct PackedFrame {
     pub(crate) regs: [PackedReg; 11],
-    pub(crate) meta: FrameMeta,
-    pub(crate) pages: [PageId; PAGES_MAX],
-    /// Slots in use; the pages after them are none.
+    /// Index into `Arena::metas`.
+    meta: u32,
+    /// The page, if there is one; index into `Arena::stacks`, if there are more.
+    stack: u32,
+    /// Slots in use.
     pub(crate) slots_len: u32,
+    refs: u32,
 }
 
 /// Eight slots of stack at rest.
@@ -52,9 +60,13 @@ struct Page {
 pub(crate) struct Arena {
     values: Values,
     frames: Vec<PackedFrame>,
-    frame_refs: Vec<u32>,
     frames_free: Vec<u32>,
-    pages: Vec<Page>,
+    /// What frames are, each kind once.
+    metas: Vec<FrameMeta>,
+    meta_names: FxHashMap<FrameMeta, u32>,
+    stacks: Vec<Pages>,
+    stacks_free: Vec<u32>,
+    pages: Slab<Page>,
     pages_free: Vec<PageId>,
 }
 
@@ -72,14 +84,17 @@ impl DerefMut for Arena {
 }
 
 impl Arena {
-    /// For a program of so many insns.
-    pub(crate) fn new(insns: usize) -> Arena {
+    /// Nothing but the two values that are always there.
+    pub(crate) fn new() -> Arena {
         Arena {
-            values: Values::new(insns),
-            frames: Vec::with_capacity((insns / 4).clamp(16, 512)),
-            frame_refs: Vec::with_capacity((insns / 4).clamp(16, 512)),
+            values: Values::new(),
+            frames: Vec::new(),
             frames_free: Vec::new(),
-            pages: Vec::new(),
+            metas: Vec::new(),
+            meta_names: FxHashMap::default(),
+            stacks: Vec::new(),
+            stacks_free: Vec::new(),
+            pages: Slab::new(),
             pages_free: Vec::new(),
         }
     }
@@ -103,8 +118,19 @@ impl Arena {
             self.retain(base);
             return base;
         }
+        let n = frame.slots().len();
+        let stack = if n == 0 { 0 } else { self.save_stack(frame) };
+        let meta = self.name_meta(frame);
+        let regs = *frame.names();
+        let id = self.add_frame(PackedFrame { regs, meta, stack, slots_len: n as u32, refs: 1 });
+        self.rebase(frame, id);
+        id
+    }
+
+    /// Saves the pages of `frame` that differ from those of its base.
+    fn save_stack(&mut self, frame: &Frame) -> u32 {
         let mut pages = [0; PAGES_MAX];
-        let base_pages = frame.base.map_or([0; PAGES_MAX], |base| self.frame(base).pages);
+        let base_pages = self.base_pages(frame);
         for (p, slots) in frame.slots().chunks(PAGE_SLOTS).enumerate() {
             pages[p] = if frame.is_stale(p) {
                 self.add_page(slots)
@@ -112,14 +138,52 @@ impl Arena {
                 self.retain_page(base_pages[p])
             };
         }
-        let id = self.add_frame(PackedFrame {
-            regs: *frame.names(),
-            meta: frame.meta,
-            pages,
-            slots_len: frame.slots().len() as u32,
-        });
-        self.rebase(frame, id);
-        id
+        self.add_stack(pages, frame.slots().len())
+    }
+
+    fn base_pages(&self, frame: &Frame) -> Pages {
+        frame.base.map_or([0; PAGES_MAX], |base| self.pages_of(self.frame(base)))
+    }
+
+    fn pages_of(&self, frame: &PackedFrame) -> Pages {
+        match frame.slots_len as usize {
+            0..=PAGE_SLOTS => [frame.stack, 0, 0, 0, 0, 0, 0, 0],
+            _ => self.stacks[frame.stack as usize],
+        }
+    }
+
+    #[inline]
+    fn page_of(&self, frame: &PackedFrame, p: usize) -> PageId {
+        match frame.slots_len as usize {
+            0..=PAGE_SLOTS => frame.stack,
+            _ => self.stacks[frame.stack as usize][p],
+        }
+    }
+
+    /// Keeps the pages of so many slots.
+    fn add_stack(&mut self, pages: Pages, slots: usize) -> u32 {
+        if slots <= PAGE_SLOTS {
+            return pages[0];
+        }
+        match self.stacks_free.pop() {
+            Some(stack) => {
+                self.stacks[stack as usize] = pages;
+                stack
+            }
+            None => push_tight(&mut self.stacks, pages),
+        }
+    }
+
+    /// The index of what the frame is.
+    fn name_meta(&mut self, frame: &Frame) -> u32 {
+        let known = frame.base.map(|base| self.frame(base).meta);
+        if let Some(known) = known.filter(|&known| self.metas[known as usize] == frame.meta) {
+            return known;
+        }
+        *self
+            .meta_names
+            .entry(frame.meta)
+            .or_insert_with(|| push_tight(&mut self.metas, frame.meta))
     }
 
     /// `frame` equals the saved one now.
@@ -134,20 +198,27 @@ impl Arena {
     /// Makes `frame` equal to the saved one.
     pub(crate) fn load_frame(&mut self, id: FrameId, frame: &mut Frame) {
         let packed = &self.frames[id.0 as usize];
-        let old_pages = frame.base.map(|base| self.frame(base).pages);
         let len = packed.slots_len as usize;
-        frame.restore(&packed.regs, packed.meta, len);
+        frame.restore(&packed.regs, self.metas[packed.meta as usize], len);
+        if len != 0 {
+            self.load_stack(packed, frame);
+        }
+        self.rebase(frame, id);
+    }
+
+    fn load_stack(&self, packed: &PackedFrame, frame: &mut Frame) {
+        let old_pages = frame.base.map(|base| self.pages_of(self.frame(base)));
+        let pages = self.pages_of(packed);
+        let len = packed.slots_len as usize;
         for p in 0..len.div_ceil(PAGE_SLOTS) {
-            let page = packed.pages[p];
-            if !frame.is_stale(p) && old_pages.is_some_and(|old| old[p] == page) {
+            if !frame.is_stale(p) && old_pages.is_some_and(|old| old[p] == pages[p]) {
                 continue;
             }
             let from = p * PAGE_SLOTS;
             let to = len.min(from + PAGE_SLOTS);
-            let slots = &self.pages[page as usize].slots[..to - from];
+            let slots = &self.pages[pages[p]].slots[..to - from];
             frame.restore_slots(from, slots);
         }
-        self.rebase(frame, id);
     }
 
     /// Lets go of what a frame that is left held.
@@ -163,60 +234,70 @@ impl Arena {
         &self.frames[id.0 as usize]
     }
 
+    /// What it is.
+    #[inline]
+    pub(crate) fn meta(&self, id: FrameId) -> &FrameMeta {
+        &self.metas[self.frame(id).meta as usize]
+    }
+
     /// A stack slot of it.
     #[inline]
     pub(crate) fn frame_slot(&self, id: FrameId, spi: usize) -> Option<&Slot> {
         let frame = self.frame(id);
-        let page = || frame.pages[spi / PAGE_SLOTS];
-        (spi < frame.slots_len as usize)
-            .then(|| &self.pages[page() as usize].slots[spi % PAGE_SLOTS])
+        let page = || self.page_of(frame, spi / PAGE_SLOTS);
+        (spi < frame.slots_len as usize).then(|| &self.pages[page()].slots[spi % PAGE_SLOTS])
     }
 
     /// Its stack slots.
     pub(crate) fn frame_slots(&self, id: FrameId) -> impl Iterator<Item = &Slot> {
         let frame = self.frame(id);
         let len = frame.slots_len as usize;
-        let pages = frame.pages[..len.div_ceil(PAGE_SLOTS)].iter();
-        pages.flat_map(|&page| &self.pages[page as usize].slots).take(len)
+        let pages = (0..len.div_ceil(PAGE_SLOTS)).map(|p| self.page_of(frame, p));
+        pages.flat_map(|page| &self.pages[page].slots).take(len)
     }
 
     /// Whether page `p` of `cur` is the very one of `old`, with nothing in it that has an identity.
     #[inline]
     pub(crate) fn is_same_page(&self, old: &PackedFrame, cur: &Frame, p: usize) -> bool {
         let Some(base) = cur.base else { return false };
+        let page = self.page_of(old, p);
         !cur.is_stale(p)
-            && self.frame(base).pages[p] == old.pages[p]
             && cur.slots().len() >= (old.slots_len as usize).min((p + 1) * PAGE_SLOTS)
-            && !self.pages[old.pages[p] as usize].has_ids
+            && self.page_of(self.frame(base), p) == page
+            && !self.pages[page].has_ids
     }
 
-    /// A changed copy of a saved frame replaces `id` in its holder.
+    /// A changed copy of a saved frame replaces `id` in its holder. `edit_page` gets the slots of a
+    /// page, the first of which has the number given, and says whether it changed them.
     pub(crate) fn edit_frame(
         &mut self,
         id: FrameId,
-        edit: impl FnOnce(&mut [PackedReg; 11], &mut [Slot]),
+        edit_regs: impl FnOnce(&mut [PackedReg; 11]),
+        mut edit_page: impl FnMut(usize, &mut [Slot]) -> bool,
     ) -> FrameId {
         let mut packed = self.frame(id).clone();
+        edit_regs(&mut packed.regs);
         let len = packed.slots_len as usize;
-        let mut slots = [Slot::default(); PAGES_MAX * PAGE_SLOTS];
-        for (slot, old) in slots.iter_mut().zip(self.frame_slots(id)) {
-            *slot = *old;
-        }
-        edit(&mut packed.regs, &mut slots[..len]);
-        let mut same = packed.regs == self.frame(id).regs;
-        for (p, slots) in slots[..len].chunks(PAGE_SLOTS).enumerate() {
-            let old = packed.pages[p];
-            if self.pages[old as usize].slots[..slots.len()] == *slots {
-                self.retain_page(old);
-            } else {
-                packed.pages[p] = self.add_page(slots);
-                same = false;
+        let old_pages = self.pages_of(&packed);
+        let (mut pages, mut new) = (old_pages, 0_u8);
+        for p in 0..len.div_ceil(PAGE_SLOTS) {
+            let mut slots = self.pages[pages[p]].slots;
+            let slots = &mut slots[..PAGE_SLOTS.min(len - p * PAGE_SLOTS)];
+            if edit_page(p * PAGE_SLOTS, slots) {
+                pages[p] = self.add_page(slots);
+                new |= 1 << p;
             }
         }
-        if same {
-            self.release_pages(&packed);
+        if new == 0 && packed.regs == self.frame(id).regs {
             return id;
         }
+        for p in (0..len.div_ceil(PAGE_SLOTS)).filter(|p| new >> p & 1 == 0) {
+            self.retain_page(old_pages[p]);
+        }
+        if len != 0 {
+            packed.stack = self.add_stack(pages, len);
+        }
+        packed.refs = 1;
         let edited = self.add_frame(packed);
         self.release(id);
         edited
@@ -226,29 +307,23 @@ impl Arena {
         match self.frames_free.pop() {
             Some(id) => {
                 self.frames[id as usize] = frame;
-                self.frame_refs[id as usize] = 1;
                 FrameId(id)
             }
-            None => {
-                push_tight(&mut self.frames, frame);
-                push_tight(&mut self.frame_refs, 1);
-                FrameId(self.frames.len() as u32 - 1)
-            }
+            None => FrameId(push_tight(&mut self.frames, frame)),
         }
     }
 
     pub(crate) fn retain(&mut self, id: FrameId) {
-        self.frame_refs[id.0 as usize] += 1;
+        self.frames[id.0 as usize].refs += 1;
     }
 
     pub(crate) fn release(&mut self, id: FrameId) {
-        let refs = &mut self.frame_refs[id.0 as usize];
-        *refs -= 1;
-        if *refs == 0 {
-            let frame = &self.frames[id.0 as usize];
-            if frame.slots_len != 0 {
-                let frame = frame.clone();
-                self.release_pages(&frame);
+        let frame = &mut self.frames[id.0 as usize];
+        frame.refs -= 1;
+        if frame.refs == 0 {
+            let (len, stack) = (frame.slots_len as usize, frame.stack);
+            if len != 0 {
+                self.release_stack(stack, len);
             }
             self.frames_free.push(id.0);
         }
@@ -260,35 +335,41 @@ impl Arena {
         page.slots[..slots.len()].copy_from_slice(slots);
         match self.pages_free.pop() {
             Some(id) => {
-                self.pages[id as usize] = page;
+                self.pages[id] = page;
                 id
             }
-            None => {
-                push_tight(&mut self.pages, page);
-                self.pages.len() as u32 - 1
-            }
+            None => self.pages.push(page),
         }
     }
 
     fn retain_page(&mut self, id: PageId) -> PageId {
-        self.pages[id as usize].refs += 1;
+        self.pages[id].refs += 1;
         id
     }
 
-    fn release_pages(&mut self, frame: &PackedFrame) {
-        for &id in &frame.pages[..(frame.slots_len as usize).div_ceil(PAGE_SLOTS)] {
-            let page = &mut self.pages[id as usize];
-            page.refs -= 1;
-            if page.refs == 0 {
-                self.pages_free.push(id);
-            }
+    fn release_stack(&mut self, stack: u32, slots: usize) {
+        if slots <= PAGE_SLOTS {
+            self.release_page(stack);
+            return;
+        }
+        for p in 0..slots.div_ceil(PAGE_SLOTS) {
+            self.release_page(self.stacks[stack as usize][p]);
+        }
+        self.stacks_free.push(stack);
+    }
+
+    fn release_page(&mut self, id: PageId) {
+        let page = &mut self.pages[id];
+        page.refs -= 1;
+        if page.refs == 0 {
+            self.pages_free.push(id);
         }
     }
 
     /// Forgets the values that neither a frame at rest nor one of `roots` names.
     pub(crate) fn collect_values(&mut self, roots: impl Iterator<Item = u32>) {
-        let held = self.frames.iter().zip(&self.frame_refs).filter(|(_, refs)| **refs != 0);
-        let regs = held.flat_map(|(frame, _)| &frame.regs).map(|name| name.val);
+        let held = self.frames.iter().filter(|frame| frame.refs != 0);
+        let regs = held.flat_map(|frame| &frame.regs).map(|name| name.val);
         let pages = self.pages.iter().filter(|page| page.refs != 0);
         let spills = pages.flat_map(|page| &page.slots).map(|slot| slot.spill.val);
         self.values.sweep(roots.chain(regs).chain(spills));
@@ -296,20 +377,25 @@ impl Arena {
 
     /// Bytes allocated: registers and frames, pages of stack.
     pub(crate) fn bytes(&self) -> [u64; 2] {
-        let refs = capacity_bytes(&self.frame_refs) + capacity_bytes(&self.frames_free);
-        [
-            self.values.bytes() + capacity_bytes(&self.frames) + refs,
-            capacity_bytes(&self.pages) + capacity_bytes(&self.pages_free),
-        ]
+        let frames = capacity_bytes(&self.frames) + capacity_bytes(&self.frames_free);
+        let stacks = capacity_bytes(&self.stacks) + capacity_bytes(&self.stacks_free);
+        let pages = self.pages.bytes() + capacity_bytes(&self.pages_free);
+        [self.values.bytes() + frames + self.meta_bytes(), stacks + pages]
+    }
+
+    fn meta_bytes(&self) -> u64 {
+        let names = self.meta_names.capacity() * size_of::<(FrameMeta, u32)>();
+        capacity_bytes(&self.metas) + names as u64
     }
 
     /// Bytes in use of them.
     pub(crate) fn bytes_in_use(&self) -> [u64; 2] {
         let frames = self.frames.len() - self.frames_free.len();
         let pages = self.pages.len() - self.pages_free.len();
+        let stacks = self.stacks.len() - self.stacks_free.len();
         [
-            self.values.bytes_in_use() + (frames * (size_of::<PackedFrame>() + 4)) as u64,
-            (pages * size_of::<Page>()) as u64,
+            self.values.bytes_in_use() + (frames * size_of::<PackedFrame>()) as u64,
+            (pages * size_of::<Page>() + stacks * size_of::<Pages>()) as u64,
         ]
     }
 }

@@ -15,30 +15,43 @@
 
 use super::arena::Arena;
 use super::chains::Chains;
-use super::history::{JmpEntry, LinkedReg};
-use super::verifier_state::PackedState;
+use super::history::LinkedReg;
+use super::slab::Slab;
+use super::verifier_state::{OwnHistory, PackedState};
 use crate::memory::{capacity_bytes, push_tight};
 use crate::tuning::StateAlloc;
 use smallvec::SmallVec;
+use std::num::NonZeroU32;
 
-/// Name of a checkpoint.
+/// Name of a checkpoint: its place and one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct CkptId(pub(crate) u32);
+pub(crate) struct CkptId(NonZeroU32);
+
+impl CkptId {
+    fn of(place: u32) -> CkptId {
+        CkptId(NonZeroU32::MIN.saturating_add(place))
+    }
+    #[inline]
+    fn place(self) -> u32 {
+        self.0.get() - 1
+    }
+}
 
 /// Precision marks of one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(Rust, packed(4))]
 pub(crate) struct Marks {
-    /// Bit i: register i.
-    pub(crate) regs: u16,
     /// Bit i: the register spilled in slot i.
     pub(crate) stack: u64,
+    /// Bit i: register i.
+    pub(crate) regs: u16,
 }
 
 /// What told the checkpoint from later states, and may tell it from the next one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hints {
-    /// Register of the last frame, live and precise, that holds this constant.
-    pub(crate) constant: Option<(u8, u64)>,
+    /// Register of the last frame, live and precise, that holds the constant of this name.
+    pub(crate) constant: Option<(u8, NonZeroU32)>,
     /// Register or slot that was not covered.
     pub(crate) place: Option<LinkedReg>,
 }
@@ -80,7 +93,7 @@ pub(crate) struct Bucket {
 
 /// Where checkpoints are kept.
 enum Store {
-    Arena(Vec<Checkpoint>),
+    Arena(Slab<Checkpoint>),
     Heap(Vec<Option<Box<Checkpoint>>>),
 }
 
@@ -94,15 +107,14 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// For a program of so many insns.
-    pub(crate) fn new(alloc: StateAlloc, insns: usize) -> Checkpoints {
-        let len = (insns / 8).clamp(16, 512);
+    /// None yet.
+    pub(crate) fn new(alloc: StateAlloc) -> Checkpoints {
         let store = match alloc {
-            StateAlloc::Arena => Store::Arena(Vec::with_capacity(len)),
+            StateAlloc::Arena => Store::Arena(Slab::new()),
             StateAlloc::Heap => Store::Heap(Vec::new()),
         };
         Checkpoints {
-            hot: Vec::with_capacity(len),
+            hot: Vec::new(),
             store,
             free: Vec::new(),
             own_history: 0,
@@ -116,7 +128,7 @@ impl Checkpoints {
             self.hot[id as usize] = hot;
             let recycled = match &mut self.store {
                 Store::Arena(items) => {
-                    items[id as usize] = ckpt;
+                    items[id] = ckpt;
                     true
                 }
                 Store::Heap(items) => {
@@ -124,31 +136,32 @@ impl Checkpoints {
                     false
                 }
             };
-            return (CkptId(id), recycled);
+            return (CkptId::of(id), recycled);
         }
-        push_tight(&mut self.hot, hot);
         match &mut self.store {
-            Store::Arena(items) => push_tight(items, ckpt),
+            Store::Arena(items) => {
+                items.push(ckpt);
+            }
             Store::Heap(items) => items.push(Some(Box::new(ckpt))),
         }
-        (CkptId(self.hot.len() as u32 - 1), false)
+        (CkptId::of(push_tight(&mut self.hot, hot)), false)
     }
 
     #[inline]
     pub(crate) fn hot(&self, id: CkptId) -> &Hot {
-        &self.hot[id.0 as usize]
+        &self.hot[id.place() as usize]
     }
     #[inline]
     pub(crate) fn hot_mut(&mut self, id: CkptId) -> &mut Hot {
-        &mut self.hot[id.0 as usize]
+        &mut self.hot[id.place() as usize]
     }
 
     /// The checkpoint of that name, which must not have been removed.
     #[inline]
     pub(crate) fn get(&self, id: CkptId) -> &Checkpoint {
         match &self.store {
-            Store::Arena(items) => &items[id.0 as usize],
-            Store::Heap(items) => match &items[id.0 as usize] {
+            Store::Arena(items) => &items[id.place()],
+            Store::Heap(items) => match &items[id.place() as usize] {
                 Some(ckpt) => ckpt,
                 None => unreachable!("a removed checkpoint is asked for"),
             },
@@ -157,8 +170,8 @@ impl Checkpoints {
     #[inline]
     pub(crate) fn get_mut(&mut self, id: CkptId) -> &mut Checkpoint {
         match &mut self.store {
-            Store::Arena(items) => &mut items[id.0 as usize],
-            Store::Heap(items) => match &mut items[id.0 as usize] {
+            Store::Arena(items) => &mut items[id.place()],
+            Store::Heap(items) => match &mut items[id.place() as usize] {
                 Some(ckpt) => ckpt,
                 None => unreachable!("a removed checkpoint is asked for"),
             },
@@ -171,30 +184,30 @@ impl Checkpoints {
     }
 
     /// The checkpoint keeps its history for itself.
-    pub(crate) fn keep_history(&mut self, id: CkptId, history: Box<[JmpEntry]>) {
-        self.own_history += size_of_val(&*history) as u64;
+    pub(crate) fn keep_history(&mut self, id: CkptId, history: OwnHistory) {
+        self.own_history += history.bytes();
         self.own_history_peak = self.own_history_peak.max(self.own_history);
-        self.get_mut(id).state.own_history = Some(history);
+        self.get_mut(id).state.own_history = Some(Box::new(history));
     }
 
     /// Forgets a checkpoint that nothing refers to any more.
     pub(crate) fn remove(&mut self, id: CkptId, arena: &mut Arena) {
         let state = &mut self.get_mut(id).state;
         let (own, frames) = (state.own_history.take(), std::mem::take(&mut state.frames));
-        self.own_history -= own.map_or(0, |history| size_of_val(&*history) as u64);
+        self.own_history -= own.map_or(0, |history| history.bytes());
         if let Store::Heap(items) = &mut self.store {
-            items[id.0 as usize] = None;
+            items[id.place() as usize] = None;
         }
         for frame in frames {
             arena.release(frame);
         }
-        self.free.push(id.0);
+        self.free.push(id.place());
     }
 
     /// Bytes allocated.
     pub(crate) fn bytes(&self) -> u64 {
         let store = match &self.store {
-            Store::Arena(items) => capacity_bytes(items),
+            Store::Arena(items) => items.bytes(),
             // Those on the free list were given back, but not all were there at the peak.
             Store::Heap(items) => {
                 capacity_bytes(items) + (items.len() * size_of::<Checkpoint>()) as u64

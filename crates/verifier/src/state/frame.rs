@@ -15,14 +15,14 @@ use crate::passes::live_stack::FuncInstanceId;
 pub(crate) const BPF_MAIN_FUNC: i32 = -1;
 
 /// Values that a callback or program may return, inclusive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RetRange {
     pub(crate) min: i32,
     pub(crate) max: i32,
 }
 
 /// What a frame is, apart from registers and stack.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct FrameMeta {
     /// Insn of the call in the caller's frame; `BPF_MAIN_FUNC` for the entry frame.
     pub(crate) callsite: i32,

@@ -12,6 +12,7 @@
 //! Kernel: `struct bpf_jmp_history_entry` (6.18).
 
 use super::stack::BPF_REG_SIZE;
+use crate::memory::push_tight;
 
 /// What is special about the insn besides having been walked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,30 +44,41 @@ pub(crate) struct LinkedReg {
 /// At most this many linked registers are remembered for one jump.
 pub(crate) const LINKED_REGS_MAX: usize = 6;
 
-/// A few linked registers, packed.
+/// A few linked registers, ten bits each, and above them how many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LinkedRegs {
-    len: u8,
-    /// `frameno << 1 | is_reg`, `at`.
-    entries: [(u8, u8); LINKED_REGS_MAX],
-}
+pub(crate) struct LinkedRegs([u32; 2]);
+
+const LINKED_BITS: usize = 10;
+const LEN_AT: usize = LINKED_REGS_MAX * LINKED_BITS;
 
 impl LinkedRegs {
+    fn bits(self) -> u64 {
+        u64::from(self.0[1]) << 32 | u64::from(self.0[0])
+    }
+
     /// Adds one; false (and nothing added) if full.
     pub(crate) fn push(&mut self, linked: LinkedReg) -> bool {
-        let Some(entry) = self.entries.get_mut(self.len as usize) else { return false };
-        *entry = (linked.frameno << 1 | linked.is_reg as u8, linked.at);
-        self.len += 1;
+        let len = self.len();
+        if len == LINKED_REGS_MAX {
+            return false;
+        }
+        let entry =
+            u64::from(linked.frameno) << 7 | u64::from(linked.is_reg) << 6 | u64::from(linked.at);
+        let bits = (self.bits() | entry << (len * LINKED_BITS)) + (1 << LEN_AT);
+        self.0 = [bits as u32, (bits >> 32) as u32];
         true
     }
     pub(crate) fn len(&self) -> usize {
-        self.len as usize
+        (self.bits() >> LEN_AT) as usize
     }
     pub(crate) fn iter(&self) -> impl Iterator<Item = LinkedReg> + '_ {
-        self.entries[..self.len as usize].iter().map(|&(tag, at)| LinkedReg {
-            frameno: tag >> 1,
-            is_reg: tag & 1 == 1,
-            at,
+        (0..self.len()).map(|i| {
+            let entry = self.bits() >> (i * LINKED_BITS);
+            LinkedReg {
+                frameno: (entry >> 7 & 7) as u8,
+                is_reg: entry >> 6 & 1 == 1,
+                at: (entry & 0x3f) as u8,
+            }
         })
     }
 }
@@ -115,7 +127,7 @@ impl History {
     }
     #[inline]
     pub(crate) fn push(&mut self, entry: JmpEntry) {
-        self.entries.push(entry);
+        push_tight(&mut self.entries, entry);
     }
     /// The next entry begins a new stretch.
     pub(crate) fn begin_stretch(&mut self) {
@@ -165,5 +177,21 @@ impl History {
     /// Bytes allocated.
     pub(crate) fn bytes(&self) -> u64 {
         (self.entries.capacity() * size_of::<JmpEntry>()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linked_registers_are_packed() {
+        let mut linked = LinkedRegs::default();
+        let places: Vec<LinkedReg> = (0..6)
+            .map(|i| LinkedReg { frameno: 7 - i, is_reg: i % 2 == 0, at: 63 - 9 * i })
+            .collect();
+        assert!(places.iter().all(|&place| linked.push(place)));
+        assert!(!linked.push(places[0]));
+        assert_eq!(linked.iter().collect::<Vec<_>>(), places);
     }
 }

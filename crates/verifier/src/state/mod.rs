@@ -9,6 +9,7 @@ pub(crate) mod history;
 pub(crate) mod refs;
 pub(crate) mod reg;
 pub(crate) mod reg_type;
+pub(crate) mod slab;
 pub(crate) mod stack;
 pub(crate) mod transfers;
 pub(crate) mod values;

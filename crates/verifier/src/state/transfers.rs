@@ -29,10 +29,9 @@ const LEN_MIN: usize = 64;
 const LEN_MAX: usize = 1 << 12;
 
 impl Transfers {
-    /// For a program of so many insns.
-    pub(crate) fn new(insns: usize) -> Transfers {
-        let len = (insns / 2).next_power_of_two().clamp(LEN_MIN, LEN_MAX / 4);
-        Transfers { entries: vec![Self::empty(); len], used: 0 }
+    /// Nothing remembered yet.
+    pub(crate) fn new() -> Transfers {
+        Transfers { entries: vec![Self::empty(); LEN_MIN], used: 0 }
     }
 
     fn empty() -> Entry {

@@ -143,13 +143,12 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// For a program of so many insns.
-    pub(crate) fn new(insns: usize) -> Values {
-        let len = (insns / 2).clamp(64, 4096);
+    /// The two values that are always there.
+    pub(crate) fn new() -> Values {
         let mut values = Values {
-            vals: Vec::with_capacity(len),
-            kinds: Vec::with_capacity(len),
-            table: vec![(0, EMPTY); len.next_power_of_two()],
+            vals: Vec::new(),
+            kinds: Vec::new(),
+            table: vec![(0, EMPTY); 64],
             free: Vec::new(),
             collect_at: COLLECT_MIN,
         };
@@ -182,7 +181,7 @@ impl Values {
         }
         let val = self.add(reg);
         self.table[at] = (hash, val);
-        if self.in_use() * 2 > self.table.len() {
+        if self.in_use() * 3 > self.table.len() * 2 {
             self.grow_table();
         }
         PackedReg { val, id: reg.id }
@@ -197,15 +196,14 @@ impl Values {
                 val
             }
             None => {
-                push_tight(&mut self.vals, value);
                 push_tight(&mut self.kinds, kind_of(reg));
-                self.vals.len() as u32 - 1
+                push_tight(&mut self.vals, value)
             }
         }
     }
 
     fn grow_table(&mut self) {
-        let len = self.table.len() * 4;
+        let len = self.table.len() * 2;
         self.fill_table(len, |_| true);
     }
 
@@ -260,7 +258,7 @@ impl Values {
     }
 
     /// The value of that name, with `id` 0.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn val(&self, val: u32) -> Reg {
         match named_constant(val) {
             Some(value) => Reg::constant(value),
@@ -287,7 +285,7 @@ impl Values {
     }
 
     /// The register of that name.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn reg(&self, packed: PackedReg) -> Reg {
         Reg { id: packed.id, ..self.val(packed.val) }
     }

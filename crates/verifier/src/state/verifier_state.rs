@@ -48,8 +48,18 @@ pub(crate) struct PackedState {
     /// History since the parent; in the stack of histories, unless it has its own.
     pub(crate) stretch: Stretch,
     /// History of a state that is kept after the walk has gone back beyond it.
-    pub(crate) own_history: Option<Box<[JmpEntry]>>,
+    pub(crate) own_history: Option<Box<OwnHistory>>,
     pub(crate) meta: StateMeta,
+}
+
+/// A history that belongs to one state, behind one pointer because few have one.
+#[derive(Debug)]
+pub(crate) struct OwnHistory(pub(crate) Box<[JmpEntry]>);
+
+impl OwnHistory {
+    pub(crate) fn bytes(&self) -> u64 {
+        size_of_val(&*self.0) as u64
+    }
 }
 
 impl VerifierState {

@@ -9,7 +9,7 @@
 use super::func_contract;
 use super::meta::CallMeta;
 use super::subprog::push_frame;
-use crate::env::{Env, LoopInline};
+use crate::env::{Env, Found, LoopInline};
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::arena::Arena;
@@ -77,7 +77,7 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 /// Whether the loop can be inlined: always without flags, always the same callback. It can only be
 /// asked while it may.
 fn update_loop_inline(env: &mut Env<'_>, subprogno: u32) -> Check {
-    let known = env.aux().loop_inline;
+    let known = env.aux().loop_inline();
     if known == LoopInline::Differs {
         return Ok(());
     }
@@ -86,8 +86,8 @@ fn update_loop_inline(env: &mut Env<'_>, subprogno: u32) -> Check {
         env.mark_chain_precision(4)?;
     }
     let same = known == LoopInline::Unknown || known == LoopInline::Fits(subprogno);
-    env.aux_mut().loop_inline =
-        if flag_is_zero && same { LoopInline::Fits(subprogno) } else { LoopInline::Differs };
+    let fits = if flag_is_zero && same { LoopInline::Fits(subprogno) } else { LoopInline::Differs };
+    env.aux_mut().found = Found::LoopInline(fits);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use super::meta::CallMeta;
 use super::{clear_caller_saved_regs, format, helper_args, map_args, refs, retval};
 use crate::check::exit::{check_resource_leak, hidden_exit};
 use crate::check::mem::{AccessType, MemAccess, check_mem_access};
-use crate::env::Env;
+use crate::env::{Env, InsnFlags};
 use crate::explore::walk::Next;
 use crate::log::reject;
 use crate::rejection::{Check, unsupported};
@@ -38,7 +38,7 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
     if meta.changes_data {
         refs::clear_all_pkt_pointers(env);
     }
-    if meta.func != HelperId::TailCall && !env.aux().calls_callback {
+    if meta.func != HelperId::TailCall && !env.aux().has(InsnFlags::CALLS_CALLBACK) {
         env.frame_mut().chains.make(0);
     }
     let next = env.insn_idx + 1;

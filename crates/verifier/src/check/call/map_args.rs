@@ -7,7 +7,7 @@
 use super::arg_mem::{ArgMem, check_helper_mem_access};
 use super::meta::CallMeta;
 use crate::check::mem::AccessType;
-use crate::env::{CallMap, Env};
+use crate::env::{CallMap, Env, Found};
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, errno};
 use crate::state::reg_type::Base;
@@ -131,11 +131,12 @@ pub(crate) fn record_func_map(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         reject!(env, EACCES, "write into map forbidden");
     }
     let aux = env.aux_mut();
-    aux.call_map = match aux.call_map {
+    let known = match aux.call_map() {
         CallMap::Unknown => CallMap::Known(map.map),
         CallMap::Known(known) if known == map.map => CallMap::Known(known),
         _ => CallMap::Poisoned,
     };
+    aux.found = Found::CallMap(known);
     Ok(())
 }
 

@@ -20,7 +20,7 @@ mod trust;
 use super::call::callback::{self, MapCallback};
 use super::call::refs;
 use super::exit::{THROW, check_resource_leak, check_return_code};
-use crate::env::Env;
+use crate::env::{Env, InsnFlags};
 use crate::explore::walk::Next;
 use crate::log::reject;
 use crate::rejection::{Check, Stop, unsupported};
@@ -43,7 +43,7 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
     }
     let callee = find_callee(env)?;
     let is_iter_next = callee.has(KfuncFlags::ITER_NEXT);
-    env.aux_mut().is_iter_next = is_iter_next;
+    env.aux_mut().flags.set(InsnFlags::ITER_NEXT, is_iter_next);
     if matches!(callee.special, Special::ResSpinLock | Special::ResSpinLockIrqsave) {
         env.push_failed_lock()?;
     } else if callee.special == Special::Trap {

@@ -23,7 +23,7 @@ pub(crate) mod stack_read;
 pub(crate) mod stack_write;
 
 use super::reg_arg::Operand;
-use crate::env::Env;
+use crate::env::{Env, Form, Found};
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
 use crate::rejection::Check;
@@ -161,9 +161,13 @@ pub(crate) fn check_store_imm(env: &mut Env<'_>) -> Check {
 
 /// Refuses an insn that sets fields which it does not use.
 pub(crate) fn check_fields(env: &mut Env<'_>) -> Check {
+    if env.aux().form == Form::Good {
+        return Ok(());
+    }
     if let Err(refused) = check_insn_fields(env.insn_idx as usize, &env.insn()) {
         reject!(env, EINVAL, "{}", refused.message);
     }
+    env.aux_mut().form = Form::Good;
     Ok(())
 }
 
@@ -239,14 +243,14 @@ pub(crate) fn save_aux_ptr_type(
     ty: RegType,
     allow_trust_mismatch: bool,
 ) -> Check {
-    let Some(prev) = env.aux().ptr_type else {
-        env.aux_mut().ptr_type = Some(ty);
+    let Some(prev) = env.aux().ptr_type() else {
+        env.aux_mut().found = Found::PtrType(ty);
         return Ok(());
     };
     if prev == ty || (may_mix(prev) && may_mix(ty)) {
         // Of these only the fields of a map matter later, to whoever would run the program.
         if ty.base == Base::ConstMapPtr {
-            env.aux_mut().ptr_type = Some(ty);
+            env.aux_mut().found = Found::PtrType(ty);
         }
         return Ok(());
     }
@@ -257,7 +261,7 @@ pub(crate) fn save_aux_ptr_type(
     let both_mem = prev.base == Base::Mem && ty.base == Base::Mem;
     let flags = (prev.flags | ty.flags) & (TypeFlag::PTR_UNTRUSTED | TypeFlag::MEM_RDONLY);
     let base = if both_mem { Base::Mem } else { Base::BtfId };
-    env.aux_mut().ptr_type = Some(RegType { base, flags });
+    env.aux_mut().found = Found::PtrType(RegType { base, flags });
     Ok(())
 }
 

@@ -6,9 +6,10 @@
 use super::MemAccess;
 use super::stack_read::reg_width;
 use crate::check::alu::assign_scalar_id;
-use crate::env::Env;
+use crate::env::{Env, InsnFlags};
 use crate::log::reject;
 use crate::rejection::{Check, Stop, errno};
+use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType};
@@ -36,23 +37,24 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
     match (reg, at.value_regno) {
         (Some(mut reg), Some(regno)) if starts_slot && reg.is_scalar() && env.bpf_capable => {
             let fits = reg_width(&reg) <= 8 * at.size as u32;
+            let mut name = env.frame().name(regno);
             if fits {
                 let before = (reg.id, reg.off);
                 assign_scalar_id(env, &mut reg);
                 if (reg.id, reg.off) != before {
-                    let name = env.arena.pack(&reg);
+                    name = env.arena.pack(&reg);
                     env.cur.frame_mut().refine_name(regno, name);
                 }
             } else {
-                reg.id = 0;
+                name.id = 0;
             }
-            save_register_state(env, (frameno, spi), &reg, at.size);
+            save_register_state(env, (frameno, spi), name, at.size);
         }
         (None, _) if starts_slot && is_st_mem(insn.code) && env.bpf_capable => {
-            let reg = Reg::constant(i64::from(insn.imm) as u64);
-            save_register_state(env, (frameno, spi), &reg, at.size);
+            let name = env.arena.pack(&Reg::constant(i64::from(insn.imm) as u64));
+            save_register_state(env, (frameno, spi), name, at.size);
         }
-        (Some(reg), _) if is_spillable(reg.ty) => {
+        (Some(reg), Some(regno)) if is_spillable(reg.ty) => {
             if !whole {
                 env.print_source_line(env.insn_idx, "; ");
                 reject!(env, EACCES, "invalid size of register spill");
@@ -64,7 +66,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
                     "cannot spill pointers to stack into stack frame of the caller"
                 );
             }
-            save_register_state(env, (frameno, spi), &reg, at.size);
+            save_register_state(env, (frameno, spi), env.frame().name(regno), at.size);
         }
         _ => return write_data(env, (frameno, spi), at, reg),
     }
@@ -90,7 +92,7 @@ fn sanitize(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess, reg:
     let spills = reg.is_some_and(|r| is_spillable(r.ty));
     let mut overwritten = (0..at.size).map(|i| &types[(-(at.off + i) - 1) as usize % 8]);
     if spills || !overwritten.all(plain) {
-        env.aux_mut().nospec_result = true;
+        env.aux_mut().flags |= InsnFlags::NOSPEC_RESULT;
     }
 }
 
@@ -129,9 +131,14 @@ fn end_spill(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
 }
 
 /// Puts a register into the top `size` bytes of a slot.
-fn save_register_state(env: &mut Env<'_>, (frameno, spi): (u32, usize), reg: &Reg, size: i32) {
-    env.set_spilled(frameno, spi, reg);
+fn save_register_state(
+    env: &mut Env<'_>,
+    (frameno, spi): (u32, usize),
+    name: PackedReg,
+    size: i32,
+) {
     let slot = env.cur.frames[frameno as usize].slot_mut(spi);
+    slot.spill = name;
     let first = 8 - size as usize;
     slot.types[first..].fill(SlotType::Spill);
     for ty in &mut slot.types[..first] {

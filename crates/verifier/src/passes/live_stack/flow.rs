@@ -7,66 +7,91 @@
 //!    `ld_imm64` have none.
 
 use super::super::cfg::{Cfg, mark};
-use super::super::postorder::{Postorder, successors};
+use super::super::postorder::{Postorder, is_plain, successors};
 use super::super::subprogs::Subprogs;
 use super::NONE;
+use crate::memory::capacity_bytes;
 use skep_insn::Insn;
+
+/// Bits of `Flow::marks` beside those of [`mark`]: the insn after this one follows it.
+const FALLS: u8 = 1 << 4;
+/// The insn has two halves.
+const WIDE: u8 = 1 << 5;
+/// Some insn jumps here.
+const TARGET: u8 = 1 << 6;
 
 /// See the module's header.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flow {
-    /// For each insn; [`NONE`] where there is none.
-    successors: Vec<[u32; 2]>,
-    /// Predecessors of all insns, one insn after another.
-    predecessors: Vec<u32>,
-    /// Where each insn's predecessors begin, then their number.
-    predecessor_starts: Vec<u32>,
+    /// Where each insn jumps, or [`NONE`].
+    jumps: Vec<u32>,
+    /// All jumps from after to before: target and insn, sorted.
+    jumps_to: Vec<(u32, u32)>,
     position: Vec<u32>,
     order: Postorder,
     /// First insn of each subprog, then the number of insns.
     starts: Vec<u32>,
-    /// Bits of [`mark`].
+    /// Bits of [`mark`] and those above.
     marks: Vec<u8>,
 }
 
 impl Flow {
-    pub(super) fn new(insns: &[Insn], subprogs: &Subprogs, cfg: &Cfg, order: &Postorder) -> Flow {
-        let mut succ = vec![[NONE; 2]; insns.len()];
-        let mut position = vec![NONE; insns.len()];
-        let mut counts = vec![0u32; insns.len() + 1];
-        for subprog in 0..subprogs.count() {
-            for (pos, &idx) in order.of(subprog).iter().enumerate() {
-                position[idx as usize] = pos as u32;
-                for (slot, &next) in successors(insns, idx as usize).as_slice().iter().enumerate() {
-                    succ[idx as usize][slot] = next;
-                    counts[next as usize] += 1;
+    pub(super) fn new(
+        insns: &[Insn],
+        subprogs: &Subprogs,
+        (cfg, order): (&Cfg, Postorder),
+    ) -> Flow {
+        let mut starts = subprogs.starts().to_vec();
+        starts.push(insns.len() as u32);
+        if !insns.iter().any(|insn| insn.dst == 10 || insn.src == 10) {
+            // Without a frame pointer there is no stack to follow.
+            return Flow { starts, marks: cfg.marks.clone(), ..Flow::default() };
+        }
+        let mut flow = Flow {
+            jumps: vec![NONE; insns.len()],
+            jumps_to: Vec::new(),
+            position: vec![NONE; insns.len()],
+            order,
+            starts,
+            marks: cfg.marks.clone(),
+        };
+        flow.add_edges(insns);
+        flow
+    }
+
+    fn add_edges(&mut self, insns: &[Insn]) {
+        for bounds in self.order.starts.windows(2) {
+            let order = &self.order.insns[bounds[0] as usize..bounds[1] as usize];
+            for (pos, &idx) in order.iter().enumerate() {
+                let i = idx as usize;
+                self.position[i] = pos as u32;
+                if is_plain(&insns[i]) {
+                    self.marks[i] |= FALLS;
+                    continue;
+                }
+                let wide = insns[i].is_ld_imm64();
+                let after = idx + if wide { 2 } else { 1 };
+                self.marks[i] |= if wide { WIDE } else { 0 };
+                for &next in successors(insns, i).as_slice() {
+                    if next == after && self.marks[i] & FALLS == 0 {
+                        self.marks[i] |= FALLS;
+                    } else {
+                        self.jumps[i] = next;
+                        self.jumps_to.push((next, idx));
+                        self.marks[next as usize] |= TARGET;
+                    }
                 }
             }
         }
-        // Counts become ends, and ends become starts while the lists are filled backwards.
-        let mut total = 0;
-        for count in &mut counts {
-            total += *count;
-            *count = total;
-        }
-        let mut predecessors = vec![0; total as usize];
-        for (idx, nexts) in succ.iter().enumerate() {
-            for &next in nexts.iter().filter(|&&next| next != NONE) {
-                counts[next as usize] -= 1;
-                predecessors[counts[next as usize] as usize] = idx as u32;
-            }
-        }
-        let mut starts = subprogs.starts().to_vec();
-        starts.push(insns.len() as u32);
-        Flow {
-            successors: succ,
-            predecessors,
-            predecessor_starts: counts,
-            position,
-            order: order.clone(),
-            starts,
-            marks: cfg.marks.clone(),
-        }
+        self.jumps_to.sort_unstable();
+    }
+
+    /// Bytes allocated.
+    pub(super) fn bytes(&self) -> u64 {
+        let order = capacity_bytes(&self.order.insns) + capacity_bytes(&self.order.starts);
+        let edges = capacity_bytes(&self.jumps) + capacity_bytes(&self.jumps_to);
+        let insns = capacity_bytes(&self.position) + capacity_bytes(&self.marks);
+        order + edges + insns + capacity_bytes(&self.starts)
     }
 
     /// The subprog that contains `insn`.
@@ -85,14 +110,28 @@ impl Flow {
     pub(super) fn order(&self, subprog: usize) -> &[u32] {
         self.order.of(subprog)
     }
+    #[inline]
     pub(super) fn successors(&self, insn: u32) -> impl Iterator<Item = u32> + '_ {
-        self.successors[insn as usize].iter().copied().filter(|&next| next != NONE)
+        let marks = self.marks[insn as usize];
+        let falls = (marks & FALLS != 0).then_some(insn + if marks & WIDE != 0 { 2 } else { 1 });
+        let jump = self.jumps[insn as usize];
+        falls.into_iter().chain((jump != NONE).then_some(jump))
     }
-    pub(super) fn predecessors(&self, insn: u32) -> &[u32] {
-        let insn = insn as usize;
-        let range =
-            self.predecessor_starts[insn] as usize..self.predecessor_starts[insn + 1] as usize;
-        &self.predecessors[range]
+    /// Offers each predecessor.
+    #[inline]
+    pub(super) fn for_predecessors(&self, insn: u32, mut offer: impl FnMut(u32)) {
+        let falls = |back: u32, kind: u8| {
+            let before = insn.checked_sub(back)?;
+            (self.marks[before as usize] & (FALLS | WIDE) == kind).then_some(before)
+        };
+        if let Some(before) = falls(1, FALLS).or_else(|| falls(2, FALLS | WIDE)) {
+            offer(before);
+        }
+        if self.marks[insn as usize] & TARGET != 0 {
+            let from = self.jumps_to.partition_point(|&(to, _)| to < insn);
+            let jumps = self.jumps_to[from..].iter().take_while(|&&(to, _)| to == insn);
+            jumps.for_each(|&(_, before)| offer(before));
+        }
     }
     pub(super) fn is_prune_point(&self, insn: u32) -> bool {
         self.marks[insn as usize] & mark::PRUNE_POINT != 0

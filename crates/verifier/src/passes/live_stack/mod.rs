@@ -112,14 +112,9 @@ pub(crate) struct LiveStack {
 
 impl LiveStack {
     /// No instance yet. Precondition: `check_cfg` has accepted the program.
-    pub(crate) fn new(
-        insns: &[Insn],
-        subprogs: &Subprogs,
-        cfg: &Cfg,
-        order: &Postorder,
-    ) -> LiveStack {
+    pub(crate) fn new(insns: &[Insn], subprogs: &Subprogs, graph: (&Cfg, Postorder)) -> LiveStack {
         LiveStack {
-            flow: Flow::new(insns, subprogs, cfg, order),
+            flow: Flow::new(insns, subprogs, graph),
             instances: Vec::new(),
             ids: FxHashMap::default(),
             frames: Vec::new(),
@@ -241,11 +236,12 @@ impl LiveStack {
         frame.and_then(|f| f.insns.get(local)).map_or(0, |masks| masks.live_before)
     }
 
-    /// Bytes allocated for instances and masks.
+    /// Bytes allocated.
     pub(crate) fn bytes(&self) -> u64 {
         let of_instance = |i: &Instance| capacity_bytes(&i.insn_flags);
         let of_frame = |f: &FrameMasks| capacity_bytes(&f.insns) + capacity_bytes(&f.dirty);
-        capacity_bytes(&self.instances)
+        self.flow.bytes()
+            + capacity_bytes(&self.instances)
             + capacity_bytes(&self.frames)
             + self.instances.iter().map(of_instance).sum::<u64>()
             + self.frames.iter().map(of_frame).sum::<u64>()

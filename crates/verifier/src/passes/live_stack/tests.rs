@@ -9,7 +9,7 @@ use skep_insn::code::*;
 fn live_stack(insns: &[Insn]) -> LiveStack {
     let subprogs = subprogs_of(insns);
     let cfg = check_cfg(insns, &subprogs, &SocketFilter, true).unwrap();
-    LiveStack::new(insns, &subprogs, &cfg, &compute_postorder(insns, &subprogs))
+    LiveStack::new(insns, &subprogs, (&cfg, compute_postorder(insns, &subprogs)))
 }
 
 /// The slot at `-8 * n`.

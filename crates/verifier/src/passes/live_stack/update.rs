@@ -137,9 +137,9 @@ impl FrameMasks {
                 let insn = order[word * 64 + bit as usize];
                 if self.update_insn(flow, instance, insn, log.as_deref_mut()) {
                     changed = true;
-                    for &before in flow.predecessors(insn) {
+                    flow.for_predecessors(insn, |before| {
                         set(&mut self.dirty, flow.position(before));
-                    }
+                    });
                 }
             }
         }

@@ -1,0 +1,106 @@
+//! What is known of one insn: from the passes before the walk, and from the walk.
+//!
+//! Kernel: `struct bpf_insn_aux_data` (6.18).
+
+use crate::state::reg_type::RegType;
+
+bitflags::bitflags! {
+    /// What holds of one insn.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct InsnFlags: u8 {
+        /// States are saved and compared here.
+        const PRUNE_POINT = 1;
+        /// The jump history records arrival here.
+        const JMP_POINT = 2;
+        /// A state is saved here on every visit.
+        const FORCE_CHECKPOINT = 4;
+        /// Calls a helper or kfunc that calls a callback before it returns.
+        const CALLS_CALLBACK = 8;
+        /// Calls the `next` function of an open-coded iterator.
+        const ITER_NEXT = 0x10;
+        /// Some path walked this insn.
+        const SEEN = 0x20;
+        /// Speculation stops before this insn.
+        const NOSPEC = 0x40;
+        /// Speculation stops after this insn.
+        const NOSPEC_RESULT = 0x80;
+    }
+}
+
+/// What is known of one insn.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct InsnAux {
+    pub(crate) flags: InsnFlags,
+    /// What is wrong with its fields, if it is a scalar insn; see `check::scalar_insn`.
+    pub(crate) form: Form,
+    /// Bit i: register i may be read before it is written.
+    pub(crate) live_regs: u16,
+    /// Strongly connected component, 0 for none.
+    pub(crate) scc: u32,
+    pub(crate) found: Found,
+}
+
+/// Whether the encoding of an insn on scalars is in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Nobody asked yet.
+    #[default]
+    Unasked,
+    Good,
+    Bad,
+}
+
+/// What the walk found of an insn, by its kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Found {
+    #[default]
+    Nothing,
+    /// Type of the pointer that a load or store goes through, to refuse mixtures that need
+    /// different rewrites.
+    PtrType(RegType),
+    /// The map that a helper call gets, if it is always the same.
+    CallMap(CallMap),
+    /// Whether a call of `bpf_loop` can be inlined.
+    LoopInline(LoopInline),
+    /// Masking of an addition against speculation: `BPF_ALU_*` bits (0: none) and limit.
+    Alu { state: u32, limit: u32 },
+}
+
+impl InsnAux {
+    #[inline]
+    pub(crate) fn has(&self, flags: InsnFlags) -> bool {
+        self.flags.intersects(flags)
+    }
+    pub(crate) fn ptr_type(&self) -> Option<RegType> {
+        if let Found::PtrType(ty) = self.found { Some(ty) } else { None }
+    }
+    pub(crate) fn call_map(&self) -> CallMap {
+        if let Found::CallMap(map) = self.found { map } else { CallMap::Unknown }
+    }
+    pub(crate) fn loop_inline(&self) -> LoopInline {
+        if let Found::LoopInline(fits) = self.found { fits } else { LoopInline::Unknown }
+    }
+}
+
+/// Which map a call insn is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum CallMap {
+    #[default]
+    Unknown,
+    /// Always `Env::maps[_]`.
+    Known(u32),
+    /// Differs by path.
+    Poisoned,
+}
+
+/// What the visits of a call of `bpf_loop` had in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LoopInline {
+    /// Not visited yet.
+    #[default]
+    Unknown,
+    /// Flags were 0 and the callback was this subprog.
+    Fits(u32),
+    /// It differed.
+    Differs,
+}
