@@ -242,10 +242,19 @@ impl Asm {
 
     /// Pads to a multiple of `align` with insns that do nothing, if that takes `max` bytes at most.
     pub(crate) fn align(&mut self, align: u32, max: u32) {
-        let mut pad = self.here().next_multiple_of(align) - self.here();
-        if pad > max {
-            return;
+        let pad = self.here().next_multiple_of(align) - self.here();
+        if pad <= max {
+            self.pad(pad);
         }
+    }
+
+    /// Pads so that what comes `bytes` behind stands at a multiple of `align`.
+    pub(crate) fn align_behind(&mut self, align: u32, bytes: u32) {
+        let behind = self.here() + bytes;
+        self.pad(behind.next_multiple_of(align) - behind);
+    }
+
+    fn pad(&mut self, mut pad: u32) {
         while pad > 0 {
             let nop = NOPS[(pad as usize).min(NOPS.len()) - 1];
             self.bytes(nop);

@@ -96,6 +96,9 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
     for (number, func) in unit.flow.funcs.iter().enumerate() {
         emit.func = number;
         emit.asm.align(16, 15);
+        if number == 0 {
+            emit.stats_align();
+        }
         emit.asm.bind(emit.labels[func.start as usize]);
         if number == 0 {
             out.tail_entry = emit.asm.here();
