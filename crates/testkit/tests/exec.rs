@@ -2,7 +2,8 @@
 //!
 //! `[kernel]`: the `run` block is what the host kernel gives (ignored where bpf(2) is refused).
 //! `[interp]`, `[jit]`, `[runtime, ...]`: and what the interpreter and machine code give, alone and
-//! in the runtime, with its maps and helpers. A case with `known_gap` must fail on these: when it
+//! in the runtime, with its maps and helpers. `[counted, ...]`: and with statistics on, which count
+//! every run. A case with `known_gap` must fail on these: when it
 //! no longer does, the line has to go.
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -17,12 +18,14 @@ use std::sync::Arc;
 /// A name, and what an engine makes of a case: `None` if it cannot run it.
 type Engine = (&'static str, fn(&Case, &[Program]) -> Result<Option<String>, String>);
 
-const ENGINES: [Engine; 5] = [
+const ENGINES: [Engine; 7] = [
     ("kernel", |case, programs| exec::on_kernel(case, programs).map(Some)),
     ("interp", exec::on_interp),
     ("jit", exec::on_jit),
-    ("runtime, interp", |case, programs| exec::on_runtime(case, programs, Runs::Interp)),
-    ("runtime, jit", |case, programs| exec::on_runtime(case, programs, Runs::Jit)),
+    ("runtime, interp", |case, programs| exec::on_runtime(case, programs, (Runs::Interp, false))),
+    ("runtime, jit", |case, programs| exec::on_runtime(case, programs, (Runs::Jit, false))),
+    ("counted, interp", |case, programs| exec::on_runtime(case, programs, (Runs::Interp, true))),
+    ("counted, jit", |case, programs| exec::on_runtime(case, programs, (Runs::Jit, true))),
 ];
 
 fn main() {

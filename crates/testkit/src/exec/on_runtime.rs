@@ -5,16 +5,21 @@ use super::text::{Output, dumped, map_lines, run_line};
 use crate::engine;
 use crate::suite::{Case, bytes};
 use skep::program::Program;
+use skep::uapi::MapType;
+use skep_runtime::StatsOptions;
 use skep_runtime::{Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 
-/// The text of a case's runs; `None` if the case uses what the runtime does not have yet.
+/// The text of a case's runs; `None` if the case uses what the runtime does not have yet. If they
+/// are counted, every run has to be.
 pub fn on_runtime(
     case: &Case,
     programs: &[Program],
-    engine: Engine,
+    (engine, counted): (Engine, bool),
 ) -> Result<Option<String>, String> {
     let runtime = Runtime::new(Options { cpus: 2, ..Options::default() }).map_err(text)?;
     let Some(first) = programs.first() else { return Ok(None) };
+    let stats = StatsOptions { histogram: true, ..StatsOptions::default() };
+    let _on = counted.then(|| runtime.enable_stats(stats)).transpose().map_err(text)?;
     let maps = runtime.create_maps(&first.maps, first.btf.as_ref());
     fill(case, first, &maps)?;
     let options = LoadOptions { engine, ..LoadOptions::default() };
@@ -29,15 +34,36 @@ pub fn on_runtime(
     }
     let Some(instance) = instances.first() else { return Ok(None) };
     let mut text = String::new();
+    let mut runs = 0;
     for input in inputs(case)? {
         let output = run(instance, first, &input)?;
         run_line(&mut text, &input, &output);
+        runs += u64::from(counted);
     }
+    let tail_calls = first.maps.iter().any(|map| map.map_type == MapType::ProgArray);
+    check_counts(&instances, (runs, tail_calls))?;
     for (_, def) in dumped(case, &first.maps) {
         let map = maps.get(&def.name).map_err(|e| e.to_string())?;
         map_lines(&mut text, &def.name, map.entries().collect());
     }
     Ok(Some(text))
+}
+
+/// The first program has run so often, and more often if it was tail called, too.
+fn check_counts(instances: &[Instance], (runs, tail_calls): (u64, bool)) -> Result<(), String> {
+    for (at, stats) in instances.iter().map(Instance::stats).enumerate() {
+        let wanted = match (at, tail_calls) {
+            (0, false) => runs..=runs,
+            (0, true) => runs..=34 * runs,
+            (_, true) => 0..=33 * runs,
+            (_, false) => 0..=0,
+        };
+        let timed = stats.histogram.iter().sum::<u64>();
+        if !wanted.contains(&stats.run_cnt) || timed != stats.timed_cnt || timed > stats.run_cnt {
+            return Err(format!("program {at}, started {runs} times: {stats:?}"));
+        }
+    }
+    Ok(())
 }
 
 fn text(error: skep_runtime::Error) -> String {
