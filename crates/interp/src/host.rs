@@ -15,6 +15,8 @@ pub struct Linked {
     pub xlated: Arc<Xlated>,
     /// By `MapIdx`: the maps of the program; unused ones may be zero.
     pub maps: Vec<MapLink>,
+    /// Kfuncs that are called: ids in the kernel's BTF, and the host's numbers for them.
+    pub kfuncs: Vec<(u32, u32)>,
     /// Added to 8 times the index of its first insn, gives the address of a function: what a
     /// program passes to helpers as a callback. Different for every program that may run in one
     /// run.
@@ -78,9 +80,9 @@ pub trait Host {
     /// Calls a helper; `vm` runs callbacks that it was given. Negative numbers are
     /// [`skep_verifier::OwnHelper`]s.
     fn helper(&self, vm: &mut Vm<'_>, number: i32, args: [u64; 5]) -> Result<u64, Fault>;
-    /// Calls a kfunc by its id in the kernel's BTF.
-    fn kfunc(&self, _vm: &mut Vm<'_>, btf_id: u32, _args: [u64; 5]) -> Result<u64, Fault> {
-        Err(Fault::not_supported(format!("kfunc {btf_id}")))
+    /// Calls a kfunc by the host's own number of it.
+    fn kfunc(&self, _vm: &mut Vm<'_>, number: u32, _args: [u64; 5]) -> Result<u64, Fault> {
+        Err(Fault::not_supported(format!("kfunc {number}")))
     }
     /// The program in a slot of a prog array; `None` if it is empty or outside.
     fn tail_call(&self, handle: u64, index: u32) -> Result<Option<Arc<Linked>>, Fault>;

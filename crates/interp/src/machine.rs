@@ -289,8 +289,11 @@ impl Vm<'_> {
                 running.regs[0] = host.helper(self, insn.imm, args)?;
             }
             BPF_PSEUDO_KFUNC_CALL => {
-                let host = self.host;
-                running.regs[0] = host.kfunc(self, insn.imm as u32, args)?;
+                let (host, id) = (self.host, insn.imm as u32);
+                let known = running.program.kfuncs.iter().find(|(known, _)| *known == id);
+                let missing = || Fault::not_supported(format!("kfunc {id}"));
+                let number = known.ok_or_else(missing)?.1;
+                running.regs[0] = host.kfunc(self, number, args)?;
             }
             BPF_PSEUDO_CALL => return self.call_subprog(insn, running),
             _ => return Err(no_insn(insn)),

@@ -10,7 +10,12 @@ fn linked(text: &str) -> Arc<Linked> {
     let helper = |name: &str| (name == "bpf_loop").then_some(181);
     let assembly = assemble(text, &helper).expect("assembles");
     let xlated = Xlated::bare(&assembly.insns).expect("is closed");
-    Arc::new(Linked { xlated: Arc::new(xlated), maps: Vec::new(), func_base: 1 << 40 })
+    Arc::new(Linked {
+        xlated: Arc::new(xlated),
+        maps: Vec::new(),
+        kfuncs: Vec::new(),
+        func_base: 1 << 40,
+    })
 }
 
 fn execute(text: &str, fuel: u64) -> Result<Exit, Fault> {

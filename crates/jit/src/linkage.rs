@@ -17,7 +17,7 @@
 
 use crate::stats::StatsLink;
 use rustc_hash::FxHashMap;
-use skep_insn::code::{BPF_CALL, BPF_JMP};
+use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep_program::MapDef;
 use skep_uapi::MapType;
 use skep_verifier::Xlated;
@@ -27,6 +27,8 @@ use skep_verifier::Xlated;
 pub struct Linkage {
     /// Helpers by number; negative ones are skep's own.
     pub helpers: FxHashMap<i32, u64>,
+    /// Kfuncs by their ids in the kernel's BTF, called as helpers are.
+    pub kfuncs: FxHashMap<u32, u64>,
     /// Maps by `MapIdx`.
     pub maps: Vec<MapLink>,
     /// `extern "sysv64" fn(map handle, index: u32) -> u64`: the tail entry in a slot of a prog
@@ -44,7 +46,10 @@ impl Linkage {
         let mut linkage = Linkage { tail_call_lookup: 1 << 40, ..Linkage::default() };
         for insn in xlated.insns().iter().filter(|insn| insn.code == BPF_JMP | BPF_CALL) {
             let address = (1u64 << 40).wrapping_add_signed(i64::from(insn.imm) << 4);
-            linkage.helpers.insert(insn.imm, address);
+            match insn.src {
+                BPF_PSEUDO_KFUNC_CALL => linkage.kfuncs.insert(insn.imm as u32, address),
+                _ => linkage.helpers.insert(insn.imm, address),
+            };
         }
         for (number, def) in maps.iter().enumerate() {
             let (handle, values) = ((2 << 40) + ((number as u64) << 12), (3 << 40));

@@ -188,7 +188,8 @@ impl Lower<'_> {
             (0, BPF_FUNC_TAIL_CALL) => Ok(Op::TailCall { map, index: None }),
             (0, helper) => Ok(Op::Call { helper, map }),
             (BPF_PSEUDO_CALL, off) => Ok(Op::CallSub { target: relative(self.at, i64::from(off)) }),
-            _ => Err(Error::unsupported(self.at, format!("kfunc {}", self.insn.imm))),
+            (BPF_PSEUDO_KFUNC_CALL, id) => Ok(Op::Kfunc { id: id as u32 }),
+            _ => Err(self.unknown()),
         }
     }
 

@@ -306,6 +306,10 @@ pub(crate) enum Op {
         helper: i32,
         map: MapNumber,
     },
+    /// A kfunc, by its id in the kernel's BTF.
+    Kfunc {
+        id: u32,
+    },
     CallSub {
         target: u32,
     },
@@ -346,7 +350,7 @@ impl Op {
             Op::Atomic { addr, reg, .. } => addr.uses().with(reg),
             Op::Br { test, .. } => test.uses(),
             Op::Cmov { test, dst, src } => test.uses().with(dst).with(src),
-            Op::Call { .. } | Op::CallSub { .. } => ARGS,
+            Op::Call { .. } | Op::Kfunc { .. } | Op::CallSub { .. } => ARGS,
             Op::TailCall { .. } => RegSet::of(&[Reg::R1, Reg::R2, Reg::R3]),
             Op::Exit => RegSet::of(&[Reg::R0]),
         }
@@ -377,7 +381,7 @@ impl Op {
                 AtomicOp::Cmpxchg => RegSet::of(&[Reg::R0]),
             },
             Op::ArrayLookup { .. } => RegSet::of(&[Reg::R0]),
-            Op::Call { .. } | Op::CallSub { .. } => CLOBBERED,
+            Op::Call { .. } | Op::Kfunc { .. } | Op::CallSub { .. } => CLOBBERED,
         }
     }
 
@@ -417,6 +421,12 @@ impl Op {
 
     /// Whether the op calls, for which the stack has to be aligned and nothing be below `rsp`.
     pub(crate) fn is_call(&self) -> bool {
-        matches!(self, Op::Call { .. } | Op::CallSub { .. } | Op::TailCall { map: None, .. })
+        matches!(
+            self,
+            Op::Call { .. }
+                | Op::Kfunc { .. }
+                | Op::CallSub { .. }
+                | Op::TailCall { map: None, .. }
+        )
     }
 }

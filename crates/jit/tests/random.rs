@@ -324,7 +324,12 @@ fn machine_code_does_what_the_interpreter_does() {
         let xlated = Arc::new(Xlated::bare(&insns).expect("closed"));
         let start: [u8; CTX_BYTES] = std::array::from_fn(|i| (seed >> (i % 8 * 8)) as u8 ^ i as u8);
         let memory = FlatMemory::new(&start);
-        let linked = Linked { xlated: Arc::clone(&xlated), maps: Vec::new(), func_base: 1 << 40 };
+        let linked = Linked {
+            xlated: Arc::clone(&xlated),
+            maps: Vec::new(),
+            kfuncs: Vec::new(),
+            func_base: 1 << 40,
+        };
         let limits = Limits { fuel: 1 << 20 };
         let exit = skep_interp::run(&Arc::new(linked), &memory, FlatMemory::CTX, limits);
         let expected = (exit.expect("ends").r0, memory.ctx());

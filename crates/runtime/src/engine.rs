@@ -233,7 +233,13 @@ impl Host for Memory<'_> {
     fn helper(&self, vm: &mut Vm<'_>, number: i32, args: [u64; 5]) -> Result<u64, Fault> {
         let helper =
             helper::find(number).ok_or_else(|| Fault::not_supported(format!("helper {number}")))?;
-        helper::call_interpreted(helper, vm, args)
+        helper::call_interpreted(&helper.body, vm, args)
+    }
+
+    fn kfunc(&self, vm: &mut Vm<'_>, number: u32, args: [u64; 5]) -> Result<u64, Fault> {
+        let kfunc = helper::KFUNCS.get(number as usize);
+        let kfunc = kfunc.ok_or_else(|| Fault::not_supported(format!("kfunc {number}")))?;
+        helper::call_interpreted(&kfunc.body, vm, args)
     }
 
     fn tail_call(&self, handle: u64, index: u32) -> Result<Option<Arc<Linked>>, Fault> {

@@ -56,6 +56,11 @@ impl Errno {
     pub fn as_ret(self) -> u64 {
         i64::from(-self.0) as u64
     }
+
+    /// What a kfunc that returns an int returns for it: the upper half of the register is 0.
+    pub(crate) fn as_int(self) -> u64 {
+        u64::from(-self.0 as u32)
+    }
 }
 
 impl fmt::Display for Errno {

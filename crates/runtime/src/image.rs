@@ -63,17 +63,18 @@ impl ProgImage {
     ) -> Result<ProgImage, Error> {
         let xlated = program.xlated().map_err(|e| Error::unsupported(&e.what))?.clone();
         let program = program.program();
-        check_calls(program, &xlated)?;
+        let kfuncs = check_calls(program, &xlated)?;
         let maps = used_maps(program, &xlated, maps)?;
         let linked = Arc::new(Linked {
             maps: maps.iter().map(interp_link).collect(),
+            kfuncs: kfuncs.clone(),
             func_base: NEXT_FUNC_BASE.fetch_add(8 * xlated.insns().len() as u64, Ordering::Relaxed),
             xlated: xlated.clone(),
         });
         let counters = Arc::new(Counters::new(clock)?);
         let code = match engine {
             Engine::Interp => None,
-            Engine::Jit => Some(compile(&xlated, &maps, (tuning, &counters))?),
+            Engine::Jit => Some(compile(&linked, &maps, (tuning, &counters))?),
         };
         let mut image = ProgImage {
             id,
@@ -171,14 +172,19 @@ impl TailTarget for ProgImage {
     }
 }
 
-/// Every helper that is called is there, and no kfunc is.
-fn check_calls(program: &Program, xlated: &Xlated) -> Result<(), Error> {
+/// Every helper and kfunc that is called is there: the kfuncs' ids, and their places in the table.
+fn check_calls(program: &Program, xlated: &Xlated) -> Result<Vec<(u32, u32)>, Error> {
+    let mut kfuncs = Vec::new();
     for insn in xlated.insns().iter().filter(|insn| insn.code == BPF_JMP | BPF_CALL) {
         if insn.src == BPF_PSEUDO_KFUNC_CALL {
-            let btf = program.kernel_btf.as_deref();
-            let name = btf.map(|btf| btf.ty(skep_btf::TypeId(insn.imm as u32)).name().to_owned());
-            let name = name.unwrap_or_else(|| insn.imm.to_string());
-            return Err(Error::unsupported(format!("kfunc {name}")));
+            let (btf, id) = (program.kernel_btf.as_deref(), insn.imm as u32);
+            let name = btf.map(|btf| btf.ty(skep_btf::TypeId(id)).name().to_owned());
+            let name = name.unwrap_or_else(|| id.to_string());
+            // Those of modules have ids of their own.
+            let found = helper::find_kfunc(&name).filter(|_| insn.off == 0);
+            let place = found.ok_or_else(|| Error::unsupported(format!("kfunc {name}")))?;
+            kfuncs.push((id, place as u32));
+            continue;
         }
         let known = insn.imm == HelperId::TailCall as i32 || helper::find(insn.imm).is_some();
         if insn.src == 0 && !known {
@@ -186,7 +192,7 @@ fn check_calls(program: &Program, xlated: &Xlated) -> Result<(), Error> {
             return Err(Error::unsupported(format!("helper {name}")));
         }
     }
-    Ok(())
+    Ok(kfuncs)
 }
 
 /// The maps that insns refer to, by `MapIdx`.
@@ -245,18 +251,23 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
 }
 
 fn compile(
-    xlated: &Xlated,
+    linked: &Linked,
     maps: &[Option<Arc<Map>>],
     (tuning, counters): (&Tuning, &Counters),
 ) -> Result<MachineCode, Error> {
     let helpers: FxHashMap<i32, u64> = helper::addresses().collect();
+    let entry = |&(id, place): &(u32, u32)| {
+        let kfunc = helper::KFUNCS.get(place as usize)?;
+        Some((id, kfunc.entry as *const () as u64))
+    };
     let linkage = Linkage {
+        kfuncs: linked.kfuncs.iter().filter_map(entry).collect(),
         helpers,
         maps: maps.iter().map(machine_link).collect(),
         tail_call_lookup: helper::tail_call_lookup(),
         stats: Some(counters.link()),
     };
-    skep_jit::compile(xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
+    skep_jit::compile(&linked.xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
         true => Error::missing(e.to_string()),
         false => Error::bug(e.to_string()),
     })

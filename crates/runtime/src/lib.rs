@@ -38,6 +38,7 @@ pub use epoch::THREADS_MAX;
 pub use errno::Errno;
 pub use error::{Error, ErrorKind};
 pub use helper::supported as supported_helpers;
+pub use helper::supported_kfuncs;
 pub use image::Engine;
 pub use instance::{Instance, RunResult};
 pub use object_maps::ObjectMaps;

@@ -2,7 +2,7 @@
 //! `BLESS=1 cargo test -p skep-runtime --test document` rewrites it.
 
 use skep_program::MapDef;
-use skep_runtime::{ErrorKind, Options, Runtime, supported_helpers};
+use skep_runtime::{ErrorKind, Options, Runtime, supported_helpers, supported_kfuncs};
 use skep_uapi::helper::HelperId;
 use skep_uapi::{Amount, MapType, map_rule};
 use std::fmt::Write;
@@ -101,6 +101,11 @@ fn document() -> String {
     let _ = writeln!(text, "{}", table(&yes.into_iter().map(name).collect::<String>()));
     let _ =
         write!(text, "\nMissing:\n\n{}\n", table(&no.into_iter().map(name).collect::<String>()));
+    let kfuncs: Vec<String> = supported_kfuncs().map(|name| format!("`{name}`, ")).collect();
+    let _ = write!(text, "\n## Kfuncs: {}\n\n{}\n", kfuncs.len(), table(&kfuncs.concat()));
+    text.push_str(
+        "\nNo other is there; `bpf_rdonly_cast`, `bpf_cast_to_kern_ctx` and arenas are refused.\n",
+    );
     let runtime = Runtime::new(Options { cpus: 1, ..Options::default() }).unwrap();
     let (mut yes, mut no) = (String::new(), String::new());
     let mut count = 0;

@@ -36,6 +36,14 @@ impl Emit<'_> {
         Ok(())
     }
 
+    pub(super) fn kfunc(&mut self, id: u32) -> Result<(), Error> {
+        let address = self.unit.linkage.kfuncs.get(&id).copied();
+        let missing = || Error::unsupported(self.at, format!("kfunc {id}"));
+        let address = address.ok_or_else(missing)?;
+        self.call_address(address);
+        Ok(())
+    }
+
     /// `r0` = address of the value, or 0.
     pub(super) fn array_lookup(&mut self, map: u32, key: Src) -> Result<(), Error> {
         let link = self.unit.linkage.maps.get(map as usize);

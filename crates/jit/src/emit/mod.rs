@@ -232,6 +232,7 @@ impl<'a> Emit<'a> {
             Op::Br { test, to } => self.br(test, to),
             Op::Cmov { test, dst, src } => self.cmov(test, dst, src),
             Op::Call { helper, map } => return self.call(helper, map),
+            Op::Kfunc { id } => return self.kfunc(id),
             Op::ArrayLookup { map, key } => return self.array_lookup(map, key),
             Op::CallSub { target } => self.asm.call(self.labels[target as usize]),
             Op::TailCall { map, index } => return self.tail_call(map, index),

@@ -255,6 +255,11 @@ impl Packet {
         Ok(())
     }
 
+    /// Address of `len` bytes of the data from `offset` on.
+    pub(crate) fn address(&self, offset: usize, len: usize) -> Result<u64, Errno> {
+        Ok(self.region.addr(self.inside(offset, len)?))
+    }
+
     fn inside(&self, offset: usize, len: usize) -> Result<usize, Errno> {
         let (data, end) = self.range();
         match offset.checked_add(len) {

@@ -3,57 +3,80 @@
 //! The layout is skep's own; a program cannot look inside. A dynptr that points nowhere is all 0.
 //!
 //! ```text
-//!   0 u64 address    8 u32 size, and the bits READ_ONLY and RINGBUF    12 u32 offset
+//!   0 u64 address    8 u32 size, and the bits READ_ONLY and PACKET    12 u32 offset
 //! ```
 //!
-//! Kernel: `bpf_dynptr_from_mem` and siblings (6.18). Those of packets are kfuncs, which are not
-//! modelled.
+//! The address of one of a packet is the context's; `packet_dynptr` has the packet.
+//!
+//! Kernel: `bpf_dynptr_from_mem` and siblings (6.18).
 
-use super::call::Call;
+use super::call::{Call, ret};
+use super::packet_dynptr;
 use crate::Errno;
+use crate::ctx::{Packet, PacketKind};
 
 /// Largest memory behind a dynptr.
 const SIZE_MAX: u64 = (1 << 24) - 1;
 /// The program may not write.
 const READ_ONLY: u32 = 1 << 31;
+/// It is about the run's packet.
+const PACKET: u32 = 1 << 30;
+/// Flags of a write to a packet: `BPF_F_RECOMPUTE_CSUM`, `BPF_F_INVALIDATE_HASH`.
+const STORE_FLAGS: u64 = 3;
+const INVALIDATE_HASH: u64 = 2;
 const SIZE_MASK: u32 = (1 << 24) - 1;
 
 #[derive(Clone, Copy)]
-struct Dynptr {
-    addr: u64,
-    size: u32,
-    offset: u32,
-    read_only: bool,
+pub(super) struct Dynptr {
+    pub(super) addr: u64,
+    pub(super) size: u32,
+    pub(super) offset: u32,
+    pub(super) read_only: bool,
+    pub(super) packet: bool,
 }
 
 impl Dynptr {
+    /// Of memory at an address.
+    fn of(addr: u64, size: u32) -> Dynptr {
+        Dynptr { addr, size, offset: 0, read_only: false, packet: false }
+    }
+
     fn read(call: &Call, n: usize) -> Option<Dynptr> {
         let (words, _) = call.bytes(n, 16).as_chunks::<8>();
         let (addr, rest) = (u64::from_ne_bytes(words[0]), u64::from_ne_bytes(words[1]));
         let (bits, offset) = (rest as u32, (rest >> 32) as u32);
-        let read_only = bits & READ_ONLY != 0;
-        (addr != 0).then_some(Dynptr { addr, size: bits & SIZE_MASK, offset, read_only })
+        let (read_only, packet) = (bits & READ_ONLY != 0, bits & PACKET != 0);
+        (addr != 0).then_some(Dynptr { addr, size: bits & SIZE_MASK, offset, read_only, packet })
     }
 
-    fn write(self, call: &Call, n: usize) {
-        let bits = self.size | if self.read_only { READ_ONLY } else { 0 };
-        let rest = u64::from(bits) | u64::from(self.offset) << 32;
+    pub(super) fn write(self, call: &Call, n: usize) {
+        let read_only = if self.read_only { READ_ONLY } else { 0 };
+        let packet = if self.packet { PACKET } else { 0 };
+        let rest = u64::from(self.size | read_only | packet) | u64::from(self.offset) << 32;
         call.write(n, &[self.addr.to_ne_bytes(), rest.to_ne_bytes()].concat());
+    }
+
+    fn is_of_skb(self) -> bool {
+        let is_skb = |packet: &Packet| Ok(packet.kind() != PacketKind::Xdp);
+        self.packet && packet_dynptr::access(is_skb) == Ok(true)
     }
 
     /// Address of `len` bytes from `offset` on.
     fn at(self, offset: u64, len: u64) -> Result<u64, Errno> {
         let (offset, len) = (offset as u32, len as u32);
         match offset.checked_add(len) {
-            Some(end) if end <= self.size => {
-                Ok(self.addr + u64::from(self.offset) + u64::from(offset))
-            }
-            _ => Err(Errno::E2BIG),
+            Some(end) if end <= self.size => {}
+            _ => return Err(Errno::E2BIG),
         }
+        if !self.packet {
+            return Ok(self.addr + u64::from(self.offset) + u64::from(offset));
+        }
+        let at = self.offset as usize + offset as usize;
+        packet_dynptr::access(|packet| packet.address(at, len as usize))
     }
 }
 
-fn nowhere(call: &Call, n: usize) {
+pub(super) fn nowhere(call: &Call, n: usize) {
     call.zero(n, 16);
 }
 
@@ -65,7 +88,7 @@ pub(super) fn from_mem(call: &Call) -> u64 {
         (_, 1..) => Errno::EINVAL,
         _ => {
             let (addr, size) = (call.arg(0), size as u32);
-            Dynptr { addr, size, offset: 0, read_only: false }.write(call, 3);
+            Dynptr::of(addr, size).write(call, 3);
             return 0;
         }
     };
@@ -90,11 +113,21 @@ pub(super) fn read(call: &Call) -> u64 {
 
 /// `long bpf_dynptr_write(dst, offset, src, len, flags)`.
 pub(super) fn write(call: &Call) -> u64 {
-    let dst = Dynptr::read(call, 0).filter(|dst| !dst.read_only && call.arg(4) == 0);
+    let flags = call.arg(4);
+    let dst = Dynptr::read(call, 0).filter(|dst| {
+        let allowed = if dst.is_of_skb() { STORE_FLAGS } else { 0 };
+        !dst.read_only && flags & !allowed == 0
+    });
     let Some(dst) = dst else { return Errno::EINVAL.as_ret() };
     match dst.at(call.arg(1), call.arg(3)) {
         Ok(addr) => {
             call.write_behind(addr, call.bytes(2, call.arg(3) as u32 as usize));
+            if flags & INVALIDATE_HASH != 0 {
+                return ret(packet_dynptr::access(|packet| {
+                    packet.clear_hash();
+                    Ok(())
+                }));
+            }
             0
         }
         Err(errno) => errno.as_ret(),
@@ -103,7 +136,7 @@ pub(super) fn write(call: &Call) -> u64 {
 
 /// `void *bpf_dynptr_data(ptr, offset, len)`.
 pub(super) fn data(call: &Call) -> u64 {
-    let ptr = Dynptr::read(call, 0).filter(|ptr| !ptr.read_only);
+    let ptr = Dynptr::read(call, 0).filter(|ptr| !ptr.read_only && !ptr.packet);
     ptr.and_then(|ptr| ptr.at(call.arg(1), call.arg(2)).ok()).unwrap_or(0)
 }
 
@@ -117,7 +150,7 @@ pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
             0 => Errno::EINVAL,
             addr => {
                 let size = size as u32;
-                Dynptr { addr, size, offset: 0, read_only: false }.write(call, 3);
+                Dynptr::of(addr, size).write(call, 3);
                 return 0;
             }
         },
@@ -142,4 +175,60 @@ pub(super) fn ringbuf_submit(call: &Call) -> u64 {
 /// `void bpf_ringbuf_discard_dynptr(ptr, flags)`.
 pub(super) fn ringbuf_discard(call: &Call) -> u64 {
     ringbuf_commit(call, true)
+}
+
+/// `void *bpf_dynptr_slice(ptr, offset, buffer, size)`: the memory itself, as packets are linear.
+pub(super) fn slice(call: &Call) -> u64 {
+    let ptr = Dynptr::read(call, 0);
+    ptr.and_then(|ptr| ptr.at(call.arg(1), call.arg(3)).ok()).unwrap_or(0)
+}
+
+/// `void *bpf_dynptr_slice_rdwr(ptr, offset, buffer, size)`.
+pub(super) fn slice_rdwr(call: &Call) -> u64 {
+    match Dynptr::read(call, 0) {
+        Some(ptr) if !ptr.read_only => slice(call),
+        _ => 0,
+    }
+}
+
+/// `int bpf_dynptr_adjust(ptr, start, end)`.
+pub(super) fn adjust(call: &Call) -> u64 {
+    let (start, end) = (call.arg(1) as u32, call.arg(2) as u32);
+    let Some(ptr) = Dynptr::read(call, 0).filter(|_| start <= end) else {
+        return Errno::EINVAL.as_int();
+    };
+    if end > ptr.size {
+        return Errno::ERANGE.as_int();
+    }
+    Dynptr { offset: ptr.offset + start, size: end - start, ..ptr }.write(call, 0);
+    0
+}
+
+/// `bool bpf_dynptr_is_null(ptr)`.
+pub(super) fn is_null(call: &Call) -> u64 {
+    Dynptr::read(call, 0).is_none().into()
+}
+
+/// `bool bpf_dynptr_is_rdonly(ptr)`.
+pub(super) fn is_rdonly(call: &Call) -> u64 {
+    Dynptr::read(call, 0).is_some_and(|ptr| ptr.read_only).into()
+}
+
+/// `u32 bpf_dynptr_size(ptr)`.
+pub(super) fn size(call: &Call) -> u64 {
+    Dynptr::read(call, 0).map_or(Errno::EINVAL.as_int(), |ptr| ptr.size.into())
+}
+
+/// `int bpf_dynptr_clone(ptr, clone)`.
+pub(super) fn clone(call: &Call) -> u64 {
+    match Dynptr::read(call, 0) {
+        Some(ptr) => {
+            ptr.write(call, 1);
+            0
+        }
+        None => {
+            nowhere(call, 1);
+            Errno::EINVAL.as_int()
+        }
+    }
 }

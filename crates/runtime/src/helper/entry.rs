@@ -2,7 +2,6 @@
 
 #![allow(unsafe_code)]
 
-use super::Helper;
 use super::call::{Call, call_machine_code, ret};
 use crate::map::Map;
 use crate::{current, engine};
@@ -64,16 +63,12 @@ impl Callbacks for InterpretedCallbacks<'_, '_> {
     }
 }
 
-/// Calls a helper for an interpreted program.
-pub(crate) fn call_interpreted(
-    helper: &Helper,
-    vm: &mut Vm<'_>,
-    args: [u64; 5],
-) -> Result<u64, Fault> {
+/// Calls a helper or kfunc for an interpreted program.
+pub(crate) fn call_interpreted(body: &Body, vm: &mut Vm<'_>, args: [u64; 5]) -> Result<u64, Fault> {
     // SAFETY: the program was verified, and interpreted programs are given the same addresses as
     // compiled ones.
     let call = unsafe { Call::new(args) };
-    match helper.body {
+    match *body {
         Body::Plain(body) => Ok(guarded(|| body(&call))),
         Body::Calling(body) => {
             let mut callbacks = InterpretedCallbacks { vm, fault: None };
@@ -199,7 +194,17 @@ macro_rules! own_helpers {
     };
 }
 
-pub(super) use {entry, helpers, own_helpers};
+/// Rows of the table of kfuncs.
+macro_rules! kfuncs {
+    ($($name:ident: $how:ident $f:path,)*) => {
+        &[$({
+            let (body, entry) = $crate::helper::entry::entry!($how $f);
+            Kfunc { name: stringify!($name), body, entry }
+        },)*]
+    };
+}
+
+pub(super) use {entry, helpers, kfuncs, own_helpers};
 
 #[cfg(test)]
 mod tests {

@@ -12,9 +12,11 @@ mod csum;
 mod dynptr;
 mod entry;
 mod format;
+mod iter_num;
 mod iterate;
 mod map;
 mod packet;
+mod packet_dynptr;
 mod printk;
 mod probe;
 mod redirect;
@@ -31,8 +33,8 @@ pub(crate) use entry::{call_interpreted, direct_lookup, direct_update};
 
 use entry::Body;
 use skep_uapi::helper::HelperId;
-pub(crate) use table::HELPERS;
 use table::OWN_HELPERS;
+pub(crate) use table::{HELPERS, KFUNCS};
 
 /// One helper.
 pub(crate) struct Helper {
@@ -42,6 +44,26 @@ pub(crate) struct Helper {
     pub(crate) body: Body,
     /// What machine code calls: `extern "sysv64" fn(u64, u64, u64, u64, u64) -> u64`.
     pub(crate) entry: entry::Entry,
+}
+
+/// One kfunc.
+pub(crate) struct Kfunc {
+    /// Name in the kernel's BTF.
+    pub(crate) name: &'static str,
+    /// What the interpreter calls.
+    pub(crate) body: Body,
+    /// What machine code calls.
+    pub(crate) entry: entry::Entry,
+}
+
+/// The place of a kfunc in [`KFUNCS`].
+pub(crate) fn find_kfunc(name: &str) -> Option<usize> {
+    KFUNCS.iter().position(|kfunc| kfunc.name == name)
+}
+
+/// Names of the kfuncs that programs can call here.
+pub fn supported_kfuncs() -> impl Iterator<Item = &'static str> {
+    KFUNCS.iter().map(|kfunc| kfunc.name)
 }
 
 /// The helper with that number.

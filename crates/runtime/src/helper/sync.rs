@@ -1,4 +1,5 @@
-//! Helpers that lock a map's value.
+//! Helpers and kfuncs that keep others out: locks in maps' values; and what has nothing to do here,
+//! where no interrupt, no other task and no grace period can come between.
 
 use super::Call;
 use std::sync::atomic::Ordering;
@@ -20,5 +21,17 @@ pub(super) fn spin_lock(call: &Call) -> u64 {
 /// `void bpf_spin_unlock(lock)`.
 pub(super) fn spin_unlock(call: &Call) -> u64 {
     call.word(0).store(0, Ordering::Release);
+    0
+}
+
+/// `bpf_rcu_read_lock`, `bpf_preempt_disable` and their likes: a run is one thread's, and what it
+/// sees stays until it ends (`epoch`).
+pub(super) fn nothing(_: &Call) -> u64 {
+    0
+}
+
+/// `void bpf_local_irq_save(unsigned long *flags)`.
+pub(super) fn irq_save(call: &Call) -> u64 {
+    call.zero(0, 8);
     0
 }

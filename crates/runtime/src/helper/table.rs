@@ -5,12 +5,12 @@
 
 #![allow(unsafe_code)]
 
-use super::Helper;
 use super::call::Call;
-use super::entry::{helpers, own_helpers};
+use super::entry::{helpers, kfuncs, own_helpers};
+use super::{Helper, Kfunc};
 use super::{
-    csum, dynptr, iterate, map, packet, printk, probe, redirect, ring, skb, string, sync, system,
-    timer,
+    csum, dynptr, iter_num, iterate, map, packet, packet_dynptr, printk, probe, redirect, ring,
+    skb, string, sync, system, timer,
 };
 use skep_uapi::helper::HelperId as Id;
 use skep_verifier::OwnHelper;
@@ -100,6 +100,29 @@ pub(crate) static HELPERS: &[Helper] = helpers![
     DynptrWrite: plain dynptr::write,
     DynptrData: plain dynptr::data,
     KtimeGetTaiNs: plain system::ktime_get_tai_ns,
+];
+
+/// Every kfunc that there is, by name.
+#[rustfmt::skip]
+pub(crate) static KFUNCS: &[Kfunc] = kfuncs![
+    bpf_dynptr_adjust: plain dynptr::adjust,
+    bpf_dynptr_clone: plain dynptr::clone,
+    bpf_dynptr_from_skb: plain packet_dynptr::from_skb,
+    bpf_dynptr_from_xdp: plain packet_dynptr::from_xdp,
+    bpf_dynptr_is_null: plain dynptr::is_null,
+    bpf_dynptr_is_rdonly: plain dynptr::is_rdonly,
+    bpf_dynptr_size: plain dynptr::size,
+    bpf_dynptr_slice: plain dynptr::slice,
+    bpf_dynptr_slice_rdwr: plain dynptr::slice_rdwr,
+    bpf_iter_num_destroy: plain iter_num::destroy,
+    bpf_iter_num_new: plain iter_num::new,
+    bpf_iter_num_next: plain iter_num::next,
+    bpf_local_irq_restore: plain sync::nothing,
+    bpf_local_irq_save: plain sync::irq_save,
+    bpf_preempt_disable: plain sync::nothing,
+    bpf_preempt_enable: plain sync::nothing,
+    bpf_rcu_read_lock: plain sync::nothing,
+    bpf_rcu_read_unlock: plain sync::nothing,
 ];
 
 /// Calls that only rewrites make.

@@ -19,9 +19,13 @@ pub fn on_interp(case: &Case, programs: &[Program]) -> Result<Option<String>, St
     let [program] = programs else { return Ok(None) };
     let verified = engine::verified(program)?;
     let xlated = verified.xlated().map_err(|e| e.to_string())?;
-    let linked =
-        Arc::new(Linked { xlated: Arc::clone(xlated), maps: Vec::new(), func_base: 1 << 40 });
-    if !program.maps.is_empty() {
+    let linked = Arc::new(Linked {
+        xlated: Arc::clone(xlated),
+        maps: Vec::new(),
+        kfuncs: Vec::new(),
+        func_base: 1 << 40,
+    });
+    if !program.maps.is_empty() || calls_kfuncs(program) {
         return Ok(None);
     }
     let mut text = String::new();
@@ -36,9 +40,21 @@ pub fn on_interp(case: &Case, programs: &[Program]) -> Result<Option<String>, St
     Ok(Some(text))
 }
 
+/// Kfuncs are the runtime's.
+fn calls_kfuncs(program: &Program) -> bool {
+    use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
+    let is_kfunc = |insn: &skep::insn::Insn| {
+        insn.code == BPF_JMP | BPF_CALL && insn.src == BPF_PSEUDO_KFUNC_CALL
+    };
+    program.insns.iter().any(is_kfunc)
+}
+
 /// The same as machine code.
 pub fn on_jit(case: &Case, programs: &[Program]) -> Result<Option<String>, String> {
     let [program] = programs else { return Ok(None) };
+    if calls_kfuncs(program) {
+        return Ok(None);
+    }
     let verified = engine::verified(program)?;
     let Some(native) = Native::new(&verified, &Tuning::default())? else { return Ok(None) };
     let mut text = String::new();

@@ -53,7 +53,7 @@ pub(super) fn ours(programs: &[VerifiedProgram], passes: bool) -> Result<Vec<Nam
     let verified = programs.first().ok_or("no program")?;
     let xlated = Arc::clone(verified.xlated().map_err(|e| e.to_string())?);
     if verified.program().maps.is_empty() {
-        let linked = Linked { xlated, maps: Vec::new(), func_base: 1 << 40 };
+        let linked = Linked { xlated, maps: Vec::new(), kfuncs: Vec::new(), func_base: 1 << 40 };
         engines.push(("interp".to_owned(), Engine::Interp(Arc::new(linked))));
     } else {
         let engine = in_runtime(programs, Runs::Interp, Tuning::default())?;

@@ -1,0 +1,49 @@
+//! The open-coded iterator over numbers, 8 bytes on the program's stack: the number that was given
+//! last, and the end.
+//!
+//! Kernel: `bpf_iter_num_new` and siblings (6.18). One that has ended, or was never right, is all
+//! 0.
+
+use super::call::Call;
+use crate::Errno;
+
+/// `BPF_MAX_LOOPS`.
+const NUMBERS_MAX: i64 = 1 << 23;
+
+fn set(call: &Call, last: i32, end: i32) {
+    let words = u64::from(last as u32) | u64::from(end as u32) << 32;
+    call.write(0, &words.to_ne_bytes());
+}
+
+/// `int bpf_iter_num_new(it, start, end)`.
+pub(super) fn new(call: &Call) -> u64 {
+    let (start, end) = (call.int(1), call.int(2));
+    set(call, 0, 0);
+    if start > end {
+        return Errno::EINVAL.as_int();
+    }
+    if i64::from(end) - i64::from(start) > NUMBERS_MAX {
+        return Errno::E2BIG.as_int();
+    }
+    set(call, start.wrapping_sub(1), end);
+    0
+}
+
+/// `int *bpf_iter_num_next(it)`.
+pub(super) fn next(call: &Call) -> u64 {
+    let (words, _) = call.bytes(0, 8).as_chunks::<4>();
+    let (last, end) = (i32::from_ne_bytes(words[0]), i32::from_ne_bytes(words[1]));
+    let number = last.wrapping_add(1);
+    if number >= end {
+        set(call, 0, 0);
+        return 0;
+    }
+    set(call, number, end);
+    call.arg(0)
+}
+
+/// `void bpf_iter_num_destroy(it)`.
+pub(super) fn destroy(call: &Call) -> u64 {
+    set(call, 0, 0);
+    0
+}

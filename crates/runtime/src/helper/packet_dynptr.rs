@@ -1,0 +1,50 @@
+//! Dynptrs of packets: the packet is the run's, looked at anew at each access.
+//!
+//! Kernel: `bpf_dynptr_from_skb`, `bpf_dynptr_from_xdp` (6.18). A packet that got shorter than it
+//! was when the dynptr was made says `EFAULT`, of XDP `EINVAL`.
+
+use super::call::Call;
+use super::dynptr::{Dynptr, nowhere};
+use super::packet::with_packet;
+use crate::Errno;
+use crate::ctx::{Packet, PacketKind};
+use crate::current;
+use skep_uapi::may_write_packet;
+
+/// `int bpf_dynptr_from_skb(skb, flags, ptr)`.
+pub(super) fn from_skb(call: &Call) -> u64 {
+    let may_write = current::with(|current| may_write_packet(current.ctx.prog_type()));
+    from_packet(call, !may_write.unwrap_or(false))
+}
+
+/// `int bpf_dynptr_from_xdp(xdp, flags, ptr)`.
+pub(super) fn from_xdp(call: &Call) -> u64 {
+    from_packet(call, false)
+}
+
+fn from_packet(call: &Call, read_only: bool) -> u64 {
+    let len = with_packet(|packet| {
+        let (data, end) = packet.range();
+        Ok((end - data) as u32)
+    });
+    match (len, call.arg(1)) {
+        (Ok(size), 0) => {
+            Dynptr { addr: call.arg(0), size, offset: 0, read_only, packet: true }.write(call, 2);
+            0
+        }
+        _ => {
+            nowhere(call, 2);
+            Errno::EINVAL.as_int()
+        }
+    }
+}
+
+/// Does something to the packet.
+pub(super) fn access<T>(work: impl FnOnce(&Packet) -> Result<T, Errno>) -> Result<T, Errno> {
+    with_packet(|packet| {
+        work(packet).map_err(|errno| match packet.kind() {
+            PacketKind::Xdp => Errno::EINVAL,
+            PacketKind::Skb { .. } => errno,
+        })
+    })
+}
