@@ -372,7 +372,8 @@ impl Arena {
         let regs = held.flat_map(|frame| &frame.regs).map(|name| name.val);
         let pages = self.pages.iter().filter(|page| page.refs != 0);
         let spills = pages.flat_map(|page| &page.slots).map(|slot| slot.spill.val);
-        self.values.sweep(roots.chain(regs).chain(spills));
+        let holders = self.frames.len() + self.pages.len();
+        self.values.sweep(roots.chain(regs).chain(spills), holders);
     }
 
     /// Bytes allocated: registers and frames, pages of stack.

@@ -26,7 +26,7 @@ pub(crate) struct Transfers {
 /// `op` of an empty place.
 const EMPTY: u32 = u32::MAX;
 const LEN_MIN: usize = 64;
-const LEN_MAX: usize = 1 << 12;
+const LEN_MAX: usize = 1 << 11;
 
 impl Transfers {
     /// Nothing remembered yet.

@@ -60,7 +60,7 @@ pub(crate) fn named_constant(name: u32) -> Option<u64> {
 /// Index of an empty place of the table.
 const EMPTY: u32 = u32::MAX;
 /// Values below which nothing is collected.
-const COLLECT_MIN: usize = 1 << 14;
+const COLLECT_MIN: usize = 5 << 8;
 
 /// A scalar.
 pub(crate) const SCALAR: u8 = 1;
@@ -229,8 +229,8 @@ impl Values {
         self.in_use() >= self.collect_at
     }
 
-    /// Forgets the values that are not among `named`.
-    pub(crate) fn sweep(&mut self, named: impl Iterator<Item = u32>) {
+    /// Forgets the values that are not among `named`, the names of so many holders.
+    pub(crate) fn sweep(&mut self, named: impl Iterator<Item = u32>, holders: usize) {
         let mut marks = vec![false; self.vals.len()];
         marks[..2].fill(true);
         for name in named {
@@ -241,7 +241,8 @@ impl Values {
         self.free.clear();
         self.free.extend((0..marks.len() as u32).rev().filter(|&val| !marks[val as usize]));
         self.fill_table(self.table.len(), |val| marks[val as usize]);
-        self.collect_at = (2 * self.in_use()).max(COLLECT_MIN);
+        // To look at all holders must be paid for by as many new values.
+        self.collect_at = (2 * self.in_use()).max(self.in_use() + holders).max(COLLECT_MIN);
     }
 
     /// Whether the value is of all these kinds.
