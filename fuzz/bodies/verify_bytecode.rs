@@ -48,6 +48,7 @@ pub(crate) fn run(data: &[u8]) {
     let outcome = verify(&program, &config);
     assert!(outcome.log.len() <= LOG_BYTES_MAX, "a log of {} bytes", outcome.log.len());
     match outcome.verdict {
+        Verdict::OutOfMemory => panic!("there is no limit"),
         Verdict::Bug(what) => panic!("a bug: {what}"),
         Verdict::Unsupported(what) => assert!(!what.is_empty()),
         Verdict::Accepted(_) | Verdict::Rejected(_) => {}

@@ -32,6 +32,7 @@ pub fn verify(program: &Program, config: &Config) -> Outcome {
 pub fn counts(outcome: &Outcome) -> Result<Counts, String> {
     match &outcome.verdict {
         Verdict::Unsupported(what) => return Err(format!("not supported yet: {what}")),
+        Verdict::OutOfMemory => return Err("over its memory limit".to_owned()),
         Verdict::Bug(what) => return Err(format!("internal error: {what}")),
         Verdict::Accepted(_) | Verdict::Rejected(_) => {}
     }

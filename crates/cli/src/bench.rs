@@ -19,7 +19,7 @@ mod worker;
 use crate::exit::Exit;
 use crate::flags::BenchVerifyFlags;
 use crate::judge_files::Plan;
-use crate::memory_gate::MemoryGate;
+use crate::memory_gate::{Kept, MemoryGate};
 use crate::stat::read_filters;
 use crate::streams::Streams;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -80,7 +80,7 @@ impl Run<'_> {
             options: VerifyOptions::default(),
             prog_flags: ProgFlags::empty(),
             scan: flags.input.scan,
-            gate: MemoryGate::new(flags.input.mem_limit),
+            gate: MemoryGate::new(&flags.input, Kept::Little)?,
         };
         let time = Duration::from_secs_f64(flags.time.unwrap_or(SECONDS_DEFAULT));
         let rounds = flags.repeat.map_or(Rounds::Time(time), Rounds::Repeat);

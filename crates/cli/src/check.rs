@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::history::History;
 use crate::judge_files::{Batch, Judged, Plan, exit_of};
-use crate::memory_gate::MemoryGate;
+use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::stat::{read_filters, read_presets};
 use crate::streams::Streams;
 use skep::program::Program;
@@ -16,6 +16,8 @@ use std::io;
 
 /// The path to the refusal.
 const LOG_PATH: u32 = 1;
+/// Of it are kept.
+const LOG_BYTES: usize = 16 << 20;
 
 /// What is kept of one program.
 struct Answer {
@@ -89,14 +91,20 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
 }
 
 fn plan(flags: &CheckFlags) -> Result<Plan, String> {
+    let session = Plan::session(flags.input.btf.as_deref())?;
+    let gate = MemoryGate::new(&flags.input, Kept::Logs)?;
     Ok(Plan {
-        session: Plan::session(flags.input.btf.as_deref())?,
+        session,
         filters: read_filters(&flags.filter)?,
         presets: read_presets(&flags.set_global_vars)?,
-        options: VerifyOptions { log_level: LOG_PATH, ..VerifyOptions::default() },
+        options: VerifyOptions {
+            log_level: LOG_PATH,
+            log_bytes_max: gate.log_bytes(LOG_BYTES),
+            ..VerifyOptions::default()
+        },
         prog_flags: ProgFlags::empty(),
         scan: flags.input.scan,
-        gate: MemoryGate::new(flags.input.mem_limit),
+        gate,
     })
 }
 
@@ -113,6 +121,9 @@ fn answer(judged: Judged<'_>) -> Answer {
                 Verdict::Accepted => (None, None),
                 Verdict::Rejected(refusal) => (Some(subject.refused(refusal, verification)), None),
                 Verdict::Unsupported(what) => (Some(subject.unsupported(what)), None),
+                Verdict::OutOfMemory => {
+                    (None, Some(format!("{here}: {}", over_limit(verification))))
+                }
                 Verdict::Bug(what) => (None, Some(format!("{here}: {what}"))),
             };
             Answer { diagnostic, trouble, exit }

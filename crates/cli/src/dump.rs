@@ -109,6 +109,7 @@ fn verified(
         Verdict::Unsupported(what) => {
             return Err((Exit::Input, format!("not supported yet: {what}")));
         }
+        Verdict::OutOfMemory => return Err((Exit::Input, "over its memory limit".to_owned())),
         Verdict::Bug(what) => return Err((Exit::Bug, what)),
     };
     match verified.xlated().cloned() {

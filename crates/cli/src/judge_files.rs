@@ -7,7 +7,7 @@ use crate::flags::InputFlags;
 use crate::globals::Preset;
 use crate::in_order::{Flow, Weigh, in_order};
 use crate::inputs::{Input, Inputs, expand, is_bpf_header};
-use crate::memory_gate::MemoryGate;
+use crate::memory_gate::{MemoryGate, Size};
 use crate::streams::Streams;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -55,6 +55,8 @@ pub(crate) struct Loaded<'a> {
     pub(crate) entry: &'a ObjectProgram,
     /// The program, or why it could not be loaded.
     pub(crate) program: Result<Program, String>,
+    /// Size of the file.
+    pub(crate) file_bytes: usize,
 }
 
 /// What became of one file.
@@ -90,16 +92,30 @@ impl Plan {
         input: &Input,
         make: &(impl Fn(Judged<'_>) -> T + Sync),
     ) -> FileAnswers<T> {
-        self.load(input, &|Loaded { file, entry, program }| {
+        self.load(input, &|Loaded { file, entry, program, file_bytes }| {
             let result = match &program {
-                Ok(program) => {
-                    let _pass = self.gate.enter(program.insns.len());
-                    Ok((program, self.session.verify(program, &self.options)))
-                }
+                Ok(program) => Ok((program, self.verify(program, file_bytes))),
                 Err(e) => Err(e.clone()),
             };
             make(Judged { file, entry, result })
         })
+    }
+
+    /// Verifies one program with what the memory limit leaves it; again on its own, with all that
+    /// is left, if that is too little.
+    fn verify(&self, program: &Program, file_bytes: usize) -> Verification {
+        let size = Size { file_bytes, insns: program.insns.len() };
+        let within = |mem_bytes_max: u64| {
+            self.session.verify(program, &VerifyOptions { mem_bytes_max, ..self.options })
+        };
+        let pass = self.gate.enter(size);
+        let verification = within(pass.bytes_max);
+        if verification.verdict != Verdict::OutOfMemory || !pass.others_may_be_inside() {
+            return verification;
+        }
+        drop((pass, verification));
+        let pass = self.gate.enter_alone(size);
+        within(pass.bytes_max)
     }
 
     /// Opens one file; `make` turns each program into what the caller keeps.
@@ -118,10 +134,14 @@ impl Plan {
             answers.tally.files_skipped = 1;
             return answers;
         }
-        match self.session.read(&input.path) {
+        let bytes = match self.gate.admits(&input.path) {
+            Ok(()) => self.session.read(&input.path).map_err(|e| e.to_string()),
+            Err(e) => Err(e),
+        };
+        match bytes {
             Ok(bytes) => self.load_bytes(input, &bytes, make, &mut answers),
             Err(e) => {
-                answers.errors.push(e.to_string());
+                answers.errors.push(e);
                 answers.tally.files_skipped = 1;
             }
         }
@@ -154,7 +174,7 @@ impl Plan {
             match self.open(input, image) {
                 Ok(object) => {
                     opened += 1;
-                    self.load_object(&name, &object, make, answers);
+                    self.load_object((&name, bytes.len()), &object, make, answers);
                 }
                 Err(e) => answers.errors.push(e),
             }
@@ -178,7 +198,7 @@ impl Plan {
 
     fn load_object<T: Send>(
         &self,
-        name: &str,
+        (name, file_bytes): (&str, usize),
         object: &Object,
         make: &(impl Fn(Loaded<'_>) -> T + Sync),
         answers: &mut FileAnswers<T>,
@@ -193,7 +213,7 @@ impl Plan {
                 program.prog_flags |= self.prog_flags;
                 program
             });
-            make(Loaded { file: name, entry, program })
+            make(Loaded { file: name, entry, program, file_bytes })
         };
         // Shared with threads that have no file of their own.
         answers.answers.par_extend(entries.into_par_iter().map(make_one));
@@ -204,8 +224,6 @@ impl Plan {
 pub(crate) struct Batch {
     /// What to read.
     pub(crate) inputs: Inputs,
-    /// Threads.
-    pub(crate) jobs: usize,
 }
 
 impl<T: Weigh> Weigh for FileAnswers<T> {
@@ -217,11 +235,7 @@ impl<T: Weigh> Weigh for FileAnswers<T> {
 impl Batch {
     /// Expands the arguments.
     pub(crate) fn new(flags: &InputFlags) -> Batch {
-        let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
-        Batch {
-            inputs: expand(&flags.files, flags.scan),
-            jobs: flags.jobs.unwrap_or_else(cpus).max(1),
-        }
+        Batch { inputs: expand(&flags.files, flags.scan) }
     }
 
     /// Expands the arguments while `plan` reads the host, where there may be more than one thread:
@@ -259,10 +273,8 @@ impl Batch {
         let mut tally = Tally { files_skipped: self.inputs.passed_over, ..Tally::default() };
         let bar = progress_bar(streams, files.len());
         let judge = |index: usize| plan.judge(&files[index], &make);
-        let flow = Flow {
-            jobs: plan.gate.threads(self.jobs),
-            waiting_bytes_max: plan.gate.waiting_bytes_max(),
-        };
+        let flow =
+            Flow { jobs: plan.gate.threads(), waiting_bytes_max: plan.gate.waiting_bytes_max() };
         in_order(files.len(), flow, judge, |answers| {
             bar.inc(1);
             add(&mut tally, answers.tally);
@@ -318,7 +330,7 @@ pub(crate) fn exit_of(result: &Result<(&Program, Verification), String>) -> Exit
         Ok((_, verification)) => match verification.verdict {
             Verdict::Accepted => Exit::Success,
             Verdict::Rejected(_) => Exit::Refused,
-            Verdict::Unsupported(_) => Exit::Input,
+            Verdict::Unsupported(_) | Verdict::OutOfMemory => Exit::Input,
             Verdict::Bug(_) => Exit::Bug,
         },
     }

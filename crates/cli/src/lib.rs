@@ -3,8 +3,9 @@
 //! Reading order: `flags` (the table of all options), `stat`, `check`, `dump`, `bench` (one module
 //! a command), then what they share: `inputs`, `judge_files`, `in_order`, `memory_gate`, `globals`.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod allocator;
 mod bench;
 mod check;
 mod dump;

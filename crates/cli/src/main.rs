@@ -1,6 +1,6 @@
 //! The binary `skep`: connects the library to the process.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 use skep_cli::{Exit, Streams};
 use skep_report::Style;

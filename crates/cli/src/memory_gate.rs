@@ -1,85 +1,237 @@
-//! `--mem-limit`: how many programs are verified at once, so that the process stays below a bound.
+//! `--mem-limit`: how many programs are verified at once and how much each may hold, so that the
+//! process stays below a bound.
 //!
-//! What a verification will take is not known before it is done, but it is bounded by what the
-//! kernel's limits allow (a million insns, 8,192 pending branches). So each is let in with a share
-//! set aside for it, by the size of the program; what those inside really take shows in the
-//! resident set. One is always let in: the verdict comes, however small the limit.
+//! The bound is on the peak resident set of the process, all of it. What is there when the kernel's
+//! BTF has been read is known; a reserve is set aside for the kernel's symbols, opened files and
+//! what the allocator wastes, and results that are kept are counted. What is left is shared by the
+//! threads, of which there are so many that each has room for nearly every program known. A
+//! verification that needs more than its share is done again when no other runs, with all that is
+//! left; if that does not do, the program has no verdict, and an error says so.
 
+use crate::flags::InputFlags;
+use skep::Verification;
 use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
-/// Set aside for a program of at most so many insns, bytes; the last is for any larger.
-const SHARES: [(usize, u64); 3] = [(256, 1 << 20), (4_096, 16 << 20), (usize::MAX, 64 << 20)];
-/// What an allocator keeps for a thread after the heaviest programs known.
-const THREAD_BYTES: u64 = 96 << 20;
-/// The resident set is looked at again after so long.
-const PAUSE: Duration = Duration::from_millis(5);
+/// Set aside for what is neither there at the beginning nor counted.
+const RESERVE_BYTES: u64 = 14 << 20;
+/// What a verification must be left at least.
+const SHARE_BYTES_MIN: u64 = 4 << 20;
+/// What is left to each where there are several threads: room for all but the heaviest programs.
+const SHARE_BYTES: u64 = 32 << 20;
+/// An open file takes so many times its bytes.
+const OPEN_FACTOR: u64 = 4;
+/// What passes and rewrites take for each insn, beside what the verifier counts.
+const INSN_BYTES: u64 = 100;
+/// Results may wait up to this part of the limit, and a log is kept up to half of that.
+const WAITING_PART: u64 = 8;
 const PAGE_BYTES: u64 = 4_096;
 
+/// What a command keeps of each program, besides a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Nothing long.
+    Little,
+    /// Logs, until their turn to be printed.
+    Logs,
+}
+
+/// What a program takes besides its verification.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Size {
+    /// Of the file that it is in.
+    pub(crate) file_bytes: usize,
+    pub(crate) insns: usize,
+}
+
+impl Size {
+    /// What of a share is left to the verification; never 0, which would be no limit.
+    fn left_of(self, share_bytes: u64) -> u64 {
+        let open_bytes = (self.file_bytes as u64).saturating_mul(OPEN_FACTOR);
+        let insn_bytes = self.insns as u64 * INSN_BYTES;
+        share_bytes.saturating_sub(open_bytes.saturating_add(insn_bytes)).max(1)
+    }
+}
+
 /// Lets programs in.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct MemoryGate {
-    limit_bytes: Option<u64>,
+    threads: usize,
+    limit: Option<Limit>,
     inside: Mutex<Inside>,
     left: Condvar,
+}
+
+/// What there is to share.
+#[derive(Debug)]
+struct Limit {
+    limit_bytes: u64,
+    /// Without what is there and set aside.
+    rest_bytes: u64,
+    /// Results that stay.
+    kept_bytes: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct Inside {
     programs: usize,
-    shares_bytes: u64,
+    /// Programs that are, or want to be, the only one.
+    alone: usize,
 }
 
 /// A program that is inside; dropped when it is done.
 #[derive(Debug)]
 pub(crate) struct Pass<'a> {
     gate: &'a MemoryGate,
-    share_bytes: u64,
+    /// What its verification may hold; 0 is no limit.
+    pub(crate) bytes_max: u64,
+    alone: bool,
 }
 
 impl MemoryGate {
-    /// A gate for a process that is to stay below a limit, or an open one.
-    pub(crate) fn new(limit_bytes: Option<u64>) -> MemoryGate {
-        MemoryGate { limit_bytes, ..MemoryGate::default() }
+    /// A gate for a process that is to stay below a limit, or an open one. To be made when what
+    /// is read once has been read.
+    ///
+    /// # Errors
+    ///
+    /// A limit that leaves nothing for programs.
+    pub(crate) fn new(flags: &InputFlags, kept: Kept) -> Result<MemoryGate, String> {
+        let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
+        let wanted = flags.jobs.unwrap_or_else(cpus).max(1);
+        let Some(limit_bytes) = flags.mem_limit else { return Ok(MemoryGate::open(wanted)) };
+        crate::allocator::return_memory_early();
+        MemoryGate::limited((limit_bytes, resident_bytes()), wanted, kept)
     }
 
-    /// How many threads at most: each may keep what its largest program took.
-    pub(crate) fn threads(&self, wanted: usize) -> usize {
-        let bearable = self.limit_bytes.map_or(u64::MAX, |limit| limit / THREAD_BYTES);
-        wanted.min(usize::try_from(bearable).unwrap_or(usize::MAX)).max(1)
+    fn open(threads: usize) -> MemoryGate {
+        MemoryGate { threads, limit: None, inside: Mutex::default(), left: Condvar::new() }
+    }
+
+    fn limited(
+        (limit_bytes, there_bytes): (u64, u64),
+        wanted: usize,
+        kept: Kept,
+    ) -> Result<MemoryGate, String> {
+        let waiting_bytes = if kept == Kept::Logs { 2 * limit_bytes / WAITING_PART } else { 0 };
+        let taken_bytes = there_bytes + RESERVE_BYTES + waiting_bytes;
+        let rest_bytes = limit_bytes.saturating_sub(taken_bytes);
+        if rest_bytes < SHARE_BYTES_MIN {
+            let fixed_bytes = there_bytes + RESERVE_BYTES + SHARE_BYTES_MIN;
+            let least = match kept {
+                Kept::Little => fixed_bytes,
+                Kept::Logs => fixed_bytes / (WAITING_PART - 2) * WAITING_PART,
+            };
+            return Err(format!(
+                "--mem-limit: {limit_bytes} bytes; the least is {}M here, of which {}M are there \
+                 before the first program (kernel BTF; less with --btf none)",
+                least.div_ceil(1 << 20) + 1,
+                there_bytes.div_ceil(1 << 20),
+            ));
+        }
+        let threads = usize::try_from(rest_bytes / SHARE_BYTES).unwrap_or(usize::MAX);
+        let limit = Limit { limit_bytes, rest_bytes, kept_bytes: AtomicU64::new(0) };
+        Ok(MemoryGate { limit: Some(limit), ..MemoryGate::open(threads.clamp(1, wanted)) })
+    }
+
+    /// Threads: as many as are wanted, or as the limit leaves room for.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
     }
 
     /// Bytes of results that may wait for their turn.
     pub(crate) fn waiting_bytes_max(&self) -> usize {
         const UNLIMITED: u64 = 256 << 20;
-        let quarter = self.limit_bytes.map_or(UNLIMITED, |limit| limit / 4);
-        usize::try_from(quarter).unwrap_or(usize::MAX)
+        let part = |limit: &Limit| limit.limit_bytes / WAITING_PART;
+        usize::try_from(self.limit.as_ref().map_or(UNLIMITED, part)).unwrap_or(usize::MAX)
     }
 
-    /// Waits until a program of this size may be verified.
-    pub(crate) fn enter(&self, insns: usize) -> Option<Pass<'_>> {
-        let limit = self.limit_bytes?;
-        let share = SHARES.iter().find(|(most, _)| insns <= *most).map_or(0, |(_, share)| *share);
+    /// Bytes of a log that are kept of so many.
+    pub(crate) fn log_bytes(&self, wanted: usize) -> usize {
+        wanted.min(self.waiting_bytes_max() / 2)
+    }
+
+    /// Counts what stays in memory until the end.
+    pub(crate) fn keep(&self, bytes: usize) {
+        if let Some(limit) = &self.limit {
+            limit.kept_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether there is room to open a file.
+    ///
+    /// # Errors
+    ///
+    /// One line.
+    pub(crate) fn admits(&self, path: &Path) -> Result<(), String> {
+        let Some(limit) = &self.limit else { return Ok(()) };
+        // What cannot be looked at is for the reader to report.
+        let bytes = fs::metadata(path).map_or(0, |file| file.len());
+        match bytes.saturating_mul(OPEN_FACTOR) > self.share_bytes(limit) {
+            true => Err(format!("{}: {bytes} bytes are too many for --mem-limit", path.display())),
+            false => Ok(()),
+        }
+    }
+
+    fn share_bytes(&self, limit: &Limit) -> u64 {
+        let rest = limit.rest_bytes.saturating_sub(limit.kept_bytes.load(Ordering::Relaxed));
+        rest / self.threads as u64
+    }
+
+    /// Lets a program in, with its share.
+    pub(crate) fn enter(&self, size: Size) -> Pass<'_> {
+        let Some(limit) = &self.limit else {
+            return Pass { gate: self, bytes_max: 0, alone: false };
+        };
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        // The shares of those inside may be in the resident set by now: counted twice, never less.
-        while inside.programs > 0 && resident_bytes() + inside.shares_bytes + share > limit {
-            let waited = self.left.wait_timeout(inside, PAUSE);
-            inside = waited.unwrap_or_else(PoisonError::into_inner).0;
+        while inside.alone > 0 {
+            inside = self.left.wait(inside).unwrap_or_else(PoisonError::into_inner);
         }
         inside.programs += 1;
-        inside.shares_bytes += share;
-        Some(Pass { gate: self, share_bytes: share })
+        let bytes_max = size.left_of(self.share_bytes(limit));
+        Pass { gate: self, bytes_max, alone: false }
+    }
+
+    /// Waits until no other program is inside, and lets this one in with all that is left.
+    pub(crate) fn enter_alone(&self, size: Size) -> Pass<'_> {
+        let Some(limit) = &self.limit else { return self.enter(size) };
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        inside.alone += 1;
+        while inside.programs > 0 {
+            inside = self.left.wait(inside).unwrap_or_else(PoisonError::into_inner);
+        }
+        inside.programs += 1;
+        // The other threads' files are in the resident set.
+        let left = limit.limit_bytes.saturating_sub(resident_bytes() + RESERVE_BYTES);
+        let bytes_max = left.max(size.left_of(self.share_bytes(limit)));
+        Pass { gate: self, bytes_max, alone: true }
+    }
+}
+
+impl Pass<'_> {
+    /// Whether more would be left if the program were let in alone.
+    pub(crate) fn others_may_be_inside(&self) -> bool {
+        self.gate.threads > 1
     }
 }
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
+        if self.gate.limit.is_none() {
+            return;
+        }
         let mut inside = self.gate.inside.lock().unwrap_or_else(PoisonError::into_inner);
         inside.programs -= 1;
-        inside.shares_bytes -= self.share_bytes;
+        inside.alone -= usize::from(self.alone);
         self.gate.left.notify_all();
     }
+}
+
+/// What to say of a program that has no verdict because of the limit.
+pub(crate) fn over_limit(verification: &Verification) -> String {
+    let bytes = verification.counts.mem_peak_bytes;
+    format!("memory limit: {bytes} bytes and more are needed, --mem-limit does not leave so many")
 }
 
 /// What the process has in memory; 0 where that is not told.
@@ -106,31 +258,70 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    const MIB: u64 = 1 << 20;
+
+    fn limited(limit: u64, wanted: usize, kept: Kept) -> Result<MemoryGate, String> {
+        MemoryGate::limited((limit * MIB, 16 * MIB), wanted, kept)
+    }
 
     #[test]
-    fn one_program_is_always_let_in_and_the_next_waits_for_it() {
-        let gate = MemoryGate::new(Some(1));
-        let first = gate.enter(1 << 20);
-        assert_eq!(gate.inside.lock().unwrap().programs, 1);
+    fn who_wants_to_be_alone_waits_for_the_others_and_they_for_him() {
+        let gate = limited(200, 2, Kept::Little).unwrap();
+        let first = gate.enter(Size::default());
+        let share = (200 - 16 - 14) * MIB / 2;
+        assert_eq!(first.bytes_max, share);
         std::thread::scope(|scope| {
-            let second = scope.spawn(|| drop(gate.enter(1)));
+            let alone = scope.spawn(|| {
+                let pass = gate.enter_alone(Size::default());
+                assert!(pass.bytes_max >= share);
+                std::thread::sleep(Duration::from_millis(20));
+                assert_eq!(gate.inside.lock().unwrap().programs, 1);
+            });
             std::thread::sleep(Duration::from_millis(20));
-            assert!(!second.is_finished());
+            assert!(!alone.is_finished());
+            let next = scope.spawn(|| drop(gate.enter(Size::default())));
+            std::thread::sleep(Duration::from_millis(5));
+            assert!(!next.is_finished());
             drop(first);
-            second.join().unwrap();
         });
         let inside = gate.inside.lock().unwrap();
-        assert_eq!((inside.programs, inside.shares_bytes), (0, 0));
+        assert_eq!((inside.programs, inside.alone), (0, 0));
     }
 
     #[test]
     fn without_a_limit_nobody_waits() {
-        assert!(MemoryGate::new(None).enter(usize::MAX).is_none());
-        assert_eq!(MemoryGate::new(None).threads(8), 8);
-        assert_eq!(MemoryGate::new(Some(200 << 20)).threads(8), 2);
-        assert_eq!(MemoryGate::new(Some(1)).threads(8), 1);
-        let wide = MemoryGate::new(Some(u64::MAX / 2));
-        assert!(wide.enter(1).is_some() && wide.enter(usize::MAX).is_some());
+        let gate = MemoryGate::open(8);
+        let passes: Vec<_> = (0..8).map(|_| gate.enter(Size::default())).collect();
+        assert!(passes.iter().all(|pass| pass.bytes_max == 0));
+        assert_eq!(gate.threads(), 8);
+    }
+
+    #[test]
+    fn the_limit_decides_on_threads_and_shares() {
+        assert_eq!(limited(64, 8, Kept::Little).unwrap().threads(), 1);
+        assert_eq!(limited(100, 8, Kept::Little).unwrap().threads(), 2);
+        assert_eq!(limited(1000, 8, Kept::Little).unwrap().threads(), 8);
+        let gate = limited(64, 1, Kept::Little).unwrap();
+        gate.keep(8 << 20);
+        assert_eq!(gate.enter(Size::default()).bytes_max, 26 * MIB);
+        let size = Size { file_bytes: 1 << 20, insns: 0 };
+        assert_eq!(gate.enter(size).bytes_max, 22 * MIB);
+        assert_eq!(gate.enter(Size { insns: 1 << 20, ..size }).bytes_max, 1);
+        let wide = MemoryGate::limited((u64::MAX / 2, 0), 2, Kept::Logs).unwrap();
+        assert!(wide.enter(Size::default()).bytes_max > 1 << 40);
+    }
+
+    #[test]
+    fn a_limit_that_leaves_nothing_is_an_error_that_names_the_least_that_works() {
+        for kept in [Kept::Little, Kept::Logs] {
+            let error = limited(20, 2, kept).unwrap_err();
+            let least = error.split("least is ").nth(1).unwrap().split('M').next().unwrap();
+            let least: u64 = least.parse().unwrap();
+            assert!(limited(least, 2, kept).is_ok(), "{error}");
+            assert!(limited(least - 3, 2, kept).is_err(), "{error}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@
 //!         match &verification.verdict {
 //!             Verdict::Accepted => println!("{}: accepted", entry.name),
 //!             Verdict::Rejected(why) => println!("{}: {}", entry.name, why.message),
+//!             Verdict::OutOfMemory => println!("{}: over the memory limit", entry.name),
 //!             Verdict::Unsupported(what) => println!("{}: not supported yet: {what}", entry.name),
 //!             Verdict::Bug(what) => println!("{}: our fault: {what}", entry.name),
 //!         }

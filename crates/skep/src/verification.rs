@@ -17,6 +17,8 @@ pub struct VerifyOptions {
     pub log_level: u32,
     /// Bytes of log that are kept; 0 is the default of 16 MiB.
     pub log_bytes_max: usize,
+    /// Bytes that a verification may hold; 0 is no limit.
+    pub mem_bytes_max: u64,
     /// As a process without capabilities.
     pub unprivileged: bool,
     /// Which of two ways the engine takes; changes the cost and nothing else.
@@ -34,6 +36,7 @@ impl VerifyOptions {
             log_level: self.log_level,
             nr_cpu_ids: crate::host::possible_cpus(),
             tuning: self.tuning,
+            mem_bytes_max: if self.mem_bytes_max == 0 { u64::MAX } else { self.mem_bytes_max },
             log_bytes_max: if self.log_bytes_max == 0 { LOG_BYTES_MAX } else { self.log_bytes_max },
             ..Config::privileged(KernelProfile::v6_18())
         }
@@ -49,6 +52,8 @@ pub enum Verdict {
     Rejected(Refusal),
     /// It needs something that is not modelled: no verdict.
     Unsupported(String),
+    /// It needs more memory than [`VerifyOptions::mem_bytes_max`]: no verdict.
+    OutOfMemory,
     /// We are wrong.
     Bug(String),
 }
@@ -73,6 +78,9 @@ impl std::fmt::Display for NotAccepted {
                 }
                 None => write!(f, "program '{name}': refused: {}", why.message),
             },
+            Verdict::OutOfMemory => {
+                write!(f, "program '{name}': its verification needs more memory than it may have")
+            }
             Verdict::Unsupported(what) => {
                 write!(f, "program '{name}': not supported yet: {what}")
             }
@@ -139,6 +147,7 @@ impl Verification {
                 errno: rejection.errno,
                 message: rejection.message,
             }),
+            Found::OutOfMemory => Verdict::OutOfMemory,
             Found::Unsupported(what) => Verdict::Unsupported(what),
             Found::Bug(what) => Verdict::Bug(what),
         };

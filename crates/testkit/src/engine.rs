@@ -90,6 +90,7 @@ pub fn verified(program: &Program) -> Result<VerifiedProgram, String> {
         V::Accepted(verified) => Ok(*verified),
         V::Rejected(rejection) => Err(format!("{}: refused: {}", program.name, rejection.message)),
         V::Unsupported(what) => Err(format!("{}: not supported yet: {what}", program.name)),
+        V::OutOfMemory => Err(format!("{}: over its memory limit", program.name)),
         V::Bug(what) => Err(format!("{}: bug: {what}", program.name)),
     }
 }
@@ -134,6 +135,7 @@ impl From<skep::verifier::Outcome> for Ours {
             V::Accepted(_) => Verdict::Accepted,
             V::Rejected(rejection) => Verdict::Rejected(rejection.message),
             V::Unsupported(what) => Verdict::Unsupported(what),
+            V::OutOfMemory => Verdict::Unsupported("so much memory".to_owned()),
             V::Bug(what) => Verdict::Bug(what),
         };
         Ours { verdict, stats, log: outcome.log }

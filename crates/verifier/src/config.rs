@@ -46,6 +46,9 @@ pub struct Config {
     pub kernel_symbols: Option<KernelSymbols>,
     /// Log bytes kept; the oldest go first beyond that, as in the kernel's rotating log.
     pub log_bytes_max: usize,
+    /// Bytes that the walk may hold; when it needs more it ends without a verdict
+    /// ([`Verdict::OutOfMemory`](crate::Verdict::OutOfMemory)). Looked at every some hundred insns.
+    pub mem_bytes_max: u64,
     /// Older ways of the engine, for measurements; never changes the answer.
     pub tuning: Tuning,
 }
@@ -60,6 +63,7 @@ impl Config {
             nr_cpu_ids: 64,
             kernel_symbols: None,
             log_bytes_max: 1 << 30,
+            mem_bytes_max: u64::MAX,
             tuning: Tuning::default(),
         }
     }

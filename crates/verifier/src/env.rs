@@ -128,6 +128,8 @@ pub(crate) struct Env<'a> {
     pub(crate) seen_exception: bool,
     /// The program was refused or is not finished: depths are as the walk found them.
     pub(crate) accepted: bool,
+    /// `insns_processed` at which the bytes held are looked at next.
+    pub(crate) memory_check_at: u32,
 }
 
 /// A register that is being changed; it gets its new name when this goes.

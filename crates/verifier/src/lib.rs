@@ -50,6 +50,8 @@ pub enum Verdict {
     Rejected(Rejection),
     /// It needs something that is not modelled: no verdict. The text says what.
     Unsupported(String),
+    /// The walk would hold more bytes than [`Config::mem_bytes_max`]: no verdict.
+    OutOfMemory,
     /// We are wrong; never the program's fault.
     Bug(String),
 }
@@ -85,6 +87,7 @@ pub fn verify(program: &Program, config: &Config) -> Outcome {
             Verdict::Rejected(Rejection { insn_idx: Some(insn_idx), frameno, errno, message })
         }
         Err(Stop::Unsupported(what)) => Verdict::Unsupported(what),
+        Err(Stop::OutOfMemory) => Verdict::OutOfMemory,
         Err(Stop::Bug(what)) => Verdict::Bug(what),
     };
     Outcome { verdict, stats, log: env.log.finish() }
@@ -93,6 +96,7 @@ pub fn verify(program: &Program, config: &Config) -> Outcome {
 /// The passes in order.
 fn run(env: &mut Env<'_>) -> Check {
     env.check_load_attributes()?;
+    env.check_memory()?;
     env.check_program_shape()?;
     env.do_check_main()?;
     env.do_check_subprogs()?;

@@ -1,6 +1,7 @@
 //! The bytes that a verification holds, by what they are for.
 
 use crate::env::Env;
+use crate::rejection::{Check, Stop};
 use crate::stats::MemBytes;
 
 /// Appends to a table that may become large, and tells where: where it must grow, by a quarter and
@@ -18,7 +19,28 @@ pub(crate) fn capacity_bytes<T>(items: &Vec<T>) -> u64 {
     (items.capacity() * size_of::<T>()) as u64
 }
 
+/// Insns between two looks at the bytes held: what they can add in the meantime, a state and a page
+/// of stack each, stays below a megabyte.
+const CHECK_INSNS: u32 = 256;
+
+/// When the bytes held are looked at first: never, where there is no limit.
+pub(crate) fn first_check(config: &crate::Config) -> u32 {
+    if config.mem_bytes_max == u64::MAX { u32::MAX } else { 0 }
+}
+
 impl Env<'_> {
+    /// Ends a verification that holds more than it may.
+    pub(crate) fn check_memory(&mut self) -> Check {
+        if self.config.mem_bytes_max == u64::MAX {
+            return Ok(());
+        }
+        self.memory_check_at = self.stats.insns_processed.saturating_add(CHECK_INSNS);
+        match self.mem_peak().total() > self.config.mem_bytes_max {
+            true => Err(Stop::OutOfMemory),
+            false => Ok(()),
+        }
+    }
+
     /// What the walk has allocated; called when it has ended.
     pub(crate) fn mem_peak(&self) -> MemBytes {
         let [frames, stack] = self.arena.bytes();

@@ -51,6 +51,8 @@ pub(crate) enum Stop {
     Reject { errno: i32, message: String },
     /// The program needs a rule that is not modelled.
     Unsupported(String),
+    /// The walk holds more than it may.
+    OutOfMemory,
     /// Our fault.
     Bug(String),
 }

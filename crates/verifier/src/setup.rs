@@ -87,6 +87,7 @@ impl<'a> Env<'a> {
             subprogno_walked: 0,
             seen_exception: false,
             accepted: false,
+            memory_check_at: crate::memory::first_check(config),
             live_stack: LiveStack::default(),
             fastcall: Default::default(),
             layout: Default::default(),

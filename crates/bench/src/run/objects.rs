@@ -49,6 +49,7 @@ pub fn verify(program: &Program) -> Result<VerifiedProgram, String> {
         Verdict::Accepted(verified) => Ok(*verified),
         Verdict::Rejected(why) => Err(format!("{}: refused: {}", program.name, why.message)),
         Verdict::Unsupported(what) => Err(format!("{}: not supported yet: {what}", program.name)),
+        Verdict::OutOfMemory => Err(format!("{}: over its memory limit", program.name)),
         Verdict::Bug(bug) => Err(format!("{}: {bug}", program.name)),
     }
 }

@@ -4,6 +4,7 @@ use super::Run;
 use crate::exit::Exit;
 use crate::inputs::Input;
 use crate::judge_files::{Batch, Judged};
+use crate::memory_gate::over_limit;
 use crate::streams::Streams;
 use skep::program::Program;
 use std::io;
@@ -91,6 +92,7 @@ fn candidate(judged: Judged<'_>) -> Result<(String, u64), String> {
         Err(e) => Err(format!("{name}: while loading: {e}")),
         Ok((_, verification)) => match verification.verdict {
             skep::Verdict::Unsupported(what) => Err(format!("{name}: not supported yet: {what}")),
+            skep::Verdict::OutOfMemory => Err(format!("{name}: {}", over_limit(&verification))),
             skep::Verdict::Bug(what) => Err(format!("{name}: {what}")),
             _ => Ok((name, verification.counts.insns_processed)),
         },

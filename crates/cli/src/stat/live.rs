@@ -6,17 +6,18 @@ use super::{Wanted, read_presets};
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of};
-use crate::memory_gate::MemoryGate;
+use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::streams::Streams;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::{Verdict, Verification, VerifyOptions};
 use skep_report::{Row, Stat, Verdict as Shown, printable};
-use std::fmt::Write as _;
 
 const LOG_STATS: u32 = 4;
 const MIB: u64 = 1 << 20;
 const LOG_BYTES_DEFAULT: usize = 16 << 20;
+/// What a row takes with its texts, roughly; rows stay until all can be sorted.
+const ROW_BYTES: usize = size_of::<Row>() + 192;
 /// The longest log that the kernel writes.
 const LOG_BYTES_ALL: usize = (u32::MAX >> 2) as usize;
 
@@ -77,6 +78,7 @@ pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>)
                 (Some(line), _) => streams.error(&line)?,
                 (None, _) => {}
             }
+            plan.gate.keep(ROW_BYTES);
             rows.push(answer.row);
         }
         Ok(())
@@ -95,20 +97,28 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
         (None, true) => flags.log_level.unwrap_or(1),
         (None, false) => flags.log_level.unwrap_or(0),
     };
+    let session = Plan::session(flags.input.btf.as_deref())?;
+    let kept = if flags.verbose { Kept::Logs } else { Kept::Little };
+    let gate = MemoryGate::new(&flags.input, kept)?;
     Ok(Plan {
-        session: Plan::session(flags.input.btf.as_deref())?,
+        session,
         filters: wanted.filters.clone(),
         presets: read_presets(&flags.set_global_vars)?,
         options: VerifyOptions {
             log_level: level | LOG_STATS,
             // The verifier drops the beginning of a long log; to keep that, the end is cut here.
-            log_bytes_max: if flags.log_fixed { LOG_BYTES_ALL } else { log_bytes(flags) },
+            log_bytes_max: if flags.log_fixed {
+                LOG_BYTES_ALL
+            } else {
+                gate.log_bytes(log_bytes(flags))
+            },
+            mem_bytes_max: 0,
             unprivileged: false,
             tuning: wanted.tuning,
         },
         prog_flags,
         scan: flags.input.scan,
-        gate: MemoryGate::new(flags.input.mem_limit),
+        gate,
     })
 }
 
@@ -120,54 +130,57 @@ fn answer(flags: &StatFlags, judged: Judged<'_>) -> Answer {
     };
     let (file, prog) = (base_name(judged.file), judged.entry.name.as_str());
     let here = format!("{}: program '{prog}'", judged.file);
-    match &judged.result {
+    match judged.result {
         Err(e) => {
             let mut row = Row::new(file, prog, Shown::Error);
             row.reason = Some(e.clone());
             let trouble = Some(format!("{here}: while loading: {e}"));
             Answer { row, text: String::new(), trouble, exit }
         }
-        Ok((program, verification)) => {
-            let row = row(file, prog, program, verification);
+        Ok((program, mut verification)) => {
+            let row = row(file, prog, program, &verification);
             let trouble = match &verification.verdict {
                 Verdict::Unsupported(what) => Some(format!("{here}: not supported yet: {what}")),
+                Verdict::OutOfMemory => Some(format!("{here}: {}", over_limit(&verification))),
                 Verdict::Bug(what) => Some(format!("{here}: {what}")),
                 Verdict::Accepted | Verdict::Rejected(_) => None,
             };
-            let text = talk(flags, file, prog, verification);
+            let log = std::mem::take(&mut verification.log);
+            let text = talk(flags, (file, prog), &verification, log);
             Answer { row, text, trouble, exit }
         }
     }
 }
 
 /// The log and the source lines, where they are asked for.
-fn talk(flags: &StatFlags, file: &str, prog: &str, verification: &Verification) -> String {
+fn talk(
+    flags: &StatFlags,
+    (file, prog): (&str, &str),
+    verification: &Verification,
+    mut log: String,
+) -> String {
+    let source_lines = flags.top_src_lines.map(|n| top_src_lines(&printable(prog), &log, n));
     let mut text = String::new();
-    let (file, prog) = (printable(file), printable(prog));
     if flags.verbose {
         let verdict = match verification.verdict {
             Verdict::Accepted => "success",
             Verdict::Rejected(_) => "failure",
             Verdict::Unsupported(_) => "unsupported",
-            Verdict::Bug(_) => "error",
+            Verdict::OutOfMemory | Verdict::Bug(_) => "error",
         };
-        let mut log = verification.log.as_str();
         if flags.log_fixed {
-            log = &log[..log.floor_char_boundary(log_bytes(flags))];
+            log.truncate(log.floor_char_boundary(log_bytes(flags)));
         }
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            text,
-            "PROCESSING {file}/{prog}, DURATION US: {}, VERDICT: {verdict}, VERIFIER LOG:",
+        let head = format!(
+            "PROCESSING {}/{}, DURATION US: {}, VERDICT: {verdict}, VERIFIER LOG:\n",
+            printable(file),
+            printable(prog),
             verification.duration.as_micros(),
         );
-        // Logs are long: one copy, made in place.
-        text.reserve(log.len() + 1);
-        push_printable(&mut text, log);
+        text = printable_lines(log);
+        text.insert_str(0, &head);
     }
-    if let Some(n) = flags.top_src_lines {
-        text.push_str(&top_src_lines(&prog, &verification.log, n));
-    }
+    text.extend(source_lines);
     text
 }
 
@@ -175,11 +188,19 @@ fn log_bytes(flags: &StatFlags) -> usize {
     flags.log_size.unwrap_or(LOG_BYTES_DEFAULT)
 }
 
-/// Source lines in the log come from the file; tabs are theirs to have.
-fn push_printable(text: &mut String, log: &str) {
-    if log.is_empty() {
-        text.push('\n');
+/// The log with an end of line at its end. Source lines in it come from the file; tabs are theirs
+/// to have. Logs are long: one that can be printed as it is is not copied.
+fn printable_lines(mut log: String) -> String {
+    if !log.ends_with('\n') {
+        log.push('\n');
     }
+    let as_it_is = |part: &str| matches!(printable(part), std::borrow::Cow::Borrowed(_));
+    if log.split(['\n', '\t']).all(as_it_is) {
+        // A long log was twice as long when its beginning was dropped.
+        log.shrink_to_fit();
+        return log;
+    }
+    let mut text = String::with_capacity(log.len());
     for line in log.lines() {
         for (index, part) in line.split('\t').enumerate() {
             if index > 0 {
@@ -189,6 +210,7 @@ fn push_printable(text: &mut String, log: &str) {
         }
         text.push('\n');
     }
+    text
 }
 
 fn row(file: &str, prog: &str, program: &Program, verification: &Verification) -> Row {
@@ -198,6 +220,7 @@ fn row(file: &str, prog: &str, program: &Program, verification: &Verification) -
         Verdict::Unsupported(what) => {
             (Shown::Unsupported, Some(format!("not supported yet: {what}")))
         }
+        Verdict::OutOfMemory => (Shown::Error, Some(over_limit(verification))),
         Verdict::Bug(what) => (Shown::Error, Some(format!("internal error: {what}"))),
     };
     let counts = &verification.counts;

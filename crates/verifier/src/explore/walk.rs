@@ -110,6 +110,9 @@ impl Env<'_> {
         let mut do_print_state = false;
         loop {
             self.walk_scalars();
+            if self.stats.insns_processed >= self.memory_check_at {
+                self.check_memory()?;
+            }
             if !self.step(&mut do_print_state)? {
                 continue;
             }

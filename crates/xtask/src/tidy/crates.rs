@@ -50,6 +50,7 @@ const PRINTERS: [&str; 2] = ["cli", "xtask"];
 /// The files with `unsafe`. Each says by which invariants.
 const UNSAFE: &[&str] = &[
     "crates/kernel/src/bpf.rs",
+    "crates/cli/src/allocator.rs",
     "crates/jit/src/bare.rs",
     "crates/jit/src/fork.rs",
     "crates/jit/src/image.rs",
