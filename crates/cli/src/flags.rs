@@ -96,8 +96,7 @@ pub struct InputFlags {
     /// Threads; all CPUs by default
     #[arg(long, value_name = "N", help_heading = "Input")]
     pub jobs: Option<usize>,
-    /// Most resident memory of the process: bytes, 64M, 2G; fewer programs at once, shorter logs,
-    /// and an error for a program that needs more
+    /// Most resident memory (bytes, 64M, 2G): fewer programs at once, an error for what needs more
     #[arg(long, value_name = "BYTES", help_heading = "Input",
           value_parser = crate::memory_gate::parse_bytes)]
     pub mem_limit: Option<u64>,

@@ -120,3 +120,34 @@ fn bench_poke_checks_every_execution_and_its_check_has_teeth() {
     let answer = bench(&["--only=controls"]);
     assert!(answer["controls"].as_array().unwrap().iter().all(|row| row["has_failed"] == true));
 }
+
+/// A limit that cannot be kept names one that can; below a tight one the verdict comes, or an
+/// error says that memory was too little.
+#[test]
+fn a_memory_limit_is_kept_or_is_an_error() {
+    let verdicts = |limit: &str| {
+        let mut command = skep();
+        command.args(["stat", "--quiet", "--btf=none", "-e", "file,prog,verdict", "-o", "csv"]);
+        let output = command.args(["--mem-limit", limit, "tests/programs"]).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), errors)
+    };
+    let (code, _, errors) = verdicts("1M");
+    assert_eq!(code, Some(2));
+    let least = errors.split("the least is ").nth(1).and_then(|rest| rest.split(' ').next());
+    let least = least.unwrap_or_else(|| panic!("{errors}"));
+
+    let (_, wanted, _) = verdicts("1G");
+    let (_, tight, _) = verdicts(least);
+    assert_eq!(wanted.lines().count(), tight.lines().count());
+    for (wanted, tight) in wanted.lines().zip(tight.lines()) {
+        assert!(wanted == tight || tight.ends_with(",error"), "{wanted} / {tight}");
+    }
+    // The beginning of this log cannot be kept without all of it.
+    let mut command = skep();
+    command.args(["stat", "-v", "--log-level=2", "--log-fixed", "--btf=none", "--mem-limit=48M"]);
+    let output = command.arg("tests/programs/stress_backtrack.bpf.o").output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let over = "program 'backtrack': memory limit: ";
+    assert!(output.status.code() == Some(2) && errors.contains(over), "{errors}");
+}

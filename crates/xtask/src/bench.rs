@@ -4,6 +4,7 @@ mod cgroup;
 mod growth;
 mod guard;
 mod kernel_bytes;
+mod limits;
 mod memory;
 mod peers;
 mod scaling;
@@ -28,6 +29,8 @@ enum Name {
     Peers(peers::Args),
     /// How much faster a corpus is verified on several cores.
     Scaling(scaling::Args),
+    /// Peak resident memory of `skep stat --mem-limit`, beside the limit.
+    Limits(limits::Args),
     /// Instructions that the stress shapes take, against the committed counts.
     Guard(guard::Args),
     /// One half of memory: loads programs in a group of their own.
@@ -41,6 +44,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         Name::Memory(args) => memory::run(args),
         Name::Peers(args) => peers::run(args),
         Name::Scaling(args) => scaling::run(args),
+        Name::Limits(args) => limits::run(args),
         Name::Guard(args) => guard::run(args),
         Name::KernelBytes(args) => kernel_bytes::worker(args),
     }
