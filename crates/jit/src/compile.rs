@@ -102,5 +102,12 @@ fn symbols(xlated: &Xlated, emitted: &Emitted) -> Vec<Symbol> {
         let len = off(facts.end).saturating_sub(start);
         Symbol { name: facts.name.clone(), off: start, len }
     };
-    xlated.subprogs().iter().map(symbol).collect()
+    let mut symbols: Vec<Symbol> = xlated.subprogs().iter().map(symbol).collect();
+    // Stubs stand behind the last function.
+    let end = emitted.op_offs.last().copied().unwrap_or_default();
+    let len = emitted.code.len() as u32 - end;
+    if emitted.stats.entry.is_some() && len > 0 {
+        symbols.push(Symbol { name: "stats".to_owned(), off: end, len });
+    }
+    symbols
 }

@@ -55,7 +55,7 @@ impl MachineCode {
         &self.pc_map
     }
 
-    /// The functions, in order.
+    /// The functions, in order, and the stubs of the statistics.
     pub fn symbols(&self) -> &[Symbol] {
         &self.symbols
     }

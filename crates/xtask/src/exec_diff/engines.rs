@@ -9,7 +9,9 @@ use skep_jit::{CpuFeatures, Passes, PokeMode, Prologue, Tuning};
 use skep_kernel::bpf::RunInput;
 use skep_kernel::run::Loaded;
 use skep_runtime::{Ctx, Engine as Runs, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_runtime::{StatsGuard, StatsOptions};
 use skep_testkit::exec::Native;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// What a program is run on: its context, or the start of its packet.
@@ -39,6 +41,7 @@ pub(super) struct InRuntime {
     prog_type: ProgType,
     /// Targets of its tail calls, which the prog array alone would not keep.
     _others: Vec<Instance>,
+    _on: Option<StatsGuard>,
     _maps: ObjectMaps,
     _runtime: Runtime,
 }
@@ -56,16 +59,20 @@ pub(super) fn ours(programs: &[VerifiedProgram], passes: bool) -> Result<Vec<Nam
         let linked = Linked { xlated, maps: Vec::new(), kfuncs: Vec::new(), func_base: 1 << 40 };
         engines.push(("interp".to_owned(), Engine::Interp(Arc::new(linked))));
     } else {
-        let engine = in_runtime(programs, Runs::Interp, Tuning::default())?;
+        let engine = in_runtime(programs, Runs::Interp, (Tuning::default(), None))?;
         engines.push(("runtime, interp".to_owned(), engine));
     }
     for (name, tuning) in tunings(passes) {
         if let Some(native) = Native::new(verified, &tuning)? {
             engines.push((name, Engine::Native(native)));
         } else {
-            engines.push((name, in_runtime(programs, Runs::Jit, tuning)?));
+            engines.push((name, in_runtime(programs, Runs::Jit, (tuning, None))?));
         }
     }
+    // Some runs are timed, some only counted.
+    let stats = StatsOptions { sample: NonZeroU32::MIN.saturating_add(2), histogram: true };
+    let counted = in_runtime(programs, Runs::Jit, (Tuning::default(), Some(stats)))?;
+    engines.push(("jit, counted".to_owned(), counted));
     Ok(engines)
 }
 
@@ -79,7 +86,7 @@ fn tunings(passes: bool) -> Vec<(String, Tuning)> {
         ("jit, no passes".to_owned(), Tuning { passes: Passes::NONE, ..base() }),
         ("jit, plain processor, full prologue".to_owned(), full),
         ("jit, flags".to_owned(), Tuning { poke: PokeMode::Flag, ..base() }),
-        ("jit, fuel and sites".to_owned(), Tuning { fuel: true, sites: true, ..base() }),
+        ("jit, fuel".to_owned(), Tuning { fuel: true, ..base() }),
     ];
     for name in Passes::NAMES.iter().filter(|_| passes) {
         let (mut off, mut on) = (Passes::ALL, Passes::NONE);
@@ -95,10 +102,12 @@ fn tunings(passes: bool) -> Vec<(String, Tuning)> {
 fn in_runtime(
     programs: &[VerifiedProgram],
     engine: Runs,
-    tuning: Tuning,
+    (tuning, stats): (Tuning, Option<StatsOptions>),
 ) -> Result<Engine, String> {
     let runtime = Runtime::new(Options { cpus: 1, ..Options::default() });
     let runtime = runtime.map_err(|e| e.to_string())?;
+    let on = stats.map(|stats| runtime.enable_stats(stats)).transpose();
+    let _on = on.map_err(|e| e.to_string())?;
     let program = programs.first().ok_or("no program")?.program();
     let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
     let fuel = (tuning.fuel || engine == Runs::Interp).then_some(FUEL);
@@ -108,7 +117,7 @@ fn in_runtime(
     let instance = instances.remove(0);
     let prog_type = program.prog_type;
     let (_others, _maps, _runtime) = (instances, maps, runtime);
-    Ok(Engine::Runtime(InRuntime { instance, prog_type, _others, _maps, _runtime }))
+    Ok(Engine::Runtime(InRuntime { instance, prog_type, _others, _on, _maps, _runtime }))
 }
 
 /// The kernel's way.
