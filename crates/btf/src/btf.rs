@@ -11,7 +11,8 @@
 
 use crate::bytes::{u16_at, u32_at};
 use crate::index::NameIndex;
-use crate::{Endian, Error, Kind, Type, TypeId};
+use crate::{Endian, Error, Kind, SpecialField, Type, TypeId};
+use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
 const MAGIC: u16 = 0xeb9f;
@@ -34,6 +35,10 @@ pub struct Btf {
     /// The string section as it was, when it is not UTF-8 (`text` then has `?` for each bad byte).
     raw_text: Option<Box<[u8]>>,
     index: OnceLock<NameIndex>,
+    /// What [`Btf::struct_metas`] found.
+    metas: OnceLock<FxHashMap<TypeId, Vec<SpecialField>>>,
+    /// Decl tags, in id order, by the type that they are on.
+    tags: OnceLock<FxHashMap<TypeId, Vec<TypeId>>>,
 }
 
 impl Btf {
@@ -141,15 +146,30 @@ impl Btf {
         }
     }
 
+    /// The structs that programs may allocate and whose fields are then special, by id; none after
+    /// an error. Looked for once: all programs of an object share its BTF.
+    pub fn struct_metas(&self) -> &FxHashMap<TypeId, Vec<SpecialField>> {
+        let find = || crate::struct_metas(self).unwrap_or_default().into_iter().collect();
+        self.metas.get_or_init(find)
+    }
+
     /// Texts of the decl tags on a type (`component` none) or on its member or parameter.
     ///
-    /// For types stored here and tags stored here; looks through all types.
+    /// For types stored here and tags stored here; looks through all types once.
     pub fn decl_tags(&self, on: TypeId, component: Option<u32>) -> impl Iterator<Item = &str> {
-        self.iter()
-            .filter(move |t| {
-                t.kind() == Kind::DeclTag && t.target_id() == on && t.component_idx() == component
-            })
-            .map(Type::name)
+        let ids = self.tags().get(&on).map_or(&[][..], Vec::as_slice);
+        let tags = ids.iter().map(|&id| self.ty(id));
+        tags.filter(move |t| t.component_idx() == component).map(Type::name)
+    }
+
+    fn tags(&self) -> &FxHashMap<TypeId, Vec<TypeId>> {
+        self.tags.get_or_init(|| {
+            let mut tags = FxHashMap::<TypeId, Vec<TypeId>>::default();
+            for tag in self.iter().filter(|t| t.kind() == Kind::DeclTag) {
+                tags.entry(tag.target_id()).or_default().push(tag.id());
+            }
+            tags
+        })
     }
 
     /// The section as bytes, in the byte order of `endian`: what `BPF_BTF_LOAD` takes.
@@ -238,9 +258,21 @@ fn parse(base: Option<Arc<Btf>>, bytes: &[u8]) -> Result<Btf, Error> {
         Some(base) => (base.end_id().0, base.end_str()),
         None => (1, 0),
     };
-    let index = OnceLock::new();
+    let (index, metas, tags) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
     let starts = Box::new([0]);
-    let mut btf = Btf { base, endian, first_id, first_str, words, starts, text, raw_text, index };
+    let mut btf = Btf {
+        base,
+        endian,
+        first_id,
+        first_str,
+        words,
+        starts,
+        text,
+        raw_text,
+        index,
+        metas,
+        tags,
+    };
     btf.starts = scan(&btf, hdr_len + type_off)?;
     check_chains(&btf)?;
     Ok(btf)

@@ -201,6 +201,9 @@ fn allocated_structs_are_checked_with_the_btf() {
     ] {
         let (btf, val) = World::new().value(&members);
         let metas = struct_metas(&btf).unwrap();
+        let kept: Vec<_> = metas.iter().map(|(id, _)| btf.struct_metas().get(id)).collect();
+        assert_eq!(kept, metas.iter().map(|(_, fields)| Some(fields)).collect::<Vec<_>>());
+        assert_eq!(btf.struct_metas().len(), metas.len());
         let own = metas.iter().find(|m| m.0 == val).map(|m| m.1.len());
         assert_eq!(own, fields, "{members:?}");
     }
@@ -216,6 +219,7 @@ fn allocated_structs_are_checked_with_the_btf() {
     ] {
         let (btf, _) = World::new().value(&members);
         assert!(struct_metas(&btf).is_err(), "{members:?}");
+        assert!(btf.struct_metas().is_empty());
     }
 }
 

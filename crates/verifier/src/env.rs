@@ -23,7 +23,7 @@ use crate::state::reg_type::{Base, TypeFlag};
 use crate::state::transfers::Transfers;
 use crate::state::verifier_state::VerifierState;
 use crate::stats::VerifierStats;
-use skep_btf::{FieldKind, SpecialField};
+use skep_btf::{FieldKind, SpecialField, TypeId};
 use skep_insn::Insn;
 use skep_program::{MapDef, Program};
 use std::ops::{Deref, DerefMut};
@@ -66,8 +66,9 @@ pub(crate) struct Env<'a> {
     /// The maps are more than can be known: nothing may be verified.
     pub(crate) maps_unknown: bool,
 
-    /// Special fields of the structs that the program may allocate, by id in its BTF.
-    pub(crate) struct_metas: rustc_hash::FxHashMap<u32, Vec<SpecialField>>,
+    /// Special fields of the structs that the program may allocate, by id in its BTF; none where
+    /// they are malformed, because such a BTF is not loaded at all.
+    pub(crate) struct_metas: Option<&'a rustc_hash::FxHashMap<TypeId, Vec<SpecialField>>>,
     /// Subprog that runs when an exception is thrown, if the program names one.
     pub(crate) exception_cb: Option<u32>,
     /// Helpers and kfuncs that the program may call.
@@ -283,7 +284,8 @@ impl<'a> Env<'a> {
             (Base::MapValue, Some(map)) => &self.maps[map as usize].fields,
             (Base::BtfId, _) if reg.ty.has(TypeFlag::MEM_ALLOC) => match reg.extra {
                 Extra::Btf { id, in_prog: true } => {
-                    self.struct_metas.get(&id).map_or(&[], Vec::as_slice)
+                    let known = self.struct_metas.and_then(|metas| metas.get(&TypeId(id)));
+                    known.map_or(&[], Vec::as_slice)
                 }
                 _ => &[],
             },

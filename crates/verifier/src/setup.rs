@@ -24,7 +24,7 @@ use crate::rejection::{Check, Stop, unsupported};
 use crate::state::arena::Arena;
 use crate::state::checkpoint::Checkpoints;
 use crate::state::transfers::Transfers;
-use skep_btf::{SpecialField, TypeId};
+use skep_btf::TypeId;
 use skep_program::Program;
 use skep_uapi::{MapType, ProgFlags, ProgType};
 
@@ -43,7 +43,7 @@ impl<'a> Env<'a> {
             subprogs: Vec::new(),
             maps_unknown: maps.is_none(),
             maps: maps.unwrap_or_default(),
-            struct_metas: struct_metas(prog),
+            struct_metas: prog.btf.as_deref().map(skep_btf::Btf::struct_metas),
             exception_cb: None,
             callable: Callable::new(prog, config.privileges),
             cur: Default::default(),
@@ -334,11 +334,4 @@ fn list_maps(prog: &Program) -> Option<Vec<MapView<'_>>> {
         maps.iter_mut().zip(fields).for_each(|(map, fields)| map.fields = fields);
     }
     Some(maps)
-}
-
-/// Structs with special fields in the program's BTF; a BTF in which they are malformed is not
-/// loaded at all.
-fn struct_metas(prog: &Program) -> rustc_hash::FxHashMap<u32, Vec<SpecialField>> {
-    let found = prog.btf.as_ref().and_then(|btf| skep_btf::struct_metas(btf).ok());
-    found.unwrap_or_default().into_iter().map(|(id, fields)| (id.0, fields)).collect()
 }

@@ -169,7 +169,7 @@ impl Env<'_> {
                     "bpf_percpu_obj_new type ID argument must be of a struct of scalars"
                 );
             }
-            if self.struct_metas.contains_key(&id) {
+            if self.struct_metas.is_some_and(|metas| metas.contains_key(&TypeId(id))) {
                 reject!(
                     self,
                     EINVAL,
