@@ -232,9 +232,11 @@ fn a_table_while_the_run_goes_and_metrics_for_scrapers() {
             .any(|line| line.starts_with("skep_prog_runs_total{") && line.ends_with("} 20"))
     );
 
-    let (exit, _, err) = skep(&[&object, "xdp_count", "--metrics", "127.0.0.1:0"]);
-    assert_eq!(exit, Exit::Success);
-    assert!(err.starts_with("metrics: http://127.0.0.1:"), "{err}");
+    for target in ["127.0.0.1:0", "localhost:0"] {
+        let (exit, _, err) = skep(&[&object, "xdp_count", "--metrics", target]);
+        assert_eq!(exit, Exit::Success);
+        assert!(err.starts_with("metrics: http://127.0.0.1:"), "{err}");
+    }
     for (target, wanted) in [
         ("192.0.2.1:9100", "loopback addresses only"),
         ("/no/such/folder/file", "while writing metrics"),

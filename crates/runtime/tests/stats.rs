@@ -173,6 +173,31 @@ fn sampled_times_stand_for_all_runs() {
     }
 }
 
+#[test]
+fn code_is_what_it_was_when_statistics_are_off_again() {
+    for caller in [CALLER, BY_INDEX] {
+        let loaded = loaded(&[caller, PLAIN], &LoadOptions::default());
+        loaded.fill(0, 1);
+        let bytes = |at: usize| loaded.all[at].machine_code().unwrap().bytes();
+        let changed = |before: &[u8], at: usize| {
+            let after = bytes(at);
+            before.iter().zip(&after).filter(|(a, b)| a != b).count()
+        };
+        let before = [bytes(0), bytes(1)];
+        let on = loaded.runtime.enable_stats(every(1)).unwrap();
+        // One byte of each site: the entry's, the tail call's.
+        assert_eq!((changed(&before[0], 0), changed(&before[1], 1)), (2, 1));
+        assert_eq!(run(&loaded.all[0]), 7);
+        drop(on);
+        // No run goes on, so that tail calls are off, too. Other tests' runs may keep them on.
+        let settled = (0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(1));
+            loaded.runtime.programs().len() == 2 && changed(&before[0], 0) == 0
+        });
+        assert!(settled && changed(&before[1], 1) == 0);
+    }
+}
+
 /// The sum of `run_cnt` is what ran, on three threads, while statistics are switched by a fourth:
 /// on for all, for one, at changing rates.
 #[test]

@@ -71,6 +71,10 @@
 //! }
 //! ```
 
+//!
+//! How often programs run and how long that takes: [`runtime::Runtime::enable_stats`], and
+//! [`metrics`] for Prometheus.
+
 #![forbid(unsafe_code)]
 
 mod error;

@@ -40,7 +40,8 @@ impl Stats {
         let on = loaded.runtime.enable_stats(StatsOptions { sample, histogram });
         stats._on = Some(on.map_err(|e| e.to_string())?);
         let Some(target) = &flags.metrics else { return Ok(stats) };
-        match target.parse::<SocketAddr>() {
+        let numbers = target.replace("localhost:", "127.0.0.1:");
+        match numbers.parse::<SocketAddr>() {
             Ok(addr) => {
                 let server = metrics::serve(addr, loaded.runtime.observer());
                 stats.server = Some(server.map_err(|e| format!("--metrics {target}: {e}"))?);
