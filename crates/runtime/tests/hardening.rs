@@ -265,6 +265,11 @@ fn storms_of_flags() {
 }
 
 #[test]
+fn callers_come_and_go() {
+    passes("child::callers");
+}
+
+#[test]
 fn with_all_signals_blocked() {
     passes("child::all_signals_blocked");
 }
@@ -337,6 +342,51 @@ mod child {
     #[ignore = "runs in a process of its own"]
     fn plain() {
         storm(2_000);
+    }
+
+    /// Programs that tail call are loaded, run and freed while their slot changes.
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn callers() {
+        let loaded = Loaded::new();
+        let targets = [loaded.target(1), loaded.target(2)];
+        let main = program("main", MAIN);
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let load_and_run = || {
+                let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap();
+                for _ in 0..500 {
+                    let options = LoadOptions::default();
+                    let caller = loaded.runtime.load(&main, &loaded.maps, &options).unwrap();
+                    for _ in 0..20 {
+                        let r0 = caller.run(&mut ctx).unwrap().r0;
+                        assert!(matches!(r0, 1 | 2 | 7), "{r0}");
+                    }
+                }
+            };
+            let callers = [scope.spawn(load_and_run), scope.spawn(load_and_run)];
+            scope.spawn(|| {
+                for round in 0.. {
+                    if done.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    match round % 3 {
+                        2 => loaded.slots().delete(&[0; 4]).unwrap(),
+                        which => loaded.put(&targets[which]),
+                    }
+                }
+            });
+            callers.map(|caller| caller.join().unwrap());
+            done.store(true, Ordering::Relaxed);
+        });
+        // A caller that is loaded now follows what is there now.
+        for (target, value) in targets.iter().zip(1..) {
+            loaded.put(target);
+            let options = LoadOptions::default();
+            let caller = loaded.runtime.load(&main, &loaded.maps, &options).unwrap();
+            let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap();
+            assert_eq!(caller.run(&mut ctx).unwrap().r0, value);
+        }
     }
 
     #[test]
