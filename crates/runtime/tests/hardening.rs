@@ -376,7 +376,7 @@ mod child {
                     }
                 }
             });
-            callers.map(|caller| caller.join().unwrap());
+            callers.into_iter().for_each(|caller| caller.join().unwrap());
             done.store(true, Ordering::Relaxed);
         });
         // A caller that is loaded now follows what is there now.
