@@ -247,10 +247,13 @@ mod tests {
     fn the_rate_makes_ticks_real_time() {
         let clock = Clock::new(ClockSource::Auto).unwrap();
         clock.calibrate();
-        let (ticks, started) = (clock.now(), std::time::Instant::now());
-        std::thread::sleep(Duration::from_millis(30));
-        let (ns, real) = (clock.ns(clock.now() - ticks), started.elapsed().as_nanos() as u64);
-        assert!(ns.abs_diff(real) < real / 50, "{ns} ns of {real}");
+        // The thread may lose its processor between two looks: one attempt in some is good.
+        let mut attempts = (0..10).map(|_| {
+            let (ticks, started) = (clock.now(), std::time::Instant::now());
+            std::thread::sleep(Duration::from_millis(30));
+            (clock.ns(clock.now() - ticks), started.elapsed().as_nanos() as u64)
+        });
+        assert!(attempts.any(|(ns, real)| ns.abs_diff(real) < real / 50));
     }
 
     #[test]
