@@ -208,6 +208,48 @@ fn sites_have_their_alignment_and_bytes() {
 }
 
 #[test]
+fn a_switch_that_is_on_at_first_is_a_jump() {
+    let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
+    let end = asm.label();
+    let switch = asm.switch_site_on(end);
+    asm.byte(0x90);
+    asm.bind(end);
+    let code = asm.finish().expect("no short jumps").code;
+    assert_eq!((code[switch.off() as usize], switch.flag()), (crate::SwitchSite::ON, None));
+    let decode = |code: &[u8]| Decoder::with_ip(64, code, 0, DecoderOptions::NONE).decode();
+    assert_eq!(decode(&code).near_branch64(), 6);
+    // Off, it is as long, and its operand is the displacement.
+    let mut off = code.clone();
+    off[0] = crate::SwitchSite::OFF;
+    let test = decode(&off);
+    assert_eq!((test.mnemonic(), test.len(), test.immediate32()), (Mnemonic::Test, 5, 1));
+}
+
+#[test]
+fn a_switch_that_is_a_flag_loads_and_branches() {
+    let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Flag);
+    let end = asm.label();
+    let switches = [asm.switch_site(end), asm.switch_site(end)];
+    asm.bind(end);
+    asm.bare(&forms::RET);
+    let finished = asm.finish().expect("no short jumps");
+    assert_eq!(switches.map(|switch| switch.flag()), [Some(0), Some(1)]);
+    for (switch, at) in switches.iter().zip(&finished.flags) {
+        let mut code = finished.code.clone();
+        let at = *at as usize;
+        code[at..at + 8].copy_from_slice(&0x1122_3344_5566_7788u64.to_le_bytes());
+        let from = switch.off() as usize;
+        let mut decoder = Decoder::with_ip(64, &code[from..], from as u64, DecoderOptions::NONE);
+        let insns = [decoder.decode(), decoder.decode(), decoder.decode()];
+        let mnemonics = insns.map(|insn| insn.mnemonic());
+        assert_eq!(mnemonics, [Mnemonic::Mov, Mnemonic::Test, Mnemonic::Jne]);
+        assert_eq!(insns[0].immediate64(), 0x1122_3344_5566_7788);
+        assert_eq!((insns[1].memory_base(), insns[1].immediate8()), (insns[0].op0_register(), 1));
+        assert_eq!(insns[2].near_branch64(), code.len() as u64 - 1);
+    }
+}
+
+#[test]
 fn padding_does_nothing() {
     for lead in 1..33 {
         let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Patch);
