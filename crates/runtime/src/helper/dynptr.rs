@@ -161,7 +161,7 @@ pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
 
 fn ringbuf_commit(call: &Call, discard: bool) -> u64 {
     if let Some(ptr) = Dynptr::read(call, 0) {
-        crate::map::ringbuf::commit_record(call.header_of(ptr.addr), discard);
+        crate::map::ringbuf::commit_record(call.header_of(ptr.addr), (discard, call.arg(1)));
     }
     nowhere(call, 0);
     0

@@ -18,7 +18,8 @@ pub(super) fn ringbuf_output(call: &Call) -> u64 {
         return Errno::EINVAL.as_ret();
     }
     let ringbuf = call.map(0).kind().as_ringbuf().ok_or(Errno::EINVAL);
-    ret(ringbuf.and_then(|ringbuf| ringbuf.output(call.bytes(1, call.arg(2) as usize))))
+    ret(ringbuf
+        .and_then(|ringbuf| ringbuf.output(call.bytes(1, call.arg(2) as usize), call.arg(3))))
 }
 
 /// `void *bpf_ringbuf_reserve(ringbuf, size, flags)`.
@@ -31,13 +32,13 @@ pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
 
 /// `void bpf_ringbuf_submit(data, flags)`.
 pub(super) fn ringbuf_submit(call: &Call) -> u64 {
-    commit_record(call.record_header(0), false);
+    commit_record(call.record_header(0), (false, call.arg(1)));
     0
 }
 
 /// `void bpf_ringbuf_discard(data, flags)`.
 pub(super) fn ringbuf_discard(call: &Call) -> u64 {
-    commit_record(call.record_header(0), true);
+    commit_record(call.record_header(0), (true, call.arg(1)));
     0
 }
 

@@ -5,6 +5,7 @@ use crate::{Errno, Error, epoch};
 use skep_uapi::MapType;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Flags of an update.
@@ -160,6 +161,30 @@ impl MapHandle {
     pub fn consume(&self, mut each: impl FnMut(&[u8]) -> bool) -> Result<usize, Errno> {
         let ringbuf = self.0.kind().as_ringbuf().ok_or(Errno::EINVAL)?;
         Ok(ringbuf.consume(&mut each))
+    }
+
+    /// As [`MapHandle::consume`], but waits for the first record, up to `timeout`: 0 if none came.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL`: the map is no ring buffer.
+    pub fn poll(
+        &self,
+        timeout: Duration,
+        mut each: impl FnMut(&[u8]) -> bool,
+    ) -> Result<usize, Errno> {
+        let ringbuf = self.0.kind().as_ringbuf().ok_or(Errno::EINVAL)?;
+        let now = Instant::now();
+        // About a year, if the sum is too far away for the clock.
+        let until = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(1 << 25));
+        while ringbuf.wait(until) {
+            // Records that were discarded are passed over.
+            let count = ringbuf.consume(&mut each);
+            if count > 0 {
+                return Ok(count);
+            }
+        }
+        Ok(0)
     }
 
     /// Takes the samples of a perf event array, and the number of those that were lost.

@@ -10,6 +10,7 @@
 //! `tests/map_agreement.rs`.
 
 mod array;
+mod bell;
 mod bloom_filter;
 mod device_map;
 mod element_pool;

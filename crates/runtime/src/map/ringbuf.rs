@@ -18,18 +18,21 @@
 //!
 //! Kernel: `ringbuf_map_ops`, `bpf_ringbuf_reserve` and siblings (6.18).
 
-use super::{MapKind, Setup};
+use super::{MapKind, Setup, bell};
 use crate::memory::Region;
 use crate::spin::Spin;
 use crate::{Errno, Error};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// `BPF_RINGBUF_BUSY_BIT`: reserved, not committed.
 pub(crate) const BUSY: u32 = 1 << 31;
 /// `BPF_RINGBUF_DISCARD_BIT`: committed, to be passed over.
 pub(crate) const DISCARD: u32 = 1 << 30;
+/// `BPF_RB_NO_WAKEUP`.
+const NO_WAKEUP: u64 = 1;
 /// `BPF_RINGBUF_HDR_SZ`.
 pub(crate) const HEADER: u64 = 8;
 /// Largest record, bytes.
@@ -91,11 +94,11 @@ impl Ringbuf {
     }
 
     /// A whole record at once.
-    pub(crate) fn output(&self, data: &[u8]) -> Result<(), Errno> {
+    pub(crate) fn output(&self, data: &[u8], flags: u64) -> Result<(), Errno> {
         let addr = self.reserve(data.len() as u64);
         let at = self.pages.offset_of(addr, data.len()).ok_or(Errno::EAGAIN)?;
         self.pages.write(at, data);
-        commit_record(self.pages.u32(at - HEADER as usize), false);
+        commit_record(self.pages.u32(at - HEADER as usize), (false, flags));
         Ok(())
     }
 
@@ -110,6 +113,15 @@ impl Ringbuf {
             3 => produced,
             _ => 0,
         }
+    }
+
+    /// Waits until the next record is committed, or until the time has come: whether there is one.
+    pub(crate) fn wait(&self, until: Instant) -> bool {
+        bell::wait(until, || {
+            let consumed = self.pages.u64(CONSUMER).load(Acquire);
+            let produced = self.pages.u64(PRODUCER).load(Acquire);
+            consumed < produced && self.committed(consumed).is_some()
+        })
     }
 
     /// Takes the records that are committed, in order; stops before the first that is not, or when
@@ -139,9 +151,13 @@ impl Ringbuf {
     }
 }
 
-/// Ends a reservation: the word is the first of the record's header.
-pub(crate) fn commit_record(header: &AtomicU32, discard: bool) {
+/// Ends a reservation: the word is the first of the record's header. Who waits is woken if the
+/// flags do not say otherwise.
+pub(crate) fn commit_record(header: &AtomicU32, (discard, flags): (bool, u64)) {
     header.fetch_xor(if discard { BUSY | DISCARD } else { BUSY }, AcqRel);
+    if flags & NO_WAKEUP == 0 {
+        bell::ring();
+    }
 }
 
 /// Bytes that a record of `size` bytes takes.
@@ -186,6 +202,7 @@ mod tests {
     use crate::map::registry::Registry;
     use crate::memory::Budget;
     use std::sync::Arc;
+    use std::time::Duration;
 
     fn ringbuf(bytes: u32) -> Ringbuf {
         let (budget, registry) = (Budget::new(1 << 30), Arc::new(Registry::default()));
@@ -205,12 +222,12 @@ mod tests {
     fn records_come_in_order_and_wait_for_busy_ones() {
         let ring = ringbuf(4096);
         let (first, second) = (ring.reserve(5), ring.reserve(8));
-        ring.output(b"third").unwrap();
+        ring.output(b"third", 0).unwrap();
         assert_eq!(second - first, 16);
         assert_eq!(consume(&ring), Vec::<Vec<u8>>::new());
         let commit = |addr: u64, discard| {
             let at = ring.pages.offset_of(addr - HEADER, 8).unwrap();
-            commit_record(ring.pages.u32(at), discard);
+            commit_record(ring.pages.u32(at), (discard, 0));
         };
         commit(second, true);
         commit(first, false);
@@ -223,12 +240,38 @@ mod tests {
         let ring = ringbuf(4096);
         for round in 0..100u8 {
             let record = vec![round; 3000];
-            ring.output(&record).unwrap();
-            assert_eq!(ring.output(&record), Err(Errno::EAGAIN));
+            ring.output(&record, 0).unwrap();
+            assert_eq!(ring.output(&record, 0), Err(Errno::EAGAIN));
             assert_eq!(consume(&ring), [record]);
         }
         assert_eq!(ring.reserve(4096 - 8), 0);
         assert_ne!(ring.reserve(4096 - 16), 0);
+    }
+
+    #[test]
+    fn who_waits_is_woken_by_a_commit() {
+        let ring = ringbuf(4096);
+        let in_ms = |ms| Instant::now() + Duration::from_millis(ms);
+        assert!(!ring.wait(in_ms(5)));
+        // Not for records that ask for no waking, which are there all the same.
+        ring.output(b"quiet", NO_WAKEUP).unwrap();
+        assert!(ring.wait(in_ms(0)));
+        assert_eq!(consume(&ring), [b"quiet"]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for n in 0..200u8 {
+                    while ring.query(0) > 0 {
+                        std::hint::spin_loop();
+                    }
+                    ring.output(&[n], 0).unwrap();
+                }
+            });
+            for n in 0..200u8 {
+                // Much longer than the test is to take: what is not woken shows.
+                assert!(ring.wait(in_ms(60_000)));
+                assert_eq!(consume(&ring), [[n]]);
+            }
+        });
     }
 
     #[test]
@@ -240,7 +283,7 @@ mod tests {
                 scope.spawn(move || {
                     for n in 0..20_000u64 {
                         let record = (thread << 32 | n).to_ne_bytes();
-                        while ring.output(&record).is_err() {
+                        while ring.output(&record, 0).is_err() {
                             std::thread::yield_now();
                         }
                     }
