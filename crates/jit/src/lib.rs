@@ -36,7 +36,9 @@ pub use compile::compile;
 pub use edit::{EDITS_MAX, EditError, Edits};
 pub use error::Error;
 pub use image::{JitdumpMarker, patching_is_refused, synchronise};
-pub use linkage::{ArrayLink, Linkage, MAX_TAIL_CALL_CNT, MapLink, ProgArrayLink, RunEnv};
+pub use linkage::{
+    ArrayLink, Linkage, MAX_TAIL_CALL_CNT, MapLink, PercpuLink, ProgArrayLink, RunEnv,
+};
 pub use machine_code::{EntryFn, MachineCode};
 pub use pc_map::PcMap;
 pub use sites::{RetargetSite, SwitchSite, TailCallSite};

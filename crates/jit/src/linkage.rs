@@ -61,6 +61,12 @@ impl Linkage {
                 handle,
                 values: if is(MapType::Array) { values } else { 0 },
                 array: is(MapType::Array).then_some(ArrayLink { max_entries, stride_bytes }),
+                percpu: is(MapType::PercpuArray).then_some(PercpuLink {
+                    values,
+                    array: ArrayLink { max_entries, stride_bytes },
+                    cpu_stride_bytes: 4096,
+                    cpus: 2,
+                }),
                 lookup: 0,
                 update: 0,
                 prog_array: is(MapType::ProgArray).then_some(ProgArrayLink {
@@ -89,6 +95,8 @@ pub struct MapLink {
     pub values: u64,
     /// Present for arrays (not per-CPU ones) whose lookup is to be inlined.
     pub array: Option<ArrayLink>,
+    /// Present for per-CPU arrays whose lookup is to be inlined.
+    pub percpu: Option<PercpuLink>,
     /// `extern "sysv64" fn(handle, key) -> value` that replaces `bpf_map_lookup_elem` for this map;
     /// 0 if there is none.
     pub lookup: u64,
@@ -106,6 +114,20 @@ pub struct ArrayLink {
     pub max_entries: u32,
     /// Distance of two values, bytes.
     pub stride_bytes: u32,
+}
+
+/// A per-CPU array's geometry. Whose values a thread uses is its word at
+/// [`crate::thread_word::cpu_offset`].
+#[derive(Clone, Copy, Debug)]
+pub struct PercpuLink {
+    /// Address of the first value of CPU 0.
+    pub values: u64,
+    /// Of one CPU's values.
+    pub array: ArrayLink,
+    /// Distance of two CPUs' values, bytes.
+    pub cpu_stride_bytes: u32,
+    /// Number of CPUs.
+    pub cpus: u32,
 }
 
 /// A prog array: `max_entries` aligned 64-bit words, each the tail entry of a program or 0, which

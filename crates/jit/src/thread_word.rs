@@ -1,25 +1,26 @@
-//! One word of each thread at a fixed distance from its thread pointer, so that machine code
-//! reaches it with one load: where the thread's slots are ([`crate::stats`]).
+//! Two words of each thread at a fixed distance from its thread pointer, so that machine code
+//! reaches each with one load: where the thread's slots are ([`crate::stats`]), and which CPU's
+//! values of per-CPU maps it uses.
 //!
-//! The word is thread-local storage of the initial-exec model, which `thread_local!` cannot
+//! The words are thread-local storage of the initial-exec model, which `thread_local!` cannot
 //! promise: the linker and the loader give it the same distance in every thread, also in a library
 //! that is loaded later (for which the C library keeps a few hundred bytes), or refuse to load it.
 //!
 //! # Invariants
-//! 1. The word is read and written by its own thread only.
+//! 1. The words are read and written by their own thread only.
 
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(
     ".pushsection .tbss,\"awT\",@nobits",
-    ".balign 8",
+    ".balign 16",
     ".hidden skep_jit_thread_word",
     ".globl skep_jit_thread_word",
     ".type skep_jit_thread_word,@object",
-    ".size skep_jit_thread_word,8",
+    ".size skep_jit_thread_word,16",
     "skep_jit_thread_word:",
-    ".zero 8",
+    ".zero 16",
     ".popsection",
 );
 
@@ -39,11 +40,25 @@ pub fn offset() -> i32 {
     offset as i32
 }
 
+/// Distance of the second word, the thread's CPU number.
+pub fn cpu_offset() -> i32 {
+    offset() + 8
+}
+
 /// Sets the calling thread's word.
-#[cfg(target_arch = "x86_64")]
 pub fn set(value: u64) {
-    let offset = i64::from(offset());
-    // SAFETY: invariant 1; the word is this crate's, and 8 bytes long.
+    store(offset(), value);
+}
+
+/// Sets the calling thread's CPU number.
+pub fn set_cpu(cpu: u32) {
+    store(cpu_offset(), cpu.into());
+}
+
+#[cfg(target_arch = "x86_64")]
+fn store(offset: i32, value: u64) {
+    let offset = i64::from(offset);
+    // SAFETY: invariant 1; the words are this crate's, and 8 bytes long each.
     unsafe {
         core::arch::asm!(
             "mov qword ptr fs:[{}], {}",
@@ -77,9 +92,8 @@ pub fn offset() -> i32 {
     0
 }
 
-/// There is no machine code that would read it.
 #[cfg(not(target_arch = "x86_64"))]
-pub fn set(_value: u64) {}
+fn store(_offset: i32, _value: u64) {}
 
 /// There is no machine code that would read it.
 #[cfg(not(target_arch = "x86_64"))]

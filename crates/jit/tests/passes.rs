@@ -435,5 +435,14 @@ fn lookups_in_arrays_call_nothing() {
     let without = Passes { lookup: false, ..Passes::ALL };
     assert!(calls(&maps_program("array_lookup", without)) > 0);
     assert_eq!(calls(&maps_program("array_lookup", Passes::ALL)), 0);
+    assert!(calls(&maps_program("percpu_lookup", without)) > 0);
+    let percpu = maps_program("percpu_lookup", Passes::ALL);
+    assert_eq!(calls(&percpu), 0);
+    // The thread's number, compared with how many there are, times the distance of their values.
+    let number = percpu.lines().position(|line| line.starts_with("add r10,fs:[")).unwrap();
+    let after: Vec<&str> = percpu.lines().skip(number + 1).take(4).collect();
+    assert_eq!(after[0], "cmp r10d,2");
+    assert!(after[1].starts_with("jae "));
+    assert_eq!(&after[2..], ["imul r10,1000h", "add r11,r10"]);
     assert!(calls(&maps_program("hash_lookup", Passes::ALL)) > 0);
 }

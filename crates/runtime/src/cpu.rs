@@ -5,6 +5,7 @@
 //! # Invariants
 //! 1. No two living threads have the same number of the same runtime.
 
+use skep_jit::thread_word;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -73,6 +74,7 @@ impl Cpus {
         });
         let Ok(Some(cpu)) = claimed else { return false };
         HERE.set((self.id, cpu));
+        thread_word::set_cpu(cpu);
         true
     }
 }

@@ -14,7 +14,7 @@ use crate::{Error, engine, helper};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep_interp::Linked;
-use skep_jit::{ArrayLink, Linkage, MachineCode, ProgArrayLink, Tuning};
+use skep_jit::{ArrayLink, Linkage, MachineCode, PercpuLink, ProgArrayLink, Tuning};
 use skep_program::Program;
 use skep_uapi::ProgType;
 use skep_uapi::helper::HelperId;
@@ -244,6 +244,12 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
         handle: handle(map),
         values: direct.map_or(0, |direct| direct.base),
         array: direct.map(|d| ArrayLink { max_entries: d.count, stride_bytes: d.stride }),
+        percpu: map.kind().direct_percpu().map(|(d, cpu_stride_bytes, cpus)| PercpuLink {
+            values: d.base,
+            array: ArrayLink { max_entries: d.count, stride_bytes: d.stride },
+            cpu_stride_bytes,
+            cpus,
+        }),
         lookup: helper::direct_lookup(map),
         update: helper::direct_update(map),
         prog_array,

@@ -14,11 +14,12 @@
 
 use super::Emit;
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
-use crate::linkage::{MAX_TAIL_CALL_CNT, ProgArrayLink};
+use crate::linkage::{MAX_TAIL_CALL_CNT, PercpuLink, ProgArrayLink};
 use crate::op::{MapNumber, Reg, Src};
 use crate::opt::lookup::{BPF_FUNC_MAP_LOOKUP_ELEM, BPF_FUNC_MAP_UPDATE_ELEM};
 use crate::regs::{SCRATCH, SCRATCH2, TAIL_CALL_CNT, x86};
 use crate::sites::TailCallSite;
+use crate::thread_word;
 use crate::{Error, PokeMode};
 
 impl Emit<'_> {
@@ -47,8 +48,10 @@ impl Emit<'_> {
     /// `r0` = address of the value, or 0.
     pub(super) fn array_lookup(&mut self, map: u32, key: Src) -> Result<(), Error> {
         let link = self.unit.linkage.maps.get(map as usize);
-        let link = link.and_then(|link| link.array.map(|array| (link.values, array)));
-        let (values, array) = link.ok_or_else(|| Error::no_map(self.at, map))?;
+        let percpu = link.and_then(|link| link.percpu);
+        let plain = link.and_then(|link| link.array.map(|array| (link.values, array)));
+        let place = plain.or(percpu.map(|percpu| (percpu.values, percpu.array)));
+        let (values, array) = place.ok_or_else(|| Error::no_map(self.at, map))?;
         // Comparison and multiplication keep out of `rax`, so that a key in it is read in time.
         match key {
             Src::Imm(key) => self.ld_imm(SCRATCH, u64::from(key as u32)),
@@ -71,10 +74,25 @@ impl Emit<'_> {
             let stride = i64::from(stride as i32);
             self.asm.ri(&forms::IMUL_I32, Width::W64, (SCRATCH, stride));
         }
+        if let Some(percpu) = percpu {
+            self.add_cpu(percpu, out);
+        }
         self.ld_imm(X86::RAX, values);
         self.asm.rr(&forms::ADD_RM, Width::W64, (X86::RAX, SCRATCH));
         self.asm.bind(out);
         Ok(())
+    }
+
+    /// Adds the distance of the thread's values to `r11`, or goes to `out`.
+    fn add_cpu(&mut self, percpu: PercpuLink, out: Label) {
+        self.ld_imm(SCRATCH2, 0);
+        self.asm.add_thread_word(SCRATCH2, thread_word::cpu_offset());
+        let cpus = i64::from(percpu.cpus as i32);
+        self.asm.ri(&forms::CMP_I32, Width::W32, (SCRATCH2, cpus));
+        self.asm.jcc(Cc::AE, out);
+        let stride = i64::from(percpu.cpu_stride_bytes as i32);
+        self.asm.ri(&forms::IMUL_I32, Width::W64, (SCRATCH2, stride));
+        self.asm.rr(&forms::ADD_RM, Width::W64, (SCRATCH, SCRATCH2));
     }
 
     /// Through `rax` if it is too far, which a call overwrites anyway.

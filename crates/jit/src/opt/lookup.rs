@@ -1,4 +1,5 @@
-//! `bpf_map_lookup_elem` of an array is a comparison and a multiplication.
+//! `bpf_map_lookup_elem` of an array is a comparison and a multiplication, of a per-CPU array two of
+//! each.
 //!
 //! The key is read where the program keeps it, so that a key on the stack may end in a register.
 
@@ -15,7 +16,8 @@ pub(super) fn run(ops: &mut [Op], linkage: &Linkage) -> bool {
     let mut changed = false;
     for op in ops {
         if let Op::Call { helper: BPF_FUNC_MAP_LOOKUP_ELEM, map: Some(map) } = *op
-            && linkage.maps.get(map as usize).is_some_and(|link| link.array.is_some())
+            && let Some(link) = linkage.maps.get(map as usize)
+            && (link.array.is_some() || link.percpu.is_some())
         {
             let key = Src::Mem(Addr { base: Reg::R2, index: None, disp: 0 });
             *op = Op::ArrayLookup { map, key };

@@ -166,6 +166,11 @@ pub(crate) trait MapKind: Send + Sync {
     fn direct(&self) -> Option<DirectValues> {
         None
     }
+
+    /// The same of CPU 0's values, how far the next CPU's are, and how many there are.
+    fn direct_percpu(&self) -> Option<(DirectValues, u32, u32)> {
+        None
+    }
 }
 
 /// Values that lie one after another.

@@ -6,7 +6,7 @@
 
 use super::array::{check_flags, index_keys};
 use super::value::ValueLayout;
-use super::{BPF_EXIST, MapKind, Setup, index, next_index};
+use super::{BPF_EXIST, DirectValues, MapKind, Setup, index, next_index};
 use crate::memory::{Budget, Region};
 use crate::{Errno, Error, cpu};
 use skep_uapi::MapShape;
@@ -118,6 +118,14 @@ impl MapKind for PercpuArray {
     fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
         let keys = || self.keys.get()?.as_ref()?.locate(addr, size);
         self.values.locate(addr, size).or_else(keys)
+    }
+
+    fn direct_percpu(&self) -> Option<(DirectValues, u32, u32)> {
+        let stride = u32::try_from(self.stride).ok()?;
+        let values = DirectValues { base: self.values.addr(0), stride, count: self.count };
+        // What an insn can multiply by.
+        let cpu_stride = i32::try_from(self.cpu_stride).ok()?;
+        Some((values, cpu_stride as u32, self.cpus))
     }
 
     fn user_value_size(&self, _shape: &MapShape) -> usize {
