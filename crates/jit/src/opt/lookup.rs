@@ -1,5 +1,5 @@
-//! `bpf_map_lookup_elem` of an array is a comparison and a multiplication, of a per-CPU array two of
-//! each.
+//! `bpf_map_lookup_elem` of an array is a comparison and a multiplication, of a per-CPU array two
+//! of each.
 //!
 //! The key is read where the program keeps it, so that a key on the stack may end in a register.
 

@@ -1,5 +1,5 @@
-//! Who waits for records of ring buffers, and how producers wake them: one bell for the process, as a
-//! record's header does not say whose it is. A producer that nobody waits for reads one word.
+//! Who waits for records of ring buffers, and how producers wake them: one bell for the process, as
+//! a record's header does not say whose it is. A producer that nobody waits for reads one word.
 //!
 //! # Invariants
 //! 1. A waiter counts itself, then looks; a producer commits, then looks at the count: one of them
