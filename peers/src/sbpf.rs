@@ -85,9 +85,8 @@ fn load(
     if calls > 0 {
         registry.register_function(0, *b"entrypoint", 0).map_err(|e| text(&e))?;
     }
-    let executable =
-        Executable::<Meter>::from_text_bytes(code, loader.clone(), version, registry)
-            .map_err(|e| text(&e))?;
+    let executable = Executable::<Meter>::from_text_bytes(code, loader.clone(), version, registry)
+        .map_err(|e| text(&e))?;
     executable.verify::<RequisiteVerifier>().map_err(|e| text(&e))?;
     executable.jit_compile().map_err(|e| text(&e))?;
 

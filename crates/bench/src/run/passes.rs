@@ -25,8 +25,20 @@ pub struct Pass {
     pub name: &'static str,
     /// The geometric mean over the compute programs: time without the pass, over that with all.
     pub without: Ratio,
-    /// The program that needs it most, and its ratio.
-    pub most: (String, Ratio),
+    /// Each program, those with maps too.
+    pub programs: Vec<(String, Ratio)>,
+}
+
+impl Pass {
+    /// The program that needs it most.
+    pub fn most(&self) -> Option<&(String, Ratio)> {
+        self.programs.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))
+    }
+
+    /// The program that needs it least: below 1 it is better off without.
+    pub fn least(&self) -> Option<&(String, Ratio)> {
+        self.programs.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value))
+    }
 }
 
 /// Compilations: all passes, all but one, none.
@@ -76,17 +88,12 @@ pub fn passes(rounds: u32, mut progress: impl FnMut(f64)) -> Result<Vec<Pass>, S
         progress(rows.len() as f64 / programs);
     }
     let pass = |(at, (name, _)): (usize, &(&'static str, Tuning))| {
-        let ratios: Vec<(&str, Ratio)> = rows
+        let programs: Vec<(String, Ratio)> = rows
             .iter()
-            .filter_map(|(program, sides)| Some((&**program, sides[at].over(&sides[0])?)))
+            .filter_map(|(program, sides)| Some((program.clone(), sides[at].over(&sides[0])?)))
             .collect();
-        let mean: Vec<Ratio> = ratios.iter().take(KINDS.len()).map(|(_, r)| r.clone()).collect();
-        let most = ratios.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-        Some(Pass {
-            name,
-            without: geometric_mean(&mean)?,
-            most: (most.0.to_owned(), most.1.clone()),
-        })
+        let mean: Vec<Ratio> = programs.iter().take(KINDS.len()).map(|(_, r)| r.clone()).collect();
+        Some(Pass { name, without: geometric_mean(&mean)?, programs })
     };
     Ok(tunings.iter().enumerate().skip(1).filter_map(pass).collect())
 }

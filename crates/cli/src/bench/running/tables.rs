@@ -185,17 +185,21 @@ fn prologues(rows: &[Prologues]) -> String {
 
 fn passes(rows: &[Pass]) -> String {
     let headings =
-        ["without", "time, geometric mean of 18", "95 % interval", "", "most on", "there"];
+        ["without", "time, geometric mean of 18", "95 % interval", "", "most on", "least on"];
     let mut table = Grid::new(&headings, 1);
+    let end = |end: Option<&(String, Ratio)>| {
+        end.map_or_else(String::new, |(program, ratio)| {
+            format!("{program} {}", figures::ratio(ratio.value))
+        })
+    };
     for row in rows {
-        let (most, there) = &row.most;
         table.row([
             row.name.to_owned(),
             figures::ratio(row.without.value),
             figures::interval(&row.without),
             figures::conclusion(&row.without),
-            most.clone(),
-            figures::ratio(there.value),
+            end(row.most()),
+            end(row.least()),
         ]);
     }
     table.to_string()
