@@ -1,6 +1,7 @@
 //! `cargo xtask bench NAME`: what is measured of the repository itself.
 
 mod cgroup;
+mod document;
 mod growth;
 mod guard;
 mod kernel_bytes;
@@ -25,6 +26,8 @@ enum Name {
     Growth(growth::Args),
     /// The most bytes that skep's verifier had, beside the kernel's.
     Memory(memory::Args),
+    /// Take every table of a document anew that names its command.
+    Document(document::Args),
     /// `skep bench run` in a release build, beside rbpf and sbpf.
     Peers(peers::Args),
     /// How much faster a corpus is verified on several cores.
@@ -42,6 +45,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     match &args.name {
         Name::Growth(args) => growth::run(args),
         Name::Memory(args) => memory::run(args),
+        Name::Document(args) => document::run(args),
         Name::Peers(args) => peers::run(args),
         Name::Scaling(args) => scaling::run(args),
         Name::Limits(args) => limits::run(args),

@@ -1,7 +1,7 @@
 //! What statistics cost a run: without sites, off, every run timed, one in 64; with one thread and
 //! with several.
 
-use crate::run::contest::{Entrant, Results, Timed, contest};
+use crate::run::contest::{Entrant, PLACES, Results, Timed, contest, in_turn};
 use crate::run::objects::{Opened, verify};
 use crate::run::{KINDS, Kind, machine, udp_packet};
 use crate::{Ratio, Rounds, Spread, geometric_mean, interleave};
@@ -164,10 +164,14 @@ pub struct Off {
 pub fn off(rounds: u32) -> Result<Vec<Off>, String> {
     let one = |kind: &Kind| {
         let settings = settings();
-        let loaded = settings.iter().take(3).map(|setting| load(kind, setting, 1));
-        let loaded = loaded.collect::<Result<Vec<_>, _>>()?;
-        let entrants = settings.iter().zip(&loaded).map(|(setting, loaded)| {
-            Entrant::new(setting.name, machine::entered(kind, &loaded.instance))
+        let mut loaded = Vec::new();
+        for setting in settings.iter().take(3) {
+            let copies = (0..PLACES).map(|_| load(kind, setting, 1));
+            loaded.push(copies.collect::<Result<Vec<_>, _>>()?);
+        }
+        let entrants = settings.iter().zip(&loaded).map(|(setting, copies)| {
+            let copies = copies.iter().map(|copy| machine::entered(kind, &copy.instance));
+            Entrant::new(setting.name, copies.collect::<Result<_, _>>().map(in_turn))
         });
         let engines = contest(entrants.collect(), rounds, Results::Equal)?;
         let over = |at: usize| engines[at].over(&engines[0]);

@@ -54,6 +54,19 @@ impl Timed {
     }
 }
 
+/// Copies of a program that stand at different places: where code stands may cost more than what is
+/// to be measured.
+pub const PLACES: usize = 7;
+
+/// Runs copies of a program in turn.
+pub fn in_turn<'a>(mut copies: Vec<Runner<'a>>) -> Runner<'a> {
+    let mut at = 0;
+    Box::new(move |runs| {
+        at = (at + 1) % copies.len().max(1);
+        copies.get_mut(at).ok_or("no copies")?(runs)
+    })
+}
+
 /// Whether the results of all engines must be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Results {

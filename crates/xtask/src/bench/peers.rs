@@ -17,14 +17,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let skep = super::skep_in_release()?;
-    let peers = peers_in_release()?;
-    let mut command = std::process::Command::new(skep);
-    command.current_dir(crate::root()).args(["bench", "run"]);
-    for (name, cpu, argument) in PEERS {
-        command.arg("--peer").arg(format!("{name}:{cpu}={} {argument}", peers.display()));
-    }
+    let mut command = std::process::Command::new(super::skep_in_release()?);
+    command.current_dir(crate::root()).args(["bench", "run"]).args(options()?);
     Ok(command.args(&args.rest).status()?.success())
+}
+
+/// The options of `skep bench run` that name the peers, which are built.
+pub(super) fn options() -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let peers = peers_in_release()?;
+    let option = |(name, cpu, argument): (&str, &str, &str)| {
+        format!("--peer={name}:{cpu}={} {argument}", peers.display())
+    };
+    Ok(PEERS.map(option).to_vec())
 }
 
 fn peers_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {

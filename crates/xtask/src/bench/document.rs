@@ -1,0 +1,83 @@
+//! `cargo xtask bench document FILE...`: takes every table of a document anew.
+//!
+//! A table stands between `<!-- skep ARGUMENTS -->` and `<!-- end -->`: what that command prints in
+//! a release build, with rbpf and sbpf as peers where engines are compared.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// Options of the command.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Markdown files
+    #[arg(default_value = "docs/performance.md")]
+    files: Vec<PathBuf>,
+}
+
+const BEGIN: &str = "<!-- skep ";
+const END: &str = "<!-- end -->";
+
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    let skep = super::skep_in_release()?;
+    let peers = super::peers::options()?;
+    let mut measure = |words: &[&str]| -> Result<String, String> {
+        eprintln!("skep {}", words.join(" "));
+        let mut command = Command::new(&skep);
+        command.current_dir(crate::root()).args(words).stderr(Stdio::inherit());
+        if words.starts_with(&["bench", "run"]) {
+            command.args(&peers);
+        }
+        let output = command.output().map_err(|e| e.to_string())?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()),
+            false => Err(format!("skep {}: {}", words.join(" "), output.status)),
+        }
+    };
+    for path in &args.files {
+        let path = crate::root().join(path);
+        let text = std::fs::read_to_string(&path)?;
+        std::fs::write(&path, renewed(&text, &mut measure)?)?;
+    }
+    Ok(true)
+}
+
+/// The text with what `measure` gives for each command.
+fn renewed(
+    text: &str,
+    measure: &mut dyn FnMut(&[&str]) -> Result<String, String>,
+) -> Result<String, String> {
+    let mut out = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        out += line;
+        out.push('\n');
+        let command = line.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(" -->"));
+        let Some(command) = command else { continue };
+        if !lines.any(|line| line == END) {
+            return Err(format!("`{line}` has no `{END}`"));
+        }
+        let words: Vec<&str> = command.split_whitespace().collect();
+        out += &format!("\n{}\n\n{END}\n", measure(&words)?);
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_between_the_marks_is_replaced() {
+        let text = "a\n<!-- skep bench run -->\nold\n<!-- end -->\nb\n";
+        let mut asked = Vec::new();
+        let mut measure = |words: &[&str]| {
+            asked.push(words.join(" "));
+            Ok("new".to_owned())
+        };
+        let new = renewed(text, &mut measure).unwrap();
+        assert_eq!(new, "a\n<!-- skep bench run -->\n\nnew\n\n<!-- end -->\nb\n");
+        assert_eq!(renewed(&new, &mut measure).unwrap(), new);
+        assert!(renewed("<!-- skep x -->\n", &mut measure).is_err());
+        assert_eq!(asked, ["bench run", "bench run"]);
+    }
+}
