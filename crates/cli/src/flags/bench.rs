@@ -42,7 +42,7 @@ pub struct BenchVerifyFlags {
     #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Vec<String>,
     /// Only the N programs with the most insns to process
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = heaviest)]
     pub heaviest: Option<usize>,
     /// Settings of side A
     #[arg(long, value_name = "KEY=VALUE")]
@@ -83,6 +83,11 @@ pub struct BenchVerifyFlags {
 pub enum Opponent {
     /// The host kernel's verifier, by the time that its own log reports; needs root.
     Kernel,
+}
+
+fn heaviest(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|&number| number > 0);
+    number.ok_or_else(|| "not a number of programs from 1".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
