@@ -31,7 +31,7 @@ pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
     if let Err(refused) = check_insn_fields(env.insn_idx as usize, &insn) {
         reject!(env, EINVAL, "{}", refused.message);
     }
-    let before = env.frame().name(insn.dst);
+    let before = env.frame().names().get(usize::from(insn.dst)).copied().unwrap_or_default();
     match insn.op() {
         BPF_END | BPF_NEG => check_unary(env, insn)?,
         BPF_MOV => check_mov(env, insn)?,
