@@ -72,11 +72,11 @@ impl Env<'_> {
 
     /// Forgets values of registers that no state holds.
     fn collect_values(&mut self) {
-        self.transfers.clear();
         let frames = &self.cur.frames;
         let names = frames.iter().flat_map(|f| f.names().iter().map(|name| name.val));
         let spills = frames.iter().flat_map(|f| f.slots().iter().map(|slot| slot.spill.val));
-        self.arena.collect_values(names.chain(spills));
+        let marks = self.arena.collect_values(names.chain(spills));
+        self.transfers.retain(|name| marks.stays(name));
     }
 
     /// Newest first, as the kernel's list; evicts what misses too often.

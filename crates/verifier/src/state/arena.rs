@@ -12,7 +12,7 @@ use super::frame::{Frame, FrameMeta};
 use super::reg::Reg;
 use super::slab::Slab;
 use super::stack::Slot;
-use super::values::{REFERS, Values};
+use super::values::{Marks, REFERS, Values};
 use crate::memory::{capacity_bytes, push_tight};
 use rustc_hash::FxHashMap;
 use std::ops::{Deref, DerefMut};
@@ -367,13 +367,13 @@ impl Arena {
     }
 
     /// Forgets the values that neither a frame at rest nor one of `roots` names.
-    pub(crate) fn collect_values(&mut self, roots: impl Iterator<Item = u32>) {
+    pub(crate) fn collect_values(&mut self, roots: impl Iterator<Item = u32>) -> Marks {
         let held = self.frames.iter().filter(|frame| frame.refs != 0);
         let regs = held.flat_map(|frame| &frame.regs).map(|name| name.val);
         let pages = self.pages.iter().filter(|page| page.refs != 0);
         let spills = pages.flat_map(|page| &page.slots).map(|slot| slot.spill.val);
         let holders = self.frames.len() + self.pages.len();
-        self.values.sweep(roots.chain(regs).chain(spills), holders);
+        self.values.sweep(roots.chain(regs).chain(spills), holders)
     }
 
     /// Bytes allocated: registers and frames, pages of stack.

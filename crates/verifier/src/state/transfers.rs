@@ -61,10 +61,15 @@ impl Transfers {
         self.entries[place] = Entry { op, operands, results };
     }
 
-    /// Forgets all.
-    pub(crate) fn clear(&mut self) {
-        self.entries.fill(Self::empty());
-        self.used = 0;
+    /// Forgets what speaks of values that are no more. Results that are no names are those of
+    /// values that are always there, or above all.
+    pub(crate) fn retain(&mut self, stays: impl Fn(u32) -> bool) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.op != EMPTY) {
+            if !entry.operands.iter().chain(&entry.results).all(|&name| stays(name)) {
+                *entry = Self::empty();
+                self.used -= 1;
+            }
+        }
     }
 
     fn grow(&mut self) {

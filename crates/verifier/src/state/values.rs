@@ -129,6 +129,16 @@ fn same_but_id(a: &Reg, b: &Reg) -> bool {
         && a.ref_obj_id == b.ref_obj_id
 }
 
+/// Values that are there, by name.
+pub(crate) struct Marks(Vec<bool>);
+
+impl Marks {
+    /// Whether the name still names what it did; a constant always does.
+    pub(crate) fn stays(&self, name: u32) -> bool {
+        is_constant(name) || self.0.get(name as usize).is_some_and(|&mark| mark)
+    }
+}
+
 /// All interned values.
 pub(crate) struct Values {
     vals: Vec<Reg>,
@@ -229,8 +239,9 @@ impl Values {
         self.in_use() >= self.collect_at
     }
 
-    /// Forgets the values that are not among `named`, the names of so many holders.
-    pub(crate) fn sweep(&mut self, named: impl Iterator<Item = u32>, holders: usize) {
+    /// Forgets the values that are not among `named`, the names of so many holders; marks those
+    /// that stay.
+    pub(crate) fn sweep(&mut self, named: impl Iterator<Item = u32>, holders: usize) -> Marks {
         let mut marks = vec![false; self.vals.len()];
         marks[..2].fill(true);
         for name in named {
@@ -242,7 +253,8 @@ impl Values {
         self.free.extend((0..marks.len() as u32).rev().filter(|&val| !marks[val as usize]));
         self.fill_table(self.table.len(), |val| marks[val as usize]);
         // To look at all holders must be paid for by as many new values.
-        self.collect_at = (2 * self.in_use()).max(self.in_use() + holders).max(COLLECT_MIN);
+        self.collect_at = (2 * self.in_use()).max(self.in_use() + 2 * holders).max(COLLECT_MIN);
+        Marks(marks)
     }
 
     /// Whether the value is of all these kinds.
