@@ -121,8 +121,9 @@ impl Edits {
         self.edits.push(Edit { text, what, expected, new, old: 0 });
     }
 
-    /// Makes all changes, or none. Whether code was written, so that threads may still run what
-    /// was before.
+    /// Makes all changes, or none. Whether they are of code, so that threads may still run what
+    /// was before: also where all is as it has to be already, because that may be so since an
+    /// instant ago.
     ///
     /// # Errors
     ///
@@ -153,7 +154,8 @@ impl Edits {
                 return Err(EditError::Stale { number, expected, found: edit.old });
             }
         }
-        Ok(self.write(lock, |edit| edit.new))
+        self.write(lock, |edit| edit.new);
+        Ok(self.edits.iter().any(|edit| matches!(edit.what, What::Code(_))))
     }
 
     /// Puts back what [`Edits::apply`] found.
@@ -161,14 +163,12 @@ impl Edits {
         self.write(lock, |edit| edit.old);
     }
 
-    fn write(&self, lock: &TextLock, value: impl Fn(&Edit) -> u32) -> bool {
-        let mut code = false;
+    fn write(&self, lock: &TextLock, value: impl Fn(&Edit) -> u32) {
         for edit in self.edits.iter().filter(|edit| edit.new != edit.old) {
             let text = &self.texts[edit.text as usize];
             match edit.what {
                 What::Code(place) => {
                     lock.store(text, place, value(edit));
-                    code = true;
                 }
                 What::Flag(flag) => {
                     if let Some(flag) = text.flag(flag) {
@@ -179,7 +179,6 @@ impl Edits {
         }
         // What is written is seen before what the caller does next is.
         fence(Ordering::SeqCst);
-        code
     }
 }
 

@@ -10,7 +10,7 @@ use skep_jit::{BareCode, Tuning};
 use skep_program::{MapDef, Program};
 use skep_runtime::map::{MapHandle, UpdateFlags};
 use skep_runtime::poke::{self, Batch, PokeMode};
-use skep_runtime::{Ctx, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_runtime::{Ctx, Instance, LoadOptions, ObjectMaps, Options, Runtime, StatsOptions};
 use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
@@ -472,6 +472,12 @@ mod child {
         // What waits for nobody still works.
         batch.commit_nowait().unwrap();
         assert_eq!(call(&code, 0), 1);
+        // All is as it has to be, but whether all threads know cannot be promised.
+        assert!(matches!(batch.commit(), Err(poke::Error::Barrier(_))));
+        // Statistics that cannot be switched on count nothing.
+        assert!(loaded.runtime.enable_stats(StatsOptions::default()).is_err());
+        assert_eq!(loaded.run(), 1);
+        assert!(loaded.runtime.programs().iter().all(|program| program.stats.run_cnt == 0));
     }
 
     /// The exit status of a child that does `work`.

@@ -24,6 +24,8 @@ const PHASES: u32 = 9;
 pub struct Seen {
     /// Executions that were checked.
     pub executions: u64,
+    /// Those of them that lay between two switches, and had to do what the last one said.
+    pub settled: u64,
     /// Values of neither state.
     pub wrong: u64,
     /// Values of the state before, after it was settled.
@@ -87,6 +89,7 @@ fn run_sites(sites: &super::Sites, shared: &Shared) -> Seen {
             let count = (end - start) as u64;
             seen.executions += count;
             seen.wrong += wrong;
+            seen.settled += if settled { count } else { 0 };
             if settled && wrong == 0 {
                 seen.late += if before % 4 == 2 { count - on } else { on };
             }
@@ -123,6 +126,7 @@ fn under_load<T>(
         for runner in runners {
             let seen = runner.join().map_err(|_| "a thread panicked")?;
             all.executions += seen.executions;
+            all.settled += seen.settled;
             all.wrong += seen.wrong;
             all.late += seen.late;
         }
@@ -199,7 +203,7 @@ pub struct Checked {
     pub seen: Seen,
 }
 
-/// Switches without pause until so many executions were checked.
+/// Switches, with as long a pause as a switch takes, until so many executions were checked.
 ///
 /// # Errors
 ///
@@ -216,7 +220,11 @@ pub fn checked(
         loop {
             for _ in 0..64 {
                 toggles += 1;
-                toggle(switcher, shared, toggles % 2 == 1)?;
+                let us = toggle(switcher, shared, toggles % 2 == 1)?;
+                let pause = Instant::now();
+                while pause.elapsed().as_nanos() as f64 / 1e3 < us {
+                    std::hint::spin_loop();
+                }
             }
             let ran = shared.executions.0.load(Ordering::Relaxed);
             if ran >= executions {

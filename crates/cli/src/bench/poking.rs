@@ -139,10 +139,17 @@ fn controlled(control: Control) -> Result<Controlled, String> {
     let outcome = match output.status.signal() {
         Some(signal) => format!("died of signal {signal}"),
         None if output.status.success() => "NOTHING WENT WRONG".to_owned(),
-        None => text,
+        None if output.status.code() == Some(1) => text,
+        None => "could not run".to_owned(),
     };
-    Ok(Controlled { control, outcome, has_failed: !output.status.success() })
+    // It crashed as wrong code does, or saw wrong values; that it could not run is no failure of it.
+    let crashed = output.status.signal().is_some_and(|signal| CRASHES.contains(&signal));
+    let has_failed = crashed || output.status.code() == Some(1);
+    Ok(Controlled { control, outcome, has_failed })
 }
+
+/// Signals that a thread in the middle of wrong code dies of: ILL, TRAP, BUS, FPE, SEGV.
+const CRASHES: [i32; 5] = [4, 5, 7, 8, 11];
 
 /// The child: exit code 1 if it saw what it has to see, 0 if not.
 fn child(name: &str, streams: &mut Streams<'_>) -> io::Result<Exit> {

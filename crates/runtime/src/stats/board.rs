@@ -38,6 +38,17 @@ struct Program {
     tail_calls: TailCalls,
 }
 
+impl Program {
+    /// It could not be made as it was wanted: it counts as before. Sites at tail calls that are on
+    /// by now go off when no run can come to them.
+    fn take_back(&mut self, image: &ProgImage, wanted: Option<StatsOptions>) {
+        image.counters.set(self.on);
+        if wanted.is_some() && self.tail_calls == TailCalls::Off {
+            self.tail_calls = TailCalls::Settling(epoch::tag());
+        }
+    }
+}
+
 /// What the sites at tail calls are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TailCalls {
@@ -150,8 +161,11 @@ impl State {
             }
         }
         for batch in [&mut tail_calls, &mut entries] {
-            if !batch.is_empty() {
-                batch.commit().map_err(|why| Error::input(format!("switch statistics: {why}")))?;
+            if let Err(why) = if batch.is_empty() { Ok(()) } else { batch.commit() } {
+                for (at, image, wanted) in &changes {
+                    self.programs[*at].take_back(image, *wanted);
+                }
+                return Err(Error::input(format!("switch statistics: {why}")));
             }
         }
         let tag = epoch::tag();

@@ -156,8 +156,9 @@ fn sharing(flags: &BenchPokeFlags, answer: &Answer) -> String {
 
 fn checked(row: &Checked) -> String {
     format!(
-        "{} executions of {} sites by {} threads, switched {} times in {:.1} s: {} wrong, {} late.",
+        "{} executions ({} of them between two switches) of {} sites by {} threads, switched {} times in {:.1} s: {} wrong, {} late.",
         figures::count(row.seen.executions),
+        figures::count(row.seen.settled),
         row.sites,
         row.threads,
         figures::count(row.toggles),
