@@ -60,6 +60,9 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
         (true, false) => ProgFormat::Json,
         (false, false) => ProgFormat::Text,
     };
+    if let Some(why) = skep::runtime::poke::take_notice() {
+        streams.note(&why)?;
+    }
     let rows: Vec<ProgRow> = runtime.programs().iter().map(row).collect();
     write_progs(streams.out, &rows, format)?;
     Ok(exit)

@@ -211,8 +211,8 @@ fn tsc_rate() -> u64 {
             }
             from = end;
         }
-        // A clock that never agrees with the other: times are counted in ticks.
-        1 << RATE_BITS
+        // Clocks that never agree for two stretches: the mean over all of them is what there is.
+        rate(first_pair(), from).filter(is_plausible).unwrap_or(1 << RATE_BITS)
     })
 }
 
@@ -228,15 +228,20 @@ fn wait_until(ns: u64) -> Pair {
 
 /// The rate over two stretches, if it is the same in both and a processor can have it.
 fn agreed([from, middle, end]: [Pair; 3]) -> Option<u64> {
-    let rate = |from: Pair, to: Pair| {
-        let ticks = to.ticks.checked_sub(from.ticks).filter(|ticks| *ticks > 0)?;
-        let rate = (u128::from(to.ns.checked_sub(from.ns)?) << RATE_BITS) / u128::from(ticks);
-        u64::try_from(rate).ok()
-    };
     let (one, two) = (rate(from, middle)?, rate(middle, end)?);
-    // 0.05 to 20 ns a tick: 50 MHz to 20 GHz.
-    let plausible = (1 << RATE_BITS) / 20..20 << RATE_BITS;
-    (one.abs_diff(two) < one / AGREEMENT && plausible.contains(&one)).then(|| rate(from, end))?
+    (one.abs_diff(two) < one / AGREEMENT && is_plausible(&one)).then(|| rate(from, end))?
+}
+
+/// ns a tick between two moments.
+fn rate(from: Pair, to: Pair) -> Option<u64> {
+    let ticks = to.ticks.checked_sub(from.ticks).filter(|ticks| *ticks > 0)?;
+    let rate = (u128::from(to.ns.checked_sub(from.ns)?) << RATE_BITS) / u128::from(ticks);
+    u64::try_from(rate).ok()
+}
+
+/// 0.05 to 20 ns a tick: 50 MHz to 20 GHz.
+fn is_plausible(rate: &u64) -> bool {
+    ((1 << RATE_BITS) / 20..20 << RATE_BITS).contains(rate)
 }
 
 #[cfg(test)]
