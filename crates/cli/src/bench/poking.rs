@@ -142,7 +142,8 @@ fn controlled(control: Control) -> Result<Controlled, String> {
         None if output.status.code() == Some(1) => text,
         None => "could not run".to_owned(),
     };
-    // It crashed as wrong code does, or saw wrong values; that it could not run is no failure of it.
+    // It crashed as wrong code does, or saw wrong values; that it could not run is no failure of
+    // it.
     let crashed = output.status.signal().is_some_and(|signal| CRASHES.contains(&signal));
     let has_failed = crashed || output.status.code() == Some(1);
     Ok(Controlled { control, outcome, has_failed })
