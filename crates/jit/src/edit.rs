@@ -36,7 +36,7 @@ pub enum EditError {
 }
 
 /// Changes of one batch at most.
-pub const EDITS_MAX: usize = 1 << 24;
+pub const EDITS_MAX: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
 
 /// Changes of sites.
 #[derive(Debug, Default)]
@@ -216,6 +216,19 @@ mod tests {
             };
             assert_eq!(edits.apply(&TextLock::take()), Err(expected));
         }
+    }
+
+    #[test]
+    fn too_many_changes_are_none() {
+        let code = BareCode::new(&[0xa9, 1, 0, 0, 0, 0xc3]).expect("room");
+        let switch = code.switch(0).expect("a switch");
+        let mut edits = Edits::default();
+        (0..EDITS_MAX).for_each(|_| edits.switch(&switch, None, false));
+        let lock = TextLock::take();
+        assert_eq!(edits.apply(&lock), Ok(true));
+        edits.switch(&switch, None, true);
+        assert_eq!(edits.apply(&lock), Err(EditError::TooMany(EDITS_MAX)));
+        assert_eq!(lock.load(&switch.text, Place::Byte(0)), Some(u32::from(SwitchSite::OFF)));
     }
 
     #[test]

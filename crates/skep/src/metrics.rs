@@ -35,7 +35,7 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 /// Name, unit, what it is, and its value: the families that are counters.
 type Family = (&'static str, Option<&'static str>, &'static str, fn(&ProgInfo) -> String);
 
-const FAMILIES: [Family; 4] = [
+const FAMILIES: [Family; 5] = [
     ("skep_prog_run_time_seconds", Some("seconds"), "Time in the program (run_time_ns).", |prog| {
         seconds(prog.stats.run_time_ns)
     }),
@@ -51,6 +51,12 @@ const FAMILIES: [Family; 4] = [
     ("skep_prog_timed_runs", None, "Runs whose time was taken.", |prog| {
         prog.stats.timed_cnt.to_string()
     }),
+    (
+        "skep_prog_clock_jumps",
+        None,
+        "Runs whose time was left out because the clock jumped.",
+        |prog| prog.stats.clock_jumps.to_string(),
+    ),
 ];
 
 const HISTOGRAM: &str = "skep_prog_run_duration_seconds";
