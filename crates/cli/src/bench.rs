@@ -44,6 +44,12 @@ struct Run<'a> {
 /// The inner error is a line about the input.
 type Outcome = io::Result<Result<Exit, String>>;
 
+/// An answer as JSON, the last line of it ended.
+fn write_json(answer: &impl serde::Serialize, streams: &mut Streams<'_>) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *streams.out, answer)?;
+    writeln!(streams.out)
+}
+
 /// Runs the command.
 ///
 /// # Errors

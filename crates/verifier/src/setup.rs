@@ -134,7 +134,7 @@ impl<'a> Env<'a> {
         }
         self.pass(|env| check_subprogs(env.insns, &mut subprogs))?;
         self.list_subprogs(&subprogs);
-        func_info::check_btf_func(self)?;
+        func_info::check_btf_func(self, &subprogs)?;
         self.exception_cb = subprogs.exception_cb.map(|i| i as u32);
         if let Some(cb) = subprogs.exception_cb.and_then(|i| self.subprogs.get_mut(i)) {
             cb.called = true;

@@ -55,8 +55,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     }
     match run.flags.json {
         true => {
-            serde_json::to_writer_pretty(&mut *streams.out, &answer)?;
-            writeln!(streams.out)?;
+            super::write_json(&answer, streams)?;
         }
         false => writeln!(streams.out, "{}", table(&answer))?,
     }

@@ -94,8 +94,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     let ratios: Vec<Ratio> = answer.programs.iter().filter_map(cpu).collect();
     answer.geometric_mean = geometric_mean(&ratios);
     if run.flags.json {
-        serde_json::to_writer_pretty(&mut *streams.out, &answer)?;
-        writeln!(streams.out)?;
+        super::write_json(&answer, streams)?;
     } else if let (Some(mean), 2..) = (&answer.geometric_mean, answer.programs.len()) {
         summary(&answer.programs, mean, streams)?;
     }

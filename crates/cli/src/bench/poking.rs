@@ -80,8 +80,7 @@ pub(crate) fn run(flags: &BenchPokeFlags, streams: &mut Streams<'_>) -> io::Resu
         }
     };
     if flags.json {
-        serde_json::to_writer_pretty(&mut *streams.out, &answer)?;
-        writeln!(streams.out)?;
+        super::write_json(&answer, streams)?;
     } else {
         tables::print(flags, &answer, streams)?;
     }

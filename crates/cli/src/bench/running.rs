@@ -57,8 +57,7 @@ pub(crate) fn run(flags: &BenchRunFlags, streams: &mut Streams<'_>) -> io::Resul
         }
     };
     if flags.json {
-        serde_json::to_writer_pretty(&mut *streams.out, &answer)?;
-        writeln!(streams.out)?;
+        super::write_json(&answer, streams)?;
     } else {
         tables::print(&answer, streams)?;
     }

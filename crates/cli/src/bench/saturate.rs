@@ -66,8 +66,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     }
     drop(progress);
     if run.flags.json {
-        serde_json::to_writer_pretty(&mut *streams.out, &answer)?;
-        writeln!(streams.out)?;
+        super::write_json(&answer, streams)?;
     } else {
         answer.programs.iter().try_for_each(|measured| print(measured, streams))?;
     }

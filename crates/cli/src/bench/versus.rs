@@ -104,8 +104,7 @@ fn measured(program: &str, duel: &Duel) -> Result<Measured, String> {
 
 fn print(run: &Run<'_>, answer: &Answer, streams: &mut Streams<'_>) -> std::io::Result<()> {
     if run.flags.json {
-        serde_json::to_writer_pretty(&mut *streams.out, answer)?;
-        return writeln!(streams.out);
+        return super::write_json(answer, streams);
     }
     let mut grid = Grid::new(
         &[

@@ -4,6 +4,7 @@
 
 use crate::env::Env;
 use crate::log::reject;
+use crate::passes::subprogs::{Subprogs, check_abnormal_return};
 use crate::rejection::Check;
 use skep_btf::{Kind, TypeId};
 
@@ -33,10 +34,14 @@ pub(crate) fn check_btf_func_early(env: &mut Env<'_>) -> Check {
 }
 
 /// Checks that each function has a row, and that functions which may end early return a number.
-pub(crate) fn check_btf_func(env: &mut Env<'_>) -> Check {
+pub(crate) fn check_btf_func(env: &mut Env<'_>, subprogs: &Subprogs) -> Check {
     let rows = &env.prog.func_info;
     let Some(btf) = env.prog.btf.as_deref().filter(|_| !rows.is_empty()) else {
-        return check_abnormal_return(env);
+        // Nothing is known of what a function returns.
+        return match check_abnormal_return(subprogs) {
+            Ok(()) => Ok(()),
+            Err(refused) => reject!(env, EINVAL, "{}", refused.message),
+        };
     };
     if rows.len() != env.subprogs.len() {
         reject!(env, EINVAL, "number of funcs in func_info doesn't match number of subprogs");
@@ -64,19 +69,4 @@ pub(crate) fn check_btf_func(env: &mut Env<'_>) -> Check {
         reject!(env, EINVAL, "{what} is only allowed in functions that return 'int'.");
     }
     Ok(())
-}
-
-/// Without BTF nothing is known of what a function returns.
-fn check_abnormal_return(env: &mut Env<'_>) -> Check {
-    let what = env.subprogs.iter().skip(1).find_map(|subprog| {
-        match (subprog.has_ld_abs, subprog.has_tail_call) {
-            (true, _) => Some("LD_ABS"),
-            (_, true) => Some("tail_call"),
-            _ => None,
-        }
-    });
-    match what {
-        Some(what) => reject!(env, EINVAL, "{what} is not allowed in subprogs without BTF"),
-        None => Ok(()),
-    }
 }

@@ -16,19 +16,18 @@ use super::call_facts::{is_may_goto, is_pseudo_func};
 use super::postorder::is_plain;
 use super::subprogs::{Subprogs, jump_offset};
 use super::{PassReject, errno};
+use crate::insn_aux::InsnFlags;
 use skep_insn::Insn;
 use skep_insn::code::*;
 
-/// Marks of an insn, one bit each in [`Cfg::marks`]: those of `env::InsnFlags`.
+/// Marks of an insn, one bit each in [`Cfg::marks`]: what [`InsnFlags`] says of them.
 pub(crate) mod mark {
-    /// The walk looks for an equal explored state here, and may save one.
-    pub(crate) const PRUNE_POINT: u8 = 1;
-    /// The walk records a history entry when it arrives here.
-    pub(crate) const JMP_POINT: u8 = 2;
-    /// The walk always saves a state here.
-    pub(crate) const FORCE_CHECKPOINT: u8 = 4;
-    /// The insn calls a helper or kfunc that runs a callback any number of times.
-    pub(crate) const CALLS_CALLBACK: u8 = 8;
+    use super::InsnFlags;
+
+    pub(crate) const PRUNE_POINT: u8 = InsnFlags::PRUNE_POINT.bits();
+    pub(crate) const JMP_POINT: u8 = InsnFlags::JMP_POINT.bits();
+    pub(crate) const FORCE_CHECKPOINT: u8 = InsnFlags::FORCE_CHECKPOINT.bits();
+    pub(crate) const CALLS_CALLBACK: u8 = InsnFlags::CALLS_CALLBACK.bits();
 }
 
 /// The marks of all insns, and what calls do in each subprog and whatever it calls.
@@ -40,28 +39,6 @@ pub(crate) struct Cfg {
     pub(crate) changes_pkt_data: Vec<bool>,
     /// For each subprog: some call in it, or below it, may sleep.
     pub(crate) might_sleep: Vec<bool>,
-}
-
-impl Cfg {
-    fn has(&self, idx: usize, bits: u8) -> bool {
-        self.marks.get(idx).is_some_and(|m| m & bits != 0)
-    }
-    /// Whether the walk may prune at this insn.
-    pub(crate) fn is_prune_point(&self, idx: usize) -> bool {
-        self.has(idx, mark::PRUNE_POINT)
-    }
-    /// Whether the walk records arriving at this insn.
-    pub(crate) fn is_jmp_point(&self, idx: usize) -> bool {
-        self.has(idx, mark::JMP_POINT)
-    }
-    /// Whether the walk must save a state at this insn.
-    pub(crate) fn is_force_checkpoint(&self, idx: usize) -> bool {
-        self.has(idx, mark::FORCE_CHECKPOINT)
-    }
-    /// Whether this insn calls something that calls back before it returns.
-    pub(crate) fn calls_callback(&self, idx: usize) -> bool {
-        self.has(idx, mark::CALLS_CALLBACK)
-    }
 }
 
 /// Checks and marks the control flow graph.

@@ -7,9 +7,6 @@
 //!
 //! Kernel: `bpf_check`, 6.18.
 
-// Some results are for parts of the verifier that are written later.
-#![allow(dead_code)]
-
 pub(crate) mod call_facts;
 pub(crate) mod cfg;
 pub(crate) mod dead_func;
