@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod abi_enum;
 mod attach_type;
 pub mod ctx;
 mod flags;
@@ -23,14 +24,14 @@ mod retval;
 pub mod run_ctx;
 mod type_flag;
 
-pub use attach_type::{ATTACH_TYPE_COUNT, AttachType};
+pub use attach_type::AttachType;
 pub use flags::{LogLevel, MapFlags, ProgFlags};
 pub use license::is_gpl_compatible;
 pub use map_compat::map_func_compatible;
 pub use map_rule::{Amount, MapRefusal, MapRule, MapShape, map_rule};
-pub use map_type::{MAP_TYPE_COUNT, MapType};
+pub use map_type::MapType;
 pub use packet::{helper_changes_pkt_data, may_access_skb, may_pass_packet, may_write_packet};
 pub use profile::KernelProfile;
-pub use prog_type::{PROG_TYPE_COUNT, ProgType};
+pub use prog_type::ProgType;
 pub use retval::{RetvalRange, RetvalRule, retval_rule};
 pub use type_flag::TypeFlag;

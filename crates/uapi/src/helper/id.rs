@@ -2,476 +2,233 @@
 //!
 //! Kernel: `enum bpf_func_id` (include/uapi/linux/bpf.h), 6.18, read from its BTF.
 
-/// Number of helper ids, with 0 which is no helper.
-pub const HELPER_COUNT: usize = 212;
+use crate::abi_enum::abi_enum;
 
-/// A helper. The discriminant is what a call insn has in `imm`; variants are named after
-/// `bpf_<name>`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-#[allow(missing_docs)] // one name a row: the variant says all
-pub enum HelperId {
-    Unspec = 0,
-    MapLookupElem = 1,
-    MapUpdateElem = 2,
-    MapDeleteElem = 3,
-    ProbeRead = 4,
-    KtimeGetNs = 5,
-    TracePrintk = 6,
-    GetPrandomU32 = 7,
-    GetSmpProcessorId = 8,
-    SkbStoreBytes = 9,
-    L3CsumReplace = 10,
-    L4CsumReplace = 11,
-    TailCall = 12,
-    CloneRedirect = 13,
-    GetCurrentPidTgid = 14,
-    GetCurrentUidGid = 15,
-    GetCurrentComm = 16,
-    GetCgroupClassid = 17,
-    SkbVlanPush = 18,
-    SkbVlanPop = 19,
-    SkbGetTunnelKey = 20,
-    SkbSetTunnelKey = 21,
-    PerfEventRead = 22,
-    Redirect = 23,
-    GetRouteRealm = 24,
-    PerfEventOutput = 25,
-    SkbLoadBytes = 26,
-    GetStackid = 27,
-    CsumDiff = 28,
-    SkbGetTunnelOpt = 29,
-    SkbSetTunnelOpt = 30,
-    SkbChangeProto = 31,
-    SkbChangeType = 32,
-    SkbUnderCgroup = 33,
-    GetHashRecalc = 34,
-    GetCurrentTask = 35,
-    ProbeWriteUser = 36,
-    CurrentTaskUnderCgroup = 37,
-    SkbChangeTail = 38,
-    SkbPullData = 39,
-    CsumUpdate = 40,
-    SetHashInvalid = 41,
-    GetNumaNodeId = 42,
-    SkbChangeHead = 43,
-    XdpAdjustHead = 44,
-    ProbeReadStr = 45,
-    GetSocketCookie = 46,
-    GetSocketUid = 47,
-    SetHash = 48,
-    Setsockopt = 49,
-    SkbAdjustRoom = 50,
-    RedirectMap = 51,
-    SkRedirectMap = 52,
-    SockMapUpdate = 53,
-    XdpAdjustMeta = 54,
-    PerfEventReadValue = 55,
-    PerfProgReadValue = 56,
-    Getsockopt = 57,
-    OverrideReturn = 58,
-    SockOpsCbFlagsSet = 59,
-    MsgRedirectMap = 60,
-    MsgApplyBytes = 61,
-    MsgCorkBytes = 62,
-    MsgPullData = 63,
-    Bind = 64,
-    XdpAdjustTail = 65,
-    SkbGetXfrmState = 66,
-    GetStack = 67,
-    SkbLoadBytesRelative = 68,
-    FibLookup = 69,
-    SockHashUpdate = 70,
-    MsgRedirectHash = 71,
-    SkRedirectHash = 72,
-    LwtPushEncap = 73,
-    LwtSeg6StoreBytes = 74,
-    LwtSeg6AdjustSrh = 75,
-    LwtSeg6Action = 76,
-    RcRepeat = 77,
-    RcKeydown = 78,
-    SkbCgroupId = 79,
-    GetCurrentCgroupId = 80,
-    GetLocalStorage = 81,
-    SkSelectReuseport = 82,
-    SkbAncestorCgroupId = 83,
-    SkLookupTcp = 84,
-    SkLookupUdp = 85,
-    SkRelease = 86,
-    MapPushElem = 87,
-    MapPopElem = 88,
-    MapPeekElem = 89,
-    MsgPushData = 90,
-    MsgPopData = 91,
-    RcPointerRel = 92,
-    SpinLock = 93,
-    SpinUnlock = 94,
-    SkFullsock = 95,
-    TcpSock = 96,
-    SkbEcnSetCe = 97,
-    GetListenerSock = 98,
-    SkcLookupTcp = 99,
-    TcpCheckSyncookie = 100,
-    SysctlGetName = 101,
-    SysctlGetCurrentValue = 102,
-    SysctlGetNewValue = 103,
-    SysctlSetNewValue = 104,
-    Strtol = 105,
-    Strtoul = 106,
-    SkStorageGet = 107,
-    SkStorageDelete = 108,
-    SendSignal = 109,
-    TcpGenSyncookie = 110,
-    SkbOutput = 111,
-    ProbeReadUser = 112,
-    ProbeReadKernel = 113,
-    ProbeReadUserStr = 114,
-    ProbeReadKernelStr = 115,
-    TcpSendAck = 116,
-    SendSignalThread = 117,
-    Jiffies64 = 118,
-    ReadBranchRecords = 119,
-    GetNsCurrentPidTgid = 120,
-    XdpOutput = 121,
-    GetNetnsCookie = 122,
-    GetCurrentAncestorCgroupId = 123,
-    SkAssign = 124,
-    KtimeGetBootNs = 125,
-    SeqPrintf = 126,
-    SeqWrite = 127,
-    SkCgroupId = 128,
-    SkAncestorCgroupId = 129,
-    RingbufOutput = 130,
-    RingbufReserve = 131,
-    RingbufSubmit = 132,
-    RingbufDiscard = 133,
-    RingbufQuery = 134,
-    CsumLevel = 135,
-    SkcToTcp6Sock = 136,
-    SkcToTcpSock = 137,
-    SkcToTcpTimewaitSock = 138,
-    SkcToTcpRequestSock = 139,
-    SkcToUdp6Sock = 140,
-    GetTaskStack = 141,
-    LoadHdrOpt = 142,
-    StoreHdrOpt = 143,
-    ReserveHdrOpt = 144,
-    InodeStorageGet = 145,
-    InodeStorageDelete = 146,
-    DPath = 147,
-    CopyFromUser = 148,
-    SnprintfBtf = 149,
-    SeqPrintfBtf = 150,
-    SkbCgroupClassid = 151,
-    RedirectNeigh = 152,
-    PerCpuPtr = 153,
-    ThisCpuPtr = 154,
-    RedirectPeer = 155,
-    TaskStorageGet = 156,
-    TaskStorageDelete = 157,
-    GetCurrentTaskBtf = 158,
-    BprmOptsSet = 159,
-    KtimeGetCoarseNs = 160,
-    ImaInodeHash = 161,
-    SockFromFile = 162,
-    CheckMtu = 163,
-    ForEachMapElem = 164,
-    Snprintf = 165,
-    SysBpf = 166,
-    BtfFindByNameKind = 167,
-    SysClose = 168,
-    TimerInit = 169,
-    TimerSetCallback = 170,
-    TimerStart = 171,
-    TimerCancel = 172,
-    GetFuncIp = 173,
-    GetAttachCookie = 174,
-    TaskPtRegs = 175,
-    GetBranchSnapshot = 176,
-    TraceVprintk = 177,
-    SkcToUnixSock = 178,
-    KallsymsLookupName = 179,
-    FindVma = 180,
-    Loop = 181,
-    Strncmp = 182,
-    GetFuncArg = 183,
-    GetFuncRet = 184,
-    GetFuncArgCnt = 185,
-    GetRetval = 186,
-    SetRetval = 187,
-    XdpGetBuffLen = 188,
-    XdpLoadBytes = 189,
-    XdpStoreBytes = 190,
-    CopyFromUserTask = 191,
-    SkbSetTstamp = 192,
-    ImaFileHash = 193,
-    KptrXchg = 194,
-    MapLookupPercpuElem = 195,
-    SkcToMptcpSock = 196,
-    DynptrFromMem = 197,
-    RingbufReserveDynptr = 198,
-    RingbufSubmitDynptr = 199,
-    RingbufDiscardDynptr = 200,
-    DynptrRead = 201,
-    DynptrWrite = 202,
-    DynptrData = 203,
-    TcpRawGenSyncookieIpv4 = 204,
-    TcpRawGenSyncookieIpv6 = 205,
-    TcpRawCheckSyncookieIpv4 = 206,
-    TcpRawCheckSyncookieIpv6 = 207,
-    KtimeGetTaiNs = 208,
-    UserRingbufDrain = 209,
-    CgrpStorageGet = 210,
-    CgrpStorageDelete = 211,
+abi_enum! {
+    /// A helper. The discriminant is what a call insn has in `imm`; variants are named after
+    /// `bpf_<name>`. 0 is a number (`bpf_unspec`), but no helper.
+    #[allow(missing_docs)] // one name a row: the variant says all
+    pub enum HelperId {
+        Unspec = 0, "bpf_unspec";
+        MapLookupElem = 1, "bpf_map_lookup_elem";
+        MapUpdateElem = 2, "bpf_map_update_elem";
+        MapDeleteElem = 3, "bpf_map_delete_elem";
+        ProbeRead = 4, "bpf_probe_read";
+        KtimeGetNs = 5, "bpf_ktime_get_ns";
+        TracePrintk = 6, "bpf_trace_printk";
+        GetPrandomU32 = 7, "bpf_get_prandom_u32";
+        GetSmpProcessorId = 8, "bpf_get_smp_processor_id";
+        SkbStoreBytes = 9, "bpf_skb_store_bytes";
+        L3CsumReplace = 10, "bpf_l3_csum_replace";
+        L4CsumReplace = 11, "bpf_l4_csum_replace";
+        TailCall = 12, "bpf_tail_call";
+        CloneRedirect = 13, "bpf_clone_redirect";
+        GetCurrentPidTgid = 14, "bpf_get_current_pid_tgid";
+        GetCurrentUidGid = 15, "bpf_get_current_uid_gid";
+        GetCurrentComm = 16, "bpf_get_current_comm";
+        GetCgroupClassid = 17, "bpf_get_cgroup_classid";
+        SkbVlanPush = 18, "bpf_skb_vlan_push";
+        SkbVlanPop = 19, "bpf_skb_vlan_pop";
+        SkbGetTunnelKey = 20, "bpf_skb_get_tunnel_key";
+        SkbSetTunnelKey = 21, "bpf_skb_set_tunnel_key";
+        PerfEventRead = 22, "bpf_perf_event_read";
+        Redirect = 23, "bpf_redirect";
+        GetRouteRealm = 24, "bpf_get_route_realm";
+        PerfEventOutput = 25, "bpf_perf_event_output";
+        SkbLoadBytes = 26, "bpf_skb_load_bytes";
+        GetStackid = 27, "bpf_get_stackid";
+        CsumDiff = 28, "bpf_csum_diff";
+        SkbGetTunnelOpt = 29, "bpf_skb_get_tunnel_opt";
+        SkbSetTunnelOpt = 30, "bpf_skb_set_tunnel_opt";
+        SkbChangeProto = 31, "bpf_skb_change_proto";
+        SkbChangeType = 32, "bpf_skb_change_type";
+        SkbUnderCgroup = 33, "bpf_skb_under_cgroup";
+        GetHashRecalc = 34, "bpf_get_hash_recalc";
+        GetCurrentTask = 35, "bpf_get_current_task";
+        ProbeWriteUser = 36, "bpf_probe_write_user";
+        CurrentTaskUnderCgroup = 37, "bpf_current_task_under_cgroup";
+        SkbChangeTail = 38, "bpf_skb_change_tail";
+        SkbPullData = 39, "bpf_skb_pull_data";
+        CsumUpdate = 40, "bpf_csum_update";
+        SetHashInvalid = 41, "bpf_set_hash_invalid";
+        GetNumaNodeId = 42, "bpf_get_numa_node_id";
+        SkbChangeHead = 43, "bpf_skb_change_head";
+        XdpAdjustHead = 44, "bpf_xdp_adjust_head";
+        ProbeReadStr = 45, "bpf_probe_read_str";
+        GetSocketCookie = 46, "bpf_get_socket_cookie";
+        GetSocketUid = 47, "bpf_get_socket_uid";
+        SetHash = 48, "bpf_set_hash";
+        Setsockopt = 49, "bpf_setsockopt";
+        SkbAdjustRoom = 50, "bpf_skb_adjust_room";
+        RedirectMap = 51, "bpf_redirect_map";
+        SkRedirectMap = 52, "bpf_sk_redirect_map";
+        SockMapUpdate = 53, "bpf_sock_map_update";
+        XdpAdjustMeta = 54, "bpf_xdp_adjust_meta";
+        PerfEventReadValue = 55, "bpf_perf_event_read_value";
+        PerfProgReadValue = 56, "bpf_perf_prog_read_value";
+        Getsockopt = 57, "bpf_getsockopt";
+        OverrideReturn = 58, "bpf_override_return";
+        SockOpsCbFlagsSet = 59, "bpf_sock_ops_cb_flags_set";
+        MsgRedirectMap = 60, "bpf_msg_redirect_map";
+        MsgApplyBytes = 61, "bpf_msg_apply_bytes";
+        MsgCorkBytes = 62, "bpf_msg_cork_bytes";
+        MsgPullData = 63, "bpf_msg_pull_data";
+        Bind = 64, "bpf_bind";
+        XdpAdjustTail = 65, "bpf_xdp_adjust_tail";
+        SkbGetXfrmState = 66, "bpf_skb_get_xfrm_state";
+        GetStack = 67, "bpf_get_stack";
+        SkbLoadBytesRelative = 68, "bpf_skb_load_bytes_relative";
+        FibLookup = 69, "bpf_fib_lookup";
+        SockHashUpdate = 70, "bpf_sock_hash_update";
+        MsgRedirectHash = 71, "bpf_msg_redirect_hash";
+        SkRedirectHash = 72, "bpf_sk_redirect_hash";
+        LwtPushEncap = 73, "bpf_lwt_push_encap";
+        LwtSeg6StoreBytes = 74, "bpf_lwt_seg6_store_bytes";
+        LwtSeg6AdjustSrh = 75, "bpf_lwt_seg6_adjust_srh";
+        LwtSeg6Action = 76, "bpf_lwt_seg6_action";
+        RcRepeat = 77, "bpf_rc_repeat";
+        RcKeydown = 78, "bpf_rc_keydown";
+        SkbCgroupId = 79, "bpf_skb_cgroup_id";
+        GetCurrentCgroupId = 80, "bpf_get_current_cgroup_id";
+        GetLocalStorage = 81, "bpf_get_local_storage";
+        SkSelectReuseport = 82, "bpf_sk_select_reuseport";
+        SkbAncestorCgroupId = 83, "bpf_skb_ancestor_cgroup_id";
+        SkLookupTcp = 84, "bpf_sk_lookup_tcp";
+        SkLookupUdp = 85, "bpf_sk_lookup_udp";
+        SkRelease = 86, "bpf_sk_release";
+        MapPushElem = 87, "bpf_map_push_elem";
+        MapPopElem = 88, "bpf_map_pop_elem";
+        MapPeekElem = 89, "bpf_map_peek_elem";
+        MsgPushData = 90, "bpf_msg_push_data";
+        MsgPopData = 91, "bpf_msg_pop_data";
+        RcPointerRel = 92, "bpf_rc_pointer_rel";
+        SpinLock = 93, "bpf_spin_lock";
+        SpinUnlock = 94, "bpf_spin_unlock";
+        SkFullsock = 95, "bpf_sk_fullsock";
+        TcpSock = 96, "bpf_tcp_sock";
+        SkbEcnSetCe = 97, "bpf_skb_ecn_set_ce";
+        GetListenerSock = 98, "bpf_get_listener_sock";
+        SkcLookupTcp = 99, "bpf_skc_lookup_tcp";
+        TcpCheckSyncookie = 100, "bpf_tcp_check_syncookie";
+        SysctlGetName = 101, "bpf_sysctl_get_name";
+        SysctlGetCurrentValue = 102, "bpf_sysctl_get_current_value";
+        SysctlGetNewValue = 103, "bpf_sysctl_get_new_value";
+        SysctlSetNewValue = 104, "bpf_sysctl_set_new_value";
+        Strtol = 105, "bpf_strtol";
+        Strtoul = 106, "bpf_strtoul";
+        SkStorageGet = 107, "bpf_sk_storage_get";
+        SkStorageDelete = 108, "bpf_sk_storage_delete";
+        SendSignal = 109, "bpf_send_signal";
+        TcpGenSyncookie = 110, "bpf_tcp_gen_syncookie";
+        SkbOutput = 111, "bpf_skb_output";
+        ProbeReadUser = 112, "bpf_probe_read_user";
+        ProbeReadKernel = 113, "bpf_probe_read_kernel";
+        ProbeReadUserStr = 114, "bpf_probe_read_user_str";
+        ProbeReadKernelStr = 115, "bpf_probe_read_kernel_str";
+        TcpSendAck = 116, "bpf_tcp_send_ack";
+        SendSignalThread = 117, "bpf_send_signal_thread";
+        Jiffies64 = 118, "bpf_jiffies64";
+        ReadBranchRecords = 119, "bpf_read_branch_records";
+        GetNsCurrentPidTgid = 120, "bpf_get_ns_current_pid_tgid";
+        XdpOutput = 121, "bpf_xdp_output";
+        GetNetnsCookie = 122, "bpf_get_netns_cookie";
+        GetCurrentAncestorCgroupId = 123, "bpf_get_current_ancestor_cgroup_id";
+        SkAssign = 124, "bpf_sk_assign";
+        KtimeGetBootNs = 125, "bpf_ktime_get_boot_ns";
+        SeqPrintf = 126, "bpf_seq_printf";
+        SeqWrite = 127, "bpf_seq_write";
+        SkCgroupId = 128, "bpf_sk_cgroup_id";
+        SkAncestorCgroupId = 129, "bpf_sk_ancestor_cgroup_id";
+        RingbufOutput = 130, "bpf_ringbuf_output";
+        RingbufReserve = 131, "bpf_ringbuf_reserve";
+        RingbufSubmit = 132, "bpf_ringbuf_submit";
+        RingbufDiscard = 133, "bpf_ringbuf_discard";
+        RingbufQuery = 134, "bpf_ringbuf_query";
+        CsumLevel = 135, "bpf_csum_level";
+        SkcToTcp6Sock = 136, "bpf_skc_to_tcp6_sock";
+        SkcToTcpSock = 137, "bpf_skc_to_tcp_sock";
+        SkcToTcpTimewaitSock = 138, "bpf_skc_to_tcp_timewait_sock";
+        SkcToTcpRequestSock = 139, "bpf_skc_to_tcp_request_sock";
+        SkcToUdp6Sock = 140, "bpf_skc_to_udp6_sock";
+        GetTaskStack = 141, "bpf_get_task_stack";
+        LoadHdrOpt = 142, "bpf_load_hdr_opt";
+        StoreHdrOpt = 143, "bpf_store_hdr_opt";
+        ReserveHdrOpt = 144, "bpf_reserve_hdr_opt";
+        InodeStorageGet = 145, "bpf_inode_storage_get";
+        InodeStorageDelete = 146, "bpf_inode_storage_delete";
+        DPath = 147, "bpf_d_path";
+        CopyFromUser = 148, "bpf_copy_from_user";
+        SnprintfBtf = 149, "bpf_snprintf_btf";
+        SeqPrintfBtf = 150, "bpf_seq_printf_btf";
+        SkbCgroupClassid = 151, "bpf_skb_cgroup_classid";
+        RedirectNeigh = 152, "bpf_redirect_neigh";
+        PerCpuPtr = 153, "bpf_per_cpu_ptr";
+        ThisCpuPtr = 154, "bpf_this_cpu_ptr";
+        RedirectPeer = 155, "bpf_redirect_peer";
+        TaskStorageGet = 156, "bpf_task_storage_get";
+        TaskStorageDelete = 157, "bpf_task_storage_delete";
+        GetCurrentTaskBtf = 158, "bpf_get_current_task_btf";
+        BprmOptsSet = 159, "bpf_bprm_opts_set";
+        KtimeGetCoarseNs = 160, "bpf_ktime_get_coarse_ns";
+        ImaInodeHash = 161, "bpf_ima_inode_hash";
+        SockFromFile = 162, "bpf_sock_from_file";
+        CheckMtu = 163, "bpf_check_mtu";
+        ForEachMapElem = 164, "bpf_for_each_map_elem";
+        Snprintf = 165, "bpf_snprintf";
+        SysBpf = 166, "bpf_sys_bpf";
+        BtfFindByNameKind = 167, "bpf_btf_find_by_name_kind";
+        SysClose = 168, "bpf_sys_close";
+        TimerInit = 169, "bpf_timer_init";
+        TimerSetCallback = 170, "bpf_timer_set_callback";
+        TimerStart = 171, "bpf_timer_start";
+        TimerCancel = 172, "bpf_timer_cancel";
+        GetFuncIp = 173, "bpf_get_func_ip";
+        GetAttachCookie = 174, "bpf_get_attach_cookie";
+        TaskPtRegs = 175, "bpf_task_pt_regs";
+        GetBranchSnapshot = 176, "bpf_get_branch_snapshot";
+        TraceVprintk = 177, "bpf_trace_vprintk";
+        SkcToUnixSock = 178, "bpf_skc_to_unix_sock";
+        KallsymsLookupName = 179, "bpf_kallsyms_lookup_name";
+        FindVma = 180, "bpf_find_vma";
+        Loop = 181, "bpf_loop";
+        Strncmp = 182, "bpf_strncmp";
+        GetFuncArg = 183, "bpf_get_func_arg";
+        GetFuncRet = 184, "bpf_get_func_ret";
+        GetFuncArgCnt = 185, "bpf_get_func_arg_cnt";
+        GetRetval = 186, "bpf_get_retval";
+        SetRetval = 187, "bpf_set_retval";
+        XdpGetBuffLen = 188, "bpf_xdp_get_buff_len";
+        XdpLoadBytes = 189, "bpf_xdp_load_bytes";
+        XdpStoreBytes = 190, "bpf_xdp_store_bytes";
+        CopyFromUserTask = 191, "bpf_copy_from_user_task";
+        SkbSetTstamp = 192, "bpf_skb_set_tstamp";
+        ImaFileHash = 193, "bpf_ima_file_hash";
+        KptrXchg = 194, "bpf_kptr_xchg";
+        MapLookupPercpuElem = 195, "bpf_map_lookup_percpu_elem";
+        SkcToMptcpSock = 196, "bpf_skc_to_mptcp_sock";
+        DynptrFromMem = 197, "bpf_dynptr_from_mem";
+        RingbufReserveDynptr = 198, "bpf_ringbuf_reserve_dynptr";
+        RingbufSubmitDynptr = 199, "bpf_ringbuf_submit_dynptr";
+        RingbufDiscardDynptr = 200, "bpf_ringbuf_discard_dynptr";
+        DynptrRead = 201, "bpf_dynptr_read";
+        DynptrWrite = 202, "bpf_dynptr_write";
+        DynptrData = 203, "bpf_dynptr_data";
+        TcpRawGenSyncookieIpv4 = 204, "bpf_tcp_raw_gen_syncookie_ipv4";
+        TcpRawGenSyncookieIpv6 = 205, "bpf_tcp_raw_gen_syncookie_ipv6";
+        TcpRawCheckSyncookieIpv4 = 206, "bpf_tcp_raw_check_syncookie_ipv4";
+        TcpRawCheckSyncookieIpv6 = 207, "bpf_tcp_raw_check_syncookie_ipv6";
+        KtimeGetTaiNs = 208, "bpf_ktime_get_tai_ns";
+        UserRingbufDrain = 209, "bpf_user_ringbuf_drain";
+        CgrpStorageGet = 210, "bpf_cgrp_storage_get";
+        CgrpStorageDelete = 211, "bpf_cgrp_storage_delete";
+    }
 }
 
-/// One row a helper, in the order of the ABI: the helper and its name as the log spells it.
-static ROWS: [(HelperId, &str); HELPER_COUNT] = [
-    (HelperId::Unspec, "bpf_unspec"),
-    (HelperId::MapLookupElem, "bpf_map_lookup_elem"),
-    (HelperId::MapUpdateElem, "bpf_map_update_elem"),
-    (HelperId::MapDeleteElem, "bpf_map_delete_elem"),
-    (HelperId::ProbeRead, "bpf_probe_read"),
-    (HelperId::KtimeGetNs, "bpf_ktime_get_ns"),
-    (HelperId::TracePrintk, "bpf_trace_printk"),
-    (HelperId::GetPrandomU32, "bpf_get_prandom_u32"),
-    (HelperId::GetSmpProcessorId, "bpf_get_smp_processor_id"),
-    (HelperId::SkbStoreBytes, "bpf_skb_store_bytes"),
-    (HelperId::L3CsumReplace, "bpf_l3_csum_replace"),
-    (HelperId::L4CsumReplace, "bpf_l4_csum_replace"),
-    (HelperId::TailCall, "bpf_tail_call"),
-    (HelperId::CloneRedirect, "bpf_clone_redirect"),
-    (HelperId::GetCurrentPidTgid, "bpf_get_current_pid_tgid"),
-    (HelperId::GetCurrentUidGid, "bpf_get_current_uid_gid"),
-    (HelperId::GetCurrentComm, "bpf_get_current_comm"),
-    (HelperId::GetCgroupClassid, "bpf_get_cgroup_classid"),
-    (HelperId::SkbVlanPush, "bpf_skb_vlan_push"),
-    (HelperId::SkbVlanPop, "bpf_skb_vlan_pop"),
-    (HelperId::SkbGetTunnelKey, "bpf_skb_get_tunnel_key"),
-    (HelperId::SkbSetTunnelKey, "bpf_skb_set_tunnel_key"),
-    (HelperId::PerfEventRead, "bpf_perf_event_read"),
-    (HelperId::Redirect, "bpf_redirect"),
-    (HelperId::GetRouteRealm, "bpf_get_route_realm"),
-    (HelperId::PerfEventOutput, "bpf_perf_event_output"),
-    (HelperId::SkbLoadBytes, "bpf_skb_load_bytes"),
-    (HelperId::GetStackid, "bpf_get_stackid"),
-    (HelperId::CsumDiff, "bpf_csum_diff"),
-    (HelperId::SkbGetTunnelOpt, "bpf_skb_get_tunnel_opt"),
-    (HelperId::SkbSetTunnelOpt, "bpf_skb_set_tunnel_opt"),
-    (HelperId::SkbChangeProto, "bpf_skb_change_proto"),
-    (HelperId::SkbChangeType, "bpf_skb_change_type"),
-    (HelperId::SkbUnderCgroup, "bpf_skb_under_cgroup"),
-    (HelperId::GetHashRecalc, "bpf_get_hash_recalc"),
-    (HelperId::GetCurrentTask, "bpf_get_current_task"),
-    (HelperId::ProbeWriteUser, "bpf_probe_write_user"),
-    (HelperId::CurrentTaskUnderCgroup, "bpf_current_task_under_cgroup"),
-    (HelperId::SkbChangeTail, "bpf_skb_change_tail"),
-    (HelperId::SkbPullData, "bpf_skb_pull_data"),
-    (HelperId::CsumUpdate, "bpf_csum_update"),
-    (HelperId::SetHashInvalid, "bpf_set_hash_invalid"),
-    (HelperId::GetNumaNodeId, "bpf_get_numa_node_id"),
-    (HelperId::SkbChangeHead, "bpf_skb_change_head"),
-    (HelperId::XdpAdjustHead, "bpf_xdp_adjust_head"),
-    (HelperId::ProbeReadStr, "bpf_probe_read_str"),
-    (HelperId::GetSocketCookie, "bpf_get_socket_cookie"),
-    (HelperId::GetSocketUid, "bpf_get_socket_uid"),
-    (HelperId::SetHash, "bpf_set_hash"),
-    (HelperId::Setsockopt, "bpf_setsockopt"),
-    (HelperId::SkbAdjustRoom, "bpf_skb_adjust_room"),
-    (HelperId::RedirectMap, "bpf_redirect_map"),
-    (HelperId::SkRedirectMap, "bpf_sk_redirect_map"),
-    (HelperId::SockMapUpdate, "bpf_sock_map_update"),
-    (HelperId::XdpAdjustMeta, "bpf_xdp_adjust_meta"),
-    (HelperId::PerfEventReadValue, "bpf_perf_event_read_value"),
-    (HelperId::PerfProgReadValue, "bpf_perf_prog_read_value"),
-    (HelperId::Getsockopt, "bpf_getsockopt"),
-    (HelperId::OverrideReturn, "bpf_override_return"),
-    (HelperId::SockOpsCbFlagsSet, "bpf_sock_ops_cb_flags_set"),
-    (HelperId::MsgRedirectMap, "bpf_msg_redirect_map"),
-    (HelperId::MsgApplyBytes, "bpf_msg_apply_bytes"),
-    (HelperId::MsgCorkBytes, "bpf_msg_cork_bytes"),
-    (HelperId::MsgPullData, "bpf_msg_pull_data"),
-    (HelperId::Bind, "bpf_bind"),
-    (HelperId::XdpAdjustTail, "bpf_xdp_adjust_tail"),
-    (HelperId::SkbGetXfrmState, "bpf_skb_get_xfrm_state"),
-    (HelperId::GetStack, "bpf_get_stack"),
-    (HelperId::SkbLoadBytesRelative, "bpf_skb_load_bytes_relative"),
-    (HelperId::FibLookup, "bpf_fib_lookup"),
-    (HelperId::SockHashUpdate, "bpf_sock_hash_update"),
-    (HelperId::MsgRedirectHash, "bpf_msg_redirect_hash"),
-    (HelperId::SkRedirectHash, "bpf_sk_redirect_hash"),
-    (HelperId::LwtPushEncap, "bpf_lwt_push_encap"),
-    (HelperId::LwtSeg6StoreBytes, "bpf_lwt_seg6_store_bytes"),
-    (HelperId::LwtSeg6AdjustSrh, "bpf_lwt_seg6_adjust_srh"),
-    (HelperId::LwtSeg6Action, "bpf_lwt_seg6_action"),
-    (HelperId::RcRepeat, "bpf_rc_repeat"),
-    (HelperId::RcKeydown, "bpf_rc_keydown"),
-    (HelperId::SkbCgroupId, "bpf_skb_cgroup_id"),
-    (HelperId::GetCurrentCgroupId, "bpf_get_current_cgroup_id"),
-    (HelperId::GetLocalStorage, "bpf_get_local_storage"),
-    (HelperId::SkSelectReuseport, "bpf_sk_select_reuseport"),
-    (HelperId::SkbAncestorCgroupId, "bpf_skb_ancestor_cgroup_id"),
-    (HelperId::SkLookupTcp, "bpf_sk_lookup_tcp"),
-    (HelperId::SkLookupUdp, "bpf_sk_lookup_udp"),
-    (HelperId::SkRelease, "bpf_sk_release"),
-    (HelperId::MapPushElem, "bpf_map_push_elem"),
-    (HelperId::MapPopElem, "bpf_map_pop_elem"),
-    (HelperId::MapPeekElem, "bpf_map_peek_elem"),
-    (HelperId::MsgPushData, "bpf_msg_push_data"),
-    (HelperId::MsgPopData, "bpf_msg_pop_data"),
-    (HelperId::RcPointerRel, "bpf_rc_pointer_rel"),
-    (HelperId::SpinLock, "bpf_spin_lock"),
-    (HelperId::SpinUnlock, "bpf_spin_unlock"),
-    (HelperId::SkFullsock, "bpf_sk_fullsock"),
-    (HelperId::TcpSock, "bpf_tcp_sock"),
-    (HelperId::SkbEcnSetCe, "bpf_skb_ecn_set_ce"),
-    (HelperId::GetListenerSock, "bpf_get_listener_sock"),
-    (HelperId::SkcLookupTcp, "bpf_skc_lookup_tcp"),
-    (HelperId::TcpCheckSyncookie, "bpf_tcp_check_syncookie"),
-    (HelperId::SysctlGetName, "bpf_sysctl_get_name"),
-    (HelperId::SysctlGetCurrentValue, "bpf_sysctl_get_current_value"),
-    (HelperId::SysctlGetNewValue, "bpf_sysctl_get_new_value"),
-    (HelperId::SysctlSetNewValue, "bpf_sysctl_set_new_value"),
-    (HelperId::Strtol, "bpf_strtol"),
-    (HelperId::Strtoul, "bpf_strtoul"),
-    (HelperId::SkStorageGet, "bpf_sk_storage_get"),
-    (HelperId::SkStorageDelete, "bpf_sk_storage_delete"),
-    (HelperId::SendSignal, "bpf_send_signal"),
-    (HelperId::TcpGenSyncookie, "bpf_tcp_gen_syncookie"),
-    (HelperId::SkbOutput, "bpf_skb_output"),
-    (HelperId::ProbeReadUser, "bpf_probe_read_user"),
-    (HelperId::ProbeReadKernel, "bpf_probe_read_kernel"),
-    (HelperId::ProbeReadUserStr, "bpf_probe_read_user_str"),
-    (HelperId::ProbeReadKernelStr, "bpf_probe_read_kernel_str"),
-    (HelperId::TcpSendAck, "bpf_tcp_send_ack"),
-    (HelperId::SendSignalThread, "bpf_send_signal_thread"),
-    (HelperId::Jiffies64, "bpf_jiffies64"),
-    (HelperId::ReadBranchRecords, "bpf_read_branch_records"),
-    (HelperId::GetNsCurrentPidTgid, "bpf_get_ns_current_pid_tgid"),
-    (HelperId::XdpOutput, "bpf_xdp_output"),
-    (HelperId::GetNetnsCookie, "bpf_get_netns_cookie"),
-    (HelperId::GetCurrentAncestorCgroupId, "bpf_get_current_ancestor_cgroup_id"),
-    (HelperId::SkAssign, "bpf_sk_assign"),
-    (HelperId::KtimeGetBootNs, "bpf_ktime_get_boot_ns"),
-    (HelperId::SeqPrintf, "bpf_seq_printf"),
-    (HelperId::SeqWrite, "bpf_seq_write"),
-    (HelperId::SkCgroupId, "bpf_sk_cgroup_id"),
-    (HelperId::SkAncestorCgroupId, "bpf_sk_ancestor_cgroup_id"),
-    (HelperId::RingbufOutput, "bpf_ringbuf_output"),
-    (HelperId::RingbufReserve, "bpf_ringbuf_reserve"),
-    (HelperId::RingbufSubmit, "bpf_ringbuf_submit"),
-    (HelperId::RingbufDiscard, "bpf_ringbuf_discard"),
-    (HelperId::RingbufQuery, "bpf_ringbuf_query"),
-    (HelperId::CsumLevel, "bpf_csum_level"),
-    (HelperId::SkcToTcp6Sock, "bpf_skc_to_tcp6_sock"),
-    (HelperId::SkcToTcpSock, "bpf_skc_to_tcp_sock"),
-    (HelperId::SkcToTcpTimewaitSock, "bpf_skc_to_tcp_timewait_sock"),
-    (HelperId::SkcToTcpRequestSock, "bpf_skc_to_tcp_request_sock"),
-    (HelperId::SkcToUdp6Sock, "bpf_skc_to_udp6_sock"),
-    (HelperId::GetTaskStack, "bpf_get_task_stack"),
-    (HelperId::LoadHdrOpt, "bpf_load_hdr_opt"),
-    (HelperId::StoreHdrOpt, "bpf_store_hdr_opt"),
-    (HelperId::ReserveHdrOpt, "bpf_reserve_hdr_opt"),
-    (HelperId::InodeStorageGet, "bpf_inode_storage_get"),
-    (HelperId::InodeStorageDelete, "bpf_inode_storage_delete"),
-    (HelperId::DPath, "bpf_d_path"),
-    (HelperId::CopyFromUser, "bpf_copy_from_user"),
-    (HelperId::SnprintfBtf, "bpf_snprintf_btf"),
-    (HelperId::SeqPrintfBtf, "bpf_seq_printf_btf"),
-    (HelperId::SkbCgroupClassid, "bpf_skb_cgroup_classid"),
-    (HelperId::RedirectNeigh, "bpf_redirect_neigh"),
-    (HelperId::PerCpuPtr, "bpf_per_cpu_ptr"),
-    (HelperId::ThisCpuPtr, "bpf_this_cpu_ptr"),
-    (HelperId::RedirectPeer, "bpf_redirect_peer"),
-    (HelperId::TaskStorageGet, "bpf_task_storage_get"),
-    (HelperId::TaskStorageDelete, "bpf_task_storage_delete"),
-    (HelperId::GetCurrentTaskBtf, "bpf_get_current_task_btf"),
-    (HelperId::BprmOptsSet, "bpf_bprm_opts_set"),
-    (HelperId::KtimeGetCoarseNs, "bpf_ktime_get_coarse_ns"),
-    (HelperId::ImaInodeHash, "bpf_ima_inode_hash"),
-    (HelperId::SockFromFile, "bpf_sock_from_file"),
-    (HelperId::CheckMtu, "bpf_check_mtu"),
-    (HelperId::ForEachMapElem, "bpf_for_each_map_elem"),
-    (HelperId::Snprintf, "bpf_snprintf"),
-    (HelperId::SysBpf, "bpf_sys_bpf"),
-    (HelperId::BtfFindByNameKind, "bpf_btf_find_by_name_kind"),
-    (HelperId::SysClose, "bpf_sys_close"),
-    (HelperId::TimerInit, "bpf_timer_init"),
-    (HelperId::TimerSetCallback, "bpf_timer_set_callback"),
-    (HelperId::TimerStart, "bpf_timer_start"),
-    (HelperId::TimerCancel, "bpf_timer_cancel"),
-    (HelperId::GetFuncIp, "bpf_get_func_ip"),
-    (HelperId::GetAttachCookie, "bpf_get_attach_cookie"),
-    (HelperId::TaskPtRegs, "bpf_task_pt_regs"),
-    (HelperId::GetBranchSnapshot, "bpf_get_branch_snapshot"),
-    (HelperId::TraceVprintk, "bpf_trace_vprintk"),
-    (HelperId::SkcToUnixSock, "bpf_skc_to_unix_sock"),
-    (HelperId::KallsymsLookupName, "bpf_kallsyms_lookup_name"),
-    (HelperId::FindVma, "bpf_find_vma"),
-    (HelperId::Loop, "bpf_loop"),
-    (HelperId::Strncmp, "bpf_strncmp"),
-    (HelperId::GetFuncArg, "bpf_get_func_arg"),
-    (HelperId::GetFuncRet, "bpf_get_func_ret"),
-    (HelperId::GetFuncArgCnt, "bpf_get_func_arg_cnt"),
-    (HelperId::GetRetval, "bpf_get_retval"),
-    (HelperId::SetRetval, "bpf_set_retval"),
-    (HelperId::XdpGetBuffLen, "bpf_xdp_get_buff_len"),
-    (HelperId::XdpLoadBytes, "bpf_xdp_load_bytes"),
-    (HelperId::XdpStoreBytes, "bpf_xdp_store_bytes"),
-    (HelperId::CopyFromUserTask, "bpf_copy_from_user_task"),
-    (HelperId::SkbSetTstamp, "bpf_skb_set_tstamp"),
-    (HelperId::ImaFileHash, "bpf_ima_file_hash"),
-    (HelperId::KptrXchg, "bpf_kptr_xchg"),
-    (HelperId::MapLookupPercpuElem, "bpf_map_lookup_percpu_elem"),
-    (HelperId::SkcToMptcpSock, "bpf_skc_to_mptcp_sock"),
-    (HelperId::DynptrFromMem, "bpf_dynptr_from_mem"),
-    (HelperId::RingbufReserveDynptr, "bpf_ringbuf_reserve_dynptr"),
-    (HelperId::RingbufSubmitDynptr, "bpf_ringbuf_submit_dynptr"),
-    (HelperId::RingbufDiscardDynptr, "bpf_ringbuf_discard_dynptr"),
-    (HelperId::DynptrRead, "bpf_dynptr_read"),
-    (HelperId::DynptrWrite, "bpf_dynptr_write"),
-    (HelperId::DynptrData, "bpf_dynptr_data"),
-    (HelperId::TcpRawGenSyncookieIpv4, "bpf_tcp_raw_gen_syncookie_ipv4"),
-    (HelperId::TcpRawGenSyncookieIpv6, "bpf_tcp_raw_gen_syncookie_ipv6"),
-    (HelperId::TcpRawCheckSyncookieIpv4, "bpf_tcp_raw_check_syncookie_ipv4"),
-    (HelperId::TcpRawCheckSyncookieIpv6, "bpf_tcp_raw_check_syncookie_ipv6"),
-    (HelperId::KtimeGetTaiNs, "bpf_ktime_get_tai_ns"),
-    (HelperId::UserRingbufDrain, "bpf_user_ringbuf_drain"),
-    (HelperId::CgrpStorageGet, "bpf_cgrp_storage_get"),
-    (HelperId::CgrpStorageDelete, "bpf_cgrp_storage_delete"),
-];
-
 impl HelperId {
-    /// The helper with this number; `None` if the kernel has none. 0 is a number (`bpf_unspec`),
-    /// but no helper.
-    pub fn from_number(number: u32) -> Option<HelperId> {
-        ROWS.get(number as usize).map(|row| row.0)
-    }
-
     /// The helper with this name, with or without `bpf_`.
     pub fn from_name(name: &str) -> Option<HelperId> {
         let bare = name.strip_prefix("bpf_").unwrap_or(name);
-        ROWS.iter().find(|row| row.1[4..] == *bare).map(|row| row.0)
-    }
-
-    /// Every helper, in the order of the ABI, from 1.
-    pub fn all() -> impl Iterator<Item = HelperId> {
-        ROWS.iter().skip(1).map(|row| row.0)
-    }
-
-    /// What a call insn has in `imm`.
-    pub const fn number(self) -> u32 {
-        self as u32
-    }
-
-    /// The number as a table index, below [`HELPER_COUNT`].
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-
-    /// The name with its prefix: `bpf_map_lookup_elem`.
-    pub fn name(self) -> &'static str {
-        ROWS[self.index()].1
+        HelperId::all().find(|helper| helper.name().strip_prefix("bpf_") == Some(bare))
     }
 }
 
@@ -487,11 +244,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_in_abi_order() {
-        for (i, row) in ROWS.iter().enumerate() {
-            assert_eq!(row.0.index(), i);
-            assert_eq!(HelperId::from_name(row.1), Some(row.0));
-            assert!(row.1.starts_with("bpf_"));
+    fn names_are_found_and_have_their_prefix() {
+        for helper in HelperId::all() {
+            assert_eq!(HelperId::from_name(helper.name()), Some(helper));
+            assert!(helper.name().starts_with("bpf_"));
         }
         assert_eq!(func_id_name(1), "bpf_map_lookup_elem");
         assert_eq!(func_id_name(211), "bpf_cgrp_storage_delete");

@@ -12,7 +12,7 @@ mod usable;
 mod usable_table;
 
 pub use arg_type::{ArgBase, ArgType, RetBase, RetType};
-pub use id::{HELPER_COUNT, HelperId, func_id_name};
+pub use id::{HelperId, func_id_name};
 pub use privilege::{needs_cap_bpf, needs_cap_perfmon};
 pub use proto::{HelperProto, ProtoFlags};
 pub use usable::{AttachSet, HelperRow, HelperSet, HelperUse, HookKey};

@@ -6,7 +6,7 @@
 
 use super::arg_shorthand::*;
 use super::arg_type::{ArgType, RetType};
-use super::id::{HELPER_COUNT, HelperId as Id};
+use super::id::HelperId as Id;
 use super::proto::{HelperProto, ProtoFlags};
 
 const GPL: u8 = ProtoFlags::GPL_ONLY.bits();
@@ -20,7 +20,7 @@ const fn row(id: Id, ret: RetType, args: [ArgType; 5], flags: u8) -> HelperProto
 
 /// Indexed by the number of the helper.
 #[rustfmt::skip]
-pub(super) static PROTOS: [HelperProto; HELPER_COUNT] = [
+pub(super) static PROTOS: [HelperProto; Id::COUNT] = [
     row(Id::Unspec, ret::VOID, [___, ___, ___, ___, ___], 0),
     row(Id::MapLookupElem, ret::VALUE_OR_NULL, [MAP, KEY, ___, ___, ___], PKT),
     row(Id::MapUpdateElem, ret::INT, [MAP, KEY, VALUE, ANY, ___], PKT),

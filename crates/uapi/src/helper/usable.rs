@@ -2,7 +2,7 @@
 //!
 //! Kernel: the `get_func_proto` and `allowed` of each program type, 6.18.
 
-use super::id::{HELPER_COUNT, HelperId};
+use super::id::HelperId;
 use super::proto::HelperProto;
 use super::proto_table::PROTOS;
 use super::usable_table::HELPER_ROWS;
@@ -10,11 +10,11 @@ use crate::ProgType;
 
 /// A set of helpers, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HelperSet(pub(crate) [u64; HELPER_COUNT.div_ceil(64)]);
+pub struct HelperSet(pub(crate) [u64; HelperId::COUNT.div_ceil(64)]);
 
 impl HelperSet {
     /// No helper.
-    pub const EMPTY: HelperSet = HelperSet([0; HELPER_COUNT.div_ceil(64)]);
+    pub const EMPTY: HelperSet = HelperSet([0; HelperId::COUNT.div_ceil(64)]);
 
     /// Is the helper in the set?
     pub const fn contains(&self, id: HelperId) -> bool {
