@@ -9,8 +9,7 @@
 
 use crate::bpf::{self, Errno, ProgLoad, errno_name};
 use crate::kernel_log::KernelStats;
-use crate::maps::Maps;
-use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
+use crate::maps::{Maps, NotJudged, refers_to_map};
 use skep_insn::{Endian, Insn, encode_all};
 use skep_program::{AttachTarget, MapDef, Program};
 use skep_uapi::ProgType;
@@ -80,9 +79,6 @@ pub fn as_loaded(program: &Program) -> Cow<'_, Program> {
         ..program.clone()
     })
 }
-
-/// Reason and detail of a program that is not judged.
-pub(crate) type NotJudged = (String, String);
 
 /// A program whose maps and BTF the kernel has: it can be loaded any number of times.
 ///
@@ -204,10 +200,6 @@ pub(crate) fn load_btf(program: &Program) -> Result<Option<OwnedFd>, NotJudged> 
             Err((format!("BTF refused: {}", errno_name(errno.errno)), line.to_owned()))
         }
     }
-}
-
-pub(crate) fn refers_to_map(insn: &Insn) -> bool {
-    insn.is_ld_imm64() && matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE)
 }
 
 /// The insns with descriptors for map indices. A negative index is the descriptor which the file

@@ -1,12 +1,16 @@
 //! The maps of a program in the host kernel, made as their definitions say.
 
 use crate::bpf::{Errno, Map, MapCreate, errno_name};
-use crate::judge::{NotJudged, refers_to_map};
+use skep_insn::Insn;
+use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use skep_program::{MapDef, Program, SlotTarget};
 use skep_uapi::MapType;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::os::fd::RawFd;
+
+/// Reason and detail of a program that is not judged.
+pub(crate) type NotJudged = (String, String);
 
 /// A map, with its inner map where it has one.
 #[derive(Debug)]
@@ -68,6 +72,11 @@ impl Maps {
     pub(crate) fn fd(&self, index: u32) -> Option<RawFd> {
         self.0.get(&index).map(|made| made.map.fd())
     }
+}
+
+/// Whether the insn names a map by its index.
+pub(crate) fn refers_to_map(insn: &Insn) -> bool {
+    insn.is_ld_imm64() && matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE)
 }
 
 fn make_map(def: &MapDef, btf: Option<RawFd>) -> Result<Made, NotJudged> {

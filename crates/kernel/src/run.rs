@@ -4,8 +4,8 @@
 //! Nothing is attached: a run is one call, its input and output are buffers.
 
 use crate::bpf::{self, Errno, Map, RunInput, TestRun, errno_name};
-use crate::judge::{NotJudged, Prepared, load_btf};
-use crate::maps::Maps;
+use crate::judge::{Prepared, load_btf};
+use crate::maps::{Maps, NotJudged};
 use skep_program::{AttachTarget, Program, SlotTarget};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;

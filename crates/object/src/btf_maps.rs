@@ -6,7 +6,7 @@
 use crate::elf::Section;
 use crate::error::{Context, Error, Result};
 use crate::maps::{MapSource, Maps, Origin};
-use crate::object::OpenOptions;
+use crate::options::OpenOptions;
 use crate::sections::SectionKind;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind, Member, Type, TypeId, VarLinkage};
@@ -196,7 +196,7 @@ pub(crate) fn finish(map: &mut MapDef, source: &MapSource<'_, '_>) -> Result<()>
         let pages = u64::from(map.max_entries);
         map.mmap_size_bytes = pages.saturating_mul(source.options.page_size());
     } else if map.map_flags.contains(MapFlags::MMAPABLE) {
-        crate::data_maps::set_mmapable(map, source.options.page_size());
+        source.set_mmapable(map);
     }
     let without_btf = matches!(
         map.map_type,

@@ -30,7 +30,7 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
         if let Some((btf, id)) = source.btf.zip(value_type)
             && is_mmapable(btf, id)
         {
-            set_mmapable(&mut def, source.options.page_size());
+            source.set_mmapable(&mut def);
         }
         def.contents = section.data.to_vec();
         maps.push(def, Origin::Section(section.index));
@@ -44,7 +44,7 @@ pub(crate) fn push_kconfig(source: &MapSource<'_, '_>, maps: &mut Maps, contents
     if let Some((btf, id)) = source.btf.and_then(|btf| Some((btf, datasec(btf, KCONFIG)?))) {
         def.btf_value_type_id = id.0;
         if is_mmapable(btf, id) {
-            set_mmapable(&mut def, source.options.page_size());
+            source.set_mmapable(&mut def);
         }
     }
     def.contents = contents.to_vec();
@@ -82,13 +82,6 @@ pub(crate) fn data_map(
         autocreate: true,
         ..MapDef::default()
     }
-}
-
-pub(crate) fn set_mmapable(def: &mut MapDef, page_size: u64) {
-    def.map_flags |= MapFlags::MMAPABLE;
-    let value = u64::from(def.value_size).next_multiple_of(8);
-    let bytes = value.saturating_mul(u64::from(def.max_entries));
-    def.mmap_size_bytes = bytes.checked_next_multiple_of(page_size).unwrap_or(u64::MAX);
 }
 
 /// The `DATASEC` of a section.

@@ -6,7 +6,7 @@
 use crate::elf::{Binding, Elf};
 use crate::error::{Error, Result};
 use crate::kconfig;
-use crate::object::OpenOptions;
+use crate::options::OpenOptions;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, FuncLinkage, Kind, Type, TypeId, VarLinkage, core};
 

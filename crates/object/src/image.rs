@@ -6,7 +6,7 @@ use crate::ext_info::SectionInfo;
 use crate::externs::Externs;
 use crate::functions::Functions;
 use crate::maps::Maps;
-use crate::object::OpenOptions;
+use crate::options::OpenOptions;
 use crate::sections::SectionKind;
 use crate::struct_ops::StructOpsLinks;
 use skep_btf::Btf;

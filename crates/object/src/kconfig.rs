@@ -1,7 +1,7 @@
 //! `.kconfig`: values of the kernel's configuration, and the few that libbpf makes up.
 
 use crate::error::{Error, Result};
-use crate::object::OpenOptions;
+use crate::options::OpenOptions;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind, TypeId};
 use skep_insn::Endian;

@@ -7,42 +7,15 @@ use crate::functions::Functions;
 use crate::image::Image;
 use crate::link_subprogs::Linker;
 use crate::maps::{MapSource, Maps};
+use crate::options::OpenOptions;
 use crate::relocate::Relocator;
 use crate::sections::SectionKind;
-use crate::{attach, btf_fixup, data_maps, ext_info, guess, sec_def, sections, struct_ops};
+use crate::{attach, btf_fixup, btf_maps, data_maps, ext_info, guess, legacy_maps};
+use crate::{sec_def, sections, struct_ops};
 use skep_btf::{Btf, BtfExt};
 use skep_program::{MapDef, Program};
 use skep_uapi::ProgType;
 use std::sync::Arc;
-
-/// From the name of a kernel symbol to its address.
-pub type SymbolLookup = Arc<dyn Fn(&str) -> Option<u64> + Send + Sync>;
-
-/// What the caller knows of the kernel that the object is loaded for, and how to read the file.
-#[derive(Clone, Default)]
-pub struct OpenOptions {
-    /// Base name of the file (what follows the first dot does not matter): first part of the names
-    /// of the data maps.
-    pub name: String,
-    /// BTF of the kernel; without it CO-RE, kfuncs and attach targets stay unresolved.
-    pub kernel_btf: Option<Arc<Btf>>,
-    /// Text of the kernel's configuration (`CONFIG_X=y` lines), for `.kconfig` externs.
-    pub kconfig: Option<Arc<str>>,
-    /// Address of a kernel symbol, for untyped `.ksyms` externs.
-    pub kallsyms: Option<SymbolLookup>,
-    /// `LINUX_VERSION_CODE` of the kernel, for the extern `LINUX_KERNEL_VERSION`.
-    pub kernel_version: u32,
-    /// Number of possible CPUs: `max_entries` of perf event arrays that do not say it.
-    pub cpus: u32,
-    /// `max_entries` of maps that have none (tools such as veristat give 1, so that the maps can be
-    /// created); 0 leaves them, as libbpf does. Local storages have none by right.
-    pub empty_map_entries: u32,
-    /// Give `freplace` programs the type that their context suggests, as veristat does: without it
-    /// they cannot be loaded alone.
-    pub guess_ext_types: bool,
-    /// Page size in bytes, a power of two; 0 means 4096.
-    pub page_size_bytes: u32,
-}
 
 /// One program of an object: its name is known even where its relocation failed.
 #[derive(Clone, Debug)]
@@ -68,12 +41,6 @@ pub struct Object {
     pub maps: Arc<[MapDef]>,
     /// BTF as it is given to the kernel.
     pub btf: Option<Arc<Btf>>,
-}
-
-impl OpenOptions {
-    pub(crate) fn page_size(&self) -> u64 {
-        if self.page_size_bytes == 0 { 4096 } else { u64::from(self.page_size_bytes) }
-    }
 }
 
 /// libbpf keeps this many bytes of an object's name.
@@ -153,13 +120,22 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         options,
         name,
     };
-    let mut maps = Maps::read(&source)?;
+    let mut maps = read_maps(&source)?;
     if !externs.kconfig.is_empty() {
         data_maps::push_kconfig(&source, &mut maps, &externs.kconfig);
     }
     let struct_ops = struct_ops::read(&source, &functions, &mut maps)?;
     drop(offsets);
     Ok(Image { elf, kinds, btf, fixed_btf, info, functions, maps, externs, struct_ops, options })
+}
+
+/// All maps but those of `.kconfig` and struct_ops.
+fn read_maps(source: &MapSource<'_, '_>) -> Result<Maps, Error> {
+    let mut maps = Maps::default();
+    legacy_maps::read(source, &mut maps).context(|| "load maps".into())?;
+    btf_maps::read(source, &mut maps).context(|| "load maps".into())?;
+    data_maps::read(source, &mut maps)?;
+    Ok(maps)
 }
 
 /// As libbpf: an object whose maps do not need its BTF is read without it if it is broken.

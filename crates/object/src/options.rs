@@ -1,0 +1,39 @@
+//! `OpenOptions`: what the caller knows of the kernel, and how to read the file.
+
+use skep_btf::Btf;
+use std::sync::Arc;
+
+/// From the name of a kernel symbol to its address.
+pub type SymbolLookup = Arc<dyn Fn(&str) -> Option<u64> + Send + Sync>;
+
+/// What the caller knows of the kernel that the object is loaded for, and how to read the file.
+#[derive(Clone, Default)]
+pub struct OpenOptions {
+    /// Base name of the file (what follows the first dot does not matter): first part of the names
+    /// of the data maps.
+    pub name: String,
+    /// BTF of the kernel; without it CO-RE, kfuncs and attach targets stay unresolved.
+    pub kernel_btf: Option<Arc<Btf>>,
+    /// Text of the kernel's configuration (`CONFIG_X=y` lines), for `.kconfig` externs.
+    pub kconfig: Option<Arc<str>>,
+    /// Address of a kernel symbol, for untyped `.ksyms` externs.
+    pub kallsyms: Option<SymbolLookup>,
+    /// `LINUX_VERSION_CODE` of the kernel, for the extern `LINUX_KERNEL_VERSION`.
+    pub kernel_version: u32,
+    /// Number of possible CPUs: `max_entries` of perf event arrays that do not say it.
+    pub cpus: u32,
+    /// `max_entries` of maps that have none (tools such as veristat give 1, so that the maps can be
+    /// created); 0 leaves them, as libbpf does. Local storages have none by right.
+    pub empty_map_entries: u32,
+    /// Give `freplace` programs the type that their context suggests, as veristat does: without it
+    /// they cannot be loaded alone.
+    pub guess_ext_types: bool,
+    /// Page size in bytes, a power of two; 0 means 4096.
+    pub page_size_bytes: u32,
+}
+
+impl OpenOptions {
+    pub(crate) fn page_size(&self) -> u64 {
+        if self.page_size_bytes == 0 { 4096 } else { u64::from(self.page_size_bytes) }
+    }
+}
