@@ -5,8 +5,8 @@
 use crate::abi_enum::{abi_enum, abi_enum_spelled};
 
 abi_enum_spelled! {
-    /// `enum bpf_attach_type`: where a program is attached. The discriminant is the number of
-    /// the ABI.
+    /// `enum bpf_attach_type`: where a program is attached. The discriminant is the number of the
+    /// ABI.
     pub enum AttachType {
         CgroupInetIngress = 0, "cgroup_inet_ingress", "BPF_CGROUP_INET_INGRESS";
         CgroupInetEgress = 1, "cgroup_inet_egress", "BPF_CGROUP_INET_EGRESS";
@@ -48,8 +48,7 @@ abi_enum_spelled! {
         Xdp = 37, "xdp", "BPF_XDP";
         SkSkbVerdict = 38, "sk_skb_verdict", "BPF_SK_SKB_VERDICT";
         SkReuseportSelect = 39, "sk_reuseport_select", "BPF_SK_REUSEPORT_SELECT";
-    /// useportSelectOrMigrate = 40, "sk_reuseport_select_or_migrate",
-    /// "BPF_SK_REUSEPORT_SELECT_OR_MIGRATE";
+        SkReuseportSelectOrMigrate = 40, "sk_reuseport_select_or_migrate", "BPF_SK_REUSEPORT_SELECT_OR_MIGRATE";
         PerfEvent = 41, "perf_event", "BPF_PERF_EVENT";
         TraceKprobeMulti = 42, "trace_kprobe_multi", "BPF_TRACE_KPROBE_MULTI";
         LsmCgroup = 43, "lsm_cgroup", "BPF_LSM_CGROUP";
