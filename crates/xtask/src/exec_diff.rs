@@ -6,6 +6,7 @@
 
 mod calls;
 mod corpus;
+mod counts;
 mod engines;
 mod generate;
 mod idioms;
@@ -14,12 +15,14 @@ mod skb_ops;
 mod xdp_ops;
 
 use crate::random::generate::Rng;
+use counts::Counts;
 use engines::Words;
 use generate::Kind;
 use skep::program::Program;
 use skep_kernel::bpf;
 use skep_testkit::engine;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -28,9 +31,12 @@ pub(crate) struct Args {
     /// The first program.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many programs.
-    #[arg(long, default_value_t = 1000)]
-    count: u64,
+    /// How many programs [default: 1000, or as many as `--minutes` lasts].
+    #[arg(long)]
+    count: Option<u64>,
+    /// Stop after so many minutes.
+    #[arg(long)]
+    minutes: Option<u64>,
     /// Inputs of each.
     #[arg(long, default_value_t = 100)]
     inputs: u64,
@@ -46,6 +52,9 @@ pub(crate) struct Args {
     /// Programs that have a socket buffer, and use maps.
     #[arg(long)]
     skb: bool,
+    /// All kinds in turn, seed by seed: plain, long, `--maps`, `--tails`, `--skb`, `--passes`.
+    #[arg(long)]
+    all: bool,
     /// How long programs are: 1 is ten insns and more.
     #[arg(long, default_value_t = 5)]
     size: u64,
@@ -60,14 +69,43 @@ pub(crate) struct Args {
     max: u64,
 }
 
-/// What was done.
-#[derive(Default)]
-struct Counts {
-    programs: u64,
-    refused: u64,
-    runs: u64,
-    kernel_runs: u64,
-    different: u64,
+/// What programs are made, and how they are compiled.
+struct Make {
+    name: &'static str,
+    kind: Kind,
+    size: u64,
+    passes: bool,
+}
+
+impl Args {
+    /// The ways in turn: the one that the flags say, or all.
+    fn makes(&self) -> Vec<Make> {
+        let (size, passes) = (self.size.max(1), self.passes);
+        let one = |name, kind| Make { name, kind, size, passes };
+        if self.all {
+            return vec![
+                one("plain", Kind::Words),
+                Make { size: 60, ..one("long", Kind::Words) },
+                one("maps", Kind::Maps),
+                one("tails", Kind::Tails),
+                one("skb", Kind::Skb),
+                Make { passes: true, ..one("passes", Kind::Maps) },
+            ];
+        }
+        vec![match self {
+            Args { tails: true, .. } => one("tails", Kind::Tails),
+            Args { skb: true, .. } => one("skb", Kind::Skb),
+            Args { maps: true, .. } => one("maps", Kind::Maps),
+            _ => one("plain", Kind::Words),
+        }]
+    }
+
+    /// The first seed behind the last, and when to stop before it.
+    fn end(&self) -> (u64, Option<Instant>) {
+        let count = self.count.unwrap_or(if self.minutes.is_some() { u64::MAX } else { 1000 });
+        let lasts = |minutes: u64| Instant::now().checked_add(Duration::from_secs(minutes * 60));
+        (self.seed.saturating_add(count), self.minutes.and_then(lasts))
+    }
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -80,28 +118,28 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     if !kernel {
         println!("exec-diff: the kernel does not answer here; without it");
     }
-    let mut counts = Counts::default();
-    for seed in args.seed..args.seed.saturating_add(args.count) {
-        let kind = match args {
-            Args { tails: true, .. } => Kind::Tails,
-            Args { skb: true, .. } => Kind::Skb,
-            Args { maps: true, .. } => Kind::Maps,
-            _ => Kind::Words,
-        };
-        let programs = generate::programs(seed, kind, args.size.max(1));
+    let makes = args.makes();
+    let mut counts = vec![Counts::default(); makes.len()];
+    let started = Instant::now();
+    let (end, stop) = args.end();
+    for (seed, nth) in (args.seed..end).zip((0..makes.len()).cycle()) {
+        let (Some(make), Some(counts_of)) = (makes.get(nth), counts.get_mut(nth)) else { break };
+        let begun = Instant::now();
+        let programs = generate::programs(seed, make.kind, make.size);
         if args.print {
             programs.iter().for_each(|program| print_insns(seed, program));
         }
-        compare((seed, &programs), args, (kernel, &mut counts))?;
-        if counts.different >= args.max {
+        compare((seed, &programs), (args, make), (kernel, counts_of))?;
+        counts_of.time += begun.elapsed();
+        let different: u64 = counts.iter().map(|counts| counts.different).sum();
+        if different >= args.max || stop.is_some_and(|stop| Instant::now() >= stop) {
             break;
         }
     }
-    println!(
-        "{} programs run, {} refused; {} inputs, {} of them by the kernel; {} programs differ",
-        counts.programs, counts.refused, counts.runs, counts.kernel_runs, counts.different
-    );
-    Ok(counts.different == 0)
+    let names: Vec<_> = makes.iter().map(|make| make.name).collect();
+    print!("{}", counts::table(&names, &counts));
+    println!("{:.1} minutes", started.elapsed().as_secs_f64() / 60.0);
+    Ok(counts.iter().all(|counts| counts.different == 0))
 }
 
 /// What per-CPU maps hold in the kernel is of the CPU that runs the test.
@@ -116,7 +154,7 @@ fn stay_on_this_cpu() {
 /// Runs the programs of one seed on all engines.
 fn compare(
     (seed, programs): (u64, &[Program]),
-    args: &Args,
+    (args, make): (&Args, &Make),
     (kernel, counts): (bool, &mut Counts),
 ) -> Result<(), Box<dyn std::error::Error>> {
     let verified: Result<Vec<_>, String> = programs.iter().map(engine::verified).collect();
@@ -131,14 +169,14 @@ fn compare(
         }
     };
     let mut others =
-        engines::ours(&verified, args.passes).map_err(|e| format!("seed {seed}: {e}"))?;
+        engines::ours(&verified, make.passes).map_err(|e| format!("seed {seed}: {e}"))?;
     let oracle = others.remove(0);
     let kernel = match kernel && args.kernel > 0 {
         true => match engines::kernels(programs) {
             Ok(kernel) => Some(kernel),
             Err(why) => {
                 let reason = skep_kernel::kernel_log::reason(&why).unwrap_or_default();
-                println!("seed {seed}: the kernel refuses: {reason}");
+                println!("{} seed {seed}: the kernel refuses: {reason}", make.name);
                 counts.different += 1;
                 return Ok(());
             }
@@ -149,21 +187,24 @@ fn compare(
     let mut rng = Rng::new(seed ^ 0x5eed);
     for input in 0..args.inputs {
         let words: Words = std::array::from_fn(|_| generate::number(&mut rng));
-        counts.runs += 1;
+        counts.inputs += 1;
+        counts.native += others.len() as u64;
         let expected = oracle.1.run(&words);
         let mut different = others
             .iter()
             .map(|(name, engine)| (name.as_str(), engine.run(&words)))
             .find(|(_, ran)| *ran != expected);
         if let Some(kernel) = kernel.as_ref().filter(|_| input < args.kernel) {
-            counts.kernel_runs += 1;
+            counts.kernel += 1;
             let ran = kernel.run(&words);
             different = different.or((ran != expected).then_some(("kernel", ran)));
         }
         if let Some((name, ran)) = different {
             let oracle = &oracle.0;
             println!(
-                "seed {seed} input {input} {words:x?}\n  {oracle} {expected:x?}\n  {name} {ran:x?}"
+                "{} seed {seed} input {input} {words:x?}\n  {oracle} {expected:x?}\n  \
+                 {name} {ran:x?}",
+                make.name
             );
             counts.different += 1;
             break;
