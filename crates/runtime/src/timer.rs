@@ -5,7 +5,8 @@
 //!
 //! # Invariants
 //! 1. A timer keeps neither its map nor its program: a callback runs only while both are there,
-//!    and the field still holds the timer's number.
+//!    and the field still holds the timer's number. The program is known by itself, not by the
+//!    callback's address: where its code was, another program's may be.
 //!
 //! Kernel: `bpf_timer_init`, `bpf_timer_set_callback`, `bpf_timer_start`, `bpf_timer_cancel`
 //! (6.18).
@@ -13,6 +14,7 @@
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
 use crate::map::Map;
+use crate::map::prog_array::TailTarget;
 use crate::runtime::Shared;
 use crate::{Errno, epoch};
 use skep_uapi::ProgType;
@@ -52,8 +54,15 @@ struct State {
 struct Timer {
     id: u64,
     map: Weak<Map>,
-    callback: u64,
+    callback: Option<Callback>,
     deadline: Option<Instant>,
+}
+
+/// A function, and the program that has it.
+#[derive(Clone)]
+struct Callback {
+    addr: u64,
+    program: Weak<dyn TailTarget>,
 }
 
 impl Timers {
@@ -71,15 +80,22 @@ impl Timers {
         state.last_id += 1;
         let id = state.last_id;
         region.u64(at).store(id, Relaxed);
-        let timer = Timer { id, map: Arc::downgrade(map), callback: 0, deadline: None };
+        let timer = Timer { id, map: Arc::downgrade(map), callback: None, deadline: None };
         state.timers.insert(addr, timer);
         Ok(())
     }
 
-    /// Which function the timer calls.
-    pub(crate) fn set_callback(&self, addr: u64, callback: u64) -> Result<(), Errno> {
+    /// Which function the timer calls: one of a program that runs now.
+    pub(crate) fn set_callback(
+        &self,
+        addr: u64,
+        callback: u64,
+        shared: &Shared,
+    ) -> Result<(), Errno> {
+        let program = shared.registry.prog_at(callback).ok_or(Errno::EINVAL)?;
+        let callback = Callback { addr: callback, program: Arc::downgrade(&program) };
         let mut state = self.state();
-        state.timer(addr).ok_or(Errno::EINVAL)?.callback = callback;
+        state.timer(addr).ok_or(Errno::EINVAL)?.callback = Some(callback);
         Ok(())
     }
 
@@ -92,7 +108,8 @@ impl Timers {
     ) -> Result<(), Errno> {
         let deadline = Instant::now().checked_add(delay).ok_or(Errno::EINVAL)?;
         let mut state = self.state();
-        let timer = state.timer(addr).filter(|timer| timer.callback != 0).ok_or(Errno::EINVAL)?;
+        let timer =
+            state.timer(addr).filter(|timer| timer.callback.is_some()).ok_or(Errno::EINVAL)?;
         timer.deadline = Some(deadline);
         drop(state);
         self.inner.wake.notify_all();
@@ -190,7 +207,8 @@ fn expire_all(inner: &Inner, shared: &Weak<Shared>) {
 /// Calls a timer's function with its map, key and value.
 fn call(shared: &Arc<Shared>, addr: u64, timer: &Timer) {
     let Some(map) = timer.map.upgrade() else { return };
-    let Some(program) = shared.registry.prog_at(timer.callback) else { return };
+    let Some(Callback { addr: callback, program }) = &timer.callback else { return };
+    let Some(program) = program.upgrade() else { return };
     let Some((key, value)) = map.kind().entry_at(addr) else { return };
     let Ok(mut ctx) = Ctx::raw(ProgType::Syscall, &[]) else { return };
     // Where all CPUs are taken, this thread uses the first one's values.
@@ -202,5 +220,5 @@ fn call(shared: &Arc<Shared>, addr: u64, timer: &Timer) {
     let current = Current::new((&ctx, shared, 0), (env, stack_top));
     let args = [Arc::as_ptr(&map) as u64, key, value, 0, 0];
     // What goes wrong in a callback concerns no run that could be told.
-    let _ = current::enter(&current, || program.call(timer.callback, args, &current));
+    let _ = current::enter(&current, || program.call(*callback, args, &current));
 }

@@ -98,6 +98,37 @@ fn timers_expire_on_a_thread_of_the_runtime() {
     }
 }
 
+/// A timer is not called any more when its program is gone, though another has its place by then.
+#[test]
+fn a_timer_does_not_outlive_its_program() {
+    let object = open("timer.bpf.o");
+    let program = verified(object.programs[0].program.as_ref().unwrap());
+    for engine in &ENGINES {
+        for _ in 0..200 {
+            let runtime = Runtime::new(Options { cpus: 2, ..Options::default() }).unwrap();
+            let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+            // The code with fuel is another: the callback is elsewhere in it.
+            let load = |fuel| {
+                let engine = engine.clone();
+                let options = LoadOptions { engine, fuel, ..LoadOptions::default() };
+                runtime.load(&program, &maps, &options).unwrap()
+            };
+            let first = load(None);
+            let mut ctx = Ctx::packet(first.prog_type(), &udp(60)).unwrap();
+            assert_eq!(first.run(&mut ctx).unwrap().retval, 0);
+            drop(first);
+            let second = load(Some(1 << 20));
+            let timers = maps.get("timers").unwrap().typed::<u32, [u64; 3]>().unwrap();
+            let ticks = || timers.get(&0).unwrap().unwrap()[0];
+            let before = ticks();
+            std::thread::sleep(Duration::from_millis(2));
+            // One call may have been going on.
+            assert!(ticks() <= before + 1, "{engine:?}");
+            drop(second);
+        }
+    }
+}
+
 /// The callback has no loop of its own.
 #[test]
 fn a_run_is_stopped_between_callbacks() {

@@ -31,7 +31,10 @@ pub(super) fn init(call: &Call) -> u64 {
 
 /// `long bpf_timer_set_callback(timer, callback)`.
 pub(super) fn set_callback(call: &Call) -> u64 {
-    ret(with_timers(|current| current.shared.timers.set_callback(call.arg(0), call.arg(1))))
+    ret(with_timers(|current| {
+        let shared = current.shared;
+        shared.timers.set_callback(call.arg(0), call.arg(1), shared)
+    }))
 }
 
 /// `long bpf_timer_start(timer, nsecs, flags)`.

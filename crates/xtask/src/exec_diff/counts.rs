@@ -1,7 +1,7 @@
 //! What a run of `exec-diff` did, and its table.
 //!
-//! A comparison is one program on one input, executed by one more engine than the interpreter, whose
-//! result, context or packet is held against the interpreter's.
+//! A comparison is one program on one input, executed by one more engine than the interpreter: its
+//! result and its context or packet are held against the interpreter's.
 
 use std::fmt::Write;
 use std::ops::AddAssign;
