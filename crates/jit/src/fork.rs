@@ -20,8 +20,19 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// What runs in a child, with its only thread, after the code is in place.
-static HOOKS: Mutex<Vec<fn()>> = Mutex::new(Vec::new());
+/// What someone else has done around `fork`, in the thread that forks.
+#[derive(Clone, Copy, Debug)]
+pub struct Hooks {
+    /// Before it: takes locks that the child needs.
+    pub before: fn(),
+    /// In the parent.
+    pub in_parent: fn(),
+    /// In the child, with its only thread, after the code is in place. It must not wait for locks
+    /// that other threads of the parent may have held.
+    pub in_child: fn(),
+}
+
+static HOOKS: Mutex<Vec<Hooks>> = Mutex::new(Vec::new());
 
 thread_local! {
     /// Held while this thread forks.
@@ -30,7 +41,7 @@ thread_local! {
 
 struct Held {
     memory: MutexGuard<'static, Memory>,
-    hooks: MutexGuard<'static, Vec<fn()>>,
+    hooks: MutexGuard<'static, Vec<Hooks>>,
 }
 
 /// Whether this process is a child that has no machine code.
@@ -38,11 +49,10 @@ pub fn is_lost() -> bool {
     LOST.load(Ordering::Acquire)
 }
 
-/// Has `hook` called in every child, after its machine code is in place. It must not wait for locks
-/// that other threads of the parent may have held.
-pub fn after_fork(hook: fn()) {
+/// Has hooks called at every `fork`.
+pub fn add_hooks(hooks: Hooks) {
     watch();
-    HOOKS.lock().unwrap_or_else(PoisonError::into_inner).push(hook);
+    HOOKS.lock().unwrap_or_else(PoisonError::into_inner).push(hooks);
 }
 
 /// Has the process's forks watched.
@@ -57,12 +67,16 @@ pub(crate) fn watch() {
 
 extern "C" fn prepare() {
     let hooks = HOOKS.lock().unwrap_or_else(PoisonError::into_inner);
+    hooks.iter().for_each(|hook| (hook.before)());
     let memory = image::lock();
     let _ = HELD.try_with(|held| held.replace(Some(Held { memory, hooks })));
 }
 
 extern "C" fn parent() {
-    let _ = HELD.try_with(RefCell::take);
+    let held = HELD.try_with(RefCell::take).ok().flatten();
+    let Some(Held { memory, hooks }) = held else { return };
+    drop(memory);
+    hooks.iter().for_each(|hook| (hook.in_parent)());
 }
 
 extern "C" fn child() {
@@ -72,5 +86,5 @@ extern "C" fn child() {
         LOST.store(true, Ordering::Release);
     }
     drop(memory);
-    hooks.iter().for_each(|hook| hook());
+    hooks.iter().for_each(|hook| (hook.in_child)());
 }

@@ -6,7 +6,9 @@
 //!
 //! # Invariants
 //! 1. No mapping is ever writable and executable; the executable one can never become writable
-//!    (`F_SEAL_FUTURE_WRITE`).
+//!    (`F_SEAL_FUTURE_WRITE`). Where the kernel knows `mseal` (6.10) both stay what they are and
+//!    where they are until the process ends: the writable one cannot become executable either, and
+//!    nothing else can be mapped in place of one.
 //! 2. All pools of a region lie in it: from anywhere in it to anywhere in it a `rel32` reaches.
 //! 3. Neither mapping is inherited by `fork`: a child must not write into its parent's code, nor
 //!    run code that the parent changes.
@@ -99,6 +101,8 @@ impl Pool {
             unsafe { munmap(writable, len)? };
             return Err(errno);
         }
+        seal_mapping(writable, len);
+        seal_mapping(at, len);
         Ok(Pool { writable: writable.cast(), executable: at.cast(), len, file })
     }
 
@@ -122,6 +126,8 @@ impl Pool {
             }
         }
         seal_and_map_executable(&file, self.executable.cast(), self.len)?;
+        seal_mapping(writable, self.len);
+        seal_mapping(self.executable.cast(), self.len);
         self.file = file;
         Ok(())
     }
@@ -169,6 +175,15 @@ fn seal_and_map_executable(file: impl AsFd, at: *mut c_void, len: usize) -> Resu
     unsafe { mmap(at, len, runs, flags, &file, 0)? };
     // SAFETY: advice on the whole of our own mapping: invariant 3.
     unsafe { madvise(at, len, Advice::LinuxDontFork) }
+}
+
+/// A mapping that is never given back cannot be changed any more: not its protection, not what is
+/// mapped. Older kernels do not know how, and nothing relies on it.
+fn seal_mapping(at: *mut c_void, len: usize) {
+    /// The number on all 64-bit machines; the C library's table is older.
+    const MSEAL: libc::c_long = 462;
+    // SAFETY: changes no memory; the mapping is ours, and stays as long as the process.
+    unsafe { libc::syscall(MSEAL, at, len, 0) };
 }
 
 /// Pages of one program where a `memfd` is refused: written, then made executable for good.

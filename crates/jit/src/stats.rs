@@ -23,8 +23,11 @@
 //! 3. Of every 2^32 runs in a row of one thread exactly `threshold + 1` are timed, spread as evenly
 //!    as a golden section spreads them: nothing that is periodic is met at one phase only.
 
+mod slot;
+
 use crate::sites::SwitchSite;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+pub use slot::{Buckets, StatsSlot};
+use std::sync::atomic::{self, AtomicU32, AtomicU64};
 
 /// 2^32 divided by the golden ratio, odd.
 pub const GOLDEN: u32 = 0x9e37_79b9;
@@ -32,37 +35,6 @@ pub const GOLDEN: u32 = 0x9e37_79b9;
 pub const JUMP_BITS: u8 = 42;
 /// Powers of two that have a bucket.
 pub const BUCKETS: usize = 48;
-
-/// What one thread counts of one program; pairs of cache lines that no other thread writes.
-#[repr(C, align(128))]
-#[derive(Debug, Default)]
-pub struct StatsSlot {
-    /// Runs that began.
-    pub run_cnt: AtomicU64,
-    /// Time of the runs that were timed, each times the number of runs that it stands for.
-    pub ticks: AtomicU64,
-    /// Runs that were timed and have ended.
-    pub timed_cnt: AtomicU64,
-    /// Runs that did not happen because the thread was in the program already.
-    pub recursion_misses: AtomicU64,
-    /// Runs whose time is not known because the clock jumped.
-    pub clock_jumps: AtomicU64,
-    /// Odd while a time is written.
-    pub seq: AtomicU32,
-    /// Runs that took at least 2^i ns and less than twice that, in the way of `ticks`.
-    pub buckets: Buckets,
-}
-
-/// The histogram, on lines of its own.
-#[repr(C, align(128))]
-#[derive(Debug)]
-pub struct Buckets(pub [AtomicU64; BUCKETS]);
-
-impl Default for Buckets {
-    fn default() -> Buckets {
-        Buckets([const { AtomicU64::new(0) }; BUCKETS])
-    }
-}
 
 /// What machine code reads of what was asked for; seldom written.
 #[repr(C, align(128))]

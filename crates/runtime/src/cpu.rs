@@ -35,7 +35,14 @@ impl Drop for Owned {
         if let Some(slot) = taken.get_mut(self.cpu as usize) {
             *slot = false;
         }
+        // What runs later in this thread, in other destructors, asks for a number of its own.
+        HERE.set((0, 0));
     }
+}
+
+/// The calling thread ends: it gives its numbers back.
+pub(crate) fn leave() {
+    let _ = OWNED.try_with(|owned| owned.take());
 }
 
 impl Cpus {

@@ -134,7 +134,10 @@ pub(crate) fn interpret_run(
 ) -> Result<Exit, Error> {
     let running = RefCell::new(Running { counters: counters.clone(), timed: counters.begin() });
     let result = interpret_in((program, 0), limits, (current, Some(&running)));
-    running.into_inner().end();
+    // As machine code has it: a run that does not come to its end is not timed.
+    if result.is_ok() {
+        running.into_inner().end();
+    }
     result
 }
 
@@ -251,14 +254,17 @@ impl Host for Memory<'_> {
         Ok(linked)
     }
 
-    /// The time of the caller ends where the target's starts. A function's caller goes on after the
-    /// target, whose end nobody tells: that is counted, and its time is the caller's.
+    /// The time of the caller ends before the target's starts. A function's caller goes on after
+    /// the target, whose end nobody tells: that is counted, and its time is the caller's.
     fn tail_called(&self, is_outermost: bool) {
         let (Some(running), Some(target)) = (self.running, self.target.take()) else { return };
         let counters = target.counters().clone();
-        let timed = counters.begin();
         if is_outermost {
-            running.replace(Running { counters, timed }).end();
+            running.replace(Running { counters, timed: None }).end();
+            let mut running = running.borrow_mut();
+            running.timed = running.counters.begin();
+        } else {
+            counters.begin();
         }
     }
 

@@ -15,14 +15,19 @@
 //!
 //! 4. A barrier that the host refuses frees nothing.
 //!
+//! A slot also says where its thread counts runs (`stats`): what it has counted there is folded
+//! before the slot is free.
+//!
 //! In a child of `fork` all slots but its thread's are free: no other thread came along.
 
+use crate::{cpu, stats};
 use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
+use skep_jit::fork::Hooks;
 use skep_jit::stats::StatsSlot;
 use skep_jit::thread_word;
 use std::cell::Cell;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+use std::sync::{Once, OnceLock};
 
 /// Threads that may run programs at the same time, and CPUs of a runtime.
 pub const THREADS_MAX: usize = 256;
@@ -46,6 +51,9 @@ static OLDEST: AtomicU64 = AtomicU64::new(1);
 
 /// A second thread has registered while the first was there.
 static CROWDED: AtomicBool = AtomicBool::new(false);
+
+/// Threads that are giving their slots back, which takes as long as it takes to fold them.
+static LEAVING: AtomicU32 = AtomicU32::new(0);
 
 /// No slot: the thread has not asked for one.
 const UNREGISTERED: u32 = u32::MAX;
@@ -76,8 +84,14 @@ impl Drop for OwnedSlot {
         // What runs later in this thread, in other destructors, takes a slot of its own.
         LOCAL.with(|local| local.slot.set(UNREGISTERED));
         if let Some(slot) = SLOTS.get(self.0.get() as usize) {
+            // Others need not wait for its number while it counts.
+            cpu::leave();
+            // Before the slot is someone else's.
+            LEAVING.fetch_add(1, Ordering::AcqRel);
+            stats::fold(self.0.get());
             slot.epoch.store(IDLE, Ordering::Release);
             slot.taken.store(false, Ordering::Release);
+            LEAVING.fetch_sub(1, Ordering::AcqRel);
         }
     }
 }
@@ -217,9 +231,21 @@ fn has_membarrier() -> bool {
 }
 
 fn register_membarrier() -> bool {
-    skep_jit::fork::after_fork(forget_other_threads);
+    watch_forks();
     membarrier_query().contains(MembarrierQuery::PRIVATE_EXPEDITED)
         && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+}
+
+/// What threads count and where they are has to be right in children of `fork`.
+pub(crate) fn watch_forks() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        skep_jit::fork::add_hooks(Hooks {
+            before: stats::hold,
+            in_parent: stats::release,
+            in_child: forget_other_threads,
+        });
+    });
 }
 
 /// In a child: only the thread that called `fork` is there.
@@ -229,15 +255,33 @@ fn forget_other_threads() {
         true => local.slot.replace(UNREGISTERED),
         false => local.slot.get(),
     });
+    // Before their slots are someone else's.
+    stats::fold_others(mine);
     let others = SLOTS.iter().enumerate().filter(|(index, _)| *index != mine as usize);
     for (_, slot) in others {
         slot.epoch.store(IDLE, Ordering::Relaxed);
         slot.taken.store(false, Ordering::Relaxed);
     }
     ADVANCING.store(false, Ordering::Release);
+    LEAVING.store(0, Ordering::Release);
     // As the parent did; nothing says that it is inherited.
     if has_membarrier() {
         let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
+    }
+}
+
+/// Takes a slot; waits for threads that are giving theirs back if there is none.
+fn free_slot() -> Option<usize> {
+    let free = |slot: &Slot| {
+        slot.taken.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    };
+    loop {
+        let leaving = LEAVING.load(Ordering::Acquire) > 0;
+        let found = SLOTS.iter().position(free);
+        if found.is_some() || !leaving {
+            return found;
+        }
+        std::thread::yield_now();
     }
 }
 
@@ -246,10 +290,7 @@ fn register() -> Option<u32> {
     if skep_jit::fork::is_lost() {
         return None;
     }
-    let free = |slot: &Slot| {
-        slot.taken.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-    };
-    let index = SLOTS.iter().position(free)? as u32;
+    let index = free_slot()? as u32;
     SLOTS_USED.fetch_max(index + 1, Ordering::AcqRel);
     thread_word::set(u64::from(index) * size_of::<StatsSlot>() as u64);
     has_membarrier();

@@ -18,6 +18,8 @@ pub enum ErrorKind {
     Memory,
     /// Not modelled yet.
     Unsupported,
+    /// The clock that runs are timed with cannot be used.
+    Clock,
     /// The run used its fuel, or was interrupted.
     Stopped,
     /// We are wrong.
@@ -31,6 +33,10 @@ impl Error {
 
     pub(crate) fn memory(text: impl Into<String>) -> Error {
         Error { text: text.into(), kind: ErrorKind::Memory }
+    }
+
+    pub(crate) fn clock(text: impl Into<String>) -> Error {
+        Error { text: text.into(), kind: ErrorKind::Clock }
     }
 
     pub(crate) fn unsupported(what: impl fmt::Display) -> Error {

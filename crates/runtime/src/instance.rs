@@ -5,7 +5,7 @@ use crate::current::{self, Current};
 use crate::engine::{self, Interrupter};
 use crate::image::ProgImage;
 use crate::runtime::Shared;
-use crate::stats::{Board, ProgStats, StatsGuard, StatsOptions};
+use crate::stats::{Board, ClockError, ProgStats, StatsGuard, StatsOptions};
 use crate::{Error, ProgInfo, epoch};
 use skep_jit::MachineCode;
 use skep_uapi::ProgType;
@@ -64,6 +64,17 @@ impl Instance {
     /// Its runs, as far as statistics were on.
     pub fn stats(&self) -> ProgStats {
         self.image.counters.read()
+    }
+
+    /// The same, if all times are in it that were taken.
+    ///
+    /// # Errors
+    ///
+    /// The clock jumped at any time since the program was loaded, or is none: what there is without
+    /// those times [`Instance::stats`] gives.
+    pub fn try_stats(&self) -> Result<ProgStats, ClockError> {
+        let stats = self.stats();
+        stats.check_clock().map(|()| stats)
     }
 
     /// What is known of it, its runs too.
@@ -164,6 +175,10 @@ impl Instance {
             return Error::memory(
                 "a child of fork without machine code: the host refused the memory for it",
             );
+        }
+        if epoch::slot().is_none() {
+            let text = format!("more than {} threads run programs", epoch::THREADS_MAX);
+            return Error::input(text);
         }
         let cpus = self.shared.cpus.count();
         Error::input(format!("more threads run programs than the runtime has CPUs ({cpus})"))

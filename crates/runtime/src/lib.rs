@@ -45,4 +45,4 @@ pub use object_maps::ObjectMaps;
 pub use prog_info::{Observer, ProgInfo};
 pub use runtime::{LoadOptions, Options, Runtime};
 pub use skep_jit as jit;
-pub use stats::{ClockSource, ProgStats, StatsGuard, StatsOptions};
+pub use stats::{ClockError, ClockSource, HostClock, ProgStats, StatsGuard, StatsOptions};

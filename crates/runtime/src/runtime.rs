@@ -161,7 +161,8 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The host refuses to synchronise the threads of the process.
+    /// The host refuses to synchronise the threads of the process; the clock has no rate
+    /// ([`ErrorKind::Clock`](crate::ErrorKind)). All is as it was then.
     pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
         Board::enable(&self.shared, None, options)
     }

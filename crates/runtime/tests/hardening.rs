@@ -5,6 +5,8 @@
 
 #![expect(clippy::print_stderr, reason = "says why it was skipped")]
 
+mod watch;
+
 use skep_insn::asm::assemble;
 use skep_jit::{BareCode, Tuning};
 use skep_program::{MapDef, Program};
@@ -14,9 +16,11 @@ use skep_runtime::{Ctx, Instance, LoadOptions, ObjectMaps, Options, Runtime, Sta
 use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
+use std::num::NonZeroU32;
 use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use watch::{Watch, no_memory_is_writable_and_executable};
 
 fn maps() -> Arc<[MapDef]> {
     let jmp = MapDef {
@@ -105,90 +109,138 @@ fn call(code: &BareCode, off: u32) -> u32 {
 }
 
 /// What threads see while the program of a slot is replaced, and freed, and switches turn: whatever
-/// was there, and nothing else after the change has returned. Threads come and go.
+/// was there, and nothing else after the change has returned. Threads come and go. Each run is
+/// counted once, whatever statistics are switched meanwhile, and memory is watched all the time.
 fn storm(rounds: u64) {
     storm_of(poke::mode(), rounds);
 }
 
-fn storm_of(mode: PokeMode, rounds: u64) {
-    let loaded = Loaded::with(mode);
-    let patches = mode == PokeMode::Patch;
-    let sites = loaded.main.machine_code().unwrap().tail_call_sites().len();
-    assert_eq!(sites, usize::from(patches));
-    const SITES: u32 = 164;
-    let bare = patches.then(|| {
-        let bytes: Vec<u8> = (0..SITES).flat_map(|_| SWITCHED).collect();
-        BareCode::new(&bytes).unwrap()
-    });
-    let offs = || (0..SITES).map(|site| site * SWITCHED.len() as u32);
-    // Odd while something changes; half of it is the round.
-    let (sequence, done) = (AtomicU64::new(0), AtomicBool::new(false));
-    let value = |round: u64| if round.is_multiple_of(5) { 7 } else { 100 + round % 1000 };
-    let checked = AtomicU64::new(0);
-    let run = |lives: u32| {
+/// What slot 0 gives in a round.
+fn value(round: u64) -> u64 {
+    if round.is_multiple_of(5) { 7 } else { 100 + round }
+}
+
+const SITES: u32 = 164;
+
+fn offs() -> impl Iterator<Item = u32> {
+    (0..SITES).map(|site| site * SWITCHED.len() as u32)
+}
+
+struct Storm {
+    loaded: Loaded,
+    bare: Option<BareCode>,
+    /// Odd while something changes; half of it is the round.
+    sequence: AtomicU64,
+    done: AtomicBool,
+    checked: AtomicU64,
+    /// Runs by what they gave.
+    runs: Vec<AtomicU64>,
+}
+
+impl Storm {
+    /// Runs everything `lives` times.
+    fn run(&self, lives: u32) {
         let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap();
         for _ in 0..lives {
-            let before = sequence.load(Ordering::SeqCst);
-            let r0 = loaded.main.run(&mut ctx).unwrap().r0;
-            let on: u32 = bare.iter().flat_map(|b| offs().map(|off| call(b, off))).sum();
-            let after = sequence.load(Ordering::SeqCst);
-            assert!(r0 == 7 || (100..1100).contains(&r0), "{r0}");
-            if before == after && before % 2 == 0 {
+            let before = self.sequence.load(Ordering::SeqCst);
+            let r0 = self.loaded.main.run(&mut ctx).unwrap().r0;
+            let on: u32 = self.bare.iter().flat_map(|b| offs().map(|off| call(b, off))).sum();
+            let after = self.sequence.load(Ordering::SeqCst);
+            let runs = self.runs.get(r0 as usize).filter(|_| r0 == 7 || r0 > 100);
+            runs.unwrap_or_else(|| panic!("{r0}")).fetch_add(1, Ordering::Relaxed);
+            if before == after && before.is_multiple_of(2) {
                 let round = before / 2;
                 assert_eq!(r0, value(round), "round {round}");
-                let expected = if patches && round % 2 == 1 { SITES } else { 0 };
+                let expected = if self.bare.is_some() && round % 2 == 1 { SITES } else { 0 };
                 assert_eq!(on, expected, "round {round}");
-                checked.fetch_add(1, Ordering::Relaxed);
+                self.checked.fetch_add(1, Ordering::Relaxed);
             }
         }
+    }
+
+    fn change(&self, round: u64, target: Option<&Instance>) {
+        let mut batch = Batch::new();
+        if let Some(code) = &self.bare {
+            offs().for_each(|off| batch.add(&code.switch(off + 2).unwrap(), round % 2 == 1));
+        }
+        self.sequence.fetch_add(1, Ordering::SeqCst);
+        match target {
+            Some(target) => self.loaded.put(target),
+            None => {
+                let _ = self.loaded.slots().delete(&[0; 4]);
+            }
+        }
+        batch.commit().unwrap();
+        self.sequence.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn every(n: u32) -> StatsOptions {
+    StatsOptions::sampled(NonZeroU32::new(n).unwrap())
+}
+
+fn storm_of(mode: PokeMode, rounds: u64) {
+    let patches = mode == PokeMode::Patch;
+    let bytes: Vec<u8> = offs().flat_map(|_| SWITCHED).collect();
+    let storm = Storm {
+        loaded: Loaded::with(mode),
+        bare: patches.then(|| BareCode::new(&bytes).unwrap()),
+        sequence: AtomicU64::new(0),
+        done: AtomicBool::new(false),
+        checked: AtomicU64::new(0),
+        runs: (0..rounds + 101).map(|_| AtomicU64::new(0)).collect(),
     };
+    let (main, watch) = (&storm.loaded.main, Watch::start());
+    let sites = main.machine_code().unwrap().tail_call_sites().len();
+    assert_eq!(sites, usize::from(patches));
+    let _counted = main.enable_stats(every(3)).unwrap();
+    // Programs that are counted from their first run on, and kept.
+    let mut kept = Vec::new();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                run(1000);
+            while !storm.done.load(Ordering::Relaxed) {
+                storm.run(1000);
             }
         });
         // Short lives.
         scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
+            while !storm.done.load(Ordering::Relaxed) {
                 std::thread::scope(|scope| {
-                    scope.spawn(|| run(3));
+                    // Not only its work: the thread has ended, and has given back what it had.
+                    scope.spawn(|| storm.run(3)).join().unwrap();
                 });
             }
         });
+        let mut all = None;
         for round in 1..=rounds {
-            let target = (value(round) != 7).then(|| loaded.target(value(round) as u32));
-            let mut batch = Batch::new();
-            if let Some(code) = &bare {
-                offs().for_each(|off| batch.add(&code.switch(off + 2).unwrap(), round % 2 == 1));
+            let target = (value(round) != 7).then(|| storm.loaded.target(value(round) as u32));
+            if let Some(target) = target.as_ref().filter(|_| round % 4 == 1) {
+                kept.push((round, target.clone(), target.enable_stats(every(1)).unwrap()));
             }
-            sequence.fetch_add(1, Ordering::SeqCst);
-            match &target {
-                Some(target) => loaded.put(target),
-                None => {
-                    let _ = loaded.slots().delete(&[0; 4]);
-                }
+            storm.change(round, target.as_ref());
+            match round % 8 {
+                2 => all = Some(storm.loaded.runtime.enable_stats(every(1)).unwrap()),
+                5 => all = None,
+                _ => {}
             }
-            batch.commit().unwrap();
-            sequence.fetch_add(1, Ordering::SeqCst);
             // Settled for a while, sometimes.
             if round % 16 == 0 {
                 std::thread::yield_now();
             }
         }
-        done.store(true, Ordering::Relaxed);
+        storm.done.store(true, Ordering::Relaxed);
+        drop(all);
     });
-    assert!(checked.load(Ordering::Relaxed) > 0);
-    no_memory_is_writable_and_executable();
-    no_handler_is_installed();
-}
-
-fn no_memory_is_writable_and_executable() {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    for line in maps.lines() {
-        let perms = line.split(' ').nth(1).unwrap();
-        assert!(!(perms.contains('w') && perms.contains('x')), "{line}");
+    assert!(storm.checked.load(Ordering::Relaxed) > 0);
+    let runs = |value: u64| storm.runs[value as usize].load(Ordering::Relaxed);
+    let all: u64 = storm.runs.iter().map(|runs| runs.load(Ordering::Relaxed)).sum();
+    assert_eq!(main.stats().run_cnt, all);
+    for (round, target, _on) in &kept {
+        let stats = target.stats();
+        assert_eq!((stats.run_cnt, stats.timed_cnt), (runs(value(*round)), stats.run_cnt));
     }
+    watch.end();
+    no_handler_is_installed();
 }
 
 fn no_handler_is_installed() {
@@ -315,6 +367,16 @@ fn code_stays_unwritable() {
 }
 
 #[test]
+fn flagged_code_stays_unwritable() {
+    passes("child::attacks_without_membarrier");
+}
+
+#[test]
+fn private_code_can_become_writable() {
+    passes("child::attacks_without_memfd");
+}
+
+#[test]
 fn under_gdb() {
     let is_there = Command::new("gdb").arg("--version").output();
     if !is_there.is_ok_and(|output| output.status.success()) {
@@ -351,7 +413,9 @@ mod child {
         let loaded = Loaded::new();
         let targets = [loaded.target(1), loaded.target(2)];
         let main = program("main", MAIN);
-        let done = AtomicBool::new(false);
+        let (done, watch) = (AtomicBool::new(false), Watch::start());
+        let _on = loaded.runtime.enable_stats(every(2)).unwrap();
+        let runs = [const { AtomicU64::new(0) }; 8];
         std::thread::scope(|scope| {
             let load_and_run = || {
                 let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap();
@@ -361,7 +425,9 @@ mod child {
                     for _ in 0..20 {
                         let r0 = caller.run(&mut ctx).unwrap().r0;
                         assert!(matches!(r0, 1 | 2 | 7), "{r0}");
+                        runs[r0 as usize].fetch_add(1, Ordering::Relaxed);
                     }
+                    assert_eq!(caller.stats().run_cnt, 20);
                 }
             };
             let callers = [scope.spawn(load_and_run), scope.spawn(load_and_run)];
@@ -379,6 +445,11 @@ mod child {
             callers.into_iter().for_each(|caller| caller.join().unwrap());
             done.store(true, Ordering::Relaxed);
         });
+        for (target, value) in targets.iter().zip(1..) {
+            let ran: &AtomicU64 = &runs[value];
+            assert_eq!(target.stats().run_cnt, ran.load(Ordering::Relaxed));
+        }
+        watch.end();
         // A caller that is loaded now follows what is there now.
         for (target, value) in targets.iter().zip(1..) {
             loaded.put(target);
@@ -509,13 +580,16 @@ mod child {
             batch.add(&code.switch(2).unwrap(), on);
             batch.commit().unwrap();
         };
-        // Threads that run programs while the process forks.
-        let done = AtomicBool::new(false);
+        // Threads that run programs, each run timed, while the process forks. They count what they
+        // ran, as this thread does.
+        let (done, runs, watch) = (AtomicBool::new(false), AtomicU64::new(0), Watch::start());
+        let _on = loaded.runtime.enable_stats(every(1)).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
                     while !done.load(Ordering::Relaxed) {
                         assert!((1..=2).contains(&loaded.run()));
+                        runs.fetch_add(1, Ordering::Relaxed);
                     }
                 });
             }
@@ -523,6 +597,8 @@ mod child {
                 turn(round % 2 == 0);
                 let seen = (loaded.run(), call(&code, 0));
                 let status = forked(|| {
+                    let before = loaded.main.stats();
+                    assert!(before.run_cnt.abs_diff(before.timed_cnt) <= 2, "{before:?}");
                     // All is as it was, and the child's own.
                     assert_eq!((loaded.run(), call(&code, 0)), seen);
                     turn(round % 2 == 1);
@@ -530,17 +606,25 @@ mod child {
                     assert_eq!((loaded.run(), call(&code, 0)), (2, 1 - seen.1));
                     loaded.slots().delete(&[0; 4]).unwrap();
                     assert_eq!(loaded.run(), 7);
-                    loaded.put(&loaded.target(3));
+                    let third = loaded.target(3);
+                    loaded.put(&third);
                     assert_eq!(loaded.run(), 3);
+                    assert_eq!(third.stats().run_cnt, 1);
+                    // What others counted before is there, and nobody counts but this thread.
+                    assert_eq!(loaded.main.stats().since(&before).run_cnt, 4);
                     if round == 0 {
                         storm(200);
                     }
                 });
                 assert_eq!(status, 0);
                 assert_eq!((loaded.run(), call(&code, 0)), seen);
+                runs.fetch_add(2, Ordering::Relaxed);
             }
             done.store(true, Ordering::Relaxed);
         });
+        assert_eq!(loaded.main.stats().run_cnt, runs.load(Ordering::Relaxed));
+        assert_eq!(one.stats().run_cnt, runs.load(Ordering::Relaxed));
+        watch.end();
     }
 
     #[test]
@@ -563,22 +647,45 @@ mod child {
         assert_eq!(loaded.run(), 7);
     }
 
-    /// All ways that there are to write to what is executable.
-    #[test]
-    #[ignore = "runs in a process of its own"]
-    fn attacks() {
-        let code = BareCode::new(&SWITCHED).unwrap();
-        let (at, page) = (code.address(0), (code.address(0) & !4095) as *mut libc::c_void);
-        let last = || std::io::Error::last_os_error().raw_os_error();
+    fn last() -> i32 {
+        std::io::Error::last_os_error().raw_os_error().unwrap_or_default()
+    }
+
+    /// Whether mappings can be sealed here.
+    fn mseal_is_there() -> bool {
+        // SAFETY: no memory.
+        unsafe { libc::syscall(462, 0, 0, 0) == 0 }
+    }
+
+    /// All ways that there are to write to code at an address.
+    fn attack(at: u64) {
+        let page = (at & !4095) as *mut libc::c_void;
         // SAFETY: the page keeps its contents; every call is expected to be refused.
         unsafe {
             for prot in [libc::PROT_WRITE, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC] {
                 assert_eq!(libc::mprotect(page, 4096, prot), -1);
-                assert_eq!(last(), Some(libc::EACCES));
+                assert!([libc::EACCES, libc::EPERM].contains(&last()));
             }
         }
         let memory = std::fs::OpenOptions::new().read(true).write(true).open("/proc/self/mem");
         assert!(memory.unwrap().write_at(&[0xcc], at).is_err());
+        attack_files();
+        if !mseal_is_there() {
+            return;
+        }
+        // SAFETY: as above.
+        unsafe {
+            let write = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+            assert_eq!(libc::mmap(page, 4096, write, flags, -1, 0), libc::MAP_FAILED);
+            assert_eq!((libc::munmap(page, 4096), last()), (-1, libc::EPERM));
+            let moved = libc::mremap(page, 4096, 8192, libc::MREMAP_MAYMOVE);
+            assert_eq!((moved, last()), (libc::MAP_FAILED, libc::EPERM));
+        }
+    }
+
+    /// The file behind the code.
+    fn attack_files() {
         let files = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
         let ours = files.filter(|file| {
             let to = std::fs::read_link(file.path()).unwrap_or_default();
@@ -606,10 +713,84 @@ mod child {
                 assert_ne!(read, libc::MAP_FAILED);
                 assert_eq!(libc::mprotect(read, 4096, write), -1);
                 assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_EXEC), -1);
+                libc::munmap(read, 4096);
             }
         }
         assert!(found > 0);
-        assert_eq!(call(&code, 0), 0);
+    }
+
+    /// The mapping that is written through does not become executable where mappings are sealed.
+    fn attack_alias(at: *mut u8) {
+        let page = (at as u64 & !4095) as *mut libc::c_void;
+        let all = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        // SAFETY: the page is written by nobody now; where it does become executable it is made
+        // what it was at once.
+        unsafe {
+            for prot in [libc::PROT_READ | libc::PROT_EXEC, all] {
+                let got = libc::mprotect(page, 4096, prot);
+                if mseal_is_there() {
+                    assert_eq!((got, last()), (-1, libc::EPERM));
+                } else {
+                    // A known gap: older kernels have nothing against it.
+                    assert_eq!(got, 0);
+                    libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE);
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn attacks() {
+        let code = BareCode::new(&SWITCHED).unwrap();
+        let attack_all = || {
+            attack(code.address(0));
+            // SAFETY: nobody writes.
+            attack_alias(unsafe { code.writable() });
+            assert_eq!(call(&code, 0), 0);
+            no_memory_is_writable_and_executable();
+        };
+        attack_all();
+        // The copy of a child is protected like its parent's.
+        assert_eq!(forked(attack_all), 0);
+    }
+
+    /// Where barriers are refused, code lies in the same kind of memory.
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn attacks_without_membarrier() {
+        refuse(&[libc::SYS_membarrier]);
+        let loaded = Loaded::with(PokeMode::Flag);
+        attack(loaded.main.machine_code().unwrap().address());
+        assert_eq!(loaded.run(), 7);
         no_memory_is_writable_and_executable();
+    }
+
+    /// Where `memfd` is refused, too, there is no memory that cannot become writable again. This
+    /// is known, and documented: the day it changes, so does the page.
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn attacks_without_memfd() {
+        refuse(&[libc::SYS_memfd_create]);
+        let loaded = Loaded::with(PokeMode::Flag);
+        assert_eq!(loaded.run(), 7);
+        no_memory_is_writable_and_executable();
+        let at = loaded.main.machine_code().unwrap().address();
+        let page = (at & !4095) as *mut libc::c_void;
+        // SAFETY: the page keeps its contents, and is made what it was.
+        unsafe {
+            assert_eq!(libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE), 0);
+            assert_eq!(libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_EXEC), 0);
+        }
+        assert_eq!(loaded.run(), 7);
+        // The kernel's rule against code that changes after it was made executable is what helps.
+        if refuse_exec_gain() {
+            // SAFETY: as above; the first takes the right to execute, the second may not give it.
+            unsafe {
+                let (read, runs) = (libc::PROT_READ, libc::PROT_READ | libc::PROT_EXEC);
+                assert_eq!(libc::mprotect(page, 4096, read | libc::PROT_WRITE), 0);
+                assert_eq!(libc::mprotect(page, 4096, runs), -1);
+            }
+        }
     }
 }

@@ -4,11 +4,12 @@ use skep_insn::asm::assemble;
 use skep_jit::{PokeMode, Tuning};
 use skep_program::{MapDef, Program};
 use skep_runtime::map::UpdateFlags;
+use skep_runtime::{ClockError, ErrorKind, HostClock, StatsOptions};
 use skep_runtime::{ClockSource, Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
-use skep_runtime::{ErrorKind, StatsOptions};
 use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
+use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -273,16 +274,104 @@ fn either_clock_gives_the_time_of_a_run() {
     }
 }
 
+/// Counted, and not timed, whatever runs it and whatever stops it; so is what it tail called.
 #[test]
 fn a_run_that_is_stopped_counts() {
-    let options = LoadOptions { fuel: Some(3), ..LoadOptions::default() };
     let text = "r6 = 10\nagain:\nr6 -= 1\nif r6 != 0 goto again\nr0 = 0\nexit";
-    for engine in [Engine::Interp, Engine::Jit] {
-        let loaded = loaded(&[text], &LoadOptions { engine, ..options.clone() });
-        let _on = loaded.runtime.enable_stats(every(1)).unwrap();
+    for options in engines() {
+        let loaded = loaded(&[text, CALLER], &LoadOptions { fuel: Some(3), ..options });
+        loaded.fill(0, 0);
+        let _on = loaded.runtime.enable_stats(StatsOptions { histogram: true, ..every(1) });
         let mut ctx = Ctx::raw(TYPE, &[0; 8]).unwrap();
-        let stopped = loaded.all[0].run(&mut ctx).unwrap_err();
-        assert_eq!(stopped.kind(), ErrorKind::Stopped);
-        assert_eq!(loaded.all[0].stats().run_cnt, 1);
+        let mut stop = |which: usize| {
+            let stopped = loaded.all[which].run(&mut ctx).unwrap_err();
+            assert_eq!(stopped.kind(), ErrorKind::Stopped);
+        };
+        let [looping, caller] = [0, 1].map(|which: usize| &loaded.all[which]);
+        stop(0);
+        let stats = looping.stats();
+        assert_eq!((stats.run_cnt, stats.timed_cnt, stats.run_time_ns), (1, 0, 0));
+        // The caller has ended when the target is stopped.
+        stop(1);
+        let [stats, before] = [looping, caller].map(Instance::stats);
+        assert_eq!((stats.run_cnt, stats.timed_cnt, stats.histogram), (2, 0, [0; 48]));
+        assert_eq!((before.run_cnt, before.timed_cnt), (1, 1));
+        assert_eq!((stats.clock_jumps, before.clock_jumps), (0, 0));
+    }
+}
+
+thread_local! {
+    static NOW: Cell<u64> = const { Cell::new(0) };
+    static STEP: Cell<u64> = const { Cell::new(5) };
+}
+
+/// Goes on by `STEP` each time it is looked at.
+extern "C" fn simulated() -> u64 {
+    let now = NOW.get();
+    NOW.set(now.wrapping_add(STEP.get()));
+    now
+}
+
+/// Programs in a runtime with the clock above.
+fn simulation(texts: &[&str], options: &LoadOptions) -> Loaded {
+    let clock = ClockSource::Host(HostClock(simulated));
+    let runtime = Runtime::new(Options { cpus: 8, clock, ..Options::default() }).unwrap();
+    let maps = maps(&runtime);
+    let load = |text: &&str| runtime.load(&program(text), &maps, options).unwrap();
+    let all = texts.iter().map(load).collect();
+    Loaded { runtime, maps, all }
+}
+
+#[test]
+fn a_clock_that_jumps_is_an_error_where_times_are_read() {
+    for options in engines() {
+        let loaded = simulation(&[PLAIN], &options);
+        let one = &loaded.all[0];
+        let _on = loaded.runtime.enable_stats(StatsOptions { histogram: true, ..every(1) });
+        STEP.set(5);
+        assert_eq!(run(one), 7);
+        let stats = one.try_stats().unwrap();
+        assert_eq!((stats.run_cnt, stats.timed_cnt, stats.run_time_ns), (1, 1, 5));
+        assert_eq!(stats.histogram.iter().position(|n| *n > 0), Some(2));
+        // Backwards; far ahead. Such a run is counted, and in no time.
+        for (jumps, step) in (1..).zip([0u64.wrapping_sub(5), 1 << 60]) {
+            STEP.set(step);
+            assert_eq!(run(one), 7);
+            assert_eq!(one.try_stats(), Err(ClockError::Jumped(jumps)));
+            let after = one.stats();
+            assert_eq!((after.run_cnt, after.clock_jumps), (1 + jumps, jumps));
+            assert_eq!(after.timed_cnt, 1);
+            assert_eq!((after.run_time_ns, after.histogram), (5, stats.histogram));
+        }
+        // Who looks at what happened since is not told again.
+        STEP.set(3);
+        let before = one.stats();
+        assert_eq!(run(one), 7);
+        let later = one.stats().since(&before);
+        assert_eq!(later.check_clock(), Ok(()));
+        assert_eq!((later.run_cnt, later.run_time_ns), (1, 3));
+        let said = before.check_clock().unwrap_err().to_string();
+        assert!(said.contains("2 runs"), "{said}");
+    }
+}
+
+/// Each ns is some program's. In the kernel the time of a chain is its first program's: that is the
+/// sum here.
+#[test]
+fn times_of_a_chain_add_up() {
+    for options in engines() {
+        STEP.set(5);
+        let loaded = simulation(&[CALLER, PLAIN], &options);
+        loaded.fill(0, 1);
+        let _on = loaded.runtime.enable_stats(every(1)).unwrap();
+        let started = NOW.get();
+        assert_eq!(run(&loaded.all[0]), 7);
+        let seen = [0, 1].map(|at: usize| {
+            let stats = loaded.all[at].stats();
+            (stats.run_cnt, stats.timed_cnt, stats.run_time_ns)
+        });
+        assert_eq!(seen, [(1, 1, 5), (1, 1, 5)]);
+        // Four looks: the end of one is not the start of the other.
+        assert_eq!(NOW.get() - started, 4 * 5);
     }
 }

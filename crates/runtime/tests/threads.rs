@@ -3,6 +3,7 @@
 
 use skep_insn::asm::assemble;
 use skep_program::{MapDef, Program};
+use skep_runtime::StatsOptions;
 use skep_runtime::map::UpdateFlags;
 use skep_runtime::{Ctx, Engine, ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep_uapi::helper::HelperId;
@@ -107,6 +108,7 @@ fn counts_of_threads_are_not_lost() {
             let object = runtime.create_maps(&maps, None);
             let program = program(("count", ProgType::Syscall), COUNT, &maps);
             let instance = load(&runtime, &object, &program, engine);
+            let _on = runtime.enable_stats(StatsOptions::default()).unwrap();
             std::thread::scope(|scope| {
                 for thread in 0..THREADS {
                     let instance = &instance;
@@ -123,6 +125,7 @@ fn counts_of_threads_are_not_lost() {
             let counts = object.get("counts").unwrap().typed::<u32, u64>().unwrap();
             let total: u64 = (0..8).map(|key| counts.get(&key).unwrap().unwrap()).sum();
             assert_eq!(total, THREADS * RUNS, "{map_type} {engine:?}");
+            assert_eq!(instance.stats().run_cnt, THREADS * RUNS);
         }
     }
 }
@@ -220,6 +223,8 @@ fn a_target_is_replaced_while_threads_jump_to_it() {
         let caller = program(("caller", ProgType::Xdp), JUMP, &maps);
         let caller = load(&runtime, &object, &caller, engine);
         let jump = object.get("jump").unwrap();
+        let _on = runtime.enable_stats(StatsOptions::default()).unwrap();
+        let mut executions = 0;
         let (done, started) = (AtomicBool::new(false), Barrier::new(3));
         std::thread::scope(|scope| {
             let runners: Vec<_> = (0..2)
@@ -254,8 +259,10 @@ fn a_target_is_replaced_while_threads_jump_to_it() {
                 let seen = runner.join().unwrap();
                 assert_eq!(seen[0], 0);
                 assert!(seen.iter().sum::<u64>() > 0);
+                executions += seen.iter().sum::<u64>();
             }
         });
+        assert_eq!(caller.stats().run_cnt, executions);
         assert_eq!(
             caller.run(&mut Ctx::packet(ProgType::Xdp, &[0; 60]).unwrap()).unwrap().retval,
             1

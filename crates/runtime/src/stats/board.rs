@@ -117,6 +117,9 @@ impl Board {
         prog: Option<u32>,
         options: StatsOptions,
     ) -> Result<StatsGuard, Error> {
+        // The histogram is in ns.
+        let clock = shared.clock.check(options.histogram);
+        clock.map_err(|why| Error::clock(format!("switch statistics: {why}")))?;
         let mut state = shared.board.lock();
         state.next_token += 1;
         let token = state.next_token;
@@ -206,5 +209,53 @@ impl State {
         if batch.is_empty() || batch.commit_nowait().is_ok() {
             settled.into_iter().for_each(|at| self.programs[at].tail_calls = TailCalls::Off);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::clock::tests::HAS_NO_RATE;
+    use super::super::{ClockError, ClockSource};
+    use super::*;
+    use crate::{Ctx, ErrorKind, LoadOptions, Options, Runtime};
+    use skep_insn::asm::assemble;
+    use skep_program::Program;
+    use skep_uapi::{KernelProfile, ProgType};
+    use skep_verifier::{Config, Verdict, verify};
+
+    #[test]
+    fn a_counter_that_is_no_clock_is_refused_and_nothing_is_switched() {
+        let options = Options { clock: ClockSource::Tsc, ..Options::default() };
+        let Ok(runtime) = Runtime::new(options) else { return };
+        let insns = assemble("r0 = 0\nexit", &|_| None).unwrap().insns;
+        let program = Program { prog_type: ProgType::RawTracepoint, insns, ..Program::default() };
+        let outcome = verify(&program, &Config::privileged(KernelProfile::v6_18()));
+        let Verdict::Accepted(program) = outcome.verdict else { panic!("refused") };
+        let maps = runtime.create_maps(&Arc::from([]), None);
+        let instance = runtime.load(&program, &maps, &LoadOptions::default()).unwrap();
+        let bytes = || instance.machine_code().map(|code| code.bytes());
+        let run = || instance.run(&mut Ctx::raw(ProgType::RawTracepoint, &[]).unwrap()).unwrap();
+
+        let (off, on) = (bytes(), runtime.enable_stats(StatsOptions::default()).unwrap());
+        run();
+        HAS_NO_RATE.set(true);
+        // Times that were taken are not known; counts are.
+        assert_eq!(instance.try_stats(), Err(ClockError::NoRate));
+        assert_eq!((instance.stats().run_cnt, instance.stats().run_time_ns), (1, 0));
+        let wanted = StatsOptions { histogram: true, ..StatsOptions::default() };
+        // While it is on it stays as it was, and so it does when it is off.
+        for guard in [Some(on), None] {
+            let before = (bytes(), runtime.stats_enabled());
+            let refused = runtime.enable_stats(wanted).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Clock);
+            assert!(refused.to_string().contains("CLOCK_MONOTONIC"), "{refused}");
+            assert_eq!(before, (bytes(), runtime.stats_enabled()));
+            drop(guard);
+        }
+        assert_eq!(bytes(), off);
+        run();
+        HAS_NO_RATE.set(false);
+        assert_eq!(instance.stats().run_cnt, 1);
+        assert!(instance.try_stats().is_ok_and(|stats| stats.run_time_ns > 0));
     }
 }

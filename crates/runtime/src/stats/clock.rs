@@ -1,22 +1,36 @@
 //! The clock that runs are timed with, and what its ticks are in nanoseconds.
 //!
 //! The time stamp counter, where it goes on at one rate in all states of the processor and of all
-//! processors (the CPU says so); else `CLOCK_MONOTONIC`. The counter's rate is measured against
-//! that clock from the first program on, in two stretches that have to agree; who asks for times
-//! before those are over waits for the rest of them (20 ms).
+//! processors (the CPU says so); else `CLOCK_MONOTONIC`; or the embedder's own. The counter's rate
+//! is measured against `CLOCK_MONOTONIC` from the first program on, in two stretches that have to
+//! agree; who asks for times before those are over waits for the rest of them (20 ms).
 //!
 //! # Invariants
-//! 1. The rate, once known, stays: times only grow.
+//! 1. The rate, once known, stays: times only grow. So does that there is none.
+//! 2. A rate is one that a processor can have: else there are no times ([`ClockError::NoRate`]).
 
 #![allow(unsafe_code)]
 
+use super::counts::add_timed;
 use crate::Error;
 use rustix::time::{ClockId, clock_gettime};
 use skep_jit::stats::StatsSlot;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering::{Relaxed, Release};
-use std::sync::atomic::fence;
 use std::time::Duration;
+use thiserror::Error as ThisError;
+
+/// Why times are not known, or not all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ThisError)]
+pub enum ClockError {
+    /// The clock went backwards, or far ahead, while runs were timed. They are counted, but are in
+    /// no time and in no histogram.
+    #[error("the clock jumped while {0} runs were timed: their time is not known")]
+    Jumped(u64),
+    /// The time stamp counter stands still, or goes backwards, or at a rate that no processor has:
+    /// what it counts is not time.
+    #[error("the time stamp counter does not go on with CLOCK_MONOTONIC: times are not known")]
+    NoRate,
+}
 
 /// Which clock statistics use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,13 +42,28 @@ pub enum ClockSource {
     Tsc,
     /// `CLOCK_MONOTONIC`.
     Monotonic,
+    /// The embedder's: where time is simulated, or another clock is the right one.
+    Host(HostClock),
 }
+
+/// A clock of the embedder's, in ns. It is asked twice a timed run, in the thread of the run.
+#[derive(Clone, Copy, Debug)]
+pub struct HostClock(pub extern "C" fn() -> u64);
+
+impl PartialEq for HostClock {
+    fn eq(&self, other: &HostClock) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for HostClock {}
 
 /// A clock that can be used here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clock {
     Tsc,
     Monotonic,
+    Host(HostClock),
 }
 
 impl Clock {
@@ -42,10 +71,11 @@ impl Clock {
         let clock = match (source, tsc_is_invariant()) {
             (ClockSource::Auto | ClockSource::Tsc, true) => Clock::Tsc,
             (ClockSource::Auto | ClockSource::Monotonic, _) => Clock::Monotonic,
+            (ClockSource::Host(clock), _) => Clock::Host(clock),
             (ClockSource::Tsc, false) => {
                 let text =
                     "the time stamp counter of this processor changes its rate, or there is none";
-                return Err(Error::input(text));
+                return Err(Error::clock(text));
             }
         };
         if clock == Clock::Tsc {
@@ -59,6 +89,7 @@ impl Clock {
         match self {
             Clock::Tsc => tsc(),
             Clock::Monotonic => monotonic(),
+            Clock::Host(clock) => (clock.0)(),
         }
     }
 
@@ -67,6 +98,7 @@ impl Clock {
         match self {
             Clock::Tsc => 0,
             Clock::Monotonic => monotonic as *const () as u64,
+            Clock::Host(clock) => clock.0 as *const () as u64,
         }
     }
 
@@ -74,7 +106,7 @@ impl Clock {
     pub(crate) fn timed(self) -> u64 {
         match self {
             Clock::Tsc => timed_by_tsc as *const () as u64,
-            Clock::Monotonic => timed_by_monotonic as *const () as u64,
+            Clock::Monotonic | Clock::Host(_) => timed_in_ns as *const () as u64,
         }
     }
 
@@ -85,23 +117,24 @@ impl Clock {
         (elapsed, weight): (u64, u64),
         has_histogram: bool,
     ) {
-        let ns = has_histogram.then(|| self.ns(elapsed));
-        add_timed(slot, (elapsed, ns), weight);
+        let ns = has_histogram.then(|| self.ns(elapsed).ok()).flatten();
+        add_timed(slot, (elapsed, ns.map(bucket)), weight);
     }
 
     /// Ticks in ns.
-    pub(crate) fn ns(self, ticks: u64) -> u64 {
+    pub(crate) fn ns(self, ticks: u64) -> Result<u64, ClockError> {
         match self {
-            Clock::Tsc => scaled(ticks, tsc_rate()),
-            Clock::Monotonic => ticks,
+            Clock::Tsc => Ok(scaled(ticks, tsc_rate()?)),
+            Clock::Monotonic | Clock::Host(_) => Ok(ticks),
         }
     }
 
-    /// Makes sure that the rate is known.
-    pub(crate) fn calibrate(self) {
-        if self == Clock::Tsc {
-            tsc_rate();
+    /// Whether runs can be timed, as far as is known; with `calibrate` it is known afterwards.
+    pub(crate) fn check(self, calibrate: bool) -> Result<(), ClockError> {
+        if self != Clock::Tsc || !(calibrate || RATE.get().is_some()) {
+            return Ok(());
         }
+        tsc_rate().map(drop)
     }
 }
 
@@ -111,28 +144,17 @@ extern "sysv64" fn monotonic() -> u64 {
 }
 
 extern "sysv64" fn timed_by_tsc(slot: &StatsSlot, elapsed: u64, weight: u64) {
-    add_timed(slot, (elapsed, Some(scaled(elapsed, tsc_rate()))), weight);
+    let ns = tsc_rate().map(|rate| scaled(elapsed, rate));
+    add_timed(slot, (elapsed, ns.ok().map(bucket)), weight);
 }
 
-extern "sysv64" fn timed_by_monotonic(slot: &StatsSlot, elapsed: u64, weight: u64) {
-    add_timed(slot, (elapsed, Some(elapsed)), weight);
+extern "sysv64" fn timed_in_ns(slot: &StatsSlot, elapsed: u64, weight: u64) {
+    add_timed(slot, (elapsed, Some(bucket(elapsed))), weight);
 }
 
-/// Only the slot's thread writes it: loads and stores are enough.
-fn add_timed(slot: &StatsSlot, (ticks, ns): (u64, Option<u64>), weight: u64) {
-    let seq = slot.seq.load(Relaxed);
-    slot.seq.store(seq.wrapping_add(1), Relaxed);
-    fence(Release);
-    let add = |word: &std::sync::atomic::AtomicU64, by: u64| {
-        word.store(word.load(Relaxed).wrapping_add(by), Relaxed);
-    };
-    add(&slot.ticks, ticks.wrapping_mul(weight));
-    add(&slot.timed_cnt, 1);
-    if let Some(ns) = ns {
-        let bucket = ns.max(1).ilog2() as usize;
-        add(&slot.buckets.0[bucket.min(slot.buckets.0.len() - 1)], weight);
-    }
-    slot.seq.store(seq.wrapping_add(2), Release);
+/// Where a time is counted in the histogram.
+fn bucket(ns: u64) -> usize {
+    ns.max(1).ilog2() as usize
 }
 
 /// Bits behind the point of a rate.
@@ -198,22 +220,31 @@ const AGREEMENT: u64 = 1000;
 /// Attempts before the last is taken for true.
 const ATTEMPTS: u32 = 10;
 
+/// What [`tsc_rate`] gives.
+static RATE: OnceLock<Result<u64, ClockError>> = OnceLock::new();
+
 /// ns a tick, with `RATE_BITS` behind the point.
-fn tsc_rate() -> u64 {
-    static RATE: OnceLock<u64> = OnceLock::new();
-    *RATE.get_or_init(|| {
-        let mut from = first_pair();
-        for _ in 0..ATTEMPTS {
-            let middle = wait_until(from.ns + STRETCH_NS);
-            let end = wait_until(middle.ns + STRETCH_NS);
-            if let Some(rate) = agreed([from, middle, end]) {
-                return rate;
-            }
-            from = end;
+fn tsc_rate() -> Result<u64, ClockError> {
+    #[cfg(test)]
+    if tests::HAS_NO_RATE.get() {
+        return Err(ClockError::NoRate);
+    }
+    *RATE.get_or_init(|| measured(first_pair(), wait_until).ok_or(ClockError::NoRate))
+}
+
+/// The rate from a moment on; `wait_until` gives one that is at least so many ns.
+fn measured(first: Pair, wait_until: impl Fn(u64) -> Pair) -> Option<u64> {
+    let mut from = first;
+    for _ in 0..ATTEMPTS {
+        let middle = wait_until(from.ns + STRETCH_NS);
+        let end = wait_until(middle.ns + STRETCH_NS);
+        if let Some(rate) = agreed([from, middle, end]) {
+            return Some(rate);
         }
-        // Clocks that never agree for two stretches: the mean over all of them is what there is.
-        rate(first_pair(), from).filter(is_plausible).unwrap_or(1 << RATE_BITS)
-    })
+        from = end;
+    }
+    // Clocks that never agree for two stretches: the mean over all of them is what there is.
+    rate(first, from).filter(is_plausible)
 }
 
 fn wait_until(ns: u64) -> Pair {
@@ -245,18 +276,44 @@ fn is_plausible(rate: &u64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        /// For this thread the counter is one that does not go on with time.
+        pub(crate) static HAS_NO_RATE: Cell<bool> = const { Cell::new(false) };
+    }
+
+    #[test]
+    fn a_counter_that_is_no_clock_has_no_rate() {
+        // Ticks at a time; all from 10^9 on.
+        let measure = |ticks: fn(u64) -> u64| {
+            let at = |ns| Pair { ticks: ticks(ns).wrapping_add(1 << 40), ns };
+            measured(at(1_000_000_000), at)
+        };
+        assert_eq!(measure(|ns| 2 * ns), Some(1 << (RATE_BITS - 1)));
+        // Stands still; goes backwards; a hundred to the ns, one in a hundred.
+        assert_eq!(measure(|_| 5), None);
+        assert_eq!(measure(|ns| 0u64.wrapping_sub(ns)), None);
+        assert_eq!(measure(|ns| 100 * ns), None);
+        assert_eq!(measure(|ns| ns / 100), None);
+        // Jumps once: two later stretches agree. Jumps in each: the mean.
+        let once = measure(|ns| ns + if ns > 1_015_000_000 { 1 << 30 } else { 0 });
+        assert_eq!(once, Some(1 << RATE_BITS));
+        let mean = measure(|ns| ns + ns / 10_000_000 % 2 * 1_000_000);
+        assert_eq!(mean, Some(1 << RATE_BITS));
+    }
 
     #[test]
     fn the_rate_makes_ticks_real_time() {
         let clock = Clock::new(ClockSource::Auto).unwrap();
-        clock.calibrate();
+        assert_eq!(clock.check(true), Ok(()));
         // The thread may lose its processor between two looks: one attempt in some is good.
         let mut attempts = (0..10).map(|_| {
             let (ticks, started) = (clock.now(), std::time::Instant::now());
             std::thread::sleep(Duration::from_millis(30));
-            (clock.ns(clock.now() - ticks), started.elapsed().as_nanos() as u64)
+            (clock.ns(clock.now() - ticks).unwrap(), started.elapsed().as_nanos() as u64)
         });
         assert!(attempts.any(|(ns, real)| ns.abs_diff(real) < real / 50));
     }
@@ -280,6 +337,6 @@ mod tests {
         assert_eq!(asked.is_ok(), tsc_is_invariant());
         assert_eq!(Clock::new(ClockSource::Monotonic).unwrap(), Clock::Monotonic);
         let now = Clock::Monotonic.now();
-        assert!(Clock::Monotonic.now() >= now && Clock::Monotonic.ns(17) == 17);
+        assert!(Clock::Monotonic.now() >= now && Clock::Monotonic.ns(17) == Ok(17));
     }
 }

@@ -4,19 +4,17 @@
 //! 1. The slot of a thread is the one with the number that the thread has in `epoch`; machine code
 //!    finds it by the thread's word, which `epoch` sets.
 
+use super::ledger::Sheet;
 use super::{Clock, ProgStats, StatsOptions};
 use crate::Error;
-use crate::epoch::{self, THREADS_MAX};
-use crate::memory::{Budget, Region};
 use skep_jit::stats::{GOLDEN, JUMP_BITS, StatsControl, StatsLink, StatsSlot};
 use skep_jit::thread_word;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicBool, fence};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Where the runs of one program are counted.
 pub(crate) struct Counters {
-    /// Pages are the system's until a thread counts in them.
-    slots: Region,
+    sheet: Sheet,
     control: Box<StatsControl>,
     /// What interpreted runs ask.
     is_on: AtomicBool,
@@ -31,14 +29,14 @@ pub(crate) struct Timed {
 
 impl Counters {
     pub(crate) fn new(clock: Clock) -> Result<Counters, Error> {
-        let slots = Region::zeroed(THREADS_MAX * size_of::<StatsSlot>(), &Budget::new(usize::MAX))?;
-        Ok(Counters { slots, control: Box::default(), is_on: AtomicBool::new(false), clock })
+        let sheet = Sheet::new()?;
+        Ok(Counters { sheet, control: Box::default(), is_on: AtomicBool::new(false), clock })
     }
 
     /// What machine code needs; the `Counters` have to outlive it.
     pub(crate) fn link(&self) -> StatsLink {
         StatsLink {
-            slots: self.slots.addr(0),
+            slots: self.sheet.address(),
             control: std::ptr::from_ref(&*self.control) as u64,
             thread_word: thread_word::offset(),
             clock: self.clock.address(),
@@ -49,10 +47,7 @@ impl Counters {
     /// What is to be measured of runs that begin from now on; the sites are someone else's.
     pub(super) fn set(&self, options: Option<StatsOptions>) {
         if let Some(options) = options {
-            if options.histogram {
-                // The histogram is in ns.
-                self.clock.calibrate();
-            }
+            self.sheet.open();
             let sample = options.sample.get();
             let threshold = ((1u64 << 32) / u64::from(sample) - 1) as u32;
             self.control.threshold.store(threshold, Relaxed);
@@ -64,19 +59,24 @@ impl Counters {
 
     /// What is known now.
     pub(crate) fn read(&self) -> ProgStats {
-        let mut sum = ProgStats::default();
-        let mut ticks = 0u64;
-        for slot in self.slots.stats_slots().iter().take(epoch::slots_used()) {
-            ticks = ticks.wrapping_add(read_slot(slot, &mut sum));
+        let counts = self.sheet.read();
+        let time = match counts.ticks {
+            0 => Ok(0),
+            ticks => self.clock.ns(ticks),
+        };
+        ProgStats {
+            run_time_ns: time.unwrap_or_default(),
+            run_cnt: counts.runs,
+            recursion_misses: counts.misses,
+            timed_cnt: counts.timed,
+            clock_jumps: counts.jumps,
+            is_uncalibrated: time.is_err(),
+            histogram: counts.buckets,
         }
-        if ticks > 0 {
-            sum.run_time_ns = self.clock.ns(ticks);
-        }
-        sum
     }
 
     fn slot(&self) -> Option<&StatsSlot> {
-        self.slots.stats_slots().get(epoch::slot()? as usize)
+        self.sheet.slot()
     }
 
     /// A run that is not of machine code begins.
@@ -107,39 +107,9 @@ impl Counters {
 
     /// A run does not happen.
     pub(crate) fn miss(&self) {
+        self.sheet.open();
         if let Some(slot) = self.slot() {
             slot.recursion_misses.store(slot.recursion_misses.load(Relaxed) + 1, Relaxed);
         }
-    }
-}
-
-/// Adds a slot to a sum; its ticks.
-fn read_slot(slot: &StatsSlot, sum: &mut ProgStats) -> u64 {
-    loop {
-        let seq = slot.seq.load(Acquire);
-        let mut here = ProgStats {
-            timed_cnt: slot.timed_cnt.load(Relaxed),
-            clock_jumps: slot.clock_jumps.load(Relaxed),
-            recursion_misses: slot.recursion_misses.load(Relaxed),
-            ..ProgStats::default()
-        };
-        let ticks = slot.ticks.load(Relaxed);
-        for (to, from) in here.histogram.iter_mut().zip(&slot.buckets.0) {
-            *to = from.load(Relaxed);
-        }
-        fence(Acquire);
-        if seq % 2 == 1 || slot.seq.load(Relaxed) != seq {
-            std::hint::spin_loop();
-            continue;
-        }
-        // Last, so that no timed run is missing in it.
-        sum.run_cnt += slot.run_cnt.load(Relaxed);
-        sum.timed_cnt += here.timed_cnt;
-        sum.clock_jumps += here.clock_jumps;
-        sum.recursion_misses += here.recursion_misses;
-        for (to, from) in sum.histogram.iter_mut().zip(here.histogram) {
-            *to += from;
-        }
-        return ticks;
     }
 }

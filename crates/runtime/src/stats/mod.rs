@@ -5,27 +5,46 @@
 //! then every run is counted, and all of them or one in N are timed. What they count is kept when
 //! they are off again.
 //!
-//! Reading order: [`ProgStats`] (what is known), `counters` (where each thread counts), `clock`
-//! (what a tick is), `board` (who asked for what, and the sites that are switched for it).
+//! Reading order: [`ProgStats`] (what is known), `counters` (how one program counts), `counts`
+//! (slots: read, folded), `ledger` (who reads and folds in turn), `clock` (what a tick is), `board`
+//! (who asked for what, and the sites that are switched for it).
 //!
 //! # Invariants
 //! 1. `run_cnt` is the number of runs that began while the program's statistics were on, at any
-//!    rate of sampling and whatever was switched meanwhile: slots are counters that only grow, and
-//!    outlive the threads that they belong to. A thread that begins where one has ended goes on
-//!    with its slots, so there is nothing to fold and no moment at which a run is nowhere.
+//!    rate of sampling and whatever was switched meanwhile: a thread counts in its own slot, which
+//!    is folded when it ends, and no count is ever in both places or in neither.
+//! 2. Each ns is some program's: a program that tail calls another from its main function ends
+//!    before the target begins. Only what a function tail called is timed twice, as the target's
+//!    and as the caller's, which goes on after it (interpreted, such a target is counted only).
 //!
-//! Deliberately absent: time of runs that were stopped (fuel, interruption): they are counted only.
+//! Kernel: a run is counted and timed around the whole program (`bpf_prog_run`, 6.18), so that what
+//! it tail calls is its own time, and the targets are not counted. The sum over a chain from a main
+//! function is the kernel's number.
+//!
+//! Deliberately absent: time of runs that did not come to their end (fuel, interruption): they are
+//! in `run_cnt`, not in `timed_cnt`, `run_time_ns` and the histogram.
 
 mod board;
 mod clock;
 mod counters;
+mod counts;
+mod ledger;
 
 pub(crate) use board::Board;
 pub use board::StatsGuard;
 pub(crate) use clock::Clock;
-pub use clock::ClockSource;
+pub use clock::{ClockError, ClockSource, HostClock};
 pub(crate) use counters::{Counters, Timed};
+pub(crate) use ledger::{fold, fold_others, hold, release};
+use skep_jit::stats::{BUCKETS, StatsSlot};
 use std::num::NonZeroU32;
+use std::sync::atomic;
+
+/// Before who reads a slot looks again: its thread writes for a few ns, unless it is not running.
+fn pause(turns: &mut u32) {
+    *turns += 1;
+    if turns.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
+}
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,20 +81,24 @@ impl StatsOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgStats {
     /// Time in the program, ns; an estimate if not all runs were timed. A program that tail calls
-    /// another from its main function has ended then.
+    /// another from its main function has ended then; one that does so from another function goes
+    /// on, and the target's time is in its own. Runs that were stopped are not in it.
     pub run_time_ns: u64,
-    /// Runs that began, as the host started them or another program tail called this one.
+    /// Runs that began, as the host started them or another program tail called this one, also
+    /// those that were stopped.
     pub run_cnt: u64,
     /// Runs that did not happen because the thread was in the same program already.
     pub recursion_misses: u64,
-    /// Runs that were timed.
+    /// Runs that were timed, and came to their end.
     pub timed_cnt: u64,
-    /// Runs whose time is not known because the clock jumped.
+    /// Runs whose time is not known because the clock jumped ([`ProgStats::check_clock`]).
     pub clock_jumps: u64,
+    /// There are times, but in ticks of a clock that has no rate: `run_time_ns` is 0.
+    pub is_uncalibrated: bool,
     /// Bucket `i` has the runs that took at least 2^i ns (0 is in the first) and less than twice
     /// that; each timed run stands for as many as it does in `run_time_ns`. Zeros where no
     /// histogram was asked for.
-    pub histogram: [u64; skep_jit::stats::BUCKETS],
+    pub histogram: [u64; BUCKETS],
 }
 
 impl Default for ProgStats {
@@ -86,7 +109,8 @@ impl Default for ProgStats {
             recursion_misses: 0,
             timed_cnt: 0,
             clock_jumps: 0,
-            histogram: [0; skep_jit::stats::BUCKETS],
+            is_uncalibrated: false,
+            histogram: [0; BUCKETS],
         }
     }
 }
@@ -97,6 +121,20 @@ impl ProgStats {
         (self.run_cnt > 0).then(|| self.run_time_ns as f64 / self.run_cnt as f64)
     }
 
+    /// Whether all that was timed is in the times. Of two moments' difference
+    /// ([`ProgStats::since`]) it tells what happened between them.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClockError`]; `run_cnt` is right all the same.
+    pub fn check_clock(&self) -> Result<(), ClockError> {
+        match (self.is_uncalibrated, self.clock_jumps) {
+            (true, _) => Err(ClockError::NoRate),
+            (false, 0) => Ok(()),
+            (false, jumps) => Err(ClockError::Jumped(jumps)),
+        }
+    }
+
     /// What has happened since `earlier`.
     pub fn since(&self, earlier: &ProgStats) -> ProgStats {
         ProgStats {
@@ -105,6 +143,7 @@ impl ProgStats {
             recursion_misses: self.recursion_misses.saturating_sub(earlier.recursion_misses),
             timed_cnt: self.timed_cnt.saturating_sub(earlier.timed_cnt),
             clock_jumps: self.clock_jumps.saturating_sub(earlier.clock_jumps),
+            is_uncalibrated: self.is_uncalibrated,
             histogram: std::array::from_fn(|i| {
                 self.histogram[i].saturating_sub(earlier.histogram[i])
             }),

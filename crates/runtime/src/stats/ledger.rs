@@ -1,0 +1,127 @@
+//! `Sheet`: the slots of one program, and the ledger of all programs' sheets in the process, which
+//! has what threads counted that have ended.
+//!
+//! # Invariants
+//! 1. Who reads a sheet, and who folds a slot of it, holds the ledger: each count is seen once.
+//! 2. The ledger is held across `fork` by the thread that forks: a child finds it whole.
+
+use super::counts::{self, Counts};
+use crate::Error;
+use crate::epoch::{self, THREADS_MAX};
+use crate::memory::{Budget, Region};
+use skep_jit::stats::StatsSlot;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+type Ledger = BTreeMap<u64, Account>;
+
+static LEDGER: Mutex<Ledger> = Mutex::new(BTreeMap::new());
+
+thread_local! {
+    /// Held while this thread forks.
+    static HELD: RefCell<Option<MutexGuard<'static, Ledger>>> = const { RefCell::new(None) };
+}
+
+/// A program that has counted anything, or may have.
+struct Account {
+    slots: Arc<Region>,
+    /// Of threads that have ended.
+    folded: Counts,
+}
+
+fn ledger() -> MutexGuard<'static, Ledger> {
+    LEDGER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A slot for each thread that may run programs.
+pub(super) struct Sheet {
+    number: u64,
+    /// Pages are the system's until a thread counts in them.
+    slots: Arc<Region>,
+    is_open: AtomicBool,
+}
+
+/// Numbers of sheets.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+impl Sheet {
+    pub(super) fn new() -> Result<Sheet, Error> {
+        let bytes = THREADS_MAX * size_of::<StatsSlot>();
+        let slots = Arc::new(Region::zeroed(bytes, &Budget::new(usize::MAX))?);
+        epoch::watch_forks();
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Sheet { number, slots, is_open: AtomicBool::new(false) })
+    }
+
+    /// Something will be counted. Until then threads that end need not look at the slots.
+    pub(super) fn open(&self) {
+        if self.is_open.load(Ordering::Acquire) {
+            return;
+        }
+        let account = || Account { slots: self.slots.clone(), folded: Counts::ZERO };
+        ledger().entry(self.number).or_insert_with(account);
+        self.is_open.store(true, Ordering::Release);
+    }
+
+    /// Address of the first slot.
+    pub(super) fn address(&self) -> u64 {
+        self.slots.addr(0)
+    }
+
+    /// The calling thread's slot, if it has one.
+    pub(super) fn slot(&self) -> Option<&StatsSlot> {
+        self.slots.stats_slots().get(epoch::slot()? as usize)
+    }
+
+    /// What all threads have counted.
+    pub(super) fn read(&self) -> Counts {
+        let ledger = ledger();
+        let Some(mine) = ledger.get(&self.number) else { return Counts::ZERO };
+        let mut sum = mine.folded.clone();
+        let used = self.slots.stats_slots().iter().take(epoch::slots_used());
+        used.for_each(|slot| sum.add(slot));
+        sum
+    }
+}
+
+impl Drop for Sheet {
+    fn drop(&mut self) {
+        if self.is_open.load(Ordering::Acquire) {
+            ledger().remove(&self.number);
+        }
+    }
+}
+
+/// The thread that owns slot `number` ends.
+pub(crate) fn fold(number: u32) {
+    for account in ledger().values_mut() {
+        if let Some(slot) = account.slots.stats_slots().get(number as usize) {
+            account.folded.fold(slot);
+        }
+    }
+}
+
+/// Before `fork`.
+pub(crate) fn hold() {
+    let _ = HELD.try_with(|held| held.replace(Some(ledger())));
+}
+
+/// After it, in the parent.
+pub(crate) fn release() {
+    let _ = HELD.try_with(RefCell::take);
+}
+
+/// After it, in the child: only the thread with slot `mine` came along.
+pub(crate) fn fold_others(mine: u32) {
+    let held = HELD.try_with(RefCell::take).ok().flatten();
+    let Some(mut ledger) = held else { return };
+    for account in ledger.values_mut() {
+        let slots = account.slots.stats_slots().iter().take(epoch::slots_used()).enumerate();
+        for (_, slot) in slots.filter(|(number, _)| *number != mine as usize) {
+            counts::settle(slot);
+            account.folded.fold(slot);
+        }
+    }
+}
