@@ -4,6 +4,8 @@
 //! 1. Frames lie in the host's stack region one below the other; `sp` is the lowest byte in use.
 //! 2. A tail call replaces the current frame: its caller, if any, gets the result of the program
 //!    that was jumped to. The count of tail calls belongs to the whole run.
+//! 3. An exception replaces the frame of the main program that runs, and all above it, by that of
+//!    its exception callback: who called or tail called the program gets the callback's result.
 
 use crate::alu::{alu, condition};
 use crate::fault::FaultKind;
@@ -11,6 +13,7 @@ use crate::memory::{Regs, access, no_insn};
 use crate::{Fault, Host, Linked};
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_verifier::OwnHelper;
 use std::sync::Arc;
 
 /// Tail calls of one run. Kernel: `MAX_TAIL_CALL_CNT`.
@@ -102,6 +105,16 @@ struct Frame {
     return_to: usize,
     saved: [u64; 5],
     sp: u64,
+    main: Main,
+}
+
+/// The frame of the main program that runs, as an exception needs it.
+#[derive(Clone, Copy)]
+struct Main {
+    /// Frames below it.
+    frames: usize,
+    /// Where its stack begins.
+    top: u64,
 }
 
 /// The function that runs.
@@ -110,6 +123,7 @@ struct Running {
     regs: Regs,
     pc: usize,
     frames: Vec<Frame>,
+    main: Main,
 }
 
 /// What follows an insn.
@@ -159,7 +173,8 @@ impl Vm<'_> {
         regs[1..6].copy_from_slice(&args);
         regs[10] = sp;
         self.take_stack(&program, start as usize)?;
-        let mut running = Running { program, regs, pc: start as usize, frames: Vec::new() };
+        let main = Main { frames: 0, top: sp };
+        let mut running = Running { program, regs, pc: start as usize, frames: Vec::new(), main };
         let result = self.run_insns(&mut running);
         self.sp = sp;
         result.map_err(|fault| match fault.insn_idx {
@@ -275,6 +290,7 @@ impl Vm<'_> {
         running.program = frame.program;
         running.regs[6..11].copy_from_slice(&frame.saved);
         running.pc = frame.return_to;
+        running.main = frame.main;
         self.sp = frame.sp;
         Next::Falls
     }
@@ -284,6 +300,7 @@ impl Vm<'_> {
         let args = [r1, r2, r3, r4, r5];
         match insn.src {
             0 if insn.imm == TAIL_CALL => return self.tail_call(running),
+            0 if insn.imm == OwnHelper::Throw as i32 => return self.throw(running),
             0 => {
                 let host = self.host;
                 running.regs[0] = host.helper(self, insn.imm, args)?;
@@ -308,8 +325,8 @@ impl Vm<'_> {
         }
         let mut saved = [0; 5];
         saved.copy_from_slice(&running.regs[6..11]);
-        let program = Arc::clone(&running.program);
-        running.frames.push(Frame { program, return_to: running.pc, saved, sp: self.sp });
+        let (program, main) = (Arc::clone(&running.program), running.main);
+        running.frames.push(Frame { program, return_to: running.pc, saved, sp: self.sp, main });
         let target = (running.pc as i64 + 1 + i64::from(insn.imm)) as usize;
         running.regs[10] = self.sp;
         self.take_stack(&running.program, target)?;
@@ -330,8 +347,22 @@ impl Vm<'_> {
         }
         self.sp = running.regs[10];
         self.take_stack(&target, 0)?;
+        running.main = Main { frames: running.frames.len(), top: running.regs[10] };
         running.program = target;
         running.regs[1] = ctx;
         Ok(Next::Insn(0))
+    }
+
+    /// Gives up what the main program and its callees have; the exception callback goes on.
+    fn throw(&mut self, running: &mut Running) -> Result<Next, Fault> {
+        let mut subprogs = running.program.xlated.subprogs().iter();
+        let callback = subprogs.find(|subprog| subprog.is_exception_cb);
+        let missing = || Fault::bug("an exception without a callback");
+        let start = callback.ok_or_else(missing)?.start as usize;
+        running.frames.truncate(running.main.frames);
+        self.sp = running.main.top;
+        running.regs[10] = self.sp;
+        self.take_stack(&running.program, start)?;
+        Ok(Next::Insn(start))
     }
 }

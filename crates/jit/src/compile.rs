@@ -2,9 +2,10 @@
 
 use crate::emit::{self, Emitted, Unit};
 use crate::error::Error;
-use crate::flow::Flow;
-use crate::frame::Frame;
+use crate::flow::{Flow, Func};
+use crate::frame::{Boundary, Frame};
 use crate::image::{self, Image, patching_is_refused};
+use crate::op::Op;
 use crate::pc_map::PcMap;
 use crate::perf::Symbol;
 use crate::text::{FlagLine, Text};
@@ -30,17 +31,14 @@ fn compile_x86_64(
     linkage: &Linkage,
     tuning: &Tuning,
 ) -> Result<MachineCode, Error> {
-    // `rbp` is taken if there is fuel.
-    let prologue = if tuning.fuel { Prologue::Minimal } else { tuning.prologue };
     let mut ops = lower::lower(xlated, linkage)?;
     let mut flow = Flow::new(xlated, &ops)?;
     flow.find_live(&ops);
     opt::run(&mut ops, &mut flow, (linkage, tuning));
-    let frames: Vec<Frame> = flow
-        .funcs
-        .iter()
-        .map(|func| Frame::new(prologue, func, &ops[func.start as usize..func.end as usize]))
-        .collect();
+    // `rbp` is taken if there is fuel, or a frame that catches exceptions.
+    let taken = tuning.fuel || flow.exception_cb.is_some();
+    let prologue = if taken { Prologue::Minimal } else { tuning.prologue };
+    let frames = frames((prologue, tuning.fuel), &flow, &ops);
     let poke = match patching_is_refused() {
         None => tuning.poke,
         Some(_) => PokeMode::Flag,
@@ -69,6 +67,22 @@ fn compile_x86_64(
         prologue,
         fuel: tuning.fuel,
     })
+}
+
+/// The frame of each function.
+fn frames((prologue, fuel): (Prologue, bool), flow: &Flow, ops: &[Op]) -> Vec<Frame> {
+    let ops_of = |func: &Func| &ops[func.start as usize..func.end as usize];
+    let frame = |func: &Func| Frame::new(prologue, func, ops_of(func));
+    let mut frames: Vec<Frame> = flow.funcs.iter().map(frame).collect();
+    if let (Some(main), Some(_)) = (flow.funcs.first(), flow.exception_cb) {
+        let counts_tail_calls = flow.counts_tail_calls();
+        let boundary = match fuel {
+            true => Boundary::Env,
+            false => Boundary::Rbp { counts_tail_calls },
+        };
+        frames[0] = Frame::of_boundary(boundary, main);
+    }
+    frames
 }
 
 /// The code in its place.
@@ -103,11 +117,14 @@ fn symbols(xlated: &Xlated, emitted: &Emitted) -> Vec<Symbol> {
         Symbol { name: facts.name.clone(), off: start, len }
     };
     let mut symbols: Vec<Symbol> = xlated.subprogs().iter().map(symbol).collect();
-    // Stubs stand behind the last function.
+    // Stubs stand behind the last function: where exceptions land, then those of the statistics.
     let end = emitted.op_offs.last().copied().unwrap_or_default();
-    let len = emitted.code.len() as u32 - end;
-    if emitted.stats.entry.is_some() && len > 0 {
-        symbols.push(Symbol { name: "stats".to_owned(), off: end, len });
+    let stats = emitted.landing_end;
+    let stubs = [("exception", end, stats), ("stats", stats, emitted.code.len() as u32)];
+    for (name, start, end) in stubs {
+        if start < end {
+            symbols.push(Symbol { name: name.to_owned(), off: start, len: end - start });
+        }
     }
     symbols
 }

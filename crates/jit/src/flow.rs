@@ -24,6 +24,8 @@ pub(crate) struct Func {
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     pub(crate) funcs: Vec<Func>,
+    /// First op of the exception callback, in programs that throw.
+    pub(crate) exception_cb: Option<u32>,
     /// By op: something jumps here.
     pub(crate) is_target: Vec<bool>,
     /// By op: a later one jumps here.
@@ -47,9 +49,19 @@ impl Flow {
             });
         }
         flow.check(ops)?;
+        if let Some(throw) = ops.iter().position(|op| *op == Op::Throw) {
+            let callback = xlated.subprogs().iter().find(|facts| facts.is_exception_cb);
+            let missing = || Error::insn(throw, "an exception without a callback");
+            flow.exception_cb = Some(callback.ok_or_else(missing)?.start);
+        }
         flow.find_tail_calls(ops);
         flow.find_targets(ops);
         Ok(flow)
+    }
+
+    /// Whether a tail call may happen in some function.
+    pub(crate) fn counts_tail_calls(&self) -> bool {
+        self.funcs.iter().any(|func| func.tail_call_reachable)
     }
 
     /// Functions that make a tail call, or call one that may.

@@ -9,23 +9,54 @@
 //!                          <- rsp                               <- rsp
 //! ```
 //!
+//! Where an exception can be thrown the main program's frame catches it (`Boundary`): it saves all
+//! that its callees might have changed and not put back, and keeps where it is for them to find.
+//!
+//! ```text
+//! rbp finds it                         fuel: rbp is the run's environment
+//!   return address                       return address
+//!   saved rbp rbx r12 r13 r14 r15        saved rbx r13 r14 r15, env.throw_sp
+//!   stack  <- r10 is its upper end       stack  <- r10 is its upper end
+//!   padding                              padding
+//!                          <- rsp, rbp                          <- rsp, env.throw_sp
+//! ```
+//!
+//! r12 is not saved where it counts tail calls: no function there uses it for anything else.
+//!
 //! # Invariants
 //! 1. A function that calls has `rsp` at a multiple of 16 in its body; every function starts with
 //!    `rsp` 8 above one.
 //! 2. `leave` undoes exactly what `enter` did: a tail call leaves, then jumps, and the target finds
 //!    the stack as if it had been called.
 //! 3. A function that calls nothing may keep 128 bytes below `rsp` (System V red zone).
+//! 4. Between a boundary's `enter` and its `leave`, `unwind` in it or in what it called, however
+//!    deep, sets `rsp` to what it is in the boundary's body. Programs that are tail called have
+//!    boundaries of their own and put back what they found.
 
+use crate::RunEnv;
 use crate::asm::{Asm, Mem, Width, X86, forms};
 use crate::flow::Func;
 use crate::op::{Op, Reg, RegSet};
-use crate::regs::{CALLEE_SAVED, x86};
+use crate::regs::{CALLEE_SAVED, RUN_ENV, SPARE_R12, SPARE_RBP, x86};
 use crate::tuning::Prologue;
+use std::mem::offset_of;
 
 /// Bytes below `rsp` that signal handlers leave alone.
 const RED_ZONE_BYTES: u32 = 128;
 /// Stack of the classic prologue.
 const FULL_STACK_BYTES: u32 = 512;
+
+/// Where the frame that catches exceptions is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Boundary {
+    /// At `rbp`, which the program uses for nothing else.
+    Rbp {
+        /// r12 counts tail calls.
+        counts_tail_calls: bool,
+    },
+    /// At [`RunEnv::throw_sp`].
+    Env,
+}
 
 /// Layout of one function's frame.
 #[derive(Clone, Debug)]
@@ -36,6 +67,7 @@ pub(crate) struct Frame {
     /// r10 is this register plus this.
     fp: (X86, i32),
     full: bool,
+    boundary: Option<Boundary>,
 }
 
 impl Frame {
@@ -54,19 +86,44 @@ impl Frame {
         if prologue == Prologue::Full {
             let sub = stack.max(FULL_STACK_BYTES).next_multiple_of(16);
             let saved = vec![X86::RBX, X86::R13, X86::R14, X86::R15];
-            return Frame { saved, sub, fp: (X86::RBP, 0), full: true };
+            return Frame { saved, sub, fp: (X86::RBP, 0), full: true, boundary: None };
         }
         let saved: Vec<X86> =
             CALLEE_SAVED.into_iter().filter(|reg| used.has(*reg)).map(x86).collect();
         if !calls && stack <= RED_ZONE_BYTES {
-            return Frame { saved, sub: 0, fp: (X86::RSP, 0), full: false };
+            return Frame { saved, sub: 0, fp: (X86::RSP, 0), full: false, boundary: None };
         }
         let pushed = 8 + 8 * saved.len() as u32;
         let sub = match calls {
             true => (pushed + stack).next_multiple_of(16) - pushed,
             false => stack,
         };
-        Frame { saved, sub, fp: (X86::RSP, sub as i32), full: false }
+        Frame { saved, sub, fp: (X86::RSP, sub as i32), full: false, boundary: None }
+    }
+
+    /// The frame of a main program that catches exceptions.
+    pub(crate) fn of_boundary(boundary: Boundary, func: &Func) -> Frame {
+        let free = |reg: &Reg| match boundary {
+            Boundary::Rbp { counts_tail_calls } => *reg == SPARE_R12 && counts_tail_calls,
+            Boundary::Env => [SPARE_RBP, SPARE_R12].contains(reg),
+        };
+        let saved: Vec<X86> = CALLEE_SAVED.into_iter().filter(|reg| !free(reg)).map(x86).collect();
+        let words = 1 + saved.len() as u32 + u32::from(boundary == Boundary::Env);
+        let used = 8 * words + func.stack_bytes.next_multiple_of(8);
+        let sub = used.next_multiple_of(16) - 8 * words;
+        let fp = (X86::RSP, sub as i32);
+        Frame { saved, sub, fp, full: false, boundary: Some(boundary) }
+    }
+
+    /// Sets `rsp` to what it is in the body of this function, which called this one.
+    pub(crate) fn unwind(&self, asm: &mut Asm) {
+        match self.boundary {
+            Some(Boundary::Rbp { .. }) => {
+                asm.rr(&forms::MOV_RM, Width::W64, (X86::RSP, X86::RBP));
+            }
+            Some(Boundary::Env) => asm.rm(&forms::MOV_RM, Width::W64, (X86::RSP, throw_sp())),
+            None => {}
+        }
     }
 
     /// The address `r10 + disp`.
@@ -88,12 +145,25 @@ impl Frame {
             return;
         }
         self.push(asm);
+        if self.boundary == Some(Boundary::Env) {
+            asm.mi(&forms::PUSH_RM, Width::W64, (throw_sp(), 0));
+        }
         add_rsp(asm, -i64::from(self.sub));
+        match self.boundary {
+            Some(Boundary::Rbp { .. }) => {
+                asm.rr(&forms::MOV_RM, Width::W64, (X86::RBP, X86::RSP));
+            }
+            Some(Boundary::Env) => asm.rm(&forms::MOV_MR, Width::W64, (X86::RSP, throw_sp())),
+            None => {}
+        }
     }
 
     pub(crate) fn leave(&self, asm: &mut Asm) {
         if !self.full {
             add_rsp(asm, i64::from(self.sub));
+        }
+        if self.boundary == Some(Boundary::Env) {
+            asm.mi(&forms::POP_RM, Width::W64, (throw_sp(), 0));
         }
         for &reg in self.saved.iter().rev() {
             asm.r(&forms::POP, Width::W64, reg);
@@ -108,6 +178,10 @@ impl Frame {
             asm.r(&forms::PUSH, Width::W64, reg);
         }
     }
+}
+
+fn throw_sp() -> Mem {
+    Mem::base(RUN_ENV, offset_of!(RunEnv, throw_sp) as i32)
 }
 
 /// Moves `rsp`. Never through the address of a label: flags are free here.

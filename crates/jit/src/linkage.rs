@@ -159,4 +159,6 @@ pub struct RunEnv {
     pub stopped: u32,
     /// Stack pointer to stop at; written by machine code.
     pub stop_sp: u64,
+    /// Stack pointer of the main program that catches exceptions; written by machine code.
+    pub throw_sp: u64,
 }

@@ -11,7 +11,7 @@ use crate::op::{Addr, AluOp, AtomicOp, Cond, DivOp, Op, Reg, ShiftOp, Size, Src,
 use crate::{Error, Linkage};
 use skep_insn::code::*;
 use skep_insn::{Insn, Opcode};
-use skep_verifier::Xlated;
+use skep_verifier::{OwnHelper, Xlated};
 
 /// The ops of a whole program; second slots of `ld_imm64` are `Nop`s.
 pub(crate) fn lower(xlated: &Xlated, linkage: &Linkage) -> Result<Vec<Op>, Error> {
@@ -186,6 +186,7 @@ impl Lower<'_> {
             // The walk's index is not taken over: the kernel's verifier, which ours agrees with,
             // loses sight of values that atomics fetch from the stack, and so may ours.
             (0, BPF_FUNC_TAIL_CALL) => Ok(Op::TailCall { map, index: None }),
+            (0, helper) if helper == OwnHelper::Throw as i32 => Ok(Op::Throw),
             (0, helper) => Ok(Op::Call { helper, map }),
             (BPF_PSEUDO_CALL, off) => Ok(Op::CallSub { target: relative(self.at, i64::from(off)) }),
             (BPF_PSEUDO_KFUNC_CALL, id) => Ok(Op::Kfunc { id: id as u32 }),

@@ -322,6 +322,8 @@ pub(crate) enum Op {
         map: MapNumber,
         index: Option<u32>,
     },
+    /// Leaves the program through its exception callback, which is given r1.
+    Throw,
     Exit,
 }
 
@@ -352,6 +354,7 @@ impl Op {
             Op::Cmov { test, dst, src } => test.uses().with(dst).with(src),
             Op::Call { .. } | Op::Kfunc { .. } | Op::CallSub { .. } => ARGS,
             Op::TailCall { .. } => RegSet::of(&[Reg::R1, Reg::R2, Reg::R3]),
+            Op::Throw => RegSet::of(&[Reg::R1]),
             Op::Exit => RegSet::of(&[Reg::R0]),
         }
     }
@@ -361,7 +364,8 @@ impl Op {
         match *self {
             Op::Nop | Op::Store { .. } | Op::AluStore { .. } => RegSet::NONE,
             // One that does not happen leaves all as it was.
-            Op::TailCall { .. } | Op::Jmp { .. } | Op::Br { .. } | Op::Exit => RegSet::NONE,
+            Op::TailCall { .. } | Op::Jmp { .. } | Op::Br { .. } => RegSet::NONE,
+            Op::Throw | Op::Exit => RegSet::NONE,
             Op::Mov { dst, .. }
             | Op::LdImm { dst, .. }
             | Op::LdFunc { dst, .. }
@@ -416,7 +420,7 @@ impl Op {
 
     /// Whether the next op does not follow.
     pub(crate) fn is_end(&self) -> bool {
-        matches!(self, Op::Jmp { .. } | Op::Exit)
+        matches!(self, Op::Jmp { .. } | Op::Throw | Op::Exit)
     }
 
     /// Whether the op calls, for which the stack has to be aligned and nothing be below `rsp`.

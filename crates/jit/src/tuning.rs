@@ -26,7 +26,8 @@ pub enum PokeMode {
 /// differ in all else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// How functions begin and end.
+    /// How functions begin and end. Programs with fuel, and those that throw exceptions, have the
+    /// minimal prologue whatever is asked for: they need `rbp` for other things.
     pub prologue: Prologue,
     /// Counts fuel and looks at the interrupt flag at each jump backwards.
     pub fuel: bool,

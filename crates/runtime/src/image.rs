@@ -18,7 +18,7 @@ use skep_jit::{ArrayLink, Linkage, MachineCode, PercpuLink, ProgArrayLink, Tunin
 use skep_program::Program;
 use skep_uapi::ProgType;
 use skep_uapi::helper::HelperId;
-use skep_verifier::{VerifiedProgram, Xlated};
+use skep_verifier::{OwnHelper, VerifiedProgram, Xlated};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -186,7 +186,8 @@ fn check_calls(program: &Program, xlated: &Xlated) -> Result<Vec<(u32, u32)>, Er
             kfuncs.push((id, place as u32));
             continue;
         }
-        let known = insn.imm == HelperId::TailCall as i32 || helper::find(insn.imm).is_some();
+        let engines_own = [HelperId::TailCall as i32, OwnHelper::Throw as i32].contains(&insn.imm);
+        let known = engines_own || helper::find(insn.imm).is_some();
         if insn.src == 0 && !known {
             let name = skep_uapi::helper::func_id_name(insn.imm as u32);
             return Err(Error::unsupported(format!("helper {name}")));

@@ -32,6 +32,9 @@ Where a helper can only do part of what a kernel does:
   and is promised by neither.
 - Local storage (of cgroups, tasks, sockets, inodes) is not supported, nor are sockets: a program
   that uses it is verified, and loading it says so.
+- `bpf_throw` works in every program that the verifier lets call it: the exception callback (one that
+  returns the cookie, if the program names none) runs in place of the main program that runs, which
+  is that of the last tail call.
 - Packets are linear; XDP has no fragments; a socket buffer has no socket.
 
 Statistics (`run_time_ns`, `run_cnt`, `recursion_misses`) are counted when someone asks for them:

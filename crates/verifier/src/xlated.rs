@@ -7,7 +7,7 @@
 //!
 //! # Invariants
 //! 1. Every jump, call and `BPF_PSEUDO_FUNC` lands on an insn of the program, jumps on one of the
-//!    same subprog; subprogs are closed (the last insn is `exit` or a jump).
+//!    same subprog; subprogs are closed (the last insn is `exit`, a jump or [`OwnHelper::Throw`]).
 //! 2. Only registers 0 to 11 occur. [`AX`] is written before it is read within the rewrite of one
 //!    insn: no value of it lives on.
 //! 3. `origin` ascends.
@@ -15,6 +15,7 @@
 //!    `BPF_PSEUDO_MAP_VALUE` (the same, imm of the second slot: offset), `BPF_PSEUDO_FUNC` (imm:
 //!    relative to the next insn, as in a call).
 //! 5. A helper call has the number of the helper in `imm`; negative numbers are [`OwnHelper`]s.
+//! 6. A program with [`OwnHelper::Throw`] has exactly one subprog that is the exception callback.
 
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -43,6 +44,10 @@ pub enum OwnHelper {
     SkbLoad16 = -2,
     /// The same of four bytes, to host byte order, not sign extended.
     SkbLoad32 = -3,
+    /// `(cookie)`, for `bpf_throw`. Does not return: what the main program and its callees have on
+    /// the stack is given up, the exception callback runs in their place with the cookie as its
+    /// argument, and its result is the program's. No engine calls it, each does it by itself.
+    Throw = -4,
 }
 
 impl OwnHelper {
@@ -52,14 +57,14 @@ impl OwnHelper {
             OwnHelper::SkbLoad8 => "skep_skb_load_8",
             OwnHelper::SkbLoad16 => "skep_skb_load_16",
             OwnHelper::SkbLoad32 => "skep_skb_load_32",
+            OwnHelper::Throw => "bpf_throw",
         }
     }
 
     /// The helper with that number.
     pub fn from_number(number: i32) -> Option<OwnHelper> {
-        [OwnHelper::SkbLoad8, OwnHelper::SkbLoad16, OwnHelper::SkbLoad32]
-            .into_iter()
-            .find(|&own| own as i32 == number)
+        use OwnHelper::{SkbLoad8, SkbLoad16, SkbLoad32, Throw};
+        [SkbLoad8, SkbLoad16, SkbLoad32, Throw].into_iter().find(|&own| own as i32 == number)
     }
 }
 
@@ -103,6 +108,8 @@ pub struct SubprogFacts {
     pub is_callback: bool,
     /// Some insn calls it.
     pub is_called: bool,
+    /// It runs when an exception is thrown, with the cookie as its argument.
+    pub is_exception_cb: bool,
 }
 
 /// What the walk learned of one insn, on all paths. The default promises nothing.

@@ -54,6 +54,8 @@ pub(crate) struct Emitted {
     pub(crate) entry: u32,
     /// Offset at which tail calls enter.
     pub(crate) tail_entry: u32,
+    /// End of where exceptions land, which is behind the last op.
+    pub(crate) landing_end: u32,
     /// Offset of the code of each op, and the end.
     pub(crate) op_offs: Vec<u32>,
     /// Where the code of ops starts, each time it is written: offset, op.
@@ -76,13 +78,14 @@ pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
 fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Error> {
     let mut asm = Asm::new(unit.reach.clone(), hints, unit.tuning.poke);
     let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
-    let (stop, body) = (asm.label(), asm.label());
+    let (stop, body, landing) = (asm.label(), asm.label(), asm.label());
     let mut emit = Emit {
         unit,
         asm,
         labels,
         body,
         stop,
+        landing,
         callbacks: Vec::new(),
         tail_calls: Vec::new(),
         stats_sites: StatsSites::default(),
@@ -110,6 +113,8 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
         emit.func_body()?;
     }
     emit.asm.bind(emit.labels[unit.ops.len()]);
+    emit.landing();
+    out.landing_end = emit.asm.here();
     emit.stats_stubs();
     if emit.entry_is_body() {
         out.entry = out.tail_entry;
@@ -135,6 +140,8 @@ struct Emit<'a> {
     body: Label,
     /// Where a run without fuel goes.
     stop: Label,
+    /// Where exceptions go.
+    landing: Label,
     /// Entries of functions that helpers call: first op, label.
     callbacks: Vec<(u32, Label)>,
     /// Tail calls that are patched.
@@ -236,6 +243,7 @@ impl<'a> Emit<'a> {
             Op::ArrayLookup { map, key } => return self.array_lookup(map, key),
             Op::CallSub { target } => self.asm.call(self.labels[target as usize]),
             Op::TailCall { map, index } => return self.tail_call(map, index),
+            Op::Throw => self.throw(),
             Op::Exit => self.exit(),
         }
         Ok(())
@@ -244,6 +252,22 @@ impl<'a> Emit<'a> {
     fn exit(&mut self) {
         self.frame().leave(&mut self.asm);
         self.asm.bare(&forms::RET);
+    }
+
+    /// To the landing, with the main program's stack.
+    fn throw(&mut self) {
+        self.unit.frames[0].unwind(&mut self.asm);
+        self.asm.jmp(self.landing);
+    }
+
+    /// The exception callback as what the main program does last.
+    fn landing(&mut self) {
+        self.asm.bind(self.landing);
+        if let Some(callback) = self.unit.flow.exception_cb {
+            self.asm.call(self.labels[callback as usize]);
+            self.unit.frames[0].leave(&mut self.asm);
+            self.asm.bare(&forms::RET);
+        }
     }
 
     /// The register that holds `reg`; r10 may have to be computed into `scratch`.

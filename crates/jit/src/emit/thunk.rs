@@ -5,10 +5,12 @@
 //! tail calls only          fuel (program or callback)
 //!   push r12                 push all that is callee-saved
 //!   xor r12d, r12d           mov rbp, env
-//!   call body                push [rbp + stop_sp];  mov [rbp + stop_sp], rsp
-//!   pop r12                  xor r12d, r12d;  call body
-//!   ret                    finish:
-//!                            pop [rbp + stop_sp];  pop the rest;  ret
+//!   call body                push [rbp + throw_sp] twice
+//!   pop r12                  push [rbp + stop_sp];  mov [rbp + stop_sp], rsp
+//!   ret                      xor r12d, r12d;  call body
+//!                          finish:
+//!                            pop [rbp + stop_sp];  pop [rbp + throw_sp] twice
+//!                            pop the rest;  ret
 //!                          stop:
 //!                            mov [rbp + stopped], 1;  mov rsp, [rbp + stop_sp]
 //!                            mov eax, 1;  jmp finish
@@ -16,7 +18,7 @@
 //!
 //! # Invariants
 //! 1. A stop abandons frames of machine code only: each entry from the host sets the place to stop
-//!    at, and puts back that of the entry around it.
+//!    at, and puts back that of the entry around it, and where that catches exceptions.
 
 use super::Emit;
 use super::jmp::env_field;
@@ -30,11 +32,7 @@ const SAVED: [X86; 6] = [X86::RBP, X86::RBX, X86::R12, X86::R13, X86::R14, X86::
 impl Emit<'_> {
     /// Whether the host can enter the first function without a thunk.
     pub(super) fn entry_is_body(&self) -> bool {
-        !self.unit.tuning.fuel && !self.counts_tail_calls()
-    }
-
-    fn counts_tail_calls(&self) -> bool {
-        self.unit.flow.funcs.iter().any(|func| func.tail_call_reachable)
+        !self.unit.tuning.fuel && !self.unit.flow.counts_tail_calls()
     }
 
     /// Writes the thunks; the offset of the entry.
@@ -77,7 +75,11 @@ impl Emit<'_> {
             self.asm.r(&forms::PUSH, Width::W64, reg);
         }
         let stop_sp = env_field(offset_of!(RunEnv, stop_sp));
+        let throw_sp = env_field(offset_of!(RunEnv, throw_sp));
         self.asm.rr(&forms::MOV_RM, Width::W64, (RUN_ENV, env));
+        // Twice, for the alignment.
+        self.asm.mi(&forms::PUSH_RM, Width::W64, (throw_sp, 0));
+        self.asm.mi(&forms::PUSH_RM, Width::W64, (throw_sp, 0));
         self.asm.mi(&forms::PUSH_RM, Width::W64, (stop_sp, 0));
         self.asm.rm(&forms::MOV_MR, Width::W64, (X86::RSP, stop_sp));
         self.ld_imm(TAIL_CALL_CNT, 0);
@@ -86,7 +88,10 @@ impl Emit<'_> {
 
     fn finish(&mut self, finish: Label) {
         self.asm.bind(finish);
+        let throw_sp = env_field(offset_of!(RunEnv, throw_sp));
         self.asm.mi(&forms::POP_RM, Width::W64, (env_field(offset_of!(RunEnv, stop_sp)), 0));
+        self.asm.mi(&forms::POP_RM, Width::W64, (throw_sp, 0));
+        self.asm.mi(&forms::POP_RM, Width::W64, (throw_sp, 0));
         for reg in SAVED.into_iter().rev() {
             self.asm.r(&forms::POP, Width::W64, reg);
         }

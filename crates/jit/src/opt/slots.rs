@@ -27,14 +27,13 @@ struct Slot {
 
 /// Whether something changed.
 pub(super) fn run(ops: &mut [Op], flow: &Flow, tuning: &Tuning) -> bool {
-    let counts_tail_calls = flow.funcs.iter().any(|func| func.tail_call_reachable);
     let mut changed = false;
     for func in &flow.funcs {
         let range = func.start as usize..func.end as usize;
         let Some(mut slots) = slots(&ops[range.clone()], func, flow) else { continue };
         slots.retain(|slot| !slot.mixed && slot.uses >= USES_MIN);
         slots.sort_by_key(|slot| std::cmp::Reverse(slot.uses));
-        let regs = spare(&ops[range.clone()], tuning, counts_tail_calls);
+        let regs = spare(&ops[range.clone()], flow, tuning);
         for (slot, reg) in slots.iter().zip(regs) {
             for op in &mut ops[range.clone()] {
                 *op = moved(*op, slot, reg);
@@ -46,7 +45,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow, tuning: &Tuning) -> bool {
 }
 
 /// The registers that nothing uses in a function.
-fn spare(ops: &[Op], tuning: &Tuning, counts_tail_calls: bool) -> Vec<Reg> {
+fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
     let mut used = RegSet::NONE;
     let (mut calls, mut divides) = (false, false);
     for op in ops {
@@ -59,10 +58,11 @@ fn spare(ops: &[Op], tuning: &Tuning, counts_tail_calls: bool) -> Vec<Reg> {
         regs.push(SPARE_R9);
     }
     if tuning.prologue == Prologue::Minimal || tuning.fuel {
-        if !tuning.fuel {
+        // In programs that throw it is where the frame is that catches (`frame`).
+        if !tuning.fuel && flow.exception_cb.is_none() {
             regs.push(SPARE_RBP);
         }
-        if !counts_tail_calls && !tuning.fuel {
+        if !tuning.fuel && !flow.counts_tail_calls() {
             regs.push(SPARE_R12);
         }
         regs.extend((6..10).map(Reg).filter(|reg| !used.has(*reg)));

@@ -33,6 +33,7 @@ pub(crate) use entry::{call_interpreted, direct_lookup, direct_update};
 
 use entry::Body;
 use skep_uapi::helper::HelperId;
+use skep_verifier::OwnHelper;
 use table::OWN_HELPERS;
 pub(crate) use table::{HELPERS, KFUNCS};
 
@@ -61,9 +62,10 @@ pub(crate) fn find_kfunc(name: &str) -> Option<usize> {
     KFUNCS.iter().position(|kfunc| kfunc.name == name)
 }
 
-/// Names of the kfuncs that programs can call here.
+/// Names of the kfuncs that programs can call here; `bpf_throw`, which the engines do themselves, is
+/// one.
 pub fn supported_kfuncs() -> impl Iterator<Item = &'static str> {
-    KFUNCS.iter().map(|kfunc| kfunc.name)
+    KFUNCS.iter().map(|kfunc| kfunc.name).chain([OwnHelper::Throw.name()])
 }
 
 /// The helper with that number.

@@ -38,7 +38,7 @@ pub(super) fn build(options: &Options, assembly: &Assembly) -> Result<CaseBtf, S
     }
     let mut types = Types { builder: BtfBuilder::new(), known: BTreeMap::new() };
     if wants_funcs {
-        for (start, name) in subprogs(assembly) {
+        for (start, name) in subprogs(options, assembly) {
             let func = options.func.get(&name).cloned().unwrap_or_default();
             let type_id = types.func(&name, &func, &options.prog_type)?;
             made.func_info.push(FuncInfo { insn_off: InsnIdx(start), type_id: type_id.0 });
@@ -52,8 +52,12 @@ pub(super) fn build(options: &Options, assembly: &Assembly) -> Result<CaseBtf, S
 }
 
 /// First insn and name of each subprog, ascending.
-fn subprogs(assembly: &Assembly) -> Vec<(u32, String)> {
+fn subprogs(options: &Options, assembly: &Assembly) -> Vec<(u32, String)> {
     let mut starts = vec![0u32];
+    for name in options.func.values().filter_map(|func| func.exception_callback.as_ref()) {
+        let label = assembly.labels.iter().find(|label| label.name == *name);
+        starts.extend(label.map(|label| label.insn.0));
+    }
     for (at, insn) in (0i64..).zip(&assembly.insns) {
         let call = insn.code == BPF_JMP | BPF_CALL && insn.src == BPF_PSEUDO_CALL;
         let func = insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
@@ -112,6 +116,9 @@ impl Types {
         let id = self.builder.func(name, proto, linkage);
         for (arg, tag) in tags {
             self.builder.decl_tag(&tag, id, Some(arg));
+        }
+        if let Some(callback) = &func.exception_callback {
+            self.builder.decl_tag(&format!("exception_callback:{callback}"), id, None);
         }
         Ok(id)
     }

@@ -1,14 +1,17 @@
 //! Calls keep their form; what the walk found to be the same on all paths goes with them: the map,
-//! and the index of a tail call.
+//! and the index of a tail call. `bpf_throw` is the engines' own business.
 //!
 //! Kernel: `do_misc_fixups` (6.18), for the calls that it inlines.
 
-use super::build::alu_reg;
+use super::build::{alu_reg, call_helper};
 use super::emit::Emit;
 use super::{Rewritten, Source};
+use crate::check::exit::THROW;
 use crate::env::{CallMap, LoopInline};
-use crate::passes::call_facts::is_helper_call;
-use crate::xlated::NotSupported;
+use crate::passes::call_facts::{is_helper_call, is_kfunc_call};
+use crate::xlated::{NotSupported, OwnHelper};
+use skep_btf::TypeId;
+use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_program::MapIdx;
 
@@ -18,6 +21,10 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     let is_move = insn.code == BPF_ALU64 | BPF_MOV | BPF_X;
     if is_move && insn.off == BPF_ADDR_SPACE_CAST {
         return Err(NotSupported::new("an arena"));
+    }
+    if throws(source, &insn) {
+        out.push(call_helper(OwnHelper::Throw as i32));
+        return Ok(true);
     }
     if !is_helper_call(&insn) {
         return Ok(false);
@@ -41,4 +48,13 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
         facts.map = map;
     }
     Ok(true)
+}
+
+fn throws(source: &Source<'_>, insn: &Insn) -> bool {
+    if !is_kfunc_call(insn) || insn.off != 0 {
+        return false;
+    }
+    let btf = source.program.and_then(|program| program.kernel_btf.as_deref());
+    let callee = btf.and_then(|btf| btf.get(TypeId(u32::try_from(insn.imm).ok()?)));
+    callee.is_some_and(|callee| callee.name() == THROW)
 }

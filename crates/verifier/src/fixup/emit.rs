@@ -5,14 +5,17 @@
 //! 1. A rewrite appends whole sequences between two `begin`s; jumps inside a sequence are relative
 //!    and final, jumps out of it name an insn of the old program.
 
+use super::build::{alu_reg, call_helper, exit};
 use super::{Source, may_goto};
 use crate::passes::call_facts::{is_helper_call, is_pseudo_call, is_pseudo_func};
-use crate::xlated::{InsnFacts, NotSupported, SubprogFacts, Xlated};
+use crate::xlated::{InsnFacts, NotSupported, OwnHelper, SubprogFacts, Xlated};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::helper::HelperId;
 
 const TAIL_CALL: i32 = HelperId::TailCall.number() as i32;
+/// Name of the exception callback that no program named.
+const DEFAULT_EXCEPTION_CB: &str = "default_exception_cb";
 
 /// The new program.
 pub(super) struct Emit {
@@ -94,7 +97,27 @@ impl Emit {
             set_distance(&mut self.out.insns[at as usize], distance)?;
         }
         self.list_subprogs(source);
+        self.add_exception_cb();
         Ok(self.out)
+    }
+
+    /// A program that throws and names no exception callback has one that returns the cookie.
+    fn add_exception_cb(&mut self) {
+        let throw = call_helper(OwnHelper::Throw as i32);
+        let has_one = self.out.subprogs.iter().any(|subprog| subprog.is_exception_cb);
+        if has_one || !self.out.insns.contains(&throw) {
+            return;
+        }
+        let start = self.out.insns.len() as u32;
+        self.push(alu_reg(BPF_ALU64, BPF_MOV, (0, 1)));
+        self.push(exit());
+        self.out.subprogs.push(SubprogFacts {
+            name: DEFAULT_EXCEPTION_CB.to_owned(),
+            start,
+            end: self.out.insns.len() as u32,
+            is_exception_cb: true,
+            ..SubprogFacts::default()
+        });
     }
 
     fn list_subprogs(&mut self, source: &Source<'_>) {
@@ -125,6 +148,7 @@ impl Emit {
                 tail_call_reachable: info.tail_call_reachable,
                 is_called: called.contains(&start),
                 is_callback: taken.contains(&start),
+                is_exception_cb: info.is_exception_cb,
             });
         }
         self.out.subprogs = subprogs;
