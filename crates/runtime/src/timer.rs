@@ -124,13 +124,15 @@ impl Timers {
         Ok(())
     }
 
-    /// Stops the timer; whether it would have expired.
+    /// Stops the timer, which then calls nothing any more; whether it would have expired.
     pub(crate) fn cancel(&self, addr: u64) -> Result<bool, Errno> {
         let mut state = self.state();
         if state.running == Some((addr, thread::current().id())) {
             return Err(Errno::EDEADLK);
         }
-        Ok(state.timer(addr).ok_or(Errno::EINVAL)?.deadline.take().is_some())
+        let timer = state.timer(addr).ok_or(Errno::EINVAL)?;
+        timer.callback = None;
+        Ok(timer.deadline.take().is_some())
     }
 
     /// Ends the thread.

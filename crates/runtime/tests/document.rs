@@ -17,6 +17,8 @@ something else is verified as always; loading it says `not supported yet` and wh
 Where a helper can only do part of what a kernel does:
 
 - There is no stack below a program: `bpf_get_stackid` and `bpf_get_stack` say EFAULT.
+- There is no process below a program: `bpf_probe_read_user` and `bpf_probe_read_user_str` say
+  EFAULT of every address.
 - `bpf_probe_read` and its siblings, and `%s` in formats, read the context, the packet, the stack
   and the values of the runtime's maps; every other address cannot be read.
 - `bpf_redirect` and its siblings record where the packet is to go (`Ctx::redirect`);

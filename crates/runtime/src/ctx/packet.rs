@@ -28,6 +28,8 @@ pub(super) const CTX_BYTES: usize = 256;
 const XDP_MIRROR: usize = 24;
 /// Where the mirror of `struct __sk_buff` begins.
 const SKB_MIRROR: usize = 40;
+/// A word behind it: a program has given the packet a hash, which may be 0.
+const HASH_IS_SET: usize = SKB_MIRROR + 192;
 /// `XDP_PACKET_HEADROOM`; socket buffers get the same, to be pushed into.
 const HEADROOM: usize = 256;
 /// `sizeof(struct xdp_frame)`: headroom that programs cannot have.
@@ -51,7 +53,6 @@ pub(crate) mod skb {
     pub(crate) const VLAN_PRESENT: usize = 20;
     pub(crate) const VLAN_TCI: usize = 24;
     pub(crate) const VLAN_PROTO: usize = 28;
-    pub(crate) const INGRESS_IFINDEX: usize = 36;
     pub(crate) const IFINDEX: usize = 40;
     pub(crate) const HASH: usize = 68;
     pub(crate) const WIRE_LEN: usize = 160;
@@ -165,7 +166,6 @@ impl Packet {
         };
         self.set_skb(skb::PROTOCOL, u32::from(protocol.to_be()));
         self.set_skb(skb::IFINDEX, LOOPBACK_IFINDEX);
-        self.set_skb(skb::INGRESS_IFINDEX, LOOPBACK_IFINDEX);
     }
 
     pub(crate) fn kind(&self) -> PacketKind {
@@ -293,6 +293,21 @@ impl Packet {
     /// The hash of the flow is to be made anew.
     pub(crate) fn clear_hash(&self) {
         self.set_skb(skb::HASH, 0);
+        self.region.u32(HASH_IS_SET).store(0, Relaxed);
+    }
+
+    /// The hash of the flow is this one, whatever the packet says.
+    pub(crate) fn set_hash(&self, hash: u32) {
+        self.set_skb(skb::HASH, hash);
+        self.region.u32(HASH_IS_SET).store(1, Relaxed);
+    }
+
+    /// The hash that was set, or that of the flow, which then stays.
+    pub(crate) fn hash(&self) -> u32 {
+        if self.skb(skb::HASH) == 0 && self.region.u32(HASH_IS_SET).load(Relaxed) == 0 {
+            self.set_skb(skb::HASH, self.flow_hash());
+        }
+        self.skb(skb::HASH)
     }
 
     /// Bytes that a packet keeps when it is cut: its headers so far.
@@ -304,7 +319,7 @@ impl Packet {
     }
 
     /// A hash of the network layer's addresses and the ports, not 0.
-    pub(crate) fn flow_hash(&self) -> u32 {
+    fn flow_hash(&self) -> u32 {
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         let mut mix = |offset: i64, len: usize| {
             let mut bytes = [0; 40];

@@ -60,12 +60,37 @@ pub(super) fn string(addr: u64, len_max: usize) -> Result<Vec<u8>, Errno> {
     Ok(bytes)
 }
 
-/// `long bpf_probe_read(dst, size, src)` and its siblings.
-pub(super) fn read(call: &Call) -> u64 {
-    let mut bytes = vec![0; call.arg(1) as u32 as usize];
-    let result = match bytes.is_empty() {
-        true => Ok(()),
-        false => read_owned(call.arg(2), &mut bytes),
+/// Addresses below are a process's: none of them is memory that skep owns, wherever that lies.
+const TASK_SIZE_MAX: u64 = (1 << 47) - 4096;
+
+/// Whose addresses a helper reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// Those that are below the kernel's are a process's.
+    Either,
+    Process,
+    Kernel,
+}
+
+/// What the kernel says of `len` bytes at an address that is not skep's.
+fn refuse(side: Side, (addr, len): (u64, usize)) -> Result<(), Errno> {
+    let of_process = addr < TASK_SIZE_MAX;
+    let canonical = (addr as i64) << 16 >> 16 == addr as i64;
+    match side {
+        Side::Either | Side::Process if of_process => {}
+        Side::Process => return Err(Errno::EFAULT),
+        _ if !canonical || addr >> 63 == 0 => return Err(Errno::ERANGE),
+        _ => {}
+    }
+    if len == 0 { Ok(()) } else { Err(Errno::EFAULT) }
+}
+
+fn read_from(call: &Call, side: Side) -> u64 {
+    let (addr, mut bytes) = (call.arg(2), vec![0; call.arg(1) as u32 as usize]);
+    let result = match read_owned(addr, &mut bytes) {
+        Ok(()) if side == Side::Process => Err(Errno::EFAULT),
+        Ok(()) => Ok(()),
+        Err(_) => refuse(side, (addr, bytes.len())),
     };
     if result.is_err() {
         bytes.fill(0);
@@ -74,32 +99,18 @@ pub(super) fn read(call: &Call) -> u64 {
     super::call::ret(result)
 }
 
-/// Addresses below are a process's.
-const TASK_SIZE_MAX: u64 = (1 << 47) - 4096;
-
-/// The kernel's functions say `ERANGE` of an address of a process.
-fn kernels(call: &Call, ret: u64) -> u64 {
-    let refused = ret == Errno::EFAULT.as_ret() && call.arg(2) < TASK_SIZE_MAX;
-    if refused { Errno::ERANGE.as_ret() } else { ret }
-}
-
-/// `long bpf_probe_read_kernel(dst, size, src)`.
-pub(super) fn read_kernel(call: &Call) -> u64 {
-    kernels(call, read(call))
-}
-
-/// `long bpf_probe_read_kernel_str(dst, size, src)`.
-pub(super) fn read_kernel_str(call: &Call) -> u64 {
-    kernels(call, read_str(call))
-}
-
-/// `long bpf_probe_read_str(dst, size, src)` and its siblings: the length with the end.
-pub(super) fn read_str(call: &Call) -> u64 {
-    let size = call.arg(1) as u32 as usize;
+/// The length with the end.
+fn read_str_from(call: &Call, side: Side) -> u64 {
+    let (addr, size) = (call.arg(2), call.arg(1) as u32 as usize);
     if size == 0 {
         return 0;
     }
-    match string(call.arg(2), size - 1) {
+    let result = match array::<1>(addr) {
+        Ok(_) if side == Side::Process => Err(Errno::EFAULT),
+        Ok(_) => string(addr, size - 1),
+        Err(errno) => refuse(side, (addr, size)).and(Err(errno)),
+    };
+    match result {
         Ok(mut bytes) => {
             bytes.push(0);
             call.write(0, &bytes);
@@ -110,4 +121,34 @@ pub(super) fn read_str(call: &Call) -> u64 {
             errno.as_ret()
         }
     }
+}
+
+/// `long bpf_probe_read(dst, size, src)`.
+pub(super) fn read(call: &Call) -> u64 {
+    read_from(call, Side::Either)
+}
+
+/// `long bpf_probe_read_str(dst, size, src)`.
+pub(super) fn read_str(call: &Call) -> u64 {
+    read_str_from(call, Side::Either)
+}
+
+/// `long bpf_probe_read_user(dst, size, src)`: there is no process below a program here.
+pub(super) fn read_user(call: &Call) -> u64 {
+    read_from(call, Side::Process)
+}
+
+/// `long bpf_probe_read_user_str(dst, size, src)`.
+pub(super) fn read_user_str(call: &Call) -> u64 {
+    read_str_from(call, Side::Process)
+}
+
+/// `long bpf_probe_read_kernel(dst, size, src)`.
+pub(super) fn read_kernel(call: &Call) -> u64 {
+    read_from(call, Side::Kernel)
+}
+
+/// `long bpf_probe_read_kernel_str(dst, size, src)`.
+pub(super) fn read_kernel_str(call: &Call) -> u64 {
+    read_str_from(call, Side::Kernel)
 }

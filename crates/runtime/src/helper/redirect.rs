@@ -16,8 +16,10 @@ const TC_ACT_REDIRECT: u64 = 7;
 const INGRESS: u64 = 1;
 /// The lower bits of the flags of `bpf_redirect_map`: what to return if there is no entry.
 const MAP_ACTION_MASK: u64 = 3;
-/// `BPF_F_BROADCAST | BPF_F_EXCLUDE_INGRESS`.
-const MAP_BROADCAST: u64 = 8 | 16;
+/// `BPF_F_BROADCAST`: to all entries, whatever the key is.
+const MAP_BROADCAST: u64 = 8;
+/// `BPF_F_EXCLUDE_INGRESS`.
+const MAP_EXCLUDE_INGRESS: u64 = 16;
 
 fn record(redirect: Redirect) {
     current::with(|current| *current.ctx.effects.redirect.borrow_mut() = Some(redirect));
@@ -27,8 +29,31 @@ fn is_xdp() -> bool {
     with_packet(|packet| Ok(packet.kind() == PacketKind::Xdp)).unwrap_or(false)
 }
 
-/// `long bpf_redirect(ifindex, flags)`; `bpf_redirect_peer`, `bpf_redirect_neigh` with their
-/// parameters left to the embedder.
+/// `long bpf_redirect_peer(ifindex, flags)`.
+pub(super) fn redirect_peer(call: &Call) -> u64 {
+    redirect_without_flags(call.arg(0) as u32, call.arg(1))
+}
+
+/// `long bpf_redirect_neigh(ifindex, params, plen, flags)`: its parameters are left to the
+/// embedder.
+pub(super) fn redirect_neigh(call: &Call) -> u64 {
+    /// `sizeof(struct bpf_redir_neigh)`.
+    const PARAMS_BYTES: u64 = 20;
+    if (1..PARAMS_BYTES).contains(&(call.arg(2) & 0xffff_ffff)) {
+        return TC_ACT_SHOT;
+    }
+    redirect_without_flags(call.arg(0) as u32, call.arg(3))
+}
+
+fn redirect_without_flags(ifindex: u32, flags: u64) -> u64 {
+    if flags != 0 {
+        return TC_ACT_SHOT;
+    }
+    record(Redirect::Interface { ifindex, flags });
+    TC_ACT_REDIRECT
+}
+
+/// `long bpf_redirect(ifindex, flags)`.
 pub(super) fn redirect(call: &Call) -> u64 {
     let (ifindex, flags) = (call.arg(0) as u32, call.arg(1));
     let (refused, taken, known) = match is_xdp() {
@@ -46,7 +71,7 @@ pub(super) fn redirect(call: &Call) -> u64 {
 pub(super) fn redirect_map(call: &Call) -> u64 {
     let (map, key, flags) = (call.map(0), call.arg(1), call.arg(2));
     let broadcast = match map.map_type() {
-        MapType::Devmap | MapType::DevmapHash => MAP_BROADCAST,
+        MapType::Devmap | MapType::DevmapHash => MAP_BROADCAST | MAP_EXCLUDE_INGRESS,
         _ => 0,
     };
     if flags & !(MAP_ACTION_MASK | broadcast) != 0 {
@@ -60,9 +85,9 @@ pub(super) fn redirect_map(call: &Call) -> u64 {
     XDP_REDIRECT
 }
 
-/// `long bpf_clone_redirect(skb, ifindex, flags)`.
+/// `long bpf_clone_redirect(skb, ifindex, flags)`; there is no interface 0.
 pub(super) fn clone_redirect(call: &Call) -> u64 {
-    if call.arg(2) & !INGRESS != 0 {
+    if call.arg(2) & !INGRESS != 0 || call.arg(1) as u32 == 0 {
         return crate::Errno::EINVAL.as_ret();
     }
     current::with(|current| {

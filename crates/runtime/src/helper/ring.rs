@@ -1,9 +1,9 @@
 //! Helpers that give data to the user: ring buffers and perf events.
 
 use super::call::{Call, ret};
-use crate::Errno;
-use crate::current;
+use crate::ctx::Ctx;
 use crate::map::ringbuf::commit_record;
+use crate::{Errno, current};
 
 /// `BPF_RB_NO_WAKEUP | BPF_RB_FORCE_WAKEUP`.
 const WAKEUP_FLAGS: u64 = 3;
@@ -56,17 +56,23 @@ pub(super) fn perf_event_output(call: &Call) -> u64 {
     let mut data = call.bytes(3, call.arg(4) as usize).to_vec();
     let more = ((flags & CTXLEN_MASK) >> 32) as usize;
     if more > 0 {
-        let packet = current::with(|current| {
-            let packet = current.ctx.packet_of_run()?;
-            let (start, end) = packet.range();
-            let mut bytes = vec![0; more];
-            (more <= end - start && packet.read(0, &mut bytes).is_ok()).then_some(bytes)
-        });
-        match packet.flatten() {
-            Some(bytes) => data.extend(bytes),
-            None => return Errno::EFAULT.as_ret(),
+        match current::with(|current| packet_bytes(current.ctx, more)) {
+            Some(Ok(bytes)) => data.extend(bytes),
+            Some(Err(errno)) => return errno.as_ret(),
+            None => return Errno::EINVAL.as_ret(),
         }
     }
     let array = call.map(1).kind().as_perf_event_array().ok_or(Errno::EINVAL);
     ret(array.and_then(|array| array.output(flags & INDEX_MASK, data)))
+}
+
+/// The first bytes of the run's packet; programs that have none may not ask for any.
+fn packet_bytes(ctx: &Ctx, len: usize) -> Result<Vec<u8>, Errno> {
+    let packet = ctx.packet_of_run().ok_or(Errno::EINVAL)?;
+    let (start, end) = packet.range();
+    let mut bytes = vec![0; len];
+    if len > end - start || packet.read(0, &mut bytes).is_err() {
+        return Err(Errno::EFAULT);
+    }
+    Ok(bytes)
 }

@@ -71,13 +71,7 @@ pub(super) fn change_type(call: &Call) -> u64 {
 
 /// `u32 bpf_get_hash_recalc(skb)`: the hash of the flow's addresses and ports.
 pub(super) fn get_hash_recalc(_: &Call) -> u64 {
-    let hash = with_packet(|packet| {
-        if packet.skb(skb::HASH) == 0 {
-            packet.set_skb(skb::HASH, packet.flow_hash());
-        }
-        Ok(u64::from(packet.skb(skb::HASH)))
-    });
-    hash.unwrap_or(0)
+    with_packet(|packet| Ok(u64::from(packet.hash()))).unwrap_or(0)
 }
 
 /// `void bpf_set_hash_invalid(skb)`.
@@ -91,7 +85,7 @@ pub(super) fn set_hash_invalid(_: &Call) -> u64 {
 /// `long bpf_set_hash(skb, hash)`.
 pub(super) fn set_hash(call: &Call) -> u64 {
     ret(with_packet(|packet| {
-        packet.set_skb(skb::HASH, call.arg(1) as u32);
+        packet.set_hash(call.arg(1) as u32);
         Ok(())
     }))
 }

@@ -88,13 +88,36 @@ pub(super) fn get_current_comm(call: &Call) -> u64 {
     0
 }
 
+/// Frames to skip, `BPF_F_SKIP_FIELD_MASK`, and `BPF_F_USER_STACK`.
+const SKIP_FRAMES: u64 = 0xff;
+const USER_STACK: u64 = 1 << 8;
+/// `BPF_F_FAST_STACK_CMP`, `BPF_F_REUSE_STACKID`.
+const STACKID_FLAGS: u64 = SKIP_FRAMES | USER_STACK | 1 << 9 | 1 << 10;
+/// `BPF_F_USER_BUILD_ID`.
+const USER_BUILD_ID: u64 = 1 << 11;
+const STACK_FLAGS: u64 = SKIP_FRAMES | USER_STACK | USER_BUILD_ID;
+
 /// `long bpf_get_stackid(ctx, map, flags)`: there is no stack below a program here.
-pub(super) fn get_stackid(_: &Call) -> u64 {
-    Errno::EFAULT.as_ret()
+pub(super) fn get_stackid(call: &Call) -> u64 {
+    let known = call.arg(2) & !STACKID_FLAGS == 0;
+    if known { Errno::EFAULT.as_ret() } else { Errno::EINVAL.as_ret() }
 }
 
 /// `long bpf_get_stack(ctx, buf, size, flags)`: the same.
 pub(super) fn get_stack(call: &Call) -> u64 {
-    call.zero(1, call.arg(2) as u32 as usize);
+    let (size, flags) = (call.arg(2) as u32, call.arg(3));
+    call.zero(1, size as usize);
+    // An address, or `struct bpf_stack_build_id`.
+    let frame_bytes = if flags & USER_BUILD_ID == 0 { 8 } else { 32 };
+    let of_user = flags & USER_STACK != 0;
+    if flags & !STACK_FLAGS != 0
+        || (flags & USER_BUILD_ID != 0 && !of_user)
+        || size % frame_bytes != 0
+    {
+        return Errno::EINVAL.as_ret();
+    }
+    if size == 0 && flags & SKIP_FRAMES == 0 {
+        return 0;
+    }
     Errno::EFAULT.as_ret()
 }
