@@ -2,31 +2,68 @@
 //!
 //! `[kernel]`: the `run` block is what the host kernel gives (ignored where bpf(2) is refused).
 //! `[interp]`, `[jit]`, `[runtime, ...]`: and what the interpreter and machine code give, alone and
-//! in the runtime, with its maps and helpers. `[counted, ...]`: and with statistics on, which count
-//! every run. A case with `known_gap` must fail on these: when it
-//! no longer does, the line has to go.
+//! in the runtime, with its maps and helpers: with prologues of both kinds, and of one kind and the
+//! other in turn in programs that tail call each other; without any pass; with nothing that is
+//! patched. `[counted, ...]`: and with statistics on, which count every run. A case with
+//! `known_gap` must fail on these: when it no longer does, the line has to go.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use skep::btf::Btf;
 use skep::program::Program;
+use skep_jit::{Passes, PokeMode, Prologue, Tuning};
 use skep_kernel::bpf;
 use skep_runtime::Engine as Runs;
-use skep_testkit::exec;
+use skep_testkit::exec::{self, Way};
 use skep_testkit::suite::{self, Case, TranscriptKind};
 use std::sync::Arc;
 
 /// A name, and what an engine makes of a case: `None` if it cannot run it.
 type Engine = (&'static str, fn(&Case, &[Program]) -> Result<Option<String>, String>);
 
-const ENGINES: [Engine; 7] = [
-    ("kernel", |case, programs| exec::on_kernel(case, programs).map(Some)),
+const ENGINES: [Engine; 12] = [
+    ("kernel", on_kernel),
     ("interp", exec::on_interp),
-    ("jit", exec::on_jit),
-    ("runtime, interp", |case, programs| exec::on_runtime(case, programs, (Runs::Interp, false))),
-    ("runtime, jit", |case, programs| exec::on_runtime(case, programs, (Runs::Jit, false))),
-    ("counted, interp", |case, programs| exec::on_runtime(case, programs, (Runs::Interp, true))),
-    ("counted, jit", |case, programs| exec::on_runtime(case, programs, (Runs::Jit, true))),
+    ("jit", |case, programs| exec::on_jit(case, programs, &Tuning::default())),
+    ("jit, full prologue", |case, programs| exec::on_jit(case, programs, &full_prologue())),
+    ("runtime, interp", |case, programs| exec::on_runtime(case, programs, INTERP)),
+    ("runtime, jit", |case, programs| exec::on_runtime(case, programs, JIT)),
+    ("runtime, jit, full prologue", |case, programs| {
+        exec::on_runtime(case, programs, Way { tuning: |_| full_prologue(), ..JIT })
+    }),
+    ("runtime, jit, prologues in turn", |case, programs| {
+        let tuning = |at| if at % 2 == 0 { Tuning::default() } else { full_prologue() };
+        exec::on_runtime(case, programs, Way { tuning, ..JIT })
+    }),
+    ("runtime, jit, no passes", |case, programs| {
+        let tuning = |_| Tuning { passes: Passes::NONE, ..Tuning::default() };
+        exec::on_runtime(case, programs, Way { tuning, ..JIT })
+    }),
+    ("runtime, jit, flags", |case, programs| {
+        let tuning = |_| Tuning { poke: PokeMode::Flag, ..Tuning::default() };
+        exec::on_runtime(case, programs, Way { tuning, ..JIT })
+    }),
+    ("counted, interp", |case, programs| {
+        exec::on_runtime(case, programs, Way { counted: true, ..INTERP })
+    }),
+    ("counted, jit", |case, programs| {
+        exec::on_runtime(case, programs, Way { counted: true, ..JIT })
+    }),
 ];
+
+const INTERP: Way = Way { engine: Runs::Interp, counted: false, tuning: |_| Tuning::default() };
+const JIT: Way = Way { engine: Runs::Jit, ..INTERP };
+
+fn full_prologue() -> Tuning {
+    Tuning { prologue: Prologue::Full, ..Tuning::default() }
+}
+
+/// What the kernel runs, or that it does not.
+fn on_kernel(case: &Case, programs: &[Program]) -> Result<Option<String>, String> {
+    match case.options.unjudged {
+        Some(_) => exec::unjudged_by_kernel(case, programs).map(|()| None),
+        None => exec::on_kernel(case, programs).map(Some),
+    }
+}
 
 fn main() {
     let args = Arguments::from_args();

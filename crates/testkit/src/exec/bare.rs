@@ -50,13 +50,17 @@ fn calls_kfuncs(program: &Program) -> bool {
 }
 
 /// The same as machine code.
-pub fn on_jit(case: &Case, programs: &[Program]) -> Result<Option<String>, String> {
+pub fn on_jit(
+    case: &Case,
+    programs: &[Program],
+    tuning: &Tuning,
+) -> Result<Option<String>, String> {
     let [program] = programs else { return Ok(None) };
     if calls_kfuncs(program) {
         return Ok(None);
     }
     let verified = engine::verified(program)?;
-    let Some(native) = Native::new(&verified, &Tuning::default())? else { return Ok(None) };
+    let Some(native) = Native::new(&verified, tuning)? else { return Ok(None) };
     let mut text = String::new();
     for input in inputs(case)? {
         let Input::Words(words) = &input else { return Ok(None) };

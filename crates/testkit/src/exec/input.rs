@@ -40,10 +40,7 @@ pub fn inputs(case: &Case) -> Result<Vec<Input>, String> {
 }
 
 fn takes_words(prog_type: &str) -> bool {
-    matches!(
-        ProgType::from_name(prog_type),
-        Some(ProgType::Syscall | ProgType::RawTracepoint | ProgType::Tracepoint)
-    )
+    ProgType::from_name(prog_type).is_some_and(|known| !skep_runtime::takes_packet(known))
 }
 
 /// Decimal, negative, or hexadecimal.

@@ -16,6 +16,9 @@
 //! run on each of `packets`. Maps with `dump` follow at the end. All engines write the same text,
 //! so that comparing them is comparing lines; `cargo bless` takes the kernel's.
 //!
+//! A type of program that the kernel does not run for a test has `unjudged = "reason"`: the `run`
+//! block is then a person's, and the reason says what it follows from.
+//!
 //! Tests: `tests/exec/*.md`, on every engine.
 
 mod bare;
@@ -28,5 +31,5 @@ mod text;
 pub use bare::{on_interp, on_jit};
 pub use input::{Input, inputs};
 pub use native::Native;
-pub use on_kernel::on_kernel;
-pub use on_runtime::on_runtime;
+pub use on_kernel::{on_kernel, unjudged_by_kernel};
+pub use on_runtime::{Way, on_runtime};

@@ -7,6 +7,26 @@ use skep::program::Program;
 use skep_kernel::bpf::{Map, RunInput};
 use skep_kernel::run::Loaded;
 
+/// `ENOTSUPP`, which has no name outside of the kernel: the type has no test run.
+const ENOTSUPP: i32 = 524;
+
+/// The host kernel loads a case's programs, and has no test run for them.
+pub fn unjudged_by_kernel(case: &Case, programs: &[Program]) -> Result<(), String> {
+    let loaded = Loaded::new(programs)?;
+    for input in inputs(case)? {
+        let run = match &input {
+            Input::Words(_) => RunInput::default(),
+            Input::Packet(packet) => RunInput { data: packet, ..RunInput::default() },
+        };
+        match loaded.run(&run) {
+            Err(errno) if errno.errno == ENOTSUPP => {}
+            Err(errno) => return Err(errno.to_string()),
+            Ok(_) => return Err("the kernel runs it; remove `unjudged`".to_owned()),
+        }
+    }
+    Ok(())
+}
+
 /// The text of a case's runs on the host kernel.
 pub fn on_kernel(case: &Case, programs: &[Program]) -> Result<String, String> {
     let loaded = Loaded::new(programs)?;

@@ -6,25 +6,34 @@ use crate::engine;
 use crate::suite::{Case, bytes};
 use skep::program::Program;
 use skep::uapi::MapType;
+use skep_jit::Tuning;
 use skep_runtime::StatsOptions;
 use skep_runtime::{Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 
-/// The text of a case's runs; `None` if the case uses what the runtime does not have yet. If they
-/// are counted, every run has to be.
-pub fn on_runtime(
-    case: &Case,
-    programs: &[Program],
-    (engine, counted): (Engine, bool),
-) -> Result<Option<String>, String> {
+/// How a case is run here.
+#[derive(Debug, Clone)]
+pub struct Way {
+    /// What runs it.
+    pub engine: Engine,
+    /// With statistics on; then every run has to be counted.
+    pub counted: bool,
+    /// How the first program, and each target of tail calls behind it, is compiled.
+    pub tuning: fn(usize) -> Tuning,
+}
+
+/// The text of a case's runs; `None` if the case uses what the runtime does not have yet.
+pub fn on_runtime(case: &Case, programs: &[Program], way: Way) -> Result<Option<String>, String> {
+    let Way { engine, counted, tuning } = way;
     let runtime = Runtime::new(Options { cpus: 2, ..Options::default() }).map_err(text)?;
     let Some(first) = programs.first() else { return Ok(None) };
     let stats = StatsOptions { histogram: true, ..StatsOptions::default() };
     let _on = counted.then(|| runtime.enable_stats(stats)).transpose().map_err(text)?;
     let maps = runtime.create_maps(&first.maps, first.btf.as_ref());
     fill(case, first, &maps)?;
-    let options = LoadOptions { engine, ..LoadOptions::default() };
     let mut instances: Vec<Instance> = Vec::new();
-    for program in programs {
+    for (at, program) in programs.iter().enumerate() {
+        let options =
+            LoadOptions { engine: engine.clone(), tuning: tuning(at), ..LoadOptions::default() };
         let verified = engine::verified(program)?;
         match runtime.load(&verified, &maps, &options) {
             Ok(instance) => instances.push(instance),

@@ -24,6 +24,9 @@ pub struct Options {
     pub log_level: u32,
     /// Our verifier is known not to do this, and why. The case then has to fail on it.
     pub known_gap: Option<String>,
+    /// The host kernel loads the programs but has no test run for their type, and who has seen what
+    /// the `run` block says; the kernel's trial then is that it does refuse to run them.
+    pub unjudged: Option<String>,
     /// Give the program BTF with a function for each subprog, even where nothing asks for it.
     pub btf: bool,
     /// Maps by name.
@@ -59,6 +62,7 @@ impl Default for Options {
             privileges: Loader::Root,
             log_level: 2,
             known_gap: None,
+            unjudged: None,
             btf: false,
             map: BTreeMap::new(),
             func: BTreeMap::new(),

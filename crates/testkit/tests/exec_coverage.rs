@@ -1,0 +1,78 @@
+//! Every helper, kfunc, kind of map and type of context that the runtime has is exercised by a case
+//! of `tests/exec/*.md` that runs there, or stands in `GAPS` with the reason.
+
+use skep::btf::TypeId;
+use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
+use skep::program::Program;
+use skep::uapi::ProgType;
+use skep::uapi::helper::HelperId;
+use skep_runtime::{Ctx, Engine, supported_helpers, supported_kfuncs};
+use skep_testkit::exec::{self, Way};
+use skep_testkit::suite;
+use std::collections::BTreeSet;
+
+/// What no case exercises, and why. A row that a case covers has to go.
+const GAPS: [(&str, &str); 2] = [
+    // Of programs attached to functions that get an `xdp_buff`; their contexts hold pointers that
+    // only a kernel has.
+    ("bpf_xdp_output", "no context of a type that may call it can be made"),
+    // The host kernel is built without receivers of infrared.
+    ("program lirc_mode2", "the verifier has no rules for its context"),
+];
+
+/// What a program calls, and what it is made of.
+fn parts(program: &Program) -> impl Iterator<Item = String> {
+    let calls = program.insns.iter().filter(|insn| insn.code == BPF_JMP | BPF_CALL);
+    let names = calls.filter_map(|insn| match insn.src {
+        0 => HelperId::from_number(insn.imm as u32).map(|id| id.name().to_owned()),
+        BPF_PSEUDO_KFUNC_CALL => {
+            let btf = program.kernel_btf.as_ref()?;
+            btf.get(TypeId(insn.imm as u32)).map(|func| func.name().to_owned())
+        }
+        _ => None,
+    });
+    let maps = program.maps.iter().map(|map| format!("map {}", map.map_type));
+    let prog_type = format!("program {}", program.prog_type);
+    names.chain(maps).chain([prog_type]).collect::<Vec<_>>().into_iter()
+}
+
+/// The kinds of maps that there are, from the document that the runtime's tests compare with it.
+fn supported_maps() -> impl Iterator<Item = String> {
+    let document = include_str!("../../../docs/runtime.md");
+    let (_, maps) = document.split_once("## Maps").expect("a section");
+    let (maps, _) = maps.split_once("Missing").expect("what is missing");
+    maps.split('`').skip(1).step_by(2).map(|name| format!("map {name}"))
+}
+
+/// Whether a context of the type can be made.
+fn has_context(prog_type: ProgType) -> bool {
+    Ctx::raw(prog_type, &[0; 8]).is_ok() || Ctx::packet(prog_type, &[0; 64]).is_ok()
+}
+
+#[test]
+fn all_that_the_runtime_has_is_exercised() {
+    let host = skep::Host::read(&skep::KernelBtf::Running).ok();
+    let btf = host.and_then(|host| host.kernel_btf);
+    let way = Way { engine: Engine::Interp, counted: false, tuning: |_| Default::default() };
+    let mut exercised = BTreeSet::new();
+    for (name, cases) in suite::read_folder("exec") {
+        for case in cases.unwrap_or_else(|error| panic!("{name}: {error}")) {
+            let programs = match suite::programs(&case, btf.as_ref()) {
+                Err(error) if error.starts_with("no kernel BTF") => continue,
+                programs => programs.unwrap_or_else(|error| panic!("{name}: {error}")),
+            };
+            if matches!(exec::on_runtime(&case, &programs, way.clone()), Ok(Some(_))) {
+                exercised.extend(programs.iter().flat_map(parts));
+            }
+        }
+    }
+    let types = ProgType::all().filter(|prog_type| has_context(*prog_type));
+    let types = types.map(|prog_type| format!("program {prog_type}"));
+    let kfuncs = supported_kfuncs().filter(|_| btf.is_some()).map(str::to_owned);
+    let helpers = supported_helpers().map(|id| id.name().to_owned());
+    let wanted: BTreeSet<String> =
+        helpers.chain(kfuncs).chain(supported_maps()).chain(types).collect();
+    let gaps: BTreeSet<String> = GAPS.iter().map(|(what, _)| (*what).to_owned()).collect();
+    let missing: BTreeSet<String> = wanted.difference(&exercised).cloned().collect();
+    assert_eq!(missing, gaps, "missing left, GAPS right");
+}
