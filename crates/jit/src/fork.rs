@@ -1,9 +1,11 @@
 //! `fork`: a child gets a copy of all machine code at the same addresses, and its own to patch.
 //!
 //! The mappings are not inherited (`pool`): writing to a shared one would change the parent's
-//! code. Before `fork` the text lock is taken, so that no batch is half done in the child; in the
-//! child each pool is mapped again from a new file with the same contents. Machine code, sites and
-//! addresses stay good, and what one process patches the other does not see.
+//! code. Before `fork` the text lock is taken, so that no batch is half done in the child, and each
+//! pool is copied to a new file; in the child that is mapped where the pool was. The copy is made
+//! before, since the parent goes on while the child starts: programs that the child has may be gone
+//! there, and others lie in their place. Machine code, sites and addresses stay good, and what one
+//! process patches the other does not see.
 //!
 //! A child without a copy (the host refuses, or it was made by a raw system call, of which nobody
 //! tells us) has no code; in the first case [`is_lost`] says so.
@@ -14,6 +16,8 @@
 #![allow(unsafe_code)]
 
 use crate::image::{self, Memory};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
@@ -41,6 +45,8 @@ thread_local! {
 
 struct Held {
     memory: MutexGuard<'static, Memory>,
+    /// The child's code, if the host gives memory for it.
+    copies: Result<Vec<OwnedFd>, Errno>,
     hooks: MutexGuard<'static, Vec<Hooks>>,
 }
 
@@ -69,20 +75,21 @@ extern "C" fn prepare() {
     let hooks = HOOKS.lock().unwrap_or_else(PoisonError::into_inner);
     hooks.iter().for_each(|hook| (hook.before)());
     let memory = image::lock();
-    let _ = HELD.try_with(|held| held.replace(Some(Held { memory, hooks })));
+    let copies = memory.copy();
+    let _ = HELD.try_with(|held| held.replace(Some(Held { memory, copies, hooks })));
 }
 
 extern "C" fn parent() {
     let held = HELD.try_with(RefCell::take).ok().flatten();
-    let Some(Held { memory, hooks }) = held else { return };
-    drop(memory);
+    let Some(Held { memory, copies, hooks }) = held else { return };
+    drop((memory, copies));
     hooks.iter().for_each(|hook| (hook.in_parent)());
 }
 
 extern "C" fn child() {
     let held = HELD.try_with(RefCell::take).ok().flatten();
-    let Some(Held { mut memory, hooks }) = held else { return };
-    if memory.copy_to_child().is_err() {
+    let Some(Held { mut memory, copies, hooks }) = held else { return };
+    if copies.and_then(|copies| memory.adopt(copies)).is_err() {
         LOST.store(true, Ordering::Release);
     }
     drop(memory);

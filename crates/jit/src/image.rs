@@ -9,6 +9,7 @@
 
 use crate::pool::{Pages, Pool, Region, memfd_is_refused};
 use crate::text::{FlagLine, Text, TextLock};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::thread::{MembarrierCommand, membarrier};
@@ -85,14 +86,20 @@ pub(crate) fn reach() -> Result<Range<u64>, Errno> {
 }
 
 impl Memory {
-    /// In a child: gives it a copy of all code.
-    pub(crate) fn copy_to_child(&mut self) -> Result<(), Errno> {
+    /// Before `fork`: a copy of all code, for the child.
+    pub(crate) fn copy(&self) -> Result<Vec<OwnedFd>, Errno> {
+        self.pools.iter().map(|share| share.pool.copy(share.fresh)).collect()
+    }
+
+    /// In a child: puts its copy in place.
+    pub(crate) fn adopt(&mut self, copies: Vec<OwnedFd>) -> Result<(), Errno> {
         if self.pools.is_empty() {
             return Ok(());
         }
         // As the parent did; nothing says that it is inherited.
         membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore)?;
-        self.pools.iter_mut().try_for_each(|share| share.pool.copy_to_child(share.fresh))
+        let mut pools = self.pools.iter_mut().zip(copies);
+        pools.try_for_each(|(share, copy)| share.pool.adopt(copy))
     }
 
     /// Takes a range: pool and place in it.

@@ -17,7 +17,7 @@
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
-use rustix::io::Errno;
+use rustix::io::{Errno, write};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 use rustix::mm::{mprotect, munmap};
 use std::ffi::c_void;
@@ -74,14 +74,12 @@ fn hint(len: usize) -> *mut c_void {
     ptr::without_provenance_mut(at & !((2 << 20) - 1))
 }
 
-/// One file of memory in both its mappings.
+/// One file of memory in both its mappings; no descriptor of it is left.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) writable: *mut u8,
     pub(crate) executable: *mut u8,
     pub(crate) len: usize,
-    /// For the copy that a forked child makes.
-    file: OwnedFd,
 }
 
 // SAFETY: the pointers are to mappings that are never unmapped; who writes where is decided by the
@@ -103,32 +101,30 @@ impl Pool {
         }
         seal_mapping(writable, len);
         seal_mapping(at, len);
-        Ok(Pool { writable: writable.cast(), executable: at.cast(), len, file })
+        Ok(Pool { writable: writable.cast(), executable: at.cast(), len })
     }
 
-    /// In a child: maps what the parent had at the same addresses again, from a file of the child's
-    /// own with the first `used` bytes of the parent's.
-    pub(crate) fn copy_to_child(&mut self, used: usize) -> Result<(), Errno> {
+    /// A file with the first `used` bytes, for a child that will be forked. It is made before: what
+    /// the parent does to its own while the child starts the child must not see.
+    pub(crate) fn copy(&self, used: usize) -> Result<OwnedFd, Errno> {
         let file = memory_file(self.len)?;
+        // SAFETY: readable, `used` bytes long at least, and the caller holds the text lock: nobody
+        // writes.
+        let mut rest = unsafe { std::slice::from_raw_parts(self.executable, used) };
+        while !rest.is_empty() {
+            let written = write(&file, rest)?;
+            rest = rest.get(written..).unwrap_or_default();
+        }
+        Ok(file)
+    }
+
+    /// In a child: maps its copy at the addresses where the parent has its own.
+    pub(crate) fn adopt(&mut self, file: OwnedFd) -> Result<(), Errno> {
         let fixed = (self.writable.cast(), MapFlags::FIXED);
         let writable = map_writable(&file, fixed, self.len)?;
-        if used > 0 {
-            let flags = MapFlags::PRIVATE;
-            // SAFETY: a new mapping at an address of the kernel's choice.
-            let from =
-                unsafe { mmap(ptr::null_mut(), used, ProtFlags::READ, flags, &self.file, 0)? };
-            // SAFETY: both are mapped, `used` bytes long at least, and nobody writes: the parent
-            // holds the text lock until its `fork` has returned; what it patches then is a byte or
-            // a word that is right before and after.
-            unsafe {
-                ptr::copy_nonoverlapping(from.cast::<u8>(), writable.cast(), used);
-                munmap(from, used)?;
-            }
-        }
         seal_and_map_executable(&file, self.executable.cast(), self.len)?;
         seal_mapping(writable, self.len);
         seal_mapping(self.executable.cast(), self.len);
-        self.file = file;
         Ok(())
     }
 }

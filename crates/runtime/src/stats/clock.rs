@@ -16,6 +16,8 @@ use crate::Error;
 use rustix::time::{ClockId, clock_gettime};
 use skep_jit::stats::StatsSlot;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use thiserror::Error as ThisError;
 
@@ -131,7 +133,7 @@ impl Clock {
 
     /// Whether runs can be timed, as far as is known; with `calibrate` it is known afterwards.
     pub(crate) fn check(self, calibrate: bool) -> Result<(), ClockError> {
-        if self != Clock::Tsc || !(calibrate || RATE.get().is_some()) {
+        if self != Clock::Tsc || !(calibrate || RATE.load(Relaxed) != UNKNOWN) {
             return Ok(());
         }
         tsc_rate().map(drop)
@@ -220,8 +222,11 @@ const AGREEMENT: u64 = 1000;
 /// Attempts before the last is taken for true.
 const ATTEMPTS: u32 = 10;
 
-/// What [`tsc_rate`] gives.
-static RATE: OnceLock<Result<u64, ClockError>> = OnceLock::new();
+/// What [`tsc_rate`] gives, or one of the two below. Who does not find it measures, and the first
+/// to know sets it: nobody waits for another thread, which a child of `fork` may not have.
+static RATE: AtomicU64 = AtomicU64::new(UNKNOWN);
+const UNKNOWN: u64 = 0;
+const NONE: u64 = u64::MAX;
 
 /// ns a tick, with `RATE_BITS` behind the point.
 fn tsc_rate() -> Result<u64, ClockError> {
@@ -229,7 +234,13 @@ fn tsc_rate() -> Result<u64, ClockError> {
     if tests::HAS_NO_RATE.get() {
         return Err(ClockError::NoRate);
     }
-    *RATE.get_or_init(|| measured(first_pair(), wait_until).ok_or(ClockError::NoRate))
+    let mut rate = RATE.load(Relaxed);
+    if rate == UNKNOWN {
+        let mine = measured(first_pair(), wait_until).unwrap_or(NONE);
+        let other = RATE.compare_exchange(UNKNOWN, mine, Relaxed, Relaxed);
+        rate = other.err().unwrap_or(mine);
+    }
+    if rate == NONE { Err(ClockError::NoRate) } else { Ok(rate) }
 }
 
 /// The rate from a moment on; `wait_until` gives one that is at least so many ns.
