@@ -281,7 +281,7 @@ pub struct RunFlags {
     /// How machine code is switched while it runs
     #[arg(long, value_name = "MODE", default_value = "patch", help_heading = "Execution")]
     pub poke: Poke,
-    /// Stop a run after N insns (interpreted) or jumps backwards (machine code)
+    /// Stop a run that takes more than N jumps backwards, calls of functions and callbacks
     #[arg(long, value_name = "N", help_heading = "Execution")]
     pub fuel: Option<u64>,
     /// Count and time the runs of every program, and print what bpftool prints of them

@@ -89,8 +89,8 @@ pub trait Host {
     /// The program that was asked for last goes on in place of the function that called it; in
     /// place of the run's first program if `is_outermost`.
     fn tail_called(&self, _is_outermost: bool) {}
-    /// Whether the run is to end; asked at each jump backwards and each call of a function or
-    /// callback.
+    /// Whether the run is to end; asked at each unit of fuel
+    /// ([`crate::Limits::fuel`]).
     fn is_interrupted(&self) -> bool {
         false
     }

@@ -28,7 +28,8 @@ const FRAMES_MAX: usize = 1024;
 /// Bounds of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Insns that may run, callbacks included.
+    /// Units that may be used up: one is a jump backwards that is taken, a call of a function, or
+    /// a call of a callback by a helper. Machine code counts the same.
     pub fuel: u64,
 }
 
@@ -39,11 +40,14 @@ pub struct Exit {
     pub r0: u64,
     /// Insns that ran, callbacks included.
     pub insns: u64,
+    /// Units of [`Limits::fuel`] that were used up.
+    pub fuel: u64,
 }
 
 /// A run under way, as helpers see it.
 pub struct Vm<'a> {
     host: &'a dyn Host,
+    /// Units that are left of `fuel`.
     fuel: u64,
     insns: u64,
     tail_calls: u32,
@@ -94,7 +98,7 @@ pub fn call(
     let result = vm.execute(Arc::clone(program), start, args);
     let insns = vm.insns;
     match result {
-        Ok(r0) => Ok(Exit { r0, insns }),
+        Ok(r0) => Ok(Exit { r0, insns, fuel: limits.fuel - vm.fuel }),
         Err(fault) => Err(Fault { insns, ..fault }),
     }
 }
@@ -152,7 +156,7 @@ impl Vm<'_> {
         let Some((program, start)) = self.programs.iter().rev().find_map(find) else {
             return Err(Fault::bug(format!("no function at {addr:#x}")));
         };
-        self.may_go_on()?;
+        self.spend()?;
         if self.callback_depth >= CALLBACK_DEPTH_MAX {
             return Err(Fault::new(FaultKind::StackOverflow));
         }
@@ -202,9 +206,6 @@ impl Vm<'_> {
             let Some(&insn) = running.program.xlated.insns().get(running.pc) else {
                 return Err(Fault::bug("the end of the program"));
             };
-            if self.insns >= self.fuel {
-                return Err(Fault::new(FaultKind::OutOfFuel));
-            }
             self.insns += 1;
             match self.step(insn, running)? {
                 Next::Falls => running.pc += 1,
@@ -273,12 +274,14 @@ impl Vm<'_> {
             }
         };
         if distance < 0 {
-            self.may_go_on()?;
+            self.spend()?;
         }
         Ok(Next::Insn((running.pc as i64 + 1 + distance) as usize))
     }
 
-    fn may_go_on(&self) -> Result<(), Fault> {
+    /// Takes one unit of fuel, and asks whether the run is to end.
+    fn spend(&mut self) -> Result<(), Fault> {
+        self.fuel = self.fuel.checked_sub(1).ok_or(Fault::new(FaultKind::OutOfFuel))?;
         match self.host.is_interrupted() {
             true => Err(Fault::new(FaultKind::Stopped("interrupted".to_owned()))),
             false => Ok(()),
@@ -319,7 +322,7 @@ impl Vm<'_> {
     }
 
     fn call_subprog(&mut self, insn: Insn, running: &mut Running) -> Result<Next, Fault> {
-        self.may_go_on()?;
+        self.spend()?;
         if running.frames.len() >= FRAMES_MAX {
             return Err(Fault::new(FaultKind::StackOverflow));
         }

@@ -42,7 +42,7 @@ fn calls_keep_the_callers_registers_and_stack() {
          exit",
         100,
     );
-    assert_eq!(exit, Ok(Exit { r0: 10019, insns: 14 }));
+    assert_eq!(exit, Ok(Exit { r0: 10019, insns: 14, fuel: 1 }));
 }
 
 #[test]
@@ -69,6 +69,22 @@ fn callbacks_run_on_the_same_memory() {
     );
     // Five rounds, and 0 + 1 + 2 + 3 + 4.
     assert_eq!(exit.map(|e| e.r0), Ok(15));
+}
+
+/// Three jumps backwards, and one that is not taken; the call; nothing for the jump forward.
+#[test]
+fn fuel_is_for_jumps_backwards_and_calls() {
+    let text = "r6 = 4
+         goto b
+         a: r6 += -1
+         b: if r6 != 1 goto a
+         call sub
+         exit
+         sub: r0 = 7
+         exit";
+    let used = |fuel| execute(text, fuel).map(|exit| exit.fuel).map_err(|fault| fault.kind);
+    assert_eq!((used(1000), used(4)), (Ok(4), Ok(4)));
+    assert_eq!((used(3), used(0)), (Err(FaultKind::OutOfFuel), Err(FaultKind::OutOfFuel)));
 }
 
 #[test]

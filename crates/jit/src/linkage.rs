@@ -150,12 +150,14 @@ pub const MAX_TAIL_CALL_CNT: u32 = 33;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunEnv {
-    /// Jumps backwards that are left. The run stops when it becomes negative.
+    /// Units that are left: one is a jump backwards that is taken, a call of a function, or a call
+    /// of a callback (which the helper counts). The run stops when it becomes negative.
     pub fuel: i64,
-    /// Others may set it to anything but 0 (a plain aligned store): the run stops at the next jump
-    /// backwards.
+    /// Others may set it to anything but 0 (a plain aligned store): the run stops at the next unit
+    /// of fuel.
     pub interrupt: u32,
-    /// Set to 1 when the run was stopped; r0 then says nothing.
+    /// Set to 1 when the run was stopped; r0 then says nothing. A helper that sets it stops the run
+    /// when it returns.
     pub stopped: u32,
     /// Stack pointer to stop at; written by machine code.
     pub stop_sp: u64,

@@ -29,7 +29,7 @@ pub struct Tuning {
     /// How functions begin and end. Programs with fuel, and those that throw exceptions, have the
     /// minimal prologue whatever is asked for: they need `rbp` for other things.
     pub prologue: Prologue,
-    /// Counts fuel and looks at the interrupt flag at each jump backwards.
+    /// Counts fuel ([`crate::RunEnv::fuel`]), and looks at the interrupt flag, at each unit.
     pub fuel: bool,
     /// Reserves the sites that statistics are switched with, if the linkage says where to count.
     pub sites: bool,

@@ -309,7 +309,8 @@ fn tunings() -> Vec<Tuning> {
         base.clone(),
         Tuning { cpu: plain, ..base.clone() },
         Tuning { prologue: Prologue::Full, ..base.clone() },
-        Tuning { fuel: true, passes: Passes::NONE, ..base },
+        Tuning { fuel: true, passes: Passes::NONE, ..base.clone() },
+        Tuning { fuel: true, ..base },
     ]
 }
 
@@ -332,7 +333,8 @@ fn machine_code_does_what_the_interpreter_does() {
         };
         let limits = Limits { fuel: 1 << 20 };
         let exit = skep_interp::run(&Arc::new(linked), &memory, FlatMemory::CTX, limits);
-        let expected = (exit.expect("ends").r0, memory.ctx());
+        let exit = exit.expect("ends");
+        let expected = (exit.r0, memory.ctx());
         for tuning in &tunings {
             let code = compile(&xlated, &Linkage::default(), tuning).expect("compiles");
             let mut ctx = start;
@@ -345,6 +347,10 @@ fn machine_code_does_what_the_interpreter_does() {
                 expected.0,
                 listing(&insns)
             );
+            if tuning.fuel {
+                let used = (1 << 20) - env.fuel;
+                assert_eq!(used as u64, exit.fuel, "program {number}\n{}", listing(&insns));
+            }
         }
     }
 }

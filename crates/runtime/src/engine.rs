@@ -55,11 +55,18 @@ impl Env {
         if stopped == 0 {
             return Ok(());
         }
-        let interrupted = self.take_interrupt();
-        Err(match interrupted && fuel >= 0 {
-            true => Error::stopped("interrupted"),
-            false => Error::stopped("out of fuel"),
-        })
+        if fuel < 0 {
+            return Err(Error::stopped("out of fuel"));
+        }
+        self.take_interrupt();
+        Err(Error::stopped("interrupted"))
+    }
+
+    /// Units of fuel that the run took which was given so many.
+    pub(crate) fn used(&self, given: u64) -> u64 {
+        // SAFETY: as above.
+        let left = unsafe { (*self.0.0.get()).fuel };
+        given.min(i64::MAX as u64).saturating_sub(left.unsigned_abs())
     }
 
     fn take_interrupt(&self) -> bool {
@@ -76,8 +83,8 @@ impl Env {
 pub struct Interrupter(Arc<EnvCell>);
 
 impl Interrupter {
-    /// Ends the run that goes on now, or the next one, at its next jump backwards or callback;
-    /// interpreted ones at calls of functions too. Compiled runs only if they have fuel.
+    /// Ends the run that goes on now, or the next one, at its next unit of fuel
+    /// ([`crate::LoadOptions::fuel`]). Compiled runs only if they have fuel.
     pub fn interrupt(&self) {
         self.0.interrupt().store(1, Relaxed);
     }
@@ -90,7 +97,7 @@ impl std::fmt::Debug for Interrupter {
 }
 
 /// One unit of fuel, and a look at the interrupt flag: a callback may be called often and not jump.
-/// Whether the run may go on; if not, it is stopped when machine code looks next.
+/// Whether the run may go on; if not, it is stopped when the helper returns.
 ///
 /// # Safety
 ///

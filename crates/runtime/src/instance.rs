@@ -21,6 +21,9 @@ pub struct RunResult {
     pub r0: u64,
     /// Insns that ran, if they were counted: interpreted runs are.
     pub insns: Option<u64>,
+    /// Units of fuel that the run took, callbacks and programs that it tail called included, if it
+    /// had any ([`crate::LoadOptions::fuel`]).
+    pub fuel: Option<u64>,
 }
 
 /// A loaded program. Cheap to clone; every thread may run it, each with a [`Ctx`] of its own.
@@ -102,7 +105,7 @@ impl Instance {
     pub fn run(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
         self.check(ctx)?;
         if current::is_running() && self.is_missed() {
-            return Ok(RunResult { retval: 0, r0: 0, insns: None });
+            return Ok(RunResult { retval: 0, r0: 0, insns: None, fuel: None });
         }
         let _epoch = epoch::enter().ok_or_else(|| self.too_many_threads())?;
         if !self.shared.cpus.enter() {
@@ -197,10 +200,12 @@ impl Instance {
         let current = Current::new((ctx, &self.shared, self.image.id), (env, stack_top));
         let r0 = current::enter(&current, || engine::run_machine_code(code, &current));
         let ctx = current.ctx;
+        let mut fuel = None;
         if self.fuel.is_some() {
             ctx.env.outcome().map_err(|why| why.context(&self.image.name))?;
+            fuel = self.fuel.map(|given| ctx.env.used(given));
         }
-        self.finish(ctx, (r0, None))
+        self.finish(ctx, RunResult { retval: r0 as u32, r0, insns: None, fuel })
     }
 
     fn interpret(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
@@ -212,15 +217,17 @@ impl Instance {
             engine::interpret_run(program, (args, self.fuel), &current)
         });
         let exit = exit.map_err(|e| e.context(format!("program '{}'", self.image.name)))?;
-        self.finish(current.ctx, (exit.r0, Some(exit.insns)))
+        let (r0, insns) = (exit.r0, Some(exit.insns));
+        let fuel = self.fuel.map(|_| exit.fuel);
+        self.finish(current.ctx, RunResult { retval: r0 as u32, r0, insns, fuel })
     }
 
     #[inline]
-    fn finish(&self, ctx: &Ctx, (r0, insns): (u64, Option<u64>)) -> Result<RunResult, Error> {
+    fn finish(&self, ctx: &Ctx, result: RunResult) -> Result<RunResult, Error> {
         if let Some(why) = ctx.effects.take_failure() {
             return Err(Error::bug(why).context(format!("program '{}'", self.image.name)));
         }
-        Ok(RunResult { retval: r0 as u32, r0, insns })
+        Ok(result)
     }
 }
 

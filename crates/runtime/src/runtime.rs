@@ -46,8 +46,9 @@ pub struct LoadOptions {
     pub engine: Engine,
     /// Choices of the compiler.
     pub tuning: Tuning,
-    /// What a run may use up: insns when interpreted, jumps backwards when compiled. `None` is no
-    /// limit: a verified program ends, though `bpf_loop` may take its time.
+    /// Units that a run may use up, the same on every engine: one is a jump backwards that is
+    /// taken, a call of a function, or a call of a callback. `None` is no limit: a verified
+    /// program ends, though it may take its time.
     pub fuel: Option<u64>,
 }
 

@@ -39,6 +39,12 @@ Where a helper can only do part of what a kernel does:
   is that of the last tail call.
 - Packets are linear; XDP has no fragments; a socket buffer has no socket.
 
+Fuel (`LoadOptions::fuel`, `skep run --fuel N`) bounds a run by units that both engines count and stop at
+alike: a jump backwards that is taken, a call of a function of the program, and a call of a callback,
+each one. Insns between them are bounded by the program's length, and programs that are tail called by
+their limit of 33; they cost nothing. A run that is stopped leaves maps and packet as they were at that
+unit; its result is an error. `Interrupter` stops at the same places.
+
 Statistics (`run_time_ns`, `run_cnt`, `recursion_misses`) are counted when someone asks for them:
 
 - A run counts for the program that begins, from the host or by a tail call, if its statistics are

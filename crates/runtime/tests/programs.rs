@@ -2,6 +2,7 @@
 
 use skep_object::{Object, OpenOptions};
 use skep_program::Program;
+use skep_runtime::map::MapHandle;
 use skep_runtime::{Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep_uapi::KernelProfile;
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
@@ -127,6 +128,51 @@ fn a_timer_does_not_outlive_its_program() {
             drop(second);
         }
     }
+}
+
+/// Where fuel ends, and what is done by then, is the same for both engines.
+#[test]
+fn both_engines_stop_at_the_same_place() {
+    // Rounds of a loop; of one whose bound is the packet's; callbacks; calls.
+    let mut taken = Vec::new();
+    for file in ["loops.bpf.o", "calls.bpf.o", "map_kinds.bpf.o"] {
+        let object = open(file);
+        let all = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
+        for program in all.map(verified) {
+            let run = |engine: &Engine, fuel| {
+                let runtime = Runtime::new(Options { cpus: 1, ..Options::default() }).unwrap();
+                let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+                let (engine, fuel) = (engine.clone(), Some(fuel));
+                let options = LoadOptions { engine, fuel, ..LoadOptions::default() };
+                let instance = runtime.load(&program, &maps, &options).unwrap();
+                let mut ctx = Ctx::packet(instance.prog_type(), &udp(60)).unwrap();
+                // The callback goes on while the sum, which starts with it, is not 0.
+                ctx.set_field("hash", 1).unwrap();
+                let result = instance.run(&mut ctx).map(|ran| (ran.retval, ran.fuel.unwrap()));
+                let held: Vec<_> = maps.all().iter().flatten().map(contents).collect();
+                let stopped = result.map_err(|e| e.to_string().contains("out of fuel"));
+                (stopped, ctx.packet_bytes(), held)
+            };
+            let [by_interp, by_jit] = ENGINES.each_ref().map(|engine| run(engine, 1 << 20));
+            assert_eq!(by_interp, by_jit, "{}", program.program().name);
+            let (_, used) = by_interp.0.unwrap();
+            let near = [1, used / 2, used.saturating_sub(1), used];
+            for fuel in near.into_iter().filter(|fuel| *fuel <= used) {
+                let [by_interp, by_jit] = ENGINES.each_ref().map(|engine| run(engine, fuel));
+                assert_eq!(by_interp, by_jit, "{} {fuel}", program.program().name);
+                assert_eq!(by_interp.0.is_ok(), fuel == used);
+                assert_ne!(by_interp.0, Err(false));
+            }
+            taken.push((program.program().name.clone(), used));
+        }
+    }
+    let of = |name: &str| taken.iter().find(|(other, _)| other == name).map(|(_, used)| *used);
+    assert_eq!((of("loop_constant"), of("loop_callback")), (Some(63), Some(1000)));
+}
+
+/// What a map holds, as far as one may look.
+fn contents(map: &MapHandle) -> Vec<(Vec<u8>, Vec<u8>)> {
+    map.entries().collect()
 }
 
 /// The callback has no loop of its own.

@@ -345,7 +345,7 @@ fn fuel_and_interruption_end_a_run() {
         let enough = runtime.load(&program, &object, &options(engine, Some(1 << 40))).unwrap();
         assert_eq!(enough.run(&mut ctx).unwrap().retval, 7);
     }
-    // Compiled: between two jumps backwards.
+    // Between two jumps backwards.
     let runtime = runtime();
     let object = runtime.create_maps(&maps, None);
     let program = program(("long", ProgType::Syscall), LONG, &maps);

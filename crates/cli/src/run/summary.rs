@@ -93,6 +93,9 @@ fn one(text: &mut String, instance: &Instance, run: &Run) {
     if let Some(insns) = run.insns {
         let _ = writeln!(text, "insns: {insns}");
     }
+    if let Some(fuel) = run.fuel {
+        let _ = writeln!(text, "fuel: {fuel}");
+    }
     match &run.redirect {
         Some(Redirect::Interface { ifindex, flags }) => {
             let _ = writeln!(text, "redirect: interface {ifindex}, flags {flags:#x}");

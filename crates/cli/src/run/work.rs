@@ -2,7 +2,7 @@
 
 use super::input::{Inputs, Item};
 use crate::flags::RunFlags;
-use skep::runtime::{Ctx, Instance, Redirect};
+use skep::runtime::{Ctx, Instance, Redirect, RunResult};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -21,6 +21,8 @@ pub(super) struct Run {
     pub(super) r0: u64,
     /// Insns of the last run, if they were counted.
     pub(super) insns: Option<u64>,
+    /// Units of fuel of the last run, if it had any.
+    pub(super) fuel: Option<u64>,
     /// The packet or the context, if someone wants it.
     pub(super) packet: Vec<u8>,
     pub(super) redirect: Option<Redirect>,
@@ -173,7 +175,7 @@ impl Worker<'_> {
             (true, false) => ctx.raw_bytes(),
         };
         let redirect = ctx.redirect();
-        let (retval, r0, insns) = (result.retval, result.r0, result.insns);
-        Ok(Run { retval, r0, insns, packet, redirect })
+        let RunResult { retval, r0, insns, fuel } = result;
+        Ok(Run { retval, r0, insns, fuel, packet, redirect })
     }
 }

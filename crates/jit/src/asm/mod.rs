@@ -38,6 +38,11 @@ impl X86 {
 pub(crate) struct Cc(pub(crate) u8);
 
 impl Cc {
+    /// The condition that holds where this one does not.
+    pub(crate) fn negated(self) -> Cc {
+        Cc(self.0 ^ 1)
+    }
+
     pub(crate) const B: Cc = Cc(2);
     pub(crate) const AE: Cc = Cc(3);
     pub(crate) const E: Cc = Cc(4);

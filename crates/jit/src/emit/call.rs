@@ -34,7 +34,15 @@ impl Emit<'_> {
         let address = address.or_else(|| self.unit.linkage.helper(helper));
         let address = address.ok_or_else(|| Error::no_helper(self.at, helper))?;
         self.call_address(address);
+        self.stop_with_callback();
         Ok(())
+    }
+
+    pub(super) fn call_sub(&mut self, target: u32) {
+        if self.unit.tuning.fuel {
+            self.fuel();
+        }
+        self.asm.call(self.labels[target as usize]);
     }
 
     pub(super) fn kfunc(&mut self, id: u32) -> Result<(), Error> {
@@ -42,6 +50,7 @@ impl Emit<'_> {
         let missing = || Error::unsupported(self.at, format!("kfunc {id}"));
         let address = address.ok_or_else(missing)?;
         self.call_address(address);
+        self.stop_with_callback();
         Ok(())
     }
 

@@ -1,4 +1,9 @@
-//! Jumps, comparisons, conditional moves, and what fuel costs at jumps backwards.
+//! Jumps, comparisons, conditional moves, and what fuel costs.
+//!
+//! # Invariants
+//! 1. The interpreter takes a unit of fuel where machine code does, and stops where it does: at a
+//!    jump backwards that is taken, at a call of a function, at a call of a callback. Passes may
+//!    turn such a jump round, but keep it one for one.
 
 use super::Emit;
 use super::alu::is_i8;
@@ -39,7 +44,9 @@ impl Emit<'_> {
         {
             return self.end_of_loop(to as usize, latch);
         }
-        self.fuel(to);
+        if self.costs_fuel(to) {
+            self.fuel();
+        }
         // A jump to the next op needs no insn; fuel may have put one there all the same.
         if to as usize != self.at + 1 {
             self.asm.jmp(self.target(to));
@@ -72,13 +79,19 @@ impl Emit<'_> {
     }
 
     pub(super) fn br(&mut self, test: Test, to: u32) {
-        self.fuel(to);
         let known = self.tested(test).filter(|_| self.unit.tuning.passes.flags);
         let cc = match known {
             Some(cc) => cc,
             None => self.test(test),
         };
-        self.asm.jcc(cc, self.target(to));
+        if !self.costs_fuel(to) {
+            return self.asm.jcc(cc, self.target(to));
+        }
+        let stays = self.asm.label();
+        self.asm.jcc(cc.negated(), stays);
+        self.fuel();
+        self.asm.jmp(self.target(to));
+        self.asm.bind(stays);
     }
 
     pub(super) fn cmov(&mut self, test: Test, dst: Reg, src: Reg) {
@@ -123,16 +136,26 @@ impl Emit<'_> {
         self.asm.ri(&forms::TEST_I32, width, (a, i64::from(imm)));
     }
 
-    /// In front of a jump backwards: one unit of fuel, and a look at the interrupt flag.
-    fn fuel(&mut self, to: u32) {
-        if !self.unit.tuning.fuel || to as usize > self.at {
-            return;
-        }
+    fn costs_fuel(&self, to: u32) -> bool {
+        self.unit.tuning.fuel && to as usize <= self.at
+    }
+
+    /// One unit of fuel, and a look at the interrupt flag.
+    pub(super) fn fuel(&mut self) {
         self.flags = None;
         let (fuel, interrupt) = (offset_of!(RunEnv, fuel), offset_of!(RunEnv, interrupt));
         self.asm.mi(&forms::SUB_I8, Width::W64, (env_field(fuel), 1));
         self.asm.jcc(Cc::S, self.stop);
         self.asm.mi(&forms::CMP_I8, Width::W32, (env_field(interrupt), 0));
         self.asm.jcc(Cc::NE, self.stop);
+    }
+
+    /// Behind a helper with fuel: a callback may have been stopped in it.
+    pub(super) fn stop_with_callback(&mut self) {
+        if self.unit.tuning.fuel {
+            let stopped = offset_of!(RunEnv, stopped);
+            self.asm.mi(&forms::CMP_I8, Width::W32, (env_field(stopped), 0));
+            self.asm.jcc(Cc::NE, self.stop);
+        }
     }
 }

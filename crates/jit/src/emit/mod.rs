@@ -241,7 +241,7 @@ impl<'a> Emit<'a> {
             Op::Call { helper, map } => return self.call(helper, map),
             Op::Kfunc { id } => return self.kfunc(id),
             Op::ArrayLookup { map, key } => return self.array_lookup(map, key),
-            Op::CallSub { target } => self.asm.call(self.labels[target as usize]),
+            Op::CallSub { target } => self.call_sub(target),
             Op::TailCall { map, index } => return self.tail_call(map, index),
             Op::Throw => self.throw(),
             Op::Exit => self.exit(),

@@ -17,8 +17,31 @@ use std::sync::Arc;
 /// What a program is run on: its context, or the start of its packet.
 pub(super) type Words = [u64; WORDS];
 
-/// What came out: the low half of r0, and the context or packet. Errors are compared too.
-pub(super) type Ran = Result<(u32, Words), String>;
+/// What came out. Errors are compared too.
+pub(super) type Ran = Result<Out, String>;
+
+/// What a run left.
+#[derive(Clone, Debug)]
+pub(super) struct Out {
+    /// The low half of r0.
+    retval: u32,
+    /// The context or packet.
+    words: Words,
+    /// Units of fuel that it took, where they were counted.
+    fuel: Option<u64>,
+}
+
+/// Whether two runs went the same way, as far as both tell.
+pub(super) fn agree(a: &Ran, b: &Ran) -> bool {
+    match (a, b) {
+        (Ok(a), Ok(b)) => {
+            let fuel = a.fuel.zip(b.fuel).is_none_or(|(a, b)| a == b);
+            (a.retval, a.words) == (b.retval, b.words) && fuel
+        }
+        (Err(a), Err(b)) => a == b,
+        _ => false,
+    }
+}
 
 /// More insns than any of the programs runs.
 const FUEL: u64 = 10_000_000;
@@ -136,11 +159,12 @@ impl Engine {
                 let exit =
                     skep_interp::run(linked, &memory, FlatMemory::CTX, Limits { fuel: FUEL });
                 let exit = exit.map_err(|fault| fault.to_string())?;
-                Ok((exit.r0 as u32, to_words(&memory.ctx())))
+                let (words, fuel) = (to_words(&memory.ctx()), Some(exit.fuel));
+                Ok(Out { retval: exit.r0 as u32, words, fuel })
             }
             Engine::Native(native) => {
                 let r0 = native.run(&mut bytes)?;
-                Ok((r0 as u32, to_words(&bytes)))
+                Ok(Out { retval: r0 as u32, words: to_words(&bytes), fuel: None })
             }
             Engine::Runtime(InRuntime { instance, prog_type, .. }) => {
                 let is_packet = *prog_type != ProgType::Syscall;
@@ -152,7 +176,8 @@ impl Engine {
                     true => [ctx.meta_bytes(), ctx.packet_bytes()].concat(),
                     false => ctx.raw_bytes(),
                 };
-                Ok((result.retval, to_words(&after)))
+                let (retval, fuel) = (result.retval, result.fuel);
+                Ok(Out { retval, words: to_words(&after), fuel })
             }
             Engine::Kernel(loaded, prog_type) => {
                 let is_packet = *prog_type != ProgType::Syscall;
@@ -161,7 +186,8 @@ impl Engine {
                     false => RunInput { ctx: &bytes, ..RunInput::default() },
                 };
                 let ran = loaded.run(&input).map_err(|errno| errno.to_string())?;
-                Ok((ran.retval, to_words(if is_packet { &ran.data } else { &ran.ctx })))
+                let words = to_words(if is_packet { &ran.data } else { &ran.ctx });
+                Ok(Out { retval: ran.retval, words, fuel: None })
             }
         }
     }
