@@ -120,7 +120,7 @@ impl Progress {
         Progress { bar }
     }
 
-    fn program(&self, index: usize, name: &str) -> impl Fn(f64) {
+    fn program(&self, index: usize, name: &str) -> impl Fn(f64) + use<> {
         let start = index as u64 * PROGRAM_TICKS;
         self.bar.set_message(name.to_owned());
         let bar = self.bar.clone();

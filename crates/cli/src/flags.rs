@@ -6,11 +6,12 @@ mod bench;
 mod prog;
 
 pub(crate) use bench::{
-    BenchCommand, BenchPokeFlags, BenchRunFlags, BenchVerifyFlags, PokeTable, RunTable,
+    BenchCommand, BenchPokeFlags, BenchRunFlags, BenchVerifyFlags, PokeKind, PokeTable, RunTable,
 };
 pub(crate) use prog::{ProgCommand, ProgFlags};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use skep::jit::PokeMode;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -315,6 +316,15 @@ pub enum Poke {
     Patch,
     /// By flags in memory: code is never written.
     Flag,
+}
+
+impl From<Poke> for PokeMode {
+    fn from(poke: Poke) -> PokeMode {
+        match poke {
+            Poke::Patch => PokeMode::Patch,
+            Poke::Flag => PokeMode::Flag,
+        }
+    }
 }
 
 /// Stages of `skep dump`.

@@ -1,9 +1,10 @@
 //! `skep prog`: programs as they are loaded, and what their runs took, as `bpftool prog` prints it.
 
 use crate::exit::Exit;
-use crate::flags::{ProgCommand, ProgFlags};
+use crate::flags::{Poke, ProgCommand, ProgFlags};
 use crate::judge_files::Plan;
 use crate::streams::Streams;
+use skep::jit::Tuning;
 use skep::object::Object;
 use skep::runtime::{Ctx, Engine, Instance, LoadOptions, Options, ProgInfo, Runtime, StatsOptions};
 use skep::{Session, Verdict, VerifyOptions};
@@ -60,7 +61,10 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
         (true, false) => ProgFormat::Json,
         (false, false) => ProgFormat::Text,
     };
-    if let Some(why) = skep::runtime::poke::take_notice() {
+    if !flags.interp
+        && flags.poke == Poke::Patch
+        && let Some(why) = skep::runtime::poke::take_notice()
+    {
         streams.note(&why)?;
     }
     let rows: Vec<ProgRow> = runtime.programs().iter().map(row).collect();
@@ -94,7 +98,8 @@ impl Loaded {
     ) {
         let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
         let engine = if flags.interp { Engine::Interp } else { Engine::Jit };
-        let options = LoadOptions { engine, ..LoadOptions::default() };
+        let tuning = Tuning { poke: flags.poke.into(), ..Tuning::default() };
+        let options = LoadOptions { engine, tuning, ..LoadOptions::default() };
         let file = file.display();
         for entry in &object.programs {
             let program = match &entry.program {

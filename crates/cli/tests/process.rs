@@ -113,12 +113,19 @@ fn bench_poke_checks_every_execution_and_its_check_has_teeth() {
         serde_json::from_str::<serde_json::Value>(&text).unwrap()
     };
     let quick = ["--sites=16", "--threads=2", "--time=0.05", "--checked=1000000", "--rounds=3"];
-    let answer = bench(&[&quick[..], &["--only=toggles,sharing,checked"]].concat());
-    assert_eq!(answer["toggles"].as_array().map(Vec::len), Some(7));
-    assert_eq!(answer["checked"]["seen"]["wrong"], 0);
-    assert!(answer["checked"]["seen"]["executions"].as_u64() >= Some(1_000_000));
+    let answer = bench(&[&quick[..], &["--only=toggles,library,sharing,checked"]].concat());
+    let toggles = answer["toggles"].as_array().unwrap();
+    let count = |kind: &str| toggles.iter().filter(|row| row["kind"] == kind).count();
+    assert_eq!(["Switch", "Retarget", "Mixed"].map(count), [7, 6, 3]);
+    assert_eq!(answer["library"][0]["calls"].as_array().map(Vec::len), Some(7));
+    for checked in answer["checked"].as_array().unwrap() {
+        assert_eq!(checked["seen"]["wrong"], 0);
+        assert!(checked["seen"]["executions"].as_u64() >= Some(1_000_000));
+    }
+    assert_eq!(answer["checked"].as_array().map(Vec::len), Some(3));
     let answer = bench(&["--only=controls"]);
-    assert!(answer["controls"].as_array().unwrap().iter().all(|row| row["has_failed"] == true));
+    let controls = answer["controls"].as_array().unwrap();
+    assert!(controls.len() == 4 && controls.iter().all(|row| row["has_failed"] == true));
 }
 
 /// A limit that cannot be kept names one that can; below a tight one the verdict comes, or an

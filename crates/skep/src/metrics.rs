@@ -22,12 +22,13 @@
 
 use skep_runtime::{Observer, ProgInfo};
 use std::fmt::Write as _;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The type of the text, for HTTP.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -87,16 +88,20 @@ fn head(text: &mut String, (name, kind, unit): (&str, &str, Option<&str>), help:
     let _ = writeln!(text, "# HELP {name} {help}");
 }
 
-/// Buckets as far as there are runs, cumulative.
+/// The buckets that are told, 16 ns to 17 s: always the same ones, as scrapers expect. Shorter runs
+/// are in the first, longer ones in the last, which has no bound.
+const TOLD: RangeInclusive<usize> = 3..=33;
+
+/// Buckets, cumulative.
 fn histogram(text: &mut String, prog: &ProgInfo) {
     let labels = labels(prog);
-    let buckets = &prog.stats.histogram;
-    let last = buckets.iter().rposition(|n| *n > 0).unwrap_or_default();
     let mut sum = 0;
-    for (number, runs) in buckets.iter().enumerate().take(last + 1) {
+    for (number, runs) in prog.stats.histogram.iter().enumerate() {
         sum += runs;
-        let le = seconds(2 << number);
-        let _ = writeln!(text, "{HISTOGRAM}_bucket{{{labels},le=\"{le}\"}} {sum}");
+        if TOLD.contains(&number) {
+            let le = seconds(2 << number);
+            let _ = writeln!(text, "{HISTOGRAM}_bucket{{{labels},le=\"{le}\"}} {sum}");
+        }
     }
     let _ = writeln!(text, "{HISTOGRAM}_bucket{{{labels},le=\"+Inf\"}} {sum}");
     let _ = writeln!(text, "{HISTOGRAM}_count{{{labels}}} {sum}");
@@ -138,7 +143,7 @@ pub struct Server {
 /// The address is none of this host alone, or is taken.
 pub fn serve(addr: SocketAddr, observer: Observer) -> io::Result<Server> {
     if !addr.ip().is_loopback() {
-        let text = format!("{addr}: metrics are served on loopback addresses only");
+        let text = "metrics are served on loopback addresses only";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     let listener = TcpListener::bind(addr)?;
@@ -182,33 +187,52 @@ impl Drop for Server {
 }
 
 /// Bytes of a request that are read.
-const REQUEST_BYTES_MAX: u64 = 16 << 10;
-/// A client that says nothing for longer is not waited for.
+const REQUEST_BYTES_MAX: usize = 16 << 10;
+/// A client that has not said what it wants by then is not waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-fn answer(mut stream: TcpStream, observer: &Observer) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut request = BufReader::new(stream.try_clone()?.take(REQUEST_BYTES_MAX));
-    let mut first = String::new();
-    request.read_line(&mut first)?;
-    let mut line = String::new();
-    while request.read_line(&mut line)? > 0 && !line.trim_end().is_empty() {
-        line.clear();
+/// A request as far as it is needed: all of its head, or what has come in time.
+fn request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let until = Instant::now() + PATIENCE;
+    let mut head = Vec::new();
+    let mut part = [0; 1024];
+    let has_ended = |head: &[u8]| {
+        head.windows(4).any(|end| end == b"\r\n\r\n") || head.windows(2).any(|end| end == b"\n\n")
+    };
+    while !has_ended(&head) && head.len() < REQUEST_BYTES_MAX {
+        let left = until.saturating_duration_since(Instant::now());
+        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        match stream.read(&mut part)? {
+            0 => break,
+            bytes => head.extend(part.iter().take(bytes)),
+        }
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
     }
+    Ok(head)
+}
+
+fn answer(mut stream: TcpStream, observer: &Observer) -> io::Result<()> {
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let head = request(&mut stream)?;
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let first = String::from_utf8_lossy(first);
     let words: Vec<&str> = first.split_whitespace().collect();
-    let (status, body) = match *words {
-        ["GET", "/metrics" | "/", _] => ("200 OK", text(&observer.programs())),
-        ["GET", _, _] => ("404 Not Found", String::new()),
-        [_, _, _] => ("405 Method Not Allowed", String::new()),
+    let path = words.get(1).and_then(|path| path.split('?').next()).unwrap_or_default();
+    let (status, body) = match (words.first().copied().unwrap_or_default(), path, words.len()) {
+        ("GET" | "HEAD", "/metrics" | "/", 3) => ("200 OK", text(&observer.programs())),
+        ("GET" | "HEAD", _, 3) => ("404 Not Found", String::new()),
+        (_, _, 3) => ("405 Method Not Allowed\r\nAllow: GET, HEAD", String::new()),
         _ => ("400 Bad Request", String::new()),
     };
     let len = body.len();
     write!(
         stream,
         "HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: {len}\r\n\
-         Connection: close\r\n\r\n{body}"
-    )
+         Connection: close\r\n\r\n"
+    )?;
+    if words.first() == Some(&"HEAD") { Ok(()) } else { stream.write_all(body.as_bytes()) }
 }
 
 #[cfg(test)]
@@ -238,7 +262,7 @@ mod tests {
     fn the_text_is_openmetrics() {
         let mut stats = ProgStats { run_time_ns: 1_500_000_007, run_cnt: 5, ..Default::default() };
         stats.timed_cnt = 5;
-        (stats.histogram[0], stats.histogram[2]) = (1, 4);
+        (stats.histogram[0], stats.histogram[5]) = (1, 4);
         let labels = r#"id="3",name="a\"b",type="xdp",tag="00010203040506ff""#;
         let text = text(&[prog(stats)]);
         for line in [
@@ -247,9 +271,10 @@ mod tests {
             format!("skep_prog_run_time_seconds_total{{{labels}}} 1.500000007"),
             format!("skep_prog_runs_total{{{labels}}} 5"),
             format!("skep_prog_recursion_misses_total{{{labels}}} 0"),
-            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000002\"}} 1"),
-            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000004\"}} 1"),
-            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000008\"}} 5"),
+            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000016\"}} 1"),
+            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000032\"}} 1"),
+            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000064\"}} 5"),
+            format!("{HISTOGRAM}_bucket{{{labels},le=\"17.179869184\"}} 5"),
             format!("{HISTOGRAM}_bucket{{{labels},le=\"+Inf\"}} 5"),
             format!("{HISTOGRAM}_count{{{labels}}} 5"),
             format!("{HISTOGRAM}_sum{{{labels}}} 1.500000007"),
@@ -277,6 +302,8 @@ mod tests {
         let good = get(addr, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(good.starts_with("HTTP/1.1 200 OK\r\n") && good.contains(CONTENT_TYPE), "{good}");
         assert!(good.ends_with("# EOF\n"), "{good}");
+        let head = get(addr, "HEAD /metrics?x=1 HTTP/1.1\r\n\r\n");
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.ends_with("\r\n\r\n"), "{head}");
         for (request, status) in [
             ("GET /other HTTP/1.1\r\n\r\n", "404"),
             ("POST /metrics HTTP/1.1\r\n\r\n", "405"),

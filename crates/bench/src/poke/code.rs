@@ -1,22 +1,23 @@
 //! `Sites`: small functions with a site each, and what they return in each state.
 //!
-//! Function `n` returns `2n` while its site is off and `2n + 1` while it is on; anything else is a
-//! wrong execution. Functions stand at all alignments.
+//! Function `n` returns `4n + state`, where the state is which of its bodies it ends in; anything
+//! else is a wrong execution. A switch has two bodies, a jump four.
 //!
 //! # Invariants
 //! 1. `entries` are addresses of functions in `code`, which lives as long as the `Sites`, and whose
 //!    `cells` do too.
-//! 2. [`Sites::write`] stays within the code.
+//! 2. [`Sites::write`] and [`Sites::write_word`] stay within the code.
+//! 3. What stands between bodies are breakpoints: a jump that was written in part crashes.
 
 #![allow(unsafe_code)]
 
-use skep_jit::{BareCode, Switch};
+use skep_jit::{BareCode, Jump, Switch, Target};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// How the functions are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// `test eax, imm32`, whose first byte makes it `jmp rel32`.
+    /// `test eax, imm32`, whose first byte makes it `jmp rel32`; at all alignments.
     Switch,
     /// A 5-byte nop, which is replaced by `jmp rel32`.
     Nop,
@@ -24,30 +25,71 @@ pub enum Shape {
     Flag,
     /// A jump through a pointer in memory, one for each function.
     Pointer,
+    /// `jmp rel32` whose displacement is at a multiple of 4, at all of those in a cache line.
+    Jump,
+    /// A switch and a jump in turn.
+    Mixed,
+    /// `jmp rel32` at all alignments: for a negative control.
+    Misaligned,
 }
 
-/// Bytes of what follows a site: two times `mov eax, imm32; ret`.
-const BODY_BYTES: u32 = 12;
+/// States of a jump, and of all sites together.
+pub const STATES: u32 = 4;
+/// Bytes of `mov eax, imm32; ret`.
+const BODY_BYTES: u32 = 6;
 /// Bytes of a 5-byte insn.
 pub(super) const INSN_BYTES: u32 = 5;
 /// `nop dword [rax + rax]`.
 pub(super) const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
 /// `jmp` over the first `mov eax, imm32; ret`.
 pub(super) const JMP: [u8; 5] = [0xe9, 6, 0, 0, 0];
+/// `int3`.
+const TRAP: u8 = 0xcc;
+/// Added to the distance of the bodies of one state from those of the next, so that displacements
+/// differ in three bytes, and any mixture of them leads between bodies or to another function's.
+const APART: u32 = 0x01_0101;
 
 impl Shape {
-    /// Bytes before the two bodies.
-    fn head_bytes(self) -> u32 {
+    /// Bytes in front of the site, and from it to the bodies that are beside it.
+    fn head(self) -> (u32, u32) {
         match self {
-            Shape::Switch | Shape::Nop => INSN_BYTES,
-            Shape::Flag => 13,
-            Shape::Pointer => 12,
+            Shape::Switch | Shape::Nop => (0, INSN_BYTES),
+            Shape::Flag => (0, 13),
+            Shape::Pointer => (0, 12),
+            Shape::Jump | Shape::Mixed => (3, INSN_BYTES),
+            Shape::Misaligned => (0, INSN_BYTES),
         }
+    }
+
+    /// Whether bodies stand away from sites.
+    fn is_far(self) -> bool {
+        matches!(self, Shape::Jump | Shape::Mixed | Shape::Misaligned)
     }
 
     /// From one function to the next.
     fn stride(self) -> u32 {
-        self.head_bytes() + BODY_BYTES
+        match self {
+            // Odd multiples of 4, so that all of them in a line are met.
+            Shape::Jump => 12,
+            Shape::Mixed => 20,
+            Shape::Misaligned => 13,
+            Shape::Pointer => self.head().1 + STATES * BODY_BYTES,
+            _ => self.head().1 + 2 * BODY_BYTES,
+        }
+    }
+
+    /// Whether function `n` has a switch, whose off state goes on behind it.
+    fn is_switch(self, n: u32) -> bool {
+        self == Shape::Switch || (self == Shape::Mixed && n.is_multiple_of(2))
+    }
+
+    /// The states of a function, less one: a mask.
+    fn mask(self, n: u32) -> u32 {
+        match self {
+            Shape::Jump | Shape::Misaligned | Shape::Pointer => STATES - 1,
+            Shape::Mixed if n % 2 == 1 => STATES - 1,
+            _ => 1,
+        }
     }
 }
 
@@ -58,17 +100,47 @@ struct Cells {
     pointers: Vec<AtomicU64>,
 }
 
+/// What changes in a function.
+pub enum Site {
+    /// Two states.
+    Switch(Switch),
+    /// As many as there are targets.
+    Jump(Jump, Vec<Target>),
+}
+
 /// Functions with a site each.
 #[derive(Debug)]
 pub struct Sites {
     shape: Shape,
     code: BareCode,
+    len_bytes: usize,
     cells: Box<Cells>,
     entries: Vec<u64>,
+    /// Of even functions and of odd ones.
+    masks: [u32; 2],
+}
+
+/// Offset of a body.
+fn body(shape: Shape, count: u32, (n, state): (u32, u32)) -> u32 {
+    let own = n * shape.stride();
+    let (front, behind) = shape.head();
+    match shape.is_far() {
+        false => own + front + behind + state * BODY_BYTES,
+        true if shape.is_switch(n) && state == 0 => own + front + INSN_BYTES,
+        true => {
+            let all = (count * shape.stride()).next_multiple_of(1 << 16);
+            own + (state + 1) * (all + APART)
+        }
+    }
+}
+
+/// `rel32` of a jump from the site of function `n`.
+fn displacement(shape: Shape, count: u32, (n, state): (u32, u32)) -> u32 {
+    body(shape, count, (n, state)) - (n * shape.stride() + shape.head().0 + INSN_BYTES)
 }
 
 impl Sites {
-    /// Writes and places `count` functions, all off.
+    /// Writes and places `count` functions, all in state 0.
     ///
     /// # Errors
     ///
@@ -76,35 +148,25 @@ impl Sites {
     pub fn new(shape: Shape, count: u32) -> Result<Sites, String> {
         let pointers = (0..count).map(|_| AtomicU64::new(0)).collect();
         let cells = Box::new(Cells { flag: AtomicU8::new(0), pointers });
-        let mut bytes = Vec::new();
+        let masks = [shape.mask(0), shape.mask(1)];
+        let last = body(shape, count, (count.max(1) - 1, shape.mask(count.max(1) - 1)));
+        let mut bytes = vec![TRAP; (last + 4 * BODY_BYTES + shape.stride()) as usize];
+        let mut put = |off: u32, part: &[u8]| {
+            bytes[off as usize..off as usize + part.len()].copy_from_slice(part);
+        };
         for n in 0..count {
-            match shape {
-                Shape::Switch => bytes.extend([0xa9, 6, 0, 0, 0]),
-                Shape::Nop => bytes.extend(NOP),
-                Shape::Flag => {
-                    // mov al, [flag]; test al, al; jne
-                    bytes.push(0xa0);
-                    bytes.extend((cells.flag.as_ptr() as u64).to_le_bytes());
-                    bytes.extend([0x84, 0xc0, 0x75, 6]);
-                }
-                Shape::Pointer => {
-                    // mov rax, &pointer; jmp [rax]
-                    let pointer = &cells.pointers[n as usize];
-                    bytes.extend([0x48, 0xb8]);
-                    bytes.extend((pointer.as_ptr() as u64).to_le_bytes());
-                    bytes.extend([0xff, 0x20]);
-                }
-            }
-            for value in [2 * n, 2 * n + 1] {
-                bytes.push(0xb8);
-                bytes.extend(value.to_le_bytes());
-                bytes.push(0xc3);
+            put(n * shape.stride() + shape.head().0, &head(shape, (count, n), &cells));
+            for state in 0..=shape.mask(n) {
+                let value = (STATES * n + state).to_le_bytes();
+                let at = body(shape, count, (n, state));
+                put(at, &[0xb8, value[0], value[1], value[2], value[3], 0xc3]);
             }
         }
         let code = BareCode::new(&bytes).map_err(|e| e.to_string())?;
-        let entries = (0..count).map(|n| code.address(n * shape.stride())).collect();
-        let sites = Sites { shape, code, cells, entries };
-        sites.point(false);
+        let entry = |n| code.address(n * shape.stride() + shape.head().0);
+        let entries = (0..count).map(entry).collect();
+        let sites = Sites { shape, code, len_bytes: bytes.len(), cells, entries, masks };
+        sites.point(0);
         Ok(sites)
     }
 
@@ -118,7 +180,14 @@ impl Sites {
         self.entries.is_empty()
     }
 
-    /// Calls function `n`.
+    /// States of function `n`, less one: what it is in is `state & mask` where all were put into
+    /// `state`.
+    #[inline]
+    pub fn mask(&self, n: usize) -> u32 {
+        self.masks[n % 2]
+    }
+
+    /// Calls function `n`; more than its mask is no state of it.
     #[inline]
     pub fn call(&self, n: usize) -> u32 {
         let entry = self.entries[n];
@@ -127,38 +196,70 @@ impl Sites {
         let function: extern "sysv64" fn() -> u32 = unsafe {
             std::mem::transmute::<*const u8, extern "sysv64" fn() -> u32>(entry as *const u8)
         };
-        function()
+        function().wrapping_sub(STATES * n as u32)
     }
 
-    /// The switches, if the functions have some.
-    pub fn switches(&self) -> Vec<Switch> {
-        (0..self.len() as u32).filter_map(|n| self.code.switch(n * self.shape.stride())).collect()
+    /// What the library patches in function `n`, if that is so.
+    pub fn site(&self, n: u32) -> Option<Site> {
+        let off = n * self.shape.stride() + self.shape.head().0;
+        if self.shape.is_switch(n) {
+            return self.code.switch(off).map(Site::Switch);
+        }
+        let jump = self.code.jump(off).filter(|_| self.shape.is_far())?;
+        let target = |state| self.code.target(body(self.shape, self.len() as u32, (n, state)));
+        Some(Site::Jump(jump, (0..STATES).map(target).collect::<Option<_>>()?))
     }
 
     /// Turns the flag of all functions.
-    pub fn set_flag(&self, on: bool) {
-        self.cells.flag.store(u8::from(on), Ordering::SeqCst);
+    pub fn set_flag(&self, state: u32) {
+        self.cells.flag.store((state & 1) as u8, Ordering::SeqCst);
     }
 
     /// Sends the pointer of each function to one of its bodies.
-    pub fn point(&self, on: bool) {
-        let off = self.shape.head_bytes() + if on { BODY_BYTES / 2 } else { 0 };
+    pub fn point(&self, state: u32) {
+        let off = self.shape.head().1 + (state & self.masks[0]) * BODY_BYTES;
         for (entry, pointer) in self.entries.iter().zip(&self.cells.pointers) {
             pointer.store(entry + u64::from(off), Ordering::Release);
         }
         std::sync::atomic::fence(Ordering::SeqCst);
     }
 
-    /// Start, stride and number of the functions.
+    /// First site, stride and number of the functions.
     pub(super) fn layout(&self) -> (u64, u64, u64) {
-        (self.code.address(0), u64::from(self.shape.stride()), self.len() as u64)
+        let first = self.code.address(self.shape.head().0);
+        (first, u64::from(self.shape.stride()), self.len() as u64)
     }
 
-    /// Writes bytes at a distance from the start of function `n`, each with a store of its own,
+    /// The insn of a nop or jump site in a state; the same in all functions.
+    pub(super) fn insn(&self, state: u32) -> [u8; 5] {
+        match (self.shape.is_far(), state & 1) {
+            (false, 0) => NOP,
+            (false, _) => JMP,
+            (true, _) => {
+                let to = displacement(self.shape, self.len() as u32, (0, state)).to_le_bytes();
+                [0xe9, to[0], to[1], to[2], to[3]]
+            }
+        }
+    }
+
+    /// Bytes by which [`Sites::insn`] is longer to go than its own length.
+    pub(super) fn skips(&self, state: u32) -> u32 {
+        let [op, disp @ ..] = self.insn(state);
+        if op == JMP[0] { u32::from_le_bytes(disp) } else { 0 }
+    }
+
+    /// Offset of the site of function `n`, of which `len` bytes will be written.
+    fn place(&self, n: usize, (at, len): (u32, usize)) -> usize {
+        let (front, stride) = (self.shape.head().0 as usize, self.shape.stride() as usize);
+        let off = n * stride + front + at as usize;
+        assert!(off + len <= self.len_bytes);
+        off
+    }
+
+    /// Writes bytes at a distance from the site of function `n`, each with a store of its own,
     /// whatever threads make of it.
     pub(super) fn write(&self, n: usize, at: u32, bytes: &[u8]) {
-        let off = n * self.shape.stride() as usize + at as usize;
-        assert!(off + bytes.len() <= self.len() * self.shape.stride() as usize);
+        let off = self.place(n, (at, bytes.len()));
         for (i, byte) in bytes.iter().enumerate() {
             // SAFETY: within the code (2), which is written by atomic stores only. What threads
             // then run is right in the int3 protocol, and in negative controls what is to be shown.
@@ -169,43 +270,112 @@ impl Sites {
         }
     }
 
-    /// Writes eight bytes with one store at any alignment.
-    pub(super) fn write_eight(&self, n: usize, bytes: [u8; 8]) {
-        let off = n * self.shape.stride() as usize;
-        assert!(off + 8 <= self.len() * self.shape.stride() as usize);
+    /// Writes eight bytes, or four, with one store at any alignment.
+    pub(super) fn write_word(&self, n: usize, at: u32, bytes: &[u8]) {
+        let off = self.place(n, (at, bytes.len()));
         // SAFETY: within the code (2); for negative controls only, in a process of their own.
         unsafe {
-            let to = self.code.writable().add(off).cast::<u64>();
-            to.write_unaligned(u64::from_le_bytes(bytes));
+            let to = self.code.writable().add(off);
+            match *bytes {
+                [a, b, c, d] => {
+                    to.cast::<u32>().write_unaligned(u32::from_le_bytes([a, b, c, d]));
+                }
+                [a, b, c, d, e, f, g, h] => {
+                    let word = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+                    to.cast::<u64>().write_unaligned(word);
+                }
+                _ => {}
+            }
         }
         std::sync::atomic::fence(Ordering::SeqCst);
     }
 
-    /// The first eight bytes of function `n`.
+    /// The first eight bytes from the site of function `n`.
     pub(super) fn eight(&self, n: usize) -> [u8; 8] {
-        let off = n * self.shape.stride() as usize;
-        assert!(off + 8 <= self.len() * self.shape.stride() as usize);
+        let off = self.place(n, (0, 8));
         // SAFETY: within the code (2), which is readable.
         unsafe { self.code.writable().add(off).cast::<[u8; 8]>().read_unaligned() }
     }
 }
 
+/// What function `n` begins with.
+fn head(shape: Shape, (count, n): (u32, u32), cells: &Cells) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    match shape {
+        Shape::Nop => bytes.extend(NOP),
+        Shape::Flag => {
+            // mov al, [flag]; test al, al; jne
+            bytes.push(0xa0);
+            bytes.extend((cells.flag.as_ptr() as u64).to_le_bytes());
+            bytes.extend([0x84, 0xc0, 0x75, 6]);
+        }
+        Shape::Pointer => {
+            // mov rax, &pointer; jmp [rax]
+            let pointer = &cells.pointers[n as usize];
+            bytes.extend([0x48, 0xb8]);
+            bytes.extend((pointer.as_ptr() as u64).to_le_bytes());
+            bytes.extend([0xff, 0x20]);
+        }
+        Shape::Switch | Shape::Jump | Shape::Mixed | Shape::Misaligned => {
+            // test eax, imm32: off; or jmp rel32.
+            let is_switch = shape.is_switch(n);
+            bytes.push(if is_switch { 0xa9 } else { 0xe9 });
+            let to = displacement(shape, count, (n, u32::from(is_switch)));
+            bytes.extend(to.to_le_bytes());
+        }
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Shape::{Flag, Jump, Misaligned, Mixed, Nop, Pointer, Switch};
 
     #[test]
     fn functions_say_their_number_and_state() {
-        for shape in [Shape::Switch, Shape::Nop, Shape::Flag, Shape::Pointer] {
+        for shape in [Switch, Nop, Flag, Pointer, Jump, Mixed, Misaligned] {
             let sites = Sites::new(shape, 70).unwrap();
-            let all = |on: u32| (0..70).all(|n| sites.call(n) == 2 * n as u32 + on);
-            assert!(all(0), "{shape:?}");
-            sites.set_flag(true);
-            sites.point(true);
-            if shape == Shape::Nop {
-                (0..70).for_each(|n| sites.write(n, 0, &JMP));
+            for state in 0..STATES {
+                sites.set_flag(state);
+                sites.point(state);
+                if matches!(shape, Nop | Jump | Misaligned) {
+                    (0..70).for_each(|n| sites.write(n, 0, &sites.insn(state)));
+                }
+                let is_turned = matches!(shape, Switch | Mixed);
+                let wanted = |n: usize| if is_turned { 0 } else { state & sites.mask(n) };
+                assert!((0..70).all(|n| sites.call(n) == wanted(n)), "{shape:?} {state}");
             }
-            assert_eq!(all(1), shape != Shape::Switch, "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn jumps_stand_at_every_multiple_of_four() {
+        let sites = Sites::new(Jump, 64).unwrap();
+        let (first, stride, count) = sites.layout();
+        let all = (0..count).map(|n| (first + n * stride + 1) % 64);
+        assert_eq!(all.collect::<std::collections::BTreeSet<_>>().len(), 16);
+        assert!((0..64).all(|n| sites.site(n).is_some()));
+        let sites = Sites::new(Mixed, 64).unwrap();
+        assert!((0..64).all(|n| matches!(sites.site(n), Some(Site::Switch(_))) == (n % 2 == 0)));
+        let sites = Sites::new(Misaligned, 4).unwrap();
+        assert!(sites.site(0).is_none());
+    }
+
+    #[test]
+    fn a_mixture_of_two_displacements_is_none_of_either() {
+        for count in [1, 164, 4096] {
+            let all: Vec<[u8; 4]> = (0..STATES)
+                .map(|state| displacement(Jump, count, (0, state)).to_le_bytes())
+                .collect();
+            for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
+                // The first `cut` bytes of one, the rest of the other.
+                for cut in 1..=3 {
+                    let mut mixed = *b;
+                    mixed[..cut].copy_from_slice(&a[..cut]);
+                    assert!(a == b || cut == 3 || !all.contains(&mixed), "{a:x?} {b:x?}");
+                }
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Negative controls: patching as it must not be done, so that the check is known to see it. Each
 //! runs in a child process, which is expected to crash or to see a wrong execution.
 
-use super::code::{JMP, NOP, Shape, Sites};
+use super::code::{STATES, Shape, Sites};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -14,10 +14,19 @@ pub enum Control {
     Bytewise,
     /// One store of eight bytes that crosses a cache line.
     LineCrossing,
+    /// The four bytes of a jump's displacement, one store each.
+    BytewiseTarget,
+    /// A displacement that crosses a cache line, with one store.
+    LineCrossingTarget,
 }
 
 /// All of them.
-pub const CONTROLS: [Control; 2] = [Control::Bytewise, Control::LineCrossing];
+pub const CONTROLS: [Control; 4] = [
+    Control::Bytewise,
+    Control::LineCrossing,
+    Control::BytewiseTarget,
+    Control::LineCrossingTarget,
+];
 
 impl Control {
     /// For the command line and for people.
@@ -25,6 +34,42 @@ impl Control {
         match self {
             Control::Bytewise => "bytewise",
             Control::LineCrossing => "line-crossing",
+            Control::BytewiseTarget => "bytewise-target",
+            Control::LineCrossingTarget => "line-crossing-target",
+        }
+    }
+
+    fn shape(self) -> Shape {
+        match self {
+            Control::Bytewise | Control::LineCrossing => Shape::Nop,
+            Control::BytewiseTarget => Shape::Jump,
+            Control::LineCrossingTarget => Shape::Misaligned,
+        }
+    }
+
+    /// Whether a site at this place of a line is one that goes wrong.
+    fn is_chosen(self, place: u64) -> bool {
+        match self {
+            Control::Bytewise | Control::BytewiseTarget => true,
+            // The insn itself lies on two lines.
+            Control::LineCrossing => (LINE - 4..LINE).contains(&place),
+            // Its displacement does.
+            Control::LineCrossingTarget => (LINE - 4..LINE - 1).contains(&place),
+        }
+    }
+
+    /// Puts a site into a state, as it must not be done.
+    fn patch(self, sites: &Sites, n: usize, state: u32) {
+        let insn = sites.insn(state);
+        match self {
+            Control::Bytewise => sites.write(n, 0, &insn),
+            Control::LineCrossing => {
+                let mut eight = sites.eight(n);
+                eight[..insn.len()].copy_from_slice(&insn);
+                sites.write_word(n, 0, &eight);
+            }
+            Control::BytewiseTarget => sites.write(n, 1, &insn[1..]),
+            Control::LineCrossingTarget => sites.write_word(n, 1, &insn[1..]),
         }
     }
 }
@@ -38,23 +83,17 @@ const LINE: u64 = 64;
 ///
 /// The host gives no memory for code.
 pub fn run(control: Control, time: Duration) -> Result<(u64, u64), String> {
-    let sites = Sites::new(Shape::Nop, 164)?;
+    let sites = Sites::new(control.shape(), 164)?;
     let (start, stride, _) = sites.layout();
-    let crosses = |n: &usize| {
-        let place = (start + *n as u64 * stride) % LINE;
-        // The insn itself lies on two lines.
-        (LINE - 4..LINE).contains(&place)
-    };
-    let chosen: Vec<usize> = match control {
-        Control::Bytewise => (0..sites.len()).collect(),
-        Control::LineCrossing => (0..sites.len() - 1).filter(crosses).collect(),
-    };
+    let place = |n: usize| (start + n as u64 * stride) % LINE;
+    let chosen: Vec<usize> =
+        (0..sites.len() - 1).filter(|n| control.is_chosen(place(*n))).collect();
     let done = AtomicBool::new(false);
     let (executions, wrong) = (AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
         let run = || {
             while !done.load(Ordering::Relaxed) {
-                let is_wrong = |n: &&usize| sites.call(**n).wrapping_sub(2 * **n as u32) > 1;
+                let is_wrong = |n: &&usize| sites.call(**n) > sites.mask(**n);
                 let count = chosen.iter().filter(is_wrong).count();
                 executions.fetch_add(chosen.len() as u64, Ordering::Relaxed);
                 wrong.fetch_add(count as u64, Ordering::Relaxed);
@@ -63,20 +102,10 @@ pub fn run(control: Control, time: Duration) -> Result<(u64, u64), String> {
         scope.spawn(run);
         scope.spawn(run);
         let started = Instant::now();
-        let mut on = false;
+        let mut state = 0;
         while started.elapsed() < time && wrong.load(Ordering::Relaxed) == 0 {
-            on = !on;
-            let insn = if on { JMP } else { NOP };
-            for &n in &chosen {
-                match control {
-                    Control::Bytewise => sites.write(n, 0, &insn),
-                    Control::LineCrossing => {
-                        let mut eight = sites.eight(n);
-                        eight[..insn.len()].copy_from_slice(&insn);
-                        sites.write_eight(n, eight);
-                    }
-                }
-            }
+            state = (state + 1) % STATES;
+            chosen.iter().for_each(|&n| control.patch(&sites, n, state));
         }
         done.store(true, Ordering::Relaxed);
     });

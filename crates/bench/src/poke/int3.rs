@@ -7,17 +7,17 @@
 //! # Invariants
 //! 1. The handler reads [`ACTIVE`], which is null or a batch that is never freed.
 //! 2. A breakpoint of the batch stands only while its references are not 0 at rest:
-//!    [`Int3::toggle`] holds one from before the first to after the last synchronisation.
+//!    [`Int3::put`] holds one from before the first to after the last synchronisation.
 //! 3. A trap that comes later is repeated: what it stumbled over is the whole new insn by then.
 
 #![allow(unsafe_code)]
 
-use super::code::{INSN_BYTES, JMP, NOP, Sites};
+use super::code::{INSN_BYTES, Sites};
 use std::hint::spin_loop;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// `int3`.
 const TRAP: u8 = 0xcc;
@@ -32,7 +32,8 @@ struct Active {
     start: u64,
     stride: u64,
     count: u64,
-    on: AtomicBool,
+    /// How much further than its own length the new insn goes.
+    skips: AtomicU32,
     refs: Vec<Line>,
     traps: AtomicU64,
 }
@@ -46,7 +47,7 @@ pub(super) struct Int3 {
 }
 
 impl Int3 {
-    /// For these sites, whose shape is `Nop`; one at a time. What the handler reads is never freed.
+    /// For these sites, nops or jumps; one at a time. What the handler reads is never freed.
     pub(super) fn new(sites: &Sites, per_cpu: bool) -> Int3 {
         static HANDLER: Once = Once::new();
         HANDLER.call_once(install);
@@ -56,7 +57,7 @@ impl Int3 {
             start,
             stride,
             count,
-            on: AtomicBool::new(false),
+            skips: AtomicU32::new(0),
             refs: (0..lines).map(|_| Line::default()).collect(),
             traps: AtomicU64::new(0),
         }));
@@ -69,15 +70,15 @@ impl Int3 {
         self.active.traps.load(Ordering::Relaxed)
     }
 
-    /// Turns all sites.
+    /// Puts all sites into a state.
     ///
     /// # Errors
     ///
     /// The host does not synchronise cores.
-    pub(super) fn toggle(&self, sites: &Sites, on: bool) -> Result<(), String> {
-        let insn = if on { JMP } else { NOP };
+    pub(super) fn put(&self, sites: &Sites, state: u32) -> Result<(), String> {
+        let insn = sites.insn(state);
         let synchronise = || skep_jit::synchronise().map_err(|e| e.to_string());
-        self.active.on.store(on, Ordering::SeqCst);
+        self.active.skips.store(sites.skips(state), Ordering::SeqCst);
         self.active.refs.iter().for_each(|line| line.0.store(1, Ordering::SeqCst));
         (0..sites.len()).for_each(|n| sites.write(n, 0, &[TRAP]));
         synchronise()?;
@@ -117,7 +118,7 @@ impl Active {
         }
         self.traps.fetch_add(1, Ordering::Relaxed);
         let Some(count) = self.reference() else { return Some(at) };
-        let over = if self.on.load(Ordering::Acquire) { u64::from(JMP[1]) } else { 0 };
+        let over = u64::from(self.skips.load(Ordering::Acquire));
         count.fetch_sub(1, Ordering::AcqRel);
         Some(at + u64::from(INSN_BYTES) + over)
     }

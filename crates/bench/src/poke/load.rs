@@ -1,11 +1,13 @@
 //! Switching under load: threads run all sites while another one switches them, and every execution
 //! is compared with what a sequence number says of the state.
 //!
-//! The number is even while the state is settled (on if it is 2 modulo 4) and odd while it changes.
-//! An execution is *wrong* if it returns what its site returns in neither state, and *late* if the
-//! number was even and the same before and after and it was the other state's value.
+//! The number is even while the state is settled (its half is the number of the state) and odd
+//! while it changes. What a site returns says where it led: whether it was off or on, or which
+//! target was jumped to. An execution is *wrong* if it returns what its site returns in no state,
+//! and *late* if the number was even and the same before and after and it was another state's value.
 
-use super::mechanism::{Mechanism, Switched, Switcher};
+use super::code::STATES;
+use super::mechanism::{Kind, Mechanism, Switched, Switcher};
 use crate::Spread;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,15 +28,27 @@ pub struct Seen {
     pub executions: u64,
     /// Those of them that lay between two switches, and had to do what the last one said.
     pub settled: u64,
-    /// Values of neither state.
+    /// Values of no state.
     pub wrong: u64,
-    /// Values of the state before, after it was settled.
+    /// Values of another state than the one that was settled.
     pub late: u64,
+}
+
+impl Seen {
+    /// Takes in what another thread saw.
+    pub(super) fn add(&mut self, other: &Seen) {
+        self.executions += other.executions;
+        self.settled += other.settled;
+        self.wrong += other.wrong;
+        self.late += other.late;
+    }
 }
 
 /// What was measured.
 #[derive(Debug, Clone, Serialize)]
 pub struct Toggled {
+    /// What changes.
+    pub kind: Kind,
     /// The way.
     pub mechanism: Mechanism,
     /// Sites.
@@ -67,7 +81,7 @@ struct Shared {
 /// On cache lines of its own.
 #[repr(align(128))]
 #[derive(Default)]
-struct Apart<T>(T);
+pub(super) struct Apart<T>(pub(super) T);
 
 /// Runs all sites until it is done.
 fn run_sites(sites: &super::Sites, shared: &Shared) -> Seen {
@@ -77,21 +91,21 @@ fn run_sites(sites: &super::Sites, shared: &Shared) -> Seen {
         for start in (0..sites.len()).step_by(CHUNK) {
             let end = (start + CHUNK).min(sites.len());
             let before = shared.sequence.0.load(Ordering::SeqCst);
-            let (mut wrong, mut on) = (0, 0);
+            let state = (before / 2) as u32 % STATES;
+            let (mut wrong, mut others) = (0, 0);
             for n in start..end {
-                // 0 off, 1 on.
-                let state = sites.call(n).wrapping_sub(2 * n as u32);
-                wrong += u64::from(state > 1);
-                on += u64::from(state);
+                let (found, mask) = (sites.call(n), sites.mask(n));
+                wrong += u64::from(found > mask);
+                others += u64::from(found != state & mask);
             }
             let settled =
                 shared.sequence.0.load(Ordering::SeqCst) == before && before.is_multiple_of(2);
             let count = (end - start) as u64;
             seen.executions += count;
             seen.wrong += wrong;
-            seen.settled += if settled { count } else { 0 };
-            if settled && wrong == 0 {
-                seen.late += if before % 4 == 2 { count - on } else { on };
+            if settled {
+                seen.settled += count;
+                seen.late += others - wrong;
             }
         }
         shared.executions.0.fetch_add(seen.executions - before_all, Ordering::Relaxed);
@@ -99,11 +113,12 @@ fn run_sites(sites: &super::Sites, shared: &Shared) -> Seen {
     seen
 }
 
-/// Switches all sites, with the number told before and after; us.
-fn toggle(switcher: &mut Switcher<'_>, shared: &Shared, on: bool) -> Result<f64, String> {
-    shared.sequence.0.fetch_add(1, Ordering::SeqCst);
+/// Puts all sites into the next state, with the number told before and after; us.
+fn toggle(switcher: &mut Switcher<'_>, shared: &Shared) -> Result<f64, String> {
+    let number = shared.sequence.0.fetch_add(1, Ordering::SeqCst);
+    let state = (number / 2 + 1) as u32 % STATES;
     let started = Instant::now();
-    let result = switcher.toggle(on);
+    let result = switcher.put(state);
     let us = started.elapsed().as_nanos() as f64 / 1e3;
     shared.sequence.0.fetch_add(1, Ordering::SeqCst);
     result.map(|()| us)
@@ -125,10 +140,7 @@ fn under_load<T>(
         let mut all = Seen::default();
         for runner in runners {
             let seen = runner.join().map_err(|_| "a thread panicked")?;
-            all.executions += seen.executions;
-            all.settled += seen.settled;
-            all.wrong += seen.wrong;
-            all.late += seen.late;
+            all.add(&seen);
         }
         result.map(|result| (result, all))
     })
@@ -140,16 +152,15 @@ fn under_load<T>(
 ///
 /// It does not work here.
 pub fn toggled(
-    mechanism: Mechanism,
+    (kind, mechanism): (Kind, Mechanism),
     (sites, threads): (u32, u32),
     time: Duration,
 ) -> Result<Toggled, String> {
-    let mut switched = Switched::new(mechanism, sites)?;
+    let mut switched = Switched::new(kind, mechanism, sites)?;
     let phase = time / (2 * PHASES);
     let ((latencies, rates), seen) = under_load(&mut switched, threads, |switcher, shared| {
         let mut latencies = Vec::new();
         let mut rates = [Vec::new(), Vec::new()];
-        let mut on = false;
         for number in 0..2 * PHASES {
             let switching = number % 2 == 1;
             let started = Instant::now();
@@ -158,8 +169,7 @@ pub fn toggled(
             while first || started.elapsed() < phase {
                 thread::sleep(PAUSE);
                 if switching {
-                    on = !on;
-                    latencies.push(toggle(switcher, shared, on)?);
+                    latencies.push(toggle(switcher, shared)?);
                 }
                 first = false;
             }
@@ -170,6 +180,7 @@ pub fn toggled(
     })?;
     let toggles = latencies.len() as f64;
     Ok(Toggled {
+        kind,
         mechanism,
         sites,
         threads,
@@ -181,7 +192,7 @@ pub fn toggled(
     })
 }
 
-fn percentile(values: &[f64], part: f64) -> f64 {
+pub(super) fn percentile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let at = (sorted.len() as f64 * part).ceil() as usize;
@@ -191,6 +202,8 @@ fn percentile(values: &[f64], part: f64) -> f64 {
 /// A long run of checked executions.
 #[derive(Debug, Clone, Serialize)]
 pub struct Checked {
+    /// What changed.
+    pub kind: Kind,
     /// Sites.
     pub sites: u32,
     /// Threads that ran them.
@@ -209,18 +222,18 @@ pub struct Checked {
 ///
 /// Patching does not work here.
 pub fn checked(
-    executions: u64,
+    (kind, executions): (Kind, u64),
     (sites, threads): (u32, u32),
     mut progress: impl FnMut(f64),
 ) -> Result<Checked, String> {
-    let mut switched = Switched::new(Mechanism::Commit, sites)?;
+    let mut switched = Switched::new(kind, Mechanism::Commit, sites)?;
     let started = Instant::now();
     let (toggles, seen) = under_load(&mut switched, threads, |switcher, shared| {
         let mut toggles = 0u64;
         loop {
             for _ in 0..64 {
                 toggles += 1;
-                let us = toggle(switcher, shared, toggles % 2 == 1)?;
+                let us = toggle(switcher, shared)?;
                 let pause = Instant::now();
                 while pause.elapsed().as_nanos() as f64 / 1e3 < us {
                     std::hint::spin_loop();
@@ -234,30 +247,52 @@ pub fn checked(
         }
     })?;
     let elapsed_s = started.elapsed().as_secs_f64();
-    Ok(Checked { sites, threads, toggles, elapsed_s, seen })
+    Ok(Checked { kind, sites, threads, toggles, elapsed_s, seen })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::poke::MECHANISMS;
+    use crate::poke::ALL_KINDS;
 
     #[test]
     fn no_mechanism_is_ever_wrong_or_late() {
-        for mechanism in MECHANISMS {
-            let time = Duration::from_millis(40);
-            let toggled = toggled(mechanism, (16, 2), time).unwrap();
-            assert_eq!(toggled.seen.wrong, 0, "{mechanism:?}");
-            assert!(!mechanism.is_bound() || toggled.seen.late == 0, "{mechanism:?}");
-            assert!(toggled.seen.executions > 0 && toggled.latency_us.is_some());
+        for kind in ALL_KINDS {
+            for &mechanism in kind.mechanisms() {
+                let time = Duration::from_millis(40);
+                let toggled = toggled((kind, mechanism), (16, 2), time).unwrap();
+                assert_eq!(toggled.seen.wrong, 0, "{kind:?} {mechanism:?}");
+                let is_bound = mechanism.is_bound();
+                assert!(!is_bound || toggled.seen.late == 0, "{kind:?} {mechanism:?}");
+                assert!(toggled.seen.executions > 0 && toggled.latency_us.is_some());
+            }
         }
     }
 
     #[test]
     fn executions_are_checked_until_there_are_enough() {
-        let checked = checked(1_000_000, (164, 2), |_| {}).unwrap();
-        assert!(checked.seen.executions >= 1_000_000 && checked.toggles > 0);
-        assert_eq!((checked.seen.wrong, checked.seen.late), (0, 0));
+        for kind in ALL_KINDS {
+            let checked = checked((kind, 1_000_000), (164, 2), |_| {}).unwrap();
+            assert!(checked.seen.executions >= 1_000_000 && checked.toggles > 0);
+            assert!(checked.seen.settled > 0);
+            assert_eq!((checked.seen.wrong, checked.seen.late), (0, 0));
+        }
+    }
+
+    /// Sites that lie about their state are found out.
+    #[test]
+    fn what_is_late_or_wrong_is_seen() {
+        let mut switched = Switched::new(Kind::Retarget, Mechanism::DataPointer, 16).unwrap();
+        let ((), seen) = under_load(&mut switched, 1, |switcher, shared| {
+            // In state 1 while the number says 0.
+            switcher.put(1)?;
+            while shared.executions.0.load(Ordering::Relaxed) < 1000 {
+                thread::yield_now();
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert!(seen.late > 0 && seen.wrong == 0 && seen.late <= seen.settled, "{seen:?}");
     }
 
     #[test]

@@ -1,10 +1,50 @@
-//! `Mechanism`: ways to switch many sites while threads run them.
+//! `Kind` and `Mechanism`: what changes at a site, and ways to change many while threads run them.
+//!
+//! Whatever a mechanism needs is made before: what is measured is the changing alone, of all
+//! mechanisms alike. Ours check what stands there before they write; the others do not.
 
-use super::code::{Shape, Sites};
+use super::code::{STATES, Shape, Site, Sites};
 use super::int3::Int3;
 use serde::Serialize;
-use skep_jit::Switch;
-use skep_runtime::poke::Batch;
+use skep_runtime::poke::{Batch, Error};
+
+/// What changes at a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Kind {
+    /// Something is on or off.
+    Switch,
+    /// A jump goes to one of four targets, as a tail call does.
+    Retarget,
+    /// Switches and jumps, half of each in a batch.
+    Mixed,
+}
+
+/// All of them.
+pub const ALL_KINDS: [Kind; 3] = [Kind::Switch, Kind::Retarget, Kind::Mixed];
+
+impl Kind {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Switch => "switch",
+            Kind::Retarget => "retarget",
+            Kind::Mixed => "half and half",
+        }
+    }
+
+    /// The ways to change it, ours first.
+    pub fn mechanisms(self) -> &'static [Mechanism] {
+        use Mechanism::{BarrierPerSite, Commit, CommitNowait, DataPointer};
+        use Mechanism::{Int3PerCpu, Int3Shared};
+        match self {
+            Kind::Switch => &MECHANISMS,
+            Kind::Retarget => {
+                &[Commit, CommitNowait, BarrierPerSite, DataPointer, Int3Shared, Int3PerCpu]
+            }
+            Kind::Mixed => &[Commit, CommitNowait, BarrierPerSite],
+        }
+    }
+}
 
 /// A way to switch sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -36,6 +76,9 @@ pub const MECHANISMS: [Mechanism; 7] = [
     Mechanism::Int3PerCpu,
 ];
 
+/// With more sites a barrier for each takes seconds.
+const BARRIERS_MAX: u32 = 16_384;
+
 impl Mechanism {
     /// For people.
     pub fn name(self) -> &'static str {
@@ -55,12 +98,23 @@ impl Mechanism {
         self != Mechanism::CommitNowait
     }
 
-    fn shape(self) -> Shape {
-        match self {
-            Mechanism::GlobalFlag => Shape::Flag,
-            Mechanism::DataPointer => Shape::Pointer,
-            Mechanism::Int3Shared | Mechanism::Int3PerCpu => Shape::Nop,
-            _ => Shape::Switch,
+    /// Whether so many sites are changed in a time that can be waited for.
+    pub fn takes(self, sites: u32) -> bool {
+        self != Mechanism::BarrierPerSite || sites <= BARRIERS_MAX
+    }
+
+    fn is_int3(self) -> bool {
+        matches!(self, Mechanism::Int3Shared | Mechanism::Int3PerCpu)
+    }
+
+    fn shape(self, kind: Kind) -> Shape {
+        match (self, kind) {
+            (Mechanism::GlobalFlag, _) => Shape::Flag,
+            (Mechanism::DataPointer, _) => Shape::Pointer,
+            (_, Kind::Switch) if self.is_int3() => Shape::Nop,
+            (_, Kind::Switch) => Shape::Switch,
+            (_, Kind::Retarget) => Shape::Jump,
+            (_, Kind::Mixed) => Shape::Mixed,
         }
     }
 }
@@ -70,32 +124,33 @@ pub struct Switched {
     mechanism: Mechanism,
     /// What threads call.
     pub sites: Sites,
-    switches: Vec<Switch>,
-    /// Both states, made before: what is measured is the switching.
-    batches: [Batch; 2],
+    /// By the state that they lead to; where each site has a barrier, a batch for each.
+    batches: Vec<Vec<Batch>>,
     int3: Option<Int3>,
 }
 
 impl Switched {
-    /// `count` sites, all off.
+    /// `count` sites, all in state 0.
     ///
     /// # Errors
     ///
     /// The host gives no memory for code, or does not let it be patched.
-    pub fn new(mechanism: Mechanism, count: u32) -> Result<Switched, String> {
-        let sites = Sites::new(mechanism.shape(), count)?;
-        let switches = sites.switches();
-        let batches = [false, true].map(|on| {
-            let mut batch = Batch::new();
-            switches.iter().for_each(|switch| batch.add_from(switch, !on, on));
-            batch
-        });
+    pub fn new(kind: Kind, mechanism: Mechanism, count: u32) -> Result<Switched, String> {
+        let sites = Sites::new(mechanism.shape(kind), count)?;
+        let is_ours = matches!(
+            mechanism,
+            Mechanism::Commit | Mechanism::CommitNowait | Mechanism::BarrierPerSite
+        );
+        let batches = match is_ours {
+            true => batches(&sites, mechanism == Mechanism::BarrierPerSite)?,
+            false => Vec::new(),
+        };
         let int3 = match mechanism {
             Mechanism::Int3Shared => Some(Int3::new(&sites, false)),
             Mechanism::Int3PerCpu => Some(Int3::new(&sites, true)),
             _ => None,
         };
-        Ok(Switched { mechanism, sites, switches, batches, int3 })
+        Ok(Switched { mechanism, sites, batches, int3 })
     }
 
     /// Signals that threads ran into so far.
@@ -104,52 +159,73 @@ impl Switched {
     }
 }
 
+/// The batches that lead to each state from the one before.
+fn batches(sites: &Sites, one_each: bool) -> Result<Vec<Vec<Batch>>, String> {
+    let states = sites.mask(0).max(sites.mask(1)) + 1;
+    let all: Option<Vec<Site>> = (0..sites.len() as u32).map(|n| sites.site(n)).collect();
+    let all = all.ok_or("a site is none")?;
+    let to = |state: u32| {
+        let from = (state + states - 1) % states;
+        let mut made = vec![Batch::new()];
+        for site in &all {
+            if one_each && made.last().is_some_and(|last| !last.is_empty()) {
+                made.push(Batch::new());
+            }
+            let Some(batch) = made.last_mut() else { continue };
+            match site {
+                Site::Switch(switch) => batch.add_from(switch, from & 1 == 1, state & 1 == 1),
+                Site::Jump(jump, to) => {
+                    batch.retarget_from(jump, &to[from as usize], &to[state as usize]);
+                }
+            }
+        }
+        made
+    };
+    Ok((0..states).map(to).collect())
+}
+
 /// Who switches, apart from what threads use meanwhile.
 pub struct Switcher<'a> {
     mechanism: Mechanism,
     sites: &'a Sites,
-    switches: &'a [Switch],
-    batches: &'a mut [Batch; 2],
+    batches: &'a mut [Vec<Batch>],
     int3: Option<&'a Int3>,
 }
 
 impl Switched {
     /// The sites for the threads that run them, and who switches them.
     pub fn split(&mut self) -> (&Sites, Switcher<'_>) {
-        let Switched { mechanism, sites, switches, batches, int3 } = self;
-        let switcher =
-            Switcher { mechanism: *mechanism, sites, switches, batches, int3: int3.as_ref() };
+        let Switched { mechanism, sites, batches, int3 } = self;
+        let switcher = Switcher { mechanism: *mechanism, sites, batches, int3: int3.as_ref() };
         (sites, switcher)
     }
 }
 
 impl Switcher<'_> {
-    /// Turns all sites, which are in the other state.
+    /// Puts all sites, which are in the state before, into this one of [`STATES`].
     ///
     /// # Errors
     ///
     /// What the mechanism says.
-    pub fn toggle(&mut self, on: bool) -> Result<(), String> {
-        let text = |e: skep_runtime::poke::Error| e.to_string();
-        let batch = &mut self.batches[usize::from(on)];
+    pub fn put(&mut self, state: u32) -> Result<(), String> {
+        debug_assert!(state < STATES);
+        let text = |e: Error| e.to_string();
+        let at = state as usize % self.batches.len().max(1);
+        let mut batches = self.batches.get_mut(at).into_iter().flatten();
         match (self.mechanism, self.int3) {
-            (Mechanism::Commit, _) => batch.commit().map_err(text),
-            (Mechanism::CommitNowait, _) => batch.commit_nowait().map_err(text),
-            (Mechanism::BarrierPerSite, _) => self.switches.iter().try_for_each(|switch| {
-                let mut batch = Batch::new();
-                batch.add_from(switch, !on, on);
-                batch.commit().map_err(text)
-            }),
+            (Mechanism::CommitNowait, _) => {
+                batches.try_for_each(Batch::commit_nowait).map_err(text)
+            }
             (Mechanism::GlobalFlag, _) => {
-                self.sites.set_flag(on);
+                self.sites.set_flag(state);
                 Ok(())
             }
             (Mechanism::DataPointer, _) => {
-                self.sites.point(on);
+                self.sites.point(state);
                 Ok(())
             }
-            (_, Some(int3)) => int3.toggle(self.sites, on),
-            (_, None) => Err("no handler".to_owned()),
+            (_, Some(int3)) => int3.put(self.sites, state),
+            (_, None) => batches.try_for_each(Batch::commit).map_err(text),
         }
     }
 }

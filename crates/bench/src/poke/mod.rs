@@ -3,17 +3,20 @@
 //!
 //! Reading order: [`Sites`] (what threads run), [`Mechanism`] (how it is switched; the int3
 //! protocol with its signal handler exists here only), [`toggled`] and [`checked`] (under load),
-//! [`control`] (how it must not be done), [`cost`] and [`sharing`] (what statistics and counters
-//! cost).
+//! [`library`] (what embedders call), [`control`] (how it must not be done), [`off`], [`cost`] and [`sharing`] (what sites, statistics
+//! and counters cost).
 
 mod code;
 pub mod control;
 pub mod cost;
 mod int3;
+pub mod library;
 mod load;
 mod mechanism;
+pub mod off;
 pub mod sharing;
+mod together;
 
-pub use code::{Shape, Sites};
+pub use code::{STATES, Shape, Site, Sites};
 pub use load::{Checked, Seen, Toggled, checked, toggled};
-pub use mechanism::{MECHANISMS, Mechanism, Switched, Switcher};
+pub use mechanism::{ALL_KINDS, Kind, MECHANISMS, Mechanism, Switched, Switcher};

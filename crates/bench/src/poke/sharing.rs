@@ -1,16 +1,15 @@
 //! What counting costs when several threads do it: one counter for all, a counter of each thread on
 //! one cache line, and on lines apart.
 
-use super::cost::thread_ns;
+use super::together::together;
 use crate::{Ratio, Rounds, Spread, interleave};
 use serde::Serialize;
 use std::hint::black_box;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
-/// Counts of one measurement and thread: far longer than it takes to wake a thread.
-const COUNTS: u32 = 2_000_000;
+/// Counts of one measurement and thread.
+const BLOCK: u32 = 10_000;
+const BLOCKS: u32 = 100;
 
 /// Where counters are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -51,38 +50,37 @@ pub struct Counted {
 #[repr(align(128))]
 struct Pair([AtomicU64; 16]);
 
-/// Counts in threads that start together; ns a count of the slowest, of its own
-/// CPU time.
-fn count(layout: Layout, threads: u32, counters: &[Pair]) -> f64 {
-    let barrier = Barrier::new(threads as usize);
-    let run = |number: usize| {
+/// ns a count, of the slowest thread.
+fn count(layout: Layout, threads: u32, counters: &[Pair]) -> Result<f64, String> {
+    let make = |number: u32| {
+        let number = number as usize;
         let counter = match layout {
             Layout::Shared => &counters[0].0[0],
             Layout::OneLine => &counters[0].0[number % 8],
             Layout::Apart => &counters[number % counters.len()].0[0],
         };
-        barrier.wait();
-        let started = thread_ns();
-        for _ in 0..COUNTS {
-            let counter = black_box(counter);
-            if layout == Layout::Shared {
-                counter.fetch_add(1, Ordering::Relaxed);
-            } else {
-                counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        Ok(move || {
+            for _ in 0..BLOCK {
+                let counter = black_box(counter);
+                if layout == Layout::Shared {
+                    counter.fetch_add(1, Ordering::Relaxed);
+                } else {
+                    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                }
             }
-        }
-        (thread_ns() - started) / f64::from(COUNTS)
+            Ok(())
+        })
     };
-    thread::scope(|scope| {
-        let runners: Vec<_> =
-            (0..threads as usize).map(|number| scope.spawn(move || run(number))).collect();
-        let times = runners.into_iter().filter_map(|runner| runner.join().ok());
-        times.fold(0.0, f64::max)
-    })
+    let (ns, _) = together((threads, BLOCKS), make)?;
+    Ok(ns / f64::from(BLOCK))
 }
 
 /// Measures each layout with each number of threads, all in turn.
-pub fn counted(threads: &[u32], rounds: u32) -> Vec<Counted> {
+///
+/// # Errors
+///
+/// The host gives no threads.
+pub fn counted(threads: &[u32], rounds: u32) -> Result<Vec<Counted>, String> {
     let most = threads.iter().copied().max().unwrap_or(1);
     let counters: Vec<Pair> = (0..most).map(|_| Pair([const { AtomicU64::new(0) }; 16])).collect();
     let sides: Vec<(Layout, u32)> = LAYOUTS
@@ -91,13 +89,13 @@ pub fn counted(threads: &[u32], rounds: u32) -> Vec<Counted> {
         .collect();
     let run = |side: usize| {
         let (layout, threads) = sides[side];
-        Ok::<_, std::convert::Infallible>(count(layout, threads, &counters))
+        count(layout, threads, &counters)
     };
-    let Ok(values) = interleave(Rounds::Repeat(rounds), sides.len(), run, |_| {});
+    let values = interleave(Rounds::Repeat(rounds), sides.len(), run, |_| {})?;
     let row = |(layout, values): (Layout, &[Vec<f64>])| Counted {
         layout,
         ns: values.iter().map(|values| Spread::of(values)).collect(),
         ratio: values.last().zip(values.first()).and_then(|(last, first)| Ratio::of(last, first)),
     };
-    LAYOUTS.into_iter().zip(values.chunks(threads.len().max(1))).map(row).collect()
+    Ok(LAYOUTS.into_iter().zip(values.chunks(threads.len().max(1))).map(row).collect())
 }

@@ -42,6 +42,11 @@ pub struct Timed {
 }
 
 impl Timed {
+    /// Values that were taken elsewhere.
+    pub fn of(engine: &str, values: Vec<f64>) -> Timed {
+        Timed { engine: engine.to_owned(), ns: Spread::of(&values), not_run: None, values }
+    }
+
     /// The median, ns a run.
     pub fn median(&self) -> Option<f64> {
         self.ns.map(|ns| ns.median)

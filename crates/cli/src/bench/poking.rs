@@ -4,14 +4,16 @@ mod tables;
 
 use super::Progress;
 use crate::exit::Exit;
-use crate::flags::{BenchPokeFlags, PokeTable};
+use crate::flags::{BenchPokeFlags, PokeKind, PokeTable};
 use crate::streams::Streams;
 use clap::ValueEnum;
 use serde::Serialize;
 use skep_bench::poke::control::{self, CONTROLS, Control};
-use skep_bench::poke::cost::{Cost, Off, costs, off};
+use skep_bench::poke::cost::{Cost, costs};
+use skep_bench::poke::library::{Library, library};
+use skep_bench::poke::off::{Off, off};
 use skep_bench::poke::sharing::{Counted, counted};
-use skep_bench::poke::{Checked, MECHANISMS, Toggled, checked, toggled};
+use skep_bench::poke::{ALL_KINDS, Checked, Kind, Mechanism, Toggled, checked, toggled};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
@@ -39,6 +41,8 @@ struct Answer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     toggles: Vec<Toggled>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    library: Vec<Library>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     off: Vec<Off>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     costs: Vec<Cost>,
@@ -46,8 +50,8 @@ struct Answer {
     sharing: Vec<Counted>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     controls: Vec<Controlled>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    checked: Option<Checked>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    checked: Vec<Checked>,
 }
 
 impl Answer {
@@ -56,9 +60,10 @@ impl Answer {
         let toggled =
             |row: &Toggled| row.seen.wrong > 0 || (row.mechanism.is_bound() && row.seen.late > 0);
         self.toggles.iter().any(toggled)
+            || self.library.iter().any(Library::is_wrong)
             || self.costs.iter().any(|row| row.runs != row.run_cnt)
             || self.controls.iter().any(|row| !row.has_failed)
-            || self.checked.as_ref().is_some_and(|row| row.seen.wrong + row.seen.late > 0)
+            || self.checked.iter().any(|row| row.seen.wrong + row.seen.late > 0)
     }
 }
 
@@ -90,23 +95,36 @@ pub(crate) fn run(flags: &BenchPokeFlags, streams: &mut Streams<'_>) -> io::Resu
 fn measure(flags: &BenchPokeFlags, streams: &Streams<'_>) -> Result<Answer, String> {
     let all = PokeTable::value_variants();
     let tables = if flags.only.is_empty() { all } else { &flags.only };
-    let toggles = flags.sites.len() * flags.threads.len() * MECHANISMS.len();
-    let progress = Progress::new(streams, toggles + tables.len());
+    let kinds = kinds(flags);
+    let cases = cases(flags, &kinds);
+    let mut steps = tables.len();
+    steps += if tables.contains(&PokeTable::Toggles) { cases.len() } else { 0 };
+    let shapes = flags.sites.len() * flags.threads.len();
+    steps += if tables.contains(&PokeTable::Library) { shapes } else { 0 };
+    steps += if tables.contains(&PokeTable::Checked) { kinds.len() } else { 0 };
+    let progress = Progress::new(streams, steps);
     let mut answer = Answer::default();
     let mut at = 0;
-    for table in tables {
-        let tick = progress.program(at, "");
+    let mut next = |name: &str| {
         at += 1;
+        progress.program(at - 1, name)
+    };
+    for table in tables {
+        next("")(0.0);
         match table {
             PokeTable::Toggles => {
                 let time = Duration::from_secs_f64(flags.time);
+                for (kind, mechanism, shape) in &cases {
+                    next(mechanism.name())(0.0);
+                    answer.toggles.push(toggled((*kind, *mechanism), *shape, time)?);
+                }
+            }
+            PokeTable::Library => {
+                let time = Duration::from_secs_f64(flags.time);
                 for &threads in &flags.threads {
                     for &sites in &flags.sites {
-                        for mechanism in MECHANISMS {
-                            progress.program(at, mechanism.name())(0.0);
-                            at += 1;
-                            answer.toggles.push(toggled(mechanism, (sites, threads), time)?);
-                        }
+                        next("library")(0.0);
+                        answer.library.push(library((sites, threads), time)?);
                     }
                 }
             }
@@ -114,17 +132,47 @@ fn measure(flags: &BenchPokeFlags, streams: &Streams<'_>) -> Result<Answer, Stri
                 answer.off = off(flags.rounds)?;
                 answer.costs = costs(&flags.threads, flags.rounds)?;
             }
-            PokeTable::Sharing => answer.sharing = counted(&flags.threads, flags.rounds),
+            PokeTable::Sharing => answer.sharing = counted(&flags.threads, flags.rounds)?,
             PokeTable::Controls => {
                 answer.controls = CONTROLS.into_iter().map(controlled).collect::<Result<_, _>>()?;
             }
             PokeTable::Checked => {
                 let shape = (CHECKED_SITES, CHECKED_THREADS);
-                answer.checked = Some(checked(flags.checked, shape, tick)?);
+                for &kind in &kinds {
+                    let checked = checked((kind, flags.checked), shape, next(kind.name()))?;
+                    answer.checked.push(checked);
+                }
             }
         }
     }
     Ok(answer)
+}
+
+fn kinds(flags: &BenchPokeFlags) -> Vec<Kind> {
+    let kind = |kind: &PokeKind| match kind {
+        PokeKind::Switch => Kind::Switch,
+        PokeKind::Retarget => Kind::Retarget,
+        PokeKind::Mixed => Kind::Mixed,
+    };
+    let mut all: Vec<Kind> = flags.kind.iter().map(kind).collect();
+    if all.is_empty() {
+        all.extend(ALL_KINDS);
+    }
+    all
+}
+
+/// Kind, way, sites and threads.
+fn cases(flags: &BenchPokeFlags, kinds: &[Kind]) -> Vec<(Kind, Mechanism, (u32, u32))> {
+    let mut cases = Vec::new();
+    for &threads in &flags.threads {
+        for &kind in kinds {
+            for &sites in &flags.sites {
+                let ways = kind.mechanisms().iter().filter(|way| way.takes(sites));
+                cases.extend(ways.map(|way| (kind, *way, (sites, threads))));
+            }
+        }
+    }
+    cases
 }
 
 /// Runs a negative control in a child process.

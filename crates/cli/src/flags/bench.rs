@@ -159,10 +159,14 @@ pub enum RunTable {
 }
 
 const POKE_NOTES: &str = "
-Threads run functions with a site each, another thread switches all sites at once, and every \
-execution is compared with a sequence number: a value of neither state is wrong, one of the state \
-before, after switching has returned, is late. `commit_nowait` binds nobody, so what is late there \
-is told and not counted as wrong.
+Threads run functions with a site each, another thread changes all sites at once, and every \
+execution is compared with a sequence number: a value of no state (another target than any that was \
+installed) is wrong, one of another state than the last, after the change has returned, is late. \
+`commit_nowait` binds nobody, so what is late there is told and not counted as wrong.
+
+What is timed is the change alone, of every way: batches, pointers and insns are made before. \
+`commit` checks what stands at a site before it writes, the others do not. A barrier for each site \
+is not measured beyond 16,384 sites.
 
 The int3 protocol, with its signal handler, exists in this benchmark only. Negative controls patch \
 as it must not be done, in processes of their own, which have to crash or to see a wrong execution.
@@ -177,7 +181,10 @@ pub struct BenchPokeFlags {
     /// Only these tables
     #[arg(long, value_enum, value_delimiter = ',')]
     pub only: Vec<PokeTable>,
-    /// Sites that are switched at once
+    /// What changes at a site
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub kind: Vec<PokeKind>,
+    /// Sites that are changed at once
     #[arg(long, value_name = "K", value_delimiter = ',', default_value = "1,16,164,1024,4096",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub sites: Vec<u32>,
@@ -192,7 +199,7 @@ pub struct BenchPokeFlags {
     #[arg(long, value_name = "N", default_value_t = 51,
           value_parser = clap::value_parser!(u32).range(3..))]
     pub rounds: u32,
-    /// Executions to check while 164 sites are switched without pause
+    /// Executions of each kind to check while 164 sites are changed again and again
     #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
     pub checked: u64,
     /// Print results as JSON
@@ -203,11 +210,24 @@ pub struct BenchPokeFlags {
     pub control: Option<String>,
 }
 
+/// What changes at a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PokeKind {
+    /// One byte: on or off.
+    Switch,
+    /// The target of a jump, one of four.
+    Retarget,
+    /// Half of each.
+    Mixed,
+}
+
 /// A table of `skep bench poke`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PokeTable {
-    /// Switching under load: seven ways, by sites and threads.
+    /// Changing sites under load: by kind, way, sites and threads.
     Toggles,
+    /// The library's calls under load: statistics of many programs, a slot of a prog array.
+    Library,
     /// What statistics cost a run, off and on.
     Costs,
     /// What counters cost, shared and apart.

@@ -1,5 +1,6 @@
 //! Flags of `skep prog`.
 
+use super::Poke;
 use clap::{Args, Subcommand};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -34,6 +35,9 @@ pub struct ProgFlags {
     /// Interpret
     #[arg(long)]
     pub interp: bool,
+    /// How machine code is switched while it runs
+    #[arg(long, value_name = "MODE", default_value = "patch")]
+    pub poke: Poke,
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none")]
     pub btf: Option<String>,

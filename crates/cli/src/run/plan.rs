@@ -2,9 +2,9 @@
 
 use super::{map_json, profile};
 use crate::exit::Exit;
-use crate::flags::{Poke, RunFlags};
+use crate::flags::RunFlags;
 use crate::judge_files::Plan;
-use skep::jit::{PokeMode, Tuning};
+use skep::jit::Tuning;
 use skep::object::Object;
 use skep::program::Program;
 use skep::runtime::{Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
@@ -82,11 +82,7 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
 
 fn load_options(flags: &RunFlags) -> LoadOptions {
     let engine = if flags.interp { Engine::Interp } else { Engine::Jit };
-    let poke = match flags.poke {
-        Poke::Patch => PokeMode::Patch,
-        Poke::Flag => PokeMode::Flag,
-    };
-    let tuning = Tuning { poke, ..Tuning::default() };
+    let tuning = Tuning { poke: flags.poke.into(), ..Tuning::default() };
     LoadOptions { engine, tuning, fuel: flags.fuel }
 }
 

@@ -7,7 +7,7 @@ use skep::metrics::{self, Server};
 use skep::runtime::{ProgInfo, ProgStats, StatsGuard, StatsOptions};
 use std::fmt::Write as _;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::Path;
 
@@ -40,13 +40,17 @@ impl Stats {
         let on = loaded.runtime.enable_stats(StatsOptions { sample, histogram });
         stats._on = Some(on.map_err(|e| e.to_string())?);
         let Some(target) = &flags.metrics else { return Ok(stats) };
-        let numbers = target.replace("localhost:", "127.0.0.1:");
-        match numbers.parse::<SocketAddr>() {
-            Ok(addr) => {
+        let wrong = |e: &dyn std::fmt::Display| format!("--metrics {target}: {e}");
+        match place(target).map_err(|e| wrong(&e))? {
+            Some(addr) => {
                 let server = metrics::serve(addr, loaded.runtime.observer());
-                stats.server = Some(server.map_err(|e| format!("--metrics {target}: {e}"))?);
+                stats.server = Some(server.map_err(|e| wrong(&e))?);
             }
-            Err(_) => stats.file = Some(target.clone()),
+            None => {
+                stats.file = Some(target.clone());
+                // A file that cannot be written is no surprise at the end of a long run.
+                stats.write_file(&loaded.runtime.programs())?;
+            }
         }
         Ok(stats)
     }
@@ -78,6 +82,31 @@ impl Stats {
         std::fs::write(&part, text).map_err(wrong)?;
         std::fs::rename(&part, target).map_err(wrong)
     }
+}
+
+/// Where metrics go: an address, or a file.
+///
+/// # Errors
+///
+/// What looks like an address and is none: a file of that name has a path (`./NAME`).
+fn place(target: &str) -> Result<Option<SocketAddr>, String> {
+    let numbers = match target.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => target.to_owned(),
+    };
+    if let Ok(addr) = numbers.parse() {
+        return Ok(Some(addr));
+    }
+    let has_port = numbers
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|c| c.is_ascii_digit()));
+    let is_address = numbers.parse::<IpAddr>().is_ok() || target == "localhost";
+    if target.contains("://") || (!target.contains('/') && (has_port || is_address)) {
+        let text = "no loopback address with a port, such as 127.0.0.1:9100 or localhost:9100; \
+                    a file of that name is ./NAME";
+        return Err(text.to_owned());
+    }
+    Ok(None)
 }
 
 fn is_printed(flags: &RunFlags) -> bool {
@@ -121,6 +150,29 @@ fn histogram(text: &mut String, stats: &ProgStats) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_no_file() {
+        let addr = |text: &str| Ok(Some(text.parse().unwrap()));
+        for (target, wanted) in [
+            ("127.0.0.1:9100", addr("127.0.0.1:9100")),
+            ("localhost:0", addr("127.0.0.1:0")),
+            ("[::1]:9100", addr("[::1]:9100")),
+            // `metrics::serve` refuses these.
+            ("0.0.0.0:9100", addr("0.0.0.0:9100")),
+            ("file", Ok(None)),
+            ("./file:9100", Ok(None)),
+            ("/tmp/localhost:9100", Ok(None)),
+            ("a:b", Ok(None)),
+        ] {
+            assert_eq!(place(target), wanted, "{target}");
+        }
+        for target in
+            [":9100", "host:9100", "localhost", "127.0.0.1", "::1", "localhost:99999", "http://x:1"]
+        {
+            assert!(place(target).is_err(), "{target}");
+        }
+    }
 
     #[test]
     fn a_histogram_is_of_the_buckets_with_runs_and_those_between() {

@@ -224,7 +224,9 @@ impl Asm {
         self.ri(&forms::MOV_I64, Width::W64, (SCRATCH, 0));
         self.flags.push(self.here() - 8);
         self.mi(&forms::TEST8_I8, Width::W32, (Mem::base(SCRATCH, 0), 1));
-        self.jcc(Cc::NE, label);
+        // Of one length, so that what comes behind can be aligned.
+        self.bare(&forms::jcc(Cc::NE));
+        self.fixup(label, false);
         site
     }
 

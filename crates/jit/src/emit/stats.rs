@@ -18,6 +18,8 @@ use std::mem::offset_of;
 /// the cache costs some programs more than the site does.
 const ENTRY_ALIGN: u32 = 64;
 const SITE_BYTES: u32 = 5;
+/// `mov r11, imm64`, `test byte [r11], 1`, `jne rel32`.
+const FLAG_SITE_BYTES: u32 = 20;
 /// Words of a record.
 const RECORD_BYTES: i64 = 24;
 const WORD: i32 = 8;
@@ -48,8 +50,12 @@ impl Emit<'_> {
 
     /// Pads in front of the program.
     pub(super) fn stats_align(&mut self) {
-        if self.stats_link().is_some() && self.unit.tuning.poke == PokeMode::Patch {
-            self.asm.align_behind(ENTRY_ALIGN, SITE_BYTES);
+        if self.stats_link().is_some() {
+            let site_bytes = match self.unit.tuning.poke {
+                PokeMode::Patch => SITE_BYTES,
+                PokeMode::Flag => FLAG_SITE_BYTES,
+            };
+            self.asm.align_behind(ENTRY_ALIGN, site_bytes);
         }
     }
 

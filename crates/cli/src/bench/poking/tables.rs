@@ -4,7 +4,9 @@ use super::Answer;
 use crate::bench::figures;
 use crate::flags::BenchPokeFlags;
 use crate::streams::Streams;
-use skep_bench::poke::cost::{Cost, Off, off_means};
+use skep_bench::poke::cost::Cost;
+use skep_bench::poke::library::Library;
+use skep_bench::poke::off::{Off, off_means};
 use skep_bench::poke::{Checked, Toggled};
 use skep_bench::{Ratio, Unit};
 use skep_report::Grid;
@@ -16,12 +18,13 @@ pub(super) fn print(
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
     let mut parts = Vec::new();
-    for &threads in &flags.threads {
-        let rows: Vec<&Toggled> =
-            answer.toggles.iter().filter(|row| row.threads == threads).collect();
-        if !rows.is_empty() {
-            parts.push(format!("{threads} running:\n\n{}", toggles(&rows)));
-        }
+    let alike = |a: &Toggled, b: &Toggled| (a.threads, a.kind) == (b.threads, b.kind);
+    for rows in answer.toggles.chunk_by(alike) {
+        let (threads, kind) = (rows[0].threads, rows[0].kind.name());
+        parts.push(format!("{kind}, {threads} running:\n\n{}", toggles(rows)));
+    }
+    for rows in answer.library.chunk_by(|a, b| a.threads == b.threads) {
+        parts.push(format!("the library, {} running:\n\n{}", rows[0].threads, library(rows)));
     }
     if !answer.off.is_empty() {
         parts.push(off(&answer.off));
@@ -39,7 +42,7 @@ pub(super) fn print(
         }
         parts.push(grid.to_string());
     }
-    parts.extend(answer.checked.as_ref().map(checked));
+    parts.extend(answer.checked.iter().map(checked));
     writeln!(streams.out, "{}", parts.join("\n\n"))
 }
 
@@ -47,19 +50,19 @@ fn us(us: f64) -> String {
     figures::value(us, Unit::Micros)
 }
 
-fn toggles(rows: &[&Toggled]) -> String {
+fn toggles(rows: &[Toggled]) -> String {
     let headings = [
-        "switching",
+        "changing",
         "sites",
         "median us",
         "p99 us",
-        "toggles",
+        "times",
         "throughput",
         "95 % interval",
         "executions",
         "wrong",
         "late",
-        "traps a toggle",
+        "traps a time",
     ];
     let mut grid = Grid::new(&headings, 1);
     for row in rows {
@@ -83,6 +86,38 @@ fn toggles(rows: &[&Toggled]) -> String {
         ]);
     }
     grid.to_string()
+}
+
+fn library(rows: &[Library]) -> String {
+    let headings = ["call", "programs", "sites each", "median us", "p99 us", "times"];
+    let mut grid = Grid::new(&headings, 1);
+    let mut notes = Vec::new();
+    for row in rows {
+        for call in &row.calls {
+            let latency = call.latency_us.as_ref();
+            grid.row([
+                call.call.to_owned(),
+                figures::count(u64::from(row.programs)),
+                row.sites_each.to_string(),
+                latency.map_or_else(String::new, |latency| us(latency.median)),
+                us(call.p99_us),
+                latency.map_or_else(String::new, |latency| figures::count(latency.count as u64)),
+            ]);
+        }
+        let count = figures::count;
+        notes.push(format!(
+            "{} programs: {} runs ({} between two changes of the slot): {} wrong, {} late; {} counted, of {} to {}.",
+            count(u64::from(row.programs)),
+            count(row.seen.executions),
+            count(row.seen.settled),
+            count(row.seen.wrong),
+            count(row.seen.late),
+            count(row.run_cnt),
+            count(row.counted_least),
+            count(row.counted_most),
+        ));
+    }
+    format!("{grid}\n\n{}", notes.join("\n"))
 }
 
 fn grid(headings: &[String]) -> Grid {
@@ -156,7 +191,8 @@ fn sharing(flags: &BenchPokeFlags, answer: &Answer) -> String {
 
 fn checked(row: &Checked) -> String {
     format!(
-        "{} executions ({} of them between two switches) of {} sites by {} threads, switched {} times in {:.1} s: {} wrong, {} late.",
+        "{}: {} executions ({} of them between two changes) of {} sites by {} threads, changed {} times in {:.1} s: {} wrong, {} late.",
+        row.kind.name(),
         figures::count(row.seen.executions),
         figures::count(row.seen.settled),
         row.sites,

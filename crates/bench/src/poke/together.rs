@@ -1,0 +1,118 @@
+//! Threads that measure at the same time: each on a CPU of its own where there are enough, all from
+//! the same instant, and none stops before the last has measured. Else threads that need less time
+//! than it takes to wake one run one after the other, and nothing is shared.
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::Pid;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+/// Measures in so many threads. `make` is called in each and gives what does one block of work;
+/// `blocks` of them are measured.
+///
+/// The result is the largest of the threads' own CPU times, ns a block (who waits for a CPU does
+/// not count, who waits for a cache line does), and the number of blocks that all did, those that
+/// were not measured included.
+///
+/// # Errors
+///
+/// The first of `make` and of blocks.
+pub(super) fn together<F>(
+    (threads, blocks): (u32, u32),
+    make: impl Fn(u32) -> Result<F, String> + Sync,
+) -> Result<(f64, u64), String>
+where
+    F: FnMut() -> Result<(), String>,
+{
+    let cpus = allowed_cpus();
+    let (ready, done) = (AtomicU32::new(0), AtomicU32::new(0));
+    let run = |number: u32| {
+        if threads > 1 && cpus.len() >= threads as usize {
+            let mut set = CpuSet::new();
+            // Where the host refuses, threads run where they may.
+            let _ = set
+                .set(cpus[number as usize])
+                .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
+        }
+        let made = make(number);
+        // Whatever became of it: the others wait for this one.
+        ready.fetch_add(1, Ordering::AcqRel);
+        while ready.load(Ordering::Acquire) < threads {
+            thread::yield_now();
+        }
+        let measured = made.and_then(|mut block| {
+            let started = thread_ns();
+            (0..blocks).try_for_each(|_| block())?;
+            Ok(((thread_ns() - started) / f64::from(blocks), block))
+        });
+        done.fetch_add(1, Ordering::AcqRel);
+        let (ns, mut block) = measured?;
+        let mut all = u64::from(blocks);
+        while done.load(Ordering::Relaxed) < threads {
+            block()?;
+            all += 1;
+        }
+        Ok((ns, all))
+    };
+    thread::scope(|scope| {
+        let run = &run;
+        let runners: Vec<_> = (0..threads).map(|number| scope.spawn(move || run(number))).collect();
+        let mut all = (0.0f64, 0);
+        for runner in runners {
+            let result: Result<(f64, u64), String> =
+                runner.join().map_err(|_| "a thread panicked")?;
+            let (ns, blocks) = result?;
+            all = (all.0.max(ns), all.1 + blocks);
+        }
+        Ok(all)
+    })
+}
+
+/// CPUs that this thread may run on.
+fn allowed_cpus() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
+    (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu) == Ok(true)).collect()
+}
+
+/// CPU time of this thread, ns.
+fn thread_ns() -> f64 {
+    let now = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
+    now.map_or(f64::NAN, |now| now.num_nanoseconds() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn all_work_until_the_last_has_measured() {
+        for threads in [1, 2, 5] {
+            let counts: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
+            let make = |number: u32| {
+                let count = &counts[number as usize];
+                Ok(move || {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    Ok(())
+                })
+            };
+            let (ns, blocks) = together((threads, 1000), make).unwrap();
+            let counts: Vec<u64> = counts.into_iter().map(AtomicU64::into_inner).collect();
+            assert!(ns > 0.0 && counts.iter().all(|count| *count >= 1000));
+            assert_eq!(counts.iter().sum::<u64>(), blocks);
+        }
+    }
+
+    #[test]
+    fn one_that_fails_ends_all() {
+        let make = |number| match number {
+            0 => Err("no".to_owned()),
+            _ => Ok(|| Ok(())),
+        };
+        assert_eq!(together((3, 5), make).unwrap_err(), "no");
+        let made = together((3, 5), |_| Ok(|| Err("broken".to_owned())));
+        assert_eq!(made.unwrap_err(), "broken");
+    }
+}
