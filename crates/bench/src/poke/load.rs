@@ -4,7 +4,8 @@
 //! The number is even while the state is settled (its half is the number of the state) and odd
 //! while it changes. What a site returns says where it led: whether it was off or on, or which
 //! target was jumped to. An execution is *wrong* if it returns what its site returns in no state,
-//! and *late* if the number was even and the same before and after and it was another state's value.
+//! and *late* if the number was even and the same before and after and it was another state's
+//! value.
 
 use super::code::STATES;
 use super::mechanism::{Kind, Mechanism, Switched, Switcher};

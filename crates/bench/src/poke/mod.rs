@@ -3,8 +3,8 @@
 //!
 //! Reading order: [`Sites`] (what threads run), [`Mechanism`] (how it is switched; the int3
 //! protocol with its signal handler exists here only), [`toggled`] and [`checked`] (under load),
-//! [`library`] (what embedders call), [`control`] (how it must not be done), [`off`], [`cost`] and [`sharing`] (what sites, statistics
-//! and counters cost).
+//! [`library`] (what embedders call), [`control`] (how it must not be done), [`off`], [`cost`] and
+//! [`sharing`] (what sites, statistics and counters cost).
 
 mod code;
 pub mod control;

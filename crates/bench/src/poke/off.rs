@@ -1,9 +1,9 @@
 //! What sites cost programs while nothing is on, wherever code stands.
 //!
-//! Where a loop or a branch lies in the lines and sets of the caches moves the time of some programs
-//! by more than a site does. So a program is compiled again and again, at places drawn by lot, and
-//! at each place without sites, with sites and with flags, whose code behind the site lies at one
-//! distance from a page; what is compared is the time at one place.
+//! Where a loop or a branch lies in the lines and sets of the caches moves the time of some
+//! programs by more than a site does. So a program is compiled again and again, at places drawn by
+//! lot, and at each place without sites, with sites and with flags, whose code behind the site lies
+//! at one distance from a page; what is compared is the time at one place.
 
 use super::cost::{Setting, Setup, settings};
 use crate::run::contest::{Entrant, Results, Timed, contest};
