@@ -10,6 +10,8 @@ mod asm;
 mod bare;
 mod compile;
 mod edit;
+#[cfg(test)]
+mod edit_tests;
 mod emit;
 mod error;
 mod flow;
@@ -30,6 +32,9 @@ pub mod stats;
 mod text;
 pub mod thread_word;
 mod tuning;
+
+/// Through which `edit` has its atomics.
+use std::sync::atomic;
 
 pub use bare::BareCode;
 pub use compile::compile;

@@ -7,14 +7,15 @@
 
 use skep_jit::thread_word;
 use std::cell::{Cell, RefCell};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The numbers of one runtime.
 pub(crate) struct Cpus {
     /// Different for each runtime of the process, from 1.
     id: u64,
-    taken: Mutex<Vec<bool>>,
+    /// No lock: a child of `fork` could find it held by a thread that it does not have.
+    taken: Box<[AtomicBool]>,
 }
 
 thread_local! {
@@ -31,9 +32,8 @@ struct Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        let mut taken = self.cpus.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = taken.get_mut(self.cpu as usize) {
-            *slot = false;
+        if let Some(taken) = self.cpus.taken.get(self.cpu as usize) {
+            taken.store(false, Ordering::Release);
         }
         // What runs later in this thread, in other destructors, asks for a number of its own.
         HERE.set((0, 0));
@@ -49,12 +49,13 @@ impl Cpus {
     pub(crate) fn new(count: u32) -> Arc<Cpus> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Cpus { id, taken: Mutex::new(vec![false; count as usize]) })
+        let taken = (0..count).map(|_| AtomicBool::new(false)).collect();
+        Arc::new(Cpus { id, taken })
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.taken.len()
     }
 
     /// Makes the calling thread one of the runtime's; false if there is no number left.
@@ -73,9 +74,7 @@ impl Cpus {
             if let Some(own) = owned.iter().find(|own| own.cpus.id == self.id) {
                 return Some(own.cpu);
             }
-            let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-            let cpu = taken.iter().position(|taken| !taken)?;
-            taken[cpu] = true;
+            let cpu = self.taken.iter().position(|taken| !taken.swap(true, Ordering::AcqRel))?;
             owned.push(Owned { cpus: self.clone(), cpu: cpu as u32 });
             Some(cpu as u32)
         });

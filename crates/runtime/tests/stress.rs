@@ -225,6 +225,10 @@ impl World {
     /// may have been changing.
     fn fork(&self, random: &mut Random) {
         let caller = self.pick(random);
+        // The interpreter takes locks of maps, which another thread may hold.
+        if caller.instance.machine_code().is_none() {
+            return;
+        }
         let mut ctx = Ctx::raw(TYPE, &[0; 8]).unwrap();
         // SAFETY: the child ends here, and takes locks of the C library and of code only.
         unsafe {

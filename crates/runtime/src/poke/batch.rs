@@ -1,6 +1,8 @@
 //! `Batch`: sites that change together.
+//!
+//! The models compile this file too, with sites and barriers that they watch.
 
-use skep_jit::{EditError, Edits, Jump, Switch, Target, TextLock, synchronise};
+use super::{EditError, Edits, Jump, Switch, Target, TextLock, synchronise};
 use thiserror::Error as ThisError;
 
 /// Why a batch changed nothing.

@@ -8,14 +8,15 @@
 //! 3. What a slot held is buried after [`DirectCalls::point`] has returned: no thread can enter it
 //!    any more, and those that are in it hold the epoch.
 //!
+//! The models compile this file too, with sites and barriers that they watch.
+//!
 //! Deliberately absent: a call through an address in memory for targets that are out of reach; code
 //! lies within reach of itself.
 
 #![allow(unsafe_code)]
 
-use super::{Batch, Error, Jump, Switch, Target};
+use super::{Batch, Error, Jump, MachineCode, Switch, Target};
 use rustc_hash::FxHashMap;
-use skep_jit::MachineCode;
 
 /// The direct calls through one prog array, by slot.
 #[derive(Default)]

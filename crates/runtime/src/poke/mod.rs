@@ -20,7 +20,7 @@ pub use batch::{Batch, Error};
 pub(crate) use direct::DirectCalls;
 pub use skep_jit::{EDITS_MAX, EditError, Jump, PokeMode, Switch, Target};
 
-use skep_jit::patching_is_refused;
+use skep_jit::{Edits, MachineCode, TextLock, patching_is_refused, synchronise};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How sites can be made on this host.

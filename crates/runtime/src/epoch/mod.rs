@@ -20,34 +20,26 @@
 //!
 //! In a child of `fork` all slots but its thread's are free: no other thread came along.
 
+mod protocol;
+
 use crate::{cpu, stats};
+use protocol::{Epochs, IDLE, Slot};
 use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
 use skep_jit::fork::Hooks;
 use skep_jit::stats::StatsSlot;
 use skep_jit::thread_word;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+use std::sync::atomic::{self, AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 use std::sync::{Once, OnceLock};
 
 /// Threads that may run programs at the same time, and CPUs of a runtime.
 pub const THREADS_MAX: usize = 256;
 
-/// The value of a slot whose thread is in no run.
-const IDLE: u64 = 0;
-
-#[repr(align(128))]
-struct Slot {
-    epoch: AtomicU64,
-    taken: AtomicBool,
-}
-
 static SLOTS: [Slot; THREADS_MAX] =
     [const { Slot { epoch: AtomicU64::new(IDLE), taken: AtomicBool::new(false) } }; THREADS_MAX];
 /// One past the highest slot that was ever taken.
 static SLOTS_USED: AtomicU32 = AtomicU32::new(0);
-static GLOBAL: AtomicU64 = AtomicU64::new(1);
-/// Every run with an epoch above it; what is tagged with less than it, less one, is free.
-static OLDEST: AtomicU64 = AtomicU64::new(1);
+static EPOCHS: Epochs = Epochs { global: AtomicU64::new(1), oldest: AtomicU64::new(1) };
 
 /// A second thread has registered while the first was there.
 static CROWDED: AtomicBool = AtomicBool::new(false);
@@ -89,8 +81,7 @@ impl Drop for OwnedSlot {
             // Before the slot is someone else's.
             LEAVING.fetch_add(1, Ordering::AcqRel);
             stats::fold(self.0.get());
-            slot.epoch.store(IDLE, Ordering::Release);
-            slot.taken.store(false, Ordering::Release);
+            slot.give_back();
             LEAVING.fetch_sub(1, Ordering::AcqRel);
         }
     }
@@ -111,13 +102,7 @@ pub(crate) fn enter() -> Option<Guard> {
         }
         let depth = local.depth.get();
         if depth == 0 {
-            let slot = &SLOTS[local.slot.get() as usize];
-            slot.epoch.store(GLOBAL.load(Ordering::Acquire), Ordering::Relaxed);
-            if has_membarrier() {
-                compiler_fence(Ordering::SeqCst);
-            } else {
-                fence(Ordering::SeqCst);
-            }
+            SLOTS[local.slot.get() as usize].enter(&EPOCHS);
             local.alone.set(!CROWDED.load(Ordering::Acquire));
         }
         local.depth.set(depth + 1);
@@ -133,7 +118,7 @@ impl Drop for Guard {
             local.depth.set(depth);
             if depth == 0 {
                 local.alone.set(false);
-                SLOTS[local.slot.get() as usize].epoch.store(IDLE, Ordering::Release);
+                SLOTS[local.slot.get() as usize].leave();
             }
         });
     }
@@ -158,12 +143,12 @@ pub(crate) fn slots_used() -> usize {
 
 /// The tag for what is unlinked now.
 pub(crate) fn tag() -> u64 {
-    GLOBAL.load(Ordering::Acquire)
+    EPOCHS.tag()
 }
 
 /// Whether what has this tag may be used again, as far as is known.
 pub(crate) fn is_free(tag: u64) -> bool {
-    tag + 1 < OLDEST.load(Ordering::Acquire)
+    EPOCHS.is_free(tag)
 }
 
 /// Whether this thread's own run keeps what has this tag: [`advance`] would not help.
@@ -180,37 +165,32 @@ pub(crate) fn advance() {
     while ADVANCING.swap(true, Ordering::Acquire) {
         std::thread::yield_now();
     }
-    look();
+    EPOCHS.look(|| &SLOTS[..SLOTS_USED.load(Ordering::Acquire) as usize]);
     ADVANCING.store(false, Ordering::Release);
 }
 
 /// A thread is in [`advance`]; nothing in it panics.
 static ADVANCING: AtomicBool = AtomicBool::new(false);
 
-fn look() {
-    // Two epochs with a barrier after each: invariant 2.
-    for _ in 0..2 {
-        GLOBAL.fetch_add(1, Ordering::AcqRel);
-        if !barrier() {
-            return;
-        }
-    }
-    let now = GLOBAL.load(Ordering::Acquire);
-    let used = SLOTS_USED.load(Ordering::Acquire) as usize;
-    let epochs = SLOTS.iter().take(used).map(|slot| slot.epoch.load(Ordering::Acquire));
-    let oldest = epochs.filter(|&epoch| epoch != IDLE).min().unwrap_or(now);
-    OLDEST.fetch_max(oldest, Ordering::AcqRel);
-}
-
 /// All threads' earlier stores are visible, and their later loads are later; false if the host
 /// refuses.
-fn barrier() -> bool {
+fn heavy_barrier() -> bool {
     fence(Ordering::SeqCst);
     // A lone thread has nobody to wait for.
     if SLOTS_USED.load(Ordering::Acquire) > 1 && has_membarrier() {
         return membarrier(MembarrierCommand::PrivateExpedited).is_ok();
     }
     true
+}
+
+/// The other side of it, in a thread that enters a run.
+#[inline]
+fn light_barrier() {
+    if has_membarrier() {
+        compiler_fence(Ordering::SeqCst);
+    } else {
+        fence(Ordering::SeqCst);
+    }
 }
 
 /// Whether the kernel runs barriers for us; else every entry has a fence of its own.
@@ -272,12 +252,9 @@ fn forget_other_threads() {
 
 /// Takes a slot; waits for threads that are giving theirs back if there is none.
 fn free_slot() -> Option<usize> {
-    let free = |slot: &Slot| {
-        slot.taken.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-    };
     loop {
         let leaving = LEAVING.load(Ordering::Acquire) > 0;
-        let found = SLOTS.iter().position(free);
+        let found = SLOTS.iter().position(Slot::take);
         if found.is_some() || !leaving {
             return found;
         }
@@ -301,8 +278,8 @@ fn register() -> Option<u32> {
         let begun = tag();
         advance();
         while !is_free(begun) {
-            if !barrier() {
-                SLOTS[index as usize].taken.store(false, Ordering::Release);
+            if !heavy_barrier() {
+                SLOTS[index as usize].give_back();
                 return None;
             }
             std::thread::yield_now();

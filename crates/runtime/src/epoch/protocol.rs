@@ -1,0 +1,77 @@
+//! `Epochs` and `Slot`: the protocol, without the threads that follow it.
+//!
+//! The models compile this file too, with atomics that they watch.
+
+use super::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use super::atomic::{AtomicBool, AtomicU64};
+use super::{heavy_barrier, light_barrier};
+
+/// The value of a slot whose thread is in no run.
+pub(crate) const IDLE: u64 = 0;
+
+/// A thread's.
+#[repr(align(128))]
+pub(crate) struct Slot {
+    pub(crate) epoch: AtomicU64,
+    pub(crate) taken: AtomicBool,
+}
+
+impl Slot {
+    /// Its thread enters a run.
+    #[inline]
+    pub(crate) fn enter(&self, epochs: &Epochs) {
+        self.epoch.store(epochs.global.load(Acquire), Relaxed);
+        light_barrier();
+    }
+
+    /// And leaves it.
+    #[inline]
+    pub(crate) fn leave(&self) {
+        self.epoch.store(IDLE, Release);
+    }
+
+    /// Whether the calling thread has it now: nobody had.
+    pub(crate) fn take(&self) -> bool {
+        self.taken.compare_exchange(false, true, AcqRel, Relaxed).is_ok()
+    }
+
+    /// Its thread does not need it any more.
+    pub(crate) fn give_back(&self) {
+        self.epoch.store(IDLE, Release);
+        self.taken.store(false, Release);
+    }
+}
+
+pub(crate) struct Epochs {
+    pub(crate) global: AtomicU64,
+    /// Every run with an epoch above it; what is tagged with less than it, less one, is free.
+    pub(crate) oldest: AtomicU64,
+}
+
+impl Epochs {
+    /// The tag for what is unlinked now.
+    pub(crate) fn tag(&self) -> u64 {
+        self.global.load(Acquire)
+    }
+
+    /// Whether what has this tag may be used again, as far as is known.
+    pub(crate) fn is_free(&self, tag: u64) -> bool {
+        tag + 1 < self.oldest.load(Acquire)
+    }
+
+    /// Looks which runs are going on; one thread at a time. Where barriers are refused nothing is
+    /// learnt.
+    pub(crate) fn look<'a>(&self, slots: impl FnOnce() -> &'a [Slot]) {
+        // Two epochs with a barrier after each: invariant 2 of the module above.
+        for _ in 0..2 {
+            self.global.fetch_add(1, AcqRel);
+            if !heavy_barrier() {
+                return;
+            }
+        }
+        let now = self.global.load(Acquire);
+        let epochs = slots().iter().map(|slot| slot.epoch.load(Acquire));
+        let oldest = epochs.filter(|&epoch| epoch != IDLE).min().unwrap_or(now);
+        self.oldest.fetch_max(oldest, AcqRel);
+    }
+}

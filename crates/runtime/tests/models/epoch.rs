@@ -1,0 +1,129 @@
+//! `epoch/protocol.rs`: what a run may hold is not used again before it ends.
+
+use super::{
+    NO_BARRIERS, REFUSED, breaks, breaks_on, heavy_barrier, light_barrier, model, model_on,
+};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic;
+use loom::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use loom::thread;
+
+#[path = "../../src/epoch/protocol.rs"]
+#[expect(dead_code, reason = "the product's file; not all of it is modelled")]
+pub(super) mod protocol;
+
+use protocol::{Epochs, IDLE, Slot};
+
+/// The epochs and the slots of two threads.
+pub(super) struct Threads {
+    pub(super) epochs: Epochs,
+    pub(super) slots: [Slot; 2],
+}
+
+impl Threads {
+    pub(super) fn new() -> Threads {
+        let epochs = Epochs { global: AtomicU64::new(1), oldest: AtomicU64::new(1) };
+        let slot = || Slot { epoch: AtomicU64::new(IDLE), taken: AtomicBool::new(false) };
+        Threads { epochs, slots: [slot(), slot()] }
+    }
+
+    /// A run in slot `at`.
+    pub(super) fn run<T>(&self, at: usize, work: impl FnOnce() -> T) -> T {
+        self.slots[at].enter(&self.epochs);
+        let result = work();
+        self.slots[at].leave();
+        result
+    }
+
+    /// Whether what was unlinked before is free, as far as one look tells.
+    pub(super) fn is_free_now(&self) -> bool {
+        let tag = self.epochs.tag();
+        self.epochs.look(|| &self.slots);
+        self.epochs.is_free(tag)
+    }
+}
+
+/// Two things, one of which is linked; who is in a run reads what it finds, and what is free is
+/// written: loom calls both at once a race.
+fn unlinked_things_are_kept(runners: usize) {
+    let threads = Arc::new(Threads::new());
+    let things = Arc::new([UnsafeCell::new(7u64), UnsafeCell::new(7)]);
+    let link = Arc::new(AtomicUsize::new(0));
+    let runners: Vec<_> = (0..runners)
+        .map(|at| {
+            let (threads, things, link) = (threads.clone(), things.clone(), link.clone());
+            thread::spawn(move || {
+                threads.run(at, || {
+                    // SAFETY: what the model is about; loom watches.
+                    things[link.load(Acquire)].with(|thing| assert_eq!(unsafe { *thing }, 7));
+                });
+            })
+        })
+        .collect();
+    link.store(1, Release);
+    if threads.is_free_now() {
+        // SAFETY: as above.
+        things[0].with_mut(|thing| unsafe { *thing = 0 });
+    }
+    runners.into_iter().for_each(|runner| runner.join().unwrap());
+}
+
+#[test]
+fn what_a_run_may_hold_is_kept() {
+    model(10, || unlinked_things_are_kept(1));
+    model(3, || unlinked_things_are_kept(2));
+    assert!(breaks_on(NO_BARRIERS, || unlinked_things_are_kept(1)));
+}
+
+#[test]
+fn nothing_is_free_where_barriers_are_refused() {
+    model_on((3, REFUSED), || {
+        let threads = Threads::new();
+        assert!(!threads.is_free_now());
+    });
+}
+
+/// The first thread takes locks with a store while it is alone; a second one says that it has come,
+/// and waits for runs that began before.
+fn who_is_alone(waits: bool) {
+    let threads = Arc::new(Threads::new());
+    let (crowded, lock) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let value = Arc::new(UnsafeCell::new(0u64));
+    // SAFETY: what the model is about; loom watches.
+    let add = |value: &UnsafeCell<u64>| value.with_mut(|value| unsafe { *value += 1 });
+    let first = {
+        let (threads, crowded) = (threads.clone(), crowded.clone());
+        let (lock, value) = (lock.clone(), value.clone());
+        thread::spawn(move || {
+            threads.run(0, || {
+                if !crowded.load(Acquire) {
+                    // Alone.
+                    lock.store(true, Relaxed);
+                    add(&value);
+                    lock.store(false, Release);
+                } else if lock.compare_exchange(false, true, Acquire, Relaxed).is_ok() {
+                    add(&value);
+                    lock.store(false, Release);
+                }
+            });
+        })
+    };
+    crowded.store(true, Release);
+    if !waits || threads.is_free_now() {
+        threads.run(1, || {
+            if lock.compare_exchange(false, true, Acquire, Relaxed).is_ok() {
+                add(&value);
+                lock.store(false, Release);
+            }
+        });
+    }
+    first.join().unwrap();
+}
+
+#[test]
+fn who_is_alone_is_so_until_its_run_ends() {
+    model(8, || who_is_alone(true));
+    assert!(breaks(|| who_is_alone(false)));
+}

@@ -1,0 +1,183 @@
+//! `stats/counts.rs`: what is read of slots is whole, and seen once, while threads end.
+
+use super::{breaks, model};
+use loom::sync::atomic;
+use loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use loom::sync::atomic::{AtomicBool, AtomicU64};
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+
+#[path = "../../src/stats/counts.rs"]
+mod counts;
+#[path = "../../../jit/src/stats/slot.rs"]
+#[expect(unreachable_pub, reason = "the product's file")]
+mod slot;
+
+use counts::{Counts, add_timed};
+use slot::StatsSlot;
+
+/// Less of a histogram: loom watches every word.
+const BUCKETS: usize = 2;
+
+fn pause(_turns: &mut u32) {
+    thread::yield_now();
+}
+
+/// One slot of one program, and what is known of threads that have ended.
+struct Sheet {
+    slot: StatsSlot,
+    taken: AtomicBool,
+    folded: Mutex<Counts>,
+    /// Runs that have ended.
+    ran: AtomicU64,
+}
+
+impl Sheet {
+    fn new(taken: bool) -> Arc<Sheet> {
+        let (folded, taken) = (Mutex::new(Counts::ZERO), AtomicBool::new(taken));
+        Arc::new(Sheet { slot: StatsSlot::default(), taken, folded, ran: AtomicU64::new(0) })
+    }
+
+    /// A timed run of 5 ticks, as the interpreter and machine code count it.
+    fn run(&self) {
+        let number = self.slot.run_cnt.load(Relaxed) + 1;
+        self.slot.run_cnt.store(number, Relaxed);
+        add_timed(&self.slot, (5, Some(0)), 1);
+    }
+
+    /// The thread of the slot ends.
+    fn end(&self, hands_over: bool) {
+        self.folded.lock().unwrap().fold(&self.slot);
+        self.taken.store(false, if hands_over { Release } else { Relaxed });
+    }
+
+    fn read(&self) -> Counts {
+        let folded = self.folded.lock().unwrap();
+        let mut sum = folded.clone();
+        sum.add(&self.slot);
+        sum
+    }
+}
+
+fn exactly(runs: u64) -> Counts {
+    Counts { runs, ticks: 5 * runs, timed: runs, buckets: [runs, 0], ..Counts::ZERO }
+}
+
+/// A thread runs twice while another reads.
+fn counts_are_whole(checks: bool) {
+    let sheet = Sheet::new(true);
+    let reader = {
+        let sheet = sheet.clone();
+        thread::spawn(move || {
+            let seen = match checks {
+                true => sheet.read(),
+                // The twin does not look at the sequence.
+                false => {
+                    let [ticks, timed] = [&sheet.slot.ticks, &sheet.slot.timed_cnt];
+                    Counts { ticks: ticks.load(Relaxed), timed: timed.load(Relaxed), ..exactly(2) }
+                }
+            };
+            assert_eq!(seen.ticks, 5 * seen.timed);
+            assert!(seen.timed <= seen.runs && seen.runs <= 2);
+        })
+    };
+    (0..2).for_each(|_| sheet.run());
+    reader.join().unwrap();
+    assert_eq!(sheet.read(), exactly(2));
+}
+
+#[test]
+fn counts_are_read_whole() {
+    model(4, || counts_are_whole(true));
+    assert!(breaks(|| counts_are_whole(false)));
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Reader {
+    Right,
+    /// Looks at the slot after it has let go of what is folded.
+    FoldedFirst,
+    /// Looks at the slot before.
+    SlotFirst,
+}
+
+/// A thread runs and ends while another reads: the run is seen once it has ended, and once only.
+fn a_slot_is_folded(reader: Reader) {
+    let sheet = Sheet::new(true);
+    let runner = {
+        let sheet = sheet.clone();
+        thread::spawn(move || {
+            sheet.run();
+            sheet.ran.store(1, Release);
+            sheet.end(true);
+        })
+    };
+    let ran = sheet.ran.load(Acquire);
+    let seen = match reader {
+        Reader::Right => sheet.read(),
+        Reader::FoldedFirst => {
+            let mut sum = sheet.folded.lock().unwrap().clone();
+            sum.add(&sheet.slot);
+            sum
+        }
+        Reader::SlotFirst => {
+            let mut sum = Counts::ZERO;
+            sum.add(&sheet.slot);
+            let folded = sheet.folded.lock().unwrap();
+            sum.runs += folded.runs;
+            sum
+        }
+    };
+    assert!(ran <= seen.runs && seen.runs <= 1, "{ran} {seen:?}");
+    runner.join().unwrap();
+    assert_eq!(sheet.read(), exactly(1));
+}
+
+#[test]
+fn a_run_is_in_its_slot_or_folded() {
+    model(6, || a_slot_is_folded(Reader::Right));
+    assert!(breaks(|| a_slot_is_folded(Reader::FoldedFirst)));
+    assert!(breaks(|| a_slot_is_folded(Reader::SlotFirst)));
+}
+
+/// A thread ends, another takes its slot and goes on; what both counted is there.
+fn a_slot_is_handed_over(hands_over: bool) {
+    let sheet = Sheet::new(true);
+    sheet.run();
+    let first = {
+        let sheet = sheet.clone();
+        thread::spawn(move || sheet.end(hands_over))
+    };
+    let order = if hands_over { AcqRel } else { Relaxed };
+    let took = sheet.taken.compare_exchange(false, true, order, Relaxed).is_ok();
+    if took {
+        sheet.run();
+        assert_eq!(sheet.read(), exactly(2));
+    }
+    first.join().unwrap();
+    assert_eq!(sheet.read(), exactly(1 + u64::from(took)));
+}
+
+#[test]
+fn a_slot_starts_anew_with_its_next_thread() {
+    model(8, || a_slot_is_handed_over(true));
+    assert!(breaks(|| a_slot_is_handed_over(false)));
+}
+
+/// A child of `fork` finds the slot of a thread that did not come along, wherever that was.
+#[test]
+fn a_child_folds_what_others_were_writing() {
+    model(3, || {
+        for (seq, ticks) in [(0, 0), (1, 0), (1, 5), (2, 5)] {
+            let sheet = Sheet::new(true);
+            sheet.slot.run_cnt.store(1, Relaxed);
+            sheet.slot.seq.store(seq, Relaxed);
+            sheet.slot.ticks.store(ticks, Relaxed);
+            counts::settle(&sheet.slot);
+            sheet.folded.lock().unwrap().fold(&sheet.slot);
+            assert_eq!(sheet.read(), Counts { runs: 1, ticks, ..Counts::ZERO });
+            sheet.run();
+            assert_eq!(sheet.read().runs, 2);
+        }
+    });
+}
