@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use crate::ctx::Ctx;
+use crate::helper::{Copies, Tunnel};
 use crate::runtime::Shared;
 use skep_jit::RunEnv;
 use std::cell::{Cell, RefCell};
@@ -40,6 +41,14 @@ pub(crate) struct Effects {
     pub(crate) redirect: RefCell<Option<Redirect>>,
     /// Interfaces that clones of the packet were sent to, and the packet as it was.
     pub(crate) clones: RefCell<Vec<(u32, Vec<u8>)>>,
+    /// The tunnel that the packet is to be sent through.
+    pub(crate) tunnel: RefCell<Option<Tunnel>>,
+    /// Signals that were to be sent, and whether to one thread only.
+    pub(crate) signals: RefCell<Vec<(u32, bool)>>,
+    /// What `bpf_set_retval` has set.
+    pub(crate) retval: Cell<i32>,
+    /// What iterators over bits go through.
+    pub(crate) bits: RefCell<Copies>,
     /// A helper of ours panicked.
     pub(crate) failure: RefCell<Option<String>>,
 }
@@ -49,6 +58,14 @@ impl Effects {
     #[inline]
     pub(crate) fn clear(&mut self) {
         *self.redirect.get_mut() = None;
+        *self.tunnel.get_mut() = None;
+        self.retval.set(0);
+        if !self.signals.get_mut().is_empty() {
+            self.signals.get_mut().clear();
+        }
+        if !self.bits.get_mut().is_empty() {
+            self.bits.get_mut().clear();
+        }
         if !self.clones.get_mut().is_empty() {
             self.clones.get_mut().clear();
         }

@@ -42,7 +42,10 @@ errnos! {
     ENOSPC = 28,
     ERANGE = 34,
     EDEADLK = 35,
+    EPROTO = 71,
     EOPNOTSUPP = 95,
+    EAFNOSUPPORT = 97,
+    ETIMEDOUT = 110,
     ENOTSUPP = 524,
 }
 

@@ -3,6 +3,7 @@
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
 use crate::engine::{self, Interrupter};
+use crate::helper::Tunnel;
 use crate::image::ProgImage;
 use crate::runtime::Shared;
 use crate::stats::{Board, ClockError, ProgStats, StatsGuard, StatsOptions};
@@ -240,6 +241,21 @@ impl Ctx {
     /// Interfaces that the last run sent clones of the packet to, with the packet as it was then.
     pub fn clones(&self) -> Vec<(u32, Vec<u8>)> {
         self.effects.clones.borrow().clone()
+    }
+
+    /// Signals that the last run wanted to send, and whether to the thread only or the process.
+    pub fn signals(&self) -> Vec<(u32, bool)> {
+        self.effects.signals.borrow().clone()
+    }
+
+    /// What the last run set with `bpf_set_retval`, else 0.
+    pub fn retval(&self) -> i32 {
+        self.effects.retval.get()
+    }
+
+    /// The tunnel that the last run wanted the packet to be sent through.
+    pub fn tunnel(&self) -> Option<Tunnel> {
+        self.effects.tunnel.borrow().clone()
     }
 
     /// What can stop runs with this context from another thread, if they have fuel.

@@ -37,6 +37,7 @@ pub use engine::Interrupter;
 pub use epoch::THREADS_MAX;
 pub use errno::Errno;
 pub use error::{Error, ErrorKind};
+pub use helper::Tunnel;
 pub use helper::supported as supported_helpers;
 pub use helper::supported_kfuncs;
 pub use image::Engine;

@@ -21,6 +21,9 @@ use skep_verifier::VerifiedProgram;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// MTU of the loopback device.
+const MTU: u32 = 65536;
+
 /// What a runtime is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -30,12 +33,14 @@ pub struct Options {
     pub memory_bytes_max: usize,
     /// What statistics are timed with.
     pub clock: ClockSource,
+    /// MTU of every interface, for `bpf_check_mtu`; by default that of the loopback device.
+    pub mtu: u32,
 }
 
 impl Default for Options {
     fn default() -> Options {
         let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-        Options { cpus, memory_bytes_max: 64 << 30, clock: ClockSource::Auto }
+        Options { cpus, memory_bytes_max: 64 << 30, clock: ClockSource::Auto, mtu: MTU }
     }
 }
 
@@ -60,12 +65,13 @@ pub(crate) struct Shared {
     pub(crate) timers: Timers,
     pub(crate) board: Board,
     pub(crate) clock: Clock,
+    pub(crate) mtu: u32,
 }
 
 impl Shared {
     pub(crate) fn new(cpus: u32, clock: Clock) -> Shared {
         let (registry, trace, timers, board) = Default::default();
-        Shared { cpus: Cpus::new(cpus), registry, trace, timers, board, clock }
+        Shared { cpus: Cpus::new(cpus), registry, trace, timers, board, clock, mtu: MTU }
     }
 }
 
@@ -100,7 +106,8 @@ impl Runtime {
             return Err(Error::input(format!("{} CPUs: 1 to {THREADS_MAX}", options.cpus)));
         }
         let budget = Budget::new(options.memory_bytes_max);
-        let shared = Shared::new(options.cpus, Clock::new(options.clock)?);
+        let mut shared = Shared::new(options.cpus, Clock::new(options.clock)?);
+        shared.mtu = options.mtu;
         let next_id = AtomicU32::new(1);
         Ok(Runtime { options, budget, shared: Arc::new(shared), next_id })
     }

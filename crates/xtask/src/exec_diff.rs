@@ -28,6 +28,9 @@ use std::time::{Duration, Instant};
 pub(crate) struct Args {
     /// Objects (or folders of them) whose programs are run instead of random ones.
     objects: Vec<PathBuf>,
+    /// Only load the objects' programs, of all types, into our runtime; say what they lack.
+    #[arg(long)]
+    load: bool,
     /// The first program.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -111,6 +114,9 @@ impl Args {
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     engine::record_panics();
     stay_on_this_cpu();
+    if args.load {
+        return corpus::load(&args.objects);
+    }
     if !args.objects.is_empty() {
         return corpus::run(&args.objects, args.inputs);
     }

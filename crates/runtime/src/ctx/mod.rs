@@ -27,6 +27,8 @@ pub struct Ctx {
     pub(crate) effects: Effects,
     /// Fuel and interruption of its runs.
     pub(crate) env: Env,
+    /// What `bpf_get_attach_cookie` gives.
+    pub(crate) attach_cookie: u64,
     /// Frames of interpreted runs; made at the first one.
     stack: Option<Region>,
     budget: Arc<Budget>,
@@ -80,7 +82,7 @@ impl Ctx {
 
     fn new(prog_type: ProgType, body: Body, budget: Arc<Budget>) -> Ctx {
         let (effects, env) = (Effects::default(), Env::default());
-        Ctx { prog_type, body, effects, env, stack: None, budget }
+        Ctx { prog_type, body, effects, env, attach_cookie: 0, stack: None, budget }
     }
 
     /// The type of program that it is for.
@@ -140,6 +142,11 @@ impl Ctx {
             Body::Packet(packet) => field::set(packet, prog_type, (name, value)),
             Body::Raw(..) => Err(Error::input(format!("the context has no field '{name}'"))),
         }
+    }
+
+    /// Sets what `bpf_get_attach_cookie` gives, for all runs to come; at first it is 0.
+    pub fn set_attach_cookie(&mut self, cookie: u64) {
+        self.attach_cookie = cookie;
     }
 
     /// Address that the program gets.

@@ -19,6 +19,7 @@ use super::refused;
 use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
 use skep_uapi::ProgType;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -55,7 +56,9 @@ pub(crate) mod skb {
     pub(crate) const VLAN_PROTO: usize = 28;
     pub(crate) const IFINDEX: usize = 40;
     pub(crate) const HASH: usize = 68;
+    pub(crate) const TSTAMP: usize = 152;
     pub(crate) const WIRE_LEN: usize = 160;
+    pub(crate) const TSTAMP_TYPE: usize = 180;
 }
 
 /// The kernel's loopback device, on which test runs happen.
@@ -80,6 +83,8 @@ pub(crate) struct Packet {
     frame: usize,
     /// Fields that the user has set: offset in the context and bytes.
     pub(super) fixed: Vec<(usize, Vec<u8>)>,
+    /// `skb->csum_level` of a packet whose checksums were found right.
+    pub(crate) csum_level: Cell<Option<u32>>,
 }
 
 impl Packet {
@@ -104,7 +109,8 @@ impl Packet {
         };
         let frame = frame_bytes(kind, bytes.len().min(PACKET_MAX));
         let region = Region::zeroed(CTX_BYTES + frame, budget)?;
-        let mut packet = Packet { region, kind, frame, fixed: Vec::new() };
+        let mut packet =
+            Packet { region, kind, frame, fixed: Vec::new(), csum_level: Cell::new(None) };
         packet.set(bytes)?;
         Ok(packet)
     }
@@ -126,6 +132,7 @@ impl Packet {
             self.region = Region::zeroed(CTX_BYTES + frame, &budget)?;
             self.frame = frame;
         }
+        self.csum_level.set(None);
         self.region.clear(0, CTX_BYTES);
         let start = CTX_BYTES + HEADROOM;
         self.region.write(start, bytes);
@@ -195,6 +202,20 @@ impl Packet {
 
     pub(crate) fn set_skb(&self, field: usize, value: u32) {
         self.region.u32(SKB_MIRROR + field).store(value, Relaxed);
+    }
+
+    /// When the packet was or is to be sent, by which clock.
+    pub(crate) fn set_tstamp(&self, tstamp: u64, clock: u8) {
+        self.region.write_part(SKB_MIRROR + skb::TSTAMP, &tstamp.to_ne_bytes());
+        self.region.write_part(SKB_MIRROR + skb::TSTAMP_TYPE, &[clock]);
+    }
+
+    /// Bytes of the Ethernet header that lie in front of the data: all, or none.
+    pub(crate) fn offset_of_link_layer(&self) -> usize {
+        match self.kind {
+            PacketKind::Skb { link_layer: false } => ETH_HLEN,
+            _ => 0,
+        }
     }
 
     fn pointer(&self, at: usize) -> usize {

@@ -41,7 +41,7 @@ impl Dynptr {
         Dynptr { addr, size, offset: 0, read_only: false, packet: false }
     }
 
-    fn read(call: &Call, n: usize) -> Option<Dynptr> {
+    pub(super) fn read(call: &Call, n: usize) -> Option<Dynptr> {
         let (words, _) = call.bytes(n, 16).as_chunks::<8>();
         let (addr, rest) = (u64::from_ne_bytes(words[0]), u64::from_ne_bytes(words[1]));
         let (bits, offset) = (rest as u32, (rest >> 32) as u32);
@@ -62,7 +62,7 @@ impl Dynptr {
     }
 
     /// Address of `len` bytes from `offset` on.
-    fn at(self, offset: u64, len: u64) -> Result<u64, Errno> {
+    pub(super) fn at(self, offset: u64, len: u64) -> Result<u64, Errno> {
         let (offset, len) = (offset as u32, len as u32);
         match offset.checked_add(len) {
             Some(end) if end <= self.size => {}

@@ -8,13 +8,18 @@
 //! result and is then reported as failed.
 
 mod call;
+mod cgroup;
 mod csum;
 mod dynptr;
+mod dynptr_copy;
 mod entry;
+mod event;
 mod format;
+mod iter_bits;
 mod iter_num;
 mod iterate;
 mod map;
+mod network;
 mod packet;
 mod packet_dynptr;
 mod printk;
@@ -22,20 +27,25 @@ mod probe;
 mod redirect;
 mod ring;
 mod skb;
+mod skb_marks;
 mod string;
 mod sync;
 mod system;
 mod table;
+mod text;
 mod timer;
+mod tunnel;
 
 pub(crate) use call::{Call, call_machine_code};
 pub(crate) use entry::{call_interpreted, direct_lookup, direct_update};
+pub(crate) use iter_bits::Copies;
 
 use entry::Body;
 use skep_uapi::helper::HelperId;
 use skep_verifier::OwnHelper;
 use table::OWN_HELPERS;
 pub(crate) use table::{HELPERS, KFUNCS};
+pub use tunnel::Tunnel;
 
 /// One helper.
 pub(crate) struct Helper {
@@ -62,8 +72,8 @@ pub(crate) fn find_kfunc(name: &str) -> Option<usize> {
     KFUNCS.iter().position(|kfunc| kfunc.name == name)
 }
 
-/// Names of the kfuncs that programs can call here; `bpf_throw`, which the engines do themselves, is
-/// one.
+/// Names of the kfuncs that programs can call here; `bpf_throw`, which the engines do themselves,
+/// is one.
 pub fn supported_kfuncs() -> impl Iterator<Item = &'static str> {
     KFUNCS.iter().map(|kfunc| kfunc.name).chain([OwnHelper::Throw.name()])
 }

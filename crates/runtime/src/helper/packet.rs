@@ -116,6 +116,16 @@ pub(super) fn xdp_get_buff_len(_: &Call) -> u64 {
     len.unwrap_or(0)
 }
 
+/// `int bpf_xdp_pull_data(xdp, len)`: all data is linear already.
+pub(super) fn xdp_pull_data(call: &Call) -> u64 {
+    let len = call.arg(1) as u32 as usize;
+    let inside = with_packet(|packet| {
+        let (data, end) = packet.range();
+        if len <= end - data { Ok(0) } else { Err(Errno::EINVAL) }
+    });
+    inside.unwrap_or_else(Errno::as_int)
+}
+
 /// `long bpf_xdp_adjust_head(xdp, delta)`.
 pub(super) fn xdp_adjust_head(call: &Call) -> u64 {
     ret(with_packet(|packet| packet.adjust_head(call.int(1))))

@@ -22,6 +22,17 @@ pub(super) fn from_xdp(call: &Call) -> u64 {
     from_packet(call, false)
 }
 
+/// `int bpf_dynptr_from_skb_meta(skb, flags, ptr)`: no socket buffer here has metadata.
+pub(super) fn from_skb_meta(call: &Call) -> u64 {
+    if call.arg(1) != 0 {
+        nowhere(call, 2);
+        return Errno::EINVAL.as_int();
+    }
+    let addr = call.arg(0);
+    Dynptr { addr, size: 0, offset: 0, read_only: false, packet: true }.write(call, 2);
+    0
+}
+
 fn from_packet(call: &Call, read_only: bool) -> u64 {
     let len = with_packet(|packet| {
         let (data, end) = packet.range();

@@ -39,6 +39,25 @@ pub(super) fn trace_vprintk(call: &Call) -> u64 {
     log(format(call.bytes(0, call.arg(1) as u32 as usize), &data))
 }
 
+/// `int bpf_stream_vprintk_impl(stream_id, fmt, data, data_len, aux)`: the program's standard
+/// output (1) and error (2) are the runtime's log, too.
+pub(super) fn stream_vprintk(call: &Call) -> u64 {
+    let len = call.arg(3) as u32 as usize;
+    if !matches!(call.int(0), 1 | 2) {
+        return Errno::ENOENT.as_int();
+    }
+    if !len.is_multiple_of(8) || len > 12 * 8 {
+        return Errno::EINVAL.as_int();
+    }
+    match format(call.constant_string(1), &args(call.bytes(2, len))) {
+        Ok(text) => {
+            log(Ok(text));
+            0
+        }
+        Err(errno) => errno.as_int(),
+    }
+}
+
 /// `long bpf_snprintf(str, str_size, fmt, data, data_len)`: bytes that the text has with its end;
 /// cut to what fits.
 pub(super) fn snprintf(call: &Call) -> u64 {

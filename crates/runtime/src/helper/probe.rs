@@ -10,7 +10,7 @@ use crate::{Errno, current};
 const STACK_MAX: u64 = 1 << 20;
 
 /// Reads memory that skep owns.
-fn read_owned(addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
+pub(super) fn read_owned(addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
     let here = std::ptr::from_ref(&addr) as u64;
     let found = current::with(|current| {
         let size = bytes.len();
@@ -65,7 +65,7 @@ const TASK_SIZE_MAX: u64 = (1 << 47) - 4096;
 
 /// Whose addresses a helper reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     /// Those that are below the kernel's are a process's.
     Either,
     Process,
@@ -73,7 +73,7 @@ enum Side {
 }
 
 /// What the kernel says of `len` bytes at an address that is not skep's.
-fn refuse(side: Side, (addr, len): (u64, usize)) -> Result<(), Errno> {
+pub(super) fn refuse(side: Side, (addr, len): (u64, usize)) -> Result<(), Errno> {
     let of_process = addr < TASK_SIZE_MAX;
     let canonical = (addr as i64) << 16 >> 16 == addr as i64;
     match side {
@@ -85,13 +85,27 @@ fn refuse(side: Side, (addr, len): (u64, usize)) -> Result<(), Errno> {
     if len == 0 { Ok(()) } else { Err(Errno::EFAULT) }
 }
 
-fn read_from(call: &Call, side: Side) -> u64 {
-    let (addr, mut bytes) = (call.arg(2), vec![0; call.arg(1) as u32 as usize]);
-    let result = match read_owned(addr, &mut bytes) {
+/// Reads memory that skep owns, as who asks may.
+pub(super) fn fetch(side: Side, addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
+    match read_owned(addr, bytes) {
         Ok(()) if side == Side::Process => Err(Errno::EFAULT),
         Ok(()) => Ok(()),
         Err(_) => refuse(side, (addr, bytes.len())),
-    };
+    }
+}
+
+/// The string there, without its end, cut at `len_max` bytes.
+pub(super) fn fetch_string(side: Side, addr: u64, len_max: usize) -> Result<Vec<u8>, Errno> {
+    match array::<1>(addr) {
+        Ok(_) if side == Side::Process => Err(Errno::EFAULT),
+        Ok(_) => string(addr, len_max),
+        Err(errno) => refuse(side, (addr, len_max + 1)).and(Err(errno)),
+    }
+}
+
+fn read_from(call: &Call, side: Side) -> u64 {
+    let (addr, mut bytes) = (call.arg(2), vec![0; call.arg(1) as u32 as usize]);
+    let result = fetch(side, addr, &mut bytes);
     if result.is_err() {
         bytes.fill(0);
     }
@@ -105,12 +119,7 @@ fn read_str_from(call: &Call, side: Side) -> u64 {
     if size == 0 {
         return 0;
     }
-    let result = match array::<1>(addr) {
-        Ok(_) if side == Side::Process => Err(Errno::EFAULT),
-        Ok(_) => string(addr, size - 1),
-        Err(errno) => refuse(side, (addr, size)).and(Err(errno)),
-    };
-    match result {
+    match fetch_string(side, addr, size - 1) {
         Ok(mut bytes) => {
             bytes.push(0);
             call.write(0, &bytes);
@@ -151,4 +160,14 @@ pub(super) fn read_kernel(call: &Call) -> u64 {
 /// `long bpf_probe_read_kernel_str(dst, size, src)`.
 pub(super) fn read_kernel_str(call: &Call) -> u64 {
     read_str_from(call, Side::Kernel)
+}
+
+/// `long bpf_copy_from_user(dst, size, user_ptr)`.
+pub(super) fn copy_from_user(call: &Call) -> u64 {
+    if call.arg(1) as u32 == 0 { 0 } else { read_user(call) }
+}
+
+/// `void *bpf_rdonly_cast(obj, btf_id)`: the same address; loads through it are checked.
+pub(super) fn rdonly_cast(call: &Call) -> u64 {
+    call.arg(0)
 }

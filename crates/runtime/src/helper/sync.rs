@@ -2,7 +2,9 @@
 //! where no interrupt, no other task and no grace period can come between.
 
 use super::Call;
+use crate::{Errno, cpu};
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// Turns before a waiter gives its time slice away.
 const SPINS: u32 = 128;
@@ -22,6 +24,33 @@ pub(super) fn spin_lock(call: &Call) -> u64 {
 pub(super) fn spin_unlock(call: &Call) -> u64 {
     call.word(0).store(0, Ordering::Release);
     0
+}
+
+/// How long a waiter waits for a lock that looks after itself.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// `int bpf_res_spin_lock(lock)`: a lock that says no, to who has it already (EDEADLK) and to who
+/// waits too long (ETIMEDOUT). The word holds the thread that has it.
+pub(super) fn res_spin_lock(call: &Call) -> u64 {
+    let (lock, mine) = (call.word(0), cpu::current() + 1);
+    let mut deadline = None;
+    loop {
+        match lock.compare_exchange_weak(0, mine, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => return 0,
+            Err(holder) if holder == mine => return Errno::EDEADLK.as_int(),
+            Err(_) => std::thread::yield_now(),
+        }
+        let now = Instant::now();
+        if now >= *deadline.get_or_insert(now + PATIENCE) {
+            return Errno::ETIMEDOUT.as_int();
+        }
+    }
+}
+
+/// `int bpf_res_spin_lock_irqsave(lock, flags)`.
+pub(super) fn res_spin_lock_irqsave(call: &Call) -> u64 {
+    call.zero(1, 8);
+    res_spin_lock(call)
 }
 
 /// `bpf_rcu_read_lock`, `bpf_preempt_disable` and their likes: a run is one thread's, and what it

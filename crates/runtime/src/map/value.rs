@@ -39,6 +39,7 @@ impl ValueLayout {
             match field.kind {
                 FieldKind::SpinLock => layout.lock = Some(start),
                 FieldKind::Timer => layout.timer = Some(start),
+                FieldKind::ResSpinLock => {}
                 other => {
                     return Err(Error::unsupported(format!("{} in a map's value", other.name())));
                 }

@@ -25,7 +25,7 @@ pub fn on_interp(case: &Case, programs: &[Program]) -> Result<Option<String>, St
         kfuncs: Vec::new(),
         func_base: 1 << 40,
     });
-    if !program.maps.is_empty() || calls_kfuncs(program) {
+    if !program.maps.is_empty() || needs_runtime(program) {
         return Ok(None);
     }
     let mut text = String::new();
@@ -40,13 +40,15 @@ pub fn on_interp(case: &Case, programs: &[Program]) -> Result<Option<String>, St
     Ok(Some(text))
 }
 
-/// Kfuncs are the runtime's.
-fn calls_kfuncs(program: &Program) -> bool {
+/// Kfuncs and helpers are the runtime's.
+fn needs_runtime(program: &Program) -> bool {
     use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
-    let is_kfunc = |insn: &skep::insn::Insn| {
-        insn.code == BPF_JMP | BPF_CALL && insn.src == BPF_PSEUDO_KFUNC_CALL
-    };
-    program.insns.iter().any(is_kfunc)
+    use skep::uapi::helper::HelperId;
+    program.insns.iter().any(|insn| match (insn.code == BPF_JMP | BPF_CALL, insn.src) {
+        (true, BPF_PSEUDO_KFUNC_CALL) => true,
+        (true, 0) => insn.imm != HelperId::Loop as i32,
+        _ => false,
+    })
 }
 
 /// The same as machine code.
@@ -56,7 +58,7 @@ pub fn on_jit(
     tuning: &Tuning,
 ) -> Result<Option<String>, String> {
     let [program] = programs else { return Ok(None) };
-    if calls_kfuncs(program) {
+    if needs_runtime(program) {
         return Ok(None);
     }
     let verified = engine::verified(program)?;

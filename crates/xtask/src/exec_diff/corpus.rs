@@ -41,12 +41,41 @@ pub(super) fn run(paths: &[PathBuf], inputs: u64) -> crate::Outcome {
             }
         }
     }
-    let mut missing: Vec<_> = missing.into_iter().collect();
-    missing.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    missing.iter().for_each(|(what, count)| println!("{count:5} not supported yet: {what}"));
+    print_missing(missing);
     let text: Vec<String> = classes.iter().map(|(class, n)| format!("{class} {n}")).collect();
     println!("{}", text.join(", "));
     Ok(!classes.contains_key("differs"))
+}
+
+/// Loads every program that verifies into the runtime, and counts why some are not taken.
+pub(super) fn load(paths: &[PathBuf]) -> crate::Outcome {
+    let host = objects::host()?;
+    let (mut loaded, mut verified, mut missing) = (0, 0, BTreeMap::new());
+    for path in objects::find(paths)? {
+        let Ok(object) = objects::open(&path, &host) else { continue };
+        for entry in &object.programs {
+            let Ok(program) = &entry.program else { continue };
+            let Ok(program) = engine::verified(&as_loaded(program)) else { continue };
+            verified += 1;
+            match by_runtime(&program, &[], Engine::Jit) {
+                Ok(_) => loaded += 1,
+                Err(why) => {
+                    let what = why.rsplit("not supported yet: ").next().unwrap_or_default();
+                    *missing.entry(what.to_owned()).or_insert(0u64) += 1;
+                }
+            }
+        }
+    }
+    print_missing(missing);
+    println!("{verified} programs verify, {loaded} of them load");
+    Ok(true)
+}
+
+/// The most frequent first.
+fn print_missing(missing: BTreeMap<String, u64>) {
+    let mut missing: Vec<_> = missing.into_iter().collect();
+    missing.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    missing.iter().for_each(|(what, count)| println!("{count:5} not supported yet: {what}"));
 }
 
 fn compare(program: &Program, packets: &[Vec<u8>]) -> (&'static str, String) {

@@ -1,0 +1,91 @@
+//! Helpers that ask for interfaces, routes, sockets and groups of sockets. Here are no sockets and
+//! no routes: lookups find none, and what needs one is never reached with one.
+//!
+//! Kernel: net/core/filter.c, 6.18, by behaviour; compared with its test runs, which are on the
+//! loopback device.
+
+use super::call::Call;
+use super::packet::with_packet;
+use crate::ctx::{ETH_HLEN, PacketKind};
+use crate::{Errno, current};
+
+/// `BPF_MTU_CHK_SEGS`.
+const CHECK_SEGMENTS: u64 = 1;
+/// `BPF_MTU_CHK_RET_FRAG_NEEDED`.
+const FRAGMENTATION_NEEDED: u64 = 1;
+
+/// `long bpf_check_mtu(ctx, ifindex, mtu_len, len_diff, flags)`: every interface has the MTU of
+/// `Options::mtu`. No packet here is made of segments.
+pub(super) fn check_mtu(call: &Call) -> u64 {
+    let (diff, flags) = (i64::from(call.int(3)), call.arg(4));
+    let (words, _) = call.bytes(2, 4).as_chunks::<4>();
+    let given = i64::from(u32::from_ne_bytes(words[0]));
+    let found = with_packet(|packet| {
+        let (data, end) = packet.range();
+        let known = match packet.kind() {
+            PacketKind::Xdp => 0,
+            PacketKind::Skb { .. } => CHECK_SEGMENTS,
+        };
+        if flags & !known != 0 || (flags != 0 && (diff != 0 || given != 0)) {
+            return Err(Errno::EINVAL);
+        }
+        let header = ETH_HLEN as i64;
+        Ok(diff + if given == 0 { (end - data) as i64 } else { given + header })
+    });
+    let mtu = current::with(|current| current.shared.mtu).unwrap_or_default();
+    match found {
+        Ok(len) => {
+            call.write(2, &mtu.to_ne_bytes());
+            if len > i64::from(mtu) + ETH_HLEN as i64 { FRAGMENTATION_NEEDED } else { 0 }
+        }
+        Err(errno) => errno.as_ret(),
+    }
+}
+
+/// `sizeof(struct bpf_fib_lookup)`, and where the interface is in it.
+const FIB_LOOKUP_BYTES: usize = 64;
+const FIB_IFINDEX: usize = 8;
+/// `BPF_FIB_LOOKUP_*`.
+const FIB_FLAGS: u64 = 63;
+/// `BPF_FIB_LKUP_RET_FWD_DISABLED`.
+const FORWARDING_DISABLED: u64 = 5;
+const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
+
+/// `long bpf_fib_lookup(ctx, params, plen, flags)`: no interface forwards.
+pub(super) fn fib_lookup(call: &Call) -> u64 {
+    let (size, flags) = (call.int(2), call.arg(3));
+    if size < FIB_LOOKUP_BYTES as i32 || flags & !FIB_FLAGS != 0 {
+        return Errno::EINVAL.as_ret();
+    }
+    let params = call.bytes(1, FIB_LOOKUP_BYTES);
+    if !matches!(params[0], AF_INET | AF_INET6) {
+        return Errno::EAFNOSUPPORT.as_ret();
+    }
+    match params[FIB_IFINDEX..][..4] {
+        [0, 0, 0, 0] => Errno::ENODEV.as_ret(),
+        _ => FORWARDING_DISABLED,
+    }
+}
+
+/// `struct bpf_sock *bpf_sk_lookup_tcp(ctx, tuple, size, netns, flags)` and siblings, the
+/// conversions of sockets, and everything else that is 0 where there is no socket: its class, its
+/// group, its cookie, a route's realm.
+pub(super) fn none(_: &Call) -> u64 {
+    0
+}
+
+/// What wants a socket and cannot get one.
+pub(super) fn refused(_: &Call) -> u64 {
+    Errno::EINVAL.as_ret()
+}
+
+/// `u32 bpf_get_socket_uid(skb)`: the user of nobody's socket (`overflowuid`).
+pub(super) fn get_socket_uid(_: &Call) -> u64 {
+    65534
+}
+
+/// `u64 bpf_get_netns_cookie(ctx)`: of the first network namespace, in which all is.
+pub(super) fn get_netns_cookie(_: &Call) -> u64 {
+    1
+}

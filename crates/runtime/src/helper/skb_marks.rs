@@ -1,0 +1,173 @@
+//! Helpers for what a socket buffer says of its packet: protocol, congestion, checksum, time.
+//!
+//! Kernel: net/core/filter.c, 6.18, by behaviour; compared with its test runs.
+
+use super::call::{Call, ret};
+use super::packet::with_packet;
+use crate::Errno;
+use crate::ctx::{ETH_HLEN, Packet, skb};
+
+/// `ETH_P_IP`, `ETH_P_IPV6`.
+const ETH_P_IP: u16 = 0x0800;
+const ETH_P_IPV6: u16 = 0x86dd;
+/// Bytes that an IPv6 header has more than an IPv4 header.
+const HEADERS_DIFFER: usize = 20;
+/// `SKB_MAX_CSUM_LEVEL`.
+const CSUM_LEVEL_MAX: u32 = 3;
+
+fn protocol(packet: &Packet) -> u16 {
+    u16::from_be(packet.skb(skb::PROTOCOL) as u16)
+}
+
+/// `long bpf_skb_change_proto(skb, proto, flags)`: room between the Ethernet header and the rest
+/// for the longer header, or less for the shorter one.
+pub(super) fn change_proto(call: &Call) -> u64 {
+    let (wanted, flags) = (u16::from_be(call.arg(1) as u16), call.arg(2));
+    ret(with_packet(|packet| {
+        if flags != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let (data, end) = packet.range();
+        let header = data.checked_sub(packet.offset_of_link_layer()).ok_or(Errno::EINVAL)?;
+        let moved = match (protocol(packet), wanted) {
+            (ETH_P_IP, ETH_P_IPV6) if packet.headroom() < HEADERS_DIFFER => {
+                return Err(Errno::ENOMEM);
+            }
+            (ETH_P_IP, ETH_P_IPV6) => data - HEADERS_DIFFER,
+            (ETH_P_IPV6, ETH_P_IP) => data + HEADERS_DIFFER,
+            _ => return Err(Errno::ENOTSUPP),
+        };
+        if moved > end {
+            return Err(Errno::ENOMEM);
+        }
+        let kept = ETH_HLEN.min(end - header);
+        packet.move_bytes(header, moved - (data - header), kept);
+        if moved < data {
+            let rest = moved - (data - header) + kept;
+            packet.zero(rest, rest + HEADERS_DIFFER);
+        }
+        packet.set_range(moved, end);
+        packet.set_skb(skb::PROTOCOL, u32::from(wanted.to_be()));
+        packet.clear_hash();
+        Ok(())
+    }))
+}
+
+/// Marks the IPv4 header `header`, whose checksum follows; whether the packet is marked now.
+fn mark_v4(header: &mut [u8; 20]) -> bool {
+    let ecn = header[1] & 3;
+    if ecn == 0 {
+        return false;
+    }
+    if ecn != 3 {
+        header[1] |= 3;
+        let before = u16::from_be_bytes([header[10], header[11]]);
+        // Each bit that was added is taken off the one's complement of the sum (RFC 1624).
+        let added = u16::from(3 - ecn);
+        let after = match before.checked_sub(added) {
+            Some(check) => check,
+            None => before.wrapping_sub(added).wrapping_sub(1),
+        };
+        header[10..12].copy_from_slice(&after.to_be_bytes());
+    }
+    true
+}
+
+/// The same of an IPv6 header, which has no checksum.
+fn mark_v6(header: &mut [u8; 2]) -> bool {
+    if header[1] & 0x30 == 0 {
+        return false;
+    }
+    header[1] |= 0x30;
+    true
+}
+
+/// `long bpf_skb_ecn_set_ce(skb)`: 1 if the packet says now that it met congestion.
+pub(super) fn ecn_set_ce(_: &Call) -> u64 {
+    let marked = with_packet(|packet| {
+        let ip = ETH_HLEN - packet.offset_of_link_layer();
+        Ok(match protocol(packet) {
+            ETH_P_IP => {
+                let mut header = [0; 20];
+                packet.read(ip, &mut header)?;
+                let marked = mark_v4(&mut header);
+                packet.write(ip, &header)?;
+                marked
+            }
+            ETH_P_IPV6 => {
+                packet.read(ip, &mut [0; 40])?;
+                let mut header = [0; 2];
+                packet.read(ip, &mut header)?;
+                let marked = mark_v6(&mut header);
+                packet.write(ip, &header)?;
+                marked
+            }
+            _ => false,
+        })
+    });
+    u64::from(marked.unwrap_or(false))
+}
+
+/// `long bpf_csum_level(skb, level)`: how many checksums were found right, of which a packet that
+/// nobody has looked at says EACCES.
+pub(super) fn csum_level(call: &Call) -> u64 {
+    const QUERY: u64 = 0;
+    const INC: u64 = 1;
+    const DEC: u64 = 2;
+    const RESET: u64 = 3;
+    let level = with_packet(|packet| {
+        let level = packet.csum_level.get();
+        packet.csum_level.set(match (call.arg(1), level) {
+            (QUERY, _) => return level.map(u64::from).ok_or(Errno::EACCES),
+            (INC, None) => Some(0),
+            (INC, Some(level)) => Some((level + 1).min(CSUM_LEVEL_MAX)),
+            (DEC, None | Some(0)) | (RESET, _) => None,
+            (DEC, Some(level)) => Some(level - 1),
+            _ => return Err(Errno::EINVAL),
+        });
+        Ok(0)
+    });
+    level.unwrap_or_else(Errno::as_ret)
+}
+
+/// `long bpf_skb_set_tstamp(skb, tstamp, type)`: of the real-time clock (0), the monotonic one (1)
+/// or that of TAI (2).
+pub(super) fn set_tstamp(call: &Call) -> u64 {
+    let (tstamp, clock) = (call.arg(1), call.arg(2) as u32);
+    ret(with_packet(|packet| {
+        match (protocol(packet), clock, tstamp) {
+            (ETH_P_IP | ETH_P_IPV6, 0, _) | (ETH_P_IP | ETH_P_IPV6, 1..=2, 1..) => {}
+            (ETH_P_IP | ETH_P_IPV6, _, _) => return Err(Errno::EINVAL),
+            _ => return Err(Errno::EOPNOTSUPP),
+        }
+        packet.set_tstamp(tstamp, clock as u8);
+        Ok(())
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum of a header with its checksum is 0xffff before and after.
+    #[test]
+    fn the_checksum_of_a_marked_header_is_right() {
+        let sum = |header: &[u8; 20]| {
+            let words = header.as_chunks::<2>().0.iter();
+            let sum: u32 = words.map(|word| u32::from(u16::from_be_bytes(*word))).sum();
+            let folded = (sum >> 16) + (sum & 0xffff);
+            (folded >> 16) + (folded & 0xffff)
+        };
+        for id in 0..=u16::MAX {
+            for ecn in 1..4 {
+                let mut header = [0; 20];
+                header[..2].copy_from_slice(&[0x45, ecn]);
+                header[4..6].copy_from_slice(&id.to_be_bytes());
+                let check = !(sum(&header) as u16);
+                header[10..12].copy_from_slice(&check.to_be_bytes());
+                assert!(mark_v4(&mut header));
+                assert_eq!((sum(&header), header[1]), (0xffff, 3));
+            }
+        }
+    }
+}
