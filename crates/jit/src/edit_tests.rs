@@ -36,6 +36,26 @@ fn what_is_out_of_reach_is_not_jumped_to() {
     }
 }
 
+/// A change that is right, before one that is out of reach, or of code that is nowhere.
+#[test]
+fn what_comes_before_an_error_is_not_done() {
+    let code = BareCode::new(&[0xa9, 1, 0, 0, 0, 0xc3]).expect("room");
+    let switch = code.switch(0).expect("a switch");
+    let jump = Jump { text: nowhere(1 << 32), site: RetargetSite::new(3) };
+    for at in [(1 << 32) + 8, 1 << 40] {
+        let mut edits = Edits::default();
+        edits.switch(&switch, None, true);
+        edits.retarget(&jump, None, &Target { text: nowhere(at), off: 0 });
+        let lock = TextLock::take();
+        let expected = match at - (1 << 32) - 8 {
+            0 => EditError::Freed(1),
+            distance => EditError::OutOfReach { number: 1, distance: distance as i64 },
+        };
+        assert_eq!(edits.apply(&lock), Err(expected));
+        assert_eq!(lock.load(&switch.text, Place::Byte(0)), Some(u32::from(SwitchSite::OFF)));
+    }
+}
+
 #[test]
 fn too_many_changes_are_none() {
     let code = BareCode::new(&[0xa9, 1, 0, 0, 0, 0xc3]).expect("room");

@@ -37,6 +37,11 @@ impl Error {
         }
     }
 
+    /// Whether the host gives no memory, or code fills all addresses that are within reach.
+    pub fn is_memory(&self) -> bool {
+        matches!(self.0, Kind::Memory(_))
+    }
+
     pub(crate) fn insn(insn: usize, what: &'static str) -> Error {
         Error(Kind::Insn { insn, what })
     }

@@ -276,6 +276,7 @@ fn compile(
     };
     skep_jit::compile(&linked.xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
         true => Error::missing(e.to_string()),
+        false if e.is_memory() => Error::memory(e.to_string()),
         false => Error::bug(e.to_string()),
     })
 }

@@ -10,9 +10,10 @@ mod watch;
 use skep_insn::asm::assemble;
 use skep_jit::{BareCode, Tuning};
 use skep_program::{MapDef, Program};
+use skep_runtime::StatsOptions;
 use skep_runtime::map::{MapHandle, UpdateFlags};
 use skep_runtime::poke::{self, Batch, PokeMode};
-use skep_runtime::{Ctx, Instance, LoadOptions, ObjectMaps, Options, Runtime, StatsOptions};
+use skep_runtime::{Ctx, ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
@@ -347,6 +348,11 @@ fn where_nothing_can_be_executable() {
 }
 
 #[test]
+fn where_addresses_are_used_up() {
+    passes("child::no_addresses");
+}
+
+#[test]
 fn where_membarrier_is_refused_later() {
     passes("child::no_membarrier_later");
 }
@@ -521,6 +527,52 @@ mod child {
         let options = LoadOptions::default();
         let why = runtime.load(&program("main", MAIN), &object, &options).unwrap_err();
         assert!(why.to_string().contains("making room for machine code"), "{why}");
+        assert_eq!(why.kind(), ErrorKind::Memory);
+    }
+
+    /// More code, and more sites, than there are addresses: what does not fit is refused, and what
+    /// is there is as it was.
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn no_addresses() {
+        let status = std::fs::read_to_string("/proc/self/statm").unwrap();
+        let pages: u64 = status.split(' ').next().unwrap().parse().unwrap();
+        // Room for the smallest stretch of addresses only, two pools in it, and what tests need.
+        let bytes = pages * 4096 + (200 << 20);
+        let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+        // SAFETY: a limit of this process.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
+        let loaded = Loaded::new();
+        let target = loaded.target(1);
+        loaded.put(&target);
+        let _on = loaded.runtime.enable_stats(every(1)).unwrap();
+        let full: Vec<_> =
+            [20 << 20, 8 << 20, 3 << 20, 20 << 20, 8 << 20, 3 << 20, 1 << 19, 1 << 18]
+                .iter()
+                .flat_map(|bytes| (0..4).map(|_| BareCode::new(&vec![0xc3; *bytes])))
+                .collect();
+        let (mut fits, refused): (Vec<_>, Vec<_>) = full.into_iter().partition(Result::is_ok);
+        assert!(!fits.is_empty());
+        assert!(refused.into_iter().all(|code| code.is_err_and(|why| why.is_memory())));
+        while let Ok(code) = BareCode::new(&[0xc3; 4096]) {
+            fits.push(Ok(code));
+        }
+        while let Ok(code) = BareCode::new(&[0xc3; 64]) {
+            fits.push(Ok(code));
+        }
+        let bytes = || loaded.main.machine_code().unwrap().bytes();
+        let (before, count) = (bytes(), loaded.runtime.programs().len());
+        let options = LoadOptions::default();
+        let why = loaded.runtime.load(&program("main", MAIN), &loaded.maps, &options).unwrap_err();
+        assert_eq!(why.kind(), ErrorKind::Memory);
+        assert!(why.to_string().contains("making room for machine code"), "{why}");
+        assert_eq!((bytes(), loaded.runtime.programs().len()), (before, count));
+        assert_eq!((loaded.run(), loaded.main.stats().run_cnt), (1, 1));
+        // Where something goes there is room again.
+        drop(fits);
+        let again = loaded.target(2);
+        loaded.put(&again);
+        assert_eq!((loaded.run(), again.stats().run_cnt), (2, 1));
     }
 
     #[test]

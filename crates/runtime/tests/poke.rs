@@ -52,37 +52,59 @@ fn a_batch_changes_all_its_sites() {
     assert_eq!(call(&code, 0), 2);
 }
 
+/// Everything that can be wrong with a batch, between two changes that are right: the error says
+/// which it is, and every byte of all code is what it was.
 #[test]
 fn a_batch_with_something_wrong_changes_nothing() {
     let (code, sites) = switched(3);
+    let (jumping, jump) = retargeted();
+    let (gone, gone_sites) = switched(1);
+    let (gone_jumping, gone_jump) = retargeted();
+    let gone_target = gone_jumping.target(8).unwrap();
+    drop((gone, gone_jumping));
+    // Other code may have taken their place.
+    let (other, _) = switched(1);
+    assert!(gone_sites[0].1.is_freed() && gone_jump.is_freed() && gone_target.is_freed());
+    let [one, two] = [8, 14].map(|off| jumping.target(off).unwrap());
+    let stale = |expected, found| EditError::Stale { number: 2, expected, found };
+    type Wrong<'a> = Box<dyn Fn(&mut Batch) + 'a>;
+    let wrongs: [(Wrong<'_>, EditError); 6] = [
+        (Box::new(|batch| batch.add(&gone_sites[0].1, true)), EditError::Freed(2)),
+        (Box::new(|batch| batch.retarget(&gone_jump, &one)), EditError::Freed(2)),
+        (Box::new(|batch| batch.retarget(&jump, &gone_target)), EditError::Freed(2)),
+        (Box::new(|batch| batch.add_from(&sites[1].1, true, false)), stale(0xe9, 0xa9)),
+        (Box::new(|batch| batch.add_from(&sites[1].1, true, true)), stale(0xe9, 0xa9)),
+        (Box::new(|batch| batch.retarget_from(&jump, &two, &one)), stale(6, 0)),
+    ];
+    let bytes = || [bytes(&code, 51), bytes(&jumping, 21), bytes(&other, 17)];
+    let before = bytes();
+    for (wrong, why) in wrongs {
+        let mut batch = Batch::new();
+        batch.add(&sites[0].1, true);
+        batch.retarget(&jump, &two);
+        wrong(&mut batch);
+        batch.add(&sites[2].1, true);
+        assert_eq!(batch.commit(), Err(Error::Edit(why.clone())));
+        assert_eq!(batch.commit_nowait(), Err(Error::Edit(why)));
+        assert_eq!(bytes(), before);
+    }
+    // Without what is wrong it is done.
     let mut batch = Batch::new();
     batch.add(&sites[0].1, true);
-    batch.add_from(&sites[1].1, true, false);
-    let stale = Error::Edit(EditError::Stale { number: 1, expected: 0xe9, found: 0xa9 });
-    assert_eq!(batch.commit(), Err(stale.clone()));
-    assert_eq!(batch.commit_nowait(), Err(stale));
-    assert!(sites.iter().all(|(off, _)| call(&code, *off) == 0));
-    // A site of code that is gone, which other code may have taken the place of.
-    let (freed, gone) = switched(1);
-    drop(freed);
-    let (other, _keep) = switched(1);
-    let mut batch = Batch::new();
-    batch.add(&sites[0].1, true);
-    batch.add(&gone[0].1, true);
-    assert!(gone[0].1.is_freed());
-    assert_eq!(batch.commit(), Err(Error::Edit(EditError::Freed(1))));
-    assert_eq!((call(&code, sites[0].0), call(&other, 0)), (0, 0));
-    // A jump to code that is gone.
-    let (code, jump) = retargeted();
-    let (freed, _) = retargeted();
-    let mut batch = Batch::new();
-    batch.retarget(&jump, &freed.target(8).unwrap());
-    drop(freed);
-    assert_eq!(batch.commit(), Err(Error::Edit(EditError::Freed(0))));
-    assert_eq!(call(&code, 0), 1);
-    let mut batch = Batch::new();
-    batch.retarget_from(&jump, &code.target(14).unwrap(), &code.target(8).unwrap());
-    assert!(matches!(batch.commit(), Err(Error::Edit(EditError::Stale { .. }))));
+    batch.retarget(&jump, &two);
+    batch.add(&sites[2].1, true);
+    batch.commit().unwrap();
+    let changed = |at: usize| {
+        let (before, now) = (&before[at], &bytes()[at]);
+        before.iter().zip(now).filter(|(a, b)| a != b).count()
+    };
+    assert_eq!([0, 1, 2].map(changed), [2, 1, 0]);
+}
+
+/// All of the code.
+fn bytes(code: &BareCode, len: usize) -> Vec<u8> {
+    // SAFETY: the code is readable, and nobody writes it now.
+    unsafe { std::slice::from_raw_parts(code.address(0) as *const u8, len).to_vec() }
 }
 
 #[test]

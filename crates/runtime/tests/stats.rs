@@ -4,6 +4,7 @@ use skep_insn::asm::assemble;
 use skep_jit::{PokeMode, Tuning};
 use skep_program::{MapDef, Program};
 use skep_runtime::map::UpdateFlags;
+use skep_runtime::poke::{Batch, EditError, Error as PokeError};
 use skep_runtime::{ClockError, ErrorKind, HostClock, StatsOptions};
 use skep_runtime::{ClockSource, Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep_uapi::helper::HelperId;
@@ -197,6 +198,25 @@ fn code_is_what_it_was_when_statistics_are_off_again() {
         });
         assert!(settled && changed(&before[1], 1) == 0);
     }
+}
+
+/// Code that tests flags has the same errors, and nothing is half done there either.
+#[test]
+fn flags_that_are_stale_or_gone_change_nothing() {
+    let [_, _, options] = engines();
+    let mut loaded = loaded(&[PLAIN, PLAIN], &options);
+    let entry = |at: usize| loaded.all[at].machine_code().unwrap().stats_switches().0.unwrap();
+    let (first, second) = (entry(0), entry(1));
+    let mut batch = Batch::new();
+    batch.add(&first, true);
+    batch.add_from(&second, true, false);
+    let stale = EditError::Stale { number: 1, expected: 1, found: 0 };
+    assert_eq!(batch.commit(), Err(PokeError::Edit(stale)));
+    loaded.all.truncate(1);
+    assert!(second.is_freed());
+    assert_eq!(batch.commit(), Err(PokeError::Edit(EditError::Freed(1))));
+    assert_eq!(run(&loaded.all[0]), 7);
+    assert_eq!(loaded.all[0].stats().run_cnt, 0);
 }
 
 /// The sum of `run_cnt` is what ran, on three threads, while statistics are switched by a fourth:
