@@ -271,7 +271,7 @@ impl Host for Memory<'_> {
             let mut running = running.borrow_mut();
             running.timed = running.counters.begin();
         } else {
-            counters.begin();
+            counters.count();
         }
     }
 

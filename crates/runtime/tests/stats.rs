@@ -1,8 +1,10 @@
 //! Statistics of programs: what is counted is what ran, whatever is switched meanwhile.
 
+use skep_btf::{BtfBuilder, FuncLinkage, IntEncoding, TypeId};
+use skep_insn::InsnIdx;
 use skep_insn::asm::assemble;
 use skep_jit::{PokeMode, Tuning};
-use skep_program::{MapDef, Program};
+use skep_program::{FuncInfo, MapDef, Program};
 use skep_runtime::map::UpdateFlags;
 use skep_runtime::poke::{Batch, EditError, Error as PokeError};
 use skep_runtime::{ClockError, ErrorKind, HostClock, StatsOptions};
@@ -37,14 +39,27 @@ fn defs() -> Arc<[MapDef]> {
 
 fn program(text: &str) -> VerifiedProgram {
     let helper = |name: &str| HelperId::from_name(name).map(|id| id as u32);
-    let program = Program {
+    let assembly = assemble(text, &helper).unwrap();
+    let mut program = Program {
         name: "counted".into(),
         prog_type: TYPE,
         license: "GPL".into(),
-        insns: assemble(text, &helper).unwrap().insns,
+        insns: assembly.insns,
         maps: defs(),
         ..Program::default()
     };
+    // Functions that tail call have to have types.
+    if let Some(function) = assembly.labels.iter().find(|label| label.name == "f") {
+        let mut btf = BtfBuilder::new();
+        let int = btf.int("int", 4, IntEncoding::SIGNED);
+        let ctx = btf.ptr(TypeId::VOID);
+        let proto = btf.func_proto(int, &[("ctx", ctx)]);
+        for (name, insn_off) in [("main", InsnIdx(0)), ("f", function.insn)] {
+            let type_id = btf.func(name, proto, FuncLinkage::Static).0;
+            program.func_info.push(FuncInfo { insn_off, type_id });
+        }
+        program.btf = Some(Arc::new(btf.build().unwrap()));
+    }
     match verify(&program, &Config::privileged(KernelProfile::v6_18())).verdict {
         Verdict::Accepted(program) => *program,
         other => panic!("{text}: {other:?}"),
@@ -393,5 +408,32 @@ fn times_of_a_chain_add_up() {
         assert_eq!(seen, [(1, 1, 5), (1, 1, 5)]);
         // Four looks: the end of one is not the start of the other.
         assert_eq!(NOW.get() - started, 4 * 5);
+    }
+}
+
+/// Tail calls slot 0 from a function, and goes on after it.
+const FROM_A_FUNCTION: &str = "call f\nr0 = 5\nexit\n\
+                               f:\nr2 = map[progs]\nr3 = 0\ncall bpf_tail_call\nr0 = 1\nexit";
+
+/// As in the kernel, what a function tail calls is in the caller's time. Machine code times it for
+/// itself, too; the interpreter, which nobody tells of its end, only counts it.
+#[test]
+fn what_a_function_tail_calls_is_in_its_time() {
+    for options in engines() {
+        STEP.set(5);
+        let loaded = simulation(&[FROM_A_FUNCTION, PLAIN], &options);
+        loaded.fill(0, 1);
+        let _on = loaded.runtime.enable_stats(every(1)).unwrap();
+        assert_eq!(run(&loaded.all[0]), 5);
+        let seen = [0, 1].map(|at: usize| {
+            let stats = loaded.all[at].stats();
+            (stats.run_cnt, stats.timed_cnt, stats.run_time_ns)
+        });
+        let wanted = match options.engine {
+            Engine::Interp => [(1, 1, 5), (1, 0, 0)],
+            // Two looks of the target's lie in the caller's time.
+            Engine::Jit => [(1, 1, 15), (1, 1, 5)],
+        };
+        assert_eq!(seen, wanted);
     }
 }

@@ -81,16 +81,21 @@ impl Counters {
 
     /// A run that is not of machine code begins.
     pub(crate) fn begin(&self) -> Option<Timed> {
+        let weight = self.count()?;
+        Some(Timed { start: self.clock.now(), weight })
+    }
+
+    /// The same for one whose end nobody tells. How many runs it stands for if it is one to be
+    /// timed.
+    pub(crate) fn count(&self) -> Option<u64> {
         if !self.is_on.load(Relaxed) {
             return None;
         }
         let slot = self.slot()?;
         let number = slot.run_cnt.load(Relaxed).wrapping_add(1);
         slot.run_cnt.store(number, Relaxed);
-        if (number as u32).wrapping_mul(GOLDEN) > self.control.threshold.load(Relaxed) {
-            return None;
-        }
-        Some(Timed { start: self.clock.now(), weight: self.control.weight.load(Relaxed) })
+        let is_timed = (number as u32).wrapping_mul(GOLDEN) <= self.control.threshold.load(Relaxed);
+        is_timed.then(|| self.control.weight.load(Relaxed))
     }
 
     /// It ends, in the same thread.
