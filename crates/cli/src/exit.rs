@@ -10,6 +10,8 @@ pub enum Exit {
     Refused,
     /// The input or the host is wrong, or something is not modelled yet.
     Input,
+    /// The user ended the runs (SIGINT); what was done by then is shown.
+    Interrupted,
     /// We are wrong.
     Bug,
 }
@@ -21,6 +23,8 @@ impl Exit {
             Exit::Success => 0,
             Exit::Refused => 1,
             Exit::Input => 2,
+            // As shells have it: 128 and the signal's number.
+            Exit::Interrupted => 130,
             Exit::Bug => 101,
         }
     }

@@ -80,7 +80,8 @@ Packets begin with their Ethernet header. The packet is one of 60 zero bytes if 
 context of other programs as many zeros as they use.
 
 Exit status: 0 if everything ran, 1 if the verifier refuses the program, 2 if a file, packet or \
-value is wrong or something is not supported yet, 101 after an internal error.";
+value is wrong or something is not supported yet, 130 after an interrupt (Ctrl-C; what was done by \
+then is shown), 101 after an internal error.";
 
 /// Files, and what they are loaded against.
 #[derive(Debug, Clone, Default, Args)]

@@ -1,12 +1,14 @@
 //! `skep run`: a program on packets or bytes, without root.
 //!
-//! Reading order: `plan` (what is loaded), `input` (what it runs on), `work` (the runs, on
-//! threads), `stats` and `top` (what they took), `summary` (what is printed); `map_json` and
-//! `btf_json` read and write maps.
+//! Reading order: `plan` (what is loaded), `input` (what it runs on), `outputs` (the files that are
+//! written), `work` (the runs, on threads), `interrupt` (Ctrl-C), `stats` and `top` (what they
+//! took), `summary` (what is printed); `map_json` and `btf_json` read and write maps.
 
 mod btf_json;
 mod input;
+mod interrupt;
 mod map_json;
+mod outputs;
 mod pcap;
 mod plan;
 mod profile;
@@ -18,8 +20,9 @@ mod work;
 use crate::exit::Exit;
 use crate::flags::{Poke, RunFlags};
 use crate::streams::Streams;
-use plan::Loaded;
-use std::io;
+use plan::{Failure, Loaded};
+use std::fs::File;
+use std::io::{self, Write as _};
 
 /// Errors about single packets that are printed; the rest is counted.
 const ERRORS_SHOWN: usize = 10;
@@ -30,8 +33,8 @@ const ERRORS_SHOWN: usize = 10;
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let loaded = match plan::load(flags) {
-        Ok(loaded) => loaded,
+    let (loaded, inputs, outputs) = match prepare(flags) {
+        Ok(prepared) => prepared,
         Err(failure) => {
             streams.error(&failure.message)?;
             return Ok(failure.exit);
@@ -44,13 +47,6 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
         streams.note(&why)?;
     }
     let mut exit = Exit::Success;
-    let inputs = match input::read(flags, &loaded.instance) {
-        Ok(inputs) => inputs,
-        Err(message) => {
-            streams.error(&message)?;
-            return Ok(Exit::Input);
-        }
-    };
     // A capture that ends in the middle of a packet has good packets before it.
     if let Some(message) = &inputs.broken {
         streams.error(message)?;
@@ -66,6 +62,32 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
             return Ok(Exit::Input);
         }
     };
+    exit.raise(say_errors((&inputs, &done), streams)?);
+    if let (Some(path), Some(file)) = (&flags.pcap_out, outputs.pcap)
+        && let Err(what) = pcap::write(file, &loaded.instance, (&inputs, &done))
+    {
+        streams.error(&format!("{}: while writing: {what}", path.display()))?;
+        exit.raise(Exit::Input);
+    }
+    print(flags, &loaded, (&inputs, &done), streams)?;
+    exit.raise(dump_maps(flags, (&loaded, outputs.maps), streams)?);
+    Ok(exit)
+}
+
+/// All that can be wrong before the program runs.
+fn prepare(flags: &RunFlags) -> Result<(Loaded, input::Inputs, outputs::Outputs), Failure> {
+    outputs::check(flags).map_err(Failure::input)?;
+    let loaded = plan::load(flags)?;
+    let inputs = input::read(flags, &loaded.instance).map_err(Failure::input)?;
+    let outputs = outputs::Outputs::open(flags).map_err(Failure::input)?;
+    Ok((loaded, inputs, outputs))
+}
+
+/// The inputs that could not be run, and whether the user ended the runs.
+fn say_errors(
+    (inputs, done): (&input::Inputs, &work::Done),
+    streams: &mut Streams<'_>,
+) -> io::Result<Exit> {
     for (number, message) in done.errors.iter().take(ERRORS_SHOWN) {
         let what = if inputs.is_capture { format!("packet {number}: ") } else { String::new() };
         streams.error(&format!("{what}{message}"))?;
@@ -74,17 +96,15 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
         let more = done.errors.len() - ERRORS_SHOWN;
         streams.error(&format!("{more} more packets could not be run"))?;
     }
-    if !done.errors.is_empty() {
-        exit.raise(Exit::Input);
+    let mut exit = if done.errors.is_empty() { Exit::Success } else { Exit::Input };
+    if done.is_interrupted {
+        let (ran, all) = (done.runs.iter().flatten().count(), inputs.items.len());
+        streams.error(&match inputs.is_capture {
+            true => format!("interrupted after {ran} of {all} packets"),
+            false => format!("interrupted after {} runs", done.count),
+        })?;
+        exit.raise(Exit::Interrupted);
     }
-    if let Some(path) = &flags.pcap_out
-        && let Err(message) = pcap::write(path, &loaded.instance, (&inputs, &done))
-    {
-        streams.error(&message)?;
-        exit.raise(Exit::Input);
-    }
-    print(flags, &loaded, (&inputs, &done), streams)?;
-    exit.raise(dump_maps(flags, &loaded, streams)?);
     Ok(exit)
 }
 
@@ -111,6 +131,10 @@ fn execute(
         true => Some(&mut refresh),
         false => None,
     };
+    // Metrics that cannot be written are not found out after the runs.
+    if let Err(message) = stats.write_file(&loaded.runtime.programs()) {
+        return Ok(Err(message));
+    }
     let done = work::run(flags, &loaded.instance, (inputs, watch))?;
     let mut exit = Exit::Success;
     if let Some(message) = trouble {
@@ -142,15 +166,22 @@ fn print(
     write!(out, "{text}{}", stats::text(flags, &loaded.runtime.programs()))
 }
 
-fn dump_maps(flags: &RunFlags, loaded: &Loaded, streams: &mut Streams<'_>) -> io::Result<Exit> {
+fn dump_maps(
+    flags: &RunFlags,
+    (loaded, file): (&Loaded, Option<File>),
+    streams: &mut Streams<'_>,
+) -> io::Result<Exit> {
     let Some(target) = &flags.dump_maps else { return Ok(Exit::Success) };
     let maps = loaded.maps.all().iter().flatten();
     let all: serde_json::Map<String, serde_json::Value> =
         maps.map(|map| (map.map().name().to_owned(), map_json::dump(map))).collect();
     let text = serde_json::to_string_pretty(&serde_json::Value::Object(all)).unwrap_or_default();
-    if target == "-" {
+    let Some(mut file) = file else {
         writeln!(streams.out, "{text}")?;
-    } else if let Err(e) = std::fs::write(target, text + "\n") {
+        return Ok(Exit::Success);
+    };
+    let written = outputs::cut_off(&file).and_then(|()| writeln!(file, "{text}"));
+    if let Err(e) = written {
         streams.error(&format!("{target}: while writing maps: {e}"))?;
         return Ok(Exit::Input);
     }

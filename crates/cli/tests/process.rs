@@ -44,6 +44,28 @@ fn a_reader_that_leaves_early_is_no_error() {
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
 }
 
+/// What ran before an interrupt is shown; the second interrupt would end the process.
+#[test]
+fn an_interrupted_run_says_what_was_done() {
+    for engine in [&["--jit"][..], &["--interp"], &["--fuel", "1000"], &["--threads", "2"]] {
+        let mut command = skep();
+        command.args(["run", "--btf", "none", "tests/programs/xdp_count.bpf.o", "xdp_count"]);
+        // The first table says that it runs.
+        command.args(["--repeat", "4000000000", "--top"]).args(engine);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
+        let mut err = BufReader::new(child.stderr.take().unwrap());
+        err.read_line(&mut String::new()).unwrap();
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        let said: Vec<String> = err.lines().map_while(Result::ok).collect();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{engine:?}: {said:?}");
+        assert!(said.iter().any(|line| line.starts_with("error: interrupted after ")), "{said:?}");
+        assert!(output.stdout.starts_with(b"retval: XDP_PASS\n"), "{engine:?}");
+    }
+}
+
 #[test]
 fn colours_obey_the_environment() {
     let coloured = |key: &str| {

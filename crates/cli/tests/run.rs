@@ -31,7 +31,8 @@ fn udp(ttl: u8) -> Vec<u8> {
 }
 
 fn write(path: &Path, packets: &[Vec<u8>]) {
-    let header = PcapHeader { datalink: DataLink::ETHERNET, ..PcapHeader::default() };
+    let header =
+        PcapHeader { datalink: DataLink::ETHERNET, snaplen: 1 << 18, ..PcapHeader::default() };
     let mut writer = PcapWriter::with_header(std::fs::File::create(path).unwrap(), header).unwrap();
     for packet in packets {
         let packet = PcapPacket::new(Duration::from_secs(1), packet.len() as u32, packet);
@@ -154,6 +155,68 @@ fn what_is_wrong_is_said_and_the_rest_is_run() {
     assert!(out.contains("xdp_count: 0 packets"), "{out}");
 }
 
+/// A packet that is longer than any; the map of a program that needs more memory than there is.
+#[test]
+fn what_is_too_large_is_an_error_of_its_own() {
+    let files = Files::new();
+    let object = program("xdp_count.bpf.o");
+    write(&files.path("in.pcap"), &[udp(1), vec![0; 70_000], udp(1)]);
+    for engine in ["--jit", "--interp"] {
+        let input = files.text("in.pcap");
+        let (exit, out, err) = skep(&[&object, "xdp_count", "--pcap", &input, engine]);
+        assert_eq!(exit, Exit::Input);
+        assert!(err.contains("packet 2: a packet of 70000 bytes is longer than 65535"), "{err}");
+        assert!(out.contains("XDP_PASS                    2"), "{out}");
+    }
+
+    // 2^30 elements in place of 256, each with a value for every CPU.
+    let bytes = std::fs::read(&object).unwrap();
+    let words = bytes.chunks(4).enumerate().filter(|(_, word)| *word == 256u32.to_le_bytes());
+    let is_said = words.map(|(at, _)| {
+        let mut bytes = bytes.clone();
+        bytes[4 * at..][..4].copy_from_slice(&(1u32 << 30).to_le_bytes());
+        std::fs::write(files.path("large.o"), bytes).unwrap();
+        let (exit, out, err) = skep(&[&files.text("large.o"), "xdp_count", "--threads", "64"]);
+        (exit, &*out) == (Exit::Input, "") && err.contains("map 'packets' (percpu_array): ENOMEM")
+    });
+    // One of these words is the map's.
+    assert!(is_said.into_iter().any(|is_said| is_said));
+}
+
+/// What is there stays as it was until the program runs.
+#[test]
+fn an_output_that_cannot_be_is_found_out_before() {
+    let files = Files::new();
+    let object = program("xdp_count.bpf.o");
+    write(&files.path("in.pcap"), &[udp(1)]);
+    let (input, output) = (files.text("in.pcap"), files.text("out.pcap"));
+    std::fs::write(&output, "before").unwrap();
+    std::fs::hard_link(&input, files.path("link.pcap")).unwrap();
+    std::os::unix::fs::symlink(&input, files.path("symlink.pcap")).unwrap();
+    let same = format!("--dump-maps={output}");
+    for (args, wanted) in [
+        (&["xdp_count", "--pcap-out", &files.text("link.pcap")][..], "would overwrite"),
+        (&["xdp_count", "--pcap-out", &files.text("symlink.pcap")], "would overwrite"),
+        (&["xdp_count", "--metrics", &input], "--metrics would overwrite what is read (--pcap)"),
+        (&["xdp_count", "--pcap-out", &output, &same], "two outputs in one file"),
+        (&["nope", "--pcap-out", &output], "no program 'nope'"),
+        (&["xdp_count", "--pcap-out", &output, "--metrics", "/no/such/file"], "metrics"),
+        (&["xdp_count", "--pcap-out", "/no/such/file"], "/no/such/file: while opening"),
+    ] {
+        let (exit, out, err) = skep(&[&[&*object, "--pcap", &input], args].concat());
+        assert_eq!((exit, &*out), (Exit::Input, ""), "{args:?}: {err}");
+        assert!(err.contains(wanted), "{args:?}: {err}");
+        assert_eq!(std::fs::read(&output).unwrap(), b"before");
+        assert_eq!(read(&files.path("in.pcap")), [udp(1)]);
+    }
+    // A shorter file than before is no longer than it should be.
+    std::fs::write(&output, vec![1; 1 << 16]).unwrap();
+    let (exit, ..) = skep(&[&object, "xdp_count", "--pcap", &input, "--pcap-out", &output]);
+    assert_eq!((exit, read(&files.path("out.pcap"))), (Exit::Success, vec![udp(1)]));
+    let args = [&*object, "xdp_count", "--pcap", &input, "--pcap-out", "/dev/null"];
+    assert_eq!(skep(&args).0, Exit::Success);
+}
+
 #[test]
 fn each_wrong_value_has_its_error() {
     let object = program("xdp_count.bpf.o");
@@ -167,7 +230,6 @@ fn each_wrong_value_has_its_error() {
         (&["xdp_count", "--ctx-json", "{"], "--ctx-json: EOF"),
         (&["xdp_count", "--map", "packets"], "NAME=@FILE is wanted"),
         (&["xdp_count", "--map", "nothing=@/dev/null"], "no map 'nothing'; there are: packets"),
-        (&["xdp_count", "--fuel", "3", "--interp"], "out of fuel"),
         (&["nope"], "no program 'nope'; there are: xdp_count, xdp_reflect"),
         (&[], "which program? there are: xdp_count, xdp_reflect"),
     ] {

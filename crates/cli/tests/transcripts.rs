@@ -34,6 +34,9 @@ fn run(command: &str) -> String {
         skep_cli::Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
     let exit = skep_cli::run(args, &mut streams).expect("the screen takes all");
     let mut text = String::from_utf8(out.0.borrow().clone()).expect("output is UTF-8");
+    if text.contains("\nduration: ") {
+        text = text.lines().map(|line| timeless(line) + "\n").collect();
+    }
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
@@ -41,6 +44,14 @@ fn run(command: &str) -> String {
         let _ = writeln!(text, "[exit {}]", exit.code());
     }
     text
+}
+
+/// How long a run took is never the same.
+fn timeless(line: &str) -> String {
+    match line.strip_prefix("duration: ").and_then(|rest| rest.split_once(" ns ")) {
+        Some((_, rest)) => format!("duration: ... ns {rest}"),
+        None => line.to_owned(),
+    }
 }
 
 /// Words as a shell splits them, with single and double quotes only.

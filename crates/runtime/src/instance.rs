@@ -203,7 +203,7 @@ impl Instance {
         let ctx = current.ctx;
         let mut fuel = None;
         if self.fuel.is_some() {
-            ctx.env.outcome().map_err(|why| why.context(&self.image.name))?;
+            ctx.env.outcome().map_err(|e| e.context(format!("program '{}'", self.image.name)))?;
             fuel = self.fuel.map(|given| ctx.env.used(given));
         }
         self.finish(ctx, RunResult { retval: r0 as u32, r0, insns: None, fuel })

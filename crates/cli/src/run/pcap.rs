@@ -1,6 +1,7 @@
 //! Captures: pcap files of Ethernet packets, in and out.
 
 use super::input::{Inputs, Item};
+use super::outputs::cut_off;
 use super::summary::passes;
 use super::work::Done;
 use pcap_file::DataLink;
@@ -8,10 +9,14 @@ use pcap_file::pcap::{PcapHeader, PcapPacket, PcapReader, PcapWriter};
 use skep::runtime::Instance;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Packets that are read; more would not be looked at one by one.
 const PACKETS_MAX: usize = 50_000_000;
+
+/// The type of the block that a pcapng file begins with, in either byte order.
+const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// Reads a capture, up to where it is broken.
 ///
@@ -21,6 +26,10 @@ const PACKETS_MAX: usize = 50_000_000;
 pub(super) fn read(path: &Path) -> Result<Inputs, String> {
     let doing = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
     let file = File::open(path).map_err(|e| doing(&e))?;
+    let mut start = [0; 4];
+    if file.read_at(&mut start, 0).is_ok() && start == PCAPNG {
+        return Err(doing(&"a pcapng file; `editcap -F pcap` makes it a pcap file"));
+    }
     let mut reader = PcapReader::new(BufReader::new(file))
         .map_err(|e| doing(&format!("not a pcap file ({e})")))?;
     let link = reader.header().datalink;
@@ -53,14 +62,14 @@ pub(super) fn read(path: &Path) -> Result<Inputs, String> {
 ///
 /// # Errors
 ///
-/// One line: the file cannot be written.
+/// Why the file could not be written.
 pub(super) fn write(
-    path: &Path,
+    file: File,
     instance: &Instance,
     (inputs, done): (&Inputs, &Done),
 ) -> Result<(), String> {
-    let doing = |what: &dyn std::fmt::Display| format!("{}: while writing: {what}", path.display());
-    let file = File::create(path).map_err(|e| doing(&e))?;
+    let doing = |what: &dyn std::fmt::Display| what.to_string();
+    cut_off(&file).map_err(|e| doing(&e))?;
     let header = PcapHeader { datalink: DataLink::ETHERNET, ..PcapHeader::default() };
     let mut writer =
         PcapWriter::with_header(BufWriter::new(file), header).map_err(|e| doing(&e))?;

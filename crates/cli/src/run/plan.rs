@@ -30,7 +30,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    fn input(message: impl Into<String>) -> Failure {
+    pub(super) fn input(message: impl Into<String>) -> Failure {
         Failure { message: message.into(), exit: Exit::Input }
     }
 

@@ -1,14 +1,19 @@
 //! The runs: inputs are shared out to threads, results come back in order.
 
 use super::input::{Inputs, Item};
+use super::interrupt;
 use crate::flags::RunFlags;
-use skep::runtime::{Ctx, Instance, Redirect, RunResult};
+use skep::runtime::{Ctx, Instance, Interrupter, Redirect, RunResult};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Inputs that a thread takes at a time.
 const CHUNK: usize = 256;
+
+/// Runs of one input between two looks whether the user wants them to end.
+const REPEATS: u32 = 1 << 12;
 
 /// How often one looks whether the runs have ended, and how often what is watched is shown.
 const LOOK: Duration = Duration::from_millis(5);
@@ -39,6 +44,8 @@ pub(super) struct Done {
     pub(super) time: Duration,
     /// Runs that this is the time of.
     pub(super) count: u64,
+    /// The user ended the runs.
+    pub(super) is_interrupted: bool,
 }
 
 /// Runs the program on every input.
@@ -59,32 +66,48 @@ pub(super) fn run(
     let next = AtomicUsize::new(0);
     // One input is run by every thread; many are shared out.
     let alone = inputs.items.len() == 1;
-    let worker = || Worker { flags, instance, inputs, ctx: None }.work(&next, alone);
+    let running = Mutex::default();
+    let worker =
+        || Worker { flags, instance, inputs, running: &running, ctx: None }.work(&next, alone);
+    // Whoever stops runs in the middle is another thread.
+    let stoppable = flags.interp || flags.fuel.is_some();
+    let _guard = interrupt::Guard::new();
     let parts: Vec<Part> = match (threads, &watch) {
-        (1, None) => vec![worker()],
+        (1, None) if !stoppable => vec![worker()],
         _ => std::thread::scope(|scope| {
             let handles: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-            if let Some(refresh) = &mut watch {
-                look_on(refresh, || handles.iter().all(|handle| handle.is_finished()))?;
-            }
+            let is_done = || {
+                if interrupt::is_asked() {
+                    stop(&running);
+                }
+                handles.iter().all(|handle| handle.is_finished())
+            };
+            look_on(&mut watch, is_done)?;
             let parts = handles.into_iter().map(|handle| handle.join().unwrap_or_default());
             Ok::<_, io::Error>(parts.collect())
         })?,
     };
     watch.map_or(Ok(()), |refresh| refresh())?;
-    Ok(Ok(collect(parts, inputs.items.len())))
+    let done = collect(parts, inputs.items.len());
+    Ok(Ok(Done { is_interrupted: interrupt::is_asked(), ..done }))
+}
+
+/// Ends the runs of all threads.
+fn stop(running: &Mutex<Vec<Interrupter>>) {
+    let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+    running.iter().for_each(Interrupter::interrupt);
 }
 
 /// What is done each second while the runs go on, and once when they have ended.
 pub(super) type Watch<'a> = &'a mut dyn FnMut() -> io::Result<()>;
 
-fn look_on(refresh: &mut Watch<'_>, is_done: impl Fn() -> bool) -> io::Result<()> {
+fn look_on(watch: &mut Option<Watch<'_>>, is_done: impl Fn() -> bool) -> io::Result<()> {
     let mut next = Instant::now() + REFRESH;
     while !is_done() {
         std::thread::sleep(LOOK.min(next.saturating_duration_since(Instant::now())));
         if Instant::now() >= next {
             next += REFRESH;
-            refresh()?;
+            watch.as_mut().map_or(Ok(()), |refresh| refresh())?;
         }
     }
     Ok(())
@@ -131,6 +154,8 @@ struct Worker<'a> {
     flags: &'a RunFlags,
     instance: &'a Instance,
     inputs: &'a Inputs,
+    /// What stops the runs of all threads.
+    running: &'a Mutex<Vec<Interrupter>>,
     /// Made for the first input and used for all.
     ctx: Option<Ctx>,
 }
@@ -150,6 +175,9 @@ impl Worker<'_> {
                 return part;
             }
             for (at, item) in items.iter().enumerate().skip(from).take(CHUNK) {
+                if interrupt::is_asked() {
+                    return part;
+                }
                 let result = self.one(item, &mut part);
                 part.results.push((at, result));
             }
@@ -162,12 +190,24 @@ impl Worker<'_> {
                 ctx.set_packet(&item.bytes).map_err(|e| e.to_string())?;
                 ctx
             }
-            none => none.insert(self.inputs.ctx(self.instance, item)?),
+            none => {
+                let ctx = self.inputs.ctx(self.instance, item)?;
+                let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+                running.push(ctx.interrupter());
+                none.insert(ctx)
+            }
         };
-        let repeat = self.flags.repeat.get();
-        let (result, mean) = self.instance.test_run(ctx, repeat).map_err(|e| e.to_string())?;
-        part.time += mean * repeat;
-        part.count += u64::from(repeat);
+        let mut left = self.flags.repeat.get();
+        let result = loop {
+            let repeat = left.min(REPEATS);
+            let (result, mean) = self.instance.test_run(ctx, repeat).map_err(|e| e.to_string())?;
+            part.time += mean * repeat;
+            part.count += u64::from(repeat);
+            left -= repeat;
+            if left == 0 || interrupt::is_asked() {
+                break result;
+            }
+        };
         let wanted = self.flags.pcap_out.is_some() || !self.inputs.is_capture;
         let packet = match (wanted, skep::runtime::takes_packet(self.instance.prog_type())) {
             (false, _) => Vec::new(),
