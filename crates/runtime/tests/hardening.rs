@@ -542,7 +542,7 @@ mod child {
         let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
         // SAFETY: a limit of this process.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
-        let loaded = Loaded::new();
+        let (loaded, watch) = (Loaded::new(), Watch::start());
         let target = loaded.target(1);
         loaded.put(&target);
         let _on = loaded.runtime.enable_stats(every(1)).unwrap();
@@ -573,12 +573,13 @@ mod child {
         let again = loaded.target(2);
         loaded.put(&again);
         assert_eq!((loaded.run(), again.stats().run_cnt), (2, 1));
+        watch.end();
     }
 
     #[test]
     #[ignore = "runs in a process of its own"]
     fn no_membarrier_later() {
-        let loaded = Loaded::new();
+        let (loaded, watch) = (Loaded::new(), Watch::start());
         let (one, two) = (loaded.target(1), loaded.target(2));
         loaded.put(&one);
         let code = BareCode::new(&SWITCHED).unwrap();
@@ -601,6 +602,7 @@ mod child {
         assert!(loaded.runtime.enable_stats(StatsOptions::default()).is_err());
         assert_eq!(loaded.run(), 1);
         assert!(loaded.runtime.programs().iter().all(|program| program.stats.run_cnt == 0));
+        watch.end();
     }
 
     /// The exit status of a child that does `work`.
@@ -682,7 +684,7 @@ mod child {
     #[test]
     #[ignore = "runs in a process of its own"]
     fn forks_without_memory() {
-        let loaded = Loaded::new();
+        let (loaded, watch) = (Loaded::new(), Watch::start());
         let code = BareCode::new(&SWITCHED).unwrap();
         let switch = code.switch(2).unwrap();
         assert_eq!(loaded.run(), 7);
@@ -697,6 +699,7 @@ mod child {
         });
         assert_eq!(status, 0);
         assert_eq!(loaded.run(), 7);
+        watch.end();
     }
 
     fn last() -> i32 {

@@ -12,7 +12,7 @@ use skep_jit::{BareCode, Tuning};
 use skep_program::{MapDef, Program};
 use skep_runtime::map::UpdateFlags;
 use skep_runtime::poke::{Batch, PokeMode, Switch};
-use skep_runtime::{Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_runtime::{Ctx, Engine, ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep_runtime::{StatsGuard, StatsOptions};
 use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgType};
@@ -121,6 +121,9 @@ impl World {
         let mut texts: Vec<_> =
             (0..SLOTS).map(|slot| program(&format!("r3 = {slot}\n{tail}"))).collect();
         texts.push(program(&format!("r3 = *(u64 *)(r1 + 0)\n{tail}")));
+        // Too long for those that have fuel.
+        let long = "r6 = 100\nagain:\nr6 -= 1\nif r6 != 0 goto again";
+        texts.push(program(&format!("{long}\nr3 = 0\n{tail}")));
         let code = BareCode::new(&SWITCHED.repeat(SITES as usize)).unwrap();
         let sites = (0..SITES).map(|site| site * SWITCHED.len() as u32);
         let switches = sites.map(|off| code.switch(off + 2).unwrap()).collect();
@@ -145,7 +148,8 @@ impl World {
         let poke = if random.below(4) == 0 { PokeMode::Flag } else { PokeMode::Patch };
         let engine = if random.below(8) == 0 { Engine::Interp } else { Engine::Jit };
         let tuning = Tuning { poke, ..Tuning::default() };
-        let options = LoadOptions { engine, tuning, ..LoadOptions::default() };
+        let fuel = (random.below(3) == 0).then_some(50);
+        let options = LoadOptions { engine, tuning, fuel };
         let text = &self.texts[random.below(self.texts.len())];
         let instance = self.runtime.load(text, &self.maps, &options).unwrap();
         let counted = instance.enable_stats(random.options()).unwrap();
@@ -194,11 +198,16 @@ impl World {
         for _ in 0..times {
             let index = random.below(SLOTS as usize + 1) as u64;
             let mut ctx = Ctx::raw(TYPE, &index.to_ne_bytes()).unwrap();
-            let r0 = caller.instance.run(&mut ctx).unwrap().r0;
+            let result = caller.instance.run(&mut ctx);
+            caller.runs.fetch_add(1, Relaxed);
+            let r0 = match result {
+                Ok(result) => result.r0,
+                Err(why) if why.kind() == ErrorKind::Stopped => continue,
+                Err(why) => panic!("{why}"),
+            };
             let last = u64::from(self.next_value.load(Relaxed));
             assert!(r0 == EMPTY || (u64::from(FIRST)..last).contains(&r0), "{r0}");
             *seen.entry(r0).or_insert(0) += 1;
-            caller.runs.fetch_add(1, Relaxed);
         }
         let mut all = self.seen.lock().unwrap();
         seen.into_iter().for_each(|(value, runs)| *all.entry(value).or_insert(0) += runs);
@@ -239,7 +248,10 @@ impl World {
                 let work = || {
                     let before = caller.instance.stats();
                     assert!(before.timed_cnt <= before.run_cnt);
-                    (0..10).for_each(|_| assert!(caller.instance.run(&mut ctx).is_ok()));
+                    (0..10).for_each(|_| {
+                        let stopped = caller.instance.run(&mut ctx).err();
+                        assert!(stopped.is_none_or(|why| why.kind() == ErrorKind::Stopped));
+                    });
                     let mut batch = Batch::new();
                     self.switches.iter().for_each(|switch| batch.add(switch, true));
                     batch.commit().unwrap();

@@ -3,13 +3,14 @@
 
 use skep_insn::asm::assemble;
 use skep_program::{MapDef, Program};
-use skep_runtime::StatsOptions;
-use skep_runtime::map::UpdateFlags;
+use skep_runtime::map::{MapHandle, UpdateFlags};
 use skep_runtime::{Ctx, Engine, ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_runtime::{StatsOptions, THREADS_MAX};
 use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgFlags, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
@@ -438,4 +439,52 @@ fn what_does_not_fit_together_is_an_error() {
         let error = Ctx::raw(prog_type, &[0; 64]).unwrap_err();
         assert!(error.kind() == ErrorKind::Unsupported, "{error}");
     }
+}
+
+thread_local! {
+    static LATE: RefCell<Option<Late>> = const { RefCell::new(None) };
+}
+
+/// Uses a map and a program when its thread is ending.
+struct Late {
+    map: MapHandle,
+    instance: Instance,
+    seen: Arc<AtomicU64>,
+}
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        let value = self.map.lookup(&0u32.to_ne_bytes()).unwrap();
+        self.seen.fetch_add(u64::from(value[0]), Ordering::Relaxed);
+        // It may be too late for a number.
+        let _ = self.instance.run(&mut Ctx::packet(ProgType::Xdp, &[0; 60]).unwrap());
+    }
+}
+
+/// More threads, one after the other, than may run programs at once: none keeps anything, also if
+/// it comes back in a destructor after it had given up what it had.
+#[test]
+fn destructors_of_threads_leave_nothing_behind() {
+    let maps: Arc<[MapDef]> = [map("one", MapType::Array, (8, 1))].into();
+    let runtime = runtime();
+    let object = runtime.create_maps(&maps, None);
+    let one = object.get("one").unwrap();
+    one.update(&0u32.to_ne_bytes(), &1u64.to_ne_bytes(), UpdateFlags::Any).unwrap();
+    let program = program(("late", ProgType::Xdp), "r0 = 2\nexit\n", &maps);
+    let instance = load(&runtime, &object, &program, &Engine::Jit);
+    let _on = instance.enable_stats(StatsOptions::default()).unwrap();
+    let seen = Arc::new(AtomicU64::new(0));
+    let threads = 2 * THREADS_MAX as u64;
+    for _ in 0..threads {
+        let late = Late { map: one.clone(), instance: instance.clone(), seen: seen.clone() };
+        let run = instance.clone();
+        let thread = std::thread::spawn(move || {
+            // Before the thread runs anything, so that it goes last.
+            LATE.set(Some(late));
+            run.run(&mut Ctx::packet(ProgType::Xdp, &[0; 60]).unwrap()).unwrap();
+        });
+        thread.join().unwrap();
+    }
+    assert_eq!(seen.load(Ordering::Relaxed), threads);
+    assert!(instance.stats().run_cnt >= threads);
 }

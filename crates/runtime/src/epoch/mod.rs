@@ -67,6 +67,8 @@ thread_local! {
     };
     /// Gives the slot back when the thread ends; touched once, when it is taken.
     static OWNED: OwnedSlot = const { OwnedSlot(Cell::new(UNREGISTERED)) };
+    /// The same for what runs in destructors behind that one.
+    static SPARE: OwnedSlot = const { OwnedSlot(Cell::new(UNREGISTERED)) };
 }
 
 struct OwnedSlot(Cell<u32>);
@@ -286,8 +288,12 @@ fn register() -> Option<u32> {
             advance();
         }
     }
-    // In a thread that is ending the slot stays taken: rare, and safe.
-    let _ = OWNED.try_with(|owned| owned.0.set(index));
+    let owned = OWNED.try_with(|owned| owned.0.set(index));
+    if owned.or_else(|_| SPARE.try_with(|owned| owned.0.set(index))).is_err() {
+        // The thread is ending, and nobody would give the slot back.
+        SLOTS[index as usize].give_back();
+        return None;
+    }
     Some(index)
 }
 
