@@ -1,6 +1,8 @@
 //! Slots of a prog array that change while programs run: whatever a run jumps to is a program that
-//! was in the slot, or none.
+//! was in the slot, or none. From a program and from its function, by constant indices and by those
+//! that are known at run time, with prologues of both kinds.
 
+use skep_jit::{PokeMode, Prologue, Tuning};
 use skep_runtime::map::UpdateFlags;
 use skep_runtime::{Ctx, Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep_testkit::{engine, suite};
@@ -15,6 +17,8 @@ btf = true
 type = \"prog_array\"
 value = 4
 max = 2
+[map.at]
+contents = \"0000000001000000\"
 [target]
 one = '''
     *(u64 *)(r10 - 8) = 1
@@ -39,7 +43,7 @@ two = '''
 ```bpf
     r6 = r1
     r2 = map[jmp]
-    r3 = 0
+    FIRST
     call bpf_tail_call
     r1 = r6
     call sub
@@ -48,7 +52,7 @@ sub:
     *(u64 *)(r10 - 16) = 3
     r6 = r1
     r2 = map[jmp]
-    r3 = 1
+    SECOND
     call bpf_tail_call
     r0 = *(u64 *)(r10 - 16)
     exit
@@ -62,14 +66,50 @@ struct Loaded {
     targets: Vec<Instance>,
 }
 
-fn load(engine: Engine) -> Loaded {
-    let case = suite::read(SUITE).expect("reads").remove(0);
+/// How programs are made.
+#[derive(Clone)]
+struct Way {
+    engine: Engine,
+    /// Indices come out of a map.
+    at_run_time: bool,
+    /// Of the first program, and of those that it jumps to.
+    prologues: [Prologue; 2],
+    poke: PokeMode,
+}
+
+const JIT: Way = Way {
+    engine: Engine::Jit,
+    at_run_time: false,
+    prologues: [Prologue::Minimal; 2],
+    poke: PokeMode::Patch,
+};
+const INTERP: Way = Way { engine: Engine::Interp, ..JIT };
+
+/// Every way of machine code.
+fn compiled() -> impl Iterator<Item = Way> {
+    let (minimal, full) = (Prologue::Minimal, Prologue::Full);
+    let pairs = [[minimal; 2], [full; 2], [minimal, full], [full, minimal]];
+    let ways = [(false, PokeMode::Patch), (true, PokeMode::Patch), (false, PokeMode::Flag)];
+    ways.into_iter().flat_map(move |(at_run_time, poke)| {
+        pairs.map(|prologues| Way { at_run_time, prologues, poke, ..JIT })
+    })
+}
+
+fn load(way: &Way) -> Loaded {
+    let index = |n: u32| match way.at_run_time {
+        true => format!("r3 = map_value[at]+{}\nr3 = *(u32 *)(r3 + 0)", 4 * n),
+        false => format!("r3 = {n}"),
+    };
+    let text = SUITE.replace("FIRST", &index(0)).replace("SECOND", &index(1));
+    let case = suite::read(&text).expect("reads").remove(0);
     let programs = suite::programs(&case, None).expect("assembles");
     let runtime = Runtime::new(Options { cpus: 4, ..Options::default() }).expect("a runtime");
     let maps = runtime.create_maps(&programs[0].maps, programs[0].btf.as_ref());
-    let options = LoadOptions { engine, ..LoadOptions::default() };
-    let mut instances = programs.iter().map(|program| {
+    let mut instances = programs.iter().enumerate().map(|(at, program)| {
         let verified = engine::verified(program).expect("verifies");
+        let prologue = way.prologues[at.min(1)];
+        let tuning = Tuning { prologue, poke: way.poke, ..Tuning::default() };
+        let options = LoadOptions { engine: way.engine.clone(), tuning, ..LoadOptions::default() };
         runtime.load(&verified, &maps, &options).expect("loads")
     });
     let main = instances.next().expect("main");
@@ -78,8 +118,8 @@ fn load(engine: Engine) -> Loaded {
 }
 
 /// Runs on two threads while a third fills and empties the slots.
-fn replaced_while_running(engine: Engine, runs: u32) {
-    let loaded = load(engine);
+fn replaced_while_running(way: &Way, runs: u32) {
+    let loaded = load(way);
     let slots = loaded.maps.get("jmp").expect("the map");
     let done = AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
@@ -122,18 +162,26 @@ fn replaced_while_running(engine: Engine, runs: u32) {
 
 #[test]
 fn slots_change_under_machine_code() {
-    replaced_while_running(Engine::Jit, 3_000_000);
+    replaced_while_running(&JIT, 3_000_000);
+}
+
+#[test]
+fn slots_change_under_machine_code_of_every_kind() {
+    for way in compiled() {
+        replaced_while_running(&way, 300_000);
+    }
 }
 
 #[test]
 fn slots_change_under_the_interpreter() {
-    replaced_while_running(Engine::Interp, 30_000);
+    replaced_while_running(&INTERP, 30_000);
+    replaced_while_running(&Way { at_run_time: true, ..INTERP }, 30_000);
 }
 
 #[test]
 fn slots_say_what_runs() {
-    for engine in [Engine::Jit, Engine::Interp] {
-        let loaded = load(engine);
+    for way in compiled().chain([INTERP, Way { at_run_time: true, ..INTERP }]) {
+        let loaded = load(&way);
         let slots = loaded.maps.get("jmp").expect("the map");
         let mut ctx = Ctx::packet(loaded.main.prog_type(), &[0; 64]).expect("a packet");
         let mut run = || loaded.main.run(&mut ctx).expect("runs").r0;
