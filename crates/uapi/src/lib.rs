@@ -8,6 +8,7 @@
 
 mod abi_enum;
 mod attach_type;
+pub mod bprintf;
 pub mod ctx;
 mod flags;
 pub mod helper;

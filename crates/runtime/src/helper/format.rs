@@ -1,143 +1,196 @@
 //! `printf` as programs may use it.
 //!
-//! Kernel: `bpf_bprintf_prepare` (6.18): `%d %i %u %x %X %c %s %p` with `l`, `ll`, a width, flags
-//! and `%%`. Pointers print as numbers; the kernel's `%pK`, `%pB` and the like are not modelled,
-//! IP addresses (`%pi4`, `%pI4`, `%pi6`, `%pI6`) are.
+//! Kernel: `bpf_bprintf_prepare`, `bstr_printf` (6.18). A pointer (`%p`, `%pK`) prints as the number
+//! that it is, where the kernel prints a number that stands for it; a symbol (`%ps`, `%pS`, `%pB`)
+//! as its address, as there is no kernel that has it.
+//!
+//! Tests: `tests/exec/text.md`.
 
 use super::probe;
 use crate::Errno;
+use skep_uapi::bprintf::{Conversion, ConversionKind, Piece, arguments, pieces};
 
-/// `MAX_BPRINTF_VARARGS`.
-const ARGS_MAX: usize = 12;
-/// Bytes of a string that is printed.
-const STRING_MAX: usize = 512;
+/// `MAX_BPRINTF_BIN_ARGS`: bytes that the arguments of one format take up together, strings
+/// included.
+const ARGUMENT_BYTES: usize = 512;
 
-/// Flags and width between `%` and the letter.
-#[derive(Default)]
-struct Spec {
-    left: bool,
-    zero: bool,
-    plus: bool,
-    space: bool,
-    alternate: bool,
-    width: usize,
-    /// The argument has 64 bits.
-    long: bool,
+/// A text that is cut, and how long it would be.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Text {
+    pub(super) bytes: Vec<u8>,
+    pub(super) len: usize,
+    /// Of the buffer, its end included.
+    size: usize,
 }
 
-/// The text of a format with its arguments.
-pub(super) fn format(format: &[u8], args: &[u64]) -> Result<String, Errno> {
+impl Text {
+    fn push(&mut self, bytes: &[u8]) {
+        let room = self.size.saturating_sub(self.bytes.len() + 1).min(bytes.len());
+        self.bytes.extend(&bytes[..room]);
+        self.len += bytes.len();
+    }
+
+    /// An address of a network: behind the end of the buffer the kernel does not count it.
+    fn push_address(&mut self, bytes: &[u8]) {
+        if self.len < self.size {
+            self.push(bytes);
+        }
+    }
+
+    fn fill(&mut self, byte: u8, count: usize) {
+        let room = self.size.saturating_sub(self.bytes.len() + 1).min(count);
+        self.bytes.resize(self.bytes.len() + room, byte);
+        self.len += count;
+    }
+}
+
+/// What the arguments so far have taken up.
+struct Arguments(usize);
+
+impl Arguments {
+    /// Room for a number or an address.
+    fn number(&mut self, bytes: usize) -> Result<(), Errno> {
+        self.0 = self.0.next_multiple_of(4);
+        self.take(bytes)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), Errno> {
+        if self.left() < bytes {
+            return Err(Errno::ENOSPC);
+        }
+        self.0 += bytes;
+        Ok(())
+    }
+
+    fn left(&self) -> usize {
+        ARGUMENT_BYTES.saturating_sub(self.0)
+    }
+
+    /// A string, cut where there is no more room; nothing of one that cannot be read.
+    fn string(&mut self, addr: u64) -> Result<Vec<u8>, Errno> {
+        self.take(1)?;
+        let string = probe::string(addr, self.left()).unwrap_or_default();
+        self.take(string.len())?;
+        Ok(string)
+    }
+}
+
+/// The text of a format with its arguments, as much as a buffer of `size` bytes keeps.
+pub(super) fn format(format: &[u8], args: &[u64], size: usize) -> Result<Text, Errno> {
     let format = format.split(|byte| *byte == 0).next().unwrap_or_default();
-    if !format.iter().all(|b| (b.is_ascii() && !b.is_ascii_control()) || b.is_ascii_whitespace()) {
+    let pieces = pieces(format).ok_or(Errno::EINVAL)?;
+    if arguments(&pieces) > args.len() {
         return Err(Errno::EINVAL);
     }
-    let mut text = String::new();
-    let mut args = args.iter().copied().take(ARGS_MAX);
-    let mut rest = format;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte != b'%' {
-            text.push(byte as char);
-            continue;
-        }
-        if let Some(after) = rest.strip_prefix(b"%") {
-            text.push('%');
-            rest = after;
-            continue;
-        }
-        let (spec, after) = spec(rest);
-        let (letter, after) = after.split_first().ok_or(Errno::EINVAL)?;
-        rest = after;
-        let arg = args.next().ok_or(Errno::EINVAL)?;
-        rest = match letter {
-            b'p' => pointer(&mut text, &spec, (arg, rest)),
-            letter => {
-                text.push_str(&pad(&one(*letter, &spec, arg)?, &spec));
-                rest
+    let mut text = Text { size, ..Text::default() };
+    let (mut args, mut taken) = (args.iter().copied(), Arguments(0));
+    for piece in pieces {
+        match piece {
+            Piece::Text(bytes) => text.push(bytes),
+            Piece::Argument(how) => {
+                let arg = args.next().ok_or(Errno::EINVAL)?;
+                print(&mut text, &mut taken, (how, arg))?;
             }
-        };
+        }
     }
     Ok(text)
 }
 
-fn spec(mut rest: &[u8]) -> (Spec, &[u8]) {
-    let mut spec = Spec::default();
-    while let Some((&flag, after)) = rest.split_first() {
-        match flag {
-            b'-' => spec.left = true,
-            b'0' => spec.zero = true,
-            b'+' => spec.plus = true,
-            b' ' => spec.space = true,
-            b'#' => spec.alternate = true,
-            _ => break,
+fn print(
+    text: &mut Text,
+    taken: &mut Arguments,
+    (how, arg): (Conversion, u64),
+) -> Result<(), Errno> {
+    use ConversionKind as K;
+    match how.kind {
+        K::Signed { long } | K::Unsigned { long } | K::Hex { long, .. } => {
+            taken.number(if long { 8 } else { 4 })?;
+            number(text, how, arg);
         }
-        rest = after;
+        K::Char => {
+            taken.take(1)?;
+            pad(text, Conversion { zero: false, ..how }, (&[], &[arg as u8]));
+        }
+        K::Str => {
+            let string = taken.string(arg)?;
+            pad(text, Conversion { zero: false, ..how }, (&[], &string));
+        }
+        K::Pointer => {
+            taken.number(8)?;
+            // Without a width, as wide as an address is.
+            let full = Conversion { zero: true, width: Some(16), ..how };
+            let how = if how.width.is_some() { how } else { full };
+            pad(text, how, (&[], format!("{arg:x}").as_bytes()));
+        }
+        K::Symbol => {
+            taken.number(8)?;
+            pad(text, Conversion { zero: false, ..how }, (&[], format!("{arg:#x}").as_bytes()));
+        }
+        K::Ip { bytes, readable } => {
+            let left = taken.left();
+            if left < bytes {
+                return Err(Errno::ENOSPC);
+            }
+            let address = ip(bytes, readable, arg);
+            let shown = &address.as_bytes()[..address.len().min(left - 1)];
+            taken.0 += address.len() + 1;
+            text.push_address(shown);
+        }
     }
-    while let Some((digit @ b'0'..=b'9', after)) = rest.split_first() {
-        spec.width = (spec.width * 10 + usize::from(digit - b'0')).min(STRING_MAX);
-        rest = after;
-    }
-    while let Some(after) = rest.strip_prefix(b"l") {
-        spec.long = true;
-        rest = after;
-    }
-    (spec, rest)
+    Ok(())
 }
 
-fn one(letter: u8, spec: &Spec, arg: u64) -> Result<String, Errno> {
-    let unsigned = if spec.long { arg } else { u64::from(arg as u32) };
-    let signed = if spec.long { arg as i64 } else { i64::from(arg as i32) };
-    let prefix =
-        |prefix: &str| if spec.alternate && unsigned != 0 { prefix } else { "" }.to_owned();
-    Ok(match letter {
-        b'd' | b'i' => {
-            let sign = match (signed < 0, spec.plus, spec.space) {
+fn ip(bytes: usize, readable: bool, at: u64) -> String {
+    if bytes == 4 {
+        let [a, b, c, d] = probe::array::<4>(at).unwrap_or_default();
+        return match readable {
+            true => format!("{a}.{b}.{c}.{d}"),
+            false => format!("{a:03}.{b:03}.{c:03}.{d:03}"),
+        };
+    }
+    let bytes = probe::array::<16>(at).unwrap_or_default();
+    let groups = bytes.as_chunks::<2>().0.iter();
+    let groups: Vec<String> = groups.map(|[a, b]| format!("{a:02x}{b:02x}")).collect();
+    groups.join(if readable { ":" } else { "" })
+}
+
+fn number(text: &mut Text, how: Conversion, arg: u64) {
+    use ConversionKind as K;
+    let narrow = |long: bool| if long { arg } else { u64::from(arg as u32) };
+    let (sign, digits) = match how.kind {
+        K::Signed { long } => {
+            let value = if long { arg as i64 } else { i64::from(arg as i32) };
+            let sign = match (value < 0, how.plus, how.space) {
                 (true, ..) => "-",
                 (_, true, _) => "+",
                 (_, _, true) => " ",
                 _ => "",
             };
-            format!("{sign}{}", signed.unsigned_abs())
+            (sign, value.unsigned_abs().to_string())
         }
-        b'u' => unsigned.to_string(),
-        b'x' => prefix("0x") + &format!("{unsigned:x}"),
-        b'X' => prefix("0X") + &format!("{unsigned:X}"),
-        b'c' => char::from(arg as u8).to_string(),
-        b's' => probe::string(arg, STRING_MAX)
-            .map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned()),
-        _ => return Err(Errno::EINVAL),
-    })
-}
-
-/// `%p` and the addresses behind it; what of the format follows.
-fn pointer<'a>(text: &mut String, spec: &Spec, (arg, rest): (u64, &'a [u8])) -> &'a [u8] {
-    let address = match rest {
-        [b'i' | b'I', b'4', ..] => {
-            probe::array::<4>(arg).map(|b| std::net::Ipv4Addr::from(b).to_string())
-        }
-        [b'i' | b'I', b'6', ..] => probe::array::<16>(arg).map(|bytes| {
-            let groups = bytes.as_chunks::<2>().0.iter();
-            groups.map(|[a, b]| format!("{a:02x}{b:02x}")).collect::<Vec<_>>().join(":")
-        }),
-        _ => {
-            let known = matches!(rest, [b'K' | b'x' | b's' | b'S' | b'B', ..]);
-            text.push_str(&pad(&format!("{arg:016x}"), spec));
-            return if known { &rest[1..] } else { rest };
-        }
+        K::Hex { long, upper: true } => ("", format!("{:X}", narrow(long))),
+        K::Hex { long, .. } => ("", format!("{:x}", narrow(long))),
+        K::Unsigned { long } => ("", narrow(long).to_string()),
+        _ => ("", String::new()),
     };
-    text.push_str(&address.unwrap_or_default());
-    &rest[2..]
+    pad(text, how, (sign.as_bytes(), digits.as_bytes()));
 }
 
-fn pad(text: &str, spec: &Spec) -> String {
-    let width = spec.width;
-    if spec.left {
-        return format!("{text:<width$}");
+/// Zeros stand between the sign and the rest, spaces around both.
+fn pad(text: &mut Text, how: Conversion, (sign, rest): (&[u8], &[u8])) {
+    let width = how.width.unwrap_or(0) as usize;
+    let missing = width.saturating_sub(sign.len() + rest.len());
+    let zero = how.zero && !how.left;
+    if !how.left && !zero {
+        text.fill(b' ', missing);
     }
-    match text.strip_prefix('-') {
-        Some(digits) if spec.zero => format!("-{digits:0>w$}", w = width.saturating_sub(1)),
-        None if spec.zero => format!("{text:0>width$}"),
-        _ => format!("{text:>width$}"),
+    text.push(sign);
+    if zero {
+        text.fill(b'0', missing);
+    }
+    text.push(rest);
+    if how.left {
+        text.fill(b' ', missing);
     }
 }
 
@@ -147,13 +200,22 @@ mod tests {
 
     #[test]
     fn numbers_and_widths() {
-        let text = |f: &str, args: &[u64]| format(f.as_bytes(), args);
+        let text = |f: &str, args: &[u64]| {
+            let text = format(f.as_bytes(), args, 65)?;
+            Ok(String::from_utf8(text.bytes).unwrap())
+        };
         assert_eq!(text("a %d b %u\0junk", &[-5i64 as u64, 7]).unwrap(), "a -5 b 7");
         assert_eq!(text("%5d|%-5d|%05d", &[42, 42, -42i64 as u64]).unwrap(), "   42|42   |-0042");
-        assert_eq!(text("%lx %X %#x", &[u64::MAX, 255, 16]).unwrap(), "ffffffffffffffff FF 0x10");
+        assert_eq!(text("%lx %X", &[u64::MAX, 255]).unwrap(), "ffffffffffffffff FF");
         assert_eq!(text("%c%%", &[65]).unwrap(), "A%");
         assert_eq!(text("%d", &[]), Err(Errno::EINVAL));
         assert_eq!(text("%q", &[1]), Err(Errno::EINVAL));
         assert_eq!(text("%", &[1]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn a_wide_field_takes_no_memory() {
+        let text = format(b"%8000000d|", &[7], 5).unwrap();
+        assert_eq!((text.bytes.as_slice(), text.len), (&b"    "[..], 8_000_001));
     }
 }

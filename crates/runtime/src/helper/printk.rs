@@ -4,15 +4,21 @@ use super::call::Call;
 use super::format::format;
 use crate::{Errno, current};
 
-/// Writes a line; its length as the kernel counts it, without the end.
-fn log(text: Result<String, Errno>) -> u64 {
-    match text {
+/// `MAX_BPRINTF_BUF`: bytes that a line has at most.
+const LINE_BYTES: usize = 1024;
+
+/// Writes a line; its length as the kernel counts it, without the end. The format ends with a zero.
+fn log(fmt: &[u8], args: &[u64]) -> u64 {
+    if fmt.last() != Some(&0) {
+        return Errno::EINVAL.as_ret();
+    }
+    match format(fmt, args, LINE_BYTES) {
         Ok(text) => {
-            let len = text.len() as u64;
+            let line = String::from_utf8_lossy(&text.bytes);
             current::with(|current| {
-                current.shared.trace.write(text.trim_end_matches('\n').to_owned())
+                current.shared.trace.write(line.trim_end_matches('\n').to_owned())
             });
-            len
+            text.len as u64
         }
         Err(errno) => errno.as_ret(),
     }
@@ -21,7 +27,7 @@ fn log(text: Result<String, Errno>) -> u64 {
 /// `long bpf_trace_printk(fmt, fmt_size, arg1, arg2, arg3)`.
 pub(super) fn trace_printk(call: &Call) -> u64 {
     let args = [call.arg(2), call.arg(3), call.arg(4)];
-    log(format(call.bytes(0, call.arg(1) as u32 as usize), &args))
+    log(call.bytes(0, call.arg(1) as u32 as usize), &args)
 }
 
 /// The 64-bit arguments that `data` holds.
@@ -36,7 +42,7 @@ pub(super) fn trace_vprintk(call: &Call) -> u64 {
         return Errno::EINVAL.as_ret();
     }
     let data = args(call.bytes(2, len));
-    log(format(call.bytes(0, call.arg(1) as u32 as usize), &data))
+    log(call.bytes(0, call.arg(1) as u32 as usize), &data)
 }
 
 /// `int bpf_stream_vprintk_impl(stream_id, fmt, data, data_len, aux)`: the program's standard
@@ -68,14 +74,13 @@ pub(super) fn snprintf(call: &Call) -> u64 {
     // The format is a constant string in a read-only map, which ends.
     let fmt = call.constant_string(2);
     let data = args(call.bytes(3, len));
-    match format(fmt, &data) {
+    match format(fmt, &data, size) {
         Ok(text) => {
-            let cut = text.len().min(size.saturating_sub(1));
             if size > 0 {
-                call.write(0, &text.as_bytes()[..cut]);
-                call.write_at(0, cut, &[0]);
+                call.write(0, &text.bytes);
+                call.write_at(0, text.bytes.len(), &[0]);
             }
-            text.len() as u64 + 1
+            text.len as u64 + 1
         }
         Err(errno) => errno.as_ret(),
     }

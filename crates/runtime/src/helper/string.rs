@@ -2,6 +2,7 @@
 
 use super::Call;
 use crate::Errno;
+use skep_uapi::bprintf::is_space;
 
 /// What the base is left to: `0x` is 16, `0` is 8, else 10.
 const AUTO: u32 = 0;
@@ -20,7 +21,7 @@ fn parse(text: &[u8], flags: u64) -> Result<Parsed, Errno> {
         _ => return Err(Errno::EINVAL),
     };
     let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-    let spaces = text.iter().take_while(|b| b.is_ascii_whitespace() || **b == 0x0b).count();
+    let spaces = text.iter().take_while(|byte| is_space(**byte)).count();
     let mut at = spaces;
     let negative = text.get(at) == Some(&b'-');
     at += usize::from(negative);
@@ -65,19 +66,25 @@ pub(super) fn strtol(call: &Call) -> u64 {
             call.write(3, &value.to_ne_bytes());
             len as u64
         }
-        Err(errno) => errno.as_ret(),
+        Err(errno) => refuse(call, errno),
     }
+}
+
+/// There is no number: it is 0.
+fn refuse(call: &Call, errno: Errno) -> u64 {
+    call.zero(3, 8);
+    errno.as_ret()
 }
 
 /// `long bpf_strtoul(buf, buf_len, flags, res)`.
 pub(super) fn strtoul(call: &Call) -> u64 {
     match parse(text(call), call.arg(2)) {
-        Ok(Parsed { negative: true, .. }) => Errno::EINVAL.as_ret(),
+        Ok(Parsed { negative: true, .. }) => refuse(call, Errno::EINVAL),
         Ok(parsed) => {
             call.write(3, &parsed.magnitude.to_ne_bytes());
             parsed.len as u64
         }
-        Err(errno) => errno.as_ret(),
+        Err(errno) => refuse(call, errno),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Constant strings as arguments, and format strings.
 //!
-//! Kernel: `check_reg_const_str`, `check_bpf_snprintf_call`, `bpf_bprintf_prepare` (6.18).
+//! Kernel: `check_reg_const_str`, `check_bpf_snprintf_call` (6.18).
 
 use crate::check::mem::map_value::{AccessSource, check_map_access, map_def};
 use crate::check::mem::region::Span;
@@ -10,7 +10,7 @@ use crate::rejection::{Check, Stop, errno};
 use crate::state::reg::Reg;
 use skep_program::MapDef;
 use skep_uapi::limits::MAX_BPRINTF_VARARGS;
-use skep_uapi::{MapFlags, MapType};
+use skep_uapi::{MapFlags, MapType, bprintf};
 
 /// A pointer to a terminated string that no one can change.
 pub(crate) fn check_const_str(env: &mut Env<'_>, regno: u8) -> Check {
@@ -65,75 +65,7 @@ pub(crate) fn check_snprintf(env: &mut Env<'_>) -> Check {
 
 /// Whether there are arguments enough, and only conversions that programs may use.
 fn is_valid_format(fmt: &[u8], args: u64) -> bool {
-    if args > MAX_BPRINTF_VARARGS as u64 {
-        return false;
-    }
-    let printable = |b: &u8| (0x20..0x7f).contains(b) || b.is_ascii_whitespace() || *b == 0x0b;
-    if !fmt.iter().all(printable) {
-        return false;
-    }
-    let mut rest = fmt;
-    let mut used = 0;
-    while let Some(at) = rest.iter().position(|&b| b == b'%') {
-        rest = &rest[at + 1..];
-        if let [b'%', tail @ ..] = rest {
-            rest = tail;
-            continue;
-        }
-        used += 1;
-        match specifier(rest) {
-            Some(tail) if used <= args => rest = tail,
-            _ => return false,
-        }
-    }
-    true
-}
-
-/// What follows one conversion, if it is one that is allowed.
-fn specifier(fmt: &[u8]) -> Option<&[u8]> {
-    let skip = |fmt: &mut &[u8], set: &[u8]| {
-        while let [b, tail @ ..] = *fmt
-            && set.contains(b)
-        {
-            *fmt = tail;
-        }
-    };
-    let mut rest = fmt;
-    skip(&mut rest, b"0+- ");
-    if let [b'1'..=b'9', ..] = rest {
-        skip(&mut rest, b"0123456789");
-    }
-    match rest {
-        [b'p', tail @ ..] => pointer_specifier(tail),
-        [b's', tail @ ..] => ends_word(tail),
-        [b'c', tail @ ..] => ends_word(tail),
-        [b'l', b'l', conv, tail @ ..] | [b'l', conv, tail @ ..] if is_number(*conv) => Some(tail),
-        [conv, tail @ ..] if is_number(*conv) => Some(tail),
-        _ => None,
-    }
-}
-
-fn is_number(conv: u8) -> bool {
-    matches!(conv, b'i' | b'd' | b'u' | b'x' | b'X')
-}
-
-/// Strings, characters and pointers must not be followed by more letters.
-fn ends_word(tail: &[u8]) -> Option<&[u8]> {
-    match tail {
-        [b, ..] if !(b.is_ascii_whitespace() || b.is_ascii_punctuation()) => None,
-        _ => Some(tail),
-    }
-}
-
-/// `%pks`, `%pus`, `%pB`, `%ps`, `%pi4`, ...
-fn pointer_specifier(tail: &[u8]) -> Option<&[u8]> {
-    match tail {
-        [b'k' | b'u', b's', rest @ ..] => ends_word(rest),
-        [b'i' | b'I', b'4' | b'6', rest @ ..] => Some(rest),
-        [b'K' | b'x' | b's' | b'S', rest @ ..] => Some(rest),
-        [b'B', rest @ ..] => Some(rest),
-        [] => Some(tail),
-        [b, ..] if b.is_ascii_whitespace() || b.is_ascii_punctuation() => Some(tail),
-        _ => None,
-    }
+    let pieces = bprintf::pieces(fmt);
+    args <= MAX_BPRINTF_VARARGS as u64
+        && pieces.is_some_and(|pieces| bprintf::arguments(&pieces) as u64 <= args)
 }
