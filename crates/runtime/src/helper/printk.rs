@@ -1,7 +1,7 @@
 //! Helpers that write text: to the runtime's log, or to memory.
 
 use super::call::Call;
-use super::format::format;
+use super::format::{Text, format};
 use crate::{Errno, current};
 
 /// `MAX_BPRINTF_BUF`: bytes that a line has at most.
@@ -14,14 +14,16 @@ fn log(fmt: &[u8], args: &[u64]) -> u64 {
     }
     match format(fmt, args, LINE_BYTES) {
         Ok(text) => {
-            let line = String::from_utf8_lossy(&text.bytes);
-            current::with(|current| {
-                current.shared.trace.write(line.trim_end_matches('\n').to_owned())
-            });
+            write_line(&text);
             text.len as u64
         }
         Err(errno) => errno.as_ret(),
     }
+}
+
+fn write_line(text: &Text) {
+    let line = String::from_utf8_lossy(&text.bytes);
+    current::with(|current| current.shared.trace.write(line.trim_end_matches('\n').to_owned()));
 }
 
 /// `long bpf_trace_printk(fmt, fmt_size, arg1, arg2, arg3)`.
@@ -55,9 +57,9 @@ pub(super) fn stream_vprintk(call: &Call) -> u64 {
     if !len.is_multiple_of(8) || len > 12 * 8 {
         return Errno::EINVAL.as_int();
     }
-    match format(call.constant_string(1), &args(call.bytes(2, len))) {
+    match format(call.constant_string(1), &args(call.bytes(2, len)), LINE_BYTES) {
         Ok(text) => {
-            log(Ok(text));
+            write_line(&text);
             0
         }
         Err(errno) => errno.as_int(),
