@@ -669,6 +669,15 @@ mod child {
                     if round == 0 {
                         storm(200);
                     }
+                    if round == 1 {
+                        let grandchild = forked(|| {
+                            loaded.put(&one);
+                            turn(round % 2 == 0);
+                            assert_eq!((loaded.run(), call(&code, 0)), (1, seen.1));
+                            attack(code.address(0));
+                        });
+                        assert_eq!((grandchild, loaded.run(), call(&code, 0)), (0, 3, 1 - seen.1));
+                    }
                 });
                 assert_eq!(status, 0);
                 assert_eq!((loaded.run(), call(&code, 0)), seen);

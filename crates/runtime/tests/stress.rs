@@ -174,10 +174,17 @@ impl World {
 
     fn put(&self, random: &mut Random) {
         let value = self.next_value.fetch_add(1, Relaxed);
-        let text = program(&format!("r0 = {value}\nexit"));
+        // Some go on to another slot, maybe their own, and give what that gives if it is there.
+        let (next, goes_on) = (random.below(SLOTS as usize), random.below(4) == 0);
+        let text = match goes_on {
+            true => format!("r2 = map[progs]\nr3 = {next}\ncall bpf_tail_call\nr0 = {value}\nexit"),
+            false => format!("r0 = {value}\nexit"),
+        };
+        let text = program(&text);
         let instance = self.runtime.load(&text, &self.maps, &LoadOptions::default()).unwrap();
         let slot = random.below(SLOTS as usize) as u32;
-        let kept = (random.below(2) == 0).then(|| instance.enable_stats(random.options()).unwrap());
+        let is_kept = random.below(2) == 0 && !goes_on;
+        let kept = is_kept.then(|| instance.enable_stats(random.options()).unwrap());
         let array = self.maps.get("progs").unwrap();
         let id = instance.id().to_ne_bytes();
         array.update(&slot.to_ne_bytes(), &id, UpdateFlags::Any).unwrap();
