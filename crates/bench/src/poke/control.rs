@@ -2,6 +2,7 @@
 //! runs in a child process, which is expected to crash or to see a wrong execution.
 
 use super::code::{STATES, Shape, Sites};
+use nix::sys::resource::{Resource, setrlimit};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -83,6 +84,8 @@ const LINE: u64 = 64;
 ///
 /// The host gives no memory for code.
 pub fn run(control: Control, time: Duration) -> Result<(u64, u64), String> {
+    // It is meant to crash: nobody wants the core.
+    let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
     let sites = Sites::new(control.shape(), 164)?;
     let (start, stride, _) = sites.layout();
     let place = |n: usize| (start + n as u64 * stride) % LINE;

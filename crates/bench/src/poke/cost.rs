@@ -2,8 +2,10 @@
 //! with several.
 
 use super::together::together;
+use crate::run::contest::{Entrant, Results, contest};
+use crate::run::entrants::InRuntime;
 use crate::run::objects::{Opened, verify};
-use crate::run::{KINDS, Kind, machine, udp_packet};
+use crate::run::{KINDS, Kind, TAIL_CALLS, machine, udp_packet};
 use crate::{Ratio, Rounds, Spread, interleave};
 use serde::Serialize;
 use skep_jit::{PokeMode, Tuning};
@@ -137,7 +139,7 @@ pub fn costs(threads: &[u32], rounds: u32) -> Result<Vec<Cost>, String> {
     Ok(values.chunks(threads.len()).enumerate().map(row).collect())
 }
 
-/// ns a run of the slowest of threads, and the runs of all.
+/// ns a run, the mean of the threads, and the runs of all.
 fn run_threads(instance: &Instance, threads: u32) -> Result<(f64, u64), String> {
     let make = |_| {
         // The first run, through the library, gives the thread its counters.
@@ -151,6 +153,53 @@ fn run_threads(instance: &Instance, threads: u32) -> Result<(f64, u64), String> 
     Ok((ns / f64::from(BLOCK), blocks * u64::from(BLOCK) + u64::from(threads)))
 }
 
+/// What statistics cost a tail call.
+#[derive(Debug, Clone, Serialize)]
+pub struct Hop {
+    /// What is on.
+    pub setting: &'static str,
+    /// ns a tail call and the run that it starts.
+    pub ns: Option<f64>,
+    /// The same above the program without sites.
+    pub above: Option<f64>,
+}
+
+/// The chain that hops are measured on, the program that a run without any is, and how many more
+/// runs the chain is.
+const CHAIN: (&str, &str, f64) = ("self_const", "base", 33.0);
+
+/// Measures each setting on a chain of tail calls with a constant index.
+///
+/// # Errors
+///
+/// The programs do not run.
+pub fn hops(rounds: u32) -> Result<Vec<Hop>, String> {
+    let (chain, base, more) = CHAIN;
+    let opened = Opened::new(TAIL_CALLS)?;
+    let settings = settings();
+    let mut loaded = Vec::new();
+    for setting in &settings {
+        let tuning = Tuning { sites: setting.sites, poke: setting.poke, ..Tuning::default() };
+        let programs = InRuntime::new(&opened, &tuning)?;
+        let on = setting.stats.map(|stats| programs.enable_stats(stats)).transpose()?;
+        loaded.push((programs, on));
+    }
+    let measure = |program| {
+        let entrants = settings.iter().zip(&loaded).map(|(setting, (programs, _))| {
+            Entrant::new(setting.name, programs.runner(program, &udp_packet()))
+        });
+        contest(entrants.collect(), rounds, Results::Equal)
+    };
+    let (chain, base) = (measure(chain)?, measure(base)?);
+    let hop = |at: usize| Some((chain[at].median()? - base[at].median()?) / more);
+    let row = |(at, setting): (usize, &Setting)| Hop {
+        setting: setting.name,
+        ns: hop(at),
+        above: hop(at).zip(hop(0)).map(|(with, without)| with - without),
+    };
+    Ok(settings.iter().enumerate().map(row).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,5 +210,12 @@ mod tests {
         assert_eq!(rows.len(), 7);
         assert!(rows.iter().all(|row| row.runs == row.run_cnt), "{rows:?}");
         assert_eq!(rows.iter().filter(|row| row.runs > 0).count(), 4);
+    }
+
+    #[test]
+    fn two_clock_reads_are_more_than_none() {
+        let rows = hops(5).unwrap();
+        assert_eq!(rows.len(), 7);
+        assert!(rows[5].above > Some(2.0), "{rows:?}");
     }
 }

@@ -23,6 +23,8 @@ const SEED: u64 = 0x0ff;
 const LINE: u64 = 64;
 /// Lines in a page.
 const LINES: u64 = 64;
+/// Pages between programs, at most: which page it is matters to predictors of jumps.
+const PAGES: u64 = 64;
 /// Attempts to come to a place: memory that was given back is used first.
 const ATTEMPTS: u32 = 16;
 
@@ -59,7 +61,7 @@ fn one(kind: &Kind, places: u32) -> Result<Off, String> {
     let mut same = 0;
     for _ in 0..places {
         let wanted = LINE * lot.random_range(0..LINES);
-        let placed = setups.iter().map(|setup| place(setup, wanted));
+        let placed = setups.iter().map(|setup| place(setup, wanted, lot.random_range(0..PAGES)));
         let placed = placed.collect::<Result<Vec<_>, _>>()?;
         same += u32::from(placed.iter().all(|instance| behind_site(instance) == Some(wanted)));
         let entrants = settings
@@ -89,9 +91,13 @@ fn behind_site(instance: &Instance) -> Option<u64> {
     Some(entry.next_multiple_of(LINE) % (LINE * LINES))
 }
 
-/// Loads a program so that it stands at a place in its page.
-fn place(setup: &Setup, wanted: u64) -> Result<Instance, String> {
-    let mut between = Vec::new();
+/// Loads a program so that it stands at a place in its page, some pages away from others.
+fn place(setup: &Setup, wanted: u64, pages: u64) -> Result<Instance, String> {
+    let page = LINE * LINES;
+    let filler = |bytes: u64| {
+        BareCode::new(&vec![0xcc; bytes.max(LINE) as usize]).map_err(|e| e.to_string())
+    };
+    let mut between = vec![filler(pages * page)?];
     let mut others = Vec::new();
     loop {
         let instance = setup.load()?;
@@ -101,12 +107,10 @@ fn place(setup: &Setup, wanted: u64) -> Result<Instance, String> {
         }
         // Another one would stand right behind it: what is between leads to the place.
         let bytes = instance.machine_code().map_or(0, |code| code.bytes().len() as u64);
-        let page = LINE * LINES;
         let next = (found + bytes.next_multiple_of(LINE)) % page;
         let gap = (wanted + page - next) % page;
         if gap > 0 {
-            let gap = BareCode::new(&vec![0xcc; gap as usize]).map_err(|e| e.to_string())?;
-            between.push(gap);
+            between.push(filler(gap)?);
         }
         others.push(instance);
     }
@@ -129,7 +133,7 @@ mod tests {
         for setting in settings().iter().take(3) {
             let setup = Setup::new(&KINDS[1], setting, 1).unwrap();
             for line in [0, 17, 63] {
-                let instance = place(&setup, LINE * line).unwrap();
+                let instance = place(&setup, LINE * line, line).unwrap();
                 assert_eq!(behind_site(&instance), Some(LINE * line), "{}", setting.name);
             }
         }

@@ -50,7 +50,7 @@ pub struct Counted {
 #[repr(align(128))]
 struct Pair([AtomicU64; 16]);
 
-/// ns a count, of the slowest thread.
+/// ns a count, the mean of the threads.
 fn count(layout: Layout, threads: u32, counters: &[Pair]) -> Result<f64, String> {
     let make = |number: u32| {
         let number = number as usize;

@@ -1,20 +1,26 @@
 //! Threads that measure at the same time: each on a CPU of its own where there are enough, all from
 //! the same instant, and none stops before the last has measured. Else threads that need less time
 //! than it takes to wake one run one after the other, and nothing is shared.
+//!
+//! Each begins at a depth of its stack that is drawn by lot: whether the stack and what is measured
+//! lie at one place of their pages moves some times by a fifth.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 /// Measures in so many threads. `make` is called in each and gives what does one block of work;
 /// `blocks` of them are measured.
 ///
-/// The result is the largest of the threads' own CPU times, ns a block (who waits for a CPU does
-/// not count, who waits for a cache line does), and the number of blocks that all did, those that
-/// were not measured included.
+/// The result is the mean of the threads' own CPU times, ns a block (who waits for a CPU does not
+/// count, who waits for a cache line does), and the number of blocks that all did, those that were
+/// not measured included.
 ///
 /// # Errors
 ///
@@ -43,9 +49,13 @@ where
             thread::yield_now();
         }
         let measured = made.and_then(|mut block| {
-            let started = thread_ns();
-            (0..blocks).try_for_each(|_| block())?;
-            Ok(((thread_ns() - started) / f64::from(blocks), block))
+            let mut measure = || {
+                let started = thread_ns();
+                (0..blocks).try_for_each(|_| block())?;
+                Ok::<_, String>((thread_ns() - started) / f64::from(blocks))
+            };
+            let ns = deep(depth(), &mut measure)?;
+            Ok((ns, block))
         });
         done.fetch_add(1, Ordering::AcqRel);
         let (ns, mut block) = measured?;
@@ -64,10 +74,31 @@ where
             let result: Result<(f64, u64), String> =
                 runner.join().map_err(|_| "a thread panicked")?;
             let (ns, blocks) = result?;
-            all = (all.0.max(ns), all.1 + blocks);
+            all = (all.0 + ns / f64::from(threads), all.1 + blocks);
         }
         Ok(all)
     })
+}
+
+/// Bytes of a step down the stack, about.
+const STEP: usize = 48;
+/// Steps that lead through a page at least.
+const STEPS: u32 = 128;
+
+/// The next depth.
+fn depth() -> u32 {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let mut lot = StdRng::seed_from_u64(CALLS.fetch_add(1, Ordering::Relaxed).into());
+    lot.random_range(0..STEPS)
+}
+
+/// Calls `work` so many steps further down the stack.
+#[inline(never)]
+fn deep<T>(steps: u32, work: &mut dyn FnMut() -> T) -> T {
+    let room = black_box([0u8; STEP]);
+    let result = if steps > 0 { deep(steps - 1, work) } else { work() };
+    black_box(&room);
+    result
 }
 
 /// CPUs that this thread may run on.
@@ -103,6 +134,18 @@ mod tests {
             assert!(ns > 0.0 && counts.iter().all(|count| *count >= 1000));
             assert_eq!(counts.iter().sum::<u64>(), blocks);
         }
+    }
+
+    #[test]
+    fn the_stack_is_somewhere_else_each_time() {
+        let at = |steps| {
+            deep(steps, &mut || {
+                let here = 0u8;
+                &raw const here as usize
+            })
+        };
+        assert!(at(0) - at(STEPS) >= 4096);
+        assert!((0..9).map(|_| depth()).any(|depth| depth != super::depth()));
     }
 
     #[test]

@@ -6,7 +6,9 @@ use skep_jit::Tuning;
 use skep_kernel::bpf::RunInput;
 use skep_kernel::run::Loaded;
 use skep_program::Program;
-use skep_runtime::{Ctx, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep_runtime::{
+    Ctx, Instance, LoadOptions, ObjectMaps, Options, Runtime, StatsGuard, StatsOptions,
+};
 use std::time::Instant;
 
 /// All programs of an object in a runtime of their own.
@@ -14,7 +16,7 @@ pub struct InRuntime {
     /// Its maps.
     pub maps: ObjectMaps,
     instances: Vec<Instance>,
-    _runtime: Runtime,
+    runtime: Runtime,
 }
 
 impl InRuntime {
@@ -32,7 +34,16 @@ impl InRuntime {
             let verified = verify(program)?;
             instances.push(runtime.load(&verified, &maps, &options).map_err(|e| e.to_string())?);
         }
-        Ok(InRuntime { maps, instances, _runtime: runtime })
+        Ok(InRuntime { maps, instances, runtime })
+    }
+
+    /// Switches statistics of all of them on.
+    ///
+    /// # Errors
+    ///
+    /// The host refuses.
+    pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, String> {
+        self.runtime.enable_stats(options).map_err(|e| e.to_string())
     }
 
     /// Runs a program on a packet, with everything that the library does around a run.

@@ -25,6 +25,6 @@ pub use kinds::{KINDS, Kind};
 /// Operations on maps, 1,000 a run.
 const MAPS: &[u8] = kinds::file!(include_bytes, "maps", ".bpf.o");
 /// Tail calls.
-const TAIL_CALLS: &[u8] = kinds::file!(include_bytes, "tail_calls", ".bpf.o");
+pub(crate) const TAIL_CALLS: &[u8] = kinds::file!(include_bytes, "tail_calls", ".bpf.o");
 /// A dissector of six programs.
 const FLOW: &[u8] = kinds::file!(include_bytes, "flow", ".bpf.o");

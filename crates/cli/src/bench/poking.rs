@@ -9,7 +9,7 @@ use crate::streams::Streams;
 use clap::ValueEnum;
 use serde::Serialize;
 use skep_bench::poke::control::{self, CONTROLS, Control};
-use skep_bench::poke::cost::{Cost, costs};
+use skep_bench::poke::cost::{Cost, Hop, costs, hops};
 use skep_bench::poke::library::{Library, library};
 use skep_bench::poke::off::{Off, off};
 use skep_bench::poke::sharing::{Counted, counted};
@@ -17,13 +17,19 @@ use skep_bench::poke::{ALL_KINDS, Checked, Kind, Mechanism, Toggled, checked, to
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Sites and threads of the long run.
 const CHECKED_SITES: u32 = 164;
 const CHECKED_THREADS: u32 = 2;
+/// Threads that programs of a runtime are measured in, at most.
+const THREADS: u32 = 254;
 /// How long a negative control may take to go wrong.
 const CONTROL_TIME: Duration = Duration::from_secs(5);
+
+/// And how long until it is ended.
+const CONTROL_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What became of a negative control.
 #[derive(Debug, Clone, Serialize)]
@@ -46,6 +52,8 @@ struct Answer {
     off: Vec<Off>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     costs: Vec<Cost>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hops: Vec<Hop>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sharing: Vec<Counted>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -95,6 +103,10 @@ pub(crate) fn run(flags: &BenchPokeFlags, streams: &mut Streams<'_>) -> io::Resu
 fn measure(flags: &BenchPokeFlags, streams: &Streams<'_>) -> Result<Answer, String> {
     let all = PokeTable::value_variants();
     let tables = if flags.only.is_empty() { all } else { &flags.only };
+    let in_runtime = [PokeTable::Library, PokeTable::Costs].iter().any(|t| tables.contains(t));
+    if let (true, Some(most)) = (in_runtime, flags.threads.iter().max().filter(|n| **n > THREADS)) {
+        return Err(format!("--threads {most}: library and costs take {THREADS} at most"));
+    }
     let kinds = kinds(flags);
     let cases = cases(flags, &kinds);
     let mut steps = tables.len();
@@ -131,6 +143,7 @@ fn measure(flags: &BenchPokeFlags, streams: &Streams<'_>) -> Result<Answer, Stri
             PokeTable::Costs => {
                 answer.off = off(flags.rounds)?;
                 answer.costs = costs(&flags.threads, flags.rounds)?;
+                answer.hops = hops(flags.rounds)?;
             }
             PokeTable::Sharing => answer.sharing = counted(&flags.threads, flags.rounds)?,
             PokeTable::Controls => {
@@ -180,19 +193,33 @@ fn controlled(control: Control) -> Result<Controlled, String> {
     let binary = std::env::current_exe().map_err(|e| format!("while finding this binary: {e}"))?;
     let mut command = Command::new(binary);
     command.args(["bench", "poke", "--control", control.name()]);
-    command.stdin(Stdio::null()).stderr(Stdio::null());
-    let output = command.output().map_err(|e| format!("while starting a process: {e}"))?;
-    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let outcome = match output.status.signal() {
-        Some(signal) => format!("died of signal {signal}"),
-        None if output.status.success() => "NOTHING WENT WRONG".to_owned(),
-        None if output.status.code() == Some(1) => text,
-        None => "could not run".to_owned(),
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let started = Instant::now();
+    let wrong = |e: io::Error| format!("while running a process: {e}");
+    let mut child = command.spawn().map_err(wrong)?;
+    let mut is_killed = false;
+    while child.try_wait().map_err(wrong)?.is_none() {
+        // What runs wrong code may do anything, for ever too.
+        if started.elapsed() > CONTROL_PATIENCE {
+            is_killed = true;
+            child.kill().map_err(wrong)?;
+            break;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().map_err(wrong)?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    let (has_failed, outcome) = match (output.status.signal(), output.status.code()) {
+        _ if is_killed => (false, "DID NOT END".to_owned()),
+        (Some(signal), _) if CRASHES.contains(&signal) => {
+            (true, format!("died of signal {signal}"))
+        }
+        // That it could not run is no failure of it.
+        (Some(signal), _) => (false, format!("COULD NOT RUN: signal {signal}")),
+        (None, Some(0)) => (false, "NOTHING WENT WRONG".to_owned()),
+        (None, Some(1)) => (true, text(&output.stdout)),
+        (None, _) => (false, format!("COULD NOT RUN: {}", text(&output.stderr))),
     };
-    // It crashed as wrong code does, or saw wrong values; that it could not run is no failure of
-    // it.
-    let crashed = output.status.signal().is_some_and(|signal| CRASHES.contains(&signal));
-    let has_failed = crashed || output.status.code() == Some(1);
     Ok(Controlled { control, outcome, has_failed })
 }
 

@@ -171,8 +171,8 @@ is not measured beyond 16,384 sites.
 The int3 protocol, with its signal handler, exists in this benchmark only. Negative controls patch \
 as it must not be done, in processes of their own, which have to crash or to see a wrong execution.
 
-Exit status: 0 if all was measured and nothing went wrong, 1 if an execution was wrong or late or a \
-negative control saw nothing, 2 if the host does not let code be patched, 101 after an internal error.";
+Exit status: 0 if all was measured and nothing went wrong, 1 if an execution was wrong or late, a \
+run was not counted as it has to be, or a negative control saw nothing or could not run, 2 if the host does not let code be patched, 101 after an internal error.";
 
 /// Flags of `skep bench poke`.
 #[derive(Debug, Clone, Args)]
@@ -200,7 +200,8 @@ pub struct BenchPokeFlags {
           value_parser = clap::value_parser!(u32).range(3..))]
     pub rounds: u32,
     /// Executions of each kind to check while 164 sites are changed again and again
-    #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000_000,
+          value_parser = clap::value_parser!(u64).range(1..))]
     pub checked: u64,
     /// Print results as JSON
     #[arg(long)]

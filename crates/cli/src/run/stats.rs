@@ -101,7 +101,10 @@ fn place(target: &str) -> Result<Option<SocketAddr>, String> {
         .rsplit_once(':')
         .is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|c| c.is_ascii_digit()));
     let is_address = numbers.parse::<IpAddr>().is_ok() || target == "localhost";
-    if target.contains("://") || (!target.contains('/') && (has_port || is_address)) {
+    if target.is_empty()
+        || target.contains("://")
+        || (!target.contains('/') && (has_port || is_address))
+    {
         let text = "no loopback address with a port, such as 127.0.0.1:9100 or localhost:9100; \
                     a file of that name is ./NAME";
         return Err(text.to_owned());
@@ -167,9 +170,16 @@ mod tests {
         ] {
             assert_eq!(place(target), wanted, "{target}");
         }
-        for target in
-            [":9100", "host:9100", "localhost", "127.0.0.1", "::1", "localhost:99999", "http://x:1"]
-        {
+        for target in [
+            "",
+            ":9100",
+            "host:9100",
+            "localhost",
+            "127.0.0.1",
+            "::1",
+            "localhost:99999",
+            "http://x:1",
+        ] {
             assert!(place(target).is_err(), "{target}");
         }
     }

@@ -32,6 +32,15 @@ pub(super) fn print(
     if !answer.costs.is_empty() {
         parts.push(costs(flags, &answer.costs));
     }
+    if !answer.hops.is_empty() {
+        let mut grid = Grid::new(&["statistics, ns a tail call", "", "above no sites"], 1);
+        for row in &answer.hops {
+            let ns = |ns: Option<f64>| ns.map_or_else(String::new, |ns| format!("{ns:.2}"));
+            let above = row.above.map_or_else(String::new, |above| format!("{above:+.2}"));
+            grid.row([row.setting.to_owned(), ns(row.ns), above]);
+        }
+        parts.push(grid.to_string());
+    }
     if !answer.sharing.is_empty() {
         parts.push(sharing(flags, answer));
     }
@@ -132,18 +141,26 @@ fn said(ratio: Option<&Ratio>) -> String {
 }
 
 fn off(rows: &[Off]) -> String {
-    let headings =
-        ["off, ns a run", "no sites", "sites", "flags", "sites against none", "flags against none"];
+    let headings = [
+        "off, ns a run",
+        "no sites",
+        "sites",
+        "flags",
+        "places",
+        "sites against none",
+        "flags against none",
+    ];
     let mut grid = Grid::new(&headings, 1);
     for row in rows {
         let mut cells = vec![row.program.to_owned()];
         let ns = |ns: Option<f64>| ns.map_or_else(String::new, |ns| format!("{ns:.2}"));
         cells.extend(row.engines.iter().map(|engine| ns(engine.median())));
+        cells.push(row.places.1.to_string());
         cells.extend([said(row.sites.as_ref()), said(row.flag.as_ref())]);
         grid.row(cells);
     }
     let mut cells = vec!["geometric mean".to_owned()];
-    cells.extend([String::new(), String::new(), String::new()]);
+    cells.extend([const { String::new() }; 4]);
     cells.extend(off_means(rows).iter().map(|mean| said(mean.as_ref())));
     grid.row(cells);
     grid.to_string()
