@@ -46,7 +46,7 @@ fn compile_x86_64(
     let tuning = &Tuning { poke, ..tuning.clone() };
     let reach = image::reach()?;
     let loops = match tuning.passes.unroll && !tuning.fuel {
-        true => opt::unroll::plan(&ops, &flow),
+        true => opt::unroll::plan(&ops, &flow, tuning.passes),
         false => Vec::new(),
     };
     let heads = opt::heads::heads(&ops, &flow);

@@ -136,6 +136,10 @@ passes! {
     flags,
     /// Short loops written several times in a row.
     unroll,
+    /// Counters of unrolled loops step once for all rounds.
+    counters,
+    /// Sums of unrolled loops go to two registers in turn.
+    sums,
     /// Ends of loops written where they are jumped to.
     latches,
     /// Loop heads at multiples of 32 bytes.

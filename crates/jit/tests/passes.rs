@@ -29,9 +29,10 @@ fn disassembly(bytes: &[u8]) -> String {
     lines
 }
 
-/// Only this pass, and what removes the remains.
+/// Only this pass, what removes the remains, and the unrolling of loops for those that improve it.
 fn only(name: &str) -> Passes {
-    let mut passes = Passes { dead: true, ..Passes::NONE };
+    let unroll = ["counters", "sums"].contains(&name);
+    let mut passes = Passes { dead: true, unroll, ..Passes::NONE };
     *passes.by_name(name).expect(name) = true;
     passes
 }
@@ -311,6 +312,147 @@ const EXAMPLES: &[Example] = &[
              add rax,3\n\
              cmp rax,rdi\n\
              jb short 2\n\
+             ret\n",
+    },
+    Example {
+        pass: "counters",
+        program: "r0 = 0\n\
+             r2 = 0\n\
+             again:\n\
+             *(u8 *)(r1 +0) = 7\n\
+             if r3 == r4 goto out\n\
+             r3 ^= r5\n\
+             r1 += 2\n\
+             if r1 != 64 goto again\n\
+             r0 = 1\n\
+             out:\n\
+             r0 += r1\n\
+             exit",
+        with: "xor eax,eax\n\
+             mov byte ptr [rdi],7\n\
+             cmp rdx,rcx\n\
+             je 0000000000000056h\n\
+             xor rdx,r8\n\
+             cmp rdi,3Eh\n\
+             je short 000000000000005Ah\n\
+             mov byte ptr [rdi+2],7\n\
+             cmp rdx,rcx\n\
+             je short 0000000000000060h\n\
+             xor rdx,r8\n\
+             cmp rdi,3Ch\n\
+             je short 0000000000000066h\n\
+             mov byte ptr [rdi+4],7\n\
+             cmp rdx,rcx\n\
+             je short 000000000000006Ch\n\
+             xor rdx,r8\n\
+             cmp rdi,3Ah\n\
+             je short 0000000000000072h\n\
+             mov byte ptr [rdi+6],7\n\
+             cmp rdx,rcx\n\
+             je short 0000000000000078h\n\
+             xor rdx,r8\n\
+             add rdi,8\n\
+             cmp rdi,40h\n\
+             jne short 2\n\
+             mov eax,1\n\
+             add rax,rdi\n\
+             ret\n\
+             lea rdi,[rdi+2]\n\
+             jmp short 0000000000000051h\n\
+             lea rdi,[rdi+2]\n\
+             jmp short 0000000000000056h\n\
+             lea rdi,[rdi+4]\n\
+             jmp short 0000000000000051h\n\
+             lea rdi,[rdi+4]\n\
+             jmp short 0000000000000056h\n\
+             lea rdi,[rdi+6]\n\
+             jmp short 0000000000000051h\n\
+             lea rdi,[rdi+6]\n\
+             jmp short 0000000000000056h\n",
+        without: "xor eax,eax\n\
+             mov byte ptr [rdi],7\n\
+             cmp rdx,rcx\n\
+             je 000000000000005Fh\n\
+             xor rdx,r8\n\
+             add rdi,2\n\
+             cmp rdi,40h\n\
+             je short 000000000000005Ah\n\
+             mov byte ptr [rdi],7\n\
+             cmp rdx,rcx\n\
+             je short 000000000000005Fh\n\
+             xor rdx,r8\n\
+             add rdi,2\n\
+             cmp rdi,40h\n\
+             je short 000000000000005Ah\n\
+             mov byte ptr [rdi],7\n\
+             cmp rdx,rcx\n\
+             je short 000000000000005Fh\n\
+             xor rdx,r8\n\
+             add rdi,2\n\
+             cmp rdi,40h\n\
+             je short 000000000000005Ah\n\
+             mov byte ptr [rdi],7\n\
+             cmp rdx,rcx\n\
+             je short 000000000000005Fh\n\
+             xor rdx,r8\n\
+             add rdi,2\n\
+             cmp rdi,40h\n\
+             jne short 2\n\
+             mov eax,1\n\
+             add rax,rdi\n\
+             ret\n",
+    },
+    Example {
+        pass: "sums",
+        program: "r0 = 0\n\
+             again:\n\
+             r2 = *(u32 *)(r1 +0)\n\
+             w0 += w2\n\
+             if r2 != 64 goto again\n\
+             exit",
+        with: "xor eax,eax\n\
+             xor r9d,r9d\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             je short 0000000000000033h\n\
+             mov esi,[rdi]\n\
+             add r9d,esi\n\
+             cmp rsi,40h\n\
+             je short 0000000000000038h\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             je short 000000000000003Dh\n\
+             mov esi,[rdi]\n\
+             add r9d,esi\n\
+             cmp rsi,40h\n\
+             jne short 5\n\
+             add eax,r9d\n\
+             ret\n\
+             add eax,r9d\n\
+             jmp short 0000000000000032h\n\
+             add eax,r9d\n\
+             jmp short 0000000000000032h\n\
+             add eax,r9d\n\
+             jmp short 0000000000000032h\n",
+        without: "xor eax,eax\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             je short 000000000000002Ah\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             je short 000000000000002Ah\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             je short 000000000000002Ah\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             jne short 2\n\
              ret\n",
     },
     Example {

@@ -257,6 +257,71 @@ impl Program {
         self.push(Insn { code: BPF_STX | BPF_ATOMIC | size, dst: 10, src, off, imm });
     }
 
+    /// A loop that counts, reads where it counts to and adds up, maybe left early.
+    fn short_loop(&mut self) {
+        let r = &mut self.random;
+        let mut regs = [0u8, 1, 2, 3, 4, 5, 7, 8];
+        for at in (1..regs.len()).rev() {
+            regs.swap(at, r.below(at as u64 + 1) as usize);
+        }
+        let [i, sum, t, copy, other, ..] = regs;
+        let (step, rounds) = (r.pick(&[1, 2, 3, 4, -1, -4]), 1 + r.below(10) as i32);
+        let start = if step < 0 { -step * rounds } else { r.below(3) as i32 };
+        let end = start + step * rounds;
+        let count_class = r.pick(&[BPF_ALU64, BPF_ALU64, BPF_ALU64, BPF_ALU]);
+        self.push(alu(BPF_ALU64 | BPF_MOV, i, 0, start));
+        let head = self.insns.len();
+        let mut exits = Vec::new();
+        let leave = |program: &mut Program, exits: &mut Vec<usize>, reg: u8| {
+            let r = &mut program.random;
+            let class = r.pick(&[BPF_JMP, BPF_JMP32]);
+            let cond = r.pick(&[BPF_JEQ, BPF_JGT, BPF_JLT, BPF_JSGT, BPF_JSET]);
+            let (by, src) = r.pick(&[(BPF_K, 0), (BPF_X, other), (BPF_X, sum)]);
+            let small = r.below(64) as i32;
+            let imm = if by == BPF_K { r.pick(&[small, small, 0, -1]) } else { 0 };
+            exits.push(program.insns.len());
+            program.push(Insn { code: class | cond | by, dst: reg, src, off: 0, imm });
+        };
+        if self.random.below(4) == 0 {
+            leave(self, &mut exits, i);
+        }
+        let copies = self.random.below(3) == 0;
+        if copies {
+            self.push(alu(BPF_ALU64 | BPF_MOV | BPF_X, copy, i, 0));
+        }
+        self.push(alu(BPF_ALU64 | BPF_MOV | BPF_X, t, CTX_REG, 0));
+        self.push(alu(BPF_ALU64 | BPF_ADD | BPF_X, t, i, 0));
+        let (size, off) = (self.random.pick(&[BPF_B, BPF_H, BPF_W, BPF_DW]), self.random.below(8));
+        self.push(Insn { code: BPF_LDX | BPF_MEM | size, dst: t, src: t, off: off as i16, imm: 0 });
+        if self.random.below(3) == 0 {
+            leave(self, &mut exits, t);
+        }
+        let class = self.random.class();
+        let op = self.random.pick(&[BPF_ADD, BPF_ADD, BPF_XOR, BPF_OR, BPF_SUB, BPF_AND]);
+        self.push(alu(class | op | BPF_X, sum, t, 0));
+        match self.random.below(6) {
+            0 => self.push(alu(BPF_ALU64 | BPF_ADD | BPF_X, other, i, 0)),
+            1 => self.push(alu(BPF_ALU64 | BPF_ADD, other, 0, 3)),
+            2 => self.push(alu(class | BPF_XOR | BPF_X, other, t, 0)),
+            _ => {}
+        }
+        self.push(alu(count_class | BPF_ADD, i, 0, step));
+        let class = self.random.pick(&[BPF_JMP, BPF_JMP32]);
+        let (reg, end) = if copies && class == BPF_JMP { (copy, end - step) } else { (i, end) };
+        let cond = match step < 0 {
+            true => self.random.pick(&[BPF_JNE, BPF_JSGT, BPF_JGT]),
+            false => self.random.pick(&[BPF_JNE, BPF_JLT, BPF_JSLT]),
+        };
+        let off = (head as i64 - self.insns.len() as i64 - 1) as i16;
+        self.push(Insn { code: class | cond, dst: reg, src: 0, off, imm: end });
+        for _ in 0..self.random.below(3) {
+            self.arithmetic();
+        }
+        for at in exits {
+            self.insns[at].off = (self.insns.len() - at - 1) as i16;
+        }
+    }
+
     fn step(&mut self) {
         match self.random.below(12) {
             0..=3 => self.arithmetic(),
@@ -294,6 +359,9 @@ fn random_program(seed: u64) -> Vec<Insn> {
             off: off as i16,
             imm: 0,
         });
+    }
+    if program.random.below(2) == 0 {
+        program.short_loop();
     }
     for _ in 0..program.random.below(10) {
         program.step();

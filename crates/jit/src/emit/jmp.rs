@@ -7,7 +7,7 @@
 
 use super::Emit;
 use super::alu::is_i8;
-use crate::asm::{Cc, Mem, Width, X86, forms};
+use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::op::{Cond, Op, Reg, Src, Test};
 use crate::opt::latches;
 use crate::regs::{RUN_ENV, SCRATCH, x86};
@@ -79,19 +79,29 @@ impl Emit<'_> {
     }
 
     pub(super) fn br(&mut self, test: Test, to: u32) {
-        let known = self.tested(test).filter(|_| self.unit.tuning.passes.flags);
-        let cc = match known {
-            Some(cc) => cc,
-            None => self.test(test),
-        };
         if !self.costs_fuel(to) {
-            return self.asm.jcc(cc, self.target(to));
+            return self.br_to(test, self.target(to));
         }
-        let stays = self.asm.label();
+        let (cc, stays) = (self.condition(test), self.asm.label());
         self.asm.jcc(cc.negated(), stays);
         self.fuel();
         self.asm.jmp(self.target(to));
         self.asm.bind(stays);
+    }
+
+    /// The same to a place that is not an op's, without fuel.
+    pub(super) fn br_to(&mut self, test: Test, label: Label) {
+        let cc = self.condition(test);
+        self.asm.jcc(cc, label);
+    }
+
+    /// The condition that says what the test says, which may need no insn.
+    fn condition(&mut self, test: Test) -> Cc {
+        let known = self.tested(test).filter(|_| self.unit.tuning.passes.flags);
+        match known {
+            Some(cc) => cc,
+            None => self.test(test),
+        }
     }
 
     pub(super) fn cmov(&mut self, test: Test, dst: Reg, src: Reg) {

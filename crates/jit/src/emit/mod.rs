@@ -13,13 +13,14 @@ mod div_constant;
 mod flags;
 mod jmp;
 mod mem;
+mod rounds;
 mod stats;
 mod thunk;
 
 use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
 use crate::flow::Flow;
 use crate::frame::Frame;
-use crate::op::{Addr, Op, Reg, Src, Test};
+use crate::op::{Addr, Op, Reg, Src};
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
 use crate::sites::TailCallSite;
@@ -89,6 +90,7 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
         callbacks: Vec::new(),
         tail_calls: Vec::new(),
         stats_sites: StatsSites::default(),
+        exits: Vec::new(),
         stubs: None,
         spans: Vec::new(),
         at: 0,
@@ -147,6 +149,8 @@ struct Emit<'a> {
     /// Tail calls that are patched.
     tail_calls: Vec<TailCallSite>,
     stats_sites: StatsSites,
+    /// Ways out of unrolled loops that are to be written behind the function.
+    exits: Vec<rounds::LoopExit>,
     /// Stubs that are to be written behind the program.
     stubs: Option<stats::Stubs>,
     /// See [`Emitted::spans`].
@@ -166,24 +170,38 @@ impl<'a> Emit<'a> {
 
     fn func_body(&mut self) -> Result<(), Error> {
         let func = self.unit.flow.funcs[self.func];
-        for at in func.start as usize..func.end as usize {
+        let mut at = func.start as usize;
+        while at < func.end as usize {
             self.at = at;
+            let unrolled = self.unit.loops.binary_search_by_key(&at, |looped| looped.head).ok();
+            let unrolled = unrolled.map(|number| &self.unit.loops[number]);
+            let split = unrolled.is_some_and(|unrolled| unrolled.sum.is_some());
             if self.unit.flow.is_target[at] {
                 self.flags = None;
                 let again = self.unit.heads[at] || self.unit.flow.is_jumped_back_to[at];
-                if again && self.unit.tuning.passes.align {
-                    self.asm.align(LOOP_ALIGN, LOOP_PAD_MAX);
+                // A loop with a sum starts in front of what is jumped back to.
+                if again && !split {
+                    self.align_loop();
                 }
             }
             let label = if at == func.start as usize { self.body } else { self.labels[at] };
             self.asm.bind(label);
             // Loops of one block do not overlap: they are in order of their heads, too.
-            if let Ok(number) = self.unit.loops.binary_search_by_key(&at, |looped| looped.head) {
-                self.rounds(self.unit.loops[number])?;
-            }
-            self.one(at)?;
+            at = match unrolled {
+                Some(unrolled) => self.unrolled(unrolled, label)?,
+                None => {
+                    self.one(at)?;
+                    at + 1
+                }
+            };
         }
-        Ok(())
+        self.loop_exits()
+    }
+
+    fn align_loop(&mut self) {
+        if self.unit.tuning.passes.align {
+            self.asm.align(LOOP_ALIGN, LOOP_PAD_MAX);
+        }
     }
 
     /// Where a jump to op `to` of this function lands.
@@ -195,25 +213,12 @@ impl<'a> Emit<'a> {
     fn one(&mut self, at: usize) -> Result<(), Error> {
         self.at = at;
         self.spans.push((self.asm.here(), at as u32));
-        let op = self.unit.ops[at];
-        self.op(op)?;
-        self.note_flags(op);
-        Ok(())
+        self.written(self.unit.ops[at])
     }
 
-    /// All rounds of an unrolled loop but the last, in front of it.
-    fn rounds(&mut self, unrolled: Loop) -> Result<(), Error> {
-        let Op::Br { test, .. } = self.unit.ops[unrolled.latch] else { return Ok(()) };
-        let test = Test { cond: test.cond.negated(), ..test };
-        for _ in 1..unrolled.times {
-            for at in unrolled.head..unrolled.latch {
-                self.one(at)?;
-            }
-            self.at = unrolled.latch;
-            self.spans.push((self.asm.here(), unrolled.latch as u32));
-            self.br(test, unrolled.latch as u32 + 1);
-            self.flags = None;
-        }
+    fn written(&mut self, op: Op) -> Result<(), Error> {
+        self.op(op)?;
+        self.note_flags(op);
         Ok(())
     }
 

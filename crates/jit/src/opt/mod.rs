@@ -13,6 +13,7 @@ mod bytes;
 mod cmov;
 mod constants;
 mod copies;
+mod counters;
 mod dead;
 mod fold;
 pub(crate) mod heads;
@@ -21,6 +22,7 @@ pub(crate) mod lookup;
 pub(crate) mod magic;
 mod rotate;
 mod slots;
+mod sums;
 pub(crate) mod unroll;
 mod values;
 

@@ -1,20 +1,32 @@
 //! Short loops are written several times in a row: a processor that takes one jump in a cycle would
-//! wait for it otherwise.
+//! wait for it otherwise. What each round of a loop adds to, it would still wait for: counters step
+//! once for all rounds (`counters`), sums go to two registers in turn (`sums`).
 //!
 //! The ops stay as they are; the emitter writes their code again (each time the loop may be left).
 //! With fuel, loops are not unrolled: what is left is counted at each round.
+//!
+//! # Invariants
+//! 1. Where a loop is entered and where it is left, its registers hold what the ops say; between,
+//!    counters are behind by a known number of steps and sums are in two parts.
 
+use super::counters::{self, Counter};
+use super::sums::{self, Sum};
 use crate::flow::Flow;
-use crate::op::Op;
+use crate::op::{Op, RegSet};
+use crate::tuning::Passes;
 
 /// A loop of one block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loop {
     /// First op, and the one that jumps back to it.
     pub(crate) head: usize,
     pub(crate) latch: usize,
     /// How often its code is written.
     pub(crate) times: u32,
+    /// Registers that step once for all rounds.
+    pub(crate) counters: Vec<Counter>,
+    /// A register that is in two parts.
+    pub(crate) sum: Option<Sum>,
 }
 
 /// Ops that all rounds together may have.
@@ -22,7 +34,7 @@ const OPS_MAX: u32 = 24;
 const TIMES_MAX: u32 = 4;
 
 /// The loops to unroll, in order.
-pub(crate) fn plan(ops: &[Op], flow: &Flow) -> Vec<Loop> {
+pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
     let mut loops = Vec::new();
     for (latch, op) in ops.iter().enumerate() {
         let Op::Br { to, .. } = *op else { continue };
@@ -39,8 +51,57 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow) -> Vec<Loop> {
         let count = body.iter().filter(|op| **op != Op::Nop).count() as u32 + 1;
         let times = (OPS_MAX / count).min(TIMES_MAX);
         if times >= 2 && !entered && body.iter().all(leaves) {
-            loops.push(Loop { head, latch, times });
+            let mut looped = Loop { head, latch, times, counters: Vec::new(), sum: None };
+            if passes.counters {
+                looped.counters = counters::find(ops, &looped);
+            }
+            if passes.sums {
+                looped.sum = sums::find(ops, flow, &looped);
+            }
+            loops.push(looped);
         }
     }
     loops
+}
+
+impl Loop {
+    /// The ops of a round, its jump back among them.
+    pub(super) fn body<'a>(&self, ops: &'a [Op]) -> &'a [Op] {
+        &ops[self.head..=self.latch]
+    }
+
+    /// What stands for the op at `at` in a round, counted from 0. A comparison may need an op in
+    /// front of it.
+    pub(crate) fn in_round(&self, (at, op): (usize, Op), round: u32) -> (Option<Op>, Op) {
+        let (mut before, mut op) = (None, op);
+        if let Some(sum) = self.sum.filter(|sum| sum.at == at && round % 2 == 1) {
+            op = sum.in_other(op);
+        }
+        for counter in &self.counters {
+            if counter.at == at {
+                return (None, counter.stepped(op, (round, self.times)));
+            }
+            let behind = counter.behind(at, (round, self.times));
+            if behind != 0
+                && let Some((front, shifted)) = counters::shifted(op, counter.reg, behind)
+            {
+                before = before.or(front);
+                op = shifted;
+            }
+        }
+        (before, op)
+    }
+
+    /// What makes the registers whole when a round is left at `at` for where `live` are read.
+    pub(crate) fn repairs(&self, at: usize, round: u32, live: RegSet) -> Vec<Op> {
+        let read = |counter: &&Counter| live.has(counter.reg);
+        let steps = self.counters.iter().filter(read).filter_map(|counter| {
+            match counter.behind(at, (round, self.times)) {
+                0 => None,
+                behind => Some(counter.caught_up(behind)),
+            }
+        });
+        let sum = self.sum.filter(|sum| live.has(sum.reg)).map(|sum| sum.joined());
+        steps.chain(sum).collect()
+    }
 }

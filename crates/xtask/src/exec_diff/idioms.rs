@@ -7,7 +7,7 @@ use skep::insn::code::*;
 impl Gen {
     /// One sequence.
     pub(super) fn idiom(&mut self) {
-        match self.rng.below(8) {
+        match self.rng.below(9) {
             0 => self.rotate(),
             1 => self.bytes(),
             2 => self.swapped(),
@@ -15,6 +15,7 @@ impl Gen {
             4 => self.select(),
             5 => self.folded(),
             6 => self.in_memory(),
+            7 => self.counted(),
             _ => self.masked(),
         }
     }
@@ -172,6 +173,45 @@ impl Gen {
         if self.rng.chance(70) {
             self.push(BPF_ALU | BPF_MOV, (a, 0), (0, 1));
         }
+    }
+
+    /// A loop that reads the stack where it counts to and adds up, maybe left early.
+    fn counted(&mut self) {
+        let mut regs: Vec<u8> = Vec::new();
+        while regs.len() < 4 {
+            let reg = self.reg();
+            if !regs.contains(&reg) {
+                regs.push(reg);
+            }
+        }
+        let [at, sum, value, copy] = [regs[0], regs[1], regs[2], regs[3]];
+        let (size, bytes) = self.rng.pick(&[(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)]);
+        let room = 8 * SLOTS as i32;
+        let rounds = 1 + self.rng.below((room / bytes).min(9) as u64) as i32;
+        let copies = self.rng.chance(30);
+        let (class, _) = self.class();
+        let op = self.rng.pick(&[BPF_ADD, BPF_ADD, BPF_XOR, BPF_OR, BPF_SUB]);
+        self.push(BPF_ALU64 | BPF_MOV, (at, 0), (0, 0));
+        let head = self.insns.len();
+        if copies {
+            self.push(BPF_ALU64 | BPF_MOV | BPF_X, (copy, at), (0, 0));
+        }
+        self.push(BPF_ALU64 | BPF_MOV | BPF_X, (value, FP), (0, 0));
+        self.push(BPF_ALU64 | BPF_ADD | BPF_X, (value, at), (0, 0));
+        self.push(BPF_LDX | BPF_MEM | size, (value, value), (-room as i16, 0));
+        // Past the sum, the step and the jump.
+        if self.rng.chance(40) {
+            self.compare((value, sum), 3);
+        }
+        self.push(class | op | BPF_X, (sum, value), (0, 0));
+        self.push(BPF_ALU64 | BPF_ADD, (at, 0), (0, bytes));
+        let (counter, end) = match copies {
+            true => (copy, bytes * (rounds - 1)),
+            false => (at, bytes * rounds),
+        };
+        let until = self.rng.pick(&[BPF_JNE, BPF_JLT, BPF_JSLT]);
+        let distance = head as i64 - self.insns.len() as i64 - 1;
+        self.push(BPF_JMP | until, (counter, 0), (distance as i16, end));
     }
 
     /// A mask, or constants, before a comparison.

@@ -1,0 +1,112 @@
+//! Unrolled loops: all rounds in a row, and ways out that make the loop's registers whole.
+
+use super::Emit;
+use crate::Error;
+use crate::asm::Label;
+use crate::op::{Op, RegSet, Test};
+use crate::opt::unroll::Loop;
+
+/// A way out of a round.
+#[derive(Debug)]
+pub(super) struct LoopExit {
+    label: Label,
+    /// The op that leaves.
+    at: usize,
+    repairs: Vec<Op>,
+    to: Label,
+}
+
+impl Emit<'_> {
+    /// Writes the loop whose head is being written and where `entry` is bound; the op behind it.
+    pub(super) fn unrolled(&mut self, looped: &Loop, entry: Label) -> Result<usize, Error> {
+        let mut again = entry;
+        if let Some(sum) = &looped.sum {
+            self.spans.push((self.asm.here(), looped.head as u32));
+            self.op(sum.started())?;
+            self.align_loop();
+            again = self.asm.label();
+            self.asm.bind(again);
+            self.flags = None;
+        }
+        for round in 0..looped.times {
+            let is_last = round + 1 == looped.times;
+            for at in looped.head..looped.latch {
+                if is_last && at > looped.head {
+                    self.asm.bind(self.labels[at]);
+                }
+                self.round_op(looped, (at, self.unit.ops[at]), round)?;
+            }
+            let Op::Br { test, to } = self.unit.ops[looped.latch] else { continue };
+            if is_last {
+                self.asm.bind(self.labels[looped.latch]);
+                self.at = looped.latch;
+                self.spans.push((self.asm.here(), looped.latch as u32));
+                let (front, op) = looped.in_round((looped.latch, Op::Br { test, to }), round);
+                self.test_and_jump((front, op), again)?;
+            } else {
+                let test = Test { cond: test.cond.negated(), ..test };
+                let to = looped.latch as u32 + 1;
+                self.round_op(looped, (looped.latch, Op::Br { test, to }), round)?;
+                self.flags = None;
+            }
+        }
+        let live = self.live_in(looped.latch + 1);
+        for op in looped.repairs(looped.latch, looped.times - 1, live) {
+            self.op(op)?;
+        }
+        self.flags = None;
+        Ok(looped.latch + 1)
+    }
+
+    /// One op of a round; jumps leave the loop.
+    fn round_op(&mut self, looped: &Loop, (at, op): (usize, Op), round: u32) -> Result<(), Error> {
+        self.at = at;
+        self.spans.push((self.asm.here(), at as u32));
+        let (front, op) = looped.in_round((at, op), round);
+        let Op::Br { to, .. } = op else { return self.written(op) };
+        let repairs = looped.repairs(at, round, self.live_in(to as usize));
+        let target = self.target(to);
+        let label = match repairs.is_empty() {
+            true => target,
+            false => self.asm.label(),
+        };
+        if !repairs.is_empty() {
+            self.exits.push(LoopExit { label, at, repairs, to: target });
+        }
+        self.test_and_jump((front, op), label)
+    }
+
+    fn test_and_jump(&mut self, (front, op): (Option<Op>, Op), to: Label) -> Result<(), Error> {
+        if let Some(front) = front {
+            self.written(front)?;
+        }
+        if let Op::Br { test, .. } = op {
+            self.br_to(test, to);
+            self.note_flags(op);
+        }
+        Ok(())
+    }
+
+    /// Ways out of the function's loops.
+    pub(super) fn loop_exits(&mut self) -> Result<(), Error> {
+        for exit in std::mem::take(&mut self.exits) {
+            self.at = exit.at;
+            self.spans.push((self.asm.here(), exit.at as u32));
+            self.asm.bind(exit.label);
+            for op in exit.repairs {
+                self.op(op)?;
+            }
+            self.asm.jmp(exit.to);
+        }
+        self.flags = None;
+        Ok(())
+    }
+
+    /// Registers that are read at op `at` or behind it.
+    fn live_in(&self, at: usize) -> RegSet {
+        match (self.unit.ops.get(at), self.unit.flow.live_out.get(at)) {
+            (Some(op), Some(out)) => out.minus(op.defs()).or(op.uses()),
+            _ => RegSet::NONE,
+        }
+    }
+}

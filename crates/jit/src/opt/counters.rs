@@ -1,0 +1,142 @@
+//! A counter of an unrolled loop steps once for all rounds: else each round waits for the step of
+//! the one before. Rounds between add what it is behind to the addresses and comparisons that read
+//! it.
+
+use super::unroll::Loop;
+use crate::asm::Width;
+use crate::op::{Addr, AluOp, Cond, Op, Reg, Src, Test};
+
+/// A register to which one op of each round adds a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counter {
+    pub(crate) reg: Reg,
+    /// The op that steps.
+    pub(crate) at: usize,
+    step: i32,
+}
+
+/// Steps of all rounds together stay far inside of a displacement.
+const STEP_MAX: i32 = 1 << 16;
+/// `r11`, which no op has as its operand.
+const SCRATCH: Reg = Reg(15);
+
+/// The counters of a loop whose every use can be shifted.
+pub(super) fn find(ops: &[Op], looped: &Loop) -> Vec<Counter> {
+    let mut counters: Vec<Counter> = Vec::new();
+    let mut fronts = 0;
+    for (at, op) in (looped.head..).zip(looped.body(ops)) {
+        let Op::Alu { op: AluOp::Add, width: Width::W64, dst: reg, src: Src::Imm(step) } = *op
+        else {
+            continue;
+        };
+        let behind_max = step.saturating_mul(looped.times as i32);
+        let uses = (looped.head..).zip(looped.body(ops)).filter(|(other, _)| *other != at);
+        let shiftable = |(_, op): (usize, &Op)| {
+            let reads = op.uses().has(reg);
+            !op.defs().has(reg) && (!reads || shifted(*op, reg, behind_max).is_some())
+        };
+        // Only one register is free for what stands in front of a comparison.
+        let front = |(_, op): &(usize, &Op)| {
+            op.uses().has(reg) && matches!(shifted(**op, reg, behind_max), Some((Some(_), _)))
+        };
+        let fronts_here = uses.clone().filter(front).count();
+        if (-STEP_MAX..=STEP_MAX).contains(&step)
+            && uses.clone().all(shiftable)
+            && fronts + fronts_here <= 1
+        {
+            fronts += fronts_here;
+            counters.push(Counter { reg, at, step });
+        }
+    }
+    counters
+}
+
+impl Counter {
+    /// What it is behind in front of the op at `at` (behind it for `self.at` itself): of all rounds
+    /// but the last the steps are left out, the last makes all.
+    pub(super) fn behind(&self, at: usize, (round, times): (u32, u32)) -> i32 {
+        let stepped = at >= self.at;
+        match (stepped, round + 1 == times) {
+            (true, true) => 0,
+            (stepped, _) => self.step * (round as i32 + i32::from(stepped)),
+        }
+    }
+
+    /// Its step in a round.
+    pub(super) fn stepped(&self, op: Op, (round, times): (u32, u32)) -> Op {
+        match op {
+            Op::Alu { op, width, dst, .. } if round + 1 == times => {
+                Op::Alu { op, width, dst, src: Src::Imm(self.step * times as i32) }
+            }
+            _ => Op::Nop,
+        }
+    }
+
+    /// Adds what it is behind, flags left alone.
+    pub(super) fn caught_up(&self, behind: i32) -> Op {
+        let addr = Addr { base: self.reg, index: None, disp: behind };
+        Op::Lea { width: Width::W64, dst: self.reg, addr }
+    }
+}
+
+/// `op` with `reg + by` for `reg`, and what it needs in front; `None` if that cannot be said.
+pub(super) fn shifted(op: Op, reg: Reg, by: i32) -> Option<(Option<Op>, Op)> {
+    if !op.uses().has(reg) {
+        return Some((None, op));
+    }
+    let mut op = op;
+    match &mut op {
+        Op::Load { addr, .. } => *addr = shifted_addr(*addr, reg, by)?,
+        Op::Store { addr, src, .. } | Op::AluStore { addr, src, .. } if *src != Src::Reg(reg) => {
+            *addr = shifted_addr(*addr, reg, by)?;
+        }
+        Op::Lea { width: Width::W64, addr, .. } => *addr = shifted_addr(*addr, reg, by)?,
+        Op::Alu { dst, src: Src::Mem(addr), .. } if *dst != reg => {
+            *addr = shifted_addr(*addr, reg, by)?;
+        }
+        Op::Mov { width: Width::W64, dst, src: Src::Reg(_) } => {
+            let addr = Addr { base: reg, index: None, disp: by };
+            op = Op::Lea { width: Width::W64, dst: *dst, addr };
+        }
+        Op::Br { test, .. } => {
+            let (front, better) = shifted_test(*test, reg, by)?;
+            *test = better;
+            return Some((front, op));
+        }
+        _ => return None,
+    }
+    Some((None, op))
+}
+
+fn shifted_addr(addr: Addr, reg: Reg, by: i32) -> Option<Addr> {
+    let mut disp = i64::from(addr.disp);
+    if addr.base == reg {
+        disp += i64::from(by);
+    }
+    if let Some((_, scale)) = addr.index.filter(|(index, _)| *index == reg) {
+        disp += i64::from(by) << scale;
+    }
+    Some(Addr { disp: i32::try_from(disp).ok()?, ..addr })
+}
+
+fn shifted_test(test: Test, reg: Reg, by: i32) -> Option<(Option<Op>, Test)> {
+    let mut test = test;
+    if let Src::Mem(addr) = &mut test.b {
+        *addr = shifted_addr(*addr, reg, by)?;
+    }
+    // r10 may need the register that the counter is to be in.
+    if [Src::Reg(reg), Src::Reg(Reg::FP)].contains(&test.b) {
+        return None;
+    }
+    if test.a != reg {
+        return Some((None, test));
+    }
+    if let (Src::Imm(imm), Cond::Eq | Cond::Ne, Width::W64) = (test.b, test.cond, test.width)
+        && let Some(less) = imm.checked_sub(by)
+    {
+        return Some((None, Test { b: Src::Imm(less), ..test }));
+    }
+    let addr = Addr { base: reg, index: None, disp: by };
+    let front = Op::Lea { width: Width::W64, dst: SCRATCH, addr };
+    Some((Some(front), Test { a: SCRATCH, ..test }))
+}
