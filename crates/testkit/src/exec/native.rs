@@ -69,10 +69,13 @@ type Callback = extern "sysv64" fn(u64, u64, u64, u64, u64, *mut RunEnv) -> u64;
 extern "sysv64" fn bpf_loop(rounds: u64, callback: u64, ctx: u64, flags: u64, _: u64) -> u64 {
     const ROUNDS_MAX: u64 = 1 << 23;
     let rounds = rounds & 0xffff_ffff;
+    if flags != 0 {
+        return -22i64 as u64;
+    }
     // A function that no path walked is gone. Where the walk was wrong about that, as the kernel's
     // is about what atomics fetch, the results will differ.
-    if flags != 0 || callback == 0 {
-        return -22i64 as u64;
+    if callback == 0 {
+        return 0;
     }
     if rounds > ROUNDS_MAX {
         return -7i64 as u64;
