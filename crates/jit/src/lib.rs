@@ -46,6 +46,6 @@ pub use linkage::{
 };
 pub use machine_code::{EntryFn, MachineCode};
 pub use pc_map::PcMap;
-pub use sites::{RetargetSite, SwitchSite, TailCallSite};
+pub use sites::{PatchKind, PatchSite, RetargetSite, SwitchSite, TailCallSite};
 pub use text::{Jump, Switch, Target, TextLock};
 pub use tuning::{CpuFeatures, Passes, PokeMode, Prologue, Tuning};

@@ -43,7 +43,15 @@ impl Linkage {
     /// Made-up addresses for everything that a program refers to, so that its code can be read. It
     /// must not be run.
     pub fn placeholder(xlated: &Xlated, maps: &[MapDef]) -> Linkage {
-        let mut linkage = Linkage { tail_call_lookup: 1 << 40, ..Linkage::default() };
+        let stats = StatsLink {
+            slots: 5 << 40,
+            control: (5 << 40) + (1 << 32),
+            thread_word: 0,
+            clock: 0,
+            timed: 1 << 40,
+        };
+        let (tail_call_lookup, stats) = (1 << 40, Some(stats));
+        let mut linkage = Linkage { tail_call_lookup, stats, ..Linkage::default() };
         for insn in xlated.insns().iter().filter(|insn| insn.code == BPF_JMP | BPF_CALL) {
             let address = (1u64 << 40).wrapping_add_signed(i64::from(insn.imm) << 4);
             match insn.src {
@@ -57,6 +65,8 @@ impl Linkage {
             let stride_bytes = def.value_size.next_multiple_of(8);
             let max_entries = def.max_entries;
             let is = |map_type| def.map_type == map_type;
+            let hashes = is(MapType::Hash) || is(MapType::LruHash);
+            let direct = |address: u64| if hashes { address } else { 0 };
             linkage.maps.push(MapLink {
                 handle,
                 values: if is(MapType::Array) { values } else { 0 },
@@ -67,8 +77,8 @@ impl Linkage {
                     cpu_stride_bytes: 4096,
                     cpus: 2,
                 }),
-                lookup: 0,
-                update: 0,
+                lookup: direct(4 << 40),
+                update: direct((4 << 40) + 16),
                 prog_array: is(MapType::ProgArray).then_some(ProgArrayLink {
                     slots: values,
                     max_entries,

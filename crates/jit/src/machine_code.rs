@@ -5,7 +5,7 @@
 use crate::image::Image;
 use crate::pc_map::PcMap;
 use crate::perf::Symbol;
-use crate::sites::{SwitchSite, TailCallSite};
+use crate::sites::{PatchKind, PatchSite, SwitchSite, TailCallSite};
 use crate::stats::StatsSites;
 use crate::text::{Jump, Switch, Target};
 use crate::{PokeMode, Prologue, RunEnv};
@@ -72,6 +72,21 @@ impl MachineCode {
     /// [`crate::ProgArrayLink::patched`]. All are vacant at first.
     pub fn tail_call_sites(&self) -> &[TailCallSite] {
         &self.tail_calls
+    }
+
+    /// All places that are patched, in the order of the code.
+    pub fn patch_sites(&self) -> Vec<PatchSite> {
+        let site = |site: &SwitchSite, kind| PatchSite { off: site.off(), kind };
+        let entry = self.stats.entry.iter().map(|s| site(s, PatchKind::StatsEntry));
+        let ends = self.stats.tail_calls.iter().map(|s| site(s, PatchKind::StatsTailCall));
+        let calls = self.tail_calls.iter().flat_map(|call| {
+            let vacant = site(&call.vacant, PatchKind::TailCallVacant(call.map, call.index));
+            let kind = PatchKind::TailCallJump(call.map, call.index);
+            [vacant, PatchSite { off: call.jump.disp_off() - 1, kind }]
+        });
+        let mut sites: Vec<PatchSite> = entry.chain(ends).chain(calls).collect();
+        sites.sort_unstable();
+        sites
     }
 
     /// The same for edits: map, index, the switch that jumps over the call, the jump.

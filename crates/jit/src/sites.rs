@@ -82,3 +82,25 @@ pub struct TailCallSite {
     /// Jumps to the target.
     pub jump: RetargetSite,
 }
+
+/// A place in the code that is patched, or that tests a flag in its stead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PatchSite {
+    /// Offset in the code of its insn.
+    pub off: u32,
+    /// What it switches or retargets.
+    pub kind: PatchKind,
+}
+
+/// What a place that is patched is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PatchKind {
+    /// Counts a run that begins.
+    StatsEntry,
+    /// Ends the time of a run that goes over to another program.
+    StatsTailCall,
+    /// Jumps over the tail call while the slot of the prog array (`MapIdx`, index) is empty.
+    TailCallVacant(u32, u32),
+    /// Jumps to the program in the slot.
+    TailCallJump(u32, u32),
+}

@@ -106,8 +106,10 @@ macro_rules! passes {
 passes! {
     /// Removes what no one reads.
     dead,
-    /// Lookups in arrays without a call; operations on hash maps by a direct one.
+    /// Lookups in arrays without a call.
     lookup,
+    /// Operations on hash maps by a direct call.
+    direct,
     /// Jumps to and over jumps.
     branches,
     /// Results that are known.
@@ -126,6 +128,8 @@ passes! {
     lea,
     /// Stack slots in spare registers.
     slots,
+    /// Loads and stores that swap bytes.
+    movbe,
     /// Loads as operands.
     fold,
     /// Conditional moves.

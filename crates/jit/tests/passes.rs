@@ -123,7 +123,6 @@ const EXAMPLES: &[Example] = &[
              exit",
         with: "movzx eax,word ptr [rdi]\n\
              ror ax,8\n\
-             movzx eax,ax\n\
              ret\n",
         without: "movzx eax,byte ptr [rdi]\n\
              shl rax,8\n\
@@ -230,6 +229,46 @@ const EXAMPLES: &[Example] = &[
              mov rdx,[rdi+8]\n\
              add rdx,1\n\
              mov [rdi+8],rdx\n\
+             ret\n",
+    },
+    Example {
+        pass: "movbe",
+        program: "r0 = *(u32 *)(r1 +0)\n\
+             r0 = be32 r0\n\
+             r2 = *(u16 *)(r1 +4)\n\
+             r2 = be16 r2\n\
+             r0 += r2\n\
+             r3 = *(u64 *)(r1 +8)\n\
+             r3 = bswap64 r3\n\
+             r4 = r3\n\
+             r4 += r2\n\
+             r4 = be64 r4\n\
+             *(u64 *)(r1 +8) = r4\n\
+             r0 += r3\n\
+             exit",
+        with: "movbe eax,[rdi]\n\
+             movzx esi,word ptr [rdi+4]\n\
+             ror si,8\n\
+             add rax,rsi\n\
+             movbe rdx,[rdi+8]\n\
+             mov rcx,rdx\n\
+             add rcx,rsi\n\
+             movbe [rdi+8],rcx\n\
+             add rax,rdx\n\
+             ret\n",
+        without: "mov eax,[rdi]\n\
+             bswap eax\n\
+             movzx esi,word ptr [rdi+4]\n\
+             ror si,8\n\
+             movzx esi,si\n\
+             add rax,rsi\n\
+             mov rdx,[rdi+8]\n\
+             bswap rdx\n\
+             mov rcx,rdx\n\
+             add rcx,rsi\n\
+             bswap rcx\n\
+             mov [rdi+8],rcx\n\
+             add rax,rdx\n\
              ret\n",
     },
     Example {
@@ -549,8 +588,9 @@ fn passes_make_what_they_say() {
 #[test]
 fn every_pass_that_rewrites_has_an_example() {
     for name in Passes::NAMES {
-        // What lookups become depends on facts of a verified program.
-        let known = *name == "lookup" || EXAMPLES.iter().any(|example| example.pass == *name);
+        // What becomes of calls depends on facts of a verified program.
+        let calls = ["lookup", "direct"].contains(name);
+        let known = calls || EXAMPLES.iter().any(|example| example.pass == *name);
         assert!(known, "no example of {name}");
     }
 }
@@ -567,24 +607,48 @@ fn maps_program(name: &str, passes: Passes) -> String {
     };
     let xlated = verified.xlated().unwrap();
     let linkage = Linkage::placeholder(xlated, &program.maps);
-    let tuning = Tuning { passes, ..Tuning::default() };
+    let tuning = Tuning { passes, sites: false, ..Tuning::default() };
     disassembly(&compile(xlated, &linkage, &tuning).unwrap().bytes())
+}
+
+/// Of the insns that a listing has one after the other, those from the first that starts like this.
+fn from<'a>(listing: &'a str, start: &str, count: usize) -> Vec<&'a str> {
+    let lines = listing.lines().skip_while(|line| !line.starts_with(start));
+    let found: Vec<&str> = lines.take(count).collect();
+    assert_eq!(found.len(), count, "no {start} in\n{listing}");
+    found
 }
 
 #[test]
 fn lookups_in_arrays_call_nothing() {
-    let calls = |listing: &str| listing.lines().filter(|line| line.starts_with("call")).count();
     let without = Passes { lookup: false, ..Passes::ALL };
-    assert!(calls(&maps_program("array_lookup", without)) > 0);
-    assert_eq!(calls(&maps_program("array_lookup", Passes::ALL)), 0);
-    assert!(calls(&maps_program("percpu_lookup", without)) > 0);
+    let calls = |listing: &str| listing.lines().filter(|line| line.starts_with("call")).count();
+    assert_eq!(calls(&maps_program("array_lookup", without)), 1);
+    let array = maps_program("array_lookup", Passes::ALL);
+    assert_eq!(calls(&array), 0);
+    // The key, compared with how many there are, times the distance of two values.
+    let found = from(&array, "cmp r11d,", 5);
+    assert_eq!(found[0], "cmp r11d,100h");
+    assert!(found[1].starts_with("jae "));
+    assert_eq!(&found[2..], ["shl r11,3", "mov rax,30000000000h", "add rax,r11"]);
+    assert_eq!(calls(&maps_program("percpu_lookup", without)), 1);
     let percpu = maps_program("percpu_lookup", Passes::ALL);
     assert_eq!(calls(&percpu), 0);
     // The thread's number, compared with how many there are, times the distance of their values.
-    let number = percpu.lines().position(|line| line.starts_with("add r10,fs:[")).unwrap();
-    let after: Vec<&str> = percpu.lines().skip(number + 1).take(4).collect();
-    assert_eq!(after[0], "cmp r10d,2");
-    assert!(after[1].starts_with("jae "));
-    assert_eq!(&after[2..], ["imul r10,1000h", "add r11,r10"]);
-    assert!(calls(&maps_program("hash_lookup", Passes::ALL)) > 0);
+    let found = from(&percpu, "add r10,fs:[", 5);
+    assert_eq!(found[1], "cmp r10d,2");
+    assert!(found[2].starts_with("jae "));
+    assert_eq!(&found[3..], ["imul r10,1000h", "add r11,r10"]);
+}
+
+/// The addresses are those of `Linkage::placeholder`: of the helper, 10000000000h and 16 times its
+/// number; of what replaces it for hash maps, 40000000000h and 16 more.
+#[test]
+fn operations_on_hash_maps_are_called_directly() {
+    let without = Passes { direct: false, ..Passes::ALL };
+    let call = |name, passes| from(&maps_program(name, passes), "mov rax,", 2).join("; ");
+    assert_eq!(call("hash_lookup", Passes::ALL), "mov rax,40000000000h; call rax");
+    assert_eq!(call("hash_lookup", without), "mov rax,10000000010h; call rax");
+    assert_eq!(call("hash_update", Passes::ALL), "mov rax,40000000010h; call rax");
+    assert_eq!(call("hash_update", without), "mov rax,10000000020h; call rax");
 }

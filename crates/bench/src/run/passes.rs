@@ -10,10 +10,11 @@ use serde::Serialize;
 use skep_jit::{Passes, Tuning};
 
 /// Programs with maps, by object: they are not in the mean.
-const WITH_MAPS: [(&[u8], &str); 5] = [
+const WITH_MAPS: [(&[u8], &str); 6] = [
     (MAPS, "array_lookup"),
     (MAPS, "percpu_lookup"),
     (MAPS, "hash_lookup"),
+    (MAPS, "hash_update"),
     (TAIL_CALLS, "xdp1"),
     (FLOW, "parse_eth"),
 ];

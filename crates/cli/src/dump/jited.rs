@@ -1,12 +1,15 @@
 //! Machine code under the insns and the source lines that it was made from.
 //!
-//! Addresses are offsets in the code. Helpers and maps are stood in for by made-up addresses: the
-//! code is for reading and is never run.
+//! Addresses are offsets in the code. Helpers, maps and statistics are stood in for by made-up
+//! addresses: the code is for reading and is never run. Where it is entered and where it is patched
+//! while it runs is said at the right of the insn.
 
 use super::xlated::Lines;
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
-use skep::jit::{Linkage, MachineCode, Tuning, compile};
+use skep::jit::{Linkage, MachineCode, PatchKind, Tuning, compile};
+use skep::program::{MapIdx, Program};
 use skep::verifier::{VerifiedProgram, Xlated};
+use skep_report::printable;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -21,47 +24,82 @@ pub(super) fn write(
         Ok(code) => code,
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let bytes = code.bytes();
+    let listing = Listing { bytes: code.bytes(), marks: marks(&code, verified.program()) };
     let mut lines = Lines::new(verified, xlated);
     let mut next = 0;
     for idx in 0..xlated.insns().len() {
         let (start, end) = code.pc_map().code_of(idx).unwrap_or_default();
         // Thunks and padding belong to no insn.
-        machine_insns(out, &code, &bytes, (next, start))?;
+        listing.write(out, (next, start))?;
         lines.write(out, idx)?;
-        machine_insns(out, &code, &bytes, (start, end))?;
+        listing.write(out, (start, end))?;
         next = end;
+    }
+    for symbol in code.symbols().iter().filter(|symbol| symbol.off >= next) {
+        writeln!(out, "{} (stub):", symbol.name)?;
+        listing.write(out, (symbol.off, symbol.off + symbol.len))?;
     }
     writeln!(out)?;
     Ok(Ok(()))
 }
 
-fn machine_insns(
-    out: &mut dyn Write,
-    code: &MachineCode,
-    bytes: &[u8],
-    (start, end): (u32, u32),
-) -> io::Result<()> {
-    let slice = bytes.get(start as usize..end as usize).unwrap_or_default();
-    let mut decoder = Decoder::with_ip(64, slice, u64::from(start), DecoderOptions::NONE);
-    let mut formatter = IntelFormatter::new();
-    formatter.options_mut().set_space_after_operand_separator(true);
-    let mut insn = Instruction::default();
-    while decoder.can_decode() {
-        decoder.decode_out(&mut insn);
-        if insn.is_invalid() {
-            break;
-        }
-        let off = insn.ip() as u32;
-        let mut hex = String::new();
-        let insn_bytes = bytes.get(off as usize..off as usize + insn.len()).unwrap_or_default();
-        for byte in insn_bytes {
-            let _ = write!(hex, "{byte:02x}");
-        }
-        let mut text = String::new();
-        formatter.format(&insn, &mut text);
-        let mark = if off == code.entry_off() { " <- entry" } else { "" };
-        writeln!(out, "        {off:5x}: {hex:<22} {text}{mark}")?;
+/// What is said of places in the code: where it is entered, where it is patched.
+fn marks(code: &MachineCode, program: &Program) -> Vec<(u32, String)> {
+    let slot = |map: u32, index: u32| {
+        let name = program.map(MapIdx(map)).map_or("?", |map| map.name.as_str());
+        format!("{}[{index}]", printable(name))
+    };
+    let mut marks = vec![(code.entry_off(), "entry".to_owned())];
+    let tail_entry = (code.tail_entry() - code.address()) as u32;
+    if tail_entry != code.entry_off() {
+        marks.push((tail_entry, "entry of tail calls".to_owned()));
     }
-    Ok(())
+    marks.extend(code.patch_sites().into_iter().map(|site| {
+        let what = match site.kind {
+            PatchKind::StatsEntry => "switch: statistics".to_owned(),
+            PatchKind::StatsTailCall => "switch: statistics, at a tail call".to_owned(),
+            PatchKind::TailCallVacant(map, index) => {
+                format!("switch: {} is empty", slot(map, index))
+            }
+            PatchKind::TailCallJump(map, index) => format!("retarget: {}", slot(map, index)),
+        };
+        (site.off, what)
+    }));
+    marks
+}
+
+/// Machine code to be written.
+struct Listing {
+    bytes: Vec<u8>,
+    marks: Vec<(u32, String)>,
+}
+
+impl Listing {
+    /// The insns from one offset to another.
+    fn write(&self, out: &mut dyn Write, (start, end): (u32, u32)) -> io::Result<()> {
+        let slice = self.bytes.get(start as usize..end as usize).unwrap_or_default();
+        let mut decoder = Decoder::with_ip(64, slice, u64::from(start), DecoderOptions::NONE);
+        let mut formatter = IntelFormatter::new();
+        formatter.options_mut().set_space_after_operand_separator(true);
+        let mut insn = Instruction::default();
+        while decoder.can_decode() {
+            decoder.decode_out(&mut insn);
+            if insn.is_invalid() {
+                break;
+            }
+            let off = insn.ip() as u32;
+            let insn_bytes = self.bytes.get(off as usize..off as usize + insn.len());
+            let mut hex = String::new();
+            for byte in insn_bytes.unwrap_or_default() {
+                let _ = write!(hex, "{byte:02x}");
+            }
+            let mut text = String::new();
+            formatter.format(&insn, &mut text);
+            for (_, mark) in self.marks.iter().filter(|(at, _)| *at == off) {
+                let _ = write!(text, " <- {mark}");
+            }
+            writeln!(out, "        {off:5x}: {hex:<22} {text}")?;
+        }
+        Ok(())
+    }
 }

@@ -16,7 +16,7 @@ use super::Emit;
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::linkage::{MAX_TAIL_CALL_CNT, PercpuLink, ProgArrayLink};
 use crate::op::{MapNumber, Reg, Src};
-use crate::opt::lookup::{BPF_FUNC_MAP_LOOKUP_ELEM, BPF_FUNC_MAP_UPDATE_ELEM};
+use crate::opt::direct;
 use crate::regs::{SCRATCH, SCRATCH2, TAIL_CALL_CNT, x86};
 use crate::sites::TailCallSite;
 use crate::thread_word;
@@ -24,14 +24,11 @@ use crate::{Error, PokeMode};
 
 impl Emit<'_> {
     pub(super) fn call(&mut self, helper: i32, map: MapNumber) -> Result<(), Error> {
-        let link = map.and_then(|map| self.unit.linkage.maps.get(map as usize));
-        let direct = link.filter(|_| self.unit.tuning.passes.lookup).map(|link| match helper {
-            BPF_FUNC_MAP_LOOKUP_ELEM => link.lookup,
-            BPF_FUNC_MAP_UPDATE_ELEM => link.update,
-            _ => 0,
-        });
-        let address = direct.filter(|address| *address != 0);
-        let address = address.or_else(|| self.unit.linkage.helper(helper));
+        let direct = match self.unit.tuning.passes.direct {
+            true => direct::replacement(self.unit.linkage, helper, map),
+            false => None,
+        };
+        let address = direct.or_else(|| self.unit.linkage.helper(helper));
         let address = address.ok_or_else(|| Error::no_helper(self.at, helper))?;
         self.call_address(address);
         self.stop_with_callback();

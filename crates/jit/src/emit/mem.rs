@@ -38,7 +38,7 @@ impl Emit<'_> {
     pub(super) fn load(&mut self, op: Op) {
         let Op::Load { size, sign, big, dst, addr } = op else { return };
         let (to, mem) = (x86(dst), self.mem(addr));
-        let movbe = big && self.unit.tuning.cpu.movbe;
+        let movbe = big && self.has_movbe();
         match size {
             Size::B4 | Size::B8 if movbe => {
                 self.asm.rm(&forms::MOVBE_RM, width_of(size), (to, mem));
@@ -46,8 +46,11 @@ impl Emit<'_> {
             _ => {
                 let (form, width) = load_form(size, sign);
                 self.asm.rm(form, width, (to, mem));
-                if big {
-                    self.swap(size, to);
+                match size {
+                    // What is loaded has nothing above its two bytes.
+                    Size::B2 if big => self.asm.ri(&forms::ROR16_I8, Width::W32, (to, 8)),
+                    _ if big => self.swap(size, to),
+                    _ => {}
                 }
             }
         }
@@ -71,6 +74,10 @@ impl Emit<'_> {
         self.store_big(size, mem, from);
     }
 
+    fn has_movbe(&self) -> bool {
+        self.unit.tuning.cpu.movbe && self.unit.tuning.passes.movbe
+    }
+
     fn store_imm(&mut self, size: Size, mem: Mem, imm: i32) {
         let form = match size {
             Size::B1 => &forms::MOV8_MI,
@@ -86,7 +93,7 @@ impl Emit<'_> {
             Size::B2 => Some(&forms::MOVBE16_MR),
             Size::B4 | Size::B8 => Some(&forms::MOVBE_MR),
         };
-        if let Some(form) = movbe.filter(|_| self.unit.tuning.cpu.movbe) {
+        if let Some(form) = movbe.filter(|_| self.has_movbe()) {
             return self.asm.rm(form, width_of(size), (from, mem));
         }
         self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH2, from));

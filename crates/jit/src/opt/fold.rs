@@ -1,6 +1,7 @@
 //! A load that one operation uses becomes that operation's operand; load, change, store becomes one
 //! insn on memory.
 
+use super::before;
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Addr, AluOp, Op, Reg, RegSet, Size, Src};
@@ -102,18 +103,4 @@ fn on_memory(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
     ops[alu] = Op::Nop;
     ops[load] = Op::Nop;
     true
-}
-
-/// The op before, if nothing jumps between.
-fn before(ops: &[Op], flow: &Flow, at: usize) -> Option<usize> {
-    let mut at = at;
-    loop {
-        if flow.is_target[at] || at == 0 {
-            return None;
-        }
-        at -= 1;
-        if ops[at] != Op::Nop {
-            return Some(at);
-        }
-    }
 }

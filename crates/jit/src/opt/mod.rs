@@ -15,11 +15,13 @@ mod constants;
 mod copies;
 mod counters;
 mod dead;
+pub(crate) mod direct;
 mod fold;
 pub(crate) mod heads;
 pub(crate) mod latches;
 pub(crate) mod lookup;
 pub(crate) mod magic;
+mod movbe;
 mod rotate;
 mod slots;
 mod sums;
@@ -52,6 +54,9 @@ pub(crate) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage,
         flow.find_targets(ops);
         flow.find_live(ops);
     }
+    if passes.movbe && movbe::run(ops, flow) {
+        flow.find_live(ops);
+    }
     if passes.fold && fold::run(ops, flow) {
         flow.find_live(ops);
     }
@@ -64,5 +69,19 @@ fn values_and_dead(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage
     }
     if tuning.passes.dead && dead::run(ops, flow) {
         flow.find_live(ops);
+    }
+}
+
+/// The op before, if nothing jumps between.
+fn before(ops: &[Op], flow: &Flow, at: usize) -> Option<usize> {
+    let mut at = at;
+    loop {
+        if flow.is_target[at] || at == 0 {
+            return None;
+        }
+        at -= 1;
+        if ops[at] != Op::Nop {
+            return Some(at);
+        }
     }
 }

@@ -1,0 +1,17 @@
+//! Operations on a map that is known call what does them for that map, not the helper that finds
+//! out.
+
+use super::lookup::{BPF_FUNC_MAP_LOOKUP_ELEM, BPF_FUNC_MAP_UPDATE_ELEM};
+use crate::Linkage;
+use crate::op::MapNumber;
+
+/// Address of the function that replaces a helper for a map.
+pub(crate) fn replacement(linkage: &Linkage, helper: i32, map: MapNumber) -> Option<u64> {
+    let link = linkage.maps.get(map? as usize)?;
+    let address = match helper {
+        BPF_FUNC_MAP_LOOKUP_ELEM => link.lookup,
+        BPF_FUNC_MAP_UPDATE_ELEM => link.update,
+        _ => 0,
+    };
+    (address != 0).then_some(address)
+}

@@ -1,0 +1,51 @@
+//! A load and the swap of its bytes become one load in the other byte order, a swap and a store one
+//! such store. What the processor has is the emitter's business: `movbe`, or a move and a swap.
+
+use super::before;
+use crate::flow::Flow;
+use crate::op::{Op, Size, Src};
+
+/// Whether something changed.
+pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+    let mut changed = false;
+    for at in 0..ops.len() {
+        changed |= match ops[at] {
+            Op::Swap { .. } => swapped_load(ops, flow, at),
+            Op::Store { .. } => swapped_store(ops, flow, at),
+            _ => false,
+        };
+    }
+    changed
+}
+
+/// `x = *addr; x = swap x`
+fn swapped_load(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+    let (Op::Swap { size, dst }, Some(before)) = (ops[at], before(ops, flow, at)) else {
+        return false;
+    };
+    let Op::Load { size: loaded, sign: false, big: false, dst: to, addr } = ops[before] else {
+        return false;
+    };
+    if loaded != size || to != dst {
+        return false;
+    }
+    ops[at] = Op::Load { size, sign: false, big: true, dst, addr };
+    ops[before] = Op::Nop;
+    true
+}
+
+/// `x = swap x; *addr = x`, with `x` dead after.
+fn swapped_store(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+    let (Op::Store { size, big: false, addr, src: Src::Reg(src) }, Some(before)) =
+        (ops[at], before(ops, flow, at))
+    else {
+        return false;
+    };
+    let fits = ops[before] == Op::Swap { size, dst: src } && size != Size::B1;
+    if !fits || addr.uses().has(src) || !flow.is_dead_after(at, src) {
+        return false;
+    }
+    ops[at] = Op::Store { size, big: true, addr, src: Src::Reg(src) };
+    ops[before] = Op::Nop;
+    true
+}
