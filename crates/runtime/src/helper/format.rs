@@ -1,8 +1,8 @@
 //! `printf` as programs may use it.
 //!
-//! Kernel: `bpf_bprintf_prepare`, `bstr_printf` (6.18). A pointer (`%p`, `%pK`) prints as the number
-//! that it is, where the kernel prints a number that stands for it; a symbol (`%ps`, `%pS`, `%pB`)
-//! as its address, as there is no kernel that has it.
+//! Kernel: `bpf_bprintf_prepare`, `bstr_printf` (6.18). A pointer (`%p`, `%pK`) prints as the
+//! number that it is, where the kernel prints a number that stands for it; a symbol (`%ps`, `%pS`,
+//! `%pB`) as its address, as there is no kernel that has it.
 //!
 //! Tests: `tests/exec/text.md`.
 
