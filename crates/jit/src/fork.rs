@@ -20,7 +20,7 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static LOST: AtomicBool = AtomicBool::new(false);
 
@@ -63,12 +63,17 @@ pub fn add_hooks(hooks: Hooks) {
 
 /// Has the process's forks watched.
 pub(crate) fn watch() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: the functions are there as long as the process, and do not unwind: they take
-        // locks, and make system calls whose failure they look at.
-        unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
-    });
+    // Nobody waits for who is first: a child must not find another thread in it.
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if WATCHED.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    // Asked once, each in a lock: likewise.
+    image::patching_is_refused();
+    image::memfd_is_refused_here();
+    // SAFETY: the functions are there as long as the process, and do not unwind: they take locks,
+    // and make system calls whose failure they look at.
+    unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }
 
 extern "C" fn prepare() {

@@ -236,7 +236,7 @@ impl Drop for Image {
 }
 
 /// Whether a `memfd` is refused, asked once.
-fn memfd_is_refused_here() -> bool {
+pub(crate) fn memfd_is_refused_here() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| memfd_is_refused().is_some())
 }

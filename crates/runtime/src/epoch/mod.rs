@@ -30,7 +30,6 @@ use skep_jit::stats::StatsSlot;
 use skep_jit::thread_word;
 use std::cell::Cell;
 use std::sync::atomic::{self, AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
-use std::sync::{Once, OnceLock};
 
 /// Threads that may run programs at the same time, and CPUs of a runtime.
 pub const THREADS_MAX: usize = 256;
@@ -195,38 +194,46 @@ fn light_barrier() {
     }
 }
 
-/// Whether the kernel runs barriers for us; else every entry has a fence of its own.
+/// Whether the kernel runs barriers for us; else every entry has a fence of its own. Threads that
+/// do not know yet ask, and the first to know sets it: nobody waits for another thread, which a
+/// child of `fork` may not have.
 #[inline]
 fn has_membarrier() -> bool {
-    const UNKNOWN: u32 = 0;
-    const YES: u32 = 1;
-    static STATE: AtomicU32 = AtomicU32::new(UNKNOWN);
-    match STATE.load(Ordering::Relaxed) {
-        UNKNOWN => {
-            static ASKED: OnceLock<bool> = OnceLock::new();
-            let yes = *ASKED.get_or_init(register_membarrier);
-            STATE.store(if yes { YES } else { YES + 1 }, Ordering::Relaxed);
-            yes
-        }
+    match MEMBARRIER.load(Ordering::Relaxed) {
+        UNKNOWN => register_membarrier(),
         state => state == YES,
     }
 }
 
+/// What [`has_membarrier`] knows.
+static MEMBARRIER: AtomicU32 = AtomicU32::new(UNKNOWN);
+const UNKNOWN: u32 = 0;
+const YES: u32 = 1;
+const NO: u32 = 2;
+
+#[cold]
 fn register_membarrier() -> bool {
-    watch_forks();
-    membarrier_query().contains(MembarrierQuery::PRIVATE_EXPEDITED)
-        && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+    let is_there = membarrier_query().contains(MembarrierQuery::PRIVATE_EXPEDITED)
+        && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok();
+    let mine = if is_there { YES } else { NO };
+    let set = Ordering::Relaxed;
+    let known = MEMBARRIER.compare_exchange(UNKNOWN, mine, set, set).err();
+    known.unwrap_or(mine) == YES
 }
 
 /// What threads count and where they are has to be right in children of `fork`.
 pub(crate) fn watch_forks() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        skep_jit::fork::add_hooks(Hooks {
-            before: stats::hold,
-            in_parent: stats::release,
-            in_child: forget_other_threads,
-        });
+    // Nobody waits for who is first: see `has_membarrier`.
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if WATCHED.load(Ordering::Relaxed) || WATCHED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    // What the child asks is known by then.
+    has_membarrier();
+    skep_jit::fork::add_hooks(Hooks {
+        before: stats::hold,
+        in_parent: stats::release,
+        in_child: forget_other_threads,
     });
 }
 
@@ -272,7 +279,7 @@ fn register() -> Option<u32> {
     let index = free_slot()? as u32;
     SLOTS_USED.fetch_max(index + 1, Ordering::AcqRel);
     thread_word::set(u64::from(index) * size_of::<StatsSlot>() as u64);
-    has_membarrier();
+    watch_forks();
     let others = SLOTS.iter().filter(|slot| slot.taken.load(Ordering::SeqCst)).count() > 1;
     if others || CROWDED.load(Ordering::SeqCst) {
         CROWDED.store(true, Ordering::SeqCst);
