@@ -1,14 +1,17 @@
 //! Nothing stays behind when runtimes, programs and maps go, whatever their runs ended with: not
-//! memory, not mappings of code and maps, not files.
+//! a block of the heap, not memory, not mappings of code and maps, not files.
 //!
-//! One test in a process of its own, as it looks at the whole process.
+//! One test in a process of its own, as it looks at the whole process. `cargo xtask leaks` runs it
+//! under LeakSanitizer too, which says where a block came from.
 
 use skep_object::{Object, OpenOptions};
 use skep_program::Program;
 use skep_runtime::{Ctx, Engine, LoadOptions, Options, Runtime};
 use skep_uapi::{KernelProfile, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 const FILES: [&str; 4] = ["loops.bpf.o", "map_kinds.bpf.o", "timer.bpf.o", "xdp_count.bpf.o"];
 /// Rounds before the first look: caches are filled then.
@@ -16,6 +19,36 @@ const WARM_UP: u32 = 40;
 const ROUNDS: u32 = 400;
 /// What 400 rounds may add, pages: far below one page a round.
 const PAGES_MAX: u64 = 200;
+
+/// Blocks and bytes of the heap that are not given back.
+static BLOCKS: AtomicI64 = AtomicI64::new(0);
+static BYTES: AtomicI64 = AtomicI64::new(0);
+
+/// What 400 rounds may leave of blocks, which the test's own bookkeeping may need.
+const BLOCKS_MAX: i64 = 8;
+const BYTES_MAX: i64 = 4096;
+
+struct Counted;
+
+#[global_allocator]
+static HEAP: Counted = Counted;
+
+// SAFETY: all is the system's allocator; what is counted beside it changes no block.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        BLOCKS.fetch_add(1, Relaxed);
+        BYTES.fetch_add(layout.size() as i64, Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        BLOCKS.fetch_sub(1, Relaxed);
+        BYTES.fetch_sub(layout.size() as i64, Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
 
 fn open(file: &str) -> Object {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs").join(file);
@@ -48,6 +81,24 @@ fn round(objects: &[(Object, Vec<VerifiedProgram>)], engine: &Engine) {
     }
 }
 
+/// A map that is too large, a map that the program lacks: errors in the middle of loading.
+fn round_of_errors(objects: &[(Object, Vec<VerifiedProgram>)]) {
+    let mut errors = 0;
+    for (object, programs) in objects {
+        let options = Options { cpus: 2, memory_bytes_max: 4096, ..Options::default() };
+        let runtime = Runtime::new(options).unwrap();
+        let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+        let none = runtime.create_maps(&std::sync::Arc::from([]), None);
+        for program in programs {
+            let options = LoadOptions::default();
+            for maps in [&maps, &none] {
+                errors += u32::from(runtime.load(program, maps, &options).is_err());
+            }
+        }
+    }
+    assert!(errors > 4, "{errors}");
+}
+
 /// Resident pages, mappings, files of this process.
 fn held() -> (u64, usize, usize) {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
@@ -67,9 +118,19 @@ fn nothing_stays_behind() {
     });
     let objects: Vec<_> = with_programs.collect();
     for engine in [Engine::Interp, Engine::Jit] {
-        (0..WARM_UP).for_each(|_| round(&objects, &engine));
+        let rounds = |count| {
+            (0..count).for_each(|_| {
+                round(&objects, &engine);
+                round_of_errors(&objects);
+            });
+        };
+        rounds(WARM_UP);
         let (pages, maps, files) = held();
-        (0..ROUNDS).for_each(|_| round(&objects, &engine));
+        let (blocks, bytes) = (BLOCKS.load(Relaxed), BYTES.load(Relaxed));
+        rounds(ROUNDS);
+        let (more, more_bytes) = (BLOCKS.load(Relaxed) - blocks, BYTES.load(Relaxed) - bytes);
+        assert!(more <= BLOCKS_MAX, "{engine:?}: {more} blocks, {more_bytes} bytes");
+        assert!(more_bytes <= BYTES_MAX, "{engine:?}: {more} blocks, {more_bytes} bytes");
         let (pages_now, maps_now, files_now) = held();
         assert!(pages_now < pages + PAGES_MAX, "{engine:?}: {pages} to {pages_now} pages");
         // The allocator may have one arena more or less, a timer's thread its stack.

@@ -67,6 +67,9 @@ pub(crate) struct Args {
     /// Print the insns of each program.
     #[arg(long)]
     print: bool,
+    /// Print the verifier's log of each program.
+    #[arg(long)]
+    log: bool,
     /// Stop after so many differences.
     #[arg(long, default_value_t = 10)]
     max: u64,
@@ -134,6 +137,9 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         let programs = generate::programs(seed, make.kind, make.size);
         if args.print {
             programs.iter().for_each(|program| print_insns(seed, program));
+        }
+        if args.log {
+            programs.iter().for_each(|program| print!("{}", engine::verify(program, 2).log));
         }
         compare((seed, &programs), (args, make), (kernel, counts_of))?;
         counts_of.time += begun.elapsed();

@@ -10,6 +10,7 @@ mod corpus;
 mod exec_diff;
 mod judge;
 mod kernel_diff;
+mod leaks;
 mod objects;
 mod parity;
 mod pcap;
@@ -47,6 +48,8 @@ enum Command {
     ExecDiff(exec_diff::Args),
     /// Compare our verifier with the host kernel, one row a program.
     KernelDiff(kernel_diff::Args),
+    /// Run tests under LeakSanitizer (nightly).
+    Leaks,
     /// Write docs/parity.md: what is known to differ from the kernel.
     Parity(parity::Args),
     /// Write a capture of made-up packets, the same each time.
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
         Command::ExecDiff(args) => exec_diff::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
+        Command::Leaks => leaks::run(),
         Command::Parity(args) => parity::run(&args),
         Command::Pcap(args) => pcap::run(&args),
         Command::Random(args) => random::run(&args),

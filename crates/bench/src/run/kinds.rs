@@ -54,6 +54,22 @@ pub const KINDS: [Kind; 18] = [
     kind!("sha256", "sha256"),
 ];
 
+/// The operations on maps that C has something for, as functions of one source.
+pub(super) const MAP_OPERATIONS: [Kind; 6] = {
+    const fn operation(symbol: &'static str) -> Kind {
+        let source = include_str!("../../../../tests/programs/bench/maps.native.c");
+        Kind { name: "maps", symbol, object: &[], source }
+    }
+    [
+        operation("nothing"),
+        operation("helper_call"),
+        operation("array_lookup"),
+        operation("percpu_lookup"),
+        operation("hash_lookup"),
+        operation("hash_update"),
+    ]
+};
+
 /// Headers that the sources include, by the path that they are included with.
 pub(super) const HEADERS: [(&str, &str); 2] = [
     ("bench/bench.h", file!(include_str, "bench", ".h")),

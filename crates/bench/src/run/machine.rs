@@ -3,7 +3,7 @@
 //! # Invariants
 //! 1. A function that is called here is a compute program: it stays inside the data of its context
 //!    (skep's was verified, native code is the same source) and reads nothing else of its
-//!    arguments.
+//!    arguments; or it is of `maps.native.c`, whose functions look at no argument.
 //! 2. Whoever holds an entry holds the code that it is in: a [`MachineCode`], or a library that is
 //!    never closed.
 

@@ -1,18 +1,22 @@
-//! What a call of a helper and an operation on a map cost, here and in the host kernel.
+//! What a call of a helper and an operation on a map cost, here, in the host kernel, and in C with
+//! plain arrays and a plain chained table.
 //!
 //! Each program of `tests/programs/bench/maps.bpf.c` does one thing 1,000 times; what the same loop
 //! costs without it is taken off.
 
-use super::contest::{Entrant, Results, Timed, contest};
+use super::contest::{Entrant, Results, Runner, Timed, contest};
 use super::entrants::{InRuntime, in_kernel, kernel_runner};
+use super::kinds::MAP_OPERATIONS;
+use super::native::Clang;
 use super::objects::Opened;
-use super::{MAPS, udp_packet};
+use super::{MAPS, machine, udp_packet};
 use serde::Serialize;
 use skep_jit::Tuning;
 use skep_kernel::run::Loaded;
 use skep_program::MapDef;
 use skep_runtime::map::UpdateFlags;
 use skep_uapi::MapType;
+use std::path::PathBuf;
 
 /// What one run of a program does.
 const OPERATIONS: f64 = 1000.0;
@@ -26,8 +30,10 @@ const NOTHING: &str = "nothing";
 pub struct Operation {
     /// What is done.
     pub name: String,
-    /// skep, then the kernel: ns an operation, and half the distance of the quartiles.
+    /// Native code, skep, then the kernel: ns an operation, and half the distance of the quartiles.
     pub ns: Vec<(String, Option<(f64, f64)>)>,
+    /// Who did not run it, and why.
+    pub not_run: Vec<(String, String)>,
 }
 
 /// Fills the maps that have keys and values of this benchmark.
@@ -56,12 +62,26 @@ fn fill_kernel(kernel: &Loaded, defs: &[MapDef]) {
     }
 }
 
-/// Measures every operation.
+/// The operation in C.
+fn in_c<'a>(name: &str, library: &Result<PathBuf, String>) -> Result<Runner<'a>, String> {
+    let library = library.as_ref().map_err(Clone::clone)?;
+    let operation = MAP_OPERATIONS.iter().find(|operation| operation.symbol == name);
+    machine::native(operation.ok_or("nothing like it in C")?, library)
+}
+
+/// Measures every operation, the C of native code compiled with these flags.
 ///
 /// # Errors
 ///
 /// A program does not run.
-pub fn operations(rounds: u32, with_kernel: bool) -> Result<Vec<Operation>, String> {
+pub fn operations(
+    rounds: u32,
+    with_kernel: bool,
+    native_flags: &str,
+) -> Result<Vec<Operation>, String> {
+    let compiler = Clang::or_cc();
+    let library = compiler.as_ref().map_err(Clone::clone);
+    let library = library.and_then(|cc| cc.library(&MAP_OPERATIONS[0], native_flags));
     let opened = Opened::new(MAPS)?;
     let runtime = InRuntime::new(&opened, &Tuning::default())?;
     fill(&runtime)?;
@@ -72,7 +92,9 @@ pub fn operations(rounds: u32, with_kernel: bool) -> Result<Vec<Operation>, Stri
         if let Ok(kernel) = &kernel {
             fill_kernel(kernel, &opened.object.maps);
         }
-        let mut entrants = vec![Entrant::new("skep", runtime.runner(&program.name, &packet))];
+        let skep = runtime.runner(&program.name, &packet);
+        let native = Entrant::new("native", in_c(&program.name, &library));
+        let mut entrants = vec![native, Entrant::new("skep", skep)];
         if with_kernel {
             entrants.push(Entrant::new("kernel", kernel_runner(&kernel, &packet)));
         }
@@ -88,7 +110,10 @@ pub fn operations(rounds: u32, with_kernel: bool) -> Result<Vec<Operation>, Stri
             });
             (side.engine.clone(), ns)
         });
-        Operation { ns: ns.collect(), name: name.clone() }
+        let not_run = sides
+            .iter()
+            .filter_map(|side| Some((side.engine.clone(), side.not_run.as_ref()?.clone())));
+        Operation { ns: ns.collect(), not_run: not_run.collect(), name: name.clone() }
     };
     Ok(rows.into_iter().map(operation).collect())
 }

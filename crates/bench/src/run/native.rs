@@ -22,12 +22,25 @@ impl Clang {
     ///
     /// There is none, or no room for files.
     pub fn find() -> Result<Clang, String> {
+        Clang::first_of(&["clang-19", "clang"]).map_err(|_| "no clang here".to_owned())
+    }
+
+    /// The same, or `cc`: for native code of plain C.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or no room for files.
+    pub fn or_cc() -> Result<Clang, String> {
+        Clang::first_of(&["clang-19", "clang", "cc"])
+    }
+
+    fn first_of(names: &[&str]) -> Result<Clang, String> {
         let named = std::env::var("CLANG").ok();
-        let mut names = named.into_iter().chain(["clang-19".to_owned(), "clang".to_owned()]);
+        let mut names = named.into_iter().chain(names.iter().map(|name| (*name).to_owned()));
         let answers = |name: &String| {
             Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success())
         };
-        let command = names.find(answers).ok_or("no clang here")?;
+        let command = names.find(answers).ok_or("no C compiler here")?;
         let folder = tempfile::tempdir().map_err(|e| format!("while making a folder: {e}"))?;
         for (path, text) in HEADERS {
             let path = folder.path().join(path);

@@ -87,7 +87,7 @@ fn own(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
             RunTable::Prologues => answer.prologues = prologues(rounds)?,
             RunTable::Passes => answer.passes = passes(rounds, tick)?,
             RunTable::Tails => answer.tails = chains(rounds, kernel)?,
-            RunTable::Maps => answer.maps = operations(rounds, kernel)?,
+            RunTable::Maps => answer.maps = operations(rounds, kernel, &flags.native_flags)?,
         }
     }
     Ok(answer)

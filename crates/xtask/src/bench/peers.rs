@@ -17,9 +17,20 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
+    let (peers, said) = match options() {
+        Ok(peers) => (peers, "peers that ran: "),
+        Err(why) => {
+            println!("{why}");
+            (Vec::new(), "peers that could not be run: ")
+        }
+    };
     let mut command = std::process::Command::new(super::skep_in_release()?);
-    command.current_dir(crate::root()).args(["bench", "run"]).args(options()?);
-    Ok(command.args(&args.rest).status()?.success())
+    command.current_dir(crate::root()).args(["bench", "run"]).args(peers);
+    let is_success = command.args(&args.rest).status()?.success();
+    // Whether clang and the kernel could, and programs that a peer cannot run, the table says.
+    println!("\n{said}{}", PEERS.map(|(name, ..)| name).join("; "));
+    println!("peers that are not tried (no registry of packages has them): uBPF; LLVM's JIT");
+    Ok(is_success)
 }
 
 /// The options of `skep bench run` that name the peers, which are built.

@@ -243,7 +243,10 @@ fn maps(rows: &[Operation]) -> String {
         };
         table.row(std::iter::once(row.name.clone()).chain(row.ns.iter().map(cell)));
     }
-    table.to_string()
+    // Of the first, which does nothing: who cannot run that, runs none.
+    let reasons =
+        rows[0].not_run.iter().map(|(engine, why)| format!("\n\nNot run by {engine}: {why}."));
+    format!("{table}{}", reasons.collect::<String>())
 }
 
 fn given(file: &str, rows: &[Given]) -> String {

@@ -1,0 +1,46 @@
+//! `cargo xtask leaks`: tests of what runs, and of all that can go wrong with it, under
+//! LeakSanitizer.
+//!
+//! It needs a nightly toolchain, for one flag of the compiler. What LeakSanitizer does not see
+//! (pages, mappings, files) is counted by `crates/runtime/tests/leaks.rs` on every toolchain.
+//!
+//! Deliberately absent: tests that fork or start a debugger, where it cannot look, and those that
+//! measure.
+
+use std::process::Command;
+
+/// Packages, and arguments that choose their tests.
+const TESTS: [(&str, &[&str]); 3] = [
+    // Panics in helpers, fuel, interruption, timers, statistics, patching while programs run.
+    (
+        "skep-runtime",
+        &["--lib", "--test=leaks", "--test=programs", "--test=threads", "--test=stats"],
+    ),
+    // Every helper and map, on all engines.
+    ("skep-testkit", &["--test=exec", "--test=tail_calls"]),
+    // Broken captures, maps that do not fit, outputs that cannot be.
+    ("skep-cli", &["--test=run", "--test=transcripts"]),
+];
+
+pub(crate) fn run() -> crate::Outcome {
+    let target = "x86_64-unknown-linux-gnu";
+    let mut leaking = Vec::new();
+    for (package, tests) in TESTS {
+        println!("leaks: {package} {}", tests.join(" "));
+        // Not `CARGO`, which is the stable toolchain's: rustup finds the other one.
+        let mut cargo = Command::new("cargo");
+        cargo.args(["+nightly", "test", "--quiet", "--no-fail-fast", "--target", target]);
+        cargo.args(["--package", package]).args(tests).current_dir(crate::root());
+        // The host's build scripts and macros are not looked at: they have no `--target`.
+        cargo.env("RUSTFLAGS", "-Zsanitizer=leak");
+        cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
+        if !cargo.status()?.success() {
+            leaking.push(package);
+        }
+    }
+    match leaking.as_slice() {
+        [] => println!("leaks: none"),
+        leaking => println!("leaks, or tests that fail, in {}", leaking.join(", ")),
+    }
+    Ok(leaking.is_empty())
+}
