@@ -9,6 +9,7 @@ use crate::maps::{Maps, NotJudged};
 use skep_program::{AttachTarget, Program, SlotTarget};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Programs in the kernel; closed on drop.
 #[derive(Debug)]
@@ -35,7 +36,16 @@ impl Loaded {
                 AttachTarget::Kernel { btf_id, .. } => *btf_id,
                 _ => 0,
             };
-            let own = (load_btf(program).map_err(text)?, Rc::clone(&loaded.maps));
+            // Types of objects in maps' values must be of the program's own BTF.
+            let shares = match (&program.btf, &first.btf) {
+                (Some(own), Some(firsts)) => Arc::ptr_eq(own, firsts),
+                _ => false,
+            };
+            let own_btf = match btf.as_ref().filter(|_| shares) {
+                Some(btf) => Some(btf.try_clone().map_err(|e| format!("BTF: {e}"))?),
+                None => load_btf(program).map_err(text)?,
+            };
+            let own = (own_btf, Rc::clone(&loaded.maps));
             let prepared = Prepared::with_maps(program, attach_btf_id, own);
             let answer = prepared.load_open(0);
             let prog = answer.result.map_err(|errno| {

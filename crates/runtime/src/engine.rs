@@ -210,6 +210,9 @@ impl Memory<'_> {
         if let Some((region, at)) = stack().or_else(|| ctx.locate(addr, len)) {
             return Ok(work(region, at));
         }
+        if let Some((region, at)) = self.current.shared.registry.objects.locate(addr, len) {
+            return Ok(work(&region, at));
+        }
         for again in [false, true] {
             if again {
                 *self.maps.borrow_mut() = self.current.shared.registry.maps();

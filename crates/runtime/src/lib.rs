@@ -23,6 +23,7 @@ mod instance;
 pub mod map;
 mod memory;
 mod object_maps;
+mod objects;
 pub mod poke;
 mod prog_info;
 mod runtime;

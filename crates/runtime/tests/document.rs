@@ -32,7 +32,7 @@ Where a helper can only do part of what a kernel does:
   inactive list, moves elements between them in batches when it needs room, and each CPU keeps free
   ones aside, so that elements may go before the map is full; which one goes differs here and there,
   and is promised by neither.
-- Local storage (of cgroups, tasks, sockets, inodes) is not supported, nor are sockets: a program
+- Local storage (of tasks, sockets, inodes) is not supported, nor are sockets: a program
   that uses it is verified, and loading it says so.
 - `bpf_throw` works in every program that the verifier lets call it: the exception callback (one that
   returns the cookie, if the program names none) runs in place of the main program that runs, which
@@ -43,6 +43,10 @@ Where a helper can only do part of what a kernel does:
 - `bpf_skb_set_tunnel_key` and `bpf_skb_set_tunnel_opt` record where the packet is to go
   (`Ctx::tunnel`), `bpf_send_signal` what was to be sent (`Ctx::signals`), `bpf_set_retval` what was
   to be returned (`Ctx::retval`).
+- `bpf_get_local_storage` gives one value for all runs: programs are attached to no control group.
+- Cookies of `bpf_tcp_raw_gen_syncookie_ipv4` and siblings are this process's to check.
+- Objects of programs (`bpf_obj_new`) may be in lists, trees and the values of arrays and hashes;
+  an object that owns others is refused, and so are `bpf_rbtree_root`, `_left` and `_right`.
 - Nothing is traced and nothing is counted: `bpf_get_current_task` is an address where nothing can be
   read, perf event arrays have no counters, `bpf_get_attach_cookie` gives what
   `Ctx::set_attach_cookie` has set.
@@ -142,23 +146,13 @@ const MISSING: &[(&str, &[HelperId])] = {
             ],
         ),
         (
-            "Who checks the cookie must know the kernel's secret",
-            &[
-                TcpRawGenSyncookieIpv4,
-                TcpRawGenSyncookieIpv6,
-                TcpRawCheckSyncookieIpv4,
-                TcpRawCheckSyncookieIpv6,
-            ],
-        ),
-        (
             "The packet would be routed anew",
             &[LwtPushEncap, LwtSeg6StoreBytes, LwtSeg6AdjustSrh, LwtSeg6Action],
         ),
         ("Maps of control groups are not modelled", &[SkbUnderCgroup, CurrentTaskUnderCgroup]),
         (
-            "Storage belongs to tasks, inodes and groups of the kernel",
+            "The storage belongs to a task, an inode or a group of the kernel",
             &[
-                GetLocalStorage,
                 InodeStorageGet,
                 InodeStorageDelete,
                 TaskStorageGet,
@@ -202,8 +196,6 @@ const MISSING: &[(&str, &[HelperId])] = {
             &[SysctlGetName, SysctlGetCurrentValue, SysctlGetNewValue, SysctlSetNewValue],
         ),
         ("Keys would go to an input device", &[RcRepeat, RcKeydown, RcPointerRel]),
-        ("Objects of programs are not modelled yet", &[KptrXchg]),
-        ("This kind of map is not modelled yet", &[UserRingbufDrain]),
     ]
 };
 

@@ -62,6 +62,8 @@ pub(crate) enum Found {
     CallMap(CallMap),
     /// Whether a call of `bpf_loop` can be inlined.
     LoopInline(LoopInline),
+    /// The type of the object that a call makes, `u32::MAX` if it differs by path.
+    LocalType(u32),
     /// Masking of an addition against speculation: `BPF_ALU_*` bits (0: none) and limit.
     Alu { state: u32, limit: u32 },
 }
@@ -77,6 +79,17 @@ impl InsnAux {
     pub(crate) fn call_map(&self) -> CallMap {
         if let Found::CallMap(map) = self.found { map } else { CallMap::Unknown }
     }
+    /// The type of the object that a call makes.
+    pub(crate) fn local_type(&self) -> Option<u32> {
+        if let Found::LocalType(id) = self.found { Some(id) } else { None }
+    }
+
+    /// A visit of a call made an object of type `id`.
+    pub(crate) fn make_local_type(&mut self, id: u32) {
+        let same = self.local_type().is_none_or(|other| other == id);
+        self.found = Found::LocalType(if same { id } else { u32::MAX });
+    }
+
     pub(crate) fn loop_inline(&self) -> LoopInline {
         if let Found::LoopInline(fits) = self.found { fits } else { LoopInline::Unknown }
     }

@@ -112,6 +112,12 @@ impl Call {
         unsafe { std::ptr::copy(bytes.as_ptr(), addr as *mut u8, bytes.len()) };
     }
 
+    /// The pointer that argument `n` points to, shared with other threads: a kptr.
+    pub(super) fn pointer(&self, n: usize) -> &std::sync::atomic::AtomicU64 {
+        // SAFETY: invariants: a `__kptr` field of a map's value, 8 bytes and aligned.
+        unsafe { std::sync::atomic::AtomicU64::from_ptr(self.args[n] as *mut u64) }
+    }
+
     /// The word that argument `n` points to, shared with other threads: a lock.
     pub(super) fn word(&self, n: usize) -> &std::sync::atomic::AtomicU32 {
         // SAFETY: invariants: a `bpf_spin_lock` in a map's value, 4 bytes and aligned.

@@ -37,7 +37,7 @@ pub(super) struct Dynptr {
 
 impl Dynptr {
     /// Of memory at an address.
-    fn of(addr: u64, size: u32) -> Dynptr {
+    pub(super) fn of(addr: u64, size: u32) -> Dynptr {
         Dynptr { addr, size, offset: 0, read_only: false, packet: false }
     }
 
@@ -49,11 +49,16 @@ impl Dynptr {
         (addr != 0).then_some(Dynptr { addr, size: bits & SIZE_MASK, offset, read_only, packet })
     }
 
-    pub(super) fn write(self, call: &Call, n: usize) {
+    /// What a program has of it.
+    pub(super) fn words(self) -> [u64; 2] {
         let read_only = if self.read_only { READ_ONLY } else { 0 };
         let packet = if self.packet { PACKET } else { 0 };
         let rest = u64::from(self.size | read_only | packet) | u64::from(self.offset) << 32;
-        call.write(n, &[self.addr.to_ne_bytes(), rest.to_ne_bytes()].concat());
+        [self.addr, rest]
+    }
+
+    pub(super) fn write(self, call: &Call, n: usize) {
+        call.write(n, &self.words().map(u64::to_ne_bytes).concat());
     }
 
     fn is_of_skb(self) -> bool {

@@ -1,6 +1,7 @@
 //! Helpers that call a function of the program again and again.
 
 use super::Call;
+use super::dynptr::Dynptr;
 use super::entry::Callbacks;
 use crate::Errno;
 
@@ -36,4 +37,27 @@ pub(super) fn for_each_map_elem(call: &Call, callbacks: &mut dyn Callbacks) -> u
         callbacks.call(callback, [handle, key, value, ctx, 0]) != Some(0)
     });
     visited.map_or_else(Errno::as_ret, u64::from)
+}
+
+/// `BPF_MAX_USER_RINGBUF_SAMPLES`.
+const SAMPLES_MAX: u64 = 128 * 1024;
+/// `BPF_RB_NO_WAKEUP | BPF_RB_FORCE_WAKEUP`.
+const WAKEUP_FLAGS: u64 = 3;
+
+/// `long bpf_user_ringbuf_drain(map, callback, ctx, flags)`: how many samples were looked at; each
+/// is given as a dynptr.
+pub(super) fn user_ringbuf_drain(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
+    let (callback, ctx, flags) = (call.arg(1), call.arg(2), call.arg(3));
+    if flags & !WAKEUP_FLAGS != 0 {
+        return Errno::EINVAL.as_ret();
+    }
+    let ring = call.map(0).kind().as_user_ringbuf().ok_or(Errno::EINVAL);
+    let drained = ring.and_then(|ring| {
+        ring.drain(SAMPLES_MAX, &mut |addr, len| {
+            let dynptr = Dynptr::of(addr, len).words();
+            let at = std::ptr::from_ref(&dynptr) as u64;
+            callbacks.call(callback, [at, ctx, 0, 0, 0]) != Some(0)
+        })
+    });
+    drained.unwrap_or_else(Errno::as_ret)
 }

@@ -56,3 +56,8 @@ fn take(call: &Call, keep: bool) -> u64 {
 pub(super) fn lookup_percpu_elem(call: &Call) -> u64 {
     call.map(0).kind().lookup_cpu(key(call, 1), call.arg(2) as u32)
 }
+
+/// `void *bpf_get_local_storage(map, flags)`.
+pub(super) fn get_local_storage(call: &Call) -> u64 {
+    call.map(0).kind().storage()
+}

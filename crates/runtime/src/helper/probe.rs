@@ -30,6 +30,10 @@ pub(super) fn read_owned(addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
             bytes.copy_from_slice(frames);
             return true;
         }
+        if let Some((region, at)) = current.shared.registry.objects.locate(addr, size) {
+            region.read_part(at, bytes);
+            return true;
+        }
         for map in current.shared.registry.maps() {
             if let Some((region, at)) = map.kind().locate(addr, size) {
                 region.read_part(at, bytes);

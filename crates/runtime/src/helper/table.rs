@@ -9,9 +9,9 @@ use super::call::Call;
 use super::entry::{helpers, kfuncs, own_helpers};
 use super::{Helper, Kfunc};
 use super::{
-    cgroup, csum, dynptr, dynptr_copy, event, iter_bits, iter_num, iterate, map, network, packet,
-    packet_dynptr, printk, probe, redirect, ring, skb, skb_marks, string, sync, system, text,
-    timer, tunnel,
+    cgroup, csum, dynptr, dynptr_copy, event, iter_bits, iter_num, iterate, map, network, object,
+    packet, packet_dynptr, printk, probe, redirect, ring, skb, skb_marks, string, sync, syncookie,
+    system, text, timer, tunnel,
 };
 use skep_uapi::helper::HelperId as Id;
 use skep_verifier::OwnHelper;
@@ -75,6 +75,7 @@ pub(crate) static HELPERS: &[Helper] = helpers![
     FibLookup: plain network::fib_lookup,
     SkbCgroupId: plain network::none,
     GetCurrentCgroupId: plain cgroup::get_current_cgroup_id,
+    GetLocalStorage: plain map::get_local_storage,
     SkbAncestorCgroupId: plain network::none,
     SkLookupTcp: plain network::none,
     SkLookupUdp: plain network::none,
@@ -145,6 +146,7 @@ pub(crate) static HELPERS: &[Helper] = helpers![
     XdpLoadBytes: plain packet::xdp_load_bytes,
     XdpStoreBytes: plain packet::xdp_store_bytes,
     SkbSetTstamp: plain skb_marks::set_tstamp,
+    KptrXchg: plain object::kptr_xchg,
     MapLookupPercpuElem: plain map::lookup_percpu_elem,
     SkcToMptcpSock: plain network::none,
     DynptrFromMem: plain dynptr::from_mem,
@@ -154,7 +156,12 @@ pub(crate) static HELPERS: &[Helper] = helpers![
     DynptrRead: plain dynptr::read,
     DynptrWrite: plain dynptr::write,
     DynptrData: plain dynptr::data,
+    TcpRawGenSyncookieIpv4: plain syncookie::gen_v4,
+    TcpRawGenSyncookieIpv6: plain syncookie::gen_v6,
+    TcpRawCheckSyncookieIpv4: plain syncookie::check_v4,
+    TcpRawCheckSyncookieIpv6: plain syncookie::check_v6,
     KtimeGetTaiNs: plain system::ktime_get_tai_ns,
+    UserRingbufDrain: calling iterate::user_ringbuf_drain,
 ];
 
 /// Every kfunc that there is, by name.
@@ -181,17 +188,29 @@ pub(crate) static KFUNCS: &[Kfunc] = kfuncs![
     bpf_iter_num_destroy: plain iter_num::destroy,
     bpf_iter_num_new: plain iter_num::new,
     bpf_iter_num_next: plain iter_num::next,
+    bpf_list_back: plain object::last,
+    bpf_list_front: plain object::first,
+    bpf_list_pop_back: plain object::list_pop_back,
+    bpf_list_pop_front: plain object::list_pop_front,
+    bpf_list_push_back_impl: plain object::list_push_back,
+    bpf_list_push_front_impl: plain object::list_push_front,
     bpf_local_irq_restore: plain sync::nothing,
     bpf_local_irq_save: plain sync::irq_save,
+    bpf_obj_drop_impl: plain object::release,
+    bpf_obj_new_impl: plain object::new,
     bpf_preempt_disable: plain sync::nothing,
     bpf_preempt_enable: plain sync::nothing,
     bpf_probe_read_kernel_dynptr: plain dynptr_copy::probe_read_kernel,
     bpf_probe_read_kernel_str_dynptr: plain dynptr_copy::probe_read_kernel_str,
     bpf_probe_read_user_dynptr: plain dynptr_copy::probe_read_user,
     bpf_probe_read_user_str_dynptr: plain dynptr_copy::probe_read_user_str,
+    bpf_rbtree_add_impl: calling object::rbtree_add,
+    bpf_rbtree_first: plain object::first,
+    bpf_rbtree_remove: plain object::rbtree_remove,
     bpf_rcu_read_lock: plain sync::nothing,
     bpf_rcu_read_unlock: plain sync::nothing,
     bpf_rdonly_cast: plain probe::rdonly_cast,
+    bpf_refcount_acquire_impl: plain object::acquire,
     bpf_res_spin_lock: plain sync::res_spin_lock,
     bpf_res_spin_lock_irqsave: plain sync::res_spin_lock_irqsave,
     bpf_res_spin_unlock: plain sync::spin_unlock,

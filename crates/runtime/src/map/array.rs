@@ -40,6 +40,15 @@ impl Array {
     }
 }
 
+impl Drop for Array {
+    fn drop(&mut self) {
+        if self.layout.owns() {
+            let values = 0..self.count as usize;
+            values.for_each(|index| self.layout.release(&self.values, self.stride * index));
+        }
+    }
+}
+
 /// What an update of an element that always exists may be asked.
 pub(super) fn check_flags(flags: u64, inside: bool, has_lock: bool) -> Result<(), Errno> {
     if flags & !BPF_F_LOCK > BPF_EXIST {
@@ -66,9 +75,12 @@ impl MapKind for Array {
         check_flags(flags, off.is_some(), self.layout.has_lock())?;
         let off = off.ok_or(Errno::E2BIG)?;
         if flags & BPF_F_LOCK != 0 {
-            return self.layout.write_locked(&self.values, off, value);
+            self.layout.write_locked(&self.values, off, value)?;
+        } else {
+            self.layout.write(&self.values, off, value);
         }
-        self.layout.write(&self.values, off, value);
+        // Objects do not outlive the value that they were in.
+        self.layout.release(&self.values, off);
         Ok(())
     }
 

@@ -7,10 +7,10 @@ use std::sync::Mutex;
 const LOOK_AT: usize = 16;
 
 /// Things that are dropped when no run can use them any more, at the latest with their map.
-pub(super) struct Graveyard<T>(Mutex<Vec<(u64, T)>>);
+pub(crate) struct Graveyard<T>(Mutex<Vec<(u64, T)>>);
 
 impl<T> Graveyard<T> {
-    pub(super) fn new() -> Graveyard<T> {
+    pub(crate) fn new() -> Graveyard<T> {
         Graveyard(Mutex::new(Vec::new()))
     }
 
@@ -23,7 +23,7 @@ impl<T> Graveyard<T> {
     }
 
     /// Keeps `item` as long as a run may use it.
-    pub(super) fn bury(&self, item: T) {
+    pub(crate) fn bury(&self, item: T) {
         let tag = epoch::tag();
         let Ok(mut buried) = self.0.lock() else { return };
         buried.push((tag, item));

@@ -152,6 +152,15 @@ impl MapHandle {
         }
     }
 
+    /// Adds a sample to a user ring buffer, for `bpf_user_ringbuf_drain`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL`: the map is another kind. `ENOSPC`: it is full. `E2BIG`: it can never hold so much.
+    pub fn user_ringbuf_write(&self, data: &[u8]) -> Result<(), Errno> {
+        self.0.kind().as_user_ringbuf().ok_or(Errno::EINVAL)?.write(data)
+    }
+
     /// Takes the records of a ring buffer that are committed, in order, until `each` says no
     /// (false). How many there were.
     ///

@@ -213,7 +213,7 @@ impl Hash {
         self.fill(element, (key, value, all));
         link.store(element, Release);
         if let Some(old) = old {
-            self.forget_timer(old.element);
+            self.forget_fields(old.element);
             if spare.is_none() {
                 self.pool.put_replaced(&mut queue, old.element);
             }
@@ -254,6 +254,7 @@ impl Hash {
         match &self.percpu {
             Some(values) => values.clear(element),
             None if self.layout.has_holes() => {
+                self.layout.release(region, off + self.value_at);
                 region.clear(off + self.value_at, self.layout.stride());
             }
             None => {}
@@ -265,20 +266,31 @@ impl Hash {
         self.pool.region().u32(self.pool.offset(element) + NEXT).load(Relaxed)
     }
 
+    /// What all values hold goes; no run goes on that could use it.
+    fn release_all(&self) {
+        if self.layout.owns() {
+            (1..=self.pool.used()).for_each(|element| self.forget_fields(element));
+        }
+    }
+
     /// Takes an element out of its chain; the lock is held.
     #[inline(always)]
     fn unlink(&self, queue: &mut Queue, found: &Found) {
         self.link(found.link).store(self.next_of(found.element), Release);
-        self.forget_timer(found.element);
+        self.forget_fields(found.element);
         self.pool.put(queue, found.element);
     }
 
-    /// A timer goes with its value.
+    /// A timer goes with its value, and objects do.
     #[inline(always)]
-    fn forget_timer(&self, element: u32) {
+    fn forget_fields(&self, element: u32) {
         if let Some(timer) = self.layout.timer() {
             let at = self.pool.offset(element) + self.value_at + timer;
             self.pool.region().u64(at).store(0, Relaxed);
+        }
+        if self.layout.owns() {
+            let at = self.pool.offset(element) + self.value_at;
+            self.layout.release(self.pool.region(), at);
         }
     }
 
@@ -401,6 +413,12 @@ impl Hash {
             self.pool.mark(self.pool.offset(element));
         }
         self.value_addr(element)
+    }
+}
+
+impl Drop for Hash {
+    fn drop(&mut self) {
+        self.release_all();
     }
 }
 

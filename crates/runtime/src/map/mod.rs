@@ -12,6 +12,7 @@
 mod array;
 mod bell;
 mod bloom_filter;
+mod cgroup_storage;
 mod device_map;
 mod element_pool;
 mod graveyard;
@@ -29,8 +30,10 @@ pub(crate) mod registry;
 pub(crate) mod ringbuf;
 mod slots;
 mod stack_trace;
+pub(crate) mod user_ringbuf;
 mod value;
 
+pub(crate) use graveyard::Graveyard;
 pub use handle::{MapHandle, TypedMap, UpdateFlags};
 pub use perf_event_array::Sample;
 
@@ -45,6 +48,7 @@ use skep_btf::Btf;
 use skep_program::MapDef;
 use skep_uapi::{MapFlags, MapShape, MapType, map_rule};
 use std::sync::Arc;
+use user_ringbuf::UserRingbuf;
 use value::ValueLayout;
 
 /// `BPF_NOEXIST` of an update.
@@ -99,6 +103,11 @@ pub(crate) struct Setup {
 pub(crate) trait MapKind: Send + Sync {
     /// Address of the value that a program gets, 0 if there is none.
     fn lookup(&self, key: &[u8]) -> u64;
+
+    /// Address of the value of `bpf_get_local_storage`; only storage of control groups has one.
+    fn storage(&self) -> u64 {
+        0
+    }
 
     /// Sets the value that a program would look up.
     fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno>;
@@ -158,6 +167,10 @@ pub(crate) trait MapKind: Send + Sync {
         None
     }
 
+    fn as_user_ringbuf(&self) -> Option<&UserRingbuf> {
+        None
+    }
+
     fn as_perf_event_array(&self) -> Option<&PerfEventArray> {
         None
     }
@@ -204,6 +217,7 @@ impl Map {
     }
 
     fn create_kind(def: &MapDef, setup: &Setup) -> Result<Kind, Error> {
+        use MapType as T;
         let shape = shape(def);
         let rule = map_rule(def.map_type)
             .ok_or_else(|| Error::unsupported(format!("maps of type {}", def.map_type)))?;
@@ -217,7 +231,10 @@ impl Map {
             );
             Error::input(format!("{}: {why:?} not allowed ({sizes})", Errno::EINVAL))
         })?;
-        let layout = ValueLayout::of(def, setup.btf.as_deref())?;
+        let layout = ValueLayout::of(def, setup)?;
+        if layout.owns() && !matches!(def.map_type, T::Array | T::Hash | T::LruHash) {
+            return Err(Error::unsupported(format!("objects in maps of type {}", def.map_type)));
+        }
         let other: Box<dyn MapKind> = match def.map_type {
             MapType::Array => Box::new(array::Array::new(&shape, layout, setup)?),
             MapType::PercpuArray => {
@@ -240,6 +257,11 @@ impl Map {
                 Box::new(device_map::DeviceMap::new(def.map_type, &shape, setup)?)
             }
             MapType::Ringbuf => Box::new(Ringbuf::new(shape.max_entries, setup)?),
+            MapType::CgroupStorage | MapType::PercpuCgroupStorage => {
+                let percpu = def.map_type == MapType::PercpuCgroupStorage;
+                Box::new(cgroup_storage::CgroupStorage::new(&shape, percpu, (layout, setup))?)
+            }
+            MapType::UserRingbuf => Box::new(UserRingbuf::new(shape.max_entries, setup)?),
             MapType::PerfEventArray => Box::new(PerfEventArray::new(&shape, setup)),
             MapType::StackTrace => Box::new(stack_trace::StackTrace::new(&shape)),
             other => return Err(Error::unsupported(format!("maps of type {other}"))),
@@ -296,7 +318,10 @@ impl Map {
     /// Whether each "CPU" has a value of its own.
     pub fn is_percpu(&self) -> bool {
         use MapType as T;
-        matches!(self.map_type, T::PercpuArray | T::PercpuHash | T::LruPercpuHash)
+        matches!(
+            self.map_type,
+            T::PercpuArray | T::PercpuHash | T::LruPercpuHash | T::PercpuCgroupStorage
+        )
     }
 }
 

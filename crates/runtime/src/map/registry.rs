@@ -3,11 +3,14 @@
 
 use super::Map;
 use super::prog_array::TailTarget;
+use crate::objects::Objects;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 #[derive(Default)]
 pub(crate) struct Registry {
+    /// Objects that programs made.
+    pub(crate) objects: Arc<Objects>,
     maps: Mutex<HashMap<u32, Weak<Map>>>,
     progs: Mutex<HashMap<u32, Weak<dyn TailTarget>>>,
 }

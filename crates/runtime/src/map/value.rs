@@ -3,11 +3,14 @@
 //! Kernel: `copy_map_value` and `check_and_init_map_value` (6.18): an update leaves a lock or a
 //! timer as it is, a copy for user space shows zeros.
 
+use super::Setup;
 use crate::memory::Region;
+use crate::objects::Objects;
 use crate::{Errno, Error};
-use skep_btf::{Btf, FieldKind, TypeId, special_fields};
+use skep_btf::{FieldKind, TypeId, special_fields};
 use skep_program::MapDef;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Size of a value and what is special in it.
@@ -21,6 +24,11 @@ pub(crate) struct ValueLayout {
     lock: Option<usize>,
     /// Offset of the `bpf_timer`.
     timer: Option<usize>,
+    /// Offsets of pointers to objects, and of heads and roots that hold some.
+    pointers: Vec<usize>,
+    heads: Vec<usize>,
+    /// The objects, if there is one of those.
+    objects: Option<Arc<Objects>>,
 }
 
 impl ValueLayout {
@@ -29,7 +37,8 @@ impl ValueLayout {
         ValueLayout { size, ..ValueLayout::default() }
     }
 
-    pub(crate) fn of(def: &MapDef, btf: Option<&Btf>) -> Result<ValueLayout, Error> {
+    pub(crate) fn of(def: &MapDef, setup: &Setup) -> Result<ValueLayout, Error> {
+        let btf = setup.btf.as_deref();
         let mut layout = ValueLayout { size: def.value_size as usize, ..ValueLayout::default() };
         let (Some(btf), true) = (btf, def.btf_value_type_id != 0) else { return Ok(layout) };
         let fields = special_fields(btf, TypeId(def.btf_value_type_id))
@@ -39,7 +48,9 @@ impl ValueLayout {
             match field.kind {
                 FieldKind::SpinLock => layout.lock = Some(start),
                 FieldKind::Timer => layout.timer = Some(start),
-                FieldKind::ResSpinLock => {}
+                FieldKind::ResSpinLock | FieldKind::Refcount => {}
+                FieldKind::KptrRef => layout.pointers.push(start),
+                FieldKind::ListHead | FieldKind::RbRoot => layout.heads.push(start),
                 other => {
                     return Err(Error::unsupported(format!("{} in a map's value", other.name())));
                 }
@@ -49,6 +60,8 @@ impl ValueLayout {
             }
             layout.holes.push(start..start + len);
         }
+        let owns = !layout.pointers.is_empty() || !layout.heads.is_empty();
+        layout.objects = owns.then(|| setup.registry.objects.clone());
         Ok(layout)
     }
 
@@ -63,6 +76,23 @@ impl ValueLayout {
 
     pub(crate) fn timer(&self) -> Option<usize> {
         self.timer
+    }
+
+    /// Whether a value may hold objects.
+    pub(crate) fn owns(&self) -> bool {
+        self.objects.is_some()
+    }
+
+    /// The value at `off` goes, and with it the objects that it holds.
+    pub(crate) fn release(&self, region: &Region, off: usize) {
+        let Some(objects) = &self.objects else { return };
+        for at in &self.pointers {
+            match region.u64(off + at).swap(0, Ordering::AcqRel) {
+                0 => {}
+                object => objects.release(object),
+            }
+        }
+        self.heads.iter().for_each(|at| objects.clear(region.addr(off + at)));
     }
 
     pub(crate) fn has_lock(&self) -> bool {

@@ -3,14 +3,14 @@
 //!
 //! Kernel: `do_misc_fixups` (6.18), for the calls that it inlines.
 
-use super::build::{alu_reg, call_helper};
+use super::build::{alu_imm, alu_reg, call_helper};
 use super::emit::Emit;
 use super::{Rewritten, Source};
 use crate::check::exit::THROW;
 use crate::env::{CallMap, LoopInline};
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call};
 use crate::xlated::{NotSupported, OwnHelper};
-use skep_btf::TypeId;
+use skep_btf::{FieldKind, TypeId, special_fields};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_program::MapIdx;
@@ -27,7 +27,7 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
         return Ok(true);
     }
     if !is_helper_call(&insn) {
-        return Ok(false);
+        return make_object(source, idx, out);
     }
     out.push(insn);
     let (Some(program), Some(aux)) = (source.program, source.walked.aux.get(idx)) else {
@@ -57,4 +57,24 @@ fn throws(source: &Source<'_>, insn: &Insn) -> bool {
     let btf = source.program.and_then(|program| program.kernel_btf.as_deref());
     let callee = btf.and_then(|btf| btf.get(TypeId(u32::try_from(insn.imm).ok()?)));
     callee.is_some_and(|callee| callee.name() == THROW)
+}
+
+/// A call that makes an object: whoever makes it wants the size, not the type. Objects that own
+/// others would have to be taken apart when they go.
+fn make_object(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
+    let made = source.walked.aux.get(idx).and_then(|aux| aux.local_type());
+    let btf = source.program.and_then(|program| program.btf.as_ref());
+    let (Some(id), Some(btf)) = (made, btf) else { return Ok(false) };
+    let unknown = || NotSupported::new("an object of more than one type");
+    let size = btf.get(TypeId(id)).and_then(|ty| ty.stated_size()).ok_or_else(unknown)?;
+    for field in special_fields(btf, TypeId(id)).unwrap_or_default() {
+        let plain = [FieldKind::ListNode, FieldKind::RbNode, FieldKind::Refcount];
+        if !plain.contains(&field.kind) && field.kind != FieldKind::SpinLock {
+            let what = format!("{} in an object of a program", field.kind.name());
+            return Err(NotSupported::new(what));
+        }
+    }
+    out.push(alu_imm(BPF_ALU64, BPF_MOV, (1, size as i32)));
+    out.push(source.insns[idx]);
+    Ok(true)
 }

@@ -178,6 +178,7 @@ impl Env<'_> {
             }
             flags |= TypeFlag::MEM_PERCPU;
         }
+        self.aux_mut().make_local_type(id);
         Ok(btf_ptr(flags, id, true))
     }
 

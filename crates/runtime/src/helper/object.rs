@@ -1,0 +1,90 @@
+//! Helpers and kfuncs of objects that programs make; see [`crate::objects`].
+
+use super::call::Call;
+use super::entry::Callbacks;
+use crate::objects::{End, Objects};
+use crate::{Errno, current};
+
+fn with<T>(work: impl FnOnce(&Objects) -> Option<T>) -> Option<T> {
+    current::with(|current| work(&current.shared.registry.objects)).flatten()
+}
+
+/// `void *bpf_obj_new_impl(local_type_id, meta)`; the rewrite has put the size in the place of the
+/// type (`skep_verifier`, fixup/calls).
+pub(super) fn new(call: &Call) -> u64 {
+    with(|objects| Some(objects.create(call.arg(0) as u32 as usize))).unwrap_or_default()
+}
+
+/// `void bpf_obj_drop_impl(p, meta)`.
+pub(super) fn release(call: &Call) -> u64 {
+    current::with(|current| current.shared.registry.objects.release(call.arg(0)));
+    0
+}
+
+/// `void *bpf_refcount_acquire_impl(p, meta)`.
+pub(super) fn acquire(call: &Call) -> u64 {
+    with(|objects| objects.acquire(call.arg(0)).then_some(call.arg(0))).unwrap_or_default()
+}
+
+/// `void *bpf_kptr_xchg(dst, ptr)`: what was there, and now belongs to the program.
+pub(super) fn kptr_xchg(call: &Call) -> u64 {
+    call.pointer(0).swap(call.arg(1), std::sync::atomic::Ordering::AcqRel)
+}
+
+fn insert(call: &Call, at: impl FnOnce(usize) -> usize) -> u64 {
+    match with(|objects| Some(objects.insert(call.arg(0), call.arg(1), at))) {
+        Some(Ok(())) => 0,
+        _ => Errno::EINVAL.as_int(),
+    }
+}
+
+/// `int bpf_list_push_front_impl(head, node, meta, off)`.
+pub(super) fn list_push_front(call: &Call) -> u64 {
+    insert(call, |_| 0)
+}
+
+/// `int bpf_list_push_back_impl(head, node, meta, off)`.
+pub(super) fn list_push_back(call: &Call) -> u64 {
+    insert(call, |len| len)
+}
+
+/// `struct bpf_list_node *bpf_list_pop_front(head)`.
+pub(super) fn list_pop_front(call: &Call) -> u64 {
+    with(|objects| objects.pop(call.arg(0), End::Front)).unwrap_or_default()
+}
+
+/// `struct bpf_list_node *bpf_list_pop_back(head)`.
+pub(super) fn list_pop_back(call: &Call) -> u64 {
+    with(|objects| objects.pop(call.arg(0), End::Back)).unwrap_or_default()
+}
+
+/// `struct bpf_list_node *bpf_list_front(head)`, and the first node of a tree.
+pub(super) fn first(call: &Call) -> u64 {
+    with(|objects| objects.peek(call.arg(0), End::Front)).unwrap_or_default()
+}
+
+/// `struct bpf_list_node *bpf_list_back(head)`.
+pub(super) fn last(call: &Call) -> u64 {
+    with(|objects| objects.peek(call.arg(0), End::Back)).unwrap_or_default()
+}
+
+/// `int bpf_rbtree_add_impl(root, node, less, meta, off)`: behind all that are not greater.
+pub(super) fn rbtree_add(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
+    let (node, less) = (call.arg(1), call.arg(2));
+    // The program holds the tree's lock.
+    let nodes = with(|objects| Some(objects.nodes(call.arg(0)))).unwrap_or_default();
+    let (mut low, mut high) = (0, nodes.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match callbacks.call(less, [node, nodes[middle], 0, 0, 0]) {
+            Some(0) => low = middle + 1,
+            _ => high = middle,
+        }
+    }
+    insert(call, |_| low)
+}
+
+/// `struct bpf_rb_node *bpf_rbtree_remove(root, node)`.
+pub(super) fn rbtree_remove(call: &Call) -> u64 {
+    with(|objects| objects.remove(call.arg(0), call.arg(1))).unwrap_or_default()
+}
