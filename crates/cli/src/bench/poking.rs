@@ -25,11 +25,12 @@ const CHECKED_SITES: u32 = 164;
 const CHECKED_THREADS: u32 = 2;
 /// Threads that programs of a runtime are measured in, at most.
 const THREADS: u32 = 254;
-/// How long a negative control may take to go wrong.
-const CONTROL_TIME: Duration = Duration::from_secs(5);
+/// How long a negative control may take to go wrong: an instant where threads run at the same time,
+/// longer where many share few CPUs.
+const CONTROL_TIME: Duration = Duration::from_secs(60);
 
 /// And how long until it is ended.
-const CONTROL_PATIENCE: Duration = Duration::from_secs(60);
+const CONTROL_PATIENCE: Duration = Duration::from_secs(180);
 
 /// What became of a negative control.
 #[derive(Debug, Clone, Serialize)]
