@@ -6,7 +6,7 @@
 //! What is modelled is the product's own source: `epoch/protocol.rs`, `poke/batch.rs`,
 //! `poke/direct.rs`, `stats/counts.rs`, and the JIT's `sites.rs`, `edit.rs` and `stats/slot.rs` are
 //! compiled here once more, with atomics that loom watches, and with sites that are words instead
-//! of code. Each model has broken twins, which must be found out.
+//! of code. Models have broken twins, which must be found out.
 //!
 //! A process-wide `membarrier` is one word here that both sides change, so that whoever comes
 //! second sees all that the first did before ([`heavy_barrier`], [`light_barrier`]). A processor
