@@ -336,6 +336,12 @@ fn programs_are_shown_as_bpftool_shows_them() {
         assert_eq!(program["run_cnt"], 1000, "{out}");
         assert!(program["run_time_ns"].as_u64() > Some(0) && program["jited"] == true, "{out}");
     }
+    // The same counts without a write to code.
+    let (exit, flags, _) = prog(&["stat", "-j", "--poke", "flag", &object]);
+    assert_eq!(exit, Exit::Success);
+    let flags: serde_json::Value = serde_json::from_str(&flags).unwrap();
+    assert_eq!(flags[0]["run_cnt"], 1000);
+    assert!(flags[0]["run_time_ns"].as_u64() > Some(0));
     let (exit, out, err) = prog(&["show", "-p", "--interp", &object, &program("refused.bpf.o")]);
     assert_eq!(exit, Exit::Refused);
     assert!(out.contains("\"jited\": false") && !out.contains("bytes_jited"), "{out}");
