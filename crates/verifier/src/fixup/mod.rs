@@ -22,7 +22,7 @@ pub(crate) use walked::Walked;
 
 use crate::env::{CallMap, Env, InsnFlags};
 use crate::log::reject;
-use crate::passes::call_facts::{is_helper_call, is_kfunc_call};
+use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
 use crate::rejection::Check;
 use crate::xlated::{NotSupported, Xlated};
 use emit::Emit;
@@ -106,6 +106,11 @@ fn rewrite(source: &Source<'_>) -> Result<Xlated, NotSupported> {
         }
         if !taken {
             dead_code::copy(source, idx, &mut out);
+        }
+        // A function that always throws does not come back: nothing behind its call is kept, and
+        // the caller must end somewhere.
+        if is_pseudo_call(&source.insns[idx]) && kept.get(idx + 1) == Some(&false) {
+            out.push(build::exit());
         }
     }
     out.finish(source)
