@@ -31,8 +31,10 @@ const XDP_MIRROR: usize = 24;
 const SKB_MIRROR: usize = 40;
 /// A word behind it: a program has given the packet a hash, which may be 0.
 const HASH_IS_SET: usize = SKB_MIRROR + 192;
-/// `XDP_PACKET_HEADROOM`; socket buffers get the same, to be pushed into.
-const HEADROOM: usize = 256;
+/// `XDP_PACKET_HEADROOM`.
+const XDP_HEADROOM: usize = 256;
+/// Room in front of the data of a socket buffer, which the kernel makes when it is needed.
+const SKB_HEADROOM: usize = 1 << 15;
 /// `sizeof(struct xdp_frame)`: headroom that programs cannot have.
 const FRAME_DESCRIPTOR: usize = 40;
 /// The space of `struct skb_shared_info` at the end of a buffer.
@@ -134,7 +136,7 @@ impl Packet {
         }
         self.csum_level.set(None);
         self.region.clear(0, CTX_BYTES);
-        let start = CTX_BYTES + HEADROOM;
+        let start = CTX_BYTES + headroom_bytes(self.kind);
         self.region.write(start, bytes);
         match self.kind {
             PacketKind::Xdp => {
@@ -444,10 +446,17 @@ impl Packet {
 }
 
 /// Bytes of the buffer for a packet of `len` bytes.
+fn headroom_bytes(kind: PacketKind) -> usize {
+    match kind {
+        PacketKind::Xdp => XDP_HEADROOM,
+        PacketKind::Skb { .. } => SKB_HEADROOM,
+    }
+}
+
 fn frame_bytes(kind: PacketKind, len: usize) -> usize {
     let room = match kind {
         PacketKind::Xdp => PAGE,
-        PacketKind::Skb { .. } => SKB_ROOM + HEADROOM + TAIL,
+        PacketKind::Skb { .. } => SKB_ROOM + SKB_HEADROOM + TAIL,
     };
-    room.max((HEADROOM + len + TAIL).next_multiple_of(64))
+    room.max((headroom_bytes(kind) + len + TAIL).next_multiple_of(64))
 }

@@ -7,8 +7,8 @@ use super::packet::with_packet;
 use crate::Errno;
 use crate::ctx::{ETH_HLEN, Packet, PacketKind, skb};
 
-/// Longest packet after a change: a page of MTU is not modelled, 16 bits of length are.
-const LEN_MAX: u32 = 0xffff;
+/// Longest packet after a change: `SKB_MAX_ALLOC`, four pages without what ends a buffer.
+const LEN_MAX: u32 = 16064;
 const VLAN_HLEN: usize = 4;
 
 /// `long bpf_skb_change_tail(skb, len, flags)`.
@@ -102,24 +102,37 @@ pub(super) fn vlan_push(call: &Call) -> u64 {
             let old = packet.skb(skb::VLAN_PROTO) as u16;
             insert_tag(packet, old, packet.skb(skb::VLAN_TCI) as u16)?;
         }
-        packet.set_skb(skb::VLAN_PRESENT, 1);
-        packet.set_skb(skb::VLAN_PROTO, u32::from(proto));
-        packet.set_skb(skb::VLAN_TCI, u32::from(tci));
+        set_tag(packet, (1, proto.into(), tci.into()));
         Ok(())
     }))
 }
 
-/// `long bpf_skb_vlan_pop(skb)`.
+/// `long bpf_skb_vlan_pop(skb)`: a tag that the packet itself then begins with is kept beside it.
 pub(super) fn vlan_pop(_: &Call) -> u64 {
     ret(with_packet(|packet| {
+        let is_tagged =
+            || matches!(u16::from_be(packet.skb(skb::PROTOCOL) as u16), 0x8100 | 0x88a8);
         if packet.skb(skb::VLAN_PRESENT) != 0 {
-            packet.set_skb(skb::VLAN_PRESENT, 0);
-            packet.set_skb(skb::VLAN_TCI, 0);
-            packet.set_skb(skb::VLAN_PROTO, 0);
+            set_tag(packet, (0, 0, 0));
+        } else if is_tagged() {
+            take_tag(packet)?;
+        } else {
+            return Ok(());
         }
-        // The next tag, if the packet begins with one, is taken out of it.
-        take_tag(packet)
+        if is_tagged() {
+            let proto = packet.skb(skb::PROTOCOL);
+            let tci = take_tag(packet)?;
+            set_tag(packet, (1, proto, tci.into()));
+        }
+        Ok(())
     }))
+}
+
+/// The tag beside the packet: whether there is one, its protocol, what it says.
+fn set_tag(packet: &Packet, (present, proto, tci): (u32, u32, u32)) {
+    packet.set_skb(skb::VLAN_PRESENT, present);
+    packet.set_skb(skb::VLAN_PROTO, proto);
+    packet.set_skb(skb::VLAN_TCI, tci);
 }
 
 fn insert_tag(packet: &Packet, proto: u16, tci: u16) -> Result<(), Errno> {
@@ -137,20 +150,16 @@ fn insert_tag(packet: &Packet, proto: u16, tci: u16) -> Result<(), Errno> {
     Ok(())
 }
 
-fn take_tag(packet: &Packet) -> Result<(), Errno> {
+/// Takes the first tag out of the packet: what it says.
+fn take_tag(packet: &Packet) -> Result<u16, Errno> {
     let header = mac_header(packet)?;
     let (data, end) = packet.range();
     let mut tag = [0; 6];
-    if packet.read(12, &mut tag).is_err() {
-        return Ok(());
-    }
-    if !matches!(u16::from_be_bytes([tag[0], tag[1]]), 0x8100 | 0x88a8) {
-        return Ok(());
-    }
+    packet.read(12, &mut tag).map_err(|_| Errno::ENOMEM)?;
     packet.move_bytes(header, header + VLAN_HLEN, 12);
     packet.set_range(data + VLAN_HLEN, end);
     packet.set_skb(skb::PROTOCOL, u32::from(u16::from_ne_bytes([tag[4], tag[5]])));
-    Ok(())
+    Ok(u16::from_be_bytes([tag[2], tag[3]]))
 }
 
 /// Where the Ethernet header begins, if it is part of the data.
@@ -195,6 +204,9 @@ pub(super) fn adjust_room(call: &Call) -> u64 {
         };
         let shrink = usize::try_from(-i64::from(diff)).unwrap_or(0);
         if shrink > 0 && (end - data) < ETH_HLEN + network + shrink {
+            return Err(Errno::ENOTSUPP);
+        }
+        if diff > 0 && end - data + diff as usize > LEN_MAX as usize {
             return Err(Errno::ENOTSUPP);
         }
         let moved = data as i64 - i64::from(diff);

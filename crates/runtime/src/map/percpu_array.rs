@@ -50,7 +50,7 @@ impl PercpuArray {
     }
 }
 
-/// As of an array, but there is nothing to lock.
+/// Of bpf(2): as of an array, but there is nothing to lock, which is looked at first.
 fn check_percpu_flags(flags: u64, inside: bool) -> Result<(), Errno> {
     if flags > BPF_EXIST { Err(Errno::EINVAL) } else { check_flags(flags, inside, false) }
 }
@@ -68,7 +68,7 @@ impl MapKind for PercpuArray {
 
     fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
         let off = self.offset(key, cpu::current());
-        check_percpu_flags(flags, off.is_some())?;
+        check_flags(flags, off.is_some(), false)?;
         self.layout.write(&self.values, off.ok_or(Errno::E2BIG)?, value);
         Ok(())
     }

@@ -3,7 +3,7 @@
 //!
 //! Kernel: `do_misc_fixups` (6.18), for the calls that it inlines.
 
-use super::build::{alu_imm, alu_reg, call_helper};
+use super::build::{alu_imm, alu_reg, call_helper, jump_imm};
 use super::emit::Emit;
 use super::{Rewritten, Source};
 use crate::check::exit::THROW;
@@ -14,6 +14,9 @@ use skep_btf::{FieldKind, TypeId, special_fields};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_program::MapIdx;
+
+/// `BPF_MAX_LOOPS`.
+const LOOPS_MAX: i32 = 1 << 23;
 
 /// Rewrites the insn at `idx` if it is a call of a helper, or a cast of address spaces.
 pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
@@ -29,15 +32,21 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     if !is_helper_call(&insn) {
         return make_object(source, idx, out);
     }
-    out.push(insn);
-    let (Some(program), Some(aux)) = (source.program, source.walked.aux.get(idx)) else {
+    let facts = source.program.zip(source.walked.aux.get(idx));
+    let Some((program, aux)) = facts else {
+        out.push(insn);
         return Ok(true);
     };
     if matches!(aux.loop_inline(), LoopInline::Fits(_)) {
-        // A loop that the kernel inlines gives -E2BIG in 32 bits.
+        // A loop that the kernel inlines looks at all 64 bits of the count, of which the helper
+        // gets 32, and gives -E2BIG in 32 bits.
+        out.push(jump_imm(BPF_JMP, BPF_JLE, (1, LOOPS_MAX, 1)));
+        out.push(alu_imm(BPF_ALU, BPF_MOV, (1, -1)));
+        out.push(insn);
         out.push(alu_reg(BPF_ALU, BPF_MOV, (0, 0)));
         return Ok(true);
     }
+    out.push(insn);
     // Behind the program's own maps are the templates of inner maps, which are no maps.
     let own = |map: &u32| (*map as usize) < program.maps.len();
     let map = match aux.call_map() {
