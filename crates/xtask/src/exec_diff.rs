@@ -24,6 +24,9 @@ use skep_testkit::engine;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+/// How often a long run says what was done so far.
+const PROGRESS: Duration = Duration::from_secs(60);
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Objects (or folders of them) whose programs are run instead of random ones.
@@ -131,7 +134,14 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let mut counts = vec![Counts::default(); makes.len()];
     let started = Instant::now();
     let (end, stop) = args.end();
+    let names: Vec<_> = makes.iter().map(|make| make.name).collect();
+    let mut said = started;
     for (seed, nth) in (args.seed..end).zip((0..makes.len()).cycle()) {
+        // A run of an hour that ends badly has said something by then.
+        if said.elapsed() >= PROGRESS {
+            said = Instant::now();
+            print!("before seed {seed}:\n{}", counts::table(&names, &counts));
+        }
         let (Some(make), Some(counts_of)) = (makes.get(nth), counts.get_mut(nth)) else { break };
         let begun = Instant::now();
         let programs = generate::programs(seed, make.kind, make.size);
@@ -148,7 +158,6 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             break;
         }
     }
-    let names: Vec<_> = makes.iter().map(|make| make.name).collect();
     print!("{}", counts::table(&names, &counts));
     println!("{:.1} minutes", started.elapsed().as_secs_f64() / 60.0);
     Ok(counts.iter().all(|counts| counts.different == 0))
