@@ -296,12 +296,6 @@ pub(crate) enum Op {
         test: Test,
         to: u32,
     },
-    /// `if test, dst = src`; width 64.
-    Cmov {
-        test: Test,
-        dst: Reg,
-        src: Reg,
-    },
     Call {
         helper: i32,
         map: MapNumber,
@@ -351,7 +345,6 @@ impl Op {
             }
             Op::Atomic { addr, reg, .. } => addr.uses().with(reg),
             Op::Br { test, .. } => test.uses(),
-            Op::Cmov { test, dst, src } => test.uses().with(dst).with(src),
             Op::Call { .. } | Op::Kfunc { .. } | Op::CallSub { .. } => ARGS,
             Op::TailCall { .. } => RegSet::of(&[Reg::R1, Reg::R2, Reg::R3]),
             Op::Throw => RegSet::of(&[Reg::R1]),
@@ -377,8 +370,7 @@ impl Op {
             | Op::Zext { dst, .. }
             | Op::MovSx { dst, .. }
             | Op::Div { dst, .. }
-            | Op::Load { dst, .. }
-            | Op::Cmov { dst, .. } => RegSet::of(&[dst]),
+            | Op::Load { dst, .. } => RegSet::of(&[dst]),
             Op::Atomic { op, reg, .. } => match op {
                 AtomicOp::Rmw { fetch: false, .. } => RegSet::NONE,
                 AtomicOp::Rmw { .. } | AtomicOp::Xchg => RegSet::of(&[reg]),
@@ -405,7 +397,6 @@ impl Op {
                 | Op::MovSx { .. }
                 | Op::Div { .. }
                 | Op::Load { .. }
-                | Op::Cmov { .. }
                 | Op::ArrayLookup { .. }
         )
     }

@@ -132,8 +132,6 @@ passes! {
     movbe,
     /// Loads as operands.
     fold,
-    /// Conditional moves.
-    cmov,
     /// Division by constants as multiplication.
     magic,
     /// Flags of arithmetic in place of a comparison with 0.

@@ -272,23 +272,6 @@ const EXAMPLES: &[Example] = &[
              ret\n",
     },
     Example {
-        pass: "cmov",
-        program: "r0 = r1\n\
-             if r2 > r3 goto out\n\
-             r0 = r2\n\
-             out:\n\
-             exit",
-        with: "mov rax,rdi\n\
-             cmp rsi,rdx\n\
-             cmovbe rax,rsi\n\
-             ret\n",
-        without: "mov rax,rdi\n\
-             cmp rsi,rdx\n\
-             ja short 000000000000000Bh\n\
-             mov rax,rsi\n\
-             ret\n",
-    },
-    Example {
         pass: "magic",
         program: "r0 = r1\n\
              w0 /= 10\n\

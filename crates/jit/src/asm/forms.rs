@@ -122,8 +122,3 @@ pub(crate) const fn jcc(cc: super::Cc) -> Form {
 pub(crate) const fn jcc8(cc: super::Cc) -> Form {
     Form { opcode: 0x70 | cc.0, mnemonic: "jcc", ..JMP8 }
 }
-
-/// `cmovcc reg, rm`.
-pub(crate) const fn cmov(cc: super::Cc) -> Form {
-    Form { opcode: 0x40 | cc.0, mnemonic: "cmov", ..IMUL_RM }
-}

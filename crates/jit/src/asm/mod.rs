@@ -33,7 +33,7 @@ impl X86 {
     pub(crate) const R15: X86 = X86(15);
 }
 
-/// A condition, by its number in `jcc`, `cmovcc` and `setcc`; the lowest bit negates.
+/// A condition, by its number in `jcc`; the lowest bit negates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cc(pub(crate) u8);
 

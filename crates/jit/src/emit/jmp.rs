@@ -1,4 +1,4 @@
-//! Jumps, comparisons, conditional moves, and what fuel costs.
+//! Jumps, comparisons, and what fuel costs.
 //!
 //! # Invariants
 //! 1. The interpreter takes a unit of fuel where machine code does, and stops where it does: at a
@@ -8,9 +8,9 @@
 use super::Emit;
 use super::alu::is_i8;
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
-use crate::op::{Cond, Op, Reg, Src, Test};
+use crate::op::{Cond, Op, Src, Test};
 use crate::opt::latches;
-use crate::regs::{RUN_ENV, SCRATCH, x86};
+use crate::regs::{RUN_ENV, SCRATCH};
 use std::mem::offset_of;
 
 use crate::{Error, RunEnv};
@@ -102,13 +102,6 @@ impl Emit<'_> {
             Some(cc) => cc,
             None => self.test(test),
         }
-    }
-
-    pub(super) fn cmov(&mut self, test: Test, dst: Reg, src: Reg) {
-        let cc = self.test(test);
-        // `lea` leaves the flags alone.
-        let from = self.read(src, SCRATCH);
-        self.asm.rr(&forms::cmov(cc), Width::W64, (x86(dst), from));
     }
 
     /// Sets the flags; the condition that then says what the test says.

@@ -242,7 +242,6 @@ impl<'a> Emit<'a> {
             Op::Atomic { op, width, addr, reg } => self.atomic((op, width), addr, reg),
             Op::Jmp { to } => return self.jmp(to),
             Op::Br { test, to } => self.br(test, to),
-            Op::Cmov { test, dst, src } => self.cmov(test, dst, src),
             Op::Call { helper, map } => return self.call(helper, map),
             Op::Kfunc { id } => return self.kfunc(id),
             Op::ArrayLookup { map, key } => return self.array_lookup(map, key),

@@ -10,7 +10,6 @@ mod address;
 mod blocks;
 mod branches;
 mod bytes;
-mod cmov;
 mod constants;
 mod copies;
 mod counters;
@@ -49,10 +48,6 @@ pub(crate) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage,
     if passes.slots && slots::run(ops, flow, tuning) {
         flow.find_live(ops);
         values_and_dead(ops, flow, (linkage, tuning));
-    }
-    if passes.cmov && cmov::run(ops, flow) {
-        flow.find_targets(ops);
-        flow.find_live(ops);
     }
     if passes.movbe && movbe::run(ops, flow) {
         flow.find_live(ops);
