@@ -25,8 +25,8 @@ const LINE: u64 = 64;
 const LINES: u64 = 64;
 /// Pages between programs, at most: which page it is matters to predictors of jumps.
 const PAGES: u64 = 64;
-/// Attempts to come to a place: memory that was given back is used first.
-const ATTEMPTS: u32 = 16;
+/// Attempts to come to a place: memory that was given back is used first, and others take some.
+const ATTEMPTS: u32 = 64;
 
 /// A compute program that is not counted, called as a function.
 #[derive(Debug, Clone, Serialize)]

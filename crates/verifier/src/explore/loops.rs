@@ -9,7 +9,7 @@
 
 use super::equal::frame_insn_idx;
 use crate::env::Env;
-use crate::log::verbose;
+use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop};
 use crate::state::checkpoint::CkptId;
 use crate::state::verifier_state::{OwnHistory, PackedState};
@@ -61,17 +61,25 @@ pub(crate) struct SccVisits {
 impl Env<'_> {
     /// The outermost component that a saved state is in.
     fn scc_callchain(&self, st: &PackedState) -> Option<CallChain> {
+        let callsite = |frame: usize| self.arena.meta(st.frames[frame]).callsite;
+        self.outermost_scc(st.frames.len(), st.meta.insn_idx, callsite)
+    }
+
+    fn outermost_scc(
+        &self,
+        frames: usize,
+        insn_idx: u32,
+        callsite: impl Fn(usize) -> i32,
+    ) -> Option<CallChain> {
         let mut chain = CallChain::default();
-        let n = st.frames.len();
-        for i in 0..n {
-            let at =
-                frame_insn_idx(i, n, st.meta.insn_idx, |f| self.arena.meta(st.frames[f]).callsite);
+        for i in 0..frames {
+            let at = frame_insn_idx(i, frames, insn_idx, &callsite);
             let scc = self.aux[at as usize].scc;
             if scc != 0 {
                 chain.scc = scc;
                 return Some(chain);
             }
-            if i + 1 < n {
+            if i + 1 < frames {
                 chain.callsites[i] = at;
             }
         }
@@ -124,6 +132,18 @@ impl Env<'_> {
             for frame in edge.state.frames {
                 self.arena.release(frame);
             }
+        }
+        Ok(())
+    }
+
+    /// A throw ends its path wherever it stands: the kernel, which else sees paths end at checkpoints
+    /// and outside of components, gives up if the component has no checkpoint yet.
+    pub(crate) fn throw_exits_scc(&mut self) -> Check {
+        let frames = &self.cur.frames;
+        let callsite = |frame: usize| frames[frame].meta.callsite;
+        let chain = self.outermost_scc(frames.len(), self.insn_idx, callsite);
+        if let Some(chain) = chain.filter(|chain| !self.sccs.visits.contains_key(chain)) {
+            reject!(self, EFAULT, "verifier bug: scc exit: no visit info for call chain {chain}");
         }
         Ok(())
     }

@@ -72,6 +72,7 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
         }
         clear_caller_saved_regs(env);
         check_resource_leak(env, true, THROW)?;
+        env.throw_exits_scc()?;
         return Ok(Next::PathEnd);
     }
     clear_caller_saved_regs(env);
