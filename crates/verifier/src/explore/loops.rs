@@ -136,8 +136,8 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// A throw ends its path wherever it stands: the kernel, which else sees paths end at checkpoints
-    /// and outside of components, gives up if the component has no checkpoint yet.
+    /// A throw ends its path wherever it stands: the kernel, which else sees paths end at
+    /// checkpoints and outside of components, gives up if the component has no checkpoint yet.
     pub(crate) fn throw_exits_scc(&mut self) -> Check {
         let frames = &self.cur.frames;
         let callsite = |frame: usize| frames[frame].meta.callsite;
