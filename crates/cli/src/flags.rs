@@ -301,12 +301,15 @@ pub struct RunFlags {
     /// Write OpenMetrics text to a file, or serve it at a loopback address while the run goes
     #[arg(long, value_name = "FILE|ADDR", help_heading = "Statistics")]
     pub metrics: Option<String>,
-    /// Tell perf and gdb the programs' names, in /tmp/perf-PID.map
+    /// Write the programs' names and addresses to /tmp/perf-PID.map (for perf itself: --jitdump)
     #[arg(long, help_heading = "Profiling")]
     pub perf_map: bool,
-    /// Write a jitdump file for `perf inject --jit`, best named jit-PID.dump
-    #[arg(long, value_name = "FILE", help_heading = "Profiling")]
+    /// Write a jitdump file for `perf inject --jit`: jit-PID.dump in a folder, or a file so named
+    #[arg(long, value_name = "DIR|FILE", help_heading = "Profiling")]
     pub jitdump: Option<PathBuf>,
+    /// Tell gdb the programs' names, by its interface for compilers
+    #[arg(long, help_heading = "Profiling")]
+    pub gdb: bool,
 }
 
 /// How machine code is switched while it runs: statistics, tail calls.

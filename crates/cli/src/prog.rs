@@ -67,7 +67,13 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
     {
         streams.note(&why)?;
     }
-    let rows: Vec<ProgRow> = runtime.programs().iter().map(row).collect();
+    let programs = runtime.programs();
+    for program in &programs {
+        if let Err(e) = program.stats.check_clock() {
+            streams.note(&format!("{}: {e}", program.name))?;
+        }
+    }
+    let rows: Vec<ProgRow> = programs.iter().map(row).collect();
     write_progs(streams.out, &rows, format)?;
     Ok(exit)
 }

@@ -5,6 +5,7 @@
 //! took), `summary` (what is printed); `map_json` and `btf_json` read and write maps.
 
 mod btf_json;
+mod gdb;
 mod input;
 mod interrupt;
 mod map_json;

@@ -183,6 +183,23 @@ fn what_is_too_large_is_an_error_of_its_own() {
     assert!(is_said.into_iter().any(|is_said| is_said));
 }
 
+/// As libpcap reads them: with packets longer than the header says they can be.
+#[test]
+fn a_capture_whose_header_says_no_length_is_read() {
+    let (object, files) = (program("xdp_count.bpf.o"), Files::new());
+    write(&files.path("in.pcap"), &[udp(1), udp(2)]);
+    for says in [0u32, 14] {
+        let mut bytes = std::fs::read(files.path("in.pcap")).unwrap();
+        bytes[16..20].copy_from_slice(&says.to_le_bytes());
+        std::fs::write(files.path("odd.pcap"), bytes).unwrap();
+        let output = files.text("out.pcap");
+        let args =
+            [&*object, "xdp_count", "--pcap", &files.text("odd.pcap"), "--pcap-out", &output];
+        assert_eq!(skep(&args).0, Exit::Success);
+        assert_eq!(read(&files.path("out.pcap")), [udp(1), udp(2)]);
+    }
+}
+
 /// What is there stays as it was until the program runs.
 #[test]
 fn an_output_that_cannot_be_is_found_out_before() {
@@ -199,6 +216,9 @@ fn an_output_that_cannot_be_is_found_out_before() {
         (&["xdp_count", "--pcap-out", &files.text("symlink.pcap")], "would overwrite"),
         (&["xdp_count", "--metrics", &input], "--metrics would overwrite what is read (--pcap)"),
         (&["xdp_count", "--pcap-out", &output, &same], "two outputs in one file"),
+        (&["xdp_count", "--metrics", &output, &same], "two outputs in one file"),
+        (&["xdp_count", "--metrics", &output, "--jitdump", &output], "two outputs in one file"),
+        (&["xdp_count", "--threads", "257"], "--threads 257: at most 256"),
         (&["nope", "--pcap-out", &output], "no program 'nope'"),
         (&["xdp_count", "--pcap-out", &output, "--metrics", "/no/such/file"], "metrics"),
         (&["xdp_count", "--pcap-out", "/no/such/file"], "/no/such/file: while opening"),
@@ -293,6 +313,17 @@ fn a_table_while_the_run_goes_and_metrics_for_scrapers() {
         text.lines()
             .any(|line| line.starts_with("skep_prog_runs_total{") && line.ends_with("} 20"))
     );
+
+    // What a link leads to is written, and the link stays; no other file is touched.
+    let (link, part) = (files.path("link.txt"), files.path("link.txt.part"));
+    std::fs::write(&metrics, vec![b'x'; 1 << 16]).unwrap();
+    std::fs::write(&part, "another's").unwrap();
+    std::os::unix::fs::symlink(&metrics, &link).unwrap();
+    let args = [&*object, "xdp_count", "--metrics", &files.text("link.txt")];
+    assert_eq!(skep(&args).0, Exit::Success);
+    assert!(link.is_symlink() && std::fs::read(&part).unwrap() == b"another's");
+    let written = std::fs::read_to_string(&metrics).unwrap();
+    assert!(written.starts_with('#') && written.ends_with("# EOF\n"), "{written}");
 
     for target in ["127.0.0.1:0", "localhost:0"] {
         let (exit, _, err) = skep(&[&object, "xdp_count", "--metrics", target]);

@@ -166,17 +166,20 @@ impl Edits {
     }
 
     fn write(&self, lock: &TextLock, value: impl Fn(&Edit) -> u32) {
-        for edit in self.edits.iter().filter(|edit| edit.new != edit.old) {
-            let text = &self.texts[edit.text as usize];
+        for edit in &self.edits {
+            let (text, value) = (&self.texts[edit.text as usize], value(edit));
             match edit.what {
-                What::Code(place) => {
-                    lock.store(text, place, value(edit));
+                // What stands there now, and not what was found: of two changes of one site the
+                // later one holds.
+                What::Code(place) if lock.load(text, place) != Some(value) => {
+                    lock.store(text, place, value);
                 }
                 What::Flag(flag) => {
                     if let Some(flag) = text.flag(flag) {
-                        flag.store(value(edit) as u8, Ordering::Release);
+                        flag.store(value as u8, Ordering::Release);
                     }
                 }
+                What::Code(_) => {}
             }
         }
         // What is written is seen before what the caller does next is.

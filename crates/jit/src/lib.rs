@@ -12,6 +12,7 @@ mod compile;
 mod edit;
 #[cfg(test)]
 mod edit_tests;
+pub mod elf_symbols;
 mod emit;
 mod error;
 mod flow;

@@ -33,7 +33,7 @@ pub fn perf_map(code: &MachineCode, program: &str) -> String {
     text
 }
 
-fn full_name(symbol: &Symbol, program: &str) -> String {
+pub(crate) fn full_name(symbol: &Symbol, program: &str) -> String {
     match symbol.name.is_empty() || symbol.name == program {
         true => format!("bpf_prog_{program}"),
         false => format!("bpf_prog_{program}::{}", symbol.name),

@@ -1,6 +1,8 @@
 //! What profilers are told: functions do not overlap, and records parse as their specification
 //! says.
 
+use object::{Object, ObjectSection, ObjectSymbol};
+use skep_jit::elf_symbols::elf_symbols;
 use skep_jit::perf::{Moment, jitdump_header, jitdump_records, perf_map};
 use skep_jit::{Linkage, MachineCode, Tuning, compile};
 use skep_verifier::Xlated;
@@ -66,4 +68,23 @@ fn jitdump_records_hold_the_code() {
 fn moments_do_not_go_back() {
     let (a, b) = (Moment::now(), Moment::now());
     assert!(a.time_ns <= b.time_ns && a.pid == std::process::id());
+}
+
+#[test]
+fn the_image_for_debuggers_has_a_symbol_a_function() {
+    let code = code();
+    let image = elf_symbols(&code, "main");
+    let file = object::File::parse(&*image).unwrap();
+    let text = file.section_by_name(".text").unwrap();
+    assert_eq!((text.address(), text.size()), (code.address(), code.bytes().len() as u64));
+    let found: Vec<(&str, u64, u64)> =
+        file.symbols().map(|of| (of.name().unwrap(), of.address(), of.size())).collect();
+    let wanted: Vec<(u64, u64)> = code
+        .symbols()
+        .iter()
+        .map(|symbol| (code.address() + u64::from(symbol.off), u64::from(symbol.len)))
+        .collect();
+    assert_eq!(found.iter().map(|of| (of.1, of.2)).collect::<Vec<_>>(), wanted);
+    assert_eq!(found[0].0, "bpf_prog_main");
+    assert!(found[1].0.starts_with("bpf_prog_main"), "{found:?}");
 }

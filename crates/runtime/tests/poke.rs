@@ -52,6 +52,24 @@ fn a_batch_changes_all_its_sites() {
     assert_eq!(call(&code, 0), 2);
 }
 
+#[test]
+fn of_two_changes_of_one_site_the_later_one_holds() {
+    let (code, sites) = switched(1);
+    let (off, switch) = &sites[0];
+    for changes in [[true, false], [false, true], [true, true], [true, false], [false, false]] {
+        let mut batch = Batch::new();
+        changes.iter().for_each(|on| batch.add(switch, *on));
+        batch.commit().unwrap();
+        assert_eq!(call(&code, *off), u32::from(changes[1]), "{changes:?}");
+    }
+    let (code, jump) = retargeted();
+    let mut batch = Batch::new();
+    batch.retarget(&jump, &code.target(14).unwrap());
+    batch.retarget(&jump, &code.target(8).unwrap());
+    batch.commit().unwrap();
+    assert_eq!(call(&code, 0), 1);
+}
+
 /// Everything that can be wrong with a batch, between two changes that are right: the error says
 /// which it is, and every byte of all code is what it was.
 #[test]

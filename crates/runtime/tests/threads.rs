@@ -98,6 +98,14 @@ out:
     exit
 ";
 
+/// Instances go to other threads, and several run one.
+const _: () = {
+    const fn is_shared<T: Send + Sync>() {}
+    is_shared::<Instance>();
+    is_shared::<Runtime>();
+    is_shared::<MapHandle>();
+};
+
 #[test]
 fn counts_of_threads_are_not_lost() {
     const THREADS: u64 = 4;

@@ -81,7 +81,7 @@ pub(super) fn read(flags: &RunFlags, instance: &Instance) -> Result<Inputs, Stri
 fn hex(text: &str) -> Result<Vec<u8>, String> {
     let digits: String = text.replace("0x", "").split([' ', ':', '\n', ',']).collect();
     let wrong = || "--hex: two hex digits a byte are wanted".to_owned();
-    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
+    if !digits.len().is_multiple_of(2) || !digits.bytes().all(|c| c.is_ascii_hexdigit()) {
         return Err(wrong());
     }
     let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).map_err(|_| wrong());
@@ -122,6 +122,7 @@ mod tests {
     fn hex_digits() {
         assert_eq!(hex("0x01 ff:0A"), Ok(vec![1, 255, 10]));
         assert!(hex("123").is_err() && hex("zz").is_err() && hex("éé").is_err());
+        assert!(hex("+f").is_err());
         assert_eq!(hex(""), Ok(vec![]));
     }
 

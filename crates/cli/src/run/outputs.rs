@@ -2,9 +2,11 @@
 //! that it reads; only maps may go back to where they came from.
 //!
 //! # Invariants
-//! 1. Nothing is cut off or written before [`Outputs::open`] has found all outputs to be files of
-//!    their own.
+//! 1. Nothing is cut off or written before [`check`] has found all outputs to be files of their
+//!    own.
 
+use super::profile::jitdump_file;
+use super::stats::place;
 use crate::flags::RunFlags;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -21,7 +23,7 @@ pub(super) struct Outputs {
 /// A flag and its file.
 type Named = (&'static str, PathBuf);
 
-/// No output is a file that is read.
+/// No output is a file that is read, or another output.
 ///
 /// # Errors
 ///
@@ -36,7 +38,34 @@ pub(super) fn check(flags: &RunFlags) -> Result<(), String> {
             return Err(format!("{path}: {name} would overwrite what is read ({other})"));
         }
     }
+    let mut files = Vec::new();
+    for (name, path) in outputs(flags) {
+        let Some(file) = file_of(&path) else { continue };
+        if files.contains(&file) {
+            return Err(format!("{}: two outputs in one file ({name})", path.display()));
+        }
+        files.push(file);
+    }
     Ok(())
+}
+
+/// What tells apart files that are there, and those that are not yet; nothing does devices and
+/// pipes, which may be written twice.
+#[derive(PartialEq)]
+enum Place {
+    There((u64, u64)),
+    NotYet(PathBuf),
+}
+
+fn file_of(path: &Path) -> Option<Place> {
+    match std::fs::metadata(path) {
+        Ok(metadata) => id(&metadata).map(Place::There),
+        Err(_) => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            Some(Place::NotYet(folder.join(path.file_name()?)))
+        }
+    }
 }
 
 impl Outputs {
@@ -44,22 +73,16 @@ impl Outputs {
     ///
     /// # Errors
     ///
-    /// One line: a file cannot be written, or is named for two outputs.
+    /// One line: a file cannot be written.
     pub(super) fn open(flags: &RunFlags) -> Result<Outputs, String> {
         let mut opened = Outputs::default();
-        let mut ids = Vec::new();
         for (name, path) in outputs(flags) {
-            let file = match name {
-                "--pcap-out" => opened.pcap.insert(create(&path)?),
-                "--dump-maps" => opened.maps.insert(create(&path)?),
-                // The others write their files themselves, at once.
-                _ => continue,
-            };
-            let id = file.metadata().ok().and_then(|metadata| id(&metadata));
-            if id.is_some() && ids.contains(&id) {
-                return Err(format!("{}: two outputs in one file ({name})", path.display()));
+            match name {
+                "--pcap-out" => opened.pcap = Some(create(&path)?),
+                "--dump-maps" => opened.maps = Some(create(&path)?),
+                // The others write their files themselves.
+                _ => {}
             }
-            ids.push(id);
         }
         Ok(opened)
     }
@@ -90,11 +113,12 @@ fn inputs(flags: &RunFlags) -> Vec<Named> {
 
 fn outputs(flags: &RunFlags) -> Vec<Named> {
     let maps = flags.dump_maps.as_ref().filter(|path| *path != "-");
+    let metrics = flags.metrics.as_ref().filter(|target| matches!(place(target), Ok(None)));
     [
         flags.pcap_out.clone().map(|path| ("--pcap-out", path)),
         maps.map(|path| ("--dump-maps", path.into())),
-        flags.metrics.as_ref().map(|path| ("--metrics", path.into())),
-        flags.jitdump.clone().map(|path| ("--jitdump", path)),
+        metrics.map(|path| ("--metrics", path.into())),
+        jitdump_file(flags).map(|path| ("--jitdump", path)),
     ]
     .into_iter()
     .flatten()

@@ -8,7 +8,7 @@ use pcap_file::DataLink;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapReader, PcapWriter};
 use skep::runtime::Instance;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Cursor, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -17,6 +17,28 @@ const PACKETS_MAX: usize = 50_000_000;
 
 /// The type of the block that a pcapng file begins with, in either byte order.
 const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+
+/// Bytes of a file's header, and where it says how long packets are at most.
+const HEADER_BYTES: usize = 24;
+const SNAPLEN: std::ops::Range<usize> = 16..20;
+/// How long packets are at most, whatever the header says.
+const SNAPLEN_LEAST: u32 = 262_144;
+
+/// The file with room for longer packets than its header has: some writers say 0, or too little,
+/// and libpcap reads their files.
+fn tolerant(mut file: File) -> io::Result<impl Read> {
+    let mut header = Vec::new();
+    (&mut file).take(HEADER_BYTES as u64).read_to_end(&mut header)?;
+    if header.len() == HEADER_BYTES {
+        let is_little = matches!(header[..4], [0xd4, 0xc3, 0xb2, 0xa1] | [0x4d, 0x3c, 0xb2, 0xa1]);
+        let field: [u8; 4] = [header[16], header[17], header[18], header[19]];
+        let says = if is_little { u32::from_le_bytes(field) } else { u32::from_be_bytes(field) };
+        let least = says.max(SNAPLEN_LEAST);
+        let field = if is_little { least.to_le_bytes() } else { least.to_be_bytes() };
+        header[SNAPLEN].copy_from_slice(&field);
+    }
+    Ok(Cursor::new(header).chain(BufReader::new(file)))
+}
 
 /// Reads a capture, up to where it is broken.
 ///
@@ -30,7 +52,7 @@ pub(super) fn read(path: &Path) -> Result<Inputs, String> {
     if file.read_at(&mut start, 0).is_ok() && start == PCAPNG {
         return Err(doing(&"a pcapng file; `editcap -F pcap` makes it a pcap file"));
     }
-    let mut reader = PcapReader::new(BufReader::new(file))
+    let mut reader = PcapReader::new(tolerant(file).map_err(|e| doing(&e))?)
         .map_err(|e| doing(&format!("not a pcap file ({e})")))?;
     let link = reader.header().datalink;
     if link != DataLink::ETHERNET {

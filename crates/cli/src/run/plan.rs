@@ -52,7 +52,11 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     let program = choose(flags, &object)?;
     let verified = verify(&session, program).map_err(|e| Failure::not_accepted(&e))?;
 
-    let cpus = skep::possible_cpus().max(flags.threads.get());
+    let (threads, most) = (flags.threads.get(), skep::runtime::THREADS_MAX as u32);
+    if threads > most {
+        return Err(Failure::input(format!("--threads {threads}: at most {most}")));
+    }
+    let cpus = skep::possible_cpus().clamp(threads, most);
     let options = Options { cpus, ..Options::default() };
     let runtime = Runtime::new(options).map_err(|e| Failure::input(e.to_string()))?;
     let maps = runtime.create_maps(&object.maps, object.btf.as_ref());

@@ -1,20 +1,24 @@
-//! What profilers are told of machine code: perf's map file, a jitdump file.
+//! What profilers and debuggers are told of machine code: perf's map file, a jitdump file, images
+//! for gdb.
 //!
-//! `perf record -k mono skep run --jitdump jit-0.dump ...`, then `perf inject --jit`; or
-//! `--perf-map` for names alone.
+//! `perf record -k mono skep run --jitdump . ...`, then `perf inject --jit`. perf itself reads map
+//! files for anonymous memory alone, which code is in only where it cannot be in a file of memory;
+//! other tools read them for all.
 
+use super::gdb::Names;
 use crate::flags::RunFlags;
 use skep::jit::JitdumpMarker;
 use skep::jit::perf::{Moment, jitdump_header, jitdump_records, perf_map};
 use skep::runtime::Instance;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
 
 /// Keeps the file announced while programs run.
 pub(super) struct Profile {
     _marker: Option<JitdumpMarker>,
+    _names: Names,
 }
 
 /// Writes what the flags ask for.
@@ -31,11 +35,18 @@ pub(super) fn announce<'a>(
         fs::write(&path, lines).map_err(|e| format!("{path}: {e}"))?;
     }
     let mut marker = None;
-    if let Some(path) = &flags.jitdump {
-        let written = jitdump(path, instances).map_err(|e| format!("{}: {e}", path.display()))?;
-        marker = Some(written);
+    if let Some(path) = jitdump_file(flags) {
+        let written = jitdump(&path, instances.clone());
+        marker = Some(written.map_err(|e| format!("{}: {e}", path.display()))?);
     }
-    Ok(Profile { _marker: marker })
+    let names = if flags.gdb { Names::tell(instances) } else { Names::default() };
+    Ok(Profile { _marker: marker, _names: names })
+}
+
+/// The file that is named, or one in the folder that is named, by the only name that perf knows.
+pub(super) fn jitdump_file(flags: &RunFlags) -> Option<PathBuf> {
+    let path = flags.jitdump.clone()?;
+    Some(if path.is_dir() { path.join(format!("jit-{}.dump", process::id())) } else { path })
 }
 
 fn jitdump<'a>(

@@ -6,9 +6,11 @@ use crate::prog::row;
 use skep::metrics::{self, Server};
 use skep::runtime::{ProgInfo, ProgStats, StatsGuard, StatsOptions};
 use std::fmt::Write as _;
-use std::io;
+use std::fs::Permissions;
+use std::io::{self, Write as _};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Columns of a bar of the histogram.
@@ -74,14 +76,27 @@ impl Stats {
         let Some(target) = &self.file else { return Ok(()) };
         let wrong = |e: io::Error| format!("{target}: while writing metrics: {e}");
         let text = metrics::text(programs);
-        // A device or a pipe is written to; a file is replaced.
-        if Path::new(target).exists() && !Path::new(target).is_file() {
-            return std::fs::write(target, text).map_err(wrong);
+        let path = Path::new(target);
+        // A file is replaced; a device, a pipe, or what a link leads to is written to.
+        match path.symlink_metadata() {
+            Ok(metadata) if !metadata.is_file() => std::fs::write(path, text).map_err(wrong),
+            _ => replace(path, &text).map_err(wrong),
         }
-        let part = format!("{target}.part");
-        std::fs::write(&part, text).map_err(wrong)?;
-        std::fs::rename(&part, target).map_err(wrong)
     }
+}
+
+/// Puts a file of this text where `path` was, with what rights a new file has.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    folder.metadata()?;
+    let rights = Permissions::from_mode(0o666);
+    let mut part = tempfile::Builder::new().permissions(rights).tempfile_in(folder)?;
+    part.write_all(text.as_bytes())?;
+    part.persist(path)?;
+    Ok(())
 }
 
 /// Where metrics go: an address, or a file.
@@ -89,7 +104,7 @@ impl Stats {
 /// # Errors
 ///
 /// What looks like an address and is none: a file of that name has a path (`./NAME`).
-fn place(target: &str) -> Result<Option<SocketAddr>, String> {
+pub(super) fn place(target: &str) -> Result<Option<SocketAddr>, String> {
     let numbers = match target.strip_prefix("localhost:") {
         Some(port) => format!("127.0.0.1:{port}"),
         None => target.to_owned(),
@@ -125,6 +140,9 @@ pub(super) fn text(flags: &RunFlags, programs: &[ProgInfo]) -> String {
     for program in programs.iter().filter(|program| program.stats.run_cnt > 0) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{}", row(program).headline());
+        if let Err(e) = program.stats.check_clock() {
+            let _ = writeln!(text, "\t{e}");
+        }
         if flags.stats_histogram {
             histogram(&mut text, &program.stats);
         }

@@ -20,7 +20,8 @@ pub enum Error {
 
 /// Changes of sites, of any number of programs.
 ///
-/// A batch may be committed again: it holds what is to be, not what was.
+/// A batch may be committed again: it holds what is to be, not what was. Of two changes of one site
+/// the later one holds.
 #[derive(Debug, Default)]
 pub struct Batch {
     edits: Edits,

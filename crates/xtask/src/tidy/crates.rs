@@ -51,6 +51,7 @@ const PRINTERS: [&str; 2] = ["cli", "xtask"];
 const UNSAFE: &[&str] = &[
     "crates/kernel/src/bpf.rs",
     "crates/cli/src/allocator.rs",
+    "crates/cli/src/run/gdb.rs",
     "crates/cli/src/run/interrupt.rs",
     "crates/jit/src/bare.rs",
     "crates/jit/src/fork.rs",
