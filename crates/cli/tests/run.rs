@@ -246,6 +246,7 @@ fn each_wrong_value_has_its_error() {
         (&["xdp_count", "--hex", "00"], "shorter than an Ethernet header"),
         (&["xdp_count", "--hex", &long], "a packet of 70000 bytes is longer than 65535"),
         (&["xdp_count", "--data-file", "/no/such/file"], "No such file"),
+        (&["xdp_count", "--data-file", "/dev/zero"], "more than 16777216 bytes"),
         (&["xdp_count", "--ctx-json", r#"{"mark": 1}"#], "no field 'mark'"),
         (&["xdp_count", "--ctx-json", "{"], "--ctx-json: EOF"),
         (&["xdp_count", "--map", "packets"], "NAME=@FILE is wanted"),

@@ -37,6 +37,8 @@ Where a helper can only do part of what a kernel does:
 - `bpf_throw` works in every program that the verifier lets call it: the exception callback (one that
   returns the cookie, if the program names none) runs in place of the main program that runs, which
   is that of the last tail call.
+- `skep run` gives a map that has no `max_entries` one element, as veristat does: its loader would
+  have set it. `Runtime::create_maps` refuses it, as the kernel.
 - Packets are linear; XDP has no fragments; a socket buffer has no socket, no metadata and no route:
   lookups of sockets find none, no interface forwards (`bpf_fib_lookup`), and every interface has the
   MTU of `Options::mtu`.

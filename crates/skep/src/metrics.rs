@@ -189,7 +189,7 @@ impl Drop for Server {
 /// Bytes of a request that are read.
 const REQUEST_BYTES_MAX: usize = 16 << 10;
 /// A client that has not said what it wants by then is not waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A request as far as it is needed: all of its head, or what has come in time.
 fn request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {

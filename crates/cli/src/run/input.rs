@@ -3,6 +3,9 @@
 use super::pcap;
 use crate::flags::RunFlags;
 use skep::runtime::{Ctx, Instance, takes_packet};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 use std::time::Duration;
 
 /// Bytes of the packet, where none is given; the kernel's smallest Ethernet frame without its sum.
@@ -64,8 +67,7 @@ pub(super) fn read(flags: &RunFlags, instance: &Instance) -> Result<Inputs, Stri
     } else if let Some(text) = &flags.hex {
         Inputs::one(hex(text)?)
     } else if let Some(path) = &flags.data_file {
-        let read = std::fs::read(path);
-        Inputs::one(read.map_err(|e| format!("{}: {e}", path.display()))?)
+        Inputs::one(data_file(path).map_err(|e| format!("{}: {e}", path.display()))?)
     } else if packets {
         Inputs::one(vec![0; PACKET_DEFAULT])
     } else {
@@ -75,6 +77,18 @@ pub(super) fn read(flags: &RunFlags, instance: &Instance) -> Result<Inputs, Stri
         inputs.fields = fields(text)?;
     }
     Ok(inputs)
+}
+
+/// No input is longer, by far.
+const DATA_BYTES_MAX: u64 = 16 << 20;
+
+fn data_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(DATA_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > DATA_BYTES_MAX {
+        return Err(io::Error::other(format!("more than {DATA_BYTES_MAX} bytes")));
+    }
+    Ok(bytes)
 }
 
 /// Hex digits, with spaces, colons and `0x` as one likes.
