@@ -31,7 +31,7 @@ fn tolerant(mut file: File) -> io::Result<impl Read> {
     (&mut file).take(HEADER_BYTES as u64).read_to_end(&mut header)?;
     if header.len() == HEADER_BYTES {
         let is_little = matches!(header[..4], [0xd4, 0xc3, 0xb2, 0xa1] | [0x4d, 0x3c, 0xb2, 0xa1]);
-        let field: [u8; 4] = [header[16], header[17], header[18], header[19]];
+        let field: [u8; 4] = header[SNAPLEN].try_into().unwrap_or_default();
         let says = if is_little { u32::from_le_bytes(field) } else { u32::from_be_bytes(field) };
         let least = says.max(SNAPLEN_LEAST);
         let field = if is_little { least.to_le_bytes() } else { least.to_be_bytes() };

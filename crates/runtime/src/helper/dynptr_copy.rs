@@ -65,8 +65,7 @@ fn read_str(call: &Call, side: Side) -> u64 {
         if room == 0 {
             return Ok(0);
         }
-        let mut bytes = probe::fetch_string(side, from, room - 1)?;
-        bytes.push(0);
+        let bytes = probe::fetch_string(side, from, room)?;
         call.write_behind(addr, &bytes);
         Ok(bytes.len() as u64)
     });
@@ -106,9 +105,8 @@ pub(super) fn copy_from_user_str(call: &Call) -> u64 {
     if size == 0 {
         return 0;
     }
-    match probe::fetch_string(Side::Process, call.arg(2), size - 1) {
+    match probe::fetch_string(Side::Process, call.arg(2), size) {
         Ok(mut bytes) => {
-            bytes.push(0);
             let len = bytes.len();
             if flags & PAD_ZEROS != 0 {
                 bytes.resize(size, 0);

@@ -98,13 +98,16 @@ pub(super) fn fetch(side: Side, addr: u64, bytes: &mut [u8]) -> Result<(), Errno
     }
 }
 
-/// The string there, without its end, cut at `len_max` bytes.
-pub(super) fn fetch_string(side: Side, addr: u64, len_max: usize) -> Result<Vec<u8>, Errno> {
-    match array::<1>(addr) {
-        Ok(_) if side == Side::Process => Err(Errno::EFAULT),
-        Ok(_) => string(addr, len_max),
-        Err(errno) => refuse(side, (addr, len_max + 1)).and(Err(errno)),
-    }
+/// The string there with its end, cut so that it needs no more than `room` bytes, of which there is
+/// one.
+pub(super) fn fetch_string(side: Side, addr: u64, room: usize) -> Result<Vec<u8>, Errno> {
+    let mut bytes = match array::<1>(addr) {
+        Ok(_) if side == Side::Process => return Err(Errno::EFAULT),
+        Ok(_) => string(addr, room - 1)?,
+        Err(errno) => return refuse(side, (addr, room)).and(Err(errno)),
+    };
+    bytes.push(0);
+    Ok(bytes)
 }
 
 fn read_from(call: &Call, side: Side) -> u64 {
@@ -123,9 +126,8 @@ fn read_str_from(call: &Call, side: Side) -> u64 {
     if size == 0 {
         return 0;
     }
-    match fetch_string(side, addr, size - 1) {
-        Ok(mut bytes) => {
-            bytes.push(0);
+    match fetch_string(side, addr, size) {
+        Ok(bytes) => {
             call.write(0, &bytes);
             bytes.len() as u64
         }

@@ -41,10 +41,6 @@ fn is_ours(key: &[u8]) -> Result<(), Errno> {
 }
 
 impl MapKind for CgroupStorage {
-    fn lookup(&self, _key: &[u8]) -> u64 {
-        0
-    }
-
     fn storage(&self) -> u64 {
         self.values.lookup(&ONLY)
     }

@@ -102,7 +102,9 @@ pub(crate) struct Setup {
 /// What a kind does not define, it does not have: the errno is what bpf(2) says of most.
 pub(crate) trait MapKind: Send + Sync {
     /// Address of the value that a program gets, 0 if there is none.
-    fn lookup(&self, key: &[u8]) -> u64;
+    fn lookup(&self, _key: &[u8]) -> u64 {
+        0
+    }
 
     /// Address of the value of `bpf_get_local_storage`; only storage of control groups has one.
     fn storage(&self) -> u64 {
@@ -110,12 +112,18 @@ pub(crate) trait MapKind: Send + Sync {
     }
 
     /// Sets the value that a program would look up.
-    fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno>;
+    fn update(&self, _key: &[u8], _value: &[u8], _flags: u64) -> Result<(), Errno> {
+        Err(Errno::ENOTSUPP)
+    }
 
-    fn delete(&self, key: &[u8]) -> Result<(), Errno>;
+    fn delete(&self, _key: &[u8]) -> Result<(), Errno> {
+        Err(Errno::ENOTSUPP)
+    }
 
     /// The key after `key`; the first one for `None` and for a key that is not there.
-    fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno>;
+    fn next_key(&self, _key: Option<&[u8]>, _next: &mut [u8]) -> Result<(), Errno> {
+        Err(Errno::ENOTSUPP)
+    }
 
     fn push(&self, _value: &[u8], _flags: u64) -> Result<(), Errno> {
         Err(Errno::ENOTSUPP)
@@ -132,7 +140,9 @@ pub(crate) trait MapKind: Send + Sync {
     }
 
     /// BPF_MAP_LOOKUP_ELEM: a copy of the value, of all CPUs' values where there are several.
-    fn read(&self, key: &[u8]) -> Result<Vec<u8>, Errno>;
+    fn read(&self, _key: &[u8]) -> Result<Vec<u8>, Errno> {
+        Err(Errno::ENOTSUPP)
+    }
 
     /// BPF_MAP_UPDATE_ELEM: as `update`, with all CPUs' values where there are several.
     fn write(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {

@@ -80,10 +80,6 @@ impl PerfEventArray {
 }
 
 impl MapKind for PerfEventArray {
-    fn lookup(&self, _key: &[u8]) -> u64 {
-        0
-    }
-
     /// The buffers are there from the beginning: no event can be put in.
     fn update(&self, key: &[u8], _value: &[u8], flags: u64) -> Result<(), Errno> {
         match (flags, index(key)) {
@@ -99,10 +95,6 @@ impl MapKind for PerfEventArray {
 
     fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno> {
         next_index(key, self.count, next)
-    }
-
-    fn read(&self, _key: &[u8]) -> Result<Vec<u8>, Errno> {
-        Err(Errno::ENOTSUPP)
     }
 
     fn locate(&self, _addr: u64, _size: usize) -> Option<(&Region, usize)> {

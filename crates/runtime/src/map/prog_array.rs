@@ -127,10 +127,6 @@ impl ProgArray {
 }
 
 impl MapKind for ProgArray {
-    fn lookup(&self, _key: &[u8]) -> u64 {
-        0
-    }
-
     /// `value` is the id of a program.
     fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
         if flags != 0 {

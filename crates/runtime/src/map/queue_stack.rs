@@ -44,10 +44,6 @@ impl QueueStack {
 }
 
 impl MapKind for QueueStack {
-    fn lookup(&self, _key: &[u8]) -> u64 {
-        0
-    }
-
     fn update(&self, _key: &[u8], _value: &[u8], _flags: u64) -> Result<(), Errno> {
         Err(Errno::EINVAL)
     }

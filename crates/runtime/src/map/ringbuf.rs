@@ -39,9 +39,9 @@ pub(crate) const HEADER: u64 = 8;
 const RECORD_MAX: u64 = u32::MAX as u64 / 4;
 
 const PAGE: usize = 4096;
-const CONSUMER: usize = PAGE;
-const PRODUCER: usize = 2 * PAGE;
-const DATA: usize = 3 * PAGE;
+pub(super) const CONSUMER: usize = PAGE;
+pub(super) const PRODUCER: usize = 2 * PAGE;
+pub(super) const DATA: usize = 3 * PAGE;
 
 pub(crate) struct Ringbuf {
     pages: Region,
@@ -161,31 +161,11 @@ pub(crate) fn commit_record(header: &AtomicU32, (discard, flags): (bool, u64)) {
 }
 
 /// Bytes that a record of `size` bytes takes.
-fn record_bytes(size: u64) -> u64 {
+pub(super) fn record_bytes(size: u64) -> u64 {
     (size + HEADER).next_multiple_of(8)
 }
 
 impl MapKind for Ringbuf {
-    fn lookup(&self, _key: &[u8]) -> u64 {
-        0
-    }
-
-    fn update(&self, _key: &[u8], _value: &[u8], _flags: u64) -> Result<(), Errno> {
-        Err(Errno::ENOTSUPP)
-    }
-
-    fn delete(&self, _key: &[u8]) -> Result<(), Errno> {
-        Err(Errno::ENOTSUPP)
-    }
-
-    fn next_key(&self, _key: Option<&[u8]>, _next: &mut [u8]) -> Result<(), Errno> {
-        Err(Errno::ENOTSUPP)
-    }
-
-    fn read(&self, _key: &[u8]) -> Result<Vec<u8>, Errno> {
-        Err(Errno::ENOTSUPP)
-    }
-
     fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
         // Programs see records only.
         self.pages.locate(addr, size).filter(|(_, at)| *at >= DATA)

@@ -19,10 +19,6 @@ impl StackTrace {
 }
 
 impl MapKind for StackTrace {
-    fn lookup(&self, _key: &[u8]) -> u64 {
-        0
-    }
-
     fn update(&self, _key: &[u8], _value: &[u8], _flags: u64) -> Result<(), Errno> {
         Err(Errno::EINVAL)
     }

@@ -16,17 +16,12 @@
 //!
 //! Kernel: `user_ringbuf_map_ops`, `bpf_user_ringbuf_drain` (6.18).
 
-use super::ringbuf::{BUSY, DISCARD, HEADER};
+use super::ringbuf::{BUSY, CONSUMER, DATA, DISCARD, HEADER, PRODUCER, record_bytes};
 use super::{MapKind, Setup};
 use crate::memory::Region;
 use crate::{Errno, Error};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, PoisonError, TryLockError};
-
-const PAGE: usize = 4096;
-const CONSUMER: usize = PAGE;
-const PRODUCER: usize = 2 * PAGE;
-const DATA: usize = 3 * PAGE;
 
 pub(crate) struct UserRingbuf {
     pages: Region,
@@ -61,7 +56,7 @@ impl UserRingbuf {
     /// Adds a sample.
     pub(crate) fn write(&self, data: &[u8]) -> Result<(), Errno> {
         let _one = self.producing.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = sample_bytes(data.len() as u64);
+        let bytes = record_bytes(data.len() as u64);
         if bytes > self.bytes {
             return Err(Errno::E2BIG);
         }
@@ -92,7 +87,7 @@ impl UserRingbuf {
             return Ok(Sample::None);
         }
         let len = header & !DISCARD;
-        let bytes = sample_bytes(u64::from(len));
+        let bytes = record_bytes(u64::from(len));
         if bytes > produced - consumed {
             return Err(Errno::EINVAL);
         }
@@ -137,32 +132,7 @@ impl UserRingbuf {
     }
 }
 
-/// Bytes that a sample of `len` bytes takes.
-fn sample_bytes(len: u64) -> u64 {
-    (len + HEADER).next_multiple_of(8)
-}
-
 impl MapKind for UserRingbuf {
-    fn lookup(&self, _key: &[u8]) -> u64 {
-        0
-    }
-
-    fn update(&self, _key: &[u8], _value: &[u8], _flags: u64) -> Result<(), Errno> {
-        Err(Errno::ENOTSUPP)
-    }
-
-    fn delete(&self, _key: &[u8]) -> Result<(), Errno> {
-        Err(Errno::ENOTSUPP)
-    }
-
-    fn next_key(&self, _key: Option<&[u8]>, _next: &mut [u8]) -> Result<(), Errno> {
-        Err(Errno::ENOTSUPP)
-    }
-
-    fn read(&self, _key: &[u8]) -> Result<Vec<u8>, Errno> {
-        Err(Errno::ENOTSUPP)
-    }
-
     fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
         // Programs see samples only.
         self.pages.locate(addr, size).filter(|(_, at)| *at >= DATA)
