@@ -86,9 +86,13 @@ pub trait Host {
     }
     /// The program in a slot of a prog array; `None` if it is empty or outside.
     fn tail_call(&self, handle: u64, index: u32) -> Result<Option<Arc<Linked>>, Fault>;
-    /// The program that was asked for last goes on in place of the function that called it; in
-    /// place of the run's first program if `is_outermost`.
-    fn tail_called(&self, _is_outermost: bool) {}
+    /// The program that was asked for last goes on in place of the program that called it, or, if
+    /// not `from_main`, of a function or callback: whose caller goes on behind it, after
+    /// [`Host::tail_ended`].
+    fn tail_called(&self, _from_main: bool) {}
+    /// A program that went on in place of a function or callback has ended, or what went on in its
+    /// place. Nobody says so of a run that ends with a fault.
+    fn tail_ended(&self) {}
     /// Whether the run is to end; asked at each unit of fuel
     /// ([`crate::Limits::fuel`]).
     fn is_interrupted(&self) -> bool {

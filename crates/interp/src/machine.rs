@@ -119,6 +119,19 @@ struct Main {
     frames: usize,
     /// Where its stack begins.
     top: u64,
+    /// What it is there for.
+    kind: Kind,
+}
+
+/// What a main program, or what stands in its place, was started for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The run.
+    Run,
+    /// It is a callback, and no main program.
+    Callback,
+    /// It was tail called by a function or callback, in whose place it is.
+    TailCalled,
 }
 
 /// The function that runs.
@@ -177,7 +190,8 @@ impl Vm<'_> {
         regs[1..6].copy_from_slice(&args);
         regs[10] = sp;
         self.take_stack(&program, start as usize)?;
-        let main = Main { frames: 0, top: sp };
+        let kind = if self.callback_depth == 0 { Kind::Run } else { Kind::Callback };
+        let main = Main { frames: 0, top: sp, kind };
         let mut running = Running { program, regs, pc: start as usize, frames: Vec::new(), main };
         let result = self.run_insns(&mut running);
         self.sp = sp;
@@ -289,6 +303,9 @@ impl Vm<'_> {
     }
 
     fn exit(&mut self, running: &mut Running) -> Next {
+        if running.main.kind == Kind::TailCalled && running.main.frames == running.frames.len() {
+            self.host.tail_ended();
+        }
         let Some(frame) = running.frames.pop() else { return Next::Done(running.regs[0]) };
         running.program = frame.program;
         running.regs[6..11].copy_from_slice(&frame.saved);
@@ -344,13 +361,16 @@ impl Vm<'_> {
             return Ok(Next::Falls);
         };
         self.tail_calls += 1;
-        self.host.tail_called(running.frames.is_empty() && self.callback_depth == 0);
+        let Main { frames, kind, .. } = running.main;
+        let from_main = frames == running.frames.len() && kind != Kind::Callback;
+        self.host.tail_called(from_main);
         if !self.programs.iter().any(|known| Arc::ptr_eq(known, &target)) {
             self.programs.push(Arc::clone(&target));
         }
         self.sp = running.regs[10];
         self.take_stack(&target, 0)?;
-        running.main = Main { frames: running.frames.len(), top: running.regs[10] };
+        let kind = if from_main { kind } else { Kind::TailCalled };
+        running.main = Main { frames: running.frames.len(), top: running.regs[10], kind };
         running.program = target;
         running.regs[1] = ctx;
         Ok(Next::Insn(0))

@@ -173,4 +173,7 @@ pub struct RunEnv {
     pub stop_sp: u64,
     /// Stack pointer of the main program that catches exceptions; written by machine code.
     pub throw_sp: u64,
+    /// Address of the record of the innermost run that is being timed ([`crate::stats`]), or 0;
+    /// written by machine code.
+    pub record: u64,
 }

@@ -5,8 +5,8 @@
 //!
 //! ```text
 //!   stub: slot.run_cnt += 1
-//!         run_cnt * GOLDEN mod 2^32 <= control.threshold ?   no: go on in the program
-//!         push slot, control.weight, clock                   the record of the run
+//!         run_cnt * GOLDEN mod 2^32 <= control.rate ?        no: go on in the program
+//!         push slot, weight of the rate, clock               the record of the run
 //!         call program
 //!   ret:  slot.ticks += (clock - record.clock) * record.weight
 //!         return
@@ -15,19 +15,24 @@
 //! A tail call is a switch site too, behind the epilogue: its stub ends the record, if the run that
 //! goes over to the target has one. That is so if what it would return to is `ret`.
 //!
+//! A run with fuel may be stopped anywhere. Its records are a list that starts in its environment
+//! ([`crate::RunEnv::record`]): who stops goes to the `ret` of each, as if the program had returned.
+//!
 //! # Invariants
 //! 1. A run that was counted when it began is one whatever is switched meanwhile: the record is on
 //!    its own stack, and the code that ends it is what the stub called from.
 //! 2. A slot is written by the thread that owns it and by no other; what belongs together
 //!    (`ticks`, `timed_cnt`, `buckets`) changes while `seq` is odd.
-//! 3. Of every 2^32 runs in a row of one thread exactly `threshold + 1` are timed, spread as evenly
-//!    as a golden section spreads them: nothing that is periodic is met at one phase only.
+//! 3. Of every 2^32 runs in a row of one thread exactly 2^32 / N are timed where one in N is, spread
+//!    as evenly as a golden section spreads them: nothing that is periodic is met at one phase only.
 
+mod rate;
 mod slot;
 
 use crate::sites::SwitchSite;
+pub use rate::Rate;
 pub use slot::{Buckets, StatsSlot};
-use std::sync::atomic::{self, AtomicU32, AtomicU64};
+use std::sync::atomic::{self, AtomicU32};
 
 /// 2^32 divided by the golden ratio, odd.
 pub const GOLDEN: u32 = 0x9e37_79b9;
@@ -40,12 +45,10 @@ pub const BUCKETS: usize = 48;
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
 pub struct StatsControl {
-    /// A run is timed if its number, scattered, is not above this.
-    pub threshold: AtomicU32,
+    /// Which runs are timed.
+    pub rate: Rate,
     /// Whether `StatsLink::timed` is called.
     pub has_histogram: AtomicU32,
-    /// Runs that a timed one stands for.
-    pub weight: AtomicU64,
 }
 
 /// Addresses for the statistics of one program.

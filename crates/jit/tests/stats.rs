@@ -5,6 +5,7 @@ use skep_jit::{Edits, Linkage, MachineCode, PokeMode, Prologue, RunEnv, TextLock
 use skep_jit::{compile, thread_word};
 use skep_verifier::Xlated;
 use std::cell::Cell;
+use std::num::NonZeroU32;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -54,8 +55,7 @@ struct Prog {
 impl Prog {
     fn new(text: &str, array: Option<&AtomicU64>, (clock, tuning): (u64, Tuning)) -> Prog {
         let (slots, control): (Box<[StatsSlot; 2]>, Box<StatsControl>) = Default::default();
-        control.threshold.store(u32::MAX, Relaxed);
-        control.weight.store(1, Relaxed);
+        control.rate.set(NonZeroU32::MIN);
         let link = StatsLink {
             slots: slots.as_ptr() as u64,
             control: std::ptr::from_ref(&*control) as u64,
@@ -211,8 +211,7 @@ fn one_in_n_is_timed_and_each_is_counted() {
     for n in [1u32, 2, 3, 10, 64, 1000] {
         let prog = Prog::new(SHORT, None, (fake(), Tuning::default()));
         prog.switch(true);
-        prog.control.threshold.store(((1u64 << 32) / u64::from(n) - 1) as u32, Relaxed);
-        prog.control.weight.store(n.into(), Relaxed);
+        prog.control.rate.set(NonZeroU32::new(n).unwrap());
         let runs = 20_000;
         (0..runs).for_each(|_| assert_eq!(prog.run(), 7));
         let [counted, ticks, timed, _] = prog.counts(0);
@@ -256,7 +255,7 @@ fn a_run_that_is_stopped_was_one() {
     let prog = Prog::new(text, None, (fake(), tuning));
     prog.switch(true);
     assert_eq!(prog.run(), 1);
-    assert_eq!(prog.counts(0)[0], 1);
+    assert_eq!(prog.counts(0), [1, 7, 1, 0]);
 }
 
 #[test]

@@ -44,6 +44,7 @@ impl Env {
         unsafe {
             (*env).fuel = i64::try_from(fuel).unwrap_or(i64::MAX);
             (*env).stopped = 0;
+            (*env).record = 0;
         }
         env
     }
@@ -139,12 +140,10 @@ pub(crate) fn interpret_run(
     limits: ([u64; 5], Option<u64>),
     current: &Current<'_>,
 ) -> Result<Exit, Error> {
-    let running = RefCell::new(Running { counters: counters.clone(), timed: counters.begin() });
-    let result = interpret_in((program, 0), limits, (current, Some(&running)));
-    // As machine code has it: a run that does not come to its end is not timed.
-    if result.is_ok() {
-        running.into_inner().end();
-    }
+    let running = RefCell::new(vec![Running::begin(counters)]);
+    let result = interpret_in((program, 0), limits, (current, &running));
+    // More than one if the run was stopped.
+    running.into_inner().into_iter().rev().for_each(Running::end);
     result
 }
 
@@ -154,13 +153,13 @@ pub(crate) fn interpret(
     (args, fuel): ([u64; 5], Option<u64>),
     current: &Current<'_>,
 ) -> Result<Exit, Error> {
-    interpret_in((program, start), (args, fuel), (current, None))
+    interpret_in((program, start), (args, fuel), (current, &RefCell::default()))
 }
 
 fn interpret_in(
     (program, start): (&Arc<Linked>, u32),
     (args, fuel): ([u64; 5], Option<u64>),
-    (current, running): (&Current<'_>, Option<&RefCell<Running>>),
+    (current, running): (&Current<'_>, &RefCell<Vec<Running>>),
 ) -> Result<Exit, Error> {
     let (maps, target) = (RefCell::new(Vec::new()), RefCell::new(None));
     let host = Memory { current, maps, running, target };
@@ -180,19 +179,23 @@ struct Memory<'a> {
     current: &'a Current<'a>,
     /// Maps in use, as far as they were needed.
     maps: RefCell<Vec<Arc<Map>>>,
-    /// What is counted of the run.
-    running: Option<&'a RefCell<Running>>,
+    /// What is being timed, the innermost last.
+    running: &'a RefCell<Vec<Running>>,
     /// The program that a tail call has asked for.
     target: RefCell<Option<Arc<dyn TailTarget>>>,
 }
 
-/// The program that is being timed.
+/// A program that runs, and is timed if it was picked.
 struct Running {
     counters: Arc<Counters>,
     timed: Option<Timed>,
 }
 
 impl Running {
+    fn begin(counters: &Arc<Counters>) -> Running {
+        Running { counters: counters.clone(), timed: counters.begin() }
+    }
+
     fn end(self) {
         self.counters.end(self.timed);
     }
@@ -264,18 +267,20 @@ impl Host for Memory<'_> {
         Ok(linked)
     }
 
-    /// The time of the caller ends before the target's starts. A function's caller goes on after
-    /// the target, whose end nobody tells: that is counted, and its time is the caller's.
-    fn tail_called(&self, is_outermost: bool) {
-        let (Some(running), Some(target)) = (self.running, self.target.take()) else { return };
-        let counters = target.counters().clone();
-        if is_outermost {
-            running.replace(Running { counters, timed: None }).end();
-            let mut running = running.borrow_mut();
-            running.timed = running.counters.begin();
-        } else {
-            counters.count();
+    /// The time of the caller ends before the target's starts. If that is a function its program
+    /// goes on after the target, whose time is in both.
+    fn tail_called(&self, from_main: bool) {
+        if from_main {
+            self.tail_ended();
         }
+        let Some(target) = self.target.take() else { return };
+        let begun = Running::begin(target.counters());
+        self.running.borrow_mut().push(begun);
+    }
+
+    fn tail_ended(&self) {
+        let ended = self.running.borrow_mut().pop();
+        ended.into_iter().for_each(Running::end);
     }
 
     fn is_interrupted(&self) -> bool {

@@ -64,9 +64,8 @@ Statistics (`run_time_ns`, `run_cnt`, `recursion_misses`) are counted when someo
 - A run counts for the program that begins, from the host or by a tail call, if its statistics are
   on then; the kernel counts no program that is tail called.
 - The time of a run ends where it tail calls another program. A tail call from a function other than
-  the first ends nothing: the time of the target is the caller's, too (interpreted: only the
-  caller's).
-- Runs that are stopped (fuel, interruption) are counted; how long they took is not known.
+  the first ends nothing: the time of the target is the caller's, too.
+- Runs that are stopped (fuel, interruption) are timed until then.
 - Callbacks of timers are no runs.
 - `recursion_misses` counts runs of programs of kprobes, tracepoints, perf events, raw tracepoints
   and trampolines inside a run of the same program; they do not happen.

@@ -309,32 +309,6 @@ fn either_clock_gives_the_time_of_a_run() {
     }
 }
 
-/// Counted, and not timed, whatever runs it and whatever stops it; so is what it tail called.
-#[test]
-fn a_run_that_is_stopped_counts() {
-    let text = "r6 = 10\nagain:\nr6 -= 1\nif r6 != 0 goto again\nr0 = 0\nexit";
-    for options in engines() {
-        let loaded = loaded(&[text, CALLER], &LoadOptions { fuel: Some(3), ..options });
-        loaded.fill(0, 0);
-        let _on = loaded.runtime.enable_stats(StatsOptions { histogram: true, ..every(1) });
-        let mut ctx = Ctx::raw(TYPE, &[0; 8]).unwrap();
-        let mut stop = |which: usize| {
-            let stopped = loaded.all[which].run(&mut ctx).unwrap_err();
-            assert_eq!(stopped.kind(), ErrorKind::Stopped);
-        };
-        let [looping, caller] = [0, 1].map(|which: usize| &loaded.all[which]);
-        stop(0);
-        let stats = looping.stats();
-        assert_eq!((stats.run_cnt, stats.timed_cnt, stats.run_time_ns), (1, 0, 0));
-        // The caller has ended when the target is stopped.
-        stop(1);
-        let [stats, before] = [looping, caller].map(Instance::stats);
-        assert_eq!((stats.run_cnt, stats.timed_cnt, stats.histogram), (2, 0, [0; 48]));
-        assert_eq!((before.run_cnt, before.timed_cnt), (1, 1));
-        assert_eq!((stats.clock_jumps, before.clock_jumps), (0, 0));
-    }
-}
-
 thread_local! {
     static NOW: Cell<u64> = const { Cell::new(0) };
     static STEP: Cell<u64> = const { Cell::new(5) };
@@ -355,6 +329,59 @@ fn simulation(texts: &[&str], options: &LoadOptions) -> Loaded {
     let load = |text: &&str| runtime.load(&program(text), &maps, options).unwrap();
     let all = texts.iter().map(load).collect();
     Loaded { runtime, maps, all }
+}
+
+/// Counted and timed, whatever runs it and whatever stops it; so is what it tail called, and each
+/// program that it was in: from a function, which goes on after it.
+#[test]
+fn a_run_that_is_stopped_is_timed_until_then() {
+    let text = "r6 = 10\nagain:\nr6 -= 1\nif r6 != 0 goto again\nr0 = 0\nexit";
+    for options in engines() {
+        STEP.set(5);
+        let fuel = LoadOptions { fuel: Some(4), ..options };
+        let loaded = simulation(&[text, CALLER, FROM_A_FUNCTION, PLAIN], &fuel);
+        loaded.fill(0, 0);
+        let on = loaded.runtime.enable_stats(StatsOptions { histogram: true, ..every(1) }).unwrap();
+        let mut ctx = Ctx::raw(TYPE, &[0; 8]).unwrap();
+        let counts = |which: usize| {
+            let stats = loaded.all[which].stats();
+            assert_eq!(stats.clock_jumps, 0);
+            assert_eq!(stats.histogram.iter().sum::<u64>(), stats.timed_cnt);
+            [stats.run_cnt, stats.timed_cnt, stats.run_time_ns]
+        };
+        let mut stop = |which: usize| {
+            let stopped = loaded.all[which].run(&mut ctx).unwrap_err();
+            assert_eq!(stopped.kind(), ErrorKind::Stopped);
+        };
+        stop(0);
+        assert_eq!(counts(0), [1, 1, 5]);
+        // The caller has ended when the target is stopped.
+        stop(1);
+        assert_eq!((counts(0), counts(1)), ([2, 2, 10], [1, 1, 5]));
+        // The caller has not: its time is from the first of four looks to the last.
+        stop(2);
+        assert_eq!((counts(0), counts(2)), ([3, 3, 15], [1, 1, 15]));
+        // Sampled: what is not picked leaves nothing behind, before and after runs that end well.
+        drop(on);
+        let _on = loaded.runtime.enable_stats(every(3)).unwrap();
+        for _ in 0..10 {
+            [0, 1, 2].into_iter().for_each(&mut stop);
+            assert_eq!(run(&loaded.all[3]), 7);
+        }
+        let timed = [(0, 33), (1, 11), (2, 11)].map(|(which, runs)| {
+            let [run_cnt, timed, ns] = counts_at_any_rate(&loaded.all[which]);
+            assert_eq!(run_cnt, runs);
+            assert!(ns >= 5 * timed && timed.abs_diff(runs / 3) <= 3, "{timed} of {runs}, {ns}");
+            timed
+        });
+        assert!(timed.iter().all(|timed| *timed > 0));
+    }
+}
+
+fn counts_at_any_rate(one: &Instance) -> [u64; 3] {
+    let stats = one.stats();
+    assert_eq!(stats.clock_jumps, 0);
+    [stats.run_cnt, stats.timed_cnt, stats.run_time_ns]
 }
 
 #[test]
@@ -415,25 +442,29 @@ fn times_of_a_chain_add_up() {
 const FROM_A_FUNCTION: &str = "call f\nr0 = 5\nexit\n\
                                f:\nr2 = map[progs]\nr3 = 0\ncall bpf_tail_call\nr0 = 1\nexit";
 
-/// As in the kernel, what a function tail calls is in the caller's time. Machine code times it for
-/// itself, too; the interpreter, which nobody tells of its end, only counts it.
+/// The same, and what is called tail calls slot 1.
+const ON_TO_THE_NEXT: &str = "r2 = map[progs]\nr3 = 1\ncall bpf_tail_call\nr0 = 1\nexit";
+
+/// As in the kernel, what a function tail calls is in the caller's time. It is timed for itself,
+/// too, and so is what that tail calls.
 #[test]
 fn what_a_function_tail_calls_is_in_its_time() {
     for options in engines() {
         STEP.set(5);
-        let loaded = simulation(&[FROM_A_FUNCTION, PLAIN], &options);
+        let loaded = simulation(&[FROM_A_FUNCTION, PLAIN, ON_TO_THE_NEXT], &options);
+        let seen = |which: usize| {
+            let stats = loaded.all[which].stats();
+            (stats.run_cnt, stats.timed_cnt, stats.run_time_ns)
+        };
         loaded.fill(0, 1);
         let _on = loaded.runtime.enable_stats(every(1)).unwrap();
         assert_eq!(run(&loaded.all[0]), 5);
-        let seen = [0, 1].map(|at: usize| {
-            let stats = loaded.all[at].stats();
-            (stats.run_cnt, stats.timed_cnt, stats.run_time_ns)
-        });
-        let wanted = match options.engine {
-            Engine::Interp => [(1, 1, 5), (1, 0, 0)],
-            // Two looks of the target's lie in the caller's time.
-            Engine::Jit => [(1, 1, 15), (1, 1, 5)],
-        };
-        assert_eq!(seen, wanted);
+        // Two looks of the target's lie in the caller's time.
+        assert_eq!([seen(0), seen(1)], [(1, 1, 15), (1, 1, 5)]);
+        loaded.fill(0, 2);
+        loaded.fill(1, 1);
+        assert_eq!(run(&loaded.all[0]), 5);
+        // And four of the targets'.
+        assert_eq!([seen(0), seen(1), seen(2)], [(2, 2, 40), (2, 2, 10), (1, 1, 5)]);
     }
 }

@@ -93,7 +93,7 @@ pub(crate) struct Mem {
 }
 
 impl Mem {
-    pub(crate) fn base(base: X86, disp: i32) -> Mem {
+    pub(crate) const fn base(base: X86, disp: i32) -> Mem {
         Mem { base, index: None, disp }
     }
 }

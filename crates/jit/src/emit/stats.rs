@@ -4,14 +4,17 @@
 //! 1. At the entry live registers are `rdi` (the context), `r12`, `rbp` and what is callee-saved;
 //!    at a tail call also the register of the target. Stubs keep those.
 //! 2. A record is three words above the return address `ret`: clock, weight, slot. A clock of 0 is
-//!    a record that has ended.
+//!    a record that has ended. With fuel two more follow: the address of the record around it and
+//!    that of `ret`; `RunEnv::record` is the address of the innermost one. `rbp` is the environment
+//!    then at both kinds of site and at `ret`.
 //! 3. `rsp` is 8 above a multiple of 16 at both kinds of site, and a multiple of 16 at calls.
 
 use super::Emit;
-use crate::PokeMode;
+use super::jmp::env_field;
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
-use crate::regs::{SCRATCH, SCRATCH2};
+use crate::regs::{RUN_ENV, SCRATCH, SCRATCH2};
 use crate::stats::{GOLDEN, JUMP_BITS, StatsControl, StatsLink, StatsSlot};
+use crate::{PokeMode, RunEnv};
 use std::mem::offset_of;
 
 /// The program behind the site stands as it would without: where branches and loops lie in lines of
@@ -20,13 +23,15 @@ const ENTRY_ALIGN: u32 = 64;
 const SITE_BYTES: u32 = 5;
 /// `mov r11, imm64`, `test byte [r11], 1`, `jne rel32`.
 const FLAG_SITE_BYTES: u32 = 20;
-/// Words of a record.
+/// Words of a record without fuel.
 const RECORD_BYTES: i64 = 24;
 const WORD: i32 = 8;
 /// What is in a stub's registers: the slot, the time that a run took, what it stands for.
 const SLOT: X86 = SCRATCH2;
 const ELAPSED: X86 = X86::RDX;
 const WEIGHT: X86 = X86::RCX;
+/// [`RunEnv::record`].
+const RECORD: Mem = Mem::base(RUN_ENV, offset_of!(RunEnv, record) as i32);
 
 /// Where stubs start and where they lead.
 #[derive(Debug)]
@@ -124,12 +129,19 @@ impl Emit<'_> {
         let golden = i64::from(GOLDEN as i32);
         self.asm.ri(&forms::IMUL_I32, Width::W32, (number, golden));
         let control = |offset: usize| Mem::base(X86::RAX, offset as i32);
-        let threshold = control(offset_of!(StatsControl, threshold));
-        self.asm.rm(&forms::CMP_RM, Width::W32, (number, threshold));
+        // Once: who is picked at a rate is weighed at it.
+        let rate = control(offset_of!(StatsControl, rate));
+        self.asm.rm(&forms::MOV_RM, Width::W64, (X86::RAX, rate));
+        self.asm.rr(&forms::CMP_RM, Width::W32, (number, X86::RAX));
         self.asm.jcc(Cc::A, program);
+        self.asm.ri(&forms::SHR_I8, Width::W64, (X86::RAX, 32));
+        if self.unit.tuning.fuel {
+            self.asm.lea_label(number, stubs.ret);
+            self.asm.r(&forms::PUSH, Width::W64, number);
+            self.asm.mi(&forms::PUSH_RM, Width::W64, (RECORD, 0));
+        }
         self.asm.r(&forms::PUSH, Width::W64, SLOT);
-        let weight = control(offset_of!(StatsControl, weight));
-        self.asm.mi(&forms::PUSH_RM, Width::W64, (weight, 0));
+        self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
         match link.clock {
             0 => self.read_tsc(),
             clock => {
@@ -139,6 +151,9 @@ impl Emit<'_> {
             }
         }
         self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
+        if self.unit.tuning.fuel {
+            self.asm.rm(&forms::MOV_MR, Width::W64, (X86::RSP, RECORD));
+        }
         self.asm.call(program);
     }
 
@@ -161,7 +176,35 @@ impl Emit<'_> {
         self.asm.r(&forms::POP, Width::W64, X86::RAX);
         self.asm.bind(closed);
         crate::frame::add_rsp(&mut self.asm, RECORD_BYTES);
+        if self.unit.tuning.fuel {
+            self.asm.mi(&forms::POP_RM, Width::W64, (RECORD, 0));
+            crate::frame::add_rsp(&mut self.asm, WORD.into());
+        }
         self.asm.bare(&forms::RET);
+    }
+
+    /// Where a run with fuel is stopped: the innermost record above the place to stop at, if there
+    /// is one, ends as if its program had returned, and comes back here.
+    pub(super) fn stats_stop(&mut self) {
+        if self.stats_link().is_none() {
+            return;
+        }
+        let (record, done) = (SCRATCH, self.asm.label());
+        self.asm.rm(&forms::MOV_RM, Width::W64, (record, RECORD));
+        // No record is 0, which becomes the highest address of all.
+        self.asm.rm(&forms::LEA, Width::W64, (X86::RAX, Mem::base(record, -1)));
+        let stop_sp = env_field(offset_of!(RunEnv, stop_sp));
+        self.asm.rm(&forms::CMP_RM, Width::W64, (X86::RAX, stop_sp));
+        self.asm.jcc(Cc::AE, done);
+        self.asm.lea_label(X86::RAX, self.stop);
+        // This may be where the `ret` of the record around it stands for its program to find, which
+        // will not look any more.
+        let above = |words: i32| Mem::base(record, RECORD_BYTES as i32 + words * WORD);
+        self.asm.rm(&forms::MOV_MR, Width::W64, (X86::RAX, above(2)));
+        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RSP, record));
+        self.asm.rm(&forms::MOV_RM, Width::W64, (X86::RAX, above(1)));
+        self.asm.r(&forms::JMP_R, Width::W64, X86::RAX);
+        self.asm.bind(done);
     }
 
     /// The stubs of tail calls: each calls what they have in common.

@@ -12,7 +12,8 @@
 //!                            pop [rbp + stop_sp];  pop [rbp + throw_sp] twice
 //!                            pop the rest;  ret
 //!                          stop:
-//!                            mov [rbp + stopped], 1;  mov rsp, [rbp + stop_sp]
+//!                            mov [rbp + stopped], 1;  end the records (`stats`)
+//!                            mov rsp, [rbp + stop_sp]
 //!                            mov eax, 1;  jmp finish
 //! ```
 //!
@@ -101,6 +102,7 @@ impl Emit<'_> {
     fn fuel_stop(&mut self, finish: Label) {
         self.asm.bind(self.stop);
         self.asm.mi(&forms::MOV_MI, Width::W32, (env_field(offset_of!(RunEnv, stopped)), 1));
+        self.stats_stop();
         let stop_sp = env_field(offset_of!(RunEnv, stop_sp));
         self.asm.rm(&forms::MOV_RM, Width::W64, (X86::RSP, stop_sp));
         self.ld_imm(X86::RAX, 1);

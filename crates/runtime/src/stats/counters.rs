@@ -7,7 +7,7 @@
 use super::ledger::Sheet;
 use super::{Clock, ProgStats, StatsOptions};
 use crate::Error;
-use skep_jit::stats::{GOLDEN, JUMP_BITS, StatsControl, StatsLink, StatsSlot};
+use skep_jit::stats::{JUMP_BITS, StatsControl, StatsLink, StatsSlot};
 use skep_jit::thread_word;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -48,10 +48,7 @@ impl Counters {
     pub(super) fn set(&self, options: Option<StatsOptions>) {
         if let Some(options) = options {
             self.sheet.open();
-            let sample = options.sample.get();
-            let threshold = ((1u64 << 32) / u64::from(sample) - 1) as u32;
-            self.control.threshold.store(threshold, Relaxed);
-            self.control.weight.store(sample.into(), Relaxed);
+            self.control.rate.set(options.sample);
             self.control.has_histogram.store(options.histogram.into(), Relaxed);
         }
         self.is_on.store(options.is_some(), Relaxed);
@@ -81,21 +78,14 @@ impl Counters {
 
     /// A run that is not of machine code begins.
     pub(crate) fn begin(&self) -> Option<Timed> {
-        let weight = self.count()?;
-        Some(Timed { start: self.clock.now(), weight })
-    }
-
-    /// The same for one whose end nobody tells. How many runs it stands for if it is one to be
-    /// timed.
-    pub(crate) fn count(&self) -> Option<u64> {
         if !self.is_on.load(Relaxed) {
             return None;
         }
         let slot = self.slot()?;
         let number = slot.run_cnt.load(Relaxed).wrapping_add(1);
         slot.run_cnt.store(number, Relaxed);
-        let is_timed = (number as u32).wrapping_mul(GOLDEN) <= self.control.threshold.load(Relaxed);
-        is_timed.then(|| self.control.weight.load(Relaxed))
+        let weight = self.control.rate.weight(number)?;
+        Some(Timed { start: self.clock.now(), weight })
     }
 
     /// It ends, in the same thread.

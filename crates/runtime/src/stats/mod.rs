@@ -15,14 +15,11 @@
 //!    is folded when it ends, and no count is ever in both places or in neither.
 //! 2. Each ns is some program's: a program that tail calls another from its main function ends
 //!    before the target begins. Only what a function tail called is timed twice, as the target's
-//!    and as the caller's, which goes on after it (interpreted, such a target is counted only).
+//!    and as the caller's, which goes on after it.
 //!
 //! Kernel: a run is counted and timed around the whole program (`bpf_prog_run`, 6.18), so that what
 //! it tail calls is its own time, and the targets are not counted. The sum over a chain from a main
 //! function is the kernel's number.
-//!
-//! Deliberately absent: time of runs that did not come to their end (fuel, interruption): they are
-//! in `run_cnt`, not in `timed_cnt`, `run_time_ns` and the histogram.
 
 mod board;
 mod clock;
@@ -82,14 +79,14 @@ impl StatsOptions {
 pub struct ProgStats {
     /// Time in the program, ns; an estimate if not all runs were timed. A program that tail calls
     /// another from its main function has ended then; one that does so from another function goes
-    /// on, and the target's time is in its own. Runs that were stopped are not in it.
+    /// on, and the target's time is in its own. Runs that were stopped are in it until then.
     pub run_time_ns: u64,
     /// Runs that began, as the host started them or another program tail called this one, also
     /// those that were stopped.
     pub run_cnt: u64,
     /// Runs that did not happen because the thread was in the same program already.
     pub recursion_misses: u64,
-    /// Runs that were timed, and came to their end.
+    /// Runs that were timed, and have ended.
     pub timed_cnt: u64,
     /// Runs whose time is not known because the clock jumped ([`ProgStats::check_clock`]).
     pub clock_jumps: u64,

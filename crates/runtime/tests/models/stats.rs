@@ -1,4 +1,5 @@
-//! `stats/counts.rs`: what is read of slots is whole, and seen once, while threads end.
+//! `stats/counts.rs`: what is read of slots is whole, and seen once, while threads end;
+//! `stats/rate.rs`: who is picked at a rate is weighed at it.
 
 use super::{breaks, model};
 use loom::sync::atomic;
@@ -9,12 +10,18 @@ use loom::thread;
 
 #[path = "../../src/stats/counts.rs"]
 mod counts;
+#[path = "../../../jit/src/stats/rate.rs"]
+#[expect(unreachable_pub, reason = "the product's file")]
+mod rate;
 #[path = "../../../jit/src/stats/slot.rs"]
 #[expect(unreachable_pub, reason = "the product's file")]
 mod slot;
 
 use counts::{Counts, add_timed};
+use rate::Rate;
+use skep_jit::stats::GOLDEN;
 use slot::StatsSlot;
+use std::num::NonZeroU32;
 
 /// Less of a histogram: loom watches every word.
 const BUCKETS: usize = 2;
@@ -180,4 +187,35 @@ fn a_child_folds_what_others_were_writing() {
             assert_eq!(sheet.read().runs, 2);
         }
     });
+}
+
+/// From every run to one in four, or back, while a run begins that is not one of the four: it is
+/// timed for itself alone, or not at all.
+fn a_run_is_weighed_at_its_rate(from: u32, to: u32, is_one_word: bool) {
+    const NUMBER: u64 = 1;
+    let sample = move |n: u32| NonZeroU32::new(n).unwrap();
+    let (rates, words) = (Arc::new([Rate::default(), Rate::default()]), usize::from(!is_one_word));
+    // The twin has the threshold in one word and the weight in another.
+    let set = move |rates: &[Rate; 2], n: u32| (0..=words).for_each(|at| rates[at].set(sample(n)));
+    set(&rates, from);
+    let changer = {
+        let rates = rates.clone();
+        thread::spawn(move || set(&rates, to))
+    };
+    let picked = rates[0].weight(NUMBER);
+    let weight = match is_one_word {
+        true => picked,
+        // Whatever is picked at any rate: number 0.
+        false => picked.and_then(|_| rates[1].weight(0)),
+    };
+    assert!(weight.is_none_or(|weight| weight == 1), "{weight:?}");
+    changer.join().unwrap();
+}
+
+#[test]
+fn a_run_is_weighed_at_the_rate_that_it_was_picked_at() {
+    for (from, to) in [(1, 4), (4, 1)] {
+        model(6, move || a_run_is_weighed_at_its_rate(from, to, true));
+        assert!(breaks(move || a_run_is_weighed_at_its_rate(from, to, false)));
+    }
 }
