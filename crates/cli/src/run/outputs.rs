@@ -8,6 +8,7 @@
 use super::profile::jitdump_file;
 use super::stats::place;
 use crate::flags::RunFlags;
+use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -29,42 +30,46 @@ type Named = (&'static str, PathBuf);
 ///
 /// One line.
 pub(super) fn check(flags: &RunFlags) -> Result<(), String> {
-    let read: Vec<_> = inputs(flags).into_iter().filter_map(with_id).collect();
-    for (name, path, id) in outputs(flags).into_iter().filter_map(with_id) {
+    let read = inputs(flags).into_iter().map(|named| (named, true));
+    let written = outputs(flags).into_iter().map(|named| (named, false));
+    let mut seen: Vec<(&'static str, Place, bool)> = Vec::new();
+    for ((name, path), is_read) in read.chain(written) {
+        let Some(place) = Place::of(&path) else { continue };
         let is_kept = |other: &str| (name, other) == ("--dump-maps", "--map");
-        let same = read.iter().find(|(other, _, input)| *input == id && !is_kept(other));
-        if let Some((other, ..)) = same {
-            let path = path.display();
-            return Err(format!("{path}: {name} would overwrite what is read ({other})"));
+        let other = seen.iter().find(|(other, known, _)| *known == place && !is_kept(other));
+        let path = path.display();
+        match other {
+            Some((other, _, true)) if !is_read => {
+                return Err(format!("{path}: {name} would overwrite what is read ({other})"));
+            }
+            Some((other, _, false)) => {
+                return Err(format!("{path}: two outputs in one file ({other} and {name})"));
+            }
+            _ => seen.push((name, place, is_read)),
         }
-    }
-    let mut files = Vec::new();
-    for (name, path) in outputs(flags) {
-        let Some(file) = file_of(&path) else { continue };
-        if files.contains(&file) {
-            return Err(format!("{}: two outputs in one file ({name})", path.display()));
-        }
-        files.push(file);
     }
     Ok(())
 }
 
-/// What tells apart files that are there, and those that are not yet; nothing does devices and
-/// pipes, which may be written twice.
+/// Where a file is: what tells it apart, or the folder that it will be in and its name. Devices and
+/// pipes have no place; they may be used twice.
 #[derive(PartialEq)]
-enum Place {
-    There((u64, u64)),
-    NotYet(PathBuf),
+struct Place {
+    device_and_inode: (u64, u64),
+    name: Option<OsString>,
 }
 
-fn file_of(path: &Path) -> Option<Place> {
-    match std::fs::metadata(path) {
-        Ok(metadata) => id(&metadata).map(Place::There),
-        Err(_) => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
-            Some(Place::NotYet(folder.join(path.file_name()?)))
+impl Place {
+    fn of(path: &Path) -> Option<Place> {
+        let id = |metadata: &Metadata| (metadata.dev(), metadata.ino());
+        if let Ok(metadata) = std::fs::metadata(path) {
+            return metadata
+                .is_file()
+                .then(|| Place { device_and_inode: id(&metadata), name: None });
         }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = std::fs::metadata(folder.unwrap_or(Path::new("."))).ok()?;
+        Some(Place { device_and_inode: id(&folder), name: Some(path.file_name()?.to_owned()) })
     }
 }
 
@@ -123,14 +128,4 @@ fn outputs(flags: &RunFlags) -> Vec<Named> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-fn with_id((name, path): Named) -> Option<(&'static str, PathBuf, (u64, u64))> {
-    let id = id(&std::fs::metadata(&path).ok()?)?;
-    Some((name, path, id))
-}
-
-/// What tells files apart; devices and pipes may be used twice.
-fn id(metadata: &Metadata) -> Option<(u64, u64)> {
-    metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
 }
