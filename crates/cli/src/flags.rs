@@ -234,16 +234,16 @@ pub struct RunFlags {
     pub file: PathBuf,
     /// Program; may be left out if there is one only
     pub prog: Option<String>,
-    /// Run on each packet of a capture (pcap, Ethernet)
+    /// Run on each packet of a capture of Ethernet packets (pcap or pcapng; - is standard input)
     #[arg(long, value_name = "FILE", help_heading = "Input", group = "input")]
     pub pcap: Option<PathBuf>,
     /// Run on this packet or context, in hex digits
     #[arg(long, value_name = "DIGITS", help_heading = "Input", group = "input")]
     pub hex: Option<String>,
-    /// Run on the packet or context that is in a file
+    /// Run on the packet or context that is in a file (- is standard input)
     #[arg(long, value_name = "FILE", help_heading = "Input", group = "input")]
     pub data_file: Option<PathBuf>,
-    /// Fields of the context, as {"mark": 7, "cb": [1, 2]} or a file with this
+    /// Fields of the context, as {"mark": 7, "cb": [1, 2]}, its words ([1, 2]), or a file with this
     #[arg(long, value_name = "JSON|FILE", help_heading = "Input")]
     pub ctx_json: Option<String>,
     /// Fill a map first, from entries as --dump-maps gives them; a program's name fills a slot

@@ -1,32 +1,38 @@
 //! `skep run`: a program on packets or bytes, without root.
 //!
-//! Reading order: `plan` (what is loaded), `input` (what it runs on), `outputs` (the files that are
-//! written), `work` (the runs, on threads), `interrupt` (Ctrl-C), `stats` and `top` (what they
-//! took), `summary` (what is printed); `map_json` and `btf_json` read and write maps.
+//! Reading order: `plan` (what is loaded), `input`, `capture` and `ctx_json` (what it
+//! runs on), `outputs` and
+//! `capture_out` (the files that are written), `work` (the runs, on threads), `tally` (what became
+//! of them), `interrupt` (Ctrl-C), `stats` and `top` (what they took), `summary` (what is printed);
+//! `map_input` reads maps, `map_json` and `btf_json` write them.
 
 mod btf_json;
+mod capture;
+mod capture_out;
+mod ctx_json;
 mod gdb;
 mod input;
 mod interrupt;
+mod map_input;
 mod map_json;
 mod outputs;
-mod pcap;
 mod plan;
 mod profile;
 mod stats;
 mod summary;
+mod tally;
 mod top;
 mod work;
 
 use crate::exit::Exit;
 use crate::flags::{Poke, RunFlags};
 use crate::streams::Streams;
+use capture_out::CaptureOut;
+use input::Kind;
 use plan::{Failure, Loaded};
 use std::fs::File;
-use std::io::{self, Write as _};
-
-/// Errors about single packets that are printed; the rest is counted.
-const ERRORS_SHOWN: usize = 10;
+use std::io::{self, BufWriter};
+use work::locked;
 
 /// Runs the command.
 ///
@@ -47,13 +53,13 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
     {
         streams.note(&why)?;
     }
+    let has_nanoseconds = match &inputs.kind {
+        Kind::Capture(capture) => locked(capture).has_nanoseconds(),
+        Kind::One(_) => false,
+    };
+    let out = outputs.pcap.map(|file| CaptureOut::new(file, has_nanoseconds));
     let mut exit = Exit::Success;
-    // A capture that ends in the middle of a packet has good packets before it.
-    if let Some(message) = &inputs.broken {
-        streams.error(message)?;
-        exit.raise(Exit::Input);
-    }
-    let done = match execute(flags, (&loaded, &inputs), streams)? {
+    let done = match execute(flags, (&loaded, &inputs, out.as_ref()), streams)? {
         Ok((done, trouble)) => {
             exit.raise(trouble);
             done
@@ -64,8 +70,8 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
         }
     };
     exit.raise(say_errors((&inputs, &done), streams)?);
-    if let (Some(path), Some(file)) = (&flags.pcap_out, outputs.pcap)
-        && let Err(what) = pcap::write(file, &loaded.instance, (&inputs, &done))
+    if let (Some(path), Some(out)) = (&flags.pcap_out, out)
+        && let Err(what) = out.finish()
     {
         streams.error(&format!("{}: while writing: {what}", path.display()))?;
         exit.raise(Exit::Input);
@@ -79,30 +85,40 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
 fn prepare(flags: &RunFlags) -> Result<(Loaded, input::Inputs, outputs::Outputs), Failure> {
     outputs::check(flags).map_err(Failure::input)?;
     let loaded = plan::load(flags)?;
-    let inputs = input::read(flags, &loaded.instance).map_err(Failure::input)?;
+    let inputs =
+        input::read(flags, &loaded.instance, loaded.ctx_type.as_ref()).map_err(Failure::input)?;
     let outputs = outputs::Outputs::open(flags).map_err(Failure::input)?;
     Ok((loaded, inputs, outputs))
 }
 
-/// The inputs that could not be run, and whether the user ended the runs.
+/// The inputs that could not be run, what is odd about them, and whether the user ended the runs.
 fn say_errors(
     (inputs, done): (&input::Inputs, &work::Done),
     streams: &mut Streams<'_>,
 ) -> io::Result<Exit> {
-    for (number, message) in done.errors.iter().take(ERRORS_SHOWN) {
-        let what = if inputs.is_capture { format!("packet {number}: ") } else { String::new() };
-        streams.error(&format!("{what}{message}"))?;
+    let (tally, mut exit) = (&done.tally, Exit::Success);
+    for (_, message) in &tally.errors.first {
+        streams.error(message)?;
     }
-    if done.errors.len() > ERRORS_SHOWN {
-        let more = done.errors.len() - ERRORS_SHOWN;
+    let more = tally.errors.count - tally.errors.first.len() as u64;
+    if more > 0 {
         streams.error(&format!("{more} more packets could not be run"))?;
     }
-    let mut exit = if done.errors.is_empty() { Exit::Success } else { Exit::Input };
+    if let Some(message) = &done.too_few_threads {
+        streams.error(message)?;
+    }
+    if tally.errors.count > 0 || done.too_few_threads.is_some() {
+        exit.raise(Exit::Input);
+    }
+    if let Kind::Capture(capture) = &inputs.kind {
+        for note in locked(capture).notes() {
+            streams.note(&note)?;
+        }
+    }
     if done.is_interrupted {
-        let (ran, all) = (done.runs.iter().flatten().count(), inputs.items.len());
-        streams.error(&match inputs.is_capture {
-            true => format!("interrupted after {ran} of {all} packets"),
-            false => format!("interrupted after {} runs", done.count),
+        streams.error(&match &inputs.kind {
+            Kind::Capture(_) => format!("interrupted after {} packets", tally.ran),
+            Kind::One(_) => format!("interrupted after {} runs", tally.runs),
         })?;
         exit.raise(Exit::Interrupted);
     }
@@ -112,7 +128,7 @@ fn say_errors(
 /// The runs, with the statistics that the flags ask for.
 fn execute(
     flags: &RunFlags,
-    (loaded, inputs): (&Loaded, &input::Inputs),
+    (loaded, inputs, out): (&Loaded, &input::Inputs, Option<&CaptureOut>),
     streams: &mut Streams<'_>,
 ) -> io::Result<Result<(work::Done, Exit), String>> {
     let stats = match stats::Stats::new(flags, loaded) {
@@ -136,13 +152,14 @@ fn execute(
     if let Err(message) = stats.write_file(&loaded.runtime.programs()) {
         return Ok(Err(message));
     }
-    let done = work::run(flags, &loaded.instance, (inputs, watch))?;
+    let instance = &loaded.instance;
+    let done = work::run(work::Work { flags, instance, inputs, out }, watch)?;
     let mut exit = Exit::Success;
     if let Some(message) = trouble {
         streams.error(&message)?;
         exit.raise(Exit::Input);
     }
-    Ok(done.map(|done| (done, exit)))
+    Ok(Ok((done, exit)))
 }
 
 /// Trace lines and the summary; beside the results if those are maps.
@@ -152,7 +169,11 @@ fn print(
     (inputs, done): (&input::Inputs, &work::Done),
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
-    let text = summary::text(flags, &loaded.instance, (inputs, done));
+    let packets = match &inputs.kind {
+        Kind::Capture(capture) => Some(locked(capture).count()),
+        Kind::One(_) => None,
+    };
+    let text = summary::text(flags, &loaded.instance, (packets, &done.tally));
     let out: &mut dyn io::Write =
         if flags.dump_maps.as_deref() == Some("-") { streams.err } else { streams.out };
     if flags.trace {
@@ -174,15 +195,12 @@ fn dump_maps(
 ) -> io::Result<Exit> {
     let Some(target) = &flags.dump_maps else { return Ok(Exit::Success) };
     let maps = loaded.maps.all().iter().flatten();
-    let all: serde_json::Map<String, serde_json::Value> =
-        maps.map(|map| (map.map().name().to_owned(), map_json::dump(map))).collect();
-    let text = serde_json::to_string_pretty(&serde_json::Value::Object(all)).unwrap_or_default();
-    let Some(mut file) = file else {
-        writeln!(streams.out, "{text}")?;
+    let Some(file) = file else {
+        map_json::write(&mut *streams.out, maps)?;
         return Ok(Exit::Success);
     };
-    let written = outputs::cut_off(&file).and_then(|()| writeln!(file, "{text}"));
-    if let Err(e) = written {
+    let cut = outputs::cut_off(&file);
+    if let Err(e) = cut.and_then(|()| map_json::write(BufWriter::new(file), maps)) {
         streams.error(&format!("{target}: while writing maps: {e}"))?;
         return Ok(Exit::Input);
     }

@@ -141,13 +141,13 @@ fn what_is_wrong_is_said_and_the_rest_is_run() {
     std::fs::write(files.path("in.pcap"), &bytes[..bytes.len() - 7]).unwrap();
     let (exit, out, err) = run(&[]);
     assert_eq!(exit, Exit::Input);
-    assert!(err.contains("truncated or broken after 2 packets"), "{err}");
+    assert!(err.contains("packet 3, at offset 121: cut off: 53 of 60 bytes are there"), "{err}");
     assert!(out.contains("XDP_PASS                    1"), "{out}");
 
     std::fs::write(files.path("in.pcap"), b"not a capture at all, but a text").unwrap();
     let (exit, out, err) = run(&[]);
     assert_eq!((exit, &*out), (Exit::Input, ""));
-    assert!(err.contains("not a pcap file"), "{err}");
+    assert!(err.contains("not a pcap or pcapng file"), "{err}");
 
     capture(&[]);
     let (exit, out, _) = run(&[]);

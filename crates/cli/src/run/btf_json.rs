@@ -3,53 +3,131 @@
 //! Numbers are numbers, structs objects, arrays arrays; text in a `char` array is a string;
 //! an enum's value is the name of its enumerator; what has no type is an array of bytes.
 
-use serde_json::{Map, Value, json};
+use serde::ser::{Error, Serialize, SerializeMap, Serializer};
 use skep::btf::{Btf, IntEncoding, Kind, Member, Type, TypeId};
+use std::io;
 
 /// How deep types may nest.
 const DEPTH_MAX: u32 = 32;
 
-/// The value in `bytes`, which has type `id`; `None` if the type does not describe it.
-pub(super) fn format(btf: &Btf, id: u32, bytes: &[u8]) -> Option<Value> {
-    if id == 0 || usize::try_from(btf.size_of(TypeId(id)).ok()?).ok()? > bytes.len() {
-        return None;
-    }
-    value(btf, btf.ty(TypeId(id)), (bytes, DEPTH_MAX))
+/// Bytes and their type.
+pub(super) struct Typed<'a> {
+    btf: &'a Btf,
+    id: TypeId,
+    bytes: &'a [u8],
+    depth: u32,
 }
 
-fn value(btf: &Btf, ty: Type<'_>, (bytes, depth): (&[u8], u32)) -> Option<Value> {
-    let depth = depth.checked_sub(1)?;
-    let ty = btf.skip_modifiers(ty.id());
-    match ty.kind() {
-        Kind::Int => int(ty, bytes),
-        Kind::Ptr => Some(json!(unsigned(bytes.get(..8)?))),
-        Kind::Enum | Kind::Enum64 => {
-            let size = usize::try_from(ty.stated_size()?).ok()?;
-            Some(enumerator(ty, bytes.get(..size)?))
-        }
-        Kind::Float => Some(json!(unsigned(bytes.get(..bytes.len().min(8))?))),
-        Kind::Struct | Kind::Union => {
-            let mut object = Map::new();
-            for member in ty.members() {
-                object.insert(member.name.to_owned(), member_value(btf, member, (bytes, depth))?);
+/// Whether the type describes such bytes; what is in them does not matter.
+pub(super) fn describes(typed: &Typed<'_>) -> bool {
+    let size = typed.btf.size_of(typed.id).ok().and_then(|size| usize::try_from(size).ok());
+    typed.id != TypeId::VOID
+        && size.is_some_and(|size| size <= typed.bytes.len())
+        && serde_json::to_writer(io::sink(), typed).is_ok()
+}
+
+impl<'a> Typed<'a> {
+    pub(super) fn new(btf: &'a Btf, id: TypeId, bytes: &'a [u8]) -> Typed<'a> {
+        Typed { btf, id, bytes, depth: DEPTH_MAX }
+    }
+
+    /// What is in it, of so many bytes from an offset on.
+    fn part<E: Error>(&self, id: TypeId, (from, size): (usize, usize)) -> Result<Typed<'a>, E> {
+        let bytes = from.checked_add(size).and_then(|to| self.bytes.get(from..to));
+        let depth = self.depth.checked_sub(1);
+        let (Some(bytes), Some(depth)) = (bytes, depth) else { return Err(undescribed()) };
+        Ok(Typed { btf: self.btf, id, bytes, depth })
+    }
+
+    fn size<E: Error>(&self, id: TypeId) -> Result<usize, E> {
+        let size = self.btf.size_of(id).map_err(E::custom)?;
+        usize::try_from(size).map_err(E::custom)
+    }
+
+    fn stated<E: Error>(&self, ty: Type<'_>) -> Result<&'a [u8], E> {
+        let size = ty.stated_size().and_then(|size| usize::try_from(size).ok());
+        size.and_then(|size| self.bytes.get(..size)).ok_or_else(undescribed)
+    }
+
+    fn members<S: Serializer>(&self, ty: Type<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        for member in ty.members() {
+            let at = member.bit_offset as usize;
+            if member.bitfield_size == 0 {
+                let size = self.size(member.ty)?;
+                object.serialize_entry(member.name, &self.part(member.ty, (at / 8, size))?)?;
+            } else {
+                object.serialize_entry(member.name, &self.bitfield(member)?)?;
             }
-            Some(Value::Object(object))
         }
-        Kind::Array => array(btf, ty, (bytes, depth)),
-        Kind::Var => value(btf, ty.target(), (bytes, depth)),
-        Kind::Datasec => {
-            let mut variables = Vec::new();
-            for var in ty.vars() {
-                let (from, size) = (var.offset as usize, var.size as usize);
-                let bytes = bytes.get(from..from.checked_add(size)?)?;
-                let variable = btf.ty(var.ty);
-                let name = variable.name().to_owned();
-                variables.push(json!({ name: value(btf, variable, (bytes, depth))? }));
+        object.end()
+    }
+
+    fn bitfield<E: Error>(&self, member: Member<'_>) -> Result<String, E> {
+        let (at, bits) = (member.bit_offset as usize, u32::from(member.bitfield_size));
+        let last = (at + bits as usize).div_ceil(8);
+        let word = self.bytes.get(at / 8..last).ok_or_else(undescribed)?;
+        let number = word.iter().rev().fold(0u128, |n, byte| n << 8 | u128::from(*byte));
+        let number = (number >> (at % 8)) as u64 & (u64::MAX >> (64 - bits.clamp(1, 64)));
+        Ok(format!("{number:#x}"))
+    }
+
+    fn array<S: Serializer>(&self, ty: Type<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+        let info = ty.array().ok_or_else(undescribed)?;
+        let size = self.size(info.elem)?;
+        let len = size.checked_mul(info.nelems as usize);
+        let bytes = len.and_then(|len| self.bytes.get(..len)).ok_or_else(undescribed)?;
+        let elem = self.btf.skip_modifiers(info.elem);
+        if size == 1
+            && elem.name() == "char"
+            && let Some(text) = text(bytes)
+        {
+            return serializer.serialize_str(&text);
+        }
+        let depth = self.depth.checked_sub(1).ok_or_else(undescribed)?;
+        let (btf, id) = (self.btf, elem.id());
+        let values = bytes.chunks(size.max(1));
+        serializer.collect_seq(values.map(|bytes| Typed { btf, id, bytes, depth }))
+    }
+}
+
+fn undescribed<E: Error>() -> E {
+    E::custom("the type does not describe it")
+}
+
+impl Serialize for Typed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ty = self.btf.skip_modifiers(self.id);
+        match ty.kind() {
+            Kind::Int => int(ty, self.stated(ty)?, serializer),
+            Kind::Ptr => {
+                serializer.serialize_u64(unsigned(self.bytes.get(..8).ok_or_else(undescribed)?))
             }
-            let name = ty.name().to_owned();
-            Some(json!({ name: variables }))
+            Kind::Enum | Kind::Enum64 => enumerator(ty, self.stated(ty)?, serializer),
+            Kind::Float => {
+                serializer.serialize_u64(unsigned(&self.bytes[..self.bytes.len().min(8)]))
+            }
+            Kind::Struct | Kind::Union => self.members(ty, serializer),
+            Kind::Array => self.array(ty, serializer),
+            Kind::Var => self.part(ty.target().id(), (0, self.bytes.len()))?.serialize(serializer),
+            Kind::Datasec => serializer.collect_map([(ty.name(), Variables(self, ty))]),
+            _ => Err(undescribed()),
         }
-        _ => None,
+    }
+}
+
+/// The variables of a section, an object each.
+struct Variables<'a>(&'a Typed<'a>, Type<'a>);
+
+impl Serialize for Variables<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Variables(section, ty) = self;
+        let variable = |var: skep::btf::SecVar| {
+            let value = section.part(var.ty, (var.offset as usize, var.size as usize))?;
+            Ok(std::collections::BTreeMap::from([(section.btf.ty(var.ty).name(), value)]))
+        };
+        let all: Result<Vec<_>, S::Error> = ty.vars().map(variable).collect();
+        all?.serialize(serializer)
     }
 }
 
@@ -62,60 +140,32 @@ fn signed(number: u64, bits: u32) -> i64 {
     (number << unused) as i64 >> unused
 }
 
-fn int(ty: Type<'_>, bytes: &[u8]) -> Option<Value> {
-    let size = usize::try_from(ty.stated_size()?).ok()?;
-    let bytes = bytes.get(..size)?;
-    if size > 8 {
+fn int<S: Serializer>(ty: Type<'_>, bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    if bytes.len() > 8 {
         let digits: String = bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect();
         let digits = digits.trim_start_matches('0');
-        return Some(json!(format!("0x{}", if digits.is_empty() { "0" } else { digits })));
+        let digits = if digits.is_empty() { "0" } else { digits };
+        return serializer.collect_str(&format_args!("0x{digits}"));
     }
     let number = unsigned(bytes);
     let encoding = ty.int_encoding();
-    Some(if encoding == IntEncoding::BOOL {
-        json!(number != 0)
+    if encoding == IntEncoding::BOOL {
+        serializer.serialize_bool(number != 0)
     } else if encoding == IntEncoding::SIGNED {
-        json!(signed(number, 8 * size as u32))
+        serializer.serialize_i64(signed(number, 8 * bytes.len() as u32))
     } else {
-        json!(number)
-    })
+        serializer.serialize_u64(number)
+    }
 }
 
-fn enumerator(ty: Type<'_>, bytes: &[u8]) -> Value {
+fn enumerator<S: Serializer>(ty: Type<'_>, bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     let number = unsigned(bytes);
     let bits = 8 * bytes.len() as u32;
     let number = if ty.is_signed_enum() { signed(number, bits) as u64 } else { number };
-    let name = ty.enumerators().find(|e| e.value == number).map(|e| e.name.to_owned());
-    name.map_or_else(|| json!(number as i64), Value::String)
-}
-
-fn member_value(btf: &Btf, member: Member<'_>, (bytes, depth): (&[u8], u32)) -> Option<Value> {
-    let at = member.bit_offset as usize;
-    if member.bitfield_size == 0 {
-        return value(btf, btf.ty(member.ty), (bytes.get(at / 8..)?, depth));
+    match ty.enumerators().find(|e| e.value == number) {
+        Some(found) => serializer.serialize_str(found.name),
+        None => serializer.serialize_i64(number as i64),
     }
-    let bits = u32::from(member.bitfield_size);
-    let last = (at + bits as usize).div_ceil(8);
-    let word = bytes.get(at / 8..last)?;
-    let number = word.iter().rev().fold(0u128, |n, byte| n << 8 | u128::from(*byte));
-    let number = (number >> (at % 8)) as u64 & (u64::MAX >> (64 - bits.clamp(1, 64)));
-    Some(json!(format!("{number:#x}")))
-}
-
-fn array(btf: &Btf, ty: Type<'_>, (bytes, depth): (&[u8], u32)) -> Option<Value> {
-    let info = ty.array()?;
-    let size = usize::try_from(btf.size_of(info.elem).ok()?).ok()?;
-    let len = size.checked_mul(info.nelems as usize)?;
-    let bytes = bytes.get(..len)?;
-    let elem = btf.skip_modifiers(info.elem);
-    if size == 1
-        && elem.name() == "char"
-        && let Some(text) = text(bytes)
-    {
-        return Some(Value::String(text));
-    }
-    let values = bytes.chunks(size.max(1)).map(|bytes| value(btf, elem, (bytes, depth)));
-    values.collect::<Option<Vec<_>>>().map(Value::Array)
 }
 
 /// Printable text up to its 0; what is behind does not count.
@@ -146,7 +196,8 @@ mod tests {
         let inner = b.struct_("inner", 8, &[("a", int, 0, 0), ("b", character, 32, 0)]);
         let btf = b.build().unwrap();
         let printed = |ty: TypeId, bytes: &[u8]| {
-            format(&btf, ty.0, bytes).map(|value| value.to_string()).unwrap_or_default()
+            let typed = Typed::new(&btf, ty, bytes);
+            if describes(&typed) { serde_json::to_string(&typed).unwrap() } else { String::new() }
         };
         let ones: Vec<u8> = (0..16).collect();
         for (ty, bytes, wanted) in [

@@ -1,47 +1,39 @@
 //! What a program runs on: packets of a capture, or one packet or context.
 
-use super::pcap;
+use super::capture::Capture;
+use super::ctx_json::{self, CtxType};
 use crate::flags::RunFlags;
 use skep::runtime::{Ctx, Instance, takes_packet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Mutex;
 
 /// Bytes of the packet, where none is given; the kernel's smallest Ethernet frame without its sum.
 const PACKET_DEFAULT: usize = 60;
 
-/// All inputs, in order.
-#[derive(Default)]
+/// All inputs, and what they have in common.
 pub(super) struct Inputs {
-    pub(super) items: Vec<Item>,
-    /// They came from a capture.
-    pub(super) is_capture: bool,
-    /// The capture is broken from here on.
-    pub(super) broken: Option<String>,
-    /// Fields of the context.
+    pub(super) kind: Kind,
+    /// Fields of a packet's context.
     pub(super) fields: Vec<(String, u64)>,
 }
 
-/// One packet, or one context of bytes.
-pub(super) struct Item {
-    pub(super) bytes: Vec<u8>,
-    /// When it was captured, since 1970.
-    pub(super) time: Duration,
+/// Where inputs come from.
+pub(super) enum Kind {
+    /// One packet, or one context of bytes.
+    One(Vec<u8>),
+    /// Packets, read by whichever thread wants some.
+    Capture(Box<Mutex<Capture>>),
 }
 
 impl Inputs {
-    fn one(bytes: Vec<u8>) -> Inputs {
-        let item = Item { bytes, time: Duration::ZERO };
-        Inputs { items: vec![item], ..Inputs::default() }
-    }
-
     /// A context with this input in it.
-    pub(super) fn ctx(&self, instance: &Instance, item: &Item) -> Result<Ctx, String> {
+    pub(super) fn ctx(&self, instance: &Instance, bytes: &[u8]) -> Result<Ctx, String> {
         let prog_type = instance.prog_type();
         let made = match takes_packet(prog_type) {
-            true => Ctx::packet(prog_type, &item.bytes),
-            false => Ctx::raw(prog_type, &item.bytes),
+            true => Ctx::packet(prog_type, bytes),
+            false => Ctx::raw(prog_type, bytes),
         };
         let mut ctx = made.map_err(|e| e.to_string())?;
         for (name, value) in &self.fields {
@@ -51,31 +43,43 @@ impl Inputs {
     }
 }
 
-/// Reads what the flags name.
+/// Reads what the flags name; of a capture, what it begins with.
 ///
 /// # Errors
 ///
-/// One line: a file that cannot be read, a capture that is none.
-pub(super) fn read(flags: &RunFlags, instance: &Instance) -> Result<Inputs, String> {
+/// One line: a file that cannot be read, a capture that is none, a field that is none.
+pub(super) fn read(
+    flags: &RunFlags,
+    instance: &Instance,
+    ctx_type: Option<&CtxType>,
+) -> Result<Inputs, String> {
     let packets = takes_packet(instance.prog_type());
-    let mut inputs = if let Some(path) = &flags.pcap {
-        if !packets {
+    for (name, file) in [("--pcap", &flags.pcap), ("--pcap-out", &flags.pcap_out)] {
+        if let (Some(_), false) = (file, packets) {
             let prog_type = instance.prog_type();
-            return Err(format!("--pcap: a program of type {prog_type} gets no packets"));
+            return Err(format!("{name}: a program of type {prog_type} gets no packets"));
         }
-        pcap::read(path)?
-    } else if let Some(text) = &flags.hex {
-        Inputs::one(hex(text)?)
-    } else if let Some(path) = &flags.data_file {
-        Inputs::one(data_file(path).map_err(|e| format!("{}: {e}", path.display()))?)
-    } else if packets {
-        Inputs::one(vec![0; PACKET_DEFAULT])
-    } else {
-        Inputs::one(vec![0; instance.ctx_bytes()])
-    };
-    if let Some(text) = &flags.ctx_json {
-        inputs.fields = fields(text)?;
     }
+    let mut kind = if let Some(path) = &flags.pcap {
+        Kind::Capture(Box::new(Mutex::new(Capture::open(path)?)))
+    } else if let Some(text) = &flags.hex {
+        Kind::One(hex(text)?)
+    } else if let Some(path) = &flags.data_file {
+        Kind::One(data_file(path).map_err(|e| format!("{}: {e}", path.display()))?)
+    } else if packets {
+        Kind::One(vec![0; PACKET_DEFAULT])
+    } else {
+        Kind::One(vec![0; instance.ctx_bytes()])
+    };
+    let Some(text) = &flags.ctx_json else { return Ok(Inputs { kind, fields: Vec::new() }) };
+    let json = ctx_json::read(text)?;
+    if let (Kind::One(bytes), false) = (&mut kind, packets) {
+        ctx_json::fill(&json, ctx_type, bytes)?;
+        return Ok(Inputs { kind, fields: Vec::new() });
+    }
+    let inputs = Inputs { kind, fields: ctx_json::packet_fields(&json)? };
+    // What cannot be set is no surprise in the middle of a capture.
+    inputs.ctx(instance, &[0; PACKET_DEFAULT])?;
     Ok(inputs)
 }
 
@@ -83,6 +87,7 @@ pub(super) fn read(flags: &RunFlags, instance: &Instance) -> Result<Inputs, Stri
 const DATA_BYTES_MAX: u64 = 16 << 20;
 
 fn data_file(path: &Path) -> io::Result<Vec<u8>> {
+    let path = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
     let mut bytes = Vec::new();
     File::open(path)?.take(DATA_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > DATA_BYTES_MAX {
@@ -102,32 +107,6 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
     (0..digits.len()).step_by(2).map(byte).collect()
 }
 
-/// `{"mark": 7, "cb": [1, 2]}`, or the file that holds it.
-fn fields(text: &str) -> Result<Vec<(String, u64)>, String> {
-    let wrong = |e: &dyn std::fmt::Display| format!("--ctx-json: {e}");
-    let text = match text.trim_start().starts_with('{') {
-        true => text.to_owned(),
-        false => std::fs::read_to_string(text).map_err(|e| wrong(&format!("{text}: {e}")))?,
-    };
-    let all: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_str(&text).map_err(|e| wrong(&e))?;
-    let mut fields = Vec::new();
-    for (name, value) in all {
-        let number = |value: &serde_json::Value| {
-            value.as_u64().ok_or_else(|| wrong(&format!("'{name}': {value} is no number")))
-        };
-        match &value {
-            serde_json::Value::Array(values) => {
-                for (at, value) in values.iter().enumerate() {
-                    fields.push((format!("{name}[{at}]"), number(value)?));
-                }
-            }
-            value => fields.push((name.clone(), number(value)?)),
-        }
-    }
-    Ok(fields)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,22 +117,5 @@ mod tests {
         assert!(hex("123").is_err() && hex("zz").is_err() && hex("éé").is_err());
         assert!(hex("+f").is_err());
         assert_eq!(hex(""), Ok(vec![]));
-    }
-
-    #[test]
-    fn fields_of_a_context() {
-        let found = fields(r#"{"mark": 7, "cb": [1, 2]}"#).unwrap();
-        let wanted = [("cb[0]", 1), ("cb[1]", 2), ("mark", 7)];
-        let wanted: Vec<_> = wanted.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
-        assert_eq!(
-            {
-                let mut f = found;
-                f.sort();
-                f
-            },
-            wanted
-        );
-        assert!(fields(r#"{"mark": -1}"#).unwrap_err().contains("is no number"));
-        assert!(fields("/no/such/file").is_err());
     }
 }

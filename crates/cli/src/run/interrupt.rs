@@ -4,6 +4,8 @@
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
+use std::io;
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -45,4 +47,13 @@ impl Drop for Guard {
 /// Whether the user wants the runs to end.
 pub(super) fn is_asked() -> bool {
     ASKED.load(Relaxed)
+}
+
+/// Whether a read of the file would not wait, now or in so many milliseconds.
+pub(super) fn is_readable(fd: RawFd, wait_ms: c_int) -> bool {
+    let mut file = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one entry, which is there until the call returns.
+    let ready = unsafe { libc::poll(&raw mut file, 1, wait_ms) };
+    // A file that cannot be waited for says so when it is read.
+    ready > 0 || (ready < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted)
 }

@@ -1,6 +1,7 @@
 //! From the command line to an instance that can run: open, verify, make maps, load.
 
-use super::{map_json, profile};
+use super::ctx_json::CtxType;
+use super::{map_input, profile};
 use crate::exit::Exit;
 use crate::flags::RunFlags;
 use crate::judge_files::Plan;
@@ -17,6 +18,8 @@ pub(super) struct Loaded {
     pub(super) runtime: Runtime,
     pub(super) maps: ObjectMaps,
     pub(super) instance: Instance,
+    /// What its BTF says of its context.
+    pub(super) ctx_type: Option<CtxType>,
     /// Programs that can be tail called.
     _others: Vec<Instance>,
     /// What a profiler was told.
@@ -77,11 +80,12 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     for text in &flags.map {
         let programs = others.iter().chain([&instance]);
         let ids: Vec<(&str, u32)> = programs.map(|prog| (prog.name(), prog.id())).collect();
-        map_json::preload(text, &maps, &ids).map_err(Failure::input)?;
+        map_input::preload(text, &maps, &ids).map_err(Failure::input)?;
     }
     let programs = others.iter().chain([&instance]);
     let profile = profile::announce(flags, programs).map_err(Failure::input)?;
-    Ok(Loaded { maps, instance, _others: others, _profile: profile, runtime })
+    let ctx_type = CtxType::of(program);
+    Ok(Loaded { ctx_type, maps, instance, _others: others, _profile: profile, runtime })
 }
 
 fn load_options(flags: &RunFlags) -> LoadOptions {

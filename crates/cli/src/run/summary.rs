@@ -1,11 +1,9 @@
 //! What is printed of the runs, and which verdicts let a packet through.
 
-use super::input::Inputs;
-use super::work::{Done, Run};
+use super::tally::{Run, Tally};
 use crate::flags::RunFlags;
 use skep::runtime::{Instance, Redirect, takes_packet};
 use skep::uapi::ProgType;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// `enum xdp_action`.
@@ -40,7 +38,9 @@ fn verdict(prog_type: ProgType, retval: u32) -> String {
 }
 
 /// The packet as it goes on, if the verdict lets it through.
-pub(super) fn passes(prog_type: ProgType, retval: u32, packet: &[u8]) -> Option<&[u8]> {
+pub(super) fn passes(prog_type: ProgType, run: &Run) -> Option<&[u8]> {
+    let Run { retval, packet, .. } = run;
+    let retval = *retval;
     let goes_on = match prog_type {
         ProgType::Xdp => matches!(retval, 2..=4),
         ProgType::SchedCls | ProgType::SchedAct => !matches!(retval, 2 | 4 | 5 | 8),
@@ -54,31 +54,29 @@ pub(super) fn passes(prog_type: ProgType, retval: u32, packet: &[u8]) -> Option<
     goes_on.then_some(packet)
 }
 
-/// The summary: for one input its result, for many the histogram.
+/// The summary: for one input its result, for a capture, of so many packets, the histogram.
 pub(super) fn text(
     flags: &RunFlags,
     instance: &Instance,
-    (inputs, done): (&Inputs, &Done),
+    (packets, tally): (Option<u64>, &Tally),
 ) -> String {
     let mut text = String::new();
     let engine = if instance.machine_code().is_some() { "jit" } else { "interp" };
-    match (inputs.is_capture, &*done.runs) {
-        (false, [Some(run)]) => one(&mut text, instance, run),
-        (false, _) => {}
-        (true, runs) => {
-            let (threads, count) = (flags.threads, runs.len());
-            let plural = if threads.get() == 1 { "" } else { "s" };
-            let name = instance.name();
-            let _ = writeln!(text, "{name}: {count} packets, {threads} thread{plural}, {engine}");
-            histogram(&mut text, instance.prog_type(), runs);
-            if !done.errors.is_empty() {
-                let _ = writeln!(text, "errors: {}", done.errors.len());
-            }
+    if let Some(count) = packets {
+        let threads = flags.threads;
+        let plural = if threads.get() == 1 { "" } else { "s" };
+        let name = instance.name();
+        let _ = writeln!(text, "{name}: {count} packets, {threads} thread{plural}, {engine}");
+        histogram(&mut text, instance.prog_type(), tally);
+        if tally.errors.count > 0 {
+            let _ = writeln!(text, "errors: {}", tally.errors.count);
         }
+    } else if let Some(run) = &tally.only {
+        one(&mut text, instance, run);
     }
-    if done.count > 0 {
-        let mean = done.time.as_nanos() as f64 / done.count as f64;
-        let runs = done.count;
+    if tally.runs > 0 {
+        let mean = tally.time.as_nanos() as f64 / tally.runs as f64;
+        let runs = tally.runs;
         let _ = writeln!(text, "duration: {mean:.0} ns a run ({runs} runs, {engine})");
     }
     text
@@ -112,24 +110,20 @@ fn one(text: &mut String, instance: &Instance, run: &Run) {
     }
 }
 
-fn histogram(text: &mut String, prog_type: ProgType, runs: &[Option<Run>]) {
-    let mut counts = BTreeMap::<u32, u64>::new();
-    let mut redirects = BTreeMap::<String, u64>::new();
-    for run in runs.iter().flatten() {
-        *counts.entry(run.retval).or_default() += 1;
-        let target = match &run.redirect {
-            Some(Redirect::Interface { ifindex, .. }) => format!("to interface {ifindex}"),
-            Some(Redirect::Map { map_id, key, .. }) => format!("by map {map_id}, key {key}"),
-            None => continue,
-        };
-        *redirects.entry(target).or_default() += 1;
+fn histogram(text: &mut String, prog_type: ProgType, tally: &Tally) {
+    let (counts, total) = (&tally.retvals, tally.ran.max(1) as f64);
+    for (retval, count) in &counts.by_key {
+        let share = 100.0 * *count as f64 / total;
+        let _ = writeln!(text, "  {:<18} {count:>10}  {share:5.1} %", verdict(prog_type, *retval));
     }
-    let total: u64 = counts.values().sum();
-    for (retval, count) in counts {
-        let share = 100.0 * count as f64 / total as f64;
-        let _ = writeln!(text, "  {:<18} {count:>10}  {share:5.1} %", verdict(prog_type, retval));
+    if counts.others > 0 {
+        let share = 100.0 * counts.others as f64 / total;
+        let _ = writeln!(text, "  {:<18} {:>10}  {share:5.1} %", "other numbers", counts.others);
     }
-    for (target, count) in redirects {
+    for (target, count) in &tally.redirects.by_key {
         let _ = writeln!(text, "    {target:<16} {count:>10}");
+    }
+    if tally.redirects.others > 0 {
+        let _ = writeln!(text, "    {:<16} {:>10}", "elsewhere", tally.redirects.others);
     }
 }

@@ -1,16 +1,17 @@
-//! The runs: inputs are shared out to threads, results come back in order.
+//! The runs: inputs are shared out to threads, which count what becomes of them.
 
-use super::input::{Inputs, Item};
+use super::capture::{Capture, Chunk};
+use super::capture_out::CaptureOut;
+use super::input::{Inputs, Kind};
 use super::interrupt;
+use super::summary::passes;
+use super::tally::{Run, Tally};
 use crate::flags::RunFlags;
-use skep::runtime::{Ctx, Instance, Interrupter, Redirect, RunResult};
+use skep::runtime::{Ctx, Instance, Interrupter, RunResult, takes_packet};
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
-
-/// Inputs that a thread takes at a time.
-const CHUNK: usize = 256;
 
 /// Runs of one input between two looks whether the user wants them to end.
 const REPEATS: u32 = 1 << 12;
@@ -19,63 +20,42 @@ const REPEATS: u32 = 1 << 12;
 const LOOK: Duration = Duration::from_millis(5);
 const REFRESH: Duration = Duration::from_secs(1);
 
-/// What became of one input.
-pub(super) struct Run {
-    pub(super) retval: u32,
-    /// All of the register.
-    pub(super) r0: u64,
-    /// Insns of the last run, if they were counted.
-    pub(super) insns: Option<u64>,
-    /// Units of fuel of the last run, if it had any.
-    pub(super) fuel: Option<u64>,
-    /// The packet or the context, if someone wants it.
-    pub(super) packet: Vec<u8>,
-    pub(super) redirect: Option<Redirect>,
-}
-
 /// What became of all inputs.
-#[derive(Default)]
 pub(super) struct Done {
-    /// In the order of the inputs; `None` where it could not be run.
-    pub(super) runs: Vec<Option<Run>>,
-    /// Number of the input, from 1, and what was wrong.
-    pub(super) errors: Vec<(usize, String)>,
-    /// Time in the program, all threads together.
-    pub(super) time: Duration,
-    /// Runs that this is the time of.
-    pub(super) count: u64,
+    pub(super) tally: Tally,
     /// The user ended the runs.
     pub(super) is_interrupted: bool,
+    /// Not all threads could be had.
+    pub(super) too_few_threads: Option<String>,
+}
+
+/// What the runs are about.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'a> {
+    pub(super) flags: &'a RunFlags,
+    pub(super) instance: &'a Instance,
+    pub(super) inputs: &'a Inputs,
+    pub(super) out: Option<&'a CaptureOut>,
 }
 
 /// Runs the program on every input.
 ///
 /// # Errors
 ///
-/// One line, if the first input says that nothing can be run at all: the context has no such
-/// field.
-pub(super) fn run(
-    flags: &RunFlags,
-    instance: &Instance,
-    (inputs, mut watch): (&Inputs, Option<Watch<'_>>),
-) -> io::Result<Result<Done, String>> {
-    if let Err(message) = check_fields(instance, inputs) {
-        return Ok(Err(message));
-    }
-    let threads = flags.threads.get() as usize;
-    let next = AtomicUsize::new(0);
-    // One input is run by every thread; many are shared out.
-    let alone = inputs.items.len() == 1;
-    let running = Mutex::default();
-    let worker =
-        || Worker { flags, instance, inputs, running: &running, ctx: None }.work(&next, alone);
+/// Those of what is watched.
+pub(super) fn run(work: Work<'_>, mut watch: Option<Watch<'_>>) -> io::Result<Done> {
+    let threads = work.flags.threads.get();
+    let (chunks, running) = (Mutex::new(0), Mutex::default());
+    let worker = Worker { work, chunks: &chunks, running: &running, ctx: None };
     // Whoever stops runs in the middle is another thread.
-    let stoppable = flags.interp || flags.fuel.is_some();
+    let stoppable = work.flags.interp || work.flags.fuel.is_some();
     let _guard = interrupt::Guard::new();
-    let parts: Vec<Part> = match (threads, &watch) {
-        (1, None) if !stoppable => vec![worker()],
-        _ => std::thread::scope(|scope| {
-            let handles: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+    let mut too_few_threads = None;
+    let mut tally = match (threads, &watch) {
+        (1, None) if !stoppable => worker.work(),
+        _ => thread::scope(|scope| {
+            let (handles, missing) = start(scope, threads, &worker);
+            too_few_threads = missing;
             let is_done = || {
                 if interrupt::is_asked() {
                     stop(&running);
@@ -83,19 +63,51 @@ pub(super) fn run(
                 handles.iter().all(|handle| handle.is_finished())
             };
             look_on(&mut watch, is_done)?;
-            let parts = handles.into_iter().map(|handle| handle.join().unwrap_or_default());
-            Ok::<_, io::Error>(parts.collect())
+            let mut all = Tally::default();
+            for handle in handles {
+                all.add(handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            Ok::<_, io::Error>(all)
         })?,
     };
     watch.map_or(Ok(()), |refresh| refresh())?;
-    let done = collect(parts, inputs.items.len());
-    Ok(Ok(Done { is_interrupted: interrupt::is_asked(), ..done }))
+    if let Kind::One(_) = &work.inputs.kind {
+        // It is one input, however many threads have run it.
+        tally.errors.keep_one();
+        if let (Some(out), Some(run)) = (work.out, &tally.only)
+            && let Some(kept) = passes(work.instance.prog_type(), run)
+        {
+            let mut record = Vec::new();
+            out.put(&mut record, (Duration::ZERO, kept));
+            out.turn(0).write(&record);
+        }
+    }
+    Ok(Done { tally, is_interrupted: interrupt::is_asked(), too_few_threads })
+}
+
+/// Starts the threads; those that the host does not give are missed, and the others do the work.
+fn start<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    threads: u32,
+    worker: &Worker<'scope>,
+) -> (Vec<ScopedJoinHandle<'scope, Tally>>, Option<String>) {
+    let mut handles = Vec::new();
+    for _ in 0..threads {
+        let worker = Worker { ctx: None, ..*worker };
+        match Builder::new().spawn_scoped(scope, move || worker.work()) {
+            Ok(handle) => handles.push(handle),
+            Err(e) => {
+                let count = handles.len();
+                return (handles, Some(format!("{count} of {threads} threads were started: {e}")));
+            }
+        }
+    }
+    (handles, None)
 }
 
 /// Ends the runs of all threads.
 fn stop(running: &Mutex<Vec<Interrupter>>) {
-    let running = running.lock().unwrap_or_else(PoisonError::into_inner);
-    running.iter().for_each(Interrupter::interrupt);
+    locked(running).iter().for_each(Interrupter::interrupt);
 }
 
 /// What is done each second while the runs go on, and once when they have ended.
@@ -104,7 +116,7 @@ pub(super) type Watch<'a> = &'a mut dyn FnMut() -> io::Result<()>;
 fn look_on(watch: &mut Option<Watch<'_>>, is_done: impl Fn() -> bool) -> io::Result<()> {
     let mut next = Instant::now() + REFRESH;
     while !is_done() {
-        std::thread::sleep(LOOK.min(next.saturating_duration_since(Instant::now())));
+        thread::sleep(LOOK.min(next.saturating_duration_since(Instant::now())));
         if Instant::now() >= next {
             next += REFRESH;
             watch.as_mut().map_or(Ok(()), |refresh| refresh())?;
@@ -113,47 +125,10 @@ fn look_on(watch: &mut Option<Watch<'_>>, is_done: impl Fn() -> bool) -> io::Res
     Ok(())
 }
 
-/// The context has all the fields that are named.
-fn check_fields(instance: &Instance, inputs: &Inputs) -> Result<(), String> {
-    if let (Some(first), false) = (inputs.items.first(), inputs.fields.is_empty()) {
-        let made = inputs.ctx(instance, first);
-        made.map(drop)
-            .map_err(|e| if e.starts_with("--ctx-json") { e } else { String::new() })
-            .or_else(|e| if e.is_empty() { Ok(()) } else { Err(e) })?;
-    }
-    Ok(())
-}
-
-fn collect(parts: Vec<Part>, count: usize) -> Done {
-    let mut done = Done::default();
-    done.runs.resize_with(count, || None);
-    for part in parts {
-        done.time += part.time;
-        done.count += part.count;
-        for (at, result) in part.results {
-            match result {
-                Ok(run) => done.runs[at] = Some(run),
-                Err(e) => done.errors.push((at + 1, e)),
-            }
-        }
-    }
-    done.errors.sort();
-    done.errors.dedup();
-    done
-}
-
-/// What one thread did.
-#[derive(Default)]
-struct Part {
-    results: Vec<(usize, Result<Run, String>)>,
-    time: Duration,
-    count: u64,
-}
-
 struct Worker<'a> {
-    flags: &'a RunFlags,
-    instance: &'a Instance,
-    inputs: &'a Inputs,
+    work: Work<'a>,
+    /// Chunks of the capture that were taken.
+    chunks: &'a Mutex<u64>,
     /// What stops the runs of all threads.
     running: &'a Mutex<Vec<Interrupter>>,
     /// Made for the first input and used for all.
@@ -161,55 +136,88 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    fn work(mut self, next: &AtomicUsize, alone: bool) -> Part {
-        let mut part = Part::default();
-        let items = &self.inputs.items;
-        if alone {
-            let result = self.one(&items[0], &mut part);
-            part.results.push((0, result));
-            return part;
-        }
-        loop {
-            let from = next.fetch_add(CHUNK, Ordering::Relaxed);
-            if from >= items.len() {
-                return part;
-            }
-            for (at, item) in items.iter().enumerate().skip(from).take(CHUNK) {
-                if interrupt::is_asked() {
-                    return part;
+    fn work(mut self) -> Tally {
+        let mut tally = Tally::default();
+        match &self.work.inputs.kind {
+            // One input is run by every thread; many are shared out.
+            Kind::One(bytes) => match self.one(bytes, &mut tally) {
+                Ok(run) => {
+                    tally.count(&run);
+                    tally.only = Some(run);
                 }
-                let result = self.one(item, &mut part);
-                part.results.push((at, result));
+                Err(what) => tally.errors.push(1, what),
+            },
+            Kind::Capture(capture) => self.packets(capture, &mut tally),
+        }
+        tally
+    }
+
+    fn packets(&mut self, capture: &Mutex<Capture>, tally: &mut Tally) {
+        let (mut chunk, mut records) = (Chunk::default(), Vec::new());
+        while let Some(number) = self.take(capture, &mut chunk) {
+            let turn = self.work.out.map(|out| (out, out.turn(number)));
+            records.clear();
+            let mut errors = std::mem::take(&mut chunk.bad);
+            for (number, time, bytes) in chunk.packets() {
+                if interrupt::is_asked() {
+                    break;
+                }
+                match self.one(bytes, tally) {
+                    Ok(run) => {
+                        tally.count(&run);
+                        let kept = passes(self.work.instance.prog_type(), &run);
+                        if let (Some((out, _)), Some(kept)) = (&turn, kept) {
+                            out.put(&mut records, (time, kept));
+                        }
+                    }
+                    Err(what) => errors.push((number, format!("packet {number}: {what}"))),
+                }
+            }
+            errors.sort();
+            errors.into_iter().for_each(|(number, what)| tally.errors.push(number, what));
+            if let Some((_, turn)) = turn {
+                turn.write(&records);
             }
         }
     }
 
-    fn one(&mut self, item: &Item, part: &mut Part) -> Result<Run, String> {
+    /// Takes the next packets, and says which chunk they are.
+    fn take(&self, capture: &Mutex<Capture>, chunk: &mut Chunk) -> Option<u64> {
+        let mut capture = locked(capture);
+        if interrupt::is_asked() || !capture.fill(chunk) {
+            return None;
+        }
+        let mut chunks = locked(self.chunks);
+        *chunks += 1;
+        Some(*chunks - 1)
+    }
+
+    fn one(&mut self, bytes: &[u8], tally: &mut Tally) -> Result<Run, String> {
+        let Work { flags, instance, inputs, out } = self.work;
         let ctx = match &mut self.ctx {
             Some(ctx) => {
-                ctx.set_packet(&item.bytes).map_err(|e| e.to_string())?;
+                ctx.set_packet(bytes).map_err(|e| e.to_string())?;
                 ctx
             }
             none => {
-                let ctx = self.inputs.ctx(self.instance, item)?;
-                let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-                running.push(ctx.interrupter());
+                let ctx = inputs.ctx(instance, bytes)?;
+                locked(self.running).push(ctx.interrupter());
                 none.insert(ctx)
             }
         };
-        let mut left = self.flags.repeat.get();
+        let mut left = flags.repeat.get();
         let result = loop {
             let repeat = left.min(REPEATS);
-            let (result, mean) = self.instance.test_run(ctx, repeat).map_err(|e| e.to_string())?;
-            part.time += mean * repeat;
-            part.count += u64::from(repeat);
+            let (result, mean) = instance.test_run(ctx, repeat).map_err(|e| e.to_string())?;
+            tally.time += mean * repeat;
+            tally.runs += u64::from(repeat);
             left -= repeat;
             if left == 0 || interrupt::is_asked() {
                 break result;
             }
         };
-        let wanted = self.flags.pcap_out.is_some() || !self.inputs.is_capture;
-        let packet = match (wanted, skep::runtime::takes_packet(self.instance.prog_type())) {
+        let wanted = out.is_some() || matches!(inputs.kind, Kind::One(_));
+        let packet = match (wanted, takes_packet(instance.prog_type())) {
             (false, _) => Vec::new(),
             (true, true) => ctx.packet_bytes(),
             (true, false) => ctx.raw_bytes(),
@@ -218,4 +226,9 @@ impl Worker<'_> {
         let RunResult { retval, r0, insns, fuel } = result;
         Ok(Run { retval, r0, insns, fuel, packet, redirect })
     }
+}
+
+/// A thread that has died leaves what is whole.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

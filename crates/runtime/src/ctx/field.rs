@@ -39,9 +39,9 @@ pub(super) fn set(
     (name, value): (&str, u64),
 ) -> Result<(), Error> {
     let unknown = || {
-        let names: Vec<&str> = CtxLayout::find(prog_type, 0)
-            .map(|layout| layout.fields().iter().map(|f| f.name).collect())
-            .unwrap_or_default();
+        let settable = |f: &&CtxField| f.value == CtxValue::Scalar && !DERIVED.contains(&f.name);
+        let fields = CtxLayout::find(prog_type, 0).map(CtxLayout::fields).unwrap_or_default();
+        let names: Vec<&str> = fields.iter().filter(settable).map(|f| f.name).collect();
         Error::input(format!("no field '{name}' that can be set: there are {}", names.join(", ")))
     };
     let (field, off, size) = find(prog_type, name).ok_or_else(unknown)?;

@@ -1,0 +1,303 @@
+//! Captures: pcap and pcapng files of Ethernet packets, in either byte order.
+//!
+//! They are read packet by packet, so that a capture may be larger than memory, and a pipe. What
+//! is wrong with one record is said of this record: the reading goes on as long as lengths tell
+//! where the next one is.
+//!
+//! # Invariants
+//! 1. A packet takes at most [`PACKET_BYTES_MAX`], whatever its record says.
+
+mod pcap;
+mod pcapng;
+mod source;
+
+use source::{Got, Source};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// Longest packet of a capture (`MAXIMUM_SNAPLEN` of libpcap); no program gets one that long.
+const PACKET_BYTES_MAX: u64 = 262_144;
+
+/// `LINKTYPE_ETHERNET`.
+const ETHERNET: u32 = 1;
+
+/// A capture that is being read.
+pub(super) struct Capture {
+    source: Source,
+    format: Format,
+    /// How its user calls it.
+    name: String,
+    /// Packets and records in their places, so far.
+    count: u64,
+    is_over: bool,
+    oddities: Oddities,
+}
+
+enum Format {
+    Pcap(pcap::Pcap),
+    Pcapng(pcapng::Pcapng),
+}
+
+/// What is worth a note and no error.
+#[derive(Default)]
+struct Oddities {
+    /// Packets of which not everything was captured.
+    cut: u64,
+    /// Packets with more than a second behind the second; the first of them.
+    late: u64,
+    late_first: Option<String>,
+}
+
+/// What a record is.
+enum Record {
+    Packet(Head),
+    /// Something else, which is behind us.
+    Nothing,
+    /// A packet that cannot be read; the next record is where the source stands.
+    Bad(String),
+    /// There is no next record.
+    End,
+    /// There is no next record, but should be.
+    Broken(String),
+}
+
+/// What is known of a packet before its bytes.
+struct Head {
+    bytes: u64,
+    /// Of them, which follow in the source before the next record.
+    padding: u64,
+    bytes_on_wire: u64,
+    time: Duration,
+    /// Time in the record: more than a second behind the second.
+    is_late: bool,
+    link: u32,
+}
+
+/// Some packets, one behind the other.
+#[derive(Default)]
+pub(super) struct Chunk {
+    bytes: Vec<u8>,
+    packets: Vec<Packet>,
+    /// Packets that cannot be run, by number, and why.
+    pub(super) bad: Vec<(u64, String)>,
+}
+
+struct Packet {
+    /// In the capture, from 1.
+    number: u64,
+    time: Duration,
+    end: usize,
+}
+
+impl Chunk {
+    /// Number, time and bytes of each packet.
+    pub(super) fn packets(&self) -> impl Iterator<Item = (u64, Duration, &[u8])> {
+        let mut start = 0;
+        self.packets.iter().map(move |packet| {
+            let bytes = &self.bytes[start..packet.end];
+            start = packet.end;
+            (packet.number, packet.time, bytes)
+        })
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.packets.clear();
+        self.bad.clear();
+    }
+
+    fn is_full(&self) -> bool {
+        const PACKETS: usize = 256;
+        const BYTES: usize = 1 << 20;
+        self.packets.len() >= PACKETS || self.bytes.len() >= BYTES || self.bad.len() >= PACKETS
+    }
+}
+
+impl Capture {
+    /// Opens a capture; `-` is standard input.
+    ///
+    /// # Errors
+    ///
+    /// One line: no such file, no capture, not of Ethernet packets.
+    pub(super) fn open(path: &Path) -> Result<Capture, String> {
+        let (name, path) = match path.as_os_str() == "-" {
+            true => ("standard input".to_owned(), Path::new("/dev/stdin")),
+            false => (path.display().to_string(), path),
+        };
+        let doing = |what: &dyn std::fmt::Display| format!("{name}: {what}");
+        let mut source = Source::new(File::open(path).map_err(|e| doing(&e))?);
+        let start = source.peek().map_err(|e| doing(&e))?;
+        let format = match start {
+            [] => Err("empty, not a capture".to_owned()),
+            [0x0a, 0x0d, 0x0d, 0x0a, ..] => Ok(Format::Pcapng(pcapng::Pcapng::default())),
+            [0x1f, 0x8b, ..] => Err(format!("compressed; `gunzip -c {name}` with `--pcap -`")),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+                Err(format!("compressed; `zstd -dc {name}` with `--pcap -`"))
+            }
+            _ => pcap::Pcap::open(&mut source).map(Format::Pcap),
+        };
+        let format = format.map_err(|e| doing(&e))?;
+        let oddities = Oddities::default();
+        Ok(Capture { source, format, name, count: 0, is_over: false, oddities })
+    }
+
+    /// Whether its times are finer than microseconds, or may be.
+    pub(super) fn has_nanoseconds(&self) -> bool {
+        match &self.format {
+            Format::Pcap(pcap) => pcap.has_nanoseconds(),
+            Format::Pcapng(_) => true,
+        }
+    }
+
+    /// Packets so far, with those that cannot be run.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// What the user may want to know.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let (name, odd) = (&self.name, &self.oddities);
+        if let Some(first) = &odd.late_first {
+            let more =
+                if odd.late > 1 { format!(" ({} such packets)", odd.late) } else { "".into() };
+            notes.push(format!("{name}: {first}{more}"));
+        }
+        if odd.cut > 0 {
+            let count = odd.cut;
+            notes.push(format!(
+                "{name}: {count} packets are shorter than they were on the wire: programs get what \
+                 was captured"
+            ));
+        }
+        notes
+    }
+
+    /// Puts the next packets into a chunk; `false` if there are none.
+    pub(super) fn fill(&mut self, chunk: &mut Chunk) -> bool {
+        chunk.clear();
+        while !self.is_over && !chunk.is_full() {
+            // Packets that are there do not wait for those that are not.
+            if !chunk.packets.is_empty() && self.source.would_wait() {
+                break;
+            }
+            let offset = self.source.offset();
+            let record = match &mut self.format {
+                Format::Pcap(pcap) => pcap.next(&mut self.source),
+                Format::Pcapng(pcapng) => pcapng.next(&mut self.source),
+            };
+            let record = record.and_then(|record| match record {
+                Record::Packet(head) => self.packet(&head, chunk),
+                other => Ok(other),
+            });
+            let what = match record.unwrap_or_else(|e| Record::Broken(e.to_string())) {
+                Record::Packet(head) => {
+                    self.count += 1;
+                    let number = self.count;
+                    self.note(&head, (number, offset));
+                    chunk.packets.push(Packet { number, time: head.time, end: chunk.bytes.len() });
+                    continue;
+                }
+                Record::Nothing => continue,
+                Record::Bad(what) => what,
+                Record::End => {
+                    self.is_over = true;
+                    break;
+                }
+                Record::Broken(what) => {
+                    self.is_over = true;
+                    what
+                }
+            };
+            // What ends before its end because the user wants it to is not broken.
+            if super::interrupt::is_asked() {
+                break;
+            }
+            self.count += 1;
+            let what = format!("{}: packet {}, at offset {offset}: {what}", self.name, self.count);
+            chunk.bad.push((self.count, what));
+        }
+        !chunk.packets.is_empty() || !chunk.bad.is_empty()
+    }
+
+    /// Takes the bytes of a packet.
+    fn packet(&mut self, head: &Head, chunk: &mut Chunk) -> io::Result<Record> {
+        let bad = match head {
+            Head { bytes, .. } if *bytes > PACKET_BYTES_MAX => {
+                Some(format!("a record of {bytes} bytes; packets have at most {PACKET_BYTES_MAX}"))
+            }
+            Head { link, .. } if *link != ETHERNET => Some(wrong_link(*link)),
+            _ => None,
+        };
+        let bytes = usize::try_from(head.bytes).unwrap_or(usize::MAX);
+        let bad = bad.or_else(|| {
+            let no_memory = chunk.bytes.try_reserve(bytes).is_err();
+            no_memory.then(|| format!("no memory for its {bytes} bytes"))
+        });
+        if let Some(what) = bad {
+            return Ok(match self.source.skip(head.bytes + head.padding)? {
+                Got::All => Record::Bad(what),
+                Got::Only(there) => Record::Broken(format!("{what} ({})", cut_off(there, head))),
+            });
+        }
+        let start = chunk.bytes.len();
+        chunk.bytes.resize(start + bytes, 0);
+        let got = self.source.read(&mut chunk.bytes[start..])?;
+        if let Got::Only(there) = got {
+            chunk.bytes.truncate(start);
+            return Ok(Record::Broken(cut_off(there, head)));
+        }
+        // Who cuts off padding has cut off nothing.
+        self.source.skip(head.padding)?;
+        let Head { bytes, padding, bytes_on_wire, time, is_late, link } = *head;
+        Ok(Record::Packet(Head { bytes, padding, bytes_on_wire, time, is_late, link }))
+    }
+
+    fn note(&mut self, head: &Head, (number, offset): (u64, u64)) {
+        self.oddities.cut += u64::from(head.bytes < head.bytes_on_wire);
+        if head.is_late {
+            self.oddities.late += 1;
+            self.oddities.late_first.get_or_insert_with(|| {
+                let time = head.time.as_secs_f64();
+                format!(
+                    "packet {number}, at offset {offset}: its time has a second or more behind \
+                     the second; taken as {time} s"
+                )
+            });
+        }
+    }
+}
+
+fn cut_off(there: u64, head: &Head) -> String {
+    format!("cut off: {there} of {} bytes are there", head.bytes)
+}
+
+fn wrong_link(link: u32) -> String {
+    // Names of www.tcpdump.org/linktypes.html.
+    let name = match link {
+        0 => " (NULL)",
+        101 => " (RAW)",
+        105 => " (IEEE802_11)",
+        108 => " (LOOP)",
+        113 => " (LINUX_SLL)",
+        127 => " (IEEE802_11_RADIOTAP)",
+        195 => " (IEEE802_15_4_WITHFCS)",
+        228 => " (IPV4)",
+        229 => " (IPV6)",
+        276 => " (LINUX_SLL2)",
+        _ => "",
+    };
+    format!("link type {link}{name}; programs get Ethernet packets (1) only")
+}
+
+fn u16_at(bytes: &[u8], at: usize, is_big: bool) -> u16 {
+    let field: [u8; 2] = bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).unwrap_or_default();
+    if is_big { u16::from_be_bytes(field) } else { u16::from_le_bytes(field) }
+}
+
+fn u32_at(bytes: &[u8], at: usize, is_big: bool) -> u32 {
+    let field: [u8; 4] = bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).unwrap_or_default();
+    if is_big { u32::from_be_bytes(field) } else { u32::from_le_bytes(field) }
+}

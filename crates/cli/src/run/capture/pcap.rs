@@ -1,0 +1,89 @@
+//! pcap files: a header of 24 bytes, then records of 16 and what was captured.
+//!
+//! As libpcap reads them, where it does: the length of packets in the header is not believed, a
+//! time with a million microseconds is one, packets may have more bytes than they had.
+//!
+//! Source: pcap-savefile(5), draft-ietf-opsawg-pcap.
+
+use super::source::{Got, Source};
+use super::{ETHERNET, Head, Record, u16_at, u32_at, wrong_link};
+use std::io;
+use std::time::Duration;
+
+const HEADER_BYTES: usize = 24;
+const RECORD_BYTES: usize = 16;
+
+/// What the header says.
+pub(super) struct Pcap {
+    is_big: bool,
+    has_nanoseconds: bool,
+    /// Bytes of a record in front of its packet.
+    record_bytes: usize,
+}
+
+impl Pcap {
+    /// Reads the header.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub(super) fn open(source: &mut Source) -> Result<Pcap, String> {
+        let mut header = [0; HEADER_BYTES];
+        let got = source.read(&mut header).map_err(|e| e.to_string())?;
+        let (is_big, magic) = match u32_at(&header, 0, false) {
+            little @ (0xa1b2_c3d4 | 0xa1b2_3c4d | 0xa1b2_cd34) => (false, little),
+            _ => (true, u32_at(&header, 0, true)),
+        };
+        let (has_nanoseconds, record_bytes) = match magic {
+            0xa1b2_c3d4 => (false, RECORD_BYTES),
+            0xa1b2_3c4d => (true, RECORD_BYTES),
+            // Kuznetzov's: with an interface, a protocol and a type in each record.
+            0xa1b2_cd34 => (false, RECORD_BYTES + 8),
+            other => return Err(format!("not a pcap or pcapng file: begins with {other:#010x}")),
+        };
+        if let Got::Only(there) = got {
+            return Err(format!("cut off: {there} of the {HEADER_BYTES} bytes of a pcap header"));
+        }
+        let version = (u16_at(&header, 4, is_big), u16_at(&header, 6, is_big));
+        if version.0 != 2 || version.1 > 4 {
+            return Err(format!("version {}.{} of pcap; 2.4 is known", version.0, version.1));
+        }
+        // Bits above these say how long the checksum of a frame is.
+        let link = u32_at(&header, 20, is_big) & 0xffff;
+        if link != ETHERNET {
+            return Err(wrong_link(link));
+        }
+        Ok(Pcap { is_big, has_nanoseconds, record_bytes })
+    }
+
+    pub(super) fn has_nanoseconds(&self) -> bool {
+        self.has_nanoseconds
+    }
+
+    pub(super) fn next(&self, source: &mut Source) -> io::Result<Record> {
+        let mut record = [0; RECORD_BYTES + 8];
+        let record = &mut record[..self.record_bytes];
+        match source.read(record)? {
+            Got::All => {}
+            Got::Only(0) => return Ok(Record::End),
+            Got::Only(there) => {
+                let bytes = self.record_bytes;
+                let what = format!("cut off: {there} of the {bytes} bytes in front of a packet");
+                return Ok(Record::Broken(what));
+            }
+        }
+        let field = |at| u32_at(record, at, self.is_big);
+        let (unit, a_second) =
+            if self.has_nanoseconds { (1, 1_000_000_000) } else { (1_000, 1_000_000) };
+        let time =
+            Duration::from_secs(field(0).into()) + Duration::from_nanos(u64::from(field(4)) * unit);
+        Ok(Record::Packet(Head {
+            bytes: field(8).into(),
+            padding: 0,
+            bytes_on_wire: field(12).into(),
+            time,
+            is_late: field(4) >= a_second,
+            link: ETHERNET,
+        }))
+    }
+}

@@ -1,0 +1,312 @@
+//! `--ctx-json`: fields of the context by their names.
+//!
+//! Of a packet's context the names are those of the uapi struct. Of any other they are those of the
+//! struct that the program's BTF says its argument is; an array of numbers fills it word by word,
+//! as the arguments of tracepoints are given.
+
+use serde_json::{Map, Value};
+use skep::btf::{Btf, Kind, Member, Type, TypeId};
+use skep::program::Program;
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+
+/// No description of a context is longer, by far.
+const JSON_BYTES_MAX: u64 = 16 << 20;
+/// No context is longer.
+const CTX_BYTES_MAX: usize = u16::MAX as usize;
+/// Names of fields that an error lists.
+const NAMES_MAX: usize = 60;
+
+/// What the program's BTF says of its argument.
+pub(super) struct CtxType {
+    btf: Arc<Btf>,
+    /// What the argument points to.
+    id: TypeId,
+}
+
+impl CtxType {
+    pub(super) fn of(program: &Program) -> Option<CtxType> {
+        let btf = Arc::clone(program.btf.as_ref()?);
+        let func = btf.get(TypeId(program.func_info.first()?.type_id))?;
+        let argument = func.target().params().next()?;
+        let pointer = btf.skip_modifiers(argument.ty);
+        let id =
+            (pointer.kind() == Kind::Ptr).then(|| btf.skip_modifiers(pointer.target_id()).id());
+        Some(CtxType { id: id?, btf })
+    }
+}
+
+/// The JSON itself, or the file that holds it.
+///
+/// # Errors
+///
+/// One line.
+pub(super) fn read(text: &str) -> Result<Value, String> {
+    let wrong = |e: &dyn std::fmt::Display| format!("--ctx-json: {e}");
+    if text.trim_start().starts_with(['{', '[']) {
+        return serde_json::from_str(text).map_err(|e| wrong(&e));
+    }
+    let mut json = String::new();
+    let opened = File::open(text).map(|file| file.take(JSON_BYTES_MAX));
+    let read = opened.and_then(|mut file| file.read_to_string(&mut json));
+    read.map_err(|e| wrong(&format!("{text}: {e}")))?;
+    serde_json::from_str(&json).map_err(|e| wrong(&format!("{text}: {e}")))
+}
+
+/// `{"mark": 7, "cb": [1, 2]}` as `mark`, `cb[0]`, `cb[1]`.
+pub(super) fn packet_fields(json: &Value) -> Result<Vec<(String, u64)>, String> {
+    let Value::Object(all) = json else {
+        return Err("--ctx-json: an object of fields is wanted, as {\"mark\": 7}".to_owned());
+    };
+    let number = |name: &str, value: &Value| {
+        let number = number(value).and_then(|number| u64::try_from(number).ok());
+        number.ok_or_else(|| format!("--ctx-json: '{name}': {value} is no number of a field"))
+    };
+    let mut fields = Vec::new();
+    for (name, value) in all {
+        match value {
+            Value::Array(values) => {
+                for (at, value) in values.iter().enumerate() {
+                    fields.push((format!("{name}[{at}]"), number(name, value)?));
+                }
+            }
+            value => fields.push((name.clone(), number(name, value)?)),
+        }
+    }
+    Ok(fields)
+}
+
+/// Puts the fields into the bytes of a context, which may become longer.
+///
+/// # Errors
+///
+/// One line: there is no such field, a value that does not fit.
+pub(super) fn fill(
+    json: &Value,
+    ctx_type: Option<&CtxType>,
+    bytes: &mut Vec<u8>,
+) -> Result<(), String> {
+    let wrong = |what: String| format!("--ctx-json: {what}");
+    match json {
+        Value::Array(words) => {
+            for (at, word) in words.iter().enumerate() {
+                let word = scalar(word, 8).map_err(wrong)?;
+                place(bytes, (8 * at, 8)).map_err(wrong)?.copy_from_slice(&word);
+            }
+            Ok(())
+        }
+        Value::Object(fields) => {
+            let structure = ctx_type.map(|ctx| ctx.btf.ty(ctx.id));
+            let structure = structure.filter(|ty| matches!(ty.kind(), Kind::Struct | Kind::Union));
+            let Some(ty) = structure else {
+                let text = "the program's BTF does not say which fields its context has; an array \
+                            of 64-bit numbers, --hex or --data-file fill it";
+                return Err(wrong(text.to_owned()));
+            };
+            members(ty, fields, (bytes, 0)).map_err(wrong)
+        }
+        _ => Err(wrong("an object of fields or an array of numbers is wanted".to_owned())),
+    }
+}
+
+/// The bytes of a field; the context becomes as long as that needs.
+fn place(bytes: &mut Vec<u8>, (at, size): (usize, usize)) -> Result<&mut [u8], String> {
+    let end = at.saturating_add(size);
+    if end > CTX_BYTES_MAX {
+        return Err(format!("a context has at most {CTX_BYTES_MAX} bytes"));
+    }
+    if bytes.len() < end {
+        bytes.resize(end, 0);
+    }
+    Ok(&mut bytes[at..end])
+}
+
+/// A number, or one in a text (`"0x1f"`); true is 1.
+fn number(value: &Value) -> Option<i128> {
+    match value {
+        Value::Number(number) => {
+            number.as_u64().map(i128::from).or_else(|| number.as_i64().map(i128::from))
+        }
+        Value::Bool(value) => Some((*value).into()),
+        Value::String(text) => i128::from_str_radix(text.strip_prefix("0x")?, 16).ok(),
+        _ => None,
+    }
+}
+
+fn scalar(value: &Value, size: usize) -> Result<Vec<u8>, String> {
+    let number = number(value).ok_or_else(|| format!("{value} is no number"))?;
+    let bits = 8 * size.min(8) as u32;
+    if number >> bits != 0 && number >> (bits - 1) != -1 {
+        return Err(format!("{value} does not fit into {size} bytes"));
+    }
+    let mut bytes = number.to_le_bytes().to_vec();
+    bytes.resize(size, 0);
+    Ok(bytes)
+}
+
+fn members(
+    ty: Type<'_>,
+    fields: &Map<String, Value>,
+    (bytes, at): (&mut Vec<u8>, usize),
+) -> Result<(), String> {
+    for (name, value) in fields {
+        let Some((member, from)) = find(ty, name, 8) else {
+            let mut names = Vec::new();
+            list(ty, 8, &mut names);
+            let more = if names.len() > NAMES_MAX { ", ..." } else { "" };
+            names.truncate(NAMES_MAX);
+            let names = names.join(", ");
+            return Err(format!("no field '{name}': there are {names}{more}"));
+        };
+        let bit = from + member.bit_offset as usize;
+        let put = match member.bitfield_size {
+            0 => put(ty.btf().ty(member.ty), value, (bytes, at + bit / 8)),
+            bits => put_bits(value, (bytes, 8 * at + bit), bits.into()),
+        };
+        put.map_err(|what| format!("'{name}': {what}"))?;
+    }
+    Ok(())
+}
+
+/// A member, and where, in bits, the struct is that it is in: members of what has no name are the
+/// outer struct's.
+fn find<'a>(ty: Type<'a>, name: &str, depth: u32) -> Option<(Member<'a>, usize)> {
+    let depth = depth.checked_sub(1)?;
+    ty.members().find_map(|member| match member.name {
+        "" => {
+            let inner = ty.btf().skip_modifiers(member.ty);
+            let (found, from) = find(inner, name, depth)?;
+            Some((found, from + member.bit_offset as usize))
+        }
+        known => (known == name).then_some((member, 0)),
+    })
+}
+
+fn list<'a>(ty: Type<'a>, depth: u32, names: &mut Vec<&'a str>) {
+    for member in ty.members() {
+        match (member.name, depth.checked_sub(1)) {
+            ("", Some(depth)) => list(ty.btf().skip_modifiers(member.ty), depth, names),
+            (name, _) => names.push(name),
+        }
+    }
+}
+
+fn put(ty: Type<'_>, value: &Value, (bytes, at): (&mut Vec<u8>, usize)) -> Result<(), String> {
+    let btf = ty.btf();
+    let ty = btf.skip_modifiers(ty.id());
+    let size = btf.size_of(ty.id()).map_err(|e| e.to_string())? as usize;
+    match (ty.kind(), value) {
+        (Kind::Struct | Kind::Union, Value::Object(fields)) => members(ty, fields, (bytes, at)),
+        (Kind::Array, Value::Array(values)) => {
+            let info = ty.array().ok_or("a broken type")?;
+            // What has no length (`args[0]`) takes what is given.
+            if info.nelems != 0 && values.len() > info.nelems as usize {
+                return Err(format!("{} values, there is room for {}", values.len(), info.nelems));
+            }
+            let each = btf.size_of(info.elem).map_err(|e| e.to_string())? as usize;
+            let mut values = values.iter().enumerate();
+            values.try_for_each(|(n, value)| put(btf.ty(info.elem), value, (bytes, at + n * each)))
+        }
+        (Kind::Array, Value::String(text)) if text.len() <= size => {
+            place(bytes, (at, text.len()))?.copy_from_slice(text.as_bytes());
+            Ok(())
+        }
+        (Kind::Enum | Kind::Enum64, Value::String(text)) if !text.starts_with("0x") => {
+            let found = ty.enumerators().find(|e| e.name == text);
+            let found = found.ok_or_else(|| format!("no enumerator '{text}'"))?;
+            place(bytes, (at, size))?.copy_from_slice(&found.value.to_le_bytes()[..size.min(8)]);
+            Ok(())
+        }
+        (Kind::Int | Kind::Ptr | Kind::Enum | Kind::Enum64, value) => {
+            let number = scalar(value, size)?;
+            place(bytes, (at, size))?.copy_from_slice(&number[..size]);
+            Ok(())
+        }
+        (_, value) => Err(format!("{value} is no value of a {}", btf.type_name(ty.id()))),
+    }
+}
+
+fn put_bits(value: &Value, (bytes, bit): (&mut Vec<u8>, usize), bits: u32) -> Result<(), String> {
+    let number = number(value).ok_or_else(|| format!("{value} is no number"))?;
+    if number >> bits != 0 && number >> (bits - 1) != -1 {
+        return Err(format!("{value} does not fit into {bits} bits"));
+    }
+    place(bytes, (bit / 8, (bit % 8 + bits as usize).div_ceil(8)))?;
+    for n in 0..bits as usize {
+        let (at, mask) = ((bit + n) / 8, 1 << ((bit + n) % 8));
+        match number >> n & 1 {
+            0 => bytes[at] &= !mask,
+            _ => bytes[at] |= mask,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use skep::btf::{BtfBuilder, IntEncoding};
+
+    #[test]
+    fn fields_of_a_packets_context() {
+        let found = packet_fields(&read(r#"{"mark": "0x7", "cb": [1, 2]}"#).unwrap());
+        let wanted = [("cb[0]", 1), ("cb[1]", 2), ("mark", 7)];
+        assert_eq!(found, Ok(wanted.map(|(name, value)| (name.to_owned(), value)).to_vec()));
+        assert!(packet_fields(&json!({"mark": -1})).unwrap_err().contains("is no number"));
+        assert!(packet_fields(&json!([1])).unwrap_err().contains("an object of fields"));
+        assert!(read("/no/such/file").is_err());
+    }
+
+    #[test]
+    fn fields_of_the_struct_that_btf_knows() {
+        let mut b = BtfBuilder::new();
+        let int = b.int("int", 4, IntEncoding::SIGNED);
+        let long = b.int("unsigned long", 8, IntEncoding::NONE);
+        let character = b.int("char", 1, IntEncoding::SIGNED);
+        let name = b.array(character, int, 4);
+        let args = b.array(long, int, 0);
+        let colour = b.enum_("colour", 4, &[("RED", 1), ("BLUE", 2)]);
+        let either = b.union_("", 4, &[("whole", int, 0, 0), ("part", character, 0, 0)]);
+        let members = [
+            ("id", int, 0, 0),
+            ("", either, 32, 0),
+            ("name", name, 64, 0),
+            ("colour", colour, 96, 0),
+            ("low", int, 128, 3),
+            ("high", int, 131, 5),
+            ("args", args, 192, 0),
+        ];
+        let id = b.struct_("ctx", 24, &members);
+        let ctx = CtxType { id, btf: Arc::new(b.build().unwrap()) };
+        let filled = |json: Value| {
+            let mut bytes = vec![0; 4];
+            fill(&json, Some(&ctx), &mut bytes).map(|()| bytes)
+        };
+        assert_eq!(filled(json!({"id": -2})), Ok(vec![0xfe, 0xff, 0xff, 0xff]));
+        assert_eq!(filled(json!({"part": 7})), Ok(vec![0, 0, 0, 0, 7]));
+        assert_eq!(
+            filled(json!({"whole": 1, "name": "ab", "colour": "BLUE", "low": 5, "high": -1})),
+            Ok([&[0, 0, 0, 0, 1, 0, 0, 0, b'a', b'b', 0, 0, 2, 0, 0, 0][..], &[0xfd]].concat())
+        );
+        let args = [vec![0; 24], vec![9, 0, 0, 0, 0, 0, 0, 0], vec![0xff; 8]].concat();
+        assert_eq!(filled(json!({"args": [9, u64::MAX]})), Ok(args));
+        assert_eq!(filled(json!([1, "0x2"])).map(|bytes| bytes.len()), Ok(16));
+        for (json, wanted) in [
+            (json!({"nope": 1}), "no field 'nope': there are id, whole, part, name"),
+            (json!({"id": 1u64 << 32}), "'id': 4294967296 does not fit into 4 bytes"),
+            (json!({"low": 8}), "'low': 8 does not fit into 3 bits"),
+            (json!({"id": 1.5}), "'id': 1.5 is no number"),
+            (json!({"name": [1, 2, 3, 4, 5]}), "'name': 5 values, there is room for 4"),
+            (json!({"colour": "GREEN"}), "no enumerator 'GREEN'"),
+            (json!({"args": vec![0; 9000]}), "at most 65535 bytes"),
+            (json!(7), "an object of fields or an array"),
+        ] {
+            let error = filled(json).unwrap_err();
+            assert!(error.contains(wanted), "{error}");
+        }
+        let error = fill(&json!({"a": 1}), None, &mut Vec::new()).unwrap_err();
+        assert!(error.contains("an array of 64-bit numbers, --hex or --data-file"), "{error}");
+    }
+}

@@ -1,0 +1,444 @@
+//! `--map NAME=@FILE`: entries that are read from JSON, in the form in which `map_json` writes
+//! them, or as one would write them by hand.
+//!
+//! # Invariants
+//! 1. One entry is in memory at a time, and of it no more than the map takes; a number or a text of
+//!    the file has at most [`TOKEN_BYTES_MAX`].
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use skep::runtime::map::{MapHandle, UpdateFlags};
+use skep::runtime::{Errno, ObjectMaps};
+use std::cell::Cell;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+
+/// A number or a text, with the spaces around it.
+const TOKEN_BYTES_MAX: u64 = 1 << 20;
+
+/// Fills a map as `NAME=@FILE` says; `programs` are the names that slots of prog arrays may have.
+///
+/// # Errors
+///
+/// One line: no such map or file, no JSON, an entry that does not fit the map; those before it are
+/// in the map.
+pub(super) fn preload(
+    text: &str,
+    maps: &ObjectMaps,
+    programs: &[(&str, u32)],
+) -> Result<(), String> {
+    let wrong = |what: &dyn fmt::Display| format!("--map {text}: {what}");
+    let (name, path) = text
+        .split_once("=@")
+        .ok_or_else(|| wrong(&"NAME=@FILE is wanted, with entries as --dump-maps gives them"))?;
+    let map = maps.get(name).map_err(|e| wrong(&e))?;
+    let left = Cell::new(TOKEN_BYTES_MAX);
+    let file = BufReader::new(File::open(path).map_err(|e| wrong(&e))?);
+    let mut json = serde_json::Deserializer::from_reader(Tokens { file, left: &left });
+    let reader = Reader { map, programs, left: &left };
+    let read = Root { reader, name }.deserialize(&mut json).and_then(|()| json.end());
+    read.map_err(|e| {
+        let (text, line, column) = (e.to_string(), e.line(), e.column());
+        let what = text.strip_suffix(&format!(" at line {line} column {column}"));
+        wrong(&format!("line {line}, column {column}: {}", what.unwrap_or(&text)))
+    })
+}
+
+/// A file that is broken where a token is too long.
+struct Tokens<'a> {
+    file: BufReader<File>,
+    left: &'a Cell<u64>,
+}
+
+impl Read for Tokens<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.get();
+        if left == 0 {
+            let what = format!("a number or a text of more than {TOKEN_BYTES_MAX} bytes");
+            return Err(io::Error::other(what));
+        }
+        let most = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let count = self.file.read(&mut bytes[..most])?;
+        self.left.set(left - count as u64);
+        Ok(count)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    map: &'a MapHandle,
+    programs: &'a [(&'a str, u32)],
+    left: &'a Cell<u64>,
+}
+
+/// An array of entries, or a dump of all maps, which has this one under its name.
+struct Root<'a> {
+    reader: Reader<'a>,
+    name: &'a str,
+}
+
+impl<'de> DeserializeSeed<'de> for Root<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Root<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of entries")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
+        Entries(self.reader).visit_seq(seq)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
+        let mut found = false;
+        while let Some(name) = all.next_key::<String>()? {
+            if name == self.name {
+                all.next_value_seed(Entries(self.reader))?;
+                found = true;
+            } else {
+                all.next_value_seed(Skip(self.reader.left))?;
+            }
+        }
+        if found { Ok(()) } else { Err(A::Error::custom("no array of entries")) }
+    }
+}
+
+struct Entries<'a>(Reader<'a>);
+
+impl<'de> DeserializeSeed<'de> for Entries<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+        d.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Entries<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of entries")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let mut number = 0;
+        while let Some(entry) = seq.next_element_seed(Entry(self.0))? {
+            let put = entry.put(self.0);
+            put.map_err(|what| A::Error::custom(format!("entry {number}: {what}")))?;
+            number += 1;
+        }
+        Ok(())
+    }
+}
+
+/// What an entry of the file says, read or why it cannot be.
+#[derive(Default)]
+struct Said {
+    key: Option<Result<Vec<u8>, String>>,
+    value: Option<Scalar>,
+    values: Option<Result<Vec<u8>, String>>,
+}
+
+impl Said {
+    fn put(self, reader: Reader<'_>) -> Result<(), String> {
+        let map = reader.map;
+        let key = match self.key {
+            _ if map.map().shape().key_size == 0 => Vec::new(),
+            Some(key) => key.map_err(|e| format!("key: {e}"))?,
+            None => return Err("no key".into()),
+        };
+        let value = match (self.value, self.values) {
+            (Some(Scalar::Text(program)), _) => reader.program(&program)?,
+            (Some(value), _) => all_cpus(map, value)?,
+            (None, Some(values)) => values?,
+            (None, None) => return Err("no value".into()),
+        };
+        map.update(&key, &value, UpdateFlags::Any).map_err(|errno: Errno| errno.to_string())
+    }
+}
+
+impl Reader<'_> {
+    fn program(self, name: &str) -> Result<Vec<u8>, String> {
+        let found = self.programs.iter().find(|(known, _)| *known == name);
+        let (_, id) = found.ok_or_else(|| {
+            let names: Vec<&str> = self.programs.iter().map(|(name, _)| *name).collect();
+            format!("no program '{name}' was loaded; there are: {}", names.join(", "))
+        })?;
+        Ok(id.to_ne_bytes().to_vec())
+    }
+}
+
+/// One value; all CPUs' alike for a per-CPU map.
+fn all_cpus(map: &MapHandle, value: Scalar) -> Result<Vec<u8>, String> {
+    let size = map.map().shape().value_size as usize;
+    let mut one = value.bytes(size).map_err(|e| format!("value: {e}"))?;
+    if !map.map().is_percpu() {
+        return Ok(one);
+    }
+    one.resize(size.next_multiple_of(8), 0);
+    Ok(one.repeat(map.value_len() / one.len().max(1)))
+}
+
+struct Entry<'a>(Reader<'a>);
+
+impl<'de> DeserializeSeed<'de> for Entry<'_> {
+    type Value = Said;
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Said, D::Error> {
+        self.0.left.set(TOKEN_BYTES_MAX);
+        d.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Entry<'_> {
+    type Value = Said;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an entry with a key and a value")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut entry: A) -> Result<Said, A::Error> {
+        let Reader { map, left, .. } = self.0;
+        let shape = map.map().shape();
+        let (key_size, value_size) = (shape.key_size as usize, shape.value_size as usize);
+        let mut said = Said::default();
+        while let Some(name) = entry.next_key::<String>()? {
+            match &*name {
+                "key" => {
+                    let key = entry.next_value_seed(ScalarOf { size: key_size, left })?;
+                    said.key = Some(key.bytes(key_size));
+                }
+                "value" => {
+                    said.value = Some(entry.next_value_seed(ScalarOf { size: value_size, left })?);
+                }
+                "values" => said.values = Some(entry.next_value_seed(Cpus(self.0))?),
+                _ => entry.next_value_seed(Skip(left))?,
+            }
+        }
+        Ok(said)
+    }
+}
+
+/// `[{"cpu": 0, "value": ...}, ...]`; CPUs that are not there get zeros.
+struct Cpus<'a>(Reader<'a>);
+
+impl<'de> DeserializeSeed<'de> for Cpus<'_> {
+    type Value = Result<Vec<u8>, String>;
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
+        d.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Cpus<'_> {
+    type Value = Result<Vec<u8>, String>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of values with a cpu each")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let (map, left) = (self.0.map, self.0.left);
+        let size = map.map().shape().value_size as usize;
+        let mut all = Ok(vec![0; map.value_len()]);
+        while let Some((cpu, value)) = seq.next_element_seed(Cpu { size, left })? {
+            let put = |all: &mut Vec<u8>| {
+                let cpu = cpu.ok_or("values: no cpu")?;
+                let bytes = value.ok_or("values: no value")?.bytes(size);
+                let bytes = bytes.map_err(|e| format!("value: {e}"))?;
+                let from = usize::try_from(cpu).ok();
+                let from = from.and_then(|cpu| cpu.checked_mul(size.next_multiple_of(8)));
+                let place = from.and_then(|from| all.get_mut(from..from.checked_add(size)?));
+                let place = place.ok_or_else(|| format!("values: there is no CPU {cpu}"))?;
+                place.copy_from_slice(&bytes);
+                Ok::<(), String>(())
+            };
+            if let Ok(bytes) = &mut all
+                && let Err(what) = put(bytes)
+            {
+                all = Err(what);
+            }
+        }
+        Ok(all)
+    }
+}
+
+struct Cpu<'a> {
+    size: usize,
+    left: &'a Cell<u64>,
+}
+
+impl<'de> DeserializeSeed<'de> for Cpu<'_> {
+    type Value = (Option<u64>, Option<Scalar>);
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
+        d.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Cpu<'_> {
+    type Value = (Option<u64>, Option<Scalar>);
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value with its cpu")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut entry: A) -> Result<Self::Value, A::Error> {
+        let Cpu { size, left } = self;
+        let (mut cpu, mut value) = (None, None);
+        while let Some(name) = entry.next_key::<String>()? {
+            match &*name {
+                "cpu" => cpu = Some(entry.next_value()?),
+                "value" => value = Some(entry.next_value_seed(ScalarOf { size, left })?),
+                _ => entry.next_value_seed(Skip(left))?,
+            }
+        }
+        Ok((cpu, value))
+    }
+}
+
+/// What a key or a value may be.
+enum Scalar {
+    /// Bytes, as many as there is room for, and how many there are.
+    Bytes(Vec<u8>, usize),
+    /// In the machine's order.
+    Number(i128),
+    /// A name.
+    Text(String),
+    Other(&'static str),
+}
+
+impl Scalar {
+    fn bytes(self, size: usize) -> Result<Vec<u8>, String> {
+        match self {
+            Scalar::Bytes(bytes, count) if count == size => Ok(bytes),
+            Scalar::Bytes(_, count) => Err(format!("{count} bytes, the map has {size}")),
+            Scalar::Number(number) => {
+                let mut bytes = number.to_le_bytes().to_vec();
+                let fill = if number < 0 { 0xff } else { 0 };
+                if bytes.get(size..).is_some_and(|rest| rest.iter().any(|byte| *byte != fill)) {
+                    return Err(format!("{number} does not fit into {size} bytes"));
+                }
+                bytes.resize(size, fill);
+                Ok(bytes)
+            }
+            Scalar::Text(text) => Err(format!("'{text}' is neither bytes nor a number")),
+            Scalar::Other(what) => Err(format!("{what} is neither bytes nor a number")),
+        }
+    }
+}
+
+/// An array of bytes (`"0x0a"` or 10), a number, or a text.
+struct ScalarOf<'a> {
+    size: usize,
+    left: &'a Cell<u64>,
+}
+
+impl<'de> DeserializeSeed<'de> for ScalarOf<'_> {
+    type Value = Scalar;
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Scalar, D::Error> {
+        self.left.set(TOKEN_BYTES_MAX);
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ScalarOf<'_> {
+    type Value = Scalar;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("bytes or a number")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar, A::Error> {
+        let (mut bytes, mut count) = (Vec::new(), 0);
+        while let Some(byte) = seq.next_element_seed(Byte(self.left))? {
+            if bytes.len() < self.size {
+                bytes.push(byte);
+            }
+            count += 1;
+        }
+        Ok(Scalar::Bytes(bytes, count))
+    }
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Scalar, E> {
+        Ok(Scalar::Number(number.into()))
+    }
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Scalar, E> {
+        Ok(Scalar::Number(number.into()))
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<Scalar, E> {
+        Ok(Scalar::Text(text.to_owned()))
+    }
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Scalar, E> {
+        Ok(Scalar::Other("a fraction"))
+    }
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Scalar, E> {
+        Ok(Scalar::Number(value.into()))
+    }
+    fn visit_unit<E: Error>(self) -> Result<Scalar, E> {
+        Ok(Scalar::Other("null"))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Scalar, A::Error> {
+        Skip(self.left).visit_map(map)?;
+        Ok(Scalar::Other("an object"))
+    }
+}
+
+struct Byte<'a>(&'a Cell<u64>);
+
+impl<'de> DeserializeSeed<'de> for Byte<'_> {
+    type Value = u8;
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<u8, D::Error> {
+        self.0.set(TOKEN_BYTES_MAX);
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Byte<'_> {
+    type Value = u8;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a byte, as \"0x0a\" or 10")
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<u8, E> {
+        let digits = text.strip_prefix("0x");
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        byte.ok_or_else(|| E::custom(format!("'{text}' is no byte such as \"0x0a\"")))
+    }
+    fn visit_u64<E: Error>(self, number: u64) -> Result<u8, E> {
+        u8::try_from(number).map_err(|_| E::custom(format!("{number} is no byte")))
+    }
+}
+
+/// Passes over a value, whatever it is.
+struct Skip<'a>(&'a Cell<u64>);
+
+impl<'de> DeserializeSeed<'de> for Skip<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+        self.0.set(TOKEN_BYTES_MAX);
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Skip<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while seq.next_element_seed(Skip(self.0))?.is_some() {}
+        Ok(())
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while map.next_key::<String>()?.is_some() {
+            map.next_value_seed(Skip(self.0))?;
+        }
+        Ok(())
+    }
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
