@@ -16,15 +16,15 @@
 //! goes over to the target has one. That is so if what it would return to is `ret`.
 //!
 //! A run with fuel may be stopped anywhere. Its records are a list that starts in its environment
-//! ([`crate::RunEnv::record`]): who stops goes to the `ret` of each, as if the program had returned.
+//! ([`crate::RunEnv::record`]): who stops goes to the `ret` of each, as if the program returned.
 //!
 //! # Invariants
 //! 1. A run that was counted when it began is one whatever is switched meanwhile: the record is on
 //!    its own stack, and the code that ends it is what the stub called from.
 //! 2. A slot is written by the thread that owns it and by no other; what belongs together
 //!    (`ticks`, `timed_cnt`, `buckets`) changes while `seq` is odd.
-//! 3. Of every 2^32 runs in a row of one thread exactly 2^32 / N are timed where one in N is, spread
-//!    as evenly as a golden section spreads them: nothing that is periodic is met at one phase only.
+//! 3. Where one in N runs is timed, of every 2^32 in a row of one thread exactly 2^32 / N are,
+//!    spread as evenly as a golden section spreads them: nothing periodic is met at one phase only.
 
 mod rate;
 mod slot;
