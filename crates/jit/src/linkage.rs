@@ -35,6 +35,9 @@ pub struct Linkage {
     /// array that is known at run time only, 0 if empty or out of range. 0 if such calls do not
     /// occur.
     pub tail_call_lookup: u64,
+    /// `extern "sysv64" fn(address, bytes: u32) -> u64`: the 1, 2, 4 or 8 bytes there; 0 where
+    /// nothing can be read. 0 if loads that may fault do not occur.
+    pub probe: u64,
     /// Where runs are counted; without it there are no sites for that.
     pub stats: Option<StatsLink>,
 }
@@ -51,7 +54,8 @@ impl Linkage {
             timed: 1 << 40,
         };
         let (tail_call_lookup, stats) = (1 << 40, Some(stats));
-        let mut linkage = Linkage { tail_call_lookup, stats, ..Linkage::default() };
+        let probe = tail_call_lookup + (1 << 20);
+        let mut linkage = Linkage { tail_call_lookup, probe, stats, ..Linkage::default() };
         for insn in xlated.insns().iter().filter(|insn| insn.code == BPF_JMP | BPF_CALL) {
             let address = (1u64 << 40).wrapping_add_signed(i64::from(insn.imm) << 4);
             match insn.src {

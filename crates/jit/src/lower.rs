@@ -203,10 +203,11 @@ impl Lower<'_> {
             BPF_W => Size::B4,
             _ => Size::B8,
         };
-        if self.xlated.facts(self.at).probe_mem {
-            return Err(Error::unsupported(self.at, "loads that may fault"));
-        }
-        let load = |sign| Op::Load { size, sign, big: false, dst, addr: Addr::new(src, off) };
+        let (probe, addr) = (self.xlated.facts(self.at).probe_mem, Addr::new(src, off));
+        let load = |sign| match probe {
+            true => Op::Probe { size, sign, dst, addr },
+            false => Op::Load { size, sign, big: false, dst, addr },
+        };
         let store = |src| Op::Store { size, big: false, addr: Addr::new(dst, off), src };
         let op = match (self.insn.class(), self.insn.mode()) {
             (BPF_LDX, BPF_MEM) => load(false),

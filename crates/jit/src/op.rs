@@ -269,6 +269,14 @@ pub(crate) enum Op {
         dst: Reg,
         addr: Addr,
     },
+    /// A load of what may not be there: 0 then. Asks the host, and leaves all other registers
+    /// alone.
+    Probe {
+        size: Size,
+        sign: bool,
+        dst: Reg,
+        addr: Addr,
+    },
     /// `src` is no memory; `big` swaps the bytes.
     Store {
         size: Size,
@@ -333,7 +341,7 @@ impl Op {
             Op::Nop | Op::LdImm { .. } | Op::LdFunc { .. } | Op::Jmp { .. } => RegSet::NONE,
             Op::Mov { src, .. } | Op::ArrayLookup { key: src, .. } => src.uses(),
             Op::Alu { dst, src, .. } | Op::Div { dst, src, .. } => src.uses().with(dst),
-            Op::Lea { addr, .. } | Op::Load { addr, .. } => addr.uses(),
+            Op::Lea { addr, .. } | Op::Load { addr, .. } | Op::Probe { addr, .. } => addr.uses(),
             Op::Shift { src, by, .. } => by.uses().with(src),
             Op::Neg { dst, .. } | Op::Swap { dst, .. } => RegSet::of(&[dst]),
             Op::Zext { src, .. } | Op::MovSx { src, .. } => RegSet::of(&[src]),
@@ -370,7 +378,8 @@ impl Op {
             | Op::Zext { dst, .. }
             | Op::MovSx { dst, .. }
             | Op::Div { dst, .. }
-            | Op::Load { dst, .. } => RegSet::of(&[dst]),
+            | Op::Load { dst, .. }
+            | Op::Probe { dst, .. } => RegSet::of(&[dst]),
             Op::Atomic { op, reg, .. } => match op {
                 AtomicOp::Rmw { fetch: false, .. } => RegSet::NONE,
                 AtomicOp::Rmw { .. } | AtomicOp::Xchg => RegSet::of(&[reg]),
@@ -421,6 +430,7 @@ impl Op {
             Op::Call { .. }
                 | Op::Kfunc { .. }
                 | Op::CallSub { .. }
+                | Op::Probe { .. }
                 | Op::TailCall { map: None, .. }
         )
     }

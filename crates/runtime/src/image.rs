@@ -272,6 +272,7 @@ fn compile(
         helpers,
         maps: maps.iter().map(machine_link).collect(),
         tail_call_lookup: helper::tail_call_lookup(),
+        probe: helper::probe(),
         stats: Some(counters.link()),
     };
     skep_jit::compile(&linked.xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {

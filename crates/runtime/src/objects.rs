@@ -8,6 +8,7 @@
 //!    seen it goes on.
 //! 2. A node in `owners` is in the list or tree of that address, once, and its object's count
 //!    counts that.
+//! 3. The words of [`Owns`] are inside of the object; a pointer there is counted, too.
 //!
 //! Kernel: `bpf_obj_new_impl`, `bpf_list_push_front_impl`, `bpf_rbtree_add_impl` and siblings
 //! (6.18).
@@ -15,7 +16,9 @@
 use crate::Errno;
 use crate::map::Graveyard;
 use crate::memory::{Budget, Region};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that all objects of a runtime may take.
@@ -40,6 +43,25 @@ struct State {
 struct Object {
     memory: Arc<Region>,
     count: u32,
+    owns: Owns,
+}
+
+/// Bytes in front of an object of which each CPU has a copy: how far they are from each other, and
+/// how many there are. A run may look there as long as it may look at the object.
+pub(crate) const COPIES_HEAD: usize = 128;
+
+/// The words of an object that own others, by bit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Owns {
+    /// Pointers.
+    pub(crate) pointers: u64,
+    /// Heads of lists and roots of trees.
+    pub(crate) heads: u64,
+}
+
+/// Offsets of the words whose bits are set.
+fn words(bits: u64) -> impl Iterator<Item = usize> {
+    (0..64).filter(move |bit| bits >> bit & 1 == 1).map(|bit| 8 * bit)
 }
 
 /// An end of a list.
@@ -47,6 +69,13 @@ struct Object {
 pub(crate) enum End {
     Front,
     Back,
+}
+
+/// A side of a node of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
 }
 
 impl Default for Objects {
@@ -69,14 +98,32 @@ impl State {
         object.memory.offset_of(addr, 1).map(|_| (*base, object))
     }
 
-    /// Counts one user of an object less: its memory, if that was the last one.
-    fn release(&mut self, addr: u64) -> Option<Arc<Region>> {
-        let (base, object) = self.around(addr)?;
-        object.count -= 1;
-        match object.count {
-            0 => self.objects.remove(&base).map(|object| object.memory),
-            _ => None,
+    /// Counts one user of an object less, and if that was the last one, of those that it owns: the
+    /// memory of all that go.
+    fn release(&mut self, addr: u64) -> Vec<Arc<Region>> {
+        let (mut less, mut gone) = (vec![addr], Vec::new());
+        while let Some(addr) = less.pop() {
+            let Some((base, object)) = self.around(addr) else { continue };
+            object.count -= 1;
+            if object.count > 0 {
+                continue;
+            }
+            let Some(Object { memory, owns, .. }) = self.objects.remove(&base) else { continue };
+            let pointers = words(owns.pointers).map(|at| memory.u64(at).swap(0, AcqRel));
+            less.extend(pointers.filter(|pointer| *pointer != 0));
+            words(owns.heads).for_each(|at| less.extend(self.take_all(memory.addr(at))));
+            gone.push(memory);
         }
+        gone
+    }
+
+    /// Takes all nodes out of a list or tree.
+    fn take_all(&mut self, owner: u64) -> VecDeque<u64> {
+        let held = self.held.remove(&owner).unwrap_or_default();
+        held.iter().for_each(|node| {
+            self.owners.remove(node);
+        });
+        held
     }
 
     fn take_node(&mut self, owner: u64, node: Option<u64>) -> Option<u64> {
@@ -94,18 +141,35 @@ impl Objects {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn bury(&self, memory: Option<Arc<Region>>) {
-        if let Some(memory) = memory {
-            self.gone.bury(memory);
-        }
+    fn bury(&self, memory: Vec<Arc<Region>>) {
+        memory.into_iter().for_each(|memory| self.gone.bury(memory));
     }
 
     /// A new object, all zeros; 0 if there is no memory.
-    pub(crate) fn create(&self, bytes: usize) -> u64 {
-        let Ok(memory) = Region::zeroed(bytes, &self.budget) else { return 0 };
-        let base = memory.addr(0);
-        self.state().objects.insert(base, Object { memory: Arc::new(memory), count: 1 });
+    pub(crate) fn create(&self, bytes: usize, owns: Owns) -> u64 {
+        let last = u64::BITS - (owns.pointers | owns.heads).leading_zeros();
+        let bytes = bytes.max(8 * last as usize);
+        self.insert_new(bytes, (owns, 0))
+    }
+
+    /// A new object of which each CPU has a copy.
+    pub(crate) fn create_percpu(&self, bytes: usize, cpus: usize) -> u64 {
+        let stride = bytes.next_multiple_of(8).max(8);
+        let all = stride.checked_mul(cpus).and_then(|all| all.checked_add(COPIES_HEAD));
+        let Some(all) = all else { return 0 };
+        let base = self.insert_new(all, (Owns::default(), COPIES_HEAD));
+        if let Some((region, at)) = self.locate(base.wrapping_sub(COPIES_HEAD as u64), 16) {
+            region.u64(at).store(stride as u64, Relaxed);
+            region.u64(at + 8).store(cpus as u64, Relaxed);
+        }
         base
+    }
+
+    fn insert_new(&self, bytes: usize, (owns, head): (Owns, usize)) -> u64 {
+        let Ok(memory) = Region::zeroed(bytes, &self.budget) else { return 0 };
+        let (base, memory) = (memory.addr(0), Arc::new(memory));
+        self.state().objects.insert(base, Object { memory, count: 1, owns });
+        base + head as u64
     }
 
     /// One user more.
@@ -179,6 +243,26 @@ impl Objects {
         state.take_node(owner, Some(node))
     }
 
+    /// The root of a tree, or of what is on one side of a node of it. Trees have no shape here: the
+    /// root is the node in the middle, and so below it.
+    pub(crate) fn root(&self, owner: u64, below: Option<(u64, Side)>) -> Option<u64> {
+        let state = self.state();
+        let held = state.held.get(&owner)?;
+        let Some((node, side)) = below else { return held.get(held.len() / 2).copied() };
+        let at = held.iter().position(|other| *other == node)?;
+        let (mut low, mut high) = (0, held.len());
+        loop {
+            let middle = low + (high - low) / 2;
+            match (at.cmp(&middle), side) {
+                (Ordering::Less, _) => high = middle,
+                (Ordering::Greater, _) => low = middle + 1,
+                (Ordering::Equal, Side::Left) => break high = middle,
+                (Ordering::Equal, Side::Right) => break low = middle + 1,
+            }
+        }
+        held.get(low + (high - low) / 2).copied().filter(|_| low < high)
+    }
+
     /// All nodes, in order.
     pub(crate) fn nodes(&self, owner: u64) -> Vec<u64> {
         self.state().held.get(&owner).map(|held| held.iter().copied().collect()).unwrap_or_default()
@@ -187,14 +271,10 @@ impl Objects {
     /// The list or tree at `owner` goes, and what it holds.
     pub(crate) fn clear(&self, owner: u64) {
         let mut state = self.state();
-        let held = state.held.remove(&owner).unwrap_or_default();
-        let mut gone = Vec::new();
-        for node in held {
-            state.owners.remove(&node);
-            gone.push(state.release(node));
-        }
+        let held = state.take_all(owner);
+        let gone = held.into_iter().flat_map(|node| state.release(node)).collect();
         drop(state);
-        gone.into_iter().for_each(|memory| self.bury(memory));
+        self.bury(gone);
     }
 
     /// The memory and offset of an access to an object.
@@ -219,7 +299,7 @@ mod tests {
     #[test]
     fn an_object_goes_with_its_last_user() {
         let objects = Objects::default();
-        let one = objects.create(40);
+        let one = objects.create(40, Owns::default());
         assert!(objects.acquire(one) && !objects.acquire(one - 1));
         objects.release(one + 8);
         assert_eq!((objects.count(), objects.locate(one, 40).is_some()), (1, true));
@@ -230,7 +310,7 @@ mod tests {
     #[test]
     fn a_list_holds_what_was_pushed() {
         let objects = Objects::default();
-        let [a, b, c] = [0; 3].map(|_| objects.create(64));
+        let [a, b, c] = [0; 3].map(|_| objects.create(64, Owns::default()));
         let list = 0x1000;
         for (node, front) in [(a, false), (b, true), (c, false)] {
             objects.insert(list, node + 16, |len| if front { 0 } else { len }).unwrap();
@@ -246,5 +326,43 @@ mod tests {
         assert_eq!(objects.count(), 3);
         objects.clear(list);
         assert_eq!((objects.count(), objects.pop(list, End::Front)), (2, None));
+    }
+
+    #[test]
+    fn a_tree_is_searched_from_its_root() {
+        let objects = Objects::default();
+        for len in 0..20u64 {
+            let root = 0x2000 + len;
+            let nodes: Vec<u64> = (0..len).map(|n| 0x100 + n).collect();
+            nodes.iter().for_each(|node| objects.insert(root, *node, |len| len).unwrap());
+            let mut found = Vec::new();
+            let mut above = vec![objects.root(root, None)];
+            while let Some(at) = above.pop() {
+                let Some(node) = at else { continue };
+                let left = objects.root(root, Some((node, Side::Left)));
+                let right = objects.root(root, Some((node, Side::Right)));
+                assert!(left.is_none_or(|l| l < node) && right.is_none_or(|r| r > node));
+                found.push(node);
+                above.extend([left, right]);
+            }
+            found.sort_unstable();
+            assert_eq!(found, nodes);
+            objects.clear(root);
+        }
+    }
+
+    #[test]
+    fn what_an_object_owns_goes_with_it() {
+        let objects = Objects::default();
+        let outer = objects.create(32, Owns { pointers: 1, heads: 1 << 2 });
+        let [inside, listed, kept] = [0; 3].map(|_| objects.create(64, Owns::default()));
+        let (region, at) = objects.locate(outer, 8).unwrap();
+        region.u64(at).store(inside, std::sync::atomic::Ordering::Release);
+        objects.insert(outer + 16, listed, |_| 0).unwrap();
+        objects.insert(outer + 16, kept, |_| 0).unwrap();
+        assert!(objects.acquire(kept));
+        objects.release(outer);
+        assert_eq!((objects.count(), objects.locate(kept, 1).is_some()), (1, true));
+        assert!(objects.insert(0x3000, kept, |_| 0).is_ok());
     }
 }

@@ -47,11 +47,17 @@ Where a helper can only do part of what a kernel does:
   to be returned (`Ctx::retval`).
 - `bpf_get_local_storage` gives one value for all runs: programs are attached to no control group.
 - Cookies of `bpf_tcp_raw_gen_syncookie_ipv4` and siblings are this process's to check.
-- Objects of programs (`bpf_obj_new`) may be in lists, trees and the values of arrays and hashes;
-  an object that owns others is refused, and so are `bpf_rbtree_root`, `_left` and `_right`.
-- Nothing is traced and nothing is counted: `bpf_get_current_task` is an address where nothing can be
-  read, perf event arrays have no counters, `bpf_get_attach_cookie` gives what
+- Objects of programs (`bpf_obj_new`) may be in lists, trees, other objects and the values of arrays
+  and hashes. Trees are in the order that the program gives, but have no colours: which node
+  `bpf_rbtree_root` gives, and `_left` and `_right` below it, is not promised to be the kernel's.
+- Sets of CPUs (`bpf_cpumask_create`) are of the runtime's CPUs; any of them is the first.
+- Nothing is traced and nothing is counted: `bpf_get_current_task` and `_btf` give an address where
+  nothing can be read, perf event arrays have no counters, `bpf_get_attach_cookie` gives what
   `Ctx::set_attach_cookie` has set.
+- The context of programs of `fentry`, `fexit`, `tp_btf` and LSM hooks is the words that the embedder
+  gives (`Ctx::raw`): the arguments, behind them the result. A pointer in it, and any other to a
+  struct of the kernel, is followed with care: a load gives what is there if that is memory of the
+  run, else 0. Such a struct is no memory for helpers.
 
 Fuel (`LoadOptions::fuel`, `skep run --fuel N`) bounds a run by units that both engines count and stop at
 alike: a jump backwards that is taken, a call of a function of the program, and a call of a callback,
@@ -165,7 +171,6 @@ const MISSING: &[(&str, &[HelperId])] = {
         (
             "A struct of the kernel is what it takes or gives",
             &[
-                GetCurrentTaskBtf,
                 GetTaskStack,
                 TaskPtRegs,
                 CopyFromUserTask,
@@ -175,13 +180,7 @@ const MISSING: &[(&str, &[HelperId])] = {
                 ImaInodeHash,
                 ImaFileHash,
                 SkbOutput,
-                PerCpuPtr,
-                ThisCpuPtr,
             ],
-        ),
-        (
-            "The arguments are those of a function of the kernel that is traced",
-            &[GetFuncArg, GetFuncRet, GetFuncArgCnt],
         ),
         (
             "The kernel's types and symbols are not here in a run",

@@ -443,7 +443,9 @@ fn what_does_not_fit_together_is_an_error() {
     assert!(runtime.create_map(&MapDef { value_size: 0, ..large }, None).is_err());
     assert!(Ctx::packet(ProgType::Kprobe, &[0; 60]).is_err());
     assert!(Ctx::raw(ProgType::Xdp, &[0; 60]).is_err());
-    for prog_type in [ProgType::Tracing, ProgType::StructOps, ProgType::Lsm, ProgType::SockOps] {
+    for prog_type in
+        [ProgType::CgroupSockopt, ProgType::StructOps, ProgType::Netfilter, ProgType::SockOps]
+    {
         let error = Ctx::raw(prog_type, &[0; 64]).unwrap_err();
         assert!(error.kind() == ErrorKind::Unsupported, "{error}");
     }

@@ -120,6 +120,8 @@ pub(crate) struct Env<'a> {
     pub(crate) bypass_spec_v1: bool,
     pub(crate) bypass_spec_v4: bool,
     pub(crate) seen_direct_write: bool,
+    /// Bytes of the context that callees are given as memory.
+    pub(crate) ctx_mem_end: u32,
     /// Registers of the current frame that changed since the last printed state.
     pub(crate) scratched_regs: u32,
     pub(crate) scratched_slots: u64,

@@ -58,6 +58,10 @@ pub(crate) enum Found {
     /// Type of the pointer that a load or store goes through, to refuse mixtures that need
     /// different rewrites.
     PtrType(RegType),
+    /// The same; on another path the load goes through a pointer that is not trusted.
+    MixedPtrType(RegType),
+    /// A call is given a struct of the kernel as plain memory.
+    KernelMem,
     /// The map that a helper call gets, if it is always the same.
     CallMap(CallMap),
     /// Whether a call of `bpf_loop` can be inlined.
@@ -74,7 +78,10 @@ impl InsnAux {
         self.flags.intersects(flags)
     }
     pub(crate) fn ptr_type(&self) -> Option<RegType> {
-        if let Found::PtrType(ty) = self.found { Some(ty) } else { None }
+        match self.found {
+            Found::PtrType(ty) | Found::MixedPtrType(ty) => Some(ty),
+            _ => None,
+        }
     }
     pub(crate) fn call_map(&self) -> CallMap {
         if let Found::CallMap(map) = self.found { map } else { CallMap::Unknown }

@@ -29,6 +29,7 @@ mod verified_program;
 mod xlated;
 
 pub use config::{Config, KernelSymbols, Privileges};
+pub use fixup::INLINED_HELPERS;
 pub use rejection::Rejection;
 pub use stats::{FastPaths, MemBytes, VerifierStats};
 pub use tuning::{

@@ -82,6 +82,7 @@ impl<'a> Env<'a> {
             bypass_spec_v1: perfmon,
             bypass_spec_v4: perfmon,
             seen_direct_write: false,
+            ctx_mem_end: 0,
             scratched_regs: 0,
             scratched_slots: 0,
             subprogno_walked: 0,

@@ -2,9 +2,14 @@
 
 use super::Emit;
 use super::alu::{alu_forms, is_i8};
+use crate::Error;
 use crate::asm::{Form, Mem, Width, X86, forms};
 use crate::op::{Addr, AluOp, Op, Size, Src};
 use crate::regs::{SCRATCH, SCRATCH2, x86};
+
+/// What a call does not preserve and an op may have its operands in; and one word more.
+const KEPT: [X86; 8] =
+    [X86::RAX, X86::RDI, X86::RSI, X86::RDX, X86::RCX, X86::R8, X86::R9, X86::R10];
 
 /// Width of the forms for a size of 4 or 8 bytes; smaller ones have forms of their own.
 fn width_of(size: Size) -> Width {
@@ -54,6 +59,36 @@ impl Emit<'_> {
                 }
             }
         }
+    }
+
+    /// The host loads, or says 0. Whatever a call does not preserve is kept aside, which leaves
+    /// `rsp` aligned as the frame has it.
+    pub(super) fn probe(&mut self, op: Op) -> Result<(), Error> {
+        let Op::Probe { size, sign, dst, addr } = op else { return Ok(()) };
+        let probe = self.unit.linkage.probe;
+        if probe == 0 {
+            return Err(Error::unsupported(self.at, "loads that may fault"));
+        }
+        let mem = self.mem(addr);
+        self.asm.rm(&forms::LEA, Width::W64, (SCRATCH, mem));
+        for reg in KEPT {
+            self.asm.r(&forms::PUSH, Width::W64, reg);
+        }
+        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RDI, SCRATCH));
+        self.ld_imm(X86::RSI, u64::from(size.bytes()));
+        self.call_address(probe);
+        self.asm.rr(&forms::MOV_RM, Width::W64, (SCRATCH, X86::RAX));
+        for reg in KEPT.into_iter().rev() {
+            self.asm.r(&forms::POP, Width::W64, reg);
+        }
+        let (form, width) = match (size, sign) {
+            (Size::B1, true) => (&forms::MOVSX8, Width::W64),
+            (Size::B2, true) => (&forms::MOVSX16, Width::W64),
+            (Size::B4, true) => (&forms::MOVSXD, Width::W64),
+            _ => (&forms::MOV_RM, Width::W64),
+        };
+        self.asm.rr(form, width, (x86(dst), SCRATCH));
+        Ok(())
     }
 
     pub(super) fn store(&mut self, op: Op) {

@@ -237,6 +237,7 @@ impl<'a> Emit<'a> {
             Op::MovSx { size, width, dst, src } => self.movsx((size, width), dst, src),
             Op::Div { op, width, dst, src } => return self.div((op, width), dst, src),
             Op::Load { .. } => self.load(op),
+            Op::Probe { .. } => return self.probe(op),
             Op::Store { .. } => self.store(op),
             Op::AluStore { op, size, addr, src } => self.alu_store((op, size), addr, src),
             Op::Atomic { op, width, addr, reg } => self.atomic((op, width), addr, reg),

@@ -205,7 +205,8 @@ pub fn takes_packet(prog_type: ProgType) -> bool {
     !skep_uapi::run_ctx::run_ctx(prog_type).pointers.is_empty()
 }
 
-/// Whether the context of programs of the type has numbers only, whatever they are.
+/// Whether the context of programs of the type has numbers only, whatever they are; those that
+/// stand for structs of a kernel are followed with care (`skep_verifier`: `probe_mem`).
 fn holds_scalars(prog_type: ProgType) -> bool {
     use ProgType as T;
     matches!(
@@ -214,6 +215,8 @@ fn holds_scalars(prog_type: ProgType) -> bool {
             | T::Tracepoint
             | T::PerfEvent
             | T::RawTracepoint
+            | T::Tracing
+            | T::Lsm
             | T::CgroupDevice
             | T::CgroupSysctl
             | T::LircMode2

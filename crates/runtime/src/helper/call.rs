@@ -96,6 +96,16 @@ impl Call {
         unsafe { std::sync::atomic::AtomicU32::from_ptr(at.cast()) }
     }
 
+    /// Of the object of which each CPU has a copy, that argument `n` points to: the distance of the
+    /// copies, and how many there are.
+    pub(super) fn copies(&self, n: usize) -> (u64, u64) {
+        let head = self.args[n].wrapping_sub(crate::objects::COPIES_HEAD as u64) as *const [u64; 2];
+        // SAFETY: invariants: what `bpf_percpu_obj_new` gave, which is there as long as the run,
+        // and what stands in front of it was written before any program had it.
+        let [stride, count] = unsafe { head.read() };
+        (stride, count)
+    }
+
     /// Memory behind a dynptr, inside of its bounds.
     pub(super) fn bytes_behind(&self, addr: u64, len: usize) -> &[u8] {
         if len == 0 {

@@ -108,6 +108,11 @@ pub(super) unsafe extern "sysv64" fn tail_call_lookup(map: u64, index: u32) -> u
     guarded(|| map.kind().as_prog_array().map_or(0, |array| array.word(index)))
 }
 
+/// The bytes at an address, or 0 where the run cannot read: `skep_jit::Linkage::probe`.
+pub(super) unsafe extern "sysv64" fn probe(addr: u64, bytes: u32) -> u64 {
+    guarded(|| super::probe::load(addr, bytes as usize))
+}
+
 /// `bpf_map_lookup_elem` of a hash map whose keys have `N` bytes: `skep_jit::MapLink::lookup`.
 unsafe extern "sysv64" fn hash_lookup<const N: usize>(map: u64, key: u64) -> u64 {
     // SAFETY: machine code of a verified program passes the map's handle and a key of its size.

@@ -9,6 +9,7 @@
 
 mod call;
 mod cgroup;
+mod cpumask;
 mod csum;
 mod dynptr;
 mod dynptr_copy;
@@ -44,7 +45,7 @@ pub(crate) use iter_bits::Copies;
 
 use entry::Body;
 use skep_uapi::helper::HelperId;
-use skep_verifier::OwnHelper;
+use skep_verifier::{INLINED_HELPERS, OwnHelper};
 use table::OWN_HELPERS;
 pub(crate) use table::{HELPERS, KFUNCS};
 pub use tunnel::Tunnel;
@@ -86,9 +87,10 @@ pub(crate) fn find(number: i32) -> Option<&'static Helper> {
 }
 
 /// The helpers that programs can call here, in the order of the ABI; `bpf_tail_call`, which the
-/// engines do themselves, is one.
+/// engines do themselves, is one, and so are those that the verifier's rewrites do.
 pub fn supported() -> impl Iterator<Item = HelperId> {
-    HelperId::all().filter(|id| *id == HelperId::TailCall || find(*id as i32).is_some())
+    let without_call = |id| id == HelperId::TailCall || INLINED_HELPERS.contains(&id);
+    HelperId::all().filter(move |id| without_call(*id) || find(*id as i32).is_some())
 }
 
 /// Numbers and addresses for machine code.
@@ -100,6 +102,11 @@ pub(crate) fn addresses() -> impl Iterator<Item = (i32, u64)> {
 /// Address of what finds the target of a tail call through a map known at run time only.
 pub(crate) fn tail_call_lookup() -> u64 {
     entry::tail_call_lookup as *const () as u64
+}
+
+/// Address of what loads through pointers that may lead nowhere.
+pub(crate) fn probe() -> u64 {
+    entry::probe as *const () as u64
 }
 
 #[cfg(test)]

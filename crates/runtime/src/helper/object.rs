@@ -2,7 +2,8 @@
 
 use super::call::Call;
 use super::entry::Callbacks;
-use crate::objects::{End, Objects};
+use crate::cpu;
+use crate::objects::{End, Objects, Owns, Side};
 use crate::{Errno, current};
 
 fn with<T>(work: impl FnOnce(&Objects) -> Option<T>) -> Option<T> {
@@ -10,9 +11,34 @@ fn with<T>(work: impl FnOnce(&Objects) -> Option<T>) -> Option<T> {
 }
 
 /// `void *bpf_obj_new_impl(local_type_id, meta)`; the rewrite has put the size in the place of the
-/// type (`skep_verifier`, fixup/calls).
+/// type, and behind it which words own others (`skep_verifier`, fixup/calls).
 pub(super) fn new(call: &Call) -> u64 {
-    with(|objects| Some(objects.create(call.arg(0) as u32 as usize))).unwrap_or_default()
+    let owns = Owns { pointers: call.arg(1), heads: call.arg(2) };
+    with(|objects| Some(objects.create(call.arg(0) as u32 as usize, owns))).unwrap_or_default()
+}
+
+/// `void *bpf_percpu_obj_new_impl(local_type_id, meta)`.
+pub(super) fn percpu_new(call: &Call) -> u64 {
+    let bytes = call.arg(0) as u32 as usize;
+    let made = current::with(|current| {
+        let cpus = current.shared.cpus.count();
+        current.shared.registry.objects.create_percpu(bytes, cpus)
+    });
+    made.unwrap_or_default()
+}
+
+/// `void *bpf_per_cpu_ptr(percpu_ptr, cpu)`.
+pub(super) fn per_cpu_ptr(call: &Call) -> u64 {
+    let (stride, count) = call.copies(0);
+    let cpu = u64::from(call.arg(1) as u32);
+    if cpu < count { call.arg(0) + cpu * stride } else { 0 }
+}
+
+/// `void *bpf_this_cpu_ptr(percpu_ptr)`.
+pub(super) fn this_cpu_ptr(call: &Call) -> u64 {
+    let (stride, count) = call.copies(0);
+    // Threads have numbers below the count; a callback outside of runs may have any.
+    call.arg(0) + u64::from(cpu::current()).min(count - 1) * stride
 }
 
 /// `void bpf_obj_drop_impl(p, meta)`.
@@ -82,6 +108,21 @@ pub(super) fn rbtree_add(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
         }
     }
     insert(call, |_| low)
+}
+
+/// `struct bpf_rb_node *bpf_rbtree_root(root)`.
+pub(super) fn rbtree_root(call: &Call) -> u64 {
+    with(|objects| objects.root(call.arg(0), None)).unwrap_or_default()
+}
+
+/// `struct bpf_rb_node *bpf_rbtree_left(root, node)`.
+pub(super) fn rbtree_left(call: &Call) -> u64 {
+    with(|objects| objects.root(call.arg(0), Some((call.arg(1), Side::Left)))).unwrap_or_default()
+}
+
+/// `struct bpf_rb_node *bpf_rbtree_right(root, node)`.
+pub(super) fn rbtree_right(call: &Call) -> u64 {
+    with(|objects| objects.root(call.arg(0), Some((call.arg(1), Side::Right)))).unwrap_or_default()
 }
 
 /// `struct bpf_rb_node *bpf_rbtree_remove(root, node)`.

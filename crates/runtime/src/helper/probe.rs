@@ -51,6 +51,13 @@ pub(super) fn array<const N: usize>(addr: u64) -> Result<[u8; N], Errno> {
     read_owned(addr, &mut bytes).map(|()| bytes)
 }
 
+/// A number of up to 8 bytes; 0 if it is not memory that skep owns.
+pub(super) fn load(addr: u64, len: usize) -> u64 {
+    let mut word = [0; 8];
+    let read = word.get_mut(..len).is_some_and(|bytes| read_owned(addr, bytes).is_ok());
+    if read { u64::from_le_bytes(word) } else { 0 }
+}
+
 /// The string at an address, without its end, cut at `len_max` bytes.
 pub(super) fn string(addr: u64, len_max: usize) -> Result<Vec<u8>, Errno> {
     let mut bytes = Vec::new();

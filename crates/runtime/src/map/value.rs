@@ -27,6 +27,8 @@ pub(crate) struct ValueLayout {
     /// Offsets of pointers to objects, and of heads and roots that hold some.
     pointers: Vec<usize>,
     heads: Vec<usize>,
+    /// Offsets of pointers that own nothing.
+    untrusted: Vec<usize>,
     /// The objects, if there is one of those.
     objects: Option<Arc<Objects>>,
 }
@@ -49,7 +51,8 @@ impl ValueLayout {
                 FieldKind::SpinLock => layout.lock = Some(start),
                 FieldKind::Timer => layout.timer = Some(start),
                 FieldKind::ResSpinLock | FieldKind::Refcount => {}
-                FieldKind::KptrRef => layout.pointers.push(start),
+                FieldKind::KptrRef | FieldKind::KptrPercpu => layout.pointers.push(start),
+                FieldKind::KptrUnref => layout.untrusted.push(start),
                 FieldKind::ListHead | FieldKind::RbRoot => layout.heads.push(start),
                 other => {
                     return Err(Error::unsupported(format!("{} in a map's value", other.name())));
@@ -60,7 +63,8 @@ impl ValueLayout {
             }
             layout.holes.push(start..start + len);
         }
-        let owns = !layout.pointers.is_empty() || !layout.heads.is_empty();
+        let parts = [&layout.pointers, &layout.heads, &layout.untrusted];
+        let owns = parts.into_iter().any(|offsets| !offsets.is_empty());
         layout.objects = owns.then(|| setup.registry.objects.clone());
         Ok(layout)
     }
@@ -92,6 +96,7 @@ impl ValueLayout {
                 object => objects.release(object),
             }
         }
+        self.untrusted.iter().for_each(|at| region.u64(off + at).store(0, Ordering::Release));
         self.heads.iter().for_each(|at| objects.clear(region.addr(off + at)));
     }
 

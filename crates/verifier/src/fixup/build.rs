@@ -9,6 +9,12 @@ pub(super) fn alu_imm(class: u8, op: u8, (dst, imm): (u8, i32)) -> Insn {
     Insn { code: class | op | BPF_K, dst, imm, ..Insn::default() }
 }
 
+/// `dst = imm ll`
+pub(super) fn ld_imm64(dst: u8, imm: u64) -> [Insn; 2] {
+    let low = Insn { code: BPF_LD | BPF_IMM | BPF_DW, dst, imm: imm as i32, ..Insn::default() };
+    [low, Insn { imm: (imm >> 32) as i32, ..Insn::default() }]
+}
+
 /// `dst OP src`.
 pub(super) fn alu_reg(class: u8, op: u8, (dst, src): (u8, u8)) -> Insn {
     Insn { code: class | op | BPF_X, dst, src, ..Insn::default() }

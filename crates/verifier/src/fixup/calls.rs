@@ -3,11 +3,11 @@
 //!
 //! Kernel: `do_misc_fixups` (6.18), for the calls that it inlines.
 
-use super::build::{alu_imm, alu_reg, call_helper, jump_imm};
+use super::build::{alu_imm, alu_reg, call_helper, jump_imm, ld_imm64};
 use super::emit::Emit;
 use super::{Rewritten, Source};
 use crate::check::exit::THROW;
-use crate::env::{CallMap, LoopInline};
+use crate::env::{CallMap, Found, LoopInline};
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call};
 use crate::xlated::{NotSupported, OwnHelper};
 use skep_btf::{FieldKind, TypeId, special_fields};
@@ -24,6 +24,10 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     let is_move = insn.code == BPF_ALU64 | BPF_MOV | BPF_X;
     if is_move && insn.off == BPF_ADDR_SPACE_CAST {
         return Err(NotSupported::new("an arena"));
+    }
+    let found = source.walked.aux.get(idx).map(|aux| aux.found);
+    if found == Some(Found::KernelMem) {
+        return Err(NotSupported::new("a struct of the kernel as memory"));
     }
     if throws(source, &insn) {
         out.push(call_helper(OwnHelper::Throw as i32));
@@ -68,22 +72,39 @@ fn throws(source: &Source<'_>, insn: &Insn) -> bool {
     callee.is_some_and(|callee| callee.name() == THROW)
 }
 
-/// A call that makes an object: whoever makes it wants the size, not the type. Objects that own
-/// others would have to be taken apart when they go.
+/// Words of an object that may own others: as many as a register has bits.
+const OWNING_WORDS: u32 = 64;
+
+/// A call that makes an object: whoever makes it wants not the type but the size, and which of its
+/// words own other objects: r2 has the bits of pointers, r3 those of heads of lists and roots of
+/// trees.
 fn make_object(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewritten {
     let made = source.walked.aux.get(idx).and_then(|aux| aux.local_type());
     let btf = source.program.and_then(|program| program.btf.as_ref());
     let (Some(id), Some(btf)) = (made, btf) else { return Ok(false) };
     let unknown = || NotSupported::new("an object of more than one type");
     let size = btf.get(TypeId(id)).and_then(|ty| ty.stated_size()).ok_or_else(unknown)?;
+    let (mut pointers, mut heads) = (0u64, 0u64);
     for field in special_fields(btf, TypeId(id)).unwrap_or_default() {
-        let plain = [FieldKind::ListNode, FieldKind::RbNode, FieldKind::Refcount];
-        if !plain.contains(&field.kind) && field.kind != FieldKind::SpinLock {
-            let what = format!("{} in an object of a program", field.kind.name());
-            return Err(NotSupported::new(what));
-        }
+        use FieldKind as K;
+        let word = field.offset / 8;
+        let owner = match field.kind {
+            K::ListNode | K::RbNode | K::Refcount | K::SpinLock | K::ResSpinLock | K::KptrUnref => {
+                continue;
+            }
+            K::KptrRef | K::KptrPercpu if word < OWNING_WORDS => &mut pointers,
+            K::ListHead | K::RbRoot if word < OWNING_WORDS => &mut heads,
+            kind => {
+                let what = format!("{} in an object of a program", kind.name());
+                return Err(NotSupported::new(what));
+            }
+        };
+        *owner |= 1 << word;
     }
     out.push(alu_imm(BPF_ALU64, BPF_MOV, (1, size as i32)));
+    for (dst, words) in [(2, pointers), (3, heads)] {
+        ld_imm64(dst, words).into_iter().for_each(|insn| out.push(insn));
+    }
     out.push(source.insns[idx]);
     Ok(true)
 }

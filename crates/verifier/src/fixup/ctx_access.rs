@@ -6,6 +6,7 @@
 use super::build::{goto, jump_imm};
 use super::emit::Emit;
 use super::{Rewritten, Source};
+use crate::env::Found;
 use crate::state::reg_type::{Base, TypeFlag};
 use crate::xlated::NotSupported;
 use skep_insn::Insn;
@@ -22,9 +23,11 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
     if !is_load && !matches!(insn.class(), BPF_ST | BPF_STX) {
         return Ok(false);
     }
-    let Some(ty) = source.walked.aux.get(idx).and_then(|aux| aux.ptr_type()) else {
+    let Some((aux, ty)) = source.walked.aux.get(idx).and_then(|aux| Some((aux, aux.ptr_type()?)))
+    else {
         return Ok(false);
     };
+    let untrusted = ty.has(TypeFlag::PTR_UNTRUSTED) || matches!(aux.found, Found::MixedPtrType(_));
     match ty.base {
         Base::Ctx if program.prog_type == ProgType::Ext => {
             Err(NotSupported::new("the context of a program that replaces another"))
@@ -41,11 +44,13 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
             Err(NotSupported::new("a store to a struct of the kernel"))
         }
         Base::Arena => Err(NotSupported::new("an arena")),
-        Base::BtfId | Base::Mem if is_load => {
-            let own = ty.base == Base::Mem || ty.has(TypeFlag::MEM_ALLOC);
+        _ if !is_load && untrusted => {
+            Err(NotSupported::new("an atomic access to what may not be there"))
+        }
+        base if untrusted || matches!(base, Base::BtfId | Base::Mem) && is_load => {
             out.push(insn);
             if let Some(facts) = out.facts() {
-                facts.probe_mem = !own || ty.has(TypeFlag::PTR_UNTRUSTED);
+                facts.probe_mem = untrusted || base == Base::BtfId && !ty.has(TypeFlag::MEM_ALLOC);
             }
             Ok(true)
         }

@@ -12,12 +12,14 @@ mod ctx_access;
 mod dead_code;
 mod div_mod;
 mod emit;
+mod func_args;
 mod ld_abs;
 mod may_goto;
 mod references;
 mod walked;
 mod zext;
 
+pub use func_args::INLINED_HELPERS;
 pub(crate) use walked::Walked;
 
 use crate::env::{CallMap, Env, InsnFlags};
@@ -65,13 +67,14 @@ type Rewritten = Result<bool, NotSupported>;
 type Rewrite = fn(&Source<'_>, usize, &mut Emit) -> Rewritten;
 
 /// The first that takes an insn has it; what none takes is copied.
-const REWRITES: [Rewrite; 7] = [
+const REWRITES: [Rewrite; 8] = [
     references::rewrite,
     ctx_access::rewrite,
     div_mod::rewrite,
     ld_abs::rewrite,
     may_goto::rewrite,
     zext::rewrite,
+    func_args::rewrite,
     calls::rewrite,
 ];
 
@@ -113,5 +116,6 @@ fn rewrite(source: &Source<'_>) -> Result<Xlated, NotSupported> {
             out.push(build::exit());
         }
     }
+    out.touch_ctx(source.walked.ctx_mem_end);
     out.finish(source)
 }

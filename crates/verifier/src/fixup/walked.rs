@@ -13,12 +13,15 @@ pub(crate) struct Walked {
     pub(super) aux: Vec<InsnAux>,
     /// In order of their first insns.
     pub(super) subprogs: Vec<SubprogInfo>,
+    /// Bytes of the context that callees are given as memory.
+    pub(super) ctx_mem_end: u32,
 }
 
 impl Walked {
     /// Takes it from `env`, which is done.
     pub(crate) fn take(env: &mut Env<'_>) -> Walked {
-        Walked { aux: std::mem::take(&mut env.aux), subprogs: std::mem::take(&mut env.subprogs) }
+        let (aux, subprogs) = (std::mem::take(&mut env.aux), std::mem::take(&mut env.subprogs));
+        Walked { aux, subprogs, ctx_mem_end: env.ctx_mem_end }
     }
 
     /// Whether some path came to the insn. The second slot of `ld_imm64` is its first's.

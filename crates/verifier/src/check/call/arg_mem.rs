@@ -11,7 +11,7 @@ use crate::check::mem::packet::{check_buffer_access, check_packet_access};
 use crate::check::mem::region::{Span, check_mem_region_access};
 use crate::check::mem::stack_range::{RawRange, check_stack_range_initialized};
 use crate::check::mem::{AccessType, MemAccess, check_mem_access};
-use crate::env::Env;
+use crate::env::{Env, Found};
 use crate::log::reject;
 use crate::rejection::{Check, Stop, errno};
 use crate::state::reg::Reg;
@@ -64,7 +64,12 @@ pub(crate) fn check_helper_mem_access(
             check_buffer_access(env, &reg, span)
         }
         Base::Stack => check_stack_range_initialized(env, span, ty, raw),
-        Base::BtfId => check_mem_access(env, access(regno, 0, (size, AccessType::Read))),
+        Base::BtfId => {
+            if !reg.ty.has(TypeFlag::MEM_ALLOC) {
+                env.aux_mut().found = Found::KernelMem;
+            }
+            check_mem_access(env, access(regno, 0, (size, AccessType::Read)))
+        }
         Base::Ctx if !rewrites_ctx(env.prog.prog_type) => check_whole_ctx(env, mem, ty),
         _ => refuse_or_nothing(env, mem, &reg),
     }
@@ -109,6 +114,8 @@ fn check_whole_ctx(env: &mut Env<'_>, mem: ArgMem, ty: AccessType) -> Check {
         }
         return Err(Stop::Reject { errno: errno::EACCES, message: String::new() });
     }
+    // The callee gets what an access at 0 gets, and this many bytes of it.
+    env.ctx_mem_end = env.ctx_mem_end.max(mem.size as u32);
     check_mem_access(env, access(mem.regno, mem.size - 1, (1, ty)))
 }
 

@@ -131,6 +131,9 @@ pub(crate) fn record_func_map(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         reject!(env, EACCES, "write into map forbidden");
     }
     let aux = env.aux_mut();
+    if aux.found == Found::KernelMem {
+        return Ok(());
+    }
     let known = match aux.call_map() {
         CallMap::Unknown => CallMap::Known(map.map),
         CallMap::Known(known) if known == map.map => CallMap::Known(known),

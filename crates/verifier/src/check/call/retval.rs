@@ -5,7 +5,7 @@
 use super::map_args::can_elide_value_nullness;
 use super::meta::CallMeta;
 use super::refs::{acquire_reference, is_acquire_function, is_ptr_cast_function};
-use crate::env::Env;
+use crate::env::{Env, Found};
 use crate::log::reject;
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::reg::{Extra, Reg};
@@ -78,6 +78,7 @@ fn percpu_variable(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
         let ty = RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC | TypeFlag::MEM_RCU);
         return Ok(Reg { extra: reg.extra, ..Reg::pointer(ty) });
     }
+    env.aux_mut().found = Found::KernelMem;
     let Some(Extra::Btf { id, in_prog: false }) = meta.percpu.map(|r| r.extra) else {
         return unsupported("per-CPU objects that are neither variables nor in an RCU section");
     };

@@ -248,9 +248,12 @@ pub(crate) fn save_aux_ptr_type(
         return Ok(());
     };
     if prev == ty || (may_mix(prev) && may_mix(ty)) {
-        // Of these only the fields of a map matter later, to whoever would run the program.
+        // Of these only two matter later, to whoever would run the program: the fields of a map,
+        // and memory that may not be there.
         if ty.base == Base::ConstMapPtr {
             env.aux_mut().found = Found::PtrType(ty);
+        } else if prev != ty && ty.has(TypeFlag::PTR_UNTRUSTED) {
+            env.aux_mut().found = Found::MixedPtrType(prev);
         }
         return Ok(());
     }
