@@ -5,12 +5,12 @@
 //!    long as the image.
 
 use crate::current::Current;
+use crate::map::Map;
 use crate::map::prog_array::TailTarget;
-use crate::map::{Map, MapHandle};
 use crate::poke::Target;
 use crate::prog_info::Facts;
 use crate::stats::{Clock, Counters};
-use crate::{Error, engine, helper};
+use crate::{Error, ObjectMaps, engine, helper};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep_interp::Linked;
@@ -58,7 +58,7 @@ impl ProgImage {
     pub(crate) fn new(
         id: u32,
         program: &VerifiedProgram,
-        maps: &[Result<MapHandle, Error>],
+        maps: &ObjectMaps,
         (engine, tuning, clock): (&Engine, &Tuning, Clock),
     ) -> Result<ProgImage, Error> {
         let xlated = program.xlated().map_err(|e| Error::unsupported(&e.what))?.clone();
@@ -196,11 +196,11 @@ fn check_calls(program: &Program, xlated: &Xlated) -> Result<Vec<(u32, u32)>, Er
     Ok(kfuncs)
 }
 
-/// The maps that insns refer to, by `MapIdx`.
+/// The maps that insns refer to, by `MapIdx`: those that the program was verified with.
 fn used_maps(
     program: &Program,
     xlated: &Xlated,
-    maps: &[Result<MapHandle, Error>],
+    maps: &ObjectMaps,
 ) -> Result<Vec<Option<Arc<Map>>>, Error> {
     use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
     let mut used = vec![None; program.maps.len()];
@@ -214,10 +214,8 @@ fn used_maps(
             continue;
         }
         let index = insn.imm as usize;
-        let map = maps.get(index).ok_or_else(|| Error::input(format!("no map {index}")))?;
-        let map = map.as_ref().map_err(Clone::clone)?;
-        if let Some(slot) = used.get_mut(index) {
-            *slot = Some(map.shared().clone());
+        if let Some(slot @ None) = used.get_mut(index) {
+            *slot = Some(maps.of_program(program, index)?.clone());
         }
     }
     Ok(used)

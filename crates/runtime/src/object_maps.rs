@@ -1,17 +1,21 @@
 //! `ObjectMaps`: the maps of one object, by index and name, with what the object puts in.
 
 use crate::instance::Instance;
-use crate::map::MapHandle;
+use crate::map::registry::Registry;
+use crate::map::{Map, MapHandle, verified_as};
 use crate::{Error, Runtime};
 use skep_btf::Btf;
-use skep_program::{MapDef, SlotTarget};
+use skep_program::{MapDef, Program, SlotTarget};
 use std::sync::Arc;
 
 /// The maps of one object, which its programs share.
 #[derive(Debug)]
 pub struct ObjectMaps {
     defs: Arc<[MapDef]>,
+    btf: Option<Arc<Btf>>,
     maps: Vec<Result<MapHandle, Error>>,
+    /// Of the runtime that they belong to.
+    registry: Arc<Registry>,
 }
 
 impl ObjectMaps {
@@ -28,7 +32,8 @@ impl ObjectMaps {
             }
             Ok(map)
         });
-        let maps = ObjectMaps { maps: maps.collect(), defs: defs.clone() };
+        let (maps, registry) = (maps.collect(), runtime.registry().clone());
+        let maps = ObjectMaps { maps, defs: defs.clone(), btf: btf.cloned(), registry };
         maps.fill_map_slots();
         maps
     }
@@ -51,6 +56,35 @@ impl ObjectMaps {
             Error::input(format!("no map '{name}'; there are: {}", names.join(", ")))
         };
         found.ok_or_else(missing)?.as_ref().map_err(Clone::clone)
+    }
+
+    /// Whether they belong to the runtime with this registry.
+    pub(crate) fn is_of(&self, registry: &Arc<Registry>) -> bool {
+        Arc::ptr_eq(&self.registry, registry)
+    }
+
+    /// The map that a program was verified with by this index.
+    pub(crate) fn of_program(&self, program: &Program, index: usize) -> Result<&Arc<Map>, Error> {
+        let map = self.maps.get(index).ok_or_else(|| Error::input(format!("no map {index}")))?;
+        let map = map.as_ref().map_err(Clone::clone)?.shared();
+        let (made, verified) = (self.defs.get(index), program.maps.get(index));
+        let (Some(made), Some(verified)) = (made, verified) else {
+            return Err(Error::bug(format!("map {index} has no definition")));
+        };
+        let same_btf = match (&self.btf, &program.btf) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        if same_btf && std::ptr::eq(made, verified) {
+            return Ok(map);
+        }
+        match verified_as::difference((made, self.btf.as_ref()), (verified, program.btf.as_ref())) {
+            None => Ok(map),
+            Some(what) => Err(Error::input(format!(
+                "map '{}' is not what the program was verified with: {what}",
+                made.name
+            ))),
+        }
     }
 
     /// Slots that the object fills with its own maps.

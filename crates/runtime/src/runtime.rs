@@ -130,6 +130,10 @@ impl Runtime {
         Ok(MapHandle::new(map))
     }
 
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.shared.registry
+    }
+
     /// Creates the maps of an object. One that cannot be made is an error of the programs that
     /// use it.
     pub fn create_maps(&self, defs: &Arc<[MapDef]>, btf: Option<&Arc<Btf>>) -> ObjectMaps {
@@ -140,21 +144,21 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// It uses a map that could not be made, or something that is not modelled; no memory.
+    /// It uses a map that could not be made, that is of another runtime or not what the program was
+    /// verified with, or something that is not modelled; no memory.
     pub fn load(
         &self,
         program: &VerifiedProgram,
         maps: &ObjectMaps,
         options: &LoadOptions,
     ) -> Result<Instance, Error> {
-        let tuning = Tuning { fuel: options.fuel.is_some(), ..options.tuning.clone() };
-        let image = ProgImage::new(
-            self.id(),
-            program,
-            maps.all(),
-            (&options.engine, &tuning, self.shared.clock),
-        );
         let doing = || format!("load program '{}'", program.program().name);
+        if !maps.is_of(self.registry()) {
+            return Err(Error::input("the maps are of another runtime").context(doing()));
+        }
+        let tuning = Tuning { fuel: options.fuel.is_some(), ..options.tuning.clone() };
+        let image =
+            ProgImage::new(self.id(), program, maps, (&options.engine, &tuning, self.shared.clock));
         let image = Arc::new(image.map_err(|e| e.context(doing()))?);
         let target: Arc<dyn TailTarget> = image.clone();
         self.shared.registry.add_prog(&target);

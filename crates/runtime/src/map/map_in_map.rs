@@ -9,40 +9,33 @@ use super::hash::Hash;
 use super::registry::Registry;
 use super::slots::Slots;
 use super::value::ValueLayout;
+use super::verified_as::Template;
 use super::{BPF_EXIST, Map, MapKind, Setup, index, next_index, shape};
 use crate::memory::Region;
 use crate::{Errno, Error};
 use skep_program::MapDef;
-use skep_uapi::{MapFlags, MapShape, MapType};
+use skep_uapi::MapType;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What inner maps must be like.
-struct Template {
-    map_type: MapType,
-    shape: MapShape,
+/// What inner maps must be like, and where they are.
+struct Inner {
+    template: Template,
     registry: Arc<Registry>,
 }
 
-impl Template {
-    fn of(def: &MapDef, setup: &Setup) -> Result<Template, Error> {
+impl Inner {
+    fn of(def: &MapDef, setup: &Setup) -> Result<Inner, Error> {
         let inner = def.inner.as_deref();
         let inner = inner.ok_or_else(|| Error::input("no template of its inner maps"))?;
-        let registry = setup.registry.clone();
-        Ok(Template { map_type: inner.map_type, shape: shape(inner), registry })
+        let template = Template::of((inner, setup.btf.as_ref()));
+        Ok(Inner { template, registry: setup.registry.clone() })
     }
 
     /// The map with the id in `value`, if it is as the template says.
     fn find(&self, value: &[u8]) -> Result<Arc<Map>, Errno> {
         let map = self.registry.map(index(value)).ok_or(Errno::EBADF)?;
-        let (ours, theirs) = (&self.shape, map.shape());
-        let any_entries =
-            self.map_type != MapType::Array || ours.flags.contains(MapFlags::INNER_MAP);
-        let same = self.map_type == map.map_type()
-            && (ours.key_size, ours.value_size) == (theirs.key_size, theirs.value_size)
-            && ours.flags == theirs.flags
-            && (any_entries || ours.max_entries == theirs.max_entries);
-        if same { Ok(map) } else { Err(Errno::EINVAL) }
+        if self.template.allows(&map) { Ok(map) } else { Err(Errno::EINVAL) }
     }
 }
 
@@ -53,14 +46,14 @@ fn handle(map: &Arc<Map>) -> u64 {
 
 pub(super) struct ArrayOfMaps {
     slots: Slots<Map>,
-    template: Template,
+    inner: Inner,
     count: u32,
 }
 
 impl ArrayOfMaps {
     pub(super) fn new(def: &MapDef, setup: &Setup) -> Result<ArrayOfMaps, Error> {
         let slots = Slots::new(def.max_entries, &setup.budget)?;
-        Ok(ArrayOfMaps { slots, template: Template::of(def, setup)?, count: def.max_entries })
+        Ok(ArrayOfMaps { slots, inner: Inner::of(def, setup)?, count: def.max_entries })
     }
 }
 
@@ -77,7 +70,7 @@ impl MapKind for ArrayOfMaps {
         if index(key) >= self.count {
             return Err(Errno::E2BIG);
         }
-        let map = self.template.find(value)?;
+        let map = self.inner.find(value)?;
         let word = handle(&map);
         self.slots.set(index(key), Some((map, word)));
         Ok(())
@@ -106,7 +99,7 @@ pub(super) struct HashOfMaps {
     /// The inner maps by key; who changes `handles` holds this lock.
     owners: Mutex<HashMap<Vec<u8>, Arc<Map>>>,
     replaced: Graveyard<Arc<Map>>,
-    template: Template,
+    inner: Inner,
 }
 
 impl HashOfMaps {
@@ -116,7 +109,7 @@ impl HashOfMaps {
             handles: Hash::new(MapType::Hash, &shape(def), (layout, setup))?,
             owners: Mutex::new(HashMap::new()),
             replaced: Graveyard::new(),
-            template: Template::of(def, setup)?,
+            inner: Inner::of(def, setup)?,
         })
     }
 }
@@ -134,7 +127,7 @@ impl MapKind for HashOfMaps {
         if flags > BPF_EXIST {
             return Err(Errno::EINVAL);
         }
-        let map = self.template.find(value)?;
+        let map = self.inner.find(value)?;
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         self.handles.update(key, &handle(&map).to_ne_bytes(), flags)?;
         if let Some(old) = owners.insert(key.to_vec(), map) {

@@ -32,6 +32,7 @@ mod slots;
 mod stack_trace;
 pub(crate) mod user_ringbuf;
 mod value;
+pub(crate) mod verified_as;
 
 pub(crate) use graveyard::Graveyard;
 pub use handle::{MapHandle, TypedMap, UpdateFlags};
@@ -50,6 +51,7 @@ use skep_uapi::{MapFlags, MapShape, MapType, map_rule};
 use std::sync::Arc;
 use user_ringbuf::UserRingbuf;
 use value::ValueLayout;
+use verified_as::Template;
 
 /// `BPF_NOEXIST` of an update.
 pub(crate) const BPF_NOEXIST: u64 = 1;
@@ -66,6 +68,8 @@ pub struct Map {
     id: u32,
     btf: Option<MapBtf>,
     frozen: bool,
+    /// What a map of maps may want it to be like.
+    template: Template,
     kind: Kind,
 }
 
@@ -223,7 +227,8 @@ impl Map {
         });
         let (shape, map_type) = (shape(def), def.map_type);
         let name = def.name.clone();
-        Ok(Map { shape, map_type, name, id, btf, frozen: def.frozen, kind })
+        let template = Template::of((def, setup.btf.as_ref()));
+        Ok(Map { shape, map_type, name, id, btf, frozen: def.frozen, template, kind })
     }
 
     fn create_kind(def: &MapDef, setup: &Setup) -> Result<Kind, Error> {
