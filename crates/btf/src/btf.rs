@@ -321,7 +321,7 @@ fn scan(btf: &Btf, section: usize) -> Result<Box<[u32]>, Error> {
         let number = (info >> 24 & 0x1f) as u8;
         let kind = match Kind::from_number(number) {
             Some(kind) if kind != Kind::Void => kind,
-            _ => return Err(fail(format!("kind {number} is not known"))),
+            _ => return Err(fail(format!("unknown kind {number}"))),
         };
         let len = 3 + kind.extra_words(info as u16);
         let Some(ty) = words.get(at..at + len) else {
@@ -398,7 +398,7 @@ fn check_chains(btf: &Btf) -> Result<(), Error> {
             t = btf.ty(t.target_id());
             steps += 1;
             if steps > CHAIN_MAX {
-                let m = format!("{} is a chain of modifiers without end", ty.kind().name());
+                let m = format!("{} is a cycle of modifiers", ty.kind().name());
                 return Err(Error::new(m).context(format!("BTF type {}", ty.id())));
             }
         }

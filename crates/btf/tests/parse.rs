@@ -131,8 +131,8 @@ fn errors_say_where() {
         (20, 8, "offset 0x40: string section does not end with NUL"),
         (0x40, 1, "offset 0x40: string section does not begin with NUL"),
         (0x18, 9, "BTF type 1: offset 0x18: name offset 0x9 is out of range (strings end at 0x9)"),
-        (0x1f, 20, "BTF type 1: offset 0x18: kind 20 is not known"),
-        (0x1f, 0, "BTF type 1: offset 0x18: kind 0 is not known"),
+        (0x1f, 20, "BTF type 1: offset 0x18: unknown kind 20"),
+        (0x1f, 0, "BTF type 1: offset 0x18: unknown kind 0"),
         (0x2c, 9, "BTF type 2: offset 0x28: STRUCT of 30 words is truncated"),
         (0x38, 3, "offset 0x28: type id 3 is out of range (ids end at 3)"),
     ] {
@@ -152,7 +152,7 @@ fn modifiers_in_a_circle_are_refused() {
     b.modifier(Kind::Const, TypeId(2));
     b.typedef_("t", TypeId(1));
     let e = b.build().unwrap_err();
-    assert_eq!(e.to_string(), "parse BTF: BTF type 1: CONST is a chain of modifiers without end");
+    assert_eq!(e.to_string(), "parse BTF: BTF type 1: CONST is a cycle of modifiers");
 }
 
 #[test]

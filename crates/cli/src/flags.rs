@@ -33,15 +33,15 @@ pub enum Command {
     /// Verify the programs of object files and explain each refusal
     #[command(after_help = CHECK_NOTES)]
     Check(CheckFlags),
-    /// Print the insns of programs, with source lines, or their control flow graphs
+    /// Disassemble programs, with source lines, or print their control flow graphs
     Dump(DumpFlags),
     /// Run a program on packets or bytes, without root
     #[command(after_help = RUN_NOTES)]
     Run(RunFlags),
-    /// Load the programs of object files and print them, as bpftool does
+    /// Load the programs of object files and list them, as bpftool does
     #[command(subcommand, arg_required_else_help = true)]
     Prog(ProgCommand),
-    /// Measure
+    /// Benchmark verification, execution and live patching
     #[command(subcommand, arg_required_else_help = true)]
     Bench(BenchCommand),
     /// Print a completion script for a shell
@@ -49,16 +49,16 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (roff) of skep, or of one subcommand
+    /// Print the manual page (roff) of skep or of one subcommand
     Man {
-        /// Subcommand to describe (`bench verify` too)
+        /// Subcommand to describe, such as `stat` or `bench verify`
         command: Vec<String>,
     },
 }
 
 const STAT_EXIT: &str = "\
-Exit status: 0 if every program got a verdict (refused ones included, as in veristat), 2 if a file \
-or specification is wrong or something is not supported yet, 101 after an internal error.";
+Exit status: 0 if every program got a verdict (rejection included, as in veristat), 2 on bad input \
+or if something is not supported yet, 101 after an internal error.";
 
 /// What `--emit`, `--sort` and `--filter` know, from the table of statistics, and the exit status.
 fn stat_notes() -> String {
@@ -67,26 +67,26 @@ fn stat_notes() -> String {
         let names = def.names.join(", ");
         notes.push_str(&format!("  {names:<48} {}\n", def.about));
     }
-    notes.push_str("\nOf two files (-C), NAME_a, NAME_b, NAME_diff and NAME_pct.\n\n");
+    notes.push_str("\nWhen comparing (-C): NAME_a, NAME_b, NAME_diff and NAME_pct.\n\n");
     notes + &crate::tuning::notes() + "\n" + STAT_EXIT
 }
 
 const CHECK_NOTES: &str = "\
-Exit status: 0 if all programs are accepted, 1 if some are refused, 2 if a file is wrong or \
-something is not supported yet, 101 after an internal error.";
+Exit status: 0 if all programs are accepted, 1 if any is rejected, 2 on bad input or if something \
+is not supported yet, 101 after an internal error.";
 
 const RUN_NOTES: &str = "\
-Packets begin with their Ethernet header. The packet is one of 60 zero bytes if none is given, the \
-context of other programs as many zeros as they use.
+Packets start at the Ethernet header. The default input is a packet of 60 zero bytes or, for \
+programs that take no packet, a zeroed context as large as the program uses.
 
-Exit status: 0 if everything ran, 1 if the verifier refuses the program, 2 if a file, packet or \
-value is wrong or something is not supported yet, 130 after an interrupt (Ctrl-C; what was done by \
-then is shown), 101 after an internal error.";
+Exit status: 0 if everything ran, 1 if the verifier rejects the program, 2 on bad input or if \
+something is not supported yet, 130 after Ctrl-C (partial results are printed), 101 after an \
+internal error.";
 
 /// Files, and what they are loaded against.
 #[derive(Debug, Clone, Default, Args)]
 pub struct InputFlags {
-    /// BPF object files, folders (searched for objects), globs, or @FILE with one of these a line
+    /// BPF object files, directories to search, globs, or @FILE listing one per line
     #[arg(value_name = "FILE")]
     pub files: Vec<String>,
     /// Kernel BTF: a file, or `none`; the running kernel's by default
@@ -95,10 +95,10 @@ pub struct InputFlags {
     /// Also find BPF objects inside other files (executables, skeletons, archives)
     #[arg(long, help_heading = "Input")]
     pub scan: bool,
-    /// Threads; all CPUs by default
+    /// Threads; default: one per CPU
     #[arg(long, value_name = "N", help_heading = "Input")]
     pub jobs: Option<usize>,
-    /// Most resident memory (bytes, 64M, 2G): fewer programs at once, an error for what needs more
+    /// Limit resident memory (64M, 2G): fewer in parallel; programs needing more fail
     #[arg(long, value_name = "BYTES", help_heading = "Input",
           value_parser = crate::memory_gate::parse_bytes)]
     pub mem_limit: Option<u64>,
@@ -116,10 +116,10 @@ pub struct StatFlags {
     /// Verifier log level with -v: 1 (path to the refusal), 2 (everything), 4 (statistics)
     #[arg(short = 'l', long, value_name = "LEVEL")]
     pub log_level: Option<u32>,
-    /// Bytes of verifier log that are kept
+    /// Verifier log bytes to keep
     #[arg(long, value_name = "BYTES")]
     pub log_size: Option<usize>,
-    /// Keep the beginning of a log that is too long, not its end
+    /// If a log is too long, keep its beginning instead of its end
     #[arg(long)]
     pub log_fixed: bool,
     /// Print what the loader found in each file
@@ -128,13 +128,13 @@ pub struct StatFlags {
     /// Print at most N results
     #[arg(short = 'n', long, value_name = "N")]
     pub top_n: Option<usize>,
-    /// Print no progress, only results
+    /// Print only results, no progress
     #[arg(short, long)]
     pub quiet: bool,
     /// Statistics to print, separated by commas
     #[arg(short, long, value_name = "SPEC")]
     pub emit: Option<String>,
-    /// Order: statistics, each with ^ (ascending) or v (descending); |stat| sorts by magnitude
+    /// Sort by statistics, each with ^ (ascending) or v (descending); |stat| sorts by magnitude
     #[arg(short, long, value_name = "SPEC")]
     pub sort: Option<String>,
     /// Output format
@@ -143,25 +143,25 @@ pub struct StatFlags {
     /// Compare two result files (CSV)
     #[arg(short = 'C', long, conflicts_with = "replay")]
     pub compare: bool,
-    /// Filter, sort and print a result file (CSV) again
+    /// Print an existing result file (CSV), filtered and sorted
     #[arg(short = 'R', long)]
     pub replay: bool,
-    /// Process or print only what matches: FILE, FILE/PROG, STAT>NUMBER, !not, @LIST
+    /// Include only what matches: FILE, FILE/PROG, STAT>NUMBER, !NOT, @LIST
     #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Vec<String>,
-    /// Save verifier states more often (BPF_F_TEST_STATE_FREQ)
+    /// Checkpoint verifier states more often (BPF_F_TEST_STATE_FREQ)
     #[arg(short = 't', long)]
     pub test_states: bool,
-    /// Refuse programs whose register bounds contradict each other (BPF_F_TEST_REG_INVARIANTS)
+    /// Reject programs whose register bounds become inconsistent (BPF_F_TEST_REG_INVARIANTS)
     #[arg(short = 'r', long)]
     pub test_reg_invariants: bool,
-    /// Print the N source lines that the verifier walked most often
+    /// Print the N source lines the verifier visited most
     #[arg(long, value_name = "N")]
     pub top_src_lines: Option<usize>,
     /// Set a global variable before loading: "name = value", or @FILE with one a line
     #[arg(short = 'G', long, value_name = "GLOBAL")]
     pub set_global_vars: Vec<String>,
-    /// Settings of the verifier's engine, separated by commas: same results, other cost
+    /// Verifier engine settings, separated by commas; they change cost, never results
     #[arg(long, value_name = "KEY=VALUE")]
     pub tuning: Vec<String>,
 }
@@ -184,7 +184,7 @@ pub struct CheckFlags {
     /// Where programs come from.
     #[command(flatten)]
     pub input: InputFlags,
-    /// Only programs that match: FILE, FILE/PROG, !not, @LIST
+    /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST
     #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Vec<String>,
     /// Output format
@@ -193,7 +193,7 @@ pub struct CheckFlags {
     /// Set a global variable before loading: "name = value", or @FILE with one a line
     #[arg(short = 'G', long, value_name = "GLOBAL")]
     pub set_global_vars: Vec<String>,
-    /// Print nothing of accepted programs, and no summary
+    /// Print only rejected programs, no summary
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -217,7 +217,7 @@ pub enum CheckFormat {
 pub struct DumpFlags {
     /// BPF object file
     pub file: PathBuf,
-    /// Program; all by default
+    /// Program name; default: all
     pub prog: Option<String>,
     /// What to print
     #[arg(long, value_enum, default_value_t)]
@@ -232,30 +232,30 @@ pub struct DumpFlags {
 pub struct RunFlags {
     /// BPF object file
     pub file: PathBuf,
-    /// Program; may be left out if there is one only
+    /// Program name; optional if the object has only one
     pub prog: Option<String>,
-    /// Run on each packet of a capture of Ethernet packets (pcap or pcapng; - is standard input)
+    /// Run on each packet of an Ethernet capture (pcap or pcapng; - is standard input)
     #[arg(long, value_name = "FILE", help_heading = "Input", group = "input")]
     pub pcap: Option<PathBuf>,
-    /// Run on this packet or context, in hex digits
+    /// Run on this packet or context, given in hex
     #[arg(long, value_name = "DIGITS", help_heading = "Input", group = "input")]
     pub hex: Option<String>,
-    /// Run on the packet or context that is in a file (- is standard input)
+    /// Run on the packet or context stored in a file (- is standard input)
     #[arg(long, value_name = "FILE", help_heading = "Input", group = "input")]
     pub data_file: Option<PathBuf>,
-    /// Fields of the context, as {"mark": 7, "cb": [1, 2]}, its words ([1, 2]), or a file with this
+    /// Context: fields {"mark": 7, "cb": [1, 2]}, words [1, 2], or a file containing either
     #[arg(long, value_name = "JSON|FILE", help_heading = "Input")]
     pub ctx_json: Option<String>,
-    /// Fill a map first, from entries as --dump-maps gives them; a program's name fills a slot
+    /// Fill a map from --dump-maps output before running; program names fill prog_array slots
     #[arg(long, value_name = "NAME=@FILE", help_heading = "Input")]
     pub map: Vec<String>,
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none", help_heading = "Input")]
     pub btf: Option<String>,
-    /// Write the packets that are let through, as the program left them
+    /// Write the packets the program lets through, as it left them
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub pcap_out: Option<PathBuf>,
-    /// Print all maps afterwards as JSON, as bpftool does; with =FILE, write them there
+    /// Dump all maps afterwards as bpftool JSON, to stdout or to =FILE
     #[arg(
         long,
         value_name = "FILE",
@@ -268,57 +268,57 @@ pub struct RunFlags {
     /// Print what the program writes with bpf_printk
     #[arg(long, help_heading = "Output")]
     pub trace: bool,
-    /// Run each input N times; the packet is what the run before left
+    /// Run each input N times; each run starts from the packet the last one left
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Execution")]
     pub repeat: NonZeroU32,
-    /// Threads that share the packets; a single input is run by each
+    /// Threads that share the packets; a single input runs on every thread
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Execution")]
     pub threads: NonZeroU32,
-    /// Interpret, checking every access to memory
+    /// Interpret, checking every memory access
     #[arg(long, conflicts_with = "jit", help_heading = "Execution")]
     pub interp: bool,
     /// Run machine code (the default)
     #[arg(long, help_heading = "Execution")]
     pub jit: bool,
-    /// How machine code is switched while it runs
+    /// How statistics and tail calls are switched in running code
     #[arg(long, value_name = "MODE", default_value = "patch", help_heading = "Execution")]
     pub poke: Poke,
-    /// Stop a run that takes more than N jumps backwards, calls of functions and callbacks
+    /// Limit each run to N back-edges, subprog calls and callback calls in total
     #[arg(long, value_name = "N", help_heading = "Execution")]
     pub fuel: Option<u64>,
-    /// Count and time the runs of every program, and print what bpftool prints of them
+    /// Count and time every program's runs, and print them as bpftool does
     #[arg(long, help_heading = "Statistics")]
     pub stats: bool,
-    /// Time one run in N only; all are counted
+    /// Time only one run in N; count all
     #[arg(long, value_name = "N", help_heading = "Statistics")]
     pub stats_sample: Option<NonZeroU32>,
-    /// Print how many runs took how long, by powers of two
+    /// Print a latency histogram, in powers of two
     #[arg(long, help_heading = "Statistics")]
     pub stats_histogram: bool,
-    /// Show a table of the programs, by their shares of time, anew each second
+    /// Show a table of programs by share of time, refreshed every second
     #[arg(long, help_heading = "Statistics")]
     pub top: bool,
-    /// Write OpenMetrics text to a file, or serve it at a loopback address while the run goes
+    /// Write OpenMetrics text to a file, or serve it on a loopback address during the run
     #[arg(long, value_name = "FILE|ADDR", help_heading = "Statistics")]
     pub metrics: Option<String>,
-    /// Write the programs' names and addresses to /tmp/perf-PID.map (for perf itself: --jitdump)
+    /// Write program names and addresses to /tmp/perf-PID.map (for perf itself: --jitdump)
     #[arg(long, help_heading = "Profiling")]
     pub perf_map: bool,
-    /// Write a jitdump file for `perf inject --jit`: jit-PID.dump in a folder, or a file so named
+    /// Write a jitdump file for `perf inject --jit`: DIR/jit-PID.dump, or FILE
     #[arg(long, value_name = "DIR|FILE", help_heading = "Profiling")]
     pub jitdump: Option<PathBuf>,
-    /// Tell gdb the programs' names, by its interface for compilers
+    /// Register programs with gdb through its JIT interface
     #[arg(long, help_heading = "Profiling")]
     pub gdb: bool,
 }
 
-/// How machine code is switched while it runs: statistics, tail calls.
+/// How statistics and tail calls are switched in running code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Poke {
-    /// By writing to the code; by flags where the host refuses.
+    /// Patch the code; fall back to flags where the host refuses.
     #[default]
     Patch,
-    /// By flags in memory: code is never written.
+    /// Test flags in memory; never write to code.
     Flag,
 }
 
@@ -334,16 +334,16 @@ impl From<Poke> for PokeMode {
 /// Stages of `skep dump`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Stage {
-    /// As in the file: the object opened without any kernel.
+    /// As in the file, without a kernel to relocate against.
     Elf,
-    /// As the verifier gets it: relocated, subprograms appended.
+    /// What the verifier gets: relocated, subprograms appended.
     #[default]
     Relocated,
     /// Control flow graph, in DOT.
     Cfg,
-    /// What runs: verified, and rewritten by what the verifier found.
+    /// What runs: verified and rewritten by the verifier's fixups.
     Xlated,
-    /// Machine code, between the insns that it was made from.
+    /// Machine code, interleaved with its insns.
     Jited,
 }
 

@@ -39,12 +39,13 @@ impl Preset {
     /// One line that says what is missing.
     pub(crate) fn parse(text: &str) -> Result<Preset, String> {
         let (name, value) =
-            text.split_once('=').ok_or_else(|| format!("'{text}': no '=' after the name"))?;
+            text.split_once('=').ok_or_else(|| format!("'{text}': expected NAME = VALUE"))?;
         let (name, value) = (name.trim(), value.trim());
         if value.is_empty() {
-            return Err(format!("'{text}': no value"));
+            return Err(format!("'{text}': missing value"));
         }
-        let path = parse_path(name).ok_or_else(|| format!("'{text}': '{name}' is no name"))?;
+        let path =
+            parse_path(name).ok_or_else(|| format!("'{text}': '{name}' is not a valid name"))?;
         Ok(Preset { path, value: value.to_owned(), text: text.trim().to_owned() })
     }
 
@@ -60,7 +61,9 @@ impl Preset {
     /// No such variable in a data section, a value that does not fit its type.
     pub(crate) fn apply(&self, object: &mut Object) -> Result<(), String> {
         let btf = object.btf.clone().ok_or("the object has no BTF")?;
-        let Some(Step::Name(variable)) = self.path.first() else { return Err("no name".into()) };
+        let Some(Step::Name(variable)) = self.path.first() else {
+            return Err("missing name".into());
+        };
         let (section, var, offset) =
             find_variable(&btf, variable).ok_or_else(|| format!("no variable '{variable}'"))?;
         let mut place = Place {
@@ -77,7 +80,7 @@ impl Preset {
         let map = maps
             .iter_mut()
             .find(holds)
-            .ok_or_else(|| format!("'{variable}' is in no data section"))?;
+            .ok_or_else(|| format!("'{variable}' is not in a data section"))?;
         write_value(&mut map.contents, &place, value)?;
         object.maps = Arc::from(maps);
         for program in object.programs.iter_mut().filter_map(|p| p.program.as_mut().ok()) {
@@ -125,9 +128,9 @@ fn descend<'a>(btf: &'a Btf, place: &Place<'a>, step: &Step) -> Result<Place<'a>
             .map(|found| Place { bit_offset: place.bit_offset + found.bit_offset, ..found })
             .ok_or_else(|| format!("no member '{name}' in {}", btf.type_name(place.ty.id()))),
         Step::Index(index) => {
-            let array = place.ty.array().ok_or("an index into what is no array")?;
+            let array = place.ty.array().ok_or("indexing something that is not an array")?;
             if *index >= array.nelems {
-                return Err(format!("index {index} of {} elements", array.nelems));
+                return Err(format!("index {index} is out of range ({} elements)", array.nelems));
             }
             let elem_bytes = btf.size_of(array.elem).map_err(|e| e.to_string())?;
             Ok(Place {
@@ -183,15 +186,15 @@ fn number_of(text: &str, ty: Type<'_>) -> Result<i128, String> {
             None => radix(digits, 10),
         },
     };
-    let size = size.ok_or_else(|| format!("'{text}' is no number and no enumerator"))?;
+    let size = size.ok_or_else(|| format!("'{text}' is neither a number nor an enumerator"))?;
     Ok(if negative { -size } else { size })
 }
 
 fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<(), String> {
     let scalar = matches!(place.ty.kind(), Kind::Int | Kind::Enum | Kind::Enum64);
-    let size = place.ty.stated_size().filter(|_| scalar).ok_or("not a number or enum")?;
+    let size = place.ty.stated_size().filter(|_| scalar).ok_or("not an integer or enum")?;
     if !matches!(size, 1 | 2 | 4 | 8) {
-        return Err(format!("a value of {size} bytes"));
+        return Err(format!("unsupported integer size: {size} bytes"));
     }
     let bits = match place.bitfield_bits {
         0 => size * 8,
@@ -206,13 +209,13 @@ fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<()
         false => (0, (1i128 << bits) - 1),
     };
     if value < low || value > high {
-        return Err(format!("{value} does not fit: {low} to {high}"));
+        return Err(format!("{value} is out of range ({low} to {high})"));
     }
     // Bit by bit, so that bitfields need no rule of their own. Objects are little endian here.
     for bit in 0..bits {
         let at = place.bit_offset + u64::from(bit);
         let byte = usize::try_from(at / 8).ok().and_then(|index| contents.get_mut(index));
-        let byte = byte.ok_or("outside of its section")?;
+        let byte = byte.ok_or("outside its section")?;
         let mask = 1u8 << (at % 8);
         if value >> bit & 1 == 1 { *byte |= mask } else { *byte &= !mask }
     }
@@ -268,12 +271,12 @@ mod tests {
         let mut object = sample("map_kinds.bpf.o");
         for (text, message) in [
             ("nope = 1", "no variable 'nope'"),
-            ("weights[8] = 1", "index 8 of 8 elements"),
-            ("weights = 1", "not a number or enum"),
-            ("scale[0] = 1", "an index into what is no array"),
-            ("scale = ten", "'ten' is no number and no enumerator"),
-            ("scale = -1", "-1 does not fit: 0 to 4294967295"),
-            ("scale = 4294967296", "4294967296 does not fit: 0 to 4294967295"),
+            ("weights[8] = 1", "index 8 is out of range (8 elements)"),
+            ("weights = 1", "not an integer or enum"),
+            ("scale[0] = 1", "indexing something that is not an array"),
+            ("scale = ten", "'ten' is neither a number nor an enumerator"),
+            ("scale = -1", "-1 is out of range (0 to 4294967295)"),
+            ("scale = 4294967296", "4294967296 is out of range (0 to 4294967295)"),
         ] {
             assert_eq!(set(&mut object, text), Err(message.to_owned()), "{text}");
         }

@@ -1,6 +1,7 @@
 //! What the user named, as a list of files: folders walked, globs expanded, `@` lists read.
 
 use globset::GlobBuilder;
+use skep::Error;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,10 @@ pub(crate) fn expand(args: &[String], any_file: bool) -> Inputs {
         match arg.strip_prefix('@') {
             Some(list) => match read_text(Path::new(list)) {
                 Ok(text) => read_list(&text).for_each(|line| inputs.add(line, any_file)),
-                Err(e) => inputs.errors.push(format!("{list}: while reading the list: {e}")),
+                Err(e) => {
+                    let error = Error::io(Path::new(list), "reading the list", &e);
+                    inputs.errors.push(error.to_string());
+                }
             },
             None => inputs.add(arg, any_file),
         }
@@ -86,7 +90,8 @@ impl Inputs {
                 Ok(_) => self.passed_over += 1,
                 Err(e) => {
                     let path = e.path().unwrap_or(folder).display();
-                    self.errors.push(format!("{path}: while reading the folder: {e}"));
+                    let cause = e.io_error().map_or_else(|| e.to_string(), skep::io_text);
+                    self.errors.push(format!("{path}: while reading the directory: {cause}"));
                 }
             }
         }

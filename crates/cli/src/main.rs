@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         Ok(Ok(exit)) => ExitCode::from(exit.code()),
         Ok(Err(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Ok(Err(e)) => {
-            let _ = writeln!(io::stderr(), "error: while writing: {e}");
+            let _ = writeln!(io::stderr(), "error: while writing: {}", skep::io_text(&e));
             ExitCode::from(Exit::Input.code())
         }
         Err(panic) => {

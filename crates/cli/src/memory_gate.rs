@@ -124,8 +124,8 @@ impl MemoryGate {
                 Kept::Logs => fixed_bytes / (WAITING_PART - 2) * WAITING_PART,
             };
             return Err(format!(
-                "--mem-limit: {limit_bytes} bytes; the least is {}M here, of which {}M are there \
-                 before the first program (kernel BTF; less with --btf none)",
+                "--mem-limit: {limit_bytes} bytes is too small; the minimum here is {}M ({}M are \
+                 used before the first program: kernel BTF; less with --btf none)",
                 least.div_ceil(1 << 20) + 1,
                 there_bytes.div_ceil(1 << 20),
             ));
@@ -169,7 +169,7 @@ impl MemoryGate {
         // What cannot be looked at is for the reader to report.
         let bytes = fs::metadata(path).map_or(0, |file| file.len());
         match bytes.saturating_mul(OPEN_FACTOR) > self.share_bytes(limit) {
-            true => Err(format!("{}: {bytes} bytes are too many for --mem-limit", path.display())),
+            true => Err(format!("{}: too large for --mem-limit ({bytes} bytes)", path.display())),
             false => Ok(()),
         }
     }
@@ -231,10 +231,10 @@ impl Drop for Pass<'_> {
 /// What to say of a program that has no verdict because of the limit.
 pub(crate) fn over_limit(verification: &Verification) -> String {
     let bytes = verification.counts.mem_peak_bytes;
-    format!("memory limit: {bytes} bytes and more are needed, --mem-limit does not leave so many")
+    format!("memory limit: needs at least {bytes} bytes, more than --mem-limit allows")
 }
 
-/// What the process has in memory; 0 where that is not told.
+/// Resident memory of this process; 0 where /proc does not say.
 fn resident_bytes() -> u64 {
     let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
@@ -243,7 +243,7 @@ fn resident_bytes() -> u64 {
 
 /// `1048576`, `512M`, `2G`.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
-    let wrong = || "not a number of bytes such as 1048576, 512M, 2G".to_owned();
+    let wrong = || "expected a size such as 1048576, 512M or 2G".to_owned();
     let shift = match text.chars().last() {
         Some('k' | 'K') => 10,
         Some('m' | 'M') => 20,
@@ -317,7 +317,7 @@ mod tests {
     fn a_limit_that_leaves_nothing_is_an_error_that_names_the_least_that_works() {
         for kept in [Kept::Little, Kept::Logs] {
             let error = limited(20, 2, kept).unwrap_err();
-            let least = error.split("least is ").nth(1).unwrap().split('M').next().unwrap();
+            let least = error.split("minimum here is ").nth(1).unwrap().split('M').next().unwrap();
             let least: u64 = least.parse().unwrap();
             assert!(limited(least, 2, kept).is_ok(), "{error}");
             assert!(limited(least - 3, 2, kept).is_err(), "{error}");

@@ -201,7 +201,7 @@ fn dump_maps(
     };
     let cut = outputs::cut_off(&file);
     if let Err(e) = cut.and_then(|()| map_json::write(BufWriter::new(file), maps)) {
-        streams.error(&format!("{target}: while writing maps: {e}"))?;
+        streams.error(&skep::Error::io(target.as_ref(), "writing maps", &e).to_string())?;
         return Ok(Exit::Input);
     }
     Ok(Exit::Success)

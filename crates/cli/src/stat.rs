@@ -68,8 +68,9 @@ pub(crate) fn read_filters(texts: &[String]) -> Result<Filters, String> {
     for text in texts {
         match text.strip_prefix('@') {
             Some(path) => {
-                let list = crate::inputs::read_text(path.as_ref())
-                    .map_err(|e| format!("{path}: while reading filters: {e}"))?;
+                let list = crate::inputs::read_text(path.as_ref()).map_err(|e| {
+                    skep::Error::io(path.as_ref(), "reading filters", &e).to_string()
+                })?;
                 filters.add_list(&list).map_err(|e| format!("{path}: {e}"))?;
             }
             None => filters.add(text).map_err(|e| format!("--filter: {e}"))?,
@@ -88,8 +89,9 @@ pub(crate) fn read_presets(texts: &[String]) -> Result<Vec<crate::globals::Prese
     for text in texts {
         match text.strip_prefix('@') {
             Some(path) => {
-                let list = crate::inputs::read_text(path.as_ref())
-                    .map_err(|e| format!("{path}: while reading global variables: {e}"))?;
+                let list = crate::inputs::read_text(path.as_ref()).map_err(|e| {
+                    skep::Error::io(path.as_ref(), "reading global variables", &e).to_string()
+                })?;
                 read_list(&list).try_for_each(&mut add)?;
             }
             None => add(text)?,

@@ -15,7 +15,7 @@ pub(crate) fn read(settings: &[String]) -> Result<Tuning, String> {
         let (key, _) = setting.split_once('=').unwrap_or((setting, ""));
         match seen.iter().find(|(known, _)| *known == key) {
             Some((_, other)) if *other != setting => {
-                return Err(format!("{other} and {setting} exclude each other; {}", keys()));
+                return Err(format!("{other} and {setting} are mutually exclusive; {}", keys()));
             }
             _ => seen.push((key, setting)),
         }
@@ -26,7 +26,7 @@ pub(crate) fn read(settings: &[String]) -> Result<Tuning, String> {
 /// `there are KEY=VALUE|VALUE, ...`.
 pub(crate) fn keys() -> String {
     let one = |key: &skep::verifier::TuningKey| format!("{}={}", key.name, key.values.join("|"));
-    format!("there are {}", TUNING_KEYS.iter().map(one).collect::<Vec<_>>().join(", "))
+    format!("known: {}", TUNING_KEYS.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
 /// For the help: what each key is about.
@@ -61,7 +61,7 @@ mod tests {
             assert!(read_all(wrong).unwrap_err().contains("idmap_reset=memset|counter"));
         }
         let twice = read_all(&["state_alloc=heap", "state_alloc=arena"]).unwrap_err();
-        assert!(twice.contains("exclude each other") && twice.contains("backtrack_skip=off|on"));
+        assert!(twice.contains("mutually exclusive") && twice.contains("backtrack_skip=off|on"));
         for key in &TUNING_KEYS {
             assert!(notes().contains(key.name));
         }

@@ -25,7 +25,10 @@ fn exit_codes() {
 fn results_go_to_stdout_and_errors_to_stderr() {
     let output = skep().args(["stat", "-o", "csv", "no/such.o"]).output().unwrap();
     assert!(output.stdout.starts_with(b"file_name,prog_name,verdict,"));
-    assert_eq!(output.stderr, b"error: no/such.o: while reading the file: no such file\n");
+    assert_eq!(
+        output.stderr,
+        b"error: no/such.o: while reading the file: no such file or directory\n"
+    );
 }
 
 #[test]
@@ -163,7 +166,7 @@ fn a_memory_limit_is_kept_or_is_an_error() {
     };
     let (code, _, errors) = verdicts("1M");
     assert_eq!(code, Some(2));
-    let least = errors.split("the least is ").nth(1).and_then(|rest| rest.split(' ').next());
+    let least = errors.split("the minimum here is ").nth(1).and_then(|rest| rest.split(' ').next());
     let least = least.unwrap_or_else(|| panic!("{errors}"));
 
     let (_, wanted, _) = verdicts("1G");

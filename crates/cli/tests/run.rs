@@ -214,11 +214,14 @@ fn an_output_that_cannot_be_is_found_out_before() {
     for (args, wanted) in [
         (&["xdp_count", "--pcap-out", &files.text("link.pcap")][..], "would overwrite"),
         (&["xdp_count", "--pcap-out", &files.text("symlink.pcap")], "would overwrite"),
-        (&["xdp_count", "--metrics", &input], "--metrics would overwrite what is read (--pcap)"),
-        (&["xdp_count", "--pcap-out", &output, &same], "two outputs in one file"),
-        (&["xdp_count", "--metrics", &output, &same], "two outputs in one file"),
-        (&["xdp_count", "--metrics", &output, "--jitdump", &output], "two outputs in one file"),
-        (&["xdp_count", "--threads", "257"], "--threads 257: at most 256"),
+        (&["xdp_count", "--metrics", &input], "--metrics would overwrite an input (--pcap)"),
+        (&["xdp_count", "--pcap-out", &output, &same], "two outputs to the same file"),
+        (&["xdp_count", "--metrics", &output, &same], "two outputs to the same file"),
+        (
+            &["xdp_count", "--metrics", &output, "--jitdump", &output],
+            "two outputs to the same file",
+        ),
+        (&["xdp_count", "--threads", "257"], "--threads 257: the maximum is 256"),
         (&["nope", "--pcap-out", &output], "no program 'nope'"),
         (&["xdp_count", "--pcap-out", &output, "--metrics", "/no/such/file"], "metrics"),
         (&["xdp_count", "--pcap-out", "/no/such/file"], "/no/such/file: while opening"),
@@ -242,17 +245,17 @@ fn each_wrong_value_has_its_error() {
     let object = program("xdp_count.bpf.o");
     let long = "00".repeat(70_000);
     for (args, wanted) in [
-        (&["xdp_count", "--hex", "0g"][..], "--hex: two hex digits"),
+        (&["xdp_count", "--hex", "0g"][..], "--hex: expected two hex digits"),
         (&["xdp_count", "--hex", "00"], "shorter than an Ethernet header"),
         (&["xdp_count", "--hex", &long], "a packet of 70000 bytes is longer than 65535"),
-        (&["xdp_count", "--data-file", "/no/such/file"], "No such file"),
+        (&["xdp_count", "--data-file", "/no/such/file"], "no such file"),
         (&["xdp_count", "--data-file", "/dev/zero"], "more than 16777216 bytes"),
         (&["xdp_count", "--ctx-json", r#"{"mark": 1}"#], "no field 'mark'"),
         (&["xdp_count", "--ctx-json", "{"], "--ctx-json: EOF"),
-        (&["xdp_count", "--map", "packets"], "NAME=@FILE is wanted"),
+        (&["xdp_count", "--map", "packets"], "expected NAME=@FILE"),
         (&["xdp_count", "--map", "nothing=@/dev/null"], "no map 'nothing'; there are: packets"),
         (&["nope"], "no program 'nope'; there are: xdp_count, xdp_reflect"),
-        (&[], "which program? there are: xdp_count, xdp_reflect"),
+        (&[], "several programs, name one of: xdp_count, xdp_reflect"),
     ] {
         let (exit, _, err) = skep(&[&[&*object], args].concat());
         assert_eq!(exit, Exit::Input, "{args:?}");
@@ -263,7 +266,7 @@ fn each_wrong_value_has_its_error() {
     assert!(err.contains("refused at insn 7: R0 invalid mem access"), "{err}");
     let (exit, _, err) = skep(&[&program("kprobe_latency.bpf.o"), "on_entry", "--pcap", "x"]);
     assert_eq!(exit, Exit::Input);
-    assert!(err.contains("a program of type kprobe gets no packets"), "{err}");
+    assert!(err.contains("programs of type kprobe take no packets"), "{err}");
 }
 
 /// `run_cnt 20` in the line of a program.

@@ -9,7 +9,7 @@ use crate::image::{Image, patching_is_refused};
 use crate::sites::{RetargetSite, SwitchSite};
 use crate::text::{Jump, Switch, Target};
 
-/// Code that the caller wrote, placed as a program's code is. Freed when dropped.
+/// Machine code written by the caller, placed like a program's. Freed when dropped.
 #[derive(Debug)]
 pub struct BareCode {
     image: Image,
@@ -17,11 +17,11 @@ pub struct BareCode {
 }
 
 impl BareCode {
-    /// Places code. What it refers to relative to itself stays right.
+    /// Places code. References relative to itself stay valid.
     ///
     /// # Errors
     ///
-    /// The host gives no memory for code that is patched.
+    /// The host refuses memory for patchable code.
     pub fn new(code: &[u8]) -> Result<BareCode, Error> {
         if let Some((_, errno)) = patching_is_refused() {
             return Err(errno.into());
@@ -36,8 +36,8 @@ impl BareCode {
         self.image.address() + u64::from(off)
     }
 
-    /// The switch whose first byte is at `off`; `None` unless `test eax, imm32` or `jmp rel32`
-    /// stands there.
+    /// The switch whose first byte is at `off`; `None` unless there is a `test eax, imm32` or a
+    /// `jmp rel32`.
     pub fn switch(&self, off: u32) -> Option<Switch> {
         let first = self.byte(off)?;
         let known = [SwitchSite::OFF, SwitchSite::ON].contains(&first);
@@ -46,23 +46,23 @@ impl BareCode {
         known.then(|| Switch { text: self.image.text().clone(), site })
     }
 
-    /// The jump at `off`; `None` unless `jmp rel32` with an aligned displacement stands there.
+    /// The jump at `off`; `None` unless there is a `jmp rel32` with an aligned displacement.
     pub fn jump(&self, off: u32) -> Option<Jump> {
         let known = self.byte(off)? == 0xe9 && off % 4 == 3;
         self.byte(off.checked_add(4)?)?;
         known.then(|| Jump { text: self.image.text().clone(), site: RetargetSite::new(off) })
     }
 
-    /// A place for jumps to go to.
+    /// A jump target at `off`.
     pub fn target(&self, off: u32) -> Option<Target> {
         (off < self.len).then(|| Target { text: self.image.text().clone(), off })
     }
 
-    /// Where the code can be written, by anyone and in any way.
+    /// Where the code can be written, without any checks.
     ///
     /// # Safety
     ///
-    /// The caller writes within the code and answers for what threads then run.
+    /// The caller must write within the code, and is responsible for what threads then run.
     pub unsafe fn writable(&self) -> *mut u8 {
         self.image.text().writable
     }

@@ -16,8 +16,8 @@ use skep_verifier::{SubprogFacts, Xlated};
 ///
 /// # Errors
 ///
-/// What is not supported yet, what is not linked, and what the host refuses. Whether the program is
-/// safe is not asked here.
+/// Something is not supported yet or not linked, or the host refuses memory. Whether the program
+/// is safe is not checked here.
 pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<MachineCode, Error> {
     #[cfg(not(target_arch = "x86_64"))]
     return Err(Error::processor());

@@ -11,10 +11,10 @@ use thiserror::Error;
 /// Why nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EditError {
-    /// The code of a site, or of a jump's target, is not there any more.
+    /// The code of a site, or of a jump's target, has been freed.
     #[error("site {0} of the batch: its code is freed")]
     Freed(usize),
-    /// A site is not what it was when the change was planned.
+    /// A site is not in the state that the change expects.
     #[error("site {number} of the batch is stale: {found:#x}, not {expected:#x}")]
     Stale {
         /// Which change.
@@ -37,10 +37,10 @@ pub enum EditError {
     TooMany(usize),
 }
 
-/// Changes of one batch at most.
+/// Most changes in one batch.
 pub const EDITS_MAX: usize = if cfg!(test) { 1 << 10 } else { 1 << 24 };
 
-/// Changes of sites.
+/// Changes to sites.
 #[derive(Debug, Default)]
 pub struct Edits {
     /// The code that changes are in; sites of one program in a row share an entry.
@@ -79,7 +79,7 @@ impl Edits {
         self.edits.is_empty()
     }
 
-    /// Turns a switch, which is now `from` (if that is to be checked), `to` on or off.
+    /// Turns a switch to `to`, which must now be `from` if that is given.
     pub fn switch(&mut self, switch: &Switch, from: Option<bool>, to: bool) {
         let site = switch.site;
         let what = match site.flag() {
@@ -94,7 +94,7 @@ impl Edits {
         self.push(&switch.text, what, (from.map(value), value(to)));
     }
 
-    /// Sends a jump to `to`, which now goes to `from` (if that is to be checked).
+    /// Points a jump at `to`, which must now go to `from` if that is given.
     pub fn retarget(&mut self, jump: &Jump, from: Option<&Target>, to: &Target) {
         let next = jump.text.executable + u64::from(jump.site.next_off());
         let number = self.edits.len();
@@ -123,13 +123,13 @@ impl Edits {
         self.edits.push(Edit { text, what, expected, new, old: 0 });
     }
 
-    /// Makes all changes, or none. Whether they are of code, so that threads may still run what
-    /// was before: also where all is as it has to be already, because that may be so since an
-    /// instant ago.
+    /// Makes all changes, or none. Returns whether any site is in code, so that threads may still be
+    /// running the old state; also true if every site already had its new state, since that may
+    /// have happened only an instant ago.
     ///
     /// # Errors
     ///
-    /// See [`EditError`]; nothing was changed then.
+    /// See [`EditError`]; nothing has been changed then.
     pub fn apply(&mut self, lock: &TextLock) -> Result<bool, EditError> {
         if let Some(wrong) = &self.wrong {
             return Err(wrong.clone());
@@ -160,7 +160,7 @@ impl Edits {
         Ok(self.edits.iter().any(|edit| matches!(edit.what, What::Code(_))))
     }
 
-    /// Puts back what [`Edits::apply`] found.
+    /// Restores what [`Edits::apply`] found.
     pub fn revert(&mut self, lock: &TextLock) {
         self.write(lock, |edit| edit.old);
     }

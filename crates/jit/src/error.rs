@@ -2,7 +2,7 @@
 
 use thiserror::Error as ThisError;
 
-/// A compilation that did not happen.
+/// Why a program was not compiled.
 #[derive(Debug, ThisError)]
 #[error(transparent)]
 pub struct Error(#[from] Kind);
@@ -13,21 +13,21 @@ pub(crate) enum Kind {
     Insn { insn: usize, what: &'static str },
     #[error("while compiling insn {insn}: not supported yet: {what}")]
     Unsupported { insn: usize, what: String },
-    #[error("while compiling insn {insn}: no helper {helper} is linked")]
+    #[error("while compiling insn {insn}: helper {helper} is not linked")]
     NoHelper { insn: usize, helper: i32 },
-    #[error("while compiling insn {insn}: no map {map} is linked")]
+    #[error("while compiling insn {insn}: map {map} is not linked")]
     NoMap { insn: usize, map: u32 },
-    #[error("while compiling: machine code of {0} bytes is too long")]
+    #[error("while compiling: machine code is too long ({0} bytes)")]
     TooLong(usize),
-    #[error("while making room for machine code: {0}")]
+    #[error("while allocating machine code: {0}")]
     Memory(#[from] rustix::io::Errno),
     #[cfg(not(target_arch = "x86_64"))]
-    #[error("not supported yet: machine code for another processor than x86-64")]
+    #[error("not supported yet: machine code for processors other than x86-64")]
     Processor,
 }
 
 impl Error {
-    /// Whether something is missing in skep, rather than wrong with the input.
+    /// Whether skep lacks something, as opposed to the input being wrong.
     pub fn is_unsupported(&self) -> bool {
         match self.0 {
             Kind::Unsupported { .. } => true,
@@ -37,7 +37,7 @@ impl Error {
         }
     }
 
-    /// Whether the host gives no memory, or code fills all addresses that are within reach.
+    /// Whether the host is out of memory, or code fills the address range reserved for it.
     pub fn is_memory(&self) -> bool {
         matches!(self.0, Kind::Memory(_))
     }

@@ -51,7 +51,7 @@ impl Flow {
         flow.check(ops)?;
         if let Some(throw) = ops.iter().position(|op| *op == Op::Throw) {
             let callback = xlated.subprogs().iter().find(|facts| facts.is_exception_cb);
-            let missing = || Error::insn(throw, "an exception without a callback");
+            let missing = || Error::insn(throw, "no exception callback");
             flow.exception_cb = Some(callback.ok_or_else(missing)?.start);
         }
         flow.find_tail_calls(ops);
@@ -109,7 +109,7 @@ impl Flow {
             let (start, last) = (func.start as usize, func.end.saturating_sub(1) as usize);
             let closed = ops.get(last).is_some_and(|op| op.is_end());
             if func.start != end || func.end <= func.start || !closed {
-                return Err(Error::insn(start, "the function has no end"));
+                return Err(Error::insn(start, "the function does not end"));
             }
             end = func.end;
             for (at, op) in ops.iter().enumerate().take(last + 1).skip(start) {
@@ -119,13 +119,13 @@ impl Flow {
                 if let Op::CallSub { target } | Op::LdFunc { target, .. } = *op
                     && !self.funcs.iter().any(|func| func.start == target)
                 {
-                    return Err(Error::insn(at, "call of what is no function"));
+                    return Err(Error::insn(at, "call target is not a function"));
                 }
             }
         }
         match end as usize == ops.len() && end > 0 {
             true => Ok(()),
-            false => Err(Error::insn(end as usize, "no function")),
+            false => Err(Error::insn(end as usize, "not a function")),
         }
     }
 

@@ -24,15 +24,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// What someone else has done around `fork`, in the thread that forks.
+/// Hooks that run around `fork`, in the thread that forks.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
-    /// Before it: takes locks that the child needs.
+    /// Before the fork: takes locks that the child needs.
     pub before: fn(),
     /// In the parent.
     pub in_parent: fn(),
-    /// In the child, with its only thread, after the code is in place. It must not wait for locks
-    /// that other threads of the parent may have held.
+    /// In the child, on its only thread, once the code is in place. It must not wait for locks that
+    /// other threads of the parent may have held.
     pub in_child: fn(),
 }
 
@@ -50,12 +50,12 @@ struct Held {
     hooks: MutexGuard<'static, Vec<Hooks>>,
 }
 
-/// Whether this process is a child that has no machine code.
+/// Whether this process is a forked child without machine code.
 pub fn is_lost() -> bool {
     LOST.load(Ordering::Acquire)
 }
 
-/// Has hooks called at every `fork`.
+/// Registers hooks to be called at every `fork`.
 pub fn add_hooks(hooks: Hooks) {
     watch();
     HOOKS.lock().unwrap_or_else(PoisonError::into_inner).push(hooks);

@@ -50,8 +50,8 @@ pub(crate) fn lock() -> MutexGuard<'static, Memory> {
     MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why the host does not let code be patched, if it does not: it refuses `memfd` with seals, or
-/// `membarrier` that synchronises cores. Asked once; the process is registered with it.
+/// Why the host does not allow patching, if so: it refuses sealed `memfd`s, or core-synchronising
+/// `membarrier`. Checked once, which also registers the process for the latter.
 pub fn patching_is_refused() -> Option<(&'static str, Errno)> {
     static ANSWER: OnceLock<Option<(&'static str, Errno)>> = OnceLock::new();
     *ANSWER.get_or_init(|| {
@@ -64,7 +64,7 @@ pub fn patching_is_refused() -> Option<(&'static str, Errno)> {
     })
 }
 
-/// All threads of the process have serialised their instruction streams when it returns.
+/// Returns once all threads of the process have serialised their instruction streams.
 ///
 /// # Errors
 ///
@@ -247,7 +247,7 @@ impl Text {
     }
 }
 
-/// A mapping of a jitdump file that tells `perf record` of it; no one reads it or runs it.
+/// A mapping of a jitdump file, by which `perf record` notices it; nobody reads or runs it.
 #[derive(Debug)]
 pub struct JitdumpMarker {
     at: *mut c_void,
@@ -261,7 +261,7 @@ impl JitdumpMarker {
     ///
     /// # Errors
     ///
-    /// If the host does not let it.
+    /// The host refuses the mapping.
     pub fn new(file: &std::fs::File) -> std::io::Result<JitdumpMarker> {
         let runs = ProtFlags::READ | ProtFlags::EXEC;
         // SAFETY: a new private mapping at an address of the kernel's choice; the file holds what

@@ -1,8 +1,9 @@
-//! `VerifiedProgram` to `MachineCode` for x86-64. Emits, never judges.
+//! Compiles a verified program's rewritten insns (`Xlated`) to [`MachineCode`] for x86-64. Emits,
+//! never judges.
 //!
-//! In reading order: `lower` makes one op of each insn, the passes in `opt` rewrite ops in place,
-//! `emit` writes each op with the forms of `asm`, `image` keeps the bytes where they can be
-//! executed and not written.
+//! In reading order: `lower` turns each insn into one op, the passes in `opt` rewrite ops in place,
+//! `emit` encodes each op with the forms of `asm`, and `image` places the bytes where they can be
+//! executed but not written.
 
 #![deny(unsafe_code)]
 

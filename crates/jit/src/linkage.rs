@@ -22,28 +22,28 @@ use skep_program::MapDef;
 use skep_uapi::MapType;
 use skep_verifier::Xlated;
 
-/// Addresses for the numbers in a program.
+/// The addresses that a program's helper, kfunc and map numbers stand for.
 #[derive(Clone, Debug, Default)]
 pub struct Linkage {
     /// Helpers by number; negative ones are skep's own.
     pub helpers: FxHashMap<i32, u64>,
-    /// Kfuncs by their ids in the kernel's BTF, called as helpers are.
+    /// Kfuncs by their ids in the kernel's BTF, called like helpers.
     pub kfuncs: FxHashMap<u32, u64>,
     /// Maps by `MapIdx`.
     pub maps: Vec<MapLink>,
     /// `extern "sysv64" fn(map handle, index: u32) -> u64`: the tail entry in a slot of a prog
-    /// array that is known at run time only, 0 if empty or out of range. 0 if such calls do not
-    /// occur.
+    /// array that is known only at run time; it returns 0 if the slot is empty or out of range. 0 if
+    /// there are no such calls.
     pub tail_call_lookup: u64,
-    /// `extern "sysv64" fn(address, bytes: u32) -> u64`: the 1, 2, 4 or 8 bytes there; 0 where
-    /// nothing can be read. 0 if loads that may fault do not occur.
+    /// `extern "sysv64" fn(address, bytes: u32) -> u64`: the 1, 2, 4 or 8 bytes there, or 0 where
+    /// nothing can be read. 0 if there are no loads that may fault.
     pub probe: u64,
-    /// Where runs are counted; without it there are no sites for that.
+    /// Where runs are counted; without it, no statistics sites are emitted.
     pub stats: Option<StatsLink>,
 }
 
 impl Linkage {
-    /// Made-up addresses for everything that a program refers to, so that its code can be read. It
+    /// Placeholder addresses for everything a program refers to, so that its code can be printed. It
     /// must not be run.
     pub fn placeholder(xlated: &Xlated, maps: &[MapDef]) -> Linkage {
         let stats = StatsLink {
@@ -99,17 +99,17 @@ impl Linkage {
     }
 }
 
-/// One map, as machine code sees it. All 0 is a map that is not linked.
+/// One map, as machine code sees it. All zeros means not linked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MapLink {
-    /// What helpers are given as `struct bpf_map *`.
+    /// What helpers get as their `struct bpf_map *`.
     pub handle: u64,
     /// Address of the first value, for maps whose values are addressed directly
     /// (`BPF_PSEUDO_MAP_VALUE`); else 0.
     pub values: u64,
-    /// Present for arrays (not per-CPU ones) whose lookup is to be inlined.
+    /// Present for arrays (not per-CPU ones) whose lookups are to be inlined.
     pub array: Option<ArrayLink>,
-    /// Present for per-CPU arrays whose lookup is to be inlined.
+    /// Present for per-CPU arrays whose lookups are to be inlined.
     pub percpu: Option<PercpuLink>,
     /// `extern "sysv64" fn(handle, key) -> value` that replaces `bpf_map_lookup_elem` for this map;
     /// 0 if there is none.
@@ -126,7 +126,7 @@ pub struct MapLink {
 pub struct ArrayLink {
     /// Number of elements.
     pub max_entries: u32,
-    /// Distance of two values, bytes.
+    /// Bytes from one value to the next.
     pub stride_bytes: u32,
 }
 
@@ -136,44 +136,44 @@ pub struct ArrayLink {
 pub struct PercpuLink {
     /// Address of the first value of CPU 0.
     pub values: u64,
-    /// Of one CPU's values.
+    /// Geometry of one CPU's values.
     pub array: ArrayLink,
-    /// Distance of two CPUs' values, bytes.
+    /// Bytes from one CPU's values to the next CPU's.
     pub cpu_stride_bytes: u32,
     /// Number of CPUs.
     pub cpus: u32,
 }
 
-/// A prog array: `max_entries` aligned 64-bit words, each the tail entry of a program or 0, which
-/// are replaced atomically.
+/// A prog array: `max_entries` aligned 64-bit words, each a program's tail entry or 0, replaced
+/// atomically.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgArrayLink {
     /// Address of the first word (`AtomicU64`).
     pub slots: u64,
     /// Number of words.
     pub max_entries: u32,
-    /// Whoever runs the program keeps its [`crate::MachineCode::tail_call_sites`] as the slots are:
-    /// calls with a constant index need not load theirs. Ignored where code is not patched.
+    /// The caller keeps [`crate::MachineCode::tail_call_sites`] in step with the slots, so that calls
+    /// with a constant index need not load theirs. Ignored where code is not patched.
     pub patched: bool,
 }
 
-/// Tail calls in one run, as in the kernel.
+/// Most tail calls in one run, as in the kernel.
 pub const MAX_TAIL_CALL_CNT: u32 = 33;
 
-/// What a run with fuel shares with its machine code. One for each run, not for each program.
+/// What a run with fuel shares with its machine code. There is one per run, not per program.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunEnv {
-    /// Units that are left: one is a jump backwards that is taken, a call of a function, or a call
-    /// of a callback (which the helper counts). The run stops when it becomes negative.
+    /// Units left: a back-edge taken, a subprog call, or a callback call (counted by the helper) is
+    /// one. The run stops when this becomes negative.
     pub fuel: i64,
-    /// Others may set it to anything but 0 (a plain aligned store): the run stops at the next unit
-    /// of fuel.
+    /// Other threads may set it to anything but 0 (a plain aligned store) to stop the run at its next
+    /// unit of fuel.
     pub interrupt: u32,
-    /// Set to 1 when the run was stopped; r0 then says nothing. A helper that sets it stops the run
-    /// when it returns.
+    /// Set to 1 when the run was stopped; r0 is meaningless then. A helper that sets it stops the run
+    /// on return.
     pub stopped: u32,
-    /// Stack pointer to stop at; written by machine code.
+    /// Stack pointer to unwind to when stopping; written by machine code.
     pub stop_sp: u64,
     /// Stack pointer of the main program that catches exceptions; written by machine code.
     pub throw_sp: u64,

@@ -27,7 +27,7 @@ pub(crate) fn lower(xlated: &Xlated, linkage: &Linkage) -> Result<Vec<Op>, Error
         }
         if insn.is_ld_imm64() {
             let second = insns.get(at + 1).copied();
-            let second = second.ok_or_else(|| Error::insn(at, "half of a ld_imm64"))?;
+            let second = second.ok_or_else(|| Error::insn(at, "incomplete ld_imm64"))?;
             ops.push(ld_imm64((at, insn, second), linkage)?);
             ops.push(Op::Nop);
             continue;
@@ -55,7 +55,7 @@ fn ld_imm64((at, insn, second): (usize, Insn, Insn), linkage: &Linkage) -> Resul
         0 => insn.imm64(second),
         BPF_PSEUDO_MAP_FD => map()?.handle,
         BPF_PSEUDO_MAP_VALUE => match map()?.values {
-            0 => return Err(Error::insn(at, "the map has no values that can be addressed")),
+            0 => return Err(Error::insn(at, "the map's values have no addresses")),
             values => values.wrapping_add(u64::from(second.imm as u32)),
         },
         BPF_PSEUDO_FUNC => {
@@ -144,7 +144,7 @@ impl Lower<'_> {
             16 => Size::B2,
             32 => Size::B4,
             64 => Size::B8,
-            _ => return Err(Error::insn(self.at, "this size has no byte order")),
+            _ => return Err(Error::insn(self.at, "invalid byte swap size")),
         };
         Ok(match (swaps, size) {
             (true, _) => Op::Swap { size, dst },

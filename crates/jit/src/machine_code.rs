@@ -10,11 +10,11 @@ use crate::stats::StatsSites;
 use crate::text::{Jump, Switch, Target};
 use crate::{PokeMode, Prologue, RunEnv};
 
-/// How machine code is called.
+/// The signature of machine code.
 pub type EntryFn = unsafe extern "sysv64" fn(ctx: *mut u8, env: *mut RunEnv) -> u64;
 
-/// Machine code of one program. Freed when dropped: no thread may be in it then, and no prog array
-/// hold its entry.
+/// Machine code of one program. Freed when dropped: by then no thread may be in it, and no prog
+/// array may hold its entry.
 #[derive(Debug)]
 pub struct MachineCode {
     pub(crate) image: Image,
@@ -45,7 +45,7 @@ impl MachineCode {
         self.entry
     }
 
-    /// Address at which tail calls enter: what a slot of a prog array holds.
+    /// Address at which tail calls enter: the content of a prog array slot.
     pub fn tail_entry(&self) -> u64 {
         self.image.address() + u64::from(self.tail_entry)
     }
@@ -60,21 +60,21 @@ impl MachineCode {
         &self.symbols
     }
 
-    /// What its statistics are switched with: the entry, if runs can be counted, and the tail
-    /// calls, which are to be on before the entry is and until every run that was counted has
-    /// ended. The program does the same in each state.
+    /// The switches for its statistics: the entry, if runs can be counted, and the tail calls. The
+    /// latter must be on before the entry is, and until every counted run has ended. The program
+    /// behaves the same in each state.
     pub fn stats_switches(&self) -> (Option<Switch>, Vec<Switch>) {
         let switch = |site: &SwitchSite| Switch { text: self.image.text().clone(), site: *site };
         (self.stats.entry.as_ref().map(switch), self.stats.tail_calls.iter().map(switch).collect())
     }
 
-    /// Tail calls that are patched: the constant ones whose arrays were linked as
+    /// Patched tail calls: those with a constant index whose arrays were linked as
     /// [`crate::ProgArrayLink::patched`]. All are vacant at first.
     pub fn tail_call_sites(&self) -> &[TailCallSite] {
         &self.tail_calls
     }
 
-    /// All places that are patched, in the order of the code.
+    /// All patch sites, in code order.
     pub fn patch_sites(&self) -> Vec<PatchSite> {
         let site = |site: &SwitchSite, kind| PatchSite { off: site.off(), kind };
         let entry = self.stats.entry.iter().map(|s| site(s, PatchKind::StatsEntry));
@@ -89,11 +89,11 @@ impl MachineCode {
         sites
     }
 
-    /// The same for edits: map, index, the switch that jumps over the call, the jump.
+    /// Patched tail calls, for edits: map, index, the switch that jumps over the call, the jump.
     ///
     /// # Safety
     ///
-    /// As of [`MachineCode::switch`] and [`MachineCode::jump`].
+    /// As for [`MachineCode::switch`] and [`MachineCode::jump`].
     pub unsafe fn tail_calls(&self) -> impl Iterator<Item = (u32, u32, Switch, Jump)> {
         let text = self.image.text();
         self.tail_calls.iter().map(|site| {
@@ -102,7 +102,7 @@ impl MachineCode {
         })
     }
 
-    /// How its switches are made: not always as was asked for.
+    /// How its switches are implemented, which is not always as requested.
     pub fn poke_mode(&self) -> PokeMode {
         self.poke
     }
@@ -111,7 +111,8 @@ impl MachineCode {
     ///
     /// # Safety
     ///
-    /// The site is one of this program's. Whoever turns it answers for what the program then does.
+    /// The site must be one of this program's. Whoever turns it is responsible for what the program
+    /// then does.
     pub unsafe fn switch(&self, site: SwitchSite) -> Switch {
         Switch { text: self.image.text().clone(), site }
     }
@@ -120,8 +121,8 @@ impl MachineCode {
     ///
     /// # Safety
     ///
-    /// The site is one of this program's. Its targets must be there as long as a thread may jump to
-    /// them, and be fit for it.
+    /// The site must be one of this program's. Its targets must be valid for it, and exist as long as
+    /// a thread may jump to them.
     pub unsafe fn jump(&self, site: crate::RetargetSite) -> Jump {
         Jump { text: self.image.text().clone(), site }
     }
@@ -131,7 +132,7 @@ impl MachineCode {
         Target { text: self.image.text().clone(), off: self.tail_entry }
     }
 
-    /// How the program was compiled, as far as programs that tail call each other must agree.
+    /// The compilation options on which programs that tail call each other must agree.
     pub fn convention(&self) -> (Prologue, bool) {
         (self.prologue, self.fuel)
     }
@@ -140,10 +141,10 @@ impl MachineCode {
     ///
     /// # Safety
     ///
-    /// Whoever calls it answers for this: the program was verified (or is known to be as good),
-    /// `ctx` points to the context that it was verified for, with every pointer in it valid; the
-    /// linked maps, helpers and prog arrays exist; `env` is valid if the program was compiled with
-    /// fuel; the `MachineCode` is not dropped meanwhile; no helper unwinds.
+    /// The caller must ensure that the program was verified (or is known to be as safe); `ctx`
+    /// points to the context it was verified for, with every pointer in it valid; the linked maps,
+    /// helpers and prog arrays exist; `env` is valid if the program was compiled with fuel; the
+    /// `MachineCode` is not dropped meanwhile; and no helper unwinds.
     pub unsafe fn entry(&self) -> EntryFn {
         let address = (self.image.address() + u64::from(self.entry)) as *const u8;
         // SAFETY: the address is that of code which was written for this signature.

@@ -21,7 +21,7 @@ pub struct Symbol {
     pub len: u32,
 }
 
-/// Lines of `/tmp/perf-PID.map` for a program: address, size, `bpf_prog_NAME`, as the kernel calls
+/// Lines of `/tmp/perf-PID.map` for a program: address, size, `bpf_prog_NAME`, as the kernel names
 /// its own.
 pub fn perf_map(code: &MachineCode, program: &str) -> String {
     let mut text = String::new();
@@ -50,7 +50,7 @@ const JIT_CODE_LOAD: u32 = 0;
 /// Bytes of a code load record before the name.
 const LOAD_BYTES: u32 = 56;
 
-/// When something happened, to whom.
+/// When an event happened, and in which process and thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Process.

@@ -10,7 +10,7 @@
 //! 3. In code that is not patched ([`crate::PokeMode::Flag`]) a switch is a byte in memory that the
 //!    code tests before a conditional jump; `r11` and flags are lost.
 
-/// Place of `test eax, imm32` that may become a jump.
+/// A `test eax, imm32` that can be turned into a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchSite {
     off: u32,
@@ -33,18 +33,18 @@ impl SwitchSite {
         SwitchSite { off, flag: Some(flag) }
     }
 
-    /// Offset in the code of the byte that switches, or of the insns that test the flag.
+    /// Offset in the code of the byte that changes, or of the insns that test the flag.
     pub fn off(self) -> u32 {
         self.off
     }
 
-    /// Number of the flag of a site that is not patched.
+    /// Number of the flag, if the site is not patched.
     pub fn flag(self) -> Option<u32> {
         self.flag
     }
 }
 
-/// Place of a jump whose target may change.
+/// A jump whose target can be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetargetSite {
     off: u32,
@@ -61,7 +61,7 @@ impl RetargetSite {
         self.off + 1
     }
 
-    /// Offset in the code that the displacement counts from.
+    /// Offset in the code that the displacement is relative to.
     pub fn next_off(self) -> u32 {
         self.off + 5
     }
@@ -69,7 +69,7 @@ impl RetargetSite {
 
 /// A tail call with a constant index, in code that is patched.
 ///
-/// While the switch is on the call is jumped over: the slot is empty. Else it counts, leaves its
+/// While the switch is on (the slot is empty), the call is skipped. Otherwise it counts, leaves its
 /// frame and jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TailCallSite {
@@ -83,7 +83,7 @@ pub struct TailCallSite {
     pub jump: RetargetSite,
 }
 
-/// A place in the code that is patched, or that tests a flag in its stead.
+/// A place in the code that is patched, or that tests a flag instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PatchSite {
     /// Offset in the code of its insn.
@@ -92,12 +92,12 @@ pub struct PatchSite {
     pub kind: PatchKind,
 }
 
-/// What a place that is patched is for.
+/// The purpose of a patch site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PatchKind {
     /// Counts a run that begins.
     StatsEntry,
-    /// Ends the time of a run that goes over to another program.
+    /// Ends the time of a run that tail calls another program.
     StatsTailCall,
     /// Jumps over the tail call while the slot of the prog array (`MapIdx`, index) is empty.
     TailCallVacant(u32, u32),

@@ -61,21 +61,21 @@ impl Text {
     }
 }
 
-/// A switch in code that is in its place.
+/// A switch in code that is in place.
 #[derive(Clone, Debug)]
 pub struct Switch {
     pub(crate) text: Arc<Text>,
     pub(crate) site: SwitchSite,
 }
 
-/// A jump in code that is in its place, whose target may change.
+/// A jump in code that is in place, whose target can be changed.
 #[derive(Clone, Debug)]
 pub struct Jump {
     pub(crate) text: Arc<Text>,
     pub(crate) site: RetargetSite,
 }
 
-/// A place in code that jumps may go to.
+/// A target for jumps.
 #[derive(Clone, Debug)]
 pub struct Target {
     pub(crate) text: Arc<Text>,
@@ -118,13 +118,13 @@ impl Target {
     }
 }
 
-/// The right to write and to free code. One in the process, as the kernel's `text_mutex`.
+/// The right to write and free code. There is one per process, like the kernel's `text_mutex`.
 pub struct TextLock {
     _memory: MutexGuard<'static, Memory>,
 }
 
 impl TextLock {
-    /// Waits for it.
+    /// Waits for the lock.
     pub fn take() -> TextLock {
         TextLock { _memory: image::lock() }
     }

@@ -1,41 +1,41 @@
 //! `Tuning`: what may differ between two compilations of the same program.
 
-/// How functions begin and end.
+/// Function prologues and epilogues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prologue {
-    /// Saves the registers that the function uses, makes a frame if it has one.
+    /// Saves only the registers that the function uses, and sets up a frame only if it needs one.
     #[default]
     Minimal,
-    /// Saves all that a program may use, in a frame of at least 512 bytes with a frame pointer:
-    /// what kernels did before 2021. For comparison.
+    /// Saves every register a program may use, in a frame of at least 512 bytes with a frame
+    /// pointer, as kernels did before 2021. For comparison.
     Full,
 }
 
-/// How what is switched and retargeted at run time is made.
+/// How switches and retargetable jumps are implemented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PokeMode {
-    /// Sites in the code are patched: nothing is loaded. Becomes `Flag` where the host refuses (see
-    /// [`crate::patching_is_refused`]).
+    /// Sites in the code are patched, so nothing is loaded. Falls back to `Flag` where the host
+    /// refuses (see [`crate::patching_is_refused`]).
     #[default]
     Patch,
-    /// A load and a branch; code is never written after it was placed.
+    /// A load and a branch; code is never written once it is in place.
     Flag,
 }
 
-/// Choices of a compilation. Programs that tail call each other need the same `fuel`, and may
-/// differ in all else.
+/// Compiler options. Programs that tail call each other need the same `fuel`, and may differ in
+/// everything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// How functions begin and end. Programs with fuel, and those that throw exceptions, have the
-    /// minimal prologue whatever is asked for: they need `rbp` for other things.
+    /// The kind of prologue. Programs with fuel, and those that throw exceptions, always get the
+    /// minimal one, since they need `rbp` for other purposes.
     pub prologue: Prologue,
-    /// Counts fuel ([`crate::RunEnv::fuel`]), and looks at the interrupt flag, at each unit.
+    /// Counts fuel ([`crate::RunEnv::fuel`]) and checks the interrupt flag at each unit.
     pub fuel: bool,
-    /// Reserves the sites that statistics are switched with, if the linkage says where to count.
+    /// Emits the patch sites for statistics, if the linkage says where to count.
     pub sites: bool,
-    /// How sites are made.
+    /// How sites are implemented.
     pub poke: PokeMode,
-    /// What the processor has.
+    /// Processor features to use.
     pub cpu: CpuFeatures,
     /// Which passes run.
     pub passes: Passes,
@@ -54,7 +54,7 @@ impl Default for Tuning {
     }
 }
 
-/// The extensions that the emitter makes use of.
+/// Processor extensions that the emitter can use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuFeatures {
     /// `shlx`, `shrx`, `sarx`, `rorx`.
@@ -64,7 +64,7 @@ pub struct CpuFeatures {
 }
 
 impl CpuFeatures {
-    /// What this processor has.
+    /// The features of this processor.
     pub fn host() -> CpuFeatures {
         #[cfg(target_arch = "x86_64")]
         return CpuFeatures {

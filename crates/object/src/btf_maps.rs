@@ -46,7 +46,10 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
 fn read_map(source: &MapSource<'_, '_>, btf: &Btf, var: Type<'_>) -> Result<MapDef> {
     let def = btf.skip_modifiers(var.target_id());
     if def.kind() != Kind::Struct {
-        return Err(Error::new(format!("definition is a {}, wanted a struct", def.kind().name())));
+        return Err(Error::new(format!(
+            "definition is a {}, expected a struct",
+            def.kind().name()
+        )));
     }
     let mut map = read_def(btf, def, true)?;
     map.name = var.name().to_owned();
@@ -93,7 +96,7 @@ fn read_attribute(
         "type" => {
             let number = int(btf, member)?;
             map.map_type = MapType::from_number(number)
-                .ok_or_else(|| Error::new(format!("map type {number} is not known")))?;
+                .ok_or_else(|| Error::new(format!("unknown map type {number}")))?;
         }
         "max_entries" => map.max_entries = int(btf, member)?,
         "map_flags" => map.map_flags = MapFlags::from_bits_retain(int(btf, member)?),
@@ -137,7 +140,7 @@ fn int(btf: &Btf, member: &Member<'_>) -> Result<u32> {
     let pointer = btf.skip_modifiers(member.ty);
     let array = btf.skip_modifiers(pointer.target_id()).array();
     let array = array.filter(|_| pointer.kind() == Kind::Ptr);
-    array.map(|a| a.nelems).ok_or_else(|| Error::new("wanted a pointer to an array"))
+    array.map(|a| a.nelems).ok_or_else(|| Error::new("expected a pointer to an array"))
 }
 
 /// `__ulong(name, value)`: an enum with one value; or `__uint`.
@@ -154,7 +157,7 @@ fn long(btf: &Btf, member: &Member<'_>) -> Result<u64> {
 fn pointee(btf: &Btf, member: &Member<'_>) -> Result<(TypeId, u32)> {
     let pointer = btf.skip_modifiers(member.ty);
     if pointer.kind() != Kind::Ptr {
-        return Err(Error::new("wanted a pointer to a type"));
+        return Err(Error::new("expected a pointer to a type"));
     }
     let id = pointer.target_id();
     Ok((id, btf.size_of(id)?))
@@ -166,10 +169,10 @@ fn read_inner(btf: &Btf, member: &Member<'_>, map: &mut MapDef, outer: bool) -> 
         return Err(Error::new("an inner map has no values"));
     }
     let array = btf.skip_modifiers(member.ty).array();
-    let array = array.ok_or_else(|| Error::new("wanted an array"))?;
+    let array = array.ok_or_else(|| Error::new("expected an array"))?;
     let element = btf.skip_modifiers(array.elem);
     if element.kind() != Kind::Ptr {
-        return Err(Error::new("wanted an array of pointers"));
+        return Err(Error::new("expected an array of pointers"));
     }
     map.value_size = 4;
     let target = btf.skip_modifiers(element.target_id());
@@ -298,7 +301,7 @@ fn read_values(
             SlotTarget::Prog(symbol.name.clone().into_owned())
         } else {
             let found = symbol.section.and_then(|s| maps.of_variable(s, symbol.value));
-            SlotTarget::Map(found.ok_or_else(|| fail(format!("{} is no map", symbol.name)))?)
+            SlotTarget::Map(found.ok_or_else(|| fail(format!("{} is not a map", symbol.name)))?)
         };
         let slot = u32::try_from(offset / POINTER_BYTES);
         let slot = slot.map_err(|_| fail("slot out of range".into()))?;

@@ -322,12 +322,12 @@ fn check_header(header: &Header, e: Endianness) -> Result<()> {
     }
     if machine != EM_BPF && machine != EM_NONE {
         return Err(Error::new(format!(
-            "not a BPF object: ELF machine {machine}, wanted {EM_BPF}"
+            "not a BPF object: ELF machine {machine}, expected {EM_BPF}"
         )));
     }
     let kind = header.e_type(e).0;
     if kind != 1 {
-        return Err(Error::new(format!("not a relocatable object: ELF type {kind}, wanted 1")));
+        return Err(Error::new(format!("not a relocatable object: ELF type {kind}, expected 1")));
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ fn read_section(source: &MapSource<'_, '_>, maps: &mut Maps, section: usize) -> 
         };
         let number = word(0)?;
         let map_type = MapType::from_number(number).ok_or_else(|| {
-            let cause = format!("map {}: type {number} is not known", symbol.name);
+            let cause = format!("map {}: unknown type {number}", symbol.name);
             Error::at(&from.name, symbol.value, cause)
         })?;
         let mut def = MapDef {

@@ -17,7 +17,7 @@ use skep_program::{MapDef, Program};
 use skep_uapi::ProgType;
 use std::sync::Arc;
 
-/// One program of an object: its name is known even where its relocation failed.
+/// One program of an object; its name is known even if its relocation failed.
 #[derive(Clone, Debug)]
 pub struct ObjectProgram {
     /// Name of the entry function.
@@ -26,7 +26,7 @@ pub struct ObjectProgram {
     pub section: String,
     /// Loaded by default.
     pub autoload: bool,
-    /// The program, or why it could not be made.
+    /// The program, or why it could not be relocated.
     pub program: Result<Program, Error>,
 }
 
@@ -39,7 +39,7 @@ pub struct Object {
     pub programs: Vec<ObjectProgram>,
     /// Maps, in libbpf's order; programs refer to them by index.
     pub maps: Arc<[MapDef]>,
-    /// BTF as it is given to the kernel.
+    /// BTF as passed to the kernel.
     pub btf: Option<Arc<Btf>>,
 }
 
@@ -57,9 +57,9 @@ fn cut_name(name: &str) -> &str {
 }
 
 impl Object {
-    /// Reads an ELF object, and relocates its programs for the kernel that `options` describes.
+    /// Reads an ELF object and relocates its programs for the kernel that `options` describes.
     ///
-    /// An error if nothing of the file can be used. What concerns one program only (an unresolved
+    /// Fails if nothing in the file is usable. A problem with one program only (an unresolved
     /// extern, a relocation out of range) is that program's error.
     pub fn open(bytes: &[u8], options: &OpenOptions) -> Result<Object, Error> {
         let image = read_image(bytes, options)?;

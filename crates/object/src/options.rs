@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// From the name of a kernel symbol to its address.
 pub type SymbolLookup = Arc<dyn Fn(&str) -> Option<u64> + Send + Sync>;
 
-/// What the caller knows of the kernel that the object is loaded for, and how to read the file.
+/// What the caller knows about the target kernel, and how to read the file.
 #[derive(Clone, Default)]
 pub struct OpenOptions {
     /// Base name of the file (what follows the first dot does not matter): first part of the names
@@ -20,10 +20,10 @@ pub struct OpenOptions {
     pub kallsyms: Option<SymbolLookup>,
     /// `LINUX_VERSION_CODE` of the kernel, for the extern `LINUX_KERNEL_VERSION`.
     pub kernel_version: u32,
-    /// Number of possible CPUs: `max_entries` of perf event arrays that do not say it.
+    /// Number of possible CPUs: `max_entries` of perf event arrays that do not set it.
     pub cpus: u32,
-    /// `max_entries` of maps that have none (tools such as veristat give 1, so that the maps can be
-    /// created); 0 leaves them, as libbpf does. Local storages have none by right.
+    /// `max_entries` for maps that have none (tools such as veristat use 1, so that the maps can be
+    /// created); 0 leaves them alone, as libbpf does. Local storage rightly has none.
     pub empty_map_entries: u32,
     /// Give `freplace` programs the type that their context suggests, as veristat does: without it
     /// they cannot be loaded alone.

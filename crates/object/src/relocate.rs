@@ -169,7 +169,7 @@ impl One<'_, '_> {
             return if is_call { self.kfunc_call(out, index) } else { self.external(out, index) };
         }
         let Some(section) = symbol.section else {
-            return Err(Error::new(format!("symbol {} is defined nowhere", symbol.name)));
+            return Err(Error::new(format!("symbol {} is not defined", symbol.name)));
         };
         if is_call {
             return self.call(out, symbol, section);

@@ -16,7 +16,7 @@ const SHT_NOBITS: u32 = 8;
 
 /// The BPF objects in `bytes`, in order: where each begins and ends. They do not overlap.
 ///
-/// Takes time linear in the size of the file: section headers that may be read are counted.
+/// Takes time linear in the size of the file, because section headers read are limited.
 pub fn scan(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut headers_left = bytes.len() / SECTION_BYTES + 1;

@@ -62,11 +62,7 @@ pub(crate) fn classify(elf: &Elf<'_>) -> Result<Vec<SectionKind>> {
         );
         if data && section.size_bytes > DATA_BYTES_MAX {
             let size = section.size_bytes;
-            return Err(Error::at(
-                &section.name,
-                0,
-                format!("{size} bytes are too many for a map"),
-            ));
+            return Err(Error::at(&section.name, 0, format!("too large for a map ({size} bytes)")));
         }
     }
     Ok(kinds)

@@ -89,7 +89,7 @@ impl One<'_, '_, '_> {
     fn read(&self, var: Type<'_>, links: &mut StructOpsLinks) -> Result<MapDef> {
         let local = self.btf.skip_modifiers(var.target_id());
         if local.kind() != Kind::Struct {
-            return Err(Error::new(format!("it is a {}, wanted a struct", local.kind().name())));
+            return Err(Error::new(format!("it is a {}, expected a struct", local.kind().name())));
         }
         let name = &*self.section.name;
         let linked = name.ends_with(".link");
@@ -178,7 +178,7 @@ impl One<'_, '_, '_> {
         });
         let function = function
             .and_then(|index| Some((index, self.functions.list.get(index)?)))
-            .ok_or_else(|| Error::new("it holds the address of no function"))?;
+            .ok_or_else(|| Error::new("it does not point to a function"))?;
         Ok(Some((function.0, &function.1.name)))
     }
 }

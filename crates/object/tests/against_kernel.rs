@@ -113,7 +113,7 @@ fn without_a_kernel_each_program_says_what_it_lacks() {
         entry.program.as_ref().err().map(|error| error.to_string())
     };
     let error = told("BPF_enters").unwrap();
-    assert!(error.ends_with("needs the BTF of a kernel"), "{error}");
+    assert!(error.ends_with("needs kernel BTF"), "{error}");
     assert_eq!(told("traces"), None);
     let unresolved = AttachTarget::Unresolved("skep_ops.first".to_owned());
     assert_eq!(program(&object, "the_first").attach, unresolved);

@@ -33,10 +33,10 @@ fn what_is_no_object_is_told_in_one_line() {
     let good = read(FILES[0]);
     let mut x86 = good.clone();
     x86[18] = 62;
-    assert_eq!(error_of(&x86), "not a BPF object: ELF machine 62, wanted 247");
+    assert_eq!(error_of(&x86), "not a BPF object: ELF machine 62, expected 247");
     let mut executable = good.clone();
     executable[16] = 2;
-    assert_eq!(error_of(&executable), "not a relocatable object: ELF type 2, wanted 1");
+    assert_eq!(error_of(&executable), "not a relocatable object: ELF type 2, expected 1");
     for len in [5, 63, 64, 200, good.len() - 1] {
         let error = error_of(&good[..len]);
         assert!(!error.contains('\n') && error.starts_with("read "), "{len}: {error}");
@@ -87,7 +87,7 @@ fn four_gigabytes_of_bss_are_refused_before_they_are_allocated() {
     bytes[size..size + 8].copy_from_slice(&(1u64 << 32).to_le_bytes());
     assert_eq!(
         error_of(&bytes),
-        "section .bss, offset 0x0: 4294967296 bytes are too many for a map"
+        "section .bss, offset 0x0: too large for a map (4294967296 bytes)"
     );
     bytes[size..size + 8].copy_from_slice(&(1u64 << 30).to_le_bytes());
     let object = Object::open(&bytes, &OpenOptions::default()).unwrap();

@@ -22,10 +22,10 @@ use skep_insn::Insn;
 use skep_uapi::{AttachType, ProgFlags, ProgType};
 use std::sync::Arc;
 
-/// What a program attaches to, as far as the load needs it (`attach_btf_id`, `attach_prog_fd`).
+/// What a program attaches to, as far as loading needs it (`attach_btf_id`, `attach_prog_fd`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AttachTarget {
-    /// Nothing that the load is told.
+    /// Nothing that loading needs to know.
     #[default]
     None,
     /// The object names a target (without prefix such as `bpf_lsm_`) that is not in the kernel

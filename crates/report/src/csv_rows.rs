@@ -66,7 +66,7 @@ fn row_of(stats: &[Stat], record: &csv::StringRecord) -> Result<Row, Error> {
             Stat::Verdict => row.verdict = verdict_of(field)?,
             number => {
                 let parsed = field.trim().parse::<i64>().map_err(|_| {
-                    Error::new(format!("{}: '{field}' is no number", number.def().names[0]))
+                    Error::new(format!("{}: '{field}' is not a number", number.def().names[0]))
                 })?;
                 row.set(number, parsed);
             }
@@ -79,7 +79,7 @@ fn verdict_of(field: &str) -> Result<Verdict, Error> {
     [Verdict::Success, Verdict::Failure, Verdict::Unsupported, Verdict::Error]
         .into_iter()
         .find(|verdict| verdict.text() == field)
-        .ok_or_else(|| Error::new(format!("verdict: '{field}' is no verdict")))
+        .ok_or_else(|| Error::new(format!("verdict: '{field}' is not a verdict")))
 }
 
 #[cfg(test)]
@@ -102,10 +102,10 @@ mod tests {
         for (text, message) in [
             ("file_name,speed\n", "header: unrecognized column 'speed'"),
             ("file_name\n", "header: columns file_name and prog_name are missing"),
-            ("file,prog,insns\na,b,x\n", "line 2: total_insns: 'x' is no number"),
+            ("file,prog,insns\na,b,x\n", "line 2: total_insns: 'x' is not a number"),
             (
                 "file,prog,verdict\na,b,success\na,b,maybe\n",
-                "line 3: verdict: 'maybe' is no verdict",
+                "line 3: verdict: 'maybe' is not a verdict",
             ),
         ] {
             assert_eq!(read_csv(text.as_bytes()).unwrap_err().to_string(), message);

@@ -14,7 +14,7 @@ use skep_jit::RunEnv;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// Where a packet is to go instead of up.
+/// Where a packet should go instead of up the stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Redirect {
     /// `bpf_redirect`, `bpf_redirect_peer`, `bpf_redirect_neigh`.

@@ -79,13 +79,13 @@ impl Env {
     }
 }
 
-/// Stops runs of one context from any thread.
+/// Stops runs with one context, from any thread.
 #[derive(Clone)]
 pub struct Interrupter(Arc<EnvCell>);
 
 impl Interrupter {
-    /// Ends the run that goes on now, or the next one, at its next unit of fuel
-    /// ([`crate::LoadOptions::fuel`]). Compiled runs only if they have fuel.
+    /// Ends the current run, or the next one, at its next unit of fuel
+    /// ([`crate::LoadOptions::fuel`]). Compiled programs stop only if they have fuel.
     pub fn interrupt(&self) {
         self.0.interrupt().store(1, Relaxed);
     }

@@ -1,4 +1,4 @@
-//! `Errno`: what a map operation or a helper says no with.
+//! `Errno`: the error of a map operation or a helper.
 //!
 //! Kernel: include/uapi/asm-generic/errno-base.h, errno.h, and the internal ENOTSUPP that bpf(2)
 //! lets out.
@@ -50,12 +50,12 @@ errnos! {
 }
 
 impl Errno {
-    /// The number, positive.
+    /// The number, as a positive value.
     pub fn number(self) -> i32 {
         self.0
     }
 
-    /// What a helper returns for it: the negated number, sign-extended.
+    /// What a helper returns: the negated number, sign-extended.
     pub fn as_ret(self) -> u64 {
         i64::from(-self.0) as u64
     }

@@ -1,4 +1,4 @@
-//! `Error`: the input or the host is wrong, or something is not modelled; one line that says where.
+//! `Error`: the input or the host is wrong, or something is not modelled; one line says where.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ pub struct Error {
     kind: ErrorKind,
 }
 
-/// Which of the ways to fail.
+/// The kind of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The caller's values are wrong.
+    /// The caller's input is wrong.
     Input,
-    /// The host has not enough memory, or the limit that the caller set is reached.
+    /// The host is out of memory, or the caller's limit is reached.
     Memory,
     /// Not modelled yet.
     Unsupported,
-    /// The clock that runs are timed with cannot be used.
+    /// The clock that times runs is unusable.
     Clock,
-    /// The run used its fuel, or was interrupted.
+    /// The run used up its fuel, or was interrupted.
     Stopped,
-    /// We are wrong.
+    /// skep itself failed.
     Bug,
 }
 
@@ -61,7 +61,7 @@ impl Error {
         Error { text: format!("{doing}: {}", self.text), kind: self.kind }
     }
 
-    /// Which of the ways to fail.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

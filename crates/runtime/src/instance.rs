@@ -16,18 +16,18 @@ use std::time::{Duration, Instant};
 /// What a program returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunResult {
-    /// The result, as BPF_PROG_TEST_RUN gives it.
+    /// The return value, as BPF_PROG_TEST_RUN reports it.
     pub retval: u32,
     /// All of the register.
     pub r0: u64,
-    /// Insns that ran, if they were counted: interpreted runs are.
+    /// Insns executed, if they were counted, as in interpreted runs.
     pub insns: Option<u64>,
-    /// Units of fuel that the run took, callbacks and programs that it tail called included, if it
-    /// had any ([`crate::LoadOptions::fuel`]).
+    /// Units of fuel used, including callbacks and tail-called programs, if the run had fuel
+    /// ([`crate::LoadOptions::fuel`]).
     pub fuel: Option<u64>,
 }
 
-/// A loaded program. Cheap to clone; every thread may run it, each with a [`Ctx`] of its own.
+/// A loaded program. Cheap to clone; any thread may run it, each with its own [`Ctx`].
 #[derive(Clone)]
 pub struct Instance {
     shared: Arc<Shared>,
@@ -45,7 +45,7 @@ impl Instance {
         &self.image.name
     }
 
-    /// Number of the program in this process: the value of a prog array's slot.
+    /// The program's id in this process: the value of a prog array slot.
     pub fn id(&self) -> u32 {
         self.image.id
     }
@@ -55,7 +55,7 @@ impl Instance {
         self.image.prog_type
     }
 
-    /// Bytes of context that it may use.
+    /// Bytes of context that the program may use.
     pub fn ctx_bytes(&self) -> usize {
         self.image.ctx_bytes
     }
@@ -65,33 +65,33 @@ impl Instance {
         self.image.code.as_ref()
     }
 
-    /// Its runs, as far as statistics were on.
+    /// Its run statistics, for the time they were on.
     pub fn stats(&self) -> ProgStats {
         self.image.counters.read()
     }
 
-    /// The same, if all times are in it that were taken.
+    /// The same, but an error if any measured time is missing from it.
     ///
     /// # Errors
     ///
-    /// The clock jumped at any time since the program was loaded, or is none: what there is without
-    /// those times [`Instance::stats`] gives.
+    /// The clock jumped at some point since the program was loaded, or has no constant rate.
+    /// [`Instance::stats`] gives what there is without those times.
     pub fn try_stats(&self) -> Result<ProgStats, ClockError> {
         let stats = self.stats();
         stats.check_clock().map(|()| stats)
     }
 
-    /// What is known of it, its runs too.
+    /// Everything known about it, run statistics included.
     pub fn info(&self) -> ProgInfo {
         ProgInfo::new(&self.image)
     }
 
-    /// Switches statistics of this program on until the guard is dropped; see
+    /// Switches this program's statistics on until the guard is dropped; see
     /// [`Runtime::enable_stats`](crate::Runtime::enable_stats).
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As for [`Runtime::enable_stats`](crate::Runtime::enable_stats).
     pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
         Board::enable(&self.shared, Some(self.image.id), options)
     }
@@ -100,8 +100,8 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// The context is for another type of program or too short; more threads run programs than the
-    /// runtime has CPUs; the fuel is used up or the run was interrupted; a helper failed.
+    /// The context is for another program type or too short; more threads are running programs
+    /// than the runtime has CPUs; the fuel is used up or the run was interrupted; a helper failed.
     #[inline]
     pub fn run(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
         self.check(ctx)?;
@@ -115,12 +115,12 @@ impl Instance {
         self.run_entered(ctx)
     }
 
-    /// Runs the program `repeat` times and gives the last result with the mean time of a run, as
-    /// BPF_PROG_TEST_RUN does: the packet is what the run before left.
+    /// Runs the program `repeat` times and returns the last result with the mean time per run, as
+    /// BPF_PROG_TEST_RUN does: each run starts from the packet the last one left.
     ///
     /// # Errors
     ///
-    /// As of [`Instance::run`], of the first run that fails.
+    /// As for [`Instance::run`], from the first run that fails.
     pub fn test_run(&self, ctx: &mut Ctx, repeat: u32) -> Result<(RunResult, Duration), Error> {
         let repeat = repeat.max(1);
         let started = Instant::now();
@@ -166,26 +166,28 @@ impl Instance {
         if ctx.prog_type() != its {
             let other = ctx.prog_type();
             return Error::input(format!(
-                "program '{name}' is of type {its}, the context of {other}"
+                "program '{name}' has type {its}, but the context is for {other}"
             ));
         }
         let (has, needs) = (ctx.len(), self.image.ctx_bytes);
-        Error::input(format!("program '{name}' uses {needs} bytes of context, there are {has}"))
+        Error::input(format!("program '{name}' needs a context of {needs} bytes, got {has}"))
     }
 
     #[cold]
     fn too_many_threads(&self) -> Error {
         if skep_jit::fork::is_lost() {
             return Error::memory(
-                "a child of fork without machine code: the host refused the memory for it",
+                "no machine code in this forked child: the host refused the memory",
             );
         }
         if epoch::slot().is_none() {
-            let text = format!("more than {} threads run programs", epoch::THREADS_MAX);
+            let text = format!("more than {} threads are running programs", epoch::THREADS_MAX);
             return Error::input(text);
         }
         let cpus = self.shared.cpus.count();
-        Error::input(format!("more threads run programs than the runtime has CPUs ({cpus})"))
+        Error::input(format!(
+            "more threads are running programs than the runtime has CPUs ({cpus})"
+        ))
     }
 
     #[inline]
@@ -243,12 +245,12 @@ impl Ctx {
         self.effects.clones.borrow().clone()
     }
 
-    /// Signals that the last run wanted to send, and whether to the thread only or the process.
+    /// Signals that the last run wanted to send, and whether to the thread only (else the process).
     pub fn signals(&self) -> Vec<(u32, bool)> {
         self.effects.signals.borrow().clone()
     }
 
-    /// What the last run set with `bpf_set_retval`, else 0.
+    /// What the last run set with `bpf_set_retval`, otherwise 0.
     pub fn retval(&self) -> i32 {
         self.effects.retval.get()
     }
@@ -258,7 +260,7 @@ impl Ctx {
         self.effects.tunnel.borrow().clone()
     }
 
-    /// What can stop runs with this context from another thread, if they have fuel.
+    /// A handle that can stop runs with this context from another thread, if they have fuel.
     pub fn interrupter(&self) -> Interrupter {
         self.env.interrupter()
     }

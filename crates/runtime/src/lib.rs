@@ -1,12 +1,12 @@
 //! Runs verified programs in this process: maps, helpers, contexts, instances.
 //!
 //! Reading order: [`Runtime`] (maps and programs live here), [`ObjectMaps`], [`Instance`] (runs),
-//! [`Ctx`] (the argument of a run), `engine` (how a run is given to machine code or to the
+//! [`Ctx`] (the argument of a run), `engine` (hands a run to machine code or to the
 //! interpreter), `helper` (what programs call), [`map`] (what programs share); `memory`, `epoch`
 //! and `spin` are below all of these.
 //!
-//! A program gets real addresses, whatever engine runs it; the interpreter's accesses are checked
-//! against the memory that the run may use, machine code's were proved by the verifier.
+//! Programs get real addresses on either engine. The interpreter checks each of its accesses
+//! against the memory that the run may use; for machine code the verifier has proved them.
 
 #![deny(unsafe_code)]
 

@@ -47,7 +47,7 @@ impl Budget {
         match self.used.fetch_update(Relaxed, Relaxed, add) {
             Ok(_) => Ok(()),
             Err(used) => Err(Error::memory(format!(
-                "{} ({len} bytes wanted, {used} of {} in use)",
+                "{} ({len} bytes requested, {used} of {} in use)",
                 Errno::ENOMEM,
                 self.bytes_max
             ))),
@@ -76,7 +76,7 @@ unsafe impl Sync for Region {}
 impl Region {
     /// `len` zero bytes, rounded up to [`ALIGN`]. Pages are the system's until they are touched.
     pub(crate) fn zeroed(len: usize, budget: &Arc<Budget>) -> Result<Region, Error> {
-        let too_much = || Error::memory(format!("{} ({len} bytes wanted)", Errno::ENOMEM));
+        let too_much = || Error::memory(format!("{} ({len} bytes requested)", Errno::ENOMEM));
         let len = len.max(1).checked_next_multiple_of(ALIGN).ok_or_else(too_much)?;
         let layout = Layout::from_size_align(len, ALIGN).map_err(|_| too_much())?;
         budget.take(len)?;
@@ -90,7 +90,7 @@ impl Region {
     /// `head` bytes, then `data` bytes that can be reached twice, one after the other: what is
     /// written at the end of the first goes on at the beginning. Both are whole pages.
     pub(crate) fn ring(head: usize, data: usize, budget: &Arc<Budget>) -> Result<Region, Error> {
-        let too_much = || Error::memory(format!("{} ({data} bytes wanted)", Errno::ENOMEM));
+        let too_much = || Error::memory(format!("{} ({data} bytes requested)", Errno::ENOMEM));
         let twice = data.checked_mul(2).and_then(|bytes| bytes.checked_add(head));
         let len = twice.ok_or_else(too_much)?;
         budget.take(len)?;
@@ -98,7 +98,7 @@ impl Region {
             Ok(base) => Ok(Region { base, len, budget: budget.clone(), is_ring: true }),
             Err(errno) => {
                 budget.used.fetch_sub(len, Relaxed);
-                Err(Error::memory(format!("{errno} ({data} bytes wanted)")))
+                Err(Error::memory(format!("{errno} ({data} bytes requested)")))
             }
         }
     }

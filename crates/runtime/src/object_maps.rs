@@ -38,7 +38,7 @@ impl ObjectMaps {
         maps
     }
 
-    /// Every map, by its index in the object; or why it could not be made.
+    /// Every map, by its index in the object, or why it could not be created.
     pub fn all(&self) -> &[Result<MapHandle, Error>] {
         &self.maps
     }
@@ -47,7 +47,7 @@ impl ObjectMaps {
     ///
     /// # Errors
     ///
-    /// There is none, or it could not be made.
+    /// There is none, or it could not be created.
     pub fn get(&self, name: &str) -> Result<&MapHandle, Error> {
         let index = self.defs.iter().position(|def| def.name == name);
         let found = index.and_then(|index| self.maps.get(index));
@@ -111,7 +111,7 @@ impl ObjectMaps {
                     let id = instance.id().to_ne_bytes();
                     map.fill(&slot.index.to_ne_bytes(), &id).map_err(|errno| {
                         let what = format!("slot {} of map '{}'", slot.index, def.name);
-                        Error::input(format!("put program '{name}' into {what}: {errno}"))
+                        Error::input(format!("storing program '{name}' in {what}: {errno}"))
                     })?;
                 }
             }

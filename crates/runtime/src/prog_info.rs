@@ -11,18 +11,18 @@ use std::time::SystemTime;
 /// Memory is counted in pages.
 const PAGE_BYTES: u64 = 4096;
 
-/// A loaded program; names of fields are bpftool's.
+/// A loaded program; the fields have bpftool's names.
 #[derive(Clone, Debug)]
 pub struct ProgInfo {
-    /// Number in its runtime.
+    /// Its id in the runtime.
     pub id: u32,
     /// Type.
     pub prog_type: ProgType,
-    /// Name of the entry function, all of it.
+    /// Name of the entry function, not truncated.
     pub name: String,
-    /// What its insns are known by ([`Program::tag`]).
+    /// Hash of its insns ([`Program::tag`]).
     pub tag: [u8; 8],
-    /// Whether its licence lets it call what is for GPL programs only.
+    /// Whether its licence allows GPL-only helpers.
     pub gpl_compatible: bool,
     /// When it was loaded.
     pub loaded_at: SystemTime,
@@ -30,15 +30,15 @@ pub struct ProgInfo {
     pub bytes_xlated: u64,
     /// Bytes of machine code; `None` if it is interpreted.
     pub bytes_jited: Option<u64>,
-    /// Bytes that both take, in pages.
+    /// Bytes of both, rounded up to pages.
     pub bytes_memlock: u64,
     /// Ids of the maps that it uses, in the order of the object's maps.
     pub map_ids: Vec<u32>,
-    /// Its runs.
+    /// Its run statistics.
     pub stats: ProgStats,
 }
 
-/// Looks at the programs of a runtime from any thread, without keeping the runtime alive.
+/// Observes a runtime's programs from any thread, without keeping the runtime alive.
 #[derive(Clone)]
 pub struct Observer(Weak<Shared>);
 
@@ -47,7 +47,7 @@ impl Observer {
         Observer(Arc::downgrade(shared))
     }
 
-    /// All programs that are loaded, in the order of their ids; none when the runtime is gone.
+    /// All loaded programs, in id order; none once the runtime is gone.
     pub fn programs(&self) -> Vec<ProgInfo> {
         let Some(shared) = self.0.upgrade() else { return Vec::new() };
         shared.board.programs().iter().map(ProgInfo::new).collect()

@@ -24,16 +24,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// MTU of the loopback device.
 const MTU: u32 = 65536;
 
-/// What a runtime is made with.
+/// Options of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// "CPUs": threads that may run programs at the same time, and values of a per-CPU map.
+    /// "CPUs": threads that may run programs at the same time, and values in a per-CPU map.
     pub cpus: u32,
     /// Bytes that all maps together may reserve.
     pub memory_bytes_max: usize,
-    /// What statistics are timed with.
+    /// The clock for statistics.
     pub clock: ClockSource,
-    /// MTU of every interface, for `bpf_check_mtu`; by default that of the loopback device.
+    /// MTU of every interface, for `bpf_check_mtu`; defaults to the loopback device's.
     pub mtu: u32,
 }
 
@@ -47,13 +47,13 @@ impl Default for Options {
 /// How a program is loaded.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
-    /// What runs it.
+    /// The engine that runs it.
     pub engine: Engine,
-    /// Choices of the compiler.
+    /// Compiler options.
     pub tuning: Tuning,
-    /// Units that a run may use up, the same on every engine: one is a jump backwards that is
-    /// taken, a call of a function, or a call of a callback. `None` is no limit: a verified
-    /// program ends, though it may take its time.
+    /// Units a run may use, the same on every engine: a back-edge taken, a subprog call or a
+    /// callback call is one. `None` means no limit: a verified program always ends, but it may
+    /// take long.
     pub fuel: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ impl Drop for Shared {
     }
 }
 
-/// Maps and programs that can use each other.
+/// Holds maps and programs that can use each other.
 pub struct Runtime {
     options: Options,
     budget: Arc<Budget>,
@@ -96,7 +96,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// A runtime without maps and programs.
+    /// Creates an empty runtime.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The kernel would refuse the definition; the kind is not modelled; no memory.
+    /// The kernel would refuse the definition; the map type is not modelled; out of memory.
     pub fn create_map(&self, def: &MapDef, btf: Option<&Arc<Btf>>) -> Result<MapHandle, Error> {
         let (cpus, budget) = (self.options.cpus, self.budget.clone());
         let (btf, registry) = (btf.cloned(), self.shared.registry.clone());
@@ -134,8 +134,8 @@ impl Runtime {
         &self.shared.registry
     }
 
-    /// Creates the maps of an object. One that cannot be made is an error of the programs that
-    /// use it.
+    /// Creates the maps of an object. A map that cannot be created is an error only for programs
+    /// that use it.
     pub fn create_maps(&self, defs: &Arc<[MapDef]>, btf: Option<&Arc<Btf>>) -> ObjectMaps {
         ObjectMaps::new(self, defs, btf)
     }
@@ -144,8 +144,8 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// It uses a map that could not be made, that is of another runtime or not what the program was
-    /// verified with, or something that is not modelled; no memory.
+    /// It uses a map that could not be created, belongs to another runtime, or differs from the one
+    /// it was verified with; it needs something that is not modelled; out of memory.
     pub fn load(
         &self,
         program: &VerifiedProgram,
@@ -168,13 +168,13 @@ impl Runtime {
         Ok(instance)
     }
 
-    /// Switches statistics of all programs on, those of later ones too, until the guard is dropped
-    /// (`BPF_ENABLE_STATS`). Where several ask, the smallest `sample` serves all.
+    /// Switches statistics on for all programs, including ones loaded later, until the guard is
+    /// dropped (`BPF_ENABLE_STATS`). If several guards exist, the smallest `sample` applies.
     ///
     /// # Errors
     ///
-    /// The host refuses to synchronise the threads of the process; the clock has no rate
-    /// ([`ErrorKind::Clock`](crate::ErrorKind)). All is as it was then.
+    /// The host refuses to synchronise the threads of the process, or the clock has no constant
+    /// rate ([`ErrorKind::Clock`](crate::ErrorKind)). Nothing is changed then.
     pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
         Board::enable(&self.shared, None, options)
     }
@@ -184,22 +184,22 @@ impl Runtime {
         self.shared.board.is_enabled()
     }
 
-    /// All programs that are loaded, in the order of their ids.
+    /// All loaded programs, in id order.
     pub fn programs(&self) -> Vec<ProgInfo> {
         self.observer().programs()
     }
 
-    /// The same for another thread.
+    /// An observer of the programs, for other threads.
     pub fn observer(&self) -> Observer {
         Observer::new(&self.shared)
     }
 
-    /// All maps that are in use, inner ones too.
+    /// All maps in use, including inner maps.
     pub fn maps(&self) -> Vec<MapHandle> {
         self.shared.registry.maps().into_iter().map(MapHandle::new).collect()
     }
 
-    /// Takes what programs have printed, and the number of lines that found no room.
+    /// Takes the lines that programs have printed, and the number of lines that were dropped.
     pub fn take_trace(&self) -> (Vec<String>, u64) {
         self.shared.trace.take()
     }

@@ -416,12 +416,12 @@ fn what_does_not_fit_together_is_an_error() {
     let xdp = load(&runtime, &object, &xdp, &Engine::Jit);
     let mut other = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
     let error = xdp.run(&mut other).unwrap_err().to_string();
-    assert!(error.contains("is of type xdp, the context of syscall"), "{error}");
+    assert!(error.contains("has type xdp, but the context is for syscall"), "{error}");
 
     let reads = program(("reads", ProgType::Syscall), "r0 = *(u64 *)(r1 + 8)\nexit\n", &maps);
     let reads = load(&runtime, &object, &reads, &Engine::Jit);
     let error = reads.run(&mut other).unwrap_err().to_string();
-    assert!(error.contains("uses 16 bytes of context, there are 8"), "{error}");
+    assert!(error.contains("needs a context of 16 bytes, got 8"), "{error}");
 
     let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 60]).unwrap();
     xdp.run(&mut ctx).unwrap();
@@ -431,7 +431,10 @@ fn what_does_not_fit_together_is_an_error() {
         second.run(&mut ctx).unwrap_err().to_string()
     });
     let error = error.join().unwrap();
-    assert!(error.contains("more threads run programs than the runtime has CPUs (1)"), "{error}");
+    assert!(
+        error.contains("more threads are running programs than the runtime has CPUs (1)"),
+        "{error}"
+    );
 
     let large = map("large", MapType::Array, (1 << 20, 16));
     let error = runtime.create_map(&large, None).unwrap_err();

@@ -1,7 +1,8 @@
-//! The one place that asks the running machine: its BTF, configuration, symbols, version, CPUs.
+//! What programs are loaded against, read from the running machine: BTF, configuration, symbols,
+//! version, CPUs.
 //!
 //! Everything below this crate gets these as plain values, so that results depend on nothing else.
-//! What a machine does not have is left out; only a file that the user named must be there.
+//! What a machine lacks is left out; only a file named by the user must exist.
 
 use crate::Error;
 use crate::kallsyms::Symbols;
@@ -22,7 +23,7 @@ const BTF_FILE_BYTES_MAX: u64 = 1 << 30;
 /// Where the kernel's BTF comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum KernelBtf {
-    /// The running kernel's, if it shows it.
+    /// The running kernel's, if it exposes BTF.
     #[default]
     Running,
     /// A file: raw BTF.
@@ -40,7 +41,7 @@ pub struct Host {
     pub kernel_btf: Option<Arc<Btf>>,
     /// Configuration of the kernel, as text.
     pub kconfig: Option<Arc<str>>,
-    /// Addresses of kernel symbols; the list is read when the first is asked for.
+    /// Addresses of kernel symbols; the list is read on first use.
     pub kallsyms: Option<SymbolAddress>,
     /// `LINUX_VERSION_CODE`.
     pub kernel_version: u32,
@@ -49,12 +50,12 @@ pub struct Host {
 }
 
 impl Host {
-    /// Reads the running machine, with the BTF that the user chose.
+    /// Reads the running machine, with the chosen BTF.
     ///
     /// # Errors
     ///
-    /// A BTF file named by the user that cannot be read or is no BTF; a running kernel's BTF that
-    /// is there and broken.
+    /// A BTF file named by the user cannot be read or is not BTF, or the running kernel's BTF is
+    /// malformed.
     pub fn read(kernel_btf: &KernelBtf) -> Result<Host, Error> {
         let kernel_btf = match kernel_btf {
             KernelBtf::Absent => None,
@@ -74,13 +75,13 @@ impl Host {
         })
     }
 
-    /// Which symbols the kernel has an address for; `None` if nothing is known of them.
+    /// Which symbols the kernel has an address for; `None` if that is unknown.
     pub fn kernel_symbols(&self) -> Option<KernelSymbols> {
         let address_of = self.kallsyms.clone()?;
         Some(KernelSymbols(Arc::new(move |name: &str| address_of(name).is_some())))
     }
 
-    /// Options to open the object in `path`, or one found inside it.
+    /// Options for opening the object in `path`, or one embedded in it.
     pub fn open_options(&self, path: &Path) -> OpenOptions {
         OpenOptions {
             name: object_name(path),
@@ -160,7 +161,7 @@ fn kallsyms() -> SymbolAddress {
     Arc::new(move |name: &str| symbols.get_or_init(Symbols::read).address(name))
 }
 
-/// Highest possible CPU number, plus one; a machine's does not change.
+/// Highest possible CPU number, plus one; it never changes on a machine.
 pub fn possible_cpus() -> u32 {
     static CPUS: OnceLock<u32> = OnceLock::new();
     *CPUS.get_or_init(read_possible_cpus)
@@ -194,7 +195,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.btf");
         let read = || Host::read(&KernelBtf::File(path.clone())).err().unwrap().to_string();
-        assert!(read().ends_with("x.btf: while reading kernel BTF: no such file"));
+        assert!(read().ends_with("x.btf: while reading kernel BTF: no such file or directory"));
         fs::write(&path, b"not BTF").unwrap();
         assert!(read().contains("x.btf: while reading kernel BTF: "));
         assert!(Host::read(&KernelBtf::Absent).unwrap().kernel_btf.is_none());

@@ -1,14 +1,14 @@
-//! The library that embedders depend on: load, verify, inspect and run BPF objects.
+//! Load, verify, inspect and run eBPF objects in userspace: the library for embedders.
 //!
-//! [`Session`] opens files against a [`Host`] and verifies their programs; the crates of the
-//! pipeline are re-exported under their own names.
+//! [`Session`] opens object files against a [`Host`] and verifies their programs. The crates it
+//! builds on are re-exported as modules.
 //!
 //! ```no_run
 //! use skep::{Host, KernelBtf, Session, Verdict, VerifyOptions};
 //! use std::path::Path;
 //!
 //! fn main() -> Result<(), skep::Error> {
-//!     // What objects are loaded against: read once, shared by all.
+//!     // The host's BTF, symbols and configuration: read once, shared by all objects.
 //!     let session = Session { host: Host::read(&KernelBtf::Running)? };
 //!     let path = Path::new("prog.bpf.o");
 //!     let object = session.open(path, &session.read(path)?)?;
@@ -21,16 +21,15 @@
 //!             Verdict::Rejected(why) => println!("{}: {}", entry.name, why.message),
 //!             Verdict::OutOfMemory => println!("{}: over the memory limit", entry.name),
 //!             Verdict::Unsupported(what) => println!("{}: not supported yet: {what}", entry.name),
-//!             Verdict::Bug(what) => println!("{}: our fault: {what}", entry.name),
+//!             Verdict::Bug(what) => println!("{}: bug in skep: {what}", entry.name),
 //!         }
 //!         println!("{} insns", verification.counts.insns_processed);
 //!     }
 //!     Ok(())
 //! }
 //! ```
-
 //!
-//! What is accepted can run here, without root:
+//! Accepted programs run in this process, without root:
 //!
 //! ```
 //! use skep::runtime::{Ctx, LoadOptions, Options, Runtime};
@@ -38,22 +37,22 @@
 //! use std::path::Path;
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     // Object: the file's programs and maps.
+//!     // An `Object` has the file's programs and maps.
 //!     let session = Session { host: Host::default() };
 //!     let path = Path::new("../../tests/programs/xdp_count.bpf.o");
 //!     let object = session.open(path, &session.read(path)?)?;
 //!     let entry = object.programs.iter().find(|entry| entry.name == "xdp_count").unwrap();
 //!     let program = entry.program.as_ref().map_err(Clone::clone)?;
 //!
-//!     // Program to VerifiedProgram: only the verifier makes one.
+//!     // `Program` to `VerifiedProgram`, which only the verifier can make.
 //!     let verified = session.accept(program, &VerifyOptions::default())?;
 //!
-//!     // Maps and programs live in a runtime; threads share it.
+//!     // Maps and programs live in a runtime, which threads share.
 //!     let runtime = Runtime::new(Options::default())?;
 //!     let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
 //!     let instance = runtime.load(&verified, &maps, &LoadOptions::default())?;
 //!
-//!     // A context is made once and used for many packets.
+//!     // One context serves many packets.
 //!     let mut packet = [0u8; 60];
 //!     packet[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
 //!     packet[14 + 9] = 17;
@@ -64,16 +63,14 @@
 //!         assert_eq!(result.retval, 2 /* XDP_PASS */);
 //!     }
 //!
-//!     // Maps have typed handles; this one has a value for each thread that runs programs.
+//!     // Map handles can be typed; this map has one value per thread that runs programs.
 //!     let packets = maps.get("packets")?.typed::<u32, u64>()?;
 //!     assert_eq!(packets.get_percpu(&17)?.iter().sum::<u64>(), 3);
 //!     Ok(())
 //! }
 //! ```
-
 //!
-//! How often programs run and how long that takes: [`runtime::Runtime::enable_stats`], and
-//! [`metrics`] for Prometheus.
+//! To count and time runs, see [`runtime::Runtime::enable_stats`]; for Prometheus, [`metrics`].
 
 #![forbid(unsafe_code)]
 
@@ -85,8 +82,14 @@ mod session;
 mod verification;
 
 pub use error::Error;
-pub use host::{Host, KernelBtf, host_symbols, possible_cpus};
-pub use session::{Session, contain_panic, panic_text};
+#[doc(hidden)]
+pub use error::io_text;
+pub use host::{Host, KernelBtf};
+#[doc(hidden)]
+pub use host::{host_symbols, possible_cpus};
+pub use session::Session;
+#[doc(hidden)]
+pub use session::{contain_panic, panic_text};
 pub use skep_btf as btf;
 pub use skep_domain as domain;
 pub use skep_insn as insn;

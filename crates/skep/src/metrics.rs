@@ -1,4 +1,4 @@
-//! Statistics of programs as OpenMetrics text, and a server that Prometheus can scrape.
+//! Program statistics as OpenMetrics text, and a server for Prometheus to scrape.
 //!
 //! ```
 //! use skep::metrics;
@@ -16,7 +16,7 @@
 //! ```
 //!
 //! # Invariants
-//! 1. The server listens on loopback addresses only: numbers about packets are nobody else's.
+//! 1. The server listens on loopback addresses only: packet statistics are not for the network.
 //!
 //! Source: the OpenMetrics 1.0 specification.
 
@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The type of the text, for HTTP.
+/// HTTP content type of the text.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Name, unit, what it is, and its value: the families that are counters.
@@ -46,23 +46,21 @@ const FAMILIES: [Family; 5] = [
     (
         "skep_prog_recursion_misses",
         None,
-        "Runs that did not happen because the thread was in the program already.",
+        "Runs skipped because the thread was already in the program.",
         |prog| prog.stats.recursion_misses.to_string(),
     ),
-    ("skep_prog_timed_runs", None, "Runs whose time was taken.", |prog| {
-        prog.stats.timed_cnt.to_string()
-    }),
+    ("skep_prog_timed_runs", None, "Timed runs.", |prog| prog.stats.timed_cnt.to_string()),
     (
         "skep_prog_clock_jumps",
         None,
-        "Runs whose time was left out because the clock jumped.",
+        "Runs left out of the time because the clock jumped.",
         |prog| prog.stats.clock_jumps.to_string(),
     ),
 ];
 
 const HISTOGRAM: &str = "skep_prog_run_duration_seconds";
 
-/// The programs as OpenMetrics text.
+/// Statistics of the programs as OpenMetrics text.
 pub fn text(programs: &[ProgInfo]) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
@@ -72,7 +70,7 @@ pub fn text(programs: &[ProgInfo]) -> String {
             let _ = writeln!(text, "{name}_total{{{}}} {}", labels(prog), value(prog));
         }
     }
-    head(&mut text, (HISTOGRAM, "histogram", Some("seconds")), "Times of single runs.");
+    head(&mut text, (HISTOGRAM, "histogram", Some("seconds")), "Duration of single runs.");
     for prog in programs.iter().filter(|prog| prog.stats.histogram.iter().any(|n| *n > 0)) {
         histogram(&mut text, prog);
     }
@@ -128,7 +126,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Serves the programs of a runtime until it is dropped.
+/// Serves a runtime's program statistics until it is dropped.
 #[derive(Debug)]
 pub struct Server {
     addr: SocketAddr,
@@ -136,11 +134,11 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Serves `GET /metrics` at a loopback address; port 0 takes any that is free.
+/// Serves `GET /metrics` on a loopback address; port 0 picks a free one.
 ///
 /// # Errors
 ///
-/// The address is none of this host alone, or is taken.
+/// The address is not loopback, or is in use.
 pub fn serve(addr: SocketAddr, observer: Observer) -> io::Result<Server> {
     if !addr.ip().is_loopback() {
         let text = "metrics are served on loopback addresses only";
@@ -163,12 +161,12 @@ pub fn serve(addr: SocketAddr, observer: Observer) -> io::Result<Server> {
 }
 
 impl Server {
-    /// Where it listens.
+    /// The address it listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// What to scrape.
+    /// The URL to scrape.
     pub fn url(&self) -> String {
         format!("http://{}/metrics", self.addr)
     }

@@ -1,4 +1,4 @@
-//! `Session`: a host and a configuration, with which objects are opened and programs verified.
+//! `Session`: opens objects and verifies programs against a host.
 
 use crate::host::read_bounded;
 use crate::verification::{Counts, NotAccepted, Verdict, Verification, VerifyOptions};
@@ -14,7 +14,7 @@ use std::time::Instant;
 /// Larger files are not read: real objects are below a hundredth of it.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// What programs are verified for: one per run, shared by threads.
+/// Opens objects and verifies programs against one host; threads may share it.
 #[derive(Clone, Default)]
 pub struct Session {
     /// What objects are loaded against.
@@ -22,11 +22,11 @@ pub struct Session {
 }
 
 impl Session {
-    /// Reads a file, bounded.
+    /// Reads a file, up to a size limit.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or is larger than any object.
+    /// The file cannot be read, is not a regular file, or is too large for an object.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, Error> {
         const STEP: &str = "reading the file";
         let metadata = std::fs::metadata(path).map_err(|e| Error::io(path, STEP, &e))?;
@@ -42,17 +42,17 @@ impl Session {
             return Ok(Vec::new());
         }
         if metadata.len() > FILE_BYTES_MAX {
-            let cause = format!("{} bytes, more than any object has", metadata.len());
+            let cause = format!("too large for an object ({} bytes)", metadata.len());
             return Err(Error::new(path, STEP, cause));
         }
         read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, STEP, &e))
     }
 
-    /// Reads and relocates the object in `bytes`; `path` names it.
+    /// Parses and relocates the object in `bytes`; `path` is used in errors and for its name.
     ///
     /// # Errors
     ///
-    /// The bytes are no BPF object, or a broken one.
+    /// The bytes are not a BPF object, or a malformed one.
     pub fn open(&self, path: &Path, bytes: &[u8]) -> Result<Object, Error> {
         let options = self.host.open_options(path);
         Object::open(bytes, &options).map_err(|e| Error::new(path, "opening the object", e))
@@ -65,7 +65,7 @@ impl Session {
         config
     }
 
-    /// Verifies one program. A panic of the verifier is a [`Verdict::Bug`] of this program alone.
+    /// Verifies one program. If the verifier panics, only this program gets [`Verdict::Bug`].
     pub fn verify(&self, program: &Program, options: &VerifyOptions) -> Verification {
         let config = self.config(options);
         let started = Instant::now();
@@ -84,11 +84,11 @@ impl Session {
 }
 
 impl Session {
-    /// Verifies one program that is to run.
+    /// Verifies one program so that it can run.
     ///
     /// # Errors
     ///
-    /// It is refused, or there is no verdict; the error says why in one line.
+    /// The program is refused or gets no verdict; the error says why in one line.
     pub fn accept(
         &self,
         program: &Program,

@@ -1,7 +1,7 @@
-//! `Verification`: what the verifier said of one program, and how long it took.
+//! `Verification`: the verifier's answer on one program, and how long it took.
 //!
-//! The verifier itself sees no clock and may be wrong: here it is timed, and a panic in it becomes
-//! a [`Verdict::Bug`] of this program alone.
+//! The verifier itself sees no clock. Here it is timed, and if it panics, only this program gets
+//! [`Verdict::Bug`].
 
 use skep_uapi::KernelProfile;
 use skep_verifier::{Config, FastPaths, MemBytes, Outcome, Privileges, Tuning};
@@ -15,13 +15,13 @@ const LOG_BYTES_MAX: usize = 16 << 20;
 pub struct VerifyOptions {
     /// `log_level` of `BPF_PROG_LOAD`: 1, 2, 4, combined; 0 is no log.
     pub log_level: u32,
-    /// Bytes of log that are kept; 0 is the default of 16 MiB.
+    /// Maximum log bytes to keep; 0 means the default of 16 MiB.
     pub log_bytes_max: usize,
-    /// Bytes that a verification may hold; 0 is no limit.
+    /// Maximum bytes a verification may hold at a time; 0 means no limit.
     pub mem_bytes_max: u64,
-    /// As a process without capabilities.
+    /// Verify as for a process without capabilities.
     pub unprivileged: bool,
-    /// Which of two ways the engine takes; changes the cost and nothing else.
+    /// Choices of the engine that change the cost and nothing else.
     pub tuning: Tuning,
 }
 
@@ -43,18 +43,18 @@ impl VerifyOptions {
     }
 }
 
-/// The answer.
+/// The verifier's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The kernel would load it.
     Accepted,
     /// The kernel would refuse it.
     Rejected(Refusal),
-    /// It needs something that is not modelled: no verdict.
+    /// No verdict: it needs something that is not modelled yet.
     Unsupported(String),
-    /// It needs more memory than [`VerifyOptions::mem_bytes_max`]: no verdict.
+    /// No verdict: it needs more memory than [`VerifyOptions::mem_bytes_max`].
     OutOfMemory,
-    /// We are wrong.
+    /// No verdict: skep itself failed.
     Bug(String),
 }
 
@@ -79,7 +79,7 @@ impl std::fmt::Display for NotAccepted {
                 None => write!(f, "program '{name}': refused: {}", why.message),
             },
             Verdict::OutOfMemory => {
-                write!(f, "program '{name}': its verification needs more memory than it may have")
+                write!(f, "program '{name}': verification exceeds its memory limit")
             }
             Verdict::Unsupported(what) => {
                 write!(f, "program '{name}': not supported yet: {what}")
@@ -94,13 +94,13 @@ impl std::error::Error for NotAccepted {}
 /// Why a program is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Insn at fault; `None` if the program is refused as a whole.
+    /// Offending insn; `None` if the program is refused as a whole.
     pub insn_idx: Option<usize>,
-    /// Name of the fault, the same for all programs that have it: `invalid_mem_access`.
+    /// Stable name of the kind of fault, such as `invalid_mem_access`.
     pub kind: String,
-    /// Positive errno of the load.
+    /// Errno of the load, positive.
     pub errno: i32,
-    /// The verifier's words.
+    /// The verifier's message.
     pub message: String,
 }
 
@@ -117,20 +117,20 @@ pub struct Counts {
     pub mem_peak_bytes: u64,
     /// The parts of `mem_peak_bytes`.
     pub mem_peak: MemBytes,
-    /// Bytes in use when the walk ended.
+    /// Bytes in use when verification ended.
     pub mem_final: MemBytes,
-    /// How often the fast ways of [`Tuning`] ran.
+    /// How often the fast paths of [`Tuning`] were taken.
     pub fast_paths: FastPaths,
 }
 
-/// What was found.
+/// The result of verifying one program.
 #[derive(Debug, Clone)]
 pub struct Verification {
-    /// The answer.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Counters; zero where the walk did not begin.
+    /// Counters; zero if verification did not begin.
     pub counts: Counts,
-    /// The verifier's log at the level asked for.
+    /// The verifier's log at the requested level.
     pub log: String,
     /// Wall time of the verification alone.
     pub duration: Duration,

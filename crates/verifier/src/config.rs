@@ -5,7 +5,7 @@ use skep_uapi::KernelProfile;
 use std::fmt;
 use std::sync::Arc;
 
-/// What the loading process may do. There is deliberately no `Default`: whoever verifies says so.
+/// Capabilities of the loading process. There is deliberately no `Default`: the caller must choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Privileges {
     /// `CAP_BPF`: larger programs, loops, bpf-to-bpf calls, precise tracking.
@@ -15,9 +15,9 @@ pub struct Privileges {
 }
 
 impl Privileges {
-    /// What root has.
+    /// Root's capabilities.
     pub const PRIVILEGED: Privileges = Privileges { bpf: true, perfmon: true };
-    /// What any process has.
+    /// An unprivileged process's capabilities.
     pub const UNPRIVILEGED: Privileges = Privileges { bpf: false, perfmon: false };
 }
 
@@ -31,30 +31,31 @@ impl fmt::Debug for KernelSymbols {
     }
 }
 
-/// All that decides a verification besides the program.
+/// Everything besides the program that determines the result.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Rules of a kernel version.
+    /// The rules of a kernel version.
     pub profile: KernelProfile,
     /// Privileges of the loader.
     pub privileges: Privileges,
     /// `log_level` of `BPF_PROG_LOAD`: 1, 2, 4 (statistics), combined.
     pub log_level: u32,
-    /// CPUs that the machine may have (`nr_cpu_ids`): one more than the largest number of a CPU.
+    /// Possible CPUs (`nr_cpu_ids`): the highest CPU number, plus one.
     pub nr_cpu_ids: u32,
-    /// Symbols of the kernel; `None` takes every variable in its BTF to have an address.
+    /// Kernel symbols; `None` assumes that every variable in the kernel's BTF has an address.
     pub kernel_symbols: Option<KernelSymbols>,
-    /// Log bytes kept; the oldest go first beyond that, as in the kernel's rotating log.
+    /// Maximum log bytes to keep; beyond that the oldest are dropped, as in the kernel's rotating
+    /// log.
     pub log_bytes_max: usize,
-    /// Bytes that the walk may hold; when it needs more it ends without a verdict
-    /// ([`Verdict::OutOfMemory`](crate::Verdict::OutOfMemory)). Looked at every some hundred insns.
+    /// Maximum bytes that verification may hold; beyond that it ends without a verdict
+    /// ([`Verdict::OutOfMemory`](crate::Verdict::OutOfMemory)). Checked every few hundred insns.
     pub mem_bytes_max: u64,
-    /// Older ways of the engine, for measurements; never changes the answer.
+    /// Selects older algorithms, for measurements; never changes the answer.
     pub tuning: Tuning,
 }
 
 impl Config {
-    /// Root on `profile`, without a log.
+    /// Root's capabilities on `profile`, without a log.
     pub fn privileged(profile: KernelProfile) -> Config {
         Config {
             profile,

@@ -42,29 +42,29 @@ use env::Env;
 use rejection::{Check, Stop};
 use skep_program::Program;
 
-/// What became of a program.
+/// The verifier's answer on a program.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// The kernel would load it.
     Accepted(Box<VerifiedProgram>),
     /// The kernel would refuse it.
     Rejected(Rejection),
-    /// It needs something that is not modelled: no verdict. The text says what.
+    /// No verdict: it needs something that is not modelled yet. The text says what.
     Unsupported(String),
-    /// The walk would hold more bytes than [`Config::mem_bytes_max`]: no verdict.
+    /// No verdict: verification would hold more bytes than [`Config::mem_bytes_max`].
     OutOfMemory,
-    /// We are wrong; never the program's fault.
+    /// No verdict: the verifier itself failed; never the program's fault.
     Bug(String),
 }
 
-/// The answer, its cost and its log.
+/// The answer, what it cost, and the log.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The answer.
     pub verdict: Verdict,
     /// What it cost.
     pub stats: VerifierStats,
-    /// The log at the level of the configuration; empty at level 0.
+    /// The log at the configured level; empty at level 0.
     pub log: String,
 }
 

@@ -5,13 +5,13 @@ use std::fmt;
 /// The program is refused: a result, not an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
-    /// Insn at fault; `None` if the program is refused as a whole.
+    /// Offending insn; `None` if the program is refused as a whole.
     pub insn_idx: Option<u32>,
-    /// Call frame in which it was walked, 0 for the entry.
+    /// Its call frame; 0 is the entry function.
     pub frameno: u32,
     /// `errno` that `BPF_PROG_LOAD` would return, positive.
     pub errno: i32,
-    /// What the kernel's log says, without the state of registers; may have several lines.
+    /// The kernel's message, without register state; may have several lines.
     pub message: String,
 }
 
@@ -19,9 +19,9 @@ pub struct Rejection {
 const KIND_WORDS_MAX: usize = 7;
 
 impl Rejection {
-    /// A name for what is wrong, the same for all programs with this fault: `invalid_mem_access`.
+    /// Stable name of the kind of fault, such as `invalid_mem_access`.
     ///
-    /// Made of the plain words of the message's last line, without registers, numbers and names.
+    /// Derived from the plain words of the message's last line, without registers, numbers or names.
     pub fn kind(&self) -> String {
         let line = self.message.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("");
         let is_word = |w: &&str| {

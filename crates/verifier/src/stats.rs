@@ -3,47 +3,47 @@
 /// Counters of one verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifierStats {
-    /// Insns walked, each as often as it was walked (`processed N insns`).
+    /// Insns processed, counting repeated visits (`processed N insns`).
     pub insns_processed: u32,
-    /// Limit of `insns_processed`.
+    /// Limit on `insns_processed`.
     pub insns_limit: u32,
     /// Most checkpoints seen at one insn.
     pub max_states_per_insn: u32,
-    /// Checkpoints made.
+    /// Checkpoints created.
     pub total_states: u32,
     /// Most checkpoints kept at one time.
     pub peak_states: u32,
     /// Longest walk of read marks; 0 since 6.18.
     pub mark_read: u32,
-    /// Stack bytes of all subprogs together, as veristat adds them up.
+    /// Stack bytes of all subprogs, summed as veristat does.
     pub stack_depth_bytes: u32,
     /// Most bytes allocated at one time.
     pub mem_peak: MemBytes,
-    /// Bytes in use when the walk ended.
+    /// Bytes in use when verification ended.
     pub mem_final: MemBytes,
-    /// How often the faster ways of `Tuning` ran.
+    /// How often the fast paths of `Tuning` were taken.
     pub fast_paths: FastPaths,
 }
 
-/// Bytes by what they are for; the same in every run of the same program.
+/// Bytes by purpose; the same in every run of the same program.
 ///
-/// Every arena, table and stack of the walk is counted with all that it has allocated. Their peaks
-/// add up: none of them gives memory back before the walk ends.
+/// Every arena, table and stack of the verifier counts everything it has allocated. Their peaks add
+/// up, because none of them returns memory before verification ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemBytes {
-    /// Registers, and frames at rest.
+    /// Registers, and saved frames.
     pub frames: u64,
     /// Pages of stack slots.
     pub stack: u64,
-    /// Checkpoints and branches that wait, without their frames.
+    /// Checkpoints and pending branches, without their frames.
     pub checkpoints: u64,
     /// Jump history.
     pub history: u64,
     /// Maps of ids.
     pub idmap: u64,
-    /// Results of operations that are looked up.
+    /// Memoised results of operations.
     pub transfers: u64,
-    /// Tables with a row for each insn, among them the stack slots that are live.
+    /// Tables with a row per insn, including live stack slots.
     pub insns: u64,
     /// The log.
     pub log: u64,
@@ -64,26 +64,26 @@ impl MemBytes {
         ]
     }
 
-    /// All parts together.
+    /// The sum of all parts.
     pub fn total(&self) -> u64 {
         self.parts().iter().map(|(_, bytes)| bytes).sum()
     }
 }
 
-/// How often each faster way of `Tuning` ran, and how often it could have.
+/// How often each fast path of `Tuning` was taken, and how often it could have been.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FastPaths {
-    /// The map of ids was emptied before a comparison.
+    /// The id map was cleared before a comparison.
     pub idmap_resets: u64,
-    /// ... by its counter.
+    /// ... by bumping its generation counter.
     pub idmap_resets_counter: u64,
     /// A state was saved.
     pub states_saved: u64,
-    /// ... in a place of the arena that another had left.
+    /// ... in recycled arena memory.
     pub states_recycled: u64,
-    /// A register was found to matter.
+    /// A register was found to need precision.
     pub backtracks: u64,
-    /// ... and was known to be precise, so that nothing was walked.
+    /// ... and was already precise, so that nothing was walked.
     pub backtracks_skipped: u64,
     /// Insns walked backwards.
     pub backtracked_insns: u64,

@@ -6,12 +6,12 @@
 
 use std::fmt;
 
-/// How the map of ids is emptied before each comparison of two states.
+/// How the id map is cleared before each comparison of two states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IdmapReset {
     /// The whole table is overwritten, and searched from its start.
     Memset,
-    /// A generation number goes up; older entries count as absent.
+    /// A generation number is incremented; older entries count as absent.
     #[default]
     Counter,
 }
@@ -19,14 +19,14 @@ pub enum IdmapReset {
 /// Where saved states come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StateAlloc {
-    /// One allocation for each, from the general allocator.
+    /// One allocation each, from the general allocator.
     Heap,
     /// An arena, recycled through a free list.
     #[default]
     Arena,
 }
 
-/// Whether backtracking skips registers and slots that are known to be precise already.
+/// Whether backtracking skips registers and slots that are already precise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BacktrackSkip {
     /// It walks the history for them again.
@@ -36,7 +36,7 @@ pub enum BacktrackSkip {
     On,
 }
 
-/// The settings; the default is the fast way everywhere.
+/// Engine settings; the default is the fast choice for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tuning {
     /// `idmap_reset`: `memset` or `counter`.
@@ -47,12 +47,12 @@ pub struct Tuning {
     pub backtrack_skip: BacktrackSkip,
 }
 
-/// A key and the values that it takes.
+/// A setting's key and values.
 #[derive(Clone, Copy, Debug)]
 pub struct TuningKey {
     /// The key.
     pub name: &'static str,
-    /// Its values, the older way first, the default last.
+    /// Its values: the older algorithm first, the default last.
     pub values: [&'static str; 2],
     /// What it is about, in a few words.
     pub about: &'static str,
@@ -77,7 +77,7 @@ pub const TUNING_KEYS: [TuningKey; 3] = [
     },
 ];
 
-/// `key=value` that is no setting; prints the list of those that are.
+/// An unknown `key=value`; its message lists the known ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownTuning(String);
 

@@ -8,7 +8,7 @@ use crate::xlated::{NotSupported, Xlated};
 use skep_program::Program;
 use std::sync::{Arc, OnceLock};
 
-/// An accepted program with what the verifier learned of it.
+/// An accepted program, with what the verifier learned about it.
 #[derive(Clone, Debug)]
 pub struct VerifiedProgram {
     program: Program,
@@ -22,21 +22,21 @@ impl VerifiedProgram {
         VerifiedProgram { program, stack_depth_bytes, walked, xlated: OnceLock::new() }
     }
 
-    /// The program as it was verified.
+    /// The verified program.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// Stack of all functions together as the kernel's statistics count it, bytes.
+    /// Stack bytes of all functions, as the kernel's statistics count them.
     pub fn stack_depth_bytes(&self) -> u32 {
         self.stack_depth_bytes
     }
 
-    /// The insns that run; made at the first call.
+    /// The insns that run, after all rewrites; created on first call.
     ///
     /// # Errors
     ///
-    /// What the program needs and is not modelled.
+    /// The program needs something that is not modelled.
     pub fn xlated(&self) -> Result<&Arc<Xlated>, &NotSupported> {
         self.xlated.get_or_init(|| translate(&self.program, &self.walked).map(Arc::new)).as_ref()
     }

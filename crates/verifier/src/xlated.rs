@@ -32,7 +32,7 @@ pub const AX: u8 = 11;
 /// Departure: the kernel stops a loop after 250 ms; a count gives the same answer every time.
 pub const MAY_GOTO_MAX: u32 = 8 * 1024 * 1024;
 
-/// Calls that only rewrites make, by their negative number.
+/// Internal helpers that only rewrites call, by their negative numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum OwnHelper {
@@ -44,9 +44,9 @@ pub enum OwnHelper {
     SkbLoad16 = -2,
     /// The same of four bytes, to host byte order, not sign extended.
     SkbLoad32 = -3,
-    /// `(cookie)`, for `bpf_throw`. Does not return: what the main program and its callees have on
-    /// the stack is given up, the exception callback runs in their place with the cookie as its
-    /// argument, and its result is the program's. No engine calls it, each does it by itself.
+    /// `(cookie)`, for `bpf_throw`. Does not return: the frames of the main program and its callees
+    /// are discarded, the exception callback runs in their place with the cookie as its argument,
+    /// and its result is the program's. Engines implement it themselves instead of calling it.
     Throw = -4,
 }
 
@@ -68,7 +68,7 @@ impl OwnHelper {
     }
 }
 
-/// What the program needs is not modelled: it verifies, but cannot run.
+/// The program verifies but cannot run, because it needs something that is not modelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotSupported {
     /// What is missing.
@@ -98,13 +98,13 @@ pub struct SubprogFacts {
     pub start: u32,
     /// One past its last insn.
     pub end: u32,
-    /// Stack that it uses, bytes below `r10`; a multiple of 8, not clamped.
+    /// Stack it uses, in bytes below `r10`; a multiple of 8, not clamped.
     pub stack_depth_bytes: u32,
-    /// It has a call of `bpf_tail_call`.
+    /// It calls `bpf_tail_call`.
     pub makes_tail_call: bool,
-    /// It may run below a function that makes a tail call, or makes one.
+    /// It makes a tail call, or may run below a function that does.
     pub tail_call_reachable: bool,
-    /// Its address is taken: helpers may call it, with up to five arguments.
+    /// Its address is taken, so helpers may call it, with up to five arguments.
     pub is_callback: bool,
     /// Some insn calls it.
     pub is_called: bool,
@@ -112,20 +112,20 @@ pub struct SubprogFacts {
     pub is_exception_cb: bool,
 }
 
-/// What the walk learned of one insn, on all paths. The default promises nothing.
+/// What verification learned about one insn, over all paths. The default promises nothing.
 ///
-/// Only what pruning compares can be a fact: types of pointers. A number that was the same on every
-/// path that was walked may differ on one that was pruned, even the index of a tail call, which the
-/// walk marks precise: it loses the marks of values that atomics fetch, as Linux 6.18 does.
+/// Only what pruning compares can be a fact: pointer types. A number that was the same on every path
+/// visited may differ on one that was pruned, even the index of a tail call, which is marked
+/// precise: precision marks are lost on values that atomics fetch, as in Linux 6.18.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsnFacts {
-    /// A helper call: the map that it is always given.
+    /// For a helper call: the map it is always passed.
     pub map: Option<MapIdx>,
-    /// A load through a pointer that the kernel does not trust: it may fault, and then gives 0.
+    /// A load through a pointer that the kernel does not trust; it may fault, and then yields 0.
     pub probe_mem: bool,
 }
 
-/// The program that runs.
+/// A verified program after all rewrites: what actually runs.
 #[derive(Clone, Debug, Default)]
 pub struct Xlated {
     pub(crate) insns: Vec<Insn>,
@@ -140,11 +140,11 @@ impl Xlated {
     pub fn insns(&self) -> &[Insn] {
         &self.insns
     }
-    /// The insn of `Program::insns` that the insn at `idx` was made from.
+    /// The insn of `Program::insns` that the insn at `idx` came from.
     pub fn origin(&self, idx: usize) -> u32 {
         self.origin.get(idx).copied().unwrap_or_default()
     }
-    /// What is known of the insn at `idx`.
+    /// What is known about the insn at `idx`.
     pub fn facts(&self, idx: usize) -> InsnFacts {
         self.facts.get(idx).copied().unwrap_or_default()
     }
@@ -161,8 +161,8 @@ impl Xlated {
         self.ctx_bytes
     }
 
-    /// Bare insns that no verifier saw, for conformance tests of engines only: whoever runs them
-    /// answers for what they do. Every function gets 512 bytes of stack.
+    /// Unverified insns, only for conformance tests of engines; the caller is responsible for what
+    /// they do. Every function gets 512 bytes of stack.
     ///
     /// # Errors
     ///

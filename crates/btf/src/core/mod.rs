@@ -137,8 +137,7 @@ impl<'a> Relocator<'a> {
         let access = local.try_str(relo.access_str_off);
         let kind = ReloKind::from_number(relo.kind);
         let mut apply = || {
-            let kind =
-                kind.ok_or_else(|| Error::new(format!("kind {} is not known", relo.kind)))?;
+            let kind = kind.ok_or_else(|| Error::new(format!("unknown kind {}", relo.kind)))?;
             let access = access.ok_or_else(|| {
                 Error::new(format!("access string {:#x} is out of range", relo.access_str_off))
             })?;
@@ -158,7 +157,7 @@ impl<'a> Relocator<'a> {
             return Ok(Resolution::local_type_id(local.root));
         }
         if self.targets.is_empty() {
-            return Err(Error::new("needs the BTF of a kernel"));
+            return Err(Error::new("needs kernel BTF"));
         }
         let candidates = match self.candidates.entry(local.root) {
             Entry::Occupied(known) => known.into_mut(),
@@ -207,7 +206,7 @@ pub fn relocate(
 fn candidates<'a>(local: &Spec<'_>, targets: &[&'a Btf]) -> Result<Vec<(&'a Btf, TypeId)>, Error> {
     let t = local.btf.ty(local.root);
     if t.name().is_empty() {
-        return Err(Error::new("anonymous types cannot be searched for"));
+        return Err(Error::new("cannot search for an anonymous type"));
     }
     let name = essential_name(t.name());
     let mut found = Vec::new();

@@ -36,7 +36,7 @@ pub(super) fn apply(
         BPF_LD => ld_imm64(rest, resolution, to)?,
         _ => {
             let code = rest[0].code;
-            return Err(Error::new(format!("insn of code {code:#x} cannot be relocated")));
+            return Err(Error::new(format!("cannot relocate an insn with opcode {code:#x}")));
         }
     }
     Ok(CoreOutcome::Patched { from: resolution.from, to })
@@ -44,7 +44,7 @@ pub(super) fn apply(
 
 fn alu(insn: &mut Insn, resolution: &Resolution, to: u64) -> Result<(), Error> {
     if insn.is_src_reg() {
-        return Err(Error::new("ALU insn without an immediate cannot be relocated"));
+        return Err(Error::new("cannot relocate an ALU insn without an immediate"));
     }
     check(resolution, i64::from(insn.imm) as u64)?;
     insn.imm = to as i32;
@@ -57,10 +57,10 @@ fn ld_imm64(insns: &mut [Insn], resolution: &Resolution, to: u64) -> Result<(), 
     };
     let is_plain = first.is_ld_imm64() && first.src == 0 && first.off == 0;
     let Insn { code: 0, dst: 0, src: 0, off: 0, imm: high } = *second else {
-        return Err(Error::new("second slot of ld_imm64 is not one"));
+        return Err(Error::new("malformed second slot of ld_imm64"));
     };
     if !is_plain {
-        return Err(Error::new(format!("load of code {:#x} cannot be relocated", first.code)));
+        return Err(Error::new(format!("cannot relocate a load with opcode {:#x}", first.code)));
     }
     check(resolution, (high as u32 as u64) << 32 | first.imm as u32 as u64)?;
     first.imm = to as u32 as i32;
@@ -80,7 +80,7 @@ fn check(resolution: &Resolution, holds: u64) -> Result<(), Error> {
 fn set_size(insn: &mut Insn, from: u32, to: u32) -> Result<(), Error> {
     if insn.size_bytes() != from {
         let bytes = insn.size_bytes();
-        return Err(Error::new(format!("insn accesses {bytes} bytes of a field of {from}")));
+        return Err(Error::new(format!("insn accesses {bytes} bytes of a {from}-byte field")));
     }
     let size = match to {
         1 => BPF_B,

@@ -189,12 +189,12 @@ fn place(spec: &Spec<'_>, ty: TypeId, bitfield: Option<u64>) -> Result<Place, Er
         return Ok(Place { byte_offset: bit_offset / 8, bytes, bit_offset, bits: bytes * 8 });
     };
     if bytes == 0 {
-        return Err(Error::new("bitfield of a type without size"));
+        return Err(Error::new("bitfield type has no size"));
     }
     let align = |bytes: u64| bit_offset / 8 / bytes * bytes;
     while bit_offset.saturating_add(bits) - align(bytes) * 8 > bytes * 8 {
         if bytes >= 8 {
-            return Err(Error::new("bitfield does not fit in one load of 64 bits"));
+            return Err(Error::new("bitfield does not fit in one 64-bit load"));
         }
         bytes *= 2;
     }

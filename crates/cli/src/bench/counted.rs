@@ -34,7 +34,7 @@ const EVENTS: [Event; 3] = [
 
 pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     if !callgrind::available() {
-        writeln!(streams.out, "skipped: no valgrind here")?;
+        writeln!(streams.out, "skipped: valgrind not found")?;
         return Ok(Ok(Exit::Success));
     }
     let subjects = Subjects::find(run, streams)?;

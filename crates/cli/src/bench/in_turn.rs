@@ -223,7 +223,7 @@ fn table(run: &Run<'_>, measured: &Measured, streams: &mut Streams<'_>) -> io::R
         if run.flags.cold { "each in a new process" } else { "warm" },
     )?;
     let titles: Vec<String> = run.sides.iter().map(Side::title).collect();
-    let mut headings = vec!["Median ± half the quartile distance (mean where so said)"];
+    let mut headings = vec!["Median ± half the interquartile range (mean where marked)"];
     headings.extend(titles.iter().map(String::as_str));
     if run.sides.len() == 2 {
         headings.extend(["B/A", "95 % interval", "B against A"]);

@@ -106,7 +106,7 @@ fn measure(flags: &BenchPokeFlags, streams: &Streams<'_>) -> Result<Answer, Stri
     let tables = if flags.only.is_empty() { all } else { &flags.only };
     let in_runtime = [PokeTable::Library, PokeTable::Costs].iter().any(|t| tables.contains(t));
     if let (true, Some(most)) = (in_runtime, flags.threads.iter().max().filter(|n| **n > THREADS)) {
-        return Err(format!("--threads {most}: library and costs take {THREADS} at most"));
+        return Err(format!("--threads {most}: the maximum for library and costs is {THREADS}"));
     }
     let kinds = kinds(flags);
     let cases = cases(flags, &kinds);
@@ -191,12 +191,13 @@ fn cases(flags: &BenchPokeFlags, kinds: &[Kind]) -> Vec<(Kind, Mechanism, (u32, 
 
 /// Runs a negative control in a child process.
 fn controlled(control: Control) -> Result<Controlled, String> {
-    let binary = std::env::current_exe().map_err(|e| format!("while finding this binary: {e}"))?;
+    let binary = std::env::current_exe()
+        .map_err(|e| format!("while locating this executable: {}", skep::io_text(&e)))?;
     let mut command = Command::new(binary);
     command.args(["bench", "poke", "--control", control.name()]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let started = Instant::now();
-    let wrong = |e: io::Error| format!("while running a process: {e}");
+    let wrong = |e: io::Error| format!("while running a process: {}", skep::io_text(&e));
     let mut child = command.spawn().map_err(wrong)?;
     let mut is_killed = false;
     while child.try_wait().map_err(wrong)?.is_none() {

@@ -115,7 +115,7 @@ fn at_once(
         let mut command = worker::command(run, subject, side)?;
         command.arg(format!("--time={}", time.as_secs_f64()));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().map_err(|e| format!("while starting a process: {e}"))
+        command.spawn().map_err(|e| format!("while starting a process: {}", skep::io_text(&e)))
     };
     let children = (0..instances).map(start).collect::<Result<Vec<_>, String>>()?;
     let mut reports = Vec::new();

@@ -35,7 +35,7 @@ struct Answer {
 
 pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     if let Err(errno) = skep_kernel::bpf::available() {
-        writeln!(streams.out, "skipped: the kernel does not answer here ({errno})")?;
+        writeln!(streams.out, "skipped: the kernel is not accessible ({errno})")?;
         return Ok(Ok(Exit::Success));
     }
     let subjects = Subjects::find(run, streams)?;
@@ -153,7 +153,7 @@ fn print(run: &Run<'_>, answer: &Answer, streams: &mut Streams<'_>) -> std::io::
         )?;
     }
     if run.flags.heaviest.is_some() && !answer.not_judged.is_empty() {
-        return writeln!(streams.out, "{} passed over: not judged", answer.not_judged.len());
+        return writeln!(streams.out, "{} skipped: not judged", answer.not_judged.len());
     }
     for (program, reason) in &answer.not_judged {
         writeln!(streams.out, "{}: {}", program, skep_report::printable(reason))?;

@@ -15,7 +15,8 @@ use std::process::{Command, Stdio};
 ///
 /// This binary is not to be found.
 pub(super) fn command(run: &Run<'_>, subject: &Subject, side: &Side) -> Result<Command, String> {
-    let binary = std::env::current_exe().map_err(|e| format!("while finding this binary: {e}"))?;
+    let binary = std::env::current_exe()
+        .map_err(|e| format!("while locating this executable: {}", skep::io_text(&e)))?;
     let mut command = Command::new(binary);
     command.args(["bench", "verify", &subject.file, "--worker", &subject.name]);
     command.args(run.flags.input.btf.iter().map(|btf| format!("--btf={btf}")));
@@ -31,7 +32,8 @@ pub(super) fn command(run: &Run<'_>, subject: &Subject, side: &Side) -> Result<C
 ///
 /// It does not start, fails, or says something else.
 pub(super) fn report(command: &mut Command) -> Result<Report, String> {
-    let output = command.output().map_err(|e| format!("while starting a process: {e}"))?;
+    let output =
+        command.output().map_err(|e| format!("while starting a process: {}", skep::io_text(&e)))?;
     read(&output)
 }
 
@@ -44,7 +46,7 @@ pub(super) fn read(output: &std::process::Output) -> Result<Report, String> {
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
         let line = text.lines().last().unwrap_or_default();
-        return Err(format!("the process that measures failed: {line}"));
+        return Err(format!("the measuring process failed: {line}"));
     }
     serde_json::from_slice(&output.stdout).map_err(|e| format!("while reading a report: {e}"))
 }

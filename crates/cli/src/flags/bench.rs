@@ -7,12 +7,12 @@ use std::path::PathBuf;
 /// What can be measured.
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {
-    /// Measure verification: two settings in turn, or skep and the host kernel in turn
+    /// Compare verification cost: two engine settings, or skep and the host kernel
     #[command(after_help = verify_notes())]
     Verify(BenchVerifyFlags),
-    /// Measure how fast programs run: native code, skep, other engines and the kernel in turn
+    /// Compare execution speed: native code, skep, other engines and the kernel
     Run(BenchRunFlags),
-    /// Measure switching of running code: latency, what it costs those who run, wrong executions
+    /// Measure live patching: latency, slowdown of running threads, wrong executions
     Poke(BenchPokeFlags),
 }
 
@@ -26,11 +26,11 @@ fn verify_notes() -> String {
 }
 
 const EXIT: &str = "
-What the machine does not count is shown as such. Sides take turns in one run; the interval is \
-the middle 95 % of a paired bootstrap of the ratio of medians.
+Counters this machine lacks are shown as not counted. The two sides alternate within one run; the \
+interval is the 95 % paired-bootstrap interval of the ratio of medians.
 
-Exit status: 0 if all was measured (or the kernel does not answer here), 1 if the two sides do not \
-count the same insns and states, 2 if a file or setting is wrong, 101 after an internal error.";
+Exit status: 0 if everything was measured (or the kernel is not accessible), 1 if the two sides \
+disagree on insns or states, 2 on bad input, 101 after an internal error.";
 
 /// Flags of `skep bench verify`.
 #[derive(Debug, Clone, Default, Args)]
@@ -38,16 +38,16 @@ pub struct BenchVerifyFlags {
     /// Where programs come from.
     #[command(flatten)]
     pub input: InputFlags,
-    /// Only programs that match: FILE, FILE/PROG, !not, @LIST
+    /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST
     #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Vec<String>,
-    /// Only the N programs with the most insns to process
+    /// Only the N programs with the most processed insns
     #[arg(long, value_name = "N", value_parser = heaviest)]
     pub heaviest: Option<usize>,
     /// Settings of side A
     #[arg(long, value_name = "KEY=VALUE")]
     pub a: Vec<String>,
-    /// Settings of side B; the defaults where only A has some
+    /// Settings of side B; default: the engine's defaults
     #[arg(long, value_name = "KEY=VALUE")]
     pub b: Vec<String>,
     /// Measure against another verifier
@@ -57,17 +57,17 @@ pub struct BenchVerifyFlags {
     #[arg(long, value_name = "N", conflicts_with = "time",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: Option<u32>,
-    /// Seconds per program and mode; 3 by default, 7 rounds at least
+    /// Seconds per program and mode; default 3, at least 7 rounds
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub time: Option<f64>,
-    /// Each run in a fresh process, so that memory is new to both sides
+    /// Run each measurement in a fresh process, with cold memory
     #[arg(long)]
     pub cold: bool,
-    /// Run N processes at once for the time given, and print totals as `perf stat` does
+    /// Run N processes at once for the given time and print totals like `perf stat`
     #[arg(long, value_name = "N", conflicts_with_all = ["cold", "callgrind", "repeat"],
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub saturate: Option<u32>,
-    /// Count instructions with valgrind's callgrind: the same in every run
+    /// Count instructions with valgrind's callgrind, which is reproducible
     #[arg(long, conflicts_with_all = ["cold", "repeat", "time"])]
     pub callgrind: bool,
     /// Print results as JSON
@@ -87,36 +87,36 @@ pub enum Opponent {
 
 fn heaviest(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|&number| number > 0);
-    number.ok_or_else(|| "not a number of programs from 1".to_owned())
+    number.ok_or_else(|| "expected a number of programs, at least 1".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(seconds) if (0.001..=86_400.0).contains(&seconds) => Ok(seconds),
-        _ => Err("not a number of seconds from 0.001 to 86400".to_owned()),
+        _ => Err("expected a number of seconds from 0.001 to 86400".to_owned()),
     }
 }
 
 const RUN_NOTES: &str = "
-Each table takes its figures in one run: all engines take turns, each for half a millisecond, and \
-medians are shown. Intervals are the middle 95 % of a paired bootstrap of the ratio of medians; where \
-one holds 1 there is no measurable difference. Results of all engines are compared before. Tables \
-are Markdown.
+Each table is measured in one run: the engines take turns of half a millisecond, and medians are \
+shown. Intervals are 95 % paired-bootstrap intervals of the ratio of medians; if one contains 1, \
+there is no measurable difference. All engines' results are checked against each other first. \
+Tables are Markdown.
 
-Native code and the bytecode of peers are made by clang (CLANG, clang-19 or clang), the kernel's \
-times are those of BPF_PROG_TEST_RUN and need root; what is not there is said.
+clang ($CLANG, clang-19 or clang) builds the native code and the peers' bytecode. Kernel times \
+come from BPF_PROG_TEST_RUN and need root. Whatever is unavailable is reported as such.
 
-A peer is a process that is asked by lines: NAME:CPU=COMMAND, where CPU is the newest -mcpu whose \
-insns it takes. `cargo xtask bench peers` builds rbpf and sbpf as peers and runs this command.
+A peer is a process that answers line by line, given as NAME:CPU=COMMAND, where CPU is the newest \
+-mcpu it supports. `cargo xtask bench peers` builds rbpf and sbpf as peers and runs this command.
 
-Exit status: 0 if all was measured, 2 if a program cannot run or results differ, 101 after an \
-internal error.";
+Exit status: 0 if everything was measured, 2 if a program cannot run or results differ, 101 after \
+an internal error.";
 
 /// Flags of `skep bench run`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = RUN_NOTES)]
 pub struct BenchRunFlags {
-    /// Objects to measure on a packet of 64 bytes; without them, skep's own programs
+    /// Objects to measure on a 64-byte packet; default: skep's own programs
     #[arg(value_name = "OBJ")]
     pub files: Vec<PathBuf>,
     /// Only these tables
@@ -125,17 +125,17 @@ pub struct BenchRunFlags {
     /// Only these compute programs
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "files")]
     pub program: Vec<String>,
-    /// Rounds: how often each engine has its turn
+    /// Rounds: turns per engine
     #[arg(long, value_name = "N", default_value_t = 101,
           value_parser = clap::value_parser!(u32).range(3..))]
     pub rounds: u32,
-    /// Another engine, in a process of its own
+    /// Another engine, in a separate process
     #[arg(long, value_name = "NAME:CPU=COMMAND")]
     pub peer: Vec<String>,
-    /// Do not ask the kernel
+    /// Leave out the kernel
     #[arg(long)]
     pub no_kernel: bool,
-    /// Flags of the native compilation
+    /// Compiler flags for the native code
     #[arg(long, value_name = "FLAGS", default_value = "-O2", allow_hyphen_values = true)]
     pub native_flags: String,
     /// Print results as JSON
@@ -146,33 +146,34 @@ pub struct BenchRunFlags {
 /// A table of `skep bench run`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RunTable {
-    /// The 18 compute programs: native, skep, peers, kernel; compile time.
+    /// The 18 compute programs: native, skep, peers, kernel; compile times.
     Compute,
-    /// The compute programs with the minimal and with the full prologue.
+    /// The compute programs with minimal and full prologues.
     Prologues,
-    /// What each pass is worth.
+    /// What each optimisation pass gains.
     Passes,
-    /// Tail calls, XDP programs and their packets a second.
+    /// Tail calls, and XDP programs with their packet rates.
     Tails,
     /// Helpers and maps.
     Maps,
 }
 
 const POKE_NOTES: &str = "
-Threads run functions with a site each, another thread changes all sites at once, and every \
-execution is compared with a sequence number: a value of no state (another target than any that was \
-installed) is wrong, one of another state than the last, after the change has returned, is late. \
-`commit_nowait` binds nobody, so what is late there is told and not counted as wrong.
+Threads run functions with one patch site each while another thread changes all sites at once. \
+Every execution is checked against a sequence number: a result that matches no installed state is \
+wrong; one that matches an older state, after the change has returned, is late. `commit_nowait` \
+does not wait for other threads, so its late executions are reported but not counted as errors.
 
-What is timed is the change alone, of every way: batches, pointers and insns are made before. \
-`commit` checks what stands at a site before it writes, the others do not. A barrier for each site \
-is not measured beyond 16,384 sites.
+Only the change itself is timed; batches, pointers and insns are prepared beforehand. `commit` \
+checks each site before it writes, the other methods do not. One barrier per site is not measured \
+beyond 16,384 sites.
 
-The int3 protocol, with its signal handler, exists in this benchmark only. Negative controls patch \
-as it must not be done, in processes of their own, which have to crash or to see a wrong execution.
+The int3 protocol, with its signal handler, exists only in this benchmark. Negative controls patch \
+incorrectly on purpose, in separate processes, which must crash or see a wrong execution.
 
-Exit status: 0 if all was measured and nothing went wrong, 1 if an execution was wrong or late, a \
-run was not counted as it has to be, or a negative control saw nothing or could not run, 2 if the host does not let code be patched, 101 after an internal error.";
+Exit status: 0 if everything was measured and correct, 1 if an execution was wrong or late, a run \
+was miscounted, or a negative control saw nothing or could not run, 2 if the host does not allow \
+patching, 101 after an internal error.";
 
 /// Flags of `skep bench poke`.
 #[derive(Debug, Clone, Args)]
@@ -184,22 +185,22 @@ pub struct BenchPokeFlags {
     /// What changes at a site
     #[arg(long, value_enum, value_delimiter = ',')]
     pub kind: Vec<PokeKind>,
-    /// Sites that are changed at once
+    /// Sites to change at once
     #[arg(long, value_name = "K", value_delimiter = ',', default_value = "1,16,164,1024,4096",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub sites: Vec<u32>,
-    /// Threads that run them
+    /// Threads running them
     #[arg(long, value_name = "T", value_delimiter = ',', default_value = "1,2",
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Vec<u32>,
-    /// Seconds for each way to switch, number of sites and number of threads
+    /// Seconds per combination of method, sites and threads
     #[arg(long, value_name = "S", default_value = "0.8", value_parser = seconds)]
     pub time: f64,
-    /// Rounds of what is measured in turn
+    /// Rounds of the alternating measurements
     #[arg(long, value_name = "N", default_value_t = 51,
           value_parser = clap::value_parser!(u32).range(3..))]
     pub rounds: u32,
-    /// Executions of each kind to check while 164 sites are changed again and again
+    /// Executions of each kind to check while 164 sites keep changing
     #[arg(long, value_name = "N", default_value_t = 1_000_000_000,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub checked: u64,
@@ -214,7 +215,7 @@ pub struct BenchPokeFlags {
 /// What changes at a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PokeKind {
-    /// One byte: on or off.
+    /// A one-byte switch: on or off.
     Switch,
     /// The target of a jump, one of four.
     Retarget,
@@ -225,15 +226,15 @@ pub enum PokeKind {
 /// A table of `skep bench poke`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PokeTable {
-    /// Changing sites under load: by kind, way, sites and threads.
+    /// Changing sites under load: by kind, method, sites and threads.
     Toggles,
-    /// The library's calls under load: statistics of many programs, a slot of a prog array.
+    /// Library calls under load: statistics of many programs, a prog array slot.
     Library,
-    /// What statistics cost a run, off and on.
+    /// What statistics cost per run, off and on.
     Costs,
-    /// What counters cost, shared and apart.
+    /// What counters cost, shared and per thread.
     Sharing,
-    /// Patching as it must not be done.
+    /// Negative controls: incorrect patching.
     Controls,
     /// A long run of checked executions.
     Checked,

@@ -5,12 +5,12 @@ use clap::{Args, Subcommand};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-/// What to do with programs.
+/// What to do with the programs.
 #[derive(Debug, Subcommand)]
 pub enum ProgCommand {
-    /// Print programs as they are loaded
+    /// List the loaded programs
     Show(ProgFlags),
-    /// Run each program with statistics on, then print it
+    /// Run each program with statistics on, then list it
     Stat(ProgFlags),
 }
 
@@ -20,22 +20,22 @@ pub struct ProgFlags {
     /// BPF object files
     #[arg(value_name = "OBJ", required = true)]
     pub files: Vec<PathBuf>,
-    /// JSON in one line
+    /// Print JSON on one line
     #[arg(short, long)]
     pub json: bool,
-    /// JSON, indented
+    /// Print indented JSON
     #[arg(short, long)]
     pub pretty: bool,
-    /// Runs of each program, on zeros; 1000 of `stat`, none of `show`
+    /// Runs of each program, on zeroed input; default 1000 for `stat`, 0 for `show`
     #[arg(long, value_name = "N")]
     pub repeat: Option<NonZeroU32>,
-    /// Time one run in N only; all are counted
+    /// Time only one run in N; count all
     #[arg(long, value_name = "N", default_value = "1")]
     pub stats_sample: NonZeroU32,
-    /// Interpret
+    /// Interpret instead of running machine code
     #[arg(long)]
     pub interp: bool,
-    /// How machine code is switched while it runs
+    /// How statistics and tail calls are switched in running code
     #[arg(long, value_name = "MODE", default_value = "patch")]
     pub poke: Poke,
     /// Kernel BTF: a file, or `none`; the running kernel's by default

@@ -50,18 +50,18 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
     let mut json = String::new();
     let opened = File::open(text).map(|file| file.take(JSON_BYTES_MAX));
     let read = opened.and_then(|mut file| file.read_to_string(&mut json));
-    read.map_err(|e| wrong(&format!("{text}: {e}")))?;
+    read.map_err(|e| wrong(&skep::Error::io(text.as_ref(), "reading the file", &e)))?;
     serde_json::from_str(&json).map_err(|e| wrong(&format!("{text}: {e}")))
 }
 
 /// `{"mark": 7, "cb": [1, 2]}` as `mark`, `cb[0]`, `cb[1]`.
 pub(super) fn packet_fields(json: &Value) -> Result<Vec<(String, u64)>, String> {
     let Value::Object(all) = json else {
-        return Err("--ctx-json: an object of fields is wanted, as {\"mark\": 7}".to_owned());
+        return Err("--ctx-json: expected an object of fields, such as {\"mark\": 7}".to_owned());
     };
     let number = |name: &str, value: &Value| {
         let number = number(value).and_then(|number| u64::try_from(number).ok());
-        number.ok_or_else(|| format!("--ctx-json: '{name}': {value} is no number of a field"))
+        number.ok_or_else(|| format!("--ctx-json: '{name}': {value} is not an unsigned integer"))
     };
     let mut fields = Vec::new();
     for (name, value) in all {
@@ -100,13 +100,13 @@ pub(super) fn fill(
             let structure = ctx_type.map(|ctx| ctx.btf.ty(ctx.id));
             let structure = structure.filter(|ty| matches!(ty.kind(), Kind::Struct | Kind::Union));
             let Some(ty) = structure else {
-                let text = "the program's BTF does not say which fields its context has; an array \
-                            of 64-bit numbers, --hex or --data-file fill it";
+                let text = "the program's BTF does not describe its context; fill it with an array \
+                            of 64-bit numbers, --hex or --data-file";
                 return Err(wrong(text.to_owned()));
             };
             members(ty, fields, (bytes, 0)).map_err(wrong)
         }
-        _ => Err(wrong("an object of fields or an array of numbers is wanted".to_owned())),
+        _ => Err(wrong("expected an object of fields or an array of numbers".to_owned())),
     }
 }
 
@@ -114,7 +114,7 @@ pub(super) fn fill(
 fn place(bytes: &mut Vec<u8>, (at, size): (usize, usize)) -> Result<&mut [u8], String> {
     let end = at.saturating_add(size);
     if end > CTX_BYTES_MAX {
-        return Err(format!("a context has at most {CTX_BYTES_MAX} bytes"));
+        return Err(format!("the maximum context size is {CTX_BYTES_MAX} bytes"));
     }
     if bytes.len() < end {
         bytes.resize(end, 0);
@@ -135,10 +135,10 @@ fn number(value: &Value) -> Option<i128> {
 }
 
 fn scalar(value: &Value, size: usize) -> Result<Vec<u8>, String> {
-    let number = number(value).ok_or_else(|| format!("{value} is no number"))?;
+    let number = number(value).ok_or_else(|| format!("{value} is not an integer"))?;
     let bits = 8 * size.min(8) as u32;
     if number >> bits != 0 && number >> (bits - 1) != -1 {
-        return Err(format!("{value} does not fit into {size} bytes"));
+        return Err(format!("{value} does not fit in {size} bytes"));
     }
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.resize(size, 0);
@@ -157,7 +157,7 @@ fn members(
             let more = if names.len() > NAMES_MAX { ", ..." } else { "" };
             names.truncate(NAMES_MAX);
             let names = names.join(", ");
-            return Err(format!("no field '{name}': there are {names}{more}"));
+            return Err(format!("no field '{name}'; there are: {names}{more}"));
         };
         let bit = from + member.bit_offset as usize;
         let put = match member.bitfield_size {
@@ -202,7 +202,7 @@ fn put(ty: Type<'_>, value: &Value, (bytes, at): (&mut Vec<u8>, usize)) -> Resul
             let info = ty.array().ok_or("a broken type")?;
             // What has no length (`args[0]`) takes what is given.
             if info.nelems != 0 && values.len() > info.nelems as usize {
-                return Err(format!("{} values, there is room for {}", values.len(), info.nelems));
+                return Err(format!("{} values, maximum {}", values.len(), info.nelems));
             }
             let each = btf.size_of(info.elem).map_err(|e| e.to_string())? as usize;
             let mut values = values.iter().enumerate();
@@ -223,14 +223,14 @@ fn put(ty: Type<'_>, value: &Value, (bytes, at): (&mut Vec<u8>, usize)) -> Resul
             place(bytes, (at, size))?.copy_from_slice(&number[..size]);
             Ok(())
         }
-        (_, value) => Err(format!("{value} is no value of a {}", btf.type_name(ty.id()))),
+        (_, value) => Err(format!("{value} is not a valid {}", btf.type_name(ty.id()))),
     }
 }
 
 fn put_bits(value: &Value, (bytes, bit): (&mut Vec<u8>, usize), bits: u32) -> Result<(), String> {
-    let number = number(value).ok_or_else(|| format!("{value} is no number"))?;
+    let number = number(value).ok_or_else(|| format!("{value} is not an integer"))?;
     if number >> bits != 0 && number >> (bits - 1) != -1 {
-        return Err(format!("{value} does not fit into {bits} bits"));
+        return Err(format!("{value} does not fit in {bits} bits"));
     }
     place(bytes, (bit / 8, (bit % 8 + bits as usize).div_ceil(8)))?;
     for n in 0..bits as usize {
@@ -254,7 +254,9 @@ mod tests {
         let found = packet_fields(&read(r#"{"mark": "0x7", "cb": [1, 2]}"#).unwrap());
         let wanted = [("cb[0]", 1), ("cb[1]", 2), ("mark", 7)];
         assert_eq!(found, Ok(wanted.map(|(name, value)| (name.to_owned(), value)).to_vec()));
-        assert!(packet_fields(&json!({"mark": -1})).unwrap_err().contains("is no number"));
+        assert!(
+            packet_fields(&json!({"mark": -1})).unwrap_err().contains("is not an unsigned integer")
+        );
         assert!(packet_fields(&json!([1])).unwrap_err().contains("an object of fields"));
         assert!(read("/no/such/file").is_err());
     }
@@ -294,14 +296,14 @@ mod tests {
         assert_eq!(filled(json!({"args": [9, u64::MAX]})), Ok(args));
         assert_eq!(filled(json!([1, "0x2"])).map(|bytes| bytes.len()), Ok(16));
         for (json, wanted) in [
-            (json!({"nope": 1}), "no field 'nope': there are id, whole, part, name"),
-            (json!({"id": 1u64 << 32}), "'id': 4294967296 does not fit into 4 bytes"),
-            (json!({"low": 8}), "'low': 8 does not fit into 3 bits"),
-            (json!({"id": 1.5}), "'id': 1.5 is no number"),
-            (json!({"name": [1, 2, 3, 4, 5]}), "'name': 5 values, there is room for 4"),
+            (json!({"nope": 1}), "no field 'nope'; there are: id, whole, part, name"),
+            (json!({"id": 1u64 << 32}), "'id': 4294967296 does not fit in 4 bytes"),
+            (json!({"low": 8}), "'low': 8 does not fit in 3 bits"),
+            (json!({"id": 1.5}), "'id': 1.5 is not an integer"),
+            (json!({"name": [1, 2, 3, 4, 5]}), "'name': 5 values, maximum 4"),
             (json!({"colour": "GREEN"}), "no enumerator 'GREEN'"),
-            (json!({"args": vec![0; 9000]}), "at most 65535 bytes"),
-            (json!(7), "an object of fields or an array"),
+            (json!({"args": vec![0; 9000]}), "the maximum context size is 65535 bytes"),
+            (json!(7), "expected an object of fields or an array"),
         ] {
             let error = filled(json).unwrap_err();
             assert!(error.contains(wanted), "{error}");

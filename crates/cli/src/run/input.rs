@@ -3,6 +3,7 @@
 use super::capture::Capture;
 use super::ctx_json::{self, CtxType};
 use crate::flags::RunFlags;
+use skep::Error;
 use skep::runtime::{Ctx, Instance, takes_packet};
 use std::fs::File;
 use std::io::{self, Read};
@@ -57,7 +58,7 @@ pub(super) fn read(
     for (name, file) in [("--pcap", &flags.pcap), ("--pcap-out", &flags.pcap_out)] {
         if let (Some(_), false) = (file, packets) {
             let prog_type = instance.prog_type();
-            return Err(format!("{name}: a program of type {prog_type} gets no packets"));
+            return Err(format!("{name}: programs of type {prog_type} take no packets"));
         }
     }
     let mut kind = if let Some(path) = &flags.pcap {
@@ -65,7 +66,7 @@ pub(super) fn read(
     } else if let Some(text) = &flags.hex {
         Kind::One(hex(text)?)
     } else if let Some(path) = &flags.data_file {
-        Kind::One(data_file(path).map_err(|e| format!("{}: {e}", path.display()))?)
+        Kind::One(data_file(path).map_err(|e| Error::io(path, "reading the file", &e).to_string())?)
     } else if packets {
         Kind::One(vec![0; PACKET_DEFAULT])
     } else {
@@ -99,7 +100,7 @@ fn data_file(path: &Path) -> io::Result<Vec<u8>> {
 /// Hex digits, with spaces, colons and `0x` as one likes.
 fn hex(text: &str) -> Result<Vec<u8>, String> {
     let digits: String = text.replace("0x", "").split([' ', ':', '\n', ',']).collect();
-    let wrong = || "--hex: two hex digits a byte are wanted".to_owned();
+    let wrong = || "--hex: expected two hex digits per byte".to_owned();
     if !digits.len().is_multiple_of(2) || !digits.bytes().all(|c| c.is_ascii_hexdigit()) {
         return Err(wrong());
     }

@@ -30,10 +30,10 @@ pub(super) fn preload(
     let wrong = |what: &dyn fmt::Display| format!("--map {text}: {what}");
     let (name, path) = text
         .split_once("=@")
-        .ok_or_else(|| wrong(&"NAME=@FILE is wanted, with entries as --dump-maps gives them"))?;
+        .ok_or_else(|| wrong(&"expected NAME=@FILE, with entries in --dump-maps format"))?;
     let map = maps.get(name).map_err(|e| wrong(&e))?;
     let left = Cell::new(TOKEN_BYTES_MAX);
-    let file = BufReader::new(File::open(path).map_err(|e| wrong(&e))?);
+    let file = BufReader::new(File::open(path).map_err(|e| wrong(&skep::io_text(&e)))?);
     let mut json = serde_json::Deserializer::from_reader(Tokens { file, left: &left });
     let reader = Reader { map, programs, left: &left };
     let read = Root { reader, name }.deserialize(&mut json).and_then(|()| json.end());
@@ -54,7 +54,7 @@ impl Read for Tokens<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let left = self.left.get();
         if left == 0 {
-            let what = format!("a number or a text of more than {TOKEN_BYTES_MAX} bytes");
+            let what = format!("a number or string longer than {TOKEN_BYTES_MAX} bytes");
             return Err(io::Error::other(what));
         }
         let most = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for Root<'_> {
                 all.next_value_seed(Skip(self.reader.left))?;
             }
         }
-        if found { Ok(()) } else { Err(A::Error::custom("no array of entries")) }
+        if found { Ok(()) } else { Err(A::Error::custom("expected an array of entries")) }
     }
 }
 
@@ -145,13 +145,13 @@ impl Said {
         let key = match self.key {
             _ if map.map().shape().key_size == 0 => Vec::new(),
             Some(key) => key.map_err(|e| format!("key: {e}"))?,
-            None => return Err("no key".into()),
+            None => return Err("missing key".into()),
         };
         let value = match (self.value, self.values) {
             (Some(Scalar::Text(program)), _) => reader.program(&program)?,
             (Some(value), _) => all_cpus(map, value)?,
             (None, Some(values)) => values?,
-            (None, None) => return Err("no value".into()),
+            (None, None) => return Err("missing value".into()),
         };
         map.update(&key, &value, UpdateFlags::Any).map_err(|errno: Errno| errno.to_string())
     }
@@ -237,13 +237,13 @@ impl<'de> Visitor<'de> for Cpus<'_> {
         let mut all = Ok(vec![0; map.value_len()]);
         while let Some((cpu, value)) = seq.next_element_seed(Cpu { size, left })? {
             let put = |all: &mut Vec<u8>| {
-                let cpu = cpu.ok_or("values: no cpu")?;
-                let bytes = value.ok_or("values: no value")?.bytes(size);
+                let cpu = cpu.ok_or("values: missing cpu")?;
+                let bytes = value.ok_or("values: missing value")?.bytes(size);
                 let bytes = bytes.map_err(|e| format!("value: {e}"))?;
                 let from = usize::try_from(cpu).ok();
                 let from = from.and_then(|cpu| cpu.checked_mul(size.next_multiple_of(8)));
                 let place = from.and_then(|from| all.get_mut(from..from.checked_add(size)?));
-                let place = place.ok_or_else(|| format!("values: there is no CPU {cpu}"))?;
+                let place = place.ok_or_else(|| format!("values: no CPU {cpu} here"))?;
                 place.copy_from_slice(&bytes);
                 Ok::<(), String>(())
             };
@@ -303,18 +303,18 @@ impl Scalar {
     fn bytes(self, size: usize) -> Result<Vec<u8>, String> {
         match self {
             Scalar::Bytes(bytes, count) if count == size => Ok(bytes),
-            Scalar::Bytes(_, count) => Err(format!("{count} bytes, the map has {size}")),
+            Scalar::Bytes(_, count) => Err(format!("{count} bytes, expected {size}")),
             Scalar::Number(number) => {
                 let mut bytes = number.to_le_bytes().to_vec();
                 let fill = if number < 0 { 0xff } else { 0 };
                 if bytes.get(size..).is_some_and(|rest| rest.iter().any(|byte| *byte != fill)) {
-                    return Err(format!("{number} does not fit into {size} bytes"));
+                    return Err(format!("{number} does not fit in {size} bytes"));
                 }
                 bytes.resize(size, fill);
                 Ok(bytes)
             }
-            Scalar::Text(text) => Err(format!("'{text}' is neither bytes nor a number")),
-            Scalar::Other(what) => Err(format!("{what} is neither bytes nor a number")),
+            Scalar::Text(text) => Err(format!("expected bytes or a number, found '{text}'")),
+            Scalar::Other(what) => Err(format!("expected bytes or a number, found {what}")),
         }
     }
 }
@@ -390,10 +390,10 @@ impl<'de> Visitor<'de> for Byte<'_> {
     fn visit_str<E: Error>(self, text: &str) -> Result<u8, E> {
         let digits = text.strip_prefix("0x");
         let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        byte.ok_or_else(|| E::custom(format!("'{text}' is no byte such as \"0x0a\"")))
+        byte.ok_or_else(|| E::custom(format!("'{text}' is not a byte such as \"0x0a\"")))
     }
     fn visit_u64<E: Error>(self, number: u64) -> Result<u8, E> {
-        u8::try_from(number).map_err(|_| E::custom(format!("{number} is no byte")))
+        u8::try_from(number).map_err(|_| E::custom(format!("{number} does not fit in a byte")))
     }
 }
 

@@ -40,10 +40,10 @@ pub(super) fn check(flags: &RunFlags) -> Result<(), String> {
         let path = path.display();
         match other {
             Some((other, _, true)) if !is_read => {
-                return Err(format!("{path}: {name} would overwrite what is read ({other})"));
+                return Err(format!("{path}: {name} would overwrite an input ({other})"));
             }
             Some((other, _, false)) => {
-                return Err(format!("{path}: two outputs in one file ({other} and {name})"));
+                return Err(format!("{path}: two outputs to the same file ({other} and {name})"));
             }
             _ => seen.push((name, place, is_read)),
         }
@@ -100,7 +100,7 @@ pub(super) fn cut_off(file: &File) -> io::Result<()> {
 
 fn create(path: &Path) -> Result<File, String> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    file.map_err(|e| format!("{}: while opening for writing: {e}", path.display()))
+    file.map_err(|e| skep::Error::io(path, "opening for writing", &e).to_string())
 }
 
 fn inputs(flags: &RunFlags) -> Vec<Named> {

@@ -57,7 +57,7 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
 
     let (threads, most) = (flags.threads.get(), skep::runtime::THREADS_MAX as u32);
     if threads > most {
-        return Err(Failure::input(format!("--threads {threads}: at most {most}")));
+        return Err(Failure::input(format!("--threads {threads}: the maximum is {most}")));
     }
     let cpus = skep::possible_cpus().clamp(threads, most);
     let options = Options { cpus, ..Options::default() };
@@ -106,7 +106,10 @@ fn choose<'a>(flags: &RunFlags, object: &'a Object) -> Result<&'a Program, Failu
         (None, []) => return Err(Failure::input(format!("{file}: no programs"))),
         (None, [only]) => only,
         (None, _) => {
-            return Err(Failure::input(format!("{file}: which program? there are: {}", names())));
+            return Err(Failure::input(format!(
+                "{file}: several programs, name one of: {}",
+                names()
+            )));
         }
         (Some(wanted), all) => all.iter().find(|p| p.name == *wanted).ok_or_else(|| {
             Failure::input(format!("{file}: no program '{wanted}'; there are: {}", names()))

@@ -46,7 +46,7 @@ impl Stats {
         match place(target).map_err(|e| wrong(&e))? {
             Some(addr) => {
                 let server = metrics::serve(addr, loaded.runtime.observer());
-                stats.server = Some(server.map_err(|e| wrong(&e))?);
+                stats.server = Some(server.map_err(|e| wrong(&skep::io_text(&e)))?);
             }
             None => {
                 stats.file = Some(target.clone());
@@ -74,9 +74,9 @@ impl Stats {
     /// One line.
     pub(super) fn write_file(&self, programs: &[ProgInfo]) -> Result<(), String> {
         let Some(target) = &self.file else { return Ok(()) };
-        let wrong = |e: io::Error| format!("{target}: while writing metrics: {e}");
-        let text = metrics::text(programs);
         let path = Path::new(target);
+        let wrong = |e: io::Error| skep::Error::io(path, "writing metrics", &e).to_string();
+        let text = metrics::text(programs);
         // A file is replaced; a device, a pipe, or what a link leads to is written to.
         match path.symlink_metadata() {
             Ok(metadata) if !metadata.is_file() => std::fs::write(path, text).map_err(wrong),
@@ -120,8 +120,8 @@ pub(super) fn place(target: &str) -> Result<Option<SocketAddr>, String> {
         || target.contains("://")
         || (!target.contains('/') && (has_port || is_address))
     {
-        let text = "no loopback address with a port, such as 127.0.0.1:9100 or localhost:9100; \
-                    a file of that name is ./NAME";
+        let text = "not a loopback address with a port, such as 127.0.0.1:9100 or localhost:9100; \
+                    for a file of that name, use ./NAME";
         return Err(text.to_owned());
     }
     Ok(None)

@@ -98,7 +98,11 @@ fn start<'scope>(
             Ok(handle) => handles.push(handle),
             Err(e) => {
                 let count = handles.len();
-                return (handles, Some(format!("{count} of {threads} threads were started: {e}")));
+                let why = skep::io_text(&e);
+                return (
+                    handles,
+                    Some(format!("only {count} of {threads} threads started: {why}")),
+                );
             }
         }
     }

@@ -42,14 +42,14 @@ pub(super) fn set(
         let settable = |f: &&CtxField| f.value == CtxValue::Scalar && !DERIVED.contains(&f.name);
         let fields = CtxLayout::find(prog_type, 0).map(CtxLayout::fields).unwrap_or_default();
         let names: Vec<&str> = fields.iter().filter(settable).map(|f| f.name).collect();
-        Error::input(format!("no field '{name}' that can be set: there are {}", names.join(", ")))
+        Error::input(format!("no field '{name}'; settable fields: {}", names.join(", ")))
     };
     let (field, off, size) = find(prog_type, name).ok_or_else(unknown)?;
     if DERIVED.contains(&field.name) {
-        return Err(Error::input(format!("field '{name}' follows from the packet")));
+        return Err(Error::input(format!("field '{name}' is derived from the packet")));
     }
     if size < 8 && value >> (8 * size) != 0 {
-        return Err(Error::input(format!("field '{name}' has {size} bytes: {value} does not fit")));
+        return Err(Error::input(format!("{value} does not fit field '{name}' ({size} bytes)")));
     }
     let bytes = value.to_le_bytes()[..size].to_vec();
     let at = packet.mirror() + off;

@@ -1,16 +1,16 @@
 //! `Ctx`: the argument of a run, in the layout of `skep_uapi::run_ctx`, and the packet behind it.
 //!
-//! A context is made once and used for many runs; [`Ctx::set_packet`] puts the next packet in.
+//! One context serves many runs; [`Ctx::set_packet`] loads the next packet.
 
 mod field;
 mod packet;
 
 pub(crate) use packet::{ETH_HLEN, Packet, PacketKind, skb};
 
+use crate::Error;
 use crate::current::Effects;
 use crate::engine::Env;
 use crate::memory::{Budget, Region};
-use crate::{Errno, Error};
 use skep_uapi::ProgType;
 use std::sync::Arc;
 
@@ -41,37 +41,37 @@ enum Body {
 }
 
 impl Ctx {
-    /// A packet for a program of type `prog_type`: XDP, or one that gets a socket buffer. The
-    /// packet begins with its Ethernet header, as in the kernel's test run.
+    /// A packet for a program of type `prog_type`: XDP, or one that takes a socket buffer. The
+    /// packet starts at its Ethernet header, as in the kernel's test run.
     ///
     /// # Errors
     ///
     /// The packet is shorter than an Ethernet header or longer than a packet can be; programs of
-    /// the type get no packet; no memory.
+    /// this type take no packet; out of memory.
     pub fn packet(prog_type: ProgType, packet: &[u8]) -> Result<Ctx, Error> {
         let budget = Budget::new(usize::MAX);
         let body = Body::Packet(Packet::new(prog_type, packet, &budget)?);
         Ok(Ctx::new(prog_type, body, budget))
     }
 
-    /// Bytes as they are: for programs of type `syscall`, and the arguments of tracing programs.
+    /// Plain bytes: for programs of type `syscall`, and for the arguments of tracing programs.
     ///
     /// # Errors
     ///
-    /// Programs of the type get a packet, or pointers to what only a kernel has; more than 65,535
-    /// bytes; no memory.
+    /// Programs of this type take a packet, or pointers that only a kernel can give; more than
+    /// 65,535 bytes; out of memory.
     pub fn raw(prog_type: ProgType, bytes: &[u8]) -> Result<Ctx, Error> {
         if takes_packet(prog_type) {
-            return Err(Error::input(format!("a program of type {prog_type} wants a packet")));
+            return Err(Error::input(format!("programs of type {prog_type} take a packet")));
         }
         if !holds_scalars(prog_type) {
             // The verifier takes the pointers in such a context for those of a kernel.
-            let what = format!("contexts of programs of type {prog_type}, which hold pointers");
+            let what = format!("contexts of type {prog_type}, which hold pointers");
             return Err(Error::unsupported(what));
         }
         if bytes.len() > RAW_BYTES_MAX {
             let len = bytes.len();
-            return Err(Error::input(format!("a context of {len} bytes: at most {RAW_BYTES_MAX}")));
+            return Err(Error::input(format!("context of {len} bytes, maximum {RAW_BYTES_MAX}")));
         }
         let budget = Budget::new(usize::MAX);
         let region = Region::zeroed(bytes.len(), &budget)?;
@@ -85,17 +85,16 @@ impl Ctx {
         Ctx { prog_type, body, effects, env, attach_cookie: 0, stack: None, budget }
     }
 
-    /// The type of program that it is for.
+    /// The program type it is for.
     pub fn prog_type(&self) -> ProgType {
         self.prog_type
     }
 
-    /// Puts another packet in, and everything else back to what it was at first, but the fields
-    /// that [`Ctx::set_field`] has set.
+    /// Loads another packet and resets everything else, except fields set by [`Ctx::set_field`].
     ///
     /// # Errors
     ///
-    /// As of [`Ctx::packet`]; the context has no packet.
+    /// As for [`Ctx::packet`], or the context has no packet.
     pub fn set_packet(&mut self, packet: &[u8]) -> Result<(), Error> {
         match &mut self.body {
             Body::Packet(body) => body.set(packet),
@@ -103,8 +102,8 @@ impl Ctx {
         }
     }
 
-    /// The packet as the last run left it, from its Ethernet header on; nothing for a context of
-    /// bytes.
+    /// The packet as the last run left it, from its Ethernet header on; empty for a context of
+    /// plain bytes.
     pub fn packet_bytes(&self) -> Vec<u8> {
         match &self.body {
             Body::Packet(packet) => packet.bytes(),
@@ -112,12 +111,12 @@ impl Ctx {
         }
     }
 
-    /// The bytes between `data_meta` and `data`; only XDP and tc have some.
+    /// The bytes between `data_meta` and `data`; only XDP and tc have any.
     pub fn meta_bytes(&self) -> Vec<u8> {
         self.packet_of_run().map(Packet::meta_bytes).unwrap_or_default()
     }
 
-    /// A context of bytes as the last run left it.
+    /// A context of plain bytes as the last run left it; empty for a packet.
     pub fn raw_bytes(&self) -> Vec<u8> {
         match &self.body {
             Body::Packet(_) => Vec::new(),
@@ -125,16 +124,16 @@ impl Ctx {
         }
     }
 
-    /// A field of the uapi struct, `mark` or `cb[2]`; of a context of bytes there is none.
+    /// A field of the uapi struct, such as `mark` or `cb[2]`; `None` for a context of plain bytes.
     pub fn field(&self, name: &str) -> Option<u64> {
         field::get(self.packet_of_run()?, self.prog_type, name)
     }
 
-    /// Sets a field of the uapi struct for all runs to come.
+    /// Sets a field of the uapi struct for all further runs.
     ///
     /// # Errors
     ///
-    /// There is no such field, it is a pointer or derives from the packet, or the value does not
+    /// There is no such field, it is a pointer or derived from the packet, or the value does not
     /// fit.
     pub fn set_field(&mut self, name: &str, value: u64) -> Result<(), Error> {
         let prog_type = self.prog_type;
@@ -144,7 +143,7 @@ impl Ctx {
         }
     }
 
-    /// Sets what `bpf_get_attach_cookie` gives, for all runs to come; at first it is 0.
+    /// Sets what `bpf_get_attach_cookie` returns in all further runs; initially 0.
     pub fn set_attach_cookie(&mut self, cookie: u64) {
         self.attach_cookie = cookie;
     }
@@ -200,7 +199,7 @@ impl std::fmt::Debug for Ctx {
     }
 }
 
-/// Whether programs of the type get a packet.
+/// Whether programs of this type take a packet.
 pub fn takes_packet(prog_type: ProgType) -> bool {
     !skep_uapi::run_ctx::run_ctx(prog_type).pointers.is_empty()
 }
@@ -222,9 +221,4 @@ fn holds_scalars(prog_type: ProgType) -> bool {
             | T::LircMode2
             | T::Syscall
     )
-}
-
-/// The kernel would say this of a packet or context that is not as it must be.
-fn refused(errno: Errno, why: String) -> Error {
-    Error::input(format!("{why} ({errno})"))
 }

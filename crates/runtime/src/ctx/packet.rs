@@ -15,7 +15,6 @@
 //!
 //! Kernel: `bpf_prog_test_run_xdp`, `bpf_prog_test_run_skb` (6.18).
 
-use super::refused;
 use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
 use skep_uapi::ProgType;
@@ -122,11 +121,11 @@ impl Packet {
         let len = bytes.len();
         if len < ETH_HLEN {
             let why = format!("a packet of {len} bytes is shorter than an Ethernet header (14)");
-            return Err(refused(Errno::EINVAL, why));
+            return Err(Error::input(why));
         }
         if len > PACKET_MAX {
             let why = format!("a packet of {len} bytes is longer than {PACKET_MAX}");
-            return Err(refused(Errno::EINVAL, why));
+            return Err(Error::input(why));
         }
         let frame = frame_bytes(self.kind, len);
         if frame > self.frame {

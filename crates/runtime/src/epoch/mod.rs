@@ -31,7 +31,7 @@ use skep_jit::thread_word;
 use std::cell::Cell;
 use std::sync::atomic::{self, AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 
-/// Threads that may run programs at the same time, and CPUs of a runtime.
+/// Most threads that may run programs at the same time, and most CPUs of a runtime.
 pub const THREADS_MAX: usize = 256;
 
 static SLOTS: [Slot; THREADS_MAX] =

@@ -75,8 +75,8 @@ pub(crate) fn find_kfunc(name: &str) -> Option<usize> {
     KFUNCS.iter().position(|kfunc| kfunc.name == name)
 }
 
-/// Names of the kfuncs that programs can call here; `bpf_throw`, which the engines do themselves,
-/// is one.
+/// Names of the kfuncs that programs can call here, including `bpf_throw`, which the engines
+/// implement.
 pub fn supported_kfuncs() -> impl Iterator<Item = &'static str> {
     KFUNCS.iter().map(|kfunc| kfunc.name).chain([OwnHelper::Throw.name()])
 }
@@ -86,8 +86,8 @@ pub(crate) fn find(number: i32) -> Option<&'static Helper> {
     HELPERS.iter().chain(OWN_HELPERS).find(|helper| helper.number == number)
 }
 
-/// The helpers that programs can call here, in the order of the ABI; `bpf_tail_call`, which the
-/// engines do themselves, is one, and so are those that the verifier's rewrites do.
+/// The helpers that programs can call here, in ABI order, including `bpf_tail_call`, which the
+/// engines implement, and those that the verifier's rewrites inline.
 pub fn supported() -> impl Iterator<Item = HelperId> {
     let without_call = |id| id == HelperId::TailCall || INLINED_HELPERS.contains(&id);
     HelperId::all().filter(move |id| without_call(*id) || find(*id as i32).is_some())

@@ -32,10 +32,10 @@ const LABEL_MAX: u32 = 0xfffff;
 /// `IP_TUNNEL_OPTS_MAX`.
 const OPTIONS_MAX: usize = 255;
 
-/// Where a program wants its packet to go.
+/// The tunnel that a program chose for its packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunnel {
-    /// `struct bpf_tunnel_key` as the program gave it, zeros where it gave less.
+    /// `struct bpf_tunnel_key` as the program gave it, padded with zeros.
     pub key: [u8; key::BYTES],
     /// Flags of `bpf_skb_set_tunnel_key`.
     pub flags: u64,

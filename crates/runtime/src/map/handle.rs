@@ -1,4 +1,4 @@
-//! What the embedder does with a map: bpf(2)'s map commands, and typed access on top of them.
+//! The embedder's view of a map: bpf(2)'s map commands, and typed access on top of them.
 
 use super::{Map, Sample, user_may};
 use crate::{Errno, Error, epoch};
@@ -21,7 +21,7 @@ pub enum UpdateFlags {
     Exist = 2,
 }
 
-/// A map, for any thread.
+/// A handle to a map, usable from any thread.
 #[derive(Clone, Debug)]
 pub struct MapHandle(Arc<Map>);
 
@@ -44,12 +44,13 @@ impl MapHandle {
         self.0.kind().write(key, value, 0)
     }
 
-    /// What it is.
+    /// The map itself: its type, name, sizes and flags.
     pub fn map(&self) -> &Map {
         &self.0
     }
 
-    /// Bytes of a value here: those of all CPUs for a per-CPU map, each rounded up to 8.
+    /// Bytes of a value as these methods take it; for a per-CPU map the values of all CPUs, each
+    /// rounded up to 8 bytes.
     pub fn value_len(&self) -> usize {
         self.0.kind().user_value_size(self.0.shape())
     }
@@ -58,11 +59,12 @@ impl MapHandle {
         if key.len() == self.0.shape.key_size as usize { Ok(()) } else { Err(Errno::EINVAL) }
     }
 
-    /// BPF_MAP_LOOKUP_ELEM: a copy of the value. Of a queue or stack: what would be popped.
+    /// BPF_MAP_LOOKUP_ELEM: a copy of the value. For a queue or stack, what would be popped.
     ///
     /// # Errors
     ///
-    /// `ENOENT`: not there. `EINVAL`: the key has not the map's size. `EPERM`: `BPF_F_WRONLY`.
+    /// `ENOENT`: no such key. `EINVAL`: the key's length does not match the map's key size.
+    /// `EPERM`: `BPF_F_WRONLY`.
     pub fn lookup(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
         self.sized(key)?;
         user_may(self.0.shape.flags, false)?;
@@ -70,11 +72,11 @@ impl MapHandle {
         self.0.kind().read(key)
     }
 
-    /// BPF_MAP_UPDATE_ELEM. Into a queue, stack or bloom filter: a push.
+    /// BPF_MAP_UPDATE_ELEM. For a queue, stack or bloom filter, a push.
     ///
     /// # Errors
     ///
-    /// The errno of the kernel; `EINVAL` too if a slice has not the map's size.
+    /// The kernel's errno; also `EINVAL` if a slice does not match the map's key or value size.
     pub fn update(&self, key: &[u8], value: &[u8], flags: UpdateFlags) -> Result<(), Errno> {
         self.update_raw(key, value, flags as u64)
     }
@@ -96,7 +98,7 @@ impl MapHandle {
     ///
     /// # Errors
     ///
-    /// The errno of the kernel.
+    /// The kernel's errno.
     pub fn delete(&self, key: &[u8]) -> Result<(), Errno> {
         self.sized(key)?;
         user_may(self.0.shape.flags, true)?;
@@ -107,12 +109,11 @@ impl MapHandle {
         self.0.kind().delete(key)
     }
 
-    /// BPF_MAP_GET_NEXT_KEY: the key after this one, the first for `None` and for a key that is
-    /// not there.
+    /// BPF_MAP_GET_NEXT_KEY: the key after this one; the first for `None` or an absent key.
     ///
     /// # Errors
     ///
-    /// `ENOENT`: it was the last. The errno of the kernel for maps that have no keys.
+    /// `ENOENT`: it was the last. The kernel's errno for maps without keys.
     pub fn next_key(&self, key: Option<&[u8]>) -> Result<Vec<u8>, Errno> {
         user_may(self.0.shape.flags, false)?;
         if let Some(key) = key {
@@ -124,7 +125,7 @@ impl MapHandle {
         Ok(next)
     }
 
-    /// Takes the next value of a queue or stack.
+    /// Pops the next value of a queue or stack.
     ///
     /// # Errors
     ///
@@ -140,7 +141,7 @@ impl MapHandle {
     ///
     /// # Errors
     ///
-    /// The map is no bloom filter.
+    /// The map is not a bloom filter, or `value` does not match its value size.
     pub fn holds(&self, value: &[u8]) -> Result<bool, Errno> {
         if self.0.map_type != MapType::BloomFilter || value.len() != self.value_len() {
             return Err(Errno::EINVAL);
@@ -156,27 +157,28 @@ impl MapHandle {
     ///
     /// # Errors
     ///
-    /// `EINVAL`: the map is another kind. `ENOSPC`: it is full. `E2BIG`: it can never hold so much.
+    /// `EINVAL`: not a user ring buffer. `ENOSPC`: it is full. `E2BIG`: larger than the buffer.
     pub fn user_ringbuf_write(&self, data: &[u8]) -> Result<(), Errno> {
         self.0.kind().as_user_ringbuf().ok_or(Errno::EINVAL)?.write(data)
     }
 
-    /// Takes the records of a ring buffer that are committed, in order, until `each` says no
-    /// (false). How many there were.
+    /// Consumes the committed records of a ring buffer, in order, until `each` returns false.
+    /// Returns their number.
     ///
     /// # Errors
     ///
-    /// `EINVAL`: the map is no ring buffer.
+    /// `EINVAL`: the map is not a ring buffer.
     pub fn consume(&self, mut each: impl FnMut(&[u8]) -> bool) -> Result<usize, Errno> {
         let ringbuf = self.0.kind().as_ringbuf().ok_or(Errno::EINVAL)?;
         Ok(ringbuf.consume(&mut each))
     }
 
-    /// As [`MapHandle::consume`], but waits for the first record, up to `timeout`: 0 if none came.
+    /// Like [`MapHandle::consume`], but waits up to `timeout` for a first record. Returns 0 if none
+    /// came.
     ///
     /// # Errors
     ///
-    /// `EINVAL`: the map is no ring buffer.
+    /// `EINVAL`: the map is not a ring buffer.
     pub fn poll(
         &self,
         timeout: Duration,
@@ -200,23 +202,24 @@ impl MapHandle {
     ///
     /// # Errors
     ///
-    /// `EINVAL`: the map is no perf event array.
+    /// `EINVAL`: the map is not a perf event array.
     pub fn take_samples(&self) -> Result<(Vec<Sample>, u64), Errno> {
         Ok(self.0.kind().as_perf_event_array().ok_or(Errno::EINVAL)?.take())
     }
 
-    /// All keys and values, in the map's order; what changes meanwhile is there or not.
+    /// All keys and values, in the map's order; concurrent changes may or may not be seen.
     pub fn entries(&self) -> Entries<'_> {
         // A map that changes under the iteration might lead in circles, as in the kernel.
         let left = self.0.shape.max_entries as usize;
         Entries { handle: self, key: None, left }
     }
 
-    /// Access with Rust types for keys and values; of a per-CPU map one value, all CPUs' alike.
+    /// Typed access to keys and values. On a per-CPU map, [`TypedMap::set`] gives every CPU the same
+    /// value.
     ///
     /// # Errors
     ///
-    /// The types have not the map's sizes.
+    /// The types do not match the map's key and value sizes.
     pub fn typed<K, V>(&self) -> Result<TypedMap<K, V>, Error>
     where
         K: IntoBytes + FromBytes + Immutable,
@@ -271,20 +274,20 @@ where
     K: IntoBytes + FromBytes + Immutable,
     V: IntoBytes + FromBytes + Immutable,
 {
-    /// The value; of a per-CPU map that of CPU 0.
+    /// The value, or `None` if the key is absent; for a per-CPU map, the value of CPU 0.
     ///
     /// # Errors
     ///
-    /// As of [`MapHandle::lookup`]; what is not there is `None`.
+    /// As for [`MapHandle::lookup`], except that an absent key is `None`.
     pub fn get(&self, key: &K) -> Result<Option<V>, Errno> {
         Ok(self.get_percpu(key)?.into_iter().next())
     }
 
-    /// The values of all CPUs; one if the map is not per CPU, none if the key is not there.
+    /// The values of all CPUs; one if the map is not per-CPU, none if the key is absent.
     ///
     /// # Errors
     ///
-    /// As of [`MapHandle::lookup`].
+    /// As for [`MapHandle::lookup`].
     pub fn get_percpu(&self, key: &K) -> Result<Vec<V>, Errno> {
         let bytes = match self.handle.lookup(key.as_bytes()) {
             Ok(bytes) => bytes,
@@ -299,11 +302,11 @@ where
         values.map(|value| value.map(|(v, _)| v).map_err(|_| Errno::EINVAL)).collect()
     }
 
-    /// Sets the value, of all CPUs if the map is per CPU.
+    /// Sets the value, for all CPUs if the map is per-CPU.
     ///
     /// # Errors
     ///
-    /// As of [`MapHandle::update`].
+    /// As for [`MapHandle::update`].
     pub fn set(&self, key: &K, value: &V, flags: UpdateFlags) -> Result<(), Errno> {
         let bytes = value.as_bytes();
         let all: Vec<u8>;
@@ -323,7 +326,7 @@ where
     ///
     /// # Errors
     ///
-    /// As of [`MapHandle::delete`].
+    /// As for [`MapHandle::delete`].
     pub fn remove(&self, key: &K) -> Result<(), Errno> {
         self.handle.delete(key.as_bytes())
     }

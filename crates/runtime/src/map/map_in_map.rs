@@ -27,7 +27,7 @@ struct Inner {
 impl Inner {
     fn of(def: &MapDef, setup: &Setup) -> Result<Inner, Error> {
         let inner = def.inner.as_deref();
-        let inner = inner.ok_or_else(|| Error::input("no template of its inner maps"))?;
+        let inner = inner.ok_or_else(|| Error::input("no inner map template"))?;
         let template = Template::of((inner, setup.btf.as_ref()));
         Ok(Inner { template, registry: setup.registry.clone() })
     }

@@ -79,7 +79,7 @@ enum Kind {
     Other(Box<dyn MapKind>),
 }
 
-/// The types that describe keys and values, for who prints them.
+/// The BTF types of keys and values, for printing.
 #[derive(Clone, Debug)]
 pub struct MapBtf {
     /// The object's BTF.
@@ -200,12 +200,12 @@ pub(crate) trait MapKind: Send + Sync {
     }
 }
 
-/// Values that lie one after another.
+/// Values stored contiguously.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectValues {
     /// Address of value 0.
     pub base: u64,
-    /// Bytes from a value to the next.
+    /// Bytes from one value to the next.
     pub stride: u32,
     /// Number of values.
     pub count: u32,
@@ -299,7 +299,7 @@ impl Map {
         &self.name
     }
 
-    /// Number of the map in this process, from 1.
+    /// The map's id in this process, from 1.
     pub fn id(&self) -> u32 {
         self.id
     }
@@ -330,7 +330,7 @@ impl Map {
         }
     }
 
-    /// Whether each "CPU" has a value of its own.
+    /// Whether each "CPU" has its own value.
     pub fn is_percpu(&self) -> bool {
         use MapType as T;
         matches!(

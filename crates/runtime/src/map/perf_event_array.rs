@@ -17,10 +17,10 @@ const BUFFER_BYTES: usize = 1 << 22;
 /// `BPF_F_CURRENT_CPU` and the bits of the index.
 const INDEX_MASK: u64 = 0xffff_ffff;
 
-/// What a program gave out.
+/// A sample that a program wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The buffer.
+    /// The CPU whose buffer it was in.
     pub cpu: u32,
     /// The data.
     pub data: Vec<u8>,

@@ -59,7 +59,10 @@ impl ValueLayout {
                 }
             }
             if start + len > layout.size {
-                return Err(Error::input(format!("{} ends behind the value", field.kind.name())));
+                return Err(Error::input(format!(
+                    "{} extends past the end of the value",
+                    field.kind.name()
+                )));
             }
             layout.holes.push(start..start + len);
         }

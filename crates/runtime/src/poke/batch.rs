@@ -8,27 +8,27 @@ use thiserror::Error as ThisError;
 /// Why a batch changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 pub enum Error {
-    /// A site is not as the batch needs it.
+    /// A site is not in the state that the batch requires.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The host, which let the process register for it, refuses to synchronise its threads now. The
-    /// sites are what they were, but a thread may have run what the batch wanted for a moment: what
-    /// that refers to must not be used again before runs have ended.
+    /// The host, which had let the process register for barriers, now refuses one. The sites are
+    /// restored, but a thread may have run the new code for a moment: what it refers to must not be
+    /// reused before current runs have ended.
     #[error("while synchronising threads: membarrier: {0}")]
     Barrier(rustix::io::Errno),
 }
 
-/// Changes of sites, of any number of programs.
+/// Changes to sites, in any number of programs.
 ///
-/// A batch may be committed again: it holds what is to be, not what was. Of two changes of one site
-/// the later one holds.
+/// A batch may be committed again: it describes the new state, not the old. Of two changes to one
+/// site, the later wins.
 #[derive(Debug, Default)]
 pub struct Batch {
     edits: Edits,
 }
 
 impl Batch {
-    /// No change.
+    /// An empty batch.
     pub fn new() -> Batch {
         Batch::default()
     }
@@ -38,37 +38,37 @@ impl Batch {
         self.edits.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty()
     }
 
-    /// Turns a switch on (it jumps) or off, whatever it is now. Sites of one program one after the
-    /// other take the least memory.
+    /// Turns a switch on (it jumps) or off, whatever its state. Adding one program's sites
+    /// consecutively takes the least memory.
     pub fn add(&mut self, switch: &Switch, on: bool) {
         self.edits.switch(switch, None, on);
     }
 
-    /// Turns a switch that is `from` when the batch is committed.
+    /// Turns a switch, which must be `from` when the batch is committed.
     pub fn add_from(&mut self, switch: &Switch, from: bool, to: bool) {
         self.edits.switch(switch, Some(from), to);
     }
 
-    /// Sends a jump to `to`, wherever it goes now.
+    /// Points a jump at `to`, wherever it goes now.
     pub fn retarget(&mut self, jump: &Jump, to: &Target) {
         self.edits.retarget(jump, None, to);
     }
 
-    /// Sends a jump, which goes to `from` when the batch is committed, to `to`.
+    /// Points a jump, which must go to `from` when the batch is committed, at `to`.
     pub fn retarget_from(&mut self, jump: &Jump, from: &Target, to: &Target) {
         self.edits.retarget(jump, Some(from), to);
     }
 
-    /// Makes all changes and waits until every thread of the process has seen them.
+    /// Makes all changes and waits until every thread of the process sees them.
     ///
     /// # Errors
     ///
-    /// See [`Error`]; all sites are then what they were.
+    /// See [`Error`]; all sites are then as before.
     pub fn commit(&mut self) -> Result<(), Error> {
         let lock = TextLock::take();
         if self.edits.apply(&lock)?
@@ -80,13 +80,13 @@ impl Batch {
         Ok(())
     }
 
-    /// Makes all changes and waits for nobody: each thread sees each of them some time later, at
-    /// the latest when it next enters the kernel. Nothing that the sites referred to may be used
-    /// again on the strength of this.
+    /// Makes all changes without waiting: each thread sees each of them eventually, at the latest
+    /// when it next enters the kernel. This alone does not make it safe to reuse anything that the
+    /// sites referred to.
     ///
     /// # Errors
     ///
-    /// A site is not as the batch needs it; all sites are then what they were.
+    /// A site is not in the state that the batch requires; all sites are then as before.
     pub fn commit_nowait(&mut self) -> Result<(), Error> {
         let lock = TextLock::take();
         self.edits.apply(&lock)?;

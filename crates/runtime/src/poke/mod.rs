@@ -1,4 +1,4 @@
-//! Changing code that runs: switches turned, jumps sent elsewhere, many at once.
+//! Changes running code: turns switches and retargets jumps, many at once.
 //!
 //! Sites come from the compiler ([`skep_jit::SwitchSite`], [`skep_jit::RetargetSite`]); a
 //! [`Batch`] changes them. `docs/live-patching.md` says why no thread ever runs anything but the
@@ -23,7 +23,7 @@ pub use skep_jit::{EDITS_MAX, EditError, Jump, PokeMode, Switch, Target};
 use skep_jit::{Edits, MachineCode, TextLock, patching_is_refused, synchronise};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How sites can be made on this host.
+/// How sites are implemented on this host.
 pub fn mode() -> PokeMode {
     match patching_is_refused() {
         None => PokeMode::Patch,
@@ -31,12 +31,12 @@ pub fn mode() -> PokeMode {
     }
 }
 
-/// Why code is not patched on this host, for whoever talks to the user: the first caller gets it.
+/// Why code is not patched on this host, for display to the user. Only the first caller gets it.
 pub fn take_notice() -> Option<String> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     let (call, errno) = patching_is_refused()?;
     let first = !TAKEN.swap(true, Ordering::AcqRel);
     first.then(|| {
-        format!("the host refuses {call} ({errno}): flags are tested where code would be patched")
+        format!("the host refuses {call} ({errno}); testing flags instead of patching code")
     })
 }

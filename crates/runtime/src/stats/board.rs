@@ -58,7 +58,7 @@ enum TailCalls {
     Settling(u64),
 }
 
-/// Statistics stay on until this is dropped. Those that others asked for stay on after that.
+/// Keeps statistics on until dropped. Statistics that other guards ask for stay on.
 #[must_use = "statistics are off again when the guard is dropped"]
 pub struct StatsGuard {
     shared: Weak<Shared>,

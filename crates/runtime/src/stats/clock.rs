@@ -21,34 +21,34 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use thiserror::Error as ThisError;
 
-/// Why times are not known, or not all.
+/// Why times are unknown or incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ThisError)]
 pub enum ClockError {
-    /// The clock went backwards, or far ahead, while runs were timed. They are counted, but are in
-    /// no time and in no histogram.
-    #[error("the clock jumped while {0} runs were timed: their time is not known")]
+    /// The clock jumped back, or far ahead, during timed runs. They count as runs, but not in
+    /// times or histograms.
+    #[error("the clock jumped during {0} timed runs; their time is unknown")]
     Jumped(u64),
-    /// The time stamp counter stands still, or goes backwards, or at a rate that no processor has:
-    /// what it counts is not time.
-    #[error("the time stamp counter does not go on with CLOCK_MONOTONIC: times are not known")]
+    /// The time stamp counter stands still, runs backwards, or at a rate no processor has: it does
+    /// not measure time.
+    #[error("the time stamp counter does not advance at a constant rate against CLOCK_MONOTONIC")]
     NoRate,
 }
 
 /// Which clock statistics use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockSource {
-    /// The time stamp counter where it can be trusted.
+    /// The time stamp counter if it is reliable, else `CLOCK_MONOTONIC`.
     #[default]
     Auto,
     /// The time stamp counter, or an error.
     Tsc,
     /// `CLOCK_MONOTONIC`.
     Monotonic,
-    /// The embedder's: where time is simulated, or another clock is the right one.
+    /// The embedder's own, for simulated time or a better clock.
     Host(HostClock),
 }
 
-/// A clock of the embedder's, in ns. It is asked twice a timed run, in the thread of the run.
+/// The embedder's clock, in ns. It is read twice per timed run, on the thread of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct HostClock(pub extern "C" fn() -> u64);
 
@@ -75,8 +75,7 @@ impl Clock {
             (ClockSource::Auto | ClockSource::Monotonic, _) => Clock::Monotonic,
             (ClockSource::Host(clock), _) => Clock::Host(clock),
             (ClockSource::Tsc, false) => {
-                let text =
-                    "the time stamp counter of this processor changes its rate, or there is none";
+                let text = "this processor has no constant-rate time stamp counter";
                 return Err(Error::clock(text));
             }
         };

@@ -46,9 +46,9 @@ fn pause(turns: &mut u32) {
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatsOptions {
-    /// One in this many runs is timed; all are counted.
+    /// Time one run in this many; all are counted.
     pub sample: NonZeroU32,
-    /// Whether the histogram of times is kept, too.
+    /// Also keep a histogram of times.
     pub histogram: bool,
 }
 
@@ -60,7 +60,7 @@ impl Default for StatsOptions {
 }
 
 impl StatsOptions {
-    /// One in `sample` runs is timed.
+    /// Time one run in `sample`.
     pub fn sampled(sample: NonZeroU32) -> StatsOptions {
         StatsOptions { sample, ..StatsOptions::default() }
     }
@@ -74,27 +74,27 @@ impl StatsOptions {
     }
 }
 
-/// What is known of a program's runs, all threads together. Every number only grows.
+/// A program's run statistics, over all threads. Every number only grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgStats {
-    /// Time in the program, ns; an estimate if not all runs were timed. A program that tail calls
-    /// another from its main function has ended then; one that does so from another function goes
-    /// on, and the target's time is in its own. Runs that were stopped are in it until then.
+    /// Time in the program, ns; an estimate if not all runs were timed. A program ends where its
+    /// main function tail calls another; after a tail call from a subprog it goes on, and the
+    /// target's time is part of its own. Stopped runs are included up to
+    /// that point.
     pub run_time_ns: u64,
-    /// Runs that began, as the host started them or another program tail called this one, also
-    /// those that were stopped.
+    /// Runs that began, started by the host or by a tail call, including stopped ones.
     pub run_cnt: u64,
-    /// Runs that did not happen because the thread was in the same program already.
+    /// Runs skipped because the thread was already in this program.
     pub recursion_misses: u64,
-    /// Runs that were timed, and have ended.
+    /// Timed runs that have ended.
     pub timed_cnt: u64,
-    /// Runs whose time is not known because the clock jumped ([`ProgStats::check_clock`]).
+    /// Runs whose time is unknown because the clock jumped ([`ProgStats::check_clock`]).
     pub clock_jumps: u64,
-    /// There are times, but in ticks of a clock that has no rate: `run_time_ns` is 0.
+    /// There are times, but in ticks of a clock without a constant rate: `run_time_ns` is 0.
     pub is_uncalibrated: bool,
-    /// Bucket `i` has the runs that took at least 2^i ns (0 is in the first) and less than twice
-    /// that; each timed run stands for as many as it does in `run_time_ns`. Zeros where no
-    /// histogram was asked for.
+    /// Bucket `i` counts runs that took at least 2^i ns (the first also counts 0) and less than
+    /// twice that, with each timed run weighted as in `run_time_ns`. Zeros if no histogram was
+    /// requested.
     pub histogram: [u64; BUCKETS],
 }
 
@@ -113,17 +113,17 @@ impl Default for ProgStats {
 }
 
 impl ProgStats {
-    /// Mean time of a run, ns.
+    /// Mean time per run, ns.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.run_cnt > 0).then(|| self.run_time_ns as f64 / self.run_cnt as f64)
     }
 
-    /// Whether all that was timed is in the times. Of two moments' difference
-    /// ([`ProgStats::since`]) it tells what happened between them.
+    /// Whether the times include every timed run. On a difference ([`ProgStats::since`]), this is
+    /// about what happened in between.
     ///
     /// # Errors
     ///
-    /// See [`ClockError`]; `run_cnt` is right all the same.
+    /// See [`ClockError`]; `run_cnt` is correct regardless.
     pub fn check_clock(&self) -> Result<(), ClockError> {
         match (self.is_uncalibrated, self.clock_jumps) {
             (true, _) => Err(ClockError::NoRate),

@@ -33,7 +33,7 @@ pub(super) fn print(
         parts.push(costs(flags, &answer.costs));
     }
     if !answer.hops.is_empty() {
-        let mut grid = Grid::new(&["statistics, ns a tail call", "", "above no sites"], 1);
+        let mut grid = Grid::new(&["statistics, ns per tail call", "", "above no sites"], 1);
         for row in &answer.hops {
             let ns = |ns: Option<f64>| ns.map_or_else(String::new, |ns| format!("{ns:.2}"));
             let above = row.above.map_or_else(String::new, |above| format!("{above:+.2}"));
@@ -45,7 +45,7 @@ pub(super) fn print(
         parts.push(sharing(flags, answer));
     }
     if !answer.controls.is_empty() {
-        let mut grid = Grid::new(&["patched wrongly, in a process of its own", "it"], 2);
+        let mut grid = Grid::new(&["negative control, in its own process", "outcome"], 2);
         for row in &answer.controls {
             grid.row([row.control.name().to_owned(), row.outcome.clone()]);
         }
@@ -61,17 +61,17 @@ fn us(us: f64) -> String {
 
 fn toggles(rows: &[Toggled]) -> String {
     let headings = [
-        "changing",
+        "method",
         "sites",
         "median us",
         "p99 us",
-        "times",
+        "changes",
         "throughput",
         "95 % interval",
         "executions",
         "wrong",
         "late",
-        "traps a time",
+        "traps per change",
     ];
     let mut grid = Grid::new(&headings, 1);
     for row in rows {
@@ -98,7 +98,7 @@ fn toggles(rows: &[Toggled]) -> String {
 }
 
 fn library(rows: &[Library]) -> String {
-    let headings = ["call", "programs", "sites each", "median us", "p99 us", "times"];
+    let headings = ["call", "programs", "sites each", "median us", "p99 us", "calls"];
     let mut grid = Grid::new(&headings, 1);
     let mut notes = Vec::new();
     for row in rows {
@@ -142,7 +142,7 @@ fn said(ratio: Option<&Ratio>) -> String {
 
 fn off(rows: &[Off]) -> String {
     let headings = [
-        "off, ns a run",
+        "off, ns per run",
         "no sites",
         "sites",
         "flags",
@@ -167,11 +167,11 @@ fn off(rows: &[Off]) -> String {
 }
 
 fn costs(flags: &BenchPokeFlags, rows: &[Cost]) -> String {
-    let mut headings = vec!["statistics, ns a run".to_owned()];
+    let mut headings = vec!["statistics, ns per run".to_owned()];
     for threads in &flags.threads {
         headings.extend([format!("{threads} running"), "above no sites".to_owned()]);
     }
-    headings.extend(["the last to the first".to_owned(), "runs".to_owned(), "counted".to_owned()]);
+    headings.extend(["ratio, last to first".to_owned(), "runs".to_owned(), "counted".to_owned()]);
     let mut grid = grid(&headings);
     for row in rows {
         let mut cells = vec![row.setting.to_owned()];
@@ -189,9 +189,9 @@ fn costs(flags: &BenchPokeFlags, rows: &[Cost]) -> String {
 }
 
 fn sharing(flags: &BenchPokeFlags, answer: &Answer) -> String {
-    let mut headings = vec!["ns a count".to_owned()];
+    let mut headings = vec!["ns per count".to_owned()];
     headings.extend(flags.threads.iter().map(|threads| format!("{threads} running")));
-    headings.extend(["the last to the first".to_owned(), "95 % interval".to_owned()]);
+    headings.extend(["ratio, last to first".to_owned(), "95 % interval".to_owned()]);
     let mut grid = grid(&headings);
     for row in &answer.sharing {
         let mut cells = vec![row.layout.name().to_owned()];

@@ -75,8 +75,8 @@ fn compute(rows: &[Computed], compiler: Option<&str>) -> Vec<String> {
     let mut parts = vec![times(rows, &engines), against(rows, &engines)];
     let behind: Vec<String> = rows.iter().flat_map(behind).collect();
     parts.push(match behind.is_empty() {
-        true => "skep is measurably behind none of the others on any program.".to_owned(),
-        false => format!("skep is measurably behind: {}.", behind.join("; ")),
+        true => "On no program is skep measurably slower than another engine.".to_owned(),
+        false => format!("skep is measurably slower than: {}.", behind.join("; ")),
     });
     let mut compile_us: Vec<f64> = rows.iter().map(|row| row.compile_us).collect();
     compile_us.sort_by(f64::total_cmp);
@@ -88,11 +88,11 @@ fn compute(rows: &[Computed], compiler: Option<&str>) -> Vec<String> {
 }
 
 fn times(rows: &[Computed], engines: &[&str]) -> String {
-    let mut headings = vec!["ns a run".to_owned(), engines[NATIVE].to_owned()];
+    let mut headings = vec!["ns per run".to_owned(), engines[NATIVE].to_owned()];
     for engine in &engines[SKEP..] {
         headings.extend([(*engine).to_owned(), "ratio".to_owned()]);
     }
-    headings.push("compiled in, us".to_owned());
+    headings.push("compile time, us".to_owned());
     let mut table = grid(&headings);
     for row in rows {
         let native = &row.engines[NATIVE];
@@ -167,7 +167,7 @@ fn not_run(rows: &[Computed]) -> Vec<String> {
 }
 
 fn prologues(rows: &[Prologues]) -> String {
-    let headings = ["ns a run", "minimal prologue", "full", "full against minimal"];
+    let headings = ["ns per run", "minimal prologue", "full", "full against minimal"];
     let mut table = Grid::new(&headings, 1);
     for row in rows {
         table.row([
@@ -207,7 +207,7 @@ fn passes(rows: &[Pass]) -> String {
 
 fn tails(rows: &[Chained]) -> String {
     let engines: Vec<&str> = rows[0].engines.iter().map(|engine| &*engine.engine).collect();
-    let mut headings = vec!["ns a run".to_owned()];
+    let mut headings = vec!["ns per run".to_owned()];
     headings.extend(engines.iter().map(|engine| (*engine).to_owned()));
     headings.push("full against minimal".to_owned());
     headings.extend(engines.iter().map(|engine| format!("Mpps, {engine}")));
@@ -220,7 +220,7 @@ fn tails(rows: &[Chained]) -> String {
         cells.extend(row.mpps.as_ref().unwrap_or(&nothing).iter().copied().map(ns));
         runs.row(cells);
     }
-    let mut headings = vec!["ns a tail call".to_owned()];
+    let mut headings = vec!["ns per tail call".to_owned()];
     headings.extend(engines.iter().map(|engine| (*engine).to_owned()));
     let mut hops = grid(&headings);
     for row in rows.iter().filter(|row| row.hops > 0) {
@@ -234,7 +234,7 @@ fn tails(rows: &[Chained]) -> String {
 }
 
 fn maps(rows: &[Operation]) -> String {
-    let mut headings = vec!["ns an operation".to_owned()];
+    let mut headings = vec!["ns per operation".to_owned()];
     headings.extend(rows[0].ns.iter().map(|(engine, _)| engine.clone()));
     let mut table = grid(&headings);
     for row in rows {
@@ -251,7 +251,7 @@ fn maps(rows: &[Operation]) -> String {
 
 fn given(file: &str, rows: &[Given]) -> String {
     let Some(first) = rows.first() else { return format!("{file}: no programs") };
-    let mut headings = vec![format!("{file}, ns a run")];
+    let mut headings = vec![format!("{file}, ns per run")];
     headings.extend(first.engines.iter().map(|engine| engine.engine.clone()));
     headings.extend(["skep against the last".to_owned(), "Mpps".to_owned()]);
     let mut table = grid(&headings);

@@ -127,14 +127,17 @@ impl Capture {
             false => (path.display().to_string(), path),
         };
         let doing = |what: &dyn std::fmt::Display| format!("{name}: {what}");
-        let mut source = Source::new(File::open(path).map_err(|e| doing(&e))?);
-        let start = source.peek().map_err(|e| doing(&e))?;
+        let reading = |e: std::io::Error| {
+            doing(&format_args!("while reading the capture: {}", skep::io_text(&e)))
+        };
+        let mut source = Source::new(File::open(path).map_err(reading)?);
+        let start = source.peek().map_err(reading)?;
         let format = match start {
-            [] => Err("empty, not a capture".to_owned()),
+            [] => Err("not a capture: empty".to_owned()),
             [0x0a, 0x0d, 0x0d, 0x0a, ..] => Ok(Format::Pcapng(pcapng::Pcapng::default())),
-            [0x1f, 0x8b, ..] => Err(format!("compressed; `gunzip -c {name}` with `--pcap -`")),
+            [0x1f, 0x8b, ..] => Err(format!("compressed; pipe `gunzip -c {name}` to `--pcap -`")),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-                Err(format!("compressed; `zstd -dc {name}` with `--pcap -`"))
+                Err(format!("compressed; pipe `zstd -dc {name}` to `--pcap -`"))
             }
             _ => pcap::Pcap::open(&mut source).map(Format::Pcap),
         };
@@ -168,8 +171,8 @@ impl Capture {
         if odd.cut > 0 {
             let count = odd.cut;
             notes.push(format!(
-                "{name}: {count} packets are shorter than they were on the wire: programs get what \
-                 was captured"
+                "{name}: {count} packets were truncated when captured; programs see only the \
+                 captured part"
             ));
         }
         notes
@@ -226,7 +229,7 @@ impl Capture {
     fn packet(&mut self, head: &Head, chunk: &mut Chunk) -> io::Result<Record> {
         let bad = match head {
             Head { bytes, .. } if *bytes > PACKET_BYTES_MAX => {
-                Some(format!("a record of {bytes} bytes; packets have at most {PACKET_BYTES_MAX}"))
+                Some(format!("a record of {bytes} bytes; the maximum is {PACKET_BYTES_MAX}"))
             }
             Head { link, .. } if *link != ETHERNET => Some(wrong_link(*link)),
             _ => None,
@@ -234,7 +237,7 @@ impl Capture {
         let bytes = usize::try_from(head.bytes).unwrap_or(usize::MAX);
         let bad = bad.or_else(|| {
             let no_memory = chunk.bytes.try_reserve(bytes).is_err();
-            no_memory.then(|| format!("no memory for its {bytes} bytes"))
+            no_memory.then(|| format!("out of memory for its {bytes} bytes"))
         });
         if let Some(what) = bad {
             return Ok(match self.source.skip(head.bytes + head.padding)? {
@@ -289,7 +292,7 @@ fn wrong_link(link: u32) -> String {
         276 => " (LINUX_SLL2)",
         _ => "",
     };
-    format!("link type {link}{name}; programs get Ethernet packets (1) only")
+    format!("link type {link}{name} is not supported, only Ethernet (1)")
 }
 
 fn u16_at(bytes: &[u8], at: usize, is_big: bool) -> u16 {

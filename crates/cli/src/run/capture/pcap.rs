@@ -39,14 +39,17 @@ impl Pcap {
             0xa1b2_3c4d => (true, RECORD_BYTES),
             // Kuznetzov's: with an interface, a protocol and a type in each record.
             0xa1b2_cd34 => (false, RECORD_BYTES + 8),
-            other => return Err(format!("not a pcap or pcapng file: begins with {other:#010x}")),
+            other => return Err(format!("not a pcap or pcapng file: starts with {other:#010x}")),
         };
         if let Got::Only(there) = got {
             return Err(format!("cut off: {there} of the {HEADER_BYTES} bytes of a pcap header"));
         }
         let version = (u16_at(&header, 4, is_big), u16_at(&header, 6, is_big));
         if version.0 != 2 || version.1 > 4 {
-            return Err(format!("version {}.{} of pcap; 2.4 is known", version.0, version.1));
+            return Err(format!(
+                "pcap version {}.{} is not supported, only 2.4",
+                version.0, version.1
+            ));
         }
         // Bits above these say how long the checksum of a frame is.
         let link = u32_at(&header, 20, is_big) & 0xffff;
