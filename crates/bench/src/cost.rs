@@ -68,17 +68,17 @@ use Unit::{Bytes, Count, Micros};
 
 /// All metrics, in the order of tables (and of [`Metric`]).
 pub const METRICS: [MetricDef; 12] = [
-    def((Metric::Wall, "wall-time", Micros, Median, "time that passed")),
+    def((Metric::Wall, "wall-time", Micros, Median, "elapsed time")),
     def((Metric::Cpu, "cpu-time", Micros, Median, "CPU time of the thread")),
-    def((Metric::User, "user-time", Micros, Mean, "... of it in user mode, in ticks")),
-    def((Metric::System, "system-time", Micros, Mean, "... of it in the kernel, in ticks")),
-    def((Metric::FaultsMinor, "page-faults", Count, Mean, "page faults without input")),
-    def((Metric::FaultsMajor, "major-faults", Count, Mean, "page faults that read a disk")),
+    def((Metric::User, "user-time", Micros, Mean, "... in user mode, in ticks")),
+    def((Metric::System, "system-time", Micros, Mean, "... in the kernel, in ticks")),
+    def((Metric::FaultsMinor, "page-faults", Count, Mean, "minor page faults (no I/O)")),
+    def((Metric::FaultsMajor, "major-faults", Count, Mean, "major page faults (disk reads)")),
     def((Metric::Switches, "context-switches", Count, Mean, "context switches of the thread")),
-    def((Metric::RssPeak, "peak-rss", Bytes, Median, "largest resident set of the process")),
+    def((Metric::RssPeak, "peak-rss", Bytes, Median, "peak resident set of the process")),
     def((Metric::Instructions, "instructions", Count, Median, "instructions in user mode")),
     def((Metric::Branches, "branches", Count, Median, "branch instructions in user mode")),
-    def((Metric::BranchMisses, "branch-misses", Count, Median, "branches predicted wrongly")),
+    def((Metric::BranchMisses, "branch-misses", Count, Median, "mispredicted branches")),
     def((Metric::Cycles, "cycles", Count, Median, "CPU cycles in user mode")),
 ];
 

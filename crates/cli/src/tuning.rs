@@ -23,7 +23,7 @@ pub(crate) fn read(settings: &[String]) -> Result<Tuning, String> {
     Ok(tuning)
 }
 
-/// `there are KEY=VALUE|VALUE, ...`.
+/// `known: KEY=VALUE|VALUE, ...`.
 pub(crate) fn keys() -> String {
     let one = |key: &skep::verifier::TuningKey| format!("{}={}", key.name, key.values.join("|"));
     format!("known: {}", TUNING_KEYS.iter().map(one).collect::<Vec<_>>().join(", "))

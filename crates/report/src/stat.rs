@@ -74,25 +74,25 @@ stats! {
     Duration, "Duration (us)", ["duration", "dur"], false, false, "verification time in microseconds";
     TotalInsns, "Insns", ["total_insns", "insns"], false, false, "insns processed on all paths";
     TotalStates, "States", ["total_states", "states"], false, false, "states saved";
-    PeakStates, "Peak states", ["peak_states"], false, false, "states alive at once";
-    MaxStatesPerInsn, "Max states per insn", ["max_states_per_insn"], false, false, "longest list of states at one insn";
+    PeakStates, "Peak states", ["peak_states"], false, false, "most states kept at one time";
+    MaxStatesPerInsn, "Max states per insn", ["max_states_per_insn"], false, false, "most states kept at one insn";
     MarkReadMaxLen, "Max mark read length", ["max_mark_read_len", "mark_read", "mark_read_max_len"], false, false, "longest chain of read marks";
-    Size, "Program size", ["prog_size", "size"], false, false, "insns of the program as given to the verifier";
-    JitedSize, "Jited size", ["prog_size_jited", "jited_size"], false, false, "bytes of machine code; 0 where none is made";
-    Stack, "Stack depth", ["stack_depth", "stack"], false, false, "bytes of stack, all subprograms together";
+    Size, "Program size", ["prog_size", "size"], false, false, "insns of the program as loaded";
+    JitedSize, "Jited size", ["prog_size_jited", "jited_size"], false, false, "bytes of machine code; 0 if not compiled";
+    Stack, "Stack depth", ["stack_depth", "stack"], false, false, "bytes of stack, all subprograms summed";
     ProgType, "Program type", ["prog_type"], false, false, "program type, as libbpf names it";
     AttachType, "Attach type", ["attach_type"], false, false, "expected attach type, as libbpf names it";
-    MemoryPeak, "Peak memory (MiB)", ["mem_peak"], false, false, "most memory that the verifier held, in MiB";
-    MemPeakBytes, "Peak bytes", ["mem_peak_bytes"], false, false, "most bytes allocated at one time, the sum of the parts below";
-    MemFrames, "Frames", ["mem_frames"], false, false, "... of registers, and frames at rest";
-    MemStack, "Stack slots", ["mem_stack"], false, false, "... of pages of stack slots";
-    MemCheckpoints, "Checkpoints", ["mem_checkpoints"], false, false, "... of checkpoints and branches that wait";
-    MemHistory, "Jump history", ["mem_history"], false, false, "... of the jump history";
-    MemIdmap, "Id maps", ["mem_idmap"], false, false, "... of maps of ids";
-    MemTransfers, "Transfers", ["mem_transfers"], false, false, "... of results of operations that are looked up";
-    MemInsns, "Insn tables", ["mem_insns"], false, false, "... of tables with a row for each insn";
-    MemLog, "Log", ["mem_log"], false, false, "... of the log";
-    MemFinalBytes, "Final bytes", ["mem_final"], false, false, "bytes in use when the walk ended";
+    MemoryPeak, "Peak memory (MiB)", ["mem_peak"], false, false, "peak memory of the verifier, in MiB";
+    MemPeakBytes, "Peak bytes", ["mem_peak_bytes"], false, false, "peak bytes allocated, the sum of the parts below";
+    MemFrames, "Frames", ["mem_frames"], false, false, "... for registers and saved frames";
+    MemStack, "Stack slots", ["mem_stack"], false, false, "... for stack slots";
+    MemCheckpoints, "Checkpoints", ["mem_checkpoints"], false, false, "... for checkpoints and pending branches";
+    MemHistory, "Jump history", ["mem_history"], false, false, "... for jump history";
+    MemIdmap, "Id maps", ["mem_idmap"], false, false, "... for id maps";
+    MemTransfers, "Transfers", ["mem_transfers"], false, false, "... for memoised results of operations";
+    MemInsns, "Insn tables", ["mem_insns"], false, false, "... for per-insn tables";
+    MemLog, "Log", ["mem_log"], false, false, "... for the log";
+    MemFinalBytes, "Final bytes", ["mem_final"], false, false, "bytes in use when verification ended";
 }
 
 impl Stat {

@@ -63,7 +63,7 @@ pub const TUNING_KEYS: [TuningKey; 3] = [
     TuningKey {
         name: "idmap_reset",
         values: ["memset", "counter"],
-        about: "how the map of ids is emptied before two states are compared",
+        about: "how the id map is cleared before two states are compared",
     },
     TuningKey {
         name: "state_alloc",
@@ -73,7 +73,7 @@ pub const TUNING_KEYS: [TuningKey; 3] = [
     TuningKey {
         name: "backtrack_skip",
         values: ["off", "on"],
-        about: "whether backtracking skips what is precise already",
+        about: "whether backtracking skips what is already precise",
     },
 ];
 
@@ -83,7 +83,7 @@ pub struct UnknownTuning(String);
 
 impl fmt::Display for UnknownTuning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no such tuning: {}; there are", self.0)?;
+        write!(f, "no such tuning: {}; known:", self.0)?;
         for (i, key) in TUNING_KEYS.iter().enumerate() {
             let sep = if i == 0 { " " } else { ", " };
             write!(f, "{sep}{}={}", key.name, key.values.join("|"))?;
