@@ -58,7 +58,10 @@ fn agreement(entries: &[Entry], text: &mut String) {
         let folder = entry.object.split('/').next().unwrap_or_default();
         *folders.entry(folder).or_default().entry(entry.class).or_default() += 1;
     }
-    let _ = writeln!(text, "## Agreement\n\nPrograms by level of agreement: the same log, else the same counts, else the same verdict.\n");
+    text.push_str(
+        "## Agreement\n\nPrograms by level of agreement: the same log, else the same counts, else the \
+         same verdict.\n\n",
+    );
     let _ = writeln!(text, "| objects | {} |", Class::ALL.map(Class::name).join(" | "));
     let _ = writeln!(text, "|---|{}", "--:|".repeat(Class::ALL.len()));
     for (folder, counts) in folders {
