@@ -49,7 +49,8 @@ Helpers and features that do only part of what a kernel does:
 - Allocated objects (`bpf_obj_new`) may be in lists, trees, other objects and values of arrays and
   hashes. Trees follow the program's order but have no colours: the nodes that `bpf_rbtree_root`,
   `_left` and `_right` return need not be the kernel's.
-- CPU masks (`bpf_cpumask_create`) cover the runtime's CPUs; any CPU asked for is always the first.
+- CPU masks (`bpf_cpumask_create`) cover the runtime's CPUs; `bpf_cpumask_any_distribute`
+  always picks the first.
 - Nothing is traced and no event is counted: `bpf_get_current_task` and `_btf` return an address that
   cannot be read, perf event arrays have no counters, and `bpf_get_attach_cookie` returns what
   `Ctx::set_attach_cookie` has set.

@@ -127,9 +127,8 @@ impl Capture {
             false => (path.display().to_string(), path),
         };
         let doing = |what: &dyn std::fmt::Display| format!("{name}: {what}");
-        let reading = |e: std::io::Error| {
-            doing(&format_args!("while reading the capture: {}", skep::io_text(&e)))
-        };
+        let reading =
+            |e: io::Error| doing(&format_args!("while reading the capture: {}", skep::io_text(&e)));
         let mut source = Source::new(File::open(path).map_err(reading)?);
         let start = source.peek().map_err(reading)?;
         let format = match start {
