@@ -1,7 +1,7 @@
-//! Honest measuring: what a verification costs, against another setting or against the host
-//! kernel, and how sure one can be of the ratio.
+//! Fair benchmarks: what a verification costs, compared with another setting or with the host
+//! kernel, and how reliable the ratio is.
 //!
-//! A time on one machine says little; a ratio taken in one run, both sides in turn, says something.
+//! A time from one machine says little; a ratio from one run, in which both sides alternate, does.
 //! Reading order: [`Cost`] (what is counted), [`Meter`] (who counts), [`interleave`] (in which
 //! order), [`Ratio`] (what may be said of it), then what is measured: [`verification`], [`Duel`]
 //! with the kernel, [`Totals`] of several processes, [`callgrind`]; and [`run`]: what programs cost

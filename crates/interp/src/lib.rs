@@ -1,5 +1,5 @@
-//! The obvious interpreter: one insn after the other, every access to memory checked by the host.
-//! It is the oracle that the JIT is compared with, and what runs where there is no JIT.
+//! The reference interpreter: one insn after another, with every memory access checked by the
+//! [`Host`]. It is the oracle for the JIT, and runs programs where there is no JIT.
 //!
 //! Deliberately absent: speed, and any opinion of its own on memory, maps and helpers; those are
 //! the [`Host`]'s.

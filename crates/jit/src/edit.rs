@@ -1,6 +1,6 @@
-//! `Edits`: changes of sites that belong together: all are made, or none.
+//! `Edits`: changes to sites that belong together: all are made, or none.
 //!
-//! The models of `skep-runtime` compile this file too, with sites that they watch.
+//! The `loom` models of `skep-runtime` also compile this file, with instrumented sites.
 
 use super::atomic::{Ordering, fence};
 use super::sites::SwitchSite;
@@ -123,8 +123,8 @@ impl Edits {
         self.edits.push(Edit { text, what, expected, new, old: 0 });
     }
 
-    /// Makes all changes, or none. Returns whether any site is in code, so that threads may still be
-    /// running the old state; also true if every site already had its new state, since that may
+    /// Makes all changes, or none. Returns whether any site is in code, so that threads may still
+    /// be running the old state; also true if every site already had its new state, since that may
     /// have happened only an instant ago.
     ///
     /// # Errors

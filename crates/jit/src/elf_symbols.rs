@@ -1,8 +1,8 @@
-//! Machine code in the terms of debuggers: an ELF image in memory that names its functions.
+//! Machine code for debuggers: an in-memory ELF image that names its functions.
 //!
 //! The image has no code of its own: its `.text` is the memory that the code is in. Debuggers take
-//! such images through gdb's JIT interface (`__jit_debug_descriptor`), which is for the process to
-//! have, not for a library.
+//! such images through gdb's JIT interface (`__jit_debug_descriptor`), which the process has to
+//! provide, not a library.
 
 use crate::MachineCode;
 use crate::perf::full_name;

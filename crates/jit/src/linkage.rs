@@ -32,8 +32,8 @@ pub struct Linkage {
     /// Maps by `MapIdx`.
     pub maps: Vec<MapLink>,
     /// `extern "sysv64" fn(map handle, index: u32) -> u64`: the tail entry in a slot of a prog
-    /// array that is known only at run time; it returns 0 if the slot is empty or out of range. 0 if
-    /// there are no such calls.
+    /// array that is known only at run time; it returns 0 if the slot is empty or out of range. 0
+    /// if there are no such calls.
     pub tail_call_lookup: u64,
     /// `extern "sysv64" fn(address, bytes: u32) -> u64`: the 1, 2, 4 or 8 bytes there, or 0 where
     /// nothing can be read. 0 if there are no loads that may fault.
@@ -43,8 +43,8 @@ pub struct Linkage {
 }
 
 impl Linkage {
-    /// Placeholder addresses for everything a program refers to, so that its code can be printed. It
-    /// must not be run.
+    /// Placeholder addresses for everything a program refers to, so that its code can be printed.
+    /// It must not be run.
     pub fn placeholder(xlated: &Xlated, maps: &[MapDef]) -> Linkage {
         let stats = StatsLink {
             slots: 5 << 40,
@@ -152,8 +152,8 @@ pub struct ProgArrayLink {
     pub slots: u64,
     /// Number of words.
     pub max_entries: u32,
-    /// The caller keeps [`crate::MachineCode::tail_call_sites`] in step with the slots, so that calls
-    /// with a constant index need not load theirs. Ignored where code is not patched.
+    /// The caller keeps [`crate::MachineCode::tail_call_sites`] in step with the slots, so that
+    /// calls with a constant index need not load theirs. Ignored where code is not patched.
     pub patched: bool,
 }
 
@@ -167,11 +167,11 @@ pub struct RunEnv {
     /// Units left: a back-edge taken, a subprog call, or a callback call (counted by the helper) is
     /// one. The run stops when this becomes negative.
     pub fuel: i64,
-    /// Other threads may set it to anything but 0 (a plain aligned store) to stop the run at its next
-    /// unit of fuel.
+    /// Other threads may set it to anything but 0 (a plain aligned store) to stop the run at its
+    /// next unit of fuel.
     pub interrupt: u32,
-    /// Set to 1 when the run was stopped; r0 is meaningless then. A helper that sets it stops the run
-    /// on return.
+    /// Set to 1 when the run was stopped; r0 is meaningless then. A helper that sets it stops the
+    /// run on return.
     pub stopped: u32,
     /// Stack pointer to unwind to when stopping; written by machine code.
     pub stop_sp: u64,

@@ -121,8 +121,8 @@ impl MachineCode {
     ///
     /// # Safety
     ///
-    /// The site must be one of this program's. Its targets must be valid for it, and exist as long as
-    /// a thread may jump to them.
+    /// The site must be one of this program's. Its targets must be valid for it, and exist as long
+    /// as a thread may jump to them.
     pub unsafe fn jump(&self, site: crate::RetargetSite) -> Jump {
         Jump { text: self.image.text().clone(), site }
     }

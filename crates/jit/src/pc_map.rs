@@ -19,8 +19,8 @@ impl PcMap {
         Some((*self.offs.get(idx)?, *self.offs.get(idx + 1)?))
     }
 
-    /// The insn that the code at `off` was compiled from; `None` before the first (thunks) and after
-    /// the last.
+    /// The insn that the code at `off` was compiled from; `None` before the first (thunks) and
+    /// after the last.
     pub fn insn_at(&self, off: u32) -> Option<usize> {
         let after = self.spans.partition_point(|(start, _)| *start <= off);
         let inside = self.offs.last().is_some_and(|end| off < *end);

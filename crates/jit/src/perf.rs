@@ -1,8 +1,8 @@
-//! Machine code in the terms of profilers and debuggers: a line of perf's map file for each
-//! function, and records of a jitdump file with the code in it.
+//! Machine code for profilers: a line of perf's map file for each function, and jitdump records
+//! that contain the code.
 //!
-//! Nothing is written here; callers have the files. For jitdump, `perf record -k mono` and then
-//! `perf inject --jit`.
+//! Nothing is written here; files are the caller's. To use a jitdump, run `perf record -k mono`,
+//! then `perf inject --jit`.
 //!
 //! Source: `tools/perf/Documentation/jit-interface.txt` and `jitdump-specification.txt`.
 

@@ -1,10 +1,10 @@
-//! Two words of each thread at a fixed distance from its thread pointer, so that machine code
-//! reaches each with one load: where the thread's slots are ([`crate::stats`]), and which CPU's
-//! values of per-CPU maps it uses.
+//! Two words per thread at a fixed offset from its thread pointer, so that machine code reaches
+//! each with one load: where the thread's slots are ([`crate::stats`]), and which CPU's values of
+//! per-CPU maps it uses.
 //!
-//! The words are thread-local storage of the initial-exec model, which `thread_local!` cannot
-//! promise: the linker and the loader give it the same distance in every thread, also in a library
-//! that is loaded later (for which the C library keeps a few hundred bytes), or refuse to load it.
+//! The words are thread-local storage in the initial-exec model, which `thread_local!` cannot
+//! guarantee: the linker and the loader give it the same offset in every thread, even in a library
+//! loaded later (for which the C library reserves a few hundred bytes), or refuse to load it.
 //!
 //! # Invariants
 //! 1. The words are read and written by their own thread only.

@@ -1,7 +1,7 @@
 //! ELF object files to [`Object`]: programs, maps, BTF, relocations, as libbpf reads them.
 //!
-//! Never asks about the host: kernel BTF, configuration, symbol addresses and version come in
-//! [`OpenOptions`].
+//! Never looks at the host: kernel BTF, configuration, symbol addresses and version are passed in
+//! through [`OpenOptions`].
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! `Object`: what a `.bpf.o` file holds, ready to verify.
+//! `Object`: the contents of a `.bpf.o` file, ready to verify.
 
 use crate::elf::Elf;
 use crate::error::{Context, Error};

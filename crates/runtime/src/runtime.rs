@@ -1,5 +1,5 @@
-//! `Runtime`: where maps and instances live: how many threads run programs, how much memory there
-//! is.
+//! `Runtime`: holds maps and instances, and limits how many threads run programs and how much
+//! memory maps take.
 
 use crate::cpu::Cpus;
 use crate::image::{Engine, ProgImage};

@@ -1,9 +1,9 @@
 //! Program to `VerifiedProgram` or `Rejection`: a pure function with the kernel's verdict, counts
 //! and log.
 //!
-//! [`verify`] reads as the table of contents: passes over the whole program, the walk over all
-//! paths, checks of what the walk found. It sees no file, no clock and no address: the same
-//! program and configuration give the same log.
+//! [`verify`] reads as a table of contents: passes over the whole program, the walk over all paths,
+//! checks of what the walk found. It sees no file, clock or address: the same program and
+//! configuration always give the same log.
 //!
 //! Kernel: `bpf_check` (6.18).
 

@@ -21,7 +21,8 @@ const KIND_WORDS_MAX: usize = 7;
 impl Rejection {
     /// Stable name of the kind of fault, such as `invalid_mem_access`.
     ///
-    /// Derived from the plain words of the message's last line, without registers, numbers or names.
+    /// Derived from the plain words of the message's last line, without registers, numbers or
+    /// names.
     pub fn kind(&self) -> String {
         let line = self.message.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or("");
         let is_word = |w: &&str| {

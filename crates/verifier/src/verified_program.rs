@@ -1,7 +1,7 @@
 //! `VerifiedProgram`: a program that the verifier accepted. Only the verifier makes one.
 //!
-//! The insns that run are made when someone asks for them: whoever only wants a verdict pays
-//! nothing for the rewrites, and a rewrite that is not modelled changes no verdict.
+//! The insns that run are created on demand: a caller that only wants a verdict pays nothing for
+//! the rewrites, and a rewrite that is not modelled does not affect the verdict.
 
 use crate::fixup::{Walked, translate};
 use crate::xlated::{NotSupported, Xlated};

@@ -1,9 +1,9 @@
-//! `Xlated`: the insns that run. An accepted program after its rewrites, with what the walk learned
-//! of them.
+//! `Xlated`: the insns that run. An accepted program after its rewrites, with what the verifier
+//! learned about them.
 //!
-//! Everything that depends on the kernel's view of a program is gone from it: contexts are plain
-//! memory, divisions cannot trap, legacy packet loads are calls. What runs it (the interpreter,
-//! the JIT) needs no table of the verifier.
+//! Nothing in it depends on the kernel's view of a program: contexts are plain memory, divisions
+//! cannot trap, legacy packet loads are calls. The engines that run it (the interpreter, the JIT)
+//! need none of the verifier's tables.
 //!
 //! # Invariants
 //! 1. Every jump, call and `BPF_PSEUDO_FUNC` lands on an insn of the program, jumps on one of the
@@ -114,8 +114,8 @@ pub struct SubprogFacts {
 
 /// What verification learned about one insn, over all paths. The default promises nothing.
 ///
-/// Only what pruning compares can be a fact: pointer types. A number that was the same on every path
-/// visited may differ on one that was pruned, even the index of a tail call, which is marked
+/// Only what pruning compares can be a fact: pointer types. A number that was the same on every
+/// path visited may differ on one that was pruned, even the index of a tail call, which is marked
 /// precise: precision marks are lost on values that atomics fetch, as in Linux 6.18.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsnFacts {

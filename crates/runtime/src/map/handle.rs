@@ -214,8 +214,8 @@ impl MapHandle {
         Entries { handle: self, key: None, left }
     }
 
-    /// Typed access to keys and values. On a per-CPU map, [`TypedMap::set`] gives every CPU the same
-    /// value.
+    /// Typed access to keys and values. On a per-CPU map, [`TypedMap::set`] gives every CPU the
+    /// same value.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Maps: what programs and the embedder share. One file a kind; this one is what all have.
+//! Maps: what programs and the embedder share. One file per kind; this one has what all share.
 //!
 //! # Invariants
 //! 1. A key or value slice that reaches a `MapKind` has exactly the map's size.
@@ -6,7 +6,7 @@
 //!    given to another key while a run that could hold it goes on (see `element_pool` for
 //!    the exception, which is the kernel's too).
 //!
-//! Kernel: the `map_ops` of each kind (6.18). Errno and limits were compared with bpf(2):
+//! Kernel: the `map_ops` of each kind (6.18). Errnos and limits are compared with bpf(2) in
 //! `tests/map_agreement.rs`.
 
 mod array;

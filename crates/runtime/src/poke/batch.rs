@@ -1,6 +1,6 @@
 //! `Batch`: sites that change together.
 //!
-//! The models compile this file too, with sites and barriers that they watch.
+//! The `loom` models also compile this file, with instrumented sites and barriers.
 
 use super::{EditError, Edits, Jump, Switch, Target, TextLock, synchronise};
 use thiserror::Error as ThisError;

@@ -1,9 +1,9 @@
-//! Statistics of programs: how often each ran and how long that took.
+//! Program statistics: how often each program ran, and for how long.
 //!
 //! They are off until someone asks ([`Runtime::enable_stats`](crate::Runtime::enable_stats), the
 //! kernel's `bpf_stats_enabled`, or [`Instance::enable_stats`](crate::Instance::enable_stats));
-//! then every run is counted, and all of them or one in N are timed. What they count is kept when
-//! they are off again.
+//! then every run is counted, and every run or one in N is timed. Counts are kept when statistics
+//! are switched off again.
 //!
 //! Reading order: [`ProgStats`] (what is known), `counters` (how one program counts), `counts`
 //! (slots: read, folded), `ledger` (who reads and folds in turn), `clock` (what a tick is), `board`
