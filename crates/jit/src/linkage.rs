@@ -145,7 +145,7 @@ pub struct PercpuLink {
 }
 
 /// A prog array: `max_entries` aligned 64-bit words, each a program's tail entry or 0, replaced
-/// atomically.
+/// atomically: of programs that were compiled with fuel if this one was, and of no others.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgArrayLink {
     /// Address of the first word (`AtomicU64`).

@@ -6,7 +6,9 @@
 
 use crate::current::Current;
 use crate::map::Map;
+use crate::map::ctx_need::CtxNeed;
 use crate::map::prog_array::TailTarget;
+use crate::map::prog_owner::ProgOwner;
 use crate::poke::Target;
 use crate::prog_info::Facts;
 use crate::stats::{Clock, Counters};
@@ -39,8 +41,11 @@ pub(crate) struct ProgImage {
     pub(crate) id: u32,
     pub(crate) name: String,
     pub(crate) prog_type: ProgType,
+    owner: ProgOwner,
     /// Bytes of the context that the program may touch.
     pub(crate) ctx_bytes: usize,
+    /// The same of a run of it, with what it tail calls.
+    pub(crate) ctx_need: Arc<CtxNeed>,
     pub(crate) linked: Arc<Linked>,
     pub(crate) code: Option<MachineCode>,
     code_bytes: u64,
@@ -80,7 +85,9 @@ impl ProgImage {
             id,
             name: program.name.clone(),
             prog_type: program.prog_type,
+            owner: ProgOwner::new(program, engine, tuning.fuel),
             ctx_bytes: xlated.ctx_bytes() as usize,
+            ctx_need: CtxNeed::new(xlated.ctx_bytes() as usize),
             linked,
             code_bytes: code.as_ref().map_or(0, |code| code.bytes().len() as u64),
             code,
@@ -89,6 +96,7 @@ impl ProgImage {
             facts: Facts::new(program),
             maps: maps.iter().flatten().cloned().collect(),
         };
+        image.refer()?;
         image.connect(&maps)?;
         Ok(image)
     }
@@ -101,6 +109,15 @@ impl ProgImage {
     /// Ids of its maps.
     pub(crate) fn map_ids(&self) -> Vec<u32> {
         self.maps.iter().map(|map| map.id()).collect()
+    }
+
+    /// All prog arrays that it refers to, whether it calls through them or not, take its like.
+    fn refer(&self) -> Result<(), Error> {
+        for map in &self.maps {
+            let Some(array) = map.kind().as_prog_array() else { continue };
+            array.refer(self).map_err(|e| e.context(format!("prog array '{}'", map.name())))?;
+        }
+        Ok(())
     }
 
     /// Makes direct tail calls follow their prog arrays.
@@ -136,8 +153,11 @@ impl TailTarget for ProgImage {
     fn id(&self) -> u32 {
         self.id
     }
-    fn prog_type(&self) -> ProgType {
-        self.prog_type
+    fn owner(&self) -> &ProgOwner {
+        &self.owner
+    }
+    fn ctx_need(&self) -> Option<&Arc<CtxNeed>> {
+        (!crate::ctx::takes_packet(self.prog_type)).then_some(&self.ctx_need)
     }
     fn tail_entry(&self) -> u64 {
         self.code.as_ref().map_or(0, MachineCode::tail_entry)

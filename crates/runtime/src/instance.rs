@@ -55,7 +55,7 @@ impl Instance {
         self.image.prog_type
     }
 
-    /// Bytes of context that the program may use.
+    /// Bytes of context that the program may use itself; what it tail calls may use more.
     pub fn ctx_bytes(&self) -> usize {
         self.image.ctx_bytes
     }
@@ -104,11 +104,11 @@ impl Instance {
     /// than the runtime has CPUs; the fuel is used up or the run was interrupted; a helper failed.
     #[inline]
     pub fn run(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
+        let _epoch = epoch::enter().ok_or_else(|| self.too_many_threads())?;
         self.check(ctx)?;
         if current::is_running() && self.is_missed() {
             return Ok(RunResult { retval: 0, r0: 0, insns: None, fuel: None });
         }
-        let _epoch = epoch::enter().ok_or_else(|| self.too_many_threads())?;
         if !self.shared.cpus.enter() {
             return Err(self.too_many_threads());
         }
@@ -152,9 +152,10 @@ impl Instance {
         missed
     }
 
+    /// In the run: what programs need grows when others can be tail called.
     #[inline]
     fn check(&self, ctx: &Ctx) -> Result<(), Error> {
-        if ctx.prog_type() == self.image.prog_type && ctx.len() >= self.image.ctx_bytes {
+        if ctx.prog_type() == self.image.prog_type && ctx.len() >= self.image.ctx_need.bytes() {
             return Ok(());
         }
         Err(self.wrong_ctx(ctx))
@@ -169,8 +170,9 @@ impl Instance {
                 "program '{name}' has type {its}, but the context is for {other}"
             ));
         }
-        let (has, needs) = (ctx.len(), self.image.ctx_bytes);
-        Error::input(format!("program '{name}' needs a context of {needs} bytes, got {has}"))
+        let (has, uses, needs) = (ctx.len(), self.image.ctx_bytes, self.image.ctx_need.bytes());
+        let needing = if needs > uses { "may tail call what needs" } else { "needs" };
+        Error::input(format!("program '{name}' {needing} a context of {needs} bytes, got {has}"))
     }
 
     #[cold]

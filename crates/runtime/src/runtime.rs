@@ -145,7 +145,8 @@ impl Runtime {
     /// # Errors
     ///
     /// It uses a map that could not be created, belongs to another runtime, or differs from the one
-    /// it was verified with; it needs something that is not modelled; out of memory.
+    /// it was verified with; a prog array of it holds programs that it cannot call (`EINVAL`); it
+    /// needs something that is not modelled; out of memory.
     pub fn load(
         &self,
         program: &VerifiedProgram,

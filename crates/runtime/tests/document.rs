@@ -59,6 +59,13 @@ Helpers and features that do only part of what a kernel does:
   followed with checks: a load yields what is there if that is the run's own memory, else 0. Helpers
   do not take such a struct as memory.
 
+All programs in one prog array, and all that refer to it, have one program type, expected attach type
+and `BPF_F_XDP_HAS_FRAGS`, as in the kernel; tracing programs one prototype of what they attach to.
+One engine runs them, and all have fuel or none has. Whichever comes first decides for the lifetime
+of the array; any other gets EINVAL, at the update or when it is loaded. A context must be as long as
+the program needs and everything it may tail call by then; an update with a program that needs a
+longer one waits for the runs in progress. A prog array cannot be an inner map.
+
 Fuel (`LoadOptions::fuel`, `skep run --fuel N`) limits a run. Both engines count the same units and
 stop at the same place: each back-edge taken, each call of a subprog and each call of a callback is
 one unit. Insns in between are bounded by the program's length, tail calls by their limit of 33; they

@@ -71,6 +71,11 @@ impl Random {
         (self.0 >> 16) as usize % end
     }
 
+    /// Interpreted now and then, with fuel more often.
+    fn sort(&mut self) -> usize {
+        usize::from(self.below(8) == 0) | usize::from(self.below(3) == 0) << 1
+    }
+
     fn options(&mut self) -> StatsOptions {
         let sample = NonZeroU32::new([1, 2, 64][self.below(3)]).unwrap();
         StatsOptions { sample, histogram: self.below(3) == 0 }
@@ -101,7 +106,8 @@ struct Target {
 
 struct World {
     runtime: Runtime,
-    maps: ObjectMaps,
+    /// Of each sort of program: interpreted, with fuel.
+    maps: [ObjectMaps; 4],
     /// Tail calls by a constant, one for each slot, and by an index in the context.
     texts: Vec<VerifiedProgram>,
     callers: Mutex<Vec<Arc<Caller>>>,
@@ -116,7 +122,7 @@ struct World {
 impl World {
     fn new() -> World {
         let runtime = Runtime::new(Options { cpus: 32, ..Options::default() }).unwrap();
-        let object = runtime.create_maps(&maps(), None);
+        let maps = [(); 4].map(|()| runtime.create_maps(&maps(), None));
         let tail = "r2 = map[progs]\ncall bpf_tail_call\nr0 = 7\nexit";
         let mut texts: Vec<_> =
             (0..SLOTS).map(|slot| program(&format!("r3 = {slot}\n{tail}"))).collect();
@@ -129,29 +135,25 @@ impl World {
         let switches = sites.map(|off| code.switch(off + 2).unwrap()).collect();
         let (callers, targets, seen) = Default::default();
         let next_value = AtomicU32::new(FIRST);
-        let world = World {
-            runtime,
-            maps: object,
-            texts,
-            callers,
-            targets,
-            next_value,
-            seen,
-            code,
-            switches,
-        };
+        let world =
+            World { runtime, maps, texts, callers, targets, next_value, seen, code, switches };
         world.load_caller(&mut Random(1));
         world
     }
 
-    fn load_caller(&self, random: &mut Random) {
+    /// How a program is loaded that has this sort's maps.
+    fn options(sort: usize, random: &mut Random) -> LoadOptions {
         let poke = if random.below(4) == 0 { PokeMode::Flag } else { PokeMode::Patch };
-        let engine = if random.below(8) == 0 { Engine::Interp } else { Engine::Jit };
+        let engine = if sort & 1 == 1 { Engine::Interp } else { Engine::Jit };
         let tuning = Tuning { poke, ..Tuning::default() };
-        let fuel = (random.below(3) == 0).then_some(50);
-        let options = LoadOptions { engine, tuning, fuel };
+        LoadOptions { engine, tuning, fuel: (sort & 2 == 2).then_some(50) }
+    }
+
+    fn load_caller(&self, random: &mut Random) {
+        let sort = random.sort();
+        let options = World::options(sort, random);
         let text = &self.texts[random.below(self.texts.len())];
-        let instance = self.runtime.load(text, &self.maps, &options).unwrap();
+        let instance = self.runtime.load(text, &self.maps[sort], &options).unwrap();
         let counted = instance.enable_stats(random.options()).unwrap();
         let caller = Caller { instance, runs: AtomicU64::new(0), _counted: counted };
         self.callers.lock().unwrap().push(Arc::new(caller));
@@ -181,11 +183,13 @@ impl World {
             false => format!("r0 = {value}\nexit"),
         };
         let text = program(&text);
-        let instance = self.runtime.load(&text, &self.maps, &LoadOptions::default()).unwrap();
+        let sort = random.sort();
+        let options = World::options(sort, random);
+        let instance = self.runtime.load(&text, &self.maps[sort], &options).unwrap();
         let slot = random.below(SLOTS as usize) as u32;
         let is_kept = random.below(2) == 0 && !goes_on;
         let kept = is_kept.then(|| instance.enable_stats(random.options()).unwrap());
-        let array = self.maps.get("progs").unwrap();
+        let array = self.maps[sort].get("progs").unwrap();
         let id = instance.id().to_ne_bytes();
         array.update(&slot.to_ne_bytes(), &id, UpdateFlags::Any).unwrap();
         if let Some(counted) = kept {
@@ -196,7 +200,7 @@ impl World {
 
     fn delete(&self, random: &mut Random) {
         let slot = random.below(SLOTS as usize) as u32;
-        let _ = self.maps.get("progs").unwrap().delete(&slot.to_ne_bytes());
+        let _ = self.maps[random.sort()].get("progs").unwrap().delete(&slot.to_ne_bytes());
     }
 
     fn run(&self, times: usize, random: &mut Random) {

@@ -170,6 +170,38 @@ pub(crate) fn advance() {
     ADVANCING.store(false, Ordering::Release);
 }
 
+/// Whether the calling thread is in a run.
+pub(crate) fn is_in_run() -> bool {
+    LOCAL.with(|local| local.depth.get() > 0)
+}
+
+/// What became of waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    Ended,
+    /// The calling thread is in a run itself.
+    InRun,
+    /// The host refuses barriers.
+    Refused,
+}
+
+/// Waits until all runs have ended that are going on.
+pub(crate) fn wait_for_runs() -> Waited {
+    if is_in_run() {
+        return Waited::InRun;
+    }
+    let begun = tag();
+    advance();
+    while !is_free(begun) {
+        if !heavy_barrier() {
+            return Waited::Refused;
+        }
+        std::thread::yield_now();
+        advance();
+    }
+    Waited::Ended
+}
+
 /// A thread is in [`advance`]; nothing in it panics.
 static ADVANCING: AtomicBool = AtomicBool::new(false);
 
@@ -177,8 +209,9 @@ static ADVANCING: AtomicBool = AtomicBool::new(false);
 /// refuses.
 fn heavy_barrier() -> bool {
     fence(Ordering::SeqCst);
-    // A lone thread has nobody to wait for.
-    if SLOTS_USED.load(Ordering::Acquire) > 1 && has_membarrier() {
+    // A lone thread has nobody to wait for, one that runs nothing has to wait for it.
+    let others = SLOTS_USED.load(Ordering::Acquire) > u32::from(slot().is_some());
+    if others && has_membarrier() {
         return membarrier(MembarrierCommand::PrivateExpedited).is_ok();
     }
     true
@@ -284,15 +317,9 @@ fn register() -> Option<u32> {
     if others || CROWDED.load(Ordering::SeqCst) {
         CROWDED.store(true, Ordering::SeqCst);
         // Invariant 3: runs that began before the flag was seen end first.
-        let begun = tag();
-        advance();
-        while !is_free(begun) {
-            if !heavy_barrier() {
-                SLOTS[index as usize].give_back();
-                return None;
-            }
-            std::thread::yield_now();
-            advance();
+        if wait_for_runs() != Waited::Ended {
+            SLOTS[index as usize].give_back();
+            return None;
         }
     }
     let owned = OWNED.try_with(|owned| owned.0.set(index));

@@ -40,7 +40,7 @@ impl MapHandle {
         if value.len() != self.value_len() {
             return Err(Errno::EINVAL);
         }
-        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        let _run = self.enter()?;
         self.0.kind().write(key, value, 0)
     }
 
@@ -57,6 +57,12 @@ impl MapHandle {
 
     fn sized(&self, key: &[u8]) -> Result<(), Errno> {
         if key.len() == self.0.shape.key_size as usize { Ok(()) } else { Err(Errno::EINVAL) }
+    }
+
+    /// What is read from the map stays while this is held.
+    fn enter(&self) -> Result<Option<epoch::Guard>, Errno> {
+        let run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        Ok(Some(run).filter(|_| !self.0.kind().waits_for_runs()))
     }
 
     /// BPF_MAP_LOOKUP_ELEM: a copy of the value. For a queue or stack, what would be popped.
@@ -90,7 +96,7 @@ impl MapHandle {
         if self.0.is_frozen() {
             return Err(Errno::EPERM);
         }
-        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        let _run = self.enter()?;
         self.0.kind().write(key, value, flags)
     }
 
@@ -105,7 +111,7 @@ impl MapHandle {
         if self.0.is_frozen() {
             return Err(Errno::EPERM);
         }
-        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        let _run = self.enter()?;
         self.0.kind().delete(key)
     }
 

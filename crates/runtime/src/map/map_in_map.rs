@@ -28,6 +28,13 @@ impl Inner {
     fn of(def: &MapDef, setup: &Setup) -> Result<Inner, Error> {
         let inner = def.inner.as_deref();
         let inner = inner.ok_or_else(|| Error::input("no inner map template"))?;
+        // What a program may tail call is decided when it is loaded; inner maps come later.
+        if inner.map_type == MapType::ProgArray {
+            return Err(Error::input(format!("{}: inner prog arrays", Errno::ENOTSUPP)));
+        }
+        if matches!(inner.map_type, MapType::ArrayOfMaps | MapType::HashOfMaps) {
+            return Err(Error::input(format!("{}: maps of maps of maps", Errno::EINVAL)));
+        }
         let template = Template::of((inner, setup.btf.as_ref()));
         Ok(Inner { template, registry: setup.registry.clone() })
     }

@@ -13,6 +13,7 @@ mod array;
 mod bell;
 mod bloom_filter;
 mod cgroup_storage;
+pub(crate) mod ctx_need;
 mod device_map;
 mod element_pool;
 mod graveyard;
@@ -25,6 +26,7 @@ mod percpu_array;
 mod percpu_values;
 mod perf_event_array;
 pub(crate) mod prog_array;
+pub(crate) mod prog_owner;
 mod queue_stack;
 pub(crate) mod registry;
 pub(crate) mod ringbuf;
@@ -171,6 +173,11 @@ pub(crate) trait MapKind: Send + Sync {
     /// Bytes of a value as bpf(2) copies it.
     fn user_value_size(&self, shape: &MapShape) -> usize {
         shape.value_size as usize
+    }
+
+    /// Whether changes wait for runs: who makes them is in none.
+    fn waits_for_runs(&self) -> bool {
+        false
     }
 
     fn as_prog_array(&self) -> Option<&ProgArray> {

@@ -1,14 +1,17 @@
 //! `BPF_MAP_TYPE_PROG_ARRAY`: where a tail call goes.
 //!
 //! The words of the slots are what machine code loads and jumps to; calls with a constant index are
-//! jumps in the code, which follow (`poke::DirectCalls`). All programs of one array have the type
-//! of the first that was put there.
+//! jumps in the code, which follow (`poke::DirectCalls`). All programs of one array, and those that
+//! refer to it, have the same owner (`prog_owner`), and contexts as long as all of them need
+//! (`ctx_need`).
 //!
 //! # Invariants
 //! 1. Slots change while `direct` is locked; what was in one is buried after that.
 //!
 //! Kernel: `prog_array_map_ops` (6.18).
 
+use super::ctx_need::CtxNeed;
+use super::prog_owner::ProgOwner;
 use super::registry::Registry;
 use super::slots::Slots;
 use super::{MapKind, Setup, index, next_index};
@@ -19,14 +22,16 @@ use crate::stats::Counters;
 use crate::{Errno, Error};
 use skep_interp::Linked;
 use skep_jit::MachineCode;
-use skep_uapi::{MapShape, ProgType};
+use skep_uapi::MapShape;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A program that can be tail called.
 pub(crate) trait TailTarget: Send + Sync {
     /// Number of the program in this process.
     fn id(&self) -> u32;
-    fn prog_type(&self) -> ProgType;
+    fn owner(&self) -> &ProgOwner;
+    /// Bytes of context that its runs need; `None` if contexts of its type always are long enough.
+    fn ctx_need(&self) -> Option<&Arc<CtxNeed>>;
     /// Where machine code jumps to; 0 if there is none.
     fn tail_entry(&self) -> u64;
     /// The same for jumps that are patched.
@@ -46,7 +51,8 @@ pub(crate) trait TailTarget: Send + Sync {
 pub(crate) struct ProgArray {
     slots: Slots<dyn TailTarget>,
     registry: Arc<Registry>,
-    prog_type: OnceLock<ProgType>,
+    owner: OnceLock<ProgOwner>,
+    ctx_need: Arc<CtxNeed>,
     count: u32,
     direct: Mutex<DirectCalls>,
 }
@@ -56,7 +62,8 @@ impl ProgArray {
         Ok(ProgArray {
             slots: Slots::new(shape.max_entries, &setup.budget)?,
             registry: setup.registry.clone(),
-            prog_type: OnceLock::new(),
+            owner: OnceLock::new(),
+            ctx_need: CtxNeed::new(0),
             count: shape.max_entries,
             direct: Mutex::default(),
         })
@@ -75,6 +82,23 @@ impl ProgArray {
     /// The word of a slot, 0 for one that does not exist.
     pub(crate) fn word(&self, index: u32) -> u64 {
         if index < self.count { self.slots.word(index) } else { 0 }
+    }
+
+    /// Makes `owner` the array's if it has none; else the one that it has, if that is another.
+    fn claim(&self, owner: &ProgOwner) -> Result<(), &ProgOwner> {
+        let ours = self.owner.get_or_init(|| owner.clone());
+        if ours == owner { Ok(()) } else { Err(ours) }
+    }
+
+    /// Lets a program, which has not run, refer to the array.
+    pub(crate) fn refer(&self, prog: &dyn TailTarget) -> Result<(), Error> {
+        self.claim(prog.owner()).map_err(|ours| {
+            let its = prog.owner();
+            Error::input(format!("{}: its programs are {ours}; this is {its}", Errno::EINVAL))
+        })?;
+        let Some(need) = prog.ctx_need() else { return Ok(()) };
+        let done = self.registry.needs.refer(need, &self.ctx_need);
+        done.map_err(|errno| Error::input(errno.to_string()))
     }
 
     /// Makes the calls of `code`, which has not run, through the maps that `is_mine` picks (this
@@ -136,8 +160,9 @@ impl MapKind for ProgArray {
             return Err(Errno::E2BIG);
         }
         let prog = self.registry.prog(index(value)).ok_or(Errno::EBADF)?;
-        if *self.prog_type.get_or_init(|| prog.prog_type()) != prog.prog_type() {
-            return Err(Errno::EINVAL);
+        self.claim(prog.owner()).map_err(|_| Errno::EINVAL)?;
+        if let Some(need) = prog.ctx_need() {
+            self.registry.needs.put(&self.ctx_need, need)?;
         }
         self.put(index(key), Some(prog)).map(drop)
     }
@@ -160,6 +185,10 @@ impl MapKind for ProgArray {
 
     fn locate(&self, _addr: u64, _size: usize) -> Option<(&Region, usize)> {
         None
+    }
+
+    fn waits_for_runs(&self) -> bool {
+        true
     }
 
     fn as_prog_array(&self) -> Option<&ProgArray> {

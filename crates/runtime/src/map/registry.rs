@@ -2,6 +2,7 @@
 //! for its user. (bpf(2) takes file descriptors there, and gives ids back.)
 
 use super::Map;
+use super::ctx_need::Needs;
 use super::prog_array::TailTarget;
 use crate::objects::Objects;
 use std::collections::HashMap;
@@ -11,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 pub(crate) struct Registry {
     /// Objects that programs made.
     pub(crate) objects: Arc<Objects>,
+    /// Of programs and prog arrays.
+    pub(crate) needs: Needs,
     maps: Mutex<HashMap<u32, Weak<Map>>>,
     progs: Mutex<HashMap<u32, Weak<dyn TailTarget>>>,
 }

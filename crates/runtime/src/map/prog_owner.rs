@@ -1,0 +1,63 @@
+//! `ProgOwner`: what the programs of a prog array, and those that refer to it, have in common.
+//!
+//! The first program that is put there or is loaded with a reference to the array decides it for
+//! as long as the array lives; others are refused with EINVAL. Machine code jumps from one to the
+//! other with the caller's context and registers: nothing is checked there.
+//!
+//! Kernel: `bpf_prog_map_compatible` (6.18; compared with bpf(2): the type, the expected attach type
+//! and `BPF_F_XDP_HAS_FRAGS` must be the same, `BPF_F_SLEEPABLE` need not; the prototype of what is
+//! traced could not be tried). Here also whether runs have fuel, which the kernel does not know.
+
+use crate::image::Engine;
+use skep_btf::{Kind, TypeId};
+use skep_program::{AttachTarget, Program};
+use skep_uapi::{ProgFlags, ProgType};
+use std::fmt;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProgOwner {
+    prog_type: ProgType,
+    expected_attach_type: u32,
+    xdp_has_frags: bool,
+    /// BTF id of the prototype of the function or tracepoint that it attaches to.
+    attach_proto: Option<u32>,
+    engine: Engine,
+    fuel: bool,
+}
+
+impl ProgOwner {
+    pub(crate) fn new(program: &Program, engine: &Engine, fuel: bool) -> ProgOwner {
+        ProgOwner {
+            prog_type: program.prog_type,
+            expected_attach_type: program.expected_attach_type,
+            xdp_has_frags: program.prog_flags.contains(ProgFlags::XDP_HAS_FRAGS),
+            attach_proto: attach_proto(program),
+            engine: engine.clone(),
+            fuel,
+        }
+    }
+}
+
+/// Functions and the typedefs of tracepoints lead to their prototypes.
+fn attach_proto(program: &Program) -> Option<u32> {
+    let AttachTarget::Kernel { btf_id, .. } = &program.attach else { return None };
+    let mut ty = program.kernel_btf.as_deref()?.ty(TypeId(*btf_id));
+    while matches!(ty.kind(), Kind::Func | Kind::Typedef | Kind::Ptr) {
+        ty = ty.target();
+    }
+    Some(ty.id().0)
+}
+
+impl fmt::Display for ProgOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let engine = match self.engine {
+            Engine::Interp => "interpreted",
+            Engine::Jit => "machine code",
+        };
+        let fuel = if self.fuel { "with" } else { "without" };
+        let frags = if self.xdp_has_frags { ", fragments" } else { "" };
+        let (prog_type, attach) = (self.prog_type, self.expected_attach_type);
+        let proto = self.attach_proto.map(|id| format!(", prototype {id}")).unwrap_or_default();
+        write!(f, "{prog_type}, attach type {attach}{proto}{frags}, {engine}, {fuel} fuel")
+    }
+}
