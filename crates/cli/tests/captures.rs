@@ -166,8 +166,8 @@ fn a_bad_record_is_said_with_its_place_and_the_others_are_run() {
     for threads in ["1", "3"] {
         let (exit, text, err) = count(&capture, &["--threads", threads, "--pcap-out", &out.text()]);
         assert_eq!(exit, Exit::Input);
-        let wanted = "in.cap: packet 2, at offset 100: a record of 300000 bytes; packets have at \
-                      most 262144\n";
+        let wanted = "in.cap: packet 2, at offset 100: a record of 300000 bytes; the maximum \
+                      is 262144\n";
         assert!(err.contains(wanted), "{err}");
         assert!(err.contains("note: ") && err.contains("packet 3, at offset 300116: "), "{err}");
         assert!(text.contains("xdp_count: 3 packets") && text.contains("errors: 1"), "{text}");
@@ -275,7 +275,10 @@ fn what_was_not_captured_is_a_note() {
     let cut = [LITTLE.u32s(&[1, 0, 60, 1_500]), packet(1)].concat();
     let (exit, _, err) = count(&LITTLE.pcap(0xa1b2_c3d4, &[cut]), &[]);
     assert_eq!(exit, Exit::Success);
-    assert!(err.starts_with("note: ") && err.contains("1 packets are shorter than"), "{err}");
+    assert!(
+        err.starts_with("note: ") && err.contains("1 packet was truncated when captured"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -344,7 +347,7 @@ fn the_entries_of_a_map_may_be_larger_than_memory() {
     let endless = std::iter::repeat_n(&[b'x'; 1 << 16][..], 1 << 13);
     let (code, _, err) = run(&mut std::iter::once(&b"[{\"key\":\""[..]).chain(endless));
     assert_eq!(code, Some(2));
-    assert!(err.contains("a number or a text of more than 1048576 bytes"), "{err}");
+    assert!(err.contains("a number or string longer than 1048576 bytes"), "{err}");
 }
 
 /// What is dumped may be larger than memory in JSON.
@@ -401,7 +404,7 @@ fn a_pipe_that_nobody_writes_to_can_be_interrupted() {
 fn threads_that_are_not_to_be_had_are_said() {
     let (code, out, err) = finish(child(Some(300 << 10), &["--threads", "200"]));
     assert_eq!(code, Some(2), "{err}");
-    assert!(err.contains(" of 200 threads were started: "), "{err}");
+    assert!(err.contains(" of 200 threads started: "), "{err}");
     assert!(out.starts_with("retval: XDP_PASS\n"), "{out}");
 }
 

@@ -169,9 +169,10 @@ impl Capture {
         }
         if odd.cut > 0 {
             let count = odd.cut;
+            let packets = if count == 1 { "packet was" } else { "packets were" };
             notes.push(format!(
-                "{name}: {count} packets were truncated when captured; programs see only the \
-                 captured part"
+                "{name}: {count} {packets} truncated when captured; programs see only what was \
+                 captured"
             ));
         }
         notes
