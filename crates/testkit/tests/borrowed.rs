@@ -51,7 +51,7 @@ fn a_context_is_as_long_as_callees_take_it_for() {
             let (_runtime, instance) = load(&program, engine).unwrap();
             let mut short = Ctx::raw(program.prog_type, &[0; 8]).unwrap();
             let refused = instance.run(&mut short).unwrap_err().to_string();
-            assert!(refused.contains("uses 4096 bytes of context, there are 8"), "{refused}");
+            assert!(refused.contains("needs a context of 4096 bytes, got 8"), "{refused}");
             let mut whole = Ctx::raw(program.prog_type, &[1; 4096]).unwrap();
             assert_eq!(instance.run(&mut whole).unwrap().retval as i32, -14);
             assert_eq!(whole.raw_bytes(), [0; 4096]);
