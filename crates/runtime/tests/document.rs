@@ -56,8 +56,8 @@ Helpers and features that do only part of what a kernel does:
   `Ctx::set_attach_cookie` has set.
 - The context of `fentry`, `fexit`, `tp_btf` and LSM programs is the words that the embedder passes
   (`Ctx::raw`): the arguments, then the result. Pointers in it, and all others to kernel structs, are
-  followed with checks: a load yields what is there if that is the run's own memory, else 0. Helpers
-  do not take such a struct as memory.
+  followed with checks: a load yields what is there if that is the run's own memory or was lent to
+  the context (`Ctx::lend`), else 0. Helpers do not take such a struct as memory.
 
 All programs in one prog array, and all that refer to it, have one program type, expected attach type
 and `BPF_F_XDP_HAS_FRAGS`, as in the kernel; tracing programs one prototype of what they attach to.

@@ -136,6 +136,31 @@ attach = \"bpf_lsm_file_mprotect\"
     exit
 ```
 
+## Two structs
+
+`struct bpf_fentry_test_t { struct bpf_fentry_test_t *a; }`: the pointer in the struct, and what it
+leads to, read by a helper.
+
+```toml
+attach = \"bpf_fentry_test7\"
+```
+
+```bpf
+    r6 = *(u64 *)(r1 + 0)
+    r7 = *(u64 *)(r6 + 0)
+    r0 = *(u64 *)(r7 + 0)
+    r9 = map_value[out]+0
+    *(u64 *)(r9 + 0) = r0
+    r1 = r9
+    r1 += 8
+    r2 = 8
+    r3 = r7
+    call bpf_probe_read_kernel
+    *(u64 *)(r9 + 16) = r0
+    r0 = 0
+    exit
+```
+
 ## The task
 
 ```bpf
@@ -153,6 +178,11 @@ attach = \"bpf_lsm_file_mprotect\"
 
 /// Runs case `nth` on each engine, and gives the words that it has left.
 fn run(nth: usize, words: &[u64], look: impl Fn(&[u64])) {
+    run_with((nth, words), |_| {}, look);
+}
+
+/// The same on a context that is changed before.
+fn run_with((nth, words): (usize, &[u64]), change: impl Fn(&mut Ctx), look: impl Fn(&[u64])) {
     let host = skep::Host::read(&skep::KernelBtf::Running).ok();
     let Some(btf) = host.and_then(|host| host.kernel_btf) else { return };
     let case = suite::read(FENTRY).unwrap().remove(nth);
@@ -165,6 +195,7 @@ fn run(nth: usize, words: &[u64], look: impl Fn(&[u64])) {
         let instance = runtime.load(&verified, &maps, &options).unwrap();
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut ctx = Ctx::raw(program.prog_type, &bytes).unwrap();
+        change(&mut ctx);
         assert_eq!(instance.run(&mut ctx).unwrap().retval, 0);
         let out = maps.get("out").unwrap().lookup(&[0; 4]).unwrap();
         let (chunks, _) = out.as_chunks::<8>();
@@ -173,7 +204,7 @@ fn run(nth: usize, words: &[u64], look: impl Fn(&[u64])) {
         if words.len() > 1 {
             let mut short = Ctx::raw(program.prog_type, &bytes[..8]).unwrap();
             let why = instance.run(&mut short).map(|_| ()).map_err(|e| e.to_string());
-            assert!(nth == 1 || why.is_err_and(|why| why.contains("there are 8")));
+            assert!(nth == 1 || why.is_err_and(|why| why.contains("bytes, got 8")));
         }
     }
 }
@@ -198,5 +229,16 @@ fn nothing_is_where_no_struct_of_the_kernel_is() {
     for address in [0, 8, 0x7000, 0xffff_8880_0000_0000, u64::MAX] {
         run(3, &[address], |out| assert_eq!(out[0], 0));
     }
-    run(5, &[0], |out| assert!(out[0] == 0 && out[1] != 0 && out[1] == out[2]));
+    run(6, &[0], |out| assert!(out[0] == 0 && out[1] != 0 && out[1] == out[2]));
+}
+
+#[test]
+fn what_is_lent_is_there() {
+    let lend = |ctx: &mut Ctx| {
+        let inner = ctx.lend(&77u64.to_le_bytes()).unwrap();
+        let outer = ctx.lend(&inner.to_le_bytes()).unwrap();
+        ctx.set_word(0, outer).unwrap();
+        assert!(ctx.set_word(1, 0).is_err() && ctx.set_word(usize::MAX, 0).is_err());
+    };
+    run_with((5, &[0]), lend, |out| assert_eq!(out[..3], [77, 77, 0]));
 }

@@ -11,6 +11,7 @@ mod engines;
 mod generate;
 mod idioms;
 mod map_ops;
+mod probes;
 mod skb_ops;
 mod xdp_ops;
 

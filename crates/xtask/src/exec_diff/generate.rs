@@ -8,11 +8,13 @@
 
 use super::calls::{self, Function};
 use super::map_ops;
+use super::probes;
 use crate::random::generate::Rng;
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::Program;
 use skep::uapi::{ProgFlags, ProgType};
+use std::sync::Arc;
 
 /// Words of the context.
 pub(super) const WORDS: usize = 8;
@@ -114,6 +116,7 @@ fn program(seed: u64, (kind, size): (Kind, u64), name: &str) -> Program {
         license: "GPL".to_owned(),
         autoload: true,
         insns: made.insns,
+        kernel_btf: probes::kernel().filter(|_| !words).map(|(btf, _)| Arc::clone(btf)),
         ..Program::default()
     };
     if made.functions.iter().all(|&function| function == Function::Numbers) {
@@ -224,6 +227,7 @@ impl Gen {
             15..22 if self.main && self.kind == Kind::Tails => self.tail_call(),
             15..25 if self.main && self.kind == Kind::Skb => self.skb_op(),
             22..26 if self.main && matches!(self.kind, Kind::Maps | Kind::Tails) => self.xdp_op(),
+            26..30 if self.kind != Kind::Words => self.probes(),
             0..40 => self.alu(),
             40..55 => self.idiom(),
             55..68 => self.stack(),
