@@ -53,7 +53,7 @@ fn compile_x86_64(
     let (ops, flow, frames) = (&ops[..], &flow, &frames[..]);
     let unit = Unit { ops, flow, frames, linkage, tuning, loops: &loops, heads: &heads, reach };
     let mut emitted = emit::emit(&unit)?;
-    let image = placed(&mut emitted, poke)?;
+    let image = placed(&mut emitted)?;
     let symbols = symbols(xlated, &emitted);
     Ok(MachineCode {
         image,
@@ -86,7 +86,7 @@ fn frames((prologue, fuel): (Prologue, bool), flow: &Flow, ops: &[Op]) -> Vec<Fr
 }
 
 /// The code in its place.
-fn placed(emitted: &mut Emitted, poke: PokeMode) -> Result<Image, Error> {
+fn placed(emitted: &mut Emitted) -> Result<Image, Error> {
     // Boxed before anyone takes an address in it.
     let lines = emitted.flags.len().div_ceil(64);
     let flags: Box<[FlagLine]> = (0..lines).map(|_| FlagLine::off()).collect();
@@ -104,8 +104,7 @@ fn placed(emitted: &mut Emitted, poke: PokeMode) -> Result<Image, Error> {
             code[*at as usize..*at as usize + 8].copy_from_slice(&address.to_le_bytes());
         }
     };
-    let patch = poke == PokeMode::Patch;
-    Ok(Image::new(&mut emitted.code, (patch, flags), fill)?)
+    Ok(Image::new(&mut emitted.code, flags, fill)?)
 }
 
 /// Thunks are the first function's.

@@ -2,7 +2,7 @@
 //!
 //! The mappings are not inherited (`pool`): writing to a shared one would change the parent's
 //! code. Before `fork` the text lock is taken, so that no batch is half done in the child, and each
-//! pool is copied to a new file; in the child that is mapped where the pool was. The copy is made
+//! pool is copied to new memory; in the child that is mapped where the pool was. The copy is made
 //! before, since the parent goes on while the child starts: programs that the child has may be gone
 //! there, and others lie in their place. Machine code, sites and addresses stay good, and what one
 //! process patches the other does not see.
@@ -16,7 +16,7 @@
 #![allow(unsafe_code)]
 
 use crate::image::{self, Memory};
-use rustix::fd::OwnedFd;
+use crate::pool::Copied;
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +46,7 @@ thread_local! {
 struct Held {
     memory: MutexGuard<'static, Memory>,
     /// The child's code, if the host gives memory for it.
-    copies: Result<Vec<OwnedFd>, Errno>,
+    copies: Result<Vec<Copied>, Errno>,
     hooks: MutexGuard<'static, Vec<Hooks>>,
 }
 

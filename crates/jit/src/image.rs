@@ -7,9 +7,8 @@
 
 #![allow(unsafe_code)]
 
-use crate::pool::{Pages, Pool, Region, memfd_is_refused};
+use crate::pool::{Copied, Pool, Region, memfd_is_refused};
 use crate::text::{FlagLine, Text, TextLock};
-use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::thread::{MembarrierCommand, membarrier};
@@ -55,12 +54,11 @@ pub(crate) fn lock() -> MutexGuard<'static, Memory> {
 pub fn patching_is_refused() -> Option<(&'static str, Errno)> {
     static ANSWER: OnceLock<Option<(&'static str, Errno)>> = OnceLock::new();
     *ANSWER.get_or_init(|| {
-        if let Some(errno) = memfd_is_refused() {
-            return Some(("memfd_create", errno));
-        }
         let register = MembarrierCommand::RegisterPrivateExpeditedSyncCore;
+        // Also where code is not patched: memory is used again after a barrier.
         let refused = membarrier(register).and_then(|()| synchronise());
-        refused.err().map(|errno| ("membarrier", errno))
+        let memfd = memfd_is_refused().map(|errno| ("memfd_create", errno));
+        memfd.or_else(|| refused.err().map(|errno| ("membarrier", errno)))
     })
 }
 
@@ -87,17 +85,20 @@ pub(crate) fn reach() -> Result<Range<u64>, Errno> {
 
 impl Memory {
     /// Before `fork`: a copy of all code, for the child.
-    pub(crate) fn copy(&self) -> Result<Vec<OwnedFd>, Errno> {
+    pub(crate) fn copy(&self) -> Result<Vec<Copied>, Errno> {
         self.pools.iter().map(|share| share.pool.copy(share.fresh)).collect()
     }
 
     /// In a child: puts its copy in place.
-    pub(crate) fn adopt(&mut self, copies: Vec<OwnedFd>) -> Result<(), Errno> {
+    pub(crate) fn adopt(&mut self, copies: Vec<Copied>) -> Result<(), Errno> {
         if self.pools.is_empty() {
             return Ok(());
         }
         // As the parent did; nothing says that it is inherited.
-        membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore)?;
+        let registered = membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore);
+        if patching_is_refused().is_none() {
+            registered?;
+        }
         let mut pools = self.pools.iter_mut().zip(copies);
         pools.try_for_each(|(share, copy)| share.pool.adopt(copy))
     }
@@ -125,7 +126,7 @@ impl Memory {
             None => {
                 let region = self.region.as_mut().ok_or(Errno::NOMEM)?;
                 let len = POOL_BYTES.max(bytes.next_multiple_of(POOL_BYTES));
-                let pool = Pool::new(region, len)?;
+                let pool = Pool::new(region, len, !memfd_is_refused_here())?;
                 crate::fork::watch();
                 self.pools.push(Share { pool, free: Vec::new(), fresh: 0 });
                 self.pools.len() - 1
@@ -157,31 +158,19 @@ impl Memory {
 #[derive(Debug)]
 pub(crate) struct Image {
     text: Arc<Text>,
-    place: Place,
-}
-
-#[derive(Debug)]
-enum Place {
-    /// In a pool, by number.
-    Pool(usize, Range<usize>),
-    /// In pages of its own, which cannot be patched; kept for when it is dropped.
-    Own { _pages: Pages },
+    /// The pool, by number, and the range in it.
+    place: (usize, Range<usize>),
 }
 
 impl Image {
-    /// Finds a place, lets `place` fill in what depends on the address, and writes the code. With
-    /// `patch` it may be patched, else it has `flags`.
+    /// Finds a place, lets `place` fill in what depends on the address, and writes the code, which
+    /// may be patched or has `flags`.
     pub(crate) fn new(
         code: &mut [u8],
-        (patch, flags): (bool, Box<[FlagLine]>),
+        flags: Box<[FlagLine]>,
         place: impl FnOnce(&mut [u8], u64),
     ) -> Result<Image, Errno> {
         let len = code.len() as u32;
-        if !patch && memfd_is_refused_here() {
-            let pages = Pages::new(code, TRAP, place)?;
-            let text = Text::new((ptr::null_mut(), pages.address()), len, flags);
-            return Ok(Image { text: Arc::new(text), place: Place::Own { _pages: pages } });
-        }
         reach()?;
         let mut memory = lock();
         let (number, range) = memory.take(code.len())?;
@@ -197,7 +186,7 @@ impl Image {
             ptr::write_bytes(writable.add(code.len()), TRAP, range.len() - code.len());
         }
         let text = Text::new((writable, executable as u64), len, flags);
-        Ok(Image { text: Arc::new(text), place: Place::Pool(number, range) })
+        Ok(Image { text: Arc::new(text), place: (number, range) })
     }
 
     /// Where the code can be executed.
@@ -229,9 +218,7 @@ impl Drop for Image {
     fn drop(&mut self) {
         let mut memory = lock();
         self.text.freed.store(true, Ordering::Release);
-        if let Place::Pool(pool, range) = &self.place {
-            memory.give_back((*pool, range.clone()));
-        }
+        memory.give_back(self.place.clone());
     }
 }
 

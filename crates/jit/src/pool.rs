@@ -2,13 +2,14 @@
 //!
 //! A pool is a `memfd`: mapped for writing, then sealed against any further writable mapping, then
 //! mapped for execution inside the [`Region`]: one stretch of addresses near the program's own
-//! text, so that helpers are called, and programs jumped to, with 32-bit displacements.
+//! text, so that helpers are called, and programs jumped to, with 32-bit displacements. Where the
+//! host refuses a `memfd`, memory without a file is mapped twice.
 //!
 //! # Invariants
 //! 1. No mapping is ever writable and executable; the executable one can never become writable
-//!    (`F_SEAL_FUTURE_WRITE`). Where the kernel knows `mseal` (6.10) both stay what they are and
-//!    where they are until the process ends: the writable one cannot become executable either, and
-//!    nothing else can be mapped in place of one.
+//!    (`F_SEAL_FUTURE_WRITE`; without a file by `mseal` only). Where the kernel knows `mseal`
+//!    (6.10) both stay what they are and where they are until the process ends: the writable one
+//!    cannot become executable either, and nothing else can be mapped in place of one.
 //! 2. All pools of a region lie in it: from anywhere in it to anywhere in it a `rel32` reaches.
 //! 3. Neither mapping is inherited by `fork`: a child must not write into its parent's code, nor
 //!    run code that the parent changes.
@@ -18,9 +19,10 @@
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::{Errno, write};
-use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous};
-use rustix::mm::{mprotect, munmap};
+use rustix::mm::{Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags, madvise, mmap};
+use rustix::mm::{mmap_anonymous, mprotect, mremap, mremap_fixed, munmap};
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr;
 
@@ -77,6 +79,7 @@ fn hint(len: usize) -> *mut c_void {
 /// One file of memory in both its mappings; no descriptor of it is left.
 #[derive(Debug)]
 pub(crate) struct Pool {
+    has_file: bool,
     pub(crate) writable: *mut u8,
     pub(crate) executable: *mut u8,
     pub(crate) len: usize,
@@ -90,7 +93,10 @@ unsafe impl Sync for Pool {}
 
 impl Pool {
     /// `len` bytes, a multiple of pages. They stay mapped as long as the process lives.
-    pub(crate) fn new(region: &mut Region, len: usize) -> Result<Pool, Errno> {
+    pub(crate) fn new(region: &mut Region, len: usize, has_file: bool) -> Result<Pool, Errno> {
+        if !has_file {
+            return Pool::without_file(region, len);
+        }
         let file = memory_file(len)?;
         let at = region.take(len).ok_or(Errno::NOMEM)?;
         let writable = map_writable(&file, (ptr::null_mut(), MapFlags::empty()), len)?;
@@ -101,30 +107,66 @@ impl Pool {
         }
         seal_mapping(writable, len);
         seal_mapping(at, len);
-        Ok(Pool { writable: writable.cast(), executable: at.cast(), len })
+        Ok(Pool { has_file, writable: writable.cast(), executable: at.cast(), len })
     }
 
-    /// A file with the first `used` bytes, for a child that will be forked. It is made before: what
+    fn without_file(region: &mut Region, len: usize) -> Result<Pool, Errno> {
+        let at = region.take(len).ok_or(Errno::NOMEM)?;
+        let (executable, writable) = map_twice((at, MapFlags::FIXED), len)?;
+        for mapping in [executable, writable] {
+            // SAFETY: advice on the whole of our own mapping: invariant 3.
+            unsafe { madvise(mapping, len, Advice::LinuxDontFork)? };
+            seal_mapping(mapping, len);
+        }
+        let (writable, executable) = (writable.cast(), executable.cast());
+        Ok(Pool { has_file: false, writable, executable, len })
+    }
+
+    /// Memory with the first `used` bytes, for a child that will be forked. It is made before: what
     /// the parent does to its own while the child starts the child must not see.
-    pub(crate) fn copy(&self, used: usize) -> Result<OwnedFd, Errno> {
-        let file = memory_file(self.len)?;
+    pub(crate) fn copy(&self, used: usize) -> Result<Copied, Errno> {
         // SAFETY: readable, `used` bytes long at least, and the caller holds the text lock: nobody
         // writes.
         let mut rest = unsafe { std::slice::from_raw_parts(self.executable, used) };
+        if !self.has_file {
+            let (at, len) = ((ptr::null_mut(), MapFlags::empty()), self.len);
+            let (executable, writable) = map_twice(at, len)?;
+            // SAFETY: `used` bytes of memory that nobody else has.
+            unsafe { ptr::copy_nonoverlapping(rest.as_ptr(), writable.cast(), used) };
+            return Ok(Copied::Mapped(Twice { executable, writable, len }));
+        }
+        let file = memory_file(self.len)?;
         while !rest.is_empty() {
             let written = write(&file, rest)?;
             rest = rest.get(written..).unwrap_or_default();
         }
-        Ok(file)
+        Ok(Copied::File(file))
     }
 
     /// In a child: maps its copy at the addresses where the parent has its own.
-    pub(crate) fn adopt(&mut self, file: OwnedFd) -> Result<(), Errno> {
-        let fixed = (self.writable.cast(), MapFlags::FIXED);
-        let writable = map_writable(&file, fixed, self.len)?;
-        seal_and_map_executable(&file, self.executable.cast(), self.len)?;
+    pub(crate) fn adopt(&mut self, copied: Copied) -> Result<(), Errno> {
+        let (writable, executable) = (self.writable.cast(), self.executable.cast());
+        match copied {
+            Copied::File(file) => {
+                map_writable(&file, (writable, MapFlags::FIXED), self.len)?;
+                seal_and_map_executable(&file, executable, self.len)?;
+            }
+            Copied::Mapped(twice) => {
+                // It is not there any more when both have moved.
+                let twice = ManuallyDrop::new(twice);
+                for (from, to) in [(twice.writable, writable), (twice.executable, executable)] {
+                    let flags = MremapFlags::MAYMOVE;
+                    // SAFETY: both are `len` long; nothing is at `to`, since what was there is not
+                    // inherited. Advice: invariant 3.
+                    unsafe {
+                        mremap_fixed(from, twice.len, twice.len, flags, to)?;
+                        madvise(to, twice.len, Advice::LinuxDontFork)?;
+                    }
+                }
+            }
+        }
         seal_mapping(writable, self.len);
-        seal_mapping(self.executable.cast(), self.len);
+        seal_mapping(executable, self.len);
         Ok(())
     }
 }
@@ -182,50 +224,47 @@ fn seal_mapping(at: *mut c_void, len: usize) {
     unsafe { libc::syscall(MSEAL, at, len, 0) };
 }
 
-/// Pages of one program where a `memfd` is refused: written, then made executable for good.
+/// Memory without a file that is mapped twice, where a `memfd` is refused: executable at `at`, or
+/// anywhere if that is null, and writable elsewhere. Made in this order no rule against memory that
+/// becomes executable (`PR_SET_MDWE`) is broken.
+fn map_twice(
+    (at, fixed): (*mut c_void, MapFlags),
+    len: usize,
+) -> Result<(*mut c_void, *mut c_void), Errno> {
+    let runs = ProtFlags::READ | ProtFlags::EXEC;
+    let flags = MapFlags::SHARED | MapFlags::NORESERVE | fixed;
+    // SAFETY: a new mapping at an address of the kernel's choice, or in place of one that is ours.
+    let executable = unsafe { mmap_anonymous(at, len, runs, flags)? };
+    // SAFETY: an old length of 0 maps the same memory once more; nobody has its address.
+    let writable = unsafe {
+        let writable = mremap(executable, 0, len, MremapFlags::MAYMOVE)?;
+        mprotect(writable, len, MprotectFlags::READ | MprotectFlags::WRITE)?;
+        writable
+    };
+    Ok((executable, writable))
+}
+
+/// A pool's contents, on the way to a child of `fork`.
 #[derive(Debug)]
-pub(crate) struct Pages {
-    at: *mut c_void,
+pub(crate) enum Copied {
+    File(OwnedFd),
+    Mapped(Twice),
+}
+
+/// Both mappings of memory without a file, wherever they are.
+#[derive(Debug)]
+pub(crate) struct Twice {
+    executable: *mut c_void,
+    writable: *mut c_void,
     len: usize,
 }
 
-// SAFETY: the pages are written before anyone has their address, and only read afterwards.
-unsafe impl Send for Pages {}
-// SAFETY: as above.
-unsafe impl Sync for Pages {}
-
-impl Pages {
-    /// Pages with what `place` makes of `code` for their address; the rest is filled with `filler`.
-    pub(crate) fn new(
-        code: &mut [u8],
-        filler: u8,
-        place: impl FnOnce(&mut [u8], u64),
-    ) -> Result<Pages, Errno> {
-        let len = code.len().next_multiple_of(PAGE).max(PAGE);
-        let writes = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping; the address is a hint.
-        let at = unsafe { mmap_anonymous(hint(len), len, writes, MapFlags::PRIVATE)? };
-        let pages = Pages { at, len };
-        place(code, at as u64);
-        // SAFETY: `len` bytes from `at` are ours and writable, and at least as long as the code.
-        unsafe {
-            ptr::copy_nonoverlapping(code.as_ptr(), at.cast(), code.len());
-            ptr::write_bytes(at.cast::<u8>().add(code.len()), filler, len - code.len());
-            mprotect(at, len, MprotectFlags::READ | MprotectFlags::EXEC)?;
-        }
-        Ok(pages)
-    }
-
-    pub(crate) fn address(&self) -> u64 {
-        self.at as u64
-    }
-}
-
-impl Drop for Pages {
+impl Drop for Twice {
     fn drop(&mut self) {
-        // SAFETY: the pages are ours, and no one runs them any more.
+        // SAFETY: the mappings are this value's, and nobody has their addresses.
         unsafe {
-            let _ = munmap(self.at, self.len);
+            let _ = munmap(self.executable, self.len);
+            let _ = munmap(self.writable, self.len);
         }
     }
 }
@@ -238,10 +277,13 @@ mod tests {
     fn a_region_ends() {
         let mut region = Region::new().expect("addresses");
         region.len = 2 * PAGE;
-        let pools = [(); 2].map(|()| Pool::new(&mut region, PAGE).expect("room"));
+        let pools = [true, false].map(|file| Pool::new(&mut region, PAGE, file).expect("room"));
         assert_eq!(pools[0].executable as usize + PAGE, pools[1].executable as usize);
-        assert_eq!(Pool::new(&mut region, PAGE).err(), Some(Errno::NOMEM));
-        assert_eq!(Pool::new(&mut region, usize::MAX & !(PAGE - 1)).err(), Some(Errno::INVAL));
+        for file in [true, false] {
+            assert_eq!(Pool::new(&mut region, PAGE, file).err(), Some(Errno::NOMEM));
+        }
+        let most = usize::MAX & !(PAGE - 1);
+        assert_eq!(Pool::new(&mut region, most, true).err(), Some(Errno::INVAL));
         assert!(region.reach().contains(&(pools[0].executable as u64)));
     }
 }

@@ -8,7 +8,7 @@ fn last() -> i32 {
 }
 
 /// Whether mappings can be sealed here.
-fn mseal_is_there() -> bool {
+pub(super) fn mseal_is_there() -> bool {
     // SAFETY: no memory.
     unsafe { libc::syscall(462, 0, 0, 0) == 0 }
 }
@@ -95,4 +95,37 @@ pub(super) fn attack_alias(at: *mut u8) {
             }
         }
     }
+}
+
+/// A known gap: before 6.10 nothing keeps memory without a file from becoming writable again, but
+/// through the process's own memory it is not written.
+pub(super) fn attack_unsealed(at: u64) {
+    let page = (at & !4095) as *mut libc::c_void;
+    // SAFETY: the page keeps its contents, and is made what it was.
+    unsafe {
+        assert_eq!(libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE), 0);
+        assert_eq!(libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_EXEC), 0);
+    }
+    let memory = std::fs::OpenOptions::new().read(true).write(true).open("/proc/self/mem");
+    assert!(memory.unwrap().write_at(&[0xcc], at).is_err());
+}
+
+/// A known gap: memory without a file has one all the same for those who may open what is behind
+/// mappings (`CAP_CHECKPOINT_RESTORE`), and that has no seals. The day it does, so does the page.
+pub(super) fn attack_backing(at: u64) {
+    let files = std::fs::read_dir("/proc/self/map_files").unwrap().flatten();
+    let range = |name: &str| {
+        let (start, end) = name.split_once('-')?;
+        let start = u64::from_str_radix(start, 16).ok()?;
+        Some(start..u64::from_str_radix(end, 16).ok()?)
+    };
+    let of_code = |file: std::fs::DirEntry| {
+        let range = range(&file.file_name().to_string_lossy())?;
+        range.contains(&at).then(|| (file.path(), at - range.start))
+    };
+    let (path, off) = files.filter_map(of_code).next().unwrap();
+    let Ok(file) = std::fs::OpenOptions::new().read(true).write(true).open(path) else { return };
+    let mut byte = [0];
+    assert_eq!(file.read_at(&mut byte, off).unwrap(), 1);
+    assert_eq!(file.write_at(&byte, off).unwrap(), 1);
 }

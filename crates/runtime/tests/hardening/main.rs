@@ -380,7 +380,7 @@ fn flagged_code_stays_unwritable() {
 }
 
 #[test]
-fn private_code_can_become_writable() {
+fn code_without_a_file_stays_unwritable() {
     passes("child::attacks_without_memfd");
 }
 
@@ -404,7 +404,7 @@ fn under_gdb() {
 
 /// What runs in processes of their own.
 mod child {
-    use super::attacks::{attack, attack_alias};
+    use super::attacks::{attack, attack_alias, attack_backing, attack_unsealed, mseal_is_there};
     use super::*;
 
     #[test]
@@ -510,6 +510,7 @@ mod child {
     #[ignore = "runs in a process of its own"]
     fn no_memfd() {
         refuse(&[libc::SYS_memfd_create]);
+        refuse_exec_gain();
         assert_eq!(poke::mode(), PokeMode::Flag);
         let notice = poke::take_notice().unwrap();
         assert!(notice.contains("memfd_create"), "{notice}");
@@ -519,10 +520,7 @@ mod child {
     #[test]
     #[ignore = "runs in a process of its own"]
     fn no_memory() {
-        refuse(&[libc::SYS_memfd_create]);
-        if !refuse_exec_gain() {
-            return;
-        }
+        refuse(&[libc::SYS_memfd_create, libc::SYS_mremap]);
         let runtime = Runtime::new(Options::default()).unwrap();
         let object = runtime.create_maps(&maps(), None);
         let options = LoadOptions::default();
@@ -739,31 +737,33 @@ mod child {
         no_memory_is_writable_and_executable();
     }
 
-    /// Where `memfd` is refused, too, there is no memory that cannot become writable again. This
-    /// is known, and documented: the day it changes, so does the page.
+    /// Where `memfd` is refused code lies in memory without a file, which is sealed where the
+    /// kernel knows how; a child's is, too.
     #[test]
     #[ignore = "runs in a process of its own"]
     fn attacks_without_memfd() {
         refuse(&[libc::SYS_memfd_create]);
         let loaded = Loaded::with(PokeMode::Flag);
-        assert_eq!(loaded.run(), 7);
-        no_memory_is_writable_and_executable();
         let at = loaded.main.machine_code().unwrap().address();
-        let page = (at & !4095) as *mut libc::c_void;
-        // SAFETY: the page keeps its contents, and is made what it was.
-        unsafe {
-            assert_eq!(libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE), 0);
-            assert_eq!(libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_EXEC), 0);
-        }
-        assert_eq!(loaded.run(), 7);
-        // The kernel's rule against code that changes after it was made executable is what helps.
-        if refuse_exec_gain() {
-            // SAFETY: as above; the first takes the right to execute, the second may not give it.
-            unsafe {
-                let (read, runs) = (libc::PROT_READ, libc::PROT_READ | libc::PROT_EXEC);
-                assert_eq!(libc::mprotect(page, 4096, read | libc::PROT_WRITE), 0);
-                assert_eq!(libc::mprotect(page, 4096, runs), -1);
+        let attack_all = || {
+            assert_eq!(loaded.run(), 7);
+            match mseal_is_there() {
+                true => attack(at),
+                false => attack_unsealed(at),
             }
-        }
+            attack_backing(at);
+            no_memory_is_writable_and_executable();
+            assert_eq!(loaded.run(), 7);
+        };
+        attack_all();
+        let child = || {
+            attack_all();
+            // Its memory is its own.
+            loaded.put(&loaded.target(3));
+            assert_eq!(loaded.run(), 3);
+            loaded.slots().delete(&[0; 4]).unwrap();
+            assert_eq!(forked(attack_all), 0);
+        };
+        assert_eq!(forked(child), 0);
     }
 }
