@@ -1,6 +1,7 @@
 //! What only the process shows: exit codes, colours, a reader that leaves early.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 fn skep() -> Command {
@@ -151,6 +152,55 @@ fn bench_poke_checks_every_execution_and_its_check_has_teeth() {
     let answer = bench(&["--only=controls"]);
     let controls = answer["controls"].as_array().unwrap();
     assert!(controls.len() == 4 && controls.iter().all(|row| row["has_failed"] == true));
+}
+
+/// Where a filter refuses what patching needs, `bench poke` says once that it uses flags, and why,
+/// and measures what it can.
+#[test]
+fn bench_poke_names_the_mode_that_it_falls_back_to() {
+    let refused = [("membarrier", libc::SYS_membarrier), ("memfd_create", libc::SYS_memfd_create)];
+    for (name, call) in refused {
+        let bench = |args: &[&str]| {
+            let mut command = skep();
+            command.args(["bench", "poke", "--sites=16", "--threads=1", "--time=0.01"]).args(args);
+            // SAFETY: between fork and exec the child makes system calls only.
+            unsafe { command.pre_exec(move || refuse(call)) };
+            let output = command.output().unwrap();
+            let [out, err] = [output.stdout, output.stderr].map(|b| String::from_utf8(b).unwrap());
+            (output.status.code(), out, err)
+        };
+        let (code, out, err) = bench(&["--only=toggles,library,costs", "--rounds=3", "--json"]);
+        assert_eq!(code, Some(0), "{err}");
+        let notice = format!("note: flag mode: the host refuses {name} (");
+        assert_eq!(err.matches(&notice).count(), 1, "{err}");
+        assert!(err.contains("not measured, since they patch code: toggles\n"), "{err}");
+        let answer: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert!(answer["library"].is_array() && answer["costs"].is_array(), "{out}");
+        assert!(answer["toggles"].is_null() && answer["off"].is_null(), "{out}");
+        let (code, out, err) = bench(&["--only=checked"]);
+        assert_eq!((code, &*out), (Some(2), ""));
+        assert!(err.contains(&notice) && err.contains("in flag mode"), "{err}");
+    }
+}
+
+/// Has a system call fail with EPERM from now on.
+fn refuse(call: libc::c_long) -> std::io::Result<()> {
+    let statement =
+        |code: u32, k: u32, jf: u8| libc::sock_filter { code: code as u16, jt: 0, jf, k };
+    let returns = libc::BPF_RET | libc::BPF_K;
+    let mut filter = [
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, call as u32, 1),
+        statement(returns, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32, 0),
+        statement(returns, libc::SECCOMP_RET_ALLOW, 0),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the filter is read during the call; both change this process alone.
+    let refused = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+            || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) != 0
+    };
+    if refused { Err(std::io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// A limit that cannot be kept names one that can; below a tight one the verdict comes, or an

@@ -8,6 +8,7 @@ use crate::flags::{BenchPokeFlags, PokeKind, PokeTable};
 use crate::streams::Streams;
 use clap::ValueEnum;
 use serde::Serialize;
+use skep::runtime::poke::PokeMode;
 use skep_bench::poke::control::{self, CONTROLS, Control};
 use skep_bench::poke::cost::{Cost, Hop, costs, hops};
 use skep_bench::poke::library::{Library, library};
@@ -82,9 +83,17 @@ impl Answer {
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &BenchPokeFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let measured = match &flags.control {
-        Some(name) => return child(name, streams),
-        None => measure(flags, streams),
+    if let Some(name) = &flags.control {
+        return child(name, streams);
+    }
+    let wanted = match flags.only.is_empty() {
+        true => PokeTable::value_variants().to_vec(),
+        false => flags.only.clone(),
+    };
+    let tables = possible(&wanted, streams)?;
+    let measured = match tables.is_empty() {
+        true => Err("nothing that was asked for can be measured in flag mode".to_owned()),
+        false => measure(flags, &tables, streams),
     };
     let answer = match measured {
         Ok(answer) => answer,
@@ -101,9 +110,27 @@ pub(crate) fn run(flags: &BenchPokeFlags, streams: &mut Streams<'_>) -> io::Resu
     Ok(if answer.is_wrong() { Exit::Refused } else { Exit::Success })
 }
 
-fn measure(flags: &BenchPokeFlags, streams: &Streams<'_>) -> Result<Answer, String> {
-    let all = PokeTable::value_variants();
-    let tables = if flags.only.is_empty() { all } else { &flags.only };
+/// The tables that can be measured here: where the host does not let code be patched, those of the
+/// library, which uses flags then. Says so, and why.
+fn possible(wanted: &[PokeTable], streams: &mut Streams<'_>) -> io::Result<Vec<PokeTable>> {
+    let Some(why) = skep::runtime::poke::take_notice() else { return Ok(wanted.to_vec()) };
+    let with_flags = [PokeTable::Library, PokeTable::Costs, PokeTable::Sharing];
+    let (possible, left): (Vec<_>, Vec<_>) =
+        wanted.iter().partition(|table| with_flags.contains(table));
+    streams.note(&format!("flag mode: {why}"))?;
+    let name = |table: PokeTable| Some(table.to_possible_value()?.get_name().to_owned());
+    let left: Vec<String> = left.into_iter().filter_map(name).collect();
+    if !left.is_empty() {
+        streams.note(&format!("not measured, since they patch code: {}", left.join(", ")))?;
+    }
+    Ok(possible)
+}
+
+fn measure(
+    flags: &BenchPokeFlags,
+    tables: &[PokeTable],
+    streams: &Streams<'_>,
+) -> Result<Answer, String> {
     let in_runtime = [PokeTable::Library, PokeTable::Costs].iter().any(|t| tables.contains(t));
     if let (true, Some(most)) = (in_runtime, flags.threads.iter().max().filter(|n| **n > THREADS)) {
         return Err(format!("--threads {most}: the maximum for library and costs is {THREADS}"));
@@ -142,7 +169,10 @@ fn measure(flags: &BenchPokeFlags, streams: &Streams<'_>) -> Result<Answer, Stri
                 }
             }
             PokeTable::Costs => {
-                answer.off = off(flags.rounds)?;
+                // That is about where code stands, and places it like code that is patched.
+                if skep::runtime::poke::mode() == PokeMode::Patch {
+                    answer.off = off(flags.rounds)?;
+                }
                 answer.costs = costs(&flags.threads, flags.rounds)?;
                 answer.hops = hops(flags.rounds)?;
             }
