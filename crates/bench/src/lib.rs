@@ -3,16 +3,15 @@
 //!
 //! A time from one machine says little; a ratio from one run, in which both sides alternate, does.
 //! Reading order: [`Cost`] (what is counted), [`Meter`] (who counts), [`interleave`] (in which
-//! order), [`Ratio`] (what may be said of it), then what is measured: [`verification`], [`Duel`]
-//! with the kernel, [`Totals`] of several processes, [`callgrind`]; and [`run`]: what programs cost
-//! when they run.
+//! order), [`Ratio`] (what it says), then what is measured: [`verification`], [`KernelComparison`],
+//! [`Totals`] of several processes, [`callgrind`]; and [`run`]: what programs cost when they run.
 
 #![deny(unsafe_code)]
 
 pub mod callgrind;
 mod cost;
-mod duel;
 mod interleave;
+mod kernel_comparison;
 mod meter;
 pub mod poke;
 mod ratio;
@@ -21,8 +20,8 @@ mod saturate;
 pub mod verification;
 
 pub use cost::{Centre, Cost, METRICS, Metric, MetricDef, Unit};
-pub use duel::{Duel, NotJudged};
 pub use interleave::{Rounds, interleave};
+pub use kernel_comparison::{KernelComparison, NotJudged};
 pub use meter::Meter;
 pub use ratio::{Ratio, Spread, geometric_mean};
 pub use saturate::{Report, Totals};

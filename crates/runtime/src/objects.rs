@@ -14,7 +14,7 @@
 //! (6.18).
 
 use crate::Errno;
-use crate::map::Graveyard;
+use crate::map::RetireList;
 use crate::memory::{Budget, Region};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -27,7 +27,7 @@ const BYTES_MAX: usize = 1 << 30;
 pub(crate) struct Objects {
     state: Mutex<State>,
     budget: Arc<Budget>,
-    gone: Graveyard<Arc<Region>>,
+    gone: RetireList<Arc<Region>>,
 }
 
 #[derive(Default)]
@@ -80,7 +80,7 @@ pub(crate) enum Side {
 
 impl Default for Objects {
     fn default() -> Objects {
-        let (state, gone) = (Mutex::default(), Graveyard::new());
+        let (state, gone) = (Mutex::default(), RetireList::new());
         Objects { state, budget: Budget::new(BYTES_MAX), gone }
     }
 }
@@ -141,8 +141,8 @@ impl Objects {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn bury(&self, memory: Vec<Arc<Region>>) {
-        memory.into_iter().for_each(|memory| self.gone.bury(memory));
+    fn retire(&self, memory: Vec<Arc<Region>>) {
+        memory.into_iter().for_each(|memory| self.gone.retire(memory));
     }
 
     /// A new object, all zeros; 0 if there is no memory.
@@ -186,7 +186,7 @@ impl Objects {
     /// One user less.
     pub(crate) fn release(&self, addr: u64) {
         let memory = self.state().release(addr);
-        self.bury(memory);
+        self.retire(memory);
     }
 
     /// Puts a node into the list or tree at `owner`. One that is in some is refused, and released.
@@ -200,7 +200,7 @@ impl Objects {
         if state.owners.contains_key(&node) {
             let memory = state.release(node);
             drop(state);
-            self.bury(memory);
+            self.retire(memory);
             return Err(Errno::EINVAL);
         }
         state.owners.insert(node, owner);
@@ -274,7 +274,7 @@ impl Objects {
         let held = state.take_all(owner);
         let gone = held.into_iter().flat_map(|node| state.release(node)).collect();
         drop(state);
-        self.bury(gone);
+        self.retire(gone);
     }
 
     /// The memory and offset of an access to an object.

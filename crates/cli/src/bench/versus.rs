@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::streams::Streams;
 use serde::Serialize;
 use skep_bench::verification::Counts;
-use skep_bench::{Duel, Ratio, Spread, Unit, geometric_mean};
+use skep_bench::{KernelComparison, Ratio, Spread, Unit, geometric_mean};
 use skep_report::Grid;
 
 /// One program.
@@ -54,9 +54,9 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
             break;
         }
         let tick = progress.program(answer.programs.len(), &subject.name);
-        let measured = Duel::run(&subject.program, &config, run.rounds, tick)
+        let measured = KernelComparison::run(&subject.program, &config, run.rounds, tick)
             .map_err(|e| e.to_string())
-            .and_then(|duel| measured(&subject.name, &duel));
+            .and_then(|comparison| measured(&subject.name, &comparison));
         match measured {
             Ok(measured) => answer.programs.push(measured),
             Err(reason) => answer.not_judged.push((subject.name, reason)),
@@ -83,22 +83,23 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     Ok(Ok(exit))
 }
 
-fn measured(program: &str, duel: &Duel) -> Result<Measured, String> {
+fn measured(program: &str, comparison: &KernelComparison) -> Result<Measured, String> {
     // The kernel counts whole microseconds; a walk that takes none of them has no ratio.
     let too_short = || "too short for the kernel's clock".to_owned();
-    let kernel_us = Spread::of(&duel.kernel_us).ok_or_else(too_short)?;
-    let skep_us = Spread::of(&duel.skep_us).ok_or_else(too_short)?;
+    let kernel_us = Spread::of(&comparison.kernel_us).ok_or_else(too_short)?;
+    let skep_us = Spread::of(&comparison.skep_us).ok_or_else(too_short)?;
     if kernel_us.best == 0.0 {
         return Err(too_short());
     }
     Ok(Measured {
         program: program.to_owned(),
-        kernel: duel.kernel,
-        skep: duel.skep,
+        kernel: comparison.kernel,
+        skep: comparison.skep,
         kernel_us,
         skep_us,
         best_ratio: kernel_us.best / skep_us.best,
-        median_ratio: Ratio::of(&duel.kernel_us, &duel.skep_us).ok_or_else(too_short)?,
+        median_ratio: Ratio::of(&comparison.kernel_us, &comparison.skep_us)
+            .ok_or_else(too_short)?,
     })
 }
 

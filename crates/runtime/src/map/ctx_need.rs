@@ -1,8 +1,8 @@
 //! `CtxNeed`: how many bytes of context a run may touch, with all that it may tail call.
 //!
 //! Each program and each prog array has one, and knows who may come to it: of a program the arrays
-//! that it was ever put in, of an array the programs that refer to it. A number only grows, and with
-//! it the numbers of all who may come here.
+//! that it was ever put in, of an array the programs that refer to it. A number only grows, and
+//! with it the numbers of all who may come here.
 //!
 //! # Invariants
 //! 1. A run whose context is too short for what a program needs began before that was known.

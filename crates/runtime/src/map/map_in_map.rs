@@ -4,9 +4,9 @@
 //!
 //! Kernel: `array_of_maps_map_ops`, `htab_of_maps_map_ops`, `bpf_map_meta_equal` (6.18).
 
-use super::graveyard::Graveyard;
 use super::hash::Hash;
 use super::registry::Registry;
+use super::retire_list::RetireList;
 use super::slots::Slots;
 use super::value::ValueLayout;
 use super::verified_as::Template;
@@ -105,7 +105,7 @@ pub(super) struct HashOfMaps {
     handles: Hash,
     /// The inner maps by key; who changes `handles` holds this lock.
     owners: Mutex<HashMap<Vec<u8>, Arc<Map>>>,
-    replaced: Graveyard<Arc<Map>>,
+    replaced: RetireList<Arc<Map>>,
     inner: Inner,
 }
 
@@ -115,7 +115,7 @@ impl HashOfMaps {
         Ok(HashOfMaps {
             handles: Hash::new(MapType::Hash, &shape(def), (layout, setup))?,
             owners: Mutex::new(HashMap::new()),
-            replaced: Graveyard::new(),
+            replaced: RetireList::new(),
             inner: Inner::of(def, setup)?,
         })
     }
@@ -138,7 +138,7 @@ impl MapKind for HashOfMaps {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         self.handles.update(key, &handle(&map).to_ne_bytes(), flags)?;
         if let Some(old) = owners.insert(key.to_vec(), map) {
-            self.replaced.bury(old);
+            self.replaced.retire(old);
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl MapKind for HashOfMaps {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         self.handles.delete(key)?;
         if let Some(old) = owners.remove(key) {
-            self.replaced.bury(old);
+            self.replaced.retire(old);
         }
         Ok(())
     }

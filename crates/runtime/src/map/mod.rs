@@ -10,13 +10,11 @@
 //! `tests/map_agreement.rs`.
 
 mod array;
-mod bell;
 mod bloom_filter;
 mod cgroup_storage;
 pub(crate) mod ctx_need;
 mod device_map;
 mod element_pool;
-mod graveyard;
 mod handle;
 pub(crate) mod hash;
 mod hash_word;
@@ -28,7 +26,9 @@ mod perf_event_array;
 pub(crate) mod prog_array;
 pub(crate) mod prog_owner;
 mod queue_stack;
+mod record_waiters;
 pub(crate) mod registry;
+mod retire_list;
 pub(crate) mod ringbuf;
 mod slots;
 mod stack_trace;
@@ -36,9 +36,9 @@ pub(crate) mod user_ringbuf;
 mod value;
 pub(crate) mod verified_as;
 
-pub(crate) use graveyard::Graveyard;
 pub use handle::{MapHandle, TypedMap, UpdateFlags};
 pub use perf_event_array::Sample;
+pub(crate) use retire_list::RetireList;
 
 use crate::memory::{Budget, Region};
 use crate::{Errno, Error};

@@ -6,7 +6,7 @@
 //! (`ctx_need`).
 //!
 //! # Invariants
-//! 1. Slots change while `direct` is locked; what was in one is buried after that.
+//! 1. Slots change while `direct` is locked; what was in one is retired after that.
 //!
 //! Kernel: `prog_array_map_ops` (6.18).
 
@@ -133,7 +133,7 @@ impl ProgArray {
         if let Err(why) = direct.point(index, (holds_code, target.as_ref())) {
             drop(direct);
             // A thread may be in it.
-            new.into_iter().for_each(|new| self.slots.bury(new));
+            new.into_iter().for_each(|new| self.slots.retire(new));
             return Err(match why {
                 poke::Error::Barrier(_) => Errno::EPERM,
                 poke::Error::Edit(_) => Errno::EFAULT,
@@ -141,7 +141,7 @@ impl ProgArray {
         }
         let old = self.slots.replace(index, new.map(|new| (new.clone(), new.tail_entry())));
         drop(direct);
-        Ok(old.map(|old| self.slots.bury(old)).is_some())
+        Ok(old.map(|old| self.slots.retire(old)).is_some())
     }
 
     /// Lets go of all programs: they may refer to this map themselves.

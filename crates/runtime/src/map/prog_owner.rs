@@ -4,9 +4,10 @@
 //! as long as the array lives; others are refused with EINVAL. Machine code jumps from one to the
 //! other with the caller's context and registers: nothing is checked there.
 //!
-//! Kernel: `bpf_prog_map_compatible` (6.18; compared with bpf(2): the type, the expected attach type
-//! and `BPF_F_XDP_HAS_FRAGS` must be the same, `BPF_F_SLEEPABLE` need not; the prototype of what is
-//! traced could not be tried). Here also whether runs have fuel, which the kernel does not know.
+//! Kernel: `bpf_prog_map_compatible` (6.18; compared with bpf(2): the type, the expected attach
+//! type and `BPF_F_XDP_HAS_FRAGS` must be the same, `BPF_F_SLEEPABLE` need not; the prototype of
+//! what is traced could not be tried). Here also whether runs have fuel, which the kernel does not
+//! know.
 
 use crate::image::Engine;
 use skep_btf::{Kind, TypeId};

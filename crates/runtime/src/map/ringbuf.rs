@@ -18,7 +18,7 @@
 //!
 //! Kernel: `ringbuf_map_ops`, `bpf_ringbuf_reserve` and siblings (6.18).
 
-use super::{MapKind, Setup, bell};
+use super::{MapKind, Setup, record_waiters};
 use crate::memory::Region;
 use crate::spin::Spin;
 use crate::{Errno, Error};
@@ -117,7 +117,7 @@ impl Ringbuf {
 
     /// Waits until the next record is committed, or until the time has come: whether there is one.
     pub(crate) fn wait(&self, until: Instant) -> bool {
-        bell::wait(until, || {
+        record_waiters::wait(until, || {
             let consumed = self.pages.u64(CONSUMER).load(Acquire);
             let produced = self.pages.u64(PRODUCER).load(Acquire);
             consumed < produced && self.committed(consumed).is_some()
@@ -156,7 +156,7 @@ impl Ringbuf {
 pub(crate) fn commit_record(header: &AtomicU32, (discard, flags): (bool, u64)) {
     header.fetch_xor(if discard { BUSY | DISCARD } else { BUSY }, AcqRel);
     if flags & NO_WAKEUP == 0 {
-        bell::ring();
+        record_waiters::notify();
     }
 }
 

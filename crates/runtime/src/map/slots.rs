@@ -2,10 +2,10 @@
 //! behind it.
 //!
 //! # Invariants
-//! 1. A word that is not 0 belongs to an owner that is in its slot, or in the graveyard while a
+//! 1. A word that is not 0 belongs to an owner that is in its slot, or in the retire list while a
 //!    run may have loaded the word.
 
-use super::graveyard::Graveyard;
+use super::retire_list::RetireList;
 use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Slots<T: ?Sized + Send> {
     words: Region,
     owners: Mutex<Vec<Option<Arc<T>>>>,
-    replaced: Graveyard<Arc<T>>,
+    replaced: RetireList<Arc<T>>,
 }
 
 impl<T: ?Sized + Send + Sync> Slots<T> {
@@ -24,7 +24,7 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         let room = owners.try_reserve_exact(count as usize);
         room.map_err(|_| Error::memory(Errno::ENOMEM.to_string()))?;
         owners.resize_with(count as usize, || None);
-        Ok(Slots { words, owners: Mutex::new(owners), replaced: Graveyard::new() })
+        Ok(Slots { words, owners: Mutex::new(owners), replaced: RetireList::new() })
     }
 
     /// The word of a slot that exists.
@@ -48,7 +48,7 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         owners.get(index as usize)?.clone()
     }
 
-    /// Fills or empties a slot that exists; what was in it, which is to be buried.
+    /// Fills or empties a slot that exists; what was in it, which is to be retired.
     pub(super) fn replace(&self, index: u32, new: Option<(Arc<T>, u64)>) -> Option<Arc<T>> {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = owners.get_mut(index as usize)?;
@@ -58,14 +58,14 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
     }
 
     /// Keeps what runs may still use.
-    pub(super) fn bury(&self, owner: Arc<T>) {
-        self.replaced.bury(owner);
+    pub(super) fn retire(&self, owner: Arc<T>) {
+        self.replaced.retire(owner);
     }
 
     /// Fills or empties a slot that exists; whether something was in it.
     pub(super) fn set(&self, index: u32, new: Option<(Arc<T>, u64)>) -> bool {
         let old = self.replace(index, new);
-        old.map(|old| self.bury(old)).is_some()
+        old.map(|old| self.retire(old)).is_some()
     }
 
     /// Empties one of `count` slots, as `BPF_MAP_DELETE_ELEM` does.
@@ -82,6 +82,6 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         for index in 0..count as u32 {
             self.set(index, None);
         }
-        self.replaced.empty();
+        self.replaced.clear();
     }
 }

@@ -5,7 +5,7 @@
 //!    nothing: both change under the lock around the `DirectCalls`.
 //! 2. A jump is retargeted while its call is vacant, and seen by all threads before the call is
 //!    not; or from one program that is there to another.
-//! 3. What a slot held is buried after [`DirectCalls::point`] has returned: no thread can enter it
+//! 3. What a slot held is retired after [`DirectCalls::point`] has returned: no thread can enter it
 //!    any more, and those that are in it hold the epoch.
 //!
 //! The models compile this file too, with sites and barriers that they watch.

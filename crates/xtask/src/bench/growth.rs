@@ -5,7 +5,7 @@
 use super::shapes::{GROWTH, program};
 use serde::Serialize;
 use skep::{Session, VerifyOptions};
-use skep_bench::{Duel, Ratio, Rounds, Spread};
+use skep_bench::{KernelComparison, Ratio, Rounds, Spread};
 use skep_report::Grid;
 use std::time::Duration;
 
@@ -49,8 +49,8 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     for (shape, grows, sizes) in GROWTH {
         for &size in sizes {
             let program = program(shape, size)?;
-            let duel = Duel::run(&program, &config, Rounds::Time(time), |_| {})?;
-            rows.extend(row((grows, size), &duel));
+            let comparison = KernelComparison::run(&program, &config, Rounds::Time(time), |_| {})?;
+            rows.extend(row((grows, size), &comparison));
         }
     }
     match args.json {
@@ -68,17 +68,17 @@ fn again_in_release(args: &Args) -> crate::Outcome {
     Ok(command.status()?.success())
 }
 
-fn row((grows, size): (&'static str, u32), duel: &Duel) -> Option<Row> {
-    let speed = |us: &[f64]| Some(duel.skep.insns as f64 / Spread::of(us)?.best);
+fn row((grows, size): (&'static str, u32), comparison: &KernelComparison) -> Option<Row> {
+    let speed = |us: &[f64]| Some(comparison.skep.insns as f64 / Spread::of(us)?.best);
     Some(Row {
         grows,
         size,
-        insns: duel.skep.insns,
-        states: duel.skep.states,
-        equal: duel.skep == duel.kernel,
-        kernel_minsns_s: speed(&duel.kernel_us)?,
-        skep_minsns_s: speed(&duel.skep_us)?,
-        ratio: Ratio::of(&duel.kernel_us, &duel.skep_us)?,
+        insns: comparison.skep.insns,
+        states: comparison.skep.states,
+        equal: comparison.skep == comparison.kernel,
+        kernel_minsns_s: speed(&comparison.kernel_us)?,
+        skep_minsns_s: speed(&comparison.skep_us)?,
+        ratio: Ratio::of(&comparison.kernel_us, &comparison.skep_us)?,
     })
 }
 

@@ -1,5 +1,6 @@
-//! Who waits for records of ring buffers, and how producers wake them: one bell for the process, as
-//! a record's header does not say whose it is. A producer that nobody waits for reads one word.
+//! Waiting for ring buffer records, and notification by producers: one condition variable for the
+//! process, because a record header does not name its buffer. If nobody waits, a producer only
+//! reads one word.
 //!
 //! # Invariants
 //! 1. A waiter counts itself, then looks; a producer commits, then looks at the count: one of them
@@ -12,11 +13,11 @@ use std::time::Instant;
 
 static WAITING: AtomicU32 = AtomicU32::new(0);
 static LOCK: Mutex<()> = Mutex::new(());
-static BELL: Condvar = Condvar::new();
+static COMMITTED: Condvar = Condvar::new();
 
-/// Wakes who waits, after a record was committed.
+/// Wakes waiters after a record was committed.
 #[inline]
-pub(super) fn ring() {
+pub(super) fn notify() {
     fence(SeqCst);
     if WAITING.load(SeqCst) != 0 {
         wake();
@@ -26,10 +27,10 @@ pub(super) fn ring() {
 #[cold]
 fn wake() {
     let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    BELL.notify_all();
+    COMMITTED.notify_all();
 }
 
-/// Waits until `ready` says so, or until the time has come; what `ready` said last.
+/// Waits until `ready` returns true or the time has come; returns what `ready` returned last.
 pub(super) fn wait(until: Instant, ready: impl Fn() -> bool) -> bool {
     WAITING.fetch_add(1, SeqCst);
     fence(SeqCst);
@@ -40,7 +41,7 @@ pub(super) fn wait(until: Instant, ready: impl Fn() -> bool) -> bool {
         if is_ready || left.is_zero() {
             break is_ready;
         }
-        let woken = BELL.wait_timeout(lock, left);
+        let woken = COMMITTED.wait_timeout(lock, left);
         lock = woken.unwrap_or_else(PoisonError::into_inner).0;
     };
     drop(lock);

@@ -1,4 +1,4 @@
-//! `Duel`: one program, skep and the host kernel in turn, in one run.
+//! `KernelComparison`: one program, skep and the host kernel in turn, in one run.
 //!
 //! The kernel's time is what its own log reports (`verification time N usec`); ours is the wall
 //! time of the same piece of work, at the same log level.
@@ -15,7 +15,7 @@ const LOG_STATS: u32 = 4;
 
 /// What was measured.
 #[derive(Debug, Clone)]
-pub struct Duel {
+pub struct KernelComparison {
     /// What the kernel counted.
     pub kernel: Counts,
     /// What skep counted.
@@ -31,7 +31,7 @@ pub struct Duel {
 #[error("{0}")]
 pub struct NotJudged(String);
 
-impl Duel {
+impl KernelComparison {
     /// Lets both verify the program in turn.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Duel {
         config: &Config,
         rounds: Rounds,
         progress: impl FnMut(f64),
-    ) -> Result<Duel, NotJudged> {
+    ) -> Result<KernelComparison, NotJudged> {
         let program = &*as_loaded(program);
         let config = Config { log_level: LOG_STATS, ..config.clone() };
         let prepared = Prepared::new(program).map_err(|answer| not_judged(&answer))?;
@@ -53,7 +53,7 @@ impl Duel {
         let sides = interleave(rounds, 2, run, progress)?;
         let times = |side: usize| sides[side].iter().map(|(_, us)| *us).collect();
         let counted = |side: usize| sides[side].first().map(|(counts, _)| *counts);
-        Ok(Duel {
+        Ok(KernelComparison {
             kernel: counted(0).unwrap_or_default(),
             skep: counted(1).unwrap_or_default(),
             kernel_us: times(0),
