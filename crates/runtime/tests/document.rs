@@ -59,12 +59,12 @@ Helpers and features that do only part of what a kernel does:
   followed with checks: a load yields what is there if that is the run's own memory or was lent to
   the context (`Ctx::lend`), else 0. Helpers do not take such a struct as memory.
 
-All programs in one prog array, and all that refer to it, have one program type, expected attach type
-and `BPF_F_XDP_HAS_FRAGS`, as in the kernel; tracing programs one prototype of what they attach to.
-One engine runs them, and all have fuel or none has. Whichever comes first decides for the lifetime
-of the array; any other gets EINVAL, at the update or when it is loaded. A context must be as long as
-the program needs and everything it may tail call by then; an update with a program that needs a
-longer one waits for the runs in progress. A prog array cannot be an inner map.
+All programs in a prog array, and all that refer to it, share a program type, expected attach type and
+`BPF_F_XDP_HAS_FRAGS` setting, as in the kernel; tracing programs also share the prototype of what
+they attach to. They run on the same engine, and either all have fuel or none. The first program
+decides for the array's lifetime; others get EINVAL, on update or on load. A context must be long
+enough for the program and everything it may tail call at that time; an update with a program that
+needs a longer one waits for the runs in progress. A prog array cannot be an inner map.
 
 Fuel (`LoadOptions::fuel`, `skep run --fuel N`) limits a run. Both engines count the same units and
 stop at the same place: each back-edge taken, each call of a subprog and each call of a callback is
