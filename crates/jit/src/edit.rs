@@ -3,7 +3,6 @@
 //! The `loom` models of `skep-runtime` also compile this file, with instrumented sites.
 
 use super::atomic::{Ordering, fence};
-use super::sites::SwitchSite;
 use super::text::{Jump, Place, Switch, Target, Text, TextLock};
 use std::sync::Arc;
 use thiserror::Error;
@@ -60,7 +59,12 @@ struct Edit {
     expected: Option<u32>,
     new: u32,
     old: u32,
+    /// What a switch is when it is off and on: nothing else may be there.
+    either: Option<[u32; 2]>,
 }
+
+/// What has to be there, what is to be, and what a switch may be.
+type Values = (Option<u32>, u32, Option<[u32; 2]>);
 
 #[derive(Clone, Copy, Debug)]
 enum What {
@@ -84,14 +88,12 @@ impl Edits {
         let site = switch.site;
         let what = match site.flag() {
             Some(flag) => What::Flag(flag),
+            None if site.is_insn() => What::Code(Place::Half(site.off())),
             None => What::Code(Place::Byte(site.off())),
         };
-        let value = |on: bool| match (site.flag(), on) {
-            (Some(_), on) => u32::from(on),
-            (None, true) => u32::from(SwitchSite::ON),
-            (None, false) => u32::from(SwitchSite::OFF),
-        };
-        self.push(&switch.text, what, (from.map(value), value(to)));
+        let value = |on: bool| site.value(on);
+        let either = Some([value(false), value(true)]);
+        self.push(&switch.text, what, (from.map(value), value(to), either));
     }
 
     /// Points a jump at `to`, which must now go to `from` if that is given.
@@ -106,12 +108,12 @@ impl Edits {
             }
             disp.unwrap_or_default() as u32
         };
-        let values = (from.map(&mut disp), disp(to));
+        let values = (from.map(&mut disp), disp(to), None);
         self.targets.push((number, to.text.clone()));
         self.push(&jump.text, What::Code(Place::Word(jump.site.disp_off())), values);
     }
 
-    fn push(&mut self, text: &Arc<Text>, what: What, (expected, new): (Option<u32>, u32)) {
+    fn push(&mut self, text: &Arc<Text>, what: What, (expected, new, either): Values) {
         if self.edits.len() >= EDITS_MAX {
             self.wrong.get_or_insert(EditError::TooMany(EDITS_MAX));
             return;
@@ -120,7 +122,7 @@ impl Edits {
             self.texts.push(text.clone());
         }
         let text = self.texts.len() as u32 - 1;
-        self.edits.push(Edit { text, what, expected, new, old: 0 });
+        self.edits.push(Edit { text, what, expected, new, old: 0, either });
     }
 
     /// Makes all changes, or none. Returns whether any site is in code, so that threads may still
@@ -148,10 +150,8 @@ impl Edits {
             };
             edit.old = found.ok_or(EditError::Freed(number))?;
             let expected = edit.expected.unwrap_or(edit.old);
-            // A switch is one of two bytes, whatever is expected of it.
-            let switch = [SwitchSite::ON, SwitchSite::OFF].map(u32::from);
-            let broken =
-                matches!(edit.what, What::Code(Place::Byte(_))) && !switch.contains(&edit.old);
+            // A switch is on or off, whatever is expected of it.
+            let broken = edit.either.is_some_and(|either| !either.contains(&edit.old));
             if expected != edit.old || broken {
                 return Err(EditError::Stale { number, expected, found: edit.old });
             }

@@ -29,7 +29,9 @@
 //! 2. `leave` undoes exactly what `enter` did: a tail call leaves, then jumps, and the target finds
 //!    the stack as if it had been called.
 //! 3. A function that calls nothing may keep 128 bytes below `rsp` (System V red zone).
-//! 4. Between a boundary's `enter` and its `leave`, `unwind` in it or in what it called, however
+//! 4. The first insn of a program has two bytes at least, so that it can be a switch (`sites`),
+//!    with or without statistics: one of them is the other to the byte.
+//! 5. Between a boundary's `enter` and its `leave`, `unwind` in it or in what it called, however
 //!    deep, sets `rsp` to what it is in the boundary's body. Programs that are tail called have
 //!    boundaries of their own and put back what they found.
 
@@ -67,12 +69,15 @@ pub(crate) struct Frame {
     /// r10 is this register plus this.
     fp: (X86, i32),
     full: bool,
+    /// Of the main program (invariant 4).
+    is_main: bool,
     boundary: Option<Boundary>,
 }
 
 impl Frame {
     /// The frame of `func`, whose ops are `ops`.
     pub(crate) fn new(prologue: Prologue, func: &Func, ops: &[Op]) -> Frame {
+        let is_main = func.start == 0;
         let mut used = RegSet::NONE;
         let mut calls = false;
         for op in ops {
@@ -86,19 +91,21 @@ impl Frame {
         if prologue == Prologue::Full {
             let sub = stack.max(FULL_STACK_BYTES).next_multiple_of(16);
             let saved = vec![X86::RBX, X86::R13, X86::R14, X86::R15];
-            return Frame { saved, sub, fp: (X86::RBP, 0), full: true, boundary: None };
+            return Frame { saved, sub, fp: (X86::RBP, 0), full: true, is_main, boundary: None };
         }
         let saved: Vec<X86> =
             CALLEE_SAVED.into_iter().filter(|reg| used.has(*reg)).map(x86).collect();
         if !calls && stack <= RED_ZONE_BYTES {
-            return Frame { saved, sub: 0, fp: (X86::RSP, 0), full: false, boundary: None };
+            let fp = (X86::RSP, 0);
+            return Frame { saved, sub: 0, fp, full: false, is_main, boundary: None };
         }
         let pushed = 8 + 8 * saved.len() as u32;
         let sub = match calls {
             true => (pushed + stack).next_multiple_of(16) - pushed,
             false => stack,
         };
-        Frame { saved, sub, fp: (X86::RSP, sub as i32), full: false, boundary: None }
+        let fp = (X86::RSP, sub as i32);
+        Frame { saved, sub, fp, full: false, is_main, boundary: None }
     }
 
     /// The frame of a main program that catches exceptions.
@@ -112,7 +119,7 @@ impl Frame {
         let used = 8 * words + func.stack_bytes.next_multiple_of(8);
         let sub = used.next_multiple_of(16) - 8 * words;
         let fp = (X86::RSP, sub as i32);
-        Frame { saved, sub, fp, full: false, boundary: Some(boundary) }
+        Frame { saved, sub, fp, full: false, is_main: true, boundary: Some(boundary) }
     }
 
     /// Sets `rsp` to what it is in the body of this function, which called this one.
@@ -138,13 +145,13 @@ impl Frame {
 
     pub(crate) fn enter(&self, asm: &mut Asm) {
         if self.full {
-            asm.r(&forms::PUSH, Width::W64, X86::RBP);
+            self.push(asm, &[X86::RBP], true);
             asm.rr(&forms::MOV_MR, Width::W64, (X86::RSP, X86::RBP));
             add_rsp(asm, -i64::from(self.sub));
-            self.push(asm);
+            self.push(asm, &self.saved, false);
             return;
         }
-        self.push(asm);
+        self.push(asm, &self.saved, true);
         if self.boundary == Some(Boundary::Env) {
             asm.mi(&forms::PUSH_RM, Width::W64, (throw_sp(), 0));
         }
@@ -173,9 +180,13 @@ impl Frame {
         }
     }
 
-    fn push(&self, asm: &mut Asm) {
-        for &reg in &self.saved {
-            asm.r(&forms::PUSH, Width::W64, reg);
+    /// Pushes; `first` is at the function's start.
+    fn push(&self, asm: &mut Asm, saved: &[X86], first: bool) {
+        for (at, &reg) in saved.iter().enumerate() {
+            match self.is_main && first && at == 0 {
+                true => asm.ri(&forms::PUSH_RM, Width::W64, (reg, 0)),
+                false => asm.r(&forms::PUSH, Width::W64, reg),
+            }
         }
     }
 }

@@ -6,15 +6,31 @@
 //! 1. A switch site is `test eax, imm32` (`A9`), which its first byte turns into `jmp rel32`
 //!    (`E9`): the immediate is the displacement of the jump. It stands where flags are not read
 //!    before they are written.
-//! 2. A retarget site is `jmp rel32` whose displacement is 4-byte aligned.
-//! 3. In code that is not patched ([`crate::PokeMode::Flag`]) a switch is a byte in memory that the
+//! 2. A switch may also be an insn of the program itself, of which nothing is added to the code:
+//!    its first two bytes, at an even offset, are replaced by `jmp rel8` to the five bytes in front
+//!    of it, where a `jmp rel32` stands. The insn has two bytes at least, means the same wherever
+//!    it stands, and nothing in the program jumps to it: who turns the switch decides about entries
+//!    and about nothing else. What is jumped to does the insn and goes on behind it.
+//! 3. A retarget site is `jmp rel32` whose displacement is 4-byte aligned.
+//! 4. In code that is not patched ([`crate::PokeMode::Flag`]) a switch is a byte in memory that the
 //!    code tests before a conditional jump; `r11` and flags are lost.
 
-/// A `test eax, imm32` that can be turned into a jump.
+/// An insn that can be turned into a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchSite {
     off: u32,
-    flag: Option<u32>,
+    made: Made,
+}
+
+/// What a switch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    /// `test eax, imm32` or `jmp rel32`.
+    Test,
+    /// An insn of the program that starts with these bytes, or `jmp rel8`.
+    Insn([u8; 2]),
+    /// A flag, by number.
+    Flag(u32),
 }
 
 impl SwitchSite {
@@ -22,25 +38,54 @@ impl SwitchSite {
     pub const OFF: u8 = 0xa9;
     /// First byte while it is on.
     pub const ON: u8 = 0xe9;
+    /// Over an insn of the program while it is on: a jump to [`SwitchSite::FRONT_BYTES`] in front.
+    pub const HOP: [u8; 2] = [0xeb, (-(2 + Self::FRONT_BYTES as i8)) as u8];
+    /// Length of the jump in front of an insn that is a switch.
+    pub const FRONT_BYTES: u32 = 5;
 
     /// A site that is patched.
     pub(crate) fn new(off: u32) -> SwitchSite {
-        SwitchSite { off, flag: None }
+        SwitchSite { off, made: Made::Test }
+    }
+
+    /// An insn of the program that starts with these bytes.
+    pub(crate) fn of_insn(off: u32, bytes: [u8; 2]) -> SwitchSite {
+        debug_assert_eq!(off % 2, 0);
+        SwitchSite { off, made: Made::Insn(bytes) }
     }
 
     /// A site that tests a flag.
     pub(crate) fn of_flag(off: u32, flag: u32) -> SwitchSite {
-        SwitchSite { off, flag: Some(flag) }
+        SwitchSite { off, made: Made::Flag(flag) }
     }
 
-    /// Offset in the code of the byte that changes, or of the insns that test the flag.
+    /// Whether it is an insn of the program, so that nothing is added to the code.
+    pub fn is_insn(self) -> bool {
+        matches!(self.made, Made::Insn(_))
+    }
+
+    /// What is there while it is off or on: a byte, two, or the flag.
+    pub(crate) fn value(self, on: bool) -> u32 {
+        match (self.made, on) {
+            (Made::Test, false) => Self::OFF.into(),
+            (Made::Test, true) => Self::ON.into(),
+            (Made::Insn(bytes), false) => u16::from_le_bytes(bytes).into(),
+            (Made::Insn(_), true) => u16::from_le_bytes(Self::HOP).into(),
+            (Made::Flag(_), on) => on.into(),
+        }
+    }
+
+    /// Offset in the code of the first byte that changes, or of the insns that test the flag.
     pub fn off(self) -> u32 {
         self.off
     }
 
     /// Number of the flag, if the site is not patched.
     pub fn flag(self) -> Option<u32> {
-        self.flag
+        match self.made {
+            Made::Flag(flag) => Some(flag),
+            Made::Test | Made::Insn(_) => None,
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! How machine code counts and times its runs: the words that it writes, and the sites that switch
 //! it on.
 //!
-//! A program's entry is a switch site. Switched on, it leads to a stub outside the program's way:
+//! A program's first insn is a switch site, so that nothing is added to the program. Switched on,
+//! it leads to a stub outside the program's way:
 //!
 //! ```text
 //!   stub: slot.run_cnt += 1
-//!         run_cnt * GOLDEN mod 2^32 <= control.rate ?        no: go on in the program
+//!         run_cnt * GOLDEN mod 2^32 <= control.rate ?        no: do the insn, go on behind it
 //!         push slot, weight of the rate, clock               the record of the run
-//!         call program
+//!         call (do the insn, go on behind it)
 //!   ret:  slot.ticks += (clock - record.clock) * record.weight
 //!         return
 //! ```

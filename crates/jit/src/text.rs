@@ -5,7 +5,8 @@
 //!
 //! # Invariants
 //! 1. Bytes of code that may run are written by [`TextLock::store`] only: one atomic store of one
-//!    byte, or of four at a multiple of 4, of which both the old and the new value are right.
+//!    byte, of two at a multiple of 2, or of four at a multiple of 4, of which both the old and the
+//!    new value are right.
 //! 2. Whoever writes, frees or gives out memory for code holds the [`TextLock`].
 
 #![allow(unsafe_code)]
@@ -13,7 +14,7 @@
 use crate::fork;
 use crate::image::{self, Memory};
 use crate::sites::{RetargetSite, SwitchSite};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};
 
 /// Flags of the sites of one program, on cache lines of their own.
@@ -129,15 +130,16 @@ impl TextLock {
         TextLock { _memory: image::lock() }
     }
 
-    /// The byte or word at a place; `None` if it is none of the code, or that is not there any more
-    /// or cannot be written.
+    /// The byte, half-word or word at a place; `None` if it is none of the code, or that is not
+    /// there any more or cannot be written.
     pub(crate) fn load(&self, text: &Text, place: Place) -> Option<u32> {
         let at = self.address(text, place)?;
-        // SAFETY: `address` has checked that the place is in code which is there, and that a word
-        // is aligned; all writers use atomic stores while it may run.
+        // SAFETY: `address` has checked that the place is in code which is there, and that it is
+        // aligned; all writers use atomic stores while it may run.
         Some(unsafe {
             match place {
                 Place::Byte(_) => u32::from(AtomicU8::from_ptr(at).load(Ordering::Relaxed)),
+                Place::Half(_) => u32::from(AtomicU16::from_ptr(at.cast()).load(Ordering::Relaxed)),
                 Place::Word(_) => AtomicU32::from_ptr(at.cast()).load(Ordering::Relaxed),
             }
         })
@@ -151,6 +153,9 @@ impl TextLock {
         unsafe {
             match place {
                 Place::Byte(_) => AtomicU8::from_ptr(at).store(value as u8, Ordering::Release),
+                Place::Half(_) => {
+                    AtomicU16::from_ptr(at.cast()).store(value as u16, Ordering::Release);
+                }
                 Place::Word(_) => AtomicU32::from_ptr(at.cast()).store(value, Ordering::Release),
             }
         }
@@ -159,6 +164,7 @@ impl TextLock {
     fn address(&self, text: &Text, place: Place) -> Option<*mut u8> {
         let (off, len) = match place {
             Place::Byte(off) => (off, 1),
+            Place::Half(off) => (off, 2),
             Place::Word(off) => (off, 4),
         };
         let inside = off.checked_add(len).is_some_and(|end| end <= text.len);
@@ -175,5 +181,6 @@ impl TextLock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Byte(u32),
+    Half(u32),
     Word(u32),
 }

@@ -1,7 +1,8 @@
 //! Runs that count and time themselves: what is in a slot after runs of every kind.
 
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use skep_jit::stats::{StatsControl, StatsLink, StatsSlot};
-use skep_jit::{Edits, Linkage, MachineCode, PokeMode, Prologue, RunEnv, TextLock, Tuning};
+use skep_jit::{Edits, Linkage, MachineCode, Passes, PokeMode, Prologue, RunEnv, TextLock, Tuning};
 use skep_jit::{compile, thread_word};
 use skep_verifier::Xlated;
 use std::cell::Cell;
@@ -134,6 +135,91 @@ fn runs_are_counted_while_it_is_on() {
                 assert_eq!((runs, timed, jumps), (10, 10, 0));
                 assert!(if source == 0 { ticks > 0 } else { ticks == 70 }, "{ticks}");
             }
+        }
+    }
+}
+
+/// First insns of every length, and programs that jump back to where they start.
+const STARTS: [(&str, bool); 7] = [
+    (SHORT, true),
+    (LONG, true),
+    ("r6 = r1\nr0 = r6\nr0 = 7\nexit", true),
+    ("r0 = r10\nr0 = 7\nexit", true),
+    ("r0 = 0x123456789abc ll\nr0 = 7\nexit", true),
+    ("r1 += 1\nif r1 & 7 goto -2\nr0 = 7\nexit", false),
+    ("if r1 == 0 goto +1\nr0 = 7\nr0 = 7\nexit", true),
+];
+
+#[test]
+fn a_program_that_is_not_counted_is_as_without_a_site() {
+    for passes in [Passes::ALL, Passes::NONE] {
+        for prologue in [Prologue::Minimal, Prologue::Full] {
+            for (text, as_without) in STARTS {
+                let tuning = Tuning { prologue, passes, ..Tuning::default() };
+                let bare = Tuning { sites: false, ..tuning.clone() };
+                let [with, without] =
+                    [tuning, bare].map(|tuning| Prog::new(text, None, (fake(), tuning)).code);
+                let program = |code: &MachineCode| {
+                    let off = (code.tail_entry() - code.address()) as usize;
+                    assert_eq!(off % 64, 0, "{text}");
+                    code.bytes()[off..].to_vec()
+                };
+                assert_eq!(without.stats_switches().0.map(|switch| switch.site()), None);
+                let site = with.stats_switches().0.expect("a site").site();
+                if prologue == Prologue::Full || as_without {
+                    let (with, without) = (program(&with), program(&without));
+                    assert_eq!(with[..without.len()], without, "{text}");
+                    assert!(site.is_insn());
+                } else {
+                    assert!(!site.is_insn(), "{text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_switch_that_is_an_insn_jumps_to_the_jump_in_front_of_it() {
+    let prog = Prog::new(LONG, None, (fake(), Tuning::default()));
+    let at = (prog.code.tail_entry() - prog.code.address()) as usize;
+    let (off, decode) = (prog.code.bytes(), |code: &[u8], at: usize| {
+        Decoder::with_ip(64, &code[at..], at as u64, DecoderOptions::NONE).decode()
+    });
+    prog.switch(true);
+    let on = prog.code.bytes();
+    // Two bytes have changed, of which both are of the first insn.
+    let changed = (0..on.len()).filter(|at| on[*at] != off[*at]);
+    assert!(changed.eq([at, at + 1]));
+    let (first, hop) = (decode(&off, at), decode(&on, at));
+    assert_eq!((first.mnemonic(), first.len()), (Mnemonic::Push, 2));
+    assert_eq!((hop.mnemonic(), hop.near_branch64()), (Mnemonic::Jmp, at as u64 - 5));
+    let front = decode(&on, at - 5);
+    assert_eq!((front.mnemonic(), front.len()), (Mnemonic::Jmp, 5));
+    // The stub has the insn once more, and goes on behind it.
+    let mut insns = Decoder::with_ip(64, &on, 0, DecoderOptions::NONE);
+    insns.set_position(front.near_branch64() as usize).unwrap();
+    insns.set_ip(front.near_branch64());
+    let stub: Vec<_> = insns.into_iter().collect();
+    let goes_on = stub.iter().position(|insn| insn.near_branch64() == at as u64 + 2).unwrap();
+    assert_eq!(stub[goes_on].mnemonic(), Mnemonic::Jmp);
+    let again = stub[goes_on - 1];
+    assert_eq!((again.mnemonic(), again.op0_register()), (Mnemonic::Push, first.op0_register()));
+    prog.switch(false);
+    assert_eq!(prog.code.bytes(), off);
+}
+
+#[test]
+fn every_start_is_counted_once() {
+    for tuning in tunings() {
+        for (text, _) in STARTS {
+            let prog = Prog::new(text, None, (fake(), tuning.clone()));
+            prog.switch(true);
+            let r0 = if text == LONG { 14 } else { 7 };
+            (0..5).for_each(|_| assert_eq!(prog.run(), r0, "{text}"));
+            assert_eq!(prog.counts(0)[0], 5, "{text}");
+            prog.switch(false);
+            assert_eq!(prog.run(), r0);
+            assert_eq!(prog.counts(0)[0], 5, "{text}");
         }
     }
 }

@@ -68,6 +68,8 @@ pub(crate) struct Asm {
     calls: Vec<AbsCall>,
     flags: Vec<u32>,
     poke: PokeMode,
+    /// The insn that may become a switch: where it starts, and where it ends once it is written.
+    first: Option<(u32, Option<u32>)>,
 }
 
 impl Asm {
@@ -154,6 +156,7 @@ impl Asm {
         // ModRM with mode 0 and base 5 is relative to the next insn.
         self.bytes(&[0x48 | (reg.0 >> 3) << 2, 0x8d, (reg.0 & 7) << 3 | 5, 0, 0, 0, 0]);
         self.fixup(label, false);
+        self.end_of_insn();
     }
 
     /// `add reg, fs:[word]`: the word at this distance from the thread pointer.
@@ -162,6 +165,7 @@ impl Asm {
         let (rex, modrm) = (0x48 | (reg.0 >> 3) << 2, (reg.0 & 7) << 3 | 4);
         self.bytes(&[0x64, rex, 0x03, modrm, 0x25]);
         self.bytes(&word.to_le_bytes());
+        self.end_of_insn();
     }
 
     /// `call address`, if that can be reached from wherever the code may stand.
@@ -219,6 +223,48 @@ impl Asm {
         site
     }
 
+    /// The next insn may become a switch ([`Asm::insn_site`]), with a jump to `label` in front.
+    /// Between the two nothing is written; the insn stands at a multiple of `align`.
+    pub(crate) fn front_of_insn_site(&mut self, label: Label, align: u32) {
+        self.align_behind(align, SwitchSite::FRONT_BYTES);
+        self.bare(&forms::JMP);
+        self.fixup(label, false);
+        self.first = Some((self.here(), None));
+    }
+
+    /// What the insn behind [`Asm::front_of_insn_site`] is as a switch, and where it ends; `None`
+    /// if it cannot be one: it is too short, it means something else elsewhere, or the program
+    /// jumps to it, too. Asked when the program is written.
+    pub(crate) fn insn_site(&self) -> Option<(SwitchSite, u32)> {
+        let (start, end) = self.first?;
+        let insn = start..end?;
+        let bytes = self.code.get(insn.start as usize..insn.end as usize)?.first_chunk::<2>()?;
+        let is_relative = self.fixups.iter().any(|fixup| insn.contains(&fixup.at))
+            || self.calls.iter().any(|call| insn.contains(&call.disp_off));
+        let is_target = self
+            .fixups
+            .iter()
+            .any(|fixup| fixup.at > start && insn.contains(&self.offset(fixup.label)));
+        let fits = !is_relative && !is_target && start % 2 == 0;
+        fits.then(|| (SwitchSite::of_insn(start, *bytes), insn.end))
+    }
+
+    /// The insn that is a switch once more, and what is behind it.
+    pub(crate) fn insn_elsewhere(&mut self, site: SwitchSite, end: u32) {
+        let start = site.off() as usize;
+        self.code.extend_from_within(start..end as usize);
+        let behind = self.label();
+        self.labels[behind.0 as usize] = end;
+        self.jmp(behind);
+    }
+
+    /// An insn was written.
+    pub(super) fn end_of_insn(&mut self) {
+        if let Some((_, end @ None)) = &mut self.first {
+            *end = Some(self.code.len() as u32);
+        }
+    }
+
     fn flag_site(&mut self, label: Label) -> SwitchSite {
         let site = SwitchSite::of_flag(self.here(), self.flags.len() as u32);
         self.ri(&forms::MOV_I64, Width::W64, (SCRATCH, 0));
@@ -260,6 +306,7 @@ impl Asm {
         while pad > 0 {
             let nop = NOPS[(pad as usize).min(NOPS.len()) - 1];
             self.bytes(nop);
+            self.end_of_insn();
             pad -= nop.len() as u32;
         }
     }

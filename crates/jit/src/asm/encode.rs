@@ -145,6 +145,7 @@ impl Asm {
             Imm::I32 => self.bytes(&(operands.imm as i32).to_le_bytes()),
             Imm::I64 => self.bytes(&operands.imm.to_le_bytes()),
         }
+        self.end_of_insn();
     }
 
     fn legacy(&mut self, form: &Form, operands: Operands) {

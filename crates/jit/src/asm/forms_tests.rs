@@ -224,6 +224,72 @@ fn a_switch_that_is_on_at_first_is_a_jump() {
     assert_eq!((test.mnemonic(), test.len(), test.immediate32()), (Mnemonic::Test, 5, 1));
 }
 
+/// What becomes of an insn as a switch, with a jump back to it behind.
+fn as_site(write: impl FnOnce(&mut Asm), jumps_back: bool) -> Option<(Vec<u8>, u32, u32)> {
+    let mut asm = Asm::new(0..u64::MAX, Hints::default(), PokeMode::Patch);
+    let (stub, entry) = (asm.label(), asm.label());
+    asm.front_of_insn_site(stub, 64);
+    asm.bind(entry);
+    write(&mut asm);
+    asm.bare(&forms::RET);
+    if jumps_back {
+        asm.jmp(entry);
+    }
+    let site = asm.insn_site();
+    asm.bind(stub);
+    if let Some((site, end)) = site {
+        asm.insn_elsewhere(site, end);
+    }
+    let at = asm.offset(stub);
+    let code = asm.finish().expect("no jump too short").code;
+    site.map(|(site, _)| (code, site.off(), at))
+}
+
+#[test]
+fn an_insn_that_is_a_switch_is_done_by_the_stub() {
+    let lea = |asm: &mut Asm| asm.rm(&forms::LEA, Width::W64, (X86::RAX, Mem::base(X86::RDI, 1)));
+    let (mut code, site, stub) = as_site(lea, false).expect("a site");
+    let decode = |code: &[u8], at: u32| {
+        Decoder::with_ip(64, &code[at as usize..], at.into(), DecoderOptions::NONE).decode()
+    };
+    let first = decode(&code, site);
+    assert_eq!((site % 64, first.mnemonic(), first.len()), (0, Mnemonic::Lea, 4));
+    code[site as usize..site as usize + 2].copy_from_slice(&crate::SwitchSite::HOP);
+    let front = decode(&code, decode(&code, site).near_branch64() as u32);
+    assert_eq!(front.near_branch64(), stub.into());
+    assert_eq!(decode(&code, stub), first);
+    assert_eq!(decode(&code, stub + 4).near_branch64(), u64::from(site) + 4);
+}
+
+#[test]
+fn not_every_insn_can_be_a_switch() {
+    let xor = |asm: &mut Asm| asm.rr(&forms::XOR_RM, Width::W32, (X86::RAX, X86::RAX));
+    assert!(as_site(xor, false).is_some());
+    assert!(as_site(xor, true).is_none(), "the program jumps to it");
+    assert!(as_site(|_| (), false).is_none(), "ret has one byte");
+    let push = |asm: &mut Asm| asm.r(&forms::PUSH, Width::W64, X86::RBX);
+    assert!(as_site(push, false).is_none(), "so has this push");
+    let relative: [fn(&mut Asm); 4] = [
+        |asm| {
+            let label = asm.label();
+            asm.lea_label(X86::RAX, label);
+            asm.bind(label);
+        },
+        |asm| {
+            let label = asm.label();
+            asm.jmp(label);
+            asm.bind(label);
+        },
+        |asm| {
+            let label = asm.label();
+            asm.jcc(Cc::E, label);
+            asm.bind(label);
+        },
+        |asm| assert!(asm.call_address(1 << 32)),
+    ];
+    assert!(relative.into_iter().all(|write| as_site(write, false).is_none()));
+}
+
 #[test]
 fn a_switch_that_is_a_flag_loads_and_branches() {
     let mut asm = Asm::new(0..0, Hints::default(), PokeMode::Flag);

@@ -68,15 +68,36 @@ pub(crate) struct Emitted {
     pub(crate) flags: Vec<u32>,
 }
 
-/// Writes a program.
-pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
-    let (first, hints) = attempt(unit, Hints::default())?
-        .ok_or_else(|| Error::insn(0, "the code of the program is too long"))?;
-    // Once more, with short jumps where the first attempt shows that they reach.
-    Ok(attempt(unit, hints)?.map_or(first, |(second, _)| second))
+/// How statistics are switched at the entry of a program that is patched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EntrySite {
+    /// By the program's first insn.
+    FirstInsn,
+    /// By an insn in front of that.
+    InLine,
 }
 
-fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Error> {
+/// Writes a program.
+pub(crate) fn emit(unit: &Unit<'_>) -> Result<Emitted, Error> {
+    let with = |site| -> Result<Option<Emitted>, Error> {
+        let Some((first, hints)) = attempt(unit, (site, Hints::default()))? else {
+            return Ok(None);
+        };
+        // Once more, with short jumps where the first attempt shows that they reach.
+        Ok(Some(attempt(unit, (site, hints))?.map_or(first, |(second, _)| second)))
+    };
+    let emitted = match with(EntrySite::FirstInsn)? {
+        Some(emitted) => Some(emitted),
+        None => with(EntrySite::InLine)?,
+    };
+    emitted.ok_or_else(|| Error::insn(0, "the code of the program is too long"))
+}
+
+/// The program with such a site; `None` if a jump does not reach, or the site cannot be had.
+fn attempt(
+    unit: &Unit<'_>,
+    (entry_site, hints): (EntrySite, Hints),
+) -> Result<Option<(Emitted, Hints)>, Error> {
     let mut asm = Asm::new(unit.reach.clone(), hints, unit.tuning.poke);
     let labels = (0..=unit.ops.len()).map(|_| asm.label()).collect();
     let (stop, body, landing) = (asm.label(), asm.label(), asm.label());
@@ -87,6 +108,7 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
         body,
         stop,
         landing,
+        entry_site,
         callbacks: Vec::new(),
         tail_calls: Vec::new(),
         stats_sites: StatsSites::default(),
@@ -117,6 +139,9 @@ fn attempt(unit: &Unit<'_>, hints: Hints) -> Result<Option<(Emitted, Hints)>, Er
     emit.asm.bind(emit.labels[unit.ops.len()]);
     emit.landing();
     out.landing_end = emit.asm.here();
+    if !emit.stats_first_insn() {
+        return Ok(None);
+    }
     emit.stats_stubs();
     if emit.entry_is_body() {
         out.entry = out.tail_entry;
@@ -144,6 +169,7 @@ struct Emit<'a> {
     stop: Label,
     /// Where exceptions go.
     landing: Label,
+    entry_site: EntrySite,
     /// Entries of functions that helpers call: first op, label.
     callbacks: Vec<(u32, Label)>,
     /// Tail calls that are patched.

@@ -8,17 +8,20 @@
 //!    that of `ret`; `RunEnv::record` is the address of the innermost one. `rbp` is the environment
 //!    then at both kinds of site and at `ret`.
 //! 3. `rsp` is 8 above a multiple of 16 at both kinds of site, and a multiple of 16 at calls.
+//! 4. The site at the entry is the program's first insn, so that a program is the same to the byte
+//!    with and without it; where that insn cannot be one, an insn is added in front of it.
 
-use super::Emit;
 use super::jmp::env_field;
+use super::{Emit, EntrySite};
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::regs::{RUN_ENV, SCRATCH, SCRATCH2};
+use crate::sites::SwitchSite;
 use crate::stats::{GOLDEN, JUMP_BITS, StatsControl, StatsLink, StatsSlot};
 use crate::{PokeMode, RunEnv};
 use std::mem::offset_of;
 
-/// The program behind the site stands as it would without: where branches and loops lie in lines of
-/// the cache costs some programs more than the site does.
+/// The program stands alike with and without a site: where branches and loops lie in lines of the
+/// cache costs some programs more than a site does.
 const ENTRY_ALIGN: u32 = 64;
 const SITE_BYTES: u32 = 5;
 /// `mov r11, imm64`, `test byte [r11], 1`, `jne rel32`.
@@ -36,8 +39,11 @@ const RECORD: Mem = Mem::base(RUN_ENV, offset_of!(RunEnv, record) as i32);
 /// Where stubs start and where they lead.
 #[derive(Debug)]
 pub(super) struct Stubs {
-    /// The stub of the entry, and the program behind the site.
+    /// The stub of the entry, and where it goes on: the program behind the site, or the insn that
+    /// is the site once more.
     entry: (Label, Label),
+    /// The insn that is the site, and where it ends.
+    insn: Option<(SwitchSite, u32)>,
     /// What a counted run returns to.
     ret: Label,
     /// The stub of each tail call, and the jump behind the site.
@@ -53,26 +59,45 @@ impl Emit<'_> {
         self.unit.linkage.stats.filter(|_| self.unit.tuning.sites)
     }
 
-    /// Pads in front of the program.
+    /// Pads in front of the program, and what the site at its entry needs there.
     pub(super) fn stats_align(&mut self) {
-        if self.stats_link().is_some() {
-            let site_bytes = match self.unit.tuning.poke {
-                PokeMode::Patch => SITE_BYTES,
-                PokeMode::Flag => FLAG_SITE_BYTES,
-            };
-            self.asm.align_behind(ENTRY_ALIGN, site_bytes);
-        }
-    }
-
-    /// The site at the entry of the program.
-    pub(super) fn stats_entry(&mut self) {
         if self.stats_link().is_none() {
+            self.asm.align_behind(ENTRY_ALIGN, 0);
             return;
         }
         let (stub, program, ret) = (self.asm.label(), self.asm.label(), self.asm.label());
-        self.stats_sites.entry = Some(self.asm.switch_site(stub));
-        self.asm.bind(program);
-        self.stubs = Some(Stubs { entry: (stub, program), ret, tail_calls: Vec::new() });
+        let entry = (stub, program);
+        self.stubs = Some(Stubs { entry, insn: None, ret, tail_calls: Vec::new() });
+        match (self.unit.tuning.poke, self.entry_site) {
+            (PokeMode::Patch, EntrySite::FirstInsn) => {
+                self.asm.front_of_insn_site(stub, ENTRY_ALIGN);
+            }
+            (PokeMode::Patch, EntrySite::InLine) => {
+                self.asm.align_behind(ENTRY_ALIGN, SITE_BYTES);
+            }
+            (PokeMode::Flag, _) => self.asm.align_behind(ENTRY_ALIGN, FLAG_SITE_BYTES),
+        }
+    }
+
+    /// The site at the entry of the program, if it is one that is added.
+    pub(super) fn stats_entry(&mut self) {
+        let is_first_insn =
+            (self.unit.tuning.poke, self.entry_site) == (PokeMode::Patch, EntrySite::FirstInsn);
+        let Some(Stubs { entry: (stub, program), .. }) = self.stubs else { return };
+        if !is_first_insn {
+            self.stats_sites.entry = Some(self.asm.switch_site(stub));
+            self.asm.bind(program);
+        }
+    }
+
+    /// The first insn of the program, which is written now, as the site. Whether there is a site.
+    pub(super) fn stats_first_insn(&mut self) -> bool {
+        let Some(stubs) = &mut self.stubs else { return true };
+        if self.stats_sites.entry.is_none() {
+            stubs.insn = self.asm.insn_site();
+            self.stats_sites.entry = stubs.insn.map(|(site, _)| site);
+        }
+        self.stats_sites.entry.is_some()
     }
 
     /// The site of a tail call that will happen, behind the epilogue. In other functions than the
@@ -133,7 +158,16 @@ impl Emit<'_> {
         let rate = control(offset_of!(StatsControl, rate));
         self.asm.rm(&forms::MOV_RM, Width::W64, (X86::RAX, rate));
         self.asm.rr(&forms::CMP_RM, Width::W32, (number, X86::RAX));
-        self.asm.jcc(Cc::A, program);
+        match stubs.insn {
+            None => self.asm.jcc(Cc::A, program),
+            Some((site, end)) => {
+                let timed = self.asm.label();
+                self.asm.jcc(Cc::BE, timed);
+                self.asm.bind(program);
+                self.asm.insn_elsewhere(site, end);
+                self.asm.bind(timed);
+            }
+        }
         self.asm.ri(&forms::SHR_I8, Width::W64, (X86::RAX, 32));
         if self.unit.tuning.fuel {
             self.asm.lea_label(number, stubs.ret);

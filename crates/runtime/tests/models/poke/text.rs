@@ -140,6 +140,7 @@ impl TextLock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Byte(u32),
+    Half(u32),
     Word(u32),
 }
 
