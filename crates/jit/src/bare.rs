@@ -53,6 +53,15 @@ impl BareCode {
         known.then(|| Jump { text: self.image.text().clone(), site: RetargetSite::new(off) })
     }
 
+    /// The insn at `off`, an even number, as a switch that jumps to the five bytes in front of it.
+    /// It has two bytes at least.
+    pub fn insn_switch(&self, off: u32) -> Option<Switch> {
+        let bytes = [self.byte(off)?, self.byte(off.checked_add(1)?)?];
+        let is_even = off >= SwitchSite::FRONT_BYTES && off.is_multiple_of(2);
+        let site = is_even.then(|| SwitchSite::of_insn(off, bytes))?;
+        Some(Switch { text: self.image.text().clone(), site })
+    }
+
     /// A jump target at `off`.
     pub fn target(&self, off: u32) -> Option<Target> {
         (off < self.len).then(|| Target { text: self.image.text().clone(), off })

@@ -101,3 +101,30 @@ fn what_is_put_back_is_what_was_found() {
     edits.revert(&lock);
     assert_eq!(bytes(&lock), [0xa9, 0xe9]);
 }
+
+#[test]
+fn an_insn_is_a_switch_of_two_bytes() {
+    // jmp to the ret; test eax, eax, which is the site; ret
+    let code = BareCode::new(&[0xcc, 0xe9, 2, 0, 0, 0, 0x85, 0xc0, 0xc3]).expect("room");
+    assert!(code.insn_switch(4).is_none() && code.insn_switch(7).is_none());
+    assert!(code.insn_switch(8).is_none());
+    let switch = code.insn_switch(6).expect("a switch");
+    let (off, on) = (0xc085, u32::from(u16::from_le_bytes(SwitchSite::HOP)));
+    let commit = |from, to| {
+        let mut edits = Edits::default();
+        edits.switch(&switch, from, to);
+        let lock = TextLock::take();
+        (edits.apply(&lock), lock.load(&switch.text, Place::Half(6)))
+    };
+    let stale = |expected, found| EditError::Stale { number: 0, expected, found };
+    assert_eq!(commit(Some(true), false), (Err(stale(on, off)), Some(off)));
+    assert_eq!(commit(Some(false), true), (Ok(true), Some(on)));
+    assert_eq!(commit(Some(false), true), (Err(stale(off, on)), Some(on)));
+    assert_eq!(commit(None, false), (Ok(true), Some(off)));
+    let lock = TextLock::take();
+    assert_eq!(lock.load(&switch.text, Place::Half(7)), None);
+    // Half of it is something else, and is not taken for either.
+    lock.store(&switch.text, Place::Byte(6), 0x31);
+    drop(lock);
+    assert_eq!(commit(None, true), (Err(stale(0xc031, 0xc031)), Some(0xc031)));
+}

@@ -11,7 +11,7 @@
 
 #![allow(unsafe_code)]
 
-use skep_jit::{BareCode, Jump, Switch, Target};
+use skep_jit::{BareCode, Jump, Switch, SwitchSite, Target};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// How the functions are written.
@@ -19,6 +19,9 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 pub enum Shape {
     /// `test eax, imm32`, whose first byte makes it `jmp rel32`; at all alignments.
     Switch,
+    /// An insn of two bytes or more, over which `jmp rel8` to the jump in front is written; at all
+    /// even places.
+    Insn,
     /// A 5-byte nop, which is replaced by `jmp rel32`.
     Nop,
     /// A byte in memory, one for all functions, is tested.
@@ -54,6 +57,7 @@ impl Shape {
     fn head(self) -> (u32, u32) {
         match self {
             Shape::Switch | Shape::Nop => (0, INSN_BYTES),
+            Shape::Insn => (1 + INSN_BYTES, 0),
             Shape::Flag => (0, 13),
             Shape::Pointer => (0, 12),
             Shape::Jump | Shape::Mixed => (3, INSN_BYTES),
@@ -72,6 +76,8 @@ impl Shape {
             // Odd multiples of 4, so that all of them in a line are met.
             Shape::Jump => 12,
             Shape::Mixed => 20,
+            // Even, and no multiple of 4.
+            Shape::Insn => 18,
             Shape::Misaligned => 13,
             Shape::Pointer => self.head().1 + STATES * BODY_BYTES,
             _ => self.head().1 + 2 * BODY_BYTES,
@@ -80,7 +86,7 @@ impl Shape {
 
     /// Whether function `n` has a switch, whose off state goes on behind it.
     fn is_switch(self, n: u32) -> bool {
-        self == Shape::Switch || (self == Shape::Mixed && n.is_multiple_of(2))
+        matches!(self, Shape::Switch | Shape::Insn) || (self == Shape::Mixed && n.is_multiple_of(2))
     }
 
     /// The states of a function, less one: a mask.
@@ -156,6 +162,10 @@ impl Sites {
         };
         for n in 0..count {
             put(n * shape.stride() + shape.head().0, &head(shape, (count, n), &cells));
+            if shape == Shape::Insn {
+                // Over the body of state 0, whose first insn is the site, to that of state 1.
+                put(n * shape.stride() + 1, &JMP);
+            }
             for state in 0..=shape.mask(n) {
                 let value = (STATES * n + state).to_le_bytes();
                 let at = body(shape, count, (n, state));
@@ -202,6 +212,9 @@ impl Sites {
     /// What the library patches in function `n`, if that is so.
     pub fn site(&self, n: u32) -> Option<Site> {
         let off = n * self.shape.stride() + self.shape.head().0;
+        if self.shape == Shape::Insn {
+            return self.code.insn_switch(off).map(Site::Switch);
+        }
         if self.shape.is_switch(n) {
             return self.code.switch(off).map(Site::Switch);
         }
@@ -239,6 +252,15 @@ impl Sites {
                 let to = displacement(self.shape, self.len() as u32, (0, state)).to_le_bytes();
                 [0xe9, to[0], to[1], to[2], to[3]]
             }
+        }
+    }
+
+    /// The first two bytes of function `n` in a state, of those whose first insn is the site.
+    pub(super) fn two(&self, n: usize, state: u32) -> [u8; 2] {
+        match state & 1 {
+            // mov eax, imm32
+            0 => [0xb8, (STATES * n as u32) as u8],
+            _ => SwitchSite::HOP,
         }
     }
 
@@ -303,6 +325,7 @@ fn head(shape: Shape, (count, n): (u32, u32), cells: &Cells) -> Vec<u8> {
     let mut bytes = Vec::new();
     match shape {
         Shape::Nop => bytes.extend(NOP),
+        Shape::Insn => {}
         Shape::Flag => {
             // mov al, [flag]; test al, al; jne
             bytes.push(0xa0);
@@ -330,11 +353,11 @@ fn head(shape: Shape, (count, n): (u32, u32), cells: &Cells) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Shape::{Flag, Jump, Misaligned, Mixed, Nop, Pointer, Switch};
+    use Shape::{Flag, Insn, Jump, Misaligned, Mixed, Nop, Pointer, Switch};
 
     #[test]
     fn functions_say_their_number_and_state() {
-        for shape in [Switch, Nop, Flag, Pointer, Jump, Mixed, Misaligned] {
+        for shape in [Switch, Insn, Nop, Flag, Pointer, Jump, Mixed, Misaligned] {
             let sites = Sites::new(shape, 70).unwrap();
             for state in 0..STATES {
                 sites.set_flag(state);
@@ -342,7 +365,7 @@ mod tests {
                 if matches!(shape, Nop | Jump | Misaligned) {
                     (0..70).for_each(|n| sites.write(n, 0, &sites.insn(state)));
                 }
-                let is_turned = matches!(shape, Switch | Mixed);
+                let is_turned = matches!(shape, Switch | Insn | Mixed);
                 let wanted = |n: usize| if is_turned { 0 } else { state & sites.mask(n) };
                 assert!((0..70).all(|n| sites.call(n) == wanted(n)), "{shape:?} {state}");
             }

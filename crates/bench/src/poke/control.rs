@@ -15,6 +15,8 @@ pub enum Control {
     Bytewise,
     /// One store of eight bytes that crosses a cache line.
     LineCrossing,
+    /// The first two bytes of an insn, one store each.
+    BytewiseInsn,
     /// The four bytes of a jump's displacement, one store each.
     BytewiseTarget,
     /// A displacement that crosses a cache line, with one store.
@@ -22,9 +24,10 @@ pub enum Control {
 }
 
 /// All of them.
-pub const CONTROLS: [Control; 4] = [
+pub const CONTROLS: [Control; 5] = [
     Control::Bytewise,
     Control::LineCrossing,
+    Control::BytewiseInsn,
     Control::BytewiseTarget,
     Control::LineCrossingTarget,
 ];
@@ -35,6 +38,7 @@ impl Control {
         match self {
             Control::Bytewise => "bytewise",
             Control::LineCrossing => "line-crossing",
+            Control::BytewiseInsn => "bytewise-insn",
             Control::BytewiseTarget => "bytewise-target",
             Control::LineCrossingTarget => "line-crossing-target",
         }
@@ -43,6 +47,7 @@ impl Control {
     fn shape(self) -> Shape {
         match self {
             Control::Bytewise | Control::LineCrossing => Shape::Nop,
+            Control::BytewiseInsn => Shape::Insn,
             Control::BytewiseTarget => Shape::Jump,
             Control::LineCrossingTarget => Shape::Misaligned,
         }
@@ -51,7 +56,7 @@ impl Control {
     /// Whether a site at this place of a line is one that goes wrong.
     fn is_chosen(self, place: u64) -> bool {
         match self {
-            Control::Bytewise | Control::BytewiseTarget => true,
+            Control::Bytewise | Control::BytewiseInsn | Control::BytewiseTarget => true,
             // The insn itself lies on two lines.
             Control::LineCrossing => (LINE - 4..LINE).contains(&place),
             // Its displacement does.
@@ -69,6 +74,7 @@ impl Control {
                 eight[..insn.len()].copy_from_slice(&insn);
                 sites.write_word(n, 0, &eight);
             }
+            Control::BytewiseInsn => sites.write(n, 0, &sites.two(n, state)),
             Control::BytewiseTarget => sites.write(n, 1, &insn[1..]),
             Control::LineCrossingTarget => sites.write_word(n, 1, &insn[1..]),
         }

@@ -13,6 +13,8 @@ use skep_runtime::poke::{Batch, Error};
 pub enum Kind {
     /// Something is on or off.
     Switch,
+    /// The same with an insn of the function itself as the site, as programs' entries have it.
+    Insn,
     /// A jump goes to one of four targets, as a tail call does.
     Retarget,
     /// Switches and jumps, half of each in a batch.
@@ -20,13 +22,14 @@ pub enum Kind {
 }
 
 /// All of them.
-pub const ALL_KINDS: [Kind; 3] = [Kind::Switch, Kind::Retarget, Kind::Mixed];
+pub const ALL_KINDS: [Kind; 4] = [Kind::Switch, Kind::Insn, Kind::Retarget, Kind::Mixed];
 
 impl Kind {
     /// For people.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Switch => "switch",
+            Kind::Insn => "first insn",
             Kind::Retarget => "retarget",
             Kind::Mixed => "half and half",
         }
@@ -41,7 +44,7 @@ impl Kind {
             Kind::Retarget => {
                 &[Commit, CommitNowait, BarrierPerSite, DataPointer, Int3Shared, Int3PerCpu]
             }
-            Kind::Mixed => &[Commit, CommitNowait, BarrierPerSite],
+            Kind::Insn | Kind::Mixed => &[Commit, CommitNowait, BarrierPerSite],
         }
     }
 }
@@ -49,11 +52,11 @@ impl Kind {
 /// A way to switch sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Mechanism {
-    /// One byte a site, one barrier a batch.
+    /// One store a site, one barrier a batch.
     Commit,
-    /// One byte a site, no barrier: for statistics.
+    /// One store a site, no barrier: for statistics.
     CommitNowait,
-    /// One byte and one barrier a site.
+    /// One store and one barrier a site.
     BarrierPerSite,
     /// A flag that all sites test.
     GlobalFlag,
@@ -113,6 +116,7 @@ impl Mechanism {
             (Mechanism::DataPointer, _) => Shape::Pointer,
             (_, Kind::Switch) if self.is_int3() => Shape::Nop,
             (_, Kind::Switch) => Shape::Switch,
+            (_, Kind::Insn) => Shape::Insn,
             (_, Kind::Retarget) => Shape::Jump,
             (_, Kind::Mixed) => Shape::Mixed,
         }

@@ -195,6 +195,7 @@ fn measure(
 fn kinds(flags: &BenchPokeFlags) -> Vec<Kind> {
     let kind = |kind: &PokeKind| match kind {
         PokeKind::Switch => Kind::Switch,
+        PokeKind::Insn => Kind::Insn,
         PokeKind::Retarget => Kind::Retarget,
         PokeKind::Mixed => Kind::Mixed,
     };

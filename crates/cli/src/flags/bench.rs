@@ -217,6 +217,8 @@ pub struct BenchPokeFlags {
 pub enum PokeKind {
     /// A one-byte switch: on or off.
     Switch,
+    /// Two bytes of an insn of the program: on or off.
+    Insn,
     /// The target of a jump, one of four.
     Retarget,
     /// Half of each.
