@@ -14,7 +14,7 @@
 
 use crate::{Error, errno::Errno};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 use skep_interp::{AtomicAccess, AtomicOp};
 use skep_jit::stats::StatsSlot;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -85,6 +85,18 @@ impl Region {
             return Err(too_much());
         };
         Ok(Region { base, len, budget: budget.clone(), is_ring: false })
+    }
+
+    /// Of all pages only those are there that are touched, not all around them: for regions of which
+    /// little is used.
+    pub(crate) fn sparse(self) -> Region {
+        if self.len >= PAGES_MIN {
+            let (base, len) = (self.base.as_ptr().cast(), self.len);
+            // A system without huge pages refuses it.
+            // SAFETY: the region's own pages, whose contents stay.
+            let _ = unsafe { madvise(base, len, Advice::LinuxNoHugepage) };
+        }
+        self
     }
 
     /// `head` bytes, then `data` bytes that can be reached twice, one after the other: what is

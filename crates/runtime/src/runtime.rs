@@ -27,7 +27,9 @@ const MTU: u32 = 65536;
 /// Options of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// "CPUs": threads that may run programs at the same time, and values in a per-CPU map.
+    /// "CPUs": threads that may run programs at the same time, and values in a per-CPU map; 1 to
+    /// [`THREADS_MAX`]. By default, what `available_parallelism` says. A thread is one of them from
+    /// its first run until it ends.
     pub cpus: u32,
     /// Bytes that all maps together may reserve.
     pub memory_bytes_max: usize,
@@ -39,7 +41,8 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        let cpus = std::thread::available_parallelism().map_or(1, |n| n.get().min(THREADS_MAX));
+        let cpus = cpus as u32;
         Options { cpus, memory_bytes_max: 64 << 30, clock: ClockSource::Auto, mtu: MTU }
     }
 }

@@ -26,6 +26,9 @@ Helpers and features that do only part of what a kernel does:
 - Maps of devices, CPUs and AF_XDP sockets hold the numbers they are given; only the embedder knows
   whether such a device exists.
 - `bpf_get_smp_processor_id` is the thread's number among the threads that run programs.
+- Up to 4,096 threads of a process run programs at once, and as many threads of a runtime as it has
+  CPUs (`Options::cpus`, at most 4,096); a thread keeps its number until it ends. A per-CPU map has a
+  value for each CPU, as the kernel's has for each possible CPU.
 - A full LRU map evicts the first element, in memory order, that was not looked up or updated since
   the eviction hand last passed it (second chance, one order for the whole map). It evicts one
   element, and only when `max_entries` exist. The kernel keeps an active and an inactive list, moves

@@ -32,8 +32,9 @@ use std::cell::Cell;
 use std::sync::atomic::{self, AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 
 /// Most threads that may run programs at the same time, and most CPUs of a runtime.
-pub const THREADS_MAX: usize = 256;
+pub const THREADS_MAX: usize = 4096;
 
+/// Pages are the system's until a thread takes a slot there.
 static SLOTS: [Slot; THREADS_MAX] =
     [const { Slot { epoch: AtomicU64::new(IDLE), taken: AtomicBool::new(false) } }; THREADS_MAX];
 /// One past the highest slot that was ever taken.
@@ -139,7 +140,7 @@ pub(crate) fn slot() -> Option<u32> {
 
 /// One past the highest number of a slot that any thread has had.
 pub(crate) fn slots_used() -> usize {
-    SLOTS_USED.load(Ordering::Acquire) as usize
+    SLOTS_USED.load(Ordering::SeqCst) as usize
 }
 
 /// The tag for what is unlinked now.
@@ -279,7 +280,8 @@ fn forget_other_threads() {
     });
     // Before their slots are someone else's.
     stats::fold_others(mine);
-    let others = SLOTS.iter().enumerate().filter(|(index, _)| *index != mine as usize);
+    let used = SLOTS[..slots_used()].iter().enumerate();
+    let others = used.filter(|(index, _)| *index != mine as usize);
     for (_, slot) in others {
         slot.epoch.store(IDLE, Ordering::Relaxed);
         slot.taken.store(false, Ordering::Relaxed);
@@ -296,7 +298,9 @@ fn forget_other_threads() {
 fn free_slot() -> Option<usize> {
     loop {
         let leaving = LEAVING.load(Ordering::Acquire) > 0;
-        let found = SLOTS.iter().position(Slot::take);
+        // Those that are taken are only looked at: their threads write there.
+        let takes = |slot: &Slot| !slot.taken.load(Ordering::Relaxed) && slot.take();
+        let found = SLOTS.iter().position(takes);
         if found.is_some() || !leaving {
             return found;
         }
@@ -310,10 +314,11 @@ fn register() -> Option<u32> {
         return None;
     }
     let index = free_slot()? as u32;
-    SLOTS_USED.fetch_max(index + 1, Ordering::AcqRel);
+    SLOTS_USED.fetch_max(index + 1, Ordering::SeqCst);
     thread_word::set(u64::from(index) * size_of::<StatsSlot>() as u64);
     watch_forks();
-    let others = SLOTS.iter().filter(|slot| slot.taken.load(Ordering::SeqCst)).count() > 1;
+    let used = &SLOTS[..slots_used()];
+    let others = used.iter().filter(|slot| slot.taken.load(Ordering::SeqCst)).count() > 1;
     if others || CROWDED.load(Ordering::SeqCst) {
         CROWDED.store(true, Ordering::SeqCst);
         // Invariant 3: runs that began before the flag was seen end first.

@@ -49,7 +49,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 impl Sheet {
     pub(super) fn new() -> Result<Sheet, Error> {
         let bytes = THREADS_MAX * size_of::<StatsSlot>();
-        let slots = Arc::new(Region::zeroed(bytes, &Budget::new(usize::MAX))?);
+        let slots = Arc::new(Region::zeroed(bytes, &Budget::new(usize::MAX))?.sparse());
         epoch::watch_forks();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Sheet { number, slots, is_open: AtomicBool::new(false) })
