@@ -183,7 +183,6 @@ const MISSING: &[(&str, &[HelperId])] = {
             &[
                 GetTaskStack,
                 TaskPtRegs,
-                CopyFromUserTask,
                 FindVma,
                 DPath,
                 SockFromFile,

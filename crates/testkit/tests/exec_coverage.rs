@@ -40,7 +40,7 @@ const GAPS: [(&str, &str); 28] = [
     ("bpf_refcount_acquire_impl", OBJECTS),
     ("bpf_this_cpu_ptr", OBJECTS),
     // Programs that trace return 0, and suites see nothing else of a run.
-    ("bpf_get_current_task_btf", TRACED),
+    ("bpf_copy_from_user_task", TRACED),
     ("bpf_get_func_arg", TRACED),
     ("bpf_get_func_arg_cnt", TRACED),
     ("bpf_get_func_ret", TRACED),

@@ -161,6 +161,41 @@ attach = \"bpf_fentry_test7\"
     exit
 ```
 
+## Memory of a process
+
+```toml
+prog_type = \"lsm\"
+attach_type = \"lsm_mac\"
+attach = \"bpf_lsm_file_mprotect\"
+flags = [\"sleepable\"]
+```
+
+```bpf
+    r9 = map_value[out]+0
+    r1 = 5
+    *(u64 *)(r9 + 0) = r1
+    *(u64 *)(r9 + 8) = r1
+    call bpf_get_current_task_btf
+    r7 = r0
+    r1 = r9
+    r2 = 8
+    r3 = 0x7000
+    r4 = r7
+    r5 = 0
+    call bpf_copy_from_user_task
+    *(u64 *)(r9 + 16) = r0
+    r1 = r9
+    r1 += 8
+    r2 = 8
+    r3 = 0x7000
+    r4 = r7
+    r5 = 1
+    call bpf_copy_from_user_task
+    *(u64 *)(r9 + 24) = r0
+    r0 = 0
+    exit
+```
+
 ## The task
 
 ```bpf
@@ -209,6 +244,7 @@ fn run_with((nth, words): (usize, &[u64]), change: impl Fn(&mut Ctx), look: impl
     }
 }
 
+const EFAULT: u64 = -14i64 as u64;
 const EINVAL: u64 = -22i64 as u64;
 const EOPNOTSUPP: u64 = -95i64 as u64;
 
@@ -229,7 +265,8 @@ fn nothing_is_where_no_struct_of_the_kernel_is() {
     for address in [0, 8, 0x7000, 0xffff_8880_0000_0000, u64::MAX] {
         run(3, &[address], |out| assert_eq!(out[0], 0));
     }
-    run(6, &[0], |out| assert!(out[0] == 0 && out[1] != 0 && out[1] == out[2]));
+    run(6, &[0], |out| assert_eq!(out[..4], [0, 5, EFAULT, EINVAL]));
+    run(7, &[0], |out| assert!(out[0] == 0 && out[1] != 0 && out[1] == out[2]));
 }
 
 #[test]

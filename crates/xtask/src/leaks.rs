@@ -17,7 +17,10 @@ const TESTS: [(&str, &[&str]); 3] = [
         &["--lib", "--test=leaks", "--test=programs", "--test=threads", "--test=stats"],
     ),
     // Every helper and map, on all engines.
-    ("skep-testkit", &["--test=exec", "--test=tail_calls"]),
+    (
+        "skep-testkit",
+        &["--test=exec", "--test=tail_calls", "--test=objects", "--test=traced", "--test=borrowed"],
+    ),
     // Broken captures, maps that do not fit, outputs that cannot be.
     ("skep-cli", &["--test=run", "--test=transcripts"]),
 ];

@@ -180,6 +180,11 @@ pub(super) fn copy_from_user(call: &Call) -> u64 {
     if call.arg(1) as u32 == 0 { 0 } else { read_user(call) }
 }
 
+/// `long bpf_copy_from_user_task(dst, size, user_ptr, tsk, flags)`.
+pub(super) fn copy_from_user_task(call: &Call) -> u64 {
+    if call.arg(4) == 0 { copy_from_user(call) } else { Errno::EINVAL.as_ret() }
+}
+
 /// `void *bpf_rdonly_cast(obj, btf_id)`: the same address; loads through it are checked.
 pub(super) fn rdonly_cast(call: &Call) -> u64 {
     call.arg(0)

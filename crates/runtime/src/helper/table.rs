@@ -148,6 +148,7 @@ pub(crate) static HELPERS: &[Helper] = helpers![
     XdpGetBuffLen: plain packet::xdp_get_buff_len,
     XdpLoadBytes: plain packet::xdp_load_bytes,
     XdpStoreBytes: plain packet::xdp_store_bytes,
+    CopyFromUserTask: plain probe::copy_from_user_task,
     SkbSetTstamp: plain skb_marks::set_tstamp,
     KptrXchg: plain object::kptr_xchg,
     MapLookupPercpuElem: plain map::lookup_percpu_elem,
@@ -261,6 +262,8 @@ pub(crate) static KFUNCS: &[Kfunc] = kfuncs![
     bpf_strrchr: plain text::strrchr,
     bpf_strspn: plain text::strspn,
     bpf_strstr: plain text::strstr,
+    bpf_task_acquire: plain event::task_acquire,
+    bpf_task_release: plain sync::nothing,
     bpf_xdp_pull_data: plain packet::xdp_pull_data,
 ];
 

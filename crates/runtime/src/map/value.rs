@@ -43,8 +43,8 @@ impl ValueLayout {
         let btf = setup.btf.as_deref();
         let mut layout = ValueLayout { size: def.value_size as usize, ..ValueLayout::default() };
         let (Some(btf), true) = (btf, def.btf_value_type_id != 0) else { return Ok(layout) };
-        let fields = special_fields(btf, TypeId(def.btf_value_type_id))
-            .map_err(|e| Error::input(format!("the value's type: {e}")))?;
+        // As the kernel: a type with fields that it does not understand has none for it.
+        let fields = special_fields(btf, TypeId(def.btf_value_type_id)).unwrap_or_default();
         for field in fields {
             let (start, len) = (field.offset as usize, field.size as usize);
             match field.kind {
