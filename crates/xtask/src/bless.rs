@@ -18,7 +18,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     if let Err(errno) = skep_kernel::bpf::available() {
-        println!("bless: skipped: the kernel does not answer here ({errno})");
+        println!("bless: skipped: the kernel is not accessible ({errno})");
         return Ok(true);
     }
     let kernel_btf = objects::host()?.kernel_btf;

@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     }
     let kernel = bpf::available().is_ok();
     if !kernel {
-        println!("exec-diff: the kernel does not answer here; without it");
+        println!("exec-diff: the kernel is not accessible; running without it");
     }
     let makes = args.makes();
     let mut counts = vec![Counts::default(); makes.len()];

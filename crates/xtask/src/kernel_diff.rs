@@ -57,7 +57,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     if let Err(errno) = skep_kernel::bpf::available() {
-        println!("kernel-diff: skipped: the kernel does not answer here ({errno})");
+        println!("kernel-diff: skipped: the kernel is not accessible ({errno})");
         return Ok(true);
     }
     let files = objects::find(&args.paths)?;

@@ -32,31 +32,31 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure: growth of programs, instruction counts of the stress shapes, other engines.
+    /// Benchmarks: program growth, instruction counts of the stress programs, memory, other engines.
     Bench(bench::Args),
     /// Rewrite the transcripts of the Markdown suites from the host kernel's answers.
     Bless(bless::Args),
-    /// Everything beyond the tests that must hold before a change lands.
+    /// Run the checks beyond the tests that must pass before a change lands.
     Ci(ci::Args),
-    /// Install, build and list the open corpus (GPL objects, never committed).
+    /// Fetch, build and list the open corpus (GPL objects, never committed).
     Corpus(corpus::Args),
     /// Print the host kernel's log for programs of an object.
     Judge(judge::Args),
-    /// Print our log for programs of an object; --side for both, line by line.
+    /// Print skep's log for programs of an object; --side shows both logs, line by line.
     Ours(judge::Args),
-    /// Run random programs on every engine and compare what comes out.
+    /// Run random programs on every engine and compare the results.
     ExecDiff(exec_diff::Args),
-    /// Compare our verifier with the host kernel, one row a program.
+    /// Compare skep's verifier with the host kernel, one row per program.
     KernelDiff(kernel_diff::Args),
     /// Run tests under LeakSanitizer (nightly).
     Leaks,
     /// Write docs/parity.md: what is known to differ from the kernel.
     Parity(parity::Args),
-    /// Write a capture of made-up packets, the same each time.
+    /// Generate a capture, the same each time.
     Pcap(pcap::Args),
-    /// Compare our verifier with the host kernel on random programs.
+    /// Compare skep's verifier with the host kernel on random programs.
     Random(random::Args),
-    /// Verify programs under every combination of settings; nothing but the cost may change.
+    /// Verify programs under every combination of engine settings; only the cost may change.
     Tunings(tunings::Args),
     /// Check the house rules over the source tree.
     Tidy(tidy::Args),

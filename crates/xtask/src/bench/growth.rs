@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         return again_in_release(args);
     }
     if let Err(errno) = skep_kernel::bpf::available() {
-        println!("bench growth: skipped: the kernel does not answer here ({errno})");
+        println!("bench growth: skipped: the kernel is not accessible ({errno})");
         return Ok(true);
     }
     let config = Session::default().config(&VerifyOptions::default());

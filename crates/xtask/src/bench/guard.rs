@@ -35,7 +35,7 @@ struct Record {
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     if !callgrind::available() {
-        println!("bench guard: skipped: no valgrind here");
+        println!("bench guard: skipped: valgrind not found");
         return Ok(true);
     }
     let compiler = compiler()?;
@@ -73,7 +73,7 @@ fn compare(stored: &Record, now: &Record) -> usize {
             worse += 1;
             ": WORSE"
         } else if percent < -TOLERANCE_PERCENT {
-            ": better; `cargo xtask bench guard --write` keeps it so"
+            ": better; `cargo xtask bench guard --write` records it"
         } else {
             ""
         };

@@ -130,13 +130,13 @@ fn kernel(args: &Args, host: &Host) -> Result<Option<Kernel>, String> {
     };
     let Some(sizes) = host.kernel_btf.as_deref().and_then(Sizes::read) else {
         println!(
-            "bench memory: skipped: no group of memory ({why}), and no kernel BTF that has \
-            the verifier's structures"
+            "bench memory: skipped: no memory cgroup ({why}), and no kernel BTF with the \
+            verifier's structures"
         );
         return Ok(None);
     };
     println!(
-        "the kernel's bytes: a lower bound by the sizes of its structures (no group of memory: \
+        "the kernel's bytes: a lower bound by the sizes of its structures (no memory cgroup: \
         {why})\n{sizes:?}\n"
     );
     Ok(Some(Kernel::AtLeast(sizes)))
