@@ -32,7 +32,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Benchmarks: program growth, instruction counts of the stress programs, memory, other engines.
+    /// Benchmarks: growth, instruction counts of the stress programs, memory, other engines.
     Bench(bench::Args),
     /// Rewrite the transcripts of the Markdown suites from the host kernel's answers.
     Bless(bless::Args),

@@ -217,7 +217,7 @@ pub struct BenchPokeFlags {
 pub enum PokeKind {
     /// A one-byte switch: on or off.
     Switch,
-    /// Two bytes of an insn of the program: on or off.
+    /// The first two bytes of a program's insn: on or off.
     Insn,
     /// The target of a jump, one of four.
     Retarget,
