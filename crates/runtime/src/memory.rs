@@ -87,8 +87,8 @@ impl Region {
         Ok(Region { base, len, budget: budget.clone(), is_ring: false })
     }
 
-    /// Of all pages only those are there that are touched, not all around them: for regions of which
-    /// little is used.
+    /// Only pages that are touched take memory, not those around them: for regions that are mostly
+    /// unused.
     pub(crate) fn sparse(self) -> Region {
         if self.len >= PAGES_MIN {
             let (base, len) = (self.base.as_ptr().cast(), self.len);
