@@ -200,6 +200,7 @@ impl Runtime {
 
     /// All maps in use, including inner maps.
     pub fn maps(&self) -> Vec<MapHandle> {
+        self.shared.registry.settle();
         self.shared.registry.maps().into_iter().map(MapHandle::new).collect()
     }
 

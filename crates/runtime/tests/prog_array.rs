@@ -15,7 +15,7 @@ use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgFlags, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 const CALLS: &str = "r2 = map[jmp]\nr3 = 0\ncall bpf_tail_call\nr0 = 7\nexit";
@@ -30,6 +30,9 @@ const WAITS: &str = "r6 = r1
     *(u32 *)(r7 + 0) = r1
 again:
     may_goto out
+    call bpf_ktime_get_ns
+    call bpf_ktime_get_ns
+    call bpf_ktime_get_ns
     call bpf_ktime_get_ns
     r1 = *(u32 *)(r7 + 4)
     if r1 == 0 goto again
@@ -68,19 +71,33 @@ fn of(engine: Engine, fuel: Option<u64>) -> Kind {
     Kind { options, ..kind(ProgType::Xdp) }
 }
 
+/// What runs keep is the process's: held by tests that run programs, alone by those that look what
+/// is kept.
+static RUNS: RwLock<()> = RwLock::new(());
+
+fn alone() -> RwLockWriteGuard<'static, ()> {
+    RUNS.write().unwrap_or_else(PoisonError::into_inner)
+}
+
 struct World {
     runtime: Runtime,
     maps: ObjectMaps,
     defs: Arc<[MapDef]>,
+    _runs: Option<RwLockReadGuard<'static, ()>>,
 }
 
 impl World {
     fn new() -> World {
+        let runs = RUNS.read().unwrap_or_else(PoisonError::into_inner);
+        World { _runs: Some(runs), ..World::unguarded() }
+    }
+
+    fn unguarded() -> World {
         let runtime = Runtime::new(Options { cpus: 8, ..Options::default() }).unwrap();
         let progs = ["jmp", "far"].map(|name| map(name, MapType::ProgArray));
         let words = MapDef { value_size: 8, max_entries: 1, ..map("words", MapType::Array) };
         let defs: Arc<[MapDef]> = progs.into_iter().chain([words]).collect();
-        World { maps: runtime.create_maps(&defs, None), runtime, defs }
+        World { maps: runtime.create_maps(&defs, None), runtime, defs, _runs: None }
     }
 
     fn verified(&self, kind: &Kind, text: &str) -> VerifiedProgram {
@@ -295,9 +312,11 @@ fn what_needs_a_longer_context_waits_for_runs() {
                 std::thread::yield_now();
             }
             std::thread::sleep(Duration::from_millis(20));
-            assert!(!is_in.load(Ordering::Relaxed));
+            let (is_in, has_ended) = (is_in.load(Ordering::Relaxed), run.is_finished());
+            assert!(!is_in || has_ended);
             words.set(&0, &[1, 1], UpdateFlags::Any).unwrap();
-            assert_eq!(run.join().unwrap(), 7);
+            // The slot was empty, unless the run came to its own end before.
+            assert!([7, 8].contains(&run.join().unwrap()));
         });
         assert!(is_in.into_inner());
         let mut ctx = Ctx::raw(ARGUMENTS, &[1; 96]).unwrap();
@@ -398,5 +417,58 @@ fn a_prog_array_is_no_inner_map() {
             let why = runtime.create_map(&MapDef { inner, ..map("outer", map_type) }, None);
             assert!(why.unwrap_err().to_string().contains(errno));
         }
+    }
+}
+
+/// Programs that nobody holds.
+#[test]
+fn what_was_replaced_goes_when_no_run_can_use_it() {
+    let (_alone, world) = (alone(), World::unguarded());
+    let kind = kind(ARGUMENTS);
+    let programs = || world.runtime.programs().len();
+    let replace = |rounds: u32| {
+        for round in 0..rounds {
+            let text = format!("r0 = {round}\nexit");
+            world.put("jmp", 0, &world.load(&kind, &text).unwrap()).unwrap();
+        }
+    };
+    let main = world.load(&kind, WAITS).unwrap();
+    replace(12);
+    assert_eq!(programs(), 2);
+    world.maps.get("jmp").unwrap().delete(&[0; 4]).unwrap();
+    assert_eq!(programs(), 1);
+    // While a run goes on, all stay that it could have seen; when it has ended nobody need replace
+    // anything.
+    let words = world.maps.get("words").unwrap().typed::<u32, [u32; 2]>().unwrap();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| main.run(&mut Ctx::raw(ARGUMENTS, &[0; 8]).unwrap()).unwrap().r0);
+        while words.get(&0).unwrap().unwrap()[0] == 0 {
+            std::thread::yield_now();
+        }
+        replace(12);
+        assert_eq!(programs(), 13);
+        words.set(&0, &[1, 1], UpdateFlags::Any).unwrap();
+        assert_eq!(run.join().unwrap(), 11);
+    });
+    assert_eq!(programs(), 2);
+}
+
+#[test]
+fn inner_maps_that_were_replaced_go() {
+    let _alone = alone();
+    let runtime = Runtime::new(Options::default()).unwrap();
+    let inner = map("inner", MapType::Array);
+    for map_type in [MapType::ArrayOfMaps, MapType::HashOfMaps] {
+        let def = MapDef { inner: Some(Box::new(inner.clone())), ..map("outer", map_type) };
+        let outer = runtime.create_map(&def, None).unwrap();
+        let bytes = runtime.memory_bytes();
+        for _ in 0..12 {
+            let one = runtime.create_map(&inner, None).unwrap();
+            outer.update(&[0; 4], &one.map().id().to_ne_bytes(), UpdateFlags::Any).unwrap();
+        }
+        assert_eq!(runtime.maps().len(), 2);
+        outer.delete(&[0; 4]).unwrap();
+        assert_eq!(runtime.memory_bytes(), bytes);
+        assert_eq!(runtime.maps().len(), 1);
     }
 }

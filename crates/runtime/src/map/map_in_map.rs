@@ -12,7 +12,7 @@ use super::value::ValueLayout;
 use super::verified_as::Template;
 use super::{BPF_EXIST, Map, MapKind, Setup, index, next_index, shape};
 use crate::memory::Region;
-use crate::{Errno, Error};
+use crate::{Errno, Error, epoch};
 use skep_program::MapDef;
 use skep_uapi::MapType;
 use std::collections::HashMap;
@@ -96,6 +96,14 @@ impl MapKind for ArrayOfMaps {
         Ok(map.id().to_ne_bytes().to_vec())
     }
 
+    fn waits_for_runs(&self) -> bool {
+        true
+    }
+
+    fn settle(&self) {
+        self.slots.settle();
+    }
+
     fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
         self.slots.locate(addr, size)
     }
@@ -135,20 +143,22 @@ impl MapKind for HashOfMaps {
             return Err(Errno::EINVAL);
         }
         let map = self.inner.find(value)?;
+        let run = epoch::enter().ok_or(Errno::EAGAIN)?;
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         self.handles.update(key, &handle(&map).to_ne_bytes(), flags)?;
-        if let Some(old) = owners.insert(key.to_vec(), map) {
-            self.replaced.retire(old);
-        }
+        let old = owners.insert(key.to_vec(), map);
+        drop((owners, run));
+        old.into_iter().for_each(|old| self.replaced.retire(old));
         Ok(())
     }
 
     fn delete(&self, key: &[u8]) -> Result<(), Errno> {
+        let run = epoch::enter().ok_or(Errno::EAGAIN)?;
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         self.handles.delete(key)?;
-        if let Some(old) = owners.remove(key) {
-            self.replaced.retire(old);
-        }
+        let old = owners.remove(key);
+        drop((owners, run));
+        old.into_iter().for_each(|old| self.replaced.retire(old));
         Ok(())
     }
 
@@ -160,6 +170,14 @@ impl MapKind for HashOfMaps {
         let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let map = owners.get(key).ok_or(Errno::ENOENT)?;
         Ok(map.id().to_ne_bytes().to_vec())
+    }
+
+    fn waits_for_runs(&self) -> bool {
+        true
+    }
+
+    fn settle(&self) {
+        self.replaced.settle();
     }
 
     fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {

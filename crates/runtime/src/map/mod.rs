@@ -175,10 +175,13 @@ pub(crate) trait MapKind: Send + Sync {
         shape.value_size as usize
     }
 
-    /// Whether changes wait for runs: who makes them is in none.
+    /// Whether changes wait for runs, or look which go on: who makes them need not be in one.
     fn waits_for_runs(&self) -> bool {
         false
     }
+
+    /// Lets go of what was replaced and no run can use any more.
+    fn settle(&self) {}
 
     fn as_prog_array(&self) -> Option<&ProgArray> {
         None

@@ -191,6 +191,10 @@ impl MapKind for ProgArray {
         true
     }
 
+    fn settle(&self) {
+        self.slots.settle();
+    }
+
     fn as_prog_array(&self) -> Option<&ProgArray> {
         Some(self)
     }

@@ -35,6 +35,11 @@ impl Registry {
         maps.values().filter_map(Weak::upgrade).collect()
     }
 
+    /// Lets go of what was replaced and no run can use any more.
+    pub(crate) fn settle(&self) {
+        self.maps().iter().for_each(|map| map.kind().settle());
+    }
+
     pub(crate) fn add_prog(&self, prog: &Arc<dyn TailTarget>) {
         let mut progs = self.progs.lock().unwrap_or_else(PoisonError::into_inner);
         progs.insert(prog.id(), Arc::downgrade(prog));

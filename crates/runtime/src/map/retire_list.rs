@@ -1,12 +1,13 @@
 //! A retire list: what was taken out of a map while runs may still use it, kept until they end.
 
 use crate::epoch;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many retired items make it worth looking whether some are free.
 const LOOK_AT: usize = 16;
 
-/// Items to drop once no run can use them, at the latest with their map.
+/// Items to drop once no run can use them, at the latest with their map. No destructor of an item
+/// runs while the list is locked.
 pub(crate) struct RetireList<T>(Mutex<Vec<(u64, T)>>);
 
 impl<T> RetireList<T> {
@@ -14,23 +15,34 @@ impl<T> RetireList<T> {
         RetireList(Mutex::new(Vec::new()))
     }
 
+    fn lock(&self) -> MutexGuard<'_, Vec<(u64, T)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Drops everything; no current run can use it.
     pub(super) fn clear(&self) {
-        let Ok(mut retired) = self.0.lock() else { return };
-        let all = std::mem::take(&mut *retired);
-        drop(retired);
+        let all = std::mem::take(&mut *self.lock());
         drop(all);
     }
 
-    /// Takes `item`, and drops it once no run can use it.
+    /// Takes `item`, and drops it once no run can use it: now if no run is seen to go on, else when
+    /// there are many, or somebody asks.
     pub(crate) fn retire(&self, item: T) {
         let tag = epoch::tag();
-        let Ok(mut retired) = self.0.lock() else { return };
+        let mut retired = self.lock();
         retired.push((tag, item));
-        if retired.len() < LOOK_AT {
-            return;
+        let many = retired.len() >= LOOK_AT;
+        drop(retired);
+        if many || epoch::is_quiet() {
+            self.settle();
         }
-        if !epoch::is_held_here(retired[0].0) {
+    }
+
+    /// Drops what no run can use any more.
+    pub(crate) fn settle(&self) {
+        let mut retired = self.lock();
+        let Some((oldest, _)) = retired.first() else { return };
+        if !epoch::is_held_here(*oldest) {
             epoch::advance();
         }
         let free: Vec<_> = retired.extract_if(.., |(tag, _)| epoch::is_free(*tag)).collect();

@@ -62,6 +62,11 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         self.replaced.retire(owner);
     }
 
+    /// Lets go of what no run can use any more.
+    pub(super) fn settle(&self) {
+        self.replaced.settle();
+    }
+
     /// Fills or empties a slot that exists; whether something was in it.
     pub(super) fn set(&self, index: u32, new: Option<(Arc<T>, u64)>) -> bool {
         let old = self.replace(index, new);
