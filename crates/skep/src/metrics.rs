@@ -17,16 +17,19 @@
 //!
 //! # Invariants
 //! 1. The server listens on loopback addresses only: packet statistics are not for the network.
+//! 2. Clients do not wait for each other: each has a thread, and a bounded time. When there are too
+//!    many the oldest is dropped, so a new one is always answered.
 //!
 //! Source: the OpenMetrics 1.0 specification.
 
 use skep_runtime::{Observer, ProgInfo};
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -147,15 +150,7 @@ pub fn serve(addr: SocketAddr, observer: Observer) -> io::Result<Server> {
     let listener = TcpListener::bind(addr)?;
     let (addr, stop) = (listener.local_addr()?, Arc::new(AtomicBool::new(false)));
     let stopped = stop.clone();
-    let work = move || {
-        for stream in listener.incoming() {
-            if stopped.load(Ordering::Acquire) {
-                return;
-            }
-            // What one client does wrong is its own trouble.
-            let _ = stream.and_then(|stream| answer(stream, &observer));
-        }
-    };
+    let work = move || answer_all(&listener, &stopped, &observer);
     let thread = thread::Builder::new().name("skep-metrics".to_owned()).spawn(work)?;
     Ok(Server { addr, stop, thread: Some(thread) })
 }
@@ -184,10 +179,71 @@ impl Drop for Server {
     }
 }
 
+/// Clients at the same time.
+const CLIENTS_MAX: usize = 16;
+
+/// The clients that are being answered, the oldest first.
+#[derive(Default)]
+struct Clients(Mutex<VecDeque<(u64, TcpStream)>>);
+
+impl Clients {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, TcpStream)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One more; the oldest goes if there are too many.
+    fn add(&self, number: u64, stream: TcpStream) {
+        let mut clients = self.lock();
+        if clients.len() >= CLIENTS_MAX {
+            clients.pop_front().into_iter().for_each(hang_up);
+        }
+        clients.push_back((number, stream));
+    }
+
+    fn remove(&self, number: u64) {
+        self.lock().retain(|(other, _)| *other != number);
+    }
+}
+
+/// Whoever reads or writes there goes on at once, with an error.
+fn hang_up((_, stream): (u64, TcpStream)) {
+    let _ = stream.shutdown(Shutdown::Both);
+}
+
+/// Until it is stopped.
+fn answer_all(listener: &TcpListener, stopped: &AtomicBool, observer: &Observer) {
+    let clients = Clients::default();
+    thread::scope(|scope| {
+        for (number, stream) in (0..).zip(listener.incoming()) {
+            if stopped.load(Ordering::Acquire) {
+                break;
+            }
+            let Ok((stream, other)) = stream.and_then(|s| Ok((s.try_clone()?, s))) else {
+                // No descriptors are left: there will be more when some client has gone.
+                thread::sleep(Duration::from_millis(20));
+                continue;
+            };
+            clients.add(number, other);
+            let clients = &clients;
+            let work = move || {
+                // What one client does wrong is its own trouble.
+                let _ = answer(stream, observer);
+                clients.remove(number);
+            };
+            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                clients.remove(number);
+            }
+        }
+        clients.lock().drain(..).for_each(hang_up);
+    });
+}
+
 /// Bytes of a request that are read.
 const REQUEST_BYTES_MAX: usize = 16 << 10;
 /// A client that has not said what it wants by then is not waited for.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// Nor one that has not taken its answer.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A request as far as it is needed: all of its head, or what has come in time.
 fn request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
@@ -212,7 +268,6 @@ fn request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
 }
 
 fn answer(mut stream: TcpStream, observer: &Observer) -> io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
     let head = request(&mut stream)?;
     let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first = String::from_utf8_lossy(first);
@@ -225,12 +280,32 @@ fn answer(mut stream: TcpStream, observer: &Observer) -> io::Result<()> {
         _ => ("400 Bad Request", String::new()),
     };
     let len = body.len();
-    write!(
-        stream,
+    let mut answer = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: {len}\r\n\
          Connection: close\r\n\r\n"
-    )?;
-    if words.first() == Some(&"HEAD") { Ok(()) } else { stream.write_all(body.as_bytes()) }
+    );
+    if words.first() != Some(&"HEAD") {
+        answer.push_str(&body);
+    }
+    send(&mut stream, answer.as_bytes())
+}
+
+/// All of it, if the client takes it in time: not only some now and then.
+fn send(stream: &mut TcpStream, mut rest: &[u8]) -> io::Result<()> {
+    let until = Instant::now() + ANSWER_PATIENCE;
+    while !rest.is_empty() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_write_timeout(Some(left))?;
+        let written = stream.write(rest)?;
+        rest = rest.get(written..).unwrap_or_default();
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -314,5 +389,51 @@ mod tests {
         assert!(TcpStream::connect(addr).is_err(), "the server is gone");
         let outside = serve("0.0.0.0:0".parse().unwrap(), runtime.observer());
         assert_eq!(outside.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+    /// Clients that say nothing, or are slow to, and those that do not take their answers, many at
+    /// a time: others are answered all the same, and the server ends when it is to.
+    #[test]
+    fn clients_do_not_wait_for_each_other() {
+        let runtime = Runtime::new(Options::default()).unwrap();
+        let server = serve("127.0.0.1:0".parse().unwrap(), runtime.observer()).unwrap();
+        let addr = server.addr();
+        let mut others: Vec<TcpStream> = Vec::new();
+        for round in 0..4 * CLIENTS_MAX {
+            let mut silent = TcpStream::connect(addr).unwrap();
+            match round % 3 {
+                0 => {}
+                1 => silent.write_all(b"GET /metr").unwrap(),
+                _ => silent.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap(),
+            }
+            others.push(silent);
+            if round % 8 == 7 {
+                let started = Instant::now();
+                let good = get(addr, "GET /metrics HTTP/1.1\r\n\r\n");
+                assert!(good.ends_with("# EOF\n"), "{good}");
+                assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
+            }
+        }
+        let started = Instant::now();
+        drop(server);
+        assert!(started.elapsed() < ANSWER_PATIENCE, "{:?}", started.elapsed());
+    }
+
+    /// One that takes a little now and then has as long as one that takes nothing.
+    #[test]
+    fn an_answer_has_to_be_taken_in_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let sender = thread::spawn(move || {
+            let (started, much) = (Instant::now(), vec![0; 64 << 20]);
+            let sent = send(&mut stream, &much);
+            (sent.is_err(), started.elapsed())
+        });
+        while !sender.is_finished() {
+            let _ = client.read(&mut [0; 4096]);
+            thread::sleep(Duration::from_millis(1));
+        }
+        let (is_err, elapsed) = sender.join().unwrap();
+        assert!(is_err && elapsed < 2 * ANSWER_PATIENCE, "{is_err} {elapsed:?}");
     }
 }
