@@ -5,13 +5,43 @@
 //!    the call that changed this has returned.
 //! 2. Its tail calls are on before its entry is, for all threads, and stay on until every run has
 //!    ended that began before the entry was off: the time of a run that tail calls ends there.
+//! 3. Who is at any board holds the gate, which is held across `fork` (`ledger`): a child finds no
+//!    board locked by a thread that it does not have.
 
 use super::StatsOptions;
 use crate::image::ProgImage;
 use crate::poke::Batch;
 use crate::runtime::Shared;
 use crate::{Error, epoch};
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+static GATE: Mutex<()> = Mutex::new(());
+
+/// Nobody is at any board, nor comes there, until it is dropped.
+pub(super) fn gate() -> MutexGuard<'static, ()> {
+    GATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A board, for one thread.
+struct Locked<'a> {
+    state: MutexGuard<'a, State>,
+    _gate: MutexGuard<'static, ()>,
+}
+
+impl Deref for Locked<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
 
 /// What is asked for, and what is so.
 #[derive(Default)]
@@ -82,8 +112,9 @@ impl std::fmt::Debug for StatsGuard {
 }
 
 impl Board {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Locked<'_> {
+        let gate = gate();
+        Locked { state: self.0.lock().unwrap_or_else(PoisonError::into_inner), _gate: gate }
     }
 
     /// Whether statistics of all programs are on.

@@ -3,8 +3,10 @@
 //!
 //! # Invariants
 //! 1. Who reads a sheet, and who folds a slot of it, holds the ledger: each count is seen once.
-//! 2. The ledger is held across `fork` by the thread that forks: a child finds it whole.
+//! 2. The ledger is held across `fork` by the thread that forks, and so is the gate of all boards,
+//!    which is always taken first: a child finds them whole, and open.
 
+use super::board;
 use super::counts::{self, Counts};
 use crate::Error;
 use crate::epoch::{self, THREADS_MAX};
@@ -21,7 +23,12 @@ static LEDGER: Mutex<Ledger> = Mutex::new(BTreeMap::new());
 
 thread_local! {
     /// Held while this thread forks.
-    static HELD: RefCell<Option<MutexGuard<'static, Ledger>>> = const { RefCell::new(None) };
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+struct Held {
+    ledger: MutexGuard<'static, Ledger>,
+    _gate: MutexGuard<'static, ()>,
 }
 
 /// A program that has counted anything, or may have.
@@ -105,7 +112,10 @@ pub(crate) fn fold(number: u32) {
 
 /// Before `fork`.
 pub(crate) fn hold() {
-    let _ = HELD.try_with(|held| held.replace(Some(ledger())));
+    let _ = HELD.try_with(|held| {
+        let gate = board::gate();
+        held.replace(Some(Held { ledger: ledger(), _gate: gate }))
+    });
 }
 
 /// After it, in the parent.
@@ -116,7 +126,7 @@ pub(crate) fn release() {
 /// After it, in the child: only the thread with slot `mine` came along.
 pub(crate) fn fold_others(mine: u32) {
     let held = HELD.try_with(RefCell::take).ok().flatten();
-    let Some(mut ledger) = held else { return };
+    let Some(Held { mut ledger, .. }) = held else { return };
     for account in ledger.values_mut() {
         let slots = account.slots.stats_slots().iter().take(epoch::slots_used()).enumerate();
         for (_, slot) in slots.filter(|(number, _)| *number != mine as usize) {

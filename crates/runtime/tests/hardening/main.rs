@@ -365,6 +365,11 @@ fn after_fork() {
 }
 
 #[test]
+fn after_fork_while_statistics_are_switched() {
+    passes("child::forks_while_switched");
+}
+
+#[test]
 fn a_child_without_memory() {
     passes("child::forks_without_memory");
 }
@@ -687,6 +692,40 @@ mod child {
         assert_eq!(loaded.main.stats().run_cnt, runs.load(Ordering::Relaxed));
         assert_eq!(one.stats().run_cnt, runs.load(Ordering::Relaxed));
         watch.end();
+    }
+
+    /// Another thread switches statistics and reads them whenever the process forks: a child does
+    /// the same, and waits for nobody who is not there.
+    #[test]
+    #[ignore = "runs in a process of its own"]
+    fn forks_while_switched() {
+        let loaded = Loaded::new();
+        let switch = || {
+            let on = loaded.runtime.enable_stats(every(1)).unwrap();
+            assert!(!loaded.runtime.programs().is_empty());
+            on
+        };
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    drop(switch());
+                }
+            });
+            let children = (0..200).map(|_| {
+                forked(|| {
+                    // SAFETY: ends the child if it waits.
+                    unsafe { libc::alarm(10) };
+                    let before = loaded.main.stats().run_cnt;
+                    let _on = switch();
+                    assert_eq!(loaded.run(), 7);
+                    assert_eq!(loaded.main.stats().run_cnt, before + 1);
+                })
+            });
+            let failed = children.filter(|status| *status != 0).take(1).count();
+            done.store(true, Ordering::Relaxed);
+            assert_eq!(failed, 0);
+        });
     }
 
     #[test]
