@@ -8,7 +8,7 @@
 #![allow(unsafe_code)]
 
 use crate::ctx::Ctx;
-use crate::helper::{Copies, Tunnel};
+use crate::helper::{Copies, Held, Tunnel};
 use crate::runtime::Shared;
 use skep_jit::RunEnv;
 use std::cell::{Cell, RefCell};
@@ -49,6 +49,10 @@ pub(crate) struct Effects {
     pub(crate) retval: Cell<i32>,
     /// What iterators over bits go through.
     pub(crate) bits: RefCell<Copies>,
+    /// Locks, records and objects that the run is to give back.
+    pub(crate) held: Held,
+    /// The interpreted run is to end: it was interrupted while a helper waited.
+    pub(crate) stopped: Cell<bool>,
     /// A helper of ours panicked.
     pub(crate) failure: RefCell<Option<String>>,
 }
@@ -65,6 +69,9 @@ impl Effects {
         }
         if !self.bits.get_mut().is_empty() {
             self.bits.get_mut().clear();
+        }
+        if !self.held.is_empty() {
+            self.held.clear();
         }
         if !self.clones.get_mut().is_empty() {
             self.clones.get_mut().clear();
@@ -86,7 +93,7 @@ pub(crate) struct Current<'a> {
     pub(crate) shared: &'a Arc<Shared>,
     /// What machine code with fuel gets; null in an interpreted run.
     pub(crate) env: *mut RunEnv,
-    /// Lies above all frames of the run on the thread's stack.
+    /// Lies above all frames of the run on the thread's stack; 0 if it is interpreted.
     pub(crate) stack_top: u64,
     /// Number of the program that was started; 0 for a callback outside of runs.
     prog: u32,

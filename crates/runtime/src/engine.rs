@@ -118,6 +118,28 @@ pub(crate) unsafe fn spend(env: *mut RunEnv) -> bool {
     }
 }
 
+/// Whether the run is to end in which a helper waits: if so, it does when the helper returns.
+pub(crate) fn is_interrupted_waiting(current: &Current<'_>) -> bool {
+    if current.stack_top == 0 {
+        let interrupted = current.ctx.env.is_interrupted();
+        current.ctx.effects.stopped.set(interrupted);
+        return interrupted;
+    }
+    let env = current.env;
+    if env.is_null() {
+        return false;
+    }
+    // SAFETY: the run's own, which goes on; other threads reach `interrupt` only, as an atomic
+    // word.
+    unsafe {
+        let interrupted = AtomicU32::from_ptr(&raw mut (*env).interrupt).load(Relaxed) != 0;
+        if interrupted {
+            (*env).stopped = 1;
+        }
+        interrupted
+    }
+}
+
 /// Runs machine code.
 #[inline]
 pub(crate) fn run_machine_code(code: &MachineCode, current: &Current<'_>) -> u64 {
@@ -202,6 +224,14 @@ impl Running {
 }
 
 impl Memory<'_> {
+    /// What a helper returned, if the run was not interrupted while it waited.
+    fn unless_stopped(&self, result: Result<u64, Fault>) -> Result<u64, Fault> {
+        match self.current.ctx.effects.stopped.take() {
+            true => Err(Fault::new(FaultKind::Stopped("interrupted".to_owned()))),
+            false => result,
+        }
+    }
+
     /// Gives the region of an access to `work`.
     fn access<T>(
         &self,
@@ -249,13 +279,13 @@ impl Host for Memory<'_> {
     fn helper(&self, vm: &mut Vm<'_>, number: i32, args: [u64; 5]) -> Result<u64, Fault> {
         let helper =
             helper::find(number).ok_or_else(|| Fault::not_supported(format!("helper {number}")))?;
-        helper::call_interpreted(&helper.body, vm, args)
+        self.unless_stopped(helper::call_interpreted(&helper.body, vm, args))
     }
 
     fn kfunc(&self, vm: &mut Vm<'_>, number: u32, args: [u64; 5]) -> Result<u64, Fault> {
         let kfunc = helper::KFUNCS.get(number as usize);
         let kfunc = kfunc.ok_or_else(|| Fault::not_supported(format!("kfunc {number}")))?;
-        helper::call_interpreted(&kfunc.body, vm, args)
+        self.unless_stopped(helper::call_interpreted(&kfunc.body, vm, args))
     }
 
     fn tail_call(&self, handle: u64, index: u32) -> Result<Option<Arc<Linked>>, Fault> {

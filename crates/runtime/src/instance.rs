@@ -3,7 +3,7 @@
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
 use crate::engine::{self, Interrupter};
-use crate::helper::Tunnel;
+use crate::helper::{self, Tunnel};
 use crate::image::ProgImage;
 use crate::runtime::Shared;
 use crate::stats::{Board, ClockError, ProgStats, StatsGuard, StatsOptions};
@@ -207,10 +207,10 @@ impl Instance {
         let ctx = current.ctx;
         let mut fuel = None;
         if self.fuel.is_some() {
-            ctx.env.outcome().map_err(|e| e.context(format!("program '{}'", self.image.name)))?;
+            ctx.env.outcome().map_err(|e| self.failed(&current, e))?;
             fuel = self.fuel.map(|given| ctx.env.used(given));
         }
-        self.finish(ctx, RunResult { retval: r0 as u32, r0, insns: None, fuel })
+        self.finish(&current, RunResult { retval: r0 as u32, r0, insns: None, fuel })
     }
 
     fn interpret(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
@@ -221,18 +221,25 @@ impl Instance {
             let program = (&self.image.linked, &self.image.counters);
             engine::interpret_run(program, (args, self.fuel), &current)
         });
-        let exit = exit.map_err(|e| e.context(format!("program '{}'", self.image.name)))?;
+        let exit = exit.map_err(|e| self.failed(&current, e))?;
         let (r0, insns) = (exit.r0, Some(exit.insns));
         let fuel = self.fuel.map(|_| exit.fuel);
-        self.finish(current.ctx, RunResult { retval: r0 as u32, r0, insns, fuel })
+        self.finish(&current, RunResult { retval: r0 as u32, r0, insns, fuel })
     }
 
     #[inline]
-    fn finish(&self, ctx: &Ctx, result: RunResult) -> Result<RunResult, Error> {
-        if let Some(why) = ctx.effects.take_failure() {
-            return Err(Error::bug(why).context(format!("program '{}'", self.image.name)));
+    fn finish(&self, current: &Current<'_>, result: RunResult) -> Result<RunResult, Error> {
+        if let Some(why) = current.ctx.effects.take_failure() {
+            return Err(self.failed(current, Error::bug(why)));
         }
         Ok(result)
+    }
+
+    /// What is said of a run that did not come to a good end; what it held is given back.
+    #[cold]
+    fn failed(&self, current: &Current<'_>, error: Error) -> Error {
+        current::enter(current, helper::release_held);
+        error.context(format!("program '{}'", self.image.name))
     }
 }
 

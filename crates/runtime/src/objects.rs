@@ -18,6 +18,7 @@ use crate::map::RetireList;
 use crate::memory::{Budget, Region};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Range;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -285,8 +286,14 @@ impl Objects {
         Some((object.memory.clone(), at))
     }
 
+    /// Where the object is that has the byte at `addr`.
+    pub(crate) fn extent(&self, addr: u64) -> Option<Range<u64>> {
+        let mut state = self.state();
+        let (base, object) = state.around(addr)?;
+        Some(base..base + object.memory.len() as u64)
+    }
+
     /// How many objects there are.
-    #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
         self.state().objects.len()
     }

@@ -209,6 +209,11 @@ impl Runtime {
         self.shared.trace.take()
     }
 
+    /// Objects that programs have made (`bpf_obj_new`) and that are there.
+    pub fn objects(&self) -> usize {
+        self.registry().objects.count()
+    }
+
     /// Bytes that maps have reserved.
     pub fn memory_bytes(&self) -> usize {
         self.budget.used_bytes()

@@ -16,7 +16,7 @@ use crate::current::{self, Current};
 use crate::map::Map;
 use crate::map::prog_array::TailTarget;
 use crate::runtime::Shared;
-use crate::{Errno, epoch};
+use crate::{Errno, epoch, helper};
 use skep_uapi::ProgType;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -223,4 +223,5 @@ fn call(shared: &Arc<Shared>, addr: u64, timer: &Timer) {
     let args = [Arc::as_ptr(&map) as u64, key, value, 0, 0];
     // What goes wrong in a callback concerns no run that could be told.
     let _ = current::enter(&current, || program.call(*callback, args, &current));
+    current::enter(&current, helper::release_held);
 }

@@ -8,6 +8,7 @@
 //! asks for the first CPU of an empty set is given the number of CPUs.
 
 use super::call::Call;
+use super::object::{given, passed_on};
 use super::probe;
 use crate::current;
 use crate::objects::{Objects, Owns};
@@ -70,17 +71,20 @@ fn first_of(word: impl Fn(usize) -> u64) -> u64 {
 
 /// `struct bpf_cpumask *bpf_cpumask_create(void)`.
 pub(super) fn create(_: &Call) -> u64 {
-    with(|objects| objects.create(BYTES, Owns::default())).unwrap_or_default()
+    given(with(|objects| objects.create(BYTES, Owns::default())))
 }
 
 /// `struct bpf_cpumask *bpf_cpumask_acquire(cpumask)`.
 pub(super) fn acquire(call: &Call) -> u64 {
-    with(|objects| objects.acquire(call.arg(0)));
+    if with(|objects| objects.acquire(call.arg(0))) == Some(true) {
+        given(Some(call.arg(0)));
+    }
     call.arg(0)
 }
 
 /// `void bpf_cpumask_release(cpumask)`.
 pub(super) fn release(call: &Call) -> u64 {
+    passed_on(call.arg(0));
     with(|objects| objects.release(call.arg(0)));
     0
 }

@@ -11,7 +11,8 @@
 //! Kernel: `bpf_dynptr_from_mem` and siblings (6.18).
 
 use super::call::{Call, ret};
-use super::packet_dynptr;
+use super::held::{hold, let_go};
+use super::{packet_dynptr, ring};
 use crate::Errno;
 use crate::ctx::{Packet, PacketKind};
 
@@ -155,6 +156,7 @@ pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
             0 => Errno::EINVAL,
             addr => {
                 let size = size as u32;
+                hold(addr, ring::ringbuf_discard);
                 Dynptr::of(addr, size).write(call, 3);
                 return 0;
             }
@@ -166,6 +168,7 @@ pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
 
 fn ringbuf_commit(call: &Call, discard: bool) -> u64 {
     if let Some(ptr) = Dynptr::read(call, 0) {
+        let_go(ptr.addr);
         crate::map::ringbuf::commit_record(call.header_of(ptr.addr), (discard, call.arg(1)));
     }
     nowhere(call, 0);

@@ -101,6 +101,18 @@ fn note(text: &str) {
     });
 }
 
+/// Gives back what the thread's run has acquired, which it cannot do itself any more.
+#[cold]
+pub(crate) fn release_held() {
+    let held = current::with(|current| current.ctx.effects.held.take()).unwrap_or_default();
+    for (what, release) in held.into_iter().rev() {
+        // SAFETY: the run got it from a helper or took it with one, has it still, and is not left
+        // yet: the map or the object is there.
+        let call = unsafe { Call::new([what, 0, 0, 0, 0]) };
+        guarded(|| release(&call));
+    }
+}
+
 /// The word in a slot of a prog array, 0 if there is none: `skep_jit::Linkage::tail_call_lookup`.
 pub(super) unsafe extern "sysv64" fn tail_call_lookup(map: u64, index: u32) -> u64 {
     // SAFETY: machine code of a verified program passes the handle of a prog array.
@@ -221,6 +233,7 @@ mod tests {
     use skep_program::MapDef;
     use skep_uapi::{MapType, ProgType};
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     /// Machine code calls helpers through such functions: nothing may unwind out of them.
     #[test]
@@ -238,6 +251,42 @@ mod tests {
         let r0 = current::enter(&current, || unsafe { entry(0, 0, 0, 0, 0) });
         let failure = ctx.effects.take_failure().unwrap();
         assert_eq!((r0, &*failure), (0, "panic in a helper: a helper of ours is wrong"));
+    }
+
+    /// Who waits for a lock ends without it, on either engine; what a run has it gives back.
+    #[test]
+    fn waiting_for_a_lock_can_be_interrupted() {
+        let shared = Arc::new(Shared::new(1, crate::stats::Clock::Monotonic));
+        for interpreted in [false, true] {
+            let ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
+            let env = ctx.env.prepare((!interpreted).then_some(1000));
+            let current = Current::new((&ctx, &shared, 0), (env, u64::from(!interpreted)));
+            let lock = AtomicU32::new(1);
+            let lock_it = || {
+                // SAFETY: a lock.
+                let call = unsafe { Call::new([lock.as_ptr() as u64, 0, 0, 0, 0]) };
+                crate::helper::sync::spin_lock(&call);
+            };
+            let interrupter = ctx.interrupter();
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                    interrupter.interrupt();
+                });
+                current::enter(&current, lock_it);
+            });
+            match interpreted {
+                true => assert!(ctx.effects.stopped.take()),
+                false => assert_eq!(ctx.env.outcome().unwrap_err().to_string(), "interrupted"),
+            }
+            // Whose lock it is has it still.
+            current::enter(&current, release_held);
+            assert_eq!(lock.swap(0, Relaxed), 1);
+            current::enter(&current, lock_it);
+            assert_eq!(lock.load(Relaxed), 1);
+            current::enter(&current, release_held);
+            assert_eq!(lock.load(Relaxed), 0);
+        }
     }
 
     /// The ways around the table's entries, with a map whose memory is broken.

@@ -56,7 +56,7 @@ pub(super) fn user_ringbuf_drain(call: &Call, callbacks: &mut dyn Callbacks) -> 
         ring.drain(SAMPLES_MAX, &mut |addr, len| {
             let dynptr = Dynptr::of(addr, len).words();
             let at = std::ptr::from_ref(&dynptr) as u64;
-            callbacks.call(callback, [at, ctx, 0, 0, 0]) != Some(0)
+            callbacks.call(callback, [at, ctx, 0, 0, 0]).map(|r0| r0 != 0)
         })
     });
     drained.unwrap_or_else(Errno::as_ret)

@@ -16,6 +16,7 @@ mod dynptr_copy;
 mod entry;
 mod event;
 mod format;
+mod held;
 mod iter_bits;
 mod iter_num;
 mod iterate;
@@ -40,7 +41,8 @@ mod timer;
 mod tunnel;
 
 pub(crate) use call::{Call, call_machine_code};
-pub(crate) use entry::{call_interpreted, direct_lookup, direct_update};
+pub(crate) use entry::{call_interpreted, direct_lookup, direct_update, release_held};
+pub(crate) use held::Held;
 pub(crate) use iter_bits::Copies;
 
 use entry::Body;

@@ -2,9 +2,9 @@
 
 use super::call::Call;
 use super::entry::Callbacks;
-use crate::cpu;
+use super::held::{hold, let_go, let_go_within};
 use crate::objects::{End, Objects, Owns, Side};
-use crate::{Errno, current};
+use crate::{Errno, cpu, current};
 
 fn with<T>(work: impl FnOnce(&Objects) -> Option<T>) -> Option<T> {
     current::with(|current| work(&current.shared.registry.objects)).flatten()
@@ -14,7 +14,7 @@ fn with<T>(work: impl FnOnce(&Objects) -> Option<T>) -> Option<T> {
 /// type, and behind it which words own others (`skep_verifier`, fixup/calls).
 pub(super) fn new(call: &Call) -> u64 {
     let owns = Owns { pointers: call.arg(1), heads: call.arg(2) };
-    with(|objects| Some(objects.create(call.arg(0) as u32 as usize, owns))).unwrap_or_default()
+    given(with(|objects| Some(objects.create(call.arg(0) as u32 as usize, owns))))
 }
 
 /// `void *bpf_percpu_obj_new_impl(local_type_id, meta)`.
@@ -24,7 +24,7 @@ pub(super) fn percpu_new(call: &Call) -> u64 {
         let cpus = current.shared.cpus.count();
         current.shared.registry.objects.create_percpu(bytes, cpus)
     });
-    made.unwrap_or_default()
+    given(made)
 }
 
 /// `void *bpf_per_cpu_ptr(percpu_ptr, cpu)`.
@@ -41,23 +41,48 @@ pub(super) fn this_cpu_ptr(call: &Call) -> u64 {
     call.arg(0) + u64::from(cpu::current()).min(count - 1) * stride
 }
 
+/// An object, or one that a node is in, is the run's now.
+pub(super) fn given(addr: Option<u64>) -> u64 {
+    let addr = addr.unwrap_or_default();
+    if addr != 0 {
+        hold(addr, release);
+    }
+    addr
+}
+
+/// It is the run's no more: it goes, or is elsewhere from now on.
+pub(super) fn passed_on(addr: u64) {
+    // Known by the address of a node in it, or of its first byte.
+    if !let_go(addr)
+        && let Some(extent) = with(|objects| objects.extent(addr))
+    {
+        let_go_within(extent);
+    }
+}
+
 /// `void bpf_obj_drop_impl(p, meta)`.
 pub(super) fn release(call: &Call) -> u64 {
+    passed_on(call.arg(0));
     current::with(|current| current.shared.registry.objects.release(call.arg(0)));
     0
 }
 
 /// `void *bpf_refcount_acquire_impl(p, meta)`.
 pub(super) fn acquire(call: &Call) -> u64 {
-    with(|objects| objects.acquire(call.arg(0)).then_some(call.arg(0))).unwrap_or_default()
+    given(with(|objects| objects.acquire(call.arg(0)).then_some(call.arg(0))))
 }
 
 /// `void *bpf_kptr_xchg(dst, ptr)`: what was there, and now belongs to the program.
 pub(super) fn kptr_xchg(call: &Call) -> u64 {
-    call.pointer(0).swap(call.arg(1), std::sync::atomic::Ordering::AcqRel)
+    let old = call.pointer(0).swap(call.arg(1), std::sync::atomic::Ordering::AcqRel);
+    if call.arg(1) != 0 {
+        passed_on(call.arg(1));
+    }
+    given(Some(old))
 }
 
 fn insert(call: &Call, at: impl FnOnce(usize) -> usize) -> u64 {
+    passed_on(call.arg(1));
     match with(|objects| Some(objects.insert(call.arg(0), call.arg(1), at))) {
         Some(Ok(())) => 0,
         _ => Errno::EINVAL.as_int(),
@@ -76,12 +101,12 @@ pub(super) fn list_push_back(call: &Call) -> u64 {
 
 /// `struct bpf_list_node *bpf_list_pop_front(head)`.
 pub(super) fn list_pop_front(call: &Call) -> u64 {
-    with(|objects| objects.pop(call.arg(0), End::Front)).unwrap_or_default()
+    given(with(|objects| objects.pop(call.arg(0), End::Front)))
 }
 
 /// `struct bpf_list_node *bpf_list_pop_back(head)`.
 pub(super) fn list_pop_back(call: &Call) -> u64 {
-    with(|objects| objects.pop(call.arg(0), End::Back)).unwrap_or_default()
+    given(with(|objects| objects.pop(call.arg(0), End::Back)))
 }
 
 /// `struct bpf_list_node *bpf_list_front(head)`, and the first node of a tree.
@@ -104,7 +129,9 @@ pub(super) fn rbtree_add(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
         let middle = low + (high - low) / 2;
         match callbacks.call(less, [node, nodes[middle], 0, 0, 0]) {
             Some(0) => low = middle + 1,
-            _ => high = middle,
+            Some(_) => high = middle,
+            // The run ends, and the node with it.
+            None => return Errno::EINVAL.as_int(),
         }
     }
     insert(call, |_| low)
@@ -127,5 +154,5 @@ pub(super) fn rbtree_right(call: &Call) -> u64 {
 
 /// `struct bpf_rb_node *bpf_rbtree_remove(root, node)`.
 pub(super) fn rbtree_remove(call: &Call) -> u64 {
-    with(|objects| objects.remove(call.arg(0), call.arg(1))).unwrap_or_default()
+    given(with(|objects| objects.remove(call.arg(0), call.arg(1))))
 }

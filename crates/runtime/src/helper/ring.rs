@@ -1,6 +1,7 @@
 //! Helpers that give data to the user: ring buffers and perf events.
 
 use super::call::{Call, ret};
+use super::held::{hold, let_go};
 use crate::ctx::Ctx;
 use crate::map::ringbuf::commit_record;
 use crate::{Errno, current};
@@ -27,17 +28,23 @@ pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
     if call.arg(2) != 0 {
         return 0;
     }
-    call.map(0).kind().as_ringbuf().map_or(0, |ringbuf| ringbuf.reserve(call.arg(1)))
+    let addr = call.map(0).kind().as_ringbuf().map_or(0, |ringbuf| ringbuf.reserve(call.arg(1)));
+    if addr != 0 {
+        hold(addr, ringbuf_discard);
+    }
+    addr
 }
 
 /// `void bpf_ringbuf_submit(data, flags)`.
 pub(super) fn ringbuf_submit(call: &Call) -> u64 {
+    let_go(call.arg(0));
     commit_record(call.record_header(0), (false, call.arg(1)));
     0
 }
 
 /// `void bpf_ringbuf_discard(data, flags)`.
 pub(super) fn ringbuf_discard(call: &Call) -> u64 {
+    let_go(call.arg(0));
     commit_record(call.record_header(0), (true, call.arg(1)));
     0
 }

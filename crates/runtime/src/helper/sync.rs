@@ -2,7 +2,8 @@
 //! where no interrupt, no other task and no grace period can come between.
 
 use super::Call;
-use crate::{Errno, cpu};
+use super::held::{hold, let_go};
+use crate::{Errno, cpu, current, engine};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -10,18 +11,28 @@ use std::time::{Duration, Instant};
 const SPINS: u32 = 128;
 
 /// `void bpf_spin_lock(lock)`. The verifier lets a program hold one at a time, and not end with it.
+/// A run that is interrupted while it waits ends without it.
 pub(super) fn spin_lock(call: &Call) -> u64 {
     let lock = call.word(0);
     let mut turns = 0u32;
     while lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
         turns = turns.wrapping_add(1);
-        if turns.is_multiple_of(SPINS) { std::thread::yield_now() } else { std::hint::spin_loop() }
+        if !turns.is_multiple_of(SPINS) {
+            std::hint::spin_loop();
+            continue;
+        }
+        if current::with(engine::is_interrupted_waiting).unwrap_or(false) {
+            return 0;
+        }
+        std::thread::yield_now();
     }
+    hold(call.arg(0), spin_unlock);
     0
 }
 
 /// `void bpf_spin_unlock(lock)`.
 pub(super) fn spin_unlock(call: &Call) -> u64 {
+    let_go(call.arg(0));
     call.word(0).store(0, Ordering::Release);
     0
 }
@@ -36,7 +47,10 @@ pub(super) fn res_spin_lock(call: &Call) -> u64 {
     let mut deadline = None;
     loop {
         match lock.compare_exchange_weak(0, mine, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => return 0,
+            Ok(_) => {
+                hold(call.arg(0), spin_unlock);
+                return 0;
+            }
             Err(holder) if holder == mine => return Errno::EDEADLK.as_int(),
             Err(_) => std::thread::yield_now(),
         }

@@ -31,7 +31,8 @@ impl<T> RetireList<T> {
         let tag = epoch::tag();
         let mut retired = self.lock();
         retired.push((tag, item));
-        let many = retired.len() >= LOOK_AT;
+        // While a long run goes on, not all of them again for each new one.
+        let many = retired.len() >= LOOK_AT && retired.len().is_power_of_two();
         drop(retired);
         if many || epoch::is_quiet() {
             self.settle();
@@ -42,9 +43,11 @@ impl<T> RetireList<T> {
     pub(crate) fn settle(&self) {
         let mut retired = self.lock();
         let Some((oldest, _)) = retired.first() else { return };
-        if !epoch::is_held_here(*oldest) {
-            epoch::advance();
+        // What this run holds itself it holds until it ends, and so what is younger.
+        if epoch::is_held_here(*oldest) {
+            return;
         }
+        epoch::advance();
         let free: Vec<_> = retired.extract_if(.., |(tag, _)| epoch::is_free(*tag)).collect();
         drop(retired);
         // What goes may hold other maps, and take their locks.

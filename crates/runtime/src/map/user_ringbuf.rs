@@ -101,11 +101,11 @@ impl UserRingbuf {
     }
 
     /// Gives address and length of up to `count` samples to `each`, until it says stop (true): how
-    /// many it got.
+    /// many it got. One that it says nothing of is there as before.
     pub(crate) fn drain(
         &self,
         count: u64,
-        each: &mut dyn FnMut(u64, u32) -> bool,
+        each: &mut dyn FnMut(u64, u32) -> Option<bool>,
     ) -> Result<u64, Errno> {
         let _one = match self.draining.try_lock() {
             Ok(one) => one,
@@ -120,7 +120,8 @@ impl UserRingbuf {
                 Sample::Discarded(bytes) => (bytes, false),
                 Sample::There { addr, len, bytes } => {
                     given += 1;
-                    (bytes, each(addr, len))
+                    let Some(stop) = each(addr, len) else { break };
+                    (bytes, stop)
                 }
             };
             self.pages.u64(CONSUMER).store(consumed + bytes, Release);
@@ -160,7 +161,7 @@ mod tests {
         ring.drain(count, &mut |addr, len| {
             let at = ring.pages.offset_of(addr, len as usize).unwrap();
             samples.push(ring.pages.to_vec(at, len as usize));
-            false
+            Some(false)
         })
         .map(|_| samples)
     }
@@ -204,7 +205,7 @@ mod tests {
         ring.pages.u32(DATA).store(4096, Relaxed);
         assert_eq!(drain(&ring, 1), Err(Errno::E2BIG));
         ring.pages.u32(DATA).store(4088, Relaxed);
-        assert_eq!(ring.drain(1, &mut |_, _| true), Ok(1));
+        assert_eq!(ring.drain(1, &mut |_, _| Some(true)), Ok(1));
         assert_eq!(ring.pages.u64(CONSUMER).load(Relaxed), 4096);
     }
 
@@ -214,8 +215,8 @@ mod tests {
         ring.write(&[7]).unwrap();
         let mut inner = Ok(0);
         let outer = ring.drain(1, &mut |_, _| {
-            inner = ring.drain(1, &mut |_, _| true);
-            true
+            inner = ring.drain(1, &mut |_, _| Some(true));
+            Some(true)
         });
         assert_eq!((inner, outer), (Err(Errno::EBUSY), Ok(1)));
     }
