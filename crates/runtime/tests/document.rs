@@ -34,6 +34,11 @@ Helpers and features that do only part of what a kernel does:
   element, and only when `max_entries` exist. The kernel keeps an active and an inactive list, moves
   elements between them in batches, and sets free elements aside for each CPU, so that it may evict
   before the map is full. Which element goes differs between the two, and neither promises it.
+- A value that a run has looked up and then deleted may become another key's during the same run, as
+  in the kernel. Which one, and when, differs from the kernel. In an LPM trie it stays as it was until
+  the run ends; about 64 MiB of deleted nodes may wait for that, then updates fail with ENOMEM.
+- An inner array in a map of maps must have at least as many entries as the template, even with
+  `BPF_F_INNER_MAP`: the verifier omits null checks for constant keys below the template's size.
 - Local storage (of tasks, sockets, inodes) and sockets are not supported: a program that uses them
   can be verified, but not loaded.
 - `bpf_throw` works in every program in which the verifier allows it. The exception callback (if the
@@ -73,7 +78,10 @@ Fuel (`LoadOptions::fuel`, `skep run --fuel N`) limits a run. Both engines count
 stop at the same place: each back-edge taken, each call of a subprog and each call of a callback is
 one unit. Insns in between are bounded by the program's length, tail calls by their limit of 33; they
 cost nothing. A run that is stopped leaves maps and packet as they were at that unit, and its result
-is an error. `Interrupter` stops at the same places.
+is an error. `Interrupter` stops at the same places, and where a run waits for a `bpf_spin_lock`. What
+a stopped run holds is given back: locks are unlocked, ring buffer records discarded, objects dropped;
+the sample that `bpf_user_ringbuf_drain` was at stays in the buffer. The same happens if a helper
+panics.
 
 Statistics (`run_time_ns`, `run_cnt`, `recursion_misses`) are counted while someone asks for them:
 

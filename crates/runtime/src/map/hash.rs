@@ -339,25 +339,29 @@ impl Hash {
     /// Gives the element of `key` to `copy`, again if it may have been another key's meanwhile.
     fn copy<T>(&self, key: &[u8], copy: &mut dyn FnMut(u32) -> T) -> Option<T> {
         let hash = hash_of(key, self.seed);
+        self.settled(hash, || self.walk(hash, key).map(|found| copy(found.element)))
+    }
+
+    /// What `look` sees of the chains of a hash's shard, without elements that became other keys'
+    /// meanwhile: it looks again under the lock then.
+    fn settled<T>(&self, hash: u32, mut look: impl FnMut() -> T) -> T {
         let before = self.pool.reused(hash);
-        let copied = self.walk(hash, key).map(|found| copy(found.element));
+        let seen = look();
         fence(Acquire);
         if self.pool.reused(hash) == before {
-            return copied;
+            return seen;
         }
         // Nothing is handed out while the lock is held.
         let _lock = self.pool.lock(hash);
-        self.walk(hash, key).map(|found| copy(found.element))
+        look()
     }
 
-    fn read_key(&self, element: u32, key: &mut [u8]) {
-        self.pool.region().read(self.pool.offset(element) + HEADER, key);
-    }
-
-    /// The first element of bucket `from` or a later one.
-    fn first_from(&self, from: usize) -> Option<u32> {
-        let heads = (from..=self.mask as usize).map(|bucket| self.heads.u32(4 * bucket));
-        heads.map(|head| head.load(Acquire)).find(|&element| element != NIL)
+    /// Reads the key of an element, if it is one.
+    fn read_key(&self, element: u32, key: &mut [u8]) -> bool {
+        if element != NIL {
+            self.pool.region().read(self.pool.offset(element) + HEADER, key);
+        }
+        element != NIL
     }
 }
 
@@ -446,22 +450,28 @@ impl MapKind for Hash {
     }
 
     fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> Result<(), Errno> {
-        let after = |element: u32| {
-            let off = self.pool.offset(element);
-            match self.pool.region().u32(off + NEXT).load(Acquire) {
-                NIL => {
-                    let hash = self.pool.region().u32(off + HASH).load(Relaxed);
-                    self.first_from((hash & self.mask) as usize + 1)
-                }
-                element => Some(element),
+        let mut from = 0;
+        if let Some(key) = key {
+            let hash = hash_of(key, self.seed);
+            let behind = self.settled(hash, || {
+                let found = self.walk(hash, key)?;
+                let link = Link::Next(self.pool.offset(found.element) + NEXT);
+                Some(self.read_key(self.link(link).load(Acquire), next))
+            });
+            match behind {
+                Some(true) => return Ok(()),
+                Some(false) => from = (hash & self.mask) + 1,
+                None => {}
             }
+        }
+        let first = |bucket: u32, next: &mut [u8]| {
+            let head = self.head(bucket);
+            // A bucket's number is a hash of its shard.
+            head.load(Relaxed) != NIL
+                && self.settled(bucket, || self.read_key(head.load(Acquire), next))
         };
-        let following = match key.and_then(|key| self.find(key)) {
-            Some(element) => after(element),
-            None => self.first_from(0),
-        };
-        self.read_key(following.ok_or(Errno::ENOENT)?, next);
-        Ok(())
+        let found = (from..=self.mask).any(|bucket| first(bucket, next));
+        if found { Ok(()) } else { Err(Errno::ENOENT) }
     }
 
     fn read(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {

@@ -7,22 +7,27 @@
 //! # Invariants
 //! 1. A child's prefix extends its parent's, and its first further bit is the child's number.
 //! 2. A node without value has two children.
+//! 3. Who reads is in a run, so that the nodes on its way stay what they are: a node is changed when
+//!    nobody sees it, but for its children and whether it has a value.
 //!
 //! Kernel: `trie_map_ops` (6.18). Keys come back with children before their parents.
 
-use super::element_pool::{ElementPool, HEADER, NIL, Queue};
+use super::lpm_nodes::{NIL, Nodes, Unused};
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup};
 use crate::memory::Region;
 use crate::{Errno, Error};
 use skep_uapi::MapShape;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Offsets in an element: the key (its length first), then children, `HAS_VALUE`, and the value.
-const KEY: usize = HEADER;
+/// Offset in a node: the key (its length first), then children, `HAS_VALUE`, and the value.
+const KEY: usize = 0;
 
 pub(super) struct LpmTrie {
-    pool: ElementPool,
+    nodes: Nodes,
+    /// Who changes the trie has this.
+    unused: Mutex<Unused>,
     root: AtomicU32,
     count: AtomicU32,
     max_entries: u32,
@@ -32,7 +37,7 @@ pub(super) struct LpmTrie {
     layout: ValueLayout,
 }
 
-/// Where an element is linked: the root, or child 0 or 1 of a node.
+/// Where a node is linked: the root, or child 0 or 1 of a node.
 #[derive(Clone, Copy)]
 enum Slot {
     Root,
@@ -63,10 +68,24 @@ impl LpmTrie {
         // Branches without value are fewer than keys.
         let nodes = shape.max_entries.checked_mul(2);
         let nodes = nodes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()))?;
-        let pool = ElementPool::new(nodes, value_at + layout.stride(), 1, &setup.budget)?;
+        let nodes = Nodes::new(nodes, value_at + layout.stride(), &setup.budget)?;
         let (root, count) = (AtomicU32::new(NIL), AtomicU32::new(0));
         let max_entries = shape.max_entries;
-        Ok(LpmTrie { pool, root, count, max_entries, key_size, children_at, value_at, layout })
+        Ok(LpmTrie {
+            nodes,
+            unused: Mutex::new(Unused::new()),
+            root,
+            count,
+            max_entries,
+            key_size,
+            children_at,
+            value_at,
+            layout,
+        })
+    }
+
+    fn unused(&self) -> MutexGuard<'_, Unused> {
+        self.unused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn bits_max(&self) -> u32 {
@@ -76,9 +95,7 @@ impl LpmTrie {
     fn slot(&self, slot: Slot) -> &AtomicU32 {
         match slot {
             Slot::Root => &self.root,
-            Slot::Child(node, n) => {
-                self.pool.region().u32(self.pool.offset(node) + self.children_at + 4 * n)
-            }
+            Slot::Child(node, n) => self.nodes.word(node, self.children_at + 4 * n),
         }
     }
 
@@ -87,27 +104,28 @@ impl LpmTrie {
     }
 
     fn key(&self, node: u32, key: &mut [u8]) {
-        self.pool.region().read(self.pool.offset(node) + KEY, key);
+        let (region, off) = self.nodes.at(node);
+        region.read(off + KEY, key);
     }
 
     fn prefix_len(&self, node: u32) -> u32 {
-        self.pool.region().u32(self.pool.offset(node) + KEY).load(Relaxed)
+        self.nodes.word(node, KEY).load(Relaxed)
     }
 
     fn has_value(&self, node: u32) -> &AtomicU32 {
-        self.pool.region().u32(self.pool.offset(node) + self.children_at + 8)
+        self.nodes.word(node, self.children_at + 8)
     }
 
     /// Bits that a node's prefix and `key`'s have in common.
     fn common_bits(&self, node: u32, key: &[u8]) -> u32 {
         let most = self.prefix_len(node).min(prefix_len(key));
-        let at = self.pool.offset(node) + KEY;
+        let (region, off) = self.nodes.at(node);
         let mut word = [0; 8];
         let mut bits = 0;
         // The first word holds the length and four bytes of the prefix.
         for (n, part) in key.chunks(8).enumerate() {
             let theirs = &mut word[..part.len()];
-            self.pool.region().read(at + 8 * n, theirs);
+            region.read(off + KEY + 8 * n, theirs);
             let skip = if n == 0 { 4 } else { 0 };
             for (a, b) in theirs.iter().zip(part).skip(skip) {
                 let same = (a ^ b).leading_zeros();
@@ -164,10 +182,14 @@ impl LpmTrie {
     }
 
     /// A node for `key`, seen by nobody.
-    fn new_node(&self, queue: &mut Queue, key: &[u8], value: Option<&[u8]>) -> Result<u32, Errno> {
-        let node = self.pool.take(queue).ok_or(Errno::ENOMEM)?;
-        let (region, off) = (self.pool.region(), self.pool.offset(node));
-        self.pool.begin(off, (NIL, 0), false);
+    fn new_node(
+        &self,
+        unused: &mut Unused,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<u32, Errno> {
+        let node = self.nodes.take(unused)?;
+        let (region, off) = self.nodes.at(node);
         region.write(off + KEY, key);
         region.clear(off + self.children_at, 16 + self.layout.stride());
         if let Some(value) = value {
@@ -237,8 +259,10 @@ impl MapKind for LpmTrie {
         if prefix_len(key) > self.bits_max() {
             return 0;
         }
-        let addr = |node| self.pool.region().addr(self.pool.offset(node) + self.value_at);
-        self.find(key).map_or(0, addr)
+        self.find(key).map_or(0, |node| {
+            let (region, off) = self.nodes.at(node);
+            region.addr(off + self.value_at)
+        })
     }
 
     fn update(&self, key: &[u8], value: &[u8], flags: u64) -> Result<(), Errno> {
@@ -246,7 +270,7 @@ impl MapKind for LpmTrie {
             return Err(Errno::EINVAL);
         }
         self.check_key(key)?;
-        let mut queue = self.pool.lock(0);
+        let mut unused = self.unused();
         let place = self.place(key);
         let is_at = self.is_at(&place, key);
         let exists = is_at && self.has_value(place.node).load(Relaxed) != 0;
@@ -258,7 +282,7 @@ impl MapKind for LpmTrie {
         if !exists && self.count.load(Relaxed) == self.max_entries {
             return Err(Errno::ENOSPC);
         }
-        let new = self.new_node(&mut queue, key, Some(value))?;
+        let new = self.new_node(&mut unused, key, Some(value))?;
         let mut top = new;
         if is_at {
             // Takes the place of the node with the same prefix.
@@ -273,10 +297,10 @@ impl MapKind for LpmTrie {
         } else if place.node != NIL {
             let mut fork = key.to_vec();
             fork[..4].copy_from_slice(&place.common.to_ne_bytes());
-            top = match self.new_node(&mut queue, &fork, None) {
+            top = match self.new_node(&mut unused, &fork, None) {
                 Ok(top) => top,
                 Err(errno) => {
-                    self.pool.put(&mut queue, new);
+                    unused.put(new);
                     return Err(errno);
                 }
             };
@@ -286,7 +310,7 @@ impl MapKind for LpmTrie {
         }
         self.slot(place.slot).store(top, Release);
         if is_at {
-            self.pool.put(&mut queue, place.node);
+            unused.put(place.node);
         }
         if !exists {
             self.count.fetch_add(1, Relaxed);
@@ -296,7 +320,7 @@ impl MapKind for LpmTrie {
 
     fn delete(&self, key: &[u8]) -> Result<(), Errno> {
         self.check_key(key)?;
-        let mut queue = self.pool.lock(0);
+        let mut unused = self.unused();
         let place = self.place(key);
         if !self.is_at(&place, key) || self.has_value(place.node).load(Relaxed) == 0 {
             return Err(Errno::ENOENT);
@@ -317,15 +341,15 @@ impl MapKind for LpmTrie {
                 match above {
                     Some((above, branch, sibling)) => {
                         self.slot(above).store(sibling, Release);
-                        self.pool.put(&mut queue, branch);
+                        unused.put(branch);
                     }
                     None => self.slot(place.slot).store(NIL, Release),
                 }
-                self.pool.put(&mut queue, place.node);
+                unused.put(place.node);
             }
             [child, NIL] | [NIL, child] => {
                 self.slot(place.slot).store(child, Release);
-                self.pool.put(&mut queue, place.node);
+                unused.put(place.node);
             }
             _ => self.has_value(place.node).store(0, Release),
         }
@@ -361,10 +385,11 @@ impl MapKind for LpmTrie {
             return Err(Errno::ENOENT);
         }
         let node = self.find(key).ok_or(Errno::ENOENT)?;
-        Ok(self.layout.read(self.pool.region(), self.pool.offset(node) + self.value_at))
+        let (region, off) = self.nodes.at(node);
+        Ok(self.layout.read(region, off + self.value_at))
     }
 
     fn locate(&self, addr: u64, size: usize) -> Option<(&Region, usize)> {
-        self.pool.region().locate(addr, size)
+        self.nodes.locate(addr, size)
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! # Invariants
 //! 1. A key or value slice that reaches a `MapKind` has exactly the map's size.
-//! 2. The address of a value stays valid memory of this map until the map is dropped, and is not
-//!    given to another key while a run that could hold it goes on (see `element_pool` for
-//!    the exception, which is the kernel's too).
+//! 2. The address of a value stays valid memory of this map until the map is dropped. In a trie it
+//!    is not given to another key while a run that could hold it goes on (`lpm_nodes`); in a hash
+//!    it may be, as in the kernel, where a run removes more than a few elements or runs keep all
+//!    that there are (`element_pool`): a copy of a value or a key is whole and of its key all the
+//!    same.
 //!
 //! Kernel: the `map_ops` of each kind (6.18). Errnos and limits are compared with bpf(2) in
 //! `tests/map_agreement.rs`.
@@ -18,6 +20,7 @@ mod element_pool;
 mod handle;
 pub(crate) mod hash;
 mod hash_word;
+mod lpm_nodes;
 mod lpm_trie;
 mod map_in_map;
 mod percpu_array;

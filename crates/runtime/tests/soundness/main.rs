@@ -2,6 +2,7 @@
 //! and who is stopped leaves nothing behind.
 
 mod other_maps;
+mod readers;
 
 use skep_insn::asm::assemble;
 use skep_program::{MapDef, Program};
