@@ -72,7 +72,7 @@ pub(super) fn get_current_task(_: &Call) -> u64 {
     TASKS + u64::from(thread as u32) * 0x4000
 }
 
-/// `struct task_struct *bpf_task_acquire(p)`: a task is its address, and there as long as anyone has
+/// `struct task_struct *bpf_task_acquire(p)`: a task is its address, there as long as anyone has
 /// that.
 pub(super) fn task_acquire(call: &Call) -> u64 {
     call.arg(0)

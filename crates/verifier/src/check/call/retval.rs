@@ -75,6 +75,9 @@ fn map_value(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
 fn percpu_variable(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     if let Some(reg) = meta.percpu.filter(|r| r.ty.has(TypeFlag::MEM_RCU)) {
         // One CPU's copy of an object that the program allocated.
+        if !matches!(reg.extra, Extra::Btf { in_prog: true, .. }) {
+            env.aux_mut().found = Found::KernelMem;
+        }
         let ty = RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC | TypeFlag::MEM_RCU);
         return Ok(Reg { extra: reg.extra, ..Reg::pointer(ty) });
     }
