@@ -176,8 +176,8 @@ pub(crate) fn is_in_run() -> bool {
     LOCAL.with(|local| local.depth.get() > 0)
 }
 
-/// Whether it looks as if no run were going on: what is retired now may be free soon. A run that has
-/// just begun is not always seen.
+/// Whether it looks as if no run were going on: what is retired now may be free soon. A run that
+/// has just begun is not always seen.
 pub(crate) fn is_quiet() -> bool {
     let used = &SLOTS[..slots_used()];
     !is_in_run() && used.iter().all(|slot| slot.epoch.load(Ordering::Relaxed) == IDLE)

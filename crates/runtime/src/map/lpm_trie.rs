@@ -7,8 +7,8 @@
 //! # Invariants
 //! 1. A child's prefix extends its parent's, and its first further bit is the child's number.
 //! 2. A node without value has two children.
-//! 3. Who reads is in a run, so that the nodes on its way stay what they are: a node is changed when
-//!    nobody sees it, but for its children and whether it has a value.
+//! 3. Who reads is in a run, so that the nodes on its way stay what they are: a node is changed
+//!    when nobody sees it, but for its children and whether it has a value.
 //!
 //! Kernel: `trie_map_ops` (6.18). Keys come back with children before their parents.
 
