@@ -32,13 +32,16 @@ fn main() -> io::Result<()> {
 }
 
 /// Filter, statistics, sort, `-G`, glob, CSV.
-const CLI: [&str; 6] = [
+const CLI: [&str; 9] = [
     "xdp*/main*\nfile,prog,verdict,insns\ninsns^,file\nlimit = 3\n*.bpf.o\nfile_name,prog_name,verdict,total_insns\na.o,p,success,12\n",
     "!insns>=100\ntotal_states_diff,verdict_a\n|states_pct|v,prog\nx.y[2].z = -0x10\n[a-z]*\n",
     "verdict=failure\nsize,jited,stack,attach_type\nstack!\nbig = true\n?oo\nfile,prog\n",
     "a/b\ndur\n-\nlimits[1] = 0777\n**\n",
     "stack_a<=5%\ninsns_b\nduration_pct^\nrounds = false\n{a,b}\n",
     "total_insns != 3\n\n\ncount = RED\n\n",
+    "\n\n\ntable[1] = --170141183460469231731687303715884105728\n\n",
+    "\n\n\ntable[63] = --5\n\n",
+    "\n\n\ntable[0] = 0x-5\n\n",
 ];
 
 struct Seeds {

@@ -63,10 +63,8 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         for answer in file.answers {
             worst.raise(answer.exit);
             summary.count(&answer);
-            match (answer.trouble, answer.exit) {
-                (Some(line), Exit::Bug) => streams.bug(&line)?,
-                (Some(line), _) => streams.error(&line)?,
-                (None, _) => {}
+            if let Some(line) = &answer.trouble {
+                streams.failure(line, answer.exit)?;
             }
             match answer.diagnostic {
                 Some(diagnostic) if flags.format == CheckFormat::Text => {

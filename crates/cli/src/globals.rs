@@ -71,7 +71,7 @@ impl Preset {
             bit_offset: u64::from(offset) * 8,
             bitfield_bits: 0,
         };
-        for step in &self.path[1..] {
+        for step in self.path.iter().skip(1) {
             place = descend(&btf, &place, step)?;
         }
         let value = number_of(&self.value, place.ty)?;
@@ -133,14 +133,20 @@ fn descend<'a>(btf: &'a Btf, place: &Place<'a>, step: &Step) -> Result<Place<'a>
                 return Err(format!("index {index} is out of range ({} elements)", array.nelems));
             }
             let elem_bytes = btf.size_of(array.elem).map_err(|e| e.to_string())?;
+            let bits = (u64::from(*index) * u64::from(elem_bytes)).checked_mul(8);
+            let bit_offset = bits.and_then(|bits| place.bit_offset.checked_add(bits));
             Ok(Place {
                 ty: btf.skip_modifiers(array.elem),
-                bit_offset: place.bit_offset + u64::from(*index) * u64::from(elem_bytes) * 8,
+                bit_offset: bit_offset.filter(|offset| *offset < BITS_MAX).ok_or(OUTSIDE)?,
                 bitfield_bits: 0,
             })
         }
     }
 }
+
+/// Beyond all sections, with room for what offsets of members add.
+const BITS_MAX: u64 = 1 << 40;
+const OUTSIDE: &str = "outside its section";
 
 /// Deepest nesting of anonymous structs that is looked into.
 const ANONYMOUS_DEPTH_MAX: u32 = 16;
@@ -176,10 +182,14 @@ fn number_of(text: &str, ty: Type<'_>) -> Result<i128, String> {
         Some(rest) => (true, rest),
         None => (false, text),
     };
-    let radix = |digits: &str, radix| i128::from_str_radix(digits, radix).ok();
+    // Another sign is no digit, though `from_str_radix` takes one.
+    let radix = |digits: &str, radix| {
+        let digits = Some(digits).filter(|d| !d.starts_with(['+', '-']))?;
+        i128::from_str_radix(digits, radix).ok()
+    };
     let size = match digits {
-        "true" => Some(1),
-        "false" => Some(0),
+        "true" if !negative => Some(1),
+        "false" if !negative => Some(0),
         _ => match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
             Some(hex) => radix(hex, 16),
             None if digits.len() > 1 && digits.starts_with('0') => radix(digits, 8),
@@ -200,6 +210,9 @@ fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<()
         0 => size * 8,
         bits => u32::from(bits),
     };
+    if bits > size * 8 {
+        return Err(format!("a bitfield of {bits} bits in {size} bytes"));
+    }
     let signed = match place.ty.kind() {
         Kind::Int => place.ty.int_encoding().is_signed(),
         _ => place.ty.is_signed_enum(),
@@ -215,7 +228,7 @@ fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<()
     for bit in 0..bits {
         let at = place.bit_offset + u64::from(bit);
         let byte = usize::try_from(at / 8).ok().and_then(|index| contents.get_mut(index));
-        let byte = byte.ok_or("outside its section")?;
+        let byte = byte.ok_or(OUTSIDE)?;
         let mask = 1u8 << (at % 8);
         if value >> bit & 1 == 1 { *byte |= mask } else { *byte &= !mask }
     }
@@ -225,6 +238,7 @@ fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep::btf::{BtfBuilder, IntEncoding, SecVar, VarLinkage};
 
     #[test]
     fn paths() {
@@ -277,8 +291,52 @@ mod tests {
             ("scale = ten", "'ten' is neither a number nor an enumerator"),
             ("scale = -1", "-1 is out of range (0 to 4294967295)"),
             ("scale = 4294967296", "4294967296 is out of range (0 to 4294967295)"),
+            ("scale = --5", "'--5' is neither a number nor an enumerator"),
+            ("scale = +5", "'+5' is neither a number nor an enumerator"),
+            ("scale = 0x-5", "'0x-5' is neither a number nor an enumerator"),
+            ("scale = 0-5", "'0-5' is neither a number nor an enumerator"),
+            ("scale = -true", "'-true' is neither a number nor an enumerator"),
+            (
+                "scale = --170141183460469231731687303715884105728",
+                "'--170141183460469231731687303715884105728' is neither a number nor an enumerator",
+            ),
         ] {
             assert_eq!(set(&mut object, text), Err(message.to_owned()), "{text}");
+        }
+    }
+
+    /// An object whose one variable is `v`, of a type that `make` builds on a 4-byte int.
+    fn of_type(make: impl FnOnce(&mut BtfBuilder, TypeId) -> TypeId) -> Object {
+        let mut btf = BtfBuilder::new();
+        let int = btf.int("unsigned int", 4, IntEncoding::default());
+        let ty = make(&mut btf, int);
+        let var = btf.var("v", ty, VarLinkage::Global);
+        let section = btf.datasec(".data", 8, &[SecVar { ty: var, offset: 0, size: 8 }]);
+        let map =
+            MapDef { btf_value_type_id: section.0, contents: vec![0; 8], ..MapDef::default() };
+        let btf = Some(Arc::new(btf.build().unwrap()));
+        Object { btf, maps: Arc::from([map]), ..Object::default() }
+    }
+
+    #[test]
+    fn bitfields_that_no_compiler_makes_are_said() {
+        let bitfield = |bits| of_type(|btf, int| btf.struct_("s", 4, &[("f", int, 0, bits)]));
+        assert_eq!(set(&mut bitfield(32), "v.f = 1"), Ok(()));
+        assert_eq!(set(&mut bitfield(3), "v.f = 8"), Err("8 is out of range (0 to 7)".into()));
+        for bits in [33, 64, 128, 200, 255] {
+            let message = format!("a bitfield of {bits} bits in 4 bytes");
+            assert_eq!(set(&mut bitfield(bits), "v.f = 1"), Err(message));
+        }
+    }
+
+    #[test]
+    fn arrays_that_no_memory_holds_are_said() {
+        let mut object = of_type(|btf, int| {
+            let large = btf.struct_("large", u32::MAX, &[]);
+            btf.array(large, int, u32::MAX)
+        });
+        for index in ["4294967294", "1000000"] {
+            assert_eq!(set(&mut object, &format!("v[{index}] = 1")), Err(OUTSIDE.into()));
         }
     }
 

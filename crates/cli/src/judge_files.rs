@@ -59,14 +59,42 @@ pub(crate) struct Loaded<'a> {
     pub(crate) file_bytes: usize,
 }
 
+/// Why a file, or a part of it, has no answers; one line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The file or an argument is wrong.
+    Input(String),
+    /// We are: something panicked.
+    Bug(String),
+}
+
+impl Trouble {
+    /// Runs `work` for `file`: a panic is our fault, and this file's alone.
+    fn contain<T>(file: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, Trouble> {
+        match skep::contain_panic(work) {
+            Ok(done) => done.map_err(Trouble::Input),
+            Err(panic) => Err(Trouble::Bug(format!("{file}: {panic}"))),
+        }
+    }
+
+    /// Prints the line.
+    fn print(&self, streams: &mut Streams<'_>) -> io::Result<Exit> {
+        let (line, exit) = match self {
+            Trouble::Input(line) => (line, Exit::Input),
+            Trouble::Bug(line) => (line, Exit::Bug),
+        };
+        streams.failure(line, exit).map(|()| exit)
+    }
+}
+
 /// What became of one file.
 pub(crate) struct FileAnswers<T> {
     /// Name as the user gave it.
     pub(crate) file: String,
     /// Answers, in the order of the programs.
     pub(crate) answers: Vec<T>,
-    /// Lines for the error stream: what is wrong with the file.
-    pub(crate) errors: Vec<String>,
+    /// Lines for the error stream: what is wrong with the file, or with us.
+    pub(crate) troubles: Vec<Trouble>,
     /// Counts for the closing line.
     pub(crate) tally: Tally,
 }
@@ -118,18 +146,28 @@ impl Plan {
         within(pass.bytes_max)
     }
 
-    /// Opens one file; `make` turns each program into what the caller keeps.
+    /// Opens one file; `make` turns each program into what the caller keeps. Panics are contained
+    /// at the object as it is opened, and for all that remains at the file.
     pub(crate) fn load<T: Send>(
         &self,
         input: &Input,
         make: &(impl Fn(Loaded<'_>) -> T + Sync),
     ) -> FileAnswers<T> {
-        let mut answers = FileAnswers {
-            file: input.path.display().to_string(),
-            answers: Vec::new(),
-            errors: Vec::new(),
-            tally: Tally::default(),
-        };
+        let file = input.path.display().to_string();
+        let loaded = Trouble::contain(&file, || Ok(self.load_file(input, make)));
+        loaded.unwrap_or_else(|trouble| FileAnswers {
+            troubles: vec![trouble],
+            tally: Tally { files_skipped: 1, ..Tally::default() },
+            ..FileAnswers::new(file)
+        })
+    }
+
+    fn load_file<T: Send>(
+        &self,
+        input: &Input,
+        make: &(impl Fn(Loaded<'_>) -> T + Sync),
+    ) -> FileAnswers<T> {
+        let mut answers = FileAnswers::new(input.path.display().to_string());
         if !self.filters.wants(base_name(&answers.file), None) {
             answers.tally.files_skipped = 1;
             return answers;
@@ -141,7 +179,7 @@ impl Plan {
         match bytes {
             Ok(bytes) => self.load_bytes(input, &bytes, make, &mut answers),
             Err(e) => {
-                answers.errors.push(e);
+                answers.troubles.push(Trouble::Input(e));
                 answers.tally.files_skipped = 1;
             }
         }
@@ -162,7 +200,8 @@ impl Plan {
         if images.is_empty() {
             answers.tally.files_skipped = 1;
             if input.named {
-                answers.errors.push(format!("{}: no BPF object inside", answers.file));
+                let line = format!("{}: no BPF object inside", answers.file);
+                answers.troubles.push(Trouble::Input(line));
             }
             return;
         }
@@ -176,24 +215,24 @@ impl Plan {
                     opened += 1;
                     self.load_object((&name, bytes.len()), &object, make, answers);
                 }
-                Err(e) => answers.errors.push(e),
+                Err(trouble) => answers.troubles.push(trouble),
             }
         }
         answers.tally.files_processed = opened.min(1);
         answers.tally.files_skipped = 1 - opened.min(1);
     }
 
-    fn open(&self, input: &Input, image: &[u8]) -> Result<Object, String> {
-        let open = || self.session.open(&input.path, image).map_err(|e| e.to_string());
-        let mut object = skep::contain_panic(open).unwrap_or_else(|panic| {
-            Err(format!("{}: while opening the object: {panic}", input.path.display()))
-        })?;
-        for preset in &self.presets {
-            preset.apply(&mut object).map_err(|e| {
-                format!("{}: while setting '{}': {e}", input.path.display(), preset.text())
-            })?;
-        }
-        Ok(object)
+    fn open(&self, input: &Input, image: &[u8]) -> Result<Object, Trouble> {
+        let file = input.path.display().to_string();
+        let open = || {
+            let mut object = self.session.open(&input.path, image).map_err(|e| e.to_string())?;
+            for preset in &self.presets {
+                let setting = |e| format!("{file}: while setting '{}': {e}", preset.text());
+                preset.apply(&mut object).map_err(setting)?;
+            }
+            Ok(object)
+        };
+        Trouble::contain(&format!("{file}: while opening the object"), open)
     }
 
     fn load_object<T: Send>(
@@ -217,6 +256,13 @@ impl Plan {
         };
         // Shared with threads that have no file of their own.
         answers.answers.par_extend(entries.into_par_iter().map(make_one));
+    }
+}
+
+impl<T> FileAnswers<T> {
+    /// None yet.
+    fn new(file: String) -> FileAnswers<T> {
+        FileAnswers { file, answers: Vec::new(), troubles: Vec::new(), tally: Tally::default() }
     }
 }
 
@@ -279,9 +325,8 @@ impl Batch {
             bar.inc(1);
             add(&mut tally, answers.tally);
             bar.suspend(|| {
-                for error in &answers.errors {
-                    streams.error(error)?;
-                    exit.raise(Exit::Input);
+                for trouble in &answers.troubles {
+                    exit.raise(trouble.print(streams)?);
                 }
                 sink(streams, answers)
             })
@@ -333,5 +378,66 @@ pub(crate) fn exit_of(result: &Result<(&Program, Verification), String>) -> Exit
             Verdict::Unsupported(_) | Verdict::OutOfMemory => Exit::Input,
             Verdict::Bug(_) => Exit::Bug,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory_gate::Kept;
+    use skep_report::Style;
+
+    const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/");
+
+    fn plan() -> Plan {
+        Plan {
+            session: Session::default(),
+            filters: Filters::default(),
+            presets: Vec::new(),
+            options: VerifyOptions::default(),
+            prog_flags: ProgFlags::empty(),
+            scan: false,
+            gate: MemoryGate::new(&InputFlags::default(), Kept::Little).expect("no limit is set"),
+        }
+    }
+
+    /// Runs two files, of which the first makes `make` panic.
+    fn run(make: impl Fn(Judged<'_>) -> Named + Sync) -> (Vec<Vec<String>>, String, Exit) {
+        let files = ["loops.bpf.o", "xdp_count.bpf.o"].map(|name| format!("{PROGRAMS}{name}"));
+        let batch = Batch { inputs: expand(&files, false) };
+        let (mut out, mut err, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+        let mut streams =
+            Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
+        let sink = |_: &mut Streams<'_>, file: FileAnswers<Named>| {
+            answers.push(file.answers.into_iter().map(|named| named.0).collect());
+            Ok(())
+        };
+        let (_, exit) = batch.run(&plan(), &mut streams, make, sink).expect("memory takes all");
+        (answers, String::from_utf8(err).expect("UTF-8"), exit)
+    }
+
+    struct Named(String);
+
+    impl Weigh for Named {}
+
+    #[test]
+    fn a_panic_costs_its_own_file_and_is_our_fault() {
+        let (answers, err, exit) = run(|judged| {
+            assert!(!judged.file.contains("loops"), "no loops");
+            Named(judged.entry.name.clone())
+        });
+        assert_eq!(exit, Exit::Bug);
+        assert!(answers[0].is_empty() && answers[1].contains(&"xdp_count".to_owned()));
+        let line = format!("internal error: {PROGRAMS}loops.bpf.o: panic: no loops");
+        assert!(err.starts_with(&line), "{err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+    }
+
+    #[test]
+    fn a_panic_and_an_error_are_not_mixed() {
+        let panics = || -> Result<(), String> { panic!("here") };
+        assert_eq!(Trouble::contain("f", panics), Err(Trouble::Bug("f: panic: here".into())));
+        let fails = || -> Result<(), String> { Err("there".into()) };
+        assert_eq!(Trouble::contain("f", fails), Err(Trouble::Input("there".into())));
     }
 }

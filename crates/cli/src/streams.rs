@@ -1,5 +1,6 @@
 //! Where a command writes, and how: passed in, so that tests can read it.
 
+use crate::exit::Exit;
 use skep_report::{Style, printable};
 use std::io::{self, Write};
 
@@ -26,8 +27,16 @@ impl Streams<'_> {
         writeln!(self.err, "note: {}", printable(text))
     }
 
+    /// Writes why a program or a file has no answer, in the words for whose fault it is.
+    pub(crate) fn failure(&mut self, text: &str, exit: Exit) -> io::Result<()> {
+        match exit {
+            Exit::Bug => self.bug(&text.replacen("internal error: ", "", 1)),
+            _ => self.error(text),
+        }
+    }
+
     /// Writes `internal error: ...`: our fault, and what to do about it.
-    pub(crate) fn bug(&mut self, text: &str) -> io::Result<()> {
+    fn bug(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "internal error: {}; please report it", printable(text))
     }
 }

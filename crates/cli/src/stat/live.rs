@@ -73,10 +73,8 @@ pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>)
         for answer in file.answers {
             worst.raise(answer.exit);
             streams.out.write_all(answer.text.as_bytes())?;
-            match (answer.trouble, answer.exit) {
-                (Some(line), Exit::Bug) => streams.bug(&line)?,
-                (Some(line), _) => streams.error(&line)?,
-                (None, _) => {}
+            if let Some(line) = &answer.trouble {
+                streams.failure(line, answer.exit)?;
             }
             plan.gate.keep(ROW_BYTES);
             rows.push(answer.row);
