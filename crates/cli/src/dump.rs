@@ -56,15 +56,16 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
                 Stage::Xlated | Stage::Jited => {
                     if let Err((refused, why)) = rewritten(flags, streams, (program, &config))? {
                         let (file, prog) = (flags.file.display(), &entry.name);
-                        streams.error(&format!("{file}: program '{prog}': {why}"))?;
-                        exit = refused;
+                        let line = format!("{file}: program '{prog}': {why}");
+                        streams.failure(&line, refused)?;
+                        exit.raise(refused);
                     }
                 }
             },
             Err(e) => {
                 let (file, prog) = (flags.file.display(), &entry.name);
                 streams.error(&format!("{file}: program '{prog}': while loading: {e}"))?;
-                exit = Exit::Input;
+                exit.raise(Exit::Input);
             }
         }
     }
@@ -91,7 +92,8 @@ fn rewritten(
     };
     if flags.stage == Stage::Jited {
         let written = jited::write(streams.out, &verified, &insns)?;
-        return Ok(written.map_err(|why| (Exit::Input, why)));
+        return Ok(written
+            .map_err(|why| (if why.is_bug() { Exit::Bug } else { Exit::Input }, why.to_string())));
     }
     xlated::write(streams.out, &verified, &insns).map(Ok)
 }

@@ -1,5 +1,7 @@
 //! Exit codes: the three kinds of failure, never mixed.
 
+use skep::runtime::ErrorKind;
+
 /// How a run ended; later variants win when several apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
@@ -26,6 +28,14 @@ impl Exit {
             // As shells have it: 128 and the signal's number.
             Exit::Interrupted => 130,
             Exit::Bug => 101,
+        }
+    }
+
+    /// For what the runtime could not do; that may be our fault.
+    pub(crate) fn of(error: &skep::runtime::Error) -> Exit {
+        match error.kind() {
+            ErrorKind::Bug => Exit::Bug,
+            _ => Exit::Input,
         }
     }
 

@@ -53,7 +53,7 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
     }
     let mut exit = Exit::Success;
     for (message, how_bad) in loaded.failures {
-        streams.error(&message)?;
+        streams.failure(&message, how_bad)?;
         exit.raise(how_bad);
     }
     let format = match (flags.json, flags.pretty) {
@@ -130,7 +130,7 @@ impl Loaded {
             };
             match runtime.load(&verified, &maps, &options) {
                 Ok(instance) => self.instances.push(instance),
-                Err(e) => self.failures.push((format!("{file}: {e}"), Exit::Input)),
+                Err(e) => self.failures.push((format!("{file}: {e}"), Exit::of(&e))),
             }
         }
     }

@@ -43,7 +43,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
     let (loaded, inputs, outputs) = match prepare(flags) {
         Ok(prepared) => prepared,
         Err(failure) => {
-            streams.error(&failure.message)?;
+            streams.failure(&failure.message, failure.exit)?;
             return Ok(failure.exit);
         }
     };

@@ -19,6 +19,8 @@ pub(crate) enum Kind {
     NoMap { insn: usize, map: u32 },
     #[error("while compiling: machine code is too long ({0} bytes)")]
     TooLong(usize),
+    #[error("internal error: while compiling insn {insn}: {what}")]
+    Bug { insn: usize, what: &'static str },
     #[error("while allocating machine code: {0}")]
     Memory(#[from] rustix::io::Errno),
     #[cfg(not(target_arch = "x86_64"))]
@@ -40,6 +42,15 @@ impl Error {
     /// Whether the host is out of memory, or code fills the address range reserved for it.
     pub fn is_memory(&self) -> bool {
         matches!(self.0, Kind::Memory(_))
+    }
+
+    /// Whether we are wrong: a pass made what there is no machine code for.
+    pub fn is_bug(&self) -> bool {
+        matches!(self.0, Kind::Bug { .. })
+    }
+
+    pub(crate) fn bug(insn: usize, what: &'static str) -> Error {
+        Error(Kind::Bug { insn, what })
     }
 
     pub(crate) fn insn(insn: usize, what: &'static str) -> Error {

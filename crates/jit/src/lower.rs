@@ -7,7 +7,7 @@
 //!    the passes' business.
 
 use crate::asm::Width;
-use crate::op::{Addr, AluOp, AtomicOp, Cond, DivOp, Op, Reg, ShiftOp, Size, Src, Test};
+use crate::op::{Addr, AluOp, AtomicOp, Cond, DivOp, Op, Reg, RmwOp, ShiftOp, Size, Src, Test};
 use crate::{Error, Linkage};
 use skep_insn::code::*;
 use skep_insn::{Insn, Opcode};
@@ -233,10 +233,10 @@ impl Lower<'_> {
             BPF_XCHG => AtomicOp::Xchg,
             BPF_CMPXCHG => AtomicOp::Cmpxchg,
             imm => match (imm & !BPF_FETCH) as u8 {
-                BPF_ADD => rmw(AluOp::Add),
-                BPF_OR => rmw(AluOp::Or),
-                BPF_AND => rmw(AluOp::And),
-                BPF_XOR => rmw(AluOp::Xor),
+                BPF_ADD => rmw(RmwOp::Add),
+                BPF_OR => rmw(RmwOp::Or),
+                BPF_AND => rmw(RmwOp::And),
+                BPF_XOR => rmw(RmwOp::Xor),
                 _ => return Err(self.unknown()),
             },
         };

@@ -134,10 +134,19 @@ pub(crate) enum DivOp {
     SMod,
 }
 
+/// What an atomic computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RmwOp {
+    Add,
+    Or,
+    And,
+    Xor,
+}
+
 /// What an atomic does; `fetch` forms put the old value in the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtomicOp {
-    Rmw { op: AluOp, fetch: bool },
+    Rmw { op: RmwOp, fetch: bool },
     Xchg,
     Cmpxchg,
 }

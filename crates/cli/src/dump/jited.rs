@@ -18,11 +18,11 @@ pub(super) fn write(
     out: &mut dyn Write,
     verified: &VerifiedProgram,
     xlated: &Xlated,
-) -> io::Result<Result<(), String>> {
+) -> io::Result<Result<(), skep::jit::Error>> {
     let linkage = Linkage::placeholder(xlated, &verified.program().maps);
     let code = match compile(xlated, &linkage, &Tuning::default()) {
         Ok(code) => code,
-        Err(error) => return Ok(Err(error.to_string())),
+        Err(error) => return Ok(Err(error)),
     };
     let listing = Listing { bytes: code.bytes(), marks: marks(&code, verified.program()) };
     let mut lines = Lines::new(verified, xlated);

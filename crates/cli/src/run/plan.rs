@@ -37,6 +37,11 @@ impl Failure {
         Failure { message: message.into(), exit: Exit::Input }
     }
 
+    /// What the runtime says; it may be our fault.
+    fn runtime(why: &skep::runtime::Error) -> Failure {
+        Failure { message: why.to_string(), exit: Exit::of(why) }
+    }
+
     fn not_accepted(why: &NotAccepted) -> Failure {
         let exit = match why.verdict {
             Verdict::Rejected(_) => Exit::Refused,
@@ -61,10 +66,10 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     }
     let cpus = skep::possible_cpus().clamp(threads, most);
     let options = Options { cpus, ..Options::default() };
-    let runtime = Runtime::new(options).map_err(|e| Failure::input(e.to_string()))?;
+    let runtime = Runtime::new(options).map_err(|e| Failure::runtime(&e))?;
     let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
     let load = |verified: &VerifiedProgram| runtime.load(verified, &maps, &load_options(flags));
-    let instance = load(&verified).map_err(|e| Failure::input(e.to_string()))?;
+    let instance = load(&verified).map_err(|e| Failure::runtime(&e))?;
 
     // Whatever may stand in a prog array; what cannot be loaded is missed when it is named.
     let mut others = Vec::new();

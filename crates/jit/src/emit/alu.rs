@@ -1,6 +1,7 @@
 //! Arithmetic, logic, shifts, moves, byte swaps.
 
-use super::Emit;
+use super::{Emit, Operand};
+use crate::Error;
 use crate::asm::{Form, Operands, Rm, Width, X86, forms};
 use crate::op::{Addr, AluOp, Reg, ShiftOp, Size, Src};
 use crate::regs::{SCRATCH, x86};
@@ -74,30 +75,22 @@ impl Emit<'_> {
     pub(super) fn alu(&mut self, (op, width): (AluOp, Width), dst: Reg, src: Src) {
         let to = x86(dst);
         let Some(forms) = alu_forms(op) else { return self.mul(width, to, src) };
-        match src {
-            Src::Imm(imm) => {
+        match self.operand(src) {
+            Operand::Imm(imm) => {
                 let form = if is_i8(imm) { forms.i8 } else { forms.i32 };
                 self.asm.ri(form, width, (to, i64::from(imm)));
             }
-            _ => {
-                if let Some(rm) = self.rm(src) {
-                    self.reg_rm(forms.rm, width, (to, rm));
-                }
-            }
+            Operand::Rm(rm) => self.reg_rm(forms.rm, width, (to, rm)),
         }
     }
 
     fn mul(&mut self, width: Width, to: X86, src: Src) {
-        match src {
-            Src::Imm(imm) => {
+        match self.operand(src) {
+            Operand::Imm(imm) => {
                 let form = if is_i8(imm) { &forms::IMUL_I8 } else { &forms::IMUL_I32 };
                 self.asm.ri(form, width, (to, i64::from(imm)));
             }
-            _ => {
-                if let Some(rm) = self.rm(src) {
-                    self.reg_rm(&forms::IMUL_RM, width, (to, rm));
-                }
-            }
+            Operand::Rm(rm) => self.reg_rm(&forms::IMUL_RM, width, (to, rm)),
         }
     }
 
@@ -109,7 +102,12 @@ impl Emit<'_> {
         self.asm.rm(&forms::LEA, width, (x86(dst), mem));
     }
 
-    pub(super) fn shift(&mut self, (op, width): (ShiftOp, Width), (dst, src): (Reg, Reg), by: Src) {
+    pub(super) fn shift(
+        &mut self,
+        (op, width): (ShiftOp, Width),
+        (dst, src): (Reg, Reg),
+        by: Src,
+    ) -> Result<(), Error> {
         let to = x86(dst);
         match by {
             Src::Imm(imm) => {
@@ -117,8 +115,9 @@ impl Emit<'_> {
                 self.shift_by(op, width, (to, from, imm));
             }
             Src::Reg(by) => self.shift_by_reg((op, width), (to, src), by),
-            Src::Mem(_) => debug_assert!(false, "shifts count in registers"),
+            Src::Mem(_) => return self.bug("a shift by what is in memory"),
         }
+        Ok(())
     }
 
     fn shift_by(&mut self, op: ShiftOp, width: Width, (to, from, imm): (X86, X86, i32)) {

@@ -3,9 +3,8 @@
 //! Source: RFC 9669 section 5.3.
 
 use super::Emit;
-use super::alu::alu_forms;
 use crate::asm::{Cc, Mem, Width, X86, forms};
-use crate::op::{Addr, AluOp, AtomicOp, Reg};
+use crate::op::{Addr, AtomicOp, Reg, RmwOp};
 use crate::regs::{SCRATCH, SCRATCH2};
 
 impl Emit<'_> {
@@ -15,14 +14,14 @@ impl Emit<'_> {
         match op {
             AtomicOp::Rmw { op, fetch: false } => {
                 let form = match op {
-                    AluOp::Or => &forms::LOCK_OR,
-                    AluOp::And => &forms::LOCK_AND,
-                    AluOp::Xor => &forms::LOCK_XOR,
-                    _ => &forms::LOCK_ADD,
+                    RmwOp::Add => &forms::LOCK_ADD,
+                    RmwOp::Or => &forms::LOCK_OR,
+                    RmwOp::And => &forms::LOCK_AND,
+                    RmwOp::Xor => &forms::LOCK_XOR,
                 };
                 self.asm.rm(form, width, (operand, mem));
             }
-            AtomicOp::Rmw { op: AluOp::Add, fetch: true } => {
+            AtomicOp::Rmw { op: RmwOp::Add, fetch: true } => {
                 self.asm.rm(&forms::LOCK_XADD, width, (operand, mem));
             }
             AtomicOp::Rmw { op, fetch: true } => self.fetch_loop((op, width), mem, operand),
@@ -38,8 +37,13 @@ impl Emit<'_> {
     }
 
     /// The old value in `operand`; `rax`, which `cmpxchg` wants, waits in `r10` meanwhile.
-    fn fetch_loop(&mut self, (op, width): (AluOp, Width), mem: Mem, operand: X86) {
-        let Some(form) = alu_forms(op).map(|forms| forms.rm) else { return };
+    fn fetch_loop(&mut self, (op, width): (RmwOp, Width), mem: Mem, operand: X86) {
+        let form = match op {
+            RmwOp::Add => &forms::ADD_RM,
+            RmwOp::Or => &forms::OR_RM,
+            RmwOp::And => &forms::AND_RM,
+            RmwOp::Xor => &forms::XOR_RM,
+        };
         let renamed = |reg: X86| if reg == X86::RAX { SCRATCH2 } else { reg };
         let mem = Mem {
             base: renamed(mem.base),

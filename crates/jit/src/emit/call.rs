@@ -12,7 +12,7 @@
 //!
 //! Kernel: the order of checks is index, count, empty slot; only a jump that happens is counted.
 
-use super::Emit;
+use super::{Emit, Operand};
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::linkage::{MAX_TAIL_CALL_CNT, PercpuLink, ProgArrayLink};
 use crate::op::{MapNumber, Reg, Src};
@@ -59,13 +59,9 @@ impl Emit<'_> {
         let place = plain.or(percpu.map(|percpu| (percpu.values, percpu.array)));
         let (values, array) = place.ok_or_else(|| Error::no_map(self.at, map))?;
         // Comparison and multiplication keep out of `rax`, so that a key in it is read in time.
-        match key {
-            Src::Imm(key) => self.ld_imm(SCRATCH, u64::from(key as u32)),
-            Src::Reg(_) | Src::Mem(_) => {
-                if let Some(rm) = self.rm(key) {
-                    self.reg_rm(&forms::MOV_RM, Width::W32, (SCRATCH, rm));
-                }
-            }
+        match self.operand(key) {
+            Operand::Imm(key) => self.ld_imm(SCRATCH, u64::from(key as u32)),
+            Operand::Rm(rm) => self.reg_rm(&forms::MOV_RM, Width::W32, (SCRATCH, rm)),
         }
         let out = self.asm.label();
         self.ld_imm(X86::RAX, 0);

@@ -4,7 +4,7 @@ use super::Emit;
 use super::alu::{alu_forms, is_i8};
 use crate::Error;
 use crate::asm::{Form, Mem, Width, X86, forms};
-use crate::op::{Addr, AluOp, Op, Size, Src};
+use crate::op::{Addr, AluOp, Reg, Size, Src};
 use crate::regs::{SCRATCH, SCRATCH2, x86};
 
 /// What a call does not preserve and an op may have its operands in; and one word more.
@@ -40,8 +40,7 @@ fn store_form(size: Size) -> &'static Form {
 }
 
 impl Emit<'_> {
-    pub(super) fn load(&mut self, op: Op) {
-        let Op::Load { size, sign, big, dst, addr } = op else { return };
+    pub(super) fn load(&mut self, (size, sign, big): (Size, bool, bool), dst: Reg, addr: Addr) {
         let (to, mem) = (x86(dst), self.mem(addr));
         let movbe = big && self.has_movbe();
         match size {
@@ -63,8 +62,12 @@ impl Emit<'_> {
 
     /// The host loads, or says 0. Whatever a call does not preserve is kept aside, which leaves
     /// `rsp` aligned as the frame has it.
-    pub(super) fn probe(&mut self, op: Op) -> Result<(), Error> {
-        let Op::Probe { size, sign, dst, addr } = op else { return Ok(()) };
+    pub(super) fn probe(
+        &mut self,
+        (size, sign): (Size, bool),
+        dst: Reg,
+        addr: Addr,
+    ) -> Result<(), Error> {
         let probe = self.unit.linkage.probe;
         if probe == 0 {
             return Err(Error::unsupported(self.at, "loads that may fault"));
@@ -91,22 +94,30 @@ impl Emit<'_> {
         Ok(())
     }
 
-    pub(super) fn store(&mut self, op: Op) {
-        let Op::Store { size, big, addr, src } = op else { return };
+    pub(super) fn store(
+        &mut self,
+        (size, big): (Size, bool),
+        addr: Addr,
+        src: Src,
+    ) -> Result<(), Error> {
         let mem = self.mem(addr);
         let from = match src {
-            Src::Imm(imm) if !big => return self.store_imm(size, mem, imm),
+            Src::Imm(imm) if !big => {
+                self.store_imm(size, mem, imm);
+                return Ok(());
+            }
             Src::Imm(imm) => {
                 self.ld_imm(SCRATCH, i64::from(imm) as u64);
                 SCRATCH
             }
             Src::Reg(reg) => self.read(reg, SCRATCH),
-            Src::Mem(_) => return debug_assert!(false, "no store from memory"),
+            Src::Mem(_) => return self.bug("a store from memory"),
         };
-        if !big {
-            return self.asm.rm(store_form(size), width_of(size), (from, mem));
+        match big {
+            true => self.store_big(size, mem, from),
+            false => self.asm.rm(store_form(size), width_of(size), (from, mem)),
         }
-        self.store_big(size, mem, from);
+        Ok(())
     }
 
     fn has_movbe(&self) -> bool {
@@ -136,11 +147,17 @@ impl Emit<'_> {
         self.asm.rm(store_form(size), width_of(size), (SCRATCH2, mem));
     }
 
-    pub(super) fn alu_store(&mut self, (op, size): (AluOp, Size), addr: Addr, src: Src) {
+    pub(super) fn alu_store(
+        &mut self,
+        (op, size): (AluOp, Size),
+        addr: Addr,
+        src: Src,
+    ) -> Result<(), Error> {
         let mem = self.mem(addr);
-        let Some(forms) = alu_forms(op) else {
-            return debug_assert!(false, "no multiplication in memory");
-        };
+        let Some(forms) = alu_forms(op) else { return self.bug("a multiplication in memory") };
+        if !matches!(size, Size::B4 | Size::B8) {
+            return self.bug("arithmetic on a part of a word in memory");
+        }
         match src {
             Src::Imm(imm) => {
                 let form = if is_i8(imm) { forms.i8 } else { forms.i32 };
@@ -150,7 +167,8 @@ impl Emit<'_> {
                 let from = self.read(reg, SCRATCH);
                 self.asm.rm(forms.mr, width_of(size), (from, mem));
             }
-            Src::Mem(_) => debug_assert!(false, "one operand is memory already"),
+            Src::Mem(_) => return self.bug("both operands in memory"),
         }
+        Ok(())
     }
 }

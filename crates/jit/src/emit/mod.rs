@@ -157,6 +157,12 @@ fn attempt(
     Ok(Some((out, finished.hints)))
 }
 
+/// An operand that is read, as the processor's forms divide them.
+enum Operand {
+    Rm(Rm),
+    Imm(i32),
+}
+
 /// An attempt under way.
 struct Emit<'a> {
     unit: &'a Unit<'a>,
@@ -256,16 +262,18 @@ impl<'a> Emit<'a> {
             Op::LdFunc { dst, target } => return self.ld_func(dst, target),
             Op::Alu { op, width, dst, src } => self.alu((op, width), dst, src),
             Op::Lea { width, dst, addr } => self.lea(width, dst, addr),
-            Op::Shift { op, width, dst, src, by } => self.shift((op, width), (dst, src), by),
+            Op::Shift { op, width, dst, src, by } => {
+                return self.shift((op, width), (dst, src), by);
+            }
             Op::Neg { width, dst } => self.asm.r(&forms::NEG, width, x86(dst)),
             Op::Swap { size, dst } => self.swap(size, x86(dst)),
             Op::Zext { size, dst, src } => self.zext(size, dst, src),
             Op::MovSx { size, width, dst, src } => self.movsx((size, width), dst, src),
             Op::Div { op, width, dst, src } => return self.div((op, width), dst, src),
-            Op::Load { .. } => self.load(op),
-            Op::Probe { .. } => return self.probe(op),
-            Op::Store { .. } => self.store(op),
-            Op::AluStore { op, size, addr, src } => self.alu_store((op, size), addr, src),
+            Op::Load { size, sign, big, dst, addr } => self.load((size, sign, big), dst, addr),
+            Op::Probe { size, sign, dst, addr } => return self.probe((size, sign), dst, addr),
+            Op::Store { size, big, addr, src } => return self.store((size, big), addr, src),
+            Op::AluStore { op, size, addr, src } => return self.alu_store((op, size), addr, src),
             Op::Atomic { op, width, addr, reg } => self.atomic((op, width), addr, reg),
             Op::Jmp { to } => return self.jmp(to),
             Op::Br { test, to } => self.br(test, to),
@@ -321,12 +329,75 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// The operand of a form that takes register or memory; `None` is an immediate.
-    fn rm(&mut self, src: Src) -> Option<Rm> {
+    /// An operand by the forms that take it.
+    fn operand(&mut self, src: Src) -> Operand {
         match src {
-            Src::Reg(reg) => Some(Rm::Reg(self.read(reg, SCRATCH))),
-            Src::Mem(addr) => Some(Rm::Mem(self.mem(addr))),
-            Src::Imm(_) => None,
+            Src::Reg(reg) => Operand::Rm(Rm::Reg(self.read(reg, SCRATCH))),
+            Src::Mem(addr) => Operand::Rm(Rm::Mem(self.mem(addr))),
+            Src::Imm(imm) => Operand::Imm(imm),
+        }
+    }
+
+    /// A pass made an op that has no machine code: nothing is left out, the compilation ends.
+    fn bug(&self, what: &'static str) -> Result<(), Error> {
+        Err(Error::bug(self.at, what))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Prologue;
+    use crate::flow::Func;
+    use crate::op::{AluOp, ShiftOp, Size};
+
+    const SLOT: Addr = Addr { base: Reg::FP, index: None, disp: -8 };
+
+    /// The outcome for a program of two ops, `op` and an exit.
+    fn emitted(op: Op) -> Result<Emitted, Error> {
+        let (ops, tuning, linkage) = ([op, Op::Exit], Tuning::default(), Linkage::default());
+        let func = Func { end: 2, stack_bytes: 8, ..Func::default() };
+        let mut flow = Flow { funcs: vec![func], ..Flow::default() };
+        flow.find_targets(&ops);
+        let frames = [Frame::new(Prologue::Minimal, &func, &ops)];
+        emit(&Unit {
+            ops: &ops,
+            flow: &flow,
+            frames: &frames,
+            linkage: &linkage,
+            tuning: &tuning,
+            loops: &[],
+            heads: &[false; 2],
+            reach: 0..0,
+        })
+    }
+
+    /// What no pass makes: an op that would be left out, or stand for another one.
+    #[test]
+    fn what_has_no_machine_code_is_our_fault_and_said() {
+        let (src, size, dst, width) = (Src::Mem(SLOT), Size::B8, Reg::R0, Width::W64);
+        let imm = Src::Imm(1);
+        let bad = [
+            Op::Shift { op: ShiftOp::Shl, width, dst, src: dst, by: src },
+            Op::Store { size, big: false, addr: SLOT, src },
+            Op::Store { size, big: true, addr: SLOT, src },
+            Op::AluStore { op: AluOp::Add, size, addr: SLOT, src },
+            Op::AluStore { op: AluOp::Mul, size, addr: SLOT, src: imm },
+            Op::AluStore { op: AluOp::Add, size: Size::B2, addr: SLOT, src: imm },
+        ];
+        for op in bad {
+            let error = emitted(op).expect_err("no code for it");
+            assert!(error.is_bug() && !error.is_unsupported(), "{op:?}: {error}");
+            assert!(error.to_string().starts_with("internal error: while compiling insn 0: "));
+        }
+        for op in [
+            Op::Shift { op: ShiftOp::Shl, width, dst, src: dst, by: imm },
+            Op::Store { size, big: true, addr: SLOT, src: imm },
+            Op::AluStore { op: AluOp::Add, size, addr: SLOT, src: imm },
+            Op::Alu { op: AluOp::Mul, width, dst, src },
+        ] {
+            let code = emitted(op).expect("code").code;
+            assert!(code.len() > emitted(Op::Nop).expect("code").code.len(), "{op:?}");
         }
     }
 }
