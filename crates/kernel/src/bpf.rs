@@ -472,6 +472,19 @@ pub fn available() -> Result<(), Errno> {
     Map::create(&spec).map(drop)
 }
 
+/// The release of the running kernel, as `uname -r` prints it; empty if it cannot be told.
+pub fn release() -> String {
+    // SAFETY: all zeros is a `utsname`, of empty strings.
+    let mut names: libc::utsname = unsafe { std::mem::zeroed() };
+    // SAFETY: uname fills the one structure it is given.
+    if unsafe { libc::uname(&mut names) } != 0 {
+        return String::new();
+    }
+    let bytes = names.release.map(|c| c as u8);
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
+}
+
 /// `_LINUX_CAPABILITY_VERSION_3`.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 /// CAP_NET_ADMIN and CAP_BPF: may load network programs, but not leak pointers (no CAP_PERFMON, no

@@ -4,7 +4,8 @@
 //! Reading order: [`bpf`] (the system call; the one file with `unsafe`), [`judge`] (a `Program` in,
 //! the kernel's answer out), [`kernel_log`] (what the answer's log says).
 //!
-//! Where bpf(2) is refused, [`bpf::available`] says so, and the caller skips.
+//! Where bpf(2) is refused, [`bpf::available`] says so, and the caller skips. Who holds the answers
+//! against expected values asks [`reference`] too: those are of one version.
 
 #![deny(unsafe_code)]
 
@@ -12,4 +13,5 @@ pub mod bpf;
 pub mod judge;
 pub mod kernel_log;
 mod maps;
+pub mod reference;
 pub mod run;

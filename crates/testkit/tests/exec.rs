@@ -1,19 +1,22 @@
 //! Every case of `tests/exec/*.md`, on every engine that can run it.
 //!
-//! `[kernel]`: the `run` block is what the host kernel gives (ignored where bpf(2) is refused).
+//! `[kernel]`: the `run` block is what the host kernel gives (ignored where bpf(2) is refused,
+//! or the kernel is another one, which is said).
 //! `[interp]`, `[jit]`, `[runtime, ...]`: and what the interpreter and machine code give, alone and
 //! in the runtime, with its maps and helpers: with prologues of both kinds, and of one kind and the
 //! other in turn in programs that tail call each other; without any pass; with nothing that is
 //! patched. `[counted, ...]`: and with statistics on, which count every run. A case with
 //! `known_gap` must fail on these: when it no longer does, the line has to go.
 
+#![allow(clippy::print_stderr, reason = "a test that skips says so")]
+
 use libtest_mimic::{Arguments, Failed, Trial};
 use skep::btf::Btf;
 use skep::program::Program;
 use skep_jit::{Passes, PokeMode, Prologue, Tuning};
-use skep_kernel::bpf;
 use skep_runtime::Engine as Runs;
 use skep_testkit::exec::{self, Way};
+use skep_testkit::judge::Judge;
 use skep_testkit::suite::{self, Case, TranscriptKind};
 use std::sync::Arc;
 
@@ -67,8 +70,8 @@ fn on_kernel(case: &Case, programs: &[Program]) -> Result<Option<String>, String
 
 fn main() {
     let args = Arguments::from_args();
-    let kernel_btf = skep::Host::read(&skep::KernelBtf::Running).ok().and_then(|h| h.kernel_btf);
-    let kernel = bpf::available().is_ok();
+    let judge = Judge::here();
+    judge.skips().iter().for_each(|line| eprintln!("skipped: {line}"));
     let mut trials = Vec::new();
     for (name, cases) in suite::read_folder("exec") {
         let cases = match cases {
@@ -79,11 +82,13 @@ fn main() {
             }
         };
         for case in cases.into_iter().map(Arc::new) {
+            let lacks = judge.lacks_types_of(&case);
             for engine in ENGINES {
-                let (case, btf) = (Arc::clone(&case), kernel_btf.clone());
+                let (case, btf) = (Arc::clone(&case), judge.btf().cloned());
                 let title = format!("{name} / {} [{}]", case.name, engine.0);
                 let trial = Trial::test(title, move || holds(&case, engine, btf.as_ref()));
-                trials.push(trial.with_ignored_flag(engine.0 == "kernel" && !kernel));
+                let unasked = engine.0 == "kernel" && judge.answers.is_err();
+                trials.push(trial.with_ignored_flag(lacks || unasked));
             }
         }
     }

@@ -8,6 +8,7 @@ use skep::uapi::ProgType;
 use skep::uapi::helper::HelperId;
 use skep_runtime::{Ctx, Engine, supported_helpers, supported_kfuncs};
 use skep_testkit::exec::{self, Way};
+use skep_testkit::judge::Judge;
 use skep_testkit::suite;
 use std::collections::BTreeSet;
 
@@ -84,8 +85,7 @@ fn has_context(prog_type: ProgType) -> bool {
 
 #[test]
 fn all_that_the_runtime_has_is_exercised() {
-    let host = skep::Host::read(&skep::KernelBtf::Running).ok();
-    let btf = host.and_then(|host| host.kernel_btf);
+    let btf = Judge::here().btf.ok();
     let way = Way { engine: Engine::Interp, counted: false, tuning: |_| Default::default() };
     let mut exercised = BTreeSet::new();
     for (name, cases) in suite::read_folder("exec") {

@@ -1,0 +1,92 @@
+//! Whether the host kernel may judge: it answers, and it is the kernel whose behaviour we reproduce.
+//!
+//! Expected values (suites, baselines, recorded tables) are those of one version. Another kernel is
+//! right in its own way: held against it, they would fail for no fault of ours. Whoever compares
+//! with expected values asks [`answers`] first; whoever measures or shows a kernel as it is asks
+//! [`bpf::available`].
+
+use crate::bpf::{self, Errno};
+use skep_uapi::KernelProfile;
+use std::fmt;
+
+/// Why the host kernel is not asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Absent {
+    /// bpf(2) says no.
+    Refused(Errno),
+    /// It is another version.
+    Other {
+        /// `uname -r`.
+        release: String,
+        /// The version wanted.
+        wanted: &'static str,
+    },
+}
+
+impl fmt::Display for Absent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Absent::Refused(errno) => write!(f, "the kernel does not answer here ({errno})"),
+            Absent::Other { release, wanted } => {
+                write!(f, "the kernel here is {release}, what is expected is of {wanted}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Absent {}
+
+/// Whether the host kernel answers, as a kernel of this profile.
+///
+/// # Errors
+///
+/// Why it is not to be asked.
+pub fn answers(profile: &KernelProfile) -> Result<(), Absent> {
+    runs(profile)?;
+    bpf::available().map_err(Absent::Refused)
+}
+
+/// Whether the host runs a kernel of this profile, whose BTF is then what is expected, answered or
+/// not.
+///
+/// # Errors
+///
+/// It is another version.
+pub fn runs(profile: &KernelProfile) -> Result<(), Absent> {
+    let release = bpf::release();
+    match is_of(&release, profile.name) {
+        true => Ok(()),
+        false => Err(Absent::Other { release, wanted: profile.name }),
+    }
+}
+
+/// `6.18.44-1-amd64`, `6.18-rc3` and `6.18` are of `6.18`; `6.180` is not.
+fn is_of(release: &str, version: &str) -> bool {
+    let rest = release.strip_prefix(version);
+    rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_is_of_its_version_alone() {
+        for release in ["6.18", "6.18.44", "6.18.44-1-amd64", "6.18-rc3", "6.18+"] {
+            assert!(is_of(release, "6.18"), "{release}");
+        }
+        for release in ["6.180.1", "6.1.18", "6.17.9", "5.6.18", "7.0", ""] {
+            assert!(!is_of(release, "6.18"), "{release}");
+        }
+    }
+
+    #[test]
+    fn the_host_has_a_release_and_is_asked_only_as_itself() {
+        let release = bpf::release();
+        assert!(release.starts_with(|first: char| first.is_ascii_digit()), "{release}");
+        let other = KernelProfile { name: "0.1", ..KernelProfile::v6_18() };
+        let absent = Absent::Other { release, wanted: "0.1" };
+        assert_eq!(answers(&other), Err(absent.clone()));
+        assert!(absent.to_string().ends_with("what is expected is of 0.1"));
+    }
+}

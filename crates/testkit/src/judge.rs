@@ -1,0 +1,79 @@
+//! What this machine has for the suites: the kernel that their expected values are of, and its BTF.
+//!
+//! A host with another kernel, or none that answers, has neither: what is asked of them is skipped,
+//! never held against what is expected.
+
+use crate::suite::{self, Case};
+use skep::btf::Btf;
+use skep::uapi::KernelProfile;
+use skep::{Host, KernelBtf};
+use skep_kernel::reference::{self, Absent};
+use std::sync::Arc;
+
+/// The kernel of the suites, as far as it is here.
+#[derive(Debug)]
+pub struct Judge {
+    /// Whether the kernel can be asked, or why not.
+    pub answers: Result<(), Absent>,
+    /// Its BTF, or why there is none.
+    pub btf: Result<Arc<Btf>, String>,
+}
+
+impl Judge {
+    /// Looks at this machine.
+    pub fn here() -> Judge {
+        let profile = KernelProfile::v6_18();
+        let btf = match reference::runs(&profile) {
+            Err(other) => Err(other.to_string()),
+            Ok(()) => match Host::read(&KernelBtf::Running) {
+                Ok(host) => host.kernel_btf.ok_or_else(|| "the kernel here has no BTF".to_owned()),
+                Err(error) => Err(error.to_string()),
+            },
+        };
+        Judge { answers: reference::answers(&profile), btf }
+    }
+
+    /// The BTF, if it is here.
+    pub fn btf(&self) -> Option<&Arc<Btf>> {
+        self.btf.as_ref().ok()
+    }
+
+    /// Whether a case refers to types of the kernel, and they are not here.
+    pub fn lacks_types_of(&self, case: &Case) -> bool {
+        let programs = || suite::programs(case, None);
+        self.btf.is_err() && programs().is_err_and(|error| error.starts_with("no kernel BTF"))
+    }
+
+    /// What is skipped, a line each; none where all is here.
+    pub fn skips(&self) -> Vec<String> {
+        let kernel = self.answers.as_ref().err().map(|why| format!("cases [kernel]: {why}"));
+        let types = self.btf.as_ref().err().map(|why| format!("cases with kernel types: {why}"));
+        kernel.into_iter().chain(types).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SUITE: &str = "# S\n\n## Plain\n\n```bpf\nr0 = 0\nexit\n```\n\n## Types\n\n```bpf\n\
+                         call kfunc[bpf_rcu_read_lock]\nr0 = 0\nexit\n```\n";
+
+    #[test]
+    fn without_the_kernels_types_only_cases_that_need_them_are_skipped() {
+        let refused = Absent::Other { release: "1.0".to_owned(), wanted: "6.18" };
+        let none = Judge { btf: Err(refused.to_string()), answers: Err(refused) };
+        let cases = suite::read(SUITE).expect("a suite");
+        let lacks: Vec<bool> = cases.iter().map(|case| none.lacks_types_of(case)).collect();
+        assert_eq!(lacks, [false, true]);
+        let lines = none.skips();
+        assert_eq!(lines.len(), 2);
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.ends_with("the kernel here is 1.0, what is expected is of 6.18"))
+        );
+        let here = Judge::here();
+        assert_eq!(here.skips().is_empty(), here.answers.is_ok() && here.btf.is_ok());
+    }
+}
