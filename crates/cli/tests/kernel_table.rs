@@ -8,13 +8,41 @@ use std::fs;
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs");
 
+/// The arguments of the first command of README.md, without the program.
+fn first_command() -> Vec<String> {
+    let readme = fs::read_to_string(format!("{PROGRAMS}/../../README.md")).expect("the README");
+    let command = readme.lines().find_map(|line| line.strip_prefix("$ cargo run --release -- "));
+    let command = command.expect("a command").split(" #").next().unwrap_or_default();
+    command.split_whitespace().map(str::to_owned).collect()
+}
+
+/// It works on every host: none of its objects needs the types of a kernel.
+#[test]
+fn the_first_command_of_the_readme_needs_no_kernel() {
+    let command = first_command();
+    let (name, files) = command.split_first().expect("arguments");
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut streams =
+        skep_cli::Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
+    let files = files.iter().map(|file| format!("{PROGRAMS}/../../{file}"));
+    let args = ["skep", name, "--btf", "none"].map(str::to_owned).into_iter().chain(files);
+    let exit = skep_cli::run(args.map(Into::into), &mut streams).expect("memory takes all");
+    assert_eq!(String::from_utf8_lossy(&err), "");
+    assert_eq!(exit, skep_cli::Exit::Success);
+    let rows =
+        String::from_utf8_lossy(&out).lines().filter(|line| line.contains("success")).count();
+    assert!(rows > 20, "{rows} programs accepted");
+}
+
 fn ours(columns: &str) -> Vec<Row> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut streams =
         skep_cli::Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
     // Not the folders below.
     let objects = format!("{PROGRAMS}/*.bpf.o");
-    let args = ["skep", "stat", "-o", "csv", "-e", columns, &objects].map(Into::into);
+    // None of them needs the kernel's types, and the host's kernel may be another one.
+    let args =
+        ["skep", "stat", "--btf", "none", "-o", "csv", "-e", columns, &objects].map(Into::into);
     skep_cli::run(args, &mut streams).expect("memory takes all");
     read_csv(out.as_slice()).expect("our own CSV").rows
 }
