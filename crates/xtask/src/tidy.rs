@@ -5,6 +5,8 @@
 
 mod crates;
 mod documents;
+mod imports;
+mod manifests;
 mod rejects;
 mod sizes;
 mod sources;
@@ -52,12 +54,14 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let breaches = check(&root, &files);
     breaches.iter().for_each(|breach| println!("{breach}"));
     println!("tidy: {} files, {} breaches", files.len(), breaches.len());
-    Ok(breaches.is_empty())
+    Ok(breaches.is_empty().into())
 }
 
 fn check(root: &Path, files: &[File]) -> Breaches {
     let mut breaches = Breaches::new();
     crates::check(files, &mut breaches);
+    crates::check_list(files, &mut breaches);
+    manifests::check(files, &mut breaches);
     sources::check(files, &mut breaches);
     sizes::check(root, files, &mut breaches);
     documents::check(root, files, &mut breaches);

@@ -1,6 +1,7 @@
 //! Crates depend only on rows above their own, and keep the promises of ARCHITECTURE.md's *never*
 //! lines as far as a text search can tell.
 
+use super::imports::{code_of, lines_that_name};
 use super::{Breaches, File, lines_before_tests};
 
 /// Crate and row. A crate may depend on crates of smaller rows only.
@@ -120,13 +121,13 @@ fn rows(file: &File, name: &str, breaches: &mut Breaches) {
 }
 
 fn never(file: &File, name: &str, breaches: &mut Breaches) {
-    for (number, line) in lines_before_tests(&file.text) {
-        let code = line.split("//").next().unwrap_or_default();
-        for (_, word, why) in NEVER.iter().filter(|(of, ..)| *of == name) {
-            if code.contains(word) {
-                breaches.push(format!("{}:{number}: {word}: {why}", file.path));
-            }
+    for (_, word, why) in NEVER.iter().filter(|(of, ..)| *of == name) {
+        for number in lines_that_name(&file.text, word) {
+            breaches.push(format!("{}:{number}: {word}: {why}", file.path));
         }
+    }
+    for (number, line) in lines_before_tests(&file.text) {
+        let code = code_of(line);
         let prints = ["println!", "print!(", "eprint!(", "dbg!("].iter().any(|p| code.contains(p));
         if prints && !PRINTERS.contains(&name) {
             breaches.push(format!("{}:{number}: libraries never print", file.path));
@@ -145,9 +146,33 @@ fn attributes(file: &File, (name, rest): (&str, &str), breaches: &mut Breaches) 
     if is_root && !file.text.lines().any(|line| line == wanted) {
         breaches.push(format!("{}: {wanted} is missing", file.path));
     }
-    let allow = concat!("#![allow(", "unsafe_code)]");
-    if file.text.contains(allow) && !UNSAFE.contains(&file.path.as_str()) {
-        breaches.push(format!("{}: unsafe belongs in {} only", file.path, UNSAFE.join(", ")));
+    if UNSAFE.contains(&file.path.as_str()) {
+        return;
+    }
+    // On a crate, a module or an item, alone or among others, `allow` or `expect`.
+    for (number, line) in (1..).zip(file.text.lines()) {
+        let code = code_of(line);
+        let lint = concat!("unsafe", "_code");
+        let strict = ["deny(", "forbid("].iter().any(|level| code.contains(level));
+        if code.contains(lint) && !strict {
+            let only = UNSAFE.join(", ");
+            breaches.push(format!("{}:{number}: unsafe belongs in {only} only", file.path));
+        }
+    }
+}
+
+/// The list of files with `unsafe` names none that has none, or is gone.
+pub(super) fn check_list(files: &[File], breaches: &mut Breaches) {
+    for listed in UNSAFE {
+        let is_it = |file: &&File| file.path == *listed;
+        if !files.iter().find(is_it).is_some_and(|file| {
+            file.text.contains("unsafe {")
+                || file.text.contains("unsafe impl")
+                || file.text.contains("unsafe fn")
+                || file.text.contains("unsafe extern")
+        }) {
+            breaches.push(format!("{listed}: has no unsafe; take it from the list in tidy"));
+        }
     }
 }
 
@@ -175,5 +200,24 @@ mod tests {
         assert_eq!(breaches(path, "use std::fs;\n").len(), 1);
         assert_eq!(breaches(path, "// std::fs\n#[cfg(test)]\nuse std::fs;\n").len(), 0);
         assert_eq!(breaches("crates/btf/src/a.rs", "println!();\n").len(), 1);
+        assert_eq!(breaches(path, "use std::{fs, time};\n").len(), 2);
+        assert_eq!(breaches(path, "use std::collections::{BTreeMap, HashMap};\n").len(), 1);
+    }
+
+    #[test]
+    fn unsafe_is_in_the_listed_files_only() {
+        let lint = concat!("unsafe", "_code");
+        for level in
+            ["#![allow", "#[allow", "    #[expect", "#![allow(dead_code, warnings)]\n#[allow"]
+        {
+            let text = format!("{level}({lint})]\nfn f() {{}}\n");
+            assert_eq!(breaches("crates/jit/src/a.rs", &text).len(), 1, "{text}");
+            assert_eq!(breaches("crates/jit/src/image.rs", &text).len(), 0, "{text}");
+        }
+        let among = format!("#[allow(dead_code, {lint})]\n");
+        assert_eq!(breaches("crates/jit/src/a.rs", &among).len(), 1);
+        let mut gone = Breaches::new();
+        check_list(&[], &mut gone);
+        assert_eq!(gone.len(), UNSAFE.len());
     }
 }

@@ -1,0 +1,182 @@
+//! What a source imports: `use` trees, as whole paths. A rule that names a path would otherwise miss
+//! `use std::{fs}`, and `collections::HashMap` after `use std::collections`.
+
+use super::lines_before_tests;
+
+/// One leaf of a `use` tree.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Import {
+    /// Number of the line on which the statement begins.
+    pub(super) line: usize,
+    /// The whole path; ends in `::*` if all of a module is imported.
+    pub(super) path: String,
+    /// What the source calls it.
+    pub(super) name: String,
+}
+
+impl Import {
+    /// Whether it brings in what is at `path`, or below it.
+    fn brings(&self, path: &str) -> bool {
+        let below = |outer: &str, inner: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        let all = self.path.strip_suffix("::*");
+        below(path, &self.path) || all.is_some_and(|module| below(module, path))
+    }
+
+    /// How the source can go on to name `path`, of which this is an outer module.
+    fn inner_name(&self, path: &str) -> Option<String> {
+        let rest = path.strip_prefix(&self.path)?.strip_prefix("::")?;
+        Some(format!("{}::{rest}", self.name))
+    }
+}
+
+/// The lines of a source that name `path`, by whatever way.
+pub(super) fn lines_that_name(text: &str, path: &str) -> Vec<usize> {
+    let imports = imports(text);
+    let inner: Vec<String> = imports.iter().filter_map(|import| import.inner_name(path)).collect();
+    let mut lines: Vec<usize> =
+        imports.iter().filter(|import| import.brings(path)).map(|import| import.line).collect();
+    for (number, line) in lines_before_tests(text) {
+        let code = code_of(line);
+        if code.contains(path) || inner.iter().any(|name| has_path(code, name)) {
+            lines.push(number);
+        }
+    }
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+/// The line without its comment.
+pub(super) fn code_of(line: &str) -> &str {
+    line.split("//").next().unwrap_or_default()
+}
+
+/// Whether `path` stands in the code, not as the end of a longer one.
+fn has_path(code: &str, path: &str) -> bool {
+    let in_word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    code.match_indices(path).any(|(at, _)| !code[..at].ends_with(in_word))
+}
+
+/// All imports before the tests.
+pub(super) fn imports(text: &str) -> Vec<Import> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    for (number, line) in lines_before_tests(text) {
+        let code = code_of(line).trim();
+        let (begun, mut statement) = match open.take() {
+            Some(open) => open,
+            None => match statement_of(code) {
+                Some(_) => (number, String::new()),
+                None => continue,
+            },
+        };
+        statement.push_str(code);
+        statement.push(' ');
+        match statement_of(&statement).and_then(|tree| tree.split_once(';')) {
+            Some((tree, _)) => expand(begun, "", tree, &mut found),
+            None => open = Some((begun, statement)),
+        }
+    }
+    found
+}
+
+/// What follows `use`, `pub use` or `pub(...) use`.
+fn statement_of(code: &str) -> Option<&str> {
+    let rest = match code.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(')')?.1,
+        Some(rest) => rest,
+        None => code,
+    };
+    rest.trim_start().strip_prefix("use ")
+}
+
+/// The leaves of a tree under `prefix`.
+fn expand(line: usize, prefix: &str, tree: &str, found: &mut Vec<Import>) {
+    let tree = tree.trim().trim_start_matches("::");
+    if let Some((outer, inner)) = tree.split_once('{') {
+        let inner = inner.trim_end().strip_suffix('}').unwrap_or(inner);
+        let prefix = format!("{prefix}{}", outer.trim());
+        branches(inner).for_each(|branch| expand(line, &prefix, branch, found));
+    } else if !tree.is_empty() {
+        let (path, alias) = match tree.split_once(" as ") {
+            Some((path, alias)) => (path.trim(), Some(alias.trim())),
+            None => (tree, None),
+        };
+        let path = format!("{prefix}{path}");
+        let path = path.strip_suffix("::self").unwrap_or(&path).to_owned();
+        let last = path.rsplit("::").next().unwrap_or_default();
+        let name = alias.unwrap_or(last).to_owned();
+        found.push(Import { line, path, name });
+    }
+}
+
+/// The parts of a list between its outer commas.
+fn branches(list: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    list.split(move |c: char| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_are_taken_apart() {
+        let text = "use a;\npub(crate) use b::{\n    self, // first\n    c::{d, e as f},\n};\n\
+                    use ::g::*;\nlet used = 1;\n#[cfg(test)]\nuse h;\n";
+        let found = imports(text);
+        let found: Vec<_> = found.iter().map(|i| (i.line, &*i.path, &*i.name)).collect();
+        let wanted = [
+            (1, "a", "a"),
+            (2, "b", "b"),
+            (2, "b::c::d", "d"),
+            (2, "b::c::e", "f"),
+            (6, "g::*", "*"),
+        ];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn a_path_is_found_however_it_is_written() {
+        for text in [
+            "use std::fs;",
+            "use std::fs::File;",
+            "use std::{fs};",
+            "use std::{io, fs::{self, File}};",
+            "use std::*;",
+            "use std::{\n    io,\n    fs as files,\n};",
+            "let f = std::fs::read(p);",
+            "use std as s;\nlet f = s::fs::read(p);",
+        ] {
+            assert_eq!(lines_that_name(text, "std::fs").len(), 1, "{text}");
+        }
+        let map = "std::collections::HashMap";
+        for text in [
+            "use std::collections::{BTreeMap, HashMap};",
+            "use std::collections;\nlet m = collections::HashMap::new();",
+            "use std::collections::*;",
+        ] {
+            assert_eq!(lines_that_name(text, map).len(), 1, "{text}");
+        }
+        for text in [
+            "use std::collections::BTreeMap;",
+            "use std::{io, fmt};",
+            "// use std::fs;",
+            "use rustc_hash::FxHashMap;\nlet m = collections::HashMap::new();",
+            "use std::collections;\nlet m = collections::BTreeMap::new();",
+        ] {
+            let none: [usize; 0] = [];
+            assert_eq!(lines_that_name(text, map), none, "{text}");
+            assert_eq!(lines_that_name(text, "std::fs"), none, "{text}");
+        }
+    }
+}
