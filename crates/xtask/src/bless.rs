@@ -1,6 +1,7 @@
 //! `cargo bless [FILE...]`: rewrites the transcripts of the suites from the host kernel's answers.
 
 use crate::objects;
+use crate::outcome::{self, Ended};
 use skep::btf::Btf;
 use skep_testkit::{exec, suite};
 use std::fs;
@@ -17,9 +18,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    if let Err(errno) = skep_kernel::bpf::available() {
-        println!("bless: skipped: the kernel is not accessible ({errno})");
-        return Ok(true);
+    if let Err(why) = outcome::judge() {
+        return Ok(Ended::without_kernel(&why));
     }
     let kernel_btf = objects::host()?.kernel_btf;
     let mut stale = false;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             }
         }
     }
-    Ok(!(stale && args.check))
+    Ok((!(stale && args.check)).into())
 }
 
 /// The results of a case's runs.

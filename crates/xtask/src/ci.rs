@@ -1,28 +1,57 @@
 //! `cargo xtask ci`: everything beyond the tests that must hold before a change lands.
+//!
+//! A step that this machine cannot do is neither passed nor failed: the last line names it.
 
+use crate::outcome::{Ended, Outcome};
+use clap::Parser;
 use std::process::Command;
 
-/// Name, cargo arguments, and what is set in the environment.
-type Step = (&'static str, &'static [&'static str], Option<(&'static str, &'static str)>);
+/// A step: its name, and what it runs.
+struct Step {
+    name: &'static str,
+    runs: Runs,
+}
 
-/// The steps after tidy, cheapest first.
-const STEPS: [Step; 8] = [
-    ("format", &["fmt", "--all", "--", "--check"], None),
-    ("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-Dwarnings"], None),
-    (
-        "documents",
-        &["doc", "--workspace", "--no-deps", "--quiet"],
-        Some(("RUSTDOCFLAGS", "-Dwarnings")),
-    ),
-    ("parity", &["xtask", "parity", "--check"], None),
-    ("transcripts", &["xtask", "bless", "--check"], None),
-    (
-        "agreement with the kernel",
-        &["xtask", "kernel-diff", "--quiet", "--baseline", "tests/baseline.csv", "tests/programs"],
-        None,
-    ),
-    ("settings of the engine", &["xtask", "tunings", "tests/programs"], None),
-    ("instruction counts", &["xtask", "bench", "guard"], None),
+enum Runs {
+    /// cargo with these arguments, and what is set in the environment.
+    Cargo(&'static [&'static str], Option<(&'static str, &'static str)>),
+    /// A command of our own, in this process: it says whether it was skipped.
+    Own(&'static [&'static str]),
+}
+
+/// The steps, cheapest first.
+const STEPS: [Step; 11] = [
+    Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
+    Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
+    Step {
+        name: "clippy",
+        runs: Runs::Cargo(
+            &["clippy", "--locked", "--workspace", "--all-targets", "--quiet", "--", "-Dwarnings"],
+            None,
+        ),
+    },
+    Step {
+        name: "documents",
+        runs: Runs::Cargo(
+            &["doc", "--locked", "--workspace", "--no-deps", "--quiet"],
+            Some(("RUSTDOCFLAGS", "-Dwarnings")),
+        ),
+    },
+    Step { name: "fuzz targets", runs: Runs::Own(&["neighbours", "fuzz"]) },
+    Step { name: "peers", runs: Runs::Own(&["neighbours", "peers"]) },
+    Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
+    Step { name: "transcripts", runs: Runs::Own(&["bless", "--check"]) },
+    Step {
+        name: "agreement with the kernel",
+        runs: Runs::Own(&[
+            "kernel-diff",
+            "--quiet",
+            "--baseline=tests/baseline.csv",
+            "tests/programs",
+        ]),
+    },
+    Step { name: "settings of the engine", runs: Runs::Own(&["tunings", "tests/programs"]) },
+    Step { name: "instruction counts", runs: Runs::Own(&["bench", "guard"]) },
 ];
 
 #[derive(clap::Args)]
@@ -32,27 +61,96 @@ pub(crate) struct Args {
     keep_going: bool,
 }
 
-pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let mut failed = Vec::new();
-    let tidy = crate::tidy::run(&crate::tidy::Args::default())?;
-    if !tidy {
-        failed.push("tidy");
-    }
-    for (name, arguments, environment) in STEPS {
-        if !failed.is_empty() && !args.keep_going {
+pub(crate) fn run(args: &Args) -> Outcome {
+    // Paths of the steps are the repository's.
+    std::env::set_current_dir(crate::root())?;
+    let mut ended = Vec::new();
+    for step in STEPS {
+        println!("ci: {}: {}", step.name, step.runs.line());
+        let how = step.runs.run().unwrap_or_else(|why| {
+            println!("ci: {}: {why}", step.name);
+            Ended::Failed
+        });
+        ended.push((step.name, how));
+        if matches!(ended.last(), Some((_, Ended::Failed))) && !args.keep_going {
             break;
         }
-        println!("ci: {name}: cargo {}", arguments.join(" "));
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        command.args(arguments).envs(environment).current_dir(crate::root());
-        if !command.status()?.success() {
-            failed.push(name);
+    }
+    println!("{}", last_line(&ended));
+    Ok((!ended.iter().any(|(_, how)| *how == Ended::Failed)).into())
+}
+
+impl Runs {
+    fn line(&self) -> String {
+        match self {
+            Runs::Cargo(arguments, _) => format!("cargo {}", arguments.join(" ")),
+            Runs::Own(arguments) => format!("cargo xtask {}", arguments.join(" ")),
         }
     }
-    match failed.as_slice() {
-        [] => println!("ci: all steps passed"),
-        failed => println!("ci: failed: {}", failed.join(", ")),
+
+    fn run(&self) -> Outcome {
+        match self {
+            Runs::Cargo(arguments, environment) => {
+                let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+                let mut command = Command::new(cargo);
+                Ok(command.args(*arguments).envs(*environment).status()?.success().into())
+            }
+            Runs::Own(arguments) => {
+                let arguments = std::iter::once(&"xtask").chain(*arguments);
+                let command = crate::Args::try_parse_from(arguments)?.command;
+                // What a step does wrong is that step's.
+                skep::contain_panic(|| crate::run(command))?
+            }
+        }
     }
-    Ok(failed.is_empty())
+}
+
+/// What failed and what was not done, by name; or that nothing was.
+fn last_line(ended: &[(&str, Ended)]) -> String {
+    let failed: Vec<&str> =
+        ended.iter().filter(|(_, how)| *how == Ended::Failed).map(|(name, _)| *name).collect();
+    let skipped: Vec<String> = ended
+        .iter()
+        .filter_map(|(name, how)| match how {
+            Ended::Skipped(why) => Some(format!("{name} ({why})")),
+            Ended::Passed | Ended::Failed => None,
+        })
+        .collect();
+    let skipped = skipped.join(", ");
+    match (failed.is_empty(), skipped.is_empty()) {
+        (true, true) => "ci: all steps passed".to_owned(),
+        (true, false) => format!("ci: what could be done passed; SKIPPED: {skipped}"),
+        (false, true) => format!("ci: failed: {}", failed.join(", ")),
+        (false, false) => format!("ci: failed: {}; SKIPPED: {skipped}", failed.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_skipped_is_not_said_to_have_passed() {
+        let passed = ("a", Ended::Passed);
+        let skipped = ("b", Ended::Skipped("no kernel".to_owned()));
+        assert_eq!(last_line(std::slice::from_ref(&passed)), "ci: all steps passed");
+        assert_eq!(
+            last_line(&[passed, skipped.clone()]),
+            "ci: what could be done passed; SKIPPED: b (no kernel)"
+        );
+        assert_eq!(
+            last_line(&[("c", Ended::Failed), skipped]),
+            "ci: failed: c; SKIPPED: b (no kernel)"
+        );
+    }
+
+    #[test]
+    fn every_step_of_our_own_is_a_command() {
+        for step in STEPS {
+            if let Runs::Own(arguments) = step.runs {
+                let arguments = std::iter::once(&"xtask").chain(arguments);
+                assert!(crate::Args::try_parse_from(arguments).is_ok(), "{}", step.name);
+            }
+        }
+    }
 }

@@ -14,6 +14,7 @@
 mod build;
 mod carve;
 
+use crate::outcome::Ended;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -56,8 +57,7 @@ const UNPACKED: [&str; 7] = [
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let installed = if args.no_install { Ok(()) } else { install() };
     if let Err(why) = installed {
-        println!("corpus: skipped: {why}");
-        return Ok(true);
+        return Ok(Ended::Skipped(why.to_string()));
     }
     fs::create_dir_all(&args.dir)?;
     let dir = args.dir.canonicalize()?;
@@ -143,5 +143,5 @@ fn list(dir: &Path) -> crate::Outcome {
         }
     }
     fs::write(dir.join("LIST"), text)?;
-    Ok(true)
+    Ok(Ended::Passed)
 }

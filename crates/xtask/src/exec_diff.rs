@@ -15,12 +15,12 @@ mod probes;
 mod skb_ops;
 mod xdp_ops;
 
+use crate::outcome;
 use crate::random::generate::Rng;
 use counts::Counts;
 use engines::Words;
 use generate::Kind;
 use skep::program::Program;
-use skep_kernel::bpf;
 use skep_testkit::engine;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -127,10 +127,11 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     if !args.objects.is_empty() {
         return corpus::run(&args.objects, args.inputs);
     }
-    let kernel = bpf::available().is_ok();
-    if !kernel {
-        println!("exec-diff: the kernel is not accessible; running without it");
+    let judge = outcome::judge();
+    if let Err(why) = &judge {
+        println!("exec-diff: running without the kernel: {why}");
     }
+    let kernel = judge.is_ok();
     let makes = args.makes();
     let mut counts = vec![Counts::default(); makes.len()];
     let started = Instant::now();
@@ -161,7 +162,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     }
     print!("{}", counts::table(&names, &counts));
     println!("{:.1} minutes", started.elapsed().as_secs_f64() / 60.0);
-    Ok(counts.iter().all(|counts| counts.different == 0))
+    Ok(counts.iter().all(|counts| counts.different == 0).into())
 }
 
 /// What per-CPU maps hold in the kernel is of the CPU that runs the test.

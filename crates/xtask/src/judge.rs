@@ -2,6 +2,7 @@
 //! `cargo xtask ours FILE [PROG]`: ours. With `--side`, where the two first part.
 
 use crate::objects;
+use crate::outcome::Ended;
 use skep::program::Program;
 use skep_kernel::judge::{Answer, as_loaded, judge};
 use skep_kernel::kernel_log;
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &Args, engine: Engine) -> crate::Outcome {
         let names: Vec<_> = object.programs.iter().map(|entry| entry.name.as_str()).collect();
         return Err(format!("no such program; there are: {}", names.join(" ")).into());
     }
-    Ok(true)
+    Ok(Ended::Passed)
 }
 
 fn theirs(program: &Program, level: u32) {

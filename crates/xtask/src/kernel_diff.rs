@@ -12,6 +12,8 @@ mod summary;
 mod worker;
 
 use crate::objects;
+use crate::outcome::{self, Ended};
+use skep_kernel::reference::Absent;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,9 +58,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    if let Err(errno) = skep_kernel::bpf::available() {
-        println!("kernel-diff: skipped: the kernel is not accessible ({errno})");
-        return Ok(true);
+    // Without a baseline, any kernel may be compared with.
+    let expects = args.baseline.is_some() || args.write_baseline.is_some();
+    let absent = match expects {
+        true => outcome::judge().err(),
+        false => skep_kernel::bpf::available().map_err(Absent::Refused).err(),
+    };
+    if let Some(why) = absent {
+        return Ok(Ended::without_kernel(&why));
     }
     let files = objects::find(&args.paths)?;
     let rows = pool::Pool {
@@ -84,7 +91,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     if let Some(path) = &args.write_baseline {
         baseline::write(path, &rows)?;
     }
-    Ok(worse.is_empty())
+    Ok(worse.is_empty().into())
 }
 
 fn worker_args(args: &Args) -> Vec<String> {

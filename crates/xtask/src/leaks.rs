@@ -45,5 +45,5 @@ pub(crate) fn run() -> crate::Outcome {
         [] => println!("leaks: none"),
         leaking => println!("leaks, or tests that fail, in {}", leaking.join(", ")),
     }
-    Ok(leaking.is_empty())
+    Ok(leaking.is_empty().into())
 }

@@ -11,7 +11,9 @@ mod exec_diff;
 mod judge;
 mod kernel_diff;
 mod leaks;
+mod neighbours;
 mod objects;
+mod outcome;
 mod parity;
 mod pcap;
 mod random;
@@ -19,6 +21,7 @@ mod tidy;
 mod tunings;
 
 use clap::{Parser, Subcommand};
+use outcome::{Ended, Outcome};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -50,6 +53,8 @@ enum Command {
     KernelDiff(kernel_diff::Args),
     /// Run tests under LeakSanitizer (nightly).
     Leaks,
+    /// Check a workspace beside this one: `fuzz` or `peers`.
+    Neighbours(neighbours::Args),
     /// Write docs/parity.md: what is known to differ from the kernel.
     Parity(parity::Args),
     /// Generate a capture, the same each time.
@@ -65,9 +70,6 @@ enum Command {
     KernelDiffWorker(kernel_diff::WorkerArgs),
 }
 
-/// What every command returns: whether what it looked at is in order, or why it could not look.
-type Outcome = Result<bool, Box<dyn std::error::Error>>;
-
 /// The root of the repository.
 fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -75,7 +77,23 @@ fn root() -> PathBuf {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Args::parse().command {
+    match run(Args::parse().command) {
+        Ok(Ended::Passed) => ExitCode::SUCCESS,
+        Ok(Ended::Skipped(why)) => {
+            println!("skipped: {why}");
+            ExitCode::SUCCESS
+        }
+        Ok(Ended::Failed) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs one command.
+fn run(command: Command) -> Outcome {
+    match command {
         Command::Bench(args) => bench::run(&args),
         Command::Bless(args) => bless::run(&args),
         Command::Ci(args) => ci::run(&args),
@@ -85,19 +103,12 @@ fn main() -> ExitCode {
         Command::ExecDiff(args) => exec_diff::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Leaks => leaks::run(),
+        Command::Neighbours(args) => neighbours::run(&args),
         Command::Parity(args) => parity::run(&args),
         Command::Pcap(args) => pcap::run(&args),
         Command::Random(args) => random::run(&args),
         Command::Tunings(args) => tunings::run(&args),
         Command::Tidy(args) => tidy::run(&args),
         Command::KernelDiffWorker(args) => kernel_diff::worker(&args),
-    };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
     }
 }

@@ -26,7 +26,8 @@ which `cargo xtask kernel-diff --write-baseline` records. The kernel is Linux 6.
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let root = crate::root();
     let mut text = HEAD.to_owned();
-    let entries = read_baseline(&root.join("tests/baseline.csv")).unwrap_or_default();
+    let baseline = root.join("tests/baseline.csv");
+    let entries = read_baseline(&baseline).map_err(|e| format!("{}: {e}", baseline.display()))?;
     agreement(&entries, &mut text);
     for (class, title) in SECTIONS {
         reasons(&entries, (class, title), &mut text);
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     } else if !same {
         fs::write(&path, text)?;
     }
-    Ok(same || !args.check)
+    Ok((same || !args.check).into())
 }
 
 /// Classes that are told by reason.

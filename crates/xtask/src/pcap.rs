@@ -1,7 +1,7 @@
 //! `cargo xtask pcap FILE`: a capture of made-up packets, the same each time: TCP, UDP, ICMP, IPv6,
 //! ARP, VLAN tags, fragments, options, and some that are too short for what they say.
 
-use crate::Outcome;
+use crate::outcome::{Ended, Outcome};
 use pcap_file::DataLink;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use std::fs::File;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     writer.into_writer().flush()?;
     println!("{}: {} packets", args.file.display(), args.packets);
-    Ok(true)
+    Ok(Ended::Passed)
 }
 
 /// xorshift64.

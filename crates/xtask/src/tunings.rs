@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         of(&tally.programs),
         of(&tally.logged),
     );
-    Ok(found == 0)
+    Ok((found == 0).into())
 }
 
 fn of_file(file: &Path, host: &Host, (level, tally): (u32, &Tally)) -> Vec<String> {

@@ -3,9 +3,11 @@
 //! Cost must grow with the work: a line that falls behind says where it does not.
 
 use super::shapes::{GROWTH, program};
+use crate::outcome::Ended;
 use serde::Serialize;
 use skep::{Session, VerifyOptions};
 use skep_bench::{KernelComparison, Ratio, Rounds, Spread};
+use skep_kernel::reference::Absent;
 use skep_report::Grid;
 use std::time::Duration;
 
@@ -40,8 +42,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         return again_in_release(args);
     }
     if let Err(errno) = skep_kernel::bpf::available() {
-        println!("bench growth: skipped: the kernel is not accessible ({errno})");
-        return Ok(true);
+        return Ok(Ended::without_kernel(&Absent::Refused(errno)));
     }
     let config = Session::default().config(&VerifyOptions::default());
     let time = Duration::try_from_secs_f64(args.time)?;
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         true => println!("{}", serde_json::to_string_pretty(&rows)?),
         false => println!("{}", table(&rows)),
     }
-    Ok(rows.iter().all(|row| row.equal))
+    Ok(rows.iter().all(|row| row.equal).into())
 }
 
 /// What is not optimized has no speed worth a figure.
@@ -65,7 +66,7 @@ fn again_in_release(args: &Args) -> crate::Outcome {
     let mut command = super::cargo();
     command.args(["run", "--quiet", "--release", "-p", "xtask", "--", "bench", "growth"]);
     command.arg(format!("--time={}", args.time)).args(args.json.then_some("--json"));
-    Ok(command.status()?.success())
+    Ok(command.status()?.success().into())
 }
 
 fn row((grows, size): (&'static str, u32), comparison: &KernelComparison) -> Option<Row> {

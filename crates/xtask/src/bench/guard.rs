@@ -1,13 +1,18 @@
 //! `cargo xtask bench guard`: callgrind's instruction counts of the stress shapes against those in
 //! `tests/callgrind.toml`.
 //!
-//! Counts are the same in every run of one binary, so this is no timed test. They depend on the
-//! compiler, whose version is recorded beside them: with another one there is nothing to compare.
+//! Counts are the same in every run of one binary on one machine, so this is no timed test. They
+//! depend on the compiler, whose version is recorded beside them: with another one there is nothing
+//! to compare. They depend a little on the C library too, which copies and clears memory in the way
+//! that the CPU does best, and on valgrind, which shows it a CPU. That is recorded and no excuse: a
+//! count that is worse is worse, and is said beside what else is not as it was.
 
+use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
 use skep_bench::callgrind;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// The record.
@@ -29,34 +34,81 @@ pub(crate) struct Args {
 struct Record {
     /// `rustc --version` without date and hash, and the machine.
     compiler: String,
+    /// What else they depend on, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    host: BTreeMap<String, String>,
     /// Instructions of one verification, by `FILE:PROG`.
     instructions: BTreeMap<String, u64>,
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     if !callgrind::available() {
-        println!("bench guard: skipped: valgrind not found");
-        return Ok(true);
+        return Ok(Ended::Skipped("valgrind not found".to_owned()));
     }
     let compiler = compiler()?;
     let path = crate::root().join(RECORD);
-    let stored: Record = match fs::read_to_string(&path) {
-        Ok(text) => toml::from_str(&text)?,
-        Err(_) => Record::default(),
+    let stored = match args.write {
+        true => read(&path).unwrap_or_default(),
+        false => read(&path)?,
     };
     if !args.write && stored.compiler != compiler {
-        println!(
-            "bench guard: skipped: {RECORD} was counted with {}, this is {compiler}",
-            stored.compiler
-        );
-        return Ok(true);
+        let before = &stored.compiler;
+        return Ok(Ended::Skipped(format!(
+            "{RECORD} was counted with {before}, this is {compiler}"
+        )));
     }
-    let now = Record { compiler, instructions: count()? };
+    let now = Record { compiler, host: host(), instructions: count()? };
     if args.write {
         fs::write(&path, toml::to_string(&now)?)?;
     }
     let worse = compare(&stored, &now);
-    Ok(args.write || worse == 0)
+    if worse > 0 {
+        for (what, before, here) in moved(&stored.host, &now.host) {
+            println!("{what}: {before} when it was recorded, {here} here");
+        }
+    }
+    Ok((args.write || worse == 0).into())
+}
+
+/// The committed counts.
+fn read(path: &Path) -> Result<Record, Box<dyn std::error::Error>> {
+    let text = fs::read_to_string(path).map_err(|e| format!("{RECORD}: {e}"))?;
+    Ok(toml::from_str(&text).map_err(|e| format!("{RECORD}: {e}"))?)
+}
+
+/// What the counts depend on, beside the compiler and our code.
+fn host() -> BTreeMap<String, String> {
+    let asked = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output().ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let known = [
+        ("libc", asked("getconf", &["GNU_LIBC_VERSION"])),
+        ("valgrind", asked("valgrind", &["--version"])),
+        ("cpu", Some(cpu(&cpuinfo))),
+    ];
+    let named = known.map(|(name, value)| (name.to_owned(), value.unwrap_or_default()));
+    named.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// The features of the CPU by which the C library chooses how to copy memory.
+fn cpu(cpuinfo: &str) -> String {
+    const FEATURES: [&str; 8] = ["avx", "avx2", "avx512vl", "bmi2", "erms", "fsrm", "movbe", "rtm"];
+    let flags = cpuinfo.lines().find_map(|line| line.strip_prefix("flags"));
+    let has = |feature: &&str| flags.is_some_and(|f| f.split_whitespace().any(|w| w == *feature));
+    FEATURES.into_iter().filter(has).collect::<Vec<_>>().join(" ")
+}
+
+/// What of the host is known to be another one: name, then, now.
+fn moved<'a>(
+    then: &'a BTreeMap<String, String>,
+    now: &'a BTreeMap<String, String>,
+) -> Vec<(&'a str, &'a str, &'a str)> {
+    let pairs = then.iter().map(|(name, then)| {
+        (name.as_str(), then.as_str(), now.get(name).map_or("unknown", String::as_str))
+    });
+    pairs.filter(|(_, then, now)| then != now).collect()
 }
 
 /// Prints the counts and returns how many are more than is tolerated, or absent.
@@ -119,7 +171,7 @@ mod tests {
 
     fn record(counts: &[(&str, u64)]) -> Record {
         let instructions = counts.iter().map(|&(name, count)| (name.to_owned(), count)).collect();
-        Record { compiler: "c".to_owned(), instructions }
+        Record { compiler: "c".to_owned(), host: BTreeMap::new(), instructions }
     }
 
     #[test]
@@ -131,9 +183,29 @@ mod tests {
     }
 
     #[test]
+    fn what_else_is_another_one_is_said() {
+        let host = |libc: &str, cpu: &str| {
+            BTreeMap::from([("libc", libc), ("cpu", cpu)].map(|(k, v)| (k.into(), v.into())))
+        };
+        let (then, now) = (host("glibc 2.36", "avx2"), host("glibc 2.41", "avx2"));
+        assert_eq!(moved(&then, &now), [("libc", "glibc 2.36", "glibc 2.41")]);
+        assert_eq!(moved(&then, &then), []);
+        assert_eq!(moved(&BTreeMap::new(), &now), []);
+        assert_eq!(cpu("model: x\nflags\t\t: fpu avx2 avx512vl ermsb\n"), "avx2 avx512vl");
+    }
+
+    #[test]
+    fn a_record_that_is_gone_or_broken_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(read(&folder.path().join("none.toml")).is_err());
+        let broken = folder.path().join("broken.toml");
+        fs::write(&broken, "compiler = ").expect("written");
+        assert!(read(&broken).is_err());
+    }
+
+    #[test]
     fn the_record_is_readable() {
-        let text = fs::read_to_string(crate::root().join(RECORD)).expect("the record");
-        let record: Record = toml::from_str(&text).expect("TOML");
+        let record = read(&crate::root().join(RECORD)).expect("the record");
         assert!(record.instructions.len() >= 5 && record.compiler.starts_with("rustc "));
     }
 }

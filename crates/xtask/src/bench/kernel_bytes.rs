@@ -6,6 +6,7 @@
 
 use super::cgroup::{Group, Meter};
 use crate::objects;
+use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
 use skep::insn::asm::assemble;
 use skep::program::Program;
@@ -56,7 +57,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
         measured.push(Measured { bytes, nothing_bytes });
     }
     println!("{}", serde_json::to_string(&measured)?);
-    Ok(true)
+    Ok(Ended::Passed)
 }
 
 fn most_of(program: &Program, meter: &mut Meter) -> std::io::Result<Option<u64>> {

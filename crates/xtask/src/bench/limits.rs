@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     }
     println!("{table}");
     println!("{}", if held { "every limit held" } else { "a limit was exceeded" });
-    Ok(held)
+    Ok(held.into())
 }
 
 fn once(skep: &Path, args: &Args, limit: Option<u64>) -> Result<Ran, Box<dyn std::error::Error>> {

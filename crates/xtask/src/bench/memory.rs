@@ -10,6 +10,7 @@
 use super::cgroup::Group;
 use super::kernel_bytes;
 use crate::objects;
+use crate::outcome::Ended;
 use skep::btf::{Btf, Kind};
 use skep::{Counts, Host, Session, VerifyOptions};
 use skep_report::Grid;
@@ -72,7 +73,10 @@ enum Kernel {
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let host = objects::host()?;
-    let Some(kernel) = kernel(args, &host)? else { return Ok(true) };
+    let kernel = match kernel(args, &host) {
+        Ok(kernel) => kernel,
+        Err(why) => return Ok(Ended::Skipped(why)),
+    };
     let heading = match &kernel {
         Kernel::Counted(_) => "Kernel, bytes",
         Kernel::AtLeast(_) => "Kernel at least, bytes",
@@ -107,11 +111,11 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         println!("of the kernel's, the load of a program that does nothing: {nothing_bytes}");
     }
     println!("\n{parts}");
-    Ok(true)
+    Ok(Ended::Passed)
 }
 
-/// Says what the kernel's figure will be; `None` if there is none.
-fn kernel(args: &Args, host: &Host) -> Result<Option<Kernel>, String> {
+/// Says what the kernel's figure will be; or why there is none.
+fn kernel(args: &Args, host: &Host) -> Result<Kernel, String> {
     let why = match args.structures {
         true => "not asked for".to_owned(),
         false => match skep_kernel::bpf::available().map_err(|e| format!("bpf(2): {e:?}")) {
@@ -123,23 +127,21 @@ fn kernel(args: &Args, host: &Host) -> Result<Option<Kernel>, String> {
                         "the kernel's bytes: {}, over what there was before the load\n",
                         group.version().name()
                     );
-                    return Ok(Some(Kernel::Counted(group)));
+                    return Ok(Kernel::Counted(group));
                 }
             },
         },
     };
     let Some(sizes) = host.kernel_btf.as_deref().and_then(Sizes::read) else {
-        println!(
-            "bench memory: skipped: no memory cgroup ({why}), and no kernel BTF with the \
-            verifier's structures"
-        );
-        return Ok(None);
+        return Err(format!(
+            "no memory cgroup ({why}), and no kernel BTF with the verifier's structures"
+        ));
     };
     println!(
         "the kernel's bytes: a lower bound by the sizes of its structures (no memory cgroup: \
         {why})\n{sizes:?}\n"
     );
-    Ok(Some(Kernel::AtLeast(sizes)))
+    Ok(Kernel::AtLeast(sizes))
 }
 
 fn files(args: &Args) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {

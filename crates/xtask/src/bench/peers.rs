@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     // Whether clang and the kernel could, and programs that a peer cannot run, the table says.
     println!("\n{said}{}", PEERS.map(|(name, ..)| name).join("; "));
     println!("peers that are not tried (no registry of packages has them): uBPF; LLVM's JIT");
-    Ok(is_success)
+    Ok(is_success.into())
 }
 
 /// The options of `skep bench run` that name the peers, which are built.

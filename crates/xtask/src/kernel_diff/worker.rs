@@ -2,6 +2,7 @@
 
 use super::row::{Class, Row};
 use crate::objects;
+use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
 use skep::Host;
 use std::io::{BufRead, Write};
@@ -48,7 +49,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
         })??;
         send(&Event::End)?;
     }
-    Ok(true)
+    Ok(Ended::Passed)
 }
 
 fn object(request: &Request, args: &WorkerArgs, host: &Host) -> std::io::Result<()> {
