@@ -1,4 +1,4 @@
-//! Whether the host kernel may judge: it answers, and it is the kernel whose behaviour we reproduce.
+//! Whether the host kernel may judge: it answers, and it is the one whose behaviour we reproduce.
 //!
 //! Expected values (suites, baselines, recorded tables) are those of one version. Another kernel is
 //! right in its own way: held against it, they would fail for no fault of ours. Whoever compares

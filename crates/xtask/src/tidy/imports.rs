@@ -1,5 +1,5 @@
-//! What a source imports: `use` trees, as whole paths. A rule that names a path would otherwise miss
-//! `use std::{fs}`, and `collections::HashMap` after `use std::collections`.
+//! What a source imports: `use` trees, as whole paths. A rule that names a path would otherwise
+//! miss `use std::{fs}`, and `collections::HashMap` after `use std::collections`.
 
 use super::lines_before_tests;
 
