@@ -371,7 +371,7 @@ fn helpers_get_their_arguments_and_keep_registers() {
     }
     let missing = xlated("call 77\nexit");
     let error = compile(&missing, &helpers(), &Tuning::default()).unwrap_err();
-    assert_eq!(error.to_string(), "while compiling insn 0: no helper 77 is linked");
+    assert_eq!(error.to_string(), "while compiling insn 0: helper 77 is not linked");
 }
 
 #[test]

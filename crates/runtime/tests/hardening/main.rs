@@ -530,7 +530,7 @@ mod child {
         let object = runtime.create_maps(&maps(), None);
         let options = LoadOptions::default();
         let why = runtime.load(&program("main", MAIN), &object, &options).unwrap_err();
-        assert!(why.to_string().contains("making room for machine code"), "{why}");
+        assert!(why.to_string().contains("while allocating machine code"), "{why}");
         assert_eq!(why.kind(), ErrorKind::Memory);
     }
 
@@ -569,7 +569,7 @@ mod child {
         let options = LoadOptions::default();
         let why = loaded.runtime.load(&program("main", MAIN), &loaded.maps, &options).unwrap_err();
         assert_eq!(why.kind(), ErrorKind::Memory);
-        assert!(why.to_string().contains("making room for machine code"), "{why}");
+        assert!(why.to_string().contains("while allocating machine code"), "{why}");
         assert_eq!((bytes(), loaded.runtime.programs().len()), (before, count));
         assert_eq!((loaded.run(), loaded.main.stats().run_cnt), (1, 1));
         // Where something goes there is room again.
