@@ -26,7 +26,7 @@ pub enum Absent {
 impl fmt::Display for Absent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Absent::Refused(errno) => write!(f, "the kernel does not answer here ({errno})"),
+            Absent::Refused(errno) => write!(f, "the kernel is not accessible ({errno})"),
             Absent::Other { release, wanted } => {
                 write!(f, "the kernel here is {release}, what is expected is of {wanted}")
             }
