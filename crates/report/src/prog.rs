@@ -62,7 +62,7 @@ impl ProgRow {
             line.push_str("  gpl");
         }
         // Writing to a String cannot fail.
-        if self.run_time_ns > 0 || self.run_cnt > 0 {
+        if self.run_time_ns > 0 {
             let _ = write!(line, " run_time_ns {} run_cnt {}", self.run_time_ns, self.run_cnt);
         }
         if self.recursion_misses > 0 {
@@ -109,9 +109,16 @@ pub enum ProgFormat {
 pub fn write_progs(out: &mut dyn Write, rows: &[ProgRow], format: ProgFormat) -> io::Result<()> {
     match format {
         ProgFormat::Text => rows.iter().try_for_each(|row| out.write_all(row.text().as_bytes())),
-        ProgFormat::Json => writeln!(out, "{}", serde_json::to_string(rows)?),
-        ProgFormat::PrettyJson => writeln!(out, "{}", serde_json::to_string_pretty(rows)?),
+        ProgFormat::Json => writeln!(out, "{}", serde_json::to_string(&shown(rows))?),
+        ProgFormat::PrettyJson => writeln!(out, "{}", serde_json::to_string_pretty(&shown(rows))?),
     }
+}
+
+/// Runs are shown with their time only, as in the text.
+fn shown(rows: &[ProgRow]) -> Vec<ProgRow> {
+    let mut rows = rows.to_vec();
+    rows.iter_mut().filter(|row| row.run_time_ns == 0).for_each(|row| row.run_cnt = 0);
+    rows
 }
 
 /// `2017-09-29T20:11:00+0000`.
@@ -186,6 +193,24 @@ mod tests {
         let row = ProgRow { jited: false, map_ids: vec![], gpl_compatible: false, ..row };
         assert!(row.text().ends_with("\txlated 528B  not jited  memlock 4096B\n"));
         assert!(!row.headline().contains("gpl"));
+    }
+
+    /// As bpftool: both are there if there is a time.
+    #[test]
+    fn both_forms_show_runs_alike() {
+        for (run_time_ns, run_cnt, is_shown) in
+            [(0, 0, false), (0, 5, false), (7, 5, true), (7, 1, true)]
+        {
+            let row = ProgRow { run_time_ns, run_cnt, ..row() };
+            for format in [ProgFormat::Text, ProgFormat::Json, ProgFormat::PrettyJson] {
+                let mut text = Vec::new();
+                write_progs(&mut text, std::slice::from_ref(&row), format).unwrap();
+                let text = String::from_utf8(text).unwrap();
+                for name in ["run_time_ns", "run_cnt"] {
+                    assert_eq!(text.contains(name), is_shown, "{text}");
+                }
+            }
+        }
     }
 
     #[test]

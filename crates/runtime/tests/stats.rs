@@ -413,7 +413,7 @@ fn a_clock_that_jumps_is_an_error_where_times_are_read() {
         assert_eq!(later.check_clock(), Ok(()));
         assert_eq!((later.run_cnt, later.run_time_ns), (1, 3));
         let said = before.check_clock().unwrap_err().to_string();
-        assert!(said.contains("2 runs"), "{said}");
+        assert!(said.contains("2 timed runs"), "{said}");
     }
 }
 
@@ -466,5 +466,25 @@ fn what_a_function_tail_calls_is_in_its_time() {
         assert_eq!(run(&loaded.all[0]), 5);
         // And four of the targets'.
         assert_eq!([seen(0), seen(1), seen(2)], [(2, 2, 40), (2, 2, 10), (1, 1, 5)]);
+    }
+}
+
+/// Times that were taken without a histogram are not in its time.
+#[test]
+fn the_time_of_the_histogram_is_that_of_its_runs() {
+    for options in engines() {
+        STEP.set(5);
+        let loaded = simulation(&[PLAIN], &options);
+        let one = &loaded.all[0];
+        {
+            let _on = one.enable_stats(StatsOptions::default()).unwrap();
+            (0..10).for_each(|_| assert_eq!(run(one), 7));
+        }
+        let _on =
+            one.enable_stats(StatsOptions { histogram: true, ..StatsOptions::default() }).unwrap();
+        (0..3).for_each(|_| assert_eq!(run(one), 7));
+        let stats = one.stats();
+        assert_eq!((stats.run_cnt, stats.histogram.iter().sum::<u64>()), (13, 3));
+        assert_eq!((stats.run_time_ns, stats.histogram_time_ns), (65, 15));
     }
 }

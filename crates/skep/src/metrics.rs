@@ -100,13 +100,13 @@ fn histogram(text: &mut String, prog: &ProgInfo) {
     for (number, runs) in prog.stats.histogram.iter().enumerate() {
         sum += runs;
         if TOLD.contains(&number) {
-            let le = seconds(2 << number);
+            let le = canonical(2 << number);
             let _ = writeln!(text, "{HISTOGRAM}_bucket{{{labels},le=\"{le}\"}} {sum}");
         }
     }
     let _ = writeln!(text, "{HISTOGRAM}_bucket{{{labels},le=\"+Inf\"}} {sum}");
     let _ = writeln!(text, "{HISTOGRAM}_count{{{labels}}} {sum}");
-    let _ = writeln!(text, "{HISTOGRAM}_sum{{{labels}}} {}", seconds(prog.stats.run_time_ns));
+    let _ = writeln!(text, "{HISTOGRAM}_sum{{{labels}}} {}", seconds(prog.stats.histogram_time_ns));
 }
 
 /// Exact, in decimal.
@@ -116,6 +116,19 @@ fn seconds(ns: u64) -> String {
     let text = text.trim_end_matches('0');
     let point = if text.ends_with('.') { "0" } else { "" };
     format!("{text}{point}")
+}
+
+/// A number in a label, as the specification writes it (Canonical Numbers): below 0.0001 with an
+/// exponent.
+fn canonical(ns: u64) -> String {
+    let digits = ns.to_string();
+    let exponent = digits.len() as i32 - 10;
+    let (first, rest) = digits.split_at(1);
+    match rest.trim_end_matches('0') {
+        _ if exponent >= -4 || ns == 0 => seconds(ns),
+        "" => format!("{first}e-{:02}", -exponent),
+        rest => format!("{first}.{rest}e-{:02}", -exponent),
+    }
 }
 
 fn labels(prog: &ProgInfo) -> String {
@@ -334,7 +347,7 @@ mod tests {
     #[test]
     fn the_text_is_openmetrics() {
         let mut stats = ProgStats { run_time_ns: 1_500_000_007, run_cnt: 5, ..Default::default() };
-        stats.timed_cnt = 5;
+        (stats.timed_cnt, stats.histogram_time_ns) = (5, 201);
         (stats.histogram[0], stats.histogram[5]) = (1, 4);
         let labels = r#"id="3",name="a\"b",type="xdp",tag="00010203040506ff""#;
         let text = text(&[prog(stats)]);
@@ -344,18 +357,30 @@ mod tests {
             format!("skep_prog_run_time_seconds_total{{{labels}}} 1.500000007"),
             format!("skep_prog_runs_total{{{labels}}} 5"),
             format!("skep_prog_recursion_misses_total{{{labels}}} 0"),
-            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000016\"}} 1"),
-            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000032\"}} 1"),
-            format!("{HISTOGRAM}_bucket{{{labels},le=\"0.000000064\"}} 5"),
+            format!("{HISTOGRAM}_bucket{{{labels},le=\"1.6e-08\"}} 1"),
+            format!("{HISTOGRAM}_bucket{{{labels},le=\"3.2e-08\"}} 1"),
+            format!("{HISTOGRAM}_bucket{{{labels},le=\"6.4e-08\"}} 5"),
             format!("{HISTOGRAM}_bucket{{{labels},le=\"17.179869184\"}} 5"),
             format!("{HISTOGRAM}_bucket{{{labels},le=\"+Inf\"}} 5"),
             format!("{HISTOGRAM}_count{{{labels}}} 5"),
-            format!("{HISTOGRAM}_sum{{{labels}}} 1.500000007"),
+            format!("{HISTOGRAM}_sum{{{labels}}} 0.000000201"),
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\nis not in\n{text}");
         }
         assert!(text.ends_with("\n# EOF\n"));
         assert_eq!((&*seconds(0), &*seconds(1_000_000_000)), ("0.0", "1.0"));
+        for (ns, wanted) in [
+            (1, "1e-09"),
+            (10, "1e-08"),
+            (65_536, "6.5536e-05"),
+            (99_999, "9.9999e-05"),
+            (100_000, "0.0001"),
+            (131_072, "0.000131072"),
+            (1_000_000_000, "1.0"),
+            (17_179_869_184, "17.179869184"),
+        ] {
+            assert_eq!(canonical(ns), wanted);
+        }
     }
 
     fn get(addr: SocketAddr, request: &str) -> String {

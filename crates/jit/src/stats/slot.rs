@@ -22,6 +22,8 @@ pub struct StatsSlot {
     pub clock_jumps: AtomicU64,
     /// Odd while a time is written.
     pub seq: AtomicU32,
+    /// Of `ticks`, those of runs that are in `buckets`; machine code knows nothing of it.
+    pub bucket_ticks: AtomicU64,
     /// How many of `run_cnt` threads began that had the slot before; machine code knows nothing of
     /// it.
     pub folded_cnt: AtomicU64,

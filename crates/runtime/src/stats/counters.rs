@@ -57,10 +57,8 @@ impl Counters {
     /// What is known now.
     pub(crate) fn read(&self) -> ProgStats {
         let counts = self.sheet.read();
-        let time = match counts.ticks {
-            0 => Ok(0),
-            ticks => self.clock.ns(ticks),
-        };
+        let ns = |ticks: u64| if ticks == 0 { Ok(0) } else { self.clock.ns(ticks) };
+        let (time, histogram_time) = (ns(counts.ticks), ns(counts.bucket_ticks));
         ProgStats {
             run_time_ns: time.unwrap_or_default(),
             run_cnt: counts.runs,
@@ -69,6 +67,7 @@ impl Counters {
             clock_jumps: counts.jumps,
             is_uncalibrated: time.is_err(),
             histogram: counts.buckets,
+            histogram_time_ns: histogram_time.unwrap_or_default(),
         }
     }
 

@@ -22,22 +22,32 @@ pub(crate) struct Counts {
     pub(crate) misses: u64,
     pub(crate) jumps: u64,
     pub(crate) buckets: [u64; BUCKETS],
+    /// Those of `ticks` that are of runs in `buckets`.
+    pub(crate) bucket_ticks: u64,
 }
 
 impl Counts {
-    pub(crate) const ZERO: Counts =
-        Counts { runs: 0, ticks: 0, timed: 0, misses: 0, jumps: 0, buckets: [0; BUCKETS] };
+    pub(crate) const ZERO: Counts = Counts {
+        runs: 0,
+        ticks: 0,
+        timed: 0,
+        misses: 0,
+        jumps: 0,
+        buckets: [0; BUCKETS],
+        bucket_ticks: 0,
+    };
 
     /// Adds what the owner of a slot has counted so far.
     pub(crate) fn add(&mut self, slot: &StatsSlot) {
         let mut turns = 0;
-        let Counts { ticks, timed, buckets, .. } = loop {
+        let Counts { ticks, timed, buckets, bucket_ticks, .. } = loop {
             match whole(slot) {
                 Some(found) => break found,
                 None => pause(&mut turns),
             }
         };
         self.ticks = self.ticks.wrapping_add(ticks);
+        self.bucket_ticks = self.bucket_ticks.wrapping_add(bucket_ticks);
         self.timed += timed;
         for (to, from) in self.buckets.iter_mut().zip(buckets) {
             *to = to.wrapping_add(from);
@@ -59,7 +69,8 @@ impl Counts {
         self.add(slot);
         slot.folded_cnt.store(runs, Relaxed);
         let words = [&slot.ticks, &slot.timed_cnt, &slot.recursion_misses, &slot.clock_jumps];
-        words.into_iter().chain(&slot.buckets.0).for_each(|word| word.store(0, Relaxed));
+        let words = words.into_iter().chain([&slot.bucket_ticks]);
+        words.chain(&slot.buckets.0).for_each(|word| word.store(0, Relaxed));
     }
 }
 
@@ -69,9 +80,10 @@ fn whole(slot: &StatsSlot) -> Option<Counts> {
     let ticks = slot.ticks.load(Relaxed);
     let timed = slot.timed_cnt.load(Relaxed);
     let buckets = std::array::from_fn(|i| slot.buckets.0[i].load(Relaxed));
+    let bucket_ticks = slot.bucket_ticks.load(Relaxed);
     fence(Acquire);
     let is_whole = seq.is_multiple_of(2) && slot.seq.load(Relaxed) == seq;
-    is_whole.then_some(Counts { ticks, timed, buckets, ..Counts::ZERO })
+    is_whole.then_some(Counts { ticks, timed, buckets, bucket_ticks, ..Counts::ZERO })
 }
 
 /// A timed run of the slot's own thread has ended: its ticks, the bucket that it belongs in, and
@@ -87,6 +99,7 @@ pub(crate) fn add_timed(slot: &StatsSlot, (ticks, bucket): (u64, Option<usize>),
     add(&slot.timed_cnt, 1);
     if let Some(bucket) = bucket {
         add(&slot.buckets.0[bucket.min(BUCKETS - 1)], weight);
+        add(&slot.bucket_ticks, ticks.wrapping_mul(weight));
     }
     slot.seq.store(seq.wrapping_add(2), Release);
 }

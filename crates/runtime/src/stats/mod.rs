@@ -96,6 +96,8 @@ pub struct ProgStats {
     /// twice that, with each timed run weighted as in `run_time_ns`. Zeros if no histogram was
     /// requested.
     pub histogram: [u64; BUCKETS],
+    /// The part of `run_time_ns` that belongs to the runs in `histogram`.
+    pub histogram_time_ns: u64,
 }
 
 impl Default for ProgStats {
@@ -108,6 +110,7 @@ impl Default for ProgStats {
             clock_jumps: 0,
             is_uncalibrated: false,
             histogram: [0; BUCKETS],
+            histogram_time_ns: 0,
         }
     }
 }
@@ -144,6 +147,7 @@ impl ProgStats {
             histogram: std::array::from_fn(|i| {
                 self.histogram[i].saturating_sub(earlier.histogram[i])
             }),
+            histogram_time_ns: self.histogram_time_ns.saturating_sub(earlier.histogram_time_ns),
         }
     }
 }

@@ -542,7 +542,7 @@ mod child {
         let status = std::fs::read_to_string("/proc/self/statm").unwrap();
         let pages: u64 = status.split(' ').next().unwrap().parse().unwrap();
         // Room for the smallest stretch of addresses only, two pools in it, and what tests need.
-        let bytes = pages * 4096 + (200 << 20);
+        let bytes = pages * 4096 + (230 << 20);
         let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
         // SAFETY: a limit of this process.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);

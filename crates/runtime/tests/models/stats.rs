@@ -67,7 +67,8 @@ impl Sheet {
 }
 
 fn exactly(runs: u64) -> Counts {
-    Counts { runs, ticks: 5 * runs, timed: runs, buckets: [runs, 0], ..Counts::ZERO }
+    let (ticks, buckets) = (5 * runs, [runs, 0]);
+    Counts { runs, ticks, timed: runs, buckets, bucket_ticks: ticks, ..Counts::ZERO }
 }
 
 /// A thread runs twice while another reads.
