@@ -252,7 +252,7 @@ pub struct RunFlags {
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none", help_heading = "Input")]
     pub btf: Option<String>,
-    /// Write the packets the program lets through, as it left them
+    /// Write the packets the program lets through, as it left them (- is stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub pcap_out: Option<PathBuf>,
     /// Dump all maps afterwards as bpftool JSON, to stdout or to =FILE
@@ -269,10 +269,10 @@ pub struct RunFlags {
     #[arg(long, help_heading = "Output")]
     pub trace: bool,
     /// Run each input N times; each run starts from the packet the last one left
-    #[arg(long, value_name = "N", default_value = "1", help_heading = "Execution")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count, help_heading = "Execution")]
     pub repeat: NonZeroU32,
     /// Threads that share the packets; a single input runs on every thread
-    #[arg(long, value_name = "N", default_value = "1", help_heading = "Execution")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count, help_heading = "Execution")]
     pub threads: NonZeroU32,
     /// Interpret, checking every memory access
     #[arg(long, conflicts_with = "jit", help_heading = "Execution")]
@@ -290,7 +290,7 @@ pub struct RunFlags {
     #[arg(long, help_heading = "Statistics")]
     pub stats: bool,
     /// Time only one run in N; count all
-    #[arg(long, value_name = "N", help_heading = "Statistics")]
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "Statistics")]
     pub stats_sample: Option<NonZeroU32>,
     /// Print a latency histogram, in powers of two
     #[arg(long, help_heading = "Statistics")]
@@ -310,6 +310,11 @@ pub struct RunFlags {
     /// Register programs with gdb through its JIT interface
     #[arg(long, help_heading = "Profiling")]
     pub gdb: bool,
+}
+
+/// A number of at least 1.
+fn count(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| format!("expected a number from 1 to {}", u32::MAX))
 }
 
 /// How statistics and tail calls are switched in running code.

@@ -1,15 +1,15 @@
 //! `skep run`: a program on packets or bytes, without root.
 //!
-//! Reading order: `plan` (what is loaded), `input`, `capture` and `ctx_json` (what it
-//! runs on), `outputs` and
-//! `capture_out` (the files that are written), `work` (the runs, on threads), `tally` (what became
-//! of them), `interrupt` (Ctrl-C), `stats` and `top` (what they took), `summary` (what is printed);
-//! `map_input` reads maps, `map_json` and `btf_json` write them.
+//! Reading order: `plan` (what is loaded), `input`, `capture` and `ctx_json` (what it runs on),
+//! `outputs` and `capture_out` (the files that are written), `work` (the runs, on threads), `tally`
+//! and `effects` (what became of them), `interrupt` (Ctrl-C), `stats` and `top` (what they took),
+//! `summary` (what is printed); `map_input` reads maps, `map_json` and `btf_json` write them.
 
 mod btf_json;
 mod capture;
 mod capture_out;
 mod ctx_json;
+mod effects;
 mod gdb;
 mod input;
 mod interrupt;
@@ -162,7 +162,7 @@ fn execute(
     Ok(Ok((done, exit)))
 }
 
-/// Trace lines and the summary; beside the results if those are maps.
+/// Trace lines and the summary; beside the results if those are maps or packets.
 fn print(
     flags: &RunFlags,
     loaded: &Loaded,
@@ -174,8 +174,8 @@ fn print(
         Kind::One(_) => None,
     };
     let text = summary::text(flags, &loaded.instance, (packets, &done.tally));
-    let out: &mut dyn io::Write =
-        if flags.dump_maps.as_deref() == Some("-") { streams.err } else { streams.out };
+    let is_taken = flags.dump_maps.as_deref() == Some("-") || outputs::is_stdout(&flags.pcap_out);
+    let out: &mut dyn io::Write = if is_taken { streams.err } else { streams.out };
     if flags.trace {
         let (lines, lost) = loaded.runtime.take_trace();
         for line in lines {

@@ -409,6 +409,20 @@ fn threads_that_are_not_to_be_had_are_said() {
 }
 
 #[test]
+fn packets_go_through_pipes() {
+    let records: Vec<_> = (0..600).map(|n| LITTLE.record((n, 0), &packet(n))).collect();
+    let capture = LITTLE.pcap(0xa1b2_c3d4, &records);
+    let mut child = child(None, &["--pcap", "-", "--pcap-out", "-"]);
+    child.stdin.take().unwrap().write_all(&capture).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && err.contains("XDP_PASS                  600"), "{err}");
+    assert_eq!(output.stdout[24..], capture[24..]);
+    let (code, _, err) = finish(self::child(None, &["--pcap-out", "-", "--dump-maps"]));
+    assert!(code == Some(2) && err.contains("both to standard output"), "{err}");
+}
+
+#[test]
 fn packets_stay_in_order_on_any_number_of_threads() {
     let records: Vec<_> = (0..5_000).map(|n| LITTLE.record((n, 0), &packet(n))).collect();
     let capture = LITTLE.pcap(0xa1b2_c3d4, &records);

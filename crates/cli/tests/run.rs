@@ -253,6 +253,7 @@ fn each_wrong_value_has_its_error() {
         (&["xdp_count", "--ctx-json", r#"{"mark": 1}"#], "no field 'mark'"),
         (&["xdp_count", "--ctx-json", "{"], "--ctx-json: EOF"),
         (&["xdp_count", "--map", "packets"], "expected NAME=@FILE"),
+        (&["xdp_count", "--map", "packets=@/"], "--map packets=@/: "),
         (&["xdp_count", "--map", "nothing=@/dev/null"], "no map 'nothing'; there are: packets"),
         (&["nope"], "no program 'nope'; there are: xdp_count, xdp_reflect"),
         (&[], "several programs, name one of: xdp_count, xdp_reflect"),
@@ -267,6 +268,24 @@ fn each_wrong_value_has_its_error() {
     let (exit, _, err) = skep(&[&program("kprobe_latency.bpf.o"), "on_entry", "--pcap", "x"]);
     assert_eq!(exit, Exit::Input);
     assert!(err.contains("programs of type kprobe take no packets"), "{err}");
+}
+
+/// What a program writes to its context is seen, in the words in which it can be given.
+#[test]
+fn what_a_program_changes_in_its_context_is_shown() {
+    let mut packet = udp(9);
+    packet[15] = 0x20;
+    let hex: String = packet.iter().map(|byte| format!("{byte:02x}")).collect();
+    for engine in ["--jit", "--interp"] {
+        let fields = r#"{"mark": 8, "cb": [1, 2]}"#;
+        for (json, wanted) in [("{}", "ctx: mark 8, cb[0] 17\n"), (fields, "ctx: cb[0] 17\n")] {
+            let object = program("tc_mark.bpf.o");
+            let args = [&*object, "tc_mark", "--hex", &hex, "--ctx-json", json, engine];
+            let (exit, out, err) = skep(&args);
+            assert_eq!((exit, &*err), (Exit::Success, ""));
+            assert!(out.contains(&format!("\n{wanted}packet: {hex}\n")), "{out}");
+        }
+    }
 }
 
 /// `run_cnt 20` in the line of a program.

@@ -54,10 +54,7 @@ impl CaptureOut {
     pub(super) fn finish(self) -> io::Result<()> {
         let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.write(&[], self.has_nanoseconds);
-        match state.wrong {
-            Some(wrong) => Err(wrong),
-            None => state.writer.flush(),
-        }
+        state.wrong.map_or(Ok(()), Err)
     }
 
     fn wait(&self, chunk: u64) -> MutexGuard<'_, State> {
@@ -77,7 +74,9 @@ impl State {
             self.wrong = begun.and_then(|()| self.writer.write_all(&header(has_nanoseconds))).err();
         }
         if self.wrong.is_none() {
-            self.wrong = self.writer.write_all(records).err();
+            // Who reads from a pipe sees packets as they come.
+            let written = self.writer.write_all(records).and_then(|()| self.writer.flush());
+            self.wrong = written.err();
         }
     }
 }

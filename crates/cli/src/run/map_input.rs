@@ -39,6 +39,9 @@ pub(super) fn preload(
     let read = Root { reader, name }.deserialize(&mut json).and_then(|()| json.end());
     read.map_err(|e| {
         let (text, line, column) = (e.to_string(), e.line(), e.column());
+        if e.is_io() {
+            return wrong(&text);
+        }
         let what = text.strip_suffix(&format!(" at line {line} column {column}"));
         wrong(&format!("line {line}, column {column}: {}", what.unwrap_or(&text)))
     })

@@ -30,6 +30,9 @@ type Named = (&'static str, PathBuf);
 ///
 /// One line.
 pub(super) fn check(flags: &RunFlags) -> Result<(), String> {
+    if is_stdout(&flags.pcap_out) && flags.dump_maps.as_deref() == Some("-") {
+        return Err("--dump-maps and --pcap-out: both to standard output".to_owned());
+    }
     let read = inputs(flags).into_iter().map(|named| (named, true));
     let written = outputs(flags).into_iter().map(|named| (named, false));
     let mut seen: Vec<(&'static str, Place, bool)> = Vec::new();
@@ -98,6 +101,11 @@ pub(super) fn cut_off(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
+/// Packets go to standard output.
+pub(super) fn is_stdout(path: &Option<PathBuf>) -> bool {
+    path.as_ref().is_some_and(|path| path.as_os_str() == "-")
+}
+
 fn create(path: &Path) -> Result<File, String> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
     file.map_err(|e| skep::Error::io(path, "opening for writing", &e).to_string())
@@ -118,9 +126,13 @@ fn inputs(flags: &RunFlags) -> Vec<Named> {
 
 fn outputs(flags: &RunFlags) -> Vec<Named> {
     let maps = flags.dump_maps.as_ref().filter(|path| *path != "-");
+    let stdout = |path: PathBuf| match path.as_os_str() == "-" {
+        true => PathBuf::from("/dev/stdout"),
+        false => path,
+    };
     let metrics = flags.metrics.as_ref().filter(|target| matches!(place(target), Ok(None)));
     [
-        flags.pcap_out.clone().map(|path| ("--pcap-out", path)),
+        flags.pcap_out.clone().map(|path| ("--pcap-out", stdout(path))),
         maps.map(|path| ("--dump-maps", path.into())),
         metrics.map(|path| ("--metrics", path.into())),
         jitdump_file(flags).map(|path| ("--jitdump", path)),

@@ -1,5 +1,6 @@
 //! What is printed of the runs, and which verdicts let a packet through.
 
+use super::effects::hex;
 use super::tally::{Run, Tally};
 use crate::flags::RunFlags;
 use skep::runtime::{Instance, Redirect, takes_packet};
@@ -103,10 +104,10 @@ fn one(text: &mut String, instance: &Instance, run: &Run) {
         }
         None => {}
     }
+    text.push_str(&run.effects);
     if !run.packet.is_empty() {
         let what = if takes_packet(instance.prog_type()) { "packet" } else { "ctx" };
-        let hex: String = run.packet.iter().map(|byte| format!("{byte:02x}")).collect();
-        let _ = writeln!(text, "{what}: {hex}");
+        let _ = writeln!(text, "{what}: {}", hex(&run.packet));
     }
 }
 

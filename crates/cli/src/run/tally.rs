@@ -22,6 +22,8 @@ pub(super) struct Run {
     /// The packet or the context, if someone wants it.
     pub(super) packet: Vec<u8>,
     pub(super) redirect: Option<Redirect>,
+    /// What else it did, in lines.
+    pub(super) effects: String,
 }
 
 /// What became of all inputs, or of those of one thread.

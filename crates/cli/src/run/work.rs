@@ -3,9 +3,9 @@
 use super::capture::{Capture, Chunk};
 use super::capture_out::CaptureOut;
 use super::input::{Inputs, Kind};
-use super::interrupt;
 use super::summary::passes;
 use super::tally::{Run, Tally};
+use super::{effects, interrupt};
 use crate::flags::RunFlags;
 use skep::runtime::{Ctx, Instance, Interrupter, RunResult, takes_packet};
 use std::io;
@@ -209,6 +209,8 @@ impl Worker<'_> {
                 none.insert(ctx)
             }
         };
+        let is_shown = matches!(inputs.kind, Kind::One(_));
+        let before = if is_shown { ctx.fields() } else { Vec::new() };
         let mut left = flags.repeat.get();
         let result = loop {
             let repeat = left.min(REPEATS);
@@ -220,15 +222,15 @@ impl Worker<'_> {
                 break result;
             }
         };
-        let wanted = out.is_some() || matches!(inputs.kind, Kind::One(_));
-        let packet = match (wanted, takes_packet(instance.prog_type())) {
+        let packet = match (is_shown || out.is_some(), takes_packet(instance.prog_type())) {
             (false, _) => Vec::new(),
             (true, true) => ctx.packet_bytes(),
             (true, false) => ctx.raw_bytes(),
         };
         let redirect = ctx.redirect();
+        let effects = if is_shown { effects::lines(&before, ctx) } else { String::new() };
         let RunResult { retval, r0, insns, fuel } = result;
-        Ok(Run { retval, r0, insns, fuel, packet, redirect })
+        Ok(Run { retval, r0, insns, fuel, packet, redirect, effects })
     }
 }
 

@@ -33,6 +33,22 @@ pub(super) fn get(packet: &Packet, prog_type: ProgType, name: &str) -> Option<u6
     Some(u64::from_le_bytes(bytes))
 }
 
+/// Every number of the uapi struct: `mark`, `cb[0]`.
+pub(super) fn all(packet: &Packet, prog_type: ProgType) -> Vec<(String, u64)> {
+    let fields = CtxLayout::find(prog_type, 0).map(CtxLayout::fields).unwrap_or_default();
+    let names = fields.iter().flat_map(|field| {
+        let count = field.size.checked_div(field.unit).unwrap_or(1).max(1);
+        (0..count).map(move |n| match count {
+            1 => field.name.to_owned(),
+            _ => format!("{}[{n}]", field.name),
+        })
+    });
+    names
+        .filter_map(|name| Some((get(packet, prog_type, &name)?, name)))
+        .map(|(value, name)| (name, value))
+        .collect()
+}
+
 pub(super) fn set(
     packet: &mut Packet,
     prog_type: ProgType,
@@ -41,7 +57,11 @@ pub(super) fn set(
     let unknown = || {
         let settable = |f: &&CtxField| f.value == CtxValue::Scalar && !DERIVED.contains(&f.name);
         let fields = CtxLayout::find(prog_type, 0).map(CtxLayout::fields).unwrap_or_default();
-        let names: Vec<&str> = fields.iter().filter(settable).map(|f| f.name).collect();
+        let shown = |f: &CtxField| match f.size / f.unit {
+            0 | 1 => f.name.to_owned(),
+            count => format!("{0}[0] to {0}[{1}]", f.name, count - 1),
+        };
+        let names: Vec<String> = fields.iter().filter(settable).map(shown).collect();
         Error::input(format!("no field '{name}'; settable fields: {}", names.join(", ")))
     };
     let (field, off, size) = find(prog_type, name).ok_or_else(unknown)?;

@@ -140,6 +140,13 @@ impl Ctx {
         field::get(self.packet_of_run()?, self.prog_type, name)
     }
 
+    /// All numbers of the uapi struct by name, elements of arrays each; of a context of bytes there
+    /// are none.
+    pub fn fields(&self) -> Vec<(String, u64)> {
+        let packet = self.packet_of_run();
+        packet.map(|packet| field::all(packet, self.prog_type)).unwrap_or_default()
+    }
+
     /// Sets a field of the uapi struct for all further runs.
     ///
     /// # Errors
