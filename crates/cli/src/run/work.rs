@@ -16,6 +16,11 @@ use std::time::{Duration, Instant};
 /// Runs of one input between two looks whether the user wants them to end.
 const REPEATS: u32 = 1 << 12;
 
+/// Address space that must be left when a thread is started: its stack, and what the threads just
+/// started ask for before they run. More than the allocator ever keeps of what is freed, so that
+/// asking for it asks the host.
+const THREAD_BYTES: usize = 64 << 20;
+
 /// How often one looks whether the runs have ended, and how often what is watched is shown.
 const LOOK: Duration = Duration::from_millis(5);
 const REFRESH: Duration = Duration::from_secs(1);
@@ -94,7 +99,9 @@ fn start<'scope>(
     let mut handles = Vec::new();
     for _ in 0..threads {
         let worker = Worker { ctx: None, ..*worker };
-        match Builder::new().spawn_scoped(scope, move || worker.work()) {
+        // A thread that finds no memory when it begins would abort the process.
+        let room = Vec::<u8>::new().try_reserve_exact(THREAD_BYTES).map_err(io::Error::from);
+        match room.and_then(|()| Builder::new().spawn_scoped(scope, move || worker.work())) {
             Ok(handle) => handles.push(handle),
             Err(e) => {
                 let count = handles.len();
