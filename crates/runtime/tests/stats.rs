@@ -488,3 +488,29 @@ fn the_time_of_the_histogram_is_that_of_its_runs() {
         assert_eq!((stats.run_time_ns, stats.histogram_time_ns), (65, 15));
     }
 }
+
+/// 0 is a time like any other: a clock may start there, stand there, or come by.
+#[test]
+fn a_clock_may_say_0() {
+    for options in engines() {
+        for fuel in [None, Some(100)] {
+            for start in [0, 0u64.wrapping_sub(5)] {
+                let options = LoadOptions { fuel, ..options.clone() };
+                let loaded = simulation(&[CALLER, PLAIN, FROM_A_FUNCTION], &options);
+                loaded.fill(0, 1);
+                let _on = loaded.runtime.enable_stats(every(1)).unwrap();
+                for step in [0, 5] {
+                    (NOW.set(start), STEP.set(step));
+                    let before: Vec<_> = loaded.all.iter().map(Instance::stats).collect();
+                    assert_eq!(run(&loaded.all[0]), 7);
+                    NOW.set(start);
+                    run(&loaded.all[2]);
+                    let after = loaded.all.iter().zip(before);
+                    let since = after.map(|(one, before)| one.stats().since(&before));
+                    let timed = since.map(|one| (one.run_cnt, one.timed_cnt, one.clock_jumps));
+                    assert_eq!(timed.collect::<Vec<_>>(), [(1, 1, 0), (2, 2, 0), (1, 1, 0)]);
+                }
+            }
+        }
+    }
+}

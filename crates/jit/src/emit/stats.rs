@@ -3,10 +3,10 @@
 //! # Invariants
 //! 1. At the entry live registers are `rdi` (the context), `r12`, `rbp` and what is callee-saved;
 //!    at a tail call also the register of the target. Stubs keep those.
-//! 2. A record is three words above the return address `ret`: clock, weight, slot. A clock of 0 is
-//!    a record that has ended. With fuel two more follow: the address of the record around it and
-//!    that of `ret`; `RunEnv::record` is the address of the innermost one. `rbp` is the environment
-//!    then at both kinds of site and at `ret`.
+//! 2. A record is three words above the return address `ret`: clock, weight, slot. A weight of 0 is
+//!    a record that has ended: no run has it, while a clock may say 0. With fuel two more follow: the
+//!    address of the record around it and that of `ret`; `RunEnv::record` is the address of the
+//!    innermost one. `rbp` is the environment then at both kinds of site and at `ret`.
 //! 3. `rsp` is 8 above a multiple of 16 at both kinds of site, and a multiple of 16 at calls.
 //! 4. The site at the entry is the program's first insn, so that a program is the same to the byte
 //!    with and without it; where that insn cannot be one, an insn is added in front of it.
@@ -195,7 +195,7 @@ impl Emit<'_> {
     fn stats_return(&mut self, stubs: &Stubs, link: StatsLink, account: Label) {
         let closed = self.asm.label();
         self.asm.bind(stubs.ret);
-        self.asm.mi(&forms::CMP_I8, Width::W64, (Mem::base(X86::RSP, 0), 0));
+        self.asm.mi(&forms::CMP_I8, Width::W64, (Mem::base(X86::RSP, WORD), 0));
         self.asm.jcc(Cc::E, closed);
         // r0 is where `account` leaves it alone; twice, for the alignment.
         self.asm.r(&forms::PUSH, Width::W64, X86::RAX);
@@ -251,11 +251,11 @@ impl Emit<'_> {
         }
         self.asm.bind(common);
         let record = 2 * WORD;
-        let start = Mem::base(X86::RSP, record);
+        let weight = Mem::base(X86::RSP, record + WORD);
         self.asm.lea_label(X86::RAX, stubs.ret);
         self.asm.rm(&forms::CMP_RM, Width::W64, (X86::RAX, Mem::base(X86::RSP, WORD)));
         self.asm.jcc(Cc::NE, out);
-        self.asm.mi(&forms::CMP_I8, Width::W64, (start, 0));
+        self.asm.mi(&forms::CMP_I8, Width::W64, (weight, 0));
         self.asm.jcc(Cc::E, out);
         let target = self.target_register();
         self.asm.r(&forms::PUSH, Width::W64, target);
@@ -266,7 +266,7 @@ impl Emit<'_> {
         }
         let record = record + 2 * WORD;
         self.take_record(record);
-        self.asm.mi(&forms::MOV_MI, Width::W64, (Mem::base(X86::RSP, record), 0));
+        self.asm.mi(&forms::MOV_MI, Width::W64, (Mem::base(X86::RSP, record + WORD), 0));
         self.asm.call(account);
         self.asm.r(&forms::POP, Width::W64, X86::RDI);
         self.asm.r(&forms::POP, Width::W64, target);
