@@ -500,7 +500,8 @@ fn a_clock_may_say_0() {
                 loaded.fill(0, 1);
                 let _on = loaded.runtime.enable_stats(every(1)).unwrap();
                 for step in [0, 5] {
-                    (NOW.set(start), STEP.set(step));
+                    NOW.set(start);
+                    STEP.set(step);
                     let before: Vec<_> = loaded.all.iter().map(Instance::stats).collect();
                     assert_eq!(run(&loaded.all[0]), 7);
                     NOW.set(start);
