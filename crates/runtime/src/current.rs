@@ -9,6 +9,7 @@
 
 use crate::ctx::Ctx;
 use crate::helper::{Copies, Held, Tunnel};
+use crate::recorded::Recorded;
 use crate::runtime::Shared;
 use skep_jit::RunEnv;
 use std::cell::{Cell, RefCell};
@@ -40,11 +41,11 @@ pub enum Redirect {
 pub(crate) struct Effects {
     pub(crate) redirect: RefCell<Option<Redirect>>,
     /// Interfaces that clones of the packet were sent to, and the packet as it was.
-    pub(crate) clones: RefCell<Vec<(u32, Vec<u8>)>>,
+    pub(crate) clones: RefCell<Recorded<(u32, Vec<u8>)>>,
     /// The tunnel that the packet is to be sent through.
     pub(crate) tunnel: RefCell<Option<Tunnel>>,
     /// Signals that were to be sent, and whether to one thread only.
-    pub(crate) signals: RefCell<Vec<(u32, bool)>>,
+    pub(crate) signals: RefCell<Recorded<(u32, bool)>>,
     /// What `bpf_set_retval` has set.
     pub(crate) retval: Cell<i32>,
     /// What iterators over bits go through.
@@ -53,6 +54,8 @@ pub(crate) struct Effects {
     pub(crate) held: Held,
     /// The interpreted run is to end: it was interrupted while a helper waited.
     pub(crate) stopped: Cell<bool>,
+    /// There is something in the lists: clones, signals, bits, what is held.
+    pub(crate) listed: Cell<bool>,
     /// A helper of ours panicked.
     pub(crate) failure: RefCell<Option<String>>,
 }
@@ -64,19 +67,19 @@ impl Effects {
         *self.redirect.get_mut() = None;
         *self.tunnel.get_mut() = None;
         self.retval.set(0);
-        if !self.signals.get_mut().is_empty() {
-            self.signals.get_mut().clear();
-        }
-        if !self.bits.get_mut().is_empty() {
-            self.bits.get_mut().clear();
-        }
-        if !self.held.is_empty() {
-            self.held.clear();
-        }
-        if !self.clones.get_mut().is_empty() {
-            self.clones.get_mut().clear();
+        if self.listed.get() {
+            self.clear_lists();
         }
         *self.failure.get_mut() = None;
+    }
+
+    #[cold]
+    fn clear_lists(&mut self) {
+        self.listed.set(false);
+        self.signals.get_mut().clear();
+        self.clones.get_mut().clear();
+        self.bits.get_mut().clear();
+        self.held.clear();
     }
 
     /// What a helper of ours failed with.

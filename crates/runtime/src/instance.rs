@@ -232,6 +232,7 @@ impl Instance {
         if let Some(why) = current.ctx.effects.take_failure() {
             return Err(self.failed(current, Error::bug(why)));
         }
+        debug_assert!(current.ctx.effects.held.is_empty(), "what a run acquires it gives back");
         Ok(result)
     }
 
@@ -251,12 +252,22 @@ impl Ctx {
 
     /// Interfaces that the last run sent clones of the packet to, with the packet as it was then.
     pub fn clones(&self) -> Vec<(u32, Vec<u8>)> {
-        self.effects.clones.borrow().clone()
+        self.effects.clones.borrow().items()
+    }
+
+    /// How many clones of the last run found no room (`bpf_clone_redirect` says ENOMEM then).
+    pub fn clones_lost(&self) -> u64 {
+        self.effects.clones.borrow().lost()
     }
 
     /// Signals that the last run wanted to send, and whether to the thread only (else the process).
     pub fn signals(&self) -> Vec<(u32, bool)> {
-        self.effects.signals.borrow().clone()
+        self.effects.signals.borrow().items()
+    }
+
+    /// How many signals of the last run found no room (`bpf_send_signal` says EBUSY then).
+    pub fn signals_lost(&self) -> u64 {
+        self.effects.signals.borrow().lost()
     }
 
     /// What the last run set with `bpf_set_retval`, otherwise 0.

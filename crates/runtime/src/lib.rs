@@ -26,6 +26,7 @@ mod object_maps;
 mod objects;
 pub mod poke;
 mod prog_info;
+mod recorded;
 mod runtime;
 mod spin;
 mod stats;

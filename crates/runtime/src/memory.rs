@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize};
 /// Alignment of a region: a pair of cache lines.
 pub(crate) const ALIGN: usize = 128;
 
-/// Bytes that maps may use together; what is not there yet is not counted.
+/// Bytes that maps, and what runs record, may use together.
 #[derive(Debug)]
 pub(crate) struct Budget {
     used: AtomicUsize,
@@ -52,6 +52,33 @@ impl Budget {
                 self.bytes_max
             ))),
         }
+    }
+}
+
+/// Bytes of a budget, given back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    budget: Arc<Budget>,
+    bytes: usize,
+}
+
+impl Share {
+    /// None yet.
+    pub(crate) fn new(budget: &Arc<Budget>) -> Share {
+        Share { budget: budget.clone(), bytes: 0 }
+    }
+
+    /// Takes so many more, if there are.
+    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+        let taken = self.budget.take(bytes).is_ok();
+        self.bytes += if taken { bytes } else { 0 };
+        taken
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.used.fetch_sub(self.bytes, Relaxed);
     }
 }
 

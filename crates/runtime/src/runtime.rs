@@ -69,12 +69,15 @@ pub(crate) struct Shared {
     pub(crate) board: Board,
     pub(crate) clock: Clock,
     pub(crate) mtu: u32,
+    /// What maps, and what runs record, may take.
+    pub(crate) budget: Arc<Budget>,
 }
 
 impl Shared {
     pub(crate) fn new(cpus: u32, clock: Clock) -> Shared {
         let (registry, trace, timers, board) = Default::default();
-        Shared { cpus: Cpus::new(cpus), registry, trace, timers, board, clock, mtu: MTU }
+        let (cpus, budget) = (Cpus::new(cpus), Budget::new(usize::MAX));
+        Shared { cpus, registry, trace, timers, board, clock, mtu: MTU, budget }
     }
 }
 
@@ -111,6 +114,7 @@ impl Runtime {
         let budget = Budget::new(options.memory_bytes_max);
         let mut shared = Shared::new(options.cpus, Clock::new(options.clock)?);
         shared.mtu = options.mtu;
+        shared.budget = budget.clone();
         let next_id = AtomicU32::new(1);
         Ok(Runtime { options, budget, shared: Arc::new(shared), next_id })
     }
@@ -214,7 +218,7 @@ impl Runtime {
         self.registry().objects.count()
     }
 
-    /// Bytes that maps have reserved.
+    /// Bytes that maps have reserved, and those of what runs recorded (clones, signals).
     pub fn memory_bytes(&self) -> usize {
         self.budget.used_bytes()
     }

@@ -17,8 +17,9 @@ use crate::map::Map;
 use crate::map::prog_array::TailTarget;
 use crate::runtime::Shared;
 use crate::{Errno, epoch, helper};
+use rustix::time::ClockId;
 use skep_uapi::ProgType;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle, ThreadId};
@@ -45,6 +46,8 @@ struct State {
     last_id: u64,
     /// By the address of the field.
     timers: HashMap<u64, Timer>,
+    /// Those that wait, by when they expire; as in `Timer::deadline`.
+    waiting: BTreeSet<(Instant, u64)>,
     /// The timer whose callback runs, and the thread.
     running: Option<(u64, ThreadId)>,
     ended: bool,
@@ -54,6 +57,7 @@ struct State {
 struct Timer {
     id: u64,
     map: Weak<Map>,
+    clock: ClockId,
     callback: Option<Callback>,
     deadline: Option<Instant>,
 }
@@ -71,7 +75,7 @@ impl Timers {
     }
 
     /// Makes a timer of the field at `addr` in a value of `map`.
-    pub(crate) fn init(&self, addr: u64, map: &Arc<Map>) -> Result<(), Errno> {
+    pub(crate) fn init(&self, addr: u64, (map, clock): (&Arc<Map>, ClockId)) -> Result<(), Errno> {
         let mut state = self.state();
         let (region, at) = map.kind().locate(addr, 16).ok_or(Errno::EINVAL)?;
         if region.u64(at).load(Relaxed) != 0 {
@@ -80,9 +84,15 @@ impl Timers {
         state.last_id += 1;
         let id = state.last_id;
         region.u64(at).store(id, Relaxed);
-        let timer = Timer { id, map: Arc::downgrade(map), callback: None, deadline: None };
-        state.timers.insert(addr, timer);
+        let map = Arc::downgrade(map);
+        state.set_deadline(addr, None);
+        state.timers.insert(addr, Timer { id, map, clock, callback: None, deadline: None });
         Ok(())
+    }
+
+    /// The clock that the timer runs on.
+    pub(crate) fn clock(&self, addr: u64) -> Result<ClockId, Errno> {
+        self.state().timer(addr).map(|timer| timer.clock).ok_or(Errno::EINVAL)
     }
 
     /// Which function the timer calls: one of a program that runs now.
@@ -108,9 +118,8 @@ impl Timers {
     ) -> Result<(), Errno> {
         let deadline = Instant::now().checked_add(delay).ok_or(Errno::EINVAL)?;
         let mut state = self.state();
-        let timer =
-            state.timer(addr).filter(|timer| timer.callback.is_some()).ok_or(Errno::EINVAL)?;
-        timer.deadline = Some(deadline);
+        state.timer(addr).filter(|timer| timer.callback.is_some()).ok_or(Errno::EINVAL)?;
+        state.set_deadline(addr, Some(deadline));
         drop(state);
         self.inner.wake.notify_all();
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,7 +141,7 @@ impl Timers {
         }
         let timer = state.timer(addr).ok_or(Errno::EINVAL)?;
         timer.callback = None;
-        Ok(timer.deadline.take().is_some())
+        Ok(state.set_deadline(addr, None))
     }
 
     /// Ends the thread.
@@ -157,16 +166,29 @@ impl State {
             Some(region.u64(at).load(Relaxed))
         });
         if id != Some(timer.id) {
+            self.set_deadline(addr, None);
             self.timers.remove(&addr);
             return None;
         }
         self.timers.get_mut(&addr)
     }
 
+    /// When a timer expires from now on; whether it would have.
+    fn set_deadline(&mut self, addr: u64, deadline: Option<Instant>) -> bool {
+        let Some(timer) = self.timers.get_mut(&addr) else { return false };
+        let old = std::mem::replace(&mut timer.deadline, deadline);
+        if let Some(old) = old {
+            self.waiting.remove(&(old, addr));
+        }
+        if let Some(new) = deadline {
+            self.waiting.insert((new, addr));
+        }
+        old.is_some()
+    }
+
     /// The timer that expires first, and when.
     fn first(&self) -> Option<(u64, Instant)> {
-        let waiting = self.timers.iter().filter_map(|(addr, t)| Some((*addr, t.deadline?)));
-        waiting.min_by_key(|(_, deadline)| *deadline)
+        self.waiting.first().map(|(deadline, addr)| (*addr, *deadline))
     }
 }
 
@@ -183,10 +205,8 @@ fn expire_all(inner: &Inner, shared: &Weak<Shared>) {
         let now = Instant::now();
         let wait = match state.first() {
             Some((addr, deadline)) if deadline <= now => {
-                let due = state.timer(addr).map(|timer| {
-                    timer.deadline = None;
-                    timer.clone()
-                });
+                state.set_deadline(addr, None);
+                let due = state.timer(addr).cloned();
                 if let Some(timer) = due {
                     state.running = Some((addr, thread::current().id()));
                     drop(state);

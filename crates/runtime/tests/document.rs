@@ -22,7 +22,10 @@ Helpers and features that do only part of what a kernel does:
 - `bpf_probe_read` and its variants, and `%s` in formats, read the context, the packet, the stack
   and values of the runtime's maps. No other address is readable.
 - `bpf_redirect` and its variants record where the packet should go (`Ctx::redirect`);
-  `bpf_clone_redirect` keeps a copy (`Ctx::clones`).
+  `bpf_clone_redirect` keeps a copy (`Ctx::clones`). A run may keep 16 MiB of clones, and as much of
+  signals; then the helpers say ENOMEM and EBUSY, and what is lost is counted.
+- A timer on `CLOCK_REALTIME` expires at the time that it was when it was started, also if the clock
+  is set meanwhile.
 - Maps of devices, CPUs and AF_XDP sockets hold the numbers they are given; only the embedder knows
   whether such a device exists.
 - `bpf_get_smp_processor_id` is the thread's number among the threads that run programs.

@@ -83,8 +83,13 @@ fn signal(call: &Call, to_thread: bool) -> u64 {
     if u64::from(signal) > SIGNALS {
         return Errno::EINVAL.as_ret();
     }
-    current::with(|current| current.ctx.effects.signals.borrow_mut().push((signal, to_thread)));
-    0
+    let kept = current::with(|current| {
+        let effects = &current.ctx.effects;
+        effects.listed.set(true);
+        effects.signals.borrow_mut().push(((signal, to_thread), 0), &current.shared.budget)
+    });
+    // As a kernel that has no room to put it.
+    if kept == Some(false) { Errno::EBUSY.as_ret() } else { 0 }
 }
 
 /// `long bpf_send_signal(sig)`: recorded (`Ctx::signals`), and sent by whoever wants to.

@@ -21,9 +21,8 @@ pub(crate) type Release = fn(&Call) -> u64;
 pub(crate) struct Held(RefCell<Vec<(u64, Release)>>);
 
 impl Held {
-    #[inline]
-    pub(crate) fn is_empty(&mut self) -> bool {
-        self.0.get_mut().is_empty()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
     }
 
     /// Forgets everything.
@@ -46,7 +45,10 @@ impl Held {
 
 /// The run has acquired `what`.
 pub(super) fn hold(what: u64, release: Release) {
-    current::with(|current| current.ctx.effects.held.0.borrow_mut().push((what, release)));
+    current::with(|current| {
+        current.ctx.effects.listed.set(true);
+        current.ctx.effects.held.0.borrow_mut().push((what, release));
+    });
 }
 
 /// The run has given `what` back: whether it had it.

@@ -51,6 +51,7 @@ pub(crate) type Copies = Vec<Option<Vec<u64>>>;
 
 fn keep(words: Vec<u64>) -> u64 {
     let number = current::with(|current| {
+        current.ctx.effects.listed.set(true);
         let mut copies = current.ctx.effects.bits.borrow_mut();
         let free = copies.iter().position(Option::is_none).unwrap_or(copies.len());
         match copies.get_mut(free) {

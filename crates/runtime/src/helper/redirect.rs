@@ -2,6 +2,7 @@
 
 use super::call::{Call, ret};
 use super::packet::with_packet;
+use crate::Errno;
 use crate::ctx::PacketKind;
 use crate::current::{self, Redirect};
 use skep_uapi::MapType;
@@ -85,14 +86,19 @@ pub(super) fn redirect_map(call: &Call) -> u64 {
     XDP_REDIRECT
 }
 
-/// `long bpf_clone_redirect(skb, ifindex, flags)`; there is no interface 0.
+/// `long bpf_clone_redirect(skb, ifindex, flags)`; there is no interface 0. What finds no room is
+/// counted (`Ctx::clones_lost`).
 pub(super) fn clone_redirect(call: &Call) -> u64 {
     if call.arg(2) & !INGRESS != 0 || call.arg(1) as u32 == 0 {
-        return crate::Errno::EINVAL.as_ret();
+        return Errno::EINVAL.as_ret();
     }
-    current::with(|current| {
-        let clone = (call.arg(1) as u32, current.ctx.packet_bytes());
-        current.ctx.effects.clones.borrow_mut().push(clone);
+    let kept = current::with(|current| {
+        let (effects, bytes) = (&current.ctx.effects, current.ctx.packet_bytes());
+        // The vector's own memory, too.
+        let size = bytes.capacity() + 32;
+        let clone = ((call.arg(1) as u32, bytes), size);
+        effects.listed.set(true);
+        effects.clones.borrow_mut().push(clone, &current.shared.budget)
     });
-    ret(Ok(()))
+    ret(if kept == Some(false) { Err(Errno::ENOMEM) } else { Ok(()) })
 }

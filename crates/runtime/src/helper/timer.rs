@@ -5,8 +5,9 @@ use crate::{Errno, current};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// `CLOCK_REALTIME`, `CLOCK_MONOTONIC`, `CLOCK_BOOTTIME`.
-const CLOCKS: [u64; 3] = [0, 1, 7];
+/// The clocks that there are, by number.
+const CLOCKS: [(u64, ClockId); 3] =
+    [(0, ClockId::Realtime), (1, ClockId::Monotonic), (7, ClockId::Boottime)];
 /// `BPF_F_TIMER_ABS`; `BPF_F_TIMER_CPU_PIN` is the other flag.
 const ABSOLUTE: u64 = 1;
 const FLAGS: u64 = 3;
@@ -17,15 +18,14 @@ fn with_timers<T>(
     current::with(work).unwrap_or(Err(Errno::EINVAL))
 }
 
-/// `long bpf_timer_init(timer, map, flags)`: the flags are the clock, all of which run here as the
-/// monotonic one does.
+/// `long bpf_timer_init(timer, map, flags)`: the flags are the clock. It says when an absolute time
+/// comes, at the start; from then on all run as the monotonic one does.
 pub(super) fn init(call: &Call) -> u64 {
-    if !CLOCKS.contains(&call.arg(2)) {
-        return Errno::EINVAL.as_ret();
-    }
+    let clock = CLOCKS.into_iter().find(|(number, _)| *number == call.arg(2));
     ret(with_timers(|current| {
+        let (_, clock) = clock.ok_or(Errno::EINVAL)?;
         let map = current.shared.registry.map(call.map(1).id()).ok_or(Errno::EPERM)?;
-        current.shared.timers.init(call.arg(0), &map)
+        current.shared.timers.init(call.arg(0), (&map, clock))
     }))
 }
 
@@ -43,13 +43,25 @@ pub(super) fn start(call: &Call) -> u64 {
     if flags & !FLAGS != 0 {
         return Errno::EINVAL.as_ret();
     }
-    let now = clock_gettime(ClockId::Monotonic);
-    let now = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
-    let delay = if flags & ABSOLUTE != 0 { nsecs.saturating_sub(now) } else { nsecs };
     ret(with_timers(|current| {
-        let delay = Duration::from_nanos(delay);
-        current.shared.timers.start(call.arg(0), delay, current.shared)
+        let timers = &current.shared.timers;
+        let delay = delay(timers.clock(call.arg(0))?, (nsecs, flags));
+        timers.start(call.arg(0), delay, current.shared)
     }))
+}
+
+/// How long it is until then.
+fn delay(clock: ClockId, (nsecs, flags): (u64, u64)) -> Duration {
+    Duration::from_nanos(match flags & ABSOLUTE {
+        0 => nsecs,
+        _ => nsecs.saturating_sub(now(clock)),
+    })
+}
+
+/// Nanoseconds on a clock.
+fn now(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// `long bpf_timer_cancel(timer)`: 1 if it would have expired.
@@ -57,5 +69,21 @@ pub(super) fn cancel(call: &Call) -> u64 {
     match with_timers(|current| current.shared.timers.cancel(call.arg(0))) {
         Ok(active) => u64::from(active),
         Err(errno) => errno.as_ret(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absolute_time_is_that_of_the_timers_clock() {
+        const MINUTE: u64 = 60_000_000_000;
+        for (_, clock) in CLOCKS {
+            let left = delay(clock, (now(clock) + MINUTE, ABSOLUTE));
+            assert!((50..=60).contains(&left.as_secs()), "{clock:?}: {left:?}");
+            assert_eq!(delay(clock, (MINUTE, 0)), Duration::from_nanos(MINUTE));
+            assert_eq!(delay(clock, (1, ABSOLUTE)), Duration::ZERO);
+        }
     }
 }

@@ -135,8 +135,13 @@ impl MapHandle {
     ///
     /// # Errors
     ///
-    /// `ENOENT`: it is empty.
+    /// `ENOENT`: it is empty. `EPERM`: `BPF_F_RDONLY` or `BPF_F_WRONLY`, or it is frozen.
     pub fn pop(&self) -> Result<Vec<u8>, Errno> {
+        user_may(self.0.shape.flags, false)?;
+        user_may(self.0.shape.flags, true)?;
+        if self.0.is_frozen() {
+            return Err(Errno::EPERM);
+        }
         let mut value = vec![0; self.value_len()];
         let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
         self.0.kind().pop(&mut value, false)?;
@@ -152,6 +157,7 @@ impl MapHandle {
         if self.0.map_type != MapType::BloomFilter || value.len() != self.value_len() {
             return Err(Errno::EINVAL);
         }
+        user_may(self.0.shape.flags, false)?;
         match self.0.kind().pop(&mut value.to_vec(), true) {
             Ok(()) => Ok(true),
             Err(Errno::ENOENT) => Ok(false),

@@ -35,6 +35,10 @@ impl Inner {
         if matches!(inner.map_type, MapType::ArrayOfMaps | MapType::HashOfMaps) {
             return Err(Error::input(format!("{}: maps of maps of maps", Errno::EINVAL)));
         }
+        if inner.frozen {
+            // The verifier would take the template's constants for those of every map.
+            return Err(Error::input("the template of its inner maps is frozen"));
+        }
         let template = Template::of((inner, setup.btf.as_ref()));
         Ok(Inner { template, registry: setup.registry.clone() })
     }

@@ -1,6 +1,7 @@
 //! What must hold whatever an embedder does: programs get the maps that they were verified with,
 //! and who is stopped leaves nothing behind.
 
+mod bounds;
 mod other_maps;
 mod readers;
 
@@ -25,6 +26,10 @@ fn map(name: &str, map_type: MapType, (key, value, entries): (u32, u32, u32)) ->
 
 /// Assembles and verifies an XDP program with these maps.
 fn program(text: &str, maps: &Arc<[MapDef]>) -> VerifiedProgram {
+    of_type(ProgType::Xdp, text, maps)
+}
+
+fn of_type(prog_type: ProgType, text: &str, maps: &Arc<[MapDef]>) -> VerifiedProgram {
     let helper = |name: &str| HelperId::from_name(name).map(|id| id as u32);
     let mut assembly = assemble(text, &helper).unwrap();
     for reference in &assembly.map_refs {
@@ -33,7 +38,6 @@ fn program(text: &str, maps: &Arc<[MapDef]>) -> VerifiedProgram {
     }
     let (insns, maps) = (assembly.insns, maps.clone());
     let (name, license) = ("prog".to_owned(), "GPL".to_owned());
-    let prog_type = ProgType::Xdp;
     verified(&Program { name, prog_type, license, insns, maps, ..Program::default() })
 }
 

@@ -121,3 +121,16 @@ fn an_inner_array_has_the_entries_of_the_template() {
         assert_eq!(results, [Err(Errno::EINVAL), Ok(()), Ok(())], "{map_type}");
     }
 }
+
+/// The constants of a template are not those of the maps that come in.
+#[test]
+fn a_template_has_no_constants() {
+    let outer = |inner| MapDef {
+        inner: Some(Box::new(inner)),
+        ..map("outer", MapType::ArrayOfMaps, (4, 4, 1))
+    };
+    let create = |inner| runtime().create_map(&outer(inner), None).map(|_| ());
+    assert_eq!(create(constants([1; 8], false)), Ok(()));
+    let error = create(constants([1; 8], true)).unwrap_err();
+    assert!(error.to_string().ends_with("the template of its inner maps is frozen"), "{error}");
+}
