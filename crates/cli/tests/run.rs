@@ -221,7 +221,7 @@ fn an_output_that_cannot_be_is_found_out_before() {
             &["xdp_count", "--metrics", &output, "--jitdump", &output],
             "two outputs to the same file",
         ),
-        (&["xdp_count", "--threads", "257"], "--threads 257: the maximum is 256"),
+        (&["xdp_count", "--threads", "4097"], "--threads 4097: the maximum is 4096"),
         (&["nope", "--pcap-out", &output], "no program 'nope'"),
         (&["xdp_count", "--pcap-out", &output, "--metrics", "/no/such/file"], "metrics"),
         (&["xdp_count", "--pcap-out", "/no/such/file"], "/no/such/file: while opening"),
