@@ -739,7 +739,7 @@ mod child {
         let status = forked(|| {
             let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap();
             let why = loaded.main.run(&mut ctx).unwrap_err();
-            assert!(why.to_string().contains("child of fork"), "{why}");
+            assert!(why.to_string().contains("forked child"), "{why}");
             let mut batch = Batch::new();
             batch.add(&switch, true);
             assert!(batch.commit().is_err() && code.switch(2).is_none());
