@@ -40,8 +40,15 @@ impl Judge {
 
     /// Whether a case refers to types of the kernel, and they are not here.
     pub fn lacks_types_of(&self, case: &Case) -> bool {
-        let programs = || suite::programs(case, None);
-        self.btf.is_err() && programs().is_err_and(|error| error.starts_with("no kernel BTF"))
+        // To make the programs, or to verify them.
+        let of_types = |error: String| {
+            error.starts_with("no kernel BTF") || error.contains("without the kernel's BTF")
+        };
+        let made = || match suite::programs(case, None) {
+            Err(error) => Some(error),
+            Ok(programs) => programs.iter().find_map(|program| suite::on_ours(case, program).err()),
+        };
+        self.btf.is_err() && made().is_some_and(of_types)
     }
 
     /// What is skipped, a line each; none where all is here.
