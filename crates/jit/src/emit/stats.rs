@@ -4,8 +4,8 @@
 //! 1. At the entry live registers are `rdi` (the context), `r12`, `rbp` and what is callee-saved;
 //!    at a tail call also the register of the target. Stubs keep those.
 //! 2. A record is three words above the return address `ret`: clock, weight, slot. A weight of 0 is
-//!    a record that has ended: no run has it, while a clock may say 0. With fuel two more follow: the
-//!    address of the record around it and that of `ret`; `RunEnv::record` is the address of the
+//!    a record that has ended: no run has it, while a clock may say 0. With fuel two more follow:
+//!    the address of the record around it and that of `ret`; `RunEnv::record` is the address of the
 //!    innermost one. `rbp` is the environment then at both kinds of site and at `ret`.
 //! 3. `rsp` is 8 above a multiple of 16 at both kinds of site, and a multiple of 16 at calls.
 //! 4. The site at the entry is the program's first insn, so that a program is the same to the byte
