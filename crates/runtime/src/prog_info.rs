@@ -50,7 +50,11 @@ impl Observer {
     /// All loaded programs, in id order; none once the runtime is gone.
     pub fn programs(&self) -> Vec<ProgInfo> {
         let Some(shared) = self.0.upgrade() else { return Vec::new() };
-        shared.registry.settle();
+        {
+            // A child of `fork` finds no map locked by who only reads statistics.
+            let _gate = stats::gate();
+            shared.registry.settle();
+        }
         shared.board.programs().iter().map(ProgInfo::new).collect()
     }
 }

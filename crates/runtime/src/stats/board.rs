@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 static GATE: Mutex<()> = Mutex::new(());
 
 /// Nobody is at any board, nor comes there, until it is dropped.
-pub(super) fn gate() -> MutexGuard<'static, ()> {
+pub(crate) fn gate() -> MutexGuard<'static, ()> {
     GATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -6,20 +6,26 @@
 //! 2. The ledger is held across `fork` by the thread that forks, and so is the gate of all boards,
 //!    which is always taken first: a child finds them whole, and open.
 
+use super::accounts::{Accounts, Slots};
 use super::board;
-use super::counts::{self, Counts};
+use super::counts::Counts;
 use crate::Error;
 use crate::epoch::{self, THREADS_MAX};
 use crate::memory::{Budget, Region};
 use skep_jit::stats::StatsSlot;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-type Ledger = BTreeMap<u64, Account>;
+type Ledger = Accounts<Arc<Region>>;
 
-static LEDGER: Mutex<Ledger> = Mutex::new(BTreeMap::new());
+static LEDGER: Mutex<Ledger> = Mutex::new(Accounts::new());
+
+impl Slots for Arc<Region> {
+    fn all(&self) -> &[StatsSlot] {
+        self.stats_slots()
+    }
+}
 
 thread_local! {
     /// Held while this thread forks.
@@ -29,13 +35,6 @@ thread_local! {
 struct Held {
     ledger: MutexGuard<'static, Ledger>,
     _gate: MutexGuard<'static, ()>,
-}
-
-/// A program that has counted anything, or may have.
-struct Account {
-    slots: Arc<Region>,
-    /// Of threads that have ended.
-    folded: Counts,
 }
 
 fn ledger() -> MutexGuard<'static, Ledger> {
@@ -67,8 +66,7 @@ impl Sheet {
         if self.is_open.load(Ordering::Acquire) {
             return;
         }
-        let account = || Account { slots: self.slots.clone(), folded: Counts::ZERO };
-        ledger().entry(self.number).or_insert_with(account);
+        ledger().open(self.number, &self.slots);
         self.is_open.store(true, Ordering::Release);
     }
 
@@ -85,29 +83,21 @@ impl Sheet {
     /// What all threads have counted.
     pub(super) fn read(&self) -> Counts {
         let ledger = ledger();
-        let Some(mine) = ledger.get(&self.number) else { return Counts::ZERO };
-        let mut sum = mine.folded.clone();
-        let used = self.slots.stats_slots().iter().take(epoch::slots_used());
-        used.for_each(|slot| sum.add(slot));
-        sum
+        ledger.read(self.number, epoch::slots_used())
     }
 }
 
 impl Drop for Sheet {
     fn drop(&mut self) {
         if self.is_open.load(Ordering::Acquire) {
-            ledger().remove(&self.number);
+            ledger().close(self.number);
         }
     }
 }
 
 /// The thread that owns slot `number` ends.
 pub(crate) fn fold(number: u32) {
-    for account in ledger().values_mut() {
-        if let Some(slot) = account.slots.stats_slots().get(number as usize) {
-            account.folded.fold(slot);
-        }
-    }
+    ledger().fold(number);
 }
 
 /// Before `fork`.
@@ -127,11 +117,5 @@ pub(crate) fn release() {
 pub(crate) fn fold_others(mine: u32) {
     let held = HELD.try_with(RefCell::take).ok().flatten();
     let Some(Held { mut ledger, .. }) = held else { return };
-    for account in ledger.values_mut() {
-        let slots = account.slots.stats_slots().iter().take(epoch::slots_used()).enumerate();
-        for (_, slot) in slots.filter(|(number, _)| *number != mine as usize) {
-            counts::settle(slot);
-            account.folded.fold(slot);
-        }
-    }
+    ledger.fold_others(mine, epoch::slots_used());
 }

@@ -6,8 +6,8 @@
 //! are switched off again.
 //!
 //! Reading order: [`ProgStats`] (what is known), `counters` (how one program counts), `counts`
-//! (slots: read, folded), `ledger` (who reads and folds in turn), `clock` (what a tick is), `board`
-//! (who asked for what, and the sites that are switched for it).
+//! (slots: read, folded), `accounts` (of all programs), `ledger` (who reads and folds in turn),
+//! `clock` (what a tick is), `board` (who asked for what, and the sites that are switched for it).
 //!
 //! # Invariants
 //! 1. `run_cnt` is the number of runs that began while the program's statistics were on, at any
@@ -21,13 +21,14 @@
 //! it tail calls is its own time, and the targets are not counted. The sum over a chain from a main
 //! function is the kernel's number.
 
+mod accounts;
 mod board;
 mod clock;
 mod counters;
 mod counts;
 mod ledger;
 
-pub(crate) use board::Board;
+pub(crate) use board::{Board, gate};
 pub use board::StatsGuard;
 pub(crate) use clock::Clock;
 pub use clock::{ClockError, ClockSource, HostClock};

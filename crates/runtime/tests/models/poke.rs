@@ -72,6 +72,35 @@ fn a_batch_is_all_or_nothing() {
     assert!(breaks(|| batches_meet(false)));
 }
 
+/// The process forks while a batch of two sites is committed: the child's copy of the code has both
+/// changes or none.
+fn code_is_copied(holds: bool) {
+    let sites = Arc::new([Switch::new(false), Switch::new(false)]);
+    let committer = {
+        let sites = sites.clone();
+        thread::spawn(move || {
+            let mut batch = Batch::new();
+            sites.iter().for_each(|site| batch.add(site, true));
+            batch.commit().unwrap();
+        })
+    };
+    let held = holds.then(TextLock::take);
+    // The kernel copies a page now and one later.
+    let copy = [1, 0].map(|at: usize| {
+        thread::yield_now();
+        sites[at].word()
+    });
+    drop(held);
+    assert_eq!(copy[0], copy[1]);
+    committer.join().unwrap();
+}
+
+#[test]
+fn a_child_has_all_of_a_batch_or_nothing() {
+    model(10, || code_is_copied(true));
+    assert!(breaks(|| code_is_copied(false)));
+}
+
 /// A processor that has fetched a site at any time before runs what it was or is, and what it is
 /// once `commit` has returned; also if another thread had changed it already, without waiting.
 fn a_commit_is_seen(is_changed_already: bool) {

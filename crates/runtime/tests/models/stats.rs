@@ -1,4 +1,5 @@
 //! `stats/counts.rs`: what is read of slots is whole, and seen once, while threads end;
+//! `stats/accounts.rs`: nothing is lost or seen twice in a child of `fork`, either;
 //! `stats/rate.rs`: who is picked at a rate is weighed at it.
 
 use super::{breaks, model};
@@ -8,6 +9,9 @@ use loom::sync::atomic::{AtomicBool, AtomicU64};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
+#[path = "../../src/stats/accounts.rs"]
+#[expect(dead_code, reason = "the product's file; not all of it is modelled")]
+mod accounts;
 #[path = "../../src/stats/counts.rs"]
 mod counts;
 #[path = "../../../jit/src/stats/rate.rs"]
@@ -17,10 +21,12 @@ mod rate;
 #[expect(unreachable_pub, reason = "the product's file")]
 mod slot;
 
+use accounts::{Accounts, Slots};
 use counts::{Counts, add_timed};
 use rate::Rate;
 use skep_jit::stats::GOLDEN;
 use slot::StatsSlot;
+use std::cell::Cell;
 use std::num::NonZeroU32;
 
 /// Less of a histogram: loom watches every word.
@@ -188,6 +194,93 @@ fn a_child_folds_what_others_were_writing() {
             assert_eq!(sheet.read().runs, 2);
         }
     });
+}
+
+thread_local! {
+    /// A copy of slots is what a child of `fork` has. loom's threads are all this one.
+    static FORKS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The slots of two threads.
+struct Memory(Arc<[StatsSlot; 2]>);
+
+impl Clone for Memory {
+    /// The same slots; for a child each word as it is or was, while other threads go on.
+    fn clone(&self) -> Memory {
+        if !FORKS.get() {
+            return Memory(self.0.clone());
+        }
+        let copies = [StatsSlot::default(), StatsSlot::default()];
+        for (slot, copy) in self.0.iter().zip(&copies) {
+            let words = |slot: &StatsSlot| {
+                [&slot.run_cnt, &slot.folded_cnt, &slot.ticks, &slot.timed_cnt, &slot.buckets.0[0]]
+                    .map(|word| word.load(Relaxed))
+            };
+            let [run_cnt, folded_cnt, ticks, timed_cnt, bucket] = words(slot);
+            copy.seq.store(slot.seq.load(Relaxed), Relaxed);
+            copy.run_cnt.store(run_cnt, Relaxed);
+            copy.folded_cnt.store(folded_cnt, Relaxed);
+            copy.ticks.store(ticks, Relaxed);
+            copy.timed_cnt.store(timed_cnt, Relaxed);
+            copy.buckets.0[0].store(bucket, Relaxed);
+        }
+        Memory(Arc::new(copies))
+    }
+}
+
+impl Slots for Memory {
+    fn all(&self) -> &[StatsSlot] {
+        &self.0[..]
+    }
+}
+
+/// What a child has of the ledger.
+fn forked(accounts: &Accounts<Memory>) -> Accounts<Memory> {
+    FORKS.set(true);
+    let child = accounts.clone();
+    FORKS.set(false);
+    child
+}
+
+/// A thread runs and ends, and what it counted is folded, while another forks: a run that had ended
+/// is in the child, whole and once, and in the parent.
+fn a_process_forks(holds: bool) {
+    let slots = Memory(Arc::new([StatsSlot::default(), StatsSlot::default()]));
+    let mut accounts = Accounts::new();
+    accounts.open(0, &slots);
+    let (ledger, ran) = (Arc::new(Mutex::new(accounts)), Arc::new(AtomicU64::new(0)));
+    let runner = {
+        let (ledger, ran) = (ledger.clone(), ran.clone());
+        thread::spawn(move || {
+            slots.0[1].run_cnt.store(1, Relaxed);
+            add_timed(&slots.0[1], (5, Some(0)), 1);
+            ran.store(1, Release);
+            ledger.lock().unwrap().fold(1);
+        })
+    };
+    let held = ledger.lock().unwrap();
+    let has_run = ran.load(Acquire) == 1;
+    let mut child = if holds {
+        let child = forked(&held);
+        drop(held);
+        child
+    } else {
+        // The twin lets go before all is copied.
+        let seen = held.clone();
+        drop(held);
+        forked(&seen)
+    };
+    child.fold_others(0, 2);
+    let seen = child.read(0, 2);
+    assert!(seen.runs <= 1 && (!has_run || seen == exactly(1)), "{seen:?}");
+    runner.join().unwrap();
+    assert_eq!(ledger.lock().unwrap().read(0, 2), exactly(1));
+}
+
+#[test]
+fn a_child_has_what_was_counted_before() {
+    model(4, || a_process_forks(true));
+    assert!(breaks(|| a_process_forks(false)));
 }
 
 /// From every run to one in four, or back, while a run begins that is not one of the four: it is
