@@ -2,7 +2,7 @@
 
 use crate::image::ProgImage;
 use crate::runtime::Shared;
-use crate::stats::ProgStats;
+use crate::stats::{self, ProgStats};
 use skep_program::Program;
 use skep_uapi::{ProgType, is_gpl_compatible};
 use std::sync::{Arc, Weak};

@@ -28,8 +28,8 @@ mod counters;
 mod counts;
 mod ledger;
 
-pub(crate) use board::{Board, gate};
 pub use board::StatsGuard;
+pub(crate) use board::{Board, gate};
 pub(crate) use clock::Clock;
 pub use clock::{ClockError, ClockSource, HostClock};
 pub(crate) use counters::{Counters, Timed};
