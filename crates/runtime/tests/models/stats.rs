@@ -212,17 +212,16 @@ impl Clone for Memory {
         }
         let copies = [StatsSlot::default(), StatsSlot::default()];
         for (slot, copy) in self.0.iter().zip(&copies) {
-            let words = |slot: &StatsSlot| {
-                [&slot.run_cnt, &slot.folded_cnt, &slot.ticks, &slot.timed_cnt, &slot.buckets.0[0]]
-                    .map(|word| word.load(Relaxed))
-            };
-            let [run_cnt, folded_cnt, ticks, timed_cnt, bucket] = words(slot);
+            let words = [
+                (&slot.run_cnt, &copy.run_cnt),
+                (&slot.folded_cnt, &copy.folded_cnt),
+                (&slot.ticks, &copy.ticks),
+                (&slot.timed_cnt, &copy.timed_cnt),
+                (&slot.bucket_ticks, &copy.bucket_ticks),
+                (&slot.buckets.0[0], &copy.buckets.0[0]),
+            ];
+            words.into_iter().for_each(|(from, to)| to.store(from.load(Relaxed), Relaxed));
             copy.seq.store(slot.seq.load(Relaxed), Relaxed);
-            copy.run_cnt.store(run_cnt, Relaxed);
-            copy.folded_cnt.store(folded_cnt, Relaxed);
-            copy.ticks.store(ticks, Relaxed);
-            copy.timed_cnt.store(timed_cnt, Relaxed);
-            copy.buckets.0[0].store(bucket, Relaxed);
         }
         Memory(Arc::new(copies))
     }
