@@ -70,7 +70,7 @@ pub(crate) fn watch() {
     }
     // Asked once, each in a lock: likewise.
     image::patching_is_refused();
-    image::memfd_is_refused_here();
+    image::synchronising_is_refused();
     // SAFETY: the functions are there as long as the process, and do not unwind: they take locks,
     // and make system calls whose failure they look at.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };

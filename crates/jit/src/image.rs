@@ -3,7 +3,9 @@
 //! # Invariants
 //! 1. A range belongs to one [`Image`], which writes it before anyone runs it; afterwards only
 //!    patch sites change (see `text`).
-//! 2. A range is used again only after all threads have synchronised their instruction streams.
+//! 2. A range is used again only after all threads have synchronised their instruction streams;
+//!    where the host refuses to see to that, each thread does so by itself when [`generation`] has
+//!    changed.
 
 #![allow(unsafe_code)]
 
@@ -15,7 +17,7 @@ use rustix::thread::{MembarrierCommand, membarrier};
 use std::ffi::c_void;
 use std::ops::Range;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Size of a pool, bytes. Only pages that hold code take memory.
@@ -50,15 +52,22 @@ pub(crate) fn lock() -> MutexGuard<'static, Memory> {
 }
 
 /// Why the host does not allow patching, if so: it refuses sealed `memfd`s, or core-synchronising
-/// `membarrier`. Checked once, which also registers the process for the latter.
+/// `membarrier`. Checked once.
 pub fn patching_is_refused() -> Option<(&'static str, Errno)> {
     static ANSWER: OnceLock<Option<(&'static str, Errno)>> = OnceLock::new();
     *ANSWER.get_or_init(|| {
-        let register = MembarrierCommand::RegisterPrivateExpeditedSyncCore;
-        // Also where code is not patched: memory is used again after a barrier.
-        let refused = membarrier(register).and_then(|()| synchronise());
         let memfd = memfd_is_refused().map(|errno| ("memfd_create", errno));
-        memfd.or_else(|| refused.err().map(|errno| ("membarrier", errno)))
+        memfd.or_else(|| synchronising_is_refused().map(|errno| ("membarrier", errno)))
+    })
+}
+
+/// Why [`synchronise`] fails on this host, if it does. Checked once, which also registers the
+/// process for it.
+pub fn synchronising_is_refused() -> Option<Errno> {
+    static ANSWER: OnceLock<Option<Errno>> = OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        let registered = membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore);
+        registered.and_then(|()| synchronise()).err()
     })
 }
 
@@ -71,8 +80,26 @@ pub fn synchronise() -> Result<(), Errno> {
     membarrier(MembarrierCommand::PrivateExpeditedSyncCore)
 }
 
+/// How often code was placed, maybe where other code was. On a host that refuses to
+/// [`synchronise`], a thread that begins a run and has not seen the number yet serialises its
+/// instruction stream by itself.
+pub fn generation() -> u64 {
+    GENERATION.load(Ordering::Acquire)
+}
+
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// Whether code may be placed where other code was: all threads know by now that it is gone, or
+/// each sees to that ([`generation`]).
+fn may_reuse() -> bool {
+    synchronising_is_refused().is_some() || synchronise().is_ok()
+}
+
 /// Addresses that a call from wherever code may be placed reaches.
 pub(crate) fn reach() -> Result<Range<u64>, Errno> {
+    if crate::fork::is_lost() {
+        return Err(Errno::NOMEM);
+    }
     let mut memory = lock();
     let region = match memory.region.take() {
         Some(region) => region,
@@ -96,7 +123,7 @@ impl Memory {
         }
         // As the parent did; nothing says that it is inherited.
         let registered = membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore);
-        if patching_is_refused().is_none() {
+        if synchronising_is_refused().is_none() {
             registered?;
         }
         let mut pools = self.pools.iter_mut().zip(copies);
@@ -110,7 +137,7 @@ impl Memory {
         let found = self.pools.iter().enumerate();
         let found = found.filter_map(|(number, share)| Some((number, used_before(share)?))).next();
         if let Some((number, at)) = found
-            && synchronise().is_ok()
+            && may_reuse()
         {
             let free = &mut self.pools[number].free;
             let range = free[at].start..free[at].start + bytes;
@@ -185,6 +212,7 @@ impl Image {
             ptr::copy_nonoverlapping(code.as_ptr(), writable, code.len());
             ptr::write_bytes(writable.add(code.len()), TRAP, range.len() - code.len());
         }
+        GENERATION.fetch_add(1, Ordering::AcqRel);
         let text = Text::new((writable, executable as u64), len, flags);
         Ok(Image { text: Arc::new(text), place: (number, range) })
     }

@@ -146,6 +146,8 @@ impl Pool {
     /// In a child: maps its copy at the addresses where the parent has its own.
     pub(crate) fn adopt(&mut self, copied: Copied) -> Result<(), Errno> {
         let (writable, executable) = (self.writable.cast(), self.executable.cast());
+        claim(writable, self.len)?;
+        claim(executable, self.len)?;
         match copied {
             Copied::File(file) => {
                 map_writable(&file, (writable, MapFlags::FIXED), self.len)?;
@@ -156,8 +158,8 @@ impl Pool {
                 let twice = ManuallyDrop::new(twice);
                 for (from, to) in [(twice.writable, writable), (twice.executable, executable)] {
                     let flags = MremapFlags::MAYMOVE;
-                    // SAFETY: both are `len` long; nothing is at `to`, since what was there is not
-                    // inherited. Advice: invariant 3.
+                    // SAFETY: both are `len` long; what is at `to` was claimed above. Advice:
+                    // invariant 3.
                     unsafe {
                         mremap_fixed(from, twice.len, twice.len, flags, to)?;
                         madvise(to, twice.len, Advice::LinuxDontFork)?;
@@ -169,6 +171,21 @@ impl Pool {
         seal_mapping(executable, self.len);
         Ok(())
     }
+}
+
+/// Maps nothing where a child has nothing, since what was there is not inherited; an error if some
+/// other handler of `fork` has mapped something by now.
+fn claim(at: *mut c_void, len: usize) -> Result<(), Errno> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+    // SAFETY: a new mapping that is in place of none.
+    let got = unsafe { mmap_anonymous(at, len, ProtFlags::empty(), flags)? };
+    if got == at {
+        return Ok(());
+    }
+    // Kernels before 4.17 take the address for a hint.
+    // SAFETY: the mapping was made just now, and nobody has its address.
+    unsafe { munmap(got, len)? };
+    Err(Errno::EXIST)
 }
 
 /// Whether the host gives memory for patched code.

@@ -3,11 +3,12 @@
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
 use crate::engine::{self, Interrupter};
+use crate::epoch::{self, NoSlot};
 use crate::helper::{self, Tunnel};
 use crate::image::ProgImage;
 use crate::runtime::Shared;
 use crate::stats::{Board, ClockError, ProgStats, StatsGuard, StatsOptions};
-use crate::{Error, ProgInfo, epoch};
+use crate::{Error, ProgInfo};
 use skep_jit::MachineCode;
 use skep_uapi::ProgType;
 use std::sync::Arc;
@@ -104,7 +105,7 @@ impl Instance {
     /// than the runtime has CPUs; the fuel is used up or the run was interrupted; a helper failed.
     #[inline]
     pub fn run(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
-        let _epoch = epoch::enter().ok_or_else(|| self.too_many_threads())?;
+        let _epoch = epoch::enter().map_err(no_slot)?;
         self.check(ctx)?;
         if current::is_running() && self.is_missed() {
             return Ok(RunResult { retval: 0, r0: 0, insns: None, fuel: None });
@@ -177,15 +178,6 @@ impl Instance {
 
     #[cold]
     fn too_many_threads(&self) -> Error {
-        if skep_jit::fork::is_lost() {
-            return Error::memory(
-                "no machine code in this forked child: the host refused the memory",
-            );
-        }
-        if epoch::slot().is_none() {
-            let text = format!("more than {} threads are running programs", epoch::THREADS_MAX);
-            return Error::input(text);
-        }
         let cpus = self.shared.cpus.count();
         Error::input(format!(
             "more threads are running programs than the runtime has CPUs ({cpus})"
@@ -289,6 +281,14 @@ impl Ctx {
 impl std::fmt::Debug for Instance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Instance {{ {} {} }}", self.id(), self.name())
+    }
+}
+
+#[cold]
+fn no_slot(why: NoSlot) -> Error {
+    match why {
+        NoSlot::Lost => Error::memory(why.to_string()),
+        NoSlot::TooMany | NoSlot::Barrier(_) | NoSlot::Ending => Error::input(why.to_string()),
     }
 }
 

@@ -3,13 +3,13 @@
 //! `std::sync::Mutex` needs an atomic swap to release and a poison flag; the hash map's update
 //! would spend a third of its time there. Whoever holds it does not block, call out or allocate.
 //!
-//! A thread that runs programs alone (`epoch::is_alone`) takes it with a store: the swap would wait
-//! for all stores before it, which costs as much as the rest of an update.
+//! A thread that runs programs alone (`epoch::begin_lone`) takes it with a store: the swap would
+//! wait for all stores before it, which costs as much as the rest of an update.
 //!
 //! # Invariants
 //! 1. `locked` is 1 exactly while one [`Guard`] exists; only a guard reaches `value`.
 //! 2. Who takes a lock is in a run (`epoch::enter`), so that who is alone in one is alone with the
-//!    lock; only tests take locks outside, and no run then.
+//!    lock, until the guard is gone; only tests take locks outside, and no run then.
 
 #![allow(unsafe_code)]
 
@@ -32,7 +32,11 @@ pub(crate) struct Spin<T> {
 unsafe impl<T: Send> Sync for Spin<T> {}
 
 /// The right to the value.
-pub(crate) struct Guard<'a, T>(&'a Spin<T>);
+pub(crate) struct Guard<'a, T> {
+    spin: &'a Spin<T>,
+    /// It was taken by a thread that is alone until this is dropped.
+    lone: bool,
+}
 
 impl<T> Spin<T> {
     pub(crate) fn new(value: T) -> Spin<T> {
@@ -42,31 +46,37 @@ impl<T> Spin<T> {
     /// Waits for the lock.
     #[inline]
     pub(crate) fn lock(&self) -> Guard<'_, T> {
-        if !self.take() {
-            self.wait();
+        match self.try_lock() {
+            Some(guard) => guard,
+            None => self.wait(),
         }
-        Guard(self)
     }
 
     /// The lock, if it is free.
-    pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
-        self.take().then(|| Guard(self))
-    }
-
     #[inline]
-    fn take(&self) -> bool {
-        if epoch::is_alone() {
-            debug_assert_eq!(self.locked.load(Ordering::Relaxed), 0);
+    pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
+        if epoch::begin_lone() {
+            if self.locked.load(Ordering::Relaxed) != 0 {
+                // This thread's own.
+                epoch::end_lone();
+                return None;
+            }
             self.locked.store(1, Ordering::Relaxed);
-            return true;
+            return Some(Guard { spin: self, lone: true });
         }
-        self.locked.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        let taken = self.locked.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
+        taken.is_ok().then_some(Guard { spin: self, lone: false })
     }
 
     #[cold]
-    fn wait(&self) {
+    fn wait(&self) -> Guard<'_, T> {
         let mut turns = 0;
-        while self.locked.load(Ordering::Relaxed) != 0 || !self.take() {
+        loop {
+            if self.locked.load(Ordering::Relaxed) == 0
+                && let Some(guard) = self.try_lock()
+            {
+                return guard;
+            }
             turns += 1;
             if turns % SPINS == 0 {
                 std::thread::yield_now();
@@ -80,7 +90,10 @@ impl<T> Spin<T> {
 impl<T> Drop for Guard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.0.locked.store(0, Ordering::Release);
+        self.spin.locked.store(0, Ordering::Release);
+        if self.lone {
+            epoch::end_lone();
+        }
     }
 }
 
@@ -89,7 +102,7 @@ impl<T> Deref for Guard<'_, T> {
     #[inline]
     fn deref(&self) -> &T {
         // SAFETY: invariant 1: this guard is the only one.
-        unsafe { &*self.0.value.get() }
+        unsafe { &*self.spin.value.get() }
     }
 }
 
@@ -97,7 +110,7 @@ impl<T> DerefMut for Guard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: invariant 1: this guard is the only one, and it is borrowed mutably.
-        unsafe { &mut *self.0.value.get() }
+        unsafe { &mut *self.spin.value.get() }
     }
 }
 

@@ -32,7 +32,8 @@ const IDLE: Duration = Duration::from_secs(3600);
 #[derive(Default)]
 pub(crate) struct Timers {
     inner: Arc<Inner>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    /// With the process that it is of: a child of `fork` has none.
+    thread: Mutex<Option<(u32, JoinHandle<()>)>>,
 }
 
 #[derive(Default)]
@@ -123,12 +124,13 @@ impl Timers {
         drop(state);
         self.inner.wake.notify_all();
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_none() {
+        let here = std::process::id();
+        if thread.as_ref().is_none_or(|(process, _)| *process != here) {
             let (inner, shared) = (self.inner.clone(), Arc::downgrade(shared));
             let spawned = thread::Builder::new()
                 .name("skep-timers".to_owned())
                 .spawn(move || expire_all(&inner, &shared));
-            *thread = Some(spawned.map_err(|_| Errno::ENOMEM)?);
+            *thread = Some((here, spawned.map_err(|_| Errno::ENOMEM)?));
         }
         Ok(())
     }
@@ -150,7 +152,10 @@ impl Timers {
         self.inner.wake.notify_all();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The last to let go of the runtime may be the thread itself.
-        if let Some(thread) = thread.filter(|t| t.thread().id() != thread::current().id()) {
+        if let Some((process, thread)) = thread
+            && process == std::process::id()
+            && thread.thread().id() != thread::current().id()
+        {
             let _ = thread.join();
         }
     }
@@ -235,7 +240,7 @@ fn call(shared: &Arc<Shared>, addr: u64, timer: &Timer) {
     let Ok(mut ctx) = Ctx::raw(ProgType::Syscall, &[]) else { return };
     // Where all CPUs are taken, this thread uses the first one's values.
     shared.cpus.enter();
-    let (Some(_epoch), Ok(())) = (epoch::enter(), ctx.make_stack()) else { return };
+    let (Ok(_epoch), Ok(())) = (epoch::enter(), ctx.make_stack()) else { return };
     let mark = 0u8;
     let env = ctx.env.prepare(program.wants_fuel().then_some(u64::MAX));
     let stack_top = std::ptr::from_ref(&mark) as u64;

@@ -10,9 +10,8 @@
 //! 2. What is unlinked and tagged `e` is unreachable for every run with an epoch above `e + 1`:
 //!    between the epochs lies a barrier on all threads, after which the unlinking is seen.
 //!
-//! 3. A run that found itself alone ([`is_alone`]) has ended, or was the only one, before a second
-//!    thread enters its first: who registers waits for that.
-//!
+//! 3. A section that a thread entered because it was alone ([`begin_lone`]: a few nanoseconds with
+//!    a lock) is over before a second thread enters its first run: who registers waits for that.
 //! 4. A barrier that the host refuses frees nothing.
 //!
 //! A slot also says where its thread counts runs (`stats`): what it has counted there is folded
@@ -24,6 +23,7 @@ mod protocol;
 
 use crate::{cpu, stats};
 use protocol::{Epochs, IDLE, Slot};
+use rustix::io::Errno;
 use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
 use skep_jit::fork::Hooks;
 use skep_jit::stats::StatsSlot;
@@ -35,14 +35,21 @@ use std::sync::atomic::{self, AtomicBool, AtomicU32, AtomicU64, Ordering, compil
 pub const THREADS_MAX: usize = 4096;
 
 /// Pages are the system's until a thread takes a slot there.
-static SLOTS: [Slot; THREADS_MAX] =
-    [const { Slot { epoch: AtomicU64::new(IDLE), taken: AtomicBool::new(false) } }; THREADS_MAX];
+static SLOTS: [Slot; THREADS_MAX] = [const {
+    Slot {
+        epoch: AtomicU64::new(IDLE),
+        taken: AtomicBool::new(false),
+        lone: AtomicBool::new(false),
+    }
+}; THREADS_MAX];
 /// One past the highest slot that was ever taken.
 static SLOTS_USED: AtomicU32 = AtomicU32::new(0);
 static EPOCHS: Epochs = Epochs { global: AtomicU64::new(1), oldest: AtomicU64::new(1) };
 
 /// A second thread has registered while the first was there.
 static CROWDED: AtomicBool = AtomicBool::new(false);
+/// And no thread acts as if it were alone any more.
+static SETTLED: AtomicBool = AtomicBool::new(false);
 
 /// Threads that are giving their slots back, which takes as long as it takes to fold them.
 static LEAVING: AtomicU32 = AtomicU32::new(0);
@@ -53,8 +60,12 @@ const UNREGISTERED: u32 = u32::MAX;
 struct Local {
     slot: Cell<u32>,
     depth: Cell<u32>,
-    /// No other thread runs programs, for as long as this run goes on.
-    alone: Cell<bool>,
+    /// No other thread ran programs when this run began.
+    began_alone: Cell<bool>,
+    /// Sections that need it to be alone, one in the other.
+    lone: Cell<u32>,
+    /// The newest code that its instruction stream is right for, where barriers are refused.
+    generation: Cell<u64>,
 }
 
 thread_local! {
@@ -62,7 +73,9 @@ thread_local! {
         Local {
             slot: Cell::new(UNREGISTERED),
             depth: Cell::new(0),
-            alone: Cell::new(false),
+            began_alone: Cell::new(false),
+            lone: Cell::new(0),
+            generation: Cell::new(0),
         }
     };
     /// Gives the slot back when the thread ends; touched once, when it is taken.
@@ -95,9 +108,37 @@ pub(crate) struct Guard {
     _here: std::marker::PhantomData<*const ()>,
 }
 
-/// Enters a run; runs of one thread may nest. `None` if [`THREADS_MAX`] threads are at it.
+/// Why a thread cannot run programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoSlot {
+    /// [`THREADS_MAX`] threads are at it.
+    TooMany,
+    /// The process is a child of `fork` that has no machine code.
+    Lost,
+    /// The first thread cannot be told that there is a second one.
+    Barrier(Errno),
+    /// The thread is ending: nobody would give the slot back.
+    Ending,
+}
+
+impl std::fmt::Display for NoSlot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NoSlot::TooMany => write!(f, "more than {THREADS_MAX} threads are running programs"),
+            NoSlot::Lost => {
+                write!(f, "no machine code in this forked child: the host refused the memory")
+            }
+            NoSlot::Barrier(errno) => {
+                write!(f, "no second thread can run programs: membarrier is refused now: {errno}")
+            }
+            NoSlot::Ending => write!(f, "the thread is ending"),
+        }
+    }
+}
+
+/// Enters a run; runs of one thread may nest.
 #[inline]
-pub(crate) fn enter() -> Option<Guard> {
+pub(crate) fn enter() -> Result<Guard, NoSlot> {
     LOCAL.with(|local| {
         if local.slot.get() == UNREGISTERED {
             local.slot.set(register()?);
@@ -105,11 +146,24 @@ pub(crate) fn enter() -> Option<Guard> {
         let depth = local.depth.get();
         if depth == 0 {
             SLOTS[local.slot.get() as usize].enter(&EPOCHS);
-            local.alone.set(!CROWDED.load(Ordering::Acquire));
+            if !has_membarrier() {
+                fetch_anew(local);
+            }
+            local.began_alone.set(!CROWDED.load(Ordering::Relaxed));
         }
         local.depth.set(depth + 1);
-        Some(Guard { _here: std::marker::PhantomData })
+        Ok(Guard { _here: std::marker::PhantomData })
     })
+}
+
+/// No insn that was fetched before is executed after it, if there may be other code in its place by
+/// now: nobody else can see to that.
+fn fetch_anew(local: &Local) {
+    let generation = skep_jit::generation();
+    if local.generation.replace(generation) != generation {
+        #[cfg(target_arch = "x86_64")]
+        std::hint::black_box(std::arch::x86_64::__cpuid(0));
+    }
 }
 
 impl Drop for Guard {
@@ -119,17 +173,53 @@ impl Drop for Guard {
             let depth = local.depth.get() - 1;
             local.depth.set(depth);
             if depth == 0 {
-                local.alone.set(false);
+                local.began_alone.set(false);
                 SLOTS[local.slot.get() as usize].leave();
             }
         });
     }
 }
 
-/// Whether the calling thread is in a run, and no other thread is or can be before it ends.
-#[inline]
-pub(crate) fn is_alone() -> bool {
-    LOCAL.with(|local| local.alone.get())
+/// Begins a section, if the calling thread is in a run and no other thread is or can be before
+/// [`end_lone`]. Whoever comes waits for that: it has to be soon.
+#[inline(always)]
+pub(crate) fn begin_lone() -> bool {
+    LOCAL.with(|local| {
+        if !local.began_alone.get() {
+            return false;
+        }
+        let depth = local.lone.get();
+        if depth == 0 && !SLOTS[local.slot.get() as usize].begin_lone(&CROWDED) {
+            local.began_alone.set(false);
+            return false;
+        }
+        local.lone.set(depth + 1);
+        true
+    })
+}
+
+/// Ends the innermost section that [`begin_lone`] began.
+#[inline(always)]
+pub(crate) fn end_lone() {
+    LOCAL.with(|local| {
+        let depth = local.lone.get() - 1;
+        local.lone.set(depth);
+        if depth == 0 {
+            SLOTS[local.slot.get() as usize].end_lone();
+        }
+    });
+}
+
+/// Whether the calling thread is in a section that [`begin_lone`] began.
+#[inline(always)]
+pub(crate) fn is_lone() -> bool {
+    LOCAL.with(|local| local.lone.get() > 0)
+}
+
+/// Whether [`begin_lone`] may succeed.
+#[inline(always)]
+pub(crate) fn may_be_alone() -> bool {
+    LOCAL.with(|local| local.began_alone.get())
 }
 
 /// The number of the calling thread's slot, if it has one.
@@ -141,6 +231,10 @@ pub(crate) fn slot() -> Option<u32> {
 /// One past the highest number of a slot that any thread has had.
 pub(crate) fn slots_used() -> usize {
     SLOTS_USED.load(Ordering::SeqCst) as usize
+}
+
+fn used_slots() -> &'static [Slot] {
+    &SLOTS[..slots_used()]
 }
 
 /// The tag for what is unlinked now.
@@ -167,7 +261,7 @@ pub(crate) fn advance() {
     while ADVANCING.swap(true, Ordering::Acquire) {
         std::thread::yield_now();
     }
-    EPOCHS.look(|| &SLOTS[..SLOTS_USED.load(Ordering::Acquire) as usize]);
+    EPOCHS.look(used_slots);
     ADVANCING.store(false, Ordering::Release);
 }
 
@@ -216,13 +310,17 @@ static ADVANCING: AtomicBool = AtomicBool::new(false);
 /// All threads' earlier stores are visible, and their later loads are later; false if the host
 /// refuses.
 fn heavy_barrier() -> bool {
+    try_heavy_barrier().is_ok()
+}
+
+fn try_heavy_barrier() -> Result<(), Errno> {
     fence(Ordering::SeqCst);
-    // A lone thread has nobody to wait for, one that runs nothing has to wait for it.
-    let others = SLOTS_USED.load(Ordering::Acquire) > u32::from(slot().is_some());
-    if others && has_membarrier() {
-        return membarrier(MembarrierCommand::PrivateExpedited).is_ok();
+    // Who is the only one to run programs has nobody to wait for.
+    let mine = usize::from(slot().is_some());
+    if slots_used() > mine && has_membarrier() {
+        return membarrier(MembarrierCommand::PrivateExpedited);
     }
-    true
+    Ok(())
 }
 
 /// The other side of it, in a thread that enters a run.
@@ -255,6 +353,7 @@ const NO: u32 = 2;
 #[cold]
 fn register_membarrier() -> bool {
     let is_there = membarrier_query().contains(MembarrierQuery::PRIVATE_EXPEDITED)
+        && skep_jit::synchronising_is_refused().is_none()
         && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok();
     let mine = if is_there { YES } else { NO };
     let set = Ordering::Relaxed;
@@ -291,6 +390,7 @@ fn forget_other_threads() {
     let others = used.filter(|(index, _)| *index != mine as usize);
     for (_, slot) in others {
         slot.epoch.store(IDLE, Ordering::Relaxed);
+        slot.lone.store(false, Ordering::Relaxed);
         slot.taken.store(false, Ordering::Relaxed);
     }
     ADVANCING.store(false, Ordering::Release);
@@ -316,31 +416,41 @@ fn free_slot() -> Option<usize> {
 }
 
 #[cold]
-fn register() -> Option<u32> {
+fn register() -> Result<u32, NoSlot> {
     if skep_jit::fork::is_lost() {
-        return None;
+        return Err(NoSlot::Lost);
     }
-    let index = free_slot()? as u32;
+    let index = free_slot().ok_or(NoSlot::TooMany)? as u32;
     SLOTS_USED.fetch_max(index + 1, Ordering::SeqCst);
     thread_word::set(u64::from(index) * size_of::<StatsSlot>() as u64);
     watch_forks();
-    let used = &SLOTS[..slots_used()];
-    let others = used.iter().filter(|slot| slot.taken.load(Ordering::SeqCst)).count() > 1;
-    if others || CROWDED.load(Ordering::SeqCst) {
-        CROWDED.store(true, Ordering::SeqCst);
-        // Invariant 3: runs that began before the flag was seen end first.
-        if wait_for_runs() != Waited::Ended {
-            SLOTS[index as usize].give_back();
-            return None;
-        }
-    }
-    let owned = OWNED.try_with(|owned| owned.0.set(index));
-    if owned.or_else(|_| SPARE.try_with(|owned| owned.0.set(index))).is_err() {
-        // The thread is ending, and nobody would give the slot back.
+    let kept = leave_nobody_alone(index).and_then(|()| {
+        let owned = OWNED.try_with(|owned| owned.0.set(index));
+        let owned = owned.or_else(|_| SPARE.try_with(|owned| owned.0.set(index)));
+        owned.map_err(|_| NoSlot::Ending)
+    });
+    if kept.is_err() {
         SLOTS[index as usize].give_back();
-        return None;
     }
-    Some(index)
+    kept.map(|()| index)
+}
+
+/// Who has taken slot `mine` may run programs: if there is another thread it is not alone any more.
+fn leave_nobody_alone(mine: u32) -> Result<(), NoSlot> {
+    // Of two that come at once one sees the other.
+    fence(Ordering::SeqCst);
+    let taken =
+        |(at, slot): (usize, &Slot)| at != mine as usize && slot.taken.load(Ordering::SeqCst);
+    let has_company = CROWDED.load(Ordering::SeqCst) || used_slots().iter().enumerate().any(taken);
+    if !has_company || SETTLED.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    if !protocol::crowd(&CROWDED, used_slots(), std::thread::yield_now) {
+        let refused = try_heavy_barrier().err();
+        return refused.map_or(Ok(()), |errno| Err(NoSlot::Barrier(errno)));
+    }
+    SETTLED.store(true, Ordering::Release);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! The models compile this file too, with atomics that they watch.
 
-use super::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use super::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use super::atomic::{AtomicBool, AtomicU64};
 use super::{heavy_barrier, light_barrier};
 
@@ -14,6 +14,8 @@ pub(crate) const IDLE: u64 = 0;
 pub(crate) struct Slot {
     pub(crate) epoch: AtomicU64,
     pub(crate) taken: AtomicBool,
+    /// Its thread is in a section that only a lone thread may enter.
+    pub(crate) lone: AtomicBool,
 }
 
 impl Slot {
@@ -30,6 +32,25 @@ impl Slot {
         self.epoch.store(IDLE, Release);
     }
 
+    /// Its thread begins a section for which it has to be alone; false if it is not, once
+    /// `crowded` says so.
+    #[inline]
+    pub(crate) fn begin_lone(&self, crowded: &AtomicBool) -> bool {
+        self.lone.store(true, Relaxed);
+        light_barrier();
+        if crowded.load(Acquire) {
+            self.end_lone();
+            return false;
+        }
+        true
+    }
+
+    /// And ends it.
+    #[inline]
+    pub(crate) fn end_lone(&self) {
+        self.lone.store(false, Release);
+    }
+
     /// Whether the calling thread has it now: nobody had.
     pub(crate) fn take(&self) -> bool {
         self.taken.compare_exchange(false, true, AcqRel, Relaxed).is_ok()
@@ -40,6 +61,20 @@ impl Slot {
         self.epoch.store(IDLE, Release);
         self.taken.store(false, Release);
     }
+}
+
+/// Says that a second thread has come, and waits (by calling `turn`) until the section is over that
+/// another one may be in: no thread is alone after that. False if the host refuses barriers.
+pub(crate) fn crowd(crowded: &AtomicBool, slots: &[Slot], turn: impl Fn()) -> bool {
+    crowded.store(true, SeqCst);
+    if !heavy_barrier() {
+        return false;
+    }
+    // Sections that begin from here on see that they may not.
+    while slots.iter().any(|slot| slot.lone.load(Acquire)) {
+        turn();
+    }
+    true
 }
 
 pub(crate) struct Epochs {

@@ -234,13 +234,13 @@ impl ElementPool {
     /// A spare in exchange for an element that it replaces, for a thread that is alone.
     #[inline(always)]
     pub(super) fn exchange(&self, queue: &mut Queue, replaced: u32) -> Option<u32> {
-        if epoch::is_alone() { queue.exchange(replaced) } else { None }
+        if epoch::is_lone() { queue.exchange(replaced) } else { None }
     }
 
     /// Takes an element back that another one has replaced just now.
     #[inline(always)]
     pub(super) fn put_replaced(&self, queue: &mut Queue, element: u32) {
-        if !epoch::is_alone() || !queue.keep(element) {
+        if !epoch::is_lone() || !queue.keep(element) {
             self.put(queue, element);
         }
     }
@@ -270,7 +270,7 @@ impl ElementPool {
         if queue.len < HELD_MIN {
             return None;
         }
-        if epoch::is_alone() {
+        if epoch::is_lone() {
             return Some(self.pop_held(queue));
         }
         if queue.len < queue.look_at {

@@ -61,7 +61,7 @@ impl MapHandle {
 
     /// What is read from the map stays while this is held.
     fn enter(&self) -> Result<Option<epoch::Guard>, Errno> {
-        let run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        let run = epoch::enter().map_err(|_| Errno::EAGAIN)?;
         Ok(Some(run).filter(|_| !self.0.kind().waits_for_runs()))
     }
 
@@ -74,7 +74,7 @@ impl MapHandle {
     pub fn lookup(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
         self.sized(key)?;
         user_may(self.0.shape.flags, false)?;
-        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        let _run = epoch::enter().map_err(|_| Errno::EAGAIN)?;
         self.0.kind().read(key)
     }
 
@@ -126,7 +126,7 @@ impl MapHandle {
             self.sized(key)?;
         }
         let mut next = vec![0; self.0.shape.key_size as usize];
-        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        let _run = epoch::enter().map_err(|_| Errno::EAGAIN)?;
         self.0.kind().next_key(key, &mut next)?;
         Ok(next)
     }
@@ -143,7 +143,7 @@ impl MapHandle {
             return Err(Errno::EPERM);
         }
         let mut value = vec![0; self.value_len()];
-        let _run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        let _run = epoch::enter().map_err(|_| Errno::EAGAIN)?;
         self.0.kind().pop(&mut value, false)?;
         Ok(value)
     }

@@ -46,11 +46,14 @@ impl Hash {
     /// done, the long way has to be gone.
     #[inline(always)]
     pub(crate) fn replace_word(&self, key: u64, value: u64) -> bool {
-        if !self.words || !epoch::is_alone() {
+        if !self.words || !epoch::may_be_alone() {
             return false;
         }
         let hash = hash_of_word(key, self.seed);
         let mut queue = self.pool.lock(hash);
+        if !epoch::is_lone() {
+            return false;
+        }
         let mut link = self.head(hash);
         let (element, old) = loop {
             let element = link.load(Acquire);

@@ -147,7 +147,7 @@ impl MapKind for HashOfMaps {
             return Err(Errno::EINVAL);
         }
         let map = self.inner.find(value)?;
-        let run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        let run = epoch::enter().map_err(|_| Errno::EAGAIN)?;
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         self.handles.update(key, &handle(&map).to_ne_bytes(), flags)?;
         let old = owners.insert(key.to_vec(), map);
@@ -157,7 +157,7 @@ impl MapKind for HashOfMaps {
     }
 
     fn delete(&self, key: &[u8]) -> Result<(), Errno> {
-        let run = epoch::enter().ok_or(Errno::EAGAIN)?;
+        let run = epoch::enter().map_err(|_| Errno::EAGAIN)?;
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         self.handles.delete(key)?;
         let old = owners.remove(key);

@@ -35,9 +35,12 @@ impl Registry {
         maps.values().filter_map(Weak::upgrade).collect()
     }
 
-    /// Lets go of what was replaced and no run can use any more.
+    /// Lets go of what was replaced and no run can use any more, unless someone is at the maps: in a
+    /// child of `fork` that may be a thread which did not come along.
     pub(crate) fn settle(&self) {
-        self.maps().iter().for_each(|map| map.kind().settle());
+        let Ok(maps) = self.maps.try_lock() else { return };
+        let maps: Vec<_> = maps.values().filter_map(Weak::upgrade).collect();
+        maps.iter().for_each(|map| map.kind().settle());
     }
 
     pub(crate) fn add_prog(&self, prog: &Arc<dyn TailTarget>) {

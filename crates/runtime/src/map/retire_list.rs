@@ -39,9 +39,9 @@ impl<T> RetireList<T> {
         }
     }
 
-    /// Drops what no run can use any more.
+    /// Drops what no run can use any more, unless another thread is at it.
     pub(crate) fn settle(&self) {
-        let mut retired = self.lock();
+        let Ok(mut retired) = self.0.try_lock() else { return };
         let Some((oldest, _)) = retired.first() else { return };
         // What this run holds itself it holds until it ends, and so what is younger.
         if epoch::is_held_here(*oldest) {

@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! 1. A program's entry is on if and only if someone asks for it, or for all programs, as soon as
-//!    the call that changed this has returned.
+//!    the call that changed this has returned; where the host refuses to synchronise threads by
+//!    then, going off takes a moment longer, and going on is refused.
 //! 2. Its tail calls are on before its entry is, for all threads, and stay on until every run has
 //!    ended that began before the entry was off: the time of a run that tail calls ends there.
 //! 3. Who is at any board holds the gate, which is held across `fork` (`ledger`): a child finds no
@@ -10,7 +11,7 @@
 
 use super::StatsOptions;
 use crate::image::ProgImage;
-use crate::poke::Batch;
+use crate::poke::{self, Batch};
 use crate::runtime::Shared;
 use crate::{Error, epoch};
 use std::ops::{Deref, DerefMut};
@@ -88,6 +89,26 @@ enum TailCalls {
     Settling(u64),
 }
 
+/// Whether a change is for nothing unless every thread has seen it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    Always,
+    /// If the host refuses to synchronise threads, each sees it some time later.
+    IfAllowed,
+}
+
+impl Wait {
+    fn commit(self, batch: &mut Batch) -> Result<(), poke::Error> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        match batch.commit() {
+            Err(poke::Error::Barrier(_)) if self == Wait::IfAllowed => batch.commit_nowait(),
+            done => done,
+        }
+    }
+}
+
 /// Keeps statistics on until dropped. Statistics that other guards ask for stay on.
 #[must_use = "statistics are off again when the guard is dropped"]
 pub struct StatsGuard {
@@ -100,8 +121,8 @@ impl Drop for StatsGuard {
         let Some(shared) = self.shared.upgrade() else { return };
         let mut state = shared.board.lock();
         state.wants.retain(|want| want.token != self.token);
-        // Where the host refuses to synchronise threads they stay on; the next change tries again.
-        let _ = state.apply();
+        // Nothing can go wrong: it is sites of living programs that go off.
+        let _ = state.apply(Wait::IfAllowed);
     }
 }
 
@@ -132,7 +153,8 @@ impl Board {
             on: None,
             tail_calls: TailCalls::Off,
         });
-        if state.wants.is_empty() { Ok(()) } else { state.apply() }
+        // No thread has fetched its code.
+        if state.wants.is_empty() { Ok(()) } else { state.apply(Wait::IfAllowed) }
     }
 
     /// All programs, in the order in which they were loaded.
@@ -155,7 +177,7 @@ impl Board {
         state.next_token += 1;
         let token = state.next_token;
         state.wants.push(Want { token, prog, options });
-        let applied = state.apply();
+        let applied = state.apply(Wait::Always);
         if let Err(why) = applied {
             state.wants.retain(|want| want.token != token);
             return Err(why);
@@ -172,7 +194,7 @@ impl State {
     }
 
     /// Makes all programs as they are wanted.
-    fn apply(&mut self) -> Result<(), Error> {
+    fn apply(&mut self, wait: Wait) -> Result<(), Error> {
         let changes: Vec<(usize, Arc<ProgImage>, Option<StatsOptions>)> = (0..)
             .zip(&self.programs)
             .map(|(at, program)| (at, program, self.wanted(program.id)))
@@ -195,7 +217,7 @@ impl State {
             }
         }
         for batch in [&mut tail_calls, &mut entries] {
-            if let Err(why) = if batch.is_empty() { Ok(()) } else { batch.commit() } {
+            if let Err(why) = wait.commit(batch) {
                 for (at, image, wanted) in &changes {
                     self.programs[*at].take_back(image, *wanted);
                 }

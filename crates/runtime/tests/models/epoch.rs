@@ -14,7 +14,7 @@ use loom::thread;
 #[expect(dead_code, reason = "the product's file; not all of it is modelled")]
 pub(super) mod protocol;
 
-use protocol::{Epochs, IDLE, Slot};
+use protocol::{Epochs, IDLE, Slot, crowd};
 
 /// The epochs and the slots of two threads.
 pub(super) struct Threads {
@@ -25,7 +25,11 @@ pub(super) struct Threads {
 impl Threads {
     pub(super) fn new() -> Threads {
         let epochs = Epochs { global: AtomicU64::new(1), oldest: AtomicU64::new(1) };
-        let slot = || Slot { epoch: AtomicU64::new(IDLE), taken: AtomicBool::new(false) };
+        let slot = || Slot {
+            epoch: AtomicU64::new(IDLE),
+            taken: AtomicBool::new(false),
+            lone: AtomicBool::new(false),
+        };
         Threads { epochs, slots: [slot(), slot()] }
     }
 
@@ -85,9 +89,9 @@ fn nothing_is_free_where_barriers_are_refused() {
     });
 }
 
-/// The first thread takes locks with a store while it is alone; a second one says that it has come,
-/// and waits for runs that began before.
-fn who_is_alone(waits: bool) {
+/// The first thread takes a lock with stores while it is alone, `sections` times in one run; a
+/// second one says that it has come, and waits for the section that goes on, not for the run.
+fn who_is_alone((sections, waits): (usize, bool)) {
     let threads = Arc::new(Threads::new());
     let (crowded, lock) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let value = Arc::new(UnsafeCell::new(0u64));
@@ -98,20 +102,28 @@ fn who_is_alone(waits: bool) {
         let (lock, value) = (lock.clone(), value.clone());
         thread::spawn(move || {
             threads.run(0, || {
-                if !crowded.load(Acquire) {
-                    // Alone.
-                    lock.store(true, Relaxed);
-                    add(&value);
-                    lock.store(false, Release);
-                } else if lock.compare_exchange(false, true, Acquire, Relaxed).is_ok() {
-                    add(&value);
-                    lock.store(false, Release);
+                for _ in 0..sections {
+                    if threads.slots[0].begin_lone(&crowded) {
+                        lock.store(true, Relaxed);
+                        add(&value);
+                        lock.store(false, Release);
+                        threads.slots[0].end_lone();
+                    } else if lock.compare_exchange(false, true, Acquire, Relaxed).is_ok() {
+                        add(&value);
+                        lock.store(false, Release);
+                    }
                 }
             });
         })
     };
-    crowded.store(true, Release);
-    if !waits || threads.is_free_now() {
+    let alone_no_more = match waits {
+        true => crowd(&crowded, &threads.slots, thread::yield_now),
+        false => {
+            crowded.store(true, Release);
+            heavy_barrier()
+        }
+    };
+    if alone_no_more {
         threads.run(1, || {
             if lock.compare_exchange(false, true, Acquire, Relaxed).is_ok() {
                 add(&value);
@@ -123,7 +135,17 @@ fn who_is_alone(waits: bool) {
 }
 
 #[test]
-fn who_is_alone_is_so_until_its_run_ends() {
-    model(8, || who_is_alone(true));
-    assert!(breaks(|| who_is_alone(false)));
+fn who_is_alone_is_so_until_its_section_ends() {
+    model(8, || who_is_alone((1, true)));
+    model(3, || who_is_alone((2, true)));
+    assert!(breaks(|| who_is_alone((1, false))));
+    assert!(breaks_on(NO_BARRIERS, || who_is_alone((1, true))));
+}
+
+#[test]
+fn nobody_comes_where_barriers_are_refused() {
+    model_on((3, REFUSED), || {
+        let threads = Threads::new();
+        assert!(!crowd(&AtomicBool::new(false), &threads.slots, thread::yield_now));
+    });
 }
