@@ -35,8 +35,8 @@ impl Registry {
         maps.values().filter_map(Weak::upgrade).collect()
     }
 
-    /// Lets go of what was replaced and no run can use any more, unless someone is at the maps: in a
-    /// child of `fork` that may be a thread which did not come along.
+    /// Lets go of what was replaced and no run can use any more, unless someone is at the maps: in
+    /// a child of `fork` that may be a thread which did not come along.
     pub(crate) fn settle(&self) {
         let Ok(maps) = self.maps.try_lock() else { return };
         let maps: Vec<_> = maps.values().filter_map(Weak::upgrade).collect();
