@@ -146,7 +146,10 @@ mod tests {
     #[test]
     fn a_program_is_measured_at_each_place() {
         let row = one(&KINDS[0], 4).unwrap();
-        assert_eq!((row.program, row.places), ("empty", (4, 4)));
+        // Other tests load code meanwhile, and may get an address first.
+        let (places, same) = row.places;
+        assert_eq!((row.program, places), ("empty", 4));
+        assert!((1..=4).contains(&same), "{same}");
         assert!(row.engines.iter().all(|engine| engine.ns.is_some_and(|ns| ns.count == 4)));
         assert!(row.sites.is_some() && row.flag.is_some());
     }
