@@ -29,7 +29,7 @@ fn places_that_are_patched_are_named() {
     let constant = dump("tail_calls.bpf.o", "self_const");
     let expected = [
         ("push", "entry"),
-        ("test", "entry of tail calls <- switch: statistics"),
+        ("mov", "entry of tail calls <- switch: statistics"),
         ("jmp", "switch: progs[0] is empty"),
         ("test", "switch: statistics, at a tail call"),
         ("jmp", "retarget: progs[0]"),

@@ -142,16 +142,16 @@ fn bench_poke_checks_every_execution_and_its_check_has_teeth() {
     let answer = bench(&[&quick[..], &["--only=toggles,library,sharing,checked"]].concat());
     let toggles = answer["toggles"].as_array().unwrap();
     let count = |kind: &str| toggles.iter().filter(|row| row["kind"] == kind).count();
-    assert_eq!(["Switch", "Retarget", "Mixed"].map(count), [7, 6, 3]);
+    assert_eq!(["Switch", "Insn", "Retarget", "Mixed"].map(count), [7, 3, 6, 3]);
     assert_eq!(answer["library"][0]["calls"].as_array().map(Vec::len), Some(7));
     for checked in answer["checked"].as_array().unwrap() {
         assert_eq!(checked["seen"]["wrong"], 0);
         assert!(checked["seen"]["executions"].as_u64() >= Some(1_000_000));
     }
-    assert_eq!(answer["checked"].as_array().map(Vec::len), Some(3));
+    assert_eq!(answer["checked"].as_array().map(Vec::len), Some(4));
     let answer = bench(&["--only=controls"]);
     let controls = answer["controls"].as_array().unwrap();
-    assert!(controls.len() == 4 && controls.iter().all(|row| row["has_failed"] == true));
+    assert!(controls.len() == 5 && controls.iter().all(|row| row["has_failed"] == true));
 }
 
 /// Where a filter refuses what patching needs, `bench poke` says once that it uses flags, and why,
