@@ -17,9 +17,9 @@ const FRAGMENTATION_NEEDED: u64 = 1;
 /// `long bpf_check_mtu(ctx, ifindex, mtu_len, len_diff, flags)`: every interface has the MTU of
 /// `Options::mtu`. No packet here is made of segments.
 pub(super) fn check_mtu(call: &Call) -> u64 {
-    let (diff, flags) = (i64::from(call.int(3)), call.arg(4));
+    let (diff, flags) = (call.int(3), call.arg(4));
     let (words, _) = call.bytes(2, 4).as_chunks::<4>();
-    let given = i64::from(u32::from_ne_bytes(words[0]));
+    let given = i32::from_ne_bytes(words[0]);
     let found = with_packet(|packet| {
         let (data, end) = packet.range();
         let known = match packet.kind() {
@@ -29,14 +29,18 @@ pub(super) fn check_mtu(call: &Call) -> u64 {
         if flags & !known != 0 || (flags != 0 && (diff != 0 || given != 0)) {
             return Err(Errno::EINVAL);
         }
-        let header = ETH_HLEN as i64;
-        Ok(diff + if given == 0 { (end - data) as i64 } else { given + header })
+        // The kernel adds ints, and wraps.
+        let len = match given {
+            0 => (end - data) as i32,
+            _ => given.wrapping_add(ETH_HLEN as i32),
+        };
+        Ok(len.wrapping_add(diff))
     });
     let mtu = current::with(|current| current.shared.mtu).unwrap_or_default();
     match found {
         Ok(len) => {
             call.write(2, &mtu.to_ne_bytes());
-            if len > i64::from(mtu) + ETH_HLEN as i64 { FRAGMENTATION_NEEDED } else { 0 }
+            if i64::from(len) > i64::from(mtu) + ETH_HLEN as i64 { FRAGMENTATION_NEEDED } else { 0 }
         }
         Err(errno) => errno.as_ret(),
     }
