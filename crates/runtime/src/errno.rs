@@ -46,6 +46,7 @@ errnos! {
     EOPNOTSUPP = 95,
     EAFNOSUPPORT = 97,
     ETIMEDOUT = 110,
+    EALREADY = 114,
     ENOTSUPP = 524,
 }
 

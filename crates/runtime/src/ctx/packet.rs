@@ -44,6 +44,8 @@ const SKB_ROOM: usize = 1 << 16;
 /// Longest packet: `MAX_PACKET_OFF`.
 const PACKET_MAX: usize = 0xffff;
 pub(crate) const ETH_HLEN: usize = 14;
+/// An Ethernet header and one of IPv6.
+const HEADERS_MAX: usize = 54;
 /// Metadata is a multiple of four, and not more.
 const META_MAX: usize = 252;
 
@@ -86,6 +88,8 @@ pub(crate) struct Packet {
     pub(super) fixed: Vec<(usize, Vec<u8>)>,
     /// `skb->csum_level` of a packet whose checksums were found right.
     pub(crate) csum_level: Cell<Option<u32>>,
+    /// `skb->encapsulation`: it was made the payload of a tunnel.
+    pub(crate) is_encapsulated: Cell<bool>,
 }
 
 impl Packet {
@@ -110,8 +114,14 @@ impl Packet {
         };
         let frame = frame_bytes(kind, bytes.len().min(PACKET_MAX));
         let region = Region::zeroed(CTX_BYTES + frame, budget)?;
-        let mut packet =
-            Packet { region, kind, frame, fixed: Vec::new(), csum_level: Cell::new(None) };
+        let mut packet = Packet {
+            region,
+            kind,
+            frame,
+            fixed: Vec::new(),
+            csum_level: Cell::new(None),
+            is_encapsulated: Cell::new(false),
+        };
         packet.set(bytes)?;
         Ok(packet)
     }
@@ -134,9 +144,12 @@ impl Packet {
             self.frame = frame;
         }
         self.csum_level.set(None);
+        self.is_encapsulated.set(false);
         self.region.clear(0, CTX_BYTES);
         let start = CTX_BYTES + headroom_bytes(self.kind);
         self.region.write(start, bytes);
+        // Helpers that move whole headers can uncover what lies behind a short packet.
+        self.zero(start + len, start + HEADERS_MAX);
         match self.kind {
             PacketKind::Xdp => {
                 self.set_range(start, start + len);

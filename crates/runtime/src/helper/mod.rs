@@ -31,6 +31,7 @@ mod redirect;
 mod ring;
 mod skb;
 mod skb_marks;
+mod skb_room;
 mod string;
 mod sync;
 mod syncookie;

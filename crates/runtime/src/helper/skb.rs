@@ -5,10 +5,10 @@
 use super::call::{Call, ret};
 use super::packet::with_packet;
 use crate::Errno;
-use crate::ctx::{ETH_HLEN, Packet, PacketKind, skb};
+use crate::ctx::{Packet, PacketKind, skb};
 
 /// Longest packet after a change: `SKB_MAX_ALLOC`, four pages without what ends a buffer.
-const LEN_MAX: u32 = 16064;
+pub(super) const LEN_MAX: u32 = 16064;
 const VLAN_HLEN: usize = 4;
 
 /// `long bpf_skb_change_tail(skb, len, flags)`.
@@ -163,62 +163,9 @@ fn take_tag(packet: &Packet) -> Result<u16, Errno> {
 }
 
 /// Where the Ethernet header begins, if it is part of the data.
-fn mac_header(packet: &Packet) -> Result<usize, Errno> {
+pub(super) fn mac_header(packet: &Packet) -> Result<usize, Errno> {
     match packet.kind() {
         PacketKind::Skb { link_layer: true } => Ok(packet.range().0),
         _ => Err(Errno::ENOTSUPP),
     }
-}
-
-/// `BPF_ADJ_ROOM_NET` and `BPF_ADJ_ROOM_MAC`.
-const ROOM_NET: u32 = 0;
-const ROOM_MAC: u32 = 1;
-/// `BPF_F_ADJ_ROOM_*`: those that only say how the packet is to be segmented or summed.
-const ROOM_FLAGS_INERT: u64 = 1 | 1 << 5;
-/// Most that the kernel lets a packet grow or shrink.
-const ROOM_MAX: i32 = 0xfff;
-
-/// `long bpf_skb_adjust_room(skb, len_diff, mode, flags)`: room behind the Ethernet header, or
-/// behind the header of the network layer. Growing for a tunnel (the encapsulation flags) is not
-/// modelled.
-pub(super) fn adjust_room(call: &Call) -> u64 {
-    let (diff, mode, flags) = (call.int(1), call.arg(2) as u32, call.arg(3));
-    if flags & !ROOM_FLAGS_INERT != 0 {
-        return Errno::EINVAL.as_ret();
-    }
-    if diff.abs() > ROOM_MAX {
-        return Errno::EFAULT.as_ret();
-    }
-    ret(with_packet(|packet| {
-        let network = match u16::from_be(packet.skb(skb::PROTOCOL) as u16) {
-            0x0800 => 20,
-            0x86dd => 40,
-            _ => return Err(Errno::ENOTSUPP),
-        };
-        let header = mac_header(packet)?;
-        let (data, end) = packet.range();
-        let kept = match mode {
-            ROOM_NET => ETH_HLEN + network,
-            ROOM_MAC => ETH_HLEN,
-            _ => return Err(Errno::ENOTSUPP),
-        };
-        let shrink = usize::try_from(-i64::from(diff)).unwrap_or(0);
-        if shrink > 0 && (end - data) < ETH_HLEN + network + shrink {
-            return Err(Errno::ENOTSUPP);
-        }
-        if diff > 0 && end - data + diff as usize > LEN_MAX as usize {
-            return Err(Errno::ENOTSUPP);
-        }
-        let moved = data as i64 - i64::from(diff);
-        if diff > 0 && diff as usize > packet.headroom() {
-            return Err(Errno::ENOMEM);
-        }
-        let moved = moved as usize;
-        packet.move_bytes(header, moved, kept.min(end - data));
-        if diff > 0 {
-            packet.zero(moved + kept, data + kept);
-        }
-        packet.set_range(moved, end);
-        Ok(())
-    }))
 }

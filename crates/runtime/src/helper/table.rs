@@ -10,8 +10,8 @@ use super::entry::{helpers, kfuncs, own_helpers};
 use super::{Helper, Kfunc};
 use super::{
     cgroup, cpumask, csum, dynptr, dynptr_copy, event, iter_bits, iter_num, iterate, map, network,
-    object, packet, packet_dynptr, printk, probe, redirect, ring, skb, skb_marks, string, sync,
-    syncookie, system, text, timer, tunnel,
+    object, packet, packet_dynptr, printk, probe, redirect, ring, skb, skb_marks, skb_room, string,
+    sync, syncookie, system, text, timer, tunnel,
 };
 use skep_uapi::helper::HelperId as Id;
 use skep_verifier::OwnHelper;
@@ -63,7 +63,7 @@ pub(crate) static HELPERS: &[Helper] = helpers![
     GetSocketCookie: plain network::none,
     GetSocketUid: plain network::get_socket_uid,
     SetHash: plain skb::set_hash,
-    SkbAdjustRoom: plain skb::adjust_room,
+    SkbAdjustRoom: plain skb_room::adjust_room,
     RedirectMap: plain redirect::redirect_map,
     XdpAdjustMeta: plain packet::xdp_adjust_meta,
     PerfEventReadValue: plain event::perf_event_read_value,
