@@ -5,7 +5,7 @@
 //! the kernel's answer out), [`kernel_log`] (what the answer's log says).
 //!
 //! Where bpf(2) is refused, [`bpf::available`] says so, and the caller skips. Who holds the answers
-//! against expected values asks [`reference`] too: those are of one version.
+//! against expected values asks [`mod@reference`] too: those are of one version.
 
 #![deny(unsafe_code)]
 
