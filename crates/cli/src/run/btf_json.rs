@@ -2,13 +2,23 @@
 //!
 //! Numbers are numbers, structs objects, arrays arrays; text in a `char` array is a string;
 //! an enum's value is the name of its enumerator; what has no type is an array of bytes.
+//!
+//! # Invariants
+//! 1. Of a value there are at most [`nodes_max`] numbers and objects: nested unions show each byte
+//!    many times over, and their number doubles with each. What would be more has no description.
 
 use serde::ser::{Error, Serialize, SerializeMap, Serializer};
 use skep::btf::{Btf, IntEncoding, Kind, Member, Type, TypeId};
+use std::cell::Cell;
 use std::io;
 
 /// How deep types may nest.
 const DEPTH_MAX: u32 = 32;
+
+/// Numbers and objects that a value of so many bytes may have.
+fn nodes_max(bytes: usize) -> usize {
+    bytes.saturating_mul(4).saturating_add(1024)
+}
 
 /// Bytes and their type.
 pub(super) struct Typed<'a> {
@@ -16,19 +26,30 @@ pub(super) struct Typed<'a> {
     id: TypeId,
     bytes: &'a [u8],
     depth: u32,
+    /// Nodes that there may be yet, while they are counted.
+    left: Option<&'a Cell<usize>>,
 }
 
 /// Whether the type describes such bytes; what is in them does not matter.
 pub(super) fn describes(typed: &Typed<'_>) -> bool {
     let size = typed.btf.size_of(typed.id).ok().and_then(|size| usize::try_from(size).ok());
+    let left = Cell::new(nodes_max(typed.bytes.len()));
+    let counted = Typed { left: Some(&left), ..*typed };
     typed.id != TypeId::VOID
         && size.is_some_and(|size| size <= typed.bytes.len())
-        && serde_json::to_writer(io::sink(), typed).is_ok()
+        && serde_json::to_writer(io::sink(), &counted).is_ok()
 }
 
 impl<'a> Typed<'a> {
     pub(super) fn new(btf: &'a Btf, id: TypeId, bytes: &'a [u8]) -> Typed<'a> {
-        Typed { btf, id, bytes, depth: DEPTH_MAX }
+        Typed { btf, id, bytes, depth: DEPTH_MAX, left: None }
+    }
+
+    /// Counts nodes, as many whatever the bytes are.
+    fn take<E: Error>(&self, nodes: usize) -> Result<(), E> {
+        let Some(left) = self.left else { return Ok(()) };
+        left.set(left.get().checked_sub(nodes).ok_or_else(undescribed)?);
+        Ok(())
     }
 
     /// What is in it, of so many bytes from an offset on.
@@ -36,7 +57,7 @@ impl<'a> Typed<'a> {
         let bytes = from.checked_add(size).and_then(|to| self.bytes.get(from..to));
         let depth = self.depth.checked_sub(1);
         let (Some(bytes), Some(depth)) = (bytes, depth) else { return Err(undescribed()) };
-        Ok(Typed { btf: self.btf, id, bytes, depth })
+        Ok(Typed { btf: self.btf, id, bytes, depth, left: self.left })
     }
 
     fn size<E: Error>(&self, id: TypeId) -> Result<usize, E> {
@@ -57,6 +78,7 @@ impl<'a> Typed<'a> {
                 let size = self.size(member.ty)?;
                 object.serialize_entry(member.name, &self.part(member.ty, (at / 8, size))?)?;
             } else {
+                self.take(1)?;
                 object.serialize_entry(member.name, &self.bitfield(member)?)?;
             }
         }
@@ -78,16 +100,17 @@ impl<'a> Typed<'a> {
         let len = size.checked_mul(info.nelems as usize);
         let bytes = len.and_then(|len| self.bytes.get(..len)).ok_or_else(undescribed)?;
         let elem = self.btf.skip_modifiers(info.elem);
+        let depth = self.depth.checked_sub(1).ok_or_else(undescribed)?;
         if size == 1
             && elem.name() == "char"
             && let Some(text) = text(bytes)
         {
+            self.take(bytes.len())?;
             return serializer.serialize_str(&text);
         }
-        let depth = self.depth.checked_sub(1).ok_or_else(undescribed)?;
-        let (btf, id) = (self.btf, elem.id());
+        let (btf, id, left) = (self.btf, elem.id(), self.left);
         let values = bytes.chunks(size.max(1));
-        serializer.collect_seq(values.map(|bytes| Typed { btf, id, bytes, depth }))
+        serializer.collect_seq(values.map(|bytes| Typed { btf, id, bytes, depth, left }))
     }
 }
 
@@ -97,6 +120,7 @@ fn undescribed<E: Error>() -> E {
 
 impl Serialize for Typed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.take(1)?;
         let ty = self.btf.skip_modifiers(self.id);
         match ty.kind() {
             Kind::Int => int(ty, self.stated(ty)?, serializer),
@@ -218,6 +242,33 @@ mod tests {
             (int, &[1, 2], ""),
         ] {
             assert_eq!(printed(ty, bytes), wanted, "{bytes:?}");
+        }
+    }
+
+    /// 4 bytes that 4^14 numbers show: as a plain array of bytes they are what they are.
+    #[test]
+    fn a_value_has_no_more_nodes_than_its_bytes_pay_for() {
+        let mut b = BtfBuilder::new();
+        let int = b.int("int", 4, IntEncoding::SIGNED);
+        let character = b.int("char", 1, IntEncoding::SIGNED);
+        let text = b.array(character, int, 8192);
+        let mut unions = vec![int];
+        for depth in 0..14 {
+            let inner = unions[depth];
+            let members = ["a", "b", "c", "d"].map(|name| (name, inner, 0, 0));
+            unions.push(b.union_(&format!("u{depth}"), 4, &members));
+        }
+        let all = b.union_("all", 8192, &["a", "b", "c", "d", "e"].map(|name| (name, text, 0, 0)));
+        let two = b.union_("two", 8192, &["a", "b"].map(|name| (name, text, 0, 0)));
+        let btf = b.build().unwrap();
+        let described = |id, bytes: &[u8]| describes(&Typed::new(&btf, id, bytes));
+        for (depth, id) in unions.iter().enumerate() {
+            assert_eq!(described(*id, &[0; 4]), depth <= 4, "{depth} unions");
+        }
+        // What is text in one entry is an array of numbers in the next.
+        for filled in [0, 1] {
+            assert!(described(two, &[filled; 8192]), "{filled}");
+            assert!(!described(all, &[filled; 8192]), "{filled}");
         }
     }
 }
