@@ -5,7 +5,7 @@
 use crate::env::{Env, InsnFlags};
 use crate::log::verbose;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
-use crate::rejection::Stop;
+use crate::rejection::{Stop, errno};
 use crate::state::history::{Access, JmpEntry};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -191,8 +191,15 @@ impl Env<'_> {
         if is_pseudo_call(&insn) {
             return self.backtrack_pseudo_call(idx, insn, subseq_idx);
         }
+        let calls_back = calls_back && i64::from(idx) != subseq_idx - 1;
+        let regs = self.bt.regs[self.bt.frame];
+        if calls_back && regs & !ARGS != 0 {
+            // A callback that ends in a tail call: nothing there sets the r0 that it returns.
+            let text = format!("verifier bug: callback unexpected regs {regs:x}");
+            return Err(Trouble::Stop(self.refuse(errno::EFAULT, text)));
+        }
         let bt = &mut self.bt;
-        if calls_back && i64::from(idx) != subseq_idx - 1 {
+        if calls_back {
             // Out of the callback into the helper that called it: r1 to r5 are not arguments of
             // the call.
             check_left_over(bt, "callback")?;
