@@ -13,6 +13,7 @@ mod effects;
 mod gdb;
 mod input;
 mod interrupt;
+mod map_errno;
 mod map_input;
 mod map_json;
 mod outputs;

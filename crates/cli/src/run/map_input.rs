@@ -1,13 +1,16 @@
 //! `--map NAME=@FILE`: entries that are read from JSON, in the form in which `map_json` writes
-//! them, or as one would write them by hand.
+//! them, or as one would write them by hand. Records of ring buffers and perf event arrays are what
+//! programs wrote: they cannot be given. A stack is dumped from its top and filled from its bottom.
 //!
 //! # Invariants
 //! 1. One entry is in memory at a time, and of it no more than the map takes; a number or a text of
 //!    the file has at most [`TOKEN_BYTES_MAX`].
 
+use super::map_errno;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use skep::runtime::ObjectMaps;
 use skep::runtime::map::{MapHandle, UpdateFlags};
-use skep::runtime::{Errno, ObjectMaps};
+use skep::uapi::MapType;
 use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
@@ -16,7 +19,15 @@ use std::io::{self, BufReader, Read};
 /// A number or a text, with the spaces around it.
 const TOKEN_BYTES_MAX: u64 = 1 << 20;
 
-/// Fills a map as `NAME=@FILE` says; `programs` are the names that slots of prog arrays may have.
+/// Names that slots of prog arrays may have.
+pub(super) struct Programs<'a> {
+    /// With their ids.
+    pub(super) loaded: Vec<(&'a str, u32)>,
+    /// With why they are not loaded.
+    pub(super) missed: &'a [(String, String)],
+}
+
+/// Fills a map as `NAME=@FILE` says.
 ///
 /// # Errors
 ///
@@ -25,7 +36,7 @@ const TOKEN_BYTES_MAX: u64 = 1 << 20;
 pub(super) fn preload(
     text: &str,
     maps: &ObjectMaps,
-    programs: &[(&str, u32)],
+    programs: &Programs<'_>,
 ) -> Result<(), String> {
     let wrong = |what: &dyn fmt::Display| format!("--map {text}: {what}");
     let (name, path) = text
@@ -70,7 +81,7 @@ impl Read for Tokens<'_> {
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     map: &'a MapHandle,
-    programs: &'a [(&'a str, u32)],
+    programs: &'a Programs<'a>,
     left: &'a Cell<u64>,
 }
 
@@ -145,28 +156,40 @@ struct Said {
 impl Said {
     fn put(self, reader: Reader<'_>) -> Result<(), String> {
         let map = reader.map;
+        let map_type = map.map().map_type();
+        if matches!(map_type, MapType::Ringbuf | MapType::UserRingbuf | MapType::PerfEventArray) {
+            return Err(format!("a {map_type} map has no entries that can be filled in"));
+        }
         let key = match self.key {
             _ if map.map().shape().key_size == 0 => Vec::new(),
             Some(key) => key.map_err(|e| format!("key: {e}"))?,
             None => return Err("missing key".into()),
         };
         let value = match (self.value, self.values) {
-            (Some(Scalar::Text(program)), _) => reader.program(&program)?,
+            (Some(Scalar::Text(program)), _) if map_type == MapType::ProgArray => {
+                reader.program(&program)?
+            }
             (Some(value), _) => all_cpus(map, value)?,
             (None, Some(values)) => values?,
             (None, None) => return Err("missing value".into()),
         };
-        map.update(&key, &value, UpdateFlags::Any).map_err(|errno: Errno| errno.to_string())
+        let updated = map.update(&key, &value, UpdateFlags::Any);
+        updated.map_err(|errno| map_errno::meaning(map, (&key, &value), errno))
     }
 }
 
 impl Reader<'_> {
     fn program(self, name: &str) -> Result<Vec<u8>, String> {
-        let found = self.programs.iter().find(|(known, _)| *known == name);
-        let (_, id) = found.ok_or_else(|| {
-            let names: Vec<&str> = self.programs.iter().map(|(name, _)| *name).collect();
-            format!("no program '{name}' was loaded; there are: {}", names.join(", "))
-        })?;
+        let Programs { loaded, missed } = self.programs;
+        let found = loaded.iter().find(|(known, _)| *known == name);
+        let (_, id) =
+            found.ok_or_else(|| match missed.iter().find(|(known, _)| known == name) {
+                Some((_, why)) => why.clone(),
+                None => {
+                    let names: Vec<&str> = loaded.iter().map(|(name, _)| *name).collect();
+                    format!("no program '{name}'; there are: {}", names.join(", "))
+                }
+            })?;
         Ok(id.to_ne_bytes().to_vec())
     }
 }
@@ -310,7 +333,10 @@ impl Scalar {
             Scalar::Number(number) => {
                 let mut bytes = number.to_le_bytes().to_vec();
                 let fill = if number < 0 { 0xff } else { 0 };
-                if bytes.get(size..).is_some_and(|rest| rest.iter().any(|byte| *byte != fill)) {
+                let cut = bytes.get(size..).is_some_and(|rest| rest.iter().any(|b| *b != fill));
+                let last = size.checked_sub(1).map_or(Some(&0), |last| bytes.get(last));
+                let sign_is_lost = number < 0 && last.is_some_and(|byte| *byte < 0x80);
+                if cut || sign_is_lost {
                     return Err(format!("{number} does not fit in {size} bytes"));
                 }
                 bytes.resize(size, fill);
@@ -361,7 +387,7 @@ impl<'de> Visitor<'de> for ScalarOf<'_> {
         Ok(Scalar::Text(text.to_owned()))
     }
     fn visit_f64<E: Error>(self, _: f64) -> Result<Scalar, E> {
-        Ok(Scalar::Other("a fraction"))
+        Ok(Scalar::Other("a number with a fraction or of more than 64 bits"))
     }
     fn visit_bool<E: Error>(self, value: bool) -> Result<Scalar, E> {
         Ok(Scalar::Number(value.into()))
@@ -392,6 +418,7 @@ impl<'de> Visitor<'de> for Byte<'_> {
     }
     fn visit_str<E: Error>(self, text: &str) -> Result<u8, E> {
         let digits = text.strip_prefix("0x");
+        let digits = digits.filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
         let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         byte.ok_or_else(|| E::custom(format!("'{text}' is not a byte such as \"0x0a\"")))
     }
@@ -443,5 +470,92 @@ impl<'de> Visitor<'de> for Skip<'_> {
     }
     fn visit_unit<E: Error>(self) -> Result<(), E> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep::program::MapDef;
+    use skep::runtime::{Options, Runtime};
+    use std::sync::Arc;
+
+    fn def((name, map_type): (&str, MapType), sizes: (u32, u32, u32)) -> MapDef {
+        let (key_size, value_size, max_entries) = sizes;
+        let def = MapDef { map_type, key_size, value_size, max_entries, ..MapDef::default() };
+        MapDef { name: name.to_owned(), ..def }
+    }
+
+    fn maps() -> Arc<[MapDef]> {
+        let full = def(("full", MapType::Hash), (4, 4, 1));
+        let prefixes = def(("prefixes", MapType::LpmTrie), (8, 4, 4));
+        Arc::from([
+            def(("array", MapType::Array), (4, 4, 4)),
+            full,
+            MapDef { frozen: true, ..def(("constant", MapType::Array), (4, 4, 1)) },
+            MapDef { map_flags: skep::uapi::MapFlags::NO_PREALLOC, ..prefixes },
+            def(("jumps", MapType::ProgArray), (4, 4, 4)),
+            def(("ring", MapType::Ringbuf), (0, 0, 4096)),
+            def(("perf", MapType::PerfEventArray), (4, 4, 4)),
+        ])
+    }
+
+    /// What is said of entries, and what the first one's value is afterwards.
+    fn filled(name: &str, json: &str) -> (String, Option<Vec<u8>>) {
+        let runtime = Runtime::new(Options::default()).unwrap();
+        let maps = runtime.create_maps(&maps(), None);
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("entries.json");
+        std::fs::write(&path, json).unwrap();
+        let refused = "program 'bad': refused at insn 0: R1 !read_ok".to_owned();
+        let missed = [("bad".to_owned(), refused)];
+        let programs = Programs { loaded: vec![("good", 7)], missed: &missed };
+        let text = format!("{name}=@{}", path.display());
+        let said = preload(&text, &maps, &programs).err().unwrap_or_default();
+        (said, maps.get(name).unwrap().lookup(&[0; 4]).ok())
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_is_an_error_that_says_why() {
+        for (name, json, wanted) in [
+            ("array", r#"[{"key":0,"value":"good"}]"#, "expected bytes or a number, found 'good'"),
+            ("array", r#"[{"key":0,"value":-2147483649}]"#, "-2147483649 does not fit in 4 bytes"),
+            ("array", r#"[{"key":0,"value":4294967296}]"#, "4294967296 does not fit in 4 bytes"),
+            ("array", r#"[{"key":0,"value":["0x+1",0,0,0]}]"#, "'0x+1' is not a byte"),
+            ("array", r#"[{"key":0,"value":["0x",0,0,0]}]"#, "'0x' is not a byte"),
+            ("array", r#"[{"key":4,"value":1}]"#, "E2BIG: key 4: the map has 4 entries, from 0 on"),
+            (
+                "full",
+                r#"[{"key":4,"value":1},{"key":9,"value":1}]"#,
+                "entry 1: E2BIG: the map is full: it has 1 entries",
+            ),
+            ("constant", r#"[{"key":0,"value":1}]"#, "EPERM: the map is read-only"),
+            (
+                "prefixes",
+                r#"[{"key":[33,0,0,0,1,2,3,4],"value":1}]"#,
+                "EINVAL: a prefix of 33 bits: the map's keys have 32",
+            ),
+            ("jumps", r#"[{"key":0,"value":99}]"#, "EBADF: no program has id 99; give its name"),
+            ("jumps", r#"[{"key":0,"value":"none"}]"#, "no program 'none'; there are: good"),
+            ("jumps", r#"[{"key":0,"value":"bad"}]"#, "'bad': refused at insn 0: R1 !read_ok"),
+            ("ring", r#"[{"value":["0x01"]}]"#, "a ringbuf map has no entries that can be filled"),
+            ("perf", r#"[{"cpu":0,"value":["0x01"]}]"#, "has no entries that can be filled in"),
+        ] {
+            let (said, _) = filled(name, json);
+            assert!(said.contains(wanted) && said.lines().count() == 1, "{name} {json}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_fits_is_what_is_there() {
+        for (value, bytes) in [
+            ("-2147483648", [0, 0, 0, 0x80]),
+            ("-1", [0xff; 4]),
+            ("4294967295", [0xff; 4]),
+            (r#"["0x0a", 11, "0xC", "0x00"]"#, [10, 11, 12, 0]),
+        ] {
+            let (said, found) = filled("array", &format!(r#"[{{"key":0,"value":{value}}}]"#));
+            assert_eq!((&*said, found), ("", Some(bytes.to_vec())), "{value}");
+        }
     }
 }

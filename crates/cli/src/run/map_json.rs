@@ -1,6 +1,7 @@
 //! Maps as JSON, in the form of `bpftool -j map dump`: entries with `key` and `value` as arrays of
 //! bytes (`"0x0a"`), `values` with a `cpu` each for per-CPU maps, and what BTF makes of them under
-//! `formatted`. What is written here can be read here, by `map_input`.
+//! `formatted`. Entries that are written here can be read by `map_input`; records of ring buffers
+//! and perf event arrays cannot.
 //!
 //! Entries are written one by one: a map may be larger than what is left of memory.
 

@@ -9,7 +9,7 @@ use skep::jit::Tuning;
 use skep::object::Object;
 use skep::program::Program;
 use skep::runtime::{Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
-use skep::uapi::{MapType, ProgType};
+use skep::uapi::MapType;
 use skep::verifier::VerifiedProgram;
 use skep::{NotAccepted, Session, Verdict, VerifyOptions};
 
@@ -71,21 +71,15 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     let load = |verified: &VerifiedProgram| runtime.load(verified, &maps, &load_options(flags));
     let instance = load(&verified).map_err(|e| Failure::runtime(&e))?;
 
-    // Whatever may stand in a prog array; what cannot be loaded is missed when it is named.
-    let mut others = Vec::new();
-    if object.maps.iter().any(|map| map.map_type == MapType::ProgArray) {
-        for other in candidates(&object, program) {
-            if let Ok(verified) = verify(&session, other)
-                && let Ok(instance) = load(&verified)
-            {
-                others.push(instance);
-            }
-        }
-    }
+    let (others, missed) = match object.maps.iter().any(|m| m.map_type == MapType::ProgArray) {
+        true => load_others(&session, (&object, program), load),
+        false => (Vec::new(), Vec::new()),
+    };
     for text in &flags.map {
         let programs = others.iter().chain([&instance]);
-        let ids: Vec<(&str, u32)> = programs.map(|prog| (prog.name(), prog.id())).collect();
-        map_input::preload(text, &maps, &ids).map_err(Failure::input)?;
+        let loaded = programs.map(|prog| (prog.name(), prog.id())).collect();
+        let programs = map_input::Programs { loaded, missed: &missed };
+        map_input::preload(text, &maps, &programs).map_err(Failure::input)?;
     }
     let programs = others.iter().chain([&instance]);
     let profile = profile::announce(flags, programs).map_err(Failure::input)?;
@@ -125,9 +119,29 @@ fn choose<'a>(flags: &RunFlags, object: &'a Object) -> Result<&'a Program, Failu
     })
 }
 
-/// The other programs of the same type.
-fn candidates<'a>(object: &'a Object, program: &'a Program) -> impl Iterator<Item = &'a Program> {
-    let wanted: ProgType = program.prog_type;
-    let all = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
-    all.filter(move |other| other.prog_type == wanted && other.name != program.name)
+/// Whatever may stand in a prog array: what can be loaded, and the others' names and why not.
+fn load_others(
+    session: &Session,
+    (object, program): (&Object, &Program),
+    load: impl Fn(&VerifiedProgram) -> Result<Instance, skep::runtime::Error>,
+) -> (Vec<Instance>, Vec<(String, String)>) {
+    let (mut others, mut missed) = (Vec::new(), Vec::new());
+    for entry in object.programs.iter().filter(|entry| entry.name != program.name) {
+        let name = &entry.name;
+        let one = |other: &Program| {
+            let (wanted, found) = (program.prog_type, other.prog_type);
+            if found != wanted {
+                return Err(format!("program '{name}': of type {found}, not {wanted}"));
+            }
+            let verified = verify(session, other).map_err(|e| e.to_string())?;
+            load(&verified).map_err(|e| format!("program '{name}': {e}"))
+        };
+        let opened = entry.program.as_ref();
+        let opened = opened.map_err(|e| format!("program '{name}': while loading: {e}"));
+        match opened.and_then(one) {
+            Ok(instance) => others.push(instance),
+            Err(why) => missed.push((name.to_string(), why)),
+        }
+    }
+    (others, missed)
 }

@@ -1,0 +1,48 @@
+//! What a map's errno means to whoever wrote the entry.
+
+use skep::runtime::Errno;
+use skep::runtime::map::MapHandle;
+use skep::uapi::MapType;
+
+/// One line: the errno, and what is wrong with the entry where that is known.
+pub(super) fn meaning(map: &MapHandle, (key, value): (&[u8], &[u8]), errno: Errno) -> String {
+    let (map_type, shape) = (map.map().map_type(), map.map().shape());
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_ne_bytes);
+    let entries = shape.max_entries;
+    let what = match (errno, map_type) {
+        (Errno::E2BIG, _) if key.len() == 4 && number(key) >= entries && has_index(map_type) => {
+            format!("key {}: the map has {entries} entries, from 0 on", number(key))
+        }
+        (Errno::E2BIG | Errno::ENOSPC, _) => format!("the map is full: it has {entries} entries"),
+        (Errno::EPERM, _) => "the map is read-only".to_owned(),
+        (Errno::EBADF, MapType::ProgArray) => {
+            format!("no program has id {}; give its name", number(value))
+        }
+        (Errno::EBADF, _) => format!("no map has id {}", number(value)),
+        (Errno::EINVAL, MapType::ProgArray) => "not a program that the array takes".to_owned(),
+        (Errno::EINVAL, MapType::ArrayOfMaps | MapType::HashOfMaps) => {
+            format!("map {} is not like the map's inner maps", number(value))
+        }
+        (Errno::EINVAL, MapType::LpmTrie) => {
+            let (len, most) = (number(key.get(..4).unwrap_or_default()), 8 * key.len().max(4) - 32);
+            format!("a prefix of {len} bits: the map's keys have {most}")
+        }
+        (Errno::ENOMEM, _) => "no memory is left for it".to_owned(),
+        (_, map_type) => format!("a {map_type} map does not take the entry"),
+    };
+    format!("{errno}: {what}")
+}
+
+/// Keys are places from 0 on.
+fn has_index(map_type: MapType) -> bool {
+    !matches!(
+        map_type,
+        MapType::Hash
+            | MapType::PercpuHash
+            | MapType::LruHash
+            | MapType::LruPercpuHash
+            | MapType::HashOfMaps
+            | MapType::DevmapHash
+            | MapType::Sockhash
+    )
+}
