@@ -13,7 +13,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::epoch;
+use crate::epoch::{self, Lone};
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,7 +35,7 @@ unsafe impl<T: Send> Sync for Spin<T> {}
 pub(crate) struct Guard<'a, T> {
     spin: &'a Spin<T>,
     /// It was taken by a thread that is alone until this is dropped.
-    lone: bool,
+    ends_lone: bool,
 }
 
 impl<T> Spin<T> {
@@ -44,7 +44,7 @@ impl<T> Spin<T> {
     }
 
     /// Waits for the lock.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn lock(&self) -> Guard<'_, T> {
         match self.try_lock() {
             Some(guard) => guard,
@@ -53,19 +53,21 @@ impl<T> Spin<T> {
     }
 
     /// The lock, if it is free.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
-        if epoch::begin_lone() {
-            if self.locked.load(Ordering::Relaxed) != 0 {
-                // This thread's own.
+        let lone = epoch::begin_lone();
+        if lone != Lone::No {
+            // Else it is this thread's own.
+            let is_free = self.locked.load(Ordering::Relaxed) == 0;
+            if is_free {
+                self.locked.store(1, Ordering::Relaxed);
+            } else if lone == Lone::Begun {
                 epoch::end_lone();
-                return None;
             }
-            self.locked.store(1, Ordering::Relaxed);
-            return Some(Guard { spin: self, lone: true });
+            return is_free.then(|| Guard { spin: self, ends_lone: lone == Lone::Begun });
         }
         let taken = self.locked.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
-        taken.is_ok().then_some(Guard { spin: self, lone: false })
+        taken.is_ok().then(|| Guard { spin: self, ends_lone: false })
     }
 
     #[cold]
@@ -88,10 +90,10 @@ impl<T> Spin<T> {
 }
 
 impl<T> Drop for Guard<'_, T> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         self.spin.locked.store(0, Ordering::Release);
-        if self.lone {
+        if self.ends_lone {
             epoch::end_lone();
         }
     }

@@ -62,8 +62,8 @@ struct Local {
     depth: Cell<u32>,
     /// No other thread ran programs when this run began.
     began_alone: Cell<bool>,
-    /// Sections that need it to be alone, one in the other.
-    lone: Cell<u32>,
+    /// It is in a section that needs it to be alone.
+    lone: Cell<bool>,
     /// The newest code that its instruction stream is right for, where barriers are refused.
     generation: Cell<u64>,
 }
@@ -74,7 +74,7 @@ thread_local! {
             slot: Cell::new(UNREGISTERED),
             depth: Cell::new(0),
             began_alone: Cell::new(false),
-            lone: Cell::new(0),
+            lone: Cell::new(false),
             generation: Cell::new(0),
         }
     };
@@ -180,40 +180,50 @@ impl Drop for Guard {
     }
 }
 
+/// What [`begin_lone`] found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lone {
+    /// The thread is not alone.
+    No,
+    /// It is, until [`end_lone`].
+    Begun,
+    /// It is, and in such a section already.
+    Within,
+}
+
 /// Begins a section, if the calling thread is in a run and no other thread is or can be before
 /// [`end_lone`]. Whoever comes waits for that: it has to be soon.
 #[inline(always)]
-pub(crate) fn begin_lone() -> bool {
+pub(crate) fn begin_lone() -> Lone {
     LOCAL.with(|local| {
         if !local.began_alone.get() {
-            return false;
+            return Lone::No;
         }
-        let depth = local.lone.get();
-        if depth == 0 && !SLOTS[local.slot.get() as usize].begin_lone(&CROWDED) {
+        if local.lone.get() {
+            return Lone::Within;
+        }
+        if !SLOTS[local.slot.get() as usize].begin_lone(&CROWDED) {
             local.began_alone.set(false);
-            return false;
+            return Lone::No;
         }
-        local.lone.set(depth + 1);
-        true
+        local.lone.set(true);
+        Lone::Begun
     })
 }
 
-/// Ends the innermost section that [`begin_lone`] began.
+/// Ends the section that has begun.
 #[inline(always)]
 pub(crate) fn end_lone() {
     LOCAL.with(|local| {
-        let depth = local.lone.get() - 1;
-        local.lone.set(depth);
-        if depth == 0 {
-            SLOTS[local.slot.get() as usize].end_lone();
-        }
+        local.lone.set(false);
+        SLOTS[local.slot.get() as usize].end_lone();
     });
 }
 
 /// Whether the calling thread is in a section that [`begin_lone`] began.
 #[inline(always)]
 pub(crate) fn is_lone() -> bool {
-    LOCAL.with(|local| local.lone.get() > 0)
+    LOCAL.with(|local| local.lone.get())
 }
 
 /// Whether [`begin_lone`] may succeed.

@@ -34,7 +34,7 @@ impl Slot {
 
     /// Its thread begins a section for which it has to be alone; false if it is not, once
     /// `crowded` says so.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin_lone(&self, crowded: &AtomicBool) -> bool {
         self.lone.store(true, Relaxed);
         light_barrier();
@@ -46,7 +46,7 @@ impl Slot {
     }
 
     /// And ends it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end_lone(&self) {
         self.lone.store(false, Release);
     }

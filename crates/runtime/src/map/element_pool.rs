@@ -178,7 +178,7 @@ impl ElementPool {
     }
 
     /// Locks the chains of `hash`'s shard.
-    #[inline]
+    #[inline(always)]
     pub(super) fn lock(&self, hash: u32) -> Guard<'_, Queue> {
         self.shard_of(hash).queue.lock()
     }
