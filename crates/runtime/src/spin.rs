@@ -130,6 +130,8 @@ mod tests {
         });
         assert_eq!(*counter.lock(), 200_000);
         let held = counter.lock();
+        // Twice: who does not get it leaves it locked.
+        assert!(counter.try_lock().is_none());
         assert!(counter.try_lock().is_none());
         drop(held);
     }
