@@ -283,8 +283,7 @@ pub(crate) fn is_in_run() -> bool {
 /// Whether it looks as if no run were going on: what is retired now may be free soon. A run that
 /// has just begun is not always seen.
 pub(crate) fn is_quiet() -> bool {
-    let used = &SLOTS[..slots_used()];
-    !is_in_run() && used.iter().all(|slot| slot.epoch.load(Ordering::Relaxed) == IDLE)
+    !is_in_run() && used_slots().iter().all(|slot| slot.epoch.load(Ordering::Relaxed) == IDLE)
 }
 
 /// What became of waiting.
@@ -396,7 +395,7 @@ fn forget_other_threads() {
     });
     // Before their slots are someone else's.
     stats::fold_others(mine);
-    let used = SLOTS[..slots_used()].iter().enumerate();
+    let used = used_slots().iter().enumerate();
     let others = used.filter(|(index, _)| *index != mine as usize);
     for (_, slot) in others {
         slot.epoch.store(IDLE, Ordering::Relaxed);
@@ -455,9 +454,8 @@ fn leave_nobody_alone(mine: u32) -> Result<(), NoSlot> {
     if !has_company || SETTLED.load(Ordering::Acquire) {
         return Ok(());
     }
-    if !protocol::crowd(&CROWDED, used_slots(), std::thread::yield_now) {
-        let refused = try_heavy_barrier().err();
-        return refused.map_or(Ok(()), |errno| Err(NoSlot::Barrier(errno)));
+    while !protocol::crowd(&CROWDED, used_slots(), std::thread::yield_now) {
+        try_heavy_barrier().map_err(NoSlot::Barrier)?;
     }
     SETTLED.store(true, Ordering::Release);
     Ok(())
