@@ -4,8 +4,8 @@
 //! 1. A range belongs to one [`Image`], which writes it before anyone runs it; afterwards only
 //!    patch sites change (see `text`).
 //! 2. A range is used again only after all threads have synchronised their instruction streams;
-//!    where the host refuses to see to that, each thread does so by itself when [`generation`] has
-//!    changed.
+//!    where the host refuses to see to that, only while no thread runs code, each of which does so
+//!    by itself when it begins and [`generation`] has changed ([`reuse_when`]).
 
 #![allow(unsafe_code)]
 
@@ -80,19 +80,30 @@ pub fn synchronise() -> Result<(), Errno> {
     membarrier(MembarrierCommand::PrivateExpeditedSyncCore)
 }
 
-/// How often code was placed, maybe where other code was. On a host that refuses to
-/// [`synchronise`], a thread that begins a run and has not seen the number yet serialises its
-/// instruction stream by itself.
+/// Changes before code is placed where other code was, on a host that refuses to [`synchronise`]. A
+/// thread that begins to run code, and has not seen the number yet, serialises its instruction
+/// stream by itself: it says that it runs, then a fence, then it looks.
 pub fn generation() -> u64 {
     GENERATION.load(Ordering::Acquire)
 }
 
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// Whether code may be placed where other code was: all threads know by now that it is gone, or
-/// each sees to that ([`generation`]).
+/// On a host that refuses to [`synchronise`] memory is used again when `quiet` says that no thread
+/// runs code. It has a fence before it looks: whom it does not see sees the new [`generation`].
+pub fn reuse_when(quiet: fn() -> bool) {
+    let _ = QUIET.set(quiet);
+}
+
+static QUIET: OnceLock<fn() -> bool> = OnceLock::new();
+
+/// Whether code may be placed where other code was: no thread has anything of it in its pipeline.
 fn may_reuse() -> bool {
-    synchronising_is_refused().is_some() || synchronise().is_ok()
+    if synchronising_is_refused().is_none() {
+        return synchronise().is_ok();
+    }
+    GENERATION.fetch_add(1, Ordering::SeqCst);
+    QUIET.get().is_some_and(|quiet| quiet())
 }
 
 /// Addresses that a call from wherever code may be placed reaches.
@@ -212,7 +223,6 @@ impl Image {
             ptr::copy_nonoverlapping(code.as_ptr(), writable, code.len());
             ptr::write_bytes(writable.add(code.len()), TRAP, range.len() - code.len());
         }
-        GENERATION.fetch_add(1, Ordering::AcqRel);
         let text = Text::new((writable, executable as u64), len, flags);
         Ok(Image { text: Arc::new(text), place: (number, range) })
     }

@@ -42,7 +42,7 @@ pub use bare::BareCode;
 pub use compile::compile;
 pub use edit::{EDITS_MAX, EditError, Edits};
 pub use error::Error;
-pub use image::{JitdumpMarker, generation, patching_is_refused};
+pub use image::{JitdumpMarker, generation, patching_is_refused, reuse_when};
 pub use image::{synchronise, synchronising_is_refused};
 pub use linkage::{
     ArrayLink, Linkage, MAX_TAIL_CALL_CNT, MapLink, PercpuLink, ProgArrayLink, RunEnv,

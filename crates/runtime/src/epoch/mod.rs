@@ -286,6 +286,12 @@ pub(crate) fn is_quiet() -> bool {
     !is_in_run() && used_slots().iter().all(|slot| slot.epoch.load(Ordering::Relaxed) == IDLE)
 }
 
+/// Whether no run is going on; one that begins now sees what the caller wrote before.
+fn nobody_runs() -> bool {
+    fence(Ordering::SeqCst);
+    is_quiet()
+}
+
 /// What became of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waited {
@@ -379,6 +385,7 @@ pub(crate) fn watch_forks() {
     }
     // What the child asks is known by then.
     has_membarrier();
+    skep_jit::reuse_when(nobody_runs);
     skep_jit::fork::add_hooks(Hooks {
         before: stats::hold,
         in_parent: stats::release,

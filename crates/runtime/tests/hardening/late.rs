@@ -4,28 +4,50 @@
 use super::*;
 use std::sync::mpsc::channel;
 
-/// Stops waiting when the map `stop` holds something: 1; else, after some seconds, 2.
-fn waits() -> String {
-    let wait = |n: u32| {
-        format!(
-            "again{n}:\nr1 = *(u64 *)(r7 + 0)\nif r1 != 0 goto seen\nmay_goto done{n}\n\
-             goto again{n}\ndone{n}:\n"
-        )
-    };
-    let waits: String = (0..400).map(wait).collect();
-    format!(
-        "r6 = 0\n*(u32 *)(r10 - 4) = r6\nr2 = r10\nr2 += -4\nr1 = map[stop]\n\
-         call bpf_map_lookup_elem\nif r0 == 0 goto seen\nr7 = r0\n{waits}r0 = 2\nexit\n\
-         seen:\nr0 = 1\nexit"
-    )
+#[test]
+fn what_comes_late() {
+    // The run may be over before the second thread comes: on a busy machine it takes a few tries.
+    let runs_alone = |test| alone(test, &[]).status.success();
+    assert!((0..20).any(|_| runs_alone("late::second_thread")));
+    passes("late::second_thread_without_membarrier");
+    passes("late::many_threads_without_membarrier");
+    passes("late::flagged_code_is_freed");
+    passes("late::flagged_code_is_freed_without_membarrier");
+    assert!((0..20).any(|_| runs_alone("late::code_is_not_replaced_while_runs_go_on")));
+    passes("late::helpers_without_memfd");
+    passes("late::loads_in_a_child_without_code");
 }
+
+/// Stops waiting when the map `stop` holds something: 1; else, after some tenths of a second, 2.
+const WAITS: &str = "r6 = 0
+    *(u32 *)(r10 - 4) = r6
+    r2 = r10
+    r2 += -4
+    r1 = map[stop]
+    call bpf_map_lookup_elem
+    if r0 == 0 goto seen
+    r7 = r0
+again:
+    may_goto late
+    call bpf_ktime_get_ns
+    call bpf_ktime_get_ns
+    call bpf_ktime_get_ns
+    call bpf_ktime_get_ns
+    r1 = *(u64 *)(r7 + 0)
+    if r1 == 0 goto again
+seen:
+    r0 = 1
+    exit
+late:
+    r0 = 2
+    exit";
 
 /// The first thread is alone until the second comes, which does not wait for its run.
 #[test]
 #[ignore = "runs in a process of its own"]
 fn second_thread() {
     let loaded = Loaded::new();
-    let program = program("waits", &waits());
+    let program = program("waits", WAITS);
     let waits = loaded.runtime.load(&program, &loaded.maps, &LoadOptions::default()).unwrap();
     let (started, wait_started) = channel();
     let first = std::thread::spawn(move || {
@@ -132,6 +154,32 @@ fn flagged_code_is_freed() {
 fn flagged_code_is_freed_without_membarrier() {
     refuse(&[libc::SYS_membarrier]);
     loads_and_frees();
+}
+
+/// Who runs anything meanwhile may come to new code without having serialised its instruction
+/// stream since the old code was there.
+#[test]
+#[ignore = "runs in a process of its own"]
+fn code_is_not_replaced_while_runs_go_on() {
+    refuse(&[libc::SYS_membarrier]);
+    let loaded = Loaded::new();
+    let program = program("waits", WAITS);
+    let waits = loaded.runtime.load(&program, &loaded.maps, &LoadOptions::default()).unwrap();
+    let place = || loaded.target(1).machine_code().unwrap().address();
+    assert_eq!(place(), place());
+    let (started, wait_started) = channel();
+    let first = std::thread::spawn(move || {
+        let mut ctx = Ctx::packet(ProgType::Xdp, &[0; 64]).unwrap();
+        started.send(()).unwrap();
+        waits.run(&mut ctx).unwrap().r0
+    });
+    wait_started.recv().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let places = [place(), place()];
+    let stop = loaded.maps.get("stop").unwrap();
+    stop.update(&[0; 4], &1u64.to_ne_bytes(), UpdateFlags::Any).unwrap();
+    assert_eq!(first.join().unwrap(), 1);
+    assert_ne!(places[0], places[1]);
 }
 
 /// Helpers are within reach of code wherever it lies.
