@@ -15,6 +15,7 @@
 
 #![allow(unsafe_code)]
 
+use std::cell::RefCell;
 use std::fmt;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
@@ -357,17 +358,43 @@ const LOG_SIZE_MAX: usize = (u32::MAX >> 2) as usize;
 
 /// BPF_PROG_LOAD; repeated with a larger log buffer where the first one was too small.
 pub fn prog_load(spec: &ProgLoad<'_>) -> Loaded {
-    let mut size = if spec.log_level == 0 { 0 } else { LOG_SIZE_FIRST };
-    loop {
-        let mut log = vec![0u8; size];
-        let (result, true_size) = prog_load_once(spec, &mut log);
-        let short = matches!(result, Err(Errno { errno: libc::ENOSPC, .. })) && true_size > size;
-        if short && size < LOG_SIZE_MAX {
-            size = true_size.saturating_add(1 << 16).min(LOG_SIZE_MAX);
-            continue;
-        }
-        return Loaded { result, log: text(log), log_truncated: short };
+    if spec.log_level == 0 {
+        let (result, _) = prog_load_once(spec, &mut []);
+        return Loaded { result, log: String::new(), log_truncated: false };
     }
+    FIRST_LOG.with_borrow_mut(|log| {
+        log.resize(LOG_SIZE_FIRST, 0);
+        let (result, true_size) = prog_load_once(spec, log);
+        if is_short(&result, (true_size, log.len())) {
+            return prog_load_long(spec, true_size);
+        }
+        // What is behind is of an earlier program.
+        let log = text(log[..true_size.min(LOG_SIZE_FIRST)].to_vec());
+        Loaded { result, log, log_truncated: false }
+    })
+}
+
+thread_local! {
+    /// The first log buffer, used again: its pages are what costs.
+    static FIRST_LOG: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+fn prog_load_long(spec: &ProgLoad<'_>, mut true_size: usize) -> Loaded {
+    loop {
+        let size = true_size.saturating_add(1 << 16).min(LOG_SIZE_MAX);
+        let mut log = vec![0u8; size];
+        let result;
+        (result, true_size) = prog_load_once(spec, &mut log);
+        let short = is_short(&result, (true_size, size));
+        if !short || size == LOG_SIZE_MAX {
+            return Loaded { result, log: text(log), log_truncated: short };
+        }
+    }
+}
+
+/// The buffer was too small for the log.
+fn is_short(result: &Result<OwnedFd, Errno>, (true_size, size): (usize, usize)) -> bool {
+    matches!(result, Err(Errno { errno: libc::ENOSPC, .. })) && true_size > size
 }
 
 fn prog_load_once(spec: &ProgLoad<'_>, log: &mut [u8]) -> (Result<OwnedFd, Errno>, usize) {
@@ -503,8 +530,21 @@ pub fn with_cap_bpf_only<T: Send>(f: impl FnOnce() -> T + Send) -> Result<T, Err
     })
 }
 
-/// Lowers the effective set of the calling thread; the permitted set stays, nothing is inherited.
-fn drop_caps(keep: u64) -> Result<(), Errno> {
+/// Runs `f` on this thread with `CAPS_BPF` alone, and gives it back what it had.
+///
+/// # Errors
+///
+/// The capabilities could not be changed.
+pub fn lowered_to_cap_bpf<T>(f: impl FnOnce() -> T) -> Result<T, Errno> {
+    let had = drop_caps(CAPS_BPF)?;
+    let result = f();
+    drop_caps(had)?;
+    Ok(result)
+}
+
+/// Makes `keep` of what is permitted the effective set of the calling thread, and returns the
+/// effective set that it had; the permitted set stays, nothing is inherited.
+fn drop_caps(keep: u64) -> Result<u64, Errno> {
     let mut header = [CAPABILITY_VERSION, 0];
     let mut sets = [0u32; 6];
     // SAFETY: version 3 reads and writes a header of two words and two times three words of sets.
@@ -516,10 +556,11 @@ fn drop_caps(keep: u64) -> Result<(), Errno> {
     if got != 0 {
         return Err(failed("capget"));
     }
-    sets = [sets[0] & keep as u32, sets[1], 0, sets[3] & (keep >> 32) as u32, sets[4], 0];
+    let had = u64::from(sets[0]) | u64::from(sets[3]) << 32;
+    sets = [sets[1] & keep as u32, sets[1], 0, sets[4] & (keep >> 32) as u32, sets[4], 0];
     // SAFETY: as above; the raw call changes the calling thread only.
     let set = unsafe { libc::syscall(libc::SYS_capset, header.as_mut_ptr(), sets.as_ptr()) };
-    if set == 0 { Ok(()) } else { Err(failed("capset")) }
+    if set == 0 { Ok(had) } else { Err(failed("capset")) }
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ pub fn as_loaded(program: &Program) -> Cow<'_, Program> {
 pub struct Prepared<'a> {
     program: &'a Program,
     attach_btf_id: u32,
-    btf: Option<OwnedFd>,
+    btf: Option<Rc<OwnedFd>>,
     /// Kept open: `insns` holds their descriptors.
     _maps: Rc<Maps>,
     insns: Vec<u8>,
@@ -106,15 +106,9 @@ impl<'a> Prepared<'a> {
     }
 
     fn try_new(program: &'a Program) -> Result<Prepared<'a>, NotJudged> {
-        let attach_btf_id = match &program.attach {
-            AttachTarget::None => 0,
-            AttachTarget::Kernel { btf_id, .. } => *btf_id,
-            AttachTarget::Unresolved(name) => {
-                return Err(("attach target absent".to_owned(), name.clone()));
-            }
-        };
-        let btf = load_btf(program)?;
-        let maps = Maps::make(program, btf.as_ref().map(AsRawFd::as_raw_fd))?;
+        let attach_btf_id = attach_btf_id(program)?;
+        let btf = load_btf(program)?.map(Rc::new);
+        let maps = Maps::make(program, btf.as_ref().map(|btf| btf.as_raw_fd()))?;
         Ok(Prepared::with_maps(program, attach_btf_id, (btf, Rc::new(maps))))
     }
 
@@ -122,7 +116,7 @@ impl<'a> Prepared<'a> {
     pub(crate) fn with_maps(
         program: &'a Program,
         attach_btf_id: u32,
-        (btf, maps): (Option<OwnedFd>, Rc<Maps>),
+        (btf, maps): (Option<Rc<OwnedFd>>, Rc<Maps>),
     ) -> Prepared<'a> {
         let insns = encode_all(&insns_with_fds(&program.insns, &maps), NATIVE);
         let (func_info, line_info) = match btf {
@@ -170,7 +164,7 @@ impl Prepared<'_> {
             license: &program.license,
             kern_version: program.kern_version,
             insns: &self.insns,
-            btf: self.btf.as_ref().map(AsRawFd::as_raw_fd),
+            btf: self.btf.as_ref().map(|btf| btf.as_raw_fd()),
             func_info: (&self.func_info, 8),
             line_info: (&self.line_info, 16),
             attach_btf_id: self.attach_btf_id,
@@ -178,6 +172,14 @@ impl Prepared<'_> {
             fd_array: &[],
             log_level,
         })
+    }
+}
+
+pub(crate) fn attach_btf_id(program: &Program) -> Result<u32, NotJudged> {
+    match &program.attach {
+        AttachTarget::None => Ok(0),
+        AttachTarget::Kernel { btf_id, .. } => Ok(*btf_id),
+        AttachTarget::Unresolved(name) => Err(("attach target absent".to_owned(), name.clone())),
     }
 }
 

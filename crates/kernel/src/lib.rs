@@ -2,7 +2,8 @@
 //! answer, and closes everything again. Nothing is attached or pinned, no setting is changed.
 //!
 //! Reading order: [`bpf`] (the system call; the one file with `unsafe`), [`judge`] (a `Program` in,
-//! the kernel's answer out), [`kernel_log`] (what the answer's log says).
+//! the kernel's answer out), [`held`] (the same for many
+//! programs that share maps and BTF), [`kernel_log`] (what the answer's log says).
 //!
 //! Where bpf(2) is refused, [`bpf::available`] says so, and the caller skips. Who holds the answers
 //! against expected values asks [`mod@reference`] too: those are of one version.
@@ -10,6 +11,7 @@
 #![deny(unsafe_code)]
 
 pub mod bpf;
+pub mod held;
 pub mod judge;
 pub mod kernel_log;
 mod maps;

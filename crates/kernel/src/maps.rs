@@ -20,22 +20,28 @@ struct Made {
 }
 
 /// The maps that a program's insns name, by index.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Maps(BTreeMap<u32, Made>);
 
 impl Maps {
     /// Makes them; `btf` describes their keys and values.
     pub(crate) fn make(program: &Program, btf: Option<RawFd>) -> Result<Maps, NotJudged> {
-        let mut maps = BTreeMap::new();
+        let mut maps = Maps::default();
+        maps.add(program, btf)?;
+        Ok(maps)
+    }
+
+    /// Makes those that the program names and that are not there yet.
+    pub(crate) fn add(&mut self, program: &Program, btf: Option<RawFd>) -> Result<(), NotJudged> {
         for insn in program.insns.iter().filter(|insn| refers_to_map(insn)) {
             let index = insn.imm as u32;
             if let (Some(def), Entry::Vacant(slot)) =
-                (program.maps.get(index as usize), maps.entry(index))
+                (program.maps.get(index as usize), self.0.entry(index))
             {
                 slot.insert(make_map(def, btf)?);
             }
         }
-        Ok(Maps(maps))
+        Ok(())
     }
 
     /// Makes those that any of the programs, which share their maps, names, and what is in their
@@ -58,6 +64,16 @@ impl Maps {
         Ok(Maps(maps))
     }
 
+    /// Forgets those that bind to the first program that uses them: the next one, which may be of
+    /// another type, would be refused for that.
+    pub(crate) fn forget_bound(&mut self, program: &Program) {
+        let binds = |index: u32| {
+            let def = program.maps.get(index as usize);
+            def.is_none_or(|def| BOUND.contains(&def.map_type))
+        };
+        self.0.retain(|&index, _| !binds(index));
+    }
+
     /// A map.
     pub(crate) fn get(&self, index: u32) -> Option<&Map> {
         self.0.get(&index).map(|made| &made.map)
@@ -73,6 +89,16 @@ impl Maps {
         self.0.get(&index).map(|made| made.map.fd())
     }
 }
+
+/// Maps that hold programs, and those that belong to one.
+const BOUND: [MapType; 6] = [
+    MapType::ProgArray,
+    MapType::Devmap,
+    MapType::DevmapHash,
+    MapType::Cpumap,
+    MapType::CgroupStorage,
+    MapType::PercpuCgroupStorage,
+];
 
 /// Whether the insn names a map by its index.
 pub(crate) fn refers_to_map(insn: &Insn) -> bool {

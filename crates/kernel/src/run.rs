@@ -28,8 +28,9 @@ impl Loaded {
     pub fn new(programs: &[Program]) -> Result<Loaded, String> {
         let text = |(reason, detail): NotJudged| format!("{reason}: {detail}");
         let first = programs.first().ok_or("no program")?;
-        let btf = load_btf(first).map_err(text)?;
-        let maps = Maps::make_all(programs, btf.as_ref().map(AsRawFd::as_raw_fd)).map_err(text)?;
+        let btf = load_btf(first).map_err(text)?.map(Rc::new);
+        let maps =
+            Maps::make_all(programs, btf.as_ref().map(|btf| btf.as_raw_fd())).map_err(text)?;
         let mut loaded = Loaded { progs: Vec::new(), maps: Rc::new(maps) };
         for program in programs {
             let attach_btf_id = match &program.attach {
@@ -42,8 +43,8 @@ impl Loaded {
                 _ => false,
             };
             let own_btf = match btf.as_ref().filter(|_| shares) {
-                Some(btf) => Some(btf.try_clone().map_err(|e| format!("BTF: {e}"))?),
-                None => load_btf(program).map_err(text)?,
+                Some(btf) => Some(Rc::clone(btf)),
+                None => load_btf(program).map_err(text)?.map(Rc::new),
             };
             let own = (own_btf, Rc::clone(&loaded.maps));
             let prepared = Prepared::with_maps(program, attach_btf_id, own);

@@ -47,6 +47,10 @@ impl Verdict {
 pub struct Ours {
     /// How it ended.
     pub verdict: Verdict,
+    /// errno of a refusal, else 0.
+    pub errno: i32,
+    /// No more branches than this waited at once.
+    pub waiting_max: u32,
     /// Counts, under the names of the kernel's log; the time is not measured.
     pub stats: KernelStats,
     /// The log at the level asked for.
@@ -72,6 +76,8 @@ pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)
         Ok(outcome) => Ours::from(outcome),
         Err(panic) => Ours {
             verdict: Verdict::Bug(format!("panic: {}", panic_text(&*panic))),
+            errno: 0,
+            waiting_max: 0,
             stats: KernelStats::default(),
             log: String::new(),
         },
@@ -131,6 +137,10 @@ impl From<skep::verifier::Outcome> for Ours {
             mark_read: outcome.stats.mark_read.into(),
             ..KernelStats::parse(&outcome.log).unwrap_or_default()
         };
+        let errno = match &outcome.verdict {
+            V::Rejected(rejection) => rejection.errno,
+            _ => 0,
+        };
         let verdict = match outcome.verdict {
             V::Accepted(_) => Verdict::Accepted,
             V::Rejected(rejection) => Verdict::Rejected(rejection.message),
@@ -138,6 +148,6 @@ impl From<skep::verifier::Outcome> for Ours {
             V::OutOfMemory => Verdict::Unsupported("so much memory".to_owned()),
             V::Bug(what) => Verdict::Bug(what),
         };
-        Ours { verdict, stats, log: outcome.log }
+        Ours { verdict, errno, waiting_max: outcome.stats.waiting_max, stats, log: outcome.log }
     }
 }

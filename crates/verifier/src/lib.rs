@@ -76,6 +76,7 @@ pub fn verify(program: &Program, config: &Config) -> Outcome {
     let frameno = env.cur.frames.len().saturating_sub(1) as u32;
     env.print_stats();
     env.stats.mem_peak = env.mem_peak();
+    env.stats.waiting_max = env.branches.room() as u32;
     env.stats.mem_final = env.mem_final();
     let stats = env.stats;
     let verdict = match walked {

@@ -13,6 +13,9 @@ pub struct VerifierStats {
     pub total_states: u32,
     /// Most checkpoints kept at one time.
     pub peak_states: u32,
+    /// No more branches than this waited at once: an upper bound, at most a quarter (and 16) too
+    /// high.
+    pub waiting_max: u32,
     /// Longest walk of read marks; 0 since 6.18.
     pub mark_read: u32,
     /// Stack bytes of all subprogs, summed as veristat does.

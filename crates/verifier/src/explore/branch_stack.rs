@@ -41,6 +41,10 @@ impl BranchStack {
     pub(crate) fn bytes(&self) -> u64 {
         capacity_bytes(&self.items)
     }
+    /// No more than this waited at once.
+    pub(crate) fn room(&self) -> usize {
+        self.items.capacity()
+    }
     pub(crate) fn len(&self) -> usize {
         self.items.len()
     }

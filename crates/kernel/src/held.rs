@@ -1,0 +1,59 @@
+//! Maps and BTF that stay in the kernel while many programs that share them are judged; but for
+//! maps that bind to the first program that uses them.
+
+use crate::judge::{Answer, Prepared, attach_btf_id, load_btf};
+use crate::maps::Maps;
+use skep_program::Program;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
+
+/// What programs of one object share in the kernel; closed on drop.
+///
+/// # Invariants
+/// 1. All programs given to one `Held` have the maps and the BTF of the first: it makes each map
+///    once, by index.
+#[derive(Debug)]
+pub struct Held {
+    btf: Option<Rc<OwnedFd>>,
+    maps: Rc<Maps>,
+}
+
+impl Held {
+    /// Loads the BTF of `program`.
+    ///
+    /// # Errors
+    ///
+    /// [`Answer::NotJudged`]: the kernel does not take the BTF.
+    pub fn new(program: &Program) -> Result<Held, Answer> {
+        let refused = |(reason, detail)| Answer::NotJudged { reason, detail };
+        let btf = load_btf(program).map_err(refused)?.map(Rc::new);
+        Ok(Held { btf, maps: Rc::default() })
+    }
+
+    /// Loads `program` at `log_level` and closes it again; its maps stay.
+    pub fn judge(&mut self, program: &Program, log_level: u32) -> Answer {
+        self.prepare(program).map_or_else(|refused| refused, |prepared| prepared.load(log_level))
+    }
+
+    /// A program that can be loaded any number of times.
+    ///
+    /// # Errors
+    ///
+    /// [`Answer::NotJudged`], with what the kernel did not take.
+    pub fn prepare<'a>(&mut self, program: &'a Program) -> Result<Prepared<'a>, Answer> {
+        let refused = |(reason, detail)| Answer::NotJudged { reason, detail };
+        let attach = attach_btf_id(program).map_err(refused)?;
+        let fd = self.btf.as_ref().map(|btf| btf.as_raw_fd());
+        // Nobody else holds the maps, unless an earlier program is still prepared: then it keeps
+        // its own.
+        if Rc::get_mut(&mut self.maps).is_none() {
+            self.maps = Rc::default();
+        }
+        if let Some(maps) = Rc::get_mut(&mut self.maps) {
+            maps.forget_bound(program);
+            maps.add(program, fd).map_err(refused)?;
+        }
+        let held = (self.btf.clone(), Rc::clone(&self.maps));
+        Ok(Prepared::with_maps(program, attach, held))
+    }
+}
