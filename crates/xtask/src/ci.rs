@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -49,6 +49,10 @@ const STEPS: [Step; 11] = [
             "--baseline=tests/baseline.csv",
             "tests/programs",
         ]),
+    },
+    Step {
+        name: "mutants",
+        runs: Runs::Own(&["mutate", "--count=4000", "--no-minimise", "--fail-on=bug"]),
     },
     Step { name: "settings of the engine", runs: Runs::Own(&["tunings", "tests/programs"]) },
     Step { name: "instruction counts", runs: Runs::Own(&["bench", "guard"]) },

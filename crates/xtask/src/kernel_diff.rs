@@ -21,7 +21,8 @@ use std::time::Duration;
 pub(crate) use baseline::{Entry, read_all as read_baseline};
 pub(crate) use row::Class;
 use row::Row;
-pub(crate) use worker::{WorkerArgs, worker};
+pub(crate) use summary::shape;
+pub(crate) use worker::{STACK_SIZE, WorkerArgs, worker};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {

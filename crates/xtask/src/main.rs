@@ -5,12 +5,14 @@
 
 mod bench;
 mod bless;
+mod child;
 mod ci;
 mod corpus;
 mod exec_diff;
 mod judge;
 mod kernel_diff;
 mod leaks;
+mod mutate;
 mod neighbours;
 mod objects;
 mod outcome;
@@ -53,6 +55,8 @@ enum Command {
     KernelDiff(kernel_diff::Args),
     /// Run tests under LeakSanitizer (nightly).
     Leaks,
+    /// Compare skep's verifier with the host kernel on mutants of real and generated programs.
+    Mutate(mutate::Args),
     /// Check a workspace beside this one: `fuzz` or `peers`.
     Neighbours(neighbours::Args),
     /// Write docs/parity.md: what is known to differ from the kernel.
@@ -68,6 +72,9 @@ enum Command {
     /// One half of kernel-diff: compares on request, so that a hang or crash costs one program.
     #[command(hide = true)]
     KernelDiffWorker(kernel_diff::WorkerArgs),
+    /// One half of mutate: judges batches on request.
+    #[command(hide = true)]
+    MutateWorker(mutate::WorkerArgs),
 }
 
 /// The root of the repository.
@@ -103,6 +110,8 @@ fn run(command: Command) -> Outcome {
         Command::ExecDiff(args) => exec_diff::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Leaks => leaks::run(),
+        Command::Mutate(args) => mutate::run(&args),
+        Command::MutateWorker(args) => mutate::worker(&args),
         Command::Neighbours(args) => neighbours::run(&args),
         Command::Parity(args) => parity::run(&args),
         Command::Pcap(args) => pcap::run(&args),

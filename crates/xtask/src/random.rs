@@ -6,7 +6,7 @@
 //! looked at again with `--seed N --count 1 --print`.
 
 pub(crate) mod generate;
-mod tracing;
+pub(crate) mod tracing;
 
 use skep::btf::{Btf, TypeId};
 use skep::program::Program;

@@ -2,14 +2,13 @@
 
 use super::row::{Class, Row};
 use super::worker::{Event, Request};
+use crate::child::Child;
 use crate::objects;
 use indicatif::ProgressBar;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 pub(super) struct Pool<'a> {
@@ -60,17 +59,16 @@ impl Pool<'_> {
 
     /// All rows of a file; a worker that is lost is replaced, and goes on behind the program that
     /// it was lost at.
-    fn file(&self, file: &Path, slot: &mut Option<Worker>) -> io::Result<Vec<Row>> {
+    fn file(&self, file: &Path, slot: &mut Option<Child<Event>>) -> io::Result<Vec<Row>> {
         let mut rows = Vec::new();
         let mut skip = 0;
         loop {
             let mut worker = match slot.take() {
                 Some(worker) => worker,
-                None => Worker::start(&self.worker_args)?,
+                None => Child::start(&self.worker_args)?,
             };
-            match worker
-                .compare(&Request { file: file.to_owned(), skip }, (&mut rows, self.timeout))
-            {
+            let request = Request { file: file.to_owned(), skip };
+            match compare(&mut worker, &request, (&mut rows, self.timeout)) {
                 Ok(()) => {
                     *slot = Some(worker);
                     return Ok(rows);
@@ -88,9 +86,6 @@ impl Pool<'_> {
     }
 }
 
-/// Starts the command with at most 10 GiB of memory: a walk that explodes fails before the machine.
-const LIMITED: &str = "ulimit -v 10485760; exec \"$0\" \"$@\"";
-
 /// What a worker was doing when it was lost.
 struct Lost {
     index: usize,
@@ -98,76 +93,26 @@ struct Lost {
     why: String,
 }
 
-/// A child process; killed and waited for on drop.
-struct Worker {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    events: Receiver<Event>,
-}
-
-impl Worker {
-    fn start(args: &[String]) -> io::Result<Worker> {
-        let mut child = Command::new("sh")
-            .args(["-c", LIMITED])
-            .arg(std::env::current_exe()?)
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let stdin = child.stdin.take();
-        let (sender, events) = channel();
-        if let Some(stdout) = child.stdout.take() {
-            std::thread::spawn(move || {
-                for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                    let Ok(event) = serde_json::from_str(&line) else { continue };
-                    if sender.send(event).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        Ok(Worker { child, stdin, events })
+/// Has a worker compare the programs of a file.
+fn compare(
+    worker: &mut Child<Event>,
+    request: &Request,
+    (rows, timeout): (&mut Vec<Row>, Duration),
+) -> Result<(), Lost> {
+    let mut at = Lost { index: request.skip, program: "(open)".to_owned(), why: String::new() };
+    if let Err(why) = worker.ask(request) {
+        at.why = why;
+        return Err(at);
     }
-
-    fn compare(
-        &mut self,
-        request: &Request,
-        (rows, timeout): (&mut Vec<Row>, Duration),
-    ) -> Result<(), Lost> {
-        let mut at = Lost { index: request.skip, program: "(open)".to_owned(), why: String::new() };
-        let sent = serde_json::to_string(request).ok().and_then(|text| {
-            let stdin = self.stdin.as_mut()?;
-            writeln!(stdin, "{text}").and_then(|()| stdin.flush()).ok()
-        });
-        if sent.is_none() {
-            at.why = "worker does not listen".to_owned();
-            return Err(at);
-        }
-        loop {
-            match self.events.recv_timeout(timeout) {
-                Ok(Event::Start(index, program)) => (at.index, at.program) = (index, program),
-                Ok(Event::Row(row)) => rows.push(*row),
-                Ok(Event::End) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => {
-                    at.why = format!("no answer within {} s", timeout.as_secs());
-                    return Err(at);
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    let status =
-                        self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
-                    at.why = format!("crash: {status}");
-                    return Err(at);
-                }
+    loop {
+        match worker.next(timeout) {
+            Ok(Event::Start(index, program)) => (at.index, at.program) = (index, program),
+            Ok(Event::Row(row)) => rows.push(*row),
+            Ok(Event::End) => return Ok(()),
+            Err(why) => {
+                at.why = why;
+                return Err(at);
             }
         }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        drop(self.stdin.take());
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -52,29 +52,26 @@ fn times(rows: &[Row]) -> String {
 
 /// Both lines without their numbers, so that differences of one kind count as one.
 fn difference(row: &Row) -> String {
-    let shape = |line: &str| {
-        let mut shape = String::new();
-        for c in line.chars().take(140) {
-            match c.is_ascii_digit() {
-                true if shape.ends_with('#') => {}
-                true => shape.push('#'),
-                false => shape.push(c),
-            }
+    format!("- {}\n         + {}", shape(&row.log_ours), shape(&row.log_kernel))
+}
+
+/// A line without its numbers and without the names of functions.
+pub(crate) fn shape(line: &str) -> String {
+    let mut shape = String::new();
+    for c in line.chars().take(140) {
+        match c.is_ascii_digit() {
+            true if shape.ends_with('#') => {}
+            true => shape.push('#'),
+            false => shape.push(c),
         }
-        shape
-    };
-    let shape = |line: &str| {
-        let shape = shape(line);
-        match shape.split_once("function ") {
-            Some((before, after)) => {
-                let after = after.split_once("()").map_or("", |(_, after)| after);
-                format!("{before}function ~(){after}")
-            }
-            None => shape,
+    }
+    match shape.split_once("function ") {
+        Some((before, after)) => {
+            let after = after.split_once("()").map_or("", |(_, after)| after);
+            format!("{before}function ~(){after}")
         }
-    };
-    let (ours, kernel) = (shape(&row.log_ours), shape(&row.log_kernel));
-    format!("- {ours}\n         + {kernel}")
+        None => shape,
+    }
 }
 
 fn classes(rows: &[Row]) -> String {

@@ -1,11 +1,12 @@
 //! The child process of a comparison: reads requests, one JSON a line, and answers with events.
 
 use super::row::{Class, Row};
+use crate::child::answer;
 use crate::objects;
 use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
 use skep::Host;
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -35,7 +36,7 @@ pub(super) enum Event {
 }
 
 /// Stack of the thread that verifies, bytes.
-const STACK_SIZE: usize = 64 << 20;
+pub(crate) const STACK_SIZE: usize = 64 << 20;
 
 pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
     let host = objects::host()?;
@@ -47,29 +48,29 @@ pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
             let handle = thread.spawn_scoped(scope, || object(&request, args, &host));
             handle.map(|h| h.join().unwrap_or(Ok(())))
         })??;
-        send(&Event::End)?;
+        answer(&Event::End)?;
     }
     Ok(Ended::Passed)
 }
 
 fn object(request: &Request, args: &WorkerArgs, host: &Host) -> std::io::Result<()> {
     let name = objects::short_name(&request.file);
-    send(&Event::Start(0, "(open)".to_owned()))?;
+    answer(&Event::Start(0, "(open)".to_owned()))?;
     let object = match objects::open(&request.file, host) {
         Ok(object) => object,
-        Err(why) => return send(&Event::Row(Box::new(not_loaded(&name, "", why)))),
+        Err(why) => return answer(&Event::Row(Box::new(not_loaded(&name, "", why)))),
     };
     for (i, entry) in object.programs.iter().enumerate().skip(request.skip) {
         let full = format!("{name}:{}", entry.name);
         if args.filter.as_ref().is_some_and(|filter| !full.contains(filter.as_str())) {
             continue;
         }
-        send(&Event::Start(i, entry.name.clone()))?;
+        answer(&Event::Start(i, entry.name.clone()))?;
         let row = match &entry.program {
             Ok(program) => Row::compare(&name, program, args.level),
             Err(why) => not_loaded(&name, &entry.name, why.to_string()),
         };
-        send(&Event::Row(Box::new(row)))?;
+        answer(&Event::Row(Box::new(row)))?;
     }
     Ok(())
 }
@@ -79,11 +80,4 @@ fn object(request: &Request, args: &WorkerArgs, host: &Host) -> std::io::Result<
 fn not_loaded(object: &str, program: &str, why: String) -> Row {
     let cause = why.rsplit(": ").next().unwrap_or_default().to_owned();
     Row { log_ours: why, ..Row::without(object, program, (Class::NotLoaded, cause)) }
-}
-
-fn send(event: &Event) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer(&mut out, event)?;
-    out.write_all(b"\n")?;
-    out.flush()
 }

@@ -74,7 +74,7 @@ struct Gen {
 }
 
 /// The program of that seed.
-pub(super) fn program(seed: u64) -> Program {
+pub(crate) fn program(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     let types = [ProgType::SchedCls, ProgType::SchedCls, ProgType::Xdp, ProgType::SocketFilter];
     let prog_type = rng.pick(&types);
@@ -133,7 +133,7 @@ fn maps() -> Vec<MapDef> {
     ]
 }
 
-pub(super) fn insn(code: u8, dst: u8, src: u8, (off, imm): (i16, i32)) -> Insn {
+pub(crate) fn insn(code: u8, dst: u8, src: u8, (off, imm): (i16, i32)) -> Insn {
     Insn { code, dst, src, off, imm }
 }
 

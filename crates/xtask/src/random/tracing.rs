@@ -13,14 +13,14 @@ use std::sync::Arc;
 const PREFIX: &str = "btf_trace_";
 
 /// The typedefs of all tracepoints.
-pub(super) fn tracepoints(btf: &Btf) -> Vec<TypeId> {
+pub(crate) fn tracepoints(btf: &Btf) -> Vec<TypeId> {
     let is_tp =
         |ty: &skep::btf::Type<'_>| ty.kind() == Kind::Typedef && ty.name().starts_with(PREFIX);
     btf.iter().filter(is_tp).map(|ty| ty.id()).collect()
 }
 
 /// The program of that seed.
-pub(super) fn program(seed: u64, btf: &Arc<Btf>, tracepoints: &[TypeId]) -> Program {
+pub(crate) fn program(seed: u64, btf: &Arc<Btf>, tracepoints: &[TypeId]) -> Program {
     let mut rng = Rng::new(seed);
     let target = rng.pick(tracepoints);
     let name = btf.ty(target).name();

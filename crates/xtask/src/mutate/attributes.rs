@@ -1,0 +1,133 @@
+//! Edits of what a program is loaded with: type, attach type, flags, licence, records, maps.
+
+use crate::random::generate::Rng;
+use skep::insn::InsnIdx;
+use skep::program::{AttachTarget, FuncInfo, LineInfo, MapDef, Program};
+use skep::uapi::{MapFlags, MapType, ProgFlags, ProgType};
+use std::sync::Arc;
+
+/// Types that need a trampoline, which this kernel refuses before it looks.
+const UNJUDGED: [ProgType; 4] =
+    [ProgType::Tracing, ProgType::Lsm, ProgType::Ext, ProgType::StructOps];
+/// Attach types are below this, but for a few that no kernel has.
+const ATTACH_TYPES: u64 = 64;
+const LICENCES: [&str; 6] = ["GPL", "", "Proprietary", "Dual MIT/GPL", "GPL v2", "Apache-2.0"];
+
+/// Changes one attribute of the load.
+pub(super) fn load(rng: &mut Rng, program: &mut Program) -> String {
+    let traced = UNJUDGED.contains(&program.prog_type);
+    match rng.below(10) {
+        0..2 if !traced => {
+            let types: Vec<ProgType> =
+                ProgType::all().filter(|it| !UNJUDGED.contains(it)).collect();
+            program.prog_type = rng.pick(&types);
+            program.attach = AttachTarget::None;
+            format!("type {}", program.prog_type.name())
+        }
+        2..4 if !traced => {
+            program.expected_attach_type = rng.below(ATTACH_TYPES) as u32;
+            format!("attach type {}", program.expected_attach_type)
+        }
+        4..8 => {
+            program.prog_flags ^= ProgFlags::from_bits_retain(1 << rng.pick(&BITS));
+            format!("flags {:#x}", program.prog_flags.bits())
+        }
+        _ => {
+            program.license = rng.pick(&LICENCES).to_owned();
+            format!("licence {:?}", program.license)
+        }
+    }
+}
+
+/// Bits of the flags; those that are only tests of the walk more often.
+const BITS: [u32; 11] = [0, 1, 2, 3, 3, 3, 4, 4, 5, 6, 7];
+
+/// Changes one row of func or line info.
+pub(super) fn records(rng: &mut Rng, program: &mut Program) -> String {
+    let delta = rng.pick(&[1u32, 2, u32::MAX, 0x8000_0000, 1000, 0]);
+    if rng.chance(40) && !program.func_info.is_empty() {
+        let at = rng.below(program.func_info.len() as u64) as usize;
+        let info = &mut program.func_info[at];
+        return match rng.below(4) {
+            0 => {
+                info.insn_off = InsnIdx(info.insn_off.0.wrapping_add(delta));
+                format!("func info {at} at {}", info.insn_off)
+            }
+            1 => {
+                info.type_id = info.type_id.wrapping_add(delta);
+                format!("func info {at} type {}", info.type_id)
+            }
+            2 => {
+                program.func_info.remove(at);
+                format!("func info {at} gone")
+            }
+            _ => {
+                let FuncInfo { insn_off, type_id } = *info;
+                program.func_info.insert(at, FuncInfo { insn_off, type_id });
+                format!("func info {at} twice")
+            }
+        };
+    }
+    if program.line_info.is_empty() {
+        return load(rng, program);
+    }
+    let at = rng.below(program.line_info.len() as u64) as usize;
+    line(rng, &mut program.line_info, (at, delta))
+}
+
+fn line(rng: &mut Rng, rows: &mut Vec<LineInfo>, (at, delta): (usize, u32)) -> String {
+    let row = &mut rows[at];
+    match rng.below(5) {
+        0 => row.insn_off = InsnIdx(row.insn_off.0.wrapping_add(delta)),
+        1 => row.file_name_off = row.file_name_off.wrapping_add(delta),
+        2 => row.line_off = row.line_off.wrapping_add(delta),
+        3 => row.line_col = row.line_col.wrapping_add(delta << 10),
+        _ => {
+            rows.remove(at);
+            return format!("line info {at} gone");
+        }
+    }
+    format!("line info {at}: {:?}", rows[at])
+}
+
+/// Changes one definition of a map; the caller makes the maps anew.
+pub(super) fn maps(rng: &mut Rng, program: &mut Program) -> String {
+    let mut maps: Vec<MapDef> = program.maps.to_vec();
+    if maps.is_empty() {
+        return load(rng, program);
+    }
+    let at = rng.below(maps.len() as u64) as usize;
+    let map = &mut maps[at];
+    let size = rng.pick(&[0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 63, 64, 65, 256, 4096]);
+    let text = match rng.below(7) {
+        0 => {
+            let types: Vec<MapType> = MapType::all().collect();
+            map.map_type = rng.pick(&types);
+            format!("type {}", map.map_type.name())
+        }
+        1 => {
+            map.key_size = size;
+            format!("key {size}")
+        }
+        2 | 3 => {
+            map.value_size = size;
+            map.contents.truncate(size as usize);
+            format!("value {size}")
+        }
+        4 => {
+            map.max_entries = size;
+            format!("entries {size}")
+        }
+        5 => {
+            map.map_flags ^= MapFlags::from_bits_retain(1 << rng.pick(&[0, 3, 4, 7, 8, 10]));
+            format!("flags {:#x}", map.map_flags.bits())
+        }
+        _ => {
+            map.frozen ^= true;
+            format!("frozen {}", map.frozen)
+        }
+    };
+    let text = format!("map {at} {text}");
+    program.maps = Arc::from(maps);
+    text
+}

@@ -1,0 +1,226 @@
+//! Where programs come from: a batch is a hundred mutants of one program, or as many that were
+//! generated.
+//!
+//! # Invariants
+//! 1. Seed, number of the batch and files decide everything.
+
+use super::compare::{Compared, Loader, WALK_MAX};
+use super::edit::{self, Stock};
+use super::{attributes, generated};
+use crate::objects;
+use crate::random::generate::{self, Rng};
+use crate::random::tracing;
+use skep::Host;
+use skep::btf::{Kind, TypeId};
+use skep::insn::Insn;
+use skep::insn::code::*;
+use skep::object::Object;
+use skep::program::Program;
+use skep::uapi::kfunc::Kfunc;
+use skep_kernel::held::Held;
+use skep_kernel::judge::{Answer, as_loaded};
+use skep_testkit::engine;
+use std::path::PathBuf;
+
+/// Mutants a batch.
+pub(super) const BATCH: u64 = 100;
+/// Programs whose walk is no longer are taken always, longer ones less often.
+const WALK_SHORT: u64 = 300;
+/// Longer walks are not taken.
+const WALK_BASE_MAX: u64 = WALK_MAX / 3;
+/// Objects looked into before a batch is given up.
+const TRIES: usize = 60;
+/// Larger programs are not taken, insns.
+const PROGRAM_MAX: usize = 3000;
+
+/// What batches draw from.
+pub(super) struct Sources {
+    pub(super) files: Vec<PathBuf>,
+    pub(super) host: Host,
+    /// Of 100 batches, so many are of generated programs.
+    pub(super) generated: u64,
+    kfuncs: Vec<u32>,
+    tracepoints: Vec<TypeId>,
+}
+
+/// What the programs of a batch are made of.
+enum Origin {
+    /// A program of an object.
+    Base(Box<Program>),
+    /// Random statements.
+    Random,
+    /// Loads through the kernel's types.
+    Tracing,
+    /// Shapes that verifiers found hard.
+    Hard,
+}
+
+pub(super) struct Batch<'a> {
+    sources: &'a Sources,
+    origin: Origin,
+    /// The object and program, or the kind of generated one.
+    pub(super) name: String,
+    donors: Vec<Vec<Insn>>,
+    seed: u64,
+    number: u64,
+}
+
+/// One program to be judged.
+pub(super) struct Mutant {
+    pub(super) program: Program,
+    pub(super) loader: Loader,
+    /// Its maps are not those of the others.
+    pub(super) own_maps: bool,
+    pub(super) edits: Vec<String>,
+}
+
+/// One number out of three.
+fn mix(seed: u64, number: u64, i: u64) -> u64 {
+    let word = |acc: u64, x: u64| (acc ^ x).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
+    word(word(word(seed, 1), number), i)
+}
+
+impl Sources {
+    pub(super) fn new(files: Vec<PathBuf>, generated: u64) -> Result<Sources, String> {
+        let host = objects::host()?;
+        let mut kfuncs = Vec::new();
+        let mut tracepoints = Vec::new();
+        if let Some(btf) = &host.kernel_btf {
+            let of =
+                btf.iter().filter(|ty| ty.kind() == Kind::Func && Kfunc::find(ty.name()).is_some());
+            kfuncs = of.map(|ty| ty.id().0).collect();
+            tracepoints = tracing::tracepoints(btf);
+        }
+        Ok(Sources { files, host, generated, kfuncs, tracepoints })
+    }
+
+    /// The batch of this number; `None` if no object had a program that can be judged.
+    pub(super) fn batch(&self, seed: u64, number: u64) -> Option<Batch<'_>> {
+        let mut rng = Rng::new(mix(seed, number, u64::MAX));
+        let batch = |origin, name: &str, donors| Batch {
+            sources: self,
+            origin,
+            name: name.to_owned(),
+            donors,
+            seed,
+            number,
+        };
+        if self.files.is_empty() || rng.chance(self.generated) {
+            return Some(match rng.below(10) {
+                0..3 => batch(Origin::Random, "random", Vec::new()),
+                3 if !self.tracepoints.is_empty() => batch(Origin::Tracing, "tracing", Vec::new()),
+                _ => batch(Origin::Hard, "hard", Vec::new()),
+            });
+        }
+        for _ in 0..TRIES {
+            let path = &self.files[rng.below(self.files.len() as u64) as usize];
+            let Ok(object) = objects::open(path, &self.host) else { continue };
+            let Some(base) = choose(&mut rng, &object) else { continue };
+            let mut donors = donors(&object, &base);
+            let other = &self.files[rng.below(self.files.len() as u64) as usize];
+            if let Ok(other) = objects::open(other, &self.host) {
+                donors.extend(self::donors(&other, &base));
+            }
+            let name = format!("{}:{}", objects::short_name(path), base.name);
+            return Some(batch(Origin::Base(Box::new(base)), &name, donors));
+        }
+        None
+    }
+}
+
+/// A program of the object that is small enough and that this kernel judges.
+fn choose(rng: &mut Rng, object: &Object) -> Option<Program> {
+    let fits = |program: &&Program| program.insns.len() <= PROGRAM_MAX;
+    let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
+    let programs: Vec<&Program> = programs.filter(fits).collect();
+    if programs.is_empty() {
+        return None;
+    }
+    let program = as_loaded(programs[rng.below(programs.len() as u64) as usize]).into_owned();
+    let ours = engine::verify(&program, 4);
+    let walked = ours.stats.insns_processed.max(1);
+    if walked > WALK_BASE_MAX || !rng.chance((100 * WALK_SHORT / walked).clamp(5, 100)) {
+        return None;
+    }
+    let mut held = Held::new(&program).ok()?;
+    let compared =
+        super::compare::compare(&program, Loader::Root, &mut |level| held.judge(&program, level));
+    let left = matches!(compared, Compared::Left(_));
+    (!left && matches!(held.judge(&program, 4), Answer::Judged(_))).then_some(program)
+}
+
+/// Insns of the object's programs, with maps of `base` in place of theirs.
+fn donors(object: &Object, base: &Program) -> Vec<Vec<Insn>> {
+    let maps = base.maps.len() as i32;
+    let adopt = |mut insn: Insn| {
+        if names_map(&insn) {
+            insn.imm = if maps == 0 { -1 } else { insn.imm.rem_euclid(maps) };
+        }
+        insn
+    };
+    let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
+    programs.map(|program| program.insns.iter().copied().map(adopt).collect()).collect()
+}
+
+fn names_map(insn: &Insn) -> bool {
+    insn.is_ld_imm64() && matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE)
+}
+
+impl Batch<'_> {
+    /// The mutant of this index; 0 is the program as it was.
+    pub(super) fn mutant(&self, i: u64) -> Mutant {
+        let mut rng = Rng::new(mix(self.seed, self.number, i));
+        let program = self.base(&mut rng);
+        let mut it = Mutant { program, loader: Loader::Root, own_maps: false, edits: Vec::new() };
+        let edits = match (&self.origin, i) {
+            (Origin::Base(_), 0) => 0,
+            (Origin::Base(_), _) => 1 + rng.below(100) / 50 + rng.below(100) / 75,
+            _ => rng.below(3),
+        };
+        for _ in 0..edits {
+            it.edit(&mut rng, self);
+        }
+        it.tame();
+        it
+    }
+
+    fn base(&self, rng: &mut Rng) -> Program {
+        match &self.origin {
+            Origin::Base(base) => (**base).clone(),
+            Origin::Random => generate::program(rng.below(u64::MAX >> 12)),
+            Origin::Hard => generated::program(rng, self.sources.host.kernel_btf.as_ref()),
+            Origin::Tracing => match &self.sources.host.kernel_btf {
+                Some(btf) => {
+                    tracing::program(rng.below(u64::MAX >> 12), btf, &self.sources.tracepoints)
+                }
+                None => generate::program(1),
+            },
+        }
+    }
+}
+
+impl Mutant {
+    fn edit(&mut self, rng: &mut Rng, batch: &Batch<'_>) {
+        let stock = Stock { donors: &batch.donors, kfuncs: &batch.sources.kfuncs };
+        let text = match rng.below(100) {
+            0..5 => attributes::load(rng, &mut self.program),
+            5..8 => attributes::records(rng, &mut self.program),
+            8..9 => {
+                self.own_maps = true;
+                attributes::maps(rng, &mut self.program)
+            }
+            9..13 => {
+                self.loader = Loader::Bpf;
+                "CAP_BPF alone".to_owned()
+            }
+            _ => edit::insns(rng, &mut self.program, &stock),
+        };
+        self.edits.push(text);
+    }
+
+    /// A negative map index stands for a descriptor by number; it must not be one of ours.
+    fn tame(&mut self) {
+        let wild = |insn: &&mut Insn| names_map(insn) && insn.imm < 0;
+        self.program.insns.iter_mut().filter(wild).for_each(|insn| insn.imm = -1);
+    }
+}

@@ -1,0 +1,218 @@
+//! One program before both verifiers, and how their answers differ.
+//!
+//! # Invariants
+//! 1. The kernel sees only what our verifier walked to an end first: neither what it calls too
+//!    complex (6.18.44 dereferences NULL there), nor what comes near to that, nor what is not
+//!    modelled or breaks us.
+//! 2. Nothing that the kernel accepts is run.
+
+use crate::kernel_diff::shape;
+use serde::{Deserialize, Serialize};
+use skep::program::Program;
+use skep::verifier::Privileges;
+use skep_kernel::bpf::{self, errno_name};
+use skep_kernel::judge::{Answer, Judgement};
+use skep_kernel::kernel_log;
+use skep_testkit::engine::{self, Ours, Verdict};
+
+/// Longer walks are left out: their logs would take most of the time.
+pub(super) const WALK_MAX: u64 = 12_000;
+/// The kernel must stay far below the 8,192 branches that it lets wait.
+const WAITING_MAX: u32 = 7000;
+
+/// Whose capabilities the program is loaded with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Loader {
+    Root,
+    /// CAP_BPF and CAP_NET_ADMIN.
+    Bpf,
+}
+
+impl Loader {
+    pub(super) fn privileges(self) -> Privileges {
+        match self {
+            Loader::Root => Privileges::PRIVILEGED,
+            Loader::Bpf => Privileges { bpf: true, perfmon: false },
+        }
+    }
+}
+
+/// How two answers differ, worst first.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Kind {
+    FalseAccept,
+    Bug,
+    FalseReject,
+    /// Counts differ, or the insns that were walked.
+    Counts,
+    /// Both refuse, with other words.
+    Message,
+    Errno,
+    Log,
+}
+
+/// A difference.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Difference {
+    pub(super) kind: Kind,
+    /// Differences of one cause mostly have the same.
+    pub(super) key: String,
+    /// Verdict, errno and last message of ours and of the kernel's.
+    pub(super) ours: String,
+    pub(super) kernel: String,
+    /// The first lines that differ.
+    pub(super) line: usize,
+    pub(super) line_ours: String,
+    pub(super) line_kernel: String,
+}
+
+/// What came of one program.
+#[derive(Clone, Debug)]
+pub(super) enum Compared {
+    Equal {
+        accepted: bool,
+    },
+    Different(Box<Difference>),
+    /// Left out; a few words, the same for the same cause.
+    Left(String),
+}
+
+/// Asks both; `kernel` loads the program at a level.
+pub(super) fn compare(
+    program: &Program,
+    loader: Loader,
+    kernel: &mut dyn FnMut(u32) -> Answer,
+) -> Compared {
+    let privileges = loader.privileges();
+    let quick = engine::verify_with(program, (4, privileges));
+    if let Some(left) = left_out(program, &quick) {
+        return left;
+    }
+    let ours = engine::verify_with(program, (6, privileges));
+    let answer = match loader {
+        Loader::Root => Ok(kernel(6)),
+        Loader::Bpf => bpf::lowered_to_cap_bpf(|| kernel(6)),
+    };
+    match answer {
+        Ok(Answer::Judged(theirs)) => judged(program, &ours, &theirs),
+        Ok(Answer::NotJudged { reason, .. }) => unlogged(&ours, reason),
+        Err(errno) => Compared::Left(format!("capabilities: {errno}")),
+    }
+}
+
+fn left_out(program: &Program, quick: &Ours) -> Option<Compared> {
+    match &quick.verdict {
+        Verdict::Unsupported(what) => {
+            Some(Compared::Left(format!("not supported yet: {}", shape(what))))
+        }
+        Verdict::Bug(why) => Some(Compared::Different(Box::new(Difference {
+            kind: Kind::Bug,
+            key: format!("bug {}", shape(why)),
+            ours: why.clone(),
+            kernel: "not asked".to_owned(),
+            line: 0,
+            line_ours: String::new(),
+            line_kernel: String::new(),
+        }))),
+        Verdict::Rejected(why) if why.contains("jumps is too complex") => {
+            Some(Compared::Left("too complex".to_owned()))
+        }
+        _ if quick.waiting_max >= WAITING_MAX => Some(Compared::Left("too complex".to_owned())),
+        _ if quick.stats.insns_processed > WALK_MAX => Some(Compared::Left("long".to_owned())),
+        _ if program.insns.len() as u64 > WALK_MAX => Some(Compared::Left("long".to_owned())),
+        _ => None,
+    }
+}
+
+/// The kernel refused before its verifier had a log.
+fn unlogged(ours: &Ours, reason: String) -> Compared {
+    let Some(errno) = reason.strip_suffix(" without log") else {
+        return Compared::Left(reason);
+    };
+    let line = kernel_log::reason(&ours.log).unwrap_or_default().to_owned();
+    let (kind, text) = match &ours.verdict {
+        Verdict::Accepted => (Kind::FalseAccept, "accepted".to_owned()),
+        Verdict::Rejected(_) if errno_name(ours.errno) == errno && line.is_empty() => {
+            return Compared::Equal { accepted: false };
+        }
+        Verdict::Rejected(_) => (Kind::Message, "refused".to_owned()),
+        Verdict::Unsupported(_) | Verdict::Bug(_) => return Compared::Left(reason),
+    };
+    Compared::Different(Box::new(Difference {
+        kind,
+        key: format!("{reason} | {}", shape(&text)),
+        ours: text,
+        kernel: reason,
+        line: 1,
+        line_ours: line,
+        line_kernel: String::new(),
+    }))
+}
+
+fn judged(program: &Program, ours: &Ours, theirs: &Judgement) -> Compared {
+    let a = kernel_log::normalise(&ours.log, &program.insns);
+    let b = kernel_log::normalise(&theirs.log, &program.insns);
+    let accepted = ours.verdict == Verdict::Accepted;
+    if accepted == theirs.accepted && ours.errno == theirs.errno && a == b {
+        return Compared::Equal { accepted };
+    }
+    let (line, mine, kernels) = kernel_log::first_difference(&a, &b).unwrap_or_default();
+    let (mine, kernels) = (mine.unwrap_or_default(), kernels.unwrap_or_default());
+    let (why, why_kernel) =
+        (kernel_log::reason(&a).unwrap_or_default(), kernel_log::reason(&b).unwrap_or_default());
+    let counted = |log: &str| {
+        log.lines().rev().find(|line| line.starts_with("processed ")).map(str::to_owned)
+    };
+    let kind = match (accepted, theirs.accepted) {
+        (true, false) => Kind::FalseAccept,
+        (false, true) => Kind::FalseReject,
+        (false, false) if why != why_kernel => Kind::Message,
+        _ if counted(&a) != counted(&b) => Kind::Counts,
+        _ if a == b => Kind::Errno,
+        _ => Kind::Log,
+    };
+    let errnos = (errno_name(ours.errno), errno_name(theirs.errno));
+    let key = match kind {
+        Kind::FalseAccept => format!("{} {}", errnos.1, shape(why_kernel)),
+        Kind::FalseReject => shape(why),
+        // Where one refuses at once and the other walks on, what comes of that does not matter.
+        Kind::Message if kernels == why_kernel && mine != why => format!("| {}", shape(why_kernel)),
+        Kind::Message if mine == why && kernels != why_kernel => format!("{} |", shape(why)),
+        Kind::Message => format!("{} | {}", shape(why), shape(why_kernel)),
+        Kind::Errno => format!("{} | {} | {}", errnos.0, errnos.1, shape(why)),
+        Kind::Counts | Kind::Log | Kind::Bug => parted(mine, kernels),
+    };
+    let side = |accepted: bool, errno: &str, why: &str| match accepted {
+        true => "accepted".to_owned(),
+        false => format!("{errno}: {why}"),
+    };
+    Compared::Different(Box::new(Difference {
+        kind,
+        key,
+        ours: side(accepted, &errnos.0, why),
+        kernel: side(theirs.accepted, &errnos.1, why_kernel),
+        line,
+        line_ours: mine.to_owned(),
+        line_kernel: kernels.to_owned(),
+    }))
+}
+
+/// The first parts of two lines that differ, word by word.
+fn parted(ours: &str, kernel: &str) -> String {
+    let insn = |line: &str| line.split_once(" ;").map_or(line, |(insn, _)| insn).to_owned();
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let (a, b) = (words(ours), words(kernel));
+    let at = a.iter().zip(&b).position(|(x, y)| x != y);
+    let word = |words: &[String]| at.and_then(|at| words.get(at)).cloned().unwrap_or_default();
+    let form = match insn(ours) == insn(kernel) {
+        true => insn(ours)
+            .split_once(" (")
+            .map_or("", |(_, rest)| rest.get(..2).unwrap_or(""))
+            .to_owned(),
+        false => format!("{} / {}", shape(&insn(ours)), shape(&insn(kernel))),
+    };
+    format!("{form}: {} | {}", shape(&word(&a)), shape(&word(&b)))
+}

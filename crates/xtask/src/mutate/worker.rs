@@ -1,0 +1,140 @@
+//! The child process: judges batches on request.
+
+use super::batch::{BATCH, Batch, Mutant, Sources};
+use super::compare::{Compared, compare};
+use super::minimise::minimise;
+use super::replay::Case;
+use crate::child::answer;
+use crate::kernel_diff::STACK_SIZE;
+use crate::objects;
+use crate::outcome::Ended;
+use serde::{Deserialize, Serialize};
+use skep_kernel::held::Held;
+use skep_kernel::judge::judge;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufRead;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub(crate) struct WorkerArgs {
+    #[arg(long)]
+    seed: u64,
+    #[arg(long)]
+    generated: u64,
+    #[arg(long)]
+    minimise: bool,
+    paths: Vec<PathBuf>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Request {
+    pub(super) batch: u64,
+    /// Say which mutant is next, before it is judged.
+    pub(super) careful: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) enum Event {
+    /// The mutant of this index is next.
+    At(u64),
+    /// A difference; the whole case only if it is the worker's first of its key.
+    Found(Box<Found>),
+    /// The batch is done: what came of its programs, by class.
+    End(BTreeMap<String, u64>),
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Found {
+    pub(super) id: String,
+    pub(super) kind: super::compare::Kind,
+    pub(super) key: String,
+    pub(super) case: Option<Case>,
+}
+
+pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
+    let sources = Sources::new(objects::find(&args.paths)?, args.generated)?;
+    skep_testkit::engine::record_panics();
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
+        let work = || {
+            let mut it = Worker { sources: &sources, args, seen: BTreeSet::new() };
+            for line in std::io::stdin().lock().lines() {
+                let Ok(request) = serde_json::from_str(&line?) else { break };
+                it.batch(&request)?;
+            }
+            Ok(Ended::Passed)
+        };
+        let handle = thread.spawn_scoped(scope, work)?;
+        handle.join().unwrap_or_else(|_| Err(std::io::Error::other("the worker panicked")))
+    })
+    .map_err(Into::into)
+}
+
+struct Worker<'a> {
+    sources: &'a Sources,
+    args: &'a WorkerArgs,
+    seen: BTreeSet<String>,
+}
+
+impl Worker<'_> {
+    fn batch(&mut self, request: &Request) -> std::io::Result<()> {
+        let mut counts = BTreeMap::new();
+        let Some(batch) = self.sources.batch(self.args.seed, request.batch) else {
+            return answer(&Event::End(counts));
+        };
+        let mut held = None;
+        for i in 0..BATCH {
+            if request.careful {
+                answer(&Event::At(i))?;
+            }
+            let mutant = batch.mutant(i);
+            let class = match judged(&mutant, &mut held) {
+                Compared::Equal { accepted: true } => "equal, accepted".to_owned(),
+                Compared::Equal { accepted: false } => "equal, refused".to_owned(),
+                Compared::Left(why) => format!("left out: {why}"),
+                Compared::Different(difference) => {
+                    let class = format!("different: {:?}", difference.kind);
+                    self.found((&batch, i), (request.batch, mutant), *difference)?;
+                    class
+                }
+            };
+            *counts.entry(class).or_default() += 1;
+        }
+        answer(&Event::End(counts))
+    }
+
+    fn found(
+        &mut self,
+        (batch, i): (&Batch<'_>, u64),
+        (number, mutant): (u64, Mutant),
+        difference: super::compare::Difference,
+    ) -> std::io::Result<()> {
+        let id = format!("{}/{number}/{i}", self.args.seed);
+        let (kind, key) = (difference.kind, difference.key.clone());
+        let new = self.seen.insert(format!("{kind:?} {key}"));
+        let base = format!("{} ({id})", batch.name);
+        let case = new.then(|| {
+            let Mutant { program, loader, edits, .. } = mutant;
+            let (program, loader, difference) = match self.args.minimise {
+                true => minimise(program, loader, difference),
+                false => (program, loader, difference),
+            };
+            Case::new((&base, &edits), (&program, loader), difference)
+        });
+        answer(&Event::Found(Box::new(Found { id, kind, key, case })))
+    }
+}
+
+fn judged(mutant: &Mutant, held: &mut Option<Held>) -> Compared {
+    let Mutant { program, loader, own_maps, .. } = mutant;
+    if *own_maps {
+        return compare(program, *loader, &mut |level| judge(program, level));
+    }
+    if held.is_none() {
+        *held = Held::new(program).ok();
+    }
+    match held {
+        Some(held) => compare(program, *loader, &mut |level| held.judge(program, level)),
+        None => Compared::Left("BTF refused".to_owned()),
+    }
+}
