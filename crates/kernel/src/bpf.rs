@@ -57,6 +57,7 @@ pub fn errno_name(errno: i32) -> String {
         libc::ENOSYS => "ENOSYS",
         libc::EOPNOTSUPP => "EOPNOTSUPP",
         libc::ELOOP => "ELOOP",
+        libc::EPROTO => "EPROTO",
         524 => "ENOTSUPP",
         other => return format!("errno {other}"),
     };

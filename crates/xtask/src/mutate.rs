@@ -67,13 +67,16 @@ pub(crate) struct Args {
     /// Fail if there are differences of this kind or of a worse one.
     #[arg(long)]
     fail_on: Option<Kind>,
+    /// Write the program of this id (SEED/BATCH/INDEX) to a file for --replay, and judge nothing.
+    #[arg(long)]
+    show: Option<String>,
     /// Judge the finding of a file again.
     #[arg(long)]
     replay: Option<PathBuf>,
 }
 
 /// What a batch may take.
-const TIMEOUT: Duration = Duration::from_secs(180);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     if let Err(absent) = outcome::judge() {
@@ -81,6 +84,9 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     }
     if let Some(path) = &args.replay {
         return groups::replay(path, !args.no_minimise);
+    }
+    if let Some(id) = &args.show {
+        return groups::show(args, id);
     }
     let run = Run {
         args,

@@ -4,9 +4,10 @@
 //! # Invariants
 //! 1. Seed, number of the batch and files decide everything.
 
+use super::attributes;
 use super::compare::{Compared, Loader, WALK_MAX};
 use super::edit::{self, Stock};
-use super::{attributes, generated};
+use super::generated::{self, Kfuncs};
 use crate::objects;
 use crate::random::generate::{self, Rng};
 use crate::random::tracing;
@@ -40,6 +41,7 @@ pub(super) struct Sources {
     /// Of 100 batches, so many are of generated programs.
     pub(super) generated: u64,
     kfuncs: Vec<u32>,
+    hard: Kfuncs,
     tracepoints: Vec<TypeId>,
 }
 
@@ -91,7 +93,8 @@ impl Sources {
             kfuncs = of.map(|ty| ty.id().0).collect();
             tracepoints = tracing::tracepoints(btf);
         }
-        Ok(Sources { files, host, generated, kfuncs, tracepoints })
+        let hard = Kfuncs::find(host.kernel_btf.as_ref());
+        Ok(Sources { files, host, generated, kfuncs, hard, tracepoints })
     }
 
     /// The batch of this number; `None` if no object had a program that can be judged.
@@ -175,7 +178,8 @@ impl Batch<'_> {
         let edits = match (&self.origin, i) {
             (Origin::Base(_), 0) => 0,
             (Origin::Base(_), _) => 1 + rng.below(100) / 50 + rng.below(100) / 75,
-            _ => rng.below(3),
+            // As they are, half of the time.
+            _ => rng.below(4).saturating_sub(1),
         };
         for _ in 0..edits {
             it.edit(&mut rng, self);
@@ -188,7 +192,10 @@ impl Batch<'_> {
         match &self.origin {
             Origin::Base(base) => (**base).clone(),
             Origin::Random => generate::program(rng.below(u64::MAX >> 12)),
-            Origin::Hard => generated::program(rng, self.sources.host.kernel_btf.as_ref()),
+            Origin::Hard => {
+                let kernel_btf = self.sources.host.kernel_btf.as_ref();
+                generated::program(rng, (&self.sources.hard, kernel_btf))
+            }
             Origin::Tracing => match &self.sources.host.kernel_btf {
                 Some(btf) => {
                     tracing::program(rng.below(u64::MAX >> 12), btf, &self.sources.tracepoints)

@@ -69,6 +69,21 @@ pub(super) struct Difference {
     pub(super) line_kernel: String,
 }
 
+impl Difference {
+    /// Of a program that was not judged.
+    pub(super) fn none() -> Difference {
+        Difference {
+            kind: Kind::Log,
+            key: String::new(),
+            ours: String::new(),
+            kernel: "not asked".to_owned(),
+            line: 0,
+            line_ours: String::new(),
+            line_kernel: String::new(),
+        }
+    }
+}
+
 /// What came of one program.
 #[derive(Clone, Debug)]
 pub(super) enum Compared {
@@ -112,10 +127,7 @@ fn left_out(program: &Program, quick: &Ours) -> Option<Compared> {
             kind: Kind::Bug,
             key: format!("bug {}", shape(why)),
             ours: why.clone(),
-            kernel: "not asked".to_owned(),
-            line: 0,
-            line_ours: String::new(),
-            line_kernel: String::new(),
+            ..Difference::none()
         }))),
         Verdict::Rejected(why) if why.contains("jumps is too complex") => {
             Some(Compared::Left("too complex".to_owned()))

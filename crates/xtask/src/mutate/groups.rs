@@ -1,6 +1,7 @@
 //! Findings by cause: how many there are of each, one file each, a table of all.
 
-use super::compare::{Compared, Kind, compare};
+use super::batch::Sources;
+use super::compare::{Compared, Difference, Kind, compare};
 use super::minimise::minimise;
 use super::replay::{Case, listing};
 use super::worker::Found;
@@ -109,6 +110,25 @@ impl Groups {
         std::fs::write(out.join("summary.txt"), &text)?;
         Ok(text)
     }
+}
+
+/// Writes the program of an id to a file.
+pub(super) fn show(args: &super::Args, id: &str) -> crate::Outcome {
+    let numbers: Vec<u64> = id.split('/').filter_map(|word| word.parse().ok()).collect();
+    let [seed, number, i] = numbers[..] else { return Err("an id is SEED/BATCH/INDEX".into()) };
+    let sources = Sources::new(objects::find(&args.paths)?, args.generated)?;
+    let batch = sources.batch(seed, number).ok_or("no program in that batch")?;
+    let mutant = batch.mutant(i);
+    let difference = Difference { ours: "not judged".to_owned(), ..Difference::none() };
+    let base = format!("{} ({id})", batch.name);
+    let case = Case::new((&base, &mutant.edits), (&mutant.program, mutant.loader), difference);
+    std::fs::create_dir_all(&args.out)?;
+    let path = args.out.join(format!("shown-{}.json", id.replace('/', "-")));
+    std::fs::write(&path, serde_json::to_string_pretty(&case)?)?;
+    println!("{base} {:?} {:?}", mutant.edits, mutant.loader);
+    case.listing.iter().for_each(|line| println!("{line}"));
+    println!("{}", path.display());
+    Ok(Ended::Passed)
 }
 
 /// Judges the case of a file again, and shows where the answers part.
