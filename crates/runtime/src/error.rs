@@ -18,6 +18,8 @@ pub enum ErrorKind {
     Memory,
     /// Not modelled yet.
     Unsupported,
+    /// It is unsafe to run, although the kernel would load it.
+    Unsafe,
     /// The clock that times runs is unusable.
     Clock,
     /// The run used up its fuel, or was interrupted.
@@ -33,6 +35,10 @@ impl Error {
 
     pub(crate) fn memory(text: impl Into<String>) -> Error {
         Error { text: text.into(), kind: ErrorKind::Memory }
+    }
+
+    pub(crate) fn unsafe_to_run(text: impl Into<String>) -> Error {
+        Error { text: text.into(), kind: ErrorKind::Unsafe }
     }
 
     pub(crate) fn clock(text: impl Into<String>) -> Error {

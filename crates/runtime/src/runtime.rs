@@ -151,9 +151,11 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// It uses a map that could not be created, belongs to another runtime, or differs from the one
-    /// it was verified with; a prog array of it holds programs that it cannot call (`EINVAL`); it
-    /// needs something that is not modelled; out of memory.
+    /// The kernel accepts it although it is unsafe to run
+    /// ([`ErrorKind::Unsafe`](crate::ErrorKind::Unsafe)); it uses a map that could not be created,
+    /// belongs to another runtime, or differs from the one it was verified with; a prog array of
+    /// it holds programs that it cannot call (`EINVAL`); it needs something that is not modelled;
+    /// out of memory.
     pub fn load(
         &self,
         program: &VerifiedProgram,
@@ -163,6 +165,9 @@ impl Runtime {
         let doing = || format!("load program '{}'", program.program().name);
         if !maps.is_of(self.registry()) {
             return Err(Error::input("the maps are of another runtime").context(doing()));
+        }
+        if let Some(hole) = program.kernel_hole() {
+            return Err(Error::unsafe_to_run(hole.to_string()).context(doing()));
         }
         let tuning = Tuning { fuel: options.fuel.is_some(), ..options.tuning.clone() };
         let image =

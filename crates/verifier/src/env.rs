@@ -4,7 +4,6 @@
 
 pub(crate) use crate::insn_aux::{CallMap, Form, Found, InsnAux, InsnFlags, LoopInline};
 
-use crate::Config;
 use crate::check::call::func_args::SubArg;
 use crate::explore::branch_stack::BranchStack;
 use crate::explore::idmap::IdMap;
@@ -23,6 +22,7 @@ use crate::state::reg_type::{Base, TypeFlag};
 use crate::state::transfers::Transfers;
 use crate::state::verifier_state::VerifierState;
 use crate::stats::VerifierStats;
+use crate::{Config, KernelHole};
 use skep_btf::{FieldKind, SpecialField, TypeId};
 use skep_insn::Insn;
 use skep_program::{MapDef, Program};
@@ -122,6 +122,8 @@ pub(crate) struct Env<'a> {
     pub(crate) seen_direct_write: bool,
     /// Bytes of the context that callees are given as memory.
     pub(crate) ctx_mem_end: u32,
+    /// What makes the program unsafe to run, should it be accepted.
+    pub(crate) kernel_hole: Option<KernelHole>,
     /// Registers of the current frame that changed since the last printed state.
     pub(crate) scratched_regs: u32,
     pub(crate) scratched_slots: u64,

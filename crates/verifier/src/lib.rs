@@ -16,6 +16,7 @@ mod env;
 mod explore;
 mod fixup;
 mod insn_aux;
+mod kernel_hole;
 mod log;
 mod memory;
 mod passes;
@@ -30,6 +31,7 @@ mod xlated;
 
 pub use config::{Config, KernelSymbols, Privileges};
 pub use fixup::INLINED_HELPERS;
+pub use kernel_hole::{HoleKind, KernelHole};
 pub use rejection::Rejection;
 pub use stats::{FastPaths, MemBytes, VerifierStats};
 pub use tuning::{

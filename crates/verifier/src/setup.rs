@@ -83,6 +83,7 @@ impl<'a> Env<'a> {
             bypass_spec_v4: perfmon,
             seen_direct_write: false,
             ctx_mem_end: 0,
+            kernel_hole: None,
             scratched_regs: 0,
             scratched_slots: 0,
             subprogno_walked: 0,

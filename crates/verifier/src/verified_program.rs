@@ -3,6 +3,7 @@
 //! The insns that run are created on demand: a caller that only wants a verdict pays nothing for
 //! the rewrites, and a rewrite that is not modelled does not affect the verdict.
 
+use crate::KernelHole;
 use crate::fixup::{Walked, translate};
 use crate::xlated::{NotSupported, Xlated};
 use skep_program::Program;
@@ -30,6 +31,12 @@ impl VerifiedProgram {
     /// Stack bytes of all functions, as the kernel's statistics count them.
     pub fn stack_depth_bytes(&self) -> u32 {
         self.stack_depth_bytes
+    }
+
+    /// What makes it unsafe to run, although the kernel accepts it too; the first insn that does
+    /// it.
+    pub fn kernel_hole(&self) -> Option<KernelHole> {
+        self.walked.kernel_hole
     }
 
     /// The insns that run, after all rewrites; created on first call.

@@ -63,5 +63,5 @@ pub(super) fn walked(insns: &[Insn]) -> Walked {
         stack_depth: STACK_BYTES,
         ..SubprogInfo::default()
     });
-    Walked { aux: Vec::new(), subprogs: subprogs.collect(), ctx_mem_end: 0 }
+    Walked { subprogs: subprogs.collect(), ..Walked::default() }
 }

@@ -3,6 +3,7 @@
 //! It is moved out of the working set, not copied: an accepted program costs nothing until it is
 //! asked to run.
 
+use crate::KernelHole;
 use crate::env::{Env, InsnAux, InsnFlags, SubprogInfo};
 use skep_insn::Insn;
 
@@ -15,13 +16,16 @@ pub(crate) struct Walked {
     pub(super) subprogs: Vec<SubprogInfo>,
     /// Bytes of the context that callees are given as memory.
     pub(super) ctx_mem_end: u32,
+    /// What makes it unsafe to run.
+    pub(crate) kernel_hole: Option<KernelHole>,
 }
 
 impl Walked {
     /// Takes it from `env`, which is done.
     pub(crate) fn take(env: &mut Env<'_>) -> Walked {
         let (aux, subprogs) = (std::mem::take(&mut env.aux), std::mem::take(&mut env.subprogs));
-        Walked { aux, subprogs, ctx_mem_end: env.ctx_mem_end }
+        let (ctx_mem_end, kernel_hole) = (env.ctx_mem_end, env.kernel_hole);
+        Walked { aux, subprogs, ctx_mem_end, kernel_hole }
     }
 
     /// Whether some path came to the insn. The second slot of `ld_imm64` is its first's.

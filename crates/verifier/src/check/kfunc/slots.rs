@@ -11,6 +11,8 @@ use crate::log::verbose;
 use crate::rejection::{Check, Stop, errno};
 use crate::state::reg::Reg;
 use crate::state::stack::{BPF_REG_SIZE, Slot, SlotType};
+use crate::{HoleKind, KernelHole};
+use skep_insn::InsnIdx;
 
 /// Kernel: `ERANGE`.
 const ERANGE: i32 = 34;
@@ -67,6 +69,11 @@ impl Env<'_> {
         let spi = off.checked_neg().map_or(0, |n| n - 1) / BPF_REG_SIZE;
         if off % BPF_REG_SIZE != 0 || spi + 1 < nr as i32 {
             return Err(misplaced(self, format!("cannot pass in {what} at an offset={off}")));
+        }
+        if off >= 0 {
+            let insn_idx = InsnIdx(self.insn_idx);
+            let hole = KernelHole { insn_idx, kind: HoleKind::ObjectAboveStack };
+            self.kernel_hole.get_or_insert(hole);
         }
         let (frameno, spi) = (reg.frameno(), spi as usize);
         if spi >= self.cur.frames[frameno as usize].slots().len() {
