@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 /// types may refer to ids still to come.
 #[derive(Clone, Debug)]
 pub struct BtfBuilder {
-    types: Vec<Vec<u32>>,
+    pub(crate) types: Vec<Vec<u32>>,
     strings: Vec<u8>,
     offsets: FxHashMap<Vec<u8>, u32>,
 }

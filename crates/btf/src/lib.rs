@@ -22,6 +22,7 @@ mod index;
 mod kind;
 mod layout;
 mod print;
+mod renumber;
 mod ty;
 
 pub use access::{PtrTag, Walk, WalkError};

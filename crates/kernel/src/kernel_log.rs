@@ -10,7 +10,7 @@
 //! ```
 
 use skep_insn::Insn;
-use skep_insn::code::BPF_PSEUDO_FUNC;
+use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_FUNC, BPF_PSEUDO_KFUNC_CALL};
 
 /// The statistics at the end of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -93,13 +93,53 @@ pub fn normalise(log: &str, insns: &[Insn]) -> String {
     out
 }
 
+/// What stands for the BTF id of a kernel function in a log that outlives one build of the kernel.
+pub const BTF_ID: &str = "BTF_ID";
+
+/// A normalised log without the ids that calls of kernel functions show, which are those of one
+/// build: `12: (85) call bpf_rcu_read_lock#65472` is `#BTF_ID`. The blanks behind go with them.
+pub fn without_btf_ids(log: &str, insns: &[Insn]) -> String {
+    let mut out = String::with_capacity(log.len());
+    for line in log.lines() {
+        match kfunc_id(line, insns) {
+            Some((before, after)) => {
+                let state = after.trim_start();
+                let gap = if state.is_empty() { "" } else { " " };
+                out.extend([before, BTF_ID, gap, state]);
+            }
+            None => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Splits a line around the id in the call of a kernel function.
+fn kfunc_id<'a>(line: &'a str, insns: &[Insn]) -> Option<(&'a str, &'a str)> {
+    let (before, rest) = line.split_once("(85) call ")?;
+    let insn = insns.get(insn_before(before)?)?;
+    if insn.code != BPF_JMP | BPF_CALL || insn.src != BPF_PSEUDO_KFUNC_CALL {
+        return None;
+    }
+    let digits = rest.find('#')? + 1;
+    let tail = rest.get(digits..)?;
+    let len = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+    let start = line.len() - tail.len();
+    Some((line.get(..start)?, tail.get(len..)?))
+}
+
+/// The index of the insn whose text follows.
+fn insn_before(text: &str) -> Option<usize> {
+    let number = |word: &str| word.strip_suffix(':')?.parse().ok();
+    text.split_whitespace().rev().find_map(number)
+}
+
 /// Splits a line around the address of an `ld_imm64`, if that refers to something with one. The
 /// insn stands behind its index (`12: (18) r1 = 0xffff88810abc ; R1=...`), with live registers in
 /// between (`  3  12: .1........ (18) r1 = ...`), or behind `mark_precise: ... before 12:`.
 fn address<'a>(line: &'a str, insns: &[Insn]) -> Option<(&'a str, &'a str)> {
     let (before, rest) = line.split_once("(18) r")?;
-    let number = |word: &str| word.strip_suffix(':')?.parse::<usize>().ok();
-    let insn = insns.get(before.split_whitespace().rev().find_map(number)?)?;
+    let insn = insns.get(insn_before(before)?)?;
     if !insn.is_ld_imm64() || insn.src == 0 || insn.src == BPF_PSEUDO_FUNC {
         return None;
     }
@@ -171,6 +211,17 @@ mod tests {
         ];
         let text = normalise(&log.join("\n"), &insns);
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn ids_of_kernel_functions_are_set_aside_and_numbers_of_helpers_are_not() {
+        let kfunc = Insn { code: 0x85, src: 2, imm: 65472, ..Insn::default() };
+        let helper = Insn { src: 0, imm: 1, ..kfunc };
+        let log = "  0: .. (85) call bpf_f#65472\n0: (85) call bpf_f#65472      ; R0=1\n\
+                   1: (85) call bpf_g#1          ; R0=2\n";
+        let expected = "  0: .. (85) call bpf_f#BTF_ID\n0: (85) call bpf_f#BTF_ID ; R0=1\n\
+                        1: (85) call bpf_g#1          ; R0=2\n";
+        assert_eq!(without_btf_ids(log, &[kfunc, helper]), expected);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod leaks;
 mod mutate;
 mod neighbours;
 mod objects;
+mod other_ids;
 mod outcome;
 mod parity;
 mod pcap;
@@ -59,6 +60,8 @@ enum Command {
     Mutate(mutate::Args),
     /// Check a workspace beside this one: `fuzz` or `peers`.
     Neighbours(neighbours::Args),
+    /// Run tests as on another build of the same kernel, whose types have other ids.
+    OtherIds(other_ids::Args),
     /// Write docs/parity.md: what is known to differ from the kernel.
     Parity(parity::Args),
     /// Generate a capture, the same each time.
@@ -113,6 +116,7 @@ fn run(command: Command) -> Outcome {
         Command::Mutate(args) => mutate::run(&args),
         Command::MutateWorker(args) => mutate::worker(&args),
         Command::Neighbours(args) => neighbours::run(&args),
+        Command::OtherIds(args) => other_ids::run(&args),
         Command::Parity(args) => parity::run(&args),
         Command::Pcap(args) => pcap::run(&args),
         Command::Random(args) => random::run(&args),

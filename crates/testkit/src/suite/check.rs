@@ -108,6 +108,7 @@ pub(super) fn record(kind: TranscriptKind, log: &str, insns: &[Insn]) -> String 
     let is_statistics =
         |line: &str| line.starts_with("processed ") || line.starts_with("stack depth ");
     let log = kernel_log::normalise(log, insns);
+    let log = kernel_log::without_btf_ids(&log, insns);
     if kind == TranscriptKind::Run {
         return log;
     }

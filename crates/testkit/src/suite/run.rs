@@ -36,3 +36,15 @@ pub fn on_ours(case: &Case, program: &Program) -> Result<Evidence, String> {
         Verdict::Bug(what) => Err(format!("bug: {what}")),
     }
 }
+
+/// Whether a case cannot do without the kernel's BTF: to make its programs, or to verify them.
+pub fn names_types_of_kernel(case: &Case) -> bool {
+    let of_types = |error: String| {
+        error.starts_with("no kernel BTF") || error.contains("without the kernel's BTF")
+    };
+    let made = match super::programs(case, None) {
+        Err(error) => Some(error),
+        Ok(programs) => programs.iter().find_map(|program| on_ours(case, program).err()),
+    };
+    made.is_some_and(of_types)
+}
