@@ -47,6 +47,7 @@ pub(crate) struct Backedge {
 struct Visit {
     /// First checkpoint inside the component on the current path.
     entry_state: Option<CkptId>,
+    /// The newest last; marks go along them from the newest on.
     backedges: Vec<Backedge>,
     num_backedges: u32,
 }
@@ -163,7 +164,7 @@ impl Env<'_> {
         let Some(visit) = self.sccs.visits.get_mut(&chain) else {
             return Err(Stop::Bug(format!("add backedge: no visit info for call chain {chain}")));
         };
-        visit.backedges.insert(0, Backedge { state, equal_state });
+        visit.backedges.push(Backedge { state, equal_state });
         visit.num_backedges += 1;
         self.sccs.num_backedges += 1;
         self.update_peak_states();
@@ -177,7 +178,7 @@ impl Env<'_> {
                 if self.log.traces_all() {
                     verbose!(self, "propagate_backedges: too many iterations\n");
                 }
-                for edge in backedges {
+                for edge in backedges.iter().rev() {
                     let curframe = edge.state.frames.len() as u32 - 1;
                     self.mark_all_scalars_precise(edge.state.meta.parent, curframe);
                 }
@@ -185,7 +186,7 @@ impl Env<'_> {
             }
             rounds += 1;
             let mut changed = false;
-            for edge in backedges {
+            for edge in backedges.iter().rev() {
                 changed |= self.propagate_precision(edge.equal_state, Some(&edge.state))?;
             }
             if !changed {
