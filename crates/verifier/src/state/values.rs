@@ -10,10 +10,11 @@
 //! 2. `vals[0]` is the register that was never written, `vals[1]` the unknown scalar.
 //! 3. A name stays what it is as long as a frame, or another root of [`Values::sweep`], holds it.
 
-use super::reg::{Extra, Reg};
+use super::reg::{Extra, IterState, Reg};
 use super::reg_type::{Base, RegType};
 use crate::memory::{capacity_bytes, push_tight};
 use skep_domain::Scalar;
+use std::hash::{BuildHasher, RandomState};
 
 /// A register by name: interned value and id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -59,6 +60,9 @@ pub(crate) fn named_constant(name: u32) -> Option<u64> {
 
 /// Index of an empty place of the table.
 const EMPTY: u32 = u32::MAX;
+/// Places that a search may pass, once: at two thirds full, a million of values hashed well make
+/// no run of a quarter of that.
+const CLUSTER_MAX: usize = 1 << 10;
 /// Values below which nothing is collected.
 const COLLECT_MIN: usize = 5 << 8;
 
@@ -80,31 +84,71 @@ fn kind_of(reg: &Reg) -> u8 {
         | flag(reg.ref_obj_id != 0, REFERS)
 }
 
-/// A hash of all that tells registers apart as a rule; what it leaves out is compared.
-fn hash_of(reg: &Reg) -> u32 {
-    const MUL: u64 = 0x9e37_79b9_7f4a_7c15;
-    let v = &reg.val;
-    let extra = match reg.extra {
-        Extra::None => 0,
-        Extra::Range(range) => u64::from(range as u32) << 1,
-        Extra::Map { map, uid } => u64::from(map) << 32 | u64::from(uid),
-        Extra::Btf { id, .. } => u64::from(id) << 3,
-        Extra::Mem { size, dynptr_id } => u64::from(size) << 32 | u64::from(dynptr_id),
-        Extra::Iter { btf_id, depth, .. } => u64::from(btf_id) << 32 | u64::from(depth),
-        Extra::Frame(n) | Extra::Subprog(n) => u64::from(n) << 4,
-        Extra::Dynptr { .. } | Extra::IrqFlag { .. } => 5,
-    };
-    let kind = (reg.ty.base as u64) << 32 | u64::from(reg.off as u32);
-    let mut h = 0_u64;
-    for word in [
-        v.var_off.value,
-        v.var_off.mask ^ v.umax.rotate_left(17),
-        v.umin ^ (v.smin as u64).rotate_left(31) ^ (v.smax as u64).rotate_left(47),
-        kind ^ u64::from(reg.ref_obj_id) << 40 ^ extra.rotate_left(13),
-    ] {
-        h = (h ^ word).wrapping_mul(MUL);
-        h ^= h >> 29;
+/// Two words mixed into one, in which every bit depends on all bits of both.
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// A tag, and what tells two of the same tag apart.
+fn extra_words(extra: Extra) -> (u8, u64) {
+    match extra {
+        Extra::None => (0, 0),
+        Extra::Range(range) => (1, u64::from(range as u32)),
+        Extra::Map { map, uid } => (2, u64::from(map) << 32 | u64::from(uid)),
+        Extra::Btf { id, in_prog } => (3, u64::from(id) << 1 | u64::from(in_prog)),
+        Extra::Mem { size, dynptr_id } => (4, u64::from(size) << 32 | u64::from(dynptr_id)),
+        Extra::Dynptr { kind, first_slot } => (5, (kind as u64) << 1 | u64::from(first_slot)),
+        Extra::Iter { btf_id, active: IterState::Active, depth } => {
+            (6, u64::from(btf_id) << 32 | u64::from(depth))
+        }
+        Extra::Iter { btf_id, active: IterState::Drained, depth } => {
+            (7, u64::from(btf_id) << 32 | u64::from(depth))
+        }
+        Extra::IrqFlag { is_lock } => (8, u64::from(is_lock)),
+        Extra::Frame(n) => (9, u64::from(n)),
+        Extra::Subprog(n) => (10, u64::from(n)),
     }
+}
+
+/// A hash of all that tells registers apart but ids: a program may make thousands of values that
+/// differ in one bound only.
+fn hash_of(reg: &Reg, seed: u64) -> u32 {
+    const PI: [u64; 12] = [
+        0x243f_6a88_85a3_08d3,
+        0x1319_8a2e_0370_7344,
+        0xa409_3822_299f_31d0,
+        0x082e_fa98_ec4e_6c89,
+        0x4528_21e6_38d0_1377,
+        0xbe54_66cf_34e9_0c6c,
+        0xc0ac_29b7_c97c_50dd,
+        0x3f84_d5b5_b547_0917,
+        0x9216_d5d9_8979_fb1b,
+        0xd131_0ba6_98df_b5ac,
+        0x2ffd_72db_d01a_dfb7,
+        0xb8e1_afed_6a26_7e96,
+    ];
+    let v = &reg.val;
+    let pair = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+    let (tag, extra) = extra_words(reg.extra);
+    let flags = u64::from(reg.ty.flags.bits());
+    let words = [
+        v.var_off.value,
+        v.var_off.mask,
+        v.umin,
+        v.umax,
+        v.smin as u64,
+        v.smax as u64,
+        pair(v.u32_min, v.u32_max),
+        pair(v.s32_min as u32, v.s32_max as u32),
+        pair(reg.off as u32, reg.ref_obj_id),
+        flags << 16 | u64::from(tag) << 8 | reg.ty.base as u64,
+        extra,
+        seed,
+    ];
+    let key = |i: usize| words[i] ^ PI[i] ^ seed;
+    let h = (0..6).fold(0_u64, |h, i| h.wrapping_add(fold(key(2 * i), key(2 * i + 1))));
     (h >> 32) as u32 ^ h as u32
 }
 
@@ -150,6 +194,8 @@ pub(crate) struct Values {
     free: Vec<u32>,
     /// Values in use from which on it is worth to collect.
     collect_at: usize,
+    /// 0, so that each walk of a program is the same, unless its values were chosen to collide.
+    seed: u64,
 }
 
 impl Values {
@@ -161,6 +207,7 @@ impl Values {
             table: vec![(0, EMPTY); 64],
             free: Vec::new(),
             collect_at: COLLECT_MIN,
+            seed: 0,
         };
         values.pack(&Reg::not_init());
         values.pack(&Reg::unknown());
@@ -177,10 +224,17 @@ impl Values {
     }
 
     fn intern(&mut self, reg: &Reg) -> PackedReg {
-        let hash = hash_of(reg);
+        let mut hash = hash_of(reg, self.seed);
         let mask = self.table.len() - 1;
         let mut at = hash as usize & mask;
+        let mut steps = 0;
         loop {
+            steps += 1;
+            if steps == CLUSTER_MAX {
+                self.reseed(RandomState::new().hash_one(()));
+                hash = hash_of(reg, self.seed);
+                at = hash as usize & mask;
+            }
             match self.table[at] {
                 (_, EMPTY) => break,
                 (h, val) if h == hash && same_but_id(&self.vals[val as usize], reg) => {
@@ -210,6 +264,16 @@ impl Values {
                 push_tight(&mut self.vals, value)
             }
         }
+    }
+
+    /// Makes the table anew with another hash.
+    #[cold]
+    fn reseed(&mut self, seed: u64) {
+        self.seed = seed;
+        for entry in self.table.iter_mut().filter(|entry| entry.1 != EMPTY) {
+            entry.0 = hash_of(&self.vals[entry.1 as usize], seed);
+        }
+        self.fill_table(self.table.len(), |_| true);
     }
 
     fn grow_table(&mut self) {
