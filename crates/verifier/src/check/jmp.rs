@@ -15,6 +15,7 @@ use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedReg, LinkedRegs};
 use crate::state::reg::{AT_PKT_END, BEYOND_PKT_END, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
+use crate::state::values::SCALAR;
 use skep_domain::JmpOp;
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -70,8 +71,24 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     }
     match is_branch_taken(&o) {
         Some(taken) => follow_one(env, insn, [o.dst.is_scalar(), o.src.is_scalar()], taken),
-        None => follow_both(env, insn, &o),
+        None => {
+            let linked = linked_with_operands(env, insn);
+            follow_both(env, insn, &o, &linked)
+        }
     }
+}
+
+/// All that shares an id with an operand that is a scalar. What shares it with both is there twice,
+/// and what then does not fit loses its id: this is asked once for a jump.
+fn linked_with_operands(env: &mut Env<'_>, insn: Insn) -> LinkedRegs {
+    let mut linked = LinkedRegs::default();
+    for (used, regno) in [(insn.is_src_reg(), insn.src), (true, insn.dst)] {
+        let name = env.frame().name(regno);
+        if used && name.id != 0 && env.arena.is(name, SCALAR) {
+            env.collect_linked_regs(name.id, &mut linked);
+        }
+    }
+    linked
 }
 
 /// From here on, what one operand needs the other needs too.
@@ -92,21 +109,19 @@ fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next
         }
         Outcome::Open(names) => names,
     };
-    let dst = env.cur.frame().name(insn.dst);
-    let src = if insn.is_src_reg() { env.cur.frame().name(insn.src) } else { dst };
-    let mut linked = LinkedRegs::default();
-    if insn.is_src_reg() && src.id != 0 {
-        env.collect_linked_regs(src.id, &mut linked);
-    }
-    if dst.id != 0 {
-        env.collect_linked_regs(dst.id, &mut linked);
-    }
+    join_operands(env, insn);
+    let linked = linked_with_operands(env, insn);
     if linked.len() > 1 {
         let op = JmpOp::from_code(insn.op());
         let Some(op) = op else { return Err(Stop::Bug("a jump without operator".to_string())) };
         let o = read_operands(env, insn, op)?;
-        return follow_both(env, insn, &o);
+        let next = follow_both(env, insn, &o, &linked);
+        // What is linked with one operand concerns the other, too.
+        join_operands(env, insn);
+        return next;
     }
+    let dst = env.cur.frame().name(insn.dst);
+    let src = if insn.is_src_reg() { env.cur.frame().name(insn.src) } else { dst };
     let set = |env: &mut Env<'_>, at: usize| {
         let frame = env.cur.frame_mut();
         frame.refine_name(insn.dst, PackedReg { val: names[at], ..dst });
@@ -114,7 +129,6 @@ fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next
             frame.refine_name(insn.src, PackedReg { val: names[at + 1], ..src });
         }
     };
-    join_operands(env, insn);
     set(env, 0);
     let goto = target(env, insn);
     env.push_stack(goto, env.insn_idx, false)?;
@@ -237,16 +251,9 @@ fn sanitize_speculative_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check
     Ok(())
 }
 
-fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands) -> Check<Next> {
-    let mut linked = LinkedRegs::default();
-    if insn.is_src_reg() && o.src.is_scalar() && o.src.id != 0 {
-        env.collect_linked_regs(o.src.id, &mut linked);
-    }
-    if o.dst.is_scalar() && o.dst.id != 0 {
-        env.collect_linked_regs(o.dst.id, &mut linked);
-    }
+fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs) -> Check<Next> {
     if linked.len() > 1 {
-        env.push_jmp_history(Access::None, linked);
+        env.push_jmp_history(Access::None, *linked);
     }
     let goto = target(env, insn);
     env.push_stack(goto, env.insn_idx, false)?;
@@ -256,7 +263,7 @@ fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands) -> Check<Next> {
     refine(env, insn, o, (false, &mut falls))?;
     if linked.len() > 1 {
         for patch in [&mut jumps, &mut falls] {
-            sync_operands(env, insn, patch, &linked);
+            sync_operands(env, insn, patch, linked);
         }
     }
     learn_from_pointers(env, insn, o, &mut jumps, &mut falls)?;
