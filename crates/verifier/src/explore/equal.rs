@@ -227,7 +227,9 @@ impl Compare<'_> {
         {
             return false;
         }
-        value_within(&o.val, &c.val) && self.idmap.check_scalar_ids(oid, cid)
+        // The flag is no part of the identity: {X, X+1} is not {Y, Z+1}.
+        value_within(&o.val, &c.val)
+            && self.idmap.check_scalar_ids(oid & !BPF_ADD_CONST, cid & !BPF_ADD_CONST)
     }
 
     fn stacksafe(&mut self, (i, id): (usize, FrameId), marks: Marks, cur: &Frame) -> bool {
