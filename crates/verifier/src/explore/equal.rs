@@ -185,7 +185,7 @@ impl Compare<'_> {
         }
         let (mut a, mut b) = (None, None);
         let (o, c) = (self.arena.view(old.val, &mut a), self.arena.view(cur.val, &mut b));
-        if o.ty.base == Base::NotInit {
+        if o.ty.base == Base::NotInit && self.exact == Exactness::Covered {
             return true;
         }
         if o.ty != c.ty {
