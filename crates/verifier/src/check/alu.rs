@@ -10,7 +10,7 @@ use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
 use crate::rejection::Check;
 use crate::state::arena::PackedReg;
-use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Reg};
+use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
 use skep_domain::{AluOp, ByteOrder};
 use skep_insn::Insn;
@@ -62,6 +62,7 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
     let mut dst = env.reg_mut(insn.dst);
     if insn.op() == BPF_NEG {
         skep_domain::neg(insn.class() == BPF_ALU64, &mut dst.val);
+        dst.extra = Extra::None;
     } else {
         let swaps = insn.class() == BPF_ALU64 || insn.code & BPF_X == BPF_TO_BE;
         let order = if swaps { ByteOrder::Swap } else { ByteOrder::Keep };
@@ -238,7 +239,11 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     }
     fork_sign_mask(env, insn, op, src)?;
     let linked = linked_constant(env, insn, src);
+    let made_anew = is_made_anew(op, &env.reg(insn.dst), src);
     let mut dst = env.reg_mut(insn.dst);
+    if made_anew {
+        dst.extra = Extra::None;
+    }
     if !skep_domain::alu(op, wide, &mut dst.val, &src.val) {
         *dst = Reg::unknown();
         return Ok(());
@@ -254,6 +259,19 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
         }
     }
     Ok(())
+}
+
+/// Whether the result is nothing but a number. What a NULL keeps of the pointer that it was stays
+/// with all that is computed from it; an operation on bits with a known result forgets it.
+pub(crate) fn is_made_anew(op: AluOp, dst: &Reg, src: &Reg) -> bool {
+    let (d, s) = (dst.val.var_off, src.val.var_off);
+    let bits = match op {
+        AluOp::And => d.and(s),
+        AluOp::Or => d.or(s),
+        AluOp::Xor => d.xor(s),
+        _ => return false,
+    };
+    s.is_const() && bits.is_const()
 }
 
 /// The constant by which the result differs from the registers that dst is linked with, if it stays

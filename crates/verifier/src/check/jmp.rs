@@ -382,10 +382,11 @@ fn mark_ptr_or_null_regs(env: &Env<'_>, checked: &Reg, patch: &mut Patch, is_nul
             continue;
         }
         if is_null {
+            // The map, type or size that it pointed to stays: two NULLs are the same to a loop
+            // only if they come from the same.
             reg.ty = RegType::SCALAR;
             reg.id = 0;
             reg.ref_obj_id = 0;
-            reg.extra = Extra::None;
         } else {
             mark_ptr_not_null(env, &mut reg);
             if !env.may_point_to_spin_lock(&reg) {

@@ -7,12 +7,12 @@
 //! # Invariants
 //! 1. They act only on well formed insns: nothing can be refused because of the insn alone.
 
-use super::alu::{divides_by_zero, linked_sum, shifts_too_far};
+use super::alu::{divides_by_zero, is_made_anew, linked_sum, shifts_too_far};
 use crate::env::{Env, Form};
 use crate::explore::equal::value_within;
 use crate::passes::reserved::check_insn_fields;
 use crate::state::arena::PackedReg;
-use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Reg};
+use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Extra, Reg};
 use crate::state::transfers::Results;
 use crate::state::values::{CONST, SANE_SCALAR, SCALAR, constant_name, named_constant};
 use skep_domain::{AluOp, JmpOp};
@@ -196,6 +196,9 @@ fn compute_alu(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
     }
     let wide = insn.class() == BPF_ALU64;
     let mut sum = d;
+    if is_made_anew(op, &d, &s) {
+        sum.extra = Extra::None;
+    }
     if !skep_domain::alu(op, wide, &mut sum.val, &s.val) {
         return Some([PackedReg::UNKNOWN.val, NONE, 0, 0]);
     }
