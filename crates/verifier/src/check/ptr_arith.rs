@@ -5,6 +5,7 @@
 
 use super::alu::BPF_ALU_STRING;
 use crate::env::{Env, Found};
+use crate::insn_aux::InsnFlags;
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, errno};
 use crate::state::arena::PackedReg;
@@ -74,7 +75,7 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     dst.val.mark_unbounded32();
     let mut info = Sanitize::default();
     let is_masked = matches!(insn.op(), BPF_ADD | BPF_SUB);
-    let is_masked = is_masked && !env.bypass_spec_v1 && insn.is_src_reg();
+    let is_masked = is_masked && !can_skip_sanitation(env, insn);
     if is_masked {
         let result = sanitize_ptr_alu(env, insn, (ptr, off), ptr_is_dst, &mut info)?;
         sanitize_err(env, insn, ptr_is_dst, result)?;
@@ -236,9 +237,17 @@ fn sub_variable(env: &mut Env<'_>, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
     }
 }
 
+/// Whether no mask is looked for: the privileged need none, constants neither, and where a path of
+/// speculation failed before, a barrier stands in front of the insn.
+///
+/// Kernel: `can_skip_alu_sanitation` (6.18).
+fn can_skip_sanitation(env: &Env<'_>, insn: Insn) -> bool {
+    env.bypass_spec_v1 || !insn.is_src_reg() || env.aux().has(InsnFlags::NOSPEC)
+}
+
 /// Marks the insn as needing no masking; refuses if another path needs some.
 pub(crate) fn sanitize_val_alu(env: &mut Env<'_>, insn: Insn) -> Check {
-    if env.bypass_spec_v1 || !insn.is_src_reg() {
+    if can_skip_sanitation(env, insn) {
         return Ok(());
     }
     let result = update_alu_state(env, BPF_ALU_NON_POINTER, 0);
