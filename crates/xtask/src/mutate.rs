@@ -73,6 +73,9 @@ pub(crate) struct Args {
     /// Judge the finding of a file again.
     #[arg(long)]
     replay: Option<PathBuf>,
+    /// With --replay: lines of either log shown behind the first that differs.
+    #[arg(long, default_value_t = 10)]
+    lines: usize,
 }
 
 /// What a batch may take.
@@ -83,7 +86,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         return Ok(Ended::without_kernel(&absent));
     }
     if let Some(path) = &args.replay {
-        return groups::replay(path, !args.no_minimise);
+        return groups::replay(path, (!args.no_minimise, args.lines));
     }
     if let Some(id) = &args.show {
         return groups::show(args, id);

@@ -132,7 +132,7 @@ pub(super) fn show(args: &super::Args, id: &str) -> crate::Outcome {
 }
 
 /// Judges the case of a file again, and shows where the answers part.
-pub(super) fn replay(path: &Path, smaller: bool) -> crate::Outcome {
+pub(super) fn replay(path: &Path, (smaller, lines): (bool, usize)) -> crate::Outcome {
     let case: Case = serde_json::from_str(&std::fs::read_to_string(path)?)?;
     let mut program = case.program(objects::host()?.kernel_btf)?;
     let mut loader = case.loader;
@@ -167,7 +167,7 @@ pub(super) fn replay(path: &Path, smaller: bool) -> crate::Outcome {
     let from = difference.line.saturating_sub(8);
     let shown = difference.line.saturating_sub(1 + from);
     ours.lines().skip(from).take(shown).for_each(|line| println!("= {line}"));
-    ours.lines().skip(from + shown).take(10).for_each(|line| println!("- {line}"));
-    kernels.lines().skip(from + shown).take(10).for_each(|line| println!("+ {line}"));
+    ours.lines().skip(from + shown).take(lines).for_each(|line| println!("- {line}"));
+    kernels.lines().skip(from + shown).take(lines).for_each(|line| println!("+ {line}"));
     Ok(Ended::Failed)
 }
