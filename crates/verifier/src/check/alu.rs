@@ -205,6 +205,11 @@ fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
     } else {
         Reg::constant(i64::from(insn.imm) as u64)
     };
+    if src.ty.base == Base::Arena {
+        // Whatever it is combined with, and how: the result counts as another such address.
+        env.set_reg(insn.dst, Reg { ty: src.ty, ..Reg::unknown() });
+        return Ok(());
+    }
     match (dst.is_scalar(), src.is_scalar()) {
         (false, false) => {
             if insn.op() == BPF_SUB && env.allow_ptr_leaks {

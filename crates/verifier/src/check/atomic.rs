@@ -11,6 +11,7 @@ use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::Check;
 use crate::state::reg_type::{Base, RegType};
+use skep_insn::Insn;
 use skep_insn::code::*;
 
 /// Walks an atomic insn.
@@ -49,6 +50,10 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
     }
     refuse_pointer(env, insn.src)?;
     check_ptr_type(env, insn.dst, "stores into")?;
+    if env.reg(insn.dst).ty.is(Base::Arena) && loops_in_machine_code(insn) {
+        let dst = insn.dst;
+        reject!(env, EACCES, "BPF_ATOMIC stores into R{dst} arena is not allowed");
+    }
     let load_reg = match insn.imm {
         BPF_CMPXCHG => Some(0),
         imm if imm & BPF_FETCH != 0 => Some(insn.src),
@@ -75,6 +80,13 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
         save_aux_ptr_type(env, RegType::of(Base::Arena), false)?;
     }
     check_mem_access(env, MemAccess { ty: AccessType::Write, ..at })
+}
+
+/// Bit operations that give the old value: x86-64 makes each a loop, in which the kernel cannot
+/// catch a fault.
+fn loops_in_machine_code(insn: Insn) -> bool {
+    let is = |op: u8| insn.imm == i32::from(op) | BPF_FETCH;
+    [BPF_AND, BPF_OR, BPF_XOR].into_iter().any(is)
 }
 
 fn refuse_pointer(env: &mut Env<'_>, regno: u8) -> Check {
