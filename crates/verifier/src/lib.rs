@@ -105,5 +105,6 @@ fn run(env: &mut Env<'_>) -> Check {
     env.do_check_main()?;
     env.do_check_subprogs()?;
     env.check_stack_depth()?;
+    check::mem::sock::convert_sock_accesses(env)?;
     fixup::do_misc_fixups(env)
 }

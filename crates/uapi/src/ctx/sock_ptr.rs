@@ -2,12 +2,12 @@
 //!
 //! Kernel: `bpf_sock_common_is_valid_access`, `bpf_sock_is_valid_access`,
 //! `bpf_tcp_sock_is_valid_access`, `bpf_xdp_sock_is_valid_access`, `check_flow_keys_access`, 6.18.
-//! Departure: 6.18 lets a u32 load of the upper half of `bytes_received` and `bytes_acked` of a
-//! `bpf_tcp_sock` pass its walk and then refuses the program with `verifier bug: error during ctx
-//! access conversion (0)`; here they are invalid at once.
+//! 6.18 lets a u32 load of the upper half of `bytes_received` and `bytes_acked` of a `bpf_tcp_sock`
+//! pass its walk, and then finds no conversion ([`SockPointer::lacks_conversion`]).
 
+use super::field::CtxRange;
 use super::layout::CtxLayout;
-use super::sock_ptr_table::{SOCK, SOCK_COMMON, TCP_SOCK, XDP_SOCK};
+use super::sock_ptr_table::{SOCK, SOCK_COMMON, TCP_SOCK, TCP_SOCK_NOT_CONVERTED, XDP_SOCK};
 
 /// Bytes of `struct bpf_flow_keys`: any load or store inside is allowed, at any alignment.
 pub const FLOW_KEYS_BYTES: u32 = 56;
@@ -37,5 +37,10 @@ impl SockPointer {
             SockPointer::TcpSock => &TCP_SOCK,
             SockPointer::XdpSock => &XDP_SOCK,
         })
+    }
+
+    /// A load that the walk takes, and for which the program is refused after the walk.
+    pub fn lacks_conversion(self, at: CtxRange) -> bool {
+        self == SockPointer::TcpSock && TCP_SOCK_NOT_CONVERTED.contains(&at)
     }
 }

@@ -4,13 +4,42 @@
 
 use super::MemAccess;
 use super::region::refuse_negative;
-use crate::env::Env;
+use crate::env::{Env, InsnFlags};
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, Stop};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
+use skep_insn::code::BPF_LDX;
 use skep_uapi::ctx::{CtxRange, SockPointer};
+
+/// Refuses the program for a load that some path walked and that cannot be converted.
+///
+/// Kernel: `convert_ctx_accesses` (6.18).
+pub(crate) fn convert_sock_accesses(env: &mut Env<'_>) -> Check {
+    let lacks_conversion = |i: &usize| {
+        let (insn, aux) = (env.insns[*i], env.aux[*i]);
+        let at = CtxRange { off: i32::from(insn.off), size: insn.size_bytes() };
+        let pointer = aux.ptr_type().and_then(|ty| sock_pointer(ty.base));
+        let is_load = insn.class() == BPF_LDX && aux.has(InsnFlags::SEEN);
+        is_load && pointer.is_some_and(|pointer| pointer.lacks_conversion(at))
+    };
+    if let Some(i) = (0..env.insns.len()).find(lacks_conversion) {
+        env.insn_idx = i as u32;
+        reject!(env, EFAULT, "verifier bug: error during ctx access conversion (0)");
+    }
+    Ok(())
+}
+
+fn sock_pointer(base: Base) -> Option<SockPointer> {
+    match base {
+        Base::SockCommon => Some(SockPointer::SockCommon),
+        Base::Socket => Some(SockPointer::Socket),
+        Base::TcpSock => Some(SockPointer::TcpSock),
+        Base::XdpSock => Some(SockPointer::XdpSock),
+        _ => None,
+    }
+}
 
 pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() {
@@ -19,14 +48,12 @@ pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32)
     if reg.val.smin < 0 {
         return refuse_negative(env, at.regno);
     }
-    let pointer = match reg.ty.base {
-        Base::SockCommon => SockPointer::SockCommon,
-        Base::Socket => SockPointer::Socket,
-        Base::TcpSock => SockPointer::TcpSock,
-        _ => SockPointer::XdpSock,
+    let Some(pointer) = sock_pointer(reg.ty.base) else {
+        return Err(Stop::Bug(format!("{} is no socket", reg.ty)));
     };
     let range = CtxRange { off, size: at.size as u32 };
-    if pointer.layout().load(range, at.is_ldsx).is_none() {
+    let may_load = pointer.layout().load(range, at.is_ldsx).is_some();
+    if !may_load && !pointer.lacks_conversion(range) {
         let (regno, size) = (at.regno, at.size);
         reject!(env, EACCES, "R{regno} invalid {} access off={off} size={size}", reg.ty);
     }
