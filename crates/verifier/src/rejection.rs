@@ -72,6 +72,7 @@ pub(crate) mod errno {
     pub(crate) const ENOENT: i32 = 2;
     pub(crate) const E2BIG: i32 = 7;
     pub(crate) const EACCES: i32 = 13;
+    pub(crate) const EBADF: i32 = 9;
     pub(crate) const EFAULT: i32 = 14;
     pub(crate) const EBUSY: i32 = 16;
     pub(crate) const EINVAL: i32 = 22;

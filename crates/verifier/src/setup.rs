@@ -122,12 +122,12 @@ impl<'a> Env<'a> {
         let exception_cb = self.pass(|env| find_exception_cb(env.prog))?;
         let rules = SubprogRules { bpf_capable: self.bpf_capable, exception_cb };
         let mut subprogs = self.pass(|env| {
-            let (prog, kfuncs) = (env.prog, &env.callable.kfuncs);
-            find_subprogs(env.insns, rules, |idx, insn| kfuncs.add_kfunc_call(prog, idx, insn))
-                .inspect_err(|refusal| {
-                    let found = count_found(env.insns, rules, refusal);
-                    env.subprogs = vec![SubprogInfo::default(); found];
-                })
+            let (kfuncs, symbols) = (&env.callable.kfuncs, env.config.kernel_symbols.as_ref());
+            let add = |idx, insn: &_| kfuncs.add_kfunc_call((env.prog, symbols), idx, insn);
+            find_subprogs(env.insns, rules, add).inspect_err(|refusal| {
+                let found = count_found(env.insns, rules, refusal);
+                env.subprogs = vec![SubprogInfo::default(); found];
+            })
         })?;
         self.list_subprogs(&subprogs);
         if self.log.traces_all() {
@@ -204,7 +204,7 @@ impl<'a> Env<'a> {
         self.subprogs = (0..subprogs.count())
             .map(|i| {
                 let flags = subprogs.flags[i];
-                let (name, is_global) = self.subprog_name(subprogs.start(i), i);
+                let (name, is_global) = self.subprog_name(subprogs.start(i));
                 SubprogInfo {
                     start: subprogs.start(i),
                     name,
@@ -219,12 +219,12 @@ impl<'a> Env<'a> {
     }
 
     /// Name of the function that starts at `start`, and whether it has global linkage.
-    fn subprog_name(&self, start: u32, subprog: usize) -> (String, bool) {
+    fn subprog_name(&self, start: u32) -> (String, bool) {
         let row = self.prog.func_info.iter().find(|f| f.insn_off.0 == start);
         let (Some(row), Some(btf)) = (row, &self.prog.btf) else { return (String::new(), false) };
         let Some(ty) = btf.get(TypeId(row.type_id)) else { return (String::new(), false) };
         let global = ty.func_linkage() == skep_btf::FuncLinkage::Global as u16;
-        (ty.name().to_string(), global && subprog != 0)
+        (ty.name().to_string(), global)
     }
 
     /// Stack of all call chains.

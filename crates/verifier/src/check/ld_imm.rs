@@ -31,7 +31,7 @@ pub(crate) fn check_ld_imm(env: &mut Env<'_>) -> Check {
         BPF_PSEUDO_FUNC => function(env, insn)?,
         BPF_PSEUDO_MAP_FD => map_pointer(env, insn)?,
         BPF_PSEUDO_MAP_VALUE => map_value(env, insn, second)?,
-        _ => return unsupported("maps by index in fd_array"),
+        kind => return Err(Stop::Bug(format!("ld_imm64 of kind {kind}, which names nothing"))),
     };
     env.set_reg(insn.dst, loaded);
     env.frame_mut().chains.make(insn.dst);
@@ -69,7 +69,7 @@ fn function(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
     if env.prog.func_info.is_empty() {
         reject!(env, EINVAL, "missing btf func_info");
     }
-    if env.subprogs[subprogno as usize].is_global || subprogno == 0 {
+    if env.subprogs[subprogno as usize].is_global {
         reject!(env, EINVAL, "callback function not static");
     }
     let ty = RegType::of(Base::Func);

@@ -41,17 +41,24 @@ impl Resolver<'_> {
         second: &Insn,
     ) -> Result<(), PassReject> {
         let checked = match first.src {
-            BPF_PSEUDO_BTF_ID => self.check_pseudo_btf_id(first.imm),
+            BPF_PSEUDO_BTF_ID => self.check_pseudo_btf_id(first.imm, second.imm),
             BPF_PSEUDO_MAP_FD => self.use_map(first.imm),
             BPF_PSEUDO_MAP_VALUE => {
                 self.use_map(first.imm).and_then(|()| self.check_direct_value(first, second))
+            }
+            BPF_PSEUDO_MAP_IDX | BPF_PSEUDO_MAP_IDX_VALUE => {
+                refuse(errno::EPROTO, "fd_idx without fd_array is invalid".to_string())
             }
             _ => Ok(()),
         };
         checked.map_err(|(errno, message)| PassReject::at(idx, errno, message))
     }
 
-    fn check_pseudo_btf_id(&self, id: i32) -> Refused {
+    fn check_pseudo_btf_id(&self, id: i32, module_fd: i32) -> Refused {
+        if module_fd != 0 {
+            // A descriptor of a module's BTF: no program here has one.
+            return refuse(errno::EINVAL, "invalid module BTF object FD specified.".to_string());
+        }
         let Some(btf) = &self.prog.kernel_btf else { return Ok(()) };
         let Some(ty) = btf.get(TypeId(id as u32)) else {
             return refuse(errno::ENOENT, format!("ldimm64 insn specifies invalid btf_id {id}."));
@@ -73,8 +80,10 @@ impl Resolver<'_> {
             self.maps.get(imm as usize).filter(|_| (imm as usize) < self.prog.maps.len())
         else {
             // The object names descriptors by number so that no map can be meant.
-            let fd = if imm < 0 { !imm } else { imm };
-            return refuse(errno::EINVAL, format!("fd {fd} is not pointing to valid bpf_map"));
+            let fd = if imm < 0 { !imm } else { -1 };
+            // The standard streams are open, and no maps.
+            let errno = if (0..3).contains(&fd) { errno::EINVAL } else { errno::EBADF };
+            return refuse(errno, format!("fd {fd} is not pointing to valid bpf_map"));
         };
         if self.used.contains(&(imm as u32)) {
             return Ok(());
@@ -146,6 +155,9 @@ impl Resolver<'_> {
     fn check_direct_value(&self, first: &Insn, second: &Insn) -> Refused {
         let def = self.maps[first.imm as usize].def;
         let off = second.imm as u32;
+        if i64::from(off) >= BPF_MAX_VAR_OFF {
+            return refuse(errno::EINVAL, format!("direct value offset of {off} is not allowed"));
+        }
         let (errno, value_size) = match def.map_type {
             MapType::Array if def.max_entries != 1 => (Some(errno::ENOTSUPP), def.value_size),
             MapType::Array => ((off >= def.value_size).then_some(errno::EINVAL), def.value_size),
@@ -158,9 +170,6 @@ impl Resolver<'_> {
                 return refuse(errno::EINVAL, message);
             }
         };
-        if i64::from(off) >= BPF_MAX_VAR_OFF {
-            return refuse(errno::EINVAL, format!("direct value offset of {off} is not allowed"));
-        }
         match errno {
             Some(errno) => {
                 let message = format!(

@@ -2,6 +2,7 @@
 //!
 //! Kernel: `fetch_kfunc_arg_meta`, `add_kfunc_call`, `special_kfunc_list` (6.18).
 
+use crate::KernelSymbols;
 use crate::passes::call_facts::{CallFacts, is_kfunc_call};
 use crate::passes::{PassReject, errno};
 use rustc_hash::FxHashMap;
@@ -259,7 +260,7 @@ impl<'a> Callees<'a> {
     /// What the load refuses of a call, whether or not it is reached.
     pub(crate) fn add_kfunc_call(
         &self,
-        prog: &Program,
+        (prog, symbols): (&Program, Option<&KernelSymbols>),
         idx: usize,
         insn: &Insn,
     ) -> Result<(), PassReject> {
@@ -278,13 +279,21 @@ impl<'a> Callees<'a> {
         }
         let id = TypeId(insn.imm as u32);
         let kernel = prog.kernel_btf.as_deref();
-        let func = kernel.and_then(|btf| btf.get(id)).filter(|_| insn.off == 0);
+        let func = kernel.and_then(|btf| btf.get(id));
         if func.is_some_and(|func| METADATA.contains(&func.name())) {
             let text = "metadata kfuncs require device-bound program";
             return Err(PassReject::at(idx, errno::EINVAL, text));
         }
-        if insn.off != 0 || id == TypeId::VOID || self.0.contains_key(&insn.imm) {
+        if id == TypeId::VOID {
             return Ok(());
+        }
+        if let Some(callee) = self.0.get(&insn.imm) {
+            let name = callee.name;
+            if symbols.is_none_or(|symbols| (symbols.0)(name)) {
+                return Ok(());
+            }
+            let text = format!("cannot find address for kernel function {name}");
+            return Err(PassReject::at(idx, errno::EINVAL, text));
         }
         let text = format!("kernel btf_id {id} is not a function");
         Err(PassReject::at(idx, errno::EINVAL, text))
