@@ -164,8 +164,15 @@ impl Types {
         Ok((key, value, size))
     }
 
-    /// Type, size and alignment of a field: an integer, an array of them, a type of the kernel.
+    /// Type, size and alignment of a field: an integer, an array of them, a type of the kernel, a
+    /// `kptr` to a struct with one number.
     fn field(&mut self, name: &str) -> Result<(TypeId, u32, u32), String> {
+        if let Some(object) = name.strip_prefix("kptr ") {
+            let number = self.int("u64")?;
+            let object = self.builder.struct_(object, 8, &[("number", number, 0, 0)]);
+            let tagged = self.builder.type_tag("kptr", object);
+            return Ok((self.builder.ptr(tagged), 8, 8));
+        }
         if let Some(&(name, size, align)) = KERNEL_TYPES.iter().find(|row| row.0 == name) {
             let word = self.int(if align == 4 { "u32" } else { "u64" })?;
             let index = self.int("u32")?;

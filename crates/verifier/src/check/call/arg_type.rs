@@ -127,6 +127,10 @@ pub(crate) fn check_reg_type(
 fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMeta>) -> Check {
     let reg = env.reg(regno);
     if reg.ty.has(F::MEM_ALLOC) {
+        // The kernel has no rule for an object that may be absent, or that only RCU keeps.
+        if !reg.ty.flags.difference(F::MEM_ALLOC | F::MEM_PERCPU).is_empty() {
+            reject!(env, EFAULT, "verifier bug: invalid PTR_TO_BTF_ID register for type match");
+        }
         return match meta {
             Some(m) if m.func == HelperId::KptrXchg && regno == 2 => {
                 field_args::check_kptr_match(env, m, &reg, regno)

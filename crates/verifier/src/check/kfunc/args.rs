@@ -270,7 +270,11 @@ impl Env<'_> {
             reject!(self, EINVAL, "arg#{nth} is neither owning or non-owning ref");
         }
         meta.arg_owning_ref = !reg.ty.has(TypeFlag::NON_OWN_REF);
-        if !self.fields_of(&reg).iter().any(|f| f.kind == FieldKind::Refcount) {
+        let fields = self.fields_of(&reg);
+        if fields.is_empty() {
+            reject!(self, EFAULT, "verifier bug: Couldn't find btf_record");
+        }
+        if !fields.iter().any(|f| f.kind == FieldKind::Refcount) {
             reject!(self, EINVAL, "arg#{nth} doesn't point to a type with bpf_refcount field");
         }
         meta.arg_type = object_type(&reg);

@@ -142,7 +142,9 @@ impl Env<'_> {
         let Ok(id) = u32::try_from(local_type_id) else {
             reject!(self, EINVAL, "local type ID argument must be in range [0, U32_MAX]");
         };
-        let Some(btf) = self.prog.btf.clone() else {
+        // The kernel only takes the program's BTF with rows that refer to it.
+        let has_rows = !self.prog.func_info.is_empty() || !self.prog.line_info.is_empty();
+        let Some(btf) = self.prog.btf.clone().filter(|_| has_rows) else {
             reject!(self, EINVAL, "bpf_obj_new/bpf_percpu_obj_new requires prog BTF");
         };
         let Some(t) = btf.get(TypeId(id)).filter(|t| t.kind() == Kind::Struct) else {
