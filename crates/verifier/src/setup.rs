@@ -7,6 +7,7 @@ use crate::Config;
 use crate::callees::Callable;
 use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
+use crate::check::line_info;
 use crate::env::{Env, InsnAux, InsnFlags, LoopInline, MapView, SubprogInfo};
 use crate::explore::idmap::IdMap;
 use crate::log::{Log, verbose};
@@ -137,6 +138,7 @@ impl<'a> Env<'a> {
         self.pass(|env| check_subprogs(env.insns, &mut subprogs))?;
         self.list_subprogs(&subprogs);
         func_info::check_btf_func(self, &subprogs)?;
+        line_info::check_btf_line(self)?;
         self.exception_cb = subprogs.exception_cb.map(|i| i as u32);
         if let Some(cb) = subprogs.exception_cb.and_then(|i| self.subprogs.get_mut(i)) {
             cb.called = true;

@@ -4,8 +4,9 @@ use super::Case;
 use super::case_btf::{self, CaseBtf};
 use super::options::{MapOptions, Options};
 use skep::btf::{Btf, Kind};
+use skep::insn::InsnIdx;
 use skep::insn::asm::{Assembly, assemble};
-use skep::program::{AttachTarget, MapDef, MapIdx, MapSlot, Program, SlotTarget};
+use skep::program::{AttachTarget, LineInfo, MapDef, MapIdx, MapSlot, Program, SlotTarget};
 use skep::uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType};
 use std::sync::Arc;
 
@@ -57,6 +58,7 @@ fn assembled(
         maps: maps.into(),
         btf: built.btf.map(Arc::new),
         func_info: built.func_info,
+        line_info: options.lines.iter().map(line_info).collect(),
         kernel_btf: kernel_btf.cloned(),
         ..Program::default()
     };
@@ -92,6 +94,10 @@ fn kernel_type(name: &str, kind: Kind, btf: Option<&Arc<Btf>>) -> Result<u32, St
     let btf = btf.ok_or("no kernel BTF")?;
     let id = btf.find_by_name_kind(name, kind);
     id.map(|id| id.0).ok_or_else(|| format!("no such name in the kernel's BTF: {name}"))
+}
+
+fn line_info(&[insn, file_name_off, line_off, line_col]: &[u32; 4]) -> LineInfo {
+    LineInfo { insn_off: InsnIdx(insn), file_name_off, line_off, line_col }
 }
 
 fn attach_target(options: &Options, btf: Option<&Arc<Btf>>) -> Result<AttachTarget, String> {

@@ -29,6 +29,9 @@ pub struct Options {
     pub unjudged: Option<String>,
     /// Give the program BTF with a function for each subprog, even where nothing asks for it.
     pub btf: bool,
+    /// Line info: insn, where the names of file and line are in the strings of the BTF, line and
+    /// column in one number.
+    pub lines: Vec<[u32; 4]>,
     /// Maps by name.
     pub map: BTreeMap<String, MapOptions>,
     /// Subprogs by label; `main` is the entry.
@@ -64,6 +67,7 @@ impl Default for Options {
             known_gap: None,
             unjudged: None,
             btf: false,
+            lines: Vec::new(),
             map: BTreeMap::new(),
             func: BTreeMap::new(),
             words: Vec::new(),
@@ -98,7 +102,7 @@ pub struct MapOptions {
     pub extra: u64,
     /// Name of the map that inner maps look like.
     pub inner: Option<String>,
-    /// Members of the value: `lock: bpf_spin_lock`, `n: u64`, `name: u8[16]`.
+    /// Members of the value: `lock: bpf_spin_lock`, `n: u64`, `name: u8[16]`, `p: kptr plain`.
     pub fields: Vec<String>,
     /// First value, in hexadecimal.
     pub contents: String,

@@ -14,6 +14,7 @@ pub(crate) mod kfunc;
 pub(crate) mod ld_abs;
 pub(crate) mod ld_imm;
 pub(crate) mod ld_imm_resolve;
+pub(crate) mod line_info;
 pub(crate) mod linked_regs;
 pub(crate) mod mem;
 pub(crate) mod patch;

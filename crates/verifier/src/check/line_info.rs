@@ -1,0 +1,54 @@
+//! Whether the line info of a program fits its insns and functions.
+//!
+//! Kernel: `check_btf_line` (6.18).
+
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::Check;
+
+/// Checks row by row; runs after the functions are known, before any insn is decoded.
+///
+/// Rows ascend, begin at an insn (not at the second half of an `ld_imm64`), name strings that are
+/// there, and each function has one at its first insn. A program may have none at all.
+pub(crate) fn check_btf_line(env: &mut Env<'_>) -> Check {
+    let prog = env.prog;
+    let Some(btf) = prog.btf.as_deref().filter(|_| !prog.line_info.is_empty()) else {
+        return Ok(());
+    };
+    let strings = btf.string_bytes().len();
+    let (mut prev, mut lines_of) = (0, 0);
+    for (i, row) in prog.line_info.iter().enumerate() {
+        let off = row.insn_off.0;
+        let Some(insn) = prog.insns.get(off as usize).filter(|_| i == 0 || off > prev) else {
+            let len = prog.insns.len();
+            reject!(
+                env,
+                EINVAL,
+                "Invalid line_info[{i}].insn_off:{off} (prev_offset:{prev} prog->len:{len})"
+            );
+        };
+        if insn.code == 0 {
+            reject!(env, EINVAL, "Invalid insn code at line_info[{i}].insn_off");
+        }
+        if [row.line_off, row.file_name_off].iter().any(|&at| at as usize >= strings) {
+            reject!(env, EINVAL, "Invalid line_info[{i}].line_off or .file_name_off");
+        }
+        match env.subprogs.get(lines_of).map(|subprog| subprog.start) {
+            Some(start) if start == off => lines_of += 1,
+            Some(start) if start < off => {
+                reject!(env, EINVAL, "missing bpf_line_info for func#{lines_of}")
+            }
+            _ => {}
+        }
+        prev = off;
+    }
+    let missing = env.subprogs.len() - lines_of;
+    if missing != 0 {
+        reject!(
+            env,
+            EINVAL,
+            "missing bpf_line_info for {missing} funcs starting from func#{lines_of}"
+        );
+    }
+    Ok(())
+}
