@@ -43,7 +43,9 @@ fn assembled(
     let attach_type = match &options.attach_type {
         None => 0,
         Some(name) => AttachType::from_name(name)
-            .ok_or_else(|| format!("no such attach type: {name}"))? as u32,
+            .map(|named| named as u32)
+            .or_else(|| name.parse().ok())
+            .ok_or_else(|| format!("no such attach type: {name}"))?,
     };
     let program = Program {
         name: name.to_owned(),
@@ -102,8 +104,16 @@ fn line_info(&[insn, file_name_off, line_off, line_col]: &[u32; 4]) -> LineInfo 
 
 fn attach_target(options: &Options, btf: Option<&Arc<Btf>>) -> Result<AttachTarget, String> {
     let Some(name) = &options.attach else { return Ok(AttachTarget::None) };
-    let kind = if name.starts_with("btf_trace_") { Kind::Typedef } else { Kind::Func };
-    Ok(AttachTarget::Kernel { btf_id: kernel_type(name, kind, btf)?, name: name.clone() })
+    let (name, kind) = match name.strip_prefix("struct ") {
+        Some(name) => (name, Kind::Struct),
+        None if name.starts_with("btf_trace_") => (name.as_str(), Kind::Typedef),
+        None => (name.as_str(), Kind::Func),
+    };
+    let btf_id = match name.parse() {
+        Ok(number) => number,
+        Err(_) => kernel_type(name, kind, btf)?,
+    };
+    Ok(AttachTarget::Kernel { btf_id, name: name.to_owned() })
 }
 
 fn map_def(

@@ -4,6 +4,7 @@ use super::claims::{pairs, value_agrees};
 use super::{Case, Claims, TranscriptKind};
 use skep::insn::Insn;
 use skep::insn::asm::Assembly;
+use skep_kernel::bpf::errno_name;
 use skep_kernel::kernel_log;
 use std::fmt::Write as _;
 
@@ -12,6 +13,8 @@ use std::fmt::Write as _;
 pub struct Evidence {
     /// The program was accepted.
     pub accepted: bool,
+    /// errno of a refusal, else 0.
+    pub errno: i32,
     /// The log at the case's level with statistics, as the engine wrote it.
     pub log: String,
 }
@@ -21,6 +24,10 @@ pub fn check(case: &Case, assembly: &Assembly, evidence: &Evidence) -> Result<St
     let claims = Claims::read(&case.bpf)?;
     let mut wrong = String::new();
     verdict(&claims, assembly, evidence, &mut wrong);
+    let errno = errno_name(evidence.errno);
+    if let Some(wanted) = case.options.errno.as_ref().filter(|wanted| **wanted != errno) {
+        let _ = writeln!(wrong, "errno is {errno}, expected {wanted}");
+    }
     facts(&claims, assembly, evidence, &mut wrong);
     for transcript in &case.transcripts {
         let answer = record(transcript.kind, &evidence.log, &assembly.insns);

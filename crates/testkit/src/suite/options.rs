@@ -9,10 +9,12 @@ use std::collections::BTreeMap;
 pub struct Options {
     /// Program type, in libbpf's spelling.
     pub prog_type: String,
-    /// `expected_attach_type`, in libbpf's spelling; none is 0.
+    /// `expected_attach_type`, in libbpf's spelling, or a number; none is 0.
     pub attach_type: Option<String>,
-    /// Name of a type of the kernel's BTF to attach to.
+    /// Name of a type of the kernel's BTF to attach to (`struct NAME` of a struct), or its number.
     pub attach: Option<String>,
+    /// errno of the refusal, by name; not looked at if it is not said.
+    pub errno: Option<String>,
     /// Program flags without `BPF_F_`, small letters: `test_state_freq`, `strict_alignment`.
     pub flags: Vec<String>,
     /// License.
@@ -60,6 +62,7 @@ impl Default for Options {
             prog_type: "socket_filter".to_owned(),
             attach_type: None,
             attach: None,
+            errno: None,
             flags: Vec::new(),
             license: "GPL".to_owned(),
             privileges: Loader::Root,

@@ -5,8 +5,11 @@ use super::{Case, Evidence};
 use crate::engine::{self, Verdict};
 use skep::program::Program;
 use skep::verifier::Privileges;
-use skep_kernel::bpf;
+use skep_kernel::bpf::{self, errno_name};
 use skep_kernel::judge::{Answer, judge};
+
+/// Largest errno.
+const MAX_ERRNO: i32 = 4095;
 
 /// What the host kernel says; an error if it does not judge the case.
 pub fn on_kernel(case: &Case, program: &Program) -> Result<Evidence, String> {
@@ -17,9 +20,20 @@ pub fn on_kernel(case: &Case, program: &Program) -> Result<Evidence, String> {
             .map_err(|errno| format!("cannot drop capabilities: {errno}"))?,
     };
     match answer {
-        Answer::Judged(it) => Ok(Evidence { accepted: it.accepted, log: it.log }),
+        Answer::Judged(it) => Ok(Evidence { accepted: it.accepted, errno: it.errno, log: it.log }),
+        // Attributes that the kernel does not take; EPERM is this kernel's own (trampolines).
+        Answer::NotJudged { reason, .. } if case.options.errno.is_some() => {
+            match reason.strip_suffix(" without log").and_then(errno_of) {
+                Some(errno) => Ok(Evidence { accepted: false, errno, log: String::new() }),
+                None => Err(format!("not judged: {reason}")),
+            }
+        }
         Answer::NotJudged { reason, detail } => Err(format!("not judged: {reason}: {detail}")),
     }
+}
+
+fn errno_of(name: &str) -> Option<i32> {
+    (2..MAX_ERRNO).find(|&errno| errno_name(errno) == name)
 }
 
 /// What our verifier says; an error if it has no verdict.
@@ -30,8 +44,8 @@ pub fn on_ours(case: &Case, program: &Program) -> Result<Evidence, String> {
     };
     let ours = engine::verify_with(program, (case.options.log_level | 4, privileges));
     match ours.verdict {
-        Verdict::Accepted => Ok(Evidence { accepted: true, log: ours.log }),
-        Verdict::Rejected(_) => Ok(Evidence { accepted: false, log: ours.log }),
+        Verdict::Accepted => Ok(Evidence { accepted: true, errno: 0, log: ours.log }),
+        Verdict::Rejected(_) => Ok(Evidence { accepted: false, errno: ours.errno, log: ours.log }),
         Verdict::Unsupported(what) => Err(format!("not supported yet: {what}")),
         Verdict::Bug(what) => Err(format!("bug: {what}")),
     }
