@@ -47,8 +47,9 @@ impl<'a> Callable<'a> {
 
     fn proto(&self, id: i32) -> Option<&'static HelperProto> {
         match self.helper_use(id) {
-            HelperUse::May(proto) => Some(proto),
-            _ => None,
+            // What a call reads does not depend on whether it is allowed there.
+            HelperUse::May(proto) | HelperUse::NotAllowedInProbe(proto) => Some(proto),
+            HelperUse::CannotUse => None,
         }
     }
 }

@@ -261,6 +261,12 @@ impl<'a> Env<'a> {
         Stop::Reject { errno, message }
     }
 
+    /// The same, where the kernel forgets to end the line.
+    pub(crate) fn refuse_without_newline(&mut self, errno: i32, message: String) -> Stop {
+        verbose!(self, "{message}");
+        Stop::Reject { errno, message }
+    }
+
     /// Everything of the current frame counts as changed, so that the next state printed is whole.
     pub(crate) fn mark_state_scratched(&mut self) {
         self.scratched_regs = !0;

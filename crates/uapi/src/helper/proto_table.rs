@@ -279,3 +279,7 @@ pub(super) static SK_STORAGE_DELETE_TRACE: HelperProto =
 #[rustfmt::skip]
 pub(super) static GET_SMP_PROCESSOR_ID_RAW: HelperProto =
     row(Id::GetSmpProcessorId, ret::INT, [___, ___, ___, ___, ___], 0);
+/// `bpf_get_func_ip`: see the rows of `usable_table.rs` that name it.
+#[rustfmt::skip]
+pub(super) static GET_FUNC_IP_MULTI: HelperProto =
+    row(Id::GetFuncIp, ret::INT, [CTX, ___, ___, ___, ___], 0);

@@ -16,7 +16,7 @@ const ALL: AttachSet = AttachSet(u64::MAX);
 
 /// Sorted by program type; within one, rows with a target come first.
 #[rustfmt::skip]
-pub(super) static HELPER_ROWS: [HelperRow; 45] = [
+pub(super) static HELPER_ROWS: [HelperRow; 46] = [
     HelperRow {
         prog_type: ProgType::SocketFilter,
         attach: ALL,
@@ -24,6 +24,15 @@ pub(super) static HELPER_ROWS: [HelperRow; 45] = [
         usable: HelperSet([0x0080c4280643d1ee, 0x2d6f260063810010, 0x80779e3176303f7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
         variants: &[&GET_CGROUP_CLASSID_CURR, &GET_SMP_PROCESSOR_ID_RAW],
+        judged: true,
+    },
+    HelperRow {
+        prog_type: ProgType::Kprobe,
+        attach: AttachSet(0x301040000000000),
+        target: "",
+        usable: HelperSet([0x008024280a43d1fe, 0x296f260063810008, 0x8073fe307630207c, 0x00000000000f0fec]),
+        not_in_probe: HelperSet::EMPTY,
+        variants: &[&GET_CGROUP_CLASSID_CURR, &GET_FUNC_IP_MULTI],
         judged: true,
     },
     HelperRow {

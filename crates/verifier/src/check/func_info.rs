@@ -5,7 +5,7 @@
 use crate::env::Env;
 use crate::log::reject;
 use crate::passes::subprogs::{Subprogs, check_abnormal_return};
-use crate::rejection::Check;
+use crate::rejection::{Check, errno};
 use skep_btf::{Kind, TypeId};
 
 /// Checks the order of the rows and their types; runs before the functions are found.
@@ -16,7 +16,8 @@ pub(crate) fn check_btf_func_early(env: &mut Env<'_>) -> Check {
         let off = row.insn_off.0;
         match prev {
             None if off != 0 => {
-                reject!(env, EINVAL, "nonzero insn_off {off} for the first func info record")
+                let text = format!("nonzero insn_off {off} for the first func info record");
+                return Err(env.refuse_without_newline(errno::EINVAL, text));
             }
             Some(prev) if off <= prev => reject!(
                 env,

@@ -166,7 +166,7 @@ fn check_get_func_ip(env: &mut Env<'_>) -> Check {
         ProgType::Kprobe => Ok(()),
         ProgType::Tracing if trampoline => Ok(()),
         ProgType::Tracing => {
-            reject!(env, ENOTSUPP, "func {name} supported only for fentry/fexit programs")
+            reject!(env, ENOTSUPP, "func {name} supported only for fentry/fexit/fmod_ret programs")
         }
         other => {
             let number = other.number();

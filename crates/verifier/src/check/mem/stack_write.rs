@@ -8,7 +8,7 @@ use super::stack_read::reg_width;
 use crate::check::alu::assign_scalar_id;
 use crate::env::{Env, InsnFlags};
 use crate::log::reject;
-use crate::rejection::{Check, Stop, errno};
+use crate::rejection::{Check, errno};
 use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
@@ -184,7 +184,7 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
         let text = format!(
             "spilled ptr in range of var-offset stack write; insn {insn_idx}, ptr off: {off}"
         );
-        return Err(refuse_without_newline(env, text));
+        return Err(env.refuse_without_newline(errno::EINVAL, text));
     }
     if writing_zero && ty == SlotType::Spill && slot.is_spilled() {
         let spilled = env.arena.reg(slot.spill);
@@ -199,17 +199,11 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
         let text = format!(
             "uninit stack in range of var-offset write prohibited for !root; insn {insn_idx}, off: {off}"
         );
-        return Err(refuse_without_newline(env, text));
+        return Err(env.refuse_without_newline(errno::EINVAL, text));
     }
     let new = if stays_zero { SlotType::Zero } else { SlotType::Misc };
     env.cur.frames[frameno as usize].slot_mut(spi).types[byte] = new;
     Ok(stays_zero)
-}
-
-/// Two of the kernel's messages do not end their line.
-fn refuse_without_newline(env: &mut Env<'_>, message: String) -> Stop {
-    crate::log::verbose!(env, "{message}");
-    Stop::Reject { errno: errno::EINVAL, message }
 }
 
 /// `*(size *)(dst + off) = imm`.
