@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod abi_enum;
+mod attach_rule;
 mod attach_type;
 pub mod bprintf;
 pub mod ctx;
@@ -25,6 +26,7 @@ mod retval;
 pub mod run_ctx;
 mod type_flag;
 
+pub use attach_rule::{BTF_MAX_TYPE, attach_types, attaches_to_btf};
 pub use attach_type::AttachType;
 pub use flags::{LogLevel, MapFlags, ProgFlags};
 pub use license::is_gpl_compatible;

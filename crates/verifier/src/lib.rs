@@ -73,10 +73,15 @@ pub struct Outcome {
 /// Verifies `program`.
 pub fn verify(program: &Program, config: &Config) -> Outcome {
     let mut env = Env::new(program, config);
-    let walked = run(&mut env);
+    // What is refused by its attributes does not come to the verifier: there is no log.
+    let attributes = env.check_load_attributes();
+    let judged = attributes.is_ok();
+    let walked = attributes.and_then(|()| run(&mut env));
     let insn_idx = env.insn_idx;
     let frameno = env.cur.frames.len().saturating_sub(1) as u32;
-    env.print_stats();
+    if judged {
+        env.print_stats();
+    }
     env.stats.mem_peak = env.mem_peak();
     env.stats.waiting_max = env.branches.room() as u32;
     env.stats.mem_final = env.mem_final();
@@ -99,12 +104,12 @@ pub fn verify(program: &Program, config: &Config) -> Outcome {
 
 /// The passes in order.
 fn run(env: &mut Env<'_>) -> Check {
-    env.check_load_attributes()?;
     env.check_memory()?;
     env.check_program_shape()?;
     env.do_check_main()?;
     env.do_check_subprogs()?;
     env.check_stack_depth()?;
     check::mem::sock::convert_sock_accesses(env)?;
-    fixup::do_misc_fixups(env)
+    fixup::do_misc_fixups(env)?;
+    check::attach::check_attach_of_walked(env)
 }

@@ -5,6 +5,7 @@
 
 use crate::Config;
 use crate::callees::Callable;
+use crate::check::attach::check_attach_types;
 use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::check::line_info;
@@ -114,7 +115,7 @@ impl<'a> Env<'a> {
                 message: format!("program of {n} insns, allowed are 1 to {max}"),
             });
         }
-        Ok(())
+        check_attach_types(self)
     }
 
     /// Subprogs, control flow, live registers, components.

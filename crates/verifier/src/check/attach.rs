@@ -1,15 +1,56 @@
 //! What a program is attached to, as far as that is known when it is loaded.
 //!
-//! Kernel: `check_attach_btf_id`, `can_be_sleepable` (6.18).
+//! Kernel: `bpf_prog_load_check_attach`, `check_attach_btf_id`, `bpf_check_attach_target`,
+//! `bpf_iter_prog_supported`, `can_be_sleepable` (6.18). Absent: what depends on the kernel's list
+//! of error injection, its disabled LSM hooks and the addresses of its functions.
 
 use super::struct_ops::check_struct_ops_btf_id;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::Check;
-use skep_uapi::{AttachType, ProgFlags, ProgType};
+use crate::rejection::{Check, Stop, errno};
+use skep_btf::{Kind, Type, TypeId};
+use skep_program::AttachTarget;
+use skep_uapi::{AttachType, BTF_MAX_TYPE, ProgFlags, ProgType, attach_types, attaches_to_btf};
 
-/// Checks that programs of this kind may sleep if the program says so, and what struct_ops programs
-/// implement.
+/// How typedefs of tracepoints begin.
+const TRACEPOINT_PREFIX: &str = "btf_trace_";
+/// How functions of iterators begin.
+const ITER_PREFIX: &str = "bpf_iter_";
+
+/// What is refused of type and target of a program before its insns are looked at; the kernel says
+/// no more than `EINVAL`.
+pub(crate) fn check_attach_types(env: &Env<'_>) -> Check {
+    let (prog_type, number) = (env.prog.prog_type, env.prog.expected_attach_type);
+    let refused = |message| Err(Stop::Reject { errno: errno::EINVAL, message });
+    if prog_type == ProgType::Unspec {
+        return refused("a program without a type".into());
+    }
+    match attach_btf_id(env) {
+        0 => {}
+        id if id > BTF_MAX_TYPE => {
+            return refused(format!("attach_btf_id {id} is larger than any type's"));
+        }
+        id if !attaches_to_btf(prog_type) => {
+            return refused(format!("attach_btf_id {id} in a program of type {prog_type}"));
+        }
+        _ => {}
+    }
+    if !attach_types(prog_type).contains(number) {
+        return refused(format!("expected_attach_type {number} in a program of type {prog_type}"));
+    }
+    Ok(())
+}
+
+/// The type of the kernel that the program names; 0 for none.
+fn attach_btf_id(env: &Env<'_>) -> u32 {
+    match &env.prog.attach {
+        AttachTarget::Kernel { btf_id, .. } => *btf_id,
+        _ => 0,
+    }
+}
+
+/// Checks that programs of this kind may sleep if the program says so, what struct_ops programs
+/// implement, and whether there is such a thing as what tracing programs trace.
 pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
     let sleepable = env.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
     if env.prog.prog_type == ProgType::Syscall {
@@ -25,7 +66,11 @@ pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
             "Only fentry/fexit/fmod_ret, lsm, iter, uprobe, and struct_ops programs can be sleepable"
         );
     }
-    check_struct_ops_btf_id(env)
+    match env.prog.prog_type {
+        ProgType::StructOps => check_struct_ops_btf_id(env),
+        ProgType::Tracing | ProgType::Lsm => check_attach_target(env),
+        _ => Ok(()),
+    }
 }
 
 fn can_be_sleepable(env: &Env<'_>) -> bool {
@@ -42,4 +87,67 @@ fn can_be_sleepable(env: &Env<'_>) -> bool {
         ProgType::Lsm | ProgType::Kprobe | ProgType::StructOps => true,
         _ => false,
     }
+}
+
+fn check_attach_target(env: &mut Env<'_>) -> Check {
+    let id = attach_btf_id(env);
+    let named = matches!(env.prog.attach, AttachTarget::Unresolved(_));
+    if id == 0 && !named {
+        reject!(env, EINVAL, "Tracing programs must provide btf_id");
+    }
+    let Some(btf) = env.prog.kernel_btf.as_deref().filter(|_| !named) else { return Ok(()) };
+    let Some(target) = btf.get(TypeId(id)) else {
+        reject!(env, EINVAL, "attach_btf_id {id} is invalid");
+    };
+    let name = target.name();
+    let possible = match env.prog.attach_type() {
+        Some(AttachType::TraceRawTp) => {
+            if target.kind() != Kind::Typedef {
+                reject!(env, EINVAL, "attach_btf_id {id} is not a typedef");
+            }
+            if !name.starts_with(TRACEPOINT_PREFIX) {
+                reject!(env, EINVAL, "attach_btf_id {id} points to wrong type name {name}");
+            }
+            true
+        }
+        Some(
+            attach @ (AttachType::TraceIter
+            | AttachType::TraceFentry
+            | AttachType::TraceFexit
+            | AttachType::ModifyReturn
+            | AttachType::LsmMac
+            | AttachType::LsmCgroup),
+        ) => {
+            if target.kind() != Kind::Func {
+                reject!(env, EINVAL, "attach_btf_id {id} is not a function");
+            }
+            attach != AttachType::TraceIter || is_iterator(target)
+        }
+        _ => false,
+    };
+    if !possible {
+        return Err(Stop::Reject { errno: errno::EINVAL, message: String::new() });
+    }
+    Ok(())
+}
+
+/// Whether the kernel iterates over something with this function: those have its state as their
+/// first parameter (kfuncs of open-coded iterators have similar names).
+fn is_iterator(func: Type<'_>) -> bool {
+    let Some(first) = func.target().params().next() else { return false };
+    let btf = func.btf();
+    let ptr = btf.skip_modifiers(first.ty);
+    func.name().starts_with(ITER_PREFIX)
+        && ptr.kind() == Kind::Ptr
+        && btf.skip_modifiers(ptr.target_id()).name() == "bpf_iter_meta"
+}
+
+/// Tracing programs with an attach type of LSM programs are walked, and refused then.
+pub(crate) fn check_attach_of_walked(env: &Env<'_>) -> Check {
+    let attach = env.prog.attach_type();
+    let lsm = matches!(attach, Some(AttachType::LsmMac | AttachType::LsmCgroup));
+    if env.prog.prog_type == ProgType::Tracing && lsm {
+        return Err(Stop::Reject { errno: errno::ENOTSUPP, message: String::new() });
+    }
+    Ok(())
 }

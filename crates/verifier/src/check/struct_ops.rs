@@ -9,8 +9,8 @@ use crate::log::reject;
 use crate::rejection::{Check, Stop, errno, unsupported};
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
 use skep_program::AttachTarget;
+use skep_uapi::ProgFlags;
 use skep_uapi::is_gpl_compatible;
-use skep_uapi::{ProgFlags, ProgType};
 
 /// Structs of the kernel that programs may implement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,16 +108,34 @@ fn is_supported(ops: Ops, member: &str, sleepable: bool) -> bool {
     }
 }
 
+/// `errno` for a member that programs may not implement.
+fn refusal_of(ops: Ops) -> i32 {
+    match ops {
+        // There is no stub for it.
+        Ops::TcpCongestion => errno::ENOTSUPP,
+        // The struct's own check refuses it.
+        Ops::Dummy => errno::EINVAL,
+    }
+}
+
+/// Whether the kernel takes implementations of the struct: it then has one that holds it, for maps.
+fn is_registered(btf: &Btf, strct: Type<'_>) -> bool {
+    let holder = format!("bpf_struct_ops_{}", strct.name());
+    strct.kind() == Kind::Struct && btf.find_by_name_kind(&holder, Kind::Struct).is_some()
+}
+
 /// Checks what a struct_ops program says that it implements.
 pub(crate) fn check_struct_ops_btf_id(env: &mut Env<'_>) -> Check {
-    if env.prog.prog_type != ProgType::StructOps {
-        return Ok(());
-    }
     if !is_gpl_compatible(&env.prog.license) {
         reject!(env, EINVAL, "struct ops programs must have a GPL compatible license");
     }
-    let Some((btf, strct)) = attach_struct(env) else {
-        return Err(Stop::Reject { errno: errno::ENOTSUPP, message: String::new() });
+    let id = match env.prog.attach {
+        AttachTarget::Kernel { btf_id, .. } if btf_id != 0 => btf_id,
+        _ => return Err(Stop::Reject { errno: errno::ENOTSUPP, message: String::new() }),
+    };
+    let known = attach_struct(env).filter(|(btf, strct)| is_registered(btf, *strct));
+    let Some((btf, strct)) = known else {
+        reject!(env, ENOTSUPP, "attach_btf_id {id} is not a supported struct");
     };
     let name = strct.name();
     let Some(ops) = ops_named(name) else {
@@ -132,7 +150,8 @@ pub(crate) fn check_struct_ops_btf_id(env: &mut Env<'_>) -> Check {
         reject!(env, EINVAL, "attach to invalid member {field}(@idx {idx}) of struct {name}");
     };
     if !is_supported(ops, field, env.prog.prog_flags.contains(ProgFlags::SLEEPABLE)) {
-        reject!(env, EINVAL, "attach to unsupported member {field} of struct {name}");
+        let message = format!("attach to unsupported member {field} of struct {name}");
+        return Err(env.refuse(refusal_of(ops), message));
     }
     let target = Target { name: field, proto, strct };
     let refcounted = (0..proto.params().len())
