@@ -112,7 +112,8 @@ fn rewrite(source: &Source<'_>) -> Result<Xlated, NotSupported> {
         }
         // A function that always throws does not come back: nothing behind its call is kept, and
         // the caller must end somewhere.
-        if is_pseudo_call(&source.insns[idx]) && kept.get(idx + 1) == Some(&false) {
+        let returns = || source.walked.seen(source.insns, idx + 1);
+        if is_pseudo_call(&source.insns[idx]) && idx + 1 < kept.len() && !returns() {
             out.push(build::exit());
         }
     }
