@@ -12,8 +12,11 @@ mod flat_memory;
 mod host;
 mod machine;
 mod memory;
+mod watch;
 
 pub use fault::{Fault, FaultKind};
 pub use flat_memory::FlatMemory;
 pub use host::{AtomicAccess, AtomicOp, Host, Linked, MapLink, Stack};
 pub use machine::{Exit, Limits, Vm, call, run};
+#[doc(hidden)]
+pub use watch::{At, Watch, watched};

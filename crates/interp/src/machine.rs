@@ -10,6 +10,7 @@
 use crate::alu::{alu, condition};
 use crate::fault::FaultKind;
 use crate::memory::{Regs, access, no_insn};
+use crate::watch::{self, At, Watcher};
 use crate::{Fault, Host, Linked};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -56,6 +57,7 @@ pub struct Vm<'a> {
     sp: u64,
     /// Programs that were entered, for the addresses of their functions.
     programs: Vec<Arc<Linked>>,
+    watcher: Option<Watcher>,
 }
 
 /// Runs a program with `ctx` as its argument.
@@ -94,6 +96,7 @@ pub fn call(
         stack_base: stack.base,
         sp: stack.base.wrapping_add(stack.bytes),
         programs: vec![Arc::clone(program)],
+        watcher: watch::current(),
     };
     let result = vm.execute(Arc::clone(program), start, args);
     let insns = vm.insns;
@@ -193,7 +196,10 @@ impl Vm<'_> {
         let kind = if self.callback_depth == 0 { Kind::Run } else { Kind::Callback };
         let main = Main { frames: 0, top: sp, kind };
         let mut running = Running { program, regs, pc: start as usize, frames: Vec::new(), main };
-        let result = self.run_insns(&mut running);
+        let result = match self.watcher.clone() {
+            None => self.run_insns(&mut running),
+            Some(watcher) => self.run_watched(&mut running, &watcher),
+        };
         self.sp = sp;
         result.map_err(|fault| match fault.insn_idx {
             Some(_) => fault,
@@ -225,6 +231,27 @@ impl Vm<'_> {
                 Next::Falls => running.pc += 1,
                 Next::Insn(pc) => running.pc = pc,
                 Next::Done(r0) => return Ok(r0),
+            }
+        }
+    }
+
+    /// The same, with somebody who looks on.
+    fn run_watched(&mut self, running: &mut Running, watcher: &Watcher) -> Result<u64, Fault> {
+        watcher.borrow_mut().enters();
+        loop {
+            let Running { program, regs, pc, .. } = &*running;
+            let Some(&insn) = program.xlated.insns().get(*pc) else {
+                return Err(Fault::bug("the end of the program"));
+            };
+            watcher.borrow_mut().insn(&At { program, pc: *pc, regs, host: self.host });
+            self.insns += 1;
+            match self.step(insn, running)? {
+                Next::Falls => running.pc += 1,
+                Next::Insn(pc) => running.pc = pc,
+                Next::Done(r0) => {
+                    watcher.borrow_mut().leaves(self.host);
+                    return Ok(r0);
+                }
             }
         }
     }
