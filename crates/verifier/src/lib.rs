@@ -27,6 +27,8 @@ mod state;
 mod stats;
 mod tuning;
 mod verified_program;
+#[doc(hidden)]
+pub mod watch;
 mod xlated;
 
 pub use config::{Config, KernelSymbols, Privileges};
@@ -72,11 +74,17 @@ pub struct Outcome {
 
 /// Verifies `program`.
 pub fn verify(program: &Program, config: &Config) -> Outcome {
-    let mut env = Env::new(program, config);
+    judge(Env::new(program, config)).0
+}
+
+/// The answer, and the record of the walk if there is one.
+fn judge(mut env: Env<'_>) -> (Outcome, Option<Box<watch::Recorder>>) {
+    let program = env.prog;
     // What is refused by its attributes does not come to the verifier: there is no log.
     let attributes = env.check_load_attributes();
     let judged = attributes.is_ok();
     let walked = attributes.and_then(|()| run(&mut env));
+    let recorder = env.recorder.take();
     let insn_idx = env.insn_idx;
     let frameno = env.cur.frames.len().saturating_sub(1) as u32;
     if judged {
@@ -99,7 +107,7 @@ pub fn verify(program: &Program, config: &Config) -> Outcome {
         Err(Stop::OutOfMemory) => Verdict::OutOfMemory,
         Err(Stop::Bug(what)) => Verdict::Bug(what),
     };
-    Outcome { verdict, stats, log: env.log.finish() }
+    (Outcome { verdict, stats, log: env.log.finish() }, recorder)
 }
 
 /// The passes in order.

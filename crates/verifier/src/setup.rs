@@ -61,6 +61,8 @@ impl<'a> Env<'a> {
             sccs: Default::default(),
             bt: Default::default(),
             concerns: Vec::new(),
+            is_followed: Log::new(config.log_level, 0).traces(),
+            recorder: None,
             log: Log::new(config.log_level, config.log_bytes_max),
             log_at: Default::default(),
             stats: crate::VerifierStats {

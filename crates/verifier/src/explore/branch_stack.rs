@@ -88,6 +88,9 @@ impl Env<'_> {
             log_pos: self.log.pos(),
         };
         push_tight(&mut self.branches.items, branch);
+        if self.is_followed {
+            self.record_push();
+        }
         let len = self.branches.items.len();
         if len > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
             reject!(self, E2BIG, "The sequence of {len} jumps is too complex.");
@@ -106,6 +109,9 @@ impl Env<'_> {
         self.frame_mut().chains = branch.chains;
         self.insn_idx = branch.insn_idx;
         self.prev_insn_idx = branch.prev_insn_idx;
+        if self.is_followed {
+            self.record_pop();
+        }
         true
     }
 }

@@ -77,6 +77,7 @@ impl Env<'_> {
         let spills = frames.iter().flat_map(|f| f.slots().iter().map(|slot| slot.spill.val));
         let marks = self.arena.collect_values(names.chain(spills));
         self.transfers.retain(|name| marks.stays(name));
+        self.record_sweep();
     }
 
     /// Newest first, as the kernel's list; evicts what misses too often.
@@ -94,6 +95,9 @@ impl Env<'_> {
             match self.compare_with(id, &hot, search)? {
                 Match::Hit { loops } => {
                     self.ckpts.hot_mut(id).hit_cnt += 1;
+                    if self.is_followed {
+                        self.record_cut(id, loops || hot.branches > 0);
+                    }
                     if self.aux[search.insn_idx as usize].has(InsnFlags::JMP_POINT) {
                         self.push_jmp_history(Default::default(), Default::default());
                     }
@@ -313,6 +317,7 @@ impl Env<'_> {
         let (id, recycled) = self.ckpts.add(hot, Checkpoint { state, precise, chains });
         self.stats.fast_paths.states_saved += 1;
         self.stats.fast_paths.states_recycled += u64::from(recycled);
+        self.record_checkpoint(id);
         self.maybe_enter_scc(id);
         self.cur.meta.parent = Some(id);
         self.cur.meta.first_insn_idx = insn_idx;

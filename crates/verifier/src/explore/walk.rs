@@ -98,6 +98,7 @@ impl Env<'_> {
         self.insn_idx = start;
         self.prev_insn_idx = u32::MAX;
         check::entry::prepare_args(self, subprogno)?;
+        self.record_root();
         self.do_check()?;
         if !self.log.traces_all() {
             self.log.reset(0);
@@ -129,7 +130,7 @@ impl Env<'_> {
 
     /// Walks insns on scalars, as long as nothing else can come of them.
     fn walk_scalars(&mut self) {
-        if self.log.traces() || self.cur.meta.speculative {
+        if self.is_followed || self.cur.meta.speculative {
             return;
         }
         while self.stats.insns_processed < self.config.profile.insns_max {
@@ -174,8 +175,11 @@ impl Env<'_> {
         if flags.contains(InsnFlags::JMP_POINT) {
             self.push_jmp_history(Access::None, LinkedRegs::default());
         }
-        if self.log.traces() {
-            self.print_insn(do_print_state);
+        if self.is_followed {
+            self.record_insn();
+            if self.log.traces() {
+                self.print_insn(do_print_state);
+            }
         }
         if !self.cur.meta.speculative {
             self.aux_mut().flags |= InsnFlags::SEEN;

@@ -1,0 +1,175 @@
+//! What a walk was, for whoever checks that runs stay inside of it: states before each insn, and
+//! which led to which.
+//!
+//! A node tells what is claimed anew since the node that led to it. States are told whole where
+//! paths were cut off because a checkpoint covers them.
+
+use skep_domain::Scalar;
+use std::sync::Arc;
+
+/// Index of no node.
+pub const NONE: u32 = u32::MAX;
+
+/// What a register or spilled register is said to be, but for its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// What it is.
+    pub kind: ClaimKind,
+    /// It may be NULL instead, or anything, if nothing relies on it.
+    pub loose: bool,
+    /// Fixed offset of a pointer; of a linked scalar the constant that was added.
+    pub off: i32,
+    /// The value, or the variable part of the offset.
+    pub val: Scalar,
+    /// Pointers of different classes point to different things.
+    pub class: u32,
+}
+
+/// What a register is said to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimKind {
+    /// Nothing is said.
+    Nothing,
+    /// A number.
+    Scalar,
+    /// A pointer into the stack of this frame.
+    Stack(u32),
+    /// A pointer into the packet: so many bytes behind it are there, if not negative.
+    Packet(i32),
+    /// The end of the packet.
+    PacketEnd,
+    /// Any other pointer whose offset is known.
+    Pointer,
+    /// A pointer of which nothing is claimed.
+    Wild,
+}
+
+/// What eight bytes of stack are said to be: types byte by byte, lowest address first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SlotClaim {
+    /// Bytes that are zero: bit i is the byte at address i.
+    pub zero: u8,
+    /// Low bytes that hold (the low part of) a spilled register.
+    pub spilled: u8,
+    /// That register; index of a claim.
+    pub claim: u32,
+}
+
+/// A claim and the id that it shares with others; 0 is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Index of a claim, of a register or of a slot.
+    pub claim: u32,
+    /// The id, without flags.
+    pub id: u32,
+    /// Bits in which the constant of a linked scalar was added; 0 if none was.
+    pub add: u8,
+}
+
+/// A whole state.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// The entry frame first.
+    pub frames: Vec<FrameState>,
+}
+
+/// A frame of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameState {
+    /// Registers 0 to 10.
+    pub regs: [Held; 11],
+    /// Slots, the one at the top of the stack first.
+    pub slots: Vec<Held>,
+    /// Insn of the call in the caller.
+    pub callsite: i32,
+    /// It is that of a callback which a helper calls.
+    pub in_callback: bool,
+}
+
+/// One new claim.
+#[derive(Clone, Copy, Debug)]
+pub struct Change {
+    /// Frame.
+    pub frame: u8,
+    /// Register, or, from [`SLOTS`] on, slot.
+    pub at: u8,
+    /// What is claimed now.
+    pub held: Held,
+}
+
+/// [`Change::at`] of slot 0.
+pub const SLOTS: u8 = 16;
+
+/// A state before an insn.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// The insn.
+    pub insn: u32,
+    /// First of the nodes that follow.
+    pub child: u32,
+    /// Next node that follows the same one.
+    pub sibling: u32,
+    /// Where its changes begin; they end where those of the next node begin.
+    pub changes: u32,
+    /// Frames.
+    pub depth: u8,
+    /// The last frame is of a callback that a helper calls.
+    pub in_callback: bool,
+    /// Index of the reason why the path ended here, if it was covered; else [`NONE`].
+    pub cut: u32,
+}
+
+/// A path was cut off: what follows is what followed the checkpoint.
+#[derive(Clone, Debug)]
+pub struct Cut {
+    /// Node of the checkpoint.
+    pub to: u32,
+    /// Its state as it was saved.
+    pub state: Arc<State>,
+    /// What of it mattered, frame by frame.
+    pub matters: Vec<Matters>,
+    /// All values were within those of the checkpoint, whether or not they mattered.
+    pub within: bool,
+}
+
+/// What of a frame of a checkpoint mattered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Matters {
+    /// Registers that may be read.
+    pub live: u16,
+    /// Of these, scalars whose values mattered.
+    pub precise: u16,
+    /// Slots that may be read.
+    pub slots: u64,
+    /// Of these, those whose values mattered.
+    pub precise_slots: u64,
+}
+
+/// A walk.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// In the order of the walk.
+    pub nodes: Vec<Node>,
+    /// Of all nodes.
+    pub changes: Vec<Change>,
+    /// Claims of registers; the first says nothing.
+    pub claims: Vec<Claim>,
+    /// Claims of slots; the first says nothing.
+    pub slots: Vec<SlotClaim>,
+    /// Where paths were cut off.
+    pub cuts: Vec<Cut>,
+    /// Nodes at which functions begin that are walked on their own.
+    pub roots: Vec<u32>,
+    /// Nodes at which callbacks begin that run later.
+    pub later: Vec<u32>,
+}
+
+impl Graph {
+    /// What node `id` claims anew.
+    #[inline]
+    pub fn changes_of(&self, id: u32) -> &[Change] {
+        let id = id as usize;
+        let end = self.nodes.get(id + 1).map_or(self.changes.len(), |next| next.changes as usize);
+        &self.changes[self.nodes[id].changes as usize..end]
+    }
+}
