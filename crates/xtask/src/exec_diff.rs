@@ -8,7 +8,7 @@ mod calls;
 mod corpus;
 mod counts;
 mod engines;
-mod generate;
+pub(crate) mod generate;
 mod idioms;
 mod map_ops;
 mod probes;

@@ -8,6 +8,7 @@ mod bless;
 mod child;
 mod ci;
 mod corpus;
+mod embed;
 mod exec_diff;
 mod judge;
 mod kernel_diff;
@@ -50,6 +51,8 @@ enum Command {
     Judge(judge::Args),
     /// Print skep's log for programs of an object; --side shows both logs, line by line.
     Ours(judge::Args),
+    /// Run programs beside the verifier's walk of them: each run must stay inside of it.
+    Embed(embed::Args),
     /// Run random programs on every engine and compare the results.
     ExecDiff(exec_diff::Args),
     /// Compare skep's verifier with the host kernel, one row per program.
@@ -110,6 +113,7 @@ fn run(command: Command) -> Outcome {
         Command::Corpus(args) => corpus::run(&args),
         Command::Judge(args) => judge::run(&args, judge::Engine::Kernel),
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
+        Command::Embed(args) => embed::run(&args),
         Command::ExecDiff(args) => exec_diff::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Leaks => leaks::run(),

@@ -43,7 +43,7 @@ pub(super) struct Gen {
 
 /// What programs may do.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Compute on a context of words.
     Words,
     /// Compute on the first 64 bytes of a packet, and use maps.
@@ -67,7 +67,7 @@ impl Kind {
 
 /// The programs of that seed: several if they tail call each other. The first one is run. They have
 /// some `size` times eight statements.
-pub(super) fn programs(seed: u64, kind: Kind, size: u64) -> Vec<Program> {
+pub(crate) fn programs(seed: u64, kind: Kind, size: u64) -> Vec<Program> {
     let mut rng = Rng::new(seed);
     let count = if kind == Kind::Tails { 1 + rng.below(3) } else { 1 };
     let seeds: Vec<u64> = (0..count).map(|_| rng.below(u64::MAX)).collect();
@@ -126,7 +126,7 @@ fn program(seed: u64, (kind, size): (Kind, u64), name: &str) -> Program {
 }
 
 /// A number that is likely to matter.
-pub(super) fn number(rng: &mut Rng) -> u64 {
+pub(crate) fn number(rng: &mut Rng) -> u64 {
     let edges = [
         0,
         1,

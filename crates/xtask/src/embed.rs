@@ -1,0 +1,243 @@
+//! `cargo xtask embed`: programs that verify, run on random input; at every insn the run must be
+//! inside of what the walk of the verifier says there.
+//!
+//! This judges the walk without a kernel: a transfer function, a refinement or a comparison of
+//! states that is not sound is found when a run leaves what was walked. Where the kernel walks the
+//! same, it is the kernel that is wrong (docs/kernel-findings.md).
+
+mod cut;
+mod flow;
+mod place;
+mod programs;
+mod step;
+mod track;
+
+use crate::exec_diff::generate as computing;
+use crate::random::generate::{self, Rng};
+use flow::Effect;
+use skep::program::Program;
+use skep::uapi::{KernelProfile, ProgFlags};
+use skep::verifier::watch::verify_watched;
+use skep::verifier::{Config, Verdict, VerifiedProgram};
+use skep_interp::watched;
+use skep_runtime::{Engine, Instance, LoadOptions, Options, Runtime};
+use skep_testkit::engine;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use track::{Outside, Tracker, Walked};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Objects (or folders of them) whose programs are run instead of random ones.
+    objects: Vec<PathBuf>,
+    /// The first program.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many programs [default: 1000, or as many as `--minutes` lasts].
+    #[arg(long)]
+    count: Option<u64>,
+    /// Stop after so many minutes.
+    #[arg(long)]
+    minutes: Option<u64>,
+    /// Threads.
+    #[arg(long, default_value_t = 1)]
+    jobs: usize,
+    /// Inputs of each program.
+    #[arg(long, default_value_t = 100)]
+    inputs: u64,
+    /// Insns of each program at most, all inputs together.
+    #[arg(long, default_value_t = 1_000_000)]
+    insns: u64,
+    /// Print the verifier's log of the programs that are found.
+    #[arg(long)]
+    print: bool,
+    /// Stop after so many findings.
+    #[arg(long, default_value_t = 20)]
+    max: u64,
+}
+
+/// Longer walks are not recorded.
+const WALK_MAX: u32 = 300_000;
+/// Units of fuel of a run.
+const FUEL: u64 = 200_000;
+
+/// What was done.
+#[derive(Default)]
+struct Tally {
+    programs: AtomicU64,
+    refused: AtomicU64,
+    runs: AtomicU64,
+    insns: AtomicU64,
+    cuts: AtomicU64,
+    outside: AtomicU64,
+    /// Why programs did not run, or runs were not followed to their end.
+    reasons: Mutex<BTreeMap<String, u64>>,
+}
+
+impl Tally {
+    fn note(&self, why: impl Into<String>) {
+        let mut reasons = self.reasons.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *reasons.entry(why.into()).or_default() += 1;
+    }
+
+    fn print(&self, started: Instant) {
+        let reasons = self.reasons.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut reasons: Vec<_> = reasons.iter().collect();
+        reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        for (why, count) in reasons.into_iter().take(20) {
+            println!("{count:8} {why}");
+        }
+        let of = |count: &AtomicU64| count.load(Relaxed);
+        let seconds = started.elapsed().as_secs_f64();
+        println!(
+            "embed: {} programs ran ({} do not verify), {} runs, {} insns inside states, \
+             {} cuts, {} outside; {seconds:.0} s, {:.1} million insns a second",
+            of(&self.programs),
+            of(&self.refused),
+            of(&self.runs),
+            of(&self.insns),
+            of(&self.cuts),
+            of(&self.outside),
+            of(&self.insns) as f64 / seconds / 1e6,
+        );
+    }
+}
+
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    engine::record_panics();
+    let tally = Tally::default();
+    let started = Instant::now();
+    let stop = args.minutes.map(|minutes| started + Duration::from_secs(minutes * 60));
+    let source = programs::Source::new(args)?;
+    let next = AtomicU64::new(args.seed);
+    let end = source.end(args);
+    std::thread::scope(|scope| {
+        for _ in 0..args.jobs.max(1) {
+            let work = || {
+                loop {
+                    let seed = next.fetch_add(1, Relaxed);
+                    let late = stop.is_some_and(|stop| Instant::now() >= stop);
+                    if seed >= end || late || tally.outside.load(Relaxed) >= args.max {
+                        return;
+                    }
+                    source.programs(seed, &mut |name, program| {
+                        of_program(&name, &program, (args, seed, &tally));
+                    });
+                }
+            };
+            // Verification is recursive in places.
+            let _ = std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work);
+        }
+    });
+    tally.print(started);
+    Ok((tally.outside.load(Relaxed) == 0).into())
+}
+
+fn of_program(name: &str, program: &Program, (args, seed, tally): (&Args, u64, &Tally)) {
+    let config = Config {
+        nr_cpu_ids: skep::possible_cpus(),
+        profile: KernelProfile { insns_max: WALK_MAX, ..KernelProfile::v6_18() },
+        ..Config::privileged(KernelProfile::v6_18())
+    };
+    let (outcome, graph) = verify_watched(program, &config);
+    let Verdict::Accepted(verified) = outcome.verdict else {
+        tally.refused.fetch_add(1, Relaxed);
+        return;
+    };
+    let Ok(xlated) = verified.xlated() else {
+        return tally.note("not supported: insns that run");
+    };
+    let mut kept = vec![false; program.insns.len()];
+    for pc in 0..xlated.insns().len() {
+        kept[xlated.origin(pc) as usize] = true;
+    }
+    let effects = program.insns.iter().map(|&insn| Effect::of(insn)).collect();
+    let walked = Walked { graph, insns: program.insns.clone(), effects, kept };
+    let tracker = Rc::new(RefCell::new(Tracker::new(walked)));
+    match run_program(&verified, &tracker, (args, seed, tally)) {
+        Ok(()) => {
+            tally.programs.fetch_add(1, Relaxed);
+        }
+        Err(why) => tally.note(format!("program: {why}")),
+    }
+    let tracker = tracker.borrow();
+    tally.insns.fetch_add(tracker.insns, Relaxed);
+    tally.cuts.fetch_add(tracker.cuts, Relaxed);
+    if let Some(Outside { insn, what }) = &tracker.outside {
+        tally.outside.fetch_add(1, Relaxed);
+        println!("{name}: outside at insn {insn}: {what}");
+        if args.print {
+            print!("{}", engine::verify(program, 2).log);
+        }
+    }
+}
+
+fn run_program(
+    verified: &VerifiedProgram,
+    tracker: &Rc<RefCell<Tracker>>,
+    (args, seed, tally): (&Args, u64, &Tally),
+) -> Result<(), String> {
+    let program = verified.program();
+    let runtime = Runtime::new(Options { cpus: 1, ..Options::default() });
+    let runtime = runtime.map_err(|e| e.to_string())?;
+    let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
+    let options =
+        LoadOptions { engine: Engine::Interp, fuel: Some(FUEL), ..LoadOptions::default() };
+    let instance = runtime.load(verified, &maps, &options).map_err(|e| e.to_string())?;
+    let mut rng = Rng::new(seed ^ 0x5eed);
+    for _ in 0..args.inputs {
+        one_run(&instance, tracker, (&mut rng, tally))?;
+        let tracker = tracker.borrow();
+        if tracker.outside.is_some() || tracker.insns >= args.insns {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn one_run(
+    instance: &Instance,
+    tracker: &Rc<RefCell<Tracker>>,
+    (rng, tally): (&mut Rng, &Tally),
+) -> Result<(), String> {
+    let mut ctx = programs::context(instance, rng)?;
+    tracker.borrow_mut().reset();
+    tally.runs.fetch_add(1, Relaxed);
+    let ran = watched(tracker.clone(), || instance.run(&mut ctx));
+    let mut tracker = tracker.borrow_mut();
+    if let Err(why) = ran {
+        let why = why.to_string();
+        if why.contains("bad access") || why.contains("bug") {
+            tracker.outside.get_or_insert(Outside { insn: 0, what: why.clone() });
+        }
+        tally.note(format!("run: {}", programs::kind_of(&why)));
+    }
+    if let Some(why) = tracker.lost.filter(|why| *why != "outside") {
+        tally.note(format!("lost: {why}"));
+    }
+    Ok(())
+}
+
+/// The random program of that seed, of all kinds in turn.
+fn random(seed: u64) -> Vec<Program> {
+    let kinds = [computing::Kind::Words, computing::Kind::Maps, computing::Kind::Skb];
+    let mut programs = match seed % 6 {
+        0 | 3 | 5 => vec![generate::program(seed)],
+        at => {
+            let kind = kinds[(seed / 6 % 3) as usize];
+            let size = if at == 4 { 30 } else { 5 };
+            computing::programs(seed, kind, size)
+        }
+    };
+    if seed % 4 == 1 {
+        for program in &mut programs {
+            program.prog_flags |= ProgFlags::TEST_STATE_FREQ;
+        }
+    }
+    programs
+}

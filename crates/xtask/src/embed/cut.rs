@@ -1,0 +1,126 @@
+//! What mattered to a checkpoint at which a path was cut off: slots, ids, what pointers point to.
+
+use super::place::{self, Judge, Origin, Place};
+use super::track::{Fits, describe};
+use skep::verifier::watch::{Change, Claim, ClaimKind, Cut, Graph, Held, SLOTS};
+use skep_interp::Host;
+use std::collections::HashMap;
+
+/// Slots at a checkpoint, as registers.
+pub(super) fn hop_slots(
+    (graph, packet_end): (&Graph, Option<u64>),
+    (places, i): (&mut [Place], usize),
+    (cut, host): (&Cut, &dyn Host),
+    ids: &mut Ids,
+) -> Fits {
+    let (frame, matters) = (&cut.state.frames[i], &cut.matters[i]);
+    let len = frame.slots.len().min(place::SLOTS_MAX);
+    for (spi, &held) in frame.slots.iter().enumerate().take(len) {
+        let (place, bit) = (&places[i], 1u64 << spi);
+        let slot = &graph.slots[held.claim as usize];
+        let claim = &graph.claims[slot.claim as usize];
+        let known = matters.slots & bit != 0 && place.dead_slots & bit == 0;
+        let says = slot.zero != 0 || slot.spilled != 0;
+        let mut free = false;
+        if let Some(value) = place.load(spi, host).filter(|_| known && says) {
+            let judge = Judge { graph, tops: places, packet_end };
+            let origin = place.slot_origins[spi];
+            let was_free = place.free_slots & bit != 0;
+            let scalar = claim.kind == ClaimKind::Scalar;
+            let hard = !scalar || matters.precise_slots & bit != 0;
+            let change = Change { frame: i as u8, at: SLOTS + spi as u8, held };
+            let text = || Err(format!("{}, {slot:?}", describe(&change, claim, value)));
+            let same = slot.spilled != 8 || is_class(claim, (value, origin));
+            if !judge.slot_fits(slot, value, (true, origin)) || !same {
+                return text();
+            }
+            let fits = judge.slot_fits(slot, value, (false, origin));
+            if !fits && (hard || (cut.within && !was_free)) {
+                return text();
+            }
+            free = !fits;
+            let at = usize::from(SLOTS) + spi;
+            if fits && slot.spilled == 8 {
+                ids.join(Member { value, claim: *claim, held, hard, place: (i, at) })?;
+            }
+        }
+        let place = &mut places[i];
+        place.slots[spi] = held;
+        place.dead_slots = place.dead_slots & !bit | if known { 0 } else { bit };
+        place.free_slots = place.free_slots & !bit | if free { bit } else { 0 };
+    }
+    for spi in len..place::SLOTS_MAX {
+        places[i].slots[spi] = Held::default();
+    }
+    Ok(())
+}
+
+/// A register or slot with an id.
+#[derive(Clone, Copy)]
+pub(super) struct Member {
+    pub(super) value: u64,
+    pub(super) claim: Claim,
+    pub(super) held: Held,
+    /// It mattered.
+    pub(super) hard: bool,
+    pub(super) place: (usize, usize),
+}
+
+/// What ids say at a checkpoint.
+#[derive(Default)]
+pub(super) struct Ids {
+    known: HashMap<u32, Member>,
+    /// Not what their ids say, and it does not matter.
+    pub(super) apart: Vec<(usize, usize)>,
+}
+
+impl Ids {
+    pub(super) fn join(&mut self, new: Member) -> Fits {
+        let scalar = new.claim.kind == ClaimKind::Scalar;
+        let packet = matches!(new.claim.kind, ClaimKind::Packet(_));
+        let or_null = new.claim.kind == ClaimKind::Pointer && new.claim.loose;
+        if new.held.id == 0 || !(scalar || packet || or_null) {
+            return Ok(());
+        }
+        let Some(old) = self.known.get(&new.held.id).copied() else {
+            self.known.insert(new.held.id, new);
+            return Ok(());
+        };
+        let off = |m: &Member| i64::from(if scalar && m.held.add == 0 { 0 } else { m.claim.off });
+        let base = |m: &Member| m.value.wrapping_sub(off(m) as u64);
+        let narrow = old.held.add == 32 || new.held.add == 32;
+        let differ = base(&old) ^ base(&new);
+        if old.claim.kind != new.claim.kind && !packet
+            || differ & if narrow { 0xffff_ffff } else { !0 } == 0
+        {
+            return Ok(());
+        }
+        if old.hard && new.hard {
+            return Err(format!(
+                "id {} is of {:#x} (frame {} at {}) and {:#x} (frame {} at {}): not linked",
+                new.held.id,
+                old.value,
+                old.place.0,
+                old.place.1,
+                new.value,
+                new.place.0,
+                new.place.1
+            ));
+        }
+        if new.hard {
+            self.apart.push(old.place);
+            self.known.insert(new.held.id, new);
+        } else {
+            self.apart.push(new.place);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a pointer points to what the checkpoint says.
+pub(super) fn is_class(claim: &Claim, (value, origin): (u64, Origin)) -> bool {
+    claim.kind != ClaimKind::Pointer
+        || origin.class == 0
+        || origin.class == claim.class
+        || (claim.loose && value == 0)
+}

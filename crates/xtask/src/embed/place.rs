@@ -1,0 +1,158 @@
+//! One frame of a run beside what the walk says of it.
+
+use skep::domain::Scalar;
+use skep::verifier::watch::{Claim, ClaimKind, Graph, Held, SlotClaim};
+use skep_interp::Host;
+
+/// Where a pointer came from: the address at which its offset was 0, and the class it had then; 0
+/// is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Origin {
+    pub(super) addr: u64,
+    pub(super) class: u32,
+}
+
+/// Slots of a frame.
+pub(super) const SLOTS_MAX: usize = 64;
+
+/// A frame.
+#[derive(Clone)]
+pub(super) struct Place {
+    /// Its frame pointer.
+    pub(super) top: u64,
+    /// Registers when it called another function.
+    pub(super) regs: [u64; 11],
+    /// What the walk says of its registers and slots.
+    pub(super) held: [Held; 11],
+    pub(super) slots: [Held; SLOTS_MAX],
+    pub(super) origins: [Origin; 11],
+    pub(super) slot_origins: [Origin; SLOTS_MAX],
+    /// Registers whose values the walk may have wrong since it was cut off at a checkpoint to
+    /// which they did not matter, and what was computed of them.
+    pub(super) free: u16,
+    /// Registers that nothing may read: what the walk says of them counts for nothing.
+    pub(super) dead: u16,
+    pub(super) free_slots: u64,
+    pub(super) dead_slots: u64,
+    /// Insn of the call in the caller.
+    pub(super) callsite: u32,
+}
+
+impl Place {
+    pub(super) fn new(top: u64) -> Place {
+        Place {
+            top,
+            regs: [0; 11],
+            held: [Held::default(); 11],
+            slots: [Held::default(); SLOTS_MAX],
+            origins: [Origin::default(); 11],
+            slot_origins: [Origin::default(); SLOTS_MAX],
+            free: 0,
+            dead: 0,
+            free_slots: 0,
+            dead_slots: 0,
+            callsite: 0,
+        }
+    }
+
+    /// Whether nothing about it is in doubt.
+    pub(super) fn is_sure(&self) -> bool {
+        self.free | self.dead == 0 && self.free_slots | self.dead_slots == 0
+    }
+
+    /// The slot that holds the byte at `addr`.
+    #[inline]
+    pub(super) fn slot_at(&self, addr: u64) -> Option<usize> {
+        let below = self.top.wrapping_sub(addr);
+        (1..=512).contains(&below).then(|| (below as usize - 1) / 8)
+    }
+
+    /// What slot `spi` holds; `None` if it is no memory of the run.
+    pub(super) fn load(&self, spi: usize, host: &dyn Host) -> Option<u64> {
+        host.load(self.top.wrapping_sub(8 * (spi as u64 + 1)), 8).ok()
+    }
+}
+
+/// What values are judged against, besides claims.
+pub(super) struct Judge<'a> {
+    pub(super) graph: &'a Graph,
+    /// Frame pointers, the entry frame's first.
+    pub(super) tops: &'a [Place],
+    /// The end of the packet, once it was loaded.
+    pub(super) packet_end: Option<u64>,
+}
+
+impl Judge<'_> {
+    /// Whether a register may hold `value`.
+    #[inline]
+    pub(super) fn fits(&self, claim: &Claim, value: u64, origin: Origin) -> bool {
+        match claim.kind {
+            ClaimKind::Scalar => claim.val.contains(value),
+            ClaimKind::Nothing | ClaimKind::Wild => true,
+            ClaimKind::PacketEnd => self.packet_end.is_none_or(|end| end == value),
+            ClaimKind::Stack(frame) => match self.tops.get(frame as usize) {
+                Some(place) => claim.val.contains(offset(claim, value, place.top)),
+                None => false,
+            },
+            ClaimKind::Packet(range) => {
+                let end = value.wrapping_sub(i64::from(claim.off) as u64);
+                let end = end.wrapping_add(range.max(0) as u64);
+                let inside =
+                    origin.class == 0 || claim.val.contains(offset(claim, value, origin.addr));
+                inside && (range <= 0 || self.packet_end.is_none_or(|it| end <= it))
+            }
+            ClaimKind::Pointer => {
+                if value == 0 {
+                    return claim.loose;
+                }
+                origin.class == 0 || claim.val.contains(offset(claim, value, origin.addr))
+            }
+        }
+    }
+
+    /// Whether a slot may hold `value`; `free`: the number spilled there may be any.
+    pub(super) fn slot_fits(
+        &self,
+        slot: &SlotClaim,
+        value: u64,
+        (free, origin): (bool, Origin),
+    ) -> bool {
+        let zero = (0..8).all(|at| slot.zero >> at & 1 == 0 || value >> (8 * at) & 0xff == 0);
+        let claim = &self.graph.claims[slot.claim as usize];
+        zero && match slot.spilled {
+            0 => true,
+            _ if free && claim.kind == ClaimKind::Scalar => true,
+            8 => self.fits(claim, value, origin),
+            bytes => low_fits(&claim.val, value, u32::from(bytes)),
+        }
+    }
+}
+
+/// Whether the low `bytes` of a number may be those of `value`.
+fn low_fits(val: &Scalar, value: u64, bytes: u32) -> bool {
+    let mask = u64::MAX >> (64 - 8 * bytes);
+    let (low, half) = (value & mask, value as u32);
+    let bits = (value ^ val.var_off.value) & !val.var_off.mask & mask == 0;
+    let small = val.umax > mask || (val.umin..=val.umax).contains(&low);
+    let as_half = bytes != 4
+        || ((val.u32_min..=val.u32_max).contains(&half)
+            && (val.s32_min..=val.s32_max).contains(&(half as i32)));
+    bits && small && as_half
+}
+
+/// The variable part of a pointer.
+#[inline]
+fn offset(claim: &Claim, value: u64, base: u64) -> u64 {
+    value.wrapping_sub(base).wrapping_sub(i64::from(claim.off) as u64)
+}
+
+/// Where a pointer is from that is new.
+pub(super) fn begin(claim: &Claim, value: u64) -> Origin {
+    match claim.kind {
+        ClaimKind::Pointer | ClaimKind::Packet(_) if claim.val.var_off.is_const() => {
+            let off = (i64::from(claim.off) as u64).wrapping_add(claim.val.var_off.value);
+            Origin { addr: value.wrapping_sub(off), class: claim.class }
+        }
+        _ => Origin::default(),
+    }
+}

@@ -1,0 +1,115 @@
+//! What an insn did to what is claimed.
+
+use super::flow::{self, Effect};
+use super::place::{self, Judge, Origin, Place};
+use super::track::{Fits, Now, describe};
+use skep::insn::Insn;
+use skep::insn::code::{BPF_LDX, BPF_MEMSX, BPF_STX};
+use skep::verifier::watch::{Change, Claim, ClaimKind, Graph, SLOTS};
+
+/// One step of the run: what the insn that ran did to what it claims.
+pub(super) struct Step<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) insn: Insn,
+    pub(super) effect: Effect,
+    /// Something ran; else the run was found to be at a node.
+    pub(super) is_step: bool,
+    /// What the insn accessed.
+    pub(super) addr: u64,
+    /// What is claimed anew follows of a number in doubt.
+    pub(super) doubt: bool,
+}
+
+impl Step<'_> {
+    pub(super) fn slot(
+        &self,
+        change: &Change,
+        places: &mut [Place],
+        (now, packet_end): (&Now<'_>, Option<u64>),
+    ) -> Fits {
+        let graph = self.graph;
+        let spi = usize::from(change.at - SLOTS);
+        let slot = &graph.slots[change.held.claim as usize];
+        let stores = self.insn.class() == BPF_STX;
+        let source = usize::from(self.insn.src).min(10);
+        let source = places.last().map(|top| top.origins[source]).unwrap_or_default();
+        let place = &mut places[usize::from(change.frame)];
+        place.slots[spi] = change.held;
+        if slot.spilled == 8 && stores {
+            place.slot_origins[spi] = source;
+        }
+        place.free_slots |= u64::from(self.doubt) << spi;
+        if slot.claim == 0 && slot.zero == 0 || place.dead_slots >> spi & 1 == 1 {
+            return Ok(());
+        }
+        let free = (place.free_slots >> spi & 1 == 1, place.slot_origins[spi]);
+        let Some(value) = place.load(spi, now.host) else { return Ok(()) };
+        let judge = Judge { graph, tops: places, packet_end };
+        if !judge.slot_fits(slot, value, free) {
+            let claim = &graph.claims[slot.claim as usize];
+            return Err(format!("{}, {slot:?}", describe(change, claim, value)));
+        }
+        Ok(())
+    }
+
+    pub(super) fn register(
+        &self,
+        change: &Change,
+        places: &mut [Place],
+        (now, packet_end, hole): (&Now<'_>, &mut Option<u64>, &mut Option<&'static str>),
+    ) -> Fits {
+        let graph = self.graph;
+        let is_top = usize::from(change.frame) + 1 == places.len();
+        let (frame, at) = (usize::from(change.frame), usize::from(change.at));
+        let claim = &graph.claims[change.held.claim as usize];
+        let is_scalar = claim.kind == ClaimKind::Scalar;
+        let value = if is_top { now.regs[at] } else { places[frame].regs[at] };
+        let origin = if is_scalar {
+            Origin::default()
+        } else {
+            self.origin(change, (claim, value), (places, is_top))
+        };
+        let place = &mut places[frame];
+        if claim.kind == ClaimKind::PacketEnd && place.dead >> at & 1 == 0 {
+            *packet_end = Some(value);
+        }
+        place.held[at] = change.held;
+        place.origins[at] = origin;
+        let extends = self.insn.class() == BPF_LDX && self.insn.mode() == BPF_MEMSX;
+        if self.is_step && extends && change.held.id != 0 && (value as i64) < 0 {
+            *hole = Some("after a sign-extending fill that keeps its id");
+        }
+        place.free |= u16::from(self.doubt && is_scalar) << at;
+        let skipped = place.dead >> at & 1 == 1 || (is_scalar && place.free >> at & 1 == 1);
+        let judge = Judge { graph, tops: places, packet_end: *packet_end };
+        if !skipped && !judge.fits(claim, value, origin) {
+            return Err(describe(change, claim, value));
+        }
+        Ok(())
+    }
+
+    /// Where a pointer is from.
+    fn origin(
+        &self,
+        change: &Change,
+        (claim, value): (&Claim, u64),
+        (places, is_top): (&[Place], bool),
+    ) -> Origin {
+        let (place, at) = (&places[usize::from(change.frame)], usize::from(change.at));
+        let old = place.origins[at];
+        let calls = self.effect.calls;
+        let written = self.effect.writes == Some(change.at) || calls && at < 6;
+        if is_top && self.is_step && written {
+            let known = match calls {
+                true if place.held[at].claim != 0 && old.class != 0 && at > 0 => Some(old),
+                true => None,
+                false => flow::origin(self.insn, (claim, change.at), (places, self.addr)),
+            };
+            return known.filter(|it| it.class != 0).unwrap_or_else(|| place::begin(claim, value));
+        }
+        match old.class {
+            0 => place::begin(claim, value),
+            _ => Origin { class: claim.class, ..old },
+        }
+    }
+}

@@ -1,0 +1,580 @@
+//! A run beside the walk: which node it is at, and whether it is inside of what the walk says
+//! there.
+//!
+//! # Invariants
+//! 1. The run is at a node of the walk that led there, from node to node: jumps that the walk says
+//!    are never taken have no node.
+//! 2. What a node claims anew is checked when the run comes to it; a claim that stays was true of
+//!    a value that stays. All claims of the frame are checked again now and then.
+//! 3. Where a path was cut off at a checkpoint, what mattered to the checkpoint is checked whole;
+//!    numbers that did not matter and lie outside are in doubt from there on (`flow`).
+
+use super::cut::{Ids, Member, hop_slots, is_class};
+use super::flow::{self, Effect};
+use super::place::{Judge, Origin, Place};
+use super::step::Step;
+use skep::insn::Insn;
+use skep::insn::code::BPF_LD;
+use skep::verifier::watch::{Change, Claim, ClaimKind, Graph, NONE, SLOTS};
+use skep_interp::{At, Host, Watch};
+
+/// All claims of a frame are checked once in so many insns.
+const WHOLE: u64 = 64;
+
+/// A program and the walk of it.
+pub(super) struct Walked {
+    pub(super) graph: Graph,
+    pub(super) insns: Vec<Insn>,
+    pub(super) effects: Vec<Effect>,
+    /// Whether something is left of the insn in what runs.
+    pub(super) kept: Vec<bool>,
+}
+
+/// A run that left what the walk says.
+#[derive(Clone, Debug)]
+pub(super) struct Outside {
+    pub(super) insn: u32,
+    pub(super) what: String,
+}
+
+/// How a function was entered that is walked on its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entered {
+    Run,
+    Global,
+    Later,
+}
+
+/// A function that is walked on its own, and those below it.
+struct Level {
+    node: u32,
+    places: Vec<Place>,
+    entered: Entered,
+}
+
+pub(super) struct Tracker {
+    walked: Walked,
+    levels: Vec<Level>,
+    /// A run or callback begins with the next insn.
+    begins: bool,
+    /// Nothing is known any more of where the run is.
+    pub(super) lost: Option<&'static str>,
+    pub(super) outside: Option<Outside>,
+    /// Something of which it is known that the kernel's marks of precision are not complete
+    /// (docs/kernel-findings.md): the run proves nothing from there on.
+    hole: Option<&'static str>,
+    pub(super) insns: u64,
+    pub(super) cuts: u64,
+    last_origin: u32,
+    last_pc: usize,
+    /// What the insn at hand accesses.
+    addr: u64,
+    packet_end: Option<u64>,
+    path: Vec<u32>,
+}
+
+/// What runs, at an insn.
+pub(super) struct Now<'a> {
+    pub(super) regs: &'a [u64; 11],
+    pub(super) host: &'a dyn Host,
+}
+
+pub(super) type Fits = Result<(), String>;
+
+impl Tracker {
+    pub(super) fn new(walked: Walked) -> Tracker {
+        Tracker {
+            walked,
+            levels: Vec::new(),
+            begins: false,
+            lost: None,
+            outside: None,
+            hole: None,
+            insns: 0,
+            cuts: 0,
+            last_origin: u32::MAX,
+            last_pc: 0,
+            addr: 0,
+            packet_end: None,
+            path: Vec::new(),
+        }
+    }
+
+    /// Before a run.
+    pub(super) fn reset(&mut self) {
+        self.levels.clear();
+        (self.begins, self.lost, self.packet_end) = (false, None, None);
+        self.hole = None;
+        self.last_origin = u32::MAX;
+    }
+
+    fn fail(&mut self, insn: u32, what: impl Into<String>) {
+        if self.hole.is_some() {
+            self.lost = self.hole;
+            return;
+        }
+        self.lost = Some("outside");
+        self.outside.get_or_insert(Outside { insn, what: what.into() });
+    }
+
+    fn begin(&mut self, o: u32, now: &Now<'_>) {
+        let graph = &self.walked.graph;
+        let nested = self.levels.last().map(|level| level.node);
+        if let Some(node) = nested {
+            let depth = graph.nodes[node as usize].depth;
+            let into = |&child: &u32| {
+                let child = &graph.nodes[child as usize];
+                child.insn == o && child.depth > depth
+            };
+            let child = children(graph, node).find(into);
+            if let Some(child) = child {
+                return self.go(&[child], now, o);
+            }
+        }
+        let graph = &self.walked.graph;
+        let later =
+            nested.is_some() || !graph.roots.iter().any(|&at| graph.nodes[at as usize].insn == o);
+        let (from, entered) = match later {
+            true => (&graph.later, Entered::Later),
+            false => (&graph.roots, Entered::Run),
+        };
+        let starts: Vec<u32> =
+            from.iter().copied().filter(|&at| graph.nodes[at as usize].insn == o).collect();
+        self.enter((&starts, entered), now, o);
+    }
+
+    /// Enters a function that is walked on its own, at the node of these that fits.
+    fn enter(&mut self, (starts, entered): (&[u32], Entered), now: &Now<'_>, o: u32) {
+        let mut why = "nothing of it was walked".to_owned();
+        for &start in starts {
+            self.levels.push(Level { node: start, places: Vec::new(), entered });
+            let fits = self.push_place(now, 0).and_then(|()| self.apply(start, now, false));
+            match fits {
+                Ok(()) => return self.settle(start),
+                Err(it) => why = it,
+            }
+            self.levels.pop();
+        }
+        self.fail(o, format!("enters a function: {why}"));
+    }
+
+    fn push_place(&mut self, now: &Now<'_>, callsite: u32) -> Fits {
+        let level = self.levels.last_mut().ok_or("no level")?;
+        let mut place = Place::new(now.regs[10]);
+        place.callsite = callsite;
+        if let Some(caller) = level.places.last() {
+            place.origins[1..6].copy_from_slice(&caller.origins[1..6]);
+            place.free = caller.free & 0x3e;
+            place.dead = caller.dead & 0x3e;
+        }
+        level.places.push(place);
+        Ok(())
+    }
+
+    /// Goes on to the insn `o`.
+    fn arrive(&mut self, o: u32, now: &Now<'_>) {
+        let Some(level) = self.levels.last_mut() else { return self.lost = Some("nowhere") };
+        let from = level.node;
+        let at = &self.walked.graph.nodes[from as usize];
+        let (insn, effect) =
+            (self.walked.insns[at.insn as usize], self.walked.effects[at.insn as usize]);
+        if effect.exits && at.depth == 1 && level.entered == Entered::Global {
+            self.levels.pop();
+            let Some(level) = self.levels.last_mut() else { return self.lost = Some("nowhere") };
+            if let Some(place) = level.places.last_mut() {
+                (place.free, place.dead) = (place.free & !0x3f, place.dead & !0x3f);
+            }
+            return self.follow(level_node(&self.levels), o, now);
+        }
+        let place = level.places.last();
+        let sure = level.places.iter().all(Place::is_sure);
+        if !sure {
+            if let Some(reg) = place.and_then(|place| flow::reads_dead(insn, place)) {
+                let (insn, text) = (at.insn, format!("r{reg} is read, and was taken for dead"));
+                return self.fail(insn, text);
+            }
+            let enters = self
+                .walked
+                .graph
+                .nodes
+                .get(at.child as usize)
+                .is_some_and(|it| it.depth > at.depth);
+            let steps = !(effect.branches || enters && flow::is_call_of_function(insn));
+            if steps && flow::step(insn, effect, (&mut level.places, self.addr)) {
+                self.hole = Some("after an atomic fetch of a number in doubt");
+            }
+        }
+        self.follow(from, o, now);
+    }
+
+    fn follow(&mut self, from: u32, o: u32, now: &Now<'_>) {
+        let graph = &self.walked.graph;
+        let first = graph.nodes[from as usize].child;
+        if let Some(child) = graph.nodes.get(first as usize)
+            && child.insn == o
+            && child.sibling == NONE
+        {
+            return self.go(&[first], now, o);
+        }
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        let mut why = None;
+        let found = self.search(from, (o, now), &mut path, &mut why);
+        if found {
+            self.go(&path, now, o);
+        } else {
+            self.enter_global(from, (o, now), why);
+        }
+        self.path = path;
+    }
+
+    /// A node at insn `o` that fits, by way of insns of which nothing is left.
+    fn search(
+        &self,
+        from: u32,
+        (o, now): (u32, &Now<'_>),
+        path: &mut Vec<u32>,
+        why: &mut Option<String>,
+    ) -> bool {
+        let graph = &self.walked.graph;
+        let computes = self.walked.effects[graph.nodes[from as usize].insn as usize].computes;
+        for child in children(graph, from) {
+            let node = &graph.nodes[child as usize];
+            let is_fork = computes && node.insn == graph.nodes[from as usize].insn;
+            let is_gone = !self.walked.kept[node.insn as usize] && node.insn != o;
+            if is_fork || !(node.insn == o || is_gone) {
+                continue;
+            }
+            if let Err(it) = self.fits(child, now) {
+                why.get_or_insert(it);
+                continue;
+            }
+            path.push(child);
+            if node.insn == o {
+                return true;
+            }
+            let on = graph.cuts.get(node.cut as usize).map_or(child, |cut| cut.to);
+            if self.search(on, (o, now), path, why) {
+                return true;
+            }
+            path.pop();
+        }
+        false
+    }
+
+    fn enter_global(&mut self, from: u32, (o, now): (u32, &Now<'_>), why: Option<String>) {
+        let graph = &self.walked.graph;
+        let at = graph.nodes[from as usize].insn;
+        let is_call = self.walked.effects[at as usize].calls;
+        let starts: Vec<u32> =
+            graph.roots.iter().copied().filter(|&r| graph.nodes[r as usize].insn == o).collect();
+        match why {
+            None if is_call && !starts.is_empty() => {
+                self.enter((&starts, Entered::Global), now, o);
+            }
+            Some(why) => self.fail(at, why),
+            None if self.walked.insns[at as usize].class() == BPF_LD => {
+                self.lost = Some("packet load that ends a function");
+            }
+            None => self.fail(at, format!("goes on to insn {o}, which was not walked from here")),
+        }
+    }
+
+    /// Whether the run may be at the node, as far as it can be told before going there.
+    fn fits(&self, id: u32, now: &Now<'_>) -> Fits {
+        let Some(level) = self.levels.last() else { return Ok(()) };
+        let graph = &self.walked.graph;
+        let depth = usize::from(graph.nodes[id as usize].depth);
+        if depth != level.places.len() {
+            return Ok(());
+        }
+        let doubt = self.jump_in_doubt(level);
+        let judge = self.judge(level);
+        for change in graph.changes_of(id) {
+            let (place, is_top) =
+                (&level.places[usize::from(change.frame)], usize::from(change.frame) + 1 == depth);
+            let is_reg = change.at < SLOTS;
+            if !is_reg || doubt {
+                continue;
+            }
+            let reg = usize::from(change.at);
+            let claim = &graph.claims[change.held.claim as usize];
+            let skipped = place.dead >> reg & 1 == 1
+                || (place.free >> reg & 1 == 1 && claim.kind == ClaimKind::Scalar);
+            let value = if is_top { now.regs[reg] } else { place.regs[reg] };
+            if !skipped && !judge.fits(claim, value, Origin::default()) {
+                return Err(describe(change, claim, value));
+            }
+        }
+        Ok(())
+    }
+
+    fn jump_in_doubt(&self, level: &Level) -> bool {
+        let insn = self.walked.graph.nodes[level.node as usize].insn as usize;
+        let branches = self.walked.effects[insn].branches;
+        branches
+            && level
+                .places
+                .last()
+                .is_some_and(|place| flow::jumps_on_doubt(self.walked.insns[insn], place))
+    }
+
+    fn judge<'a>(&'a self, level: &'a Level) -> Judge<'a> {
+        Judge { graph: &self.walked.graph, tops: &level.places, packet_end: self.packet_end }
+    }
+
+    /// Goes from node to node.
+    fn go(&mut self, path: &[u32], now: &Now<'_>, o: u32) {
+        for &id in path {
+            let went = self.frames_of(id, now).and_then(|()| {
+                let doubt = self.levels.last().is_some_and(|level| self.jump_in_doubt(level));
+                self.apply(id, now, doubt)
+            });
+            if let Err(why) = went {
+                return self.fail(o, why);
+            }
+            self.settle(id);
+            let cut = self.walked.graph.nodes[id as usize].cut;
+            if cut != NONE
+                && let Err(why) = self.hop(cut, now)
+            {
+                return self
+                    .fail(o, format!("cut off at a checkpoint that does not cover it: {why}"));
+            }
+        }
+        self.take_fork(now);
+        if self.insns.is_multiple_of(WHOLE)
+            && let Err(why) = self.check_whole(now)
+        {
+            self.fail(o, why);
+        }
+    }
+
+    /// A number that is walked as two: the other one, if it is.
+    fn take_fork(&mut self, now: &Now<'_>) {
+        let node = level_node(&self.levels);
+        let graph = &self.walked.graph;
+        let Some(at) = graph.nodes.get(node as usize) else { return };
+        if !self.walked.effects[at.insn as usize].computes {
+            return;
+        }
+        let fork = children(graph, node).find(|&c| graph.nodes[c as usize].insn == at.insn);
+        if let Some(fork) = fork.filter(|&fork| self.fits(fork, now).is_ok()) {
+            let insn = at.insn;
+            if let Err(why) = self.apply(fork, now, false) {
+                return self.fail(insn, why);
+            }
+            self.settle(fork);
+        }
+    }
+
+    fn settle(&mut self, node: u32) {
+        if let Some(level) = self.levels.last_mut() {
+            level.node = node;
+        }
+    }
+
+    /// Frames come or go with the node.
+    fn frames_of(&mut self, id: u32, now: &Now<'_>) -> Fits {
+        let depth = usize::from(self.walked.graph.nodes[id as usize].depth);
+        let Some(level) = self.levels.last_mut() else { return Err("no level".to_owned()) };
+        let callsite = self.walked.graph.nodes[level.node as usize].insn;
+        if depth > level.places.len() {
+            self.push_place(now, callsite)?;
+            let places = self.levels.last_mut().map(|level| &mut level.places[..]);
+            let Some([.., caller, callee]) = places else { return Ok(()) };
+            if self.begins {
+                // A helper calls back, with arguments of its own.
+                callee.origins = Default::default();
+                (callee.free, callee.dead) = (0, 0);
+            } else {
+                (caller.free, caller.dead) = (caller.free & !0x3f, caller.dead & !0x3f);
+            }
+        } else if depth < level.places.len() {
+            let result = level.places.pop().map_or(0, |callee| callee.free & 1);
+            // What a callback returns goes to the helper.
+            let returns = !self.walked.graph.nodes[level.node as usize].in_callback;
+            if let Some(caller) = level.places.last_mut().filter(|_| returns) {
+                caller.free = caller.free & !1 | result;
+                caller.dead &= !1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over what a node claims anew, and checks it.
+    fn apply(&mut self, id: u32, now: &Now<'_>, doubt: bool) -> Fits {
+        let Tracker { walked, levels, packet_end, addr, hole, .. } = self;
+        let Some(level) = levels.last_mut() else { return Ok(()) };
+        let from = walked.graph.nodes[level.node as usize].insn as usize;
+        let step = Step {
+            graph: &walked.graph,
+            insn: walked.insns[from],
+            effect: walked.effects[from],
+            is_step: level.node != id,
+            addr: *addr,
+            doubt,
+        };
+        for change in step.graph.changes_of(id) {
+            if change.at >= SLOTS {
+                step.slot(change, &mut level.places, (now, *packet_end))?;
+            } else {
+                step.register(change, &mut level.places, (now, packet_end, hole))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The path was cut off: it goes on as that of the checkpoint did.
+    fn hop(&mut self, cut: u32, now: &Now<'_>) -> Fits {
+        self.cuts += 1;
+        let Tracker { walked: Walked { graph, .. }, levels, packet_end, hole, .. } = self;
+        let cut = &graph.cuts[cut as usize];
+        let Some(level) = levels.last_mut() else { return Ok(()) };
+        let n = level.places.len();
+        if cut.state.frames.len() != n {
+            return Err(format!("{} frames, not {n}", cut.state.frames.len()));
+        }
+        let mut ids = Ids::default();
+        for (i, (frame, matters)) in cut.state.frames.iter().zip(&cut.matters).enumerate() {
+            for at in 0..10 {
+                let judge = Judge { graph, tops: &level.places, packet_end: *packet_end };
+                let place = &level.places[i];
+                let (bit, held) = (1u16 << at, frame.regs[at]);
+                let claim = &graph.claims[held.claim as usize];
+                let value = if i + 1 == n { now.regs[at] } else { place.regs[at] };
+                let live = matters.live & bit != 0 && claim.kind != ClaimKind::Nothing;
+                let scalar = claim.kind == ClaimKind::Scalar;
+                let hard = !scalar || matters.precise & bit != 0;
+                let origin = place.origins[at];
+                let fits = place.dead & bit != 0
+                    || judge.fits(claim, value, origin) && is_class(claim, (value, origin));
+                let was_free = place.free & bit != 0;
+                if live && !fits && (hard || (cut.within && !was_free)) {
+                    let change = Change { frame: i as u8, at: at as u8, held };
+                    return Err(describe(&change, claim, value));
+                }
+                let keeps = live && place.dead & bit == 0;
+                let at_id = Member { value, claim: *claim, held, hard, place: (i, at) };
+                if keeps && fits {
+                    ids.join(at_id)?;
+                }
+                let in_helper =
+                    cut.state.frames.get(i + 1).is_some_and(|callee| callee.in_callback);
+                if in_helper && live && !fits && (1..6).contains(&at) {
+                    *hole = Some("inside a callback of a helper whose arguments are in doubt");
+                }
+                let place = &mut level.places[i];
+                place.dead = place.dead & !bit | if keeps { 0 } else { bit };
+                place.free = place.free & !bit | if keeps && !fits { bit } else { 0 };
+                place.held[at] = held;
+            }
+            hop_slots((graph, *packet_end), (&mut level.places, i), (cut, now.host), &mut ids)?;
+        }
+        for (frame, at) in ids.apart {
+            match at.checked_sub(usize::from(SLOTS)) {
+                None => level.places[frame].free |= 1 << at,
+                Some(spi) => level.places[frame].free_slots |= 1 << spi,
+            }
+        }
+        level.node = cut.to;
+        Ok(())
+    }
+
+    /// Checks all claims of the top frame's registers.
+    fn check_whole(&mut self, now: &Now<'_>) -> Fits {
+        let Some(level) = self.levels.last() else { return Ok(()) };
+        let (Some(place), judge) = (level.places.last(), self.judge(level)) else { return Ok(()) };
+        for at in 0..11 {
+            let claim = &self.walked.graph.claims[place.held[at].claim as usize];
+            let skipped = place.dead >> at & 1 == 1
+                || (claim.kind == ClaimKind::Scalar && place.free >> at & 1 == 1);
+            if !skipped && !judge.fits(claim, now.regs[at], place.origins[at]) {
+                let frame = level.places.len() as u8 - 1;
+                let change = Change { frame, at: at as u8, held: place.held[at] };
+                return Err(describe(&change, claim, now.regs[at]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what the insn at hand does, which only it can tell.
+    fn note(&mut self, now: &Now<'_>) {
+        let Some(level) = self.levels.last_mut() else { return };
+        let insn = self.walked.graph.nodes[level.node as usize].insn as usize;
+        let effect = self.walked.effects[insn];
+        if let Some((reg, off)) = effect.address {
+            self.addr = now.regs[usize::from(reg).min(10)].wrapping_add(i64::from(off) as u64);
+        }
+        if effect.calls
+            && let Some(place) = level.places.last_mut()
+        {
+            place.regs = *now.regs;
+        }
+    }
+}
+
+fn level_node(levels: &[Level]) -> u32 {
+    levels.last().map_or(NONE, |level| level.node)
+}
+
+fn children(graph: &Graph, node: u32) -> impl Iterator<Item = u32> + '_ {
+    let first = graph.nodes.get(node as usize).map(|node| node.child);
+    let next = |&at: &u32| graph.nodes.get(at as usize).map(|node| node.sibling);
+    std::iter::successors(first, next).take_while(|&at| at != NONE)
+}
+
+pub(super) fn describe(change: &Change, claim: &Claim, value: u64) -> String {
+    let Change { frame, at, .. } = *change;
+    let name = match at.checked_sub(SLOTS) {
+        None => format!("r{at}"),
+        Some(spi) => format!("fp-{}", 8 * (u32::from(spi) + 1)),
+    };
+    format!("{name} of frame {frame} is {value:#x}, not in {claim:?}")
+}
+
+impl Watch for Tracker {
+    fn enters(&mut self) {
+        self.begins = true;
+    }
+
+    fn leaves(&mut self, host: &dyn Host) {
+        if self.lost.is_some() {
+            return;
+        }
+        let Some(level) = self.levels.last() else { return };
+        if level.places.len() < 2 {
+            self.levels.pop();
+            return;
+        }
+        let [.., caller, callee] = &level.places[..] else { return };
+        let (regs, callsite) = (caller.regs, callee.callsite);
+        self.begins = false;
+        self.arrive(callsite, &Now { regs: &regs, host });
+        (self.last_origin, self.last_pc) = (callsite, 0);
+    }
+
+    fn insn(&mut self, at: &At<'_>) {
+        self.insns += 1;
+        if self.lost.is_some() {
+            return;
+        }
+        let o = at.program.xlated.origin(at.pc);
+        if o == self.last_origin && at.pc > self.last_pc && !self.begins {
+            self.last_pc = at.pc;
+            return;
+        }
+        let Some(regs) = at.regs.first_chunk::<11>() else { return };
+        let now = Now { regs, host: at.host };
+        if self.begins {
+            self.begin(o, &now);
+            self.begins = false;
+        } else {
+            self.arrive(o, &now);
+        }
+        if self.lost.is_none() {
+            self.note(&now);
+        }
+        (self.last_origin, self.last_pc) = (o, at.pc);
+    }
+}
