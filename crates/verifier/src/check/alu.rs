@@ -68,8 +68,7 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
         let order = if swaps { ByteOrder::Swap } else { ByteOrder::Keep };
         skep_domain::byte_order(order, insn.imm as u32, &mut dst.val);
     }
-    dst.id = 0;
-    dst.off = 0;
+    *dst = dst.unlinked();
     Ok(())
 }
 
@@ -82,8 +81,7 @@ pub(crate) fn assign_scalar_id(env: &mut Env<'_>, reg: &mut Reg) {
         return;
     }
     if reg.id & BPF_ADD_CONST != 0 {
-        reg.id = 0;
-        reg.off = 0;
+        *reg = reg.unlinked();
     }
     if reg.id == 0 && !reg.val.is_const() {
         reg.id = env.new_id();
@@ -162,7 +160,7 @@ fn copy_extended(env: &mut Env<'_>, insn: Insn, unchanged: bool) {
         assign_scalar_id(env, &mut src);
         env.set_reg(insn.src, src);
     }
-    env.set_reg(insn.dst, if unchanged { src } else { Reg { id: 0, ..src } });
+    env.set_reg(insn.dst, if unchanged { src } else { src.unlinked() });
 }
 
 /// A division by the immediate 0.
@@ -258,10 +256,7 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
             dst.id |= if wide { BPF_ADD_CONST64 } else { BPF_ADD_CONST32 };
             dst.off = off;
         }
-        None => {
-            dst.id = 0;
-            dst.off = 0;
-        }
+        None => *dst = dst.unlinked(),
     }
     Ok(())
 }

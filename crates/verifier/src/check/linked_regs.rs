@@ -33,7 +33,8 @@ impl Env<'_> {
                     && reg.id & !BPF_ADD_CONST == id
                     && !linked.push(LinkedReg { frameno, is_reg: true, at })
                 {
-                    self.cur.frames[f].refine_name(at, PackedReg { id: 0, ..reg });
+                    let alone = self.unlinked(reg);
+                    self.cur.frames[f].refine_name(at, alone);
                 }
             }
             for spi in 0..self.cur.frames[f].slots().len() {
@@ -43,10 +44,16 @@ impl Env<'_> {
                     && self.arena.is(slot.spill, SCALAR)
                     && !linked.push(LinkedReg { frameno, is_reg: false, at: spi as u8 })
                 {
-                    self.cur.frames[f].slot_mut(spi).spill.id = 0;
+                    let alone = self.unlinked(slot.spill);
+                    self.cur.frames[f].slot_mut(spi).spill = alone;
                 }
             }
         }
+    }
+
+    fn unlinked(&mut self, reg: PackedReg) -> PackedReg {
+        let alone = self.arena.reg(reg).unlinked();
+        self.arena.pack(&alone)
     }
 
     /// What is known of the register at `known` holds for all linked ones.

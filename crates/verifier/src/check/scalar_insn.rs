@@ -258,6 +258,9 @@ fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
     }
     let mut reg = env.arena.val(src.val);
     let keeps = reg.val.umax <= u64::from(u32::MAX);
+    if !keeps {
+        reg = reg.unlinked();
+    }
     reg.val.zext_32_to_64();
     reg.val.sync();
     let val = env.arena.pack(&reg).val;

@@ -111,6 +111,12 @@ impl Reg {
         Reg { extra: Extra::Frame(frameno), ..Reg::pointer(RegType::of(Base::Stack)) }
     }
 
+    /// The same number as no copy of another: what a copy is away from its original goes with the
+    /// id.
+    pub(crate) fn unlinked(&self) -> Reg {
+        Reg { id: 0, off: 0, ..*self }
+    }
+
     pub(crate) fn is_scalar(&self) -> bool {
         self.ty.is(Base::Scalar)
     }

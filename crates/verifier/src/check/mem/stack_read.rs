@@ -61,7 +61,7 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     if at.size <= spill_size && at.off % 8 == 0 {
         let mut reg = reg;
         if reg_width(&reg) > 8 * at.size as u32 {
-            reg.id = 0;
+            reg = reg.unlinked();
         }
         env.set_reg(dst, reg);
         return Ok(true);

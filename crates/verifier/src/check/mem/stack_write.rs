@@ -46,7 +46,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
                     env.cur.frame_mut().refine_name(regno, name);
                 }
             } else {
-                name.id = 0;
+                name = env.arena.pack(&reg.unlinked());
             }
             save_register_state(env, (frameno, spi), name, at.size);
         }
