@@ -11,9 +11,11 @@
 //! 3. A `ld_imm64` with `BPF_PSEUDO_BTF_ID` holds the BTF id of a `VAR` in `kernel_btf`.
 //! 4. Calls of and references to subprogs are relative, as in the kernel's ABI.
 //! 5. `func_info` and `line_info` ascend by `insn_off` and lie inside `insns`.
+//! 6. There is no `fd_array`: a `ld_imm64` that names a map by its index there, and a kfunc whose
+//!    `off` is one, are refused as the kernel refuses them without the array.
 //!
-//! Whoever makes a `Program` owes 1 to 4 only as far as the file is honest: the verifier checks
-//! every index again.
+//! Whoever makes a `Program` owes 1 to 5 only as far as the file is honest: the verifier checks
+//! every index and every row again.
 
 use crate::map_def::cut_name;
 use crate::{FuncInfo, LineInfo, MapDef, MapIdx};
