@@ -4,9 +4,9 @@
 //! with the log at level 2; what differs is minimised and grouped by cause, each group with a file
 //! that `--replay` judges again. Everything follows from `--seed` and the files.
 //!
-//! Reading order: [`batch`] (where programs come from), [`edit`], [`attributes`], [`generated`]
-//! (what is done to them), [`compare`] (both answers), [`minimise`], [`replay`], [`worker`], and
-//! the parent here and in [`groups`].
+//! Reading order: [`batch`] (where programs come from), [`edit`], [`attributes`], [`elf`],
+//! [`generated`] (what is done to them), [`compare`] and [`long`] (both answers), [`minimise`],
+//! [`replay`], [`worker`], and the parent here and in [`groups`].
 //!
 //! Deliberately absent: running what the kernel accepts; unprivileged loads, which hosts forbid by
 //! `unprivileged_bpf_disabled`.
@@ -15,8 +15,10 @@ mod attributes;
 mod batch;
 mod compare;
 mod edit;
+mod elf;
 mod generated;
 mod groups;
+mod long;
 mod made;
 mod minimise;
 mod replay;

@@ -1,6 +1,7 @@
 //! Edits of what a program is loaded with: type, attach type, flags, licence, records, maps.
 
 use crate::random::generate::Rng;
+use skep::btf::{Btf, Endian};
 use skep::insn::InsnIdx;
 use skep::program::{AttachTarget, FuncInfo, LineInfo, MapDef, Program};
 use skep::uapi::{MapFlags, MapType, ProgFlags, ProgType};
@@ -129,5 +130,40 @@ pub(super) fn maps(rng: &mut Rng, program: &mut Program) -> String {
     };
     let text = format!("map {at} {text}");
     program.maps = Arc::from(maps);
+    text
+}
+
+/// Bytes of the header of BTF.
+const BTF_HEADER: usize = 24;
+
+/// Changes words of the types of the program's BTF; the caller loads it anew. What we cannot read
+/// stays as it was.
+pub(super) fn btf(rng: &mut Rng, program: &mut Program) -> String {
+    let Some(btf) = &program.btf else { return load(rng, program) };
+    let mut bytes = btf.to_bytes(Endian::NATIVE);
+    let words = btf.type_words().len() as u64;
+    if words == 0 {
+        return load(rng, program);
+    }
+    let mut text = "BTF".to_owned();
+    for _ in 0..1 + rng.below(2) {
+        let word = rng.below(words) as usize;
+        let at = BTF_HEADER + 4 * word;
+        let Some(Ok(was)) = bytes.get(at..at + 4).map(<[u8; 4]>::try_from) else { continue };
+        let was = u32::from_ne_bytes(was);
+        let new = match rng.below(5) {
+            0 => was.wrapping_add(1),
+            1 => was.wrapping_sub(1),
+            2 => was ^ 1 << rng.below(32),
+            3 => rng.below(u64::from(btf.end_id().0)) as u32,
+            _ => rng.pick(&[0, 1, 4, 8, 32, 64, u32::MAX]),
+        };
+        bytes[at..at + 4].copy_from_slice(&new.to_ne_bytes());
+        text.push_str(&format!(" {word}: {was:#x} -> {new:#x}"));
+    }
+    match Btf::parse(&bytes) {
+        Ok(btf) => program.btf = Some(Arc::new(btf)),
+        Err(_) => text.push_str(" (not readable)"),
+    }
     text
 }

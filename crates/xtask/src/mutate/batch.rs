@@ -7,6 +7,7 @@
 use super::attributes;
 use super::compare::{Compared, Loader, WALK_MAX};
 use super::edit::{self, Stock};
+use super::elf;
 use super::generated::{self, Kfuncs};
 use crate::objects;
 use crate::random::generate::{self, Rng};
@@ -16,7 +17,7 @@ use skep::btf::{Kind, TypeId};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::object::Object;
-use skep::program::Program;
+use skep::program::{MapDef, Program};
 use skep::uapi::kfunc::Kfunc;
 use skep_kernel::held::Held;
 use skep_kernel::judge::{Answer, as_loaded};
@@ -33,6 +34,10 @@ const WALK_BASE_MAX: u64 = WALK_MAX / 3;
 const TRIES: usize = 60;
 /// Larger programs are not taken, insns.
 const PROGRAM_MAX: usize = 3000;
+
+/// Larger maps are not made, bytes; and what an entry has beside key and value, about.
+const MAP_BYTES_MAX: u64 = 128 << 20;
+const MAP_ENTRY_BYTES: u64 = 64;
 
 /// What batches draw from.
 pub(super) struct Sources {
@@ -55,7 +60,12 @@ enum Origin {
     Tracing,
     /// Shapes that verifiers found hard.
     Hard,
+    /// The bytes of an object.
+    Elf(PathBuf, Vec<u8>),
 }
+
+/// Of 100 batches of objects, so many are of their bytes.
+const ELF: u64 = 4;
 
 pub(super) struct Batch<'a> {
     sources: &'a Sources,
@@ -115,8 +125,17 @@ impl Sources {
                 _ => batch(Origin::Hard, "hard", Vec::new()),
             });
         }
+        let elf = rng.chance(ELF);
         for _ in 0..TRIES {
             let path = &self.files[rng.below(self.files.len() as u64) as usize];
+            if elf {
+                let bytes = std::fs::read(path).unwrap_or_default();
+                if (1..=elf::OBJECT_MAX).contains(&bytes.len()) {
+                    let name = format!("{} (ELF)", objects::short_name(path));
+                    return Some(batch(Origin::Elf(path.clone(), bytes), &name, Vec::new()));
+                }
+                continue;
+            }
             let Ok(object) = objects::open(path, &self.host) else { continue };
             let Some(base) = choose(&mut rng, &object) else { continue };
             let mut donors = donors(&object, &base);
@@ -170,11 +189,25 @@ fn names_map(insn: &Insn) -> bool {
 }
 
 impl Batch<'_> {
-    /// The mutant of this index; 0 is the program as it was.
-    pub(super) fn mutant(&self, i: u64) -> Mutant {
+    /// The mutant of this index; 0 is the program as it was. An error if the loader refuses what
+    /// became of an object.
+    pub(super) fn mutant(&self, i: u64) -> Result<Mutant, String> {
         let mut rng = Rng::new(mix(self.seed, self.number, i));
-        let program = self.base(&mut rng);
-        let mut it = Mutant { program, loader: Loader::Root, own_maps: false, edits: Vec::new() };
+        let mut it = Mutant {
+            program: Program::default(),
+            loader: Loader::Root,
+            own_maps: false,
+            edits: Vec::new(),
+        };
+        if let Origin::Elf(path, bytes) = &self.origin {
+            let mut bytes = bytes.clone();
+            it.edits = elf::edit(&mut rng, &mut bytes);
+            it.program = elf::program(&mut rng, &bytes, (path, &self.sources.host))?;
+            it.own_maps = true;
+            it.tame();
+            return it.has_bearable_maps();
+        }
+        it.program = self.base(&mut rng);
         let edits = match (&self.origin, i) {
             (Origin::Base(_), 0) => 0,
             (Origin::Base(_), _) => 1 + rng.below(100) / 50 + rng.below(100) / 75,
@@ -185,7 +218,7 @@ impl Batch<'_> {
             it.edit(&mut rng, self);
         }
         it.tame();
-        it
+        it.has_bearable_maps()
     }
 
     fn base(&self, rng: &mut Rng) -> Program {
@@ -202,6 +235,7 @@ impl Batch<'_> {
                 }
                 None => generate::program(1),
             },
+            Origin::Elf(..) => Program::default(),
         }
     }
 }
@@ -216,7 +250,11 @@ impl Mutant {
                 self.own_maps = true;
                 attributes::maps(rng, &mut self.program)
             }
-            9..13 => {
+            9..11 => {
+                self.own_maps = true;
+                attributes::btf(rng, &mut self.program)
+            }
+            11..15 => {
                 self.loader = Loader::Bpf;
                 "CAP_BPF alone".to_owned()
             }
@@ -225,9 +263,24 @@ impl Mutant {
         self.edits.push(text);
     }
 
-    /// A negative map index stands for a descriptor by number; it must not be one of ours.
+    /// The kernel frees an array of programs with more entries than an `int` counts beyond its end;
+    /// and memory is not what is tested.
+    fn has_bearable_maps(self) -> Result<Mutant, String> {
+        let bytes = |map: &MapDef| {
+            u64::from(map.max_entries)
+                * (u64::from(map.value_size) + u64::from(map.key_size) + MAP_ENTRY_BYTES)
+        };
+        let inner = self.program.maps.iter().filter_map(|map| map.inner.as_deref());
+        match self.program.maps.iter().chain(inner).all(|map| bytes(map) <= MAP_BYTES_MAX) {
+            true => Ok(self),
+            false => Err("a large map".to_owned()),
+        }
+    }
+
+    /// An index of no map stands for a descriptor by number; it must not be one of ours.
     fn tame(&mut self) {
-        let wild = |insn: &&mut Insn| names_map(insn) && insn.imm < 0;
+        let maps = self.program.maps.len() as i32;
+        let wild = |insn: &&mut Insn| names_map(insn) && !(0..maps).contains(&insn.imm);
         self.program.insns.iter_mut().filter(wild).for_each(|insn| insn.imm = -1);
     }
 }

@@ -6,6 +6,7 @@
 //!    modelled or breaks us.
 //! 2. Nothing that the kernel accepts is run.
 
+use super::long::{compare_long, cpu_time};
 use crate::kernel_diff::shape;
 use serde::{Deserialize, Serialize};
 use skep::program::Program;
@@ -48,6 +49,8 @@ pub(super) enum Kind {
     FalseReject,
     /// Counts differ, or the insns that were walked.
     Counts,
+    /// We take more CPU time than the kernel.
+    Slow,
     /// Both refuse, with other words.
     Message,
     Errno,
@@ -95,16 +98,33 @@ pub(super) enum Compared {
     Left(String),
 }
 
-/// Asks both; `kernel` loads the program at a level.
+/// Asks both; `kernel` loads the program at a level. Long walks are left out.
 pub(super) fn compare(
     program: &Program,
     loader: Loader,
     kernel: &mut dyn FnMut(u32) -> Answer,
 ) -> Compared {
+    compare_also_long((program, loader), false, kernel)
+}
+
+/// The same; long walks too, if `long`.
+pub(super) fn compare_also_long(
+    (program, loader): (&Program, Loader),
+    long: bool,
+    kernel: &mut dyn FnMut(u32) -> Answer,
+) -> Compared {
     let privileges = loader.privileges();
+    let start = cpu_time();
     let quick = engine::verify_with(program, (4, privileges));
-    if let Some(left) = left_out(program, &quick) {
+    let time = cpu_time() - start;
+    if let Some(left) = left_out(&quick) {
         return left;
+    }
+    if quick.stats.insns_processed.max(program.insns.len() as u64) > WALK_MAX {
+        return match long {
+            true => compare_long(loader, (&quick, time), kernel),
+            false => Compared::Left("long".to_owned()),
+        };
     }
     let ours = engine::verify_with(program, (6, privileges));
     let answer = match loader {
@@ -118,7 +138,7 @@ pub(super) fn compare(
     }
 }
 
-fn left_out(program: &Program, quick: &Ours) -> Option<Compared> {
+fn left_out(quick: &Ours) -> Option<Compared> {
     match &quick.verdict {
         Verdict::Unsupported(what) => {
             Some(Compared::Left(format!("not supported yet: {}", shape(what))))
@@ -133,8 +153,6 @@ fn left_out(program: &Program, quick: &Ours) -> Option<Compared> {
             Some(Compared::Left("too complex".to_owned()))
         }
         _ if quick.waiting_max >= WAITING_MAX => Some(Compared::Left("too complex".to_owned())),
-        _ if quick.stats.insns_processed > WALK_MAX => Some(Compared::Left("long".to_owned())),
-        _ if program.insns.len() as u64 > WALK_MAX => Some(Compared::Left("long".to_owned())),
         _ => None,
     }
 }
@@ -144,7 +162,7 @@ fn unlogged(ours: &Ours, reason: String) -> Compared {
     let Some(errno) = reason.strip_suffix(" without log") else {
         return Compared::Left(reason);
     };
-    let line = kernel_log::reason(&ours.log).unwrap_or_default().to_owned();
+    let line = last_message(&ours.log).to_owned();
     let (kind, text) = match &ours.verdict {
         Verdict::Accepted => (Kind::FalseAccept, "accepted".to_owned()),
         Verdict::Rejected(_) if errno_name(ours.errno) == errno && line.is_empty() => {
@@ -177,8 +195,7 @@ fn judged(program: &Program, ours: &Ours, theirs: &Judgement) -> Compared {
     }
     let (line, mine, kernels) = kernel_log::first_difference(&a, &b).unwrap_or_default();
     let (mine, kernels) = (mine.unwrap_or_default(), kernels.unwrap_or_default());
-    let (why, why_kernel) =
-        (kernel_log::reason(&a).unwrap_or_default(), kernel_log::reason(&b).unwrap_or_default());
+    let (why, why_kernel) = (last_message(&a), last_message(&b));
     let counted = |log: &str| {
         log.lines().rev().find(|line| line.starts_with("processed ")).map(str::to_owned)
     };
@@ -199,7 +216,7 @@ fn judged(program: &Program, ours: &Ours, theirs: &Judgement) -> Compared {
         Kind::Message if mine == why && kernels != why_kernel => format!("{} |", shape(why)),
         Kind::Message => format!("{} | {}", shape(why), shape(why_kernel)),
         Kind::Errno => format!("{} | {} | {}", errnos.0, errnos.1, shape(why)),
-        Kind::Counts | Kind::Log | Kind::Bug => parted(mine, kernels),
+        Kind::Counts | Kind::Log | Kind::Bug | Kind::Slow => parted(mine, kernels),
     };
     let side = |accepted: bool, errno: &str, why: &str| match accepted {
         true => "accepted".to_owned(),
@@ -235,6 +252,11 @@ fn same(program: &Program, ours: &str, kernel: &str) -> bool {
             _ => return false,
         }
     }
+}
+
+/// Why a program was refused; empty if the log does not say.
+pub(super) fn last_message(log: &str) -> &str {
+    kernel_log::reason(log).unwrap_or_default()
 }
 
 /// The first parts of two lines that differ, word by word.

@@ -1,7 +1,7 @@
 //! Findings by cause: how many there are of each, one file each, a table of all.
 
 use super::batch::Sources;
-use super::compare::{Compared, Difference, Kind, compare};
+use super::compare::{Compared, Difference, Kind, compare, compare_also_long};
 use super::minimise::minimise;
 use super::replay::{Case, listing};
 use super::worker::Found;
@@ -118,7 +118,7 @@ pub(super) fn show(args: &super::Args, id: &str) -> crate::Outcome {
     let [seed, number, i] = numbers[..] else { return Err("an id is SEED/BATCH/INDEX".into()) };
     let sources = Sources::new(objects::find(&args.paths)?, args.generated)?;
     let batch = sources.batch(seed, number).ok_or("no program in that batch")?;
-    let mutant = batch.mutant(i);
+    let mutant = batch.mutant(i)?;
     let difference = Difference { ours: "not judged".to_owned(), ..Difference::none() };
     let base = format!("{} ({id})", batch.name);
     let case = Case::new((&base, &mutant.edits), (&mutant.program, mutant.loader), difference);
@@ -138,8 +138,11 @@ pub(super) fn replay(path: &Path, (smaller, lines): (bool, usize)) -> crate::Out
     let mut loader = case.loader;
     engine::record_panics();
     let mut kernels = String::new();
-    let mut compared = compare(&program, loader, &mut |level| judge(&program, level));
-    if let (true, Compared::Different(difference)) = (smaller, &compared) {
+    let mut compared =
+        compare_also_long((&program, loader), true, &mut |level| judge(&program, level));
+    if let (true, Compared::Different(difference)) = (smaller, &compared)
+        && difference.kind != Kind::Slow
+    {
         let small;
         (program, loader, small) = minimise(program, loader, (**difference).clone());
         compared = Compared::Different(Box::new(small));

@@ -1,7 +1,7 @@
 //! The child process: judges batches on request.
 
 use super::batch::{BATCH, Batch, Mutant, Sources};
-use super::compare::{Compared, compare};
+use super::compare::{Compared, Difference, Kind, compare_also_long};
 use super::minimise::minimise;
 use super::replay::Case;
 use crate::child::answer;
@@ -46,7 +46,7 @@ pub(super) enum Event {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Found {
     pub(super) id: String,
-    pub(super) kind: super::compare::Kind,
+    pub(super) kind: Kind,
     pub(super) key: String,
     pub(super) case: Option<Case>,
 }
@@ -70,6 +70,9 @@ pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
     .map_err(Into::into)
 }
 
+/// Of mutants with a long walk, one in so many is judged.
+const LONG_EVERY: u64 = 8;
+
 struct Worker<'a> {
     sources: &'a Sources,
     args: &'a WorkerArgs,
@@ -87,8 +90,19 @@ impl Worker<'_> {
             if request.careful {
                 answer(&Event::At(i))?;
             }
-            let mutant = batch.mutant(i);
-            let class = match judged(&mutant, &mut held) {
+            let mutant = match skep::contain_panic(|| batch.mutant(i)) {
+                Ok(Ok(mutant)) => mutant,
+                Ok(Err(_)) => {
+                    *counts.entry("left out: the loader refuses".to_owned()).or_default() += 1;
+                    continue;
+                }
+                Err(why) => {
+                    self.loader_bug((&batch, request.batch, i), why)?;
+                    *counts.entry("different: Bug".to_owned()).or_default() += 1;
+                    continue;
+                }
+            };
+            let class = match judged(&mutant, i % LONG_EVERY == 0, &mut held) {
                 Compared::Equal { accepted: true } => "equal, accepted".to_owned(),
                 Compared::Equal { accepted: false } => "equal, refused".to_owned(),
                 Compared::Left(why) => format!("left out: {why}"),
@@ -103,11 +117,21 @@ impl Worker<'_> {
         answer(&Event::End(counts))
     }
 
+    fn loader_bug(
+        &mut self,
+        (batch, number, i): (&Batch<'_>, u64, u64),
+        why: String,
+    ) -> std::io::Result<()> {
+        let id = format!("{}/{number}/{i}", self.args.seed);
+        let key = format!("loader: {} {why}", batch.name);
+        answer(&Event::Found(Box::new(Found { id, kind: Kind::Bug, key, case: None })))
+    }
+
     fn found(
         &mut self,
         (batch, i): (&Batch<'_>, u64),
         (number, mutant): (u64, Mutant),
-        difference: super::compare::Difference,
+        difference: Difference,
     ) -> std::io::Result<()> {
         let id = format!("{}/{number}/{i}", self.args.seed);
         let (kind, key) = (difference.kind, difference.key.clone());
@@ -116,8 +140,8 @@ impl Worker<'_> {
         let case = new.then(|| {
             let Mutant { program, loader, edits, .. } = mutant;
             let (program, loader, difference) = match self.args.minimise {
-                true => minimise(program, loader, difference),
-                false => (program, loader, difference),
+                true if kind != Kind::Slow => minimise(program, loader, difference),
+                _ => (program, loader, difference),
             };
             Case::new((&base, &edits), (&program, loader), difference)
         });
@@ -125,16 +149,18 @@ impl Worker<'_> {
     }
 }
 
-fn judged(mutant: &Mutant, held: &mut Option<Held>) -> Compared {
+fn judged(mutant: &Mutant, long: bool, held: &mut Option<Held>) -> Compared {
     let Mutant { program, loader, own_maps, .. } = mutant;
     if *own_maps {
-        return compare(program, *loader, &mut |level| judge(program, level));
+        return compare_also_long((program, *loader), long, &mut |level| judge(program, level));
     }
     if held.is_none() {
         *held = Held::new(program).ok();
     }
     match held {
-        Some(held) => compare(program, *loader, &mut |level| held.judge(program, level)),
+        Some(held) => {
+            compare_also_long((program, *loader), long, &mut |level| held.judge(program, level))
+        }
         None => Compared::Left("BTF refused".to_owned()),
     }
 }

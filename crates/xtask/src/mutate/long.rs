@@ -1,0 +1,69 @@
+//! Walks too long for a log: compared by verdict, counts and last message, and by the time they
+//! take. An input that makes us slower than the kernel is a fault of ours.
+
+use super::compare::{Compared, Difference, Kind, Loader, last_message};
+use crate::kernel_diff::shape;
+use rustix::time::{ClockId, clock_gettime};
+use skep_kernel::bpf;
+use skep_kernel::judge::Answer;
+use skep_testkit::engine::{Ours, Verdict};
+use std::time::Duration;
+
+/// Shorter times are not held against anybody.
+const NOTICED: Duration = Duration::from_millis(100);
+
+/// CPU time of this thread.
+pub(super) fn cpu_time() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// Asks the kernel without a log, and holds its answer and its time against ours.
+pub(super) fn compare_long(
+    loader: Loader,
+    (ours, time): (&Ours, Duration),
+    kernel: &mut dyn FnMut(u32) -> Answer,
+) -> Compared {
+    let start = cpu_time();
+    let answer = match loader {
+        Loader::Root => kernel(4),
+        Loader::Bpf => match bpf::lowered_to_cap_bpf(|| kernel(4)) {
+            Ok(answer) => answer,
+            Err(errno) => return Compared::Left(format!("capabilities: {errno}")),
+        },
+    };
+    let kernel_time = cpu_time() - start;
+    let theirs = match answer {
+        Answer::Judged(theirs) => theirs,
+        Answer::NotJudged { reason, .. } => return Compared::Left(reason),
+    };
+    let accepted = ours.verdict == Verdict::Accepted;
+    let stats = theirs.stats.unwrap_or_default();
+    let counts = |it: &skep_kernel::kernel_log::KernelStats| {
+        (it.insns_processed, it.total_states, it.peak_states, it.max_states_per_insn)
+    };
+    let (why, why_kernel) = (last_message(&ours.log), last_message(&theirs.log));
+    let kind = match (accepted, theirs.accepted) {
+        (true, false) => Kind::FalseAccept,
+        (false, true) => Kind::FalseReject,
+        _ if counts(&ours.stats) != counts(&stats) => Kind::Counts,
+        (false, false) if why != why_kernel => Kind::Message,
+        _ if time > kernel_time && time > NOTICED => Kind::Slow,
+        _ => return Compared::Equal { accepted },
+    };
+    let side = |accepted: bool, why: &str, counts: String, time: Duration| {
+        let verdict = if accepted { "accepted" } else { why };
+        format!("{verdict} {counts} {} ms", time.as_millis())
+    };
+    let key = match kind {
+        Kind::Slow => "long".to_owned(),
+        _ => format!("long: {} | {}", shape(why), shape(why_kernel)),
+    };
+    Compared::Different(Box::new(Difference {
+        kind,
+        key,
+        ours: side(accepted, why, format!("{:?}", counts(&ours.stats)), time),
+        kernel: side(theirs.accepted, why_kernel, format!("{:?}", counts(&stats)), kernel_time),
+        ..Difference::none()
+    }))
+}
