@@ -5,13 +5,14 @@
 //! replaces what the compiler wrote into the insn.
 //!
 //! `spec` parses and finds paths, `compat` says which types fit, `value` computes what a relocation
-//! asks for, `patch` writes it.
+//! asks for, `patch` writes it, `explain` says why one has no answer.
 //!
 //! Behaviour: libbpf 1.x (`Documentation/bpf/llvm_reloc.rst`, "CO-RE Relocations"), kept so that
 //! the insns are equal to those it hands to the kernel. Departures: values of unsigned 32-bit
 //! enums are zero-extended; hostile types end in an error after `VISITS_MAX` steps.
 
 mod compat;
+mod explain;
 mod patch;
 mod spec;
 #[cfg(test)]
@@ -149,6 +150,12 @@ impl<'a> Relocator<'a> {
             let name = local.type_name(relo.type_id);
             e.context(format!("CO-RE relocation of insn {insn_idx}: <{kind}> {name} ({access})"))
         })
+    }
+
+    /// Why a relocation is [`CoreOutcome::Poisoned`], in one line: what was asked for, and what the
+    /// target has.
+    pub fn explain(&self, relo: &CoreRelo) -> String {
+        explain::explain(self.local, self.targets, relo)
     }
 
     /// Finds what all candidates agree on.

@@ -387,3 +387,48 @@ fn row_n_is_kind_n() {
     }
     assert_eq!(ReloKind::from_number(13), None);
 }
+
+/// Why the relocation has no answer.
+fn why((mut t, target): (Try, Btf)) -> String {
+    let access_str_off = t.local.string(t.access);
+    let local = t.local.build().unwrap();
+    let relo = CoreRelo { insn_off: 0, type_id: t.root, access_str_off, kind: t.kind as u32 };
+    Relocator::new(&local, &[&target]).explain(&relo)
+}
+
+#[test]
+fn what_the_target_has_instead_is_said() {
+    use ReloKind::*;
+    let one = |kind, access, target| {
+        why(field_try(kind, access, |_, t| vec![("gone", t.u32, 0, 0)], target))
+    };
+    let asked = "CO-RE relocation <byte_off> of struct s___local.gone: the kernel's struct s";
+    let said = one(FieldByteOffset, "0:0", |_, t| vec![("kept", t.u32, 0, 0)]);
+    assert_eq!(said, format!("{asked} has no member gone"));
+    let said = one(FieldByteOffset, "0:0", |b, t| {
+        let inner = b.struct_("", 8, &[("gone", t.u32, 0, 0)]);
+        vec![("gone", inner, 0, 0)]
+    });
+    let types = "has `struct (anon) gone`, the object's `unsigned int gone`";
+    assert_eq!(said, format!("{asked} {types}"));
+    let said = one(FieldByteOffset, "0:0", |_, t| vec![("gone", t.u64, 0, 0)]);
+    assert!(said.ends_with("it has 8 bytes in the kernel, 4 in the object"), "{said}");
+
+    let said = why(field_try(
+        FieldByteOffset,
+        "0:0:9",
+        |b, t| vec![("list", b.array(t.u32, t.u32, 16), 0, 0)],
+        |b, t| vec![("list", b.array(t.u32, t.u32, 4), 0, 0)],
+    ));
+    assert!(said.ends_with("s___local.list[9]: the kernel's array has 4 elements"), "{said}");
+
+    let mut local = BtfBuilder::new();
+    let ints = ints(&mut local);
+    let root = local.struct_("absent", 4, &[("m", ints.u32, 0, 0)]);
+    let target = BtfBuilder::new().build().unwrap();
+    let said = why((Try { local, root, access: "0:0", kind: FieldSigned }, target));
+    assert_eq!(
+        said,
+        "CO-RE relocation <signed> of struct absent.m: the kernel has no struct absent"
+    );
+}
