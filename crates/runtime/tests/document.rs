@@ -122,7 +122,7 @@ fn table(text: &str) -> String {
 fn smallest(map_type: MapType) -> Option<MapDef> {
     let rule = map_rule(map_type)?;
     let least = |amount: Amount| match amount {
-        Amount::Zero => 0,
+        Amount::Zero | Amount::MultipleOrZero(_) => 0,
         Amount::Between(least, _) | Amount::Either(least, _) | Amount::Multiple(least, _) => {
             least as u32
         }

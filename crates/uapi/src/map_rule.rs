@@ -25,6 +25,8 @@ pub enum Amount {
     Either(u64, u64),
     /// Multiple of the first, up to the second, not 0.
     Multiple(u64, u64),
+    /// Multiple of a number, or 0.
+    MultipleOrZero(u64),
     /// Power of two, from one page on.
     PagesPowerOfTwo,
 }
@@ -37,6 +39,7 @@ impl Amount {
             Amount::Between(min, max) => (min..=max).contains(&value),
             Amount::Either(a, b) => value == a || value == b,
             Amount::Multiple(unit, max) => value != 0 && value.is_multiple_of(unit) && value <= max,
+            Amount::MultipleOrZero(unit) => value.is_multiple_of(unit),
             Amount::PagesPowerOfTwo => value >= PAGE && value.is_power_of_two(),
         }
     }
