@@ -1,7 +1,8 @@
 //! ELF objects, alone and inside of other files, without kernel BTF and with their own as if it
-//! were the kernel's (so that CO-RE, kfuncs and externs find something).
+//! were the kernel's (so that CO-RE, kfuncs and externs find something); as libbpf opens them, as
+//! any loader does, and as they are.
 
-use skep_object::{Object, OpenOptions, scan};
+use skep_object::{Loader, Object, OpenOptions, scan};
 use std::sync::Arc;
 
 const KCONFIG: &str = "CONFIG_HZ=1000\nCONFIG_BPF=y\nCONFIG_VETH=m\nCONFIG_NAME=\"x\"\n";
@@ -26,9 +27,11 @@ pub(crate) fn run(data: &[u8]) {
         cpus: 2,
         empty_map_entries: 1,
         guess_ext_types: true,
-        page_size_bytes: 0,
+        ..OpenOptions::default()
     };
+    open(data, &OpenOptions { loader: Loader::Any, ..options.clone() });
     open(data, &options);
+    open(data, &OpenOptions { as_in_file: true, ..OpenOptions::default() });
 }
 
 fn open(data: &[u8], options: &OpenOptions) -> Option<Object> {

@@ -4,18 +4,20 @@ use crate::dump::names::{insn_with_map, source_spot};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::history::History;
-use crate::judge_files::{Batch, Judged, Plan, exit_of};
+use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::stat::{read_filters, read_presets};
 use crate::streams::Streams;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
-use skep::{Refusal, Verdict, Verification, VerifyOptions};
-use skep_report::{Diagnostic, Severity, render_text};
+use skep::{LoadClass, Refusal, Verdict, Verification, VerifyOptions};
+use skep_report::{Diagnostic, Note, Severity, render_text};
 use std::io;
 
 /// The path to the refusal.
 const LOG_PATH: u32 = 1;
+/// How the rules of what is not loaded begin.
+const LOAD_ERROR: &str = "load_error_";
 /// Of it are kept.
 const LOG_BYTES: usize = 16 << 20;
 
@@ -34,6 +36,7 @@ impl crate::in_order::Weigh for Answer {}
 struct Summary {
     accepted: usize,
     refused: usize,
+    not_loaded: usize,
     unsupported: usize,
     broken: usize,
 }
@@ -89,7 +92,7 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
 }
 
 fn plan(flags: &CheckFlags) -> Result<Plan, String> {
-    let session = Plan::session(flags.input.btf.as_deref())?;
+    let session = Plan::session(flags.input.btf.as_deref(), flags.input.loader)?;
     let gate = MemoryGate::new(&flags.input, Kept::Logs)?;
     Ok(Plan {
         session,
@@ -111,7 +114,9 @@ fn answer(judged: Judged<'_>) -> Answer {
     let here = format!("{}: program '{}'", judged.file, judged.entry.name);
     match &judged.result {
         Err(e) => {
-            Answer { diagnostic: None, trouble: Some(format!("{here}: while loading: {e}")), exit }
+            let diagnostic = Refusal::of_load(e).map(|refusal| unloaded(&judged, &refusal));
+            let trouble = diagnostic.is_none().then(|| format!("{here}: {}", not_loaded(e)));
+            Answer { diagnostic, trouble, exit }
         }
         Ok((program, verification)) => {
             let subject = Subject { file: judged.file, prog: &judged.entry.name, program };
@@ -129,6 +134,23 @@ fn answer(judged: Judged<'_>) -> Answer {
     }
 }
 
+/// A program that does not come before the verifier.
+fn unloaded(judged: &Judged<'_>, refusal: &Refusal) -> Diagnostic {
+    let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
+    let hint = "--loader any opens objects made for loaders that complete them";
+    Diagnostic {
+        severity: Severity::Error,
+        rule: refusal.kind.clone(),
+        message: refusal.message.clone(),
+        object: judged.file.to_owned(),
+        prog: judged.entry.name.clone(),
+        insn_idx: None,
+        insn: None,
+        at: None,
+        notes: other.then(|| Note { text: hint.to_owned(), at: None }).into_iter().collect(),
+    }
+}
+
 /// The program that a diagnostic is about.
 struct Subject<'a> {
     file: &'a str,
@@ -138,7 +160,9 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     fn refused(&self, refusal: &Refusal, verification: &Verification) -> Diagnostic {
-        let insn = refusal.insn_idx.and_then(|idx| insn_with_map(self.program, idx));
+        // What stands for a reference that is not resolved says nothing.
+        let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
+        let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
         let history = History::read(&verification.log);
         Diagnostic {
             severity: Severity::Error,
@@ -174,6 +198,7 @@ impl Summary {
     fn count(&mut self, answer: &Answer) {
         let of = match (answer.exit, &answer.diagnostic) {
             (Exit::Success, _) => &mut self.accepted,
+            (Exit::Refused, Some(d)) if d.rule.starts_with(LOAD_ERROR) => &mut self.not_loaded,
             (Exit::Refused, _) => &mut self.refused,
             (Exit::Input, Some(_)) => &mut self.unsupported,
             _ => &mut self.broken,
@@ -183,6 +208,9 @@ impl Summary {
 
     fn print(&self, streams: &mut Streams<'_>) -> io::Result<()> {
         write!(streams.out, "{} accepted, {} refused", self.accepted, self.refused)?;
+        if self.not_loaded > 0 {
+            write!(streams.out, ", {} not loaded", self.not_loaded)?;
+        }
         if self.unsupported > 0 {
             write!(streams.out, ", {} not supported yet", self.unsupported)?;
         }

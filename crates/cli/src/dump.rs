@@ -9,11 +9,11 @@ mod xlated;
 
 use crate::exit::Exit;
 use crate::flags::{DumpFlags, Stage};
-use crate::judge_files::Plan;
+use crate::judge_files::{Plan, exit_of_load, not_loaded};
 use crate::streams::Streams;
 use skep::program::Program;
 use skep::verifier::{Config, Verdict, VerifiedProgram, Xlated};
-use skep::{Host, Session, VerifyOptions, contain_panic};
+use skep::{Session, VerifyOptions, contain_panic};
 use std::io;
 use std::sync::Arc;
 
@@ -25,14 +25,18 @@ use std::sync::Arc;
 pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let session = match flags.stage {
         // What the file holds, before anything of a host goes in.
-        Stage::Elf => Ok(Session { host: Host::default() }),
+        Stage::Elf => Ok(Session::default()),
         Stage::Relocated | Stage::Cfg | Stage::Xlated | Stage::Jited => {
-            Plan::session(flags.btf.as_deref())
+            Plan::session(flags.btf.as_deref(), flags.loader)
         }
     };
     let open = |session: Session| {
         let bytes = session.read(&flags.file).map_err(|e| e.to_string())?;
-        session.open(&flags.file, &bytes).map_err(|e| e.to_string())
+        match flags.stage {
+            Stage::Elf => session.open_as_in_file(&flags.file, &bytes),
+            _ => session.open(&flags.file, &bytes),
+        }
+        .map_err(|e| e.to_string())
     };
     let config = session.as_ref().ok().map(|session| session.config(&VerifyOptions::default()));
     let object = match session.and_then(open) {
@@ -42,6 +46,9 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
             return Ok(Exit::Input);
         }
     };
+    if let Some(note) = &object.note {
+        streams.note(&format!("{}: {note}", flags.file.display()))?;
+    }
     let mut exit = Exit::Success;
     let mut found = false;
     for entry in &object.programs {
@@ -64,8 +71,8 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
             },
             Err(e) => {
                 let (file, prog) = (flags.file.display(), &entry.name);
-                streams.error(&format!("{file}: program '{prog}': while loading: {e}"))?;
-                exit.raise(Exit::Input);
+                streams.error(&format!("{file}: program '{prog}': {}", not_loaded(e)))?;
+                exit.raise(exit_of_load(e));
             }
         }
     }

@@ -72,8 +72,8 @@ fn stat_notes() -> String {
 }
 
 const CHECK_NOTES: &str = "\
-Exit status: 0 if all programs are accepted, 1 if any is rejected, 2 on bad input or if something \
-is not supported yet, 101 after an internal error.";
+Exit status: 0 if all programs are accepted, 1 if any is rejected or cannot be loaded, 2 on bad \
+input or if something is not supported yet, 101 after an internal error.";
 
 const RUN_NOTES: &str = "\
 Packets start at the Ethernet header. The default input is a packet of 60 zero bytes or, for \
@@ -92,6 +92,9 @@ pub struct InputFlags {
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none", help_heading = "Input")]
     pub btf: Option<String>,
+    /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
+    #[arg(long, value_name = "WHOSE", default_value = "libbpf", help_heading = "Input")]
+    pub loader: LoaderFlag,
     /// Also find BPF objects inside other files (executables, skeletons, archives)
     #[arg(long, help_heading = "Input")]
     pub scan: bool,
@@ -102,6 +105,25 @@ pub struct InputFlags {
     #[arg(long, value_name = "BYTES", help_heading = "Input",
           value_parser = crate::memory_gate::parse_bytes)]
     pub mem_limit: Option<u64>,
+}
+
+/// Whose rules decide what can be loaded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum LoaderFlag {
+    /// libbpf 1.x: what it refuses to open or load is refused.
+    #[default]
+    Libbpf,
+    /// Loaders that complete objects themselves (Go, Rust): legacy maps, sections of other names.
+    Any,
+}
+
+impl From<LoaderFlag> for skep::Loader {
+    fn from(flag: LoaderFlag) -> skep::Loader {
+        match flag {
+            LoaderFlag::Libbpf => skep::Loader::Libbpf,
+            LoaderFlag::Any => skep::Loader::Any,
+        }
+    }
 }
 
 /// Flags of `skep stat`.
@@ -222,6 +244,9 @@ pub struct DumpFlags {
     /// What to print
     #[arg(long, value_enum, default_value_t)]
     pub stage: Stage,
+    /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
+    #[arg(long, value_name = "WHOSE", default_value = "libbpf")]
+    pub loader: LoaderFlag,
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none")]
     pub btf: Option<String>,
@@ -252,6 +277,9 @@ pub struct RunFlags {
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none", help_heading = "Input")]
     pub btf: Option<String>,
+    /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
+    #[arg(long, value_name = "WHOSE", default_value = "libbpf", help_heading = "Input")]
+    pub loader: LoaderFlag,
     /// Write the packets the program lets through, as it left them (- is stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub pcap_out: Option<PathBuf>,

@@ -81,6 +81,7 @@ impl Preset {
             .iter_mut()
             .find(holds)
             .ok_or_else(|| format!("'{variable}' is not in a data section"))?;
+        fill(map)?;
         write_value(&mut map.contents, &place, value)?;
         object.maps = Arc::from(maps);
         for program in object.programs.iter_mut().filter_map(|p| p.program.as_mut().ok()) {
@@ -88,6 +89,18 @@ impl Preset {
         }
         Ok(())
     }
+}
+
+/// Largest section without contents in the file (`.bss`) that is written to.
+const ZEROES_MAX: u32 = 64 << 20;
+
+/// A section that the file has no bytes of is all zeroes.
+fn fill(map: &mut MapDef) -> Result<(), String> {
+    if map.value_size > ZEROES_MAX && map.contents.len() < map.value_size as usize {
+        return Err(format!("its section has {} bytes, too many to write to", map.value_size));
+    }
+    map.contents.resize((map.value_size as usize).max(map.contents.len()), 0);
+    Ok(())
 }
 
 /// `a.b[3].c`, as steps.
@@ -219,7 +232,8 @@ fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<()
     };
     let (low, high) = match signed {
         true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-        false => (0, (1i128 << bits) - 1),
+        // Negative values wrap around, as in veristat.
+        false => (-(1i128 << bits.min(63)), (1i128 << bits) - 1),
     };
     if value < low || value > high {
         return Err(format!("{value} is out of range ({low} to {high})"));
@@ -281,6 +295,27 @@ mod tests {
     }
 
     #[test]
+    fn unsigned_variables_take_negative_values_as_veristat_does() {
+        let mut object = sample("map_kinds.bpf.o");
+        set(&mut object, "scale = -1").unwrap();
+        let section = object.maps.iter().find(|map| map.name.ends_with(".rodata")).unwrap();
+        assert_eq!(section.contents[..4], [0xff; 4]);
+    }
+
+    #[test]
+    fn a_section_of_zeroes_can_be_written_to() {
+        let mut object = sample("refused.bpf.o");
+        set(&mut object, "letters[31] = 7").unwrap();
+        let section = object.maps.iter().find(|map| map.name.ends_with(".bss")).unwrap();
+        assert_eq!((section.contents.len(), section.contents[31]), (32, 7));
+        let mut maps = object.maps.to_vec();
+        maps.iter_mut().for_each(|map| (map.value_size, map.contents) = (1 << 30, Vec::new()));
+        object.maps = Arc::from(maps);
+        let message = "its section has 1073741824 bytes, too many to write to";
+        assert_eq!(set(&mut object, "letters[31] = 7"), Err(message.to_owned()));
+    }
+
+    #[test]
     fn what_does_not_fit_is_said() {
         let mut object = sample("map_kinds.bpf.o");
         for (text, message) in [
@@ -289,8 +324,8 @@ mod tests {
             ("weights = 1", "not an integer or enum"),
             ("scale[0] = 1", "indexing something that is not an array"),
             ("scale = ten", "'ten' is neither a number nor an enumerator"),
-            ("scale = -1", "-1 is out of range (0 to 4294967295)"),
-            ("scale = 4294967296", "4294967296 is out of range (0 to 4294967295)"),
+            ("scale = -4294967297", "-4294967297 is out of range (-4294967296 to 4294967295)"),
+            ("scale = 4294967296", "4294967296 is out of range (-4294967296 to 4294967295)"),
             ("scale = --5", "'--5' is neither a number nor an enumerator"),
             ("scale = +5", "'+5' is neither a number nor an enumerator"),
             ("scale = 0x-5", "'0x-5' is neither a number nor an enumerator"),
@@ -322,7 +357,7 @@ mod tests {
     fn bitfields_that_no_compiler_makes_are_said() {
         let bitfield = |bits| of_type(|btf, int| btf.struct_("s", 4, &[("f", int, 0, bits)]));
         assert_eq!(set(&mut bitfield(32), "v.f = 1"), Ok(()));
-        assert_eq!(set(&mut bitfield(3), "v.f = 8"), Err("8 is out of range (0 to 7)".into()));
+        assert_eq!(set(&mut bitfield(3), "v.f = 8"), Err("8 is out of range (-8 to 7)".into()));
         for bits in [33, 64, 128, 200, 255] {
             let message = format!("a bitfield of {bits} bits in 4 bytes");
             assert_eq!(set(&mut bitfield(bits), "v.f = 1"), Err(message));

@@ -3,7 +3,7 @@
 //! Both `stat` and `check` run on this; they differ in what they make of each answer.
 
 use crate::exit::Exit;
-use crate::flags::InputFlags;
+use crate::flags::{InputFlags, LoaderFlag};
 use crate::globals::Preset;
 use crate::in_order::{Flow, Weigh, in_order};
 use crate::inputs::{Input, Inputs, expand, is_bpf_header};
@@ -11,10 +11,10 @@ use crate::memory_gate::{MemoryGate, Size};
 use crate::streams::Streams;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
-use skep::object::{Object, ObjectProgram};
+use skep::object::{Error as LoadError, Object, ObjectProgram};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
-use skep::{Host, KernelBtf, Session, Verdict, Verification, VerifyOptions};
+use skep::{Host, KernelBtf, Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_report::{Filters, Tally};
 use std::io;
 use std::ops::Range;
@@ -44,7 +44,7 @@ pub(crate) struct Judged<'a> {
     /// What is known before relocation.
     pub(crate) entry: &'a ObjectProgram,
     /// The program with its answer, or why it could not be loaded.
-    pub(crate) result: Result<(&'a Program, Verification), String>,
+    pub(crate) result: Result<(&'a Program, Verification), LoadError>,
 }
 
 /// One program, opened and not yet verified.
@@ -54,7 +54,7 @@ pub(crate) struct Loaded<'a> {
     /// What is known before relocation.
     pub(crate) entry: &'a ObjectProgram,
     /// The program, or why it could not be loaded.
-    pub(crate) program: Result<Program, String>,
+    pub(crate) program: Result<Program, LoadError>,
     /// Size of the file.
     pub(crate) file_bytes: usize,
 }
@@ -66,6 +66,8 @@ pub(crate) enum Trouble {
     Input(String),
     /// We are: something panicked.
     Bug(String),
+    /// Nobody is, but it should be known.
+    Note(String),
 }
 
 impl Trouble {
@@ -82,6 +84,7 @@ impl Trouble {
         let (line, exit) = match self {
             Trouble::Input(line) => (line, Exit::Input),
             Trouble::Bug(line) => (line, Exit::Bug),
+            Trouble::Note(line) => return streams.note(line).map(|()| Exit::Success),
         };
         streams.failure(line, exit).map(|()| exit)
     }
@@ -105,13 +108,14 @@ impl Plan {
     /// # Errors
     ///
     /// One line: kernel BTF that the user named and that cannot be used.
-    pub(crate) fn session(btf: Option<&str>) -> Result<Session, String> {
+    pub(crate) fn session(btf: Option<&str>, loader: LoaderFlag) -> Result<Session, String> {
         let source = match btf {
             None => KernelBtf::Running,
             Some("none") => KernelBtf::Absent,
             Some(path) => KernelBtf::File(path.into()),
         };
-        Ok(Session { host: Host::read(&source).map_err(|e| e.to_string())? })
+        let host = Host::read(&source).map_err(|e| e.to_string())?;
+        Ok(Session { loader: loader.into(), ..Session::new(host) })
     }
 
     /// Opens and verifies one file; `make` turns each answer into what the caller keeps.
@@ -213,6 +217,8 @@ impl Plan {
             match self.open(input, image) {
                 Ok(object) => {
                     opened += 1;
+                    let note = object.note.as_ref().map(|note| format!("{name}: {note}"));
+                    answers.troubles.extend(note.map(Trouble::Note));
                     self.load_object((&name, bytes.len()), &object, make, answers);
                 }
                 Err(trouble) => answers.troubles.push(trouble),
@@ -248,7 +254,7 @@ impl Plan {
         answers.tally.progs_processed += entries.len();
         answers.tally.progs_skipped += object.programs.len() - entries.len();
         let make_one = |entry: &ObjectProgram| {
-            let program = entry.program.clone().map_err(|e| e.to_string()).map(|mut program| {
+            let program = entry.program.clone().map(|mut program| {
                 program.prog_flags |= self.prog_flags;
                 program
             });
@@ -368,10 +374,23 @@ pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// How much it weighs that a program is not loaded.
+pub(crate) fn exit_of_load(error: &LoadError) -> Exit {
+    match error.class() {
+        Some(_) => Exit::Refused,
+        None => Exit::Input,
+    }
+}
+
+/// Why a program is not loaded, in the words for whose fault it is.
+pub(crate) fn not_loaded(error: &LoadError) -> String {
+    Refusal::of_load(error).map_or_else(|| format!("while loading: {error}"), |r| r.message)
+}
+
 /// How much an answer weighs in the exit code.
-pub(crate) fn exit_of(result: &Result<(&Program, Verification), String>) -> Exit {
+pub(crate) fn exit_of(result: &Result<(&Program, Verification), LoadError>) -> Exit {
     match result {
-        Err(_) => Exit::Input,
+        Err(e) => exit_of_load(e),
         Ok((_, verification)) => match verification.verdict {
             Verdict::Accepted => Exit::Success,
             Verdict::Rejected(_) => Exit::Refused,

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::flags::{Poke, ProgCommand, ProgFlags};
-use crate::judge_files::Plan;
+use crate::judge_files::{Plan, exit_of_load, not_loaded};
 use crate::streams::Streams;
 use skep::jit::Tuning;
 use skep::object::Object;
@@ -29,7 +29,7 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
         ProgCommand::Show(flags) => (flags, flags.repeat.map_or(0, u32::from)),
         ProgCommand::Stat(flags) => (flags, flags.repeat.map_or(REPEAT_DEFAULT, u32::from)),
     };
-    let made = Plan::session(flags.btf.as_deref()).and_then(|session| {
+    let made = Plan::session(flags.btf.as_deref(), flags.loader).and_then(|session| {
         let runtime = Runtime::new(Options::default()).map_err(|e| e.to_string())?;
         let stats = runtime.enable_stats(StatsOptions::sampled(flags.stats_sample));
         Ok((session, stats.map_err(|e| e.to_string())?, runtime))
@@ -111,8 +111,8 @@ impl Loaded {
             let program = match &entry.program {
                 Ok(program) => program,
                 Err(e) => {
-                    let text = format!("{file}: program '{}': while loading: {e}", entry.name);
-                    self.failures.push((text, Exit::Input));
+                    let text = format!("{file}: program '{}': {}", entry.name, not_loaded(e));
+                    self.failures.push((text, exit_of_load(e)));
                     continue;
                 }
             };

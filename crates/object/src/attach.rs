@@ -1,23 +1,45 @@
 //! From a section name's target to the kernel type that the load names (`attach_btf_id`).
 
+use crate::error::{Error, Result};
+use crate::loader::{LoadClass, Loader};
+use crate::options::OpenOptions;
 use crate::sec_def::{SecDef, TargetKind};
-use skep_btf::{Btf, Kind};
+use skep_btf::Kind;
 use skep_program::AttachTarget;
 
-/// Looks a target up in the kernel's BTF.
-pub(crate) fn target(def: &SecDef<'_>, kernel: Option<&Btf>) -> AttachTarget {
-    let Some(name) = def.target.filter(|name| !name.is_empty()) else {
-        return AttachTarget::None;
-    };
+/// How a target may say that it is the kernel's own, and no module's.
+const KERNEL_PREFIX: &str = "vmlinux:";
+
+/// Looks a target up in the kernel's BTF. An error of class `attach` if the load would need one
+/// that is not named, or that the kernel does not have.
+pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTarget> {
     let (prefix, kind) = match def.target_kind {
-        TargetKind::None | TargetKind::StructOps => return AttachTarget::None,
-        TargetKind::Program => return AttachTarget::Unresolved(name.to_owned()),
+        TargetKind::None | TargetKind::StructOps => return Ok(AttachTarget::None),
+        TargetKind::Program => {
+            let named = def.target.filter(|name| !name.is_empty());
+            return Ok(named.map_or(AttachTarget::None, |n| AttachTarget::Unresolved(n.to_owned())));
+        }
         TargetKind::Func(prefix) => (prefix, Kind::Func),
         TargetKind::TracepointTypedef => ("btf_trace_", Kind::Typedef),
     };
-    let found = kernel.and_then(|k| k.find_by_name_kind(&format!("{prefix}{name}"), kind));
-    match found {
-        Some(id) => AttachTarget::Kernel { btf_id: id.0, name: name.to_owned() },
-        None => AttachTarget::Unresolved(name.to_owned()),
+    let Some(name) = def.target.filter(|name| !name.is_empty()) else {
+        let text = "the section name has no attach target; a loader would have to set it";
+        return Err(match options.loader {
+            Loader::Libbpf => Error::load(LoadClass::Attach, text),
+            Loader::Any => Error::new(text),
+        });
+    };
+    let Some(kernel) = &options.kernel_btf else {
+        return Ok(AttachTarget::Unresolved(name.to_owned()));
+    };
+    let name = name.strip_prefix(KERNEL_PREFIX).unwrap_or(name);
+    let wanted = format!("{prefix}{name}");
+    match kernel.find_by_name_kind(&wanted, kind) {
+        Some(id) => Ok(AttachTarget::Kernel { btf_id: id.0, name: name.to_owned() }),
+        None => {
+            let what = if kind == Kind::Func { "function" } else { "typedef" };
+            let text = format!("attach target '{name}': the kernel's BTF has no {what} {wanted}");
+            Err(Error::load(LoadClass::Attach, text))
+        }
     }
 }

@@ -5,6 +5,8 @@
 
 use crate::elf::Section;
 use crate::error::{Context, Error, Result};
+use crate::loader::Loader;
+use crate::map_creation;
 use crate::maps::{MapSource, Maps, Origin};
 use crate::options::OpenOptions;
 use crate::sections::SectionKind;
@@ -189,6 +191,9 @@ fn read_inner(btf: &Btf, member: &Member<'_>, map: &mut MapDef, outer: bool) -> 
 /// What libbpf does between reading a definition and creating the map.
 pub(crate) fn finish(map: &mut MapDef, source: &MapSource<'_, '_>) -> Result<()> {
     use MapType as M;
+    if source.options.loader == Loader::Any {
+        map_creation::complete(map);
+    }
     if matches!(map.map_type, M::Ringbuf | M::UserRingbuf) {
         map.max_entries = ringbuf_size(map.max_entries, source.options.page_size());
     }

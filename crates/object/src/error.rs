@@ -2,6 +2,7 @@
 //!
 //! Prints as `load maps: section .maps, offset 0x28: value_size missing`.
 
+use crate::loader::LoadClass;
 use std::fmt;
 
 /// Why an object, or one of its programs, cannot be loaded.
@@ -13,6 +14,7 @@ struct Inner {
     /// What was being done, innermost first.
     context: Vec<String>,
     cause: String,
+    class: Option<LoadClass>,
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
@@ -20,7 +22,25 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error with no context yet.
     pub(crate) fn new(cause: impl Into<String>) -> Error {
-        Error(Box::new(Inner { context: Vec::new(), cause: cause.into() }))
+        Error(Box::new(Inner { context: Vec::new(), cause: cause.into(), class: None }))
+    }
+
+    /// What loading refuses: not a malformed file.
+    pub(crate) fn load(class: LoadClass, cause: impl Into<String>) -> Error {
+        Error::new(cause).of_class(class)
+    }
+
+    /// The same error, as one of loading; a class that it has is kept.
+    #[must_use]
+    pub(crate) fn of_class(mut self, class: LoadClass) -> Error {
+        self.0.class.get_or_insert(class);
+        self
+    }
+
+    /// The step of loading that refuses the object or program; `None` if the file is malformed, or
+    /// what is known of the kernel does not suffice.
+    pub fn class(&self) -> Option<LoadClass> {
+        self.0.class
     }
 
     /// An error at a byte of a section.

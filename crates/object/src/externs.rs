@@ -6,6 +6,7 @@
 use crate::elf::{Binding, Elf};
 use crate::error::{Error, Result};
 use crate::kconfig;
+use crate::loader::LoadClass;
 use crate::options::OpenOptions;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, FuncLinkage, Kind, Type, TypeId, VarLinkage, core};
@@ -174,15 +175,21 @@ fn resolve(
             let room = kconfig
                 .get_mut(offset as usize..end)
                 .ok_or_else(|| Error::new(format!("extern {name}: .kconfig is too large")))?;
-            let found = reader.read(name, btf.ty(external.btf_id).target_id(), room)?;
+            let ty = btf.ty(external.btf_id).target_id();
+            let found = reader.read(name, ty, room).map_err(|e| e.of_class(LoadClass::Extern))?;
             if !found && !external.weak {
-                return Err(Error::new(format!("extern {name} (strong): not resolved")));
+                return absent(format!("extern {name} (strong): not resolved"));
             }
             Ok(Value::Kconfig(offset))
         }
         (ExternKind::Ksym, Some(btf)) => resolve_ksym(external, btf.ty(external.btf_id), options),
         _ => Err(Error::new(format!("extern {name}: no BTF declares it"))),
     }
+}
+
+/// The kernel lacks it: the loader refuses the object.
+fn absent<T>(text: String) -> Result<T> {
+    Err(Error::load(LoadClass::Extern, text))
 }
 
 /// The name without `___flavor`.
@@ -202,9 +209,10 @@ fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) ->
         return match address {
             Some(address) => Ok(Value::Address(address)),
             None if external.weak => Ok(Value::Address(0)),
-            None => Err(Error::new(format!(
-                "extern (ksym) '{name}': not found among the kernel's symbols"
-            ))),
+            None if options.kallsyms.is_none() => {
+                Err(Error::new(format!("extern (ksym) '{name}': no symbols of a kernel are known")))
+            }
+            None => absent(format!("extern (ksym) '{name}': not found among the kernel's symbols")),
         };
     }
     let found = match &options.kernel_btf {
@@ -216,7 +224,11 @@ fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) ->
         None if external.weak => Ok(Value::Address(0)),
         None => {
             let what = if declared.kind() == Kind::Func { "func" } else { "var" };
-            Err(Error::new(format!("extern ({what} ksym) '{name}': not found in kernel BTF")))
+            let text = |why: &str| format!("extern ({what} ksym) '{name}': {why}");
+            match options.kernel_btf {
+                Some(_) => absent(text("not found in kernel BTF")),
+                None => Err(Error::new(text("needs kernel BTF"))),
+            }
         }
     }
 }
@@ -229,9 +241,7 @@ fn find_typed(external: &Extern, declared: Type<'_>, kernel: &Btf) -> Result<Opt
     let target = kernel.skip_modifiers(kernel.ty(id).target_id()).id();
     let fits = core::types_fit((declared.btf(), local), (kernel, target))?;
     if !fits && !external.weak {
-        return Err(Error::new(format!(
-            "extern '{name}': incompatible with type {id} of the kernel"
-        )));
+        return absent(format!("extern '{name}': incompatible with type {id} of the kernel"));
     }
     Ok(fits.then_some(id))
 }

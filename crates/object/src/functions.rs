@@ -26,7 +26,9 @@ pub(crate) struct Function {
     /// Entry program.
     pub(crate) entry: bool,
     /// Not seen by other objects (`static`).
-    local: bool,
+    pub(crate) local: bool,
+    /// Its symbol says that it is a function: libbpf takes no other for one.
+    pub(crate) typed: bool,
     /// A global function that other objects do not see: static for the verifier.
     pub(crate) hidden: bool,
 }
@@ -99,6 +101,7 @@ impl Functions {
                 range,
                 entry: true,
                 local: false,
+                typed: false,
                 hidden: false,
             });
         }
@@ -135,7 +138,8 @@ impl Functions {
         let hidden = symbol.binding != Binding::Local && symbol.hidden;
         let name = symbol.name.clone().into_owned();
         let local = symbol.binding == Binding::Local;
-        self.list.push(Function { name, section, range, entry: true, local, hidden });
+        let typed = symbol.kind == SymbolKind::Func;
+        self.list.push(Function { name, section, range, entry: true, local, typed, hidden });
     }
 
     fn pick_entries(&mut self, elf: &Elf<'_>, btf: Option<&Btf>) {

@@ -32,13 +32,19 @@ pub(crate) fn replace_ext(program: &mut Program) {
     if program.prog_type != P::Ext {
         return;
     }
+    by_context(program);
+}
+
+/// Gives a program the type that its context suggests; `false` if it suggests none.
+pub(crate) fn by_context(program: &mut Program) -> bool {
     let name = program.btf.as_ref().and_then(|btf| context_name(btf, program));
     let Some(&(_, prog_type, attach)) = CONTEXTS.iter().find(|row| Some(row.0) == name) else {
-        return;
+        return false;
     };
     program.prog_type = prog_type;
     program.expected_attach_type = attach.map_or(0, A::number);
     program.attach = AttachTarget::None;
+    true
 }
 
 /// Name of the struct or typedef that the first argument points to.

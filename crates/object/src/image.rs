@@ -29,6 +29,8 @@ pub(crate) struct Image<'a> {
     pub(crate) externs: Externs,
     /// Programs that struct_ops maps hold.
     pub(crate) struct_ops: StructOpsLinks,
+    /// Why the struct_ops maps cannot be made.
+    pub(crate) struct_ops_refused: Option<Error>,
     pub(crate) options: &'a OpenOptions,
 }
 

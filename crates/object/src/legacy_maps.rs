@@ -1,4 +1,5 @@
-//! Maps of `SEC("maps")`: definitions without BTF, as objects before BTF had them.
+//! Maps of `SEC("maps")` and `SEC("maps/NAME")`: definitions without BTF, as objects before BTF
+//! had them.
 
 use crate::btf_maps;
 use crate::error::{Error, Result};
@@ -17,7 +18,7 @@ pub(crate) fn read(source: &MapSource<'_, '_>, maps: &mut Maps) -> Result<()> {
     Ok(())
 }
 
-/// `SEC("maps")`: one `struct bpf_map_def` a symbol. What follows its five words (other loaders
+/// One `struct bpf_map_def` a symbol. What follows its five words (other loaders
 /// have longer structs) is not read.
 fn read_section(source: &MapSource<'_, '_>, maps: &mut Maps, section: usize) -> Result<()> {
     let elf = source.elf;

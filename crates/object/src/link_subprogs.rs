@@ -9,7 +9,7 @@ use crate::relocate::{INSNS_MAX, Relocated, Relocator};
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind};
 use skep_insn::{INSN_BYTES, Insn, InsnIdx};
-use skep_program::{FuncInfo, LineInfo};
+use skep_program::{FuncInfo, LineInfo, Unresolved};
 use std::sync::Arc;
 
 /// A linked program.
@@ -18,6 +18,7 @@ pub(crate) struct Linked {
     pub(crate) insns: Vec<Insn>,
     pub(crate) func_info: Vec<FuncInfo>,
     pub(crate) line_info: Vec<LineInfo>,
+    pub(crate) unresolved: Vec<Unresolved>,
 }
 
 /// Links the programs of an object one after the other.
@@ -98,6 +99,12 @@ impl<'i, 'a> Linker<'i, 'a> {
         let start = linked.insns.len();
         places.insert(function, start);
         linked.insns.extend_from_slice(&code.insns);
+        let unresolved = code.unresolved.iter().map(|(slot, missing, what)| Unresolved {
+            insn: InsnIdx((start + slot) as u32),
+            missing: *missing,
+            what: what.clone(),
+        });
+        linked.unresolved.extend(unresolved);
         let lines = linked.line_info.len();
         self.append_info(linked, function, start);
         self.insns_total += code.insns.len() + linked.line_info.len() - lines;

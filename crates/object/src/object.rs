@@ -6,14 +6,16 @@ use crate::externs::Externs;
 use crate::functions::Functions;
 use crate::image::Image;
 use crate::link_subprogs::Linker;
+use crate::loader::{LoadClass, Loader};
 use crate::maps::{MapSource, Maps};
 use crate::options::OpenOptions;
+use crate::refusal::{self, Refusals};
 use crate::relocate::Relocator;
-use crate::sections::SectionKind;
+use crate::sections::{SectionKind, TEXT};
 use crate::{attach, btf_fixup, btf_maps, data_maps, ext_info, guess, legacy_maps};
 use crate::{sec_def, sections, struct_ops};
 use skep_btf::{Btf, BtfExt};
-use skep_program::{MapDef, Program};
+use skep_program::{AttachTarget, MapDef, Program};
 use skep_uapi::ProgType;
 use std::sync::Arc;
 
@@ -26,7 +28,7 @@ pub struct ObjectProgram {
     pub section: String,
     /// Loaded by default.
     pub autoload: bool,
-    /// The program, or why it could not be relocated.
+    /// The program, or why it is not loaded: [`Error::class`] says at which step it is refused.
     pub program: Result<Program, Error>,
 }
 
@@ -41,6 +43,10 @@ pub struct Object {
     pub maps: Arc<[MapDef]>,
     /// BTF as passed to the kernel.
     pub btf: Option<Arc<Btf>>,
+    /// Why the loader refuses the object as a whole; then none of its programs is loaded.
+    pub refused: Option<Error>,
+    /// What libbpf would refuse of an object that is opened for [`Loader::Any`].
+    pub note: Option<Error>,
 }
 
 /// libbpf keeps this many bytes of an object's name.
@@ -59,17 +65,22 @@ fn cut_name(name: &str) -> &str {
 impl Object {
     /// Reads an ELF object and relocates its programs for the kernel that `options` describes.
     ///
-    /// Fails if nothing in the file is usable. A problem with one program only (an unresolved
-    /// extern, a relocation out of range) is that program's error.
+    /// Fails if nothing in the file is usable. A problem with one program only (an attach target
+    /// that does not exist, a relocation out of range) is that program's error, what the loader
+    /// refuses of the whole object (an unresolved extern, a map that cannot be created) is one of
+    /// each of its programs.
     pub fn open(bytes: &[u8], options: &OpenOptions) -> Result<Object, Error> {
         let image = read_image(bytes, options)?;
         let btf = image.fixed_btf.clone();
         let maps: Arc<[MapDef]> = image.maps.defs.clone().into();
+        let refusals = Refusals::find(&image);
         let mut object = Object {
             name: cut_name(&options.name).to_owned(),
             programs: Vec::new(),
             maps: maps.clone(),
             btf: btf.clone(),
+            refused: refusals.first.as_ref().or(refusals.map.as_ref()).cloned(),
+            note: refusals.note.clone(),
         };
         let template = Program {
             license: sections::license(&image.elf),
@@ -79,10 +90,11 @@ impl Object {
             kernel_btf: options.kernel_btf.clone(),
             ..Program::default()
         };
-        let mut linker = Linker::new(Relocator::new(&image));
+        let linker = Linker::new(Relocator::new(&image));
+        let mut maker = Maker { image: &image, linker, template, refusals };
         for (index, function) in image.functions.list.iter().enumerate() {
             if function.entry {
-                object.programs.push(make_program(&image, &mut linker, &template, index));
+                object.programs.push(maker.program(index));
             }
         }
         Ok(object)
@@ -125,8 +137,21 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
         data_maps::push_kconfig(&source, &mut maps, &externs.kconfig);
     }
     let struct_ops = struct_ops::read(&source, &functions, &mut maps)?;
+    let (struct_ops, struct_ops_refused) = (struct_ops.links, struct_ops.refused);
     drop(offsets);
-    Ok(Image { elf, kinds, btf, fixed_btf, info, functions, maps, externs, struct_ops, options })
+    Ok(Image {
+        elf,
+        kinds,
+        btf,
+        fixed_btf,
+        info,
+        functions,
+        maps,
+        externs,
+        struct_ops,
+        struct_ops_refused,
+        options,
+    })
 }
 
 /// All maps but those of `.kconfig` and struct_ops.
@@ -150,45 +175,123 @@ fn read_btf(elf: &Elf<'_>, kinds: &[SectionKind]) -> Result<Option<Btf>, Error> 
     }
 }
 
-fn make_program(
-    image: &Image<'_>,
-    linker: &mut Linker<'_, '_>,
-    template: &Program,
-    index: usize,
-) -> ObjectProgram {
-    let function = &image.functions.list[index];
-    let full = &*image.section(function.section).name;
-    let section = full.strip_prefix('?').unwrap_or(full);
-    let autoload = section.len() == full.len();
-    let program = linker.link(index).map(|linked| {
-        let mut program = Program {
+/// Makes the programs of an object.
+struct Maker<'i, 'a> {
+    image: &'i Image<'a>,
+    linker: Linker<'i, 'a>,
+    template: Program,
+    refusals: Refusals,
+}
+
+impl Maker<'_, '_> {
+    fn program(&mut self, index: usize) -> ObjectProgram {
+        let function = &self.image.functions.list[index];
+        let full = &*self.image.section(function.section).name;
+        let section = full.strip_prefix('?').unwrap_or(full);
+        let autoload = section.len() == full.len();
+        let made = match &self.refusals.first {
+            Some(refused) => Err(refused.clone()),
+            None => self.make(index, (section, autoload)),
+        };
+        let program = made.map_err(|error| match error.class() {
+            Some(_) => error,
+            None => error.context(format!("program {}", function.name)),
+        });
+        ObjectProgram {
             name: function.name.clone(),
+            section: section.to_owned(),
+            autoload,
+            program,
+        }
+    }
+
+    /// In libbpf's order: what it takes for a program, relocation, maps, type, target.
+    fn make(&mut self, index: usize, (section, autoload): (&str, bool)) -> Result<Program, Error> {
+        let (image, options) = (self.image, self.image.options);
+        if options.loader == Loader::Libbpf && !options.as_in_file {
+            check_entry(image, index)?;
+        }
+        let linked = self.linker.link(index)?;
+        if let Some(refused) = &self.refusals.map {
+            return Err(refused.clone());
+        }
+        let mut program = Program {
+            name: image.functions.list[index].name.clone(),
             section: section.to_owned(),
             autoload,
             insns: linked.insns,
             func_info: linked.func_info,
             line_info: linked.line_info,
-            ..template.clone()
+            unresolved: linked.unresolved,
+            ..self.template.clone()
         };
-        if let Some(def) = sec_def::find(section) {
-            program.prog_type = def.prog_type;
-            program.expected_attach_type = def.attach_type.map_or(0, |t| t.number());
-            program.prog_flags = def.flags;
-            program.attach = attach::target(&def, template.kernel_btf.as_deref());
-        }
-        if let Some(link) = image.struct_ops.get(&index)
-            && program.prog_type == ProgType::StructOps
-        {
-            program.expected_attach_type = link.member;
-            program.attach = link.target.clone();
-        }
-        if image.options.guess_ext_types {
+        let typed = set_type(image, index, &mut program);
+        if options.guess_ext_types {
             guess::replace_ext(&mut program);
         }
-        program
-    });
-    let program = program.map_err(|error| error.context(format!("program {}", function.name)));
-    ObjectProgram { name: function.name.clone(), section: section.to_owned(), autoload, program }
+        if options.as_in_file {
+            return Ok(program);
+        }
+        typed?;
+        if options.loader == Loader::Any {
+            refusal::check_maps(&program)?;
+        }
+        Ok(program)
+    }
+}
+
+/// What libbpf takes for a program: a function in a section of its own.
+fn check_entry(image: &Image<'_>, index: usize) -> Result<(), Error> {
+    let function = &image.functions.list[index];
+    let in_text = image.section(function.section).name == TEXT;
+    let text = match () {
+        () if !function.typed => "libbpf takes only symbols of functions for programs",
+        () if in_text => "libbpf takes functions of .text for subprograms",
+        () => return Ok(()),
+    };
+    Err(Error::load(LoadClass::Open, text))
+}
+
+/// Type and target, as the section name says them.
+fn set_type(image: &Image<'_>, index: usize, program: &mut Program) -> Result<(), Error> {
+    let section = program.section.clone();
+    let Some(def) = sec_def::find(&section) else {
+        return unknown_section(image, program);
+    };
+    program.prog_type = def.prog_type;
+    program.expected_attach_type = def.attach_type.map_or(0, |t| t.number());
+    program.prog_flags = def.flags;
+    if program.prog_type != ProgType::StructOps {
+        program.attach = attach::target(&def, image.options)?;
+        return Ok(());
+    }
+    let refuse = |text: String| Err(Error::load(LoadClass::StructOps, text));
+    let Some(link) = image.struct_ops.get(&index) else {
+        return refuse("no struct_ops map holds the program".to_owned());
+    };
+    program.expected_attach_type = link.member;
+    program.attach = link.target.clone();
+    match &link.target {
+        AttachTarget::Unresolved(name) if image.options.kernel_btf.is_some() => {
+            refuse(format!("the kernel has no struct_ops member {name}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unknown_section(image: &Image<'_>, program: &mut Program) -> Result<(), Error> {
+    let section = program.section.clone();
+    match image.options.loader {
+        Loader::Libbpf => {
+            let text = format!("libbpf knows no program type of section name '{section}'");
+            Err(Error::load(LoadClass::Section, text))
+        }
+        Loader::Any if guess::by_context(program) => Ok(()),
+        Loader::Any => {
+            let text = format!("no program type is known of section name '{section}'");
+            Err(Error::new(format!("{text}; a loader would have to set it")))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `OpenOptions`: what the caller knows of the kernel, and how to read the file.
 
+use crate::loader::Loader;
 use skep_btf::Btf;
 use std::sync::Arc;
 
@@ -25,9 +26,14 @@ pub struct OpenOptions {
     /// `max_entries` for maps that have none (tools such as veristat use 1, so that the maps can be
     /// created); 0 leaves them alone, as libbpf does. Local storage rightly has none.
     pub empty_map_entries: u32,
+    /// Whose rules decide what can be loaded.
+    pub loader: Loader,
     /// Give `freplace` programs the type that their context suggests, as veristat does: without it
     /// they cannot be loaded alone.
     pub guess_ext_types: bool,
+    /// Leave what needs a kernel as the file has it (CO-RE relocations, externs, attach targets),
+    /// and refuse nothing: for reading.
+    pub as_in_file: bool,
     /// Page size in bytes, a power of two; 0 means 4096.
     pub page_size_bytes: u32,
 }

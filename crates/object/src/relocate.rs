@@ -10,11 +10,12 @@ use crate::ext_info::within;
 use crate::externs::Value;
 use crate::functions::Function;
 use crate::image::Image;
+use crate::loader::LoadClass;
 use crate::sections::SectionKind;
-use skep_btf::core;
+use skep_btf::core::{self, CoreOutcome};
 use skep_insn::code::*;
 use skep_insn::{INSN_BYTES, Insn};
-use skep_program::MapIdx;
+use skep_program::{MapIdx, Missing};
 use skep_uapi::MapType;
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub(crate) struct Relocated {
     pub(crate) insns: Vec<Insn>,
     /// Slot of a call or of a function's address, and the function's index.
     pub(crate) calls: Vec<(usize, usize)>,
+    /// Slots that stand for what is not resolved, and why not.
+    pub(crate) unresolved: Vec<(usize, Missing, String)>,
 }
 
 /// Relocates functions of an object, each once.
@@ -69,8 +72,10 @@ impl<'i, 'a> Relocator<'i, 'a> {
 fn relocate(image: &Image<'_>, function: &Function) -> Result<Relocated> {
     let section = image.functions.insns.get(function.section);
     let insns = section.and_then(|s| s.get(function.range.clone())).unwrap_or(&[]);
-    let mut out = Relocated { insns: insns.to_vec(), calls: Vec::new() };
-    relocate_core(image, function, &mut out.insns)?;
+    let mut out = Relocated { insns: insns.to_vec(), calls: Vec::new(), unresolved: Vec::new() };
+    if !image.options.as_in_file {
+        relocate_core(image, function, &mut out)?;
+    }
     let all = &image.section(function.section).relocations;
     let bytes = |slot: usize| (slot * INSN_BYTES) as u64;
     let start = all.partition_point(|r| r.offset < bytes(function.range.start));
@@ -89,10 +94,11 @@ fn relocate(image: &Image<'_>, function: &Function) -> Result<Relocated> {
     local_calls(image, function, (&mut out, &relocated))?;
     raw_descriptors(&mut out.insns, &relocated);
     out.calls.sort_unstable();
+    out.unresolved.sort_unstable_by_key(|row| row.0);
     Ok(out)
 }
 
-fn relocate_core(image: &Image<'_>, function: &Function, insns: &mut [Insn]) -> Result<()> {
+fn relocate_core(image: &Image<'_>, function: &Function, out: &mut Relocated) -> Result<()> {
     let (Some(btf), Some(info)) = (&image.btf, image.info.get(function.section)) else {
         return Ok(());
     };
@@ -100,10 +106,20 @@ fn relocate_core(image: &Image<'_>, function: &Function, insns: &mut [Insn]) -> 
     let mut relocator = core::Relocator::new(btf, kernel.as_slice());
     for relo in within(&info.core_relos, &function.range, |r| r.insn_off) {
         let slot = relo.insn_off as usize / INSN_BYTES - function.range.start;
-        relocator.relocate(insns, slot, relo).context(|| {
+        let wide = out.insns.get(slot).is_some_and(|insn| insn.is_ld_imm64());
+        let done = relocator.relocate(&mut out.insns, slot, relo).map_err(|error| {
+            let error = Error::from(error);
+            if kernel.is_some() { error.of_class(LoadClass::Core) } else { error }
+        });
+        let outcome = done.context(|| {
             let section = &image.section(function.section).name;
             format!("CO-RE, section {section}, offset {:#x}", relo.insn_off)
         })?;
+        if outcome == CoreOutcome::Poisoned {
+            let why = relocator.explain(relo);
+            let slots = slot..=slot + usize::from(wide);
+            out.unresolved.extend(slots.map(|slot| (slot, Missing::Core, why.clone())));
+        }
     }
     Ok(())
 }
@@ -166,6 +182,9 @@ impl One<'_, '_> {
             return Err(Error::new(format!("relocation type {number} is not supported")));
         }
         if let Some(index) = image.externs.of_symbol(self.relocation.symbol) {
+            if image.options.as_in_file {
+                return Ok(());
+            }
             return if is_call { self.kfunc_call(out, index) } else { self.external(out, index) };
         }
         let Some(section) = symbol.section else {
@@ -218,14 +237,15 @@ impl One<'_, '_> {
     }
 
     fn map(&self, out: &mut Relocated, symbol: &Symbol<'_>, section: usize) -> Result<()> {
-        let pair = self.pair(out)?;
-        let addend = if symbol.kind == SymbolKind::Section { i64::from(pair[0].imm) } else { 0 };
+        let imm = self.pair(out)?[0].imm;
+        let addend = if symbol.kind == SymbolKind::Section { i64::from(imm) } else { 0 };
         let offset = symbol.value.wrapping_add_signed(addend);
         let missing = || Error::new(format!("no map is defined at offset {offset:#x}"));
         let map = self.image.maps.of_variable(section, offset).ok_or_else(missing)?;
-        if self.poison_missing_map(pair, map) {
+        if self.poison_missing_map(out, map)? {
             return Ok(());
         }
+        let pair = self.pair(out)?;
         pair[0].src = BPF_PSEUDO_MAP_FD;
         pair[0].imm = map.0 as i32;
         pair[1].imm = 0;
@@ -243,10 +263,10 @@ impl One<'_, '_> {
             _ => image.maps.of_section(section),
         };
         let map = map.ok_or_else(|| Error::new(format!("section {name} has no map")))?;
-        let pair = self.pair(out)?;
-        if self.poison_missing_map(pair, map) {
+        if self.poison_missing_map(out, map)? {
             return Ok(());
         }
+        let pair = self.pair(out)?;
         pair[0].src = BPF_PSEUDO_MAP_VALUE;
         pair[1].imm = pair[0].imm.wrapping_add(symbol.value as i32);
         pair[0].imm = map.0 as i32;
@@ -254,13 +274,15 @@ impl One<'_, '_> {
     }
 
     /// A map that is not created may be named only where the insn is never reached.
-    fn poison_missing_map(&self, pair: &mut [Insn; 2], map: MapIdx) -> bool {
-        let created = self.image.maps.defs.get(map.0 as usize).is_none_or(|def| def.autocreate);
-        if !created {
-            let imm = POISON_LDIMM64_MAP_BASE.wrapping_add(map.0 as i32);
-            *pair = [Insn { code: CALL, imm, ..Insn::default() }; 2];
-        }
-        !created
+    fn poison_missing_map(&self, out: &mut Relocated, map: MapIdx) -> Result<bool> {
+        let def = self.image.maps.defs.get(map.0 as usize).filter(|def| !def.autocreate);
+        let Some(def) = def else { return Ok(false) };
+        let imm = POISON_LDIMM64_MAP_BASE.wrapping_add(map.0 as i32);
+        *self.pair(out)? = [Insn { code: CALL, imm, ..Insn::default() }; 2];
+        let why = format!("map {} is not created: the object does not ask for it", def.name);
+        let slots = self.slot..=self.slot + 1;
+        out.unresolved.extend(slots.map(|slot| (slot, Missing::Map, why.clone())));
+        Ok(true)
     }
 
     fn external(&self, out: &mut Relocated, index: usize) -> Result<()> {
@@ -300,6 +322,8 @@ impl One<'_, '_> {
             Value::Address(0) => {
                 let imm = POISON_CALL_KFUNC_BASE.wrapping_add(index as i32);
                 *insn = Insn { code: CALL, imm, ..Insn::default() };
+                let why = format!("the kernel has no kfunc {} (a weak extern)", external.name);
+                out.unresolved.push((self.slot, Missing::Kfunc, why));
             }
             _ => return Err(Error::new(format!("extern {} is not a function", external.name))),
         }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 pub(crate) enum SectionKind {
     /// Insns.
     Code,
-    /// `maps`: definitions as C structs.
+    /// `maps`, `maps/NAME`: definitions as C structs.
     LegacyMaps,
     /// `.maps`: definitions in BTF.
     BtfMaps,
@@ -39,6 +39,7 @@ pub(crate) fn kind_of(section: &Section<'_>) -> SectionKind {
     };
     match &*section.name {
         "maps" => SectionKind::LegacyMaps,
+        name if name.starts_with("maps/") => SectionKind::LegacyMaps,
         ".maps" => SectionKind::BtfMaps,
         ".addr_space.1" => SectionKind::Arena,
         ".struct_ops" | ".struct_ops.link" | "?.struct_ops" | "?.struct_ops.link" => {

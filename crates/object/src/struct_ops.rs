@@ -8,6 +8,7 @@ use crate::elf::Section;
 use crate::error::{Context, Error, Result};
 use crate::externs::essential;
 use crate::functions::Functions;
+use crate::loader::LoadClass;
 use crate::maps::{MapSource, Maps, Origin};
 use crate::sections::SectionKind;
 use rustc_hash::FxHashMap;
@@ -31,13 +32,20 @@ pub(crate) struct StructOpsLink {
 /// Programs in struct_ops maps, by index of their function.
 pub(crate) type StructOpsLinks = FxHashMap<usize, StructOpsLink>;
 
+/// Who is in struct_ops maps, and why the kernel does not take one of those maps.
+#[derive(Default)]
+pub(crate) struct StructOps {
+    pub(crate) links: StructOpsLinks,
+    pub(crate) refused: Option<Error>,
+}
+
 /// Adds the struct_ops maps.
 pub(crate) fn read(
     source: &MapSource<'_, '_>,
     functions: &Functions,
     maps: &mut Maps,
-) -> Result<StructOpsLinks> {
-    let mut links = StructOpsLinks::default();
+) -> Result<StructOps> {
+    let mut found = StructOps::default();
     for (section, kind) in source.elf.sections.iter().zip(source.kinds) {
         let first = source.elf.section(&section.name).is_some_and(|s| s.index == section.index);
         if *kind != SectionKind::StructOps || section.data.is_empty() || !first {
@@ -54,14 +62,17 @@ pub(crate) fn read(
             let offset = source.offsets.get(&(section.index, var.name())).copied();
             let offset = offset.unwrap_or(u64::from(secvar.offset));
             let one = One { source, functions, section, btf, offset };
-            let def = one.read(var, &mut links).context(|| {
-                let name = var.name();
-                format!("section {}, offset {offset:#x}: struct_ops map {name}", section.name)
-            })?;
+            let name = var.name();
+            let place =
+                || format!("section {}, offset {offset:#x}: struct_ops map {name}", section.name);
+            let (def, refused) = one.read(var, &mut found.links).context(place)?;
+            if let (Some(refused), true) = (refused, def.autocreate) {
+                found.refused.get_or_insert(refused.context(place()));
+            }
             maps.push(def, Origin::Variable(section.index, offset));
         }
     }
-    Ok(links)
+    Ok(found)
 }
 
 /// One variable of a struct_ops section.
@@ -86,7 +97,8 @@ struct KernelStruct<'k> {
 }
 
 impl One<'_, '_, '_> {
-    fn read(&self, var: Type<'_>, links: &mut StructOpsLinks) -> Result<MapDef> {
+    /// The map; and why the kernel does not take it.
+    fn read(&self, var: Type<'_>, links: &mut StructOpsLinks) -> Result<(MapDef, Option<Error>)> {
         let local = self.btf.skip_modifiers(var.target_id());
         if local.kind() != Kind::Struct {
             return Err(Error::new(format!("it is a {}, expected a struct", local.kind().name())));
@@ -103,18 +115,25 @@ impl One<'_, '_, '_> {
             autocreate: !name.starts_with('?'),
             ..MapDef::default()
         };
-        let kernel = self.source.options.kernel_btf.as_deref();
-        let kernel = kernel.and_then(|btf| kernel_struct(btf, essential(local.name())));
+        let kernel_btf = self.source.options.kernel_btf.as_deref();
+        let name = essential(local.name());
+        let kernel = kernel_btf.and_then(|btf| kernel_struct(btf, name));
+        let mut refused = (kernel_btf.is_some() && kernel.is_none()).then(|| {
+            Error::load(LoadClass::StructOps, format!("the kernel has no struct_ops {name}"))
+        });
         if let Some(kernel) = &kernel {
             def.btf_vmlinux_value_type_id = kernel.value_id.0;
             def.value_size = kernel.value_bytes;
             def.contents = vec![0; kernel.value_bytes as usize];
         }
         for member in local.members() {
-            self.read_member((local, &member), kernel.as_ref(), (&mut def, links))
-                .context(|| format!("member {}", member.name))?;
+            let read = self.read_member((local, &member), kernel.as_ref(), (&mut def, links));
+            match read.context(|| format!("member {}", member.name)) {
+                Err(error) if error.class().is_some() => _ = refused.get_or_insert(error),
+                other => other?,
+            }
         }
-        Ok(def)
+        Ok((def, refused))
     }
 
     fn read_member(
@@ -139,7 +158,8 @@ impl One<'_, '_, '_> {
                 let of = AttachTarget::Unresolved(format!("{}.{name}", essential(local.name())));
                 links.entry(function).or_insert(StructOpsLink { target: of, member: 0 });
             } else if kernel.is_some() && data.iter().any(|&b| b != 0) {
-                return Err(Error::new("the kernel's struct has no such member, and it is not 0"));
+                let cause = "the kernel's struct has no such member, and it is not 0";
+                return Err(Error::load(LoadClass::StructOps, cause));
             }
             return Ok(());
         };
@@ -155,7 +175,7 @@ impl One<'_, '_, '_> {
         if kernel.btf.size_of(theirs.ty).ok() != Some(size) {
             let same = data.iter().all(|&b| b == 0);
             let cause = "its size is not that of the kernel's member";
-            return if same { Ok(()) } else { Err(Error::new(cause)) };
+            return if same { Ok(()) } else { Err(Error::load(LoadClass::StructOps, cause)) };
         }
         let to = (kernel.data_offset + theirs.bit_offset / 8) as usize;
         if let Some(room) = def.contents.get_mut(to..to.saturating_add(data.len())) {

@@ -9,8 +9,10 @@ mod debug_info;
 mod map_def;
 mod program;
 mod tag;
+mod unresolved;
 
 pub use debug_info::{FuncInfo, LineInfo};
 pub use map_def::{MapDef, MapIdx, MapSlot, Pinning, SlotTarget};
 pub use program::{AttachTarget, Program};
 pub use skep_btf::Btf;
+pub use unresolved::{Missing, Unresolved};

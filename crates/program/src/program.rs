@@ -18,7 +18,7 @@
 //! every index and every row again.
 
 use crate::map_def::cut_name;
-use crate::{FuncInfo, LineInfo, MapDef, MapIdx};
+use crate::{FuncInfo, LineInfo, MapDef, MapIdx, Unresolved};
 use skep_btf::Btf;
 use skep_insn::Insn;
 use skep_uapi::{AttachType, ProgFlags, ProgType};
@@ -78,6 +78,8 @@ pub struct Program {
     pub line_info: Vec<LineInfo>,
     /// BTF of the kernel that the program was relocated against.
     pub kernel_btf: Option<Arc<Btf>>,
+    /// Insns that stand for what the loader could not resolve; they ascend.
+    pub unresolved: Vec<Unresolved>,
 }
 
 impl Program {
@@ -94,5 +96,10 @@ impl Program {
     /// The name cut to what the kernel stores.
     pub fn kernel_name(&self) -> &str {
         cut_name(&self.name)
+    }
+
+    /// What the loader could not resolve at an insn.
+    pub fn unresolved_at(&self, insn: usize) -> Option<&Unresolved> {
+        self.unresolved.iter().find(|unresolved| unresolved.insn.index() == insn)
     }
 }

@@ -93,6 +93,7 @@ impl Host {
             page_size_bytes: 4096,
             empty_map_entries: 1,
             guess_ext_types: true,
+            ..OpenOptions::default()
         }
     }
 }

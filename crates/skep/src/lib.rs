@@ -4,16 +4,24 @@
 //! builds on are re-exported as modules.
 //!
 //! ```no_run
-//! use skep::{Host, KernelBtf, Session, Verdict, VerifyOptions};
+//! use skep::{Host, KernelBtf, Refusal, Session, Verdict, VerifyOptions};
 //! use std::path::Path;
 //!
 //! fn main() -> Result<(), skep::Error> {
 //!     // The host's BTF, symbols and configuration: read once, shared by all objects.
-//!     let session = Session { host: Host::read(&KernelBtf::Running)? };
+//!     let session = Session::new(Host::read(&KernelBtf::Running)?);
 //!     let path = Path::new("prog.bpf.o");
 //!     let object = session.open(path, &session.read(path)?)?;
 //!     for entry in &object.programs {
-//!         let Ok(program) = &entry.program else { continue };
+//!         let program = match &entry.program {
+//!             Ok(program) => program,
+//!             // What libbpf or the kernel does not load: maps, externs, attach targets.
+//!             Err(error) => {
+//!                 let class = Refusal::of_load(error).and_then(|refusal| refusal.load);
+//!                 println!("{}: {class:?}: {error}", entry.name);
+//!                 continue;
+//!             }
+//!         };
 //!         let options = VerifyOptions { log_level: 1, ..VerifyOptions::default() };
 //!         let verification = session.verify(program, &options);
 //!         match &verification.verdict {
@@ -33,12 +41,12 @@
 //!
 //! ```
 //! use skep::runtime::{Ctx, LoadOptions, Options, Runtime};
-//! use skep::{Host, Session, VerifyOptions};
+//! use skep::{Session, VerifyOptions};
 //! use std::path::Path;
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     // An `Object` has the file's programs and maps.
-//!     let session = Session { host: Host::default() };
+//!     let session = Session::default();
 //!     let path = Path::new("../../tests/programs/xdp_count.bpf.o");
 //!     let object = session.open(path, &session.read(path)?)?;
 //!     let entry = object.programs.iter().find(|entry| entry.name == "xdp_count").unwrap();
@@ -95,6 +103,7 @@ pub use skep_domain as domain;
 pub use skep_insn as insn;
 pub use skep_jit as jit;
 pub use skep_object as object;
+pub use skep_object::{LoadClass, Loader};
 pub use skep_program as program;
 pub use skep_runtime as runtime;
 pub use skep_uapi as uapi;

@@ -3,7 +3,7 @@
 use crate::host::read_bounded;
 use crate::verification::{Counts, NotAccepted, Verdict, Verification, VerifyOptions};
 use crate::{Error, Host};
-use skep_object::Object;
+use skep_object::{Loader, Object, OpenOptions};
 use skep_program::Program;
 use skep_verifier::VerifiedProgram;
 use std::any::Any;
@@ -19,9 +19,16 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 pub struct Session {
     /// What objects are loaded against.
     pub host: Host,
+    /// Whose rules decide what can be loaded; libbpf's by default.
+    pub loader: Loader,
 }
 
 impl Session {
+    /// A session that loads as libbpf does.
+    pub fn new(host: Host) -> Session {
+        Session { host, loader: Loader::Libbpf }
+    }
+
     /// Reads a file, up to a size limit.
     ///
     /// # Errors
@@ -49,12 +56,26 @@ impl Session {
     }
 
     /// Parses and relocates the object in `bytes`; `path` is used in errors and for its name.
+    /// A program that the loader, or the kernel before it verifies, refuses is an error of that
+    /// program: see [`Refusal::of_load`](crate::Refusal::of_load).
     ///
     /// # Errors
     ///
     /// The bytes are not a BPF object, or a malformed one.
     pub fn open(&self, path: &Path, bytes: &[u8]) -> Result<Object, Error> {
-        let options = self.host.open_options(path);
+        let options = OpenOptions { loader: self.loader, ..self.host.open_options(path) };
+        Object::open(bytes, &options).map_err(|e| Error::new(path, "opening the object", e))
+    }
+
+    /// Parses the object in `bytes` without relocating it against a kernel: CO-RE relocations and
+    /// externs stay as the file has them, and nothing is refused. For reading, not for verifying.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are not a BPF object, or a malformed one.
+    pub fn open_as_in_file(&self, path: &Path, bytes: &[u8]) -> Result<Object, Error> {
+        let host = Host::default();
+        let options = OpenOptions { as_in_file: true, ..host.open_options(path) };
         Object::open(bytes, &options).map_err(|e| Error::new(path, "opening the object", e))
     }
 
@@ -72,7 +93,7 @@ impl Session {
         let outcome = contain_panic(|| skep_verifier::verify(program, &config));
         let duration = started.elapsed();
         match outcome {
-            Ok(outcome) => Verification::new(outcome, duration),
+            Ok(outcome) => Verification::new(program, outcome, duration),
             Err(panic) => Verification {
                 verdict: Verdict::Bug(panic),
                 counts: Counts::default(),
@@ -103,7 +124,7 @@ impl Session {
         match outcome.verdict {
             skep_verifier::Verdict::Accepted(program) => Ok(*program),
             _ => {
-                let verdict = Verification::new(outcome, started.elapsed()).verdict;
+                let verdict = Verification::new(program, outcome, started.elapsed()).verdict;
                 Err(NotAccepted { program: program.name.clone(), verdict })
             }
         }

@@ -3,8 +3,10 @@
 //! The verifier itself sees no clock. Here it is timed, and if it panics, only this program gets
 //! [`Verdict::Bug`].
 
+use skep_object::LoadClass;
+use skep_program::{Missing, Program};
 use skep_uapi::KernelProfile;
-use skep_verifier::{Config, FastPaths, MemBytes, Outcome, Privileges, Tuning};
+use skep_verifier::{Config, FastPaths, MemBytes, Outcome, Privileges, Rejection, Tuning};
 use std::time::Duration;
 
 /// Log bytes that are kept where the caller does not say.
@@ -96,12 +98,59 @@ impl std::error::Error for NotAccepted {}
 pub struct Refusal {
     /// Offending insn; `None` if the program is refused as a whole.
     pub insn_idx: Option<usize>,
-    /// Stable name of the kind of fault, such as `invalid_mem_access`.
+    /// The step of loading that refuses it; `None` if the verifier does.
+    pub load: Option<LoadClass>,
+    /// Stable name of the kind of fault, such as `invalid_mem_access` or `load_error_map`.
     pub kind: String,
     /// Errno of the load, positive.
     pub errno: i32,
-    /// The verifier's message.
+    /// The verifier's message, or what cannot be loaded.
     pub message: String,
+}
+
+const EINVAL: i32 = 22;
+/// How the verifier begins to say that a helper does not exist.
+const NO_SUCH_FUNC: &str = "invalid func ";
+
+impl Refusal {
+    /// Why a program of an object is not loaded; `None` if the file is malformed, or too little is
+    /// known of the kernel.
+    pub fn of_load(error: &skep_object::Error) -> Option<Refusal> {
+        Some(Refusal::at_load(error.class()?, error.to_string()))
+    }
+
+    fn at_load(class: LoadClass, what: String) -> Refusal {
+        Refusal {
+            insn_idx: None,
+            load: Some(class),
+            kind: format!("load_error_{class}"),
+            errno: EINVAL,
+            message: format!("load error: {what}"),
+        }
+    }
+
+    /// The verifier's refusal; or what the loader could not resolve, if that was reached.
+    fn of_program(program: &Program, rejection: Rejection) -> Refusal {
+        let insn_idx = rejection.insn_idx.map(|idx| idx as usize);
+        let unresolved = insn_idx.and_then(|idx| program.unresolved_at(idx));
+        if let Some(unresolved) = unresolved
+            && rejection.message.starts_with(NO_SUCH_FUNC)
+        {
+            let class = match unresolved.missing {
+                Missing::Core => LoadClass::Core,
+                Missing::Kfunc => LoadClass::Extern,
+                Missing::Map => LoadClass::Map,
+            };
+            return Refusal { insn_idx, ..Refusal::at_load(class, unresolved.what.clone()) };
+        }
+        Refusal {
+            kind: rejection.kind(),
+            load: None,
+            insn_idx,
+            errno: rejection.errno,
+            message: rejection.message,
+        }
+    }
 }
 
 /// Counters, under the names of the kernel's log.
@@ -137,16 +186,13 @@ pub struct Verification {
 }
 
 impl Verification {
-    pub(crate) fn new(outcome: Outcome, duration: Duration) -> Self {
+    pub(crate) fn new(program: &Program, outcome: Outcome, duration: Duration) -> Self {
         use skep_verifier::Verdict as Found;
         let verdict = match outcome.verdict {
             Found::Accepted(_) => Verdict::Accepted,
-            Found::Rejected(rejection) => Verdict::Rejected(Refusal {
-                kind: rejection.kind(),
-                insn_idx: rejection.insn_idx.map(|idx| idx as usize),
-                errno: rejection.errno,
-                message: rejection.message,
-            }),
+            Found::Rejected(rejection) => {
+                Verdict::Rejected(Refusal::of_program(program, rejection))
+            }
             Found::OutOfMemory => Verdict::OutOfMemory,
             Found::Unsupported(what) => Verdict::Unsupported(what),
             Found::Bug(what) => Verdict::Bug(what),

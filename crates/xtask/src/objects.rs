@@ -1,7 +1,7 @@
 //! Which object files a command works on, and how they are opened for this host.
 
-use skep::object::Object;
-use skep::{Host, KernelBtf};
+use skep::object::{Object, OpenOptions};
+use skep::{Host, KernelBtf, Loader};
 use std::path::{Path, PathBuf};
 
 /// Files as given, folders as all `*.o` below them; sorted, so that results have one order.
@@ -22,10 +22,12 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn std::error
     Ok(found)
 }
 
-/// Reads and opens one object as libbpf would on this host.
+/// Reads and opens one object for this host. What a loader would refuse of it is no hindrance: the
+/// kernel is asked about programs.
 pub(crate) fn open(path: &Path, host: &Host) -> Result<Object, String> {
     let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    Object::open(&bytes, &host.open_options(path)).map_err(|e| e.to_string())
+    let options = OpenOptions { loader: Loader::Any, ..host.open_options(path) };
+    Object::open(&bytes, &options).map_err(|e| e.to_string())
 }
 
 /// The running machine, as objects are loaded against it.

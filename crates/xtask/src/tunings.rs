@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 fn of_file(file: &Path, host: &Host, (level, tally): (u32, &Tally)) -> Vec<String> {
     // What is no object is not this command's to report.
     let Ok(object) = objects::open(file, host) else { return Vec::new() };
-    let session = Session { host: host.clone() };
+    let session = Session::new(host.clone());
     let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
     let compare = |program: &Program| {
         let difference = differs(program, &session, (level, tally))?;

@@ -89,7 +89,7 @@ impl crate::in_order::Weigh for Result<(String, u64), String> {}
 fn candidate(judged: Judged<'_>) -> Result<(String, u64), String> {
     let name = name(judged.file, &judged.entry.name);
     match judged.result {
-        Err(e) => Err(format!("{name}: while loading: {e}")),
+        Err(e) => Err(format!("{name}: {}", crate::judge_files::not_loaded(&e))),
         Ok((_, verification)) => match verification.verdict {
             skep::Verdict::Unsupported(what) => Err(format!("{name}: not supported yet: {what}")),
             skep::Verdict::OutOfMemory => Err(format!("{name}: {}", over_limit(&verification))),

@@ -1,6 +1,6 @@
 //! Flags of `skep prog`.
 
-use super::Poke;
+use super::{LoaderFlag, Poke};
 use clap::{Args, Subcommand};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -41,4 +41,7 @@ pub struct ProgFlags {
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none")]
     pub btf: Option<String>,
+    /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
+    #[arg(long, value_name = "WHOSE", default_value = "libbpf")]
+    pub loader: LoaderFlag,
 }

@@ -4,7 +4,7 @@ use super::ctx_json::CtxType;
 use super::{map_input, profile};
 use crate::exit::Exit;
 use crate::flags::RunFlags;
-use crate::judge_files::Plan;
+use crate::judge_files::{Plan, exit_of_load, not_loaded};
 use skep::jit::Tuning;
 use skep::object::Object;
 use skep::program::Program;
@@ -54,7 +54,7 @@ impl Failure {
 
 /// Loads the program that the flags name, and what it may tail call.
 pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
-    let session = Plan::session(flags.btf.as_deref()).map_err(Failure::input)?;
+    let session = Plan::session(flags.btf.as_deref(), flags.loader).map_err(Failure::input)?;
     let bytes = session.read(&flags.file).map_err(|e| Failure::input(e.to_string()))?;
     let object = session.open(&flags.file, &bytes).map_err(|e| Failure::input(e.to_string()))?;
     let program = choose(flags, &object)?;
@@ -114,8 +114,9 @@ fn choose<'a>(flags: &RunFlags, object: &'a Object) -> Result<&'a Program, Failu
             Failure::input(format!("{file}: no program '{wanted}'; there are: {}", names()))
         })?,
     };
-    entry.program.as_ref().map_err(|e| {
-        Failure::input(format!("{file}: program '{}': while loading: {e}", entry.name))
+    entry.program.as_ref().map_err(|e| Failure {
+        message: format!("{file}: program '{}': {}", entry.name, not_loaded(e)),
+        exit: exit_of_load(e),
     })
 }
 
@@ -137,7 +138,7 @@ fn load_others(
             load(&verified).map_err(|e| format!("program '{name}': {e}"))
         };
         let opened = entry.program.as_ref();
-        let opened = opened.map_err(|e| format!("program '{name}': while loading: {e}"));
+        let opened = opened.map_err(|e| format!("program '{name}': {}", not_loaded(e)));
         match opened.and_then(one) {
             Ok(instance) => others.push(instance),
             Err(why) => missed.push((name.to_string(), why)),

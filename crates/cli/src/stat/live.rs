@@ -5,7 +5,7 @@ use super::top_src_lines::top_src_lines;
 use super::{Wanted, read_presets};
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
-use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of};
+use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::streams::Streams;
 use skep::program::Program;
@@ -95,7 +95,7 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
         (None, true) => flags.log_level.unwrap_or(1),
         (None, false) => flags.log_level.unwrap_or(0),
     };
-    let session = Plan::session(flags.input.btf.as_deref())?;
+    let session = Plan::session(flags.input.btf.as_deref(), flags.input.loader)?;
     let kept = if flags.verbose { Kept::Logs } else { Kept::Little };
     let gate = MemoryGate::new(&flags.input, kept)?;
     Ok(Plan {
@@ -130,9 +130,12 @@ fn answer(flags: &StatFlags, judged: Judged<'_>) -> Answer {
     let here = format!("{}: program '{prog}'", judged.file);
     match judged.result {
         Err(e) => {
-            let mut row = Row::new(file, prog, Shown::Error);
-            row.reason = Some(e.clone());
-            let trouble = Some(format!("{here}: while loading: {e}"));
+            // What cannot be loaded is a failure for veristat, too.
+            let verdict = if e.class().is_some() { Shown::Failure } else { Shown::Error };
+            let mut row = Row::new(file, prog, verdict);
+            let why = not_loaded(&e);
+            let trouble = Some(format!("{here}: {why}"));
+            row.reason = Some(why);
             Answer { row, text: String::new(), trouble, exit }
         }
         Ok((program, mut verification)) => {

@@ -155,7 +155,7 @@ fn files(args: &Args) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
 
 fn rows(file: &std::path::Path, host: &Host) -> Result<Vec<Row>, String> {
     let object = objects::open(file, host)?;
-    let session = Session { host: host.clone() };
+    let session = Session::new(host.clone());
     let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
     let row = |program: &skep::program::Program| Row {
         name: format!("{}:{}", objects::short_name(file), program.name),

@@ -1,0 +1,72 @@
+//! Whose rules decide what can be loaded, and the steps at which loading can fail.
+
+use std::fmt;
+
+/// Whose rules decide what can be loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Loader {
+    /// libbpf 1.x: what its `bpf_object__open` and `bpf_object__load` refuse is refused.
+    #[default]
+    Libbpf,
+    /// Loaders that complete objects themselves, as those of Go and Rust do: what libbpf alone
+    /// would refuse is a note, and an error is one of the programs that it is about.
+    Any,
+}
+
+/// The step at which loading fails, before any verifier looks at a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LoadClass {
+    /// The loader does not take the file: legacy maps, static entry functions, byte order.
+    Open,
+    /// An extern (`.kconfig`, `.ksyms`, kfunc) that the kernel does not have.
+    Extern,
+    /// A struct_ops map, or a program of one.
+    StructOps,
+    /// A CO-RE relocation.
+    Core,
+    /// `BPF_MAP_CREATE`.
+    Map,
+    /// A section name that says no program type.
+    Section,
+    /// An attach target that is missing or not named.
+    Attach,
+}
+
+/// One row a class, in the order of the steps.
+const NAMES: [(LoadClass, &str); 7] = [
+    (LoadClass::Open, "open"),
+    (LoadClass::Extern, "extern"),
+    (LoadClass::StructOps, "struct_ops"),
+    (LoadClass::Core, "core"),
+    (LoadClass::Map, "map"),
+    (LoadClass::Section, "section"),
+    (LoadClass::Attach, "attach"),
+];
+
+impl LoadClass {
+    /// All classes, in the order of the steps.
+    pub fn all() -> impl Iterator<Item = LoadClass> {
+        NAMES.iter().map(|row| row.0)
+    }
+
+    /// Short name: `map`, `struct_ops`.
+    pub fn name(self) -> &'static str {
+        NAMES[self as usize].1
+    }
+}
+
+impl fmt::Display for LoadClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_in_order() {
+        assert!(LoadClass::all().enumerate().all(|(n, class)| class as usize == n));
+    }
+}

@@ -1,0 +1,64 @@
+//! What BPF_MAP_CREATE would say of an object's maps, and which maps their loader has to complete.
+
+use crate::error::{Error, Result};
+use crate::loader::LoadClass;
+use skep_program::MapDef;
+use skep_uapi::{Amount, MapCreation, MapShape, MapType, map_rule};
+
+/// Whether the kernel would create the map, and the template of its inner maps before it.
+pub(crate) fn check(def: &MapDef) -> Result<()> {
+    let (name, map_type) = (&def.name, def.map_type);
+    let refuse = |why: String| {
+        let text = format!("map {name} ({map_type}) is not created: {why}");
+        Err(Error::load(LoadClass::Map, text))
+    };
+    if let Some(inner) = &def.inner
+        && let Err(why) = creation(inner).check()
+    {
+        return refuse(format!("its inner map: {why}"));
+    }
+    creation(def).check().or_else(refuse)
+}
+
+fn creation(def: &MapDef) -> MapCreation {
+    MapCreation {
+        map_type: def.map_type,
+        shape: MapShape {
+            key_size: def.key_size,
+            value_size: def.value_size,
+            max_entries: def.max_entries,
+            flags: def.map_flags,
+        },
+        // Where it is mapped is up to the loader.
+        map_extra: def.map_extra,
+        has_btf: def.btf_key_type_id != 0 && def.btf_value_type_id != 0,
+        inner: def.inner.as_ref().map(|inner| inner.map_type),
+    }
+}
+
+/// Sets what is not set and can only be one thing, as loaders of other languages do.
+pub(crate) fn complete(def: &mut MapDef) {
+    let Some(rule) = map_rule(def.map_type) else { return };
+    for (size, amount) in [(&mut def.key_size, rule.key), (&mut def.value_size, rule.value)] {
+        if *size == 0
+            && let Amount::Between(least, most) = amount
+            && least == most
+        {
+            *size = least as u32;
+        }
+    }
+}
+
+/// What the loader of the object would have to set: the verdict on programs depends on it.
+pub(crate) fn left_open(def: &MapDef) -> Option<&'static str> {
+    let rule = map_rule(def.map_type)?;
+    let unset = |size: u32, amount: Amount| size == 0 && !amount.allows(0);
+    let outer = matches!(def.map_type, MapType::ArrayOfMaps | MapType::HashOfMaps);
+    match () {
+        () if outer && def.inner.is_none() => Some("its inner map"),
+        () if unset(def.key_size, rule.key) => Some("its key_size"),
+        () if unset(def.value_size, rule.value) => Some("its value_size"),
+        () if unset(def.max_entries, rule.entries) => Some("its max_entries"),
+        () => None,
+    }
+}

@@ -1,0 +1,142 @@
+//! What libbpf refuses of an object as a whole, so that none of its programs is loaded.
+//!
+//! Behaviour: libbpf 1.7, asked by `cargo xtask load-diff`. Its order: what it does not open; the
+//! byte order; externs; struct_ops; (each program's CO-RE relocations); maps.
+
+use crate::elf::{Elf, Section};
+use crate::error::{Error, Result};
+use crate::externs::ExternKind;
+use crate::image::Image;
+use crate::loader::{LoadClass, Loader};
+use crate::map_creation;
+use crate::sections::{SectionKind, TEXT};
+use rustc_hash::FxHashSet;
+use skep_insn::Endian;
+use skep_program::{MapDef, MapIdx, Pinning, Program};
+
+/// What is refused, by when it is found.
+pub(crate) struct Refusals {
+    /// Before any program is relocated.
+    pub(crate) first: Option<Error>,
+    /// The first of `first` that only libbpf refuses.
+    pub(crate) note: Option<Error>,
+    /// A map that is not created.
+    pub(crate) map: Option<Error>,
+}
+
+impl Refusals {
+    /// Looks for the first of each.
+    pub(crate) fn find(image: &Image<'_>) -> Refusals {
+        if image.options.as_in_file {
+            return Refusals { first: None, note: None, map: None };
+        }
+        let opens = check_open(image);
+        match image.options.loader {
+            Loader::Libbpf => {
+                let first = opens
+                    .and_then(|()| check_endian(&image.elf))
+                    .and_then(|()| check_externs(image))
+                    .and_then(|()| image.struct_ops_refused.clone().map_or(Ok(()), Err));
+                let made = image.maps.defs.iter().filter(|def| def.autocreate);
+                let map = made.map(map_creation::check).find_map(Result::err);
+                Refusals { first: first.err(), note: None, map }
+            }
+            Loader::Any => {
+                let note = opens.and_then(|()| check_endian(&image.elf));
+                Refusals { first: None, note: note.err(), map: None }
+            }
+        }
+    }
+}
+
+/// The maps that a program names, for loaders which create no others.
+pub(crate) fn check_maps(program: &Program) -> Result<()> {
+    let named = program.insns.iter().filter(|insn| insn.is_ld_imm64() && matches!(insn.src, 1 | 2));
+    let mut seen = Vec::new();
+    for insn in named {
+        let Ok(index) = u32::try_from(insn.imm) else { continue };
+        if seen.contains(&index) {
+            continue;
+        }
+        seen.push(index);
+        program.map(MapIdx(index)).map_or(Ok(()), check_map)?;
+    }
+    Ok(())
+}
+
+fn check_map(def: &MapDef) -> Result<()> {
+    if let Some(what) = map_creation::left_open(def) {
+        let (name, map_type) = (&def.name, def.map_type);
+        let text = format!("map {name} ({map_type}): {what} is left to the object's own loader");
+        return Err(Error::new(text));
+    }
+    map_creation::check(def)
+}
+
+fn check_open(image: &Image<'_>) -> Result<()> {
+    check_legacy_maps(image)?;
+    check_functions(image)?;
+    for def in &image.maps.defs {
+        if let Pinning::Other(number) = def.pinning {
+            return refuse(format!("map {}: libbpf knows no pinning {number}", def.name));
+        }
+    }
+    let unknown = image.externs.list.iter().find(|e| e.kind == ExternKind::Unknown);
+    match unknown {
+        Some(external) => refuse(format!(
+            "extern {}: libbpf takes externs of .kconfig and .ksyms that BTF declares",
+            external.name
+        )),
+        None => Ok(()),
+    }
+}
+
+fn refuse(text: String) -> Result<()> {
+    Err(Error::load(LoadClass::Open, text))
+}
+
+/// `maps` is refused; other such sections are not read, so that nothing may refer to them.
+fn check_legacy_maps(image: &Image<'_>) -> Result<()> {
+    let of_kind = |wanted: SectionKind| {
+        let all = image.elf.sections.iter().zip(&image.kinds);
+        all.filter(move |(_, kind)| **kind == wanted).map(|(section, _)| section)
+    };
+    if of_kind(SectionKind::LegacyMaps).next().is_none() {
+        return Ok(());
+    }
+    let symbols = of_kind(SectionKind::Code).flat_map(|code| &code.relocations);
+    let named = |symbol: usize| image.elf.symbols.get(symbol)?.section;
+    let used: FxHashSet<usize> = symbols.filter_map(|r| named(r.symbol)).collect();
+    let refused = |s: &&Section<'_>| s.name == "maps" || used.contains(&s.index);
+    let found = of_kind(SectionKind::LegacyMaps).find(refused);
+    found.map_or(Ok(()), |section| {
+        let text = "libbpf 1.x refuses map definitions without BTF; other loaders read them";
+        refuse(format!("section {}: {text}", section.name))
+    })
+}
+
+fn check_functions(image: &Image<'_>) -> Result<()> {
+    for function in &image.functions.list {
+        let section = &image.section(function.section).name;
+        if function.local && *section != TEXT {
+            let name = &function.name;
+            return refuse(format!("section {section}: libbpf refuses static program {name}"));
+        }
+    }
+    Ok(())
+}
+
+/// The kernel reads insns in the machine's byte order.
+fn check_endian(elf: &Elf<'_>) -> Result<()> {
+    match elf.endian {
+        Endian::Little => Ok(()),
+        Endian::Big => refuse("a big-endian object: the kernel's insns are little-endian".into()),
+    }
+}
+
+/// All of them, used or not.
+fn check_externs(image: &Image<'_>) -> Result<()> {
+    let values = image.externs.list.iter().map(|e| &e.value);
+    let refused = |error: &&Error| error.class().is_some();
+    values.filter_map(|value| value.as_ref().err()).find(refused).cloned().map_or(Ok(()), Err)
+}

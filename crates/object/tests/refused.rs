@@ -1,0 +1,146 @@
+//! What libbpf and the kernel do not load, before a verifier looks at it: each at its step.
+//!
+//! `cargo xtask load-diff tests/object` asks libbpf itself.
+
+use skep_btf::Btf;
+use skep_object::{LoadClass, Object, OpenOptions};
+use skep_program::{Missing, Program};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/object")
+}
+
+fn open_with(file: &str, options: OpenOptions) -> Object {
+    Object::open(&std::fs::read(dir().join(file)).unwrap(), &options).unwrap()
+}
+
+/// Against the kernel of `small_kernel.c`.
+fn open(file: &str) -> Object {
+    let btf = Btf::parse(&std::fs::read(dir().join("small_kernel.btf")).unwrap()).unwrap();
+    open_with(file, OpenOptions { kernel_btf: Some(Arc::new(btf)), ..OpenOptions::default() })
+}
+
+/// Class and reason of each program that is not loaded.
+fn refusals(object: &Object) -> Vec<(&str, LoadClass, String)> {
+    let refused = |p| -> Option<(&str, LoadClass, String)> {
+        let p: &skep_object::ObjectProgram = p;
+        let error = p.program.as_ref().err()?;
+        Some((p.name.as_str(), error.class().expect("a class"), error.to_string()))
+    };
+    object.programs.iter().filter_map(refused).collect()
+}
+
+fn program<'o>(object: &'o Object, name: &str) -> &'o Program {
+    let found = object.programs.iter().find(|p| p.name == name).unwrap();
+    found.program.as_ref().unwrap()
+}
+
+#[test]
+fn sections_say_type_and_target() {
+    let object = open("sections_unknown.bpf.o");
+    let found = refusals(&object);
+    let of = |class| {
+        let names = found.iter().filter(move |row| row.1 == class).map(|row| row.0);
+        names.collect::<Vec<_>>()
+    };
+    let unknown = [
+        "unknown_name",
+        "target_where_none_belongs",
+        "known_name_with_a_tail",
+        "type_without_a_section",
+        "type_by_context",
+    ];
+    assert_eq!(of(LoadClass::Section), unknown);
+    let attach = of(LoadClass::Attach);
+    assert_eq!(attach.len(), 11);
+    assert!(attach.iter().all(|n| n.ends_with("_target") || n.ends_with("_not_there")));
+    assert_eq!(of(LoadClass::StructOps), ["in_no_struct_ops_map"]);
+    assert_eq!(found.len() + 1, object.programs.len(), "one is loaded");
+    program(&object, "loads");
+    assert!(object.refused.is_none(), "not the object as a whole");
+
+    let text = |name: &str| &found.iter().find(|row| row.0 == name).unwrap().2;
+    assert_eq!(text("unknown_name"), "libbpf knows no program type of section name 'xdp_old'");
+    let absent = "attach target 'skep_absent': the kernel's BTF has no";
+    let rows = [
+        ("lsm_of_what_is_not_there", "function bpf_lsm_skep_absent"),
+        ("iter_of_what_is_not_there", "function bpf_iter_skep_absent"),
+        ("tp_btf_of_what_is_not_there", "typedef btf_trace_skep_absent"),
+    ];
+    for (name, what) in rows {
+        assert_eq!(*text(name), format!("{absent} {what}"));
+    }
+}
+
+#[test]
+fn a_map_that_is_not_created_refuses_every_program() {
+    let object = open("bad_map.bpf.o");
+    let text = "map too_large (percpu_array) is not created: \
+                value_size is 40000, it must be 1 to 32768";
+    let class = LoadClass::Map;
+    let expected = ["uses_it", "uses_another"].map(|name| (name, class, text.to_owned()));
+    assert_eq!(refusals(&object), expected);
+    assert_eq!(object.refused.unwrap().class(), Some(class));
+}
+
+#[test]
+fn a_strong_extern_refuses_every_program_and_a_weak_one_its_callers() {
+    let object = open("externs_strong.bpf.o");
+    let text = "extern (func ksym) 'skep_absent': not found in kernel BTF";
+    for (_, class, why) in refusals(&object) {
+        assert_eq!((class, &*why), (LoadClass::Extern, text));
+    }
+    assert_eq!(refusals(&object).len(), 3);
+
+    let object = open("externs_absent.bpf.o");
+    assert_eq!(refusals(&object), []);
+    let [unresolved] = &*program(&object, "calls_at_once").unresolved else { panic!() };
+    assert_eq!((unresolved.insn.index(), unresolved.missing), (1, Missing::Kfunc));
+    assert_eq!(unresolved.what, "the kernel has no kfunc skep_absent_weak (a weak extern)");
+}
+
+#[test]
+fn of_a_failed_relocation_it_is_said_what_the_kernel_has() {
+    let object = open("core_fails.bpf.o");
+    let said = |name: &str| -> Vec<(usize, &str)> {
+        let rows = program(&object, name).unresolved.iter();
+        rows.map(|row| (row.insn.index(), &*row.what)).collect()
+    };
+    let asked = "CO-RE relocation <byte_off> of struct";
+    let gone = format!("{asked} skep_task.gone: the kernel's struct skep_task has no member gone");
+    let [(insn, what)] = said("reads_what_is_gone")[..] else { panic!() };
+    assert_eq!((insn > 0, what), (true, &*gone));
+    let other = format!(
+        "{asked} skep_task.name: the kernel's struct skep_task has `char name[16]`, \
+         the object's `u64 name`"
+    );
+    assert_eq!(said("reads_another_type"), [(0, &*other)]);
+    let unknown = format!("{asked} skep_no_such.value: the kernel has no struct skep_no_such");
+    assert_eq!(said("reads_an_unknown_struct"), [(0, &*unknown)]);
+    // Asked whether it exists, the answer is no; the read behind it is dead.
+    assert_eq!(said("asks_before").len(), 1);
+}
+
+#[test]
+fn without_a_kernel_nothing_is_refused_in_its_name() {
+    let object = open_with("sections_unknown.bpf.o", OpenOptions::default());
+    let named = object.programs.iter().find(|p| p.name == "fentry_of_what_is_not_there").unwrap();
+    assert!(named.program.is_ok());
+    let object = open_with("externs_strong.bpf.o", OpenOptions::default());
+    let needs = object.programs.iter().find(|p| p.name == "needs_it").unwrap();
+    let error = needs.program.as_ref().unwrap_err();
+    assert_eq!(error.class(), None);
+    assert!(error.to_string().ends_with("'skep_absent': needs kernel BTF"), "{error}");
+}
+
+#[test]
+fn for_reading_everything_stays_as_in_the_file() {
+    let options = OpenOptions { as_in_file: true, ..OpenOptions::default() };
+    for file in ["core_fails.bpf.o", "externs_strong.bpf.o", "bad_map.bpf.o", "legacy_maps.bpf.o"] {
+        let object = open_with(file, options.clone());
+        assert!(object.refused.is_none() && refusals(&object).is_empty(), "{file}");
+        assert!(object.programs.iter().all(|p| p.program.as_ref().unwrap().unresolved.is_empty()));
+    }
+}
