@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -54,6 +54,10 @@ const STEPS: [Step; 13] = [
     Step {
         name: "mutants",
         runs: Runs::Own(&["mutate", "--count=4000", "--no-minimise", "--fail-on=bug"]),
+    },
+    Step {
+        name: "loading as libbpf does",
+        runs: Runs::Own(&["load-diff", "tests/programs", "tests/object"]),
     },
     Step { name: "settings of the engine", runs: Runs::Own(&["tunings", "tests/programs"]) },
     Step { name: "instruction counts", runs: Runs::Own(&["bench", "guard"]) },

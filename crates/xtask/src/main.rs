@@ -13,6 +13,7 @@ mod exec_diff;
 mod judge;
 mod kernel_diff;
 mod leaks;
+mod load_diff;
 mod mutate;
 mod neighbours;
 mod objects;
@@ -61,6 +62,8 @@ enum Command {
     Leaks,
     /// Compare skep's verifier with the host kernel on mutants of real and generated programs.
     Mutate(mutate::Args),
+    /// Compare what skep loads with what libbpf loads, and at which step it refuses the rest.
+    LoadDiff(load_diff::Args),
     /// Check a workspace beside this one: `fuzz` or `peers`.
     Neighbours(neighbours::Args),
     /// Run tests as on another build of the same kernel, whose types have other ids.
@@ -117,6 +120,7 @@ fn run(command: Command) -> Outcome {
         Command::ExecDiff(args) => exec_diff::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Leaks => leaks::run(),
+        Command::LoadDiff(args) => load_diff::run(&args),
         Command::Mutate(args) => mutate::run(&args),
         Command::MutateWorker(args) => mutate::worker(&args),
         Command::Neighbours(args) => neighbours::run(&args),

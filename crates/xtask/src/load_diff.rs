@@ -1,0 +1,126 @@
+//! `cargo xtask load-diff`: every object into the real libbpf and into skep, the whole and program
+//! by program; which of them is loaded, and at which step the others are refused.
+//!
+//! libbpf is a C library that talks to the kernel: `oracle.c` is linked with it, answers
+//! BPF_PROG_LOAD itself and leaves the rest to the kernel. What is loaded is compared, too: type,
+//! attach type, flags, target, number of insns, and insns that are not resolved. What the verifier
+//! says is the matter of `kernel-diff`.
+
+mod answer;
+mod oracle;
+mod table;
+
+use crate::objects;
+use crate::outcome::Ended;
+use answer::Answer;
+use oracle::Theirs;
+use skep::object::{Error, Object, ObjectProgram};
+use skep::{LoadClass, Session};
+use std::path::{Path, PathBuf};
+use table::{Table, WHOLE};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Object files, and folders of them.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Folder of libbpf's sources; default: the corpus's, else the system's library.
+    #[arg(long)]
+    libbpf: Option<PathBuf>,
+    /// Print every program, not only those that differ.
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    if let Err(why) = skep_kernel::bpf::available() {
+        return Ok(Ended::Skipped(why.to_string()));
+    }
+    let oracle = match oracle::build(args.libbpf.as_deref())? {
+        Ok(oracle) => oracle,
+        Err(why) => return Ok(Ended::Skipped(why)),
+    };
+    let files = objects::find(&args.paths)?;
+    let session = Session::new(objects::host()?);
+    let mut table = Table::default();
+    let version = oracle.ask(&files, |file, theirs| compare(&session, file, theirs, &mut table))?;
+    if version < oracle::VERSION_MIN {
+        let (major, minor) = version;
+        return Ok(Ended::Skipped(format!("libbpf {major}.{minor} is too old")));
+    }
+    println!("libbpf {}.{}, {} objects", version.0, version.1, files.len());
+    print!("{}", table.text(args.verbose));
+    Ok(table.agrees().into())
+}
+
+/// Adds a file's programs, and the file as a whole.
+fn compare(session: &Session, file: &Path, theirs: Theirs, table: &mut Table) {
+    let name = objects::short_name(file);
+    let opened = std::fs::read(file).map_err(|e| e.to_string());
+    let opened = opened.and_then(|bytes| session.open(file, &bytes).map_err(|e| e.to_string()));
+    let object = match opened {
+        Ok(object) => object,
+        // A file that cannot be read is refused when it is opened.
+        Err(why) => {
+            let ours = Answer::Refused(LoadClass::Open, why);
+            return table.add(&name, WHOLE, theirs.open.as_ref().or(theirs.whole.as_ref()), &ours);
+        }
+    };
+    if let Some(refused) = &theirs.open {
+        if object.programs.is_empty() {
+            table.add(&name, WHOLE, Some(refused), &whole(&object));
+        }
+        for entry in &object.programs {
+            table.add(&name, &entry.name, Some(refused), &ours(entry));
+        }
+        return;
+    }
+    table.add(&name, WHOLE, theirs.whole.as_ref(), &whole(&object));
+    for (program, answer) in &theirs.programs {
+        let entry = object.programs.iter().find(|entry| entry.name == *program);
+        table.add(&name, program, Some(answer), &entry.map_or(Answer::Absent, ours));
+    }
+    for entry in &object.programs {
+        if !theirs.programs.iter().any(|(name, _)| *name == entry.name) {
+            table.add(&name, &entry.name, None, &ours(entry));
+        }
+    }
+}
+
+fn ours(entry: &ObjectProgram) -> Answer {
+    match &entry.program {
+        Ok(program) => Answer::Loaded(answer::attributes(program)),
+        Err(error) => Answer::of_error(error),
+    }
+}
+
+/// What becomes of the object if all that it wants loaded is: the first step that fails.
+fn whole(object: &Object) -> Answer {
+    let wanted = object.programs.iter().filter(|entry| entry.autoload);
+    let errors = wanted.filter_map(|entry| entry.program.as_ref().err());
+    // What libbpf does not take for a program does not keep it from loading the others.
+    let is_program = |error: &&Error| error.class() != Some(LoadClass::Open);
+    let errors: Vec<&Error> = errors.filter(is_program).collect();
+    // Relocations come before maps.
+    let core = errors.iter().find(|error| error.class() == Some(LoadClass::Core));
+    let first = core.copied().or(object.refused.as_ref()).or(errors.first().copied());
+    first.map_or_else(|| Answer::Loaded(String::new()), Answer::of_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Our own objects; skipped where there is no libbpf or no bpf(2).
+    #[test]
+    fn our_objects_are_refused_as_libbpf_refuses_them() {
+        let tests = crate::root().join("tests");
+        let paths = vec![tests.join("object"), tests.join("programs")];
+        let args = Args { paths, libbpf: None, verbose: false };
+        match run(&args).expect("an answer") {
+            Ended::Failed => panic!("load-diff tests/object tests/programs"),
+            Ended::Skipped(why) => println!("skipped: {why}"),
+            Ended::Passed => {}
+        }
+    }
+}

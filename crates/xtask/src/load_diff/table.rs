@@ -1,0 +1,99 @@
+//! Both answers, counted by class, and those that differ.
+
+use super::answer::Answer;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Longest reason that is printed.
+const REASON_CHARS: usize = 160;
+
+/// The name under which an object as a whole is added.
+pub(super) const WHOLE: &str = "(object)";
+
+/// What both say of each program.
+#[derive(Default)]
+pub(super) struct Table {
+    /// Programs, and objects as a whole, by libbpf's class and by ours.
+    counts: BTreeMap<(&'static str, &'static str), [usize; 2]>,
+    differing: Vec<String>,
+    all: Vec<String>,
+    attributes_compared: usize,
+}
+
+impl Table {
+    /// Adds a program; `None` if libbpf sees none.
+    pub(super) fn add(&mut self, object: &str, name: &str, theirs: Option<&Answer>, ours: &Answer) {
+        let theirs = theirs.unwrap_or(&Answer::Absent);
+        let counts = self.counts.entry((theirs.name(), ours.name())).or_default();
+        counts[usize::from(name == WHOLE)] += 1;
+        let cut = |text: &str| text.chars().take(REASON_CHARS).collect::<String>();
+        let (a, b) = (theirs.name(), ours.name());
+        self.all.push(format!("{object}:{name}: libbpf {a}, skep {b}"));
+        let differs = match (theirs, ours) {
+            (Answer::Loaded(a), Answer::Loaded(b)) => {
+                // The object as a whole has no attributes.
+                let compared = !b.is_empty() && b != "freplace";
+                self.attributes_compared += usize::from(compared);
+                compared && a != b
+            }
+            // What libbpf does not take for a program, skep does not load either.
+            (Answer::Absent, Answer::Refused(..)) => false,
+            _ => a != b || a == "other",
+        };
+        if differs {
+            let (theirs, ours) = (cut(theirs.text()), cut(ours.text()));
+            self.differing
+                .push(format!("{object}:{name}: libbpf {a}: {theirs}\n  skep {b}: {ours}"));
+        }
+    }
+
+    pub(super) fn agrees(&self) -> bool {
+        self.differing.is_empty()
+    }
+
+    pub(super) fn text(&self, verbose: bool) -> String {
+        let mut text = String::new();
+        for line in if verbose { &self.all } else { &self.differing } {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{line}");
+        }
+        let _ = writeln!(text, "programs  objects  libbpf       skep");
+        for ((theirs, ours), [programs, objects]) in &self.counts {
+            let _ = writeln!(text, "{programs:>8}  {objects:>7}  {theirs:<12} {ours}");
+        }
+        let programs: usize = self.counts.values().map(|counts| counts[0]).sum();
+        let _ = writeln!(text, "{programs:>8}  programs in all");
+        let compared = self.attributes_compared;
+        let _ = writeln!(text, "attributes of {compared} loaded programs compared");
+        let _ = writeln!(text, "{} differences", self.differing.len());
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep::LoadClass;
+
+    fn differs(theirs: Option<&Answer>, ours: &Answer) -> bool {
+        let mut table = Table::default();
+        table.add("o", "p", theirs, ours);
+        !table.agrees()
+    }
+
+    #[test]
+    fn classes_and_attributes_are_compared() {
+        let loaded = |text: &str| Answer::Loaded(text.to_owned());
+        let refused = |class| Answer::Refused(class, String::new());
+        let (map, open) = (refused(LoadClass::Map), refused(LoadClass::Open));
+        assert!(!differs(Some(&map), &Answer::Refused(LoadClass::Map, "why".to_owned())));
+        assert!(differs(Some(&map), &refused(LoadClass::Core)));
+        assert!(differs(Some(&map), &loaded("")) && differs(Some(&loaded("")), &map));
+        assert!(differs(Some(&loaded("type=1")), &loaded("type=2")));
+        assert!(!differs(Some(&loaded("type=1")), &loaded("type=1")));
+        assert!(!differs(None, &open) && differs(None, &loaded("")));
+        assert!(differs(Some(&map), &Answer::Absent));
+        let other = Answer::Other("x".to_owned());
+        assert!(differs(Some(&other), &other));
+    }
+}
