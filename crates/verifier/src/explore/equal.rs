@@ -5,7 +5,7 @@
 //! Kernel: `states_equal`, `func_states_equal`, `regsafe`, `stacksafe`, `refsafe` (6.18).
 
 use super::idmap::IdMap;
-use crate::state::arena::{Arena, FrameId, PAGE_SLOTS, PackedReg};
+use crate::state::arena::{Arena, FrameId, PAGE_SLOTS, PackedReg, PageIds};
 use crate::state::checkpoint::{Checkpoint, Hints, Marks};
 use crate::state::frame::Frame;
 use crate::state::history::LinkedReg;
@@ -159,15 +159,19 @@ impl Compare<'_> {
             && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
     }
 
+    /// Whether scalars that did not matter cover all scalars.
+    #[inline]
+    fn skips_imprecise(&self) -> bool {
+        self.exact == Exactness::Covered && !self.all_precise && !self.explore_alu_limits
+    }
+
     #[inline]
     fn regsafe(&mut self, old: PackedReg, precise: bool, cur: PackedReg) -> bool {
         if old == cur && self.is_covered_by_itself(old) && !self.explore_alu_limits {
             return true;
         }
         if !precise
-            && self.exact == Exactness::Covered
-            && !self.all_precise
-            && !self.explore_alu_limits
+            && self.skips_imprecise()
             && self.arena.is(old, SCALAR)
             && self.arena.is(cur, SCALAR)
         {
@@ -238,8 +242,10 @@ impl Compare<'_> {
         let mut same_page = false;
         for (spi, o) in arena.frame_slots(id).enumerate() {
             if spi % PAGE_SLOTS == 0 {
-                same_page =
-                    !self.explore_alu_limits && arena.is_same_page(old, cur, spi / PAGE_SLOTS);
+                let ids = arena.same_page(old, cur, spi / PAGE_SLOTS);
+                let imprecise = self.skips_imprecise() && marks.stack >> spi & 0xff == 0;
+                let most = if imprecise { PageIds::Scalars } else { PageIds::None };
+                same_page = !self.explore_alu_limits && ids.is_some_and(|ids| ids <= most);
             }
             if !same_page && !self.slot_covered(spi, o, marks, cur) {
                 let place = LinkedReg { frameno: i as u8, is_reg: false, at: spi as u8 };
@@ -252,16 +258,23 @@ impl Compare<'_> {
 
     fn slot_covered(&mut self, spi: usize, o: &Slot, marks: Marks, cur: &Frame) -> bool {
         let c = cur.slot(spi);
-        if c.is_some_and(|c| c.word() == o.word() && c.spill == o.spill)
-            && self.is_covered_by_itself(o.spill)
-        {
-            return true;
+        let precise = marks.stack >> spi & 1 == 1;
+        if let Some(c) = c.filter(|c| c.word() == o.word()) {
+            let scalars = || {
+                let spills = o.is_spilled() && self.arena.is(o.spill, SCALAR);
+                spills && self.arena.is(c.spill, SCALAR)
+            };
+            if (c.spill == o.spill && self.is_covered_by_itself(o.spill))
+                || (!precise && self.skips_imprecise() && scalars())
+            {
+                return true;
+            }
         }
         if self.exact != Exactness::Covered && c.is_none_or(|c| c.types != o.types) {
             return false;
         }
         let unused = Slot::default();
-        self.slot_safe(o, c.unwrap_or(&unused), c.is_some(), marks.stack >> spi & 1 == 1)
+        self.slot_safe(o, c.unwrap_or(&unused), c.is_some(), precise)
     }
 
     /// Whether a register covers its equal without a look at ids.

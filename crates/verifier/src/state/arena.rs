@@ -12,7 +12,7 @@ use super::frame::{Frame, FrameMeta};
 use super::reg::Reg;
 use super::slab::Slab;
 use super::stack::Slot;
-use super::values::{Marks, REFERS, Values};
+use super::values::{Marks, REFERS, SCALAR, Values};
 use crate::memory::{capacity_bytes, push_tight};
 use rustc_hash::FxHashMap;
 use std::ops::{Deref, DerefMut};
@@ -52,8 +52,16 @@ pub(crate) struct PackedFrame {
 struct Page {
     slots: [Slot; PAGE_SLOTS],
     refs: u32,
-    /// A register spilled here has an id or refers to something acquired.
-    has_ids: bool,
+    /// Which of the registers spilled here have an id or refer to something acquired.
+    ids: PageIds,
+}
+
+/// Whose identities a page holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PageIds {
+    None,
+    Scalars,
+    Pointers,
 }
 
 /// All that saved states are made of.
@@ -256,15 +264,15 @@ impl Arena {
         pages.flat_map(|page| &self.pages[page].slots).take(len)
     }
 
-    /// Whether page `p` of `cur` is the very one of `old`, with nothing in it that has an identity.
+    /// If page `p` of `cur` is the very one of `old`: what in it has an identity.
     #[inline]
-    pub(crate) fn is_same_page(&self, old: &PackedFrame, cur: &Frame, p: usize) -> bool {
-        let Some(base) = cur.base else { return false };
+    pub(crate) fn same_page(&self, old: &PackedFrame, cur: &Frame, p: usize) -> Option<PageIds> {
+        let base = cur.base?;
         let page = self.page_of(old, p);
-        !cur.is_stale(p)
+        let same = !cur.is_stale(p)
             && cur.slots().len() >= (old.slots_len as usize).min((p + 1) * PAGE_SLOTS)
-            && self.page_of(self.frame(base), p) == page
-            && !self.pages[page].has_ids
+            && self.page_of(self.frame(base), p) == page;
+        same.then(|| self.pages[page].ids)
     }
 
     /// A changed copy of a saved frame replaces `id` in its holder. `edit_page` gets the slots of a
@@ -330,8 +338,13 @@ impl Arena {
     }
 
     fn add_page(&mut self, slots: &[Slot]) -> PageId {
-        let has_ids = slots.iter().any(|s| s.spill.id != 0 || self.is(s.spill, REFERS));
-        let mut page = Page { slots: Default::default(), refs: 1, has_ids };
+        let ids_of = |name: PackedReg| match self.is(name, SCALAR) {
+            _ if name.id == 0 && !self.is(name, REFERS) => PageIds::None,
+            true => PageIds::Scalars,
+            false => PageIds::Pointers,
+        };
+        let ids = slots.iter().map(|s| ids_of(s.spill)).max().unwrap_or(PageIds::None);
+        let mut page = Page { slots: Default::default(), refs: 1, ids };
         page.slots[..slots.len()].copy_from_slice(slots);
         match self.pages_free.pop() {
             Some(id) => {
