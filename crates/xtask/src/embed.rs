@@ -56,6 +56,9 @@ pub(crate) struct Args {
     /// Print the verifier's log of the programs that are found.
     #[arg(long)]
     print: bool,
+    /// Print each step: insn, node of the walk, what is in doubt, registers.
+    #[arg(long)]
+    trace: bool,
     /// Stop after so many findings.
     #[arg(long, default_value_t = 20)]
     max: u64,
@@ -158,7 +161,9 @@ fn of_program(name: &str, program: &Program, (args, seed, tally): (&Args, u64, &
     }
     let effects = program.insns.iter().map(|&insn| Effect::of(insn)).collect();
     let walked = Walked { graph, insns: program.insns.clone(), effects, kept };
-    let tracker = Rc::new(RefCell::new(Tracker::new(walked)));
+    let mut tracker = Tracker::new(walked);
+    tracker.trace = args.trace;
+    let tracker = Rc::new(RefCell::new(tracker));
     match run_program(&verified, &tracker, (args, seed, tally)) {
         Ok(()) => {
             tally.programs.fetch_add(1, Relaxed);

@@ -7,6 +7,9 @@ use skep::insn::Insn;
 use skep::insn::code::{BPF_LDX, BPF_MEMSX, BPF_STX};
 use skep::verifier::watch::{Change, Claim, ClaimKind, Graph, SLOTS};
 
+/// Class of a pointer to the context.
+const CTX: u32 = 2;
+
 /// One step of the run: what the insn that ran did to what it claims.
 pub(super) struct Step<'a> {
     pub(super) graph: &'a Graph,
@@ -21,6 +24,28 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
+    /// What the insn wrote without a new claim: a register, a slot.
+    pub(super) fn same(&self, id: u32, places: &[Place]) -> [Option<Change>; 2] {
+        let Some(top) = places.last().filter(|_| self.is_step) else { return [None; 2] };
+        let told = |frame: usize, at: u8| {
+            let changes = self.graph.changes_of(id);
+            changes.iter().any(|c| usize::from(c.frame) == frame && c.at == at)
+        };
+        let frame = places.len() - 1;
+        let writes = self.effect.writes.filter(|&at| at < 11 && !told(frame, at));
+        let held = |at: u8| top.held[usize::from(at)];
+        let reg = writes.map(|at| Change { frame: frame as u8, at, held: held(at) });
+        let stores = self.effect.address.is_some() && self.insn.class() != BPF_LDX;
+        let find = |(frame, place): (usize, &Place)| {
+            let spi = place.slot_at(self.addr)?;
+            let at = SLOTS + spi as u8;
+            let held = place.slots[spi];
+            (!told(frame, at)).then_some(Change { frame: frame as u8, at, held })
+        };
+        let slot = places.iter().enumerate().rev().find_map(find);
+        [reg, slot.filter(|_| stores)]
+    }
+
     pub(super) fn slot(
         &self,
         change: &Change,
@@ -69,6 +94,8 @@ impl Step<'_> {
         } else {
             self.origin(change, (claim, value), (places, is_top))
         };
+        let source = places[frame].held[usize::from(self.insn.src).min(10)];
+        let loads_ctx = graph.claims[source.claim as usize].class == CTX;
         let place = &mut places[frame];
         if claim.kind == ClaimKind::PacketEnd && place.dead >> at & 1 == 0 {
             *packet_end = Some(value);
@@ -83,6 +110,9 @@ impl Step<'_> {
         let skipped = place.dead >> at & 1 == 1 || (is_scalar && place.free >> at & 1 == 1);
         let judge = Judge { graph, tops: places, packet_end: *packet_end };
         if !skipped && !judge.fits(claim, value, origin) {
+            if self.is_step && self.insn.class() == BPF_LDX && is_top && loads_ctx {
+                *hole = Some("on a context that no kernel gives");
+            }
             return Err(describe(change, claim, value));
         }
         Ok(())

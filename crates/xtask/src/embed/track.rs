@@ -14,7 +14,8 @@ use super::flow::{self, Effect};
 use super::place::{Judge, Origin, Place};
 use super::step::Step;
 use skep::insn::Insn;
-use skep::insn::code::BPF_LD;
+use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_LD};
+use skep::verifier::OwnHelper;
 use skep::verifier::watch::{Change, Claim, ClaimKind, Graph, NONE, SLOTS};
 use skep_interp::{At, Host, Watch};
 
@@ -64,6 +65,8 @@ pub(super) struct Tracker {
     /// (docs/kernel-findings.md): the run proves nothing from there on.
     hole: Option<&'static str>,
     pub(super) insns: u64,
+    /// Print each step.
+    pub(super) trace: bool,
     pub(super) cuts: u64,
     last_origin: u32,
     last_pc: usize,
@@ -91,6 +94,7 @@ impl Tracker {
             outside: None,
             hole: None,
             insns: 0,
+            trace: false,
             cuts: 0,
             last_origin: u32::MAX,
             last_pc: 0,
@@ -132,15 +136,22 @@ impl Tracker {
             }
         }
         let graph = &self.walked.graph;
-        let later =
-            nested.is_some() || !graph.roots.iter().any(|&at| graph.nodes[at as usize].insn == o);
+        let kept = &self.walked.kept;
+        let begins = |&at: &u32| {
+            let (first, here) = (graph.nodes[at as usize].insn as usize, o as usize);
+            first == here || (first < here && (first..here).all(|gone| !kept[gone]))
+        };
+        let later = nested.is_some() || !graph.roots.iter().any(begins);
         let (from, entered) = match later {
             true => (&graph.later, Entered::Later),
             false => (&graph.roots, Entered::Run),
         };
-        let starts: Vec<u32> =
-            from.iter().copied().filter(|&at| graph.nodes[at as usize].insn == o).collect();
+        let starts: Vec<u32> = from.iter().copied().filter(begins).collect();
         self.enter((&starts, entered), now, o);
+        let node = level_node(&self.levels);
+        if self.walked.graph.nodes.get(node as usize).is_some_and(|node| node.insn != o) {
+            self.follow(node, o, now);
+        }
     }
 
     /// Enters a function that is walked on its own, at the node of these that fits.
@@ -169,6 +180,18 @@ impl Tracker {
         }
         level.places.push(place);
         Ok(())
+    }
+
+    /// An exception: its callback stands in the place of the program.
+    fn catch(&mut self, o: u32, now: &Now<'_>) {
+        self.levels.clear();
+        let graph = &self.walked.graph;
+        let is_callback = |&at: &u32| graph.nodes[at as usize].insn == o;
+        let starts: Vec<u32> = graph.roots.iter().copied().filter(is_callback).collect();
+        match starts.is_empty() {
+            true => self.lost = Some("an exception that the program does not catch"),
+            false => self.enter((&starts, Entered::Run), now, o),
+        }
     }
 
     /// Goes on to the insn `o`.
@@ -285,21 +308,20 @@ impl Tracker {
         let Some(level) = self.levels.last() else { return Ok(()) };
         let graph = &self.walked.graph;
         let depth = usize::from(graph.nodes[id as usize].depth);
-        if depth != level.places.len() {
-            return Ok(());
-        }
         let doubt = self.jump_in_doubt(level);
         let judge = self.judge(level);
         for change in graph.changes_of(id) {
-            let (place, is_top) =
-                (&level.places[usize::from(change.frame)], usize::from(change.frame) + 1 == depth);
+            let frame = usize::from(change.frame);
+            let is_top = frame + 1 == depth;
             let is_reg = change.at < SLOTS;
-            if !is_reg || doubt {
-                continue;
-            }
+            // A new frame has the doubts of its caller's arguments.
+            let place = level.places.get(frame).or(level.places.last());
+            let (Some(place), true, false) = (place, is_reg, doubt) else { continue };
             let reg = usize::from(change.at);
             let claim = &graph.claims[change.held.claim as usize];
-            let skipped = place.dead >> reg & 1 == 1
+            let is_new = frame >= level.places.len() && claim.kind != ClaimKind::Scalar;
+            let skipped = is_new
+                || place.dead >> reg & 1 == 1
                 || (place.free >> reg & 1 == 1 && claim.kind == ClaimKind::Scalar);
             let value = if is_top { now.regs[reg] } else { place.regs[reg] };
             if !skipped && !judge.fits(claim, value, Origin::default()) {
@@ -422,6 +444,15 @@ impl Tracker {
                 step.register(change, &mut level.places, (now, packet_end, hole))?;
             }
         }
+        let depth = usize::from(step.graph.nodes[id as usize].depth);
+        let here = usize::from(step.graph.nodes[level.node as usize].depth) == depth;
+        // A claim may be equal to that of what was there before.
+        for change in step.same(id, &level.places).into_iter().flatten().filter(|_| here) {
+            match change.at {
+                SLOTS.. => step.slot(&change, &mut level.places, (now, *packet_end))?,
+                _ => step.register(&change, &mut level.places, (now, packet_end, hole))?,
+            }
+        }
         Ok(())
     }
 
@@ -443,7 +474,7 @@ impl Tracker {
                 let (bit, held) = (1u16 << at, frame.regs[at]);
                 let claim = &graph.claims[held.claim as usize];
                 let value = if i + 1 == n { now.regs[at] } else { place.regs[at] };
-                let live = matters.live & bit != 0 && claim.kind != ClaimKind::Nothing;
+                let live = matters.live & bit != 0;
                 let scalar = claim.kind == ClaimKind::Scalar;
                 let hard = !scalar || matters.precise & bit != 0;
                 let origin = place.origins[at];
@@ -514,6 +545,10 @@ impl Tracker {
     }
 }
 
+fn is_throw(insn: Insn) -> bool {
+    insn.code == BPF_JMP | BPF_CALL && insn.src == 0 && insn.imm == OwnHelper::Throw as i32
+}
+
 fn level_node(levels: &[Level]) -> u32 {
     levels.last().map_or(NONE, |level| level.node)
 }
@@ -566,14 +601,23 @@ impl Watch for Tracker {
         }
         let Some(regs) = at.regs.first_chunk::<11>() else { return };
         let now = Now { regs, host: at.host };
+        let insns = at.program.xlated.insns();
+        let threw = insns.get(self.last_pc).is_some_and(|insn| is_throw(*insn));
         if self.begins {
             self.begin(o, &now);
             self.begins = false;
+        } else if threw {
+            self.catch(o, &now);
         } else {
             self.arrive(o, &now);
         }
         if self.lost.is_none() {
             self.note(&now);
+        }
+        if let (true, Some(level)) = (self.trace, self.levels.last()) {
+            let doubts = level.places.iter().map(|place| (place.free, place.dead));
+            let (node, doubts) = (level.node, doubts.collect::<Vec<_>>());
+            println!("{o}: node {node} in doubt and dead: {doubts:x?} regs {regs:x?}");
         }
         (self.last_origin, self.last_pc) = (o, at.pc);
     }
