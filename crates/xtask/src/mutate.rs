@@ -81,7 +81,7 @@ pub(crate) struct Args {
 }
 
 /// What a batch may take.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     if let Err(absent) = outcome::judge() {

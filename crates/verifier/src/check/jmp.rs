@@ -292,15 +292,17 @@ fn refine(
     if insn.is_src_reg() {
         src = env.reg(insn.src);
     }
+    let names = if jumps { ["true_reg1", "true_reg2"] } else { ["false_reg1", "false_reg2"] };
     if insn.is_src_reg() && insn.src == insn.dst {
         skep_domain::refine_same(op, o.is_jmp32, &mut dst.val);
-        let name = if jumps { "true_reg1" } else { "false_reg1" };
-        env.sane_bounds(&mut dst, name)?;
+        // Looked at as either operand: what the first look forgets may contradict what is left.
+        for name in names {
+            env.sane_bounds(&mut dst, name)?;
+        }
         patch.set(place(env, insn.dst), dst);
         return Ok(());
     }
     skep_domain::refine_branches(op, o.is_jmp32, &mut dst.val, &mut src.val);
-    let names = if jumps { ["true_reg1", "true_reg2"] } else { ["false_reg1", "false_reg2"] };
     env.sane_bounds(&mut dst, names[0])?;
     env.sane_bounds(&mut src, names[1])?;
     patch.set(place(env, insn.dst), dst);

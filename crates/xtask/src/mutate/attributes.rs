@@ -8,19 +8,21 @@ use skep::uapi::{MapFlags, MapType, ProgFlags, ProgType};
 use std::sync::Arc;
 
 /// Types that need a trampoline, which this kernel refuses before it looks.
-const UNJUDGED: [ProgType; 4] =
+const TRACED: [ProgType; 4] =
     [ProgType::Tracing, ProgType::Lsm, ProgType::Ext, ProgType::StructOps];
+/// A type that kernels are often built without.
+const ABSENT: ProgType = ProgType::LircMode2;
 /// Attach types are below this, but for a few that no kernel has.
 const ATTACH_TYPES: u64 = 64;
 const LICENCES: [&str; 6] = ["GPL", "", "Proprietary", "Dual MIT/GPL", "GPL v2", "Apache-2.0"];
 
 /// Changes one attribute of the load.
 pub(super) fn load(rng: &mut Rng, program: &mut Program) -> String {
-    let traced = UNJUDGED.contains(&program.prog_type);
+    let traced = TRACED.contains(&program.prog_type);
     match rng.below(10) {
         0..2 if !traced => {
             let types: Vec<ProgType> =
-                ProgType::all().filter(|it| !UNJUDGED.contains(it)).collect();
+                ProgType::all().filter(|it| !TRACED.contains(it) && *it != ABSENT).collect();
             program.prog_type = rng.pick(&types);
             program.attach = AttachTarget::None;
             format!("type {}", program.prog_type.name())

@@ -224,7 +224,10 @@ impl Batch<'_> {
     fn base(&self, rng: &mut Rng) -> Program {
         match &self.origin {
             Origin::Base(base) => (**base).clone(),
-            Origin::Random => generate::program(rng.below(u64::MAX >> 12)),
+            Origin::Random => Program {
+                kernel_btf: self.sources.host.kernel_btf.clone(),
+                ..generate::program(rng.below(u64::MAX >> 12))
+            },
             Origin::Hard => {
                 let kernel_btf = self.sources.host.kernel_btf.as_ref();
                 generated::program(rng, (&self.sources.hard, kernel_btf))
