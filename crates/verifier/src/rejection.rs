@@ -71,6 +71,7 @@ pub(crate) mod errno {
     pub(crate) const EPERM: i32 = 1;
     pub(crate) const ENOENT: i32 = 2;
     pub(crate) const E2BIG: i32 = 7;
+    pub(crate) const ENOMEM: i32 = 12;
     pub(crate) const EACCES: i32 = 13;
     pub(crate) const EBADF: i32 = 9;
     pub(crate) const EFAULT: i32 = 14;

@@ -13,6 +13,7 @@ mod dead_code;
 mod div_mod;
 mod emit;
 mod func_args;
+mod jump_reach;
 mod ld_abs;
 mod may_goto;
 mod references;
@@ -49,7 +50,7 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
             reject!(env, EINVAL, "tail_call abusing map_ptr");
         }
     }
-    Ok(())
+    jump_reach::check(env)
 }
 
 /// What a rewrite looks at.
