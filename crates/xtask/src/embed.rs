@@ -20,6 +20,8 @@ use skep::uapi::{KernelProfile, ProgFlags};
 use skep::verifier::watch::verify_watched;
 use skep::verifier::{Config, Verdict, VerifiedProgram};
 use skep_interp::watched;
+use skep_kernel::judge::{Answer, judge};
+use skep_kernel::kernel_log;
 use skep_runtime::{Engine, Instance, LoadOptions, Options, Runtime};
 use skep_testkit::engine;
 use std::cell::RefCell;
@@ -53,7 +55,8 @@ pub(crate) struct Args {
     /// Insns of each program at most, all inputs together.
     #[arg(long, default_value_t = 1_000_000)]
     insns: u64,
-    /// Print the verifier's log of the programs that are found.
+    /// Print the verifier's log of the programs that are found, and whether the kernel's is the
+    /// same.
     #[arg(long)]
     print: bool,
     /// Print each step: insn, node of the walk, what is in doubt, registers.
@@ -177,8 +180,24 @@ fn of_program(name: &str, program: &Program, (args, seed, tally): (&Args, u64, &
         tally.outside.fetch_add(1, Relaxed);
         println!("{name}: outside at insn {insn}: {what}");
         if args.print {
+            println!("{}", beside_kernel(program));
             print!("{}", engine::verify(program, 2).log);
         }
+    }
+}
+
+/// Whether the host kernel walks the program in the same way: then it is the kernel that is wrong.
+fn beside_kernel(program: &Program) -> String {
+    let ours = kernel_log::normalise(&engine::verify(program, 6).log, &program.insns);
+    match judge(program, 6) {
+        Answer::Judged(it) => {
+            let kernel = kernel_log::normalise(&it.log, &program.insns);
+            match kernel_log::first_difference(&ours, &kernel) {
+                None => "the kernel walks the same".to_owned(),
+                Some(parted) => format!("the kernel walks otherwise: {parted:?}"),
+            }
+        }
+        Answer::NotJudged { reason, .. } => format!("not judged by the kernel: {reason}"),
     }
 }
 
