@@ -1,9 +1,9 @@
 //! Edits of an object's bytes: what a broken linker or a stranger would give to the loader.
 
 use crate::random::generate::Rng;
-use skep::Host;
-use skep::object::Object;
+use skep::object::{Object, OpenOptions};
 use skep::program::Program;
+use skep::{Host, Loader};
 use skep_kernel::judge::as_loaded;
 use std::path::Path;
 
@@ -46,13 +46,15 @@ fn edit_one(rng: &mut Rng, bytes: &mut [u8]) -> String {
     format!("byte {at:#x} = {:#x}", bytes[at])
 }
 
-/// One program of the object, as libbpf would load it; the loader's words if there is none.
+/// One program of the object, whatever libbpf would say of the others; the loader's words if there
+/// is none.
 pub(super) fn program(
     rng: &mut Rng,
     bytes: &[u8],
     (path, host): (&Path, &Host),
 ) -> Result<Program, String> {
-    let object = Object::open(bytes, &host.open_options(path)).map_err(|e| e.to_string())?;
+    let options = OpenOptions { loader: Loader::Any, ..host.open_options(path) };
+    let object = Object::open(bytes, &options).map_err(|e| e.to_string())?;
     let programs: Vec<_> = object.programs.iter().collect();
     if programs.is_empty() {
         return Err("no program".to_owned());
