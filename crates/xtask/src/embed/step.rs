@@ -32,7 +32,8 @@ impl Step<'_> {
             changes.iter().any(|c| usize::from(c.frame) == frame && c.at == at)
         };
         let frame = places.len() - 1;
-        let writes = self.effect.writes.filter(|&at| at < 11 && !told(frame, at));
+        let result = self.effect.calls.then_some(0);
+        let writes = self.effect.writes.or(result).filter(|&at| at < 11 && !told(frame, at));
         let held = |at: u8| top.held[usize::from(at)];
         let reg = writes.map(|at| Change { frame: frame as u8, at, held: held(at) });
         let stores = self.effect.address.is_some() && self.insn.class() != BPF_LDX;

@@ -413,11 +413,12 @@ impl Tracker {
                 (caller.free, caller.dead) = (caller.free & !0x3f, caller.dead & !0x3f);
             }
         } else if depth < level.places.len() {
-            let result = level.places.pop().map_or(0, |callee| callee.free & 1);
+            let Some(callee) = level.places.pop() else { return Ok(()) };
             // What a callback returns goes to the helper.
             let returns = !self.walked.graph.nodes[level.node as usize].in_callback;
             if let Some(caller) = level.places.last_mut().filter(|_| returns) {
-                caller.free = caller.free & !1 | result;
+                caller.free = caller.free & !1 | (callee.free & 1);
+                caller.origins[0] = callee.origins[0];
                 caller.dead &= !1;
             }
         }
