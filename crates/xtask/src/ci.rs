@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 16] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -59,6 +59,8 @@ const STEPS: [Step; 14] = [
         name: "loading as libbpf does",
         runs: Runs::Own(&["load-diff", "tests/programs", "tests/object"]),
     },
+    Step { name: "runs inside the walk", runs: Runs::Own(&["embed", "--count=300"]) },
+    Step { name: "real programs inside the walk", runs: Runs::Own(&["embed", "tests/programs"]) },
     Step { name: "settings of the engine", runs: Runs::Own(&["tunings", "tests/programs"]) },
     Step { name: "instruction counts", runs: Runs::Own(&["bench", "guard"]) },
 ];
