@@ -55,11 +55,17 @@ pub enum Walk<'a> {
 
 /// Why there is nothing to access; prints as the kernel's message, without newline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WalkError(String);
+pub enum WalkError {
+    /// No field lies there, which the kernel calls an invalid argument.
+    NoField(String),
+    /// The access does not fit what lies there.
+    Unfit(String),
+}
 
 impl fmt::Display for WalkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let (WalkError::NoField(text) | WalkError::Unfit(text)) = self;
+        f.write_str(text)
     }
 }
 
@@ -100,7 +106,7 @@ impl Btf {
                 done => return Ok(done),
             }
         }
-        Err(WalkError(format!("struct {} is nested too deeply", self.ty(id).name())))
+        Err(WalkError::Unfit(format!("struct {} is nested too deeply", self.ty(id).name())))
     }
 }
 
@@ -113,7 +119,7 @@ impl<'a> At<'a> {
                 Found::Inside(next) => at = next,
             }
         }
-        Err(WalkError(format!("struct {} is nested too deeply", at.name())))
+        Err(WalkError::Unfit(format!("struct {} is nested too deeply", at.name())))
     }
 
     /// The struct's name in messages.
@@ -127,7 +133,7 @@ impl<'a> At<'a> {
 
     fn look(self) -> Result<Found<'a>, WalkError> {
         if !self.t.kind().is_composite() {
-            return Err(WalkError(format!("Type '{}' is not a struct", self.name())));
+            return Err(WalkError::Unfit(format!("Type '{}' is not a struct", self.name())));
         }
         if self.end() > u64::from(self.t.stated_size().unwrap_or(0)) {
             return self.flexible_array();
@@ -149,7 +155,7 @@ impl<'a> At<'a> {
             }
         }
         let name = self.name();
-        Err(WalkError(format!("struct {name} doesn't have field at offset {}", self.off)))
+        Err(WalkError::NoField(format!("struct {name} doesn't have field at offset {}", self.off)))
     }
 
     /// What member `m`, which begins at or before the access, says; nothing if it ends before it.
@@ -158,7 +164,7 @@ impl<'a> At<'a> {
         let mut start = m.bit_offset / 8;
         let mut t = btf.skip_modifiers(m.ty);
         let Ok(bytes) = btf.size_of(m.ty) else {
-            return Err(WalkError(format!("size of field {} cannot be known", m.name)));
+            return Err(WalkError::Unfit(format!("size of field {} cannot be known", m.name)));
         };
         let end = u64::from(start) + u64::from(bytes);
         if u64::from(self.off) >= end {
@@ -181,7 +187,7 @@ impl<'a> At<'a> {
         // Part of a number, or several elements of an array, as long as the member holds it all.
         // Seen on 6.18: below a union an access may also run on into the next member.
         if self.end() > end && !self.via_union {
-            return Err(WalkError(format!(
+            return Err(WalkError::Unfit(format!(
                 "access beyond the end of member {} (mend:{end}) in struct {} with off {} size {}",
                 m.name,
                 self.name(),
@@ -204,7 +210,7 @@ impl<'a> At<'a> {
     /// Pointer `t` at byte `start`, which must be accessed as a whole.
     fn pointer(self, t: Type<'a>, field: &'a str, start: u32) -> Result<Walk<'a>, WalkError> {
         if start != self.off || self.size != crate::layout::PTR_BYTES {
-            return Err(WalkError(format!(
+            return Err(WalkError::Unfit(format!(
                 "cannot access ptr member {field} with moff {start} \
                  in struct {} with off {} size {}",
                 self.name(),
@@ -234,7 +240,10 @@ impl<'a> At<'a> {
         let btf = self.t.btf();
         let beyond = || {
             let name = self.name();
-            WalkError(format!("access beyond struct {name} at off {} size {}", self.off, self.size))
+            WalkError::Unfit(format!(
+                "access beyond struct {name} at off {} size {}",
+                self.off, self.size
+            ))
         };
         let last = self.t.members().last().ok_or_else(beyond)?;
         let array = btf.skip_modifiers(last.ty).array().ok_or_else(beyond)?;

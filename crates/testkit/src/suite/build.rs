@@ -6,7 +6,9 @@ use super::options::{MapOptions, Options};
 use skep::btf::{Btf, Kind};
 use skep::insn::InsnIdx;
 use skep::insn::asm::{Assembly, assemble};
-use skep::program::{AttachTarget, LineInfo, MapDef, MapIdx, MapSlot, Program, SlotTarget};
+use skep::program::{
+    AttachTarget, FuncInfo, LineInfo, MapDef, MapIdx, MapSlot, Program, SlotTarget,
+};
 use skep::uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType};
 use std::sync::Arc;
 
@@ -59,7 +61,7 @@ fn assembled(
         insns: assembly.insns.clone(),
         maps: maps.into(),
         btf: built.btf.map(Arc::new),
-        func_info: built.func_info,
+        func_info: func_info(&options.func_rows, built.func_info),
         line_info: options.lines.iter().map(line_info).collect(),
         kernel_btf: kernel_btf.cloned(),
         ..Program::default()
@@ -96,6 +98,14 @@ fn kernel_type(name: &str, kind: Kind, btf: Option<&Arc<Btf>>) -> Result<u32, St
     let btf = btf.ok_or("no kernel BTF")?;
     let id = btf.find_by_name_kind(name, kind);
     id.map(|id| id.0).ok_or_else(|| format!("no such name in the kernel's BTF: {name}"))
+}
+
+fn func_info(rows: &[[u32; 2]], right: Vec<FuncInfo>) -> Vec<FuncInfo> {
+    let row = |&[insn, nth]: &[u32; 2]| FuncInfo {
+        insn_off: InsnIdx(insn),
+        type_id: nth.checked_sub(1).and_then(|i| right.get(i as usize)).map_or(0, |f| f.type_id),
+    };
+    if rows.is_empty() { right } else { rows.iter().map(row).collect() }
 }
 
 fn line_info(&[insn, file_name_off, line_off, line_col]: &[u32; 4]) -> LineInfo {

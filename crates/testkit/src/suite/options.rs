@@ -31,6 +31,9 @@ pub struct Options {
     pub unjudged: Option<String>,
     /// Give the program BTF with a function for each subprog, even where nothing asks for it.
     pub btf: bool,
+    /// Rows of func info in place of those that are right: insn, and the type of which function,
+    /// from 1; 0 is no function's.
+    pub func_rows: Vec<[u32; 2]>,
     /// Line info: insn, where the names of file and line are in the strings of the BTF, line and
     /// column in one number.
     pub lines: Vec<[u32; 4]>,
@@ -70,6 +73,7 @@ impl Default for Options {
             known_gap: None,
             unjudged: None,
             btf: false,
+            func_rows: Vec::new(),
             lines: Vec::new(),
             map: BTreeMap::new(),
             func: BTreeMap::new(),

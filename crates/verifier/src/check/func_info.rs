@@ -19,15 +19,17 @@ pub(crate) fn check_btf_func_early(env: &mut Env<'_>) -> Check {
                 let text = format!("nonzero insn_off {off} for the first func info record");
                 return Err(env.refuse_without_newline(errno::EINVAL, text));
             }
-            Some(prev) if off <= prev => reject!(
-                env,
-                EINVAL,
-                "same or smaller insn offset ({off}) than previous func info record ({prev})"
-            ),
+            Some(prev) if off <= prev => {
+                let text = format!(
+                    "same or smaller insn offset ({off}) than previous func info record ({prev})"
+                );
+                return Err(env.refuse_without_newline(errno::EINVAL, text));
+            }
             _ => {}
         }
         if btf.get(TypeId(row.type_id)).is_none_or(|ty| ty.kind() != Kind::Func) {
-            reject!(env, EINVAL, "invalid type id {} in func info", row.type_id as i32);
+            let text = format!("invalid type id {} in func info", row.type_id as i32);
+            return Err(env.refuse_without_newline(errno::EINVAL, text));
         }
         prev = Some(off);
     }

@@ -10,7 +10,7 @@ use crate::log::reject;
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
-use skep_btf::{Btf, Kind, PtrTag, TypeId, Walk};
+use skep_btf::{Btf, Kind, PtrTag, TypeId, Walk, WalkError};
 use skep_program::MapDef;
 use skep_uapi::MapType;
 use skep_uapi::is_gpl_compatible;
@@ -143,6 +143,7 @@ fn refuse_special_fields(
 
 fn walk(env: &mut Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check<Found> {
     match btf.struct_access(id, off as u32, size as u32) {
+        Err(why @ WalkError::NoField(_)) => reject!(env, EINVAL, "{why}"),
         Err(why) => reject!(env, EACCES, "{why}"),
         Ok(Walk::Scalar | Walk::Struct { .. }) => Ok(Found::Scalar),
         Ok(Walk::Mem { .. }) => Ok(Found::Mem),
