@@ -10,6 +10,7 @@ mod ci;
 mod corpus;
 mod embed;
 mod exec_diff;
+mod faults;
 mod judge;
 mod kernel_diff;
 mod leaks;
@@ -56,6 +57,8 @@ enum Command {
     Embed(embed::Args),
     /// Run random programs on every engine and compare the results.
     ExecDiff(exec_diff::Args),
+    /// Make faults on purpose, in a copy, and see which test finds which.
+    Faults(faults::Args),
     /// Compare skep's verifier with the host kernel, one row per program.
     KernelDiff(kernel_diff::Args),
     /// Run tests under LeakSanitizer (nightly).
@@ -118,6 +121,7 @@ fn run(command: Command) -> Outcome {
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
         Command::Embed(args) => embed::run(&args),
         Command::ExecDiff(args) => exec_diff::run(&args),
+        Command::Faults(args) => faults::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Leaks => leaks::run(),
         Command::LoadDiff(args) => load_diff::run(&args),

@@ -1,0 +1,208 @@
+//! What may find a fault: programs of the copy, and how their failure is told.
+//!
+//! # Invariants
+//! 1. Only programs that people chose go to the kernel here. Mutants do not: whether one is safe to
+//!    load is what the verifier says, and it is the verifier that has the fault.
+
+use super::table::Fault;
+use super::tree::{Binary, Tree, VARIABLE};
+use std::io::{Read, Seek};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A row of the table of what finds faults.
+struct Row {
+    name: &'static str,
+    /// The program: its package, and its target there.
+    package: &'static str,
+    target: &'static str,
+    args: &'static [&'static str],
+    judges: Judges,
+    /// Folder of the only crate whose faults it can find; all if empty.
+    only: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judges {
+    /// Its exit status does.
+    Status,
+    /// Another output than without fault does.
+    Output,
+}
+
+const fn tests(name: &'static str, package: &'static str, target: &'static str) -> Row {
+    Row { name, package, target, args: &[], judges: Judges::Status, only: "" }
+}
+
+const FINDERS: [Row; 9] = [
+    Row { only: "domain", ..tests("unit tests of the domain", "skep-domain", "lib") },
+    Row { only: "domain", ..tests("tnum tests", "skep-domain", "tnum") },
+    Row { only: "domain", ..tests("vectors of the kernel", "skep-domain", "kernel") },
+    Row { only: "domain", ..tests("enumeration", "skep-domain", "enumerate") },
+    Row { only: "verifier", ..tests("unit tests of the verifier", "skep-verifier", "lib") },
+    Row { only: "verifier", ..tests("rewritten programs", "skep-verifier", "xlated") },
+    Row { args: &["[ours"], ..tests("suites", "skep-testkit", "suites") },
+    tests("programs that run", "skep-testkit", "exec"),
+    Row {
+        args: &["mutate", "--ours", "--count=4000", "--generated=100"],
+        judges: Judges::Output,
+        ..tests("mutants", "xtask", "bin")
+    },
+];
+
+/// What a finder makes of a fault.
+pub(super) enum Verdict {
+    Passes,
+    /// The first test that fails, and how many do.
+    Fails {
+        first: String,
+        count: usize,
+    },
+}
+
+/// A finder and its program.
+pub(super) struct Finder {
+    row: &'static Row,
+    binary: PathBuf,
+    folder: PathBuf,
+}
+
+/// A finder that passes without fault, in so much time.
+pub(super) struct Sound {
+    finder: Finder,
+    output: String,
+    seconds: f64,
+}
+
+/// What a run came to.
+struct Ran {
+    /// `None`: it was stopped.
+    status: Option<std::process::ExitStatus>,
+    output: String,
+}
+
+/// Time for a run without fault, s.
+const CLEAN_MAX: f64 = 900.0;
+/// Time for a run with one: as often what it takes without, and so many seconds.
+const SLOWER: f64 = 8.0;
+const SLACK: f64 = 30.0;
+
+/// A walk that explodes fails before the machine does: 12 GiB.
+const LIMITED: &str = "ulimit -v 12582912; exec \"$0\" \"$@\"";
+
+impl Finder {
+    /// All finders, of the programs that were built.
+    pub(super) fn all(binaries: &[Binary]) -> Result<Vec<Finder>, String> {
+        let finder = |row: &'static Row| {
+            let is_it = |b: &&Binary| b.package == row.package && b.target == row.target;
+            let binary = binaries.iter().find(is_it);
+            let binary = binary.ok_or_else(|| format!("{}: was not built", row.name))?;
+            let folder = binary.folder.clone();
+            Ok(Finder { row, binary: binary.path.clone(), folder })
+        };
+        FINDERS.iter().map(finder).collect()
+    }
+
+    fn run(&self, number: u32, (tree, seconds): (&Tree, f64)) -> Result<Ran, String> {
+        let wrong = |e: std::io::Error| format!("{}: {e}", self.row.name);
+        let mut file = tempfile::tempfile().map_err(wrong)?;
+        let folder = if self.row.package == "xtask" { &tree.root } else { &self.folder };
+        let mut child = Command::new("sh")
+            .args(["-c", LIMITED])
+            .arg(&self.binary)
+            .args(self.row.args)
+            .env(VARIABLE, number.to_string())
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().map_err(wrong)?)
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(wrong)?;
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(wrong)? {
+                break Some(status);
+            }
+            if start.elapsed().as_secs_f64() > seconds {
+                let _ = child.kill();
+                let _ = child.wait();
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        let mut bytes = Vec::new();
+        file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(wrong)?;
+        Ok(Ran { status, output: String::from_utf8_lossy(&bytes).into_owned() })
+    }
+}
+
+/// The finders that pass without fault, the quickest first; an error if one does not.
+pub(super) fn sound(finders: Vec<Finder>, tree: &Tree) -> Result<Vec<Sound>, String> {
+    let mut sound = Vec::new();
+    for finder in finders {
+        let start = Instant::now();
+        let ran = finder.run(0, (tree, CLEAN_MAX))?;
+        let (name, seconds) = (finder.row.name, start.elapsed().as_secs_f64());
+        if !ran.status.is_some_and(|status| status.success()) {
+            return Err(format!("{name}: fails without fault: {}", first_failure(&ran.output).0));
+        }
+        println!("{name}: {seconds:.1} s without fault");
+        sound.push(Sound { finder, output: ran.output, seconds });
+    }
+    sound.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    Ok(sound)
+}
+
+impl Sound {
+    pub(super) fn name(&self) -> &'static str {
+        self.finder.row.name
+    }
+
+    /// Whether it has anything to do with the code where the fault is.
+    pub(super) fn concerns(&self, fault: &Fault) -> bool {
+        self.finder.row.only.is_empty() || self.finder.row.only == fault.folder()
+    }
+
+    pub(super) fn run(&self, number: u32, tree: &Tree) -> Result<Verdict, String> {
+        let ran = self.finder.run(number, (tree, self.seconds * SLOWER + SLACK))?;
+        let fails = |first: &str, count| Ok(Verdict::Fails { first: first.to_owned(), count });
+        let Some(status) = ran.status else { return fails("does not end", 1) };
+        if self.finder.row.judges == Judges::Output && status.success() {
+            let (a, b) = (self.output.lines(), ran.output.lines());
+            let differ: Vec<&str> = a.zip(b).filter(|(a, b)| a != b).map(|(_, b)| b).collect();
+            return match differ.first() {
+                Some(line) => fails(line.split(' ').next().unwrap_or_default(), differ.len()),
+                None => Ok(Verdict::Passes),
+            };
+        }
+        if status.success() {
+            return Ok(Verdict::Passes);
+        }
+        let (first, count) = first_failure(&ran.output);
+        if count == 0 { fails(&format!("ends with {status}"), 1) } else { fails(&first, count) }
+    }
+}
+
+/// The first test that failed by name, and how many did.
+fn first_failure(output: &str) -> (String, usize) {
+    let failed = output.lines().filter_map(|line| {
+        let name = line.strip_prefix("test ")?.trim_end().strip_suffix("FAILED")?;
+        Some(name.trim_end().trim_end_matches("...").trim_end())
+    });
+    let failed: Vec<&str> = failed.collect();
+    (failed.iter().min().copied().unwrap_or_default().to_owned(), failed.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_read_from_the_output_of_tests() {
+        let text = "test b / c [ours] ... FAILED\ntest a ... ok\ntest a::b ... FAILED\n";
+        assert_eq!(first_failure(text), ("a::b".to_owned(), 2));
+        assert_eq!(first_failure("test a ... ok\n"), (String::new(), 0));
+    }
+}

@@ -1,0 +1,46 @@
+//! What our verifier alone says of the programs of a seed, a line each: to see whether a change of
+//! it changes any answer. No kernel is asked.
+
+use super::Args;
+use super::batch::{BATCH, Mutant, Sources};
+use super::compare::WALK_MAX;
+use crate::kernel_diff::STACK_SIZE;
+use crate::objects;
+use crate::outcome::Ended;
+use skep_testkit::engine::{self, Ours};
+
+pub(super) fn run(args: &Args) -> crate::Outcome {
+    let sources = Sources::new(objects::find(&args.paths)?, args.generated)?;
+    engine::record_panics();
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
+        let handle = thread.spawn_scoped(scope, || {
+            for number in args.from..args.from + args.count.div_ceil(BATCH) {
+                let Some(batch) = sources.batch(args.seed, number) else { continue };
+                for i in 0..BATCH {
+                    let answer = batch.mutant(i).map_or_else(|why| why, |it| answer(&it));
+                    println!("{}/{number}/{i} {answer}", args.seed);
+                }
+            }
+        })?;
+        handle.join().map_err(|_| std::io::Error::other("the verifier panicked"))
+    })?;
+    Ok(Ended::Passed)
+}
+
+/// Verdict, counts and a hash of both logs: the short one is of a walk that takes every short cut.
+fn answer(mutant: &Mutant) -> String {
+    let privileges = mutant.loader.privileges();
+    let quick = engine::verify_with(&mutant.program, (4, privileges));
+    let words = |ours: &Ours| {
+        let hash = ours.log.bytes().chain(ours.verdict.reason().bytes());
+        let hash = hash.fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        format!("{} {} {hash:016x}", ours.verdict.name(), ours.stats.insns_processed)
+    };
+    if quick.stats.insns_processed > WALK_MAX {
+        return words(&quick);
+    }
+    format!("{}; {}", words(&quick), words(&engine::verify_with(&mutant.program, (6, privileges))))
+}
