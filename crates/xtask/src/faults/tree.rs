@@ -27,7 +27,7 @@ mod fault {
 pub(super) const VARIABLE: &str = "SKEP_FAULT";
 
 /// What is not copied.
-const SKIPPED: [&str; 4] = [".git", "target", "corpus", "artifacts"];
+const SKIPPED: [&str; 3] = [".git", "target", "artifacts"];
 
 /// A quick build, whatever releases are built with.
 const PROFILE: [(&str, &str); 4] = [
