@@ -1,8 +1,9 @@
 //! What may find a fault: programs of the copy, and how their failure is told.
 //!
 //! # Invariants
-//! 1. Only programs that people chose go to the kernel here. Mutants do not: whether one is safe to
-//!    load is what the verifier says, and it is the verifier that has the fault.
+//! 1. Only programs that people chose go to the kernel. What makes programs up has no bpf(2) here:
+//!    whether one is safe to load is what the verifier says, and it is the verifier that has the
+//!    fault.
 
 use super::table::Fault;
 use super::tree::{Binary, Tree, VARIABLE};
@@ -21,6 +22,7 @@ struct Row {
     judges: Judges,
     /// Folder of the only crate whose faults it can find; all if empty.
     only: &'static str,
+    start: &'static str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,10 +34,10 @@ enum Judges {
 }
 
 const fn tests(name: &'static str, package: &'static str, target: &'static str) -> Row {
-    Row { name, package, target, args: &[], judges: Judges::Status, only: "" }
+    Row { name, package, target, args: &[], judges: Judges::Status, only: "", start: LIMITED }
 }
 
-const FINDERS: [Row; 9] = [
+const FINDERS: [Row; 10] = [
     Row { only: "domain", ..tests("unit tests of the domain", "skep-domain", "lib") },
     Row { only: "domain", ..tests("tnum tests", "skep-domain", "tnum") },
     Row { only: "domain", ..tests("vectors of the kernel", "skep-domain", "kernel") },
@@ -45,9 +47,15 @@ const FINDERS: [Row; 9] = [
     Row { args: &["[ours"], ..tests("suites", "skep-testkit", "suites") },
     tests("programs that run", "skep-testkit", "exec"),
     Row {
-        args: &["mutate", "--ours", "--count=4000", "--generated=100"],
+        args: &["mutate", "--ours", "--count=2000", "--generated=100"],
         judges: Judges::Output,
+        start: WITHOUT_BPF,
         ..tests("mutants", "xtask", "bin")
+    },
+    Row {
+        args: &["embed", "--count=200", "--inputs=20", "--max=1"],
+        start: WITHOUT_BPF,
+        ..tests("runs inside of states", "xtask", "bin")
     },
 ];
 
@@ -90,6 +98,10 @@ const SLACK: f64 = 30.0;
 
 /// A walk that explodes fails before the machine does: 12 GiB.
 const LIMITED: &str = "ulimit -v 12582912; exec \"$0\" \"$@\"";
+/// The same without what bpf(2) wants.
+const WITHOUT_BPF: &str = "ulimit -v 12582912; exec setpriv \
+                           --bounding-set=-sys_admin,-bpf,-perfmon \
+                           --inh-caps=-sys_admin,-bpf,-perfmon \"$0\" \"$@\"";
 
 impl Finder {
     /// All finders, of the programs that were built.
@@ -109,7 +121,7 @@ impl Finder {
         let mut file = tempfile::tempfile().map_err(wrong)?;
         let folder = if self.row.package == "xtask" { &tree.root } else { &self.folder };
         let mut child = Command::new("sh")
-            .args(["-c", LIMITED])
+            .args(["-c", self.row.start])
             .arg(&self.binary)
             .args(self.row.args)
             .env(VARIABLE, number.to_string())
