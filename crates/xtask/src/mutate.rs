@@ -157,7 +157,7 @@ impl Run<'_> {
                 return Ok(());
             }
             self.batch(number, &mut worker)?;
-            if number % LOOK == 0 && oopses() != self.oopses {
+            if number.is_multiple_of(LOOK) && oopses() != self.oopses {
                 self.stopped.store(true, Ordering::Relaxed);
             }
         }

@@ -17,7 +17,7 @@ use skep_kernel::kernel_log;
 use skep_testkit::engine::{self, Ours, Verdict};
 
 /// Longer walks are left out: their logs would take most of the time.
-pub(super) const WALK_MAX: u64 = 12_000;
+pub(super) const WALK_MAX: u64 = 6_000;
 /// The kernel must stay far below the 8,192 branches that it lets wait.
 const WAITING_MAX: u32 = 7000;
 

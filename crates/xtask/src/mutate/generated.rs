@@ -312,3 +312,24 @@ impl Maker<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_one_program_whose_jumps_stay_inside() {
+        for seed in 0..200 {
+            let make = || program(&mut Rng::new(seed), (&Kfuncs::default(), None));
+            let made = make();
+            assert_eq!(made.insns, make().insns);
+            let len = made.insns.len() as i64;
+            for (at, insn) in made.insns.iter().enumerate() {
+                let jumps = matches!(insn.class(), BPF_JMP | BPF_JMP32)
+                    && !matches!(insn.op(), BPF_CALL | BPF_EXIT);
+                let to = at as i64 + 1 + i64::from(insn.off);
+                assert!(!jumps || (0..len).contains(&to), "seed {seed}, insn {at}");
+            }
+        }
+    }
+}

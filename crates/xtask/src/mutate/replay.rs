@@ -178,3 +178,21 @@ impl Map {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::generate;
+
+    #[test]
+    fn a_file_gives_the_program_back() {
+        let program = generate::program(7);
+        let case = Case::new(("a", &[]), (&program, Loader::Root), Difference::none());
+        let text = serde_json::to_string(&case).expect("written");
+        let read: Case = serde_json::from_str(&text).expect("read");
+        let again = read.program(None).expect("a program");
+        assert_eq!((&again.insns, again.prog_type), (&program.insns, program.prog_type));
+        assert_eq!((&again.maps, again.prog_flags), (&program.maps, program.prog_flags));
+        assert!(unhex("0").is_err() && unhex("zz").is_err());
+    }
+}

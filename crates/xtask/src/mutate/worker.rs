@@ -102,7 +102,7 @@ impl Worker<'_> {
                     continue;
                 }
             };
-            let class = match judged(&mutant, i % LONG_EVERY == 0, &mut held) {
+            let class = match judged(&mutant, i.is_multiple_of(LONG_EVERY), &mut held) {
                 Compared::Equal { accepted: true } => "equal, accepted".to_owned(),
                 Compared::Equal { accepted: false } => "equal, refused".to_owned(),
                 Compared::Left(why) => format!("left out: {why}"),
