@@ -131,7 +131,9 @@ impl<'a> At<'a> {
         u64::from(self.off) + u64::from(self.size)
     }
 
-    fn look(self) -> Result<Found<'a>, WalkError> {
+    fn look(mut self) -> Result<Found<'a>, WalkError> {
+        // Also where the walk begins at one, such as an LSM hook's `union bpf_attr *`.
+        self.via_union |= self.t.kind() == Kind::Union && self.t.vlen() != 1;
         if !self.t.kind().is_composite() {
             return Err(WalkError::Unfit(format!("Type '{}' is not a struct", self.name())));
         }

@@ -11,6 +11,7 @@
 
 use crate::bytes::{u16_at, u32_at};
 use crate::index::NameIndex;
+use crate::module::{Shift, shift};
 use crate::{Endian, Error, Kind, SpecialField, Type, TypeId};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
@@ -25,6 +26,8 @@ const TYPES_MAX: usize = 0x000f_ffff;
 /// All types of one object, kernel or module. See the module header for how it is stored.
 pub struct Btf {
     base: Option<Arc<Btf>>,
+    /// The module that this is of.
+    pub(crate) module: Option<Box<str>>,
     /// Byte order of the file it came from.
     endian: Endian,
     first_id: u32,
@@ -44,12 +47,12 @@ pub struct Btf {
 impl Btf {
     /// Parses a `.BTF` section or `/sys/kernel/btf/vmlinux`, of either byte order.
     pub fn parse(bytes: &[u8]) -> Result<Btf, Error> {
-        parse(None, bytes).map_err(|e| e.context("parse BTF"))
+        parse(None, None, bytes).map_err(|e| e.context("parse BTF"))
     }
 
     /// Parses split BTF (a module's): ids and strings go on where `base` ends.
     pub fn parse_split(base: Arc<Btf>, bytes: &[u8]) -> Result<Btf, Error> {
-        parse(Some(base), bytes).map_err(|e| e.context("parse split BTF"))
+        parse(Some(base), None, bytes).map_err(|e| e.context("parse split BTF"))
     }
 
     /// The BTF below this one, for split BTF.
@@ -188,7 +191,7 @@ impl Btf {
         self.raw_text.as_deref().unwrap_or(self.text.as_bytes())
     }
 
-    fn end_str(&self) -> u32 {
+    pub(crate) fn end_str(&self) -> u32 {
         self.first_str.saturating_add(self.text.len() as u32)
     }
 }
@@ -228,7 +231,11 @@ pub(crate) fn sniff_endian(bytes: &[u8]) -> Result<Endian, Error> {
     Err(Error::at(0, "no BTF magic number"))
 }
 
-fn parse(base: Option<Arc<Btf>>, bytes: &[u8]) -> Result<Btf, Error> {
+pub(crate) fn parse(
+    base: Option<Arc<Btf>>,
+    moved: Option<Shift>,
+    bytes: &[u8],
+) -> Result<Btf, Error> {
     let endian = sniff_endian(bytes)?;
     let header = |at| u32_at(bytes, at, endian).ok_or_else(|| Error::at(at, "header is truncated"));
     if bytes.get(2) != Some(&1) {
@@ -253,7 +260,11 @@ fn parse(base: Option<Arc<Btf>>, bytes: &[u8]) -> Result<Btf, Error> {
     }
     check_strings(strings, base.is_some()).map_err(|m| Error::at(hdr_len + str_off, m))?;
     let (text, raw_text) = to_text(strings);
-    let words = types.chunks_exact(4).map(|w| endian.u32([w[0], w[1], w[2], w[3]])).collect();
+    let mut words: Box<[u32]> =
+        types.chunks_exact(4).map(|w| endian.u32([w[0], w[1], w[2], w[3]])).collect();
+    if let Some(moved) = moved {
+        shift(&mut words, moved);
+    }
     let (first_id, first_str) = match &base {
         Some(base) => (base.end_id().0, base.end_str()),
         None => (1, 0),
@@ -262,6 +273,7 @@ fn parse(base: Option<Arc<Btf>>, bytes: &[u8]) -> Result<Btf, Error> {
     let starts = Box::new([0]);
     let mut btf = Btf {
         base,
+        module: None,
         endian,
         first_id,
         first_str,

@@ -21,6 +21,7 @@ mod fields;
 mod index;
 mod kind;
 mod layout;
+mod module;
 mod print;
 mod renumber;
 mod ty;

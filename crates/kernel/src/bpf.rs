@@ -76,8 +76,10 @@ enum Command {
     ProgTestRun = 10,
     ObjGetInfoByFd = 15,
     BtfLoad = 18,
+    BtfGetFdById = 19,
     MapLookupAndDeleteElem = 21,
     MapFreeze = 22,
+    BtfGetNextId = 23,
 }
 
 impl Command {
@@ -93,6 +95,8 @@ impl Command {
             Command::ProgTestRun => "BPF_PROG_TEST_RUN",
             Command::ObjGetInfoByFd => "BPF_OBJ_GET_INFO_BY_FD",
             Command::BtfLoad => "BPF_BTF_LOAD",
+            Command::BtfGetFdById => "BPF_BTF_GET_FD_BY_ID",
+            Command::BtfGetNextId => "BPF_BTF_GET_NEXT_ID",
             Command::MapFreeze => "BPF_MAP_FREEZE",
         }
     }
@@ -306,6 +310,29 @@ pub fn btf_load(btf: &[u8]) -> Result<OwnedFd, (Errno, String)> {
             }
         }
     }
+}
+
+/// BPF_BTF_GET_NEXT_ID: the id after `id` of BTF that the kernel has.
+pub fn btf_next_id(id: u32) -> Result<u32, Errno> {
+    let mut attr = Attr::new();
+    attr.u32(0, id).call(Command::BtfGetNextId)?;
+    Ok(attr.read_u32(4))
+}
+
+/// BPF_BTF_GET_FD_BY_ID.
+pub fn btf_by_id(id: u32) -> Result<OwnedFd, Errno> {
+    Attr::new().u32(0, id).call_for_fd(Command::BtfGetFdById)
+}
+
+/// The name of the kernel's or a module's BTF; empty for a program's.
+pub fn btf_name(btf: &OwnedFd) -> Result<String, Errno> {
+    let mut name = vec![0u8; 64];
+    let mut info = Attr::new();
+    info.out(16, &mut name).u32(24, 64);
+    let mut attr = Attr::new();
+    attr.fd(0, Some(btf.as_raw_fd())).u32(4, 32).out(8, &mut info.0);
+    attr.call(Command::ObjGetInfoByFd)?;
+    Ok(text(name))
 }
 
 /// What BPF_PROG_LOAD takes. Insns, records and fds are in the kernel's own layout.

@@ -1,8 +1,9 @@
 //! Maps and BTF that stay in the kernel while many programs that share them are judged; but for
 //! maps that bind to the first program that uses them.
 
-use crate::judge::{Answer, Prepared, attach_btf_id, load_btf};
+use crate::judge::{Answer, Prepared, load_btf};
 use crate::maps::Maps;
+use crate::modules::Modules;
 use skep_program::Program;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
@@ -42,7 +43,7 @@ impl Held {
     /// [`Answer::NotJudged`], with what the kernel did not take.
     pub fn prepare<'a>(&mut self, program: &'a Program) -> Result<Prepared<'a>, Answer> {
         let refused = |(reason, detail)| Answer::NotJudged { reason, detail };
-        let attach = attach_btf_id(program).map_err(refused)?;
+        let modules = Modules::find(program).map_err(refused)?;
         let fd = self.btf.as_ref().map(|btf| btf.as_raw_fd());
         // Nobody else holds the maps, unless an earlier program is still prepared: then it keeps
         // its own.
@@ -54,6 +55,6 @@ impl Held {
             maps.add(program, fd).map_err(refused)?;
         }
         let held = (self.btf.clone(), Rc::clone(&self.maps));
-        Ok(Prepared::with_maps(program, attach, held))
+        Ok(Prepared::with_maps(program, modules, held))
     }
 }

@@ -10,8 +10,9 @@
 use crate::bpf::{self, Errno, ProgLoad, errno_name};
 use crate::kernel_log::KernelStats;
 use crate::maps::{Maps, NotJudged, refers_to_map};
+use crate::modules::Modules;
 use skep_insn::{Endian, Insn, encode_all};
-use skep_program::{AttachTarget, MapDef, Program};
+use skep_program::{MapDef, Program};
 use skep_uapi::ProgType;
 use std::borrow::Cow;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -63,6 +64,11 @@ pub fn as_loaded(program: &Program) -> Cow<'_, Program> {
     if program.prog_type == ProgType::StructOps || load_btf(program).is_ok() {
         return Cow::Borrowed(program);
     }
+    Cow::Owned(without_btf(program))
+}
+
+/// The program without its BTF and what refers to that.
+pub fn without_btf(program: &Program) -> Program {
     let without = |map: &MapDef| MapDef {
         btf_key_type_id: 0,
         btf_value_type_id: 0,
@@ -71,13 +77,13 @@ pub fn as_loaded(program: &Program) -> Cow<'_, Program> {
         }),
         ..map.clone()
     };
-    Cow::Owned(Program {
+    Program {
         btf: None,
         func_info: Vec::new(),
         line_info: Vec::new(),
         maps: program.maps.iter().map(without).collect(),
         ..program.clone()
-    })
+    }
 }
 
 /// A program whose maps and BTF the kernel has: it can be loaded any number of times.
@@ -86,7 +92,7 @@ pub fn as_loaded(program: &Program) -> Cow<'_, Program> {
 #[derive(Debug)]
 pub struct Prepared<'a> {
     program: &'a Program,
-    attach_btf_id: u32,
+    modules: Modules,
     btf: Option<Rc<OwnedFd>>,
     /// Kept open: `insns` holds their descriptors.
     _maps: Rc<Maps>,
@@ -106,25 +112,27 @@ impl<'a> Prepared<'a> {
     }
 
     fn try_new(program: &'a Program) -> Result<Prepared<'a>, NotJudged> {
-        let attach_btf_id = attach_btf_id(program)?;
+        let modules = Modules::find(program)?;
         let btf = load_btf(program)?.map(Rc::new);
         let maps = Maps::make(program, btf.as_ref().map(|btf| btf.as_raw_fd()))?;
-        Ok(Prepared::with_maps(program, attach_btf_id, (btf, Rc::new(maps))))
+        Ok(Prepared::with_maps(program, modules, (btf, Rc::new(maps))))
     }
 
     /// The same with maps that are there.
     pub(crate) fn with_maps(
         program: &'a Program,
-        attach_btf_id: u32,
+        modules: Modules,
         (btf, maps): (Option<Rc<OwnedFd>>, Rc<Maps>),
     ) -> Prepared<'a> {
-        let insns = encode_all(&insns_with_fds(&program.insns, &maps), NATIVE);
+        let mut insns = insns_with_fds(&program.insns, &maps);
+        modules.apply(program, &mut insns);
+        let insns = encode_all(&insns, NATIVE);
         let (func_info, line_info) = match btf {
             Some(_) => debug_info(program),
             // They refer to the BTF.
             None => (Vec::new(), Vec::new()),
         };
-        Prepared { program, attach_btf_id, btf, _maps: maps, insns, func_info, line_info }
+        Prepared { program, modules, btf, _maps: maps, insns, func_info, line_info }
     }
 
     /// The tag that the kernel gives the program; `None` if it refuses it.
@@ -156,6 +164,7 @@ impl Prepared<'_> {
     /// Loads the program; it lives as long as its descriptor.
     pub(crate) fn load_open(&self, log_level: u32) -> bpf::Loaded {
         let program = self.program;
+        let (attach_btf_id, attach_obj) = self.modules.target(program);
         bpf::prog_load(&ProgLoad {
             prog_type: program.prog_type as u32,
             expected_attach_type: program.expected_attach_type,
@@ -167,19 +176,11 @@ impl Prepared<'_> {
             btf: self.btf.as_ref().map(|btf| btf.as_raw_fd()),
             func_info: (&self.func_info, 8),
             line_info: (&self.line_info, 16),
-            attach_btf_id: self.attach_btf_id,
-            attach_obj: None,
-            fd_array: &[],
+            attach_btf_id,
+            attach_obj,
+            fd_array: &self.modules.fd_array(),
             log_level,
         })
-    }
-}
-
-pub(crate) fn attach_btf_id(program: &Program) -> Result<u32, NotJudged> {
-    match &program.attach {
-        AttachTarget::None => Ok(0),
-        AttachTarget::Kernel { btf_id, .. } => Ok(*btf_id),
-        AttachTarget::Unresolved(name) => Err(("attach target absent".to_owned(), name.clone())),
     }
 }
 

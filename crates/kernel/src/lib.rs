@@ -15,5 +15,6 @@ pub mod held;
 pub mod judge;
 pub mod kernel_log;
 mod maps;
+mod modules;
 pub mod reference;
 pub mod run;

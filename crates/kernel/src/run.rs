@@ -6,7 +6,8 @@
 use crate::bpf::{self, Errno, Map, RunInput, TestRun, errno_name};
 use crate::judge::{Prepared, load_btf};
 use crate::maps::{Maps, NotJudged};
-use skep_program::{AttachTarget, Program, SlotTarget};
+use crate::modules::Modules;
+use skep_program::{Program, SlotTarget};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,10 +34,7 @@ impl Loaded {
             Maps::make_all(programs, btf.as_ref().map(|btf| btf.as_raw_fd())).map_err(text)?;
         let mut loaded = Loaded { progs: Vec::new(), maps: Rc::new(maps) };
         for program in programs {
-            let attach_btf_id = match &program.attach {
-                AttachTarget::Kernel { btf_id, .. } => *btf_id,
-                _ => 0,
-            };
+            let modules = Modules::find(program).unwrap_or_default();
             // Types of objects in maps' values must be of the program's own BTF.
             let shares = match (&program.btf, &first.btf) {
                 (Some(own), Some(firsts)) => Arc::ptr_eq(own, firsts),
@@ -47,7 +45,7 @@ impl Loaded {
                 None => load_btf(program).map_err(text)?.map(Rc::new),
             };
             let own = (own_btf, Rc::clone(&loaded.maps));
-            let prepared = Prepared::with_maps(program, attach_btf_id, own);
+            let prepared = Prepared::with_maps(program, modules, own);
             let answer = prepared.load_open(0);
             let prog = answer.result.map_err(|errno| {
                 let log = prepared.load_open(2).log;

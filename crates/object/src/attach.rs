@@ -4,11 +4,11 @@ use crate::error::{Error, Result};
 use crate::loader::{LoadClass, Loader};
 use crate::options::OpenOptions;
 use crate::sec_def::{SecDef, TargetKind};
-use skep_btf::Kind;
+use skep_btf::{Btf, Kind, TypeId};
 use skep_program::AttachTarget;
 
-/// How a target may say that it is the kernel's own, and no module's.
-const KERNEL_PREFIX: &str = "vmlinux:";
+/// How a target says that it is the kernel's own, and no module's.
+const KERNEL: &str = "vmlinux";
 
 /// Looks a target up in the kernel's BTF. An error of class `attach` if the load would need one
 /// that is not named, or that the kernel does not have.
@@ -32,9 +32,12 @@ pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTa
     let Some(kernel) = &options.kernel_btf else {
         return Ok(AttachTarget::Unresolved(name.to_owned()));
     };
-    let name = name.strip_prefix(KERNEL_PREFIX).unwrap_or(name);
+    let (module, name) = match name.split_once(':') {
+        Some((module, name)) => (Some(module), name),
+        None => (None, name),
+    };
     let wanted = format!("{prefix}{name}");
-    match kernel.find_by_name_kind(&wanted, kind) {
+    match find(kernel, (module, &wanted), kind) {
         Some(id) => Ok(AttachTarget::Kernel { btf_id: id.0, name: name.to_owned() }),
         None => {
             let what = if kind == Kind::Func { "function" } else { "typedef" };
@@ -42,4 +45,11 @@ pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTa
             Err(Error::load(LoadClass::Attach, text))
         }
     }
+}
+
+/// The first of the kernel or its modules, or the one of the module that is named.
+fn find(kernel: &Btf, (module, name): (Option<&str>, &str), kind: Kind) -> Option<TypeId> {
+    let Some(module) = module else { return kernel.find_by_name_kind(name, kind) };
+    let mut named = kernel.find_by_name(name).filter(|ty| ty.kind() == kind).map(|ty| ty.id());
+    named.find(|&id| kernel.module_of(id).map_or(KERNEL, |(of, _)| of) == module)
 }

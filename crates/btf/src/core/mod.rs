@@ -226,7 +226,10 @@ fn candidates<'a>(local: &Spec<'_>, targets: &[&'a Btf]) -> Result<Vec<(&'a Btf,
                 })
                 .map(|id| (*btf, id)),
         );
-        if n == 0 && !found.is_empty() {
+        // Modules may lie behind the kernel in one BTF, too.
+        let kernel_end = btf.root().end_id();
+        if n == 0 && found.iter().any(|&(_, id)| id < kernel_end) {
+            found.retain(|&(_, id)| id < kernel_end);
             break;
         }
     }

@@ -1,0 +1,133 @@
+//! BTF of a kernel and of its modules as one: ids and strings of each module go on behind those of
+//! the module before it.
+//!
+//! Every module's own BTF begins where the kernel's ends, so that ids of two modules are the same
+//! numbers. Those of all but the first are moved.
+//!
+//! # Invariants
+//! 1. Ids of the kernel's own types, and of the first module's, are those that the kernel uses.
+
+use crate::{Btf, Error, Kind, TypeId};
+use std::sync::Arc;
+
+/// What a module's types and strings are moved by: those from `from` on, by `by`.
+#[derive(Clone, Copy)]
+pub(crate) struct Shift {
+    pub(crate) ids: (u32, u32),
+    pub(crate) strings: (u32, u32),
+}
+
+impl Btf {
+    /// Parses the BTF of module `name` behind `below`, which is the kernel's or that of a kernel
+    /// with modules.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are no BTF of a module of that kernel.
+    pub fn parse_module(below: Arc<Btf>, name: &str, bytes: &[u8]) -> Result<Btf, Error> {
+        let kernel = below.root();
+        let by = |to: u32, from: u32| (from, to.saturating_sub(from));
+        let shift = Shift {
+            ids: by(below.end_id().0, kernel.end_id().0),
+            strings: by(below.end_str(), kernel.end_str()),
+        };
+        let parsed = crate::btf::parse(Some(below), Some(shift), bytes);
+        let mut btf = parsed.map_err(|e| e.context(format!("parse BTF of module {name}")))?;
+        btf.module = Some(name.into());
+        Ok(btf)
+    }
+
+    /// The kernel's own BTF, below all modules.
+    pub fn root(&self) -> &Btf {
+        let mut root = self;
+        while let Some(base) = root.base() {
+            root = base;
+        }
+        root
+    }
+
+    /// The module that has a type, and the id that it has there; none for types of the kernel
+    /// itself.
+    pub fn module_of(&self, id: TypeId) -> Option<(&str, TypeId)> {
+        let mut btf = self;
+        while id < btf.first_id() {
+            btf = btf.base()?;
+        }
+        let moved = btf.first_id().0 - self.root().end_id().0.min(btf.first_id().0);
+        Some((btf.module.as_deref()?, TypeId(id.0 - moved)))
+    }
+}
+
+/// What is out of range stays so: the sum does not wrap.
+fn moved(number: u32, (from, by): (u32, u32)) -> u32 {
+    if number >= from { number.saturating_add(by) } else { number }
+}
+
+/// Moves names and references of all types; what is malformed is left to the check that follows.
+pub(crate) fn shift(words: &mut [u32], shift: Shift) {
+    let id = |id: &mut u32| *id = moved(*id, shift.ids);
+    let name = |at: &mut u32| *at = moved(*at, shift.strings);
+    let mut at = 0;
+    while let Some(&info) = words.get(at + 1) {
+        let Some(kind) = Kind::from_number((info >> 24 & 0x1f) as u8) else { return };
+        let end = at + 3 + kind.extra_words(info as u16);
+        let Some(ty) = words.get_mut(at..end) else { return };
+        name(&mut ty[0]);
+        if kind.has_type() {
+            id(&mut ty[2]);
+        }
+        let extra = &mut ty[3..];
+        match kind {
+            Kind::Array => extra.iter_mut().take(2).for_each(id),
+            Kind::Struct | Kind::Union => extra.chunks_exact_mut(3).for_each(|member| {
+                name(&mut member[0]);
+                id(&mut member[1]);
+            }),
+            Kind::FuncProto => extra.chunks_exact_mut(2).for_each(|param| {
+                name(&mut param[0]);
+                id(&mut param[1]);
+            }),
+            Kind::Enum => extra.chunks_exact_mut(2).for_each(|value| name(&mut value[0])),
+            Kind::Enum64 => extra.chunks_exact_mut(3).for_each(|value| name(&mut value[0])),
+            Kind::Datasec => extra.chunks_exact_mut(3).for_each(|var| id(&mut var[0])),
+            _ => {}
+        }
+        at = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BtfBuilder, Endian, IntEncoding};
+
+    /// A module's BTF, whose one own type is a pointer to the kernel's `int` and a struct of it.
+    fn module(kernel: &Btf, name: &str) -> Vec<u8> {
+        let mut words = vec![0, (Kind::Ptr as u32) << 24, 1];
+        let own = kernel.end_id().0;
+        let text = kernel.end_str();
+        words.extend([text + 1, (Kind::Struct as u32) << 24 | 1, 8, text + 1, own, 0]);
+        crate::btf::encode(Endian::NATIVE, &words, format!("\0{name}\0").as_bytes())
+    }
+
+    #[test]
+    fn modules_lie_behind_each_other() {
+        let mut builder = BtfBuilder::new();
+        builder.int("int", 4, IntEncoding::SIGNED);
+        let kernel = Arc::new(builder.build().unwrap());
+        let both = [module(&kernel, "one"), module(&kernel, "two")];
+        let first = Btf::parse_module(Arc::clone(&kernel), "m1", &both[0]).unwrap();
+        let second = Btf::parse_module(Arc::new(first), "m2", &both[1]).unwrap();
+        let found = |name: &str| second.find_by_name_kind(name, Kind::Struct).unwrap();
+        for (name, of) in [("one", "m1"), ("two", "m2")] {
+            let id = found(name);
+            assert_eq!(second.module_of(id), Some((of, TypeId(kernel.end_id().0 + 1))));
+            let member = second.ty(id).members().next().unwrap();
+            assert_eq!(member.name, name);
+            assert_eq!(second.ty(second.ty(member.ty).target_id()).name(), "int");
+        }
+        assert_ne!(found("one"), found("two"));
+        assert_eq!(second.module_of(TypeId(1)), None);
+        assert!(Btf::parse_module(Arc::new(second), "m3", b"none").is_err());
+    }
+}
