@@ -5,10 +5,11 @@
 //! What a machine lacks is left out; only a file named by the user must exist.
 
 use crate::Error;
+use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
 use skep_btf::Btf;
 use skep_object::OpenOptions;
-use skep_verifier::KernelSymbols;
+use skep_verifier::{Config, ErrorInjection, KernelSymbols};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,8 @@ pub struct Host {
     pub kconfig: Option<Arc<str>>,
     /// Addresses of kernel symbols; the list is read on first use.
     pub kallsyms: Option<SymbolAddress>,
+    /// Into which functions errors may be injected; read on first use.
+    pub error_injection: Option<ErrorInjection>,
     /// `LINUX_VERSION_CODE`.
     pub kernel_version: u32,
     /// Number of possible CPUs.
@@ -50,6 +53,34 @@ pub struct Host {
 }
 
 impl Host {
+    /// What another kernel says of itself, from a folder of copies of its files: `btf/vmlinux`
+    /// (from `/sys/kernel/btf`), `kallsyms.gz` or `kallsyms`, `config`, `error_injection` (its
+    /// list), `release` (`uname -r`), `cpus` (the possible ones), `modules` (names, one a line, in
+    /// the order of loading; their BTF is beside the kernel's). Only the kernel's BTF must be
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// The BTF cannot be read or is malformed.
+    pub fn read_folder(dir: &Path) -> Result<Host, Error> {
+        let text = |name: &str| fs::read_to_string(dir.join(name)).ok();
+        let packed = dir.join("kallsyms.gz");
+        let plain = dir.join("kallsyms");
+        let symbols_file = if packed.exists() { packed } else { plain };
+        let kconfig: Option<Arc<str>> = text("config").map(Arc::from);
+        let has_symbols = symbols_file.exists();
+        let symbols = symbols(move || Symbols::read_file(&symbols_file).unwrap_or_default());
+        let list = dir.join("error_injection");
+        Ok(Host {
+            kernel_btf: Some(with_modules(dir, &text("modules").unwrap_or_default())?),
+            error_injection: Some(injection(list, Arc::clone(&symbols), kconfig.clone())),
+            kconfig,
+            kallsyms: has_symbols.then(|| address_of(symbols)),
+            kernel_version: version_code(&text("release").unwrap_or_default()),
+            cpus: text("cpus").map_or(1, |list| highest_cpu(&list)),
+        })
+    }
+
     /// Reads the running machine, with the chosen BTF.
     ///
     /// # Errors
@@ -66,10 +97,14 @@ impl Host {
             }
         };
         let release = release().unwrap_or_default();
+        let kconfig: Option<Arc<str>> = kconfig(&release).map(Arc::from);
+        let symbols = symbols(Symbols::read);
+        let list = PathBuf::from(error_injection::LIST_PATH);
         Ok(Host {
             kernel_btf,
-            kconfig: kconfig(&release).map(Arc::from),
-            kallsyms: Some(kallsyms()),
+            error_injection: Some(injection(list, Arc::clone(&symbols), kconfig.clone())),
+            kconfig,
+            kallsyms: Some(address_of(symbols)),
             kernel_version: version_code(&release),
             cpus: possible_cpus(),
         })
@@ -79,6 +114,16 @@ impl Host {
     pub fn kernel_symbols(&self) -> Option<KernelSymbols> {
         let address_of = self.kallsyms.clone()?;
         Some(KernelSymbols(Arc::new(move |name: &str| address_of(name).is_some())))
+    }
+
+    /// The configuration with what this kernel says of itself.
+    pub fn configure(&self, config: Config) -> Config {
+        Config {
+            kernel_symbols: self.kernel_symbols(),
+            error_injection: self.error_injection.clone(),
+            nr_cpu_ids: if self.cpus == 0 { config.nr_cpu_ids } else { self.cpus },
+            ..config
+        }
     }
 
     /// Options for opening the object in `path`, or one embedded in it.
@@ -113,6 +158,20 @@ fn read_btf(path: &Path) -> Result<Arc<Btf>, Error> {
     }
     let btf = Btf::parse(&bytes).map_err(|e| Error::new(path, STEP, e))?;
     Ok(Arc::new(btf))
+}
+
+/// The kernel's BTF with that of its modules behind it.
+fn with_modules(dir: &Path, names: &str) -> Result<Arc<Btf>, Error> {
+    let mut btf = read_btf(&dir.join("btf/vmlinux"))?;
+    for name in names.lines().filter(|name| !name.is_empty()) {
+        let path = dir.join("btf").join(name);
+        const STEP: &str = "reading a module's BTF";
+        let bytes =
+            read_bounded(&path, BTF_FILE_BYTES_MAX).map_err(|e| Error::io(&path, STEP, &e))?;
+        let module = Btf::parse_module(btf, name, &bytes);
+        btf = Arc::new(module.map_err(|e| Error::new(&path, STEP, e))?);
+    }
+    Ok(btf)
 }
 
 /// The whole file, or an error if it is longer than `bytes_max`.
@@ -152,14 +211,30 @@ fn kconfig(release: &str) -> Option<String> {
     Some(text)
 }
 
-/// Which symbols the running kernel has an address for.
-pub fn host_symbols() -> Option<KernelSymbols> {
-    Host { kallsyms: Some(kallsyms()), ..Host::default() }.kernel_symbols()
+/// The running kernel as a judge's configuration wants it: without BTF, which programs have.
+pub fn host_facts() -> Host {
+    Host::read(&KernelBtf::Absent).unwrap_or_default()
 }
 
-fn kallsyms() -> SymbolAddress {
-    let symbols: OnceLock<Symbols> = OnceLock::new();
-    Arc::new(move |name: &str| symbols.get_or_init(Symbols::read).address(name))
+/// Symbols that are read when the first is asked for.
+type LazySymbols = Arc<dyn Fn() -> Arc<Symbols> + Send + Sync>;
+
+fn symbols(read: impl Fn() -> Symbols + Send + Sync + 'static) -> LazySymbols {
+    let symbols: OnceLock<Arc<Symbols>> = OnceLock::new();
+    Arc::new(move || Arc::clone(symbols.get_or_init(|| Arc::new(read()))))
+}
+
+fn address_of(symbols: LazySymbols) -> SymbolAddress {
+    Arc::new(move |name: &str| symbols().address(name))
+}
+
+fn injection(list: PathBuf, symbols: LazySymbols, kconfig: Option<Arc<str>>) -> ErrorInjection {
+    let functions: OnceLock<Functions> = OnceLock::new();
+    ErrorInjection(Arc::new(move |name: &str| {
+        let symbols = symbols();
+        let read = || Functions::read(&list, &symbols, kconfig.as_deref());
+        functions.get_or_init(read).has(name, &symbols)
+    }))
 }
 
 /// Highest possible CPU number, plus one; it never changes on a machine.
@@ -169,7 +244,11 @@ pub fn possible_cpus() -> u32 {
 }
 
 fn read_possible_cpus() -> u32 {
-    let list = fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    highest_cpu(&fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default())
+}
+
+/// One more than the highest CPU of a list like `0-3,8`.
+fn highest_cpu(list: &str) -> u32 {
     let last = list.trim().rsplit([',', '-']).next().and_then(|n| n.parse::<u32>().ok());
     last.map_or(1, |n| n.saturating_add(1))
 }

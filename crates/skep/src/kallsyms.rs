@@ -4,10 +4,13 @@
 //! found by the hash of their names: a fourth of what a map of strings takes, in memory and time.
 
 use std::hash::Hasher;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
+use std::path::Path;
 
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 64 << 10;
+/// More than any kernel has.
+const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 /// Names with their addresses.
 #[derive(Debug, Default)]
@@ -31,15 +34,29 @@ struct Symbol {
 impl Symbols {
     /// The running kernel's; none where it does not show them.
     pub(crate) fn read() -> Symbols {
-        match std::fs::File::open("/proc/kallsyms") {
-            Ok(file) => Symbols::parse(std::io::BufReader::with_capacity(CHUNK_BYTES, file)),
-            Err(_) => Symbols::default(),
-        }
+        Symbols::read_file(Path::new("/proc/kallsyms")).unwrap_or_default()
+    }
+
+    /// Those of a file like `/proc/kallsyms`, which may be packed with gzip.
+    pub(crate) fn read_file(path: &Path) -> std::io::Result<Symbols> {
+        let text = std::io::BufReader::with_capacity(CHUNK_BYTES, std::fs::File::open(path)?);
+        Ok(match path.extension().is_some_and(|end| end == "gz") {
+            true => {
+                let plain = flate2::bufread::GzDecoder::new(text).take(TEXT_BYTES_MAX);
+                Symbols::parse(std::io::BufReader::with_capacity(CHUNK_BYTES, plain))
+            }
+            false => Symbols::parse(text.take(TEXT_BYTES_MAX)),
+        })
+    }
+
+    /// Whether there is a symbol of such a name.
+    pub(crate) fn any(&self, is: impl Fn(&[u8]) -> bool) -> bool {
+        (0..self.symbols.len()).any(|at| is(self.name(at)))
     }
 
     /// Lines `address type name [module]`; what is no such line, and what follows an error, is
     /// left out.
-    fn parse(mut text: impl BufRead) -> Symbols {
+    pub(crate) fn parse(mut text: impl BufRead) -> Symbols {
         let mut symbols = Symbols::default();
         let mut line = Vec::new();
         while text.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {

@@ -83,6 +83,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod error_injection;
 mod host;
 mod kallsyms;
 pub mod metrics;
@@ -94,7 +95,7 @@ pub use error::Error;
 pub use error::io_text;
 pub use host::{Host, KernelBtf};
 #[doc(hidden)]
-pub use host::{host_symbols, possible_cpus};
+pub use host::{host_facts, possible_cpus};
 pub use session::Session;
 #[doc(hidden)]
 pub use session::{contain_panic, panic_text};

@@ -81,9 +81,7 @@ impl Session {
 
     /// The verifier's configuration for this host.
     pub fn config(&self, options: &VerifyOptions) -> skep_verifier::Config {
-        let mut config = options.config();
-        config.kernel_symbols = self.host.kernel_symbols();
-        config
+        self.host.configure(options.config())
     }
 
     /// Verifies one program. If the verifier panics, only this program gets [`Verdict::Bug`].

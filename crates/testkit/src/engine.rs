@@ -1,8 +1,9 @@
 //! Our verifier in the shape that a comparison wants: one answer, whatever happens.
 
+use skep::Host;
 use skep::program::Program;
 use skep::uapi::KernelProfile;
-use skep::verifier::{Config, KernelSymbols, Privileges, VerifiedProgram};
+use skep::verifier::{Config, Privileges, VerifiedProgram};
 use skep_kernel::kernel_log::KernelStats;
 use std::any::Any;
 use std::cell::RefCell;
@@ -64,14 +65,21 @@ pub fn verify(program: &Program, log_level: u32) -> Ours {
 
 /// As [`verify`], for a loader with these privileges.
 pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)) -> Ours {
-    let config = Config {
+    verify_on(HOST.get_or_init(skep::host_facts), program, (log_level, privileges))
+}
+
+/// As [`verify_with`], against another kernel than the running one.
+pub fn verify_on(
+    kernel: &Host,
+    program: &Program,
+    (log_level, privileges): (u32, Privileges),
+) -> Ours {
+    let config = kernel.configure(Config {
         log_level,
         privileges,
-        nr_cpu_ids: skep::possible_cpus(),
         log_bytes_max: LOG_BYTES_MAX,
-        kernel_symbols: HOST_SYMBOLS.get_or_init(skep::host_symbols).clone(),
         ..Config::privileged(KernelProfile::v6_18())
-    };
+    });
     match catch_unwind(AssertUnwindSafe(|| skep::verifier::verify(program, &config))) {
         Ok(outcome) => Ours::from(outcome),
         Err(panic) => Ours {
@@ -87,11 +95,8 @@ pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)
 /// The program with what the verifier learned of it; an error if it does not verify.
 pub fn verified(program: &Program) -> Result<VerifiedProgram, String> {
     use skep::verifier::Verdict as V;
-    let config = Config {
-        nr_cpu_ids: skep::possible_cpus(),
-        kernel_symbols: HOST_SYMBOLS.get_or_init(skep::host_symbols).clone(),
-        ..Config::privileged(KernelProfile::v6_18())
-    };
+    let host = HOST.get_or_init(skep::host_facts);
+    let config = host.configure(Config::privileged(KernelProfile::v6_18()));
     match skep::verifier::verify(program, &config).verdict {
         V::Accepted(verified) => Ok(*verified),
         V::Rejected(rejection) => Err(format!("{}: refused: {}", program.name, rejection.message)),
@@ -101,8 +106,8 @@ pub fn verified(program: &Program) -> Result<VerifiedProgram, String> {
     }
 }
 
-/// Symbols of the host, which is the kernel that is compared with.
-static HOST_SYMBOLS: OnceLock<Option<KernelSymbols>> = OnceLock::new();
+/// The host, which is the kernel that is compared with.
+static HOST: OnceLock<Host> = OnceLock::new();
 
 /// Longest log that is compared, as long as the kernel's longest.
 const LOG_BYTES_MAX: usize = 1 << 30;

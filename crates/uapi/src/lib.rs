@@ -25,6 +25,7 @@ mod profile;
 mod prog_type;
 mod retval;
 pub mod run_ctx;
+pub mod trampoline;
 mod type_flag;
 
 pub use attach_rule::{BTF_MAX_TYPE, attach_types, attaches_to_btf};

@@ -18,16 +18,17 @@ pub(crate) struct Callable<'a> {
     pub(crate) kfuncs: Kfuncs<'a>,
     /// What the loader may do; helpers that need more are not there.
     privileges: Privileges,
+    /// What the program is attached to.
+    target: String,
 }
 
 impl<'a> Callable<'a> {
     pub(crate) fn new(prog: &'a Program, privileges: Privileges) -> Callable<'a> {
         let target = hook_target(prog);
-        let target = target.as_str();
-        let key =
-            HookKey { prog_type: prog.prog_type, attach_type: prog.expected_attach_type, target };
+        let key = hook_key(prog, &target);
         let kfuncs = Kfuncs::new(prog, &key);
-        Callable { prog, helpers: HelperRow::find(&key), kfuncs, privileges }
+        let helpers = HelperRow::find(&key);
+        Callable { prog, helpers, kfuncs, privileges, target }
     }
 
     /// The prototype that a call of helper `id` has, if this program type has the helper and its
@@ -40,7 +41,7 @@ impl<'a> Callable<'a> {
             (Some(id), Some(_)) if !self.privileges.bpf && needs_cap_bpf(id) => {
                 HelperUse::CannotUse
             }
-            (Some(id), Some(row)) => row.helper(id),
+            (Some(id), Some(row)) => row.helper_at(id, &hook_key(self.prog, &self.target)),
             _ => HelperUse::CannotUse,
         }
     }
@@ -52,6 +53,10 @@ impl<'a> Callable<'a> {
             HelperUse::CannotUse => None,
         }
     }
+}
+
+fn hook_key<'k>(prog: &Program, target: &'k str) -> HookKey<'k> {
+    HookKey { prog_type: prog.prog_type, attach_type: prog.expected_attach_type, target }
 }
 
 /// What decides about helpers besides program and attach type: the function of an iterator,

@@ -31,6 +31,20 @@ impl fmt::Debug for KernelSymbols {
     }
 }
 
+/// Whether errors may be injected into a function of the kernel, by name; `None` if that is not
+/// known.
+#[derive(Clone)]
+pub struct ErrorInjection(pub Arc<TakesErrors>);
+
+/// From a function's name to whether it takes errors.
+pub type TakesErrors = dyn Fn(&str) -> Option<bool> + Send + Sync;
+
+impl fmt::Debug for ErrorInjection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ErrorInjection")
+    }
+}
+
 /// Everything besides the program that determines the result.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -44,6 +58,8 @@ pub struct Config {
     pub nr_cpu_ids: u32,
     /// Kernel symbols; `None` assumes that every variable in the kernel's BTF has an address.
     pub kernel_symbols: Option<KernelSymbols>,
+    /// Functions that errors may be injected into; without, nothing is known of them.
+    pub error_injection: Option<ErrorInjection>,
     /// Maximum log bytes to keep; beyond that the oldest are dropped, as in the kernel's rotating
     /// log.
     pub log_bytes_max: usize,
@@ -63,6 +79,7 @@ impl Config {
             log_level: 0,
             nr_cpu_ids: 64,
             kernel_symbols: None,
+            error_injection: None,
             log_bytes_max: 1 << 30,
             mem_bytes_max: u64::MAX,
             tuning: Tuning::default(),

@@ -31,7 +31,7 @@ mod verified_program;
 pub mod watch;
 mod xlated;
 
-pub use config::{Config, KernelSymbols, Privileges};
+pub use config::{Config, ErrorInjection, KernelSymbols, Privileges, TakesErrors};
 pub use fixup::INLINED_HELPERS;
 pub use kernel_hole::{HoleKind, KernelHole};
 pub use rejection::Rejection;

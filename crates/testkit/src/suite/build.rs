@@ -114,14 +114,17 @@ fn line_info(&[insn, file_name_off, line_off, line_col]: &[u32; 4]) -> LineInfo 
 
 fn attach_target(options: &Options, btf: Option<&Arc<Btf>>) -> Result<AttachTarget, String> {
     let Some(name) = &options.attach else { return Ok(AttachTarget::None) };
-    let (name, kind) = match name.strip_prefix("struct ") {
-        Some(name) => (name, Kind::Struct),
-        None if name.starts_with("btf_trace_") => (name.as_str(), Kind::Typedef),
-        None => (name.as_str(), Kind::Func),
+    let (name, kind) = match name.split_once(' ') {
+        Some(("struct", name)) => (name, Kind::Struct),
+        Some(("typedef", name)) => (name, Kind::Typedef),
+        _ if name.starts_with("btf_trace_") => (name.as_str(), Kind::Typedef),
+        _ => (name.as_str(), Kind::Func),
     };
-    let btf_id = match name.parse() {
-        Ok(number) => number,
-        Err(_) => kernel_type(name, kind, btf)?,
+    let unnamed = |btf: &Btf| btf.iter().find(|ty| ty.name().is_empty()).map(|ty| ty.id().0);
+    let btf_id = match (name.parse(), btf) {
+        (Ok(number), _) => number,
+        (_, Some(btf)) if name == "(anon)" => unnamed(btf).ok_or("every type has a name")?,
+        _ => kernel_type(name, kind, btf)?,
     };
     Ok(AttachTarget::Kernel { btf_id, name: name.to_owned() })
 }

@@ -11,7 +11,8 @@ pub struct Options {
     pub prog_type: String,
     /// `expected_attach_type`, in libbpf's spelling, or a number; none is 0.
     pub attach_type: Option<String>,
-    /// Name of a type of the kernel's BTF to attach to (`struct NAME` of a struct), or its number.
+    /// Name of a function or tracepoint of the kernel's BTF to attach to, its number, `struct
+    /// NAME`, `typedef NAME`; `(anon)`, the first type without a name.
     pub attach: Option<String>,
     /// errno of the refusal, by name; not looked at if it is not said.
     pub errno: Option<String>,
@@ -27,7 +28,8 @@ pub struct Options {
     /// Our verifier is known not to do this, and why. The case then has to fail on it.
     pub known_gap: Option<String>,
     /// The host kernel loads the programs but has no test run for their type, and who has seen what
-    /// the `run` block says; the kernel's trial then is that it does refuse to run them.
+    /// the `run` block says; the kernel's trial then is that it does refuse to run them. Without a
+    /// `run` block: the host may not judge the program, and who did.
     pub unjudged: Option<String>,
     /// Give the program BTF with a function for each subprog, even where nothing asks for it.
     pub btf: bool,

@@ -6,7 +6,16 @@ use super::id::HelperId;
 use super::proto::HelperProto;
 use super::proto_table::PROTOS;
 use super::usable_table::HELPER_ROWS;
-use crate::ProgType;
+use crate::trampoline::{Hook, lsm_hook, takes_d_path};
+use crate::{AttachType, ProgType};
+
+/// What the functions of socket storage are traced without: they would call themselves.
+const SK_STORAGE: [HelperId; 2] = [HelperId::SkStorageGet, HelperId::SkStorageDelete];
+/// Measurements of files, which may sleep.
+const IMA: [HelperId; 2] = [HelperId::ImaInodeHash, HelperId::ImaFileHash];
+/// Attach types of programs that trace a function.
+const TRACES: AttachSet =
+    AttachSet(1 << AttachType::TraceFentry.number() | 1 << AttachType::TraceFexit.number());
 
 /// A set of helpers, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,6 +116,24 @@ impl HelperRow {
         HelperUse::May(proto)
     }
 
+    /// As [`HelperRow::helper`], for a program that is attached to the function of `key`.
+    pub fn helper_at(&self, id: HelperId, key: &HookKey<'_>) -> HelperUse {
+        use HelperUse::{May, NotAllowedInProbe};
+        let traces = key.prog_type == ProgType::Tracing && TRACES.contains(key.attach_type);
+        let of_storage = traces && key.target.starts_with("bpf_sk_storage");
+        let atomic_hook = key.prog_type == ProgType::Lsm
+            && key.attach_type == AttachType::LsmMac.number()
+            && lsm_hook(key.target) != Hook::Sleepable;
+        match self.helper(id) {
+            NotAllowedInProbe(proto) if id == HelperId::DPath && takes_d_path(key.target) => {
+                May(proto)
+            }
+            May(proto) if atomic_hook && IMA.contains(&id) => NotAllowedInProbe(proto),
+            May(proto) if of_storage && SK_STORAGE.contains(&id) => NotAllowedInProbe(proto),
+            other => other,
+        }
+    }
+
     /// Every helper with a prototype.
     pub fn usable(&self) -> HelperSet {
         self.usable
@@ -121,7 +148,6 @@ impl HelperRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::AttachType;
 
     fn at(prog_type: ProgType, attach_type: AttachType, target: &str) -> &'static HelperRow {
         let key = HookKey { prog_type, attach_type: attach_type.number(), target };

@@ -6,20 +6,20 @@
 
 use super::{Filter, Kfunc, KfuncFlags, KfuncHooks};
 
-const ACQ: u32 = KfuncFlags::ACQUIRE.bits();
-const DESTROY: u32 = KfuncFlags::ITER_DESTROY.bits();
+pub(super) const ACQ: u32 = KfuncFlags::ACQUIRE.bits();
+pub(super) const DESTROY: u32 = KfuncFlags::ITER_DESTROY.bits();
 const FAST: u32 = KfuncFlags::FASTCALL.bits();
-const NEW: u32 = KfuncFlags::ITER_NEW.bits();
-const NEXT: u32 = KfuncFlags::ITER_NEXT.bits();
-const NULL: u32 = KfuncFlags::RET_NULL.bits();
-const RCU: u32 = KfuncFlags::RCU.bits();
+pub(super) const NEW: u32 = KfuncFlags::ITER_NEW.bits();
+pub(super) const NEXT: u32 = KfuncFlags::ITER_NEXT.bits();
+pub(super) const NULL: u32 = KfuncFlags::RET_NULL.bits();
+pub(super) const RCU: u32 = KfuncFlags::RCU.bits();
 const RCU_PROT: u32 = KfuncFlags::RCU_PROTECTED.bits();
-const REL: u32 = KfuncFlags::RELEASE.bits();
-const SLEEP: u32 = KfuncFlags::SLEEPABLE.bits();
-const TRUSTED: u32 = KfuncFlags::TRUSTED_ARGS.bits();
+pub(super) const REL: u32 = KfuncFlags::RELEASE.bits();
+pub(super) const SLEEP: u32 = KfuncFlags::SLEEPABLE.bits();
+pub(super) const TRUSTED: u32 = KfuncFlags::TRUSTED_ARGS.bits();
 
 const CGROUP: u16 = KfuncHooks::CGROUP.bits();
-const COMMON: u16 = KfuncHooks::COMMON.bits();
+pub(super) const COMMON: u16 = KfuncHooks::COMMON.bits();
 const GENERIC: u16 = KfuncHooks::GENERIC.bits();
 const KPROBE: u16 = KfuncHooks::KPROBE.bits();
 const LWT: u16 = KfuncHooks::LWT.bits();
@@ -27,19 +27,19 @@ const NETFILTER: u16 = KfuncHooks::NETFILTER.bits();
 const SCHED_ACT: u16 = KfuncHooks::SCHED_ACT.bits();
 const SK_SKB: u16 = KfuncHooks::SK_SKB.bits();
 const SOCKET_FILTER: u16 = KfuncHooks::SOCKET_FILTER.bits();
-const STRUCT_OPS: u16 = KfuncHooks::STRUCT_OPS.bits();
-const SYSCALL: u16 = KfuncHooks::SYSCALL.bits();
-const TC: u16 = KfuncHooks::TC.bits();
-const TRACING: u16 = KfuncHooks::TRACING.bits();
+pub(super) const STRUCT_OPS: u16 = KfuncHooks::STRUCT_OPS.bits();
+pub(super) const SYSCALL: u16 = KfuncHooks::SYSCALL.bits();
+pub(super) const TC: u16 = KfuncHooks::TC.bits();
+pub(super) const TRACING: u16 = KfuncHooks::TRACING.bits();
 const XDP: u16 = KfuncHooks::XDP.bits();
 
-const fn row(name: &'static str, flags: u32, hooks: u16, filter: Filter) -> Kfunc {
+pub(super) const fn row(name: &'static str, flags: u32, hooks: u16, filter: Filter) -> Kfunc {
     let flags = KfuncFlags::from_bits_truncate(flags);
     Kfunc { name, flags, hooks: KfuncHooks::from_bits_truncate(hooks), filter }
 }
 
 #[rustfmt::skip]
-pub(super) static KFUNCS: [Kfunc; 200] = [
+pub(super) static KFUNCS: [Kfunc; 211] = [
     row("__bpf_trap", 0, COMMON, Filter::Any),
     row("bbr_cwnd_event", 0, STRUCT_OPS, Filter::Any),
     row("bbr_init", 0, STRUCT_OPS, Filter::Any),
@@ -117,6 +117,7 @@ pub(super) static KFUNCS: [Kfunc; 200] = [
     row("bpf_fentry_test1", 0, 0, Filter::Any),
     row("bpf_get_dentry_xattr", TRUSTED | SLEEP, TRACING, Filter::Lsm),
     row("bpf_get_file_xattr", TRUSTED | SLEEP, TRACING, Filter::Lsm),
+    row("bpf_get_fsverity_digest", TRUSTED, TRACING, Filter::Any),
     row("bpf_get_kmem_cache", 0, COMMON, Filter::Any),
     row("bpf_get_task_exe_file", ACQ | NULL | TRUSTED, TRACING, Filter::Lsm),
     row("bpf_iter_bits_destroy", DESTROY, COMMON, Filter::Any),
@@ -194,6 +195,8 @@ pub(super) static KFUNCS: [Kfunc; 200] = [
     row("bpf_sk_assign_tcp_reqsk", TRUSTED, TC, Filter::Any),
     row("bpf_skb_ct_alloc", ACQ | NULL, XDP | TC, Filter::Any),
     row("bpf_skb_ct_lookup", ACQ | NULL, XDP | TC, Filter::Any),
+    row("bpf_skb_get_xfrm_info", 0, TC, Filter::Any),
+    row("bpf_skb_set_xfrm_info", 0, TC, Filter::Any),
     row("bpf_sock_addr_set_sun_path", 0, CGROUP, Filter::Any),
     row("bpf_sock_destroy", TRUSTED, TRACING, Filter::Iter),
     row("bpf_sock_ops_enable_tx_tstamp", TRUSTED, CGROUP, Filter::Any),
@@ -219,11 +222,13 @@ pub(super) static KFUNCS: [Kfunc; 200] = [
     row("bpf_task_work_schedule_resume_impl", TRUSTED, COMMON, Filter::Any),
     row("bpf_task_work_schedule_signal_impl", TRUSTED, COMMON, Filter::Any),
     row("bpf_throw", 0, GENERIC, Filter::Any),
+    row("bpf_verify_pkcs7_signature", SLEEP, TRACING, Filter::Any),
     row("bpf_wq_init", 0, COMMON, Filter::Any),
     row("bpf_wq_set_callback_impl", 0, COMMON, Filter::Any),
     row("bpf_wq_start", 0, COMMON, Filter::Any),
     row("bpf_xdp_ct_alloc", ACQ | NULL, XDP | TC, Filter::Any),
     row("bpf_xdp_ct_lookup", ACQ | NULL, XDP | TC, Filter::Any),
+    row("bpf_xdp_flow_lookup", NULL | TRUSTED, XDP, Filter::Any),
     row("bpf_xdp_get_xfrm_state", ACQ | NULL, XDP, Filter::Any),
     row("bpf_xdp_pull_data", 0, XDP, Filter::Any),
     row("bpf_xdp_xfrm_state_release", REL, XDP, Filter::Any),
@@ -235,6 +240,12 @@ pub(super) static KFUNCS: [Kfunc; 200] = [
     row("cubictcp_init", 0, STRUCT_OPS, Filter::Any),
     row("cubictcp_recalc_ssthresh", 0, STRUCT_OPS, Filter::Any),
     row("cubictcp_state", 0, STRUCT_OPS, Filter::Any),
+    row("dctcp_cwnd_event", 0, STRUCT_OPS, Filter::Any),
+    row("dctcp_cwnd_undo", 0, STRUCT_OPS, Filter::Any),
+    row("dctcp_init", 0, STRUCT_OPS, Filter::Any),
+    row("dctcp_ssthresh", 0, STRUCT_OPS, Filter::Any),
+    row("dctcp_state", 0, STRUCT_OPS, Filter::Any),
+    row("dctcp_update_alpha", 0, STRUCT_OPS, Filter::Any),
     row("tcp_cong_avoid_ai", 0, STRUCT_OPS, Filter::Any),
     row("tcp_reno_cong_avoid", 0, STRUCT_OPS, Filter::Any),
     row("tcp_reno_ssthresh", 0, STRUCT_OPS, Filter::Any),

@@ -7,10 +7,12 @@
 //! Kernel: the `BTF_KFUNCS` sets and their filters, `bpf_prog_type_to_kfunc_hook`, 6.18.
 
 mod kfunc_table;
+mod test_module_table;
 
 use crate::helper::HookKey;
 use crate::{AttachType, ProgType};
 use kfunc_table::KFUNCS;
+use test_module_table::TEST_MODULE_KFUNCS;
 
 bitflags::bitflags! {
     /// What the verifier must know of a kfunc, with the bits of the kernel (`KF_*`,
@@ -141,8 +143,10 @@ pub struct Kfunc {
 impl Kfunc {
     /// The kfunc with this name; `None` if nothing is known of it.
     pub fn find(name: &str) -> Option<&'static Kfunc> {
-        let at = KFUNCS.binary_search_by(|row| row.name.cmp(name)).ok()?;
-        Some(&KFUNCS[at])
+        [&KFUNCS[..], &TEST_MODULE_KFUNCS[..]].into_iter().find_map(|rows| {
+            let at = rows.binary_search_by(|row| row.name.cmp(name)).ok()?;
+            rows.get(at)
+        })
     }
 
     /// May a program of this kind call it? If not: `calling kernel function %s is not allowed`.
@@ -171,7 +175,7 @@ mod tests {
 
     #[test]
     fn rows_are_sorted_by_name() {
-        for pair in KFUNCS.windows(2) {
+        for pair in KFUNCS.windows(2).chain(TEST_MODULE_KFUNCS.windows(2)) {
             assert!(pair[0].name < pair[1].name, "{}", pair[1].name);
         }
     }

@@ -1,9 +1,9 @@
 //! What a program is attached to, as far as that is known when it is loaded.
 //!
 //! Kernel: `bpf_prog_load_check_attach`, `check_attach_btf_id`, `bpf_check_attach_target`,
-//! `bpf_iter_prog_supported`, `can_be_sleepable` (6.18). Absent: what depends on the kernel's list
-//! of error injection, its disabled LSM hooks and the addresses of its functions.
+//! `bpf_iter_prog_supported`, `can_be_sleepable` (6.18).
 
+use super::attach_target::check_trampoline_target;
 use super::struct_ops::check_struct_ops_btf_id;
 use crate::env::Env;
 use crate::log::reject;
@@ -121,7 +121,10 @@ fn check_attach_target(env: &mut Env<'_>) -> Check {
             if target.kind() != Kind::Func {
                 reject!(env, EINVAL, "attach_btf_id {id} is not a function");
             }
-            attach != AttachType::TraceIter || is_iterator(target)
+            match attach {
+                AttachType::TraceIter => is_iterator(target),
+                _ => return check_trampoline_target(env, target),
+            }
         }
         _ => false,
     };

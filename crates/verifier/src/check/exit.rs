@@ -184,7 +184,21 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
         },
         RetvalRule::Target => return Ok(()),
     };
-    enforce(env, (&reg, regno), (range, is_32bit), "At program exit")
+    enforce(env, (&reg, regno), (range, is_32bit), "At program exit").inspect_err(|_| {
+        if changes_nothing(env) {
+            verbose!(
+                env,
+                "Note, BPF_LSM_CGROUP that attach to void LSM hooks can't modify return value!\n"
+            );
+        }
+    })
+}
+
+/// A program of a cgroup at a hook without a result.
+fn changes_nothing(env: &Env<'_>) -> bool {
+    env.prog.prog_type == ProgType::Lsm
+        && env.prog.attach_type() == Some(AttachType::LsmCgroup)
+        && attach_proto(env).is_some_and(|proto| proto.target_id() == TypeId(0))
 }
 
 fn enforce(

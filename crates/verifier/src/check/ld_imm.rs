@@ -115,6 +115,7 @@ fn variable(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
 
 /// Whether each CPU has its own.
 fn is_percpu(btf: &Btf, var: TypeId) -> bool {
-    let section = btf.find_by_name_kind(".data..percpu", Kind::Datasec);
-    section.is_some_and(|id| btf.ty(id).vars().any(|v| v.ty == var))
+    // The kernel has such a section, and each module may have one.
+    let mut sections = btf.find_by_name(".data..percpu").filter(|ty| ty.kind() == Kind::Datasec);
+    sections.any(|section| section.vars().any(|v| v.ty == var))
 }

@@ -5,6 +5,7 @@
 pub(crate) mod alu;
 pub(crate) mod atomic;
 pub(crate) mod attach;
+mod attach_target;
 pub(crate) mod call;
 pub(crate) mod entry;
 pub(crate) mod exit;

@@ -17,6 +17,8 @@ use skep_uapi::is_gpl_compatible;
 pub(crate) enum Ops {
     TcpCongestion,
     Dummy,
+    /// Those of the kernel's test modules.
+    Test,
 }
 
 /// What a struct_ops program implements.
@@ -82,6 +84,9 @@ pub(crate) fn ops_named(name: &str) -> Option<Ops> {
     match name {
         "tcp_congestion_ops" => Some(Ops::TcpCongestion),
         "bpf_dummy_ops" => Some(Ops::Dummy),
+        "bpf_testmod_ops" | "bpf_testmod_ops2" | "bpf_testmod_st_ops" | "bpf_test_no_cfi_ops" => {
+            Some(Ops::Test)
+        }
         _ => None,
     }
 }
@@ -105,6 +110,7 @@ fn is_supported(ops: Ops, member: &str, sleepable: bool) -> bool {
                 | "release"
         ),
         Ops::Dummy => !sleepable || member == "test_sleepable",
+        Ops::Test => member != "unsupported_ops",
     }
 }
 
@@ -112,7 +118,7 @@ fn is_supported(ops: Ops, member: &str, sleepable: bool) -> bool {
 fn refusal_of(ops: Ops) -> i32 {
     match ops {
         // There is no stub for it.
-        Ops::TcpCongestion => errno::ENOTSUPP,
+        Ops::TcpCongestion | Ops::Test => errno::ENOTSUPP,
         // The struct's own check refuses it.
         Ops::Dummy => errno::EINVAL,
     }

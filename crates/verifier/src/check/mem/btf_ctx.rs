@@ -250,8 +250,14 @@ fn attach_func<'a>(env: &Env<'a>) -> Check<Func<'a>> {
         Kind::Func => Some(Func { proto: target.target(), name: target.name(), skip: 0 }),
         Kind::Typedef => {
             let name = target.name();
-            let proto = btf.skip_modifiers(btf.skip_modifiers(target.target_id()).target_id());
-            Some(Func { proto, name: name.strip_prefix("btf_trace_").unwrap_or(name), skip: 1 })
+            let name = name.strip_prefix("btf_trace_").unwrap_or(name);
+            // The function behind it has names for its arguments, which say what may be NULL.
+            let stub = btf.find_by_name_kind(&format!("__bpf_trace_{name}"), Kind::Func);
+            let proto = match stub {
+                Some(stub) => btf.ty(stub).target(),
+                None => btf.skip_modifiers(btf.skip_modifiers(target.target_id()).target_id()),
+            };
+            Some(Func { proto, name, skip: 1 })
         }
         _ => None,
     };

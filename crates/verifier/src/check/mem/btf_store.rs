@@ -20,7 +20,11 @@ pub(super) fn check_store(env: &mut Env<'_>, (btf, id): (&Btf, TypeId), at: (i32
                 Some(Ops::TcpCongestion) if ty.name() == "tcp_sock" => {
                     check_fields(env, (btf, ty), at, ("tcp_sock", &TCP_FIELDS))
                 }
-                Some(Ops::TcpCongestion) => reject!(env, EACCES, "only read is supported"),
+                // Seen on 6.12: the arguments are the program's to change.
+                Some(Ops::Test) if ty.name() == "st_ops_args" => Ok(()),
+                Some(Ops::TcpCongestion | Ops::Test) => {
+                    reject!(env, EACCES, "only read is supported")
+                }
                 None => unsupported("stores to fields of the kernel's structs"),
             }
         }

@@ -1,0 +1,92 @@
+//! What programs attach to through a trampoline: functions that may sleep, be changed, not be
+//! traced.
+//!
+//! Lists of names that a kernel is built with. What depends on its configuration (into which
+//! functions errors may be injected) is no row here but a fact that the verifier is given.
+//!
+//! Asked of Linux 6.18.15, where a kernel that refuses trampolines says nothing
+//! (`cargo xtask ask`, in a guest).
+//!
+//! Kernel: `bpf_lsm_disabled_hooks`, `sleepable_lsm_hooks`, `btf_id_deny`, `noreturn_deny`,
+//! `BTF_SET_START(btf_non_sleepable_error_inject)`, `btf_allowlist_d_path` (6.18).
+
+mod table;
+
+use table::*;
+
+/// What an LSM hook lets programs do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// Programs that sleep, too.
+    Sleepable,
+    /// Programs that do not sleep.
+    Atomic,
+    /// No program.
+    Disabled,
+    /// It is no hook.
+    None,
+}
+
+/// What the function (`bpf_lsm_file_open`) lets programs do.
+pub fn lsm_hook(func: &str) -> Hook {
+    let Some(hook) = func.strip_prefix("bpf_lsm_") else { return Hook::None };
+    let is_in = |list: &[&str]| list.binary_search(&hook).is_ok();
+    if NO_HOOKS.contains(&func) {
+        Hook::None
+    } else if is_in(&DISABLED_HOOKS) {
+        Hook::Disabled
+    } else if is_in(&SLEEPABLE_HOOKS) {
+        Hook::Sleepable
+    } else {
+        Hook::Atomic
+    }
+}
+
+/// Whether the function's result may be changed because it was made for that; and whether such a
+/// program may sleep.
+pub fn modifiable(func: &str) -> Option<bool> {
+    MODIFIABLE.iter().find(|row| row.0 == func).map(|row| row.1)
+}
+
+/// Functions that errors may be injected into, but where nothing may sleep. Documented.
+pub fn never_sleeps(func: &str) -> bool {
+    matches!(func, "__filemap_add_folio" | "should_fail_alloc_page" | "should_failslab")
+}
+
+/// Functions that no tracing program may attach to. Those of kernels that count preemption are
+/// documented: the one asked has none of them.
+pub fn is_denied(func: &str) -> bool {
+    DENIED.contains(&func)
+}
+
+/// Functions that nothing runs behind.
+pub fn never_returns(func: &str) -> bool {
+    NORETURN.contains(&func)
+}
+
+/// Functions whose tracing programs may call `bpf_d_path`.
+pub fn takes_d_path(func: &str) -> bool {
+    D_PATH.contains(&func) || lsm_hook(func) == Hook::Sleepable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_are_sorted_by_name() {
+        assert!(DISABLED_HOOKS.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(SLEEPABLE_HOOKS.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    /// Seen on 6.18.15.
+    #[test]
+    fn hooks_are_those_of_the_kernel() {
+        assert_eq!(lsm_hook("bpf_lsm_file_open"), Hook::Sleepable);
+        assert_eq!(lsm_hook("bpf_lsm_task_free"), Hook::Atomic);
+        assert_eq!(lsm_hook("bpf_lsm_getprocattr"), Hook::Disabled);
+        assert_eq!(lsm_hook("security_file_open"), Hook::None);
+        assert_eq!(modifiable("bpf_modify_return_test"), Some(false));
+        assert!(takes_d_path("vfs_getattr") && !takes_d_path("vfs_read"));
+    }
+}

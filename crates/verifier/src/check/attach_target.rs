@@ -1,0 +1,139 @@
+//! The function that a tracing or LSM program attaches to through a trampoline.
+//!
+//! What may be attached to depends on the kernel: on its symbols, on the functions that errors may
+//! be injected into, on lists that it was built with (`uapi::trampoline`).
+//!
+//! Kernel: `bpf_check_attach_target`, `btf_distill_func_proto`, `check_attach_btf_id`,
+//! `bpf_lsm_verify_prog` (6.18).
+
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, unsupported};
+use skep_btf::{Kind, Type, TypeId};
+use skep_uapi::limits::MAX_BPF_FUNC_ARGS;
+use skep_uapi::trampoline::{self, Hook};
+use skep_uapi::{AttachType, ProgFlags, ProgType, is_gpl_compatible};
+
+/// Refuses a function that programs of this kind cannot attach to.
+pub(super) fn check_trampoline_target(env: &mut Env<'_>, func: Type<'_>) -> Check {
+    check_prototype(env, func)?;
+    check_trampoline(env, func.name())?;
+    match env.prog.prog_type {
+        ProgType::Lsm => check_lsm_hook(env, (func.id().0, func.name())),
+        _ => check_not_denied(env, func.name()),
+    }
+}
+
+/// What a trampoline can pass on. Kernel: `btf_distill_func_proto`.
+fn check_prototype(env: &mut Env<'_>, func: Type<'_>) -> Check {
+    let (btf, name) = (func.btf(), func.name());
+    let proto = btf.skip_modifiers(func.target_id());
+    let count = proto.params().len();
+    if count > MAX_BPF_FUNC_ARGS {
+        reject!(env, EINVAL, "The function {name} has {count} arguments. Too many.");
+    }
+    let result = btf.skip_modifiers(proto.target_id());
+    if result.kind().is_composite() || passed_bytes(result).is_none() {
+        let kind = result.kind().name();
+        reject!(env, EINVAL, "The function {name} return type {kind} is unsupported.");
+    }
+    for (arg, param) in proto.params().enumerate() {
+        if arg + 1 == count && param.ty == TypeId::VOID {
+            reject!(env, EINVAL, "The function {name} with variable args is unsupported.");
+        }
+        let ty = btf.skip_modifiers(param.ty);
+        match passed_bytes(ty) {
+            Some(1..=16) => {}
+            _ => {
+                let kind = ty.kind().name();
+                reject!(env, EINVAL, "The function {name} arg{arg} type {kind} is unsupported.");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of an argument or result; none if it is not passed in registers at all.
+fn passed_bytes(ty: Type<'_>) -> Option<u32> {
+    match ty.kind() {
+        Kind::Void => Some(0),
+        Kind::Ptr => Some(8),
+        kind if kind == Kind::Int || kind.is_any_enum() || kind.is_composite() => ty.stated_size(),
+        _ => None,
+    }
+}
+
+/// A function that is called through a trampoline: it has an address, and may sleep or be changed
+/// if the program does that.
+fn check_trampoline(env: &mut Env<'_>, name: &str) -> Check {
+    if env.config.kernel_symbols.as_ref().is_some_and(|symbols| !(symbols.0)(name)) {
+        reject!(env, ENOENT, "The address of function {name} cannot be found");
+    }
+    if env.prog.prog_flags.contains(ProgFlags::SLEEPABLE) {
+        if !may_sleep(env, name)? {
+            reject!(env, EINVAL, "{name} is not sleepable");
+        }
+        return Ok(());
+    }
+    if env.prog.attach_type() == Some(AttachType::ModifyReturn) && !may_be_modified(env, name)? {
+        reject!(env, EINVAL, "{name}() is not modifiable");
+    }
+    Ok(())
+}
+
+fn may_sleep(env: &Env<'_>, name: &str) -> Check<bool> {
+    if env.prog.prog_type == ProgType::Lsm {
+        return Ok(trampoline::lsm_hook(name) == Hook::Sleepable);
+    }
+    match trampoline::modifiable(name) {
+        Some(sleepable) if sleepable => Ok(true),
+        _ if trampoline::never_sleeps(name) => Ok(false),
+        _ => takes_errors(env, name),
+    }
+}
+
+/// Kernel: `check_attach_modify_return`, `btf_kfunc_is_modify_return`.
+fn may_be_modified(env: &Env<'_>, name: &str) -> Check<bool> {
+    if name.starts_with("security_") || trampoline::modifiable(name).is_some() {
+        return Ok(true);
+    }
+    takes_errors(env, name)
+}
+
+/// Whether errors may be injected into the function.
+fn takes_errors(env: &Env<'_>, name: &str) -> Check<bool> {
+    let known = env.config.error_injection.as_ref().and_then(|functions| (functions.0)(name));
+    match known {
+        Some(takes) => Ok(takes),
+        None => unsupported(format!("whether errors may be injected into {name}: not known here")),
+    }
+}
+
+fn check_lsm_hook(env: &mut Env<'_>, (id, name): (u32, &str)) -> Check {
+    if !is_gpl_compatible(&env.prog.license) {
+        reject!(env, EINVAL, "LSM programs must have a GPL compatible license");
+    }
+    match trampoline::lsm_hook(name) {
+        Hook::Disabled => {
+            reject!(env, EINVAL, "attach_btf_id {id} points to disabled hook {name}")
+        }
+        Hook::None => reject!(env, EINVAL, "attach_btf_id {id} points to wrong type name {name}"),
+        Hook::Sleepable | Hook::Atomic => Ok(()),
+    }
+}
+
+fn check_not_denied(env: &mut Env<'_>, name: &str) -> Check {
+    if trampoline::is_denied(name) {
+        reject!(env, EINVAL, "Attaching tracing programs to function '{name}' is rejected.");
+    }
+    let returns =
+        matches!(env.prog.attach_type(), Some(AttachType::TraceFexit | AttachType::ModifyReturn));
+    if returns && trampoline::never_returns(name) {
+        reject!(
+            env,
+            EINVAL,
+            "Attaching fexit/fmod_ret to __noreturn function '{name}' is rejected."
+        );
+    }
+    Ok(())
+}
