@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 18] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -61,6 +61,28 @@ const STEPS: [Step; 16] = [
     },
     Step { name: "runs inside the walk", runs: Runs::Own(&["embed", "--count=300"]) },
     Step { name: "real programs inside the walk", runs: Runs::Own(&["embed", "tests/programs"]) },
+    Step {
+        name: "agreement with Linux 6.18.15",
+        runs: Runs::Own(&[
+            "kernel-diff",
+            "--quiet",
+            "--against=tests/kernels/6.18.15.csv.gz",
+            "--kernel=target/kernels/6.18.15",
+            "--baseline=tests/kernels/6.18.15.baseline.csv",
+            "target/corpus",
+        ]),
+    },
+    Step {
+        name: "agreement with Linux 6.12.117",
+        runs: Runs::Own(&[
+            "kernel-diff",
+            "--quiet",
+            "--against=tests/kernels/6.12.117.csv.gz",
+            "--kernel=target/kernels/6.12.117",
+            "--baseline=tests/kernels/6.12.117.baseline.csv",
+            "target/corpus",
+        ]),
+    },
     Step { name: "settings of the engine", runs: Runs::Own(&["tunings", "tests/programs"]) },
     Step { name: "instruction counts", runs: Runs::Own(&["bench", "guard"]) },
 ];

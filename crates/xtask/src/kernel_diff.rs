@@ -50,6 +50,8 @@ pub(crate) struct Args {
     /// Seconds that a program may take.
     #[arg(long, default_value_t = 60)]
     timeout_s: u64,
+    #[command(flatten)]
+    other: worker::OtherKernel,
     /// Print every row, not only those that disagree.
     #[arg(long, short)]
     verbose: bool,
@@ -61,12 +63,15 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     // Without a baseline, any kernel may be compared with.
     let expects = args.baseline.is_some() || args.write_baseline.is_some();
-    let absent = match expects {
-        true => outcome::judge().err(),
-        false => skep_kernel::bpf::available().map_err(Absent::Refused).err(),
+    let absent = match (args.other.named(&args.paths), expects) {
+        (Some(there), _) => there.err(),
+        (None, true) => outcome::judge().err().map(|why| why.to_string()),
+        (None, false) => {
+            skep_kernel::bpf::available().map_err(Absent::Refused).err().map(|why| why.to_string())
+        }
     };
     if let Some(why) = absent {
-        return Ok(Ended::without_kernel(&why));
+        return Ok(Ended::Skipped(why));
     }
     let files = objects::find(&args.paths)?;
     let rows = pool::Pool {
@@ -97,6 +102,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 
 fn worker_args(args: &Args) -> Vec<String> {
     let mut list = vec!["kernel-diff-worker".to_owned(), format!("--level={}", args.level)];
+    list.extend(args.other.args());
     list.extend(args.filter.iter().map(|filter| format!("--filter={filter}")));
     list
 }

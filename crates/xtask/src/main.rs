@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod answers;
+mod ask;
 mod bench;
 mod bless;
 mod child;
@@ -41,6 +43,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Ask the running kernel what programs may attach to (in a guest: needs trampolines).
+    Ask(ask::Args),
     /// Benchmarks: growth, instruction counts of the stress programs, memory, other engines.
     Bench(bench::Args),
     /// Rewrite the transcripts of the Markdown suites from the host kernel's answers.
@@ -75,6 +79,8 @@ enum Command {
     Parity(parity::Args),
     /// Generate a capture, the same each time.
     Pcap(pcap::Args),
+    /// Write the running kernel's answers to the programs of objects as a table.
+    KernelAnswers(answers::Args),
     /// Compare skep's verifier with the host kernel on random programs.
     Random(random::Args),
     /// Verify programs under every combination of engine settings; only the cost may change.
@@ -113,6 +119,7 @@ fn main() -> ExitCode {
 /// Runs one command.
 fn run(command: Command) -> Outcome {
     match command {
+        Command::Ask(args) => ask::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Bless(args) => bless::run(&args),
         Command::Ci(args) => ci::run(&args),
@@ -122,6 +129,7 @@ fn run(command: Command) -> Outcome {
         Command::Embed(args) => embed::run(&args),
         Command::ExecDiff(args) => exec_diff::run(&args),
         Command::Faults(args) => faults::run(&args),
+        Command::KernelAnswers(args) => answers::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Leaks => leaks::run(),
         Command::LoadDiff(args) => load_diff::run(&args),

@@ -32,6 +32,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     for (class, title) in SECTIONS {
         reasons(&entries, (class, title), &mut text);
     }
+    other_kernels(&root, &mut text)?;
     gaps(&root, &mut text)?;
     let path = root.join("docs/parity.md");
     let same = fs::read_to_string(&path).is_ok_and(|old| old == text);
@@ -51,6 +52,46 @@ const SECTIONS: [(Class, &str); 5] = [
     (Class::NotLoaded, "Not loaded"),
     (Class::NotJudged, "Not judged by this kernel"),
 ];
+
+/// Agreement with kernels whose answers are in a table, and what differs.
+fn other_kernels(root: &Path, text: &mut String) -> Result<(), Box<dyn std::error::Error>> {
+    const END: &str = ".baseline.csv";
+    let folder = root.join("tests/kernels");
+    let names =
+        fs::read_dir(folder)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut releases: Vec<String> =
+        names.filter_map(|name| Some(name.strip_suffix(END)?.to_owned())).collect();
+    releases.sort();
+    text.push_str(OTHER_KERNELS);
+    let _ = writeln!(text, "| kernel | {} |", Class::ALL.map(Class::name).join(" | "));
+    let _ = writeln!(text, "|---|{}", "--:|".repeat(Class::ALL.len()));
+    let mut differing = String::new();
+    for release in releases {
+        let entries = read_baseline(&root.join(format!("tests/kernels/{release}{END}")))?;
+        let count = |class| entries.iter().filter(|entry| entry.class == class).count();
+        let counts = Class::ALL.map(|class| count(class).to_string());
+        let _ = writeln!(text, "| {release} | {} |", counts.join(" | "));
+        let _ = writeln!(differing, "\n### What differs from {release}\n");
+        let agrees = [Class::Log, Class::Counts, Class::NotJudged];
+        for entry in entries.iter().filter(|entry| !agrees.contains(&entry.class)) {
+            let (object, program) = (&entry.object, &entry.program);
+            let (class, reason) = (entry.class.name(), &entry.reason);
+            let _ = writeln!(differing, "- {object} {program}: {class} ({reason})");
+        }
+    }
+    text.push_str(&differing);
+    Ok(())
+}
+
+const OTHER_KERNELS: &str = "
+## Other kernels
+
+Programs that the kernel above does not judge, most of them because it allows no trampolines, by the
+answers of other kernels (`tests/kernels`). skep knows the rules of 6.18.44 alone: what differs from
+6.18.15 is what stable updates changed, what differs from 6.12 is what releases did. Not loaded are
+programs that libbpf refuses before the kernel sees them.
+
+";
 
 /// A line for each folder of objects, a column for each class.
 fn agreement(entries: &[Entry], text: &mut String) {

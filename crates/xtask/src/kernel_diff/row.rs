@@ -1,8 +1,11 @@
 //! One program in a comparison: both answers, how far they agree, and where they first part.
 
+use crate::answers::{self, LOGGED_INSNS_MAX};
 use serde::{Deserialize, Serialize};
+use skep::Host;
 use skep::program::Program;
-use skep_kernel::judge::{Answer, Judgement, as_loaded, judge};
+use skep::verifier::Privileges;
+use skep_kernel::judge::{Answer, Judgement, as_loaded, judge, without_btf};
 use skep_kernel::kernel_log;
 use skep_testkit::engine::{self, Ours, Verdict};
 use std::fmt::Write as _;
@@ -76,9 +79,6 @@ impl Class {
     }
 }
 
-/// A log of level 2 has some 100 to 400 bytes an insn; longer walks are compared by counts only.
-const LOGGED_INSNS_MAX: u64 = 100_000;
-
 /// One row. Column names are those of the CSV.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
@@ -135,10 +135,7 @@ impl Row {
         let ours = engine::verify(program, 4);
         let mut row = Row::without(object, &program.name, (Class::NotJudged, String::new()));
         row.time_ours_us = start.elapsed().as_micros() as u64;
-        row.verdict_ours = ours.verdict.name().to_owned();
-        row.insns_ours = ours.stats.insns_processed;
-        row.states_ours = ours.stats.total_states;
-        row.peak_ours = ours.stats.peak_states;
+        row.fill_ours(&ours);
         match judge(program, 4) {
             Answer::Judged(theirs) => {
                 row.fill(&ours, &theirs);
@@ -158,6 +155,64 @@ impl Row {
         row
     }
 
+    /// Our verifier, for the kernel `host`, and the answer that it has given.
+    pub(crate) fn compare_with(
+        answer: &answers::Row,
+        program: &Program,
+        (host, level): (&Host, u32),
+    ) -> Row {
+        let bare;
+        let program = if answer.with_btf {
+            program
+        } else {
+            bare = without_btf(program);
+            &bare
+        };
+        let logged = level != 0 && !answer.log.is_empty();
+        let level = if logged { 2 | 4 } else { 4 };
+        let start = Instant::now();
+        let ours = engine::verify_on(host, program, (level, Privileges::PRIVILEGED));
+        let (object, name) = (&answer.object, &answer.program);
+        let mut row = Row::without(object, name, (Class::NotJudged, answer.message.clone()));
+        row.time_ours_us = start.elapsed().as_micros() as u64;
+        row.fill_ours(&ours);
+        if !answer.is_judged() {
+            if let Verdict::Bug(why) = &ours.verdict {
+                (row.class, row.reason) = (Class::Bug, one_line(why));
+            }
+            return row;
+        }
+        row.verdict_kernel.clone_from(&answer.verdict);
+        row.insns_kernel = answer.insns;
+        row.states_kernel = answer.states;
+        row.peak_kernel = answer.peak;
+        row.classify(&ours, answer.verdict == "accepted", || answer.message.clone());
+        if row.class.rank() > 0 && answer.verdict != "accepted" {
+            let message = answers::message(&ours.log);
+            if logged && message != answer.message {
+                row.class = Class::Verdict;
+                row.reason = one_line(&format!("says: {message}; kernel: {}", answer.message));
+            }
+        }
+        if row.class == Class::Verdict && row.reason.is_empty() {
+            row.reason = "other counts".to_owned();
+        }
+        if row.class == Class::Counts && logged {
+            match answers::log_hash(&ours.log, program) == answer.log {
+                true => row.class = Class::Log,
+                false => row.reason = "another log".to_owned(),
+            }
+        }
+        row
+    }
+
+    fn fill_ours(&mut self, ours: &Ours) {
+        self.verdict_ours = ours.verdict.name().to_owned();
+        self.insns_ours = ours.stats.insns_processed;
+        self.states_ours = ours.stats.total_states;
+        self.peak_ours = ours.stats.peak_states;
+    }
+
     fn fill(&mut self, ours: &Ours, theirs: &Judgement) {
         let stats = theirs.stats.clone().unwrap_or_default();
         self.verdict_kernel = if theirs.accepted { "accepted" } else { "rejected" }.to_owned();
@@ -165,12 +220,17 @@ impl Row {
         self.states_kernel = stats.total_states;
         self.peak_kernel = stats.peak_states;
         self.time_kernel_us = stats.verification_time_us;
+        let reason = || kernel_log::reason(&theirs.log).unwrap_or("no reason").to_owned();
+        self.classify(ours, theirs.accepted, reason);
+    }
+
+    /// How far the verdicts and counts agree, once both are filled in.
+    fn classify(&mut self, ours: &Ours, accepted: bool, kernels_reason: impl Fn() -> String) {
         let counts = self.insns_ours == self.insns_kernel
             && self.states_ours == self.states_kernel
             && self.peak_ours == self.peak_kernel;
         let agreed = if counts { Class::Counts } else { Class::Verdict };
-        let kernels_reason = || kernel_log::reason(&theirs.log).unwrap_or("no reason").to_owned();
-        (self.class, self.reason) = match (&ours.verdict, theirs.accepted) {
+        (self.class, self.reason) = match (&ours.verdict, accepted) {
             (Verdict::Unsupported(why), _) => (Class::Unsupported, why.clone()),
             (Verdict::Bug(why), _) => (Class::Bug, why.clone()),
             (Verdict::Accepted, false) => (Class::FalseAccept, kernels_reason()),

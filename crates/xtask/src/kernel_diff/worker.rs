@@ -2,8 +2,8 @@
 
 use super::row::{Class, Row};
 use crate::child::answer;
-use crate::objects;
 use crate::outcome::Ended;
+use crate::{answers, objects};
 use serde::{Deserialize, Serialize};
 use skep::Host;
 use std::io::BufRead;
@@ -15,6 +15,40 @@ pub(crate) struct WorkerArgs {
     level: u32,
     #[arg(long)]
     filter: Option<String>,
+    #[command(flatten)]
+    other: OtherKernel,
+}
+
+/// Another kernel than the running one.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct OtherKernel {
+    /// Compare with the answers in this table (`kernel-answers`), not with the running kernel.
+    #[arg(long, requires = "kernel")]
+    against: Option<PathBuf>,
+    /// What the kernel of that table says of itself: a folder (`tests/kernels`).
+    #[arg(long, value_name = "DIR", requires = "against")]
+    kernel: Option<PathBuf>,
+}
+
+impl OtherKernel {
+    /// Whether there is one, and what of it, or of the objects, is missing here.
+    pub(crate) fn named(&self, objects: &[PathBuf]) -> Option<Result<(), String>> {
+        let paths = [self.against.as_ref()?, self.kernel.as_ref()?];
+        let missing = paths.into_iter().chain(objects).find(|path| !path.exists());
+        Some(missing.map_or(Ok(()), |path| Err(format!("{} is not there", path.display()))))
+    }
+
+    pub(crate) fn args(&self) -> Vec<String> {
+        let pair = |name: &str, path: &PathBuf| format!("--{name}={}", path.display());
+        let against = self.against.iter().map(|path| pair("against", path));
+        against.chain(self.kernel.iter().map(|path| pair("kernel", path))).collect()
+    }
+}
+
+/// The kernel that is compared with: its answers, if they are not asked for.
+struct Judge {
+    host: Host,
+    answers: Option<answers::Table>,
 }
 
 /// Compare the programs of a file, from the `skip`th on.
@@ -39,13 +73,19 @@ pub(super) enum Event {
 pub(crate) const STACK_SIZE: usize = 64 << 20;
 
 pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
-    let host = objects::host()?;
+    let judge = match (&args.other.against, &args.other.kernel) {
+        (Some(table), Some(dir)) => {
+            let host = Host::read_folder(dir).map_err(|e| e.to_string())?;
+            Judge { host, answers: Some(answers::read(table)?) }
+        }
+        _ => Judge { host: objects::host()?, answers: None },
+    };
     skep_testkit::engine::record_panics();
     for line in std::io::stdin().lock().lines() {
         let request: Request = serde_json::from_str(&line?)?;
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(STACK_SIZE);
-            let handle = thread.spawn_scoped(scope, || object(&request, args, &host));
+            let handle = thread.spawn_scoped(scope, || object(&request, args, &judge));
             handle.map(|h| h.join().unwrap_or(Ok(())))
         })??;
         answer(&Event::End)?;
@@ -53,10 +93,10 @@ pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
     Ok(Ended::Passed)
 }
 
-fn object(request: &Request, args: &WorkerArgs, host: &Host) -> std::io::Result<()> {
+fn object(request: &Request, args: &WorkerArgs, judge: &Judge) -> std::io::Result<()> {
     let name = objects::short_name(&request.file);
     answer(&Event::Start(0, "(open)".to_owned()))?;
-    let object = match objects::open(&request.file, host) {
+    let object = match objects::open(&request.file, &judge.host) {
         Ok(object) => object,
         Err(why) => return answer(&Event::Row(Box::new(not_loaded(&name, "", why)))),
     };
@@ -65,10 +105,23 @@ fn object(request: &Request, args: &WorkerArgs, host: &Host) -> std::io::Result<
         if args.filter.as_ref().is_some_and(|filter| !full.contains(filter.as_str())) {
             continue;
         }
+        let known = match &judge.answers {
+            Some(table) => match table.get(&(name.clone(), entry.name.clone())) {
+                None => continue,
+                found => found,
+            },
+            None => None,
+        };
         answer(&Event::Start(i, entry.name.clone()))?;
-        let row = match &entry.program {
-            Ok(program) => Row::compare(&name, program, args.level),
-            Err(why) => not_loaded(&name, &entry.name, why.to_string()),
+        let row = match (&entry.program, known) {
+            (Ok(program), Some(known)) => {
+                Row::compare_with(known, program, (&judge.host, args.level))
+            }
+            (Ok(program), None) => Row::compare(&name, program, args.level),
+            (Err(_), Some(known)) if !known.is_judged() => {
+                Row::without(&name, &entry.name, (Class::NotJudged, known.message.clone()))
+            }
+            (Err(why), _) => not_loaded(&name, &entry.name, why.to_string()),
         };
         answer(&Event::Row(Box::new(row)))?;
     }

@@ -1,0 +1,206 @@
+//! Answers of a kernel as facts: one row a program, no program text.
+//!
+//! `cargo xtask kernel-answers`, run on the kernel (in a guest, see `tests/kernels`), writes the
+//! table; `cargo xtask kernel-diff --against TABLE` compares skep with it anywhere.
+//!
+//! # Invariants
+//! 1. A row's log is a hash of the whole normalised log at level 2: equal hashes mean equal logs.
+
+use crate::objects;
+use crate::outcome::Ended;
+use serde::{Deserialize, Serialize};
+use skep::Host;
+use skep::program::Program;
+use skep_kernel::judge::{Answer, as_loaded, judge};
+use skep_kernel::kernel_log;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Object files, and folders of them.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Write the table here (gzip if it ends in `.gz`).
+    #[arg(long)]
+    out: PathBuf,
+    /// Only programs that this baseline calls not judged or not loaded.
+    #[arg(long)]
+    unjudged_in: Option<PathBuf>,
+    /// A folder with what this kernel says of itself, its modules included.
+    #[arg(long)]
+    kernel: Option<PathBuf>,
+}
+
+/// One program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    pub(crate) object: String,
+    pub(crate) program: String,
+    /// `accepted`, `rejected`, `not-judged`.
+    pub(crate) verdict: String,
+    /// The kernel took its BTF.
+    pub(crate) with_btf: bool,
+    pub(crate) insns: u64,
+    pub(crate) states: u64,
+    pub(crate) peak: u64,
+    /// Hash of the log; empty where the walk is too long for one.
+    pub(crate) log: String,
+    /// Why it is refused or was not judged.
+    pub(crate) message: String,
+}
+
+impl Row {
+    pub(crate) fn is_judged(&self) -> bool {
+        self.verdict != "not-judged"
+    }
+}
+
+/// A table, by object and program.
+pub(crate) type Table = BTreeMap<(String, String), Row>;
+
+/// Longer walks have no log: at level 2 an insn takes some 100 to 400 bytes.
+pub(crate) const LOGGED_INSNS_MAX: u64 = 100_000;
+
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    if let Err(why) = skep_kernel::bpf::available() {
+        return Ok(Ended::without_kernel(&why));
+    }
+    let wanted = match &args.unjudged_in {
+        Some(path) => Some(unjudged(path)?),
+        None => None,
+    };
+    let host = match &args.kernel {
+        Some(dir) => Host::read_folder(dir).map_err(|e| e.to_string())?,
+        None => objects::host()?,
+    };
+    let mut rows = Vec::new();
+    for file in objects::find(&args.paths)? {
+        let object = objects::short_name(&file);
+        let Ok(opened) = objects::open(&file, &host) else { continue };
+        for entry in &opened.programs {
+            let key = (object.clone(), entry.name.clone());
+            let program = entry.program.as_ref().ok();
+            if let Some(program) =
+                program.filter(|_| wanted.as_ref().is_none_or(|w| w.contains(&key)))
+            {
+                rows.push(Row { object: key.0, program: key.1, ..answer(program) });
+            }
+        }
+    }
+    write(&args.out, &rows)?;
+    let judged = rows.iter().filter(|row| row.is_judged()).count();
+    println!("{} programs, {judged} judged by {}", rows.len(), skep_kernel::bpf::release());
+    Ok(Ended::Passed)
+}
+
+fn unjudged(path: &Path) -> Result<BTreeSet<(String, String)>, csv::Error> {
+    use crate::kernel_diff::{Class, read_baseline};
+    let entries = read_baseline(path)?.into_iter();
+    let unjudged =
+        entries.filter(|entry| matches!(entry.class, Class::NotJudged | Class::NotLoaded));
+    Ok(unjudged.map(|entry| (entry.object, entry.program)).collect())
+}
+
+fn answer(program: &Program) -> Row {
+    let loaded = as_loaded(program);
+    let with_btf = loaded.btf.is_some() == program.btf.is_some();
+    match judge(&loaded, 4) {
+        Answer::NotJudged { reason, detail } => Row {
+            verdict: "not-judged".to_owned(),
+            with_btf,
+            message: format!("{reason} {detail}").trim_end().to_owned(),
+            ..Row::default()
+        },
+        Answer::Judged(it) => {
+            let stats = it.stats.unwrap_or_default();
+            let short = stats.insns_processed <= LOGGED_INSNS_MAX;
+            let full = match judge(&loaded, if short { 2 | 4 } else { 4 }) {
+                Answer::Judged(full) => full.log,
+                Answer::NotJudged { .. } => String::new(),
+            };
+            Row {
+                verdict: if it.accepted { "accepted" } else { "rejected" }.to_owned(),
+                with_btf,
+                insns: stats.insns_processed,
+                states: stats.total_states,
+                peak: stats.peak_states,
+                log: if short { log_hash(&full, &loaded) } else { String::new() },
+                message: if it.accepted { String::new() } else { message(&full) },
+                ..Row::default()
+            }
+        }
+    }
+}
+
+/// The line of a log that tells why a program is refused.
+pub(crate) fn message(log: &str) -> String {
+    kernel_log::reason(log).unwrap_or_default().trim_end().to_owned()
+}
+
+/// FNV-1a of the log without what differs between two runs.
+pub(crate) fn log_hash(log: &str, program: &Program) -> String {
+    let text = kernel_log::normalise(log, &program.insns);
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+fn write(path: &Path, rows: &[Row]) -> Result<(), Box<dyn std::error::Error>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    rows.iter().try_for_each(|row| csv.serialize(row))?;
+    let release = skep_kernel::bpf::release();
+    let head = format!("# Linux {release}; written by `cargo xtask kernel-answers` there\n");
+    let text = [head.into_bytes(), csv.into_inner()?].concat();
+    let file = std::fs::File::create(path)?;
+    if path.extension().is_some_and(|end| end == "gz") {
+        let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::best());
+        packed.write_all(&text)?;
+        packed.finish()?.flush()?;
+    } else {
+        let mut file = file;
+        file.write_all(&text)?;
+    }
+    Ok(())
+}
+
+/// Reads a table that [`run`] wrote.
+pub(crate) fn read(path: &Path) -> Result<Table, Box<dyn std::error::Error>> {
+    let bytes = std::fs::read(path)?;
+    let mut text = String::new();
+    match bytes.starts_with(&[0x1f, 0x8b]) {
+        true => flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text)?,
+        false => (&bytes[..]).read_to_string(&mut text)?,
+    };
+    let mut table = Table::new();
+    let mut csv = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
+    for row in csv.deserialize() {
+        let row: Row = row?;
+        table.insert((row.object.clone(), row.program.clone()), row);
+    }
+    Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_read_as_it_was_written() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let row = |program: &str| Row {
+            object: "v3/a.bpf.o".to_owned(),
+            program: program.to_owned(),
+            verdict: "rejected".to_owned(),
+            message: "R1, and \"R2\" # !read_ok".to_owned(),
+            insns: 7,
+            ..Row::default()
+        };
+        for name in ["t.csv", "t.csv.gz"] {
+            let path = dir.path().join(name);
+            write(&path, &[row("b"), row("a")]).expect("written");
+            let table = read(&path).expect("read");
+            assert_eq!(table.values().cloned().collect::<Vec<_>>(), [row("a"), row("b")]);
+        }
+    }
+}
