@@ -1,6 +1,6 @@
 //! Bytecode that nobody compiled: any insns, with maps, of any program type.
 //!
-//! The input: program type, flags ([`RAW`], [`UNPRIVILEGED`], [`STATE_FREQ`]), insns.
+//! The input: program type, flags ([`RAW`] and those that follow), insns.
 
 use skep_insn::{Endian, Insn, InsnIdx, Opcode, code, decode_all};
 use skep_program::{MapDef, Program};
@@ -11,8 +11,11 @@ use skep_verifier::{Config, Privileges, Verdict, verify};
 const RAW: u8 = 1;
 const UNPRIVILEGED: u8 = 2;
 const STATE_FREQ: u8 = 4;
+/// Without a log, and with fewer insns walked: most executions by far.
+const UNLOGGED: u8 = 8;
 /// Most insns walked, so that each input ends soon.
 const INSNS_MAX: u32 = 20_000;
+const INSNS_UNLOGGED_MAX: u32 = 4_000;
 const LOG_BYTES_MAX: usize = 1 << 16;
 
 /// No panic, no bug, an end, a bounded log; a refusal has words.
@@ -35,13 +38,15 @@ pub(crate) fn run(data: &[u8]) {
         maps: maps().into(),
         ..Program::default()
     };
-    let profile = KernelProfile { insns_max: INSNS_MAX, ..KernelProfile::v6_18() };
+    let logged = flags & UNLOGGED == 0;
+    let insns_max = if logged { INSNS_MAX } else { INSNS_UNLOGGED_MAX };
+    let profile = KernelProfile { insns_max, ..KernelProfile::v6_18() };
     let config = Config {
         privileges: match flags & UNPRIVILEGED {
             0 => Privileges::PRIVILEGED,
             _ => Privileges::UNPRIVILEGED,
         },
-        log_level: 2 | 4,
+        log_level: if logged { 2 | 4 } else { 0 },
         log_bytes_max: LOG_BYTES_MAX,
         ..Config::privileged(profile)
     };
