@@ -127,6 +127,10 @@ pub(crate) struct Env<'a> {
     pub(crate) ctx_mem_end: u32,
     /// What makes the program unsafe to run, should it be accepted.
     pub(crate) kernel_hole: Option<KernelHole>,
+    /// What may make it so: the first hole that the walk went by.
+    pub(crate) doubt: Option<KernelHole>,
+    /// Holes of the kernel are closed.
+    pub(crate) sound: bool,
     /// Registers of the current frame that changed since the last printed state.
     pub(crate) scratched_regs: u32,
     pub(crate) scratched_slots: u64,

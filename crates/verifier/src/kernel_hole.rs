@@ -3,14 +3,22 @@
 //! The verdict stays the kernel's, whose answer is what is asked for. Whoever is about to run the
 //! program asks [`VerifiedProgram::kernel_hole`](crate::VerifiedProgram::kernel_hole) and does not.
 //! `docs/kernel-findings.md` has a program for each.
+//!
+//! One hole is seen as such when the walk comes by ([`HoleKind::ObjectAboveStack`]). For the others
+//! a walk that comes by is only a [`Doubt`]: most such programs are safe. Then the program is
+//! walked again under the rules that the kernel lacks (`Env::sound`); one that they refuse goes
+//! through the hole. They may be stricter than need be, never laxer.
 
+use crate::env::Env;
+use crate::{BacktrackSkip, Config, Tuning, Verdict};
 use skep_insn::InsnIdx;
+use skep_program::Program;
 use std::fmt;
 
 /// A hole that an accepted program goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelHole {
-    /// The insn that does it.
+    /// The insn that does it, or the first that could.
     pub insn_idx: InsnIdx,
     /// What it does.
     pub kind: HoleKind,
@@ -23,13 +31,56 @@ pub enum HoleKind {
     /// An iterator or a saved irq flag at `fp+0`: its eight bytes lie above the stack, and the walk
     /// takes them for the slot below.
     ObjectAboveStack,
+    /// A fill that extends the sign of a spilled number keeps the number's id.
+    SignExtendedFill,
+    /// Precision of what an atomic insn fetches from the stack does not come to the slot.
+    AtomicFetch,
+    /// Precision of the number of rounds of `bpf_loop` does not come to states of the callback.
+    LoopRounds,
 }
 
 impl fmt::Display for KernelHole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
             HoleKind::ObjectAboveStack => "an iterator or irq flag at fp+0, above the stack",
+            HoleKind::SignExtendedFill => "a sign-extending fill, taken for the spilled number",
+            HoleKind::AtomicFetch => "a fetched number, of which not all paths were walked",
+            HoleKind::LoopRounds => "rounds of bpf_loop, of which not all were walked",
         };
         write!(f, "unsafe, though the kernel accepts it: insn {}: {what}", self.insn_idx.0)
+    }
+}
+
+/// Where the walk first came by a hole, and how it was walked.
+#[derive(Clone, Debug)]
+pub(crate) struct Doubt {
+    pub(crate) hole: KernelHole,
+    pub(crate) config: Config,
+}
+
+impl Doubt {
+    /// Of a walk that came to its end.
+    pub(crate) fn of(env: &Env<'_>) -> Option<Doubt> {
+        let hole = env.doubt?;
+        let tuning = Tuning { backtrack_skip: BacktrackSkip::Off, ..env.config.tuning };
+        let config = Config { log_level: 0, tuning, ..env.config.clone() };
+        Some(Doubt { hole, config })
+    }
+
+    /// The hole, if the program that was accepted goes through one.
+    pub(crate) fn confirmed(&self, program: &Program) -> Option<KernelHole> {
+        let mut env = Env::new(program, &self.config);
+        env.sound = true;
+        let accepted = matches!(crate::judge(env).0.verdict, Verdict::Accepted(_));
+        (!accepted).then_some(self.hole)
+    }
+}
+
+impl Env<'_> {
+    /// The insn at hand goes by a hole. True if the rules that the kernel lacks are in force.
+    pub(crate) fn goes_by(&mut self, kind: HoleKind) -> bool {
+        let hole = KernelHole { insn_idx: InsnIdx(self.insn_idx), kind };
+        self.doubt.get_or_insert(hole);
+        self.sound
     }
 }

@@ -43,6 +43,7 @@ pub use verified_program::VerifiedProgram;
 pub use xlated::{AX, InsnFacts, MAY_GOTO_MAX, NotSupported, OwnHelper, SubprogFacts, Xlated};
 
 use env::Env;
+use kernel_hole::Doubt;
 use rejection::{Check, Stop};
 use skep_program::Program;
 
@@ -95,11 +96,12 @@ fn judge(mut env: Env<'_>) -> (Outcome, Option<Box<watch::Recorder>>) {
     env.stats.mem_final = env.mem_final();
     let stats = env.stats;
     let verdict = match walked {
-        Ok(()) => Verdict::Accepted(Box::new(VerifiedProgram::new(
-            program.clone(),
-            stats.stack_depth_bytes,
-            fixup::Walked::take(&mut env),
-        ))),
+        Ok(()) => {
+            let (depth, doubt) = (stats.stack_depth_bytes, Doubt::of(&env));
+            let walked = fixup::Walked::take(&mut env);
+            let verified = VerifiedProgram::new(program.clone(), depth, walked, doubt);
+            Verdict::Accepted(Box::new(verified))
+        }
         Err(Stop::Reject { errno, message }) => {
             Verdict::Rejected(Rejection { insn_idx: Some(insn_idx), frameno, errno, message })
         }

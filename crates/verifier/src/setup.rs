@@ -88,6 +88,8 @@ impl<'a> Env<'a> {
             seen_direct_write: false,
             ctx_mem_end: 0,
             kernel_hole: None,
+            doubt: None,
+            sound: false,
             scratched_regs: 0,
             scratched_slots: 0,
             subprogno_walked: 0,

@@ -5,6 +5,7 @@
 
 use crate::KernelHole;
 use crate::fixup::{Walked, translate};
+use crate::kernel_hole::Doubt;
 use crate::xlated::{NotSupported, Xlated};
 use skep_program::Program;
 use std::sync::{Arc, OnceLock};
@@ -15,12 +16,20 @@ pub struct VerifiedProgram {
     program: Program,
     stack_depth_bytes: u32,
     walked: Walked,
+    doubt: Option<Doubt>,
+    hole: OnceLock<Option<KernelHole>>,
     xlated: OnceLock<Result<Arc<Xlated>, NotSupported>>,
 }
 
 impl VerifiedProgram {
-    pub(crate) fn new(program: Program, stack_depth_bytes: u32, walked: Walked) -> VerifiedProgram {
-        VerifiedProgram { program, stack_depth_bytes, walked, xlated: OnceLock::new() }
+    pub(crate) fn new(
+        program: Program,
+        stack_depth_bytes: u32,
+        walked: Walked,
+        doubt: Option<Doubt>,
+    ) -> VerifiedProgram {
+        let (hole, xlated) = (OnceLock::new(), OnceLock::new());
+        VerifiedProgram { program, stack_depth_bytes, walked, doubt, hole, xlated }
     }
 
     /// The verified program.
@@ -33,10 +42,13 @@ impl VerifiedProgram {
         self.stack_depth_bytes
     }
 
-    /// What makes it unsafe to run, although the kernel accepts it too; the first insn that does
-    /// it.
+    /// What makes it unsafe to run, although the kernel accepts it too. Where that is not plain
+    /// from the walk, the first call walks the program once more.
     pub fn kernel_hole(&self) -> Option<KernelHole> {
-        self.walked.kernel_hole
+        *self.hole.get_or_init(|| {
+            let doubted = || self.doubt.as_ref()?.confirmed(&self.program);
+            self.walked.kernel_hole.or_else(doubted)
+        })
     }
 
     /// The insns that run, after all rewrites; created on first call.

@@ -7,9 +7,11 @@ use super::mem::{
     check_store_reg_mem, save_aux_ptr_type,
 };
 use super::reg_arg::Operand;
+use crate::HoleKind;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::Check;
+use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -73,8 +75,13 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
     };
     // May the memory be read as a number; then what the register gets.
     check_mem_access(env, at)?;
-    if load_reg.is_some() {
+    if let Some(regno) = load_reg {
         check_mem_access(env, MemAccess { value_regno: load_reg, ..at })?;
+        if env.reg(insn.dst).ty.is(Base::Stack) && env.goes_by(HoleKind::AtomicFetch) {
+            let mut fetched = Reg::unknown();
+            fetched.val.coerce_to_size(insn.size_bytes() as u32);
+            env.set_reg(regno, fetched);
+        }
     }
     if env.reg(insn.dst).ty.is(Base::Arena) {
         save_aux_ptr_type(env, RegType::of(Base::Arena), false)?;

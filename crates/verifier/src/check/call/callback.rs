@@ -9,6 +9,7 @@
 use super::func_contract;
 use super::meta::CallMeta;
 use super::subprog::push_frame;
+use crate::HoleKind;
 use crate::env::{Env, Found, LoopInline};
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, Stop, unsupported};
@@ -67,6 +68,7 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
             Ok(())
         });
     }
+    env.goes_by(HoleKind::LoopRounds);
     env.frame_mut().meta_mut().callback_depth = 0;
     if env.log.traces_all() {
         verbose!(env, "frame{} bpf_loop iteration limit reached\n", frame.frameno);

@@ -5,6 +5,7 @@
 use super::region::Span;
 use super::stack_range::check_stack_range_initialized;
 use super::{AccessType, MemAccess};
+use crate::HoleKind;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::Check;
@@ -61,6 +62,9 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     if at.size <= spill_size && at.off % 8 == 0 {
         let mut reg = reg;
         if reg_width(&reg) > 8 * at.size as u32 {
+            reg = reg.unlinked();
+        }
+        if at.is_ldsx && reg.id != 0 && env.goes_by(HoleKind::SignExtendedFill) {
             reg = reg.unlinked();
         }
         env.set_reg(dst, reg);
