@@ -280,8 +280,15 @@ impl Mutant {
         }
     }
 
-    /// An index of no map stands for a descriptor by number; it must not be one of ours.
+    /// An index of no map stands for a descriptor by number; it must not be one of ours. And the
+    /// kernel gets names without what it would refuse in them.
     fn tame(&mut self) {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        if !self.program.maps.iter().all(|map| map.name.chars().all(plain)) {
+            let name = |map: &MapDef| map.name.replace(|c| !plain(c), "_");
+            let named = |map: &MapDef| MapDef { name: name(map), ..map.clone() };
+            self.program.maps = self.program.maps.iter().map(named).collect();
+        }
         let maps = self.program.maps.len() as i32;
         let wild = |insn: &&mut Insn| names_map(insn) && !(0..maps).contains(&insn.imm);
         self.program.insns.iter_mut().filter(wild).for_each(|insn| insn.imm = -1);
