@@ -127,8 +127,9 @@ impl<'a> At<'a> {
         if self.t.name().is_empty() { "(anon)" } else { self.t.name() }
     }
 
+    /// Wraps: an access that begins before the struct and ends at it begins beyond all fields.
     fn end(self) -> u64 {
-        u64::from(self.off) + u64::from(self.size)
+        u64::from(self.off.wrapping_add(self.size))
     }
 
     fn look(mut self) -> Result<Found<'a>, WalkError> {
@@ -156,8 +157,8 @@ impl<'a> At<'a> {
                 return Ok(found);
             }
         }
-        let name = self.name();
-        Err(WalkError::NoField(format!("struct {name} doesn't have field at offset {}", self.off)))
+        let (name, off) = (self.name(), self.off as i32);
+        Err(WalkError::NoField(format!("struct {name} doesn't have field at offset {off}")))
     }
 
     /// What member `m`, which begins at or before the access, says; nothing if it ends before it.

@@ -125,6 +125,8 @@ impl<'a> Env<'a> {
     /// Subprogs, control flow, live registers, components.
     pub(crate) fn check_program_shape(&mut self) -> Check {
         func_info::check_btf_func_early(self)?;
+        // The statistics of a refusal list the program from now on.
+        self.subprogs = vec![SubprogInfo::default()];
         let exception_cb = self.pass(|env| find_exception_cb(env.prog))?;
         let rules = SubprogRules { bpf_capable: self.bpf_capable, exception_cb };
         let mut subprogs = self.pass(|env| {

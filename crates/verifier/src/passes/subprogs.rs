@@ -133,6 +133,8 @@ pub(crate) fn count_found(insns: &[Insn], rules: SubprogRules, refusal: &PassRej
     let called = (0..until).zip(insns).filter(|(_, insn)| names_subprog(insn));
     let mut starts: Vec<i64> = called.map(|(idx, insn)| callee_start(idx, insn)).collect();
     starts.extend(rules.exception_cb.map(i64::from));
+    // What is no insn was refused, not found.
+    starts.retain(|start| (0..insns.len() as i64).contains(start));
     starts.push(0);
     starts.sort_unstable();
     starts.dedup();
