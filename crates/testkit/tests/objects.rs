@@ -12,6 +12,7 @@ use skep_kernel::run::Loaded;
 use skep_runtime::{Ctx, Engine, LoadOptions, Options, Runtime};
 use skep_testkit::engine;
 use skep_testkit::judge::Judge;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// What comes out of lists, trees and values in two runs, of which the second finds what the first
@@ -46,7 +47,7 @@ fn objects_go_where_they_are_put() {
         let program = entry.program.as_ref().unwrap();
         // The kernel that cannot be asked takes no BTF: then the program keeps it.
         let asked = judge.answers.is_ok();
-        let program = if asked { as_loaded(program) } else { program.clone() };
+        let program = if asked { as_loaded(program) } else { Cow::Borrowed(program) };
         if asked {
             let loaded = Loaded::new(std::slice::from_ref(&program)).unwrap();
             let packet = RunInput { data: &[0; 64], repeat: 1, ..RunInput::default() };
