@@ -79,7 +79,7 @@ fn objects_are_refused_as_the_kernel_does() {
 #[test]
 fn symbols_without_an_address() {
     let Some(btf) = kernel_btf() else { return };
-    let Some(symbols) = skep::host_symbols() else { return };
+    let Some(symbols) = skep::host_facts().kernel_symbols() else { return };
     let lost = |kind| {
         let is_lost = |ty: &Type<'_>| ty.kind() == kind && !(symbols.0)(ty.name());
         btf.iter().find(is_lost).map(|ty| (ty.id().0 as i32, ty.name().to_owned()))
