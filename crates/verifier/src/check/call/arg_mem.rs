@@ -4,6 +4,7 @@
 
 use super::meta::CallMeta;
 use crate::check::jmp::mark_ptr_not_null;
+use crate::check::mem::btf_ptr::access_btf_ptr;
 use crate::check::mem::map_value::{
     AccessSource, check_map_access, check_map_access_type, map_def,
 };
@@ -68,7 +69,12 @@ pub(crate) fn check_helper_mem_access(
             if !reg.ty.has(TypeFlag::MEM_ALLOC) {
                 env.aux_mut().found = Found::KernelMem;
             }
-            check_mem_access(env, access(regno, 0, (size, AccessType::Read)))
+            let at = access(regno, 0, (size, AccessType::Read));
+            if reg.ty.may_be_null() {
+                return check_mem_access(env, at);
+            }
+            // Not the door of insns: the callee copies bytes, which need no alignment.
+            access_btf_ptr(env, &reg, at, reg.off)
         }
         Base::Ctx if !rewrites_ctx(env.prog.prog_type) => check_whole_ctx(env, mem, ty),
         _ => refuse_or_nothing(env, mem, &reg),

@@ -29,7 +29,7 @@ pub(super) enum Found {
     },
 }
 
-pub(super) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     let Extra::Btf { id, in_prog } = reg.extra else {
         return Err(Stop::Bug("BTF pointer without type".to_string()));
     };
