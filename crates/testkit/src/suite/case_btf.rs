@@ -54,7 +54,7 @@ pub(super) fn build(options: &Options, assembly: &Assembly) -> Result<CaseBtf, S
 /// First insn and name of each subprog, ascending.
 fn subprogs(options: &Options, assembly: &Assembly) -> Vec<(u32, String)> {
     let mut starts = vec![0u32];
-    for name in options.func.values().filter_map(|func| func.exception_callback.as_ref()) {
+    for name in options.func.values().flat_map(|func| &func.exception_callbacks) {
         let label = assembly.labels.iter().find(|label| label.name == *name);
         starts.extend(label.map(|label| label.insn.0));
     }
@@ -117,7 +117,7 @@ impl Types {
         for (arg, tag) in tags {
             self.builder.decl_tag(&tag, id, Some(arg));
         }
-        if let Some(callback) = &func.exception_callback {
+        for callback in &func.exception_callbacks {
             self.builder.decl_tag(&format!("exception_callback:{callback}"), id, None);
         }
         Ok(id)

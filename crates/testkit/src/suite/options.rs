@@ -151,8 +151,9 @@ impl Default for MapOptions {
 pub struct FuncOptions {
     /// Verified by itself, by its types.
     pub global: bool,
-    /// Of `main`: label of the function that runs when an exception is thrown.
-    pub exception_callback: Option<String>,
+    /// Of `main`: labels of the functions that it names as those that run when an exception is
+    /// thrown; one that is no label is in no BTF.
+    pub exception_callbacks: Vec<String>,
     /// Types of the arguments: `int`, `u64`, `ctx`, `char*`, `mem:16` (pointer to a struct of so
     /// many bytes), each with tags behind it: `mem:16 nonnull`, `void* ctx`.
     pub args: Vec<String>,
