@@ -79,7 +79,7 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
         check_mem_access(env, MemAccess { value_regno: load_reg, ..at })?;
         if env.reg(insn.dst).ty.is(Base::Stack) && env.goes_by(HoleKind::AtomicFetch) {
             let mut fetched = Reg::unknown();
-            fetched.val.coerce_to_size(insn.size_bytes() as u32);
+            fetched.val.coerce_to_size(insn.size_bytes());
             env.set_reg(regno, fetched);
         }
     }
