@@ -65,6 +65,10 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
         dst.extra = Extra::None;
     } else {
         let swaps = insn.class() == BPF_ALU64 || insn.code & BPF_X == BPF_TO_BE;
+        if !swaps && insn.imm == 64 {
+            // The number stays what it is, linked as it is.
+            return Ok(());
+        }
         let order = if swaps { ByteOrder::Swap } else { ByteOrder::Keep };
         skep_domain::byte_order(order, insn.imm as u32, &mut dst.val);
     }
