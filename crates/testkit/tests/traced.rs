@@ -166,7 +166,7 @@ attach = \"bpf_fentry_test7\"
 ```toml
 prog_type = \"lsm\"
 attach_type = \"lsm_mac\"
-attach = \"bpf_lsm_file_mprotect\"
+attach = \"bpf_lsm_file_open\"
 flags = [\"sleepable\"]
 ```
 
