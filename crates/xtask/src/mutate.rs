@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`batch`] (where programs come from), [`edit`], [`attributes`], [`elf`],
 //! [`generated`] (what is done to them), [`compare`] and [`long`] (both answers), [`minimise`],
-//! [`replay`], [`worker`], and the parent here and in [`groups`].
+//! [`replay`], [`mod@worker`], and the parent here and in [`groups`].
 //!
 //! Deliberately absent: running what the kernel accepts; unprivileged loads, which hosts forbid by
 //! `unprivileged_bpf_disabled`.
