@@ -59,9 +59,11 @@ pub fn judge(program: &Program, log_level: u32) -> Answer {
 }
 
 /// The program as libbpf would load it: without BTF, and what refers to it, if the kernel refuses
-/// the BTF (only struct_ops programs cannot do without).
+/// the BTF (only struct_ops programs cannot do without). A kernel that does not answer at all
+/// refuses nothing.
 pub fn as_loaded(program: &Program) -> Cow<'_, Program> {
-    if program.prog_type == ProgType::StructOps || load_btf(program).is_ok() {
+    let takes_btf = || load_btf(program).is_ok() || bpf::available().is_err();
+    if program.prog_type == ProgType::StructOps || takes_btf() {
         return Cow::Borrowed(program);
     }
     Cow::Owned(without_btf(program))
