@@ -82,7 +82,7 @@ pub fn alu<const W: u32, const H: u32>(
     }
     match op {
         AluOp::Lsh | AluOp::Rsh | AluOp::Arsh => {
-            let shift = src.umin as u32;
+            let shift = if wide { src.umin as u32 } else { src.u32_min };
             if wide { shift_wide(op, dst, shift) } else { shift_half(op, dst, shift) }
         }
         _ => arithmetic(op, dst, src),
@@ -147,7 +147,7 @@ fn arithmetic<const W: u32, const H: u32>(
         AluOp::Mul => (wide.mul(src_wide), half.mul(src_half)),
         AluOp::And => (wide.and(src_wide, t), half.and(src_half, t)),
         AluOp::Or => (wide.or(src_wide, t), half.or(src_half, t)),
-        AluOp::Xor => (Bounds::xor(t), Bounds::xor(t)),
+        AluOp::Xor => (Bounds::<W>::xor(t), Bounds::<H>::xor(t)),
         _ => (Bounds::UNKNOWN, Bounds::UNKNOWN),
     };
     dst.var_off = t;
