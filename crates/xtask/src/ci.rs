@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 18] = [
+const STEPS: [Step; 19] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -40,6 +40,7 @@ const STEPS: [Step; 18] = [
     Step { name: "fuzz targets", runs: Runs::Own(&["neighbours", "fuzz"]) },
     Step { name: "peers", runs: Runs::Own(&["neighbours", "peers"]) },
     Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
+    Step { name: "proofs", runs: Runs::Own(&["prove", "--quick"]) },
     Step { name: "transcripts", runs: Runs::Own(&["bless", "--check"]) },
     Step { name: "tests on other BTF ids", runs: Runs::Own(&["other-ids"]) },
     Step {

@@ -24,6 +24,7 @@ mod other_ids;
 mod outcome;
 mod parity;
 mod pcap;
+mod prove;
 mod random;
 mod tidy;
 mod tunings;
@@ -81,6 +82,8 @@ enum Command {
     Pcap(pcap::Args),
     /// Write the running kernel's answers to the programs of objects as a table.
     KernelAnswers(answers::Args),
+    /// Prove the domain's functions at 64 bits with an SMT solver, from their source.
+    Prove(prove::Args),
     /// Compare skep's verifier with the host kernel on random programs.
     Random(random::Args),
     /// Verify programs under every combination of engine settings; only the cost may change.
@@ -139,6 +142,7 @@ fn run(command: Command) -> Outcome {
         Command::OtherIds(args) => other_ids::run(&args),
         Command::Parity(args) => parity::run(&args),
         Command::Pcap(args) => pcap::run(&args),
+        Command::Prove(args) => prove::run(&args),
         Command::Random(args) => random::run(&args),
         Command::Tunings(args) => tunings::run(&args),
         Command::Tidy(args) => tidy::run(&args),

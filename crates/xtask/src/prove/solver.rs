@@ -1,0 +1,98 @@
+//! An SMT solver, asked as a command: z3.
+
+use super::goals::Goal;
+use super::run::Run;
+use super::source::Source;
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a goal came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Proved(Duration),
+    /// The solver has values for which the claim is wrong.
+    Refuted,
+    Timeout(u64),
+    /// No value satisfies the assumptions: the claim says nothing.
+    Vacuous,
+    /// The source has something that the interpreter does not know, or the solver failed.
+    Broken(String),
+}
+
+pub(super) fn is_there() -> bool {
+    let mut z3 = Command::new("z3");
+    z3.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    z3.status().is_ok_and(|status| status.success())
+}
+
+fn ask(script: &str, seconds: u64) -> std::io::Result<String> {
+    let mut z3 = Command::new("z3");
+    z3.arg("-in").arg(format!("-T:{seconds}"));
+    let mut child = z3.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(script.as_bytes())?;
+        // Bits find what is arithmetic; what follows from assumptions alone needs the structure.
+        let first = seconds * 400;
+        writeln!(
+            input,
+            "(check-sat-using (or-else (try-for (then simplify propagate-values solve-eqs \
+             simplify bit-blast sat) {first}) (then simplify propagate-values smt)))"
+        )?;
+    }
+    let mut answer = String::new();
+    if let Some(mut output) = child.stdout.take() {
+        output.read_to_string(&mut answer)?;
+    }
+    child.wait()?;
+    Ok(answer.lines().next().unwrap_or_default().to_owned())
+}
+
+/// What the solver is asked for a goal.
+pub(super) struct Question {
+    /// Whether the assumptions hold of any values, and whether the claim fails then.
+    scripts: Result<(String, String), String>,
+    /// The functions that were walked for it.
+    pub(super) walked: BTreeSet<String>,
+}
+
+impl Question {
+    /// Walks the source for a goal.
+    pub(super) fn of(goal: &Goal, source: &Source) -> Question {
+        let mut run = Run::new(source);
+        let scripts = (goal.build)(&mut run).map(|claim| {
+            let mut asserted = run.assumed.clone();
+            let possible = run.t.script(&asserted);
+            asserted.push(run.t.not(claim));
+            (possible, run.t.script(&asserted))
+        });
+        Question { scripts, walked: run.walked }
+    }
+
+    /// Why it cannot be asked.
+    pub(super) fn broken(&self) -> Option<&String> {
+        self.scripts.as_ref().err()
+    }
+
+    pub(super) fn answer(&self, seconds: u64) -> Answer {
+        match &self.scripts {
+            Err(why) => Answer::Broken(why.clone()),
+            Ok((possible, fails)) => judge(possible, fails, seconds)
+                .unwrap_or_else(|error| Answer::Broken(error.to_string())),
+        }
+    }
+}
+
+fn judge(possible: &str, fails: &str, seconds: u64) -> std::io::Result<Answer> {
+    let started = Instant::now();
+    let answer = ask(fails, seconds)?;
+    let took = started.elapsed();
+    Ok(match answer.as_str() {
+        "unsat" if ask(possible, seconds)? == "unsat" => Answer::Vacuous,
+        "unsat" => Answer::Proved(took),
+        "sat" => Answer::Refuted,
+        "timeout" | "unknown" => Answer::Timeout(seconds),
+        other => Answer::Broken(other.to_owned()),
+    })
+}

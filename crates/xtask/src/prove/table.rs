@@ -1,0 +1,131 @@
+//! docs/proofs.md: every function of the domain, and what is known of it.
+
+use super::goals::Goal;
+use super::solver::{Answer, Question};
+use super::source::Source;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+const PRODUCT: &str = "no solver answers for products from 12 bits on: enumerated at 4 bits, \
+                       sampled at 6, random at 64 (`crates/domain/tests`)";
+const TEXT: &str = "text only";
+const ANSWERS: &str = "a question of one field, answered by its definition";
+
+/// Functions without a goal, and why.
+pub(super) const EXCEPTIONS: [(&str, &str); 11] = [
+    ("AluOp::from_code", "a table of opcodes, without arithmetic"),
+    ("Bounds::mul", PRODUCT),
+    ("Bounds::mul_s", PRODUCT),
+    ("BoundsViolation::fmt", TEXT),
+    ("JmpOp::from_code", "a table of opcodes, without arithmetic"),
+    ("Scalar::violation", "says of a register that it is empty; makes none"),
+    ("ScalarAt::violated_rule", "says of a register that it is empty; makes none"),
+    ("Tnum::fmt", TEXT),
+    ("Tnum::is_unknown", ANSWERS),
+    ("Tnum::mul", PRODUCT),
+    ("Tnum::subreg", "`Tnum::cast` to 4 bytes"),
+];
+
+const HEAD: &str = "# Proofs at 64 bits
+
+Written by `cargo xtask prove`; `cargo xtask prove --check` compares the names with the source.
+
+The functions of `crates/domain/src` are interpreted from their source, on terms instead of numbers,
+and z3 is asked for a counterexample: abstract operands, concrete values inside of them, and a
+result that is not inside of the abstract result (for a branch: the comparison holds, and an operand
+loses its value). *Proved* means that there is none, for all 64-bit values. Numbers wrap and shift as
+in the shipped build; the interpreter itself is not proved.
+
+A function that others call in several steps has a goal of its own; the goals of its callers then
+assume it: `sync` of its three steps, `alu` and `refine_branches` of `sync`. `alu Mul` assumes both
+multiplications, which are exceptions.
+
+| function | file | case | result | seconds |
+| --- | --- | --- | --- | --- |
+";
+
+/// A goal, what was asked for it, and the answer.
+pub(super) type Done<'a> = (&'a Goal, Question, Answer);
+
+impl Answer {
+    fn cells(&self) -> String {
+        match self {
+            Answer::Proved(took) => format!("proved | {:.2}", took.as_secs_f64()),
+            Answer::Refuted => "REFUTED |".to_owned(),
+            Answer::Timeout(seconds) => format!("no answer | {seconds}"),
+            Answer::Vacuous => "VACUOUS |".to_owned(),
+            Answer::Broken(why) => format!("BROKEN: {why} |"),
+        }
+    }
+}
+
+fn reason(function: &str) -> Option<&'static str> {
+    EXCEPTIONS.iter().find(|(name, _)| *name == function).map(|(_, why)| *why)
+}
+
+/// Functions that have neither a goal, nor are walked by one, nor are excepted.
+pub(super) fn forgotten(source: &Source, done: &[Done<'_>]) -> Vec<String> {
+    let covered = |name: &String| {
+        reason(name).is_some()
+            || done.iter().any(|(goal, asked, _)| goal.of == name || asked.walked.contains(name))
+    };
+    source.functions.keys().filter(|name| !covered(name)).cloned().collect()
+}
+
+/// The page.
+pub(super) fn page(source: &Source, done: &[Done<'_>]) -> String {
+    let mut out = HEAD.to_owned();
+    let mut within: BTreeMap<&str, Vec<&'static str>> = BTreeMap::new();
+    for (goal, asked, _) in done {
+        for name in &asked.walked {
+            let goals = within.entry(name).or_default();
+            if !goals.contains(&goal.of) {
+                goals.push(goal.of);
+            }
+        }
+    }
+    for name in source.functions.keys() {
+        let file = source.files.get(name).map_or("", String::as_str);
+        let own: Vec<_> = done.iter().filter(|(goal, ..)| goal.of == name).collect();
+        // Writing to a string does not fail.
+        for (goal, _, answer) in &own {
+            let cells = answer.cells();
+            let _ = writeln!(out, "| `{name}` | {file} | {} | {cells} |", goal.case);
+        }
+        if !own.is_empty() {
+            continue;
+        }
+        let _ = match (reason(name), within.get(name.as_str())) {
+            (Some(why), _) => writeln!(out, "| `{name}` | {file} | | exception: {why} | |"),
+            (None, Some(goals)) => {
+                let goals: Vec<String> = goals.iter().map(|goal| format!("`{goal}`")).collect();
+                let goals = goals.join(", ");
+                writeln!(out, "| `{name}` | {file} | | within {goals} | |")
+            }
+            (None, None) => writeln!(out, "| `{name}` | {file} | | NO GOAL | |"),
+        };
+    }
+    out
+}
+
+/// The first three columns of a page, which do not depend on the machine.
+pub(super) fn names(page: &str) -> Vec<String> {
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| row.split('|').take(4).collect::<Vec<_>>().join("|")).collect()
+}
+
+/// The goals that a page has as proved within `limit` seconds, as the rows begin.
+pub(super) fn quick(page: &str, limit: f64) -> Vec<String> {
+    let quick = |row: &&str| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        cells.get(4) == Some(&"proved")
+            && cells.get(5).and_then(|s| s.parse::<f64>().ok()).is_some_and(|took| took <= limit)
+    };
+    page.lines().filter(quick).flat_map(names).collect()
+}
+
+/// The row of a goal, as [`names`] has it.
+pub(super) fn row(source: &Source, goal: &Goal) -> String {
+    let file = source.files.get(goal.of).map_or("", String::as_str);
+    format!("| `{}` | {file} | {} ", goal.of, goal.case)
+}
