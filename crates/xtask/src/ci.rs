@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 19] = [
+const STEPS: [Step; 20] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -41,6 +41,7 @@ const STEPS: [Step; 19] = [
     Step { name: "peers", runs: Runs::Own(&["neighbours", "peers"]) },
     Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
     Step { name: "proofs", runs: Runs::Own(&["prove", "--quick"]) },
+    Step { name: "faults on purpose", runs: Runs::Own(&["faults", "--check"]) },
     Step { name: "transcripts", runs: Runs::Own(&["bless", "--check"]) },
     Step { name: "tests on other BTF ids", runs: Runs::Own(&["other-ids"]) },
     Step {

@@ -138,15 +138,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_has_its_place() {
+    fn every_fault_has_its_place_and_was_looked_for() {
         let root = crate::root();
         let faults = table::read(&root).expect("the rows are read");
-        let mut wrong = Vec::new();
-        for (file, edits) in table::by_file(&faults) {
-            let text = std::fs::read_to_string(root.join(&file)).expect("a source");
-            wrong.extend(table::edited(&text, &edits).err());
-        }
-        assert_eq!(wrong, Vec::<String>::new());
+        let record = Record::read(&root).expect("the record is read");
+        assert_eq!(wrong(&root, &faults, &record), Vec::<String>::new());
         assert!(faults.len() >= 60);
     }
 }

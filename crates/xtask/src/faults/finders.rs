@@ -37,7 +37,7 @@ const fn tests(name: &'static str, package: &'static str, target: &'static str) 
     Row { name, package, target, args: &[], judges: Judges::Status, only: "", start: LIMITED }
 }
 
-const FINDERS: [Row; 10] = [
+const FINDERS: [Row; 13] = [
     Row { only: "domain", ..tests("unit tests of the domain", "skep-domain", "lib") },
     Row { only: "domain", ..tests("tnum tests", "skep-domain", "tnum") },
     Row { only: "domain", ..tests("vectors of the kernel", "skep-domain", "kernel") },
@@ -46,6 +46,12 @@ const FINDERS: [Row; 10] = [
     Row { only: "verifier", ..tests("rewritten programs", "skep-verifier", "xlated") },
     Row { args: &["[ours"], ..tests("suites", "skep-testkit", "suites") },
     tests("programs that run", "skep-testkit", "exec"),
+    tests("objects that run", "skep-testkit", "objects"),
+    tests("traced programs", "skep-testkit", "traced"),
+    Row {
+        args: &["kernel-diff", "--quiet", "--baseline=tests/baseline.csv", "tests/programs/kfuncs"],
+        ..tests("programs in C", "xtask", "bin")
+    },
     Row {
         args: &["mutate", "--ours", "--count=2000", "--generated=100"],
         judges: Judges::Output,
@@ -193,13 +199,22 @@ impl Sound {
             return Ok(Verdict::Passes);
         }
         let (first, count) = first_failure(&ran.output);
-        if count == 0 { fails(&format!("ends with {status}"), 1) } else { fails(&first, count) }
+        if count > 0 {
+            return fails(&first, count);
+        }
+        match ran.output.lines().next() {
+            Some(line) => fails(&line.split(": ").take(2).collect::<Vec<_>>().join(": "), 1),
+            None => fails(&format!("ends with {status}"), 1),
+        }
     }
 }
 
-/// The first test that failed by name, and how many did.
+/// The first test or program that failed by name, and how many did.
 fn first_failure(output: &str) -> (String, usize) {
     let failed = output.lines().filter_map(|line| {
+        if let Some(program) = line.strip_prefix("worse: ") {
+            return Some(program.trim_end());
+        }
         let name = line.strip_prefix("test ")?.trim_end().strip_suffix("FAILED")?;
         Some(name.trim_end().trim_end_matches("...").trim_end())
     });
@@ -215,6 +230,7 @@ mod tests {
     fn failures_are_read_from_the_output_of_tests() {
         let text = "test b / c [ours] ... FAILED\ntest a ... ok\ntest a::b ... FAILED\n";
         assert_eq!(first_failure(text), ("a::b".to_owned(), 2));
+        assert_eq!(first_failure("worse: a.o:b: log, now counts \n").0, "a.o:b: log, now counts");
         assert_eq!(first_failure("test a ... ok\n"), (String::new(), 0));
     }
 }

@@ -113,6 +113,8 @@ impl Tree {
             "--test=xlated",
             "--test=suites",
             "--test=exec",
+            "--test=objects",
+            "--test=traced",
         ])?;
         binaries.extend(self.cargo(&["build", "-pxtask", "--bin=xtask"])?);
         Ok(binaries)
