@@ -2,7 +2,7 @@
 //! inside of them.
 
 use super::run::{Known, Run};
-use super::spec::{U32, U64, computes, is_exact, keeps};
+use super::spec::{U32, U64, computes, is_exact, keeps, steps};
 use super::term::Term;
 use super::value::{Result, Value};
 
@@ -335,6 +335,7 @@ fn views(goals: &mut Goals) {
         "Views::narrow_bits",
     ] {
         goals.add(of, "", move |run| {
+            run.contracts.insert("Tnum::step", steps);
             let views = run.views();
             kept(run, of, views, vec![])
         });

@@ -34,11 +34,11 @@ fn ask(script: &str, seconds: u64) -> std::io::Result<String> {
     if let Some(mut input) = child.stdin.take() {
         input.write_all(script.as_bytes())?;
         // Bits find what is arithmetic; what follows from assumptions alone needs the structure.
-        let first = seconds * 400;
+        let first = seconds * 800;
         writeln!(
             input,
             "(check-sat-using (or-else (try-for (then simplify propagate-values solve-eqs \
-             simplify bit-blast sat) {first}) (then simplify propagate-values smt)))"
+             simplify max-bv-sharing bit-blast aig sat) {first}) (then simplify propagate-values smt)))"
         )?;
     }
     let mut answer = String::new();

@@ -252,3 +252,21 @@ pub(super) fn is_exact(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let ghost = ghost.ok_or("a register without a ghost")?;
     Ok(Value::Option(run.t.var(0), Some(Box::new(Value::Int(ghost, U64)))))
 }
+
+/// The least value of known bits that is greater than another: a value of theirs, and none between.
+pub(super) fn steps(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
+    let [bits, from] = args else { return Err("known bits and a number".to_owned()) };
+    let (bits, from) = (run.value(bits.clone())?, run.value(from.clone())?.int()?);
+    let next = run.t.var(64);
+    let is = run.has(next, &bits)?;
+    for x in run.ghosts.clone() {
+        let (inside, above) = (run.has(x, &bits)?, run.t.compare("bvult", from, x));
+        let (passed, least) = (run.t.compare("bvult", from, next), run.t.compare("bvule", next, x));
+        let greater = run.t.and(passed, least);
+        let greater = run.t.implies(above, greater);
+        let both = run.t.and(is, greater);
+        let kept = run.t.implies(inside, both);
+        run.assumed.push(kept);
+    }
+    Ok(Value::Int(next, U64))
+}
