@@ -145,7 +145,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 46] = [
     },
     HelperRow {
         prog_type: ProgType::SockOps,
-        attach: AttachSet(0x3c7fffe1fe7fff4),
+        attach: ALL,
         target: "",
         usable: HelperSet([0x0aa244280243d1ee, 0x2d6f3e0163830040, 0x8c779e317631ff7c, 0x00000000000f0ffc]),
         not_in_probe: HelperSet::EMPTY,
@@ -172,7 +172,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 46] = [
     },
     HelperRow {
         prog_type: ProgType::CgroupDevice,
-        attach: AttachSet(0x3c7fffe1fe7fff4),
+        attach: ALL,
         target: "",
         usable: HelperSet([0x008004280243d1ee, 0x296f260063830000, 0x8c739e307630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,
@@ -271,7 +271,7 @@ pub(super) static HELPER_ROWS: [HelperRow; 46] = [
     },
     HelperRow {
         prog_type: ProgType::CgroupSysctl,
-        attach: AttachSet(0x3c7fffe1fe7fff4),
+        attach: ALL,
         target: "",
         usable: HelperSet([0x008004280243d1ee, 0x296f27e063830000, 0x8c739e317630207c, 0x00000000000f0fec]),
         not_in_probe: HelperSet::EMPTY,

@@ -6,7 +6,7 @@ use crate::KernelSymbols;
 use crate::passes::call_facts::{CallFacts, is_kfunc_call};
 use crate::passes::{PassReject, errno};
 use rustc_hash::FxHashMap;
-use skep_btf::{Kind, Type, TypeId};
+use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_insn::Insn;
 use skep_program::Program;
 use skep_uapi::helper::HookKey;
@@ -190,7 +190,7 @@ impl<'a> Callee<'a> {
         let func = prog.kernel_btf.as_deref()?.get(id).filter(|t| t.kind() == Kind::Func)?;
         let name = func.name();
         let row = Kfunc::find(name);
-        let allowed = row.is_some_and(|row| row.allowed(hook));
+        let allowed = row.is_some_and(|row| row.allowed(hook)) && may_be_kfunc(func);
         Some(Callee { id, name, proto: func.target(), row, allowed, special: Special::of(name) })
     }
 
@@ -209,7 +209,7 @@ impl<'a> Callee<'a> {
     }
     /// Whether the kernel's BTF tags it as a kfunc at all.
     pub(crate) fn is_tagged(&self) -> bool {
-        self.proto.btf().decl_tags(self.id, None).any(|tag| tag == "bpf_kfunc")
+        is_tagged(self.proto.btf(), self.id)
     }
 
     fn facts(&self) -> CallFacts {
@@ -232,6 +232,20 @@ impl<'a> Callee<'a> {
             ..by_name
         }
     }
+}
+
+/// The tag on kfuncs.
+const TAG: &str = "bpf_kfunc";
+
+fn is_tagged(btf: &Btf, id: TypeId) -> bool {
+    btf.decl_tags(id, None).any(|tag| tag == TAG)
+}
+
+/// Whether the kernel may have the function as a kfunc. One that was built without what a kfunc
+/// belongs to has the function and does not offer it; BTF tells, unless it tags none at all.
+fn may_be_kfunc(func: Type<'_>) -> bool {
+    let btf = func.btf();
+    is_tagged(btf, func.id()) || btf.find_by_name_kind(TAG, Kind::DeclTag).is_none()
 }
 
 /// The kfuncs that a program calls, by BTF id.
@@ -303,12 +317,37 @@ impl<'a> Callees<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep_btf::{BtfBuilder, FuncLinkage};
+    use skep_uapi::ProgType;
+    use std::sync::Arc;
 
     #[test]
     fn names_are_known_once() {
         for (i, row) in NAMES.iter().enumerate() {
             assert!(NAMES[..i].iter().all(|other| other.0 != row.0), "{}", row.0);
         }
+    }
+
+    /// Seen on 6.18.44, built without the part that checks signatures.
+    #[test]
+    fn a_function_without_the_tag_is_not_offered() {
+        let allowed = |tagged: Option<&str>| {
+            let mut build = BtfBuilder::new();
+            let proto = build.func_proto(TypeId::VOID, &[]);
+            let [key, other] = ["bpf_key_put", "bpf_task_release"]
+                .map(|name| (name, build.func(name, proto, FuncLinkage::Static)));
+            let id = key.1;
+            if let Some(name) = tagged {
+                let of = if name == key.0 { id } else { other.1 };
+                build.decl_tag(TAG, of, None);
+            }
+            let kernel_btf = Some(Arc::new(build.build().expect("BTF")));
+            let prog = Program { kernel_btf, ..Program::default() };
+            let hook = HookKey { prog_type: ProgType::Tracing, attach_type: 0, target: "" };
+            Callee::find(&prog, &hook, id).is_some_and(|callee| callee.allowed)
+        };
+        assert!(allowed(Some("bpf_key_put")) && !allowed(Some("bpf_task_release")));
+        assert!(allowed(None), "older kernels tag none");
     }
 
     #[test]
