@@ -2,12 +2,14 @@
 
 use super::contest::{Entrant, Results, Timed, contest};
 use super::entrants::{in_kernel, kernel_runner};
+use super::machine::Globals;
 use super::native::Clang;
 use super::objects::{Opened, verify};
 use super::peer::Peer;
 use super::{Kind, data_of, machine};
 use serde::Serialize;
-use skep_jit::{Linkage, Tuning};
+use skep_jit::Tuning;
+use skep_program::MapDef;
 use skep_verifier::VerifiedProgram;
 use std::time::Instant;
 
@@ -29,8 +31,9 @@ pub struct Computed {
 pub struct Others {
     /// For native code and for the bytecode of the peers; or why there is none.
     pub clang: Result<Clang, String>,
-    /// Flags of native code.
-    pub native_flags: String,
+    /// Native code: what it is called, and its flags. The first is what the others are held
+    /// against.
+    pub natives: Vec<(&'static str, String)>,
     /// Other engines.
     pub peers: Vec<Peer>,
     /// Whether the kernel is asked.
@@ -56,17 +59,21 @@ pub fn compute(
 ) -> Result<Computed, String> {
     let (opened, verified) = verified(kind)?;
     let data = data_of(kind);
-    let mut skep = machine::skep(kind, &verified, tuning)?;
+    let maps = &*opened.object.maps;
+    let mut skep = machine::skep(kind, (&verified, maps), tuning)?;
     let (expected, _) = skep(1)?;
     let clang = || others.clang.as_ref().map_err(Clone::clone);
-    let native = clang()
-        .and_then(|clang| clang.library(kind, &others.native_flags))
-        .and_then(|library| machine::native(kind, &library));
+    let native = |(name, flags): &(&'static str, String)| {
+        let library = clang().and_then(|clang| clang.library(kind, flags));
+        Entrant::new(*name, library.and_then(|library| machine::native(kind, &library)))
+    };
     let files = Files::new(&data)?;
     let kernel = in_kernel(&opened.programs);
-    let mut entrants = vec![Entrant::new("native", native), Entrant::new("skep", Ok(skep))];
+    let mut entrants: Vec<Entrant<'_>> = others.natives.iter().map(native).collect();
+    entrants.insert(1.min(entrants.len()), Entrant::new("skep", Ok(skep)));
     for peer in &others.peers {
-        let code = clang().and_then(|clang| clang.bytecode(kind, &peer.cpu));
+        let plain = maps.is_empty().then_some(()).ok_or("it has global variables".to_owned());
+        let code = plain.and_then(|()| clang()?.bytecode(kind, &peer.cpu));
         let runner = code.and_then(|code| {
             let path = files.code(&peer.cpu, &code)?;
             peer.load((&path, &files.data), expected)
@@ -78,7 +85,7 @@ pub fn compute(
     }
     let engines = contest(entrants, rounds, Results::Equal);
     let engines = engines.map_err(|e| format!("{}: {e}", kind.name))?;
-    Ok(Computed { program: kind.name, engines, compile_us: compile_us(&verified, tuning)? })
+    Ok(Computed { program: kind.name, engines, compile_us: compile_us((&verified, maps), tuning)? })
 }
 
 /// What peers read.
@@ -102,12 +109,16 @@ impl Files {
     }
 }
 
-fn compile_us(verified: &VerifiedProgram, tuning: &Tuning) -> Result<f64, String> {
+fn compile_us(
+    (verified, maps): (&VerifiedProgram, &[MapDef]),
+    tuning: &Tuning,
+) -> Result<f64, String> {
     let xlated = verified.xlated().map_err(|e| e.to_string())?;
+    let globals = Globals::new(maps)?;
     let mut times = Vec::with_capacity(COMPILATIONS);
     for _ in 0..COMPILATIONS {
         let started = Instant::now();
-        skep_jit::compile(xlated, &Linkage::default(), tuning).map_err(|e| e.to_string())?;
+        skep_jit::compile(xlated, &globals.linkage, tuning).map_err(|e| e.to_string())?;
         times.push(started.elapsed().as_nanos() as f64 / 1000.0);
     }
     times.sort_by(f64::total_cmp);

@@ -21,7 +21,10 @@ pub fn data_of(kind: &Kind) -> Vec<u8> {
     packets(input);
     match kind.name {
         "memcmp" => bytes.copy_within(0..500, 512),
-        "dfa" => text(&mut bytes),
+        "dfa" => text(&mut bytes, PROSE),
+        "json" => text(&mut bytes, JSON),
+        "csv" => text(&mut bytes, NUMBERS),
+        "headers" => text(&mut bytes, FIELDS),
         _ => {}
     }
     bytes
@@ -46,8 +49,15 @@ fn packets(input: &mut [u8]) {
     }
 }
 
-fn text(bytes: &mut [u8]) {
-    let text = b"the quick \"brown fox\" jumps over 13 lazy dogs, 7 times; x86 and \"9p\" 2026. ";
+const PROSE: &[u8] =
+    b"the quick \"brown fox\" jumps over 13 lazy dogs, 7 times; x86 and \"9p\" 2026. ";
+const JSON: &[u8] = b"{\"id\": 1402, \"name\": \"eth0 \\\"up\\\"\", \"addr\": [10, 0, 13, 7], \
+\"stats\": {\"rx\": 99812, \"tx\": 771, \"err\": []}, \"mtu\": 1500, \"on\": true}, ";
+const NUMBERS: &[u8] = b"17,4,1999,0,65535,12,7,300\n8,250,3,44100,1,0,96,5\n";
+const FIELDS: &[u8] = b"Host: example.org\nUser-Agent: test/1.0 (a; b)\nAccept: text/html, */*\n\
+Content-Length: 348\nX-Forwarded-For: 10.1.2.3\n";
+
+fn text(bytes: &mut [u8], text: &[u8]) {
     for (byte, from) in bytes.iter_mut().take(512).zip(text.iter().cycle()) {
         *byte = *from;
     }

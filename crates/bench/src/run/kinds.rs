@@ -22,17 +22,22 @@ macro_rules! file {
 pub(super) use file;
 
 macro_rules! kind {
+    ($name:literal) => {
+        kind!($name, $name)
+    };
     ($name:literal, $symbol:literal) => {
-        Kind {
+        $crate::run::Kind {
             name: $name,
             symbol: $symbol,
-            object: file!(include_bytes, $name, ".bpf.o"),
-            source: file!(include_str, $name, ".bpf.c"),
+            object: $crate::run::kinds::file!(include_bytes, $name, ".bpf.o"),
+            source: $crate::run::kinds::file!(include_str, $name, ".bpf.c"),
         }
     };
 }
 
-/// All of them.
+pub(super) use kind;
+
+/// The first ones.
 pub const KINDS: [Kind; 18] = [
     kind!("empty", "empty"),
     kind!("fib", "fib"),

@@ -12,8 +12,10 @@
 use super::contest::{PLACES, Runner, in_turn};
 use super::data::DATA_BYTES;
 use super::{Kind, data_of};
-use skep_jit::{Linkage, MachineCode, RunEnv, Tuning};
+use skep_jit::{Linkage, MachineCode, MapLink, RunEnv, Tuning};
+use skep_program::MapDef;
 use skep_runtime::Instance;
+use skep_uapi::MapType;
 use skep_verifier::VerifiedProgram;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -67,6 +69,36 @@ fn runner<'a>(entry: Entry, data: Vec<u8>, keep: impl Sized + 'a) -> Runner<'a> 
     })
 }
 
+/// The global variables of a program: arrays of one value.
+pub(super) struct Globals {
+    pub(super) linkage: Linkage,
+    _values: Vec<Box<[u64]>>,
+}
+
+impl Globals {
+    /// # Errors
+    ///
+    /// A map is something else.
+    pub(super) fn new(maps: &[MapDef]) -> Result<Globals, String> {
+        let (mut linkage, mut values) = (Linkage::default(), Vec::new());
+        for map in maps {
+            if map.map_type != MapType::Array || map.max_entries != 1 {
+                return Err(format!("{}: not a section of global variables", map.name));
+            }
+            let mut value = vec![0u64; map.value_size.div_ceil(8) as usize].into_boxed_slice();
+            for (word, bytes) in value.iter_mut().zip(map.contents.chunks(8)) {
+                let mut whole = [0; 8];
+                whole[..bytes.len()].copy_from_slice(bytes);
+                *word = u64::from_ne_bytes(whole);
+            }
+            let address = value.as_mut_ptr() as u64;
+            linkage.maps.push(MapLink { handle: 1, values: address, ..MapLink::default() });
+            values.push(value);
+        }
+        Ok(Globals { linkage, _values: values })
+    }
+}
+
 /// skep's machine code, at several places in turn.
 ///
 /// # Errors
@@ -74,16 +106,18 @@ fn runner<'a>(entry: Entry, data: Vec<u8>, keep: impl Sized + 'a) -> Runner<'a> 
 /// The compiler's.
 pub fn skep<'a>(
     kind: &Kind,
-    verified: &VerifiedProgram,
+    (verified, maps): (&VerifiedProgram, &[MapDef]),
     tuning: &Tuning,
 ) -> Result<Runner<'a>, String> {
     let xlated = verified.xlated().map_err(|e| e.to_string())?;
     let copy = |_| {
-        let code = skep_jit::compile(xlated, &Linkage::default(), tuning);
+        let globals = Globals::new(maps)?;
+        let code = skep_jit::compile(xlated, &globals.linkage, tuning);
         let code: Box<MachineCode> = Box::new(code.map_err(|e| e.to_string())?);
-        // SAFETY: the program was verified; the runner keeps the code (2) and gives it its context.
+        // SAFETY: the program was verified; the runner keeps the code and its globals (2), and
+        // gives it its context.
         let entry = unsafe { code.entry() };
-        Ok(runner(entry, data_of(kind), code))
+        Ok(runner(entry, data_of(kind), (code, globals)))
     };
     Ok(in_turn((0..PLACES).map(copy).collect::<Result<_, String>>()?))
 }

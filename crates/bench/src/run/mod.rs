@@ -9,6 +9,7 @@ pub mod compute;
 pub mod contest;
 mod data;
 pub mod entrants;
+pub mod families;
 pub mod given;
 mod kinds;
 pub mod machine;

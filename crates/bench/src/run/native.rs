@@ -51,6 +51,14 @@ impl Clang {
         Ok(Clang { command, folder })
     }
 
+    /// `-O2` without what makes vectors of loops and of statements, as this compiler calls it.
+    pub fn without_vectors(&self) -> &'static str {
+        match self.version().contains("clang") {
+            true => "-O2 -fno-vectorize -fno-slp-vectorize",
+            false => "-O2 -fno-tree-vectorize -fno-tree-slp-vectorize",
+        }
+    }
+
     /// Its first line of `--version`.
     pub fn version(&self) -> String {
         let output = Command::new(&self.command).arg("--version").output();
@@ -64,8 +72,10 @@ impl Clang {
     ///
     /// The compiler's.
     pub fn library(&self, kind: &Kind, flags: &str) -> Result<PathBuf, String> {
+        // A file for each set of flags: what is open stays what it was.
+        let extension = format!("{}.so", flags.replace(' ', ""));
         let flags = flags.split_whitespace().chain(["-DBENCH_NATIVE", "-shared", "-fPIC"]);
-        self.compile(kind, "so", &flags.collect::<Vec<_>>())
+        self.compile(kind, &extension, &flags.collect::<Vec<_>>())
     }
 
     /// The insns of a program whose context has pointers of 64 bits, as bytes.

@@ -3,8 +3,9 @@
 use super::compute::verified;
 use super::contest::{Entrant, Results, Timed, contest};
 use super::entrants::InRuntime;
+use super::families::{Half, Member};
 use super::objects::Opened;
-use super::{FLOW, KINDS, MAPS, TAIL_CALLS, machine, udp_packet};
+use super::{FLOW, MAPS, TAIL_CALLS, machine, udp_packet};
 use crate::{Ratio, geometric_mean};
 use serde::Serialize;
 use skep_jit::{Passes, Tuning};
@@ -26,8 +27,10 @@ pub struct Pass {
     pub name: &'static str,
     /// The geometric mean over the compute programs: time without the pass, over that with all.
     pub without: Ratio,
-    /// Each program, those with maps too.
+    /// Each program that may be looked at, those with maps too.
     pub programs: Vec<(String, Ratio)>,
+    /// How many of these are in the mean, which held ones are in besides.
+    counted: usize,
 }
 
 impl Pass {
@@ -38,7 +41,7 @@ impl Pass {
 
     /// The compute program that needs it least: below 1 it is better off without.
     pub fn least(&self) -> Option<&(String, Ratio)> {
-        self.programs.iter().take(KINDS.len()).min_by(|a, b| a.1.value.total_cmp(&b.1.value))
+        self.programs.iter().take(self.counted).min_by(|a, b| a.1.value.total_cmp(&b.1.value))
     }
 }
 
@@ -61,15 +64,22 @@ fn tunings() -> Vec<(&'static str, Tuning)> {
 /// # Errors
 ///
 /// A program does not run, or results differ.
-pub fn passes(rounds: u32, mut progress: impl FnMut(f64)) -> Result<Vec<Pass>, String> {
+pub fn passes(
+    members: &[Member],
+    rounds: u32,
+    mut progress: impl FnMut(f64),
+) -> Result<Vec<Pass>, String> {
     let tunings = tunings();
-    let programs = (KINDS.len() + WITH_MAPS.len()) as f64;
+    let programs = (members.len() + WITH_MAPS.len()) as f64;
     let mut rows: Vec<(String, Vec<Timed>)> = Vec::new();
-    for kind in &KINDS {
-        let (_, verified) = verified(kind)?;
+    // Those that may be looked at come first.
+    let (shown, held): (Vec<_>, Vec<_>) = members.iter().partition(|m| m.half == Half::Tuned);
+    for Member { kind, .. } in shown.iter().chain(&held) {
+        let (opened, verified) = verified(kind)?;
+        let code = (&verified, &*opened.object.maps);
         let entrants = tunings
             .iter()
-            .map(|(name, tuning)| Entrant::new(*name, machine::skep(kind, &verified, tuning)));
+            .map(|(name, tuning)| Entrant::new(*name, machine::skep(kind, code, tuning)));
         rows.push((kind.name.to_owned(), contest(entrants.collect(), rounds, Results::Equal)?));
         progress(rows.len() as f64 / programs);
     }
@@ -89,12 +99,14 @@ pub fn passes(rounds: u32, mut progress: impl FnMut(f64)) -> Result<Vec<Pass>, S
         progress(rows.len() as f64 / programs);
     }
     let pass = |(at, (name, _)): (usize, &(&'static str, Tuning))| {
-        let programs: Vec<(String, Ratio)> = rows
+        let mut programs: Vec<(String, Ratio)> = rows
             .iter()
             .filter_map(|(program, sides)| Some((program.clone(), sides[at].over(&sides[0])?)))
             .collect();
-        let mean: Vec<Ratio> = programs.iter().take(KINDS.len()).map(|(_, r)| r.clone()).collect();
-        Some(Pass { name, without: geometric_mean(&mean)?, programs })
+        let mean: Vec<Ratio> =
+            programs.iter().take(members.len()).map(|(_, r)| r.clone()).collect();
+        programs.drain(shown.len()..members.len());
+        Some(Pass { name, without: geometric_mean(&mean)?, programs, counted: shown.len() })
     };
     Ok(tunings.iter().enumerate().skip(1).filter_map(pass).collect())
 }

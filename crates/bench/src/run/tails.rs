@@ -121,9 +121,10 @@ pub struct Prologues {
 /// A program does not run, or results differ.
 pub fn prologues(rounds: u32) -> Result<Vec<Prologues>, String> {
     let one = |kind: &Kind| {
-        let (_, verified) = super::compute::verified(kind)?;
+        let (opened, verified) = super::compute::verified(kind)?;
+        let code = (&verified, &*opened.object.maps);
         let entrants = [("minimal", Prologue::Minimal), ("full", Prologue::Full)]
-            .map(|(name, p)| Entrant::new(name, machine::skep(kind, &verified, &tuning(p))));
+            .map(|(name, p)| Entrant::new(name, machine::skep(kind, code, &tuning(p))));
         let engines = contest(entrants.into(), rounds, Results::Equal)?;
         let full_over_minimal = engines[1].over(&engines[0]);
         Ok(Prologues { program: kind.name, engines, full_over_minimal })

@@ -1,5 +1,6 @@
 //! `skep bench run`: how fast programs run. This file measures, `tables` prints.
 
+mod families;
 mod tables;
 
 use super::Progress;
@@ -9,7 +10,9 @@ use crate::streams::Streams;
 use clap::ValueEnum;
 use serde::Serialize;
 use skep_bench::geometric_mean;
+use skep_bench::run::KINDS;
 use skep_bench::run::compute::{Computed, Others, compute};
+use skep_bench::run::families::{Half, Member, members};
 use skep_bench::run::given::{Given, given};
 use skep_bench::run::maps::{Operation, operations};
 use skep_bench::run::native::Clang;
@@ -17,7 +20,6 @@ use skep_bench::run::objects::Opened;
 use skep_bench::run::passes::{Pass, passes};
 use skep_bench::run::peer::Peer;
 use skep_bench::run::tails::{Chained, Prologues, chains, prologues};
-use skep_bench::run::{KINDS, Kind};
 use std::io;
 
 /// Everything that was measured; a table that was not asked for is absent.
@@ -27,6 +29,8 @@ struct Answer {
     compiler: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compute: Vec<Computed>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    families: Vec<families::Row>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     prologues: Vec<Prologues>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -66,10 +70,11 @@ pub(crate) fn run(flags: &BenchRunFlags, streams: &mut Streams<'_>) -> io::Resul
 
 /// skep's own programs.
 fn own(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
-    let kinds = kinds(&flags.program)?;
+    let chosen = chosen(&flags.program)?;
+    let first = if flags.program.is_empty() { KINDS.len() } else { chosen.len() };
     let all = RunTable::value_variants();
     let tables = if flags.only.is_empty() { all } else { &flags.only };
-    let progress = Progress::new(streams, kinds.len() + tables.len());
+    let progress = Progress::new(streams, chosen.len() + tables.len());
     let (rounds, kernel) = (flags.rounds, !flags.no_kernel);
     let mut answer = Answer::default();
     for (at, table) in tables.iter().enumerate() {
@@ -78,14 +83,25 @@ fn own(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
             RunTable::Compute => {
                 let others = others(flags)?;
                 answer.compiler = others.clang.as_ref().ok().map(Clang::version);
-                for (done, kind) in kinds.iter().enumerate() {
+                for (done, Member { kind, .. }) in chosen[..first].iter().enumerate() {
                     progress.program(at + done, kind.name)(0.0);
                     let tuning = skep::jit::Tuning::default();
                     answer.compute.push(compute(kind, &others, (&tuning, rounds))?);
                 }
             }
+            RunTable::Families => {
+                let others = families::others(flags)?;
+                for (done, member) in chosen.iter().enumerate() {
+                    let shown = member.half == Half::Tuned || flags.held;
+                    let name = if shown { member.kind.name } else { "one that is held" };
+                    progress.program(at + done, name)(0.0);
+                    let tuning = skep::jit::Tuning::default();
+                    let computed = compute(&member.kind, &others, (&tuning, rounds))?;
+                    answer.families.push(families::Row::new(member, computed, flags.held));
+                }
+            }
             RunTable::Prologues => answer.prologues = prologues(rounds)?,
-            RunTable::Passes => answer.passes = passes(rounds, tick)?,
+            RunTable::Passes => answer.passes = passes(&chosen, rounds, tick)?,
             RunTable::Tails => answer.tails = chains(rounds, kernel)?,
             RunTable::Maps => answer.maps = operations(rounds, kernel, &flags.native_flags)?,
         }
@@ -96,21 +112,22 @@ fn own(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
 fn others(flags: &BenchRunFlags) -> Result<Others, String> {
     Ok(Others {
         clang: Clang::find(),
-        native_flags: flags.native_flags.clone(),
+        natives: vec![("native", flags.native_flags.clone())],
         peers: flags.peer.iter().map(|text| Peer::start(text)).collect::<Result<_, _>>()?,
         kernel: !flags.no_kernel,
     })
 }
 
 /// The compute programs of these names, or all.
-fn kinds(names: &[String]) -> Result<Vec<Kind>, String> {
+fn chosen(names: &[String]) -> Result<Vec<Member>, String> {
+    let members = members();
     if names.is_empty() {
-        return Ok(KINDS.to_vec());
+        return Ok(members);
     }
     let find = |name: &String| {
-        let found = KINDS.iter().find(|kind| kind.name == name).copied();
+        let found = members.iter().find(|member| member.kind.name == name).copied();
         found.ok_or_else(|| {
-            let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+            let known: Vec<&str> = members.iter().map(|member| member.kind.name).collect();
             format!("no program '{name}'; there are: {}", known.join(", "))
         })
     };

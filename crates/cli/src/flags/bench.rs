@@ -138,6 +138,9 @@ pub struct BenchRunFlags {
     /// Compiler flags for the native code
     #[arg(long, value_name = "FLAGS", default_value = "-O2", allow_hyphen_values = true)]
     pub native_flags: String,
+    /// Show each of the programs that are held back too, not only their sum
+    #[arg(long)]
+    pub held: bool,
     /// Print results as JSON
     #[arg(long)]
     pub json: bool,
@@ -146,8 +149,11 @@ pub struct BenchRunFlags {
 /// A table of `skep bench run`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RunTable {
-    /// The 18 compute programs: native, skep, peers, kernel; compile times.
+    /// The 18 first compute programs: native, skep, peers, kernel; compile times.
     Compute,
+    /// All compute programs, worst first, against native code without vectors; half of them are
+    /// held back, and shown as a sum.
+    Families,
     /// The compute programs with minimal and full prologues.
     Prologues,
     /// What each optimisation pass gains.

@@ -23,6 +23,9 @@ pub(super) fn print(answer: &Answer, streams: &mut Streams<'_>) -> io::Result<()
     if !answer.compute.is_empty() {
         parts.extend(compute(&answer.compute, answer.compiler.as_deref()));
     }
+    if !answer.families.is_empty() {
+        parts.extend(super::families::print(&answer.families));
+    }
     if !answer.prologues.is_empty() {
         parts.push(prologues(&answer.prologues));
     }
@@ -39,20 +42,20 @@ pub(super) fn print(answer: &Answer, streams: &mut Streams<'_>) -> io::Result<()
     writeln!(streams.out, "{}", parts.join("\n\n"))
 }
 
-fn grid(headings: &[String]) -> Grid {
+pub(super) fn grid(headings: &[String]) -> Grid {
     Grid::new(&headings.iter().map(String::as_str).collect::<Vec<_>>(), 1)
 }
 
-fn ns(ns: Option<f64>) -> String {
+pub(super) fn ns(ns: Option<f64>) -> String {
     ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.*}", if ns < 10.0 { 2 } else { 1 }))
 }
 
-fn ratio(ratio: Option<&Ratio>) -> String {
+pub(super) fn ratio(ratio: Option<&Ratio>) -> String {
     ratio.map_or_else(|| "-".to_owned(), |ratio| figures::ratio(ratio.value))
 }
 
 /// `1.021 to 1.034`, `-` without values.
-fn interval(ratio: Option<&Ratio>) -> String {
+pub(super) fn interval(ratio: Option<&Ratio>) -> String {
     ratio.map_or_else(|| "-".to_owned(), figures::interval)
 }
 
@@ -184,8 +187,7 @@ fn prologues(rows: &[Prologues]) -> String {
 }
 
 fn passes(rows: &[Pass]) -> String {
-    let headings =
-        ["without", "time, geometric mean of 18", "95 % interval", "", "most on", "least on"];
+    let headings = ["without", "time, geometric mean", "95 % interval", "", "most on", "least on"];
     let mut table = Grid::new(&headings, 1);
     let end = |end: Option<&(String, Ratio)>| {
         end.map_or_else(String::new, |(program, ratio)| {

@@ -1,0 +1,125 @@
+//! All compute programs by family, in two halves: those that passes may be tuned with, and those
+//! held back.
+//!
+//! # Invariants
+//! 1. A program that is held was written before the passes that are measured with it, and is looked
+//!    at in the sum only: neither its code nor its own time decides anything.
+
+use super::Kind;
+use super::kinds::{KINDS, kind};
+
+/// Which half a program is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// May be looked at while passes are written.
+    Tuned,
+    /// Counts in the sum only.
+    Held,
+}
+
+/// A program with what is said of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// The program.
+    pub kind: Kind,
+    /// What kind of work it does.
+    pub family: &'static str,
+    /// Its half.
+    pub half: Half,
+}
+
+/// The families of the first programs, in their order.
+const FIRST: [&str; KINDS.len()] = [
+    "numerics", "numerics", "hashes", "hashes", "hashes", "numerics", "sorting", "searches",
+    "parsers", "machines", "bits", "hashes", "numerics", "numerics", "numerics", "hashes",
+    "states", "hashes",
+];
+
+/// Shapes that were known to be slow.
+const TUNED: [(&str, Kind); 17] = [
+    ("hashes", kind!("adler")),
+    ("hashes", kind!("poly1305")),
+    ("hashes", kind!("bloom")),
+    ("ciphers", kind!("chacha")),
+    ("ciphers", kind!("blake2s")),
+    ("ciphers", kind!("rc4")),
+    ("sorting", kind!("heapsort")),
+    ("tables", kind!("trie")),
+    ("tables", kind!("bsearch")),
+    ("tables", kind!("levenshtein")),
+    ("tables", kind!("knapsack")),
+    ("numerics", kind!("gcd")),
+    ("numerics", kind!("nested")),
+    ("numerics", kind!("sad")),
+    ("parsers", kind!("varint")),
+    ("parsers", kind!("base64")),
+    ("bits", kind!("popcount")),
+];
+
+/// Those that are held.
+const HELD: [(&str, Kind); 41] = [
+    ("parsers", kind!("utf8")),
+    ("parsers", kind!("json")),
+    ("parsers", kind!("csv")),
+    ("parsers", kind!("headers")),
+    ("parsers", kind!("options")),
+    ("parsers", kind!("number")),
+    ("hashes", kind!("murmur")),
+    ("hashes", kind!("fnv")),
+    ("hashes", kind!("md5")),
+    ("hashes", kind!("crc16")),
+    ("ciphers", kind!("xtea")),
+    ("ciphers", kind!("speck")),
+    ("ciphers", kind!("salsa")),
+    ("big numbers", kind!("bigmul")),
+    ("big numbers", kind!("bigdiv")),
+    ("big numbers", kind!("modpow")),
+    ("compression", kind!("rle")),
+    ("compression", kind!("unpack")),
+    ("compression", kind!("prefix")),
+    ("sorting", kind!("insertion")),
+    ("sorting", kind!("counting")),
+    ("sorting", kind!("comb")),
+    ("tables", kind!("hashtab")),
+    ("tables", kind!("lcs")),
+    ("tables", kind!("maglev")),
+    ("searches", kind!("horspool")),
+    ("searches", kind!("kmp")),
+    ("searches", kind!("bitap")),
+    ("states", kind!("tcpstate")),
+    ("machines", kind!("stackvm")),
+    ("machines", kind!("regvm")),
+    ("bits", kind!("morton")),
+    ("bits", kind!("isqrt")),
+    ("numerics", kind!("dct")),
+    ("numerics", kind!("mandel")),
+    ("numerics", kind!("circle")),
+    ("numerics", kind!("fir")),
+    ("packets", kind!("nat")),
+    ("packets", kind!("acl")),
+    ("packets", kind!("toeplitz")),
+    ("packets", kind!("tunnel")),
+];
+
+/// Every program: the first ones, those that are tuned with, those that are held.
+pub fn members() -> Vec<Member> {
+    let first = FIRST.iter().copied().zip(KINDS);
+    let half = |half| move |(family, kind)| Member { kind, family, half };
+    let tuned = first.chain(TUNED).map(half(Half::Tuned));
+    tuned.chain(HELD.map(half(Half::Held))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn at_least_sixty_half_of_them_held_each_once() {
+        let members = members();
+        let names: BTreeSet<&str> = members.iter().map(|member| member.kind.name).collect();
+        let held = members.iter().filter(|member| member.half == Half::Held).count();
+        assert!(members.len() >= 60 && names.len() == members.len());
+        assert!(2 * held >= members.len(), "{held} of {}", members.len());
+    }
+}
