@@ -123,6 +123,9 @@ pub struct InsnFacts {
     pub map: Option<MapIdx>,
     /// A load through a pointer that the kernel does not trust; it may fault, and then yields 0.
     pub probe_mem: bool,
+    /// A load or store, on every path, of what only this run can see: its stack, its context, its
+    /// packet. All other memory may be read and written by others at any time.
+    pub own_mem: bool,
 }
 
 /// A verified program after all rewrites: what actually runs.
@@ -169,6 +172,13 @@ impl Xlated {
     /// If they are not closed (invariant 1).
     pub fn bare(insns: &[Insn]) -> Result<Xlated, NotSupported> {
         crate::fixup::translate_bare(insns)
+    }
+
+    /// The same with every insn on memory that nobody else can see, for tests of what an engine
+    /// makes of such.
+    pub fn on_own_memory(mut self) -> Xlated {
+        self.facts.iter_mut().for_each(|facts| facts.own_mem = true);
+        self
     }
 }
 

@@ -2,17 +2,27 @@
 
 use skep_insn::asm::assemble;
 use skep_insn::{NoNames, write_insn};
-use skep_program::Program;
-use skep_uapi::{KernelProfile, ProgType};
+use skep_program::{MapDef, Program};
+use skep_uapi::{KernelProfile, MapType, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, Xlated, verify};
 
 fn verified(prog_type: ProgType, text: &str) -> VerifiedProgram {
     let helper = |name: &str| skep_uapi::helper::HelperId::from_name(name).map(|id| id as u32);
+    // The only map, which a program gets as number 0.
+    let map = MapDef {
+        name: "values".to_owned(),
+        map_type: MapType::Array,
+        key_size: 4,
+        value_size: 8,
+        max_entries: 1,
+        ..MapDef::default()
+    };
     let program = Program {
         name: "main".to_owned(),
         prog_type,
         license: "GPL".to_owned(),
         insns: assemble(text, &helper).expect(text).insns,
+        maps: vec![map].into(),
         ..Program::default()
     };
     match verify(&program, &Config::privileged(KernelProfile::v6_18())).verdict {
@@ -165,4 +175,72 @@ fn a_comparison_of_32_bits_leaves_zeros() {
     bare(text, &["r0 = atomic_cmpxchg((u32 *)(r1 +0), r0, r2)", "w0 = w0"]);
     let text = "r0 = atomic64_cmpxchg((u64 *)(r1 + 0), r0, r2)";
     bare(text, &["r0 = atomic64_cmpxchg((u64 *)(r1 +0), r0, r2)"]);
+}
+
+/// What may be loaded twice, or in another order, must be seen by nobody else on any path.
+#[test]
+fn memory_of_the_run_alone_is_said_to_be() {
+    let text = "r6 = r1
+        r7 = *(u32 *)(r6 +0)
+        r8 = *(u32 *)(r6 +4)
+        r0 = *(u32 *)(r6 +8)
+        r1 = r7
+        r1 += 8
+        if r1 > r8 goto out
+        r1 = *(u8 *)(r7 +0)
+        *(u64 *)(r10 -8) = r1
+        r9 = map_value[values]+0
+        r2 = *(u64 *)(r9 +0)
+        *(u64 *)(r9 +0) = 1
+        r3 = r10
+        r3 += -8
+        if r2 == 1 goto either
+        r3 = r7
+        either:
+        r4 = *(u8 *)(r3 +1)
+        if r2 == 2 goto any
+        r3 = r9
+        any:
+        r4 = *(u8 *)(r3 +2)
+        r3 = r9
+        if r2 == 3 goto again
+        r3 = r10
+        r3 += -8
+        again:
+        r4 = *(u8 *)(r3 +3)
+        lock *(u64 *)(r10 -8) += r2
+        r4 = load_acquire((u64 *)(r10 -8))
+        out:
+        r0 = 0
+        exit";
+    let verified = verified(ProgType::Xdp, text);
+    let xlated = verified.xlated().expect(text);
+    let own: Vec<String> = (lines_and_facts(xlated).into_iter())
+        .filter(|(line, _)| line.contains("*(") || line.contains("load_acquire"))
+        .map(|(line, own)| format!("{} {line}", if own { "own   " } else { "shared" }))
+        .collect();
+    let expected = [
+        "own    r7 = *(u64 *)(r6 +0)",
+        "own    r8 = *(u64 *)(r6 +8)",
+        "own    r0 = *(u64 *)(r6 +16)",
+        "own    r1 = *(u8 *)(r7 +0)",
+        "own    *(u64 *)(r10 -8) = r1",
+        "shared r2 = *(u64 *)(r9 +0)",
+        "shared *(u64 *)(r9 +0) = 1",
+        "own    r4 = *(u8 *)(r3 +1)",
+        "shared r4 = *(u8 *)(r3 +2)",
+        "shared r4 = *(u8 *)(r3 +3)",
+        "shared lock *(u64 *)(r10 -8) += r2",
+        "shared r4 = load_acquire((u64 *)(r10 -8))",
+    ];
+    assert_eq!(own, expected);
+    // What nobody verified may be anything.
+    let bare = Xlated::bare(&assemble("r0 = *(u8 *)(r10 -1)\nexit", &|_| None).unwrap().insns);
+    assert!(!bare.unwrap().facts(0).own_mem);
+}
+
+fn lines_and_facts(xlated: &Xlated) -> Vec<(String, bool)> {
+    let insns = xlated.insns();
+    let firsts = (0..insns.len()).filter(|&at| at == 0 || !insns[at - 1].is_ld_imm64());
+    lines(xlated).into_iter().zip(firsts.map(|at| xlated.facts(at).own_mem)).collect()
 }

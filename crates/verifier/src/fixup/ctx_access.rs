@@ -37,7 +37,11 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
             if is_load && ctx.bytes == 0 {
                 refuse_pointers(program, insn)?;
             }
-            convert(ctx, insn, out).map(|()| true)
+            convert(ctx, insn, out)?;
+            if let Some(facts) = out.facts() {
+                facts.own_mem = true;
+            }
+            Ok(true)
         }
         Base::ConstMapPtr => Err(NotSupported::new("the fields of a map")),
         Base::BtfId if !is_load && !ty.has(TypeFlag::MEM_ALLOC) => {
@@ -51,6 +55,14 @@ pub(super) fn rewrite(source: &Source<'_>, idx: usize, out: &mut Emit) -> Rewrit
             out.push(insn);
             if let Some(facts) = out.facts() {
                 facts.probe_mem = untrusted || base == Base::BtfId && !ty.has(TypeFlag::MEM_ALLOC);
+            }
+            Ok(true)
+        }
+        // An atomic means what it says, wherever it points.
+        _ if ty.is_own_memory() && insn.mode() != BPF_ATOMIC => {
+            out.push(insn);
+            if let Some(facts) = out.facts() {
+                facts.own_mem = true;
             }
             Ok(true)
         }

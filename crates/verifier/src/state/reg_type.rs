@@ -73,6 +73,10 @@ impl RegType {
     pub(crate) fn is_packet(self) -> bool {
         self.is(Base::Packet) || self.is(Base::PacketMeta)
     }
+    /// A pointer into what only this run can see: its stack, its context, its packet.
+    pub(crate) fn is_own_memory(self) -> bool {
+        self.is_packet() || self.is(Base::Stack) || self.is(Base::Ctx)
+    }
     /// A socket of any of the socket types (without modifiers).
     pub(crate) fn is_sk(self) -> bool {
         self.is(Base::Socket)

@@ -248,12 +248,15 @@ pub(crate) fn save_aux_ptr_type(
         return Ok(());
     };
     if prev == ty || (may_mix(prev) && may_mix(ty)) {
-        // Of these only two matter later, to whoever would run the program: the fields of a map,
-        // and memory that may not be there.
+        // Of these only three matter later, to whoever would run the program: the fields of a map,
+        // memory that others see, and memory that may not be there.
+        let others_see = prev.is_own_memory() && !ty.is_own_memory();
         if ty.base == Base::ConstMapPtr {
             env.aux_mut().found = Found::PtrType(ty);
         } else if prev != ty && ty.has(TypeFlag::PTR_UNTRUSTED) {
             env.aux_mut().found = Found::MixedPtrType(prev);
+        } else if others_see && env.aux().found == Found::PtrType(prev) {
+            env.aux_mut().found = Found::PtrType(ty);
         }
         return Ok(());
     }
