@@ -7,7 +7,9 @@
 //!    the passes' business.
 
 use crate::asm::Width;
-use crate::op::{Addr, AluOp, AtomicOp, Cond, DivOp, Op, Reg, RmwOp, ShiftOp, Size, Src, Test};
+use crate::op::{
+    Addr, AluOp, AtomicOp, Cond, DivOp, Op, Reg, RmwOp, ShiftOp, Size, Space, Src, Test,
+};
 use crate::{Error, Linkage};
 use skep_insn::code::*;
 use skep_insn::{Insn, Opcode};
@@ -203,20 +205,26 @@ impl Lower<'_> {
             BPF_W => Size::B4,
             _ => Size::B8,
         };
-        let (probe, addr) = (self.xlated.facts(self.at).probe_mem, Addr::new(src, off));
-        let load = |sign| match probe {
-            true => Op::Probe { size, sign, dst, addr },
-            false => Op::Load { size, sign, big: false, dst, addr },
+        let facts = self.xlated.facts(self.at);
+        let space = if facts.own_mem { Space::Own } else { Space::Shared };
+        let load = |sign, space| {
+            let addr = Addr::new(src, off, space);
+            match facts.probe_mem {
+                true => Op::Probe { size, sign, dst, addr },
+                false => Op::Load { size, sign, big: false, dst, addr },
+            }
         };
-        let store = |src| Op::Store { size, big: false, addr: Addr::new(dst, off), src };
+        let store =
+            |src, space| Op::Store { size, big: false, addr: Addr::new(dst, off, space), src };
         let op = match (self.insn.class(), self.insn.mode()) {
-            (BPF_LDX, BPF_MEM) => load(false),
-            (BPF_LDX, BPF_MEMSX) => load(true),
-            (BPF_ST, BPF_MEM) => store(Src::Imm(imm)),
-            (BPF_STX, BPF_MEM) => store(Src::Reg(src)),
-            // Plain loads acquire and plain stores release on this processor.
-            (BPF_STX, BPF_ATOMIC) if imm == BPF_LOAD_ACQ => load(false),
-            (BPF_STX, BPF_ATOMIC) if imm == BPF_STORE_REL => store(Src::Reg(src)),
+            (BPF_LDX, BPF_MEM) => load(false, space),
+            (BPF_LDX, BPF_MEMSX) => load(true, space),
+            (BPF_ST, BPF_MEM) => store(Src::Imm(imm), space),
+            (BPF_STX, BPF_MEM) => store(Src::Reg(src), space),
+            // Plain loads acquire and plain stores release on this processor, and passes leave the
+            // order of those alone that others see.
+            (BPF_STX, BPF_ATOMIC) if imm == BPF_LOAD_ACQ => load(false, Space::Shared),
+            (BPF_STX, BPF_ATOMIC) if imm == BPF_STORE_REL => store(Src::Reg(src), Space::Shared),
             (BPF_STX, BPF_ATOMIC) => self.atomic(size)?,
             _ => return Err(self.unknown()),
         };
@@ -245,7 +253,7 @@ impl Lower<'_> {
             Size::B8 => Width::W64,
             _ => return Err(self.unknown()),
         };
-        let addr = Addr::new(self.dst(), self.insn.off);
+        let addr = Addr::new(self.dst(), self.insn.off, Space::Shared);
         Ok(Op::Atomic { op, width, addr, reg: Reg(self.insn.src) })
     }
 }

@@ -50,17 +50,38 @@ impl RegSet {
     }
 }
 
+/// Who sees the memory that an op accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    /// The run alone: its stack, context and packet. Passes do what they like with it.
+    Own,
+    /// Other threads may read and write it at any time. Each access of the program happens once, at
+    /// its width, and in its order among others to such memory (`docs/memory-model.md`).
+    Shared,
+}
+
 /// `[base + index * 2^scale + disp]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Addr {
     pub(crate) base: Reg,
     pub(crate) index: Option<(Reg, u8)>,
     pub(crate) disp: i32,
+    pub(crate) space: Space,
 }
 
 impl Addr {
-    pub(crate) fn new(base: Reg, disp: i16) -> Addr {
-        Addr { base, index: None, disp: i32::from(disp) }
+    /// Where an insn says; frames are the run's own.
+    pub(crate) fn new(base: Reg, disp: i16, space: Space) -> Addr {
+        Addr { base, index: None, disp: i32::from(disp), space }.own_if_frame()
+    }
+    /// A sum, not a place in memory.
+    pub(crate) fn sum(base: Reg, index: Option<(Reg, u8)>, disp: i32) -> Addr {
+        Addr { base, index, disp, space: Space::Own }
+    }
+    /// A pass may find out that what an address starts from is the frame.
+    pub(crate) fn own_if_frame(self) -> Addr {
+        let space = if self.base == Reg::FP { Space::Own } else { self.space };
+        Addr { space, ..self }
     }
     pub(crate) fn uses(self) -> RegSet {
         let set = RegSet::of(&[self.base]);
@@ -399,9 +420,32 @@ impl Op {
         }
     }
 
+    /// The memory that the op itself accesses; calls are not asked.
+    pub(crate) fn addr(&self) -> Option<Addr> {
+        match *self {
+            Op::Load { addr, .. }
+            | Op::Probe { addr, .. }
+            | Op::Store { addr, .. }
+            | Op::AluStore { addr, .. }
+            | Op::Atomic { addr, .. } => Some(addr),
+            Op::Mov { src: Src::Mem(addr), .. }
+            | Op::Alu { src: Src::Mem(addr), .. }
+            | Op::Div { src: Src::Mem(addr), .. }
+            | Op::ArrayLookup { key: Src::Mem(addr), .. }
+            | Op::Br { test: Test { b: Src::Mem(addr), .. }, .. } => Some(addr),
+            _ => None,
+        }
+    }
+
+    /// Whether the op accesses memory that others see: then it stays what it is, and where it is
+    /// among others that do.
+    pub(crate) fn is_shared_access(&self) -> bool {
+        self.addr().is_some_and(|addr| addr.space == Space::Shared)
+    }
+
     /// Whether the op does nothing but write `defs()`.
     pub(crate) fn is_pure(&self) -> bool {
-        matches!(
+        let pure = matches!(
             self,
             Op::Mov { .. }
                 | Op::LdImm { .. }
@@ -416,7 +460,8 @@ impl Op {
                 | Op::Div { .. }
                 | Op::Load { .. }
                 | Op::ArrayLookup { .. }
-        )
+        );
+        pure && !self.is_shared_access()
     }
 
     /// The op that the op may jump to.

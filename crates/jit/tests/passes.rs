@@ -3,7 +3,7 @@
 
 #![allow(clippy::print_stdout, reason = "what is to be expected is printed on request")]
 
-use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
+use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter, Mnemonic, Register};
 use skep_jit::{CpuFeatures, Linkage, Passes, Tuning, compile};
 use skep_object::{Object, OpenOptions};
 use skep_verifier::{Config, Verdict, Xlated};
@@ -11,7 +11,7 @@ use skep_verifier::{Config, Verdict, Xlated};
 /// The code of a program, one insn a line; jump targets are offsets.
 fn listing(text: &str, passes: Passes) -> String {
     let assembly = skep_insn::asm::assemble(text, &|_| None).expect(text);
-    let xlated = Xlated::bare(&assembly.insns).expect(text);
+    let xlated = Xlated::bare(&assembly.insns).expect(text).on_own_memory();
     let cpu = CpuFeatures { bmi2: true, movbe: true };
     let tuning = Tuning { cpu, passes, ..Tuning::default() };
     disassembly(&compile(&xlated, &Linkage::default(), &tuning).expect(text).bytes())
@@ -27,6 +27,116 @@ fn disassembly(bytes: &[u8]) -> String {
         lines += "\n";
     }
     lines
+}
+
+/// Programs on memory that others see. The first of each pair is the whole program; the second what
+/// it does to that memory, in order: bytes of an access and where it is.
+const SHARED: [(&str, &[(usize, u64)]); 9] = [
+    // A check is on the value that was loaded: nothing is loaded again behind it.
+    (
+        "r0 = 0\n\
+         r2 = *(u64 *)(r1 +8)\n\
+         if r2 > 7 goto out\n\
+         r2 >>= 32\n\
+         r0 = r2\n\
+         out:\n\
+         exit",
+        &[(8, 8)],
+    ),
+    // Bytes are not put together, halves not taken from memory.
+    (
+        "r0 = *(u8 *)(r1 +0)\n\
+         r2 = *(u8 *)(r1 +1)\n\
+         r2 <<= 8\n\
+         r0 |= r2\n\
+         exit",
+        &[(1, 0), (1, 1)],
+    ),
+    ("r0 = *(u64 *)(r1 +0)\n w0 = w0\n exit", &[(8, 0)]),
+    // Loads stay in order.
+    (
+        "r2 = *(u64 *)(r1 +0)\n\
+         r0 = *(u64 *)(r1 +128)\n\
+         r0 -= r2\n\
+         exit",
+        &[(8, 0), (8, 128)],
+    ),
+    (
+        "r2 = load_acquire((u64 *)(r1 +0))\n\
+         r0 = *(u64 *)(r1 +128)\n\
+         r0 -= r2\n\
+         exit",
+        &[(8, 0), (8, 128)],
+    ),
+    // So do a load in front of what only waits for it, and what does not.
+    (
+        "r2 = *(u64 *)(r1 +0)\n\
+         r3 = *(u32 *)(r1 +8)\n\
+         r4 = *(u32 *)(r1 +16)\n\
+         r0 = r3\n\
+         if r0 != r2 goto out\n\
+         r0 = r4\n\
+         out:\n\
+         exit",
+        &[(8, 0), (4, 8), (4, 16)],
+    ),
+    // A load is one, whether its value is read or not.
+    ("r2 = *(u32 *)(r1 +4)\n r2 = 1\n r0 = r2\n exit", &[(4, 4)]),
+    // Stores of one value, or of bytes of one, are as many as there are.
+    (
+        "*(u8 *)(r1 +0) = 1\n\
+         *(u8 *)(r1 +1) = 1\n\
+         *(u8 *)(r1 +0) = 1\n\
+         r0 = 0\n\
+         exit",
+        &[(1, 0), (1, 1), (1, 0)],
+    ),
+    // The swap of a value's bytes is part of its load or store.
+    (
+        "r2 = *(u32 *)(r1 +0)\n\
+         r2 = be32 r2\n\
+         r3 = *(u32 *)(r1 +8)\n\
+         r3 = be32 r3\n\
+         *(u32 *)(r1 +16) = r3\n\
+         r0 = r2\n\
+         exit",
+        &[(4, 0), (4, 8), (4, 16)],
+    ),
+];
+
+/// What machine code accesses, but for its stack.
+fn accesses(bytes: &[u8]) -> Vec<(usize, u64)> {
+    let insns = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE).into_iter();
+    let accesses = insns.filter(|insn| {
+        let memory = insn.memory_base() != Register::None && insn.memory_base() != Register::RSP;
+        memory && !matches!(insn.mnemonic(), Mnemonic::Lea | Mnemonic::Nop)
+    });
+    accesses.map(|insn| (insn.memory_size().size(), insn.memory_displacement64())).collect()
+}
+
+/// All passes, none, each alone and all but each.
+fn pass_sets() -> Vec<(String, Passes)> {
+    let mut sets = vec![("all".to_owned(), Passes::ALL), ("none".to_owned(), Passes::NONE)];
+    for name in Passes::NAMES {
+        let (mut with, mut without) = (Passes::NONE, Passes::ALL);
+        *with.by_name(name).expect(name) = true;
+        *without.by_name(name).expect(name) = false;
+        sets.extend([(format!("only {name}"), with), (format!("all but {name}"), without)]);
+    }
+    sets
+}
+
+#[test]
+fn what_others_see_is_what_the_program_says() {
+    for (text, expected) in SHARED {
+        let assembly = skep_insn::asm::assemble(text, &|_| None).expect(text);
+        let xlated = Xlated::bare(&assembly.insns).expect(text);
+        for (set, passes) in pass_sets() {
+            let tuning = Tuning { passes, sites: false, ..Tuning::default() };
+            let code = compile(&xlated, &Linkage::default(), &tuning).expect(text);
+            assert_eq!(accesses(&code.bytes()), expected, "{set}:\n{text}");
+        }
+    }
 }
 
 /// Only this pass, what removes the remains, and the unrolling of loops for those that improve it.

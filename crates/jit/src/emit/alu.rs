@@ -44,7 +44,7 @@ impl Emit<'_> {
             Src::Imm(imm) if width == Width::W32 => self.ld_imm(to, u64::from(imm as u32)),
             Src::Imm(imm) => self.ld_imm(to, i64::from(imm) as u64),
             Src::Reg(Reg::FP) if width == Width::W64 => {
-                self.lea(width, dst, Addr { base: Reg::FP, index: None, disp: 0 });
+                self.lea(width, dst, Addr::sum(Reg::FP, None, 0));
             }
             Src::Reg(reg) => {
                 let from = self.read(reg, SCRATCH);

@@ -349,9 +349,9 @@ mod tests {
     use super::*;
     use crate::Prologue;
     use crate::flow::Func;
-    use crate::op::{AluOp, ShiftOp, Size};
+    use crate::op::{AluOp, ShiftOp, Size, Space};
 
-    const SLOT: Addr = Addr { base: Reg::FP, index: None, disp: -8 };
+    const SLOT: Addr = Addr { base: Reg::FP, index: None, disp: -8, space: Space::Own };
 
     /// The outcome for a program of two ops, `op` and an exit.
     fn emitted(op: Op) -> Result<Emitted, Error> {

@@ -17,7 +17,7 @@ pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
     }
     let sum = values.def_of(addr.base).sum.filter(|sum| sum.width == Width::W64)?;
     let sum = Sum { disp: sum.disp.checked_add(addr.disp)?, ..sum };
-    *addr = held(values, sum)?;
+    *addr = Addr { space: addr.space, ..held(values, sum)? }.own_if_frame();
     Some(better)
 }
 
@@ -33,9 +33,9 @@ fn held(values: &Values, sum: Sum) -> Option<Addr> {
     };
     // The frame pointer may have no register of its own; it can only be a base.
     match index {
-        Some((Reg::FP, 0)) => Some(Addr { base: Reg::FP, index: Some((base, 0)), disp }),
+        Some((Reg::FP, 0)) => Some(Addr::sum(Reg::FP, Some((base, 0)), disp)),
         Some((Reg::FP, _)) => None,
-        index => Some(Addr { base, index, disp }),
+        index => Some(Addr::sum(base, index, disp)),
     }
     .filter(|addr| addr.index.is_none_or(|(index, _)| index != Reg::FP))
 }

@@ -1,10 +1,11 @@
 //! Bytes that are loaded one by one and put together become one load; in descending order, one that
 //! swaps (`movbe`).
 //!
-//! All bytes were loaded before, so the wide load touches nothing that the program did not.
+//! All bytes were loaded before, so the wide load touches nothing that the program did not. It is a
+//! second load of them all the same: only of memory that is the run's own.
 
 use super::values::Values;
-use crate::op::{Addr, AluOp, Op, ShiftOp, Size, Src};
+use crate::op::{Addr, AluOp, Op, ShiftOp, Size, Space, Src};
 
 /// The load that gives the result of `op`.
 pub(super) fn rewrite(values: &Values, op: &Op, meant: &super::values::Bytes) -> Option<Op> {
@@ -34,6 +35,6 @@ pub(super) fn rewrite(values: &Values, op: &Op, meant: &super::values::Bytes) ->
         _ => return None,
     };
     let (base, disp) = values.near(meant.base, disp)?;
-    let addr = Addr { base, index: None, disp };
+    let addr = Addr { base, index: None, disp, space: Space::Own };
     Some(Op::Load { size, sign: false, big, dst, addr })
 }

@@ -3,12 +3,13 @@
 
 use super::values::Values;
 use crate::asm::Width;
-use crate::op::{AluOp, Op, Reg, ShiftOp, Size, Src};
+use crate::op::{Addr, AluOp, Op, Reg, ShiftOp, Size, Src};
 
 /// `op` with its operands read from elsewhere.
 pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
     let mut better = *op;
     let first = |reg: Reg| values.holder_before(reg).unwrap_or(reg);
+    let from = |addr: Addr| Addr { base: first(addr.base), ..addr }.own_if_frame();
     match &mut better {
         Op::Alu { src: Src::Reg(reg), .. } | Op::Div { src: Src::Reg(reg), .. } => {
             *reg = first(*reg);
@@ -23,9 +24,9 @@ pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
             }
         }
         Op::Zext { src, dst, .. } | Op::MovSx { src, dst, .. } if src != dst => *src = first(*src),
-        Op::Load { addr, .. } => addr.base = first(addr.base),
+        Op::Load { addr, .. } => *addr = from(*addr),
         Op::Store { addr, src, .. } => {
-            addr.base = first(addr.base);
+            *addr = from(*addr);
             if let Src::Reg(src) = src {
                 *src = first(*src);
             }

@@ -74,7 +74,7 @@ impl Counter {
 
     /// Adds what it is behind, flags left alone.
     pub(super) fn caught_up(&self, behind: i32) -> Op {
-        let addr = Addr { base: self.reg, index: None, disp: behind };
+        let addr = Addr::sum(self.reg, None, behind);
         Op::Lea { width: Width::W64, dst: self.reg, addr }
     }
 }
@@ -95,7 +95,7 @@ pub(super) fn shifted(op: Op, reg: Reg, by: i32) -> Option<(Option<Op>, Op)> {
             *addr = shifted_addr(*addr, reg, by)?;
         }
         Op::Mov { width: Width::W64, dst, src: Src::Reg(_) } => {
-            let addr = Addr { base: reg, index: None, disp: by };
+            let addr = Addr::sum(reg, None, by);
             op = Op::Lea { width: Width::W64, dst: *dst, addr };
         }
         Op::Br { test, .. } => {
@@ -136,7 +136,7 @@ fn shifted_test(test: Test, reg: Reg, by: i32) -> Option<(Option<Op>, Test)> {
     {
         return Some((None, Test { b: Src::Imm(less), ..test }));
     }
-    let addr = Addr { base: reg, index: None, disp: by };
+    let addr = Addr::sum(reg, None, by);
     let front = Op::Lea { width: Width::W64, dst: SCRATCH, addr };
     Some((Some(front), Test { a: SCRATCH, ..test }))
 }

@@ -1,4 +1,4 @@
-//! Removes ops whose results no one reads.
+//! Removes ops whose results no one reads. Loads of memory that others see stay.
 
 use crate::flow::Flow;
 use crate::op::{Op, RegSet};

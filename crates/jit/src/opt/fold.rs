@@ -1,10 +1,14 @@
 //! A load that one operation uses becomes that operation's operand; load, change, store becomes one
 //! insn on memory.
+//!
+//! # Invariants
+//! 1. A load moves down to what uses it, but not past a write, and one of memory that others see
+//!    not past another access to such memory.
 
 use super::before;
 use crate::asm::Width;
 use crate::flow::Flow;
-use crate::op::{Addr, AluOp, Op, Reg, RegSet, Size, Src};
+use crate::op::{Addr, AluOp, Op, Reg, RegSet, Size, Space, Src};
 
 /// How far back a load is looked for, ops.
 const WINDOW: usize = 6;
@@ -53,7 +57,7 @@ fn operand(
     if !flow.is_dead_after(at, reg) {
         return None;
     }
-    let mut written = RegSet::NONE;
+    let (mut written, mut shared) = (RegSet::NONE, false);
     for back in (at.saturating_sub(WINDOW)..at).rev() {
         if flow.is_target[back + 1] {
             return None;
@@ -61,13 +65,15 @@ fn operand(
         let op = &ops[back];
         if op.defs().has(reg) {
             let Op::Load { size, sign: false, big: false, addr, .. } = *op else { return None };
-            let fits = size == size_of(width) && !addr.uses().meets(written);
+            let stays = addr.space == Space::Own || !shared;
+            let fits = stays && size == size_of(width) && !addr.uses().meets(written);
             return fits.then_some((back, addr));
         }
         if op.uses().has(reg) || writes_memory(op) || op.target().is_some() || op.is_end() {
             return None;
         }
         written = written.or(op.defs());
+        shared |= op.is_shared_access();
     }
     None
 }

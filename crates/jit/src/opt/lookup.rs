@@ -4,7 +4,7 @@
 //! The key is read where the program keeps it, so that a key on the stack may end in a register.
 
 use crate::Linkage;
-use crate::op::{Addr, Op, Reg, Src};
+use crate::op::{Addr, Op, Reg, Space, Src};
 
 /// Number of `bpf_map_lookup_elem`.
 pub(crate) const BPF_FUNC_MAP_LOOKUP_ELEM: i32 = 1;
@@ -19,7 +19,8 @@ pub(super) fn run(ops: &mut [Op], linkage: &Linkage) -> bool {
             && let Some(link) = linkage.maps.get(map as usize)
             && (link.array.is_some() || link.percpu.is_some())
         {
-            let key = Src::Mem(Addr { base: Reg::R2, index: None, disp: 0 });
+            // Where the key is, `address` may find out.
+            let key = Src::Mem(Addr::new(Reg::R2, 0, Space::Shared));
             *op = Op::ArrayLookup { map, key };
             changed = true;
         }

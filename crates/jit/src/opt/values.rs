@@ -8,7 +8,7 @@
 //! 2. `low` of two numbers is equal only if the low 32 bits of the values are.
 
 use crate::asm::Width;
-use crate::op::{Addr, AluOp, Op, Reg, RegSet, ShiftOp, Size, Src};
+use crate::op::{Addr, AluOp, Op, Reg, RegSet, ShiftOp, Size, Space, Src};
 
 /// Number of a value.
 pub(super) type Vn = u32;
@@ -31,7 +31,7 @@ pub(super) struct Sum {
     pub(super) disp: i32,
 }
 
-/// Bytes from memory: byte `i` is that at `base + offs[i]`, or 0.
+/// Bytes from memory that nobody else writes: byte `i` is that at `base + offs[i]`, or 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bytes {
     pub(super) base: Vn,
@@ -252,7 +252,8 @@ impl Values {
     fn loaded(&self, size: Size, big: bool, addr: Addr) -> Made {
         let bits = 8 * size.bytes() as u8;
         let mut def = Def::unknown(Vn::MAX, bits);
-        if let Some((base, disp)) = self.place(addr) {
+        let place = if addr.space == Space::Own { self.place(addr) } else { None };
+        if let Some((base, disp)) = place {
             let mut offs = [None; 8];
             for i in 0..size.bytes() {
                 let at = if big { size.bytes() - 1 - i } else { i };
