@@ -32,6 +32,7 @@ mod spin;
 mod stats;
 mod timer;
 mod trace;
+mod unaligned;
 
 pub use ctx::{Ctx, takes_packet};
 pub use current::Redirect;

@@ -8,11 +8,12 @@
 //! # Invariants
 //! 1. `base..base + len` is one live allocation, aligned to [`ALIGN`], until the region is
 //!    dropped; it never moves.
-//! 2. Every access of this file is inside (asserted) and atomic.
+//! 2. Every access of this file is inside (asserted) and atomic, but for what interpreted programs
+//!    do at odd addresses, which is what machine code does (`unaligned`).
 
 #![allow(unsafe_code)]
 
-use crate::{Error, errno::Errno};
+use crate::{Error, errno::Errno, unaligned};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 use skep_interp::{AtomicAccess, AtomicOp};
@@ -20,7 +21,7 @@ use skep_jit::stats::StatsSlot;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Alignment of a region: a pair of cache lines.
@@ -170,29 +171,34 @@ impl Region {
         unsafe { AtomicU16::from_ptr(self.base.as_ptr().add(off).cast()) }
     }
 
-    /// `size` bytes (1, 2, 4, 8) at any offset, in one step if it is aligned.
+    /// A load of a program, of `size` bytes (1, 2, 4, 8) at any offset: one, and in order with its
+    /// others, as machine code has it.
     pub(crate) fn load(&self, off: usize, size: usize) -> u64 {
         match size {
-            1 => self.u8(off).load(Relaxed).into(),
-            2 if off.is_multiple_of(2) => self.u16(off).load(Relaxed).into(),
-            4 if off.is_multiple_of(4) => self.u32(off).load(Relaxed).into(),
-            8 if off.is_multiple_of(8) => self.u64(off).load(Relaxed),
+            1 => self.u8(off).load(Acquire).into(),
+            2 if off.is_multiple_of(2) => self.u16(off).load(Acquire).into(),
+            4 if off.is_multiple_of(4) => self.u32(off).load(Acquire).into(),
+            8 if off.is_multiple_of(8) => self.u64(off).load(Acquire),
             _ => {
-                let mut bytes = [0; 8];
-                self.read_part(off, &mut bytes[..size]);
-                u64::from_le_bytes(bytes)
+                assert!(size <= self.len && off <= self.len - size);
+                // SAFETY: inside (asserted).
+                unsafe { unaligned::load(self.base.as_ptr().add(off), size) }
             }
         }
     }
 
-    /// Stores the low `size` bytes (1, 2, 4, 8), in one step if it is aligned.
+    /// A store of a program, of the low `size` bytes (1, 2, 4, 8): one, and in order.
     pub(crate) fn store(&self, off: usize, size: usize, value: u64) {
         match size {
-            1 => self.u8(off).store(value as u8, Relaxed),
-            2 if off.is_multiple_of(2) => self.u16(off).store(value as u16, Relaxed),
-            4 if off.is_multiple_of(4) => self.u32(off).store(value as u32, Relaxed),
-            8 if off.is_multiple_of(8) => self.u64(off).store(value, Relaxed),
-            _ => self.write_part(off, &value.to_le_bytes()[..size]),
+            1 => self.u8(off).store(value as u8, Release),
+            2 if off.is_multiple_of(2) => self.u16(off).store(value as u16, Release),
+            4 if off.is_multiple_of(4) => self.u32(off).store(value as u32, Release),
+            8 if off.is_multiple_of(8) => self.u64(off).store(value, Release),
+            _ => {
+                assert!(size <= self.len && off <= self.len - size);
+                // SAFETY: inside (asserted).
+                unsafe { unaligned::store(self.base.as_ptr().add(off), size, value) }
+            }
         }
     }
 

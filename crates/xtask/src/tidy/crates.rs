@@ -73,6 +73,7 @@ const UNSAFE: &[&str] = &[
     "crates/runtime/src/memory.rs",
     "crates/runtime/src/poke/direct.rs",
     "crates/runtime/src/spin.rs",
+    "crates/runtime/src/unaligned.rs",
     "crates/runtime/src/stats/clock.rs",
     "crates/testkit/src/exec/native.rs",
 ];
