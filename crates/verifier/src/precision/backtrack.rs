@@ -101,12 +101,19 @@ pub(crate) struct RegMask(pub(crate) u16);
 impl fmt::Display for RegMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut sep = "";
-        for r in (0..16).filter(|r| self.0 >> r & 1 == 1) {
+        for r in bits(self.0.into()) {
             write!(f, "{sep}r{r}")?;
             sep = ",";
         }
         Ok(())
     }
+}
+
+/// Numbers of the bits that are set, lowest first.
+fn bits(mask: u64) -> impl Iterator<Item = u32> {
+    let without_lowest = |mask: &u64| Some(mask & (mask - 1)).filter(|&rest| rest != 0);
+    std::iter::successors(Some(mask).filter(|&mask| mask != 0), without_lowest)
+        .map(u64::trailing_zeros)
 }
 
 /// `-8,-16` for the bits of a mask.
@@ -115,8 +122,8 @@ pub(crate) struct SlotMask(pub(crate) u64);
 impl fmt::Display for SlotMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut sep = "";
-        for spi in (0..64).filter(|s| self.0 >> s & 1 == 1) {
-            write!(f, "{sep}{}", -8 * (spi + 1))?;
+        for spi in bits(self.0) {
+            write!(f, "{sep}{}", -8 * (i64::from(spi) + 1))?;
             sep = ",";
         }
         Ok(())
