@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 20] = [
+const STEPS: [Step; 21] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -63,6 +63,10 @@ const STEPS: [Step; 20] = [
     },
     Step { name: "runs inside the walk", runs: Runs::Own(&["embed", "--count=300"]) },
     Step { name: "real programs inside the walk", runs: Runs::Own(&["embed", "tests/programs"]) },
+    Step {
+        name: "mutants inside the walk",
+        runs: Runs::Own(&["embed", "--mutants=50", "--count=10", "--inputs=20", "tests/programs"]),
+    },
     Step {
         name: "agreement with Linux 6.18.15",
         runs: Runs::Own(&[

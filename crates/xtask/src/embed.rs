@@ -37,10 +37,15 @@ use track::{Outside, Tracker, Walked};
 pub(crate) struct Args {
     /// Objects (or folders of them) whose programs are run instead of random ones.
     objects: Vec<PathBuf>,
-    /// The first program.
+    /// Run what `mutate` makes of the objects' programs (or of none), in batches of 100; so many
+    /// batches of 100 are of generated programs.
+    #[arg(long, num_args = 0..=1, default_missing_value = "30", require_equals = true)]
+    mutants: Option<u64>,
+    /// The first program, object or batch.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many programs [default: 1000, or as many as `--minutes` lasts].
+    /// How many of them [default: 1000 programs, all objects once, 10 batches; or as many as
+    /// `--minutes` lasts].
     #[arg(long)]
     count: Option<u64>,
     /// Stop after so many minutes.
@@ -132,7 +137,11 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
                         return;
                     }
                     source.programs(seed, &mut |name, program| {
-                        of_program(&name, &program, (args, seed, &tally));
+                        let work = || of_program(&name, &program, (args, seed, &tally));
+                        if let Err(why) = skep::contain_panic(work) {
+                            tally.outside.fetch_add(1, Relaxed);
+                            println!("{name}: {why}");
+                        }
                     });
                 }
             };
@@ -217,7 +226,7 @@ fn run_program(
     for _ in 0..args.inputs {
         one_run(&instance, tracker, (&mut rng, tally))?;
         let tracker = tracker.borrow();
-        if tracker.outside.is_some() || tracker.insns >= args.insns {
+        if tracker.outside.is_some() || tracker.ran >= args.insns {
             break;
         }
     }

@@ -28,6 +28,7 @@ mod worker;
 
 use crate::child::Child;
 use crate::outcome::{self, Ended};
+pub(crate) use batch::{BATCH, Sources};
 use compare::Kind;
 use groups::Groups;
 use std::path::{Path, PathBuf};
@@ -103,7 +104,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let run = Run {
         args,
         next: AtomicU64::new(args.from),
-        end: args.from + args.count.div_ceil(batch::BATCH),
+        end: args.from + args.count.div_ceil(BATCH),
         deadline: args.minutes.map(|it| Instant::now() + Duration::from_secs_f64(60.0 * it)),
         oopses: oopses(),
         stopped: AtomicBool::new(false),

@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::exec_diff::generate::number;
+use crate::mutate::{BATCH, Sources};
 use crate::objects;
 use crate::random::generate::Rng;
 use skep::Host;
@@ -14,10 +15,19 @@ use std::path::PathBuf;
 pub(super) enum Source {
     Random,
     Objects(Vec<PathBuf>, Box<Host>),
+    /// What `cargo xtask mutate` makes of objects.
+    Mutants(Box<Sources>),
 }
+
+/// The seed of all mutants: programs are told apart by their batch.
+const MUTATE_SEED: u64 = 1;
 
 impl Source {
     pub(super) fn new(args: &Args) -> Result<Source, Box<dyn std::error::Error>> {
+        if let Some(generated) = args.mutants {
+            let sources = Sources::new(objects::find(&args.objects)?, generated)?;
+            return Ok(Source::Mutants(Box::new(sources)));
+        }
         if args.objects.is_empty() {
             return Ok(Source::Random);
         }
@@ -28,8 +38,9 @@ impl Source {
     pub(super) fn end(&self, args: &Args) -> u64 {
         let all = match self {
             Source::Objects(files, _) => files.len() as u64,
-            Source::Random if args.minutes.is_some() => u64::MAX,
+            _ if args.minutes.is_some() => u64::MAX,
             Source::Random => 1000,
+            Source::Mutants(_) => 10,
         };
         args.seed.saturating_add(args.count.unwrap_or(all))
     }
@@ -49,6 +60,14 @@ impl Source {
                     let Ok(program) = &entry.program else { continue };
                     let name = format!("{} {}", objects::short_name(file), entry.name);
                     each(name, as_loaded(program).into_owned());
+                }
+            }
+            Source::Mutants(sources) => {
+                let Some(batch) = sources.batch(MUTATE_SEED, seed) else { return };
+                for i in 0..BATCH {
+                    let mutant = skep::contain_panic(|| batch.mutant(i));
+                    let Ok(Ok(mutant)) = mutant else { continue };
+                    each(format!("{MUTATE_SEED}/{seed}/{i} {}", batch.name), mutant.program);
                 }
             }
         }

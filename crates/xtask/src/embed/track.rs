@@ -64,6 +64,8 @@ pub(super) struct Tracker {
     /// Something of which it is known that the kernel's marks of precision are not complete
     /// (docs/kernel-findings.md): the run proves nothing from there on.
     hole: Option<&'static str>,
+    /// Insns that ran, and of these those before the run was lost.
+    pub(super) ran: u64,
     pub(super) insns: u64,
     /// Print each step.
     pub(super) trace: bool,
@@ -93,6 +95,7 @@ impl Tracker {
             lost: None,
             outside: None,
             hole: None,
+            ran: 0,
             insns: 0,
             trace: false,
             cuts: 0,
@@ -591,10 +594,11 @@ impl Watch for Tracker {
     }
 
     fn insn(&mut self, at: &At<'_>) {
-        self.insns += 1;
+        self.ran += 1;
         if self.lost.is_some() {
             return;
         }
+        self.insns += 1;
         let o = at.program.xlated.origin(at.pc);
         if o == self.last_origin && at.pc > self.last_pc && !self.begins {
             self.last_pc = at.pc;

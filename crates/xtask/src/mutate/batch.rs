@@ -25,7 +25,7 @@ use skep_testkit::engine;
 use std::path::PathBuf;
 
 /// Mutants a batch.
-pub(super) const BATCH: u64 = 100;
+pub(crate) const BATCH: u64 = 100;
 /// Programs whose walk is no longer are taken always, longer ones less often.
 const WALK_SHORT: u64 = 300;
 /// Longer walks are not taken.
@@ -40,7 +40,7 @@ const MAP_BYTES_MAX: u64 = 128 << 20;
 const MAP_ENTRY_BYTES: u64 = 64;
 
 /// What batches draw from.
-pub(super) struct Sources {
+pub(crate) struct Sources {
     pub(super) files: Vec<PathBuf>,
     pub(super) host: Host,
     /// Of 100 batches, so many are of generated programs.
@@ -67,19 +67,19 @@ enum Origin {
 /// Of 100 batches of objects, so many are of their bytes.
 const ELF: u64 = 4;
 
-pub(super) struct Batch<'a> {
+pub(crate) struct Batch<'a> {
     sources: &'a Sources,
     origin: Origin,
     /// The object and program, or the kind of generated one.
-    pub(super) name: String,
+    pub(crate) name: String,
     donors: Vec<Vec<Insn>>,
     seed: u64,
     number: u64,
 }
 
 /// One program to be judged.
-pub(super) struct Mutant {
-    pub(super) program: Program,
+pub(crate) struct Mutant {
+    pub(crate) program: Program,
     pub(super) loader: Loader,
     /// Its maps are not those of the others.
     pub(super) own_maps: bool,
@@ -93,7 +93,7 @@ fn mix(seed: u64, number: u64, i: u64) -> u64 {
 }
 
 impl Sources {
-    pub(super) fn new(files: Vec<PathBuf>, generated: u64) -> Result<Sources, String> {
+    pub(crate) fn new(files: Vec<PathBuf>, generated: u64) -> Result<Sources, String> {
         let host = objects::host()?;
         let mut kfuncs = Vec::new();
         let mut tracepoints = Vec::new();
@@ -108,7 +108,7 @@ impl Sources {
     }
 
     /// The batch of this number; `None` if no object had a program that can be judged.
-    pub(super) fn batch(&self, seed: u64, number: u64) -> Option<Batch<'_>> {
+    pub(crate) fn batch(&self, seed: u64, number: u64) -> Option<Batch<'_>> {
         let mut rng = Rng::new(mix(seed, number, u64::MAX));
         let batch = |origin, name: &str, donors| Batch {
             sources: self,
@@ -191,7 +191,7 @@ fn names_map(insn: &Insn) -> bool {
 impl Batch<'_> {
     /// The mutant of this index; 0 is the program as it was. An error if the loader refuses what
     /// became of an object.
-    pub(super) fn mutant(&self, i: u64) -> Result<Mutant, String> {
+    pub(crate) fn mutant(&self, i: u64) -> Result<Mutant, String> {
         let mut rng = Rng::new(mix(self.seed, self.number, i));
         let mut it = Mutant {
             program: Program::default(),
