@@ -3,6 +3,7 @@
 //! Kernel: `check_cond_jmp_op`, `is_branch_taken`, `reg_set_min_max`, `mark_ptr_or_null_regs`
 //! (6.18).
 
+use super::linked_jump;
 use super::patch::{Patch, places_with_id};
 use super::reg_arg::Operand;
 use super::scalar_insn::{self, Outcome};
@@ -92,7 +93,7 @@ fn linked_with_operands(env: &mut Env<'_>, insn: Insn) -> LinkedRegs {
 }
 
 /// From here on, what one operand needs the other needs too.
-fn join_operands(env: &mut Env<'_>, insn: Insn) {
+pub(super) fn join_operands(env: &mut Env<'_>, insn: Insn) {
     if insn.is_src_reg() {
         env.frame_mut().chains.join(1 << insn.dst | 1 << insn.src);
     }
@@ -110,15 +111,17 @@ fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next
         Outcome::Open(names) => names,
     };
     join_operands(env, insn);
+    let compared = [insn.dst, insn.src].map(|r| env.cur.frame().name(r));
     let linked = linked_with_operands(env, insn);
     if linked.len() > 1 {
+        if compared == [insn.dst, insn.src].map(|r| env.cur.frame().name(r)) {
+            return linked_jump::follow(env, insn, names, &linked);
+        }
+        // An operand was one copy too many.
         let op = JmpOp::from_code(insn.op());
         let Some(op) = op else { return Err(Stop::Bug("a jump without operator".to_string())) };
         let o = read_operands(env, insn, op)?;
-        let next = follow_both(env, insn, &o, &linked);
-        // What is linked with one operand concerns the other, too.
-        join_operands(env, insn);
-        return next;
+        return follow_both(env, insn, &o, &linked);
     }
     let dst = env.cur.frame().name(insn.dst);
     let src = if insn.is_src_reg() { env.cur.frame().name(insn.src) } else { dst };
@@ -155,7 +158,7 @@ fn is_pkt_pointer_any(reg: &Reg) -> bool {
     reg.ty.is_packet() || reg.ty.is(Base::PacketEnd)
 }
 
-fn target(env: &Env<'_>, insn: Insn) -> u32 {
+pub(super) fn target(env: &Env<'_>, insn: Insn) -> u32 {
     (i64::from(env.insn_idx) + i64::from(insn.off) + 1) as u32
 }
 
@@ -254,6 +257,8 @@ fn sanitize_speculative_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check
 fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs) -> Check<Next> {
     if linked.len() > 1 {
         env.push_jmp_history(Access::None, *linked);
+        // What is linked with one operand concerns the other, too.
+        join_operands(env, insn);
     }
     let goto = target(env, insn);
     env.push_stack(goto, env.insn_idx, false)?;
@@ -312,7 +317,7 @@ fn refine(
     Ok(())
 }
 
-fn sync_operands(env: &Env<'_>, insn: Insn, patch: &mut Patch, linked: &LinkedRegs) {
+fn sync_operands(env: &mut Env<'_>, insn: Insn, patch: &mut Patch, linked: &LinkedRegs) {
     let operands = [(insn.is_src_reg(), insn.src), (true, insn.dst)];
     for (used, regno) in operands {
         let at = place(env, regno);

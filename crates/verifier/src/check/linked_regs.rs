@@ -10,6 +10,10 @@ use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, Reg};
 use crate::state::values::SCALAR;
 use skep_domain::{AluOp, Scalar};
 
+/// Keys of what is remembered of linked scalars; no insn has them.
+const UNLINKED: u32 = 1 << 26;
+const SHIFTED: u32 = 1 << 27;
+
 impl Env<'_> {
     /// Registers of frame `f` that may still be read: at the insn at hand, or at the call into the
     /// next frame.
@@ -51,42 +55,71 @@ impl Env<'_> {
         }
     }
 
-    fn unlinked(&mut self, reg: PackedReg) -> PackedReg {
-        let alone = self.arena.reg(reg).unlinked();
-        self.arena.pack(&alone)
+    /// The same scalar without id and constant.
+    pub(super) fn unlinked(&mut self, reg: PackedReg) -> PackedReg {
+        let operands = [reg.val, 0];
+        let val = match self.transfers.get(UNLINKED, operands) {
+            Some([val, ..]) => val,
+            None => {
+                let alone = self.arena.reg(reg).unlinked();
+                let val = self.arena.pack(&alone).val;
+                self.transfers.insert(UNLINKED, operands, [val, 0, 0, 0]);
+                val
+            }
+        };
+        PackedReg { val, id: 0 }
     }
 
     /// What is known of the register at `known` holds for all linked ones.
     pub(crate) fn sync_linked_regs(
-        &self,
+        &mut self,
         patch: &mut Patch,
         known: LinkedReg,
         linked: &LinkedRegs,
     ) {
         let from = patch.get(self, known);
+        let from = self.arena.pack(&from);
         for place in linked.iter().filter(|&p| p != known) {
             let reg = patch.get(self, place);
-            if !reg.is_scalar() || reg.id & !BPF_ADD_CONST != from.id & !BPF_ADD_CONST {
-                continue;
-            }
-            let (consts, from_consts) = (reg.id & BPF_ADD_CONST, from.id & BPF_ADD_CONST);
-            if consts != 0 && from_consts != 0 && consts != from_consts {
-                continue;
-            }
-            if (consts == 0 && from_consts == 0) || reg.off == from.off {
-                patch.set(place, from);
-            } else {
-                patch.set(place, shifted(&from, &reg));
+            let reg = self.arena.pack(&reg);
+            if let Some(name) = self.linked_to(from, reg) {
+                patch.set(place, self.arena.reg(name));
             }
         }
     }
+
+    /// What `place` is if `known`, which it is linked with, is known to be what it is; `None` if it
+    /// is not linked with it.
+    pub(super) fn linked_to(&mut self, known: PackedReg, place: PackedReg) -> Option<PackedReg> {
+        if !self.arena.is(place, SCALAR) || place.id & !BPF_ADD_CONST != known.id & !BPF_ADD_CONST {
+            return None;
+        }
+        let (consts, from_consts) = (place.id & BPF_ADD_CONST, known.id & BPF_ADD_CONST);
+        if consts != 0 && from_consts != 0 && consts != from_consts {
+            return None;
+        }
+        let (from, reg) = (self.arena.reg(known), self.arena.reg(place));
+        if (consts == 0 && from_consts == 0) || reg.off == from.off {
+            return Some(known);
+        }
+        let wide = (reg.id | from.id) & BPF_ADD_CONST32 == 0;
+        let (key, operands) = (SHIFTED | u32::from(wide), [known.val, place.val]);
+        let val = match self.transfers.get(key, operands) {
+            Some([val, ..]) => val,
+            None => {
+                let val = self.arena.pack(&shifted(&from, &reg, wide)).val;
+                self.transfers.insert(key, operands, [val, 0, 0, 0]);
+                val
+            }
+        };
+        Some(PackedReg { val, id: place.id })
+    }
 }
 
-/// `from` plus the difference of the constants, with the identity of `reg`.
-fn shifted(from: &Reg, reg: &Reg) -> Reg {
+/// `from` plus the difference of the constants.
+fn shifted(from: &Reg, reg: &Reg, wide: bool) -> Reg {
     let delta = i64::from(reg.off) - i64::from(from.off);
-    let wide = (reg.id | from.id) & BPF_ADD_CONST32 == 0;
-    let mut sum = Reg { off: reg.off, id: reg.id, ..*from };
+    let mut sum = Reg { off: reg.off, ..*from };
     skep_domain::alu(AluOp::Add, wide, &mut sum.val, &Scalar::constant(delta as u64));
     sum
 }

@@ -16,6 +16,7 @@ pub(crate) mod ld_abs;
 pub(crate) mod ld_imm;
 pub(crate) mod ld_imm_resolve;
 pub(crate) mod line_info;
+mod linked_jump;
 pub(crate) mod linked_regs;
 pub(crate) mod mem;
 pub(crate) mod patch;

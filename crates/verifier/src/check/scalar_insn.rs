@@ -24,6 +24,7 @@ const NONE: u32 = u32::MAX;
 /// Bits of an operation's key besides the opcode.
 const SAME_REG: u32 = 1 << 8;
 const WITH_OFF: u32 = 9;
+const MAY_LINK: u32 = 1 << 25;
 
 /// The register or the immediate that the insn takes as its second operand; `None` if something is
 /// wrong with the insn as such.
@@ -118,10 +119,15 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
         set_combined(env, insn, PackedReg { val, id: 0 });
         return true;
     }
-    let (key, operands) = (binary_key(insn), [dst.val, src.val]);
+    let is_scalar = env.arena.is(dst, SCALAR);
+    let same_reg = insn.is_src_reg() && insn.src == insn.dst;
+    let may_link =
+        is_scalar && dst.id != 0 && dst.id & BPF_ADD_CONST == 0 && !same_reg && env.bpf_capable;
+    let key = binary_key(insn) | if may_link { MAY_LINK } else { 0 };
+    let operands = [dst.val, src.val];
     let [plain, linked, ..] = match env.transfers.get(key, operands) {
         Some(results) => results,
-        None => match compute_alu(env, insn, dst, src) {
+        None => match compute_alu(env, insn, (dst, src), may_link) {
             Some(results) => {
                 env.transfers.insert(key, operands, results);
                 results
@@ -129,7 +135,7 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
             None => return false,
         },
     };
-    if !env.arena.is(dst, SCALAR) {
+    if !is_scalar {
         // A register as the operand would have to be marked.
         if insn.is_src_reg() {
             return false;
@@ -138,9 +144,7 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
         env.cur.frame_mut().set_name(insn.dst, PackedReg { val: plain, ..dst });
         return true;
     }
-    let same_reg = insn.is_src_reg() && insn.src == insn.dst;
-    let may_link = dst.id != 0 && dst.id & BPF_ADD_CONST == 0 && !same_reg && env.bpf_capable;
-    let name = if may_link && linked != NONE {
+    let name = if linked != NONE {
         let flag = if insn.class() == BPF_ALU64 { BPF_ADD_CONST64 } else { BPF_ADD_CONST32 };
         PackedReg { val: linked, id: dst.id | flag }
     } else {
@@ -184,8 +188,13 @@ fn set_combined(env: &mut Env<'_>, insn: Insn, name: PackedReg) {
     }
 }
 
-/// The result without and with a link to the registers that dst is linked with.
-fn compute_alu(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) -> Option<Results> {
+/// The result without a link, or with one to the registers that dst is linked with.
+fn compute_alu(
+    env: &mut Env<'_>,
+    insn: Insn,
+    (dst, src): (PackedReg, PackedReg),
+    may_link: bool,
+) -> Option<Results> {
     if !env.arena.is(dst, SANE_SCALAR) || !env.arena.is(src, SANE_SCALAR) {
         return None;
     }
@@ -205,12 +214,10 @@ fn compute_alu(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
     if sum.val.violated_rule().is_some() {
         return None;
     }
-    let linked = match linked_sum(insn, &d, &s) {
-        Some(off) => env.arena.pack(&Reg { off, ..sum }).val,
-        None => NONE,
-    };
-    let plain = env.arena.pack(&Reg { off: 0, ..sum }).val;
-    Some([plain, linked, 0, 0])
+    let linked = if may_link { linked_sum(insn, &d, &s) } else { None };
+    sum.off = linked.unwrap_or(0);
+    let val = if sum == d { dst.val } else { env.arena.pack(&sum).val };
+    Some(if linked.is_some() { [NONE, val, 0, 0] } else { [val, NONE, 0, 0] })
 }
 
 fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
@@ -233,15 +240,16 @@ fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
         env.cur.frame_mut().set_name(insn.dst, src);
         return true;
     }
-    if src.id & BPF_ADD_CONST != 0 {
-        return false;
-    }
-    let (val, keeps) = if whole { (src.val, true) } else { mov32(env, insn, src) };
+    // A copy of a copy and a constant begins a family of its own.
+    let alone = if src.id & BPF_ADD_CONST != 0 { env.unlinked(src) } else { src };
+    let (val, keeps) = if whole { (alone.val, true) } else { mov32(env, insn, alone) };
     scratch(env, insn);
-    let mut id = src.id;
-    if keeps && id == 0 && !env.arena.is(src, CONST) {
-        id = env.new_id();
-        env.cur.frame_mut().refine_name(insn.src, PackedReg { id, ..src });
+    let mut id = alone.id;
+    if keeps && id == 0 {
+        if !env.arena.is(alone, CONST) {
+            id = env.new_id();
+        }
+        env.cur.frame_mut().refine_name(insn.src, PackedReg { id, ..alone });
     }
     let id = if keeps { id } else { 0 };
     let frame = env.cur.frame_mut();
@@ -261,9 +269,10 @@ fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
     if !keeps {
         reg = reg.unlinked();
     }
+    let before = reg;
     reg.val.zext_32_to_64();
     reg.val.sync();
-    let val = env.arena.pack(&reg).val;
+    let val = if keeps && reg == before { src.val } else { env.arena.pack(&reg).val };
     env.transfers.insert(key, operands, [val, u32::from(keeps), 0, 0]);
     (val, keeps)
 }
@@ -365,9 +374,9 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
         if a.val.violated_rule().is_some() || b.val.violated_rule().is_some() {
             return None;
         }
-        results[at] = env.arena.pack(&a).val;
+        results[at] = if a == d { dst.val } else { env.arena.pack(&a).val };
         if insn.is_src_reg() {
-            results[at + 1] = env.arena.pack(&b).val;
+            results[at + 1] = if b == s { src.val } else { env.arena.pack(&b).val };
         }
     }
     Some(results)

@@ -1,0 +1,96 @@
+//! Conditional jumps on scalars that have copies: what the jump teaches of an operand holds for
+//! all that are linked with it, on either way.
+//!
+//! The short way, by name, for operands whose comparison was looked up; `jmp` has the other.
+
+use super::jmp::{join_operands, target};
+use crate::env::Env;
+use crate::explore::walk::Next;
+use crate::rejection::Check;
+use crate::state::arena::PackedReg;
+use crate::state::history::{Access, LinkedReg, LinkedRegs};
+use crate::state::transfers::Results;
+use skep_insn::Insn;
+use smallvec::SmallVec;
+
+/// Walks the jump; `names` are those of its operands where it is taken, and where it is not.
+pub(super) fn follow(
+    env: &mut Env<'_>,
+    insn: Insn,
+    names: Results,
+    linked: &LinkedRegs,
+) -> Check<Next> {
+    env.push_jmp_history(Access::None, *linked);
+    // What is linked with one operand concerns the other, too.
+    join_operands(env, insn);
+    let operands = operands_of(env, insn);
+    let places = operands.iter().map(|&(place, _)| place).chain(linked.iter());
+    let before: SmallVec<[(LinkedReg, PackedReg); 8]> =
+        places.map(|place| (place, env.name_at(place))).collect();
+    learn(env, &operands, [names[0], names[1]], linked);
+    let goto = target(env, insn);
+    env.push_stack(goto, env.insn_idx, false)?;
+    for &(place, name) in &before {
+        env.set_name_at(place, name);
+    }
+    learn(env, &operands, [names[2], names[3]], linked);
+    env.print_branch_state();
+    Ok(Next::Insn(env.insn_idx + 1))
+}
+
+/// The registers that the jump compares, dst first, and their names.
+fn operands_of(env: &Env<'_>, insn: Insn) -> SmallVec<[(LinkedReg, PackedReg); 2]> {
+    let frameno = env.cur.curframe() as u8;
+    let regs = [insn.dst, insn.src];
+    let used = if insn.is_src_reg() { 2 } else { 1 };
+    let place = |at| LinkedReg { frameno, is_reg: true, at };
+    regs[..used].iter().map(|&at| (place(at), env.name_at(place(at)))).collect()
+}
+
+/// The operands have these values now; what is linked follows, first that of the last operand.
+fn learn(
+    env: &mut Env<'_>,
+    operands: &[(LinkedReg, PackedReg)],
+    vals: [u32; 2],
+    linked: &LinkedRegs,
+) {
+    for (&(place, name), val) in operands.iter().zip(vals) {
+        env.set_name_at(place, PackedReg { val, ..name });
+    }
+    for &(known, _) in operands.iter().rev() {
+        let from = env.name_at(known);
+        if from.id == 0 {
+            continue;
+        }
+        for place in linked.iter().filter(|&place| place != known) {
+            let reg = env.name_at(place);
+            if let Some(name) = env.linked_to(from, reg) {
+                env.set_name_at(place, name);
+            }
+        }
+    }
+}
+
+impl Env<'_> {
+    /// The register or spilled register at `place`.
+    fn name_at(&self, place: LinkedReg) -> PackedReg {
+        let frame = &self.cur.frames[place.frameno as usize];
+        if place.is_reg {
+            return frame.name(place.at);
+        }
+        frame.slot(place.at as usize).map_or(PackedReg::NOT_INIT, |slot| slot.spill)
+    }
+
+    /// More, or less, is known of it.
+    fn set_name_at(&mut self, place: LinkedReg, name: PackedReg) {
+        if self.name_at(place) == name {
+            return;
+        }
+        let frame = &mut self.cur.frames[place.frameno as usize];
+        if place.is_reg {
+            frame.refine_name(place.at, name);
+        } else {
+            frame.slot_mut(place.at as usize).spill = name;
+        }
+    }
+}
