@@ -110,6 +110,14 @@ impl Frame {
         self.stale |= 1 << (spi / PAGE_SLOTS);
         &mut self.slots[spi]
     }
+    /// Slot `spi` becomes `slot`.
+    #[inline]
+    pub(crate) fn set_slot(&mut self, spi: usize, slot: Slot) {
+        let old = &self.slots[spi];
+        if old.spill != slot.spill || old.word() != slot.word() {
+            *self.slot_mut(spi) = slot;
+        }
+    }
     /// Bytes of stack that were touched so far, a multiple of 8.
     pub(crate) fn allocated_stack(&self) -> i32 {
         self.slots.len() as i32 * BPF_REG_SIZE

@@ -9,7 +9,7 @@ use super::stack_write::scrub;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::Check;
-use crate::state::reg::Reg;
+use crate::state::arena::PackedReg;
 use crate::state::stack::{SlotType, spi_of};
 
 /// A range that a helper fills without reading it: the caller then writes it byte by byte.
@@ -56,6 +56,7 @@ pub(crate) fn check_stack_range_initialized(
         *raw = Some(RawRange { regno, access_size: size });
         return Ok(());
     }
+    let mut marked = None;
     for at in min_off..max_off + size {
         if !touch_byte(env, frameno, at, ty == AccessType::Write) {
             let i = at - min_off;
@@ -68,7 +69,10 @@ pub(crate) fn check_stack_range_initialized(
             }
             reject!(env, EACCES, "invalid read from stack R{regno} var_off {var}+{i} size {size}");
         }
-        env.mark_stack_read(frameno, 1 << spi_of(at));
+        let spi = spi_of(at);
+        if marked.replace(spi) != Some(spi) {
+            env.mark_stack_read(frameno, 1 << spi);
+        }
     }
     Ok(())
 }
@@ -91,8 +95,8 @@ fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool 
         return false;
     }
     if clobber {
-        env.set_spilled(frameno, spi, &Reg::unknown());
         let slot = env.cur.frames[frameno as usize].slot_mut(spi);
+        slot.spill = PackedReg::UNKNOWN;
         slot.types.iter_mut().for_each(scrub);
     }
     true

@@ -114,20 +114,22 @@ fn write_data(
         env.mark_chain_precision(regno)?;
     }
     let ty = if zero { SlotType::Zero } else { SlotType::Misc };
-    let slot = env.cur.frames[frameno as usize].slot_mut(spi);
+    let mut slot = env.slot(frameno, spi);
     for i in 0..at.size {
         slot.types[(-(at.off + i) - 1) as usize % 8] = ty;
     }
+    env.cur.frames[frameno as usize].set_slot(spi, slot);
     Ok(())
 }
 
 /// What was spilled in the slot is lost: its bytes are data.
 fn end_spill(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
-    env.set_spilled(frameno, spi, &Reg::not_init());
-    let slot = env.cur.frames[frameno as usize].slot_mut(spi);
+    let mut slot = env.slot(frameno, spi);
+    slot.spill = PackedReg::NOT_INIT;
     if is_special(slot.types[7]) {
         slot.types.iter_mut().for_each(scrub);
     }
+    env.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
 /// Puts a register into the top `size` bytes of a slot.
@@ -137,7 +139,7 @@ fn save_register_state(
     name: PackedReg,
     size: i32,
 ) {
-    let slot = env.cur.frames[frameno as usize].slot_mut(spi);
+    let mut slot = env.slot(frameno, spi);
     slot.spill = name;
     let first = 8 - size as usize;
     slot.types[first..].fill(SlotType::Spill);
@@ -147,6 +149,7 @@ fn save_register_state(
             *ty = SlotType::Misc;
         }
     }
+    env.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
 /// `at.off` is the fixed part of the offset; bounds and alignment are checked.
@@ -201,8 +204,9 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
         );
         return Err(env.refuse_without_newline(errno::EINVAL, text));
     }
-    let new = if stays_zero { SlotType::Zero } else { SlotType::Misc };
-    env.cur.frames[frameno as usize].slot_mut(spi).types[byte] = new;
+    let mut slot = env.slot(frameno, spi);
+    slot.types[byte] = if stays_zero { SlotType::Zero } else { SlotType::Misc };
+    env.cur.frames[frameno as usize].set_slot(spi, slot);
     Ok(stays_zero)
 }
 
