@@ -4,11 +4,15 @@ use crate::env::Env;
 use crate::rejection::{Check, Stop};
 use crate::stats::MemBytes;
 
-/// Appends to a table that may become large, and tells where: where it must grow, by a quarter and
-/// not to the double.
+/// Bytes up to which a table grows to the double.
+const SMALL_TABLE: usize = 1 << 17;
+
+/// Appends to a table that may become large, and tells where: where a large one must grow, by a
+/// quarter and not to the double.
 pub(crate) fn push_tight<T>(items: &mut Vec<T>, item: T) -> u32 {
     if items.len() == items.capacity() {
-        items.reserve_exact(items.len() / 4 + 16);
+        let is_small = items.len() * size_of::<T>() < SMALL_TABLE;
+        items.reserve_exact(if is_small { items.len().max(16) } else { items.len() / 4 });
     }
     items.push(item);
     items.len() as u32 - 1
