@@ -31,6 +31,7 @@ use crate::outcome::{self, Ended};
 pub(crate) use batch::{BATCH, Sources};
 use compare::Kind;
 use groups::Groups;
+pub(crate) use long::cpu_time;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;

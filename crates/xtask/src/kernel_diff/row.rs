@@ -1,6 +1,7 @@
 //! One program in a comparison: both answers, how far they agree, and where they first part.
 
 use crate::answers::{self, LOGGED_INSNS_MAX};
+use crate::mutate::cpu_time;
 use serde::{Deserialize, Serialize};
 use skep::Host;
 use skep::program::Program;
@@ -79,6 +80,12 @@ impl Class {
     }
 }
 
+/// Shorter times are not held against anybody.
+const NOTICED_US: u64 = 2000;
+/// Measurements of a time before it is held against us, and what one may take.
+const LOOKS: u32 = 4;
+const LOOK_MAX_US: u64 = 5_000_000;
+
 /// One row. Column names are those of the CSV.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Row {
@@ -131,14 +138,15 @@ impl Row {
     /// the walk is not too long, again for the log.
     pub(crate) fn compare(object: &str, program: &Program, level: u32) -> Row {
         let program = &*as_loaded(program);
-        let start = Instant::now();
+        let start = cpu_time();
         let ours = engine::verify(program, 4);
         let mut row = Row::without(object, &program.name, (Class::NotJudged, String::new()));
-        row.time_ours_us = start.elapsed().as_micros() as u64;
+        row.time_ours_us = (cpu_time() - start).as_micros() as u64;
         row.fill_ours(&ours);
         match judge(program, 4) {
             Answer::Judged(theirs) => {
                 row.fill(&ours, &theirs);
+                row.measure_again(program);
                 let short = row.insns_kernel.max(row.insns_ours) <= LOGGED_INSNS_MAX;
                 if level != 0 && short && row.class.rank() > 0 {
                     row.compare_logs(program, level);
@@ -153,6 +161,30 @@ impl Row {
             }
         }
         row
+    }
+
+    /// Whether we took more time than the kernel, and so much that it counts.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.class.rank() > 0
+            && self.time_kernel_us != 0
+            && self.time_ours_us > NOTICED_US
+            && self.time_ours_us > self.time_kernel_us
+    }
+
+    /// Others compute here too: a time that is held against us is the least of several.
+    fn measure_again(&mut self, program: &Program) {
+        for _ in 1..LOOKS {
+            if !self.is_slow() || self.time_ours_us > LOOK_MAX_US {
+                return;
+            }
+            let start = cpu_time();
+            engine::verify(program, 4);
+            self.time_ours_us = self.time_ours_us.min((cpu_time() - start).as_micros() as u64);
+            if let Answer::Judged(theirs) = judge(program, 4) {
+                let stats = theirs.stats.unwrap_or_default();
+                self.time_kernel_us = self.time_kernel_us.min(stats.verification_time_us);
+            }
+        }
     }
 
     /// Our verifier, for the kernel `host`, and the answer that it has given.

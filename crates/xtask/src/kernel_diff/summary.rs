@@ -26,6 +26,7 @@ pub(super) fn of(rows: &[Row]) -> String {
     share("log equal, of verdict agrees", count(Class::Log), verdict);
     let _ = writeln!(text, "{}", classes(rows));
     let _ = writeln!(text, "{}", times(rows));
+    slower(rows, &mut text);
     for class in [
         Class::NotJudged,
         Class::NotLoaded,
@@ -48,6 +49,19 @@ fn times(rows: &[Row]) -> String {
     let ours: u64 = both().map(|row| row.time_ours_us).sum();
     let kernel: u64 = both().map(|row| row.time_kernel_us).sum();
     format!("time where the verdict agrees: ours {} ms, kernel {} ms", ours / 1000, kernel / 1000)
+}
+
+/// Programs that take us longer than the kernel, the worst first.
+fn slower(rows: &[Row], text: &mut String) {
+    let mut slow: Vec<&Row> = rows.iter().filter(|row| row.is_slow()).collect();
+    let ratio = |row: &Row| row.time_ours_us * 1000 / row.time_kernel_us.max(1);
+    slow.sort_by_key(|row| std::cmp::Reverse(ratio(row)));
+    let _ = writeln!(text, "programs that took longer than in the kernel: {}", slow.len());
+    for row in slow.iter().take(REASONS_SHOWN) {
+        let (ours, kernel) = (row.time_ours_us, row.time_kernel_us);
+        let _ =
+            writeln!(text, "  {}:{} ours {ours} us, kernel {kernel} us", row.object, row.program);
+    }
 }
 
 /// Both lines without their numbers, so that differences of one kind count as one.

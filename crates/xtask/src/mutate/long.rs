@@ -13,7 +13,7 @@ use std::time::Duration;
 const NOTICED: Duration = Duration::from_millis(100);
 
 /// CPU time of this thread.
-pub(super) fn cpu_time() -> Duration {
+pub(crate) fn cpu_time() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
