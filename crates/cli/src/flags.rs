@@ -317,7 +317,7 @@ pub struct RunFlags {
     /// Count and time every program's runs, and print them as bpftool does
     #[arg(long, help_heading = "Statistics")]
     pub stats: bool,
-    /// Time only one run in N; count all
+    /// Time only one run in N, count all: times are estimates
     #[arg(long, value_name = "N", value_parser = count, help_heading = "Statistics")]
     pub stats_sample: Option<NonZeroU32>,
     /// Print a latency histogram, in powers of two

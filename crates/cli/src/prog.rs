@@ -162,6 +162,7 @@ pub(crate) fn row(info: &ProgInfo) -> ProgRow {
         gpl_compatible: info.gpl_compatible,
         run_time_ns: info.stats.run_time_ns,
         run_cnt: info.stats.run_cnt,
+        estimated_from: info.stats.is_estimate().then_some(info.stats.timed_cnt),
         recursion_misses: info.stats.recursion_misses,
         loaded_at,
         // Whoever owns the process.

@@ -9,7 +9,7 @@
 //!         run_cnt * GOLDEN mod 2^32 <= control.rate ?        no: do the insn, go on behind it
 //!         push slot, weight of the rate, clock               the record of the run
 //!         call (do the insn, go on behind it)
-//!   ret:  slot.ticks += (clock - record.clock) * record.weight
+//!   ret:  slot.ticks += clock - record.clock, or for more than one run what [`BANK_BITS`] says
 //!         return
 //! ```
 //!
@@ -33,12 +33,20 @@ mod slot;
 use crate::sites::SwitchSite;
 pub use rate::Rate;
 pub use slot::{Buckets, StatsSlot};
-use std::sync::atomic::{self, AtomicU32};
+use std::sync::atomic::{self, AtomicU32, AtomicU64};
 
 /// 2^32 divided by the golden ratio, odd.
 pub const GOLDEN: u32 = 0x9e37_79b9;
 /// Runs that seem to be longer than 2 to the power of this, in ticks, are a clock that jumped.
 pub const JUMP_BITS: u8 = 42;
+/// Where a timed run stands for others, these take its time, but at most as long as [`LIMIT_BITS`]
+/// says; and all together no more than has passed for the thread since statistics were asked for,
+/// of which it saves up 2 to the power of this, in ticks. (`skep-runtime` says why, in
+/// `stats/estimate.rs`, and does the same for interpreted runs; machine code calls it where it does
+/// not know on.)
+pub const BANK_BITS: u8 = 28;
+/// A run that is not timed is not taken to be longer than the mean times 2 to the power of this.
+pub const LIMIT_BITS: u8 = 8;
 /// Powers of two that have a bucket.
 pub const BUCKETS: usize = 48;
 
@@ -48,8 +56,10 @@ pub const BUCKETS: usize = 48;
 pub struct StatsControl {
     /// Which runs are timed.
     pub rate: Rate,
-    /// Whether `StatsLink::timed` is called.
+    /// Whether `StatsLink::timed` is called at the end of every run.
     pub has_histogram: AtomicU32,
+    /// When this was asked for, by the clock.
+    pub since: AtomicU64,
 }
 
 /// Addresses for the statistics of one program.
@@ -64,8 +74,8 @@ pub struct StatsLink {
     pub thread_word: i32,
     /// `extern "sysv64" fn() -> u64`; 0 is the time stamp counter.
     pub clock: u64,
-    /// `extern "sysv64" fn(&StatsSlot, elapsed: u64, weight: u64)`, which does what a run with a
-    /// histogram needs at its end.
+    /// `extern "sysv64" fn(&StatsSlot, &StatsControl, elapsed: u64, weight: u64, now: u64)`, which
+    /// does what a run needs at its end that has a histogram, or is longer than is usual.
     pub timed: u64,
 }
 

@@ -3,11 +3,13 @@
 //! Source: bpftool-prog(8), EXAMPLES.
 
 use crate::printable;
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// One program; the fields are those of bpftool's JSON, in its order.
+/// One program; the fields are those of bpftool's JSON, in its order, and two that say that its
+/// time is an estimate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ProgRow {
     /// Number.
@@ -27,6 +29,9 @@ pub struct ProgRow {
     /// Runs; shown if they took time, as there.
     #[serde(skip_serializing_if = "is_zero")]
     pub run_cnt: u64,
+    /// How many runs were timed, if that is not all: the time is an estimate. Shown with it.
+    #[serde(flatten, serialize_with = "estimate")]
+    pub estimated_from: Option<u64>,
     /// Runs that did not happen; not shown if 0.
     #[serde(skip_serializing_if = "is_zero")]
     pub recursion_misses: u64,
@@ -53,6 +58,16 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// `"run_time_is_estimate":true,"timed_cnt":16`.
+fn estimate<S: Serializer>(timed: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    if let Some(timed) = timed {
+        map.serialize_entry("run_time_is_estimate", &true)?;
+        map.serialize_entry("timed_cnt", timed)?;
+    }
+    map.end()
+}
+
 impl ProgRow {
     /// The first line: `1: xdp  name pass  tag ...  gpl run_time_ns 70 run_cnt 2`.
     pub fn headline(&self) -> String {
@@ -64,6 +79,9 @@ impl ProgRow {
         // Writing to a String cannot fail.
         if self.run_time_ns > 0 {
             let _ = write!(line, " run_time_ns {} run_cnt {}", self.run_time_ns, self.run_cnt);
+            if let Some(timed) = self.estimated_from {
+                let _ = write!(line, " (estimate: {timed} runs timed)");
+            }
         }
         if self.recursion_misses > 0 {
             let _ = write!(line, " recursion_misses {}", self.recursion_misses);
@@ -117,7 +135,9 @@ pub fn write_progs(out: &mut dyn Write, rows: &[ProgRow], format: ProgFormat) ->
 /// Runs are shown with their time only, as in the text.
 fn shown(rows: &[ProgRow]) -> Vec<ProgRow> {
     let mut rows = rows.to_vec();
-    rows.iter_mut().filter(|row| row.run_time_ns == 0).for_each(|row| row.run_cnt = 0);
+    for row in rows.iter_mut().filter(|row| row.run_time_ns == 0) {
+        (row.run_cnt, row.estimated_from) = (0, None);
+    }
     rows
 }
 
@@ -183,6 +203,23 @@ mod tests {
                 "\n"
             )
         );
+    }
+
+    /// Programs that read bpftool's numbers find them; who reads the rest is told what they are.
+    #[test]
+    fn an_estimate_is_called_one() {
+        let row = ProgRow { run_cnt: 640, estimated_from: Some(10), ..row() };
+        let line = "  gpl run_time_ns 81632 run_cnt 640 (estimate: 10 runs timed)";
+        assert!(row.headline().ends_with(line), "{}", row.headline());
+        let mut out = Vec::new();
+        write_progs(&mut out, std::slice::from_ref(&row), ProgFormat::Json).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let fields = r#","run_time_ns":81632,"run_cnt":640,"run_time_is_estimate":true,"timed_cnt":10,"loaded_at":"#;
+        assert!(text.contains(fields), "{text}");
+        let without = ProgRow { run_time_ns: 0, ..row };
+        assert!(!without.headline().contains("estimate"));
+        let json = serde_json::to_string(&shown(&[without])).unwrap();
+        assert!(!json.contains("estimate") && !json.contains("timed_cnt"), "{json}");
     }
 
     #[test]

@@ -515,3 +515,71 @@ fn a_clock_may_say_0() {
         }
     }
 }
+
+/// A run that is timed may have lost its processor. It stands for itself then; and however often
+/// that happens, no more time is given to runs than has passed.
+#[test]
+fn estimates_are_of_the_time_that_has_passed() {
+    const LONG: u64 = 1 << 24;
+    // Timed runs that are long: none, some, each.
+    for (every, is_steady) in [(u64::MAX, true), (500, true), (50, false), (1, false)] {
+        let mut of_engines = Vec::new();
+        for options in engines() {
+            NOW.set(1 << 40);
+            STEP.set(100);
+            let loaded = simulation(&[PLAIN], &options);
+            let one = &loaded.all[0];
+            let started = NOW.get();
+            let _on = one.enable_stats(self::every(64)).unwrap();
+            let (mut exact, mut before) = (0, one.stats());
+            assert!(!before.is_estimate());
+            for _ in 0..100_000 {
+                let from = NOW.get();
+                STEP.set(if before.timed_cnt % every == every - 1 { LONG } else { 100 });
+                assert_eq!(run(one), 7);
+                let is_timed = NOW.get() != from;
+                let length = if is_timed { STEP.get() } else { 100 };
+                NOW.set(from + length);
+                if is_timed {
+                    let stats = one.stats();
+                    assert!(stats.run_time_ns >= before.run_time_ns);
+                    assert!(stats.run_time_ns <= NOW.get() - started, "{every}: {stats:?}");
+                    before = stats;
+                }
+                exact += length;
+                NOW.set(NOW.get() + 300);
+            }
+            let stats = one.stats();
+            assert!(stats.is_estimate() && stats.estimated_cnt == stats.timed_cnt);
+            let is_near = stats.run_time_ns.abs_diff(exact) * 8 < exact;
+            assert!(is_near || !is_steady, "{every}: {} of {exact}", stats.run_time_ns);
+            of_engines.push((stats.timed_cnt, stats.run_time_ns));
+        }
+        of_engines.dedup();
+        assert_eq!(of_engines.len(), 1, "{of_engines:?}");
+    }
+}
+
+/// By the real clock, on more threads than there are processors.
+#[test]
+fn threads_have_no_more_time_than_passes() {
+    let text = "r6 = 50\nagain:\nr6 -= 1\nif r6 != 0 goto again\nr0 = 0\nexit";
+    for options in engines() {
+        let loaded = loaded(&[text], &options);
+        let started = std::time::Instant::now();
+        let _on = loaded.runtime.enable_stats(every(64)).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut ctx = Ctx::raw(TYPE, &[0; 8]).unwrap();
+                    while started.elapsed() < Duration::from_millis(100) {
+                        let mut run = || loaded.all[0].run(&mut ctx).unwrap().retval;
+                        (0..100).for_each(|_| assert_eq!(run(), 0));
+                    }
+                });
+            }
+        });
+        let (stats, real) = (loaded.all[0].stats(), started.elapsed().as_nanos() as u64);
+        assert!(stats.run_time_ns > 0 && stats.run_time_ns <= 4 * real + real / 100, "{stats:?}");
+    }
+}

@@ -40,9 +40,12 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 type Family = (&'static str, Option<&'static str>, &'static str, fn(&ProgInfo) -> String);
 
 const FAMILIES: [Family; 5] = [
-    ("skep_prog_run_time_seconds", Some("seconds"), "Time in the program (run_time_ns).", |prog| {
-        seconds(prog.stats.run_time_ns)
-    }),
+    (
+        "skep_prog_run_time_seconds",
+        Some("seconds"),
+        "Time in the program (run_time_ns), an estimate where not all runs are timed.",
+        |prog| seconds(prog.stats.run_time_ns),
+    ),
     ("skep_prog_runs", None, "Runs of the program (run_cnt).", |prog| {
         prog.stats.run_cnt.to_string()
     }),

@@ -19,7 +19,7 @@ use std::num::NonZeroU32;
 const BLOCK: u32 = 10_000;
 const BLOCKS: u32 = 50;
 /// One in so many is timed where not all are.
-const SAMPLE: u32 = 64;
+pub(super) const SAMPLE: u32 = 64;
 /// The program that costs are measured on.
 const EMPTY: &Kind = &KINDS[0];
 
@@ -28,7 +28,7 @@ pub(super) struct Setting {
     pub(super) name: &'static str,
     sites: bool,
     poke: PokeMode,
-    stats: Option<StatsOptions>,
+    pub(super) stats: Option<StatsOptions>,
 }
 
 pub(super) fn settings() -> Vec<Setting> {

@@ -4,11 +4,13 @@
 //! Reading order: [`Sites`] (what threads run), [`Mechanism`] (how it is switched; the int3
 //! protocol with its signal handler exists here only), [`toggled`] and [`checked`] (under load),
 //! [`library`] (what embedders call), [`control`] (how it must not be done), [`off`], [`cost`] and
-//! [`sharing`] (what sites, statistics and counters cost).
+//! [`sharing`] (what sites, statistics and counters cost), [`estimate`] (how far estimated times
+//! are from exact ones).
 
 mod code;
 pub mod control;
 pub mod cost;
+pub mod estimate;
 mod int3;
 pub mod library;
 mod load;

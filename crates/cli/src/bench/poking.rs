@@ -11,6 +11,7 @@ use serde::Serialize;
 use skep::runtime::poke::PokeMode;
 use skep_bench::poke::control::{self, CONTROLS, Control};
 use skep_bench::poke::cost::{Cost, Hop, costs, hops};
+use skep_bench::poke::estimate::{Estimated, estimates};
 use skep_bench::poke::library::{Library, library};
 use skep_bench::poke::off::{Off, off};
 use skep_bench::poke::sharing::{Counted, counted};
@@ -56,6 +57,8 @@ struct Answer {
     costs: Vec<Cost>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hops: Vec<Hop>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    estimates: Vec<Estimated>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sharing: Vec<Counted>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -114,7 +117,8 @@ pub(crate) fn run(flags: &BenchPokeFlags, streams: &mut Streams<'_>) -> io::Resu
 /// library, which uses flags then. Says so, and why.
 fn possible(wanted: &[PokeTable], streams: &mut Streams<'_>) -> io::Result<Vec<PokeTable>> {
     let Some(why) = skep::runtime::poke::take_notice() else { return Ok(wanted.to_vec()) };
-    let with_flags = [PokeTable::Library, PokeTable::Costs, PokeTable::Sharing];
+    let with_flags =
+        [PokeTable::Library, PokeTable::Costs, PokeTable::Estimates, PokeTable::Sharing];
     let (possible, left): (Vec<_>, Vec<_>) =
         wanted.iter().partition(|table| with_flags.contains(table));
     streams.note(&format!("flag mode: {why}"))?;
@@ -176,6 +180,7 @@ fn measure(
                 answer.costs = costs(&flags.threads, flags.rounds)?;
                 answer.hops = hops(flags.rounds)?;
             }
+            PokeTable::Estimates => answer.estimates = estimates(flags.rounds)?,
             PokeTable::Sharing => answer.sharing = counted(&flags.threads, flags.rounds)?,
             PokeTable::Controls => {
                 answer.controls = CONTROLS.into_iter().map(controlled).collect::<Result<_, _>>()?;

@@ -240,6 +240,8 @@ pub enum PokeTable {
     Library,
     /// What statistics cost per run, off and on.
     Costs,
+    /// How far times are from exact ones when one run in 64 is timed.
+    Estimates,
     /// What counters cost, shared and per thread.
     Sharing,
     /// Negative controls: incorrect patching.

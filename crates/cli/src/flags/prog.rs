@@ -29,7 +29,7 @@ pub struct ProgFlags {
     /// Runs of each program, on zeroed input; default 1000 for `stat`, 0 for `show`
     #[arg(long, value_name = "N")]
     pub repeat: Option<NonZeroU32>,
-    /// Time only one run in N; count all
+    /// Time only one run in N, count all: times are estimates
     #[arg(long, value_name = "N", default_value = "1")]
     pub stats_sample: NonZeroU32,
     /// Interpret instead of running machine code

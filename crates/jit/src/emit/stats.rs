@@ -16,7 +16,8 @@ use super::{Emit, EntrySite};
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
 use crate::regs::{RUN_ENV, SCRATCH, SCRATCH2};
 use crate::sites::SwitchSite;
-use crate::stats::{GOLDEN, JUMP_BITS, StatsControl, StatsLink, StatsSlot};
+use crate::stats::{BANK_BITS, GOLDEN, JUMP_BITS, LIMIT_BITS};
+use crate::stats::{StatsControl, StatsLink, StatsSlot};
 use crate::{PokeMode, RunEnv};
 use std::mem::offset_of;
 
@@ -29,10 +30,15 @@ const FLAG_SITE_BYTES: u32 = 20;
 /// Words of a record without fuel.
 const RECORD_BYTES: i64 = 24;
 const WORD: i32 = 8;
-/// What is in a stub's registers: the slot, the time that a run took, what it stands for.
+/// What is in a stub's registers: the moment, the slot, the time that a run took, what it stands
+/// for, and what is free.
+const NOW: X86 = X86::RAX;
 const SLOT: X86 = SCRATCH2;
 const ELAPSED: X86 = X86::RDX;
 const WEIGHT: X86 = X86::RCX;
+const FREE: X86 = X86::RSI;
+/// Of a time: a weight has 32 bits, and 63 are what their product may have.
+const PRODUCT_BITS: i64 = 31;
 /// [`RunEnv::record`].
 const RECORD: Mem = Mem::base(RUN_ENV, offset_of!(RunEnv, record) as i32);
 
@@ -283,31 +289,32 @@ impl Emit<'_> {
         self.asm.rm(&forms::SUB_RM, Width::W64, (ELAPSED, word(0)));
     }
 
-    /// Adds a time to its slot. Called with `rsp` at a multiple of 16.
+    /// Adds a time to its slot. Called with `rsp` at a multiple of 16. Nothing that a caller may
+    /// lose is live.
     fn stats_account(&mut self, account: Label, link: StatsLink) {
-        let (jumped, histogram) = (self.asm.label(), self.asm.label());
+        let (jumped, estimate) = (self.asm.label(), self.asm.label());
+        let elsewhere = self.asm.label();
         self.asm.bind(account);
-        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RAX, ELAPSED));
-        self.asm.ri(&forms::SHR_I8, Width::W64, (X86::RAX, i64::from(JUMP_BITS)));
+        self.asm.rr(&forms::MOV_RM, Width::W64, (FREE, ELAPSED));
+        self.asm.ri(&forms::SHR_I8, Width::W64, (FREE, i64::from(JUMP_BITS)));
         self.asm.jcc(Cc::NE, jumped);
-        self.ld_imm(X86::RAX, link.control);
-        let has_histogram = Mem::base(X86::RAX, offset_of!(StatsControl, has_histogram) as i32);
+        self.ld_imm(FREE, link.control);
+        let has_histogram = Mem::base(FREE, offset_of!(StatsControl, has_histogram) as i32);
         self.asm.mi(&forms::CMP_I8, Width::W32, (has_histogram, 0));
-        self.asm.jcc(Cc::NE, histogram);
-        self.asm.rr(&forms::IMUL_RM, Width::W64, (ELAPSED, WEIGHT));
-        let seq = slot(offset_of!(StatsSlot, seq));
-        self.asm.mi(&forms::ADD_I8, Width::W32, (seq, 1));
-        let ticks = slot(offset_of!(StatsSlot, ticks));
-        self.asm.rm(&forms::ADD_MR, Width::W64, (ELAPSED, ticks));
-        let timed_cnt = slot(offset_of!(StatsSlot, timed_cnt));
-        self.asm.mi(&forms::ADD_I8, Width::W64, (timed_cnt, 1));
-        self.asm.mi(&forms::ADD_I8, Width::W32, (seq, 1));
-        self.asm.bare(&forms::RET);
+        self.asm.jcc(Cc::NE, elsewhere);
+        self.asm.ri(&forms::CMP_I8, Width::W64, (WEIGHT, 1));
+        self.asm.jcc(Cc::NE, estimate);
+        let covered = slot(offset_of!(StatsSlot, covered));
+        self.asm.rm(&forms::MOV_MR, Width::W64, (NOW, covered));
+        self.stats_add(ELAPSED, false);
 
-        self.asm.bind(histogram);
+        self.asm.bind(estimate);
+        self.stats_estimate(elsewhere);
+
+        // The third and the fourth argument are where they are.
+        self.asm.bind(elsewhere);
         self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RDI, SLOT));
-        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RSI, ELAPSED));
-        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::RDX, WEIGHT));
+        self.asm.rr(&forms::MOV_RM, Width::W64, (X86::R8, NOW));
         crate::frame::add_rsp(&mut self.asm, -i64::from(WORD));
         self.call_address(link.timed);
         crate::frame::add_rsp(&mut self.asm, i64::from(WORD));
@@ -316,6 +323,67 @@ impl Emit<'_> {
         self.asm.bind(jumped);
         let jumps = slot(offset_of!(StatsSlot, clock_jumps));
         self.asm.mi(&forms::ADD_I8, Width::W64, (jumps, 1));
+        self.asm.bare(&forms::RET);
+    }
+
+    /// Adds what a run that stands for others counts for, and leaves; one that `elsewhere` has to
+    /// judge goes there with all that it came with.
+    fn stats_estimate(&mut self, elsewhere: Label) {
+        let (limit, given, from, other) = (X86::R8, X86::R9, X86::RDI, SCRATCH);
+        let limit_word = slot(offset_of!(StatsSlot, limit));
+        self.asm.rm(&forms::MOV_RM, Width::W64, (limit, limit_word));
+        self.asm.rr(&forms::CMP_RM, Width::W64, (ELAPSED, limit));
+        self.asm.jcc(Cc::A, elsewhere);
+        self.asm.rr(&forms::MOV_RM, Width::W64, (given, ELAPSED));
+        self.asm.ri(&forms::SHR_I8, Width::W64, (given, PRODUCT_BITS));
+        self.asm.jcc(Cc::NE, elsewhere);
+        self.asm.rr(&forms::MOV_RM, Width::W64, (given, ELAPSED));
+        self.asm.rr(&forms::IMUL_RM, Width::W64, (given, WEIGHT));
+        // The time that is left to give: since the latest of three moments.
+        self.asm.rr(&forms::MOV_RM, Width::W64, (from, NOW));
+        self.asm.ri(&forms::SUB_I32, Width::W64, (from, 1 << BANK_BITS));
+        let covered = slot(offset_of!(StatsSlot, covered));
+        let since = Mem::base(FREE, offset_of!(StatsControl, since) as i32);
+        for moment in [covered, since] {
+            let is_earlier = self.asm.label();
+            self.asm.rm(&forms::MOV_RM, Width::W64, (other, moment));
+            self.asm.rr(&forms::CMP_RM, Width::W64, (other, from));
+            self.asm.jcc(Cc::LE, is_earlier);
+            self.asm.rr(&forms::MOV_RM, Width::W64, (from, other));
+            self.asm.bind(is_earlier);
+        }
+        let (left, is_given) = (other, self.asm.label());
+        self.asm.rr(&forms::MOV_RM, Width::W64, (left, NOW));
+        self.asm.rr(&forms::SUB_RM, Width::W64, (left, from));
+        self.asm.jcc(Cc::L, elsewhere);
+        self.asm.rr(&forms::CMP_RM, Width::W64, (given, left));
+        self.asm.jcc(Cc::BE, is_given);
+        self.asm.rr(&forms::MOV_RM, Width::W64, (given, left));
+        self.asm.bind(is_given);
+        self.asm.rr(&forms::ADD_RM, Width::W64, (from, given));
+        self.asm.rm(&forms::MOV_MR, Width::W64, (from, covered));
+        let part = NOW;
+        self.asm.rr(&forms::MOV_RM, Width::W64, (part, limit));
+        self.asm.ri(&forms::SHR_I8, Width::W64, (part, i64::from(LIMIT_BITS)));
+        self.asm.rr(&forms::SUB_RM, Width::W64, (limit, part));
+        self.asm.rr(&forms::ADD_RM, Width::W64, (limit, ELAPSED));
+        self.asm.rm(&forms::MOV_MR, Width::W64, (limit, limit_word));
+        self.stats_add(given, true);
+    }
+
+    /// Adds ticks to the slot, and leaves.
+    fn stats_add(&mut self, ticks: X86, is_estimate: bool) {
+        let seq = slot(offset_of!(StatsSlot, seq));
+        self.asm.mi(&forms::ADD_I8, Width::W32, (seq, 1));
+        let sum = slot(offset_of!(StatsSlot, ticks));
+        self.asm.rm(&forms::ADD_MR, Width::W64, (ticks, sum));
+        let timed_cnt = slot(offset_of!(StatsSlot, timed_cnt));
+        self.asm.mi(&forms::ADD_I8, Width::W64, (timed_cnt, 1));
+        if is_estimate {
+            let estimated_cnt = slot(offset_of!(StatsSlot, estimated_cnt));
+            self.asm.mi(&forms::ADD_I8, Width::W64, (estimated_cnt, 1));
+        }
+        self.asm.mi(&forms::ADD_I8, Width::W32, (seq, 1));
         self.asm.bare(&forms::RET);
     }
 

@@ -12,7 +12,7 @@ use super::atomic::{AtomicU32, AtomicU64};
 pub struct StatsSlot {
     /// Runs that began. It only grows, whoever has the slot: which of them are timed depends on it.
     pub run_cnt: AtomicU64,
-    /// Time of the runs that were timed, each times the number of runs that it stands for.
+    /// Time of the runs that were timed, with that of the runs that they stand for.
     pub ticks: AtomicU64,
     /// Runs that were timed and have ended.
     pub timed_cnt: AtomicU64,
@@ -27,6 +27,12 @@ pub struct StatsSlot {
     /// How many of `run_cnt` threads began that had the slot before; machine code knows nothing of
     /// it.
     pub folded_cnt: AtomicU64,
+    /// Of `timed_cnt`, those that stand for other runs too: `ticks` is an estimate.
+    pub estimated_cnt: AtomicU64,
+    /// The longest time that a run which is not timed is taken to have; 0 if none is known.
+    pub limit: AtomicU64,
+    /// Until when the thread's time is given to runs.
+    pub covered: AtomicU64,
     /// Runs that took at least 2^i ns and less than twice that, in the way of `ticks`.
     pub buckets: Buckets,
 }

@@ -12,9 +12,10 @@
 #![allow(unsafe_code)]
 
 use super::counts::add_timed;
+use super::estimate::{self, Ended};
 use crate::Error;
 use rustix::time::{ClockId, clock_gettime};
-use skep_jit::stats::StatsSlot;
+use skep_jit::stats::{StatsControl, StatsSlot};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -103,7 +104,7 @@ impl Clock {
         }
     }
 
-    /// What machine code calls for a histogram.
+    /// What machine code calls for a run that has a histogram or stands for others.
     pub(crate) fn timed(self) -> u64 {
         match self {
             Clock::Tsc => timed_by_tsc as *const () as u64,
@@ -111,15 +112,12 @@ impl Clock {
         }
     }
 
-    /// Adds a time to the calling thread's slot, and to its histogram if it has one.
-    pub(crate) fn add_timed(
-        self,
-        slot: &StatsSlot,
-        (elapsed, weight): (u64, u64),
-        has_histogram: bool,
-    ) {
-        let ns = has_histogram.then(|| self.ns(elapsed).ok()).flatten();
-        add_timed(slot, (elapsed, ns.map(bucket)), weight);
+    /// Adds a run to the calling thread's slot, and to its histogram if one is wanted.
+    pub(crate) fn add_timed(self, slot: &StatsSlot, control: &StatsControl, run: Ended) {
+        let has_histogram = control.has_histogram.load(Relaxed) != 0;
+        let ns = has_histogram.then(|| self.ns(run.elapsed).ok()).flatten();
+        let ticks = estimate::ticks(slot, control.since.load(Relaxed), run);
+        add_timed(slot, (ticks, ns.map(bucket)), run.weight);
     }
 
     /// Ticks in ns.
@@ -144,13 +142,24 @@ extern "sysv64" fn monotonic() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-extern "sysv64" fn timed_by_tsc(slot: &StatsSlot, elapsed: u64, weight: u64) {
-    let ns = tsc_rate().map(|rate| scaled(elapsed, rate));
-    add_timed(slot, (elapsed, ns.ok().map(bucket)), weight);
+extern "sysv64" fn timed_by_tsc(
+    slot: &StatsSlot,
+    control: &StatsControl,
+    elapsed: u64,
+    weight: u64,
+    now: u64,
+) {
+    Clock::Tsc.add_timed(slot, control, Ended { elapsed, weight, now });
 }
 
-extern "sysv64" fn timed_in_ns(slot: &StatsSlot, elapsed: u64, weight: u64) {
-    add_timed(slot, (elapsed, Some(bucket(elapsed))), weight);
+extern "sysv64" fn timed_in_ns(
+    slot: &StatsSlot,
+    control: &StatsControl,
+    elapsed: u64,
+    weight: u64,
+    now: u64,
+) {
+    Clock::Monotonic.add_timed(slot, control, Ended { elapsed, weight, now });
 }
 
 /// Where a time is counted in the histogram.

@@ -4,6 +4,7 @@
 //! 1. The slot of a thread is the one with the number that the thread has in `epoch`; machine code
 //!    finds it by the thread's word, which `epoch` sets.
 
+use super::estimate::Ended;
 use super::ledger::Sheet;
 use super::{Clock, ProgStats, StatsOptions};
 use crate::Error;
@@ -48,6 +49,7 @@ impl Counters {
     pub(super) fn set(&self, options: Option<StatsOptions>) {
         if let Some(options) = options {
             self.sheet.open();
+            self.control.since.store(self.clock.now(), Relaxed);
             self.control.rate.set(options.sample);
             self.control.has_histogram.store(options.histogram.into(), Relaxed);
         }
@@ -64,6 +66,7 @@ impl Counters {
             run_cnt: counts.runs,
             recursion_misses: counts.misses,
             timed_cnt: counts.timed,
+            estimated_cnt: counts.estimated,
             clock_jumps: counts.jumps,
             is_uncalibrated: time.is_err(),
             histogram: counts.buckets,
@@ -90,13 +93,14 @@ impl Counters {
     /// It ends, in the same thread.
     pub(crate) fn end(&self, timed: Option<Timed>) {
         let (Some(timed), Some(slot)) = (timed, self.slot()) else { return };
-        let elapsed = self.clock.now().wrapping_sub(timed.start);
+        let now = self.clock.now();
+        let elapsed = now.wrapping_sub(timed.start);
         if elapsed >> JUMP_BITS != 0 {
             slot.clock_jumps.store(slot.clock_jumps.load(Relaxed) + 1, Relaxed);
             return;
         }
-        let has_histogram = self.control.has_histogram.load(Relaxed) != 0;
-        self.clock.add_timed(slot, (elapsed, timed.weight), has_histogram);
+        let run = Ended { elapsed, weight: timed.weight, now };
+        self.clock.add_timed(slot, &self.control, run);
     }
 
     /// A run does not happen.

@@ -24,6 +24,8 @@ pub(crate) struct Counts {
     pub(crate) buckets: [u64; BUCKETS],
     /// Those of `ticks` that are of runs in `buckets`.
     pub(crate) bucket_ticks: u64,
+    /// Those of `timed` that stand for others too.
+    pub(crate) estimated: u64,
 }
 
 impl Counts {
@@ -35,12 +37,13 @@ impl Counts {
         jumps: 0,
         buckets: [0; BUCKETS],
         bucket_ticks: 0,
+        estimated: 0,
     };
 
     /// Adds what the owner of a slot has counted so far.
     pub(crate) fn add(&mut self, slot: &StatsSlot) {
         let mut turns = 0;
-        let Counts { ticks, timed, buckets, bucket_ticks, .. } = loop {
+        let Counts { ticks, timed, buckets, bucket_ticks, estimated, .. } = loop {
             match whole(slot) {
                 Some(found) => break found,
                 None => pause(&mut turns),
@@ -49,6 +52,7 @@ impl Counts {
         self.ticks = self.ticks.wrapping_add(ticks);
         self.bucket_ticks = self.bucket_ticks.wrapping_add(bucket_ticks);
         self.timed += timed;
+        self.estimated += estimated;
         for (to, from) in self.buckets.iter_mut().zip(buckets) {
             *to = to.wrapping_add(from);
         }
@@ -69,7 +73,7 @@ impl Counts {
         self.add(slot);
         slot.folded_cnt.store(runs, Relaxed);
         let words = [&slot.ticks, &slot.timed_cnt, &slot.recursion_misses, &slot.clock_jumps];
-        let words = words.into_iter().chain([&slot.bucket_ticks]);
+        let words = words.into_iter().chain([&slot.bucket_ticks, &slot.estimated_cnt]);
         words.chain(&slot.buckets.0).for_each(|word| word.store(0, Relaxed));
     }
 }
@@ -81,13 +85,16 @@ fn whole(slot: &StatsSlot) -> Option<Counts> {
     let timed = slot.timed_cnt.load(Relaxed);
     let buckets = std::array::from_fn(|i| slot.buckets.0[i].load(Relaxed));
     let bucket_ticks = slot.bucket_ticks.load(Relaxed);
+    let estimated = slot.estimated_cnt.load(Relaxed);
     fence(Acquire);
     let is_whole = seq.is_multiple_of(2) && slot.seq.load(Relaxed) == seq;
-    is_whole.then_some(Counts { ticks, timed, buckets, bucket_ticks, ..Counts::ZERO })
+    let counts = Counts { ticks, timed, buckets, bucket_ticks, estimated, ..Counts::ZERO };
+    is_whole.then_some(counts)
 }
 
-/// A timed run of the slot's own thread has ended: its ticks, the bucket that it belongs in, and
-/// how many runs it stands for. Nobody else writes the slot: loads and stores are enough.
+/// A timed run of the slot's own thread has ended: the ticks that it counts for, the bucket that it
+/// belongs in, and how many runs it stands for. Nobody else writes the slot: loads and stores are
+/// enough.
 pub(crate) fn add_timed(slot: &StatsSlot, (ticks, bucket): (u64, Option<usize>), weight: u64) {
     let seq = slot.seq.load(Relaxed);
     slot.seq.store(seq.wrapping_add(1), Relaxed);
@@ -95,11 +102,14 @@ pub(crate) fn add_timed(slot: &StatsSlot, (ticks, bucket): (u64, Option<usize>),
     let add = |word: &AtomicU64, by: u64| {
         word.store(word.load(Relaxed).wrapping_add(by), Relaxed);
     };
-    add(&slot.ticks, ticks.wrapping_mul(weight));
+    add(&slot.ticks, ticks);
     add(&slot.timed_cnt, 1);
+    if weight != 1 {
+        add(&slot.estimated_cnt, 1);
+    }
     if let Some(bucket) = bucket {
         add(&slot.buckets.0[bucket.min(BUCKETS - 1)], weight);
-        add(&slot.bucket_ticks, ticks.wrapping_mul(weight));
+        add(&slot.bucket_ticks, ticks);
     }
     slot.seq.store(seq.wrapping_add(2), Release);
 }

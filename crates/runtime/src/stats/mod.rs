@@ -6,8 +6,9 @@
 //! are switched off again.
 //!
 //! Reading order: [`ProgStats`] (what is known), `counters` (how one program counts), `counts`
-//! (slots: read, folded), `accounts` (of all programs), `ledger` (who reads and folds in turn),
-//! `clock` (what a tick is), `board` (who asked for what, and the sites that are switched for it).
+//! (slots: read, folded), `estimate` (what a timed run stands for), `accounts` (of all programs),
+//! `ledger` (who reads and folds in turn), `clock` (what a tick is), `board` (who asked for what,
+//! and the sites that are switched for it).
 //!
 //! # Invariants
 //! 1. `run_cnt` is the number of runs that began while the program's statistics were on, at any
@@ -26,6 +27,7 @@ mod board;
 mod clock;
 mod counters;
 mod counts;
+mod estimate;
 mod ledger;
 
 pub use board::StatsGuard;
@@ -78,10 +80,11 @@ impl StatsOptions {
 /// A program's run statistics, over all threads. Every number only grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgStats {
-    /// Time in the program, ns; an estimate if not all runs were timed. A program ends where its
-    /// main function tail calls another; after a tail call from a subprog it goes on, and the
-    /// target's time is part of its own. Stopped runs are included up to
-    /// that point.
+    /// Time in the program, ns; an estimate if not all runs were timed
+    /// ([`ProgStats::is_estimate`]), which is never more than the time that passed on the threads
+    /// that ran it. A program ends where its main function tail calls another; after a tail call
+    /// from a subprog it goes on, and the target's time is part of its own. Stopped runs are
+    /// included up to that point.
     pub run_time_ns: u64,
     /// Runs that began, started by the host or by a tail call, including stopped ones.
     pub run_cnt: u64,
@@ -89,6 +92,8 @@ pub struct ProgStats {
     pub recursion_misses: u64,
     /// Timed runs that have ended.
     pub timed_cnt: u64,
+    /// Those of them that stand for other runs too, which were not timed.
+    pub estimated_cnt: u64,
     /// Runs whose time is unknown because the clock jumped ([`ProgStats::check_clock`]).
     pub clock_jumps: u64,
     /// There are times, but in ticks of a clock without a constant rate: `run_time_ns` is 0.
@@ -108,6 +113,7 @@ impl Default for ProgStats {
             run_cnt: 0,
             recursion_misses: 0,
             timed_cnt: 0,
+            estimated_cnt: 0,
             clock_jumps: 0,
             is_uncalibrated: false,
             histogram: [0; BUCKETS],
@@ -120,6 +126,11 @@ impl ProgStats {
     /// Mean time per run, ns.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.run_cnt > 0).then(|| self.run_time_ns as f64 / self.run_cnt as f64)
+    }
+
+    /// Whether `run_time_ns` is an estimate: not all runs were timed.
+    pub fn is_estimate(&self) -> bool {
+        self.estimated_cnt > 0
     }
 
     /// Whether the times include every timed run. On a difference ([`ProgStats::since`]), this is
@@ -143,6 +154,7 @@ impl ProgStats {
             run_cnt: self.run_cnt.saturating_sub(earlier.run_cnt),
             recursion_misses: self.recursion_misses.saturating_sub(earlier.recursion_misses),
             timed_cnt: self.timed_cnt.saturating_sub(earlier.timed_cnt),
+            estimated_cnt: self.estimated_cnt.saturating_sub(earlier.estimated_cnt),
             clock_jumps: self.clock_jumps.saturating_sub(earlier.clock_jumps),
             is_uncalibrated: self.is_uncalibrated,
             histogram: std::array::from_fn(|i| {

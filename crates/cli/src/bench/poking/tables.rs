@@ -5,6 +5,7 @@ use crate::bench::figures;
 use crate::flags::BenchPokeFlags;
 use crate::streams::Streams;
 use skep_bench::poke::cost::Cost;
+use skep_bench::poke::estimate::Estimated;
 use skep_bench::poke::library::Library;
 use skep_bench::poke::off::{Off, off_means};
 use skep_bench::poke::{Checked, Toggled};
@@ -40,6 +41,9 @@ pub(super) fn print(
             grid.row([row.setting.to_owned(), ns(row.ns), above]);
         }
         parts.push(grid.to_string());
+    }
+    if !answer.estimates.is_empty() {
+        parts.push(estimates(&answer.estimates));
     }
     if !answer.sharing.is_empty() {
         parts.push(sharing(flags, answer));
@@ -184,6 +188,24 @@ fn costs(flags: &BenchPokeFlags, rows: &[Cost]) -> String {
         }));
         cells.extend([figures::count(row.runs), figures::count(row.run_cnt)]);
         grid.row(cells);
+    }
+    grid.to_string()
+}
+
+fn estimates(rows: &[Estimated]) -> String {
+    let headings =
+        ["run_time_ns per run", "every run timed", "1 in 64 timed", "estimate against exact"];
+    let mut grid = Grid::new(&headings, 1);
+    for row in rows {
+        let ns = |ns: &Option<skep_bench::Spread>| {
+            ns.map_or_else(String::new, |ns| format!("{:.1}", ns.median))
+        };
+        grid.row([
+            row.program.to_owned(),
+            ns(&row.exact_ns),
+            ns(&row.estimate_ns),
+            said(row.ratio.as_ref()),
+        ]);
     }
     grid.to_string()
 }
