@@ -30,6 +30,18 @@ fn cc(cond: Cond) -> Cc {
     }
 }
 
+/// The same with 0, if there is one: that needs no immediate.
+fn against_zero(test: Test) -> Test {
+    let cond = match (test.cond, test.b) {
+        (Cond::SGt, Src::Imm(-1)) => Cond::SGe,
+        (Cond::SLe, Src::Imm(-1)) => Cond::SLt,
+        (Cond::Ge, Src::Imm(1)) | (Cond::Gt, Src::Imm(0)) => Cond::Ne,
+        (Cond::Lt, Src::Imm(1)) | (Cond::Le, Src::Imm(0)) => Cond::Eq,
+        _ => return test,
+    };
+    Test { cond, b: Src::Imm(0), ..test }
+}
+
 /// The field of [`RunEnv`] at an offset.
 pub(super) fn env_field(offset: usize) -> Mem {
     Mem::base(RUN_ENV, offset as i32)
@@ -97,7 +109,11 @@ impl Emit<'_> {
 
     /// The condition that says what the test says, which may need no insn.
     fn condition(&mut self, test: Test) -> Cc {
-        let known = self.tested(test).filter(|_| self.unit.tuning.passes.flags);
+        if !self.unit.tuning.passes.flags {
+            return self.test(test);
+        }
+        let test = against_zero(test);
+        let known = self.tested(test);
         match known {
             Some(cc) => cc,
             None => self.test(test),

@@ -3,7 +3,7 @@
 
 use super::values::Values;
 use crate::asm::Width;
-use crate::op::{Addr, AluOp, Op, Reg, ShiftOp, Size, Src};
+use crate::op::{Addr, AluOp, DivOp, Op, Reg, ShiftOp, Size, Src};
 
 /// `op` with its operands read from elsewhere.
 pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
@@ -45,6 +45,11 @@ pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
 /// What `op` comes to if most of its operand is known to be 0.
 pub(super) fn narrow(values: &Values, op: &Op) -> Option<Op> {
     let low_bits = |reg: Reg| values.def_of(reg).bits;
+    let fits_low = |src: Src| match src {
+        Src::Reg(reg) => low_bits(reg) <= 32,
+        Src::Imm(imm) => imm >= 0,
+        Src::Mem(_) => false,
+    };
     let moved = |dst: Reg, src: Reg| Op::Mov { width: Width::W64, dst, src: Src::Reg(src) };
     match *op {
         Op::Mov { width: Width::W32, dst, src: Src::Reg(src) } if low_bits(src) <= 32 => {
@@ -52,6 +57,11 @@ pub(super) fn narrow(values: &Values, op: &Op) -> Option<Op> {
         }
         Op::Zext { size, dst, src } if u32::from(low_bits(src)) <= 8 * size.bytes() => {
             Some(moved(dst, src))
+        }
+        Op::Div { op: op @ (DivOp::Div | DivOp::Mod), width: Width::W64, dst, src }
+            if low_bits(dst) <= 32 && fits_low(src) =>
+        {
+            Some(Op::Div { op, width: Width::W32, dst, src })
         }
         Op::Alu { op: AluOp::And, width, dst, src: Src::Imm(imm) } if imm > 0 => {
             let ones = imm.trailing_ones() as u8;
@@ -71,13 +81,25 @@ pub(super) fn narrow(values: &Values, op: &Op) -> Option<Op> {
     }
 }
 
-/// `x <<= 32; x >>= 32`: an extension, and the first of the two, which is no longer needed.
+/// `x <<= 32; x >>= 32`: an extension, and the first of the two, which is no longer needed; by a
+/// signed shift, an extension of the sign.
 pub(super) fn up_and_down(values: &Values, op: &Op) -> Option<(Op, u32)> {
-    let Op::Shift { op: ShiftOp::Shr, width: Width::W64, dst, src, by: Src::Imm(32) } = *op else {
-        return None;
+    let Op::Shift { op: down, width, dst, src, by: Src::Imm(by) } = *op else { return None };
+    let bits = if width == Width::W64 { 64 } else { 32 };
+    let size = match bits - by {
+        8 => Size::B1,
+        16 => Size::B2,
+        32 if width == Width::W64 => Size::B4,
+        _ => return None,
     };
     let up = values.def_of(src).shifted?;
     let (shift, before) = values.unread(src).filter(|_| src == dst)?;
-    let is_up = up.op == ShiftOp::Shl && up.width == Width::W64 && up.by == 32;
-    (is_up && before == up.of).then_some((Op::Zext { size: Size::B4, dst, src }, shift))
+    let is_up = up.op == ShiftOp::Shl && up.width == width && up.by == by;
+    let of = if width == Width::W64 { before } else { values.def(before).low };
+    let extended = match down {
+        ShiftOp::Shr => Op::Zext { size, dst, src },
+        ShiftOp::Sar => Op::MovSx { size, width, dst, src },
+        _ => return None,
+    };
+    (is_up && of == up.of).then_some((extended, shift))
 }
