@@ -120,6 +120,8 @@ passes! {
     bytes,
     /// Drops extensions and masks that change nothing.
     zext,
+    /// Drops masks and extensions whose cleared bits no one reads.
+    demand,
     /// Reads values from where they were first.
     copies,
     /// Address arithmetic in addresses.

@@ -284,6 +284,32 @@ const EXAMPLES: &[Example] = &[
              ret\n",
     },
     Example {
+        pass: "demand",
+        program: "r0 = r1\n\
+             r2 &= 63\n\
+             r0 <<= r2\n\
+             r3 = r0\n\
+             r3 &= 255\n\
+             *(u8 *)(r10 -1) = r3\n\
+             exit",
+        with: "add rsp,0FFFFFFFFFFFFFE00h\n\
+             mov rax,rdi\n\
+             shlx rax,rax,rsi\n\
+             mov rdx,rax\n\
+             mov [rsp+1FFh],dl\n\
+             add rsp,200h\n\
+             ret\n",
+        without: "add rsp,0FFFFFFFFFFFFFE00h\n\
+             mov rax,rdi\n\
+             and rsi,3Fh\n\
+             shlx rax,rax,rsi\n\
+             mov rdx,rax\n\
+             and rdx,0FFh\n\
+             mov [rsp+1FFh],dl\n\
+             add rsp,200h\n\
+             ret\n",
+    },
+    Example {
         pass: "lea",
         program: "r0 = r1\n\
              r0 += 8\n\

@@ -14,6 +14,7 @@ mod constants;
 mod copies;
 mod counters;
 mod dead;
+mod demand;
 pub(crate) mod direct;
 mod fold;
 pub(crate) mod heads;
@@ -42,11 +43,19 @@ pub(crate) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage,
         flow.find_live(ops);
     }
     // Twice: what one pass leaves behind, the next finds, as bytes that were moved about.
+    // Values before demand: which bits are known to be 0 already, they alone know.
     for _ in 0..2 {
         values_and_dead(ops, flow, (linkage, tuning));
     }
-    if passes.slots && slots::run(ops, flow, tuning) {
+    let mut again = passes.slots && slots::run(ops, flow, tuning);
+    if again {
         flow.find_live(ops);
+    }
+    if passes.demand && demand::run(ops, flow) {
+        flow.find_live(ops);
+        again = true;
+    }
+    if again {
         values_and_dead(ops, flow, (linkage, tuning));
     }
     if passes.movbe && movbe::run(ops, flow) {
