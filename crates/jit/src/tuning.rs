@@ -130,6 +130,8 @@ passes! {
     lea,
     /// Stack slots in spare registers.
     slots,
+    /// Sums and shifts in place in the addresses that alone read them.
+    index,
     /// Loads and stores that swap bytes.
     movbe,
     /// Loads as operands.

@@ -309,6 +309,40 @@ const EXAMPLES: &[Example] = &[
              add rsp,200h\n\
              ret\n",
     },
+    // As a slot of the frame; and with what the sum is made of read later, too.
+    Example {
+        pass: "index",
+        program: "r2 &= 15\n\
+             r2 <<= 2\n\
+             r3 = r10\n\
+             r3 += -64\n\
+             r3 += r2\n\
+             r0 = *(u32 *)(r3 +0)\n\
+             r4 = 8\n\
+             r4 += r1\n\
+             r0 += r4\n\
+             exit",
+        with: "add rsp,0FFFFFFFFFFFFFE00h\n\
+             and rsi,0Fh\n\
+             mov eax,[rsp+rsi*4+1C0h]\n\
+             mov ecx,8\n\
+             add rcx,rdi\n\
+             add rax,rcx\n\
+             add rsp,200h\n\
+             ret\n",
+        without: "add rsp,0FFFFFFFFFFFFFE00h\n\
+             and rsi,0Fh\n\
+             shl rsi,2\n\
+             lea rdx,[rsp+200h]\n\
+             add rdx,0FFFFFFFFFFFFFFC0h\n\
+             add rdx,rsi\n\
+             mov eax,[rdx]\n\
+             mov ecx,8\n\
+             add rcx,rdi\n\
+             add rax,rcx\n\
+             add rsp,200h\n\
+             ret\n",
+    },
     Example {
         pass: "lea",
         program: "r0 = r1\n\

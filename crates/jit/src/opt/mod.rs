@@ -18,6 +18,7 @@ mod demand;
 pub(crate) mod direct;
 mod fold;
 pub(crate) mod heads;
+mod index;
 pub(crate) mod latches;
 pub(crate) mod lookup;
 pub(crate) mod magic;
@@ -57,6 +58,9 @@ pub(crate) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage,
     }
     if again {
         values_and_dead(ops, flow, (linkage, tuning));
+    }
+    if passes.index && index::run(ops, flow) {
+        flow.find_live(ops);
     }
     if passes.movbe && movbe::run(ops, flow) {
         flow.find_live(ops);

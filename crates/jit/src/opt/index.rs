@@ -1,0 +1,167 @@
+//! Sums and shifts that are made in place and go into addresses alone: `r7 += r2; load [r7]` is
+//! `load [r7 + r2]`, `r2 <<= 3` in front of it a scale.
+//!
+//! `address` does the same for sums whose parts are still in registers; here, the parts are what
+//! the op would overwrite, so it goes only if nobody else reads its result.
+//!
+//! # Invariants
+//! 1. Loads and stores stay where they are: only how their addresses are computed changes.
+
+use crate::asm::Width;
+use crate::flow::Flow;
+use crate::op::{Addr, AluOp, Op, Reg, RegSet, ShiftOp, Src};
+
+/// How far the reads of an address are looked for, ops, and how many there may be.
+const WINDOW: usize = 16;
+const READS_MAX: usize = 4;
+
+/// What a register holds, in terms of others and of what it held before.
+#[derive(Clone, Copy)]
+enum Made {
+    /// `itself + of`
+    Plus(Reg),
+    /// `addr`
+    Sum(Addr),
+    /// `of << by`
+    Scaled(Reg, u8),
+}
+
+/// Whether something changed.
+pub(super) fn run(ops: &mut [Op], flow: &mut Flow) -> bool {
+    let mut changed = false;
+    // Backwards: once a sum is in the address, the shift of its part may go there, too.
+    for at in (0..ops.len()).rev() {
+        let Some((reg, made)) = made(&ops[at]) else { continue };
+        let Some(reads) = reads(ops, flow, (at, reg, made)) else { continue };
+        let Some(last) = reads.last().copied() else { continue };
+        for read in reads {
+            if let Some(better) = rewritten(&ops[read], reg, made) {
+                ops[read] = better;
+            }
+        }
+        ops[at] = Op::Nop;
+        // Parts live on up to the last read, and the sum does not.
+        for live in &mut flow.live_out[at..last] {
+            *live = live.minus(RegSet::of(&[reg])).or(made.parts(reg));
+        }
+        changed = true;
+    }
+    changed
+}
+
+fn made(op: &Op) -> Option<(Reg, Made)> {
+    Some(match *op {
+        Op::Alu { op: AluOp::Add, width: Width::W64, dst, src: Src::Reg(src) }
+            if src != dst && src != Reg::FP =>
+        {
+            (dst, Made::Plus(src))
+        }
+        Op::Alu { op: AluOp::Add, width: Width::W64, dst, src: Src::Imm(imm) } => {
+            (dst, Made::Sum(Addr::sum(dst, None, imm)))
+        }
+        Op::Lea { width: Width::W64, dst, addr } => (dst, Made::Sum(addr)),
+        Op::Mov { width: Width::W64, dst, src: Src::Reg(Reg::FP) } => {
+            (dst, Made::Sum(Addr::sum(Reg::FP, None, 0)))
+        }
+        Op::Shift { op: ShiftOp::Shl, width: Width::W64, dst, src, by: Src::Imm(by @ 1..=3) }
+            if src != Reg::FP =>
+        {
+            (dst, Made::Scaled(src, by as u8))
+        }
+        _ => return None,
+    })
+}
+
+impl Made {
+    /// Registers that have to hold what they do.
+    fn parts(self, reg: Reg) -> RegSet {
+        match self {
+            Made::Plus(of) => RegSet::of(&[reg, of]),
+            Made::Sum(addr) => addr.uses(),
+            Made::Scaled(of, _) => RegSet::of(&[of]),
+        }
+    }
+}
+
+/// The ops that read `reg`, if all can do without and nobody else does.
+fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Made)) -> Option<Vec<usize>> {
+    let mut parts = made.parts(reg);
+    let mut reads = Vec::new();
+    if !flow.live_out[at].has(reg) {
+        return None;
+    }
+    for (next, op) in ops.iter().enumerate().skip(at + 1).take(WINDOW) {
+        if flow.is_target[next] {
+            return None;
+        }
+        if op.uses().has(reg) {
+            let intact = parts == made.parts(reg);
+            if !intact || reads.len() == READS_MAX || rewritten(op, reg, made).is_none() {
+                return None;
+            }
+            reads.push(next);
+        }
+        parts = parts.minus(op.defs());
+        if op.defs().has(reg) || !flow.live_out[next].has(reg) {
+            return Some(reads);
+        }
+        if op.is_end() || op.target().is_some() {
+            return None;
+        }
+    }
+    None
+}
+
+/// `op` with the parts of `reg` in its address; `None` if it reads `reg` otherwise, or there is no
+/// such address.
+fn rewritten(op: &Op, reg: Reg, made: Made) -> Option<Op> {
+    let mut better = *op;
+    let addr = match &mut better {
+        Op::Load { addr, .. } | Op::Store { addr, .. } | Op::AluStore { addr, .. } => addr,
+        Op::Alu { src: Src::Mem(addr), .. } | Op::Lea { width: Width::W64, addr, .. } => addr,
+        Op::Atomic { addr, .. } => addr,
+        _ => return None,
+    };
+    let meant = std::mem::replace(addr, Addr::sum(Reg::FP, None, 0));
+    let address = of_parts(meant, reg, made)?.own_if_frame();
+    if better.uses().has(reg) {
+        return None;
+    }
+    match &mut better {
+        Op::Load { addr, .. } | Op::Store { addr, .. } | Op::AluStore { addr, .. } => {
+            *addr = address;
+        }
+        Op::Alu { src: Src::Mem(addr), .. } | Op::Lea { addr, .. } => *addr = address,
+        Op::Atomic { addr, .. } => *addr = address,
+        _ => return None,
+    }
+    // Three parts take `lea` longer than the two additions that they stand for.
+    let slow = matches!(op, Op::Lea { .. }) && address.index.is_some() && address.disp != 0;
+    (!slow).then_some(better)
+}
+
+fn of_parts(addr: Addr, reg: Reg, made: Made) -> Option<Addr> {
+    let index_is = addr.index.filter(|(index, _)| *index == reg);
+    if index_is.is_some() && addr.base == reg {
+        return None;
+    }
+    let disp = |more: i32| addr.disp.checked_add(more);
+    Some(match (made, addr.index, index_is) {
+        (Made::Plus(of), None, _) => Addr { index: Some((of, 0)), ..addr },
+        (Made::Sum(sum), None, _) => Addr { disp: disp(sum.disp)?, space: addr.space, ..sum },
+        (Made::Sum(sum), index, None) if sum.index.is_none() => {
+            Addr { base: sum.base, index, disp: disp(sum.disp)?, space: addr.space }
+        }
+        (Made::Sum(sum), _, Some((_, scale))) if sum.index.is_none() && sum.base != Reg::FP => {
+            let more = sum.disp.checked_mul(1 << scale)?;
+            Addr { index: Some((sum.base, scale)), disp: disp(more)?, ..addr }
+        }
+        (Made::Scaled(of, by), _, Some((_, scale))) if scale + by <= 3 => {
+            Addr { index: Some((of, scale + by)), ..addr }
+        }
+        (Made::Scaled(of, by), Some((index, 0)), None) => {
+            Addr { base: index, index: Some((of, by)), ..addr }
+        }
+        _ => return None,
+    })
+}
