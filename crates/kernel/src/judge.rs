@@ -12,7 +12,7 @@ use crate::kernel_log::KernelStats;
 use crate::maps::{Maps, NotJudged, refers_to_map};
 use crate::modules::Modules;
 use skep_insn::{Endian, Insn, encode_all};
-use skep_program::{MapDef, Program};
+use skep_program::{AttachTarget, MapDef, Program};
 use skep_uapi::ProgType;
 use std::borrow::Cow;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -95,6 +95,8 @@ pub fn without_btf(program: &Program) -> Program {
 pub struct Prepared<'a> {
     program: &'a Program,
     modules: Modules,
+    /// The program whose function this one replaces, and the function.
+    replaced: Option<(OwnedFd, u32)>,
     btf: Option<Rc<OwnedFd>>,
     /// Kept open: `insns` holds their descriptors.
     _maps: Rc<Maps>,
@@ -117,7 +119,9 @@ impl<'a> Prepared<'a> {
         let modules = Modules::find(program)?;
         let btf = load_btf(program)?.map(Rc::new);
         let maps = Maps::make(program, btf.as_ref().map(|btf| btf.as_raw_fd()))?;
-        Ok(Prepared::with_maps(program, modules, (btf, Rc::new(maps))))
+        let replaced = replaced(program)?;
+        let prepared = Prepared::with_maps(program, modules, (btf, Rc::new(maps)));
+        Ok(Prepared { replaced, ..prepared })
     }
 
     /// The same with maps that are there.
@@ -134,7 +138,8 @@ impl<'a> Prepared<'a> {
             // They refer to the BTF.
             None => (Vec::new(), Vec::new()),
         };
-        Prepared { program, modules, btf, _maps: maps, insns, func_info, line_info }
+        let replaced = None;
+        Prepared { program, modules, replaced, btf, _maps: maps, insns, func_info, line_info }
     }
 
     /// The tag that the kernel gives the program; `None` if it refuses it.
@@ -166,7 +171,10 @@ impl Prepared<'_> {
     /// Loads the program; it lives as long as its descriptor.
     pub(crate) fn load_open(&self, log_level: u32) -> bpf::Loaded {
         let program = self.program;
-        let (attach_btf_id, attach_obj) = self.modules.target(program);
+        let (attach_btf_id, attach_obj) = match &self.replaced {
+            Some((fd, id)) => (*id, Some(fd.as_raw_fd())),
+            None => self.modules.target(program),
+        };
         bpf::prog_load(&ProgLoad {
             prog_type: program.prog_type as u32,
             expected_attach_type: program.expected_attach_type,
@@ -183,6 +191,15 @@ impl Prepared<'_> {
             fd_array: &self.modules.fd_array(),
             log_level,
         })
+    }
+}
+
+/// Loads the program whose function this one replaces, if it replaces one.
+fn replaced(program: &Program) -> Result<Option<(OwnedFd, u32)>, NotJudged> {
+    let AttachTarget::Function(target) = &program.attach else { return Ok(None) };
+    match Prepared::try_new(&target.program)?.load_open(0).result {
+        Ok(fd) => Ok(Some((fd, target.btf_id))),
+        Err(errno) => Err(("target program refused".to_owned(), errno_name(errno.errno))),
     }
 }
 

@@ -89,7 +89,7 @@ fn named_id(insn: &Insn) -> Option<TypeId> {
 fn attach_id(program: &Program) -> Option<TypeId> {
     match &program.attach {
         AttachTarget::Kernel { btf_id, .. } => Some(TypeId(*btf_id)),
-        AttachTarget::None | AttachTarget::Unresolved(_) => None,
+        AttachTarget::None | AttachTarget::Unresolved(_) | AttachTarget::Function(_) => None,
     }
 }
 

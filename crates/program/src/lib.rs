@@ -13,6 +13,6 @@ mod unresolved;
 
 pub use debug_info::{FuncInfo, LineInfo};
 pub use map_def::{MapDef, MapIdx, MapSlot, Pinning, SlotTarget};
-pub use program::{AttachTarget, Program};
+pub use program::{AttachTarget, Program, TargetFunction};
 pub use skep_btf::Btf;
 pub use unresolved::{Missing, Unresolved};

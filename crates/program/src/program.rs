@@ -31,7 +31,7 @@ pub enum AttachTarget {
     #[default]
     None,
     /// The object names a target (without prefix such as `bpf_lsm_`) that is not in the kernel
-    /// BTF, or there is no kernel BTF, or it belongs to another program (`freplace`).
+    /// BTF, or there is no kernel BTF, or it belongs to another program that nobody named.
     Unresolved(String),
     /// A type of the kernel BTF: a function, a `btf_trace_*` typedef, a struct_ops struct.
     Kernel {
@@ -40,7 +40,28 @@ pub enum AttachTarget {
         /// Name of the target as in the section name.
         name: String,
     },
+    /// A function of another program, which this one replaces (`freplace`): whoever verifies it
+    /// takes it for one of type `ext`.
+    Function(Arc<TargetFunction>),
 }
+
+/// A function of a program that was verified and loaded before (`attach_prog_fd`).
+#[derive(Clone, Debug)]
+pub struct TargetFunction {
+    /// The program, as it is loaded.
+    pub program: Program,
+    /// The function in the program's BTF.
+    pub btf_id: u32,
+}
+
+impl PartialEq for TargetFunction {
+    fn eq(&self, other: &TargetFunction) -> bool {
+        (self.btf_id, &self.program.name) == (other.btf_id, &other.program.name)
+            && self.program.insns == other.program.insns
+    }
+}
+
+impl Eq for TargetFunction {}
 
 /// One program: the first subprog is its entry, the functions that it calls follow.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@ use crate::{AttachType, ProgType};
 pub const BTF_MAX_TYPE: u32 = 0x000f_ffff;
 
 /// Attach types of the program types that do not take every number.
-const ROWS: [(ProgType, &[AttachType]); 8] = {
+const ROWS: [(ProgType, &[AttachType]); 9] = {
     use AttachType as A;
     [
         (ProgType::CgroupSkb, &[A::CgroupInetIngress, A::CgroupInetEgress]),
@@ -52,6 +52,7 @@ const ROWS: [(ProgType, &[AttachType]); 8] = {
             &[A::CgroupInetIngress, A::SkReuseportSelect, A::SkReuseportSelectOrMigrate],
         ),
         (ProgType::CgroupSockopt, &[A::CgroupGetsockopt, A::CgroupSetsockopt]),
+        (ProgType::Ext, &[A::CgroupInetIngress]),
         (ProgType::SkLookup, &[A::SkLookup]),
         (ProgType::Syscall, &[A::CgroupInetIngress]),
         (ProgType::Netfilter, &[A::Netfilter]),

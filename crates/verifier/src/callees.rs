@@ -93,14 +93,20 @@ impl Callees for Callable<'_> {
             async_callback: id == HelperId::TimerSetCallback.number() as i32,
             ..CallFacts::default()
         };
-        let Some(proto) = self.proto(id) else { return callbacks };
+        let known = u32::try_from(id).ok().and_then(HelperId::from_number);
+        // Whether or not this type of program has the helper; a tail call is taken for a change by
+        // callers of the function that makes it.
+        let changes_pkt_data =
+            known.is_some_and(|id| helper_changes_pkt_data(id) || id == HelperId::TailCall);
+        let Some(proto) = self.proto(id) else {
+            return CallFacts { changes_pkt_data, ..callbacks };
+        };
         CallFacts {
             num_params: Some(proto.arg_count() as u8),
             is_void: proto.ret.base == RetBase::Void,
             fastcall: proto.allow_fastcall(),
             might_sleep: proto.might_sleep(),
-            // A tail call is taken for a change by callers of the function that makes it.
-            changes_pkt_data: helper_changes_pkt_data(proto.id) || proto.id == HelperId::TailCall,
+            changes_pkt_data,
             ..callbacks
         }
     }

@@ -75,7 +75,7 @@ pub struct Outcome {
 
 /// Verifies `program`.
 pub fn verify(program: &Program, config: &Config) -> Outcome {
-    judge(Env::new(program, config)).0
+    judge(Env::new(&check::replaced::as_replaced(program), config)).0
 }
 
 /// The answer, and the record of the walk if there is one.

@@ -9,6 +9,7 @@ use crate::check::attach::check_attach_types;
 use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::check::line_info;
+use crate::check::replaced::{check_may_be_replaced, loaded_type};
 use crate::env::{Env, InsnAux, InsnFlags, LoopInline, MapView, SubprogInfo};
 use crate::explore::idmap::IdMap;
 use crate::log::{Log, verbose};
@@ -119,7 +120,8 @@ impl<'a> Env<'a> {
                 message: format!("program of {n} insns, allowed are 1 to {max}"),
             });
         }
-        check_attach_types(self)
+        check_attach_types(self)?;
+        check_may_be_replaced(self)
     }
 
     /// Subprogs, control flow, live registers, components.
@@ -165,6 +167,10 @@ impl<'a> Env<'a> {
         let loops_allowed = self.bpf_capable;
         let cfg =
             self.pass(|env| cfg::check_cfg(env.insns, &subprogs, &env.callable, loops_allowed))?;
+        for (i, subprog) in self.subprogs.iter_mut().enumerate() {
+            subprog.changes_pkt_data = cfg.changes_pkt_data.get(i).copied().unwrap_or(false);
+            subprog.might_sleep = cfg.might_sleep.get(i).copied().unwrap_or(false);
+        }
         let order = postorder::compute_postorder(self.insns, &subprogs);
         crate::check::attach::check_attach_btf_id(self)?;
         let components = scc::compute_scc(self.insns);
@@ -187,10 +193,6 @@ impl<'a> Env<'a> {
         }
         self.fastcall = mark_fastcall_patterns(self.insns, &subprogs, &self.callable);
         self.layout = subprogs;
-        for (i, subprog) in self.subprogs.iter_mut().enumerate() {
-            subprog.changes_pkt_data = cfg.changes_pkt_data.get(i).copied().unwrap_or(false);
-            subprog.might_sleep = cfg.might_sleep.get(i).copied().unwrap_or(false);
-        }
         Ok(())
     }
 
@@ -318,7 +320,7 @@ impl WalkedInsns for Env<'_> {
 /// Whether programs of this type may interrupt themselves, so that each run has a stack of its own.
 fn has_private_stack(prog: &Program) -> bool {
     matches!(
-        prog.prog_type,
+        loaded_type(prog),
         ProgType::Kprobe
             | ProgType::Tracepoint
             | ProgType::PerfEvent

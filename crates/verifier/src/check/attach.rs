@@ -4,6 +4,7 @@
 //! `bpf_iter_prog_supported`, `can_be_sleepable` (6.18).
 
 use super::attach_target::check_trampoline_target;
+use super::replaced::check_replaced;
 use super::struct_ops::check_struct_ops_btf_id;
 use crate::env::Env;
 use crate::log::reject;
@@ -53,7 +54,7 @@ fn attach_btf_id(env: &Env<'_>) -> u32 {
 /// implement, and whether there is such a thing as what tracing programs trace.
 pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
     let sleepable = env.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
-    if env.prog.prog_type == ProgType::Syscall {
+    if env.prog.prog_type == ProgType::Syscall && !env.is_replacement() {
         if !sleepable {
             reject!(env, EINVAL, "Syscall programs can only be sleepable");
         }
@@ -66,6 +67,9 @@ pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
             "Only fentry/fexit/fmod_ret, lsm, iter, uprobe, and struct_ops programs can be sleepable"
         );
     }
+    if let AttachTarget::Function(target) = &env.prog.attach {
+        return check_replaced(env, target);
+    }
     match env.prog.prog_type {
         ProgType::StructOps => check_struct_ops_btf_id(env),
         ProgType::Tracing | ProgType::Lsm => check_attach_target(env),
@@ -74,6 +78,9 @@ pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
 }
 
 fn can_be_sleepable(env: &Env<'_>) -> bool {
+    if env.is_replacement() {
+        return false;
+    }
     match env.prog.prog_type {
         ProgType::Tracing => matches!(
             env.prog.attach_type(),

@@ -14,7 +14,7 @@ use skep_uapi::ProgType;
 
 /// Sets up the argument registers of subprog `subprogno`.
 pub(crate) fn prepare_args(env: &mut Env<'_>, subprogno: u32) -> Check {
-    if subprogno != 0 || env.prog.prog_type == ProgType::Ext {
+    if subprogno != 0 || env.prog.prog_type == ProgType::Ext || env.is_replacement() {
         return prepare_global(env, subprogno);
     }
     if !env.prog.func_info.is_empty() {

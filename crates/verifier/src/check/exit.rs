@@ -176,6 +176,10 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
         _ if prog_type == ProgType::StructOps && returned_type.is_some() => {
             (RetRange { min: 0, max: 0 }, false)
         }
+        // It has a target, as a program of tracing.
+        RetvalRule::Any if prog_type == ProgType::RawTracepoint && env.is_replacement() => {
+            (RetRange { min: 0, max: 0 }, false)
+        }
         RetvalRule::Any => return Ok(()),
         RetvalRule::Range(range) => (RetRange { min: range.min, max: range.max }, false),
         RetvalRule::Target if prog_type == ProgType::Lsm => match lsm_range(env) {

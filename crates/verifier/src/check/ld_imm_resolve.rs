@@ -5,6 +5,7 @@
 //!
 //! Kernel: `resolve_pseudo_ldimm64`, `check_map_prog_compatibility`, `check_pseudo_btf_id` (6.18).
 
+use super::replaced::loaded_type;
 use crate::KernelSymbols;
 use crate::env::MapView;
 use crate::passes::PassReject;
@@ -103,7 +104,8 @@ impl Resolver<'_> {
         let einval = |message: &str| refuse(errno::EINVAL, message.to_string());
         let has = |kinds: &[FieldKind]| map.fields.iter().any(|f| kinds.contains(&f.kind));
         let locks = has(&[FieldKind::SpinLock, FieldKind::ResSpinLock]);
-        if is_tracing_prog_type(self.prog.prog_type) {
+        let prog_type = loaded_type(self.prog);
+        if is_tracing_prog_type(prog_type) {
             let refused = [
                 (has(&[FieldKind::ListHead, FieldKind::RbRoot]), "bpf_{list_head,rb_root}"),
                 (locks, "bpf_spin_lock"),
@@ -114,7 +116,7 @@ impl Resolver<'_> {
                 return einval(&format!("tracing progs cannot use {what} yet"));
             }
         }
-        if locks && self.prog.prog_type == ProgType::SocketFilter {
+        if locks && prog_type == ProgType::SocketFilter {
             return einval("socket filter progs cannot use bpf_spin_lock yet");
         }
         let map_type = map.def.map_type;

@@ -22,6 +22,7 @@ pub(crate) mod mem;
 pub(crate) mod patch;
 pub(crate) mod ptr_arith;
 pub(crate) mod reg_arg;
+pub(crate) mod replaced;
 pub(crate) mod scalar_insn;
 pub(crate) mod struct_ops;
 

@@ -40,6 +40,10 @@ impl Env<'_> {
     /// Walks the main program.
     pub(crate) fn do_check_main(&mut self) -> Check {
         self.insn_idx = 0;
+        if self.is_replacement() && self.log.traces() {
+            let name = self.subprogs[0].name.clone();
+            verbose!(self, "Validating {name}() func#0...\n");
+        }
         self.do_check_common(0)?;
         Ok(())
     }

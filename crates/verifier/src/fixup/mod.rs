@@ -30,7 +30,7 @@ use crate::rejection::Check;
 use crate::xlated::{NotSupported, Xlated};
 use emit::Emit;
 use skep_insn::Insn;
-use skep_program::Program;
+use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::HelperId;
 
 /// Checks the calls that some path walked.
@@ -81,6 +81,9 @@ const REWRITES: [Rewrite; 8] = [
 
 /// The insns that run.
 pub(crate) fn translate(program: &Program, walked: &Walked) -> Result<Xlated, NotSupported> {
+    if matches!(program.attach, AttachTarget::Function(_)) {
+        return Err(NotSupported::new("a program that replaces a function of another"));
+    }
     rewrite(&Source { program: Some(program), insns: &program.insns, walked })
 }
 

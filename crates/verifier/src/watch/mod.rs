@@ -18,7 +18,8 @@ use skep_program::Program;
 
 /// Verifies `program`, and gives a record of the walk.
 pub fn verify_watched(program: &Program, config: &Config) -> (Outcome, Graph) {
-    let mut env = Env::new(program, config);
+    let program = crate::check::replaced::as_replaced(program);
+    let mut env = Env::new(&program, config);
     env.recorder = Some(Box::default());
     env.is_followed = true;
     let (outcome, recorder) = judge(env);

@@ -164,7 +164,7 @@ pub(crate) fn check_map_func_compatibility(env: &mut Env<'_>, meta: &CallMeta) -
     let Some(def) = map_def(env, meta) else { return Ok(()) };
     let target = match &env.prog.attach {
         AttachTarget::Kernel { name, .. } | AttachTarget::Unresolved(name) => name.as_str(),
-        AttachTarget::None => "",
+        AttachTarget::None | AttachTarget::Function(_) => "",
     };
     let hook = HookKey {
         prog_type: env.prog.prog_type,
