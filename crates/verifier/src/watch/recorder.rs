@@ -216,6 +216,8 @@ fn claim_of(reg: &Reg) -> Claim {
         Base::PacketEnd => K::PacketEnd,
         // A function that is never called is left out: its address may be 0.
         Base::Arena | Base::Func => K::Wild,
+        // Offsets into memory that may be read anywhere are not followed.
+        Base::Mem if reg.ty.flags.contains(TypeFlag::PTR_UNTRUSTED) => K::Wild,
         _ => K::Pointer,
     };
     let map = match reg.extra {

@@ -10,6 +10,8 @@ use skep::verifier::watch::{Change, Claim, ClaimKind, Graph, SLOTS};
 /// Class of a pointer to the context.
 const CTX: u32 = 2;
 
+const NO_CONTEXT: &str = "on a context that no kernel gives";
+
 /// One step of the run: what the insn that ran did to what it claims.
 pub(super) struct Step<'a> {
     pub(super) graph: &'a Graph,
@@ -107,12 +109,16 @@ impl Step<'_> {
         if self.is_step && extends && change.held.id != 0 && (value as i64) < 0 {
             *hole = Some("after a sign-extending fill that keeps its id");
         }
+        let is_null = value == 0 && claim.kind == ClaimKind::Pointer;
+        if self.is_step && self.insn.class() == BPF_LDX && is_top && loads_ctx && is_null {
+            *hole = Some(NO_CONTEXT);
+        }
         place.free |= u16::from(self.doubt && is_scalar) << at;
         let skipped = place.dead >> at & 1 == 1 || (is_scalar && place.free >> at & 1 == 1);
         let judge = Judge { graph, tops: places, packet_end: *packet_end };
         if !skipped && !judge.fits(claim, value, origin) {
             if self.is_step && self.insn.class() == BPF_LDX && is_top && loads_ctx {
-                *hole = Some("on a context that no kernel gives");
+                *hole = Some(NO_CONTEXT);
             }
             return Err(describe(change, claim, value));
         }

@@ -46,6 +46,18 @@ enum Entered {
     Later,
 }
 
+/// How a search for the next node goes on where the path, on its way over insns of which nothing
+/// is left, was cut off at a checkpoint: numbers may be in doubt from there on.
+#[derive(Clone, Copy)]
+enum AfterCut {
+    /// With nodes whose claims fit.
+    Fits,
+    /// With any node: if it is the wrong one, that shows when the run goes there.
+    InDoubt,
+    /// The same, and it was cut off already.
+    Passed,
+}
+
 /// A function that is walked on its own, and those below it.
 struct Level {
     node: u32,
@@ -243,10 +255,12 @@ impl Tracker {
             return self.go(&[first], now, o);
         }
         let mut path = std::mem::take(&mut self.path);
-        path.clear();
         let mut why = None;
-        let found = self.search(from, (o, now), &mut path, &mut why);
-        if found {
+        let mut found = |after_cut| {
+            path.clear();
+            self.search((from, after_cut), (o, now), &mut path, &mut why)
+        };
+        if found(AfterCut::Fits) || found(AfterCut::InDoubt) {
             self.go(&path, now, o);
         } else {
             self.enter_global(from, (o, now), why);
@@ -257,7 +271,7 @@ impl Tracker {
     /// A node at insn `o` that fits, by way of insns of which nothing is left.
     fn search(
         &self,
-        from: u32,
+        (from, after_cut): (u32, AfterCut),
         (o, now): (u32, &Now<'_>),
         path: &mut Vec<u32>,
         why: &mut Option<String>,
@@ -271,7 +285,11 @@ impl Tracker {
             if is_fork || !(node.insn == o || is_gone) {
                 continue;
             }
-            if let Err(it) = self.fits(child, now) {
+            let fits = match after_cut {
+                AfterCut::Passed => Ok(()),
+                AfterCut::Fits | AfterCut::InDoubt => self.fits(child, now),
+            };
+            if let Err(it) = fits {
                 why.get_or_insert(it);
                 continue;
             }
@@ -279,7 +297,11 @@ impl Tracker {
             if node.insn == o {
                 return true;
             }
-            let on = graph.cuts.get(node.cut as usize).map_or(child, |cut| cut.to);
+            let on = match (graph.cuts.get(node.cut as usize), after_cut) {
+                (None, it) => (child, it),
+                (Some(cut), AfterCut::Fits) => (cut.to, AfterCut::Fits),
+                (Some(cut), _) => (cut.to, AfterCut::Passed),
+            };
             if self.search(on, (o, now), path, why) {
                 return true;
             }
