@@ -80,7 +80,7 @@ pub(super) fn attributes(program: &Program) -> String {
     }
     let target = match &program.attach {
         AttachTarget::Kernel { btf_id, .. } => *btf_id,
-        AttachTarget::None | AttachTarget::Unresolved(_) => 0,
+        AttachTarget::None | AttachTarget::Unresolved(_) | AttachTarget::Function(_) => 0,
     };
     let mut text = format!(
         "type={} attach={} flags={} target={target} insns={} poison=",
