@@ -11,7 +11,7 @@ pub(crate) use bench::{
 pub(crate) use prog::{ProgCommand, ProgFlags};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use skep::jit::PokeMode;
+use skep::runtime::PokeMode;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 

@@ -90,8 +90,15 @@ pub fn generation() -> u64 {
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// On a host that refuses to [`synchronise`] memory is used again when `quiet` says that no thread
-/// runs code. It has a fence before it looks: whom it does not see sees the new [`generation`].
-pub fn reuse_when(quiet: fn() -> bool) {
+/// runs code. The first that is given stays.
+///
+/// # Safety
+///
+/// Where `quiet` returns true, no thread runs code of this crate, and none has anything of it in
+/// its pipeline that begins to without a look at [`generation`] and, where that has changed, an
+/// insn that serialises. `quiet` has a fence before it looks: whom it does not see sees the new
+/// [`generation`].
+pub unsafe fn reuse_when(quiet: fn() -> bool) {
     let _ = QUIET.set(quiet);
 }
 

@@ -40,6 +40,11 @@ impl MachineCode {
         self.image.bytes()
     }
 
+    /// Address at which the host enters; see [`MachineCode::entry`].
+    pub fn entry_address(&self) -> u64 {
+        self.image.address() + u64::from(self.entry)
+    }
+
     /// Offset in the code at which the host enters.
     pub fn entry_off(&self) -> u32 {
         self.entry
@@ -63,7 +68,13 @@ impl MachineCode {
     /// The switches for its statistics: the entry, if runs can be counted, and the tail calls. The
     /// latter must be on before the entry is, and until every counted run has ended. The program
     /// behaves the same in each state.
-    pub fn stats_switches(&self) -> (Option<Switch>, Vec<Switch>) {
+    ///
+    /// # Safety
+    ///
+    /// While the entry is on, and until every run has ended that began meanwhile, what the program
+    /// was linked with as its [`crate::stats::StatsLink`] is there, and each thread that runs it
+    /// has a slot of its own ([`crate::thread_word::set`]).
+    pub unsafe fn stats_switches(&self) -> (Option<Switch>, Vec<Switch>) {
         let switch = |site: &SwitchSite| Switch { text: self.image.text().clone(), site: *site };
         (self.stats.entry.as_ref().map(switch), self.stats.tail_calls.iter().map(switch).collect())
     }

@@ -46,12 +46,23 @@ pub fn cpu_offset() -> i32 {
 }
 
 /// Sets the calling thread's word.
-pub fn set(value: u64) {
+///
+/// # Safety
+///
+/// All code with statistics that the thread runs from now on adds `value` to the address of its
+/// slots ([`crate::stats::StatsLink::slots`]) and writes there: that must be a slot which no other
+/// thread writes.
+pub unsafe fn set(value: u64) {
     store(offset(), value);
 }
 
 /// Sets the calling thread's CPU number.
-pub fn set_cpu(cpu: u32) {
+///
+/// # Safety
+///
+/// All code that the thread runs from now on uses this CPU's values of per-CPU maps: no other
+/// thread that runs code may have the number while it does.
+pub unsafe fn set_cpu(cpu: u32) {
     store(cpu_offset(), cpu.into());
 }
 
@@ -108,8 +119,10 @@ mod tests {
     #[test]
     fn each_thread_has_its_own_at_the_same_distance() {
         let here = offset();
-        set(5);
-        let there = std::thread::spawn(|| (offset(), get(), set(7), get())).join().unwrap();
+        // SAFETY: no code runs here.
+        let put = |value| unsafe { set(value) };
+        put(5);
+        let there = std::thread::spawn(move || (offset(), get(), put(7), get())).join().unwrap();
         assert_eq!(there, (here, 0, (), 7));
         assert_eq!(get(), 5);
     }

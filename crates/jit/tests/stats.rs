@@ -78,7 +78,8 @@ impl Prog {
 
     /// What may be called while the program runs.
     fn switch_later(&self, on: bool) -> Hook {
-        let (entry, tail_calls) = self.code.stats_switches();
+        // SAFETY: `self` has what the program was linked with, and outlives the hook's runs.
+        let (entry, tail_calls) = unsafe { self.code.stats_switches() };
         Box::new(move || {
             let mut edits = Edits::default();
             entry.iter().chain(&tail_calls).for_each(|switch| edits.switch(switch, None, on));
@@ -165,8 +166,10 @@ fn a_program_that_is_not_counted_is_as_without_a_site() {
                     assert_eq!(off % 64, 0, "{text}");
                     code.bytes()[off..].to_vec()
                 };
-                assert_eq!(without.stats_switches().0.map(|switch| switch.site()), None);
-                let site = with.stats_switches().0.expect("a site").site();
+                // SAFETY: nothing is switched.
+                let entry = |code: &MachineCode| unsafe { code.stats_switches() }.0;
+                assert_eq!(entry(&without).map(|switch| switch.site()), None);
+                let site = entry(&with).expect("a site").site();
                 if prologue == Prologue::Full || as_without {
                     let (with, without) = (program(&with), program(&without));
                     assert_eq!(with[..without.len()], without, "{text}");
@@ -358,7 +361,8 @@ fn each_thread_counts_in_its_own_slot() {
     std::thread::scope(|scope| {
         for thread in 0..2u64 {
             scope.spawn(move || {
-                thread_word::set(thread * size_of::<StatsSlot>() as u64);
+                // SAFETY: the slots are there, one for each thread.
+                unsafe { thread_word::set(thread * size_of::<StatsSlot>() as u64) };
                 (0..1000 * (thread + 1)).for_each(|_| assert_eq!(prog.run(), 7));
             });
         }

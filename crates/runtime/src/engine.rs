@@ -3,13 +3,15 @@
 #![allow(unsafe_code)]
 
 use crate::current::Current;
+use crate::helper::Func;
+use crate::image::ProgImage;
 use crate::map::Map;
 use crate::map::prog_array::TailTarget;
 use crate::memory::Region;
 use crate::stats::{Counters, Timed};
 use crate::{Error, helper};
 use skep_interp::{AtomicAccess, Exit, Fault, FaultKind, Host, Limits, Linked, Stack, Vm};
-use skep_jit::{MachineCode, RunEnv};
+use skep_jit::{MachineCode, RunEnv, Switch};
 use std::cell::{RefCell, UnsafeCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -120,12 +122,12 @@ pub(crate) unsafe fn spend(env: *mut RunEnv) -> bool {
 
 /// Whether the run is to end in which a helper waits: if so, it does when the helper returns.
 pub(crate) fn is_interrupted_waiting(current: &Current<'_>) -> bool {
-    if current.stack_top == 0 {
+    if current.is_interpreted() {
         let interrupted = current.ctx.env.is_interrupted();
         current.ctx.effects.stopped.set(interrupted);
         return interrupted;
     }
-    let env = current.env;
+    let env = current.env();
     if env.is_null() {
         return false;
     }
@@ -141,19 +143,51 @@ pub(crate) fn is_interrupted_waiting(current: &Current<'_>) -> bool {
 }
 
 /// Runs machine code.
+///
+/// # Safety
+///
+/// The run is one of the program of the image that `code` is of: the context is for its type and as
+/// long as it needs (`Instance::check`), the thread is in the epoch, and `env` is the context's.
 #[inline]
-pub(crate) fn run_machine_code(code: &MachineCode, current: &Current<'_>) -> u64 {
-    // SAFETY: the program was verified; the context is one for its type, as long as it needs
-    // (`Instance::check`); the image keeps maps and code alive, and prog arrays keep what they
-    // refer to until this run's epoch has passed; `env` is the context's; helpers do not unwind.
-    unsafe { code.entry()(current.ctx.addr() as *mut u8, current.env) }
+pub(crate) unsafe fn run_machine_code(code: &MachineCode, current: &Current<'_>) -> u64 {
+    let (ctx, env) = (current.ctx.addr(), current.env());
+    let (entry, top) = (code.entry_address(), current.first_frames().top());
+    let r0;
+    // SAFETY: the program was verified; the context is the caller's promise; the image keeps maps
+    // and code alive, and prog arrays keep what they refer to until this run's epoch has passed;
+    // helpers do not unwind. Where its frames begin is noted; the stack is the caller's, aligned.
+    unsafe {
+        core::arch::asm!(
+            "mov qword ptr [{top}], rsp",
+            "call {entry}",
+            top = in(reg) top,
+            entry = in(reg) entry,
+            in("rdi") ctx,
+            in("rsi") env,
+            lateout("rax") r0,
+            clobber_abi("sysv64"),
+        );
+    }
+    r0
 }
 
-/// Calls a function of a program, which took its address.
-pub(crate) fn call_machine_code(addr: u64, args: [u64; 5], current: &Current<'_>) -> u64 {
-    // SAFETY: the caller has found the function in a program that is there, and passes what the
-    // verifier assumed of it; `env` is the run's.
-    unsafe { helper::call_machine_code(addr, args, current.env) }
+/// Calls a function of a compiled program, which took its address, with what the verifier assumed
+/// of a timer's.
+pub(crate) fn call_machine_code(
+    (program, func): (&ProgImage, Func),
+    args: [u64; 5],
+    current: &Current<'_>,
+) -> u64 {
+    debug_assert!(program.has_function(func.addr()));
+    // SAFETY: the function is one of a program that is there (`program`); `env` is the run's.
+    unsafe { helper::call_machine_code(func, args, (current.env(), current.first_frames())) }
+}
+
+/// The switches of a loaded program's statistics: its entry, and its tail calls.
+pub(crate) fn stats_switches(code: &MachineCode) -> (Option<Switch>, Vec<Switch>) {
+    // SAFETY: the program's image has its counters, which live as long as the code; threads that
+    // run have a slot there each (`epoch`).
+    unsafe { code.stats_switches() }
 }
 
 /// Runs a program in the interpreter, and counts it.
@@ -327,7 +361,8 @@ impl Host for Memory<'_> {
 }
 
 impl Env {
-    fn is_interrupted(&self) -> bool {
+    /// Whether the run is to end; then it is as if it had.
+    pub(crate) fn is_interrupted(&self) -> bool {
         self.0.interrupt().load(Relaxed) != 0 && self.take_interrupt()
     }
 }

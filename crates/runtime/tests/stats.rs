@@ -3,7 +3,7 @@
 use skep_btf::{BtfBuilder, FuncLinkage, IntEncoding, TypeId};
 use skep_insn::InsnIdx;
 use skep_insn::asm::assemble;
-use skep_jit::{PokeMode, Tuning};
+use skep_jit::{MachineCode, PokeMode, Tuning};
 use skep_program::{FuncInfo, MapDef, Program};
 use skep_runtime::map::UpdateFlags;
 use skep_runtime::poke::{Batch, EditError, Error as PokeError};
@@ -220,7 +220,9 @@ fn code_is_what_it_was_when_statistics_are_off_again() {
 fn flags_that_are_stale_or_gone_change_nothing() {
     let [_, _, options] = engines();
     let mut loaded = loaded(&[PLAIN, PLAIN], &options);
-    let entry = |at: usize| loaded.all[at].machine_code().unwrap().stats_switches().0.unwrap();
+    // SAFETY: the runtime keeps what is counted in.
+    let switches = |code: &MachineCode| unsafe { code.stats_switches() };
+    let entry = |at: usize| switches(loaded.all[at].machine_code().unwrap()).0.unwrap();
     let (first, second) = (entry(0), entry(1));
     let mut batch = Batch::new();
     batch.add(&first, true);

@@ -1,7 +1,7 @@
 //! Load, verify, inspect and run eBPF objects in userspace: the library for embedders.
 //!
 //! [`Session`] opens object files against a [`Host`] and verifies their programs. The crates it
-//! builds on are re-exported as modules.
+//! builds on are re-exported as modules, as far as embedders need them.
 //!
 //! ```no_run
 //! use skep::{Host, KernelBtf, Refusal, Session, Verdict, VerifyOptions};
@@ -71,7 +71,7 @@
 //!         assert_eq!(result.retval, 2 /* XDP_PASS */);
 //!     }
 //!
-//!     // Map handles can be typed; this map has one value per thread that runs programs.
+//!     // Map handles can be typed, by types of [`zerocopy`]; this map has a value for each CPU.
 //!     let packets = maps.get("packets")?.typed::<u32, u64>()?;
 //!     assert_eq!(packets.get_percpu(&17)?.iter().sum::<u64>(), 3);
 //!     Ok(())
@@ -87,6 +87,7 @@ mod error_injection;
 mod host;
 mod kallsyms;
 pub mod metrics;
+pub mod runtime;
 mod session;
 mod verification;
 
@@ -100,13 +101,13 @@ pub use session::Session;
 #[doc(hidden)]
 pub use session::{contain_panic, panic_text};
 pub use skep_btf as btf;
-pub use skep_domain as domain;
 pub use skep_insn as insn;
-pub use skep_jit as jit;
 pub use skep_object as object;
 pub use skep_object::{LoadClass, Loader};
 pub use skep_program as program;
-pub use skep_runtime as runtime;
 pub use skep_uapi as uapi;
 pub use skep_verifier as verifier;
 pub use verification::{Counts, NotAccepted, Refusal, Verdict, Verification, VerifyOptions};
+/// Its traits say which types may be keys and values of [`runtime::map::TypedMap`]. For the
+/// derives of a struct of yours: `#[zerocopy(crate = "skep::zerocopy")]`.
+pub use zerocopy;

@@ -11,7 +11,7 @@
 
 #![allow(unsafe_code)]
 
-use skep_jit::{BareCode, Jump, Switch, SwitchSite, Target};
+use skep_jit::{BareCode, Jump, MachineCode, Switch, SwitchSite, Target};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// How the functions are written.
@@ -40,6 +40,13 @@ pub enum Shape {
 pub const STATES: u32 = 4;
 /// Bytes of `mov eax, imm32; ret`.
 const BODY_BYTES: u32 = 6;
+/// The switches of a loaded program's statistics.
+pub(super) fn stats_switches(code: &MachineCode) -> (Option<Switch>, Vec<Switch>) {
+    // SAFETY: they are those of an `Instance`, whose runtime keeps what is counted in, and gives
+    // each thread that runs it a slot.
+    unsafe { code.stats_switches() }
+}
+
 /// Bytes of a 5-byte insn.
 pub(super) const INSN_BYTES: u32 = 5;
 /// `nop dword [rax + rax]`.

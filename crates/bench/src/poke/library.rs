@@ -5,6 +5,7 @@
 //! Threads run all programs in turn and compare: a program returns which target it called, and a
 //! run that began while statistics were on has to be counted.
 
+use super::code::stats_switches;
 use super::load::{Apart, Seen, percentile};
 use crate::Spread;
 use crate::run::objects::verify;
@@ -124,7 +125,7 @@ impl Loaded {
         let raw = [false, true].map(|on| {
             let mut batch = Batch::new();
             for code in callers.iter().filter_map(Instance::machine_code) {
-                let (entry, calls) = code.stats_switches();
+                let (entry, calls) = stats_switches(code);
                 entry.iter().chain(&calls).for_each(|switch| batch.add(switch, on));
             }
             batch

@@ -8,7 +8,7 @@ use crate::flags::{BenchPokeFlags, PokeKind, PokeTable};
 use crate::streams::Streams;
 use clap::ValueEnum;
 use serde::Serialize;
-use skep::runtime::poke::PokeMode;
+use skep::runtime::PokeMode;
 use skep_bench::poke::control::{self, CONTROLS, Control};
 use skep_bench::poke::cost::{Cost, Hop, costs, hops};
 use skep_bench::poke::estimate::{Estimated, estimates};

@@ -85,7 +85,7 @@ fn own(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
                 answer.compiler = others.clang.as_ref().ok().map(Clang::version);
                 for (done, Member { kind, .. }) in chosen[..first].iter().enumerate() {
                     progress.program(at + done, kind.name)(0.0);
-                    let tuning = skep::jit::Tuning::default();
+                    let tuning = skep::runtime::Tuning::default();
                     answer.compute.push(compute(kind, &others, (&tuning, rounds))?);
                 }
             }
@@ -95,7 +95,7 @@ fn own(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
                     let shown = member.half == Half::Tuned || flags.held;
                     let name = if shown { member.kind.name } else { "one that is held" };
                     progress.program(at + done, name)(0.0);
-                    let tuning = skep::jit::Tuning::default();
+                    let tuning = skep::runtime::Tuning::default();
                     let computed = compute(&member.kind, &others, (&tuning, rounds))?;
                     answer.families.push(families::Row::new(member, computed, flags.held));
                 }

@@ -6,9 +6,9 @@
 
 use super::xlated::Lines;
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
-use skep::jit::{Linkage, MachineCode, PatchKind, Tuning, compile};
 use skep::program::{MapIdx, Program};
 use skep::verifier::{VerifiedProgram, Xlated};
+use skep_jit::{Linkage, MachineCode, PatchKind, Tuning, compile};
 use skep_report::printable;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ pub(super) fn write(
     out: &mut dyn Write,
     verified: &VerifiedProgram,
     xlated: &Xlated,
-) -> io::Result<Result<(), skep::jit::Error>> {
+) -> io::Result<Result<(), skep_jit::Error>> {
     let linkage = Linkage::placeholder(xlated, &verified.program().maps);
     let code = match compile(xlated, &linkage, &Tuning::default()) {
         Ok(code) => code,

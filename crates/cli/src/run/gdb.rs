@@ -10,8 +10,8 @@
 //! 2. An entry and its image stay where they are while they are in the list.
 #![allow(unsafe_code)]
 
-use skep::jit::elf_symbols::elf_symbols;
 use skep::runtime::Instance;
+use skep_jit::elf_symbols::elf_symbols;
 use std::ptr::null_mut;
 use std::sync::Mutex;
 

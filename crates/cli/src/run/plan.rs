@@ -5,9 +5,9 @@ use super::{map_input, profile};
 use crate::exit::Exit;
 use crate::flags::RunFlags;
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
-use skep::jit::Tuning;
 use skep::object::Object;
 use skep::program::Program;
+use skep::runtime::Tuning;
 use skep::runtime::{Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep::uapi::MapType;
 use skep::verifier::VerifiedProgram;
@@ -64,7 +64,8 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     if threads > most {
         return Err(Failure::input(format!("--threads {threads}: the maximum is {most}")));
     }
-    let cpus = skep::possible_cpus().clamp(threads, most);
+    // More threads than CPUs take turns.
+    let cpus = skep::possible_cpus().min(most);
     let options = Options { cpus, ..Options::default() };
     let runtime = Runtime::new(options).map_err(|e| Failure::runtime(&e))?;
     let maps = runtime.create_maps(&object.maps, object.btf.as_ref());

@@ -7,9 +7,9 @@
 
 use super::gdb::Names;
 use crate::flags::RunFlags;
-use skep::jit::JitdumpMarker;
-use skep::jit::perf::{Moment, jitdump_header, jitdump_records, perf_map};
 use skep::runtime::Instance;
+use skep_jit::JitdumpMarker;
+use skep_jit::perf::{Moment, jitdump_header, jitdump_records, perf_map};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

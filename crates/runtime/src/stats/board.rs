@@ -13,7 +13,7 @@ use super::StatsOptions;
 use crate::image::ProgImage;
 use crate::poke::{self, Batch};
 use crate::runtime::Shared;
-use crate::{Error, epoch};
+use crate::{Error, engine, epoch};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -208,7 +208,7 @@ impl State {
                 image.counters.set(*wanted);
             }
             let Some(code) = &image.code else { continue };
-            let (entry, calls) = code.stats_switches();
+            let (entry, calls) = engine::stats_switches(code);
             if wanted.is_some() && program.tail_calls == TailCalls::Off {
                 calls.iter().for_each(|switch| tail_calls.add(switch, true));
             }
@@ -248,7 +248,7 @@ impl State {
             let TailCalls::Settling(tag) = program.tail_calls else { continue };
             let image = program.image.upgrade();
             let code = image.as_ref().and_then(|image| image.code.as_ref());
-            let calls = code.map(|code| code.stats_switches().1).unwrap_or_default();
+            let calls = code.map(|code| engine::stats_switches(code).1).unwrap_or_default();
             if !calls.is_empty() && !epoch::is_free(tag) && !looked {
                 looked = true;
                 epoch::advance();

@@ -1,7 +1,7 @@
 //! One frame of a run beside what the walk says of it.
 
-use skep::domain::Scalar;
 use skep::verifier::watch::{Claim, ClaimKind, Graph, Held, SlotClaim};
+use skep_domain::Scalar;
 use skep_interp::Host;
 
 /// Where a pointer came from: the address at which its offset was 0, and the class it had then; 0

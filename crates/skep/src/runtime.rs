@@ -1,0 +1,15 @@
+//! Runs verified programs in this process: maps, helpers, contexts, instances. What is here is safe
+//! to call in any order, from any thread.
+
+pub use skep_runtime::map;
+pub use skep_runtime::{
+    ClockError, ClockSource, CpuFeatures, Ctx, Engine, Errno, Error, ErrorKind, HostClock,
+    Instance, Interrupter, LoadOptions, ObjectMaps, Observer, Options, Passes, PokeMode, ProgInfo,
+    ProgStats, Prologue, Redirect, RunResult, Runtime, StatsGuard, StatsOptions, THREADS_MAX,
+    Tuning, Tunnel, supported_helpers, supported_kfuncs, takes_packet,
+};
+
+/// How running code is changed on this host.
+pub mod poke {
+    pub use skep_runtime::poke::{mode, take_notice};
+}
