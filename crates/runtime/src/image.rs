@@ -5,6 +5,7 @@
 //!    long as the image.
 
 use crate::current::Current;
+use crate::helper::Func;
 use crate::map::Map;
 use crate::map::ctx_need::CtxNeed;
 use crate::map::prog_array::TailTarget;
@@ -31,10 +32,26 @@ static NEXT_FUNC_BASE: AtomicU64 = AtomicU64::new(0xffff_0000_0000_0000);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
     /// The interpreter, which checks every access.
-    Interp,
+    Interpreter,
     /// Machine code for this processor.
     #[default]
-    Jit,
+    MachineCode,
+}
+
+#[doc(hidden)]
+#[allow(non_upper_case_globals)]
+impl Engine {
+    pub const Interp: Engine = Engine::Interpreter;
+    pub const Jit: Engine = Engine::MachineCode;
+}
+
+impl std::fmt::Display for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Engine::Interpreter => "interpreter",
+            Engine::MachineCode => "machine code",
+        })
+    }
 }
 
 pub(crate) struct ProgImage {
@@ -67,6 +84,7 @@ impl ProgImage {
         (engine, tuning, clock): (&Engine, &Tuning, Clock),
     ) -> Result<ProgImage, Error> {
         let xlated = program.xlated().map_err(|e| Error::unsupported(&e.what))?.clone();
+        check_cpus(&xlated, program.nr_cpu_ids(), maps.cpus())?;
         let program = program.program();
         let kfuncs = check_calls(program, &xlated)?;
         let maps = used_maps(program, &xlated, maps)?;
@@ -78,8 +96,8 @@ impl ProgImage {
         });
         let counters = Arc::new(Counters::new(clock)?);
         let code = match engine {
-            Engine::Interp => None,
-            Engine::Jit => Some(compile(&linked, &maps, (tuning, &counters))?),
+            Engine::Interpreter => None,
+            Engine::MachineCode => Some(compile(&linked, &maps, (tuning, &counters))?),
         };
         let mut image = ProgImage {
             id,
@@ -183,13 +201,33 @@ impl TailTarget for ProgImage {
     fn wants_fuel(&self) -> bool {
         self.code.as_ref().is_some_and(|code| code.convention().1)
     }
-    fn call(&self, addr: u64, args: [u64; 5], current: &Current<'_>) -> Result<u64, Error> {
-        if self.code.is_some() {
-            return Ok(engine::call_machine_code(addr, args, current));
+    fn call(&self, func: Func, args: [u64; 5], current: &Current<'_>) -> Result<u64, Error> {
+        if !self.has_function(func.addr()) {
+            return Err(Error::bug(format!("program '{}' has no such callback", self.name)));
         }
-        let start = (addr - self.linked.func_base) / 8;
+        if self.code.is_some() {
+            return Ok(engine::call_machine_code((self, func), args, current));
+        }
+        let start = (func.addr() - self.linked.func_base) / 8;
         Ok(engine::interpret((&self.linked, start as u32), (args, None), current)?.r0)
     }
+}
+
+/// The verifier knows a bound of `bpf_get_smp_processor_id`, by which programs index: the runtime
+/// has no more CPUs than that.
+fn check_cpus(xlated: &Xlated, verified: u32, cpus: u32) -> Result<(), Error> {
+    let asks = |insn: &skep_insn::Insn| {
+        insn.code == BPF_JMP | BPF_CALL
+            && insn.src == 0
+            && insn.imm == HelperId::GetSmpProcessorId as i32
+    };
+    if cpus <= verified || !xlated.insns().iter().any(asks) {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "the runtime has {cpus} CPUs, but the program was verified for {verified} \
+         (bpf_get_smp_processor_id)"
+    )))
 }
 
 /// Every helper and kfunc that is called is there: the kfuncs' ids, and their places in the table.

@@ -16,6 +16,8 @@ pub struct ObjectMaps {
     maps: Vec<Result<MapHandle, Error>>,
     /// Of the runtime that they belong to.
     registry: Arc<Registry>,
+    /// How many CPUs that has.
+    cpus: u32,
 }
 
 impl ObjectMaps {
@@ -32,8 +34,8 @@ impl ObjectMaps {
             }
             Ok(map)
         });
-        let (maps, registry) = (maps.collect(), runtime.registry().clone());
-        let maps = ObjectMaps { maps, defs: defs.clone(), btf: btf.cloned(), registry };
+        let (maps, registry, cpus) = (maps.collect(), runtime.registry().clone(), runtime.cpus());
+        let maps = ObjectMaps { maps, defs: defs.clone(), btf: btf.cloned(), registry, cpus };
         maps.fill_map_slots();
         maps
     }
@@ -56,6 +58,20 @@ impl ObjectMaps {
             Error::input(format!("no map '{name}'; there are: {}", names.join(", ")))
         };
         found.ok_or_else(missing)?.as_ref().map_err(Clone::clone)
+    }
+
+    /// Puts a program into a slot of the prog array of that name.
+    ///
+    /// # Errors
+    ///
+    /// There is no such map, or as for [`MapHandle::set_program`].
+    pub fn set_program(&self, map: &str, slot: u32, program: &Instance) -> Result<(), Error> {
+        self.get(map)?.set_program(slot, program)
+    }
+
+    /// The CPUs of the runtime that they belong to.
+    pub(crate) fn cpus(&self) -> u32 {
+        self.cpus
     }
 
     /// Whether they belong to the runtime with this registry.

@@ -27,9 +27,10 @@ const MTU: u32 = 65536;
 /// Options of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// "CPUs": threads that may run programs at the same time, and values in a per-CPU map; 1 to
-    /// [`THREADS_MAX`]. By default, what `available_parallelism` says. A thread is one of them from
-    /// its first run until it ends.
+    /// "CPUs": runs that may go on at the same time, and values in a per-CPU map; 1 to
+    /// [`THREADS_MAX`]. By default, what `available_parallelism` says. Any number of threads may
+    /// run programs: if there are more of them than CPUs, they take turns. A run stays on its CPU
+    /// until it ends; a thread that shares its CPU with none is on the same one in each run.
     pub cpus: u32,
     /// Bytes that all maps together may reserve.
     pub memory_bytes_max: usize,
@@ -135,6 +136,10 @@ impl Runtime {
         let map = Arc::new(Map::create(def, self.id(), &setup)?);
         self.shared.registry.add_map(&map);
         Ok(MapHandle::new(map))
+    }
+
+    pub(crate) fn cpus(&self) -> u32 {
+        self.options.cpus
     }
 
     pub(crate) fn registry(&self) -> &Arc<Registry> {

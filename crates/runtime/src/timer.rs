@@ -11,12 +11,14 @@
 //! Kernel: `bpf_timer_init`, `bpf_timer_set_callback`, `bpf_timer_start`, `bpf_timer_cancel`
 //! (6.18).
 
+use crate::cpu::{self, Turn};
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
+use crate::helper::{self, Func};
 use crate::map::Map;
 use crate::map::prog_array::TailTarget;
 use crate::runtime::Shared;
-use crate::{Errno, epoch, helper};
+use crate::{Errno, epoch};
 use rustix::time::ClockId;
 use skep_uapi::ProgType;
 use std::collections::{BTreeSet, HashMap};
@@ -66,7 +68,7 @@ struct Timer {
 /// A function, and the program that has it.
 #[derive(Clone)]
 struct Callback {
-    addr: u64,
+    func: Func,
     program: Weak<dyn TailTarget>,
 }
 
@@ -97,14 +99,9 @@ impl Timers {
     }
 
     /// Which function the timer calls: one of a program that runs now.
-    pub(crate) fn set_callback(
-        &self,
-        addr: u64,
-        callback: u64,
-        shared: &Shared,
-    ) -> Result<(), Errno> {
-        let program = shared.registry.prog_at(callback).ok_or(Errno::EINVAL)?;
-        let callback = Callback { addr: callback, program: Arc::downgrade(&program) };
+    pub(crate) fn set_callback(&self, addr: u64, func: Func, shared: &Shared) -> Result<(), Errno> {
+        let program = shared.registry.prog_at(func.addr()).ok_or(Errno::EINVAL)?;
+        let callback = Callback { func, program: Arc::downgrade(&program) };
         let mut state = self.state();
         state.timer(addr).ok_or(Errno::EINVAL)?.callback = Some(callback);
         Ok(())
@@ -231,22 +228,32 @@ fn expire_all(inner: &Inner, shared: &Weak<Shared>) {
     }
 }
 
+/// Begins a run of the calling thread, which is in none; `None` where none is possible.
+fn begin(shared: &Shared) -> Option<(epoch::Guard, Turn<'_>)> {
+    let mut turns = 0;
+    loop {
+        let epoch = epoch::enter().ok()?;
+        if let Some(turn) = shared.cpus.enter(false) {
+            return Some((epoch, turn));
+        }
+        drop(epoch);
+        cpu::wait(&mut turns);
+    }
+}
+
 /// Calls a timer's function with its map, key and value.
 fn call(shared: &Arc<Shared>, addr: u64, timer: &Timer) {
     let Some(map) = timer.map.upgrade() else { return };
-    let Some(Callback { addr: callback, program }) = &timer.callback else { return };
+    let Some(Callback { func, program }) = &timer.callback else { return };
     let Some(program) = program.upgrade() else { return };
-    let Some((key, value)) = map.kind().entry_at(addr) else { return };
     let Ok(mut ctx) = Ctx::raw(ProgType::Syscall, &[]) else { return };
-    // Where all CPUs are taken, this thread uses the first one's values.
-    shared.cpus.enter();
-    let (Ok(_epoch), Ok(())) = (epoch::enter(), ctx.make_stack()) else { return };
-    let mark = 0u8;
+    let Ok(()) = ctx.make_stack() else { return };
+    let Some((_epoch, _turn)) = begin(shared) else { return };
+    let Some((key, value)) = map.kind().entry_at(addr) else { return };
     let env = ctx.env.prepare(program.wants_fuel().then_some(u64::MAX));
-    let stack_top = std::ptr::from_ref(&mark) as u64;
-    let current = Current::new((&ctx, shared, 0), (env, stack_top));
+    let current = Current::new((&ctx, shared, 0), Some(env));
     let args = [Arc::as_ptr(&map) as u64, key, value, 0, 0];
     // What goes wrong in a callback concerns no run that could be told.
-    let _ = current::enter(&current, || program.call(*callback, args, &current));
+    let _ = current::enter(&current, || program.call(*func, args, &current));
     current::enter(&current, helper::release_held);
 }

@@ -28,10 +28,13 @@ Helpers and features that do only part of what a kernel does:
   is set meanwhile.
 - Maps of devices, CPUs and AF_XDP sockets hold the numbers they are given; only the embedder knows
   whether such a device exists.
-- `bpf_get_smp_processor_id` is the thread's number among the threads that run programs.
-- Up to 4,096 threads of a process run programs at once, and as many threads of a runtime as it has
-  CPUs (`Options::cpus`, at most 4,096); a thread keeps its number until it ends. A per-CPU map has a
-  value for each CPU, as the kernel's has for each possible CPU.
+- `bpf_get_smp_processor_id` is the run's number among the runs that may go on; while there are no more
+  threads than CPUs, a thread's runs all have the same.
+- Any number of threads run programs, up to 4,096 of a process; as many runs of a runtime go on at once
+  as it has CPUs (`Options::cpus`, at most 4,096; by default as many as the process has), and more wait
+  for their turn. A per-CPU map has a value for each CPU, as the kernel's has for each possible CPU.
+  A program that asks for its CPU's number loads only where no number is above those that it was
+  verified for (`Host::cpus`).
 - A full LRU map evicts the first element, in memory order, that was not looked up or updated since
   the eviction hand last passed it (second chance, one order for the whole map). It evicts one
   element, and only when `max_entries` exist. The kernel keeps an active and an inactive list, moves

@@ -98,8 +98,10 @@ fn judge(mut env: Env<'_>) -> (Outcome, Option<Box<watch::Recorder>>) {
     let verdict = match walked {
         Ok(()) => {
             let (depth, doubt) = (stats.stack_depth_bytes, Doubt::of(&env));
+            let nr_cpu_ids = env.config.nr_cpu_ids;
             let walked = fixup::Walked::take(&mut env);
-            let verified = VerifiedProgram::new(program.clone(), depth, walked, doubt);
+            let verified =
+                VerifiedProgram::new(program.clone(), depth, (walked, doubt), nr_cpu_ids);
             Verdict::Accepted(Box::new(verified))
         }
         Err(Stop::Reject { errno, message }) => {

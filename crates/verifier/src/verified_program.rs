@@ -17,6 +17,7 @@ pub struct VerifiedProgram {
     stack_depth_bytes: u32,
     walked: Walked,
     doubt: Option<Doubt>,
+    nr_cpu_ids: u32,
     hole: OnceLock<Option<KernelHole>>,
     xlated: OnceLock<Result<Arc<Xlated>, NotSupported>>,
 }
@@ -25,11 +26,11 @@ impl VerifiedProgram {
     pub(crate) fn new(
         program: Program,
         stack_depth_bytes: u32,
-        walked: Walked,
-        doubt: Option<Doubt>,
+        (walked, doubt): (Walked, Option<Doubt>),
+        nr_cpu_ids: u32,
     ) -> VerifiedProgram {
         let (hole, xlated) = (OnceLock::new(), OnceLock::new());
-        VerifiedProgram { program, stack_depth_bytes, walked, doubt, hole, xlated }
+        VerifiedProgram { program, stack_depth_bytes, walked, doubt, nr_cpu_ids, hole, xlated }
     }
 
     /// The verified program.
@@ -40,6 +41,12 @@ impl VerifiedProgram {
     /// Stack bytes of all functions, as the kernel's statistics count them.
     pub fn stack_depth_bytes(&self) -> u32 {
         self.stack_depth_bytes
+    }
+
+    /// The CPUs that were taken for possible: `bpf_get_smp_processor_id` returns a number below,
+    /// and the program may rely on that.
+    pub fn nr_cpu_ids(&self) -> u32 {
+        self.nr_cpu_ids
     }
 
     /// What makes it unsafe to run, although the kernel accepts it too. Where that is not plain

@@ -19,6 +19,8 @@
 //!
 //! In a child of `fork` all slots but its thread's are free: no other thread came along.
 
+#![allow(unsafe_code)]
+
 mod protocol;
 
 use crate::{cpu, stats};
@@ -275,6 +277,12 @@ pub(crate) fn advance() {
     ADVANCING.store(false, Ordering::Release);
 }
 
+/// Whether the thread with this slot is in no run. After a barrier: one that it begins later sees
+/// what was written before that.
+pub(crate) fn is_idle(slot: u16) -> bool {
+    SLOTS.get(slot as usize).is_none_or(|slot| slot.epoch.load(Ordering::Acquire) == IDLE)
+}
+
 /// Whether the calling thread is in a run.
 pub(crate) fn is_in_run() -> bool {
     LOCAL.with(|local| local.depth.get() > 0)
@@ -324,7 +332,7 @@ static ADVANCING: AtomicBool = AtomicBool::new(false);
 
 /// All threads' earlier stores are visible, and their later loads are later; false if the host
 /// refuses.
-fn heavy_barrier() -> bool {
+pub(crate) fn heavy_barrier() -> bool {
     try_heavy_barrier().is_ok()
 }
 
@@ -385,7 +393,9 @@ pub(crate) fn watch_forks() {
     }
     // What the child asks is known by then.
     has_membarrier();
-    skep_jit::reuse_when(nobody_runs);
+    // SAFETY: who runs code is in a run, whose beginning looks at the generation ([`enter`]); it
+    // has a fence before it looks at who is.
+    unsafe { skep_jit::reuse_when(nobody_runs) };
     skep_jit::fork::add_hooks(Hooks {
         before: stats::hold,
         in_parent: stats::release,
@@ -402,6 +412,7 @@ fn forget_other_threads() {
     });
     // Before their slots are someone else's.
     stats::fold_others(mine);
+    cpu::forget_other_threads();
     let used = used_slots().iter().enumerate();
     let others = used.filter(|(index, _)| *index != mine as usize);
     for (_, slot) in others {
@@ -438,7 +449,8 @@ fn register() -> Result<u32, NoSlot> {
     }
     let index = free_slot().ok_or(NoSlot::TooMany)? as u32;
     SLOTS_USED.fetch_max(index + 1, Ordering::SeqCst);
-    thread_word::set(u64::from(index) * size_of::<StatsSlot>() as u64);
+    // SAFETY: the slots of programs are as many as those here, of which this thread has taken one.
+    unsafe { thread_word::set(u64::from(index) * size_of::<StatsSlot>() as u64) };
     watch_forks();
     let kept = leave_nobody_alone(index).and_then(|()| {
         let owned = OWNED.try_with(|owned| owned.0.set(index));
@@ -490,8 +502,12 @@ mod tests {
         assert!(!is_free(tag) && !is_held_here(tag));
         leave.send(()).unwrap();
         runner.join().unwrap();
-        advance();
-        assert!(is_free(tag));
+        // Other tests' runs end, too.
+        assert!((0..10_000).any(|_| {
+            std::thread::yield_now();
+            advance();
+            is_free(tag)
+        }));
     }
 
     #[test]
