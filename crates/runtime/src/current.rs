@@ -4,6 +4,8 @@
 //! # Invariants
 //! 1. While a run goes on, `CURRENT` of its thread points to the [`Current`] that [`enter`]
 //!    borrows; before and after it has the value of the outer run, or null.
+//! 2. `last` points to the frames of the innermost [`Current::call_back`] that goes on, and `above`
+//!    to those around it; or it is null.
 
 #![allow(unsafe_code)]
 
@@ -94,10 +96,12 @@ pub(crate) struct Current<'a> {
     pub(crate) ctx: &'a Ctx,
     /// The runtime: its maps, its log, its timers.
     pub(crate) shared: &'a Arc<Shared>,
-    /// What machine code with fuel gets; null in an interpreted run.
-    pub(crate) env: *mut RunEnv,
-    /// Lies above all frames of the run on the thread's stack; 0 if it is interpreted.
-    pub(crate) stack_top: u64,
+    /// What machine code gets, null without fuel; `None` in an interpreted run.
+    env: Option<*mut RunEnv>,
+    /// Where the frames of the run's machine code begin.
+    first: Frames,
+    /// The same of the callback that runs; null if none does.
+    last: Cell<*const Frames>,
     /// Number of the program that was started; 0 for a callback outside of runs.
     prog: u32,
     /// The run that this one is in; [`enter`] sets it.
@@ -105,13 +109,102 @@ pub(crate) struct Current<'a> {
 }
 
 impl<'a> Current<'a> {
-    /// A run of program `prog`.
+    /// A run of program `prog`, compiled if it has an environment (which may be null).
     #[inline]
     pub(crate) fn new(
         (ctx, shared, prog): (&'a Ctx, &'a Arc<Shared>, u32),
-        (env, stack_top): (*mut RunEnv, u64),
+        env: Option<*mut RunEnv>,
     ) -> Current<'a> {
-        Current { ctx, shared, env, stack_top, prog, outer: Cell::default() }
+        let (first, last) = (Frames::default(), Cell::default());
+        Current { ctx, shared, env, first, last, prog, outer: Cell::default() }
+    }
+
+    /// What machine code gets; null without fuel and in an interpreted run.
+    #[inline]
+    pub(crate) fn env(&self) -> *mut RunEnv {
+        self.env.unwrap_or(std::ptr::null_mut())
+    }
+
+    pub(crate) fn is_interpreted(&self) -> bool {
+        self.env.is_none()
+    }
+
+    /// Where the frames of the run's machine code begin.
+    #[inline]
+    pub(crate) fn first_frames(&self) -> &Frames {
+        &self.first
+    }
+
+    /// The frames of the function that has called a helper.
+    fn last_frames(&self) -> &Frames {
+        // SAFETY: invariant 2.
+        unsafe { self.last.get().as_ref() }.unwrap_or(&self.first)
+    }
+
+    /// Calls a function of the program from a helper: `work` gives `frames` to machine code.
+    pub(crate) fn call_back<T>(&self, work: impl FnOnce(&Frames) -> T) -> T {
+        let frames = Frames { above: self.last_frames(), ..Frames::default() };
+        let outer = self.last.replace(&frames);
+        let _scope = CallbackScope { last: &self.last, outer };
+        work(&frames)
+    }
+
+    /// Whether `size` bytes at `addr` are of the frames of the run's compiled functions, as far as
+    /// they are known: up to the helpers that have said where they were called
+    /// ([`called_at`]).
+    pub(crate) fn has_frames_at(&self, addr: u64, size: usize) -> bool {
+        let Some(end) = addr.checked_add(size as u64) else { return false };
+        let mut at: *const Frames = self.last_frames();
+        // SAFETY: invariant 2, for the frames of each callback and those around it.
+        while let Some(frames) = unsafe { at.as_ref() } {
+            if frames.bottom.get() <= addr && end <= frames.top.get() {
+                return true;
+            }
+            at = frames.above;
+        }
+        false
+    }
+}
+
+/// A stretch of the thread's stack where frames of compiled functions lie, and nothing else.
+pub(crate) struct Frames {
+    /// One past the last byte: what the stack pointer was when machine code was called.
+    top: Cell<u64>,
+    /// The first byte: what it was when machine code called a helper.
+    bottom: Cell<u64>,
+    /// Those of the function that has called the helper that called back; null if none has.
+    above: *const Frames,
+}
+
+impl Default for Frames {
+    #[inline]
+    fn default() -> Frames {
+        Frames { top: Cell::new(0), bottom: Cell::new(u64::MAX), above: std::ptr::null() }
+    }
+}
+
+impl Frames {
+    /// Where machine code's caller notes its stack pointer.
+    #[inline]
+    pub(crate) fn top(&self) -> *mut u64 {
+        self.top.as_ptr()
+    }
+}
+
+/// A helper of the thread's run was called by machine code with this stack pointer.
+pub(crate) fn called_at(stack_pointer: u64) {
+    with(|current| current.last_frames().bottom.set(stack_pointer));
+}
+
+/// Sets the frames of the caller back, also if `work` panics.
+struct CallbackScope<'a> {
+    last: &'a Cell<*const Frames>,
+    outer: *const Frames,
+}
+
+impl Drop for CallbackScope<'_> {
+    fn drop(&mut self) {
+        self.last.set(self.outer);
     }
 }
 

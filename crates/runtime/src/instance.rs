@@ -1,14 +1,18 @@
 //! `Instance`: a loaded program that any thread can run.
 
+#![allow(unsafe_code)]
+
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
 use crate::engine::{self, Interrupter};
 use crate::epoch::{self, NoSlot};
 use crate::helper::{self, Tunnel};
 use crate::image::ProgImage;
+use crate::map::prog_array::TailTarget;
+use crate::map::registry::Registry;
 use crate::runtime::Shared;
 use crate::stats::{Board, ClockError, ProgStats, StatsGuard, StatsOptions};
-use crate::{Error, ProgInfo};
+use crate::{Error, ProgInfo, cpu};
 use skep_jit::MachineCode;
 use skep_uapi::ProgType;
 use std::sync::Arc;
@@ -46,9 +50,20 @@ impl Instance {
         &self.image.name
     }
 
-    /// The program's id in this process: the value of a prog array slot.
+    /// The program's id in this process: what a prog array gives for a slot that holds it. To fill
+    /// one, see [`crate::map::MapHandle::set_program`].
     pub fn id(&self) -> u32 {
         self.image.id
+    }
+
+    /// What maps of its runtime have in common with it.
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.shared.registry
+    }
+
+    /// What a slot of a prog array holds.
+    pub(crate) fn target(&self) -> Arc<dyn TailTarget> {
+        self.image.clone()
     }
 
     /// Its type.
@@ -97,23 +112,43 @@ impl Instance {
         Board::enable(&self.shared, Some(self.image.id), options)
     }
 
-    /// Runs the program once.
+    /// Runs the program once. If as many runs are going on as the runtime has CPUs
+    /// ([`crate::Options::cpus`]), waits until one of them has ended.
     ///
     /// # Errors
     ///
-    /// The context is for another program type or too short; more threads are running programs
-    /// than the runtime has CPUs; the fuel is used up or the run was interrupted; a helper failed.
+    /// The context is for another program type or too short; [`crate::THREADS_MAX`] threads are
+    /// running programs; the fuel is used up or the run was interrupted; a helper failed.
     #[inline]
     pub fn run(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
-        let _epoch = epoch::enter().map_err(no_slot)?;
-        self.check(ctx)?;
-        if current::is_running() && self.is_missed() {
-            return Ok(RunResult { retval: 0, r0: 0, insns: None, fuel: None });
+        let is_nested = current::is_running();
+        let mut turns = 0;
+        loop {
+            let epoch = epoch::enter().map_err(no_slot)?;
+            self.check(ctx)?;
+            if is_nested && self.is_missed() {
+                return Ok(RunResult { retval: 0, r0: 0, insns: None, fuel: None });
+            }
+            if let Some(_turn) = self.shared.cpus.enter(is_nested) {
+                return self.run_entered(ctx);
+            }
+            // Outside of the epoch: it would keep what others have given back.
+            drop(epoch);
+            self.wait_for_cpu(ctx, &mut turns)?;
         }
-        if !self.shared.cpus.enter() {
-            return Err(self.too_many_threads());
+    }
+
+    #[cold]
+    fn wait_for_cpu(&self, ctx: &Ctx, turns: &mut u32) -> Result<(), Error> {
+        // Runs that wait for each other would do so forever.
+        if current::is_running() {
+            return Err(self.too_many_runs());
         }
-        self.run_entered(ctx)
+        if ctx.env.is_interrupted() {
+            return Err(Error::stopped("interrupted").context(format!("program '{}'", self.name())));
+        }
+        cpu::wait(turns);
+        Ok(())
     }
 
     /// Runs the program `repeat` times and returns the last result with the mean time per run, as
@@ -177,25 +212,22 @@ impl Instance {
     }
 
     #[cold]
-    fn too_many_threads(&self) -> Error {
+    fn too_many_runs(&self) -> Error {
         let cpus = self.shared.cpus.count();
-        Error::input(format!(
-            "more threads are running programs than the runtime has CPUs ({cpus})"
-        ))
+        Error::input(format!("a run in a run: the runtime has no CPU for it ({cpus} are taken)"))
     }
 
     #[inline]
     fn run_entered(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
         ctx.effects.clear();
-        let mark = 0u8;
         let code = match &self.image.code {
             Some(code) => code,
             None => return self.interpret(ctx),
         };
         let env = ctx.env.prepare(self.fuel);
-        let stack_top = std::ptr::from_ref(&mark) as u64;
-        let current = Current::new((ctx, &self.shared, self.image.id), (env, stack_top));
-        let r0 = current::enter(&current, || engine::run_machine_code(code, &current));
+        let current = Current::new((ctx, &self.shared, self.image.id), Some(env));
+        // SAFETY: the caller has checked the context and is in the epoch; the code is the image's.
+        let r0 = current::enter(&current, || unsafe { engine::run_machine_code(code, &current) });
         let ctx = current.ctx;
         let mut fuel = None;
         if self.fuel.is_some() {
@@ -207,7 +239,7 @@ impl Instance {
 
     fn interpret(&self, ctx: &mut Ctx) -> Result<RunResult, Error> {
         ctx.make_stack()?;
-        let current = Current::new((ctx, &self.shared, self.image.id), (std::ptr::null_mut(), 0));
+        let current = Current::new((ctx, &self.shared, self.image.id), None);
         let exit = current::enter(&current, || {
             let args = [current.ctx.addr(), 0, 0, 0, 0];
             let program = (&self.image.linked, &self.image.counters);
@@ -325,10 +357,7 @@ mod tests {
         let _on = runtime.enable_stats(StatsOptions::default()).unwrap();
         for outer in [&event, &other] {
             let (mut around, _epoch) = (ctx(outer), epoch::enter());
-            let current = Current::new(
-                (&mut around, &outer.shared, outer.image.id),
-                (std::ptr::null_mut(), 0),
-            );
+            let current = Current::new((&mut around, &outer.shared, outer.image.id), None);
             current::enter(&current, || {
                 for inner in [&event, &again, &other] {
                     inner.run(&mut ctx(inner)).unwrap();

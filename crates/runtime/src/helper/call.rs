@@ -8,9 +8,14 @@
 
 #![allow(unsafe_code)]
 
+use super::dynptr::{Dynptr, Span};
 use crate::Errno;
+use crate::current::Frames;
 use crate::map::Map;
+use crate::mem::{Bytes, Mem};
 use skep_jit::RunEnv;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Arguments in the order of the registers.
 pub(crate) struct Call {
@@ -45,36 +50,41 @@ impl Call {
         unsafe { &*(self.args[n] as *const Map) }
     }
 
-    /// Memory of `len` bytes that argument `n` points to.
-    #[inline]
-    pub(crate) fn bytes(&self, n: usize, len: usize) -> &[u8] {
-        if len == 0 {
-            return &[];
-        }
-        // SAFETY: invariants: readable for the size that the prototype goes with. Another thread
-        // may write to it at the same time if it is a map's value; the bytes are then any of both,
-        // as for a helper of the kernel.
-        unsafe { std::slice::from_raw_parts(self.args[n] as *const u8, len) }
+    /// Memory of `len` bytes that argument `n` points to: readable for the size that the prototype
+    /// goes with, and writable where it says so.
+    #[inline(always)]
+    pub(crate) fn mem(&self, n: usize, len: usize) -> Mem<'_> {
+        // An argument that may be null comes with no bytes then.
+        // SAFETY: invariants; what is memory of the run, of a map, or of an object of the runtime
+        // is there as long as the run, and reached by atomic accesses only (`memory`).
+        unsafe { Mem::new(self.args[n], len) }
+    }
+
+    /// A copy of `len` bytes that argument `n` points to.
+    #[inline(always)]
+    pub(crate) fn bytes(&self, n: usize, len: usize) -> Bytes {
+        self.mem(n, len).copy()
     }
 
     /// Writes to the memory that argument `n` points to.
     #[inline]
     pub(crate) fn write(&self, n: usize, bytes: &[u8]) {
-        self.write_at(n, 0, bytes);
+        self.mem(n, bytes.len()).write(bytes);
     }
 
     /// Writes `offset` bytes behind where argument `n` points to.
     pub(crate) fn write_at(&self, n: usize, offset: usize, bytes: &[u8]) {
-        let to = (self.args[n] as *mut u8).wrapping_add(offset);
-        // SAFETY: invariants: writable for the size that the prototype goes with, and the source
-        // is not the program's memory or may overlap it.
-        unsafe { std::ptr::copy(bytes.as_ptr(), to, bytes.len()) };
+        self.mem(n, offset + bytes.len()).part(offset, bytes.len()).write(bytes);
     }
 
     /// Zeroes `len` bytes of the memory that argument `n` points to.
     pub(crate) fn zero(&self, n: usize, len: usize) {
-        // SAFETY: as for `write`.
-        unsafe { std::ptr::write_bytes(self.args[n] as *mut u8, 0, len) };
+        self.mem(n, len).fill(0);
+    }
+
+    /// The function that argument `n` is, `ARG_PTR_TO_FUNC`.
+    pub(crate) fn func(&self, n: usize) -> Func {
+        Func(self.args[n])
     }
 
     /// The string that argument `n` points to, `ARG_PTR_TO_CONST_STR`.
@@ -84,54 +94,64 @@ impl Call {
     }
 
     /// The header in front of the ring buffer's record that argument `n` points to.
-    pub(super) fn record_header(&self, n: usize) -> &std::sync::atomic::AtomicU32 {
-        self.header_of(self.args[n])
+    pub(super) fn record_header(&self, n: usize) -> &AtomicU32 {
+        // SAFETY: invariants: what `bpf_ringbuf_reserve` gave.
+        unsafe { header_of(self.args[n]) }
     }
 
-    /// The header in front of a ring buffer's record; the address comes from an argument, or from
-    /// a dynptr that one points to.
-    pub(super) fn header_of(&self, record: u64) -> &std::sync::atomic::AtomicU32 {
-        let at = (record as *mut u8).wrapping_sub(crate::map::ringbuf::HEADER as usize);
-        // SAFETY: invariants: what `bpf_ringbuf_reserve` gave, behind a header that is aligned.
-        unsafe { std::sync::atomic::AtomicU32::from_ptr(at.cast()) }
+    /// The same of a record behind a dynptr.
+    pub(super) fn header_behind(&self, record: &Dynptr) -> &AtomicU32 {
+        // SAFETY: invariants: what `bpf_ringbuf_reserve_dynptr` gave.
+        unsafe { header_of(record.addr()) }
     }
 
     /// Of the object of which each CPU has a copy, that argument `n` points to: the distance of the
     /// copies, and how many there are.
     pub(super) fn copies(&self, n: usize) -> (u64, u64) {
-        let head = self.args[n].wrapping_sub(crate::objects::COPIES_HEAD as u64) as *const [u64; 2];
+        let head = self.args[n].wrapping_sub(crate::objects::COPIES_HEAD as u64);
         // SAFETY: invariants: what `bpf_percpu_obj_new` gave, which is there as long as the run,
         // and what stands in front of it was written before any program had it.
-        let [stride, count] = unsafe { head.read() };
-        (stride, count)
+        let head = unsafe { Mem::new(head, 16) };
+        (head.u64(0).load(Relaxed), head.u64(8).load(Relaxed))
     }
 
-    /// Memory behind a dynptr, inside of its bounds.
-    pub(super) fn bytes_behind(&self, addr: u64, len: usize) -> &[u8] {
-        if len == 0 {
-            return &[];
-        }
+    /// Memory behind a dynptr.
+    pub(super) fn behind(&self, span: Span) -> Mem<'_> {
         // SAFETY: invariants: the verifier knows the dynptr as one that was made of memory which
-        // is still the program's; the caller has checked the bounds.
-        unsafe { std::slice::from_raw_parts(addr as *const u8, len) }
-    }
-
-    /// Writes to memory behind a dynptr, inside of its bounds.
-    pub(super) fn write_behind(&self, addr: u64, bytes: &[u8]) {
-        // SAFETY: as for `bytes_behind`; the dynptr is not read-only.
-        unsafe { std::ptr::copy(bytes.as_ptr(), addr as *mut u8, bytes.len()) };
+        // is still the program's; the span is inside of its bounds.
+        unsafe { Mem::new(span.addr(), span.len()) }
     }
 
     /// The pointer that argument `n` points to, shared with other threads: a kptr.
-    pub(super) fn pointer(&self, n: usize) -> &std::sync::atomic::AtomicU64 {
+    pub(super) fn pointer(&self, n: usize) -> &AtomicU64 {
         // SAFETY: invariants: a `__kptr` field of a map's value, 8 bytes and aligned.
-        unsafe { std::sync::atomic::AtomicU64::from_ptr(self.args[n] as *mut u64) }
+        unsafe { AtomicU64::from_ptr(self.args[n] as *mut u64) }
     }
 
     /// The word that argument `n` points to, shared with other threads: a lock.
-    pub(super) fn word(&self, n: usize) -> &std::sync::atomic::AtomicU32 {
+    pub(super) fn word(&self, n: usize) -> &AtomicU32 {
         // SAFETY: invariants: a `bpf_spin_lock` in a map's value, 4 bytes and aligned.
-        unsafe { std::sync::atomic::AtomicU32::from_ptr(self.args[n] as *mut u32) }
+        unsafe { AtomicU32::from_ptr(self.args[n] as *mut u32) }
+    }
+}
+
+/// # Safety
+///
+/// `record` is a ring buffer's, and the buffer is there: a header that is aligned is in front.
+unsafe fn header_of<'a>(record: u64) -> &'a AtomicU32 {
+    let at = (record as *mut u8).wrapping_sub(crate::map::ringbuf::HEADER as usize);
+    // SAFETY: the caller's promise.
+    unsafe { AtomicU32::from_ptr(at.cast()) }
+}
+
+/// A function of a program: what that gave a helper for one, and nobody else makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Func(u64);
+
+impl Func {
+    /// Its address, to find the program by.
+    pub(crate) fn addr(self) -> u64 {
+        self.0
     }
 }
 
@@ -139,21 +159,37 @@ impl Call {
 ///
 /// # Safety
 ///
-/// `addr` is what the program gave as a callback, `args` are as the verifier assumed of them, and
-/// `env` is that of the run.
-pub(crate) unsafe fn call_machine_code(addr: u64, args: [u64; 5], env: *mut RunEnv) -> u64 {
-    type Function = unsafe extern "sysv64" fn(u64, u64, u64, u64, u64, *mut RunEnv) -> u64;
+/// The program of the function is there, `args` are as the verifier assumed of them, and `env` is
+/// that of the run.
+pub(crate) unsafe fn call_machine_code(
+    func: Func,
+    args: [u64; 5],
+    (env, frames): (*mut RunEnv, &Frames),
+) -> u64 {
     // A function that no path walked is gone. The walk can be wrong about that, as the kernel's is
     // about numbers that atomics fetch: who would call it stops.
-    if addr == 0 {
-        return 1;
-    }
+    let Func(addr @ 1..) = func else { return 1 };
     let [a, b, c, d, e] = args;
-    // SAFETY: the caller's promise, and the convention of `skep_jit::linkage`.
+    let r0: u64;
+    // SAFETY: the caller's promise, and the convention of `skep_jit::linkage`: a function of five
+    // arguments and the environment. The stack is the caller's, aligned.
     unsafe {
-        let function = std::mem::transmute::<*const u8, Function>(addr as *const u8);
-        function(a, b, c, d, e, env)
+        core::arch::asm!(
+            "mov qword ptr [{top}], rsp",
+            "call {addr}",
+            top = in(reg) frames.top(),
+            addr = in(reg) addr,
+            in("rdi") a,
+            in("rsi") b,
+            in("rdx") c,
+            in("rcx") d,
+            in("r8") e,
+            in("r9") env,
+            lateout("rax") r0,
+            clobber_abi("sysv64"),
+        );
     }
+    r0
 }
 
 /// What a helper that says 0 or an errno returns.

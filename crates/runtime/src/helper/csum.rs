@@ -45,9 +45,9 @@ pub(super) fn csum_diff(call: &Call) -> u64 {
     let (from, to) = (call.bytes(0, from_size as usize), call.bytes(2, to_size as usize));
     let seed = call.arg(4) as u32;
     let total = match (from.is_empty(), to.is_empty()) {
-        (false, false) => add(sum(to, seed), !sum(from, 0)),
-        (true, false) => sum(to, seed),
-        (false, true) => !sum(from, !seed),
+        (false, false) => add(sum(&to, seed), !sum(&from, 0)),
+        (true, false) => sum(&to, seed),
+        (false, true) => !sum(&from, !seed),
         (true, true) => seed,
     };
     u64::from(fold(total))

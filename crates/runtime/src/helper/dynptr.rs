@@ -27,24 +27,57 @@ const STORE_FLAGS: u64 = 3;
 const INVALIDATE_HASH: u64 = 2;
 const SIZE_MASK: u32 = (1 << 24) - 1;
 
+/// A dynptr as a program has it, or as a helper makes it of the memory that it was given.
 #[derive(Clone, Copy)]
 pub(super) struct Dynptr {
-    pub(super) addr: u64,
-    pub(super) size: u32,
-    pub(super) offset: u32,
-    pub(super) read_only: bool,
-    pub(super) packet: bool,
+    addr: u64,
+    size: u32,
+    offset: u32,
+    read_only: bool,
+    packet: bool,
+}
+
+/// Bytes inside of a dynptr's bounds.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    addr: u64,
+    len: usize,
+}
+
+impl Span {
+    pub(super) fn addr(self) -> u64 {
+        self.addr
+    }
+
+    pub(super) fn len(self) -> usize {
+        self.len
+    }
 }
 
 impl Dynptr {
+    /// Of the run's packet, behind a context.
+    pub(super) fn of_packet(ctx: u64, size: u32, read_only: bool) -> Dynptr {
+        Dynptr { addr: ctx, size, offset: 0, read_only, packet: true }
+    }
+
+    /// Address of what it was made of.
+    pub(super) fn addr(&self) -> u64 {
+        self.addr
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
     /// Of memory at an address.
     pub(super) fn of(addr: u64, size: u32) -> Dynptr {
         Dynptr { addr, size, offset: 0, read_only: false, packet: false }
     }
 
     pub(super) fn read(call: &Call, n: usize) -> Option<Dynptr> {
-        let (words, _) = call.bytes(n, 16).as_chunks::<8>();
-        let (addr, rest) = (u64::from_ne_bytes(words[0]), u64::from_ne_bytes(words[1]));
+        let mem = call.mem(n, 16);
+        let word = |at| u64::from_ne_bytes(mem.part(at, 8).array());
+        let (addr, rest) = (word(0), word(8));
         let (bits, offset) = (rest as u32, (rest >> 32) as u32);
         let (read_only, packet) = (bits & READ_ONLY != 0, bits & PACKET != 0);
         (addr != 0).then_some(Dynptr { addr, size: bits & SIZE_MASK, offset, read_only, packet })
@@ -67,18 +100,19 @@ impl Dynptr {
         self.packet && packet_dynptr::access(is_skb) == Ok(true)
     }
 
-    /// Address of `len` bytes from `offset` on.
-    pub(super) fn at(self, offset: u64, len: u64) -> Result<u64, Errno> {
+    /// `len` bytes from `offset` on.
+    pub(super) fn at(self, offset: u64, len: u64) -> Result<Span, Errno> {
         let (offset, len) = (offset as u32, len as u32);
         match offset.checked_add(len) {
             Some(end) if end <= self.size => {}
             _ => return Err(Errno::E2BIG),
         }
         if !self.packet {
-            return Ok(self.addr + u64::from(self.offset) + u64::from(offset));
+            let addr = self.addr + u64::from(self.offset) + u64::from(offset);
+            return Ok(Span { addr, len: len as usize });
         }
-        let at = self.offset as usize + offset as usize;
-        packet_dynptr::access(|packet| packet.address(at, len as usize))
+        let (at, len) = (self.offset as usize + offset as usize, len as usize);
+        packet_dynptr::access(|packet| Ok(Span { addr: packet.address(at, len)?, len }))
     }
 }
 
@@ -108,9 +142,8 @@ pub(super) fn read(call: &Call) -> u64 {
         return Errno::EINVAL.as_ret();
     };
     match src.at(call.arg(3), call.arg(1)) {
-        Ok(addr) => {
-            let bytes = call.bytes_behind(addr, call.arg(1) as u32 as usize).to_vec();
-            call.write(0, &bytes);
+        Ok(span) => {
+            call.write(0, &call.behind(span).copy());
             0
         }
         Err(errno) => errno.as_ret(),
@@ -126,8 +159,8 @@ pub(super) fn write(call: &Call) -> u64 {
     });
     let Some(dst) = dst else { return Errno::EINVAL.as_ret() };
     match dst.at(call.arg(1), call.arg(3)) {
-        Ok(addr) => {
-            call.write_behind(addr, call.bytes(2, call.arg(3) as u32 as usize));
+        Ok(span) => {
+            call.behind(span).write(&call.bytes(2, call.arg(3) as u32 as usize));
             if flags & INVALIDATE_HASH != 0 {
                 return ret(packet_dynptr::access(|packet| {
                     packet.clear_hash();
@@ -143,7 +176,7 @@ pub(super) fn write(call: &Call) -> u64 {
 /// `void *bpf_dynptr_data(ptr, offset, len)`.
 pub(super) fn data(call: &Call) -> u64 {
     let ptr = Dynptr::read(call, 0).filter(|ptr| !ptr.read_only && !ptr.packet);
-    ptr.and_then(|ptr| ptr.at(call.arg(1), call.arg(2)).ok()).unwrap_or(0)
+    ptr.and_then(|ptr| ptr.at(call.arg(1), call.arg(2)).ok()).map_or(0, Span::addr)
 }
 
 /// `long bpf_ringbuf_reserve_dynptr(ringbuf, size, flags, ptr)`.
@@ -169,7 +202,7 @@ pub(super) fn ringbuf_reserve(call: &Call) -> u64 {
 fn ringbuf_commit(call: &Call, discard: bool) -> u64 {
     if let Some(ptr) = Dynptr::read(call, 0) {
         let_go(ptr.addr);
-        crate::map::ringbuf::commit_record(call.header_of(ptr.addr), (discard, call.arg(1)));
+        crate::map::ringbuf::commit_record(call.header_behind(&ptr), (discard, call.arg(1)));
     }
     nowhere(call, 0);
     0
@@ -188,7 +221,7 @@ pub(super) fn ringbuf_discard(call: &Call) -> u64 {
 /// `void *bpf_dynptr_slice(ptr, offset, buffer, size)`: the memory itself, as packets are linear.
 pub(super) fn slice(call: &Call) -> u64 {
     let ptr = Dynptr::read(call, 0);
-    ptr.and_then(|ptr| ptr.at(call.arg(1), call.arg(3)).ok()).unwrap_or(0)
+    ptr.and_then(|ptr| ptr.at(call.arg(1), call.arg(3)).ok()).map_or(0, Span::addr)
 }
 
 /// `void *bpf_dynptr_slice_rdwr(ptr, offset, buffer, size)`.

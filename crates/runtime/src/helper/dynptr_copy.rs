@@ -5,7 +5,7 @@
 //! (6.18), by behaviour; compared with its test runs.
 
 use super::call::Call;
-use super::dynptr::Dynptr;
+use super::dynptr::{Dynptr, Span};
 use super::probe::{self, Side};
 use crate::Errno;
 
@@ -13,9 +13,9 @@ fn int(result: Result<(), Errno>) -> u64 {
     result.map_or_else(Errno::as_int, |()| 0)
 }
 
-/// The dynptr that argument 0 is, if it may be written, and the address of `len` bytes in it.
-fn writable(call: &Call, (offset, len): (u64, u64)) -> Result<u64, Errno> {
-    let ptr = Dynptr::read(call, 0).filter(|ptr| !ptr.read_only).ok_or(Errno::EINVAL)?;
+/// `len` bytes of the dynptr that argument 0 is, if it may be written.
+fn writable(call: &Call, (offset, len): (u64, u64)) -> Result<Span, Errno> {
+    let ptr = Dynptr::read(call, 0).filter(|ptr| !ptr.is_read_only()).ok_or(Errno::EINVAL)?;
     ptr.at(offset, len)
 }
 
@@ -25,12 +25,11 @@ pub(super) fn copy(call: &Call) -> u64 {
     int((|| {
         let to = Dynptr::read(call, 0).ok_or(Errno::EINVAL)?;
         let from = Dynptr::read(call, 2).ok_or(Errno::EINVAL)?;
-        if to.read_only {
+        if to.is_read_only() {
             return Err(Errno::EINVAL);
         }
         let (to, from) = (to.at(call.arg(1), size)?, from.at(call.arg(3), size)?);
-        let bytes = call.bytes_behind(from, size as u32 as usize).to_vec();
-        call.write_behind(to, &bytes);
+        call.behind(to).write(&call.behind(from).copy());
         Ok(())
     })())
 }
@@ -38,21 +37,19 @@ pub(super) fn copy(call: &Call) -> u64 {
 /// `int bpf_dynptr_memset(p, offset, size, val)`.
 pub(super) fn memset(call: &Call) -> u64 {
     let size = call.arg(2);
-    let filled = writable(call, (call.arg(1), size)).map(|addr| {
-        call.write_behind(addr, &vec![call.arg(3) as u8; size as u32 as usize]);
-    });
-    int(filled)
+    let filled = writable(call, (call.arg(1), size));
+    int(filled.map(|span| call.behind(span).fill(call.arg(3) as u8)))
 }
 
 /// Reads `size` bytes at an address into the dynptr.
 fn read(call: &Call, side: Side) -> u64 {
     let (offset, size, from) = (call.arg(1), call.arg(2), call.arg(3));
-    int(writable(call, (offset, size)).and_then(|addr| {
+    int(writable(call, (offset, size)).and_then(|span| {
         let mut bytes = vec![0; size as u32 as usize];
         if !bytes.is_empty() {
             probe::fetch(side, from, &mut bytes)?;
         }
-        call.write_behind(addr, &bytes);
+        call.behind(span).write(&bytes);
         Ok(())
     }))
 }
@@ -60,13 +57,13 @@ fn read(call: &Call, side: Side) -> u64 {
 /// Reads a string into the dynptr: the length with the end.
 fn read_str(call: &Call, side: Side) -> u64 {
     let (offset, size, from) = (call.arg(1), call.arg(2), call.arg(3));
-    let read = writable(call, (offset, size)).and_then(|addr| {
+    let read = writable(call, (offset, size)).and_then(|span| {
         let room = size as u32 as usize;
         if room == 0 {
             return Ok(0);
         }
         let bytes = probe::fetch_string(side, from, room)?;
-        call.write_behind(addr, &bytes);
+        call.behind(span).write(&bytes);
         Ok(bytes.len() as u64)
     });
     read.unwrap_or_else(Errno::as_int)

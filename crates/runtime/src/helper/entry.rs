@@ -2,8 +2,10 @@
 
 #![allow(unsafe_code)]
 
-use super::call::{Call, call_machine_code, ret};
+use super::call::{Call, Func, call_machine_code, ret};
+use crate::current::Frames;
 use crate::map::Map;
+use crate::mem::Mem;
 use crate::{current, engine};
 use skep_interp::{Fault, Vm};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,26 +24,31 @@ pub(crate) enum Body {
 
 /// The functions of the program that runs.
 pub(crate) trait Callbacks {
-    /// Calls the function at `addr`; `None` if the run is to end.
-    fn call(&mut self, addr: u64, args: [u64; 5]) -> Option<u64>;
+    /// Calls one of them; `None` if the run is to end.
+    fn call(&mut self, func: Func, args: [u64; 5]) -> Option<u64>;
 }
 
 /// Functions that were compiled.
 pub(super) struct MachineCallbacks;
 
 impl Callbacks for MachineCallbacks {
-    fn call(&mut self, addr: u64, args: [u64; 5]) -> Option<u64> {
-        let env = current::with(|current| current.env)?;
-        // SAFETY: with fuel, `env` is the run's, which is in this call; else it is null.
-        if !unsafe { engine::spend(env) } {
-            return None;
-        }
-        // SAFETY: a helper is given the address by the program that it was called from, and passes
-        // what its prototype says of the callback.
-        let r0 = unsafe { call_machine_code(addr, args, env) };
-        // SAFETY: with fuel, `env` is the run's; else it is null.
-        let stopped = unsafe { env.as_ref() }.is_some_and(|env| env.stopped != 0);
-        (!stopped).then_some(r0)
+    fn call(&mut self, func: Func, args: [u64; 5]) -> Option<u64> {
+        current::with(|current| {
+            let env = current.env();
+            // SAFETY: with fuel, `env` is the run's, which is in this call; else it is null.
+            if !unsafe { engine::spend(env) } {
+                return None;
+            }
+            let call = |frames: &Frames| {
+                // SAFETY: a helper is given the function by the program that it was called from,
+                // and passes what its prototype says of the callback.
+                unsafe { call_machine_code(func, args, (env, frames)) }
+            };
+            let r0 = current.call_back(call);
+            // SAFETY: with fuel, `env` is the run's; else it is null.
+            let stopped = unsafe { env.as_ref() }.is_some_and(|env| env.stopped != 0);
+            (!stopped).then_some(r0)
+        })?
     }
 }
 
@@ -52,8 +59,8 @@ struct InterpretedCallbacks<'a, 'b> {
 }
 
 impl Callbacks for InterpretedCallbacks<'_, '_> {
-    fn call(&mut self, addr: u64, args: [u64; 5]) -> Option<u64> {
-        match self.vm.callback(addr, args) {
+    fn call(&mut self, func: Func, args: [u64; 5]) -> Option<u64> {
+        match self.vm.callback(func.addr(), args) {
             Ok(r0) => Some(r0),
             Err(fault) => {
                 self.fault = Some(fault);
@@ -121,15 +128,21 @@ pub(super) unsafe extern "sysv64" fn tail_call_lookup(map: u64, index: u32) -> u
 }
 
 /// The bytes at an address, or 0 where the run cannot read: `skep_jit::Linkage::probe`.
+#[unsafe(naked)]
 pub(super) unsafe extern "sysv64" fn probe(addr: u64, bytes: u32) -> u64 {
+    core::arch::naked_asm!("lea rdx, [rsp + 8]", "jmp {body}", body = sym probe_at)
+}
+
+unsafe extern "sysv64" fn probe_at(addr: u64, bytes: u32, stack_pointer: u64) -> u64 {
+    current::called_at(stack_pointer);
     guarded(|| super::probe::load(addr, bytes as usize))
 }
 
 /// `bpf_map_lookup_elem` of a hash map whose keys have `N` bytes: `skep_jit::MapLink::lookup`.
 unsafe extern "sysv64" fn hash_lookup<const N: usize>(map: u64, key: u64) -> u64 {
     // SAFETY: machine code of a verified program passes the map's handle and a key of its size.
-    let (map, key) = unsafe { (&*(map as *const Map), &*(key as *const [u8; N])) };
-    guarded(|| map.hash().map_or(0, |hash| hash.find_value(key)))
+    let (map, key) = unsafe { (&*(map as *const Map), Mem::new(key, N)) };
+    guarded(|| map.hash().map_or(0, |hash| hash.find_value(&key.array::<N>())))
 }
 
 /// `bpf_map_update_elem` of a hash map whose keys have `K` and whose values have `V` bytes:
@@ -142,10 +155,10 @@ unsafe extern "sysv64" fn hash_update<const K: usize, const V: usize>(
 ) -> u64 {
     // SAFETY: as above, and a value of the map's size.
     let (map, key, value) =
-        unsafe { (&*(map as *const Map), &*(key as *const [u8; K]), &*(value as *const [u8; V])) };
+        unsafe { (&*(map as *const Map), Mem::new(key, K), Mem::new(value, V)) };
     guarded(|| {
         let Some(hash) = map.hash() else { return 0 };
-        ret(hash.update_entry(key, value, flags))
+        ret(hash.update_entry(&key.array::<K>(), &value.array::<V>(), flags))
     })
 }
 
@@ -170,7 +183,8 @@ pub(crate) fn direct_lookup(map: &Map) -> u64 {
     }
 }
 
-/// The two ways into a helper's function.
+/// The two ways into a helper's function. One that looks at the run's frames, or calls functions
+/// that do, is told where these end.
 macro_rules! entry {
     (plain $f:path) => {{
         unsafe extern "sysv64" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
@@ -180,14 +194,39 @@ macro_rules! entry {
         }
         ($crate::helper::entry::Body::Plain($f), entry as $crate::helper::entry::Entry)
     }};
+    (probing $f:path) => {{
+        let entry = $crate::helper::entry::told_where!(|call| $f(&call));
+        ($crate::helper::entry::Body::Plain($f), entry)
+    }};
     (calling $f:path) => {{
-        unsafe extern "sysv64" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
-            // SAFETY: as above.
-            let call = unsafe { Call::new([r1, r2, r3, r4, r5]) };
-            let mut callbacks = $crate::helper::entry::MachineCallbacks;
-            $crate::helper::entry::guarded(|| $f(&call, &mut callbacks))
+        let entry = $crate::helper::entry::told_where!(|call| {
+            $f(&call, &mut $crate::helper::entry::MachineCallbacks)
+        });
+        ($crate::helper::entry::Body::Calling($f), entry)
+    }};
+}
+
+/// An entry for machine code that notes the stack pointer of its caller.
+macro_rules! told_where {
+    (|$call:ident| $work:expr) => {{
+        unsafe extern "sysv64" fn body(
+            r1: u64,
+            r2: u64,
+            r3: u64,
+            r4: u64,
+            r5: u64,
+            stack_pointer: u64,
+        ) -> u64 {
+            $crate::current::called_at(stack_pointer);
+            // SAFETY: machine code of a verified program calls the helper that it names.
+            let $call = unsafe { Call::new([r1, r2, r3, r4, r5]) };
+            $crate::helper::entry::guarded(|| $work)
         }
-        ($crate::helper::entry::Body::Calling($f), entry as $crate::helper::entry::Entry)
+        #[unsafe(naked)]
+        unsafe extern "sysv64" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
+            core::arch::naked_asm!("lea r9, [rsp + 8]", "jmp {body}", body = sym body)
+        }
+        entry as $crate::helper::entry::Entry
     }};
 }
 
@@ -221,7 +260,7 @@ macro_rules! kfuncs {
     };
 }
 
-pub(super) use {entry, helpers, kfuncs, own_helpers};
+pub(super) use {entry, helpers, kfuncs, own_helpers, told_where};
 
 #[cfg(test)]
 mod tests {
@@ -246,7 +285,7 @@ mod tests {
         let ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
         let shared = Arc::new(Shared::new(1, crate::stats::Clock::Monotonic));
         let env = std::ptr::null_mut();
-        let current = Current::new((&ctx, &shared, 0), (env, 0));
+        let current = Current::new((&ctx, &shared, 0), Some(env));
         // SAFETY: the helper looks at no argument.
         let r0 = current::enter(&current, || unsafe { entry(0, 0, 0, 0, 0) });
         let failure = ctx.effects.take_failure().unwrap();
@@ -260,7 +299,7 @@ mod tests {
         for interpreted in [false, true] {
             let ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
             let env = ctx.env.prepare((!interpreted).then_some(1000));
-            let current = Current::new((&ctx, &shared, 0), (env, u64::from(!interpreted)));
+            let current = Current::new((&ctx, &shared, 0), (!interpreted).then_some(env));
             let lock = AtomicU32::new(1);
             let lock_it = || {
                 // SAFETY: a lock.
@@ -305,7 +344,7 @@ mod tests {
             Arc::new(Shared::new(1, crate::stats::Clock::Monotonic)),
         );
         let env = std::ptr::null_mut();
-        let current = Current::new((&ctx, &shared, 0), (env, 0));
+        let current = Current::new((&ctx, &shared, 0), Some(env));
         let (handle, key) = (Arc::as_ptr(map.shared()) as u64, [2u8; 4]);
         // SAFETY: a map and a key of its size.
         let r0 =

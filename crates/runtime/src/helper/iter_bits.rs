@@ -65,8 +65,9 @@ fn keep(words: Vec<u64>) -> u64 {
 
 /// The word and its neighbours, bits in all, the bit after the last one.
 fn state(call: &Call) -> (u64, u32, u32) {
-    let (words, _) = call.bytes(0, 16).as_chunks::<4>();
-    let [low, high, bits, last] = [0, 1, 2, 3].map(|n| u32::from_ne_bytes(words[n]));
+    let mem = call.mem(0, 16);
+    let word = |n: usize| u32::from_ne_bytes(mem.part(4 * n, 4).array());
+    let [low, high, bits, last] = [0, 1, 2, 3].map(word);
     (u64::from(low) | u64::from(high) << 32, bits, last.wrapping_add(1))
 }
 

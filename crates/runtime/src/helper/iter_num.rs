@@ -31,8 +31,8 @@ pub(super) fn new(call: &Call) -> u64 {
 
 /// `int *bpf_iter_num_next(it)`.
 pub(super) fn next(call: &Call) -> u64 {
-    let (words, _) = call.bytes(0, 8).as_chunks::<4>();
-    let (last, end) = (i32::from_ne_bytes(words[0]), i32::from_ne_bytes(words[1]));
+    let words = u64::from_ne_bytes(call.mem(0, 8).array());
+    let (last, end) = (words as i32, (words >> 32) as i32);
     let number = last.wrapping_add(1);
     if number >= end {
         set(call, 0, 0);

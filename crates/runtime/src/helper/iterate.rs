@@ -4,6 +4,7 @@ use super::Call;
 use super::dynptr::Dynptr;
 use super::entry::Callbacks;
 use crate::Errno;
+use std::sync::atomic::AtomicU64;
 
 /// `BPF_MAX_LOOPS`.
 const LOOPS_MAX: u64 = 1 << 23;
@@ -11,7 +12,7 @@ const LOOPS_MAX: u64 = 1 << 23;
 /// `long bpf_loop(nr_loops, callback, ctx, flags)`: how many times it was called.
 pub(super) fn run_loop(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
     let (count, callback, ctx, flags) =
-        (u64::from(call.arg(0) as u32), call.arg(1), call.arg(2), call.arg(3));
+        (u64::from(call.arg(0) as u32), call.func(1), call.arg(2), call.arg(3));
     if flags != 0 {
         return Errno::EINVAL.as_ret();
     }
@@ -29,7 +30,7 @@ pub(super) fn run_loop(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
 
 /// `long bpf_for_each_map_elem(map, callback, ctx, flags)`: how many elements were visited.
 pub(super) fn for_each_map_elem(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
-    let (handle, callback, ctx, flags) = (call.arg(0), call.arg(1), call.arg(2), call.arg(3));
+    let (handle, callback, ctx, flags) = (call.arg(0), call.func(1), call.arg(2), call.arg(3));
     if flags != 0 {
         return Errno::EINVAL.as_ret();
     }
@@ -47,15 +48,16 @@ const WAKEUP_FLAGS: u64 = 3;
 /// `long bpf_user_ringbuf_drain(map, callback, ctx, flags)`: how many samples were looked at; each
 /// is given as a dynptr.
 pub(super) fn user_ringbuf_drain(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
-    let (callback, ctx, flags) = (call.arg(1), call.arg(2), call.arg(3));
+    let (callback, ctx, flags) = (call.func(1), call.arg(2), call.arg(3));
     if flags & !WAKEUP_FLAGS != 0 {
         return Errno::EINVAL.as_ret();
     }
     let ring = call.map(0).kind().as_user_ringbuf().ok_or(Errno::EINVAL);
     let drained = ring.and_then(|ring| {
         ring.drain(SAMPLES_MAX, &mut |addr, len| {
-            let dynptr = Dynptr::of(addr, len).words();
-            let at = std::ptr::from_ref(&dynptr) as u64;
+            // What the program changes in it concerns nobody.
+            let dynptr = Dynptr::of(addr, len).words().map(AtomicU64::new);
+            let at = std::ptr::from_ref(&dynptr).expose_provenance() as u64;
             callbacks.call(callback, [at, ctx, 0, 0, 0]).map(|r0| r0 != 0)
         })
     });

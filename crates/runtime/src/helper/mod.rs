@@ -41,7 +41,7 @@ mod text;
 mod timer;
 mod tunnel;
 
-pub(crate) use call::{Call, call_machine_code};
+pub(crate) use call::{Call, Func, call_machine_code};
 pub(crate) use entry::{call_interpreted, direct_lookup, direct_update, release_held};
 pub(crate) use held::Held;
 pub(crate) use iter_bits::Copies;

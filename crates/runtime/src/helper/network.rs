@@ -18,8 +18,7 @@ const FRAGMENTATION_NEEDED: u64 = 1;
 /// `Options::mtu`. No packet here is made of segments.
 pub(super) fn check_mtu(call: &Call) -> u64 {
     let (diff, flags) = (call.int(3), call.arg(4));
-    let (words, _) = call.bytes(2, 4).as_chunks::<4>();
-    let given = i32::from_ne_bytes(words[0]);
+    let given = i32::from_ne_bytes(call.mem(2, 4).array());
     let found = with_packet(|packet| {
         let (data, end) = packet.range();
         let known = match packet.kind() {

@@ -123,7 +123,7 @@ pub(super) fn last(call: &Call) -> u64 {
 
 /// `int bpf_rbtree_add_impl(root, node, less, meta, off)`: behind all that are not greater.
 pub(super) fn rbtree_add(call: &Call, callbacks: &mut dyn Callbacks) -> u64 {
-    let (node, less) = (call.arg(1), call.arg(2));
+    let (node, less) = (call.arg(1), call.func(2));
     // The program holds the tree's lock.
     let nodes = with(|objects| Some(objects.nodes(call.arg(0)))).unwrap_or_default();
     let (mut low, mut high) = (0, nodes.len());

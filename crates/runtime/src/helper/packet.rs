@@ -70,7 +70,7 @@ pub(super) fn skb_store_bytes(call: &Call) -> u64 {
         return Errno::EFAULT.as_ret();
     }
     ret(with_packet(|packet| {
-        packet.write(offset as usize, call.bytes(2, len as usize))?;
+        packet.write(offset as usize, &call.bytes(2, len as usize))?;
         if flags & INVALIDATE_HASH != 0 {
             packet.clear_hash();
         }
@@ -94,7 +94,7 @@ pub(super) fn xdp_load_bytes(call: &Call) -> u64 {
 pub(super) fn xdp_store_bytes(call: &Call) -> u64 {
     let (offset, len) = (call.arg(1) as u32, call.arg(3) as u32 as usize);
     let stored = xdp_inside(offset, len)
-        .and_then(|()| in_packet(|packet| packet.write(offset as usize, call.bytes(2, len))));
+        .and_then(|()| in_packet(|packet| packet.write(offset as usize, &call.bytes(2, len))));
     ret(stored)
 }
 

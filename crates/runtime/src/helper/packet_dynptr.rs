@@ -29,7 +29,7 @@ pub(super) fn from_skb_meta(call: &Call) -> u64 {
         return Errno::EINVAL.as_int();
     }
     let addr = call.arg(0);
-    Dynptr { addr, size: 0, offset: 0, read_only: false, packet: true }.write(call, 2);
+    Dynptr::of_packet(addr, 0, false).write(call, 2);
     0
 }
 
@@ -40,7 +40,7 @@ fn from_packet(call: &Call, read_only: bool) -> u64 {
     });
     match (len, call.arg(1)) {
         (Ok(size), 0) => {
-            Dynptr { addr: call.arg(0), size, offset: 0, read_only, packet: true }.write(call, 2);
+            Dynptr::of_packet(call.arg(0), size, read_only).write(call, 2);
             0
         }
         _ => {

@@ -29,7 +29,7 @@ fn write_line(text: &Text) {
 /// `long bpf_trace_printk(fmt, fmt_size, arg1, arg2, arg3)`.
 pub(super) fn trace_printk(call: &Call) -> u64 {
     let args = [call.arg(2), call.arg(3), call.arg(4)];
-    log(call.bytes(0, call.arg(1) as u32 as usize), &args)
+    log(&call.bytes(0, call.arg(1) as u32 as usize), &args)
 }
 
 /// The 64-bit arguments that `data` holds.
@@ -43,8 +43,8 @@ pub(super) fn trace_vprintk(call: &Call) -> u64 {
     if !len.is_multiple_of(8) || len > 12 * 8 {
         return Errno::EINVAL.as_ret();
     }
-    let data = args(call.bytes(2, len));
-    log(call.bytes(0, call.arg(1) as u32 as usize), &data)
+    let data = args(&call.bytes(2, len));
+    log(&call.bytes(0, call.arg(1) as u32 as usize), &data)
 }
 
 /// `int bpf_stream_vprintk_impl(stream_id, fmt, data, data_len, aux)`: the program's standard
@@ -57,7 +57,7 @@ pub(super) fn stream_vprintk(call: &Call) -> u64 {
     if !len.is_multiple_of(8) || len > 12 * 8 {
         return Errno::EINVAL.as_int();
     }
-    match format(call.constant_string(1), &args(call.bytes(2, len)), LINE_BYTES) {
+    match format(call.constant_string(1), &args(&call.bytes(2, len)), LINE_BYTES) {
         Ok(text) => {
             write_line(&text);
             0
@@ -75,7 +75,7 @@ pub(super) fn snprintf(call: &Call) -> u64 {
     }
     // The format is a constant string in a read-only map, which ends.
     let fmt = call.constant_string(2);
-    let data = args(call.bytes(3, len));
+    let data = args(&call.bytes(3, len));
     match format(fmt, &data, size) {
         Ok(text) => {
             if size > 0 {

@@ -4,14 +4,11 @@
 #![allow(unsafe_code)]
 
 use super::Call;
+use crate::mem::Mem;
 use crate::{Errno, current};
-
-/// Largest distance from the run's beginning to here that is taken for its stack, bytes.
-const STACK_MAX: u64 = 1 << 20;
 
 /// Reads memory that skep owns.
 pub(super) fn read_owned(addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
-    let here = std::ptr::from_ref(&addr) as u64;
     let found = current::with(|current| {
         let size = bytes.len();
         if let Some((region, at)) = current.ctx.locate(addr, size) {
@@ -22,12 +19,9 @@ pub(super) fn read_owned(addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {
             region.read_part(at, bytes);
             return true;
         }
-        let end = addr.checked_add(size as u64);
-        let on_stack = addr > here && end.is_some_and(|end| end <= current.stack_top);
-        if on_stack && current.stack_top - here < STACK_MAX {
-            // SAFETY: between this frame and the run's own lie only frames of this thread.
-            let frames = unsafe { std::slice::from_raw_parts(addr as *const u8, size) };
-            bytes.copy_from_slice(frames);
+        if current.has_frames_at(addr, size) {
+            // SAFETY: frames of the run's machine code, which waits for this helper.
+            unsafe { Mem::new(addr, size) }.read(bytes);
             return true;
         }
         if let Some((region, at)) = current.shared.registry.objects.locate(addr, size) {

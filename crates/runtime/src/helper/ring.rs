@@ -20,7 +20,7 @@ pub(super) fn ringbuf_output(call: &Call) -> u64 {
     }
     let ringbuf = call.map(0).kind().as_ringbuf().ok_or(Errno::EINVAL);
     ret(ringbuf
-        .and_then(|ringbuf| ringbuf.output(call.bytes(1, call.arg(2) as usize), call.arg(3))))
+        .and_then(|ringbuf| ringbuf.output(&call.bytes(1, call.arg(2) as usize), call.arg(3))))
 }
 
 /// `void *bpf_ringbuf_reserve(ringbuf, size, flags)`.

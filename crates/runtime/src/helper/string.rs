@@ -2,6 +2,7 @@
 
 use super::Call;
 use crate::Errno;
+use crate::mem::Bytes;
 use skep_uapi::bprintf::is_space;
 
 /// What the base is left to: `0x` is 16, `0` is 8, else 10.
@@ -51,13 +52,13 @@ fn parse(text: &[u8], flags: u64) -> Result<Parsed, Errno> {
     Ok(Parsed { negative, magnitude, len: at + count })
 }
 
-fn text(call: &Call) -> &[u8] {
+fn text(call: &Call) -> Bytes {
     call.bytes(0, call.arg(1) as usize)
 }
 
 /// `long bpf_strtol(buf, buf_len, flags, res)`.
 pub(super) fn strtol(call: &Call) -> u64 {
-    let value = parse(text(call), call.arg(2)).and_then(|parsed| {
+    let value = parse(&text(call), call.arg(2)).and_then(|parsed| {
         let signed = i128::from(parsed.magnitude) * if parsed.negative { -1 } else { 1 };
         Ok((i64::try_from(signed).map_err(|_| Errno::ERANGE)?, parsed.len))
     });
@@ -78,7 +79,7 @@ fn refuse(call: &Call, errno: Errno) -> u64 {
 
 /// `long bpf_strtoul(buf, buf_len, flags, res)`.
 pub(super) fn strtoul(call: &Call) -> u64 {
-    match parse(text(call), call.arg(2)) {
+    match parse(&text(call), call.arg(2)) {
         Ok(Parsed { negative: true, .. }) => refuse(call, Errno::EINVAL),
         Ok(parsed) => {
             call.write(3, &parsed.magnitude.to_ne_bytes());
@@ -93,7 +94,8 @@ pub(super) fn strncmp(call: &Call) -> u64 {
     let size = call.arg(1) as u32 as usize;
     for n in 0..size {
         // The second string ends with a 0, at which the loop ends too: no byte behind it is read.
-        let (a, b) = (call.bytes(0, n + 1)[n], call.bytes(2, n + 1)[n]);
+        let byte = |arg| call.mem(arg, n + 1).part(n, 1).array::<1>();
+        let ([a], [b]) = (byte(0), byte(2));
         if a != b {
             return if a < b { -1i64 as u64 } else { 1 };
         }

@@ -91,18 +91,18 @@ fn generate(call: &Call, addresses: std::ops::Range<usize>, sizes: &[u32; 4]) ->
     }
     let wanted = segment_size(&tcp[TCP_HEADER..]).unwrap_or(0);
     let class = sizes.iter().rposition(|size| *size <= wanted).unwrap_or(0);
-    let addresses = &call.bytes(0, addresses.end)[addresses];
-    let connection = Connection { addresses, ports: &tcp[..4] };
-    let cookie = connection.cookie(word(tcp, 4), class as u32);
+    let all = call.bytes(0, addresses.end);
+    let connection = Connection { addresses: &all[addresses], ports: &tcp[..4] };
+    let cookie = connection.cookie(word(&tcp, 4), class as u32);
     u64::from(sizes[class]) << 32 | u64::from(cookie)
 }
 
 /// Whether the number that is acknowledged is a cookie.
 fn check(call: &Call, addresses: std::ops::Range<usize>) -> u64 {
     let tcp = call.bytes(1, TCP_HEADER);
-    let addresses = &call.bytes(0, addresses.end)[addresses];
-    let connection = Connection { addresses, ports: &tcp[..4] };
-    let (seq, cookie) = (word(tcp, 4).wrapping_sub(1), word(tcp, 8).wrapping_sub(1));
+    let all = call.bytes(0, addresses.end);
+    let connection = Connection { addresses: &all[addresses], ports: &tcp[..4] };
+    let (seq, cookie) = (word(&tcp, 4).wrapping_sub(1), word(&tcp, 8).wrapping_sub(1));
     match connection.class(cookie, seq) {
         Some(class) if (class as usize) < SIZES_V4.len() => 0,
         _ => Errno::EACCES.as_ret(),

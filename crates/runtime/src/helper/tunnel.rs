@@ -91,7 +91,7 @@ pub(super) fn set_key(call: &Call) -> u64 {
         return Errno::EINVAL.as_ret();
     }
     let mut given = [0; key::BYTES];
-    given[..size].copy_from_slice(call.bytes(1, size));
+    given[..size].copy_from_slice(&call.bytes(1, size));
     let label = given[key::LABEL..key::LOCAL].iter().rev();
     let label = label.fold(0u32, |label, byte| label << 8 | u32::from(*byte));
     if given[key::EXT..key::LABEL] != [0, 0] || (label != 0 && flags & IPV6 == 0) {

@@ -1,7 +1,7 @@
 //! The embedder's view of a map: bpf(2)'s map commands, and typed access on top of them.
 
 use super::{Map, Sample, user_may};
-use crate::{Errno, Error, epoch};
+use crate::{Errno, Error, Instance, epoch};
 use skep_uapi::MapType;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -148,6 +148,53 @@ impl MapHandle {
         Ok(value)
     }
 
+    /// Puts a program into a slot of a prog array, where tail calls with that index go.
+    ///
+    /// # Errors
+    ///
+    /// The map is not a prog array, has no such slot or is frozen; the program is of another
+    /// runtime, or not of the kind of those that the array takes (type, expected attach type,
+    /// engine, fuel).
+    pub fn set_program(&self, slot: u32, program: &Instance) -> Result<(), Error> {
+        let doing =
+            || format!("program '{}' into slot {slot} of map '{}'", program.name(), self.0.name());
+        let refused = |errno: Errno| Error::input(format!("{}: {errno}", doing()));
+        let array = self.0.kind().as_prog_array().ok_or_else(|| refused(Errno::EINVAL))?;
+        if !array.is_of(program.registry()) {
+            return Err(Error::input(format!("{}: they are of different runtimes", doing())));
+        }
+        user_may(self.0.shape.flags, true).map_err(refused)?;
+        if self.0.is_frozen() {
+            return Err(refused(Errno::EPERM));
+        }
+        let _run = self.enter().map_err(refused)?;
+        array.store(slot, program.target()).map_err(refused)
+    }
+
+    /// The id of the program in a slot of a prog array ([`Instance::id`]); `None` if it is empty.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL`: the map is not a prog array.
+    pub fn program(&self, slot: u32) -> Result<Option<u32>, Errno> {
+        let array = self.0.kind().as_prog_array().ok_or(Errno::EINVAL)?;
+        let _run = epoch::enter().map_err(|_| Errno::EAGAIN)?;
+        Ok((slot < self.0.shape.max_entries)
+            .then(|| array.target(slot))
+            .flatten()
+            .map(|prog| prog.id()))
+    }
+
+    /// Empties a slot of a prog array.
+    ///
+    /// # Errors
+    ///
+    /// As for [`MapHandle::delete`].
+    pub fn clear_program(&self, slot: u32) -> Result<(), Errno> {
+        self.0.kind().as_prog_array().ok_or(Errno::EINVAL)?;
+        self.delete(&slot.to_ne_bytes())
+    }
+
     /// Whether a bloom filter probably holds `value`.
     ///
     /// # Errors
@@ -179,10 +226,10 @@ impl MapHandle {
     ///
     /// # Errors
     ///
-    /// `EINVAL`: the map is not a ring buffer.
+    /// `EINVAL`: the map is not a ring buffer. `EBUSY`: `each` consumes it itself.
     pub fn consume(&self, mut each: impl FnMut(&[u8]) -> bool) -> Result<usize, Errno> {
         let ringbuf = self.0.kind().as_ringbuf().ok_or(Errno::EINVAL)?;
-        Ok(ringbuf.consume(&mut each))
+        ringbuf.consume(&mut each)
     }
 
     /// Like [`MapHandle::consume`], but waits up to `timeout` for a first record. Returns 0 if none
@@ -202,7 +249,7 @@ impl MapHandle {
         let until = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(1 << 25));
         while ringbuf.wait(until) {
             // Records that were discarded are passed over.
-            let count = ringbuf.consume(&mut each);
+            let count = ringbuf.consume(&mut each)?;
             if count > 0 {
                 return Ok(count);
             }
@@ -226,8 +273,9 @@ impl MapHandle {
         Entries { handle: self, key: None, left }
     }
 
-    /// Typed access to keys and values. On a per-CPU map, [`TypedMap::set`] gives every CPU the
-    /// same value.
+    /// Typed access to keys and values: integers, arrays of them, and `#[repr(C)]` structs that
+    /// derive the traits of [`crate::zerocopy`]. On a per-CPU map, [`TypedMap::set`] gives every
+    /// CPU the same value.
     ///
     /// # Errors
     ///

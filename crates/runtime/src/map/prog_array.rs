@@ -16,6 +16,7 @@ use super::registry::Registry;
 use super::slots::Slots;
 use super::{MapKind, Setup, index, next_index};
 use crate::current::Current;
+use crate::helper::Func;
 use crate::memory::Region;
 use crate::poke::{self, DirectCalls, Target};
 use crate::stats::Counters;
@@ -44,8 +45,8 @@ pub(crate) trait TailTarget: Send + Sync {
     fn has_function(&self, addr: u64) -> bool;
     /// Whether its machine code counts fuel.
     fn wants_fuel(&self) -> bool;
-    /// Calls one of its functions by the address, in the thread's current run.
-    fn call(&self, addr: u64, args: [u64; 5], current: &Current<'_>) -> Result<u64, Error>;
+    /// Calls one of its functions, in the thread's current run.
+    fn call(&self, func: Func, args: [u64; 5], current: &Current<'_>) -> Result<u64, Error>;
 }
 
 pub(crate) struct ProgArray {
@@ -121,6 +122,23 @@ impl ProgArray {
         self.direct.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Puts a program into a slot, as `update` does.
+    pub(crate) fn store(&self, index: u32, prog: Arc<dyn TailTarget>) -> Result<(), Errno> {
+        if index >= self.count {
+            return Err(Errno::E2BIG);
+        }
+        self.claim(prog.owner()).map_err(|_| Errno::EINVAL)?;
+        if let Some(need) = prog.ctx_need() {
+            self.registry.needs.put(&self.ctx_need, need)?;
+        }
+        self.put(index, Some(prog)).map(drop)
+    }
+
+    /// Whether it belongs to the runtime with this registry.
+    pub(crate) fn is_of(&self, registry: &Arc<Registry>) -> bool {
+        Arc::ptr_eq(&self.registry, registry)
+    }
+
     /// Fills or empties a slot that exists; whether something was in it.
     fn put(&self, index: u32, new: Option<Arc<dyn TailTarget>>) -> Result<bool, Errno> {
         let direct = self.direct();
@@ -160,11 +178,7 @@ impl MapKind for ProgArray {
             return Err(Errno::E2BIG);
         }
         let prog = self.registry.prog(index(value)).ok_or(Errno::EBADF)?;
-        self.claim(prog.owner()).map_err(|_| Errno::EINVAL)?;
-        if let Some(need) = prog.ctx_need() {
-            self.registry.needs.put(&self.ctx_need, need)?;
-        }
-        self.put(index(key), Some(prog)).map(drop)
+        self.store(index(key), prog)
     }
 
     fn delete(&self, key: &[u8]) -> Result<(), Errno> {

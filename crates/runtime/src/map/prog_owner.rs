@@ -52,8 +52,8 @@ fn attach_proto(program: &Program) -> Option<u32> {
 impl fmt::Display for ProgOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let engine = match self.engine {
-            Engine::Interp => "interpreted",
-            Engine::Jit => "machine code",
+            Engine::Interpreter => "interpreted",
+            Engine::MachineCode => "machine code",
         };
         let fuel = if self.fuel { "with" } else { "without" };
         let frags = if self.xdp_has_frags { ", fragments" } else { "" };

@@ -24,7 +24,8 @@ use crate::spin::Spin;
 use crate::{Errno, Error};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 /// `BPF_RINGBUF_BUSY_BIT`: reserved, not committed.
@@ -50,13 +51,16 @@ pub(crate) struct Ringbuf {
     pending: Spin<u64>,
     /// One consumer at a time.
     consuming: Mutex<()>,
+    /// Which it is.
+    consumer: Mutex<Option<ThreadId>>,
 }
 
 impl Ringbuf {
     pub(super) fn new(bytes: u32, setup: &Setup) -> Result<Ringbuf, Error> {
         let pages = Region::ring(DATA, bytes as usize, &setup.budget)?;
         let (pending, consuming) = (Spin::new(0), Mutex::new(()));
-        Ok(Ringbuf { pages, mask: u64::from(bytes) - 1, pending, consuming })
+        let (mask, consumer) = (u64::from(bytes) - 1, Mutex::new(None));
+        Ok(Ringbuf { pages, mask, pending, consuming, consumer })
     }
 
     fn data(&self, position: u64) -> usize {
@@ -126,8 +130,18 @@ impl Ringbuf {
 
     /// Takes the records that are committed, in order; stops before the first that is not, or when
     /// `each` says no. How many were given to `each`.
-    pub(crate) fn consume(&self, each: &mut dyn FnMut(&[u8]) -> bool) -> usize {
-        let _one = self.consuming.lock().unwrap_or_else(PoisonError::into_inner);
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY`: `each` asks for more itself.
+    pub(crate) fn consume(&self, each: &mut dyn FnMut(&[u8]) -> bool) -> Result<usize, Errno> {
+        let here = thread::current().id();
+        if *lock(&self.consumer) == Some(here) {
+            return Err(Errno::EBUSY);
+        }
+        let _one = lock(&self.consuming);
+        *lock(&self.consumer) = Some(here);
+        let _here = Consumer(&self.consumer);
         let mut consumed = self.pages.u64(CONSUMER).load(Acquire);
         let mut count = 0;
         while consumed < self.pages.u64(PRODUCER).load(Acquire) {
@@ -147,7 +161,20 @@ impl Ringbuf {
                 break;
             }
         }
-        count
+        Ok(count)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A thread consumes, until this is dropped.
+struct Consumer<'a>(&'a Mutex<Option<ThreadId>>);
+
+impl Drop for Consumer<'_> {
+    fn drop(&mut self) {
+        *lock(self.0) = None;
     }
 }
 
@@ -191,10 +218,15 @@ mod tests {
 
     fn consume(ring: &Ringbuf) -> Vec<Vec<u8>> {
         let mut records = Vec::new();
-        ring.consume(&mut |record| {
+        let mut count = 0;
+        let consumed = ring.consume(&mut |record| {
+            count += 1;
+            // Not from inside.
+            assert_eq!(ring.consume(&mut |_| true), Err(Errno::EBUSY));
             records.push(record.to_vec());
             true
         });
+        assert_eq!(consumed, Ok(count));
         records
     }
 
@@ -237,7 +269,7 @@ mod tests {
         ring.output(b"quiet", NO_WAKEUP).unwrap();
         assert!(ring.wait(in_ms(0)));
         assert_eq!(consume(&ring), [b"quiet"]);
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             scope.spawn(|| {
                 for n in 0..200u8 {
                     while ring.query(0) > 0 {
@@ -257,14 +289,14 @@ mod tests {
     #[test]
     fn nothing_is_lost_between_threads() {
         let ring = ringbuf(4096);
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for thread in 0..2u64 {
                 let ring = &ring;
                 scope.spawn(move || {
                     for n in 0..20_000u64 {
                         let record = (thread << 32 | n).to_ne_bytes();
                         while ring.output(&record, 0).is_err() {
-                            std::thread::yield_now();
+                            thread::yield_now();
                         }
                     }
                 });

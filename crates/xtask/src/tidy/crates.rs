@@ -64,18 +64,23 @@ const UNSAFE: &[&str] = &[
     "crates/bench/src/poke/code.rs",
     "crates/bench/src/poke/int3.rs",
     "crates/bench/src/run/machine.rs",
+    "crates/runtime/src/cpu.rs",
     "crates/runtime/src/current.rs",
     "crates/runtime/src/engine.rs",
+    "crates/runtime/src/epoch/mod.rs",
     "crates/runtime/src/helper/call.rs",
     "crates/runtime/src/helper/entry.rs",
     "crates/runtime/src/helper/probe.rs",
     "crates/runtime/src/helper/table.rs",
+    "crates/runtime/src/instance.rs",
+    "crates/runtime/src/mem.rs",
     "crates/runtime/src/memory.rs",
     "crates/runtime/src/poke/direct.rs",
     "crates/runtime/src/spin.rs",
     "crates/runtime/src/unaligned.rs",
     "crates/runtime/src/stats/clock.rs",
     "crates/testkit/src/exec/native.rs",
+    "crates/testkit/src/forked.rs",
 ];
 
 fn row(name: &str) -> u8 {
