@@ -9,5 +9,6 @@
 
 pub mod engine;
 pub mod exec;
+pub mod forked;
 pub mod judge;
 pub mod suite;

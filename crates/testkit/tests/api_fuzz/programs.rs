@@ -1,0 +1,162 @@
+//! What the threads load: programs that touch what runs share, and those of the test objects.
+
+use skep::btf::Btf;
+use skep::insn::asm::assemble;
+use skep::program::{MapDef, Program};
+use skep::uapi::helper::HelperId;
+use skep::uapi::{MapType, ProgFlags, ProgType};
+use skep::verifier::VerifiedProgram;
+use skep::{Session, VerifyOptions};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The maps of an object, and its programs as far as they are accepted.
+pub(super) struct Source {
+    pub(super) maps: Arc<[MapDef]>,
+    pub(super) btf: Option<Arc<Btf>>,
+    pub(super) programs: Vec<VerifiedProgram>,
+}
+
+/// Kinds of maps that the programs use, each by a name; value size, entries.
+const MAPS: &[(&str, MapType, [u32; 3])] = &[
+    ("array", MapType::Array, [4, 8, 4]),
+    ("hash", MapType::Hash, [4, 8, 8]),
+    ("wide", MapType::Hash, [4, 100, 3]),
+    ("lru", MapType::LruHash, [4, 8, 4]),
+    ("percpu", MapType::PercpuArray, [4, 8, 2]),
+    ("percpu_hash", MapType::PercpuHash, [4, 8, 4]),
+    ("jumps", MapType::ProgArray, [4, 4, 3]),
+    ("ring", MapType::Ringbuf, [0, 0, 4096]),
+    ("queue", MapType::Queue, [0, 8, 3]),
+    ("events", MapType::PerfEventArray, [4, 4, 2]),
+];
+
+/// Adds to the value of a key that the context gives, in `MAP`.
+const COUNTS: &str = "
+    r7 = *(u32 *)(r1 + 0)
+    r7 &= 7
+    *(u32 *)(r10 - 4) = r7
+    *(u64 *)(r10 - 16) = r7
+    r1 = map[MAP]
+    r2 = r10
+    r2 += -4
+    r3 = r10
+    r3 += -16
+    r4 = 0
+    call bpf_map_update_elem
+    r1 = map[MAP]
+    r2 = r10
+    r2 += -4
+    call bpf_map_lookup_elem
+    if r0 == 0 goto out
+    r1 = 1
+    lock *(u64 *)(r0 + 0) += r1
+    r8 = *(u64 *)(r0 + 0)
+    if r7 != 3 goto out
+    r1 = map[MAP]
+    r2 = r10
+    r2 += -4
+    call bpf_map_delete_elem
+out:
+    r0 = r7
+    exit";
+
+/// Texts of others. `jumps` is full of whatever the threads put there.
+const TEXTS: &[(&str, &str)] = &[
+    ("nothing", "r0 = 2\nexit"),
+    ("tail", "r6 = r1\nr2 = map[jumps]\nr3 = 0\ncall 12\nr1 = r6\nr2 = map[jumps]\nr3 = 1\ncall 12\nr0 = 1\nexit"),
+    ("tail_any", "r3 = *(u32 *)(r1 + 4)\nr2 = map[jumps]\ncall 12\nr0 = 3\nexit"),
+    ("output", "r2 = 7\n*(u64 *)(r10 - 8) = r2\nr1 = map[ring]\nr2 = r10\nr2 += -8\nr3 = 8\nr4 = 0
+        call bpf_ringbuf_output\nexit"),
+    ("reserve", "r1 = map[ring]\nr2 = 40\nr3 = 0\ncall bpf_ringbuf_reserve\nif r0 == 0 goto out
+        r1 = r0\nr2 = 0\ncall bpf_ringbuf_submit\nout:\nr0 = 0\nexit"),
+    ("queues", "r2 = 7\n*(u64 *)(r10 - 8) = r2\nr1 = map[queue]\nr2 = r10\nr2 += -8\nr3 = 2
+        call bpf_map_push_elem\nr1 = map[queue]\nr2 = r10\nr2 += -8\ncall bpf_map_pop_elem\nexit"),
+    ("prints", "r1 = 2675266\n*(u32 *)(r10 - 4) = r1\nr1 = r10\nr1 += -4\nr2 = 4
+        call bpf_trace_printk\nexit"),
+    ("spins", "r6 = 0\nagain:\nmay_goto out\nr6 += 1\nif r6 > 300 goto out\ncall bpf_ktime_get_ns\ngoto again
+        out:\nr0 = 5\nexit"),
+    ("reads", "r6 = r1\nr8 = 0\nr7 = *(u32 *)(r6 + 0)\nr7 <<= 48\nr7 s>>= 48\nr3 = r10\nr3 += r7\nr1 = r10
+        r1 += -64\nr2 = 64\ncall bpf_probe_read_kernel\nr3 = *(u64 *)(r10 - 64)\nr1 = r10
+        r1 += -64\nr2 = 64\ncall bpf_probe_read_kernel\nr0 = r8\nexit"),
+    ("by_cpu", "call bpf_get_smp_processor_id\n*(u32 *)(r10 - 4) = r0\nr1 = map[percpu]\nr2 = r10
+        r2 += -4\ncall bpf_map_lookup_elem\nif r0 == 0 goto out\nr1 = *(u64 *)(r0 + 0)\nr1 += 1
+        *(u64 *)(r0 + 0) = r1\nout:\nr0 = 0\nexit"),
+];
+
+fn map(
+    (name, map_type, [key_size, value_size, max_entries]): &(&str, MapType, [u32; 3]),
+) -> MapDef {
+    MapDef {
+        name: (*name).to_owned(),
+        map_type: *map_type,
+        key_size: *key_size,
+        value_size: *value_size,
+        max_entries: *max_entries,
+        autocreate: true,
+        ..MapDef::default()
+    }
+}
+
+fn program(
+    (name, text): (&str, &str),
+    prog_type: ProgType,
+    maps: &Arc<[MapDef]>,
+) -> Option<Program> {
+    let helper = |name: &str| HelperId::from_name(name).map(|id| id as u32);
+    let mut assembly = assemble(text, &helper).ok()?;
+    for reference in &assembly.map_refs {
+        let index = maps.iter().position(|map| map.name == reference.name)?;
+        assembly.insns.get_mut(reference.insn.index())?.imm = index as i32;
+    }
+    let syscall = prog_type == ProgType::Syscall;
+    Some(Program {
+        name: name.to_owned(),
+        prog_type,
+        prog_flags: if syscall { ProgFlags::SLEEPABLE } else { ProgFlags::empty() },
+        license: "GPL".into(),
+        insns: assembly.insns,
+        maps: maps.clone(),
+        ..Program::default()
+    })
+}
+
+fn own(session: &Session) -> Source {
+    let maps: Arc<[MapDef]> = MAPS.iter().map(map).collect();
+    let counts = MAPS.iter().map(|(name, ..)| ("counts", COUNTS.replace("MAP", name)));
+    let others = TEXTS.iter().map(|(name, text)| (*name, (*text).to_owned()));
+    let mut programs = Vec::new();
+    for (name, text) in counts.chain(others) {
+        for prog_type in
+            [ProgType::Xdp, ProgType::SchedCls, ProgType::Syscall, ProgType::RawTracepoint]
+        {
+            let made = program((name, &text), prog_type, &maps);
+            let options = VerifyOptions::default();
+            // Not each is one of each type, and not each map has what is done to it.
+            programs.extend(made.and_then(|made| session.accept(&made, &options).ok()));
+        }
+    }
+    Source { maps, btf: None, programs }
+}
+
+fn object(session: &Session, path: &Path) -> Option<Source> {
+    let object = session.open(path, &session.read(path).ok()?).ok()?;
+    let options = VerifyOptions::default();
+    let accepted = |program: &Program| session.accept(program, &options).ok();
+    let programs =
+        object.programs.iter().filter_map(|entry| accepted(entry.program.as_ref().ok()?));
+    let programs = programs.collect();
+    Some(Source { maps: object.maps.clone(), btf: object.btf.clone(), programs })
+}
+
+/// All that there is to load.
+pub(super) fn sources() -> Vec<Source> {
+    let session = Session::default();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");
+    let names = ["xdp_count", "xdp_parse", "map_kinds", "timer", "loops", "calls", "tc_mark"];
+    let objects = names.iter().map(|name| folder.join(format!("{name}.bpf.o")));
+    let mut all = vec![own(&session)];
+    all.extend(objects.filter_map(|path| object(&session, &path)));
+    assert!(all.iter().map(|source| source.programs.len()).sum::<usize>() > 40);
+    all
+}

@@ -1,0 +1,48 @@
+//! Random numbers, the same for the same seed.
+
+/// SplitMix64.
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A number below `end`; 0 if that is 0.
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        (self.next() >> 16) as usize % end.max(1)
+    }
+
+    pub(super) fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    pub(super) fn of<T: Clone>(&mut self, all: &[T]) -> Option<T> {
+        all.get(self.below(all.len())).cloned()
+    }
+
+    /// Small ones, powers of two and their neighbours, and any.
+    pub(super) fn number(&mut self) -> u64 {
+        let power = 1u64 << self.below(64);
+        match self.below(8) {
+            0..4 => self.below(20) as u64,
+            4 => power,
+            5 => power.wrapping_sub(1),
+            6 => power.wrapping_add(1),
+            _ => self.next(),
+        }
+    }
+
+    pub(super) fn bytes(&mut self, len: usize) -> Vec<u8> {
+        let small = self.one_in(2);
+        (0..len).map(|_| if small { self.below(3) as u8 } else { self.next() as u8 }).collect()
+    }
+}
