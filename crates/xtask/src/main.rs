@@ -16,6 +16,7 @@ mod faults;
 mod judge;
 mod kernel_diff;
 mod leaks;
+mod litmus;
 mod load_diff;
 mod mutate;
 mod neighbours;
@@ -70,6 +71,8 @@ enum Command {
     Leaks,
     /// Compare skep's verifier with the host kernel on mutants of real and generated programs.
     Mutate(mutate::Args),
+    /// Race two threads through small programs: no outcome that the memory model forbids.
+    Litmus(litmus::Args),
     /// Compare what skep loads with what libbpf loads, and at which step it refuses the rest.
     LoadDiff(load_diff::Args),
     /// Check a workspace beside this one: `fuzz` or `peers`.
@@ -135,6 +138,7 @@ fn run(command: Command) -> Outcome {
         Command::KernelAnswers(args) => answers::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Leaks => leaks::run(),
+        Command::Litmus(args) => litmus::run(&args),
         Command::LoadDiff(args) => load_diff::run(&args),
         Command::Mutate(args) => mutate::run(&args),
         Command::MutateWorker(args) => mutate::worker(&args),
