@@ -34,7 +34,7 @@ fn compile_x86_64(
     let mut ops = lower::lower(xlated, linkage)?;
     let mut flow = Flow::new(xlated, &ops)?;
     flow.find_live(&ops);
-    opt::run(&mut ops, &mut flow, (linkage, tuning));
+    opt::run(&mut ops, &mut flow, (linkage, tuning))?;
     // `rbp` is taken if there is fuel, or a frame that catches exceptions.
     let taken = tuning.fuel || flow.exception_cb.is_some();
     let prologue = if taken { Prologue::Minimal } else { tuning.prologue };
@@ -49,6 +49,9 @@ fn compile_x86_64(
         true => opt::unroll::plan(&ops, &flow, tuning.passes),
         false => Vec::new(),
     };
+    if tuning.checked {
+        opt::accesses::check_loops(&ops, &loops, linkage)?;
+    }
     let heads = opt::heads::heads(&ops, &flow);
     let (ops, flow, frames) = (&ops[..], &flow, &frames[..]);
     let unit = Unit { ops, flow, frames, linkage, tuning, loops: &loops, heads: &heads, reach };

@@ -39,6 +39,10 @@ pub struct Tuning {
     pub cpu: CpuFeatures,
     /// Which passes run.
     pub passes: Passes,
+    /// Whether it is checked that the passes leave alone what other threads see
+    /// (`docs/memory-model.md`); if they do not, that is an error ([`crate::Error::is_bug`]). By
+    /// default in builds with debug assertions.
+    pub checked: bool,
 }
 
 impl Default for Tuning {
@@ -50,6 +54,7 @@ impl Default for Tuning {
             poke: PokeMode::Patch,
             cpu: CpuFeatures::host(),
             passes: Passes::ALL,
+            checked: cfg!(debug_assertions),
         }
     }
 }

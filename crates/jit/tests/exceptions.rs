@@ -37,7 +37,7 @@ fn env(fuel: i64) -> RunEnv {
 }
 
 fn tunings() -> Vec<Tuning> {
-    let base = Tuning::default();
+    let base = Tuning { checked: true, ..Tuning::default() };
     vec![
         base.clone(),
         Tuning { passes: Passes::NONE, ..base.clone() },

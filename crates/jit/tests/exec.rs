@@ -10,7 +10,7 @@ type Combine = fn(u64, u64) -> u64;
 /// Choices that must not change a result.
 fn tunings() -> Vec<Tuning> {
     let plain = CpuFeatures::default();
-    let base = Tuning::default();
+    let base = Tuning { checked: true, ..Tuning::default() };
     vec![
         base.clone(),
         Tuning { passes: Passes::NONE, ..base.clone() },

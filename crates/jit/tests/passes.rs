@@ -13,7 +13,7 @@ fn listing(text: &str, passes: Passes) -> String {
     let assembly = skep_insn::asm::assemble(text, &|_| None).expect(text);
     let xlated = Xlated::bare(&assembly.insns).expect(text).on_own_memory();
     let cpu = CpuFeatures { bmi2: true, movbe: true };
-    let tuning = Tuning { cpu, passes, ..Tuning::default() };
+    let tuning = Tuning { cpu, passes, checked: true, ..Tuning::default() };
     disassembly(&compile(&xlated, &Linkage::default(), &tuning).expect(text).bytes())
 }
 
@@ -132,7 +132,7 @@ fn what_others_see_is_what_the_program_says() {
         let assembly = skep_insn::asm::assemble(text, &|_| None).expect(text);
         let xlated = Xlated::bare(&assembly.insns).expect(text);
         for (set, passes) in pass_sets() {
-            let tuning = Tuning { passes, sites: false, ..Tuning::default() };
+            let tuning = Tuning { passes, sites: false, checked: true, ..Tuning::default() };
             let code = compile(&xlated, &Linkage::default(), &tuning).expect(text);
             assert_eq!(accesses(&code.bytes()), expected, "{set}:\n{text}");
         }
@@ -760,7 +760,7 @@ fn maps_program(name: &str, passes: Passes) -> String {
     };
     let xlated = verified.xlated().unwrap();
     let linkage = Linkage::placeholder(xlated, &program.maps);
-    let tuning = Tuning { passes, sites: false, ..Tuning::default() };
+    let tuning = Tuning { passes, sites: false, checked: true, ..Tuning::default() };
     disassembly(&compile(xlated, &linkage, &tuning).unwrap().bytes())
 }
 

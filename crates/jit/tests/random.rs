@@ -372,7 +372,7 @@ fn random_program(seed: u64) -> Vec<Insn> {
 
 fn tunings() -> Vec<Tuning> {
     let plain = CpuFeatures::default();
-    let base = Tuning::default();
+    let base = Tuning { checked: true, ..Tuning::default() };
     vec![
         base.clone(),
         Tuning { cpu: plain, ..base.clone() },

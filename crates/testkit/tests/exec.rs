@@ -26,7 +26,7 @@ type Engine = (&'static str, fn(&Case, &[Program]) -> Result<Option<String>, Str
 const ENGINES: [Engine; 12] = [
     ("kernel", on_kernel),
     ("interp", exec::on_interp),
-    ("jit", |case, programs| exec::on_jit(case, programs, &Tuning::default())),
+    ("jit", |case, programs| exec::on_jit(case, programs, &checked())),
     ("jit, full prologue", |case, programs| exec::on_jit(case, programs, &full_prologue())),
     ("runtime, interp", |case, programs| exec::on_runtime(case, programs, INTERP)),
     ("runtime, jit", on_default_runtime),
@@ -34,15 +34,15 @@ const ENGINES: [Engine; 12] = [
         exec::on_runtime(case, programs, Way { tuning: |_| full_prologue(), ..JIT })
     }),
     ("runtime, jit, prologues in turn", |case, programs| {
-        let tuning = |at| if at % 2 == 0 { Tuning::default() } else { full_prologue() };
+        let tuning = |at| if at % 2 == 0 { checked() } else { full_prologue() };
         exec::on_runtime(case, programs, Way { tuning, ..JIT })
     }),
     ("runtime, jit, no passes", |case, programs| {
-        let tuning = |_| Tuning { passes: Passes::NONE, ..Tuning::default() };
+        let tuning = |_| Tuning { passes: Passes::NONE, ..checked() };
         exec::on_runtime(case, programs, Way { tuning, ..JIT })
     }),
     ("runtime, jit, flags", |case, programs| {
-        let tuning = |_| Tuning { poke: PokeMode::Flag, ..Tuning::default() };
+        let tuning = |_| Tuning { poke: PokeMode::Flag, ..checked() };
         exec::on_runtime(case, programs, Way { tuning, ..JIT })
     }),
     ("counted, interp", |case, programs| {
@@ -56,11 +56,16 @@ const ENGINES: [Engine; 12] = [
 /// Machine code of cases that name types of the kernel, with the kernel's BTF whose every id was
 /// moved: nothing expected depends on the ids of one build.
 const OTHER_IDS: &str = "runtime, jit, other ids";
-const INTERP: Way = Way { engine: Runs::Interp, counted: false, tuning: |_| Tuning::default() };
+const INTERP: Way = Way { engine: Runs::Interp, counted: false, tuning: |_| checked() };
 const JIT: Way = Way { engine: Runs::Jit, ..INTERP };
 
+/// What passes do to memory that others see is checked, too.
+fn checked() -> Tuning {
+    Tuning { checked: true, ..Tuning::default() }
+}
+
 fn full_prologue() -> Tuning {
-    Tuning { prologue: Prologue::Full, ..Tuning::default() }
+    Tuning { prologue: Prologue::Full, ..checked() }
 }
 
 /// What machine code in the runtime gives.

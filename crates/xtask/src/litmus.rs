@@ -30,7 +30,7 @@ const INTERPRETED_LESS: u64 = 50;
 fn engines() -> Vec<(String, LoadOptions)> {
     let jit = |passes| LoadOptions {
         engine: Engine::Jit,
-        tuning: Tuning { passes, ..Tuning::default() },
+        tuning: Tuning { passes, checked: true, ..Tuning::default() },
         fuel: None,
     };
     let mut all = vec![

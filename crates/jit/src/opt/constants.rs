@@ -58,7 +58,7 @@ fn truncated(width: Width, value: u64) -> u64 {
     if width == Width::W32 { value & u64::from(u32::MAX) } else { value }
 }
 
-fn arithmetic((op, width): (AluOp, Width), a: u64, b: u64) -> u64 {
+pub(super) fn arithmetic((op, width): (AluOp, Width), a: u64, b: u64) -> u64 {
     let value = match op {
         AluOp::Add => a.wrapping_add(b),
         AluOp::Sub => a.wrapping_sub(b),
@@ -70,7 +70,7 @@ fn arithmetic((op, width): (AluOp, Width), a: u64, b: u64) -> u64 {
     truncated(width, value)
 }
 
-fn shifted((op, width): (ShiftOp, Width), value: u64, by: u64) -> u64 {
+pub(super) fn shifted((op, width): (ShiftOp, Width), value: u64, by: u64) -> u64 {
     let by = by as u32;
     match (op, width) {
         (ShiftOp::Shl, Width::W64) => value.wrapping_shl(by),

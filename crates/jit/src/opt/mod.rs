@@ -5,7 +5,9 @@
 //!    target.
 //! 2. `Flow::live_out` is right when a pass starts; `run` computes it anew after each that changed
 //!    something.
+//! 3. What other threads see is as it was: see `op::Space`, and `accesses`, which checks it.
 
+pub(crate) mod accesses;
 mod address;
 mod blocks;
 mod branches;
@@ -31,14 +33,20 @@ mod values;
 
 use crate::flow::Flow;
 use crate::op::Op;
-use crate::{Linkage, Tuning};
+use crate::{Error, Linkage, Tuning};
+use accesses::Before;
 
 /// Runs the passes that are switched on.
-pub(crate) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage, &Tuning)) {
+pub(crate) fn run(
+    ops: &mut [Op],
+    flow: &mut Flow,
+    (linkage, tuning): (&Linkage, &Tuning),
+) -> Result<(), Error> {
     let passes = tuning.passes;
     if passes.lookup && lookup::run(ops, linkage) {
         flow.find_live(ops);
     }
+    let meant = Before::new(ops, tuning.checked);
     if passes.branches && branches::run(ops, flow) {
         flow.find_targets(ops);
         flow.find_live(ops);
@@ -48,7 +56,11 @@ pub(crate) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage,
     for _ in 0..2 {
         values_and_dead(ops, flow, (linkage, tuning));
     }
+    meant.compare(ops, (flow, linkage), "a pass before slots changed what other threads see")?;
+    let meant = Before::new(ops, tuning.checked);
     let mut again = passes.slots && slots::run(ops, flow, tuning);
+    meant.is_untouched(ops, "the pass on slots changed what other threads see")?;
+    let meant = Before::new(ops, tuning.checked);
     if again {
         flow.find_live(ops);
     }
@@ -68,6 +80,7 @@ pub(crate) fn run(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage,
     if passes.fold && fold::run(ops, flow) {
         flow.find_live(ops);
     }
+    meant.compare(ops, (flow, linkage), "a pass behind slots changed what other threads see")
 }
 
 fn values_and_dead(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage, &Tuning)) {

@@ -101,7 +101,7 @@ pub(super) fn ours(programs: &[VerifiedProgram], passes: bool) -> Result<Vec<Nam
 
 /// The ways to compile that must not matter.
 fn tunings(passes: bool) -> Vec<(String, Tuning)> {
-    let base = Tuning::default;
+    let base = || Tuning { checked: true, ..Tuning::default() };
     let plain = CpuFeatures::default();
     let full = Tuning { cpu: plain, prologue: Prologue::Full, ..base() };
     let mut all = vec![
