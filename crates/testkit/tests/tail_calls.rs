@@ -108,7 +108,7 @@ fn load(way: &Way) -> Loaded {
     let mut instances = programs.iter().enumerate().map(|(at, program)| {
         let verified = engine::verified(program).expect("verifies");
         let prologue = way.prologues[at.min(1)];
-        let tuning = Tuning { prologue, poke: way.poke, ..Tuning::default() };
+        let tuning = Tuning { prologue, poke: way.poke, checked: true, ..Tuning::default() };
         let options = LoadOptions { engine: way.engine.clone(), tuning, ..LoadOptions::default() };
         runtime.load(&verified, &maps, &options).expect("loads")
     });
