@@ -154,8 +154,9 @@ impl MachineCode {
     ///
     /// The caller must ensure that the program was verified (or is known to be as safe); `ctx`
     /// points to the context it was verified for, with every pointer in it valid, and nobody else
-    /// accesses the context or its packet meanwhile; the linked maps, helpers and prog arrays exist; `env` is valid if the program was compiled with fuel; the
-    /// `MachineCode` is not dropped meanwhile; and no helper unwinds.
+    /// accesses the context or its packet meanwhile; the linked maps, helpers and prog arrays
+    /// exist; `env` is valid if the program was compiled with fuel; the `MachineCode` is not
+    /// dropped meanwhile; and no helper unwinds.
     pub unsafe fn entry(&self) -> EntryFn {
         let address = (self.image.address() + u64::from(self.entry)) as *const u8;
         // SAFETY: the address is that of code which was written for this signature.
