@@ -147,6 +147,8 @@ passes! {
     flags,
     /// Short loops written several times in a row.
     unroll,
+    /// Loops of a known number of rounds are tested once for all that are written.
+    trips,
     /// Counters of unrolled loops step once for all rounds.
     counters,
     /// Sums of unrolled loops go to two registers in turn.

@@ -141,7 +141,7 @@ fn what_others_see_is_what_the_program_says() {
 
 /// Only this pass, what removes the remains, and the unrolling of loops for those that improve it.
 fn only(name: &str) -> Passes {
-    let unroll = ["counters", "sums"].contains(&name);
+    let unroll = ["trips", "counters", "sums"].contains(&name);
     let mut passes = Passes { dead: true, unroll, ..Passes::NONE };
     *passes.by_name(name).expect(name) = true;
     passes
@@ -504,6 +504,52 @@ const EXAMPLES: &[Example] = &[
              add rax,3\n\
              cmp rax,rdi\n\
              jb short 2\n\
+             ret\n",
+    },
+    Example {
+        pass: "trips",
+        program: "r0 = 0\n\
+             r2 = 0\n\
+             again:\n\
+             r0 ^= r2\n\
+             r2 += 4\n\
+             if r2 < 24 goto again\n\
+             exit",
+        with: "xor eax,eax\n\
+             xor esi,esi\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jb short 4\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             xor esi,esi\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jae short 0000000000000038h\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jae short 0000000000000038h\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jae short 0000000000000038h\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jb short 4\n\
              ret\n",
     },
     Example {

@@ -84,7 +84,8 @@ pub(super) fn shifted((op, width): (ShiftOp, Width), value: u64, by: u64) -> u64
     }
 }
 
-fn holds(test: Test, a: u64, b: u64) -> bool {
+/// Whether a test of known values is true.
+pub(super) fn holds(test: Test, a: u64, b: u64) -> bool {
     let (a, b) = (truncated(test.width, a), truncated(test.width, b));
     let signed = |value: u64| match test.width {
         Width::W64 => value as i64,

@@ -25,12 +25,25 @@ pub(super) fn find(ops: &[Op], looped: &Loop) -> Vec<Counter> {
     let mut counters: Vec<Counter> = Vec::new();
     let mut fronts = 0;
     for (at, op) in (looped.head..).zip(looped.body(ops)) {
-        let Op::Alu { op: AluOp::Add, width: Width::W64, dst: reg, src: Src::Imm(step) } = *op
-        else {
+        let Op::Alu { op: AluOp::Add, width, dst: reg, src: Src::Imm(step) } = *op else {
             continue;
         };
         let behind_max = step.saturating_mul(looped.times as i32);
-        let uses = (looped.head..).zip(looped.body(ops)).filter(|(other, _)| *other != at);
+        // What is written once reads it when it has made all its steps, unless a copy comes first.
+        let once = |other: usize| {
+            looped.trips.is_some_and(|trips| {
+                other == looped.latch || (trips.copy == Some(other) && other > at)
+            })
+        };
+        let uses = (looped.head..)
+            .zip(looped.body(ops))
+            .filter(|(other, _)| *other != at && !once(*other));
+        let leaves = uses.clone().any(|(_, op)| op.target().is_some());
+        let read = uses.clone().any(|(_, op)| op.uses().has(reg));
+        // A step of 32 bits wraps, which what stands for it in between does not.
+        if width == Width::W32 && (read || leaves || looped.trips.is_none()) {
+            continue;
+        }
         let shiftable = |(_, op): (usize, &Op)| {
             let reads = op.uses().has(reg);
             !op.defs().has(reg) && (!reads || shifted(*op, reg, behind_max).is_some())

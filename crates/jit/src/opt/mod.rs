@@ -28,6 +28,7 @@ mod movbe;
 mod rotate;
 mod slots;
 mod sums;
+mod trips;
 pub(crate) mod unroll;
 mod values;
 

@@ -11,6 +11,7 @@
 
 use super::counters::{self, Counter};
 use super::sums::{self, Sum};
+use super::trips::{self, Trips};
 use crate::flow::Flow;
 use crate::op::{Op, RegSet};
 use crate::tuning::Passes;
@@ -23,6 +24,8 @@ pub(crate) struct Loop {
     pub(crate) latch: usize,
     /// How often its code is written.
     pub(crate) times: u32,
+    /// If the rounds come out even: only the last one that is written is tested.
+    pub(crate) trips: Option<Trips>,
     /// Registers that step once for all rounds.
     pub(crate) counters: Vec<Counter>,
     /// A register that is in two parts.
@@ -32,10 +35,13 @@ pub(crate) struct Loop {
 /// Ops that all rounds together may have.
 const OPS_MAX: u32 = 24;
 const TIMES_MAX: u32 = 4;
+/// How often a loop may be written whose rounds come out even, so that it has fewer ops.
+const TIMES_EVEN_MAX: u32 = 8;
 
 /// The loops to unroll, in order.
 pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
     let mut loops = Vec::new();
+    let jumps = jumps(ops);
     for (latch, op) in ops.iter().enumerate() {
         let Op::Br { to, .. } = *op else { continue };
         let head = to as usize;
@@ -51,7 +57,14 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
         let count = body.iter().filter(|op| **op != Op::Nop).count() as u32 + 1;
         let times = (OPS_MAX / count).min(TIMES_MAX);
         if times >= 2 && !entered && body.iter().all(leaves) {
-            let mut looped = Loop { head, latch, times, counters: Vec::new(), sum: None };
+            let trips = (passes.trips && jumps[head] == 1)
+                .then(|| trips::find(ops, flow, (head, latch)))
+                .flatten();
+            let (times, trips) = trips
+                .and_then(|trips| Some((even(trips, count)?, Some(trips))))
+                .unwrap_or((times, None));
+            let (counters, sum) = (Vec::new(), None);
+            let mut looped = Loop { head, latch, times, trips, counters, sum };
             if passes.counters {
                 looped.counters = counters::find(ops, &looped);
             }
@@ -64,6 +77,21 @@ pub(crate) fn plan(ops: &[Op], flow: &Flow, passes: Passes) -> Vec<Loop> {
     loops
 }
 
+/// By op: how many jumps lead there.
+fn jumps(ops: &[Op]) -> Vec<u32> {
+    let mut jumps = vec![0; ops.len() + 1];
+    ops.iter().filter_map(Op::target).for_each(|to| jumps[to as usize] += 1);
+    jumps
+}
+
+/// How often a loop is written so that its rounds come out even.
+fn even(trips: Trips, count: u32) -> Option<u32> {
+    // Neither test nor step nor copy is written but once.
+    let light = count.saturating_sub(2 + u32::from(trips.copy.is_some())).max(1);
+    let most = (OPS_MAX / light).min(TIMES_EVEN_MAX);
+    (2..=most).rev().find(|times| trips.rounds % times == 0)
+}
+
 impl Loop {
     /// The ops of a round, its jump back among them.
     pub(super) fn body<'a>(&self, ops: &'a [Op]) -> &'a [Op] {
@@ -73,6 +101,10 @@ impl Loop {
     /// What stands for the op at `at` in a round, counted from 0. A comparison may need an op in
     /// front of it.
     pub(crate) fn in_round(&self, (at, op): (usize, Op), round: u32) -> (Option<Op>, Op) {
+        let is_last = round + 1 == self.times;
+        if !is_last && self.trips.is_some_and(|trips| at == self.latch || trips.copy == Some(at)) {
+            return (None, Op::Nop);
+        }
         let (mut before, mut op) = (None, op);
         if let Some(sum) = self.sum.filter(|sum| sum.at == at && round % 2 == 1) {
             op = sum.in_other(op);
