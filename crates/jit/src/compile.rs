@@ -53,8 +53,22 @@ fn compile_x86_64(
         opt::accesses::check_loops(&ops, &loops, linkage)?;
     }
     let heads = opt::heads::heads(&ops, &flow);
+    let cold = match tuning.passes.cold {
+        true => opt::cold::plan(&ops, &flow),
+        false => Vec::new(),
+    };
     let (ops, flow, frames) = (&ops[..], &flow, &frames[..]);
-    let unit = Unit { ops, flow, frames, linkage, tuning, loops: &loops, heads: &heads, reach };
+    let unit = Unit {
+        ops,
+        flow,
+        frames,
+        linkage,
+        tuning,
+        loops: &loops,
+        heads: &heads,
+        cold: &cold,
+        reach,
+    };
     let mut emitted = emit::emit(&unit)?;
     let image = placed(&mut emitted)?;
     let symbols = symbols(xlated, &emitted);
@@ -62,7 +76,7 @@ fn compile_x86_64(
         image,
         entry: emitted.entry,
         tail_entry: emitted.tail_entry,
-        pc_map: PcMap { offs: emitted.op_offs, spans: emitted.spans },
+        pc_map: PcMap { offs: emitted.op_offs, ends: emitted.ends, spans: emitted.spans },
         stats: emitted.stats,
         tail_calls: emitted.tail_calls,
         poke,

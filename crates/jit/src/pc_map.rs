@@ -1,7 +1,8 @@
 //! `PcMap`: from insns to machine code and back.
 //!
 //! # Invariants
-//! 1. Offsets do not descend; insns that were fused into others have no code.
+//! 1. Offsets do not descend but where `ends` says so; insns that were fused into others have no
+//!    code.
 //! 2. The code of an unrolled loop is all of its first insn's, as far as `code_of` tells.
 
 /// Where the code of each insn is.
@@ -9,6 +10,8 @@
 pub struct PcMap {
     /// Offset of the code of each insn, then the end of the last.
     pub(crate) offs: Vec<u32>,
+    /// Insns whose code is not in front of that of the next, and where it ends, in order.
+    pub(crate) ends: Vec<(u32, u32)>,
     /// Offset and insn of each piece of code; more than one for insns in unrolled loops.
     pub(crate) spans: Vec<(u32, u32)>,
 }
@@ -16,7 +19,9 @@ pub struct PcMap {
 impl PcMap {
     /// Offsets in the code at which the code of insn `idx` starts and ends.
     pub fn code_of(&self, idx: usize) -> Option<(u32, u32)> {
-        Some((*self.offs.get(idx)?, *self.offs.get(idx + 1)?))
+        let end = self.ends.binary_search_by_key(&(idx as u32), |(insn, _)| *insn);
+        let end = end.ok().map_or(self.offs.get(idx + 1), |at| Some(&self.ends[at].1));
+        Some((*self.offs.get(idx)?, *end?))
     }
 
     /// The insn that the code at `off` was compiled from; `None` before the first (thunks) and
@@ -46,7 +51,7 @@ mod tests {
     #[test]
     fn both_ways() {
         let spans = vec![(4, 0), (9, 1), (9, 2)];
-        let map = PcMap { offs: vec![4, 9, 9, 12], spans };
+        let map = PcMap { offs: vec![4, 9, 9, 12], ends: Vec::new(), spans };
         assert_eq!(map.code_of(0), Some((4, 9)));
         assert_eq!(map.code_of(1), Some((9, 9)));
         assert_eq!(map.code_of(3), None);

@@ -155,6 +155,8 @@ passes! {
     sums,
     /// Ends of loops written where they are jumped to.
     latches,
+    /// What is run when a loop is left stands behind the function.
+    cold,
     /// Loop heads at multiples of 32 bytes.
     align,
 }

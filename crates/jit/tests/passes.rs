@@ -740,6 +740,52 @@ const EXAMPLES: &[Example] = &[
              jmp short 4\n",
     },
     Example {
+        pass: "cold",
+        program: "r0 = 0\n\
+             r2 = r1\n\
+             goto more\n\
+             next:\n\
+             r2 += 1\n\
+             if r2 != 7 goto more\n\
+             r0 += r2\n\
+             goto out\n\
+             more:\n\
+             r0 ^= r2\n\
+             if r0 > 9 goto next\n\
+             r0 += 3\n\
+             goto next\n\
+             out:\n\
+             exit",
+        with: "xor eax,eax\n\
+             mov rsi,rdi\n\
+             jmp short 0000000000000011h\n\
+             add rsi,1\n\
+             cmp rsi,7\n\
+             je short 0000000000000021h\n\
+             xor rax,rsi\n\
+             cmp rax,9\n\
+             ja short 7\n\
+             add rax,3\n\
+             jmp short 7\n\
+             ret\n\
+             add rax,rsi\n\
+             jmp short 0000000000000020h\n",
+        without: "xor eax,eax\n\
+             mov rsi,rdi\n\
+             jmp short 0000000000000016h\n\
+             add rsi,1\n\
+             cmp rsi,7\n\
+             jne short 0000000000000016h\n\
+             add rax,rsi\n\
+             jmp short 0000000000000025h\n\
+             xor rax,rsi\n\
+             cmp rax,9\n\
+             ja short 7\n\
+             add rax,3\n\
+             jmp short 7\n\
+             ret\n",
+    },
+    Example {
         pass: "align",
         program: "r0 = 0x123456789a ll\n\
              r3 = 0x123456789b ll\n\

@@ -20,7 +20,7 @@ mod thunk;
 use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
 use crate::flow::Flow;
 use crate::frame::Frame;
-use crate::op::{Addr, Op, Reg, Src};
+use crate::op::{Addr, Op, Reg, Src, Test};
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
 use crate::sites::TailCallSite;
@@ -43,6 +43,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) loops: &'a [Loop],
     /// By op: rounds of a loop start here.
     pub(crate) heads: &'a [bool],
+    /// Ops that are written behind their function, in order.
+    pub(crate) cold: &'a [(u32, u32)],
     /// Addresses that a call reaches.
     pub(crate) reach: Range<u64>,
 }
@@ -59,6 +61,8 @@ pub(crate) struct Emitted {
     pub(crate) landing_end: u32,
     /// Offset of the code of each op, and the end.
     pub(crate) op_offs: Vec<u32>,
+    /// Where the code of an op ends that is not in front of that of the next: op, offset.
+    pub(crate) ends: Vec<(u32, u32)>,
     /// Where the code of ops starts, each time it is written: offset, op.
     pub(crate) spans: Vec<(u32, u32)>,
     pub(crate) tail_calls: Vec<TailCallSite>,
@@ -115,6 +119,7 @@ fn attempt(
         exits: Vec::new(),
         stubs: None,
         spans: Vec::new(),
+        ends: Vec::new(),
         at: 0,
         func: 0,
         flags: None,
@@ -148,6 +153,8 @@ fn attempt(
     }
     let labels = emit.labels;
     (out.spans, out.tail_calls) = (emit.spans, emit.tail_calls);
+    out.ends = emit.ends;
+    out.ends.sort_unstable();
     out.stats = emit.stats_sites;
     let Some(mut finished) = emit.asm.finish() else { return Ok(None) };
     finished.labels.truncate(labels.len());
@@ -185,6 +192,8 @@ struct Emit<'a> {
     exits: Vec<rounds::LoopExit>,
     /// Stubs that are to be written behind the program.
     stubs: Option<stats::Stubs>,
+    /// See [`Emitted::ends`].
+    ends: Vec<(u32, u32)>,
     /// See [`Emitted::spans`].
     spans: Vec<(u32, u32)>,
     /// The op being written.
@@ -202,8 +211,22 @@ impl<'a> Emit<'a> {
 
     fn func_body(&mut self) -> Result<(), Error> {
         let func = self.unit.flow.funcs[self.func];
-        let mut at = func.start as usize;
-        while at < func.end as usize {
+        let is_here = |(from, _): &&(u32, u32)| (func.start..func.end).contains(from);
+        self.ops(func.start as usize..func.end as usize)?;
+        for (from, to) in self.unit.cold.iter().filter(is_here) {
+            self.flags = None;
+            self.ops(*from as usize..*to as usize)?;
+            let last = self.unit.ops[..*to as usize].iter().rposition(|op| *op != Op::Nop);
+            let last = last.unwrap_or_default() as u32;
+            self.ends.extend((last..*to).map(|op| (op, self.asm.here())));
+        }
+        self.loop_exits()
+    }
+
+    fn ops(&mut self, range: Range<usize>) -> Result<(), Error> {
+        let func = self.unit.flow.funcs[self.func];
+        let mut at = range.start;
+        while at < range.end {
             self.at = at;
             let unrolled = self.unit.loops.binary_search_by_key(&at, |looped| looped.head).ok();
             let unrolled = unrolled.map(|number| &self.unit.loops[number]);
@@ -221,13 +244,25 @@ impl<'a> Emit<'a> {
             // Loops of one block do not overlap: they are in order of their heads, too.
             at = match unrolled {
                 Some(unrolled) => self.unrolled(unrolled, label)?,
-                None => {
-                    self.one(at)?;
-                    at + 1
-                }
+                None => self.one_or_over(at)?,
             };
         }
-        self.loop_exits()
+        Ok(())
+    }
+
+    /// The op at `at`; one that jumps over what is written elsewhere jumps there instead.
+    fn one_or_over(&mut self, at: usize) -> Result<usize, Error> {
+        let cold = self.unit.cold.binary_search_by_key(&(at as u32 + 1), |(from, _)| *from).ok();
+        let (Some(number), Op::Br { test, .. }) = (cold, self.unit.ops[at]) else {
+            self.one(at)?;
+            return Ok(at + 1);
+        };
+        let (from, to) = self.unit.cold[number];
+        self.spans.push((self.asm.here(), at as u32));
+        let test = Test { cond: test.cond.negated(), ..test };
+        self.written(Op::Br { test, to: from })?;
+        self.ends.push((at as u32, self.asm.here()));
+        Ok(to as usize)
     }
 
     fn align_loop(&mut self) {
@@ -368,6 +403,7 @@ mod tests {
             tuning: &tuning,
             loops: &[],
             heads: &[false; 2],
+            cold: &[],
             reach: 0..0,
         })
     }

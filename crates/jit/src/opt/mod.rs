@@ -12,6 +12,7 @@ mod address;
 mod blocks;
 mod branches;
 mod bytes;
+pub(crate) mod cold;
 mod constants;
 mod copies;
 mod counters;
