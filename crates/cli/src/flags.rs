@@ -280,6 +280,15 @@ pub struct RunFlags {
     /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
     #[arg(long, value_name = "WHOSE", default_value = "libbpf", help_heading = "Input")]
     pub loader: LoaderFlag,
+    /// Set a global variable before loading: "name = value", or @FILE with one a line
+    #[arg(short = 'G', long, value_name = "GLOBAL", help_heading = "Input")]
+    pub set_global_vars: Vec<String>,
+    /// Print the result as JSON on one line
+    #[arg(short, long, help_heading = "Output")]
+    pub json: bool,
+    /// Print the result as indented JSON
+    #[arg(short, long, help_heading = "Output")]
+    pub pretty: bool,
     /// Write the packets the program lets through, as it left them (- is stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub pcap_out: Option<PathBuf>,

@@ -3,8 +3,10 @@
 //! Reading order: `plan` (what is loaded), `input`, `capture` and `ctx_json` (what it runs on),
 //! `outputs` and `capture_out` (the files that are written), `work` (the runs, on threads), `tally`
 //! and `effects` (what became of them), `interrupt` (Ctrl-C), `stats` and `top` (what they took),
-//! `summary` (what is printed); `map_input` reads maps, `map_json` and `btf_json` write them.
+//! `summary` and `answer` (what is printed, as text and as JSON); `map_input` reads maps,
+//! `map_json` and `btf_json` write them.
 
+mod answer;
 mod btf_json;
 mod capture;
 mod capture_out;
@@ -28,11 +30,14 @@ mod work;
 use crate::exit::Exit;
 use crate::flags::{Poke, RunFlags};
 use crate::streams::Streams;
+use answer::{Answer, Ran};
 use capture_out::CaptureOut;
 use input::Kind;
 use plan::{Failure, Loaded};
+use skep_report::{JsonForm, write_json_text};
 use std::fs::File;
 use std::io::{self, BufWriter};
+use summary::counted;
 use work::locked;
 
 /// Runs the command.
@@ -103,7 +108,8 @@ fn say_errors(
     }
     let more = tally.errors.count - tally.errors.first.len() as u64;
     if more > 0 {
-        streams.error(&format!("{more} more packets could not be run"))?;
+        let more = counted(more, "more packet");
+        streams.error(&format!("{more} could not be run"))?;
     }
     if let Some(message) = &done.too_few_threads {
         streams.error(message)?;
@@ -118,8 +124,8 @@ fn say_errors(
     }
     if done.is_interrupted {
         streams.error(&match &inputs.kind {
-            Kind::Capture(_) => format!("interrupted after {} packets", tally.ran),
-            Kind::One(_) => format!("interrupted after {} runs", tally.runs),
+            Kind::Capture(_) => format!("interrupted after {}", counted(tally.ran, "packet")),
+            Kind::One(_) => format!("interrupted after {}", counted(tally.runs, "run")),
         })?;
         exit.raise(Exit::Interrupted);
     }
@@ -174,19 +180,41 @@ fn print(
         Kind::Capture(capture) => Some(locked(capture).count()),
         Kind::One(_) => None,
     };
-    let text = summary::text(flags, &loaded.instance, (packets, &done.tally));
     let is_taken = flags.dump_maps.as_deref() == Some("-") || outputs::is_stdout(&flags.pcap_out);
     let out: &mut dyn io::Write = if is_taken { streams.err } else { streams.out };
+    if flags.json || flags.pretty {
+        let ran = Ran { packets, tally: &done.tally, is_interrupted: done.is_interrupted };
+        return write_json(flags, loaded, &ran, out);
+    }
+    let text = summary::text(flags, &loaded.instance, (packets, &done.tally));
     if flags.trace {
         let (lines, lost) = loaded.runtime.take_trace();
         for line in lines {
             writeln!(out, "trace: {}", skep_report::printable(&line))?;
         }
         if lost > 0 {
-            writeln!(out, "trace: {lost} more lines")?;
+            writeln!(out, "trace: {}", counted(lost, "more line"))?;
         }
     }
     write!(out, "{text}{}", stats::text(flags, &loaded.runtime.programs()))
+}
+
+fn write_json(
+    flags: &RunFlags,
+    loaded: &Loaded,
+    ran: &Ran<'_>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut answer = Answer::new(flags, &loaded.instance, ran);
+    if flags.trace {
+        answer.trace(loaded.runtime.take_trace());
+    }
+    if stats::is_printed(flags) {
+        answer.stats(flags, &loaded.runtime.programs());
+    }
+    let form = if flags.pretty { JsonForm::Pretty } else { JsonForm::Line };
+    write_json_text(out, &answer, form)?;
+    writeln!(out)
 }
 
 fn dump_maps(

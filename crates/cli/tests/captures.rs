@@ -393,7 +393,7 @@ fn a_pipe_that_nobody_writes_to_can_be_interrupted() {
         err.read_to_string(&mut rest).unwrap();
         let (code, text, _) = finish(child);
         assert_eq!(code, Some(130), "{rest}");
-        assert!(rest.contains("interrupted after 1 packets"), "{rest}");
+        assert!(rest.contains("interrupted after 1 packet"), "{rest}");
         assert!(text.contains("XDP_PASS                    1  100.0 %"), "{text}");
         drop((pipe, out));
     }

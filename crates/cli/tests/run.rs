@@ -406,3 +406,63 @@ fn programs_are_shown_as_bpftool_shows_them() {
     assert_eq!(exit, Exit::Input);
     assert!(err.starts_with("error: /no/such/file"), "{err}");
 }
+
+#[test]
+fn statistics_are_in_the_json_too() {
+    let object = program("xdp_count.bpf.o");
+    for (flag, is_estimate) in [("--stats", false), ("--stats-sample=8", true)] {
+        let args = [&*object, "xdp_count", "-j", "--repeat", "100", "--stats-histogram", flag];
+        let (exit, out, err) = skep(&args);
+        assert_eq!((exit, &*err, out.lines().count()), (Exit::Success, "", 1));
+        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!((&json["verdict"], &json["runs"]), (&"XDP_PASS".into(), &100.into()), "{out}");
+        let program = &json["programs"][0];
+        assert_eq!((&program["name"], &program["run_cnt"]), (&"xdp_count".into(), &100.into()));
+        assert!(program["run_time_ns"].as_u64() > Some(0), "{out}");
+        let buckets = program["histogram"].as_array().unwrap();
+        let counted: u64 = buckets.iter().filter_map(|bucket| bucket["runs"].as_u64()).sum();
+        let said = (&program["run_time_is_estimate"], &program["timed_cnt"]);
+        match is_estimate {
+            true => assert_eq!(said, (&true.into(), &(counted / 8).into()), "{out}"),
+            false => assert_eq!((counted, said), (100, (&().into(), &().into())), "{out}"),
+        }
+    }
+}
+
+/// Names come from files that anybody wrote.
+#[test]
+fn no_name_reaches_the_terminal_as_control_characters() {
+    let (wanted, name) = (b"xdp_count\0", "a\x1b[3\u{7f}\u{9b}\n\"\0".as_bytes());
+    assert_eq!(wanted.len(), name.len());
+    let mut bytes = std::fs::read(program("xdp_count.bpf.o")).unwrap();
+    while let Some(at) = bytes.windows(wanted.len()).position(|part| part == wanted) {
+        bytes[at..at + name.len()].copy_from_slice(name);
+    }
+    let files = Files::new();
+    std::fs::write(files.path("odd.bpf.o"), bytes).unwrap();
+    let object = files.text("odd.bpf.o");
+    for args in [
+        &["prog", "show"][..],
+        &["prog", "show", "-j"],
+        &["prog", "stat", "-p"],
+        &["stat", "-q"],
+        &["stat", "-q", "-o", "json"],
+        &["check", "--format", "json"],
+        &["check", "--format", "sarif"],
+        &["dump"],
+        &["dump", "--stage", "xlated"],
+        &["run", "xdp_reflect", "--json", "--stats"],
+        &["run", "none"],
+    ] {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let style = Style::Plain;
+        let mut streams = Streams { out: &mut out, err: &mut err, style, progress: false };
+        let (command, rest) = args.split_at(if args[0] == "prog" { 2 } else { 1 });
+        let args = [&["skep"], command, &[&*object], rest].concat();
+        skep_cli::run(args.iter().map(Into::into), &mut streams).unwrap();
+        let text = String::from_utf8([out, err].concat()).unwrap();
+        assert!(text.len() > 2 && !text.contains("internal error"), "{args:?}: {text:?}");
+        let is_odd = |c: char| c.is_control() && !"\n\t".contains(c);
+        assert!(!text.contains(is_odd), "{args:?}: {text:?}");
+    }
+}

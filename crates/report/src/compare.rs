@@ -1,6 +1,7 @@
 //! Two result sets side by side (`-C`): base, compared, difference, as veristat prints them.
 
 use crate::join::{JoinedRow, percent};
+use crate::json_text::{JsonForm, write_json_text};
 use crate::layout::{Column, write_layout};
 use crate::row::{Row, Value};
 use crate::spec::EmitSpec;
@@ -68,7 +69,7 @@ pub fn write_compare_json(
         header.iter().cloned().zip(cells).collect::<serde_json::Map<_, _>>()
     };
     let objects: Vec<_> = rows.iter().map(object).collect();
-    serde_json::to_writer_pretty(&mut *out, &objects)?;
+    write_json_text(out, &objects, JsonForm::Pretty)?;
     writeln!(out)
 }
 

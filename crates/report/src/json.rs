@@ -1,6 +1,7 @@
 //! Rows as one JSON array; keys are the CSV's column names.
 
 use crate::diagnostic::{Diagnostic, SourceSpot};
+use crate::json_text::{JsonForm, write_json_text};
 use crate::row::{Row, Value};
 use crate::spec::EmitSpec;
 use serde_json::{Map, Value as Json, json};
@@ -14,7 +15,7 @@ use std::io::{self, Write};
 /// Only those of `out`.
 pub fn write_json(out: &mut dyn Write, rows: &[Row], emit: &EmitSpec) -> io::Result<()> {
     let objects: Vec<Map<String, Json>> = rows.iter().map(|row| object(row, emit)).collect();
-    serde_json::to_writer_pretty(&mut *out, &objects)?;
+    write_json_text(out, &objects, JsonForm::Pretty)?;
     writeln!(out)
 }
 
@@ -45,7 +46,7 @@ pub fn write_diagnostics_json(out: &mut dyn Write, diagnostics: &[Diagnostic]) -
         })
     };
     let objects: Vec<Json> = diagnostics.iter().map(object).collect();
-    serde_json::to_writer_pretty(&mut *out, &objects)?;
+    write_json_text(out, &objects, JsonForm::Pretty)?;
     writeln!(out)
 }
 

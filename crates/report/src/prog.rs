@@ -2,6 +2,7 @@
 //!
 //! Source: bpftool-prog(8), EXAMPLES.
 
+use crate::json_text::{JsonForm, write_json_text};
 use crate::printable;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -89,6 +90,14 @@ impl ProgRow {
         line
     }
 
+    /// The row as it is printed: runs with their time only, as in the text.
+    pub fn shown(mut self) -> ProgRow {
+        if self.run_time_ns == 0 {
+            (self.run_cnt, self.estimated_from) = (0, None);
+        }
+        self
+    }
+
     fn text(&self) -> String {
         let mut text = self.headline();
         let (loaded, uid) = (utc(self.loaded_at), self.uid);
@@ -125,20 +134,18 @@ pub enum ProgFormat {
 ///
 /// Those of the stream.
 pub fn write_progs(out: &mut dyn Write, rows: &[ProgRow], format: ProgFormat) -> io::Result<()> {
+    let shown = || rows.iter().cloned().map(ProgRow::shown).collect::<Vec<_>>();
     match format {
         ProgFormat::Text => rows.iter().try_for_each(|row| out.write_all(row.text().as_bytes())),
-        ProgFormat::Json => writeln!(out, "{}", serde_json::to_string(&shown(rows))?),
-        ProgFormat::PrettyJson => writeln!(out, "{}", serde_json::to_string_pretty(&shown(rows))?),
+        ProgFormat::Json => {
+            write_json_text(out, &shown(), JsonForm::Line)?;
+            writeln!(out)
+        }
+        ProgFormat::PrettyJson => {
+            write_json_text(out, &shown(), JsonForm::Pretty)?;
+            writeln!(out)
+        }
     }
-}
-
-/// Runs are shown with their time only, as in the text.
-fn shown(rows: &[ProgRow]) -> Vec<ProgRow> {
-    let mut rows = rows.to_vec();
-    for row in rows.iter_mut().filter(|row| row.run_time_ns == 0) {
-        (row.run_cnt, row.estimated_from) = (0, None);
-    }
-    rows
 }
 
 /// `2017-09-29T20:11:00+0000`.
@@ -218,7 +225,7 @@ mod tests {
         assert!(text.contains(fields), "{text}");
         let without = ProgRow { run_time_ns: 0, ..row };
         assert!(!without.headline().contains("estimate"));
-        let json = serde_json::to_string(&shown(&[without])).unwrap();
+        let json = serde_json::to_string(&without.shown()).unwrap();
         assert!(!json.contains("estimate") && !json.contains("timed_cnt"), "{json}");
     }
 

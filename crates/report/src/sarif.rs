@@ -1,6 +1,7 @@
 //! Diagnostics as SARIF 2.1.0, the format that code-scanning services read.
 
 use crate::diagnostic::{Diagnostic, SourceSpot};
+use crate::json_text::{JsonForm, write_json_text};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -27,7 +28,7 @@ pub fn write_sarif(
             "results": diagnostics.iter().map(result).collect::<Vec<_>>(),
         }],
     });
-    serde_json::to_writer_pretty(&mut *out, &log)?;
+    write_json_text(out, &log, JsonForm::Pretty)?;
     writeln!(out)
 }
 

@@ -5,6 +5,7 @@ use super::{map_input, profile};
 use crate::exit::Exit;
 use crate::flags::RunFlags;
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
+use crate::stat::read_presets;
 use skep::object::Object;
 use skep::program::Program;
 use skep::runtime::Tuning;
@@ -57,6 +58,7 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     let session = Plan::session(flags.btf.as_deref(), flags.loader).map_err(Failure::input)?;
     let bytes = session.read(&flags.file).map_err(|e| Failure::input(e.to_string()))?;
     let object = session.open(&flags.file, &bytes).map_err(|e| Failure::input(e.to_string()))?;
+    let object = preset(flags, object).map_err(Failure::input)?;
     let program = choose(flags, &object)?;
     let verified = verify(&session, program).map_err(|e| Failure::not_accepted(&e))?;
 
@@ -86,6 +88,16 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     let profile = profile::announce(flags, programs).map_err(Failure::input)?;
     let ctx_type = CtxType::of(program);
     Ok(Loaded { ctx_type, maps, instance, _others: others, _profile: profile, runtime })
+}
+
+/// The object with the variables as they were asked for.
+fn preset(flags: &RunFlags, mut object: Object) -> Result<Object, String> {
+    for preset in read_presets(&flags.set_global_vars)? {
+        let file = flags.file.display();
+        let setting = |e| format!("{file}: while setting '{}': {e}", preset.text());
+        preset.apply(&mut object).map_err(setting)?;
+    }
+    Ok(object)
 }
 
 fn load_options(flags: &RunFlags) -> LoadOptions {

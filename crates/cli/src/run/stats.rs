@@ -127,7 +127,8 @@ pub(super) fn place(target: &str) -> Result<Option<SocketAddr>, String> {
     Ok(None)
 }
 
-fn is_printed(flags: &RunFlags) -> bool {
+/// Whether statistics are part of the result.
+pub(super) fn is_printed(flags: &RunFlags) -> bool {
     flags.stats || flags.stats_sample.is_some() || flags.stats_histogram
 }
 
@@ -150,19 +151,25 @@ pub(super) fn text(flags: &RunFlags, programs: &[ProgInfo]) -> String {
     text
 }
 
-/// Buckets from the first to the last that has runs.
-fn histogram(text: &mut String, stats: &ProgStats) {
+/// Buckets from the first to the last that has runs: from, to, runs.
+pub(super) fn histogram_rows(stats: &ProgStats) -> Vec<(u64, u64, u64)> {
     let has_runs = |runs: &u64| *runs > 0;
     let buckets = &stats.histogram;
-    let (Some(first), Some(last)) =
-        (buckets.iter().position(has_runs), buckets.iter().rposition(has_runs))
-    else {
-        return;
+    let first = buckets.iter().position(has_runs);
+    let Some((first, last)) = first.zip(buckets.iter().rposition(has_runs)) else {
+        return Vec::new();
     };
-    let most = buckets.iter().copied().max().unwrap_or(1).max(1);
-    for (number, runs) in buckets.iter().enumerate().take(last + 1).skip(first) {
-        let (from, to) = (if number == 0 { 0 } else { 1u64 << number }, 2u64 << number);
-        let columns = u128::from(*runs) * BAR as u128 / u128::from(most);
+    let row = |(number, runs): (usize, &u64)| {
+        (if number == 0 { 0 } else { 1u64 << number }, 2u64 << number, *runs)
+    };
+    buckets.iter().enumerate().take(last + 1).skip(first).map(row).collect()
+}
+
+fn histogram(text: &mut String, stats: &ProgStats) {
+    let rows = histogram_rows(stats);
+    let most = rows.iter().map(|(_, _, runs)| *runs).max().unwrap_or(1).max(1);
+    for (from, to, runs) in rows {
+        let columns = u128::from(runs) * BAR as u128 / u128::from(most);
         let (bar, range) = ("@".repeat(columns as usize), format!("[{from}, {to})"));
         let _ = writeln!(text, "  {range:<24} ns {runs:>12} |{bar:<BAR$}|");
     }

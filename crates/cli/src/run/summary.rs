@@ -5,6 +5,7 @@ use super::tally::{Run, Tally};
 use crate::flags::RunFlags;
 use skep::runtime::{Instance, Redirect, takes_packet};
 use skep::uapi::ProgType;
+use skep_report::printable;
 use std::fmt::Write;
 
 /// `enum xdp_action`.
@@ -23,19 +24,27 @@ const TC: [&str; 9] = [
 ];
 
 /// The name of a verdict, if the type of program has names.
-fn verdict(prog_type: ProgType, retval: u32) -> String {
+pub(super) fn verdict_name(prog_type: ProgType, retval: u32) -> Option<&'static str> {
     let names: &[&str] = match prog_type {
         ProgType::Xdp => &XDP,
-        ProgType::SchedCls | ProgType::SchedAct => {
-            if retval == u32::MAX {
-                return "TC_ACT_UNSPEC".to_owned();
-            }
-            &TC
+        ProgType::SchedCls | ProgType::SchedAct if retval == u32::MAX => {
+            return Some("TC_ACT_UNSPEC");
         }
+        ProgType::SchedCls | ProgType::SchedAct => &TC,
         _ => &[],
     };
+    names.get(retval as usize).copied()
+}
+
+/// Its name, or the number.
+fn verdict(prog_type: ProgType, retval: u32) -> String {
     let number = || format!("{} ({retval:#x})", retval as i32);
-    names.get(retval as usize).map_or_else(number, |name| (*name).to_owned())
+    verdict_name(prog_type, retval).map_or_else(number, str::to_owned)
+}
+
+/// `1 packet`, `2 packets`.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The packet as it goes on, if the verdict lets it through.
@@ -64,10 +73,10 @@ pub(super) fn text(
     let mut text = String::new();
     let engine = if instance.machine_code().is_some() { "jit" } else { "interp" };
     if let Some(count) = packets {
-        let threads = flags.threads;
-        let plural = if threads.get() == 1 { "" } else { "s" };
-        let name = instance.name();
-        let _ = writeln!(text, "{name}: {count} packets, {threads} thread{plural}, {engine}");
+        let packets = counted(count, "packet");
+        let threads = counted(flags.threads.get().into(), "thread");
+        let name = printable(instance.name());
+        let _ = writeln!(text, "{name}: {packets}, {threads}, {engine}");
         histogram(&mut text, instance.prog_type(), tally);
         if tally.errors.count > 0 {
             let _ = writeln!(text, "errors: {}", tally.errors.count);
@@ -77,8 +86,8 @@ pub(super) fn text(
     }
     if tally.runs > 0 {
         let mean = tally.time.as_nanos() as f64 / tally.runs as f64;
-        let runs = tally.runs;
-        let _ = writeln!(text, "duration: {mean:.0} ns a run ({runs} runs, {engine})");
+        let runs = counted(tally.runs, "run");
+        let _ = writeln!(text, "duration: {mean:.0} ns a run ({runs}, {engine})");
     }
     text
 }
@@ -86,7 +95,7 @@ pub(super) fn text(
 fn one(text: &mut String, instance: &Instance, run: &Run) {
     let verdict = verdict(instance.prog_type(), run.retval);
     let _ = writeln!(text, "retval: {verdict}");
-    if run.r0 >> 32 != 0 && run.r0 >> 31 != 0x1_ffff_ffff {
+    if run.is_wide() {
         let _ = writeln!(text, "r0: {:#x}", run.r0);
     }
     if let Some(insns) = run.insns {
@@ -104,7 +113,7 @@ fn one(text: &mut String, instance: &Instance, run: &Run) {
         }
         None => {}
     }
-    text.push_str(&run.effects);
+    text.push_str(&run.effects.lines());
     if !run.packet.is_empty() {
         let what = if takes_packet(instance.prog_type()) { "packet" } else { "ctx" };
         let _ = writeln!(text, "{what}: {}", hex(&run.packet));

@@ -1,5 +1,6 @@
 //! What became of the inputs: counted while they run, so that captures of any length do.
 
+use super::effects::Effects;
 use skep::runtime::Redirect;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,8 +23,15 @@ pub(super) struct Run {
     /// The packet or the context, if someone wants it.
     pub(super) packet: Vec<u8>,
     pub(super) redirect: Option<Redirect>,
-    /// What else it did, in lines.
-    pub(super) effects: String,
+    /// What else it did, if someone wants it.
+    pub(super) effects: Effects,
+}
+
+impl Run {
+    /// The register has more than the result says.
+    pub(super) fn is_wide(&self) -> bool {
+        self.r0 >> 32 != 0 && self.r0 >> 31 != 0x1_ffff_ffff
+    }
 }
 
 /// What became of all inputs, or of those of one thread.

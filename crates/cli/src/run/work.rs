@@ -2,10 +2,11 @@
 
 use super::capture::{Capture, Chunk};
 use super::capture_out::CaptureOut;
+use super::effects::Effects;
 use super::input::{Inputs, Kind};
+use super::interrupt;
 use super::summary::passes;
 use super::tally::{Run, Tally};
-use super::{effects, interrupt};
 use crate::flags::RunFlags;
 use skep::runtime::{Ctx, Instance, Interrupter, RunResult, takes_packet};
 use std::io;
@@ -235,7 +236,7 @@ impl Worker<'_> {
             (true, false) => ctx.raw_bytes(),
         };
         let redirect = ctx.redirect();
-        let effects = if is_shown { effects::lines(&before, ctx) } else { String::new() };
+        let effects = if is_shown { Effects::new(&before, ctx) } else { Effects::default() };
         let RunResult { retval, r0, insns, fuel } = result;
         Ok(Run { retval, r0, insns, fuel, packet, redirect, effects })
     }
