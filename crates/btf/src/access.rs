@@ -150,8 +150,9 @@ impl<'a> At<'a> {
                 }
                 continue;
             }
-            if self.off < m.bit_offset / 8 {
-                break; // in a hole
+            let begin = m.bit_offset / 8;
+            if self.off < begin || (self.size == 0 && self.off == begin) {
+                break; // in a hole; of no bytes, none are the member's
             }
             if let Some(found) = self.member(m)? {
                 return Ok(found);

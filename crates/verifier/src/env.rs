@@ -182,6 +182,11 @@ pub(crate) struct MapView<'a> {
 }
 
 impl<'a> Env<'a> {
+    /// Name of a map in messages. The template of an inner map has none in the kernel.
+    pub(crate) fn map_name(&self, map: u32) -> &'a str {
+        let is_template = map as usize >= self.prog.maps.len();
+        if is_template { "" } else { self.maps[map as usize].def.kernel_name() }
+    }
     /// Registers of the current frame.
     #[inline(always)]
     pub(crate) fn reg(&self, i: u8) -> Reg {

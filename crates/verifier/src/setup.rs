@@ -20,8 +20,7 @@ use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_te
 use crate::passes::live_stack::LiveStack;
 use crate::passes::reserved::check_encodings;
 use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth};
-use crate::passes::subprogs::{SubprogRules, Subprogs};
-use crate::passes::subprogs::{check_subprogs, count_found, find_subprogs};
+use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
 use crate::rejection::{Check, Stop, unsupported};
 use crate::state::arena::Arena;
@@ -129,16 +128,19 @@ impl<'a> Env<'a> {
         func_info::check_btf_func_early(self)?;
         // The statistics of a refusal list the program from now on.
         self.subprogs = vec![SubprogInfo::default()];
-        let exception_cb = self.pass(|env| find_exception_cb(env.prog))?;
-        let rules = SubprogRules { bpf_capable: self.bpf_capable, exception_cb };
-        let mut subprogs = self.pass(|env| {
+        let mut starts = StartSet::new(self.insns.len());
+        let found = self.pass(|env| {
             let (kfuncs, symbols) = (&env.callable.kfuncs, env.config.kernel_symbols.as_ref());
             let add = |idx, insn: &_| kfuncs.add_kfunc_call((env.prog, symbols), idx, insn);
-            find_subprogs(env.insns, rules, add).inspect_err(|refusal| {
-                let found = count_found(env.insns, rules, refusal);
-                env.subprogs = vec![SubprogInfo::default(); found];
-            })
-        })?;
+            find_subprogs(env.insns, env.bpf_capable, &mut starts, add)
+        });
+        self.subprogs = vec![SubprogInfo::default(); starts.count];
+        found?;
+        let exception_cb = self.pass(|env| find_exception_cb(env.prog))?;
+        if let Some(start) = exception_cb {
+            self.pass(|_| starts.add(0, i64::from(start)))?;
+        }
+        let mut subprogs = starts.into_subprogs(exception_cb);
         self.list_subprogs(&subprogs);
         if self.log.traces_all() {
             let text = subprogs.log_text();

@@ -80,6 +80,8 @@ impl Env<'_> {
     /// Walks one function on its own.
     fn do_check_common(&mut self, subprogno: u32) -> Check {
         let start = self.subprogs[subprogno as usize].start;
+        // Its first source line is written, whatever was before.
+        self.log_at.prev_linfo = None;
         let mut cur = VerifierState::default();
         let frame = self.arena.new_frame(FrameMeta {
             callsite: BPF_MAIN_FUNC,

@@ -191,10 +191,9 @@ impl Env<'_> {
         let is_map = matches!(reg.ty.base, Base::ConstMapPtr | Base::MapKey | Base::MapValue);
         if let Some(map) = reg.map().filter(|_| is_map) {
             let def = self.maps[map as usize].def;
-            // The template of an inner map has no name in the kernel.
-            let is_template = map as usize >= self.prog.maps.len();
-            if !is_template && !def.kernel_name().is_empty() {
-                parts.add(format_args!("map={}", def.kernel_name()));
+            let name = self.map_name(map);
+            if !name.is_empty() {
+                parts.add(format_args!("map={name}"));
             }
             parts.add(format_args!("ks={},vs={}", def.key_size, def.value_size));
         }

@@ -21,11 +21,14 @@ pub(crate) fn address_of_removed_end<W: WalkedInsns>(
     subprogs: &Subprogs,
     walked: &W,
 ) -> Option<usize> {
-    let end = (0..insns.len()).rev().find(|&idx| walked.was_seen(idx))? as i64;
+    // The kernel's own exception callback stands behind everything.
+    let hidden = walked.saw_exception() && subprogs.exception_cb.is_none();
+    let last = (0..insns.len()).rev().find(|&idx| walked.was_seen(idx))? as i64;
+    let end = if hidden { insns.len() as i64 } else { last };
     let seen = |&subprog: &usize| {
         (subprogs.start(subprog)..subprogs.end(subprog)).any(|idx| walked.was_seen(idx as usize))
     };
-    if (0..subprogs.count()).filter(seen).count() < 2 {
+    if (0..subprogs.count()).filter(seen).count() + usize::from(hidden) < 2 {
         return None;
     }
     let dead = |idx: i64| usize::try_from(idx).is_ok_and(|idx| !walked.was_seen(idx));

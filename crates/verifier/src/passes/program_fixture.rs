@@ -3,7 +3,7 @@
 //! Every expectation in those tests was printed by Linux 6.18 for the same insns.
 
 use super::call_facts::{CallFacts, Callees};
-use super::subprogs::{SubprogRules, Subprogs, check_subprogs, find_subprogs};
+use super::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
 use skep_insn::Insn;
 use skep_insn::code::*;
 
@@ -45,8 +45,9 @@ pub(super) fn fill(dst: u8, off: i16) -> Insn {
 
 /// Finds and checks the subprogs of a program that is good.
 pub(super) fn subprogs_of(insns: &[Insn]) -> Subprogs {
-    let rules = SubprogRules { bpf_capable: true, exception_cb: None };
-    let mut subprogs = find_subprogs(insns, rules, |_, _| Ok(())).expect("finds subprogs");
+    let mut starts = StartSet::new(insns.len());
+    find_subprogs(insns, true, &mut starts, |_, _| Ok(())).expect("finds subprogs");
+    let mut subprogs = starts.into_subprogs(None);
     check_subprogs(insns, &mut subprogs).expect("subprogs are closed");
     subprogs
 }

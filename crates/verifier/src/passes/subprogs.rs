@@ -84,35 +84,26 @@ impl Subprogs {
     }
 }
 
-/// What [`find_subprogs`] needs besides the insns.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SubprogRules {
-    /// The loader may use several functions and kfuncs (`CAP_BPF`).
-    pub(crate) bpf_capable: bool,
-    /// First insn of the exception callback.
-    pub(crate) exception_cb: Option<u32>,
-}
-
-/// Collects the subprogs and hands each kfunc call to `add_kfunc`, in insn order.
+/// Collects the subprogs that insns name and hands each kfunc call to `add_kfunc`, in insn order.
 ///
-/// Precondition: `insns` is not empty.
+/// `bpf_capable`: the loader may use several functions and kfuncs (`CAP_BPF`). On a refusal,
+/// `starts` holds what was found before it.
+///
+/// Precondition: `insns` is not empty, `starts` is of them.
 ///
 /// Kernel: `add_subprog_and_kfunc`.
 pub(crate) fn find_subprogs(
     insns: &[Insn],
-    rules: SubprogRules,
+    bpf_capable: bool,
+    starts: &mut StartSet,
     mut add_kfunc: impl FnMut(usize, &Insn) -> Result<(), PassReject>,
-) -> Result<Subprogs, PassReject> {
-    let mut starts = StartSet::new(insns.len());
-    if let Some(start) = rules.exception_cb {
-        starts.add(0, i64::from(start))?;
-    }
+) -> Result<(), PassReject> {
     for (idx, insn) in insns.iter().enumerate() {
         let names_subprog = is_pseudo_call(insn) || is_pseudo_func(insn);
         if !names_subprog && !is_kfunc_call(insn) {
             continue;
         }
-        if !rules.bpf_capable {
+        if !bpf_capable {
             let message = "loading/calling other bpf or kernel functions are allowed for \
                            CAP_BPF and CAP_SYS_ADMIN";
             return Err(PassReject::at(idx, errno::EPERM, message));
@@ -123,38 +114,25 @@ pub(crate) fn find_subprogs(
             add_kfunc(idx, insn)?;
         }
     }
-    Ok(starts.into_subprogs(rules.exception_cb))
-}
-
-/// How many subprogs [`find_subprogs`] had found when it refused: the statistics list as many.
-pub(crate) fn count_found(insns: &[Insn], rules: SubprogRules, refusal: &PassReject) -> usize {
-    let until = refusal.insn_idx.map_or(0, |idx| idx.index());
-    let names_subprog = |insn: &Insn| is_pseudo_call(insn) || is_pseudo_func(insn);
-    let called = (0..until).zip(insns).filter(|(_, insn)| names_subprog(insn));
-    let mut starts: Vec<i64> = called.map(|(idx, insn)| callee_start(idx, insn)).collect();
-    starts.extend(rules.exception_cb.map(i64::from));
-    // What is no insn was refused, not found.
-    starts.retain(|start| (0..insns.len() as i64).contains(start));
-    starts.push(0);
-    starts.sort_unstable();
-    starts.dedup();
-    starts.len()
+    Ok(())
 }
 
 /// The starts found so far: a flag for each insn, because most lookups are repeats.
-struct StartSet {
+pub(crate) struct StartSet {
     is_start: Vec<bool>,
-    count: usize,
+    /// How many were found.
+    pub(crate) count: usize,
 }
 
 impl StartSet {
-    fn new(insn_cnt: usize) -> StartSet {
+    pub(crate) fn new(insn_cnt: usize) -> StartSet {
         let mut is_start = vec![false; insn_cnt];
         is_start[0] = true;
         StartSet { is_start, count: 1 }
     }
 
-    fn add(&mut self, at: usize, start: i64) -> Result<(), PassReject> {
+    /// Adds what the insn at `at` names.
+    pub(crate) fn add(&mut self, at: usize, start: i64) -> Result<(), PassReject> {
         let slot = usize::try_from(start).ok().and_then(|i| self.is_start.get_mut(i));
         let Some(slot) = slot else {
             return Err(PassReject::at(at, errno::EINVAL, "call to invalid destination"));
@@ -170,7 +148,8 @@ impl StartSet {
         Ok(())
     }
 
-    fn into_subprogs(self, exception_cb: Option<u32>) -> Subprogs {
+    /// The program in its functions.
+    pub(crate) fn into_subprogs(self, exception_cb: Option<u32>) -> Subprogs {
         let mut starts = Vec::with_capacity(self.count + 1);
         let mut of_insn = Vec::with_capacity(self.is_start.len());
         for (idx, &is_start) in self.is_start.iter().enumerate() {
@@ -202,7 +181,8 @@ pub(crate) fn check_subprogs(insns: &[Insn], subprogs: &mut Subprogs) -> Result<
             if let Some(target) = jump_target(idx, insn)
                 && !(i64::from(start)..i64::from(end)).contains(&target)
             {
-                let message = format!("jump out of range from insn {idx} to {target}");
+                // The kernel counts in 32 bits.
+                let message = format!("jump out of range from insn {idx} to {}", target as i32);
                 return Err(PassReject::at(idx as usize, errno::EINVAL, message));
             }
         }
@@ -264,8 +244,9 @@ mod tests {
     use super::*;
 
     fn find(insns: &[Insn]) -> Result<Subprogs, PassReject> {
-        let rules = SubprogRules { bpf_capable: true, exception_cb: None };
-        let mut subprogs = find_subprogs(insns, rules, |_, _| Ok(()))?;
+        let mut starts = StartSet::new(insns.len());
+        find_subprogs(insns, true, &mut starts, |_, _| Ok(()))?;
+        let mut subprogs = starts.into_subprogs(None);
         check_subprogs(insns, &mut subprogs)?;
         Ok(subprogs)
     }

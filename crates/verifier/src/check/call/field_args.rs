@@ -28,7 +28,7 @@ pub(crate) fn process_timer(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -
     let Some(view) = env.maps.get(map as usize) else {
         return Err(Stop::Bug("map value of no map".to_string()));
     };
-    let name = view.def.kernel_name();
+    let name = env.map_name(map);
     if env.prog.btf.is_none() || view.def.btf_value_type_id == 0 {
         reject!(env, EINVAL, "map '{name}' has to have BTF in order to use bpf_timer");
     }
@@ -49,7 +49,7 @@ pub(crate) fn process_kptr_dest(env: &mut Env<'_>, meta: &mut CallMeta, regno: u
     let reg = env.reg(regno);
     if reg.ty.base == Base::MapValue {
         let def = map_def(env, &reg)?;
-        let name = def.kernel_name();
+        let name = reg.map().map_or("", |map| env.map_name(map));
         if env.prog.btf.is_none() || def.btf_value_type_id == 0 {
             reject!(env, EINVAL, "map '{name}' has to have BTF in order to use bpf_kptr_xchg");
         }

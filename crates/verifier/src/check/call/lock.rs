@@ -64,8 +64,9 @@ fn check_lock_field(env: &mut Env<'_>, reg: &Reg, regno: u8, call: LockCall) -> 
             let Some(view) = env.maps.get(map as usize) else {
                 return Err(Stop::Bug("lock in no map".to_string()));
             };
-            let map = view.def.kernel_name();
-            if env.prog.btf.is_none() || view.def.btf_value_type_id == 0 {
+            let has_btf = view.def.btf_value_type_id != 0;
+            let map = env.map_name(map);
+            if env.prog.btf.is_none() || !has_btf {
                 reject!(env, EINVAL, "map '{map}' has to have BTF in order to use {name}_lock");
             }
             format!("map '{map}'")

@@ -80,7 +80,7 @@ impl Env<'_> {
         }
         let Extra::Map { map, uid } = reg.extra else { return unsupported("value of no map") };
         let view = &self.maps[map as usize];
-        let (name, what) = (view.def.kernel_name().to_string(), kind.name());
+        let (name, what) = (self.map_name(map).to_string(), kind.name());
         let has_btf = self.prog.btf.is_some() && view.def.btf_value_type_id != 0;
         let field = view.fields.iter().find(|f| f.kind == kind).map(|f| f.offset);
         if !reg.val.is_const() {
