@@ -128,19 +128,7 @@ impl<'a> Env<'a> {
         func_info::check_btf_func_early(self)?;
         // The statistics of a refusal list the program from now on.
         self.subprogs = vec![SubprogInfo::default()];
-        let mut starts = StartSet::new(self.insns.len());
-        let found = self.pass(|env| {
-            let (kfuncs, symbols) = (&env.callable.kfuncs, env.config.kernel_symbols.as_ref());
-            let add = |idx, insn: &_| kfuncs.add_kfunc_call((env.prog, symbols), idx, insn);
-            find_subprogs(env.insns, env.bpf_capable, &mut starts, add)
-        });
-        self.subprogs = vec![SubprogInfo::default(); starts.count];
-        found?;
-        let exception_cb = self.pass(|env| find_exception_cb(env.prog))?;
-        if let Some(start) = exception_cb {
-            self.pass(|_| starts.add(0, i64::from(start)))?;
-        }
-        let mut subprogs = starts.into_subprogs(exception_cb);
+        let mut subprogs = self.find_functions()?;
         self.list_subprogs(&subprogs);
         if self.log.traces_all() {
             let text = subprogs.log_text();
@@ -196,6 +184,23 @@ impl<'a> Env<'a> {
         self.fastcall = mark_fastcall_patterns(self.insns, &subprogs, &self.callable);
         self.layout = subprogs;
         Ok(())
+    }
+
+    /// The functions of the program. A refusal's statistics list those that were found before it.
+    fn find_functions(&mut self) -> Check<Subprogs> {
+        let mut starts = StartSet::new(self.insns.len());
+        let found = self.pass(|env| {
+            let (kfuncs, symbols) = (&env.callable.kfuncs, env.config.kernel_symbols.as_ref());
+            let add = |idx, insn: &_| kfuncs.add_kfunc_call((env.prog, symbols), idx, insn);
+            find_subprogs(env.insns, env.bpf_capable, &mut starts, add)
+        });
+        self.subprogs = vec![SubprogInfo::default(); starts.count];
+        found?;
+        let exception_cb = self.pass(|env| find_exception_cb(env.prog))?;
+        if let Some(start) = exception_cb {
+            self.pass(|_| starts.add(0, i64::from(start)))?;
+        }
+        Ok(starts.into_subprogs(exception_cb))
     }
 
     /// Runs a pass and makes its refusal ours.

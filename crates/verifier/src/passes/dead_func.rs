@@ -21,10 +21,9 @@ pub(crate) fn address_of_removed_end<W: WalkedInsns>(
     subprogs: &Subprogs,
     walked: &W,
 ) -> Option<usize> {
-    // The kernel's own exception callback stands behind everything.
+    let end = (0..insns.len()).rev().find(|&idx| walked.was_seen(idx))? as i64;
+    // The kernel's own exception callback is a function more, but no address becomes its.
     let hidden = walked.saw_exception() && subprogs.exception_cb.is_none();
-    let last = (0..insns.len()).rev().find(|&idx| walked.was_seen(idx))? as i64;
-    let end = if hidden { insns.len() as i64 } else { last };
     let seen = |&subprog: &usize| {
         (subprogs.start(subprog)..subprogs.end(subprog)).any(|idx| walked.was_seen(idx as usize))
     };
