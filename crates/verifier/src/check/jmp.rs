@@ -187,17 +187,21 @@ fn is_branch_taken(o: &Operands) -> Option<bool> {
     }
     match (o.dst.is_scalar(), o.src.is_scalar()) {
         (true, true) => skep_domain::is_branch_taken(&o.dst.val, &o.src.val, o.op, o.is_jmp32),
-        (false, true) => not_null_branch_taken(&o.dst, &o.src, o.op),
-        (true, false) => not_null_branch_taken(&o.src, &o.dst, o.op),
+        (false, true) => not_null_branch_taken(o, &o.dst, &o.src),
+        (true, false) => not_null_branch_taken(o, &o.src, &o.dst),
         (false, false) => None,
     }
 }
 
-fn not_null_branch_taken(ptr: &Reg, zero: &Reg, op: JmpOp) -> Option<bool> {
-    if !ptr.is_not_null() || zero.const_value() != Some(0) {
+/// A pointer that is not NULL against zero. Where halves are compared, the half has to be zero.
+fn not_null_branch_taken(o: &Operands, ptr: &Reg, number: &Reg) -> Option<bool> {
+    let low = if o.is_jmp32 { u64::from(u32::MAX) } else { u64::MAX };
+    let bits = number.val.var_off;
+    let is_zero = bits.mask & low == 0 && bits.value & low == 0;
+    if !ptr.is_not_null() || !is_zero {
         return None;
     }
-    match op {
+    match o.op {
         JmpOp::Eq => Some(false),
         JmpOp::Ne => Some(true),
         _ => None,
