@@ -82,7 +82,9 @@ pub(crate) fn check_loops(ops: &[Op], loops: &[Loop], linkage: &Linkage) -> Resu
         }
         for round in 0..looped.times {
             for (at, op) in (looped.head..).zip(&ops[looped.head..=looped.latch]) {
-                let jumps = matches!(op, Op::Br { .. });
+                // A round that cannot be the last one is not left.
+                let known = at == looped.latch && !looped.may_end_in(round);
+                let jumps = matches!(op, Op::Br { .. }) && !known;
                 plain.step(at, *op, jumps);
                 let (front, op) = looped.in_round((at, *op), round);
                 front.into_iter().for_each(|front| rounds.step(at, front, false));

@@ -10,7 +10,7 @@ use crate::op::{AluOp, Op, Reg, RegSet, ShiftOp, Src};
 /// By register: the bits that are read before they are written.
 struct Needs([u64; Reg::COUNT]);
 
-/// Whether something changed.
+/// Whether something changed; what is live did not: an op that goes reads what it writes.
 pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     let mut changed = false;
     let mut needs = Needs([u64::MAX; Reg::COUNT]);

@@ -26,9 +26,8 @@ enum Made {
     Scaled(Reg, u8),
 }
 
-/// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &mut Flow) -> bool {
-    let mut changed = false;
+/// Keeps what is live up to date.
+pub(super) fn run(ops: &mut [Op], flow: &mut Flow) {
     // Backwards: once a sum is in the address, the shift of its part may go there, too.
     for at in (0..ops.len()).rev() {
         let Some((reg, made)) = made(&ops[at]) else { continue };
@@ -44,9 +43,7 @@ pub(super) fn run(ops: &mut [Op], flow: &mut Flow) -> bool {
         for live in &mut flow.live_out[at..last] {
             *live = live.minus(RegSet::of(&[reg])).or(made.parts(reg));
         }
-        changed = true;
     }
-    changed
 }
 
 fn made(op: &Op) -> Option<(Reg, Made)> {

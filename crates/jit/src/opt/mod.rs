@@ -66,15 +66,13 @@ pub(crate) fn run(
     if again {
         flow.find_live(ops);
     }
-    if passes.demand && demand::run(ops, flow) {
-        flow.find_live(ops);
-        again = true;
-    }
+    // What is live after these two they keep right themselves.
+    again |= passes.demand && demand::run(ops, flow);
     if again {
         values_and_dead(ops, flow, (linkage, tuning));
     }
-    if passes.index && index::run(ops, flow) {
-        flow.find_live(ops);
+    if passes.index {
+        index::run(ops, flow);
     }
     if passes.movbe && movbe::run(ops, flow) {
         flow.find_live(ops);

@@ -89,7 +89,7 @@ fn even(trips: Trips, count: u32) -> Option<u32> {
     // Neither test nor step nor copy is written but once.
     let light = count.saturating_sub(2 + u32::from(trips.copy.is_some())).max(1);
     let most = (OPS_MAX / light).min(TIMES_EVEN_MAX);
-    (2..=most).rev().find(|times| trips.rounds % times == 0)
+    (2..=most).rev().find(|times| trips.rounds.is_multiple_of(*times))
 }
 
 impl Loop {
@@ -101,8 +101,8 @@ impl Loop {
     /// What stands for the op at `at` in a round, counted from 0. A comparison may need an op in
     /// front of it.
     pub(crate) fn in_round(&self, (at, op): (usize, Op), round: u32) -> (Option<Op>, Op) {
-        let is_last = round + 1 == self.times;
-        if !is_last && self.trips.is_some_and(|trips| at == self.latch || trips.copy == Some(at)) {
+        let copy = self.trips.and_then(|trips| trips.copy);
+        if !self.may_end_in(round) && (at == self.latch || copy == Some(at)) {
             return (None, Op::Nop);
         }
         let (mut before, mut op) = (None, op);
@@ -122,6 +122,11 @@ impl Loop {
             }
         }
         (before, op)
+    }
+
+    /// Whether the loop's own test may end it in a round.
+    pub(super) fn may_end_in(&self, round: u32) -> bool {
+        self.trips.is_none() || round + 1 == self.times
     }
 
     /// What makes the registers whole when a round is left at `at` for where `live` are read.

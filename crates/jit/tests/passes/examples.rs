@@ -1,0 +1,667 @@
+//! A program for each pass, and what is written with it and without.
+
+pub(crate) struct Example {
+    pub(crate) pass: &'static str,
+    pub(crate) program: &'static str,
+    pub(crate) with: &'static str,
+    pub(crate) without: &'static str,
+}
+
+pub(crate) const EXAMPLES: &[Example] = &[
+    Example {
+        pass: "dead",
+        program: "r0 = 1\n\
+             r2 = 5\n\
+             r3 = r2\n\
+             exit",
+        with: "mov eax,1\n\
+             ret\n",
+        without: "mov eax,1\n\
+             mov esi,5\n\
+             mov rdx,rsi\n\
+             ret\n",
+    },
+    Example {
+        pass: "branches",
+        program: "r0 = 0\n\
+             if r1 == 7 goto over\n\
+             goto out\n\
+             over:\n\
+             r0 = 1\n\
+             out:\n\
+             exit",
+        with: "xor eax,eax\n\
+             cmp rdi,7\n\
+             jne short 000000000000000Dh\n\
+             mov eax,1\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             cmp rdi,7\n\
+             je short 000000000000000Ah\n\
+             jmp short 000000000000000Fh\n\
+             mov eax,1\n\
+             ret\n",
+    },
+    Example {
+        pass: "constants",
+        program: "w0 = 5\n\
+             w0 += 7\n\
+             if w0 == 12 goto out\n\
+             r0 = 1\n\
+             out:\n\
+             exit",
+        with: "mov eax,0Ch\n\
+             jmp short 000000000000000Ch\n\
+             mov eax,1\n\
+             ret\n",
+        without: "mov eax,5\n\
+             add eax,7\n\
+             cmp eax,0Ch\n\
+             je short 0000000000000012h\n\
+             mov eax,1\n\
+             ret\n",
+    },
+    Example {
+        pass: "rotate",
+        program: "r0 = r1\n\
+             r0 <<= 13\n\
+             r1 >>= 51\n\
+             r0 |= r1\n\
+             exit",
+        with: "mov rax,rdi\n\
+             rol rax,0Dh\n\
+             ret\n",
+        without: "mov rax,rdi\n\
+             shl rax,0Dh\n\
+             shr rdi,33h\n\
+             or rax,rdi\n\
+             ret\n",
+    },
+    Example {
+        pass: "bytes",
+        program: "r0 = *(u8 *)(r1 +0)\n\
+             r0 <<= 8\n\
+             r2 = *(u8 *)(r1 +1)\n\
+             r0 |= r2\n\
+             exit",
+        with: "movzx eax,word ptr [rdi]\n\
+             ror ax,8\n\
+             ret\n",
+        without: "movzx eax,byte ptr [rdi]\n\
+             shl rax,8\n\
+             movzx esi,byte ptr [rdi+1]\n\
+             or rax,rsi\n\
+             ret\n",
+    },
+    Example {
+        pass: "zext",
+        program: "r0 = *(u32 *)(r1 +0)\n\
+             r0 <<= 32\n\
+             r0 >>= 32\n\
+             r0 &= 255\n\
+             exit",
+        with: "mov eax,[rdi]\n\
+             movzx eax,al\n\
+             ret\n",
+        without: "mov eax,[rdi]\n\
+             shl rax,20h\n\
+             shr rax,20h\n\
+             and rax,0FFh\n\
+             ret\n",
+    },
+    Example {
+        pass: "copies",
+        program: "r2 = r1\n\
+             r0 = *(u32 *)(r2 +4)\n\
+             exit",
+        with: "mov eax,[rdi+4]\n\
+             ret\n",
+        without: "mov rsi,rdi\n\
+             mov eax,[rsi+4]\n\
+             ret\n",
+    },
+    Example {
+        pass: "address",
+        program: "r2 = r1\n\
+             r3 = *(u32 *)(r1 +0)\n\
+             r2 += r3\n\
+             r0 = *(u8 *)(r2 +4)\n\
+             exit",
+        with: "mov edx,[rdi]\n\
+             movzx eax,byte ptr [rdi+rdx+4]\n\
+             ret\n",
+        without: "mov rsi,rdi\n\
+             mov edx,[rdi]\n\
+             add rsi,rdx\n\
+             movzx eax,byte ptr [rsi+4]\n\
+             ret\n",
+    },
+    Example {
+        pass: "demand",
+        program: "r0 = r1\n\
+             r2 &= 63\n\
+             r0 <<= r2\n\
+             r3 = r0\n\
+             r3 &= 255\n\
+             *(u8 *)(r10 -1) = r3\n\
+             exit",
+        with: "add rsp,0FFFFFFFFFFFFFE00h\n\
+             mov rax,rdi\n\
+             shlx rax,rax,rsi\n\
+             mov rdx,rax\n\
+             mov [rsp+1FFh],dl\n\
+             add rsp,200h\n\
+             ret\n",
+        without: "add rsp,0FFFFFFFFFFFFFE00h\n\
+             mov rax,rdi\n\
+             and rsi,3Fh\n\
+             shlx rax,rax,rsi\n\
+             mov rdx,rax\n\
+             and rdx,0FFh\n\
+             mov [rsp+1FFh],dl\n\
+             add rsp,200h\n\
+             ret\n",
+    },
+    // As a slot of the frame; and with what the sum is made of read later, too.
+    Example {
+        pass: "index",
+        program: "r2 &= 15\n\
+             r2 <<= 2\n\
+             r3 = r10\n\
+             r3 += -64\n\
+             r3 += r2\n\
+             r0 = *(u32 *)(r3 +0)\n\
+             r4 = 8\n\
+             r4 += r1\n\
+             r0 += r4\n\
+             exit",
+        with: "add rsp,0FFFFFFFFFFFFFE00h\n\
+             and rsi,0Fh\n\
+             mov eax,[rsp+rsi*4+1C0h]\n\
+             mov ecx,8\n\
+             add rcx,rdi\n\
+             add rax,rcx\n\
+             add rsp,200h\n\
+             ret\n",
+        without: "add rsp,0FFFFFFFFFFFFFE00h\n\
+             and rsi,0Fh\n\
+             shl rsi,2\n\
+             lea rdx,[rsp+200h]\n\
+             add rdx,0FFFFFFFFFFFFFFC0h\n\
+             add rdx,rsi\n\
+             mov eax,[rdx]\n\
+             mov ecx,8\n\
+             add rcx,rdi\n\
+             add rax,rcx\n\
+             add rsp,200h\n\
+             ret\n",
+    },
+    Example {
+        pass: "lea",
+        program: "r0 = r1\n\
+             r0 += 8\n\
+             exit",
+        with: "lea rax,[rdi+8]\n\
+             ret\n",
+        without: "mov rax,rdi\n\
+             add rax,8\n\
+             ret\n",
+    },
+    Example {
+        pass: "slots",
+        program: "*(u64 *)(r10 -8) = r1\n\
+             r2 = *(u64 *)(r10 -8)\n\
+             r3 = *(u64 *)(r10 -8)\n\
+             r2 += r3\n\
+             *(u64 *)(r10 -8) = r2\n\
+             r0 = *(u64 *)(r10 -8)\n\
+             exit",
+        with: "mov r9,rdi\n\
+             mov rsi,r9\n\
+             mov rdx,r9\n\
+             add rsi,rdx\n\
+             mov r9,rsi\n\
+             mov rax,r9\n\
+             ret\n",
+        without: "add rsp,0FFFFFFFFFFFFFE00h\n\
+             mov [rsp+1F8h],rdi\n\
+             mov rsi,[rsp+1F8h]\n\
+             mov rdx,[rsp+1F8h]\n\
+             add rsi,rdx\n\
+             mov [rsp+1F8h],rsi\n\
+             mov rax,[rsp+1F8h]\n\
+             add rsp,200h\n\
+             ret\n",
+    },
+    Example {
+        pass: "fold",
+        program: "r0 = 1\n\
+             r2 = *(u64 *)(r1 +0)\n\
+             r0 += r2\n\
+             r3 = *(u64 *)(r1 +8)\n\
+             r3 += 1\n\
+             *(u64 *)(r1 +8) = r3\n\
+             exit",
+        with: "mov eax,1\n\
+             add rax,[rdi]\n\
+             add qword ptr [rdi+8],1\n\
+             ret\n",
+        without: "mov eax,1\n\
+             mov rsi,[rdi]\n\
+             add rax,rsi\n\
+             mov rdx,[rdi+8]\n\
+             add rdx,1\n\
+             mov [rdi+8],rdx\n\
+             ret\n",
+    },
+    Example {
+        pass: "movbe",
+        program: "r0 = *(u32 *)(r1 +0)\n\
+             r0 = be32 r0\n\
+             r2 = *(u16 *)(r1 +4)\n\
+             r2 = be16 r2\n\
+             r0 += r2\n\
+             r3 = *(u64 *)(r1 +8)\n\
+             r3 = bswap64 r3\n\
+             r4 = r3\n\
+             r4 += r2\n\
+             r4 = be64 r4\n\
+             *(u64 *)(r1 +8) = r4\n\
+             r0 += r3\n\
+             exit",
+        with: "movbe eax,[rdi]\n\
+             movzx esi,word ptr [rdi+4]\n\
+             ror si,8\n\
+             add rax,rsi\n\
+             movbe rdx,[rdi+8]\n\
+             mov rcx,rdx\n\
+             add rcx,rsi\n\
+             movbe [rdi+8],rcx\n\
+             add rax,rdx\n\
+             ret\n",
+        without: "mov eax,[rdi]\n\
+             bswap eax\n\
+             movzx esi,word ptr [rdi+4]\n\
+             ror si,8\n\
+             movzx esi,si\n\
+             add rax,rsi\n\
+             mov rdx,[rdi+8]\n\
+             bswap rdx\n\
+             mov rcx,rdx\n\
+             add rcx,rsi\n\
+             bswap rcx\n\
+             mov [rdi+8],rcx\n\
+             add rax,rdx\n\
+             ret\n",
+    },
+    Example {
+        pass: "magic",
+        program: "r0 = r1\n\
+             w0 /= 10\n\
+             exit",
+        with: "mov rax,rdi\n\
+             mov r11d,eax\n\
+             mov r10d,0CCCCCCCDh\n\
+             imul r11,r10\n\
+             shr r11,23h\n\
+             mov eax,r11d\n\
+             ret\n",
+        without: "mov rax,rdi\n\
+             mov r11d,0Ah\n\
+             xor edx,edx\n\
+             div r11d\n\
+             ret\n",
+    },
+    Example {
+        pass: "flags",
+        program: "r0 = 0\n\
+             again:\n\
+             r0 += r1\n\
+             r1 += -1\n\
+             if r1 != 0 goto again\n\
+             exit",
+        with: "xor eax,eax\n\
+             add rax,rdi\n\
+             add rdi,0FFFFFFFFFFFFFFFFh\n\
+             jne short 2\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             add rax,rdi\n\
+             add rdi,0FFFFFFFFFFFFFFFFh\n\
+             test rdi,rdi\n\
+             jne short 2\n\
+             ret\n",
+    },
+    Example {
+        pass: "unroll",
+        program: "r0 = 0\n\
+             again:\n\
+             r0 += 3\n\
+             if r0 < r1 goto again\n\
+             exit",
+        with: "xor eax,eax\n\
+             add rax,3\n\
+             cmp rax,rdi\n\
+             jae short 0000000000000026h\n\
+             add rax,3\n\
+             cmp rax,rdi\n\
+             jae short 0000000000000026h\n\
+             add rax,3\n\
+             cmp rax,rdi\n\
+             jae short 0000000000000026h\n\
+             add rax,3\n\
+             cmp rax,rdi\n\
+             jb short 2\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             add rax,3\n\
+             cmp rax,rdi\n\
+             jb short 2\n\
+             ret\n",
+    },
+    Example {
+        pass: "trips",
+        program: "r0 = 0\n\
+             r2 = 0\n\
+             again:\n\
+             r0 ^= r2\n\
+             r2 += 4\n\
+             if r2 < 24 goto again\n\
+             exit",
+        with: "xor eax,eax\n\
+             xor esi,esi\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jb short 4\n\
+             ret\n",
+        without: "xor eax,eax\n\
+             xor esi,esi\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jae short 0000000000000038h\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jae short 0000000000000038h\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jae short 0000000000000038h\n\
+             xor rax,rsi\n\
+             add rsi,4\n\
+             cmp rsi,18h\n\
+             jb short 4\n\
+             ret\n",
+    },
+    Example {
+        pass: "counters",
+        program: "r0 = 0\n\
+             r2 = 0\n\
+             again:\n\
+             *(u8 *)(r1 +0) = 7\n\
+             if r3 == r4 goto out\n\
+             r3 ^= r5\n\
+             r1 += 2\n\
+             if r1 != 64 goto again\n\
+             r0 = 1\n\
+             out:\n\
+             r0 += r1\n\
+             exit",
+        with: "xor eax,eax\n\
+             mov byte ptr [rdi],7\n\
+             cmp rdx,rcx\n\
+             je 0000000000000056h\n\
+             xor rdx,r8\n\
+             cmp rdi,3Eh\n\
+             je short 000000000000005Ah\n\
+             mov byte ptr [rdi+2],7\n\
+             cmp rdx,rcx\n\
+             je short 0000000000000060h\n\
+             xor rdx,r8\n\
+             cmp rdi,3Ch\n\
+             je short 0000000000000066h\n\
+             mov byte ptr [rdi+4],7\n\
+             cmp rdx,rcx\n\
+             je short 000000000000006Ch\n\
+             xor rdx,r8\n\
+             cmp rdi,3Ah\n\
+             je short 0000000000000072h\n\
+             mov byte ptr [rdi+6],7\n\
+             cmp rdx,rcx\n\
+             je short 0000000000000078h\n\
+             xor rdx,r8\n\
+             add rdi,8\n\
+             cmp rdi,40h\n\
+             jne short 2\n\
+             mov eax,1\n\
+             add rax,rdi\n\
+             ret\n\
+             lea rdi,[rdi+2]\n\
+             jmp short 0000000000000051h\n\
+             lea rdi,[rdi+2]\n\
+             jmp short 0000000000000056h\n\
+             lea rdi,[rdi+4]\n\
+             jmp short 0000000000000051h\n\
+             lea rdi,[rdi+4]\n\
+             jmp short 0000000000000056h\n\
+             lea rdi,[rdi+6]\n\
+             jmp short 0000000000000051h\n\
+             lea rdi,[rdi+6]\n\
+             jmp short 0000000000000056h\n",
+        without: "xor eax,eax\n\
+             mov byte ptr [rdi],7\n\
+             cmp rdx,rcx\n\
+             je 000000000000005Fh\n\
+             xor rdx,r8\n\
+             add rdi,2\n\
+             cmp rdi,40h\n\
+             je short 000000000000005Ah\n\
+             mov byte ptr [rdi],7\n\
+             cmp rdx,rcx\n\
+             je short 000000000000005Fh\n\
+             xor rdx,r8\n\
+             add rdi,2\n\
+             cmp rdi,40h\n\
+             je short 000000000000005Ah\n\
+             mov byte ptr [rdi],7\n\
+             cmp rdx,rcx\n\
+             je short 000000000000005Fh\n\
+             xor rdx,r8\n\
+             add rdi,2\n\
+             cmp rdi,40h\n\
+             je short 000000000000005Ah\n\
+             mov byte ptr [rdi],7\n\
+             cmp rdx,rcx\n\
+             je short 000000000000005Fh\n\
+             xor rdx,r8\n\
+             add rdi,2\n\
+             cmp rdi,40h\n\
+             jne short 2\n\
+             mov eax,1\n\
+             add rax,rdi\n\
+             ret\n",
+    },
+    Example {
+        pass: "sums",
+        program: "r0 = 0\n\
+             again:\n\
+             r2 = *(u32 *)(r1 +0)\n\
+             w0 += w2\n\
+             if r2 != 64 goto again\n\
+             exit",
+        with: "xor eax,eax\n\
+             xor r9d,r9d\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             je short 0000000000000033h\n\
+             mov esi,[rdi]\n\
+             add r9d,esi\n\
+             cmp rsi,40h\n\
+             je short 0000000000000038h\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             je short 000000000000003Dh\n\
+             mov esi,[rdi]\n\
+             add r9d,esi\n\
+             cmp rsi,40h\n\
+             jne short 5\n\
+             add eax,r9d\n\
+             ret\n\
+             add eax,r9d\n\
+             jmp short 0000000000000032h\n\
+             add eax,r9d\n\
+             jmp short 0000000000000032h\n\
+             add eax,r9d\n\
+             jmp short 0000000000000032h\n",
+        without: "xor eax,eax\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             je short 000000000000002Ah\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             je short 000000000000002Ah\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             je short 000000000000002Ah\n\
+             mov esi,[rdi]\n\
+             add eax,esi\n\
+             cmp rsi,40h\n\
+             jne short 2\n\
+             ret\n",
+    },
+    Example {
+        pass: "latches",
+        program: "r0 = 0\n\
+             goto again\n\
+             next:\n\
+             r2 += 1\n\
+             if r2 != 16 goto again\n\
+             exit\n\
+             again:\n\
+             if r0 s> 5 goto more\n\
+             r0 += r2\n\
+             goto next\n\
+             more:\n\
+             r0 ^= r2\n\
+             goto next",
+        with: "xor eax,eax\n\
+             jmp short 000000000000000Fh\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             jne short 000000000000000Fh\n\
+             ret\n\
+             cmp rax,5\n\
+             jg short 0000000000000024h\n\
+             add rax,rsi\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             jne short 000000000000000Fh\n\
+             jmp short 000000000000000Eh\n\
+             xor rax,rsi\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             jne short 000000000000000Fh\n\
+             jmp short 000000000000000Eh\n",
+        without: "xor eax,eax\n\
+             jmp short 000000000000000Fh\n\
+             add rsi,1\n\
+             cmp rsi,10h\n\
+             jne short 000000000000000Fh\n\
+             ret\n\
+             cmp rax,5\n\
+             jg short 000000000000001Ah\n\
+             add rax,rsi\n\
+             jmp short 4\n\
+             xor rax,rsi\n\
+             jmp short 4\n",
+    },
+    Example {
+        pass: "cold",
+        program: "r0 = 0\n\
+             r2 = r1\n\
+             goto more\n\
+             next:\n\
+             r2 += 1\n\
+             if r2 != 7 goto more\n\
+             r0 += r2\n\
+             goto out\n\
+             more:\n\
+             r0 ^= r2\n\
+             if r0 > 9 goto next\n\
+             r0 += 3\n\
+             goto next\n\
+             out:\n\
+             exit",
+        with: "xor eax,eax\n\
+             mov rsi,rdi\n\
+             jmp short 0000000000000011h\n\
+             add rsi,1\n\
+             cmp rsi,7\n\
+             je short 0000000000000021h\n\
+             xor rax,rsi\n\
+             cmp rax,9\n\
+             ja short 7\n\
+             add rax,3\n\
+             jmp short 7\n\
+             ret\n\
+             add rax,rsi\n\
+             jmp short 0000000000000020h\n",
+        without: "xor eax,eax\n\
+             mov rsi,rdi\n\
+             jmp short 0000000000000016h\n\
+             add rsi,1\n\
+             cmp rsi,7\n\
+             jne short 0000000000000016h\n\
+             add rax,rsi\n\
+             jmp short 0000000000000025h\n\
+             xor rax,rsi\n\
+             cmp rax,9\n\
+             ja short 7\n\
+             add rax,3\n\
+             jmp short 7\n\
+             ret\n",
+    },
+    Example {
+        pass: "align",
+        program: "r0 = 0x123456789a ll\n\
+             r3 = 0x123456789b ll\n\
+             again:\n\
+             r0 += r3\n\
+             r1 += -1\n\
+             if r1 != 0 goto again\n\
+             exit",
+        with: "mov rax,123456789Ah\n\
+             mov rdx,123456789Bh\n\
+             nop [rax+rax]\n\
+             nop [rax]\n\
+             add rax,rdx\n\
+             add rdi,0FFFFFFFFFFFFFFFFh\n\
+             test rdi,rdi\n\
+             jne short 0000000000000020h\n\
+             ret\n",
+        without: "mov rax,123456789Ah\n\
+             mov rdx,123456789Bh\n\
+             add rax,rdx\n\
+             add rdi,0FFFFFFFFFFFFFFFFh\n\
+             test rdi,rdi\n\
+             jne short 0000000000000014h\n\
+             ret\n",
+    },
+];
