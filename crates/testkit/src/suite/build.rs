@@ -7,7 +7,7 @@ use skep::btf::{Btf, Kind};
 use skep::insn::InsnIdx;
 use skep::insn::asm::{Assembly, assemble};
 use skep::program::{
-    AttachTarget, FuncInfo, LineInfo, MapDef, MapIdx, MapSlot, Program, SlotTarget,
+    AttachTarget, FuncInfo, LineInfo, MapDef, MapIdx, MapSlot, Program, SlotTarget, TargetFunction,
 };
 use skep::uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType};
 use std::sync::Arc;
@@ -113,6 +113,13 @@ fn line_info(&[insn, file_name_off, line_off, line_col]: &[u32; 4]) -> LineInfo 
 }
 
 fn attach_target(options: &Options, btf: Option<&Arc<Btf>>) -> Result<AttachTarget, String> {
+    if let Some(replaces) = &options.replaces {
+        let (program, _) = assembled(("other", &replaces.bpf), &replaces.of, btf)?;
+        let find = |btf: &Arc<Btf>| btf.find_by_name_kind(&replaces.func, Kind::Func);
+        let id = program.btf.as_ref().and_then(find);
+        let btf_id = id.ok_or_else(|| format!("no such function: {}", replaces.func))?.0;
+        return Ok(AttachTarget::Function(Arc::new(TargetFunction { program, btf_id })));
+    }
     let Some(name) = &options.attach else { return Ok(AttachTarget::None) };
     let (name, kind) = match name.split_once(' ') {
         Some(("struct", name)) => (name, Kind::Struct),

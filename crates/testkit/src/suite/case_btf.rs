@@ -6,7 +6,7 @@ use skep::insn::InsnIdx;
 use skep::insn::asm::Assembly;
 use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
 use skep::program::FuncInfo;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was built.
 #[derive(Default)]
@@ -38,10 +38,15 @@ pub(super) fn build(options: &Options, assembly: &Assembly) -> Result<CaseBtf, S
     }
     let mut types = Types { builder: BtfBuilder::new(), known: BTreeMap::new() };
     if wants_funcs {
+        let mut named = BTreeSet::new();
         for (start, name) in subprogs(options, assembly) {
             let func = options.func.get(&name).cloned().unwrap_or_default();
             let type_id = types.func(&name, &func, &options.prog_type)?;
             made.func_info.push(FuncInfo { insn_off: InsnIdx(start), type_id: type_id.0 });
+            named.insert(name);
+        }
+        for (name, func) in options.func.iter().filter(|(name, _)| !named.contains(*name)) {
+            types.func(name, func, &options.prog_type)?;
         }
     }
     for (name, map) in with_fields {
@@ -125,6 +130,10 @@ impl Types {
 
     fn arg(&mut self, name: &str, prog_type: &str) -> Result<TypeId, String> {
         let target = match name {
+            _ if name.starts_with("ctx:") => {
+                let of = name.trim_start_matches("ctx:");
+                self.builder.struct_(ctx_struct(of)?, 0, &[])
+            }
             "ctx" => self.builder.struct_(ctx_struct(prog_type)?, 0, &[]),
             "void*" => TypeId::VOID,
             _ => match (name.strip_prefix("mem:"), name.strip_suffix('*')) {

@@ -49,6 +49,20 @@ pub struct Options {
     pub packets: Vec<String>,
     /// Programs that slots of prog arrays name, of the same type.
     pub target: BTreeMap<String, String>,
+    /// The function of another program that this one, of type `ext`, replaces.
+    pub replaces: Option<Box<Replaces>>,
+}
+
+/// A function of another program.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Replaces {
+    /// Its label, or `main`; or a name of `of.func` that is no label.
+    pub func: String,
+    /// The other program.
+    pub bpf: String,
+    /// The other program's options.
+    pub of: Options,
 }
 
 /// The loading process.
@@ -82,6 +96,7 @@ impl Default for Options {
             words: Vec::new(),
             packets: Vec::new(),
             target: BTreeMap::new(),
+            replaces: None,
         }
     }
 }
@@ -154,8 +169,9 @@ pub struct FuncOptions {
     /// Of `main`: labels of the functions that it names as those that run when an exception is
     /// thrown; one that is no label is in no BTF.
     pub exception_callbacks: Vec<String>,
-    /// Types of the arguments: `int`, `u64`, `ctx`, `char*`, `mem:16` (pointer to a struct of so
-    /// many bytes), each with tags behind it: `mem:16 nonnull`, `void* ctx`.
+    /// Types of the arguments: `int`, `u64`, `ctx`, `ctx:xdp` (that of another type), `char*`,
+    /// `mem:16` (pointer to a struct of so many bytes), each with tags behind it: `mem:16 nonnull`,
+    /// `void* ctx`.
     pub args: Vec<String>,
     /// Returns nothing, instead of an int.
     pub void: bool,

@@ -5,12 +5,11 @@
 //!
 //! Kernel: `bpf_check_attach_target`, `btf_check_type_match` (6.18).
 
-use super::call::func_contract::prepare_func_args;
 use crate::env::{Env, SubprogInfo};
 use crate::log::reject;
 use crate::passes::call_facts::is_kfunc_call;
 use crate::rejection::{Check, Stop, unsupported};
-use skep_btf::{Kind, Type, TypeId};
+use skep_btf::{FuncLinkage, Kind, Type, TypeId};
 use skep_program::{AttachTarget, Program, TargetFunction};
 use skep_uapi::helper::HookKey;
 use skep_uapi::kfunc::Kfunc;
@@ -83,7 +82,7 @@ pub(crate) fn check_replaced(env: &mut Env<'_>, target: &Arc<TargetFunction>) ->
     if replaced.is_exception_cb {
         return unsupported("replacing an exception callback");
     }
-    if !replaced.is_global || replaced.unreliable {
+    if replaced.unreliable {
         reject!(env, EINVAL, "Cannot replace static functions");
     }
     if env.subprogs[0].changes_pkt_data && !replaced.changes_pkt_data {
@@ -102,6 +101,11 @@ pub(crate) fn check_replaced(env: &mut Env<'_>, target: &Arc<TargetFunction>) ->
     let Some((row, own)) = own.map(|(row, btf)| (row.type_id, btf)) else {
         return unsupported("replacing a function by a program without BTF");
     };
+    for func in [own.ty(TypeId(row)), func] {
+        if func.func_linkage() != FuncLinkage::Global as u16 {
+            reject!(env, EINVAL, "{}() is not a global function", func.name());
+        }
+    }
     check_prototype(env, own.ty(TypeId(row)), func)
 }
 
@@ -122,8 +126,9 @@ fn replaced_subprog(
 ) -> Check<SubprogInfo> {
     let mut of = Env::new(&target.program, env.config);
     let found = of.check_program_shape().and_then(|()| {
-        if subprogno == 0 {
-            of.subprogs[0].unreliable = prepare_func_args(&mut of, 0)?.is_err();
+        // Whether callers keep to the prototype of a static function, only the walk shows.
+        if of.subprogs.get(subprogno).is_some_and(|it| subprogno == 0 || !it.is_global) {
+            of.do_check_main()?;
         }
         Ok(of.subprogs.get(subprogno).cloned())
     });
