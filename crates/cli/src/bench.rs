@@ -80,7 +80,7 @@ impl Run<'_> {
             None => sides::read(&flags.a, &flags.b)?,
         };
         let plan = Plan {
-            session: Plan::session(flags.input.btf.as_deref(), flags.input.loader)?,
+            session: Plan::session_of(&flags.input)?,
             filters: read_filters(&flags.filter)?,
             presets: Vec::new(),
             options: VerifyOptions::default(),

@@ -92,7 +92,7 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
 }
 
 fn plan(flags: &CheckFlags) -> Result<Plan, String> {
-    let session = Plan::session(flags.input.btf.as_deref(), flags.input.loader)?;
+    let session = Plan::session_of(&flags.input)?;
     let gate = MemoryGate::new(&flags.input, Kept::Logs)?;
     Ok(Plan {
         session,

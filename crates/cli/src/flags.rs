@@ -95,6 +95,9 @@ pub struct InputFlags {
     /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
     #[arg(long, value_name = "WHOSE", default_value = "libbpf", help_heading = "Input")]
     pub loader: LoaderFlag,
+    /// Program whose functions freplace programs replace; PROG if the file has several
+    #[arg(long, value_name = "FILE[:PROG]", help_heading = "Input")]
+    pub target: Option<String>,
     /// Also find BPF objects inside other files (executables, skeletons, archives)
     #[arg(long, help_heading = "Input")]
     pub scan: bool,

@@ -22,6 +22,7 @@ mod prog;
 mod run;
 mod stat;
 mod streams;
+mod target;
 mod tuning;
 
 pub use exit::Exit;

@@ -5,7 +5,8 @@ use crate::loader::{LoadClass, Loader};
 use crate::options::OpenOptions;
 use crate::sec_def::{SecDef, TargetKind};
 use skep_btf::{Btf, Kind, TypeId};
-use skep_program::AttachTarget;
+use skep_program::{AttachTarget, Program, TargetFunction};
+use std::sync::Arc;
 
 /// How a target says that it is the kernel's own, and no module's.
 const KERNEL: &str = "vmlinux";
@@ -15,10 +16,12 @@ const KERNEL: &str = "vmlinux";
 pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTarget> {
     let (prefix, kind) = match def.target_kind {
         TargetKind::None | TargetKind::StructOps => return Ok(AttachTarget::None),
-        TargetKind::Program => {
+        TargetKind::Program if options.as_in_file => {
             let named = def.target.filter(|name| !name.is_empty());
             return Ok(named.map_or(AttachTarget::None, |n| AttachTarget::Unresolved(n.to_owned())));
         }
+        // Without a program to look into, libbpf looks for a function of the kernel.
+        TargetKind::Program => ("", Kind::Func),
         TargetKind::Func(prefix) => (prefix, Kind::Func),
         TargetKind::TracepointTypedef => ("btf_trace_", Kind::Typedef),
     };
@@ -29,6 +32,9 @@ pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTa
             Loader::Any => Error::new(text),
         });
     };
+    if let (TargetKind::Program, Some(target)) = (&def.target_kind, &options.target) {
+        return function(target, name);
+    }
     let Some(kernel) = &options.kernel_btf else {
         return Ok(AttachTarget::Unresolved(name.to_owned()));
     };
@@ -45,6 +51,18 @@ pub(crate) fn target(def: &SecDef<'_>, options: &OpenOptions) -> Result<AttachTa
             Err(Error::load(LoadClass::Attach, text))
         }
     }
+}
+
+/// A function of another program.
+fn function(target: &Arc<Program>, name: &str) -> Result<AttachTarget> {
+    let id = target.btf.as_ref().and_then(|btf| btf.find_by_name_kind(name, Kind::Func));
+    let Some(id) = id else {
+        let of = &target.name;
+        let text = format!("attach target '{name}': program '{of}' has no such function");
+        return Err(Error::load(LoadClass::Attach, text));
+    };
+    let function = TargetFunction { program: Program::clone(target), btf_id: id.0 };
+    Ok(AttachTarget::Function(Arc::new(function)))
 }
 
 /// The first of the kernel or its modules, or the one of the module that is named.

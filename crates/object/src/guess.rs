@@ -1,6 +1,6 @@
 //! The type of a program that replaces a function of another, guessed by its context.
 //!
-//! `freplace` programs take the type of what they attach to, which is not known without the target.
+//! `freplace` programs take the type of what they attach to; without a target it is not known.
 //! veristat verifies them as the type whose context is their first argument; so can we.
 
 use skep_btf::{Btf, Kind, TypeId};
@@ -27,12 +27,10 @@ static CONTEXTS: &[(&str, P, Option<A>)] = &[
     ("bpf_raw_tracepoint_args", P::RawTracepoint, None),
 ];
 
-/// Gives an `freplace` program the type that its context suggests, if it suggests one.
-pub(crate) fn replace_ext(program: &mut Program) {
-    if program.prog_type != P::Ext {
-        return;
-    }
-    by_context(program);
+/// Gives an `freplace` program without a target the type that its context suggests; `false` if it
+/// suggests none.
+pub(crate) fn replace_ext(program: &mut Program) -> bool {
+    program.prog_type == P::Ext && by_context(program)
 }
 
 /// Gives a program the type that its context suggests; `false` if it suggests none.

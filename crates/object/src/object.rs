@@ -226,13 +226,14 @@ impl Maker<'_, '_> {
             ..self.template.clone()
         };
         let typed = set_type(image, index, &mut program);
-        if options.guess_ext_types {
-            guess::replace_ext(&mut program);
-        }
+        let guesses = options.guess_ext_types && options.target.is_none();
+        let guessed = guesses && guess::replace_ext(&mut program);
         if options.as_in_file {
             return Ok(program);
         }
-        typed?;
+        if !guessed {
+            typed?;
+        }
         if options.loader == Loader::Any {
             refusal::check_maps(&program)?;
         }

@@ -2,6 +2,7 @@
 
 use crate::loader::Loader;
 use skep_btf::Btf;
+use skep_program::Program;
 use std::sync::Arc;
 
 /// From the name of a kernel symbol to its address.
@@ -28,8 +29,11 @@ pub struct OpenOptions {
     pub empty_map_entries: u32,
     /// Whose rules decide what can be loaded.
     pub loader: Loader,
-    /// Give `freplace` programs the type that their context suggests, as veristat does: without it
-    /// they cannot be loaded alone.
+    /// The program whose functions `freplace` programs replace, as it is loaded; it has been
+    /// verified.
+    pub target: Option<Arc<Program>>,
+    /// Give `freplace` programs the type that their context suggests, as veristat does, if there is
+    /// no `target`: they cannot be loaded alone.
     pub guess_ext_types: bool,
     /// Leave what needs a kernel as the file has it (CO-RE relocations, externs, attach targets),
     /// and refuse nothing: for reading.

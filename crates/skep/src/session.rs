@@ -9,6 +9,7 @@ use skep_verifier::VerifiedProgram;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Larger files are not read: real objects are below a hundredth of it.
@@ -21,12 +22,29 @@ pub struct Session {
     pub host: Host,
     /// Whose rules decide what can be loaded; libbpf's by default.
     pub loader: Loader,
+    /// The program whose functions `freplace` programs replace, which was verified before:
+    /// [`Session::with_target`] does that.
+    pub target: Option<Arc<Program>>,
 }
 
 impl Session {
     /// A session that loads as libbpf does.
     pub fn new(host: Host) -> Session {
-        Session { host, loader: Loader::Libbpf }
+        Session { host, loader: Loader::Libbpf, target: None }
+    }
+
+    /// The same, with the program whose functions `freplace` programs replace: in objects that are
+    /// opened from now on they are of its type. It is verified first.
+    ///
+    /// # Errors
+    ///
+    /// The program is refused or gets no verdict.
+    pub fn with_target(self, target: &Program) -> Result<Session, NotAccepted> {
+        let verification = self.verify(target, &VerifyOptions::default());
+        match verification.verdict {
+            Verdict::Accepted => Ok(Session { target: Some(Arc::new(target.clone())), ..self }),
+            verdict => Err(NotAccepted { program: target.name.clone(), verdict }),
+        }
     }
 
     /// Reads a file, up to a size limit.
@@ -63,7 +81,8 @@ impl Session {
     ///
     /// The bytes are not a BPF object, or a malformed one.
     pub fn open(&self, path: &Path, bytes: &[u8]) -> Result<Object, Error> {
-        let options = OpenOptions { loader: self.loader, ..self.host.open_options(path) };
+        let (loader, target) = (self.loader, self.target.clone());
+        let options = OpenOptions { loader, target, ..self.host.open_options(path) };
         Object::open(bytes, &options).map_err(|e| Error::new(path, "opening the object", e))
     }
 

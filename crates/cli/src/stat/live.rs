@@ -95,7 +95,7 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
         (None, true) => flags.log_level.unwrap_or(1),
         (None, false) => flags.log_level.unwrap_or(0),
     };
-    let session = Plan::session(flags.input.btf.as_deref(), flags.input.loader)?;
+    let session = Plan::session_of(&flags.input)?;
     let kept = if flags.verbose { Kept::Logs } else { Kept::Little };
     let gate = MemoryGate::new(&flags.input, kept)?;
     Ok(Plan {
