@@ -50,7 +50,7 @@ pub fn watched<T>(watcher: Rc<RefCell<dyn Watch>>, work: impl FnOnce() -> T) -> 
     work()
 }
 
-/// That of this thread.
+/// That of this thread; one that is ending, which may run programs too, has none.
 pub(crate) fn current() -> Option<Watcher> {
-    WATCHER.with_borrow(Clone::clone)
+    WATCHER.try_with(|watcher| watcher.borrow().clone()).ok().flatten()
 }

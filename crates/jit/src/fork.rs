@@ -68,7 +68,7 @@ pub(crate) fn watch() {
     if WATCHED.swap(true, Ordering::AcqRel) {
         return;
     }
-    // Asked once, each in a lock: likewise.
+    // What the child asks is known by then.
     image::patching_is_refused();
     image::synchronising_is_refused();
     // SAFETY: the functions are there as long as the process, and do not unwind: they take locks,

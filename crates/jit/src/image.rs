@@ -9,6 +9,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::answer::Answer;
 use crate::pool::{Copied, Pool, Region, memfd_is_refused};
 use crate::text::{FlagLine, Text, TextLock};
 use rustix::io::Errno;
@@ -54,18 +55,15 @@ pub(crate) fn lock() -> MutexGuard<'static, Memory> {
 /// Why the host does not allow patching, if so: it refuses sealed `memfd`s, or core-synchronising
 /// `membarrier`. Checked once.
 pub fn patching_is_refused() -> Option<(&'static str, Errno)> {
-    static ANSWER: OnceLock<Option<(&'static str, Errno)>> = OnceLock::new();
-    *ANSWER.get_or_init(|| {
-        let memfd = memfd_is_refused().map(|errno| ("memfd_create", errno));
-        memfd.or_else(|| synchronising_is_refused().map(|errno| ("membarrier", errno)))
-    })
+    let memfd = memfd_is_refused_here().map(|errno| ("memfd_create", errno));
+    memfd.or_else(|| synchronising_is_refused().map(|errno| ("membarrier", errno)))
 }
 
 /// Why [`synchronise`] fails on this host, if it does. Checked once, which also registers the
 /// process for it.
 pub fn synchronising_is_refused() -> Option<Errno> {
-    static ANSWER: OnceLock<Option<Errno>> = OnceLock::new();
-    *ANSWER.get_or_init(|| {
+    static ANSWER: Answer = Answer::unknown();
+    ANSWER.get(|| {
         let registered = membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore);
         registered.and_then(|()| synchronise()).err()
     })
@@ -171,7 +169,7 @@ impl Memory {
             None => {
                 let region = self.region.as_mut().ok_or(Errno::NOMEM)?;
                 let len = POOL_BYTES.max(bytes.next_multiple_of(POOL_BYTES));
-                let pool = Pool::new(region, len, !memfd_is_refused_here())?;
+                let pool = Pool::new(region, len, memfd_is_refused_here().is_none())?;
                 crate::fork::watch();
                 self.pools.push(Share { pool, free: Vec::new(), fresh: 0 });
                 self.pools.len() - 1
@@ -267,10 +265,10 @@ impl Drop for Image {
     }
 }
 
-/// Whether a `memfd` is refused, asked once.
-pub(crate) fn memfd_is_refused_here() -> bool {
-    static ANSWER: OnceLock<bool> = OnceLock::new();
-    *ANSWER.get_or_init(|| memfd_is_refused().is_some())
+/// Why a `memfd` is refused, if it is. Checked once.
+pub(crate) fn memfd_is_refused_here() -> Option<Errno> {
+    static ANSWER: Answer = Answer::unknown();
+    ANSWER.get(memfd_is_refused)
 }
 
 impl Text {

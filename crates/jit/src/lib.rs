@@ -7,6 +7,7 @@
 
 #![deny(unsafe_code)]
 
+mod answer;
 mod asm;
 mod bare;
 mod compile;

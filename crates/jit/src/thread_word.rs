@@ -11,7 +11,7 @@
 
 #![allow(unsafe_code)]
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 core::arch::global_asm!(
     ".pushsection .tbss,\"awT\",@nobits",
     ".balign 16",
@@ -25,7 +25,7 @@ core::arch::global_asm!(
 );
 
 /// Distance of the word from the thread pointer, the same in all threads.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 pub fn offset() -> i32 {
     let offset: i64;
     // SAFETY: loads what the loader has written for the symbol above; touches nothing else.
@@ -66,7 +66,7 @@ pub unsafe fn set_cpu(cpu: u32) {
     store(cpu_offset(), cpu.into());
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 fn store(offset: i32, value: u64) {
     let offset = i64::from(offset);
     // SAFETY: invariant 1; the words are this crate's, and 8 bytes long each.
@@ -81,7 +81,7 @@ fn store(offset: i32, value: u64) {
 }
 
 /// The calling thread's word; 0 in a thread that has not set it.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 pub fn get() -> u64 {
     let offset = i64::from(offset());
     let found: u64;
@@ -98,21 +98,21 @@ pub fn get() -> u64 {
 }
 
 /// There is no machine code that would read it.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(not(target_arch = "x86_64"), miri))]
 pub fn offset() -> i32 {
     0
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(not(target_arch = "x86_64"), miri))]
 fn store(_offset: i32, _value: u64) {}
 
 /// There is no machine code that would read it.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(not(target_arch = "x86_64"), miri))]
 pub fn get() -> u64 {
     0
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, target_arch = "x86_64", not(miri)))]
 mod tests {
     use super::*;
 

@@ -52,10 +52,12 @@ impl VerifiedProgram {
     /// What makes it unsafe to run, although the kernel accepts it too. Where that is not plain
     /// from the walk, the first call walks the program once more.
     pub fn kernel_hole(&self) -> Option<KernelHole> {
-        *self.hole.get_or_init(|| {
-            let doubted = || self.doubt.as_ref()?.confirmed(&self.program);
-            self.walked.kernel_hole.or_else(doubted)
-        })
+        if let Some(known) = self.hole.get() {
+            return *known;
+        }
+        let doubted = || self.doubt.as_ref()?.confirmed(&self.program);
+        let found = self.walked.kernel_hole.or_else(doubted);
+        *self.hole.get_or_init(|| found)
     }
 
     /// The insns that run, after all rewrites; created on first call.
@@ -64,6 +66,11 @@ impl VerifiedProgram {
     ///
     /// The program needs something that is not modelled.
     pub fn xlated(&self) -> Result<&Arc<Xlated>, &NotSupported> {
-        self.xlated.get_or_init(|| translate(&self.program, &self.walked).map(Arc::new)).as_ref()
+        if let Some(known) = self.xlated.get() {
+            return known.as_ref();
+        }
+        // Nobody waits for a thread that is at it, which a child of `fork` may not have.
+        let made = translate(&self.program, &self.walked).map(Arc::new);
+        self.xlated.get_or_init(|| made).as_ref()
     }
 }
