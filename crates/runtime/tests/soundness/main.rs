@@ -2,6 +2,7 @@
 //! and who is stopped leaves nothing behind.
 
 mod bounds;
+mod frames;
 mod other_maps;
 mod readers;
 
