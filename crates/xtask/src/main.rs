@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod answers;
+mod api_fuzz;
 mod ask;
 mod bench;
 mod bless;
@@ -27,6 +28,7 @@ mod parity;
 mod pcap;
 mod prove;
 mod random;
+mod sanitized;
 mod tidy;
 mod tunings;
 
@@ -45,6 +47,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Call the library in any order, from safe code: no operation may crash the process.
+    ApiFuzz(api_fuzz::Args),
     /// Ask the running kernel what programs may attach to (in a guest: needs trampolines).
     Ask(ask::Args),
     /// Benchmarks: growth, instruction counts of the stress programs, memory, other engines.
@@ -69,6 +73,8 @@ enum Command {
     KernelDiff(kernel_diff::Args),
     /// Run tests under LeakSanitizer (nightly).
     Leaks,
+    /// Run tests of what needs no machine code under Miri (nightly).
+    Miri,
     /// Compare skep's verifier with the host kernel on mutants of real and generated programs.
     Mutate(mutate::Args),
     /// Race two threads through small programs: no outcome that the memory model forbids.
@@ -89,6 +95,8 @@ enum Command {
     Prove(prove::Args),
     /// Compare skep's verifier with the host kernel on random programs.
     Random(random::Args),
+    /// Run tests under ThreadSanitizer (nightly).
+    Threads,
     /// Verify programs under every combination of engine settings; only the cost may change.
     Tunings(tunings::Args),
     /// Check the house rules over the source tree.
@@ -125,6 +133,7 @@ fn main() -> ExitCode {
 /// Runs one command.
 fn run(command: Command) -> Outcome {
     match command {
+        Command::ApiFuzz(args) => api_fuzz::run(&args),
         Command::Ask(args) => ask::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Bless(args) => bless::run(&args),
@@ -139,6 +148,8 @@ fn run(command: Command) -> Outcome {
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Leaks => leaks::run(),
         Command::Litmus(args) => litmus::run(&args),
+        Command::Miri => sanitized::miri(),
+        Command::Threads => sanitized::threads(),
         Command::LoadDiff(args) => load_diff::run(&args),
         Command::Mutate(args) => mutate::run(&args),
         Command::MutateWorker(args) => mutate::worker(&args),

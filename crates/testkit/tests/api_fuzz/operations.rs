@@ -288,6 +288,10 @@ fn ending_thread(world: &mut World<'_>) {
 /// A child of this process does a few operations. What other threads hold at that moment nobody
 /// gives back there: it has maps and programs of its own.
 fn fork(world: &mut World<'_>) {
+    // It takes as long as thousands of others.
+    if !world.random.one_in(4) {
+        return;
+    }
     let (seed, sources) = (world.random.next(), world.sources);
     let work = move || {
         let shared = Default::default();

@@ -1,0 +1,85 @@
+//! `cargo xtask miri` and `cargo xtask threads`: tests under Miri, of what needs no machine code,
+//! and under ThreadSanitizer.
+//!
+//! Both need a nightly toolchain with components (`miri`, `rust-src`); without they are skipped.
+//!
+//! Deliberately absent: machine code. Miri cannot run it, and ThreadSanitizer does not see its
+//! accesses; what it does to memory that others see is checked by the litmus tests.
+
+use crate::outcome::{Ended, Outcome};
+use std::path::Path;
+use std::process::Command;
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Packages, and arguments that choose tests which Miri can run.
+const MIRI: [(&str, &[&str]); 4] = [
+    ("skep-insn", &["--lib"]),
+    ("skep-domain", &["--lib"]),
+    ("skep-interp", &["--lib"]),
+    // Memory that is shared, and the numbers of runs.
+    ("skep-runtime", &["--lib", "--", "mem::", "memory::", "objects::", "spin::", "cpu::"]),
+];
+
+/// The same for ThreadSanitizer.
+const THREADS: [(&str, &[&str]); 2] = [
+    ("skep-runtime", &["--lib", "--test=threads", "--test=soundness", "--test=many_threads"]),
+    ("skep-testkit", &["--test=user_ringbuf", "--test=stopped"]),
+];
+
+/// cargo of the nightly toolchain. Not `CARGO`, which is the stable toolchain's.
+fn nightly(arguments: &[&str]) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.arg("+nightly").args(arguments).current_dir(crate::root());
+    cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
+    cargo
+}
+
+fn works(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+fn all(tests: &[(&str, &[&str])], cargo: impl Fn(&str, &[&str]) -> Command) -> Outcome {
+    let mut failed = Vec::new();
+    for (package, arguments) in tests {
+        println!("{package} {}", arguments.join(" "));
+        if !cargo(package, arguments).status()?.success() {
+            failed.push(*package);
+        }
+    }
+    if !failed.is_empty() {
+        println!("failed: {}", failed.join(", "));
+    }
+    Ok(failed.is_empty().into())
+}
+
+/// `cargo xtask miri`.
+pub(crate) fn miri() -> Outcome {
+    if !works(&mut nightly(&["miri", "--version"])) {
+        return Ok(Ended::Skipped("no nightly toolchain with miri here".to_owned()));
+    }
+    all(&MIRI, |package, arguments| {
+        let mut cargo = nightly(&["miri", "test", "--quiet", "--package", package]);
+        cargo.args(arguments);
+        // Addresses are numbers for programs, and threads wait for each other by turns.
+        let flags = "-Zmiri-permissive-provenance -Zmiri-disable-isolation";
+        cargo.env("MIRIFLAGS", flags);
+        cargo
+    })
+}
+
+/// `cargo xtask threads`.
+pub(crate) fn threads() -> Outcome {
+    let source = Command::new("rustc").args(["+nightly", "--print", "sysroot"]).output();
+    let sysroot = source.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
+    let library = |root: String| Path::new(&root).join("lib/rustlib/src/rust/library").is_dir();
+    if !sysroot.is_ok_and(library) {
+        return Ok(Ended::Skipped("no nightly toolchain with rust-src here".to_owned()));
+    }
+    all(&THREADS, |package, arguments| {
+        let mut cargo = nightly(&["test", "--quiet", "-Zbuild-std", "--target", TARGET]);
+        cargo.args(["--package", package]).args(arguments);
+        cargo.env("RUSTFLAGS", "-Zsanitizer=thread");
+        cargo
+    })
+}
