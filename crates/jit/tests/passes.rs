@@ -35,7 +35,7 @@ fn disassembly(bytes: &[u8]) -> String {
 
 /// Programs on memory that others see. The first of each pair is the whole program; the second what
 /// it does to that memory, in order: bytes of an access and where it is.
-const SHARED: [(&str, &[(usize, u64)]); 9] = [
+const SHARED: [(&str, &[(usize, u64)]); 10] = [
     // A check is on the value that was loaded: nothing is loaded again behind it.
     (
         "r0 = 0\n\
@@ -84,6 +84,14 @@ const SHARED: [(&str, &[(usize, u64)]); 9] = [
          exit",
         &[(8, 0), (4, 8), (4, 16)],
     ),
+    // Which of two loads is an operand does not matter to a sum: they stay in order.
+    (
+        "r2 = *(u64 *)(r1 +128)\n\
+         r0 = *(u64 *)(r1 +0)\n\
+         r0 += r2\n\
+         exit",
+        &[(8, 128), (8, 0)],
+    ),
     // A load is one, whether its value is read or not.
     ("r2 = *(u32 *)(r1 +4)\n r2 = 1\n r0 = r2\n exit", &[(4, 4)]),
     // Stores of one value, or of bytes of one, are as many as there are.
@@ -128,6 +136,26 @@ fn pass_sets() -> Vec<(String, Passes)> {
         sets.extend([(format!("only {name}"), with), (format!("all but {name}"), without)]);
     }
     sets
+}
+
+/// The order of two loads costs a sum no insn.
+#[test]
+fn the_second_of_two_loads_is_an_operand() {
+    let listed = |text: &str| {
+        let assembly = skep_insn::asm::assemble(text, &|_| None).expect(text);
+        let xlated = Xlated::bare(&assembly.insns).expect(text);
+        let tuning = Tuning { sites: false, checked: true, ..Tuning::default() };
+        disassembly(&compile(&xlated, &Linkage::default(), &tuning).expect(text).bytes())
+    };
+    let loads = |last: &str| format!("r2 = *(u64 *)(r1 +8)\n r0 = *(u64 *)(r1 +0)\n {last}\n exit");
+    assert_eq!(listed(&loads("r0 ^= r2")), "mov rax,[rdi+8]\nxor rax,[rdi]\nret\n");
+    let three = "mov rsi,[rdi+8]\nmov rax,[rdi]\n";
+    assert_eq!(listed(&loads("r0 -= r2")), format!("{three}sub rax,rsi\nret\n"));
+    // What is read once more, or has to be there for the second load, stays where it is.
+    let twice = loads("r0 += r2\n r0 *= r2");
+    assert_eq!(listed(&twice), format!("{three}add rax,rsi\nimul rax,rsi\nret\n"));
+    let chain = "r2 = *(u64 *)(r1 +8)\n r0 = *(u64 *)(r2 +0)\n r0 += r2\n exit";
+    assert_eq!(listed(chain), "mov rsi,[rdi+8]\nmov rax,[rsi]\nadd rax,rsi\nret\n");
 }
 
 #[test]

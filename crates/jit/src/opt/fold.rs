@@ -19,7 +19,9 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
     for at in 0..ops.len() {
         let folded = match ops[at] {
             Op::Alu { width, dst, src: Src::Reg(src), .. } if src != dst => {
-                operand(ops, flow, (at, src, width))
+                let folded = operand(ops, flow, (at, src, width));
+                changed |= folded.is_none() && turned_round(ops, flow, at);
+                folded
             }
             Op::Br { test, .. } if test.b != Src::Reg(test.a) => match test.b {
                 Src::Reg(b) => operand(ops, flow, (at, b, test.width)),
@@ -54,9 +56,19 @@ fn operand(
     flow: &Flow,
     (at, reg, width): (usize, Reg, Width),
 ) -> Option<(usize, Addr)> {
-    if !flow.is_dead_after(at, reg) {
-        return None;
+    match flow.is_dead_after(at, reg) {
+        true => load_of(ops, flow, (at, reg, width), RegSet::NONE),
+        false => None,
     }
+}
+
+/// The load of `reg`, if it can be done at `at` as well, and no op between has to do with `others`.
+fn load_of(
+    ops: &[Op],
+    flow: &Flow,
+    (at, reg, width): (usize, Reg, Width),
+    others: RegSet,
+) -> Option<(usize, Addr)> {
     let (mut written, mut shared) = (RegSet::NONE, false);
     for back in (at.saturating_sub(WINDOW)..at).rev() {
         if flow.is_target[back + 1] {
@@ -69,13 +81,50 @@ fn operand(
             let fits = stays && size == size_of(width) && !addr.uses().meets(written);
             return fits.then_some((back, addr));
         }
-        if op.uses().has(reg) || writes_memory(op) || op.target().is_some() || op.is_end() {
+        let meets = op.uses().or(op.defs()).meets(others);
+        if meets || op.uses().has(reg) || writes_memory(op) || op.target().is_some() || op.is_end()
+        {
             return None;
         }
         written = written.or(op.defs());
         shared |= op.is_shared_access();
     }
     None
+}
+
+/// `y = *a; x = *b; x op= y`, where the load of `y` cannot move: `x = *a; x op= *b`, if the operation
+/// does not care which is which. Both loads stay in order.
+fn turned_round(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+    let Op::Alu { op, width, dst: x, src: Src::Reg(y) } = ops[at] else { return false };
+    if op == AluOp::Sub || !flow.is_dead_after(at, y) {
+        return false;
+    }
+    // As if it read `x` last: then its load may be its operand.
+    let Some((second, addr)) = load_of(ops, flow, (at, x, width), RegSet::of(&[y])) else {
+        return false;
+    };
+    if addr.uses().meets(RegSet::of(&[x, y])) {
+        return false;
+    }
+    for back in (second.saturating_sub(WINDOW)..second).rev() {
+        if flow.is_target[back + 1] {
+            return false;
+        }
+        let touched = ops[back].uses().or(ops[back].defs());
+        if let Op::Load { dst, .. } = &mut ops[back]
+            && *dst == y
+        {
+            *dst = x;
+            ops[second] = Op::Nop;
+            ops[at] = Op::Alu { op, width, dst: x, src: Src::Mem(addr) };
+            return true;
+        }
+        let touches = touched.meets(RegSet::of(&[x, y]));
+        if touches || ops[back].target().is_some() || ops[back].is_end() {
+            return false;
+        }
+    }
+    false
 }
 
 fn writes_memory(op: &Op) -> bool {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Rounds of a batch, each of which may note a word.
-pub(super) const NOTES: usize = 512;
+pub(super) const NOTES: usize = 4096;
 /// Bytes of a round's memory, if it has its own.
 const STRIDE: usize = 256;
 
