@@ -92,8 +92,8 @@ fn load_of(
     None
 }
 
-/// `y = *a; x = *b; x op= y`, where the load of `y` cannot move: `x = *a; x op= *b`, if the operation
-/// does not care which is which. Both loads stay in order.
+/// `y = *a; x = *b; x op= y`, where the load of `y` cannot move: `x = *a; x op= *b`, if the
+/// operation does not care which is which. Both loads stay in order.
 fn turned_round(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
     let Op::Alu { op, width, dst: x, src: Src::Reg(y) } = ops[at] else { return false };
     if op == AluOp::Sub || !flow.is_dead_after(at, y) {
