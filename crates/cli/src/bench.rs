@@ -87,6 +87,7 @@ impl Run<'_> {
             prog_flags: ProgFlags::empty(),
             scan: flags.input.scan,
             gate: MemoryGate::new(&flags.input, Kept::Little)?,
+            is_compiled: false,
         };
         let time = Duration::from_secs_f64(flags.time.unwrap_or(SECONDS_DEFAULT));
         let rounds = flags.repeat.map_or(Rounds::Time(time), Rounds::Repeat);

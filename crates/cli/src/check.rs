@@ -106,6 +106,7 @@ fn plan(flags: &CheckFlags) -> Result<Plan, String> {
         prog_flags: ProgFlags::empty(),
         scan: flags.input.scan,
         gate,
+        is_compiled: false,
     })
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod blocks;
 mod dot;
 mod jited;
+mod json;
 mod listing;
 pub(crate) mod names;
 mod xlated;
@@ -11,9 +12,11 @@ use crate::exit::Exit;
 use crate::flags::{DumpFlags, Stage};
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
 use crate::streams::Streams;
+use json::{Dumped, Named};
 use skep::program::Program;
 use skep::verifier::{Config, Verdict, VerifiedProgram, Xlated};
 use skep::{Session, VerifyOptions, contain_panic};
+use skep_report::{JsonForm, write_json_text};
 use std::io;
 use std::sync::Arc;
 
@@ -23,6 +26,12 @@ use std::sync::Arc;
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let as_json = flags.json || flags.pretty;
+    if as_json && !matches!(flags.stage, Stage::Xlated | Stage::Jited) {
+        streams.error("--json: only with --stage xlated or --stage jited")?;
+        return Ok(Exit::Input);
+    }
+    let mut dumped = Vec::new();
     let session = match flags.stage {
         // What the file holds, before anything of a host goes in.
         Stage::Elf => Ok(Session::default()),
@@ -61,7 +70,11 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
                 Stage::Elf | Stage::Relocated => listing::write(streams.out, program)?,
                 Stage::Cfg => dot::write(streams.out, program)?,
                 Stage::Xlated | Stage::Jited => {
-                    if let Err((refused, why)) = rewritten(flags, streams, (program, &config))? {
+                    let done = match as_json {
+                        true => json_of(flags, (program, &config)).map(|insns| dumped.push(insns)),
+                        false => rewritten(flags, streams, (program, &config))?,
+                    };
+                    if let Err((refused, why)) = done {
                         let (file, prog) = (flags.file.display(), &entry.name);
                         let line = format!("{file}: program '{prog}': {why}");
                         streams.failure(&line, refused)?;
@@ -83,8 +96,42 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         };
         streams.error(&format!("{}: {what}", flags.file.display()))?;
         exit = Exit::Input;
+    } else if as_json {
+        print(flags, dumped, streams)?;
     }
     Ok(exit)
+}
+
+/// A program that is named is an array of its own, as in bpftool.
+fn print(
+    flags: &DumpFlags,
+    dumped: Vec<Named<Dumped>>,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let form = if flags.pretty { JsonForm::Pretty } else { JsonForm::Line };
+    match (&flags.prog, dumped.first()) {
+        (Some(_), None) => return Ok(()),
+        (Some(_), Some(only)) => write_json_text(streams.out, &only.insns, form)?,
+        (None, _) => write_json_text(streams.out, &dumped, form)?,
+    }
+    writeln!(streams.out)
+}
+
+/// What the verifier, or the JIT behind it, made of a program.
+fn json_of(
+    flags: &DumpFlags,
+    (program, config): (&Program, &Option<Config>),
+) -> Result<Named<Dumped>, (Exit, String)> {
+    let (verified, insns) = verified(program, config.as_ref())?;
+    let insns = match flags.stage {
+        Stage::Jited => jited::json(&verified, &insns).map_err(not_compiled)?,
+        _ => json::xlated(&verified, &insns),
+    };
+    Ok(Named { name: program.name.clone(), prog_type: program.prog_type.name(), insns })
+}
+
+fn not_compiled(why: skep_jit::Error) -> (Exit, String) {
+    (if why.is_bug() { Exit::Bug } else { Exit::Input }, why.to_string())
 }
 
 /// Shows what the verifier, or the JIT behind it, made of a program.
@@ -98,9 +145,7 @@ fn rewritten(
         Err(refused) => return Ok(Err(refused)),
     };
     if flags.stage == Stage::Jited {
-        let written = jited::write(streams.out, &verified, &insns)?;
-        return Ok(written
-            .map_err(|why| (if why.is_bug() { Exit::Bug } else { Exit::Input }, why.to_string())));
+        return Ok(jited::write(streams.out, &verified, &insns)?.map_err(not_compiled));
     }
     xlated::write(streams.out, &verified, &insns).map(Ok)
 }

@@ -247,6 +247,12 @@ pub struct DumpFlags {
     /// What to print
     #[arg(long, value_enum, default_value_t)]
     pub stage: Stage,
+    /// Print JSON with opcodes and source lines on one line (stages xlated and jited)
+    #[arg(short, long)]
+    pub json: bool,
+    /// The same, indented
+    #[arg(short, long)]
+    pub pretty: bool,
     /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
     #[arg(long, value_name = "WHOSE", default_value = "libbpf")]
     pub loader: LoaderFlag,

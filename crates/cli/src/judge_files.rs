@@ -14,7 +14,9 @@ use rayon::prelude::*;
 use skep::object::{Error as LoadError, Object, ObjectProgram};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
+use skep::verifier::VerifiedProgram;
 use skep::{Host, KernelBtf, Refusal, Session, Verdict, Verification, VerifyOptions};
+use skep_jit::{Linkage, Tuning, compile};
 use skep_report::{Filters, Tally};
 use std::io;
 use std::ops::Range;
@@ -35,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) scan: bool,
     /// How many programs at once.
     pub(crate) gate: MemoryGate,
+    /// Whether machine code is made, to know its size.
+    pub(crate) is_compiled: bool,
 }
 
 /// The answer about one program.
@@ -45,6 +49,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) entry: &'a ObjectProgram,
     /// The program with its answer, or why it could not be loaded.
     pub(crate) result: Result<(&'a Program, Verification), LoadError>,
+    /// Bytes of its machine code, if they are asked for and it is accepted and compiles.
+    pub(crate) bytes_jited: Option<usize>,
 }
 
 /// One program, opened and not yet verified.
@@ -102,6 +108,15 @@ pub(crate) struct FileAnswers<T> {
     pub(crate) tally: Tally,
 }
 
+/// Bytes of a program's machine code, without the stubs that statistics are switched on with: what
+/// a kernel's figure is about.
+fn bytes_jited(verified: &VerifiedProgram) -> Option<usize> {
+    let xlated = verified.xlated().ok()?;
+    let linkage = Linkage::placeholder(xlated, &verified.program().maps);
+    let tuning = Tuning { sites: false, ..Tuning::default() };
+    Some(compile(xlated, &linkage, &tuning).ok()?.bytes().len())
+}
+
 impl Plan {
     /// The session that the flags ask for.
     ///
@@ -125,27 +140,33 @@ impl Plan {
         make: &(impl Fn(Judged<'_>) -> T + Sync),
     ) -> FileAnswers<T> {
         self.load(input, &|Loaded { file, entry, program, file_bytes }| {
-            let result = match &program {
-                Ok(program) => Ok((program, self.verify(program, file_bytes))),
-                Err(e) => Err(e.clone()),
+            let (result, bytes_jited) = match &program {
+                Ok(program) => {
+                    let (verification, bytes_jited) = self.verify(program, file_bytes);
+                    (Ok((program, verification)), bytes_jited)
+                }
+                Err(e) => (Err(e.clone()), None),
             };
-            make(Judged { file, entry, result })
+            make(Judged { file, entry, result, bytes_jited })
         })
     }
 
     /// Verifies one program with what the memory limit leaves it; again on its own, with all that
     /// is left, if that is too little.
-    fn verify(&self, program: &Program, file_bytes: usize) -> Verification {
+    fn verify(&self, program: &Program, file_bytes: usize) -> (Verification, Option<usize>) {
         let size = Size { file_bytes, insns: program.insns.len() };
         let within = |mem_bytes_max: u64| {
-            self.session.verify(program, &VerifyOptions { mem_bytes_max, ..self.options })
+            let options = VerifyOptions { mem_bytes_max, ..self.options };
+            let code = |verified: &VerifiedProgram| self.is_compiled.then(|| bytes_jited(verified));
+            let (verification, bytes) = self.session.verify_and(program, &options, code);
+            (verification, bytes.flatten().flatten())
         };
         let pass = self.gate.enter(size);
-        let verification = within(pass.bytes_max);
-        if verification.verdict != Verdict::OutOfMemory || !pass.others_may_be_inside() {
-            return verification;
+        let judged = within(pass.bytes_max);
+        if judged.0.verdict != Verdict::OutOfMemory || !pass.others_may_be_inside() {
+            return judged;
         }
-        drop((pass, verification));
+        drop((pass, judged));
         let pass = self.gate.enter_alone(size);
         within(pass.bytes_max)
     }
@@ -417,6 +438,7 @@ mod tests {
             prog_flags: ProgFlags::empty(),
             scan: false,
             gate: MemoryGate::new(&InputFlags::default(), Kept::Little).expect("no limit is set"),
+            is_compiled: true,
         }
     }
 

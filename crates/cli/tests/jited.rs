@@ -51,3 +51,60 @@ fn source_insns_and_machine_code_are_interleaved() {
     assert!(lines[load - 1].starts_with("; return *(const u32 *)p;"), "{listing}");
     assert!(lines[load + 1].starts_with("        ") && lines[load + 1].contains(" mov "));
 }
+
+/// What bpftool has: functions with prototypes, insns with opcodes, the source lines that start.
+#[test]
+fn the_json_has_every_byte_and_every_line() {
+    let text = stdout(&[
+        "dump",
+        "--btf",
+        "none",
+        &object("calls.bpf.o"),
+        "calls",
+        "--stage",
+        "jited",
+        "-j",
+    ]);
+    let functions: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let functions = functions.as_array().unwrap();
+    let names: Vec<&str> = functions.iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(names[..5], ["calls", "widen", "clamp", "length_of", "scaled"]);
+    assert_eq!(functions[2]["proto"], "u32 clamp(u32 value, struct window *window)");
+    let mut next = 0;
+    let mut lines = std::collections::BTreeSet::new();
+    for insn in functions.iter().flat_map(|one| one["insns"].as_array().unwrap()) {
+        let pc = insn["pc"].as_str().and_then(|pc| pc.strip_prefix("0x")).unwrap();
+        assert_eq!(usize::from_str_radix(pc, 16), Ok(next), "{insn}");
+        next += insn["opcodes"].as_array().unwrap().len();
+        lines.extend(insn["line_num"].as_u64());
+        assert_eq!(insn["line_num"].is_null(), insn["src"].is_null(), "{insn}");
+    }
+    assert!(
+        [40, 42, 43, 46, 20, 13, 15, 18, 36, 27, 29, 31].iter().all(|line| lines.contains(line))
+    );
+}
+
+#[test]
+fn a_size_is_of_what_is_accepted() {
+    let objects = ["xdp_count.bpf.o", "refused.bpf.o"].map(object);
+    let args = ["stat", "--btf", "none", "-o", "csv", "-e", "prog,verdict,jited_size"];
+    let text = stdout(&[&args[..], &[&objects[0], &objects[1]]].concat());
+    for row in text.lines().skip(1) {
+        let cells: Vec<&str> = row.split(',').collect();
+        let size: u64 = cells[2].parse().unwrap();
+        assert_eq!(size > 0, cells[1] == "success", "{row}");
+        assert!(size < 2000, "{row}");
+    }
+}
+
+fn object(name: &str) -> String {
+    format!("{}/../../tests/programs/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn stdout(args: &[&str]) -> String {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let style = Style::Plain;
+    let mut streams = Streams { out: &mut out, err: &mut err, style, progress: false };
+    skep_cli::run(["skep"].iter().chain(args).map(Into::into), &mut streams).unwrap();
+    String::from_utf8(out).unwrap()
+}

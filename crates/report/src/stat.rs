@@ -78,7 +78,7 @@ stats! {
     MaxStatesPerInsn, "Max states per insn", ["max_states_per_insn"], false, false, "most states kept at one insn";
     MarkReadMaxLen, "Max mark read length", ["max_mark_read_len", "mark_read", "mark_read_max_len"], false, false, "longest chain of read marks";
     Size, "Program size", ["prog_size", "size"], false, false, "insns of the program as loaded";
-    JitedSize, "Jited size", ["prog_size_jited", "jited_size"], false, false, "bytes of machine code; 0 if not compiled";
+    JitedSize, "Jited size", ["prog_size_jited", "jited_size"], false, false, "bytes of machine code that skep makes of it; 0 if none";
     Stack, "Stack depth", ["stack_depth", "stack"], false, false, "bytes of stack, all subprograms summed";
     ProgType, "Program type", ["prog_type"], false, false, "program type, as libbpf names it";
     AttachType, "Attach type", ["attach_type"], false, false, "expected attach type, as libbpf names it";

@@ -105,18 +105,38 @@ impl Session {
 
     /// Verifies one program. If the verifier panics, only this program gets [`Verdict::Bug`].
     pub fn verify(&self, program: &Program, options: &VerifyOptions) -> Verification {
+        self.verify_and(program, options, |_| ()).0
+    }
+
+    /// The same, with a look at the program if it is accepted; a panic there is one of ours, too.
+    pub fn verify_and<T>(
+        &self,
+        program: &Program,
+        options: &VerifyOptions,
+        look: impl FnOnce(&VerifiedProgram) -> T,
+    ) -> (Verification, Option<T>) {
         let config = self.config(options);
         let started = Instant::now();
-        let outcome = contain_panic(|| skep_verifier::verify(program, &config));
-        let duration = started.elapsed();
+        let outcome = contain_panic(|| {
+            let outcome = skep_verifier::verify(program, &config);
+            let duration = started.elapsed();
+            let seen = match &outcome.verdict {
+                skep_verifier::Verdict::Accepted(program) => Some(look(program)),
+                _ => None,
+            };
+            (outcome, duration, seen)
+        });
         match outcome {
-            Ok(outcome) => Verification::new(program, outcome, duration),
-            Err(panic) => Verification {
-                verdict: Verdict::Bug(panic),
-                counts: Counts::default(),
-                log: String::new(),
-                duration,
-            },
+            Ok((outcome, duration, seen)) => (Verification::new(program, outcome, duration), seen),
+            Err(panic) => {
+                let verification = Verification {
+                    verdict: Verdict::Bug(panic),
+                    counts: Counts::default(),
+                    log: String::new(),
+                    duration: started.elapsed(),
+                };
+                (verification, None)
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 //! addresses: the code is for reading and is never run. Where it is entered and where it is patched
 //! while it runs is said at the right of the insn.
 
+use super::json;
 use super::xlated::Lines;
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 use skep::program::{MapIdx, Program};
@@ -19,8 +20,7 @@ pub(super) fn write(
     verified: &VerifiedProgram,
     xlated: &Xlated,
 ) -> io::Result<Result<(), skep_jit::Error>> {
-    let linkage = Linkage::placeholder(xlated, &verified.program().maps);
-    let code = match compile(xlated, &linkage, &Tuning::default()) {
+    let code = match compiled(verified, xlated) {
         Ok(code) => code,
         Err(error) => return Ok(Err(error)),
     };
@@ -41,6 +41,21 @@ pub(super) fn write(
     }
     writeln!(out)?;
     Ok(Ok(()))
+}
+
+/// The code, for reading.
+fn compiled(verified: &VerifiedProgram, xlated: &Xlated) -> Result<MachineCode, skep_jit::Error> {
+    let linkage = Linkage::placeholder(xlated, &verified.program().maps);
+    compile(xlated, &linkage, &Tuning::default())
+}
+
+/// The same as JSON.
+pub(super) fn json(
+    verified: &VerifiedProgram,
+    xlated: &Xlated,
+) -> Result<json::Dumped, skep_jit::Error> {
+    let code = compiled(verified, xlated)?;
+    Ok(json::jited(verified, xlated, (&code, &marks(&code, verified.program()))))
 }
 
 /// What is said of places in the code: where it is entered, where it is patched.

@@ -60,7 +60,7 @@ impl<'a> Lines<'a> {
 }
 
 /// The text with the names of maps and functions.
-fn resolved(
+pub(super) fn resolved(
     program: &Program,
     xlated: &Xlated,
     (idx, insn, text): (usize, Insn, String),

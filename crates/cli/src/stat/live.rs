@@ -117,6 +117,9 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
         prog_flags,
         scan: flags.input.scan,
         gate,
+        is_compiled: wanted.emit.stats.contains(&Stat::JitedSize)
+            || flags.sort.is_some()
+            || !flags.filter.is_empty(),
     })
 }
 
@@ -139,7 +142,9 @@ fn answer(flags: &StatFlags, judged: Judged<'_>) -> Answer {
             Answer { row, text: String::new(), trouble, exit }
         }
         Ok((program, mut verification)) => {
-            let row = row(file, prog, program, &verification);
+            let jited = judged.bytes_jited.unwrap_or_default();
+            let row = row(file, prog, program, &verification)
+                .with(Stat::JitedSize, i64::try_from(jited).unwrap_or(i64::MAX));
             let trouble = match &verification.verdict {
                 Verdict::Unsupported(what) => Some(format!("{here}: not supported yet: {what}")),
                 Verdict::OutOfMemory => Some(format!("{here}: {}", over_limit(&verification))),
