@@ -79,7 +79,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
     if let (Some(path), Some(out)) = (&flags.pcap_out, out)
         && let Err(what) = out.finish()
     {
-        streams.error(&format!("{}: while writing: {what}", path.display()))?;
+        streams.error(&skep::Error::io(path, "writing", &what).to_string())?;
         exit.raise(Exit::Input);
     }
     print(flags, &loaded, (&inputs, &done), streams)?;

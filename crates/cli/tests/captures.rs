@@ -436,6 +436,6 @@ fn packets_stay_in_order_on_any_number_of_threads() {
     }
     let (exit, text, err) = count(&capture, &["--pcap-out", "/dev/full"]);
     assert_eq!(exit, Exit::Input);
-    assert!(err.contains("/dev/full: while writing: No space left on device"), "{err}");
+    assert!(err.contains("/dev/full: while writing: no space left on device"), "{err}");
     assert!(text.contains("XDP_PASS                 5000"), "{text}");
 }

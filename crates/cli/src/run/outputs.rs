@@ -30,6 +30,11 @@ type Named = (&'static str, PathBuf);
 ///
 /// One line.
 pub(super) fn check(flags: &RunFlags) -> Result<(), String> {
+    for (name, path) in outputs(flags) {
+        if path.as_os_str().is_empty() {
+            return Err(format!("{name}: missing file name"));
+        }
+    }
     if is_stdout(&flags.pcap_out) && flags.dump_maps.as_deref() == Some("-") {
         return Err("--dump-maps and --pcap-out: both to standard output".to_owned());
     }

@@ -195,7 +195,7 @@ impl Capture {
                 Record::Packet(head) => self.packet(&head, chunk),
                 other => Ok(other),
             });
-            let what = match record.unwrap_or_else(|e| Record::Broken(e.to_string())) {
+            let what = match record.unwrap_or_else(|e| Record::Broken(skep::io_text(&e))) {
                 Record::Packet(head) => {
                     self.count += 1;
                     let number = self.count;

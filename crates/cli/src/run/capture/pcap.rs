@@ -29,7 +29,7 @@ impl Pcap {
     /// What is wrong with it.
     pub(super) fn open(source: &mut Source) -> Result<Pcap, String> {
         let mut header = [0; HEADER_BYTES];
-        let got = source.read(&mut header).map_err(|e| e.to_string())?;
+        let got = source.read(&mut header).map_err(|e| skep::io_text(&e))?;
         let (is_big, magic) = match u32_at(&header, 0, false) {
             little @ (0xa1b2_c3d4 | 0xa1b2_3c4d | 0xa1b2_cd34) => (false, little),
             _ => (true, u32_at(&header, 0, true)),
