@@ -1,14 +1,16 @@
 //! Loops whose number of rounds is known: unrolled so that it comes out even, they are left at the
 //! end of the last round written only, and the others need no test.
 
-use super::constants::holds;
 use crate::asm::Width;
 use crate::flow::Flow;
-use crate::op::{AluOp, Op, Reg, Src};
+use crate::op::{AluOp, Cond, Op, Reg, Src};
 
-/// Rounds that are counted, and ops in front of a loop in which its start is looked for.
-const ROUNDS_MAX: u32 = 1024;
+/// Rounds that are of interest, and ops in front of a loop in which its start is looked for.
+const ROUNDS_MAX: u32 = 1 << 20;
 const WINDOW: usize = 32;
+/// Numbers below this stay positive in 32 bits with a step on top.
+const NUMBER_MAX: i64 = 1 << 30;
+const STEP_MAX: i64 = 1 << 16;
 
 /// A loop that runs a known number of rounds if nothing else leaves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub(crate) struct Trips {
 /// that copies it for the test.
 struct Tested {
     counter: Reg,
-    step: (usize, Width, i32),
+    step: (usize, i32),
     copy: Option<usize>,
 }
 
@@ -32,26 +34,12 @@ pub(super) fn find(ops: &[Op], flow: &Flow, (head, latch): (usize, usize)) -> Op
     let Src::Imm(limit) = test.b else { return None };
     let body = &ops[head..latch];
     let tested = tested(body, test.a)?;
-    let mut value = start(ops, flow, (head, tested.counter))?;
-    let limit = if test.width == Width::W32 { limit as u32 as u64 } else { limit as i64 as u64 };
-    let (at, width, by) = tested.step;
-    let mut rounds = 0;
-    loop {
-        let before = value;
-        value = value.wrapping_add_signed(i64::from(by));
-        if width == Width::W32 {
-            value &= u64::from(u32::MAX);
-        }
-        rounds += 1;
-        // A copy that is made before the step has the value before it.
-        let is_before = tested.copy.is_some_and(|copy| copy < at);
-        if !holds(test, if is_before { before } else { value }, limit) {
-            break;
-        }
-        if rounds == ROUNDS_MAX {
-            return None;
-        }
-    }
+    let (at, by) = tested.step;
+    let start = i32::try_from(start(ops, flow, (head, tested.counter))?).ok()?;
+    // A copy that is made before the step has the value before it.
+    let is_before = tested.copy.is_some_and(|copy| copy < at);
+    let first = i64::from(start) + if is_before { 0 } else { i64::from(by) };
+    let rounds = rounds(test.cond, (first, i64::from(by)), i64::from(limit))?;
     let alone = |copy: &usize| {
         let others = body.iter().enumerate().filter(|(other, _)| other != copy);
         others.into_iter().all(|(_, op)| op.target().is_none() && !op.uses().has(test.a))
@@ -60,19 +48,39 @@ pub(super) fn find(ops: &[Op], flow: &Flow, (head, latch): (usize, usize)) -> Op
     Some(Trips { rounds, copy })
 }
 
+/// After how many rounds a test is false for the first time, of which the first sees `first`, each
+/// other `by` more. Numbers are so small that width and sign make no difference.
+fn rounds(cond: Cond, (first, by): (i64, i64), limit: i64) -> Option<u32> {
+    let small = 0..NUMBER_MAX;
+    if !small.contains(&first) || !small.contains(&limit) || by.abs() >= STEP_MAX {
+        return None;
+    }
+    let steps = match cond {
+        Cond::Ne if by != 0 && (limit - first) % by == 0 => (limit - first) / by,
+        Cond::Lt | Cond::SLt if by > 0 && first < limit => (limit - first + by - 1) / by,
+        Cond::Le | Cond::SLe if by > 0 && first <= limit => (limit - first) / by + 1,
+        Cond::Gt | Cond::SGt if by < 0 && first > limit => (first - limit - by - 1) / -by,
+        Cond::Ge | Cond::SGe if by < 0 && first >= limit => (first - limit) / -by + 1,
+        _ => return None,
+    };
+    // Neither one that is false at once nor one that passes 0.
+    let is_plain = steps > 0 && first + steps * by >= 0;
+    u32::try_from(steps + 1).ok().filter(|rounds| is_plain && *rounds <= ROUNDS_MAX)
+}
+
 /// How the register that is tested counts.
 fn tested(body: &[Op], reg: Reg) -> Option<Tested> {
     let (at, op) = only_def(body, reg)?;
     match *op {
-        Op::Alu { op: AluOp::Add, width, src: Src::Imm(by), .. } => {
-            Some(Tested { counter: reg, step: (at, width, by), copy: None })
+        Op::Alu { op: AluOp::Add, src: Src::Imm(by), .. } => {
+            Some(Tested { counter: reg, step: (at, by), copy: None })
         }
         Op::Mov { width: Width::W64, src: Src::Reg(counter), .. } => {
             let (step, op) = only_def(body, counter)?;
-            let Op::Alu { op: AluOp::Add, width, src: Src::Imm(by), .. } = *op else {
+            let Op::Alu { op: AluOp::Add, src: Src::Imm(by), .. } = *op else {
                 return None;
             };
-            Some(Tested { counter, step: (step, width, by), copy: Some(at) })
+            Some(Tested { counter, step: (step, by), copy: Some(at) })
         }
         _ => None,
     }
@@ -104,4 +112,38 @@ fn start(ops: &[Op], flow: &Flow, (head, reg): (usize, Reg)) -> Option<u64> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Test;
+    use crate::opt::constants::holds;
+
+    /// Counted one by one, as the program would in both widths.
+    fn counted(test: Test, (first, by): (i64, i64), limit: i64) -> Option<u32> {
+        let value = |round: i64| (first + round * by) as u64;
+        let ends = |round: &i64| !holds(test, value(*round), limit as u64);
+        (0..64).find(ends).map(|round| round as u32 + 1)
+    }
+
+    #[test]
+    fn rounds_are_those_that_are_counted() {
+        use Cond::*;
+        let mut known = 0;
+        for cond in [Ne, Lt, SLt, Le, SLe, Gt, SGt, Ge, SGe, Eq, Set] {
+            for (first, by) in (0..20).flat_map(|first| (-5..=5).map(move |by| (first, by))) {
+                for limit in 0..20 {
+                    let Some(rounds) = rounds(cond, (first, by), limit) else { continue };
+                    for width in [Width::W32, Width::W64] {
+                        let test = Test { cond, width, a: Reg::R0, b: Src::Imm(limit as i32) };
+                        let counted = counted(test, (first, by), limit);
+                        assert_eq!(Some(rounds), counted, "{cond:?} {first} {by} {limit}");
+                    }
+                    known += 1;
+                }
+            }
+        }
+        assert!(known > 2000, "{known}");
+    }
 }
