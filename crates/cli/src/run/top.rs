@@ -89,13 +89,13 @@ fn table(
 ) -> String {
     programs.retain(|(program, _)| program.stats.run_cnt > 0);
     programs.sort_by_key(|(program, since)| (Reverse(since.run_time_ns), program.id));
-    let total: u64 = programs.iter().map(|(_, since)| since.run_time_ns).sum();
+    let total: f64 = programs.iter().map(|(_, since)| since.run_time_ns as f64).sum();
     let more = programs.len().saturating_sub(rows);
     let mut lines = vec![COLUMNS.map(|(heading, ..)| heading.to_owned())];
     lines.extend(programs.into_iter().take(rows).map(|(program, since)| {
         let rate = since.run_cnt as f64 / elapsed.max(1e-9);
         let mean = since.mean_ns().map_or("-".to_owned(), |mean| format!("{mean:.1}"));
-        let share = 100.0 * since.run_time_ns as f64 / total.max(1) as f64;
+        let share = 100.0 * since.run_time_ns as f64 / total.max(1.0);
         [
             program.id.to_string(),
             program.prog_type.to_string(),
