@@ -245,6 +245,23 @@ fn loops_and_long_jumps() {
          r0 = r6\nexit"
     );
     gives(&text, 0);
+    // What a loop runs on its way out, but for a jump over the end, to what turns out to be no op.
+    gives(
+        "r0 = 0
+         again:
+         r0 += 1
+         if r0 != 5 goto more
+         r2 = 7
+         if r1 != 9 goto tail
+         r0 = 100
+         exit
+         tail:
+         r5 = 3
+         more:
+         if r0 != 11 goto again
+         exit",
+        11,
+    );
 }
 
 fn ctx_byte(i: usize) -> u64 {

@@ -56,8 +56,12 @@ fn leaves(
 ) -> bool {
     let Some((start, end)) = loops[from - 1] else { return false };
     let inside = |op: u32| (start..=end).contains(&op);
-    let last = ops[from..to].iter().rfind(|op| **op != Op::Nop);
-    let ends = last.is_some_and(|op| op.is_end() && op.target().is_none_or(|to| !inside(to)));
+    let last = (from..to).rfind(|at| ops[*at] != Op::Nop);
+    // A jump to what is no op any more behind the last would fall back into the loop.
+    let ends = last.is_some_and(|last| {
+        let falls = (last + 1..to).any(|at| flow.is_target[at]);
+        !falls && ops[last].is_end() && ops[last].target().is_none_or(|to| !inside(to))
+    });
     let goes_back =
         |op: &Op| op.target().is_some_and(|at| inside(at) && !(from..to).contains(&(at as usize)));
     // Nobody comes from elsewhere: this is where the loop is left.
