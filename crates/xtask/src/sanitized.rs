@@ -16,9 +16,9 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 const MIRI: [(&str, &[&str]); 4] = [
     ("skep-insn", &["--lib"]),
     ("skep-domain", &["--lib"]),
-    ("skep-interp", &["--lib"]),
-    // Memory that is shared, and the numbers of runs.
-    ("skep-runtime", &["--lib", "--", "mem::", "memory::", "objects::", "spin::", "cpu::"]),
+    ("skep-interp", &[]),
+    // Memory that is shared. Who enters a run makes system calls that Miri does not know.
+    ("skep-runtime", &["--lib", "--", "mem::", "memory::", "objects::", "spin::"]),
 ];
 
 /// The same for ThreadSanitizer.
@@ -61,8 +61,10 @@ pub(crate) fn miri() -> Outcome {
     all(&MIRI, |package, arguments| {
         let mut cargo = nightly(&["miri", "test", "--quiet", "--package", package]);
         cargo.args(arguments);
-        // Addresses are numbers for programs, and threads wait for each other by turns.
-        let flags = "-Zmiri-permissive-provenance -Zmiri-disable-isolation";
+        // Addresses are numbers for programs; the emulation of weak memory breaks off where the same
+        // bytes are reached in different sizes, as programs do.
+        let flags = "-Zmiri-permissive-provenance -Zmiri-disable-isolation \
+                     -Zmiri-disable-weak-memory-emulation";
         cargo.env("MIRIFLAGS", flags);
         cargo
     })
