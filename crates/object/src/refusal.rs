@@ -5,13 +5,15 @@
 
 use crate::elf::{Elf, Section};
 use crate::error::{Error, Result};
-use crate::externs::ExternKind;
+use crate::externs::{ExternKind, KCONFIG, KSYMS};
 use crate::image::Image;
 use crate::loader::{LoadClass, Loader};
 use crate::map_creation;
 use crate::sections::{SectionKind, TEXT};
 use rustc_hash::FxHashSet;
-use skep_insn::Endian;
+use skep_btf::Kind;
+use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL};
+use skep_insn::{Endian, INSN_BYTES};
 use skep_program::{MapDef, MapIdx, Pinning, Program};
 
 /// What is refused, by when it is found.
@@ -81,6 +83,8 @@ fn check_open(image: &Image<'_>) -> Result<()> {
             return refuse(format!("map {}: libbpf knows no pinning {number}", def.name));
         }
     }
+    check_datasecs(image)?;
+    check_calls(image)?;
     let unknown = image.externs.list.iter().find(|e| e.kind == ExternKind::Unknown);
     match unknown {
         Some(external) => refuse(format!(
@@ -121,6 +125,48 @@ fn check_functions(image: &Image<'_>) -> Result<()> {
         if function.local && *section != TEXT {
             let name = &function.name;
             return refuse(format!("section {section}: libbpf refuses static program {name}"));
+        }
+    }
+    Ok(())
+}
+
+/// Variables of a section that the file does not have.
+fn check_datasecs(image: &Image<'_>) -> Result<()> {
+    let Some(btf) = &image.btf else { return Ok(()) };
+    for datasec in btf.iter().filter(|ty| ty.kind() == Kind::Datasec) {
+        let name = datasec.name();
+        let sized = datasec.stated_size() != Some(0) || [KCONFIG, KSYMS].contains(&name);
+        let empty = |section: &Section<'_>| section.size_bytes == 0;
+        if !sized && image.elf.section(name).is_none_or(empty) {
+            return refuse(format!(
+                "section {name}: BTF has variables of it, and the file has not"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Functions that are called lie in `.text`: where several sections have that name, in the last.
+fn check_calls(image: &Image<'_>) -> Result<()> {
+    let sections = image.elf.sections.iter().zip(&image.kinds);
+    let code = || sections.clone().filter(|(_, kind)| **kind == SectionKind::Code);
+    let text = code().rfind(|(section, _)| section.name == TEXT).map(|it| it.0.index);
+    for (section, _) in code() {
+        let insns = image.functions.insns.get(section.index).map_or(&[][..], |insns| insns);
+        for relocation in &section.relocations {
+            let slot = relocation.offset as usize / INSN_BYTES;
+            let calls = insns
+                .get(slot)
+                .is_some_and(|insn| insn.code == BPF_JMP | BPF_CALL && insn.src == BPF_PSEUDO_CALL);
+            let symbol = image.elf.symbols.get(relocation.symbol).filter(|_| calls);
+            let Some((symbol, of)) = symbol.and_then(|it| Some((it, it.section?))) else {
+                continue;
+            };
+            if Some(of) != text && code().any(|(section, _)| section.index == of) {
+                let (name, of) = (&symbol.name, &image.section(of).name);
+                let text = "libbpf links functions of the last section .text only";
+                return refuse(format!("section {of}: {name} is called, but {text}"));
+            }
         }
     }
     Ok(())

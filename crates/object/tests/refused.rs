@@ -144,3 +144,27 @@ fn for_reading_everything_stays_as_in_the_file() {
         assert!(object.programs.iter().all(|p| p.program.as_ref().unwrap().unresolved.is_empty()));
     }
 }
+
+#[test]
+fn functions_that_are_called_lie_in_text() {
+    let object = open("calls_elsewhere.bpf.o");
+    let why = "section .text.unlikely: elsewhere is called, \
+               but libbpf links functions of the last section .text only";
+    let found = refusals(&object);
+    assert_eq!(found.len(), object.programs.len());
+    assert!(found.iter().all(|row| row.1 == LoadClass::Open && row.2 == why), "{found:?}");
+}
+
+/// A tool has renamed the section, and not in BTF.
+#[test]
+fn variables_of_btf_have_a_section() {
+    let mut bytes = std::fs::read(dir().join("calls_elsewhere.bpf.o")).unwrap();
+    let name = b".data.number\0";
+    let at = bytes.windows(name.len()).rposition(|it| it == name).expect("a section");
+    bytes[at + 6] = b'N';
+    let object = Object::open(&bytes, &OpenOptions::default()).unwrap();
+    let refused = object.refused.as_ref().expect("as a whole");
+    assert_eq!(refused.class(), Some(LoadClass::Open));
+    let text = "section .data.number: BTF has variables of it, and the file has not";
+    assert_eq!(refused.to_string(), text);
+}

@@ -90,13 +90,21 @@ fn compare(session: &Session, file: &Path, theirs: Theirs, table: &mut Table) {
 fn ours(entry: &ObjectProgram) -> Answer {
     match &entry.program {
         Ok(program) => Answer::Loaded(answer::attributes(program)),
+        Err(_) if lacks_target(entry) => Answer::Loaded("freplace".to_owned()),
         Err(error) => Answer::of_error(error),
     }
 }
 
+/// Without their target, `oracle.c` gives programs that replace functions another type.
+fn lacks_target(entry: &ObjectProgram) -> bool {
+    let class = entry.program.as_ref().err().and_then(Error::class);
+    entry.section.trim_start_matches('?').starts_with("freplace")
+        && class == Some(LoadClass::Attach)
+}
+
 /// What becomes of the object if all that it wants loaded is: the first step that fails.
 fn whole(object: &Object) -> Answer {
-    let wanted = object.programs.iter().filter(|entry| entry.autoload);
+    let wanted = object.programs.iter().filter(|entry| entry.autoload && !lacks_target(entry));
     let errors = wanted.filter_map(|entry| entry.program.as_ref().err());
     // What libbpf does not take for a program does not keep it from loading the others.
     let is_program = |error: &&Error| error.class() != Some(LoadClass::Open);
