@@ -61,8 +61,8 @@ pub(crate) fn miri() -> Outcome {
     all(&MIRI, |package, arguments| {
         let mut cargo = nightly(&["miri", "test", "--quiet", "--package", package]);
         cargo.args(arguments);
-        // Addresses are numbers for programs; the emulation of weak memory breaks off where the same
-        // bytes are reached in different sizes, as programs do.
+        // Addresses are numbers for programs; the emulation of weak memory breaks off where the
+        // same bytes are reached in different sizes, as programs do.
         let flags = "-Zmiri-permissive-provenance -Zmiri-disable-isolation \
                      -Zmiri-disable-weak-memory-emulation";
         cargo.env("MIRIFLAGS", flags);
