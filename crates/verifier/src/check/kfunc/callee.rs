@@ -116,7 +116,6 @@ const NAMES: &[(&str, Special)] = &[
     ("bpf_res_spin_unlock_irqrestore", ResSpinUnlockIrqrestore),
     ("bpf_arena_alloc_pages", Arena),
     ("bpf_arena_free_pages", Arena),
-    ("bpf_arena_reserve_pages", Arena),
     ("bpf_stream_vprintk_impl", Stream),
     ("bpf_session_cookie", SessionCookie),
     ("bpf_get_kmem_cache", GetKmemCache),
