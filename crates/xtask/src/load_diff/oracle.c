@@ -195,9 +195,10 @@ static void prepare(bool whole, struct bpf_program *only)
 	bpf_object__for_each_program(prog, object) {
 		if (!whole)
 			bpf_program__set_autoload(prog, prog == only);
-		/* Without its target it has the type of something else. */
+		/* Without its target it has the type of something else: of one for which libbpf reads the
+		 * kernel's BTF, where it looks for the target, whether or not it has read that. */
 		if (bpf_program__type(prog) == BPF_PROG_TYPE_EXT) {
-			bpf_program__set_type(prog, BPF_PROG_TYPE_SCHED_CLS);
+			bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING);
 			bpf_program__set_expected_attach_type(prog, 0);
 		}
 	}
