@@ -59,8 +59,6 @@ pub(crate) enum Special {
     ResSpinUnlock,
     ResSpinLockIrqsave,
     ResSpinUnlockIrqrestore,
-    Arena,
-    Stream,
     SessionCookie,
     GetKmemCache,
     XdpPullData,
@@ -114,16 +112,12 @@ const NAMES: &[(&str, Special)] = &[
     ("bpf_res_spin_unlock", ResSpinUnlock),
     ("bpf_res_spin_lock_irqsave", ResSpinLockIrqsave),
     ("bpf_res_spin_unlock_irqrestore", ResSpinUnlockIrqrestore),
-    ("bpf_arena_alloc_pages", Arena),
-    ("bpf_arena_free_pages", Arena),
-    ("bpf_stream_vprintk_impl", Stream),
     ("bpf_session_cookie", SessionCookie),
     ("bpf_get_kmem_cache", GetKmemCache),
     ("bpf_xdp_pull_data", XdpPullData),
     ("__bpf_trap", Trap),
     ("bpf_task_work_schedule_signal", TaskWorkSchedule),
     ("bpf_task_work_schedule_resume", TaskWorkSchedule),
-    ("bpf_stream_vprintk", Stream),
 ];
 
 /// Only for programs that are bound to a device, which this verifier does not know.
@@ -165,7 +159,7 @@ impl Special {
         self.is_list()
             || self.is_rbtree()
             || self.is_res_spin_lock()
-            || matches!(self, RefcountAcquire | IterNum | Arena | Stream)
+            || matches!(self, RefcountAcquire | IterNum)
     }
 }
 
@@ -353,7 +347,7 @@ mod tests {
     fn what_is_allowed_under_a_lock() {
         let may = |name| Special::of(name).spin_allowed();
         assert!(may("bpf_list_push_front_impl") && may("bpf_iter_num_next"));
-        assert!(may("bpf_rbtree_first") && may("bpf_arena_free_pages"));
+        assert!(may("bpf_rbtree_first") && !may("bpf_arena_free_pages"));
         assert!(!may("bpf_obj_new_impl") && !may("bpf_throw") && !may("unknown"));
     }
 }
