@@ -136,8 +136,10 @@ impl<'a> Mem<'a> {
     pub(crate) fn array<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         assert!(N <= self.len);
-        if N == 4 {
-            bytes.copy_from_slice(&self.u32_anywhere(0).to_ne_bytes());
+        if N == 4
+            && let Some(word) = bytes.first_chunk_mut::<4>()
+        {
+            *word = self.u32_anywhere(0).to_ne_bytes();
         } else if N.is_multiple_of(8) {
             let (doubles, _) = bytes.as_chunks_mut::<8>();
             for (n, double) in doubles.iter_mut().enumerate() {
