@@ -4,10 +4,11 @@
 //! program asks [`VerifiedProgram::kernel_hole`](crate::VerifiedProgram::kernel_hole) and does not.
 //! `docs/kernel-findings.md` has a program for each.
 //!
-//! One hole is seen as such when the walk comes by ([`HoleKind::ObjectAboveStack`]). For the others
-//! a walk that comes by is only a [`Doubt`]: most such programs are safe. Then the program is
-//! walked again under the rules that the kernel lacks (`Env::sound`); one that they refuse goes
-//! through the hole. They may be stricter than need be, never laxer.
+//! Two holes are seen as such when the walk comes by ([`HoleKind::ObjectAboveStack`], and
+//! [`HoleKind::NullMemory`], also of helpers that ask for NULL themselves). For the others a walk
+//! that comes by is only a [`Doubt`]: most such programs are safe. Then the program is walked again
+//! under the rules that the kernel lacks (`Env::sound`); one that they refuse goes through the
+//! hole. They may be stricter than need be, never laxer.
 
 use crate::env::Env;
 use crate::{BacktrackSkip, Config, Tuning, Verdict};
@@ -31,6 +32,9 @@ pub enum HoleKind {
     /// An iterator or a saved irq flag at `fp+0`: its eight bytes lie above the stack, and the walk
     /// takes them for the slot below.
     ObjectAboveStack,
+    /// A pointer that may be NULL, with a size that may be more than 0, where a helper takes NULL
+    /// for memory of no bytes.
+    NullMemory,
     /// A fill that extends the sign of a spilled number keeps the number's id.
     SignExtendedFill,
     /// Precision of what an atomic insn fetches from the stack does not come to the slot.
@@ -43,6 +47,7 @@ impl fmt::Display for KernelHole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
             HoleKind::ObjectAboveStack => "an iterator or irq flag at fp+0, above the stack",
+            HoleKind::NullMemory => "memory that may be NULL, of a size that may not be 0",
             HoleKind::SignExtendedFill => "a sign-extending fill, taken for the spilled number",
             HoleKind::AtomicFetch => "a fetched number, of which not all paths were walked",
             HoleKind::LoopRounds => "rounds of bpf_loop, of which not all were walked",
@@ -77,6 +82,12 @@ impl Doubt {
 }
 
 impl Env<'_> {
+    /// The insn at hand goes through a hole.
+    pub(crate) fn goes_through(&mut self, kind: HoleKind) {
+        let hole = KernelHole { insn_idx: InsnIdx(self.insn_idx), kind };
+        self.kernel_hole.get_or_insert(hole);
+    }
+
     /// The insn at hand goes by a hole. True if the rules that the kernel lacks are in force.
     pub(crate) fn goes_by(&mut self, kind: HoleKind) -> bool {
         let hole = KernelHole { insn_idx: InsnIdx(self.insn_idx), kind };

@@ -6,6 +6,7 @@ use super::arg_mem::{ArgMem, check_helper_mem_access, check_mem_size_reg};
 use super::arg_type::{check_func_arg_reg_off, check_reg_type};
 use super::meta::{CallMeta, MapArg};
 use super::{dynptr, field_args, format, lock, map_args};
+use crate::HoleKind;
 use crate::check::mem::AccessType;
 use crate::check::mem::MemAccess;
 use crate::check::mem::align::check_ptr_alignment;
@@ -86,6 +87,9 @@ fn check_by_kind(
         ArgBase::ConstSize | ArgBase::ConstSizeOrZero => {
             let before = meta.proto.args[regno as usize - 2];
             let zero_size_allowed = ty.base == ArgBase::ConstSizeOrZero;
+            if before.maybe_null() && env.reg(regno - 1).ty.may_be_null() && reg.val.umax > 0 {
+                env.goes_through(HoleKind::NullMemory);
+            }
             check_mem_size_reg(env, regno, (access_type(before.flags), zero_size_allowed), meta)
         }
         ArgBase::ConstAllocSizeOrZero => {

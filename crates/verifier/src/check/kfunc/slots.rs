@@ -5,14 +5,13 @@
 //!
 //! Kernel: `stack_slot_obj_get_spi`, `is_spi_bounds_valid`, `mark_stack_slot_obj_read` (6.18).
 
+use crate::HoleKind;
 use crate::check::mem::{AccessType, MemAccess, check_mem_access};
 use crate::env::Env;
 use crate::log::verbose;
 use crate::rejection::{Check, Stop, errno};
 use crate::state::reg::Reg;
 use crate::state::stack::{BPF_REG_SIZE, Slot, SlotType};
-use crate::{HoleKind, KernelHole};
-use skep_insn::InsnIdx;
 
 /// Kernel: `ERANGE`.
 const ERANGE: i32 = 34;
@@ -71,9 +70,7 @@ impl Env<'_> {
             return Err(misplaced(self, format!("cannot pass in {what} at an offset={off}")));
         }
         if off >= 0 {
-            let insn_idx = InsnIdx(self.insn_idx);
-            let hole = KernelHole { insn_idx, kind: HoleKind::ObjectAboveStack };
-            self.kernel_hole.get_or_insert(hole);
+            self.goes_through(HoleKind::ObjectAboveStack);
         }
         let (frameno, spi) = (reg.frameno(), spi as usize);
         if spi >= self.cur.frames[frameno as usize].slots().len() {
