@@ -40,7 +40,9 @@ pub(super) fn hop_slots(
             }
             free = !fits;
             let at = usize::from(SLOTS) + spi;
-            if fits && slot.spilled == 8 {
+            if fits && slot.spilled != 0 {
+                // A number that fits into fewer bytes keeps its id.
+                let value = value & u64::MAX >> (64 - 8 * u32::from(slot.spilled));
                 ids.join(Member { value, claim: *claim, held, hard, place: (i, at) })?;
             }
         }
