@@ -24,33 +24,42 @@ pub(super) fn check_trampoline_target(env: &mut Env<'_>, func: Type<'_>) -> Chec
     }
 }
 
-/// What a trampoline can pass on. Kernel: `btf_distill_func_proto`.
+/// What a trampoline can pass on.
 fn check_prototype(env: &mut Env<'_>, func: Type<'_>) -> Check {
+    match prototype_fault(func) {
+        Some(text) => reject!(env, EINVAL, "{text}"),
+        None => Ok(()),
+    }
+}
+
+/// Why nothing that programs do can call the function: neither a trampoline nor a program itself.
+/// Kernel: `btf_distill_func_proto`.
+pub(super) fn prototype_fault(func: Type<'_>) -> Option<String> {
     let (btf, name) = (func.btf(), func.name());
     let proto = btf.skip_modifiers(func.target_id());
     let count = proto.params().len();
     if count > MAX_BPF_FUNC_ARGS {
-        reject!(env, EINVAL, "The function {name} has {count} arguments. Too many.");
+        return Some(format!("The function {name} has {count} arguments. Too many."));
     }
     let result = btf.skip_modifiers(proto.target_id());
     if result.kind().is_composite() || passed_bytes(result).is_none() {
         let kind = result.kind().name();
-        reject!(env, EINVAL, "The function {name} return type {kind} is unsupported.");
+        return Some(format!("The function {name} return type {kind} is unsupported."));
     }
-    for (arg, param) in proto.params().enumerate() {
+    proto.params().enumerate().find_map(|(arg, param)| {
         if arg + 1 == count && param.ty == TypeId::VOID {
-            reject!(env, EINVAL, "The function {name} with variable args is unsupported.");
+            return Some(format!("The function {name} with variable args is unsupported."));
         }
         let ty = btf.skip_modifiers(param.ty);
         match passed_bytes(ty) {
-            Some(1..=16) => {}
+            Some(1..=16) => None,
+            Some(0) => Some(format!("The function {name} has malformed void argument.")),
             _ => {
                 let kind = ty.kind().name();
-                reject!(env, EINVAL, "The function {name} arg{arg} type {kind} is unsupported.");
+                Some(format!("The function {name} arg{arg} type {kind} is unsupported."))
             }
         }
-    }
-    Ok(())
+    })
 }
 
 /// Bytes of an argument or result; none if it is not passed in registers at all.

@@ -3,6 +3,7 @@
 //! Kernel: `fetch_kfunc_arg_meta`, `add_kfunc_call`, `special_kfunc_list` (6.18).
 
 use crate::KernelSymbols;
+use crate::check::attach_target::prototype_fault;
 use crate::passes::call_facts::{CallFacts, is_kfunc_call};
 use crate::passes::{PassReject, errno};
 use rustc_hash::FxHashMap;
@@ -296,11 +297,12 @@ impl<'a> Callees<'a> {
         }
         if let Some(callee) = self.0.get(&insn.imm) {
             let name = callee.name;
-            if symbols.is_none_or(|symbols| (symbols.0)(name)) {
-                return Ok(());
-            }
-            let text = format!("cannot find address for kernel function {name}");
-            return Err(PassReject::at(idx, errno::EINVAL, text));
+            let fault = if symbols.is_none_or(|symbols| (symbols.0)(name)) {
+                func.and_then(prototype_fault)
+            } else {
+                Some(format!("cannot find address for kernel function {name}"))
+            };
+            return fault.map_or(Ok(()), |text| Err(PassReject::at(idx, errno::EINVAL, text)));
         }
         let text = format!("kernel btf_id {id} is not a function");
         Err(PassReject::at(idx, errno::EINVAL, text))
