@@ -1,4 +1,4 @@
-//! Another eBPF engine, as `skep bench run --peer` asks it: `skep-peers ENGINE` reads lines and
+//! Another eBPF engine, as `skep-bench run --peer` asks it: `skep-peers ENGINE` reads lines and
 //! answers them (see `crates/bench/src/run/peer.rs`).
 
 mod rbpf;

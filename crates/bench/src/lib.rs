@@ -5,10 +5,12 @@
 //! Reading order: [`Cost`] (what is counted), [`Meter`] (who counts), [`interleave`] (in which
 //! order), [`Ratio`] (what it says), then what is measured: [`verification`], [`KernelComparison`],
 //! [`Totals`] of several processes, [`callgrind`]; and [`run`]: what programs cost when they run.
+//! [`command`] is the command line, `skep-bench`.
 
 #![deny(unsafe_code)]
 
 pub mod callgrind;
+pub mod command;
 mod cost;
 mod interleave;
 mod kernel_comparison;

@@ -32,7 +32,7 @@ impl Exit {
     }
 
     /// For what the runtime could not do; that may be our fault.
-    pub(crate) fn of(error: &skep::runtime::Error) -> Exit {
+    pub fn of(error: &skep::runtime::Error) -> Exit {
         match error.kind() {
             ErrorKind::Bug => Exit::Bug,
             _ => Exit::Input,

@@ -2,13 +2,9 @@
 //!
 //! Flags of `stat` have veristat's letters, names and meaning; what is ours comes after them.
 
-mod bench;
 mod prog;
 
-pub(crate) use bench::{
-    BenchCommand, BenchPokeFlags, BenchRunFlags, BenchVerifyFlags, PokeKind, PokeTable, RunTable,
-};
-pub(crate) use prog::{ProgCommand, ProgFlags};
+pub use prog::{ProgCommand, ProgFlags};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use skep::runtime::PokeMode;
@@ -41,9 +37,6 @@ pub enum Command {
     /// Load the programs of object files and list them, as bpftool does
     #[command(subcommand, arg_required_else_help = true)]
     Prog(ProgCommand),
-    /// Benchmark verification, execution and live patching
-    #[command(subcommand, arg_required_else_help = true)]
-    Bench(BenchCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -51,7 +44,7 @@ pub enum Command {
     },
     /// Print the manual page (roff) of skep or of one subcommand
     Man {
-        /// Subcommand to describe, such as `stat` or `bench verify`
+        /// Subcommand to describe, such as `stat` or `prog show`
         command: Vec<String>,
     },
 }

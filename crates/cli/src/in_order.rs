@@ -36,7 +36,7 @@ pub(crate) struct Flow {
 }
 
 /// What a result weighs while it waits.
-pub(crate) trait Weigh {
+pub trait Weigh {
     /// Bytes, roughly.
     fn bytes(&self) -> usize
     where

@@ -9,26 +9,26 @@ use walkdir::WalkDir;
 
 /// A file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Input {
+pub struct Input {
     /// Where it is.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Named by the user; else found in a folder, where other files are passed over.
-    pub(crate) named: bool,
+    pub named: bool,
 }
 
 /// What the arguments name.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Inputs {
+pub struct Inputs {
     /// Files, in the order of the arguments; those of a folder by name.
-    pub(crate) files: Vec<Input>,
+    pub files: Vec<Input>,
     /// Files in folders that are no BPF objects.
-    pub(crate) passed_over: usize,
+    pub passed_over: usize,
     /// Arguments that name nothing, one line each.
-    pub(crate) errors: Vec<String>,
+    pub errors: Vec<String>,
 }
 
 /// Expands the arguments; `any_file` takes every file of a folder and not only BPF objects.
-pub(crate) fn expand(args: &[String], any_file: bool) -> Inputs {
+pub fn expand(args: &[String], any_file: bool) -> Inputs {
     let mut inputs = Inputs::default();
     for arg in args {
         match arg.strip_prefix('@') {
@@ -53,7 +53,7 @@ const TEXT_BYTES_MAX: u64 = 256 << 20;
 /// # Errors
 ///
 /// What cannot be read, is longer than any list, or is not UTF-8.
-pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
+pub fn read_text(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     fs::File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_string(&mut text)?;
     match text.len() as u64 > TEXT_BYTES_MAX {
@@ -63,7 +63,7 @@ pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
 }
 
 /// The lines of a list: blank ones and those that begin with `#` do not count.
-pub(crate) fn read_list(text: &str) -> impl Iterator<Item = &str> {
+pub fn read_list(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
@@ -145,7 +145,7 @@ fn is_bpf_object(path: &Path) -> bool {
 
 /// Whether `head` begins a relocatable 64-bit ELF file for BPF, in either byte order. Old compilers
 /// left the machine 0.
-pub(crate) fn is_bpf_header(head: &[u8]) -> bool {
+pub fn is_bpf_header(head: &[u8]) -> bool {
     let [0x7f, b'E', b'L', b'F', 2, order, ..] = head else { return false };
     let (Some(kind), Some(machine)) = (head.get(16..18), head.get(18..20)) else {
         return false;

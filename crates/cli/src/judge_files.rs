@@ -7,7 +7,7 @@ use crate::flags::{InputFlags, LoaderFlag};
 use crate::globals::Preset;
 use crate::in_order::{Flow, Weigh, in_order};
 use crate::inputs::{Input, Inputs, expand, is_bpf_header};
-use crate::memory_gate::{MemoryGate, Size};
+use crate::memory_gate::{Kept, MemoryGate, Size};
 use crate::streams::Streams;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -22,15 +22,15 @@ use std::io;
 use std::ops::Range;
 
 /// What to do with each file.
-pub(crate) struct Plan {
+pub struct Plan {
     /// What objects are opened against.
-    pub(crate) session: Session,
+    pub session: Session,
     /// Which programs are wanted.
     pub(crate) filters: Filters,
     /// Values of global variables.
     pub(crate) presets: Vec<Preset>,
     /// How programs are verified.
-    pub(crate) options: VerifyOptions,
+    pub options: VerifyOptions,
     /// Flags added to each program's own.
     pub(crate) prog_flags: ProgFlags,
     /// Look for objects inside files.
@@ -42,32 +42,32 @@ pub(crate) struct Plan {
 }
 
 /// The answer about one program.
-pub(crate) struct Judged<'a> {
+pub struct Judged<'a> {
     /// The file's name, as the user gave it; with the place inside it if it was found by scanning.
-    pub(crate) file: &'a str,
+    pub file: &'a str,
     /// What is known before relocation.
-    pub(crate) entry: &'a ObjectProgram,
+    pub entry: &'a ObjectProgram,
     /// The program with its answer, or why it could not be loaded.
-    pub(crate) result: Result<(&'a Program, Verification), LoadError>,
+    pub result: Result<(&'a Program, Verification), LoadError>,
     /// Bytes of its machine code, if they are asked for and it is accepted and compiles.
-    pub(crate) bytes_jited: Option<usize>,
+    pub bytes_jited: Option<usize>,
 }
 
 /// One program, opened and not yet verified.
-pub(crate) struct Loaded<'a> {
+pub struct Loaded<'a> {
     /// As in [`Judged`].
-    pub(crate) file: &'a str,
+    pub file: &'a str,
     /// What is known before relocation.
-    pub(crate) entry: &'a ObjectProgram,
+    pub entry: &'a ObjectProgram,
     /// The program, or why it could not be loaded.
-    pub(crate) program: Result<Program, LoadError>,
+    pub program: Result<Program, LoadError>,
     /// Size of the file.
-    pub(crate) file_bytes: usize,
+    pub file_bytes: usize,
 }
 
 /// Why a file, or a part of it, has no answers; one line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     /// The file or an argument is wrong.
     Input(String),
     /// We are: something panicked.
@@ -97,15 +97,15 @@ impl Trouble {
 }
 
 /// What became of one file.
-pub(crate) struct FileAnswers<T> {
+pub struct FileAnswers<T> {
     /// Name as the user gave it.
-    pub(crate) file: String,
+    pub file: String,
     /// Answers, in the order of the programs.
-    pub(crate) answers: Vec<T>,
+    pub answers: Vec<T>,
     /// Lines for the error stream: what is wrong with the file, or with us.
-    pub(crate) troubles: Vec<Trouble>,
+    pub troubles: Vec<Trouble>,
     /// Counts for the closing line.
-    pub(crate) tally: Tally,
+    pub tally: Tally,
 }
 
 /// Bytes of a program's machine code, without the stubs that statistics are switched on with: what
@@ -118,12 +118,31 @@ fn bytes_jited(verified: &VerifiedProgram) -> Option<usize> {
 }
 
 impl Plan {
+    /// What verifies the programs that the flags name, those that match `filters`, and nothing
+    /// else.
+    ///
+    /// # Errors
+    ///
+    /// One line about a flag.
+    pub fn to_verify(flags: &InputFlags, filters: &[String]) -> Result<Plan, String> {
+        Ok(Plan {
+            session: Plan::session_of(flags)?,
+            filters: crate::stat::read_filters(filters)?,
+            presets: Vec::new(),
+            options: VerifyOptions::default(),
+            prog_flags: ProgFlags::empty(),
+            scan: flags.scan,
+            gate: MemoryGate::new(flags, Kept::Little)?,
+            is_compiled: false,
+        })
+    }
+
     /// The session that the flags ask for.
     ///
     /// # Errors
     ///
     /// One line: kernel BTF that the user named and that cannot be used.
-    pub(crate) fn session(btf: Option<&str>, loader: LoaderFlag) -> Result<Session, String> {
+    pub fn session(btf: Option<&str>, loader: LoaderFlag) -> Result<Session, String> {
         let source = match btf {
             None => KernelBtf::Running,
             Some("none") => KernelBtf::Absent,
@@ -134,7 +153,7 @@ impl Plan {
     }
 
     /// Opens and verifies one file; `make` turns each answer into what the caller keeps.
-    pub(crate) fn judge<T: Send>(
+    pub fn judge<T: Send>(
         &self,
         input: &Input,
         make: &(impl Fn(Judged<'_>) -> T + Sync),
@@ -173,7 +192,7 @@ impl Plan {
 
     /// Opens one file; `make` turns each program into what the caller keeps. Panics are contained
     /// at the object as it is opened, and for all that remains at the file.
-    pub(crate) fn load<T: Send>(
+    pub fn load<T: Send>(
         &self,
         input: &Input,
         make: &(impl Fn(Loaded<'_>) -> T + Sync),
@@ -294,9 +313,9 @@ impl<T> FileAnswers<T> {
 }
 
 /// The files of a run, and what is wrong with the arguments.
-pub(crate) struct Batch {
+pub struct Batch {
     /// What to read.
-    pub(crate) inputs: Inputs,
+    pub inputs: Inputs,
 }
 
 impl<T: Weigh> Weigh for FileAnswers<T> {
@@ -307,13 +326,13 @@ impl<T: Weigh> Weigh for FileAnswers<T> {
 
 impl Batch {
     /// Expands the arguments.
-    pub(crate) fn new(flags: &InputFlags) -> Batch {
+    pub fn new(flags: &InputFlags) -> Batch {
         Batch { inputs: expand(&flags.files, flags.scan) }
     }
 
     /// Expands the arguments while `plan` reads the host, where there may be more than one thread:
     /// both are done before the first file is opened.
-    pub(crate) fn beside<P>(flags: &InputFlags, plan: impl FnOnce() -> P) -> (Batch, P) {
+    pub fn beside<P>(flags: &InputFlags, plan: impl FnOnce() -> P) -> (Batch, P) {
         if flags.jobs == Some(1) {
             return (Batch::new(flags), plan());
         }
@@ -330,7 +349,7 @@ impl Batch {
     /// # Errors
     ///
     /// Only those of the streams.
-    pub(crate) fn run<T: Send + Weigh>(
+    pub fn run<T: Send + Weigh>(
         &self,
         plan: &Plan,
         streams: &mut Streams<'_>,
@@ -391,12 +410,12 @@ fn image_name(file: &str, image: &Range<usize>, file_bytes: usize) -> String {
 }
 
 /// What follows the last slash.
-pub(crate) fn base_name(path: &str) -> &str {
+pub fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
 /// How much it weighs that a program is not loaded.
-pub(crate) fn exit_of_load(error: &LoadError) -> Exit {
+pub fn exit_of_load(error: &LoadError) -> Exit {
     match error.class() {
         Some(_) => Exit::Refused,
         None => Exit::Input,
@@ -404,12 +423,12 @@ pub(crate) fn exit_of_load(error: &LoadError) -> Exit {
 }
 
 /// Why a program is not loaded, in the words for whose fault it is.
-pub(crate) fn not_loaded(error: &LoadError) -> String {
+pub fn not_loaded(error: &LoadError) -> String {
     Refusal::of_load(error).map_or_else(|| format!("while loading: {error}"), |r| r.message)
 }
 
 /// How much an answer weighs in the exit code.
-pub(crate) fn exit_of(result: &Result<(&Program, Verification), LoadError>) -> Exit {
+pub fn exit_of(result: &Result<(&Program, Verification), LoadError>) -> Exit {
     match result {
         Err(e) => exit_of_load(e),
         Ok((_, verification)) => match verification.verdict {

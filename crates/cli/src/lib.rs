@@ -1,36 +1,41 @@
 //! The command `skep`, as a library: `main` only connects it to the process.
 //!
-//! Reading order: `flags` (the table of all options), `stat`, `check`, `dump`, `bench` (one module
-//! a command), then what they share: `inputs`, `judge_files`, `in_order`, `memory_gate`, `globals`.
+//! Reading order: `flags` (the table of all options), `stat`, `check`, `dump` (one module a
+//! command), then what they share: `inputs`, `judge_files`, `in_order`, `memory_gate`, `globals`.
+//!
+//! What is public is so for `skep-bench`, which takes the same files; it may change with any
+//! release. Who embeds skep depends on the crate `skep`.
 
 #![deny(unsafe_code)]
 
 mod allocator;
-mod bench;
 mod check;
 mod dump;
 mod exit;
-mod flags;
+pub mod flags;
 mod globals;
 mod history;
 mod in_order;
-mod inputs;
-mod judge_files;
+pub mod inputs;
+pub mod judge_files;
 mod memory_gate;
 mod pages;
+mod process;
 mod prog;
 mod run;
 mod stat;
 mod streams;
 mod target;
-mod tuning;
+pub mod tuning;
 
 pub use exit::Exit;
 pub use flags::{Cli, Command};
+pub use in_order::Weigh;
+pub use memory_gate::over_limit;
+pub use process::run_in_process;
 pub use streams::Streams;
 
 use clap::Parser;
-use flags::BenchCommand;
 use std::ffi::OsString;
 use std::io;
 
@@ -52,9 +57,6 @@ pub fn run(
         Command::Check(flags) => check::run(flags, streams),
         Command::Dump(flags) => dump::run(flags, streams),
         Command::Run(flags) => run::run(flags, streams),
-        Command::Bench(BenchCommand::Verify(flags)) => bench::run(flags, streams),
-        Command::Bench(BenchCommand::Run(flags)) => bench::running::run(flags, streams),
-        Command::Bench(BenchCommand::Poke(flags)) => bench::poking::run(flags, streams),
         Command::Prog(command) => prog::run(command, streams),
         Command::Completions { shell } => {
             pages::completions(streams.out, *shell).map(|()| Exit::Success)
@@ -70,7 +72,11 @@ pub fn run(
 }
 
 /// Help and version are results; the rest is an error of the command line.
-fn print_usage(error: &clap::Error, streams: &mut Streams<'_>) -> io::Result<Exit> {
+///
+/// # Errors
+///
+/// Those of the streams.
+pub fn print_usage(error: &clap::Error, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let text = match streams.style {
         skep_report::Style::Plain => error.render().to_string(),
         skep_report::Style::Coloured => error.render().ansi().to_string(),

@@ -229,7 +229,7 @@ impl Drop for Pass<'_> {
 }
 
 /// What to say of a program that has no verdict because of the limit.
-pub(crate) fn over_limit(verification: &Verification) -> String {
+pub fn over_limit(verification: &Verification) -> String {
     let bytes = verification.counts.mem_peak_bytes;
     format!("memory limit: needs at least {bytes} bytes, more than --mem-limit allows")
 }

@@ -18,17 +18,17 @@ pub struct Streams<'a> {
 
 impl Streams<'_> {
     /// Writes `error: ...` as one line, whatever the text holds.
-    pub(crate) fn error(&mut self, text: &str) -> io::Result<()> {
+    pub fn error(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "error: {}", printable(text))
     }
 
     /// Writes `note: ...`: something that the user may want to know, and need not act on.
-    pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
+    pub fn note(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "note: {}", printable(text))
     }
 
     /// Writes why a program or a file has no answer, in the words for whose fault it is.
-    pub(crate) fn failure(&mut self, text: &str, exit: Exit) -> io::Result<()> {
+    pub fn failure(&mut self, text: &str, exit: Exit) -> io::Result<()> {
         match exit {
             Exit::Bug => self.bug(&text.replacen("internal error: ", "", 1)),
             _ => self.error(text),

@@ -7,7 +7,7 @@ use skep::object::ObjectProgram;
 use std::path::Path;
 
 impl Plan {
-    /// The session that the flags of `check`, `stat` and `bench verify` ask for.
+    /// The session that the flags of `check`, `stat` and `skep-bench verify` ask for.
     ///
     /// # Errors
     ///

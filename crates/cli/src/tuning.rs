@@ -7,7 +7,7 @@ use skep::verifier::{TUNING_KEYS, Tuning};
 /// # Errors
 ///
 /// A setting that does not exist, with the list of those that do; a key set twice to two values.
-pub(crate) fn read(settings: &[String]) -> Result<Tuning, String> {
+pub fn read(settings: &[String]) -> Result<Tuning, String> {
     let mut tuning = Tuning::default();
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for setting in settings.iter().flat_map(|text| text.split(',')).map(str::trim) {
@@ -24,13 +24,13 @@ pub(crate) fn read(settings: &[String]) -> Result<Tuning, String> {
 }
 
 /// `known: KEY=VALUE|VALUE, ...`.
-pub(crate) fn keys() -> String {
+pub fn keys() -> String {
     let one = |key: &skep::verifier::TuningKey| format!("{}={}", key.name, key.values.join("|"));
     format!("known: {}", TUNING_KEYS.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
 /// For the help: what each key is about.
-pub(crate) fn notes() -> String {
+pub fn notes() -> String {
     let mut notes = String::from("Settings (the default is the last value):\n");
     for key in &TUNING_KEYS {
         let values = format!("{}={}", key.name, key.values.join("|"));

@@ -28,7 +28,7 @@ enum Name {
     Memory(memory::Args),
     /// Take every table of a document anew that names its command.
     Document(document::Args),
-    /// `skep bench run` in a release build, beside rbpf and sbpf.
+    /// `skep-bench run` in a release build, beside rbpf and sbpf.
     Peers(peers::Args),
     /// How much faster a corpus is verified on several cores.
     Scaling(scaling::Args),
@@ -63,8 +63,18 @@ fn cargo() -> Command {
 
 /// The binary `skep`, built as it is shipped.
 fn skep_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
+    in_release("skep-cli")
+}
+
+/// The binary `skep-bench`, built as `skep` is shipped.
+fn skep_bench_in_release() -> Result<PathBuf, Box<dyn std::error::Error>> {
+    in_release("skep-bench")
+}
+
+/// The binary of a package.
+fn in_release(package: &str) -> Result<PathBuf, Box<dyn std::error::Error>> {
     let mut build = cargo();
-    build.args(["build", "--release", "-p", "skep-cli", "--message-format=json"]);
+    build.args(["build", "--release", "-p", package, "--message-format=json"]);
     let output = build.stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8(output.stdout)?;
     let executable = |line: &str| {

@@ -1,7 +1,7 @@
 //! `cargo xtask bench document FILE...`: takes every table of a document anew.
 //!
-//! A table stands between `<!-- skep ARGUMENTS -->` and `<!-- end -->`: what that command prints in
-//! a release build, with rbpf and sbpf as peers where engines are compared.
+//! A table stands between `<!-- skep-bench ARGUMENTS -->` and `<!-- end -->`: what that command
+//! prints in a release build, with rbpf and sbpf as peers where engines are compared.
 
 use crate::outcome::Ended;
 use std::path::PathBuf;
@@ -15,23 +15,23 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 }
 
-const BEGIN: &str = "<!-- skep ";
+const BEGIN: &str = "<!-- skep-bench ";
 const END: &str = "<!-- end -->";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let skep = super::skep_in_release()?;
+    let skep_bench = super::skep_bench_in_release()?;
     let peers = super::peers::options()?;
     let mut measure = |words: &[&str]| -> Result<String, String> {
-        eprintln!("skep {}", words.join(" "));
-        let mut command = Command::new(&skep);
+        eprintln!("skep-bench {}", words.join(" "));
+        let mut command = Command::new(&skep_bench);
         command.current_dir(crate::root()).args(words).stderr(Stdio::inherit());
-        if words.starts_with(&["bench", "run"]) {
+        if words.starts_with(&["run"]) {
             command.args(&peers);
         }
         let output = command.output().map_err(|e| e.to_string())?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()),
-            false => Err(format!("skep {}: {}", words.join(" "), output.status)),
+            false => Err(format!("skep-bench {}: {}", words.join(" "), output.status)),
         }
     };
     for path in &args.files {
@@ -69,16 +69,16 @@ mod tests {
 
     #[test]
     fn what_stands_between_the_marks_is_replaced() {
-        let text = "a\n<!-- skep bench run -->\nold\n<!-- end -->\nb\n";
+        let text = "a\n<!-- skep-bench run -->\nold\n<!-- end -->\nb\n";
         let mut asked = Vec::new();
         let mut measure = |words: &[&str]| {
             asked.push(words.join(" "));
             Ok("new".to_owned())
         };
         let new = renewed(text, &mut measure).unwrap();
-        assert_eq!(new, "a\n<!-- skep bench run -->\n\nnew\n\n<!-- end -->\nb\n");
+        assert_eq!(new, "a\n<!-- skep-bench run -->\n\nnew\n\n<!-- end -->\nb\n");
         assert_eq!(renewed(&new, &mut measure).unwrap(), new);
-        assert!(renewed("<!-- skep x -->\n", &mut measure).is_err());
-        assert_eq!(asked, ["bench run", "bench run"]);
+        assert!(renewed("<!-- skep-bench x -->\n", &mut measure).is_err());
+        assert_eq!(asked, ["run", "run"]);
     }
 }

@@ -140,12 +140,12 @@ fn compare(stored: &Record, now: &Record) -> usize {
 
 /// Builds skep and lets it count itself.
 fn count() -> Result<BTreeMap<String, u64>, Box<dyn std::error::Error>> {
-    let mut command = Command::new(super::skep_in_release()?);
+    let mut command = Command::new(super::skep_bench_in_release()?);
     command.current_dir(crate::root());
-    command.args(["bench", "verify", "--btf=none", "--callgrind", "--json"]).args(SHAPES);
+    command.args(["verify", "--btf=none", "--callgrind", "--json"]).args(SHAPES);
     let output = command.stderr(std::process::Stdio::inherit()).output()?;
     if !output.status.success() {
-        return Err("skep bench verify --callgrind failed".into());
+        return Err("skep-bench verify --callgrind failed".into());
     }
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let programs = answer["programs"].as_array().cloned().unwrap_or_default();

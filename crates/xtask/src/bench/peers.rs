@@ -1,4 +1,4 @@
-//! `cargo xtask bench peers`: `skep bench run` as it is shipped, beside rbpf and sbpf, which are
+//! `cargo xtask bench peers`: `skep-bench run` as it is shipped, beside rbpf and sbpf, which are
 //! fetched and built when this runs (`peers/` is a workspace of its own).
 
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ const PEERS: [(&str, &str, &str); 3] =
 /// Options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Options of `skep bench run`
+    /// Options of `skep-bench run`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
@@ -24,8 +24,8 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             (Vec::new(), "peers that could not be run: ")
         }
     };
-    let mut command = std::process::Command::new(super::skep_in_release()?);
-    command.current_dir(crate::root()).args(["bench", "run"]).args(peers);
+    let mut command = std::process::Command::new(super::skep_bench_in_release()?);
+    command.current_dir(crate::root()).arg("run").args(peers);
     let is_success = command.args(&args.rest).status()?.success();
     // Whether clang and the kernel could, and programs that a peer cannot run, the table says.
     println!("\n{said}{}", PEERS.map(|(name, ..)| name).join("; "));
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok(is_success.into())
 }
 
-/// The options of `skep bench run` that name the peers, which are built.
+/// The options of `skep-bench run` that name the peers, which are built.
 pub(super) fn options() -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let peers = peers_in_release()?;
     let option = |(name, cpu, argument): (&str, &str, &str)| {

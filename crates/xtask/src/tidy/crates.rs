@@ -19,8 +19,8 @@ const ROWS: [(&str, u8); 16] = [
     ("jit", 4),
     ("runtime", 5),
     ("skep", 6),
-    ("bench", 6),
     ("cli", 7),
+    ("bench", 8),
     ("testkit", 8),
 ];
 

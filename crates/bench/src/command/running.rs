@@ -1,25 +1,25 @@
-//! `skep bench run`: how fast programs run. This file measures, `tables` prints.
+//! `skep-bench run`: how fast programs run. This file measures, `tables` prints.
 
 mod families;
 mod tables;
 
-use super::Progress;
-use crate::exit::Exit;
-use crate::flags::{BenchRunFlags, RunTable};
-use crate::streams::Streams;
+use crate::command::Progress;
+use crate::command::flags::{RunFlags, RunTable};
+use crate::geometric_mean;
+use crate::run::KINDS;
+use crate::run::compute::{Computed, Others, compute};
+use crate::run::families::{Half, Member, members};
+use crate::run::given::{Given, given};
+use crate::run::maps::{Operation, operations};
+use crate::run::native::Clang;
+use crate::run::objects::Opened;
+use crate::run::passes::{Pass, passes};
+use crate::run::peer::Peer;
+use crate::run::tails::{Chained, Prologues, chains, prologues};
 use clap::ValueEnum;
 use serde::Serialize;
-use skep_bench::geometric_mean;
-use skep_bench::run::KINDS;
-use skep_bench::run::compute::{Computed, Others, compute};
-use skep_bench::run::families::{Half, Member, members};
-use skep_bench::run::given::{Given, given};
-use skep_bench::run::maps::{Operation, operations};
-use skep_bench::run::native::Clang;
-use skep_bench::run::objects::Opened;
-use skep_bench::run::passes::{Pass, passes};
-use skep_bench::run::peer::Peer;
-use skep_bench::run::tails::{Chained, Prologues, chains, prologues};
+use skep_cli::Exit;
+use skep_cli::Streams;
 use std::io;
 
 /// Everything that was measured; a table that was not asked for is absent.
@@ -48,7 +48,7 @@ struct Answer {
 /// # Errors
 ///
 /// Only those of the streams.
-pub(crate) fn run(flags: &BenchRunFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let answer = match flags.files.is_empty() {
         true => own(flags, streams),
         false => of_files(flags, streams),
@@ -61,7 +61,7 @@ pub(crate) fn run(flags: &BenchRunFlags, streams: &mut Streams<'_>) -> io::Resul
         }
     };
     if flags.json {
-        super::write_json(&answer, streams)?;
+        crate::command::write_json(&answer, streams)?;
     } else {
         tables::print(&answer, streams)?;
     }
@@ -69,7 +69,7 @@ pub(crate) fn run(flags: &BenchRunFlags, streams: &mut Streams<'_>) -> io::Resul
 }
 
 /// skep's own programs.
-fn own(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
+fn own(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
     let chosen = chosen(&flags.program)?;
     let first = if flags.program.is_empty() { KINDS.len() } else { chosen.len() };
     let all = RunTable::value_variants();
@@ -109,7 +109,7 @@ fn own(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
     Ok(answer)
 }
 
-fn others(flags: &BenchRunFlags) -> Result<Others, String> {
+fn others(flags: &RunFlags) -> Result<Others, String> {
     Ok(Others {
         clang: Clang::find(),
         natives: vec![("native", flags.native_flags.clone())],
@@ -135,7 +135,7 @@ fn chosen(names: &[String]) -> Result<Vec<Member>, String> {
 }
 
 /// Objects that are named.
-fn of_files(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
+fn of_files(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
     let progress = Progress::new(streams, flags.files.len());
     let mut answer = Answer::default();
     for (at, path) in flags.files.iter().enumerate() {
@@ -151,7 +151,7 @@ fn of_files(flags: &BenchRunFlags, streams: &Streams<'_>) -> Result<Answer, Stri
 }
 
 /// The geometric mean of what one engine is to another, over all programs that both run.
-fn mean(rows: &[Computed], (of, to): (usize, usize)) -> Option<skep_bench::Ratio> {
+fn mean(rows: &[Computed], (of, to): (usize, usize)) -> Option<crate::Ratio> {
     let ratio = |row: &Computed| row.engines.get(of)?.over(row.engines.get(to)?);
     geometric_mean(&rows.iter().filter_map(ratio).collect::<Vec<_>>())
 }

@@ -1,15 +1,15 @@
-//! The tables of `skep bench run`, as Markdown.
+//! The tables of `skep-bench run`, as Markdown.
 
 use super::{Answer, mean};
-use crate::bench::figures;
-use crate::streams::Streams;
-use skep_bench::Ratio;
-use skep_bench::run::compute::Computed;
-use skep_bench::run::contest::Timed;
-use skep_bench::run::given::Given;
-use skep_bench::run::maps::Operation;
-use skep_bench::run::passes::Pass;
-use skep_bench::run::tails::{Chained, Prologues};
+use crate::Ratio;
+use crate::command::figures;
+use crate::run::compute::Computed;
+use crate::run::contest::Timed;
+use crate::run::given::Given;
+use crate::run::maps::Operation;
+use crate::run::passes::Pass;
+use crate::run::tails::{Chained, Prologues};
+use skep_cli::Streams;
 use skep_report::Grid;
 use std::collections::BTreeMap;
 use std::io;
@@ -181,7 +181,7 @@ fn prologues(rows: &[Prologues]) -> String {
         ]);
     }
     let ratios: Vec<Ratio> = rows.iter().filter_map(|row| row.full_over_minimal.clone()).collect();
-    let mean = skep_bench::geometric_mean(&ratios);
+    let mean = crate::geometric_mean(&ratios);
     table.row(["geometric mean".to_owned(), String::new(), String::new(), said(mean.as_ref())]);
     table.to_string()
 }

@@ -1,20 +1,20 @@
-//! The tables of `skep bench poke`, as Markdown.
+//! The tables of `skep-bench poke`, as Markdown.
 
 use super::Answer;
-use crate::bench::figures;
-use crate::flags::BenchPokeFlags;
-use crate::streams::Streams;
-use skep_bench::poke::cost::Cost;
-use skep_bench::poke::estimate::Estimated;
-use skep_bench::poke::library::Library;
-use skep_bench::poke::off::{Off, off_means};
-use skep_bench::poke::{Checked, Toggled};
-use skep_bench::{Ratio, Unit};
+use crate::command::figures;
+use crate::command::flags::PokeFlags;
+use crate::poke::cost::Cost;
+use crate::poke::estimate::Estimated;
+use crate::poke::library::Library;
+use crate::poke::off::{Off, off_means};
+use crate::poke::{Checked, Toggled};
+use crate::{Ratio, Unit};
+use skep_cli::Streams;
 use skep_report::Grid;
 use std::io;
 
 pub(super) fn print(
-    flags: &BenchPokeFlags,
+    flags: &PokeFlags,
     answer: &Answer,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
@@ -170,7 +170,7 @@ fn off(rows: &[Off]) -> String {
     grid.to_string()
 }
 
-fn costs(flags: &BenchPokeFlags, rows: &[Cost]) -> String {
+fn costs(flags: &PokeFlags, rows: &[Cost]) -> String {
     let mut headings = vec!["statistics, ns per run".to_owned()];
     for threads in &flags.threads {
         headings.extend([format!("{threads} running"), "above no sites".to_owned()]);
@@ -197,7 +197,7 @@ fn estimates(rows: &[Estimated]) -> String {
         ["run_time_ns per run", "every run timed", "1 in 64 timed", "estimate against exact"];
     let mut grid = Grid::new(&headings, 1);
     for row in rows {
-        let ns = |ns: &Option<skep_bench::Spread>| {
+        let ns = |ns: &Option<crate::Spread>| {
             ns.map_or_else(String::new, |ns| format!("{:.1}", ns.median))
         };
         grid.row([
@@ -210,14 +210,14 @@ fn estimates(rows: &[Estimated]) -> String {
     grid.to_string()
 }
 
-fn sharing(flags: &BenchPokeFlags, answer: &Answer) -> String {
+fn sharing(flags: &PokeFlags, answer: &Answer) -> String {
     let mut headings = vec!["ns per count".to_owned()];
     headings.extend(flags.threads.iter().map(|threads| format!("{threads} running")));
     headings.extend(["ratio, last to first".to_owned(), "95 % interval".to_owned()]);
     let mut grid = grid(&headings);
     for row in &answer.sharing {
         let mut cells = vec![row.layout.name().to_owned()];
-        let ns = |ns: &Option<skep_bench::Spread>| {
+        let ns = |ns: &Option<crate::Spread>| {
             ns.map_or_else(String::new, |ns| format!("{:.2}", ns.median))
         };
         cells.extend(row.ns.iter().map(ns));

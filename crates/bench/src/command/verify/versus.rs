@@ -1,12 +1,13 @@
 //! skep and the host kernel in turn: the same counts, and how much faster.
 
 use super::subjects::Subjects;
-use super::{Outcome, Progress, Run, figures};
-use crate::exit::Exit;
-use crate::streams::Streams;
+use super::{Outcome, Run};
+use crate::command::{Progress, figures};
+use crate::verification::Counts;
+use crate::{KernelComparison, Ratio, Spread, Unit, geometric_mean};
 use serde::Serialize;
-use skep_bench::verification::Counts;
-use skep_bench::{KernelComparison, Ratio, Spread, Unit, geometric_mean};
+use skep_cli::Exit;
+use skep_cli::Streams;
 use skep_report::Grid;
 
 /// One program.
@@ -105,7 +106,7 @@ fn measured(program: &str, comparison: &KernelComparison) -> Result<Measured, St
 
 fn print(run: &Run<'_>, answer: &Answer, streams: &mut Streams<'_>) -> std::io::Result<()> {
     if run.flags.json {
-        return super::write_json(answer, streams);
+        return crate::command::write_json(answer, streams);
     }
     let mut grid = Grid::new(
         &[

@@ -1,7 +1,7 @@
 //! Numbers for people: as many digits as mean something.
 
+use crate::{Centre, MetricDef, Ratio, Spread, Unit};
 use indicatif::{HumanCount, HumanFloatCount};
-use skep_bench::{Centre, MetricDef, Ratio, Spread, Unit};
 
 /// What stands where nothing was counted.
 pub(super) const NOT_COUNTED: &str = "not counted here";

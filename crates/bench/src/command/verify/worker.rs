@@ -3,10 +3,10 @@
 use super::sides::Side;
 use super::subjects::{Subject, load};
 use super::{Outcome, Run};
-use crate::exit::Exit;
-use crate::inputs::Input;
-use crate::streams::Streams;
-use skep_bench::Report;
+use crate::Report;
+use skep_cli::Exit;
+use skep_cli::Streams;
+use skep_cli::inputs::Input;
 use std::process::{Command, Stdio};
 
 /// The command that measures `subject` with the settings of `side`.
@@ -18,7 +18,7 @@ pub(super) fn command(run: &Run<'_>, subject: &Subject, side: &Side) -> Result<C
     let binary = std::env::current_exe()
         .map_err(|e| format!("while locating this executable: {}", skep::io_text(&e)))?;
     let mut command = Command::new(binary);
-    command.args(["bench", "verify", &subject.file, "--worker", &subject.name]);
+    command.args(["verify", &subject.file, "--worker", &subject.name]);
     command.args(run.flags.input.btf.iter().map(|btf| format!("--btf={btf}")));
     command.args(run.flags.input.scan.then_some("--scan"));
     command.args(side.settings.iter().map(|setting| format!("--a={setting}")));

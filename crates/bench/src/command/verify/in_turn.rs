@@ -1,16 +1,15 @@
 //! Two settings in turn (or one alone): every metric with its spread, the ratio and its interval.
 
-use super::figures::{self, NOT_COUNTED};
 use super::sides::Side;
 use super::subjects::{Subject, Subjects};
-use super::{Outcome, Progress, Run, worker};
-use crate::exit::Exit;
-use crate::streams::Streams;
+use super::{Outcome, Run, worker};
+use crate::command::Progress;
+use crate::command::figures::{self, NOT_COUNTED};
+use crate::verification::{Counter, Counts, counters, counts, verify};
+use crate::{Cost, METRICS, Meter, Metric, MetricDef, Ratio, Spread, geometric_mean, interleave};
 use serde::Serialize;
-use skep_bench::verification::{Counter, Counts, counters, counts, verify};
-use skep_bench::{
-    Cost, METRICS, Meter, Metric, MetricDef, Ratio, Spread, geometric_mean, interleave,
-};
+use skep_cli::Exit;
+use skep_cli::Streams;
 use skep_report::Grid;
 use std::io;
 use std::time::Instant;
@@ -94,7 +93,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     let ratios: Vec<Ratio> = answer.programs.iter().filter_map(cpu).collect();
     answer.geometric_mean = geometric_mean(&ratios);
     if run.flags.json {
-        super::write_json(&answer, streams)?;
+        crate::command::write_json(&answer, streams)?;
     } else if let (Some(mean), 2..) = (&answer.geometric_mean, answer.programs.len()) {
         summary(&answer.programs, mean, streams)?;
     }

@@ -17,7 +17,7 @@ pub(super) struct Side {
 impl Side {
     fn new(name: &'static str, settings: &[String]) -> Result<Side, String> {
         let flag = name.to_ascii_lowercase();
-        let tuning = crate::tuning::read(settings).map_err(|e| format!("--{flag}: {e}"))?;
+        let tuning = skep_cli::tuning::read(settings).map_err(|e| format!("--{flag}: {e}"))?;
         Ok(Side { name, settings: settings.to_vec(), tuning })
     }
 
@@ -43,7 +43,7 @@ pub(super) fn read(a: &[String], b: &[String]) -> Result<Vec<Side>, String> {
     }
     let second = Side::new("B", b)?;
     match first.tuning == second.tuning {
-        true => Err(format!("A and B are the same settings; {}", crate::tuning::keys())),
+        true => Err(format!("A and B are the same settings; {}", skep_cli::tuning::keys())),
         false => Ok(vec![first, second]),
     }
 }

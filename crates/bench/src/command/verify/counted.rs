@@ -2,11 +2,12 @@
 
 use super::sides::Side;
 use super::subjects::Subjects;
-use super::{Outcome, Run, figures, worker};
-use crate::exit::Exit;
-use crate::streams::Streams;
+use super::{Outcome, Run, worker};
+use crate::callgrind::{self, Counted};
+use crate::command::figures;
 use serde::Serialize;
-use skep_bench::callgrind::{self, Counted};
+use skep_cli::Exit;
+use skep_cli::Streams;
 use skep_report::Grid;
 
 #[derive(Serialize)]
@@ -55,7 +56,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     }
     match run.flags.json {
         true => {
-            super::write_json(&answer, streams)?;
+            crate::command::write_json(&answer, streams)?;
         }
         false => writeln!(streams.out, "{}", table(&answer))?,
     }

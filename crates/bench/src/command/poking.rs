@@ -1,21 +1,21 @@
-//! `skep bench poke`: switching of running code, measured.
+//! `skep-bench poke`: switching of running code, measured.
 
 mod tables;
 
-use super::Progress;
-use crate::exit::Exit;
-use crate::flags::{BenchPokeFlags, PokeKind, PokeTable};
-use crate::streams::Streams;
+use crate::command::Progress;
+use crate::command::flags::{PokeFlags, PokeKind, PokeTable};
+use crate::poke::control::{self, CONTROLS, Control};
+use crate::poke::cost::{Cost, Hop, costs, hops};
+use crate::poke::estimate::{Estimated, estimates};
+use crate::poke::library::{Library, library};
+use crate::poke::off::{Off, off};
+use crate::poke::sharing::{Counted, counted};
+use crate::poke::{ALL_KINDS, Checked, Kind, Mechanism, Toggled, checked, toggled};
 use clap::ValueEnum;
 use serde::Serialize;
 use skep::runtime::PokeMode;
-use skep_bench::poke::control::{self, CONTROLS, Control};
-use skep_bench::poke::cost::{Cost, Hop, costs, hops};
-use skep_bench::poke::estimate::{Estimated, estimates};
-use skep_bench::poke::library::{Library, library};
-use skep_bench::poke::off::{Off, off};
-use skep_bench::poke::sharing::{Counted, counted};
-use skep_bench::poke::{ALL_KINDS, Checked, Kind, Mechanism, Toggled, checked, toggled};
+use skep_cli::Exit;
+use skep_cli::Streams;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
@@ -85,7 +85,7 @@ impl Answer {
 /// # Errors
 ///
 /// Only those of the streams.
-pub(crate) fn run(flags: &BenchPokeFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+pub(crate) fn run(flags: &PokeFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
     if let Some(name) = &flags.control {
         return child(name, streams);
     }
@@ -106,7 +106,7 @@ pub(crate) fn run(flags: &BenchPokeFlags, streams: &mut Streams<'_>) -> io::Resu
         }
     };
     if flags.json {
-        super::write_json(&answer, streams)?;
+        crate::command::write_json(&answer, streams)?;
     } else {
         tables::print(flags, &answer, streams)?;
     }
@@ -131,7 +131,7 @@ fn possible(wanted: &[PokeTable], streams: &mut Streams<'_>) -> io::Result<Vec<P
 }
 
 fn measure(
-    flags: &BenchPokeFlags,
+    flags: &PokeFlags,
     tables: &[PokeTable],
     streams: &Streams<'_>,
 ) -> Result<Answer, String> {
@@ -197,7 +197,7 @@ fn measure(
     Ok(answer)
 }
 
-fn kinds(flags: &BenchPokeFlags) -> Vec<Kind> {
+fn kinds(flags: &PokeFlags) -> Vec<Kind> {
     let kind = |kind: &PokeKind| match kind {
         PokeKind::Switch => Kind::Switch,
         PokeKind::Insn => Kind::Insn,
@@ -212,7 +212,7 @@ fn kinds(flags: &BenchPokeFlags) -> Vec<Kind> {
 }
 
 /// Kind, way, sites and threads.
-fn cases(flags: &BenchPokeFlags, kinds: &[Kind]) -> Vec<(Kind, Mechanism, (u32, u32))> {
+fn cases(flags: &PokeFlags, kinds: &[Kind]) -> Vec<(Kind, Mechanism, (u32, u32))> {
     let mut cases = Vec::new();
     for &threads in &flags.threads {
         for &kind in kinds {
@@ -230,7 +230,7 @@ fn controlled(control: Control) -> Result<Controlled, String> {
     let binary = std::env::current_exe()
         .map_err(|e| format!("while locating this executable: {}", skep::io_text(&e)))?;
     let mut command = Command::new(binary);
-    command.args(["bench", "poke", "--control", control.name()]);
+    command.args(["poke", "--control", control.name()]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let started = Instant::now();
     let wrong = |e: io::Error| format!("while running a process: {}", skep::io_text(&e));
@@ -273,7 +273,7 @@ fn child(name: &str, streams: &mut Streams<'_>) -> io::Result<Exit> {
     match control::run(control, CONTROL_TIME) {
         Ok((executions, wrong)) if wrong > 0 => {
             let (wrong, executions) =
-                (super::figures::count(wrong), super::figures::count(executions));
+                (crate::command::figures::count(wrong), crate::command::figures::count(executions));
             writeln!(streams.out, "saw {wrong} wrong of {executions} executions")?;
             Ok(Exit::Refused)
         }

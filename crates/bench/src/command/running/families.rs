@@ -2,14 +2,14 @@
 //! both halves.
 
 use super::tables::{grid, interval, ns, ratio};
-use crate::flags::BenchRunFlags;
+use crate::command::flags::RunFlags;
+use crate::run::compute::{Computed, Others};
+use crate::run::contest::Timed;
+use crate::run::families::{Half, Member};
+use crate::run::native::Clang;
+use crate::run::peer::Peer;
+use crate::{Ratio, geometric_mean};
 use serde::Serialize;
-use skep_bench::run::compute::{Computed, Others};
-use skep_bench::run::contest::Timed;
-use skep_bench::run::families::{Half, Member};
-use skep_bench::run::native::Clang;
-use skep_bench::run::peer::Peer;
-use skep_bench::{Ratio, geometric_mean};
 
 /// Engines, by place.
 const NATIVE: usize = 0;
@@ -56,7 +56,7 @@ impl Row {
 }
 
 /// Native code without vectors, with them, and all the others.
-pub(super) fn others(flags: &BenchRunFlags) -> Result<Others, String> {
+pub(super) fn others(flags: &RunFlags) -> Result<Others, String> {
     let clang = Clang::or_cc();
     let plain = clang.as_ref().map_or("-O2", Clang::without_vectors).to_owned();
     Ok(Others {

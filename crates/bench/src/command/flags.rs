@@ -1,25 +1,34 @@
-//! Options of `skep bench`.
+//! Options of `skep-bench`.
 
-use super::InputFlags;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use skep_cli::flags::InputFlags;
 use std::path::PathBuf;
+
+/// Benchmarks of verification, execution and live patching.
+#[derive(Debug, Parser)]
+#[command(name = "skep-bench", version, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// What to measure.
+    #[command(subcommand)]
+    pub(crate) command: BenchCommand,
+}
 
 /// What can be measured.
 #[derive(Debug, Subcommand)]
-pub enum BenchCommand {
+pub(crate) enum BenchCommand {
     /// Compare verification cost: two engine settings, or skep and the host kernel
     #[command(after_help = verify_notes())]
-    Verify(BenchVerifyFlags),
+    Verify(VerifyFlags),
     /// Compare execution speed: native code, skep, other engines and the kernel
-    Run(BenchRunFlags),
+    Run(RunFlags),
     /// Measure live patching: latency, slowdown of running threads, wrong executions
-    Poke(BenchPokeFlags),
+    Poke(PokeFlags),
 }
 
 fn verify_notes() -> String {
-    let mut notes = crate::tuning::notes();
+    let mut notes = skep_cli::tuning::notes();
     notes.push_str("\nMetrics:\n");
-    for def in &skep_bench::METRICS {
+    for def in &crate::METRICS {
         notes.push_str(&format!("  {:<18} {}\n", def.name, def.about));
     }
     notes + EXIT
@@ -32,55 +41,55 @@ interval is the 95 % paired-bootstrap interval of the ratio of medians.
 Exit status: 0 if everything was measured (or the kernel is not accessible), 1 if the two sides \
 disagree on insns or states, 2 on bad input, 101 after an internal error.";
 
-/// Flags of `skep bench verify`.
+/// Flags of `skep-bench verify`.
 #[derive(Debug, Clone, Default, Args)]
-pub struct BenchVerifyFlags {
+pub(crate) struct VerifyFlags {
     /// Where programs come from.
     #[command(flatten)]
-    pub input: InputFlags,
+    pub(crate) input: InputFlags,
     /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST
     #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
-    pub filter: Vec<String>,
+    pub(crate) filter: Vec<String>,
     /// Only the N programs with the most processed insns
     #[arg(long, value_name = "N", value_parser = heaviest)]
-    pub heaviest: Option<usize>,
+    pub(crate) heaviest: Option<usize>,
     /// Settings of side A
     #[arg(long, value_name = "KEY=VALUE")]
-    pub a: Vec<String>,
+    pub(crate) a: Vec<String>,
     /// Settings of side B; default: the engine's defaults
     #[arg(long, value_name = "KEY=VALUE")]
-    pub b: Vec<String>,
+    pub(crate) b: Vec<String>,
     /// Measure against another verifier
     #[arg(long, value_enum, conflicts_with_all = ["a", "b", "cold", "saturate", "callgrind"])]
-    pub vs: Option<Opponent>,
+    pub(crate) vs: Option<Opponent>,
     /// Rounds per program
     #[arg(long, value_name = "N", conflicts_with = "time",
           value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: Option<u32>,
+    pub(crate) repeat: Option<u32>,
     /// Seconds per program and mode; default 3, at least 7 rounds
     #[arg(long, value_name = "S", value_parser = seconds)]
-    pub time: Option<f64>,
+    pub(crate) time: Option<f64>,
     /// Run each measurement in a fresh process, with cold memory
     #[arg(long)]
-    pub cold: bool,
+    pub(crate) cold: bool,
     /// Run N processes at once for the given time and print totals like `perf stat`
     #[arg(long, value_name = "N", conflicts_with_all = ["cold", "callgrind", "repeat"],
           value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub saturate: Option<u32>,
+    pub(crate) saturate: Option<u32>,
     /// Count instructions with valgrind's callgrind, which is reproducible
     #[arg(long, conflicts_with_all = ["cold", "repeat", "time"])]
-    pub callgrind: bool,
+    pub(crate) callgrind: bool,
     /// Print results as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// As a child process: measure this program and report in one line
     #[arg(long, hide = true, value_name = "FILE:PROG")]
-    pub worker: Option<String>,
+    pub(crate) worker: Option<String>,
 }
 
 /// What skep is measured against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Opponent {
+pub(crate) enum Opponent {
     /// The host kernel's verifier, by the time that its own log reports; needs root.
     Kernel,
 }
@@ -112,43 +121,43 @@ A peer is a process that answers line by line, given as NAME:CPU=COMMAND, where 
 Exit status: 0 if everything was measured, 2 if a program cannot run or results differ, 101 after \
 an internal error.";
 
-/// Flags of `skep bench run`.
+/// Flags of `skep-bench run`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = RUN_NOTES)]
-pub struct BenchRunFlags {
+pub(crate) struct RunFlags {
     /// Objects to measure on a 64-byte packet; default: skep's own programs
     #[arg(value_name = "OBJ")]
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// Only these tables
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "files")]
-    pub only: Vec<RunTable>,
+    pub(crate) only: Vec<RunTable>,
     /// Only these compute programs
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "files")]
-    pub program: Vec<String>,
+    pub(crate) program: Vec<String>,
     /// Rounds: turns per engine
     #[arg(long, value_name = "N", default_value_t = 101,
           value_parser = clap::value_parser!(u32).range(3..))]
-    pub rounds: u32,
+    pub(crate) rounds: u32,
     /// Another engine, in a separate process
     #[arg(long, value_name = "NAME:CPU=COMMAND")]
-    pub peer: Vec<String>,
+    pub(crate) peer: Vec<String>,
     /// Leave out the kernel
     #[arg(long)]
-    pub no_kernel: bool,
+    pub(crate) no_kernel: bool,
     /// Compiler flags for the native code
     #[arg(long, value_name = "FLAGS", default_value = "-O2", allow_hyphen_values = true)]
-    pub native_flags: String,
+    pub(crate) native_flags: String,
     /// Show each of the programs that are held back too, not only their sum
     #[arg(long)]
-    pub held: bool,
+    pub(crate) held: bool,
     /// Print results as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
-/// A table of `skep bench run`.
+/// A table of `skep-bench run`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RunTable {
+pub(crate) enum RunTable {
     /// The 18 first compute programs: native, skep, peers, kernel; compile times.
     Compute,
     /// All compute programs, worst first, against native code without vectors; half of them are
@@ -181,46 +190,46 @@ Exit status: 0 if everything was measured and correct, 1 if an execution was wro
 was miscounted, or a negative control saw nothing or could not run, 2 if the host does not allow \
 patching, 101 after an internal error.";
 
-/// Flags of `skep bench poke`.
+/// Flags of `skep-bench poke`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = POKE_NOTES)]
-pub struct BenchPokeFlags {
+pub(crate) struct PokeFlags {
     /// Only these tables
     #[arg(long, value_enum, value_delimiter = ',')]
-    pub only: Vec<PokeTable>,
+    pub(crate) only: Vec<PokeTable>,
     /// What changes at a site
     #[arg(long, value_enum, value_delimiter = ',')]
-    pub kind: Vec<PokeKind>,
+    pub(crate) kind: Vec<PokeKind>,
     /// Sites to change at once
     #[arg(long, value_name = "K", value_delimiter = ',', default_value = "1,16,164,1024,4096",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub sites: Vec<u32>,
+    pub(crate) sites: Vec<u32>,
     /// Threads running them
     #[arg(long, value_name = "T", value_delimiter = ',', default_value = "1,2",
           value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub threads: Vec<u32>,
+    pub(crate) threads: Vec<u32>,
     /// Seconds per combination of method, sites and threads
     #[arg(long, value_name = "S", default_value = "0.8", value_parser = seconds)]
-    pub time: f64,
+    pub(crate) time: f64,
     /// Rounds of the alternating measurements
     #[arg(long, value_name = "N", default_value_t = 51,
           value_parser = clap::value_parser!(u32).range(3..))]
-    pub rounds: u32,
+    pub(crate) rounds: u32,
     /// Executions of each kind to check while 164 sites keep changing
     #[arg(long, value_name = "N", default_value_t = 1_000_000_000,
           value_parser = clap::value_parser!(u64).range(1..))]
-    pub checked: u64,
+    pub(crate) checked: u64,
     /// Print results as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// As a child process: patch in this wrong way
     #[arg(long, hide = true, value_name = "NAME")]
-    pub control: Option<String>,
+    pub(crate) control: Option<String>,
 }
 
 /// What changes at a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum PokeKind {
+pub(crate) enum PokeKind {
     /// A one-byte switch: on or off.
     Switch,
     /// The first two bytes of a program's insn: on or off.
@@ -231,9 +240,9 @@ pub enum PokeKind {
     Mixed,
 }
 
-/// A table of `skep bench poke`.
+/// A table of `skep-bench poke`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum PokeTable {
+pub(crate) enum PokeTable {
     /// Changing sites under load: by kind, method, sites and threads.
     Toggles,
     /// Library calls under load: statistics of many programs, a prog array slot.
@@ -248,4 +257,23 @@ pub enum PokeTable {
     Controls,
     /// A long run of checked executions.
     Checked,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_table_is_consistent_and_every_flag_says_in_one_line_what_it_does() {
+        let mut command = Cli::command();
+        command.build();
+        command.clone().debug_assert();
+        for arg in command.get_subcommands().flat_map(clap::Command::get_arguments) {
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let name = arg.get_id();
+            assert!(!help.is_empty() && !help.ends_with('.'), "{name}: '{help}'");
+            assert!(help.len() <= 100, "{name}: '{help}'");
+        }
+    }
 }

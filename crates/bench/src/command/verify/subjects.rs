@@ -1,12 +1,12 @@
 //! Which programs are measured: all that the arguments name, or the heaviest of them.
 
 use super::Run;
-use crate::exit::Exit;
-use crate::inputs::Input;
-use crate::judge_files::{Batch, Judged};
-use crate::memory_gate::over_limit;
-use crate::streams::Streams;
 use skep::program::Program;
+use skep_cli::Exit;
+use skep_cli::Streams;
+use skep_cli::inputs::Input;
+use skep_cli::judge_files::{Batch, Judged};
+use skep_cli::over_limit;
 use std::io;
 
 /// A program to measure.
@@ -45,7 +45,7 @@ impl<'a> Subjects<'a> {
         let mut troubles = Vec::new();
         let (_, exit) = batch.run(&run.plan, streams, candidate, |_, file| {
             for found in file.answers {
-                match found {
+                match found.0 {
                     Ok((name, insns)) => candidates.push(Candidate { input: at, name, insns }),
                     Err(trouble) => troubles.push(trouble),
                 }
@@ -83,24 +83,26 @@ impl<'a> Subjects<'a> {
     }
 }
 
-impl crate::in_order::Weigh for Result<(String, u64), String> {}
-
 /// `FILE:PROG` and insns, or why there is nothing to measure.
-fn candidate(judged: Judged<'_>) -> Result<(String, u64), String> {
+struct Found(Result<(String, u64), String>);
+
+impl skep_cli::Weigh for Found {}
+
+fn candidate(judged: Judged<'_>) -> Found {
     let name = name(judged.file, &judged.entry.name);
-    match judged.result {
-        Err(e) => Err(format!("{name}: {}", crate::judge_files::not_loaded(&e))),
+    Found(match judged.result {
+        Err(e) => Err(format!("{name}: {}", skep_cli::judge_files::not_loaded(&e))),
         Ok((_, verification)) => match verification.verdict {
             skep::Verdict::Unsupported(what) => Err(format!("{name}: not supported yet: {what}")),
             skep::Verdict::OutOfMemory => Err(format!("{name}: {}", over_limit(&verification))),
             skep::Verdict::Bug(what) => Err(format!("{name}: {what}")),
             _ => Ok((name, verification.counts.insns_processed)),
         },
-    }
+    })
 }
 
 fn name(file: &str, prog: &str) -> String {
-    format!("{}:{prog}", crate::judge_files::base_name(file))
+    format!("{}:{prog}", skep_cli::judge_files::base_name(file))
 }
 
 /// Opens the file again for one program.

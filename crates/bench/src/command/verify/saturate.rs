@@ -3,12 +3,13 @@
 
 use super::sides::Side;
 use super::subjects::{Subject, Subjects};
-use super::{Outcome, Progress, Run, figures, worker};
-use crate::exit::Exit;
-use crate::streams::Streams;
+use super::{Outcome, Run, worker};
+use crate::command::{Progress, figures};
+use crate::verification::Counts;
+use crate::{Cost, METRICS, Metric, Ratio, Report, Rounds, Totals, Unit, interleave};
 use serde::Serialize;
-use skep_bench::verification::Counts;
-use skep_bench::{Cost, METRICS, Metric, Ratio, Report, Rounds, Totals, Unit, interleave};
+use skep_cli::Exit;
+use skep_cli::Streams;
 use std::io;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -66,7 +67,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     }
     drop(progress);
     if run.flags.json {
-        super::write_json(&answer, streams)?;
+        crate::command::write_json(&answer, streams)?;
     } else {
         answer.programs.iter().try_for_each(|measured| print(measured, streams))?;
     }

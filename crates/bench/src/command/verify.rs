@@ -1,0 +1,79 @@
+//! `skep-bench verify`: what verification costs.
+//!
+//! One module a mode: `in_turn` (two settings, or one), `versus` (the host kernel), `saturate`
+//! (several processes at once), `counted` (callgrind). `subjects` says which programs, `worker` is
+//! the child process of those that need one.
+
+mod counted;
+mod in_turn;
+mod saturate;
+mod sides;
+mod subjects;
+mod versus;
+mod worker;
+
+use crate::Rounds;
+use crate::command::flags::VerifyFlags;
+use sides::Side;
+use skep::VerifyOptions;
+use skep_cli::Exit;
+use skep_cli::Streams;
+use skep_cli::judge_files::Plan;
+use std::io;
+use std::time::Duration;
+
+/// Seconds per program where nothing is said.
+const SECONDS_DEFAULT: f64 = 3.0;
+
+/// The flags, read.
+struct Run<'a> {
+    flags: &'a VerifyFlags,
+    plan: Plan,
+    sides: Vec<Side>,
+    rounds: Rounds,
+}
+
+/// The inner error is a line about the input.
+type Outcome = io::Result<Result<Exit, String>>;
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(flags: &VerifyFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let outcome = match Run::new(flags) {
+        Err(message) => Err(message),
+        Ok(run) if flags.worker.is_some() => worker::run(&run, streams)?,
+        Ok(run) if flags.vs.is_some() => versus::run(&run, streams)?,
+        Ok(run) if flags.saturate.is_some() => saturate::run(&run, streams)?,
+        Ok(run) if flags.callgrind => counted::run(&run, streams)?,
+        Ok(run) => in_turn::run(&run, streams)?,
+    };
+    outcome.or_else(|message| {
+        streams.error(&message)?;
+        Ok(Exit::Input)
+    })
+}
+
+impl Run<'_> {
+    fn new(flags: &VerifyFlags) -> Result<Run<'_>, String> {
+        if flags.input.files.is_empty() {
+            return Err("no file given".to_owned());
+        }
+        let sides = match flags.worker {
+            Some(_) => sides::alone(&flags.a)?,
+            None => sides::read(&flags.a, &flags.b)?,
+        };
+        let plan = Plan::to_verify(&flags.input, &flags.filter)?;
+        let time = Duration::from_secs_f64(flags.time.unwrap_or(SECONDS_DEFAULT));
+        let rounds = flags.repeat.map_or(Rounds::Time(time), Rounds::Repeat);
+        Ok(Run { flags, plan, sides, rounds })
+    }
+
+    /// The verifier's configuration of a side.
+    fn config(&self, side: &Side) -> skep::verifier::Config {
+        let options = VerifyOptions { tuning: side.tuning, ..self.plan.options };
+        self.plan.session.config(&options)
+    }
+}

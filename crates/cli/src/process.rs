@@ -1,0 +1,50 @@
+//! Connects a command to the process: its streams, its panics, its exit code.
+
+use crate::exit::Exit;
+use crate::streams::Streams;
+use skep_report::Style;
+use std::env::ArgsOs;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::ExitCode;
+
+/// What a binary runs: its arguments, and where it writes.
+type Run = fn(ArgsOs, &mut Streams<'_>) -> io::Result<Exit>;
+
+/// Runs a command on the arguments and streams of this process.
+pub fn run_in_process(run: Run) -> ExitCode {
+    // Panics are caught where they can be blamed on one program, and reported there in one line;
+    // who wants a backtrace gets the usual text.
+    if std::env::var_os("RUST_BACKTRACE").is_none() {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
+    match std::panic::catch_unwind(|| in_streams(run)) {
+        Ok(Ok(exit)) => ExitCode::from(exit.code()),
+        Ok(Err(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Ok(Err(e)) => {
+            let _ = writeln!(io::stderr(), "error: while writing: {}", skep::io_text(&e));
+            ExitCode::from(Exit::Input.code())
+        }
+        Err(panic) => {
+            let what = skep::panic_text(panic.as_ref());
+            let _ = writeln!(io::stderr(), "internal error: {what}; please report it");
+            ExitCode::from(Exit::Bug.code())
+        }
+    }
+}
+
+fn in_streams(run: Run) -> io::Result<Exit> {
+    let stdout = io::stdout();
+    // NO_COLOR, CLICOLOR_FORCE and whether this is a terminal.
+    let coloured = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
+    let mut out = BufWriter::new(stdout.lock());
+    let mut err = io::stderr();
+    let mut streams = Streams {
+        out: &mut out,
+        err: &mut err,
+        style: if coloured { Style::Coloured } else { Style::Plain },
+        progress: io::stderr().is_terminal(),
+    };
+    let exit = run(std::env::args_os(), &mut streams)?;
+    out.flush()?;
+    Ok(exit)
+}
