@@ -6,7 +6,9 @@
 mod crates;
 mod documents;
 mod imports;
+mod layers;
 mod manifests;
+mod modules;
 mod rejects;
 mod sizes;
 mod sources;
@@ -23,6 +25,9 @@ pub(crate) struct Args {
     /// Break the comment lines that are too long.
     #[arg(long)]
     wrap: bool,
+    /// Print the files of every circle of imports.
+    #[arg(long)]
+    circles: bool,
 }
 
 /// A text file of the tree.
@@ -50,9 +55,11 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     if args.shrink {
         sizes::shrink(&root, &files)?;
         rejects::shrink(&root, &files)?;
+        layers::shrink(&root, &files)?;
     }
     let breaches = check(&root, &files);
     breaches.iter().for_each(|breach| println!("{breach}"));
+    layers::report(&files, args.circles).iter().for_each(|line| println!("{line}"));
     println!("tidy: {} files, {} breaches", files.len(), breaches.len());
     Ok(breaches.is_empty().into())
 }
@@ -66,6 +73,7 @@ fn check(root: &Path, files: &[File]) -> Breaches {
     sizes::check(root, files, &mut breaches);
     documents::check(root, files, &mut breaches);
     rejects::check(root, files, &mut breaches);
+    layers::check(root, files, &mut breaches);
     breaches
 }
 

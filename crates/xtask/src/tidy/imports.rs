@@ -12,6 +12,8 @@ pub(super) struct Import {
     pub(super) path: String,
     /// What the source calls it.
     pub(super) name: String,
+    /// Others may name it through this source: it is handed on, and perhaps not used here.
+    pub(super) is_public: bool,
 }
 
 impl Import {
@@ -61,25 +63,31 @@ fn has_path(code: &str, path: &str) -> bool {
 
 /// All imports before the tests.
 pub(super) fn imports(text: &str) -> Vec<Import> {
-    let mut found = Vec::new();
+    split(text).0
+}
+
+/// All imports before the tests, and the code of the lines that are in none.
+pub(super) fn split(text: &str) -> (Vec<Import>, Vec<(usize, &str)>) {
+    let (mut found, mut others) = (Vec::new(), Vec::new());
     let mut open: Option<(usize, String)> = None;
     for (number, line) in lines_before_tests(text) {
         let code = code_of(line).trim();
         let (begun, mut statement) = match open.take() {
             Some(open) => open,
-            None => match statement_of(code) {
-                Some(_) => (number, String::new()),
-                None => continue,
-            },
+            None if statement_of(code).is_some() => (number, String::new()),
+            None => {
+                others.push((number, code));
+                continue;
+            }
         };
         statement.push_str(code);
         statement.push(' ');
         match statement_of(&statement).and_then(|tree| tree.split_once(';')) {
-            Some((tree, _)) => expand(begun, "", tree, &mut found),
+            Some((tree, _)) => expand((begun, statement.starts_with("pub")), "", tree, &mut found),
             None => open = Some((begun, statement)),
         }
     }
-    found
+    (found, others)
 }
 
 /// What follows `use`, `pub use` or `pub(...) use`.
@@ -93,12 +101,12 @@ fn statement_of(code: &str) -> Option<&str> {
 }
 
 /// The leaves of a tree under `prefix`.
-fn expand(line: usize, prefix: &str, tree: &str, found: &mut Vec<Import>) {
+fn expand(at: (usize, bool), prefix: &str, tree: &str, found: &mut Vec<Import>) {
     let tree = tree.trim().trim_start_matches("::");
     if let Some((outer, inner)) = tree.split_once('{') {
         let inner = inner.trim_end().strip_suffix('}').unwrap_or(inner);
         let prefix = format!("{prefix}{}", outer.trim());
-        branches(inner).for_each(|branch| expand(line, &prefix, branch, found));
+        branches(inner).for_each(|branch| expand(at, &prefix, branch, found));
     } else if !tree.is_empty() {
         let (path, alias) = match tree.split_once(" as ") {
             Some((path, alias)) => (path.trim(), Some(alias.trim())),
@@ -108,7 +116,8 @@ fn expand(line: usize, prefix: &str, tree: &str, found: &mut Vec<Import>) {
         let path = path.strip_suffix("::self").unwrap_or(&path).to_owned();
         let last = path.rsplit("::").next().unwrap_or_default();
         let name = alias.unwrap_or(last).to_owned();
-        found.push(Import { line, path, name });
+        let (line, is_public) = at;
+        found.push(Import { line, path, name, is_public });
     }
 }
 
