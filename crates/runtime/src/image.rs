@@ -83,7 +83,7 @@ impl ProgImage {
         maps: &ObjectMaps,
         (engine, tuning, clock): (&Engine, &Tuning, Clock),
     ) -> Result<ProgImage, Error> {
-        let xlated = program.xlated().map_err(|e| Error::unsupported(&e.what))?.clone();
+        let xlated = program.insns_to_run().map_err(|e| Error::unsupported(&e.what))?.clone();
         check_cpus(&xlated, program.nr_cpu_ids(), maps.cpus())?;
         let program = program.program();
         let kfuncs = check_calls(program, &xlated)?;

@@ -1,9 +1,10 @@
 //! Every case of `tests/verifier/kernel_holes.md` and `kernel_findings.md`: the kernel accepts it
 //! (`tests/suites.rs`), the runtime does not load it. What only comes by such a hole is loaded
-//! (`kernel_holes_safe.md`).
+//! (`kernel_holes_safe.md`), and runs with all that the kernel wrongly drops as dead.
 
 use skep::program::Program;
-use skep_runtime::{Engine, ErrorKind, LoadOptions, Options, Runtime};
+use skep::uapi::ProgType;
+use skep_runtime::{Ctx, Engine, ErrorKind, LoadOptions, Options, Runtime};
 use skep_testkit::judge::Judge;
 use skep_testkit::{engine, suite};
 
@@ -12,6 +13,7 @@ const UNSAFE: [&str; 2] = [
     include_str!("../../../tests/verifier/kernel_findings.md"),
 ];
 const SAFE: &str = include_str!("../../../tests/verifier/kernel_holes_safe.md");
+const DROPPED: &str = include_str!("../../../tests/verifier/kernel_holes_dropped.md");
 
 /// The cases, where the kernel's types are known.
 fn programs(text: &str) -> Vec<(String, Program)> {
@@ -45,4 +47,31 @@ fn what_comes_by_a_hole_and_is_safe_is_loaded() {
         let verified = engine::verified(&program).expect(&name);
         assert_eq!(verified.kernel_hole(), None, "{name}");
     }
+}
+
+/// Where the kernel goes by a hole, it walks fewer paths than a run can take, and drops the rest. A
+/// plain load in place of the atomic fetch is no hole: both have to come to the same.
+#[test]
+fn what_only_the_kernel_takes_for_dead_is_run() {
+    let (fetch, load) =
+        ("    r7 = atomic64_fetch_add((u64 *)(r10 - 8), r7)\n", "    r7 = *(u64 *)(r10 - 8)\n");
+    let twin = DROPPED.replace(fetch, load);
+    assert_ne!(twin, DROPPED);
+    for ((name, program), (_, twin)) in programs(DROPPED).into_iter().zip(programs(&twin)) {
+        for (input, interp) in [0, 1, 200].into_iter().flat_map(|i| [(i, false), (i, true)]) {
+            let [ours, twins] = [&program, &twin].map(|program| run(program, interp, input));
+            assert_eq!(ours, twins, "{name} of {input}, interpreted: {interp}");
+        }
+    }
+}
+
+fn run(program: &Program, interp: bool, input: u64) -> u64 {
+    let verified = engine::verified(program).expect("accepted");
+    let runtime = Runtime::new(Options::default()).expect("a runtime");
+    let maps = runtime.create_maps(&program.maps, None);
+    let engine = if interp { Engine::Interpreter } else { Engine::MachineCode };
+    let options = LoadOptions { engine, ..LoadOptions::default() };
+    let instance = runtime.load(&verified, &maps, &options).expect("loaded");
+    let mut ctx = Ctx::raw(ProgType::Syscall, &input.to_le_bytes()).expect("a context");
+    instance.run(&mut ctx).expect("run").r0
 }

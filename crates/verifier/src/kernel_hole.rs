@@ -8,10 +8,11 @@
 //! [`HoleKind::NullMemory`], also of helpers that ask for NULL themselves). For the others a walk
 //! that comes by is only a [`Doubt`]: most such programs are safe. Then the program is walked again
 //! under the rules that the kernel lacks (`Env::sound`); one that they refuse goes through the
-//! hole. They may be stricter than need be, never laxer.
+//! hole. They may be stricter than need be, never laxer. Of one that they accept, the insns of this
+//! second walk are run: what the first did not come by, it dropped as dead.
 
 use crate::env::Env;
-use crate::{BacktrackSkip, Config, Tuning, Verdict};
+use crate::{BacktrackSkip, Config, Tuning, Verdict, VerifiedProgram};
 use skep_insn::InsnIdx;
 use skep_program::Program;
 use std::fmt;
@@ -72,12 +73,17 @@ impl Doubt {
         Some(Doubt { hole, config })
     }
 
-    /// The hole, if the program that was accepted goes through one.
-    pub(crate) fn confirmed(&self, program: &Program) -> Option<KernelHole> {
+    /// The program as the second walk leaves it; the hole, if it goes through one.
+    pub(crate) fn walked_again(
+        &self,
+        program: &Program,
+    ) -> Result<Box<VerifiedProgram>, KernelHole> {
         let mut env = Env::new(program, &self.config);
         env.sound = true;
-        let accepted = matches!(crate::judge(env).0.verdict, Verdict::Accepted(_));
-        (!accepted).then_some(self.hole)
+        match crate::judge(env).0.verdict {
+            Verdict::Accepted(sound) => Ok(sound),
+            _ => Err(self.hole),
+        }
     }
 }
 

@@ -18,7 +18,8 @@ pub struct VerifiedProgram {
     walked: Walked,
     doubt: Option<Doubt>,
     nr_cpu_ids: u32,
-    hole: OnceLock<Option<KernelHole>>,
+    /// What a walk under the rules that the kernel lacks makes of it.
+    sound: OnceLock<Result<Box<VerifiedProgram>, KernelHole>>,
     xlated: OnceLock<Result<Arc<Xlated>, NotSupported>>,
 }
 
@@ -29,8 +30,8 @@ impl VerifiedProgram {
         (walked, doubt): (Walked, Option<Doubt>),
         nr_cpu_ids: u32,
     ) -> VerifiedProgram {
-        let (hole, xlated) = (OnceLock::new(), OnceLock::new());
-        VerifiedProgram { program, stack_depth_bytes, walked, doubt, nr_cpu_ids, hole, xlated }
+        let (sound, xlated) = (OnceLock::new(), OnceLock::new());
+        VerifiedProgram { program, stack_depth_bytes, walked, doubt, nr_cpu_ids, sound, xlated }
     }
 
     /// The verified program.
@@ -52,15 +53,36 @@ impl VerifiedProgram {
     /// What makes it unsafe to run, although the kernel accepts it too. Where that is not plain
     /// from the walk, the first call walks the program once more.
     pub fn kernel_hole(&self) -> Option<KernelHole> {
-        if let Some(known) = self.hole.get() {
-            return *known;
-        }
-        let doubted = || self.doubt.as_ref()?.confirmed(&self.program);
-        let found = self.walked.kernel_hole.or_else(doubted);
-        *self.hole.get_or_init(|| found)
+        self.walked.kernel_hole.or_else(|| self.sound()?.as_ref().err().copied())
     }
 
-    /// The insns that run, after all rewrites; created on first call.
+    /// The second walk; `None` if there is no need of it.
+    fn sound(&self) -> Option<&Result<Box<VerifiedProgram>, KernelHole>> {
+        let doubt = self.doubt.as_ref()?;
+        if let Some(known) = self.sound.get() {
+            return Some(known);
+        }
+        // Nobody waits for a thread that is at it, which a child of `fork` may not have.
+        let walked = doubt.walked_again(&self.program);
+        Some(self.sound.get_or_init(|| walked))
+    }
+
+    /// The insns that are to run. They are not those of [`VerifiedProgram::xlated`] where the
+    /// kernel's walk does not come everywhere that a run comes: it drops checks and functions as
+    /// dead that a run needs. The first call may walk the program once more.
+    ///
+    /// # Errors
+    ///
+    /// The program needs something that is not modelled.
+    pub fn insns_to_run(&self) -> Result<&Arc<Xlated>, &NotSupported> {
+        match self.sound() {
+            Some(Ok(sound)) => sound.xlated(),
+            _ => self.xlated(),
+        }
+    }
+
+    /// The insns after all rewrites, as the kernel makes them; created on first call. Whoever runs
+    /// them takes [`VerifiedProgram::insns_to_run`].
     ///
     /// # Errors
     ///
@@ -69,7 +91,6 @@ impl VerifiedProgram {
         if let Some(known) = self.xlated.get() {
             return known.as_ref();
         }
-        // Nobody waits for a thread that is at it, which a child of `fork` may not have.
         let made = translate(&self.program, &self.walked).map(Arc::new);
         self.xlated.get_or_init(|| made).as_ref()
     }

@@ -18,7 +18,7 @@ const FUEL: u64 = 100_000_000;
 pub fn on_interp(case: &Case, programs: &[Program]) -> Result<Option<String>, String> {
     let [program] = programs else { return Ok(None) };
     let verified = engine::verified(program)?;
-    let xlated = verified.xlated().map_err(|e| e.to_string())?;
+    let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
     let linked = Arc::new(Linked {
         xlated: Arc::clone(xlated),
         maps: Vec::new(),

@@ -35,7 +35,7 @@ impl Native {
         if !program.maps.is_empty() || program.prog_type != ProgType::Syscall {
             return Ok(None);
         }
-        let xlated = verified.xlated().map_err(|e| e.to_string())?;
+        let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
         let mut linkage = Linkage::default();
         linkage.helpers.insert(BPF_LOOP, bpf_loop as *const () as u64);
         let code = compile(xlated, &linkage, tuning).map_err(|e| e.to_string())?;
@@ -72,8 +72,7 @@ extern "sysv64" fn bpf_loop(rounds: u64, callback: u64, ctx: u64, flags: u64, _:
     if flags != 0 {
         return -22i64 as u64;
     }
-    // A function that no path walked is gone. Where the walk was wrong about that, as the kernel's
-    // is about what atomics fetch, the results will differ.
+    // A function that no path walked is gone; then there are no rounds.
     if callback == 0 {
         return 0;
     }

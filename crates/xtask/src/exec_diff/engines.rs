@@ -77,7 +77,7 @@ pub(super) type Named = (String, Engine);
 pub(super) fn ours(programs: &[VerifiedProgram], passes: bool) -> Result<Vec<Named>, String> {
     let mut engines = Vec::new();
     let verified = programs.first().ok_or("no program")?;
-    let xlated = Arc::clone(verified.xlated().map_err(|e| e.to_string())?);
+    let xlated = Arc::clone(verified.insns_to_run().map_err(|e| e.to_string())?);
     if verified.program().maps.is_empty() {
         let linked = Linked { xlated, maps: Vec::new(), kfuncs: Vec::new(), func_base: 1 << 40 };
         engines.push(("interp".to_owned(), Engine::Interp(Arc::new(linked))));
@@ -141,6 +141,14 @@ fn in_runtime(
     let prog_type = program.prog_type;
     let (_others, _maps, _runtime) = (instances, maps, runtime);
     Ok(Engine::Runtime(InRuntime { instance, prog_type, _others, _on, _maps, _runtime }))
+}
+
+/// Whether the kernel runs the insns that we run.
+pub(super) fn runs_as_in_kernel(program: &VerifiedProgram) -> bool {
+    match (program.xlated(), program.insns_to_run()) {
+        (Ok(kernels), Ok(ours)) => kernels.insns() == ours.insns(),
+        _ => false,
+    }
 }
 
 /// The kernel's way.
