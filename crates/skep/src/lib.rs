@@ -111,3 +111,8 @@ pub use verification::{Counts, NotAccepted, Refusal, Verdict, Verification, Veri
 /// Its traits say which types may be keys and values of [`runtime::map::TypedMap`]. For the
 /// derives of a struct of yours: `#[zerocopy(crate = "skep::zerocopy")]`.
 pub use zerocopy;
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 21] = [
+const STEPS: [Step; 22] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -39,6 +39,7 @@ const STEPS: [Step; 21] = [
     },
     Step { name: "fuzz targets", runs: Runs::Own(&["neighbours", "fuzz"]) },
     Step { name: "peers", runs: Runs::Own(&["neighbours", "peers"]) },
+    Step { name: "packages", runs: Runs::Own(&["package"]) },
     Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
     Step { name: "proofs", runs: Runs::Own(&["prove", "--quick"]) },
     Step { name: "faults on purpose", runs: Runs::Own(&["faults", "--check"]) },

@@ -24,6 +24,7 @@ mod neighbours;
 mod objects;
 mod other_ids;
 mod outcome;
+mod package;
 mod parity;
 mod pcap;
 mod prove;
@@ -85,6 +86,8 @@ enum Command {
     Neighbours(neighbours::Args),
     /// Run tests as on another build of the same kernel, whose types have other ids.
     OtherIds(other_ids::Args),
+    /// Check that the public crates can be published.
+    Package(package::Args),
     /// Write docs/parity.md: what is known to differ from the kernel.
     Parity(parity::Args),
     /// Generate a capture, the same each time.
@@ -155,6 +158,7 @@ fn run(command: Command) -> Outcome {
         Command::MutateWorker(args) => mutate::worker(&args),
         Command::Neighbours(args) => neighbours::run(&args),
         Command::OtherIds(args) => other_ids::run(&args),
+        Command::Package(args) => package::run(&args),
         Command::Parity(args) => parity::run(&args),
         Command::Pcap(args) => pcap::run(&args),
         Command::Prove(args) => prove::run(&args),

@@ -68,6 +68,7 @@ fn check(root: &Path, files: &[File]) -> Breaches {
     let mut breaches = Breaches::new();
     crates::check(files, &mut breaches);
     crates::check_list(files, &mut breaches);
+    crates::check_internal(files, &mut breaches);
     manifests::check(files, &mut breaches);
     sources::check(files, &mut breaches);
     sizes::check(root, files, &mut breaches);

@@ -167,6 +167,26 @@ fn attributes(file: &File, (name, rest): (&str, &str), breaches: &mut Breaches) 
     }
 }
 
+/// ARCHITECTURE.md names the crates that are not published, and no other.
+pub(super) fn check_internal(files: &[File], breaches: &mut Breaches) {
+    let mut internal: Vec<&str> = files
+        .iter()
+        .filter(|file| file.text.lines().any(|line| line == "publish = false"))
+        .filter_map(|file| file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml"))
+        .collect();
+    internal.sort_unstable();
+    let Some(document) = files.iter().find(|file| file.path == "ARCHITECTURE.md") else { return };
+    let text = document.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = text.split(". ").find(|s| s.contains("are internal (`publish = false`)"));
+    let mut named: Vec<&str> = sentence.unwrap_or_default().split('`').skip(1).step_by(2).collect();
+    named.retain(|name| !name.contains(' '));
+    named.sort_unstable();
+    if named != internal {
+        let (named, internal) = (named.join(", "), internal.join(", "));
+        breaches.push(format!("ARCHITECTURE.md: internal are {internal}, it says {named}"));
+    }
+}
+
 /// The list of files with `unsafe` names none that does not ask for it, or is gone.
 pub(super) fn check_list(files: &[File], breaches: &mut Breaches) {
     let allow = concat!("#![allow(", "unsafe", "_code)]");
