@@ -6,6 +6,7 @@ use crate::layout::{Column, write_layout};
 use crate::row::{Row, Value};
 use crate::spec::EmitSpec;
 use crate::stat::Stat;
+use serde_json::{Map, Value as Json};
 use std::io::{self, Write};
 
 const TABLE_SUFFIXES: [&str; 3] = [" (A)", " (B)", " (DIFF)"];
@@ -22,6 +23,11 @@ pub fn write_compare_table(
     rows: &[JoinedRow<'_>],
     emit: &EmitSpec,
 ) -> io::Result<()> {
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, emit)).collect();
+    write_layout(out, &columns(emit), &cells)
+}
+
+pub(crate) fn columns(emit: &EmitSpec) -> Vec<Column> {
     let mut columns = Vec::new();
     for def in emit.stats.iter().map(|stat| stat.def()) {
         let suffixes: &[&str] = if def.stat.is_key() { &[""] } else { &TABLE_SUFFIXES };
@@ -31,8 +37,7 @@ pub fn write_compare_table(
             left_aligned: def.left_aligned,
         }));
     }
-    let cells: Vec<Vec<String>> = rows.iter().map(|row| line(row, emit)).collect();
-    write_layout(out, &columns, &cells)
+    columns
 }
 
 /// Writes the comparison as CSV.
@@ -48,12 +53,13 @@ pub fn write_compare_csv(
     let mut csv = csv::WriterBuilder::new().from_writer(out);
     csv.write_record(csv_header(emit))?;
     for row in rows {
-        csv.write_record(line(row, emit))?;
+        csv.write_record(cells(row, emit))?;
     }
     csv.flush()
 }
 
-/// Writes the comparison as a JSON array; keys are the CSV's columns, values its text.
+/// Writes the comparison as a JSON array. `NAME_base` and `NAME_comp` are numbers or text, `null`
+/// where a side is missing; of numbers there are `NAME_diff` and `NAME_pct`, of text `NAME_match`.
 ///
 /// # Errors
 ///
@@ -63,14 +69,35 @@ pub fn write_compare_json(
     rows: &[JoinedRow<'_>],
     emit: &EmitSpec,
 ) -> io::Result<()> {
-    let header = csv_header(emit);
-    let object = |row: &JoinedRow<'_>| {
-        let cells = line(row, emit).into_iter().map(serde_json::Value::from);
-        header.iter().cloned().zip(cells).collect::<serde_json::Map<_, _>>()
-    };
-    let objects: Vec<_> = rows.iter().map(object).collect();
+    let objects: Vec<_> = rows.iter().map(|row| object(row, emit)).collect();
     write_json_text(out, &objects, JsonForm::Pretty)?;
     writeln!(out)
+}
+
+fn object(row: &JoinedRow<'_>, emit: &EmitSpec) -> Map<String, Json> {
+    let mut object = Map::new();
+    for &stat in &emit.stats {
+        let name = stat.def().names[0];
+        let value = |row: Option<&Row>| row.map_or(Json::Null, |row| row.get(stat).to_json());
+        if stat.is_key() {
+            object.insert(name.to_owned(), value(row.named()));
+            continue;
+        }
+        let mut put = |suffix: &str, value: Json| object.insert(format!("{name}_{suffix}"), value);
+        put("base", value(row.base));
+        put("comp", value(row.comp));
+        let both = row.base.zip(row.comp).map(|(base, comp)| (base.get(stat), comp.get(stat)));
+        match both {
+            Some((Value::Number(a), Value::Number(b))) => {
+                put("diff", Json::from(b.saturating_sub(a)));
+                put("pct", Json::from(percent(a as f64, b as f64)));
+            }
+            Some((a, b)) => drop(put("match", Json::from(a == b))),
+            None if stat.is_text() => drop(put("match", Json::Null)),
+            None => ["diff", "pct"].iter().for_each(|suffix| drop(put(suffix, Json::Null))),
+        }
+    }
+    object
 }
 
 fn csv_header(emit: &EmitSpec) -> Vec<String> {
@@ -84,7 +111,7 @@ fn csv_header(emit: &EmitSpec) -> Vec<String> {
     header
 }
 
-fn line(row: &JoinedRow<'_>, emit: &EmitSpec) -> Vec<String> {
+pub(crate) fn cells(row: &JoinedRow<'_>, emit: &EmitSpec) -> Vec<String> {
     let mut cells = Vec::new();
     for &stat in &emit.stats {
         if stat.is_key() {

@@ -18,7 +18,7 @@ pub struct Filters {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Filter {
+pub(crate) enum Filter {
     /// File or program.
     Any(String),
     /// File and program.
@@ -28,7 +28,7 @@ enum Filter {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Op {
+pub(crate) enum Op {
     Eq,
     Ne,
     Lt,
@@ -84,6 +84,11 @@ impl Filters {
         Ok(())
     }
 
+    /// Whether some name of a file or program is asked for.
+    pub fn name_something(&self) -> bool {
+        self.allow.iter().any(|filter| !matches!(filter, Filter::Stat { .. }))
+    }
+
     /// Whether `file` may hold a wanted program (`prog` not known yet), or `prog` in it is wanted.
     pub fn wants(&self, file: &str, prog: Option<&str>) -> bool {
         if self.deny.iter().any(|filter| filter.denies(file, prog)) {
@@ -114,7 +119,7 @@ impl Filters {
 }
 
 impl Filter {
-    fn parse(text: &str) -> Result<Filter, Error> {
+    pub(crate) fn parse(text: &str) -> Result<Filter, Error> {
         let operator = OPS
             .iter()
             .filter_map(|&(sign, op)| Some((text.find(sign)?, sign, op)))
@@ -169,7 +174,7 @@ impl Filter {
     }
 
     /// None: not a filter on statistics.
-    fn judges(&self, value: &impl Fn(StatRef) -> Option<f64>) -> Option<bool> {
+    pub(crate) fn judges(&self, value: &impl Fn(StatRef) -> Option<f64>) -> Option<bool> {
         let Filter::Stat { of, op, operand } = self else { return None };
         let Some(value) = value(*of) else { return Some(false) };
         Some(match op {

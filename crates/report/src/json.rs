@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, SourceSpot};
 use crate::json_text::{JsonForm, write_json_text};
-use crate::row::{Row, Value};
+use crate::row::Row;
 use crate::spec::EmitSpec;
 use serde_json::{Map, Value as Json, json};
 use std::io::{self, Write};
@@ -53,11 +53,7 @@ pub fn write_diagnostics_json(out: &mut dyn Write, diagnostics: &[Diagnostic]) -
 fn object(row: &Row, emit: &EmitSpec) -> Map<String, Json> {
     let mut object = Map::new();
     for &stat in &emit.stats {
-        let value = match row.get(stat) {
-            Value::Text(text) => Json::from(text),
-            Value::Number(number) => Json::from(number),
-        };
-        object.insert(stat.def().names[0].to_owned(), value);
+        object.insert(stat.def().names[0].to_owned(), row.get(stat).to_json());
     }
     if let Some(reason) = &row.reason {
         object.insert("reason".to_owned(), Json::from(reason.as_str()));

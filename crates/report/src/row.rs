@@ -107,6 +107,14 @@ impl Row {
 }
 
 impl Value<'_> {
+    /// As JSON has it.
+    pub(crate) fn to_json(self) -> serde_json::Value {
+        match self {
+            Value::Text(text) => text.into(),
+            Value::Number(number) => number.into(),
+        }
+    }
+
     /// Text by bytes, numbers by size; a column holds one kind only.
     pub(crate) fn order(self, other: Self) -> Ordering {
         match (self, other) {

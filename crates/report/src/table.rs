@@ -31,23 +31,27 @@ pub fn write_table(
     emit: &EmitSpec,
     tally: Option<Tally>,
 ) -> io::Result<()> {
-    let column = |def: &'static crate::StatDef| Column {
-        header: def.header,
-        suffix: "",
-        left_aligned: def.left_aligned,
-    };
-    let columns: Vec<Column> = emit.stats.iter().map(|stat| column(stat.def())).collect();
-    let cells: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| emit.stats.iter().map(|&stat| row.get(stat).to_string()).collect())
-        .collect();
-    write_layout(out, &columns, &cells)?;
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row, emit)).collect();
+    write_layout(out, &columns(emit), &cells)?;
     let Some(tally) = tally else { return Ok(()) };
     writeln!(
         out,
         "Done. Processed {} files, {} programs. Skipped {} files, {} programs.",
         tally.files_processed, tally.progs_processed, tally.files_skipped, tally.progs_skipped
     )
+}
+
+pub(crate) fn columns(emit: &EmitSpec) -> Vec<Column> {
+    let column = |def: &'static crate::StatDef| Column {
+        header: def.header,
+        suffix: "",
+        left_aligned: def.left_aligned,
+    };
+    emit.stats.iter().map(|stat| column(stat.def())).collect()
+}
+
+pub(crate) fn cells(row: &Row, emit: &EmitSpec) -> Vec<String> {
+    emit.stats.iter().map(|&stat| row.get(stat).to_string()).collect()
 }
 
 #[cfg(test)]
