@@ -2,8 +2,10 @@
 //!
 //! Flags of `stat` have veristat's letters, names and meaning; what is ours comes after them.
 
+mod baseline;
 mod prog;
 
+pub use baseline::{BaselineCheckFlags, BaselineCommand, BaselineFlags};
 pub use prog::{ProgCommand, ProgFlags};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -29,6 +31,9 @@ pub enum Command {
     /// Verify the programs of object files and explain each refusal
     #[command(after_help = CHECK_NOTES)]
     Check(CheckFlags),
+    /// Write a file of verdicts and insns to commit, and check builds against it
+    #[command(subcommand, arg_required_else_help = true)]
+    Baseline(BaselineCommand),
     /// Disassemble programs, with source lines, or print their control flow graphs
     Dump(DumpFlags),
     /// Run a program on packets or bytes, without root
@@ -50,8 +55,8 @@ pub enum Command {
 }
 
 const STAT_EXIT: &str = "\
-Exit status: 0 if every program got a verdict (rejection included, as in veristat), 2 on bad input \
-or if something is not supported yet, 101 after an internal error.";
+Exit status: 0 if every program got a verdict (rejection included, as in veristat), 1 if --fail-if \
+finds something, 2 on bad input or if something is not supported yet, 101 after an internal error.";
 
 /// What `--emit`, `--sort` and `--filter` know, from the table of statistics, and the exit status.
 fn stat_notes() -> String {
@@ -63,6 +68,12 @@ fn stat_notes() -> String {
     notes.push_str("\nWhen comparing (-C): NAME_a, NAME_b, NAME_diff and NAME_pct.\n\n");
     notes + &crate::tuning::notes() + "\n" + STAT_EXIT
 }
+
+const BASELINE_NOTES: &str = "\
+The file holds file, program, verdict and insns, as CSV without anything that depends on the machine.
+
+Exit status: 0 if nothing is worse, 1 if a program meets a condition, is gone or is not accepted \
+any more, 2 on bad input or if something is not supported yet, 101 after an internal error.";
 
 const CHECK_NOTES: &str = "\
 Exit status: 0 if all programs are accepted, 1 if any is rejected or cannot be loaded, 2 on bad \
@@ -161,6 +172,9 @@ pub struct StatFlags {
     /// Compare two result files (CSV)
     #[arg(short = 'C', long, conflicts_with = "replay")]
     pub compare: bool,
+    /// With -C: exit 1 if a program meets this (insns_pct>10), is gone, or is no longer accepted
+    #[arg(long, value_name = "CONDITION", requires = "compare")]
+    pub fail_if: Vec<String>,
     /// Print an existing result file (CSV), filtered and sorted
     #[arg(short = 'R', long)]
     pub replay: bool,
@@ -194,6 +208,8 @@ pub enum OutputFormat {
     Csv,
     /// An array of objects.
     Json,
+    /// A Markdown table.
+    Markdown,
 }
 
 /// Flags of `skep check`.

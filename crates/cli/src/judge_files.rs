@@ -259,6 +259,10 @@ impl Plan {
                     opened += 1;
                     let note = object.note.as_ref().map(|note| format!("{name}: {note}"));
                     answers.troubles.extend(note.map(Trouble::Note));
+                    if object.programs.is_empty() && input.named {
+                        let line = format!("{name}: no BPF program inside");
+                        answers.troubles.push(Trouble::Input(line));
+                    }
                     self.load_object((&name, bytes.len()), &object, make, answers);
                 }
                 Err(trouble) => answers.troubles.push(trouble),
@@ -378,6 +382,10 @@ impl Batch {
             })
         })?;
         bar.finish_and_clear();
+        if tally.progs_processed == 0 && exit == Exit::Success && plan.filters.name_something() {
+            streams.error(crate::stat::replay::NO_MATCH)?;
+            exit.raise(Exit::Input);
+        }
         Ok((tally, exit))
     }
 }

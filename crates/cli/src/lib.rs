@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 mod allocator;
+mod baseline;
 mod check;
 mod dump;
 mod exit;
@@ -55,6 +56,7 @@ pub fn run(
     match &cli.command {
         Command::Stat(flags) => stat::run(flags, streams),
         Command::Check(flags) => check::run(flags, streams),
+        Command::Baseline(command) => baseline::run(command, streams),
         Command::Dump(flags) => dump::run(flags, streams),
         Command::Run(flags) => run::run(flags, streams),
         Command::Prog(command) => prog::run(command, streams),

@@ -1,7 +1,7 @@
 //! `skep stat`: veristat's job without root.
 
-mod live;
-mod replay;
+pub(crate) mod live;
+pub(crate) mod replay;
 mod top_src_lines;
 
 use crate::exit::Exit;
@@ -9,7 +9,7 @@ use crate::flags::{OutputFormat, StatFlags};
 use crate::inputs::read_list;
 use crate::streams::Streams;
 use skep::verifier::Tuning;
-use skep_report::{EmitSpec, Filters, Row, SortSpec, Tally};
+use skep_report::{EmitSpec, Filters, Gate, Row, SortSpec, Tally};
 use std::io;
 
 /// What to print and how, read from the flags.
@@ -20,14 +20,18 @@ pub(crate) struct Wanted {
     format: OutputFormat,
     top_n: usize,
     tuning: Tuning,
+    /// Present if something is to fail.
+    gate: Option<Gate>,
 }
 
 impl Wanted {
-    fn new(flags: &StatFlags) -> Result<Wanted, String> {
+    pub(crate) fn new(flags: &StatFlags) -> Result<Wanted, String> {
         let emit = match &flags.emit {
             Some(spec) => EmitSpec::parse(spec).map_err(|e| format!("--emit: {e}"))?,
-            None if flags.output_format == OutputFormat::Table => EmitSpec::table_default(),
-            None => EmitSpec::csv_default(),
+            None => match flags.output_format {
+                OutputFormat::Table | OutputFormat::Markdown => EmitSpec::table_default(),
+                OutputFormat::Csv | OutputFormat::Json => EmitSpec::csv_default(),
+            },
         };
         // Without keys: by file, then program.
         let sort = match &flags.sort {
@@ -41,6 +45,7 @@ impl Wanted {
             format: flags.output_format,
             top_n: flags.top_n.unwrap_or(usize::MAX),
             tuning: crate::tuning::read(&flags.tuning).map_err(|e| format!("--tuning: {e}"))?,
+            gate: read_gate(&flags.fail_if)?,
         })
     }
 
@@ -58,8 +63,18 @@ impl Wanted {
             OutputFormat::Table => skep_report::write_table(streams.out, &rows, &self.emit, tally),
             OutputFormat::Csv => skep_report::write_csv(streams.out, &rows, &self.emit),
             OutputFormat::Json => skep_report::write_json(streams.out, &rows, &self.emit),
+            OutputFormat::Markdown => skep_report::write_markdown(streams.out, &rows, &self.emit),
         }
     }
+}
+
+/// Reads the conditions of `--fail-if`.
+pub(crate) fn read_gate(conditions: &[String]) -> Result<Option<Gate>, String> {
+    let mut gate = Gate::default();
+    for text in conditions {
+        gate.add(text).map_err(|e| format!("--fail-if: {e}"))?;
+    }
+    Ok(Some(gate).filter(|_| !conditions.is_empty()))
 }
 
 /// Reads the filters of the command line, `@` lists included.

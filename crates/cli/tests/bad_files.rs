@@ -136,3 +136,45 @@ fn results_do_not_depend_on_threads() {
     assert!(alone.lines().count() > 20, "{alone}");
     assert_eq!(alone, run("4"));
 }
+
+/// The object without its program sections: they are data now.
+fn without_programs() -> Vec<u8> {
+    let mut bytes = fs::read(GOOD).unwrap();
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let (headers, count) = (word(40), usize::from(bytes[60]));
+    for flags in (0..count).map(|index| headers + index * 64 + 8) {
+        bytes[flags] &= !4;
+    }
+    bytes
+}
+
+#[test]
+fn a_file_without_programs_is_an_error_where_it_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("maps.bpf.o");
+    fs::write(&path, without_programs()).unwrap();
+    let ran = stat_with_good(&path);
+    assert_eq!(ran.exit, 2);
+    let line = format!("error: {}: no BPF program inside\n", path.display());
+    assert_eq!(ran.err, line);
+    assert!(ran.out.contains("xdp_count.bpf.o,xdp_reflect,32\n"), "{}", ran.out);
+    // In a folder there may be such files.
+    let ran = skep(&["stat", "--btf", "none", "-q", dir.path().to_str().unwrap()]);
+    assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
+}
+
+#[test]
+fn a_baseline_is_read_as_it_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("base.csv");
+    let file = file.to_str().unwrap();
+    let ran = skep(&["baseline", "write", "--btf", "none", "-b", file, GOOD]);
+    assert_eq!((ran.exit, ran.out), (0, format!("{file}: 2 programs\n")));
+    let written = fs::read_to_string(file).unwrap();
+    let ran = skep(&["baseline", "check", "--btf", "none", "-b", file, GOOD]);
+    assert_eq!((ran.exit, ran.err.as_str()), (0, "2 programs, as in the baseline\n"));
+    // Nothing is written over it by a run that failed.
+    let ran = skep(&["baseline", "write", "--btf", "none", "-b", file, GOOD, "no/such.bpf.o"]);
+    assert_eq!(ran.exit, 2);
+    assert_eq!(fs::read_to_string(file).unwrap(), written);
+}

@@ -11,7 +11,8 @@ use crate::streams::Streams;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::{Verdict, Verification, VerifyOptions};
-use skep_report::{Row, Stat, Verdict as Shown, printable};
+use skep_report::{Row, Stat, Tally, Verdict as Shown, printable};
+use std::io;
 
 const LOG_STATS: u32 = 4;
 const MIB: u64 = 1 << 20;
@@ -50,6 +51,28 @@ impl crate::in_order::Weigh for Answer {
 }
 
 pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
+    let Collected { rows, tally, exit } = match collect(flags, wanted, streams)? {
+        Ok(collected) => collected,
+        Err(message) => return Ok(Err(message)),
+    };
+    wanted.print(streams, rows, Some(tally).filter(|_| !flags.quiet))?;
+    Ok(Ok(exit))
+}
+
+/// The rows of all programs, in the order of the input.
+pub(crate) struct Collected {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) tally: Tally,
+    /// The worst that happened.
+    pub(crate) exit: Exit,
+}
+
+/// Verifies what the flags name; everything but the rows is printed.
+pub(crate) fn collect(
+    flags: &StatFlags,
+    wanted: &Wanted,
+    streams: &mut Streams<'_>,
+) -> io::Result<Result<Collected, String>> {
     if flags.input.files.is_empty() {
         return Ok(Err("no file given".to_owned()));
     }
@@ -82,8 +105,7 @@ pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>)
         Ok(())
     })?;
     worst.raise(exit);
-    wanted.print(streams, rows, Some(tally).filter(|_| !flags.quiet))?;
-    Ok(Ok(worst))
+    Ok(Ok(Collected { rows, tally, exit: worst }))
 }
 
 fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {

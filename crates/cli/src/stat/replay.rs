@@ -4,8 +4,11 @@ use super::Wanted;
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::streams::Streams;
-use skep_report::{CsvRows, Stat, join, read_csv, sort_joined};
+use skep_report::{Breach, CsvRows, EmitSpec, JoinedRow, Stat, join, read_csv, sort_joined};
 use std::io;
+
+/// A name that no program has is a mistake; a statistic that none has is an answer.
+pub(crate) const NO_MATCH: &str = "--filter: no program matches";
 
 /// The inner error is a line about the input.
 pub(crate) type Outcome = io::Result<Result<Exit, String>>;
@@ -20,6 +23,9 @@ pub(crate) fn replay(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'
         Err(message) => return Ok(Err(message)),
     };
     rows.retain(|row| wanted.filters.wants(&row.file, Some(&row.prog)));
+    if rows.is_empty() && wanted.filters.name_something() {
+        return Ok(Err(NO_MATCH.to_owned()));
+    }
     wanted.print(streams, rows, None)?;
     Ok(Ok(Exit::Success))
 }
@@ -47,19 +53,43 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
     joined.retain(|pair| {
         let key = pair.base.or(pair.comp);
         key.is_some_and(|row| wanted.filters.wants(&row.file, Some(&row.prog)))
-            && wanted.filters.shows_joined(pair)
     });
+    if joined.is_empty() && wanted.filters.name_something() {
+        return Ok(Err(NO_MATCH.to_owned()));
+    }
+    // What is not shown (-f STAT, -n) is judged all the same.
+    let breaches = wanted.gate.as_ref().map(|gate| gate.breaches(&joined));
+    joined.retain(|pair| wanted.filters.shows_joined(pair));
     sort_joined(&mut joined, &wanted.sort);
     joined.truncate(wanted.top_n);
-    match wanted.format {
-        OutputFormat::Table => skep_report::write_compare_table(streams.out, &joined, &emit)?,
-        OutputFormat::Csv => skep_report::write_compare_csv(streams.out, &joined, &emit)?,
-        OutputFormat::Json => skep_report::write_compare_json(streams.out, &joined, &emit)?,
-    }
-    Ok(Ok(Exit::Success))
+    print_joined(streams, &joined, &emit, wanted.format)?;
+    print_breaches(streams, &breaches.unwrap_or_default()).map(Ok)
 }
 
-fn read(path: &str) -> Result<CsvRows, String> {
+/// In one of the four formats.
+pub(crate) fn print_joined(
+    streams: &mut Streams<'_>,
+    joined: &[JoinedRow<'_>],
+    emit: &EmitSpec,
+    format: OutputFormat,
+) -> io::Result<()> {
+    match format {
+        OutputFormat::Table => skep_report::write_compare_table(streams.out, joined, emit),
+        OutputFormat::Csv => skep_report::write_compare_csv(streams.out, joined, emit),
+        OutputFormat::Json => skep_report::write_compare_json(streams.out, joined, emit),
+        OutputFormat::Markdown => skep_report::write_compare_markdown(streams.out, joined, emit),
+    }
+}
+
+/// One line each on the error stream; any of them is a refusal.
+pub(crate) fn print_breaches(streams: &mut Streams<'_>, breaches: &[Breach]) -> io::Result<Exit> {
+    for Breach { file, prog, why } in breaches {
+        streams.error(&format!("{file}/{prog}: {why}"))?;
+    }
+    Ok(if breaches.is_empty() { Exit::Success } else { Exit::Refused })
+}
+
+pub(crate) fn read(path: &str) -> Result<CsvRows, String> {
     let text = crate::inputs::read_text(path.as_ref())
         .map_err(|e| skep::Error::io(path.as_ref(), "reading results", &e).to_string())?;
     read_csv(text.as_bytes()).map_err(|e| format!("{path}: while reading results: {e}"))

@@ -1,0 +1,117 @@
+//! `skep baseline`: verdicts and insns in a file that is committed, and the builds that must not be
+//! worse.
+
+use crate::exit::Exit;
+use crate::flags::{BaselineCheckFlags, BaselineCommand, BaselineFlags, OutputFormat, StatFlags};
+use crate::stat::live::{Collected, collect};
+use crate::stat::replay::{print_breaches, print_joined, read};
+use crate::stat::{Wanted, read_gate};
+use crate::streams::Streams;
+use skep_report::{EmitSpec, JoinedRow, Row, Stat, join};
+use std::io;
+
+/// What does not depend on the machine.
+const COLUMNS: [Stat; 4] = [Stat::FileName, Stat::ProgName, Stat::Verdict, Stat::TotalInsns];
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(command: &BaselineCommand, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let outcome = match command {
+        BaselineCommand::Write(flags) => write(flags, streams)?,
+        BaselineCommand::Check(flags) => check(flags, streams)?,
+    };
+    outcome.or_else(|message| streams.error(&message).map(|()| Exit::Input))
+}
+
+fn write(flags: &BaselineFlags, streams: &mut Streams<'_>) -> io::Result<Result<Exit, String>> {
+    let Collected { rows, exit, .. } = match verified(flags, streams)? {
+        Ok(collected) => collected,
+        Err(message) => return Ok(Err(message)),
+    };
+    // What could not be read today would be missed only by the next one who looks.
+    if exit != Exit::Success {
+        return Ok(Err("the baseline is not written".to_owned()));
+    }
+    let mut text = Vec::new();
+    skep_report::write_csv(&mut text, &rows, &EmitSpec { stats: COLUMNS.to_vec() })?;
+    let path = &flags.baseline;
+    if let Err(e) = std::fs::write(path, text) {
+        return Ok(Err(skep::Error::io(path, "writing the baseline", &e).to_string()));
+    }
+    let plural = if rows.len() == 1 { "" } else { "s" };
+    writeln!(streams.out, "{}: {} program{plural}", path.display(), rows.len())?;
+    Ok(Ok(exit))
+}
+
+fn check(
+    flags: &BaselineCheckFlags,
+    streams: &mut Streams<'_>,
+) -> io::Result<Result<Exit, String>> {
+    let prepared = || {
+        let gate = read_gate(&flags.fail_if)?.unwrap_or_default();
+        Ok((gate, read(&flags.common.baseline.to_string_lossy())?.rows))
+    };
+    let (gate, base) = match prepared() {
+        Ok(prepared) => prepared,
+        Err(message) => return Ok(Err(message)),
+    };
+    let collected = verified(&flags.common, streams)?;
+    let filters = crate::stat::read_filters(&flags.common.filter);
+    let (Collected { rows, exit, .. }, filters) = match (collected, filters) {
+        (Ok(collected), Ok(filters)) => (collected, filters),
+        (Err(message), _) | (_, Err(message)) => return Ok(Err(message)),
+    };
+    let mut joined = join(&base, &rows);
+    // A baseline may be of more than is looked at.
+    joined.retain(|pair| {
+        pair.comp.is_some()
+            || pair.base.is_some_and(|row| filters.wants(&row.file, Some(&row.prog)))
+    });
+    let breaches = gate.breaches(&joined);
+    let programs = joined.len();
+    joined.retain(changed);
+    if joined.is_empty() && flags.output_format == OutputFormat::Table {
+        let plural = if programs == 1 { "" } else { "s" };
+        writeln!(streams.err, "{programs} program{plural}, as in the baseline")?;
+    } else {
+        print_joined(streams, &joined, &EmitSpec { stats: COLUMNS.to_vec() }, flags.output_format)?;
+    }
+    for row in joined.iter().filter(|pair| pair.base.is_none()).filter_map(|pair| pair.comp) {
+        streams.note(&format!("{}/{}: new, not in the baseline", row.file, row.prog))?;
+    }
+    let mut worst = print_breaches(streams, &breaches)?;
+    worst.raise(exit);
+    Ok(Ok(worst))
+}
+
+fn changed(pair: &JoinedRow<'_>) -> bool {
+    let shown =
+        |row: Option<&Row>| row.map(|row| (row.verdict, row.get(Stat::TotalInsns).to_string()));
+    shown(pair.base) != shown(pair.comp)
+}
+
+/// Rows of the programs, by file and name.
+fn verified(
+    flags: &BaselineFlags,
+    streams: &mut Streams<'_>,
+) -> io::Result<Result<Collected, String>> {
+    let stat = StatFlags {
+        input: flags.input.clone(),
+        filter: flags.filter.clone(),
+        set_global_vars: flags.set_global_vars.clone(),
+        quiet: true,
+        ..StatFlags::default()
+    };
+    let wanted = match Wanted::new(&stat) {
+        Ok(wanted) => wanted,
+        Err(message) => return Ok(Err(message)),
+    };
+    let collected = collect(&stat, &wanted, streams)?;
+    Ok(collected.map(|mut collected| {
+        collected.rows.sort_by(Row::by_key);
+        collected
+    }))
+}
