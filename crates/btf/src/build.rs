@@ -240,6 +240,6 @@ impl BtfBuilder {
     }
 }
 
-fn info(kind: Kind, vlen: usize, kflag: bool) -> u32 {
+pub(crate) fn info(kind: Kind, vlen: usize, kflag: bool) -> u32 {
     u32::from(kflag) << 31 | (kind as u32) << 24 | (vlen as u32 & 0xffff)
 }

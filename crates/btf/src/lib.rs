@@ -22,6 +22,7 @@ mod index;
 mod kind;
 mod layout;
 mod module;
+mod older;
 mod print;
 mod renumber;
 mod ty;
@@ -36,4 +37,5 @@ pub use fields::{
     FieldKind, SpecialField, object_fields, special_fields, special_fields_of, struct_metas,
 };
 pub use kind::{FuncLinkage, IntEncoding, Kind, TypeId, VarLinkage};
+pub use older::LATER_KINDS;
 pub use ty::{ArrayInfo, Enumerator, Member, Param, SecVar, Type};

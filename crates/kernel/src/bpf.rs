@@ -392,12 +392,16 @@ pub fn prog_load(spec: &ProgLoad<'_>) -> Loaded {
     }
     FIRST_LOG.with_borrow_mut(|log| {
         log.resize(LOG_SIZE_FIRST, 0);
+        // A kernel that tells no size (before 6.4) ends the text with a NUL.
+        log[0] = 0;
         let (result, true_size) = prog_load_once(spec, log);
         if is_short(&result, (true_size, log.len())) {
             return prog_load_long(spec, true_size);
         }
         // What is behind is of an earlier program.
-        let log = text(log[..true_size.min(LOG_SIZE_FIRST)].to_vec());
+        let end = if true_size == 0 { LOG_SIZE_FIRST } else { true_size.min(LOG_SIZE_FIRST) };
+        let end = log[..end].iter().position(|&byte| byte == 0).unwrap_or(end);
+        let log = text(log[..end].to_vec());
         Loaded { result, log, log_truncated: false }
     })
 }
@@ -408,8 +412,10 @@ thread_local! {
 }
 
 fn prog_load_long(spec: &ProgLoad<'_>, mut true_size: usize) -> Loaded {
+    let mut size = LOG_SIZE_FIRST;
     loop {
-        let size = true_size.saturating_add(1 << 16).min(LOG_SIZE_MAX);
+        size = size.saturating_mul(if true_size == 0 { 4 } else { 1 });
+        size = size.max(true_size.saturating_add(1 << 16)).min(LOG_SIZE_MAX);
         let mut log = vec![0u8; size];
         let result;
         (result, true_size) = prog_load_once(spec, &mut log);
@@ -420,9 +426,10 @@ fn prog_load_long(spec: &ProgLoad<'_>, mut true_size: usize) -> Loaded {
     }
 }
 
-/// The buffer was too small for the log.
+/// The buffer was too small for the log; 0 is the size of a kernel that does not tell it.
 fn is_short(result: &Result<OwnedFd, Errno>, (true_size, size): (usize, usize)) -> bool {
-    matches!(result, Err(Errno { errno: libc::ENOSPC, .. })) && true_size > size
+    let unfit = true_size > size || true_size == 0;
+    matches!(result, Err(Errno { errno: libc::ENOSPC, .. })) && unfit
 }
 
 fn prog_load_once(spec: &ProgLoad<'_>, log: &mut [u8]) -> (Result<OwnedFd, Errno>, usize) {

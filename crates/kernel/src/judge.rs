@@ -10,7 +10,7 @@
 use crate::bpf::{self, Errno, ProgLoad, errno_name};
 use crate::kernel_log::KernelStats;
 use crate::maps::{Maps, NotJudged, refers_to_map};
-use crate::modules::Modules;
+use crate::modules::{Modules, Named};
 use skep_insn::{Endian, Insn, encode_all};
 use skep_program::{AttachTarget, MapDef, Program};
 use skep_uapi::ProgType;
@@ -116,7 +116,12 @@ impl<'a> Prepared<'a> {
     }
 
     fn try_new(program: &'a Program) -> Result<Prepared<'a>, NotJudged> {
-        let modules = Modules::find(program)?;
+        Prepared::named(program, Named::of(program)?)
+    }
+
+    /// The same of a program that somebody else has related to the kernel's modules.
+    pub(crate) fn named(program: &'a Program, named: Named) -> Result<Prepared<'a>, NotJudged> {
+        let modules = Modules::open(named)?;
         let btf = load_btf(program)?.map(Rc::new);
         let maps = Maps::make(program, btf.as_ref().map(|btf| btf.as_raw_fd()))?;
         let replaced = replaced(program)?;
@@ -131,7 +136,7 @@ impl<'a> Prepared<'a> {
         (btf, maps): (Option<Rc<OwnedFd>>, Rc<Maps>),
     ) -> Prepared<'a> {
         let mut insns = insns_with_fds(&program.insns, &maps);
-        modules.apply(program, &mut insns);
+        modules.apply(&mut insns);
         let insns = encode_all(&insns, NATIVE);
         let (func_info, line_info) = match btf {
             Some(_) => debug_info(program),
@@ -173,7 +178,7 @@ impl Prepared<'_> {
         let program = self.program;
         let (attach_btf_id, attach_obj) = match &self.replaced {
             Some((fd, id)) => (*id, Some(fd.as_raw_fd())),
-            None => self.modules.target(program),
+            None => self.modules.target(),
         };
         bpf::prog_load(&ProgLoad {
             prog_type: program.prog_type as u32,

@@ -12,68 +12,103 @@ use skep_insn::code::*;
 use skep_program::{AttachTarget, Program};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// BTF of the modules that a program names.
-#[derive(Debug, Default)]
-pub(crate) struct Modules(Vec<(String, OwnedFd)>);
+/// An insn that names a type of a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) insn: usize,
+    /// Index in [`Named::modules`].
+    pub(crate) module: usize,
+    /// The type as the module counts it.
+    pub(crate) id: u32,
+}
 
-impl Modules {
-    /// Finds them.
-    pub(crate) fn find(program: &Program) -> Result<Modules, NotJudged> {
+/// What a program names in modules, and what it attaches to: told without asking the kernel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) modules: Vec<String>,
+    pub(crate) places: Vec<Place>,
+    /// What the load names as its target: id, and the module that counts it.
+    pub(crate) target: (u32, Option<usize>),
+}
+
+impl Named {
+    /// Reads it from a program; one whose target is not there is not judged.
+    pub(crate) fn of(program: &Program) -> Result<Named, NotJudged> {
         if let AttachTarget::Unresolved(name) = &program.attach {
             return Err(("attach target absent".to_owned(), name.clone()));
         }
-        let mut modules = Modules::default();
-        let Some(btf) = program.kernel_btf.as_deref() else { return Ok(modules) };
-        let ids = program.insns.iter().filter_map(named_id);
-        for id in ids.chain(attach_id(program)) {
-            let Some((name, _)) = btf.module_of(id) else { continue };
-            if modules.position(name).is_none() {
-                modules.0.push((name.to_owned(), module_btf(name)?));
+        let mut named = Named::default();
+        let target = attach_id(program);
+        named.target.0 = target.map_or(0, |id| id.0);
+        let Some(btf) = program.kernel_btf.as_deref() else { return Ok(named) };
+        for (insn, id) in
+            program.insns.iter().enumerate().filter_map(|(i, insn)| Some((i, named_id(insn)?)))
+        {
+            if let Some((module, id)) = named.own(btf, id) {
+                named.places.push(Place { insn, module, id });
             }
         }
-        Ok(modules)
-    }
-
-    fn position(&self, name: &str) -> Option<usize> {
-        self.0.iter().position(|(known, _)| known == name)
+        if let Some((module, id)) = target.and_then(|id| named.own(btf, id)) {
+            named.target = (id, Some(module));
+        }
+        Ok(named)
     }
 
     /// The id as its module counts it, with the module's place here.
-    fn own(&self, btf: &Btf, id: TypeId) -> Option<(usize, TypeId)> {
+    fn own(&mut self, btf: &Btf, id: TypeId) -> Option<(usize, u32)> {
         let (name, own) = btf.module_of(id)?;
-        Some((self.position(name)?, own))
+        let at = self.modules.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.modules.push(name.to_owned());
+            self.modules.len() - 1
+        });
+        Some((at, own.0))
+    }
+}
+
+/// BTF of the modules that a program names.
+#[derive(Debug, Default)]
+pub(crate) struct Modules {
+    named: Named,
+    fds: Vec<OwnedFd>,
+}
+
+impl Modules {
+    /// Finds those that a program names.
+    pub(crate) fn find(program: &Program) -> Result<Modules, NotJudged> {
+        Modules::open(Named::of(program)?)
+    }
+
+    /// Finds them.
+    pub(crate) fn open(named: Named) -> Result<Modules, NotJudged> {
+        let fds = named.modules.iter().map(|name| module_btf(name)).collect::<Result<_, _>>()?;
+        Ok(Modules { named, fds })
     }
 
     /// Descriptors that calls name by index; 0 is the kernel's own.
     pub(crate) fn fd_array(&self) -> Vec<RawFd> {
-        if self.0.is_empty() {
+        if self.fds.is_empty() {
             return Vec::new();
         }
-        std::iter::once(0).chain(self.0.iter().map(|(_, fd)| fd.as_raw_fd())).collect()
+        std::iter::once(0).chain(self.fds.iter().map(AsRawFd::as_raw_fd)).collect()
     }
 
     /// What the load names as its target: id, and the BTF of a module.
-    pub(crate) fn target(&self, program: &Program) -> (u32, Option<RawFd>) {
-        let Some(id) = attach_id(program) else { return (0, None) };
-        let own = program.kernel_btf.as_deref().and_then(|btf| self.own(btf, id));
-        own.map_or((id.0, None), |(at, own)| (own.0, Some(self.0[at].1.as_raw_fd())))
+    pub(crate) fn target(&self) -> (u32, Option<RawFd>) {
+        let (id, module) = self.named.target;
+        (id, module.and_then(|at| self.fds.get(at)).map(AsRawFd::as_raw_fd))
     }
 
     /// Makes ids of modules what the kernel takes.
-    pub(crate) fn apply(&self, program: &Program, insns: &mut [Insn]) {
-        let Some(btf) = program.kernel_btf.as_deref() else { return };
-        for at in 0..insns.len() {
-            let Some((module, own)) = named_id(&insns[at]).and_then(|id| self.own(btf, id)) else {
-                continue;
-            };
-            insns[at].imm = own.0 as i32;
-            match insns[at].is_ld_imm64() {
-                false => insns[at].off = module as i16 + 1,
-                true => {
-                    if let Some(second) = insns.get_mut(at + 1) {
-                        second.imm = self.0[module].1.as_raw_fd();
-                    }
-                }
+    pub(crate) fn apply(&self, insns: &mut [Insn]) {
+        for place in &self.named.places {
+            let Some(insn) = insns.get_mut(place.insn) else { continue };
+            insn.imm = place.id as i32;
+            if !insn.is_ld_imm64() {
+                insn.off = place.module as i16 + 1;
+            } else if let (Some(second), Some(fd)) =
+                (insns.get_mut(place.insn + 1), self.fds.get(place.module))
+            {
+                second.imm = fd.as_raw_fd();
             }
         }
     }

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use skep_btf::{
     Btf, BtfBuilder, Error, FuncLinkage, IntEncoding, Kind, SecVar, Type, TypeId, VarLinkage,
 };
+use std::sync::Arc;
 
 /// Name of the variable that stands for an extern function in `.ksyms`.
 const DUMMY_KSYM: &str = "dummy_ksym";
@@ -44,6 +45,16 @@ pub(crate) fn fix_up(
     }
     hide_functions(&mut builder, btf, functions);
     builder.build()
+}
+
+/// The BTF without types of kinds that the kernel does not know.
+pub(crate) fn known_to(btf: Arc<Btf>, absent: &[Kind]) -> Result<Arc<Btf>, Error> {
+    if absent.is_empty() {
+        return Ok(btf);
+    }
+    let mut builder = BtfBuilder::from_btf(&btf);
+    builder.replace_kinds(absent);
+    builder.build().map(Arc::new)
 }
 
 /// Size from the section, offsets of global variables from the symbols.

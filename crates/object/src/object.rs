@@ -139,6 +139,10 @@ fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>
     let struct_ops = struct_ops::read(&source, &functions, &mut maps)?;
     let (struct_ops, struct_ops_refused) = (struct_ops.links, struct_ops.refused);
     drop(offsets);
+    let fixed_btf = match fixed_btf {
+        Some(btf) => Some(btf_fixup::known_to(btf, &options.absent_btf_kinds)?),
+        None => None,
+    };
     Ok(Image {
         elf,
         kinds,

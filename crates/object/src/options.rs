@@ -1,7 +1,7 @@
 //! `OpenOptions`: what the caller knows of the kernel, and how to read the file.
 
 use crate::loader::Loader;
-use skep_btf::Btf;
+use skep_btf::{Btf, Kind};
 use skep_program::Program;
 use std::sync::Arc;
 
@@ -38,6 +38,8 @@ pub struct OpenOptions {
     /// Leave what needs a kernel as the file has it (CO-RE relocations, externs, attach targets),
     /// and refuse nothing: for reading.
     pub as_in_file: bool,
+    /// Kinds of BTF that the kernel does not know: types of these kinds become others.
+    pub absent_btf_kinds: Arc<[Kind]>,
     /// Page size in bytes, a power of two; 0 means 4096.
     pub page_size_bytes: u32,
 }

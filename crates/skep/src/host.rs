@@ -7,7 +7,7 @@
 use crate::Error;
 use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
-use skep_btf::Btf;
+use skep_btf::{Btf, Kind, LATER_KINDS};
 use skep_object::OpenOptions;
 use skep_verifier::{Config, ErrorInjection, KernelSymbols};
 use std::fs;
@@ -50,14 +50,16 @@ pub struct Host {
     pub kernel_version: u32,
     /// Number of possible CPUs.
     pub cpus: u32,
+    /// Kinds of BTF that the kernel does not know.
+    pub absent_btf_kinds: Arc<[Kind]>,
 }
 
 impl Host {
     /// What another kernel says of itself, from a folder of copies of its files: `btf/vmlinux`
     /// (from `/sys/kernel/btf`), `kallsyms.gz` or `kallsyms`, `config`, `error_injection` (its
     /// list), `release` (`uname -r`), `cpus` (the possible ones), `modules` (names, one a line, in
-    /// the order of loading; their BTF is beside the kernel's). Only the kernel's BTF must be
-    /// there.
+    /// the order of loading; their BTF is beside the kernel's), `btf_absent` (kinds of BTF that the
+    /// kernel refuses, one a line). Only the kernel's BTF must be there.
     ///
     /// # Errors
     ///
@@ -78,6 +80,7 @@ impl Host {
             kallsyms: has_symbols.then(|| address_of(symbols)),
             kernel_version: version_code(&text("release").unwrap_or_default()),
             cpus: text("cpus").map_or(1, |list| highest_cpu(&list)),
+            absent_btf_kinds: kinds(&text("btf_absent").unwrap_or_default()),
         })
     }
 
@@ -107,6 +110,7 @@ impl Host {
             kallsyms: Some(address_of(symbols)),
             kernel_version: version_code(&release),
             cpus: possible_cpus(),
+            absent_btf_kinds: Arc::default(),
         })
     }
 
@@ -138,6 +142,7 @@ impl Host {
             page_size_bytes: 4096,
             empty_map_entries: 1,
             guess_ext_types: true,
+            absent_btf_kinds: Arc::clone(&self.absent_btf_kinds),
             ..OpenOptions::default()
         }
     }
@@ -185,6 +190,12 @@ pub(crate) fn read_bounded(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u
         return Err(std::io::Error::other(format!("more than {bytes_max} bytes")));
     }
     Ok(bytes)
+}
+
+/// Kinds of BTF by name, one a line.
+fn kinds(text: &str) -> Arc<[Kind]> {
+    let named = |kind: &Kind| text.lines().any(|line| line == kind.name());
+    LATER_KINDS.into_iter().filter(named).collect()
 }
 
 fn release() -> Option<String> {

@@ -6,15 +6,15 @@
 //! # Invariants
 //! 1. A row's log is a hash of the whole normalised log at level 2: equal hashes mean equal logs.
 
-use crate::objects;
 use crate::outcome::Ended;
+use crate::{objects, packed};
 use serde::{Deserialize, Serialize};
 use skep::Host;
 use skep::program::Program;
 use skep_kernel::judge::{Answer, as_loaded, judge};
 use skep_kernel::kernel_log;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Write};
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 pub(crate) struct Row {
     pub(crate) object: String,
     pub(crate) program: String,
-    /// `accepted`, `rejected`, `not-judged`.
+    /// `accepted`, `rejected`, `not-judged`; `not-loaded` by our loader.
     pub(crate) verdict: String,
     /// The kernel took its BTF.
     pub(crate) with_btf: bool,
@@ -49,11 +49,14 @@ pub(crate) struct Row {
     pub(crate) log: String,
     /// Why it is refused or was not judged.
     pub(crate) message: String,
+    /// errno of a refusal, else 0.
+    #[serde(default)]
+    pub(crate) errno: u32,
 }
 
 impl Row {
     pub(crate) fn is_judged(&self) -> bool {
-        self.verdict != "not-judged"
+        matches!(self.verdict.as_str(), "accepted" | "rejected")
     }
 }
 
@@ -89,9 +92,11 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             }
         }
     }
-    write(&args.out, &rows)?;
+    let release = skep_kernel::bpf::release();
+    let head = format!("Linux {release}; written by `cargo xtask kernel-answers` there");
+    write(&args.out, &head, &rows)?;
     let judged = rows.iter().filter(|row| row.is_judged()).count();
-    println!("{} programs, {judged} judged by {}", rows.len(), skep_kernel::bpf::release());
+    println!("{} programs, {judged} judged by {release}", rows.len());
     Ok(Ended::Passed)
 }
 
@@ -128,6 +133,7 @@ fn answer(program: &Program) -> Row {
                 peak: stats.peak_states,
                 log: if short { log_hash(&full, &loaded) } else { String::new() },
                 message: if it.accepted { String::new() } else { message(&full) },
+                errno: it.errno as u32,
                 ..Row::default()
             }
         }
@@ -146,32 +152,17 @@ pub(crate) fn log_hash(log: &str, program: &Program) -> String {
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-fn write(path: &Path, rows: &[Row]) -> Result<(), Box<dyn std::error::Error>> {
+/// Writes a table (gzip if the name ends in `.gz`) with a comment before it.
+pub(crate) fn write(path: &Path, head: &str, rows: &[Row]) -> Result<(), Box<dyn Error>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     rows.iter().try_for_each(|row| csv.serialize(row))?;
-    let release = skep_kernel::bpf::release();
-    let head = format!("# Linux {release}; written by `cargo xtask kernel-answers` there\n");
-    let text = [head.into_bytes(), csv.into_inner()?].concat();
-    let file = std::fs::File::create(path)?;
-    if path.extension().is_some_and(|end| end == "gz") {
-        let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::best());
-        packed.write_all(&text)?;
-        packed.finish()?.flush()?;
-    } else {
-        let mut file = file;
-        file.write_all(&text)?;
-    }
-    Ok(())
+    let text = [format!("# {head}\n").into_bytes(), csv.into_inner()?].concat();
+    Ok(packed::write(path, &text)?)
 }
 
 /// Reads a table that [`run`] wrote.
-pub(crate) fn read(path: &Path) -> Result<Table, Box<dyn std::error::Error>> {
-    let bytes = std::fs::read(path)?;
-    let mut text = String::new();
-    match bytes.starts_with(&[0x1f, 0x8b]) {
-        true => flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text)?,
-        false => (&bytes[..]).read_to_string(&mut text)?,
-    };
+pub(crate) fn read(path: &Path) -> Result<Table, Box<dyn Error>> {
+    let text = packed::read(path)?;
     let mut table = Table::new();
     let mut csv = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
     for row in csv.deserialize() {
@@ -198,7 +189,7 @@ mod tests {
         };
         for name in ["t.csv", "t.csv.gz"] {
             let path = dir.path().join(name);
-            write(&path, &[row("b"), row("a")]).expect("written");
+            write(&path, "of a test", &[row("b"), row("a")]).expect("written");
             let table = read(&path).expect("read");
             assert_eq!(table.values().cloned().collect::<Vec<_>>(), [row("a"), row("b")]);
         }

@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 22] = [
+const STEPS: [Step; 23] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -89,6 +89,10 @@ const STEPS: [Step; 22] = [
             "--baseline=tests/kernels/6.12.117.baseline.csv",
             "target/corpus",
         ]),
+    },
+    Step {
+        name: "agreement with kernels that were asked",
+        runs: Runs::Own(&["kernels", "agree", "--out=target/asked", "target/corpus"]),
     },
     Step { name: "settings of the engine", runs: Runs::Own(&["tunings", "tests/programs"]) },
     Step { name: "instruction counts", runs: Runs::Own(&["bench", "guard"]) },

@@ -18,9 +18,9 @@ use skep_kernel::reference::Absent;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use baseline::{Entry, read_all as read_baseline};
-pub(crate) use row::Class;
-use row::Row;
+pub(crate) use baseline::{Entry, read_all as read_baseline, worse_than, write as write_baseline};
+pub(crate) use pool::Pool;
+pub(crate) use row::{Class, OTHER_STATES, Row};
 pub(crate) use summary::shape;
 pub(crate) use worker::{STACK_SIZE, WorkerArgs, worker};
 
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         return Ok(Ended::Skipped(why));
     }
     let files = objects::find(&args.paths)?;
-    let rows = pool::Pool {
+    let rows = Pool {
         files: &files,
         jobs: args.jobs.max(1),
         timeout: Duration::from_secs(args.timeout_s),
@@ -90,12 +90,12 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         csv.flush()?;
     }
     let worse = match &args.baseline {
-        Some(path) => baseline::worse_than(path, &rows)?,
+        Some(path) => worse_than(path, &rows)?,
         None => Vec::new(),
     };
     worse.iter().for_each(|line| println!("worse: {line}"));
     if let Some(path) = &args.write_baseline {
-        baseline::write(path, &rows)?;
+        write_baseline(path, &rows)?;
     }
     Ok(worse.is_empty().into())
 }

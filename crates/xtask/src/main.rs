@@ -16,6 +16,7 @@ mod exec_diff;
 mod faults;
 mod judge;
 mod kernel_diff;
+mod kernels;
 mod leaks;
 mod litmus;
 mod load_diff;
@@ -25,6 +26,7 @@ mod objects;
 mod other_ids;
 mod outcome;
 mod package;
+mod packed;
 mod parity;
 mod pcap;
 mod prove;
@@ -72,6 +74,8 @@ enum Command {
     Faults(faults::Args),
     /// Compare skep's verifier with the host kernel, one row per program.
     KernelDiff(kernel_diff::Args),
+    /// Other kernels, booted in qemu and asked: fetch, ask, compare.
+    Kernels(kernels::Args),
     /// Run tests under LeakSanitizer (nightly).
     Leaks,
     /// Run tests of what needs no machine code under Miri (nightly).
@@ -149,6 +153,7 @@ fn run(command: Command) -> Outcome {
         Command::Faults(args) => faults::run(&args),
         Command::KernelAnswers(args) => answers::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
+        Command::Kernels(args) => kernels::run(&args),
         Command::Leaks => leaks::run(),
         Command::Litmus(args) => litmus::run(&args),
         Command::Miri => sanitized::miri(),

@@ -3,6 +3,7 @@
 //! A baseline holds names, classes and reasons; no text of the programs.
 
 use super::row::{Class, Row};
+use crate::packed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,11 +17,24 @@ pub(crate) struct Entry {
     pub(crate) reason: String,
 }
 
+impl Row {
+    /// What a baseline keeps of it.
+    pub(crate) fn entry(&self) -> Entry {
+        Entry {
+            object: self.object.clone(),
+            program: self.program.clone(),
+            class: self.class,
+            reason: self.reason.clone(),
+        }
+    }
+}
+
 type Entries = BTreeMap<(String, String), Entry>;
 
 fn read(path: &Path) -> Result<Entries, csv::Error> {
     let mut entries = Entries::new();
-    for entry in csv::Reader::from_path(path)?.deserialize() {
+    let text = packed::read(path)?;
+    for entry in csv::Reader::from_reader(text.as_bytes()).deserialize() {
         let entry: Entry = entry?;
         entries.insert((entry.object.clone(), entry.program.clone()), entry);
     }
@@ -34,7 +48,7 @@ pub(crate) fn read_all(path: &Path) -> Result<Vec<Entry>, csv::Error> {
 
 /// A line for each program that agrees less than the file says. What the kernel does not judge now
 /// is not a matter of agreement, unless we crashed on it.
-pub(super) fn worse_than(path: &Path, rows: &[Row]) -> Result<Vec<String>, csv::Error> {
+pub(crate) fn worse_than(path: &Path, rows: &[Row]) -> Result<Vec<String>, csv::Error> {
     let old = read(path)?;
     let worse = |row: &Row| {
         let was = old.get(&(row.object.clone(), row.program.clone()))?;
@@ -46,20 +60,15 @@ pub(super) fn worse_than(path: &Path, rows: &[Row]) -> Result<Vec<String>, csv::
 }
 
 /// Writes the rows into the file; programs that were not compared keep their line.
-pub(super) fn write(path: &Path, rows: &[Row]) -> Result<(), csv::Error> {
+pub(crate) fn write(path: &Path, rows: &[Row]) -> Result<(), csv::Error> {
     let mut entries = if path.exists() { read(path)? } else { Entries::new() };
     for row in rows {
-        let entry = Entry {
-            object: row.object.clone(),
-            program: row.program.clone(),
-            class: row.class,
-            reason: row.reason.clone(),
-        };
-        entries.insert((row.object.clone(), row.program.clone()), entry);
+        entries.insert((row.object.clone(), row.program.clone()), row.entry());
     }
-    let mut csv = csv::Writer::from_path(path)?;
+    let mut csv = csv::Writer::from_writer(Vec::new());
     entries.values().try_for_each(|entry| csv.serialize(entry))?;
-    csv.flush().map_err(csv::Error::from)
+    let bytes = csv.into_inner().map_err(|why| why.into_error())?;
+    Ok(packed::write(path, &bytes)?)
 }
 
 #[cfg(test)]

@@ -11,16 +11,16 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-pub(super) struct Pool<'a> {
-    pub(super) files: &'a [PathBuf],
-    pub(super) jobs: usize,
-    pub(super) timeout: Duration,
-    pub(super) worker_args: Vec<String>,
+pub(crate) struct Pool<'a> {
+    pub(crate) files: &'a [PathBuf],
+    pub(crate) jobs: usize,
+    pub(crate) timeout: Duration,
+    pub(crate) worker_args: Vec<String>,
 }
 
 impl Pool<'_> {
     /// All rows, in the order of files and programs.
-    pub(super) fn run(&self) -> io::Result<Vec<Row>> {
+    pub(crate) fn run(&self) -> io::Result<Vec<Row>> {
         let next = AtomicUsize::new(0);
         let done: Mutex<Vec<(usize, Vec<Row>)>> = Mutex::default();
         let progress = ProgressBar::new(self.files.len() as u64);

@@ -80,6 +80,9 @@ impl Class {
     }
 }
 
+/// The reason of a row whose walk has as many insns as the kernel's, but not as many states.
+pub(crate) const OTHER_STATES: &str = "other states";
+
 /// Shorter times are not held against anybody.
 const NOTICED_US: u64 = 2000;
 /// Measurements of a time before it is held against us, and what one may take.
@@ -227,7 +230,8 @@ impl Row {
             }
         }
         if row.class == Class::Verdict && row.reason.is_empty() {
-            row.reason = "other counts".to_owned();
+            let insns = row.insns_ours == row.insns_kernel;
+            row.reason = if insns { OTHER_STATES } else { "other insns" }.to_owned();
         }
         if row.class == Class::Counts && logged {
             match answers::log_hash(&ours.log, program) == answer.log {

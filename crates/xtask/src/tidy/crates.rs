@@ -5,7 +5,7 @@ use super::imports::{code_of, lines_that_name};
 use super::{Breaches, File, lines_before_tests};
 
 /// Crate and row. A crate may depend on crates of smaller rows only.
-const ROWS: [(&str, u8); 16] = [
+const ROWS: [(&str, u8); 17] = [
     ("insn", 0),
     ("domain", 0),
     ("btf", 1),
@@ -15,6 +15,7 @@ const ROWS: [(&str, u8); 16] = [
     ("object", 3),
     ("verifier", 3),
     ("kernel", 3),
+    ("guest", 4),
     ("interp", 4),
     ("jit", 4),
     ("runtime", 5),
@@ -46,7 +47,7 @@ const NEVER: [(&str, &str, &str); 14] = [
 ];
 
 /// Crates that may print: the binaries.
-const PRINTERS: [&str; 2] = ["cli", "xtask"];
+const PRINTERS: [&str; 3] = ["cli", "guest", "xtask"];
 
 /// The files with `unsafe`. Each says by which invariants.
 const UNSAFE: &[&str] = &[

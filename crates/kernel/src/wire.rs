@@ -1,0 +1,429 @@
+//! Programs on their way to a kernel in another machine, and its answers on their way back.
+//!
+//! `skep-guest` runs there: it has no objects, no BTF of its own and no loader, it loads what it is
+//! sent. A message is a frame: its length in four bytes, then that many bytes, the first of which
+//! is its kind. All numbers are little-endian.
+//!
+//! # Invariants
+//! 1. What is read has been checked for its length: a frame that ends early, or says that it holds
+//!    more than it does, is an error, never a panic.
+//! 2. A program that was sent and received loads as it would have loaded here: the same insns, maps
+//!    and BTF, module ids as the modules count them.
+
+use crate::judge::{Answer, Prepared, as_loaded};
+use crate::modules::{Named, Place};
+use crate::wire_bytes::{Reader, Writer};
+use skep_btf::Btf;
+use skep_insn::{Endian, InsnIdx, decode_all, encode_all};
+use skep_program::{AttachTarget, FuncInfo, LineInfo, MapDef, Program, TargetFunction};
+use skep_uapi::{MapFlags, MapType, ProgFlags, ProgType};
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+/// A frame of more bytes than this is no frame of ours.
+const FRAME_BYTES_MAX: usize = 1 << 30;
+
+/// What is asked.
+#[derive(Debug)]
+pub enum Request {
+    /// The bytes of a file.
+    Read(String),
+    /// The names in a folder.
+    List(String),
+    /// The BTF of the programs that follow; empty for none.
+    Btf(Vec<u8>),
+    /// Load a program and close it.
+    Load(Box<Load>),
+    /// Turn the machine off.
+    Quit,
+}
+
+/// A program, complete in itself but for its BTF, which was sent before.
+#[derive(Debug)]
+pub struct Load {
+    pub(crate) program: Program,
+    pub(crate) named: Named,
+    /// Log level; with `logged_insns_max`, of programs whose walk is not longer.
+    pub log_level: u32,
+    /// Longer walks have the statistics and the message only.
+    pub logged_insns_max: u64,
+}
+
+/// What is answered.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// The guest is there: the kernel's release.
+    Ready(String),
+    /// A file's bytes, or a folder's names, one a line; `None` if it cannot be read.
+    Bytes(Option<Vec<u8>>),
+    /// Of a load.
+    Told(Box<Told>),
+}
+
+/// What a kernel says of a program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The verifier looked at it.
+    pub judged: bool,
+    /// It accepts it.
+    pub accepted: bool,
+    /// The kernel took the program's BTF, or there is none.
+    pub with_btf: bool,
+    /// errno of a refusal, else 0.
+    pub errno: u32,
+    /// Log level of `log`.
+    pub log_level: u32,
+    /// The log; of a program that was not judged, why not.
+    pub log: String,
+}
+
+impl Load {
+    /// A program to be sent.
+    ///
+    /// # Errors
+    ///
+    /// It names an attach target that is not there.
+    pub fn new(program: &Program, log_level: u32) -> Result<Load, String> {
+        let text = |(reason, detail): (String, String)| format!("{reason} {detail}");
+        let named = Named::of(program).map_err(text)?;
+        let program = program.clone();
+        Ok(Load { program, named, log_level, logged_insns_max: u64::MAX })
+    }
+
+    /// Loads it into the kernel of this machine, and closes it.
+    pub fn tell(&self) -> Told {
+        let program = as_loaded(&self.program);
+        let with_btf = program.btf.is_some() == self.program.btf.is_some();
+        let not_judged = |reason: String, detail: String| {
+            let log = format!("{reason} {detail}").trim_end().to_owned();
+            Told { with_btf, log, ..Told::default() }
+        };
+        let prepared = match Prepared::named(&program, self.named.clone()) {
+            Ok(prepared) => prepared,
+            Err((reason, detail)) => return not_judged(reason, detail),
+        };
+        let mut told = Told { judged: true, with_btf, log_level: STATS, ..Told::default() };
+        match prepared.load(STATS) {
+            Answer::NotJudged { reason, detail } => return not_judged(reason, detail),
+            Answer::Judged(it) => {
+                let walked = it.stats.map_or(0, |stats| stats.insns_processed);
+                (told.accepted, told.errno, told.log) = (it.accepted, it.errno as u32, it.log);
+                if self.log_level == STATS || walked > self.logged_insns_max {
+                    return told;
+                }
+            }
+        }
+        if let Answer::Judged(it) = prepared.load(self.log_level) {
+            (told.log, told.log_level) = (it.log, self.log_level);
+        }
+        told
+    }
+}
+
+/// The log level of statistics alone: what a refusal says is there too.
+const STATS: u32 = 4;
+
+impl Request {
+    /// Writes the frame.
+    ///
+    /// # Errors
+    ///
+    /// Of the stream.
+    pub fn send(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut w = Writer::default();
+        match self {
+            Request::Read(path) => w.u8(0).str(path),
+            Request::List(path) => w.u8(1).str(path),
+            Request::Btf(bytes) => w.u8(2).bytes(bytes),
+            Request::Load(load) => {
+                w.u8(3).u32(load.log_level).u64(load.logged_insns_max);
+                named(&mut w, &load.named);
+                program(&mut w, &load.program)
+            }
+            Request::Quit => w.u8(4),
+        };
+        write_frame(out, &w.0)
+    }
+
+    /// Reads a frame; `btf` is what [`Request::Btf`] brought last.
+    ///
+    /// # Errors
+    ///
+    /// Of the stream, or the frame is not one.
+    pub fn receive(from: &mut impl Read, btf: Option<&Arc<Btf>>) -> io::Result<Request> {
+        let frame = read_frame(from)?;
+        let mut r = Reader(&frame);
+        let request = match r.u8()? {
+            0 => Request::Read(r.str()?),
+            1 => Request::List(r.str()?),
+            2 => Request::Btf(r.bytes()?.to_vec()),
+            3 => {
+                let (log_level, logged_insns_max) = (r.u32()?, r.u64()?);
+                let named = read_named(&mut r)?;
+                let program = read_program(&mut r, btf, &named)?;
+                Request::Load(Box::new(Load { program, named, log_level, logged_insns_max }))
+            }
+            4 => Request::Quit,
+            _ => return Err(broken()),
+        };
+        Ok(request)
+    }
+}
+
+impl Reply {
+    /// Writes the frame.
+    ///
+    /// # Errors
+    ///
+    /// Of the stream.
+    pub fn send(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut w = Writer::default();
+        match self {
+            Reply::Ready(release) => w.u8(0).str(release),
+            Reply::Bytes(None) => w.u8(1),
+            Reply::Bytes(Some(bytes)) => w.u8(2).bytes(bytes),
+            Reply::Told(told) => {
+                let flags = [told.judged, told.accepted, told.with_btf];
+                w.u8(3).u8(flags.iter().rev().fold(0, |all, &flag| all << 1 | u8::from(flag)));
+                w.u32(told.errno).u32(told.log_level).str(&told.log)
+            }
+        };
+        write_frame(out, &w.0)
+    }
+
+    /// Reads a frame.
+    ///
+    /// # Errors
+    ///
+    /// Of the stream, or the frame is not one.
+    pub fn receive(from: &mut impl Read) -> io::Result<Reply> {
+        let frame = read_frame(from)?;
+        let mut r = Reader(&frame);
+        Ok(match r.u8()? {
+            0 => Reply::Ready(r.str()?),
+            1 => Reply::Bytes(None),
+            2 => Reply::Bytes(Some(r.bytes()?.to_vec())),
+            3 => {
+                let flags = r.u8()?;
+                let flag = |bit: u8| flags >> bit & 1 != 0;
+                let (errno, log_level, log) = (r.u32()?, r.u32()?, r.str()?);
+                let (judged, accepted, with_btf) = (flag(0), flag(1), flag(2));
+                Reply::Told(Box::new(Told { judged, accepted, with_btf, errno, log_level, log }))
+            }
+            _ => return Err(broken()),
+        })
+    }
+}
+
+fn named(w: &mut Writer, named: &Named) {
+    w.list(&named.modules, |w, module| w.str(module));
+    w.list(&named.places, |w, place| {
+        w.u32(place.insn as u32).u32(place.module as u32).u32(place.id)
+    });
+    w.u32(named.target.0).u32(named.target.1.map_or(u32::MAX, |at| at as u32));
+}
+
+fn read_named(r: &mut Reader<'_>) -> io::Result<Named> {
+    let modules = r.list(Reader::str)?;
+    let place = |r: &mut Reader<'_>| {
+        Ok(Place { insn: r.u32()? as usize, module: r.u32()? as usize, id: r.u32()? })
+    };
+    let places = r.list(place)?;
+    let (id, module) = (r.u32()?, r.u32()?);
+    let target = (id, (module != u32::MAX).then_some(module as usize));
+    Ok(Named { modules, places, target })
+}
+
+fn program<'w>(w: &'w mut Writer, program: &Program) -> &'w mut Writer {
+    w.str(&program.name).u32(program.prog_type as u32).u32(program.expected_attach_type);
+    w.u32(program.prog_flags.bits()).str(&program.license).u32(program.kern_version);
+    w.bytes(&encode_all(&program.insns, Endian::Little)).u8(u8::from(program.btf.is_some()));
+    w.list(&program.func_info, |w, row| w.u32(row.insn_off.0).u32(row.type_id));
+    w.list(&program.line_info, |w, row| {
+        w.u32(row.insn_off.0).u32(row.file_name_off).u32(row.line_off).u32(row.line_col)
+    });
+    w.list(&program.maps, map);
+    match &program.attach {
+        AttachTarget::Function(target) => {
+            // Its BTF may be another than this program's.
+            let btf = target.program.btf.as_ref();
+            w.u8(1).u32(target.btf_id);
+            named(w, &Named::of(&target.program).unwrap_or_default());
+            w.bytes(&btf.map_or(Vec::new(), |btf| btf.to_bytes(skep_btf::Endian::Little)));
+            self::program(w, &target.program)
+        }
+        _ => w.u8(0),
+    }
+}
+
+fn read_program(r: &mut Reader<'_>, btf: Option<&Arc<Btf>>, named: &Named) -> io::Result<Program> {
+    let mut program = Program {
+        name: r.str()?,
+        prog_type: ProgType::from_number(r.u32()?).ok_or_else(broken)?,
+        expected_attach_type: r.u32()?,
+        prog_flags: ProgFlags::from_bits_retain(r.u32()?),
+        license: r.str()?,
+        kern_version: r.u32()?,
+        insns: decode_all(r.bytes()?, Endian::Little).map_err(|_| broken())?,
+        ..Program::default()
+    };
+    program.btf = if r.u8()? != 0 { btf.cloned() } else { None };
+    let func = |r: &mut Reader<'_>| Ok(FuncInfo { insn_off: InsnIdx(r.u32()?), type_id: r.u32()? });
+    program.func_info = r.list(func)?;
+    let line = |r: &mut Reader<'_>| {
+        let (insn_off, file_name_off) = (InsnIdx(r.u32()?), r.u32()?);
+        Ok(LineInfo { insn_off, file_name_off, line_off: r.u32()?, line_col: r.u32()? })
+    };
+    program.line_info = r.list(line)?;
+    program.maps = r.list(read_map)?.into();
+    if named.target.0 != 0 {
+        program.attach = AttachTarget::Kernel { btf_id: named.target.0, name: String::new() };
+    }
+    if r.u8()? != 0 {
+        let btf_id = r.u32()?;
+        let its_own = read_named(r)?;
+        let bytes = r.bytes()?;
+        let own = match bytes.is_empty() {
+            true => None,
+            false => Some(Arc::new(Btf::parse(bytes).map_err(|_| broken())?)),
+        };
+        let target = read_program(r, own.as_ref(), &its_own)?;
+        program.attach =
+            AttachTarget::Function(Arc::new(TargetFunction { program: target, btf_id }));
+    }
+    Ok(program)
+}
+
+fn map<'w>(w: &'w mut Writer, map: &MapDef) -> &'w mut Writer {
+    let used = map.contents.iter().rposition(|&byte| byte != 0).map_or(1, |last| last + 1);
+    let contents = map.contents.get(..used).unwrap_or_default();
+    w.str(&map.name).u32(map.map_type as u32).u32(map.key_size).u32(map.value_size);
+    w.u32(map.max_entries).u32(map.map_flags.bits()).u64(map.map_extra).u32(map.numa_node);
+    w.u32(map.btf_key_type_id).u32(map.btf_value_type_id).u32(map.btf_vmlinux_value_type_id);
+    w.bytes(contents).u8(u8::from(map.frozen)).u8(u8::from(map.inner.is_some()));
+    match &map.inner {
+        Some(inner) => self::map(w, inner),
+        None => w,
+    }
+}
+
+fn read_map(r: &mut Reader<'_>) -> io::Result<MapDef> {
+    let mut map = MapDef {
+        name: r.str()?,
+        map_type: MapType::from_number(r.u32()?).ok_or_else(broken)?,
+        key_size: r.u32()?,
+        value_size: r.u32()?,
+        max_entries: r.u32()?,
+        map_flags: MapFlags::from_bits_retain(r.u32()?),
+        map_extra: r.u64()?,
+        numa_node: r.u32()?,
+        btf_key_type_id: r.u32()?,
+        btf_value_type_id: r.u32()?,
+        btf_vmlinux_value_type_id: r.u32()?,
+        contents: r.bytes()?.to_vec(),
+        frozen: r.u8()? != 0,
+        ..MapDef::default()
+    };
+    if r.u8()? != 0 {
+        map.inner = Some(Box::new(read_map(r)?));
+    }
+    Ok(map)
+}
+
+fn write_frame(out: &mut impl Write, frame: &[u8]) -> io::Result<()> {
+    let len = u32::try_from(frame.len()).map_err(|_| broken())?;
+    out.write_all(&len.to_le_bytes())?;
+    out.write_all(frame)?;
+    out.flush()
+}
+
+fn read_frame(from: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut len = [0; 4];
+    from.read_exact(&mut len)?;
+    let len = u32::from_le_bytes(len) as usize;
+    if len > FRAME_BYTES_MAX {
+        return Err(broken());
+    }
+    let mut frame = Vec::new();
+    from.take(len as u64).read_to_end(&mut frame)?;
+    if frame.len() < len { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(frame) }
+}
+
+pub(crate) fn broken() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "not a message of a guest")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep_insn::Insn;
+
+    fn loaded() -> Load {
+        let map = MapDef {
+            name: "m".to_owned(),
+            map_type: MapType::Array,
+            contents: vec![1, 0, 2, 0, 0],
+            inner: Some(Box::default()),
+            ..MapDef::default()
+        };
+        let program = Program {
+            name: "p".to_owned(),
+            prog_type: ProgType::Xdp,
+            license: "GPL".to_owned(),
+            insns: vec![Insn { code: 0x95, ..Insn::default() }; 2],
+            maps: vec![map, MapDef::default()].into(),
+            func_info: vec![FuncInfo { insn_off: InsnIdx(1), type_id: 7 }],
+            ..Program::default()
+        };
+        let place = Place { insn: 1, module: 0, id: 99 };
+        let named =
+            Named { modules: vec!["veth".to_owned()], places: vec![place], target: (5, Some(0)) };
+        Load { program, named, log_level: 6, logged_insns_max: 10 }
+    }
+
+    #[test]
+    fn a_program_arrives_as_it_was_sent() {
+        let sent = loaded();
+        let (expected, named) = (sent.program.clone(), sent.named.clone());
+        let mut bytes = Vec::new();
+        Request::Load(Box::new(sent)).send(&mut bytes).expect("sent");
+        let Ok(Request::Load(got)) = Request::receive(&mut &bytes[..], None) else {
+            panic!("not received")
+        };
+        assert_eq!(got.named, named);
+        assert_eq!(got.program.insns, expected.insns);
+        assert_eq!(got.program.func_info, expected.func_info);
+        assert_eq!(got.program.maps[0].contents, [1, 0, 2], "zeros behind are the map's own");
+        assert_eq!(got.program.maps[0].inner, expected.maps[0].inner);
+        assert_eq!((got.log_level, got.logged_insns_max), (6, 10));
+    }
+
+    #[test]
+    fn a_frame_that_ends_early_is_an_error() {
+        let mut bytes = Vec::new();
+        Request::Load(Box::new(loaded())).send(&mut bytes).expect("sent");
+        for end in 0..bytes.len() {
+            assert!(Request::receive(&mut &bytes[..end], None).is_err(), "{end}");
+            // The same with a length that is true: the content ends early.
+            let mut short = bytes[..end].to_vec();
+            let len = (end.saturating_sub(4) as u32).to_le_bytes();
+            if let Some(head) = short.get_mut(..4) {
+                head.copy_from_slice(&len);
+                assert!(Request::receive(&mut &short[..], None).is_err(), "{end}");
+            }
+        }
+        assert!(Reply::receive(&mut &[1, 0, 0, 0, 9][..]).is_err());
+    }
+
+    #[test]
+    fn an_answer_arrives_as_it_was_sent() {
+        let told =
+            Told { judged: true, errno: 22, log: "R1 !read_ok".to_owned(), ..Told::default() };
+        for reply in [Reply::Told(Box::new(told)), Reply::Bytes(None), Reply::Bytes(Some(vec![1]))]
+        {
+            let mut bytes = Vec::new();
+            reply.send(&mut bytes).expect("sent");
+            assert_eq!(Reply::receive(&mut &bytes[..]).expect("received"), reply);
+        }
+    }
+}

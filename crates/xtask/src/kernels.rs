@@ -1,0 +1,73 @@
+//! `cargo xtask kernels`: other kernels than the running one, fetched as Debian packages, booted in
+//! qemu without hardware help, and asked what they say of programs.
+//!
+//! In the guest runs one static binary of ours, `skep-guest`, as init: it loads what it is sent
+//! ([`skep_kernel::wire`]). Objects are opened here, against what the guest says of its kernel
+//! (the folder `facts` beside the answers, which `kernel-diff --kernel` reads too).
+//!
+//! ```text
+//! cargo build --release --target x86_64-unknown-linux-musl -p skep-guest
+//! cargo xtask kernels fetch --cache DIR 6.12.117+deb12-cloud-amd64
+//! cargo xtask kernels ask --cache DIR --out DIR --kernel 6.12.117+deb12-cloud-amd64 target/corpus
+//! cargo xtask kernels table --out DIR
+//! cargo xtask kernels agree --out DIR target/corpus
+//! ```
+
+mod agree;
+mod ask;
+mod fetch;
+mod guest;
+mod initrd;
+mod probe;
+mod table;
+
+pub(crate) use agree::{Agreement, agreements};
+
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Download and unpack kernels; without a name, list those that there are.
+    Fetch(fetch::Args),
+    /// Ask a kernel about the programs of objects; goes on where it was interrupted.
+    Ask(ask::Args),
+    /// Pack answers into the tables of tests/kernels/asked.
+    Table(table::Args),
+    /// How far skep agrees with those tables; fail where it agrees less than before.
+    Agree(agree::Args),
+}
+
+/// Which kernel, and what its guest is made of.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Machine {
+    /// Folder of unpacked packages, one for each release; packages stay there too.
+    #[arg(long, value_name = "DIR")]
+    cache: PathBuf,
+    /// Release, as the package's name has it: `6.12.117+deb12-cloud-amd64`.
+    #[arg(long, value_name = "RELEASE")]
+    kernel: String,
+    /// The guest's init; built for x86_64-unknown-linux-musl.
+    #[arg(long, value_name = "FILE")]
+    guest: Option<PathBuf>,
+    /// Module files that are loaded last, and their BTF with them.
+    #[arg(long, value_name = "FILE")]
+    module: Vec<PathBuf>,
+    /// Memory of the guest, MiB.
+    #[arg(long, default_value_t = 1280)]
+    memory_mib: u32,
+}
+
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    match &args.command {
+        Command::Fetch(args) => fetch::run(args),
+        Command::Ask(args) => ask::run(args),
+        Command::Table(args) => table::run(args),
+        Command::Agree(args) => agree::run(args),
+    }
+}

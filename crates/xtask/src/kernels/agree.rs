@@ -1,0 +1,242 @@
+//! How far skep agrees with kernels that were asked, by the committed tables: no kernel is booted.
+//!
+//! What a kernel says of itself (its BTF) is not committed: it is in the folder of answers. What
+//! skep knows is the rules of 6.18; another kernel's BTF and its own answers are all that is other
+//! here, so this measures what is not modelled.
+
+use crate::answers;
+use crate::kernel_diff::{
+    Class, Entry, OTHER_STATES, Pool, Row, read_baseline, shape, worse_than, write_baseline,
+};
+use crate::objects;
+use crate::outcome::Ended;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Object files, and folders of them.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Folder of answers: `RELEASE/facts` of each kernel.
+    #[arg(long)]
+    out: PathBuf,
+    /// Only this kernel.
+    #[arg(long, value_name = "RELEASE")]
+    kernel: Vec<String>,
+    /// Record the agreement.
+    #[arg(long)]
+    write: bool,
+    /// Log level that walks are compared at: 0 counts and messages only.
+    #[arg(long, short, default_value_t = 2)]
+    level: u32,
+    /// Processes at once.
+    #[arg(long, short, default_value_t = 2)]
+    jobs: usize,
+    /// Lines of differences shown for each kernel.
+    #[arg(long, default_value_t = 12)]
+    shown: usize,
+    /// Write all rows of each kernel into this folder.
+    #[arg(long, value_name = "DIR")]
+    csv: Option<PathBuf>,
+}
+
+/// How tables are named: the release, then this.
+pub(super) const END: &str = ".csv.gz";
+const BASELINE_END: &str = ".baseline.csv.gz";
+
+/// Where tables and baselines are.
+pub(super) fn folder() -> PathBuf {
+    crate::root().join("tests/kernels/asked")
+}
+
+/// The releases that there are tables of, oldest first.
+fn releases() -> Vec<String> {
+    let names = fs::read_dir(folder()).into_iter().flatten().filter_map(Result::ok);
+    let mut releases: Vec<String> = names
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.ends_with(BASELINE_END))
+        .filter_map(|name| Some(name.strip_suffix(END)?.to_owned()))
+        .collect();
+    let numbers = |release: &String| -> Vec<u32> {
+        let parts = release.split(|c: char| !c.is_ascii_digit());
+        parts.take(3).map(|part| part.parse().unwrap_or(0)).collect()
+    };
+    releases.sort_by_key(numbers);
+    releases
+}
+
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    let wanted = |release: &String| args.kernel.is_empty() || args.kernel.contains(release);
+    let files = objects::find(&args.paths)?;
+    let mut worse = Vec::new();
+    let (mut asked, mut absent) = (0, Vec::new());
+    for release in releases().into_iter().filter(wanted) {
+        let facts = args.out.join(&release).join("facts");
+        if !facts.exists() {
+            absent.push(release);
+            continue;
+        }
+        asked += 1;
+        let rows = rows(args, (&release, &facts), &files)?;
+        let baseline = folder().join(format!("{release}{BASELINE_END}"));
+        if args.write {
+            write_baseline(&baseline, &rows)?;
+        } else if baseline.exists() {
+            worse.extend(worse_than(&baseline, &rows)?.iter().map(|w| format!("{release}: {w}")));
+        }
+        if let Some(dir) = &args.csv {
+            let mut csv = csv::Writer::from_path(dir.join(format!("{release}.rows.csv")))?;
+            rows.iter().try_for_each(|row| csv.serialize(row))?;
+        }
+        let entries: Vec<Entry> = rows.iter().map(Row::entry).collect();
+        println!("{}", Agreement::of(&release, &entries)?.text(args.shown));
+    }
+    worse.iter().for_each(|line| println!("worse: {line}"));
+    match (asked, absent.is_empty()) {
+        (0, _) => Ok(Ended::Skipped(format!("no facts in {}", args.out.display()))),
+        (_, false) => {
+            println!("without facts: {}", absent.join(" "));
+            Ok(worse.is_empty().into())
+        }
+        _ => Ok(worse.is_empty().into()),
+    }
+}
+
+fn rows(
+    args: &Args,
+    (release, facts): (&str, &Path),
+    files: &[PathBuf],
+) -> Result<Vec<Row>, Box<dyn Error>> {
+    let table = folder().join(format!("{release}{END}"));
+    let worker_args = vec![
+        "kernel-diff-worker".to_owned(),
+        format!("--level={}", args.level),
+        format!("--against={}", table.display()),
+        format!("--kernel={}", facts.display()),
+    ];
+    let timeout = Duration::from_secs(120);
+    Ok(Pool { files, jobs: args.jobs.max(1), timeout, worker_args }.run()?)
+}
+
+/// Agreement with one kernel.
+#[derive(Debug, Default)]
+pub(crate) struct Agreement {
+    pub(crate) release: String,
+    /// Programs, those that the kernel's verifier looked at, and those that it accepts.
+    pub(crate) programs: usize,
+    pub(crate) judged: usize,
+    pub(crate) accepted: usize,
+    /// Same verdict; of those that both accept, same number of insns; of those that both refuse,
+    /// the same message.
+    pub(crate) verdict: usize,
+    pub(crate) both_accept: usize,
+    pub(crate) insns: usize,
+    pub(crate) both_refuse: usize,
+    pub(crate) message: usize,
+    /// Accepted though the kernel refuses, the other way round, not decided.
+    pub(crate) classes: BTreeMap<Class, usize>,
+    /// What differs, without numbers, by how often: class and reason.
+    pub(crate) differences: Vec<(usize, Class, String)>,
+}
+
+/// Agreement with every kernel that has a baseline.
+pub(crate) fn agreements() -> Result<Vec<Agreement>, Box<dyn Error>> {
+    let mut all = Vec::new();
+    for release in releases() {
+        let path = folder().join(format!("{release}{BASELINE_END}"));
+        if path.exists() {
+            all.push(Agreement::of(&release, &read_baseline(&path)?)?);
+        }
+    }
+    Ok(all)
+}
+
+impl Agreement {
+    fn of(release: &str, entries: &[Entry]) -> Result<Agreement, Box<dyn Error>> {
+        let table = answers::read(&folder().join(format!("{release}{END}")))?;
+        let mut it = Agreement { release: release.to_owned(), ..Agreement::default() };
+        let mut differences: BTreeMap<(Class, String), usize> = BTreeMap::new();
+        for entry in entries {
+            let key = (entry.object.clone(), entry.program.clone());
+            let Some(answer) = table.get(&key) else { continue };
+            it.programs += 1;
+            *it.classes.entry(entry.class).or_default() += 1;
+            if answer.is_judged() {
+                it.add(entry, answer.verdict == "accepted");
+            }
+            if answer.is_judged() && entry.class.rank() < Class::Counts.rank() {
+                *differences.entry((entry.class, shape(&entry.reason))).or_default() += 1;
+            }
+        }
+        it.differences = differences.into_iter().map(|((class, why), n)| (n, class, why)).collect();
+        it.differences.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| (a.1, &a.2).cmp(&(b.1, &b.2))));
+        Ok(it)
+    }
+
+    fn add(&mut self, entry: &Entry, accepted: bool) {
+        self.judged += 1;
+        self.accepted += usize::from(accepted);
+        let agrees = usize::from(entry.class.rank() > 0);
+        self.verdict += agrees;
+        let counts = entry.class.rank() >= Class::Counts.rank();
+        if accepted {
+            self.both_accept += agrees;
+            self.insns += usize::from(counts || entry.reason == OTHER_STATES) * agrees;
+        } else {
+            self.both_refuse += agrees;
+            let says = entry.reason.starts_with("says: ");
+            self.message += agrees * usize::from(!says);
+        }
+    }
+
+    fn count(&self, class: Class) -> usize {
+        self.classes.get(&class).copied().unwrap_or(0)
+    }
+
+    /// Cells of a table's row, under [`Agreement::COLUMNS`].
+    pub(crate) fn cells(&self) -> [String; 9] {
+        let share = |part: usize, whole: usize| {
+            format!("{part} ({:.1} %)", 100.0 * part as f64 / whole.max(1) as f64)
+        };
+        [
+            self.release.clone(),
+            self.programs.to_string(),
+            self.judged.to_string(),
+            self.accepted.to_string(),
+            share(self.verdict, self.judged),
+            share(self.insns, self.both_accept),
+            share(self.message, self.both_refuse),
+            self.count(Class::FalseAccept).to_string(),
+            self.count(Class::FalseReject).to_string(),
+        ]
+    }
+
+    pub(crate) const COLUMNS: [&str; 9] = [
+        "kernel",
+        "programs",
+        "judged",
+        "accepted",
+        "same verdict",
+        "same insns, of both accepted",
+        "same message, of both refused",
+        "false accepts",
+        "false rejects",
+    ];
+
+    /// For people: the row, then what differs most.
+    fn text(&self, shown: usize) -> String {
+        let mut text = String::new();
+        for (name, cell) in Agreement::COLUMNS.iter().zip(self.cells()) {
+            let _ = write!(text, "{name} {cell}; ");
+        }
+        for (n, class, why) in self.differences.iter().take(shown) {
+            let _ = write!(text, "\n{n:>6}  {:<12} {why}", class.name());
+        }
+        text
+    }
+}

@@ -1,0 +1,149 @@
+//! Downloads kernels from Debian's archive and unpacks them, by apt in a configuration of its own:
+//! nothing of the machine changes. The archive's addresses are the machine's own.
+
+use crate::outcome::Ended;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Folder of packages, lists and unpacked kernels.
+    #[arg(long, value_name = "DIR")]
+    cache: PathBuf,
+    /// Releases, as the packages' names have them: `6.12.117+deb12-cloud-amd64`.
+    releases: Vec<String>,
+}
+
+/// The archive that a suite belongs to ends in this, and its suites.
+const SUITES: [(&str, &[&str]); 2] = [
+    (
+        "/debian",
+        &[
+            "bullseye",
+            "bookworm",
+            "bookworm-backports",
+            "trixie",
+            "trixie-backports",
+            "forky",
+            "sid",
+        ],
+    ),
+    ("/debian-security", &["bullseye-security", "bookworm-security", "trixie-security"]),
+];
+
+/// A package of a kernel: one has all, or three have parts.
+const PACKAGES: [&[&str]; 3] = [
+    &["linux-image-"],
+    &["linux-binary-", "linux-modules-", "linux-base-"],
+    &["linux-binary-", "linux-modules-"],
+];
+
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    let apt = Apt { folder: args.cache.join("apt") };
+    if !apt.sources().exists() {
+        apt.configure()?;
+        apt.run("apt-get", &["-qq", "update"], &args.cache)?;
+    }
+    if args.releases.is_empty() {
+        for pattern in ["^linux-image-[0-9].*-cloud-amd64$", "^linux-binary-[0-9].*-cloud-amd64$"] {
+            print!("{}", apt.run("apt-cache", &["search", "-n", pattern], &args.cache)?);
+        }
+    }
+    for release in &args.releases {
+        fetch(&apt, release, &args.cache)?;
+        println!("{release}: {}", args.cache.join(release).display());
+    }
+    Ok(Ended::Passed)
+}
+
+fn fetch(apt: &Apt, release: &str, cache: &Path) -> Result<(), Box<dyn Error>> {
+    let unpacked = cache.join(release);
+    if unpacked.exists() {
+        return Ok(());
+    }
+    let named = |start: &&str| format!("{start}{release}");
+    let mut found = Err(format!("no package of {release}"));
+    for packages in PACKAGES {
+        let names: Vec<String> = packages.iter().map(named).collect();
+        let mut arguments = vec!["-qq", "download"];
+        arguments.extend(names.iter().map(String::as_str));
+        if apt.run("apt-get", &arguments, cache).is_ok() {
+            found = Ok(names);
+            break;
+        }
+    }
+    // A kernel that is unpacked halfway is not one.
+    let half = cache.join(format!("{release}.part"));
+    fs::create_dir_all(&half)?;
+    for name in found? {
+        let start = format!("{name}_");
+        let files = fs::read_dir(cache)?.filter_map(Result::ok).map(|entry| entry.path());
+        let of_package = |path: &PathBuf| {
+            path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&start))
+        };
+        let Some(deb) = files.into_iter().find(of_package) else { continue };
+        let status = Command::new("dpkg-deb").arg("-x").arg(&deb).arg(&half).status()?;
+        if !status.success() {
+            return Err(format!("dpkg-deb -x {}: {status}", deb.display()).into());
+        }
+    }
+    Ok(fs::rename(half, unpacked)?)
+}
+
+/// apt with lists and sources in a folder of ours.
+struct Apt {
+    folder: PathBuf,
+}
+
+impl Apt {
+    fn sources(&self) -> PathBuf {
+        self.folder.join("sources.list")
+    }
+
+    fn configure(&self) -> Result<(), Box<dyn Error>> {
+        for name in ["state/lists/partial", "cache/archives/partial", "parts"] {
+            fs::create_dir_all(self.folder.join(name))?;
+        }
+        let targets = Command::new("apt-get")
+            .args(["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"])
+            .output()?;
+        let targets = String::from_utf8_lossy(&targets.stdout).into_owned();
+        let mut text = String::new();
+        for (end, suites) in SUITES {
+            let of = |line: &&str| line.trim_end_matches('/').ends_with(end);
+            let Some(archive) = targets.lines().find(of) else { continue };
+            for suite in suites {
+                text.push_str(&format!(
+                    "deb [arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] \
+                     {archive} {suite} main\n"
+                ));
+            }
+        }
+        Ok(fs::write(self.sources(), text)?)
+    }
+
+    fn run(&self, tool: &str, args: &[&str], dir: &Path) -> Result<String, Box<dyn Error>> {
+        let folder = fs::canonicalize(&self.folder)?;
+        let at = |name: &str| folder.join(name).display().to_string();
+        let settings = [
+            format!("Dir::Etc::sourcelist={}", at("sources.list")),
+            format!("Dir::Etc::sourceparts={}", at("parts")),
+            format!("Dir::State={}", at("state")),
+            "Dir::State::status=/var/lib/dpkg/status".to_owned(),
+            format!("Dir::Cache={}", at("cache")),
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
+            "APT::Sandbox::User=root".to_owned(),
+        ];
+        let mut command = Command::new(tool);
+        for setting in &settings {
+            command.args(["-o", setting]);
+        }
+        let output = command.args(args).current_dir(dir).output()?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+        }
+    }
+}
