@@ -93,7 +93,7 @@ mod tests {
         };
         Diagnostic {
             severity: Severity::Error,
-            rule: "invalid_mem_access".into(),
+            rule: "not-a-pointer-to-memory".into(),
             message: "R0 invalid mem access 'map_value_or_null'".into(),
             object: "refused.bpf.o".into(),
             prog: "no_null_check".into(),
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn shows_the_line_the_insn_and_the_history() {
         let expected = "\
-error[invalid_mem_access]: no_null_check: R0 invalid mem access 'map_value_or_null'
+error[not-a-pointer-to-memory]: no_null_check: R0 invalid mem access 'map_value_or_null'
   --> refused.bpf.c:20:9
    |
 20 |     *count += 1;
@@ -130,11 +130,9 @@ note: R0 is map_value_or_null since insn 5
     fn a_message_of_two_lines_is_not_run_together() {
         let message = "invalid access to packet\nR2 offset is outside of the packet".into();
         let text = render_text(&Diagnostic { message, ..refused() }, Style::Plain);
-        assert!(
-            text.starts_with(
-                "error[invalid_mem_access]: no_null_check: invalid access to packet\n"
-            )
-        );
+        assert!(text.starts_with(
+            "error[not-a-pointer-to-memory]: no_null_check: invalid access to packet\n"
+        ));
         assert!(text.contains("= note: R2 offset is outside of the packet\n"), "{text}");
     }
 

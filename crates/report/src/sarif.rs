@@ -103,7 +103,7 @@ mod tests {
         let spot = SourceSpot { file: "./a b.c".into(), line: 7, column: 3, text: "x".into() };
         let refused = Diagnostic {
             severity: Severity::Error,
-            rule: "invalid_mem_access".into(),
+            rule: "not-a-pointer-to-memory".into(),
             message: "R0 invalid".into(),
             object: "a.bpf.o".into(),
             prog: "p".into(),
@@ -118,7 +118,7 @@ mod tests {
         let log: Value = serde_json::from_slice(&out).unwrap();
         let run = &log["runs"][0];
         assert_eq!(log["version"], "2.1.0");
-        assert_eq!(run["tool"]["driver"]["rules"], json!([{ "id": "invalid_mem_access" }]));
+        assert_eq!(run["tool"]["driver"]["rules"], json!([{ "id": "not-a-pointer-to-memory" }]));
         let place = &run["results"][0]["locations"][0];
         assert_eq!(place["physicalLocation"]["artifactLocation"]["uri"], "a%20b.c");
         assert_eq!(place["physicalLocation"]["region"]["startLine"], 7);

@@ -6,7 +6,9 @@
 use skep_object::LoadClass;
 use skep_program::{Missing, Program};
 use skep_uapi::KernelProfile;
-use skep_verifier::{Config, FastPaths, MemBytes, Outcome, Privileges, Rejection, Tuning};
+use skep_verifier::{
+    CallFault, Config, FastPaths, MemBytes, Outcome, Privileges, RejectKind, Rejection, Tuning,
+};
 use std::time::Duration;
 
 /// Log bytes that are kept where the caller does not say.
@@ -100,7 +102,7 @@ pub struct Refusal {
     pub insn_idx: Option<usize>,
     /// The step of loading that refuses it; `None` if the verifier does.
     pub load: Option<LoadClass>,
-    /// Stable name of the kind of fault, such as `invalid_mem_access` or `load_error_map`.
+    /// Stable name of the kind of fault, such as `leaked-reference` or `load_error_map`.
     pub kind: String,
     /// Errno of the load, positive.
     pub errno: i32,
@@ -109,8 +111,6 @@ pub struct Refusal {
 }
 
 const EINVAL: i32 = 22;
-/// How the verifier begins to say that a helper does not exist.
-const NO_SUCH_FUNC: &str = "invalid func ";
 
 impl Refusal {
     /// Why a program of an object is not loaded; `None` if the file is malformed, or too little is
@@ -133,8 +133,11 @@ impl Refusal {
     fn of_program(program: &Program, rejection: Rejection) -> Refusal {
         let insn_idx = rejection.insn_idx.map(|idx| idx as usize);
         let unresolved = insn_idx.and_then(|idx| program.unresolved_at(idx));
+        // What the loader put there is the call of a helper that does not exist.
+        let no_such_helper =
+            matches!(rejection.kind, RejectKind::Call(CallFault::NoSuchHelper { .. }));
         if let Some(unresolved) = unresolved
-            && rejection.message.starts_with(NO_SUCH_FUNC)
+            && no_such_helper
         {
             let class = match unresolved.missing {
                 Missing::Core => LoadClass::Core,
@@ -144,7 +147,7 @@ impl Refusal {
             return Refusal { insn_idx, ..Refusal::at_load(class, unresolved.what.clone()) };
         }
         Refusal {
-            kind: rejection.kind(),
+            kind: rejection.kind.code().to_owned(),
             load: None,
             insn_idx,
             errno: rejection.errno,

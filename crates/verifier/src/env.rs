@@ -13,7 +13,7 @@ use crate::passes::fastcall::Fastcall;
 use crate::passes::live_stack::LiveStack;
 use crate::passes::subprogs::Subprogs;
 use crate::precision::backtrack::BacktrackState;
-use crate::rejection::Stop;
+use crate::rejection::{RejectKind, Stop};
 use crate::state::arena::{Arena, PackedReg};
 use crate::state::checkpoint::{Bucket, Checkpoints};
 use crate::state::frame::Frame;
@@ -267,16 +267,35 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// Writes the reason to the log and makes it a rejection; use through `reject!`.
-    pub(crate) fn refuse(&mut self, errno: i32, message: String) -> Stop {
-        verbose!(self, "{message}\n");
-        Stop::Reject { errno, message }
+    /// Writes the reason to the log and makes it a refusal; use through `reject!`.
+    #[cold]
+    pub(crate) fn refuse(&mut self, errno: i32, kind: impl Into<RejectKind>) -> Stop {
+        let kind = kind.into();
+        verbose!(self, "{kind}\n");
+        Stop::refused(errno, kind)
     }
 
     /// The same, where the kernel forgets to end the line.
-    pub(crate) fn refuse_without_newline(&mut self, errno: i32, message: String) -> Stop {
-        verbose!(self, "{message}");
-        Stop::Reject { errno, message }
+    #[cold]
+    pub(crate) fn refuse_without_newline(
+        &mut self,
+        errno: i32,
+        kind: impl Into<RejectKind>,
+    ) -> Stop {
+        let kind = kind.into();
+        verbose!(self, "{kind}");
+        Stop::refused(errno, kind)
+    }
+
+    /// Adds a line to a refusal: what the fault led to.
+    #[cold]
+    pub(crate) fn led_to(&mut self, mut stop: Stop, kind: impl Into<RejectKind>) -> Stop {
+        if let Stop::Reject(refused) = &mut stop {
+            let kind = kind.into();
+            verbose!(self, "{kind}\n");
+            refused.led_to.push(kind);
+        }
+        stop
     }
 
     /// Everything of the current frame counts as changed, so that the next state printed is whole.

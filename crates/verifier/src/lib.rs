@@ -34,7 +34,11 @@ mod xlated;
 pub use config::{Config, ErrorInjection, KernelSymbols, Privileges, TakesErrors};
 pub use fixup::INLINED_HELPERS;
 pub use kernel_hole::{HoleKind, KernelHole};
-pub use rejection::Rejection;
+pub use rejection::{
+    Acquired, AttachFault, CallFault, FlowFault, FuncFault, InsnFault, KfuncFault, KindRow,
+    KnownRange, MemFault, Name, Regno, RejectKind, Rejection, Unreleased, Word,
+};
+pub use state::reg_type::{Base, RegType};
 pub use stats::{FastPaths, MemBytes, VerifierStats};
 pub use tuning::{
     BacktrackSkip, IdmapReset, StateAlloc, TUNING_KEYS, Tuning, TuningKey, UnknownTuning,
@@ -104,9 +108,7 @@ fn judge(mut env: Env<'_>) -> (Outcome, Option<Box<watch::Recorder>>) {
                 VerifiedProgram::new(program.clone(), depth, (walked, doubt), nr_cpu_ids);
             Verdict::Accepted(Box::new(verified))
         }
-        Err(Stop::Reject { errno, message }) => {
-            Verdict::Rejected(Rejection { insn_idx: Some(insn_idx), frameno, errno, message })
-        }
+        Err(Stop::Reject(refused)) => Verdict::Rejected(refused.at(insn_idx, frameno)),
         Err(Stop::Unsupported(what)) => Verdict::Unsupported(what),
         Err(Stop::OutOfMemory) => Verdict::OutOfMemory,
         Err(Stop::Bug(what)) => Verdict::Bug(what),

@@ -22,7 +22,7 @@ use crate::passes::reserved::check_encodings;
 use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth};
 use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{Check, FlowFault, Stop, errno, unsupported};
 use crate::state::arena::Arena;
 use crate::state::checkpoint::Checkpoints;
 use crate::state::transfers::Transfers;
@@ -114,10 +114,7 @@ impl<'a> Env<'a> {
         };
         if self.insns.is_empty() || self.insns.len() > max as usize {
             let n = self.insns.len();
-            return Err(Stop::Reject {
-                errno: crate::rejection::errno::E2BIG,
-                message: format!("program of {n} insns, allowed are 1 to {max}"),
-            });
+            return Err(Stop::refused(errno::E2BIG, FlowFault::NoInsns { n, max }));
         }
         check_attach_types(self)?;
         check_may_be_replaced(self)
@@ -211,10 +208,9 @@ impl<'a> Env<'a> {
             }
             self.insn_idx = refusal.insn_idx.map_or(0, |i| i.0);
             if refusal.open_line {
-                verbose!(self, "{}", refusal.message);
-                return Stop::Reject { errno: refusal.errno, message: refusal.message };
+                return self.refuse_without_newline(refusal.errno, refusal.kind);
             }
-            self.refuse(refusal.errno, refusal.message)
+            self.refuse(refusal.errno, refusal.kind)
         })
     }
 

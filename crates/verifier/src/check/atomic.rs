@@ -10,7 +10,7 @@ use super::reg_arg::Operand;
 use crate::HoleKind;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, InsnFault, Regno, Word};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType};
 use skep_insn::Insn;
@@ -42,7 +42,7 @@ pub(crate) fn check_atomic(env: &mut Env<'_>) -> Check {
 fn check_rmw(env: &mut Env<'_>) -> Check {
     let insn = env.insn();
     if !matches!(insn.size(), BPF_W | BPF_DW) {
-        reject!(env, EINVAL, "invalid atomic operand size");
+        reject!(env, EINVAL, InsnFault::AtomicSize);
     }
     env.check_reg_arg(insn.src, Operand::Src)?;
     env.check_reg_arg(insn.dst, Operand::Src)?;
@@ -54,7 +54,7 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
     check_ptr_type(env, insn.dst, "stores into")?;
     if env.reg(insn.dst).ty.is(Base::Arena) && loops_in_machine_code(insn) {
         let dst = insn.dst;
-        reject!(env, EACCES, "BPF_ATOMIC stores into R{dst} arena is not allowed");
+        reject!(env, EACCES, InsnFault::AtomicToArena { dst: Regno(dst) });
     }
     let load_reg = match insn.imm {
         BPF_CMPXCHG => Some(0),
@@ -98,16 +98,16 @@ fn loops_in_machine_code(insn: Insn) -> bool {
 
 fn refuse_pointer(env: &mut Env<'_>, regno: u8) -> Check {
     if env.is_pointer_value(regno) {
-        reject!(env, EACCES, "R{regno} leaks addr into mem");
+        reject!(env, EACCES, InsnFault::AtomicLeak { regno: Regno(regno) });
     }
     Ok(())
 }
 
 /// Memory that is rewritten or guarded when it is accessed cannot be accessed atomically.
-fn check_ptr_type(env: &mut Env<'_>, regno: u8, what: &str) -> Check {
+fn check_ptr_type(env: &mut Env<'_>, regno: u8, what: Word) -> Check {
     let ty = env.reg(regno).ty;
     if ty.is(Base::Ctx) || ty.is_packet() || ty.is(Base::FlowKeys) || ty.is_sk() {
-        reject!(env, EACCES, "BPF_ATOMIC {what} R{regno} {ty} is not allowed");
+        reject!(env, EACCES, InsnFault::AtomicTarget { what, regno: Regno(regno), ty });
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::replaced::check_replaced;
 use super::struct_ops::check_struct_ops_btf_id;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, errno};
+use crate::rejection::{AttachFault, Check, Stop, errno};
 use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
 use skep_uapi::{AttachType, BTF_MAX_TYPE, ProgFlags, ProgType, attach_types, attaches_to_btf};
@@ -22,22 +22,22 @@ const ITER_PREFIX: &str = "bpf_iter_";
 /// no more than `EINVAL`.
 pub(crate) fn check_attach_types(env: &Env<'_>) -> Check {
     let (prog_type, number) = (env.prog.prog_type, env.prog.expected_attach_type);
-    let refused = |message| Err(Stop::Reject { errno: errno::EINVAL, message });
+    let refused = |kind: AttachFault| Err(Stop::refused(errno::EINVAL, kind));
     if prog_type == ProgType::Unspec {
-        return refused("a program without a type".into());
+        return refused(AttachFault::NoProgType);
     }
     match attach_btf_id(env) {
         0 => {}
         id if id > BTF_MAX_TYPE => {
-            return refused(format!("attach_btf_id {id} is larger than any type's"));
+            return refused(AttachFault::IdTooLarge { id });
         }
         id if !attaches_to_btf(prog_type) => {
-            return refused(format!("attach_btf_id {id} in a program of type {prog_type}"));
+            return refused(AttachFault::IdNotForType { id, prog_type });
         }
         _ => {}
     }
     if !attach_types(prog_type).contains(number) {
-        return refused(format!("expected_attach_type {number} in a program of type {prog_type}"));
+        return refused(AttachFault::AttachType { number, prog_type });
     }
     Ok(())
 }
@@ -56,16 +56,12 @@ pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
     let sleepable = env.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
     if env.prog.prog_type == ProgType::Syscall && !env.is_replacement() {
         if !sleepable {
-            reject!(env, EINVAL, "Syscall programs can only be sleepable");
+            reject!(env, EINVAL, AttachFault::NotSleepable);
         }
         return Ok(());
     }
     if sleepable && !can_be_sleepable(env) {
-        reject!(
-            env,
-            EINVAL,
-            "Only fentry/fexit/fmod_ret, lsm, iter, uprobe, and struct_ops programs can be sleepable"
-        );
+        reject!(env, EINVAL, AttachFault::Sleepable);
     }
     if let AttachTarget::Function(target) = &env.prog.attach {
         return check_replaced(env, target);
@@ -100,20 +96,20 @@ fn check_attach_target(env: &mut Env<'_>) -> Check {
     let id = attach_btf_id(env);
     let named = matches!(env.prog.attach, AttachTarget::Unresolved(_));
     if id == 0 && !named {
-        reject!(env, EINVAL, "Tracing programs must provide btf_id");
+        reject!(env, EINVAL, AttachFault::NoBtfId);
     }
     let Some(btf) = env.prog.kernel_btf.as_deref().filter(|_| !named) else { return Ok(()) };
     let Some(target) = btf.get(TypeId(id)) else {
-        reject!(env, EINVAL, "attach_btf_id {id} is invalid");
+        reject!(env, EINVAL, AttachFault::InvalidId { id });
     };
     let name = target.name();
     let possible = match env.prog.attach_type() {
         Some(AttachType::TraceRawTp) => {
             if target.kind() != Kind::Typedef {
-                reject!(env, EINVAL, "attach_btf_id {id} is not a typedef");
+                reject!(env, EINVAL, AttachFault::NotTypedef { id });
             }
             if !name.starts_with(TRACEPOINT_PREFIX) {
-                reject!(env, EINVAL, "attach_btf_id {id} points to wrong type name {name}");
+                reject!(env, EINVAL, AttachFault::WrongName { id, name: name.into() });
             }
             true
         }
@@ -126,7 +122,7 @@ fn check_attach_target(env: &mut Env<'_>) -> Check {
             | AttachType::LsmCgroup),
         ) => {
             if target.kind() != Kind::Func {
-                reject!(env, EINVAL, "attach_btf_id {id} is not a function");
+                reject!(env, EINVAL, AttachFault::NotFunction { id });
             }
             match attach {
                 AttachType::TraceIter => is_iterator(target),
@@ -136,7 +132,7 @@ fn check_attach_target(env: &mut Env<'_>) -> Check {
         _ => false,
     };
     if !possible {
-        return Err(Stop::Reject { errno: errno::EINVAL, message: String::new() });
+        return Err(Stop::refused(errno::EINVAL, AttachFault::NotAttachable));
     }
     Ok(())
 }
@@ -157,7 +153,7 @@ pub(crate) fn check_attach_of_walked(env: &Env<'_>) -> Check {
     let attach = env.prog.attach_type();
     let lsm = matches!(attach, Some(AttachType::LsmMac | AttachType::LsmCgroup));
     if env.prog.prog_type == ProgType::Tracing && lsm {
-        return Err(Stop::Reject { errno: errno::ENOTSUPP, message: String::new() });
+        return Err(Stop::refused(errno::ENOTSUPP, AttachFault::NotImplemented));
     }
     Ok(())
 }

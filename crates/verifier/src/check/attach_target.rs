@@ -8,7 +8,7 @@
 
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, unsupported};
+use crate::rejection::{AttachFault, Check, unsupported};
 use skep_btf::{Kind, Type, TypeId};
 use skep_uapi::limits::MAX_BPF_FUNC_ARGS;
 use skep_uapi::trampoline::{self, Hook};
@@ -27,7 +27,7 @@ pub(super) fn check_trampoline_target(env: &mut Env<'_>, func: Type<'_>) -> Chec
 /// What a trampoline can pass on.
 fn check_prototype(env: &mut Env<'_>, func: Type<'_>) -> Check {
     match prototype_fault(func) {
-        Some(text) => reject!(env, EINVAL, "{text}"),
+        Some(text) => reject!(env, EINVAL, AttachFault::Prototype { text: text.into() }),
         None => Ok(()),
     }
 }
@@ -76,16 +76,16 @@ fn passed_bytes(ty: Type<'_>) -> Option<u32> {
 /// if the program does that.
 fn check_trampoline(env: &mut Env<'_>, name: &str) -> Check {
     if env.config.kernel_symbols.as_ref().is_some_and(|symbols| !(symbols.0)(name)) {
-        reject!(env, ENOENT, "The address of function {name} cannot be found");
+        reject!(env, ENOENT, AttachFault::NoAddress { name: name.into() });
     }
     if env.prog.prog_flags.contains(ProgFlags::SLEEPABLE) {
         if !may_sleep(env, name)? {
-            reject!(env, EINVAL, "{name} is not sleepable");
+            reject!(env, EINVAL, AttachFault::TargetNotSleepable { name: name.into() });
         }
         return Ok(());
     }
     if env.prog.attach_type() == Some(AttachType::ModifyReturn) && !may_be_modified(env, name)? {
-        reject!(env, EINVAL, "{name}() is not modifiable");
+        reject!(env, EINVAL, AttachFault::NotModifiable { name: name.into() });
     }
     Ok(())
 }
@@ -120,29 +120,25 @@ fn takes_errors(env: &Env<'_>, name: &str) -> Check<bool> {
 
 fn check_lsm_hook(env: &mut Env<'_>, (id, name): (u32, &str)) -> Check {
     if !is_gpl_compatible(&env.prog.license) {
-        reject!(env, EINVAL, "LSM programs must have a GPL compatible license");
+        reject!(env, EINVAL, AttachFault::LsmNeedsGpl);
     }
     match trampoline::lsm_hook(name) {
         Hook::Disabled => {
-            reject!(env, EINVAL, "attach_btf_id {id} points to disabled hook {name}")
+            reject!(env, EINVAL, AttachFault::DisabledHook { id, name: name.into() })
         }
-        Hook::None => reject!(env, EINVAL, "attach_btf_id {id} points to wrong type name {name}"),
+        Hook::None => reject!(env, EINVAL, AttachFault::WrongName { id, name: name.into() }),
         Hook::Sleepable | Hook::Atomic => Ok(()),
     }
 }
 
 fn check_not_denied(env: &mut Env<'_>, name: &str) -> Check {
     if trampoline::is_denied(name) {
-        reject!(env, EINVAL, "Attaching tracing programs to function '{name}' is rejected.");
+        reject!(env, EINVAL, AttachFault::Denied { name: name.into() });
     }
     let returns =
         matches!(env.prog.attach_type(), Some(AttachType::TraceFexit | AttachType::ModifyReturn));
     if returns && trampoline::never_returns(name) {
-        reject!(
-            env,
-            EINVAL,
-            "Attaching fexit/fmod_ret to __noreturn function '{name}' is rejected."
-        );
+        reject!(env, EINVAL, AttachFault::NoReturn { name: name.into() });
     }
     Ok(())
 }

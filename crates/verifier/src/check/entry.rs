@@ -6,7 +6,7 @@ use super::call::func_args::SubArg;
 use super::call::func_contract::prepare_func_args;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{Check, FuncFault, Stop, unsupported};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Kind, TypeId};
@@ -33,16 +33,16 @@ fn prepare_global(env: &mut Env<'_>, subprogno: u32) -> Check {
         return unsupported("programs that replace functions of other programs");
     }
     if let Err(errno) = prepare_func_args(env, subprogno)? {
-        return Err(Stop::Reject { errno, message: String::new() });
+        return Err(Stop::refused(errno, FuncFault::NoEntryArgs));
     }
     let args = env.subprogs[subprogno as usize].args.clone().unwrap_or_default();
     if env.subprogs[subprogno as usize].is_exception_cb {
         env.frame_mut().meta_mut().in_exception_callback_fn = true;
         if returns_void(env, subprogno) {
-            reject!(env, EINVAL, "exception cb cannot return void");
+            reject!(env, EINVAL, FuncFault::ExceptionCbVoid);
         }
         if !matches!(*args, [SubArg::Scalar]) {
-            reject!(env, EINVAL, "exception cb only supports single integer argument");
+            reject!(env, EINVAL, FuncFault::ExceptionCbArgs);
         }
     }
     for (i, arg) in args.iter().enumerate() {

@@ -10,7 +10,9 @@ use super::struct_ops::Target;
 use crate::env::{Env, InsnFlags};
 use crate::explore::walk::Next;
 use crate::log::{reject, verbose};
-use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::rejection::{
+    Acquired, Check, FlowFault, KnownRange, Regno, Stop, Unreleased, Word, unsupported,
+};
 use crate::state::frame::RetRange;
 use crate::state::refs::RefKind;
 use crate::state::reg::Reg;
@@ -36,9 +38,9 @@ pub(crate) const THROW: &str = "bpf_throw";
 
 /// Checks that nothing is held that must be given back before `what`; locks and sections only if
 /// `check_lock`.
-pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: &str) -> Check {
+pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: Word) -> Check {
     if check_lock && env.cur.refs.active_locks > 0 {
-        reject!(env, EINVAL, "{what} cannot be used inside bpf_spin_lock-ed region");
+        reject!(env, EINVAL, FlowFault::EndUnderLock { what });
     }
     if env.cur.curframe() == 0 || what == THROW {
         check_reference_leak(env, what)?;
@@ -55,31 +57,22 @@ pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: &st
     } else {
         return Ok(());
     };
-    reject!(env, EINVAL, "{what} cannot be used inside {region} region")
+    reject!(env, EINVAL, FlowFault::EndInRegion { what, region })
 }
 
-fn check_reference_leak(env: &mut Env<'_>, what: &str) -> Check {
+fn check_reference_leak(env: &mut Env<'_>, what: Word) -> Check {
     let returned = match env.prog.prog_type {
         ProgType::StructOps => env.reg(0).ref_obj_id,
         _ => 0,
     };
-    let lingering: Vec<_> = env
-        .cur
-        .refs
-        .acquired
-        .iter()
-        .filter(|r| r.kind == RefKind::Ptr && r.id != returned)
-        .copied()
-        .collect();
-    if lingering.is_empty() {
+    let acquired = env.cur.refs.acquired.iter();
+    let lingering = acquired.filter(|r| r.kind == RefKind::Ptr && r.id != returned);
+    let lingering = lingering.map(|r| Acquired { id: r.id, insn_idx: r.insn_idx });
+    let unreleased = Unreleased(lingering.collect());
+    if unreleased.0.is_empty() {
         return Ok(());
     }
-    let mut message = String::new();
-    for r in lingering {
-        message += &format!("Unreleased reference id={} alloc_insn={}\n", r.id, r.insn_idx);
-    }
-    message += &format!("{what} would lead to reference leak");
-    Err(env.refuse(errno::EINVAL, message))
+    reject!(env, EINVAL, FlowFault::Leak { unreleased, what })
 }
 
 /// An insn that may end the function (a tail call, a legacy packet load) does so, with `r0` as its
@@ -98,11 +91,11 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
     let callee = env.frame().meta;
     let r0 = env.reg(0);
     if r0.ty.is(Base::Stack) {
-        reject!(env, EINVAL, "cannot return stack pointer to the caller");
+        reject!(env, EINVAL, FlowFault::ReturnsStack);
     }
     if callee.in_callback_fn {
         if !r0.is_scalar() {
-            reject!(env, EACCES, "R0 not a scalar value");
+            reject!(env, EACCES, FlowFault::CallbackResult);
         }
         env.mark_chain_precision(0)?;
         let range = callee.callback_ret_range;
@@ -155,7 +148,7 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
     env.check_reg_arg(regno, Operand::Src)?;
     let reg = env.reg(regno);
     if env.is_pointer_value(regno) {
-        reject!(env, EACCES, "R{regno} leaks addr as return value");
+        reject!(env, EACCES, FlowFault::ResultLeaksAddr { regno: Regno(regno) });
     }
     if entry.in_async_callback_fn {
         let range = entry.callback_ret_range;
@@ -163,12 +156,7 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
     }
     if is_subprog && !entry.in_exception_callback_fn {
         if !reg.is_scalar() {
-            reject!(
-                env,
-                EINVAL,
-                "At subprogram exit the register R{regno} is not a scalar value ({})",
-                reg.ty
-            );
+            reject!(env, EINVAL, FlowFault::SubprogResult { regno: Regno(regno), ty: reg.ty });
         }
         return Ok(());
     }
@@ -209,11 +197,11 @@ fn enforce(
     env: &mut Env<'_>,
     (reg, regno): (&Reg, u8),
     (range, is_32bit): (RetRange, bool),
-    when: &str,
+    when: Word,
 ) -> Check {
     if !reg.is_scalar() {
         let ty = reg.ty;
-        reject!(env, EINVAL, "{when} the register R{regno} is not a known value ({ty})");
+        reject!(env, EINVAL, FlowFault::UnknownResult { when, regno: Regno(regno), ty });
     }
     env.mark_chain_precision(regno)?;
     if !is_within(range, reg, is_32bit) {
@@ -237,22 +225,14 @@ pub(crate) fn refuse_scalar<T>(
     env: &mut Env<'_>,
     (reg, regno): (&Reg, u8),
     range: RetRange,
-    when: &str,
+    when: Word,
 ) -> Check<T> {
-    let mut known = String::new();
-    if reg.val.smin > i64::MIN {
-        known += &format!(" smin={}", reg.val.smin);
-    }
-    if reg.val.smax < i64::MAX {
-        known += &format!(" smax={}", reg.val.smax);
-    }
-    if known.is_empty() {
-        known += " unknown scalar value";
-    }
-    let RetRange { min, max } = range;
-    let message =
-        format!("{when} the register R{regno} has{known} should have been in [{min}, {max}]");
-    Err(env.refuse(errno::EINVAL, message))
+    let known = KnownRange {
+        smin: Some(reg.val.smin).filter(|&smin| smin > i64::MIN),
+        smax: Some(reg.val.smax).filter(|&smax| smax < i64::MAX),
+    };
+    let (RetRange { min, max }, regno) = (range, Regno(regno));
+    reject!(env, EINVAL, FlowFault::ResultRange { when, regno, known, min, max })
 }
 
 /// The prototype of the function that the program is attached to.

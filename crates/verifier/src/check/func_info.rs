@@ -5,7 +5,7 @@
 use crate::env::Env;
 use crate::log::reject;
 use crate::passes::subprogs::{Subprogs, check_abnormal_return};
-use crate::rejection::{Check, errno};
+use crate::rejection::{Check, FuncFault, errno};
 use skep_btf::{Kind, TypeId};
 
 /// Checks the order of the rows and their types; runs before the functions are found.
@@ -16,20 +16,18 @@ pub(crate) fn check_btf_func_early(env: &mut Env<'_>) -> Check {
         let off = row.insn_off.0;
         match prev {
             None if off != 0 => {
-                let text = format!("nonzero insn_off {off} for the first func info record");
-                return Err(env.refuse_without_newline(errno::EINVAL, text));
+                let kind = FuncFault::FirstNotAtStart { off };
+                return Err(env.refuse_without_newline(errno::EINVAL, kind));
             }
             Some(prev) if off <= prev => {
-                let text = format!(
-                    "same or smaller insn offset ({off}) than previous func info record ({prev})"
-                );
-                return Err(env.refuse_without_newline(errno::EINVAL, text));
+                let kind = FuncFault::RowsOutOfOrder { off, prev };
+                return Err(env.refuse_without_newline(errno::EINVAL, kind));
             }
             _ => {}
         }
         if btf.get(TypeId(row.type_id)).is_none_or(|ty| ty.kind() != Kind::Func) {
-            let text = format!("invalid type id {} in func info", row.type_id as i32);
-            return Err(env.refuse_without_newline(errno::EINVAL, text));
+            let kind = FuncFault::RowTypeId { id: row.type_id as i32 };
+            return Err(env.refuse_without_newline(errno::EINVAL, kind));
         }
         prev = Some(off);
     }
@@ -43,20 +41,16 @@ pub(crate) fn check_btf_func(env: &mut Env<'_>, subprogs: &Subprogs) -> Check {
         // Nothing is known of what a function returns.
         return match check_abnormal_return(subprogs) {
             Ok(()) => Ok(()),
-            Err(refused) => reject!(env, EINVAL, "{}", refused.message),
+            Err(refused) => reject!(env, EINVAL, refused.kind),
         };
     };
     if rows.len() != env.subprogs.len() {
-        reject!(env, EINVAL, "number of funcs in func_info doesn't match number of subprogs");
+        reject!(env, EINVAL, FuncFault::RowCount);
     }
     for (i, row) in rows.iter().enumerate() {
         let subprog = &env.subprogs[i];
         if subprog.start != row.insn_off.0 {
-            reject!(
-                env,
-                EINVAL,
-                "func_info BTF section doesn't match subprog layout in BPF program"
-            );
+            reject!(env, EINVAL, FuncFault::RowLayout);
         }
         let proto = btf.ty(TypeId(row.type_id)).target();
         let ret = btf.skip_modifiers(proto.target_id());
@@ -69,7 +63,7 @@ pub(crate) fn check_btf_func(env: &mut Env<'_>, subprogs: &Subprogs) -> Check {
             (_, true) => "tail_call",
             _ => continue,
         };
-        reject!(env, EINVAL, "{what} is only allowed in functions that return 'int'.");
+        reject!(env, EINVAL, FuncFault::EndsEarly { what });
     }
     Ok(())
 }

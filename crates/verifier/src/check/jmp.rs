@@ -11,7 +11,7 @@ use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
-use crate::rejection::{Check, Stop};
+use crate::rejection::{Check, InsnFault, Regno, Stop};
 use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedReg, LinkedRegs};
 use crate::state::reg::{AT_PKT_END, BEYOND_PKT_END, Extra, Reg};
@@ -40,7 +40,7 @@ pub(crate) fn check_ja(env: &mut Env<'_>) -> Check<Next> {
 
 fn refuse_reserved(env: &mut Env<'_>, insn: Insn) -> Check {
     if let Err(refused) = check_insn_fields(env.insn_idx as usize, &insn) {
-        reject!(env, EINVAL, "{}", refused.message);
+        reject!(env, EINVAL, refused.kind);
     }
     Ok(())
 }
@@ -55,7 +55,7 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
         return follow_scalars(env, insn, outcome);
     }
     let Some(op) = JmpOp::from_code(insn.op()) else {
-        reject!(env, EINVAL, "invalid BPF_JMP/JMP32 opcode {:x}", insn.op());
+        reject!(env, EINVAL, InsnFault::JmpOpcode { op: insn.op() });
     };
     env.check_reg_arg(insn.dst, Operand::Src)?;
     refuse_reserved(env, insn)?;
@@ -149,7 +149,7 @@ fn read_operands(env: &mut Env<'_>, insn: Insn, op: JmpOp) -> Check<Operands> {
     env.check_reg_arg(insn.src, Operand::Src)?;
     let (dst, src) = (env.reg(insn.dst), env.reg(insn.src));
     if !(is_pkt_pointer_any(&dst) && is_pkt_pointer_any(&src)) && env.is_pointer_value(insn.src) {
-        reject!(env, EACCES, "R{} pointer comparison prohibited", insn.src);
+        reject!(env, EACCES, InsnFault::Compared { regno: Regno(insn.src) });
     }
     Ok(Operands { op, is_jmp32, dst, src })
 }
@@ -166,7 +166,7 @@ pub(super) fn target(env: &Env<'_>, insn: Insn) -> u32 {
 fn check_may_goto(env: &mut Env<'_>, insn: Insn) -> Check<Next> {
     let plain = insn.code == BPF_JMP | BPF_JCOND && insn.src == BPF_MAY_GOTO;
     if !plain || insn.dst != 0 || insn.imm != 0 {
-        reject!(env, EINVAL, "invalid may_goto imm {}", insn.imm);
+        reject!(env, EINVAL, InsnFault::MayGotoImm { imm: insn.imm });
     }
     let idx = env.insn_idx;
     let prev = env.cur.meta.parent.and_then(|parent| env.find_prev_entry(parent, idx));
@@ -376,7 +376,7 @@ fn learn_from_pointers(
         return Ok(());
     }
     if !try_match_pkt_pointers(env, insn, o, jumps, falls) && env.is_pointer_value(insn.dst) {
-        reject!(env, EACCES, "R{} pointer comparison prohibited", insn.dst);
+        reject!(env, EACCES, InsnFault::Compared { regno: Regno(insn.dst) });
     }
     Ok(())
 }

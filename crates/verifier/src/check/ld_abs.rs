@@ -9,7 +9,7 @@ use super::reg_arg::Operand;
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, InsnFault};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
@@ -23,13 +23,13 @@ const CTX_REG: u8 = 6;
 pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
     if !may_access_skb(env.prog.prog_type) {
-        reject!(env, EINVAL, "BPF_LD_[ABS|IND] instructions not allowed for this program type");
+        reject!(env, EINVAL, InsnFault::LdAbsType);
     }
     check_fields(env)?;
     env.check_reg_arg(CTX_REG, Operand::Src)?;
     check_resource_leak(env, true, "BPF_LD_[ABS|IND]")?;
     if !env.reg(CTX_REG).ty.is(Base::Ctx) {
-        reject!(env, EINVAL, "at the time of BPF_LD_ABS|IND R6 != pointer to skb");
+        reject!(env, EINVAL, InsnFault::LdAbsCtx);
     }
     if insn.mode() == BPF_IND {
         env.check_reg_arg(insn.src, Operand::Src)?;

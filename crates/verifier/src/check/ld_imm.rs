@@ -6,7 +6,7 @@
 use super::reg_arg::Operand;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{Check, InsnFault, Stop, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, Kind, TypeId};
@@ -18,10 +18,10 @@ use skep_uapi::MapType;
 pub(crate) fn check_ld_imm(env: &mut Env<'_>) -> Check {
     let insn = env.insn();
     if insn.size() != BPF_DW {
-        reject!(env, EINVAL, "invalid BPF_LD_IMM insn");
+        reject!(env, EINVAL, InsnFault::LdImmSize);
     }
     if insn.off != 0 {
-        reject!(env, EINVAL, "BPF_LD_IMM64 uses reserved fields");
+        reject!(env, EINVAL, InsnFault::Reserved { insn: "BPF_LD_IMM64" });
     }
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
     let second = env.insns.get(env.insn_idx as usize + 1).copied().unwrap_or_default();
@@ -67,10 +67,10 @@ fn function(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
         return Err(Stop::Bug(format!("no function at {start}")));
     };
     if env.prog.func_info.is_empty() {
-        reject!(env, EINVAL, "missing btf func_info");
+        reject!(env, EINVAL, InsnFault::FuncWithoutInfo);
     }
     if env.subprogs[subprogno as usize].is_global {
-        reject!(env, EINVAL, "callback function not static");
+        reject!(env, EINVAL, InsnFault::CallbackNotStatic);
     }
     let ty = RegType::of(Base::Func);
     Ok(Reg { extra: Extra::Subprog(subprogno), ..Reg::pointer(ty) })
@@ -86,14 +86,14 @@ fn variable(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
         ..Reg::pointer(RegType::of(Base::Mem).with(TypeFlag::MEM_RDONLY))
     };
     let Some(var) = btf.get(TypeId(insn.imm as u32)) else {
-        reject!(env, ENOENT, "ldimm64 insn specifies invalid btf_id {}.", insn.imm);
+        reject!(env, ENOENT, InsnFault::NoSuchBtfId { id: insn.imm });
     };
     match var.kind() {
         Kind::Func => return Ok(mem(0)),
         Kind::Var => {}
         _ => {
             let id = insn.imm;
-            reject!(env, EINVAL, "pseudo btf_id {id} in ldimm64 isn't KIND_VAR or KIND_FUNC")
+            reject!(env, EINVAL, InsnFault::BtfIdKind { id })
         }
     }
     let ty = var.target_id();

@@ -9,7 +9,7 @@ use super::replaced::loaded_type;
 use crate::KernelSymbols;
 use crate::env::MapView;
 use crate::passes::PassReject;
-use crate::rejection::errno;
+use crate::rejection::{AttachFault, InsnFault, RejectKind, errno};
 use skep_btf::{FieldKind, Kind, TypeId};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -31,7 +31,7 @@ pub(crate) struct Resolver<'a> {
     pub(crate) used: Vec<u32>,
 }
 
-type Refused = Result<(), (i32, String)>;
+type Refused = Result<(), (i32, RejectKind)>;
 
 impl Resolver<'_> {
     /// Checks an `ld_imm64` that names something.
@@ -48,30 +48,27 @@ impl Resolver<'_> {
                 self.use_map(first.imm).and_then(|()| self.check_direct_value(first, second))
             }
             BPF_PSEUDO_MAP_IDX | BPF_PSEUDO_MAP_IDX_VALUE => {
-                refuse(errno::EPROTO, "fd_idx without fd_array is invalid".to_string())
+                refuse(errno::EPROTO, InsnFault::FdIndex)
             }
             _ => Ok(()),
         };
-        checked.map_err(|(errno, message)| PassReject::at(idx, errno, message))
+        checked.map_err(|(errno, kind)| PassReject::at(idx, errno, kind))
     }
 
     fn check_pseudo_btf_id(&self, id: i32, module_fd: i32) -> Refused {
         if module_fd != 0 {
             // A descriptor of a module's BTF: no program here has one.
-            return refuse(errno::EINVAL, "invalid module BTF object FD specified.".to_string());
+            return refuse(errno::EINVAL, InsnFault::ModuleFd);
         }
         let Some(btf) = &self.prog.kernel_btf else { return Ok(()) };
         let Some(ty) = btf.get(TypeId(id as u32)) else {
-            return refuse(errno::ENOENT, format!("ldimm64 insn specifies invalid btf_id {id}."));
+            return refuse(errno::ENOENT, InsnFault::NoSuchBtfId { id });
         };
         if !matches!(ty.kind(), Kind::Var | Kind::Func) {
-            let message = format!("pseudo btf_id {id} in ldimm64 isn't KIND_VAR or KIND_FUNC");
-            return refuse(errno::EINVAL, message);
+            return refuse(errno::EINVAL, InsnFault::BtfIdKind { id });
         }
         if self.symbols.is_some_and(|symbols| !(symbols.0)(ty.name())) {
-            let name = ty.name();
-            let message = format!("ldimm64 failed to find the address for kernel symbol '{name}'.");
-            return refuse(errno::ENOENT, message);
+            return refuse(errno::ENOENT, InsnFault::NoSymbol { name: ty.name().into() });
         }
         Ok(())
     }
@@ -84,16 +81,13 @@ impl Resolver<'_> {
             let fd = if imm < 0 { !imm } else { -1 };
             // The standard streams are open, and no maps.
             let errno = if (0..3).contains(&fd) { errno::EINVAL } else { errno::EBADF };
-            return refuse(errno, format!("fd {fd} is not pointing to valid bpf_map"));
+            return refuse(errno, InsnFault::NoSuchMap { fd });
         };
         if self.used.contains(&(imm as u32)) {
             return Ok(());
         }
         if self.used.len() >= MAX_USED_MAPS {
-            let message = format!(
-                "The total number of maps per program has reached the limit of {MAX_USED_MAPS}"
-            );
-            return refuse(errno::E2BIG, message);
+            return refuse(errno::E2BIG, AttachFault::TooManyMaps { max: MAX_USED_MAPS });
         }
         self.check_compatible(map)?;
         self.used.push(imm as u32);
@@ -101,7 +95,7 @@ impl Resolver<'_> {
     }
 
     fn check_compatible(&self, map: &MapView<'_>) -> Refused {
-        let einval = |message: &str| refuse(errno::EINVAL, message.to_string());
+        let einval = |kind: AttachFault| refuse(errno::EINVAL, kind);
         let has = |kinds: &[FieldKind]| map.fields.iter().any(|f| kinds.contains(&f.kind));
         let locks = has(&[FieldKind::SpinLock, FieldKind::ResSpinLock]);
         let prog_type = loaded_type(self.prog);
@@ -112,27 +106,24 @@ impl Resolver<'_> {
                 (has(&[FieldKind::Timer]), "bpf_timer"),
                 (has(&[FieldKind::Workqueue]), "bpf_wq"),
             ];
-            if let Some((_, what)) = refused.iter().find(|(has, _)| *has) {
-                return einval(&format!("tracing progs cannot use {what} yet"));
+            if let Some(&(_, what)) = refused.iter().find(|(has, _)| *has) {
+                return einval(AttachFault::MapForTracing { what });
             }
         }
         if locks && prog_type == ProgType::SocketFilter {
-            return einval("socket filter progs cannot use bpf_spin_lock yet");
+            return einval(AttachFault::LockInSocketFilter);
         }
         let map_type = map.def.map_type;
         if map_type == MapType::StructOps {
-            return einval("bpf_struct_ops map cannot be used in prog");
+            return einval(AttachFault::StructOpsMap);
         }
         if self.prog.prog_flags.contains(ProgFlags::SLEEPABLE) && !may_be_used_sleeping(map_type) {
-            return einval(
-                "Sleepable programs can only use array, hash, ringbuf and local storage maps",
-            );
+            return einval(AttachFault::MapForSleepable);
         }
         if matches!(map_type, MapType::CgroupStorage | MapType::PercpuCgroupStorage)
             && self.used_of_type(map_type).is_some()
         {
-            let message = "only one cgroup storage of each type is allowed".to_string();
-            return refuse(errno::EBUSY, message);
+            return refuse(errno::EBUSY, AttachFault::TwoCgroupStorages);
         }
         if map_type == MapType::Arena { self.check_arena(map.def) } else { Ok(()) }
     }
@@ -143,11 +134,10 @@ impl Resolver<'_> {
 
     fn check_arena(&self, def: &MapDef) -> Refused {
         if self.used_of_type(MapType::Arena).is_some() {
-            return refuse(errno::EBUSY, "Only one arena per program".to_string());
+            return refuse(errno::EBUSY, AttachFault::TwoArenas);
         }
         if !self.privileged {
-            let message = "CAP_BPF and CAP_PERFMON are required to use arena".to_string();
-            return refuse(errno::EPERM, message);
+            return refuse(errno::EPERM, AttachFault::ArenaUnprivileged);
         }
         // Loaders map an arena before they load programs, so it has an address.
         let _ = def;
@@ -158,7 +148,7 @@ impl Resolver<'_> {
         let def = self.maps[first.imm as usize].def;
         let off = second.imm as u32;
         if i64::from(off) >= BPF_MAX_VAR_OFF {
-            return refuse(errno::EINVAL, format!("direct value offset of {off} is not allowed"));
+            return refuse(errno::EINVAL, InsnFault::ValueOffset { off });
         }
         let (errno, value_size) = match def.map_type {
             MapType::Array if def.max_entries != 1 => (Some(errno::ENOTSUPP), def.value_size),
@@ -167,25 +157,17 @@ impl Resolver<'_> {
                 let bytes = u64::from(def.max_entries) * PAGE_BYTES;
                 ((u64::from(off) > bytes).then_some(errno::ERANGE), def.value_size)
             }
-            _ => {
-                let message = "no direct value access support for this map type".to_string();
-                return refuse(errno::EINVAL, message);
-            }
+            _ => return refuse(errno::EINVAL, InsnFault::NoDirectValues),
         };
         match errno {
-            Some(errno) => {
-                let message = format!(
-                    "invalid access to map value pointer, value_size={value_size} off={off}"
-                );
-                refuse(errno, message)
-            }
+            Some(errno) => refuse(errno, InsnFault::ValuePointer { value_size, off }),
             None => Ok(()),
         }
     }
 }
 
-fn refuse(errno: i32, message: String) -> Refused {
-    Err((errno, message))
+fn refuse(errno: i32, kind: impl Into<RejectKind>) -> Refused {
+    Err((errno, kind.into()))
 }
 
 /// Kernel: `is_tracing_prog_type` (6.18).

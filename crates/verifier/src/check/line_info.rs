@@ -4,7 +4,7 @@
 
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, FuncFault};
 
 /// Checks row by row; runs after the functions are known, before any insn is decoded.
 ///
@@ -21,22 +21,18 @@ pub(crate) fn check_btf_line(env: &mut Env<'_>) -> Check {
         let off = row.insn_off.0;
         let Some(insn) = prog.insns.get(off as usize).filter(|_| i == 0 || off > prev) else {
             let len = prog.insns.len();
-            reject!(
-                env,
-                EINVAL,
-                "Invalid line_info[{i}].insn_off:{off} (prev_offset:{prev} prog->len:{len})"
-            );
+            reject!(env, EINVAL, FuncFault::LineOffset { i, off, prev, len });
         };
         if insn.code == 0 {
-            reject!(env, EINVAL, "Invalid insn code at line_info[{i}].insn_off");
+            reject!(env, EINVAL, FuncFault::LineOnSecondHalf { i });
         }
         if [row.line_off, row.file_name_off].iter().any(|&at| at as usize >= strings) {
-            reject!(env, EINVAL, "Invalid line_info[{i}].line_off or .file_name_off");
+            reject!(env, EINVAL, FuncFault::LineNames { i });
         }
         match env.subprogs.get(lines_of).map(|subprog| subprog.start) {
             Some(start) if start == off => lines_of += 1,
             Some(start) if start < off => {
-                reject!(env, EINVAL, "missing bpf_line_info for func#{lines_of}")
+                reject!(env, EINVAL, FuncFault::NoLineOf { func: lines_of })
             }
             _ => {}
         }
@@ -44,11 +40,7 @@ pub(crate) fn check_btf_line(env: &mut Env<'_>) -> Check {
     }
     let missing = env.subprogs.len() - lines_of;
     if missing != 0 {
-        reject!(
-            env,
-            EINVAL,
-            "missing bpf_line_info for {missing} funcs starting from func#{lines_of}"
-        );
+        reject!(env, EINVAL, FuncFault::NoLinesFrom { missing, func: lines_of });
     }
     Ok(())
 }

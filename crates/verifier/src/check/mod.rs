@@ -29,7 +29,7 @@ pub(crate) mod struct_ops;
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, InsnFault};
 use skep_insn::code::*;
 
 /// Walks the insn at `env.insn_idx`.
@@ -49,7 +49,7 @@ pub(crate) fn do_check_insn(env: &mut Env<'_>) -> Check<Next> {
                 ld_imm::check_ld_imm(env)?;
                 return Ok(Next::Insn(env.insn_idx + 2));
             }
-            _ => reject!(env, EINVAL, "invalid BPF_LD mode"),
+            _ => reject!(env, EINVAL, InsnFault::LdMode),
         },
     }
     Ok(next)

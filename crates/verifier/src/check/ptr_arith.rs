@@ -6,8 +6,8 @@
 use super::alu::BPF_ALU_STRING;
 use crate::env::{Env, Found};
 use crate::insn_aux::InsnFlags;
-use crate::log::{reject, verbose};
-use crate::rejection::{Check, Stop, errno};
+use crate::log::reject;
+use crate::rejection::{Check, InsnFault, Regno, Stop};
 use crate::state::arena::PackedReg;
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -51,11 +51,10 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
             env.set_name(regno, PackedReg::UNKNOWN);
             return Ok(());
         }
-        reject!(env, EACCES, "R{regno} 32-bit pointer arithmetic prohibited");
+        reject!(env, EACCES, InsnFault::Arith32 { regno: Regno(regno) });
     }
     if ptr.ty.may_be_null() {
-        let ty = env.reg_type_str(ptr.ty);
-        reject!(env, EACCES, "R{regno} pointer arithmetic on {ty} prohibited, null-check it first");
+        reject!(env, EACCES, InsnFault::ArithMaybeNull { regno: Regno(regno), ty: ptr.ty });
     }
     if ptr.ty.base == Base::Mem && ptr.ty.has(TypeFlag::PTR_UNTRUSTED) {
         return Ok(());
@@ -116,8 +115,7 @@ fn check_base_allows(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) -> Che
         _ => false,
     };
     if !allowed {
-        let ty = env.reg_type_str(ptr.ty);
-        reject!(env, EACCES, "R{} pointer arithmetic on {ty} prohibited", insn.dst);
+        reject!(env, EACCES, InsnFault::ArithOnType { regno: Regno(insn.dst), ty: ptr.ty });
     }
     Ok(())
 }
@@ -132,21 +130,16 @@ fn check_sane_offset(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
     if !known_out && !out(off) && !out(smin) {
         return Ok(());
     }
-    let ty = env.reg_type_str(ty);
     if known_out {
-        reject!(env, EINVAL, "math between {ty} pointer and {val} is not allowed");
+        reject!(env, EINVAL, InsnFault::ArithConstant { ty, val });
     }
     if out(off) {
-        reject!(env, EINVAL, "{ty} pointer offset {off} is not allowed");
+        reject!(env, EINVAL, InsnFault::ArithOffset { ty, off });
     }
     if smin == i64::MIN {
-        reject!(
-            env,
-            EINVAL,
-            "math between {ty} pointer and register with unbounded min value is not allowed"
-        );
+        reject!(env, EINVAL, InsnFault::ArithUnbounded { ty });
     }
-    reject!(env, EINVAL, "value {smin} makes {ty} pointer be out of bounds");
+    reject!(env, EINVAL, InsnFault::ArithValue { smin, ty });
 }
 
 /// The new offset, fixed where it can be.
@@ -164,10 +157,10 @@ fn compute(env: &mut Env<'_>, insn: Insn, (ptr, off): (&Reg, &Reg), dst: &mut Re
         }
         BPF_SUB => {
             if insn.is_src_reg() && env.reg(regno).is_scalar() {
-                reject!(env, EACCES, "R{regno} tried to subtract pointer from scalar");
+                reject!(env, EACCES, InsnFault::SubFromScalar { regno: Regno(regno) });
             }
             if ptr.ty.is(Base::Stack) {
-                reject!(env, EACCES, "R{regno} subtraction from stack pointer prohibited");
+                reject!(env, EACCES, InsnFault::SubFromStack { regno: Regno(regno) });
             }
             let diff = i64::from(ptr.off).wrapping_sub(off.val.smin);
             if known && i32::try_from(diff).is_ok() {
@@ -178,11 +171,11 @@ fn compute(env: &mut Env<'_>, insn: Insn, (ptr, off): (&Reg, &Reg), dst: &mut Re
         }
         BPF_AND | BPF_OR | BPF_XOR => {
             let op = BPF_ALU_STRING[(insn.op() >> 4) as usize];
-            reject!(env, EACCES, "R{regno} bitwise operator {op} on pointer prohibited");
+            reject!(env, EACCES, InsnFault::Bitwise { regno: Regno(regno), op });
         }
         _ => {
             let op = BPF_ALU_STRING[(insn.op() >> 4) as usize];
-            reject!(env, EACCES, "R{regno} pointer arithmetic with {op} operator prohibited");
+            reject!(env, EACCES, InsnFault::ArithOp { regno: Regno(regno), op });
         }
     }
     Ok(())
@@ -348,20 +341,16 @@ fn sanitize_err(
     let (ptr_reg, off_reg) = if ptr_is_dst { (dst, src) } else { (src, dst) };
     match reason {
         Reason::Bounds => {
-            reject!(env, EACCES, "R{off_reg} has unknown scalar with mixed signed bounds, {err}")
+            reject!(env, EACCES, InsnFault::MixedSigns { off_reg: Regno(off_reg), err })
         }
         Reason::Type => {
-            reject!(env, EACCES, "R{ptr_reg} has pointer with unsupported alu operation, {err}")
+            reject!(env, EACCES, InsnFault::UnsanitizableType { ptr_reg: Regno(ptr_reg), err })
         }
         Reason::Paths => {
-            reject!(
-                env,
-                EACCES,
-                "R{dst} tried to {op} from different maps, paths or scalars, {err}"
-            )
+            reject!(env, EACCES, InsnFault::PathsDiffer { dst: Regno(dst), op, err })
         }
         Reason::Limit => {
-            reject!(env, EACCES, "R{dst} tried to {op} beyond pointer bounds, {err}")
+            reject!(env, EACCES, InsnFault::BeyondLimit { dst: Regno(dst), op, err })
         }
     }
 }
@@ -374,32 +363,20 @@ fn sanitize_check_bounds(env: &mut Env<'_>, regno: u8) -> Check {
     let reg = env.reg(regno);
     if reg.ty.is(Base::Stack) {
         if !reg.val.is_const() {
-            let var_off = crate::log::reg_text::tnum_text(reg.val.var_off);
-            reject!(
-                env,
-                EACCES,
-                "R{regno} variable stack access prohibited for !root, var_off={var_off} off={}",
-                reg.off.wrapping_add(reg.val.var_off.value as i32)
-            );
+            let var_off = reg.val.var_off;
+            let (off, regno) = (reg.off.wrapping_add(var_off.value as i32), Regno(regno));
+            reject!(env, EACCES, InsnFault::VariableStack { regno, var_off, off });
         }
         let off = i64::from(reg.off) + reg.val.var_off.value as i64;
         if off >= 0 || off < -i64::from(MAX_BPF_STACK_BYTES) {
-            reject!(
-                env,
-                EACCES,
-                "R{regno} stack pointer arithmetic goes out of range, prohibited for !root; off={off}"
-            );
+            reject!(env, EACCES, InsnFault::StackOutOfRange { regno: Regno(regno), off });
         }
     } else if reg.ty.is(Base::MapValue)
         && let Err(stop) = super::mem::check_map_access(env, regno, reg.off, 1)
     {
         return match stop {
-            Stop::Reject { .. } => {
-                let text = format!(
-                    "R{regno} pointer arithmetic of map value goes out of range, prohibited for !root"
-                );
-                verbose!(env, "{text}\n");
-                Err(Stop::Reject { errno: errno::EACCES, message: text })
+            Stop::Reject(_) => {
+                reject!(env, EACCES, InsnFault::MapValueOutOfRange { regno: Regno(regno) })
             }
             other => Err(other),
         };

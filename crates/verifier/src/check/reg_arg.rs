@@ -4,7 +4,7 @@
 
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, InsnFault, Regno};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
@@ -25,17 +25,17 @@ impl Env<'_> {
     /// state.
     pub(crate) fn check_reg_arg(&mut self, regno: u8, operand: Operand) -> Check {
         if regno > 10 {
-            reject!(self, EINVAL, "R{regno} is invalid");
+            reject!(self, EINVAL, InsnFault::NoSuchReg { regno: Regno(regno) });
         }
         self.scratched_regs |= 1 << regno;
         if operand == Operand::Src {
             if self.reg(regno).ty.base == Base::NotInit {
-                reject!(self, EACCES, "R{regno} !read_ok");
+                reject!(self, EACCES, InsnFault::Uninit { regno: Regno(regno) });
             }
             return Ok(());
         }
         if regno == 10 {
-            reject!(self, EACCES, "frame pointer is read only");
+            reject!(self, EACCES, InsnFault::FramePointer);
         }
         if operand == Operand::Dst {
             self.set_name(regno, PackedReg::UNKNOWN);
@@ -51,16 +51,17 @@ impl Env<'_> {
     /// Forgets contradictory bounds, or refuses the program if it was asked to test invariants.
     ///
     /// Kernel: `reg_bounds_sanity_check` (6.18).
-    pub(crate) fn sane_bounds(&mut self, reg: &mut Reg, context: &str) -> Check {
+    pub(crate) fn sane_bounds(&mut self, reg: &mut Reg, context: &'static str) -> Check {
         if reg.val.violated_rule().is_none() {
             return Ok(());
         }
         if let Some(violation) = reg.val.violation() {
-            let text = format!("verifier bug: REG INVARIANTS VIOLATION ({context}): {violation}");
+            let violation = violation.to_string().into();
+            let kind = InsnFault::Invariants { context, violation };
             if self.test_reg_invariants {
-                reject!(self, EFAULT, "{text}");
+                reject!(self, EFAULT, kind);
             }
-            crate::log::verbose!(self, "{text}\n");
+            crate::log::verbose!(self, "{kind}\n");
         }
         reg.val.mark_unbounded();
         Ok(())

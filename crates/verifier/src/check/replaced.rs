@@ -8,7 +8,7 @@
 use crate::env::{Env, SubprogInfo};
 use crate::log::reject;
 use crate::passes::call_facts::is_kfunc_call;
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{Check, FuncFault, Stop, unsupported};
 use skep_btf::{FuncLinkage, Kind, Type, TypeId};
 use skep_program::{AttachTarget, Program, TargetFunction};
 use skep_uapi::helper::HookKey;
@@ -76,17 +76,17 @@ pub(crate) fn check_replaced(env: &mut Env<'_>, target: &Arc<TargetFunction>) ->
     };
     let rows = &target.program.func_info;
     let Some(subprogno) = rows.iter().position(|row| row.type_id == id.0) else {
-        reject!(env, EINVAL, "Subprog {} doesn't exist", func.name());
+        reject!(env, EINVAL, FuncFault::NoSuchSubprog { name: func.name().into() });
     };
     let replaced = replaced_subprog(env, target, subprogno)?;
     if replaced.is_exception_cb {
         return unsupported("replacing an exception callback");
     }
     if replaced.unreliable {
-        reject!(env, EINVAL, "Cannot replace static functions");
+        reject!(env, EINVAL, FuncFault::ReplacesStatic);
     }
     if env.subprogs[0].changes_pkt_data && !replaced.changes_pkt_data {
-        reject!(env, EINVAL, "Extension program changes packet data, while original does not");
+        reject!(env, EINVAL, FuncFault::ReplacementChangesPacket);
     }
     if env.subprogs[0].might_sleep && !replaced.might_sleep {
         return unsupported("replacing a function that does not sleep by one that does");
@@ -95,7 +95,7 @@ pub(crate) fn check_replaced(env: &mut Env<'_>, target: &Arc<TargetFunction>) ->
         return unsupported(format!("kfunc {name} in a program that replaces a function"));
     }
     if env.prog.prog_type == ProgType::Tracing {
-        reject!(env, EINVAL, "Cannot extend fentry/fexit");
+        reject!(env, EINVAL, FuncFault::ReplacesTracing);
     }
     let own = env.prog.func_info.first().zip(env.prog.btf.clone());
     let Some((row, own)) = own.map(|(row, btf)| (row.type_id, btf)) else {
@@ -103,7 +103,7 @@ pub(crate) fn check_replaced(env: &mut Env<'_>, target: &Arc<TargetFunction>) ->
     };
     for func in [own.ty(TypeId(row)), func] {
         if func.func_linkage() != FuncLinkage::Global as u16 {
-            reject!(env, EINVAL, "{}() is not a global function", func.name());
+            reject!(env, EINVAL, FuncFault::NotGlobal { name: func.name().into() });
         }
     }
     check_prototype(env, own.ty(TypeId(row)), func)
@@ -134,7 +134,7 @@ fn replaced_subprog(
     });
     match found {
         Ok(Some(subprog)) => Ok(subprog),
-        Ok(None) | Err(Stop::Reject { .. }) => {
+        Ok(None) | Err(Stop::Reject(_)) => {
             unsupported("replacing functions of a program that is refused")
         }
         Err(stop) => Err(stop),
@@ -147,12 +147,20 @@ fn check_prototype(env: &mut Env<'_>, own: Type<'_>, theirs: Type<'_>) -> Check 
     let (own, theirs) = (own.target(), theirs.target());
     let (count, wanted) = (own.params().len(), theirs.params().len());
     if count != wanted {
-        reject!(env, EINVAL, "{f}() has {count} args while {t}() has {wanted} args");
+        reject!(
+            env,
+            EINVAL,
+            FuncFault::ReplacedArgCount { f: f.into(), count, t: t.into(), wanted }
+        );
     }
     let (a, b) = (result(own), result(theirs));
     if form(a) != form(b) {
         let (a, b) = (a.kind().name(), b.kind().name());
-        reject!(env, EINVAL, "Return type {a} of {f}() doesn't match type {b} of {t}()");
+        reject!(
+            env,
+            EINVAL,
+            FuncFault::ReplacedResult { a: a.into(), f: f.into(), b: b.into(), t: t.into() }
+        );
     }
     for (i, (a, b)) in own.params().zip(theirs.params()).enumerate() {
         let a = own.btf().skip_modifiers(a.ty);
@@ -167,12 +175,26 @@ fn check_arg(env: &mut Env<'_>, i: usize, ((a, f), (b, t)): Pair<'_>) -> Check {
     let (kind, wanted) = (a.kind(), b.kind());
     if form(a) != form(b) {
         let (kind, wanted) = (kind.name(), wanted.name());
-        reject!(env, EINVAL, "arg{i} in {f}() is {kind} while {t}() has {wanted}");
+        reject!(
+            env,
+            EINVAL,
+            FuncFault::ReplacedArgKind {
+                i,
+                f: f.into(),
+                kind: kind.into(),
+                t: t.into(),
+                wanted: wanted.into()
+            }
+        );
     }
     if kind == Kind::Int || kind.is_any_enum() {
         let (size, wanted) = (a.stated_size().unwrap_or(0), b.stated_size().unwrap_or(0));
         if size != wanted {
-            reject!(env, EINVAL, "arg{i} in {f}() has size {size} while {t}() has {wanted}");
+            reject!(
+                env,
+                EINVAL,
+                FuncFault::ReplacedArgSize { i, f: f.into(), size, t: t.into(), wanted }
+            );
         }
         return Ok(());
     }
@@ -182,12 +204,22 @@ fn check_arg(env: &mut Env<'_>, i: usize, ((a, f), (b, t)): Pair<'_>) -> Check {
     let (a, b) = (pointee(a), pointee(b));
     for (ty, name) in [(a, f), (b, t)] {
         if !ty.kind().is_composite() {
-            reject!(env, EINVAL, "arg{i} in {name}() is not a pointer to context");
+            reject!(env, EINVAL, FuncFault::ReplacedArgNotCtx { i, name: name.into() });
         }
     }
     let (own, theirs) = (a.name(), b.name());
     if own != theirs {
-        reject!(env, EINVAL, "arg{i} {f}(struct {own} *) doesn't match {t}(struct {theirs} *)");
+        reject!(
+            env,
+            EINVAL,
+            FuncFault::ReplacedArgStruct {
+                i,
+                f: f.into(),
+                own: own.into(),
+                t: t.into(),
+                theirs: theirs.into()
+            }
+        );
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::rejection::{AttachFault, Check, Stop, errno, unsupported};
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
 use skep_program::AttachTarget;
 use skep_uapi::ProgFlags;
@@ -133,15 +133,15 @@ fn is_registered(btf: &Btf, strct: Type<'_>) -> bool {
 /// Checks what a struct_ops program says that it implements.
 pub(crate) fn check_struct_ops_btf_id(env: &mut Env<'_>) -> Check {
     if !is_gpl_compatible(&env.prog.license) {
-        reject!(env, EINVAL, "struct ops programs must have a GPL compatible license");
+        reject!(env, EINVAL, AttachFault::StructOpsNeedsGpl);
     }
     let id = match env.prog.attach {
         AttachTarget::Kernel { btf_id, .. } if btf_id != 0 => btf_id,
-        _ => return Err(Stop::Reject { errno: errno::ENOTSUPP, message: String::new() }),
+        _ => return Err(Stop::refused(errno::ENOTSUPP, AttachFault::StructOpsWithoutId)),
     };
     let known = attach_struct(env).filter(|(btf, strct)| is_registered(btf, *strct));
     let Some((btf, strct)) = known else {
-        reject!(env, ENOTSUPP, "attach_btf_id {id} is not a supported struct");
+        reject!(env, ENOTSUPP, AttachFault::NotStructOps { id });
     };
     let name = strct.name();
     let Some(ops) = ops_named(name) else {
@@ -149,15 +149,19 @@ pub(crate) fn check_struct_ops_btf_id(env: &mut Env<'_>) -> Check {
     };
     let idx = env.prog.expected_attach_type;
     let Some(member) = strct.members().nth(idx as usize) else {
-        reject!(env, EINVAL, "attach to invalid member idx {idx} of struct {name}");
+        reject!(env, EINVAL, AttachFault::MemberIdx { idx, name: name.into() });
     };
     let field = member.name;
     let Some(proto) = func_proto(btf, &member) else {
-        reject!(env, EINVAL, "attach to invalid member {field}(@idx {idx}) of struct {name}");
+        reject!(
+            env,
+            EINVAL,
+            AttachFault::MemberKind { field: field.into(), idx, name: name.into() }
+        );
     };
     if !is_supported(ops, field, env.prog.prog_flags.contains(ProgFlags::SLEEPABLE)) {
-        let message = format!("attach to unsupported member {field} of struct {name}");
-        return Err(env.refuse(refusal_of(ops), message));
+        let kind = AttachFault::MemberUnsupported { field: field.into(), name: name.into() };
+        return Err(env.refuse(refusal_of(ops), kind));
     }
     let target = Target { name: field, proto, strct };
     let refcounted = (0..proto.params().len())

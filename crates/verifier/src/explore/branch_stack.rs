@@ -5,7 +5,7 @@
 use crate::env::Env;
 use crate::log::reject;
 use crate::memory::{capacity_bytes, push_tight};
-use crate::rejection::Check;
+use crate::rejection::{Check, FlowFault};
 use crate::state::chains::Chains;
 use crate::state::history::JmpEntry;
 use crate::state::verifier_state::PackedState;
@@ -93,7 +93,7 @@ impl Env<'_> {
         }
         let len = self.branches.items.len();
         if len > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
-            reject!(self, E2BIG, "The sequence of {len} jumps is too complex.");
+            reject!(self, E2BIG, FlowFault::TooManyJumps { len });
         }
         Ok(())
     }

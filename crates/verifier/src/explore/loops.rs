@@ -10,7 +10,7 @@
 use super::equal::frame_insn_idx;
 use crate::env::Env;
 use crate::log::{reject, verbose};
-use crate::rejection::{Check, Stop};
+use crate::rejection::{Check, FlowFault, Stop};
 use crate::state::checkpoint::CkptId;
 use crate::state::verifier_state::{OwnHistory, PackedState};
 use rustc_hash::FxHashMap;
@@ -144,7 +144,7 @@ impl Env<'_> {
         let callsite = |frame: usize| frames[frame].meta.callsite;
         let chain = self.outermost_scc(frames.len(), self.insn_idx, callsite);
         if let Some(chain) = chain.filter(|chain| !self.sccs.visits.contains_key(chain)) {
-            reject!(self, EFAULT, "verifier bug: scc exit: no visit info for call chain {chain}");
+            reject!(self, EFAULT, FlowFault::SccExit { chain: chain.to_string().into() });
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::equal::{Compare, Exactness, frame_insn_idx, states_maybe_looping};
 use crate::env::{Env, InsnFlags};
 use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
-use crate::rejection::Check;
+use crate::rejection::{Check, FlowFault, errno};
 use crate::state::arena::PackedReg;
 use crate::state::chains::Chains;
 use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hot, Marks};
@@ -232,12 +232,12 @@ impl Env<'_> {
 
     fn infinite_loop(&mut self, id: CkptId, insn_idx: u32) -> Check<Match> {
         self.print_source_line(insn_idx, "; ");
-        let message = format!("infinite loop detected at insn {insn_idx}");
-        verbose!(self, "{message}\ncur state:");
+        let stop = self.refuse(errno::EINVAL, FlowFault::InfiniteLoop { insn_idx });
+        verbose!(self, "cur state:");
         self.print_state_all();
         verbose!(self, "old state:");
         self.print_checkpoint(id, None, true);
-        Err(crate::rejection::Stop::Reject { errno: crate::rejection::errno::EINVAL, message })
+        Err(stop)
     }
 
     fn states_equal(&mut self, id: CkptId, exact: Exactness) -> bool {

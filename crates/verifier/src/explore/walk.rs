@@ -6,7 +6,7 @@ use crate::check;
 use crate::check::scalar_insn::step_alu;
 use crate::env::{Env, Found, InsnFlags};
 use crate::log::{reject, verbose};
-use crate::rejection::{Check, Stop, errno};
+use crate::rejection::{Check, FlowFault, Stop, errno};
 use crate::state::checkpoint::Bucket;
 use crate::state::frame::{BPF_MAIN_FUNC, FrameMeta};
 use crate::state::history::{Access, JmpEntry, LinkedRegs};
@@ -164,12 +164,12 @@ impl Env<'_> {
         self.cur.meta.insn_idx = self.insn_idx;
         if self.insn_idx as usize >= self.insns.len() {
             let (i, n) = (self.insn_idx as i32, self.insns.len());
-            reject!(self, EFAULT, "invalid insn idx {i} insn_cnt {n}");
+            reject!(self, EFAULT, FlowFault::InsnIdx { i, n });
         }
         self.stats.insns_processed += 1;
         if self.stats.insns_processed > self.config.profile.insns_max {
             let n = self.stats.insns_processed;
-            reject!(self, E2BIG, "BPF program is too large. Processed {n} insn");
+            reject!(self, E2BIG, FlowFault::TooManyInsns { n });
         }
         let flags = self.aux().flags;
         if flags.contains(InsnFlags::PRUNE_POINT) && self.is_state_visited(self.insn_idx)? {
@@ -212,8 +212,9 @@ impl Env<'_> {
                 Ok(stop)
             }
             Ok(Next::PathEnd) => Ok(true),
-            Err(Stop::Reject { errno: errno::EPERM | errno::EACCES | errno::EINVAL, .. })
-                if self.cur.meta.speculative =>
+            Err(Stop::Reject(refused))
+                if self.cur.meta.speculative
+                    && matches!(refused.errno, errno::EPERM | errno::EACCES | errno::EINVAL) =>
             {
                 if may_touch_stack {
                     self.live_stack.commit_writes();

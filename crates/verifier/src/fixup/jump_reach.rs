@@ -10,10 +10,10 @@
 //! rewrites.
 
 use crate::env::{CallMap, Env, InsnFlags};
-use crate::log::verbose;
+use crate::log::reject;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call};
 use crate::passes::subprogs::jump_offset;
-use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::rejection::{Check, InsnFault, unsupported};
 use crate::state::reg_type::{Base, RegType};
 use crate::xlated::is_jump;
 use skep_insn::Insn;
@@ -84,9 +84,7 @@ pub(super) fn check(env: &mut Env<'_>) -> Check {
     }
     let Some(insn) = first else { return Ok(()) };
     env.insn_idx = insn as u32;
-    let message = format!("insn {insn} cannot be patched due to 16-bit range");
-    verbose!(env, "{message}\n");
-    Err(Stop::Reject { errno: errno::ENOMEM, message })
+    reject!(env, ENOMEM, InsnFault::NotPatchable { insn })
 }
 
 /// The first insn whose rewrite moves a target out of reach, if there is one; nothing if no jump is

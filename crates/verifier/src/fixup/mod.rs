@@ -26,7 +26,7 @@ pub(crate) use walked::Walked;
 use crate::env::{CallMap, Env, InsnFlags};
 use crate::log::reject;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
-use crate::rejection::Check;
+use crate::rejection::{CallFault, Check, InsnFault};
 use crate::xlated::{NotSupported, Xlated};
 use emit::Emit;
 use skep_insn::Insn;
@@ -42,12 +42,12 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
         }
         env.insn_idx = i as u32;
         if is_kfunc_call(&insn) && insn.imm == 0 {
-            reject!(env, EINVAL, "invalid kernel function call not eliminated in verifier pass");
+            reject!(env, EINVAL, InsnFault::KfuncNotRemoved);
         }
         let is_tail_call = is_helper_call(&insn) && insn.imm == HelperId::TailCall.number() as i32;
         // The index is masked against speculation: with which mask must be known.
         if is_tail_call && !env.bypass_spec_v1 && aux.call_map() == CallMap::Poisoned {
-            reject!(env, EINVAL, "tail_call abusing map_ptr");
+            reject!(env, EINVAL, CallFault::TailCallIndex);
         }
     }
     jump_reach::check(env)

@@ -90,10 +90,10 @@ impl Log {
 macro_rules! verbose {
     ($env:expr, $($arg:tt)*) => { if $env.log.level != 0 { $env.log.write(format_args!($($arg)*)) } };
 }
-/// Ends the walk: the text goes to the log with a newline, and into the rejection.
+/// Ends the walk with a kind of fault, which goes to the log with a newline.
 macro_rules! reject {
-    ($env:expr, $errno:ident, $($arg:tt)*) => {
-        return Err($env.refuse(crate::rejection::errno::$errno, format!($($arg)*)))
+    ($env:expr, $errno:ident, $kind:expr) => {
+        return Err($env.refuse(crate::rejection::errno::$errno, $kind))
     };
 }
 pub(crate) use {reject, verbose};

@@ -124,11 +124,6 @@ impl Parts<'_> {
 }
 
 impl Env<'_> {
-    /// Name of a type for messages.
-    pub(crate) fn reg_type_str(&self, ty: RegType) -> String {
-        type_str(ty)
-    }
-
     /// The register as the log shows it in frame `frameno`.
     pub(crate) fn write_reg(&self, out: &mut String, reg: &Reg, frameno: u32, precise: bool) {
         if reg.is_scalar() {

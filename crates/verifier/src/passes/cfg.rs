@@ -17,6 +17,7 @@ use super::postorder::is_plain;
 use super::subprogs::{Subprogs, jump_offset};
 use super::{PassReject, errno};
 use crate::insn_aux::InsnFlags;
+use crate::rejection::{FlowFault, InsnFault};
 use skep_insn::Insn;
 use skep_insn::code::*;
 
@@ -189,7 +190,7 @@ impl<'a, C: Callees> Search<'a, C> {
         let insn = &self.insns[idx];
         if insn.is_src_reg() {
             // An opcode that does not exist: refused by text before the graph is walked.
-            return Err(PassReject::at(idx, errno::EINVAL, String::new()));
+            return Err(PassReject::at(idx, errno::EINVAL, InsnFault::IndirectJump));
         }
         let target = idx as i64 + 1 + jump_offset(insn);
         let pushed = self.push(idx, target, Edge::Fallthrough)?;
@@ -253,8 +254,8 @@ impl<'a, C: Callees> Search<'a, C> {
             return Ok(Pushed::Finished);
         }
         let Some(target) = usize::try_from(to).ok().filter(|&t| t < self.insns.len()) else {
-            let message = format!("jump out of range from insn {from} to {to}");
-            let reject = PassReject::at(from, errno::EINVAL, message);
+            let kind = FlowFault::JumpOutOfRange { from, to };
+            let reject = PassReject::at(from, errno::EINVAL, kind);
             return Err(reject.with_source(&[from as u32]));
         };
         if edge == Edge::Branch {
@@ -272,8 +273,8 @@ impl<'a, C: Callees> Search<'a, C> {
             }
             _ if self.loops_allowed => Ok(Pushed::Finished),
             _ => {
-                let message = format!("back-edge from insn {from} to {target}");
-                let reject = PassReject::at(from, errno::EINVAL, message);
+                let kind = FlowFault::BackEdge { from, target };
+                let reject = PassReject::at(from, errno::EINVAL, kind);
                 Err(reject.with_source(&[from as u32, target as u32]))
             }
         }
@@ -283,13 +284,13 @@ impl<'a, C: Callees> Search<'a, C> {
         let mut idx = 0;
         while let Some(insn) = self.insns.get(idx) {
             if self.progress[idx] != Progress::Done {
-                let message = format!("unreachable insn {idx}");
-                return Err(PassReject::at(idx, errno::EINVAL, message));
+                let kind = FlowFault::Unreachable { idx };
+                return Err(PassReject::at(idx, errno::EINVAL, kind));
             }
             if insn.is_ld_imm64() {
                 if self.progress.get(idx + 1).is_some_and(|&p| p != Progress::Unseen) {
-                    let message = format!("jump into the middle of ldimm64 insn {idx}");
-                    return Err(PassReject::at(idx, errno::EINVAL, message));
+                    let kind = FlowFault::IntoLdImm64 { idx };
+                    return Err(PassReject::at(idx, errno::EINVAL, kind));
                 }
                 idx += 1;
             }
@@ -328,7 +329,7 @@ mod tests {
     #[test]
     fn back_edges_need_privilege() {
         let reject = check(&[mov(0, 0), jeq(0, 0, -2), exit()], false).unwrap_err();
-        assert_eq!(reject.message, "back-edge from insn 1 to 0");
+        assert_eq!(reject.kind.to_string(), "back-edge from insn 1 to 0");
         assert_eq!(reject.source_lines.iter().map(|i| i.0).collect::<Vec<_>>(), [1, 0]);
     }
 

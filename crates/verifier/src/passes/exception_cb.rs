@@ -4,6 +4,7 @@
 //! Kernel: `bpf_find_exception_callback_insn_off` (6.18).
 
 use super::{PassReject, errno};
+use crate::rejection::FuncFault;
 use skep_btf::{FuncLinkage, Kind, TypeId};
 use skep_program::Program;
 
@@ -12,31 +13,22 @@ pub(crate) fn find_exception_cb(prog: &Program) -> Result<Option<u32>, PassRejec
     let (Some(main), Some(btf)) = (prog.func_info.first(), prog.btf.as_deref()) else {
         return Ok(None);
     };
-    let refused = |errno, message: String| Err(PassReject::at(0, errno, message));
+    let refused = |errno, kind: FuncFault| Err(PassReject::at(0, errno, kind));
     let tags = btf.decl_tags(TypeId(main.type_id), None);
     let mut names = tags.filter_map(|tag| tag.strip_prefix("exception_callback:"));
     let Some(name) = names.next() else { return Ok(None) };
     if names.next().is_some() {
-        let text = "multiple exception callback tags for main subprog";
-        return refused(errno::EEXIST, text.into());
+        return refused(errno::EEXIST, FuncFault::ExceptionCbTags);
     }
     let Some(id) = btf.find_by_name_kind(name, Kind::Func) else {
-        return refused(
-            errno::ENOENT,
-            format!("exception callback '{name}' could not be found in BTF"),
-        );
+        return refused(errno::ENOENT, FuncFault::ExceptionCbUnknown { name: name.into() });
     };
     if btf.ty(id).func_linkage() != FuncLinkage::Global as u16 {
-        return refused(
-            errno::EINVAL,
-            format!("exception callback '{name}' must have global linkage"),
-        );
+        return refused(errno::EINVAL, FuncFault::ExceptionCbLinkage { name: name.into() });
     }
     match prog.func_info.iter().rfind(|row| row.type_id == id.0).map(|row| row.insn_off.0) {
-        None => refused(errno::EINVAL, "exception callback type id not found in func_info".into()),
-        Some(0) => {
-            refused(errno::EINVAL, "invalid exception callback insn_off in func_info: 0".into())
-        }
+        None => refused(errno::EINVAL, FuncFault::ExceptionCbNoInfo),
+        Some(0) => refused(errno::EINVAL, FuncFault::ExceptionCbIsMain),
         start => Ok(start),
     }
 }

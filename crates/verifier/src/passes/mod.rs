@@ -23,6 +23,7 @@ pub(crate) mod scc;
 pub(crate) mod stack_depth;
 pub(crate) mod subprogs;
 
+use crate::rejection::RejectKind;
 use skep_insn::InsnIdx;
 
 /// `errno` values that the passes return, as the kernel's `bpf(2)` shows them (positive).
@@ -50,22 +51,22 @@ pub(crate) struct PassReject {
     pub(crate) insn_idx: Option<InsnIdx>,
     /// Positive errno.
     pub(crate) errno: i32,
-    /// What the kernel writes to its log, without the final newline; may have several lines.
-    pub(crate) message: String,
+    /// What is wrong.
+    pub(crate) kind: RejectKind,
     /// Insns whose source line the kernel prints before the message, each with the prefix
     /// `<insn>: ` (it prints nothing for a program without line info).
     pub(crate) source_lines: Vec<InsnIdx>,
-    /// The kernel forgets to end the line.
+    /// The kernel forgets to end the line that it writes to its log.
     pub(crate) open_line: bool,
 }
 
 impl PassReject {
     /// A refusal at `insn_idx` without source lines.
-    pub(crate) fn at(insn_idx: usize, errno: i32, message: impl Into<String>) -> PassReject {
+    pub(crate) fn at(insn_idx: usize, errno: i32, kind: impl Into<RejectKind>) -> PassReject {
         PassReject {
             insn_idx: Some(InsnIdx(insn_idx as u32)),
             errno,
-            message: message.into(),
+            kind: kind.into(),
             source_lines: Vec::new(),
             open_line: false,
         }

@@ -54,7 +54,7 @@ pub(super) fn subprogs_of(insns: &[Insn]) -> Subprogs {
 
 /// The message of a refusal.
 pub(super) fn message<T>(result: Result<T, super::PassReject>) -> String {
-    result.err().map_or("accepted".into(), |r| r.message)
+    result.err().map_or("accepted".into(), |r| r.kind.to_string())
 }
 
 /// A few helpers as a socket filter has them.

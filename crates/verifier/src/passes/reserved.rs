@@ -8,6 +8,7 @@
 //! `check_ld_imm`, `check_ld_abs`, `check_atomic` (second), 6.18.
 
 use super::{PassReject, errno};
+use crate::rejection::InsnFault;
 use skep_insn::Insn;
 use skep_insn::code::*;
 
@@ -47,16 +48,16 @@ pub(crate) fn check_encodings(
 ) -> Result<(), PassReject> {
     let mut idx = 0;
     while let Some(insn) = insns.get(idx) {
-        let invalid = |message: &str| PassReject::at(idx, errno::EINVAL, message);
+        let invalid = |kind: InsnFault| PassReject::at(idx, errno::EINVAL, kind);
         if insn.class() == BPF_LDX && (!matches!(insn.mode(), BPF_MEM | BPF_MEMSX) || insn.imm != 0)
         {
-            return Err(invalid("BPF_LDX uses reserved fields"));
+            return Err(invalid(InsnFault::Reserved { insn: "BPF_LDX" }));
         }
         if insn.is_ld_imm64() {
             let second = insns.get(idx + 1).filter(|s| is_second_half(s));
-            let second = second.ok_or_else(|| invalid("invalid bpf_ld_imm64 insn"))?;
+            let second = second.ok_or_else(|| invalid(InsnFault::LdImm64Half))?;
             if !is_known_ld_imm64(insn, second) {
-                return Err(invalid("unrecognized bpf_ld_imm64 insn"));
+                return Err(invalid(InsnFault::LdImm64Kind));
             }
             if insn.src != 0 {
                 resolve(idx, insn, second)?;
@@ -65,7 +66,7 @@ pub(crate) fn check_encodings(
             continue;
         }
         if !is_known_opcode(insn.code) {
-            return Err(invalid(&format!("unknown opcode {:02x}", insn.code)));
+            return Err(invalid(InsnFault::Opcode { code: insn.code }));
         }
         idx += 1;
     }
@@ -92,21 +93,21 @@ pub(crate) fn check_insn_fields(idx: usize, insn: &Insn) -> Result<(), PassRejec
         BPF_ALU | BPF_ALU64 => alu(insn),
         BPF_JMP | BPF_JMP32 => jmp(insn),
         BPF_LD => ld(insn),
-        BPF_ST => (insn.src != 0).then(|| "BPF_ST uses reserved fields".into()),
+        BPF_ST => (insn.src != 0).then(|| reserved("BPF_ST")),
         BPF_STX => stx(insn),
         _ => None,
     };
     match refused {
-        Some(message) => Err(PassReject::at(idx, errno::EINVAL, message)),
+        Some(kind) => Err(PassReject::at(idx, errno::EINVAL, kind)),
         None => Ok(()),
     }
 }
 
-/// The text of the refusal, or `None`.
-type Refused = Option<String>;
+/// What is wrong, or `None`.
+type Refused = Option<InsnFault>;
 
-fn reserved(insn: &str) -> String {
-    format!("{insn} uses reserved fields")
+fn reserved(insn: &'static str) -> InsnFault {
+    InsnFault::Reserved { insn }
 }
 
 fn alu(insn: &Insn) -> Refused {
@@ -143,8 +144,7 @@ fn mov_special(insn: &Insn) -> Refused {
         return Some(reserved("BPF_MOV"));
     }
     let between_0_and_1 = matches!(insn.imm as u32, 1 | 0x1_0000);
-    (!between_0_and_1)
-        .then(|| "addr_space_cast insn can only convert between address space 1 and 0".into())
+    (!between_0_and_1).then_some(InsnFault::CastSpaces)
 }
 
 fn jmp(insn: &Insn) -> Refused {
@@ -162,7 +162,7 @@ fn jmp(insn: &Insn) -> Refused {
         BPF_EXIT => (insn.imm != 0 || insn.src != 0 || insn.dst != 0).then(|| reserved("BPF_EXIT")),
         BPF_JCOND => {
             let bad = insn.src != BPF_MAY_GOTO || insn.dst != 0 || insn.imm != 0;
-            bad.then(|| format!("invalid may_goto imm {}", insn.imm))
+            bad.then_some(InsnFault::MayGotoImm { imm: insn.imm })
         }
         _ => {
             let unused_operand = if insn.is_src_reg() { insn.imm != 0 } else { insn.src != 0 };
@@ -188,7 +188,7 @@ fn stx(insn: &Insn) -> Refused {
         BPF_XCHG | BPF_CMPXCHG | BPF_LOAD_ACQ | BPF_STORE_REL => true,
         imm => [BPF_ADD, BPF_AND, BPF_OR, BPF_XOR].iter().any(|&op| rmw(imm) == i32::from(op)),
     };
-    (!known).then(|| format!("BPF_ATOMIC uses invalid atomic opcode {:02x}", insn.imm))
+    (!known).then_some(InsnFault::AtomicOpcode { imm: insn.imm })
 }
 
 #[cfg(test)]

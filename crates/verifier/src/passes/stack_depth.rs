@@ -16,6 +16,7 @@
 use super::call_facts::{Callees, callee_start, is_kfunc_call, is_pseudo_call, is_pseudo_func};
 use super::subprogs::Subprogs;
 use super::{PassReject, errno};
+use crate::rejection::{FlowFault, FuncFault};
 use rustc_hash::FxHashSet;
 use skep_insn::Insn;
 
@@ -164,8 +165,8 @@ impl<C: Callees> Check<'_, C> {
         depth.max(least).next_multiple_of(self.rounding)
     }
 
-    fn refuse(&self, chain: &Chain, errno: i32, message: String) -> PassReject {
-        PassReject::at(self.subprogs.start(chain.subprog) as usize, errno, message)
+    fn refuse(&self, chain: &Chain, errno: i32, kind: FlowFault) -> PassReject {
+        PassReject::at(self.subprogs.start(chain.subprog) as usize, errno, kind)
     }
 
     /// Accounts for the frame of `chain.subprog`, which is entered now.
@@ -176,12 +177,8 @@ impl<C: Callees> Check<'_, C> {
         }
         let has_tail_call = self.subprogs.flags[subprog].has_tail_call;
         if subprog != 0 && has_tail_call && chain.bytes >= MAX_STACK_BEFORE_TAIL_CALL {
-            let message = format!(
-                "tail_calls are not allowed when call stack of previous frames is {} bytes. \
-                 Too large",
-                chain.bytes
-            );
-            return Err(self.refuse(chain, errno::EACCES, message));
+            let kind = FlowFault::TailCallStack { bytes: chain.bytes };
+            return Err(self.refuse(chain, errno::EACCES, kind));
         }
         let depth = self.rounded_depth(subprog);
         if self.modes[subprog] == StackMode::Undecided && depth >= BPF_PRIV_STACK_MIN_SIZE {
@@ -189,8 +186,8 @@ impl<C: Callees> Check<'_, C> {
         }
         if self.modes[subprog] == StackMode::Private {
             if depth > MAX_BPF_STACK {
-                let message = format!("stack size of subprog {subprog} is {depth}. Too large");
-                return Err(self.refuse(chain, errno::EACCES, message));
+                let kind = FlowFault::SubprogStack { subprog, depth };
+                return Err(self.refuse(chain, errno::EACCES, kind));
             }
             return Ok(());
         }
@@ -198,8 +195,8 @@ impl<C: Callees> Check<'_, C> {
         if chain.bytes > MAX_BPF_STACK {
             let calls = chain.frames.len() + 1;
             let bytes = chain.bytes;
-            let message = format!("combined stack size of {calls} calls is {bytes}. Too large");
-            return Err(self.refuse(chain, errno::EACCES, message));
+            let kind = FlowFault::CombinedStack { calls, bytes };
+            return Err(self.refuse(chain, errno::EACCES, kind));
         }
         Ok(())
     }
@@ -222,8 +219,8 @@ impl<C: Callees> Check<'_, C> {
                 return Ok(Callee::None);
             }
             if self.subprogs.flags[callee].is_exception_cb {
-                let message = format!("insn {} cannot call exception cb directly", chain.idx);
-                let refusal = PassReject::at(chain.idx, errno::EINVAL, message);
+                let kind = FuncFault::ExceptionCbCalled { idx: chain.idx };
+                let refusal = PassReject::at(chain.idx, errno::EINVAL, kind);
                 return Err(PassReject { open_line: true, ..refusal });
             }
         }
@@ -238,11 +235,8 @@ impl<C: Callees> Check<'_, C> {
         if !self.is_below_callback(chain) {
             return Ok(());
         }
-        let message = format!(
-            "bpf_throw kfunc (insn {}) cannot be called from callback subprog {}",
-            chain.idx, chain.subprog
-        );
-        Err(PassReject::at(chain.idx, errno::EINVAL, message))
+        let (idx, subprog) = (chain.idx, chain.subprog);
+        Err(PassReject::at(idx, errno::EINVAL, FuncFault::ThrowFromCallback { idx, subprog }))
     }
 
     /// Whether some active subprog is a callback.
@@ -274,8 +268,7 @@ impl<C: Callees> Check<'_, C> {
         }
         let frames = chain.frames.len();
         if frames >= MAX_CALL_FRAMES {
-            let message = format!("the call stack of {frames} frames is too deep !");
-            return Err(PassReject::at(call_idx, errno::E2BIG, message));
+            return Err(PassReject::at(call_idx, errno::E2BIG, FlowFault::TooDeep { frames }));
         }
         self.enter(chain)
     }
@@ -287,8 +280,9 @@ impl<C: Callees> Check<'_, C> {
         }
         for &(caller, _) in &chain.frames {
             if self.subprogs.flags[caller].is_exception_cb {
-                let message = String::from("cannot tail call within exception cb");
-                return Err(self.refuse(chain, errno::EINVAL, message));
+                let at = self.subprogs.start(chain.subprog) as usize;
+                let kind = FuncFault::TailCallInExceptionCb;
+                return Err(PassReject::at(at, errno::EINVAL, kind));
             }
             self.tail_call_reachable[caller] = true;
         }

@@ -13,6 +13,7 @@
 use super::call_facts::{callee_start, is_helper_call, is_kfunc_call};
 use super::call_facts::{is_pseudo_call, is_pseudo_func};
 use super::{PassReject, errno};
+use crate::rejection::FlowFault;
 use skep_insn::Insn;
 use skep_insn::code::*;
 use std::fmt::Write;
@@ -104,9 +105,7 @@ pub(crate) fn find_subprogs(
             continue;
         }
         if !bpf_capable {
-            let message = "loading/calling other bpf or kernel functions are allowed for \
-                           CAP_BPF and CAP_SYS_ADMIN";
-            return Err(PassReject::at(idx, errno::EPERM, message));
+            return Err(PassReject::at(idx, errno::EPERM, FlowFault::CallsUnprivileged));
         }
         if names_subprog {
             starts.add(idx, callee_start(idx, insn))?;
@@ -135,13 +134,13 @@ impl StartSet {
     pub(crate) fn add(&mut self, at: usize, start: i64) -> Result<(), PassReject> {
         let slot = usize::try_from(start).ok().and_then(|i| self.is_start.get_mut(i));
         let Some(slot) = slot else {
-            return Err(PassReject::at(at, errno::EINVAL, "call to invalid destination"));
+            return Err(PassReject::at(at, errno::EINVAL, FlowFault::CallTarget));
         };
         if *slot {
             return Ok(());
         }
         if self.count >= BPF_MAX_SUBPROGS {
-            return Err(PassReject::at(at, errno::E2BIG, "too many subprograms"));
+            return Err(PassReject::at(at, errno::E2BIG, FlowFault::TooManySubprogs));
         }
         *slot = true;
         self.count += 1;
@@ -182,15 +181,15 @@ pub(crate) fn check_subprogs(insns: &[Insn], subprogs: &mut Subprogs) -> Result<
                 && !(i64::from(start)..i64::from(end)).contains(&target)
             {
                 // The kernel counts in 32 bits.
-                let message = format!("jump out of range from insn {idx} to {}", target as i32);
-                return Err(PassReject::at(idx as usize, errno::EINVAL, message));
+                let (from, to) = (idx as usize, i64::from(target as i32));
+                let kind = FlowFault::JumpOutOfRange { from, to };
+                return Err(PassReject::at(from, errno::EINVAL, kind));
             }
         }
         let last = end as usize - 1;
         let ends_here = matches!(insns[last].code, JMP_EXIT | JMP_JA | JMP32_JA);
         if !ends_here {
-            let message = "last insn is not an exit or jmp";
-            return Err(PassReject::at(last, errno::EINVAL, message));
+            return Err(PassReject::at(last, errno::EINVAL, FlowFault::FallsThrough));
         }
     }
     Ok(())
@@ -206,8 +205,8 @@ pub(crate) fn check_abnormal_return(subprogs: &Subprogs) -> Result<(), PassRejec
             SubprogFlags { has_tail_call: true, .. } => "tail_call",
             _ => continue,
         };
-        let message = format!("{what} is not allowed in subprogs without BTF");
-        return Err(PassReject::at(subprogs.start(subprog) as usize, errno::EINVAL, message));
+        let kind = FlowFault::NeedsFuncBtf { what };
+        return Err(PassReject::at(subprogs.start(subprog) as usize, errno::EINVAL, kind));
     }
     Ok(())
 }

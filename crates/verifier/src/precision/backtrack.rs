@@ -5,7 +5,7 @@
 use crate::env::{Env, InsnFlags};
 use crate::log::verbose;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
-use crate::rejection::{Stop, errno};
+use crate::rejection::{CallFault, Stop, errno};
 use crate::state::history::{Access, JmpEntry};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -202,8 +202,8 @@ impl Env<'_> {
         let regs = self.bt.regs[self.bt.frame];
         if calls_back && regs & !ARGS != 0 {
             // A callback that ends in a tail call: nothing there sets the r0 that it returns.
-            let text = format!("verifier bug: callback unexpected regs {regs:x}");
-            return Err(Trouble::Stop(self.refuse(errno::EFAULT, text)));
+            let kind = CallFault::CallbackRegs { regs };
+            return Err(Trouble::Stop(self.refuse(errno::EFAULT, kind)));
         }
         let bt = &mut self.bt;
         if calls_back {

@@ -8,7 +8,9 @@ pub(crate) use skep_uapi::TypeFlag;
 /// Base type of a register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub(crate) enum Base {
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum Base {
     #[default]
     NotInit,
     Scalar,
@@ -36,9 +38,11 @@ pub(crate) enum Base {
 
 /// Base type with its modifiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct RegType {
-    pub(crate) base: Base,
-    pub(crate) flags: TypeFlag,
+pub struct RegType {
+    /// What it is.
+    pub base: Base,
+    /// What more is known of it.
+    pub flags: TypeFlag,
 }
 
 impl RegType {

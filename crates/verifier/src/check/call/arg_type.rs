@@ -8,7 +8,7 @@ use crate::check::mem::kptr::{Pointee, btf_struct_ids_match};
 use crate::check::mem::region::check_ptr_off_reg;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{CallFault, Check, Regno, Stop, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag as F};
 use skep_btf::{Btf, Kind, TypeId};
@@ -107,7 +107,11 @@ pub(crate) fn check_reg_type(
     if !types.contains(&ty) {
         let names: Vec<String> = types.iter().map(RegType::to_string).collect();
         let (got, expected) = (reg.ty, names.join(", "));
-        reject!(env, EACCES, "R{regno} type={got} expected={expected}");
+        reject!(
+            env,
+            EACCES,
+            CallFault::ArgType { regno: Regno(regno), got, expected: expected.into() }
+        );
     }
     if reg.ty.base != Base::BtfId {
         return Ok(());
@@ -116,7 +120,11 @@ pub(crate) fn check_reg_type(
         if !arg.flags.contains(F::MEM_RDONLY) {
             let name = meta.map_or("", |m| m.func.name());
             let got = reg.ty;
-            reject!(env, EACCES, "{name}() may write into memory pointed by R{regno} type={got}");
+            reject!(
+                env,
+                EACCES,
+                CallFault::MayWriteObject { name: name.into(), regno: Regno(regno), got }
+            );
         }
         return Ok(());
     }
@@ -129,7 +137,7 @@ fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMe
     if reg.ty.has(F::MEM_ALLOC) {
         // The kernel has no rule for an object that may be absent, or that only RCU keeps.
         if !reg.ty.flags.difference(F::MEM_ALLOC | F::MEM_PERCPU).is_empty() {
-            reject!(env, EFAULT, "verifier bug: invalid PTR_TO_BTF_ID register for type match");
+            reject!(env, EFAULT, CallFault::ObjectWithModifiers);
         }
         return match meta {
             Some(m) if m.func == HelperId::KptrXchg && regno == 2 => {
@@ -143,7 +151,7 @@ fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMe
     }
     let release = arg.flags.contains(F::OBJ_RELEASE);
     if reg.ty.may_be_null() && (!arg.maybe_null() || release) {
-        reject!(env, EACCES, "Possibly NULL pointer passed to helper arg{regno}");
+        reject!(env, EACCES, CallFault::MaybeNull { regno: Regno(regno) });
     }
     if let Some(m) = meta.filter(|m| m.func == HelperId::KptrXchg) {
         return field_args::check_kptr_match(env, m, &reg, regno);
@@ -176,7 +184,11 @@ pub(crate) fn check_is_btf_type(
     let want = Pointee { id: need, in_prog: false };
     if !btf_struct_ids_match(env, (have, reg.off), want, strict) {
         let (got, want) = (kernel.ty(have.id).name(), kernel.ty(need).name());
-        reject!(env, EACCES, "R{regno} is of type {got} but {want} is expected");
+        reject!(
+            env,
+            EACCES,
+            CallFault::ObjectType { regno: Regno(regno), got: got.into(), want: want.into() }
+        );
     }
     Ok(())
 }
@@ -194,11 +206,7 @@ pub(crate) fn check_func_arg_reg_off(
             return Ok(());
         }
         if reg.off != 0 {
-            reject!(
-                env,
-                EINVAL,
-                "R{regno} must have zero offset when passed to release func or trusted arg to kfunc"
-            );
+            reject!(env, EINVAL, CallFault::OffsetNotZero { regno: Regno(regno) });
         }
         return check_ptr_off_reg(env, &reg, regno, false);
     }

@@ -12,7 +12,7 @@ use super::subprog::push_frame;
 use crate::HoleKind;
 use crate::env::{Env, Found, LoopInline};
 use crate::log::{reject, verbose};
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{CallFault, Check, Stop, unsupported};
 use crate::state::arena::Arena;
 use crate::state::frame::{BPF_MAIN_FUNC, Frame, FrameMeta, RetRange};
 use crate::state::reg::{DynptrKind, Extra, Reg};
@@ -56,7 +56,7 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     if !env.reg(1).is_scalar() {
         // Any argument may be a pointer where pointers may leak; the kernel did not think of it
         // here.
-        reject!(env, EFAULT, "verifier bug: backtracking misuse");
+        reject!(env, EFAULT, CallFault::BacktrackMisuse);
     }
     env.mark_chain_precision(1)?;
     let frame = env.frame().meta;
@@ -115,7 +115,7 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
             )
         });
         if !iterable {
-            reject!(env, ENOTSUPP, "callback function not allowed for map");
+            reject!(env, ENOTSUPP, CallFault::MapWithoutCallback);
         }
         callee.set_name(1, env.cur.frame().name(1));
         env.arena.set_reg(callee, 2, &map_reg(Base::MapKey, arg.map, 0));
@@ -233,7 +233,7 @@ fn push_async_callback(
     }
     let waiting = env.branches.len() + 1;
     if waiting > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
-        reject!(env, E2BIG, "The sequence of {waiting} jumps is too complex for async cb.");
+        reject!(env, E2BIG, CallFault::TooManyAsync { waiting });
     }
     env.push_branch(packed, start, env.insn_idx)
 }

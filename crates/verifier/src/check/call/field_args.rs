@@ -7,7 +7,7 @@ use crate::check::mem::kptr::{kptr_pointee, map_kptr_match_type};
 use crate::check::mem::map_value::map_def;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, errno};
+use crate::rejection::{CallFault, Check, Regno, Stop, errno};
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_btf::{FieldKind, SpecialField};
@@ -19,26 +19,22 @@ pub(crate) fn process_timer(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -
         return Err(Stop::Bug("map value without map".to_string()));
     };
     if !reg.val.is_const() {
-        reject!(
-            env,
-            EINVAL,
-            "R{regno} doesn't have constant offset. bpf_timer has to be at the constant offset"
-        );
+        reject!(env, EINVAL, CallFault::TimerVariable { regno: Regno(regno) });
     }
     let Some(view) = env.maps.get(map as usize) else {
         return Err(Stop::Bug("map value of no map".to_string()));
     };
     let name = env.map_name(map);
     if env.prog.btf.is_none() || view.def.btf_value_type_id == 0 {
-        reject!(env, EINVAL, "map '{name}' has to have BTF in order to use bpf_timer");
+        reject!(env, EINVAL, CallFault::TimerWithoutBtf { name: name.into() });
     }
     let Some(timer) = view.fields.iter().find(|f| f.kind == FieldKind::Timer) else {
-        reject!(env, EINVAL, "map '{name}' has no valid bpf_timer");
+        reject!(env, EINVAL, CallFault::NoTimer { name: name.into() });
     };
     let want = timer.offset;
     let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
     if i64::from(want) != off {
-        reject!(env, EINVAL, "off {off} doesn't point to 'struct bpf_timer' that is at {want}");
+        reject!(env, EINVAL, CallFault::NotTheTimer { off, want });
     }
     meta.map = Some(MapArg { map, uid: reg.map_uid() });
     Ok(())
@@ -51,28 +47,24 @@ pub(crate) fn process_kptr_dest(env: &mut Env<'_>, meta: &mut CallMeta, regno: u
         let def = map_def(env, &reg)?;
         let name = reg.map().map_or("", |map| env.map_name(map));
         if env.prog.btf.is_none() || def.btf_value_type_id == 0 {
-            reject!(env, EINVAL, "map '{name}' has to have BTF in order to use bpf_kptr_xchg");
+            reject!(env, EINVAL, CallFault::KptrWithoutBtf { name: name.into() });
         }
         meta.map = reg.map().map(|map| MapArg { map, uid: 0 });
     }
     if !reg.val.is_const() {
-        reject!(
-            env,
-            EINVAL,
-            "R{regno} doesn't have constant offset. kptr has to be at the constant offset"
-        );
+        reject!(env, EINVAL, CallFault::KptrVariable { regno: Regno(regno) });
     }
     let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
     let is_kptr = |f: &&SpecialField| f.kind.is_pointer() && f.kind != FieldKind::Uptr;
     let mut kptrs = env.fields_of(&reg).iter().filter(is_kptr).peekable();
     if kptrs.peek().is_none() {
-        reject!(env, EINVAL, "R{regno} has no valid kptr");
+        reject!(env, EINVAL, CallFault::NoKptr { regno: Regno(regno) });
     }
     let Some(field) = kptrs.find(|f| i64::from(f.offset) == off).cloned() else {
-        reject!(env, EACCES, "off={off} doesn't point to kptr");
+        reject!(env, EACCES, CallFault::NotTheKptr { off });
     };
     if !matches!(field.kind, FieldKind::KptrRef | FieldKind::KptrPercpu) {
-        reject!(env, EACCES, "off={off} kptr isn't referenced kptr");
+        reject!(env, EACCES, CallFault::KptrUnreferenced { off });
     }
     let pointee = kptr_pointee(env, &field)?;
     meta.kptr_field = Some((field, pointee));
@@ -84,8 +76,5 @@ pub(crate) fn check_kptr_match(env: &mut Env<'_>, meta: &CallMeta, reg: &Reg, re
     let Some((field, _)) = &meta.kptr_field else {
         return Err(Stop::Bug("bpf_kptr_xchg without field".to_string()));
     };
-    match map_kptr_match_type(env, field, reg, regno) {
-        Err(Stop::Reject { message, .. }) => Err(Stop::Reject { errno: errno::EACCES, message }),
-        done => done,
-    }
+    map_kptr_match_type(env, field, reg, regno).map_err(|stop| stop.with_errno(errno::EACCES))
 }

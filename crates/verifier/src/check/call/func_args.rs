@@ -4,7 +4,7 @@
 
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, errno};
+use crate::rejection::{Check, FuncFault, Stop, errno};
 use crate::state::reg_type::TypeFlag as F;
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::limits::MAX_BPF_FUNC_REG_ARGS;
@@ -51,7 +51,7 @@ struct Func<'b> {
 
 /// Refuses without a word: static functions may have any prototype.
 fn silently<T>(errno: i32) -> Check<T> {
-    Err(Stop::Reject { errno, message: String::new() })
+    Err(Stop::refused(errno, FuncFault::UnusablePrototype))
 }
 
 /// The arguments of subprog `subprog`; a refusal where they are no types that it may have.
@@ -62,13 +62,13 @@ pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg
         return silently(errno::EINVAL);
     };
     let Some(ty) = btf.get(TypeId(row.type_id)).filter(|t| t.kind() == Kind::Func) else {
-        reject!(env, EFAULT, "Type of function {} is specified incorrectly", row.type_id);
+        reject!(env, EFAULT, FuncFault::NoFunctionType { type_id: row.type_id });
     };
     let is_global = ty.func_linkage() == skep_btf::FuncLinkage::Global as u16;
     let func = Func { btf: &btf, ty, is_global };
     let (name, proto) = (ty.name(), ty.target());
     if proto.kind() != Kind::FuncProto {
-        reject!(env, EFAULT, "Invalid type of function {name}()");
+        reject!(env, EFAULT, FuncFault::NoPrototype { name: name.into() });
     }
     let count = proto.params().len();
     if count > MAX_BPF_FUNC_REG_ARGS {
@@ -78,7 +78,7 @@ pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg
         reject!(
             env,
             EINVAL,
-            "Global function {name}() with {count} > {MAX_BPF_FUNC_REG_ARGS} args. Buggy compiler."
+            FuncFault::TooManyArgs { name: name.into(), count, max: MAX_BPF_FUNC_REG_ARGS }
         );
     }
     let ret = btf.skip_modifiers(proto.target_id()).kind();
@@ -86,11 +86,7 @@ pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg
         if !is_global {
             return silently(errno::EINVAL);
         }
-        reject!(
-            env,
-            EINVAL,
-            "Global function {name}() doesn't return scalar. Only those are supported."
-        );
+        reject!(env, EINVAL, FuncFault::NoScalarResult { name: name.into() });
     }
     proto
         .params()
@@ -108,7 +104,7 @@ fn describe_arg(env: &mut Env<'_>, func: &Func<'_>, i: u32, id: TypeId) -> Check
         return Ok(arg);
     }
     if !tags.is_empty() {
-        reject!(env, EINVAL, "arg#{i} has pointer tag, but is not a pointer type");
+        reject!(env, EINVAL, FuncFault::TagOnScalar { i });
     }
     if t.kind() == Kind::Int || t.kind().is_any_enum() {
         return Ok(SubArg::Scalar);
@@ -117,7 +113,7 @@ fn describe_arg(env: &mut Env<'_>, func: &Func<'_>, i: u32, id: TypeId) -> Check
         return silently(errno::EINVAL);
     }
     let (kind, name) = (t.kind().name(), func.ty.name());
-    reject!(env, EINVAL, "Arg#{i} type {kind} in {name}() is not supported yet.")
+    reject!(env, EINVAL, FuncFault::ParamType { i, kind: kind.into(), name: name.into() })
 }
 
 fn read_tags(env: &mut Env<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
@@ -125,7 +121,7 @@ fn read_tags(env: &mut Env<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
     let on_arg = func.btf.decl_tags(func.ty.id(), Some(i));
     for tag in on_arg.filter_map(|t| t.strip_prefix("arg:")) {
         if !func.is_global {
-            reject!(env, EOPNOTSUPP, "arg#{i} type tag is not supported in static functions");
+            reject!(env, EOPNOTSUPP, FuncFault::StaticTag { i });
         }
         tags |= match tag {
             "ctx" => Tags::CTX,
@@ -134,7 +130,7 @@ fn read_tags(env: &mut Env<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
             "nonnull" => Tags::NONNULL,
             "nullable" => Tags::NULLABLE,
             "arena" => Tags::ARENA,
-            _ => reject!(env, EOPNOTSUPP, "arg#{i} has unsupported set of tags"),
+            _ => reject!(env, EOPNOTSUPP, FuncFault::UnsupportedTags { i }),
         };
     }
     Ok(tags)
@@ -147,10 +143,8 @@ fn describe_pointer(
     (i, t): (u32, Type<'_>),
     tags: Tags,
 ) -> Check<Option<SubArg>> {
-    let bad_tags = |env: &mut Env<'_>| {
-        let text = format!("arg#{i} has invalid combination of tags");
-        Err(env.refuse(errno::EINVAL, text))
-    };
+    let bad_tags =
+        |env: &mut Env<'_>| Err(env.refuse(errno::EINVAL, FuncFault::TagCombination { i }));
     if tags.contains(Tags::CTX) || is_prog_ctx_type(env, func.btf, t) {
         if !(tags - Tags::CTX).is_empty() {
             return bad_tags(env);
@@ -178,7 +172,7 @@ fn describe_pointer(
     }
     if tags.contains(Tags::ARENA) {
         if tags != Tags::ARENA {
-            reject!(env, EINVAL, "arg#{i} arena cannot be combined with any other tags");
+            reject!(env, EINVAL, FuncFault::ArenaTagCombined { i });
         }
         return Ok(Some(SubArg::Arena));
     }
@@ -190,11 +184,7 @@ fn describe_pointer(
     }
     let Ok(size) = func.btf.size_of(to.id()) else {
         let (kind, name) = (to.kind().name(), to.name());
-        reject!(
-            env,
-            EINVAL,
-            "arg#{i} reference type('{kind} {name}') size cannot be determined: -22"
-        );
+        reject!(env, EINVAL, FuncFault::ParamSize { i, kind: kind.into(), name: name.into() });
     };
     let nonnull = tags.contains(Tags::NONNULL);
     let flags = if nonnull { F::empty() } else { F::PTR_MAYBE_NULL };
@@ -203,7 +193,7 @@ fn describe_pointer(
 
 fn describe_untrusted(env: &mut Env<'_>, (i, to): (u32, Type<'_>), tags: Tags) -> Check<SubArg> {
     if tags != Tags::UNTRUSTED {
-        reject!(env, EINVAL, "arg#{i} untrusted cannot be combined with any other tags");
+        reject!(env, EINVAL, FuncFault::UntrustedTagCombined { i });
     }
     let primitive = matches!(to.kind(), Kind::Void | Kind::Int) || to.kind().is_any_enum();
     if primitive {
@@ -218,7 +208,7 @@ fn describe_untrusted(env: &mut Env<'_>, (i, to): (u32, Type<'_>), tags: Tags) -
         reject!(
             env,
             EINVAL,
-            "arg#{i} has type {kind} '{name}', but only struct or primitive types are allowed"
+            FuncFault::UntrustedTarget { i, kind: kind.into(), name: name.into() }
         );
     }
     Ok(SubArg::Btf { id, flags: F::PTR_UNTRUSTED })
@@ -235,8 +225,16 @@ fn kernel_type(env: &mut Env<'_>, i: u32, to: Type<'_>) -> Check<u32> {
     let (kind, name) = (to.kind().name(), to.name());
     match found[..] {
         [id] => Ok(id.0),
-        [] => reject!(env, ENOENT, "arg#{i} reference type('{kind} {name}') has no matches"),
-        _ => reject!(env, EINVAL, "arg#{i} reference type('{kind} {name}') is ambiguous"),
+        [] => reject!(
+            env,
+            ENOENT,
+            FuncFault::NoKernelType { i, kind: kind.into(), name: name.into() }
+        ),
+        _ => reject!(
+            env,
+            EINVAL,
+            FuncFault::AmbiguousKernelType { i, kind: kind.into(), name: name.into() }
+        ),
     }
 }
 
@@ -309,7 +307,7 @@ fn validate_ctx_type(env: &mut Env<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> C
         return Ok(());
     }
     if to.name().is_empty() {
-        reject!(env, EINVAL, "arg#{i} type doesn't have a name");
+        reject!(env, EINVAL, FuncFault::CtxWithoutName { i });
     }
     let is_u64 = to.kind() == Kind::Int && to.stated_size() == Some(8);
     let is_struct = to.kind() == Kind::Struct;
@@ -333,10 +331,10 @@ fn validate_ctx_type(env: &mut Env<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> C
         return Ok(());
     }
     let Some(ctx) = ctx_type_name(prog_type) else {
-        reject!(env, EINVAL, "arg#{i} should be void pointer");
+        reject!(env, EINVAL, FuncFault::CtxNotVoid { i });
     };
     if !is_struct || to.name() != ctx {
-        reject!(env, EINVAL, "arg#{i} should be `struct {ctx} *`");
+        reject!(env, EINVAL, FuncFault::CtxOtherStruct { i, ctx: ctx.into() });
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::dynptr;
 use super::func_args::{SubArg, describe_args};
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::rejection::{CallFault, Check, FuncFault, Regno, Stop, errno, unsupported};
 use crate::state::reg_type::{Base, TypeFlag as F};
 use skep_btf::TypeId;
 use skep_uapi::helper::ArgBase;
@@ -31,7 +31,7 @@ pub(crate) fn prepare_func_args(env: &mut Env<'_>, subprog: u32) -> Check<Result
             env.subprogs[subprog as usize].args = Some(args.into());
             Ok(Ok(()))
         }
-        Err(Stop::Reject { errno, .. }) => Ok(Err(errno)),
+        Err(Stop::Reject(refused)) => Ok(Err(refused.errno)),
         Err(stop) => Err(stop),
     }
 }
@@ -46,13 +46,13 @@ pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contr
         Err(errno) => errno,
         Ok(()) => match check_args(env, subprog) {
             Ok(()) => return Ok(Contract::Kept),
-            Err(Stop::Reject { errno, .. }) => errno,
+            Err(Stop::Reject(refused)) => refused.errno,
             Err(stop) => return Err(stop),
         },
     };
     env.subprogs[subprog as usize].unreliable = true;
     if errno == errno::EFAULT {
-        return Err(Stop::Reject { errno, message: String::new() });
+        return Err(Stop::refused(errno, FuncFault::BadContract));
     }
     Ok(Contract::Broken(errno))
 }
@@ -71,14 +71,14 @@ fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
     match arg {
         SubArg::Scalar => {
             if !reg.is_scalar() {
-                reject!(env, EINVAL, "R{regno} is not a scalar");
+                reject!(env, EINVAL, FuncFault::ArgNotScalar { regno: Regno(regno) });
             }
             Ok(())
         }
         SubArg::Ctx => {
             check_func_arg_reg_off(env, regno, ArgBase::Dontcare, false)?;
             if !reg.ty.is(Base::Ctx) {
-                reject!(env, EINVAL, "arg#{i} expects pointer to ctx");
+                reject!(env, EINVAL, FuncFault::ArgNotCtx { i });
             }
             Ok(())
         }
@@ -87,20 +87,15 @@ fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
             if flags.contains(F::PTR_UNTRUSTED) {
                 return Ok(());
             }
-            match check_mem_reg(env, regno, size) {
-                Err(Stop::Reject { message, .. }) => {
-                    return Err(Stop::Reject { errno: errno::EINVAL, message });
-                }
-                other => other?,
-            }
+            check_mem_reg(env, regno, size).map_err(|stop| stop.with_errno(errno::EINVAL))?;
             if !flags.contains(F::PTR_MAYBE_NULL) && reg.ty.may_be_null() {
-                reject!(env, EINVAL, "arg#{i} is expected to be non-NULL");
+                reject!(env, EINVAL, FuncFault::ArgMaybeNull { i });
             }
             Ok(())
         }
         SubArg::Arena => {
             if !reg.ty.is(Base::Arena) && !reg.is_scalar() {
-                reject!(env, EINVAL, "R{regno} is not a pointer to arena or scalar.");
+                reject!(env, EINVAL, FuncFault::ArgNotArena { regno: Regno(regno) });
             }
             Ok(())
         }
@@ -127,10 +122,10 @@ fn check_btf_arg(env: &mut Env<'_>, regno: u8, id: u32, flags: F) -> Check {
         && (ty.flags.is_empty() || ty.flags == F::PTR_TRUSTED || ty.flags == F::MEM_RCU);
     if !plain {
         let got = reg.ty;
-        reject!(env, EACCES, "R{regno} type={got} expected=ptr_, trusted_ptr_, rcu_ptr_");
+        reject!(env, EACCES, CallFault::ObjectArgType { regno: Regno(regno), got });
     }
     if reg.ty.may_be_null() && !flags.contains(F::PTR_MAYBE_NULL) {
-        reject!(env, EACCES, "Possibly NULL pointer passed to helper arg{regno}");
+        reject!(env, EACCES, CallFault::MaybeNull { regno: Regno(regno) });
     }
     let Some(kernel) = env.prog.kernel_btf.clone() else {
         return unsupported("arguments that are kernel objects, without the kernel's BTF");

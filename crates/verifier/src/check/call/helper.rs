@@ -10,7 +10,7 @@ use crate::check::mem::{AccessType, MemAccess, check_mem_access};
 use crate::env::{Env, InsnFlags};
 use crate::explore::walk::Next;
 use crate::log::reject;
-use crate::rejection::{Check, unsupported};
+use crate::rejection::{CallFault, Check, unsupported};
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_uapi::helper::{ArgBase, HelperId, HelperProto, HelperUse, func_id_name};
@@ -57,7 +57,7 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
     let number = imm as u32;
     let name = func_id_name(number);
     if HelperId::from_number(number).is_none() {
-        reject!(env, EINVAL, "invalid func {name}#{imm}");
+        reject!(env, EINVAL, CallFault::NoSuchHelper { name: name.into(), imm });
     }
     if env.callable.helpers.is_none() {
         return unsupported(format!("helpers of {} programs of this kind", env.prog.prog_type));
@@ -66,21 +66,21 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
         HelperUse::May(proto) => (proto, false),
         HelperUse::NotAllowedInProbe(proto) => (proto, true),
         HelperUse::CannotUse => {
-            reject!(env, EINVAL, "program of this type cannot use helper {name}#{imm}")
+            reject!(env, EINVAL, CallFault::HelperNotForType { name: name.into(), imm })
         }
     };
     if proto.gpl_only() && !is_gpl_compatible(&env.prog.license) {
-        reject!(env, EINVAL, "cannot call GPL-restricted function from non-GPL compatible program");
+        reject!(env, EINVAL, CallFault::HelperNeedsGpl);
     }
     if probe {
-        reject!(env, EINVAL, "helper call is not allowed in probe");
+        reject!(env, EINVAL, CallFault::HelperNotInProbe);
     }
     Ok(proto)
 }
 
 fn check_may_sleep(env: &mut Env<'_>, proto: &HelperProto) -> Check {
     if proto.might_sleep() && !env.cur.meta.in_sleepable {
-        reject!(env, EINVAL, "helper call might sleep in a non-sleepable prog");
+        reject!(env, EINVAL, CallFault::HelperMightSleep);
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ fn check_sections(env: &mut Env<'_>, proto: &HelperProto) -> Check {
         return Ok(());
     };
     let (name, id) = (proto.id.name(), proto.id.number());
-    reject!(env, EINVAL, "sleepable helper {name}#{id} in {section} region")
+    reject!(env, EINVAL, CallFault::HelperSleepsIn { name: name.into(), id, section })
 }
 
 /// What a helper fills is unknown data afterwards.
@@ -129,7 +129,7 @@ fn check_func_specific(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
         HelperId::TailCall => check_resource_leak(env, true, "tail_call"),
         HelperId::GetLocalStorage => {
             if !env.reg(2).is_null() {
-                reject!(env, EINVAL, "get_local_storage() doesn't support non-zero flags");
+                reject!(env, EINVAL, CallFault::StorageFlags);
             }
             Ok(())
         }
@@ -142,7 +142,7 @@ fn check_func_specific(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
         HelperId::DynptrFromMem => {
             let ty = env.reg(1).ty;
             if !ty.is(Base::MapValue) {
-                reject!(env, EACCES, "Unsupported reg type {ty} for bpf_dynptr_from_mem data");
+                reject!(env, EACCES, CallFault::DynptrFromMemType { ty });
             }
             Ok(())
         }
@@ -166,11 +166,11 @@ fn check_get_func_ip(env: &mut Env<'_>) -> Check {
         ProgType::Kprobe => Ok(()),
         ProgType::Tracing if trampoline => Ok(()),
         ProgType::Tracing => {
-            reject!(env, ENOTSUPP, "func {name} supported only for fentry/fexit/fmod_ret programs")
+            reject!(env, ENOTSUPP, CallFault::TracingOnly { name: name.into() })
         }
         other => {
             let number = other.number();
-            reject!(env, ENOTSUPP, "func {name} not supported for program type {number}")
+            reject!(env, ENOTSUPP, CallFault::NotForProgType { name: name.into(), number })
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::check::mem::align::check_ptr_alignment;
 use crate::check::reg_arg::Operand;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{CallFault, Check, Regno, Stop, unsupported};
 use crate::state::refs::RefKind;
 use crate::state::reg::{Extra, Reg};
 use skep_uapi::helper::{ArgBase, ArgType, HelperId};
@@ -29,13 +29,13 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
     env.check_reg_arg(regno, Operand::Src)?;
     if ty.base == ArgBase::Anything {
         if env.is_pointer_value(regno) {
-            reject!(env, EACCES, "R{regno} leaks addr into helper function");
+            reject!(env, EACCES, CallFault::LeaksAddr { regno: Regno(regno) });
         }
         return Ok(());
     }
     let reg = env.reg(regno);
     if reg.ty.is_packet() && !may_pass_packet(env.prog.prog_type, meta.proto) {
-        reject!(env, EACCES, "helper access to the packet is not allowed");
+        reject!(env, EACCES, CallFault::NoPacketArg);
     }
     if ty.base == ArgBase::MapValue {
         map_args::resolve_value_type(env, meta, &mut ty)?;
@@ -50,7 +50,7 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
     if reg.ref_obj_id != 0 && ty.base != ArgBase::KptrXchgDest {
         if meta.ref_obj_id != 0 {
             let (first, second) = (meta.ref_obj_id, reg.ref_obj_id);
-            reject!(env, EACCES, "more than one arg with ref_obj_id R{regno} {second} {first}");
+            reject!(env, EACCES, CallFault::TwoReferences { regno: Regno(regno), second, first });
         }
         meta.ref_obj_id = reg.ref_obj_id;
     }
@@ -63,7 +63,7 @@ fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType)
     if ty.base == ArgBase::Dynptr {
         dynptr::check_release(env, &reg, regno)?;
     } else if reg.ref_obj_id == 0 && !reg.is_null() {
-        reject!(env, EINVAL, "R{regno} must be referenced when passed to release function");
+        reject!(env, EINVAL, CallFault::ReleaseOfUnreferenced { regno: Regno(regno) });
     }
     meta.release_regno = regno;
     Ok(())
@@ -94,14 +94,14 @@ fn check_by_kind(
         }
         ArgBase::ConstAllocSizeOrZero => {
             let Some(size) = reg.const_value() else {
-                reject!(env, EACCES, "R{regno} is not a known constant'");
+                reject!(env, EACCES, CallFault::NotConstant { regno: Regno(regno) });
             };
             meta.mem_size = size as u32;
             env.mark_chain_precision(regno)
         }
         ArgBase::PercpuBtfId => {
             if reg.btf_id() == 0 {
-                reject!(env, EACCES, "Helper has invalid btf_id in R{regno}");
+                reject!(env, EACCES, CallFault::NoPercpuType { regno: Regno(regno) });
             }
             meta.percpu = Some(*reg);
             Ok(())
@@ -139,11 +139,7 @@ fn note_map(env: &mut Env<'_>, meta: &mut CallMeta, reg: &Reg) -> Check {
     let arg = MapArg { map, uid: reg.map_uid() };
     if let Some(other) = meta.map.filter(|&m| m != arg) {
         let (held, given) = (other.uid, arg.uid);
-        reject!(
-            env,
-            EINVAL,
-            "timer pointer in R1 map_uid={held} doesn't match map pointer in R2 map_uid={given}"
-        );
+        reject!(env, EINVAL, CallFault::TimerOfOtherMap { held, given });
     }
     meta.map = Some(arg);
     Ok(())
@@ -176,7 +172,7 @@ fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> 
 /// Takes or gives back the lock in what register `regno` points to.
 fn check_lock(env: &mut Env<'_>, meta: &CallMeta, regno: u8) -> Check {
     if env.in_rbtree_lock_required_cb() {
-        reject!(env, EACCES, "can't spin_{{lock,unlock}} in rbtree cb");
+        reject!(env, EACCES, CallFault::LockInRbtreeCb);
     }
     let takes = meta.func == HelperId::SpinLock;
     lock::process_spin_lock(env, lock::LockCall { takes, kind: RefKind::Lock }, regno)

@@ -8,7 +8,7 @@
 use super::refs::invalidate_non_owning_refs;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{CallFault, Check, Regno, Stop, unsupported};
 use crate::state::refs::{LockHome, RefKind, Reference};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, TypeFlag};
@@ -52,11 +52,7 @@ pub(crate) fn process_spin_lock(env: &mut Env<'_>, call: LockCall, regno: u8) ->
 fn check_lock_field(env: &mut Env<'_>, reg: &Reg, regno: u8, call: LockCall) -> Check {
     let name = call.name();
     if !reg.val.is_const() {
-        reject!(
-            env,
-            EINVAL,
-            "R{regno} doesn't have constant offset. {name}_lock has to be at the constant offset"
-        );
+        reject!(env, EINVAL, CallFault::LockVariable { regno: Regno(regno), name });
     }
     let what = match reg.map().filter(|_| reg.ty.base == Base::MapValue) {
         None => "local 'kptr'".to_string(),
@@ -67,18 +63,18 @@ fn check_lock_field(env: &mut Env<'_>, reg: &Reg, regno: u8, call: LockCall) -> 
             let has_btf = view.def.btf_value_type_id != 0;
             let map = env.map_name(map);
             if env.prog.btf.is_none() || !has_btf {
-                reject!(env, EINVAL, "map '{map}' has to have BTF in order to use {name}_lock");
+                reject!(env, EINVAL, CallFault::LockWithoutBtf { map: map.into(), name });
             }
             format!("map '{map}'")
         }
     };
     let lock = env.fields_of(reg).iter().find(|f| f.kind == call.field()).map(|f| f.offset);
     let Some(want) = lock else {
-        reject!(env, EINVAL, "{what} has no valid {name}_lock");
+        reject!(env, EINVAL, CallFault::NoLock { what: what.into(), name });
     };
     let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
     if i64::from(want) != off {
-        reject!(env, EINVAL, "off {off} doesn't point to 'struct {name}_lock' that is at {want}");
+        reject!(env, EINVAL, CallFault::NotTheLock { off, name, want });
     }
     Ok(())
 }
@@ -89,10 +85,10 @@ fn take(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check
     };
     if call.is_res() {
         if held(|kind| matches!(kind, RefKind::ResLock | RefKind::ResLockIrq)) {
-            reject!(env, EINVAL, "Acquiring the same lock again, AA deadlock detected");
+            reject!(env, EINVAL, CallFault::LockedTwice);
         }
     } else if env.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Lock) {
-        reject!(env, EINVAL, "Locking two bpf_spin_locks are not allowed");
+        reject!(env, EINVAL, CallFault::TwoLocks);
     }
     let insn_idx = env.insn_idx;
     let refs = &mut env.cur.refs;
@@ -106,15 +102,15 @@ fn take(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check
 fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check {
     let name = call.name();
     if env.cur.refs.active_locks == 0 {
-        reject!(env, EINVAL, "{name}_unlock without taking a lock");
+        reject!(env, EINVAL, CallFault::NotLocked { name });
     }
     let is_it = |r: &Reference| r.kind == call.kind && r.id == id && r.home == home;
     let Some(at) = env.cur.refs.acquired.iter().position(is_it) else {
-        reject!(env, EINVAL, "{name}_unlock of different lock");
+        reject!(env, EINVAL, CallFault::OtherLock { name });
     };
     let refs = &mut env.cur.refs;
     if refs.active_lock_id != id || refs.active_lock_home != home {
-        reject!(env, EINVAL, "{name}_unlock cannot be out of order");
+        reject!(env, EINVAL, CallFault::UnlockOrder { name });
     }
     refs.remove_at(at);
     refs.active_locks -= 1;

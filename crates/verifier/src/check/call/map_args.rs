@@ -8,8 +8,8 @@ use super::arg_mem::{ArgMem, check_helper_mem_access};
 use super::meta::CallMeta;
 use crate::check::mem::AccessType;
 use crate::env::{CallMap, Env, Found};
-use crate::log::{reject, verbose};
-use crate::rejection::{Check, Stop, errno};
+use crate::log::reject;
+use crate::rejection::{CallFault, Check, errno};
 use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
 use skep_program::{AttachTarget, MapDef};
@@ -24,12 +24,12 @@ fn map_def<'a>(env: &Env<'a>, meta: &CallMeta) -> Option<&'a MapDef> {
 /// The value argument of some maps is not memory.
 pub(crate) fn resolve_value_type(env: &mut Env<'_>, meta: &CallMeta, ty: &mut ArgType) -> Check {
     let Some(def) = map_def(env, meta) else {
-        reject!(env, EACCES, "invalid map_ptr to access map->type");
+        reject!(env, EACCES, CallFault::NoMapForArg);
     };
     match def.map_type {
         MapType::Sockmap | MapType::Sockhash => {
             if !ty.flags.is_empty() {
-                reject!(env, EINVAL, "invalid arg_type for sockmap/sockhash");
+                reject!(env, EINVAL, CallFault::SockmapArg);
             }
             ty.base = ArgBase::BtfIdSockCommon;
         }
@@ -44,7 +44,7 @@ pub(crate) fn resolve_value_type(env: &mut Env<'_>, meta: &CallMeta, ty: &mut Ar
 /// A pointer to a key.
 pub(crate) fn check_key(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
     let Some(def) = map_def(env, meta) else {
-        reject!(env, EACCES, "invalid map_ptr to access map->key");
+        reject!(env, EACCES, CallFault::NoMapForKey);
     };
     let mem = ArgMem { regno, size: def.key_size as i32, zero_size_allowed: false };
     check_helper_mem_access(env, mem, AccessType::Read, None)?;
@@ -92,7 +92,7 @@ pub(crate) fn check_value(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty:
         return Ok(());
     }
     let Some(def) = map_def(env, meta) else {
-        reject!(env, EACCES, "invalid map_ptr to access map->value");
+        reject!(env, EACCES, CallFault::NoMapForValue);
     };
     meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT);
     let raw = if meta.raw_mode { Some(&mut meta.raw) } else { None };
@@ -128,7 +128,7 @@ pub(crate) fn record_func_map(env: &mut Env<'_>, meta: &CallMeta) -> Check {
             | HelperId::MapPopElem
     );
     if writes && def.map_flags.contains(MapFlags::RDONLY_PROG) {
-        reject!(env, EACCES, "write into map forbidden");
+        reject!(env, EACCES, CallFault::MapReadOnly);
     }
     let aux = env.aux_mut();
     if aux.found == Found::KernelMem {
@@ -151,9 +151,7 @@ pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let def = map_def(env, meta).filter(|def| def.map_type == MapType::ProgArray);
     let Some(def) = def else {
         // The kernel does not end this line.
-        let message = "expected prog array map for tail call".to_string();
-        verbose!(env, "{message}");
-        return Err(Stop::Reject { errno: errno::EINVAL, message });
+        return Err(env.refuse_without_newline(errno::EINVAL, CallFault::NotProgArray));
     };
     let key = env.reg(3).const_value().filter(|&key| key < u64::from(def.max_entries));
     if key.is_some() { env.mark_chain_precision(3) } else { Ok(()) }
@@ -176,13 +174,9 @@ pub(crate) fn check_map_func_compatibility(env: &mut Env<'_>, meta: &CallMeta) -
         let sockmap = matches!(def.map_type, MapType::Sockmap | MapType::Sockhash);
         let changes = matches!(meta.func, HelperId::MapUpdateElem | HelperId::MapDeleteElem);
         if sockmap && changes {
-            reject!(
-                env,
-                EINVAL,
-                "cannot update sockmap in this context\ncannot pass map_type {ty} into func {name}"
-            );
+            reject!(env, EINVAL, CallFault::SockmapUpdate { ty, name: name.into() });
         }
-        reject!(env, EINVAL, "cannot pass map_type {ty} into func {name}");
+        reject!(env, EINVAL, CallFault::MapForHelper { ty, name: name.into() });
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ use super::mem::check_fields;
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{CallFault, Check};
 use crate::state::arena::PackedReg;
 use skep_insn::code::*;
 use skep_uapi::helper::HelperId;
@@ -40,7 +40,7 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
         _ => insn.imm == HelperId::SpinUnlock.number() as i32,
     };
     if env.cur.refs.active_locks > 0 && !allowed {
-        reject!(env, EINVAL, "function calls are not allowed while holding a lock");
+        reject!(env, EINVAL, CallFault::CallUnderLock);
     }
     let next = match insn.src {
         BPF_PSEUDO_CALL => subprog::check_func_call(env)?,

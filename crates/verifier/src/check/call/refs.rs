@@ -7,7 +7,7 @@ use super::dynptr;
 use super::meta::CallMeta;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{CallFault, Check};
 use crate::state::refs::{LockHome, RefKind, Reference};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, TypeFlag};
@@ -62,7 +62,7 @@ pub(crate) fn release_argument(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         release_reference(env, meta.ref_obj_id)
     };
     if !released {
-        reject!(env, EINVAL, "func {} reference has not been acquired before", meta.name());
+        reject!(env, EINVAL, CallFault::NotAcquired { name: meta.name().into() });
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::{clear_caller_saved_regs, refs};
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::{reject, verbose};
-use crate::rejection::{Check, Stop};
+use crate::rejection::{CallFault, Check, Stop};
 use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
 use skep_uapi::limits::MAX_CALL_FRAMES;
@@ -43,11 +43,7 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     let info = &env.subprogs[subprog as usize];
     let (name, might_sleep) = (info.name.clone(), info.might_sleep);
     if env.cur.refs.active_locks > 0 {
-        reject!(
-            env,
-            EINVAL,
-            "global function calls are not allowed while holding a lock,\nuse static function instead"
-        );
+        reject!(env, EINVAL, CallFault::GlobalUnderLock);
     }
     let r = &env.cur.refs;
     let atomic = r.active_rcu_locks > 0
@@ -55,15 +51,11 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
         || r.active_irq_id != 0
         || !env.cur.meta.in_sleepable;
     if might_sleep && atomic {
-        reject!(
-            env,
-            EINVAL,
-            "global functions that may sleep are not allowed in non-sleepable context,\ni.e., in a RCU/IRQ/preempt-disabled section, or in\na non-sleepable BPF program context"
-        );
+        reject!(env, EINVAL, CallFault::GlobalMightSleep);
     }
     if let Contract::Broken(errno) = contract {
-        let text = format!("Caller passes invalid args into func#{subprog} ('{name}')");
-        return Err(env.refuse(errno, text));
+        let kind = CallFault::CallerArgs { subprog, name: name.into() };
+        return Err(env.refuse(errno, kind));
     }
     if env.log.traces() {
         verbose!(env, "Func#{subprog} ('{name}') is global and assumed valid.\n");
@@ -85,7 +77,7 @@ pub(crate) fn push_frame(
 ) -> Check {
     let depth = env.cur.frames.len();
     if depth >= MAX_CALL_FRAMES {
-        reject!(env, E2BIG, "the call stack of {} frames is too deep", depth + 1);
+        reject!(env, E2BIG, CallFault::TooDeep { depth: depth + 1 });
     }
     let callsite = env.insn_idx;
     let start = env.subprogs[subprog as usize].start;

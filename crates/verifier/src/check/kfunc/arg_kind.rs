@@ -8,7 +8,7 @@ use super::ctx_type::is_prog_ctx_type;
 use super::meta::Meta;
 use crate::env::Env;
 use crate::log::{reject, verbose};
-use crate::rejection::Check;
+use crate::rejection::{Check, KfuncFault};
 use crate::state::reg_type::Base;
 use skep_btf::{Btf, Kind, Param, Type};
 
@@ -149,7 +149,7 @@ impl Env<'_> {
                 reject!(
                     self,
                     EINVAL,
-                    "kernel function {name} args#{nth} pointer type {kind} {to} is not supported"
+                    KfuncFault::ArgPointer { name: name.into(), nth, kind, to: to.into() }
                 );
             }
             return Ok(KfArg::BtfId);
@@ -167,11 +167,7 @@ impl Env<'_> {
         if !plain && !sized_void {
             let (kind, name) = (type_str(to), to.name());
             let or_void = if sized { "void, " } else { "" };
-            reject!(
-                self,
-                EINVAL,
-                "arg#{nth} pointer type {kind} {name} must point to {or_void}scalar, or struct with scalar"
-            );
+            reject!(self, EINVAL, KfuncFault::ArgTarget { nth, kind, name: name.into(), or_void });
         }
         Ok(if sized { KfArg::MemSize } else { KfArg::Mem })
     }

@@ -10,8 +10,8 @@ use super::meta::{ArgType, InitializedDynptr, MapArg, Meta};
 use crate::check::call::arg_mem::check_mem_reg;
 use crate::check::call::arg_type::check_func_arg_reg_off;
 use crate::env::Env;
-use crate::log::{reject, verbose};
-use crate::rejection::{Check, Stop, unsupported};
+use crate::log::reject;
+use crate::rejection::{Check, KfuncFault, Regno, Stop, unsupported};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{FieldKind, Kind, Param, Type};
@@ -27,7 +27,7 @@ impl Env<'_> {
         let params: Vec<Param<'_>> = meta.callee.proto.params().collect();
         if params.len() > ARGS_MAX {
             let (name, n) = (meta.callee.name, params.len());
-            reject!(self, EINVAL, "Function {name} has {n} > {ARGS_MAX} args");
+            reject!(self, EINVAL, KfuncFault::TooManyArgs { name: name.into(), n, max: ARGS_MAX });
         }
         let mut nth = 0;
         while nth < params.len() {
@@ -35,11 +35,7 @@ impl Env<'_> {
         }
         if meta.callee.has(KfuncFlags::RELEASE) && meta.release_regno == 0 {
             let name = meta.callee.name;
-            reject!(
-                self,
-                EINVAL,
-                "release kernel function {name} expects refcounted PTR_TO_BTF_ID"
-            );
+            reject!(self, EINVAL, KfuncFault::ReleaseUnreferenced { name: name.into() });
         }
         Ok(())
     }
@@ -55,7 +51,7 @@ impl Env<'_> {
         let (param, regno) = (&params[nth], nth as u8 + 1);
         if has_suffix(param, "__prog") {
             if meta.arg_prog {
-                reject!(self, EFAULT, "Only 1 prog->aux argument supported per-kfunc");
+                reject!(self, EFAULT, KfuncFault::TwoAux);
             }
             meta.arg_prog = true;
             return Ok(1);
@@ -69,13 +65,13 @@ impl Env<'_> {
             return Ok(1);
         }
         if t.kind() != Kind::Ptr {
-            reject!(self, EINVAL, "Unrecognized arg#{nth} type {}", type_str(t));
+            reject!(self, EINVAL, KfuncFault::ArgKind { nth, ty: type_str(t) });
         }
         let reg = self.reg(regno);
         let wants = meta.callee.wants_trusted_args() || meta.callee.has(KfuncFlags::RCU);
         let maybe_null = reg.is_null() || reg.ty.may_be_null();
         if wants && maybe_null && !has_suffix(param, "__nullable") {
-            reject!(self, EACCES, "Possibly NULL pointer passed to trusted arg{nth}");
+            reject!(self, EACCES, KfuncFault::MaybeNull { nth });
         }
         self.note_reference(meta, &reg, regno)?;
         let kind = self.kfunc_ptr_arg_kind(meta, params, nth)?;
@@ -115,11 +111,11 @@ impl Env<'_> {
     fn check_scalar_arg(&mut self, meta: &mut Meta<'_>, param: &Param<'_>, regno: u8) -> Check {
         let reg = self.reg(regno);
         if !reg.is_scalar() {
-            reject!(self, EINVAL, "R{regno} is not a scalar");
+            reject!(self, EINVAL, KfuncFault::NotScalar { regno: Regno(regno) });
         }
         if has_suffix(param, "__k") {
             let Some(value) = reg.const_value() else {
-                reject!(self, EINVAL, "R{regno} must be a known constant");
+                reject!(self, EINVAL, KfuncFault::NotConstant { regno: Regno(regno) });
             };
             self.mark_chain_precision(regno)?;
             meta.arg_constant = Some(value);
@@ -135,10 +131,10 @@ impl Env<'_> {
         };
         if is_size {
             if meta.r0_size != 0 {
-                reject!(self, EINVAL, "2 or more rdonly/rdwr_buf_size parameters for kfunc");
+                reject!(self, EINVAL, KfuncFault::TwoBufSizes);
             }
             let Some(value) = reg.const_value() else {
-                reject!(self, EINVAL, "R{regno} is not a const");
+                reject!(self, EINVAL, KfuncFault::BufSizeNotConst { regno: Regno(regno) });
             };
             meta.r0_size = value as u32;
             self.mark_chain_precision(regno)?;
@@ -156,7 +152,7 @@ impl Env<'_> {
             if reg.ty.base == Base::BtfId || reg.mem_size() != 0 {
                 return Ok(());
             }
-            reject!(self, EINVAL, "pointer in R{regno} isn't map pointer");
+            reject!(self, EINVAL, KfuncFault::NotMap { regno: Regno(regno) });
         };
         if let Some(first) = meta.map
             && self.map_has_async_field(map)
@@ -169,7 +165,7 @@ impl Env<'_> {
             reject!(
                 self,
                 EINVAL,
-                "{what} pointer in R{a} map_uid={from} doesn't match map pointer in R{b} map_uid={uid}"
+                KfuncFault::FieldOfOtherMap { what, a: Regno(a), from, b: Regno(b), uid }
             );
         }
         meta.map = Some(MapArg { map, uid });
@@ -192,11 +188,7 @@ impl Env<'_> {
             KfArg::Dynptr => self.check_dynptr_arg(meta, &params[nth], regno),
             KfArg::Iter => {
                 if meta.callee.special == Special::IterCssTaskNew && !self.may_iterate_css_tasks() {
-                    reject!(
-                        self,
-                        EINVAL,
-                        "css_task_iter is only allowed in bpf_lsm, bpf_iter and sleepable progs"
-                    );
+                    reject!(self, EINVAL, KfuncFault::CssTaskIter);
                 }
                 self.process_iter_arg(meta, nth)
             }
@@ -217,7 +209,7 @@ impl Env<'_> {
             KfArg::MemSize => self.check_mem_size_arg(meta, params, nth),
             KfArg::Callback => {
                 let Extra::Subprog(subprogno) = self.reg(regno).extra else {
-                    reject!(self, EINVAL, "arg{nth} expected pointer to func");
+                    reject!(self, EINVAL, KfuncFault::NotFunc { nth });
                 };
                 meta.subprogno = subprogno;
                 Ok(())
@@ -232,12 +224,12 @@ impl Env<'_> {
     fn check_ctx_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
         let ty = self.reg(nth as u8 + 1).ty;
         if !ty.is(Base::Ctx) {
-            reject!(self, EINVAL, "arg#{nth} expected pointer to ctx, but got {ty}");
+            reject!(self, EINVAL, KfuncFault::NotCtx { nth, ty });
         }
         if meta.callee.special == Special::CastToKernCtx {
             match kern_ctx_btf_id(meta.callee.proto.btf(), self.prog.prog_type) {
                 Ok(id) => meta.ret_btf_id = id.0,
-                Err(text) => reject!(self, EINVAL, "{text}"),
+                Err(text) => reject!(self, EINVAL, KfuncFault::NoKernelCtx { text: text.into() }),
             }
         }
         Ok(())
@@ -248,17 +240,17 @@ impl Env<'_> {
         let alloc = RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC);
         if reg.ty == alloc {
             if meta.callee.special != Special::ObjDrop {
-                reject!(self, EINVAL, "arg#{nth} expected for bpf_obj_drop_impl()");
+                reject!(self, EINVAL, KfuncFault::ForObjDrop { nth });
             }
         } else if reg.ty == alloc.with(TypeFlag::MEM_PERCPU) {
             if meta.callee.special != Special::PercpuObjDrop {
-                reject!(self, EINVAL, "arg#{nth} expected for bpf_percpu_obj_drop_impl()");
+                reject!(self, EINVAL, KfuncFault::ForPercpuObjDrop { nth });
             }
         } else {
-            reject!(self, EINVAL, "arg#{nth} expected pointer to allocated object");
+            reject!(self, EINVAL, KfuncFault::NotAllocated { nth });
         }
         if reg.ref_obj_id == 0 {
-            reject!(self, EINVAL, "allocated object must be referenced");
+            reject!(self, EINVAL, KfuncFault::AllocatedUnreferenced);
         }
         meta.arg_type = object_type(&reg);
         Ok(())
@@ -267,15 +259,15 @@ impl Env<'_> {
     fn check_refcounted_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
         let reg = self.reg(nth as u8 + 1);
         if reg.ty.base != Base::BtfId || !reg.ty.has(TypeFlag::MEM_ALLOC) {
-            reject!(self, EINVAL, "arg#{nth} is neither owning or non-owning ref");
+            reject!(self, EINVAL, KfuncFault::NoOwnership { nth });
         }
         meta.arg_owning_ref = !reg.ty.has(TypeFlag::NON_OWN_REF);
         let fields = self.fields_of(&reg);
         if fields.is_empty() {
-            reject!(self, EFAULT, "verifier bug: Couldn't find btf_record");
+            reject!(self, EFAULT, KfuncFault::NoRecord);
         }
         if !fields.iter().any(|f| f.kind == FieldKind::Refcount) {
-            reject!(self, EINVAL, "arg#{nth} doesn't point to a type with bpf_refcount field");
+            reject!(self, EINVAL, KfuncFault::NotRefcounted { nth });
         }
         meta.arg_type = object_type(&reg);
         Ok(())
@@ -315,11 +307,7 @@ impl Env<'_> {
     fn check_mem_arg(&mut self, to: Type<'_>, nth: usize) -> Check {
         let Ok(size) = to.btf().size_of(to.id()) else {
             let (kind, name) = (type_str(to), to.name());
-            reject!(
-                self,
-                EINVAL,
-                "arg#{nth} reference type('{kind} {name}') size cannot be determined: -22"
-            );
+            reject!(self, EINVAL, KfuncFault::ArgSize { nth, kind, name: name.into() });
         };
         check_mem_reg(self, nth as u8 + 1, size)
     }
@@ -333,17 +321,11 @@ impl Env<'_> {
         let (regno, size_regno) = (nth as u8 + 1, nth as u8 + 2);
         let optional = self.reg(regno).is_null() && has_suffix(&params[nth], "__opt");
         if !optional && let Err(stop) = self.check_kfunc_mem_size_reg(size_regno) {
-            let Stop::Reject { errno, message } = stop else { return Err(stop) };
-            let text = format!(
-                "arg#{nth} arg#{} memory, len pair leads to invalid memory access",
-                nth + 1
-            );
-            verbose!(self, "{text}\n");
-            return Err(Stop::Reject { errno, message: format!("{message}\n{text}") });
+            return Err(self.led_to(stop, KfuncFault::MemLenPair { nth, len: nth + 1 }));
         }
         if self.is_const_mem_size(params, nth + 1) {
             let Some(value) = self.reg(size_regno).const_value() else {
-                reject!(self, EINVAL, "R{size_regno} must be a known constant");
+                reject!(self, EINVAL, KfuncFault::NotConstant { regno: Regno(size_regno) });
             };
             meta.arg_constant = Some(value);
         }

@@ -6,6 +6,7 @@ use crate::KernelSymbols;
 use crate::check::attach_target::prototype_fault;
 use crate::passes::call_facts::{CallFacts, is_kfunc_call};
 use crate::passes::{PassReject, errno};
+use crate::rejection::KfuncFault;
 use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_insn::Insn;
@@ -273,24 +274,21 @@ impl<'a> Callees<'a> {
         insn: &Insn,
     ) -> Result<(), PassReject> {
         if !is_gpl_compatible(&prog.license) {
-            let text = "cannot call kernel function from non-GPL compatible program";
-            return Err(PassReject::at(idx, errno::EINVAL, text));
+            return Err(PassReject::at(idx, errno::EINVAL, KfuncFault::NeedsGpl));
         }
         if insn.off != 0 {
-            let (errno, why) = if insn.off < 0 {
-                (errno::EINVAL, "negative offset disallowed for kernel module function call")
+            let (errno, kind) = if insn.off < 0 {
+                (errno::EINVAL, KfuncFault::NegativeModule)
             } else {
-                (errno::EPROTO, "kfunc offset > 0 without fd_array is invalid")
+                (errno::EPROTO, KfuncFault::NoFdArray)
             };
-            let text = format!("{why}\nfailed to find BTF for kernel function");
-            return Err(PassReject::at(idx, errno, text));
+            return Err(PassReject::at(idx, errno, kind));
         }
         let id = TypeId(insn.imm as u32);
         let kernel = prog.kernel_btf.as_deref();
         let func = kernel.and_then(|btf| btf.get(id));
         if func.is_some_and(|func| METADATA.contains(&func.name())) {
-            let text = "metadata kfuncs require device-bound program";
-            return Err(PassReject::at(idx, errno::EINVAL, text));
+            return Err(PassReject::at(idx, errno::EINVAL, KfuncFault::DeviceBound));
         }
         if id == TypeId::VOID {
             return Ok(());
@@ -298,14 +296,14 @@ impl<'a> Callees<'a> {
         if let Some(callee) = self.0.get(&insn.imm) {
             let name = callee.name;
             let fault = if symbols.is_none_or(|symbols| (symbols.0)(name)) {
-                func.and_then(prototype_fault)
+                let fault = func.and_then(prototype_fault);
+                fault.map(|text| KfuncFault::Prototype { text: text.into() })
             } else {
-                Some(format!("cannot find address for kernel function {name}"))
+                Some(KfuncFault::NoAddress { name: name.into() })
             };
-            return fault.map_or(Ok(()), |text| Err(PassReject::at(idx, errno::EINVAL, text)));
+            return fault.map_or(Ok(()), |kind| Err(PassReject::at(idx, errno::EINVAL, kind)));
         }
-        let text = format!("kernel btf_id {id} is not a function");
-        Err(PassReject::at(idx, errno::EINVAL, text))
+        Err(PassReject::at(idx, errno::EINVAL, KfuncFault::NotFunction { id: id.0 }))
     }
 }
 

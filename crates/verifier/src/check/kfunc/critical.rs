@@ -7,7 +7,7 @@ use super::meta::Meta;
 use crate::check::mem::btf_trust::in_rcu_cs;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, KfuncFault};
 use crate::state::reg_type::TypeFlag;
 use skep_uapi::kfunc::KfuncFlags;
 
@@ -25,24 +25,16 @@ impl Env<'_> {
             if enable {
                 self.cur.refs.active_preempt_locks -= 1;
             } else if sleeps {
-                reject!(
-                    self,
-                    EACCES,
-                    "kernel func {name} is sleepable within non-preemptible region"
-                );
+                reject!(self, EACCES, KfuncFault::SleepsNonPreemptible { name: name.into() });
             }
         } else if enable {
-            reject!(
-                self,
-                EINVAL,
-                "unmatched attempt to enable preemption (kernel function {name})"
-            );
+            reject!(self, EINVAL, KfuncFault::PreemptUnmatched { name: name.into() });
         }
         if self.cur.refs.active_irq_id != 0 && sleeps {
-            reject!(self, EACCES, "kernel func {name} is sleepable within IRQ-disabled region");
+            reject!(self, EACCES, KfuncFault::SleepsIrqOff { name: name.into() });
         }
         if meta.callee.has(KfuncFlags::RCU_PROTECTED) && !in_rcu_cs(self) {
-            reject!(self, EACCES, "kernel func {name} requires RCU critical section protection");
+            reject!(self, EACCES, KfuncFault::NeedsRcu { name: name.into() });
         }
         Ok(())
     }
@@ -54,19 +46,15 @@ impl Env<'_> {
             if lock {
                 self.cur.refs.active_rcu_locks = 1;
             } else if unlock {
-                reject!(self, EINVAL, "unmatched rcu read unlock (kernel function {name})");
+                reject!(self, EINVAL, KfuncFault::RcuUnmatched { name: name.into() });
             }
             return Ok(());
         }
         if (lock || unlock) && self.in_rbtree_lock_required_cb() {
-            reject!(
-                self,
-                EACCES,
-                "Calling bpf_rcu_read_{{lock,unlock}} in unnecessary rbtree callback"
-            );
+            reject!(self, EACCES, KfuncFault::RcuInRbtreeCb);
         }
         if lock {
-            reject!(self, EINVAL, "nested rcu read lock (kernel function {name})");
+            reject!(self, EINVAL, KfuncFault::RcuNested { name: name.into() });
         }
         if unlock {
             self.for_each_reg(|reg| {
@@ -82,7 +70,7 @@ impl Env<'_> {
             return Ok(());
         }
         if meta.callee.has(KfuncFlags::SLEEPABLE) {
-            reject!(self, EACCES, "kernel func {name} is sleepable within rcu_read_lock region");
+            reject!(self, EACCES, KfuncFault::SleepsInRcu { name: name.into() });
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::meta::{ArgType, Meta};
 use crate::check::call::refs::release_reference;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop};
+use crate::rejection::{Check, KfuncFault, Regno, Stop};
 use crate::state::refs::{LockHome, RefKind};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -38,23 +38,19 @@ impl Env<'_> {
         let reg = self.reg(nth as u8 + 1);
         let is_object = reg.ty == RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC);
         if !reg.ty.is(Base::MapValue) && !is_object {
-            reject!(self, EINVAL, "arg#{nth} expected pointer to map value or allocated object");
+            reject!(self, EINVAL, KfuncFault::HeadPlace { nth });
         }
         if is_object && reg.ref_obj_id == 0 {
-            reject!(self, EINVAL, "allocated object must be referenced");
+            reject!(self, EINVAL, KfuncFault::AllocatedUnreferenced);
         }
         let kind = if kind == KfArg::ListHead { FieldKind::ListHead } else { FieldKind::RbRoot };
-        let (name, regno) = (kind.name(), nth + 1);
+        let (name, regno) = (kind.name(), nth as u8 + 1);
         if !reg.val.is_const() {
-            reject!(
-                self,
-                EINVAL,
-                "R{regno} doesn't have constant offset. {name} has to be at the constant offset"
-            );
+            reject!(self, EINVAL, KfuncFault::HeadVariable { regno: Regno(regno), name });
         }
         let off = reg.off.wrapping_add(reg.val.var_off.value as i32) as u32;
         let Some(field) = self.field_at(&reg, off, kind) else {
-            reject!(self, EINVAL, "{name} not found at offset={off}");
+            reject!(self, EINVAL, KfuncFault::NoHead { name, off });
         };
         self.check_reg_allocation_locked(&reg, name)?;
         meta.graph_root = Some(field);
@@ -87,11 +83,11 @@ impl Env<'_> {
             .iter()
             .find(|f| f.kind == FieldKind::SpinLock)
             .map_or(-22, |f| i64::from(f.offset));
-        let mut text = format!("bpf_spin_lock at off={lock} must be held for {what}");
+        let what = what.into();
         if held {
-            text = format!("held lock and object are not in the same allocation\n{text}");
+            reject!(self, EINVAL, KfuncFault::LockOfOther { lock, what });
         }
-        reject!(self, EINVAL, "{text}")
+        reject!(self, EINVAL, KfuncFault::LockNotHeld { lock, what })
     }
 
     pub(super) fn check_graph_node_arg(
@@ -103,22 +99,18 @@ impl Env<'_> {
         let (is_list, name) = (kind == KfArg::ListNode, meta.callee.name);
         if is_list || meta.callee.special == Special::RbtreeAdd {
             if reg.ty != RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC) {
-                reject!(self, EINVAL, "arg#{nth} expected pointer to allocated object");
+                reject!(self, EINVAL, KfuncFault::NotAllocated { nth });
             }
             if reg.ref_obj_id == 0 {
-                reject!(self, EINVAL, "allocated object must be referenced");
+                reject!(self, EINVAL, KfuncFault::AllocatedUnreferenced);
             }
         } else {
             let non_owning = reg.ty.has(TypeFlag::NON_OWN_REF);
             if !non_owning && reg.ref_obj_id == 0 {
-                reject!(
-                    self,
-                    EINVAL,
-                    "{name} can only take non-owning or refcounted bpf_rb_node pointer"
-                );
+                reject!(self, EINVAL, KfuncFault::NodeOwnership { name: name.into() });
             }
             if self.in_rbtree_lock_required_cb() {
-                reject!(self, EINVAL, "{name} not allowed in rbtree cb");
+                reject!(self, EINVAL, KfuncFault::InRbtreeCb { name: name.into() });
             }
         }
         self.check_node_field(meta, &reg, (nth, is_list))
@@ -135,17 +127,17 @@ impl Env<'_> {
         } else {
             (FieldKind::RbRoot, FieldKind::RbNode)
         };
-        let (head_name, node_name, regno) = (head.name(), node.name(), nth + 1);
+        let (head_name, node_name, regno) = (head.name(), node.name(), nth as u8 + 1);
         if !reg.val.is_const() {
             reject!(
                 self,
                 EINVAL,
-                "R{regno} doesn't have constant offset. {node_name} has to be at the constant offset"
+                KfuncFault::HeadVariable { regno: Regno(regno), name: node_name }
             );
         }
         let off = reg.off.wrapping_add(reg.val.var_off.value as i32) as u32;
         if self.field_at(reg, off, node).is_none() {
-            reject!(self, EINVAL, "{node_name} not found at offset={off}");
+            reject!(self, EINVAL, KfuncFault::NoHead { name: node_name, off });
         }
         let Some(root) = meta.graph_root.clone() else {
             return Err(Stop::Bug("node without root".into()));
@@ -164,17 +156,20 @@ impl Env<'_> {
             reject!(
                 self,
                 EINVAL,
-                "operation on {head_name} expects arg#1 {node_name} at offset={want} in struct {to}, but arg is at offset={off} in struct {from}"
+                KfuncFault::NodeType {
+                    head_name,
+                    node_name,
+                    want,
+                    to: to.into(),
+                    off,
+                    from: from.into()
+                }
             );
         }
         meta.arg_type = Some(ArgType { id, in_prog });
         if off != want {
             let to = struct_name(held);
-            reject!(
-                self,
-                EINVAL,
-                "arg#1 offset={off}, but expected {node_name} at offset={want} in struct {to}"
-            );
+            reject!(self, EINVAL, KfuncFault::NodeOffset { off, node_name, want, to: to.into() });
         }
         Ok(())
     }
@@ -209,7 +204,7 @@ impl Env<'_> {
         let held = self.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Ptr && r.id == id);
         if !held {
             let name = meta.name();
-            reject!(self, EINVAL, "kfunc {name} conversion of owning ref to non-owning failed");
+            reject!(self, EINVAL, KfuncFault::NotConverted { name: name.into() });
         }
         let mut probe = self.reg(2);
         probe.ref_obj_id = 0;

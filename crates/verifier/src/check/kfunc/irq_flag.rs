@@ -8,7 +8,7 @@ use super::meta::Meta;
 use super::slots::NoSlots;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, KfuncFault};
 use crate::state::refs::{LockHome, RefKind, Reference};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
@@ -23,7 +23,7 @@ impl Env<'_> {
         let is_lock =
             matches!(special, Special::ResSpinLockIrqsave | Special::ResSpinUnlockIrqrestore);
         if !reg.ty.is(Base::Stack) {
-            reject!(self, EINVAL, "arg#{nth} doesn't point to an irq flag on stack");
+            reject!(self, EINVAL, KfuncFault::NotIrqFlag { nth });
         }
         if matches!(special, Special::LocalIrqSave | Special::ResSpinLockIrqsave) {
             let free = match self.slots_of(&reg, "irq_flag", 1) {
@@ -32,7 +32,7 @@ impl Env<'_> {
                 Ok(at) => self.slots_at(at).all(|slot| !slot.types.contains(&SlotType::IrqFlag)),
             };
             if !free {
-                reject!(self, EINVAL, "expected uninitialized irq flag as arg#{nth}");
+                reject!(self, EINVAL, KfuncFault::IrqFlagInUse { nth });
             }
             self.write_object(regno, BPF_REG_SIZE)?;
             return self.save_irq_flag(&reg, is_lock);
@@ -45,7 +45,7 @@ impl Env<'_> {
             }
         };
         if !saved {
-            reject!(self, EINVAL, "expected an initialized irq flag as arg#{nth}");
+            reject!(self, EINVAL, KfuncFault::IrqFlagUninit { nth });
         }
         self.restore_irq_flag(&reg, is_lock)
     }
@@ -75,22 +75,14 @@ impl Env<'_> {
         let class = |is_lock| if is_lock { "lock" } else { "native" };
         if flag.extra != (Extra::IrqFlag { is_lock }) {
             let (by, with) = (class(!is_lock), class(is_lock));
-            reject!(
-                self,
-                EINVAL,
-                "irq flag acquired by {by} kfuncs cannot be restored with {with} kfuncs"
-            );
+            reject!(self, EINVAL, KfuncFault::IrqFlagKind { by, with });
         }
         let (id, active) = (flag.ref_obj_id, self.cur.refs.active_irq_id);
         let refs = &self.cur.refs.acquired;
         if id != active {
             let from = refs.iter().find(|r| r.kind == RefKind::Irq && r.id == active);
             let insn_idx = from.map_or(0, |r| r.insn_idx);
-            reject!(
-                self,
-                EACCES,
-                "cannot restore irq state out of order, expected id={active} acquired at insn_idx={insn_idx}"
-            );
+            reject!(self, EACCES, KfuncFault::IrqOrder { active, insn_idx });
         }
         if let Some(i) = refs.iter().position(|r| r.kind == RefKind::Irq && r.id == id) {
             let before = refs[..i].iter().rev().find(|r| r.kind == RefKind::Irq);

@@ -23,7 +23,7 @@ use super::exit::{THROW, check_resource_leak, check_return_code};
 use crate::env::{Env, InsnFlags};
 use crate::explore::walk::Next;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{Check, KfuncFault, Stop, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use callee::{Callee, Special};
@@ -47,11 +47,11 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
     if matches!(callee.special, Special::ResSpinLock | Special::ResSpinLockIrqsave) {
         env.push_failed_lock()?;
     } else if callee.special == Special::Trap {
-        reject!(env, EFAULT, "unexpected __bpf_trap() due to uninitialized variable?");
+        reject!(env, EFAULT, KfuncFault::Trap);
     }
     if callee.has(KfuncFlags::SLEEPABLE) && !env.cur.meta.in_sleepable {
         let name = callee.name;
-        reject!(env, EACCES, "program must be sleepable to call sleepable kfunc {name}");
+        reject!(env, EACCES, KfuncFault::NeedsSleepable { name: name.into() });
     }
     let mut meta = Meta::new(callee);
     env.check_kfunc_args(&mut meta)?;
@@ -98,7 +98,7 @@ fn find_callee<'a>(env: &mut Env<'a>) -> Check<Callee<'a>> {
         return unsupported(format!("kfunc {name}"));
     }
     if !callee.allowed {
-        reject!(env, EACCES, "calling kernel function {name} is not allowed");
+        reject!(env, EACCES, KfuncFault::NotAllowed { name: name.into() });
     }
     Ok(callee)
 }
@@ -174,7 +174,7 @@ impl Env<'_> {
         }
         if !refs::release_reference(self, reg.ref_obj_id) {
             let name = meta.name();
-            reject!(self, EINVAL, "kfunc {name} reference has not been acquired before");
+            reject!(self, EINVAL, KfuncFault::NotAcquired { name: name.into() });
         }
         Ok(())
     }

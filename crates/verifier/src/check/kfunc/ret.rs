@@ -9,7 +9,7 @@ use super::meta::Meta;
 use crate::check::call::refs::acquire_reference;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop};
+use crate::rejection::{Check, KfuncFault, Stop};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Kind, Type, TypeId};
@@ -40,7 +40,7 @@ impl Env<'_> {
         let to = btf.skip_modifiers(t.target_id());
         let is_struct_ptr = t.kind() == Kind::Ptr && to.kind().is_composite();
         if acquires && !is_struct_ptr && !meta.callee.special.returns_object() {
-            reject!(self, EINVAL, "acquire kernel function does not return PTR_TO_BTF_ID");
+            reject!(self, EINVAL, KfuncFault::AcquiresNoObject);
         }
         if is_scalar_type(t) {
             let special = meta.callee.special;
@@ -96,7 +96,7 @@ impl Env<'_> {
                 reject!(
                     self,
                     EINVAL,
-                    "kernel function {name} returns pointer type {kind} {to} is not supported"
+                    KfuncFault::ResultPointer { name: name.into(), kind, to: to.into() }
                 );
             }
             let mut flags = TypeFlag::empty();
@@ -140,43 +140,27 @@ impl Env<'_> {
 
     fn new_object(&mut self, meta: &Meta<'_>, local_type_id: u64) -> Check<Reg> {
         let Ok(id) = u32::try_from(local_type_id) else {
-            reject!(self, EINVAL, "local type ID argument must be in range [0, U32_MAX]");
+            reject!(self, EINVAL, KfuncFault::TypeIdRange);
         };
         // The kernel only takes the program's BTF with rows that refer to it.
         let has_rows = !self.prog.func_info.is_empty() || !self.prog.line_info.is_empty();
         let Some(btf) = self.prog.btf.clone().filter(|_| has_rows) else {
-            reject!(self, EINVAL, "bpf_obj_new/bpf_percpu_obj_new requires prog BTF");
+            reject!(self, EINVAL, KfuncFault::NewWithoutBtf);
         };
         let Some(t) = btf.get(TypeId(id)).filter(|t| t.kind() == Kind::Struct) else {
-            reject!(
-                self,
-                EINVAL,
-                "bpf_obj_new/bpf_percpu_obj_new type ID argument must be of a struct"
-            );
+            reject!(self, EINVAL, KfuncFault::NewNotStruct);
         };
         let mut flags = TypeFlag::MEM_ALLOC;
         if meta.callee.special == Special::PercpuObjNew {
             let size = t.stated_size().unwrap_or(0);
             if size > PERCPU_OBJ_SIZE_MAX {
-                reject!(
-                    self,
-                    EINVAL,
-                    "bpf_percpu_obj_new type size ({size}) is greater than {PERCPU_OBJ_SIZE_MAX}"
-                );
+                reject!(self, EINVAL, KfuncFault::NewTooLarge { size, max: PERCPU_OBJ_SIZE_MAX });
             }
             if !self.is_scalar_struct(t, 0) {
-                reject!(
-                    self,
-                    EINVAL,
-                    "bpf_percpu_obj_new type ID argument must be of a struct of scalars"
-                );
+                reject!(self, EINVAL, KfuncFault::NewNotScalars);
             }
             if self.struct_metas.is_some_and(|metas| metas.contains_key(&TypeId(id))) {
-                reject!(
-                    self,
-                    EINVAL,
-                    "bpf_percpu_obj_new type ID argument must not contain special fields"
-                );
+                reject!(self, EINVAL, KfuncFault::NewSpecialFields);
             }
             flags |= TypeFlag::MEM_PERCPU;
         }
@@ -188,7 +172,7 @@ impl Env<'_> {
         let id = TypeId(type_id as u32);
         let Some(t) = meta.callee.proto.btf().get(id) else {
             let id = type_id as i64;
-            reject!(self, EINVAL, "Unknown type ID {id} passed to kfunc bpf_rdonly_cast");
+            reject!(self, EINVAL, KfuncFault::CastUnknownType { id });
         };
         if t.kind().is_composite() {
             return Ok(btf_ptr(TypeFlag::PTR_UNTRUSTED, id.0, false));
@@ -196,7 +180,7 @@ impl Env<'_> {
         if t.kind() == Kind::Void {
             return Ok(mem(TypeFlag::MEM_RDONLY | TypeFlag::PTR_UNTRUSTED, 0));
         }
-        reject!(self, EINVAL, "kfunc bpf_rdonly_cast type ID argument must be of a struct or void")
+        reject!(self, EINVAL, KfuncFault::CastNotStruct)
     }
 
     fn slice(&mut self, meta: &Meta<'_>, size: u64) -> Check<Reg> {
@@ -207,7 +191,7 @@ impl Env<'_> {
         if meta.callee.special == Special::DynptrSlice {
             flags |= TypeFlag::MEM_RDONLY;
         } else if !may_write_packet(self.prog.prog_type) {
-            reject!(self, EINVAL, "the prog does not allow writes to packet data");
+            reject!(self, EINVAL, KfuncFault::PacketReadOnly);
         } else {
             self.seen_direct_write = true;
         }

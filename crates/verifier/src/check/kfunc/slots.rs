@@ -9,7 +9,7 @@ use crate::HoleKind;
 use crate::check::mem::{AccessType, MemAccess, check_mem_access};
 use crate::env::Env;
 use crate::log::verbose;
-use crate::rejection::{Check, Stop, errno};
+use crate::rejection::{Check, KfuncFault, Stop, Word, errno};
 use crate::state::reg::Reg;
 use crate::state::stack::{BPF_REG_SIZE, Slot, SlotType};
 
@@ -30,15 +30,15 @@ pub(crate) enum NoSlots {
     /// Not allocated yet: an access would grow the stack, or refuse.
     OutOfRange,
     /// Not at the start of a slot; the message is in the log.
-    Misplaced(String),
+    Misplaced(KfuncFault),
 }
 
 impl NoSlots {
     /// The refusal, where nothing else is said of it.
     pub(crate) fn stop(self) -> Stop {
         match self {
-            NoSlots::OutOfRange => Stop::Reject { errno: ERANGE, message: String::new() },
-            NoSlots::Misplaced(message) => Stop::Reject { errno: errno::EINVAL, message },
+            NoSlots::OutOfRange => Stop::refused(ERANGE, KfuncFault::SlotOutside),
+            NoSlots::Misplaced(kind) => Stop::refused(errno::EINVAL, kind),
         }
     }
 }
@@ -56,18 +56,18 @@ impl Slots {
 
 impl Env<'_> {
     /// The slots of the object of kind `what` that the stack pointer `reg` points to.
-    pub(crate) fn slots_of(&mut self, reg: &Reg, what: &str, nr: usize) -> Result<Slots, NoSlots> {
-        let misplaced = |env: &mut Self, text: String| {
-            verbose!(env, "{text}\n");
-            NoSlots::Misplaced(text)
+    pub(crate) fn slots_of(&mut self, reg: &Reg, what: Word, nr: usize) -> Result<Slots, NoSlots> {
+        let misplaced = |env: &mut Self, kind: KfuncFault| {
+            verbose!(env, "{kind}\n");
+            NoSlots::Misplaced(kind)
         };
         if !reg.val.var_off.is_const() {
-            return Err(misplaced(self, format!("{what} has to be at a constant offset")));
+            return Err(misplaced(self, KfuncFault::SlotVariable { what }));
         }
         let off = reg.off.wrapping_add(reg.val.var_off.value as i32);
         let spi = off.checked_neg().map_or(0, |n| n - 1) / BPF_REG_SIZE;
         if off % BPF_REG_SIZE != 0 || spi + 1 < nr as i32 {
-            return Err(misplaced(self, format!("cannot pass in {what} at an offset={off}")));
+            return Err(misplaced(self, KfuncFault::SlotOffset { what, off }));
         }
         if off >= 0 {
             self.goes_through(HoleKind::ObjectAboveStack);

@@ -10,7 +10,7 @@ use crate::check::mem::btf_trust::is_trusted_reg;
 use crate::check::mem::kptr::{Pointee, btf_struct_ids_match};
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{Check, KfuncFault, Regno, Stop, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Kind, Type, TypeId};
@@ -46,10 +46,10 @@ impl Env<'_> {
             return Ok(());
         }
         if !rcu {
-            reject!(self, EINVAL, "R{regno} must be referenced or trusted");
+            reject!(self, EINVAL, KfuncFault::Untrusted { regno: Regno(regno) });
         }
         if !is_rcu_reg(reg) {
-            reject!(self, EINVAL, "R{regno} must be a rcu pointer");
+            reject!(self, EINVAL, KfuncFault::NotRcu { regno: Regno(regno) });
         }
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Env<'_> {
         if !is_object && stands_for.is_none() {
             let expected = RegType { base: Base::BtfId, flags: reg.ty.flags & TRUSTED_MODIFIERS };
             let got = reg.ty;
-            reject!(self, EINVAL, "arg#{nth} is {got} expected {expected} or socket");
+            reject!(self, EINVAL, KfuncFault::NotObject { nth, got, expected });
         }
         let Some(kernel) = self.prog.kernel_btf.clone() else {
             return unsupported("kernel objects without the kernel's BTF");
@@ -97,7 +97,13 @@ impl Env<'_> {
             reject!(
                 self,
                 EINVAL,
-                "kernel function {name} args#{nth} expected pointer to {expected} but R{regno} has a pointer to {actual}"
+                KfuncFault::OtherObject {
+                    name: name.into(),
+                    nth,
+                    expected: expected.into(),
+                    regno: Regno(regno),
+                    actual: actual.into()
+                }
             );
         }
         Ok(())

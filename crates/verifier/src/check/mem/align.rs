@@ -5,7 +5,7 @@
 use super::MemAccess;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, MemFault};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType};
 use skep_domain::Tnum;
@@ -29,14 +29,10 @@ pub(crate) fn check_ptr_alignment(env: &mut Env<'_>, reg: &Reg, at: MemAccess) -
     }
     let (var, fixed, off, size) = (reg.val.var_off, reg.off, at.off, at.size);
     if packet {
-        reject!(
-            env,
-            EACCES,
-            "misaligned packet access off {start}+{var}+{fixed}+{off} size {size}"
-        );
+        reject!(env, EACCES, MemFault::MisalignedPacket { start, var, fixed, off, size });
     }
     let what = description(reg.ty);
-    reject!(env, EACCES, "misaligned {what}access off {var}+{fixed}+{off} size {size}")
+    reject!(env, EACCES, MemFault::Misaligned { what, var, fixed, off, size })
 }
 
 fn description(ty: RegType) -> &'static str {

@@ -7,7 +7,7 @@ use super::btf_store::check_store;
 use super::btf_trust::field_flags;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{Check, MemFault, Regno, Stop, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, Kind, PtrTag, TypeId, Walk, WalkError};
@@ -43,7 +43,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
             return check_store(env, (&btf, struct_id), (off, at.size));
         }
         if reg.ty.has(TypeFlag::PTR_UNTRUSTED) {
-            reject!(env, EACCES, "only read is supported");
+            reject!(env, EACCES, MemFault::ObjectReadOnly);
         }
     }
     if is_alloc {
@@ -90,33 +90,33 @@ fn check_pointer(
 ) -> Check {
     let name = btf.get(id).map_or("", |t| t.name());
     if !env.allow_ptr_leaks {
-        reject!(
-            env,
-            EPERM,
-            "'struct {name}' access is allowed only to CAP_PERFMON and CAP_SYS_ADMIN"
-        );
+        reject!(env, EPERM, MemFault::NeedsPerfmon { name: name.into() });
     }
     if !in_prog && !is_gpl_compatible(&env.prog.license) {
-        reject!(
-            env,
-            EINVAL,
-            "Cannot access kernel 'struct {name}' from non-GPL compatible program"
-        );
+        reject!(env, EINVAL, MemFault::ObjectNeedsGpl { name: name.into() });
     }
     if off < 0 {
-        reject!(env, EACCES, "R{regno} is ptr_{name} invalid negative access: off={off}");
+        reject!(
+            env,
+            EACCES,
+            MemFault::BeforeObject { regno: Regno(regno), name: name.into(), off }
+        );
     }
     let var = reg.val.var_off;
     if !var.is_const() || var.value != 0 {
         reject!(
             env,
             EACCES,
-            "R{regno} is ptr_{name} invalid variable offset: off={off}, var_off={var}"
+            MemFault::VariableObject { regno: Regno(regno), name: name.into(), off, var }
         );
     }
     for (flag, what) in [(TypeFlag::MEM_USER, "user"), (TypeFlag::MEM_PERCPU, "percpu")] {
         if reg.ty.has(flag) {
-            reject!(env, EACCES, "R{regno} is ptr_{name} access {what} memory: off={off}");
+            reject!(
+                env,
+                EACCES,
+                MemFault::TaggedObject { regno: Regno(regno), name: name.into(), what, off }
+            );
         }
     }
     Ok(())
@@ -136,15 +136,15 @@ fn refuse_special_fields(
     });
     if let Some(field) = hit {
         let name = super::map_value::field_type_name(field.kind);
-        reject!(env, EACCES, "direct access to {name} is disallowed");
+        reject!(env, EACCES, MemFault::OpaqueObject { name: name.into() });
     }
     Ok(())
 }
 
 fn walk(env: &mut Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check<Found> {
     match btf.struct_access(id, off as u32, size as u32) {
-        Err(why @ WalkError::NoField(_)) => reject!(env, EINVAL, "{why}"),
-        Err(why) => reject!(env, EACCES, "{why}"),
+        Err(why @ WalkError::NoField(_)) => reject!(env, EINVAL, MemFault::NoField { why }),
+        Err(why) => reject!(env, EACCES, MemFault::UnfitField { why }),
         Ok(Walk::Scalar | Walk::Struct { .. }) => Ok(Found::Scalar),
         Ok(Walk::Mem { .. }) => Ok(Found::Mem),
         Ok(Walk::Ptr { to, tag, via_union, field }) => {
@@ -171,21 +171,17 @@ pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     let name = map_struct(def);
     let Some(id) = btf.find_by_name_kind(name, Kind::Struct) else {
         let number = def.map_type.number();
-        reject!(env, ENOTSUPP, "map_ptr access not supported for map type {number}");
+        reject!(env, ENOTSUPP, MemFault::OpaqueMap { number });
     };
     if !env.allow_ptr_leaks {
-        reject!(
-            env,
-            EPERM,
-            "'struct {name}' access is allowed only to CAP_PERFMON and CAP_SYS_ADMIN"
-        );
+        reject!(env, EPERM, MemFault::NeedsPerfmon { name: name.into() });
     }
     if off < 0 {
         let regno = at.regno;
-        reject!(env, EACCES, "R{regno} is {name} invalid negative access: off={off}");
+        reject!(env, EACCES, MemFault::BeforeMap { regno: Regno(regno), name: name.into(), off });
     }
     if at.is_write() {
-        reject!(env, EACCES, "only read from {name} is supported");
+        reject!(env, EACCES, MemFault::MapReadOnly { name: name.into() });
     }
     let found = walk(env, (&btf, id), off, at.size)?;
     let Some(value) = at.value_regno else { return Ok(()) };

@@ -6,7 +6,7 @@
 use crate::check::struct_ops::{Ops, attach_struct, ops_named};
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, unsupported};
+use crate::rejection::{Check, MemFault, Stop, unsupported};
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::ProgType;
 
@@ -23,7 +23,7 @@ pub(super) fn check_store(env: &mut Env<'_>, (btf, id): (&Btf, TypeId), at: (i32
                 // Seen on 6.12: the arguments are the program's to change.
                 Some(Ops::Test) if ty.name() == "st_ops_args" => Ok(()),
                 Some(Ops::TcpCongestion | Ops::Test) => {
-                    reject!(env, EACCES, "only read is supported")
+                    reject!(env, EACCES, MemFault::ObjectReadOnly)
                 }
                 None => unsupported("stores to fields of the kernel's structs"),
             }
@@ -36,16 +36,16 @@ pub(super) fn check_store(env: &mut Env<'_>, (btf, id): (&Btf, TypeId), at: (i32
             };
             check_fields(env, (btf, btf.ty(conn)), at, ("nf_conn", &NF_CONN_FIELDS))
         }
-        _ => reject!(env, EACCES, "only read is supported"),
+        _ => reject!(env, EACCES, MemFault::ObjectReadOnly),
     }
 }
 
 fn check_dummy_store(env: &mut Env<'_>, ty: Type<'_>, (off, size): (i32, i32)) -> Check {
     if ty.name() != "bpf_dummy_ops_state" {
-        reject!(env, EACCES, "only access to bpf_dummy_ops_state is supported");
+        reject!(env, EACCES, MemFault::DummyOpsOnly);
     }
     if i64::from(off) + i64::from(size) > i64::from(ty.stated_size().unwrap_or(0)) {
-        reject!(env, EACCES, "write access at off {off} with size {size}");
+        reject!(env, EACCES, MemFault::BeyondDummyOps { off, size });
     }
     Ok(())
 }
@@ -80,14 +80,10 @@ fn check_fields(
         },
     );
     let Some((_, end, _)) = field else {
-        reject!(env, EACCES, "no write support to {name} at off {off}");
+        reject!(env, EACCES, MemFault::FieldReadOnly { name: name.into(), off });
     };
     if i64::from(off) + i64::from(size) > i64::from(end) {
-        reject!(
-            env,
-            EACCES,
-            "write access at off {off} with size {size} beyond the member of {name} ended at {end}"
-        );
+        reject!(env, EACCES, MemFault::BeyondMember { off, size, name: name.into(), end });
     }
     Ok(())
 }

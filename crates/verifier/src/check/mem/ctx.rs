@@ -6,8 +6,7 @@ use super::region::check_ptr_off_reg;
 use super::{MemAccess, btf_ctx, check_no_leak};
 use crate::check::exit::lsm_range;
 use crate::env::Env;
-use crate::log::verbose;
-use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::rejection::{Check, MemFault, errno, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::Kind;
@@ -35,10 +34,9 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     check_ptr_off_reg(env, reg, at.regno, false)?;
     let Some(load) = find_access(env, at, off)? else {
         let size = at.size;
-        let message = format!("invalid bpf_context access off={off} size={size}");
-        verbose!(env, "{message}\n");
+        let stop = env.refuse(errno::EACCES, MemFault::BeyondCtx { off, size });
         env.print_source_line(env.insn_idx, "; ");
-        return Err(Stop::Reject { errno: errno::EACCES, message });
+        return Err(stop);
     };
     let Some(value) = at.value_regno.filter(|_| !at.is_write()) else { return Ok(()) };
     if load.ty.is(Base::Scalar) {

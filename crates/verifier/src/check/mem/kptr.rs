@@ -8,7 +8,7 @@ use super::region::check_ptr_off_reg;
 use super::{AccessType, MemAccess};
 use crate::env::Env;
 use crate::log::{reject, verbose};
-use crate::rejection::{Check, Stop, errno, unsupported};
+use crate::rejection::{Check, MemFault, Regno, errno, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, FieldKind, SpecialField, TypeId, Walk};
@@ -53,14 +53,14 @@ fn type_name<'a>(env: &Env<'a>, id: TypeId, in_prog: bool) -> &'a str {
 pub(super) fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField) -> Check {
     let insn = env.insn();
     if insn.mode() != BPF_MEM {
-        reject!(env, EACCES, "kptr in map can only be accessed using BPF_MEM instruction mode");
+        reject!(env, EACCES, MemFault::KptrMode);
     }
     if insn.class() != BPF_LDX {
         match field.kind {
             FieldKind::KptrRef | FieldKind::KptrPercpu => {
-                reject!(env, EACCES, "store to referenced kptr disallowed")
+                reject!(env, EACCES, MemFault::KptrRefStore)
             }
-            FieldKind::Uptr => reject!(env, EACCES, "store to uptr disallowed"),
+            FieldKind::Uptr => reject!(env, EACCES, MemFault::UptrStore),
             _ => {}
         }
     }
@@ -71,20 +71,16 @@ pub(super) fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField
             if reg.is_null() {
                 return Ok(());
             }
-            match map_kptr_match_type(env, field, &reg, value) {
-                Err(Stop::Reject { message, .. }) => {
-                    Err(Stop::Reject { errno: errno::EACCES, message })
-                }
-                done => done,
-            }
+            let done = map_kptr_match_type(env, field, &reg, value);
+            done.map_err(|stop| stop.with_errno(errno::EACCES))
         }
         (BPF_ST, _) if insn.imm != 0 => {
             let off = field.offset;
-            reject!(env, EACCES, "BPF_ST imm must be 0 when storing to kptr at off={off}")
+            reject!(env, EACCES, MemFault::KptrImmediate { off })
         }
         (BPF_ST, _) => Ok(()),
         _ => {
-            reject!(env, EACCES, "kptr in map can only be accessed using BPF_LDX/BPF_STX/BPF_ST")
+            reject!(env, EACCES, MemFault::KptrClass)
         }
     }
 }
@@ -146,24 +142,20 @@ pub(crate) fn map_kptr_match_type(
         let allowed = allowed_flags(field.kind, in_prog);
         if reg.ty.flags.difference(allowed).is_empty() {
             reg_name = type_name(env, TypeId(id), in_prog);
-            check_ptr_off_reg(env, reg, regno, true).map_err(|stop| match stop {
-                Stop::Reject { message, .. } => Stop::Reject { errno: errno::EACCES, message },
-                other => other,
-            })?;
+            check_ptr_off_reg(env, reg, regno, true)
+                .map_err(|stop| stop.with_errno(errno::EACCES))?;
             let have = Pointee { id: TypeId(id), in_prog };
             if btf_struct_ids_match(env, (have, reg.off), pointee, !unref) {
                 return Ok(());
             }
         }
     }
-    let target = type_name(env, pointee.id, pointee.in_prog);
-    let ty = reg.ty;
-    let mut message =
-        format!("invalid kptr access, R{regno} type={ty}{reg_name} expected=ptr_{target}");
+    let target = type_name(env, pointee.id, pointee.in_prog).into();
+    let (ty, regno, reg_name) = (reg.ty, Regno(regno), reg_name.into());
     if unref {
-        message += &format!(" or untrusted_ptr_{target}");
+        reject!(env, EINVAL, MemFault::UntrustedKptrType { regno, ty, reg_name, target });
     }
-    Err(env.refuse(errno::EINVAL, message))
+    reject!(env, EINVAL, MemFault::KptrType { regno, ty, reg_name, target })
 }
 
 fn allowed_flags(kind: FieldKind, in_prog: bool) -> TypeFlag {

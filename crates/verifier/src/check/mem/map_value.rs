@@ -7,7 +7,7 @@ use super::region::{Span, check_mem_region_access};
 use super::{AccessType, MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, Stop, errno};
+use crate::rejection::{Check, MemFault, Regno, Stop, errno};
 use crate::state::reg::Reg;
 use skep_btf::{FieldKind, SpecialField};
 use skep_program::MapDef;
@@ -25,7 +25,7 @@ pub(crate) enum AccessSource {
 /// A load or store through a pointer to a map key.
 pub(super) fn access_key(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() {
-        reject!(env, EACCES, "write to change key R{} not allowed", at.regno);
+        reject!(env, EACCES, MemFault::MapKeyReadOnly { regno: Regno(at.regno) });
     }
     let key_size = map_def(env, reg)?.key_size;
     check_mem_region_access(env, Span::of(at, off), key_size)?;
@@ -76,18 +76,10 @@ pub(crate) fn check_map_access_type(env: &mut Env<'_>, span: Span, ty: AccessTyp
     let Span { off, size, .. } = span;
     let value_size = def.value_size;
     if ty == AccessType::Write && rdonly {
-        reject!(
-            env,
-            EACCES,
-            "write into map forbidden, value_size={value_size} off={off} size={size}"
-        );
+        reject!(env, EACCES, MemFault::MapReadOnlyForProg { value_size, off, size });
     }
     if ty == AccessType::Read && wronly {
-        reject!(
-            env,
-            EACCES,
-            "read from map forbidden, value_size={value_size} off={off} size={size}"
-        );
+        reject!(env, EACCES, MemFault::MapWriteOnlyForProg { value_size, off, size });
     }
     Ok(())
 }
@@ -117,22 +109,22 @@ fn check_touches_field(
 ) -> Check {
     let name = field_type_name(field.kind);
     if !field.kind.is_pointer() {
-        reject!(env, EACCES, "{name} cannot be accessed directly by load/store");
+        reject!(env, EACCES, MemFault::SpecialField { name });
     }
     if source != AccessSource::Direct {
-        reject!(env, EACCES, "{name} cannot be accessed indirectly by helper");
+        reject!(env, EACCES, MemFault::SpecialFieldByHelper { name });
     }
     let var = reg.val.var_off;
     if !var.is_const() {
-        reject!(env, EACCES, "{name} access cannot have variable offset");
+        reject!(env, EACCES, MemFault::SpecialFieldVariable { name });
     }
     let off = (i64::from(span.off) as u64).wrapping_add(var.value);
     if u64::from(field.offset) != off {
         let expected = field.offset;
-        reject!(env, EACCES, "{name} access misaligned expected={expected} off={off}");
+        reject!(env, EACCES, MemFault::SpecialFieldPart { name, expected, off });
     }
     if span.size != 8 {
-        reject!(env, EACCES, "{name} access size must be BPF_DW");
+        reject!(env, EACCES, MemFault::SpecialFieldSize { name });
     }
     Ok(())
 }
@@ -155,7 +147,7 @@ fn is_constant(def: &MapDef) -> bool {
 /// The value of a map that is constant. Only maps of one element have an address to read from.
 fn direct_read(def: &MapDef, off: i64, at: MemAccess) -> Check<u64> {
     if def.max_entries != 1 {
-        return Err(Stop::Reject { errno: errno::ENOTSUPP, message: String::new() });
+        return Err(Stop::refused(errno::ENOTSUPP, MemFault::MapOfManyReadOnce));
     }
     let mut bytes = [0u8; 8];
     for (i, byte) in bytes.iter_mut().take(at.size as usize).enumerate() {

@@ -26,7 +26,7 @@ use super::reg_arg::Operand;
 use crate::env::{Env, Form, Found};
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
-use crate::rejection::Check;
+use crate::rejection::{Check, MemFault, Regno, Word};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -165,7 +165,7 @@ pub(crate) fn check_fields(env: &mut Env<'_>) -> Check {
         return Ok(());
     }
     if let Err(refused) = check_insn_fields(env.insn_idx as usize, &env.insn()) {
-        reject!(env, EINVAL, "{}", refused.message);
+        reject!(env, EINVAL, refused.kind);
     }
     env.aux_mut().form = Form::Good;
     Ok(())
@@ -213,7 +213,7 @@ fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Chec
             mark_loaded_unknown(env, at);
             Ok(())
         }
-        _ => reject!(env, EACCES, "R{} invalid mem access '{ty}'", at.regno),
+        _ => reject!(env, EACCES, MemFault::NotMemory { regno: Regno(at.regno), ty }),
     }
 }
 
@@ -227,12 +227,12 @@ pub(crate) fn mark_loaded_unknown(env: &mut Env<'_>, at: MemAccess) {
 }
 
 /// Refuses a store of a pointer where the program could read it back as a number.
-pub(crate) fn check_no_leak(env: &mut Env<'_>, at: MemAccess, into: &str) -> Check {
+pub(crate) fn check_no_leak(env: &mut Env<'_>, at: MemAccess, into: Word) -> Check {
     if at.is_write()
         && let Some(value) = at.value_regno
         && env.is_pointer_value(value)
     {
-        reject!(env, EACCES, "R{value} leaks addr into {into}");
+        reject!(env, EACCES, MemFault::LeaksAddr { value: Regno(value), into });
     }
     Ok(())
 }
@@ -262,7 +262,7 @@ pub(crate) fn save_aux_ptr_type(
     }
     let probed = |t: RegType| matches!(t.base, Base::Mem | Base::BtfId);
     if !allow_trust_mismatch || !probed(prev) || !probed(ty) {
-        reject!(env, EINVAL, "same insn cannot be used with different pointers");
+        reject!(env, EINVAL, MemFault::MixedPointers);
     }
     let both_mem = prev.base == Base::Mem && ty.base == Base::Mem;
     let flags = (prev.flags | ty.flags) & (TypeFlag::PTR_UNTRUSTED | TypeFlag::MEM_RDONLY);

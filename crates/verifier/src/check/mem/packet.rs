@@ -4,11 +4,11 @@
 //! Kernel: `check_packet_access`, `check_flow_keys_access`, `check_tp_buffer_access`,
 //! `check_buffer_access` (6.18).
 
-use super::region::{Span, also, check_inside, refuse_negative};
+use super::region::{Span, check_inside, refuse_negative};
 use super::{MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, MemFault, Regno, Word};
 use crate::state::reg::Reg;
 use crate::state::reg_type::TypeFlag;
 use skep_uapi::may_write_packet;
@@ -19,7 +19,7 @@ const FLOW_KEYS_BYTES: i64 = 56;
 pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() {
         if !may_write_packet(env.prog.prog_type) {
-            reject!(env, EACCES, "cannot write into packet");
+            reject!(env, EACCES, MemFault::PacketReadOnly);
         }
         env.seen_direct_write = true;
     }
@@ -35,14 +35,14 @@ pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
     if reg.val.smin < 0 {
         return refuse_negative(env, span.regno);
     }
-    let what = "offset is outside of the packet";
+    let outside = MemFault::OutsidePacket { regno: Regno(span.regno) };
     let range = reg.range();
     if range < 0 {
-        reject!(env, EINVAL, "R{} {what}", span.regno);
+        reject!(env, EINVAL, outside);
     }
     match check_inside(env, span, range as u32) {
         Ok(()) => Ok(()),
-        Err(stop) => Err(also(env, stop, what, span.regno)),
+        Err(stop) => Err(env.led_to(stop, outside)),
     }
 }
 
@@ -56,7 +56,7 @@ pub(super) fn access_flow_keys(env: &mut Env<'_>, at: MemAccess, off: i32) -> Ch
 /// Checks a range of `struct bpf_flow_keys`.
 pub(crate) fn check_flow_keys_access(env: &mut Env<'_>, off: i32, size: i32) -> Check {
     if size < 0 || off < 0 || i64::from(off) + i64::from(size) > FLOW_KEYS_BYTES {
-        reject!(env, EACCES, "invalid access to flow keys off={off} size={size}");
+        reject!(env, EACCES, MemFault::BeyondFlowKeys { off, size });
     }
     Ok(())
 }
@@ -69,7 +69,7 @@ pub(super) fn access_tp_buffer(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off:
 
 pub(super) fn access_buf(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() && reg.ty.has(TypeFlag::MEM_RDONLY) {
-        reject!(env, EACCES, "R{} cannot write into {}", at.regno, reg.ty);
+        reject!(env, EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
     }
     check_buffer_access(env, reg, Span::of(at, off))?;
     mark_loaded_unknown(env, at);
@@ -82,14 +82,14 @@ pub(crate) fn check_buffer_access(env: &mut Env<'_>, reg: &Reg, span: Span) -> C
     check_buffer(env, reg, span, what)
 }
 
-fn check_buffer(env: &mut Env<'_>, reg: &Reg, span: Span, what: &str) -> Check {
+fn check_buffer(env: &mut Env<'_>, reg: &Reg, span: Span, what: Word) -> Check {
     let Span { regno, off, size, .. } = span;
     if off < 0 {
-        reject!(env, EACCES, "R{regno} invalid {what} buffer access: off={off}, size={size}");
+        reject!(env, EACCES, MemFault::NegativeBuffer { regno: Regno(regno), what, off, size });
     }
     let var = reg.val.var_off;
     if !var.is_const() || var.value != 0 {
-        reject!(env, EACCES, "R{regno} invalid variable buffer offset: off={off}, var_off={var}");
+        reject!(env, EACCES, MemFault::VariableBuffer { regno: Regno(regno), off, var });
     }
     Ok(())
 }

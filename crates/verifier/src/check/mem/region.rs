@@ -4,8 +4,8 @@
 
 use super::{MemAccess, check_no_leak};
 use crate::env::Env;
-use crate::log::{reject, verbose};
-use crate::rejection::{Check, Stop};
+use crate::log::reject;
+use crate::rejection::{Check, MemFault, Regno};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, TypeFlag};
 use skep_uapi::limits::BPF_MAX_VAR_OFF;
@@ -36,36 +36,21 @@ pub(crate) fn check_mem_region_access(env: &mut Env<'_>, span: Span, mem_size: u
         return refuse_negative(env, regno);
     }
     if let Err(stop) = check_inside(env, Span { off: low as i32, ..span }, mem_size) {
-        return Err(also(env, stop, "min value is outside of the allowed memory range", regno));
+        return Err(env.led_to(stop, MemFault::MinOutside { regno: Regno(regno) }));
     }
     if umax >= BPF_MAX_VAR_OFF as u64 {
-        reject!(
-            env,
-            EACCES,
-            "R{regno} unbounded memory access, make sure to bounds check any such access"
-        );
+        reject!(env, EACCES, MemFault::UnboundedAccess { regno: Regno(regno) });
     }
     let high = umax.wrapping_add(i64::from(off) as u64);
     if let Err(stop) = check_inside(env, Span { off: high as i32, ..span }, mem_size) {
-        return Err(also(env, stop, "max value is outside of the allowed memory range", regno));
+        return Err(env.led_to(stop, MemFault::MaxOutside { regno: Regno(regno) }));
     }
     Ok(())
 }
 
 /// A pointer may be anything from before its memory on.
 pub(crate) fn refuse_negative(env: &mut Env<'_>, regno: u8) -> Check {
-    reject!(
-        env,
-        EACCES,
-        "R{regno} min value is negative, either use unsigned index or do a if (index >=0) check."
-    )
-}
-
-/// Adds a line to a refusal.
-pub(crate) fn also(env: &mut Env<'_>, stop: Stop, what: &str, regno: u8) -> Stop {
-    let Stop::Reject { errno, message } = stop else { return stop };
-    verbose!(env, "R{regno} {what}\n");
-    Stop::Reject { errno, message: format!("{message}\nR{regno} {what}") }
+    reject!(env, EACCES, MemFault::MaybeNegative { regno: Regno(regno) })
 }
 
 /// Checks that the span lies in `[0, mem_size)`; `span.off` is all of the offset.
@@ -78,30 +63,20 @@ pub(crate) fn check_inside(env: &mut Env<'_>, span: Span, mem_size: u32) -> Chec
     let reg = env.reg(regno);
     match reg.ty.base {
         Base::MapKey if reg.ty.is(Base::MapKey) => {
-            reject!(
-                env,
-                EACCES,
-                "invalid access to map key, key_size={mem_size} off={off} size={size}"
-            )
+            reject!(env, EACCES, MemFault::BeyondMapKey { mem_size, off, size })
         }
-        Base::MapValue if reg.ty.is(Base::MapValue) => reject!(
-            env,
-            EACCES,
-            "invalid access to map value, value_size={mem_size} off={off} size={size}"
-        ),
+        Base::MapValue if reg.ty.is(Base::MapValue) => {
+            reject!(env, EACCES, MemFault::BeyondMapValue { mem_size, off, size })
+        }
         _ if reg.ty.is_packet() || reg.ty.is(Base::PacketEnd) => {
             let id = reg.id;
             reject!(
                 env,
                 EACCES,
-                "invalid access to packet, off={off} size={size}, R{regno}(id={id},off={off},r={mem_size})"
+                MemFault::BeyondPacket { off, size, regno: Regno(regno), id, mem_size }
             )
         }
-        _ => reject!(
-            env,
-            EACCES,
-            "invalid access to memory, mem_size={mem_size} off={off} size={size}"
-        ),
+        _ => reject!(env, EACCES, MemFault::BeyondMem { mem_size, off, size }),
     }
 }
 
@@ -117,14 +92,14 @@ pub(crate) fn check_ptr_off_reg(
 ) -> Check {
     let (ty, off) = (reg.ty, reg.off);
     if off < 0 {
-        reject!(env, EACCES, "negative offset {ty} ptr R{regno} off={off} disallowed");
+        reject!(env, EACCES, MemFault::NegativeOffset { ty, regno: Regno(regno), off });
     }
     if !fixed_off_ok && off != 0 {
-        reject!(env, EACCES, "dereference of modified {ty} ptr R{regno} off={off} disallowed");
+        reject!(env, EACCES, MemFault::ModifiedPointer { ty, regno: Regno(regno), off });
     }
     let var = reg.val.var_off;
     if !var.is_const() || var.value != 0 {
-        reject!(env, EACCES, "variable {ty} access var_off={var} disallowed");
+        reject!(env, EACCES, MemFault::VariablePointer { ty, var });
     }
     Ok(())
 }
@@ -133,10 +108,10 @@ pub(crate) fn check_ptr_off_reg(
 pub(super) fn access_mem(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     let rdonly = reg.ty.has(TypeFlag::MEM_RDONLY);
     if reg.ty.may_be_null() {
-        reject!(env, EACCES, "R{} invalid mem access '{}'", at.regno, reg.ty);
+        reject!(env, EACCES, MemFault::NotMemory { regno: Regno(at.regno), ty: reg.ty });
     }
     if at.is_write() && rdonly {
-        reject!(env, EACCES, "R{} cannot write into {}", at.regno, reg.ty);
+        reject!(env, EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
     }
     check_no_leak(env, at, "mem")?;
     // Reads of untrusted memory are probes: nothing can go wrong.

@@ -6,7 +6,7 @@ use super::MemAccess;
 use super::region::refuse_negative;
 use crate::env::{Env, InsnFlags};
 use crate::log::reject;
-use crate::rejection::{Check, Stop};
+use crate::rejection::{Check, MemFault, Regno, Stop};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
@@ -26,7 +26,7 @@ pub(crate) fn convert_sock_accesses(env: &mut Env<'_>) -> Check {
     };
     if let Some(i) = (0..env.insns.len()).find(lacks_conversion) {
         env.insn_idx = i as u32;
-        reject!(env, EFAULT, "verifier bug: error during ctx access conversion (0)");
+        reject!(env, EFAULT, MemFault::CtxConversion);
     }
     Ok(())
 }
@@ -43,7 +43,7 @@ fn sock_pointer(base: Base) -> Option<SockPointer> {
 
 pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() {
-        reject!(env, EACCES, "R{} cannot write into {}", at.regno, reg.ty);
+        reject!(env, EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
     }
     if reg.val.smin < 0 {
         return refuse_negative(env, at.regno);
@@ -55,7 +55,7 @@ pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32)
     let may_load = pointer.layout().load(range, at.is_ldsx).is_some();
     if !may_load && !pointer.lacks_conversion(range) {
         let (regno, size) = (at.regno, at.size);
-        reject!(env, EACCES, "R{regno} invalid {} access off={off} size={size}", reg.ty);
+        reject!(env, EACCES, MemFault::BeyondSocket { regno: Regno(regno), ty: reg.ty, off, size });
     }
     if let Some(value) = at.value_regno {
         env.set_name(value, PackedReg::UNKNOWN);

@@ -7,7 +7,7 @@ use super::region::Span;
 use super::{AccessType, MemAccess, stack_read, stack_write};
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, errno};
+use crate::rejection::{Check, MemFault, Regno, errno};
 use crate::state::reg::Reg;
 use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_BPF_STACK_BYTES};
 
@@ -27,11 +27,7 @@ pub(super) fn access_stack(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32
         AccessType::Write => stack_write::write_var_off(env, reg, at),
         AccessType::Read if at.value_regno.is_none() => {
             let (off, size) = (at.off, at.size);
-            reject!(
-                env,
-                EACCES,
-                "variable offset stack pointer cannot be passed into helper function; var_off={var} off={off} size={size}"
-            )
+            reject!(env, EACCES, MemFault::VariableStackForHelper { var, off, size })
         }
         AccessType::Read => stack_read::read_var_off(env, reg, at),
     }
@@ -52,7 +48,7 @@ pub(crate) fn check_stack_access_within_bounds(
         (min, min.wrapping_add(i64::from(size)))
     } else {
         if reg.val.smax >= BPF_MAX_VAR_OFF || reg.val.smin <= -BPF_MAX_VAR_OFF {
-            reject!(env, EACCES, "invalid unbounded variable-offset {what} stack R{regno}");
+            reject!(env, EACCES, MemFault::UnboundedStack { what, regno: Regno(regno) });
         }
         let (min, max) = (reg.val.smin, reg.val.smax);
         (min + i64::from(off), max + i64::from(off) + i64::from(size))
@@ -73,12 +69,13 @@ pub(crate) fn check_stack_access_within_bounds(
         grow_stack_state(env, reg.frameno(), -min_off as i32);
         return Ok(());
     };
-    let message = if var.is_const() {
-        format!("invalid {what} stack R{regno} off={min_off} size={size}")
+    let regno = Regno(regno);
+    let kind = if var.is_const() {
+        MemFault::BeyondStack { what, regno, min_off, size }
     } else {
-        format!("invalid variable-offset {what} stack R{regno} var_off={var} off={off} size={size}")
+        MemFault::VariableBeyondStack { what, regno, var, off, size }
     };
-    Err(env.refuse(errno, message))
+    Err(env.refuse(errno, kind))
 }
 
 /// Makes the stack of a frame at least `bytes` deep.

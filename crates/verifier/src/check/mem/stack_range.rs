@@ -8,7 +8,7 @@ use super::stack::check_stack_access_within_bounds;
 use super::stack_write::scrub;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, MemFault, Regno};
 use crate::state::arena::PackedReg;
 use crate::state::stack::{SlotType, spi_of};
 
@@ -33,7 +33,7 @@ pub(crate) fn check_stack_range_initialized(
     let Span { regno, off, size, .. } = span;
     let var = reg.val.var_off;
     if size == 0 && !span.zero_size_allowed {
-        reject!(env, EACCES, "invalid zero-sized read");
+        reject!(env, EACCES, MemFault::ZeroSizedRead);
     }
     check_stack_access_within_bounds(env, span, ty)?;
     let (min_off, max_off, raw) = if var.is_const() {
@@ -41,11 +41,7 @@ pub(crate) fn check_stack_range_initialized(
         (at, at, raw)
     } else {
         if !env.bypass_spec_v1 {
-            reject!(
-                env,
-                EACCES,
-                "R{regno} variable offset stack access prohibited for !root, var_off={var}"
-            );
+            reject!(env, EACCES, MemFault::VariableStackUnprivileged { regno: Regno(regno), var });
         }
         let at = |bound: i64| (bound + i64::from(off)) as i32;
         (at(reg.val.smin), at(reg.val.smax), None)
@@ -64,10 +60,14 @@ pub(crate) fn check_stack_range_initialized(
                 reject!(
                     env,
                     EACCES,
-                    "invalid read from stack R{regno} off {min_off}+{i} size {size}"
+                    MemFault::UninitStackArg { regno: Regno(regno), min_off, i, size }
                 );
             }
-            reject!(env, EACCES, "invalid read from stack R{regno} var_off {var}+{i} size {size}");
+            reject!(
+                env,
+                EACCES,
+                MemFault::UninitVariableStackArg { regno: Regno(regno), var, i, size }
+            );
         }
         let spi = spi_of(at);
         if marked.replace(spi) != Some(spi) {
@@ -106,7 +106,7 @@ fn check_no_dynptr(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32)) -> C
     for off in from..to {
         let slot = env.cur.frames[frameno as usize].slot(spi_of(off));
         if slot.is_some_and(|s| s.types[(-off - 1) as usize % 8] == SlotType::Dynptr) {
-            reject!(env, EACCES, "potential write to dynptr at off={off} disallowed");
+            reject!(env, EACCES, MemFault::WriteToDynptr { off });
         }
     }
     Ok(())

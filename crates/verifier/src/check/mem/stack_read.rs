@@ -8,7 +8,7 @@ use super::{AccessType, MemAccess};
 use crate::HoleKind;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::Check;
+use crate::rejection::{Check, MemFault};
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
 use crate::state::stack::{Slot, SlotType, spi_of};
@@ -48,7 +48,7 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
         match at.value_regno {
             Some(dst) => env.set_reg(dst, reg),
             None if !env.allow_ptr_leaks && !reg.is_scalar() => {
-                reject!(env, EACCES, "leaking pointer from stack off {}", at.off)
+                reject!(env, EACCES, MemFault::StackLeaksPointer { off: at.off })
             }
             None => {}
         }
@@ -56,7 +56,7 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     }
     if !reg.is_scalar() {
         env.print_source_line(env.insn_idx, "; ");
-        reject!(env, EACCES, "invalid size of register fill");
+        reject!(env, EACCES, MemFault::FillSize);
     }
     let Some(dst) = at.value_regno else { return Ok(false) };
     if at.size <= spill_size && at.off % 8 == 0 {
@@ -104,7 +104,7 @@ fn check_initialized(env: &mut Env<'_>, slot: &Slot, at: MemAccess, spilled_ok: 
         };
         if !readable {
             let (off, size) = (at.off, at.size);
-            reject!(env, EACCES, "invalid read from stack off {off}+{i} size {size}");
+            reject!(env, EACCES, MemFault::UninitStack { off, i, size });
         }
     }
     Ok(())

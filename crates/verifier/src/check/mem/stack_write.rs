@@ -8,7 +8,7 @@ use super::stack_read::reg_width;
 use crate::check::alu::assign_scalar_id;
 use crate::env::{Env, InsnFlags};
 use crate::log::reject;
-use crate::rejection::{Check, errno};
+use crate::rejection::{Check, MemFault, errno};
 use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
@@ -57,14 +57,10 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
         (Some(reg), Some(regno)) if is_spillable(reg.ty) => {
             if !whole {
                 env.print_source_line(env.insn_idx, "; ");
-                reject!(env, EACCES, "invalid size of register spill");
+                reject!(env, EACCES, MemFault::SpillSize);
             }
             if frameno != env.cur.curframe() && reg.ty.is(Base::Stack) {
-                reject!(
-                    env,
-                    EINVAL,
-                    "cannot spill pointers to stack into stack frame of the caller"
-                );
+                reject!(env, EINVAL, MemFault::StackPointerToCaller);
             }
             save_register_state(env, (frameno, spi), env.frame().name(regno), at.size);
         }
@@ -80,7 +76,7 @@ fn check_no_corruption(env: &mut Env<'_>, frameno: u32, spi: usize, whole: bool)
         return Ok(());
     }
     if env.slot(frameno, spi).is_spilled() && !env.spilled(frameno, spi).is_scalar() {
-        reject!(env, EACCES, "attempt to corrupt spilled pointer on stack");
+        reject!(env, EACCES, MemFault::CorruptsSpill);
     }
     Ok(())
 }
@@ -184,10 +180,8 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
     let slot = env.slot(frameno, spi);
     let ty = slot.types[byte];
     if !env.allow_ptr_leaks && !matches!(ty, SlotType::Misc | SlotType::Zero) {
-        let text = format!(
-            "spilled ptr in range of var-offset stack write; insn {insn_idx}, ptr off: {off}"
-        );
-        return Err(env.refuse_without_newline(errno::EINVAL, text));
+        let kind = MemFault::VariableWriteOverSpill { insn_idx, off };
+        return Err(env.refuse_without_newline(errno::EINVAL, kind));
     }
     if writing_zero && ty == SlotType::Spill && slot.is_spilled() {
         let spilled = env.arena.reg(slot.spill);
@@ -199,10 +193,8 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
     let ty = env.slot(frameno, spi).types[byte];
     let stays_zero = writing_zero && ty == SlotType::Zero;
     if ty == SlotType::Invalid && !env.allow_uninit_stack {
-        let text = format!(
-            "uninit stack in range of var-offset write prohibited for !root; insn {insn_idx}, off: {off}"
-        );
-        return Err(env.refuse_without_newline(errno::EINVAL, text));
+        let kind = MemFault::VariableWriteOverUninit { insn_idx, off };
+        return Err(env.refuse_without_newline(errno::EINVAL, kind));
     }
     let mut slot = env.slot(frameno, spi);
     slot.types[byte] = if stays_zero { SlotType::Zero } else { SlotType::Misc };

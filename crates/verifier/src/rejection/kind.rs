@@ -1,0 +1,99 @@
+//! What a refusal is about: one variant a kind of fault, with its operands.
+//!
+//! The tables of this folder have one row a kind: its variant and operands, its stable code, the
+//! kernel's text. The text is only a way to print the kind; nothing is ever read back from it.
+//!
+//! # Invariants
+//! 1. A code belongs to one kind, and stays when the text changes (`codes_are_told_apart`).
+//! 2. A kind prints the kernel's text, byte for byte, without the newline that ends it.
+
+use super::attach::AttachFault;
+use super::call::CallFault;
+use super::flow::FlowFault;
+use super::func::FuncFault;
+use super::insn::InsnFault;
+use super::kfunc::KfuncFault;
+use super::mem::MemFault;
+use super::row::{KindRow, Regno};
+use std::fmt;
+
+/// The tables: who refuses, and how that kind of fault is called here.
+macro_rules! tables {
+    ($($(#[$doc:meta])* $table:ident($kinds:ident);)*) => {
+        /// What a refusal is about. Its `Display` is the kernel's text.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum RejectKind { $($(#[$doc])* $table($kinds),)* }
+
+        impl RejectKind {
+            /// The rows of all tables.
+            pub fn rows() -> impl Iterator<Item = &'static KindRow> {
+                [$($kinds::ROWS),*].into_iter().flatten()
+            }
+
+            /// Stable name of the kind, such as `leaked-reference`.
+            pub fn code(&self) -> &'static str {
+                match self { $(Self::$table(kind) => kind.code(),)* }
+            }
+
+            /// The register that the fault is about, if it names one.
+            pub fn regno(&self) -> Option<Regno> {
+                match self { $(Self::$table(kind) => kind.regno(),)* }
+            }
+        }
+
+        impl fmt::Display for RejectKind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $(Self::$table(kind) => kind.fmt(f),)* }
+            }
+        }
+
+        $(impl From<$kinds> for RejectKind {
+            fn from(kind: $kinds) -> RejectKind {
+                RejectKind::$table(kind)
+            }
+        })*
+    };
+}
+
+tables! {
+    /// A load or store, or memory that a helper is given.
+    Mem(MemFault);
+    /// The call of a helper, or of a function of the program.
+    Call(CallFault);
+    /// The call of a kernel function.
+    Kfunc(KfuncFault);
+    /// An insn: its encoding, or what it does with its registers.
+    Insn(InsnFault);
+    /// The way that the program goes: jumps, loops, exits, limits.
+    Flow(FlowFault);
+    /// A function of the program: its prototype, its BTF, what it is given.
+    Func(FuncFault);
+    /// What the program attaches to, and the maps that it brings.
+    Attach(AttachFault);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::reg_type::RegType;
+
+    #[test]
+    fn codes_are_told_apart() {
+        let mut codes: Vec<_> = RejectKind::rows().map(|row| row.code).collect();
+        assert!(codes.len() > 300);
+        codes.sort_unstable();
+        let twice: Vec<_> = codes.windows(2).filter(|two| two[0] == two[1]).collect();
+        assert_eq!(twice, [[""; 2]; 0]);
+        let is_kebab = |code: &str| code.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+        assert!(codes.iter().all(|code| is_kebab(code)));
+    }
+
+    #[test]
+    fn a_kind_knows_its_register_and_prints_its_operands() {
+        let ty = RegType::SCALAR;
+        let kind = RejectKind::from(MemFault::NotMemory { regno: Regno(3), ty });
+        assert_eq!(kind.to_string(), "R3 invalid mem access 'scalar'");
+        assert_eq!((kind.code(), kind.regno()), ("not-a-pointer-to-memory", Some(Regno(3))));
+    }
+}

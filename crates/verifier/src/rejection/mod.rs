@@ -1,0 +1,125 @@
+//! Why a verification ended without a `VerifiedProgram`.
+
+mod attach;
+mod call;
+mod flow;
+mod func;
+mod insn;
+mod kfunc;
+mod kind;
+mod mem;
+mod row;
+
+pub use attach::AttachFault;
+pub use call::CallFault;
+pub use flow::FlowFault;
+pub use func::FuncFault;
+pub use insn::InsnFault;
+pub use kfunc::KfuncFault;
+pub use kind::RejectKind;
+pub use mem::MemFault;
+pub use row::{Acquired, KindRow, KnownRange, Name, Regno, Unreleased, Word};
+
+use std::fmt;
+
+/// The program is refused: a result, not an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rejection {
+    /// Offending insn; `None` if the program is refused as a whole.
+    pub insn_idx: Option<u32>,
+    /// Its call frame; 0 is the entry function.
+    pub frameno: u32,
+    /// `errno` that `BPF_PROG_LOAD` would return, positive.
+    pub errno: i32,
+    /// What is wrong.
+    pub kind: RejectKind,
+    /// What that led to, innermost first: the kernel adds a line for each.
+    pub led_to: Vec<RejectKind>,
+    /// The kernel's message, without register state; may have several lines.
+    pub message: String,
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Why the walk stops.
+#[derive(Clone, Debug)]
+pub(crate) enum Stop {
+    /// Refused; the text is already in the log.
+    Reject(Box<Refused>),
+    /// The program needs a rule that is not modelled.
+    Unsupported(String),
+    /// The walk holds more than it may.
+    OutOfMemory,
+    /// Our fault.
+    Bug(String),
+}
+
+/// A refusal on its way out of the walk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// The kernel's, positive.
+    pub(crate) errno: i32,
+    pub(crate) kind: RejectKind,
+    /// Lines that were added.
+    pub(crate) led_to: Vec<RejectKind>,
+}
+
+impl Refused {
+    /// The refusal of an insn in a frame.
+    pub(crate) fn at(self, insn_idx: u32, frameno: u32) -> Rejection {
+        let Refused { errno, kind, led_to } = self;
+        let mut message = kind.to_string();
+        for line in &led_to {
+            message += "\n";
+            message += &line.to_string();
+        }
+        Rejection { insn_idx: Some(insn_idx), frameno, errno, kind, led_to, message }
+    }
+}
+
+impl Stop {
+    /// A refusal of which nothing (more) comes into the log.
+    #[cold]
+    pub(crate) fn refused(errno: i32, kind: impl Into<RejectKind>) -> Stop {
+        Stop::Reject(Box::new(Refused { errno, kind: kind.into(), led_to: Vec::new() }))
+    }
+
+    /// The same refusal with another `errno`.
+    #[cold]
+    pub(crate) fn with_errno(mut self, errno: i32) -> Stop {
+        if let Stop::Reject(refused) = &mut self {
+            refused.errno = errno;
+        }
+        self
+    }
+}
+
+/// Result of everything that may end the walk.
+pub(crate) type Check<T = ()> = Result<T, Stop>;
+
+/// `not supported yet: what`.
+pub(crate) fn unsupported<T>(what: impl Into<String>) -> Check<T> {
+    Err(Stop::Unsupported(what.into()))
+}
+
+#[allow(missing_docs)]
+pub(crate) mod errno {
+    pub(crate) const EPERM: i32 = 1;
+    pub(crate) const ENOENT: i32 = 2;
+    pub(crate) const E2BIG: i32 = 7;
+    pub(crate) const ENOMEM: i32 = 12;
+    pub(crate) const EACCES: i32 = 13;
+    pub(crate) const EBADF: i32 = 9;
+    pub(crate) const EFAULT: i32 = 14;
+    pub(crate) const EBUSY: i32 = 16;
+    pub(crate) const EINVAL: i32 = 22;
+    pub(crate) const ERANGE: i32 = 34;
+    pub(crate) const EPROTO: i32 = 71;
+    pub(crate) const ENOTSUPP: i32 = 524;
+    pub(crate) const EOPNOTSUPP: i32 = 95;
+}

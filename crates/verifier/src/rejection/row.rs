@@ -1,0 +1,140 @@
+//! How a table of kinds of faults is written, and what stands in it.
+
+use crate::state::reg_type::RegType;
+use skep_btf::WalkError;
+use skep_domain::Tnum;
+use skep_uapi::ProgType;
+use std::fmt;
+
+/// Number of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Regno(pub u8);
+
+impl fmt::Display for Regno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A name that the program or the kernel gives: of a function, a type, a map.
+pub type Name = Box<str>;
+
+/// One of a few fixed words of the kernel's.
+pub type Word = &'static str;
+
+/// A row of a table of kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KindRow {
+    /// Stable name of the kind, such as `leaked-reference`.
+    pub code: &'static str,
+    /// The kernel's text, with the names of operands in braces; empty where it says nothing.
+    pub text: &'static str,
+}
+
+/// What an operand may be asked.
+pub(super) trait Operand {
+    /// The register that it names.
+    fn regno(&self) -> Option<Regno> {
+        None
+    }
+}
+
+impl Operand for Regno {
+    fn regno(&self) -> Option<Regno> {
+        Some(*self)
+    }
+}
+
+macro_rules! operands {
+    ($($ty:ty),* $(,)?) => { $(impl Operand for $ty {})* };
+}
+operands!(u8, u16, u32, u64, usize, i32, i64, Name, Word, Tnum, RegType, WalkError, ProgType);
+operands!(Unreleased, KnownRange);
+
+/// A table of kinds: `Variant { operand: type } "code" "text";`.
+macro_rules! kinds {
+    ($(#[$doc:meta])* $kinds:ident { $(
+        $kind:ident $({ $($operand:ident: $ty:ty),* $(,)? })? $code:literal $text:literal;
+    )* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        #[allow(missing_docs)]
+        pub enum $kinds {
+            $(#[doc = concat!("`", $code, "`: ", $text)] $kind $({ $($operand: $ty),* })?,)*
+        }
+
+        impl $kinds {
+            /// All kinds of the table.
+            pub const ROWS: &'static [$crate::rejection::row::KindRow] =
+                &[$($crate::rejection::row::KindRow { code: $code, text: $text }),*];
+
+            /// Stable name of the kind.
+            pub fn code(&self) -> &'static str {
+                match self { $(Self::$kind { .. } => $code,)* }
+            }
+
+            /// The register that the fault is about, if it names one.
+            pub fn regno(&self) -> Option<$crate::rejection::row::Regno> {
+                #[allow(unused_imports)]
+                use $crate::rejection::row::Operand as _;
+                match self {
+                    $(Self::$kind $({ $($operand),* })? => None$($(.or_else(|| $operand.regno()))*)?,)*
+                }
+            }
+        }
+
+        impl std::fmt::Display for $kinds {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self { $(Self::$kind $({ $($operand),* })? => write!(f, $text),)* }
+            }
+        }
+    };
+}
+pub(super) use kinds;
+
+/// References that nobody released.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreleased(pub Vec<Acquired>);
+
+/// A reference and where it was acquired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acquired {
+    /// Its id in the log.
+    pub id: u32,
+    /// The insn that acquired it.
+    pub insn_idx: u32,
+}
+
+impl fmt::Display for Unreleased {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|Acquired { id, insn_idx }| {
+            writeln!(f, "Unreleased reference id={id} alloc_insn={insn_idx}")
+        })
+    }
+}
+
+/// What is known of a number that should have been in a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownRange {
+    /// Its signed minimum, if there is one.
+    pub smin: Option<i64>,
+    /// Its signed maximum.
+    pub smax: Option<i64>,
+}
+
+impl fmt::Display for KnownRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(smin) = self.smin {
+            write!(f, " smin={smin}")?;
+        }
+        if let Some(smax) = self.smax {
+            write!(f, " smax={smax}")?;
+        }
+        match (self.smin, self.smax) {
+            (None, None) => f.write_str(" unknown scalar value"),
+            _ => Ok(()),
+        }
+    }
+}
