@@ -67,12 +67,12 @@ fn check_reference_leak(env: &mut Env<'_>, what: Word) -> Check {
     };
     let acquired = env.cur.refs.acquired.iter();
     let lingering = acquired.filter(|r| r.kind == RefKind::Ptr && r.id != returned);
-    let lingering = lingering.map(|r| Acquired { id: r.id, insn_idx: r.insn_idx });
-    let unreleased = Unreleased(lingering.collect());
-    if unreleased.0.is_empty() {
+    let lingering: Vec<_> =
+        lingering.map(|r| Acquired { id: r.id, insn_idx: r.insn_idx }).collect();
+    if lingering.is_empty() {
         return Ok(());
     }
-    reject!(env, EINVAL, FlowFault::Leak { unreleased, what })
+    reject!(env, EINVAL, FlowFault::Leak { unreleased: Unreleased(lingering), what })
 }
 
 /// An insn that may end the function (a tail call, a legacy packet load) does so, with `r0` as its
