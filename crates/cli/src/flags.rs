@@ -7,7 +7,7 @@ mod prog;
 pub use prog::{ProgCommand, ProgFlags};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use skep::runtime::PokeMode;
+use skep::runtime::{Engine, PokeMode};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -372,7 +372,7 @@ pub struct RunFlags {
     /// Interpret, checking every memory access
     #[arg(long, conflicts_with = "jit", help_heading = "Execution")]
     pub interp: bool,
-    /// Run machine code (the default)
+    /// Run machine code (the default on x86-64)
     #[arg(long, help_heading = "Execution")]
     pub jit: bool,
     /// How statistics and tail calls are switched in running code
@@ -405,6 +405,17 @@ pub struct RunFlags {
     /// Register programs with gdb through its JIT interface
     #[arg(long, help_heading = "Profiling")]
     pub gdb: bool,
+}
+
+impl RunFlags {
+    /// The engine that is asked for, or this processor's.
+    pub(crate) fn engine(&self) -> Engine {
+        match (self.interp, self.jit) {
+            (true, _) => Engine::Interp,
+            (_, true) => Engine::Jit,
+            (false, false) => Engine::default(),
+        }
+    }
 }
 
 /// A number of at least 1.

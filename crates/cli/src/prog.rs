@@ -6,7 +6,7 @@ use crate::judge_files::{Plan, exit_of_load, not_loaded};
 use crate::streams::Streams;
 use skep::object::Object;
 use skep::runtime::Tuning;
-use skep::runtime::{Ctx, Engine, Instance, LoadOptions, Options, ProgInfo, Runtime, StatsOptions};
+use skep::runtime::{Ctx, Instance, LoadOptions, Options, ProgInfo, Runtime, StatsOptions};
 use skep::{Session, Verdict, VerifyOptions};
 use skep_report::{ProgFormat, ProgRow, write_progs};
 use std::io;
@@ -61,7 +61,7 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
         (true, false) => ProgFormat::Json,
         (false, false) => ProgFormat::Text,
     };
-    if !flags.interp
+    if flags.engine() == Engine::Jit
         && flags.poke == Poke::Patch
         && let Some(why) = skep::runtime::poke::take_notice()
     {
@@ -103,9 +103,8 @@ impl Loaded {
         (session, runtime): (&Session, &Runtime),
     ) {
         let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
-        let engine = if flags.interp { Engine::Interp } else { Engine::Jit };
         let tuning = Tuning { poke: flags.poke.into(), ..Tuning::default() };
-        let options = LoadOptions { engine, tuning, ..LoadOptions::default() };
+        let options = LoadOptions { engine: flags.engine(), tuning, ..LoadOptions::default() };
         let file = file.display();
         for entry in &object.programs {
             let program = match &entry.program {

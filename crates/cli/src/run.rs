@@ -34,6 +34,7 @@ use answer::{Answer, Ran};
 use capture_out::CaptureOut;
 use input::Kind;
 use plan::{Failure, Loaded};
+use skep::runtime::Engine;
 use skep_report::{JsonForm, write_json_text};
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -53,7 +54,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
             return Ok(failure.exit);
         }
     };
-    if !flags.interp
+    if flags.engine() == Engine::Jit
         && flags.poke == Poke::Patch
         && let Some(why) = skep::runtime::poke::take_notice()
     {

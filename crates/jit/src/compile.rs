@@ -17,20 +17,8 @@ use skep_verifier::{SubprogFacts, Xlated};
 /// # Errors
 ///
 /// Something is not supported yet or not linked, or the host refuses memory. Whether the program
-/// is safe is not checked here.
+/// is safe is not checked here, nor whether this processor is one that could run it.
 pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<MachineCode, Error> {
-    #[cfg(not(target_arch = "x86_64"))]
-    return Err(Error::processor());
-    #[cfg(target_arch = "x86_64")]
-    compile_x86_64(xlated, linkage, tuning)
-}
-
-#[cfg(target_arch = "x86_64")]
-fn compile_x86_64(
-    xlated: &Xlated,
-    linkage: &Linkage,
-    tuning: &Tuning,
-) -> Result<MachineCode, Error> {
     let mut ops = lower::lower(xlated, linkage)?;
     let mut flow = Flow::new(xlated, &ops)?;
     flow.find_live(&ops);

@@ -23,20 +23,12 @@ pub(crate) enum Kind {
     Bug { insn: usize, what: &'static str },
     #[error("while allocating machine code: {0}")]
     Memory(#[from] rustix::io::Errno),
-    #[cfg(not(target_arch = "x86_64"))]
-    #[error("not supported yet: machine code for processors other than x86-64")]
-    Processor,
 }
 
 impl Error {
     /// Whether skep lacks something, as opposed to the input being wrong.
     pub fn is_unsupported(&self) -> bool {
-        match self.0 {
-            Kind::Unsupported { .. } => true,
-            #[cfg(not(target_arch = "x86_64"))]
-            Kind::Processor => true,
-            _ => false,
-        }
+        matches!(self.0, Kind::Unsupported { .. })
     }
 
     /// Whether the host is out of memory, or code fills the address range reserved for it.
@@ -67,11 +59,6 @@ impl Error {
 
     pub(crate) fn too_long(bytes: usize) -> Error {
         Error(Kind::TooLong(bytes))
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(crate) fn processor() -> Error {
-        Error(Kind::Processor)
     }
 
     pub(crate) fn unsupported(insn: usize, what: impl Into<String>) -> Error {

@@ -5,11 +5,13 @@
 //!
 //! # Conventions of machine code
 //!
-//! - A program is `extern "sysv64" fn(ctx: *mut u8, env: *mut RunEnv) -> u64`. `env` is read only
+//! C's calling convention is that of x86-64 Linux (System V): nothing else runs the code.
+//!
+//! - A program is `extern "C" fn(ctx: *mut u8, env: *mut RunEnv) -> u64`. `env` is read only
 //!   if [`crate::Tuning::fuel`] is set.
-//! - A helper is `extern "sysv64" fn(r1, r2, r3, r4, r5) -> u64`. It must not unwind.
+//! - A helper is `extern "C" fn(r1, r2, r3, r4, r5) -> u64`. It must not unwind.
 //! - A callback, whose address a program hands to a helper, is
-//!   `extern "sysv64" fn(r1, r2, r3, r4, r5, env: *mut RunEnv) -> u64`; the helper gives it the
+//!   `extern "C" fn(r1, r2, r3, r4, r5, env: *mut RunEnv) -> u64`; the helper gives it the
 //!   `env` of the run (null will do without fuel). When fuel is exhausted in it, it returns 1.
 //! - A tail call jumps to the address in a slot of a prog array: [`crate::MachineCode::tail_entry`]
 //!   of the target. A program leaves its own frame before it jumps, and the target makes its own,
@@ -31,11 +33,11 @@ pub struct Linkage {
     pub kfuncs: FxHashMap<u32, u64>,
     /// Maps by `MapIdx`.
     pub maps: Vec<MapLink>,
-    /// `extern "sysv64" fn(map handle, index: u32) -> u64`: the tail entry in a slot of a prog
+    /// `extern "C" fn(map handle, index: u32) -> u64`: the tail entry in a slot of a prog
     /// array that is known only at run time; it returns 0 if the slot is empty or out of range. 0
     /// if there are no such calls.
     pub tail_call_lookup: u64,
-    /// `extern "sysv64" fn(address, bytes: u32) -> u64`: the 1, 2, 4 or 8 bytes there, or 0 where
+    /// `extern "C" fn(address, bytes: u32) -> u64`: the 1, 2, 4 or 8 bytes there, or 0 where
     /// nothing can be read. 0 if there are no loads that may fault.
     pub probe: u64,
     /// Where runs are counted; without it, no statistics sites are emitted.
@@ -111,10 +113,10 @@ pub struct MapLink {
     pub array: Option<ArrayLink>,
     /// Present for per-CPU arrays whose lookups are to be inlined.
     pub percpu: Option<PercpuLink>,
-    /// `extern "sysv64" fn(handle, key) -> value` that replaces `bpf_map_lookup_elem` for this map;
+    /// `extern "C" fn(handle, key) -> value` that replaces `bpf_map_lookup_elem` for this map;
     /// 0 if there is none.
     pub lookup: u64,
-    /// `extern "sysv64" fn(handle, key, value, flags) -> i64` that replaces `bpf_map_update_elem`;
+    /// `extern "C" fn(handle, key, value, flags) -> i64` that replaces `bpf_map_update_elem`;
     /// 0 if there is none.
     pub update: u64,
     /// Present for prog arrays.

@@ -11,7 +11,7 @@ use crate::text::{Jump, Switch, Target};
 use crate::{PokeMode, Prologue, RunEnv};
 
 /// The signature of machine code.
-pub type EntryFn = unsafe extern "sysv64" fn(ctx: *mut u8, env: *mut RunEnv) -> u64;
+pub type EntryFn = unsafe extern "C" fn(ctx: *mut u8, env: *mut RunEnv) -> u64;
 
 /// Machine code of one program. Freed when dropped: by then no thread may be in it, and no prog
 /// array may hold its entry.

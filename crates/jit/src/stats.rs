@@ -72,9 +72,9 @@ pub struct StatsLink {
     /// Where each thread keeps the distance of its slot from the first, in bytes: this far from
     /// its thread pointer (`fs`).
     pub thread_word: i32,
-    /// `extern "sysv64" fn() -> u64`; 0 is the time stamp counter.
+    /// `extern "C" fn() -> u64`; 0 is the time stamp counter.
     pub clock: u64,
-    /// `extern "sysv64" fn(&StatsSlot, &StatsControl, elapsed: u64, weight: u64, now: u64)`, which
+    /// `extern "C" fn(&StatsSlot, &StatsControl, elapsed: u64, weight: u64, now: u64)`, which
     /// does what a run needs at its end that has a histogram, or is longer than is usual.
     pub timed: u64,
 }

@@ -53,12 +53,12 @@ thread_local! {
 }
 
 /// What is in each slot of each prog array.
-extern "sysv64" fn lookup(_: u64, _: u64) -> u64 {
+extern "C" fn lookup(_: u64, _: u64) -> u64 {
     TARGET.get()
 }
 
-extern "sysv64" fn call_back(cookie: u64, callback: u64) -> u64 {
-    type Callback = extern "sysv64" fn(u64, u64, u64, u64, u64, *mut RunEnv) -> u64;
+extern "C" fn call_back(cookie: u64, callback: u64) -> u64 {
+    type Callback = extern "C" fn(u64, u64, u64, u64, u64, *mut RunEnv) -> u64;
     // SAFETY: the program passes the address of a function of its own.
     let callback = unsafe { std::mem::transmute::<*const (), Callback>(callback as *const ()) };
     callback(cookie, 0, 0, 0, 0, ENV.get())

@@ -361,13 +361,13 @@ fn functions_keep_their_callers_registers_and_stack() {
     );
 }
 
-extern "sysv64" fn sum_of_five(a: u64, b: u64, c: u64, d: u64, e: u64) -> u64 {
+extern "C" fn sum_of_five(a: u64, b: u64, c: u64, d: u64, e: u64) -> u64 {
     a + 10 * b + 100 * c + 1000 * d + 10000 * e
 }
 
 /// Calls `callback(i, ctx)` until it gives something; wants an aligned stack, as compiled code may.
-extern "sysv64" fn repeat(nr: u64, callback: u64, ctx: u64, env: u64, _: u64) -> u64 {
-    type Callback = extern "sysv64" fn(u64, u64, u64, u64, u64, u64) -> u64;
+extern "C" fn repeat(nr: u64, callback: u64, ctx: u64, env: u64, _: u64) -> u64 {
+    type Callback = extern "C" fn(u64, u64, u64, u64, u64, u64) -> u64;
     // SAFETY: the tests pass addresses of callbacks only.
     let callback = unsafe { std::mem::transmute::<u64, Callback>(callback) };
     (0..nr).take_while(|i| callback(*i, ctx, 0, 0, 0, env) == 0).count() as u64
@@ -432,7 +432,7 @@ fn fuel_ends_what_does_not_end() {
 /// Programs that a lookup finds by index; the map's handle is the address of this.
 struct Programs([u64; 4]);
 
-extern "sysv64" fn find(handle: u64, index: u64, _: u64, _: u64, _: u64) -> u64 {
+extern "C" fn find(handle: u64, index: u64, _: u64, _: u64, _: u64) -> u64 {
     // SAFETY: the tests pass the address of a `Programs` that lives as long as they run.
     let programs = unsafe { &*(handle as *const Programs) };
     programs.0.get(index as u32 as usize).copied().unwrap_or(0)

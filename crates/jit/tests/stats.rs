@@ -16,13 +16,13 @@ thread_local! {
 }
 
 /// A clock that goes on by `STEP` each time it is looked at.
-extern "sysv64" fn clock() -> u64 {
+extern "C" fn clock() -> u64 {
     let now = NOW.get();
     NOW.set(now.wrapping_add(STEP.get()));
     now
 }
 
-extern "sysv64" fn timed(slot: &StatsSlot, _: &StatsControl, elapsed: u64, weight: u64, now: u64) {
+extern "C" fn timed(slot: &StatsSlot, _: &StatsControl, elapsed: u64, weight: u64, now: u64) {
     assert_eq!(now, NOW.get() - STEP.get());
     slot.ticks.fetch_add(elapsed * weight, Relaxed);
     slot.timed_cnt.fetch_add(1, Relaxed);
@@ -30,7 +30,7 @@ extern "sysv64" fn timed(slot: &StatsSlot, _: &StatsControl, elapsed: u64, weigh
 }
 
 /// The prog array is one word, whose address is the map's handle.
-extern "sysv64" fn lookup(word: &AtomicU64, index: u32) -> u64 {
+extern "C" fn lookup(word: &AtomicU64, index: u32) -> u64 {
     if index == 0 { word.load(Relaxed) } else { 0 }
 }
 
@@ -41,7 +41,7 @@ thread_local! {
     static HOOK: Cell<Option<Hook>> = const { Cell::new(None) };
 }
 
-extern "sysv64" fn hook() -> u64 {
+extern "C" fn hook() -> u64 {
     if let Some(work) = HOOK.take() {
         work();
     }

@@ -9,7 +9,7 @@ use crate::map::Map;
 use crate::map::prog_array::TailTarget;
 use crate::memory::Region;
 use crate::stats::{Counters, Timed};
-use crate::{Error, helper};
+use crate::{Error, enter, helper};
 use skep_interp::{AtomicAccess, Exit, Fault, FaultKind, Host, Limits, Linked, Stack, Vm};
 use skep_jit::{MachineCode, RunEnv, Switch};
 use std::cell::{RefCell, UnsafeCell};
@@ -152,23 +152,9 @@ pub(crate) fn is_interrupted_waiting(current: &Current<'_>) -> bool {
 pub(crate) unsafe fn run_machine_code(code: &MachineCode, current: &Current<'_>) -> u64 {
     let (ctx, env) = (current.ctx.addr(), current.env());
     let (entry, top) = (code.entry_address(), current.first_frames().top());
-    let r0;
     // SAFETY: the program was verified; the context is the caller's promise; the image keeps maps
-    // and code alive, and prog arrays keep what they refer to until this run's epoch has passed;
-    // helpers do not unwind. Where its frames begin is noted; the stack is the caller's, aligned.
-    unsafe {
-        core::arch::asm!(
-            "mov qword ptr [{top}], rsp",
-            "call {entry}",
-            top = in(reg) top,
-            entry = in(reg) entry,
-            in("rdi") ctx,
-            in("rsi") env,
-            lateout("rax") r0,
-            clobber_abi("sysv64"),
-        );
-    }
-    r0
+    // and code alive, and prog arrays keep what they refer to until this run's epoch has passed.
+    unsafe { enter::program(entry, (ctx, env), top) }
 }
 
 /// Calls a function of a compiled program, which took its address, with what the verifier assumed

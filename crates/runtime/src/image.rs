@@ -13,7 +13,7 @@ use crate::map::prog_owner::ProgOwner;
 use crate::poke::Target;
 use crate::prog_info::Facts;
 use crate::stats::{Clock, Counters};
-use crate::{Error, ObjectMaps, engine, helper};
+use crate::{Error, ObjectMaps, engine, enter, helper};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep_interp::Linked;
@@ -31,10 +31,11 @@ static NEXT_FUNC_BASE: AtomicU64 = AtomicU64::new(0xffff_0000_0000_0000);
 /// What runs a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The interpreter, which checks every access.
+    /// The interpreter, which checks every access; the default on other processors than x86-64.
+    #[cfg_attr(not(target_arch = "x86_64"), default)]
     Interpreter,
-    /// Machine code for this processor.
-    #[default]
+    /// Machine code, for x86-64.
+    #[cfg_attr(target_arch = "x86_64", default)]
     MachineCode,
 }
 
@@ -318,6 +319,9 @@ fn compile(
     maps: &[Option<Arc<Map>>],
     (tuning, counters): (&Tuning, &Counters),
 ) -> Result<MachineCode, Error> {
+    if !enter::IS_RUN_HERE {
+        return Err(Error::unsupported("machine code on processors other than x86-64"));
+    }
     let helpers: FxHashMap<i32, u64> = helper::addresses().collect();
     let entry = |&(id, place): &(u32, u32)| {
         let kfunc = helper::KFUNCS.get(place as usize)?;

@@ -14,6 +14,7 @@ mod cpu;
 mod ctx;
 mod current;
 mod engine;
+mod enter;
 mod epoch;
 mod errno;
 mod error;

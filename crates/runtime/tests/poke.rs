@@ -14,7 +14,7 @@ const RETARGETED: [u8; 21] =
 
 fn call(code: &BareCode, off: u32) -> u32 {
     // SAFETY: the functions of this file are right in all states of their sites.
-    let function: extern "sysv64" fn() -> u32 =
+    let function: extern "C" fn() -> u32 =
         unsafe { std::mem::transmute(code.address(off) as *const u8) };
     function()
 }

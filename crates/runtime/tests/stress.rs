@@ -236,7 +236,7 @@ impl World {
     fn call(&self, random: &mut Random) {
         let off = random.below(SITES as usize) as u32 * SWITCHED.len() as u32;
         // SAFETY: the function gives 0 or 1 in either state of its switch.
-        let function: extern "sysv64" fn() -> u32 =
+        let function: extern "C" fn() -> u32 =
             unsafe { std::mem::transmute(self.code.address(off) as *const u8) };
         assert!(function() <= 1);
     }

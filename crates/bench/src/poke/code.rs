@@ -210,9 +210,8 @@ impl Sites {
         let entry = self.entries[n];
         // SAFETY: the function is there (1), takes nothing, clobbers `rax` and flags only, and ends
         // in every state of its site. In a negative control the child process may die of it.
-        let function: extern "sysv64" fn() -> u32 = unsafe {
-            std::mem::transmute::<*const u8, extern "sysv64" fn() -> u32>(entry as *const u8)
-        };
+        let function: extern "C" fn() -> u32 =
+            unsafe { std::mem::transmute::<*const u8, extern "C" fn() -> u32>(entry as *const u8) };
         function().wrapping_sub(STATES * n as u32)
     }
 

@@ -31,7 +31,7 @@ struct Ctx {
     rest: [u64; 8],
 }
 
-type Entry = unsafe extern "sysv64" fn(*mut u8, *mut RunEnv) -> u64;
+type Entry = unsafe extern "C" fn(*mut u8, *mut RunEnv) -> u64;
 
 /// Pages are this long; addresses that are equal within one disturb each other in the caches.
 const PAGE: usize = 4096;

@@ -2,6 +2,7 @@
 
 use super::{LoaderFlag, Poke};
 use clap::{Args, Subcommand};
+use skep::runtime::Engine;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -44,4 +45,11 @@ pub struct ProgFlags {
     /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
     #[arg(long, value_name = "WHOSE", default_value = "libbpf")]
     pub loader: LoaderFlag,
+}
+
+impl ProgFlags {
+    /// The engine that is asked for, or this processor's.
+    pub(crate) fn engine(&self) -> Engine {
+        if self.interp { Engine::Interp } else { Engine::default() }
+    }
 }

@@ -9,7 +9,7 @@ use crate::stat::read_presets;
 use skep::object::Object;
 use skep::program::Program;
 use skep::runtime::Tuning;
-use skep::runtime::{Engine, Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep::runtime::{Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep::uapi::MapType;
 use skep::verifier::VerifiedProgram;
 use skep::{NotAccepted, Session, Verdict, VerifyOptions};
@@ -101,9 +101,8 @@ fn preset(flags: &RunFlags, mut object: Object) -> Result<Object, String> {
 }
 
 fn load_options(flags: &RunFlags) -> LoadOptions {
-    let engine = if flags.interp { Engine::Interp } else { Engine::Jit };
     let tuning = Tuning { poke: flags.poke.into(), ..Tuning::default() };
-    LoadOptions { engine, tuning, fuel: flags.fuel }
+    LoadOptions { engine: flags.engine(), tuning, fuel: flags.fuel }
 }
 
 fn verify(session: &Session, program: &Program) -> Result<VerifiedProgram, NotAccepted> {

@@ -8,7 +8,7 @@ use super::interrupt;
 use super::summary::passes;
 use super::tally::{Run, Tally};
 use crate::flags::RunFlags;
-use skep::runtime::{Ctx, Instance, Interrupter, RunResult, takes_packet};
+use skep::runtime::{Ctx, Engine, Instance, Interrupter, RunResult, takes_packet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder, Scope, ScopedJoinHandle};
@@ -54,7 +54,7 @@ pub(super) fn run(work: Work<'_>, mut watch: Option<Watch<'_>>) -> io::Result<Do
     let (chunks, running) = (Mutex::new(0), Mutex::default());
     let worker = Worker { work, chunks: &chunks, running: &running, ctx: None };
     // Whoever stops runs in the middle is another thread.
-    let stoppable = work.flags.interp || work.flags.fuel.is_some();
+    let stoppable = work.flags.engine() == Engine::Interp || work.flags.fuel.is_some();
     let _guard = interrupt::Guard::new();
     let mut too_few_threads = None;
     let mut tally = match (threads, &watch) {

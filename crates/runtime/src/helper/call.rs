@@ -169,27 +169,8 @@ pub(crate) unsafe fn call_machine_code(
     // A function that no path walked is gone. The walk can be wrong about that, as the kernel's is
     // about numbers that atomics fetch: who would call it stops.
     let Func(addr @ 1..) = func else { return 1 };
-    let [a, b, c, d, e] = args;
-    let r0: u64;
-    // SAFETY: the caller's promise, and the convention of `skep_jit::linkage`: a function of five
-    // arguments and the environment. The stack is the caller's, aligned.
-    unsafe {
-        core::arch::asm!(
-            "mov qword ptr [{top}], rsp",
-            "call {addr}",
-            top = in(reg) frames.top(),
-            addr = in(reg) addr,
-            in("rdi") a,
-            in("rsi") b,
-            in("rdx") c,
-            in("rcx") d,
-            in("r8") e,
-            in("r9") env,
-            lateout("rax") r0,
-            clobber_abi("sysv64"),
-        );
-    }
-    r0
+    // SAFETY: the caller's promise.
+    unsafe { crate::enter::function(addr, args, env, frames.top()) }
 }
 
 /// What a helper that says 0 or an errno returns.

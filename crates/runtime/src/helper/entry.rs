@@ -4,6 +4,7 @@
 
 use super::call::{Call, Func, call_machine_code, ret};
 use crate::current::Frames;
+use crate::enter::knowing_its_caller;
 use crate::map::Map;
 use crate::mem::Mem;
 use crate::{current, engine};
@@ -11,7 +12,7 @@ use skep_interp::{Fault, Vm};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What machine code calls.
-pub(crate) type Entry = unsafe extern "sysv64" fn(u64, u64, u64, u64, u64) -> u64;
+pub(crate) type Entry = unsafe extern "C" fn(u64, u64, u64, u64, u64) -> u64;
 
 /// What a helper does.
 #[derive(Clone, Copy)]
@@ -121,25 +122,22 @@ pub(crate) fn release_held() {
 }
 
 /// The word in a slot of a prog array, 0 if there is none: `skep_jit::Linkage::tail_call_lookup`.
-pub(super) unsafe extern "sysv64" fn tail_call_lookup(map: u64, index: u32) -> u64 {
+pub(super) unsafe extern "C" fn tail_call_lookup(map: u64, index: u32) -> u64 {
     // SAFETY: machine code of a verified program passes the handle of a prog array.
     let map = unsafe { &*(map as *const Map) };
     guarded(|| map.kind().as_prog_array().map_or(0, |array| array.word(index)))
 }
 
-/// The bytes at an address, or 0 where the run cannot read: `skep_jit::Linkage::probe`.
-#[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn probe(addr: u64, bytes: u32) -> u64 {
-    core::arch::naked_asm!("lea rdx, [rsp + 8]", "jmp {body}", body = sym probe_at)
-}
+// The bytes at an address, or 0 where the run cannot read: `skep_jit::Linkage::probe`.
+knowing_its_caller!(pub(super) probe(addr: u64, bytes: u32), "rdx", probe_at);
 
-unsafe extern "sysv64" fn probe_at(addr: u64, bytes: u32, stack_pointer: u64) -> u64 {
+unsafe extern "C" fn probe_at(addr: u64, bytes: u32, stack_pointer: u64) -> u64 {
     current::called_at(stack_pointer);
     guarded(|| super::probe::load(addr, bytes as usize))
 }
 
 /// `bpf_map_lookup_elem` of a hash map whose keys have `N` bytes: `skep_jit::MapLink::lookup`.
-unsafe extern "sysv64" fn hash_lookup<const N: usize>(map: u64, key: u64) -> u64 {
+unsafe extern "C" fn hash_lookup<const N: usize>(map: u64, key: u64) -> u64 {
     // SAFETY: machine code of a verified program passes the map's handle and a key of its size.
     let (map, key) = unsafe { (&*(map as *const Map), Mem::new(key, N)) };
     guarded(|| map.hash().map_or(0, |hash| hash.find_value(&key.array::<N>())))
@@ -147,7 +145,7 @@ unsafe extern "sysv64" fn hash_lookup<const N: usize>(map: u64, key: u64) -> u64
 
 /// `bpf_map_update_elem` of a hash map whose keys have `K` and whose values have `V` bytes:
 /// `skep_jit::MapLink::update`.
-unsafe extern "sysv64" fn hash_update<const K: usize, const V: usize>(
+unsafe extern "C" fn hash_update<const K: usize, const V: usize>(
     map: u64,
     key: u64,
     value: u64,
@@ -187,7 +185,7 @@ pub(crate) fn direct_lookup(map: &Map) -> u64 {
 /// that do, is told where these end.
 macro_rules! entry {
     (plain $f:path) => {{
-        unsafe extern "sysv64" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
+        unsafe extern "C" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
             // SAFETY: machine code of a verified program calls the helper that it names.
             let call = unsafe { Call::new([r1, r2, r3, r4, r5]) };
             $crate::helper::entry::guarded(|| $f(&call))
@@ -209,7 +207,7 @@ macro_rules! entry {
 /// An entry for machine code that notes the stack pointer of its caller.
 macro_rules! told_where {
     (|$call:ident| $work:expr) => {{
-        unsafe extern "sysv64" fn body(
+        unsafe extern "C" fn body(
             r1: u64,
             r2: u64,
             r3: u64,
@@ -222,10 +220,9 @@ macro_rules! told_where {
             let $call = unsafe { Call::new([r1, r2, r3, r4, r5]) };
             $crate::helper::entry::guarded(|| $work)
         }
-        #[unsafe(naked)]
-        unsafe extern "sysv64" fn entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64) -> u64 {
-            core::arch::naked_asm!("lea r9, [rsp + 8]", "jmp {body}", body = sym body)
-        }
+        $crate::enter::knowing_its_caller!(
+            entry(r1: u64, r2: u64, r3: u64, r4: u64, r5: u64), "r9", body
+        );
         entry as $crate::helper::entry::Entry
     }};
 }

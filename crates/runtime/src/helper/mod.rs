@@ -59,7 +59,7 @@ pub(crate) struct Helper {
     pub(crate) number: i32,
     /// What the interpreter calls.
     pub(crate) body: Body,
-    /// What machine code calls: `extern "sysv64" fn(u64, u64, u64, u64, u64) -> u64`.
+    /// What machine code calls: `extern "C" fn(u64, u64, u64, u64, u64) -> u64`.
     pub(crate) entry: entry::Entry,
 }
 

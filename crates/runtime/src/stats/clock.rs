@@ -137,12 +137,12 @@ impl Clock {
     }
 }
 
-extern "sysv64" fn monotonic() -> u64 {
+extern "C" fn monotonic() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-extern "sysv64" fn timed_by_tsc(
+extern "C" fn timed_by_tsc(
     slot: &StatsSlot,
     control: &StatsControl,
     elapsed: u64,
@@ -152,7 +152,7 @@ extern "sysv64" fn timed_by_tsc(
     Clock::Tsc.add_timed(slot, control, Ended { elapsed, weight, now });
 }
 
-extern "sysv64" fn timed_in_ns(
+extern "C" fn timed_in_ns(
     slot: &StatsSlot,
     control: &StatsControl,
     elapsed: u64,

@@ -115,7 +115,7 @@ const SWITCHED: [u8; 15] = [0x31, 0xc0, 0xa9, 1, 0, 0, 0, 0xc3, 0xb8, 1, 0, 0, 0
 
 fn call(code: &BareCode, off: u32) -> u32 {
     // SAFETY: the function gives 0 or 1 in either state of its switch.
-    let function: extern "sysv64" fn() -> u32 =
+    let function: extern "C" fn() -> u32 =
         unsafe { std::mem::transmute(code.address(off) as *const u8) };
     function()
 }

@@ -64,9 +64,9 @@ thread_local! {
     static ENV: Cell<*mut RunEnv> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-type Callback = extern "sysv64" fn(u64, u64, u64, u64, u64, *mut RunEnv) -> u64;
+type Callback = extern "C" fn(u64, u64, u64, u64, u64, *mut RunEnv) -> u64;
 
-extern "sysv64" fn bpf_loop(rounds: u64, callback: u64, ctx: u64, flags: u64, _: u64) -> u64 {
+extern "C" fn bpf_loop(rounds: u64, callback: u64, ctx: u64, flags: u64, _: u64) -> u64 {
     const ROUNDS_MAX: u64 = 1 << 23;
     let rounds = rounds & 0xffff_ffff;
     if flags != 0 {
