@@ -8,13 +8,13 @@
 
 /// Blocks of this size and larger are given back to the system at once: smaller ones make up
 /// little, and larger thresholds kept 15 MB more over the open corpus (7 % less CPU time).
-#[cfg(target_env = "gnu")]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MAPPED_BYTES: i32 = 1 << 20;
 
 /// From now on large blocks go back to the system when they are freed.
 pub(crate) fn return_memory_early() {
     // SAFETY: mallopt takes two numbers, and may be called at any time by any thread.
-    #[cfg(target_env = "gnu")]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
     }

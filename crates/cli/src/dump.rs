@@ -2,8 +2,15 @@
 
 pub(crate) mod blocks;
 mod dot;
-mod jited;
+#[cfg(all(feature = "run", target_os = "linux"))]
+pub(crate) mod jited;
+#[cfg(not(all(feature = "run", target_os = "linux")))]
+#[path = "dump/no_machine_code.rs"]
+pub(crate) mod jited;
+#[cfg(all(feature = "run", target_os = "linux"))]
+mod jited_json;
 mod json;
+mod json_source;
 mod listing;
 pub(crate) mod names;
 mod xlated;
@@ -124,14 +131,10 @@ fn json_of(
 ) -> Result<Named<Dumped>, (Exit, String)> {
     let (verified, insns) = verified(program, config.as_ref())?;
     let insns = match flags.stage {
-        Stage::Jited => jited::json(&verified, &insns).map_err(not_compiled)?,
+        Stage::Jited => Dumped::Jited(jited::json(&verified, &insns)?),
         _ => json::xlated(&verified, &insns),
     };
     Ok(Named { name: program.name.clone(), prog_type: program.prog_type.name(), insns })
-}
-
-fn not_compiled(why: skep_jit::Error) -> (Exit, String) {
-    (if why.is_bug() { Exit::Bug } else { Exit::Input }, why.to_string())
 }
 
 /// Shows what the verifier, or the JIT behind it, made of a program.
@@ -145,7 +148,7 @@ fn rewritten(
         Err(refused) => return Ok(Err(refused)),
     };
     if flags.stage == Stage::Jited {
-        return Ok(jited::write(streams.out, &verified, &insns)?.map_err(not_compiled));
+        return jited::write(streams.out, &verified, &insns);
     }
     xlated::write(streams.out, &verified, &insns).map(Ok)
 }

@@ -1,7 +1,5 @@
 //! Exit codes: the three kinds of failure, never mixed.
 
-use skep::runtime::ErrorKind;
-
 /// How a run ended; later variants win when several apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
@@ -28,14 +26,6 @@ impl Exit {
             // As shells have it: 128 and the signal's number.
             Exit::Interrupted => 130,
             Exit::Bug => 101,
-        }
-    }
-
-    /// For what the runtime could not do; that may be our fault.
-    pub fn of(error: &skep::runtime::Error) -> Exit {
-        match error.kind() {
-            ErrorKind::Bug => Exit::Bug,
-            _ => Exit::Input,
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Both `stat` and `check` run on this; they differ in what they make of each answer.
 
+use crate::dump::jited;
 use crate::exit::Exit;
 use crate::flags::{InputFlags, LoaderFlag};
 use crate::globals::Preset;
@@ -16,7 +17,6 @@ use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::verifier::VerifiedProgram;
 use skep::{Host, KernelBtf, Refusal, Session, Verdict, Verification, VerifyOptions};
-use skep_jit::{Linkage, Tuning, compile};
 use skep_report::{Filters, Tally};
 use std::io;
 use std::ops::Range;
@@ -108,15 +108,6 @@ pub struct FileAnswers<T> {
     pub tally: Tally,
 }
 
-/// Bytes of a program's machine code, without the stubs that statistics are switched on with: what
-/// a kernel's figure is about.
-fn bytes_jited(verified: &VerifiedProgram) -> Option<usize> {
-    let xlated = verified.xlated().ok()?;
-    let linkage = Linkage::placeholder(xlated, &verified.program().maps);
-    let tuning = Tuning { sites: false, ..Tuning::default() };
-    Some(compile(xlated, &linkage, &tuning).ok()?.bytes().len())
-}
-
 impl Plan {
     /// What verifies the programs that the flags name, those that match `filters`, and nothing
     /// else.
@@ -176,7 +167,8 @@ impl Plan {
         let size = Size { file_bytes, insns: program.insns.len() };
         let within = |mem_bytes_max: u64| {
             let options = VerifyOptions { mem_bytes_max, ..self.options };
-            let code = |verified: &VerifiedProgram| self.is_compiled.then(|| bytes_jited(verified));
+            let code =
+                |verified: &VerifiedProgram| self.is_compiled.then(|| jited::bytes(verified));
             let (verification, bytes) = self.session.verify_and(program, &options, code);
             (verification, bytes.flatten().flatten())
         };

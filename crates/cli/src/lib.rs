@@ -22,7 +22,9 @@ pub mod judge_files;
 mod memory_gate;
 mod pages;
 mod process;
+#[cfg(all(feature = "run", target_os = "linux"))]
 mod prog;
+#[cfg(all(feature = "run", target_os = "linux"))]
 mod run;
 mod stat;
 mod streams;
@@ -37,6 +39,8 @@ pub use process::run_in_process;
 pub use streams::Streams;
 
 use clap::Parser;
+#[cfg(all(feature = "run", target_os = "linux"))]
+use flags::run::RunsCommand;
 use std::ffi::OsString;
 use std::io;
 
@@ -58,8 +62,10 @@ pub fn run(
         Command::Check(flags) => check::run(flags, streams),
         Command::Baseline(command) => baseline::run(command, streams),
         Command::Dump(flags) => dump::run(flags, streams),
-        Command::Run(flags) => run::run(flags, streams),
-        Command::Prog(command) => prog::run(command, streams),
+        #[cfg(all(feature = "run", target_os = "linux"))]
+        Command::Runs(RunsCommand::Run(flags)) => run::run(flags, streams),
+        #[cfg(all(feature = "run", target_os = "linux"))]
+        Command::Runs(RunsCommand::Prog(command)) => prog::run(command, streams),
         Command::Completions { shell } => {
             pages::completions(streams.out, *shell).map(|()| Exit::Success)
         }

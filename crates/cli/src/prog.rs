@@ -1,12 +1,13 @@
 //! `skep prog`: programs as they are loaded, and what their runs took, as `bpftool prog` prints it.
 
 use crate::exit::Exit;
-use crate::flags::{Poke, ProgCommand, ProgFlags};
+use crate::flags::run::{Poke, ProgCommand, ProgFlags};
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
+use crate::run::plan::exit_of;
 use crate::streams::Streams;
 use skep::object::Object;
 use skep::runtime::Tuning;
-use skep::runtime::{Ctx, Instance, LoadOptions, Options, ProgInfo, Runtime, StatsOptions};
+use skep::runtime::{Ctx, Engine, Instance, LoadOptions, Options, ProgInfo, Runtime, StatsOptions};
 use skep::{Session, Verdict, VerifyOptions};
 use skep_report::{ProgFormat, ProgRow, write_progs};
 use std::io;
@@ -129,7 +130,7 @@ impl Loaded {
             };
             match runtime.load(&verified, &maps, &options) {
                 Ok(instance) => self.instances.push(instance),
-                Err(e) => self.failures.push((format!("{file}: {e}"), Exit::of(&e))),
+                Err(e) => self.failures.push((format!("{file}: {e}"), exit_of(&e))),
             }
         }
     }

@@ -19,7 +19,7 @@ mod map_errno;
 mod map_input;
 mod map_json;
 mod outputs;
-mod plan;
+pub(crate) mod plan;
 mod profile;
 mod stats;
 mod summary;
@@ -28,7 +28,7 @@ mod top;
 mod work;
 
 use crate::exit::Exit;
-use crate::flags::{Poke, RunFlags};
+use crate::flags::run::{Poke, RunFlags};
 use crate::streams::Streams;
 use answer::{Answer, Ran};
 use capture_out::CaptureOut;

@@ -86,9 +86,12 @@ mod error;
 mod error_injection;
 mod host;
 mod kallsyms;
+#[cfg(all(feature = "runtime", target_os = "linux"))]
 pub mod metrics;
+#[cfg(all(feature = "runtime", target_os = "linux"))]
 pub mod runtime;
 mod session;
+mod stopwatch;
 mod verification;
 
 pub use error::Error;
@@ -110,6 +113,7 @@ pub use skep_verifier as verifier;
 pub use verification::{Counts, NotAccepted, Refusal, Verdict, Verification, VerifyOptions};
 /// Its traits say which types may be keys and values of [`runtime::map::TypedMap`]. For the
 /// derives of a struct of yours: `#[zerocopy(crate = "skep::zerocopy")]`.
+#[cfg(all(feature = "runtime", target_os = "linux"))]
 pub use zerocopy;
 
 /// The README's example compiles.

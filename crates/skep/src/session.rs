@@ -1,6 +1,7 @@
 //! `Session`: opens objects and verifies programs against a host.
 
 use crate::host::read_bounded;
+use crate::stopwatch::Stopwatch;
 use crate::verification::{Counts, NotAccepted, Verdict, Verification, VerifyOptions};
 use crate::{Error, Host};
 use skep_object::{Loader, Object, OpenOptions};
@@ -10,7 +11,6 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Larger files are not read: real objects are below a hundredth of it.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -116,7 +116,7 @@ impl Session {
         look: impl FnOnce(&VerifiedProgram) -> T,
     ) -> (Verification, Option<T>) {
         let config = self.config(options);
-        let started = Instant::now();
+        let started = Stopwatch::start();
         let outcome = contain_panic(|| {
             let outcome = skep_verifier::verify(program, &config);
             let duration = started.elapsed();
@@ -153,7 +153,7 @@ impl Session {
         options: &VerifyOptions,
     ) -> Result<VerifiedProgram, NotAccepted> {
         let config = self.config(options);
-        let started = Instant::now();
+        let started = Stopwatch::start();
         let outcome =
             contain_panic(|| skep_verifier::verify(program, &config)).map_err(|panic| {
                 NotAccepted { program: program.name.clone(), verdict: Verdict::Bug(panic) }

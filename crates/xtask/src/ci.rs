@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 23] = [
+const STEPS: [Step; 24] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -37,6 +37,7 @@ const STEPS: [Step; 23] = [
             Some(("RUSTDOCFLAGS", "-Dwarnings")),
         ),
     },
+    Step { name: "platforms", runs: Runs::Own(&["targets"]) },
     Step { name: "fuzz targets", runs: Runs::Own(&["neighbours", "fuzz"]) },
     Step { name: "peers", runs: Runs::Own(&["neighbours", "peers"]) },
     Step { name: "packages", runs: Runs::Own(&["package"]) },

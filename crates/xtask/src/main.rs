@@ -32,6 +32,7 @@ mod pcap;
 mod prove;
 mod random;
 mod sanitized;
+mod targets;
 mod tidy;
 mod tunings;
 
@@ -102,6 +103,8 @@ enum Command {
     Prove(prove::Args),
     /// Compare skep's verifier with the host kernel on random programs.
     Random(random::Args),
+    /// Compile for every platform, verify in WebAssembly, test 64-bit ARM in qemu.
+    Targets(targets::Args),
     /// Run tests under ThreadSanitizer (nightly).
     Threads,
     /// Verify programs under every combination of engine settings; only the cost may change.
@@ -157,6 +160,7 @@ fn run(command: Command) -> Outcome {
         Command::Leaks => leaks::run(),
         Command::Litmus(args) => litmus::run(&args),
         Command::Miri => sanitized::miri(),
+        Command::Targets(args) => targets::run(&args),
         Command::Threads => sanitized::threads(),
         Command::LoadDiff(args) => load_diff::run(&args),
         Command::Mutate(args) => mutate::run(&args),

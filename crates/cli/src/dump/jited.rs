@@ -4,8 +4,10 @@
 //! addresses: the code is for reading and is never run. Where it is entered and where it is patched
 //! while it runs is said at the right of the insn.
 
-use super::json;
+use super::jited_json;
+pub(super) use super::jited_json::Function;
 use super::xlated::Lines;
+use crate::exit::Exit;
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 use skep::program::{MapIdx, Program};
 use skep::verifier::{VerifiedProgram, Xlated};
@@ -19,7 +21,7 @@ pub(super) fn write(
     out: &mut dyn Write,
     verified: &VerifiedProgram,
     xlated: &Xlated,
-) -> io::Result<Result<(), skep_jit::Error>> {
+) -> io::Result<Result<(), (Exit, String)>> {
     let code = match compiled(verified, xlated) {
         Ok(code) => code,
         Err(error) => return Ok(Err(error)),
@@ -44,18 +46,28 @@ pub(super) fn write(
 }
 
 /// The code, for reading.
-fn compiled(verified: &VerifiedProgram, xlated: &Xlated) -> Result<MachineCode, skep_jit::Error> {
+fn compiled(verified: &VerifiedProgram, xlated: &Xlated) -> Result<MachineCode, (Exit, String)> {
     let linkage = Linkage::placeholder(xlated, &verified.program().maps);
     compile(xlated, &linkage, &Tuning::default())
+        .map_err(|why| (if why.is_bug() { Exit::Bug } else { Exit::Input }, why.to_string()))
+}
+
+/// Bytes of a program's machine code, without the stubs that statistics are switched on with: what
+/// a kernel's figure is about.
+pub(crate) fn bytes(verified: &VerifiedProgram) -> Option<usize> {
+    let xlated = verified.xlated().ok()?;
+    let linkage = Linkage::placeholder(xlated, &verified.program().maps);
+    let tuning = Tuning { sites: false, ..Tuning::default() };
+    Some(compile(xlated, &linkage, &tuning).ok()?.bytes().len())
 }
 
 /// The same as JSON.
 pub(super) fn json(
     verified: &VerifiedProgram,
     xlated: &Xlated,
-) -> Result<json::Dumped, skep_jit::Error> {
+) -> Result<Vec<Function>, (Exit, String)> {
     let code = compiled(verified, xlated)?;
-    Ok(json::jited(verified, xlated, (&code, &marks(&code, verified.program()))))
+    Ok(jited_json::jited(verified, xlated, (&code, &marks(&code, verified.program()))))
 }
 
 /// What is said of places in the code: where it is entered, where it is patched.

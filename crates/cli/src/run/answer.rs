@@ -5,7 +5,7 @@ use super::effects::{Effects, hex};
 use super::stats::histogram_rows;
 use super::summary::verdict_name;
 use super::tally::{Run, Tally};
-use crate::flags::RunFlags;
+use crate::flags::run::RunFlags;
 use crate::prog::row;
 use serde::Serialize;
 use skep::runtime::{Instance, ProgInfo, Redirect, takes_packet};

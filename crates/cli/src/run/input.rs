@@ -2,7 +2,7 @@
 
 use super::capture::Capture;
 use super::ctx_json::{self, CtxType};
-use crate::flags::RunFlags;
+use crate::flags::run::RunFlags;
 use skep::Error;
 use skep::runtime::{Ctx, Instance, takes_packet};
 use std::fs::File;

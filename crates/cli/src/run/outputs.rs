@@ -7,7 +7,7 @@
 
 use super::profile::jitdump_file;
 use super::stats::place;
-use crate::flags::RunFlags;
+use crate::flags::run::RunFlags;
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;

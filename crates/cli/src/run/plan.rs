@@ -3,13 +3,13 @@
 use super::ctx_json::CtxType;
 use super::{map_input, profile};
 use crate::exit::Exit;
-use crate::flags::RunFlags;
+use crate::flags::run::RunFlags;
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
 use crate::stat::read_presets;
 use skep::object::Object;
 use skep::program::Program;
 use skep::runtime::Tuning;
-use skep::runtime::{Instance, LoadOptions, ObjectMaps, Options, Runtime};
+use skep::runtime::{ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep::uapi::MapType;
 use skep::verifier::VerifiedProgram;
 use skep::{NotAccepted, Session, Verdict, VerifyOptions};
@@ -40,7 +40,7 @@ impl Failure {
 
     /// What the runtime says; it may be our fault.
     fn runtime(why: &skep::runtime::Error) -> Failure {
-        Failure { message: why.to_string(), exit: Exit::of(why) }
+        Failure { message: why.to_string(), exit: exit_of(why) }
     }
 
     fn not_accepted(why: &NotAccepted) -> Failure {
@@ -50,6 +50,14 @@ impl Failure {
             _ => Exit::Input,
         };
         Failure { message: why.to_string(), exit }
+    }
+}
+
+/// For what the runtime could not do; that may be our fault.
+pub(crate) fn exit_of(error: &skep::runtime::Error) -> Exit {
+    match error.kind() {
+        ErrorKind::Bug => Exit::Bug,
+        _ => Exit::Input,
     }
 }
 

@@ -6,7 +6,7 @@
 //! other tools read them for all.
 
 use super::gdb::Names;
-use crate::flags::RunFlags;
+use crate::flags::run::RunFlags;
 use skep::runtime::Instance;
 use skep_jit::JitdumpMarker;
 use skep_jit::perf::{Moment, jitdump_header, jitdump_records, perf_map};

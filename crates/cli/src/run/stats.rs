@@ -1,7 +1,7 @@
 //! Statistics of a run: switched on for it, shown while it goes and after it, told to scrapers.
 
 use super::plan::Loaded;
-use crate::flags::RunFlags;
+use crate::flags::run::RunFlags;
 use crate::prog::row;
 use skep::metrics::{self, Server};
 use skep::runtime::{ProgInfo, ProgStats, StatsGuard, StatsOptions};

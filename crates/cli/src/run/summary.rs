@@ -2,7 +2,7 @@
 
 use super::effects::hex;
 use super::tally::{Run, Tally};
-use crate::flags::RunFlags;
+use crate::flags::run::RunFlags;
 use skep::runtime::{Instance, Redirect, takes_packet};
 use skep::uapi::ProgType;
 use skep_report::printable;

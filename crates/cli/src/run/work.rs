@@ -7,7 +7,7 @@ use super::input::{Inputs, Kind};
 use super::interrupt;
 use super::summary::passes;
 use super::tally::{Run, Tally};
-use crate::flags::RunFlags;
+use crate::flags::run::RunFlags;
 use skep::runtime::{Ctx, Engine, Instance, Interrupter, RunResult, takes_packet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -68,6 +68,7 @@ const UNSAFE: &[&str] = &[
     "crates/runtime/src/cpu.rs",
     "crates/runtime/src/current.rs",
     "crates/runtime/src/engine.rs",
+    "crates/runtime/src/enter.rs",
     "crates/runtime/src/epoch/mod.rs",
     "crates/runtime/src/helper/call.rs",
     "crates/runtime/src/helper/entry.rs",
@@ -109,8 +110,12 @@ fn rows(file: &File, name: &str, breaches: &mut Breaches) {
         breaches.push(format!("{}: no TOML", file.path));
         return;
     };
-    let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
-    for dependency in dependencies.into_iter().flat_map(toml::Table::keys) {
+    let table = |of: &toml::Table| of.get("dependencies").and_then(toml::Value::as_table).cloned();
+    // Those of some platforms, too.
+    let platforms = manifest.get("target").and_then(toml::Value::as_table);
+    let platforms = platforms.into_iter().flat_map(toml::Table::values);
+    let tables = platforms.filter_map(toml::Value::as_table).chain([&manifest]).filter_map(table);
+    for dependency in tables.flat_map(|table| table.keys().cloned().collect::<Vec<_>>()) {
         let on = match dependency.strip_prefix("skep-") {
             Some(on) => on,
             None if dependency == "skep" => "skep",
@@ -213,6 +218,8 @@ mod tests {
     fn a_dependency_on_a_later_row_is_a_breach() {
         let up = "[dependencies]\nskep-object.workspace = true\n";
         assert_eq!(breaches("crates/verifier/Cargo.toml", up).len(), 1);
+        let on_linux = "[target.'cfg(target_os = \"linux\")'.dependencies]\nskep-object = {}\n";
+        assert_eq!(breaches("crates/verifier/Cargo.toml", on_linux).len(), 1);
         assert_eq!(breaches("crates/skep/Cargo.toml", up).len(), 0);
         assert_eq!(breaches("crates/cli/Cargo.toml", "[dependencies]\nskep = 1\n").len(), 0);
     }

@@ -1,6 +1,7 @@
 //! Flags of `skep prog`.
 
-use super::{LoaderFlag, Poke};
+use super::poke::Poke;
+use crate::flags::loader::LoaderFlag;
 use clap::{Args, Subcommand};
 use skep::runtime::Engine;
 use std::num::NonZeroU32;

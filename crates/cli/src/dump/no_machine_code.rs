@@ -1,0 +1,29 @@
+//! Stands in for `jited` in a build without what runs programs: there is no compiler in it.
+
+use crate::exit::Exit;
+use serde::Serialize;
+use skep::verifier::{VerifiedProgram, Xlated};
+use std::io::{self, Write};
+
+/// There are none.
+#[derive(Serialize)]
+pub(super) enum Function {}
+
+/// Not known here.
+pub(crate) fn bytes(_: &VerifiedProgram) -> Option<usize> {
+    None
+}
+
+/// Says that there is no machine code.
+pub(super) fn write(
+    _: &mut dyn Write,
+    verified: &VerifiedProgram,
+    xlated: &Xlated,
+) -> io::Result<Result<(), (Exit, String)>> {
+    Ok(json(verified, xlated).map(drop))
+}
+
+/// The same.
+pub(super) fn json(_: &VerifiedProgram, _: &Xlated) -> Result<Vec<Function>, (Exit, String)> {
+    Err((Exit::Input, "not supported yet: machine code in a build that runs no programs".into()))
+}

@@ -1,0 +1,37 @@
+//! What the example answers: it is compared with what a native build answers.
+
+use skep::{Session, Verdict, VerifyOptions};
+use std::fmt::Write;
+use std::path::Path;
+
+/// A line for each program, and the verifier's log below it.
+pub(crate) fn answers(bytes: &[u8]) -> String {
+    let session = Session::default();
+    let object = match session.open(Path::new("object.bpf.o"), bytes) {
+        Ok(object) => object,
+        Err(error) => return format!("{error}\n"),
+    };
+    let mut text = String::new();
+    let options = VerifyOptions { log_level: 1, ..VerifyOptions::default() };
+    for entry in &object.programs {
+        let line = match &entry.program {
+            Err(error) => format!("not loaded: {error}"),
+            Ok(program) => {
+                let verification = session.verify(program, &options);
+                let verdict = match &verification.verdict {
+                    Verdict::Accepted => "accepted".to_owned(),
+                    Verdict::Rejected(why) => format!("rejected: {}", why.message),
+                    Verdict::Unsupported(what) => format!("not supported yet: {what}"),
+                    Verdict::OutOfMemory => "over the memory limit".to_owned(),
+                    Verdict::Bug(what) => format!("internal error: {what}"),
+                };
+                let counts = &verification.counts;
+                let (insns, states) = (counts.insns_processed, counts.total_states);
+                format!("{verdict}, {insns} insns, {states} states\n{}", verification.log)
+            }
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}: {line}", entry.name);
+    }
+    text
+}

@@ -1,0 +1,186 @@
+//! `cargo xtask targets`: what works where, checked: every platform compiles (docs/platforms.md),
+//! the verifier runs as WebAssembly under Node, and tests of 64-bit ARM run in qemu.
+//!
+//! Deliberately absent: running anything on macOS and Windows, which would take their machines.
+//! There it is the code of Linux without the feature `run`, which is compiled here, too.
+
+#[path = "../../skep/examples/wasm/answers.rs"]
+mod answers;
+
+use crate::outcome::{Ended, Outcome};
+use answers::answers;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only steps whose name has this in it.
+    #[arg(default_value = "")]
+    only: String,
+}
+
+/// What is compiled for a platform: a name of the compiler's, and arguments that choose packages.
+type Check = (&'static str, &'static [&'static str]);
+
+const EVERYTHING: &[&str] = &["-pskep", "-pskep-cli", "-pskep-testkit"];
+const CLI: &[&str] = &["-pskep", "-pskep-cli"];
+const LIBRARY: &[&str] = &["-pskep", "--no-default-features", "--example=wasm"];
+const WITHOUT_RUNTIME: &[&str] = &["-pskep", "-pskep-cli", "--no-default-features"];
+
+const ARM: &str = "aarch64-unknown-linux-gnu";
+const WASM: &str = "wasm32-unknown-unknown";
+
+const CHECKS: [Check; 8] = [
+    ("x86_64-unknown-linux-gnu", WITHOUT_RUNTIME),
+    ("x86_64-unknown-linux-musl", CLI),
+    (ARM, EVERYTHING),
+    ("aarch64-unknown-linux-musl", CLI),
+    ("aarch64-apple-darwin", CLI),
+    ("x86_64-pc-windows-gnu", CLI),
+    ("x86_64-pc-windows-msvc", CLI),
+    (WASM, LIBRARY),
+];
+
+/// Objects that the verifier in WebAssembly is asked about.
+const OBJECTS: [&str; 4] = ["loops", "refused", "xdp_parse", "stress_parser"];
+
+/// Tests that are run in qemu: of what differs between processors. Names of packages, then
+/// arguments that choose tests.
+const ARM_TESTS: [(&str, &[&str]); 4] = [
+    ("skep-insn", &["--lib"]),
+    ("skep-domain", &["--lib"]),
+    ("skep-runtime", &["--lib"]),
+    // The cases of `tests/exec`, as the interpreter runs them.
+    ("skep-testkit", &["--test=exec", "--", "interp"]),
+];
+/// What links for it, and what runs it.
+const ARM_TOOLS: [&str; 2] = ["aarch64-linux-gnu-gcc", "qemu-aarch64"];
+const ARM_LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut steps: Vec<(String, Box<dyn Fn() -> Outcome>)> = Vec::new();
+    for check in &CHECKS {
+        steps.push((format!("check {}", check.0), Box::new(move || compiles(check))));
+    }
+    steps.push(("verify in WebAssembly".to_owned(), Box::new(webassembly)));
+    steps.push(("test on ARM in qemu".to_owned(), Box::new(arm_tests)));
+    let (mut failed, mut skipped) = (Vec::new(), Vec::new());
+    for (name, step) in steps.into_iter().filter(|(name, _)| name.contains(&args.only)) {
+        println!("targets: {name}");
+        match step()? {
+            Ended::Passed => {}
+            Ended::Failed => failed.push(name),
+            Ended::Skipped(why) => skipped.push(format!("{name} ({why})")),
+        }
+    }
+    for name in &failed {
+        println!("targets: failed: {name}");
+    }
+    Ok(match (failed.is_empty(), skipped.is_empty()) {
+        (true, true) => Ended::Passed,
+        (true, false) => Ended::Skipped(skipped.join(", ")),
+        (false, _) => Ended::Failed,
+    })
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).args(["--release", "--locked", "--quiet"]);
+    command.current_dir(crate::root());
+    command
+}
+
+/// Passed if it compiles without a warning.
+fn compiles((target, packages): &Check) -> Outcome {
+    if let Some(why) = is_missing(target) {
+        return Ok(Ended::Skipped(why));
+    }
+    let done = cargo(&["check", "--target", target]).args(*packages).output()?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    print!("{said}");
+    Ok((done.status.success() && !said.contains("warning:")).into())
+}
+
+/// Why the standard library of a platform is not here and cannot be had, if so.
+fn is_missing(target: &str) -> Option<String> {
+    let has = || {
+        let sysroot = quietly(Command::new("rustc").args(["--print", "sysroot"]))?;
+        let root = PathBuf::from(String::from_utf8_lossy(&sysroot.stdout).trim());
+        Some(root.join("lib/rustlib").join(target).join("lib").is_dir())
+    };
+    if has() == Some(true) {
+        return None;
+    }
+    // Not by the compiler's own name for it: a toolchain without rustup has what it came with.
+    let added = quietly(Command::new("rustup").args(["target", "add", target]));
+    match added.is_some_and(|added| added.status.success()) && has() == Some(true) {
+        true => None,
+        false => Some("its standard library is not here and cannot be fetched".to_owned()),
+    }
+}
+
+/// What a command printed; `None` if there is none of that name.
+fn quietly(command: &mut Command) -> Option<Output> {
+    command.current_dir(crate::root()).stdin(Stdio::null()).output().ok()
+}
+
+fn is_there(tool: &str) -> bool {
+    quietly(Command::new(tool).arg("--version")).is_some_and(|output| output.status.success())
+}
+
+/// The folder of what cargo builds.
+fn target_dir() -> PathBuf {
+    let set = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    set.unwrap_or_else(|| crate::root().join("target"))
+}
+
+/// The verifier as WebAssembly says what it says here, counts and log included.
+fn webassembly() -> Outcome {
+    if !is_there("node") {
+        return Ok(Ended::Skipped("no node here".to_owned()));
+    }
+    if let Some(why) = is_missing(WASM) {
+        return Ok(Ended::Skipped(why));
+    }
+    if !cargo(&["build", "--target", WASM]).args(LIBRARY).status()?.success() {
+        return Ok(Ended::Failed);
+    }
+    let module = target_dir().join(WASM).join("release/examples/wasm.wasm");
+    let script = crate::root().join("crates/skep/examples/wasm/wasm.mjs");
+    let mut same = true;
+    for name in OBJECTS {
+        let object = crate::root().join(format!("tests/programs/{name}.bpf.o"));
+        let node = Command::new("node").arg(&script).arg(&module).arg(&object).output()?;
+        let theirs = String::from_utf8_lossy(&node.stdout);
+        let ours = answers(&std::fs::read(&object)?);
+        if !node.status.success() || theirs != ours {
+            println!("{name}: in WebAssembly:\n{theirs}{}", String::from_utf8_lossy(&node.stderr));
+            println!("{name}: here:\n{ours}");
+            same = false;
+        }
+    }
+    Ok(same.into())
+}
+
+/// Tests of 64-bit ARM in qemu, which emulates a process.
+fn arm_tests() -> Outcome {
+    if let Some(tool) = ARM_TOOLS.iter().find(|tool| !is_there(tool)) {
+        return Ok(Ended::Skipped(format!("no {tool} here")));
+    }
+    if let Some(why) = is_missing(ARM) {
+        return Ok(Ended::Skipped(why));
+    }
+    let [linker, emulator] = ARM_TOOLS;
+    let variable = |what: &str| format!("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_{what}");
+    let mut passed = true;
+    for (package, tests) in ARM_TESTS {
+        let mut test = cargo(&["test", "--target", ARM, "-p", package]);
+        test.args(tests).env(variable("LINKER"), linker);
+        test.env(variable("RUNNER"), format!("{emulator} -L {ARM_LIBRARIES}"));
+        if !test.status()?.success() {
+            println!("targets: failed on ARM: {package}");
+            passed = false;
+        }
+    }
+    Ok(passed.into())
+}
