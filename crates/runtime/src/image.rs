@@ -5,6 +5,7 @@
 //!    long as the image.
 
 use crate::current::Current;
+use crate::engine_choice::Engine;
 use crate::helper::Func;
 use crate::map::Map;
 use crate::map::ctx_need::CtxNeed;
@@ -27,33 +28,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where interpreted programs' functions have their addresses: no memory is there.
 static NEXT_FUNC_BASE: AtomicU64 = AtomicU64::new(0xffff_0000_0000_0000);
-
-/// What runs a program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
-    /// The interpreter, which checks every access; the default on other processors than x86-64.
-    #[cfg_attr(not(target_arch = "x86_64"), default)]
-    Interpreter,
-    /// Machine code, for x86-64.
-    #[cfg_attr(target_arch = "x86_64", default)]
-    MachineCode,
-}
-
-#[doc(hidden)]
-#[allow(non_upper_case_globals)]
-impl Engine {
-    pub const Interp: Engine = Engine::Interpreter;
-    pub const Jit: Engine = Engine::MachineCode;
-}
-
-impl std::fmt::Display for Engine {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Engine::Interpreter => "interpreter",
-            Engine::MachineCode => "machine code",
-        })
-    }
-}
 
 pub(crate) struct ProgImage {
     pub(crate) id: u32,

@@ -14,7 +14,7 @@
 //! (6.18).
 
 use crate::Errno;
-use crate::map::RetireList;
+use crate::epoch::RetireList;
 use crate::memory::{Budget, Region};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -2,7 +2,8 @@
 //! memory maps take.
 
 use crate::cpu::Cpus;
-use crate::image::{Engine, ProgImage};
+use crate::engine_choice::Engine;
+use crate::image::ProgImage;
 use crate::instance::Instance;
 use crate::map::prog_array::TailTarget;
 use crate::map::registry::Registry;

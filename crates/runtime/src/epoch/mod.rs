@@ -22,6 +22,9 @@
 #![allow(unsafe_code)]
 
 mod protocol;
+mod retire_list;
+
+pub(crate) use retire_list::RetireList;
 
 use crate::{cpu, stats};
 use protocol::{Epochs, IDLE, Slot};

@@ -6,11 +6,11 @@
 
 use super::hash::Hash;
 use super::registry::Registry;
-use super::retire_list::RetireList;
 use super::slots::Slots;
 use super::value::ValueLayout;
 use super::verified_as::Template;
 use super::{BPF_EXIST, Map, MapKind, Setup, index, next_index, shape};
+use crate::epoch::RetireList;
 use crate::memory::Region;
 use crate::{Errno, Error, epoch};
 use skep_program::MapDef;

@@ -31,7 +31,6 @@ pub(crate) mod prog_owner;
 mod queue_stack;
 mod record_waiters;
 pub(crate) mod registry;
-mod retire_list;
 pub(crate) mod ringbuf;
 mod slots;
 mod stack_trace;
@@ -41,7 +40,6 @@ pub(crate) mod verified_as;
 
 pub use handle::{MapHandle, TypedMap, UpdateFlags};
 pub use perf_event_array::Sample;
-pub(crate) use retire_list::RetireList;
 
 use crate::memory::{Budget, Region};
 use crate::{Errno, Error};

@@ -9,7 +9,7 @@
 //! what is traced could not be tried). Here also whether runs have fuel, which the kernel does not
 //! know.
 
-use crate::image::Engine;
+use crate::engine_choice::Engine;
 use skep_btf::{Kind, TypeId};
 use skep_program::{AttachTarget, Program};
 use skep_uapi::{ProgFlags, ProgType};

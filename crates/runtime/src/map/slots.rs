@@ -5,7 +5,7 @@
 //! 1. A word that is not 0 belongs to an owner that is in its slot, or in the retire list while a
 //!    run may have loaded the word.
 
-use super::retire_list::RetireList;
+use crate::epoch::RetireList;
 use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
 use std::sync::atomic::Ordering::{Acquire, Release};

@@ -1,4 +1,5 @@
-//! A retire list: what was taken out of a map while runs may still use it, kept until they end.
+//! A retire list: what was taken out of a map, or of the objects, while runs may still use it, kept
+//! until they end.
 
 use crate::epoch;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,7 @@ impl<T> RetireList<T> {
     }
 
     /// Drops everything; no current run can use it.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         let all = std::mem::take(&mut *self.lock());
         drop(all);
     }

@@ -1,0 +1,28 @@
+//! `Engine`: what a program is to be run by.
+
+/// What runs a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The interpreter, which checks every access; the default on other processors than x86-64.
+    #[cfg_attr(not(target_arch = "x86_64"), default)]
+    Interpreter,
+    /// Machine code, for x86-64.
+    #[cfg_attr(target_arch = "x86_64", default)]
+    MachineCode,
+}
+
+#[doc(hidden)]
+#[allow(non_upper_case_globals)]
+impl Engine {
+    pub const Interp: Engine = Engine::Interpreter;
+    pub const Jit: Engine = Engine::MachineCode;
+}
+
+impl std::fmt::Display for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Engine::Interpreter => "interpreter",
+            Engine::MachineCode => "machine code",
+        })
+    }
+}
