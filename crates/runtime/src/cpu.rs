@@ -18,7 +18,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::epoch;
+use crate::epoch::{self, Watcher};
 use skep_jit::thread_word;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -90,13 +90,17 @@ impl Drop for Owned {
     }
 }
 
+/// When threads end, and in children of `fork`.
+static WATCHER: Watcher =
+    Watcher { leaves: leave, in_child: |_| forget_other_threads(), ..Watcher::NONE };
+
 /// The calling thread ends: it gives its numbers back.
-pub(crate) fn leave() {
+fn leave() {
     let _ = OWNED.try_with(|owned| owned.take());
 }
 
 /// In a child of `fork`, on its only thread: what that has it keeps.
-pub(crate) fn forget_other_threads() {
+fn forget_other_threads() {
     let of_parent = u64::from(FORKS.fetch_add(1, Ordering::Relaxed)) << 32;
     let _ = OWNED.try_with(|owned| {
         let Ok(owned) = owned.try_borrow() else { return };
@@ -168,6 +172,7 @@ impl Here {
 impl Cpus {
     pub(crate) fn new(count: u32) -> Arc<Cpus> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
+        epoch::add_watcher(&WATCHER);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let numbers = (0..count).map(|_| Number(AtomicU64::new(FREE))).collect();
         Arc::new(Cpus { id, state: AtomicU32::new(0), threads: AtomicU32::new(0), numbers })

@@ -14,8 +14,8 @@
 //!    a lock) is over before a second thread enters its first run: who registers waits for that.
 //! 4. A barrier that the host refuses frees nothing.
 //!
-//! A slot also says where its thread counts runs (`stats`): what it has counted there is folded
-//! before the slot is free.
+//! Others keep things by slot too: where a thread counts its runs, which CPU it has. They are told
+//! when a thread ends, before its slot is free, and of `fork` ([`Watcher`]).
 //!
 //! In a child of `fork` all slots but its thread's are free: no other thread came along.
 
@@ -26,7 +26,6 @@ mod retire_list;
 
 pub(crate) use retire_list::RetireList;
 
-use crate::{cpu, stats};
 use protocol::{Epochs, IDLE, Slot};
 use rustix::io::Errno;
 use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
@@ -34,7 +33,9 @@ use skep_jit::fork::Hooks;
 use skep_jit::stats::StatsSlot;
 use skep_jit::thread_word;
 use std::cell::Cell;
-use std::sync::atomic::{self, AtomicBool, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+use std::sync::atomic::{
+    self, AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence, fence,
+};
 
 /// Most threads that may run programs at the same time, and most CPUs of a runtime.
 pub const THREADS_MAX: usize = 4096;
@@ -97,14 +98,59 @@ impl Drop for OwnedSlot {
         LOCAL.with(|local| local.slot.set(UNREGISTERED));
         if let Some(slot) = SLOTS.get(self.0.get() as usize) {
             // Others need not wait for its number while it counts.
-            cpu::leave();
+            watchers().for_each(|watcher| (watcher.leaves)());
             // Before the slot is someone else's.
             LEAVING.fetch_add(1, Ordering::AcqRel);
-            stats::fold(self.0.get());
+            watchers().for_each(|watcher| (watcher.ends)(self.0.get()));
             slot.give_back();
             LEAVING.fetch_sub(1, Ordering::AcqRel);
         }
     }
+}
+
+/// Who keeps something by slot.
+pub(crate) struct Watcher {
+    /// The calling thread ends; its slot is still its own.
+    pub(crate) leaves: fn(),
+    /// The thread that owns this slot ends: others wait for it to be free.
+    pub(crate) ends: fn(u32),
+    /// Before `fork`, in the thread that forks.
+    pub(crate) before_fork: fn(),
+    /// After it, in the parent.
+    pub(crate) in_parent: fn(),
+    /// After it, in the child: only the thread with this slot came along.
+    pub(crate) in_child: fn(u32),
+}
+
+impl Watcher {
+    /// One who does nothing.
+    pub(crate) const NONE: Watcher = Watcher {
+        leaves: || (),
+        ends: |_| (),
+        before_fork: || (),
+        in_parent: || (),
+        in_child: |_| (),
+    };
+}
+
+/// Who is told. No lock: a child of `fork` could find it held by a thread that it does not have.
+static WATCHERS: [AtomicPtr<Watcher>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
+
+/// Has `watcher` told from now on; there is room for all that there are.
+pub(crate) fn add_watcher(watcher: &'static Watcher) {
+    let this = std::ptr::from_ref(watcher).cast_mut();
+    let is_in = |place: &AtomicPtr<Watcher>| {
+        let set =
+            place.compare_exchange(std::ptr::null_mut(), this, Ordering::AcqRel, Ordering::Acquire);
+        set.is_ok() || set == Err(this)
+    };
+    let found = WATCHERS.iter().any(is_in);
+    debug_assert!(found, "a place for each watcher");
+}
+
+fn watchers() -> impl Iterator<Item = &'static Watcher> {
+    // SAFETY: null, or what `add_watcher` was given.
+    WATCHERS.iter().filter_map(|place| unsafe { place.load(Ordering::Acquire).as_ref() })
 }
 
 /// A thread is in a run until this is dropped.
@@ -400,8 +446,8 @@ pub(crate) fn watch_forks() {
     // has a fence before it looks at who is.
     unsafe { skep_jit::reuse_when(nobody_runs) };
     skep_jit::fork::add_hooks(Hooks {
-        before: stats::hold,
-        in_parent: stats::release,
+        before: || watchers().for_each(|watcher| (watcher.before_fork)()),
+        in_parent: || watchers().for_each(|watcher| (watcher.in_parent)()),
         in_child: forget_other_threads,
     });
 }
@@ -414,8 +460,7 @@ fn forget_other_threads() {
         false => local.slot.get(),
     });
     // Before their slots are someone else's.
-    stats::fold_others(mine);
-    cpu::forget_other_threads();
+    watchers().for_each(|watcher| (watcher.in_child)(mine));
     let used = used_slots().iter().enumerate();
     let others = used.filter(|(index, _)| *index != mine as usize);
     for (_, slot) in others {

@@ -10,7 +10,7 @@ use super::accounts::{Accounts, Slots};
 use super::board;
 use super::counts::Counts;
 use crate::Error;
-use crate::epoch::{self, THREADS_MAX};
+use crate::epoch::{self, THREADS_MAX, Watcher};
 use crate::memory::{Budget, Region};
 use skep_jit::stats::StatsSlot;
 use std::cell::RefCell;
@@ -56,6 +56,7 @@ impl Sheet {
     pub(super) fn new() -> Result<Sheet, Error> {
         let bytes = THREADS_MAX * size_of::<StatsSlot>();
         let slots = Arc::new(Region::zeroed(bytes, &Budget::new(usize::MAX))?.sparse());
+        watch();
         epoch::watch_forks();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Sheet { number, slots, is_open: AtomicBool::new(false) })
@@ -95,13 +96,28 @@ impl Drop for Sheet {
     }
 }
 
+/// When threads end, and around `fork`.
+static WATCHER: Watcher = Watcher {
+    ends: fold,
+    before_fork: hold,
+    in_parent: release,
+    in_child: fold_others,
+    ..Watcher::NONE
+};
+
+/// From now on what threads count is folded when they end, and nobody is at any board when the
+/// process forks.
+pub(super) fn watch() {
+    epoch::add_watcher(&WATCHER);
+}
+
 /// The thread that owns slot `number` ends.
-pub(crate) fn fold(number: u32) {
+fn fold(number: u32) {
     ledger().fold(number);
 }
 
 /// Before `fork`.
-pub(crate) fn hold() {
+fn hold() {
     let _ = HELD.try_with(|held| {
         let gate = board::gate();
         held.replace(Some(Held { ledger: ledger(), _gate: gate }))
@@ -109,12 +125,12 @@ pub(crate) fn hold() {
 }
 
 /// After it, in the parent.
-pub(crate) fn release() {
+fn release() {
     let _ = HELD.try_with(RefCell::take);
 }
 
 /// After it, in the child: only the thread with slot `mine` came along.
-pub(crate) fn fold_others(mine: u32) {
+fn fold_others(mine: u32) {
     let held = HELD.try_with(RefCell::take).ok().flatten();
     let Some(Held { mut ledger, .. }) = held else { return };
     ledger.fold_others(mine, epoch::slots_used());

@@ -35,7 +35,6 @@ pub(crate) use board::{Board, gate};
 pub(crate) use clock::Clock;
 pub use clock::{ClockError, ClockSource, HostClock};
 pub(crate) use counters::{Counters, Timed};
-pub(crate) use ledger::{fold, fold_others, hold, release};
 use skep_jit::stats::{BUCKETS, StatsSlot};
 use std::num::NonZeroU32;
 use std::sync::atomic;
