@@ -11,9 +11,9 @@ use crate::map::Map;
 use crate::map::ctx_need::CtxNeed;
 use crate::map::prog_array::TailTarget;
 use crate::map::prog_owner::ProgOwner;
-use crate::poke::Target;
-use crate::prog_info::Facts;
-use crate::stats::{Clock, Counters};
+use crate::poke::{Switch, Target};
+use crate::prog_info::{Facts, ProgInfo};
+use crate::stats::{Clock, Counted, Counters};
 use crate::{Error, ObjectMaps, engine, enter, helper};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
@@ -28,6 +28,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where interpreted programs' functions have their addresses: no memory is there.
 static NEXT_FUNC_BASE: AtomicU64 = AtomicU64::new(0xffff_0000_0000_0000);
+
+/// Memory is counted in pages.
+const PAGE_BYTES: u64 = 4096;
 
 pub(crate) struct ProgImage {
     pub(crate) id: u32,
@@ -45,7 +48,7 @@ pub(crate) struct ProgImage {
     connected: Vec<Arc<Map>>,
     /// What machine code refers to: it lives as long.
     pub(crate) counters: Arc<Counters>,
-    pub(crate) facts: Facts,
+    facts: Facts,
     /// Kept alive: invariant 1.
     maps: Vec<Arc<Map>>,
 }
@@ -94,16 +97,6 @@ impl ProgImage {
         Ok(image)
     }
 
-    /// Bytes of machine code.
-    pub(crate) fn bytes_jited(&self) -> Option<u64> {
-        self.code.as_ref().map(|_| self.code_bytes)
-    }
-
-    /// Ids of its maps.
-    pub(crate) fn map_ids(&self) -> Vec<u32> {
-        self.maps.iter().map(|map| map.id()).collect()
-    }
-
     /// All prog arrays that it refers to, whether it calls through them or not, take its like.
     fn refer(&self) -> Result<(), Error> {
         for map in &self.maps {
@@ -138,6 +131,35 @@ impl Drop for ProgImage {
         let Some(code) = &self.code else { return };
         for array in self.connected.iter().filter_map(|map| map.kind().as_prog_array()) {
             array.disconnect(code);
+        }
+    }
+}
+
+impl Counted for ProgImage {
+    fn id(&self) -> u32 {
+        self.id
+    }
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+    fn switches(&self) -> (Option<Switch>, Vec<Switch>) {
+        self.code.as_ref().map(engine::stats_switches).unwrap_or_default()
+    }
+    fn info(&self) -> ProgInfo {
+        let bytes_xlated = 8 * self.linked.xlated.insns().len() as u64;
+        let pages = (bytes_xlated + self.code_bytes).div_ceil(PAGE_BYTES);
+        ProgInfo {
+            id: self.id,
+            prog_type: self.prog_type,
+            name: self.name.clone(),
+            tag: self.facts.tag,
+            gpl_compatible: self.facts.gpl_compatible,
+            loaded_at: self.facts.loaded_at,
+            bytes_xlated,
+            bytes_jited: self.code.as_ref().map(|_| self.code_bytes),
+            bytes_memlock: pages * PAGE_BYTES,
+            map_ids: self.maps.iter().map(|map| map.id()).collect(),
+            stats: self.counters.read(),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::image::ProgImage;
 use crate::map::prog_array::TailTarget;
 use crate::map::registry::Registry;
 use crate::runtime::Shared;
-use crate::stats::{Board, ClockError, ProgStats, StatsGuard, StatsOptions};
+use crate::stats::{ClockError, Counted, ProgStats, StatsGuard, StatsOptions};
 use crate::{Error, ProgInfo, cpu};
 use skep_jit::MachineCode;
 use skep_uapi::ProgType;
@@ -99,7 +99,7 @@ impl Instance {
 
     /// Everything known about it, run statistics included.
     pub fn info(&self) -> ProgInfo {
-        ProgInfo::new(&self.image)
+        self.image.info()
     }
 
     /// Switches this program's statistics on until the guard is dropped; see
@@ -109,7 +109,7 @@ impl Instance {
     ///
     /// As for [`Runtime::enable_stats`](crate::Runtime::enable_stats).
     pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
-        Board::enable(&self.shared, Some(self.image.id), options)
+        self.shared.board.enable(&self.shared.clock, Some(self.image.id), options)
     }
 
     /// Runs the program once. If as many runs are going on as the runtime has CPUs

@@ -10,8 +10,9 @@ use crate::map::registry::Registry;
 use crate::map::{Map, MapHandle, Setup};
 use crate::memory::Budget;
 use crate::object_maps::ObjectMaps;
-use crate::prog_info::{Observer, ProgInfo};
-use crate::stats::{Board, Clock, ClockSource, StatsGuard, StatsOptions};
+use crate::observer::Observer;
+use crate::prog_info::ProgInfo;
+use crate::stats::{Board, Clock, ClockSource, Counted, StatsGuard, StatsOptions};
 use crate::timer::Timers;
 use crate::trace::TraceLog;
 use crate::{Error, THREADS_MAX};
@@ -68,7 +69,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Arc<Registry>,
     pub(crate) trace: TraceLog,
     pub(crate) timers: Timers,
-    pub(crate) board: Board,
+    pub(crate) board: Arc<Board>,
     pub(crate) clock: Clock,
     pub(crate) mtu: u32,
     /// What maps, and what runs record, may take.
@@ -77,8 +78,8 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(cpus: u32, clock: Clock) -> Shared {
-        let (registry, trace, timers, board) = Default::default();
-        let (cpus, budget) = (Cpus::new(cpus), Budget::new(usize::MAX));
+        let (registry, trace, timers) = Default::default();
+        let (cpus, board, budget) = (Cpus::new(cpus), Board::new(), Budget::new(usize::MAX));
         Shared { cpus, registry, trace, timers, board, clock, mtu: MTU, budget }
     }
 }
@@ -181,7 +182,8 @@ impl Runtime {
         let image = Arc::new(image.map_err(|e| e.context(doing()))?);
         let target: Arc<dyn TailTarget> = image.clone();
         self.shared.registry.add_prog(&target);
-        self.shared.board.add(&image)?;
+        let counted: Arc<dyn Counted> = image.clone();
+        self.shared.board.add(&counted)?;
         let instance = Instance::new(self.shared.clone(), image, options.fuel);
         maps.fill_prog_slots(&instance)?;
         Ok(instance)
@@ -195,7 +197,7 @@ impl Runtime {
     /// The host refuses to synchronise the threads of the process, or the clock has no constant
     /// rate ([`ErrorKind::Clock`](crate::ErrorKind)). Nothing is changed then.
     pub fn enable_stats(&self, options: StatsOptions) -> Result<StatsGuard, Error> {
-        Board::enable(&self.shared, None, options)
+        self.shared.board.enable(&self.shared.clock, None, options)
     }
 
     /// Whether statistics of all programs are on (`kernel.bpf_stats_enabled`).
@@ -210,7 +212,7 @@ impl Runtime {
 
     /// An observer of the programs, for other threads.
     pub fn observer(&self) -> Observer {
-        Observer::new(&self.shared)
+        Observer::new(&self.shared.board, &self.shared.registry)
     }
 
     /// All maps in use, including inner maps.

@@ -9,20 +9,13 @@
 //! 3. Who is at any board holds the gate, which is held across `fork` (`ledger`): a child finds no
 //!    board locked by a thread that it does not have.
 
-use super::StatsOptions;
-use crate::image::ProgImage;
-use crate::poke::{self, Batch};
-use crate::runtime::Shared;
-use crate::{Error, engine, epoch};
+use super::ledger::{self, gate};
+use super::{Clock, Counters, StatsOptions};
+use crate::poke::{self, Batch, Switch};
+use crate::prog_info::ProgInfo;
+use crate::{Error, epoch};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-
-static GATE: Mutex<()> = Mutex::new(());
-
-/// Nobody is at any board, nor comes there, until it is dropped.
-pub(crate) fn gate() -> MutexGuard<'static, ()> {
-    GATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A board, for one thread.
 struct Locked<'a> {
@@ -44,8 +37,19 @@ impl DerefMut for Locked<'_> {
     }
 }
 
+/// A program whose runs can be counted.
+pub(crate) trait Counted: Send + Sync {
+    /// Its id in the runtime.
+    fn id(&self) -> u32;
+    /// Where its runs are counted.
+    fn counters(&self) -> &Counters;
+    /// The switches of its machine code: its entry, and its tail calls.
+    fn switches(&self) -> (Option<Switch>, Vec<Switch>);
+    /// Everything known about it.
+    fn info(&self) -> ProgInfo;
+}
+
 /// What is asked for, and what is so.
-#[derive(Default)]
 pub(crate) struct Board(Mutex<State>);
 
 #[derive(Default)]
@@ -64,7 +68,7 @@ struct Want {
 
 struct Program {
     id: u32,
-    image: Weak<ProgImage>,
+    program: Weak<dyn Counted>,
     on: Option<StatsOptions>,
     tail_calls: TailCalls,
 }
@@ -72,8 +76,8 @@ struct Program {
 impl Program {
     /// It could not be made as it was wanted: it counts as before. Sites at tail calls that are on
     /// by now go off when no run can come to them.
-    fn take_back(&mut self, image: &ProgImage, wanted: Option<StatsOptions>) {
-        image.counters.set(self.on);
+    fn take_back(&mut self, program: &dyn Counted, wanted: Option<StatsOptions>) {
+        program.counters().set(self.on);
         if wanted.is_some() && self.tail_calls == TailCalls::Off {
             self.tail_calls = TailCalls::Settling(epoch::tag());
         }
@@ -112,14 +116,14 @@ impl Wait {
 /// Keeps statistics on until dropped. Statistics that other guards ask for stay on.
 #[must_use = "statistics are off again when the guard is dropped"]
 pub struct StatsGuard {
-    shared: Weak<Shared>,
+    board: Weak<Board>,
     token: u64,
 }
 
 impl Drop for StatsGuard {
     fn drop(&mut self) {
-        let Some(shared) = self.shared.upgrade() else { return };
-        let mut state = shared.board.lock();
+        let Some(board) = self.board.upgrade() else { return };
+        let mut state = board.lock();
         state.wants.retain(|want| want.token != self.token);
         // Nothing can go wrong: it is sites of living programs that go off.
         let _ = state.apply(Wait::IfAllowed);
@@ -133,6 +137,11 @@ impl std::fmt::Debug for StatsGuard {
 }
 
 impl Board {
+    pub(crate) fn new() -> Arc<Board> {
+        ledger::watch();
+        Arc::new(Board(Mutex::default()))
+    }
+
     fn lock(&self) -> Locked<'_> {
         let gate = gate();
         Locked { state: self.0.lock().unwrap_or_else(PoisonError::into_inner), _gate: gate }
@@ -144,12 +153,12 @@ impl Board {
     }
 
     /// A program has been loaded, and has not run.
-    pub(crate) fn add(&self, image: &Arc<ProgImage>) -> Result<(), Error> {
+    pub(crate) fn add(&self, program: &Arc<dyn Counted>) -> Result<(), Error> {
         let mut state = self.lock();
-        state.programs.retain(|program| program.image.strong_count() > 0);
+        state.programs.retain(|program| program.program.strong_count() > 0);
         state.programs.push(Program {
-            id: image.id,
-            image: Arc::downgrade(image),
+            id: program.id(),
+            program: Arc::downgrade(program),
             on: None,
             tail_calls: TailCalls::Off,
         });
@@ -158,22 +167,23 @@ impl Board {
     }
 
     /// All programs, in the order in which they were loaded.
-    pub(crate) fn programs(&self) -> Vec<Arc<ProgImage>> {
+    pub(crate) fn programs(&self) -> Vec<Arc<dyn Counted>> {
         let mut state = self.lock();
         state.settle();
-        state.programs.iter().filter_map(|program| program.image.upgrade()).collect()
+        state.programs.iter().filter_map(|program| program.program.upgrade()).collect()
     }
 
     /// Asks for statistics of one program, or of all.
     pub(crate) fn enable(
-        shared: &Arc<Shared>,
+        self: &Arc<Board>,
+        clock: &Clock,
         prog: Option<u32>,
         options: StatsOptions,
     ) -> Result<StatsGuard, Error> {
         // The histogram is in ns.
-        let clock = shared.clock.check(options.histogram);
+        let clock = clock.check(options.histogram);
         clock.map_err(|why| Error::clock(format!("switch statistics: {why}")))?;
-        let mut state = shared.board.lock();
+        let mut state = self.lock();
         state.next_token += 1;
         let token = state.next_token;
         state.wants.push(Want { token, prog, options });
@@ -183,7 +193,7 @@ impl Board {
             return Err(why);
         }
         drop(state);
-        Ok(StatsGuard { shared: Arc::downgrade(shared), token })
+        Ok(StatsGuard { board: Arc::downgrade(self), token })
     }
 }
 
@@ -195,20 +205,19 @@ impl State {
 
     /// Makes all programs as they are wanted.
     fn apply(&mut self, wait: Wait) -> Result<(), Error> {
-        let changes: Vec<(usize, Arc<ProgImage>, Option<StatsOptions>)> = (0..)
+        let changes: Vec<(usize, Arc<dyn Counted>, Option<StatsOptions>)> = (0..)
             .zip(&self.programs)
             .map(|(at, program)| (at, program, self.wanted(program.id)))
             .filter(|(_, program, wanted)| program.on != *wanted)
-            .filter_map(|(at, program, wanted)| Some((at, program.image.upgrade()?, wanted)))
+            .filter_map(|(at, program, wanted)| Some((at, program.program.upgrade()?, wanted)))
             .collect();
         let (mut tail_calls, mut entries) = (Batch::new(), Batch::new());
-        for (at, image, wanted) in &changes {
+        for (at, counted, wanted) in &changes {
             let program = &self.programs[*at];
             if wanted.is_some() {
-                image.counters.set(*wanted);
+                counted.counters().set(*wanted);
             }
-            let Some(code) = &image.code else { continue };
-            let (entry, calls) = engine::stats_switches(code);
+            let (entry, calls) = counted.switches();
             if wanted.is_some() && program.tail_calls == TailCalls::Off {
                 calls.iter().for_each(|switch| tail_calls.add(switch, true));
             }
@@ -218,15 +227,15 @@ impl State {
         }
         for batch in [&mut tail_calls, &mut entries] {
             if let Err(why) = wait.commit(batch) {
-                for (at, image, wanted) in &changes {
-                    self.programs[*at].take_back(image, *wanted);
+                for (at, counted, wanted) in &changes {
+                    self.programs[*at].take_back(&**counted, *wanted);
                 }
                 return Err(Error::input(format!("switch statistics: {why}")));
             }
         }
         let tag = epoch::tag();
-        for (at, image, wanted) in changes {
-            image.counters.set(wanted);
+        for (at, counted, wanted) in changes {
+            counted.counters().set(wanted);
             let program = &mut self.programs[at];
             program.tail_calls = match (wanted, program.on) {
                 (Some(_), _) => TailCalls::On,
@@ -246,9 +255,8 @@ impl State {
         let mut settled = Vec::new();
         for (at, program) in self.programs.iter().enumerate() {
             let TailCalls::Settling(tag) = program.tail_calls else { continue };
-            let image = program.image.upgrade();
-            let code = image.as_ref().and_then(|image| image.code.as_ref());
-            let calls = code.map(|code| engine::stats_switches(code).1).unwrap_or_default();
+            let counted = program.program.upgrade();
+            let calls = counted.map(|counted| counted.switches().1).unwrap_or_default();
             if !calls.is_empty() && !epoch::is_free(tag) && !looked {
                 looked = true;
                 epoch::advance();

@@ -7,7 +7,6 @@
 //!    which is always taken first: a child finds them whole, and open.
 
 use super::accounts::{Accounts, Slots};
-use super::board;
 use super::counts::Counts;
 use crate::Error;
 use crate::epoch::{self, THREADS_MAX, Watcher};
@@ -25,6 +24,13 @@ impl Slots for Arc<Region> {
     fn all(&self) -> &[StatsSlot] {
         self.stats_slots()
     }
+}
+
+static GATE: Mutex<()> = Mutex::new(());
+
+/// Nobody is at any board, nor comes there, until it is dropped.
+pub(crate) fn gate() -> MutexGuard<'static, ()> {
+    GATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
@@ -119,7 +125,7 @@ fn fold(number: u32) {
 /// Before `fork`.
 fn hold() {
     let _ = HELD.try_with(|held| {
-        let gate = board::gate();
+        let gate = gate();
         held.replace(Some(Held { ledger: ledger(), _gate: gate }))
     });
 }

@@ -1,0 +1,36 @@
+//! `Observer`: what other threads may know of a runtime's programs.
+
+use crate::map::registry::Registry;
+use crate::prog_info::ProgInfo;
+use crate::stats::{self, Board};
+use std::sync::{Arc, Weak};
+
+/// Observes a runtime's programs from any thread, without keeping the runtime alive.
+#[derive(Clone)]
+pub struct Observer {
+    board: Weak<Board>,
+    registry: Weak<Registry>,
+}
+
+impl Observer {
+    pub(crate) fn new(board: &Arc<Board>, registry: &Arc<Registry>) -> Observer {
+        Observer { board: Arc::downgrade(board), registry: Arc::downgrade(registry) }
+    }
+
+    /// All loaded programs, in id order; none once the runtime is gone.
+    pub fn programs(&self) -> Vec<ProgInfo> {
+        let Some(board) = self.board.upgrade() else { return Vec::new() };
+        if let Some(registry) = self.registry.upgrade() {
+            // A child of `fork` finds no map locked by who only reads statistics.
+            let _gate = stats::gate();
+            registry.settle();
+        }
+        board.programs().iter().map(|program| program.info()).collect()
+    }
+}
+
+impl std::fmt::Debug for Observer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Observer")
+    }
+}
