@@ -12,7 +12,7 @@
 use crate::ctx::Ctx;
 use crate::helper::{Copies, Held, Tunnel};
 use crate::recorded::Recorded;
-use crate::runtime::Shared;
+use crate::shared::Shared;
 use skep_jit::RunEnv;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

@@ -4,7 +4,6 @@
 
 use crate::current::Current;
 use crate::helper::Func;
-use crate::image::ProgImage;
 use crate::map::Map;
 use crate::map::prog_array::TailTarget;
 use crate::memory::Region;
@@ -157,16 +156,23 @@ pub(crate) unsafe fn run_machine_code(code: &MachineCode, current: &Current<'_>)
     unsafe { enter::program(entry, (ctx, env), top) }
 }
 
-/// Calls a function of a compiled program, which took its address, with what the verifier assumed
-/// of a timer's.
-pub(crate) fn call_machine_code(
-    (program, func): (&ProgImage, Func),
+/// Calls a function of a program, which took its address, with what the verifier assumed of a
+/// timer's, in the thread's current run.
+pub(crate) fn call_function(
+    (program, func): (&dyn TailTarget, Func),
     args: [u64; 5],
     current: &Current<'_>,
-) -> u64 {
-    debug_assert!(program.has_function(func.addr()));
-    // SAFETY: the function is one of a program that is there (`program`); `env` is the run's.
-    unsafe { helper::call_machine_code(func, args, (current.env(), current.first_frames())) }
+) -> Result<u64, Error> {
+    if !program.has_function(func.addr()) {
+        return Err(Error::bug(format!("program {} has no such callback", program.id())));
+    }
+    if program.tail_entry() != 0 {
+        let (env, frames) = (current.env(), current.first_frames());
+        // SAFETY: the function is one of a program that is there, compiled; `env` is the run's.
+        return Ok(unsafe { helper::call_machine_code(func, args, (env, frames)) });
+    }
+    let start = (func.addr() - program.linked().func_base) / 8;
+    Ok(interpret((program.linked(), start as u32), (args, None), current)?.r0)
 }
 
 /// The switches of a loaded program's statistics: its entry, and its tail calls.
@@ -190,7 +196,7 @@ pub(crate) fn interpret_run(
 }
 
 /// Runs a function of a program in the interpreter.
-pub(crate) fn interpret(
+fn interpret(
     (program, start): (&Arc<Linked>, u32),
     (args, fuel): ([u64; 5], Option<u64>),
     current: &Current<'_>,

@@ -4,9 +4,7 @@
 //! 1. The maps that the insns and the machine code refer to by address are in `maps`, and live as
 //!    long as the image.
 
-use crate::current::Current;
 use crate::engine_choice::Engine;
-use crate::helper::Func;
 use crate::map::Map;
 use crate::map::ctx_need::CtxNeed;
 use crate::map::prog_array::TailTarget;
@@ -197,16 +195,6 @@ impl TailTarget for ProgImage {
     }
     fn wants_fuel(&self) -> bool {
         self.code.as_ref().is_some_and(|code| code.convention().1)
-    }
-    fn call(&self, func: Func, args: [u64; 5], current: &Current<'_>) -> Result<u64, Error> {
-        if !self.has_function(func.addr()) {
-            return Err(Error::bug(format!("program '{}' has no such callback", self.name)));
-        }
-        if self.code.is_some() {
-            return Ok(engine::call_machine_code((self, func), args, current));
-        }
-        let start = (func.addr() - self.linked.func_base) / 8;
-        Ok(engine::interpret((&self.linked, start as u32), (args, None), current)?.r0)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::helper::{self, Tunnel};
 use crate::image::ProgImage;
 use crate::map::prog_array::TailTarget;
 use crate::map::registry::Registry;
-use crate::runtime::Shared;
+use crate::shared::Shared;
 use crate::stats::{ClockError, Counted, ProgStats, StatsGuard, StatsOptions};
 use crate::{Error, ProgInfo, cpu};
 use skep_jit::MachineCode;

@@ -10,6 +10,7 @@
 
 #![deny(unsafe_code)]
 
+mod callback;
 mod cpu;
 mod ctx;
 mod current;
@@ -32,6 +33,7 @@ pub mod poke;
 mod prog_info;
 mod recorded;
 mod runtime;
+mod shared;
 mod spin;
 mod stats;
 mod timer;

@@ -1,7 +1,6 @@
 //! `Runtime`: holds maps and instances, and limits how many threads run programs and how much
 //! memory maps take.
 
-use crate::cpu::Cpus;
 use crate::engine_choice::Engine;
 use crate::image::ProgImage;
 use crate::instance::Instance;
@@ -12,9 +11,8 @@ use crate::memory::Budget;
 use crate::object_maps::ObjectMaps;
 use crate::observer::Observer;
 use crate::prog_info::ProgInfo;
-use crate::stats::{Board, Clock, ClockSource, Counted, StatsGuard, StatsOptions};
-use crate::timer::Timers;
-use crate::trace::TraceLog;
+use crate::shared::{MTU, Shared};
+use crate::stats::{Clock, ClockSource, Counted, StatsGuard, StatsOptions};
 use crate::{Error, THREADS_MAX};
 use skep_btf::Btf;
 use skep_jit::Tuning;
@@ -22,9 +20,6 @@ use skep_program::MapDef;
 use skep_verifier::VerifiedProgram;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// MTU of the loopback device.
-const MTU: u32 = 65536;
 
 /// Options of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,39 +56,6 @@ pub struct LoadOptions {
     /// callback call is one. `None` means no limit: a verified program always ends, but it may
     /// take long.
     pub fuel: Option<u64>,
-}
-
-/// What instances need of their runtime.
-pub(crate) struct Shared {
-    pub(crate) cpus: Arc<Cpus>,
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) trace: TraceLog,
-    pub(crate) timers: Timers,
-    pub(crate) board: Arc<Board>,
-    pub(crate) clock: Clock,
-    pub(crate) mtu: u32,
-    /// What maps, and what runs record, may take.
-    pub(crate) budget: Arc<Budget>,
-}
-
-impl Shared {
-    pub(crate) fn new(cpus: u32, clock: Clock) -> Shared {
-        let (registry, trace, timers) = Default::default();
-        let (cpus, board, budget) = (Cpus::new(cpus), Board::new(), Budget::new(usize::MAX));
-        Shared { cpus, registry, trace, timers, board, clock, mtu: MTU, budget }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.timers.end();
-        // Programs keep their maps, and prog arrays their programs: someone must let go.
-        for map in self.registry.maps() {
-            if let Some(array) = map.kind().as_prog_array() {
-                array.clear();
-            }
-        }
-    }
 }
 
 /// Holds maps and programs that can use each other.

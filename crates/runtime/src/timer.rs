@@ -11,16 +11,12 @@
 //! Kernel: `bpf_timer_init`, `bpf_timer_set_callback`, `bpf_timer_start`, `bpf_timer_cancel`
 //! (6.18).
 
-use crate::cpu::{self, Turn};
-use crate::ctx::Ctx;
-use crate::current::{self, Current};
-use crate::helper::{self, Func};
+use crate::Errno;
+use crate::helper::Func;
 use crate::map::Map;
 use crate::map::prog_array::TailTarget;
-use crate::runtime::Shared;
-use crate::{Errno, epoch};
+use crate::map::registry::Registry;
 use rustix::time::ClockId;
-use skep_uapi::ProgType;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -29,6 +25,22 @@ use std::time::{Duration, Instant};
 
 /// How long the thread sleeps without timers, before it looks whether its runtime is there.
 const IDLE: Duration = Duration::from_secs(3600);
+
+/// Who calls the functions of timers that have expired: a runtime.
+pub(crate) trait Caller: Send + Sync {
+    fn call(self: &Arc<Self>, due: &Due);
+}
+
+/// A timer that has expired, and what it is to call.
+pub(crate) struct Due {
+    /// The timer's field.
+    pub(crate) addr: u64,
+    /// The map that it is in.
+    pub(crate) map: Arc<Map>,
+    pub(crate) func: Func,
+    /// The program that has the function.
+    pub(crate) program: Arc<dyn TailTarget>,
+}
 
 /// The timers of a runtime.
 #[derive(Default)]
@@ -99,8 +111,13 @@ impl Timers {
     }
 
     /// Which function the timer calls: one of a program that runs now.
-    pub(crate) fn set_callback(&self, addr: u64, func: Func, shared: &Shared) -> Result<(), Errno> {
-        let program = shared.registry.prog_at(func.addr()).ok_or(Errno::EINVAL)?;
+    pub(crate) fn set_callback(
+        &self,
+        addr: u64,
+        func: Func,
+        registry: &Registry,
+    ) -> Result<(), Errno> {
+        let program = registry.prog_at(func.addr()).ok_or(Errno::EINVAL)?;
         let callback = Callback { func, program: Arc::downgrade(&program) };
         let mut state = self.state();
         state.timer(addr).ok_or(Errno::EINVAL)?.callback = Some(callback);
@@ -108,11 +125,11 @@ impl Timers {
     }
 
     /// Lets the timer expire after `delay`; starts the thread if there is none.
-    pub(crate) fn start(
+    pub(crate) fn start<C: Caller + 'static>(
         &self,
         addr: u64,
         delay: Duration,
-        shared: &Arc<Shared>,
+        caller: &Arc<C>,
     ) -> Result<(), Errno> {
         let deadline = Instant::now().checked_add(delay).ok_or(Errno::EINVAL)?;
         let mut state = self.state();
@@ -123,10 +140,10 @@ impl Timers {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let here = std::process::id();
         if thread.as_ref().is_none_or(|(process, _)| *process != here) {
-            let (inner, shared) = (self.inner.clone(), Arc::downgrade(shared));
+            let (inner, caller) = (self.inner.clone(), Arc::downgrade(caller));
             let spawned = thread::Builder::new()
                 .name("skep-timers".to_owned())
-                .spawn(move || expire_all(&inner, &shared));
+                .spawn(move || expire_all(&inner, &caller));
             *thread = Some((here, spawned.map_err(|_| Errno::ENOMEM)?));
         }
         Ok(())
@@ -155,6 +172,15 @@ impl Timers {
         {
             let _ = thread.join();
         }
+    }
+}
+
+impl Timer {
+    /// What is to be called, if it is there.
+    fn due(&self, addr: u64) -> Option<Due> {
+        let map = self.map.upgrade()?;
+        let Callback { func, program } = self.callback.as_ref()?;
+        Some(Due { addr, map, func: *func, program: program.upgrade()? })
     }
 }
 
@@ -201,7 +227,7 @@ impl Inner {
 }
 
 /// What the thread does.
-fn expire_all(inner: &Inner, shared: &Weak<Shared>) {
+fn expire_all<C: Caller>(inner: &Inner, caller: &Weak<C>) {
     let mut state = inner.lock();
     while !state.ended {
         let now = Instant::now();
@@ -212,8 +238,10 @@ fn expire_all(inner: &Inner, shared: &Weak<Shared>) {
                 if let Some(timer) = due {
                     state.running = Some((addr, thread::current().id()));
                     drop(state);
-                    if let Some(shared) = shared.upgrade() {
-                        call(&shared, addr, &timer);
+                    if let Some(caller) = caller.upgrade()
+                        && let Some(due) = timer.due(addr)
+                    {
+                        caller.call(&due);
                     }
                     state = inner.lock();
                     state.running = None;
@@ -226,34 +254,4 @@ fn expire_all(inner: &Inner, shared: &Weak<Shared>) {
         let waited = inner.wake.wait_timeout(state, wait);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
-}
-
-/// Begins a run of the calling thread, which is in none; `None` where none is possible.
-fn begin(shared: &Shared) -> Option<(epoch::Guard, Turn<'_>)> {
-    let mut turns = 0;
-    loop {
-        let epoch = epoch::enter().ok()?;
-        if let Some(turn) = shared.cpus.enter(false) {
-            return Some((epoch, turn));
-        }
-        drop(epoch);
-        cpu::wait(&mut turns);
-    }
-}
-
-/// Calls a timer's function with its map, key and value.
-fn call(shared: &Arc<Shared>, addr: u64, timer: &Timer) {
-    let Some(map) = timer.map.upgrade() else { return };
-    let Some(Callback { func, program }) = &timer.callback else { return };
-    let Some(program) = program.upgrade() else { return };
-    let Ok(mut ctx) = Ctx::raw(ProgType::Syscall, &[]) else { return };
-    let Ok(()) = ctx.make_stack() else { return };
-    let Some((_epoch, _turn)) = begin(shared) else { return };
-    let Some((key, value)) = map.kind().entry_at(addr) else { return };
-    let env = ctx.env.prepare(program.wants_fuel().then_some(u64::MAX));
-    let current = Current::new((&ctx, shared, 0), Some(env));
-    let args = [Arc::as_ptr(&map) as u64, key, value, 0, 0];
-    // What goes wrong in a callback concerns no run that could be told.
-    let _ = current::enter(&current, || program.call(*func, args, &current));
-    current::enter(&current, helper::release_held);
 }

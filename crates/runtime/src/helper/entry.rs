@@ -265,7 +265,8 @@ mod tests {
     use crate::ctx::Ctx;
     use crate::current::Current;
     use crate::map::UpdateFlags;
-    use crate::runtime::{Options, Runtime, Shared};
+    use crate::runtime::{Options, Runtime};
+    use crate::shared::Shared;
     use skep_program::MapDef;
     use skep_uapi::{MapType, ProgType};
     use std::sync::Arc;

@@ -15,8 +15,6 @@ use super::prog_owner::ProgOwner;
 use super::registry::Registry;
 use super::slots::Slots;
 use super::{MapKind, Setup, index, next_index};
-use crate::current::Current;
-use crate::helper::Func;
 use crate::memory::Region;
 use crate::poke::{self, DirectCalls, Target};
 use crate::stats::Counters;
@@ -45,8 +43,6 @@ pub(crate) trait TailTarget: Send + Sync {
     fn has_function(&self, addr: u64) -> bool;
     /// Whether its machine code counts fuel.
     fn wants_fuel(&self) -> bool;
-    /// Calls one of its functions, in the thread's current run.
-    fn call(&self, func: Func, args: [u64; 5], current: &Current<'_>) -> Result<u64, Error>;
 }
 
 pub(crate) struct ProgArray {
