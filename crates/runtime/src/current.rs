@@ -10,86 +10,11 @@
 #![allow(unsafe_code)]
 
 use crate::ctx::Ctx;
-use crate::helper::{Copies, Held, Tunnel};
-use crate::recorded::Recorded;
+use crate::run;
 use crate::shared::Shared;
 use skep_jit::RunEnv;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
-
-/// Where a packet should go instead of up the stack.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Redirect {
-    /// `bpf_redirect`, `bpf_redirect_peer`, `bpf_redirect_neigh`.
-    Interface {
-        /// Index of the interface.
-        ifindex: u32,
-        /// Flags of the call.
-        flags: u64,
-    },
-    /// `bpf_redirect_map`.
-    Map {
-        /// Id of the map.
-        map_id: u32,
-        /// Index or key in it.
-        key: u64,
-        /// Flags of the call.
-        flags: u64,
-    },
-}
-
-/// What programs did besides returning a number.
-#[derive(Default)]
-pub(crate) struct Effects {
-    pub(crate) redirect: RefCell<Option<Redirect>>,
-    /// Interfaces that clones of the packet were sent to, and the packet as it was.
-    pub(crate) clones: RefCell<Recorded<(u32, Vec<u8>)>>,
-    /// The tunnel that the packet is to be sent through.
-    pub(crate) tunnel: RefCell<Option<Tunnel>>,
-    /// Signals that were to be sent, and whether to one thread only.
-    pub(crate) signals: RefCell<Recorded<(u32, bool)>>,
-    /// What `bpf_set_retval` has set.
-    pub(crate) retval: Cell<i32>,
-    /// What iterators over bits go through.
-    pub(crate) bits: RefCell<Copies>,
-    /// Locks, records and objects that the run is to give back.
-    pub(crate) held: Held,
-    /// The interpreted run is to end: it was interrupted while a helper waited.
-    pub(crate) stopped: Cell<bool>,
-    /// There is something in the lists: clones, signals, bits, what is held.
-    pub(crate) listed: Cell<bool>,
-    /// A helper of ours panicked.
-    pub(crate) failure: RefCell<Option<String>>,
-}
-
-impl Effects {
-    /// Forgets the run before.
-    #[inline]
-    pub(crate) fn clear(&mut self) {
-        *self.redirect.get_mut() = None;
-        *self.tunnel.get_mut() = None;
-        self.retval.set(0);
-        if self.listed.get() {
-            self.clear_lists();
-        }
-        *self.failure.get_mut() = None;
-    }
-
-    #[cold]
-    fn clear_lists(&mut self) {
-        self.listed.set(false);
-        self.signals.get_mut().clear();
-        self.clones.get_mut().clear();
-        self.bits.get_mut().clear();
-        self.held.clear();
-    }
-
-    /// What a helper of ours failed with.
-    #[inline]
-    pub(crate) fn take_failure(&self) -> Option<String> {
-        self.failure.borrow_mut().take()
-    }
-}
 
 /// The run of a thread.
 pub(crate) struct Current<'a> {
@@ -125,8 +50,17 @@ impl<'a> Current<'a> {
         self.env.unwrap_or(std::ptr::null_mut())
     }
 
-    pub(crate) fn is_interpreted(&self) -> bool {
-        self.env.is_none()
+    /// Whether the run is to end in which a helper waits: if so, it does when the helper returns.
+    pub(crate) fn is_interrupted_waiting(&self) -> bool {
+        match self.env {
+            // SAFETY: the run's own, or null.
+            Some(env) => unsafe { run::stops_when_interrupted(env) },
+            None => {
+                let interrupted = self.ctx.env.is_interrupted();
+                self.ctx.effects.stopped.set(interrupted);
+                interrupted
+            }
+        }
     }
 
     /// Where the frames of the run's machine code begin.

@@ -3,143 +3,16 @@
 #![allow(unsafe_code)]
 
 use crate::current::Current;
-use crate::helper::Func;
 use crate::map::Map;
 use crate::map::prog_array::TailTarget;
 use crate::memory::Region;
+use crate::run::Func;
 use crate::stats::{Counters, Timed};
 use crate::{Error, enter, helper};
 use skep_interp::{AtomicAccess, Exit, Fault, FaultKind, Host, Limits, Linked, Stack, Vm};
-use skep_jit::{MachineCode, RunEnv, Switch};
-use std::cell::{RefCell, UnsafeCell};
+use skep_jit::{MachineCode, Switch};
+use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-/// What machine code with fuel shares with its run; a context's own, as a context is in one run at
-/// a time.
-#[derive(Default)]
-pub(crate) struct Env(Arc<EnvCell>);
-
-#[derive(Default)]
-struct EnvCell(UnsafeCell<RunEnv>);
-
-// SAFETY: other threads reach `interrupt` only, as an atomic word.
-unsafe impl Send for EnvCell {}
-// SAFETY: as above.
-unsafe impl Sync for EnvCell {}
-
-impl EnvCell {
-    fn interrupt(&self) -> &AtomicU32 {
-        // SAFETY: a word of a live struct, aligned; machine code reads it with plain loads.
-        unsafe { AtomicU32::from_ptr(&raw mut (*self.0.get()).interrupt) }
-    }
-}
-
-impl Env {
-    /// The address for a run that begins; null without fuel.
-    #[inline]
-    pub(crate) fn prepare(&self, fuel: Option<u64>) -> *mut RunEnv {
-        let Some(fuel) = fuel else { return std::ptr::null_mut() };
-        let env = self.0.0.get();
-        // SAFETY: the context, to which this belongs, is in no other run.
-        unsafe {
-            (*env).fuel = i64::try_from(fuel).unwrap_or(i64::MAX);
-            (*env).stopped = 0;
-            (*env).record = 0;
-        }
-        env
-    }
-
-    /// Whether the run went on to its end.
-    pub(crate) fn outcome(&self) -> Result<(), Error> {
-        // SAFETY: the run has ended; nobody else writes these fields.
-        let (stopped, fuel) = unsafe { ((*self.0.0.get()).stopped, (*self.0.0.get()).fuel) };
-        if stopped == 0 {
-            return Ok(());
-        }
-        if fuel < 0 {
-            return Err(Error::stopped("out of fuel"));
-        }
-        self.take_interrupt();
-        Err(Error::stopped("interrupted"))
-    }
-
-    /// Units of fuel that the run took which was given so many.
-    pub(crate) fn used(&self, given: u64) -> u64 {
-        // SAFETY: as above.
-        let left = unsafe { (*self.0.0.get()).fuel };
-        given.min(i64::MAX as u64).saturating_sub(left.unsigned_abs())
-    }
-
-    fn take_interrupt(&self) -> bool {
-        self.0.interrupt().swap(0, Relaxed) != 0
-    }
-
-    pub(crate) fn interrupter(&self) -> Interrupter {
-        Interrupter(self.0.clone())
-    }
-}
-
-/// Stops runs with one context, from any thread.
-#[derive(Clone)]
-pub struct Interrupter(Arc<EnvCell>);
-
-impl Interrupter {
-    /// Ends the current run, or the next one, at its next unit of fuel
-    /// ([`crate::LoadOptions::fuel`]). Compiled programs stop only if they have fuel.
-    pub fn interrupt(&self) {
-        self.0.interrupt().store(1, Relaxed);
-    }
-}
-
-impl std::fmt::Debug for Interrupter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Interrupter")
-    }
-}
-
-/// One unit of fuel, and a look at the interrupt flag: a callback may be called often and not jump.
-/// Whether the run may go on; if not, it is stopped when the helper returns.
-///
-/// # Safety
-///
-/// `env` is that of the run that calls, or null.
-pub(crate) unsafe fn spend(env: *mut RunEnv) -> bool {
-    if env.is_null() {
-        return true;
-    }
-    // SAFETY: the caller's promise; other threads reach `interrupt` only, as an atomic word.
-    unsafe {
-        (*env).fuel -= 1;
-        let interrupted = AtomicU32::from_ptr(&raw mut (*env).interrupt).load(Relaxed) != 0;
-        if (*env).fuel < 0 || interrupted {
-            (*env).stopped = 1;
-        }
-        (*env).stopped == 0
-    }
-}
-
-/// Whether the run is to end in which a helper waits: if so, it does when the helper returns.
-pub(crate) fn is_interrupted_waiting(current: &Current<'_>) -> bool {
-    if current.is_interpreted() {
-        let interrupted = current.ctx.env.is_interrupted();
-        current.ctx.effects.stopped.set(interrupted);
-        return interrupted;
-    }
-    let env = current.env();
-    if env.is_null() {
-        return false;
-    }
-    // SAFETY: the run's own, which goes on; other threads reach `interrupt` only, as an atomic
-    // word.
-    unsafe {
-        let interrupted = AtomicU32::from_ptr(&raw mut (*env).interrupt).load(Relaxed) != 0;
-        if interrupted {
-            (*env).stopped = 1;
-        }
-        interrupted
-    }
-}
 
 /// Runs machine code.
 ///
@@ -349,12 +222,5 @@ impl Host for Memory<'_> {
             base: region.addr(0),
             bytes: region.len() as u64,
         })
-    }
-}
-
-impl Env {
-    /// Whether the run is to end; then it is as if it had.
-    pub(crate) fn is_interrupted(&self) -> bool {
-        self.0.interrupt().load(Relaxed) != 0 && self.take_interrupt()
     }
 }

@@ -4,12 +4,13 @@
 
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
-use crate::engine::{self, Interrupter};
+use crate::engine;
 use crate::epoch::{self, NoSlot};
-use crate::helper::{self, Tunnel};
+use crate::helper;
 use crate::image::ProgImage;
 use crate::map::prog_array::TailTarget;
 use crate::map::registry::Registry;
+use crate::run::{Interrupter, Redirect, Tunnel};
 use crate::shared::Shared;
 use crate::stats::{ClockError, Counted, ProgStats, StatsGuard, StatsOptions};
 use crate::{Error, ProgInfo, cpu};
@@ -270,7 +271,7 @@ impl Instance {
 
 impl Ctx {
     /// Where the last run wanted the packet to go.
-    pub fn redirect(&self) -> Option<current::Redirect> {
+    pub fn redirect(&self) -> Option<Redirect> {
         self.effects.redirect.borrow().clone()
     }
 

@@ -12,10 +12,10 @@
 //! (6.18).
 
 use crate::Errno;
-use crate::helper::Func;
 use crate::map::Map;
 use crate::map::prog_array::TailTarget;
 use crate::map::registry::Registry;
+use crate::run::Func;
 use rustix::time::ClockId;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering::Relaxed;

@@ -8,9 +8,8 @@ mod packet;
 pub(crate) use packet::{ETH_HLEN, Packet, PacketKind, skb};
 
 use crate::Error;
-use crate::current::Effects;
-use crate::engine::Env;
 use crate::memory::{Budget, Region};
+use crate::run::{Effects, Env};
 use skep_uapi::ProgType;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use crate::current::Frames;
 use crate::enter::knowing_its_caller;
 use crate::map::Map;
 use crate::mem::Mem;
-use crate::{current, engine};
+use crate::{current, run};
 use skep_interp::{Fault, Vm};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -37,7 +37,7 @@ impl Callbacks for MachineCallbacks {
         current::with(|current| {
             let env = current.env();
             // SAFETY: with fuel, `env` is the run's, which is in this call; else it is null.
-            if !unsafe { engine::spend(env) } {
+            if !unsafe { run::spend(env) } {
                 return None;
             }
             let call = |frames: &Frames| {

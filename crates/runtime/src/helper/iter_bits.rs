@@ -46,9 +46,6 @@ pub(super) fn new(call: &Call) -> u64 {
     0
 }
 
-/// Copies of words that iterators of a run go through, by number.
-pub(crate) type Copies = Vec<Option<Vec<u64>>>;
-
 fn keep(words: Vec<u64>) -> u64 {
     let number = current::with(|current| {
         current.ctx.effects.listed.set(true);

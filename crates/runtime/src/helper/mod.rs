@@ -41,17 +41,15 @@ mod text;
 mod timer;
 mod tunnel;
 
-pub(crate) use call::{Call, Func, call_machine_code};
+pub(crate) use crate::run::Call;
+pub(crate) use call::call_machine_code;
 pub(crate) use entry::{call_interpreted, direct_lookup, direct_update, release_held};
-pub(crate) use held::Held;
-pub(crate) use iter_bits::Copies;
 
 use entry::Body;
 use skep_uapi::helper::HelperId;
 use skep_verifier::{INLINED_HELPERS, OwnHelper};
 use table::OWN_HELPERS;
 pub(crate) use table::{HELPERS, KFUNCS};
-pub use tunnel::Tunnel;
 
 /// One helper.
 pub(crate) struct Helper {

@@ -4,7 +4,8 @@ use super::call::{Call, ret};
 use super::packet::with_packet;
 use crate::Errno;
 use crate::ctx::PacketKind;
-use crate::current::{self, Redirect};
+use crate::current;
+use crate::run::Redirect;
 use skep_uapi::MapType;
 
 /// `XDP_ABORTED`, `XDP_REDIRECT`.

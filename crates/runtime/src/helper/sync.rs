@@ -3,7 +3,7 @@
 
 use super::Call;
 use super::held::{hold, let_go};
-use crate::{Errno, cpu, current, engine};
+use crate::{Errno, cpu, current};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ pub(super) fn spin_lock(call: &Call) -> u64 {
             std::hint::spin_loop();
             continue;
         }
-        if current::with(engine::is_interrupted_waiting).unwrap_or(false) {
+        if current::with(|current| current.is_interrupted_waiting()).unwrap_or(false) {
             return 0;
         }
         std::thread::yield_now();

@@ -76,6 +76,8 @@ const UNSAFE: &[&str] = &[
     "crates/runtime/src/helper/table.rs",
     "crates/runtime/src/instance.rs",
     "crates/runtime/src/mem.rs",
+    "crates/runtime/src/run/call.rs",
+    "crates/runtime/src/run/env.rs",
     "crates/runtime/src/memory.rs",
     "crates/runtime/src/poke/direct.rs",
     "crates/runtime/src/spin.rs",

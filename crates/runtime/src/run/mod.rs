@@ -1,0 +1,16 @@
+//! What belongs to one run and is below contexts and helpers: its arguments, its fuel, what it holds
+//! and what it does besides returning a number.
+
+pub(crate) mod call;
+mod effects;
+mod env;
+mod held;
+pub(crate) mod tunnel;
+
+pub(crate) use call::{Call, Func};
+pub(crate) use effects::Effects;
+pub use effects::Redirect;
+pub use env::Interrupter;
+pub(crate) use env::{Env, spend, stops_when_interrupted};
+pub(crate) use held::Release;
+pub use tunnel::Tunnel;
