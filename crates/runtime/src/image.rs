@@ -12,7 +12,7 @@ use crate::map::prog_owner::ProgOwner;
 use crate::poke::{Switch, Target};
 use crate::prog_info::{Facts, ProgInfo};
 use crate::stats::{Clock, Counted, Counters};
-use crate::{Error, ObjectMaps, engine, enter, helper};
+use crate::{Error, engine, enter, helper};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep_interp::Linked;
@@ -26,6 +26,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where interpreted programs' functions have their addresses: no memory is there.
 static NEXT_FUNC_BASE: AtomicU64 = AtomicU64::new(0xffff_0000_0000_0000);
+
+/// A program of which everything is known that it asks of a runtime, besides its maps.
+pub(crate) struct Checked<'a> {
+    program: &'a Program,
+    pub(crate) xlated: Arc<Xlated>,
+    /// Ids of its kfuncs, and their places in the table.
+    kfuncs: Vec<(u32, u32)>,
+}
+
+impl Checked<'_> {
+    /// Of a runtime with so many CPUs.
+    pub(crate) fn new(program: &VerifiedProgram, cpus: u32) -> Result<Checked<'_>, Error> {
+        let xlated = program.insns_to_run().map_err(|e| Error::unsupported(&e.what))?.clone();
+        check_cpus(&xlated, program.nr_cpu_ids(), cpus)?;
+        let kfuncs = check_calls(program.program(), &xlated)?;
+        Ok(Checked { program: program.program(), xlated, kfuncs })
+    }
+}
 
 /// Memory is counted in pages.
 const PAGE_BYTES: u64 = 4096;
@@ -52,28 +70,24 @@ pub(crate) struct ProgImage {
 }
 
 impl ProgImage {
-    /// Links a program with the maps of its object.
+    /// Links a program with its maps, by `MapIdx`.
     pub(crate) fn new(
         id: u32,
-        program: &VerifiedProgram,
-        maps: &ObjectMaps,
+        checked: Checked<'_>,
+        maps: &[Option<Arc<Map>>],
         (engine, tuning, clock): (&Engine, &Tuning, Clock),
     ) -> Result<ProgImage, Error> {
-        let xlated = program.insns_to_run().map_err(|e| Error::unsupported(&e.what))?.clone();
-        check_cpus(&xlated, program.nr_cpu_ids(), maps.cpus())?;
-        let program = program.program();
-        let kfuncs = check_calls(program, &xlated)?;
-        let maps = used_maps(program, &xlated, maps)?;
+        let Checked { program, xlated, kfuncs } = checked;
         let linked = Arc::new(Linked {
             maps: maps.iter().map(interp_link).collect(),
-            kfuncs: kfuncs.clone(),
+            kfuncs,
             func_base: NEXT_FUNC_BASE.fetch_add(8 * xlated.insns().len() as u64, Ordering::Relaxed),
             xlated: xlated.clone(),
         });
         let counters = Arc::new(Counters::new(clock)?);
         let code = match engine {
             Engine::Interpreter => None,
-            Engine::MachineCode => Some(compile(&linked, &maps, (tuning, &counters))?),
+            Engine::MachineCode => Some(compile(&linked, maps, (tuning, &counters))?),
         };
         let mut image = ProgImage {
             id,
@@ -91,7 +105,7 @@ impl ProgImage {
             maps: maps.iter().flatten().cloned().collect(),
         };
         image.refer()?;
-        image.connect(&maps)?;
+        image.connect(maps)?;
         Ok(image)
     }
 
@@ -237,31 +251,6 @@ fn check_calls(program: &Program, xlated: &Xlated) -> Result<Vec<(u32, u32)>, Er
         }
     }
     Ok(kfuncs)
-}
-
-/// The maps that insns refer to, by `MapIdx`: those that the program was verified with.
-fn used_maps(
-    program: &Program,
-    xlated: &Xlated,
-    maps: &ObjectMaps,
-) -> Result<Vec<Option<Arc<Map>>>, Error> {
-    use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
-    let mut used = vec![None; program.maps.len()];
-    let mut insns = xlated.insns().iter();
-    while let Some(insn) = insns.next() {
-        if !insn.is_ld_imm64() {
-            continue;
-        }
-        insns.next();
-        if !matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE) {
-            continue;
-        }
-        let index = insn.imm as usize;
-        if let Some(slot @ None) = used.get_mut(index) {
-            *slot = Some(maps.of_program(program, index)?.clone());
-        }
-    }
-    Ok(used)
 }
 
 /// What programs are given for a map.

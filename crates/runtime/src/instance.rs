@@ -8,8 +8,8 @@ use crate::engine;
 use crate::epoch::{self, NoSlot};
 use crate::helper;
 use crate::image::ProgImage;
-use crate::map::prog_array::TailTarget;
-use crate::map::registry::Registry;
+use crate::map::MapHandle;
+use crate::object_maps::ObjectMaps;
 use crate::run::{Interrupter, Redirect, Tunnel};
 use crate::shared::Shared;
 use crate::stats::{ClockError, Counted, ProgStats, StatsGuard, StatsOptions};
@@ -55,16 +55,6 @@ impl Instance {
     /// one, see [`crate::map::MapHandle::set_program`].
     pub fn id(&self) -> u32 {
         self.image.id
-    }
-
-    /// What maps of its runtime have in common with it.
-    pub(crate) fn registry(&self) -> &Arc<Registry> {
-        &self.shared.registry
-    }
-
-    /// What a slot of a prog array holds.
-    pub(crate) fn target(&self) -> Arc<dyn TailTarget> {
-        self.image.clone()
     }
 
     /// Its type.
@@ -266,6 +256,31 @@ impl Instance {
     fn failed(&self, current: &Current<'_>, error: Error) -> Error {
         current::enter(current, helper::release_held);
         error.context(format!("program '{}'", self.image.name))
+    }
+}
+
+impl MapHandle {
+    /// Puts a program into a slot of a prog array, where tail calls with that index go.
+    ///
+    /// # Errors
+    ///
+    /// The map is not a prog array, has no such slot or is frozen; the program is of another
+    /// runtime, or not of the kind of those that the array takes (type, expected attach type,
+    /// engine, fuel).
+    pub fn set_program(&self, slot: u32, program: &Instance) -> Result<(), Error> {
+        let target = (program.name(), program.image.clone() as _);
+        self.set_target(slot, target, &program.shared.registry)
+    }
+}
+
+impl ObjectMaps {
+    /// Puts a program into a slot of the prog array of that name.
+    ///
+    /// # Errors
+    ///
+    /// There is no such map, or as for [`MapHandle::set_program`].
+    pub fn set_program(&self, map: &str, slot: u32, program: &Instance) -> Result<(), Error> {
+        self.get(map)?.set_program(slot, program)
     }
 }
 

@@ -1,11 +1,11 @@
 //! `ObjectMaps`: the maps of one object, by index and name, with what the object puts in.
 
-use crate::instance::Instance;
+use crate::Error;
 use crate::map::registry::Registry;
 use crate::map::{Map, MapHandle, verified_as};
-use crate::{Error, Runtime};
 use skep_btf::Btf;
 use skep_program::{MapDef, Program, SlotTarget};
+use skep_verifier::Xlated;
 use std::sync::Arc;
 
 /// The maps of one object, which its programs share.
@@ -16,26 +16,25 @@ pub struct ObjectMaps {
     maps: Vec<Result<MapHandle, Error>>,
     /// Of the runtime that they belong to.
     registry: Arc<Registry>,
-    /// How many CPUs that has.
-    cpus: u32,
 }
 
 impl ObjectMaps {
+    /// What `create` makes of each definition, in the runtime with that registry.
     pub(crate) fn new(
-        runtime: &Runtime,
-        defs: &Arc<[MapDef]>,
-        btf: Option<&Arc<Btf>>,
+        (defs, btf): (&Arc<[MapDef]>, Option<&Arc<Btf>>),
+        registry: &Arc<Registry>,
+        create: impl Fn(&MapDef) -> Result<MapHandle, Error>,
     ) -> ObjectMaps {
         let maps = defs.iter().map(|def| {
-            let map = runtime.create_map(def, btf)?;
+            let map = create(def)?;
             if !def.contents.is_empty() {
                 let filled = map.fill(&[0; 4], &def.contents);
                 filled.map_err(|errno| Error::input(format!("map '{}': {errno}", def.name)))?;
             }
             Ok(map)
         });
-        let (maps, registry, cpus) = (maps.collect(), runtime.registry().clone(), runtime.cpus());
-        let maps = ObjectMaps { maps, defs: defs.clone(), btf: btf.cloned(), registry, cpus };
+        let (maps, registry) = (maps.collect(), registry.clone());
+        let maps = ObjectMaps { maps, defs: defs.clone(), btf: btf.cloned(), registry };
         maps.fill_map_slots();
         maps
     }
@@ -60,27 +59,38 @@ impl ObjectMaps {
         found.ok_or_else(missing)?.as_ref().map_err(Clone::clone)
     }
 
-    /// Puts a program into a slot of the prog array of that name.
-    ///
-    /// # Errors
-    ///
-    /// There is no such map, or as for [`MapHandle::set_program`].
-    pub fn set_program(&self, map: &str, slot: u32, program: &Instance) -> Result<(), Error> {
-        self.get(map)?.set_program(slot, program)
-    }
-
-    /// The CPUs of the runtime that they belong to.
-    pub(crate) fn cpus(&self) -> u32 {
-        self.cpus
-    }
-
     /// Whether they belong to the runtime with this registry.
     pub(crate) fn is_of(&self, registry: &Arc<Registry>) -> bool {
         Arc::ptr_eq(&self.registry, registry)
     }
 
+    /// The maps that the insns of a program refer to, by `MapIdx`: those that it was verified with.
+    pub(crate) fn used_by(
+        &self,
+        program: &Program,
+        xlated: &Xlated,
+    ) -> Result<Vec<Option<Arc<Map>>>, Error> {
+        use skep_insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
+        let mut used = vec![None; program.maps.len()];
+        let mut insns = xlated.insns().iter();
+        while let Some(insn) = insns.next() {
+            if !insn.is_ld_imm64() {
+                continue;
+            }
+            insns.next();
+            if !matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE) {
+                continue;
+            }
+            let index = insn.imm as usize;
+            if let Some(slot @ None) = used.get_mut(index) {
+                *slot = Some(self.of_program(program, index)?.clone());
+            }
+        }
+        Ok(used)
+    }
+
     /// The map that a program was verified with by this index.
-    pub(crate) fn of_program(&self, program: &Program, index: usize) -> Result<&Arc<Map>, Error> {
+    fn of_program(&self, program: &Program, index: usize) -> Result<&Arc<Map>, Error> {
         let map = self.maps.get(index).ok_or_else(|| Error::input(format!("no map {index}")))?;
         let map = map.as_ref().map_err(Clone::clone)?.shared();
         let (made, verified) = (self.defs.get(index), program.maps.get(index));
@@ -118,14 +128,13 @@ impl ObjectMaps {
     }
 
     /// Slots that the object fills with the program that was loaded now.
-    pub(crate) fn fill_prog_slots(&self, instance: &Instance) -> Result<(), Error> {
+    pub(crate) fn fill_prog_slots(&self, loaded: &str, id: u32) -> Result<(), Error> {
         for (def, map) in self.defs.iter().zip(&self.maps) {
             let Ok(map) = map else { continue };
             for slot in &def.slots {
                 let SlotTarget::Prog(name) = &slot.target else { continue };
-                if name == instance.name() {
-                    let id = instance.id().to_ne_bytes();
-                    map.fill(&slot.index.to_ne_bytes(), &id).map_err(|errno| {
+                if name == loaded {
+                    map.fill(&slot.index.to_ne_bytes(), &id.to_ne_bytes()).map_err(|errno| {
                         let what = format!("slot {} of map '{}'", slot.index, def.name);
                         Error::input(format!("storing program '{name}' in {what}: {errno}"))
                     })?;

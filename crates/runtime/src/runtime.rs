@@ -2,7 +2,7 @@
 //! memory maps take.
 
 use crate::engine_choice::Engine;
-use crate::image::ProgImage;
+use crate::image::{Checked, ProgImage};
 use crate::instance::Instance;
 use crate::map::prog_array::TailTarget;
 use crate::map::registry::Registry;
@@ -102,18 +102,14 @@ impl Runtime {
         Ok(MapHandle::new(map))
     }
 
-    pub(crate) fn cpus(&self) -> u32 {
-        self.options.cpus
-    }
-
-    pub(crate) fn registry(&self) -> &Arc<Registry> {
+    fn registry(&self) -> &Arc<Registry> {
         &self.shared.registry
     }
 
     /// Creates the maps of an object. A map that cannot be created is an error only for programs
     /// that use it.
     pub fn create_maps(&self, defs: &Arc<[MapDef]>, btf: Option<&Arc<Btf>>) -> ObjectMaps {
-        ObjectMaps::new(self, defs, btf)
+        ObjectMaps::new((defs, btf), self.registry(), |def| self.create_map(def, btf))
     }
 
     /// Loads a program with the maps of its object.
@@ -139,15 +135,19 @@ impl Runtime {
             return Err(Error::unsafe_to_run(hole.to_string()).context(doing()));
         }
         let tuning = Tuning { fuel: options.fuel.is_some(), ..options.tuning.clone() };
-        let image =
-            ProgImage::new(self.id(), program, maps, (&options.engine, &tuning, self.shared.clock));
-        let image = Arc::new(image.map_err(|e| e.context(doing()))?);
+        let image = || {
+            let id = self.id();
+            let checked = Checked::new(program, self.options.cpus)?;
+            let used = maps.used_by(program.program(), &checked.xlated)?;
+            ProgImage::new(id, checked, &used, (&options.engine, &tuning, self.shared.clock))
+        };
+        let image = Arc::new(image().map_err(|e| e.context(doing()))?);
         let target: Arc<dyn TailTarget> = image.clone();
         self.shared.registry.add_prog(&target);
         let counted: Arc<dyn Counted> = image.clone();
         self.shared.board.add(&counted)?;
         let instance = Instance::new(self.shared.clone(), image, options.fuel);
-        maps.fill_prog_slots(&instance)?;
+        maps.fill_prog_slots(instance.name(), instance.id())?;
         Ok(instance)
     }
 

@@ -1,7 +1,9 @@
 //! The embedder's view of a map: bpf(2)'s map commands, and typed access on top of them.
 
+use super::prog_array::TailTarget;
+use super::registry::Registry;
 use super::{Map, Sample, user_may};
-use crate::{Errno, Error, Instance, epoch};
+use crate::{Errno, Error, epoch};
 use skep_uapi::MapType;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -148,19 +150,18 @@ impl MapHandle {
         Ok(value)
     }
 
-    /// Puts a program into a slot of a prog array, where tail calls with that index go.
-    ///
-    /// # Errors
-    ///
-    /// The map is not a prog array, has no such slot or is frozen; the program is of another
-    /// runtime, or not of the kind of those that the array takes (type, expected attach type,
-    /// engine, fuel).
-    pub fn set_program(&self, slot: u32, program: &Instance) -> Result<(), Error> {
-        let doing =
-            || format!("program '{}' into slot {slot} of map '{}'", program.name(), self.0.name());
+    /// Puts the program of that name, of the runtime with that registry, into a slot of a prog
+    /// array: `MapHandle::set_program`.
+    pub(crate) fn set_target(
+        &self,
+        slot: u32,
+        (name, target): (&str, Arc<dyn TailTarget>),
+        registry: &Arc<Registry>,
+    ) -> Result<(), Error> {
+        let doing = || format!("program '{name}' into slot {slot} of map '{}'", self.0.name());
         let refused = |errno: Errno| Error::input(format!("{}: {errno}", doing()));
         let array = self.0.kind().as_prog_array().ok_or_else(|| refused(Errno::EINVAL))?;
-        if !array.is_of(program.registry()) {
+        if !array.is_of(registry) {
             return Err(Error::input(format!("{}: they are of different runtimes", doing())));
         }
         user_may(self.0.shape.flags, true).map_err(refused)?;
@@ -168,10 +169,11 @@ impl MapHandle {
             return Err(refused(Errno::EPERM));
         }
         let _run = self.enter().map_err(refused)?;
-        array.store(slot, program.target()).map_err(refused)
+        array.store(slot, target).map_err(refused)
     }
 
-    /// The id of the program in a slot of a prog array ([`Instance::id`]); `None` if it is empty.
+    /// The id of the program in a slot of a prog array ([`crate::Instance::id`]); `None` if it is
+    /// empty.
     ///
     /// # Errors
     ///

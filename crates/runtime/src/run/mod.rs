@@ -1,5 +1,5 @@
-//! What belongs to one run and is below contexts and helpers: its arguments, its fuel, what it holds
-//! and what it does besides returning a number.
+//! What belongs to one run and is below contexts and helpers: the arguments of its calls, its fuel,
+//! what it holds and what it does besides returning a number.
 
 pub(crate) mod call;
 mod effects;
