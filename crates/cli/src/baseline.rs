@@ -39,7 +39,7 @@ fn write(flags: &BaselineFlags, streams: &mut Streams<'_>) -> io::Result<Result<
     skep_report::write_csv(&mut text, &rows, &EmitSpec { stats: COLUMNS.to_vec() })?;
     let path = &flags.baseline;
     if let Err(e) = std::fs::write(path, text) {
-        return Ok(Err(skep::Error::io(path, "writing the baseline", &e).to_string()));
+        return Ok(Err(skep::Error::io(path, "writing the baseline", e).to_string()));
     }
     let plural = if rows.len() == 1 { "" } else { "s" };
     writeln!(streams.out, "{}: {} program{plural}", path.display(), rows.len())?;

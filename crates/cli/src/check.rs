@@ -100,7 +100,7 @@ fn plan(flags: &CheckFlags) -> Result<Plan, String> {
         presets: read_presets(&flags.set_global_vars)?,
         options: VerifyOptions {
             log_level: LOG_PATH,
-            log_bytes_max: gate.log_bytes(LOG_BYTES),
+            log_bytes_max: Some(gate.log_bytes(LOG_BYTES)),
             ..VerifyOptions::default()
         },
         prog_flags: ProgFlags::empty(),
@@ -122,7 +122,7 @@ fn answer(judged: Judged<'_>) -> Answer {
         Ok((program, verification)) => {
             let subject = Subject { file: judged.file, prog: &judged.entry.name, program };
             let (diagnostic, trouble) = match &verification.verdict {
-                Verdict::Accepted => (None, None),
+                Verdict::Accepted(_) => (None, None),
                 Verdict::Rejected(refusal) => (Some(subject.refused(refusal, verification)), None),
                 Verdict::Unsupported(what) => (Some(subject.unsupported(what)), None),
                 Verdict::OutOfMemory => {

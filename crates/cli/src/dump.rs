@@ -21,9 +21,9 @@ use crate::judge_files::{Plan, exit_of_load, not_loaded};
 use crate::streams::Streams;
 use json::{Dumped, Named};
 use skep::program::Program;
-use skep::verifier::{Config, Verdict, VerifiedProgram, Xlated};
 use skep::{Session, VerifyOptions, contain_panic};
 use skep_report::{JsonForm, write_json_text};
+use skep_verifier::{Config, Verdict, VerifiedProgram, Xlated};
 use std::io;
 use std::sync::Arc;
 
@@ -159,7 +159,7 @@ fn verified(
     config: Option<&Config>,
 ) -> Result<(VerifiedProgram, Arc<Xlated>), (Exit, String)> {
     let config = config.ok_or_else(|| (Exit::Input, "no host".to_owned()))?;
-    let verdict = contain_panic(|| skep::verifier::verify(program, config).verdict);
+    let verdict = contain_panic(|| skep_verifier::verify(program, config).verdict);
     let verified = match verdict.map_err(|panic| (Exit::Bug, panic))? {
         Verdict::Accepted(verified) => *verified,
         Verdict::Rejected(rejection) => return Err((Exit::Refused, rejection.message)),

@@ -29,6 +29,17 @@ impl Exit {
         }
     }
 
+    /// For a program that may not run.
+    #[cfg(all(feature = "run", target_os = "linux"))]
+    pub(crate) fn of_reason(reason: &skep::Reason) -> Exit {
+        use skep::Reason;
+        match reason {
+            Reason::Rejected(_) => Exit::Refused,
+            Reason::Unsupported(_) | Reason::OutOfMemory => Exit::Input,
+            Reason::Bug(_) => Exit::Bug,
+        }
+    }
+
     /// The worse of two.
     pub fn raise(&mut self, other: Exit) {
         *self = (*self).max(other);

@@ -1,34 +1,16 @@
-//! `-G "name = value"`: rewrites the first contents of a data section before the programs load, as
-//! a loader does through a skeleton.
+//! `-G "name = value"`: a variable of a data section, set before the programs load.
 //!
 //! A name may go into structs and arrays (`limits[2].high`); a value is a number (decimal, `0x`,
 //! `0`, negative), `true`, `false`, or an enumerator of the variable's type.
 
-use skep::btf::{Btf, Kind, Type, TypeId};
-use skep::object::Object;
-use skep::program::MapDef;
-use std::sync::Arc;
+use skep::object::{Object, Value, Variable};
 
 /// One assignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Preset {
-    path: Vec<Step>,
-    value: String,
+    variable: Variable,
+    value: Value,
     text: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
-    Name(String),
-    Index(u32),
-}
-
-/// Where an assignment writes, in the variable's section.
-struct Place<'a> {
-    ty: Type<'a>,
-    bit_offset: u64,
-    /// Bits of a bitfield; 0 for a whole value.
-    bitfield_bits: u8,
 }
 
 impl Preset {
@@ -44,9 +26,8 @@ impl Preset {
         if value.is_empty() {
             return Err(format!("'{text}': missing value"));
         }
-        let path =
-            parse_path(name).ok_or_else(|| format!("'{text}': '{name}' is not a valid name"))?;
-        Ok(Preset { path, value: value.to_owned(), text: text.trim().to_owned() })
+        let variable = name.parse().map_err(|e| format!("'{text}': {e}"))?;
+        Ok(Preset { variable, value: value.into(), text: text.trim().to_owned() })
     }
 
     /// As the user wrote it.
@@ -60,326 +41,30 @@ impl Preset {
     ///
     /// No such variable in a data section, a value that does not fit its type.
     pub(crate) fn apply(&self, object: &mut Object) -> Result<(), String> {
-        let btf = object.btf.clone().ok_or("the object has no BTF")?;
-        let Some(Step::Name(variable)) = self.path.first() else {
-            return Err("missing name".into());
-        };
-        let (section, var, offset) =
-            find_variable(&btf, variable).ok_or_else(|| format!("no variable '{variable}'"))?;
-        let mut place = Place {
-            ty: btf.skip_modifiers(var),
-            bit_offset: u64::from(offset) * 8,
-            bitfield_bits: 0,
-        };
-        for step in self.path.iter().skip(1) {
-            place = descend(&btf, &place, step)?;
-        }
-        let value = number_of(&self.value, place.ty)?;
-        let mut maps: Vec<MapDef> = object.maps.to_vec();
-        let holds = |map: &&mut MapDef| map.btf_value_type_id == section.0;
-        let map = maps
-            .iter_mut()
-            .find(holds)
-            .ok_or_else(|| format!("'{variable}' is not in a data section"))?;
-        fill(map)?;
-        write_value(&mut map.contents, &place, value)?;
-        object.maps = Arc::from(maps);
-        for program in object.programs.iter_mut().filter_map(|p| p.program.as_mut().ok()) {
-            program.maps = Arc::clone(&object.maps);
-        }
-        Ok(())
+        object.set_variable(&self.variable, &self.value).map_err(|e| e.to_string())
     }
-}
-
-/// Largest section without contents in the file (`.bss`) that is written to.
-const ZEROES_MAX: u32 = 64 << 20;
-
-/// A section that the file has no bytes of is all zeroes.
-fn fill(map: &mut MapDef) -> Result<(), String> {
-    if map.value_size > ZEROES_MAX && map.contents.len() < map.value_size as usize {
-        return Err(format!("its section has {} bytes, too many to write to", map.value_size));
-    }
-    map.contents.resize((map.value_size as usize).max(map.contents.len()), 0);
-    Ok(())
-}
-
-/// `a.b[3].c`, as steps.
-fn parse_path(name: &str) -> Option<Vec<Step>> {
-    let mut path = Vec::new();
-    for part in name.split('.') {
-        let mut pieces = part.split('[');
-        let field = pieces.next()?.trim();
-        let is_name = !field.is_empty() && field.chars().all(|c| c.is_alphanumeric() || c == '_');
-        if !is_name {
-            return None;
-        }
-        path.push(Step::Name(field.to_owned()));
-        for index in pieces {
-            path.push(Step::Index(index.trim().strip_suffix(']')?.trim().parse().ok()?));
-        }
-    }
-    Some(path)
-}
-
-/// Section, type and offset in bytes of a variable.
-fn find_variable(btf: &Btf, name: &str) -> Option<(TypeId, TypeId, u32)> {
-    let sections = btf.iter().filter(|ty| ty.kind() == Kind::Datasec);
-    for section in sections {
-        let named = |var: &skep::btf::SecVar| {
-            btf.get(var.ty).is_some_and(|ty| ty.kind() == Kind::Var && ty.name() == name)
-        };
-        if let Some(var) = section.vars().find(named) {
-            return Some((section.id(), btf.get(var.ty)?.target_id(), var.offset));
-        }
-    }
-    None
-}
-
-fn descend<'a>(btf: &'a Btf, place: &Place<'a>, step: &Step) -> Result<Place<'a>, String> {
-    match step {
-        Step::Name(name) => find_member(btf, place.ty, name, 0)
-            .map(|found| Place { bit_offset: place.bit_offset + found.bit_offset, ..found })
-            .ok_or_else(|| format!("no member '{name}' in {}", btf.type_name(place.ty.id()))),
-        Step::Index(index) => {
-            let array = place.ty.array().ok_or("indexing something that is not an array")?;
-            if *index >= array.nelems {
-                return Err(format!("index {index} is out of range ({} elements)", array.nelems));
-            }
-            let elem_bytes = btf.size_of(array.elem).map_err(|e| e.to_string())?;
-            let bits = (u64::from(*index) * u64::from(elem_bytes)).checked_mul(8);
-            let bit_offset = bits.and_then(|bits| place.bit_offset.checked_add(bits));
-            Ok(Place {
-                ty: btf.skip_modifiers(array.elem),
-                bit_offset: bit_offset.filter(|offset| *offset < BITS_MAX).ok_or(OUTSIDE)?,
-                bitfield_bits: 0,
-            })
-        }
-    }
-}
-
-/// Beyond all sections, with room for what offsets of members add.
-const BITS_MAX: u64 = 1 << 40;
-const OUTSIDE: &str = "outside its section";
-
-/// Deepest nesting of anonymous structs that is looked into.
-const ANONYMOUS_DEPTH_MAX: u32 = 16;
-
-/// A member, also of an anonymous struct inside.
-fn find_member<'a>(btf: &'a Btf, ty: Type<'a>, name: &str, depth: u32) -> Option<Place<'a>> {
-    if depth > ANONYMOUS_DEPTH_MAX {
-        return None;
-    }
-    for member in ty.members() {
-        let inner = btf.skip_modifiers(member.ty);
-        let bit_offset = u64::from(member.bit_offset);
-        if member.name == name {
-            return Some(Place { ty: inner, bit_offset, bitfield_bits: member.bitfield_size });
-        }
-        if member.name.is_empty()
-            && let Some(found) = find_member(btf, inner, name, depth + 1)
-        {
-            return Some(Place { bit_offset: bit_offset + found.bit_offset, ..found });
-        }
-    }
-    None
-}
-
-fn number_of(text: &str, ty: Type<'_>) -> Result<i128, String> {
-    if ty.kind().is_any_enum()
-        && let Some(hit) = ty.enumerators().find(|e| e.name == text)
-    {
-        let signed = ty.is_signed_enum();
-        return Ok(if signed { i128::from(hit.value as i64) } else { i128::from(hit.value) });
-    }
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    // Another sign is no digit, though `from_str_radix` takes one.
-    let radix = |digits: &str, radix| {
-        let digits = Some(digits).filter(|d| !d.starts_with(['+', '-']))?;
-        i128::from_str_radix(digits, radix).ok()
-    };
-    let size = match digits {
-        "true" if !negative => Some(1),
-        "false" if !negative => Some(0),
-        _ => match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-            Some(hex) => radix(hex, 16),
-            None if digits.len() > 1 && digits.starts_with('0') => radix(digits, 8),
-            None => radix(digits, 10),
-        },
-    };
-    let size = size.ok_or_else(|| format!("'{text}' is neither a number nor an enumerator"))?;
-    Ok(if negative { -size } else { size })
-}
-
-fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<(), String> {
-    let scalar = matches!(place.ty.kind(), Kind::Int | Kind::Enum | Kind::Enum64);
-    let size = place.ty.stated_size().filter(|_| scalar).ok_or("not an integer or enum")?;
-    if !matches!(size, 1 | 2 | 4 | 8) {
-        return Err(format!("unsupported integer size: {size} bytes"));
-    }
-    let bits = match place.bitfield_bits {
-        0 => size * 8,
-        bits => u32::from(bits),
-    };
-    if bits > size * 8 {
-        return Err(format!("a bitfield of {bits} bits in {size} bytes"));
-    }
-    let signed = match place.ty.kind() {
-        Kind::Int => place.ty.int_encoding().is_signed(),
-        _ => place.ty.is_signed_enum(),
-    };
-    let (low, high) = match signed {
-        true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-        // Negative values wrap around, as in veristat.
-        false => (-(1i128 << bits.min(63)), (1i128 << bits) - 1),
-    };
-    if value < low || value > high {
-        return Err(format!("{value} is out of range ({low} to {high})"));
-    }
-    // Bit by bit, so that bitfields need no rule of their own. Objects are little endian here.
-    for bit in 0..bits {
-        let at = place.bit_offset + u64::from(bit);
-        let byte = usize::try_from(at / 8).ok().and_then(|index| contents.get_mut(index));
-        let byte = byte.ok_or(OUTSIDE)?;
-        let mask = 1u8 << (at % 8);
-        if value >> bit & 1 == 1 { *byte |= mask } else { *byte &= !mask }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep::btf::{BtfBuilder, IntEncoding, SecVar, VarLinkage};
 
     #[test]
-    fn paths() {
-        let name = |text: &str| Step::Name(text.to_owned());
-        let path = |text: &str| Preset::parse(text).map(|p| p.path);
-        assert_eq!(path("a = 1"), Ok(vec![name("a")]));
-        assert_eq!(
-            path("a[1][2].b=X"),
-            Ok(vec![name("a"), Step::Index(1), Step::Index(2), name("b")])
-        );
+    fn an_assignment_has_a_name_and_a_value() {
+        assert_eq!(Preset::parse(" a[1].b = 0x10 ").map(|p| p.text), Ok("a[1].b = 0x10".into()));
         for bad in ["a", "a =", "= 1", "a[x] = 1", "a..b = 1", "a[1 = 2", "a b = 1"] {
-            assert!(path(bad).is_err(), "{bad}");
+            assert!(Preset::parse(bad).is_err(), "{bad}");
         }
-    }
-
-    fn sample(name: &str) -> Object {
-        let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/");
-        let bytes = std::fs::read(format!("{dir}{name}")).unwrap();
-        Object::open(&bytes, &skep::object::OpenOptions::default()).unwrap()
-    }
-
-    fn set(object: &mut Object, text: &str) -> Result<(), String> {
-        Preset::parse(text)?.apply(object)
-    }
-
-    #[test]
-    fn values_reach_the_section_and_every_program() {
-        let mut object = sample("map_kinds.bpf.o");
-        set(&mut object, "weights[1] = 0x0102030405060708").unwrap();
-        set(&mut object, "scale = 7").unwrap();
-        let section = |suffix: &str| {
-            object.maps.iter().find(|map| map.name.ends_with(suffix)).unwrap().contents.as_slice()
-        };
-        assert_eq!(section(".data")[8..16], [8, 7, 6, 5, 4, 3, 2, 1]);
-        assert_eq!(section(".data")[..8], [1, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(section(".rodata")[..4], [7, 0, 0, 0]);
-        for entry in &object.programs {
-            assert!(Arc::ptr_eq(&entry.program.as_ref().unwrap().maps, &object.maps));
-        }
-    }
-
-    #[test]
-    fn unsigned_variables_take_negative_values_as_veristat_does() {
-        let mut object = sample("map_kinds.bpf.o");
-        set(&mut object, "scale = -1").unwrap();
-        let section = object.maps.iter().find(|map| map.name.ends_with(".rodata")).unwrap();
-        assert_eq!(section.contents[..4], [0xff; 4]);
-    }
-
-    #[test]
-    fn a_section_of_zeroes_can_be_written_to() {
-        let mut object = sample("refused.bpf.o");
-        set(&mut object, "letters[31] = 7").unwrap();
-        let section = object.maps.iter().find(|map| map.name.ends_with(".bss")).unwrap();
-        assert_eq!((section.contents.len(), section.contents[31]), (32, 7));
-        let mut maps = object.maps.to_vec();
-        maps.iter_mut().for_each(|map| (map.value_size, map.contents) = (1 << 30, Vec::new()));
-        object.maps = Arc::from(maps);
-        let message = "its section has 1073741824 bytes, too many to write to";
-        assert_eq!(set(&mut object, "letters[31] = 7"), Err(message.to_owned()));
-    }
-
-    #[test]
-    fn what_does_not_fit_is_said() {
-        let mut object = sample("map_kinds.bpf.o");
-        for (text, message) in [
-            ("nope = 1", "no variable 'nope'"),
-            ("weights[8] = 1", "index 8 is out of range (8 elements)"),
-            ("weights = 1", "not an integer or enum"),
-            ("scale[0] = 1", "indexing something that is not an array"),
-            ("scale = ten", "'ten' is neither a number nor an enumerator"),
-            ("scale = -4294967297", "-4294967297 is out of range (-4294967296 to 4294967295)"),
-            ("scale = 4294967296", "4294967296 is out of range (-4294967296 to 4294967295)"),
-            ("scale = --5", "'--5' is neither a number nor an enumerator"),
-            ("scale = +5", "'+5' is neither a number nor an enumerator"),
-            ("scale = 0x-5", "'0x-5' is neither a number nor an enumerator"),
-            ("scale = 0-5", "'0-5' is neither a number nor an enumerator"),
-            ("scale = -true", "'-true' is neither a number nor an enumerator"),
-            (
-                "scale = --170141183460469231731687303715884105728",
-                "'--170141183460469231731687303715884105728' is neither a number nor an enumerator",
-            ),
-        ] {
-            assert_eq!(set(&mut object, text), Err(message.to_owned()), "{text}");
-        }
-    }
-
-    /// An object whose one variable is `v`, of a type that `make` builds on a 4-byte int.
-    fn of_type(make: impl FnOnce(&mut BtfBuilder, TypeId) -> TypeId) -> Object {
-        let mut btf = BtfBuilder::new();
-        let int = btf.int("unsigned int", 4, IntEncoding::default());
-        let ty = make(&mut btf, int);
-        let var = btf.var("v", ty, VarLinkage::Global);
-        let section = btf.datasec(".data", 8, &[SecVar { ty: var, offset: 0, size: 8 }]);
-        let map =
-            MapDef { btf_value_type_id: section.0, contents: vec![0; 8], ..MapDef::default() };
-        let btf = Some(Arc::new(btf.build().unwrap()));
-        Object { btf, maps: Arc::from([map]), ..Object::default() }
-    }
-
-    #[test]
-    fn bitfields_that_no_compiler_makes_are_said() {
-        let bitfield = |bits| of_type(|btf, int| btf.struct_("s", 4, &[("f", int, 0, bits)]));
-        assert_eq!(set(&mut bitfield(32), "v.f = 1"), Ok(()));
-        assert_eq!(set(&mut bitfield(3), "v.f = 8"), Err("8 is out of range (-8 to 7)".into()));
-        for bits in [33, 64, 128, 200, 255] {
-            let message = format!("a bitfield of {bits} bits in 4 bytes");
-            assert_eq!(set(&mut bitfield(bits), "v.f = 1"), Err(message));
-        }
-    }
-
-    #[test]
-    fn arrays_that_no_memory_holds_are_said() {
-        let mut object = of_type(|btf, int| {
-            let large = btf.struct_("large", u32::MAX, &[]);
-            btf.array(large, int, u32::MAX)
-        });
-        for index in ["4294967294", "1000000"] {
-            assert_eq!(set(&mut object, &format!("v[{index}] = 1")), Err(OUTSIDE.into()));
-        }
+        let named = Preset::parse("a b = 1").unwrap_err();
+        assert_eq!(named, "'a b = 1': 'a b' is not a valid name");
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_an_assignment_or_an_error(text in "[a-z.\\[\\]0-9=x \\-]{0,24}|\\PC*") {
             let mut object = Object::default();
-            assert!(set(&mut object, &text).is_err());
+            let set = Preset::parse(&text).and_then(|preset| preset.apply(&mut object));
+            assert!(set.is_err());
         }
     }
 }

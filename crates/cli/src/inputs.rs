@@ -35,7 +35,7 @@ pub fn expand(args: &[String], any_file: bool) -> Inputs {
             Some(list) => match read_text(Path::new(list)) {
                 Ok(text) => read_list(&text).for_each(|line| inputs.add(line, any_file)),
                 Err(e) => {
-                    let error = Error::io(Path::new(list), "reading the list", &e);
+                    let error = Error::io(Path::new(list), "reading the list", e);
                     inputs.errors.push(error.to_string());
                 }
             },

@@ -15,7 +15,6 @@ use rayon::prelude::*;
 use skep::object::{Error as LoadError, Object, ObjectProgram};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
-use skep::verifier::VerifiedProgram;
 use skep::{Host, KernelBtf, Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_report::{Filters, Tally};
 use std::io;
@@ -165,21 +164,32 @@ impl Plan {
     /// is left, if that is too little.
     fn verify(&self, program: &Program, file_bytes: usize) -> (Verification, Option<usize>) {
         let size = Size { file_bytes, insns: program.insns.len() };
-        let within = |mem_bytes_max: u64| {
+        let within = |bytes: u64| {
+            let mem_bytes_max = Some(bytes).filter(|bytes| *bytes > 0);
             let options = VerifyOptions { mem_bytes_max, ..self.options };
-            let code =
-                |verified: &VerifiedProgram| self.is_compiled.then(|| jited::bytes(verified));
-            let (verification, bytes) = self.session.verify_and(program, &options, code);
-            (verification, bytes.flatten().flatten())
+            self.with_code(self.session.verify(program, &options))
         };
         let pass = self.gate.enter(size);
         let judged = within(pass.bytes_max);
-        if judged.0.verdict != Verdict::OutOfMemory || !pass.others_may_be_inside() {
+        let is_too_little = matches!(judged.0.verdict, Verdict::OutOfMemory);
+        if !is_too_little || !pass.others_may_be_inside() {
             return judged;
         }
         drop((pass, judged));
         let pass = self.gate.enter_alone(size);
         within(pass.bytes_max)
+    }
+
+    /// The answer, with the bytes of machine code if they are wanted. A panic is ours.
+    fn with_code(&self, mut verification: Verification) -> (Verification, Option<usize>) {
+        let verified = verification.verified().filter(|_| self.is_compiled);
+        match skep::contain_panic(|| verified.and_then(jited::bytes)) {
+            Ok(bytes) => (verification, bytes),
+            Err(panic) => {
+                verification.verdict = Verdict::Bug(panic);
+                (verification, None)
+            }
+        }
     }
 
     /// Opens one file; `make` turns each program into what the caller keeps. Panics are contained
@@ -432,7 +442,7 @@ pub fn exit_of(result: &Result<(&Program, Verification), LoadError>) -> Exit {
     match result {
         Err(e) => exit_of_load(e),
         Ok((_, verification)) => match verification.verdict {
-            Verdict::Accepted => Exit::Success,
+            Verdict::Accepted(_) => Exit::Success,
             Verdict::Rejected(_) => Exit::Refused,
             Verdict::Unsupported(_) | Verdict::OutOfMemory => Exit::Input,
             Verdict::Bug(_) => Exit::Bug,

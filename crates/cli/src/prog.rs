@@ -8,7 +8,7 @@ use crate::streams::Streams;
 use skep::object::Object;
 use skep::runtime::Tuning;
 use skep::runtime::{Ctx, Engine, Instance, LoadOptions, Options, ProgInfo, Runtime, StatsOptions};
-use skep::{Session, Verdict, VerifyOptions};
+use skep::{Session, VerifyOptions};
 use skep_report::{ProgFormat, ProgRow, write_progs};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -119,12 +119,7 @@ impl Loaded {
             let verified = match session.accept(program, &VerifyOptions::default()) {
                 Ok(verified) => verified,
                 Err(why) => {
-                    let exit = match why.verdict {
-                        Verdict::Rejected(_) => Exit::Refused,
-                        Verdict::Bug(_) => Exit::Bug,
-                        _ => Exit::Input,
-                    };
-                    self.failures.push((format!("{file}: {why}"), exit));
+                    self.failures.push((format!("{file}: {why}"), Exit::of_reason(&why.reason)));
                     continue;
                 }
             };

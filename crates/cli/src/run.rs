@@ -80,7 +80,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
     if let (Some(path), Some(out)) = (&flags.pcap_out, out)
         && let Err(what) = out.finish()
     {
-        streams.error(&skep::Error::io(path, "writing", &what).to_string())?;
+        streams.error(&skep::Error::io(path, "writing", what).to_string())?;
         exit.raise(Exit::Input);
     }
     print(flags, &loaded, (&inputs, &done), streams)?;
@@ -231,7 +231,7 @@ fn dump_maps(
     };
     let cut = outputs::cut_off(&file);
     if let Err(e) = cut.and_then(|()| map_json::write(BufWriter::new(file), maps)) {
-        streams.error(&skep::Error::io(target.as_ref(), "writing maps", &e).to_string())?;
+        streams.error(&skep::Error::io(target.as_ref(), "writing maps", e).to_string())?;
         return Ok(Exit::Input);
     }
     Ok(Exit::Success)

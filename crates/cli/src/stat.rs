@@ -84,7 +84,7 @@ pub(crate) fn read_filters(texts: &[String]) -> Result<Filters, String> {
         match text.strip_prefix('@') {
             Some(path) => {
                 let list = crate::inputs::read_text(path.as_ref()).map_err(|e| {
-                    skep::Error::io(path.as_ref(), "reading filters", &e).to_string()
+                    skep::Error::io(path.as_ref(), "reading filters", e).to_string()
                 })?;
                 filters.add_list(&list).map_err(|e| format!("{path}: {e}"))?;
             }
@@ -105,7 +105,7 @@ pub(crate) fn read_presets(texts: &[String]) -> Result<Vec<crate::globals::Prese
         match text.strip_prefix('@') {
             Some(path) => {
                 let list = crate::inputs::read_text(path.as_ref()).map_err(|e| {
-                    skep::Error::io(path.as_ref(), "reading global variables", &e).to_string()
+                    skep::Error::io(path.as_ref(), "reading global variables", e).to_string()
                 })?;
                 read_list(&list).try_for_each(&mut add)?;
             }

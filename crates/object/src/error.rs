@@ -15,6 +15,7 @@ struct Inner {
     context: Vec<String>,
     cause: String,
     class: Option<LoadClass>,
+    source: Option<skep_btf::Error>,
 }
 
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
@@ -22,7 +23,8 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error with no context yet.
     pub(crate) fn new(cause: impl Into<String>) -> Error {
-        Error(Box::new(Inner { context: Vec::new(), cause: cause.into(), class: None }))
+        let (context, cause) = (Vec::new(), cause.into());
+        Error(Box::new(Inner { context, cause, class: None, source: None }))
     }
 
     /// What loading refuses: not a malformed file.
@@ -70,7 +72,9 @@ impl<T, E: Into<Error>> Context<T> for Result<T, E> {
 
 impl From<skep_btf::Error> for Error {
     fn from(error: skep_btf::Error) -> Error {
-        Error::new(error.to_string())
+        let mut made = Error::new(error.to_string());
+        made.0.source = Some(error);
+        made
     }
 }
 
@@ -83,4 +87,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source as _)
+    }
+}

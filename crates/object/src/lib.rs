@@ -14,6 +14,7 @@ mod error;
 mod ext_info;
 mod externs;
 mod functions;
+mod globals;
 mod guess;
 mod image;
 mod kconfig;
@@ -32,6 +33,7 @@ mod sections;
 mod struct_ops;
 
 pub use error::Error;
+pub use globals::{Value, Variable};
 pub use loader::{LoadClass, Loader};
 pub use object::{Object, ObjectProgram};
 pub use options::{OpenOptions, SymbolLookup};

@@ -99,6 +99,20 @@ impl Object {
         }
         Ok(object)
     }
+
+    /// The program of that name.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it is not loaded: [`Error::class`] says at which step it is refused.
+    pub fn program(&self, name: &str) -> Result<&Program, Error> {
+        let entry = self.programs.iter().find(|entry| entry.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.programs.iter().map(|entry| &*entry.name).collect();
+            Error::new(format!("no program '{name}'; there are: {}", names.join(", ")))
+        })?;
+        let named = |e: &Error| e.clone().context(format!("program '{name}'"));
+        entry.program.as_ref().map_err(named)
+    }
 }
 
 fn read_image<'a>(bytes: &'a [u8], options: &'a OpenOptions) -> Result<Image<'a>, Error> {

@@ -1,27 +1,59 @@
-//! `Error`: a file or the host is wrong; one line says where and why.
+//! `Error`: a file, the host or a program is wrong; one line says where and why.
 
+use crate::NotAccepted;
+use std::error::Error as StdError;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
-/// Why a file could not be used: its path, what was being done, and the cause.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why something could not be used. Prints as one line that is complete; whoever wants to act on
+/// the cause finds it as [`source`](StdError::source): an [`io::Error`], an
+/// [`object::Error`](crate::object::Error), a [`NotAccepted`], an error of the runtime.
+#[derive(Debug, Clone)]
 pub struct Error {
-    path: PathBuf,
-    step: &'static str,
-    cause: String,
+    line: String,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
+    /// What is wrong with a file, while doing `step`.
     pub(crate) fn new(path: &Path, step: &'static str, cause: impl fmt::Display) -> Self {
-        Error { path: path.to_owned(), step, cause: cause.to_string() }
+        Error { line: format!("{}: while {step}: {cause}", path.display()), source: None }
+    }
+
+    /// Something that has no cause but itself.
+    #[cfg(all(feature = "runtime", target_os = "linux"))]
+    pub(crate) fn plain(line: String) -> Self {
+        Error { line, source: None }
+    }
+
+    /// What the loader says of a file.
+    pub(crate) fn opening(path: &Path, cause: skep_object::Error) -> Self {
+        let error = Error::new(path, "opening the object", &cause);
+        Error { source: Some(Arc::new(cause)), ..error }
     }
 
     /// An I/O error on a file, while doing `step`.
-    pub fn io(path: &Path, step: &'static str, cause: &io::Error) -> Self {
-        Error::new(path, step, io_text(cause))
+    pub fn io(path: &Path, step: &'static str, cause: io::Error) -> Self {
+        let error = Error::new(path, step, io_text(&cause));
+        Error { source: Some(Arc::new(cause)), ..error }
     }
 }
+
+macro_rules! causes {
+    ($($cause:ty),*) => {
+        $(impl From<$cause> for Error {
+            fn from(cause: $cause) -> Error {
+                Error { line: cause.to_string(), source: Some(Arc::new(cause)) }
+            }
+        })*
+    };
+}
+
+causes!(NotAccepted, skep_object::Error);
+#[cfg(all(feature = "runtime", target_os = "linux"))]
+causes!(skep_runtime::Error, skep_runtime::Errno);
 
 /// An I/O error in the C library's words, without its number: `no such file or directory`.
 #[doc(hidden)]
@@ -36,11 +68,15 @@ pub fn io_text(cause: &io::Error) -> String {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: while {}: {}", self.path.display(), self.step, self.cause)
+        f.write_str(&self.line)
     }
 }
 
-impl std::error::Error for Error {}
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -53,7 +89,9 @@ mod tests {
         assert_eq!(text(13), "permission denied");
         assert_eq!(io_text(&io::Error::other("too long")), "too long");
         let error =
-            Error::io(Path::new("a.o"), "reading the file", &io::Error::from_raw_os_error(21));
+            Error::io(Path::new("a.o"), "reading the file", io::Error::from_raw_os_error(21));
         assert_eq!(error.to_string(), "a.o: while reading the file: is a directory");
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+        assert_eq!(cause.and_then(io::Error::raw_os_error), Some(21));
     }
 }

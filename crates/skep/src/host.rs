@@ -156,7 +156,7 @@ fn object_name(path: &Path) -> String {
 
 fn read_btf(path: &Path) -> Result<Arc<Btf>, Error> {
     const STEP: &str = "reading kernel BTF";
-    let bytes = read_bounded(path, BTF_FILE_BYTES_MAX).map_err(|e| Error::io(path, STEP, &e))?;
+    let bytes = read_bounded(path, BTF_FILE_BYTES_MAX).map_err(|e| Error::io(path, STEP, e))?;
     if bytes.starts_with(b"\x7fELF") {
         let hint = "an ELF image; extract its .BTF section (objcopy -O binary --only-section=.BTF)";
         return Err(Error::new(path, STEP, hint));
@@ -172,7 +172,7 @@ fn with_modules(dir: &Path, names: &str) -> Result<Arc<Btf>, Error> {
         let path = dir.join("btf").join(name);
         const STEP: &str = "reading a module's BTF";
         let bytes =
-            read_bounded(&path, BTF_FILE_BYTES_MAX).map_err(|e| Error::io(&path, STEP, &e))?;
+            read_bounded(&path, BTF_FILE_BYTES_MAX).map_err(|e| Error::io(&path, STEP, e))?;
         let module = Btf::parse_module(btf, name, &bytes);
         btf = Arc::new(module.map_err(|e| Error::new(&path, STEP, e))?);
     }

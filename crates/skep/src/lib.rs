@@ -5,13 +5,11 @@
 //!
 //! ```no_run
 //! use skep::{Host, KernelBtf, Refusal, Session, Verdict, VerifyOptions};
-//! use std::path::Path;
 //!
 //! fn main() -> Result<(), skep::Error> {
 //!     // The host's BTF, symbols and configuration: read once, shared by all objects.
 //!     let session = Session::new(Host::read(&KernelBtf::Running)?);
-//!     let path = Path::new("prog.bpf.o");
-//!     let object = session.open(path, &session.read(path)?)?;
+//!     let object = session.open_file("prog.bpf.o")?;
 //!     for entry in &object.programs {
 //!         let program = match &entry.program {
 //!             Ok(program) => program,
@@ -25,7 +23,7 @@
 //!         let options = VerifyOptions { log_level: 1, ..VerifyOptions::default() };
 //!         let verification = session.verify(program, &options);
 //!         match &verification.verdict {
-//!             Verdict::Accepted => println!("{}: accepted", entry.name),
+//!             Verdict::Accepted(_) => println!("{}: accepted", entry.name),
 //!             Verdict::Rejected(why) => println!("{}: {}", entry.name, why.message),
 //!             Verdict::OutOfMemory => println!("{}: over the memory limit", entry.name),
 //!             Verdict::Unsupported(what) => println!("{}: not supported yet: {what}", entry.name),
@@ -40,25 +38,18 @@
 //! Accepted programs run in this process, without root:
 //!
 //! ```
-//! use skep::runtime::{Ctx, LoadOptions, Options, Runtime};
-//! use skep::{Session, VerifyOptions};
-//! use std::path::Path;
+//! use skep::runtime::{Ctx, Options, Runtime};
+//! use skep::{LoadAllOptions, Session};
 //!
-//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! fn main() -> Result<(), skep::Error> {
 //!     // An `Object` has the file's programs and maps.
 //!     let session = Session::default();
-//!     let path = Path::new("../../tests/programs/xdp_count.bpf.o");
-//!     let object = session.open(path, &session.read(path)?)?;
-//!     let entry = object.programs.iter().find(|entry| entry.name == "xdp_count").unwrap();
-//!     let program = entry.program.as_ref().map_err(Clone::clone)?;
-//!
-//!     // `Program` to `VerifiedProgram`, which only the verifier can make.
-//!     let verified = session.accept(program, &VerifyOptions::default())?;
+//!     let object = session.open_file("../../tests/programs/xdp_count.bpf.o")?;
 //!
 //!     // Maps and programs live in a runtime, which threads share.
 //!     let runtime = Runtime::new(Options::default())?;
-//!     let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
-//!     let instance = runtime.load(&verified, &maps, &LoadOptions::default())?;
+//!     let loaded = session.load_all(&object, &runtime, &LoadAllOptions::default())?;
+//!     let instance = loaded.program("xdp_count")?;
 //!
 //!     // One context serves many packets.
 //!     let mut packet = [0u8; 60];
@@ -72,13 +63,20 @@
 //!     }
 //!
 //!     // Map handles can be typed, by types of [`zerocopy`]; this map has a value for each CPU.
-//!     let packets = maps.get("packets")?.typed::<u32, u64>()?;
+//!     let packets = loaded.maps().get("packets")?.typed::<u32, u64>()?;
 //!     assert_eq!(packets.get_percpu(&17)?.iter().sum::<u64>(), 3);
 //!     Ok(())
 //! }
 //! ```
 //!
-//! To count and time runs, see [`runtime::Runtime::enable_stats`]; for Prometheus, [`metrics`].
+//! Step by step, from an empty folder: `docs/embedding.md`. To count and time runs, see
+//! [`runtime::Runtime::enable_stats`].
+//!
+//! # Features
+//!
+//! - `runtime` (default): what runs programs; on Linux only. Without it the library opens, verifies
+//!   and explains.
+//! - `metrics`: statistics as OpenMetrics text, and an HTTP server on loopback for Prometheus.
 
 #![forbid(unsafe_code)]
 
@@ -87,12 +85,15 @@ mod error_injection;
 mod host;
 mod kallsyms;
 #[cfg(all(feature = "runtime", target_os = "linux"))]
+mod loaded;
+#[cfg(all(feature = "metrics", target_os = "linux"))]
 pub mod metrics;
 #[cfg(all(feature = "runtime", target_os = "linux"))]
 pub mod runtime;
 mod session;
 mod stopwatch;
 mod verification;
+pub mod verifier;
 
 pub use error::Error;
 #[doc(hidden)]
@@ -100,6 +101,8 @@ pub use error::io_text;
 pub use host::{Host, KernelBtf};
 #[doc(hidden)]
 pub use host::{host_facts, possible_cpus};
+#[cfg(all(feature = "runtime", target_os = "linux"))]
+pub use loaded::{LoadAllOptions, LoadedObject};
 pub use session::Session;
 #[doc(hidden)]
 pub use session::{contain_panic, panic_text};
@@ -109,8 +112,9 @@ pub use skep_object as object;
 pub use skep_object::{LoadClass, Loader};
 pub use skep_program as program;
 pub use skep_uapi as uapi;
-pub use skep_verifier as verifier;
-pub use verification::{Counts, NotAccepted, Refusal, Verdict, Verification, VerifyOptions};
+pub use verification::{
+    Counts, NotAccepted, Reason, Refusal, Verdict, Verification, VerifyOptions,
+};
 /// Its traits say which types may be keys and values of [`runtime::map::TypedMap`]. For the
 /// derives of a struct of yours: `#[zerocopy(crate = "skep::zerocopy")]`.
 #[cfg(all(feature = "runtime", target_os = "linux"))]

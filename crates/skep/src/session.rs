@@ -40,11 +40,8 @@ impl Session {
     ///
     /// The program is refused or gets no verdict.
     pub fn with_target(self, target: &Program) -> Result<Session, NotAccepted> {
-        let verification = self.verify(target, &VerifyOptions::default());
-        match verification.verdict {
-            Verdict::Accepted => Ok(Session { target: Some(Arc::new(target.clone())), ..self }),
-            verdict => Err(NotAccepted { program: target.name.clone(), verdict }),
-        }
+        self.accept(target, &VerifyOptions::default())?;
+        Ok(Session { target: Some(Arc::new(target.clone())), ..self })
     }
 
     /// Reads a file, up to a size limit.
@@ -54,7 +51,7 @@ impl Session {
     /// The file cannot be read, is not a regular file, or is too large for an object.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, Error> {
         const STEP: &str = "reading the file";
-        let metadata = std::fs::metadata(path).map_err(|e| Error::io(path, STEP, &e))?;
+        let metadata = std::fs::metadata(path).map_err(|e| Error::io(path, STEP, e))?;
         if metadata.is_dir() {
             return Err(Error::new(path, STEP, "is a directory"));
         }
@@ -70,7 +67,17 @@ impl Session {
             let cause = format!("too large for an object ({} bytes)", metadata.len());
             return Err(Error::new(path, STEP, cause));
         }
-        read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, STEP, &e))
+        read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, STEP, e))
+    }
+
+    /// Reads, parses and relocates the object in a file.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Session::read`] and [`Session::open`].
+    pub fn open_file(&self, path: impl AsRef<Path>) -> Result<Object, Error> {
+        let path = path.as_ref();
+        self.open(path, &self.read(path)?)
     }
 
     /// Parses and relocates the object in `bytes`; `path` is used in errors and for its name.
@@ -83,7 +90,7 @@ impl Session {
     pub fn open(&self, path: &Path, bytes: &[u8]) -> Result<Object, Error> {
         let (loader, target) = (self.loader, self.target.clone());
         let options = OpenOptions { loader, target, ..self.host.open_options(path) };
-        Object::open(bytes, &options).map_err(|e| Error::new(path, "opening the object", e))
+        Object::open(bytes, &options).map_err(|e| Error::opening(path, e))
     }
 
     /// Parses the object in `bytes` without relocating it against a kernel: CO-RE relocations and
@@ -95,7 +102,7 @@ impl Session {
     pub fn open_as_in_file(&self, path: &Path, bytes: &[u8]) -> Result<Object, Error> {
         let host = Host::default();
         let options = OpenOptions { as_in_file: true, ..host.open_options(path) };
-        Object::open(bytes, &options).map_err(|e| Error::new(path, "opening the object", e))
+        Object::open(bytes, &options).map_err(|e| Error::opening(path, e))
     }
 
     /// The verifier's configuration for this host.
@@ -105,43 +112,21 @@ impl Session {
 
     /// Verifies one program. If the verifier panics, only this program gets [`Verdict::Bug`].
     pub fn verify(&self, program: &Program, options: &VerifyOptions) -> Verification {
-        self.verify_and(program, options, |_| ()).0
-    }
-
-    /// The same, with a look at the program if it is accepted; a panic there is one of ours, too.
-    pub fn verify_and<T>(
-        &self,
-        program: &Program,
-        options: &VerifyOptions,
-        look: impl FnOnce(&VerifiedProgram) -> T,
-    ) -> (Verification, Option<T>) {
         let config = self.config(options);
         let started = Stopwatch::start();
-        let outcome = contain_panic(|| {
+        let judged = contain_panic(|| {
             let outcome = skep_verifier::verify(program, &config);
-            let duration = started.elapsed();
-            let seen = match &outcome.verdict {
-                skep_verifier::Verdict::Accepted(program) => Some(look(program)),
-                _ => None,
-            };
-            (outcome, duration, seen)
+            Verification::new(program, outcome, started.elapsed())
         });
-        match outcome {
-            Ok((outcome, duration, seen)) => (Verification::new(program, outcome, duration), seen),
-            Err(panic) => {
-                let verification = Verification {
-                    verdict: Verdict::Bug(panic),
-                    counts: Counts::default(),
-                    log: String::new(),
-                    duration: started.elapsed(),
-                };
-                (verification, None)
-            }
-        }
+        judged.unwrap_or_else(|panic| Verification {
+            program: program.name.clone(),
+            verdict: Verdict::Bug(panic),
+            counts: Counts::default(),
+            log: String::new(),
+            duration: started.elapsed(),
+        })
     }
-}
 
-impl Session {
     /// Verifies one program so that it can run.
     ///
     /// # Errors
@@ -152,19 +137,7 @@ impl Session {
         program: &Program,
         options: &VerifyOptions,
     ) -> Result<VerifiedProgram, NotAccepted> {
-        let config = self.config(options);
-        let started = Stopwatch::start();
-        let outcome =
-            contain_panic(|| skep_verifier::verify(program, &config)).map_err(|panic| {
-                NotAccepted { program: program.name.clone(), verdict: Verdict::Bug(panic) }
-            })?;
-        match outcome.verdict {
-            skep_verifier::Verdict::Accepted(program) => Ok(*program),
-            _ => {
-                let verdict = Verification::new(program, outcome, started.elapsed()).verdict;
-                Err(NotAccepted { program: program.name.clone(), verdict })
-            }
-        }
+        self.verify(program, options).into_verified()
     }
 }
 

@@ -8,6 +8,7 @@ use skep_program::{Missing, Program};
 use skep_uapi::KernelProfile;
 use skep_verifier::{
     CallFault, Config, FastPaths, MemBytes, Outcome, Privileges, RejectKind, Rejection, Tuning,
+    VerifiedProgram,
 };
 use std::time::Duration;
 
@@ -19,10 +20,10 @@ const LOG_BYTES_MAX: usize = 16 << 20;
 pub struct VerifyOptions {
     /// `log_level` of `BPF_PROG_LOAD`: 1, 2, 4, combined; 0 is no log.
     pub log_level: u32,
-    /// Maximum log bytes to keep; 0 means the default of 16 MiB.
-    pub log_bytes_max: usize,
-    /// Maximum bytes a verification may hold at a time; 0 means no limit.
-    pub mem_bytes_max: u64,
+    /// Maximum log bytes to keep; 16 MiB where nothing is said.
+    pub log_bytes_max: Option<usize>,
+    /// Maximum bytes a verification may hold at a time.
+    pub mem_bytes_max: Option<u64>,
     /// Verify as for a process without capabilities.
     pub unprivileged: bool,
     /// Choices of the engine that change the cost and nothing else.
@@ -40,18 +41,18 @@ impl VerifyOptions {
             log_level: self.log_level,
             nr_cpu_ids: crate::host::possible_cpus(),
             tuning: self.tuning,
-            mem_bytes_max: if self.mem_bytes_max == 0 { u64::MAX } else { self.mem_bytes_max },
-            log_bytes_max: if self.log_bytes_max == 0 { LOG_BYTES_MAX } else { self.log_bytes_max },
+            mem_bytes_max: self.mem_bytes_max.unwrap_or(u64::MAX),
+            log_bytes_max: self.log_bytes_max.unwrap_or(LOG_BYTES_MAX),
             ..Config::privileged(KernelProfile::v6_18())
         }
     }
 }
 
 /// The verifier's answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Verdict {
-    /// The kernel would load it.
-    Accepted,
+    /// The kernel would load it; `Runtime::load` takes what is here.
+    Accepted(Box<VerifiedProgram>),
     /// The kernel would refuse it.
     Rejected(Refusal),
     /// No verdict: it needs something that is not modelled yet.
@@ -67,28 +68,40 @@ pub enum Verdict {
 pub struct NotAccepted {
     /// Its name.
     pub program: String,
-    /// Why; never [`Verdict::Accepted`].
-    pub verdict: Verdict,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a program may not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// The kernel would refuse it.
+    Rejected(Refusal),
+    /// No verdict: it needs something that is not modelled yet.
+    Unsupported(String),
+    /// No verdict: it needs more memory than [`VerifyOptions::mem_bytes_max`].
+    OutOfMemory,
+    /// No verdict: skep itself failed.
+    Bug(String),
 }
 
 impl std::fmt::Display for NotAccepted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name = &self.program;
-        match &self.verdict {
-            Verdict::Accepted => write!(f, "program '{name}': accepted"),
-            Verdict::Rejected(why) => match why.insn_idx {
+        match &self.reason {
+            Reason::Rejected(why) => match why.insn_idx {
                 Some(insn) => {
                     write!(f, "program '{name}': refused at insn {insn}: {}", why.message)
                 }
                 None => write!(f, "program '{name}': refused: {}", why.message),
             },
-            Verdict::OutOfMemory => {
+            Reason::OutOfMemory => {
                 write!(f, "program '{name}': verification exceeds its memory limit")
             }
-            Verdict::Unsupported(what) => {
+            Reason::Unsupported(what) => {
                 write!(f, "program '{name}': not supported yet: {what}")
             }
-            Verdict::Bug(what) => write!(f, "program '{name}': internal error: {what}"),
+            Reason::Bug(what) => write!(f, "program '{name}': internal error: {what}"),
         }
     }
 }
@@ -178,6 +191,8 @@ pub struct Counts {
 /// The result of verifying one program.
 #[derive(Debug, Clone)]
 pub struct Verification {
+    /// Name of the program.
+    pub program: String,
     /// The verdict.
     pub verdict: Verdict,
     /// Counters; zero if verification did not begin.
@@ -192,7 +207,7 @@ impl Verification {
     pub(crate) fn new(program: &Program, outcome: Outcome, duration: Duration) -> Self {
         use skep_verifier::Verdict as Found;
         let verdict = match outcome.verdict {
-            Found::Accepted(_) => Verdict::Accepted,
+            Found::Accepted(verified) => Verdict::Accepted(verified),
             Found::Rejected(rejection) => {
                 Verdict::Rejected(Refusal::of_program(program, rejection))
             }
@@ -213,6 +228,36 @@ impl Verification {
             mem_final: stats.mem_final,
             fast_paths: stats.fast_paths,
         };
-        Verification { verdict, counts, log: outcome.log, duration }
+        let program = program.name.clone();
+        Verification { program, verdict, counts, log: outcome.log, duration }
+    }
+
+    /// Whether the kernel would load it.
+    pub fn is_accepted(&self) -> bool {
+        self.verified().is_some()
+    }
+
+    /// What can run, if it is accepted.
+    pub fn verified(&self) -> Option<&VerifiedProgram> {
+        match &self.verdict {
+            Verdict::Accepted(verified) => Some(verified),
+            _ => None,
+        }
+    }
+
+    /// What can run.
+    ///
+    /// # Errors
+    ///
+    /// The program is refused or got no verdict; the error says why in one line.
+    pub fn into_verified(self) -> Result<VerifiedProgram, NotAccepted> {
+        let reason = match self.verdict {
+            Verdict::Accepted(verified) => return Ok(*verified),
+            Verdict::Rejected(refusal) => Reason::Rejected(refusal),
+            Verdict::Unsupported(what) => Reason::Unsupported(what),
+            Verdict::OutOfMemory => Reason::OutOfMemory,
+            Verdict::Bug(what) => Reason::Bug(what),
+        };
+        Err(NotAccepted { program: self.program, reason })
     }
 }

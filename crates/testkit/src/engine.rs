@@ -3,8 +3,8 @@
 use skep::Host;
 use skep::program::Program;
 use skep::uapi::KernelProfile;
-use skep::verifier::{Config, Privileges, VerifiedProgram};
 use skep_kernel::kernel_log::KernelStats;
+use skep_verifier::{Config, Privileges, VerifiedProgram};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -80,7 +80,7 @@ pub fn verify_on(
         log_bytes_max: LOG_BYTES_MAX,
         ..Config::privileged(KernelProfile::v6_18())
     });
-    match catch_unwind(AssertUnwindSafe(|| skep::verifier::verify(program, &config))) {
+    match catch_unwind(AssertUnwindSafe(|| skep_verifier::verify(program, &config))) {
         Ok(outcome) => Ours::from(outcome),
         Err(panic) => Ours {
             verdict: Verdict::Bug(format!("panic: {}", panic_text(&*panic))),
@@ -94,10 +94,10 @@ pub fn verify_on(
 
 /// The program with what the verifier learned of it; an error if it does not verify.
 pub fn verified(program: &Program) -> Result<VerifiedProgram, String> {
-    use skep::verifier::Verdict as V;
+    use skep_verifier::Verdict as V;
     let host = HOST.get_or_init(skep::host_facts);
     let config = host.configure(Config::privileged(KernelProfile::v6_18()));
-    match skep::verifier::verify(program, &config).verdict {
+    match skep_verifier::verify(program, &config).verdict {
         V::Accepted(verified) => Ok(*verified),
         V::Rejected(rejection) => Err(format!("{}: refused: {}", program.name, rejection.message)),
         V::Unsupported(what) => Err(format!("{}: not supported yet: {what}", program.name)),
@@ -131,9 +131,9 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or_default() + &PANICKED_AT.take()
 }
 
-impl From<skep::verifier::Outcome> for Ours {
-    fn from(outcome: skep::verifier::Outcome) -> Ours {
-        use skep::verifier::Verdict as V;
+impl From<skep_verifier::Outcome> for Ours {
+    fn from(outcome: skep_verifier::Outcome) -> Ours {
+        use skep_verifier::Verdict as V;
         let stats = KernelStats {
             insns_processed: outcome.stats.insns_processed.into(),
             max_states_per_insn: outcome.stats.max_states_per_insn.into(),

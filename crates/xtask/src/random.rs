@@ -10,10 +10,10 @@ pub(crate) mod tracing;
 
 use skep::btf::{Btf, TypeId};
 use skep::program::Program;
-use skep::verifier::Privileges;
 use skep_kernel::judge::{Answer, Judgement, judge};
 use skep_kernel::{bpf, kernel_log};
 use skep_testkit::engine::{self, Verdict};
+use skep_verifier::Privileges;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

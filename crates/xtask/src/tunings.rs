@@ -4,9 +4,9 @@
 use crate::objects;
 use rayon::prelude::*;
 use skep::program::Program;
-use skep::verifier::{Config, Outcome, Tuning, Verdict};
 use skep::{Host, Session, VerifyOptions};
 use skep_report::Grid;
+use skep_verifier::{Config, Outcome, Tuning, Verdict};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -113,12 +113,12 @@ fn differs(program: &Program, session: &Session, (level, tally): (u32, &Tally)) 
 }
 
 fn config(session: &Session, (tuning, log_level): (Tuning, u32)) -> Config {
-    let log_bytes_max = 1 << 30;
+    let log_bytes_max = Some(1 << 30);
     session.config(&VerifyOptions { tuning, log_level, log_bytes_max, ..Default::default() })
 }
 
 fn verify(program: &Program, config: &Config) -> Outcome {
-    skep::verifier::verify(program, config)
+    skep_verifier::verify(program, config)
 }
 
 /// Everything that a tuning must not change.

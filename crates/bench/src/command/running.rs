@@ -142,7 +142,7 @@ fn of_files(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
         let name = path.display().to_string();
         progress.program(at, &name)(0.0);
         let bytes = std::fs::read(path)
-            .map_err(|e| skep::Error::io(path, "reading the file", &e).to_string())?;
+            .map_err(|e| skep::Error::io(path, "reading the file", e).to_string())?;
         let opened = Opened::new(&bytes).map_err(|e| format!("{name}: {e}"))?;
         let rows = given(&opened, flags.rounds, !flags.no_kernel);
         answer.given.push((name.clone(), rows.map_err(|e| format!("{name}: {e}"))?));

@@ -72,7 +72,7 @@ impl Run<'_> {
     }
 
     /// The verifier's configuration of a side.
-    fn config(&self, side: &Side) -> skep::verifier::Config {
+    fn config(&self, side: &Side) -> skep_verifier::Config {
         let options = VerifyOptions { tuning: side.tuning, ..self.plan.options };
         self.plan.session.config(&options)
     }

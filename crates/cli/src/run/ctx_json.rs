@@ -50,7 +50,7 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
     let mut json = String::new();
     let opened = File::open(text).map(|file| file.take(JSON_BYTES_MAX));
     let read = opened.and_then(|mut file| file.read_to_string(&mut json));
-    read.map_err(|e| wrong(&skep::Error::io(text.as_ref(), "reading the file", &e)))?;
+    read.map_err(|e| wrong(&skep::Error::io(text.as_ref(), "reading the file", e)))?;
     serde_json::from_str(&json).map_err(|e| wrong(&format!("{text}: {e}")))
 }
 

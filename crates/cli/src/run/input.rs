@@ -66,7 +66,7 @@ pub(super) fn read(
     } else if let Some(text) = &flags.hex {
         Kind::One(hex(text)?)
     } else if let Some(path) = &flags.data_file {
-        Kind::One(data_file(path).map_err(|e| Error::io(path, "reading the file", &e).to_string())?)
+        Kind::One(data_file(path).map_err(|e| Error::io(path, "reading the file", e).to_string())?)
     } else if packets {
         Kind::One(vec![0; PACKET_DEFAULT])
     } else {

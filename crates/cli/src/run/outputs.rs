@@ -113,7 +113,7 @@ pub(super) fn is_stdout(path: &Option<PathBuf>) -> bool {
 
 fn create(path: &Path) -> Result<File, String> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    file.map_err(|e| skep::Error::io(path, "opening for writing", &e).to_string())
+    file.map_err(|e| skep::Error::io(path, "opening for writing", e).to_string())
 }
 
 fn inputs(flags: &RunFlags) -> Vec<Named> {

@@ -12,7 +12,7 @@ use skep::runtime::Tuning;
 use skep::runtime::{ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep::uapi::MapType;
 use skep::verifier::VerifiedProgram;
-use skep::{NotAccepted, Session, Verdict, VerifyOptions};
+use skep::{NotAccepted, Session, VerifyOptions};
 
 /// What can run.
 pub(super) struct Loaded {
@@ -44,12 +44,7 @@ impl Failure {
     }
 
     fn not_accepted(why: &NotAccepted) -> Failure {
-        let exit = match why.verdict {
-            Verdict::Rejected(_) => Exit::Refused,
-            Verdict::Bug(_) => Exit::Bug,
-            _ => Exit::Input,
-        };
-        Failure { message: why.to_string(), exit }
+        Failure { message: why.to_string(), exit: Exit::of_reason(&why.reason) }
     }
 }
 

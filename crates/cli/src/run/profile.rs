@@ -26,19 +26,19 @@ pub(super) fn announce<'a>(
     flags: &RunFlags,
     instances: impl Iterator<Item = &'a Instance> + Clone,
 ) -> Result<Profile, String> {
-    let wrong = |path: &Path, e: &io::Error| skep::Error::io(path, "writing", e).to_string();
+    let wrong = |path: &Path, e: io::Error| skep::Error::io(path, "writing", e).to_string();
     if flags.perf_map {
         let path = format!("/tmp/perf-{}.map", process::id());
         let lines: String = instances
             .clone()
             .filter_map(|instance| Some(perf_map(instance.machine_code()?, instance.name())))
             .collect();
-        fs::write(&path, lines).map_err(|e| wrong(path.as_ref(), &e))?;
+        fs::write(&path, lines).map_err(|e| wrong(path.as_ref(), e))?;
     }
     let mut marker = None;
     if let Some(path) = jitdump_file(flags) {
         let written = jitdump(&path, instances.clone());
-        marker = Some(written.map_err(|e| wrong(&path, &e))?);
+        marker = Some(written.map_err(|e| wrong(&path, e))?);
     }
     let names = if flags.gdb { Names::tell(instances) } else { Names::default() };
     Ok(Profile { _marker: marker, _names: names })

@@ -75,7 +75,7 @@ impl Stats {
     pub(super) fn write_file(&self, programs: &[ProgInfo]) -> Result<(), String> {
         let Some(target) = &self.file else { return Ok(()) };
         let path = Path::new(target);
-        let wrong = |e: io::Error| skep::Error::io(path, "writing metrics", &e).to_string();
+        let wrong = |e: io::Error| skep::Error::io(path, "writing metrics", e).to_string();
         let text = metrics::text(programs);
         // A file is replaced; a device, a pipe, or what a link leads to is written to.
         match path.symlink_metadata() {

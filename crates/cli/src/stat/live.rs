@@ -127,12 +127,11 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
         options: VerifyOptions {
             log_level: level | LOG_STATS,
             // The verifier drops the beginning of a long log; to keep that, the end is cut here.
-            log_bytes_max: if flags.log_fixed {
-                LOG_BYTES_ALL
-            } else {
-                gate.log_bytes(log_bytes(flags))
+            log_bytes_max: match flags.log_fixed {
+                true => Some(LOG_BYTES_ALL),
+                false => Some(gate.log_bytes(log_bytes(flags))).filter(|bytes| *bytes > 0),
             },
-            mem_bytes_max: 0,
+            mem_bytes_max: None,
             unprivileged: false,
             tuning: wanted.tuning,
         },
@@ -171,7 +170,7 @@ fn answer(flags: &StatFlags, judged: Judged<'_>) -> Answer {
                 Verdict::Unsupported(what) => Some(format!("{here}: not supported yet: {what}")),
                 Verdict::OutOfMemory => Some(format!("{here}: {}", over_limit(&verification))),
                 Verdict::Bug(what) => Some(format!("{here}: {what}")),
-                Verdict::Accepted | Verdict::Rejected(_) => None,
+                Verdict::Accepted(_) | Verdict::Rejected(_) => None,
             };
             let log = std::mem::take(&mut verification.log);
             let text = talk(flags, (file, prog), &verification, log);
@@ -191,7 +190,7 @@ fn talk(
     let mut text = String::new();
     if flags.verbose {
         let verdict = match verification.verdict {
-            Verdict::Accepted => "success",
+            Verdict::Accepted(_) => "success",
             Verdict::Rejected(_) => "failure",
             Verdict::Unsupported(_) => "unsupported",
             Verdict::OutOfMemory | Verdict::Bug(_) => "error",
@@ -243,7 +242,7 @@ fn printable_lines(mut log: String) -> String {
 
 fn row(file: &str, prog: &str, program: &Program, verification: &Verification) -> Row {
     let (verdict, reason) = match &verification.verdict {
-        Verdict::Accepted => (Shown::Success, None),
+        Verdict::Accepted(_) => (Shown::Success, None),
         Verdict::Rejected(refusal) => (Shown::Failure, Some(refusal.message.clone())),
         Verdict::Unsupported(what) => {
             (Shown::Unsupported, Some(format!("not supported yet: {what}")))

@@ -91,6 +91,6 @@ pub(crate) fn print_breaches(streams: &mut Streams<'_>, breaches: &[Breach]) -> 
 
 pub(crate) fn read(path: &str) -> Result<CsvRows, String> {
     let text = crate::inputs::read_text(path.as_ref())
-        .map_err(|e| skep::Error::io(path.as_ref(), "reading results", &e).to_string())?;
+        .map_err(|e| skep::Error::io(path.as_ref(), "reading results", e).to_string())?;
     read_csv(text.as_bytes()).map_err(|e| format!("{path}: while reading results: {e}"))
 }

@@ -19,7 +19,7 @@ pub(crate) fn answers(bytes: &[u8]) -> String {
             Ok(program) => {
                 let verification = session.verify(program, &options);
                 let verdict = match &verification.verdict {
-                    Verdict::Accepted => "accepted".to_owned(),
+                    Verdict::Accepted(_) => "accepted".to_owned(),
                     Verdict::Rejected(why) => format!("rejected: {}", why.message),
                     Verdict::Unsupported(what) => format!("not supported yet: {what}"),
                     Verdict::OutOfMemory => "over the memory limit".to_owned(),

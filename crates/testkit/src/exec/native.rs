@@ -10,8 +10,8 @@
 
 use skep::program::Program;
 use skep::uapi::ProgType;
-use skep::verifier::VerifiedProgram;
 use skep_jit::{Linkage, MachineCode, RunEnv, Tuning, compile};
+use skep_verifier::VerifiedProgram;
 use std::cell::Cell;
 
 /// A compiled program that only computes.

@@ -4,9 +4,9 @@ use super::options::Loader;
 use super::{Case, Evidence};
 use crate::engine::{self, Verdict};
 use skep::program::Program;
-use skep::verifier::Privileges;
 use skep_kernel::bpf::{self, errno_name};
 use skep_kernel::judge::{Answer, judge};
+use skep_verifier::Privileges;
 
 /// Largest errno.
 const MAX_ERRNO: i32 = 4095;

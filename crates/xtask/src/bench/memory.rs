@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     };
     let headings = ["Program", "Insns", "Peak states", heading, "skep, bytes", "skep/kernel"];
     let mut table = Grid::new(&headings, 1);
-    let names = skep::verifier::MemBytes::default().parts().map(|(name, _)| name);
+    let names = skep_verifier::MemBytes::default().parts().map(|(name, _)| name);
     let mut headings = vec!["skep's bytes, most of each"];
     headings.extend(names);
     let mut parts = Grid::new(&headings, 1);

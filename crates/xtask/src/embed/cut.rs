@@ -2,8 +2,8 @@
 
 use super::place::{self, Judge, Origin, Place};
 use super::track::{Fits, describe};
-use skep::verifier::watch::{Change, Claim, ClaimKind, Cut, Graph, Held, SLOTS};
 use skep_interp::Host;
+use skep_verifier::watch::{Change, Claim, ClaimKind, Cut, Graph, Held, SLOTS};
 use std::collections::HashMap;
 
 /// Slots at a checkpoint, as registers.

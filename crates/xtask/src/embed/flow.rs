@@ -7,7 +7,7 @@
 use super::place::{Origin, Place};
 use skep::insn::Insn;
 use skep::insn::code::*;
-use skep::verifier::watch::{Claim, ClaimKind};
+use skep_verifier::watch::{Claim, ClaimKind};
 
 /// Registers that helpers leave undefined, and that of their result.
 const CLOBBERED: u16 = 0x3f;

@@ -1,8 +1,8 @@
 //! One frame of a run beside what the walk says of it.
 
-use skep::verifier::watch::{Claim, ClaimKind, Graph, Held, SlotClaim};
 use skep_domain::Scalar;
 use skep_interp::Host;
+use skep_verifier::watch::{Claim, ClaimKind, Graph, Held, SlotClaim};
 
 /// Where a pointer came from: the address at which its offset was 0, and the class it had then; 0
 /// is none.

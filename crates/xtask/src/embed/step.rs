@@ -5,7 +5,7 @@ use super::place::{self, Judge, Origin, Place};
 use super::track::{Fits, Now, describe};
 use skep::insn::Insn;
 use skep::insn::code::{BPF_LDX, BPF_MEMSX, BPF_STX};
-use skep::verifier::watch::{Change, Claim, ClaimKind, Graph, SLOTS};
+use skep_verifier::watch::{Change, Claim, ClaimKind, Graph, SLOTS};
 
 /// Class of a pointer to the context.
 const CTX: u32 = 2;

@@ -15,9 +15,9 @@ use super::place::{Judge, Origin, Place};
 use super::step::Step;
 use skep::insn::Insn;
 use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_LD};
-use skep::verifier::OwnHelper;
-use skep::verifier::watch::{Change, Claim, ClaimKind, Graph, NONE, SLOTS};
 use skep_interp::{At, Host, Watch};
+use skep_verifier::OwnHelper;
+use skep_verifier::watch::{Change, Claim, ClaimKind, Graph, NONE, SLOTS};
 
 /// All claims of a frame are checked once in so many insns.
 const WHOLE: u64 = 64;

@@ -122,7 +122,7 @@ fn by_kernel(program: &Program, packets: &[Vec<u8>]) -> Result<Ran, String> {
 }
 
 fn by_runtime(
-    verified: &skep::verifier::VerifiedProgram,
+    verified: &skep_verifier::VerifiedProgram,
     packets: &[Vec<u8>],
     engine: Engine,
 ) -> Result<Ran, String> {

@@ -3,7 +3,6 @@
 use super::generate::WORDS;
 use skep::program::Program;
 use skep::uapi::ProgType;
-use skep::verifier::VerifiedProgram;
 use skep_interp::{FlatMemory, Limits, Linked};
 use skep_jit::{CpuFeatures, Passes, PokeMode, Prologue, Tuning};
 use skep_kernel::bpf::RunInput;
@@ -11,6 +10,7 @@ use skep_kernel::run::Loaded;
 use skep_runtime::{Ctx, Engine as Runs, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep_runtime::{StatsGuard, StatsOptions};
 use skep_testkit::exec::Native;
+use skep_verifier::VerifiedProgram;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 

@@ -5,10 +5,10 @@ use crate::mutate::cpu_time;
 use serde::{Deserialize, Serialize};
 use skep::Host;
 use skep::program::Program;
-use skep::verifier::Privileges;
 use skep_kernel::judge::{Answer, Judgement, as_loaded, judge, without_btf};
 use skep_kernel::kernel_log;
 use skep_testkit::engine::{self, Ours, Verdict};
+use skep_verifier::Privileges;
 use std::fmt::Write as _;
 use std::time::Instant;
 

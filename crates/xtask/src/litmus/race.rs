@@ -6,9 +6,9 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use skep::insn::asm::assemble;
 use skep::program::{MapDef, Program};
 use skep::uapi::{KernelProfile, MapType, ProgFlags, ProgType};
-use skep::verifier::{Config, Verdict, VerifiedProgram, verify};
 use skep_runtime::map::MapHandle;
 use skep_runtime::{Ctx, Instance, LoadOptions, Options, Runtime};
+use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

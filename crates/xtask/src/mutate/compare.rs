@@ -10,11 +10,11 @@ use super::long::{compare_long, cpu_time};
 use crate::kernel_diff::shape;
 use serde::{Deserialize, Serialize};
 use skep::program::Program;
-use skep::verifier::Privileges;
 use skep_kernel::bpf::{self, errno_name};
 use skep_kernel::judge::{Answer, Judgement};
 use skep_kernel::kernel_log;
 use skep_testkit::engine::{self, Ours, Verdict};
+use skep_verifier::Privileges;
 
 /// Longer walks are left out: their logs would take most of the time.
 pub(super) const WALK_MAX: u64 = 6_000;

@@ -3,7 +3,7 @@
 //! What no case expects yet is listed in `untested-rejects.txt`, which only shrinks.
 
 use super::{Breaches, File};
-use skep::verifier::RejectKind;
+use skep_verifier::RejectKind;
 use std::collections::BTreeSet;
 use std::path::Path;
 

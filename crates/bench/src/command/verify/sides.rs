@@ -1,7 +1,7 @@
 //! The sides of a comparison: `--a` and `--b`.
 
 use serde::Serialize;
-use skep::verifier::Tuning;
+use skep_verifier::Tuning;
 
 /// One side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,0 +1,71 @@
+//! `LoadedObject`: an object whose programs can run.
+
+use crate::runtime::{Instance, LoadOptions, ObjectMaps, Runtime};
+use crate::{Error, Session, VerifyOptions};
+use skep_object::Object;
+
+/// The maps of an object and its programs, loaded.
+#[derive(Debug)]
+pub struct LoadedObject {
+    maps: ObjectMaps,
+    programs: Vec<Instance>,
+}
+
+/// How an object is loaded.
+#[derive(Debug, Clone, Default)]
+pub struct LoadAllOptions {
+    /// How its programs are verified.
+    pub verify: VerifyOptions,
+    /// How they run.
+    pub load: LoadOptions,
+}
+
+impl Session {
+    /// Verifies all programs of an object and loads them with its maps; those that the object does
+    /// not load by itself (`SEC("?...")`) are left out.
+    ///
+    /// # Errors
+    ///
+    /// The first program that is refused, gets no verdict, or cannot be loaded into the runtime;
+    /// nothing is loaded then. [`source`](std::error::Error::source) says which of these it is.
+    pub fn load_all(
+        &self,
+        object: &Object,
+        runtime: &Runtime,
+        options: &LoadAllOptions,
+    ) -> Result<LoadedObject, Error> {
+        let maps = runtime.create_maps(&object.maps, object.btf.as_ref());
+        let wanted = object.programs.iter().filter(|entry| entry.autoload);
+        let programs = wanted.map(|entry| {
+            let verified = self.accept(object.program(&entry.name)?, &options.verify)?;
+            Ok(runtime.load(&verified, &maps, &options.load)?)
+        });
+        let programs = programs.collect::<Result<_, Error>>()?;
+        Ok(LoadedObject { maps, programs })
+    }
+}
+
+impl LoadedObject {
+    /// The maps, by name.
+    pub fn maps(&self) -> &ObjectMaps {
+        &self.maps
+    }
+
+    /// The programs, in the order of the object.
+    pub fn programs(&self) -> &[Instance] {
+        &self.programs
+    }
+
+    /// The program of that name.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or the object does not load it by itself.
+    pub fn program(&self, name: &str) -> Result<&Instance, Error> {
+        let found = self.programs.iter().find(|program| program.name() == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.programs.iter().map(Instance::name).collect();
+            Error::plain(format!("no program '{name}'; loaded are: {}", names.join(", ")))
+        })
+    }
+}
