@@ -10,6 +10,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::unaligned;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::atomic::Ordering::Relaxed;
@@ -139,11 +140,11 @@ impl<'a> Mem<'a> {
         if N == 4
             && let Some(word) = bytes.first_chunk_mut::<4>()
         {
-            *word = self.u32_anywhere(0).to_ne_bytes();
+            *word = (self.anywhere(0, 4) as u32).to_ne_bytes();
         } else if N.is_multiple_of(8) {
             let (doubles, _) = bytes.as_chunks_mut::<8>();
             for (n, double) in doubles.iter_mut().enumerate() {
-                *double = self.u64_anywhere(8 * n).to_ne_bytes();
+                *double = self.anywhere(8 * n, 8).to_ne_bytes();
             }
         } else {
             self.part(0, N).read(&mut bytes);
@@ -151,54 +152,12 @@ impl<'a> Mem<'a> {
         bytes
     }
 
-    /// A word, aligned or not: by one insn, which the language has no unaligned one for.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    /// 4 or 8 bytes, aligned or not, in one step.
     #[inline(always)]
-    fn u32_anywhere(&self, at: usize) -> u32 {
-        let place = self.part(at, 4).start;
-        let word: u32;
+    fn anywhere(&self, at: usize, size: usize) -> u64 {
+        let place = self.part(at, size).start;
         // SAFETY: inside (asserted), there, and only read: invariant 1.
-        unsafe {
-            core::arch::asm!(
-                "mov {word:e}, dword ptr [{place}]",
-                place = in(reg) place,
-                word = out(reg) word,
-                options(nostack, preserves_flags, readonly),
-            );
-        }
-        word
-    }
-
-    /// The same of 8 bytes.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    #[inline(always)]
-    fn u64_anywhere(&self, at: usize) -> u64 {
-        let place = self.part(at, 8).start;
-        let double: u64;
-        // SAFETY: as in `u32_anywhere`.
-        unsafe {
-            core::arch::asm!(
-                "mov {double}, qword ptr [{place}]",
-                place = in(reg) place,
-                double = out(reg) double,
-                options(nostack, preserves_flags, readonly),
-            );
-        }
-        double
-    }
-
-    #[cfg(any(not(target_arch = "x86_64"), miri))]
-    fn u32_anywhere(&self, at: usize) -> u32 {
-        let mut bytes = [0; 4];
-        self.part(at, 4).read(&mut bytes);
-        u32::from_ne_bytes(bytes)
-    }
-
-    #[cfg(any(not(target_arch = "x86_64"), miri))]
-    fn u64_anywhere(&self, at: usize) -> u64 {
-        let mut bytes = [0; 8];
-        self.part(at, 8).read(&mut bytes);
-        u64::from_ne_bytes(bytes)
+        unsafe { unaligned::load(place, size) }
     }
 
     /// A copy of all of it.

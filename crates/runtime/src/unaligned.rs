@@ -1,5 +1,5 @@
-//! Accesses of interpreted programs at addresses that are no multiple of their size: the insn that
-//! machine code would have, once. Rust has none that others may race with.
+//! Accesses at addresses that need be no multiple of their size, of interpreted programs and of
+//! helpers: the insn that machine code would have, once. Rust has none that others may race with.
 
 #![allow(unsafe_code)]
 
@@ -12,6 +12,7 @@ use std::arch::asm;
 ///
 /// There are as many bytes at `from`.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
 pub(crate) unsafe fn load(from: *const u8, size: usize) -> u64 {
     let value: u64;
     // SAFETY: the caller's promise; what others write at the same time is seen or not.
@@ -48,14 +49,23 @@ pub(crate) unsafe fn store(to: *mut u8, size: usize, value: u64) {
     }
 }
 
-/// Elsewhere it is made of bytes, in no order.
+/// Elsewhere it is made of bytes, in no order, if it is not aligned.
 ///
 /// # Safety
 ///
 /// There are as many bytes at `from`, which others access with atomics only.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 pub(crate) unsafe fn load(from: *const u8, size: usize) -> u64 {
-    use std::sync::atomic::{AtomicU8, Ordering::Acquire};
+    use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire};
+    if (from as usize).is_multiple_of(size) && size >= 4 {
+        // SAFETY: the caller's promise, and aligned.
+        return unsafe {
+            match size {
+                4 => AtomicU32::from_ptr(from.cast_mut().cast()).load(Acquire).into(),
+                _ => AtomicU64::from_ptr(from.cast_mut().cast()).load(Acquire),
+            }
+        };
+    }
     // SAFETY: the caller's promise.
     let byte = |i| unsafe { AtomicU8::from_ptr(from.cast_mut().add(i)) }.load(Acquire);
     (0..size).rev().fold(0, |value, i| value << 8 | u64::from(byte(i)))
