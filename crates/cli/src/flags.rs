@@ -102,7 +102,7 @@ pub struct InputFlags {
     pub jobs: Option<usize>,
     /// Limit resident memory (64M, 2G): fewer in parallel; programs needing more fail
     #[arg(long, value_name = "BYTES", help_heading = "Input",
-          value_parser = crate::memory_gate::parse_bytes)]
+          value_parser = parse_bytes)]
     pub mem_limit: Option<u64>,
 }
 
@@ -301,6 +301,20 @@ pub enum Stage {
     Jited,
 }
 
+/// `1048576`, `512M`, `2G`.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a size such as 1048576, 512M or 2G".to_owned();
+    let shift = match text.chars().last() {
+        Some('k' | 'K') => 10,
+        Some('m' | 'M') => 20,
+        Some('g' | 'G') => 30,
+        _ => 0,
+    };
+    let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).filter(|&bytes| bytes > 0).ok_or_else(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -397,6 +411,16 @@ mod tests {
             for sub in built().get_subcommands() {
                 assert!(script.contains(sub.get_name()), "{shell}: {}", sub.get_name());
             }
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        assert_eq!(parse_bytes("4096"), Ok(4096));
+        assert_eq!(parse_bytes("512M"), Ok(512 << 20));
+        assert_eq!(parse_bytes("2g"), Ok(2 << 30));
+        for wrong in ["", "G", "0", "-1", "1T", "99999999999G", "é"] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
         }
     }
 }

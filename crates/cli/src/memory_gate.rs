@@ -241,20 +241,6 @@ fn resident_bytes() -> u64 {
     pages.unwrap_or(0) * PAGE_BYTES
 }
 
-/// `1048576`, `512M`, `2G`.
-pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
-    let wrong = || "expected a size such as 1048576, 512M or 2G".to_owned();
-    let shift = match text.chars().last() {
-        Some('k' | 'K') => 10,
-        Some('m' | 'M') => 20,
-        Some('g' | 'G') => 30,
-        _ => 0,
-    };
-    let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
-    let number: u64 = digits.parse().map_err(|_| wrong())?;
-    number.checked_mul(1 << shift).filter(|&bytes| bytes > 0).ok_or_else(wrong)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,16 +307,6 @@ mod tests {
             let least: u64 = least.parse().unwrap();
             assert!(limited(least, 2, kept).is_ok(), "{error}");
             assert!(limited(least - 3, 2, kept).is_err(), "{error}");
-        }
-    }
-
-    #[test]
-    fn sizes_are_read_with_their_units() {
-        assert_eq!(parse_bytes("4096"), Ok(4096));
-        assert_eq!(parse_bytes("512M"), Ok(512 << 20));
-        assert_eq!(parse_bytes("2g"), Ok(2 << 30));
-        for wrong in ["", "G", "0", "-1", "1T", "99999999999G", "é"] {
-            assert!(parse_bytes(wrong).is_err(), "{wrong}");
         }
     }
 }

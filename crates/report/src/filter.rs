@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use crate::join::JoinedRow;
-use crate::row::{Row, Value, Verdict};
+use crate::row::{Row, number_of};
 use crate::spec::StatRef;
 use crate::stat::Stat;
 
@@ -195,20 +195,6 @@ impl StatRef {
     }
 }
 
-/// A row's number; a verdict is 1 or 0, as in veristat (what is no verdict is neither).
-pub(crate) fn number_of(row: &Row, stat: Stat) -> Option<f64> {
-    match (stat, row.get(stat)) {
-        (Stat::Verdict, _) => match row.verdict {
-            Verdict::Success => Some(1.0),
-            Verdict::Failure => Some(0.0),
-            Verdict::Unsupported => Some(2.0),
-            Verdict::Error => Some(3.0),
-        },
-        (_, Value::Number(number)) => Some(number as f64),
-        (_, Value::Text(_)) => None,
-    }
-}
-
 fn operand(text: &str) -> Option<f64> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "t" | "success" | "succ" | "s" | "match" | "m" => Some(1.0),
@@ -252,6 +238,7 @@ pub fn glob_matches(glob: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row::Verdict;
 
     fn filters(list: &[&str]) -> Filters {
         let mut filters = Filters::default();

@@ -1,9 +1,10 @@
 //! The gate: which changes between two sets of rows may not land.
 
 use crate::error::Error;
-use crate::filter::{Filter, number_of};
+use crate::filter::Filter;
 use crate::join::{JoinedRow, percent};
 use crate::row::Verdict;
+use crate::row::number_of;
 use crate::spec::{StatRef, Variant};
 use crate::stat::Stat;
 

@@ -1,7 +1,6 @@
 //! Two sets of rows joined on file and program name, for comparison.
 
-use crate::filter::number_of;
-use crate::row::Row;
+use crate::row::{Row, number_of};
 use crate::spec::{StatRef, Variant};
 use std::cmp::Ordering;
 

@@ -134,3 +134,17 @@ impl std::fmt::Display for Value<'_> {
         }
     }
 }
+
+/// A row's number; a verdict is 1 or 0, as in veristat (what is no verdict is neither).
+pub(crate) fn number_of(row: &Row, stat: Stat) -> Option<f64> {
+    match (stat, row.get(stat)) {
+        (Stat::Verdict, _) => match row.verdict {
+            Verdict::Success => Some(1.0),
+            Verdict::Failure => Some(0.0),
+            Verdict::Unsupported => Some(2.0),
+            Verdict::Error => Some(3.0),
+        },
+        (_, Value::Number(number)) => Some(number as f64),
+        (_, Value::Text(_)) => None,
+    }
+}
