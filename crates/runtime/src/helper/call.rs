@@ -5,10 +5,9 @@
 #![allow(unsafe_code)]
 
 use super::dynptr::{Dynptr, Span};
-use crate::Errno;
 use crate::current::Frames;
 use crate::mem::Mem;
-pub(crate) use crate::run::{Call, Func};
+use crate::run::{Call, Func};
 use skep_jit::RunEnv;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -87,12 +86,4 @@ pub(crate) unsafe fn call_machine_code(
     let addr @ 1.. = func.addr() else { return 1 };
     // SAFETY: the caller's promise.
     unsafe { crate::enter::function(addr, args, env, frames.top()) }
-}
-
-/// What a helper that says 0 or an errno returns.
-pub(super) fn ret(result: Result<(), Errno>) -> u64 {
-    match result {
-        Ok(()) => 0,
-        Err(errno) => errno.as_ret(),
-    }
 }

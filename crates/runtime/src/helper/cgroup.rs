@@ -3,8 +3,8 @@
 //! Kernel: `bpf_get_current_cgroup_id` and siblings (6.18). The id of a group is the inode of its
 //! directory.
 
-use super::call::Call;
 use crate::Errno;
+use crate::run::Call;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 

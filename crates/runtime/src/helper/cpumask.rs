@@ -7,11 +7,11 @@
 //! Kernel: `bpf_cpumask_create` and siblings (6.18): CPUs that there cannot be are in no set; who
 //! asks for the first CPU of an empty set is given the number of CPUs.
 
-use super::call::Call;
 use super::object::{given, passed_on};
 use super::probe;
 use crate::current;
 use crate::objects::{Objects, Owns};
+use crate::run::Call;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 /// Bits of a set: more than a kernel has CPUs (`NR_CPUS`).

@@ -2,9 +2,9 @@
 //!
 //! Kernel: `bpf_csum_diff`, `bpf_l3_csum_replace`, `bpf_l4_csum_replace` (6.18).
 
-use super::call::{Call, ret};
 use super::packet::with_packet;
 use crate::Errno;
+use crate::run::{Call, ret};
 
 /// `BPF_F_HDR_FIELD_MASK`: bytes of the changed field.
 const FIELD_SIZE: u64 = 0xf;

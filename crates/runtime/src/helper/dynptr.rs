@@ -10,11 +10,11 @@
 //!
 //! Kernel: `bpf_dynptr_from_mem` and siblings (6.18).
 
-use super::call::{Call, ret};
 use super::held::{hold, let_go};
-use super::{packet_dynptr, ring};
+use super::{packet, ring};
 use crate::Errno;
 use crate::ctx::{Packet, PacketKind};
+use crate::run::{Call, ret};
 
 /// Largest memory behind a dynptr.
 const SIZE_MAX: u64 = (1 << 24) - 1;
@@ -97,7 +97,7 @@ impl Dynptr {
 
     fn is_of_skb(self) -> bool {
         let is_skb = |packet: &Packet| Ok(packet.kind() != PacketKind::Xdp);
-        self.packet && packet_dynptr::access(is_skb) == Ok(true)
+        self.packet && packet::access(is_skb) == Ok(true)
     }
 
     /// `len` bytes from `offset` on.
@@ -112,7 +112,7 @@ impl Dynptr {
             return Ok(Span { addr, len: len as usize });
         }
         let (at, len) = (self.offset as usize + offset as usize, len as usize);
-        packet_dynptr::access(|packet| Ok(Span { addr: packet.address(at, len)?, len }))
+        packet::access(|packet| Ok(Span { addr: packet.address(at, len)?, len }))
     }
 }
 
@@ -162,7 +162,7 @@ pub(super) fn write(call: &Call) -> u64 {
         Ok(span) => {
             call.behind(span).write(&call.bytes(2, call.arg(3) as u32 as usize));
             if flags & INVALIDATE_HASH != 0 {
-                return ret(packet_dynptr::access(|packet| {
+                return ret(packet::access(|packet| {
                     packet.clear_hash();
                     Ok(())
                 }));

@@ -4,10 +4,10 @@
 //! Kernel: `bpf_dynptr_copy`, `bpf_dynptr_memset`, `bpf_probe_read_kernel_dynptr` and siblings
 //! (6.18), by behaviour; compared with its test runs.
 
-use super::call::Call;
 use super::dynptr::{Dynptr, Span};
 use super::probe::{self, Side};
 use crate::Errno;
+use crate::run::Call;
 
 fn int(result: Result<(), Errno>) -> u64 {
     result.map_or_else(Errno::as_int, |()| 0)

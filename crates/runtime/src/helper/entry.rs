@@ -2,11 +2,12 @@
 
 #![allow(unsafe_code)]
 
-use super::call::{Call, Func, call_machine_code, ret};
+use super::call::call_machine_code;
 use crate::current::Frames;
 use crate::enter::knowing_its_caller;
 use crate::map::Map;
 use crate::mem::Mem;
+use crate::run::{Call, Func, ret};
 use crate::{current, run};
 use skep_interp::{Fault, Vm};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -3,7 +3,7 @@
 //!
 //! Kernel: kernel/trace/bpf_trace.c, 6.18, by behaviour; what its test runs can call is compared.
 
-use super::call::Call;
+use crate::run::Call;
 use crate::{Errno, cpu, current};
 
 /// `BPF_F_INDEX_MASK`, `BPF_F_CURRENT_CPU`.

@@ -4,8 +4,8 @@
 //! Kernel: `bpf_iter_bits_new` and siblings (6.18). One that has ended, or was never right, is all
 //! 0.
 
-use super::call::Call;
 use super::probe::{self, Side};
+use crate::run::Call;
 use crate::{Errno, current};
 
 /// `BITS_ITER_NR_WORDS_MAX`.

@@ -4,8 +4,8 @@
 //! Kernel: `bpf_iter_num_new` and siblings (6.18). One that has ended, or was never right, is all
 //! 0.
 
-use super::call::Call;
 use crate::Errno;
+use crate::run::Call;
 
 /// `BPF_MAX_LOOPS`.
 const NUMBERS_MAX: i64 = 1 << 23;

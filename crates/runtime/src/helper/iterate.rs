@@ -1,9 +1,9 @@
 //! Helpers that call a function of the program again and again.
 
-use super::Call;
 use super::dynptr::Dynptr;
 use super::entry::Callbacks;
 use crate::Errno;
+use crate::run::Call;
 use std::sync::atomic::AtomicU64;
 
 /// `BPF_MAX_LOOPS`.

@@ -1,8 +1,8 @@
 //! Helpers that read and change maps.
 
-use super::call::{Call, ret};
 use crate::Errno;
 use crate::mem::Bytes;
+use crate::run::{Call, ret};
 
 #[inline(always)]
 fn key(call: &Call, n: usize) -> Bytes {

@@ -41,35 +41,14 @@ mod text;
 mod timer;
 mod tunnel;
 
-pub(crate) use crate::run::Call;
 pub(crate) use call::call_machine_code;
 pub(crate) use entry::{call_interpreted, direct_lookup, direct_update, release_held};
 
-use entry::Body;
 use skep_uapi::helper::HelperId;
 use skep_verifier::{INLINED_HELPERS, OwnHelper};
+use table::Helper;
 use table::OWN_HELPERS;
 pub(crate) use table::{HELPERS, KFUNCS};
-
-/// One helper.
-pub(crate) struct Helper {
-    /// Number, negative for skep's own.
-    pub(crate) number: i32,
-    /// What the interpreter calls.
-    pub(crate) body: Body,
-    /// What machine code calls: `extern "C" fn(u64, u64, u64, u64, u64) -> u64`.
-    pub(crate) entry: entry::Entry,
-}
-
-/// One kfunc.
-pub(crate) struct Kfunc {
-    /// Name in the kernel's BTF.
-    pub(crate) name: &'static str,
-    /// What the interpreter calls.
-    pub(crate) body: Body,
-    /// What machine code calls.
-    pub(crate) entry: entry::Entry,
-}
 
 /// The place of a kfunc in [`KFUNCS`].
 pub(crate) fn find_kfunc(name: &str) -> Option<usize> {

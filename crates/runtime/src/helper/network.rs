@@ -4,9 +4,9 @@
 //! Kernel: net/core/filter.c, 6.18, by behaviour; compared with its test runs, which are on the
 //! loopback device.
 
-use super::call::Call;
 use super::packet::with_packet;
 use crate::ctx::{ETH_HLEN, PacketKind};
+use crate::run::Call;
 use crate::{Errno, current};
 
 /// `BPF_MTU_CHK_SEGS`.

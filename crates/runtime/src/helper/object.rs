@@ -1,9 +1,9 @@
 //! Helpers and kfuncs of objects that programs make; see [`crate::objects`].
 
-use super::call::Call;
 use super::entry::Callbacks;
 use super::held::{hold, let_go, let_go_within};
 use crate::objects::{End, Objects, Owns, Side};
+use crate::run::Call;
 use crate::{Errno, cpu, current};
 
 fn with<T>(work: impl FnOnce(&Objects) -> Option<T>) -> Option<T> {

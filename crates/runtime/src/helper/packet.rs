@@ -2,10 +2,10 @@
 //!
 //! Kernel: net/core/filter.c, 6.18, by behaviour; compared with its test runs.
 
-use super::call::{Call, ret};
 use crate::Errno;
-use crate::ctx::Packet;
+use crate::ctx::{Packet, PacketKind};
 use crate::current;
+use crate::run::{Call, ret};
 
 /// The longest offset that the kernel takes.
 const OFFSET_MAX: u32 = i32::MAX as u32;
@@ -170,4 +170,14 @@ pub(super) fn load_16(call: &Call) -> u64 {
 /// Four bytes, in network order.
 pub(super) fn load_32(call: &Call) -> u64 {
     legacy(call, |bytes| u64::from(u32::from_be_bytes(bytes)))
+}
+
+/// Does something to the packet, for a dynptr: of XDP every errno is `EINVAL`.
+pub(super) fn access<T>(work: impl FnOnce(&Packet) -> Result<T, Errno>) -> Result<T, Errno> {
+    with_packet(|packet| {
+        work(packet).map_err(|errno| match packet.kind() {
+            PacketKind::Xdp => Errno::EINVAL,
+            PacketKind::Skb { .. } => errno,
+        })
+    })
 }

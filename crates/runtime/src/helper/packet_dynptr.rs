@@ -3,12 +3,11 @@
 //! Kernel: `bpf_dynptr_from_skb`, `bpf_dynptr_from_xdp` (6.18). A packet that got shorter than it
 //! was when the dynptr was made says `EFAULT`, of XDP `EINVAL`.
 
-use super::call::Call;
 use super::dynptr::{Dynptr, nowhere};
 use super::packet::with_packet;
 use crate::Errno;
-use crate::ctx::{Packet, PacketKind};
 use crate::current;
+use crate::run::Call;
 use skep_uapi::may_write_packet;
 
 /// `int bpf_dynptr_from_skb(skb, flags, ptr)`.
@@ -48,14 +47,4 @@ fn from_packet(call: &Call, read_only: bool) -> u64 {
             Errno::EINVAL.as_int()
         }
     }
-}
-
-/// Does something to the packet.
-pub(super) fn access<T>(work: impl FnOnce(&Packet) -> Result<T, Errno>) -> Result<T, Errno> {
-    with_packet(|packet| {
-        work(packet).map_err(|errno| match packet.kind() {
-            PacketKind::Xdp => Errno::EINVAL,
-            PacketKind::Skb { .. } => errno,
-        })
-    })
 }

@@ -1,7 +1,7 @@
 //! Helpers that write text: to the runtime's log, or to memory.
 
-use super::call::Call;
 use super::format::{Text, format};
+use crate::run::Call;
 use crate::{Errno, current};
 
 /// `MAX_BPRINTF_BUF`: bytes that a line has at most.

@@ -3,8 +3,8 @@
 
 #![allow(unsafe_code)]
 
-use super::Call;
 use crate::mem::Mem;
+use crate::run::{Call, ret};
 use crate::{Errno, current};
 
 /// Reads memory that skep owns.
@@ -118,7 +118,7 @@ fn read_from(call: &Call, side: Side) -> u64 {
         bytes.fill(0);
     }
     call.write(0, &bytes);
-    super::call::ret(result)
+    ret(result)
 }
 
 /// The length with the end.

@@ -1,11 +1,11 @@
 //! Helpers that send a packet elsewhere: here the wish is recorded with the run's result.
 
-use super::call::{Call, ret};
 use super::packet::with_packet;
 use crate::Errno;
 use crate::ctx::PacketKind;
 use crate::current;
 use crate::run::Redirect;
+use crate::run::{Call, ret};
 use skep_uapi::MapType;
 
 /// `XDP_ABORTED`, `XDP_REDIRECT`.

@@ -1,9 +1,9 @@
 //! Helpers that give data to the user: ring buffers and perf events.
 
-use super::call::{Call, ret};
 use super::held::{hold, let_go};
 use crate::ctx::Ctx;
 use crate::map::ringbuf::commit_record;
+use crate::run::{Call, ret};
 use crate::{Errno, current};
 
 /// `BPF_RB_NO_WAKEUP | BPF_RB_FORCE_WAKEUP`.

@@ -2,10 +2,10 @@
 //!
 //! Kernel: net/core/filter.c, 6.18, by behaviour; compared with its test runs.
 
-use super::call::{Call, ret};
 use super::packet::with_packet;
 use crate::Errno;
 use crate::ctx::{Packet, PacketKind, skb};
+use crate::run::{Call, ret};
 
 /// Longest packet after a change: `SKB_MAX_ALLOC`, four pages without what ends a buffer.
 pub(super) const LEN_MAX: u32 = 16064;

@@ -2,10 +2,10 @@
 //!
 //! Kernel: net/core/filter.c, 6.18, by behaviour; compared with its test runs.
 
-use super::call::{Call, ret};
 use super::packet::with_packet;
 use crate::Errno;
 use crate::ctx::{ETH_HLEN, Packet, skb};
+use crate::run::{Call, ret};
 
 /// `ETH_P_IP`, `ETH_P_IPV6`.
 const ETH_P_IP: u16 = 0x0800;

@@ -2,11 +2,11 @@
 //!
 //! Kernel: `bpf_skb_adjust_room` (6.18), by behaviour; compared with its test runs.
 
-use super::call::{Call, ret};
 use super::packet::with_packet;
 use super::skb::{LEN_MAX, mac_header};
 use crate::Errno;
 use crate::ctx::{ETH_HLEN, Packet, skb};
+use crate::run::{Call, ret};
 
 /// `enum bpf_adj_room_mode`.
 const ROOM_NET: u32 = 0;

@@ -1,8 +1,8 @@
 //! Helpers and kfuncs that keep others out: locks in maps' values; and what has nothing to do here,
 //! where no interrupt, no other task and no grace period can come between.
 
-use super::Call;
 use super::held::{hold, let_go};
+use crate::run::Call;
 use crate::{Errno, cpu, current};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -10,8 +10,8 @@
 //! Kernel: `bpf_tcp_raw_gen_syncookie_ipv4` and siblings (6.18), by behaviour: segment sizes,
 //! options and what else is taken for a cookie (the class has room) were seen in its test runs.
 
-use super::call::Call;
 use crate::Errno;
+use crate::run::Call;
 use rustix::time::{ClockId, clock_gettime};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;

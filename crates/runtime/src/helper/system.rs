@@ -1,6 +1,6 @@
 //! Helpers that ask for time, numbers, and who is running.
 
-use super::call::Call;
+use crate::run::Call;
 use crate::{Errno, cpu};
 use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic};
 use std::cell::Cell;

@@ -6,16 +6,35 @@
 
 #![allow(unsafe_code)]
 
-use super::call::Call;
-use super::entry::{helpers, kfuncs, own_helpers};
-use super::{Helper, Kfunc};
+use super::entry::{Body, Entry, helpers, kfuncs, own_helpers};
 use super::{
     cgroup, cpumask, csum, dynptr, dynptr_copy, event, iter_bits, iter_num, iterate, map, network,
     object, packet, packet_dynptr, printk, probe, redirect, ring, skb, skb_marks, skb_room, string,
     sync, syncookie, system, text, timer, tunnel,
 };
+use crate::run::Call;
 use skep_uapi::helper::HelperId as Id;
 use skep_verifier::OwnHelper;
+
+/// One helper.
+pub(crate) struct Helper {
+    /// Number, negative for skep's own.
+    pub(crate) number: i32,
+    /// What the interpreter calls.
+    pub(crate) body: Body,
+    /// What machine code calls: `extern "C" fn(u64, u64, u64, u64, u64) -> u64`.
+    pub(crate) entry: Entry,
+}
+
+/// One kfunc.
+pub(crate) struct Kfunc {
+    /// Name in the kernel's BTF.
+    pub(crate) name: &'static str,
+    /// What the interpreter calls.
+    pub(crate) body: Body,
+    /// What machine code calls.
+    pub(crate) entry: Entry,
+}
 
 /// Every helper that there is, in the order of the ABI.
 #[rustfmt::skip]

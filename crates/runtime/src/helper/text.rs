@@ -3,9 +3,9 @@
 //! Kernel: `bpf_strcmp` and siblings (6.18), by behaviour; compared with its test runs. A string
 //! ends at its zero or is too long (E2BIG); an address of a process is out of range (ERANGE).
 
-use super::call::Call;
 use super::probe::{self, Side};
 use crate::Errno;
+use crate::run::Call;
 
 /// Longest string that is looked through: `XATTR_SIZE_MAX`.
 const LEN_MAX: usize = 65536;

@@ -1,6 +1,6 @@
 //! Helpers that set timers; see [`crate::timer`].
 
-use super::call::{Call, ret};
+use crate::run::{Call, ret};
 use crate::{Errno, current};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;

@@ -4,9 +4,9 @@
 //! Kernel: `bpf_skb_set_tunnel_key` and siblings (6.18), compared with its test runs. What it gives
 //! back is what the other end would see: the addresses change places.
 
-use super::call::{Call, ret};
 use crate::run::Tunnel;
 use crate::run::tunnel::{IPV6, TUNINFO_FLAGS, key};
+use crate::run::{Call, ret};
 use crate::{Errno, current};
 
 /// All flags of `bpf_skb_set_tunnel_key`.

@@ -8,6 +8,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::Errno;
 use crate::map::Map;
 use crate::mem::{Bytes, Mem};
 
@@ -90,5 +91,13 @@ impl Func {
     /// Its address, to find the program by.
     pub(crate) fn addr(self) -> u64 {
         self.0
+    }
+}
+
+/// What a helper that says 0 or an errno returns.
+pub(crate) fn ret(result: Result<(), Errno>) -> u64 {
+    match result {
+        Ok(()) => 0,
+        Err(errno) => errno.as_ret(),
     }
 }

@@ -7,7 +7,7 @@ mod env;
 mod held;
 pub(crate) mod tunnel;
 
-pub(crate) use call::{Call, Func};
+pub(crate) use call::{Call, Func, ret};
 pub(crate) use effects::Effects;
 pub use effects::Redirect;
 pub use env::Interrupter;
