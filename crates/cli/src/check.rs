@@ -11,7 +11,7 @@ use crate::streams::Streams;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::{LoadClass, Refusal, Verdict, Verification, VerifyOptions};
-use skep_report::{Diagnostic, Note, Severity, render_text};
+use skep_report::{Advice, Diagnostic, Note, Severity, render_text};
 use std::io;
 
 /// The path to the refusal.
@@ -135,12 +135,19 @@ fn answer(judged: Judged<'_>) -> Answer {
     }
 }
 
+/// What the catalogue says of a code.
+fn advice(code: &str) -> Option<Advice> {
+    let section = skep::catalogue::section(code)?;
+    Some(Advice { title: section.title.to_owned(), help: section.help.clone() })
+}
+
 /// A program that does not come before the verifier.
 fn unloaded(judged: &Judged<'_>, refusal: &Refusal) -> Diagnostic {
     let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
     let hint = "--loader any opens objects made for loaders that complete them";
     Diagnostic {
         severity: Severity::Error,
+        advice: advice(&refusal.kind),
         rule: refusal.kind.clone(),
         message: refusal.message.clone(),
         object: judged.file.to_owned(),
@@ -167,6 +174,7 @@ impl Subject<'_> {
         let history = History::read(&verification.log);
         Diagnostic {
             severity: Severity::Error,
+            advice: advice(&refusal.kind),
             rule: refusal.kind.clone(),
             message: refusal.message.trim_end().to_owned(),
             object: self.file.to_owned(),
@@ -183,6 +191,7 @@ impl Subject<'_> {
     fn unsupported(&self, what: &str) -> Diagnostic {
         Diagnostic {
             severity: Severity::Warning,
+            advice: None,
             rule: "unsupported".to_owned(),
             message: format!("not supported yet: {what}"),
             object: self.file.to_owned(),

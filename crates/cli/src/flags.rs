@@ -33,6 +33,9 @@ pub enum Command {
     /// Verify the programs of object files and explain each refusal
     #[command(after_help = CHECK_NOTES)]
     Check(CheckFlags),
+    /// Explain a kind of refusal: why the rule exists, how to mend the program
+    #[command(arg_required_else_help = true)]
+    Explain(ExplainFlags),
     /// Write a file of verdicts and insns to commit, and check builds against it
     #[command(subcommand, arg_required_else_help = true)]
     Baseline(BaselineCommand),
@@ -245,6 +248,17 @@ pub struct CheckFlags {
     /// Print only rejected programs, no summary
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// Flags of `skep explain`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ExplainFlags {
+    /// Code such as `leaked-reference`, or the kernel's message, or a part of one
+    #[arg(value_name = "CODE", required_unless_present = "list", conflicts_with = "list")]
+    pub code: Vec<String>,
+    /// List all codes
+    #[arg(long)]
+    pub list: bool,
 }
 
 /// Formats of `skep check`.

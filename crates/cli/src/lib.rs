@@ -13,6 +13,7 @@ mod baseline;
 mod check;
 mod dump;
 mod exit;
+mod explain;
 pub mod flags;
 mod globals;
 mod history;
@@ -60,6 +61,7 @@ pub fn run(
     match &cli.command {
         Command::Stat(flags) => stat::run(flags, streams),
         Command::Check(flags) => check::run(flags, streams),
+        Command::Explain(flags) => explain::run(flags, streams),
         Command::Baseline(command) => baseline::run(command, streams),
         Command::Dump(flags) => dump::run(flags, streams),
         #[cfg(all(feature = "run", target_os = "linux"))]

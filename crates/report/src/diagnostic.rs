@@ -41,6 +41,25 @@ pub struct Note {
     pub at: Option<SourceSpot>,
 }
 
+impl Note {
+    /// Text and place in one line.
+    pub(crate) fn line(&self) -> String {
+        match &self.at {
+            Some(at) => format!("{} ({}:{})", self.text, at.file, at.line),
+            None => self.text.clone(),
+        }
+    }
+}
+
+/// What a kind of refusal means to a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advice {
+    /// What is wrong, in plain words.
+    pub title: String,
+    /// What to do, in one line.
+    pub help: String,
+}
+
 /// A message about a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -62,6 +81,8 @@ pub struct Diagnostic {
     pub at: Option<SourceSpot>,
     /// What was known, since where; oldest first.
     pub notes: Vec<Note>,
+    /// What that means and what to do, from the catalogue of refusals.
+    pub advice: Option<Advice>,
 }
 
 impl Diagnostic {
@@ -76,10 +97,11 @@ impl Diagnostic {
         if let (Some(idx), Some(insn)) = (self.insn_idx, &self.insn) {
             lines.push(format!("at insn {idx}: {insn}"));
         }
-        lines.extend(self.notes.iter().map(|note| match &note.at {
-            Some(at) => format!("{} ({}:{})", note.text, at.file, at.line),
-            None => note.text.clone(),
-        }));
+        lines.extend(self.notes.iter().map(Note::line));
+        if let Some(advice) = &self.advice {
+            lines.push(format!("why: {}", advice.title));
+            lines.push(format!("help: {}", advice.help));
+        }
         lines
     }
 }

@@ -59,6 +59,7 @@ mod tests {
             insn: Some("goto pc-1".into()),
             at: None,
             notes: vec![],
+            advice: None,
         };
         let at = SourceSpot { file: "./x.c".into(), line: 3, column: 2, text: String::new() };
         let placed = Diagnostic { message: "m".into(), at: Some(at), ..refused.clone() };

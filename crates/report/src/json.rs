@@ -36,6 +36,9 @@ pub fn write_diagnostics_json(out: &mut dyn Write, diagnostics: &[Diagnostic]) -
         json!({
             "severity": d.severity.text(),
             "rule": d.rule,
+            "code": d.rule,
+            "title": d.advice.as_ref().map(|advice| &advice.title),
+            "help": d.advice.as_ref().map(|advice| &advice.help),
             "message": d.message,
             "object": d.object,
             "prog": d.prog,

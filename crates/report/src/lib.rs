@@ -34,7 +34,7 @@ mod table;
 
 pub use compare::{write_compare_csv, write_compare_json, write_compare_table};
 pub use csv_rows::{CsvRows, read_csv, write_csv};
-pub use diagnostic::{Diagnostic, Note, Severity, SourceSpot};
+pub use diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
 pub use error::Error;
 pub use escape::printable;
 pub use filter::{Filters, glob_matches};

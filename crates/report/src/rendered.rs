@@ -1,6 +1,6 @@
 //! Diagnostics for people, as rustc shows its own: the source line, a mark under it, notes.
 
-use crate::diagnostic::{Diagnostic, Severity, SourceSpot};
+use crate::diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
 use crate::escape::printable;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
@@ -15,8 +15,32 @@ pub enum Style {
     Coloured,
 }
 
+/// A message fills no more lines than this.
+const LINES_MAX: usize = 12;
+
 /// Renders one diagnostic; no newline at the end.
+///
+/// Notes are shown with their source lines if there is room, else in a line each; of more than fit,
+/// the last.
 pub fn render_text(diagnostic: &Diagnostic, style: Style) -> String {
+    let renderer = match style {
+        Style::Plain => Renderer::plain(),
+        Style::Coloured => Renderer::styled(),
+    };
+    let mut report = vec![primary(diagnostic, &[])];
+    report.extend(diagnostic.notes.iter().map(with_source));
+    let text = renderer.render(&report);
+    if text.lines().count() <= LINES_MAX {
+        return text;
+    }
+    let bare = renderer.render(&[primary(diagnostic, &[])]).lines().count();
+    let shown = LINES_MAX.saturating_sub(bare).min(diagnostic.notes.len()).max(1);
+    let hidden = diagnostic.notes.len().saturating_sub(shown);
+    renderer.render(&[primary(diagnostic, &diagnostic.notes[hidden..])])
+}
+
+/// The message, its place, these notes, what it means and what to do.
+fn primary(diagnostic: &Diagnostic, notes: &[Note]) -> Group<'static> {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -30,36 +54,38 @@ pub fn render_text(diagnostic: &Diagnostic, style: Style) -> String {
         (Some(idx), Some(insn)) => Some(format!("insn {idx}: {}", printable(insn))),
         _ => None,
     };
+    let object = Origin::path(printable(&diagnostic.object).into_owned());
     match &diagnostic.at {
         Some(spot) if !spot.text.trim().is_empty() => {
-            group = group.element(snippet(spot, insn_label));
-            group = group.element(Origin::path(printable(&diagnostic.object).into_owned()));
+            group = group.element(snippet(spot, insn_label)).element(object);
         }
         _ => {
-            group = group.element(Origin::path(printable(&diagnostic.object).into_owned()));
+            group = group.element(object);
             if let Some(label) = insn_label {
                 group = group.element(Level::NOTE.message(format!("at {label}")));
             }
         }
     }
-    for line in lines {
-        group = group.element(Level::NOTE.message(printable(line).into_owned()));
+    let notes = notes.iter().map(Note::line);
+    for line in lines.map(str::to_owned).chain(notes) {
+        group = group.element(Level::NOTE.message(printable(&line).into_owned()));
     }
-    let mut report = vec![group];
-    for note in &diagnostic.notes {
-        let text = printable(&note.text).into_owned();
-        match &note.at {
-            Some(spot) if !spot.text.trim().is_empty() => report.push(
-                Group::with_title(Level::NOTE.secondary_title(text)).element(snippet(spot, None)),
-            ),
-            _ => report.push(Group::with_title(Level::NOTE.secondary_title(text))),
+    if let Some(Advice { title, help }) = &diagnostic.advice {
+        let why = Level::NOTE.with_name("why").message(printable(title).into_owned());
+        group = group.element(why);
+        group = group.element(Level::HELP.message(printable(help).into_owned()));
+    }
+    group
+}
+
+fn with_source(note: &Note) -> Group<'static> {
+    let title = Level::NOTE.secondary_title(printable(&note.text).into_owned());
+    match &note.at {
+        Some(spot) if !spot.text.trim().is_empty() => {
+            Group::with_title(title).element(snippet(spot, None))
         }
+        _ => Group::with_title(title),
     }
-    let renderer = match style {
-        Style::Plain => Renderer::plain(),
-        Style::Coloured => Renderer::styled(),
-    };
-    renderer.render(&report)
 }
 
 /// The one line that BTF has, with its number, marked from its column on; without one, from its
@@ -82,7 +108,6 @@ fn snippet(spot: &SourceSpot, label: Option<String>) -> Snippet<'static, Mark> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::Note;
 
     fn refused() -> Diagnostic {
         let spot = |line, text: &str| SourceSpot {
@@ -104,6 +129,7 @@ mod tests {
                 text: "R0 is map_value_or_null since insn 5".into(),
                 at: Some(spot(18, "\tu64 *count = map_lookup_elem(&counter, &key);")),
             }],
+            advice: None,
         }
     }
 
@@ -134,6 +160,29 @@ note: R0 is map_value_or_null since insn 5
             "error[not-a-pointer-to-memory]: no_null_check: invalid access to packet\n"
         ));
         assert!(text.contains("= note: R2 offset is outside of the packet\n"), "{text}");
+    }
+
+    #[test]
+    fn a_long_story_has_a_line_for_each_note() {
+        let advice =
+            Advice { title: "This is no pointer".into(), help: "Check it for NULL.".into() };
+        let mut long = Diagnostic { advice: Some(advice), ..refused() };
+        let expected = "\
+error[not-a-pointer-to-memory]: no_null_check: R0 invalid mem access 'map_value_or_null'
+  --> refused.bpf.c:20:9
+   |
+20 |     *count += 1;
+   |            ^^^^^ insn 6: r1 = *(u64 *)(r0 +0)
+  ::: refused.bpf.o
+   = note: R0 is map_value_or_null since insn 5 (refused.bpf.c:18)
+   = why: This is no pointer
+   = help: Check it for NULL.";
+        assert_eq!(render_text(&long, Style::Plain), expected);
+        let note = |n: usize| Note { text: format!("note {n}"), at: None };
+        long.notes = (0..9).map(note).collect();
+        let text = render_text(&long, Style::Plain);
+        assert_eq!(text.lines().count(), LINES_MAX);
+        assert!(text.contains("note 8") && !text.contains("note 0"), "{text}");
     }
 
     #[test]

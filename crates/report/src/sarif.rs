@@ -1,9 +1,9 @@
 //! Diagnostics as SARIF 2.1.0, the format that code-scanning services read.
 
-use crate::diagnostic::{Diagnostic, SourceSpot};
+use crate::diagnostic::{Advice, Diagnostic, SourceSpot};
 use crate::json_text::{JsonForm, write_json_text};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -18,8 +18,9 @@ pub fn write_sarif(
     diagnostics: &[Diagnostic],
     tool_version: &str,
 ) -> io::Result<()> {
-    let ids: BTreeSet<&str> = diagnostics.iter().map(|d| d.rule.as_str()).collect();
-    let rules: Vec<Value> = ids.iter().map(|id| json!({ "id": id })).collect();
+    let kinds: BTreeMap<&str, _> =
+        diagnostics.iter().map(|d| (d.rule.as_str(), d.advice.as_ref())).collect();
+    let rules: Vec<Value> = kinds.into_iter().map(|(id, advice)| rule(id, advice)).collect();
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -30,6 +31,11 @@ pub fn write_sarif(
     });
     write_json_text(out, &log, JsonForm::Pretty)?;
     writeln!(out)
+}
+
+fn rule(id: &str, advice: Option<&Advice>) -> Value {
+    let Some(Advice { title, help }) = advice else { return json!({ "id": id }) };
+    json!({ "id": id, "shortDescription": { "text": title }, "help": { "text": help } })
 }
 
 fn result(diagnostic: &Diagnostic) -> Value {
@@ -111,6 +117,7 @@ mod tests {
             insn: Some("exit".into()),
             at: Some(spot.clone()),
             notes: vec![Note { text: "created".into(), at: Some(spot) }],
+            advice: Some(Advice { title: "No pointer".into(), help: "Check it.".into() }),
         };
         let mut out = Vec::new();
         let pair = [refused.clone(), Diagnostic { at: None, ..refused }];
@@ -118,7 +125,12 @@ mod tests {
         let log: Value = serde_json::from_slice(&out).unwrap();
         let run = &log["runs"][0];
         assert_eq!(log["version"], "2.1.0");
-        assert_eq!(run["tool"]["driver"]["rules"], json!([{ "id": "not-a-pointer-to-memory" }]));
+        let rule = json!([{
+            "id": "not-a-pointer-to-memory",
+            "shortDescription": { "text": "No pointer" },
+            "help": { "text": "Check it." },
+        }]);
+        assert_eq!(run["tool"]["driver"]["rules"], rule);
         let place = &run["results"][0]["locations"][0];
         assert_eq!(place["physicalLocation"]["artifactLocation"]["uri"], "a%20b.c");
         assert_eq!(place["physicalLocation"]["region"]["startLine"], 7);

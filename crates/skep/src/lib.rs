@@ -80,6 +80,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod catalogue;
 mod error;
 mod error_injection;
 mod host;

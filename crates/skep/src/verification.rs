@@ -3,6 +3,7 @@
 //! The verifier itself sees no clock. Here it is timed, and if it panics, only this program gets
 //! [`Verdict::Bug`].
 
+use crate::catalogue::load_code;
 use skep_object::LoadClass;
 use skep_program::{Missing, Program};
 use skep_uapi::KernelProfile;
@@ -136,7 +137,7 @@ impl Refusal {
         Refusal {
             insn_idx: None,
             load: Some(class),
-            kind: format!("load_error_{class}"),
+            kind: load_code(class),
             errno: EINVAL,
             message: format!("load error: {what}"),
         }

@@ -1,0 +1,92 @@
+//! `skep explain`: what a kind of refusal means, why the rule exists, how to mend the program.
+
+use crate::exit::Exit;
+use crate::flags::ExplainFlags;
+use crate::streams::Streams;
+use skep::catalogue::{self, Section};
+use std::io::{self, Write};
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(flags: &ExplainFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    if flags.list {
+        list(streams.out)?;
+        return Ok(Exit::Success);
+    }
+    let asked = flags.code.join(" ");
+    let asked = asked.trim();
+    // `error[leaked-reference]` is how a message begins.
+    let code = asked.strip_prefix("error[").and_then(|rest| rest.split(']').next());
+    if let Some(section) = catalogue::section(code.unwrap_or(asked)) {
+        explain(section, streams.out)?;
+        return Ok(Exit::Success);
+    }
+    let of_message = sections(catalogue::codes_of_message(asked));
+    match of_message.as_slice() {
+        [] => {}
+        [section] => {
+            explain(section, streams.out)?;
+            return Ok(Exit::Success);
+        }
+        several => {
+            for section in several {
+                line(section.codes[0], section, streams.out)?;
+            }
+            return Ok(Exit::Success);
+        }
+    }
+    streams.error(&format!("no code and no message of the kernel's: '{asked}'"))?;
+    match catalogue::near_codes(asked).as_slice() {
+        [] => streams.note("skep explain --list lists all codes")?,
+        near => streams.note(&format!("near to it: {}", near.join(", ")))?,
+    }
+    Ok(Exit::Input)
+}
+
+/// Each once, in the order of the codes.
+fn sections(codes: Vec<&str>) -> Vec<&'static Section> {
+    let mut found: Vec<&Section> = Vec::new();
+    for section in codes.into_iter().filter_map(catalogue::section) {
+        if !found.iter().any(|known| std::ptr::eq(*known, section)) {
+            found.push(section);
+        }
+    }
+    found
+}
+
+/// All codes with their titles.
+fn list(out: &mut dyn Write) -> io::Result<()> {
+    let mut chapter = "";
+    for section in catalogue::sections() {
+        if section.chapter != chapter {
+            let gap = if chapter.is_empty() { "" } else { "\n" };
+            chapter = section.chapter;
+            writeln!(out, "{gap}{chapter}:")?;
+        }
+        for code in &section.codes {
+            line(code, section, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn line(code: &str, section: &Section, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "  {code:<42} {}", section.title)
+}
+
+fn explain(section: &Section, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}.\n\nhelp: {}\n\n{}\n", section.title, section.help, section.text)?;
+    writeln!(out, "Codes, and what the kernel says:")?;
+    for (code, text) in catalogue::codes() {
+        if section.codes.contains(&code.as_str()) {
+            writeln!(out, "  {code}")?;
+            for said in text.lines() {
+                writeln!(out, "    {said}")?;
+            }
+        }
+    }
+    Ok(())
+}

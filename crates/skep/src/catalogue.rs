@@ -1,0 +1,267 @@
+//! What each kind of refusal means and how it is mended, in plain words.
+//!
+//! `catalogue/*.md` hold a section for each code, or for several codes with one story:
+//!
+//! ```text
+//! ## code, code
+//!
+//! Title in plain words
+//!
+//! > What to do, in one line: the `help:` of a message.
+//!
+//! Why the rule exists, how such programs come about, how to mend them: Markdown.
+//! ```
+//!
+//! # Invariants
+//! 1. Every code has exactly one section, and every code of a section exists (`codes_and_sections`).
+//! 2. The text says what this kernel does; what it says of other kernels is in their documentation.
+
+use skep_object::LoadClass;
+use skep_verifier::RejectKind;
+use std::sync::LazyLock;
+
+/// A file of sections, and what they are about.
+const CHAPTERS: [(&str, &str); 9] = [
+    ("Memory", include_str!("catalogue/memory.md")),
+    ("Calls of helpers", include_str!("catalogue/call.md")),
+    ("Kernel functions", include_str!("catalogue/kfunc.md")),
+    ("Instructions and arithmetic", include_str!("catalogue/insn.md")),
+    ("Loops, exits and limits", include_str!("catalogue/flow.md")),
+    ("Functions and their BTF", include_str!("catalogue/func.md")),
+    ("Functions that replace others", include_str!("catalogue/replace.md")),
+    ("What a program attaches to, and its maps", include_str!("catalogue/attach.md")),
+    ("Loading", include_str!("catalogue/load.md")),
+];
+
+/// Of a program about which there is no verdict.
+const UNSUPPORTED: &str = "unsupported";
+
+/// What is to be said of one code, or of several that have one story.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Section {
+    /// What the sections beside it are about, too.
+    pub chapter: &'static str,
+    /// The codes.
+    pub codes: Vec<&'static str>,
+    /// What is wrong, in plain words.
+    pub title: &'static str,
+    /// What to do, in one line.
+    pub help: String,
+    /// Why the rule exists, how such programs come about, how they are mended: Markdown, to 100
+    /// columns.
+    pub text: &'static str,
+}
+
+/// All sections, in the order of reading.
+pub fn sections() -> &'static [Section] {
+    static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
+        let read = |&(chapter, text): &(&'static str, &'static str)| {
+            text.split("\n## ").skip(1).map(move |section| parse(chapter, section))
+        };
+        CHAPTERS.iter().flat_map(read).collect()
+    });
+    &SECTIONS
+}
+
+/// The section of a code such as `leaked-reference`.
+pub fn section(code: &str) -> Option<&'static Section> {
+    sections().iter().find(|section| section.codes.contains(&code))
+}
+
+/// All codes of refusals, each with the kernel's text: operands in braces, empty where there is
+/// none. Those of loading have none: libbpf's are many.
+pub fn codes() -> Vec<(String, &'static str)> {
+    let verifier = RejectKind::rows().map(|row| (row.code.to_owned(), row.text));
+    let loader = LoadClass::all().map(|class| (load_code(class), ""));
+    verifier.chain(loader).chain([(UNSUPPORTED.to_owned(), "")]).collect()
+}
+
+/// The code of what a step of loading refuses.
+pub(crate) fn load_code(class: LoadClass) -> String {
+    format!("load_error_{class}")
+}
+
+/// Codes whose kernel text fits a message, or a part of one; the best first.
+pub fn codes_of_message(message: &str) -> Vec<&'static str> {
+    let words = words_of(message);
+    let mut found: Vec<(usize, &str)> =
+        RejectKind::rows().filter_map(|row| Some((score(&words, row.text)?, row.code))).collect();
+    found.sort_by_key(|&(score, _)| std::cmp::Reverse(score));
+    let best = found.first().map_or(0, |&(score, _)| score);
+    found.retain(|&(score, _)| score == best);
+    found.into_iter().map(|(_, code)| code).collect()
+}
+
+/// Codes that are spelled much like `word`, the nearest first.
+pub fn near_codes(word: &str) -> Vec<String> {
+    /// More are no help.
+    const SHOWN: usize = 5;
+    let asked = word.to_ascii_lowercase().replace(['_', ' '], "-");
+    let near = |code: &str| {
+        let code = code.replace('_', "-");
+        let far = edits(&asked, &code);
+        let is_part = asked.len() >= 3 && code.contains(&asked);
+        (is_part || far * 3 <= code.len()).then_some((!is_part, far))
+    };
+    let mut found: Vec<_> =
+        codes().into_iter().filter_map(|(code, _)| Some((near(&code)?, code))).collect();
+    found.sort();
+    found.into_iter().take(SHOWN).map(|(_, code)| code).collect()
+}
+
+fn parse(chapter: &'static str, section: &'static str) -> Section {
+    let (codes, rest) = section.split_once('\n').unwrap_or((section, ""));
+    let (title, rest) = rest.trim_start().split_once("\n\n").unwrap_or((rest.trim(), ""));
+    let (help, text) = rest.split_once("\n\n").unwrap_or((rest, ""));
+    let help: Vec<&str> = help.lines().map(|line| line.trim_start_matches("> ").trim()).collect();
+    Section {
+        chapter,
+        codes: codes.split(',').map(str::trim).collect(),
+        title: title.trim(),
+        help: help.join(" "),
+        text: text.trim(),
+    }
+}
+
+/// How much of a message a kernel text explains: `None` if they are of different things.
+///
+/// The words of the text between its operands must stand in the message in their order. A part of
+/// a message fits every text that has it as it is.
+fn score(message: &str, text: &str) -> Option<usize> {
+    let fixed = fixed_parts(text);
+    let letters: usize = fixed.iter().map(String::len).sum();
+    if letters < LETTERS_MIN {
+        return None;
+    }
+    let mut at = 0;
+    let in_order = fixed.iter().all(|part| {
+        let found = message.get(at..).and_then(|tail| tail.find(part.as_str()));
+        at += found.unwrap_or(0) + part.len();
+        found.is_some()
+    });
+    let part = message.replace(|c: char| c.is_ascii_digit(), "");
+    let is_part = part.len() >= LETTERS_MIN && fixed.concat().contains(&part);
+    match (in_order, is_part) {
+        (true, _) => Some(letters),
+        (false, is_part) => is_part.then_some(0),
+    }
+}
+
+/// Fewer letters say nothing.
+const LETTERS_MIN: usize = 6;
+
+/// What stands between the operands of a text.
+fn fixed_parts(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    let mut in_operand = false;
+    while let Some(c) = chars.next() {
+        let is_brace = matches!(c, '{' | '}') && chars.next_if_eq(&c).is_none();
+        match (is_brace, in_operand) {
+            (true, _) => in_operand = c == '{',
+            (false, true) => {}
+            (false, false) => {
+                if let Some(part) = parts.last_mut() {
+                    part.push(c);
+                }
+            }
+        }
+        if is_brace && c == '}' {
+            parts.push(String::new());
+        }
+    }
+    parts.iter().map(|part| part.to_ascii_lowercase()).collect()
+}
+
+/// Small letters, one blank between words.
+fn words_of(text: &str) -> String {
+    text.to_ascii_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Letters to change, to put in or to take out, to make one word of the other.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<u8> = b.bytes().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.bytes().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, &to) in b.iter().enumerate() {
+            let kept = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = kept.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_sections() {
+        let of_sections = || sections().iter().flat_map(|section| section.codes.iter().copied());
+        let all = codes();
+        let unknown: Vec<_> =
+            of_sections().filter(|code| all.iter().all(|(known, _)| known != code)).collect();
+        assert_eq!(unknown, [""; 0], "no such codes");
+        let other_than_one = |code: &&str| of_sections().filter(|found| found == code).count() != 1;
+        let wrong: Vec<_> =
+            all.iter().map(|(code, _)| code.as_str()).filter(other_than_one).collect();
+        assert_eq!(wrong, [""; 0], "codes without a section of their own, or with several");
+    }
+
+    #[test]
+    fn sections_are_whole() {
+        let texts: Vec<&str> = RejectKind::rows().map(|row| row.text).collect();
+        for Section { codes, title, help, text, .. } in sections() {
+            assert!(!title.is_empty() && title.len() <= 90 && !title.ends_with('.'), "{codes:?}");
+            assert!(!title.contains('\n') && !texts.contains(title), "{codes:?}: {title}");
+            assert!(
+                help.len() > 20 && help.len() <= 180 && help.ends_with('.'),
+                "{codes:?}: {help}"
+            );
+            assert!(text.len() >= 40, "{codes:?} says little");
+            assert!(text.lines().count() <= 40, "{codes:?} fills more than a screen");
+            assert!(text.lines().all(|line| line.chars().count() <= 100), "{codes:?}: long line");
+            assert_eq!(text.matches("```").count() % 2, 0, "{codes:?}: block without an end");
+        }
+    }
+
+    #[test]
+    fn titles_differ() {
+        let mut titles: Vec<_> = sections().iter().map(|section| section.title).collect();
+        titles.sort_unstable();
+        let twice: Vec<_> = titles.windows(2).filter(|two| two[0] == two[1]).collect();
+        assert_eq!(twice, [[""; 2]; 0]);
+    }
+
+    #[test]
+    fn a_message_finds_its_code() {
+        for (message, code) in [
+            ("R0 invalid mem access 'map_value_or_null'", "not-a-pointer-to-memory"),
+            ("invalid access to packet, off=14 size=1, R2(id=0,off=14,r=14)", "beyond-packet"),
+            ("R2 unbounded memory access, make sure to bounds check", "unbounded-access"),
+            ("back-edge from insn 7 to 3", "back-edge"),
+            ("unreachable insn 9", "unreachable-insn"),
+            ("R4 !read_ok", "uninitialized-register"),
+            (
+                "Unreleased reference id=2 alloc_insn=3\nBPF_EXIT instruction in main prog would \
+              lead to reference leak",
+                "leaked-reference",
+            ),
+        ] {
+            assert!(codes_of_message(message).contains(&code), "{message}");
+        }
+        assert_eq!(codes_of_message("nothing of the kind"), [""; 0]);
+    }
+
+    #[test]
+    fn a_typo_finds_the_code() {
+        assert_eq!(near_codes("leaked-refrence")[0], "leaked-reference");
+        assert_eq!(near_codes("leaked_reference")[0], "leaked-reference");
+        assert!(near_codes("packet").contains(&"beyond-packet".to_owned()));
+        assert_eq!(near_codes("zzzzzz"), [""; 0]);
+    }
+}
