@@ -155,6 +155,20 @@ impl Flow {
         }
     }
 
+    /// The op before, if nothing jumps between.
+    pub(crate) fn before(&self, ops: &[Op], at: usize) -> Option<usize> {
+        let mut at = at;
+        loop {
+            if self.is_target[at] || at == 0 {
+                return None;
+            }
+            at -= 1;
+            if ops[at] != Op::Nop {
+                return Some(at);
+            }
+        }
+    }
+
     /// Whether `reg` is not read after op `at`.
     pub(crate) fn is_dead_after(&self, at: usize, reg: Reg) -> bool {
         !self.live_out[at].has(reg)

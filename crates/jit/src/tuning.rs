@@ -115,6 +115,8 @@ passes! {
     lookup,
     /// Operations on hash maps by a direct call.
     direct,
+    /// Checks of divisors that divisions make themselves.
+    guards,
     /// Jumps to and over jumps.
     branches,
     /// Results that are known.
@@ -125,6 +127,8 @@ passes! {
     bytes,
     /// Drops extensions and masks that change nothing.
     zext,
+    /// Tests of a sign as tests of a bit.
+    signs,
     /// Drops masks and extensions whose cleared bits no one reads.
     demand,
     /// Reads values from where they were first.
@@ -137,12 +141,16 @@ passes! {
     slots,
     /// Sums and shifts in place in the addresses that alone read them.
     index,
+    /// Sums wait for their latest part last.
+    chains,
     /// Loads and stores that swap bytes.
     movbe,
     /// Loads as operands.
     fold,
     /// Division by constants as multiplication.
     magic,
+    /// Multiplication by constants as a shift and a sum.
+    products,
     /// Flags of arithmetic in place of a comparison with 0.
     flags,
     /// Short loops written several times in a row.

@@ -2,7 +2,7 @@
 
 use super::{Emit, Operand};
 use crate::Error;
-use crate::asm::{Form, Operands, Rm, Width, X86, forms};
+use crate::asm::{Form, Mem, Operands, Rm, Width, X86, forms};
 use crate::op::{Addr, AluOp, Reg, ShiftOp, Size, Src};
 use crate::regs::{SCRATCH, x86};
 
@@ -86,12 +86,39 @@ impl Emit<'_> {
 
     fn mul(&mut self, width: Width, to: X86, src: Src) {
         match self.operand(src) {
+            Operand::Imm(imm)
+                if self.unit.tuning.passes.products && self.product(width, to, imm) => {}
             Operand::Imm(imm) => {
                 let form = if is_i8(imm) { &forms::IMUL_I8 } else { &forms::IMUL_I32 };
                 self.asm.ri(form, width, (to, i64::from(imm)));
             }
             Operand::Rm(rm) => self.reg_rm(&forms::IMUL_RM, width, (to, rm)),
         }
+    }
+
+    /// A multiple one more or less than a power of 2; whether `times` is one.
+    fn product(&mut self, width: Width, to: X86, times: i32) -> bool {
+        if let 3 | 5 | 9 = times {
+            let scale = (times as u32 - 1).trailing_zeros() as u8;
+            let mem = Mem { base: to, index: Some((to, scale)), disp: 0 };
+            self.asm.rm(&forms::LEA, width, (to, mem));
+            return true;
+        }
+        let (more, less) = (times.wrapping_sub(1), times.wrapping_add(1));
+        let is_power = |times: i32| times > 2 && times & times.wrapping_sub(1) == 0;
+        if !is_power(more) && !is_power(less) {
+            return false;
+        }
+        let by = i64::from(if is_power(more) { more } else { less }.trailing_zeros());
+        self.asm.rr(&forms::MOV_RM, width, (SCRATCH, to));
+        if is_power(more) {
+            self.asm.ri(&forms::SHL_I8, width, (SCRATCH, by));
+            self.asm.rr(&forms::ADD_RM, width, (to, SCRATCH));
+        } else {
+            self.asm.ri(&forms::SHL_I8, width, (to, by));
+            self.asm.rr(&forms::SUB_RM, width, (to, SCRATCH));
+        }
+        true
     }
 
     pub(super) fn lea(&mut self, width: Width, dst: Reg, addr: Addr) {

@@ -7,7 +7,7 @@
 //! 1. `rax` and `rdx` are preserved unless one is `dst` or dead afterwards; they wait in `r10` and
 //!    `r9`. AX, which is in `r9`, is neither the result of a division nor alive after one.
 
-use super::Emit;
+use super::{Emit, ZeroDivisor};
 use crate::Error;
 use crate::asm::{Cc, Width, X86, forms};
 use crate::op::{DivOp, Reg, Src};
@@ -17,6 +17,19 @@ use crate::regs::{SCRATCH, SCRATCH2, x86};
 const AX: Reg = Reg(skep_verifier::AX);
 
 impl Emit<'_> {
+    /// Divisions by 0 of the function.
+    pub(super) fn zero_divisors(&mut self) {
+        for ZeroDivisor { label, at, op, width, to, done } in
+            std::mem::take(&mut self.zero_divisors)
+        {
+            self.spans.push((self.asm.here(), at as u32));
+            self.asm.bind(label);
+            self.div_by_zero(op, width, to);
+            self.asm.jmp(done);
+        }
+        self.flags = None;
+    }
+
     pub(super) fn div(
         &mut self,
         (op, width): (DivOp, Width),
@@ -40,12 +53,10 @@ impl Emit<'_> {
             return Ok(());
         }
         if !matches!(src, Src::Imm(_)) {
-            let usual = self.asm.label();
+            let label = self.asm.label();
             self.asm.rr(&forms::TEST_MR, width, (by, by));
-            self.asm.jcc(Cc::NE, usual);
-            self.div_by_zero(op, width, to);
-            self.asm.jmp(done);
-            self.asm.bind(usual);
+            self.asm.jcc(Cc::E, label);
+            self.zero_divisors.push(ZeroDivisor { label, at: self.at, op, width, to, done });
         }
         let signed = matches!(op, DivOp::SDiv | DivOp::SMod);
         if signed && !matches!(src, Src::Imm(imm) if imm != -1) {

@@ -20,7 +20,7 @@ mod thunk;
 use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
 use crate::flow::Flow;
 use crate::frame::Frame;
-use crate::op::{Addr, Op, Reg, Src, Test};
+use crate::op::{Addr, DivOp, Op, Reg, Src, Test};
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
 use crate::sites::TailCallSite;
@@ -117,6 +117,7 @@ fn attempt(
         tail_calls: Vec::new(),
         stats_sites: StatsSites::default(),
         exits: Vec::new(),
+        zero_divisors: Vec::new(),
         stubs: None,
         spans: Vec::new(),
         ends: Vec::new(),
@@ -170,6 +171,17 @@ enum Operand {
     Imm(i32),
 }
 
+/// A division by 0, written behind the function.
+#[derive(Debug)]
+struct ZeroDivisor {
+    label: Label,
+    at: usize,
+    op: DivOp,
+    width: Width,
+    to: X86,
+    done: Label,
+}
+
 /// An attempt under way.
 struct Emit<'a> {
     unit: &'a Unit<'a>,
@@ -190,6 +202,8 @@ struct Emit<'a> {
     stats_sites: StatsSites,
     /// Ways out of unrolled loops that are to be written behind the function.
     exits: Vec<rounds::LoopExit>,
+    /// Divisions by 0 that are to be written behind the function.
+    zero_divisors: Vec<ZeroDivisor>,
     /// Stubs that are to be written behind the program.
     stubs: Option<stats::Stubs>,
     /// See [`Emitted::ends`].
@@ -220,7 +234,9 @@ impl<'a> Emit<'a> {
             let last = last.unwrap_or_default() as u32;
             self.ends.extend((last..*to).map(|op| (op, self.asm.here())));
         }
-        self.loop_exits()
+        self.loop_exits()?;
+        self.zero_divisors();
+        Ok(())
     }
 
     fn ops(&mut self, range: Range<usize>) -> Result<(), Error> {

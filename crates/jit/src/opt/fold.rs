@@ -5,7 +5,6 @@
 //! 1. A load moves down to what uses it, but not past a write, and one of memory that others see
 //!    not past another access to such memory.
 
-use super::before;
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{Addr, AluOp, Op, Reg, RegSet, Size, Space, Src};
@@ -139,9 +138,9 @@ fn on_memory(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
     else {
         return false;
     };
-    let Some(alu) = before(ops, flow, at) else { return false };
+    let Some(alu) = flow.before(ops, at) else { return false };
     let Op::Alu { op, dst, src, width } = ops[alu] else { return false };
-    let Some(load) = before(ops, flow, alu) else { return false };
+    let Some(load) = flow.before(ops, alu) else { return false };
     let loads = Op::Load { size, sign: false, big: false, dst: x, addr };
     let plain = match src {
         Src::Reg(src) => src != x,

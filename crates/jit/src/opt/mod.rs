@@ -12,6 +12,7 @@ mod address;
 mod blocks;
 mod branches;
 mod bytes;
+mod chains;
 pub(crate) mod cold;
 mod constants;
 mod copies;
@@ -20,6 +21,7 @@ mod dead;
 mod demand;
 pub(crate) mod direct;
 mod fold;
+mod guards;
 pub(crate) mod heads;
 mod index;
 pub(crate) mod latches;
@@ -27,6 +29,7 @@ pub(crate) mod lookup;
 pub(crate) mod magic;
 mod movbe;
 mod rotate;
+mod signs;
 mod slots;
 mod sums;
 mod trips;
@@ -46,6 +49,10 @@ pub(crate) fn run(
 ) -> Result<(), Error> {
     let passes = tuning.passes;
     if passes.lookup && lookup::run(ops, linkage) {
+        flow.find_live(ops);
+    }
+    if passes.guards && guards::run(ops, flow) {
+        flow.find_targets(ops);
         flow.find_live(ops);
     }
     let meant = Before::new(ops, tuning.checked);
@@ -71,14 +78,24 @@ pub(crate) fn run(
     if again {
         values_and_dead(ops, flow, (linkage, tuning));
     }
+    if passes.signs && signs::run(ops, flow) {
+        flow.find_live(ops);
+    }
     if passes.index {
         index::run(ops, flow);
+    }
+    if passes.chains && chains::run(ops, flow) {
+        flow.find_live(ops);
     }
     if passes.movbe && movbe::run(ops, flow) {
         flow.find_live(ops);
     }
     if passes.fold && fold::run(ops, flow) {
         flow.find_live(ops);
+        // What is changed in memory reads its address once where a load and a store read it twice.
+        if passes.index {
+            index::run(ops, flow);
+        }
     }
     meant.compare(ops, (flow, linkage), "a pass behind slots changed what other threads see")
 }
@@ -90,19 +107,5 @@ fn values_and_dead(ops: &mut [Op], flow: &mut Flow, (linkage, tuning): (&Linkage
     }
     if tuning.passes.dead && dead::run(ops, flow) {
         flow.find_live(ops);
-    }
-}
-
-/// The op before, if nothing jumps between.
-fn before(ops: &[Op], flow: &Flow, at: usize) -> Option<usize> {
-    let mut at = at;
-    loop {
-        if flow.is_target[at] || at == 0 {
-            return None;
-        }
-        at -= 1;
-        if ops[at] != Op::Nop {
-            return Some(at);
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! A load and the swap of its bytes become one load in the other byte order, a swap and a store one
 //! such store. What the processor has is the emitter's business: `movbe`, or a move and a swap.
 
-use super::before;
 use crate::flow::Flow;
 use crate::op::{Op, Size, Src};
 
@@ -20,7 +19,7 @@ pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
 
 /// `x = *addr; x = swap x`
 fn swapped_load(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
-    let (Op::Swap { size, dst }, Some(before)) = (ops[at], before(ops, flow, at)) else {
+    let (Op::Swap { size, dst }, Some(before)) = (ops[at], flow.before(ops, at)) else {
         return false;
     };
     let Op::Load { size: loaded, sign: false, big: false, dst: to, addr } = ops[before] else {
@@ -37,7 +36,7 @@ fn swapped_load(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
 /// `x = swap x; *addr = x`, with `x` dead after.
 fn swapped_store(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
     let (Op::Store { size, big: false, addr, src: Src::Reg(src) }, Some(before)) =
-        (ops[at], before(ops, flow, at))
+        (ops[at], flow.before(ops, at))
     else {
         return false;
     };

@@ -664,4 +664,124 @@ pub(crate) const EXAMPLES: &[Example] = &[
              jne short 0000000000000014h\n\
              ret\n",
     },
+    Example {
+        pass: "chains",
+        program: "again:\n\
+             r3 = *(u32 *)(r1 +0)\n\
+             r4 = *(u32 *)(r1 +4)\n\
+             r3 += r0\n\
+             r4 += r3\n\
+             r0 = r4\n\
+             r1 += 8\n\
+             if r1 != r2 goto again\n\
+             exit",
+        with: "mov edx,[rdi]\n\
+             mov ecx,[rdi+4]\n\
+             add rcx,rdx\n\
+             add rcx,rax\n\
+             mov rax,rcx\n\
+             add rdi,8\n\
+             cmp rdi,rsi\n\
+             jne short 0\n\
+             ret\n",
+        without: "mov edx,[rdi]\n\
+             mov ecx,[rdi+4]\n\
+             add rdx,rax\n\
+             add rcx,rdx\n\
+             mov rax,rcx\n\
+             add rdi,8\n\
+             cmp rdi,rsi\n\
+             jne short 0\n\
+             ret\n",
+    },
+    Example {
+        pass: "products",
+        program: "r0 = *(u32 *)(r1 +0)\n\
+             w0 *= 9\n\
+             r0 *= 31\n\
+             r0 *= 33\n\
+             r0 *= 10\n\
+             exit",
+        with: "mov eax,[rdi]\n\
+             lea eax,[rax+rax*8]\n\
+             mov r11,rax\n\
+             shl rax,5\n\
+             sub rax,r11\n\
+             mov r11,rax\n\
+             shl r11,5\n\
+             add rax,r11\n\
+             imul rax,0Ah\n\
+             ret\n",
+        without: "mov eax,[rdi]\n\
+             imul eax,9\n\
+             imul rax,1Fh\n\
+             imul rax,21h\n\
+             imul rax,0Ah\n\
+             ret\n",
+    },
+    Example {
+        pass: "guards",
+        program: "r0 = *(u64 *)(r1 +0)\n\
+             r0 /= r2\n\
+             w0 %= w2\n\
+             exit",
+        with: "mov rax,[rdi]\n\
+             test rsi,rsi\n\
+             je short 0000000000000019h\n\
+             xor edx,edx\n\
+             div rsi\n\
+             test esi,esi\n\
+             je short 000000000000001Dh\n\
+             xor edx,edx\n\
+             div esi\n\
+             mov rax,rdx\n\
+             ret\n\
+             xor eax,eax\n\
+             jmp short 000000000000000Dh\n\
+             mov eax,eax\n\
+             jmp short 0000000000000018h\n",
+        without: "mov rax,[rdi]\n\
+             test rsi,rsi\n\
+             jne short 000000000000000Ch\n\
+             xor eax,eax\n\
+             jmp short 0000000000000016h\n\
+             test rsi,rsi\n\
+             je short 000000000000002Ah\n\
+             xor edx,edx\n\
+             div rsi\n\
+             test esi,esi\n\
+             je short 0000000000000027h\n\
+             test esi,esi\n\
+             je short 000000000000002Eh\n\
+             xor edx,edx\n\
+             div esi\n\
+             mov rax,rdx\n\
+             jmp short 0000000000000029h\n\
+             mov eax,eax\n\
+             ret\n\
+             xor eax,eax\n\
+             jmp short 0000000000000016h\n\
+             mov eax,eax\n\
+             jmp short 0000000000000025h\n",
+    },
+    Example {
+        pass: "signs",
+        program: "r0 = *(u8 *)(r1 +0)\n\
+             r2 = (s8)r0\n\
+             if r2 s< 0 goto out\n\
+             r0 += 1\n\
+             out:\n\
+             exit",
+        with: "movzx eax,byte ptr [rdi]\n\
+             test al,80h\n\
+             jne short 000000000000000Ch\n\
+             add rax,1\n\
+             ret\n",
+        without: "movzx eax,byte ptr [rdi]\n\
+             movsx rsi,al\n\
+             test rsi,rsi\n\
+             jl short 0000000000000010h\n\
+             add rax,1\n\
+             ret\n",
+    },
 ];

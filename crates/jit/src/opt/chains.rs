@@ -1,0 +1,237 @@
+//! What is late comes last: of `x += y; z += x`, where `y` is the sum of the round before,
+//! `z += x; z += y` waits for `y` once. For all operations that do not care about the order.
+//!
+//! # Invariants
+//! 1. Within a block. Ops between the two move up by one, in their order; none of them calls or is
+//!    atomic.
+//! 2. No op is added, and no register is written that was not.
+
+use crate::asm::Width;
+use crate::flow::Flow;
+use crate::op::{Addr, AluOp, Op, Reg, RegSet, Src};
+
+/// Cycles of what takes longer than one.
+const LOAD: u32 = 4;
+const MUL: u32 = 3;
+const DIV: u32 = 12;
+
+/// `of op with`, in one register.
+#[derive(Clone, Copy)]
+struct Pair {
+    op: AluOp,
+    width: Width,
+    dst: Reg,
+    parts: [Src; 2],
+}
+
+/// The op that made a register, if nothing has read the register since and the parts are still
+/// where they were.
+#[derive(Clone, Copy)]
+struct Link {
+    at: usize,
+    pair: Pair,
+    /// When its parts were there.
+    ready: [u32; 2],
+}
+
+/// The walk through a block.
+struct Chains<'a> {
+    flow: &'a Flow,
+    /// By register: when what it holds is there.
+    ready: [u32; Reg::COUNT],
+    links: [Option<Link>; Reg::COUNT],
+}
+
+/// Whether something changed.
+pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+    let mut changed = false;
+    let (mut start, mut pairs) = (0, 0);
+    for end in 1..=ops.len() {
+        pairs += usize::from(pair(&ops[end - 1]).is_some());
+        let last = &ops[end - 1];
+        if end == ops.len() || flow.is_target[end] || last.is_end() || last.target().is_some() {
+            if pairs > 1 {
+                changed |= block(ops, start..end, flow);
+            }
+            (start, pairs) = (end, 0);
+        }
+    }
+    changed
+}
+
+fn block(ops: &mut [Op], range: std::ops::Range<usize>, flow: &Flow) -> bool {
+    let mut changed = false;
+    let ready =
+        if flow.loop_depth[range.start] > 0 { carried(&ops[range.clone()]) } else { [0; 16] };
+    let mut chains = Chains { flow, ready, links: [None; Reg::COUNT] };
+    for at in range {
+        changed |= chains.reorder(ops, at);
+        chains.step(at, &ops[at]);
+    }
+    changed
+}
+
+/// When the registers that a round of a loop passes on are there, if all others are at 0.
+fn carried(ops: &[Op]) -> [u32; Reg::COUNT] {
+    let (mut ready, mut read, mut written) = ([0; Reg::COUNT], RegSet::NONE, RegSet::NONE);
+    for op in ops {
+        read = read.or(op.uses().minus(written));
+        written = written.or(op.defs());
+        let done = done(op, &ready);
+        registers(op.defs()).for_each(|reg| ready[usize::from(reg.0)] = done);
+    }
+    for reg in (0..Reg::COUNT as u8).map(Reg) {
+        if !read.has(reg) || !written.has(reg) {
+            ready[usize::from(reg.0)] = 0;
+        }
+    }
+    ready
+}
+
+fn registers(set: RegSet) -> impl Iterator<Item = Reg> {
+    let mut left = set.0;
+    std::iter::from_fn(move || {
+        let reg = (left != 0).then(|| Reg(left.trailing_zeros() as u8));
+        left &= left.wrapping_sub(1);
+        reg
+    })
+}
+
+/// When the result of an op is there.
+fn done(op: &Op, ready: &[u32; Reg::COUNT]) -> u32 {
+    let since = registers(op.uses()).map(|reg| ready[usize::from(reg.0)]).max().unwrap_or(0);
+    since
+        + match op {
+            Op::Load { .. } => LOAD,
+            Op::Alu { op: AluOp::Mul, .. } => MUL,
+            Op::Alu { src: Src::Mem(_), .. } => LOAD + 1,
+            Op::Div { .. } => DIV,
+            Op::Mov { src: Src::Reg(_), width: Width::W64, .. } => 0,
+            _ => 1,
+        }
+}
+
+fn pair(op: &Op) -> Option<Pair> {
+    let (op, width, dst, parts) = match *op {
+        Op::Alu { op, width, dst, src } if !matches!(op, AluOp::Sub | AluOp::Mul) => {
+            (op, width, dst, [Src::Reg(dst), src])
+        }
+        Op::Lea { width, dst, addr: Addr { base, index: Some((index, 0)), disp: 0, .. } } => {
+            (AluOp::Add, width, dst, [Src::Reg(base), Src::Reg(index)])
+        }
+        Op::Lea { width, dst, addr: Addr { base, index: None, disp, .. } } => {
+            (AluOp::Add, width, dst, [Src::Reg(base), Src::Imm(disp)])
+        }
+        _ => return None,
+    };
+    let plain = |src: &Src| !matches!(src, Src::Mem(_) | Src::Reg(Reg::FP));
+    parts.iter().all(plain).then_some(Pair { op, width, dst, parts })
+}
+
+impl Pair {
+    fn alu(&self, dst: Reg, src: Src) -> Op {
+        Op::Alu { op: self.op, width: self.width, dst, src }
+    }
+
+    /// `dst = a op b`, where one of them may be in `dst`.
+    fn joined(&self, dst: Reg, (a, b): (Src, Src)) -> Option<Op> {
+        let addr = match (a, b) {
+            _ if a == Src::Reg(dst) => return Some(self.alu(dst, b)),
+            _ if b == Src::Reg(dst) => return Some(self.alu(dst, a)),
+            (Src::Reg(a), Src::Reg(b)) => Addr::sum(a, Some((b, 0)), 0),
+            (Src::Reg(reg), Src::Imm(imm)) | (Src::Imm(imm), Src::Reg(reg)) => {
+                Addr::sum(reg, None, imm)
+            }
+            _ => return None,
+        };
+        (self.op == AluOp::Add).then_some(Op::Lea { width: self.width, dst, addr })
+    }
+}
+
+impl Chains<'_> {
+    fn ready(&self, src: Src) -> u32 {
+        registers(src.uses()).map(|reg| self.ready[usize::from(reg.0)]).max().unwrap_or(0)
+    }
+
+    /// Joins what the op at `at` and the one that made one of its parts join, in another order.
+    fn reorder(&mut self, ops: &mut [Op], at: usize) -> bool {
+        let Some(pair) = pair(&ops[at]) else { return false };
+        let [a, b] = pair.parts;
+        [(a, b), (b, a)].into_iter().any(|(made, other)| {
+            let Src::Reg(made) = made else { return false };
+            let Some(link) = self.links[usize::from(made.0)] else { return false };
+            let same = (link.pair.op, link.pair.width) == (pair.op, pair.width);
+            let gone = made == pair.dst || self.flow.is_dead_after(at, made);
+            same && gone
+                && other != Src::Reg(made)
+                && self.reordered(ops, (at, pair), (link, other)).is_some()
+        })
+    }
+
+    fn reordered(
+        &mut self,
+        ops: &mut [Op],
+        (at, pair): (usize, Pair),
+        (link, other): (Link, Src),
+    ) -> Option<()> {
+        let late = usize::from(link.ready[1] > link.ready[0]);
+        let (early_at, late_at) = (link.ready[1 - late], link.ready[late]);
+        let (early, late) = (link.pair.parts[1 - late], link.pair.parts[late]);
+        let other_at = self.ready(other);
+        let before = (late_at + 1).max(other_at) + 1;
+        let after = ((early_at.max(other_at)) + 1).max(late_at) + 1;
+        if after >= before {
+            return None;
+        }
+        let dead = |src: Src| match src {
+            Src::Reg(reg) => Some(reg).filter(|reg| self.flow.is_dead_after(at, *reg)),
+            _ => None,
+        };
+        let dst = pair.dst;
+        let [first, second] = match late == Src::Reg(dst) {
+            false => [pair.joined(dst, (early, other))?, pair.alu(dst, late)],
+            true => {
+                let room = dead(other).or(dead(early)).filter(|reg| *reg != dst)?;
+                [pair.joined(room, (early, other))?, pair.alu(dst, Src::Reg(room))]
+            }
+        };
+        // The part that was overwritten is there again.
+        if let Some(kept) = link.pair.parts.iter().position(|src| *src == Src::Reg(link.pair.dst)) {
+            self.ready[usize::from(link.pair.dst.0)] = link.ready[kept];
+        }
+        self.links[usize::from(link.pair.dst.0)] = None;
+        ops.copy_within(link.at + 1..at, link.at);
+        for moved in self.links.iter_mut().flatten().filter(|moved| moved.at > link.at) {
+            moved.at -= 1;
+        }
+        (ops[at - 1], ops[at]) = (first, second);
+        self.step(at - 1, &first);
+        Some(())
+    }
+
+    /// Notes what an op does.
+    fn step(&mut self, at: usize, op: &Op) {
+        let made = pair(op);
+        let done = done(op, &self.ready);
+        let ready = made.map(|pair| pair.parts.map(|part| self.ready(part)));
+        if op.is_call() || matches!(op, Op::Atomic { .. } | Op::TailCall { .. }) {
+            self.links = [None; Reg::COUNT];
+        }
+        registers(op.uses()).for_each(|reg| self.links[usize::from(reg.0)] = None);
+        if op.defs() != RegSet::NONE {
+            let lost = |link: &Link| {
+                let parts = link.pair.parts.iter().fold(RegSet::NONE, |set, s| set.or(s.uses()));
+                parts.with(link.pair.dst).meets(op.defs())
+            };
+            for link in self.links.iter_mut().filter(|link| link.as_ref().is_some_and(lost)) {
+                *link = None;
+            }
+        }
+        for reg in registers(op.defs()) {
+            self.ready[usize::from(reg.0)] = done;
+        }
+        if let (Some(pair), Some(ready)) = (made, ready) {
+            self.links[usize::from(pair.dst.0)] = Some(Link { at, pair, ready });
+        }
+    }
+}
