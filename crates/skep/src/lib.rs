@@ -125,3 +125,8 @@ pub use zerocopy;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// So does the code of the guide.
+#[cfg(all(doctest, feature = "runtime", target_os = "linux"))]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct Embedding;
