@@ -20,8 +20,82 @@ pub(crate) fn man(out: &mut dyn Write, path: &[String]) -> io::Result<Option<()>
         let full = format!("{} {name}", command.get_bin_name().unwrap_or("skep"));
         command = found.clone().bin_name(full);
     }
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
-    out.write_all(&page)?;
+    out.write_all(&page(command)?)?;
     Ok(Some(()))
+}
+
+/// The page of a command. What follows its options is laid out here: tables as lists of terms, the
+/// exit status as a section.
+fn page(command: clap::Command) -> io::Result<Vec<u8>> {
+    let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let title = command.get_bin_name().unwrap_or("skep").replace(' ', "-");
+    let source = format!("skep {}", command.get_version().unwrap_or_default());
+    let command = command.after_help(None::<&str>);
+    let man = clap_mangen::Man::new(command).title(title).source(source).manual("skep manual");
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    let mut section = None;
+    for paragraph in notes.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()) {
+        let (wanted, text) = match paragraph.trim_start_matches('\n').strip_prefix("Exit status: ")
+        {
+            Some(text) => ("EXIT STATUS", text),
+            None => ("NOTES", paragraph),
+        };
+        if section.replace(wanted) != Some(wanted) {
+            writeln!(page, ".SH \"{wanted}\"")?;
+        }
+        lay_out(&mut page, text)?;
+    }
+    Ok(page)
+}
+
+/// A paragraph; rows of a table, which are indented, become terms and what is said of them.
+fn lay_out(page: &mut Vec<u8>, paragraph: &str) -> io::Result<()> {
+    writeln!(page, ".PP")?;
+    for line in paragraph.trim_matches('\n').lines() {
+        match line.strip_prefix("  ").and_then(|row| row.split_once("  ")) {
+            Some((term, about)) => {
+                writeln!(page, ".TP\n\\fB{}\\fR\n{}", roff(term), roff(about.trim_start()))?;
+            }
+            None => writeln!(page, "{}", roff(line.trim_start()))?,
+        }
+    }
+    Ok(())
+}
+
+/// Text as roff wants it: no character of its own meaning.
+fn roff(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
+    if text.starts_with('.') { format!("\\&{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page_of(path: &[&str]) -> String {
+        let path: Vec<String> = path.iter().map(|name| (*name).to_owned()).collect();
+        let mut page = Vec::new();
+        man(&mut page, &path).unwrap().unwrap();
+        String::from_utf8(page).unwrap()
+    }
+
+    #[test]
+    fn a_page_says_whose_it_is() {
+        let version = env!("CARGO_PKG_VERSION");
+        for (path, title) in [(&[][..], "skep"), (&["stat"], "skep-stat")] {
+            let wanted = format!(".TH {title} 1  \"skep {version}\" \"skep manual\"\n");
+            assert!(page_of(path).contains(&wanted), "{}", page_of(path));
+        }
+    }
+
+    #[test]
+    fn rows_of_tables_are_terms() {
+        let page = page_of(&["stat"]);
+        let row = ".TP\n\\fBtotal_insns, insns\\fR\ninsns processed on all paths\n";
+        assert!(page.contains(row), "{page}");
+        assert!(page.contains(".SH \"EXIT STATUS\"\n.PP\n0 if every program"), "{page}");
+        assert!(!page.contains("EXTRA") && !page.contains("\n  "), "{page}");
+        assert_eq!(roff(".a-'\\"), "\\&.a\\-\\(aq\\e");
+    }
 }
