@@ -15,6 +15,7 @@ use crate::objects;
 use crate::outcome::{self, Ended};
 use skep_kernel::reference::Absent;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -74,30 +75,40 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         return Ok(Ended::Skipped(why));
     }
     let files = objects::find(&args.paths)?;
-    let rows = Pool {
+    let mut csv = args.csv.as_ref().map(csv::Writer::from_path).transpose()?;
+    let shown = |row: &&Row| !args.quiet && (args.verbose || row.class.is_disagreement());
+    let mut rows: Vec<Row> = Vec::new();
+    let pool = Pool {
         files: &files,
         jobs: args.jobs.max(1),
         timeout: Duration::from_secs(args.timeout_s),
         worker_args: worker_args(args),
-    }
-    .run()?;
-    let shown = |row: &&Row| !args.quiet && (args.verbose || row.class.is_disagreement());
-    rows.iter().filter(shown).for_each(|row| println!("{}", row.line()));
-    print!("{}", summary::of(&rows));
-    if let Some(path) = &args.csv {
-        let mut csv = csv::Writer::from_path(path)?;
-        rows.iter().try_for_each(|row| csv.serialize(row))?;
-        csv.flush()?;
-    }
+    };
+    pool.each(|done| {
+        done.iter().filter(shown).for_each(|row| say(&row.line()));
+        if let Some(csv) = &mut csv {
+            done.iter().try_for_each(|row| csv.serialize(row))?;
+            csv.flush()?;
+        }
+        rows.extend(done);
+        Ok(())
+    })?;
+    say(summary::of(&rows).trim_end());
     let worse = match &args.baseline {
         Some(path) => worse_than(path, &rows)?,
         None => Vec::new(),
     };
-    worse.iter().for_each(|line| println!("worse: {line}"));
+    worse.iter().for_each(|line| say(&format!("worse: {line}")));
     if let Some(path) = &args.write_baseline {
         write_baseline(path, &rows)?;
     }
     Ok(worse.is_empty().into())
+}
+
+/// A line for whoever reads: who has left ends nothing, what is compared still goes into files and
+/// into the exit status.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 fn worker_args(args: &Args) -> Vec<String> {

@@ -4,7 +4,8 @@ use skep::object::{Object, OpenOptions};
 use skep::{Host, KernelBtf, Loader};
 use std::path::{Path, PathBuf};
 
-/// Files as given, folders as all `*.o` below them; sorted, so that results have one order.
+/// Files as given, folders as all `*.o` below them, links followed; sorted, so that results have one
+/// order.
 pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
     let mut found = Vec::new();
     for path in paths {
@@ -12,14 +13,23 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn std::error
             found.push(path.clone());
             continue;
         }
-        for entry in walkdir::WalkDir::new(path).sort_by_file_name() {
-            let entry = entry?;
+        for entry in walkdir::WalkDir::new(path).follow_links(true).sort_by_file_name() {
+            let entry = match entry {
+                // A link to a folder around it, or to nothing, adds no file.
+                Err(e) if e.loop_ancestor().is_some() || leads_nowhere(&e) => continue,
+                entry => entry?,
+            };
             if entry.file_type().is_file() && entry.path().extension().is_some_and(|e| e == "o") {
                 found.push(entry.into_path());
             }
         }
     }
     Ok(found)
+}
+
+fn leads_nowhere(error: &walkdir::Error) -> bool {
+    error.path().is_some_and(Path::is_symlink)
+        && error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound)
 }
 
 /// Reads and opens one object for this host. What a loader would refuse of it is no hindrance: the
@@ -44,6 +54,22 @@ pub(crate) fn short_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_are_followed() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(at("there/sub")).expect("folders");
+        std::fs::create_dir(at("here")).expect("a folder");
+        std::fs::write(at("there/sub/a.o"), "").expect("a file");
+        symlink(at("there"), at("here/linked")).expect("a link");
+        symlink(at("there/sub/a.o"), at("here/b.o")).expect("a link");
+        symlink(at("here"), at("here/loop")).expect("a link");
+        symlink(at("nothing"), at("here/gone.o")).expect("a link");
+        let found = find(&[at("here")]).expect("all that is there");
+        assert_eq!(found, [at("here/b.o"), at("here/linked/sub/a.o")]);
+    }
 
     #[test]
     fn an_object_is_known_by_its_folder_and_file() {

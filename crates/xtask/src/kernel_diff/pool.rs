@@ -5,10 +5,11 @@ use super::worker::{Event, Request};
 use crate::child::Child;
 use crate::objects;
 use indicatif::ProgressBar;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 pub(crate) struct Pool<'a> {
@@ -21,27 +22,41 @@ pub(crate) struct Pool<'a> {
 impl Pool<'_> {
     /// All rows, in the order of files and programs.
     pub(crate) fn run(&self) -> io::Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        self.each(|done| {
+            rows.extend(done);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Gives out the rows of each file as soon as those of all before it are known, so that what is
+    /// done is not lost with the rest.
+    pub(crate) fn each(&self, mut sink: impl FnMut(Vec<Row>) -> io::Result<()>) -> io::Result<()> {
         let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<(usize, Vec<Row>)>> = Mutex::default();
+        let (sender, receiver) = mpsc::channel();
         let progress = ProgressBar::new(self.files.len() as u64);
         std::thread::scope(|scope| {
-            let jobs: Vec<_> = (0..self.jobs.min(self.files.len()))
-                .map(|_| scope.spawn(|| self.job(&next, &done, &progress)))
-                .collect();
+            let start = |sender: mpsc::Sender<_>| {
+                let (next, progress) = (&next, &progress);
+                scope.spawn(move || self.job(next, &sender, progress))
+            };
+            let jobs = self.jobs.min(self.files.len());
+            let jobs: Vec<_> = (0..jobs).map(|_| start(sender.clone())).collect();
+            drop(sender);
+            in_turn(receiver, |rows| progress.suspend(|| sink(rows)))?;
             jobs.into_iter().try_for_each(|job| {
                 job.join().unwrap_or_else(|_| Err(io::Error::other("a job panicked")))
             })
         })?;
         progress.finish_and_clear();
-        let mut done = done.into_inner().unwrap_or_default();
-        done.sort_by_key(|(i, _)| *i);
-        Ok(done.into_iter().flat_map(|(_, rows)| rows).collect())
+        Ok(())
     }
 
     fn job(
         &self,
         next: &AtomicUsize,
-        done: &Mutex<Vec<(usize, Vec<Row>)>>,
+        done: &mpsc::Sender<(usize, Vec<Row>)>,
         progress: &ProgressBar,
     ) -> io::Result<()> {
         let mut worker = None;
@@ -49,8 +64,9 @@ impl Pool<'_> {
             let i = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = self.files.get(i) else { break };
             let rows = self.file(file, &mut worker)?;
-            if let Ok(mut done) = done.lock() {
-                done.push((i, rows));
+            // Nobody listens after an error.
+            if done.send((i, rows)).is_err() {
+                break;
             }
             progress.inc(1);
         }
@@ -86,6 +102,22 @@ impl Pool<'_> {
     }
 }
 
+/// What comes with numbers from 0 on, in any order, in theirs: each as early as possible.
+fn in_turn<T>(
+    numbered: impl IntoIterator<Item = (usize, T)>,
+    mut sink: impl FnMut(T) -> io::Result<()>,
+) -> io::Result<()> {
+    let (mut early, mut wanted) = (BTreeMap::new(), 0);
+    for (number, value) in numbered {
+        early.insert(number, value);
+        while let Some(value) = early.remove(&wanted) {
+            wanted += 1;
+            sink(value)?;
+        }
+    }
+    Ok(())
+}
+
 /// What a worker was doing when it was lost.
 struct Lost {
     index: usize,
@@ -114,5 +146,29 @@ fn compare(
                 return Err(at);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn rows_come_in_turn_and_early() {
+        let seen = RefCell::new(Vec::new());
+        let seen_before = |number: usize| {
+            let wanted: &[usize] = [&[][..], &[], &[0, 1], &[0, 1]][number];
+            assert_eq!(*seen.borrow(), wanted);
+            number
+        };
+        let numbered = [1, 0, 3, 2].into_iter().enumerate();
+        let numbered = numbered.map(|(at, number)| (number, (seen_before(at), number).1));
+        let keep = |number| {
+            seen.borrow_mut().push(number);
+            Ok(())
+        };
+        in_turn(numbered, keep).expect("no error");
+        assert_eq!(*seen.borrow(), [0, 1, 2, 3]);
     }
 }
