@@ -4,90 +4,17 @@
 //! Each scalar is widened from one concrete value and narrowed by branches that this value takes,
 //! so that bounds of all kinds meet; seeds are fixed.
 
+mod concrete;
+
+use concrete::{ALU, JMP, concrete_alu, concrete_jmp};
 use proptest::prelude::*;
 use skep_domain::{
     AluOp, ByteOrder, JmpOp, Scalar, Tnum, alu, byte_order, fork_sign_mask, is_branch_taken, neg,
     refine_branches,
 };
 
-const ALU: [AluOp; 11] = [
-    AluOp::Add,
-    AluOp::Sub,
-    AluOp::Mul,
-    AluOp::Div,
-    AluOp::Or,
-    AluOp::And,
-    AluOp::Lsh,
-    AluOp::Rsh,
-    AluOp::Mod,
-    AluOp::Xor,
-    AluOp::Arsh,
-];
-
-const JMP: [JmpOp; 12] = [
-    JmpOp::Eq,
-    JmpOp::Ne,
-    JmpOp::Gt,
-    JmpOp::Ge,
-    JmpOp::Lt,
-    JmpOp::Le,
-    JmpOp::Sgt,
-    JmpOp::Sge,
-    JmpOp::Slt,
-    JmpOp::Sle,
-    JmpOp::Set,
-    JmpOp::Nset,
-];
-
-fn concrete_alu64(op: AluOp, x: u64, y: u64) -> u64 {
-    match op {
-        AluOp::Add => x.wrapping_add(y),
-        AluOp::Sub => x.wrapping_sub(y),
-        AluOp::Mul => x.wrapping_mul(y),
-        AluOp::Div => x.checked_div(y).unwrap_or(0),
-        AluOp::Mod => x.checked_rem(y).unwrap_or(x),
-        AluOp::Or => x | y,
-        AluOp::And => x & y,
-        AluOp::Xor => x ^ y,
-        AluOp::Lsh => x.wrapping_shl(y as u32),
-        AluOp::Rsh => x.wrapping_shr(y as u32),
-        AluOp::Arsh => (x as i64).wrapping_shr(y as u32) as u64,
-    }
-}
-
-fn concrete_alu32(op: AluOp, x: u32, y: u32) -> u64 {
-    let out = match op {
-        AluOp::Lsh => x.wrapping_shl(y),
-        AluOp::Rsh => x.wrapping_shr(y),
-        AluOp::Arsh => (x as i32).wrapping_shr(y) as u32,
-        _ => concrete_alu64(op, u64::from(x), u64::from(y)) as u32,
-    };
-    u64::from(out)
-}
-
-fn concrete_jmp(op: JmpOp, (x, y): (u64, u64), (sx, sy): (i64, i64)) -> bool {
-    match op {
-        JmpOp::Eq => x == y,
-        JmpOp::Ne => x != y,
-        JmpOp::Gt => x > y,
-        JmpOp::Ge => x >= y,
-        JmpOp::Lt => x < y,
-        JmpOp::Le => x <= y,
-        JmpOp::Sgt => sx > sy,
-        JmpOp::Sge => sx >= sy,
-        JmpOp::Slt => sx < sy,
-        JmpOp::Sle => sx <= sy,
-        JmpOp::Set => x & y != 0,
-        JmpOp::Nset => x & y == 0,
-    }
-}
-
 fn holds(op: JmpOp, is_jmp32: bool, x: u64, y: u64) -> bool {
-    if is_jmp32 {
-        let (sx, sy) = (i64::from(x as i32), i64::from(y as i32));
-        return concrete_jmp(op, (u64::from(x as u32), u64::from(y as u32)), (sx, sy));
-    }
-    concrete_jmp(op, (x, y), (x as i64, y as i64))
+    concrete_jmp(op, x, y, if is_jmp32 { 32 } else { 64 })
 }
 
 /// Numbers near the edges of the widths, and any others.
@@ -145,8 +72,7 @@ fn check<S: Strategy>(strategy: S, f: impl Fn(S::Value)) {
 fn alu_holds_the_result() {
     check((value(), value(), 0..ALU.len()), |((x, a), (y, b), op)| {
         let op = ALU[op];
-        let results =
-            [(true, concrete_alu64(op, x, y)), (false, concrete_alu32(op, x as u32, y as u32))];
+        let results = [(true, concrete_alu(op, x, y, 64)), (false, concrete_alu(op, x, y, 32))];
         for (wide, result) in results {
             let mut got = a;
             alu(op, wide, &mut got, &b);

@@ -14,11 +14,10 @@ use crate::watch::{self, At, Watcher};
 use crate::{Fault, Host, Linked};
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::limits::MAX_TAIL_CALL_CNT;
 use skep_verifier::OwnHelper;
 use std::sync::Arc;
 
-/// Tail calls of one run. Kernel: `MAX_TAIL_CALL_CNT`.
-const TAIL_CALLS_MAX: u32 = 33;
 /// The helper `bpf_tail_call`.
 const TAIL_CALL: i32 = 12;
 /// Callbacks in callbacks, so that bare insns cannot exhaust our own stack.
@@ -384,7 +383,7 @@ impl Vm<'_> {
     fn tail_call(&mut self, running: &mut Running) -> Result<Next, Fault> {
         let [_, ctx, handle, index, ..] = running.regs;
         let target = self.host.tail_call(handle, index as u32)?;
-        let Some(target) = target.filter(|_| self.tail_calls < TAIL_CALLS_MAX) else {
+        let Some(target) = target.filter(|_| self.tail_calls < MAX_TAIL_CALL_CNT) else {
             return Ok(Next::Falls);
         };
         self.tail_calls += 1;

@@ -46,7 +46,7 @@ use std::mem::offset_of;
 /// Bytes below `rsp` that signal handlers leave alone.
 const RED_ZONE_BYTES: u32 = 128;
 /// Stack of the classic prologue.
-const FULL_STACK_BYTES: u32 = 512;
+const FULL_STACK_BYTES: u32 = skep_uapi::limits::MAX_BPF_STACK_BYTES;
 
 /// Where the frame that catches exceptions is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,6 +22,7 @@ use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep_program::MapDef;
 use skep_uapi::MapType;
+pub use skep_uapi::limits::MAX_TAIL_CALL_CNT;
 use skep_verifier::Xlated;
 
 /// The addresses that a program's helper, kfunc and map numbers stand for.
@@ -158,9 +159,6 @@ pub struct ProgArrayLink {
     /// calls with a constant index need not load theirs. Ignored where code is not patched.
     pub patched: bool,
 }
-
-/// Most tail calls in one run, as in the kernel.
-pub const MAX_TAIL_CALL_CNT: u32 = 33;
 
 /// What a run with fuel shares with its machine code. There is one per run, not per program.
 #[repr(C)]

@@ -46,7 +46,7 @@ impl Checked<'_> {
 }
 
 /// Memory is counted in pages.
-const PAGE_BYTES: u64 = 4096;
+const PAGE_BYTES: u64 = skep_uapi::limits::PAGE_SIZE_BYTES as u64;
 
 pub(crate) struct ProgImage {
     pub(crate) id: u32,

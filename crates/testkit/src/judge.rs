@@ -81,7 +81,23 @@ mod tests {
                 .iter()
                 .all(|line| line.ends_with("the kernel here is 1.0, what is expected is of 6.18"))
         );
+    }
+
+    #[test]
+    fn each_thing_that_is_not_here_is_a_line() {
+        let types = || Ok(Arc::new(BtfBuilder::new().build().expect("no types")));
+        let refused = || Absent::Other { release: "1.0".to_owned(), wanted: "6.18" };
+        let lines = |answers, btf| Judge { answers, btf }.skips();
+        assert_eq!(lines(Ok(()), types()), [""; 0]);
+        let why = "the kernel here is 1.0, what is expected is of 6.18";
+        assert_eq!(lines(Err(refused()), types()), [format!("cases [kernel]: {why}")]);
+        let none = "the kernel here has no BTF";
+        let said = lines(Ok(()), Err(none.to_owned()));
+        assert_eq!(said, [format!("cases with kernel types: {none}")]);
+        // Of this machine: all that it is asked is here, or said to be missing.
         let here = Judge::here();
-        assert_eq!(here.skips().is_empty(), here.answers.is_ok() && here.btf.is_ok());
+        let said = here.skips().join("\n");
+        assert_eq!(here.answers.is_err(), said.contains("cases [kernel]: "), "{said}");
+        assert_eq!(here.btf().is_none(), said.contains("cases with kernel types: "), "{said}");
     }
 }

@@ -3,6 +3,8 @@
 //! Every limit is a constant of 6.18; a [`KernelProfile`](crate::KernelProfile) gives those that
 //! differ between versions.
 
+/// `PAGE_SIZE` of the kernels that are modelled (x86-64), whatever this host's pages are.
+pub const PAGE_SIZE_BYTES: u32 = 4096;
 /// `MAX_BPF_REG`: registers `r0` to `r10`.
 pub const MAX_BPF_REG: usize = 11;
 /// Registers with `r11`, which rewrites use.

@@ -43,7 +43,7 @@ const NEVER_INNER: [M; 6] = [
 ];
 /// Types whose capacity is a number of hash buckets.
 const BUCKETS: [M; 5] = [M::Hash, M::PercpuHash, M::LruHash, M::LruPercpuHash, M::HashOfMaps];
-const PAGE: u64 = 4096;
+const PAGE: u64 = crate::limits::PAGE_SIZE_BYTES as u64;
 const BUCKETS_MAX: u64 = 1 << 28;
 const ARENA_BYTES_MAX: u64 = 4 << 30;
 /// An entry of a stack trace with build ids takes this many entries of one with addresses.

@@ -12,7 +12,7 @@ const KMALLOC_MAX: u64 = 4 << 20;
 const PCPU_MAX: u64 = 32 << 10;
 /// CONFIG_NR_CPUS of the machine that was asked.
 const NR_CPUS: u64 = 256;
-const PAGE: u64 = 4096;
+const PAGE: u64 = crate::limits::PAGE_SIZE_BYTES as u64;
 
 /// Sizes or counts that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

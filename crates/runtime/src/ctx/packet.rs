@@ -38,7 +38,7 @@ const SKB_HEADROOM: usize = 1 << 15;
 const FRAME_DESCRIPTOR: usize = 40;
 /// The space of `struct skb_shared_info` at the end of a buffer.
 const TAIL: usize = 320;
-const PAGE: usize = 4096;
+const PAGE: usize = skep_uapi::limits::PAGE_SIZE_BYTES as usize;
 /// Room of a socket buffer: what fits into 16 bits of length.
 const SKB_ROOM: usize = 1 << 16;
 /// Longest packet: `MAX_PACKET_OFF`.

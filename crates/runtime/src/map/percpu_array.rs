@@ -12,7 +12,7 @@ use crate::{Errno, Error, cpu};
 use skep_uapi::MapShape;
 use std::sync::{Arc, OnceLock};
 
-const PAGE: usize = 4096;
+const PAGE: usize = skep_uapi::limits::PAGE_SIZE_BYTES as usize;
 
 pub(super) struct PercpuArray {
     values: Region,

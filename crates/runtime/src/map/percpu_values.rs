@@ -6,7 +6,7 @@ use super::value::ValueLayout;
 use crate::memory::Region;
 use crate::{Errno, Error, cpu};
 
-const PAGE: usize = 4096;
+const PAGE: usize = skep_uapi::limits::PAGE_SIZE_BYTES as usize;
 
 pub(super) struct PercpuValues {
     values: Region,

@@ -39,7 +39,7 @@ pub(crate) const HEADER: u64 = 8;
 /// Largest record, bytes.
 const RECORD_MAX: u64 = u32::MAX as u64 / 4;
 
-const PAGE: usize = 4096;
+const PAGE: usize = skep_uapi::limits::PAGE_SIZE_BYTES as usize;
 pub(super) const CONSUMER: usize = PAGE;
 pub(super) const PRODUCER: usize = 2 * PAGE;
 pub(super) const DATA: usize = 3 * PAGE;

@@ -21,6 +21,7 @@ use skep_domain::JmpOp;
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::MapType;
+use skep_uapi::limits::MAX_PACKET_OFF;
 
 /// The operands of a comparison.
 struct Operands {
@@ -469,9 +470,6 @@ fn try_match_pkt_pointers(
 fn is_init_pkt_pointer(reg: &Reg) -> bool {
     reg.ty.is(Base::Packet) && reg.id == 0 && reg.off == 0 && reg.val.const_value() == Some(0)
 }
-
-/// Highest offset that a packet pointer may be known to be inside of the packet by.
-const MAX_PACKET_OFF: u64 = 0xffff;
 
 fn find_good_pkt_pointers(env: &Env<'_>, patch: &mut Patch, pkt: &Reg, open: bool) {
     if pkt.off < 0 || (pkt.off == 0 && open) {

@@ -17,7 +17,7 @@ use skep_program::{MapDef, Program};
 use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_USED_MAPS};
 use skep_uapi::{MapType, ProgFlags, ProgType};
 
-const PAGE_BYTES: u64 = 4096;
+const PAGE_BYTES: u64 = skep_uapi::limits::PAGE_SIZE_BYTES as u64;
 
 /// The insns so far.
 pub(crate) struct Resolver<'a> {

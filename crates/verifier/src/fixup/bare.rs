@@ -9,7 +9,7 @@ use skep_insn::code::*;
 use skep_insn::{Insn, Opcode};
 
 /// Stack of each function.
-const STACK_BYTES: u32 = 512;
+const STACK_BYTES: u32 = skep_uapi::limits::MAX_BPF_STACK_BYTES;
 
 /// That every insn is one, and that jumps and calls stay inside.
 pub(super) fn check(insns: &[Insn]) -> Result<(), NotSupported> {

@@ -19,15 +19,12 @@ use super::{PassReject, errno};
 use crate::rejection::{FlowFault, FuncFault};
 use rustc_hash::FxHashSet;
 use skep_insn::Insn;
+use skep_uapi::limits::{MAX_BPF_STACK_BYTES, MAX_CALL_FRAMES, MAX_TAIL_CALL_STACK_BYTES};
 
-/// Most bytes of stack for a call chain, or for a subprog with a private stack.
-pub(crate) const MAX_BPF_STACK: u32 = 512;
-/// Most functions that may be active at once.
-pub(crate) const MAX_CALL_FRAMES: usize = 8;
 /// With a private stack allowed, subprogs that use at least this much get one.
 const BPF_PRIV_STACK_MIN_SIZE: u32 = 64;
 /// A subprog with a tail call may be entered only with less than this on the stack.
-const MAX_STACK_BEFORE_TAIL_CALL: u32 = 256;
+const MAX_STACK_BEFORE_TAIL_CALL: u32 = MAX_TAIL_CALL_STACK_BYTES;
 
 /// What the walk found of a subprog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -185,14 +182,14 @@ impl<C: Callees> Check<'_, C> {
             self.modes[subprog] = StackMode::Private;
         }
         if self.modes[subprog] == StackMode::Private {
-            if depth > MAX_BPF_STACK {
+            if depth > MAX_BPF_STACK_BYTES {
                 let kind = FlowFault::SubprogStack { subprog, depth };
                 return Err(self.refuse(chain, errno::EACCES, kind));
             }
             return Ok(());
         }
         chain.bytes += depth;
-        if chain.bytes > MAX_BPF_STACK {
+        if chain.bytes > MAX_BPF_STACK_BYTES {
             let calls = chain.frames.len() + 1;
             let bytes = chain.bytes;
             let kind = FlowFault::CombinedStack { calls, bytes };

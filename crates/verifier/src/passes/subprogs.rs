@@ -16,10 +16,8 @@ use super::{PassReject, errno};
 use crate::rejection::FlowFault;
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::limits::BPF_MAX_SUBPROGS;
 use std::fmt::Write;
-
-/// Most subprogs that a program may have, the main one included.
-pub(crate) const BPF_MAX_SUBPROGS: usize = 256;
 
 /// Number of the helper `bpf_tail_call`.
 const BPF_FUNC_TAIL_CALL: i32 = 12;

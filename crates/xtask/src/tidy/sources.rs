@@ -10,7 +10,11 @@ pub(super) const COLUMNS_MAX: usize = 100;
 const MACHINE_PATHS: [&str; 3] =
     [concat!("/wor", "k/"), concat!("/hom", "e/"), concat!("/roo", "t/")];
 
+/// Where the kernel's limits stand.
+const LIMITS: &str = "crates/uapi/src/limits.rs";
+
 pub(super) fn check(files: &[File], breaches: &mut Breaches) {
+    limits(files, breaches);
     for file in files {
         machine_paths(file, breaches);
         if file.is_rust() {
@@ -19,6 +23,24 @@ pub(super) fn check(files: &[File], breaches: &mut Breaches) {
             let name = file.path.rsplit('/').next().unwrap_or_default();
             if EMPTY_NAMES.contains(&name) {
                 breaches.push(format!("{}: name it for what it decides", file.path));
+            }
+        }
+    }
+}
+
+/// A limit of the kernel stands in one place.
+fn limits(files: &[File], breaches: &mut Breaches) {
+    let constant = |line: &str| {
+        let (_, rest) = line.split_once("const ")?;
+        Some(rest.split_once(':')?.0.to_owned())
+    };
+    let table = files.iter().find(|file| file.path == LIMITS);
+    let names: Vec<String> =
+        table.iter().flat_map(|file| file.text.lines()).filter_map(constant).collect();
+    for file in files.iter().filter(|file| file.is_rust() && file.path != LIMITS) {
+        for (number, line) in (1..).zip(file.text.lines()) {
+            if constant(line).is_some_and(|name| names.contains(&name)) {
+                breaches.push(format!("{}:{number}: this limit stands in {LIMITS}", file.path));
             }
         }
     }
@@ -59,6 +81,16 @@ mod tests {
         let mut found = Breaches::new();
         check(&[File { path: path.to_owned(), text: text.to_owned() }], &mut found);
         found.len()
+    }
+
+    #[test]
+    fn a_limit_stands_once() {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let table = file(LIMITS, "pub const MAX_FRAMES: usize = 8;\n");
+        let other = file("crates/jit/src/a.rs", "pub(crate) const MAX_FRAMES: u32 = 8;\n");
+        let mut found = Breaches::new();
+        limits(&[table, other], &mut found);
+        assert_eq!(found, [format!("crates/jit/src/a.rs:1: this limit stands in {LIMITS}")]);
     }
 
     #[test]

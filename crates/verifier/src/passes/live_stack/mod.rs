@@ -30,9 +30,8 @@ use crate::memory::capacity_bytes;
 use flow::Flow;
 use rustc_hash::FxHashMap;
 use skep_insn::Insn;
+use skep_uapi::limits::MAX_CALL_FRAMES;
 
-/// Most frames of a call chain.
-const MAX_CALL_FRAMES: usize = 8;
 /// No masks for this frame yet; no parent.
 const NONE: u32 = u32::MAX;
 
