@@ -52,7 +52,7 @@ fn check(
 ) -> io::Result<Result<Exit, String>> {
     let prepared = || {
         let gate = read_gate(&flags.fail_if)?.unwrap_or_default();
-        Ok((gate, read(&flags.common.baseline.to_string_lossy())?.rows))
+        Ok((gate, read(flags.common.baseline.as_os_str())?.rows))
     };
     let (gate, base) = match prepared() {
         Ok(prepared) => prepared,

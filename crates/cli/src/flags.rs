@@ -9,6 +9,7 @@ pub mod run;
 pub use loader::LoaderFlag;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Linux eBPF verifier and loader in userspace: no root, no kernel module.
@@ -87,16 +88,16 @@ input or if something is not supported yet, 101 after an internal error.";
 pub struct InputFlags {
     /// BPF object files, directories to search, globs, or @FILE listing one per line
     #[arg(value_name = "FILE")]
-    pub files: Vec<String>,
+    pub files: Vec<OsString>,
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none", help_heading = "Input")]
-    pub btf: Option<String>,
+    pub btf: Option<OsString>,
     /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
     #[arg(long, value_name = "WHOSE", default_value = "libbpf", help_heading = "Input")]
     pub loader: LoaderFlag,
     /// Program whose functions freplace programs replace; PROG if the file has several
     #[arg(long, value_name = "FILE[:PROG]", help_heading = "Input")]
-    pub target: Option<String>,
+    pub target: Option<OsString>,
     /// Also find BPF objects inside other files (executables, skeletons, archives)
     #[arg(long, help_heading = "Input")]
     pub scan: bool,
@@ -296,7 +297,7 @@ pub struct DumpFlags {
     pub loader: LoaderFlag,
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none")]
-    pub btf: Option<String>,
+    pub btf: Option<OsString>,
 }
 
 /// Stages of `skep dump`.

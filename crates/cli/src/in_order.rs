@@ -13,14 +13,13 @@
 //! 2. Each thread takes its numbers in one loop that is not entered again while it waits: what it
 //!    does meanwhile are parts that other jobs have split off.
 
+use crate::threads;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Deep call chains in debug builds need more than the 2 MiB default.
-const STACK_BYTES: usize = 32 << 20;
 /// Results, for each thread, that may wait for a slow job.
 const AHEAD_PER_JOB: usize = 4_096;
 /// How long a thread that has nothing to do looks away.
@@ -70,7 +69,7 @@ impl Progress {
             }
             // Helps those that are behind, if they have split their work.
             if rayon::yield_now() != Some(rayon::Yield::Executed) {
-                std::thread::sleep(PAUSE);
+                threads::pause(PAUSE);
             }
         }
         None
@@ -79,27 +78,26 @@ impl Progress {
 
 /// Calls `work(0..count)` on several threads and `sink` with each result, on the calling thread, in
 /// order and as early as possible. An error of `sink` ends the run: jobs not begun are dropped.
-/// Work that a job splits with rayon is shared by the same threads.
+/// Work that a job splits with rayon is shared by the same threads; of more threads than jobs there
+/// are only as many as processors.
 ///
 /// # Errors
 ///
-/// The sink's, or that no thread could be started.
+/// The sink's.
 pub(crate) fn in_order<T: Send + Weigh>(
     count: usize,
     flow: Flow,
     work: impl Fn(usize) -> T + Sync,
     mut sink: impl FnMut(T) -> io::Result<()>,
 ) -> io::Result<()> {
-    let flow = Flow { jobs: flow.jobs.max(1), ..flow };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(flow.jobs)
-        .stack_size(STACK_BYTES)
-        .build()
-        .map_err(io::Error::other)?;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let pool = threads::pool(flow.jobs.clamp(1, count.max(processors)));
+    let Some(pool) = pool else { return (0..count).try_for_each(|index| sink(work(index))) };
+    let flow = Flow { jobs: pool.current_num_threads(), ..flow };
     let progress = Progress::default();
     let (sender, receiver) = mpsc::channel();
     let (progress, work) = (&progress, &work);
-    let run_jobs = |sender: mpsc::Sender<(usize, T)>| {
+    let run_jobs = move |sender: &mpsc::Sender<(usize, T)>| {
         while let Some(index) = progress.take(count, flow) {
             let result = work(index);
             progress.waiting_bytes.fetch_add(result.bytes(), Ordering::AcqRel);
@@ -108,8 +106,8 @@ pub(crate) fn in_order<T: Send + Weigh>(
             }
         }
     };
-    std::thread::scope(|threads| {
-        threads.spawn(move || pool.broadcast(|_| run_jobs(sender.clone())));
+    pool.in_place_scope(|scope| {
+        scope.spawn_broadcast(move |_, _| run_jobs(&sender));
         let mut early = BTreeMap::new();
         let mut wanted = 0;
         let mut result = Ok(());

@@ -2,6 +2,7 @@
 
 use globset::GlobBuilder;
 use skep::Error;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -28,21 +29,44 @@ pub struct Inputs {
 }
 
 /// Expands the arguments; `any_file` takes every file of a folder and not only BPF objects.
-pub fn expand(args: &[String], any_file: bool) -> Inputs {
+pub fn expand(args: &[OsString], any_file: bool) -> Inputs {
     let mut inputs = Inputs::default();
     for arg in args {
-        match arg.strip_prefix('@') {
-            Some(list) => match read_text(Path::new(list)) {
-                Ok(text) => read_list(&text).for_each(|line| inputs.add(line, any_file)),
-                Err(e) => {
-                    let error = Error::io(Path::new(list), "reading the list", e);
-                    inputs.errors.push(error.to_string());
+        match arg.as_encoded_bytes().strip_prefix(b"@") {
+            Some(list) => {
+                let list = os_string(list);
+                match read_bytes(Path::new(&list)) {
+                    Ok(bytes) => {
+                        paths_of(&bytes).for_each(|path| inputs.add(&path, any_file));
+                    }
+                    Err(e) => {
+                        let error = Error::io(Path::new(&list), "reading the list", e);
+                        inputs.errors.push(error.to_string());
+                    }
                 }
-            },
+            }
             None => inputs.add(arg, any_file),
         }
     }
     inputs
+}
+
+/// A name in the form that the system has it in: any bytes where names are bytes.
+#[cfg(unix)]
+pub(crate) fn os_string(bytes: &[u8]) -> OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
+}
+
+/// A name in the form that the system has it in.
+#[cfg(not(unix))]
+pub(crate) fn os_string(bytes: &[u8]) -> OsString {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}
+
+/// The paths in a list, one a line; as in [`read_list`] otherwise.
+fn paths_of(list: &[u8]) -> impl Iterator<Item = OsString> {
+    let lines = list.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).map(os_string)
 }
 
 /// Most bytes of a text that is read whole: a list, results to compare with.
@@ -54,11 +78,18 @@ const TEXT_BYTES_MAX: u64 = 256 << 20;
 ///
 /// What cannot be read, is longer than any list, or is not UTF-8.
 pub fn read_text(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    fs::File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > TEXT_BYTES_MAX {
+    String::from_utf8(read_bytes(path)?).map_err(|_| {
+        std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8")
+    })
+}
+
+/// The same of any bytes.
+fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > TEXT_BYTES_MAX {
         true => Err(std::io::Error::other(format!("more than {TEXT_BYTES_MAX} bytes"))),
-        false => Ok(text),
+        false => Ok(bytes),
     }
 }
 
@@ -68,12 +99,12 @@ pub fn read_list(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Inputs {
-    fn add(&mut self, arg: &str, any_file: bool) {
+    fn add(&mut self, arg: &OsStr, any_file: bool) {
         let path = Path::new(arg);
         if path.is_dir() {
             self.add_folder(path, any_file);
-        } else if !path.exists() && arg.contains(['*', '?', '[', '{']) {
-            self.add_glob(arg);
+        } else if !path.exists() && arg.as_encoded_bytes().iter().any(|c| b"*?[{".contains(c)) {
+            self.add_glob(&arg.to_string_lossy());
         } else {
             self.files.push(Input { path: path.to_owned(), named: true });
         }
@@ -180,26 +211,26 @@ mod tests {
         fs::write(at("notes.txt"), "text").unwrap();
         fs::write(at("list"), format!("# list\n\n{}\n", at("a.o").display())).unwrap();
 
-        let names = |args: &[String], any| {
+        let names = |args: &[OsString], any| {
             let inputs = expand(args, any);
             assert_eq!(inputs.errors, [] as [String; 0]);
             let name = |input: &Input| input.path.strip_prefix(dir.path()).unwrap().to_owned();
             let names: Vec<PathBuf> = inputs.files.iter().map(name).collect();
             (names, inputs.passed_over)
         };
-        let arg = |text: &str| [at(text).display().to_string()];
+        let arg = |text: &str| [at(text).into_os_string()];
         let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
         assert_eq!(names(&arg(""), false), (paths(&["a.o", "b.o", "sub/c.o"]), 2));
         assert_eq!(names(&arg(""), true).0.len(), 5);
         assert_eq!(names(&arg("[ab].o"), false), (paths(&["a.o", "b.o"]), 0));
         assert_eq!(names(&arg("*.o"), false), (paths(&["a.o", "b.o"]), 0));
         assert_eq!(names(&arg("**/*.o"), false).0, paths(&["a.o", "b.o", "sub/c.o"]));
-        assert_eq!(names(&[format!("@{}", at("list").display())], false).0, paths(&["a.o"]));
+        assert_eq!(names(&[format!("@{}", at("list").display()).into()], false).0, paths(&["a.o"]));
     }
 
     #[test]
     fn what_names_nothing_is_an_error_line() {
-        let errors = |arg: &str| expand(&[arg.to_owned()], false).errors;
+        let errors = |arg: &str| expand(&[arg.into()], false).errors;
         assert_eq!(errors("no/such/*.o"), ["no/such/*.o: no file matches"]);
         assert_eq!(errors("@no/list").len(), 1);
         // A plain name is kept: reading it says what is wrong.

@@ -17,6 +17,7 @@ use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::{Host, KernelBtf, Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_report::{Filters, Tally};
+use std::ffi::OsStr;
 use std::io;
 use std::ops::Range;
 
@@ -132,10 +133,10 @@ impl Plan {
     /// # Errors
     ///
     /// One line: kernel BTF that the user named and that cannot be used.
-    pub fn session(btf: Option<&str>, loader: LoaderFlag) -> Result<Session, String> {
+    pub fn session(btf: Option<&OsStr>, loader: LoaderFlag) -> Result<Session, String> {
         let source = match btf {
             None => KernelBtf::Running,
-            Some("none") => KernelBtf::Absent,
+            Some(btf) if btf == "none" => KernelBtf::Absent,
             Some(path) => KernelBtf::File(path.into()),
         };
         let host = Host::read(&source).map_err(|e| e.to_string())?;
@@ -343,9 +344,16 @@ impl Batch {
             return (Batch::new(flags), plan());
         }
         std::thread::scope(|threads| {
-            let expanding = threads.spawn(|| Batch::new(flags));
+            let expanding = std::thread::Builder::new().spawn_scoped(threads, || Batch::new(flags));
             let plan = plan();
-            (expanding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), plan)
+            let batch = match expanding {
+                Ok(thread) => {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                }
+                // No thread is to be had.
+                Err(_) => Batch::new(flags),
+            };
+            (batch, plan)
         })
     }
 
@@ -473,7 +481,8 @@ mod tests {
 
     /// Runs two files, of which the first makes `make` panic.
     fn run(make: impl Fn(Judged<'_>) -> Named + Sync) -> (Vec<Vec<String>>, String, Exit) {
-        let files = ["loops.bpf.o", "xdp_count.bpf.o"].map(|name| format!("{PROGRAMS}{name}"));
+        let files =
+            ["loops.bpf.o", "xdp_count.bpf.o"].map(|name| format!("{PROGRAMS}{name}").into());
         let batch = Batch { inputs: expand(&files, false) };
         let (mut out, mut err, mut answers) = (Vec::new(), Vec::new(), Vec::new());
         let mut streams =

@@ -30,6 +30,7 @@ mod run;
 mod stat;
 mod streams;
 mod target;
+mod threads;
 pub mod tuning;
 
 pub use exit::Exit;
@@ -37,6 +38,8 @@ pub use flags::{Cli, Command};
 pub use in_order::Weigh;
 pub use memory_gate::over_limit;
 pub use process::run_in_process;
+#[cfg(all(feature = "run", target_os = "linux"))]
+pub use run::interrupt;
 pub use streams::Streams;
 
 use clap::Parser;

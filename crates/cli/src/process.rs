@@ -19,7 +19,8 @@ pub fn run_in_process(run: Run) -> ExitCode {
     }
     match std::panic::catch_unwind(|| in_streams(run)) {
         Ok(Ok(exit)) => ExitCode::from(exit.code()),
-        Ok(Err(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        // What is said of errors is not read: they are not known.
+        Ok(Err(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(Exit::Input.code()),
         Ok(Err(e)) => {
             let _ = writeln!(io::stderr(), "error: while writing: {}", skep::io_text(&e));
             ExitCode::from(Exit::Input.code())
@@ -36,7 +37,7 @@ fn in_streams(run: Run) -> io::Result<Exit> {
     let stdout = io::stdout();
     // NO_COLOR, CLICOLOR_FORCE and whether this is a terminal.
     let coloured = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
-    let mut out = BufWriter::new(stdout.lock());
+    let mut out = BufWriter::new(WhileRead { to: stdout.lock(), is_read: true });
     let mut err = io::stderr();
     let mut streams = Streams {
         out: &mut out,
@@ -47,4 +48,37 @@ fn in_streams(run: Run) -> io::Result<Exit> {
     let exit = run(std::env::args_os(), &mut streams)?;
     out.flush()?;
     Ok(exit)
+}
+
+/// Writes as long as somebody reads. Who leaves early (`head`) does not end the work: what it comes
+/// to is the exit status.
+struct WhileRead<W> {
+    to: W,
+    is_read: bool,
+}
+
+impl<W: Write> WhileRead<W> {
+    /// What `write` gives, or `unread` if nobody reads any more.
+    fn or<T>(&mut self, unread: T, write: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
+        if !self.is_read {
+            return Ok(unread);
+        }
+        match write(&mut self.to) {
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
+                self.is_read = false;
+                Ok(unread)
+            }
+            done => done,
+        }
+    }
+}
+
+impl<W: Write> Write for WhileRead<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.or(bytes.len(), |to| to.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.or((), Write::flush)
+    }
 }

@@ -1,9 +1,11 @@
 //! `--target FILE[:PROG]`: the program whose functions `freplace` programs replace.
 
 use crate::flags::InputFlags;
+use crate::inputs::os_string;
 use crate::judge_files::{Plan, not_loaded};
 use skep::Session;
 use skep::object::ObjectProgram;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 impl Plan {
@@ -19,13 +21,13 @@ impl Plan {
     }
 }
 
-fn with_target(session: Session, target: &str) -> Result<Session, String> {
+fn with_target(session: Session, target: &OsStr) -> Result<Session, String> {
     let (file, name) = split(target, |file| Path::new(file).exists());
-    let path = Path::new(file);
+    let path = Path::new(&file);
     let bytes = session.read(path).map_err(|e| e.to_string())?;
     let object = session.open(path, &bytes).map_err(|e| e.to_string())?;
-    let entry = choose(&object.programs, name).map_err(|why| format!("{file}: {why}"))?;
-    let here = |why: String| format!("{file}: {why}");
+    let here = |why: String| format!("{}: {why}", path.display());
+    let entry = choose(&object.programs, name).map_err(here)?;
     let program = entry
         .program
         .as_ref()
@@ -34,10 +36,12 @@ fn with_target(session: Session, target: &str) -> Result<Session, String> {
 }
 
 /// File and program: a file whose name has a colon is itself.
-fn split(target: &str, exists: impl Fn(&str) -> bool) -> (&str, Option<&str>) {
-    match target.rsplit_once(':') {
-        Some((file, name)) if !exists(target) => (file, Some(name)),
-        _ => (target, None),
+fn split(target: &OsStr, exists: impl Fn(&OsStr) -> bool) -> (OsString, Option<&str>) {
+    let bytes = target.as_encoded_bytes();
+    let colon = bytes.iter().rposition(|byte| *byte == b':');
+    match colon.map(|at| (&bytes[..at], std::str::from_utf8(&bytes[at + 1..]))) {
+        Some((file, Ok(name))) if !exists(target) => (os_string(file), Some(name)),
+        _ => (target.to_owned(), None),
     }
 }
 
@@ -60,14 +64,16 @@ fn choose<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::split;
-
     #[test]
     fn a_file_may_have_a_colon() {
-        let none = |_: &str| false;
-        assert_eq!(split("a.o:main", none), ("a.o", Some("main")));
-        assert_eq!(split("a.o", none), ("a.o", None));
-        assert_eq!(split("a:b.o", |file| file == "a:b.o"), ("a:b.o", None));
-        assert_eq!(split("a:b.o:main", |file| file == "a:b.o"), ("a:b.o", Some("main")));
+        let split = |target: &str, there: &str| {
+            let (file, name) = super::split(target.as_ref(), |file| file == there);
+            (file.into_string().unwrap(), name.map(str::to_owned))
+        };
+        let answer = |file: &str, name: Option<&str>| (file.to_owned(), name.map(str::to_owned));
+        assert_eq!(split("a.o:main", ""), answer("a.o", Some("main")));
+        assert_eq!(split("a.o", ""), answer("a.o", None));
+        assert_eq!(split("a:b.o", "a:b.o"), answer("a:b.o", None));
+        assert_eq!(split("a:b.o:main", "a:b.o"), answer("a:b.o", Some("main")));
     }
 }

@@ -1,6 +1,7 @@
 //! Rows as veristat's CSV, written and read back (`-R`, `-C`).
 
 use crate::error::Error;
+use crate::escape::printable;
 use crate::row::{Row, Verdict};
 use crate::spec::EmitSpec;
 use crate::stat::Stat;
@@ -15,7 +16,8 @@ pub struct CsvRows {
     pub rows: Vec<Row>,
 }
 
-/// Writes header and rows.
+/// Writes header and rows. Names are printable: control characters in them are written as
+/// `\u{..}`, in what is read back, too.
 ///
 /// # Errors
 ///
@@ -24,7 +26,8 @@ pub fn write_csv(out: &mut dyn Write, rows: &[Row], emit: &EmitSpec) -> io::Resu
     let mut csv = csv::WriterBuilder::new().from_writer(out);
     csv.write_record(emit.stats.iter().map(|stat| stat.def().names[0]))?;
     for row in rows {
-        csv.write_record(emit.stats.iter().map(|&stat| row.get(stat).to_string()))?;
+        let field = |&stat: &Stat| printable(&row.get(stat).to_string()).into_owned();
+        csv.write_record(emit.stats.iter().map(field))?;
     }
     csv.flush()
 }
@@ -116,14 +119,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(file in ".*", prog in ".*", insns: i64, peak: i64) {
+        fn what_is_written_is_read_back(file in "(?s).*", prog in "(?s).*", insns: i64, peak: i64) {
+            let names = [&file, &prog].map(|name| printable(name).into_owned());
+            prop_assert!(!names.concat().contains(char::is_control));
+            let [file, prog] = if insns % 2 == 0 { [file, prog] } else { names.clone() };
             let mut row = Row::new(file, prog, Verdict::Unsupported)
                 .with(Stat::TotalInsns, insns)
                 .with(Stat::PeakStates, peak);
             row.prog_type = "xdp".into();
             let mut out = Vec::new();
             write_csv(&mut out, std::slice::from_ref(&row), &EmitSpec::csv_default()).unwrap();
+            let lines = out.iter().filter(|byte| byte.is_ascii_control()).count();
+            prop_assert_eq!(lines, 2);
             let back = read_csv(out.as_slice()).unwrap();
+            [row.file, row.prog] = names;
             prop_assert_eq!(back.rows, [row]);
         }
     }

@@ -308,13 +308,14 @@ impl Cpus {
     }
 }
 
-/// Lets others run who have a number: their runs are mostly short.
+/// Lets others run who have a number: their runs are mostly short. Not by `std::thread::sleep`, which
+/// panics where the host refuses the system call.
 pub(crate) fn wait(turns: &mut u32) {
     /// Looks before it is time to sleep.
     const YIELDS: u32 = 64;
     const SLEEP: Duration = Duration::from_micros(50);
     *turns = turns.saturating_add(1);
-    if *turns < YIELDS { std::thread::yield_now() } else { std::thread::sleep(SLEEP) }
+    if *turns < YIELDS { std::thread::yield_now() } else { std::thread::park_timeout(SLEEP) }
 }
 
 /// The number of the calling thread's run; outside of runs the one that the thread keeps, or 0.

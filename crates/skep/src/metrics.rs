@@ -236,7 +236,7 @@ fn answer_all(listener: &TcpListener, stopped: &AtomicBool, observer: &Observer)
             }
             let Ok((stream, other)) = stream.and_then(|s| Ok((s.try_clone()?, s))) else {
                 // No descriptors are left: there will be more when some client has gone.
-                thread::sleep(Duration::from_millis(20));
+                thread::park_timeout(Duration::from_millis(20));
                 continue;
             };
             clients.add(number, other);

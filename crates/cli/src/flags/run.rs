@@ -9,6 +9,7 @@ pub use prog::{ProgCommand, ProgFlags};
 use super::loader::LoaderFlag;
 use clap::{Args, Subcommand};
 use skep::runtime::Engine;
+use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -55,7 +56,7 @@ pub struct RunFlags {
     pub map: Vec<String>,
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none", help_heading = "Input")]
-    pub btf: Option<String>,
+    pub btf: Option<OsString>,
     /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
     #[arg(long, value_name = "WHOSE", default_value = "libbpf", help_heading = "Input")]
     pub loader: LoaderFlag,

@@ -123,7 +123,7 @@ fn inputs(flags: &RunFlags) -> Vec<Named> {
     all.extend(file("--pcap", &flags.pcap));
     all.extend(file("--data-file", &flags.data_file));
     all.extend(text("--ctx-json", &flags.ctx_json));
-    all.extend(text("--btf", &flags.btf));
+    all.extend(flags.btf.as_ref().map(|path| ("--btf", path.into())));
     let globals = flags.set_global_vars.iter().filter_map(|text| text.strip_prefix('@'));
     all.extend(globals.map(|path| ("--set-global-vars", path.into())));
     let maps = flags.map.iter().filter_map(|map| Some(map.split_once("=@")?.1));

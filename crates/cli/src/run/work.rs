@@ -8,6 +8,7 @@ use super::interrupt;
 use super::summary::passes;
 use super::tally::{Run, Tally};
 use crate::flags::run::RunFlags;
+use crate::threads;
 use skep::runtime::{Ctx, Engine, Instance, Interrupter, RunResult, takes_packet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,11 +17,6 @@ use std::time::{Duration, Instant};
 
 /// Runs of one input between two looks whether the user wants them to end.
 const REPEATS: u32 = 1 << 12;
-
-/// Address space that must be left when a thread is started: its stack, and what the threads just
-/// started ask for before they run. More than the allocator ever keeps of what is freed, so that
-/// asking for it asks the host.
-const THREAD_BYTES: usize = 64 << 20;
 
 /// How often one looks whether the runs have ended, and how often what is watched is shown.
 const LOOK: Duration = Duration::from_millis(5);
@@ -69,7 +65,11 @@ pub(super) fn run(work: Work<'_>, mut watch: Option<Watch<'_>>) -> io::Result<Do
                 handles.iter().all(|handle| handle.is_finished())
             };
             look_on(&mut watch, is_done)?;
-            let mut all = Tally::default();
+            let mut all = match handles.is_empty() {
+                // The one that there is.
+                true => Worker { ctx: None, ..worker }.work(),
+                false => Tally::default(),
+            };
             for handle in handles {
                 all.add(handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
@@ -94,23 +94,22 @@ pub(super) fn run(work: Work<'_>, mut watch: Option<Watch<'_>>) -> io::Result<Do
 /// Starts the threads; those that the host does not give are missed, and the others do the work.
 fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    threads: u32,
+    wanted: u32,
     worker: &Worker<'scope>,
 ) -> (Vec<ScopedJoinHandle<'scope, Tally>>, Option<String>) {
     let mut handles = Vec::new();
-    for _ in 0..threads {
+    for _ in 0..wanted {
         let worker = Worker { ctx: None, ..*worker };
-        // A thread that finds no memory when it begins would abort the process.
-        let room = Vec::<u8>::new().try_reserve_exact(THREAD_BYTES).map_err(io::Error::from);
-        match room.and_then(|()| Builder::new().spawn_scoped(scope, move || worker.work())) {
+        match threads::room()
+            .and_then(|()| Builder::new().spawn_scoped(scope, move || worker.work()))
+        {
             Ok(handle) => handles.push(handle),
             Err(e) => {
-                let count = handles.len();
+                // Without any, the calling thread does the work.
+                let count = handles.len().max(1);
                 let why = skep::io_text(&e);
-                return (
-                    handles,
-                    Some(format!("only {count} of {threads} threads started: {why}")),
-                );
+                let missing = format!("only {count} of {wanted} threads started: {why}");
+                return (handles, (count < wanted as usize).then_some(missing));
             }
         }
     }
@@ -128,7 +127,7 @@ pub(super) type Watch<'a> = &'a mut dyn FnMut() -> io::Result<()>;
 fn look_on(watch: &mut Option<Watch<'_>>, is_done: impl Fn() -> bool) -> io::Result<()> {
     let mut next = Instant::now() + REFRESH;
     while !is_done() {
-        thread::sleep(LOOK.min(next.saturating_duration_since(Instant::now())));
+        threads::pause(LOOK.min(next.saturating_duration_since(Instant::now())));
         if Instant::now() >= next {
             next += REFRESH;
             watch.as_mut().map_or(Ok(()), |refresh| refresh())?;

@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::streams::Streams;
 use skep_report::{Breach, CsvRows, EmitSpec, JoinedRow, Stat, join, read_csv, sort_joined};
+use std::ffi::OsStr;
 use std::io;
 
 /// A name that no program has is a mistake; a statistic that none has is an answer.
@@ -89,8 +90,8 @@ pub(crate) fn print_breaches(streams: &mut Streams<'_>, breaches: &[Breach]) -> 
     Ok(if breaches.is_empty() { Exit::Success } else { Exit::Refused })
 }
 
-pub(crate) fn read(path: &str) -> Result<CsvRows, String> {
+pub(crate) fn read(path: &OsStr) -> Result<CsvRows, String> {
     let text = crate::inputs::read_text(path.as_ref())
         .map_err(|e| skep::Error::io(path.as_ref(), "reading results", e).to_string())?;
-    read_csv(text.as_bytes()).map_err(|e| format!("{path}: while reading results: {e}"))
+    read_csv(text.as_bytes()).map_err(|e| format!("{}: while reading results: {e}", path.display()))
 }

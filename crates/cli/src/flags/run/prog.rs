@@ -4,6 +4,7 @@ use super::poke::Poke;
 use crate::flags::loader::LoaderFlag;
 use clap::{Args, Subcommand};
 use skep::runtime::Engine;
+use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -42,7 +43,7 @@ pub struct ProgFlags {
     pub poke: Poke,
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none")]
-    pub btf: Option<String>,
+    pub btf: Option<OsString>,
     /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
     #[arg(long, value_name = "WHOSE", default_value = "libbpf")]
     pub loader: LoaderFlag,
