@@ -2,7 +2,8 @@
 //! that refuses.
 
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 fn skep_bench() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_skep-bench"));
@@ -30,6 +31,27 @@ fn bench_measures_in_turn_in_new_processes_and_at_once() {
     let at_once = bench(&["--saturate=2", "--time=0.05", "-f", "*/xdp_count"]);
     assert!(at_once.contains("Counter stats for 2 processes"), "{at_once}");
     assert!(at_once.contains("seconds time elapsed"), "{at_once}");
+}
+
+/// Ctrl-C ends a measurement after the program that it is at: what was measured is shown.
+#[test]
+fn an_interrupted_measurement_shows_what_it_has() {
+    for json in [false, true] {
+        let mut command = skep_bench();
+        command.args(["verify", "--btf=none", "tests/programs/xdp_count.bpf.o", "--time=1"]);
+        command.args(json.then_some("--json")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("a process");
+        std::thread::sleep(Duration::from_millis(500));
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let (out, err) = (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned());
+        assert_eq!(output.status.code(), Some(130), "{err}");
+        let out = String::from_utf8(out).unwrap();
+        // The object has two programs.
+        assert!(out.contains("xdp_count") != out.contains("xdp_reflect"), "{out}");
+        assert!(!json || serde_json::from_str::<serde_json::Value>(&out).is_ok(), "{out}");
+    }
 }
 
 /// Each table of `skep-bench run` has a row of each program, and engines that differ would end it.

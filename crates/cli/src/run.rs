@@ -14,7 +14,7 @@ mod ctx_json;
 mod effects;
 mod gdb;
 mod input;
-mod interrupt;
+pub mod interrupt;
 mod map_errno;
 mod map_input;
 mod map_json;

@@ -39,7 +39,8 @@ Counters this machine lacks are shown as not counted. The two sides alternate wi
 interval is the 95 % paired-bootstrap interval of the ratio of medians.
 
 Exit status: 0 if everything was measured (or the kernel is not accessible), 1 if the two sides \
-disagree on insns or states, 2 on bad input, 101 after an internal error.";
+disagree on insns or states, 2 on bad input, 130 after Ctrl-C (programs measured by then are shown), \
+101 after an internal error.";
 
 /// Flags of `skep-bench verify`.
 #[derive(Debug, Clone, Default, Args)]

@@ -18,6 +18,7 @@ use sides::Side;
 use skep::VerifyOptions;
 use skep_cli::Exit;
 use skep_cli::Streams;
+use skep_cli::interrupt;
 use skep_cli::judge_files::Plan;
 use std::io;
 use std::time::Duration;
@@ -42,6 +43,8 @@ type Outcome = io::Result<Result<Exit, String>>;
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &VerifyFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    // What was measured by then is shown.
+    let _guard = interrupt::Guard::new();
     let outcome = match Run::new(flags) {
         Err(message) => Err(message),
         Ok(run) if flags.worker.is_some() => worker::run(&run, streams)?,
@@ -54,6 +57,16 @@ pub(crate) fn run(flags: &VerifyFlags, streams: &mut Streams<'_>) -> io::Result<
         streams.error(&message)?;
         Ok(Exit::Input)
     })
+}
+
+/// Whether the user ended the run, which is to stop at the next program: what was measured is shown,
+/// and the exit status says so.
+fn is_ended(exit: &mut Exit) -> bool {
+    let is_asked = interrupt::is_asked();
+    if is_asked {
+        exit.raise(Exit::Interrupted);
+    }
+    is_asked
 }
 
 impl Run<'_> {

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// While this lives, SIGINT is noted and ends nothing.
-pub(super) struct Guard {
+#[derive(Debug)]
+pub struct Guard {
     before: Option<libc::sigaction>,
 }
 
@@ -21,7 +22,8 @@ extern "C" fn note(_: c_int) {
 
 impl Guard {
     /// From now on. Where the host refuses, the signal ends the process as always.
-    pub(super) fn new() -> Guard {
+    #[expect(clippy::new_without_default, reason = "it changes the process")]
+    pub fn new() -> Guard {
         ASKED.store(false, Relaxed);
         // SAFETY: all zeros are a `sigaction`: no flags, no signal blocked, the default action.
         let (mut ours, mut before): (libc::sigaction, libc::sigaction) =
@@ -45,7 +47,7 @@ impl Drop for Guard {
 }
 
 /// Whether the user wants the runs to end.
-pub(super) fn is_asked() -> bool {
+pub fn is_asked() -> bool {
     ASKED.load(Relaxed)
 }
 

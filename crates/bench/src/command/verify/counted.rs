@@ -2,9 +2,9 @@
 
 use super::sides::Side;
 use super::subjects::Subjects;
-use super::{Outcome, Run, worker};
+use super::{Outcome, Run, is_ended, worker};
 use crate::callgrind::{self, Counted};
-use crate::command::figures;
+use crate::command::{Progress, figures};
 use serde::Serialize;
 use skep_cli::Exit;
 use skep_cli::Streams;
@@ -41,7 +41,12 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     let subjects = Subjects::find(run, streams)?;
     let mut exit = subjects.exit;
     let mut answer = Answer { mode: "callgrind", sides: &run.sides, programs: Vec::new() };
+    let progress = Progress::new(streams, subjects.len());
     for subject in subjects.iter().take(subjects.len()) {
+        if is_ended(&mut exit) {
+            break;
+        }
+        progress.program(answer.programs.len(), &subject.name)(0.0);
         let count = |side| {
             let mut command = worker::command(run, &subject, side)?;
             callgrind::count(command.arg("--repeat=1")).map_err(|e| e.to_string())
@@ -54,6 +59,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
             }
         }
     }
+    drop(progress);
     match run.flags.json {
         true => {
             crate::command::write_json(&answer, streams)?;

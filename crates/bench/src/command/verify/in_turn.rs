@@ -2,7 +2,7 @@
 
 use super::sides::Side;
 use super::subjects::{Subject, Subjects};
-use super::{Outcome, Run, worker};
+use super::{Outcome, Run, is_ended, worker};
 use crate::command::Progress;
 use crate::command::figures::{self, NOT_COUNTED};
 use crate::verification::{Counter, Counts, counters, counts, verify};
@@ -69,6 +69,9 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     };
     let progress = Progress::new(streams, subjects.len());
     for subject in subjects.iter().take(subjects.len()) {
+        if is_ended(&mut exit) {
+            break;
+        }
         let tick = progress.program(answer.programs.len(), &subject.name);
         match measure(run, &subject, tick) {
             Err(message) => {
@@ -83,6 +86,8 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
             Ok(Ok(measured)) => {
                 if !run.flags.json {
                     progress.bar.suspend(|| table(run, &measured, streams))?;
+                    // Who waits for the next sees this one.
+                    streams.out.flush()?;
                 }
                 answer.programs.push(measured);
             }

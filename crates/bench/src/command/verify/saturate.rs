@@ -3,7 +3,7 @@
 
 use super::sides::Side;
 use super::subjects::{Subject, Subjects};
-use super::{Outcome, Run, worker};
+use super::{Outcome, Run, is_ended, worker};
 use crate::command::{Progress, figures};
 use crate::verification::Counts;
 use crate::{Cost, METRICS, Metric, Ratio, Report, Rounds, Totals, Unit, interleave};
@@ -56,6 +56,9 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     let mut answer = Answer { mode: "saturate", instances, programs: Vec::new() };
     let progress = Progress::new(streams, subjects.len());
     for subject in subjects.iter().take(subjects.len()) {
+        if is_ended(&mut exit) {
+            break;
+        }
         let tick = progress.program(answer.programs.len(), &subject.name);
         match measure(run, &subject, instances, tick) {
             Ok(measured) => answer.programs.push(measured),

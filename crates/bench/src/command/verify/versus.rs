@@ -1,7 +1,7 @@
 //! skep and the host kernel in turn: the same counts, and how much faster.
 
 use super::subjects::Subjects;
-use super::{Outcome, Run};
+use super::{Outcome, Run, is_ended};
 use crate::command::{Progress, figures};
 use crate::verification::Counts;
 use crate::{KernelComparison, Ratio, Spread, Unit, geometric_mean};
@@ -49,9 +49,10 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
         geometric_mean_best: None,
         geometric_mean_median: None,
     };
+    let mut exit = subjects.exit;
     let progress = Progress::new(streams, subjects.len());
     for subject in subjects.iter() {
-        if answer.programs.len() == subjects.len() {
+        if answer.programs.len() == subjects.len() || is_ended(&mut exit) {
             break;
         }
         let tick = progress.program(answer.programs.len(), &subject.name);
@@ -70,7 +71,6 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     let ratios = answer.programs.iter().map(|program| program.median_ratio.clone());
     answer.geometric_mean_median = geometric_mean(&ratios.collect::<Vec<_>>());
     print(run, &answer, streams)?;
-    let mut exit = subjects.exit;
     for program in answer.programs.iter().filter(|program| program.skep != program.kernel) {
         let difference = program.skep.difference(&program.kernel);
         let name = &program.program;

@@ -19,7 +19,9 @@ pub(super) fn command(run: &Run<'_>, subject: &Subject, side: &Side) -> Result<C
         .map_err(|e| format!("while locating this executable: {}", skep::io_text(&e)))?;
     let mut command = Command::new(binary);
     command.args(["verify", &subject.file, "--worker", &subject.name]);
-    command.args(run.flags.input.btf.iter().map(|btf| format!("--btf={btf}")));
+    if let Some(btf) = &run.flags.input.btf {
+        command.arg("--btf").arg(btf);
+    }
     command.args(run.flags.input.scan.then_some("--scan"));
     command.args(side.settings.iter().map(|setting| format!("--a={setting}")));
     command.stdin(Stdio::null());
@@ -59,7 +61,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     let Some(side) = run.sides.first() else { return Ok(Err("no settings".to_owned())) };
     let input = Input { path: file.into(), named: true };
     let Some(subject) = load(run, &input, wanted) else {
-        return Ok(Err(format!("{file}: no program '{wanted}'")));
+        return Ok(Err(format!("{}: no program '{wanted}'", file.display())));
     };
     match Report::of(&subject.program, &run.config(side), run.rounds) {
         Err(message) => Ok(Err(message)),
