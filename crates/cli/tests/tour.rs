@@ -1,5 +1,5 @@
-//! Every command of docs/tour.md runs as it is printed there: on an object with the programs that it
-//! names, and with stand-ins for the tools that it pipes into.
+//! Every command of docs/tour.md runs as it is printed there: on an object with the programs that
+//! it names, and with stand-ins for the tools that it pipes into.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

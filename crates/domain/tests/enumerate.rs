@@ -8,7 +8,7 @@ mod concrete;
 use concrete::{ALU, JMP, concrete_alu, concrete_jmp, low, signed};
 use std::collections::BTreeSet;
 
-use skep_domain::{AluOp, JmpOp, ScalarAt, Tnum, alu, is_branch_taken, neg, refine_branches};
+use skep_domain::{JmpOp, ScalarAt, Tnum, alu, is_branch_taken, neg, refine_branches};
 
 /// One abstract value and the values it stands for, as bits of a word (up to 6 bits wide).
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ mod concrete;
 use concrete::{ALU, JMP, concrete_alu, concrete_jmp};
 use proptest::prelude::*;
 use skep_domain::{
-    AluOp, ByteOrder, JmpOp, Scalar, Tnum, alu, byte_order, fork_sign_mask, is_branch_taken, neg,
+    ByteOrder, JmpOp, Scalar, Tnum, alu, byte_order, fork_sign_mask, is_branch_taken, neg,
     refine_branches,
 };
 

@@ -308,8 +308,8 @@ impl Cpus {
     }
 }
 
-/// Lets others run who have a number: their runs are mostly short. Not by `std::thread::sleep`, which
-/// panics where the host refuses the system call.
+/// Lets others run who have a number: their runs are mostly short. Not by `std::thread::sleep`,
+/// which panics where the host refuses the system call.
 pub(crate) fn wait(turns: &mut u32) {
     /// Looks before it is time to sleep.
     const YIELDS: u32 = 64;

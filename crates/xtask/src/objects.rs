@@ -4,8 +4,8 @@ use skep::object::{Object, OpenOptions};
 use skep::{Host, KernelBtf, Loader};
 use std::path::{Path, PathBuf};
 
-/// Files as given, folders as all `*.o` below them, links followed; sorted, so that results have one
-/// order.
+/// Files as given, folders as all `*.o` below them, links followed; sorted, so that results have
+/// one order.
 pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
     let mut found = Vec::new();
     for path in paths {

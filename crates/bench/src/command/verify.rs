@@ -59,8 +59,8 @@ pub(crate) fn run(flags: &VerifyFlags, streams: &mut Streams<'_>) -> io::Result<
     })
 }
 
-/// Whether the user ended the run, which is to stop at the next program: what was measured is shown,
-/// and the exit status says so.
+/// Whether the user ended the run, which is to stop at the next program: what was measured is
+/// shown, and the exit status says so.
 fn is_ended(exit: &mut Exit) -> bool {
     let is_asked = interrupt::is_asked();
     if is_asked {
