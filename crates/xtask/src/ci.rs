@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 24] = [
+const STEPS: [Step; 25] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -42,6 +42,7 @@ const STEPS: [Step; 24] = [
     Step { name: "peers", runs: Runs::Own(&["neighbours", "peers"]) },
     Step { name: "packages", runs: Runs::Own(&["package"]) },
     Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
+    Step { name: "refusals", runs: Runs::Own(&["refusals", "--check"]) },
     Step { name: "proofs", runs: Runs::Own(&["prove", "--quick"]) },
     Step { name: "faults on purpose", runs: Runs::Own(&["faults", "--check"]) },
     Step { name: "transcripts", runs: Runs::Own(&["bless", "--check"]) },

@@ -31,6 +31,7 @@ mod parity;
 mod pcap;
 mod prove;
 mod random;
+mod refusals;
 mod sanitized;
 mod targets;
 mod tidy;
@@ -105,6 +106,8 @@ enum Command {
     Random(random::Args),
     /// Compile for every platform, verify in WebAssembly, test 64-bit ARM in qemu.
     Targets(targets::Args),
+    /// Write docs/refusals.md: why programs are refused, and how they are mended.
+    Refusals(refusals::Args),
     /// Run tests under ThreadSanitizer (nightly).
     Threads,
     /// Verify programs under every combination of engine settings; only the cost may change.
@@ -172,6 +175,7 @@ fn run(command: Command) -> Outcome {
         Command::Pcap(args) => pcap::run(&args),
         Command::Prove(args) => prove::run(&args),
         Command::Random(args) => random::run(&args),
+        Command::Refusals(args) => refusals::run(&args),
         Command::Tunings(args) => tunings::run(&args),
         Command::Tidy(args) => tidy::run(&args),
         Command::KernelDiffWorker(args) => kernel_diff::worker(&args),
