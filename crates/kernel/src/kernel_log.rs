@@ -167,13 +167,20 @@ pub fn first_difference<'a>(
     None
 }
 
-/// The line that tells why a program was refused: the last that is neither statistics, nor empty.
+/// The line that tells why a program was refused: the last that is neither statistics, nor empty,
+/// nor the explanation that kernels give from 7.3 on.
 pub fn reason(log: &str) -> Option<&str> {
     let statistics = ["processed ", "stack depth ", "verification time ", "mark_precise: "];
-    log.lines().rev().find(|line| {
-        !line.trim().is_empty() && !statistics.iter().any(|prefix| line.starts_with(prefix))
-    })
+    let is_told = |line: &&str| {
+        let counts = line.starts_with("subprog ") && line.contains(" insns_self ");
+        !line.trim().is_empty() && !counts && !statistics.iter().any(|it| line.starts_with(it))
+    };
+    let log = log.find(EXPLANATION).map_or(log, |at| &log[..at]);
+    log.lines().rev().find(is_told)
 }
+
+/// How the explanation begins.
+const EXPLANATION: &str = "\nVerification failed: ";
 
 #[cfg(test)]
 mod tests {
@@ -189,6 +196,15 @@ mod tests {
         assert_eq!((stats.peak_states, stats.mark_read), (3, 4));
         assert_eq!(stats.stack_depth, "8+0");
         assert_eq!(KernelStats::parse("R0 !read_ok\n"), None);
+    }
+
+    #[test]
+    fn the_reason_stands_before_what_explains_it() {
+        let log = "3: (1f) r0 -= r1\nR0 tried to subtract pointer from scalar\n\n\
+                   Verification failed: Register Type Safety\n\nSuggestion:\n  Keep it.\n\n\
+                   verification time 3 usec\nstack depth max 0\n\
+                   subprog 0 (f) main insns_self 4 insns_total 4 stack 0\nprocessed 4 insns\n";
+        assert_eq!(reason(log), Some("R0 tried to subtract pointer from scalar"));
     }
 
     #[test]

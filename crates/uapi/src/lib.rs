@@ -25,6 +25,7 @@ mod profile;
 mod prog_type;
 mod retval;
 pub mod run_ctx;
+pub mod since;
 pub mod trampoline;
 mod type_flag;
 

@@ -19,6 +19,7 @@ mod fetch;
 mod guest;
 mod initrd;
 mod probe;
+mod surface;
 mod table;
 
 pub(crate) use agree::{Agreement, agreements};
@@ -37,6 +38,8 @@ enum Command {
     Fetch(fetch::Args),
     /// Ask a kernel about the programs of objects; goes on where it was interrupted.
     Ask(ask::Args),
+    /// Ask a kernel which helpers, maps, programs and insns there are.
+    Surface(surface::Args),
     /// Pack answers into the tables of tests/kernels/asked.
     Table(table::Args),
     /// How far skep agrees with those tables; fail where it agrees less than before.
@@ -67,6 +70,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     match &args.command {
         Command::Fetch(args) => fetch::run(args),
         Command::Ask(args) => ask::run(args),
+        Command::Surface(args) => surface::run(args),
         Command::Table(args) => table::run(args),
         Command::Agree(args) => agree::run(args),
     }

@@ -47,6 +47,7 @@ pub(crate) struct Args {
 
 /// How tables are named: the release, then this.
 pub(super) const END: &str = ".csv.gz";
+const BASELINE: &str = ".baseline";
 const BASELINE_END: &str = ".baseline.csv.gz";
 
 /// Where tables and baselines are.
@@ -56,11 +57,15 @@ pub(super) fn folder() -> PathBuf {
 
 /// The releases that there are tables of, oldest first.
 fn releases() -> Vec<String> {
+    releases_with(END).into_iter().filter(|name| !name.ends_with(BASELINE)).collect()
+}
+
+/// The releases that there are files of, named by the release and then `end`.
+pub(super) fn releases_with(end: &str) -> Vec<String> {
     let names = fs::read_dir(folder()).into_iter().flatten().filter_map(Result::ok);
     let mut releases: Vec<String> = names
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| !name.ends_with(BASELINE_END))
-        .filter_map(|name| Some(name.strip_suffix(END)?.to_owned()))
+        .filter_map(|name| Some(name.strip_suffix(end)?.to_owned()))
         .collect();
     let numbers = |release: &String| -> Vec<u32> {
         let parts = release.split(|c: char| !c.is_ascii_digit());

@@ -2,10 +2,12 @@
 //! verdict, counts, last message, a hash of the log. No text of a program.
 
 use super::agree::{self, END};
-use crate::answers;
+use crate::answers::{self, Table};
 use crate::outcome::Ended;
-use std::fs;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -27,7 +29,8 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     releases.sort();
     for release in releases {
         let folder = args.out.join(&release);
-        let table = answers::read(&folder.join("answers.csv"))?;
+        let mut table = answers::read(&folder.join("answers.csv"))?;
+        reread(&folder.join("logs"), &mut table)?;
         let version = fs::read_to_string(folder.join("facts/version")).unwrap_or_default();
         let head = format!(
             "Linux {release} ({}); written by `cargo xtask kernels ask` and `table`",
@@ -39,4 +42,34 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         println!("{release}: {} programs", rows.len());
     }
     Ok(Ended::Passed)
+}
+
+/// The messages anew from the logs: which line of a log is the message may have been learned since.
+fn reread(logs: &Path, table: &mut Table) -> io::Result<()> {
+    let mut objects: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for row in table.values_mut().filter(|row| row.verdict == "rejected") {
+        if !objects.contains_key(&row.object) {
+            let path = logs.join(format!("{}.gz", row.object.replace('/', "_")));
+            objects.insert(row.object.clone(), messages(&path)?);
+        }
+        let known = objects.get(&row.object).and_then(|of| of.get(&row.program));
+        if let Some(message) = known {
+            row.message.clone_from(message);
+        }
+    }
+    Ok(())
+}
+
+/// The last message of each program in a file of logs.
+fn messages(path: &Path) -> io::Result<BTreeMap<String, String>> {
+    let mut text = Vec::new();
+    flate2::read::MultiGzDecoder::new(File::open(path)?).read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    let mut found = BTreeMap::new();
+    for part in text.split("@@ ").skip(1) {
+        let (head, log) = part.split_once('\n').unwrap_or((part, ""));
+        let name = head.split(' ').next().unwrap_or_default();
+        found.insert(name.to_owned(), answers::message(log));
+    }
+    Ok(found)
 }

@@ -1,0 +1,221 @@
+//! What came with which release: helpers, map types, program types, attach types, insns.
+//!
+//! Numbers of helpers and types are handed out in order and never again, so that a table of the
+//! first number of each release says it of all. What a kernel with backports has is not in these
+//! tables but in its BTF.
+//!
+//! Source: the release of the commit that added each, as `isovalent/ebpf-docs`
+//! (`data/feature-versions.yaml`) lists them; attach types behind `lsm_cgroup` and insns by the
+//! kernel's commit messages. Tests: `cargo xtask` holds the tables against what kernels answered
+//! (`tests/kernels/asked/*.surface.csv`).
+
+use crate::helper::HelperId;
+use crate::{AttachType, MapType, ProgType};
+use std::fmt;
+use std::str::FromStr;
+
+/// A release of Linux: 5.17.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Release {
+    /// 5 of 5.17.
+    pub major: u8,
+    /// 17 of 5.17.
+    pub minor: u8,
+}
+
+impl Release {
+    const fn new(major: u8, minor: u8) -> Release {
+        Release { major, minor }
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Not `MAJOR.MINOR`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotARelease;
+
+impl FromStr for Release {
+    type Err = NotARelease;
+
+    /// `6.12`, `6.12.117` and `6.12.117+deb12-cloud-amd64` are 6.12.
+    fn from_str(text: &str) -> Result<Release, NotARelease> {
+        let mut parts = text.split(|c: char| !c.is_ascii_digit());
+        let mut next = || parts.next().and_then(|part| part.parse().ok()).ok_or(NotARelease);
+        Ok(Release { major: next()?, minor: next()? })
+    }
+}
+
+/// First number of a release, and the release.
+type Row = (u32, Release);
+
+const fn row(first: u32, major: u8, minor: u8) -> Row {
+    (first, Release::new(major, minor))
+}
+
+#[rustfmt::skip]
+const HELPERS: [Row; 34] = [
+    row(1, 3, 19), row(4, 4, 1), row(12, 4, 2), row(17, 4, 3), row(23, 4, 4), row(26, 4, 5),
+    row(27, 4, 6), row(31, 4, 8), row(37, 4, 9), row(42, 4, 10), row(45, 4, 11), row(46, 4, 12),
+    row(48, 4, 13), row(51, 4, 14), row(54, 4, 15), row(58, 4, 16), row(60, 4, 17), row(65, 4, 18),
+    row(81, 4, 19), row(84, 4, 20), row(91, 5, 0), row(93, 5, 1), row(99, 5, 2), row(109, 5, 3),
+    row(110, 5, 4), row(111, 5, 5), row(116, 5, 6), row(119, 5, 7), row(125, 5, 8), row(136, 5, 9),
+    row(142, 5, 10), row(156, 5, 11), row(163, 5, 12), row(164, 5, 13),
+];
+#[rustfmt::skip]
+const LATER_HELPERS: [Row; 9] = [
+    row(166, 5, 14), row(169, 5, 15), row(176, 5, 16), row(180, 5, 17), row(186, 5, 18),
+    row(194, 5, 19), row(204, 6, 0), row(208, 6, 1), row(210, 6, 2),
+];
+
+#[rustfmt::skip]
+const MAPS: [Row; 22] = [
+    row(1, 3, 19), row(3, 4, 2), row(4, 4, 3), row(5, 4, 6), row(8, 4, 8), row(9, 4, 10),
+    row(11, 4, 11), row(12, 4, 12), row(14, 4, 14), row(16, 4, 15), row(17, 4, 18), row(19, 4, 19),
+    row(21, 4, 20), row(24, 5, 2), row(25, 5, 4), row(26, 5, 6), row(27, 5, 8), row(28, 5, 10),
+    row(29, 5, 11), row(30, 5, 16), row(31, 6, 1), row(32, 6, 2),
+];
+const ARENA: Row = row(33, 6, 9);
+
+#[rustfmt::skip]
+const PROGS: [Row; 21] = [
+    row(1, 3, 19), row(2, 4, 1), row(5, 4, 7), row(6, 4, 8), row(7, 4, 9), row(8, 4, 10),
+    row(13, 4, 13), row(14, 4, 14), row(15, 4, 15), row(16, 4, 17), row(19, 4, 18), row(21, 4, 19),
+    row(22, 4, 20), row(23, 5, 2), row(25, 5, 3), row(26, 5, 5), row(27, 5, 6), row(29, 5, 7),
+    row(30, 5, 9), row(31, 5, 14), row(32, 6, 4),
+];
+
+#[rustfmt::skip]
+const ATTACHES: [Row; 24] = [
+    row(0, 4, 10), row(3, 4, 13), row(4, 4, 14), row(6, 4, 15), row(7, 4, 17), row(14, 4, 18),
+    row(17, 4, 20), row(18, 5, 2), row(21, 5, 3), row(23, 5, 5), row(26, 5, 7), row(28, 5, 8),
+    row(34, 5, 9), row(38, 5, 13), row(39, 5, 14), row(41, 5, 15), row(42, 5, 18), row(43, 6, 0),
+    row(44, 6, 2), row(45, 6, 4), row(46, 6, 6), row(49, 6, 7), row(56, 6, 10), row(57, 6, 13),
+];
+
+/// The release of the last row that begins at or before a number.
+fn of(rows: &[Row], number: u32) -> Option<Release> {
+    rows.iter().take_while(|row| row.0 <= number).last().map(|row| row.1)
+}
+
+/// Since when the helper is there; `None` of 0, which is none.
+pub fn helper(id: HelperId) -> Option<Release> {
+    of(&LATER_HELPERS, id as u32).or_else(|| of(&HELPERS, id as u32))
+}
+
+/// Since when the map type is there.
+pub fn map_type(map_type: MapType) -> Option<Release> {
+    of(&[ARENA], map_type as u32).or_else(|| of(&MAPS, map_type as u32))
+}
+
+/// Since when the program type is there.
+pub fn prog_type(prog_type: ProgType) -> Option<Release> {
+    of(&PROGS, prog_type as u32)
+}
+
+/// Since when the attach type is there.
+pub fn attach_type(attach_type: AttachType) -> Option<Release> {
+    of(&ATTACHES, attach_type as u32)
+}
+
+/// A group of insns that came together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InsnFeature {
+    /// `ldsx`.
+    pub name: &'static str,
+    /// Its release.
+    pub since: Release,
+}
+
+/// A group of insns, and whether an insn is of it.
+type InsnRow = (InsnFeature, fn(Fields) -> bool);
+
+/// Insns that came later than those of cpu v2, by opcode and what else tells them.
+const INSNS: [InsnRow; 9] = [
+    (feature("gotol", 6, 6), |f| f.code == 0x06),
+    (feature("jmp32", 5, 1), |f| f.code & 7 == 6),
+    (feature("ldsx", 6, 6), |f| matches!(f.code, 0x81 | 0x89 | 0x91)),
+    (feature("movsx", 6, 6), |f| matches!(f.code, 0xbf | 0xbc) && matches!(f.off, 8 | 16 | 32)),
+    (feature("bswap", 6, 6), |f| f.code == 0xd7),
+    (feature("sdiv", 6, 6), |f| matches!(f.code & 0xf7, 0x34 | 0x37 | 0x94 | 0x97) && f.off == 1),
+    (feature("may_goto", 6, 9), |f| f.code == 0xe5),
+    (feature("load-acquire and store-release", 6, 15), |f| f.is_atomic(&[0x100, 0x110])),
+    (feature("atomic", 5, 12), |f| {
+        f.is_atomic(&[0x01, 0x40, 0x41, 0x50, 0x51, 0xa0, 0xa1, 0xe1, 0xf1])
+    }),
+];
+
+/// Insns that a kernel got by an update: its release, exactly, and their name. It was asked.
+pub const BACKPORTED: [(&str, &str); 1] = [("6.1.0-56-cloud-amd64", "gotol")];
+
+const fn feature(name: &'static str, major: u8, minor: u8) -> InsnFeature {
+    InsnFeature { name, since: Release::new(major, minor) }
+}
+
+/// Of an insn what decides when it came.
+#[derive(Clone, Copy, Debug)]
+pub struct Fields {
+    /// Opcode.
+    pub code: u8,
+    /// Offset.
+    pub off: i16,
+    /// Immediate.
+    pub imm: i32,
+}
+
+impl Fields {
+    fn is_atomic(self, ops: &[i32]) -> bool {
+        self.code & 0xe7 == 0xc3 && ops.contains(&self.imm)
+    }
+}
+
+/// What an insn belongs to, if it is not of the first ones.
+pub fn insn(fields: Fields) -> Option<InsnFeature> {
+    INSNS.iter().find(|row| row.1(fields)).map(|row| row.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_read_and_ordered() {
+        let read = |text: &str| text.parse::<Release>();
+        assert_eq!(read("6.12.117+deb12-cloud-amd64"), Ok(Release::new(6, 12)));
+        assert_eq!(read("5.17"), Ok(Release::new(5, 17)));
+        assert!(Release::new(5, 9) < Release::new(5, 17));
+        for text in ["", "6", "six.1", "v6.1"] {
+            assert_eq!(read(text), Err(NotARelease), "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_ascend_and_cover_all() {
+        for rows in [&HELPERS[..], &LATER_HELPERS, &MAPS, &PROGS, &ATTACHES] {
+            assert!(rows.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1), "{rows:?}");
+        }
+        assert!(HelperId::all().skip(1).all(|id| helper(id).is_some()));
+        assert!(MapType::all().skip(1).all(|of| map_type(of).is_some()));
+        assert!(ProgType::all().skip(1).all(|of| prog_type(of).is_some()));
+        assert!(AttachType::all().all(|of| attach_type(of).is_some()));
+        assert_eq!(helper(HelperId::Unspec), None);
+    }
+
+    #[test]
+    fn an_insn_is_known_by_its_fields() {
+        let name = |code, off, imm| insn(Fields { code, off, imm }).map(|it| it.name);
+        assert_eq!(name(0xbf, 0, 0), None);
+        assert_eq!(name(0xbf, 8, 0), Some("movsx"));
+        assert_eq!(name(0x3f, 1, 0), Some("sdiv"));
+        assert_eq!(name(0x37, 0, 0), None);
+        assert_eq!(name(0x06, 0, 9), Some("gotol"));
+        assert_eq!(name(0x16, 0, 9), Some("jmp32"));
+        assert_eq!(name(0xdb, -8, 0), None);
+        assert_eq!(name(0xc3, -8, 0xf1), Some("atomic"));
+        assert_eq!(name(0xdb, -8, 0x110), Some("load-acquire and store-release"));
+    }
+}

@@ -1,0 +1,360 @@
+//! What there is on a kernel, asked one by one with a small program each: helpers, map types,
+//! program types, insns. The answers are the witnesses of `uapi::since`.
+//!
+//! `yes` is all that says that the kernel knows the thing: a helper that a socket filter may not
+//! call is there all the same.
+
+use super::ask::folder;
+use super::guest::Guest;
+use super::{Machine, agree};
+use crate::answers;
+use crate::outcome::Ended;
+use crate::packed;
+use serde::{Deserialize, Serialize};
+use skep::Host;
+use skep::btf::{Btf, BtfBuilder, IntEncoding, Kind};
+use skep::insn::Insn;
+use skep::insn::code::*;
+use skep::program::{AttachTarget, MapDef, Program};
+use skep::uapi::helper::HelperId;
+use skep::uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType};
+use skep_kernel::wire::{Load, Told};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    machine: Machine,
+    /// Folder of answers; `ask` has put the kernel's facts there.
+    #[arg(long)]
+    out: PathBuf,
+}
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    /// `helper`, `map`, `prog`, `insn`.
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    /// `yes` or `no`.
+    pub(crate) there: String,
+    /// The kernel's words.
+    pub(crate) message: String,
+}
+
+/// How the tables are named: the release, then this.
+pub(crate) const END: &str = ".surface.csv";
+
+/// A small program is loaded in less.
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    let facts = folder(&args.out, &args.machine.kernel).join("facts");
+    let host = Host::read_folder(&facts).map_err(|e| e.to_string())?;
+    let console = folder(&args.out, &args.machine.kernel).join("console.surface");
+    let mut guest = Guest::boot(&args.machine, &console)?;
+    let mut rows = Vec::new();
+    for question in questions(host.kernel_btf.as_ref()) {
+        let program = &question.program;
+        let told = match Load::new(program, 4) {
+            Ok(load) => guest.load(load, program.btf.as_ref(), LIMIT)?,
+            Err(why) => Told { log: why, ..Told::default() },
+        };
+        let message = match told.judged {
+            true => answers::message(&told.log),
+            false => told.log.clone(),
+        };
+        let there = (question.knows)(&told, &message);
+        rows.push(Row {
+            kind: question.kind.to_owned(),
+            name: question.name,
+            there: if there { "yes" } else { "no" }.to_owned(),
+            message: if told.accepted { String::new() } else { message },
+        });
+    }
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    rows.iter().try_for_each(|row| csv.serialize(row))?;
+    fs::create_dir_all(agree::folder())?;
+    let path = agree::folder().join(format!("{}{END}", args.machine.kernel));
+    packed::write(&path, &csv.into_inner()?)?;
+    let there = rows.iter().filter(|row| row.there == "yes").count();
+    println!("{}: {there} of {} are there", args.machine.kernel, rows.len());
+    Ok(Ended::Passed)
+}
+
+/// A program, and what of the answer says that the kernel knows the thing.
+struct Question {
+    kind: &'static str,
+    name: String,
+    program: Program,
+    knows: fn(&Told, &str) -> bool,
+}
+
+fn judged(told: &Told, _: &str) -> bool {
+    told.judged
+}
+
+fn accepted(told: &Told, _: &str) -> bool {
+    told.accepted
+}
+
+/// A number that no helper has is an "invalid func"; one that this program may not call is not.
+fn names_it(_: &Told, message: &str) -> bool {
+    !message.starts_with("invalid func")
+}
+
+fn questions(btf: Option<&Arc<Btf>>) -> Vec<Question> {
+    let mut all = Vec::new();
+    for id in HelperId::all().skip(1) {
+        let call = Insn { code: BPF_JMP | BPF_CALL, imm: id as i32, ..Insn::default() };
+        let program = of(ProgType::SocketFilter, vec![call, EXIT]);
+        all.push(Question { kind: "helper", name: id.name().to_owned(), program, knows: names_it });
+    }
+    for (map_type, shape) in MAPS {
+        let program = with_map(map_type, shape);
+        all.push(Question {
+            kind: "map",
+            name: map_type.name().to_owned(),
+            program,
+            knows: judged,
+        });
+    }
+    for (prog_type, attach) in PROGS {
+        let flags = match prog_type {
+            ProgType::Syscall => ProgFlags::SLEEPABLE,
+            _ => ProgFlags::empty(),
+        };
+        let program = Program {
+            expected_attach_type: attach,
+            prog_flags: flags,
+            attach: target(prog_type, btf),
+            ..of(prog_type, vec![ZERO, EXIT])
+        };
+        let name = prog_type.name().to_owned();
+        all.push(Question { kind: "prog", name, program, knows: judged });
+    }
+    for (name, insns) in INSNS {
+        let program =
+            of(ProgType::SocketFilter, insns.iter().copied().chain([ZERO, EXIT]).collect());
+        all.push(Question { kind: "insn", name: name.to_owned(), program, knows: accepted });
+    }
+    all
+}
+
+const fn insn(code: u8, regs: (u8, u8), off: i16, imm: i32) -> Insn {
+    Insn { code, dst: regs.0, src: regs.1, off, imm }
+}
+
+const ZERO: Insn = insn(0xb7, (0, 0), 0, 0);
+const EXIT: Insn = insn(0x95, (0, 0), 0, 0);
+/// `*(u64 *)(r10 - 8) = 0`.
+const STACK: Insn = insn(0x7a, (10, 0), -8, 0);
+
+/// Insns that came with a release; before each program's `r0 = 0; exit`.
+const INSNS: [(&str, &[Insn]); 12] = [
+    ("jmp32", &[ZERO, insn(0x16, (0, 0), 0, 0)]),
+    ("atomic fetch", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0x01)]),
+    ("atomic or", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0x40)]),
+    ("atomic cmpxchg", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0xf1)]),
+    ("ldsx", &[STACK, insn(0x91, (0, 10), -8, 0)]),
+    ("movsx", &[ZERO, insn(0xbf, (0, 0), 8, 0)]),
+    ("bswap", &[ZERO, insn(0xd7, (0, 0), 0, 16)]),
+    ("gotol", &[insn(0x06, (0, 0), 0, 0)]),
+    ("sdiv", &[ZERO, insn(0x37, (0, 0), 1, 1)]),
+    ("may_goto", &[insn(0xe5, (0, 0), 1, 0), ZERO]),
+    ("load-acquire", &[STACK, insn(0xdb, (0, 10), -8, 0x100)]),
+    ("store-release", &[STACK, ZERO, insn(0xdb, (10, 0), -8, 0x110)]),
+];
+
+/// Types that load alone, or with a function of every kernel; and what they say they attach to.
+const PROGS: [(ProgType, u32); 31] = [
+    (ProgType::SocketFilter, 0),
+    (ProgType::Kprobe, 0),
+    (ProgType::SchedCls, 0),
+    (ProgType::SchedAct, 0),
+    (ProgType::Tracepoint, 0),
+    (ProgType::Xdp, 0),
+    (ProgType::PerfEvent, 0),
+    (ProgType::CgroupSkb, 0),
+    (ProgType::CgroupSock, AttachType::CgroupInetSockCreate as u32),
+    (ProgType::LwtIn, 0),
+    (ProgType::LwtOut, 0),
+    (ProgType::LwtXmit, 0),
+    (ProgType::SockOps, AttachType::CgroupSockOps as u32),
+    (ProgType::SkSkb, 0),
+    (ProgType::CgroupDevice, AttachType::CgroupDevice as u32),
+    (ProgType::SkMsg, AttachType::SkMsgVerdict as u32),
+    (ProgType::RawTracepoint, 0),
+    (ProgType::CgroupSockAddr, AttachType::CgroupInet4Bind as u32),
+    (ProgType::LwtSeg6local, 0),
+    (ProgType::LircMode2, AttachType::LircMode2 as u32),
+    (ProgType::SkReuseport, 0),
+    (ProgType::FlowDissector, AttachType::FlowDissector as u32),
+    (ProgType::CgroupSysctl, AttachType::CgroupSysctl as u32),
+    (ProgType::RawTracepointWritable, 0),
+    (ProgType::CgroupSockopt, AttachType::CgroupGetsockopt as u32),
+    (ProgType::Tracing, AttachType::TraceFentry as u32),
+    (ProgType::Lsm, AttachType::LsmMac as u32),
+    (ProgType::SkLookup, AttachType::SkLookup as u32),
+    (ProgType::Syscall, 0),
+    (ProgType::Netfilter, AttachType::Netfilter as u32),
+    (ProgType::Unspec, 0),
+];
+
+fn target(prog_type: ProgType, btf: Option<&Arc<Btf>>) -> AttachTarget {
+    let name = match prog_type {
+        ProgType::Tracing => "bpf_fentry_test1",
+        ProgType::Lsm => "bpf_lsm_file_open",
+        _ => return AttachTarget::None,
+    };
+    match btf.and_then(|btf| btf.find_by_name_kind(name, Kind::Func)) {
+        Some(id) => AttachTarget::Kernel { btf_id: id.0, name: name.to_owned() },
+        None => AttachTarget::Unresolved(name.to_owned()),
+    }
+}
+
+/// Sizes of key and value, entries, flags.
+type Shape = (u32, u32, u32, MapFlags);
+
+const PLAIN: Shape = (4, 8, 1, MapFlags::empty());
+const SLOTS: Shape = (4, 4, 1, MapFlags::empty());
+const STORAGE: Shape = (4, 8, 0, MapFlags::NO_PREALLOC);
+const RING: Shape = (0, 0, 4096, MapFlags::empty());
+
+const MAPS: [(MapType, Shape); 32] = [
+    (MapType::Hash, PLAIN),
+    (MapType::Array, PLAIN),
+    (MapType::ProgArray, SLOTS),
+    (MapType::PerfEventArray, SLOTS),
+    (MapType::PercpuHash, PLAIN),
+    (MapType::PercpuArray, PLAIN),
+    (MapType::StackTrace, (4, 128, 1, MapFlags::empty())),
+    (MapType::CgroupArray, SLOTS),
+    (MapType::LruHash, PLAIN),
+    (MapType::LruPercpuHash, PLAIN),
+    (MapType::LpmTrie, (8, 8, 1, MapFlags::NO_PREALLOC)),
+    (MapType::ArrayOfMaps, SLOTS),
+    (MapType::HashOfMaps, SLOTS),
+    (MapType::Devmap, SLOTS),
+    (MapType::Sockmap, SLOTS),
+    (MapType::Cpumap, SLOTS),
+    (MapType::Xskmap, SLOTS),
+    (MapType::Sockhash, SLOTS),
+    (MapType::CgroupStorage, (8, 8, 0, MapFlags::empty())),
+    (MapType::ReuseportSockarray, PLAIN),
+    (MapType::PercpuCgroupStorage, (8, 8, 0, MapFlags::empty())),
+    (MapType::Queue, (0, 8, 1, MapFlags::empty())),
+    (MapType::Stack, (0, 8, 1, MapFlags::empty())),
+    (MapType::SkStorage, STORAGE),
+    (MapType::DevmapHash, SLOTS),
+    (MapType::Ringbuf, RING),
+    (MapType::InodeStorage, STORAGE),
+    (MapType::TaskStorage, STORAGE),
+    (MapType::BloomFilter, (0, 8, 1, MapFlags::empty())),
+    (MapType::UserRingbuf, RING),
+    (MapType::CgrpStorage, STORAGE),
+    (MapType::Arena, (0, 0, 1, MapFlags::MMAPABLE)),
+];
+
+/// A program that only names a map: the map is made for it.
+fn with_map(map_type: MapType, (key_size, value_size, max_entries, map_flags): Shape) -> Program {
+    let mut btf = BtfBuilder::new();
+    let key = btf.int("int", 4, IntEncoding::SIGNED);
+    let value = btf.int("long", 8, IntEncoding::SIGNED);
+    let stored = map_flags == MapFlags::NO_PREALLOC && max_entries == 0;
+    let outer = matches!(map_type, MapType::ArrayOfMaps | MapType::HashOfMaps);
+    let inner = MapDef {
+        map_type: MapType::Array,
+        key_size: 4,
+        value_size: 8,
+        max_entries: 1,
+        ..MapDef::default()
+    };
+    let map = MapDef {
+        name: "m".to_owned(),
+        map_type,
+        key_size,
+        value_size,
+        max_entries,
+        map_flags,
+        inner: outer.then(|| Box::new(inner)),
+        btf_key_type_id: if stored { key.0 } else { 0 },
+        btf_value_type_id: if stored { value.0 } else { 0 },
+        ..MapDef::default()
+    };
+    let load = insn(0x18, (1, BPF_PSEUDO_MAP_FD), 0, 0);
+    Program {
+        btf: btf.build().ok().map(Arc::new),
+        maps: vec![map].into(),
+        ..of(ProgType::SchedCls, vec![load, Insn::default(), ZERO, EXIT])
+    }
+}
+
+fn of(prog_type: ProgType, insns: Vec<Insn>) -> Program {
+    Program {
+        name: "probe".to_owned(),
+        prog_type,
+        license: "GPL".to_owned(),
+        insns,
+        ..Program::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep::uapi::since::{self, Release};
+    use std::error::Error;
+
+    /// Reads a table that [`run`] wrote.
+    fn read(release: &str) -> Result<Vec<Row>, Box<dyn Error>> {
+        let text = packed::read(&agree::folder().join(format!("{release}{END}")))?;
+        let mut csv = csv::Reader::from_reader(text.as_bytes());
+        Ok(csv.deserialize().collect::<Result<_, _>>()?)
+    }
+
+    /// Since when a thing is there, by the table.
+    fn expected(row: &Row) -> Option<Release> {
+        match row.kind.as_str() {
+            "helper" => since::helper(HelperId::all().find(|id| id.name() == row.name)?),
+            "map" => since::map_type(MapType::all().find(|of| of.name() == row.name)?),
+            "prog" => since::prog_type(ProgType::all().find(|of| of.name() == row.name)?),
+            _ => {
+                let (_, insns) = INSNS.iter().find(|(name, _)| *name == row.name)?;
+                insns.iter().find_map(feature).map(|it| it.since)
+            }
+        }
+    }
+
+    fn feature(insn: &Insn) -> Option<since::InsnFeature> {
+        since::insn(since::Fields { code: insn.code, off: insn.off, imm: insn.imm })
+    }
+
+    /// Not built into Debian's cloud kernels: what is there says nothing of the release.
+    const CONFIGURED: [&str; 1] = ["lirc_mode2"];
+
+    #[test]
+    fn what_kernels_answered_is_what_the_table_says() {
+        let mut asked = 0;
+        for release in agree::releases_with(END) {
+            let version: Release = release.parse().expect("a release");
+            for row in read(&release).expect("a table") {
+                let Some(since) = expected(&row) else { continue };
+                if CONFIGURED.contains(&row.name.as_str()) {
+                    continue;
+                }
+                let there = row.there == "yes";
+                if since::BACKPORTED.contains(&(release.as_str(), row.name.as_str())) {
+                    assert!(there && since > version, "{release}: {}", row.name);
+                    continue;
+                }
+                assert_eq!(there, since <= version, "{release}: {} {}", row.kind, row.name);
+                asked += 1;
+            }
+        }
+        assert!(asked > 0, "no kernel was asked");
+    }
+}
