@@ -14,12 +14,10 @@ use skep::{LoadClass, Refusal, Verdict, Verification, VerifyOptions};
 use skep_report::{Advice, Diagnostic, Note, Severity, render_text};
 use std::io;
 
-/// The path to the refusal.
-const LOG_PATH: u32 = 1;
 /// How the rules of what is not loaded begin.
 const LOAD_ERROR: &str = "load_error_";
-/// Of it are kept.
-const LOG_BYTES: usize = 16 << 20;
+/// Of the path to a refusal are kept.
+const PATH_BYTES: usize = 16 << 20;
 
 /// What is kept of one program.
 struct Answer {
@@ -99,8 +97,7 @@ fn plan(flags: &CheckFlags) -> Result<Plan, String> {
         filters: read_filters(&flags.filter)?,
         presets: read_presets(&flags.set_global_vars)?,
         options: VerifyOptions {
-            log_level: LOG_PATH,
-            log_bytes_max: Some(gate.log_bytes(LOG_BYTES)),
+            path_bytes_max: Some(gate.log_bytes(PATH_BYTES)),
             ..VerifyOptions::default()
         },
         prog_flags: ProgFlags::empty(),
@@ -171,7 +168,12 @@ impl Subject<'_> {
         // What stands for a reference that is not resolved says nothing.
         let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
         let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
-        let history = History::read(&verification.log);
+        let history = verification
+            .path
+            .as_ref()
+            .map(|path| History::of(path, self.program))
+            .unwrap_or_default();
+        let read = shown.and_then(|idx| self.program.insns.get(idx));
         Diagnostic {
             severity: Severity::Error,
             advice: advice(&refusal.kind),
@@ -181,7 +183,7 @@ impl Subject<'_> {
             prog: self.prog.to_owned(),
             insn_idx: refusal.insn_idx,
             at: refusal.insn_idx.and_then(|idx| source_spot(self.program, idx)),
-            notes: history.notes(&refusal.message, insn.as_deref().unwrap_or(""), |idx| {
+            notes: history.notes(&refusal.registers, read, |idx| {
                 Some((insn_with_map(self.program, idx)?, source_spot(self.program, idx)))
             }),
             insn,

@@ -89,6 +89,7 @@ mod kallsyms;
 mod loaded;
 #[cfg(all(feature = "metrics", target_os = "linux"))]
 pub mod metrics;
+mod path;
 #[cfg(all(feature = "runtime", target_os = "linux"))]
 pub mod runtime;
 mod session;
@@ -104,6 +105,7 @@ pub use host::{Host, KernelBtf};
 pub use host::{host_facts, possible_cpus};
 #[cfg(all(feature = "runtime", target_os = "linux"))]
 pub use loaded::{LoadAllOptions, LoadedObject};
+pub use path::{Register, Step, WalkedPath};
 pub use session::Session;
 #[doc(hidden)]
 pub use session::{contain_panic, panic_text};

@@ -3,7 +3,7 @@
 use crate::host::read_bounded;
 use crate::stopwatch::Stopwatch;
 use crate::verification::{Counts, NotAccepted, Verdict, Verification, VerifyOptions};
-use crate::{Error, Host};
+use crate::{Error, Host, WalkedPath};
 use skep_object::{Loader, Object, OpenOptions};
 use skep_program::Program;
 use skep_verifier::VerifiedProgram;
@@ -115,14 +115,19 @@ impl Session {
         let config = self.config(options);
         let started = Stopwatch::start();
         let judged = contain_panic(|| {
-            let outcome = skep_verifier::verify(program, &config);
-            Verification::new(program, outcome, started.elapsed())
+            let mut path = options.path_bytes_max.map(WalkedPath::new);
+            let outcome = match &mut path {
+                None => skep_verifier::verify(program, &config),
+                Some(path) => skep_verifier::trace::verify_traced(program, &config, path),
+            };
+            Verification { path, ..Verification::new(program, outcome, started.elapsed()) }
         });
         judged.unwrap_or_else(|panic| Verification {
             program: program.name.clone(),
             verdict: Verdict::Bug(panic),
             counts: Counts::default(),
             log: String::new(),
+            path: None,
             duration: started.elapsed(),
         })
     }

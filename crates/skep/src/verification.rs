@@ -3,6 +3,7 @@
 //! The verifier itself sees no clock. Here it is timed, and if it panics, only this program gets
 //! [`Verdict::Bug`].
 
+use crate::WalkedPath;
 use crate::catalogue::load_code;
 use skep_object::LoadClass;
 use skep_program::{Missing, Program};
@@ -25,6 +26,8 @@ pub struct VerifyOptions {
     pub log_bytes_max: Option<usize>,
     /// Maximum bytes a verification may hold at a time.
     pub mem_bytes_max: Option<u64>,
+    /// Bytes to keep of the path to a refusal ([`Verification::path`]), those of its end.
+    pub path_bytes_max: Option<usize>,
     /// Verify as for a process without capabilities.
     pub unprivileged: bool,
     /// Choices of the engine that change the cost and nothing else.
@@ -118,6 +121,8 @@ pub struct Refusal {
     pub load: Option<LoadClass>,
     /// Stable name of the kind of fault, such as `leaked-reference` or `load_error_map`.
     pub kind: String,
+    /// Registers that the message names, in its order.
+    pub registers: Vec<u8>,
     /// Errno of the load, positive.
     pub errno: i32,
     /// The verifier's message, or what cannot be loaded.
@@ -138,6 +143,7 @@ impl Refusal {
             insn_idx: None,
             load: Some(class),
             kind: load_code(class),
+            registers: Vec::new(),
             errno: EINVAL,
             message: format!("load error: {what}"),
         }
@@ -162,6 +168,7 @@ impl Refusal {
         }
         Refusal {
             kind: rejection.kind.code().to_owned(),
+            registers: rejection.regnos().iter().map(|regno| regno.0).collect(),
             load: None,
             insn_idx,
             errno: rejection.errno,
@@ -200,6 +207,8 @@ pub struct Verification {
     pub counts: Counts,
     /// The verifier's log at the requested level.
     pub log: String,
+    /// The path to the refusal, if it was to be kept.
+    pub path: Option<WalkedPath>,
     /// Wall time of the verification alone.
     pub duration: Duration,
 }
@@ -230,7 +239,7 @@ impl Verification {
             fast_paths: stats.fast_paths,
         };
         let program = program.name.clone();
-        Verification { program, verdict, counts, log: outcome.log, duration }
+        Verification { program, verdict, counts, log: outcome.log, path: None, duration }
     }
 
     /// Whether the kernel would load it.

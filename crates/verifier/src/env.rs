@@ -101,9 +101,10 @@ pub(crate) struct Env<'a> {
     pub(crate) layout: Subprogs,
 
     pub(crate) log: Log,
-    /// Somebody follows the walk insn by insn: the log, or the recorder.
+    /// Somebody follows the walk insn by insn: the log, the recorder, or a listener.
     pub(crate) is_followed: bool,
     pub(crate) recorder: Option<Box<crate::watch::Recorder>>,
+    pub(crate) listener: Option<&'a mut (dyn crate::trace::Listener + 'a)>,
     pub(crate) log_at: crate::log::state_line::LogPosition,
     pub(crate) stats: VerifierStats,
     pub(crate) jmps_processed: u32,

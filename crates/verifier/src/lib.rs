@@ -25,6 +25,7 @@ mod rejection;
 mod setup;
 mod state;
 mod stats;
+pub mod trace;
 mod tuning;
 mod verified_program;
 #[doc(hidden)]
@@ -113,6 +114,7 @@ fn judge(mut env: Env<'_>) -> (Outcome, Option<Box<watch::Recorder>>) {
         Err(Stop::OutOfMemory) => Verdict::OutOfMemory,
         Err(Stop::Bug(what)) => Verdict::Bug(what),
     };
+    env.tell_verdict(&verdict);
     (Outcome { verdict, stats, log: env.log.finish() }, recorder)
 }
 

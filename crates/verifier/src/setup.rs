@@ -63,6 +63,7 @@ impl<'a> Env<'a> {
             concerns: Vec::new(),
             is_followed: Log::new(config.log_level, 0).traces(),
             recorder: None,
+            listener: None,
             log: Log::new(config.log_level, config.log_bytes_max),
             log_at: Default::default(),
             stats: crate::VerifierStats {

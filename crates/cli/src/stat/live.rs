@@ -131,9 +131,8 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
                 true => Some(LOG_BYTES_ALL),
                 false => Some(gate.log_bytes(log_bytes(flags))).filter(|bytes| *bytes > 0),
             },
-            mem_bytes_max: None,
-            unprivileged: false,
             tuning: wanted.tuning,
+            ..VerifyOptions::default()
         },
         prog_flags,
         scan: flags.input.scan,

@@ -95,7 +95,7 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
     }
     if callee.in_callback_fn {
         if !r0.is_scalar() {
-            reject!(env, EACCES, FlowFault::CallbackResult);
+            reject!(env, EACCES, FlowFault::CallbackResult { regno: Regno(0) });
         }
         env.mark_chain_precision(0)?;
         let range = callee.callback_ret_range;

@@ -9,7 +9,7 @@ use super::reg_arg::Operand;
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
-use crate::rejection::{Check, InsnFault};
+use crate::rejection::{Check, InsnFault, Regno};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
@@ -29,7 +29,7 @@ pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
     env.check_reg_arg(CTX_REG, Operand::Src)?;
     check_resource_leak(env, true, "BPF_LD_[ABS|IND]")?;
     if !env.reg(CTX_REG).ty.is(Base::Ctx) {
-        reject!(env, EINVAL, InsnFault::LdAbsCtx);
+        reject!(env, EINVAL, InsnFault::LdAbsCtx { regno: Regno(6) });
     }
     if insn.mode() == BPF_IND {
         env.check_reg_arg(insn.src, Operand::Src)?;

@@ -9,6 +9,7 @@ use crate::rejection::{Check, FlowFault};
 use crate::state::chains::Chains;
 use crate::state::history::JmpEntry;
 use crate::state::verifier_state::PackedState;
+use crate::trace::Event;
 use skep_uapi::limits::BPF_COMPLEXITY_LIMIT_JMP_SEQ;
 
 /// One waiting branch.
@@ -90,6 +91,7 @@ impl Env<'_> {
         push_tight(&mut self.branches.items, branch);
         if self.is_followed {
             self.record_push();
+            self.tell(Event::Waits { from: prev_insn_idx, to: insn_idx });
         }
         let len = self.branches.items.len();
         if len > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
@@ -111,6 +113,9 @@ impl Env<'_> {
         self.prev_insn_idx = branch.prev_insn_idx;
         if self.is_followed {
             self.record_pop();
+            let (from, to) = (self.prev_insn_idx, self.insn_idx);
+            let speculative = self.cur.meta.speculative;
+            self.tell(Event::GoesOn { from, to, speculative });
         }
         true
     }

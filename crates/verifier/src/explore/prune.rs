@@ -10,11 +10,13 @@ use crate::passes::call_facts::is_may_goto;
 use crate::rejection::{Check, FlowFault, errno};
 use crate::state::arena::PackedReg;
 use crate::state::chains::Chains;
-use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hot, Marks};
+use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hints, Hot, Marks};
+use crate::state::history::LinkedReg;
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
 use crate::state::values::{is_constant, named_constant};
 use crate::state::verifier_state::OwnHistory;
+use crate::trace::{Apart, Event};
 use crate::tuning::IdmapReset;
 use smallvec::SmallVec;
 
@@ -108,6 +110,9 @@ impl Env<'_> {
                     return Ok((true, states_cnt));
                 }
                 Match::Miss => {
+                    if self.listener.is_some() {
+                        self.tell_apart(id, &hot);
+                    }
                     if self.count_miss(id, search) {
                         self.unlink(bucket, newer, &hot);
                         self.maybe_free(id);
@@ -264,6 +269,44 @@ impl Env<'_> {
         equal
     }
 
+    /// Tells why a checkpoint does not cover the current state.
+    #[cold]
+    fn tell_apart(&mut self, id: CkptId, hot: &Hot) {
+        let insn_idx = hot.insn_idx;
+        let why = if hot.branches > 0 { Apart::Unfinished } else { self.why_apart(id) };
+        self.tell(Event::KeptApart { insn_idx, why });
+    }
+
+    /// The comparison once more, without what earlier ones have taught.
+    fn why_apart(&mut self, id: CkptId) -> Apart {
+        let loops = self.incomplete_read_marks(id);
+        self.idmap.reset(self.id_gen);
+        let mut compare = Compare {
+            arena: &self.arena,
+            idmap: &mut self.idmap,
+            exact: if loops { Exactness::RangeWithin } else { Exactness::Covered },
+            all_precise: !self.bpf_capable,
+            allow_uninit_stack: self.allow_uninit_stack,
+            explore_alu_limits: self.explore_alu_limits,
+            hints: Hints::default(),
+        };
+        let aux = &self.aux;
+        compare.states_equal(self.ckpts.get(id), &self.cur, |i| aux[i as usize].live_regs);
+        let last_frame = self.cur.curframe() as u8;
+        match compare.hints {
+            Hints { constant: Some((regno, _)), .. } => {
+                Apart::Register { frame: last_frame, regno }
+            }
+            Hints { place: Some(LinkedReg { frameno: frame, is_reg: true, at }), .. } => {
+                Apart::Register { frame, regno: at }
+            }
+            Hints { place: Some(LinkedReg { frameno: frame, at, .. }), .. } => {
+                Apart::Slot { frame, spi: at }
+            }
+            Hints { place: None, constant: None } => Apart::State,
+        }
+    }
+
     /// Whether the iterator that the `next` call at hand gets in R1 is active.
     fn iter_is_active(&self) -> bool {
         let r1 = self.reg(1);
@@ -317,7 +360,10 @@ impl Env<'_> {
         let (id, recycled) = self.ckpts.add(hot, Checkpoint { state, precise, chains });
         self.stats.fast_paths.states_saved += 1;
         self.stats.fast_paths.states_recycled += u64::from(recycled);
-        self.record_checkpoint(id);
+        if self.is_followed {
+            self.record_checkpoint(id);
+            self.tell(Event::Saved { insn_idx });
+        }
         self.maybe_enter_scc(id);
         self.cur.meta.parent = Some(id);
         self.cur.meta.first_insn_idx = insn_idx;

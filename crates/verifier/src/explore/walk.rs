@@ -11,6 +11,7 @@ use crate::state::checkpoint::Bucket;
 use crate::state::frame::{BPF_MAIN_FUNC, FrameMeta};
 use crate::state::history::{Access, JmpEntry, LinkedRegs};
 use crate::state::verifier_state::{StateMeta, VerifierState};
+use crate::trace::Event;
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::ProgFlags;
@@ -105,6 +106,7 @@ impl Env<'_> {
         self.prev_insn_idx = u32::MAX;
         check::entry::prepare_args(self, subprogno)?;
         self.record_root();
+        self.tell(Event::Function { subprog: subprogno });
         self.do_check()?;
         if !self.log.traces_all() {
             self.log.reset(0);
@@ -173,8 +175,8 @@ impl Env<'_> {
         }
         let flags = self.aux().flags;
         if flags.contains(InsnFlags::PRUNE_POINT) && self.is_state_visited(self.insn_idx)? {
-            if self.log.traces() {
-                self.print_pruned(*do_print_state);
+            if self.is_followed {
+                self.tell_pruned(*do_print_state);
             }
             return Ok(true);
         }
@@ -182,10 +184,7 @@ impl Env<'_> {
             self.push_jmp_history(Access::None, LinkedRegs::default());
         }
         if self.is_followed {
-            self.record_insn();
-            if self.log.traces() {
-                self.print_insn(do_print_state);
-            }
+            self.follow_insn(do_print_state);
         }
         if !self.cur.meta.speculative {
             self.aux_mut().flags |= InsnFlags::SEEN;
@@ -254,7 +253,21 @@ impl Env<'_> {
         }
     }
 
-    fn print_pruned(&mut self, after_pop: bool) {
+    /// Whoever follows the walk hears of the insn at hand.
+    fn follow_insn(&mut self, do_print_state: &mut bool) {
+        self.record_insn();
+        self.tell_insn();
+        if self.log.traces() {
+            self.print_insn(do_print_state);
+        }
+    }
+
+    /// The path ends because a saved state covers it.
+    fn tell_pruned(&mut self, after_pop: bool) {
+        self.tell(Event::Pruned { insn_idx: self.insn_idx });
+        if !self.log.traces() {
+            return;
+        }
         let (prev, idx) = (self.prev_insn_idx as i32, self.insn_idx);
         if after_pop {
             let speculative =

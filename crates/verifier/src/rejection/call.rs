@@ -45,8 +45,9 @@ kinds! {
             "R{regno} is not a known constant'";
         NoPercpuType { regno: Regno } "per-cpu-argument-without-type"
             "Helper has invalid btf_id in R{regno}";
-        TimerOfOtherMap { held: u32, given: u32 } "timer-of-other-map"
-            "timer pointer in R1 map_uid={held} doesn't match map pointer in R2 map_uid={given}";
+        TimerOfOtherMap { timer: Regno, held: u32, map: Regno, given: u32 } "timer-of-other-map"
+            "timer pointer in R{timer} map_uid={held} doesn't match \
+             map pointer in R{map} map_uid={given}";
         LockInRbtreeCb "lock-in-rbtree-callback"
             "can't spin_{{lock,unlock}} in rbtree cb";
         ArgType { regno: Regno, got: RegType, expected: Name } "argument-of-other-type"

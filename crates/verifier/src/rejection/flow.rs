@@ -61,8 +61,8 @@ kinds! {
             "{what} cannot be used inside {region} region";
         ReturnsStack "stack-pointer-returned"
             "cannot return stack pointer to the caller";
-        CallbackResult "callback-result-not-a-number"
-            "R0 not a scalar value";
+        CallbackResult { regno: Regno } "callback-result-not-a-number"
+            "R{regno} not a scalar value";
         ResultLeaksAddr { regno: Regno } "returned-pointer-leaks"
             "R{regno} leaks addr as return value";
         SubprogResult { regno: Regno, ty: RegType } "function-result-not-a-number"

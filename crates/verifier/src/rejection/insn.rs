@@ -110,8 +110,8 @@ kinds! {
         // Legacy packet loads.
         LdAbsType "legacy-load-not-for-program-type"
             "BPF_LD_[ABS|IND] instructions not allowed for this program type";
-        LdAbsCtx "legacy-load-without-context"
-            "at the time of BPF_LD_ABS|IND R6 != pointer to skb";
+        LdAbsCtx { regno: Regno } "legacy-load-without-context"
+            "at the time of BPF_LD_ABS|IND R{regno} != pointer to skb";
 
         // Wide constants.
         FuncWithoutInfo "callback-without-function-info"

@@ -36,9 +36,9 @@ macro_rules! tables {
                 match self { $(Self::$table(kind) => kind.code(),)* }
             }
 
-            /// The register that the fault is about, if it names one.
-            pub fn regno(&self) -> Option<Regno> {
-                match self { $(Self::$table(kind) => kind.regno(),)* }
+            /// The registers that the fault is about.
+            pub fn regnos(&self) -> Vec<Regno> {
+                match self { $(Self::$table(kind) => kind.regnos(),)* }
             }
         }
 
@@ -94,6 +94,6 @@ mod tests {
         let ty = RegType::SCALAR;
         let kind = RejectKind::from(MemFault::NotMemory { regno: Regno(3), ty });
         assert_eq!(kind.to_string(), "R3 invalid mem access 'scalar'");
-        assert_eq!((kind.code(), kind.regno()), ("not-a-pointer-to-memory", Some(Regno(3))));
+        assert_eq!((kind.code(), kind.regnos()), ("not-a-pointer-to-memory", vec![Regno(3)]));
     }
 }

@@ -40,6 +40,14 @@ pub struct Rejection {
     pub message: String,
 }
 
+impl Rejection {
+    /// The registers that the message names, in its order.
+    pub fn regnos(&self) -> Vec<Regno> {
+        let kinds = std::iter::once(&self.kind).chain(&self.led_to);
+        kinds.flat_map(RejectKind::regnos).collect()
+    }
+}
+
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

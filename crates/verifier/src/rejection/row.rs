@@ -75,12 +75,14 @@ macro_rules! kinds {
                 match self { $(Self::$kind { .. } => $code,)* }
             }
 
-            /// The register that the fault is about, if it names one.
-            pub fn regno(&self) -> Option<$crate::rejection::row::Regno> {
+            /// The registers that the fault is about.
+            pub fn regnos(&self) -> Vec<$crate::rejection::row::Regno> {
                 #[allow(unused_imports)]
                 use $crate::rejection::row::Operand as _;
                 match self {
-                    $(Self::$kind $({ $($operand),* })? => None$($(.or_else(|| $operand.regno()))*)?,)*
+                    $(Self::$kind $({ $($operand),* })? => {
+                        [None, $($($operand.regno()),*)?].into_iter().flatten().collect()
+                    })*
                 }
             }
         }

@@ -139,7 +139,8 @@ fn note_map(env: &mut Env<'_>, meta: &mut CallMeta, reg: &Reg) -> Check {
     let arg = MapArg { map, uid: reg.map_uid() };
     if let Some(other) = meta.map.filter(|&m| m != arg) {
         let (held, given) = (other.uid, arg.uid);
-        reject!(env, EINVAL, CallFault::TimerOfOtherMap { held, given });
+        let (timer, map) = (Regno(1), Regno(2));
+        reject!(env, EINVAL, CallFault::TimerOfOtherMap { timer, held, map, given });
     }
     meta.map = Some(arg);
     Ok(())

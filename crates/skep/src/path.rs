@@ -1,0 +1,163 @@
+//! The path to a refusal: which insns were walked, what registers held and since when.
+
+use skep_verifier::trace::{Event, Listener};
+use std::collections::VecDeque;
+
+/// A step of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// An insn was walked.
+    Insn {
+        /// Its index.
+        insn_idx: u32,
+        /// Call frame, 0 for the entry function's.
+        frame: u32,
+    },
+    /// A register changed.
+    Register(Register),
+}
+
+/// What is known of a register, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Register {
+    /// The insn after which it is so; none where a function begins.
+    pub by: Option<u32>,
+    /// Its call frame.
+    pub frame: u32,
+    /// Its number.
+    pub regno: u8,
+    /// In the notation of the kernel's log, such as `pkt(r=0)`.
+    pub value: Box<str>,
+}
+
+/// The path that is walked; at the end of a verification, the one that led to the refusal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WalkedPath {
+    steps: VecDeque<Step>,
+    /// Steps that were dropped at the front, so that positions stay meaningful.
+    dropped: usize,
+    /// Where branches wait: how many steps there were.
+    waiting: Vec<usize>,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl WalkedPath {
+    /// A path of which about so many bytes are kept, those of its end.
+    pub(crate) fn new(bytes_max: usize) -> WalkedPath {
+        WalkedPath { bytes_max, ..WalkedPath::default() }
+    }
+
+    /// The steps, the first first; the beginning of a long path may be missing.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter()
+    }
+
+    /// What was told of registers, the first first.
+    pub fn registers(&self) -> impl Iterator<Item = &Register> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Register(register) => Some(register),
+            Step::Insn { .. } => None,
+        })
+    }
+
+    /// Call frame at the end.
+    pub fn frame(&self) -> u32 {
+        let frames = self.steps.iter().rev().find_map(|step| match step {
+            Step::Insn { frame, .. } => Some(*frame),
+            Step::Register(_) => None,
+        });
+        frames.unwrap_or(0)
+    }
+
+    fn push(&mut self, step: Step) {
+        self.bytes += bytes(&step);
+        self.steps.push_back(step);
+        while self.bytes > self.bytes_max
+            && let Some(first) = self.steps.pop_front()
+        {
+            self.bytes -= bytes(&first);
+            self.dropped += 1;
+        }
+    }
+
+    fn truncate(&mut self, len: usize) {
+        while self.dropped + self.steps.len() > len
+            && let Some(last) = self.steps.pop_back()
+        {
+            self.bytes -= bytes(&last);
+        }
+    }
+}
+
+fn bytes(step: &Step) -> usize {
+    size_of::<Step>()
+        + match step {
+            Step::Register(register) => register.value.len(),
+            Step::Insn { .. } => 0,
+        }
+}
+
+impl Listener for WalkedPath {
+    fn tell(&mut self, event: Event<'_>) {
+        match event {
+            Event::Function { .. } => *self = WalkedPath::new(self.bytes_max),
+            Event::Insn { insn_idx, frame } => self.push(Step::Insn { insn_idx, frame }),
+            Event::Registers(regs) => {
+                for regno in regs.numbers() {
+                    let (by, frame) = (regs.by, regs.frame);
+                    let value = regs.value(regno).into();
+                    self.push(Step::Register(Register { by, frame, regno, value }));
+                }
+            }
+            Event::Waits { .. } => self.waiting.push(self.dropped + self.steps.len()),
+            Event::GoesOn { .. } => {
+                let len = self.waiting.pop().unwrap_or_default();
+                self.truncate(len);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn insns(path: &WalkedPath) -> Vec<u32> {
+        let insn = |step: &Step| match step {
+            Step::Insn { insn_idx, .. } => Some(*insn_idx),
+            Step::Register(_) => None,
+        };
+        path.steps().filter_map(insn).collect()
+    }
+
+    #[test]
+    fn what_another_branch_did_is_forgotten() {
+        let mut path = WalkedPath::new(1 << 20);
+        let insn = |path: &mut WalkedPath, insn_idx| path.tell(Event::Insn { insn_idx, frame: 0 });
+        insn(&mut path, 0);
+        path.tell(Event::Waits { from: 0, to: 9 });
+        insn(&mut path, 1);
+        path.tell(Event::Waits { from: 1, to: 5 });
+        insn(&mut path, 2);
+        path.tell(Event::GoesOn { from: 1, to: 5, speculative: false });
+        insn(&mut path, 5);
+        assert_eq!(insns(&path), [0, 1, 5]);
+        path.tell(Event::GoesOn { from: 0, to: 9, speculative: false });
+        assert_eq!(insns(&path), [0]);
+    }
+
+    #[test]
+    fn of_a_long_path_the_end_is_kept() {
+        let mut path = WalkedPath::new(10 * size_of::<Step>());
+        path.tell(Event::Waits { from: 0, to: 9 });
+        for insn_idx in 0..100 {
+            path.tell(Event::Insn { insn_idx, frame: 0 });
+        }
+        assert_eq!(insns(&path), (90..100).collect::<Vec<_>>());
+        path.tell(Event::GoesOn { from: 0, to: 9, speculative: false });
+        assert_eq!(insns(&path), [0; 0]);
+    }
+}

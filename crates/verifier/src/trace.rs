@@ -1,0 +1,215 @@
+//! What happens in a walk, told while it happens: for whoever explains a refusal, counts what
+//! spends the budget, or draws the paths.
+//!
+//! Who wants to know is a [`Listener`], which gets typed [`Event`]s in the order of the walk. The
+//! kernel's log (`crate::log`) is written beside them and never read back.
+//!
+//! # Invariants
+//! 1. Listening changes nothing of the walk: verdict, counts and log are the same.
+//! 2. Without a listener, the walk asks only where it asks whether there is a log
+//!    ([`Env::is_followed`]).
+//! 3. Of `Waits` and `GoesOn`, as of brackets, each `GoesOn` belongs to the last `Waits` that has
+//!    none yet: what was told between the two is of other paths.
+
+use crate::env::Env;
+use crate::state::reg_type::Base;
+use crate::{Config, Outcome, RejectKind, Verdict, judge};
+use skep_program::Program;
+
+/// What happens in a walk.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'e> {
+    /// A function begins that is walked on its own: the program, or a global function.
+    Function {
+        /// Its number.
+        subprog: u32,
+    },
+    /// An insn is walked next.
+    Insn {
+        /// Its index.
+        insn_idx: u32,
+        /// Call frame, 0 for the entry function's.
+        frame: u32,
+    },
+    /// Registers that are not what was told last.
+    Registers(Registers<'e>),
+    /// A branch waits: the walk goes on there once this path has ended.
+    Waits {
+        /// The insn that branches.
+        from: u32,
+        /// Where the walk will go on.
+        to: u32,
+    },
+    /// The path has ended; the branch that began to wait last goes on.
+    GoesOn {
+        /// The insn that branched.
+        from: u32,
+        /// The insn that is next.
+        to: u32,
+        /// Only a processor that guesses wrong goes there.
+        speculative: bool,
+    },
+    /// The state before the insn is kept, to end paths that come to the same.
+    Saved {
+        /// The insn.
+        insn_idx: u32,
+    },
+    /// The path ends before the insn: a state that was kept there covers it.
+    Pruned {
+        /// The insn.
+        insn_idx: u32,
+    },
+    /// A state that was kept before the insn does not cover the path.
+    KeptApart {
+        /// The insn.
+        insn_idx: u32,
+        /// Why.
+        why: Apart,
+    },
+    /// The program is refused.
+    Refused {
+        /// At this insn.
+        insn_idx: u32,
+        /// In this frame.
+        frame: u32,
+        /// What is wrong.
+        kind: &'e RejectKind,
+    },
+}
+
+/// Why a saved state does not cover the current one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Apart {
+    /// A register that may be read later.
+    Register {
+        /// Its frame.
+        frame: u8,
+        /// Its number.
+        regno: u8,
+    },
+    /// Eight bytes of stack that may be read later.
+    Slot {
+        /// The frame.
+        frame: u8,
+        /// Which: 0 is the one at the top.
+        spi: u8,
+    },
+    /// What the path holds or where it stands: frames, references, locks, sections.
+    State,
+    /// The state is of a path that is still walked.
+    Unfinished,
+}
+
+/// Registers of a frame.
+#[derive(Clone, Copy)]
+pub struct Registers<'e> {
+    /// The insn after which they are so; none where a function begins.
+    pub by: Option<u32>,
+    /// The frame.
+    pub frame: u32,
+    /// One bit for each.
+    pub changed: u16,
+    value: &'e dyn Fn(u8) -> String,
+}
+
+impl Registers<'_> {
+    /// Their numbers.
+    pub fn numbers(&self) -> impl Iterator<Item = u8> + use<> {
+        let changed = self.changed;
+        (0..11).filter(move |regno| changed >> regno & 1 == 1)
+    }
+
+    /// What is known of one, in the notation of the kernel's log.
+    pub fn value(&self, regno: u8) -> String {
+        (self.value)(regno)
+    }
+}
+
+impl std::fmt::Debug for Registers<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let values = self.numbers().map(|regno| (regno, self.value(regno)));
+        f.debug_struct("Registers")
+            .field("by", &self.by)
+            .field("frame", &self.frame)
+            .field("values", &values.collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+/// Is told what happens in a walk.
+pub trait Listener {
+    /// This happens now.
+    fn tell(&mut self, event: Event<'_>);
+}
+
+/// Verifies `program`, and tells `listener` about it.
+pub fn verify_traced(program: &Program, config: &Config, listener: &mut dyn Listener) -> Outcome {
+    let program = crate::check::replaced::as_replaced(program);
+    let mut env = Env::new(&program, config);
+    env.listener = Some(listener);
+    env.is_followed = true;
+    let (outcome, _) = judge(env);
+    outcome
+}
+
+impl Env<'_> {
+    /// Tells what happens, if anybody listens.
+    pub(crate) fn tell(&mut self, event: Event<'_>) {
+        if let Some(listener) = &mut self.listener {
+            listener.tell(event);
+        }
+    }
+
+    /// Tells what the insn before has changed, and that the one at hand is next.
+    pub(crate) fn tell_insn(&mut self) {
+        if self.listener.is_none() {
+            return;
+        }
+        if self.scratched_regs != 0 || self.scratched_slots != 0 {
+            self.tell_registers(Some(self.prev_insn_idx).filter(|&prev| prev != u32::MAX));
+        }
+        let (insn_idx, frame) = (self.insn_idx, self.cur.curframe());
+        self.tell(Event::Insn { insn_idx, frame });
+    }
+
+    /// Tells what was changed since the last time.
+    pub(crate) fn tell_registers(&mut self, by: Option<u32>) {
+        let Some(listener) = self.listener.take() else { return };
+        let frame = self.cur.frame();
+        let is_known = |regno: &u8| self.reg(*regno).ty.base != Base::NotInit;
+        let scratched = (0..11).filter(|regno| self.scratched_regs >> regno & 1 == 1);
+        let changed = scratched.filter(is_known).fold(0, |changed, regno| changed | 1 << regno);
+        let frameno = frame.meta.frameno;
+        let value = |regno: u8| {
+            let mut text = String::new();
+            self.write_reg(&mut text, &self.reg(regno), frameno, !self.bpf_capable);
+            text
+        };
+        if changed != 0 {
+            listener.tell(Event::Registers(Registers {
+                by,
+                frame: frameno,
+                changed,
+                value: &value,
+            }));
+        }
+        self.listener = Some(listener);
+        if !self.log.traces() {
+            self.scratched_regs = 0;
+            self.scratched_slots = 0;
+        }
+    }
+
+    /// The walk is over.
+    pub(crate) fn tell_verdict(&mut self, verdict: &Verdict) {
+        if let Verdict::Rejected(rejection) = verdict {
+            self.tell(Event::Refused {
+                insn_idx: self.insn_idx,
+                frame: rejection.frameno,
+                kind: &rejection.kind,
+            });
+        }
+    }
+}
