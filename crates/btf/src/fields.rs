@@ -252,8 +252,9 @@ impl<'a> Search<'a> {
             return Err(Error::new("structs are nested too deeply"));
         };
         for (n, m) in t.members().enumerate() {
+            // Of whatever type: a bitfield costs a struct its special fields.
             if m.bit_offset % 8 != 0 {
-                continue;
+                return Err(Error::new("a member does not begin at a byte"));
             }
             let Some(offset) = base.checked_add(m.bit_offset / 8) else { continue };
             let tagged = (t.id(), Some(n as u32));

@@ -3,12 +3,21 @@
 //! Kernel: `bpf_base_func_proto` and the `get_func_proto` of the program types, 6.18.
 
 use super::id::HelperId;
+use crate::ProgType;
 
-/// Does a call need CAP_PERFMON? Without it: `program of this type cannot use helper`, in every
-/// program type.
+/// Does a call from a program of this type need CAP_PERFMON? Without it: `program of this type
+/// cannot use helper`.
 ///
-/// Asked of 6.18 by loading with CAP_BPF and CAP_NET_ADMIN only.
-pub fn needs_cap_perfmon(id: HelperId) -> bool {
+/// Asked of 6.18 by loading with CAP_BPF and CAP_NET_ADMIN only, each helper in each type that may
+/// be loaded so.
+pub fn needs_cap_perfmon(id: HelperId, prog_type: ProgType) -> bool {
+    match prog_type {
+        ProgType::Syscall => is_for_tracing(id) && !casts_socket(id),
+        _ => is_for_tracing(id) || casts_socket(id),
+    }
+}
+
+fn is_for_tracing(id: HelperId) -> bool {
     matches!(
         id,
         HelperId::CopyFromUser
@@ -32,14 +41,20 @@ pub fn needs_cap_perfmon(id: HelperId) -> bool {
             | HelperId::TaskPtRegs
             | HelperId::TracePrintk
             | HelperId::TraceVprintk
-            | HelperId::SkcToMptcpSock
+            | HelperId::SysBpf
+    )
+}
+
+fn casts_socket(id: HelperId) -> bool {
+    matches!(
+        id,
+        HelperId::SkcToMptcpSock
             | HelperId::SkcToTcp6Sock
             | HelperId::SkcToTcpRequestSock
             | HelperId::SkcToTcpSock
             | HelperId::SkcToTcpTimewaitSock
             | HelperId::SkcToUdp6Sock
             | HelperId::SkcToUnixSock
-            | HelperId::SysBpf
     )
 }
 

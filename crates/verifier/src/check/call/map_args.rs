@@ -48,15 +48,17 @@ pub(crate) fn check_key(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Ch
     };
     let mem = ArgMem { regno, size: def.key_size as i32, zero_size_allowed: false };
     check_helper_mem_access(env, mem, AccessType::Read, None)?;
-    if can_elide_value_nullness(def.map_type) {
+    if can_elide_value_nullness(def) {
         meta.const_map_key = constant_map_key(env, regno, def.key_size)?;
     }
     Ok(())
 }
 
-/// Lookups of these maps with a constant key that exists cannot fail.
-pub(crate) fn can_elide_value_nullness(map_type: MapType) -> bool {
-    matches!(map_type, MapType::Array | MapType::PercpuArray)
+/// Lookups of these maps with a constant key that exists cannot fail. What may be an inner map of
+/// another number of elements than its template tells nothing of the keys that exist.
+pub(crate) fn can_elide_value_nullness(def: &MapDef) -> bool {
+    matches!(def.map_type, MapType::Array | MapType::PercpuArray)
+        && !def.map_flags.contains(MapFlags::INNER_MAP)
 }
 
 /// The key, if it is a number on the stack that is known; its value then matters.

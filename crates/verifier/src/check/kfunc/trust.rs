@@ -67,7 +67,7 @@ impl Env<'_> {
             reg.ty.base == Base::BtfId && (!has_unsafe_modifiers(reg.ty) || is_rcu_reg(&reg));
         let stands_for = struct_of_base(reg.ty.base);
         if !is_object && stands_for.is_none() {
-            let expected = RegType { base: Base::BtfId, flags: reg.ty.flags & TRUSTED_MODIFIERS };
+            let expected = RegType { base: reg.ty.base, flags: reg.ty.flags & TRUSTED_MODIFIERS };
             let got = reg.ty;
             reject!(self, EINVAL, KfuncFault::NotObject { nth, got, expected });
         }
