@@ -13,7 +13,8 @@
 //! ```
 //!
 //! # Invariants
-//! 1. Every code has exactly one section, and every code of a section exists (`codes_and_sections`).
+//! 1. Every code has exactly one section, and every code of a section exists
+//!    (`codes_and_sections`).
 //! 2. The text says what this kernel does; what it says of other kernels is in their documentation.
 
 use skep_object::LoadClass;

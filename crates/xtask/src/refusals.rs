@@ -1,5 +1,5 @@
-//! `cargo xtask refusals`: writes `docs/refusals.md`, the catalogue of refusals for readers, with the
-//! programs of `tests/refusals`. Nobody edits that file.
+//! `cargo xtask refusals`: writes `docs/refusals.md`, the catalogue of refusals for readers, with
+//! the programs of `tests/refusals`. Nobody edits that file.
 
 use skep::catalogue::{self, Section};
 use std::fmt::Write as _;
