@@ -79,9 +79,8 @@ fn the_json_has_every_byte_and_every_line() {
         lines.extend(insn["line_num"].as_u64());
         assert_eq!(insn["line_num"].is_null(), insn["src"].is_null(), "{insn}");
     }
-    assert!(
-        [40, 42, 43, 46, 20, 13, 15, 18, 36, 27, 29, 31].iter().all(|line| lines.contains(line))
-    );
+    // Not line 31: the check of a divisor is a part of the division's code.
+    assert!([40, 42, 43, 46, 20, 13, 15, 18, 36, 27, 29].iter().all(|line| lines.contains(line)));
 }
 
 #[test]
