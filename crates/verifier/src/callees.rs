@@ -35,7 +35,9 @@ impl<'a> Callable<'a> {
     /// loader may use it.
     pub(crate) fn helper_use(&self, id: i32) -> HelperUse {
         match (u32::try_from(id).ok().and_then(HelperId::from_number), self.helpers) {
-            (Some(id), Some(_)) if !self.privileges.perfmon && needs_cap_perfmon(id, self.prog.prog_type) => {
+            (Some(id), Some(_))
+                if !self.privileges.perfmon && needs_cap_perfmon(id, self.prog.prog_type) =>
+            {
                 HelperUse::CannotUse
             }
             (Some(id), Some(_)) if !self.privileges.bpf && needs_cap_bpf(id) => {
