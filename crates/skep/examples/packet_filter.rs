@@ -3,6 +3,8 @@
 //!
 //! `cargo run --example packet_filter`
 
+#![allow(clippy::print_stdout)]
+
 use skep::runtime::{Ctx, Instance, Options, Runtime};
 use skep::{LoadAllOptions, Session};
 use std::error::Error;

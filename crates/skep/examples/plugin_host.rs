@@ -3,6 +3,8 @@
 //!
 //! `cargo run --example plugin_host`
 
+#![allow(clippy::print_stdout)]
+
 use skep::runtime::{Ctx, ErrorKind, LoadOptions, Options, Runtime, StatsOptions};
 use skep::{Session, VerifyOptions};
 use std::error::Error;

@@ -3,6 +3,8 @@
 //!
 //! `cargo run --example policy_hook`
 
+#![allow(clippy::print_stdout)]
+
 use skep::runtime::map::{TypedMap, UpdateFlags};
 use skep::runtime::{Ctx, Instance, Options, Runtime};
 use skep::{LoadAllOptions, Session};

@@ -209,9 +209,9 @@ impl<'a> Env<'a> {
             }
             self.insn_idx = refusal.insn_idx.map_or(0, |i| i.0);
             if refusal.open_line {
-                return self.refuse_without_newline(refusal.errno, refusal.kind);
+                return self.refuse_without_newline(refusal.errno, *refusal.kind);
             }
-            self.refuse(refusal.errno, refusal.kind)
+            self.refuse(refusal.errno, *refusal.kind)
         })
     }
 

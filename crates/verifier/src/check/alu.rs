@@ -29,7 +29,7 @@ pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
         return Ok(());
     }
     if let Err(refused) = check_insn_fields(env.insn_idx as usize, &insn) {
-        reject!(env, EINVAL, refused.kind);
+        reject!(env, EINVAL, *refused.kind);
     }
     let before = env.frame().names().get(usize::from(insn.dst)).copied().unwrap_or_default();
     match insn.op() {

@@ -41,7 +41,7 @@ pub(crate) fn check_btf_func(env: &mut Env<'_>, subprogs: &Subprogs) -> Check {
         // Nothing is known of what a function returns.
         return match check_abnormal_return(subprogs) {
             Ok(()) => Ok(()),
-            Err(refused) => reject!(env, EINVAL, refused.kind),
+            Err(refused) => reject!(env, EINVAL, *refused.kind),
         };
     };
     if rows.len() != env.subprogs.len() {

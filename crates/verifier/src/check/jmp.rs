@@ -41,7 +41,7 @@ pub(crate) fn check_ja(env: &mut Env<'_>) -> Check<Next> {
 
 fn refuse_reserved(env: &mut Env<'_>, insn: Insn) -> Check {
     if let Err(refused) = check_insn_fields(env.insn_idx as usize, &insn) {
-        reject!(env, EINVAL, refused.kind);
+        reject!(env, EINVAL, *refused.kind);
     }
     Ok(())
 }

@@ -52,7 +52,7 @@ pub(crate) struct PassReject {
     /// Positive errno.
     pub(crate) errno: i32,
     /// What is wrong.
-    pub(crate) kind: RejectKind,
+    pub(crate) kind: Box<RejectKind>,
     /// Insns whose source line the kernel prints before the message, each with the prefix
     /// `<insn>: ` (it prints nothing for a program without line info).
     pub(crate) source_lines: Vec<InsnIdx>,
@@ -66,7 +66,7 @@ impl PassReject {
         PassReject {
             insn_idx: Some(InsnIdx(insn_idx as u32)),
             errno,
-            kind: kind.into(),
+            kind: Box::new(kind.into()),
             source_lines: Vec::new(),
             open_line: false,
         }

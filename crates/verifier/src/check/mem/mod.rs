@@ -165,7 +165,7 @@ pub(crate) fn check_fields(env: &mut Env<'_>) -> Check {
         return Ok(());
     }
     if let Err(refused) = check_insn_fields(env.insn_idx as usize, &env.insn()) {
-        reject!(env, EINVAL, refused.kind);
+        reject!(env, EINVAL, *refused.kind);
     }
     env.aux_mut().form = Form::Good;
     Ok(())
