@@ -10,7 +10,7 @@ use crate::stat::{read_filters, read_presets};
 use crate::streams::Streams;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
-use skep::{LoadClass, Refusal, Verdict, Verification, VerifyOptions};
+use skep::{Kernel, LoadClass, Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_report::{Advice, Diagnostic, Note, Severity, render_text};
 use std::io;
 
@@ -47,6 +47,10 @@ struct Summary {
 pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
     if flags.input.files.is_empty() {
         streams.error("no file given")?;
+        return Ok(Exit::Input);
+    }
+    if flags.kernel.is_some() && flags.format != CheckFormat::Text {
+        streams.error("not supported yet: --kernel with --format other than text")?;
         return Ok(Exit::Input);
     }
     let (batch, plan) = Batch::beside(&flags.input, || plan(flags));
@@ -86,11 +90,24 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         CheckFormat::Json => skep_report::write_diagnostics_json(streams.out, &diagnostics)?,
         CheckFormat::Github => skep_report::write_github(streams.out, &diagnostics)?,
     }
+    if let Some(kernel) = &plan.session.kernel {
+        // With --quiet, too: an answer for a kernel that is not modelled is never without this.
+        writeln!(streams.out, "{}: {}", kernel.release(), Kernel::CAVEAT)?;
+    }
     Ok(worst)
 }
 
 fn plan(flags: &CheckFlags) -> Result<Plan, String> {
-    let session = Plan::session_of(&flags.input)?;
+    let session = match &flags.kernel {
+        Some(_) if flags.input.target.is_some() => {
+            return Err("not supported yet: --target with --kernel".to_owned());
+        }
+        Some(name) => {
+            let kernel = Kernel::open(name).map_err(|e| e.to_string())?;
+            Session { loader: flags.input.loader.into(), ..Session::for_kernel(kernel) }
+        }
+        None => Plan::session_of(&flags.input)?,
+    };
     let gate = MemoryGate::new(&flags.input, Kept::Logs)?;
     Ok(Plan {
         session,

@@ -2,10 +2,12 @@
 //!
 //! Flags of `stat` have veristat's letters, names and meaning; what is ours comes after them.
 
+mod kernel;
 mod loader;
 #[cfg(all(feature = "run", target_os = "linux"))]
 pub mod run;
 
+pub use kernel::{KernelCommand, KernelImportFlags};
 pub use loader::LoaderFlag;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -46,6 +48,9 @@ pub enum Command {
     #[cfg(all(feature = "run", target_os = "linux"))]
     #[command(flatten)]
     Runs(run::RunsCommand),
+    /// List kernels, show what is known of one, make one of a file
+    #[command(subcommand, arg_required_else_help = true)]
+    Kernel(KernelCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -237,6 +242,9 @@ pub struct CheckFlags {
     /// Where programs come from.
     #[command(flatten)]
     pub input: InputFlags,
+    /// Check for another kernel: a name (`skep kernel list`) or a kernel file; text only
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "btf")]
+    pub kernel: Option<String>,
     /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST
     #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Vec<String>,

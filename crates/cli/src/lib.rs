@@ -20,6 +20,7 @@ mod history;
 mod in_order;
 pub mod inputs;
 pub mod judge_files;
+mod kernel;
 mod memory_gate;
 mod pages;
 mod process;
@@ -71,6 +72,7 @@ pub fn run(
         Command::Runs(RunsCommand::Run(flags)) => run::run(flags, streams),
         #[cfg(all(feature = "run", target_os = "linux"))]
         Command::Runs(RunsCommand::Prog(command)) => prog::run(command, streams),
+        Command::Kernel(command) => kernel::run(command, streams),
         Command::Completions { shell } => {
             pages::completions(streams.out, *shell).map(|()| Exit::Success)
         }

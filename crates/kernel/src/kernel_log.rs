@@ -170,7 +170,8 @@ pub fn first_difference<'a>(
 /// The line that tells why a program was refused: the last that is neither statistics, nor empty,
 /// nor the explanation that kernels give from 7.3 on.
 pub fn reason(log: &str) -> Option<&str> {
-    let statistics = ["processed ", "stack depth ", "verification time ", "mark_precise: "];
+    let statistics =
+        ["processed ", "stack depth ", "verification time ", "mark_precise: ", "insns processed "];
     let is_told = |line: &&str| {
         let counts = line.starts_with("subprog ") && line.contains(" insns_self ");
         !line.trim().is_empty() && !counts && !statistics.iter().any(|it| line.starts_with(it))

@@ -85,6 +85,7 @@ mod error;
 mod error_injection;
 mod host;
 mod kallsyms;
+pub mod kernel;
 #[cfg(all(feature = "runtime", target_os = "linux"))]
 mod loaded;
 #[cfg(all(feature = "metrics", target_os = "linux"))]
@@ -103,6 +104,7 @@ pub use error::io_text;
 pub use host::{Host, KernelBtf};
 #[doc(hidden)]
 pub use host::{host_facts, possible_cpus};
+pub use kernel::Kernel;
 #[cfg(all(feature = "runtime", target_os = "linux"))]
 pub use loaded::{LoadAllOptions, LoadedObject};
 pub use path::{Register, Step, WalkedPath};

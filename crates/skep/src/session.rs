@@ -1,6 +1,7 @@
 //! `Session`: opens objects and verifies programs against a host.
 
 use crate::host::read_bounded;
+use crate::kernel::{Kernel, Lack};
 use crate::stopwatch::Stopwatch;
 use crate::verification::{Counts, NotAccepted, Verdict, Verification, VerifyOptions};
 use crate::{Error, Host, WalkedPath};
@@ -25,12 +26,20 @@ pub struct Session {
     /// The program whose functions `freplace` programs replace, which was verified before:
     /// [`Session::with_target`] does that.
     pub target: Option<Arc<Program>>,
+    /// The kernel that programs are for, if it is another than 6.18: what it lacks is refused.
+    pub kernel: Option<Arc<Kernel>>,
 }
 
 impl Session {
     /// A session that loads as libbpf does.
     pub fn new(host: Host) -> Session {
-        Session { host, loader: Loader::Libbpf, target: None }
+        Session { host, loader: Loader::Libbpf, target: None, kernel: None }
+    }
+
+    /// A session for another kernel: objects are loaded against what is known of it, and what it
+    /// lacks is refused. The rules of the walk stay 6.18's: see [`Kernel::CAVEAT`].
+    pub fn for_kernel(kernel: Kernel) -> Session {
+        Session { host: kernel.host(), kernel: Some(Arc::new(kernel)), ..Session::default() }
     }
 
     /// The same, with the program whose functions `freplace` programs replace: in objects that are
@@ -120,7 +129,8 @@ impl Session {
                 None => skep_verifier::verify(program, &config),
                 Some(path) => skep_verifier::trace::verify_traced(program, &config, path),
             };
-            Verification { path, ..Verification::new(program, outcome, started.elapsed()) }
+            let verification = Verification::new(program, outcome, started.elapsed());
+            self.for_its_kernel(Verification { path, ..verification })
         });
         judged.unwrap_or_else(|panic| Verification {
             program: program.name.clone(),
@@ -130,6 +140,18 @@ impl Session {
             path: None,
             duration: started.elapsed(),
         })
+    }
+
+    /// The verification, refused if the session's kernel lacks what the program needs.
+    fn for_its_kernel(&self, verification: Verification) -> Verification {
+        let lack = match (&self.kernel, &verification.verdict) {
+            (Some(kernel), Verdict::Accepted(verified)) => lack(kernel, verified),
+            _ => None,
+        };
+        match lack {
+            Some(lack) => verification.lacking(&lack),
+            None => verification,
+        }
     }
 
     /// Verifies one program so that it can run.
@@ -143,6 +165,22 @@ impl Session {
         options: &VerifyOptions,
     ) -> Result<VerifiedProgram, NotAccepted> {
         self.verify(program, options).into_verified()
+    }
+}
+
+/// What a kernel lacks of what the program needs.
+fn lack(kernel: &Kernel, verified: &VerifiedProgram) -> Option<Lack> {
+    let program = verified.program();
+    match verified.xlated() {
+        Ok(xlated) => {
+            let origin = |at: usize| xlated.origin(at) as usize;
+            kernel.lacks(program, (0..xlated.insns().len()).map(origin))
+        }
+        // Which insns are reached is not known then.
+        Err(_) => {
+            let lack = kernel.lacks(program, 0..program.insns.len())?;
+            Some(Lack { is_sure: lack.is_sure && lack.insn_idx.is_none(), ..lack })
+        }
     }
 }
 

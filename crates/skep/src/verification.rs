@@ -5,6 +5,7 @@
 
 use crate::WalkedPath;
 use crate::catalogue::load_code;
+use crate::kernel::Lack;
 use skep_object::LoadClass;
 use skep_program::{Missing, Program};
 use skep_uapi::KernelProfile;
@@ -65,6 +66,23 @@ pub enum Verdict {
     OutOfMemory,
     /// No verdict: skep itself failed.
     Bug(String),
+}
+
+impl Verdict {
+    pub(crate) fn lacking(lack: &Lack) -> Verdict {
+        if !lack.is_sure {
+            let why = "whether this kernel has it is not known";
+            return Verdict::Unsupported(format!("{lack}; {why}"));
+        }
+        Verdict::Rejected(Refusal {
+            insn_idx: lack.insn_idx,
+            load: None,
+            kind: "not-on-this-kernel".to_owned(),
+            registers: Vec::new(),
+            errno: EINVAL,
+            message: lack.to_string(),
+        })
+    }
 }
 
 /// A program that may not run.
@@ -214,6 +232,11 @@ pub struct Verification {
 }
 
 impl Verification {
+    /// The same of a program that needs what the kernel does not have.
+    pub(crate) fn lacking(self, lack: &Lack) -> Self {
+        Verification { verdict: Verdict::lacking(lack), ..self }
+    }
+
     pub(crate) fn new(program: &Program, outcome: Outcome, duration: Duration) -> Self {
         use skep_verifier::Verdict as Found;
         let verdict = match outcome.verdict {

@@ -1,0 +1,186 @@
+//! A kernel as a file, and what kernels are made of.
+//!
+//! A kernel file is packed (gzip). Its text begins with lines, and ends in the BTF as it is:
+//!
+//! ```text
+//! skep kernel 1
+//! release: 6.12.117+deb12-cloud-amd64
+//! btf: 5432101
+//! ```
+
+use super::{Kernel, parse};
+use crate::Error;
+use crate::host::read_bounded;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use skep_btf::{Btf, Endian};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+const MAGIC: &str = "skep kernel 1";
+const MAGIC_START: &[u8] = b"skep kernel ";
+/// A `vmlinux` with debug information has some hundred megabytes.
+const FILE_BYTES_MAX: u64 = 2 << 30;
+/// BTF of a kernel has under 10.
+const UNPACKED_BYTES_MAX: u64 = 256 << 20;
+
+const READ: &str = "reading the kernel file";
+const IMPORT: &str = "importing a kernel";
+
+pub(super) fn bytes(kernel: &Kernel) -> Vec<u8> {
+    let btf = kernel.btf.as_ref().map_or(Vec::new(), |btf| btf.to_bytes(Endian::NATIVE));
+    let head = format!("{MAGIC}\nrelease: {}\nbtf: {}\n", kernel.release, btf.len());
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing into memory does not fail.
+    let _ = packed.write_all(head.as_bytes()).and_then(|()| packed.write_all(&btf));
+    packed.finish().unwrap_or_default()
+}
+
+pub(super) fn read(path: &Path) -> Result<Kernel, Error> {
+    let packed = read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, READ, e))?;
+    decode(&packed).map_err(|why| Error::new(path, READ, why))
+}
+
+fn decode(packed: &[u8]) -> Result<Kernel, String> {
+    const NOT_ONE: &str = "not a kernel file; make one: skep kernel import";
+    let mut bytes = Vec::new();
+    let unpacked = GzDecoder::new(packed).take(UNPACKED_BYTES_MAX).read_to_end(&mut bytes);
+    if !bytes.starts_with(MAGIC_START) {
+        return Err(NOT_ONE.to_owned());
+    }
+    unpacked.map_err(|_| "the file is cut short or damaged")?;
+    let mut rest = &bytes[..];
+    let mut line = || {
+        let end = rest.iter().position(|&byte| byte == b'\n')?;
+        let text = std::str::from_utf8(&rest[..end]).ok()?;
+        rest = &rest[end + 1..];
+        Some(text)
+    };
+    let magic = line().unwrap_or_default();
+    if magic != MAGIC {
+        return Err(format!("a kernel file of another version of skep: '{magic}'"));
+    }
+    let release = line().and_then(|line| line.strip_prefix("release: ")).ok_or(NOT_ONE)?;
+    let count = line().and_then(|line| line.strip_prefix("btf: ")?.parse::<usize>().ok());
+    if Some(rest.len()) != count {
+        return Err("the file is cut short or damaged".to_owned());
+    }
+    let btf = match rest {
+        [] => None,
+        bytes => Some(Arc::new(Btf::parse(bytes).map_err(|e| e.to_string())?)),
+    };
+    let version = parse(release).map_err(|e| e.to_string())?;
+    Ok(Kernel::new(release, btf, version))
+}
+
+pub(super) fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error> {
+    let bytes = read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, IMPORT, e))?;
+    let made = match bytes.get(..4) {
+        Some(b"\x7fELF") => vmlinux(&bytes).map(|(btf, told)| (btf, release.or(told))),
+        _ => refuse_others(&bytes).map(|()| (&bytes[..], release)),
+    };
+    let (btf, release) = made.map_err(|why| Error::new(path, IMPORT, why))?;
+    let btf = Btf::parse(btf).map_err(|e| Error::new(path, IMPORT, e))?;
+    let why = "BTF does not say of which release it is; --release does";
+    let release = release.ok_or_else(|| Error::new(path, IMPORT, why))?;
+    Ok(Kernel::new(release, Some(Arc::new(btf)), parse(release)?))
+}
+
+/// What kernels also come as, and how their BTF is had.
+fn refuse_others(bytes: &[u8]) -> Result<(), String> {
+    let is_image = bytes.get(0x202..0x206) == Some(b"HdrS");
+    let what = match bytes {
+        [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => "packages (unpack with dpkg-deb -x)",
+        [0x1f, 0x8b, ..] | [0xfd, b'7', b'z', ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => "packed files",
+        _ if is_image => "compressed images (boot it: /sys/kernel/btf/vmlinux, or take vmlinux)",
+        _ => return Ok(()),
+    };
+    Err(format!("not supported yet: {what}"))
+}
+
+/// The BTF of a 64-bit little-endian ELF image, and the release that it says it is.
+fn vmlinux(bytes: &[u8]) -> Result<(&[u8], Option<&str>), String> {
+    let btf = section(bytes, b".BTF").ok_or("the image has no section .BTF")?;
+    const SAYS: &[u8] = b"Linux version ";
+    let at = section(bytes, b".rodata").and_then(|data| {
+        let at = data.windows(SAYS.len()).position(|window| window == SAYS)?;
+        data.get(at + SAYS.len()..)
+    });
+    let release = at.and_then(|data| {
+        let end = data.iter().position(|byte| !byte.is_ascii_graphic())?;
+        std::str::from_utf8(&data[..end]).ok()
+    });
+    Ok((btf, release))
+}
+
+/// A section of an ELF image by name: ELF64, little-endian (System V ABI, chapter 4).
+fn section<'a>(bytes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let number = |at: usize, len: usize| -> Option<usize> {
+        let mut wide = [0; 8];
+        wide.get_mut(..len)?.copy_from_slice(bytes.get(at..at.checked_add(len)?)?);
+        usize::try_from(u64::from_le_bytes(wide)).ok()
+    };
+    let (table, size) = (number(0x28, 8)?, number(0x3a, 2)?);
+    let (count, names) = (number(0x3c, 2)?, number(0x3e, 2)?);
+    let header = |index: usize| table.checked_add(index.checked_mul(size)?);
+    let data = |index: usize| -> Option<&'a [u8]> {
+        let at = header(index)?;
+        let (offset, len) = (number(at.checked_add(0x18)?, 8)?, number(at.checked_add(0x20)?, 8)?);
+        bytes.get(offset..offset.checked_add(len)?)
+    };
+    let names = data(names)?;
+    (0..count).find_map(|index| {
+        let text = names.get(number(header(index)?, 4)?..)?;
+        let is_it = text.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&0));
+        is_it.then(|| data(index))?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep_btf::{BtfBuilder, IntEncoding};
+
+    fn kernel() -> Kernel {
+        let mut btf = BtfBuilder::new();
+        btf.int("int", 4, IntEncoding::SIGNED);
+        let btf = btf.build().expect("valid");
+        Kernel::new("6.12.1-x", Some(Arc::new(btf)), parse("6.12").expect("a release"))
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_was_written() {
+        let file = bytes(&kernel());
+        assert_eq!(file, bytes(&kernel()), "the same each time");
+        let read = decode(&file).expect("a kernel");
+        assert_eq!(read.release(), "6.12.1-x");
+        assert!(read.btf().is_some_and(|btf| btf.len() == 2 || btf.len() == 1));
+    }
+
+    #[test]
+    fn damaged_files_are_errors() {
+        let file = bytes(&kernel());
+        for end in 0..file.len() {
+            assert!(decode(&file[..end]).is_err(), "{end}");
+        }
+        let pack = |text: &str| {
+            let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+            packed.write_all(text.as_bytes()).expect("memory");
+            packed.finish().expect("memory")
+        };
+        let other = decode(&pack("skep kernel 2\n")).expect_err("of another version");
+        assert!(other.contains("another version"), "{other}");
+        assert!(decode(&pack("skep kernel 1\nrelease: 6.1\nbtf: 99\nx")).is_err());
+        assert!(decode(&pack("skep kernel 1\nrelease: six\nbtf: 0\n")).is_err());
+        assert!(decode(b"hello").is_err());
+    }
+
+    #[test]
+    fn what_is_no_image_has_no_section() {
+        for hostile in [&b"\x7fELF"[..], &[0xff; 64], &[0x7f; 200]] {
+            assert_eq!(section(hostile, b".BTF"), None);
+        }
+    }
+}

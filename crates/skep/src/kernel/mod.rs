@@ -1,0 +1,162 @@
+//! `Kernel`: another kernel than the running one, as far as it is known: its release, its BTF, and
+//! what there is on it (helpers, map, program types, insns).
+//!
+//! The rules of the walk are those of 6.18 whatever the kernel: what a `Kernel` refuses for its
+//! surface is refused there, what is accepted may still be refused by it ([`Kernel::CAVEAT`]).
+//!
+//! # Invariants
+//! 1. Where the BTF is known, it says which helpers and types there are; the table of releases
+//!    (`uapi::since`) says it only where there is none.
+//! 2. What neither the BTF nor an asked kernel of that release decides is no verdict
+//!    ([`Lack::is_sure`]).
+
+mod file;
+mod lack;
+
+pub use lack::Lack;
+
+use crate::{Error, Host};
+use skep_btf::{Btf, Kind};
+use skep_uapi::since::Release;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A kernel that programs are checked against.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    release: String,
+    version: Release,
+    btf: Option<Arc<Btf>>,
+    /// A kernel of this release said what there is on it.
+    asked: bool,
+}
+
+/// Kernels that were asked (Debian's packages): the name, and the release exactly.
+pub const ASKED: [(&str, &str); 11] = [
+    ("5.10", "5.10.0-46-cloud-amd64"),
+    ("6.1", "6.1.0-56-cloud-amd64"),
+    ("6.12", "6.12.117+deb12-cloud-amd64"),
+    ("6.16", "6.16.12+deb13-cloud-amd64"),
+    ("6.17", "6.17.13+deb13-cloud-amd64"),
+    ("6.18", "6.18.15+deb13-cloud-amd64"),
+    ("6.19", "6.19.14+deb13-cloud-amd64"),
+    ("7.0", "7.0.13+deb13-cloud-amd64"),
+    ("7.1", "7.1.13+deb13-cloud-amd64"),
+    ("7.2", "7.2.12+deb13-cloud-amd64"),
+    ("7.3", "7.3.4+deb13-cloud-amd64"),
+];
+
+/// Kinds of BTF, and since when kernels know them.
+const BTF_KINDS: [(Kind, Release); 4] = [
+    (Kind::Float, Release { major: 5, minor: 13 }),
+    (Kind::DeclTag, Release { major: 5, minor: 16 }),
+    (Kind::TypeTag, Release { major: 5, minor: 17 }),
+    (Kind::Enum64, Release { major: 6, minor: 0 }),
+];
+
+impl Kernel {
+    /// What every answer for a kernel must say with it.
+    pub const CAVEAT: &str =
+        "the rules of the walk are 6.18's: what it accepts here, it may refuse";
+
+    /// A kernel that was asked, by its name (`6.12`), or a kernel file.
+    ///
+    /// # Errors
+    ///
+    /// There is no such name and no such file, or the file is not one.
+    pub fn open(name: &str) -> Result<Kernel, Error> {
+        let asked = ASKED.iter().find(|(short, release)| *short == name || *release == name);
+        match asked {
+            Some((short, release)) => Ok(Kernel::new(release, None, parse(short)?)),
+            None if Path::new(name).exists() => file::read(Path::new(name)),
+            None => Err(unknown(name)),
+        }
+    }
+
+    fn new(release: &str, btf: Option<Arc<Btf>>, version: Release) -> Kernel {
+        let asked = ASKED.iter().any(|(_, asked)| *asked == release);
+        Kernel { release: release.to_owned(), version, btf, asked }
+    }
+
+    /// Makes a kernel of a file: bare BTF, or a `vmlinux` that has it. `release` is what
+    /// `uname -r` says there; a `vmlinux` tells it itself.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, holds no BTF that we can read, or the release is not known.
+    pub fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error> {
+        file::import(path, release)
+    }
+
+    /// The kernel as a file: the same kernel gives the same bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        file::bytes(self)
+    }
+
+    /// `uname -r` of it.
+    pub fn release(&self) -> &str {
+        &self.release
+    }
+
+    /// Its BTF, if it is known.
+    pub fn btf(&self) -> Option<&Arc<Btf>> {
+        self.btf.as_ref()
+    }
+
+    /// A kernel of this very release was asked what there is on it.
+    pub fn was_asked(&self) -> bool {
+        self.asked
+    }
+
+    /// What objects are loaded against.
+    pub fn host(&self) -> Host {
+        let later = BTF_KINDS.into_iter().filter(|(_, since)| *since > self.version);
+        let Release { major, minor } = self.version;
+        Host {
+            kernel_btf: self.btf.clone(),
+            kernel_version: u32::from(major) << 16 | u32::from(minor) << 8,
+            cpus: 1,
+            absent_btf_kinds: later.map(|(kind, _)| kind).collect(),
+            ..Host::default()
+        }
+    }
+}
+
+fn parse(release: &str) -> Result<Release, Error> {
+    let why = "a release begins with two numbers, such as 6.12";
+    release.parse().map_err(|_| Error::new(Path::new(release), STEP, why))
+}
+
+const STEP: &str = "looking for the kernel";
+
+/// The nearest of those there are: the same major number first.
+fn unknown(name: &str) -> Error {
+    let major = name.split('.').next().unwrap_or_default();
+    let near: Vec<_> = ASKED
+        .iter()
+        .map(|(short, _)| *short)
+        .filter(|it| it.split('.').next() == Some(major))
+        .collect();
+    let all: Vec<_> = ASKED.iter().map(|(short, _)| *short).collect();
+    let known = if near.is_empty() { all } else { near }.join(", ");
+    let why = format!("no such file, and no such kernel; there are {known} (skep kernel list)");
+    Error::new(Path::new(name), STEP, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_kernel_is_told_its_neighbours() {
+        let told = |name| Kernel::open(name).expect_err("unknown").to_string();
+        assert!(told("6.13").contains("there are 6.1, 6.12, 6.16"), "{}", told("6.13"));
+        assert!(told("4.4").contains("there are 5.10, 6.1"), "{}", told("4.4"));
+    }
+
+    #[test]
+    fn an_older_kernel_knows_fewer_kinds_of_btf() {
+        let kinds = |name| Kernel::open(name).expect("asked").host().absent_btf_kinds.len();
+        assert_eq!((kinds("5.10"), kinds("6.1"), kinds("7.3")), (4, 0, 0));
+    }
+}
