@@ -10,9 +10,10 @@ use crate::stat::{read_filters, read_presets};
 use crate::streams::Streams;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
-use skep::{Kernel, LoadClass, Refusal, Session, Verdict, Verification, VerifyOptions};
+use skep::{LoadClass, Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_report::{Advice, Diagnostic, Note, Severity, render_text};
 use std::io;
+use std::sync::Arc;
 
 /// How the rules of what is not loaded begin.
 const LOAD_ERROR: &str = "load_error_";
@@ -49,8 +50,8 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         streams.error("no file given")?;
         return Ok(Exit::Input);
     }
-    if flags.kernel.is_some() && flags.format != CheckFormat::Text {
-        streams.error("not supported yet: --kernel with --format other than text")?;
+    if flags.format == CheckFormat::Markdown {
+        streams.error("--format markdown is for --kernel")?;
         return Ok(Exit::Input);
     }
     let (batch, plan) = Batch::beside(&flags.input, || plan(flags));
@@ -89,34 +90,37 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         }
         CheckFormat::Json => skep_report::write_diagnostics_json(streams.out, &diagnostics)?,
         CheckFormat::Github => skep_report::write_github(streams.out, &diagnostics)?,
+        CheckFormat::Markdown => {}
     }
     if let Some(kernel) = &plan.session.kernel {
         // With --quiet, too: an answer for a kernel that is not modelled is never without this.
-        writeln!(streams.out, "{}: {}", kernel.release(), Kernel::CAVEAT)?;
+        writeln!(streams.out, "{}: {}", kernel.release(), kernel.promise())?;
     }
     Ok(worst)
 }
 
 fn plan(flags: &CheckFlags) -> Result<Plan, String> {
-    let session = match &flags.kernel {
-        Some(_) if flags.input.target.is_some() => {
-            return Err("not supported yet: --target with --kernel".to_owned());
-        }
-        Some(name) => {
-            let kernel = Kernel::open(name).map_err(|e| e.to_string())?;
-            Session { loader: flags.input.loader.into(), ..Session::for_kernel(kernel) }
-        }
-        None => Plan::session_of(&flags.input)?,
-    };
-    let gate = MemoryGate::new(&flags.input, Kept::Logs)?;
+    let session = Plan::session_of(&flags.input)?;
+    plan_with(flags, session, gate(flags)?)
+}
+
+/// To be made when what is read once has been read.
+pub(crate) fn gate(flags: &CheckFlags) -> Result<Arc<MemoryGate>, String> {
+    MemoryGate::new(&flags.input, Kept::Logs).map(Arc::new)
+}
+
+/// What judges programs as the flags say, with a session of its own.
+pub(crate) fn plan_with(
+    flags: &CheckFlags,
+    session: Session,
+    gate: Arc<MemoryGate>,
+) -> Result<Plan, String> {
+    let path_bytes = gate.log_bytes(PATH_BYTES);
     Ok(Plan {
         session,
         filters: read_filters(&flags.filter)?,
         presets: read_presets(&flags.set_global_vars)?,
-        options: VerifyOptions {
-            path_bytes_max: Some(gate.log_bytes(PATH_BYTES)),
-            ..VerifyOptions::default()
-        },
+        options: VerifyOptions { path_bytes_max: Some(path_bytes), ..VerifyOptions::default() },
         prog_flags: ProgFlags::empty(),
         scan: flags.input.scan,
         gate,

@@ -86,7 +86,8 @@ any more, 2 on bad input or if something is not supported yet, 101 after an inte
 
 const CHECK_NOTES: &str = "\
 Exit status: 0 if all programs are accepted, 1 if any is rejected or cannot be loaded, 2 on bad \
-input or if something is not supported yet, 101 after an internal error.";
+input or if something is not supported yet, 101 after an internal error. With --kernel: 1 if any \
+of the kernels refuses any program. With --min-kernel: 0 if the programs have such a kernel.";
 
 /// Files, and what they are loaded against.
 #[derive(Debug, Clone, Default, Args)]
@@ -97,6 +98,15 @@ pub struct InputFlags {
     /// Kernel BTF: a file, or `none`; the running kernel's by default
     #[arg(long, value_name = "FILE|none", help_heading = "Input")]
     pub btf: Option<OsString>,
+    /// Other kernels: names (`skep kernel list`), `all`, or kernel files, separated by commas
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        conflicts_with = "btf",
+        value_delimiter = ',',
+        help_heading = "Input"
+    )]
+    pub kernel: Vec<String>,
     /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
     #[arg(long, value_name = "WHOSE", default_value = "libbpf", help_heading = "Input")]
     pub loader: LoaderFlag,
@@ -242,9 +252,9 @@ pub struct CheckFlags {
     /// Where programs come from.
     #[command(flatten)]
     pub input: InputFlags,
-    /// Check for another kernel: a name (`skep kernel list`) or a kernel file; text only
-    #[arg(long, value_name = "NAME|FILE", conflicts_with = "btf")]
-    pub kernel: Option<String>,
+    /// Say of each program which is the oldest kernel from which on all take it
+    #[arg(long, conflicts_with = "btf")]
+    pub min_kernel: bool,
     /// Include only programs that match: FILE, FILE/PROG, !NOT, @LIST
     #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Vec<String>,
@@ -282,6 +292,8 @@ pub enum CheckFormat {
     Json,
     /// GitHub workflow commands.
     Github,
+    /// A Markdown table; of programs by kernels only (--kernel).
+    Markdown,
 }
 
 /// Flags of `skep dump`.

@@ -20,6 +20,7 @@ use skep_report::{Filters, Tally};
 use std::ffi::OsStr;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What to do with each file.
 pub struct Plan {
@@ -36,7 +37,7 @@ pub struct Plan {
     /// Look for objects inside files.
     pub(crate) scan: bool,
     /// How many programs at once.
-    pub(crate) gate: MemoryGate,
+    pub(crate) gate: Arc<MemoryGate>,
     /// Whether machine code is made, to know its size.
     pub(crate) is_compiled: bool,
 }
@@ -123,7 +124,7 @@ impl Plan {
             options: VerifyOptions::default(),
             prog_flags: ProgFlags::empty(),
             scan: flags.scan,
-            gate: MemoryGate::new(flags, Kept::Little)?,
+            gate: Arc::new(MemoryGate::new(flags, Kept::Little)?),
             is_compiled: false,
         })
     }
@@ -314,7 +315,7 @@ impl Plan {
 
 impl<T> FileAnswers<T> {
     /// None yet.
-    fn new(file: String) -> FileAnswers<T> {
+    pub(crate) fn new(file: String) -> FileAnswers<T> {
         FileAnswers { file, answers: Vec::new(), troubles: Vec::new(), tally: Tally::default() }
     }
 }
@@ -368,6 +369,21 @@ impl Batch {
         plan: &Plan,
         streams: &mut Streams<'_>,
         make: impl Fn(Judged<'_>) -> T + Sync,
+        sink: impl FnMut(&mut Streams<'_>, FileAnswers<T>) -> io::Result<()>,
+    ) -> io::Result<(Tally, Exit)> {
+        self.run_each(plan, streams, |input| plan.judge(input, &make), sink)
+    }
+
+    /// The same with the judge of a file; `plan` says how many at once and which are wanted.
+    ///
+    /// # Errors
+    ///
+    /// Only those of the streams.
+    pub(crate) fn run_each<T: Send + Weigh>(
+        &self,
+        plan: &Plan,
+        streams: &mut Streams<'_>,
+        judge: impl Fn(&Input) -> FileAnswers<T> + Sync,
         mut sink: impl FnMut(&mut Streams<'_>, FileAnswers<T>) -> io::Result<()>,
     ) -> io::Result<(Tally, Exit)> {
         let mut exit = Exit::Success;
@@ -378,7 +394,7 @@ impl Batch {
         let files = &self.inputs.files;
         let mut tally = Tally { files_skipped: self.inputs.passed_over, ..Tally::default() };
         let bar = progress_bar(streams, files.len());
-        let judge = |index: usize| plan.judge(&files[index], &make);
+        let judge = |index: usize| judge(&files[index]);
         let flow =
             Flow { jobs: plan.gate.threads(), waiting_bytes_max: plan.gate.waiting_bytes_max() };
         in_order(files.len(), flow, judge, |answers| {
@@ -474,7 +490,9 @@ mod tests {
             options: VerifyOptions::default(),
             prog_flags: ProgFlags::empty(),
             scan: false,
-            gate: MemoryGate::new(&InputFlags::default(), Kept::Little).expect("no limit is set"),
+            gate: Arc::new(
+                MemoryGate::new(&InputFlags::default(), Kept::Little).expect("no limit is set"),
+            ),
             is_compiled: true,
         }
     }

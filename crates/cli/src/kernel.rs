@@ -4,10 +4,7 @@ use crate::exit::Exit;
 use crate::flags::{KernelCommand, KernelImportFlags};
 use crate::streams::Streams;
 use skep::Kernel;
-use skep::kernel::ASKED;
-use skep::program::{MapDef, Program};
-use skep::uapi::helper::HelperId;
-use skep::uapi::{MapType, ProgType};
+use skep::kernel::{Item, Source};
 use std::io;
 
 /// Runs the command.
@@ -18,8 +15,9 @@ use std::io;
 pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let done = match command {
         KernelCommand::List => {
-            for (name, release) in ASKED {
-                writeln!(streams.out, "{name:<6} {release}")?;
+            for kernel in Kernel::all() {
+                let (name, promise) = (kernel.name(), kernel.promise());
+                writeln!(streams.out, "{name:<5}  {:<26}  {promise}", kernel.release())?;
             }
             return Ok(Exit::Success);
         }
@@ -48,40 +46,30 @@ fn import(flags: &KernelImportFlags) -> Result<(), String> {
 fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let out = &mut *streams.out;
     writeln!(out, "release        {}", kernel.release())?;
-    let asked = match kernel.was_asked() {
-        true => "a kernel of this release was asked what there is on it",
-        false => "from the table, not asked",
+    let asked = match kernel.source() {
+        Source::Asked => "a kernel of this release was asked what there is on it",
+        Source::Table => "upstream's, from the table, not asked",
+        Source::File => "its BTF says what there is; of the rest the table of upstream",
     };
     writeln!(out, "surface        {asked}")?;
     match kernel.btf() {
         Some(btf) => writeln!(out, "BTF            {} types", btf.len())?,
         None => writeln!(out, "BTF            not known; skep kernel import makes a file with it")?,
     }
-    let lacking = |program: Program| kernel.lacks(&program, 0..program.insns.len()).is_some();
-    let helper = |id: &HelperId| {
-        use skep::insn::Insn;
-        use skep::insn::code::{BPF_CALL, BPF_JMP};
-        let call = Insn { code: BPF_JMP | BPF_CALL, imm: *id as i32, ..Insn::default() };
-        lacking(Program { insns: vec![call], ..Program::default() })
-    };
-    let map = |map_type: &MapType| {
-        let map = MapDef { map_type: *map_type, autocreate: true, ..MapDef::default() };
-        lacking(Program { maps: vec![map].into(), ..Program::default() })
-    };
-    let prog =
-        |prog_type: &ProgType| lacking(Program { prog_type: *prog_type, ..Program::default() });
-    let helpers = HelperId::all().filter(helper).map(HelperId::name);
-    let maps = MapType::all().filter(map).map(MapType::name);
-    let progs = ProgType::all().filter(prog).map(ProgType::name);
-    absent("helpers", helpers.collect(), streams)?;
-    absent("map types", maps.collect(), streams)?;
-    absent("program types", progs.collect(), streams)?;
-    writeln!(streams.out, "behaviours     {}", Kernel::CAVEAT)?;
+    for kind in KINDS {
+        absent(kernel, kind, streams)?;
+    }
+    writeln!(streams.out, "accepted       {}", kernel.promise())?;
     Ok(Exit::Success)
 }
 
+/// Kinds of what there is on a kernel, as `Item::kind` has them.
+const KINDS: [&str; 5] = ["helper", "map type", "program type", "attach type", "insn"];
+
 /// What 6.18 has and this kernel has not.
-fn absent(what: &str, names: Vec<&str>, streams: &mut Streams<'_>) -> io::Result<()> {
-    let list = if names.is_empty() { "none".to_owned() } else { names.join(" ") };
-    writeln!(streams.out, "absent {what}: {list}")
+fn absent(kernel: &Kernel, kind: &str, streams: &mut Streams<'_>) -> io::Result<()> {
+    let lacking = |item: &Item| item.kind() == kind && kernel.has(*item) == Some(false);
+    let names: Vec<_> = Item::all().filter(lacking).map(Item::name).collect();
+    let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    writeln!(streams.out, "absent {kind}s: {list}")
 }

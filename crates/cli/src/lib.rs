@@ -21,6 +21,8 @@ mod in_order;
 pub mod inputs;
 pub mod judge_files;
 mod kernel;
+mod kernels;
+mod matrix;
 mod memory_gate;
 mod pages;
 mod process;
@@ -64,6 +66,7 @@ pub fn run(
     };
     match &cli.command {
         Command::Stat(flags) => stat::run(flags, streams),
+        Command::Check(flags) if matrix::is_wanted(flags) => matrix::run(flags, streams),
         Command::Check(flags) => check::run(flags, streams),
         Command::Explain(flags) => explain::run(flags, streams),
         Command::Baseline(command) => baseline::run(command, streams),

@@ -3,8 +3,9 @@
 use crate::flags::InputFlags;
 use crate::inputs::os_string;
 use crate::judge_files::{Plan, not_loaded};
-use skep::Session;
+use crate::kernels;
 use skep::object::ObjectProgram;
+use skep::{Kernel, Session};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -15,6 +16,10 @@ impl Plan {
     ///
     /// One line: kernel BTF or a target that the user named and that cannot be used.
     pub(crate) fn session_of(flags: &InputFlags) -> Result<Session, String> {
+        if let Some(kernel) = kernels::only(flags)? {
+            let loader = flags.loader.into();
+            return Ok(Session { loader, ..Session::for_kernel(Kernel::clone(&kernel)) });
+        }
         let session = Plan::session(flags.btf.as_deref(), flags.loader)?;
         let Some(target) = &flags.target else { return Ok(session) };
         with_target(session, target).map_err(|why| format!("--target: {why}"))

@@ -41,7 +41,10 @@ fn write_cells(out: &mut dyn Write, columns: &[Column], cells: &[Vec<String>]) -
     cells.iter().try_for_each(|row| write_line(out, row.iter().map(|cell| escaped(cell))))
 }
 
-fn write_line(out: &mut dyn Write, cells: impl Iterator<Item = String>) -> io::Result<()> {
+pub(crate) fn write_line(
+    out: &mut dyn Write,
+    cells: impl Iterator<Item = String>,
+) -> io::Result<()> {
     for cell in cells {
         write!(out, "| {cell} ")?;
     }
@@ -49,7 +52,7 @@ fn write_line(out: &mut dyn Write, cells: impl Iterator<Item = String>) -> io::R
 }
 
 /// A cell's text as it is shown: what Markdown or HTML would read is escaped.
-fn escaped(cell: &str) -> String {
+pub(crate) fn escaped(cell: &str) -> String {
     let mut text = String::with_capacity(cell.len());
     for c in printable(cell).chars() {
         match c {

@@ -1,7 +1,7 @@
 //! `Session`: opens objects and verifies programs against a host.
 
 use crate::host::read_bounded;
-use crate::kernel::{Kernel, Lack};
+use crate::kernel::Kernel;
 use crate::stopwatch::Stopwatch;
 use crate::verification::{Counts, NotAccepted, Verdict, Verification, VerifyOptions};
 use crate::{Error, Host, WalkedPath};
@@ -37,7 +37,7 @@ impl Session {
     }
 
     /// A session for another kernel: objects are loaded against what is known of it, and what it
-    /// lacks is refused. The rules of the walk stay 6.18's: see [`Kernel::CAVEAT`].
+    /// lacks is refused. The rules of the walk stay 6.18's: see [`Kernel::promise`].
     pub fn for_kernel(kernel: Kernel) -> Session {
         Session { host: kernel.host(), kernel: Some(Arc::new(kernel)), ..Session::default() }
     }
@@ -142,14 +142,11 @@ impl Session {
         })
     }
 
-    /// The verification, refused if the session's kernel lacks what the program needs.
+    /// The verification, with the verdict for the session's kernel.
     fn for_its_kernel(&self, verification: Verification) -> Verification {
-        let lack = match (&self.kernel, &verification.verdict) {
-            (Some(kernel), Verdict::Accepted(verified)) => lack(kernel, verified),
-            _ => None,
-        };
-        match lack {
-            Some(lack) => verification.lacking(&lack),
+        let verdict = self.kernel.as_ref().and_then(|kernel| kernel.verdict(&verification));
+        match verdict {
+            Some(verdict) => Verification { verdict, ..verification },
             None => verification,
         }
     }
@@ -165,22 +162,6 @@ impl Session {
         options: &VerifyOptions,
     ) -> Result<VerifiedProgram, NotAccepted> {
         self.verify(program, options).into_verified()
-    }
-}
-
-/// What a kernel lacks of what the program needs.
-fn lack(kernel: &Kernel, verified: &VerifiedProgram) -> Option<Lack> {
-    let program = verified.program();
-    match verified.xlated() {
-        Ok(xlated) => {
-            let origin = |at: usize| xlated.origin(at) as usize;
-            kernel.lacks(program, (0..xlated.insns().len()).map(origin))
-        }
-        // Which insns are reached is not known then.
-        Err(_) => {
-            let lack = kernel.lacks(program, 0..program.insns.len())?;
-            Some(Lack { is_sure: lack.is_sure && lack.insn_idx.is_none(), ..lack })
-        }
     }
 }
 

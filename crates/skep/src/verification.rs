@@ -232,11 +232,6 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// The same of a program that needs what the kernel does not have.
-    pub(crate) fn lacking(self, lack: &Lack) -> Self {
-        Verification { verdict: Verdict::lacking(lack), ..self }
-    }
-
     pub(crate) fn new(program: &Program, outcome: Outcome, duration: Duration) -> Self {
         use skep_verifier::Verdict as Found;
         let verdict = match outcome.verdict {

@@ -173,6 +173,11 @@ impl Fields {
     }
 }
 
+/// The groups of insns that came later.
+pub fn insns() -> impl Iterator<Item = InsnFeature> {
+    INSNS.iter().map(|row| row.0)
+}
+
 /// What an insn belongs to, if it is not of the first ones.
 pub fn insn(fields: Fields) -> Option<InsnFeature> {
     INSNS.iter().find(|row| row.1(fields)).map(|row| row.0)

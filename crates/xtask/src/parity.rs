@@ -36,14 +36,31 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     asked_kernels(&mut text)?;
     other_kernels(&root, &mut text)?;
     gaps(&root, &mut text)?;
-    let path = root.join("docs/parity.md");
-    let same = fs::read_to_string(&path).is_ok_and(|old| old == text);
-    if !same && args.check {
-        println!("docs/parity.md: out of date; run `cargo xtask parity`");
-    } else if !same {
-        fs::write(&path, text)?;
+    let mut up_to_date = true;
+    for (file, text) in [("docs/parity.md", text), (AGREEMENT, table_of_agreement()?)] {
+        let path = root.join(file);
+        let same = fs::read_to_string(&path).is_ok_and(|old| old == text);
+        up_to_date &= same;
+        if !same && args.check {
+            println!("{file}: out of date; run `cargo xtask parity`");
+        } else if !same {
+            fs::write(&path, text)?;
+        }
     }
-    Ok((same || !args.check).into())
+    Ok((up_to_date || !args.check).into())
+}
+
+/// What the library says that its answers for other kernels are worth.
+const AGREEMENT: &str = "crates/skep/src/kernel/agreement.csv";
+
+fn table_of_agreement() -> Result<String, Box<dyn std::error::Error>> {
+    let mut text =
+        "# release,judged,same verdict,false accepts; by cargo xtask parity\n".to_owned();
+    for it in agreements()? {
+        let false_accepts = it.count(Class::FalseAccept);
+        let _ = writeln!(text, "{},{},{},{false_accepts}", it.release, it.judged, it.verdict);
+    }
+    Ok(text)
 }
 
 /// Classes that are told by reason.

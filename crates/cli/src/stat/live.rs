@@ -13,6 +13,7 @@ use skep::uapi::ProgFlags;
 use skep::{Verdict, Verification, VerifyOptions};
 use skep_report::{Row, Stat, Tally, Verdict as Shown, printable};
 use std::io;
+use std::sync::Arc;
 
 const LOG_STATS: u32 = 4;
 const MIB: u64 = 1 << 20;
@@ -119,7 +120,7 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
     };
     let session = Plan::session_of(&flags.input)?;
     let kept = if flags.verbose { Kept::Logs } else { Kept::Little };
-    let gate = MemoryGate::new(&flags.input, kept)?;
+    let gate = Arc::new(MemoryGate::new(&flags.input, kept)?);
     Ok(Plan {
         session,
         filters: wanted.filters.clone(),

@@ -1,12 +1,10 @@
-//! What a program needs that a kernel does not have.
+//! What a program needs that a kernel does not have, and what is not known of it.
 
-use super::Kernel;
+use super::{Item, Kernel, Needs, Source};
+use crate::verification::{Refusal, Verdict, Verification};
 use skep_btf::Kind;
-use skep_insn::Insn;
-use skep_insn::code::{BPF_CALL, BPF_JMP};
-use skep_program::Program;
-use skep_uapi::helper::HelperId;
-use skep_uapi::since::{self, Fields, Release};
+use skep_object::LoadClass;
+use skep_uapi::since;
 use std::fmt;
 
 /// The first thing that is missing.
@@ -16,7 +14,7 @@ pub struct Lack {
     pub insn_idx: Option<usize>,
     /// `bpf_loop: helper since 5.17`.
     pub what: String,
-    /// The kernel's BTF, or a kernel of this release, says so; else only the table of releases.
+    /// The kernel's BTF, a kernel of this release, or upstream's release itself says so.
     pub is_sure: bool,
 }
 
@@ -27,75 +25,66 @@ impl fmt::Display for Lack {
 }
 
 impl Kernel {
-    /// What the program needs and this kernel does not have; `reached` are the insns that a walk
-    /// comes to: what is never reached is missed by nobody.
-    pub fn lacks(&self, program: &Program, reached: impl Iterator<Item = usize>) -> Option<Lack> {
-        let whole = self.lacks_type(program).or_else(|| self.lacks_map(program));
-        let mut reached: Vec<usize> = reached.collect();
-        reached.sort_unstable();
-        let in_insns = || {
-            reached.into_iter().find_map(|at| {
-                let insn = program.insns.get(at)?;
-                let lack = self.lacks_helper(insn).or_else(|| self.lacks_insn(insn))?;
-                Some(Lack { insn_idx: Some(at), ..lack })
-            })
+    /// The verdict for this kernel, where the walk of a program for its host says another: it
+    /// lacks something, or the refusal rests on what is not known of it.
+    pub fn verdict(&self, verification: &Verification) -> Option<Verdict> {
+        match &verification.verdict {
+            Verdict::Accepted(verified) => self.verdict_on(&Needs::of(verified)),
+            Verdict::Rejected(refusal) => self.verdict_not_known(refusal),
+            _ => None,
+        }
+    }
+
+    /// The same for an accepted program that needs this.
+    pub fn verdict_on(&self, needs: &Needs) -> Option<Verdict> {
+        self.lacks(needs).map(|lack| Verdict::lacking(&lack))
+    }
+
+    /// A refusal for something that the kernel's BTF, configuration or symbols decide says nothing
+    /// where they are not known.
+    pub fn verdict_not_known(&self, refusal: &Refusal) -> Option<Verdict> {
+        const NEEDS_BTF: [&str; 1] = ["struct-ops-without-struct"];
+        let has_btf = self.btf.is_some();
+        let is_known = match refusal.load {
+            Some(LoadClass::Extern) => has_btf && refusal.message.contains(" kfunc "),
+            Some(LoadClass::Core) => has_btf,
+            _ => has_btf || !NEEDS_BTF.contains(&refusal.kind.as_str()),
         };
-        whole.or_else(in_insns)
+        let what = if has_btf { "configuration and symbols are" } else { "BTF is" };
+        let message = refusal.message.trim_end();
+        let why = || Verdict::Unsupported(format!("{message}; the kernel's {what} not known"));
+        (!is_known).then(why)
     }
 
-    fn lacks_type(&self, program: &Program) -> Option<Lack> {
-        let of = program.prog_type;
-        let since = since::prog_type(of)?;
-        self.lack(("bpf_prog_type", of as u32), since, || (of.name().to_owned(), "program type"))
-    }
-
-    fn lacks_map(&self, program: &Program) -> Option<Lack> {
-        program.maps.iter().filter(|map| map.autocreate).find_map(|map| {
-            let of = map.map_type;
-            let since = since::map_type(of)?;
-            self.lack(("bpf_map_type", of as u32), since, || (of.name().to_owned(), "map type"))
+    /// What the program needs and this kernel does not have.
+    pub fn lacks(&self, needs: &Needs) -> Option<Lack> {
+        needs.needs.iter().find_map(|need| {
+            let (is_there, is_sure) = self.knows(need.item)?;
+            let is_sure = is_sure && (needs.is_exact || need.insn_idx.is_none());
+            let lack = Lack { insn_idx: need.insn_idx, what: need.item.to_string(), is_sure };
+            (!is_there).then_some(lack)
         })
     }
 
-    fn lacks_helper(&self, insn: &Insn) -> Option<Lack> {
-        if insn.code != BPF_JMP | BPF_CALL || insn.src != 0 {
-            return None;
-        }
-        let id = HelperId::from_number(u32::try_from(insn.imm).ok()?)?;
-        let since = since::helper(id)?;
-        self.lack(("bpf_func_id", id as u32), since, || (id.name().to_owned(), "helper"))
+    /// Whether the kernel has an item; `None` if that is not known.
+    pub fn has(&self, item: Item) -> Option<bool> {
+        self.knows(item).filter(|(_, is_sure)| *is_sure).map(|(is_there, _)| is_there)
     }
 
-    /// BTF says nothing of insns.
-    fn lacks_insn(&self, insn: &Insn) -> Option<Lack> {
-        let fields = Fields { code: insn.code, off: insn.off, imm: insn.imm };
-        let feature = since::insn(fields).filter(|it| it.since > self.version)?;
-        if since::BACKPORTED.contains(&(self.release.as_str(), feature.name)) {
-            return None;
+    /// Whether the kernel has an item, and whether that is sure.
+    fn knows(&self, item: Item) -> Option<(bool, bool)> {
+        let since = item.since()?;
+        if let Some(is_there) = item.listed().and_then(|it| self.lists(it)) {
+            return Some((is_there, true));
         }
-        let what = format!("{}: insn since {}", feature.name, feature.since);
-        Some(Lack { insn_idx: None, what, is_sure: self.asked })
-    }
-
-    /// Whether the kernel lacks the value of one of its enumerations.
-    fn lack(
-        &self,
-        (list, number): (&str, u32),
-        since: Release,
-        names: impl Fn() -> (String, &'static str),
-    ) -> Option<Lack> {
-        let by_btf = self.has(list, number);
-        if by_btf.unwrap_or(since <= self.version) {
-            return None;
-        }
-        let (name, kind) = names();
-        let what = format!("{name}: {kind} since {since}");
-        Some(Lack { insn_idx: None, what, is_sure: by_btf.is_some() || self.asked })
+        let is_backported = since::BACKPORTED.contains(&(self.release.as_str(), item.name()));
+        let is_there = since <= self.version || is_backported;
+        Some((is_there, is_there || self.source != Source::File))
     }
 
     /// Whether an enumeration of the kernel's BTF has this value; `None` if there is none. The last
     /// value but one counts them all.
-    fn has(&self, list: &str, number: u32) -> Option<bool> {
+    fn lists(&self, (list, number): (&str, u32)) -> Option<bool> {
         let btf = self.btf.as_ref()?;
         let list = btf.ty(btf.find_by_name_kind(list, Kind::Enum)?);
         let counts = |name: &str| name.starts_with("__");
@@ -107,7 +96,8 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep_program::MapDef;
+    use skep_insn::Insn;
+    use skep_program::{MapDef, Program};
     use skep_uapi::{MapType, ProgType};
 
     fn program(insns: &[(u8, i16, i32)]) -> Program {
@@ -121,7 +111,8 @@ mod tests {
 
     fn told(kernel: &str, program: &Program) -> Option<String> {
         let kernel = Kernel::open(kernel).expect("asked");
-        kernel.lacks(program, 0..program.insns.len()).map(|lack| lack.to_string())
+        let needs = Needs::at(program, 0..program.insns.len());
+        kernel.lacks(&needs).map(|lack| lack.to_string())
     }
 
     #[test]
@@ -148,7 +139,24 @@ mod tests {
     fn what_is_not_reached_is_not_missed() {
         let program = program(&[(0xb7, 0, 0), (0x85, 0, 181)]);
         let kernel = Kernel::open("5.10").expect("asked");
-        assert_eq!(kernel.lacks(&program, 0..1), None);
-        assert_eq!(kernel.lacks(&program, 0..2).and_then(|lack| lack.insn_idx), Some(1));
+        let lacks = |end| kernel.lacks(&Needs::at(&program, 0..end));
+        assert_eq!(lacks(1), None);
+        assert_eq!(lacks(2).and_then(|lack| lack.insn_idx), Some(1));
+    }
+
+    #[test]
+    fn the_newest_need_decides_the_oldest_release() {
+        let program = program(&[(0x85, 0, 181), (0x85, 0, 1), (0xbf, 8, 0)]);
+        let newest = Needs::at(&program, 0..3).newest().map(|(item, _)| item.to_string());
+        assert_eq!(newest.as_deref(), Some("movsx: insn since 6.6"));
+    }
+
+    #[test]
+    fn a_kernel_of_the_table_is_as_upstream() {
+        let calls_loop = program(&[(0x85, 0, 181)]);
+        assert_eq!(told("5.15", &calls_loop).as_deref(), Some("bpf_loop: helper since 5.17"));
+        assert_eq!(told("6.6", &calls_loop), None);
+        let kernel = Kernel::open("6.6").expect("in the table");
+        assert!(!kernel.was_asked());
     }
 }

@@ -2,7 +2,7 @@
 //! what there is on it (helpers, map, program types, insns).
 //!
 //! The rules of the walk are those of 6.18 whatever the kernel: what a `Kernel` refuses for its
-//! surface is refused there, what is accepted may still be refused by it ([`Kernel::CAVEAT`]).
+//! surface is refused there, what is accepted may still be refused by it ([`Kernel::promise`]).
 //!
 //! # Invariants
 //! 1. Where the BTF is known, it says which helpers and types there are; the table of releases
@@ -10,9 +10,13 @@
 //! 2. What neither the BTF nor an asked kernel of that release decides is no verdict
 //!    ([`Lack::is_sure`]).
 
+mod agreement;
 mod file;
+mod item;
 mod lack;
 
+pub use agreement::Agreement;
+pub use item::{Item, Need, Needs};
 pub use lack::Lack;
 
 use crate::{Error, Host};
@@ -27,8 +31,18 @@ pub struct Kernel {
     release: String,
     version: Release,
     btf: Option<Arc<Btf>>,
-    /// A kernel of this release said what there is on it.
-    asked: bool,
+    source: Source,
+}
+
+/// Who says what there is on a kernel, where its BTF does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A kernel of this very release was asked.
+    Asked,
+    /// Upstream's kernel of this release: the table of what came when.
+    Table,
+    /// The table, and the kernel is somebody's own: what it lacks by the table it may have.
+    File,
 }
 
 /// Kernels that were asked (Debian's packages): the name, and the release exactly.
@@ -46,6 +60,10 @@ pub const ASKED: [(&str, &str); 11] = [
     ("7.3", "7.3.4+deb13-cloud-amd64"),
 ];
 
+/// Kernels that nobody could ask here: upstream's releases with long support, or those of
+/// distributions.
+pub const FROM_TABLE: [&str; 4] = ["5.4", "5.15", "6.6", "6.8"];
+
 /// Kinds of BTF, and since when kernels know them.
 const BTF_KINDS: [(Kind, Release); 4] = [
     (Kind::Float, Release { major: 5, minor: 13 }),
@@ -55,10 +73,6 @@ const BTF_KINDS: [(Kind, Release); 4] = [
 ];
 
 impl Kernel {
-    /// What every answer for a kernel must say with it.
-    pub const CAVEAT: &str =
-        "the rules of the walk are 6.18's: what it accepts here, it may refuse";
-
     /// A kernel that was asked, by its name (`6.12`), or a kernel file.
     ///
     /// # Errors
@@ -68,6 +82,10 @@ impl Kernel {
         let asked = ASKED.iter().find(|(short, release)| *short == name || *release == name);
         match asked {
             Some((short, release)) => Ok(Kernel::new(release, None, parse(short)?)),
+            None if FROM_TABLE.contains(&name) => {
+                let kernel = Kernel::new(name, None, parse(name)?);
+                Ok(Kernel { source: Source::Table, ..kernel })
+            }
             None if Path::new(name).exists() => file::read(Path::new(name)),
             None => Err(unknown(name)),
         }
@@ -75,7 +93,49 @@ impl Kernel {
 
     fn new(release: &str, btf: Option<Arc<Btf>>, version: Release) -> Kernel {
         let asked = ASKED.iter().any(|(_, asked)| *asked == release);
-        Kernel { release: release.to_owned(), version, btf, asked }
+        let source = if asked { Source::Asked } else { Source::File };
+        Kernel { release: release.to_owned(), version, btf, source }
+    }
+
+    /// All that can be named, oldest first.
+    pub fn all() -> Vec<Kernel> {
+        let names = ASKED.iter().map(|(name, _)| *name).chain(FROM_TABLE);
+        let mut all: Vec<Kernel> = names.filter_map(|name| Kernel::open(name).ok()).collect();
+        all.sort_by_key(|kernel| kernel.version);
+        all
+    }
+
+    /// Those that were asked, oldest first.
+    pub fn all_asked() -> Vec<Kernel> {
+        Kernel::all().into_iter().filter(Kernel::was_asked).collect()
+    }
+
+    /// `6.12` if it can be named so, else its release.
+    pub fn name(&self) -> &str {
+        let named = ASKED.iter().find(|(_, release)| *release == self.release);
+        named.map_or(&self.release, |(name, _)| name)
+    }
+
+    /// Its release of Linux.
+    pub fn version(&self) -> Release {
+        self.version
+    }
+
+    /// Who says what there is on it.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// Whether objects are opened and programs walked for both in the same way, except for what
+    /// `LINUX_KERNEL_VERSION` says: only what they lack differs.
+    pub fn walks_as(&self, other: &Kernel) -> bool {
+        let same_btf = match (&self.btf, &other.btf) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        let (one, other) = (self.host(), other.host());
+        same_btf && one.absent_btf_kinds == other.absent_btf_kinds
     }
 
     /// Makes a kernel of a file: bare BTF, or a `vmlinux` that has it. `release` is what
@@ -105,7 +165,7 @@ impl Kernel {
 
     /// A kernel of this very release was asked what there is on it.
     pub fn was_asked(&self) -> bool {
-        self.asked
+        self.source == Source::Asked
     }
 
     /// What objects are loaded against.
@@ -131,14 +191,14 @@ const STEP: &str = "looking for the kernel";
 
 /// The nearest of those there are: the same major number first.
 fn unknown(name: &str) -> Error {
-    let major = name.split('.').next().unwrap_or_default();
-    let near: Vec<_> = ASKED
-        .iter()
-        .map(|(short, _)| *short)
-        .filter(|it| it.split('.').next() == Some(major))
-        .collect();
-    let all: Vec<_> = ASKED.iter().map(|(short, _)| *short).collect();
-    let known = if near.is_empty() { all } else { near }.join(", ");
+    let all = Kernel::all();
+    let major = name.split('.').next().and_then(|number| number.parse().ok());
+    let near = |kernel: &&Kernel| Some(kernel.version.major) == major;
+    let mut known: Vec<&str> = all.iter().filter(near).map(Kernel::name).collect();
+    if known.is_empty() {
+        known = all.iter().map(Kernel::name).collect();
+    }
+    let known = known.join(", ");
     let why = format!("no such file, and no such kernel; there are {known} (skep kernel list)");
     Error::new(Path::new(name), STEP, why)
 }
@@ -150,8 +210,8 @@ mod tests {
     #[test]
     fn an_unknown_kernel_is_told_its_neighbours() {
         let told = |name| Kernel::open(name).expect_err("unknown").to_string();
-        assert!(told("6.13").contains("there are 6.1, 6.12, 6.16"), "{}", told("6.13"));
-        assert!(told("4.4").contains("there are 5.10, 6.1"), "{}", told("4.4"));
+        assert!(told("6.13").contains("there are 6.1, 6.6, 6.8, 6.12, 6.16"), "{}", told("6.13"));
+        assert!(told("4.4").contains("there are 5.4, 5.10, 5.15"), "{}", told("4.4"));
     }
 
     #[test]

@@ -199,7 +199,7 @@ impl Agreement {
         }
     }
 
-    fn count(&self, class: Class) -> usize {
+    pub(crate) fn count(&self, class: Class) -> usize {
         self.classes.get(&class).copied().unwrap_or(0)
     }
 

@@ -1,0 +1,258 @@
+//! `skep check --kernel a,b,c`: which kernel takes which program.
+//!
+//! Kernels that differ only in what they have (helpers, types, insns) share one opening and one
+//! walk of each program; the rest is done in parallel.
+
+mod cells;
+mod oldest;
+
+use crate::check;
+use crate::exit::Exit;
+use crate::flags::{CheckFlags, CheckFormat};
+use crate::inputs::Input;
+use crate::judge_files::{Batch, FileAnswers, Judged, Plan};
+use crate::kernels;
+use crate::streams::Streams;
+use cells::{Cell, cells};
+use rayon::prelude::*;
+use skep::{Kernel, Session, VerifyOptions};
+use skep_report::{Matrix, MatrixCell, MatrixKernel, MatrixRow};
+use std::io;
+use std::sync::Arc;
+
+/// What is kept of one program, for the kernels of one group.
+struct Part {
+    object: String,
+    prog: String,
+    newest: Option<String>,
+    cells: Vec<Cell>,
+    /// It asks which version the kernel is of: a walk for one kernel says nothing of another.
+    asks_version: bool,
+}
+
+impl crate::in_order::Weigh for Part {}
+
+/// Kernels that are judged by one walk, and their columns.
+struct Group {
+    plan: Plan,
+    columns: Vec<usize>,
+}
+
+/// All that judges a file.
+struct Judge {
+    kernels: Vec<Arc<Kernel>>,
+    groups: Vec<Group>,
+    /// The same, each kernel alone.
+    singles: Vec<Group>,
+}
+
+/// Whether `skep check` is asked for a table of kernels: one kernel and text are explained as
+/// programs are without.
+pub(crate) fn is_wanted(flags: &CheckFlags) -> bool {
+    let names = &flags.input.kernel;
+    let is_one = names.len() == 1 && names[0] != kernels::ALL && flags.format == CheckFormat::Text;
+    flags.min_kernel || (!names.is_empty() && !is_one)
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    if flags.input.files.is_empty() {
+        streams.error("no file given")?;
+        return Ok(Exit::Input);
+    }
+    let (batch, judge) = Batch::beside(&flags.input, || Judge::new(flags));
+    let judge = match judge {
+        Ok(judge) => judge,
+        Err(message) => {
+            streams.error(&message)?;
+            return Ok(Exit::Input);
+        }
+    };
+    let mut matrix = Matrix { kernels: judge.kernels.iter().map(column).collect(), rows: vec![] };
+    let mut worst = Exit::Success;
+    let Some(first) = judge.singles.first() else { return Ok(Exit::Input) };
+    let (_, exit) = batch.run_each(
+        &first.plan,
+        streams,
+        |input| judge.file(input),
+        |streams, file| {
+            for part in file.answers {
+                for cell in &part.cells {
+                    worst.raise(cell.exit);
+                    if let Some(line) = &cell.trouble {
+                        streams.failure(line, cell.exit)?;
+                    }
+                }
+                matrix.rows.push(row(part));
+            }
+            Ok(())
+        },
+    )?;
+    if flags.min_kernel {
+        let mut oldest = oldest::write(flags, &matrix, streams)?;
+        oldest.raise(exit);
+        return Ok(oldest);
+    }
+    worst.raise(exit);
+    write(flags, &matrix, streams)?;
+    Ok(worst)
+}
+
+fn write(flags: &CheckFlags, matrix: &Matrix, streams: &mut Streams<'_>) -> io::Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    match flags.format {
+        CheckFormat::Text => skep_report::write_matrix(streams.out, matrix, flags.quiet)?,
+        CheckFormat::Json => return skep_report::write_matrix_json(streams.out, matrix),
+        CheckFormat::Markdown => return skep_report::write_matrix_markdown(streams.out, matrix),
+        CheckFormat::Sarif => {
+            skep_report::write_sarif(streams.out, &matrix.diagnostics(), version)?;
+        }
+        CheckFormat::Github => skep_report::write_github(streams.out, &matrix.diagnostics())?,
+    }
+    // With --quiet, too: an answer for a kernel that is not modelled is never without this.
+    promises(flags, matrix, streams)
+}
+
+/// What each column is worth: below the table, beside formats that have no place for it.
+fn promises(flags: &CheckFlags, matrix: &Matrix, streams: &mut Streams<'_>) -> io::Result<()> {
+    let is_text = flags.format == CheckFormat::Text;
+    if is_text {
+        writeln!(streams.out)?;
+    }
+    for kernel in &matrix.kernels {
+        let line = format!("{}: {}", kernel.release, kernel.promise);
+        match is_text {
+            true => writeln!(streams.out, "{line}")?,
+            false => streams.note(&line)?,
+        }
+    }
+    Ok(())
+}
+
+fn column(kernel: &Arc<Kernel>) -> MatrixKernel {
+    use skep::kernel::Source;
+    MatrixKernel {
+        name: kernel.name().to_owned(),
+        release: kernel.release().to_owned(),
+        source: match kernel.source() {
+            Source::Asked => "asked",
+            Source::Table => "table",
+            Source::File => "file",
+        },
+        promise: kernel.promise(),
+    }
+}
+
+fn row(part: Part) -> MatrixRow {
+    let cell = |cell: Cell| MatrixCell { verdict: cell.verdict, reason: cell.reason };
+    MatrixRow {
+        object: part.object,
+        prog: part.prog,
+        newest: part.newest,
+        cells: part.cells.into_iter().map(cell).collect(),
+    }
+}
+
+impl Judge {
+    fn new(flags: &CheckFlags) -> Result<Judge, String> {
+        let names = &flags.input.kernel;
+        let kernels = match flags.min_kernel && names.is_empty() {
+            true => Kernel::all().into_iter().map(Arc::new).collect(),
+            false => kernels::named(names)?,
+        };
+        if flags.input.target.is_some() {
+            return Err("not supported yet: --target with --kernel".to_owned());
+        }
+        let mut groups: Vec<Group> = Vec::new();
+        let mut singles: Vec<Group> = Vec::new();
+        let gate = check::gate(flags)?;
+        for (at, kernel) in kernels.iter().enumerate() {
+            // What the kernel lacks is looked up for each cell: see `cells`.
+            let host = kernel.host();
+            let session =
+                || Session { loader: flags.input.loader.into(), ..Session::new(host.clone()) };
+            let plan = || {
+                let plan = check::plan_with(flags, session(), Arc::clone(&gate))?;
+                Ok::<_, String>(Plan { options: VerifyOptions::default(), ..plan })
+            };
+            singles.push(Group { plan: plan()?, columns: vec![at] });
+            let same = |group: &&mut Group| kernels[group.columns[0]].walks_as(kernel);
+            match groups.iter_mut().find(same) {
+                Some(group) => group.columns.push(at),
+                None => groups.push(Group { plan: plan()?, columns: vec![at] }),
+            }
+        }
+        Ok(Judge { kernels, groups, singles })
+    }
+
+    fn file(&self, input: &Input) -> FileAnswers<Part> {
+        let found = self.by(&self.groups, input);
+        let asks = |file: &FileAnswers<Part>| file.answers.iter().any(|part| part.asks_version);
+        match self.groups.len() < self.singles.len() && found.iter().any(asks) {
+            true => self.joined(&self.singles, self.by(&self.singles, input)),
+            false => self.joined(&self.groups, found),
+        }
+    }
+
+    fn by(&self, groups: &[Group], input: &Input) -> Vec<FileAnswers<Part>> {
+        groups
+            .par_iter()
+            .map(|group| group.plan.judge(input, &|judged| self.part(group, judged)))
+            .collect()
+    }
+
+    fn part(&self, group: &Group, judged: Judged<'_>) -> Part {
+        let kernels = group.columns.iter().map(|&at| &self.kernels[at]);
+        let (cells, newest) = cells(&judged, kernels);
+        Part {
+            object: judged.file.to_owned(),
+            prog: judged.entry.name.clone(),
+            newest,
+            cells,
+            asks_version: cells::asks_version(&judged),
+        }
+    }
+
+    /// The groups' answers side by side, cells in the order of the kernels.
+    fn joined(&self, groups: &[Group], found: Vec<FileAnswers<Part>>) -> FileAnswers<Part> {
+        let mut all = FileAnswers::new(String::new());
+        for (group, file) in groups.iter().zip(found) {
+            all.file = file.file;
+            all.tally = file.tally;
+            // What is wrong with a file is wrong for every kernel.
+            for trouble in file.troubles {
+                if !all.troubles.contains(&trouble) {
+                    all.troubles.push(trouble);
+                }
+            }
+            for (at, part) in file.answers.into_iter().enumerate() {
+                self.join(&mut all.answers, at, part, &group.columns);
+            }
+        }
+        all
+    }
+
+    /// Puts the cells of a program beside those that other groups had for it.
+    fn join(&self, all: &mut Vec<Part>, at: usize, part: Part, columns: &[usize]) {
+        let is_it = |it: &Part| it.object == part.object && it.prog == part.prog;
+        let at = match all.get(at).is_some_and(is_it) {
+            true => Some(at),
+            false => all.iter().position(is_it),
+        };
+        let Part { cells, newest, .. } = part;
+        let at = at.unwrap_or_else(|| {
+            let blank = vec![Cell::not_opened(); self.kernels.len()];
+            all.push(Part { cells: blank, newest: None, ..part });
+            all.len() - 1
+        });
+        let Some(known) = all.get_mut(at) else { return };
+        known.newest = known.newest.take().or(newest);
+        for (cell, &column) in cells.into_iter().zip(columns) {
+            known.cells[column] = cell;
+        }
+    }
+}

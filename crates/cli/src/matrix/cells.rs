@@ -1,0 +1,119 @@
+//! A program's verdict on each of the kernels that one walk speaks for.
+
+use crate::dump::names::source_spot;
+use crate::exit::Exit;
+use crate::judge_files::{Judged, exit_of, not_loaded};
+use crate::memory_gate::over_limit;
+use skep::btf::Kind;
+use skep::kernel::Needs;
+use skep::object::Error as LoadError;
+use skep::program::Program;
+use skep::{Kernel, Refusal, Verdict, Verification};
+use skep_report::{CellReason, CellVerdict};
+use std::sync::Arc;
+
+/// A verdict, and what it means for the process.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    pub(super) verdict: CellVerdict,
+    pub(super) reason: Option<CellReason>,
+    pub(super) exit: Exit,
+    /// A line for the error stream: what is wrong with us.
+    pub(super) trouble: Option<String>,
+}
+
+impl Cell {
+    /// Before there is another answer: the object cannot be opened for this kernel.
+    pub(super) fn not_opened() -> Cell {
+        Cell::not_known("not-opened", "the object cannot be opened for this kernel".to_owned())
+    }
+
+    fn accepted() -> Cell {
+        let exit = Exit::Success;
+        Cell { verdict: CellVerdict::Accepted, reason: None, exit, trouble: None }
+    }
+
+    fn not_known(rule: &str, message: String) -> Cell {
+        let reason = CellReason { rule: rule.to_owned(), message, insn_idx: None, at: None };
+        let verdict = CellVerdict::NotKnown;
+        Cell { verdict, reason: Some(reason), exit: Exit::Input, trouble: None }
+    }
+
+    fn refused(refusal: &Refusal, program: Option<&Program>) -> Cell {
+        let at = refusal.insn_idx.and_then(|idx| source_spot(program?, idx));
+        let reason = CellReason {
+            rule: refusal.kind.clone(),
+            message: refusal.message.trim_end().to_owned(),
+            insn_idx: refusal.insn_idx,
+            at,
+        };
+        let verdict = CellVerdict::Refused;
+        Cell { verdict, reason: Some(reason), exit: Exit::Refused, trouble: None }
+    }
+}
+
+/// The verdicts, and what the program needs that came last, if the walk accepts it.
+pub(super) fn cells<'k>(
+    judged: &Judged<'_>,
+    kernels: impl Iterator<Item = &'k Arc<Kernel>>,
+) -> (Vec<Cell>, Option<String>) {
+    match &judged.result {
+        Err(e) => (kernels.map(|kernel| unloaded(e, kernel)).collect(), None),
+        Ok((program, verification)) => {
+            let needs = verification.verified().map(Needs::of);
+            let newest = needs.as_ref().and_then(Needs::newest);
+            let here = format!("{}: program '{}'", judged.file, judged.entry.name);
+            let cell = |kernel: &Arc<Kernel>| {
+                let verdict = match &needs {
+                    Some(needs) => kernel.verdict_on(needs),
+                    None => kernel.verdict(verification),
+                };
+                match verdict {
+                    Some(verdict) => walked(&verdict, (program, verification), &here),
+                    None => walked(&verification.verdict, (program, verification), &here),
+                }
+            };
+            (kernels.map(cell).collect(), newest.map(|(item, _)| item.to_string()))
+        }
+    }
+}
+
+fn walked(verdict: &Verdict, of: (&Program, &Verification), here: &str) -> Cell {
+    match verdict {
+        Verdict::Accepted(_) => Cell::accepted(),
+        Verdict::Rejected(refusal) => Cell::refused(refusal, Some(of.0)),
+        Verdict::Unsupported(what) => Cell::not_known("unsupported", what.clone()),
+        Verdict::OutOfMemory => Cell::not_known("out-of-memory", over_limit(of.1)),
+        Verdict::Bug(what) => Cell {
+            exit: Exit::Bug,
+            trouble: Some(format!("{here}: {what}")),
+            ..Cell::not_known("internal-error", what.clone())
+        },
+    }
+}
+
+/// What is not loaded: refused, if enough is known of the kernel to say so.
+fn unloaded(e: &LoadError, kernel: &Kernel) -> Cell {
+    let Some(refusal) = Refusal::of_load(e) else {
+        let is_without = kernel.btf().is_none() && e.to_string().ends_with("needs kernel BTF");
+        return match is_without {
+            true => Cell::not_known("unsupported", NEEDS_BTF.to_owned()),
+            false => Cell::not_known("unsupported", not_loaded(e)),
+        };
+    };
+    match kernel.verdict_not_known(&refusal) {
+        Some(Verdict::Unsupported(what)) => Cell::not_known("unsupported", what),
+        _ => Cell { exit: exit_of(&Err(e.clone())), ..Cell::refused(&refusal, None) },
+    }
+}
+
+const NEEDS_BTF: &str = "needs the kernel's BTF (skep kernel import makes a kernel file with it)";
+
+/// Whether the object asks which version the kernel is of.
+pub(super) fn asks_version(judged: &Judged<'_>) -> bool {
+    let Ok((program, _)) = &judged.result else { return false };
+    let asks = |btf: &Arc<skep::btf::Btf>| {
+        btf.find_by_name_kind("LINUX_KERNEL_VERSION", Kind::Var).is_some()
+    };
+    program.btf.as_ref().is_some_and(asks)
+}

@@ -1,0 +1,173 @@
+//! `Matrix`: programs by kernels. Which kernel takes which program, and why not.
+
+use crate::diagnostic::{Diagnostic, Severity, SourceSpot};
+
+/// A column: a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatrixKernel {
+    /// Heading.
+    pub name: String,
+    /// `uname -r` of it.
+    pub release: String,
+    /// Who says what there is on it: `asked`, `table` or `file`.
+    pub source: &'static str,
+    /// What "accepted" is worth.
+    pub promise: String,
+}
+
+/// A cell's verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellVerdict {
+    /// It loads.
+    Accepted,
+    /// It does not.
+    Refused,
+    /// No verdict.
+    NotKnown,
+}
+
+impl CellVerdict {
+    pub(crate) const ALL: [CellVerdict; 3] =
+        [CellVerdict::Accepted, CellVerdict::Refused, CellVerdict::NotKnown];
+
+    /// In a cell.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            CellVerdict::Accepted => "ok",
+            CellVerdict::Refused => "refused",
+            CellVerdict::NotKnown => "?",
+        }
+    }
+
+    /// In words.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            CellVerdict::Accepted => "accepted",
+            CellVerdict::Refused => "refused",
+            CellVerdict::NotKnown => "not known",
+        }
+    }
+}
+
+/// Why a cell is not `ok`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellReason {
+    /// Stable short name of the kind of refusal.
+    pub rule: String,
+    /// In words.
+    pub message: String,
+    /// The insn.
+    pub insn_idx: Option<usize>,
+    /// Its source line.
+    pub at: Option<SourceSpot>,
+}
+
+/// A program on a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatrixCell {
+    /// Whether it loads.
+    pub verdict: CellVerdict,
+    /// Why not.
+    pub reason: Option<CellReason>,
+}
+
+/// A program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatrixRow {
+    /// Object file, as the user named it.
+    pub object: String,
+    /// Program name.
+    pub prog: String,
+    /// What of the kernel's surface it needs that came last: `bpf_loop: helper since 5.17`.
+    pub newest: Option<String>,
+    /// One a kernel, in the order of the columns.
+    pub cells: Vec<MatrixCell>,
+}
+
+/// Programs by kernels.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Matrix {
+    /// Columns.
+    pub kernels: Vec<MatrixKernel>,
+    /// Lines; as many cells in each as there are columns.
+    pub rows: Vec<MatrixRow>,
+}
+
+impl CellReason {
+    /// The message's first line, with its place in the source.
+    pub fn line(&self) -> String {
+        let message = self.message.lines().next().unwrap_or_default();
+        match &self.at {
+            Some(at) => format!("{message} ({}:{})", at.file.trim_start_matches("./"), at.line),
+            None => message.to_owned(),
+        }
+    }
+}
+
+impl MatrixRow {
+    /// Whether every kernel takes it.
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.cells.iter().all(|cell| cell.verdict == CellVerdict::Accepted)
+    }
+
+    /// The reasons, each with the columns that have it.
+    fn reasons(&self) -> Vec<(&CellReason, Vec<usize>)> {
+        let mut found: Vec<(&CellReason, Vec<usize>)> = Vec::new();
+        for (column, cell) in self.cells.iter().enumerate() {
+            let Some(reason) = &cell.reason else { continue };
+            match found.iter_mut().find(|(known, _)| known.line() == reason.line()) {
+                Some((_, columns)) => columns.push(column),
+                None => found.push((reason, vec![column])),
+            }
+        }
+        found
+    }
+}
+
+impl Matrix {
+    /// The reasons of a row in words; each names its kernels, unless there is but one.
+    pub(crate) fn whys(&self, row: &MatrixRow) -> Vec<String> {
+        let reasons = row.reasons();
+        let line = |(reason, columns): &(&CellReason, Vec<usize>)| match reasons.len() {
+            1 => reason.line(),
+            _ => format!("{}: {}", self.names(columns), reason.line()),
+        };
+        reasons.iter().map(line).collect()
+    }
+
+    fn names(&self, columns: &[usize]) -> String {
+        let names = columns.iter().filter_map(|&column| self.kernels.get(column));
+        names.map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// How many programs have that verdict on the kernel of a column.
+    pub(crate) fn count(&self, verdict: CellVerdict, column: usize) -> usize {
+        let of = |row: &&MatrixRow| row.cells.get(column).is_some_and(|it| it.verdict == verdict);
+        self.rows.iter().filter(of).count()
+    }
+
+    /// A message for each reason of each program, for formats that know messages alone.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let of_row = |row: &MatrixRow| {
+            let of = |(reason, columns): (&CellReason, Vec<usize>)| {
+                let is_refused = columns.iter().any(|&column| {
+                    row.cells.get(column).is_some_and(|it| it.verdict == CellVerdict::Refused)
+                });
+                Diagnostic {
+                    severity: if is_refused { Severity::Error } else { Severity::Warning },
+                    rule: reason.rule.clone(),
+                    message: format!("{}: {}", self.names(&columns), reason.message.trim_end()),
+                    object: row.object.clone(),
+                    prog: row.prog.clone(),
+                    insn_idx: reason.insn_idx,
+                    insn: None,
+                    at: reason.at.clone(),
+                    notes: Vec::new(),
+                    advice: None,
+                }
+            };
+            row.reasons().into_iter().map(of).collect::<Vec<_>>()
+        };
+        self.rows.iter().flat_map(of_row).collect()
+    }
+}

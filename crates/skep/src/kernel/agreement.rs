@@ -1,0 +1,79 @@
+//! How far our verdicts agreed with those of kernels that were asked: what an answer for such a
+//! kernel is worth.
+//!
+//! `agreement.csv` is written by `cargo xtask parity` from the committed baselines
+//! (`tests/kernels/asked`), and checked with `docs/parity.md`.
+
+use super::{Kernel, Source};
+use std::fmt;
+
+/// Verdicts on the programs of the open corpus that a kernel judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreement {
+    /// Programs that the kernel's verifier looked at.
+    pub judged: u32,
+    /// Of those, with the same verdict here.
+    pub same: u32,
+    /// Accepted here, and refused by the kernel.
+    pub false_accepts: u32,
+}
+
+const TABLE: &str = include_str!("agreement.csv");
+
+impl Agreement {
+    fn of(release: &str) -> Option<Agreement> {
+        let row = TABLE.lines().find_map(|line| line.strip_prefix(release)?.strip_prefix(','))?;
+        let mut numbers = row.split(',').map(|number| number.parse().ok());
+        let mut next = || numbers.next().flatten();
+        Some(Agreement { judged: next()?, same: next()?, false_accepts: next()? })
+    }
+}
+
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Agreement { judged, same, false_accepts } = self;
+        let share = 100.0 * f64::from(*same) / f64::from(*judged).max(1.0);
+        let one = if *false_accepts == 1 { "was" } else { "were" };
+        write!(f, "{share:.1} % of {judged} verdicts agreed, ")?;
+        write!(f, "{false_accepts} accepted here {one} refused there")
+    }
+}
+
+impl Kernel {
+    /// How far verdicts agreed, if a kernel of this release judged programs.
+    pub fn agreement(&self) -> Option<Agreement> {
+        Agreement::of(&self.release)
+    }
+
+    /// What "accepted" is worth for this kernel; every answer must say it.
+    pub fn promise(&self) -> String {
+        const RULES: &str = "the walk's rules are 6.18's";
+        match (self.source, self.agreement()) {
+            (_, Some(agreement)) => format!("{RULES}: {agreement}"),
+            (Source::Asked, None) => format!("{RULES}: its verdicts were not compared"),
+            (Source::Table, None) => {
+                format!("from the table, not asked; {RULES}: what is accepted here, it may refuse")
+            }
+            (Source::File, None) => {
+                format!("not asked; {RULES}: what is accepted here, it may refuse")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_answer_says_what_it_is_worth() {
+        for kernel in Kernel::all() {
+            let (promise, agreement) = (kernel.promise(), kernel.agreement());
+            assert!(promise.contains("6.18"), "{promise}");
+            assert!(agreement.is_none_or(|it| it.same <= it.judged), "{promise}");
+        }
+        let old = Kernel::open("5.10").expect("asked").agreement().expect("compared");
+        assert!(old.judged > 2_000 && old.false_accepts < old.judged - old.same + 1);
+        assert_eq!(Agreement::of("5.10"), None, "a release is whole");
+    }
+}

@@ -1,0 +1,153 @@
+//! `Item`: one thing of a kernel's surface; `Needs`: the items that a program needs.
+
+use skep_insn::Insn;
+use skep_insn::code::{BPF_CALL, BPF_JMP};
+use skep_program::Program;
+use skep_uapi::helper::HelperId;
+use skep_uapi::since::{self, Fields, InsnFeature, Release};
+use skep_uapi::{AttachType, MapType, ProgType};
+use skep_verifier::VerifiedProgram;
+use std::fmt;
+
+/// What a kernel has or has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A helper.
+    Helper(HelperId),
+    /// A map type.
+    Map(MapType),
+    /// A program type.
+    Prog(ProgType),
+    /// An attach type.
+    Attach(AttachType),
+    /// Insns that came together.
+    Insn(InsnFeature),
+}
+
+impl Item {
+    /// All that came after the first kernels with BPF, kind by kind.
+    pub fn all() -> impl Iterator<Item = Item> {
+        let helpers = HelperId::all().skip(1).map(Item::Helper);
+        let maps = MapType::all().skip(1).map(Item::Map);
+        let progs = ProgType::all().skip(1).map(Item::Prog);
+        let attaches = AttachType::all().map(Item::Attach);
+        helpers.chain(maps).chain(progs).chain(attaches).chain(since::insns().map(Item::Insn))
+    }
+
+    /// Its kind, in one or two words.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Item::Helper(_) => "helper",
+            Item::Map(_) => "map type",
+            Item::Prog(_) => "program type",
+            Item::Attach(_) => "attach type",
+            Item::Insn(_) => "insn",
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Item::Helper(id) => id.name(),
+            Item::Map(of) => of.name(),
+            Item::Prog(of) => of.name(),
+            Item::Attach(of) => of.name(),
+            Item::Insn(feature) => feature.name,
+        }
+    }
+
+    /// The release that brought it, upstream.
+    pub fn since(self) -> Option<Release> {
+        match self {
+            Item::Helper(id) => since::helper(id),
+            Item::Map(of) => since::map_type(of),
+            Item::Prog(of) => since::prog_type(of),
+            Item::Attach(of) => since::attach_type(of),
+            Item::Insn(feature) => Some(feature.since),
+        }
+    }
+
+    /// The enumeration of the kernel's BTF that numbers it, and the number; BTF says nothing of
+    /// insns.
+    pub(super) fn listed(self) -> Option<(&'static str, u32)> {
+        match self {
+            Item::Helper(id) => Some(("bpf_func_id", id as u32)),
+            Item::Map(of) => Some(("bpf_map_type", of as u32)),
+            Item::Prog(of) => Some(("bpf_prog_type", of as u32)),
+            Item::Attach(of) => Some(("bpf_attach_type", of as u32)),
+            Item::Insn(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name(), self.kind())?;
+        self.since().map_or(Ok(()), |since| write!(f, " since {since}"))
+    }
+}
+
+/// An item that a program needs, and the insn that does; `None` if the program as a whole does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// What.
+    pub item: Item,
+    /// Where first.
+    pub insn_idx: Option<usize>,
+}
+
+/// What a program needs of a kernel's surface: its type, its maps, then by insns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    pub(super) needs: Vec<Need>,
+    /// Which insns the walk came to is known; else all are here.
+    pub(super) is_exact: bool,
+}
+
+impl Needs {
+    /// What an accepted program needs. What the walk never comes to is missed by nobody.
+    pub fn of(verified: &VerifiedProgram) -> Needs {
+        let program = verified.program();
+        match verified.xlated() {
+            Ok(xlated) => {
+                let origin = |at: usize| xlated.origin(at) as usize;
+                Needs::at(program, (0..xlated.insns().len()).map(origin))
+            }
+            Err(_) => {
+                let all = Needs::at(program, 0..program.insns.len());
+                Needs { is_exact: false, ..all }
+            }
+        }
+    }
+
+    pub(super) fn at(program: &Program, reached: impl Iterator<Item = usize>) -> Needs {
+        let whole = |item: Item| Need { item, insn_idx: None };
+        let mut needs = vec![whole(Item::Prog(program.prog_type))];
+        let maps = program.maps.iter().filter(|map| map.autocreate);
+        needs.extend(maps.map(|map| whole(Item::Map(map.map_type))));
+        let mut reached: Vec<usize> = reached.collect();
+        reached.sort_unstable();
+        for at in reached {
+            let Some(item) = program.insns.get(at).and_then(needed_by) else { continue };
+            if needs.iter().all(|need| need.item != item) {
+                needs.push(Need { item, insn_idx: Some(at) });
+            }
+        }
+        Needs { needs, is_exact: true }
+    }
+
+    /// The item that came last: upstream, no kernel before its release has all.
+    pub fn newest(&self) -> Option<(Item, Release)> {
+        let dated = self.needs.iter().filter_map(|need| Some((need.item, need.item.since()?)));
+        dated.reduce(|newest, it| if it.1 > newest.1 { it } else { newest })
+    }
+}
+
+/// The helper that an insn calls, or what it is itself.
+fn needed_by(insn: &Insn) -> Option<Item> {
+    if insn.code == BPF_JMP | BPF_CALL && insn.src == 0 {
+        return HelperId::from_number(u32::try_from(insn.imm).ok()?).map(Item::Helper);
+    }
+    let fields = Fields { code: insn.code, off: insn.off, imm: insn.imm };
+    since::insn(fields).map(Item::Insn)
+}
