@@ -113,7 +113,7 @@ fn compile_us(
     (verified, maps): (&VerifiedProgram, &[MapDef]),
     tuning: &Tuning,
 ) -> Result<f64, String> {
-    let xlated = verified.xlated().map_err(|e| e.to_string())?;
+    let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
     let globals = Globals::new(maps)?;
     let mut times = Vec::with_capacity(COMPILATIONS);
     for _ in 0..COMPILATIONS {

@@ -109,7 +109,7 @@ pub fn skep<'a>(
     (verified, maps): (&VerifiedProgram, &[MapDef]),
     tuning: &Tuning,
 ) -> Result<Runner<'a>, String> {
-    let xlated = verified.xlated().map_err(|e| e.to_string())?;
+    let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
     let copy = |_| {
         let globals = Globals::new(maps)?;
         let code = skep_jit::compile(xlated, &globals.linkage, tuning);
