@@ -50,6 +50,8 @@ fn alu(code: u8, dst: u8, src: u8, imm: i32) -> Insn {
 struct Program {
     random: Random,
     insns: Vec<Insn>,
+    /// Accesses to the stack are of whole slots, or have an index.
+    arrays: bool,
 }
 
 impl Program {
@@ -218,6 +220,80 @@ impl Program {
         self.push(alu(class | op | BPF_X, b, a, 0));
     }
 
+    /// A whole slot of the stack.
+    fn slot(&mut self) {
+        let (reg, slot) = (self.random.reg(), 1 + self.random.below(8) as i16);
+        let store =
+            Insn { code: BPF_STX | BPF_MEM | BPF_DW, dst: 10, src: reg, off: -8 * slot, imm: 0 };
+        let load =
+            Insn { code: BPF_LDX | BPF_MEM | BPF_DW, dst: reg, src: 10, off: -8 * slot, imm: 0 };
+        let insn = self.random.pick(&[store, load]);
+        self.push(insn);
+    }
+
+    /// Some slots by an index that a mask, a division, a comparison or a counter bounds.
+    fn array(&mut self) {
+        let r = &mut self.random;
+        let (at, place, t) = (r.pick(&[0, 1]), r.pick(&[2, 3]), r.pick(&[4, 5]));
+        let words = r.pick(&[1, 2, 3, 4]);
+        let base = -64 + 8 * r.below(9 - words as u64) as i16;
+        let (how, class) = (r.below(4), r.class());
+        let mask = if words == 3 { 2 } else { words - 1 };
+        let (mut head, mut skip) = (None, None);
+        match how {
+            0 => self.push(alu(class | BPF_AND, at, 0, mask)),
+            1 => self.push(alu(class | BPF_MOD, at, 0, words)),
+            2 => {
+                let class = r.pick(&[BPF_JMP, BPF_JMP32]);
+                let (cond, imm) = r.pick(&[(BPF_JGT, words - 1), (BPF_JGE, words)]);
+                skip = Some(self.insns.len());
+                self.push(Insn { code: class | cond, dst: at, src: 0, off: 0, imm });
+                if class == BPF_JMP32 {
+                    self.push(alu(BPF_ALU | BPF_MOV | BPF_X, at, at, 0));
+                }
+            }
+            _ => {
+                self.push(alu(class | BPF_MOV, at, 0, 0));
+                head = Some(self.insns.len());
+            }
+        }
+        self.push(alu(BPF_ALU64 | BPF_MOV | BPF_X, t, at, 0));
+        self.push(alu(class | BPF_LSH, t, 0, 3));
+        self.push(alu(BPF_ALU64 | BPF_MOV | BPF_X, place, 10, 0));
+        let early = self.random.below(2) == 0;
+        if early {
+            self.push(alu(BPF_ALU64 | BPF_ADD, place, 0, i32::from(base)));
+        }
+        self.push(alu(BPF_ALU64 | BPF_ADD | BPF_X, place, t, 0));
+        let (size, bytes) =
+            self.random.pick(&[(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8), (BPF_DW, 8)]);
+        let off = bytes * self.random.below(8 / bytes as u64) as i16 + if early { 0 } else { base };
+        for _ in 0..self.random.below(3) {
+            let (src, code) = (self.random.pick(&[7, 8]), BPF_MEM | size);
+            let insn = match self.random.below(2) {
+                0 => Insn { code: BPF_STX | code, dst: place, src, off, imm: 0 },
+                _ => Insn { code: BPF_LDX | code, dst: src, src: place, off, imm: 0 },
+            };
+            self.push(insn);
+        }
+        for reg in [place, t] {
+            self.push(alu(BPF_ALU64 | BPF_MOV, reg, 0, 1));
+        }
+        // In the loop, nothing writes the counter.
+        if self.random.below(2) == 0 && head.is_none() {
+            self.slot();
+        }
+        if let Some(head) = head {
+            self.push(alu(class | BPF_ADD, at, 0, 1));
+            let code = BPF_JMP | self.random.pick(&[BPF_JNE, BPF_JLT, BPF_JSLT]);
+            let off = (head as i64 - self.insns.len() as i64 - 1) as i16;
+            self.push(Insn { code, dst: at, src: 0, off, imm: words });
+        }
+        if let Some(skip) = skip {
+            self.insns[skip].off = (self.insns.len() - skip - 1) as i16;
+        }
+    }
+
     /// `if` around a move or two: maybe a conditional move.
     fn select(&mut self) {
         let r = &mut self.random;
@@ -323,7 +399,15 @@ impl Program {
     }
 
     fn step(&mut self) {
+        if self.arrays {
+            match self.random.below(4) {
+                0 => return self.array(),
+                1 => return self.slot(),
+                _ => {}
+            }
+        }
         match self.random.below(12) {
+            7 | 8 if self.arrays => self.arithmetic(),
             0..=3 => self.arithmetic(),
             4 => self.odd(),
             5 => self.rotate(),
@@ -331,14 +415,16 @@ impl Program {
             7 | 8 => self.memory(),
             9 => self.indexed(),
             10 => self.select(),
-            _ if self.random.below(3) == 0 => self.atomic(),
+            _ if self.random.below(3) == 0 && !self.arrays => self.atomic(),
             _ => self.arithmetic(),
         }
     }
 }
 
-fn random_program(seed: u64) -> Vec<Insn> {
-    let mut program = Program { random: Random(seed), insns: Vec::new() };
+/// A program, and whether it has arrays.
+fn random_program(seed: u64) -> (Vec<Insn>, bool) {
+    let mut program = Program { random: Random(seed), insns: Vec::new(), arrays: false };
+    program.arrays = program.random.below(2) == 0;
     program.start();
     for _ in 0..program.random.below(20) {
         program.step();
@@ -367,7 +453,7 @@ fn random_program(seed: u64) -> Vec<Insn> {
         program.step();
     }
     program.finish();
-    program.insns
+    (program.insns, program.arrays)
 }
 
 fn tunings() -> Vec<Tuning> {
@@ -389,8 +475,10 @@ fn machine_code_does_what_the_interpreter_does() {
     let tunings = tunings();
     for number in 0..programs.unwrap_or(3000u64) {
         let seed = (seed + number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let insns = random_program(seed);
-        let xlated = Arc::new(Xlated::bare(&insns).expect("closed"));
+        let (insns, arrays) = random_program(seed);
+        let xlated = Xlated::bare(&insns).expect("closed");
+        // The verifier would say so of frames, in which arrays are.
+        let xlated = Arc::new(if arrays { xlated.on_own_memory() } else { xlated });
         let start: [u8; CTX_BYTES] = std::array::from_fn(|i| (seed >> (i % 8 * 8)) as u8 ^ i as u8);
         let memory = FlatMemory::new(&start);
         let linked = Linked {
@@ -404,7 +492,8 @@ fn machine_code_does_what_the_interpreter_does() {
         let exit = exit.expect("ends");
         let expected = (exit.r0, memory.ctx());
         for tuning in &tunings {
-            let code = compile(&xlated, &Linkage::default(), tuning).expect("compiles");
+            let code = compile(&xlated, &Linkage::default(), tuning)
+                .unwrap_or_else(|e| panic!("program {number}: {e}\n{}", listing(&insns)));
             let mut ctx = start;
             let mut env = RunEnv { fuel: 1 << 20, ..RunEnv::default() };
             // SAFETY: the interpreter found no access outside the context and the stack.

@@ -28,6 +28,7 @@ pub(crate) mod latches;
 pub(crate) mod lookup;
 pub(crate) mod magic;
 mod movbe;
+mod ranges;
 mod rotate;
 mod signs;
 mod slots;

@@ -3,12 +3,12 @@
 //!
 //! # Invariants
 //! 1. Only in functions in which the stack's address goes nowhere but into loads and stores: no one
-//!    else can see a slot.
+//!    else can see a slot. What those with an index reach, `ranges` knows.
 //! 2. A slot is always accessed whole: no other access overlaps it.
 
 use crate::asm::Width;
 use crate::flow::{Flow, Func};
-use crate::op::{Addr, Op, Reg, RegSet, Size, Src};
+use crate::op::{Addr, Op, Reg, RegSet, Size, Space, Src};
 use crate::regs::{SPARE_R9, SPARE_R12, SPARE_RBP};
 use crate::{Prologue, Tuning};
 
@@ -25,15 +25,28 @@ struct Slot {
     mixed: bool,
 }
 
+impl Slot {
+    fn end(&self) -> i32 {
+        self.disp + self.size.bytes() as i32
+    }
+
+    fn is_worth(&self) -> bool {
+        !self.mixed && self.uses >= USES_MIN
+    }
+}
+
 /// Whether something changed.
 pub(super) fn run(ops: &mut [Op], flow: &Flow, tuning: &Tuning) -> bool {
     let mut changed = false;
     for func in &flow.funcs {
         let range = func.start as usize..func.end as usize;
-        let Some(mut slots) = slots(&ops[range.clone()], func, flow) else { continue };
-        slots.retain(|slot| !slot.mixed && slot.uses >= USES_MIN);
-        slots.sort_by_key(|slot| std::cmp::Reverse(slot.uses));
         let regs = spare(&ops[range.clone()], flow, tuning);
+        if regs.is_empty() {
+            continue;
+        }
+        let Some(mut slots) = slots(ops, func, flow) else { continue };
+        slots.retain(Slot::is_worth);
+        slots.sort_by_key(|slot| std::cmp::Reverse(slot.uses));
         for (slot, reg) in slots.iter().zip(regs) {
             for op in &mut ops[range.clone()] {
                 *op = moved(*op, slot, reg);
@@ -72,34 +85,47 @@ fn spare(ops: &[Op], flow: &Flow, tuning: &Tuning) -> Vec<Reg> {
 
 /// The slots of a function; `None` if the stack's address gets away.
 fn slots(ops: &[Op], func: &Func, flow: &Flow) -> Option<Vec<Slot>> {
+    let range = func.start as usize..func.end as usize;
     let mut slots: Vec<Slot> = Vec::new();
-    for (at, op) in ops.iter().enumerate() {
-        if !op.uses().has(Reg::FP) {
+    let mut others = false;
+    for at in range.clone().filter(|at| ops[*at].uses().has(Reg::FP)) {
+        let Some((size, addr, plain)) = access(&ops[at]) else {
+            others = true;
             continue;
-        }
-        let (size, addr, plain) = access(op)?;
-        let depth = flow.loop_depth[func.start as usize + at].min(3);
-        let uses = 1 << (3 * depth);
-        let (start, end) = (addr.disp, addr.disp + size.bytes() as i32);
-        let mut known = false;
-        for slot in &mut slots {
-            let (slot_start, slot_end) = (slot.disp, slot.disp + slot.size.bytes() as i32);
-            if slot.disp == start && slot.size == size {
-                slot.uses = slot.uses.saturating_add(uses);
-                slot.mixed |= !plain;
-                known = true;
-            } else if start < slot_end && slot_start < end {
-                slot.mixed = true;
+        };
+        let depth = flow.loop_depth[at].min(3);
+        note(&mut slots, (size, addr.disp, plain), 1 << (3 * depth));
+    }
+    if others && slots.iter().any(Slot::is_worth) {
+        for (at, reach) in super::ranges::reaches(ops, range)? {
+            if access(&ops[at]).is_none() {
+                let met = |slot: &&mut Slot| {
+                    reach.start < i64::from(slot.end()) && i64::from(slot.disp) < reach.end
+                };
+                slots.iter_mut().filter(met).for_each(|slot| slot.mixed = true);
             }
-        }
-        if !known {
-            let overlaps = slots
-                .iter()
-                .any(|slot| start < slot.disp + slot.size.bytes() as i32 && slot.disp < end);
-            slots.push(Slot { disp: start, size, uses, mixed: overlaps || !plain });
         }
     }
     Some(slots)
+}
+
+/// One more access, of that weight.
+fn note(slots: &mut Vec<Slot>, (size, disp, plain): (Size, i32, bool), uses: u32) {
+    let new = Slot { disp, size, uses, mixed: !plain };
+    let (mut known, mut overlaps) = (false, false);
+    for slot in slots.iter_mut() {
+        if slot.disp == disp && slot.size == size {
+            slot.uses = slot.uses.saturating_add(uses);
+            slot.mixed |= !plain;
+            known = true;
+        } else if disp < slot.end() && slot.disp < new.end() {
+            slot.mixed = true;
+            overlaps = true;
+        }
+    }
+    if !known {
+        slots.push(Slot { mixed: !plain || overlaps, ..new });
+    }
 }
 
 /// The access of an op that reads r10: size, address, and whether a register can stand for it.
@@ -127,7 +153,7 @@ fn access(op: &Op) -> Option<(Size, Addr, bool)> {
 /// `op` with `reg` for the slot.
 fn moved(op: Op, slot: &Slot, reg: Reg) -> Op {
     let here = |size: Size, addr: Addr| {
-        addr.base == Reg::FP && addr.disp == slot.disp && size == slot.size
+        addr == Addr { disp: slot.disp, ..Addr::new(Reg::FP, 0, Space::Own) } && size == slot.size
     };
     let width = if slot.size == Size::B8 { Width::W64 } else { Width::W32 };
     match op {

@@ -7,7 +7,7 @@ use skep::insn::code::*;
 impl Gen {
     /// One sequence.
     pub(super) fn idiom(&mut self) {
-        match self.rng.below(9) {
+        match self.rng.below(10) {
             0 => self.rotate(),
             1 => self.bytes(),
             2 => self.swapped(),
@@ -16,6 +16,7 @@ impl Gen {
             5 => self.folded(),
             6 => self.in_memory(),
             7 => self.counted(),
+            8 => self.indexed(),
             _ => self.masked(),
         }
     }
@@ -175,8 +176,8 @@ impl Gen {
         }
     }
 
-    /// A loop that reads the stack where it counts to and adds up, maybe left early.
-    fn counted(&mut self) {
+    /// Some registers that differ.
+    fn four(&mut self) -> [u8; 4] {
         let mut regs: Vec<u8> = Vec::new();
         while regs.len() < 4 {
             let reg = self.reg();
@@ -184,7 +185,70 @@ impl Gen {
                 regs.push(reg);
             }
         }
-        let [at, sum, value, copy] = [regs[0], regs[1], regs[2], regs[3]];
+        [regs[0], regs[1], regs[2], regs[3]]
+    }
+
+    /// Two values that are kept on the stack, and an array below, at which an index is; a wide one
+    /// reaches the values, too.
+    fn indexed(&mut self) {
+        let [at, addr, value, other] = self.four();
+        let (low, high, array) = (-8 * SLOTS as i16 - 16, -8 * SLOTS as i16 - 8, -80);
+        for word in 0..4 {
+            self.push(BPF_ST | BPF_MEM | BPF_DW, (FP, 0), (array + 8 * word, word.into()));
+        }
+        for (slot, reg) in [(low, value), (high, other)] {
+            self.push(BPF_STX | BPF_MEM | BPF_DW, (FP, reg), (slot, 0));
+            self.push(BPF_LDX | BPF_MEM | BPF_DW, (other, FP), (slot, 0));
+            self.push(BPF_ALU64 | BPF_ADD, (other, 0), (0, 3));
+            self.push(BPF_STX | BPF_MEM | BPF_DW, (FP, other), (slot, 0));
+        }
+        let wide = self.rng.chance(30);
+        let class = self.rng.pick(&[BPF_ALU64, BPF_ALU]);
+        let how = self.rng.below(4);
+        let (mut head, mut skipped) = (None, None);
+        let most = if wide { 5 } else { 3 };
+        match how {
+            0 => self.push(class | BPF_AND, (at, 0), (0, if wide { 7 & !2 } else { 3 })),
+            1 => {
+                skipped = Some(self.insns.len());
+                self.push(BPF_JMP | BPF_JGT, (at, 0), (0, most));
+            }
+            2 => self.push(class | BPF_MOD, (at, 0), (0, most + 1)),
+            _ => {
+                self.push(class | BPF_MOV, (at, 0), (0, 0));
+                head = Some(self.insns.len());
+            }
+        }
+        let scale = if how == 3 { 0 } else { 3 };
+        self.push(BPF_ALU64 | BPF_MOV | BPF_X, (value, at), (0, 0));
+        self.push(class | BPF_LSH, (value, 0), (0, scale));
+        self.push(BPF_ALU64 | BPF_MOV | BPF_X, (addr, FP), (0, 0));
+        self.push(BPF_ALU64 | BPF_ADD | BPF_X, (addr, value), (0, 0));
+        if self.rng.chance(50) {
+            self.push(BPF_STX | BPF_MEM | BPF_DW, (addr, other), (array, 0));
+        }
+        self.push(BPF_LDX | BPF_MEM | BPF_DW, (value, addr), (array, 0));
+        self.push(BPF_LDX | BPF_MEM | BPF_DW, (addr, FP), (low, 0));
+        self.push(BPF_ALU64 | BPF_XOR | BPF_X, (value, addr), (0, 0));
+        self.push(BPF_STX | BPF_MEM | BPF_DW, (FP, value), (low, 0));
+        if let Some(head) = head {
+            self.push(class | BPF_ADD, (at, 0), (0, 8));
+            let until = self.rng.pick(&[BPF_JNE, BPF_JLT, BPF_JSLT]);
+            let distance = head as i64 - self.insns.len() as i64 - 1;
+            self.push(BPF_JMP | until, (at, 0), (distance as i16, 8 * (most + 1)));
+        }
+        if let Some(skipped) = skipped {
+            self.insns[skipped].off = (self.insns.len() - skipped - 1) as i16;
+        }
+        // All that holds an address or may be unset is a number again.
+        for (reg, slot) in [(addr, high), (value, low)] {
+            self.push(BPF_LDX | BPF_MEM | BPF_DW, (reg, FP), (slot, 0));
+        }
+    }
+
+    /// A loop that reads the stack where it counts to and adds up, maybe left early.
+    fn counted(&mut self) {
+        let [at, sum, value, copy] = self.four();
         let (size, bytes) = self.rng.pick(&[(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)]);
         let room = 8 * SLOTS as i32;
         let rounds = 1 + self.rng.below((room / bytes).min(9) as u64) as i32;
