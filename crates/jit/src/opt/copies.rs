@@ -23,7 +23,7 @@ pub(super) fn rewrite(values: &Values, op: &Op) -> Option<Op> {
                 *by = first(*by);
             }
         }
-        Op::Zext { src, dst, .. } | Op::MovSx { src, dst, .. } if src != dst => *src = first(*src),
+        Op::Zext { src, .. } | Op::MovSx { src, .. } => *src = first(*src),
         Op::Load { addr, .. } => *addr = from(*addr),
         Op::Store { addr, src, .. } => {
             *addr = from(*addr);

@@ -12,8 +12,8 @@ use crate::flow::Flow;
 use crate::op::{Addr, AluOp, Op, Reg, RegSet, ShiftOp, Src};
 
 /// How far the reads of an address are looked for, ops, and how many there may be.
-const WINDOW: usize = 16;
-const READS_MAX: usize = 4;
+const WINDOW: usize = 32;
+const READS_MAX: usize = 8;
 
 /// What a register holds, in terms of others and of what it held before.
 #[derive(Clone, Copy)]
@@ -57,8 +57,8 @@ fn made(op: &Op) -> Option<(Reg, Made)> {
             (dst, Made::Sum(Addr::sum(dst, None, imm)))
         }
         Op::Lea { width: Width::W64, dst, addr } => (dst, Made::Sum(addr)),
-        Op::Mov { width: Width::W64, dst, src: Src::Reg(Reg::FP) } => {
-            (dst, Made::Sum(Addr::sum(Reg::FP, None, 0)))
+        Op::Mov { width: Width::W64, dst, src: Src::Reg(src) } if src != dst => {
+            (dst, Made::Sum(Addr::sum(src, None, 0)))
         }
         Op::Shift { op: ShiftOp::Shl, width: Width::W64, dst, src, by: Src::Imm(by @ 1..=3) }
             if src != Reg::FP =>
@@ -112,6 +112,13 @@ fn reads(ops: &[Op], flow: &Flow, (at, reg, made): (usize, Reg, Made)) -> Option
 /// `op` with the parts of `reg` in its address; `None` if it reads `reg` otherwise, or there is no
 /// such address.
 fn rewritten(op: &Op, reg: Reg, made: Made) -> Option<Op> {
+    if let (Op::Alu { op: AluOp::Add, width, dst, src: Src::Reg(src) }, Made::Scaled(of, by)) =
+        (*op, made)
+    {
+        let addr = Addr::sum(dst, Some((of, by)), 0);
+        let fits = width == Width::W64 && src == reg && dst != reg;
+        return fits.then_some(Op::Lea { width, dst, addr });
+    }
     let mut better = *op;
     let addr = match &mut better {
         Op::Load { addr, .. } | Op::Store { addr, .. } | Op::AluStore { addr, .. } => addr,
