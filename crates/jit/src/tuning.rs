@@ -149,7 +149,7 @@ passes! {
     fold,
     /// Division by constants as multiplication.
     magic,
-    /// Multiplication by constants as a shift and a sum.
+    /// Multiplication by 3, 5 and 9 as `lea`.
     products,
     /// Flags of arithmetic in place of a comparison with 0.
     flags,

@@ -96,28 +96,17 @@ impl Emit<'_> {
         }
     }
 
-    /// A multiple one more or less than a power of 2; whether `times` is one.
+    /// Three, five or nine times; whether `times` is one of them. What takes a move, a shift and a
+    /// sum is no better than a multiplication, and worse where the processor has much else to do.
     fn product(&mut self, width: Width, to: X86, times: i32) -> bool {
-        if let 3 | 5 | 9 = times {
-            let scale = (times as u32 - 1).trailing_zeros() as u8;
-            let mem = Mem { base: to, index: Some((to, scale)), disp: 0 };
-            self.asm.rm(&forms::LEA, width, (to, mem));
-            return true;
-        }
-        let (more, less) = (times.wrapping_sub(1), times.wrapping_add(1));
-        let is_power = |times: i32| times > 2 && times & times.wrapping_sub(1) == 0;
-        if !is_power(more) && !is_power(less) {
-            return false;
-        }
-        let by = i64::from(if is_power(more) { more } else { less }.trailing_zeros());
-        self.asm.rr(&forms::MOV_RM, width, (SCRATCH, to));
-        if is_power(more) {
-            self.asm.ri(&forms::SHL_I8, width, (SCRATCH, by));
-            self.asm.rr(&forms::ADD_RM, width, (to, SCRATCH));
-        } else {
-            self.asm.ri(&forms::SHL_I8, width, (to, by));
-            self.asm.rr(&forms::SUB_RM, width, (to, SCRATCH));
-        }
+        let scale = match times {
+            3 => 1,
+            5 => 2,
+            9 => 3,
+            _ => return false,
+        };
+        let mem = Mem { base: to, index: Some((to, scale)), disp: 0 };
+        self.asm.rm(&forms::LEA, width, (to, mem));
         true
     }
 

@@ -19,8 +19,9 @@ pub(crate) fn latch(ops: &[Op], flow: &Flow, at: usize) -> Option<usize> {
         match *op {
             Op::Nop => {}
             Op::Br { to: head, .. } => {
+                // A whole loop that is entered is no end of one.
                 let goes_round = (head as usize) < at && flow.loop_depth[at] > 0;
-                return goes_round.then_some(latch);
+                return (goes_round && head != to).then_some(latch);
             }
             _ if op.is_end() || op.is_call() || matches!(op, Op::TailCall { .. }) => return None,
             _ => count += 1,

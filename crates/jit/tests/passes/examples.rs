@@ -699,24 +699,17 @@ pub(crate) const EXAMPLES: &[Example] = &[
         program: "r0 = *(u32 *)(r1 +0)\n\
              w0 *= 9\n\
              r0 *= 31\n\
-             r0 *= 33\n\
-             r0 *= 10\n\
+             r0 *= 5\n\
              exit",
         with: "mov eax,[rdi]\n\
              lea eax,[rax+rax*8]\n\
-             mov r11,rax\n\
-             shl rax,5\n\
-             sub rax,r11\n\
-             mov r11,rax\n\
-             shl r11,5\n\
-             add rax,r11\n\
-             imul rax,0Ah\n\
+             imul rax,1Fh\n\
+             lea rax,[rax+rax*4]\n\
              ret\n",
         without: "mov eax,[rdi]\n\
              imul eax,9\n\
              imul rax,1Fh\n\
-             imul rax,21h\n\
-             imul rax,0Ah\n\
+             imul rax,5\n\
              ret\n",
     },
     Example {
