@@ -165,7 +165,10 @@ impl Attr {
             if ret >= 0 {
                 return Ok(ret);
             }
+            // The kernel may return a number that is no errno (docs/kernel-findings.md).
+            let is_errno = ret == -1;
             let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
+            let errno = if is_errno { errno } else { libc::EINVAL };
             if errno != libc::EAGAIN {
                 return Err(Errno { command: command.name(), errno });
             }
@@ -453,11 +456,14 @@ fn records((bytes, size): (&[u8], u32)) -> u32 {
     (bytes.len() as u32).checked_div(size).unwrap_or(0)
 }
 
-/// The bytes before the first NUL, as text.
+/// The bytes before the first NUL, as text; a `?` stands for each that is none, as in skep's log.
 fn text(mut bytes: Vec<u8>) -> String {
     let len = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     bytes.truncate(len);
-    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+    String::from_utf8(bytes).unwrap_or_else(|e| {
+        let chunks = e.as_bytes().utf8_chunks();
+        chunks.map(|chunk| chunk.valid().to_string() + &"?".repeat(chunk.invalid().len())).collect()
+    })
 }
 
 /// `verified_insns` of `struct bpf_prog_info`.

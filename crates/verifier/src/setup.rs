@@ -242,8 +242,12 @@ impl<'a> Env<'a> {
         (ty.name().to_string(), global)
     }
 
-    /// Stack of all call chains.
+    /// Stack of all call chains, without the slots of patterns that are removed.
     pub(crate) fn check_stack_depth(&mut self) -> Check {
+        for (idx, subprog) in self.subprogs.iter_mut().enumerate() {
+            let depth = subprog.stack_depth as u16;
+            subprog.stack_depth = self.fastcall.final_stack_depth(&self.layout, idx, depth).into();
+        }
         let stacks: Vec<SubprogStack> = self
             .subprogs
             .iter()
@@ -275,7 +279,7 @@ impl<'a> Env<'a> {
         if !self.accepted {
             return depths;
         }
-        final_stack_depths(self.insns, &self.layout, self, (&depths, &self.fastcall))
+        final_stack_depths(self.insns, &self.layout, self, &depths)
     }
 
     /// The last line of the log.

@@ -8,6 +8,9 @@ use crate::rejection::FuncFault;
 use skep_btf::{FuncLinkage, Kind, TypeId};
 use skep_program::Program;
 
+/// The greatest errno that `bpf(2)` can return.
+const MAX_ERRNO: i32 = 4095;
+
 /// First insn of the exception callback, if the program names one.
 pub(crate) fn find_exception_cb(prog: &Program) -> Result<Option<u32>, PassReject> {
     let (Some(main), Some(btf)) = (prog.func_info.first(), prog.btf.as_deref()) else {
@@ -29,6 +32,14 @@ pub(crate) fn find_exception_cb(prog: &Program) -> Result<Option<u32>, PassRejec
     match prog.func_info.iter().rfind(|row| row.type_id == id.0).map(|row| row.insn_off.0) {
         None => refused(errno::EINVAL, FuncFault::ExceptionCbNoInfo),
         Some(0) => refused(errno::EINVAL, FuncFault::ExceptionCbIsMain),
+        Some(start) if start > i32::MAX as u32 => {
+            // The kernel takes the offset for an errno and says nothing; beyond the errnos there
+            // are, whoever called bpf(2) sees a number that is neither.
+            let errno = start.wrapping_neg() as i32;
+            let errno = if (1..=MAX_ERRNO).contains(&errno) { errno } else { errno::EINVAL };
+            let refusal = PassReject::at(0, errno, FuncFault::ExceptionCbNegative);
+            Err(PassReject { open_line: true, ..refusal })
+        }
         start => Ok(start),
     }
 }

@@ -9,7 +9,6 @@
 //! `do_misc_fixups`, `print_verification_stats`, 6.18 on x86-64 with the JIT.
 
 use super::call_facts::is_may_goto;
-use super::fastcall::Fastcall;
 use super::subprogs::Subprogs;
 use skep_insn::Insn;
 use skep_insn::code::BPF_JMP;
@@ -33,15 +32,15 @@ pub(crate) trait WalkedInsns {
 
 /// Depths of the subprogs that are left after the rewrites of an accepted program, in order.
 ///
-/// `depths` is what the walk found for each subprog; `fastcall` is as the walk left it.
+/// `depths` is what the check of call chains went by, one for each subprog.
 pub(crate) fn final_stack_depths<W: WalkedInsns>(
     insns: &[Insn],
     subprogs: &Subprogs,
     walked: &W,
-    (depths, fastcall): (&[u16], &Fastcall),
+    depths: &[u16],
 ) -> Vec<u16> {
     let mut left = Vec::with_capacity(subprogs.count());
-    for (subprog, &depth) in depths.iter().enumerate().take(subprogs.count()) {
+    for (subprog, mut depth) in depths.iter().copied().enumerate().take(subprogs.count()) {
         let range = subprogs.start(subprog) as usize..subprogs.end(subprog) as usize;
         if !range.clone().any(|idx| walked.was_seen(idx)) {
             continue;
@@ -53,7 +52,6 @@ pub(crate) fn final_stack_depths<W: WalkedInsns>(
             // With distance 0 it is removed as an insn that does nothing.
             may_gotos |= is_may_goto(&insns[idx]) && insns[idx].off != 0;
         }
-        let mut depth = fastcall.final_stack_depth(subprogs, subprog, depth);
         depth += if loops { INLINED_LOOP_BYTES } else { 0 };
         depth += if may_gotos { MAY_GOTO_BYTES } else { 0 };
         left.push(depth);
@@ -80,7 +78,6 @@ pub(crate) fn stack_depth_text(depths: &[u16]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fastcall::mark_fastcall_patterns;
     use super::super::program_fixture::*;
     use super::*;
     use skep_insn::code::BPF_PSEUDO_FUNC;
@@ -107,8 +104,7 @@ mod tests {
 
     fn text(insns: &[Insn], depths: &[u16], walk: &Walk) -> String {
         let subprogs = subprogs_of(insns);
-        let fastcall = mark_fastcall_patterns(insns, &subprogs, &SocketFilter);
-        stack_depth_text(&final_stack_depths(insns, &subprogs, walk, (depths, &fastcall)))
+        stack_depth_text(&final_stack_depths(insns, &subprogs, walk, depths))
     }
 
     #[test]

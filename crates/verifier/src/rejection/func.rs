@@ -98,6 +98,8 @@ kinds! {
             "exception callback type id not found in func_info";
         ExceptionCbIsMain "exception-callback-is-main"
             "invalid exception callback insn_off in func_info: 0";
+        ExceptionCbNegative "exception-callback-offset"
+            "";
         ExceptionCbCalled { idx: usize } "exception-callback-called"
             "insn {idx} cannot call exception cb directly";
         ThrowFromCallback { idx: usize, subprog: usize } "throw-from-callback"

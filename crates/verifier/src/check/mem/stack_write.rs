@@ -46,7 +46,9 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
                     env.cur.frame_mut().refine_name(regno, name);
                 }
             } else {
-                name = env.arena.pack(&reg.unlinked());
+                // The slot keeps how far the number is from what it was linked with, without the
+                // id: a loop compares it, nothing else does.
+                name.id = 0;
             }
             save_register_state(env, (frameno, spi), name, at.size);
         }
