@@ -4,11 +4,13 @@
 
 mod kernel;
 mod loader;
+mod profile;
 #[cfg(all(feature = "run", target_os = "linux"))]
 pub mod run;
 
 pub use kernel::{KernelCommand, KernelImportFlags};
 pub use loader::LoaderFlag;
+pub use profile::{ProfileFlags, ProfileFormat, WeightFlag};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -42,6 +44,9 @@ pub enum Command {
     /// Write a file of verdicts and insns to commit, and check builds against it
     #[command(subcommand, arg_required_else_help = true)]
     Baseline(BaselineCommand),
+    /// Show where the verification of a program spends its insns and states
+    #[command(after_help = profile::PROFILE_NOTES, arg_required_else_help = true)]
+    Profile(ProfileFlags),
     /// Disassemble programs, with source lines, or print their control flow graphs
     Dump(DumpFlags),
     /// What runs programs.

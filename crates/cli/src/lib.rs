@@ -26,6 +26,7 @@ mod matrix;
 mod memory_gate;
 mod pages;
 mod process;
+mod profile;
 #[cfg(all(feature = "run", target_os = "linux"))]
 mod prog;
 #[cfg(all(feature = "run", target_os = "linux"))]
@@ -70,6 +71,7 @@ pub fn run(
         Command::Check(flags) => check::run(flags, streams),
         Command::Explain(flags) => explain::run(flags, streams),
         Command::Baseline(command) => baseline::run(command, streams),
+        Command::Profile(flags) => profile::run(flags, streams),
         Command::Dump(flags) => dump::run(flags, streams),
         #[cfg(all(feature = "run", target_os = "linux"))]
         Command::Runs(RunsCommand::Run(flags)) => run::run(flags, streams),

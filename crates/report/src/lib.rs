@@ -15,6 +15,7 @@ mod diagnostic;
 mod error;
 mod escape;
 mod filter;
+mod flame;
 mod gate;
 mod github;
 mod grid;
@@ -25,6 +26,7 @@ mod layout;
 mod markdown;
 mod matrix;
 mod matrix_text;
+mod profile;
 mod prog;
 mod rendered;
 mod row;
@@ -40,6 +42,7 @@ pub use diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
 pub use error::Error;
 pub use escape::printable;
 pub use filter::{Filters, glob_matches};
+pub use flame::{Weight, write_flame_graph, write_folded};
 pub use gate::{Breach, Gate};
 pub use github::write_github;
 pub use grid::Grid;
@@ -49,6 +52,10 @@ pub use json_text::{JsonForm, write_json_text};
 pub use markdown::{write_compare_markdown, write_markdown};
 pub use matrix::{CellReason, CellVerdict, Matrix, MatrixCell, MatrixKernel, MatrixRow};
 pub use matrix_text::{write_matrix, write_matrix_json, write_matrix_markdown};
+pub use profile::{
+    ApartReason, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
+    write_profile, write_profiles_json,
+};
 pub use prog::{ProgFormat, ProgRow, write_progs};
 pub use rendered::{Style, render_text};
 pub use row::{Row, Value, Verdict};

@@ -91,6 +91,7 @@ mod loaded;
 #[cfg(all(feature = "metrics", target_os = "linux"))]
 pub mod metrics;
 mod path;
+pub mod profile;
 #[cfg(all(feature = "runtime", target_os = "linux"))]
 pub mod runtime;
 mod session;
@@ -108,6 +109,7 @@ pub use kernel::Kernel;
 #[cfg(all(feature = "runtime", target_os = "linux"))]
 pub use loaded::{LoadAllOptions, LoadedObject};
 pub use path::{Register, Step, WalkedPath};
+pub use profile::Profile;
 pub use session::Session;
 #[doc(hidden)]
 pub use session::{contain_panic, panic_text};

@@ -3,11 +3,12 @@
 use crate::host::read_bounded;
 use crate::kernel::Kernel;
 use crate::stopwatch::Stopwatch;
-use crate::verification::{Counts, NotAccepted, Verdict, Verification, VerifyOptions};
-use crate::{Error, Host, WalkedPath};
+use crate::verification::{NotAccepted, Verification, VerifyOptions};
+use crate::{Error, Host, Profile, WalkedPath};
 use skep_object::{Loader, Object, OpenOptions};
 use skep_program::Program;
 use skep_verifier::VerifiedProgram;
+use skep_verifier::trace::verify_traced;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -127,18 +128,27 @@ impl Session {
             let mut path = options.path_bytes_max.map(WalkedPath::new);
             let outcome = match &mut path {
                 None => skep_verifier::verify(program, &config),
-                Some(path) => skep_verifier::trace::verify_traced(program, &config, path),
+                Some(path) => verify_traced(program, &config, path),
             };
             let verification = Verification::new(program, outcome, started.elapsed());
             self.for_its_kernel(Verification { path, ..verification })
         });
-        judged.unwrap_or_else(|panic| Verification {
-            program: program.name.clone(),
-            verdict: Verdict::Bug(panic),
-            counts: Counts::default(),
-            log: String::new(),
-            path: None,
-            duration: started.elapsed(),
+        judged.unwrap_or_else(|panic| Verification::broken(program, panic, started.elapsed()))
+    }
+
+    /// Verifies one program, and says where that spends its insns and states.
+    pub fn profile(&self, program: &Program, options: &VerifyOptions) -> (Verification, Profile) {
+        let config = self.config(options);
+        let started = Stopwatch::start();
+        let judged = contain_panic(|| {
+            let mut profile = Profile::new(program);
+            let outcome = verify_traced(program, &config, &mut profile);
+            let verification = Verification::new(program, outcome, started.elapsed());
+            profile.finish(&verification.counts);
+            (verification, profile)
+        });
+        judged.unwrap_or_else(|panic| {
+            (Verification::broken(program, panic, started.elapsed()), Profile::new(program))
         })
     }
 

@@ -260,6 +260,18 @@ impl Verification {
         Verification { program, verdict, counts, log: outcome.log, path: None, duration }
     }
 
+    /// We failed: `panic` says how.
+    pub(crate) fn broken(program: &Program, panic: String, duration: Duration) -> Self {
+        Verification {
+            program: program.name.clone(),
+            verdict: Verdict::Bug(panic),
+            counts: Counts::default(),
+            log: String::new(),
+            path: None,
+            duration,
+        }
+    }
+
     /// Whether the kernel would load it.
     pub fn is_accepted(&self) -> bool {
         self.verified().is_some()

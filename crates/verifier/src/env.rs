@@ -105,6 +105,10 @@ pub(crate) struct Env<'a> {
     pub(crate) is_followed: bool,
     pub(crate) recorder: Option<Box<crate::watch::Recorder>>,
     pub(crate) listener: Option<&'a mut (dyn crate::trace::Listener + 'a)>,
+    /// The listener wants to hear of registers.
+    pub(crate) tells_registers: bool,
+    /// Insns on scalars may be told as one run.
+    pub(crate) tells_runs: bool,
     pub(crate) log_at: crate::log::state_line::LogPosition,
     pub(crate) stats: VerifierStats,
     pub(crate) jmps_processed: u32,

@@ -64,6 +64,8 @@ impl<'a> Env<'a> {
             is_followed: Log::new(config.log_level, 0).traces(),
             recorder: None,
             listener: None,
+            tells_registers: false,
+            tells_runs: false,
             log: Log::new(config.log_level, config.log_bytes_max),
             log_at: Default::default(),
             stats: crate::VerifierStats {

@@ -11,6 +11,11 @@
 //! 3. Of `Waits` and `GoesOn`, as of brackets, each `GoesOn` belongs to the last `Waits` that has
 //!    none yet: what was told between the two is of other paths.
 
+mod sides;
+
+pub use sides::Sides;
+pub(crate) use sides::place;
+
 use crate::env::Env;
 use crate::state::reg_type::Base;
 use crate::{Config, Outcome, RejectKind, Verdict, judge};
@@ -29,6 +34,16 @@ pub enum Event<'e> {
     Insn {
         /// Its index.
         insn_idx: u32,
+        /// Call frame, 0 for the entry function's.
+        frame: u32,
+    },
+    /// Insns were walked one after the other, on scalars alone: what a listener gets that does not
+    /// want registers, instead of as many insns.
+    Run {
+        /// The index of the first.
+        first: u32,
+        /// How many.
+        insns: u32,
         /// Call frame, 0 for the entry function's.
         frame: u32,
     },
@@ -59,6 +74,8 @@ pub enum Event<'e> {
     Pruned {
         /// The insn.
         insn_idx: u32,
+        /// Call frame, 0 for the entry function's.
+        frame: u32,
     },
     /// A state that was kept before the insn does not cover the path.
     KeptApart {
@@ -66,6 +83,22 @@ pub enum Event<'e> {
         insn_idx: u32,
         /// Why.
         why: Apart,
+        /// What is known of it.
+        values: Sides<'e>,
+    },
+    /// Numbers of a kept state matter from now on: only a path that has no others is covered. Told
+    /// of the insn at hand, or of the one that is next if a path ends before it.
+    Precise {
+        /// The insn that the state is kept before.
+        insn_idx: u32,
+        /// The insn that made them matter, or the one before which the path ends.
+        by: u32,
+        /// The frame.
+        frame: u32,
+        /// One bit for each register.
+        regs: u16,
+        /// One bit for each eight bytes of stack.
+        slots: u64,
     },
     /// The program is refused.
     Refused {
@@ -142,12 +175,19 @@ impl std::fmt::Debug for Registers<'_> {
 pub trait Listener {
     /// This happens now.
     fn tell(&mut self, event: Event<'_>);
+
+    /// Whether it is told of registers ([`Event::Registers`]), which takes time.
+    fn wants_registers(&self) -> bool {
+        true
+    }
 }
 
 /// Verifies `program`, and tells `listener` about it.
 pub fn verify_traced(program: &Program, config: &Config, listener: &mut dyn Listener) -> Outcome {
     let program = crate::check::replaced::as_replaced(program);
     let mut env = Env::new(&program, config);
+    env.tells_registers = listener.wants_registers();
+    env.tells_runs = !env.tells_registers && !env.log.traces();
     env.listener = Some(listener);
     env.is_followed = true;
     let (outcome, _) = judge(env);
@@ -167,7 +207,7 @@ impl Env<'_> {
         if self.listener.is_none() {
             return;
         }
-        if self.scratched_regs != 0 || self.scratched_slots != 0 {
+        if self.tells_registers && (self.scratched_regs != 0 || self.scratched_slots != 0) {
             self.tell_registers(Some(self.prev_insn_idx).filter(|&prev| prev != u32::MAX));
         }
         let (insn_idx, frame) = (self.insn_idx, self.cur.curframe());
@@ -176,6 +216,9 @@ impl Env<'_> {
 
     /// Tells what was changed since the last time.
     pub(crate) fn tell_registers(&mut self, by: Option<u32>) {
+        if !self.tells_registers {
+            return;
+        }
         let Some(listener) = self.listener.take() else { return };
         let frame = self.cur.frame();
         let is_known = |regno: &u8| self.reg(*regno).ty.base != Base::NotInit;

@@ -25,8 +25,13 @@ impl Listener for Told {
             Event::Waits { from, to } => format!("waits {from} to {to}"),
             Event::GoesOn { from, to, .. } => format!("goes on {from} to {to}"),
             Event::Saved { insn_idx } => format!("saved {insn_idx}"),
-            Event::Pruned { insn_idx } => format!("pruned {insn_idx}"),
-            Event::KeptApart { insn_idx, why } => format!("apart {insn_idx}: {why:?}"),
+            Event::Pruned { insn_idx, .. } => format!("pruned {insn_idx}"),
+            Event::KeptApart { insn_idx, why, values } => {
+                format!("apart {insn_idx}: {why:?}: {:?} {:?}", values.saved(), values.current())
+            }
+            Event::Precise { insn_idx, by, regs, .. } => {
+                format!("precise {insn_idx}: {regs:#x} by {by}")
+            }
             Event::Refused { insn_idx, kind, .. } => format!("refused {insn_idx}: {}", kind.code()),
             other => format!("{other:?}"),
         });
@@ -129,8 +134,52 @@ fn a_state_that_does_not_cover_says_which_register_kept_them_apart() {
         exit",
     );
     assert!(matches!(outcome.verdict, Verdict::Accepted(_)), "{:?}", outcome.verdict);
-    let apart = format!("apart 4: {:?}", Apart::Register { frame: 0, regno: 6 });
+    let r6 = Apart::Register { frame: 0, regno: 6 };
+    let apart = format!("apart 4: {r6:?}: {:?} {:?}", Some("8"), Some("0"));
+    // What the addition to a pointer needs is known before the state is met again.
+    let at = |wanted: &str| told.iter().position(|line| line == wanted);
+    assert!(at("precise 4: 0x40 by 8").is_some_and(|by| Some(by) < at(&apart)), "{told:?}");
     assert!(told.contains(&"saved 4".to_owned()) && told.contains(&apart), "{told:?}");
+}
+
+/// Counts, and wants no registers.
+#[derive(Default)]
+struct Counted(Vec<(u32, u32)>);
+
+impl Listener for Counted {
+    fn tell(&mut self, event: Event<'_>) {
+        match event {
+            Event::Insn { insn_idx, .. } | Event::Pruned { insn_idx, .. } => {
+                self.0.push((insn_idx, 1));
+            }
+            Event::Run { first, insns, .. } => self.0.push((first, insns)),
+            Event::Registers(_) => panic!("it wants no registers"),
+            _ => {}
+        }
+    }
+
+    fn wants_registers(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn insns_on_scalars_are_one_run_for_who_wants_no_registers() {
+    let text = "
+        r0 = 1
+        r0 += 2
+        r0 *= 3
+        if r0 > 7 goto out
+        r0 = 7
+        r0 &= 1
+    out:
+        exit";
+    let mut counted = Counted::default();
+    let config = Config::privileged(KernelProfile::v6_18());
+    let outcome = verify_traced(&program(text), &config, &mut counted);
+    let sum: u32 = counted.0.iter().map(|(_, insns)| insns).sum();
+    assert_eq!(sum, outcome.stats.insns_processed, "{:?}", counted.0);
+    assert!(counted.0.iter().any(|&(_, insns)| insns > 1), "{:?}", counted.0);
 }
 
 #[test]

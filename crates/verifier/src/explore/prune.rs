@@ -11,12 +11,11 @@ use crate::rejection::{Check, FlowFault, errno};
 use crate::state::arena::PackedReg;
 use crate::state::chains::Chains;
 use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hints, Hot, Marks};
-use crate::state::history::LinkedReg;
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
 use crate::state::values::{is_constant, named_constant};
 use crate::state::verifier_state::OwnHistory;
-use crate::trace::{Apart, Event};
+use crate::trace::{Apart, Event, place};
 use crate::tuning::IdmapReset;
 use smallvec::SmallVec;
 
@@ -272,13 +271,24 @@ impl Env<'_> {
     /// Tells why a checkpoint does not cover the current state.
     #[cold]
     fn tell_apart(&mut self, id: CkptId, hot: &Hot) {
-        let insn_idx = hot.insn_idx;
-        let why = if hot.branches > 0 { Apart::Unfinished } else { self.why_apart(id) };
-        self.tell(Event::KeptApart { insn_idx, why });
+        let why = match hot.hints.constant {
+            _ if hot.branches > 0 => Apart::Unfinished,
+            Some((regno, _)) if self.is_apart(hot) => {
+                Apart::Register { frame: self.cur.curframe() as u8, regno }
+            }
+            _ => self.why_apart(id),
+        };
+        self.tell_kept_apart(id, hot, why);
     }
 
-    /// The comparison once more, without what earlier ones have taught.
+    /// What the comparison has just taught tells them apart, more often than not; else they are
+    /// compared once more, without what earlier comparisons have taught.
     fn why_apart(&mut self, id: CkptId) -> Apart {
+        let last_frame = self.cur.curframe() as u8;
+        let hot = *self.ckpts.hot(id);
+        if self.is_apart(&hot) {
+            return place(Hints { place: None, ..hot.hints }, last_frame);
+        }
         let loops = self.incomplete_read_marks(id);
         self.idmap.reset(self.id_gen);
         let mut compare = Compare {
@@ -288,23 +298,15 @@ impl Env<'_> {
             all_precise: !self.bpf_capable,
             allow_uninit_stack: self.allow_uninit_stack,
             explore_alu_limits: self.explore_alu_limits,
-            hints: Hints::default(),
+            hints: Hints { constant: None, ..hot.hints },
         };
+        if compare.is_apart(self.ckpts.get(id), &self.cur) {
+            return place(compare.hints, last_frame);
+        }
+        compare.hints = Hints::default();
         let aux = &self.aux;
         compare.states_equal(self.ckpts.get(id), &self.cur, |i| aux[i as usize].live_regs);
-        let last_frame = self.cur.curframe() as u8;
-        match compare.hints {
-            Hints { constant: Some((regno, _)), .. } => {
-                Apart::Register { frame: last_frame, regno }
-            }
-            Hints { place: Some(LinkedReg { frameno: frame, is_reg: true, at }), .. } => {
-                Apart::Register { frame, regno: at }
-            }
-            Hints { place: Some(LinkedReg { frameno: frame, at, .. }), .. } => {
-                Apart::Slot { frame, spi: at }
-            }
-            Hints { place: None, constant: None } => Apart::State,
-        }
+        place(compare.hints, last_frame)
     }
 
     /// Whether the iterator that the `next` call at hand gets in R1 is active.

@@ -138,7 +138,31 @@ impl Env<'_> {
 
     /// Walks insns on scalars, as long as nothing else can come of them.
     fn walk_scalars(&mut self) {
-        if self.is_followed || self.cur.meta.speculative {
+        if self.is_followed {
+            self.walk_told_scalars();
+        } else {
+            self.walk_run();
+        }
+    }
+
+    /// The same, for a listener that is content with how many there were.
+    #[cold]
+    fn walk_told_scalars(&mut self) {
+        if !self.tells_runs {
+            return;
+        }
+        let (first, before) = (self.insn_idx, self.stats.insns_processed);
+        self.walk_run();
+        let insns = self.stats.insns_processed - before;
+        if insns > 0 {
+            let frame = self.cur.curframe();
+            self.tell(Event::Run { first, insns, frame });
+        }
+    }
+
+    #[inline(always)]
+    fn walk_run(&mut self) {
+        if self.cur.meta.speculative {
             return;
         }
         while self.stats.insns_processed < self.config.profile.insns_max {
@@ -264,7 +288,8 @@ impl Env<'_> {
 
     /// The path ends because a saved state covers it.
     fn tell_pruned(&mut self, after_pop: bool) {
-        self.tell(Event::Pruned { insn_idx: self.insn_idx });
+        let (insn_idx, frame) = (self.insn_idx, self.cur.curframe());
+        self.tell(Event::Pruned { insn_idx, frame });
         if !self.log.traces() {
             return;
         }

@@ -244,7 +244,8 @@ impl Env<'_> {
     }
 }
 
-fn slot_char(ty: SlotType) -> char {
+/// How the log shows the type of a byte of stack.
+pub(crate) fn slot_char(ty: SlotType) -> char {
     match ty {
         SlotType::Invalid => '?',
         SlotType::Spill => 'r',

@@ -343,6 +343,9 @@ impl Env<'_> {
             changed |= new_regs != 0 || new_slots != 0;
             self.bt.regs[fr] = new_regs;
             self.bt.slots[fr] = new_slots;
+            if self.is_followed && (new_regs != 0 || new_slots != 0) {
+                self.tell_precise(id, fr as u32);
+            }
             if log {
                 let (regs, slots) = (RegMask(new_regs), SlotMask(new_slots));
                 verbose!(self, "mark_precise: frame{fr}: parent state regs={regs} stack={slots}: ");

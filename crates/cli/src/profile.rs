@@ -1,0 +1,133 @@
+//! `skep profile`: where the verification of a program spends its insns and states.
+
+mod account;
+
+use crate::exit::Exit;
+use crate::flags::{ProfileFlags, ProfileFormat, WeightFlag};
+use crate::judge_files::{Plan, base_name, exit_of_load, not_loaded};
+use crate::memory_gate::over_limit;
+use crate::stat::read_presets;
+use crate::streams::Streams;
+use account::account;
+use skep::object::Object;
+use skep::program::Program;
+use skep::{Session, Verdict, Verification, VerifyOptions};
+use skep_report::{ProgProfile, Weight};
+use std::io;
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let (session, object) = match open(flags) {
+        Ok(opened) => opened,
+        Err(message) => {
+            streams.error(&message)?;
+            return Ok(Exit::Input);
+        }
+    };
+    let file = flags.file.display().to_string();
+    let mut exit = Exit::Success;
+    let mut profiles = Vec::new();
+    let wanted = |name: &str| flags.prog.as_ref().is_none_or(|prog| prog == name);
+    let mut found = false;
+    for entry in object.programs.iter().filter(|entry| wanted(&entry.name)) {
+        found = true;
+        let here = format!("{file}: program '{}'", entry.name);
+        match &entry.program {
+            Ok(program) => {
+                let (verification, profile) = session.profile(program, &VerifyOptions::default());
+                if let Some((why, how_bad)) = no_verdict(&verification) {
+                    streams.failure(&format!("{here}: {why}"), how_bad)?;
+                    exit.raise(how_bad);
+                }
+                profiles.push(told(&file, program, &verification, account(program, &profile)));
+            }
+            Err(e) => {
+                streams.failure(&format!("{here}: {}", not_loaded(e)), exit_of_load(e))?;
+                exit.raise(exit_of_load(e));
+            }
+        }
+    }
+    if !found {
+        let what = match &flags.prog {
+            Some(prog) => format!("no program '{prog}'"),
+            None => "no BPF program inside".to_owned(),
+        };
+        streams.error(&format!("{file}: {what}"))?;
+        return Ok(Exit::Input);
+    }
+    profiles.sort_by_key(|profile| std::cmp::Reverse(profile.total.insns));
+    print(flags, &profiles, streams)?;
+    Ok(exit)
+}
+
+fn open(flags: &ProfileFlags) -> Result<(Session, Object), String> {
+    let presets = read_presets(&flags.set_global_vars)?;
+    let session = Plan::session(flags.btf.as_deref(), flags.loader)?;
+    let mut object = session.open_file(&flags.file).map_err(|e| e.to_string())?;
+    for preset in &presets {
+        let setting =
+            |e| format!("{}: while setting '{}': {e}", flags.file.display(), preset.text());
+        preset.apply(&mut object).map_err(setting)?;
+    }
+    Ok((session, object))
+}
+
+fn print(
+    flags: &ProfileFlags,
+    profiles: &[ProgProfile],
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let weight = match flags.weight {
+        WeightFlag::Insns => Weight::Insns,
+        WeightFlag::States => Weight::States,
+    };
+    match flags.output_format {
+        ProfileFormat::Table => {
+            for (at, profile) in profiles.iter().enumerate() {
+                if at > 0 {
+                    writeln!(streams.out)?;
+                }
+                skep_report::write_profile(streams.out, profile, flags.top_n)?;
+            }
+            Ok(())
+        }
+        ProfileFormat::Folded => skep_report::write_folded(streams.out, profiles, weight),
+        ProfileFormat::Svg => skep_report::write_flame_graph(streams.out, profiles, weight),
+        ProfileFormat::Json => skep_report::write_profiles_json(streams.out, profiles),
+    }
+}
+
+/// Why there is no verdict, and how bad that is.
+fn no_verdict(verification: &Verification) -> Option<(String, Exit)> {
+    match &verification.verdict {
+        Verdict::Accepted(_) | Verdict::Rejected(_) => None,
+        Verdict::Unsupported(what) => Some((format!("not supported yet: {what}"), Exit::Input)),
+        Verdict::OutOfMemory => Some((over_limit(verification), Exit::Input)),
+        Verdict::Bug(what) => Some((what.clone(), Exit::Bug)),
+    }
+}
+
+fn told(
+    file: &str,
+    program: &Program,
+    verification: &Verification,
+    account: ProgProfile,
+) -> ProgProfile {
+    let (verdict, reason) = match &verification.verdict {
+        Verdict::Accepted(_) => ("success", None),
+        Verdict::Rejected(refusal) => ("failure", Some(refusal.message.trim_end().to_owned())),
+        Verdict::Unsupported(_) => ("unsupported", None),
+        Verdict::OutOfMemory | Verdict::Bug(_) => ("error", None),
+    };
+    ProgProfile {
+        file: base_name(file).to_owned(),
+        prog: program.name.clone(),
+        verdict: verdict.to_owned(),
+        reason,
+        ..account
+    }
+}

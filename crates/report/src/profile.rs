@@ -1,0 +1,244 @@
+//! What a verification spent and where, as tables for people and as JSON.
+
+use crate::escape::printable;
+use crate::json_text::{JsonForm, write_json_text};
+use crate::layout::{Column, write_layout};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::ops::AddAssign;
+
+/// Characters of a source line that a table shows.
+const SOURCE_CHARS: usize = 60;
+
+/// What was spent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Spent {
+    /// Insns walked.
+    pub insns: u64,
+    /// States kept.
+    pub states: u64,
+    /// Paths that ended because a kept state covers them.
+    pub covered: u64,
+    /// Comparisons with a kept state that does not cover the path.
+    pub apart: u64,
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, other: Spent) {
+        self.insns += other.insns;
+        self.states += other.states;
+        self.covered += other.covered;
+        self.apart += other.apart;
+    }
+}
+
+/// A place in the source, or an insn where there is none.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct ProfiledLine {
+    /// `parse.c:12`, or `insn 7`.
+    pub place: String,
+    /// The line's text, or the insn's.
+    pub text: String,
+}
+
+/// A function of a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FunctionCost {
+    /// Its name.
+    pub function: String,
+    /// Spent in it.
+    #[serde(flatten)]
+    pub own: Spent,
+    /// Insns of it and of what it calls.
+    pub insns_with_callees: u64,
+}
+
+/// A line of a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LineCost {
+    /// Which.
+    #[serde(flatten)]
+    pub line: ProfiledLine,
+    /// Spent there.
+    #[serde(flatten)]
+    pub spent: Spent,
+}
+
+/// Why states of a line were kept apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ApartReason {
+    /// An insn before which they were kept, that of most comparisons.
+    pub insn_idx: usize,
+    /// Its line.
+    pub at: ProfiledLine,
+    /// What differs: `r6`, `fp-16`, or in words.
+    pub what: String,
+    /// What a state knew of it; an example.
+    pub saved: Option<String>,
+    /// What the path knew of it.
+    pub current: Option<String>,
+    /// The line that made its number matter.
+    pub needed_by: Option<ProfiledLine>,
+    /// Comparisons that it decided.
+    pub times: u64,
+}
+
+/// What was spent on one stack of calls and lines, the outermost first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StackCost {
+    /// Functions and lines.
+    pub stack: Vec<String>,
+    /// Spent at its last line.
+    #[serde(flatten)]
+    pub spent: Spent,
+}
+
+/// A program; each list has the most expensive first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProgProfile {
+    /// The object's file.
+    pub file: String,
+    /// The program.
+    pub prog: String,
+    /// `success`, `failure` and so on.
+    pub verdict: String,
+    /// Why it is refused.
+    pub reason: Option<String>,
+    /// The sum of all.
+    #[serde(flatten)]
+    pub total: Spent,
+    /// By function.
+    pub functions: Vec<FunctionCost>,
+    /// By line.
+    pub lines: Vec<LineCost>,
+    /// What kept states apart.
+    pub kept_apart: Vec<ApartReason>,
+    /// By call path.
+    pub stacks: Vec<StackCost>,
+}
+
+/// Writes the tables of a program, each with at most `rows` rows.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_profile(out: &mut dyn Write, profile: &ProgProfile, rows: usize) -> io::Result<()> {
+    let Spent { insns, states, covered, apart } = profile.total;
+    let (prog, file) = (printable(&profile.prog), printable(&profile.file));
+    writeln!(out, "{prog} ({file}): {}, {insns} insns, {states} states;", profile.verdict)?;
+    writeln!(out, "{covered} paths were covered by a state, {apart} comparisons kept them apart.")?;
+    if let Some(reason) = profile.reason.as_ref().and_then(|reason| reason.lines().next()) {
+        writeln!(out, "Refused: {}", printable(reason))?;
+    }
+    writeln!(out)?;
+    write_functions(out, profile, rows)?;
+    writeln!(out)?;
+    write_lines(out, profile, rows)?;
+    if !profile.kept_apart.is_empty() {
+        writeln!(out)?;
+        write_reasons(out, profile, rows)?;
+    }
+    Ok(())
+}
+
+fn write_functions(out: &mut dyn Write, profile: &ProgProfile, rows: usize) -> io::Result<()> {
+    let columns = ["Function", "Insns", "%", "With callees", "States", "Covered", "Apart"];
+    let cells = profile.functions.iter().take(rows).map(|row| {
+        let mut cells = vec![row.function.clone()];
+        cells.extend(numbers(&row.own, &profile.total));
+        cells.insert(3, row.insns_with_callees.to_string());
+        cells
+    });
+    write_layout(out, &words_first(&columns, 1), &cells.collect::<Vec<_>>())
+}
+
+fn write_lines(out: &mut dyn Write, profile: &ProgProfile, rows: usize) -> io::Result<()> {
+    let columns = ["Line", "Source", "Insns", "%", "States", "Covered", "Apart"];
+    let cells = profile.lines.iter().take(rows).map(|row| {
+        let mut cells = vec![row.line.place.clone(), shortened(&row.line.text)];
+        cells.extend(numbers(&row.spent, &profile.total));
+        cells
+    });
+    write_layout(out, &words_first(&columns, 2), &cells.collect::<Vec<_>>())
+}
+
+fn write_reasons(out: &mut dyn Write, profile: &ProgProfile, rows: usize) -> io::Result<()> {
+    let columns = ["States kept at", "What differs", "Matters to", "Times", "%"];
+    let cells = profile.kept_apart.iter().take(rows).map(|row| {
+        let differs = match (&row.saved, &row.current) {
+            (Some(saved), Some(current)) => format!("{}: {saved} / {current}", row.what),
+            _ => row.what.clone(),
+        };
+        let needed_by = row
+            .needed_by
+            .as_ref()
+            .map_or(String::new(), |line| format!("{} {}", line.place, shortened(&line.text)));
+        let percent = percent(row.times, profile.total.apart);
+        vec![row.at.place.clone(), shortened(&differs), needed_by, row.times.to_string(), percent]
+    });
+    write_layout(out, &words_first(&columns, 3), &cells.collect::<Vec<_>>())
+}
+
+/// Columns of which the first `words` are set to the left.
+fn words_first(headings: &[&'static str], words: usize) -> Vec<Column> {
+    let column = |(at, &heading)| match at < words {
+        true => Column { header: heading, suffix: "", left_aligned: true },
+        false => Column { header: "", suffix: heading, left_aligned: false },
+    };
+    headings.iter().enumerate().map(column).collect()
+}
+
+fn numbers(spent: &Spent, total: &Spent) -> [String; 5] {
+    [
+        spent.insns.to_string(),
+        percent(spent.insns, total.insns),
+        spent.states.to_string(),
+        spent.covered.to_string(),
+        spent.apart.to_string(),
+    ]
+}
+
+/// A share with one decimal.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    let tenths = u128::from(part) * 1000 / u128::from(whole.max(1));
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+fn shortened(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(SOURCE_CHARS) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// Writes all programs as JSON: `version`, which changes when a field changes its meaning or goes,
+/// and `programs`.
+///
+/// # Errors
+///
+/// Only those of `out`.
+pub fn write_profiles_json(out: &mut dyn Write, profiles: &[ProgProfile]) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        version: u32,
+        programs: &'a [ProgProfile],
+    }
+    write_json_text(out, &Whole { version: 1, programs: profiles }, JsonForm::Pretty)?;
+    writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_rounded_down_and_long_lines_cut() {
+        assert_eq!(percent(1, 3), "33.3");
+        assert_eq!(percent(999, 1000), "99.9");
+        assert_eq!(percent(0, 0), "0.0");
+        assert_eq!(percent(u64::MAX, u64::MAX), "100.0");
+        assert_eq!(shortened("\ta = b;"), "a = b;");
+        assert_eq!(shortened(&"é".repeat(61)), format!("{}...", "é".repeat(60)));
+    }
+}

@@ -1,0 +1,168 @@
+//! `Profile`: where a verification spends its insns and states, and why states were kept apart.
+//!
+//! # Invariants
+//! 1. The insns of all costs sum up to [`Counts::insns_processed`](crate::Counts), their states to
+//!    `total_states`.
+//! 2. Memory is bounded ([`CELLS_MAX`]): what comes after is told of its function alone.
+
+mod call_path;
+mod kept_apart;
+
+pub use call_path::CallPath;
+pub use kept_apart::KeptApart;
+pub use skep_verifier::trace::Apart;
+
+use crate::Counts;
+use call_path::CallPaths;
+use kept_apart::{Place, Reasons};
+use skep_program::Program;
+use skep_verifier::trace::{Event, Listener};
+
+/// Insns of call paths that are told apart; each takes 16 bytes.
+const CELLS_MAX: usize = 8 << 20;
+
+/// What was spent at an insn on one call path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Times it was walked.
+    pub insns: u32,
+    /// States kept before it.
+    pub states: u32,
+    /// Paths that ended before it, because a kept state covers them.
+    pub covered: u32,
+    /// Comparisons with a kept state that did not cover the path.
+    pub apart: u32,
+}
+
+impl std::ops::AddAssign for Cost {
+    fn add_assign(&mut self, other: Cost) {
+        self.insns += other.insns;
+        self.states += other.states;
+        self.covered += other.covered;
+        self.apart += other.apart;
+    }
+}
+
+/// Where a verification spends its insns and states.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    paths: CallPaths,
+    reasons: Reasons,
+    /// The path at hand.
+    current: Option<u32>,
+    /// What branches wait on.
+    waiting: Vec<Option<u32>>,
+    /// The insn walked last, or the one that branched.
+    last: u32,
+    /// Told before the insn that it is about.
+    pending: Cost,
+    total: u64,
+    stopped_at: Option<(u32, u32)>,
+}
+
+impl Profile {
+    pub(crate) fn new(program: &Program) -> Profile {
+        Profile {
+            paths: CallPaths::new(program, CELLS_MAX),
+            reasons: Reasons::default(),
+            current: None,
+            waiting: Vec::new(),
+            last: 0,
+            pending: Cost::default(),
+            total: 0,
+            stopped_at: None,
+        }
+    }
+
+    /// The call paths; a parent stands before its children.
+    pub fn paths(&self) -> &[CallPath] {
+        self.paths.all()
+    }
+
+    /// What was spent: number of the call path, insn, cost. Only what is not zero.
+    pub fn costs(&self) -> impl Iterator<Item = (usize, usize, Cost)> {
+        self.paths.costs()
+    }
+
+    /// The sum of all costs.
+    pub fn total(&self) -> Cost {
+        let mut total = Cost::default();
+        self.costs().for_each(|(_, _, cost)| total += cost);
+        total
+    }
+
+    /// Why states were kept apart, the most frequent first.
+    pub fn kept_apart(&self) -> Vec<KeptApart> {
+        self.reasons.sorted()
+    }
+
+    /// The walk is over. An insn that ended it before it was walked is counted by the kernel, too.
+    pub(crate) fn finish(&mut self, counts: &Counts) {
+        let left = counts.insns_processed.saturating_sub(self.total);
+        if left > 0 {
+            let (insn_idx, frame) = self.stopped_at.unwrap_or((self.last, 0));
+            self.pending.insns += u32::try_from(left - 1).unwrap_or(u32::MAX);
+            self.count(insn_idx, frame, Cost { insns: 1, ..Cost::default() });
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, insn_idx: u32, frame: u32, mut cost: Cost) {
+        cost += std::mem::take(&mut self.pending);
+        self.total += u64::from(cost.insns);
+        let path = self.paths.enter(self.current, self.last, (frame, insn_idx));
+        self.paths.add(path, insn_idx, cost);
+        self.current = Some(path);
+    }
+
+    /// Insns that were walked one after the other.
+    fn count_run(&mut self, first: u32, insns: u32, frame: u32) {
+        self.count(first, frame, Cost { insns: 1, ..Cost::default() });
+        if let Some(path) = self.current {
+            self.paths.add_run(path, first + 1, insns - 1);
+            self.total += u64::from(insns - 1);
+        }
+        self.last = first + insns - 1;
+    }
+}
+
+impl Listener for Profile {
+    fn tell(&mut self, event: Event<'_>) {
+        match event {
+            Event::Function { .. } => {
+                self.current = None;
+                self.waiting.clear();
+            }
+            Event::Insn { insn_idx, frame } => {
+                self.count(insn_idx, frame, Cost { insns: 1, ..Cost::default() });
+                self.last = insn_idx;
+            }
+            Event::Run { first, insns, frame } => self.count_run(first, insns, frame),
+            Event::Pruned { insn_idx, frame } => {
+                self.count(insn_idx, frame, Cost { insns: 1, covered: 1, ..Cost::default() });
+            }
+            Event::Waits { .. } => self.waiting.push(self.current),
+            Event::GoesOn { from, .. } => {
+                self.current = self.waiting.pop().flatten();
+                self.last = from;
+            }
+            Event::Saved { .. } => self.pending.states += 1,
+            Event::KeptApart { insn_idx, why, values } => {
+                self.pending.apart += 1;
+                self.reasons.add((insn_idx, why), &values);
+            }
+            Event::Precise { insn_idx, by, frame, regs, slots } => {
+                // At hand is an insn that was told, or one that is told only if the path goes on.
+                let is_direct = by == self.last;
+                let places = Place::all(frame, (regs, slots));
+                self.reasons.matter((insn_idx, places), (by, is_direct));
+            }
+            Event::Refused { insn_idx, frame, .. } => self.stopped_at = Some((insn_idx, frame)),
+            _ => {}
+        }
+    }
+
+    fn wants_registers(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,158 @@
+//! Call paths of a walk, and what is spent on each.
+
+use super::Cost;
+use rustc_hash::FxHashMap;
+use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
+use skep_program::Program;
+use std::ops::Range;
+
+/// A function, and the calls that lead to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallPath {
+    /// The call path of the caller; of a callback that runs later, that of who asked for it.
+    pub parent: Option<usize>,
+    /// The insn of the caller that calls.
+    pub call: Option<usize>,
+    /// The insns of the function.
+    pub insns: Range<usize>,
+    /// There were too many call paths: this is the function on all the others.
+    pub is_rest: bool,
+    /// The number of its frame.
+    frame: u32,
+    /// From the function's first insn on, as far as something was spent.
+    costs: Vec<Cost>,
+}
+
+/// All of a program.
+#[derive(Debug, Clone)]
+pub(super) struct CallPaths {
+    paths: Vec<CallPath>,
+    /// By parent, calling insn and first insn.
+    known: FxHashMap<(Option<u32>, u32, u32), u32>,
+    /// First insns of functions, ascending.
+    starts: Vec<u32>,
+    len: u32,
+    /// Insns that may still get a cost.
+    cells_left: usize,
+}
+
+impl CallPaths {
+    pub(super) fn new(program: &Program, cells_max: usize) -> CallPaths {
+        CallPaths {
+            paths: Vec::new(),
+            known: FxHashMap::default(),
+            starts: function_starts(program),
+            len: u32::try_from(program.insns.len()).unwrap_or(u32::MAX),
+            cells_left: cells_max,
+        }
+    }
+
+    pub(super) fn all(&self) -> &[CallPath] {
+        &self.paths
+    }
+
+    pub(super) fn costs(&self) -> impl Iterator<Item = (usize, usize, Cost)> {
+        self.paths.iter().enumerate().flat_map(|(number, path)| {
+            let costs = path.costs.iter().enumerate();
+            costs
+                .filter(|(_, cost)| **cost != Cost::default())
+                .map(move |(at, cost)| (number, path.insns.start + at, *cost))
+        })
+    }
+
+    /// The path of an insn that follows `last` on `current`.
+    #[inline]
+    pub(super) fn enter(
+        &mut self,
+        current: Option<u32>,
+        last: u32,
+        (frame, insn_idx): (u32, u32),
+    ) -> u32 {
+        match current {
+            Some(at) if self.is_at(at, (frame, insn_idx)) => at,
+            _ => self.find(current, last, (frame, insn_idx)),
+        }
+    }
+
+    fn is_at(&self, path: u32, (frame, insn_idx): (u32, u32)) -> bool {
+        let path = &self.paths[path as usize];
+        path.frame == frame && path.insns.contains(&(insn_idx as usize))
+    }
+
+    #[cold]
+    fn find(&mut self, current: Option<u32>, last: u32, at: (u32, u32)) -> u32 {
+        let is_call = current.is_some_and(|path| self.paths[path as usize].frame < at.0);
+        let mut caller = current.filter(|_| !is_call);
+        while let Some(path) = caller {
+            if self.is_at(path, at) {
+                return path;
+            }
+            caller = self.paths[path as usize].parent.map(|parent| parent as u32);
+        }
+        self.add_path(current, last, at)
+    }
+
+    fn add_path(&mut self, parent: Option<u32>, last: u32, (frame, insn_idx): (u32, u32)) -> u32 {
+        let after = self.starts.partition_point(|&start| start <= insn_idx);
+        let start = after.checked_sub(1).map_or(0, |at| self.starts[at]);
+        let end = self.starts.get(after).copied().unwrap_or(self.len);
+        let insns = start as usize..end as usize;
+        // A call path takes as much room as an insn.
+        let is_rest = parent.is_some() && self.cells_left <= insns.len();
+        let parent = parent.filter(|_| !is_rest);
+        let call = parent.map_or(u32::MAX, |_| last);
+        // Those without a caller are told apart by what they are.
+        let key = (parent, if is_rest { u32::MAX - 1 - frame } else { call }, start);
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let number = self.paths.len() as u32;
+        self.paths.push(CallPath {
+            parent: parent.map(|parent| parent as usize),
+            call: parent.map(|_| last as usize),
+            insns,
+            is_rest,
+            frame,
+            costs: Vec::new(),
+        });
+        self.known.insert(key, number);
+        self.cells_left = self.cells_left.saturating_sub(1);
+        number
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, path: u32, insn_idx: u32, cost: Cost) {
+        let path = &mut self.paths[path as usize];
+        let at = (insn_idx as usize).saturating_sub(path.insns.start);
+        if at >= path.costs.len() {
+            let len = path.insns.len().max(at + 1);
+            self.cells_left = self.cells_left.saturating_sub(len - path.costs.len());
+            path.costs.resize(len, Cost::default());
+        }
+        path.costs[at] += cost;
+    }
+
+    /// One more walk of each of `insns` insns; no function ends among them.
+    #[inline]
+    pub(super) fn add_run(&mut self, path: u32, first: u32, insns: u32) {
+        let path = &mut self.paths[path as usize];
+        let at = (first as usize).saturating_sub(path.insns.start);
+        let costs = path.costs.iter_mut().skip(at).take(insns as usize);
+        costs.for_each(|cost| cost.insns += 1);
+    }
+}
+
+/// The first insns of all functions that are called or passed on.
+fn function_starts(program: &Program) -> Vec<u32> {
+    let mut starts = vec![0];
+    for (at, insn) in program.insns.iter().enumerate() {
+        let calls = insn.class() == BPF_JMP && insn.op() == BPF_CALL && insn.src == BPF_PSEUDO_CALL;
+        if calls || (insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC) {
+            let to = at as i64 + 1 + i64::from(insn.imm);
+            starts.extend(u32::try_from(to).ok().filter(|&to| (to as usize) < program.insns.len()));
+        }
+    }
+    starts.sort_unstable();
+    starts.dedup();
+    starts
+}

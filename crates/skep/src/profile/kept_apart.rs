@@ -1,0 +1,127 @@
+//! Why states were kept apart: which register or slot, and which insn made it matter.
+
+use rustc_hash::FxHashMap;
+use skep_verifier::trace::{Apart, Sides};
+
+/// Why states before an insn were kept apart, and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptApart {
+    /// The insn.
+    pub insn_idx: usize,
+    /// What differs.
+    pub why: Apart,
+    /// Comparisons that it decided.
+    pub times: u64,
+    /// What a saved state knew of it; the first time.
+    pub saved: Option<String>,
+    /// What the path knew of it.
+    pub current: Option<String>,
+    /// The insn that made its number matter, if that is known.
+    pub needed_by: Option<usize>,
+}
+
+/// A register or a slot of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    frame: u8,
+    is_reg: bool,
+    at: u8,
+}
+
+impl Place {
+    fn of(why: Apart) -> Option<Place> {
+        match why {
+            Apart::Register { frame, regno } => Some(Place { frame, is_reg: true, at: regno }),
+            Apart::Slot { frame, spi } => Some(Place { frame, is_reg: false, at: spi }),
+            _ => None,
+        }
+    }
+
+    /// Those whose bits are set in a mask of registers and one of slots.
+    pub(super) fn all(frame: u32, (regs, slots): (u16, u64)) -> impl Iterator<Item = Place> {
+        let frame = frame as u8;
+        let regs = bits(regs.into()).map(move |at| Place { frame, is_reg: true, at });
+        regs.chain(bits(slots).map(move |at| Place { frame, is_reg: false, at }))
+    }
+}
+
+fn bits(mut mask: u64) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let at = (mask != 0).then_some(mask.trailing_zeros() as u8)?;
+        mask &= mask - 1;
+        Some(at)
+    })
+}
+
+#[derive(Debug, Clone)]
+struct Found {
+    why: Apart,
+    times: u64,
+    saved: Option<String>,
+    current: Option<String>,
+}
+
+/// All that was told.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reasons {
+    /// By insn; each has few.
+    found: Vec<Vec<Found>>,
+    /// What made a place of the states before an insn matter first.
+    needed_by: FxHashMap<(u32, Place), u32>,
+}
+
+impl Reasons {
+    #[inline]
+    pub(super) fn add(&mut self, (insn_idx, why): (u32, Apart), values: &Sides<'_>) {
+        let at = insn_idx as usize;
+        if let Some(found) = self.found.get_mut(at)
+            && let Some(known) = found.iter_mut().find(|found| found.why == why)
+        {
+            known.times += 1;
+            return;
+        }
+        if self.found.len() <= at {
+            self.found.resize_with(at + 1, Vec::new);
+        }
+        let (saved, current) = (values.saved(), values.current());
+        self.found[at].push(Found { why, times: 1, saved, current });
+    }
+
+    /// `places` of the states before `insn_idx` matter, because of `by`: the insn that needs them,
+    /// or else one whose state covers a path, to which they mattered already.
+    pub(super) fn matter(
+        &mut self,
+        (insn_idx, places): (u32, impl Iterator<Item = Place>),
+        (by, is_direct): (u32, bool),
+    ) {
+        for place in places {
+            let needed_by = match is_direct {
+                true => Some(by),
+                false => self.needed_by.get(&(by, place)).copied(),
+            };
+            if let Some(needed_by) = needed_by {
+                self.needed_by.entry((insn_idx, place)).or_insert(needed_by);
+            }
+        }
+    }
+
+    pub(super) fn sorted(&self) -> Vec<KeptApart> {
+        let told = self.found.iter().enumerate();
+        let told = told.flat_map(|(insn_idx, all)| all.iter().map(move |found| (insn_idx, found)));
+        let mut all: Vec<KeptApart> = told
+            .map(|(insn_idx, found)| KeptApart {
+                insn_idx,
+                why: found.why,
+                times: found.times,
+                saved: found.saved.clone(),
+                current: found.current.clone(),
+                needed_by: Place::of(found.why)
+                    .and_then(|place| self.needed_by.get(&(insn_idx as u32, place)))
+                    .map(|&by| by as usize),
+            })
+            .collect();
+        let place = |reason: &KeptApart| Place::of(reason.why).map(|p| (p.frame, p.is_reg, p.at));
+        all.sort_by_key(|reason| (std::cmp::Reverse(reason.times), reason.insn_idx, place(reason)));
+        all
+    }
+}
