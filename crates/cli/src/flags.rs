@@ -2,12 +2,14 @@
 //!
 //! Flags of `stat` have veristat's letters, names and meaning; what is ours comes after them.
 
+mod globals;
 mod kernel;
 mod loader;
 mod profile;
 #[cfg(all(feature = "run", target_os = "linux"))]
 pub mod run;
 
+pub use globals::{GlobalsFlags, GlobalsFormat};
 pub use kernel::{KernelCommand, KernelImportFlags};
 pub use loader::LoaderFlag;
 pub use profile::{ProfileFlags, ProfileFormat, WeightFlag};
@@ -44,6 +46,9 @@ pub enum Command {
     /// Write a file of verdicts and insns to commit, and check builds against it
     #[command(subcommand, arg_required_else_help = true)]
     Baseline(BaselineCommand),
+    /// List the global variables of an object: what `-G` can set
+    #[command(arg_required_else_help = true)]
+    Globals(GlobalsFlags),
     /// Show where the verification of a program spends its insns and states
     #[command(after_help = profile::PROFILE_NOTES, arg_required_else_help = true)]
     Profile(ProfileFlags),
@@ -187,9 +192,12 @@ pub struct StatFlags {
     /// Print the N source lines the verifier visited most
     #[arg(long, value_name = "N")]
     pub top_src_lines: Option<usize>,
-    /// Set a global variable before loading: "name = value", or @FILE with one a line
+    /// Set a global: "name = value"; each of several: "name = {1, 2}", "name = 1..4"; @FILE of them
     #[arg(short = 'G', long, value_name = "GLOBAL")]
     pub set_global_vars: Vec<String>,
+    /// Combinations of several values of globals that may be verified; default 1000
+    #[arg(long, value_name = "N")]
+    pub combinations: Option<usize>,
     /// Verifier engine settings, separated by commas; they change cost, never results
     #[arg(long, value_name = "KEY=VALUE")]
     pub tuning: Vec<String>,

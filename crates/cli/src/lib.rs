@@ -33,9 +33,11 @@ mod prog;
 mod run;
 mod stat;
 mod streams;
+mod sweep;
 mod target;
 mod threads;
 pub mod tuning;
+mod variables;
 
 pub use exit::Exit;
 pub use flags::{Cli, Command};
@@ -71,6 +73,7 @@ pub fn run(
         Command::Check(flags) => check::run(flags, streams),
         Command::Explain(flags) => explain::run(flags, streams),
         Command::Baseline(command) => baseline::run(command, streams),
+        Command::Globals(flags) => variables::run(flags, streams),
         Command::Profile(flags) => profile::run(flags, streams),
         Command::Dump(flags) => dump::run(flags, streams),
         #[cfg(all(feature = "run", target_os = "linux"))]

@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::inputs::read_list;
 use crate::streams::Streams;
+use crate::sweep::Sweep;
 use skep::verifier::Tuning;
 use skep_report::{EmitSpec, Filters, Gate, Row, SortSpec, Tally};
 use std::io;
@@ -96,23 +97,28 @@ pub(crate) fn read_filters(texts: &[String]) -> Result<Filters, String> {
 
 /// Reads the assignments of `-G`, `@` lists included.
 pub(crate) fn read_presets(texts: &[String]) -> Result<Vec<crate::globals::Preset>, String> {
-    let mut presets = Vec::new();
-    let mut add = |text: &str| {
-        let preset = crate::globals::Preset::parse(text);
-        preset.map(|p| presets.push(p)).map_err(|e| format!("--set-global-vars: {e}"))
-    };
+    let sweep = read_sweep(texts, 1).map_err(|e| match e.contains("combinations") {
+        true => "--set-global-vars: several values: `skep stat` alone takes them".to_owned(),
+        false => e,
+    })?;
+    Ok(sweep.combinations().into_iter().flat_map(|combination| combination.presets).collect())
+}
+
+/// Reads assignments of `-G` that may have several values each, `@` lists included.
+pub(crate) fn read_sweep(texts: &[String], max: usize) -> Result<Sweep, String> {
+    let mut assignments = Vec::new();
     for text in texts {
         match text.strip_prefix('@') {
             Some(path) => {
                 let list = crate::inputs::read_text(path.as_ref()).map_err(|e| {
                     skep::Error::io(path.as_ref(), "reading global variables", e).to_string()
                 })?;
-                read_list(&list).try_for_each(&mut add)?;
+                assignments.extend(read_list(&list).map(str::to_owned));
             }
-            None => add(text)?,
+            None => assignments.push(text.clone()),
         }
     }
-    Ok(presets)
+    Sweep::parse(&assignments, max).map_err(|e| format!("--set-global-vars: {e}"))
 }
 
 /// Runs the command.

@@ -31,6 +31,7 @@ mod scan;
 mod sec_def;
 mod sections;
 mod struct_ops;
+mod variables;
 
 pub use error::Error;
 pub use globals::{Value, Variable};
@@ -38,3 +39,4 @@ pub use loader::{LoadClass, Loader};
 pub use object::{Object, ObjectProgram};
 pub use options::{OpenOptions, SymbolLookup};
 pub use scan::scan;
+pub use variables::{GlobalValue, GlobalVariable};

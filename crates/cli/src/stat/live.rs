@@ -2,12 +2,13 @@
 
 use super::replay::Outcome;
 use super::top_src_lines::top_src_lines;
-use super::{Wanted, read_presets};
+use super::{Wanted, read_sweep};
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::streams::Streams;
+use crate::sweep::{COMBINATIONS_MAX, Combination, Worst};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::{Verdict, Verification, VerifyOptions};
@@ -52,11 +53,14 @@ impl crate::in_order::Weigh for Answer {
 }
 
 pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
-    let Collected { rows, tally, exit } = match collect(flags, wanted, streams)? {
+    let Collected { rows, tally, exit, worst } = match collect(flags, wanted, streams)? {
         Ok(collected) => collected,
         Err(message) => return Ok(Err(message)),
     };
     wanted.print(streams, rows, Some(tally).filter(|_| !flags.quiet))?;
+    if wanted.format == OutputFormat::Table && !flags.quiet {
+        worst.print(streams)?;
+    }
     Ok(Ok(exit))
 }
 
@@ -66,6 +70,8 @@ pub(crate) struct Collected {
     pub(crate) tally: Tally,
     /// The worst that happened.
     pub(crate) exit: Exit,
+    /// What costs most, where there are several combinations of globals.
+    pub(crate) worst: Worst,
 }
 
 /// Verifies what the flags name; everything but the rows is printed.
@@ -78,38 +84,78 @@ pub(crate) fn collect(
         return Ok(Err("no file given".to_owned()));
     }
     let (batch, plan) = Batch::beside(&flags.input, || plan(flags, wanted));
-    let plan = match plan {
+    let (mut plan, combinations) = match plan {
         Ok(plan) => plan,
         Err(message) => return Ok(Err(message)),
     };
-    let mut rows = Vec::new();
-    let mut worst = Exit::Success;
-    let talk = !flags.quiet && wanted.format == OutputFormat::Table;
-    let make = |judged: Judged<'_>| answer(flags, judged);
-    let (tally, exit) = batch.run(&plan, streams, make, |streams, file| {
-        if talk && file.tally.files_processed > 0 {
+    let mut collected = Collected {
+        rows: Vec::new(),
+        tally: Tally::default(),
+        exit: Exit::Success,
+        worst: Worst::of(combinations.len()),
+    };
+    for (turn, combination) in combinations.into_iter().enumerate() {
+        plan.presets = combination.presets;
+        let talks = !flags.quiet && wanted.format == OutputFormat::Table && turn == 0;
+        let turn = Turn { flags, talks, label: combination.label };
+        // What is wrong with a file is so with each combination.
+        if collect_turn((&batch, &plan), &turn, streams, &mut collected)? != Exit::Success {
+            break;
+        }
+    }
+    Ok(Ok(collected))
+}
+
+/// One combination of global variables.
+struct Turn<'a> {
+    flags: &'a StatFlags,
+    /// Whether files are named as they are read.
+    talks: bool,
+    /// What is told from the other turns.
+    label: String,
+}
+
+/// What is wrong with files is the result.
+fn collect_turn(
+    (batch, plan): (&Batch, &Plan),
+    turn: &Turn<'_>,
+    streams: &mut Streams<'_>,
+    collected: &mut Collected,
+) -> io::Result<Exit> {
+    let make = |judged: Judged<'_>| answer(turn.flags, judged, &turn.label);
+    let Collected { rows, tally, exit: worst_exit, worst } = collected;
+    let (counted, exit) = batch.run(plan, streams, make, |streams, file| {
+        if turn.talks && file.tally.files_processed > 0 {
             writeln!(streams.out, "Processing '{}'...", printable(base_name(&file.file)))?;
         }
-        if flags.debug {
+        if turn.flags.debug {
             let (name, progs) = (printable(&file.file), file.answers.len());
             writeln!(streams.err, "debug: {name}: {progs} programs wanted")?;
         }
-        for answer in file.answers {
-            worst.raise(answer.exit);
+        for mut answer in file.answers {
+            worst_exit.raise(answer.exit);
             streams.out.write_all(answer.text.as_bytes())?;
             if let Some(line) = &answer.trouble {
                 streams.failure(line, answer.exit)?;
             }
             plan.gate.keep(ROW_BYTES);
+            worst.add(&answer.row, &turn.label);
+            if !turn.label.is_empty() {
+                answer.row.prog = format!("{} [{}]", answer.row.prog, turn.label);
+            }
             rows.push(answer.row);
         }
         Ok(())
     })?;
-    worst.raise(exit);
-    Ok(Ok(Collected { rows, tally, exit: worst }))
+    worst_exit.raise(exit);
+    let progs = tally.progs_processed;
+    *tally = Tally { progs_processed: progs + counted.progs_processed, ..counted };
+    Ok(exit)
 }
 
-fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
+fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<(Plan, Vec<Combination>), String> {
+    let combinations_max = flags.combinations.unwrap_or(COMBINATIONS_MAX);
+    let sweep = read_sweep(&flags.set_global_vars, combinations_max)?;
     let mut prog_flags = ProgFlags::empty();
     prog_flags.set(ProgFlags::TEST_STATE_FREQ, flags.test_states);
     prog_flags.set(ProgFlags::TEST_REG_INVARIANTS, flags.test_reg_invariants);
@@ -121,10 +167,10 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
     let session = Plan::session_of(&flags.input)?;
     let kept = if flags.verbose { Kept::Logs } else { Kept::Little };
     let gate = Arc::new(MemoryGate::new(&flags.input, kept)?);
-    Ok(Plan {
+    let plan = Plan {
         session,
         filters: wanted.filters.clone(),
-        presets: read_presets(&flags.set_global_vars)?,
+        presets: Vec::new(),
         options: VerifyOptions {
             log_level: level | LOG_STATS,
             // The verifier drops the beginning of a long log; to keep that, the end is cut here.
@@ -141,17 +187,19 @@ fn plan(flags: &StatFlags, wanted: &Wanted) -> Result<Plan, String> {
         is_compiled: wanted.emit.stats.contains(&Stat::JitedSize)
             || flags.sort.is_some()
             || !flags.filter.is_empty(),
-    })
+    };
+    Ok((plan, sweep.combinations()))
 }
 
-fn answer(flags: &StatFlags, judged: Judged<'_>) -> Answer {
+fn answer(flags: &StatFlags, judged: Judged<'_>, label: &str) -> Answer {
     let exit = match exit_of(&judged.result) {
         // As in veristat, a refusal is a result.
         Exit::Refused => Exit::Success,
         other => other,
     };
     let (file, prog) = (base_name(judged.file), judged.entry.name.as_str());
-    let here = format!("{}: program '{prog}'", judged.file);
+    let with = if label.is_empty() { String::new() } else { format!(" [{label}]") };
+    let here = format!("{}: program '{prog}'{with}", judged.file);
     match judged.result {
         Err(e) => {
             // What cannot be loaded is a failure for veristat, too.

@@ -1,0 +1,224 @@
+//! `-G 'x = {1, 2, 4}' -G 'y = 1..8'`: every combination of the values of some global variables.
+
+use crate::globals::Preset;
+use crate::streams::Streams;
+use skep_report::{Row, Stat, Value, Verdict, printable};
+use std::collections::BTreeMap;
+use std::io;
+
+/// Combinations of a sweep where the command line does not allow more.
+pub(crate) const COMBINATIONS_MAX: usize = 1000;
+
+/// What is set, and to what in turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Sweep {
+    /// By assignment, in their order: one for each value.
+    assignments: Vec<Vec<Preset>>,
+}
+
+/// What is set for one verification.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Combination {
+    pub(crate) presets: Vec<Preset>,
+    /// The variables that take several values, such as `x=1 y=2`; empty if none does.
+    pub(crate) label: String,
+}
+
+impl Sweep {
+    /// Reads assignments of one value or several, at most `max` combinations.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what is missing, or too much.
+    pub(crate) fn parse(texts: &[String], max: usize) -> Result<Sweep, String> {
+        let mut assignments = Vec::new();
+        let mut combinations = 1usize;
+        for text in texts {
+            let values = values(text, max)?;
+            combinations = combinations.saturating_mul(values.len());
+            if combinations > max {
+                return Err(too_many(max));
+            }
+            assignments.push(values);
+        }
+        Ok(Sweep { assignments })
+    }
+
+    /// All combinations; the last variable changes first.
+    pub(crate) fn combinations(&self) -> Vec<Combination> {
+        let mut all = vec![Combination::default()];
+        for values in &self.assignments {
+            let with = |done: &Combination, preset: &Preset| {
+                let mut next = done.clone();
+                if values.len() > 1 {
+                    let text: String = preset.text().split_whitespace().collect();
+                    let gap = if next.label.is_empty() { "" } else { " " };
+                    next.label.extend([gap, &text]);
+                }
+                next.presets.push(preset.clone());
+                next
+            };
+            all = all
+                .iter()
+                .flat_map(|done| values.iter().map(move |preset| with(done, preset)))
+                .collect();
+        }
+        all
+    }
+}
+
+/// Which combinations cost a program most, and which are refused.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Worst {
+    combinations: usize,
+    /// By file and program.
+    programs: BTreeMap<(String, String), Of>,
+}
+
+/// Of one program.
+#[derive(Debug, Clone, Default)]
+struct Of {
+    /// Insns where it is accepted, and with what.
+    most: Option<(i64, String)>,
+    fewest: i64,
+    refused: usize,
+    /// The first refusal, and with what.
+    refusal: Option<(String, String)>,
+}
+
+impl Worst {
+    /// Of so many combinations.
+    pub(crate) fn of(combinations: usize) -> Worst {
+        Worst { combinations, programs: BTreeMap::new() }
+    }
+
+    pub(crate) fn add(&mut self, row: &Row, label: &str) {
+        if self.combinations < 2 {
+            return;
+        }
+        let of = self.programs.entry((row.file.clone(), row.prog.clone())).or_default();
+        if row.verdict != Verdict::Success {
+            of.refused += 1;
+            of.refusal.get_or_insert_with(|| {
+                let reason = row.reason.as_deref().unwrap_or("no verdict");
+                (reason.lines().next().unwrap_or_default().to_owned(), label.to_owned())
+            });
+            return;
+        }
+        let Value::Number(insns) = row.get(Stat::TotalInsns) else { return };
+        match &of.most {
+            Some((most, _)) if insns <= *most => of.fewest = of.fewest.min(insns),
+            Some(_) => of.most = Some((insns, label.to_owned())),
+            None => (of.most, of.fewest) = (Some((insns, label.to_owned())), insns),
+        }
+    }
+
+    /// A line or two for each program.
+    pub(crate) fn print(&self, streams: &mut Streams<'_>) -> io::Result<()> {
+        for ((file, prog), of) in &self.programs {
+            let (file, prog) = (printable(file), printable(prog));
+            if let Some((most, label)) = &of.most {
+                let (label, fewest) = (printable(label), of.fewest);
+                writeln!(
+                    streams.out,
+                    "{file}/{prog}: {fewest} to {most} insns, most with {label}"
+                )?;
+            }
+            if let Some((reason, label)) = &of.refusal {
+                let (refused, all, label) = (of.refused, self.combinations, printable(label));
+                let reason = printable(reason);
+                writeln!(
+                    streams.out,
+                    "{file}/{prog}: {refused} of {all} not accepted, first with {label}: {reason}"
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn too_many(max: usize) -> String {
+    format!("more than {max} combinations; --combinations N allows N")
+}
+
+/// The assignments that one of several values stands for.
+fn values(text: &str, max: usize) -> Result<Vec<Preset>, String> {
+    let Some((name, list)) = text.split_once('=') else {
+        return Preset::parse(text).map(|preset| vec![preset]);
+    };
+    let list = list.trim();
+    let of = |value: &str| Preset::parse(&format!("{} = {value}", name.trim()));
+    if let Some(inner) = list.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        let values = inner.split(',').map(str::trim);
+        return values
+            .map(|value| match value {
+                "" => Err(format!("'{text}': missing value")),
+                value => of(value),
+            })
+            .collect();
+    }
+    if let Some((first, last)) = list.split_once("..") {
+        let number = |end: &str| {
+            let wrong = |_| format!("'{text}': '{}' is not a decimal number", end.trim());
+            end.trim().parse::<i64>().map_err(wrong)
+        };
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(format!("'{text}': no value from {first} to {last}"));
+        }
+        if usize::try_from(last.abs_diff(first)).is_ok_and(|more| more < max) {
+            return (first..=last).map(|value| of(&value.to_string())).collect();
+        }
+        return Err(too_many(max));
+    }
+    Preset::parse(text).map(|preset| vec![preset])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(texts: &[&str]) -> Result<Vec<String>, String> {
+        let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
+        let sweep = Sweep::parse(&texts, COMBINATIONS_MAX)?;
+        Ok(sweep.combinations().into_iter().map(|combination| combination.label).collect())
+    }
+
+    #[test]
+    fn every_combination_once() {
+        let all = labels(&["a = { 0, 1}", "b=7", "c.d[2] = -1..1"]).unwrap();
+        let expected =
+            ["a=0 c.d[2]=-1", "a=0 c.d[2]=0", "a=0 c.d[2]=1", "a=1 c.d[2]=-1", "a=1 c.d[2]=0"];
+        assert_eq!((&all[..5], all.len()), (&expected.map(str::to_owned)[..], 6));
+        assert_eq!(labels(&[]), Ok(vec![String::new()]));
+        assert_eq!(labels(&["mode = {ON,0x10}"]), Ok(vec!["mode=ON".into(), "mode=0x10".into()]));
+        let one = Sweep::parse(&["b=7".to_owned()], 1).unwrap().combinations();
+        assert_eq!((one.len(), one[0].presets.len(), one[0].label.as_str()), (1, 1, ""));
+    }
+
+    #[test]
+    fn a_thousand_and_no_more() {
+        assert_eq!(labels(&["a = 1..1000"]).map(|all| all.len()), Ok(1000));
+        let message = Err(too_many(1000));
+        assert_eq!(labels(&["a = 0..1000"]), message);
+        assert_eq!(labels(&["a = 1..100", "b = 1..11"]), message);
+        let whole = "a = -9223372036854775808..9223372036854775807";
+        assert_eq!(labels(&[whole]), message);
+        let many = ["a=0..999"; 64];
+        assert_eq!(labels(&many), message);
+    }
+
+    #[test]
+    fn what_is_no_list_is_said() {
+        for (text, message) in [
+            ("a = {}", "'a = {}': missing value"),
+            ("a = {1,}", "'a = {1,}': missing value"),
+            ("a = 2..1", "'a = 2..1': no value from 2 to 1"),
+            ("a = 1..x", "'a = 1..x': 'x' is not a decimal number"),
+            ("a", "'a': expected NAME = VALUE"),
+            ("a b = {1,2}", "'a b = 1': 'a b' is not a valid name"),
+        ] {
+            assert_eq!(labels(&[text]), Err(message.to_owned()));
+        }
+    }
+}

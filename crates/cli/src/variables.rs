@@ -1,0 +1,107 @@
+//! `skep globals`: the global variables that can be set before programs load.
+
+use crate::exit::Exit;
+use crate::flags::{GlobalsFlags, GlobalsFormat};
+use crate::judge_files::Plan;
+use crate::streams::Streams;
+use skep::object::{GlobalValue, GlobalVariable, Object};
+use skep_report::{GlobalRow, JsonForm, write_globals, write_json_text};
+use std::io;
+
+/// Bytes that are shown of a value that is no number.
+const SHOWN_BYTES: usize = 16;
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(flags: &GlobalsFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let object = match open(flags) {
+        Ok(object) => object,
+        Err(message) => {
+            streams.error(&message)?;
+            return Ok(Exit::Input);
+        }
+    };
+    if object.btf.is_none() {
+        streams.error(&format!("{}: no BTF, which has the variables", flags.file.display()))?;
+        return Ok(Exit::Input);
+    }
+    let variables = object.variables();
+    match flags.output_format {
+        GlobalsFormat::Table => {
+            let rows: Vec<GlobalRow> = variables.iter().map(row).collect();
+            write_globals(streams.out, &rows)?;
+        }
+        GlobalsFormat::Json => {
+            let variables: Vec<_> = variables.iter().map(json).collect();
+            let whole = serde_json::json!({ "version": 1, "globals": variables });
+            write_json_text(streams.out, &whole, JsonForm::Pretty)?;
+            writeln!(streams.out)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn open(flags: &GlobalsFlags) -> Result<Object, String> {
+    let session = Plan::session(flags.btf.as_deref(), flags.loader)?;
+    let mut object = session.open_file(&flags.file).map_err(|e| e.to_string())?;
+    for preset in crate::stat::read_presets(&flags.set_global_vars)? {
+        let file = flags.file.display();
+        let setting = |e| format!("{file}: while setting '{}': {e}", preset.text());
+        preset.apply(&mut object).map_err(setting)?;
+    }
+    Ok(object)
+}
+
+fn row(variable: &GlobalVariable) -> GlobalRow {
+    let value = match &variable.value {
+        None => String::new(),
+        Some(GlobalValue::Number(number)) => number.to_string(),
+        Some(GlobalValue::Enumerator(name, _)) => name.clone(),
+        Some(GlobalValue::Text(text)) => format!("{text:?}"),
+        Some(GlobalValue::Bytes(bytes)) if bytes.iter().all(|&byte| byte == 0) => "zeroes".into(),
+        Some(GlobalValue::Bytes(bytes)) => {
+            let more = if bytes.len() > SHOWN_BYTES { " ..." } else { "" };
+            hex(&bytes[..bytes.len().min(SHOWN_BYTES)]) + more
+        }
+    };
+    GlobalRow {
+        name: variable.name.clone(),
+        ty: variable.ty.clone(),
+        section: variable.section.clone(),
+        value,
+        size: variable.size,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+fn json(variable: &GlobalVariable) -> serde_json::Value {
+    let number = |number: &i128| match (i64::try_from(*number), u64::try_from(*number)) {
+        (Ok(number), _) => serde_json::Value::from(number),
+        (_, Ok(number)) => serde_json::Value::from(number),
+        _ => serde_json::Value::Null,
+    };
+    let mut object = serde_json::json!({
+        "name": variable.name,
+        "type": variable.ty,
+        "size": variable.size,
+        "section": variable.section,
+    });
+    let (key, value) = match &variable.value {
+        None => ("value", serde_json::Value::Null),
+        Some(GlobalValue::Number(of)) => ("value", number(of)),
+        Some(GlobalValue::Enumerator(name, of)) => {
+            object["enumerator"] = name.as_str().into();
+            ("value", number(of))
+        }
+        Some(GlobalValue::Text(text)) => ("value", text.as_str().into()),
+        Some(GlobalValue::Bytes(bytes)) => ("bytes", hex(bytes).into()),
+    };
+    object[key] = value;
+    object
+}
