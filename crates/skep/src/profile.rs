@@ -3,7 +3,7 @@
 //! # Invariants
 //! 1. The insns of all costs sum up to [`Counts::insns_processed`](crate::Counts), their states to
 //!    `total_states`.
-//! 2. Memory is bounded ([`CELLS_MAX`]): what comes after is told of its function alone.
+//! 2. Memory is bounded: call paths that come after 128 MB are told of as of their function alone.
 
 mod call_path;
 mod kept_apart;

@@ -120,7 +120,8 @@ impl Session {
         self.host.configure(options.config())
     }
 
-    /// Verifies one program. If the verifier panics, only this program gets [`Verdict::Bug`].
+    /// Verifies one program. If the verifier panics, only this program gets
+    /// [`Verdict::Bug`](crate::Verdict::Bug).
     pub fn verify(&self, program: &Program, options: &VerifyOptions) -> Verification {
         let config = self.config(options);
         let started = Stopwatch::start();
