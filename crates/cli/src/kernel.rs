@@ -1,11 +1,15 @@
 //! `skep kernel`: which kernels programs can be checked for, and what is known of each.
 
+mod image;
+
 use crate::exit::Exit;
 use crate::flags::{KernelCommand, KernelImportFlags};
 use crate::streams::Streams;
 use skep::Kernel;
 use skep::kernel::{Item, Source};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 /// Runs the command.
 ///
@@ -14,18 +18,25 @@ use std::io;
 /// Only those of the streams.
 pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let done = match command {
-        KernelCommand::List => {
-            for kernel in Kernel::all() {
-                let (name, promise) = (kernel.name(), kernel.promise());
-                writeln!(streams.out, "{name:<5}  {:<26}  {promise}", kernel.release())?;
-            }
-            return Ok(Exit::Success);
-        }
+        KernelCommand::List => return list(streams),
         KernelCommand::Show { kernel } => match Kernel::open(kernel) {
             Ok(kernel) => return show(&kernel, streams),
             Err(e) => Err(e.to_string()),
         },
+        KernelCommand::Diff { one, other } => match (Kernel::open(one), Kernel::open(other)) {
+            (Ok(one), Ok(other)) => return diff(&one, &other, streams),
+            (Err(e), _) | (_, Err(e)) => Err(e.to_string()),
+        },
         KernelCommand::Import(flags) => import(flags),
+        KernelCommand::Probe { output } => match Kernel::probe() {
+            Ok(probed) => {
+                for what in &probed.not_known {
+                    streams.note(&format!("not known: {what}"))?;
+                }
+                write(&probed.kernel, output)
+            }
+            Err(e) => Err(e.to_string()),
+        },
     };
     match done {
         Ok(()) => Ok(Exit::Success),
@@ -36,11 +47,49 @@ pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Res
     }
 }
 
+fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
+    for kernel in Kernel::all() {
+        let (name, promise) = (kernel.name(), kernel.promise());
+        writeln!(streams.out, "{name:<5}  {:<26}  {promise}", kernel.release())?;
+    }
+    Ok(Exit::Success)
+}
+
+/// A file with an image is not larger.
+const FILE_BYTES_MAX: u64 = 2 << 30;
+
 fn import(flags: &KernelImportFlags) -> Result<(), String> {
-    let kernel =
-        Kernel::import(&flags.file, flags.release.as_deref()).map_err(|e| e.to_string())?;
-    std::fs::write(&flags.output, kernel.to_bytes())
-        .map_err(|e| format!("{}: {}", flags.output.display(), skep::io_text(&e)))
+    let path = &flags.file;
+    let here = |why: String| format!("{}: while importing a kernel: {why}", path.display());
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes));
+    read.map_err(|e| here(skep::io_text(&e)))?;
+    let image = image::unpacked(bytes).map_err(here)?;
+    let kernel = Kernel::of_image(path, &image, flags.release.as_deref());
+    write(&kernel.map_err(|e| e.to_string())?, &flags.output)
+}
+
+fn write(kernel: &Kernel, output: &Path) -> Result<(), String> {
+    std::fs::write(output, kernel.to_bytes())
+        .map_err(|e| format!("{}: {}", output.display(), skep::io_text(&e)))
+}
+
+/// What one has and the other has not, and what is known of one alone.
+fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let mut not_known = 0;
+    for item in Item::all() {
+        match (one.has(item), other.has(item)) {
+            (Some(true), Some(false)) => writeln!(streams.out, "only {}: {item}", one.name())?,
+            (Some(false), Some(true)) => writeln!(streams.out, "only {}: {item}", other.name())?,
+            (Some(_), Some(_)) => {}
+            _ => not_known += 1,
+        }
+    }
+    if not_known > 0 {
+        writeln!(streams.out, "not known of one of them: {not_known}")?;
+    }
+    writeln!(streams.out, "rules of the walk: not compared")?;
+    Ok(Exit::Success)
 }
 
 fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
@@ -56,6 +105,10 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
         Some(btf) => writeln!(out, "BTF            {} types", btf.len())?,
         None => writeln!(out, "BTF            not known; skep kernel import makes a file with it")?,
     }
+    let config = kernel.kconfig().map_or("not known".to_owned(), |text| {
+        format!("{} options", text.lines().filter(|line| line.starts_with("CONFIG_")).count())
+    });
+    writeln!(out, "configuration  {config}")?;
     for kind in KINDS {
         absent(kernel, kind, streams)?;
     }

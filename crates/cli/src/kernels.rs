@@ -42,6 +42,6 @@ pub(crate) fn only(flags: &InputFlags) -> Result<Option<Arc<Kernel>>, String> {
             Err("not supported yet: --target with --kernel".to_owned())
         }
         (Some(kernel), true) => Ok(Some(kernel)),
-        (Some(_), false) => Err("several kernels at once: skep check, skep stat".to_owned()),
+        (Some(_), false) => Err("one kernel at a time; skep check takes several".to_owned()),
     }
 }

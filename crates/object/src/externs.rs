@@ -177,6 +177,9 @@ fn resolve(
                 .ok_or_else(|| Error::new(format!("extern {name}: .kconfig is too large")))?;
             let ty = btf.ty(external.btf_id).target_id();
             let found = reader.read(name, ty, room).map_err(|e| e.of_class(LoadClass::Extern))?;
+            if !found && options.is_partial && options.kconfig.is_none() {
+                return Err(Error::new(format!("extern {name}: needs the kernel's configuration")));
+            }
             if !found && !external.weak {
                 return absent(format!("extern {name} (strong): not resolved"));
             }
@@ -205,23 +208,25 @@ fn resolve_ksym(external: &Extern, declared: Type<'_>, options: &OpenOptions) ->
     let untyped = declared.kind() == Kind::Var
         && declared.btf().skip_modifiers(declared.target_id()).kind() == Kind::Void;
     if untyped {
+        let has_symbols = options.kallsyms.is_some();
         let address = options.kallsyms.as_ref().and_then(|lookup| lookup(name));
         return match address {
             Some(address) => Ok(Value::Address(address)),
-            None if external.weak => Ok(Value::Address(0)),
+            None if external.weak && (has_symbols || !options.is_partial) => Ok(Value::Address(0)),
             None if options.kallsyms.is_none() => {
                 Err(Error::new(format!("extern (ksym) '{name}': no symbols of a kernel are known")))
             }
             None => absent(format!("extern (ksym) '{name}': not found among the kernel's symbols")),
         };
     }
+    let has_btf = options.kernel_btf.is_some();
     let found = match &options.kernel_btf {
         Some(kernel) => find_typed(external, declared, kernel)?,
         None => None,
     };
     match found {
         Some(id) => Ok(Value::KernelBtf(id)),
-        None if external.weak => Ok(Value::Address(0)),
+        None if external.weak && (has_btf || !options.is_partial) => Ok(Value::Address(0)),
         None => {
             let what = if declared.kind() == Kind::Func { "func" } else { "var" };
             let text = |why: &str| format!("extern ({what} ksym) '{name}': {why}");

@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         let form = form.ok_or_else(|| fail("type is not supported".into()))?;
         let virtual_value = match name {
             "LINUX_KERNEL_VERSION" => Some(u64::from(self.kernel_version)),
-            "LINUX_HAS_BPF_COOKIE" => Some(1),
+            "LINUX_HAS_BPF_COOKIE" => Some(u64::from(self.has_bpf_cookie())),
             "LINUX_HAS_SYSCALL_WRAPPER" => Some(u64::from(self.has_syscall_wrapper())),
             _ => None,
         };
@@ -64,6 +64,11 @@ impl<'a> Reader<'a> {
         let Some(value) = self.values().get(name) else { return Ok(false) };
         self.put_text(value, form, room).map_err(fail)?;
         Ok(true)
+    }
+
+    /// `bpf_get_attach_cookie` came with 5.15; a kernel of no version is a later one.
+    fn has_bpf_cookie(&self) -> bool {
+        self.kernel_version == 0 || self.kernel_version >= 0x05_0f_00
     }
 
     /// libbpf asks by placing a kprobe: a kernel without kprobes reads as one without wrappers.

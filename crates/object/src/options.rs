@@ -38,6 +38,9 @@ pub struct OpenOptions {
     /// Leave what needs a kernel as the file has it (CO-RE relocations, externs, attach targets),
     /// and refuse nothing: for reading.
     pub as_in_file: bool,
+    /// What is not given here is not known, rather than absent: weak externs that it would decide
+    /// do not resolve to nothing.
+    pub is_partial: bool,
     /// Kinds of BTF that the kernel does not know: types of these kinds become others.
     pub absent_btf_kinds: Arc<[Kind]>,
     /// Page size in bytes, a power of two; 0 means 4096.

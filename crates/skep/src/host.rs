@@ -50,6 +50,8 @@ pub struct Host {
     pub kernel_version: u32,
     /// Number of possible CPUs.
     pub cpus: u32,
+    /// What is not here is not known, rather than absent.
+    pub is_partial: bool,
     /// Kinds of BTF that the kernel does not know.
     pub absent_btf_kinds: Arc<[Kind]>,
 }
@@ -80,6 +82,7 @@ impl Host {
             kallsyms: has_symbols.then(|| address_of(symbols)),
             kernel_version: version_code(&text("release").unwrap_or_default()),
             cpus: text("cpus").map_or(1, |list| highest_cpu(&list)),
+            is_partial: false,
             absent_btf_kinds: kinds(&text("btf_absent").unwrap_or_default()),
         })
     }
@@ -110,6 +113,7 @@ impl Host {
             kallsyms: Some(address_of(symbols)),
             kernel_version: version_code(&release),
             cpus: possible_cpus(),
+            is_partial: false,
             absent_btf_kinds: Arc::default(),
         })
     }
@@ -142,6 +146,7 @@ impl Host {
             page_size_bytes: 4096,
             empty_map_entries: 1,
             guess_ext_types: true,
+            is_partial: self.is_partial,
             absent_btf_kinds: Arc::clone(&self.absent_btf_kinds),
             ..OpenOptions::default()
         }
@@ -198,7 +203,7 @@ fn kinds(text: &str) -> Arc<[Kind]> {
     LATER_KINDS.into_iter().filter(named).collect()
 }
 
-fn release() -> Option<String> {
+pub(crate) fn release() -> Option<String> {
     Some(fs::read_to_string("/proc/sys/kernel/osrelease").ok()?.trim().to_owned())
 }
 

@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 25] = [
+const STEPS: [Step; 27] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -43,6 +43,7 @@ const STEPS: [Step; 25] = [
     Step { name: "packages", runs: Runs::Own(&["package"]) },
     Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
     Step { name: "refusals", runs: Runs::Own(&["refusals", "--check"]) },
+    Step { name: "what came when", runs: Runs::Own(&["kernels", "page", "--check"]) },
     Step { name: "proofs", runs: Runs::Own(&["prove", "--quick"]) },
     Step { name: "faults on purpose", runs: Runs::Own(&["faults", "--check"]) },
     Step { name: "transcripts", runs: Runs::Own(&["bless", "--check"]) },
@@ -95,6 +96,10 @@ const STEPS: [Step; 25] = [
     Step {
         name: "agreement with kernels that were asked",
         runs: Runs::Own(&["kernels", "agree", "--out=target/asked", "target/corpus"]),
+    },
+    Step {
+        name: "shipped programs on kernels that were asked",
+        runs: Runs::Own(&["kernels", "shipped"]),
     },
     Step { name: "settings of the engine", runs: Runs::Own(&["tunings", "tests/programs"]) },
     Step { name: "instruction counts", runs: Runs::Own(&["bench", "guard"]) },

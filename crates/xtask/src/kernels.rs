@@ -18,7 +18,9 @@ mod ask;
 mod fetch;
 mod guest;
 mod initrd;
+mod page;
 mod probe;
+mod shipped;
 mod surface;
 mod table;
 
@@ -42,6 +44,10 @@ enum Command {
     Surface(surface::Args),
     /// Pack answers into the tables of tests/kernels/asked.
     Table(table::Args),
+    /// Write docs/kernels.md: what came when.
+    Page(page::Args),
+    /// Hold verdicts on tests/programs against those tables; needs nothing else.
+    Shipped(shipped::Args),
     /// How far skep agrees with those tables; fail where it agrees less than before.
     Agree(agree::Args),
 }
@@ -72,6 +78,8 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         Command::Ask(args) => ask::run(args),
         Command::Surface(args) => surface::run(args),
         Command::Table(args) => table::run(args),
+        Command::Page(args) => page::run(args),
+        Command::Shipped(args) => shipped::run(args),
         Command::Agree(args) => agree::run(args),
     }
 }

@@ -14,14 +14,29 @@ pub enum KernelCommand {
         #[arg(value_name = "NAME|FILE")]
         kernel: String,
     },
-    /// Make a kernel file of BTF (/sys/kernel/btf/vmlinux of that kernel) or of a vmlinux
+    /// What one kernel has and another has not
+    Diff {
+        /// A name, or a kernel file
+        #[arg(value_name = "A")]
+        one: String,
+        /// Another
+        #[arg(value_name = "B")]
+        other: String,
+    },
+    /// Make a kernel file of a package, vmlinuz, vmlinux or BTF (/sys/kernel/btf/vmlinux)
     Import(KernelImportFlags),
+    /// Make a kernel file of the running kernel; needs no root, loads nothing
+    Probe {
+        /// The kernel file to write
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
 }
 
 /// Flags of `skep kernel import`.
 #[derive(Debug, Clone, Args)]
 pub struct KernelImportFlags {
-    /// BTF, or a vmlinux with it
+    /// A Debian package, vmlinuz, vmlinux or BTF, packed or not
     pub file: PathBuf,
     /// What `uname -r` says there; a vmlinux says it itself
     #[arg(long, value_name = "RELEASE")]

@@ -112,8 +112,9 @@ const NEEDS_BTF: &str = "needs the kernel's BTF (skep kernel import makes a kern
 /// Whether the object asks which version the kernel is of.
 pub(super) fn asks_version(judged: &Judged<'_>) -> bool {
     let Ok((program, _)) = &judged.result else { return false };
+    const EXTERNS: [&str; 2] = ["LINUX_KERNEL_VERSION", "LINUX_HAS_BPF_COOKIE"];
     let asks = |btf: &Arc<skep::btf::Btf>| {
-        btf.find_by_name_kind("LINUX_KERNEL_VERSION", Kind::Var).is_some()
+        EXTERNS.iter().any(|name| btf.find_by_name_kind(name, Kind::Var).is_some())
     };
     program.btf.as_ref().is_some_and(asks)
 }

@@ -1,10 +1,12 @@
 //! A kernel as a file, and what kernels are made of.
 //!
-//! A kernel file is packed (gzip). Its text begins with lines, and ends in the BTF as it is:
+//! A kernel file is packed (gzip). Its text begins with lines, and ends in the configuration and
+//! the BTF as they are, of so many bytes:
 //!
 //! ```text
 //! skep kernel 1
 //! release: 6.12.117+deb12-cloud-amd64
+//! config: 251023
 //! btf: 5432101
 //! ```
 
@@ -14,7 +16,7 @@ use crate::host::read_bounded;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use skep_btf::{Btf, Endian};
+use skep_btf::{Btf, Endian, Kind};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -28,13 +30,16 @@ const UNPACKED_BYTES_MAX: u64 = 256 << 20;
 
 const READ: &str = "reading the kernel file";
 const IMPORT: &str = "importing a kernel";
+const DAMAGED: &str = "the file is cut short or damaged";
 
 pub(super) fn bytes(kernel: &Kernel) -> Vec<u8> {
     let btf = kernel.btf.as_ref().map_or(Vec::new(), |btf| btf.to_bytes(Endian::NATIVE));
-    let head = format!("{MAGIC}\nrelease: {}\nbtf: {}\n", kernel.release, btf.len());
+    let kconfig = kernel.kconfig.as_deref().unwrap_or_default();
+    let (release, config_len, btf_len) = (&kernel.release, kconfig.len(), btf.len());
+    let head = format!("{MAGIC}\nrelease: {release}\nconfig: {config_len}\nbtf: {btf_len}\n");
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     // Writing into memory does not fail.
-    let _ = packed.write_all(head.as_bytes()).and_then(|()| packed.write_all(&btf));
+    let _ = [head.as_bytes(), kconfig.as_bytes(), &btf].map(|part| packed.write_all(part));
     packed.finish().unwrap_or_default()
 }
 
@@ -50,7 +55,7 @@ fn decode(packed: &[u8]) -> Result<Kernel, String> {
     if !bytes.starts_with(MAGIC_START) {
         return Err(NOT_ONE.to_owned());
     }
-    unpacked.map_err(|_| "the file is cut short or damaged")?;
+    unpacked.map_err(|_| DAMAGED)?;
     let mut rest = &bytes[..];
     let mut line = || {
         let end = rest.iter().position(|&byte| byte == b'\n')?;
@@ -63,28 +68,39 @@ fn decode(packed: &[u8]) -> Result<Kernel, String> {
         return Err(format!("a kernel file of another version of skep: '{magic}'"));
     }
     let release = line().and_then(|line| line.strip_prefix("release: ")).ok_or(NOT_ONE)?;
-    let count = line().and_then(|line| line.strip_prefix("btf: ")?.parse::<usize>().ok());
-    if Some(rest.len()) != count {
-        return Err("the file is cut short or damaged".to_owned());
+    let mut count = |name: &str| line()?.strip_prefix(name)?.parse::<usize>().ok();
+    let (config_len, btf_len) = (count("config: "), count("btf: "));
+    let (kconfig, rest) = config_len.and_then(|len| rest.split_at_checked(len)).ok_or(DAMAGED)?;
+    if Some(rest.len()) != btf_len {
+        return Err(DAMAGED.to_owned());
     }
+    let kconfig = std::str::from_utf8(kconfig).map_err(|_| DAMAGED)?;
+    let kconfig = Some(kconfig).filter(|text| !text.is_empty()).map(Arc::from);
     let btf = match rest {
         [] => None,
         bytes => Some(Arc::new(Btf::parse(bytes).map_err(|e| e.to_string())?)),
     };
     let version = parse(release).map_err(|e| e.to_string())?;
-    Ok(Kernel::new(release, btf, version))
+    Ok(Kernel { kconfig, ..Kernel::new(release, btf, version) })
 }
 
 pub(super) fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error> {
     let bytes = read_bounded(path, FILE_BYTES_MAX).map_err(|e| Error::io(path, IMPORT, e))?;
+    of_image(path, &bytes, release)
+}
+
+pub(super) fn of_image(path: &Path, bytes: &[u8], release: Option<&str>) -> Result<Kernel, Error> {
     let made = match bytes.get(..4) {
-        Some(b"\x7fELF") => vmlinux(&bytes).map(|(btf, told)| (btf, release.or(told))),
-        _ => refuse_others(&bytes).map(|()| (&bytes[..], release)),
+        Some(b"\x7fELF") => vmlinux(bytes).map(|(btf, told)| (btf, release.or(told))),
+        _ => refuse_others(bytes).map(|()| (bytes, release)),
     };
     let (btf, release) = made.map_err(|why| Error::new(path, IMPORT, why))?;
     let btf = Btf::parse(btf).map_err(|e| Error::new(path, IMPORT, e))?;
     let why = "BTF does not say of which release it is; --release does";
     let release = release.ok_or_else(|| Error::new(path, IMPORT, why))?;
+    if btf.find_by_name_kind("task_struct", Kind::Struct).is_none() {
+        return Err(Error::new(path, IMPORT, "this BTF is of no kernel: it has no task_struct"));
+    }
     Ok(Kernel::new(release, Some(Arc::new(btf)), parse(release)?))
 }
 
@@ -92,16 +108,23 @@ pub(super) fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error
 fn refuse_others(bytes: &[u8]) -> Result<(), String> {
     let is_image = bytes.get(0x202..0x206) == Some(b"HdrS");
     let what = match bytes {
-        [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => "packages (unpack with dpkg-deb -x)",
+        [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => "packages",
         [0x1f, 0x8b, ..] | [0xfd, b'7', b'z', ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => "packed files",
-        _ if is_image => "compressed images (boot it: /sys/kernel/btf/vmlinux, or take vmlinux)",
+        _ if is_image => "compressed images",
         _ => return Ok(()),
     };
-    Err(format!("not supported yet: {what}"))
+    Err(format!("{what} are not read here; skep kernel import unpacks them"))
 }
 
 /// The BTF of a 64-bit little-endian ELF image, and the release that it says it is.
 fn vmlinux(bytes: &[u8]) -> Result<(&[u8], Option<&str>), String> {
+    const X86_64: &[u8] = &[62, 0];
+    const BPF: &[u8] = &[247, 0];
+    match bytes.get(0x12..0x14) {
+        Some(X86_64) => {}
+        Some(BPF) => return Err("a BPF object, no kernel".to_owned()),
+        _ => return Err("not supported yet: a kernel of another architecture".to_owned()),
+    }
     let btf = section(bytes, b".BTF").ok_or("the image has no section .BTF")?;
     const SAYS: &[u8] = b"Linux version ";
     let at = section(bytes, b".rodata").and_then(|data| {
@@ -147,7 +170,9 @@ mod tests {
         let mut btf = BtfBuilder::new();
         btf.int("int", 4, IntEncoding::SIGNED);
         let btf = btf.build().expect("valid");
-        Kernel::new("6.12.1-x", Some(Arc::new(btf)), parse("6.12").expect("a release"))
+        let version = parse("6.12").expect("a release");
+        let kernel = Kernel::new("6.12.1-x", Some(Arc::new(btf)), version);
+        Kernel { kconfig: Some("CONFIG_HZ=250\n".into()), ..kernel }
     }
 
     #[test]
@@ -156,6 +181,7 @@ mod tests {
         assert_eq!(file, bytes(&kernel()), "the same each time");
         let read = decode(&file).expect("a kernel");
         assert_eq!(read.release(), "6.12.1-x");
+        assert_eq!(read.kconfig().map(|text| &**text), Some("CONFIG_HZ=250\n"));
         assert!(read.btf().is_some_and(|btf| btf.len() == 2 || btf.len() == 1));
     }
 
@@ -172,8 +198,19 @@ mod tests {
         };
         let other = decode(&pack("skep kernel 2\n")).expect_err("of another version");
         assert!(other.contains("another version"), "{other}");
-        assert!(decode(&pack("skep kernel 1\nrelease: 6.1\nbtf: 99\nx")).is_err());
-        assert!(decode(&pack("skep kernel 1\nrelease: six\nbtf: 0\n")).is_err());
+        let lines = |release: &str, config: &str, btf: &str| {
+            pack(&format!("skep kernel 1\nrelease: {release}\nconfig: {config}\nbtf: {btf}\nx"))
+        };
+        assert!(decode(&lines("6.1", "1", "0")).is_ok(), "what the others are made of");
+        for (release, config, btf) in [
+            ("6.1", "0", "99"),
+            ("6.1", "99", "0"),
+            ("6.1", "18446744073709551615", "2"),
+            ("six", "1", "0"),
+            ("6.1", "-1", "2"),
+        ] {
+            assert!(decode(&lines(release, config, btf)).is_err(), "{release} {config} {btf}");
+        }
         assert!(decode(b"hello").is_err());
     }
 

@@ -4,6 +4,7 @@ use super::{Item, Kernel, Needs, Source};
 use crate::verification::{Refusal, Verdict, Verification};
 use skep_btf::Kind;
 use skep_object::LoadClass;
+use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since;
 use std::fmt;
 
@@ -46,11 +47,15 @@ impl Kernel {
         const NEEDS_BTF: [&str; 1] = ["struct-ops-without-struct"];
         let has_btf = self.btf.is_some();
         let is_known = match refusal.load {
-            Some(LoadClass::Extern) => has_btf && refusal.message.contains(" kfunc "),
+            Some(LoadClass::Extern) => {
+                let says = |what: &str| refusal.message.contains(what);
+                let by_config = says("extern CONFIG_") && self.kconfig.is_some();
+                by_config || (has_btf && names_core_kfunc(&refusal.message))
+            }
             Some(LoadClass::Core) => has_btf,
             _ => has_btf || !NEEDS_BTF.contains(&refusal.kind.as_str()),
         };
-        let what = if has_btf { "configuration and symbols are" } else { "BTF is" };
+        let what = if has_btf { "symbols and modules are" } else { "BTF is" };
         let message = refusal.message.trim_end();
         let why = || Verdict::Unsupported(format!("{message}; the kernel's {what} not known"));
         (!is_known).then(why)
@@ -91,6 +96,12 @@ impl Kernel {
         let mut values = list.enumerators().filter(|it| !counts(it.name));
         Some(values.any(|it| it.value == u64::from(number)))
     }
+}
+
+/// A kfunc that is in the kernel itself, in no module: its BTF has it, or the kernel has not.
+fn names_core_kfunc(message: &str) -> bool {
+    let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.any(|word| Kfunc::find(word).is_some_and(|it| !it.name.contains("test")))
 }
 
 #[cfg(test)]

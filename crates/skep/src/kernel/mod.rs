@@ -14,10 +14,12 @@ mod agreement;
 mod file;
 mod item;
 mod lack;
+mod probe;
 
 pub use agreement::Agreement;
 pub use item::{Item, Need, Needs};
 pub use lack::Lack;
+pub use probe::Probed;
 
 use crate::{Error, Host};
 use skep_btf::{Btf, Kind};
@@ -31,6 +33,7 @@ pub struct Kernel {
     release: String,
     version: Release,
     btf: Option<Arc<Btf>>,
+    kconfig: Option<Arc<str>>,
     source: Source,
 }
 
@@ -94,7 +97,7 @@ impl Kernel {
     fn new(release: &str, btf: Option<Arc<Btf>>, version: Release) -> Kernel {
         let asked = ASKED.iter().any(|(_, asked)| *asked == release);
         let source = if asked { Source::Asked } else { Source::File };
-        Kernel { release: release.to_owned(), version, btf, source }
+        Kernel { release: release.to_owned(), version, btf, kconfig: None, source }
     }
 
     /// All that can be named, oldest first.
@@ -135,7 +138,7 @@ impl Kernel {
             _ => false,
         };
         let (one, other) = (self.host(), other.host());
-        same_btf && one.absent_btf_kinds == other.absent_btf_kinds
+        same_btf && self.kconfig == other.kconfig && one.absent_btf_kinds == other.absent_btf_kinds
     }
 
     /// Makes a kernel of a file: bare BTF, or a `vmlinux` that has it. `release` is what
@@ -148,6 +151,15 @@ impl Kernel {
         file::import(path, release)
     }
 
+    /// The same of an image that has been read; `path` is used in errors.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Kernel::import`].
+    pub fn of_image(path: &Path, image: &[u8], release: Option<&str>) -> Result<Kernel, Error> {
+        file::of_image(path, image, release)
+    }
+
     /// The kernel as a file: the same kernel gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         file::bytes(self)
@@ -156,6 +168,11 @@ impl Kernel {
     /// `uname -r` of it.
     pub fn release(&self) -> &str {
         &self.release
+    }
+
+    /// Its configuration as text, if it is known.
+    pub fn kconfig(&self) -> Option<&Arc<str>> {
+        self.kconfig.as_ref()
     }
 
     /// Its BTF, if it is known.
@@ -174,8 +191,10 @@ impl Kernel {
         let Release { major, minor } = self.version;
         Host {
             kernel_btf: self.btf.clone(),
+            kconfig: self.kconfig.clone(),
             kernel_version: u32::from(major) << 16 | u32::from(minor) << 8,
             cpus: 1,
+            is_partial: true,
             absent_btf_kinds: later.map(|(kind, _)| kind).collect(),
             ..Host::default()
         }

@@ -56,7 +56,7 @@ pub(super) fn folder() -> PathBuf {
 }
 
 /// The releases that there are tables of, oldest first.
-fn releases() -> Vec<String> {
+pub(super) fn releases() -> Vec<String> {
     releases_with(END).into_iter().filter(|name| !name.ends_with(BASELINE)).collect()
 }
 

@@ -15,10 +15,13 @@ use skep::Host;
 use skep::btf::{Btf, BtfBuilder, IntEncoding, Kind};
 use skep::insn::Insn;
 use skep::insn::code::*;
+use skep::kernel::Item;
 use skep::program::{AttachTarget, MapDef, Program};
 use skep::uapi::helper::HelperId;
+use skep::uapi::since::{self, Fields, InsnFeature};
 use skep::uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType};
 use skep_kernel::wire::{Load, Told};
+use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -83,6 +86,34 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let there = rows.iter().filter(|row| row.there == "yes").count();
     println!("{}: {there} of {} are there", args.machine.kernel, rows.len());
     Ok(Ended::Passed)
+}
+
+/// Reads a table that [`run`] wrote.
+pub(super) fn read(release: &str) -> Result<Vec<Row>, Box<dyn Error>> {
+    let text = packed::read(&agree::folder().join(format!("{release}{END}")))?;
+    let mut csv = csv::Reader::from_reader(text.as_bytes());
+    Ok(csv.deserialize().collect::<Result<_, _>>()?)
+}
+
+/// Whether an answer is about an item.
+pub(super) fn is_about(row: &Row, item: Item) -> bool {
+    let named = |kind: &str| row.kind == kind && row.name == item.name();
+    match item {
+        Item::Helper(_) => named("helper"),
+        Item::Map(_) => named("map"),
+        Item::Prog(_) => named("prog"),
+        Item::Attach(_) => false,
+        Item::Insn(feature) => {
+            row.kind == "insn"
+                && INSNS.iter().any(|(name, insns)| {
+                    *name == row.name && insns.iter().any(|it| of_insn(it) == Some(feature))
+                })
+        }
+    }
+}
+
+fn of_insn(insn: &Insn) -> Option<InsnFeature> {
+    since::insn(Fields { code: insn.code, off: insn.off, imm: insn.imm })
 }
 
 /// A program, and what of the answer says that the kernel knows the thing.
@@ -306,15 +337,7 @@ fn of(prog_type: ProgType, insns: Vec<Insn>) -> Program {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep::uapi::since::{self, Release};
-    use std::error::Error;
-
-    /// Reads a table that [`run`] wrote.
-    fn read(release: &str) -> Result<Vec<Row>, Box<dyn Error>> {
-        let text = packed::read(&agree::folder().join(format!("{release}{END}")))?;
-        let mut csv = csv::Reader::from_reader(text.as_bytes());
-        Ok(csv.deserialize().collect::<Result<_, _>>()?)
-    }
+    use skep::uapi::since::Release;
 
     /// Since when a thing is there, by the table.
     fn expected(row: &Row) -> Option<Release> {
@@ -324,13 +347,9 @@ mod tests {
             "prog" => since::prog_type(ProgType::all().find(|of| of.name() == row.name)?),
             _ => {
                 let (_, insns) = INSNS.iter().find(|(name, _)| *name == row.name)?;
-                insns.iter().find_map(feature).map(|it| it.since)
+                insns.iter().find_map(of_insn).map(|it| it.since)
             }
         }
-    }
-
-    fn feature(insn: &Insn) -> Option<since::InsnFeature> {
-        since::insn(since::Fields { code: insn.code, off: insn.off, imm: insn.imm })
     }
 
     /// Not built into Debian's cloud kernels: what is there says nothing of the release.
