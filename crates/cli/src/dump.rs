@@ -33,7 +33,7 @@ use std::sync::Arc;
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let as_json = flags.json || flags.pretty;
+    let as_json = json_form(flags).is_some();
     if as_json && !matches!(flags.stage, Stage::Xlated | Stage::Jited) {
         streams.error("--json: only with --stage xlated or --stage jited")?;
         return Ok(Exit::Input);
@@ -109,13 +109,17 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
     Ok(exit)
 }
 
+fn json_form(flags: &DumpFlags) -> Option<JsonForm> {
+    flags.output_format.json_form(flags.json, flags.pretty)
+}
+
 /// A program that is named is an array of its own, as in bpftool.
 fn print(
     flags: &DumpFlags,
     dumped: Vec<Named<Dumped>>,
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
-    let form = if flags.pretty { JsonForm::Pretty } else { JsonForm::Line };
+    let form = json_form(flags).unwrap_or_default();
     match (&flags.prog, dumped.first()) {
         (Some(_), None) => return Ok(()),
         (Some(_), Some(only)) => write_json_text(streams.out, &only.insns, form)?,

@@ -1,9 +1,11 @@
 //! `skep explain`: what a kind of refusal means, why the rule exists, how to mend the program.
 
 use crate::exit::Exit;
-use crate::flags::ExplainFlags;
+use crate::flags::{ExplainFlags, TextFormat};
 use crate::streams::Streams;
+use serde_json::json;
 use skep::catalogue::{self, Section};
+use skep_report::{JsonForm, write_json_text};
 use std::io::{self, Write};
 
 /// Runs the command.
@@ -12,8 +14,12 @@ use std::io::{self, Write};
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &ExplainFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let as_json = flags.output_format == TextFormat::Json;
     if flags.list {
-        list(streams.out)?;
+        match as_json {
+            true => write_json(&catalogue::sections().iter().collect::<Vec<_>>(), streams.out)?,
+            false => list(streams.out)?,
+        }
         return Ok(Exit::Success);
     }
     let asked = flags.code.join(" ");
@@ -21,10 +27,17 @@ pub(crate) fn run(flags: &ExplainFlags, streams: &mut Streams<'_>) -> io::Result
     // `error[leaked-reference]` is how a message begins.
     let code = asked.strip_prefix("error[").and_then(|rest| rest.split(']').next());
     if let Some(section) = catalogue::section(code.unwrap_or(asked)) {
-        explain(section, streams.out)?;
+        match as_json {
+            true => write_json(&[section], streams.out)?,
+            false => explain(section, streams.out)?,
+        }
         return Ok(Exit::Success);
     }
     let of_message = sections(catalogue::codes_of_message(asked));
+    if as_json && !of_message.is_empty() {
+        write_json(&of_message, streams.out)?;
+        return Ok(Exit::Success);
+    }
     match of_message.as_slice() {
         [] => {}
         [section] => {
@@ -55,6 +68,28 @@ fn sections(codes: Vec<&str>) -> Vec<&'static Section> {
         }
     }
     found
+}
+
+/// What the sections say, with the messages of each code.
+fn write_json(sections: &[&Section], out: &mut dyn Write) -> io::Result<()> {
+    let messages = |wanted: &str| -> Vec<String> {
+        let of_code = catalogue::codes().into_iter().filter(|(code, _)| code == wanted);
+        of_code.flat_map(|(_, text)| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+    };
+    let kind = |section: &&Section| {
+        let codes = section.codes.iter();
+        let codes = codes.map(|code| json!({ "code": code, "messages": messages(code) }));
+        json!({
+            "codes": codes.collect::<Vec<_>>(),
+            "chapter": section.chapter,
+            "title": section.title,
+            "help": section.help,
+            "text": section.text,
+        })
+    };
+    let kinds: Vec<_> = sections.iter().map(kind).collect();
+    write_json_text(out, &json!({ "version": 1, "kinds": kinds }), JsonForm::Pretty)?;
+    writeln!(out)
 }
 
 /// All codes with their titles.

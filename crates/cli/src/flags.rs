@@ -5,6 +5,7 @@
 mod globals;
 mod kernel;
 mod loader;
+mod output;
 mod profile;
 #[cfg(all(feature = "run", target_os = "linux"))]
 pub mod run;
@@ -12,6 +13,7 @@ pub mod run;
 pub use globals::{GlobalsFlags, GlobalsFormat};
 pub use kernel::{KernelCommand, KernelImportFlags};
 pub use loader::LoaderFlag;
+pub use output::{ColorFlag, TextFormat};
 pub use profile::{ProfileFlags, ProfileFormat, WeightFlag};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -26,6 +28,9 @@ use std::path::PathBuf;
     command(after_help = "This build runs no programs: `skep run` and `skep prog` are for Linux.")
 )]
 pub struct Cli {
+    /// When to colour results
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true)]
+    pub color: ColorFlag,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -272,7 +277,14 @@ pub struct CheckFlags {
     #[arg(short, long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Vec<String>,
     /// Output format
-    #[arg(long, value_name = "FMT", value_enum, default_value_t)]
+    #[arg(
+        short = 'o',
+        long = "output-format",
+        visible_alias = "format",
+        value_name = "FMT",
+        value_enum,
+        default_value_t
+    )]
     pub format: CheckFormat,
     /// Set a global variable before loading: "name = value", or @FILE with one a line
     #[arg(short = 'G', long, value_name = "GLOBAL")]
@@ -291,6 +303,9 @@ pub struct ExplainFlags {
     /// List all codes
     #[arg(long)]
     pub list: bool,
+    /// Output format
+    #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
+    pub output_format: TextFormat,
 }
 
 /// Formats of `skep check`.
@@ -325,6 +340,9 @@ pub struct DumpFlags {
     /// The same, indented
     #[arg(short, long)]
     pub pretty: bool,
+    /// Output format
+    #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
+    pub output_format: TextFormat,
     /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
     #[arg(long, value_name = "WHOSE", default_value = "libbpf")]
     pub loader: LoaderFlag,

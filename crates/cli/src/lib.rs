@@ -67,6 +67,7 @@ pub fn run(
         Ok(cli) => cli,
         Err(e) => return print_usage(&e, streams),
     };
+    streams.style = cli.color.style(streams.style);
     match &cli.command {
         Command::Stat(flags) => stat::run(flags, streams),
         Command::Check(flags) if matrix::is_wanted(flags) => matrix::run(flags, streams),

@@ -9,7 +9,7 @@ use skep::object::Object;
 use skep::runtime::Tuning;
 use skep::runtime::{Ctx, Engine, Instance, LoadOptions, Options, ProgInfo, Runtime, StatsOptions};
 use skep::{Session, VerifyOptions};
-use skep_report::{ProgFormat, ProgRow, write_progs};
+use skep_report::{JsonForm, ProgFormat, ProgRow, write_progs};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -57,10 +57,10 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
         streams.failure(&message, how_bad)?;
         exit.raise(how_bad);
     }
-    let format = match (flags.json, flags.pretty) {
-        (_, true) => ProgFormat::PrettyJson,
-        (true, false) => ProgFormat::Json,
-        (false, false) => ProgFormat::Text,
+    let format = match flags.output_format.json_form(flags.json, flags.pretty) {
+        Some(JsonForm::Pretty) => ProgFormat::PrettyJson,
+        Some(JsonForm::Line) => ProgFormat::Json,
+        None => ProgFormat::Text,
     };
     if flags.engine() == Engine::Jit
         && flags.poke == Poke::Patch

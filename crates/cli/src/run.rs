@@ -183,9 +183,9 @@ fn print(
     };
     let is_taken = flags.dump_maps.as_deref() == Some("-") || outputs::is_stdout(&flags.pcap_out);
     let out: &mut dyn io::Write = if is_taken { streams.err } else { streams.out };
-    if flags.json || flags.pretty {
+    if let Some(form) = flags.output_format.json_form(flags.json, flags.pretty) {
         let ran = Ran { packets, tally: &done.tally, is_interrupted: done.is_interrupted };
-        return write_json(flags, loaded, &ran, out);
+        return write_json((flags, form), loaded, &ran, out);
     }
     let text = summary::text(flags, &loaded.instance, (packets, &done.tally));
     if flags.trace {
@@ -201,7 +201,7 @@ fn print(
 }
 
 fn write_json(
-    flags: &RunFlags,
+    (flags, form): (&RunFlags, JsonForm),
     loaded: &Loaded,
     ran: &Ran<'_>,
     out: &mut dyn io::Write,
@@ -213,7 +213,6 @@ fn write_json(
     if stats::is_printed(flags) {
         answer.stats(flags, &loaded.runtime.programs());
     }
-    let form = if flags.pretty { JsonForm::Pretty } else { JsonForm::Line };
     write_json_text(out, &answer, form)?;
     writeln!(out)
 }

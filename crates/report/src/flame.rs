@@ -232,7 +232,7 @@ mod tests {
         assert!(svg.contains("<title>p: 100 insns (100.0 %)</title>"), "{svg}");
         assert!(svg.contains("<title>f&lt;&amp;&gt;: 75 insns (75.0 %)</title>"), "{svg}");
         let widths: Vec<_> =
-            svg.split("width=\"").filter_map(|rest| rest.split('"').next()).collect();
+            svg.split(" width=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
         assert_eq!(widths, ["100%", "1180.00", "885.00", "295.00"]);
     }
 

@@ -130,6 +130,7 @@ pub fn write_matrix_json(out: &mut dyn Write, matrix: &Matrix) -> io::Result<()>
         })
     };
     let log = json!({
+        "version": 1,
         "kernels": kernels.collect::<Vec<_>>(),
         "programs": matrix.rows.iter().map(program).collect::<Vec<_>>(),
     });

@@ -7,6 +7,7 @@ pub use poke::Poke;
 pub use prog::{ProgCommand, ProgFlags};
 
 use super::loader::LoaderFlag;
+use super::output::TextFormat;
 use clap::{Args, Subcommand};
 use skep::runtime::Engine;
 use std::ffi::OsString;
@@ -69,6 +70,9 @@ pub struct RunFlags {
     /// Print the result as indented JSON
     #[arg(short, long, help_heading = "Output")]
     pub pretty: bool,
+    /// Output format
+    #[arg(short, long, value_name = "FMT", value_enum, default_value_t, help_heading = "Output")]
+    pub output_format: TextFormat,
     /// Write the packets the program lets through, as it left them (- is stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub pcap_out: Option<PathBuf>,

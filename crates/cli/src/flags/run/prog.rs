@@ -2,6 +2,7 @@
 
 use super::poke::Poke;
 use crate::flags::loader::LoaderFlag;
+use crate::flags::output::TextFormat;
 use clap::{Args, Subcommand};
 use skep::runtime::Engine;
 use std::ffi::OsString;
@@ -29,6 +30,9 @@ pub struct ProgFlags {
     /// Print indented JSON
     #[arg(short, long)]
     pub pretty: bool,
+    /// Output format
+    #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
+    pub output_format: TextFormat,
     /// Runs of each program, on zeroed input; default 1000 for `stat`, 0 for `show`
     #[arg(long, value_name = "N")]
     pub repeat: Option<NonZeroU32>,

@@ -1,0 +1,48 @@
+//! `-o` and `--color`, which are the same everywhere.
+
+use clap::ValueEnum;
+use skep_report::{JsonForm, Style};
+
+/// Formats of commands that have text or JSON.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum TextFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// What --pretty prints.
+    Json,
+}
+
+impl TextFormat {
+    /// How JSON is laid out, if that is wanted: by `-o json`, `--json` or `--pretty`.
+    pub(crate) fn json_form(self, json: bool, pretty: bool) -> Option<JsonForm> {
+        match (self, json, pretty) {
+            (TextFormat::Json, _, _) | (_, _, true) => Some(JsonForm::Pretty),
+            (_, true, false) => Some(JsonForm::Line),
+            (TextFormat::Text, false, false) => None,
+        }
+    }
+}
+
+/// When results are coloured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorFlag {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl ColorFlag {
+    /// The style that results have, which would be `found` where nothing is said.
+    pub(crate) fn style(self, found: Style) -> Style {
+        match self {
+            ColorFlag::Auto => found,
+            ColorFlag::Always => Style::Coloured,
+            ColorFlag::Never => Style::Plain,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What `-o json` prints is what `docs/schema` says, and nothing that it does not say.
+//!
+//! The schemas use few words of JSON Schema, which are checked here: a word that is not known is an
+//! error, so that no schema says more than is tested.
+
+use serde_json::Value;
+use skep_report::Style;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn schema(name: &str) -> Value {
+    let path = root().join(format!("docs/schema/{name}.v1.json"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+fn is_of_type(value: &Value, name: &str) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("no such type: {other}"),
+    }
+}
+
+/// What of `value` is not as `schema` says: the first thing, with where it stands.
+fn wrong(value: &Value, schema: &Value, at: &str) -> Option<String> {
+    let words = schema.as_object().expect("a schema is an object");
+    for (word, said) in words {
+        let found = match word.as_str() {
+            "$schema" | "title" | "required" | "additionalProperties" => None,
+            "type" => {
+                let any = match said {
+                    Value::Array(names) => names.iter().collect::<Vec<_>>(),
+                    name => vec![name],
+                };
+                let fits = any.iter().any(|name| is_of_type(value, name.as_str().unwrap_or("")));
+                (!fits).then(|| format!("{at}: {value} is not of type {said}"))
+            }
+            "const" => (value != said).then(|| format!("{at}: {value} is not {said}")),
+            "enum" => {
+                let fits = said.as_array().is_some_and(|any| any.contains(value));
+                (!fits).then(|| format!("{at}: {value} is not one of {said}"))
+            }
+            "anyOf" => {
+                let mut any = said.as_array().into_iter().flatten();
+                let fits = any.any(|schema| wrong(value, schema, at).is_none());
+                (!fits).then(|| format!("{at}: {value} is none of those"))
+            }
+            "items" => {
+                let items = value.as_array().into_iter().flatten().enumerate();
+                items
+                    .map(|(index, item)| (format!("{at}[{index}]"), item))
+                    .find_map(|(at, item)| wrong(item, said, &at))
+            }
+            "properties" => wrong_in_object(value, schema, at),
+            other => panic!("{at}: '{other}' is not checked"),
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+fn wrong_in_object(value: &Value, schema: &Value, at: &str) -> Option<String> {
+    let object = value.as_object()?;
+    let mut required = schema["required"].as_array().into_iter().flatten();
+    let missing = required.find(|name| !object.contains_key(name.as_str().unwrap_or("")));
+    if let Some(name) = missing {
+        return Some(format!("{at}: {name} is missing"));
+    }
+    object.iter().find_map(|(name, value)| {
+        let at = format!("{at}.{name}");
+        match (&schema["properties"][name], &schema["additionalProperties"]) {
+            (Value::Null, Value::Bool(false)) => Some(format!("{at}: the schema does not know it")),
+            (Value::Null, rest) => wrong(value, rest, &at),
+            (known, _) => wrong(value, known, &at),
+        }
+    })
+}
+
+fn printed(args: &[&str]) -> Value {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut streams =
+        skep_cli::Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
+    let args = ["skep"].iter().chain(args).map(|arg| match arg.strip_prefix("tests/") {
+        Some(_) => root().join(arg).into_os_string(),
+        None => arg.into(),
+    });
+    skep_cli::run(args, &mut streams).expect("memory takes all");
+    serde_json::from_slice(&out).unwrap_or_else(|e| {
+        panic!("{e}: {}{}", String::from_utf8_lossy(&out), String::from_utf8_lossy(&err))
+    })
+}
+
+/// Schemas, and commands whose results they are of.
+const COMMANDS: &[(&str, &str)] = &[
+    ("stat", "stat --btf none tests/programs/refused.bpf.o tests/programs/xdp_count.bpf.o -o json"),
+    ("stat", "stat -R tests/cli/base.csv -o json"),
+    ("compare", "stat -C tests/cli/base.csv tests/cli/comp.csv -o json"),
+    (
+        "compare",
+        "baseline check --btf none -b tests/cli/baseline.csv tests/programs/loops.bpf.o -o json",
+    ),
+    (
+        "check",
+        "check --btf none tests/programs/refused.bpf.o tests/programs/xdp_count.bpf.o -o json",
+    ),
+    ("check", "check --btf none tests/programs/refused.bpf.o --format json"),
+    ("check", "check --btf none tests/refusals -o json"),
+    (
+        "kernels",
+        "check --kernel 5.10,6.1 tests/programs/refused.bpf.o tests/programs/xdp_count.bpf.o -o json",
+    ),
+    ("profile", "profile --btf none tests/programs/refused.bpf.o -o json"),
+    ("profile", "profile --btf none tests/programs/loops.bpf.o -o json"),
+    ("profile", "profile --btf none tests/programs/stress_parser.bpf.o -o json"),
+    ("globals", "globals --btf none tests/programs/globals/budget.bpf.o -o json"),
+    ("globals", "globals --btf none tests/programs/map_kinds.bpf.o -o json"),
+    ("explain", "explain --list -o json"),
+    ("explain", "explain leaked-reference -o json"),
+    ("explain", "explain back-edge from insn 7 to 3 -o json"),
+];
+
+#[test]
+fn results_are_as_their_schema_says() {
+    for (name, command) in COMMANDS {
+        let value = printed(&command.split(' ').collect::<Vec<_>>());
+        assert_eq!(wrong(&value, &schema(name), name), None, "skep {command}");
+    }
+}
+
+#[test]
+fn every_schema_is_in_the_document_and_tested() {
+    let document = std::fs::read_to_string(root().join("docs/json.md")).expect("docs/json.md");
+    let files = std::fs::read_dir(root().join("docs/schema")).expect("docs/schema").flatten();
+    let files: BTreeSet<String> =
+        files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    let tested = COMMANDS.iter().map(|(name, _)| format!("{name}.v1.json"));
+    assert_eq!(files, tested.collect());
+    for file in files {
+        assert!(document.contains(&format!("(schema/{file})")), "{file}");
+    }
+}
+
+#[test]
+fn the_schema_of_stat_knows_every_statistic() {
+    let schema = schema("stat");
+    let known = schema["items"]["properties"].as_object().expect("properties");
+    for def in skep_report::STATS {
+        assert!(known.contains_key(def.names[0]), "{}", def.names[0]);
+    }
+    assert_eq!(known.len(), skep_report::STATS.len() + 1, "and the reason");
+}
+
+#[test]
+fn what_a_schema_does_not_say_is_found() {
+    let schema = serde_json::json!({
+        "type": "object",
+        "properties": { "a": { "type": ["integer", "null"] }, "b": { "items": { "const": 1 } } },
+        "required": ["a"],
+        "additionalProperties": false,
+    });
+    let wrong = |value: Value| wrong(&value, &schema, "x");
+    assert_eq!(wrong(serde_json::json!({ "a": null, "b": [1, 1] })), None);
+    assert_eq!(wrong(serde_json::json!({ "b": [] })), Some("x: \"a\" is missing".into()));
+    let found = wrong(serde_json::json!({ "a": 1, "b": [1, 2] }));
+    assert_eq!(found, Some("x.b[1]: 2 is not 1".into()));
+    let found = wrong(serde_json::json!({ "a": 1, "c": 1 }));
+    assert_eq!(found, Some("x.c: the schema does not know it".into()));
+    assert!(wrong(serde_json::json!({ "a": 1.5 })).is_some());
+}
