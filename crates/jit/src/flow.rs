@@ -134,6 +134,7 @@ impl Flow {
         self.live_out.clear();
         self.live_out.resize(ops.len(), RegSet::NONE);
         let mut live_in = vec![RegSet::NONE; ops.len() + 1];
+        let sets: Vec<_> = ops.iter().map(|op| (op.defs(), op.uses())).collect();
         for func in &self.funcs {
             let range = func.start as usize..func.end as usize;
             // Backwards through the function until nothing changes; loops need a second round.
@@ -144,7 +145,8 @@ impl Flow {
                     let op = &ops[at];
                     let next = if op.is_end() { RegSet::NONE } else { live_in[at + 1] };
                     let out = op.target().map_or(next, |to| next.or(live_in[to as usize]));
-                    let before = out.minus(op.defs()).or(op.uses());
+                    let (defs, uses) = sets[at];
+                    let before = out.minus(defs).or(uses);
                     self.live_out[at] = out;
                     if before != live_in[at] {
                         live_in[at] = before;

@@ -48,6 +48,15 @@ impl RegSet {
     pub(crate) fn meets(self, other: RegSet) -> bool {
         self.0 & other.0 != 0
     }
+    /// Those in it, in order.
+    pub(crate) fn iter(self) -> impl Iterator<Item = Reg> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let reg = (left != 0).then(|| Reg(left.trailing_zeros() as u8));
+            left &= left.wrapping_sub(1);
+            reg
+        })
+    }
 }
 
 /// Who sees the memory that an op accesses.

@@ -78,7 +78,7 @@ fn carried(ops: &[Op]) -> [u32; Reg::COUNT] {
         read = read.or(op.uses().minus(written));
         written = written.or(op.defs());
         let done = done(op, &ready);
-        registers(op.defs()).for_each(|reg| ready[usize::from(reg.0)] = done);
+        op.defs().iter().for_each(|reg| ready[usize::from(reg.0)] = done);
     }
     for reg in (0..Reg::COUNT as u8).map(Reg) {
         if !read.has(reg) || !written.has(reg) {
@@ -88,18 +88,9 @@ fn carried(ops: &[Op]) -> [u32; Reg::COUNT] {
     ready
 }
 
-fn registers(set: RegSet) -> impl Iterator<Item = Reg> {
-    let mut left = set.0;
-    std::iter::from_fn(move || {
-        let reg = (left != 0).then(|| Reg(left.trailing_zeros() as u8));
-        left &= left.wrapping_sub(1);
-        reg
-    })
-}
-
 /// When the result of an op is there.
 fn done(op: &Op, ready: &[u32; Reg::COUNT]) -> u32 {
-    let since = registers(op.uses()).map(|reg| ready[usize::from(reg.0)]).max().unwrap_or(0);
+    let since = op.uses().iter().map(|reg| ready[usize::from(reg.0)]).max().unwrap_or(0);
     since
         + match op {
             Op::Load { .. } => LOAD,
@@ -150,7 +141,7 @@ impl Pair {
 
 impl Chains<'_> {
     fn ready(&self, src: Src) -> u32 {
-        registers(src.uses()).map(|reg| self.ready[usize::from(reg.0)]).max().unwrap_or(0)
+        src.uses().iter().map(|reg| self.ready[usize::from(reg.0)]).max().unwrap_or(0)
     }
 
     /// Joins what the op at `at` and the one that made one of its parts join, in another order.
@@ -217,7 +208,7 @@ impl Chains<'_> {
         if op.is_call() || matches!(op, Op::Atomic { .. } | Op::TailCall { .. }) {
             self.links = [None; Reg::COUNT];
         }
-        registers(op.uses()).for_each(|reg| self.links[usize::from(reg.0)] = None);
+        op.uses().iter().for_each(|reg| self.links[usize::from(reg.0)] = None);
         if op.defs() != RegSet::NONE {
             let lost = |link: &Link| {
                 let parts = link.pair.parts.iter().fold(RegSet::NONE, |set, s| set.or(s.uses()));
@@ -227,7 +218,7 @@ impl Chains<'_> {
                 *link = None;
             }
         }
-        for reg in registers(op.defs()) {
+        for reg in op.defs().iter() {
             self.ready[usize::from(reg.0)] = done;
         }
         if let (Some(pair), Some(ready)) = (made, ready) {

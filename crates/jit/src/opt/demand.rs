@@ -77,9 +77,7 @@ impl Needs {
     }
 
     fn read_all(&mut self, regs: RegSet) {
-        (0..Reg::COUNT as u8).map(Reg).filter(|reg| regs.has(*reg)).for_each(|reg| {
-            self.read(reg, u64::MAX);
-        });
+        regs.iter().for_each(|reg| self.read(reg, u64::MAX));
     }
 
     /// What is read behind a block.
@@ -92,7 +90,7 @@ impl Needs {
     /// What is read before the op, if this is what is read after it.
     fn step(&mut self, op: &Op) {
         let mut need = 0;
-        for reg in (0..Reg::COUNT as u8).map(Reg).filter(|reg| op.defs().has(*reg)) {
+        for reg in op.defs().iter() {
             need = std::mem::take(&mut self.0[usize::from(reg.0)]);
         }
         match *op {

@@ -139,16 +139,22 @@ impl Walk<'_> {
         // Jumps backwards inside, other than the loop's own: what they go round may happen often.
         let jump = |at: usize| self.ops[at].target().map(|to| (to as usize, at));
         let inner: Vec<_> = ops().filter_map(jump).filter(|j| j.0 <= j.1 && j.1 != at).collect();
+        // By register: the op that writes it, and how many do.
+        let mut defs = [(0, 0); Reg::COUNT];
+        for at in ops() {
+            for reg in self.ops[at].defs().iter() {
+                let (last, count) = defs[usize::from(reg.0)];
+                defs[usize::from(reg.0)] = (at.max(last), count + 1);
+            }
+        }
         let mut steps = BTreeMap::new();
-        for reg in (0..Reg::COUNT as u8).map(Reg) {
-            let mut defs = ops().filter(|at| self.ops[*at].defs().has(reg));
-            let (Some(def), None) = (defs.next(), defs.next()) else { continue };
+        for (reg, (def, _)) in (0u8..).zip(defs).filter(|(_, (_, count))| *count == 1) {
             let again = inner.iter().any(|(to, from)| (*to..=*from).contains(&def));
             if let Op::Alu { op: AluOp::Add, src: Src::Imm(by), .. } = self.ops[def]
                 && !again
                 && by != 0
             {
-                steps.insert(reg.0, i64::from(by));
+                steps.insert(reg, i64::from(by));
             }
         }
         Some(Counted { test: (a, limit.into()), steps, blocks })

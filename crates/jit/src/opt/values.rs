@@ -181,7 +181,7 @@ impl Values {
         {
             self.epoch += 1;
         }
-        for reg in (0..Reg::COUNT as u8).map(Reg).filter(|reg| op.defs().has(*reg)) {
+        for reg in op.defs().iter() {
             let number = match def {
                 Some(Made::Same(number)) => number,
                 Some(Made::New(mut def)) => {

@@ -206,15 +206,13 @@ impl State {
         let made = match made {
             Some(made) => made,
             None => {
-                let values = values(op);
-                let mut regs = (0..Reg::COUNT as u8).map(Reg).filter(|reg| values.has(*reg));
-                if !regs.all(|reg| self.of(reg).kind == Kind::Number) {
+                if !values(op).iter().all(|reg| self.of(reg).kind == Kind::Number) {
                     return None;
                 }
                 self.result(op)
             }
         };
-        for reg in (0..Reg::COUNT as u8).map(Reg).filter(|reg| op.defs().has(*reg)) {
+        for reg in op.defs().iter() {
             self.regs[usize::from(reg.0)] = self.named(made);
         }
         Some(())
