@@ -28,13 +28,19 @@ pub fn run(
 ) -> io::Result<Exit> {
     match Cli::try_parse_from(args) {
         Err(e) => skep_cli::print_usage(&e, streams),
-        Ok(cli) => match &cli.command {
-            BenchCommand::Verify(flags) => verify::run(flags, streams),
-            BenchCommand::Run(flags) => running::run(flags, streams),
-            BenchCommand::Poke(flags) => poking::run(flags, streams),
-        },
+        Ok(cli) => {
+            let outcome = match &cli.command {
+                BenchCommand::Verify(flags) => verify::run(flags, streams)?,
+                BenchCommand::Run(flags) => running::run(flags, streams)?,
+                BenchCommand::Poke(flags) => poking::run(flags, streams)?,
+            };
+            outcome.or_else(|message| streams.error(&message).map(|()| Exit::Input))
+        }
     }
 }
+
+/// The inner error is a line about the input; the outer one of the streams.
+type Outcome = io::Result<Result<Exit, String>>;
 
 /// An answer as JSON, the last line of it ended.
 fn write_json(answer: &impl serde::Serialize, streams: &mut Streams<'_>) -> io::Result<()> {

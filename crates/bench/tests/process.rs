@@ -1,6 +1,10 @@
 //! What only the process shows: children that measure, wrong patching that must be noticed, a host
 //! that refuses.
 
+#[path = "../../cli/tests/refuse/mod.rs"]
+mod refuse;
+
+use refuse::refuse;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -132,24 +136,4 @@ fn bench_poke_names_the_mode_that_it_falls_back_to() {
         assert_eq!((code, &*out), (Some(2), ""));
         assert!(err.contains(&notice) && err.contains("in flag mode"), "{err}");
     }
-}
-
-/// Has a system call fail with EPERM from now on.
-fn refuse(call: libc::c_long) -> std::io::Result<()> {
-    let statement =
-        |code: u32, k: u32, jf: u8| libc::sock_filter { code: code as u16, jt: 0, jf, k };
-    let returns = libc::BPF_RET | libc::BPF_K;
-    let mut filter = [
-        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
-        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, call as u32, 1),
-        statement(returns, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32, 0),
-        statement(returns, libc::SECCOMP_RET_ALLOW, 0),
-    ];
-    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: the filter is read during the call; both change this process alone.
-    let refused = unsafe {
-        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
-            || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) != 0
-    };
-    if refused { Err(std::io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -7,7 +7,7 @@ use crate::stat::live::{Collected, collect};
 use crate::stat::replay::{print_breaches, print_joined, read};
 use crate::stat::{Wanted, read_gate};
 use crate::streams::Streams;
-use skep_report::{EmitSpec, JoinedRow, Row, Stat, join};
+use skep_report::{EmitSpec, Filters, JoinedRow, Row, Stat, join};
 use std::io;
 
 /// What does not depend on the machine.
@@ -27,8 +27,8 @@ pub(crate) fn run(command: &BaselineCommand, streams: &mut Streams<'_>) -> io::R
 }
 
 fn write(flags: &BaselineFlags, streams: &mut Streams<'_>) -> io::Result<Result<Exit, String>> {
-    let Collected { rows, exit, .. } = match verified(flags, streams)? {
-        Ok(collected) => collected,
+    let (Collected { rows, exit, .. }, _) = match verified(flags, streams)? {
+        Ok(verified) => verified,
         Err(message) => return Ok(Err(message)),
     };
     // What could not be read today would be missed only by the next one who looks.
@@ -41,8 +41,7 @@ fn write(flags: &BaselineFlags, streams: &mut Streams<'_>) -> io::Result<Result<
     if let Err(e) = std::fs::write(path, text) {
         return Ok(Err(skep::Error::io(path, "writing the baseline", e).to_string()));
     }
-    let plural = if rows.len() == 1 { "" } else { "s" };
-    writeln!(streams.out, "{}: {} program{plural}", path.display(), rows.len())?;
+    writeln!(streams.out, "{}: {}", path.display(), programs(rows.len()))?;
     Ok(Ok(exit))
 }
 
@@ -58,11 +57,9 @@ fn check(
         Ok(prepared) => prepared,
         Err(message) => return Ok(Err(message)),
     };
-    let collected = verified(&flags.common, streams)?;
-    let filters = crate::stat::read_filters(&flags.common.filter);
-    let (Collected { rows, exit, .. }, filters) = match (collected, filters) {
-        (Ok(collected), Ok(filters)) => (collected, filters),
-        (Err(message), _) | (_, Err(message)) => return Ok(Err(message)),
+    let (Collected { rows, exit, .. }, filters) = match verified(&flags.common, streams)? {
+        Ok(verified) => verified,
+        Err(message) => return Ok(Err(message)),
     };
     let mut joined = join(&base, &rows);
     // A baseline may be of more than is looked at.
@@ -71,11 +68,10 @@ fn check(
             || pair.base.is_some_and(|row| filters.wants(&row.file, Some(&row.prog)))
     });
     let breaches = gate.breaches(&joined);
-    let programs = joined.len();
+    let compared = programs(joined.len());
     joined.retain(changed);
     if joined.is_empty() && flags.output_format == OutputFormat::Table {
-        let plural = if programs == 1 { "" } else { "s" };
-        writeln!(streams.err, "{programs} program{plural}, as in the baseline")?;
+        writeln!(streams.err, "{compared}, as in the baseline")?;
     } else {
         print_joined(streams, &joined, &EmitSpec { stats: COLUMNS.to_vec() }, flags.output_format)?;
     }
@@ -93,11 +89,15 @@ fn changed(pair: &JoinedRow<'_>) -> bool {
     shown(pair.base) != shown(pair.comp)
 }
 
-/// Rows of the programs, by file and name.
+fn programs(count: usize) -> String {
+    format!("{count} program{}", if count == 1 { "" } else { "s" })
+}
+
+/// Rows of the programs, by file and name, and the filters that chose them.
 fn verified(
     flags: &BaselineFlags,
     streams: &mut Streams<'_>,
-) -> io::Result<Result<Collected, String>> {
+) -> io::Result<Result<(Collected, Filters), String>> {
     let stat = StatFlags {
         input: flags.input.clone(),
         filter: flags.filter.clone(),
@@ -112,6 +112,6 @@ fn verified(
     let collected = collect(&stat, &wanted, streams)?;
     Ok(collected.map(|mut collected| {
         collected.rows.sort_by(Row::by_key);
-        collected
+        (collected, wanted.filters)
     }))
 }

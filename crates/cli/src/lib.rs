@@ -11,6 +11,7 @@
 mod allocator;
 mod baseline;
 mod check;
+mod digits;
 mod dump;
 mod exit;
 mod explain;

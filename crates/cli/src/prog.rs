@@ -153,7 +153,7 @@ pub(crate) fn row(info: &ProgInfo) -> ProgRow {
         id: info.id,
         prog_type: info.prog_type.to_string(),
         name: info.name.clone(),
-        tag: info.tag.iter().map(|byte| format!("{byte:02x}")).collect(),
+        tag: crate::digits::hex(&info.tag),
         gpl_compatible: info.gpl_compatible,
         run_time_ns: info.stats.run_time_ns,
         run_cnt: info.stats.run_cnt,

@@ -17,7 +17,7 @@ use std::io;
 pub(crate) struct Wanted {
     emit: EmitSpec,
     sort: SortSpec,
-    filters: Filters,
+    pub(crate) filters: Filters,
     format: OutputFormat,
     top_n: usize,
     tuning: Tuning,

@@ -1,5 +1,8 @@
 //! Hosts that give less than is asked for: threads, system calls, a reader, names in UTF-8.
 
+mod refuse;
+
+use refuse::refuse;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -30,25 +33,6 @@ fn without(mut command: Command, calls: &'static [libc::c_long]) -> Command {
     // SAFETY: only system calls between `fork` and `exec`, and no memory is allocated.
     unsafe { command.pre_exec(|| calls.iter().try_for_each(|call| refuse(*call))) };
     command
-}
-
-fn refuse(call: libc::c_long) -> std::io::Result<()> {
-    let statement =
-        |code: u32, k: u32, jf: u8| libc::sock_filter { code: code as u16, jt: 0, jf, k };
-    let returns = libc::BPF_RET | libc::BPF_K;
-    let mut filter = [
-        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
-        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, call as u32, 1),
-        statement(returns, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32, 0),
-        statement(returns, libc::SECCOMP_RET_ALLOW, 0),
-    ];
-    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: the filter is read during the call.
-    let refused = unsafe {
-        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
-            || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) != 0
-    };
-    if refused { Err(std::io::Error::last_os_error()) } else { Ok(()) }
 }
 
 const CLONES: &[libc::c_long] = &[libc::SYS_clone, libc::SYS_clone3];

@@ -101,7 +101,7 @@ pub fn near_codes(word: &str) -> Vec<String> {
     let asked = word.to_ascii_lowercase().replace(['_', ' '], "-");
     let near = |code: &str| {
         let code = code.replace('_', "-");
-        let far = edits(&asked, &code);
+        let far = strsim::levenshtein(&asked, &code);
         let is_part = asked.len() >= 3 && code.contains(&asked);
         (is_part || far * 3 <= code.len()).then_some((!is_part, far))
     };
@@ -178,22 +178,6 @@ fn fixed_parts(text: &str) -> Vec<String> {
 /// Small letters, one blank between words.
 fn words_of(text: &str) -> String {
     text.to_ascii_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Letters to change, to put in or to take out, to make one word of the other.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<u8> = b.bytes().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, &to) in b.iter().enumerate() {
-            let kept = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = kept.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 mod tables;
 
-use crate::command::Progress;
 use crate::command::flags::{PokeFlags, PokeKind, PokeTable};
+use crate::command::{Outcome, Progress};
 use crate::poke::control::{self, CONTROLS, Control};
 use crate::poke::cost::{Cost, Hop, costs, hops};
 use crate::poke::estimate::{Estimated, estimates};
@@ -81,11 +81,7 @@ impl Answer {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// Only those of the streams.
-pub(crate) fn run(flags: &PokeFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+pub(crate) fn run(flags: &PokeFlags, streams: &mut Streams<'_>) -> Outcome {
     if let Some(name) = &flags.control {
         return child(name, streams);
     }
@@ -100,17 +96,14 @@ pub(crate) fn run(flags: &PokeFlags, streams: &mut Streams<'_>) -> io::Result<Ex
     };
     let answer = match measured {
         Ok(answer) => answer,
-        Err(message) => {
-            streams.error(&message)?;
-            return Ok(Exit::Input);
-        }
+        Err(message) => return Ok(Err(message)),
     };
     if flags.json {
         crate::command::write_json(&answer, streams)?;
     } else {
         tables::print(flags, &answer, streams)?;
     }
-    Ok(if answer.is_wrong() { Exit::Refused } else { Exit::Success })
+    Ok(Ok(if answer.is_wrong() { Exit::Refused } else { Exit::Success }))
 }
 
 /// The tables that can be measured here: where the host does not let code be patched, those of the
@@ -265,22 +258,18 @@ fn controlled(control: Control) -> Result<Controlled, String> {
 const CRASHES: [i32; 5] = [4, 5, 7, 8, 11];
 
 /// The child: exit code 1 if it saw what it has to see, 0 if not.
-fn child(name: &str, streams: &mut Streams<'_>) -> io::Result<Exit> {
+fn child(name: &str, streams: &mut Streams<'_>) -> Outcome {
     let Some(control) = CONTROLS.into_iter().find(|control| control.name() == name) else {
-        streams.error(&format!("no control '{name}'"))?;
-        return Ok(Exit::Input);
+        return Ok(Err(format!("no control '{name}'")));
     };
     match control::run(control, CONTROL_TIME) {
         Ok((executions, wrong)) if wrong > 0 => {
             let (wrong, executions) =
                 (crate::command::figures::count(wrong), crate::command::figures::count(executions));
             writeln!(streams.out, "saw {wrong} wrong of {executions} executions")?;
-            Ok(Exit::Refused)
+            Ok(Ok(Exit::Refused))
         }
-        Ok(_) => Ok(Exit::Success),
-        Err(message) => {
-            streams.error(&message)?;
-            Ok(Exit::Input)
-        }
+        Ok(_) => Ok(Ok(Exit::Success)),
+        Err(message) => Ok(Err(message)),
     }
 }

@@ -3,8 +3,8 @@
 mod families;
 mod tables;
 
-use crate::command::Progress;
 use crate::command::flags::{RunFlags, RunTable};
+use crate::command::{Outcome, Progress};
 use crate::geometric_mean;
 use crate::run::KINDS;
 use crate::run::compute::{Computed, Others, compute};
@@ -20,7 +20,6 @@ use clap::ValueEnum;
 use serde::Serialize;
 use skep_cli::Exit;
 use skep_cli::Streams;
-use std::io;
 
 /// Everything that was measured; a table that was not asked for is absent.
 #[derive(Default, Serialize)]
@@ -44,28 +43,21 @@ struct Answer {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// Only those of the streams.
-pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> Outcome {
     let answer = match flags.files.is_empty() {
         true => own(flags, streams),
         false => of_files(flags, streams),
     };
     let answer = match answer {
         Ok(answer) => answer,
-        Err(message) => {
-            streams.error(&message)?;
-            return Ok(Exit::Input);
-        }
+        Err(message) => return Ok(Err(message)),
     };
     if flags.json {
         crate::command::write_json(&answer, streams)?;
     } else {
         tables::print(&answer, streams)?;
     }
-    Ok(Exit::Success)
+    Ok(Ok(Exit::Success))
 }
 
 /// skep's own programs.

@@ -13,6 +13,7 @@ mod versus;
 mod worker;
 
 use crate::Rounds;
+use crate::command::Outcome;
 use crate::command::flags::VerifyFlags;
 use sides::Side;
 use skep::VerifyOptions;
@@ -20,7 +21,6 @@ use skep_cli::Exit;
 use skep_cli::Streams;
 use skep_cli::interrupt;
 use skep_cli::judge_files::Plan;
-use std::io;
 use std::time::Duration;
 
 /// Seconds per program where nothing is said.
@@ -34,28 +34,17 @@ struct Run<'a> {
     rounds: Rounds,
 }
 
-/// The inner error is a line about the input.
-type Outcome = io::Result<Result<Exit, String>>;
-
 /// Runs the command.
-///
-/// # Errors
-///
-/// Only those of the streams.
-pub(crate) fn run(flags: &VerifyFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+pub(crate) fn run(flags: &VerifyFlags, streams: &mut Streams<'_>) -> Outcome {
     // What was measured by then is shown.
     let _guard = interrupt::Guard::new();
-    let outcome = match Run::new(flags) {
+    Ok(match Run::new(flags) {
         Err(message) => Err(message),
         Ok(run) if flags.worker.is_some() => worker::run(&run, streams)?,
         Ok(run) if flags.vs.is_some() => versus::run(&run, streams)?,
         Ok(run) if flags.saturate.is_some() => saturate::run(&run, streams)?,
         Ok(run) if flags.callgrind => counted::run(&run, streams)?,
         Ok(run) => in_turn::run(&run, streams)?,
-    };
-    outcome.or_else(|message| {
-        streams.error(&message)?;
-        Ok(Exit::Input)
     })
 }
 

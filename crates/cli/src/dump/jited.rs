@@ -7,8 +7,9 @@
 use super::jited_json;
 pub(super) use super::jited_json::Function;
 use super::xlated::Lines;
+use crate::digits::hex;
 use crate::exit::Exit;
-use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
+use iced_x86::{Formatter, IntelFormatter};
 use skep::program::{MapIdx, Program};
 use skep::verifier::{VerifiedProgram, Xlated};
 use skep_jit::{Linkage, MachineCode, PatchKind, Tuning, compile};
@@ -104,22 +105,10 @@ struct Listing {
 impl Listing {
     /// The insns from one offset to another.
     fn write(&self, out: &mut dyn Write, (start, end): (u32, u32)) -> io::Result<()> {
-        let slice = self.bytes.get(start as usize..end as usize).unwrap_or_default();
-        let mut decoder = Decoder::with_ip(64, slice, u64::from(start), DecoderOptions::NONE);
         let mut formatter = IntelFormatter::new();
         formatter.options_mut().set_space_after_operand_separator(true);
-        let mut insn = Instruction::default();
-        while decoder.can_decode() {
-            decoder.decode_out(&mut insn);
-            if insn.is_invalid() {
-                break;
-            }
-            let off = insn.ip() as u32;
-            let insn_bytes = self.bytes.get(off as usize..off as usize + insn.len());
-            let mut hex = String::new();
-            for byte in insn_bytes.unwrap_or_default() {
-                let _ = write!(hex, "{byte:02x}");
-            }
+        for (off, insn, insn_bytes) in jited_json::decoded(&self.bytes, start..end) {
+            let hex = hex(insn_bytes);
             let mut text = String::new();
             formatter.format(&insn, &mut text);
             for (_, mark) in self.marks.iter().filter(|(at, _)| *at == off) {

@@ -1,6 +1,6 @@
 //! Machine code as JSON, in the shape of `bpftool -j prog dump jited`.
 
-use super::json_source::{Line, Source, hex};
+use super::json_source::{Line, Source, hex_byte};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 use serde::Serialize;
 use skep::verifier::{VerifiedProgram, Xlated};
@@ -67,14 +67,23 @@ pub(super) fn jited(
     functions
 }
 
-/// The machine insns of a range, with their offsets.
-fn insns(bytes: &[u8], range: Range<u32>, marks: &[(u32, String)]) -> Vec<(u32, JitedInsn)> {
+/// The machine insns of a range, up to bytes that are none: their offsets and bytes.
+pub(super) fn decoded(
+    bytes: &[u8],
+    range: Range<u32>,
+) -> impl Iterator<Item = (u32, Instruction, &[u8])> {
     let slice = bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
     let decoder = Decoder::with_ip(64, slice, u64::from(range.start), DecoderOptions::NONE);
+    decoder.into_iter().take_while(|insn| !insn.is_invalid()).map(|insn| {
+        let off = insn.ip() as usize;
+        (off as u32, insn, bytes.get(off..off + insn.len()).unwrap_or_default())
+    })
+}
+
+/// The machine insns of a range, with their offsets.
+fn insns(bytes: &[u8], range: Range<u32>, marks: &[(u32, String)]) -> Vec<(u32, JitedInsn)> {
     let mut formatter = IntelFormatter::new();
-    let decoded = decoder.into_iter().take_while(|insn| !insn.is_invalid());
-    let one = |insn: Instruction| {
-        let off = insn.ip() as u32;
+    let one = |(off, insn, opcodes): (u32, Instruction, &[u8])| {
         let mut operation = String::new();
         formatter.format_mnemonic(&insn, &mut operation);
         let count = formatter.operand_count(&insn);
@@ -85,19 +94,18 @@ fn insns(bytes: &[u8], range: Range<u32>, marks: &[(u32, String)]) -> Vec<(u32, 
             text
         });
         let operands = operands.collect();
-        let opcodes = bytes.get(off as usize..off as usize + insn.len()).unwrap_or_default();
         let here = marks.iter().filter(|(at, _)| *at == off);
         let insn = JitedInsn {
             line: None,
             pc: format!("{off:#x}"),
             operation,
             operands,
-            opcodes: opcodes.iter().map(hex).collect(),
+            opcodes: opcodes.iter().map(hex_byte).collect(),
             marks: here.map(|(_, mark)| mark.clone()).collect(),
         };
         (off, insn)
     };
-    decoded.map(one).collect()
+    decoded(bytes, range).map(one).collect()
 }
 
 /// The insns of a function; none of a stub.

@@ -5,7 +5,7 @@
 //! are without the kernel's prefix and tag. Of several programs each is an object with its name.
 
 use super::jited::Function;
-use super::json_source::{Line, Source, hex};
+use super::json_source::{Line, Source, hex_byte};
 use super::names::insn_text_of;
 use super::xlated::resolved;
 use serde::Serialize;
@@ -59,11 +59,11 @@ impl Opcodes {
             imm.extend(second.imm.to_le_bytes());
         }
         Opcodes {
-            code: hex(&insn.code),
+            code: hex_byte(&insn.code),
             src_reg: format!("{:#x}", insn.src),
             dst_reg: format!("{:#x}", insn.dst),
-            off: insn.off.to_le_bytes().iter().map(hex).collect(),
-            imm: imm.iter().map(hex).collect(),
+            off: insn.off.to_le_bytes().iter().map(hex_byte).collect(),
+            imm: imm.iter().map(hex_byte).collect(),
         }
     }
 }

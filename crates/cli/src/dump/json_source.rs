@@ -1,6 +1,7 @@
 //! What JSON of all stages has: source lines, prototypes, bytes.
 
 use super::names::line_info;
+use crate::digits::is_zero;
 use serde::Serialize;
 use skep::btf::TypeId;
 use skep::program::Program;
@@ -16,12 +17,8 @@ pub(super) struct Line {
     line_col: u32,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-pub(super) fn hex(byte: &u8) -> String {
+/// A byte as JSON of bpftool has it.
+pub(super) fn hex_byte(byte: &u8) -> String {
     format!("{byte:#04x}")
 }
 

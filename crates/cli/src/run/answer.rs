@@ -1,10 +1,11 @@
 //! `--json`: what is printed of the runs, as one object. Names are those of the text; packets,
 //! contexts and keys are digits as `--hex` reads them.
 
-use super::effects::{Effects, hex};
+use super::effects::Effects;
 use super::stats::histogram_rows;
 use super::summary::verdict_name;
 use super::tally::{Run, Tally};
+use crate::digits::{hex, is_zero};
 use crate::flags::run::RunFlags;
 use crate::prog::row;
 use serde::Serialize;
@@ -37,11 +38,6 @@ pub(super) struct Answer<'a> {
     /// Their statistics, if they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     programs: Option<Vec<Program>>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 #[derive(Serialize)]

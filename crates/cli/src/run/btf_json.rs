@@ -166,7 +166,7 @@ fn signed(number: u64, bits: u32) -> i64 {
 
 fn int<S: Serializer>(ty: Type<'_>, bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     if bytes.len() > 8 {
-        let digits: String = bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect();
+        let digits = crate::digits::hex(bytes.iter().rev());
         let digits = digits.trim_start_matches('0');
         let digits = if digits.is_empty() { "0" } else { digits };
         return serializer.collect_str(&format_args!("0x{digits}"));

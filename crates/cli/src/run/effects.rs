@@ -1,6 +1,7 @@
 //! What a program did besides returning a number, as lines and as JSON: `bpftool prog run` gives
 //! the context back as bytes, here the fields that have changed are named.
 
+use crate::digits::hex;
 use serde::{Serialize, Serializer};
 use skep::runtime::Ctx;
 use std::fmt::Write as _;
@@ -97,9 +98,4 @@ impl Effects {
         }
         text
     }
-}
-
-/// Digits as `--hex` reads them.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

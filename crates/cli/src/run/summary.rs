@@ -1,7 +1,7 @@
 //! What is printed of the runs, and which verdicts let a packet through.
 
-use super::effects::hex;
 use super::tally::{Run, Tally};
+use crate::digits::hex;
 use crate::flags::run::RunFlags;
 use skep::runtime::{Instance, Redirect, takes_packet};
 use skep::uapi::ProgType;
