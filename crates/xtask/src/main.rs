@@ -11,6 +11,7 @@ mod bless;
 mod child;
 mod ci;
 mod corpus;
+mod dist;
 mod embed;
 mod exec_diff;
 mod faults;
@@ -36,6 +37,8 @@ mod sanitized;
 mod targets;
 mod tidy;
 mod tunings;
+#[cfg(test)]
+mod workflows;
 
 use clap::{Parser, Subcommand};
 use outcome::{Ended, Outcome};
@@ -68,6 +71,8 @@ enum Command {
     Judge(judge::Args),
     /// Print skep's log for programs of an object; --side shows both logs, line by line.
     Ours(judge::Args),
+    /// Make what people install without cargo: a static tarball and a .deb, both tried.
+    Dist(dist::Args),
     /// Run programs beside the verifier's walk of them: each run must stay inside of it.
     Embed(embed::Args),
     /// Run random programs on every engine and compare the results.
@@ -154,6 +159,7 @@ fn run(command: Command) -> Outcome {
         Command::Corpus(args) => corpus::run(&args),
         Command::Judge(args) => judge::run(&args, judge::Engine::Kernel),
         Command::Ours(args) => judge::run(&args, judge::Engine::Ours),
+        Command::Dist(args) => dist::run(&args),
         Command::Embed(args) => embed::run(&args),
         Command::ExecDiff(args) => exec_diff::run(&args),
         Command::Faults(args) => faults::run(&args),

@@ -102,7 +102,7 @@ fn compiles((target, packages): &Check) -> Outcome {
 }
 
 /// Why the standard library of a platform is not here and cannot be had, if so.
-fn is_missing(target: &str) -> Option<String> {
+pub(crate) fn is_missing(target: &str) -> Option<String> {
     let has = || {
         let sysroot = quietly(Command::new("rustc").args(["--print", "sysroot"]))?;
         let root = PathBuf::from(String::from_utf8_lossy(&sysroot.stdout).trim());
@@ -129,7 +129,7 @@ fn is_there(tool: &str) -> bool {
 }
 
 /// The folder of what cargo builds.
-fn target_dir() -> PathBuf {
+pub(crate) fn target_dir() -> PathBuf {
     let set = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     set.unwrap_or_else(|| crate::root().join("target"))
 }
