@@ -41,7 +41,7 @@ mod timer;
 mod trace;
 mod unaligned;
 
-pub use ctx::{Ctx, takes_packet};
+pub use ctx::{Ctx, Lent, takes_packet};
 pub use engine_choice::Engine;
 pub use epoch::THREADS_MAX;
 pub use errno::Errno;

@@ -4,9 +4,9 @@
 pub use skep_runtime::map;
 pub use skep_runtime::{
     ClockError, ClockSource, CpuFeatures, Ctx, Engine, Errno, Error, ErrorKind, HostClock,
-    Instance, Interrupter, LoadOptions, ObjectMaps, Observer, Options, Passes, PokeMode, ProgInfo,
-    ProgStats, Prologue, Redirect, RunResult, Runtime, StatsGuard, StatsOptions, THREADS_MAX,
-    Tuning, Tunnel, supported_helpers, supported_kfuncs, takes_packet,
+    Instance, Interrupter, Lent, LoadOptions, ObjectMaps, Observer, Options, Passes, PokeMode,
+    ProgInfo, ProgStats, Prologue, Redirect, RunResult, Runtime, StatsGuard, StatsOptions,
+    THREADS_MAX, Tuning, Tunnel, supported_helpers, supported_kfuncs, takes_packet,
 };
 
 /// How running code is changed on this host.

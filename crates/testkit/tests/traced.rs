@@ -273,8 +273,9 @@ fn nothing_is_where_no_struct_of_the_kernel_is() {
 fn what_is_lent_is_there() {
     let lend = |ctx: &mut Ctx| {
         let inner = ctx.lend(&77u64.to_le_bytes()).unwrap();
-        let outer = ctx.lend(&inner.to_le_bytes()).unwrap();
-        ctx.set_word(0, outer).unwrap();
+        let outer = ctx.lend(&[0; 8]).unwrap();
+        ctx.link(outer, 0, inner).unwrap();
+        ctx.set_pointer(0, outer).unwrap();
         assert!(ctx.set_word(1, 0).is_err() && ctx.set_word(usize::MAX, 0).is_err());
     };
     run_with((5, &[0]), lend, |out| assert_eq!(out[..3], [77, 77, 0]));

@@ -3,8 +3,10 @@
 //! One context serves many runs; [`Ctx::set_packet`] loads the next packet.
 
 mod field;
+mod lent;
 mod packet;
 
+pub use lent::Lent;
 pub(crate) use packet::{ETH_HLEN, Packet, PacketKind, skb};
 
 use crate::Error;
@@ -30,8 +32,8 @@ pub struct Ctx {
     pub(crate) attach_cookie: u64,
     /// Frames of interpreted runs; made at the first one.
     stack: Option<Region>,
-    /// What pointers in the context may lead to.
-    lent: Vec<Region>,
+    /// What pointers in the context may lead to, and how many bytes of it were given.
+    lent: Vec<(Region, usize)>,
     budget: Arc<Budget>,
 }
 
@@ -160,37 +162,6 @@ impl Ctx {
         }
     }
 
-    /// Memory that a word of the context may point to: a struct of the kernel, as a tracing program
-    /// is to see it. Returns its address, for [`Ctx::set_word`] or for a pointer in other such
-    /// memory; it stays as long as the context.
-    ///
-    /// # Errors
-    ///
-    /// No memory.
-    pub fn lend(&mut self, bytes: &[u8]) -> Result<u64, Error> {
-        let region = Region::zeroed(bytes.len(), &self.budget)?;
-        region.write(0, bytes);
-        let addr = region.addr(0);
-        self.lent.push(region);
-        Ok(addr)
-    }
-
-    /// Sets word `index` of a context of bytes, for all further runs.
-    ///
-    /// # Errors
-    ///
-    /// There is no such word, or the context is that of a packet.
-    pub fn set_word(&mut self, index: usize, value: u64) -> Result<(), Error> {
-        let at = index.checked_mul(8);
-        match (&self.body, at) {
-            (Body::Raw(region, len), Some(at)) if at < *len && *len - at >= 8 => {
-                region.write(at, &value.to_ne_bytes());
-                Ok(())
-            }
-            _ => Err(Error::input(format!("the context has no word {index}"))),
-        }
-    }
-
     /// Sets what `bpf_get_attach_cookie` returns in all further runs; initially 0.
     pub fn set_attach_cookie(&mut self, cookie: u64) {
         self.attach_cookie = cookie;
@@ -227,7 +198,7 @@ impl Ctx {
             Body::Packet(packet) => packet.locate(addr, size),
             Body::Raw(region, len) => region.locate(addr, size).filter(|(_, at)| at + size <= *len),
         };
-        own.or_else(|| self.lent.iter().find_map(|region| region.locate(addr, size)))
+        own.or_else(|| self.lent.iter().find_map(|(region, _)| region.locate(addr, size)))
     }
 
     /// Frames for an interpreted run.

@@ -225,8 +225,13 @@ fn change_context(world: &mut World<'_>) {
             let _ = ctx.set_field(&name, value);
         }
         3 => {
-            let lent = ctx.lend(&random.bytes(len)).unwrap_or(value);
-            let _ = ctx.set_word(word, if random.one_in(2) { lent } else { value });
+            if let Ok(lent) = ctx.lend(&random.bytes(len)) {
+                let _ = ctx.link(lent, word, lent);
+                let _ = ctx.set_pointer(word, lent);
+            }
+            if random.one_in(2) {
+                let _ = ctx.set_word(word, value);
+            }
         }
         4 => drop((ctx.packet_bytes(), ctx.meta_bytes(), ctx.raw_bytes(), ctx.field("data"))),
         5 => drop((ctx.redirect(), ctx.clones(), ctx.signals(), ctx.retval(), ctx.tunnel())),
