@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod answers;
+mod api;
 mod api_fuzz;
 mod ask;
 mod bench;
@@ -55,6 +56,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Write crates/skep/api.txt: what the library lets others see.
+    Api(api::Args),
     /// Call the library in any order, from safe code: no operation may crash the process.
     ApiFuzz(api_fuzz::Args),
     /// Ask the running kernel what programs may attach to (in a guest: needs trampolines).
@@ -151,6 +154,7 @@ fn main() -> ExitCode {
 /// Runs one command.
 fn run(command: Command) -> Outcome {
     match command {
+        Command::Api(args) => api::run(&args),
         Command::ApiFuzz(args) => api_fuzz::run(&args),
         Command::Ask(args) => ask::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -1,0 +1,46 @@
+//! Types that macros declare: `bitflags! { pub struct Flags: u32 { const A = 1; } }`.
+
+use super::words::text;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// A public type, as the macro is told of it.
+pub(super) struct Made {
+    pub(super) name: String,
+    /// `struct` or `enum`.
+    pub(super) kind: String,
+    /// `const A = 1`.
+    pub(super) members: Vec<String>,
+}
+
+/// What a macro declares for others, if it is of this form.
+pub(super) fn declared(of: &syn::Macro) -> Option<Made> {
+    let tokens: Vec<TokenTree> = of.tokens.clone().into_iter().collect();
+    let is = |tree: &TokenTree, word: &str| matches!(tree, TokenTree::Ident(i) if i == word);
+    let at = tokens.windows(3).position(|three| {
+        is(&three[0], "pub") && ["struct", "enum"].iter().any(|word| is(&three[1], word))
+    })?;
+    let body = tokens[at + 3..].iter().find_map(|tree| match tree {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(group.stream()),
+        _ => None,
+    })?;
+    let (kind, name) = (tokens[at + 1].to_string(), tokens[at + 2].to_string());
+    Some(Made { name, kind, members: members(body) })
+}
+
+/// What stands between commas or semicolons, without attributes and comments.
+fn members(body: TokenStream) -> Vec<String> {
+    let mut found = vec![TokenStream::new()];
+    let mut trees = body.into_iter();
+    while let Some(tree) = trees.next() {
+        match &tree {
+            TokenTree::Punct(punct) if punct.as_char() == '#' => {
+                trees.next();
+            }
+            TokenTree::Punct(punct) if [',', ';'].contains(&punct.as_char()) => {
+                found.push(TokenStream::new());
+            }
+            _ => found.last_mut().into_iter().for_each(|last| last.extend([tree.clone()])),
+        }
+    }
+    found.into_iter().filter(|member| !member.is_empty()).map(text).collect()
+}

@@ -1,0 +1,75 @@
+//! What no public signature has: long tuples, raw addresses.
+
+use syn::visit::{self, Visit};
+use syn::{FnArg, ReturnType, Signature, Type};
+
+/// Parts of a tuple that need no names.
+const PARTS_MAX: usize = 2;
+
+/// What is wrong with a signature, if anything is.
+pub(super) fn of_signature(signature: &Signature) -> Option<&'static str> {
+    let mut seen = Seen::default();
+    seen.visit_signature(signature);
+    if seen.long_tuple {
+        return Some(LONG_TUPLE);
+    }
+    let is_address = seen.pointer
+        || is_named_address(&signature.ident.to_string(), &signature.output)
+        || signature.inputs.iter().any(is_address);
+    (is_address && signature.unsafety.is_none()).then_some(ADDRESS)
+}
+
+/// What is wrong with the type of a field, a constant or an alias.
+pub(super) fn of_type(ty: &Type) -> Option<&'static str> {
+    let mut seen = Seen::default();
+    seen.visit_type(ty);
+    match (seen.long_tuple, seen.pointer) {
+        (true, _) => Some(LONG_TUPLE),
+        (_, true) => Some(ADDRESS),
+        _ => None,
+    }
+}
+
+const LONG_TUPLE: &str = "a tuple of more than two: a struct gives its parts names";
+const ADDRESS: &str = "a raw address in what is safe to call: a handle, or an `unsafe fn`";
+
+#[derive(Default)]
+struct Seen {
+    long_tuple: bool,
+    pointer: bool,
+}
+
+impl<'ast> Visit<'ast> for Seen {
+    fn visit_type(&mut self, ty: &'ast Type) {
+        match ty {
+            Type::Tuple(tuple) => self.long_tuple |= tuple.elems.len() > PARTS_MAX,
+            Type::Ptr(_) => self.pointer = true,
+            _ => {}
+        }
+        visit::visit_type(self, ty);
+    }
+}
+
+fn is_address(argument: &FnArg) -> bool {
+    match argument {
+        FnArg::Typed(argument) => match &*argument.pat {
+            syn::Pat::Ident(name) => {
+                says_address(&name.ident.to_string()) && is_number(&argument.ty)
+            }
+            _ => false,
+        },
+        FnArg::Receiver(_) => false,
+    }
+}
+
+fn is_named_address(name: &str, output: &ReturnType) -> bool {
+    matches!(output, ReturnType::Type(_, ty) if says_address(name) && is_number(ty))
+}
+
+fn says_address(name: &str) -> bool {
+    name.split('_').any(|word| ["addr", "address", "ptr", "pointer"].contains(&word))
+}
+
+fn is_number(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.is_ident("u64") || path.path.is_ident("usize"))
+}
