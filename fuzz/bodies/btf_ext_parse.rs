@@ -4,7 +4,7 @@
 //! access string), their access strings, and then a BTF.ext.
 
 use skep_btf::core::{Relocator, relocate};
-use skep_btf::{Btf, BtfBuilder, BtfExt, CoreRelo, IntEncoding, Kind, TypeId};
+use skep_btf::{Btf, BtfBuilder, BtfExt, CoreRelo, IntEncoding, Kind, MemberDef, TypeId};
 use skep_insn::{Insn, code};
 
 /// No panic; a relocation changes insns of the program only, and errors are one line.
@@ -75,16 +75,17 @@ fn types(other: bool) -> BtfBuilder {
     let int = b.int("int", 4, IntEncoding(1));
     let long = b.int("long", 8, IntEncoding(0));
     let array = b.array(long, int, 4);
-    let inner = b.struct_("inner", 8, &[("a", int, 0, 3), ("b", int, 3, 7)]);
+    let inner =
+        b.struct_("inner", 8, &[MemberDef::bits("a", int, 0, 3), MemberDef::bits("b", int, 3, 7)]);
     let shift = if other { 64 } else { 0 };
-    let anonymous = b.union_("", 8, &[("x", long, 0, 0), ("y", inner, 0, 0)]);
+    let anonymous = b.union_("", 8, &[MemberDef::new("x", long, 0), MemberDef::new("y", inner, 0)]);
     let outer = b.struct_(
         "outer",
         56,
         &[
-            ("list", array, shift, 0),
-            ("", anonymous, 256 + shift, 0),
-            ("flex", long, 320 + shift, 0),
+            MemberDef::new("list", array, shift),
+            MemberDef::new("", anonymous, 256 + shift),
+            MemberDef::new("flex", long, 320 + shift),
         ],
     );
     b.enum_("colour", 4, &[("RED", 1), ("GREEN___old", if other { 5 } else { -2 })]);
@@ -94,7 +95,7 @@ fn types(other: bool) -> BtfBuilder {
     b.typedef_("outer_t", constant);
     let proto = b.func_proto(int, &[("p", ptr)]);
     b.typedef_("callback", proto);
-    b.struct_("outer___v2", 8, &[("flex", long, 0, 0)]);
+    b.struct_("outer___v2", 8, &[MemberDef::new("flex", long, 0)]);
     b.float("double", 8);
     b.fwd("later", false);
     b

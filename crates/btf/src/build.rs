@@ -25,9 +25,30 @@ impl Default for BtfBuilder {
     }
 }
 
-/// A member to be built: name, type, offset in bits, and width in bits if it is a bitfield (else
-/// 0).
-pub type MemberDef<'a> = (&'a str, TypeId, u32, u8);
+/// A member to be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberDef<'a> {
+    /// Its name; empty if it has none.
+    pub name: &'a str,
+    /// Its type.
+    pub ty: TypeId,
+    /// Where it is, in bits.
+    pub bit_offset: u32,
+    /// Its width in bits if it is a bitfield, else 0.
+    pub bit_size: u8,
+}
+
+impl<'a> MemberDef<'a> {
+    /// One that is no bitfield.
+    pub fn new(name: &'a str, ty: TypeId, bit_offset: u32) -> MemberDef<'a> {
+        MemberDef::bits(name, ty, bit_offset, 0)
+    }
+
+    /// A bitfield.
+    pub fn bits(name: &'a str, ty: TypeId, bit_offset: u32, bit_size: u8) -> MemberDef<'a> {
+        MemberDef { name, ty, bit_offset, bit_size }
+    }
+}
 
 impl BtfBuilder {
     /// Nothing but void.
@@ -107,10 +128,11 @@ impl BtfBuilder {
         size: u32,
         members: &[MemberDef<'_>],
     ) -> TypeId {
-        let kflag = members.iter().any(|m| m.3 != 0);
+        let kflag = members.iter().any(|m| m.bit_size != 0);
         let mut extra = Vec::new();
         for m in members {
-            extra.extend([self.string(m.0), m.1.0, m.2 | u32::from(m.3) << 24]);
+            let place = m.bit_offset | u32::from(m.bit_size) << 24;
+            extra.extend([self.string(m.name), m.ty.0, place]);
         }
         self.push(name, info(kind, members.len(), kflag), size, &extra)
     }

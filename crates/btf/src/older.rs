@@ -59,7 +59,7 @@ impl BtfBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Btf;
+    use crate::{Btf, MemberDef};
 
     /// One type of each later kind, and a struct that holds them.
     fn all() -> BtfBuilder {
@@ -68,8 +68,15 @@ mod tests {
         let big = btf.enum64("e", false, &[("A", 1 << 40), ("B", 2)]);
         let tag = btf.type_tag("user", float);
         let ptr = btf.ptr(tag);
-        let held =
-            btf.struct_("s", 24, &[("f", float, 0, 0), ("e", big, 64, 0), ("p", ptr, 128, 0)]);
+        let held = btf.struct_(
+            "s",
+            24,
+            &[
+                MemberDef::new("f", float, 0),
+                MemberDef::new("e", big, 64),
+                MemberDef::new("p", ptr, 128),
+            ],
+        );
         btf.decl_tag("mark", held, None);
         btf
     }

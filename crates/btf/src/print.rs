@@ -109,7 +109,7 @@ fn join(base: &str, inner: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{BtfBuilder, IntEncoding, Kind, TypeId};
+    use crate::{BtfBuilder, IntEncoding, Kind, MemberDef, TypeId};
 
     #[test]
     fn c_notation() {
@@ -124,7 +124,7 @@ mod tests {
         let proto = b.func_proto(int, &[("task", ptr), ("", TypeId::VOID)]);
         let callback = b.ptr(proto);
         let const_ptr = b.modifier(Kind::Const, ptr);
-        let anon = b.union_("", 4, &[("a", int, 0, 0)]);
+        let anon = b.union_("", 4, &[MemberDef::new("a", int, 0)]);
         let void_fn = b.func_proto(TypeId::VOID, &[]);
         let fwd = b.fwd("sock", false);
         let btf = b.build().unwrap();

@@ -41,7 +41,7 @@ fn references(kind: Kind, len: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SecVar, TypeId, VarLinkage};
+    use crate::{MemberDef, SecVar, TypeId, VarLinkage};
 
     #[test]
     fn every_reference_follows_its_type() {
@@ -49,7 +49,11 @@ mod tests {
         let int = types.int("int", 4, IntEncoding::SIGNED);
         let pointer = types.ptr(int);
         let array = types.array(pointer, int, 3);
-        let one = types.struct_("s", 24, &[("a", array, 0, 0), ("v", TypeId::VOID, 0, 0)]);
+        let one = types.struct_(
+            "s",
+            24,
+            &[MemberDef::new("a", array, 0), MemberDef::new("v", TypeId::VOID, 0)],
+        );
         let proto = types.func_proto(one, &[("x", pointer), ("", TypeId::VOID)]);
         let var = types.var("v", one, VarLinkage::Static);
         types.datasec(".data", 24, &[SecVar { ty: var, offset: 0, size: 24 }]);

@@ -14,23 +14,31 @@ struct World {
 fn world() -> World {
     let mut b = BtfBuilder::new();
     let int = b.int("int", 4, IntEncoding::SIGNED);
-    let inner = b.struct_("inner", 8, &[("a", int, 0, 0), ("b", int, 32, 0)]);
+    let inner = b.struct_("inner", 8, &[MemberDef::new("a", int, 0), MemberDef::new("b", int, 32)]);
     let user = b.type_tag("user", inner);
     let (plain, tagged) = (b.ptr(inner), b.ptr(user));
     let to_int = b.ptr(int);
     let grid = b.array(inner, int, 3);
-    let mixed = b.union_("", 8, &[("in", inner, 0, 0), ("p", plain, 0, 0)]);
+    let mixed = b.union_("", 8, &[MemberDef::new("in", inner, 0), MemberDef::new("p", plain, 0)]);
     let flex = b.array(inner, int, 0);
-    let bits = b.struct_("bits", 8, &[("x", int, 0, 3), ("y", int, 3, 13), ("hole", int, 32, 0)]);
+    let bits = b.struct_(
+        "bits",
+        8,
+        &[
+            MemberDef::bits("x", int, 0, 3),
+            MemberDef::bits("y", int, 3, 13),
+            MemberDef::new("hole", int, 32),
+        ],
+    );
     let members = [
-        ("num", int, 0, 0),
-        ("ptr", plain, 64, 0),
-        ("tagged", tagged, 128, 0),
-        ("to_int", to_int, 192, 0),
-        ("grid", grid, 256, 0),
-        ("", mixed, 448, 0),
-        ("bits", bits, 512, 0),
-        ("flex", flex, 576, 0),
+        MemberDef::new("num", int, 0),
+        MemberDef::new("ptr", plain, 64),
+        MemberDef::new("tagged", tagged, 128),
+        MemberDef::new("to_int", to_int, 192),
+        MemberDef::new("grid", grid, 256),
+        MemberDef::new("", mixed, 448),
+        MemberDef::new("bits", bits, 512),
+        MemberDef::new("flex", flex, 576),
     ];
     let outer = b.struct_("outer", 72, &members);
     World { btf: b.build().unwrap(), outer, inner }
@@ -89,7 +97,7 @@ fn one_step_stops_at_a_nested_struct() {
 fn a_struct_that_holds_itself_ends() {
     let mut b = BtfBuilder::new();
     let me = b.next_id();
-    b.struct_("me", 8, &[("me", me, 0, 0)]);
+    b.struct_("me", 8, &[MemberDef::new("me", me, 0)]);
     let btf = b.build().unwrap();
     assert!(btf.struct_access(me, 0, 4).is_err());
     assert!(btf.align_of(me).is_err());

@@ -28,11 +28,11 @@ impl World {
             ("bpf_refcount", 4),
             ("foo", 4),
         ] {
-            b.struct_(name, size, &[("opaque", int, 0, 0)]);
+            b.struct_(name, size, &[MemberDef::new("opaque", int, 0)]);
         }
         let mut w = World { b, int };
         let node = w.member("bpf_list_node");
-        w.b.struct_("node", 32, &[("d", int, 0, 0), ("l", node, 64, 0)]);
+        w.b.struct_("node", 32, &[MemberDef::new("d", int, 0), MemberDef::new("l", node, 64)]);
         w
     }
 
@@ -68,15 +68,23 @@ impl World {
             }
             "union" => {
                 let lock = self.member("bpf_spin_lock");
-                self.b.union_("", 4, &[("l", lock, 0, 0)])
+                self.b.union_("", 4, &[MemberDef::new("l", lock, 0)])
             }
             "inner" => {
                 let ptr = self.member("foo kptr *");
-                self.b.struct_("inner", 16, &[("p", ptr, 0, 0), ("x", self.int, 64, 0)])
+                self.b.struct_(
+                    "inner",
+                    16,
+                    &[MemberDef::new("p", ptr, 0), MemberDef::new("x", self.int, 64)],
+                )
             }
             "locked" => {
                 let lock = self.member("bpf_spin_lock");
-                self.b.struct_("locked", 8, &[("x", self.int, 0, 0), ("l", lock, 32, 0)])
+                self.b.struct_(
+                    "locked",
+                    8,
+                    &[MemberDef::new("x", self.int, 0), MemberDef::new("l", lock, 32)],
+                )
             }
             name => {
                 let btf = self.b.build().unwrap();
@@ -95,7 +103,7 @@ impl World {
                 text.split_once(" !").map_or((*text, None), |(t, tag)| (t, Some(tag)));
             let (text, offset) = text.split_once(" @").unwrap_or((text, ""));
             let offset = offset.parse().unwrap_or(64 * n as u32);
-            built.push(("m", self.member(text), offset * 8, 0));
+            built.push(MemberDef::new("m", self.member(text), offset * 8));
             tags.extend(tag.map(|tag| (tag, n as u32)));
         }
         let val = self.b.struct_("val", 64 * members.len() as u32, &built);
@@ -228,12 +236,13 @@ fn allocated_structs_are_checked_with_the_btf() {
 fn maps_of_too_many_members_are_not_known() {
     let mut b = BtfBuilder::new();
     let int = b.int("int", 4, IntEncoding(1));
-    let lock = b.struct_("bpf_spin_lock", 4, &[("val", int, 0, 0)]);
-    let value = b.struct_("value", 8, &[("lock", lock, 0, 0), ("n", int, 32, 0)]);
+    let lock = b.struct_("bpf_spin_lock", 4, &[MemberDef::new("val", int, 0)]);
+    let value =
+        b.struct_("value", 8, &[MemberDef::new("lock", lock, 0), MemberDef::new("n", int, 32)]);
     let mut nested = int;
     for depth in 0..24 {
         let size = 8u32 << depth;
-        let members = [("a", nested, 0, 0), ("b", nested, size * 4, 0)];
+        let members = [MemberDef::new("a", nested, 0), MemberDef::new("b", nested, size * 4)];
         nested = b.struct_("nested", size, &members);
     }
     let btf = b.build().unwrap();

@@ -10,8 +10,8 @@ fn every_kind() -> BtfBuilder {
     let int = b.int("int", 4, IntEncoding::SIGNED);
     let ptr = b.ptr(int);
     b.array(int, int, 3);
-    let s = b.struct_("s", 16, &[("x", int, 0, 0), ("p", ptr, 64, 0)]);
-    b.union_("u", 4, &[("x", int, 0, 0), ("bits", int, 0, 5)]);
+    let s = b.struct_("s", 16, &[MemberDef::new("x", int, 0), MemberDef::new("p", ptr, 64)]);
+    b.union_("u", 4, &[MemberDef::new("x", int, 0), MemberDef::bits("bits", int, 0, 5)]);
     b.enum_("e", 4, &[("A", -1), ("B", 2)]);
     b.fwd("f", true);
     b.typedef_("t", s);
@@ -117,7 +117,7 @@ fn errors_say_where() {
     let good = {
         let mut b = BtfBuilder::new();
         let int = b.int("int", 4, IntEncoding::SIGNED);
-        b.struct_("s", 4, &[("x", int, 0, 0)]);
+        b.struct_("s", 4, &[MemberDef::new("x", int, 0)]);
         b.to_bytes(Endian::Little)
     };
     // Header 24, INT at 0x18 (4 words), STRUCT at 0x28 (6 words), strings "\0int\0s\0x\0" at 0x40.

@@ -290,7 +290,7 @@ fn write_value(contents: &mut [u8], place: &Place<'_>, value: i128) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep_btf::{BtfBuilder, IntEncoding, SecVar, VarLinkage};
+    use skep_btf::{BtfBuilder, IntEncoding, MemberDef, SecVar, VarLinkage};
 
     #[test]
     fn paths() {
@@ -391,7 +391,8 @@ mod tests {
 
     #[test]
     fn bitfields_that_no_compiler_makes_are_said() {
-        let bitfield = |bits| of_type(|btf, int| btf.struct_("s", 4, &[("f", int, 0, bits)]));
+        let bitfield =
+            |bits| of_type(|btf, int| btf.struct_("s", 4, &[MemberDef::bits("f", int, 0, bits)]));
         assert_eq!(set(&mut bitfield(32), "v.f = 1"), Ok(()));
         assert_eq!(set(&mut bitfield(3), "v.f = 8"), Err("8 is out of range (-8 to 7)".into()));
         for bits in [33, 64, 128, 200, 255] {

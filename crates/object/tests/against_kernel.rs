@@ -1,6 +1,6 @@
 //! Names resolved in a kernel's BTF, which the test makes: every number here is laid out below.
 
-use skep_btf::{Btf, BtfBuilder, FuncLinkage, IntEncoding, TypeId, VarLinkage};
+use skep_btf::{Btf, BtfBuilder, FuncLinkage, IntEncoding, MemberDef, TypeId, VarLinkage};
 use skep_insn::code::{BPF_PSEUDO_BTF_ID, BPF_PSEUDO_KFUNC_CALL};
 use skep_object::{LoadClass, Object, OpenOptions};
 use skep_program::{AttachTarget, MapSlot, Program, SlotTarget};
@@ -27,11 +27,15 @@ fn kernel() -> Kernel {
     let op = b.func_proto(int, &[("value", int)]);
     let op = b.ptr(op);
     // The kernel's order is not the object's, and `data` of the value lies at 64.
-    let members = [("flags", int, 0, 0), ("first", op, 64, 0), ("second", op, 128, 0)];
+    let members = [
+        MemberDef::new("flags", int, 0),
+        MemberDef::new("first", op, 64),
+        MemberDef::new("second", op, 128),
+    ];
     let ops = b.struct_("skep_ops", 24, &members);
-    let members = [("common", long, 0, 0), ("data", ops, 64 * 8, 0)];
+    let members = [MemberDef::new("common", long, 0), MemberDef::new("data", ops, 64 * 8)];
     let value = b.struct_("bpf_struct_ops_skep_ops", 128, &members);
-    let task = b.struct_("skep_task", 32, &[("pid", int, PID_OFFSET * 8, 0)]);
+    let task = b.struct_("skep_task", 32, &[MemberDef::new("pid", int, PID_OFFSET * 8)]);
     let task = b.ptr(task);
     let proto = b.func_proto(int, &[("task", task)]);
     let kfunc = b.func("skep_kfunc", proto, FuncLinkage::Static);

@@ -80,8 +80,8 @@ fn offset_moves_in_each_insn_form() {
         let (t, target) = field_try(
             ReloKind::FieldByteOffset,
             "0:1",
-            |_, i| vec![("x", i.u32, 0, 0), ("a", i.u32, 32, 0)],
-            |_, i| vec![("a", i.u32, 192, 0), ("x", i.u32, 0, 0)],
+            |_, i| vec![MemberDef::new("x", i.u32, 0), MemberDef::new("a", i.u32, 32)],
+            |_, i| vec![MemberDef::new("a", i.u32, 192), MemberDef::new("x", i.u32, 0)],
         );
         assert_eq!(t.on(&mut insns, &[&target]), patched(4, 24));
         assert_eq!(insns, expect);
@@ -93,8 +93,8 @@ fn insn_must_hold_what_the_compiler_wrote() {
     let (t, target) = field_try(
         ReloKind::FieldByteOffset,
         "0:0",
-        |_, i| vec![("a", i.u32, 32, 0)],
-        |_, i| vec![("a", i.u32, 64, 0)],
+        |_, i| vec![MemberDef::new("a", i.u32, 32)],
+        |_, i| vec![MemberDef::new("a", i.u32, 64)],
     );
     let e = t.on(&mut mov(5), &[&target]).unwrap_err();
     assert_eq!(
@@ -109,8 +109,8 @@ fn unsigned_loads_change_width_and_signed_ones_are_poisoned() {
     let (t, target) = field_try(
         ReloKind::FieldByteOffset,
         "0:0",
-        |_, i| vec![("a", i.u32, 0, 0)],
-        |_, i| vec![("a", i.u64, 64, 0)],
+        |_, i| vec![MemberDef::new("a", i.u32, 0)],
+        |_, i| vec![MemberDef::new("a", i.u64, 64)],
     );
     let mut insns = load(BPF_W, 0);
     assert_eq!(t.on(&mut insns, &[&target]), patched(0, 8));
@@ -119,8 +119,8 @@ fn unsigned_loads_change_width_and_signed_ones_are_poisoned() {
     let (t, target) = field_try(
         ReloKind::FieldByteOffset,
         "0:0",
-        |_, i| vec![("a", i.i32, 0, 0)],
-        |_, i| vec![("a", i.u64, 64, 0)],
+        |_, i| vec![MemberDef::new("a", i.i32, 0)],
+        |_, i| vec![MemberDef::new("a", i.u64, 64)],
     );
     let mut insns = load(BPF_W, 0);
     assert_eq!(t.on(&mut insns, &[&target]), Ok(CoreOutcome::Poisoned));
@@ -132,8 +132,8 @@ fn arrays_are_loaded_by_element() {
     let (t, target) = field_try(
         ReloKind::FieldByteOffset,
         "0:0",
-        |b, i| vec![("a", b.array(i.u32, i.u32, 4), 0, 0)],
-        |b, i| vec![("a", b.array(i.u32, i.u32, 8), 32, 0)],
+        |b, i| vec![MemberDef::new("a", b.array(i.u32, i.u32, 4), 0)],
+        |b, i| vec![MemberDef::new("a", b.array(i.u32, i.u32, 8), 32)],
     );
     let mut insns = load(BPF_W, 0);
     assert_eq!(t.on(&mut insns, &[&target]), patched(0, 4));
@@ -142,17 +142,24 @@ fn arrays_are_loaded_by_element() {
 
 #[test]
 fn array_elements_are_bounded_by_the_target_unless_flexible() {
-    let local = |b: &mut BtfBuilder, i: &Ints| vec![("a", b.array(i.u32, i.u32, 8), 0, 0)];
+    let local =
+        |b: &mut BtfBuilder, i: &Ints| vec![MemberDef::new("a", b.array(i.u32, i.u32, 8), 0)];
     for (target, expect) in [
         (
-            (|b, i| vec![("a", b.array(i.u32, i.u32, 4), 64, 0)])
+            (|b, i| vec![MemberDef::new("a", b.array(i.u32, i.u32, 4), 64)])
                 as fn(&mut BtfBuilder, &Ints) -> Vec<MemberDef<'static>>,
             Ok(CoreOutcome::Poisoned),
         ),
-        (|b, i| vec![("a", b.array(i.u32, i.u32, 0), 64, 0)], patched(20, 28)),
-        (|b, i| vec![("a", b.array(i.u32, i.u32, 0), 64, 0), ("z", i.u32, 0, 0)], {
-            Ok(CoreOutcome::Poisoned)
-        }),
+        (|b, i| vec![MemberDef::new("a", b.array(i.u32, i.u32, 0), 64)], patched(20, 28)),
+        (
+            |b, i| {
+                vec![
+                    MemberDef::new("a", b.array(i.u32, i.u32, 0), 64),
+                    MemberDef::new("z", i.u32, 0),
+                ]
+            },
+            { Ok(CoreOutcome::Poisoned) },
+        ),
     ] {
         let (t, target) = field_try(ReloKind::FieldByteOffset, "0:0:5", local, target);
         assert_eq!(t.on(&mut mov(20), &[&target]), expect);
@@ -164,11 +171,16 @@ fn anonymous_members_are_transparent() {
     let (t, target) = field_try(
         ReloKind::FieldByteOffset,
         "0:0",
-        |_, i| vec![("deep", i.u32, 0, 0)],
+        |_, i| vec![MemberDef::new("deep", i.u32, 0)],
         |b, i| {
-            let inner = b.struct_("", 8, &[("x", i.u32, 0, 0), ("deep", i.u32, 32, 0)]);
-            let outer = b.union_("", 8, &[("y", i.u64, 0, 0), ("", inner, 0, 0)]);
-            vec![("other", i.u64, 0, 0), ("", outer, 128, 0)]
+            let inner = b.struct_(
+                "",
+                8,
+                &[MemberDef::new("x", i.u32, 0), MemberDef::new("deep", i.u32, 32)],
+            );
+            let outer =
+                b.union_("", 8, &[MemberDef::new("y", i.u64, 0), MemberDef::new("", inner, 0)]);
+            vec![MemberDef::new("other", i.u64, 0), MemberDef::new("", outer, 128)]
         },
     );
     assert_eq!(t.on(&mut mov(0), &[&target]), patched(0, 20));
@@ -176,8 +188,8 @@ fn anonymous_members_are_transparent() {
 
 #[test]
 fn missing_fields_poison_or_answer_no() {
-    let some = |_: &mut BtfBuilder, i: &Ints| vec![("a", i.u32, 0, 0)];
-    let none = |_: &mut BtfBuilder, i: &Ints| vec![("b", i.u32, 0, 0)];
+    let some = |_: &mut BtfBuilder, i: &Ints| vec![MemberDef::new("a", i.u32, 0)];
+    let none = |_: &mut BtfBuilder, i: &Ints| vec![MemberDef::new("b", i.u32, 0)];
     let (t, target) = field_try(ReloKind::FieldExists, "0:0", some, none);
     assert_eq!(t.on(&mut mov(1), &[&target]), patched(1, 0));
     let (t, target) = field_try(ReloKind::FieldExists, "0:0", some, some);
@@ -193,8 +205,8 @@ fn fields_of_another_kind_do_not_fit() {
     let (t, target) = field_try(
         ReloKind::FieldExists,
         "0:0",
-        |_, i| vec![("a", i.u32, 0, 0)],
-        |b, i| vec![("a", b.ptr(i.u32), 0, 0)],
+        |_, i| vec![MemberDef::new("a", i.u32, 0)],
+        |b, i| vec![MemberDef::new("a", b.ptr(i.u32), 0)],
     );
     assert_eq!(t.on(&mut mov(1), &[&target]), patched(1, 0));
 }
@@ -202,7 +214,7 @@ fn fields_of_another_kind_do_not_fit() {
 /// A bitfield of 5 bits at bit 35: bits 3 to 7 of byte 4, loaded as the u32 at byte 4.
 #[test]
 fn bitfields_say_how_to_load_and_shift() {
-    let bits = |_: &mut BtfBuilder, i: &Ints| vec![("b", i.i32, 35, 5)];
+    let bits = |_: &mut BtfBuilder, i: &Ints| vec![MemberDef::bits("b", i.i32, 35, 5)];
     for (kind, value) in [
         (ReloKind::FieldByteOffset, 4),
         (ReloKind::FieldByteSize, 4),
@@ -218,7 +230,7 @@ fn bitfields_say_how_to_load_and_shift() {
 /// A bitfield that straddles a u32 is loaded as u64.
 #[test]
 fn bitfields_that_straddle_are_loaded_wider() {
-    let bits = |_: &mut BtfBuilder, i: &Ints| vec![("b", i.u32, 28, 8)];
+    let bits = |_: &mut BtfBuilder, i: &Ints| vec![MemberDef::bits("b", i.u32, 28, 8)];
     let (t, target) = field_try(ReloKind::FieldByteSize, "0:0", bits, bits);
     assert_eq!(t.on(&mut mov(8), &[&target]), patched(8, 8));
 }
@@ -275,7 +287,7 @@ fn typedefs_of_pointers_and_functions_compare_by_structure() {
 fn matching_wants_every_member() {
     fn make(b: &mut BtfBuilder, names: &[&str]) -> TypeId {
         let int = b.int("int", 4, S);
-        let members: Vec<_> = names.iter().map(|n| (*n, int, 0, 0)).collect();
+        let members: Vec<_> = names.iter().map(|n| MemberDef::new(n, int, 0)).collect();
         b.struct_("foo", 16, &members)
     }
     let wide = target(|b| make(b, &["c", "a", "b"]));
@@ -305,7 +317,7 @@ fn enum_values_are_found_by_name_in_either_width() {
 fn candidates_must_agree_and_the_kernel_comes_first() {
     fn at(b: &mut BtfBuilder, bits: u32) -> TypeId {
         let int = b.int("int", 4, S);
-        b.struct_("s", 64, &[("a", int, bits, 0)])
+        b.struct_("s", 64, &[MemberDef::new("a", int, bits)])
     }
     let t = || Try { access: "0:0", ..type_try(ReloKind::FieldByteOffset, |b| at(b, 0)) };
     let equal = target(|b| {
@@ -328,14 +340,15 @@ fn candidates_must_agree_and_the_kernel_comes_first() {
 fn candidates_that_lack_one_field_are_not_asked_for_the_next() {
     let mut local = BtfBuilder::new();
     let int = local.int("int", 4, S);
-    let type_id = local.struct_("s", 8, &[("a", int, 0, 0), ("b", int, 32, 0)]);
+    let type_id =
+        local.struct_("s", 8, &[MemberDef::new("a", int, 0), MemberDef::new("b", int, 32)]);
     let accesses = [local.string("0:0"), local.string("0:1")];
     let (local, target) = (
         local.build().unwrap(),
         target(|b| {
             let int = b.int("int", 4, S);
-            b.struct_("s___1", 4, &[("a", int, 0, 0)]);
-            b.struct_("s___2", 4, &[("b", int, 0, 0)])
+            b.struct_("s___1", 4, &[MemberDef::new("a", int, 0)]);
+            b.struct_("s___2", 4, &[MemberDef::new("b", int, 0)])
         }),
     );
     let targets = [&target];
@@ -354,10 +367,10 @@ fn a_struct_that_holds_itself_ends_in_an_error() {
     let (t, target) = field_try(
         ReloKind::FieldByteOffset,
         "0:0",
-        |_, i| vec![("a", i.u32, 0, 0)],
+        |_, i| vec![MemberDef::new("a", i.u32, 0)],
         |b, _| {
             let me = b.next_id();
-            vec![("", me, 0, 0), ("", me, 0, 0)]
+            vec![MemberDef::new("", me, 0), MemberDef::new("", me, 0)]
         },
     );
     assert!(t.on(&mut mov(0), &[&target]).is_err());
@@ -400,31 +413,31 @@ fn why((mut t, target): (Try, Btf)) -> String {
 fn what_the_target_has_instead_is_said() {
     use ReloKind::*;
     let one = |kind, access, target| {
-        why(field_try(kind, access, |_, t| vec![("gone", t.u32, 0, 0)], target))
+        why(field_try(kind, access, |_, t| vec![MemberDef::new("gone", t.u32, 0)], target))
     };
     let asked = "CO-RE relocation <byte_off> of struct s___local.gone: the kernel's struct s";
-    let said = one(FieldByteOffset, "0:0", |_, t| vec![("kept", t.u32, 0, 0)]);
+    let said = one(FieldByteOffset, "0:0", |_, t| vec![MemberDef::new("kept", t.u32, 0)]);
     assert_eq!(said, format!("{asked} has no member gone"));
     let said = one(FieldByteOffset, "0:0", |b, t| {
-        let inner = b.struct_("", 8, &[("gone", t.u32, 0, 0)]);
-        vec![("gone", inner, 0, 0)]
+        let inner = b.struct_("", 8, &[MemberDef::new("gone", t.u32, 0)]);
+        vec![MemberDef::new("gone", inner, 0)]
     });
     let types = "has `struct (anon) gone`, the object's `unsigned int gone`";
     assert_eq!(said, format!("{asked} {types}"));
-    let said = one(FieldByteOffset, "0:0", |_, t| vec![("gone", t.u64, 0, 0)]);
+    let said = one(FieldByteOffset, "0:0", |_, t| vec![MemberDef::new("gone", t.u64, 0)]);
     assert!(said.ends_with("it has 8 bytes in the kernel, 4 in the object"), "{said}");
 
     let said = why(field_try(
         FieldByteOffset,
         "0:0:9",
-        |b, t| vec![("list", b.array(t.u32, t.u32, 16), 0, 0)],
-        |b, t| vec![("list", b.array(t.u32, t.u32, 4), 0, 0)],
+        |b, t| vec![MemberDef::new("list", b.array(t.u32, t.u32, 16), 0)],
+        |b, t| vec![MemberDef::new("list", b.array(t.u32, t.u32, 4), 0)],
     ));
     assert!(said.ends_with("s___local.list[9]: the kernel's array has 4 elements"), "{said}");
 
     let mut local = BtfBuilder::new();
     let ints = ints(&mut local);
-    let root = local.struct_("absent", 4, &[("m", ints.u32, 0, 0)]);
+    let root = local.struct_("absent", 4, &[MemberDef::new("m", ints.u32, 0)]);
     let target = BtfBuilder::new().build().unwrap();
     let said = why((Try { local, root, access: "0:0", kind: FieldSigned }, target));
     assert_eq!(

@@ -202,7 +202,7 @@ fn text(bytes: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skep::btf::BtfBuilder;
+    use skep::btf::{BtfBuilder, MemberDef};
 
     /// Each value as `bpftool -j map dump` (7.1) printed it.
     #[test]
@@ -217,7 +217,11 @@ mod tests {
         let pointer = b.ptr(TypeId::VOID);
         let name = b.array(character, int, 4);
         let bytes = b.array(byte, int, 3);
-        let inner = b.struct_("inner", 8, &[("a", int, 0, 0), ("b", character, 32, 0)]);
+        let inner = b.struct_(
+            "inner",
+            8,
+            &[MemberDef::new("a", int, 0), MemberDef::new("b", character, 32)],
+        );
         let btf = b.build().unwrap();
         let printed = |ty: TypeId, bytes: &[u8]| {
             let typed = Typed::new(&btf, ty, bytes);
@@ -255,11 +259,15 @@ mod tests {
         let mut unions = vec![int];
         for depth in 0..14 {
             let inner = unions[depth];
-            let members = ["a", "b", "c", "d"].map(|name| (name, inner, 0, 0));
+            let members = ["a", "b", "c", "d"].map(|name| MemberDef::new(name, inner, 0));
             unions.push(b.union_(&format!("u{depth}"), 4, &members));
         }
-        let all = b.union_("all", 8192, &["a", "b", "c", "d", "e"].map(|name| (name, text, 0, 0)));
-        let two = b.union_("two", 8192, &["a", "b"].map(|name| (name, text, 0, 0)));
+        let all = b.union_(
+            "all",
+            8192,
+            &["a", "b", "c", "d", "e"].map(|name| MemberDef::new(name, text, 0)),
+        );
+        let two = b.union_("two", 8192, &["a", "b"].map(|name| MemberDef::new(name, text, 0)));
         let btf = b.build().unwrap();
         let described = |id, bytes: &[u8]| describes(&Typed::new(&btf, id, bytes));
         for (depth, id) in unions.iter().enumerate() {

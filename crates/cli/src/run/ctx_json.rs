@@ -247,7 +247,7 @@ fn put_bits(value: &Value, (bytes, bit): (&mut Vec<u8>, usize), bits: u32) -> Re
 mod tests {
     use super::*;
     use serde_json::json;
-    use skep::btf::{BtfBuilder, IntEncoding};
+    use skep::btf::{BtfBuilder, IntEncoding, MemberDef};
 
     #[test]
     fn fields_of_a_packets_context() {
@@ -270,15 +270,19 @@ mod tests {
         let name = b.array(character, int, 4);
         let args = b.array(long, int, 0);
         let colour = b.enum_("colour", 4, &[("RED", 1), ("BLUE", 2)]);
-        let either = b.union_("", 4, &[("whole", int, 0, 0), ("part", character, 0, 0)]);
+        let either = b.union_(
+            "",
+            4,
+            &[MemberDef::new("whole", int, 0), MemberDef::new("part", character, 0)],
+        );
         let members = [
-            ("id", int, 0, 0),
-            ("", either, 32, 0),
-            ("name", name, 64, 0),
-            ("colour", colour, 96, 0),
-            ("low", int, 128, 3),
-            ("high", int, 131, 5),
-            ("args", args, 192, 0),
+            MemberDef::new("id", int, 0),
+            MemberDef::new("", either, 32),
+            MemberDef::new("name", name, 64),
+            MemberDef::new("colour", colour, 96),
+            MemberDef::bits("low", int, 128, 3),
+            MemberDef::bits("high", int, 131, 5),
+            MemberDef::new("args", args, 192),
         ];
         let id = b.struct_("ctx", 24, &members);
         let ctx = CtxType { id, btf: Arc::new(b.build().unwrap()) };

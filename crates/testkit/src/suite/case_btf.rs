@@ -1,7 +1,7 @@
 //! BTF of a case: a function for each subprog, a struct for each map value with fields.
 
 use super::options::{FuncOptions, MapOptions, Options};
-use skep::btf::{Btf, BtfBuilder, FuncLinkage, IntEncoding, TypeId};
+use skep::btf::{Btf, BtfBuilder, FuncLinkage, IntEncoding, MemberDef, TypeId};
 use skep::insn::InsnIdx;
 use skep::insn::asm::Assembly;
 use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
@@ -150,7 +150,11 @@ impl Types {
         let bytes: u32 = size.parse().map_err(|_| format!("mem:{size}: not a size"))?;
         let (byte, index) = (self.int("u8")?, self.int("u32")?);
         let array = self.builder.array(byte, index, bytes);
-        Ok(self.builder.struct_(&format!("mem{bytes}"), bytes, &[("bytes", array, 0, 0)]))
+        Ok(self.builder.struct_(
+            &format!("mem{bytes}"),
+            bytes,
+            &[MemberDef::new("bytes", array, 0)],
+        ))
     }
 
     fn map(&mut self, name: &str, map: &MapOptions) -> Result<(TypeId, TypeId, u32), String> {
@@ -160,7 +164,7 @@ impl Types {
             let (field, type_name) = field.split_once(':').ok_or("a field is `name: type`")?;
             let (id, size, align) = self.field(type_name.trim())?;
             at = at.next_multiple_of(align);
-            members.push((field.trim(), id, at * 8, 0));
+            members.push(MemberDef::new(field.trim(), id, at * 8));
             at += size;
             align_max = align_max.max(align);
         }
@@ -178,7 +182,7 @@ impl Types {
     fn field(&mut self, name: &str) -> Result<(TypeId, u32, u32), String> {
         if let Some(object) = name.strip_prefix("kptr ") {
             let number = self.int("u64")?;
-            let object = self.builder.struct_(object, 8, &[("number", number, 0, 0)]);
+            let object = self.builder.struct_(object, 8, &[MemberDef::new("number", number, 0)]);
             let tagged = self.builder.type_tag("kptr", object);
             return Ok((self.builder.ptr(tagged), 8, 8));
         }
@@ -186,7 +190,7 @@ impl Types {
             let word = self.int(if align == 4 { "u32" } else { "u64" })?;
             let index = self.int("u32")?;
             let array = self.builder.array(word, index, size / align);
-            let id = self.builder.struct_(name, size, &[("opaque", array, 0, 0)]);
+            let id = self.builder.struct_(name, size, &[MemberDef::new("opaque", array, 0)]);
             return Ok((id, size, align));
         }
         let (element, count) = match name.strip_suffix(']').and_then(|n| n.split_once('[')) {

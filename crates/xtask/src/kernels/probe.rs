@@ -1,7 +1,7 @@
 //! Small questions to a kernel, beside the programs of objects.
 
 use super::guest::Guest;
-use skep::btf::{BtfBuilder, IntEncoding, Kind, LATER_KINDS};
+use skep::btf::{BtfBuilder, IntEncoding, Kind, LATER_KINDS, MemberDef};
 use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::program::Program;
@@ -35,7 +35,7 @@ fn with(kind: Kind) -> BtfBuilder {
     match kind {
         Kind::Float => drop(btf.float("double", 8)),
         Kind::DeclTag => {
-            let of = btf.struct_("s", 4, &[("a", int, 0, 0)]);
+            let of = btf.struct_("s", 4, &[MemberDef::new("a", int, 0)]);
             btf.decl_tag("tag", of, None);
         }
         Kind::TypeTag => {
