@@ -1,13 +1,27 @@
 //! `Error`: the input or the host is wrong, or something is not modelled; one line says where.
 
+use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 
-/// Why something could not be loaded or run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why something could not be loaded or run. Prints as one line that is complete; a cause that
+/// callers may want to act on, such as an [`Errno`](crate::Errno), is its
+/// [`source`](StdError::source).
+#[derive(Clone, Debug)]
 pub struct Error {
     text: String,
     kind: ErrorKind,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
+
+/// Those are equal that say the same.
+impl PartialEq for Error {
+    fn eq(&self, other: &Error) -> bool {
+        (&self.text, self.kind) == (&other.text, other.kind)
+    }
+}
+
+impl Eq for Error {}
 
 /// The kind of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,41 +44,50 @@ pub enum ErrorKind {
 
 impl Error {
     pub(crate) fn input(text: impl Into<String>) -> Error {
-        Error { text: text.into(), kind: ErrorKind::Input }
+        Error::new(ErrorKind::Input, text)
     }
 
     pub(crate) fn memory(text: impl Into<String>) -> Error {
-        Error { text: text.into(), kind: ErrorKind::Memory }
+        Error::new(ErrorKind::Memory, text)
     }
 
     pub(crate) fn unsafe_to_run(text: impl Into<String>) -> Error {
-        Error { text: text.into(), kind: ErrorKind::Unsafe }
+        Error::new(ErrorKind::Unsafe, text)
     }
 
     pub(crate) fn clock(text: impl Into<String>) -> Error {
-        Error { text: text.into(), kind: ErrorKind::Clock }
+        Error::new(ErrorKind::Clock, text)
     }
 
     pub(crate) fn unsupported(what: impl fmt::Display) -> Error {
-        Error { text: format!("not supported yet: {what}"), kind: ErrorKind::Unsupported }
+        Error::new(ErrorKind::Unsupported, format!("not supported yet: {what}"))
     }
 
     /// Something that is missing, in a text that says so.
     pub(crate) fn missing(text: impl Into<String>) -> Error {
-        Error { text: text.into(), kind: ErrorKind::Unsupported }
+        Error::new(ErrorKind::Unsupported, text)
     }
 
     pub(crate) fn stopped(text: impl Into<String>) -> Error {
-        Error { text: text.into(), kind: ErrorKind::Stopped }
+        Error::new(ErrorKind::Stopped, text)
     }
 
     pub(crate) fn bug(text: impl Into<String>) -> Error {
-        Error { text: text.into(), kind: ErrorKind::Bug }
+        Error::new(ErrorKind::Bug, text)
     }
 
     /// The same error, with what was being done in front.
     pub(crate) fn context(self, doing: impl fmt::Display) -> Error {
-        Error { text: format!("{doing}: {}", self.text), kind: self.kind }
+        Error { text: format!("{doing}: {}", self.text), ..self }
+    }
+
+    /// The same error, with what led to it.
+    pub(crate) fn because(self, cause: impl StdError + Send + Sync + 'static) -> Error {
+        Error { source: Some(Arc::new(cause)), ..self }
+    }
+
+    fn new(kind: ErrorKind, text: impl Into<String>) -> Error {
+        Error { text: text.into(), kind, source: None }
     }
 
     /// The kind of error.
@@ -79,4 +102,23 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Errno;
+
+    #[test]
+    fn a_cause_stays_behind_what_was_being_done() {
+        let error = Error::memory("no room").because(Errno::E2BIG).context("map 'a'");
+        assert_eq!(error.to_string(), "map 'a': no room");
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<Errno>());
+        assert_eq!(cause, Some(&Errno::E2BIG));
+        assert_eq!(error, Error::memory("map 'a': no room"));
+    }
+}

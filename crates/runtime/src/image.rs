@@ -309,8 +309,8 @@ fn compile(
         stats: Some(counters.link()),
     };
     skep_jit::compile(&linked.xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
-        true => Error::missing(e.to_string()),
-        false if e.is_memory() => Error::memory(e.to_string()),
-        false => Error::bug(e.to_string()),
+        true => Error::missing(e.to_string()).because(e),
+        false if e.is_memory() => Error::memory(e.to_string()).because(e),
+        false => Error::bug(e.to_string()).because(e),
     })
 }

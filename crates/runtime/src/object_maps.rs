@@ -29,7 +29,9 @@ impl ObjectMaps {
             let map = create(def)?;
             if !def.contents.is_empty() {
                 let filled = map.fill(&[0; 4], &def.contents);
-                filled.map_err(|errno| Error::input(format!("map '{}': {errno}", def.name)))?;
+                filled.map_err(|errno| {
+                    Error::input(format!("map '{}': {errno}", def.name)).because(errno)
+                })?;
             }
             Ok(map)
         });
@@ -136,7 +138,8 @@ impl ObjectMaps {
                 if name == loaded {
                     map.fill(&slot.index.to_ne_bytes(), &id.to_ne_bytes()).map_err(|errno| {
                         let what = format!("slot {} of map '{}'", slot.index, def.name);
-                        Error::input(format!("storing program '{name}' in {what}: {errno}"))
+                        let text = format!("storing program '{name}' in {what}: {errno}");
+                        Error::input(text).because(errno)
                     })?;
                 }
             }

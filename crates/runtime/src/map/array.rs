@@ -27,7 +27,8 @@ impl Array {
     ) -> Result<Array, Error> {
         let (stride, count) = (layout.stride(), shape.max_entries);
         let bytes = stride.checked_mul(count as usize);
-        let bytes = bytes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()))?;
+        let bytes =
+            bytes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG))?;
         let values = Region::zeroed(bytes, &setup.budget)?;
         let budget = setup.budget.clone();
         Ok(Array { values, layout, stride, count, keys: std::sync::OnceLock::new(), budget })

@@ -25,7 +25,9 @@ impl BloomFilter {
     pub(super) fn new(def: &MapDef, setup: &Setup) -> Result<BloomFilter, Error> {
         let hashes = if def.map_extra == 0 { HASHES_DEFAULT } else { def.map_extra };
         if hashes > HASHES_MAX {
-            return Err(Error::input(format!("{}: {hashes} hashes", Errno::EINVAL)));
+            return Err(
+                Error::input(format!("{}: {hashes} hashes", Errno::EINVAL)).because(Errno::EINVAL)
+            );
         }
         // Entries times hashes divided by ln 2 keeps half of the bits clear.
         let wanted = u64::from(def.max_entries) * hashes * 7 / 5;

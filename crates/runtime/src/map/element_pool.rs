@@ -116,7 +116,7 @@ impl ElementPool {
         shards: usize,
         budget: &Arc<Budget>,
     ) -> Result<ElementPool, Error> {
-        let too_many = || Error::memory(Errno::E2BIG.to_string());
+        let too_many = || Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG);
         let capacity = u64::from(count) + shards as u64 * u64::from(QUEUE_MIN + HELD_MIN + 1);
         let capacity = u32::try_from(capacity).map_err(|_| too_many())?;
         let element_size = size.next_multiple_of(16);

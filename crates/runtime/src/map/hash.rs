@@ -74,7 +74,7 @@ impl Hash {
     ) -> Result<Hash, Error> {
         use MapType as T;
         let max_entries = shape.max_entries;
-        let too_big = || Error::memory(Errno::E2BIG.to_string());
+        let too_big = || Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG);
         let buckets = max_entries.checked_next_power_of_two().ok_or_else(too_big)? as usize;
         let shards = if buckets >= SHARDED_BUCKETS { SHARDS } else { 1 };
         let key_size = shape.key_size as usize;

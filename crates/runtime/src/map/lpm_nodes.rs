@@ -84,7 +84,7 @@ impl Nodes {
     pub(super) fn new(count: u32, bytes: usize, budget: &Arc<Budget>) -> Result<Nodes, Error> {
         let node_bytes = bytes.next_multiple_of(16);
         let waiting = (WAITING_BYTES / node_bytes).max(WAITING_MIN) as u32;
-        let too_big = || Error::memory(Errno::E2BIG.to_string());
+        let too_big = || Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG);
         let first_bytes = node_bytes.checked_mul(FIRST as usize).ok_or_else(too_big)?;
         Ok(Nodes {
             first: Region::zeroed(first_bytes, budget)?,

@@ -67,7 +67,8 @@ impl LpmTrie {
         let value_at = children_at + 16;
         // Branches without value are fewer than keys.
         let nodes = shape.max_entries.checked_mul(2);
-        let nodes = nodes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()))?;
+        let nodes =
+            nodes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG))?;
         let nodes = Nodes::new(nodes, value_at + layout.stride(), &setup.budget)?;
         let (root, count) = (AtomicU32::new(NIL), AtomicU32::new(0));
         let max_entries = shape.max_entries;

@@ -30,10 +30,12 @@ impl Inner {
         let inner = inner.ok_or_else(|| Error::input("no inner map template"))?;
         // What a program may tail call is decided when it is loaded; inner maps come later.
         if inner.map_type == MapType::ProgArray {
-            return Err(Error::input(format!("{}: inner prog arrays", Errno::ENOTSUPP)));
+            return Err(Error::input(format!("{}: inner prog arrays", Errno::ENOTSUPP))
+                .because(Errno::ENOTSUPP));
         }
         if matches!(inner.map_type, MapType::ArrayOfMaps | MapType::HashOfMaps) {
-            return Err(Error::input(format!("{}: maps of maps of maps", Errno::EINVAL)));
+            return Err(Error::input(format!("{}: maps of maps of maps", Errno::EINVAL))
+                .because(Errno::EINVAL));
         }
         if inner.frozen {
             // The verifier would take the template's constants for those of every map.

@@ -256,6 +256,7 @@ impl Map {
                 shape.flags.bits()
             );
             Error::input(format!("{}: {why:?} not allowed ({sizes})", Errno::EINVAL))
+                .because(Errno::EINVAL)
         })?;
         let layout = ValueLayout::of(def, setup)?;
         if layout.owns() && !matches!(def.map_type, T::Array | T::Hash | T::LruHash) {

@@ -33,7 +33,7 @@ impl PercpuArray {
         setup: &Setup,
     ) -> Result<PercpuArray, Error> {
         let (stride, count, cpus) = (layout.stride(), shape.max_entries, setup.cpus);
-        let too_big = || Error::memory(Errno::E2BIG.to_string());
+        let too_big = || Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG);
         let one = stride.checked_mul(count as usize).ok_or_else(too_big)?;
         let cpu_stride = one.checked_next_multiple_of(PAGE).ok_or_else(too_big)?;
         let all = cpu_stride.checked_mul(cpus as usize).ok_or_else(too_big)?;

@@ -26,7 +26,7 @@ impl PercpuValues {
         let one = stride.checked_mul(elements as usize);
         let cpu_stride = one.and_then(|bytes| bytes.checked_next_multiple_of(PAGE));
         let all = cpu_stride.and_then(|bytes| bytes.checked_mul(cpus as usize));
-        let too_big = || Error::memory(Errno::E2BIG.to_string());
+        let too_big = || Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG);
         let values = Region::zeroed(all.ok_or_else(too_big)?, &setup.budget)?;
         Ok(PercpuValues { values, layout, stride, cpu_stride: cpu_stride.unwrap_or(0), cpus })
     }

@@ -91,11 +91,12 @@ impl ProgArray {
     pub(crate) fn refer(&self, prog: &dyn TailTarget) -> Result<(), Error> {
         self.claim(prog.owner()).map_err(|ours| {
             let its = prog.owner();
-            Error::input(format!("{}: its programs are {ours}; this is {its}", Errno::EINVAL))
+            let text = format!("{}: its programs are {ours}; this is {its}", Errno::EINVAL);
+            Error::input(text).because(Errno::EINVAL)
         })?;
         let Some(need) = prog.ctx_need() else { return Ok(()) };
         let done = self.registry.needs.refer(need, &self.ctx_need);
-        done.map_err(|errno| Error::input(errno.to_string()))
+        done.map_err(|errno| Error::input(errno.to_string()).because(errno))
     }
 
     /// Makes the calls of `code`, which has not run, through the maps that `is_mine` picks (this

@@ -30,7 +30,8 @@ impl QueueStack {
         (layout, setup): (ValueLayout, &Setup),
     ) -> Result<QueueStack, Error> {
         let bytes = layout.stride().checked_mul(shape.max_entries as usize);
-        let bytes = bytes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()))?;
+        let bytes =
+            bytes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG))?;
         let values = Region::zeroed(bytes, &setup.budget)?;
         let ends = Spin::new(Ends { oldest: 0, len: 0 });
         Ok(QueueStack { values, ends, layout, count: shape.max_entries, newest_first })

@@ -22,7 +22,7 @@ impl<T: ?Sized + Send + Sync> Slots<T> {
         let words = Region::zeroed(8 * count as usize, budget)?;
         let mut owners = Vec::new();
         let room = owners.try_reserve_exact(count as usize);
-        room.map_err(|_| Error::memory(Errno::ENOMEM.to_string()))?;
+        room.map_err(|_| Error::memory(Errno::ENOMEM.to_string()).because(Errno::ENOMEM))?;
         owners.resize_with(count as usize, || None);
         Ok(Slots { words, owners: Mutex::new(owners), replaced: RetireList::new() })
     }

@@ -182,7 +182,7 @@ impl Board {
     ) -> Result<StatsGuard, Error> {
         // The histogram is in ns.
         let clock = clock.check(options.histogram);
-        clock.map_err(|why| Error::clock(format!("switch statistics: {why}")))?;
+        clock.map_err(|why| Error::clock(format!("switch statistics: {why}")).because(why))?;
         let mut state = self.lock();
         state.next_token += 1;
         let token = state.next_token;
