@@ -6,16 +6,17 @@
 
 mod licences;
 mod parts;
+mod tools;
 
 use crate::outcome::{Ended, Outcome};
 use parts::{Entry, Parts};
 use sha2::{Digest, Sha256};
-use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use tools::{Result, TARGET, answer, is_there};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -24,9 +25,6 @@ pub(crate) struct Args {
     out: PathBuf,
 }
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
-const TARGET: &str = "x86_64-unknown-linux-musl";
 /// What the packages are tried on.
 const OBJECT: &str = "tests/programs/xdp_count.bpf.o";
 
@@ -155,7 +153,9 @@ fn tried(package: &Path, wanted: &[u8]) -> Outcome {
     fs::copy(OBJECT, &object)?;
     let inside = |arguments: &[&str]| -> std::io::Result<Output> {
         let mut command = Command::new("unshare");
-        command.args(["-r", "chroot"]).arg(root.path()).args(arguments).env_clear().output()
+        command.args(["-r", "chroot"]).arg(root.path()).args(arguments);
+        // Where `chroot` is; a binary that looks for anything else does not find it.
+        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").output()
     };
     if !answer(Command::new("unshare").args(["-r", "true"])).is_ok_and(|said| said.is_empty()) {
         return Ok(Ended::Skipped("unshare".to_owned()));
@@ -174,18 +174,4 @@ fn tried(package: &Path, wanted: &[u8]) -> Outcome {
         }
     }
     Ok(Ended::Passed)
-}
-
-fn is_there(tool: &str) -> bool {
-    Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
-/// What a command prints; an error if it fails, with what it says.
-fn answer(command: &mut Command) -> Result<Vec<u8>> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|e| format!("{name}: {e}"))?;
-    match output.status.success() {
-        true => Ok(output.stdout),
-        false => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr)).into()),
-    }
 }

@@ -3,7 +3,7 @@
 mod tables;
 
 use crate::command::flags::{PokeFlags, PokeKind, PokeTable};
-use crate::command::{Outcome, Progress};
+use crate::command::progress::{Outcome, Progress};
 use crate::poke::control::{self, CONTROLS, Control};
 use crate::poke::cost::{Cost, Hop, costs, hops};
 use crate::poke::estimate::{Estimated, estimates};
@@ -99,7 +99,7 @@ pub(crate) fn run(flags: &PokeFlags, streams: &mut Streams<'_>) -> Outcome {
         Err(message) => return Ok(Err(message)),
     };
     if flags.json {
-        crate::command::write_json(&answer, streams)?;
+        crate::command::progress::write_json(&answer, streams)?;
     } else {
         tables::print(flags, &answer, streams)?;
     }

@@ -4,7 +4,7 @@ mod families;
 mod tables;
 
 use crate::command::flags::{RunFlags, RunTable};
-use crate::command::{Outcome, Progress};
+use crate::command::progress::{Outcome, Progress};
 use crate::geometric_mean;
 use crate::run::KINDS;
 use crate::run::compute::{Computed, Others, compute};
@@ -53,7 +53,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> Outcome {
         Err(message) => return Ok(Err(message)),
     };
     if flags.json {
-        crate::command::write_json(&answer, streams)?;
+        crate::command::progress::write_json(&answer, streams)?;
     } else {
         tables::print(&answer, streams)?;
     }

@@ -13,8 +13,8 @@ mod versus;
 mod worker;
 
 use crate::Rounds;
-use crate::command::Outcome;
 use crate::command::flags::VerifyFlags;
+use crate::command::progress::Outcome;
 use sides::Side;
 use skep::VerifyOptions;
 use skep_cli::Exit;

@@ -1,7 +1,8 @@
 //! What is in the packages, and where it goes: the tarball is for any folder, the `.deb` for a
 //! system's.
 
-use super::{Result, TARGET, answer, licences};
+use super::licences;
+use super::tools::{Result, TARGET, answer};
 use clap::CommandFactory;
 use std::fs;
 use std::path::Path;

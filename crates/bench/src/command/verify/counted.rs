@@ -4,7 +4,8 @@ use super::sides::Side;
 use super::subjects::Subjects;
 use super::{Outcome, Run, is_ended, worker};
 use crate::callgrind::{self, Counted};
-use crate::command::{Progress, figures};
+use crate::command::figures;
+use crate::command::progress::Progress;
 use serde::Serialize;
 use skep_cli::Exit;
 use skep_cli::Streams;
@@ -62,7 +63,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     drop(progress);
     match run.flags.json {
         true => {
-            crate::command::write_json(&answer, streams)?;
+            crate::command::progress::write_json(&answer, streams)?;
         }
         false => writeln!(streams.out, "{}", table(&answer))?,
     }

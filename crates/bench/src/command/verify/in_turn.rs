@@ -3,8 +3,8 @@
 use super::sides::Side;
 use super::subjects::{Subject, Subjects};
 use super::{Outcome, Run, is_ended, worker};
-use crate::command::Progress;
 use crate::command::figures::{self, NOT_COUNTED};
+use crate::command::progress::Progress;
 use crate::verification::{Counter, Counts, counters, counts, verify};
 use crate::{Cost, METRICS, Meter, Metric, MetricDef, Ratio, Spread, geometric_mean, interleave};
 use serde::Serialize;
@@ -98,7 +98,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     let ratios: Vec<Ratio> = answer.programs.iter().filter_map(cpu).collect();
     answer.geometric_mean = geometric_mean(&ratios);
     if run.flags.json {
-        crate::command::write_json(&answer, streams)?;
+        crate::command::progress::write_json(&answer, streams)?;
     } else if let (Some(mean), 2..) = (&answer.geometric_mean, answer.programs.len()) {
         summary(&answer.programs, mean, streams)?;
     }

@@ -4,7 +4,8 @@
 use super::sides::Side;
 use super::subjects::{Subject, Subjects};
 use super::{Outcome, Run, is_ended, worker};
-use crate::command::{Progress, figures};
+use crate::command::figures;
+use crate::command::progress::Progress;
 use crate::verification::Counts;
 use crate::{Cost, METRICS, Metric, Ratio, Report, Rounds, Totals, Unit, interleave};
 use serde::Serialize;
@@ -70,7 +71,7 @@ pub(super) fn run(run: &Run<'_>, streams: &mut Streams<'_>) -> Outcome {
     }
     drop(progress);
     if run.flags.json {
-        crate::command::write_json(&answer, streams)?;
+        crate::command::progress::write_json(&answer, streams)?;
     } else {
         answer.programs.iter().try_for_each(|measured| print(measured, streams))?;
     }

@@ -2,7 +2,8 @@
 
 use super::subjects::Subjects;
 use super::{Outcome, Run, is_ended};
-use crate::command::{Progress, figures};
+use crate::command::figures;
+use crate::command::progress::Progress;
 use crate::verification::Counts;
 use crate::{KernelComparison, Ratio, Spread, Unit, geometric_mean};
 use serde::Serialize;
@@ -106,7 +107,7 @@ fn measured(program: &str, comparison: &KernelComparison) -> Result<Measured, St
 
 fn print(run: &Run<'_>, answer: &Answer, streams: &mut Streams<'_>) -> std::io::Result<()> {
     if run.flags.json {
-        return crate::command::write_json(answer, streams);
+        return crate::command::progress::write_json(answer, streams);
     }
     let mut grid = Grid::new(
         &[
