@@ -62,7 +62,7 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
         Some(JsonForm::Line) => ProgFormat::Json,
         None => ProgFormat::Text,
     };
-    if flags.engine() == Engine::Jit
+    if flags.engine() == Engine::MachineCode
         && flags.poke == Poke::Patch
         && let Some(why) = skep::runtime::poke::take_notice()
     {

@@ -54,7 +54,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
             return Ok(failure.exit);
         }
     };
-    if flags.engine() == Engine::Jit
+    if flags.engine() == Engine::MachineCode
         && flags.poke == Poke::Patch
         && let Some(why) = skep::runtime::poke::take_notice()
     {

@@ -11,13 +11,6 @@ pub enum Engine {
     MachineCode,
 }
 
-#[doc(hidden)]
-#[allow(non_upper_case_globals)]
-impl Engine {
-    pub const Interp: Engine = Engine::Interpreter;
-    pub const Jit: Engine = Engine::MachineCode;
-}
-
 impl std::fmt::Display for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

@@ -131,7 +131,7 @@ fn nothing_stays_behind() {
         (object, programs)
     });
     let objects: Vec<_> = with_programs.collect();
-    for engine in [Engine::Interp, Engine::Jit] {
+    for engine in [Engine::Interpreter, Engine::MachineCode] {
         let rounds = |count| {
             (0..count).for_each(|_| {
                 round(&objects, &engine);

@@ -85,7 +85,7 @@ fn all_at_once(cpus: u32, engine: Engine) {
 
 #[test]
 fn more_threads_than_a_large_host_has() {
-    for engine in [Engine::Jit, Engine::Interp] {
+    for engine in [Engine::MachineCode, Engine::Interpreter] {
         for cpus in [1, CPUS, THREADS as u32, THREADS_MAX as u32] {
             all_at_once(cpus, engine.clone());
         }

@@ -190,7 +190,7 @@ fn programs_of_an_array_are_of_one_type() {
 
 #[test]
 fn programs_of_an_array_are_run_by_one_engine_and_agree_in_fuel() {
-    let all = [Engine::Interp, Engine::Jit]
+    let all = [Engine::Interpreter, Engine::MachineCode]
         .map(|engine| [None, Some(5), Some(1000)].map(|fuel| of(engine.clone(), fuel)));
     for one in all.iter().flatten() {
         for two in all.iter().flatten() {
@@ -229,7 +229,7 @@ fn programs_of_an_array_may_be_compiled_differently() {
 
 #[test]
 fn fuel_is_the_first_programs() {
-    for engine in [Engine::Interp, Engine::Jit] {
+    for engine in [Engine::Interpreter, Engine::MachineCode] {
         let world = World::new();
         let [little, much] = [50, 1000].map(|fuel| of(engine.clone(), Some(fuel)));
         let [short, long] = [&little, &much].map(|kind| world.load(kind, CALLS).unwrap());
@@ -247,7 +247,7 @@ fn fuel_is_the_first_programs() {
 /// whichever order they are filled in.
 #[test]
 fn contexts_are_as_long_as_what_is_tail_called_needs() {
-    for engine in [Engine::Interp, Engine::Jit] {
+    for engine in [Engine::Interpreter, Engine::MachineCode] {
         for outer_first in [false, true] {
             let world = World::new();
             let options = LoadOptions { engine: engine.clone(), ..LoadOptions::default() };
@@ -284,7 +284,7 @@ fn contexts_are_as_long_as_what_is_tail_called_needs() {
 /// A run that began with a short context, which was long enough then.
 #[test]
 fn what_needs_a_longer_context_waits_for_runs() {
-    for engine in [Engine::Jit, Engine::Interp] {
+    for engine in [Engine::MachineCode, Engine::Interpreter] {
         let world = World::new();
         let options = LoadOptions { engine, ..LoadOptions::default() };
         let kind = Kind { options, ..kind(ARGUMENTS) };
@@ -329,7 +329,7 @@ fn what_needs_a_longer_context_waits_for_runs() {
 #[test]
 fn no_run_enters_what_its_context_is_too_short_for() {
     for text in [CALLS, CALLS_BY_INDEX] {
-        for engine in [Engine::Jit, Engine::Interp] {
+        for engine in [Engine::MachineCode, Engine::Interpreter] {
             for round in 0..20 {
                 let options = LoadOptions { engine: engine.clone(), ..LoadOptions::default() };
                 race(&Kind { options, ..kind(ARGUMENTS) }, text, round);
@@ -377,8 +377,8 @@ fn race(kind: &Kind, text: &str, round: u64) {
 #[test]
 fn nothing_else_gets_in_while_threads_run() {
     let wrong = [
-        of(Engine::Jit, Some(1000)),
-        of(Engine::Interp, None),
+        of(Engine::MachineCode, Some(1000)),
+        of(Engine::Interpreter, None),
         kind(ProgType::SchedCls),
         Kind { expected_attach_type: 37, ..kind(ProgType::Xdp) },
     ];

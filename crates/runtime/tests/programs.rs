@@ -11,7 +11,7 @@ use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const ENGINES: [Engine; 2] = [Engine::Interp, Engine::Jit];
+const ENGINES: [Engine; 2] = [Engine::Interpreter, Engine::MachineCode];
 
 fn open(file: &str) -> Object {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs").join(file);

@@ -22,7 +22,7 @@ use std::time::Duration;
 fn engines() -> [LoadOptions; 3] {
     let jit = LoadOptions::default();
     let flag = Tuning { poke: PokeMode::Flag, ..Tuning::default() };
-    let interp = LoadOptions { engine: Engine::Interp, ..LoadOptions::default() };
+    let interp = LoadOptions { engine: Engine::Interpreter, ..LoadOptions::default() };
     [interp, jit.clone(), LoadOptions { tuning: flag, ..jit }]
 }
 
@@ -145,7 +145,7 @@ fn programs_that_are_loaded_later_are_counted_too() {
         run(&loaded.all[0]);
         let infos = loaded.runtime.programs();
         assert_eq!((infos.len(), infos[0].stats.run_cnt, infos[0].id), (1, 1, loaded.all[0].id()));
-        assert_eq!(infos[0].bytes_jited.is_some(), options.engine == Engine::Jit);
+        assert_eq!(infos[0].bytes_jited.is_some(), options.engine == Engine::MachineCode);
         assert!(infos[0].gpl_compatible && infos[0].bytes_memlock == 4096);
         assert_eq!((infos[0].bytes_xlated, &*infos[0].name), (16, "counted"));
         drop(infos);

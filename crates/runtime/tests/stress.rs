@@ -144,7 +144,7 @@ impl World {
     /// How a program is loaded that has this sort's maps.
     fn options(sort: usize, random: &mut Random) -> LoadOptions {
         let poke = if random.below(4) == 0 { PokeMode::Flag } else { PokeMode::Patch };
-        let engine = if sort & 1 == 1 { Engine::Interp } else { Engine::Jit };
+        let engine = if sort & 1 == 1 { Engine::Interpreter } else { Engine::MachineCode };
         let tuning = Tuning { poke, ..Tuning::default() };
         LoadOptions { engine, tuning, fuel: (sort & 2 == 2).then_some(50) }
     }

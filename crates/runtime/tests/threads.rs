@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-const ENGINES: [Engine; 2] = [Engine::Interp, Engine::Jit];
+const ENGINES: [Engine; 2] = [Engine::Interpreter, Engine::MachineCode];
 
 fn map(name: &str, map_type: MapType, (value, entries): (u32, u32)) -> MapDef {
     MapDef {
@@ -200,7 +200,7 @@ fn a_full_lru_map_takes_new_keys_and_keeps_what_is_used() {
     assert_eq!(handle.entries().count(), 100);
     // A key that programs look up between all insertions stays.
     let program = program(("count", ProgType::Syscall), COUNT, &maps);
-    let instance = load(&runtime, &object, &program, &Engine::Jit);
+    let instance = load(&runtime, &object, &program, &Engine::MachineCode);
     let count = |key: u32| {
         let words = [0, key].map(u32::to_ne_bytes).concat();
         instance.run(&mut Ctx::raw(ProgType::Syscall, &words).unwrap()).unwrap();
@@ -358,7 +358,8 @@ fn fuel_and_interruption_end_a_run() {
     let runtime = runtime();
     let object = runtime.create_maps(&maps, None);
     let program = program(("long", ProgType::Syscall), LONG, &maps);
-    let instance = runtime.load(&program, &object, &options(&Engine::Jit, Some(1 << 40))).unwrap();
+    let instance =
+        runtime.load(&program, &object, &options(&Engine::MachineCode, Some(1 << 40))).unwrap();
     let mut ctx = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
     let interrupter = ctx.interrupter();
     let stopper = std::thread::spawn(move || {
@@ -413,13 +414,13 @@ fn what_does_not_fit_together_is_an_error() {
         Runtime::new(Options { cpus: 1, memory_bytes_max: 1 << 20, ..Options::default() }).unwrap();
     let object = runtime.create_maps(&maps, None);
     let xdp = program(("xdp", ProgType::Xdp), "r0 = 2\nexit\n", &maps);
-    let xdp = load(&runtime, &object, &xdp, &Engine::Jit);
+    let xdp = load(&runtime, &object, &xdp, &Engine::MachineCode);
     let mut other = Ctx::raw(ProgType::Syscall, &[0; 8]).unwrap();
     let error = xdp.run(&mut other).unwrap_err().to_string();
     assert!(error.contains("has type xdp, but the context is for syscall"), "{error}");
 
     let reads = program(("reads", ProgType::Syscall), "r0 = *(u64 *)(r1 + 8)\nexit\n", &maps);
-    let reads = load(&runtime, &object, &reads, &Engine::Jit);
+    let reads = load(&runtime, &object, &reads, &Engine::MachineCode);
     let error = reads.run(&mut other).unwrap_err().to_string();
     assert!(error.contains("needs a context of 16 bytes, got 8"), "{error}");
 
@@ -482,7 +483,7 @@ fn destructors_of_threads_leave_nothing_behind() {
     let one = object.get("one").unwrap();
     one.update(&0u32.to_ne_bytes(), &1u64.to_ne_bytes(), UpdateFlags::Any).unwrap();
     let program = program(("late", ProgType::Xdp), "r0 = 2\nexit\n", &maps);
-    let instance = load(&runtime, &object, &program, &Engine::Jit);
+    let instance = load(&runtime, &object, &program, &Engine::MachineCode);
     let _on = instance.enable_stats(StatsOptions::default()).unwrap();
     let seen = Arc::new(AtomicU64::new(0));
     let threads = 2 * THREADS_MAX as u64;

@@ -5,7 +5,7 @@ use skep::program::Program;
 use skep_runtime::{Ctx, Engine, Instance, LoadOptions, Options, Runtime};
 use skep_testkit::{engine, suite};
 
-const ENGINES: [Engine; 2] = [Engine::Interp, Engine::Jit];
+const ENGINES: [Engine; 2] = [Engine::Interpreter, Engine::MachineCode];
 
 /// The programs of a suite; none where the host has no BTF.
 fn programs(text: &str) -> Vec<Program> {

@@ -56,8 +56,8 @@ const ENGINES: [Engine; 12] = [
 /// Machine code of cases that name types of the kernel, with the kernel's BTF whose every id was
 /// moved: nothing expected depends on the ids of one build.
 const OTHER_IDS: &str = "runtime, jit, other ids";
-const INTERP: Way = Way { engine: Runs::Interp, counted: false, tuning: |_| checked() };
-const JIT: Way = Way { engine: Runs::Jit, ..INTERP };
+const INTERP: Way = Way { engine: Runs::Interpreter, counted: false, tuning: |_| checked() };
+const JIT: Way = Way { engine: Runs::MachineCode, ..INTERP };
 
 /// What passes do to memory that others see is checked, too.
 fn checked() -> Tuning {

@@ -86,7 +86,7 @@ fn has_context(prog_type: ProgType) -> bool {
 #[test]
 fn all_that_the_runtime_has_is_exercised() {
     let btf = Judge::here().btf.ok();
-    let way = Way { engine: Engine::Interp, counted: false, tuning: |_| Default::default() };
+    let way = Way { engine: Engine::Interpreter, counted: false, tuning: |_| Default::default() };
     let mut exercised = BTreeSet::new();
     for (name, cases) in suite::read_folder("exec") {
         for case in cases.unwrap_or_else(|error| panic!("{name}: {error}")) {

@@ -30,7 +30,7 @@ fn what_the_kernel_wrongly_accepts_is_not_loaded() {
     for (name, program) in UNSAFE.into_iter().flat_map(programs) {
         let verified = engine::verified(&program).expect(&name);
         let hole = verified.kernel_hole().unwrap_or_else(|| panic!("{name}: no hole"));
-        for engine in [Engine::Interp, Engine::Jit] {
+        for engine in [Engine::Interpreter, Engine::MachineCode] {
             let runtime = Runtime::new(Options::default()).expect("a runtime");
             let maps = runtime.create_maps(&program.maps, None);
             let options = LoadOptions { engine, ..LoadOptions::default() };

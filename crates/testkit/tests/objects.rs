@@ -56,7 +56,7 @@ fn objects_go_where_they_are_put() {
                 assert_eq!(ran, wanted, "{name} in the kernel, run {run}");
             }
         }
-        for engine in [Engine::Interp, Engine::Jit] {
+        for engine in [Engine::Interpreter, Engine::MachineCode] {
             runs_here(&program, engine, (name, wanted));
         }
     }

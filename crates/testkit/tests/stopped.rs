@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-const ENGINES: [Engine; 2] = [Engine::Interp, Engine::Jit];
+const ENGINES: [Engine; 2] = [Engine::Interpreter, Engine::MachineCode];
 /// More than any of the programs needs.
 const ENOUGH: u64 = 10_000;
 /// A lock that nobody sets free would be waited for without end.

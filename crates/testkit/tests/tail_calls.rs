@@ -78,12 +78,12 @@ struct Way {
 }
 
 const JIT: Way = Way {
-    engine: Engine::Jit,
+    engine: Engine::MachineCode,
     at_run_time: false,
     prologues: [Prologue::Minimal; 2],
     poke: PokeMode::Patch,
 };
-const INTERP: Way = Way { engine: Engine::Interp, ..JIT };
+const INTERP: Way = Way { engine: Engine::Interpreter, ..JIT };
 
 /// Every way of machine code.
 fn compiled() -> impl Iterator<Item = Way> {

@@ -222,7 +222,7 @@ fn run_with((nth, words): (usize, &[u64]), change: impl Fn(&mut Ctx), look: impl
     let Some(btf) = host.and_then(|host| host.kernel_btf) else { return };
     let case = suite::read(FENTRY).unwrap().remove(nth);
     let program = suite::programs(&case, Some(&btf)).unwrap().remove(0);
-    for engine in [Engine::Interp, Engine::Jit] {
+    for engine in [Engine::Interpreter, Engine::MachineCode] {
         let runtime = Runtime::new(Options { cpus: 1, ..Options::default() }).unwrap();
         let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
         let options = LoadOptions { engine, ..LoadOptions::default() };

@@ -68,7 +68,7 @@ fn a_program_sees_what_was_written() {
     let cases = suite::read(SUITE).unwrap();
     let programs = suite::programs(&cases[0], None).unwrap();
     let verified = engine::verified(&programs[0]).unwrap();
-    for engine in [Engine::Interp, Engine::Jit] {
+    for engine in [Engine::Interpreter, Engine::MachineCode] {
         let runtime = Runtime::new(Options { cpus: 1, ..Options::default() }).unwrap();
         let maps = runtime.create_maps(&programs[0].maps, programs[0].btf.as_ref());
         let options = LoadOptions { engine, ..LoadOptions::default() };

@@ -224,7 +224,7 @@ fn run_program(
     let runtime = runtime.map_err(|e| e.to_string())?;
     let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
     let options =
-        LoadOptions { engine: Engine::Interp, fuel: Some(FUEL), ..LoadOptions::default() };
+        LoadOptions { engine: Engine::Interpreter, fuel: Some(FUEL), ..LoadOptions::default() };
     let instance = runtime.load(verified, &maps, &options).map_err(|e| e.to_string())?;
     let mut rng = Rng::new(seed ^ 0x5eed);
     for _ in 0..args.inputs {

@@ -29,14 +29,14 @@ const INTERPRETED_LESS: u64 = 50;
 /// Every engine by name, and every set of passes: all, none, each alone and all but each.
 fn engines() -> Vec<(String, LoadOptions)> {
     let jit = |passes| LoadOptions {
-        engine: Engine::Jit,
+        engine: Engine::MachineCode,
         tuning: Tuning { passes, checked: true, ..Tuning::default() },
         fuel: None,
     };
     let mut all = vec![
         ("all passes".to_owned(), jit(Passes::ALL)),
         ("no pass".to_owned(), jit(Passes::NONE)),
-        ("interpreter".to_owned(), LoadOptions { engine: Engine::Interp, ..jit(Passes::ALL) }),
+        ("interpreter".to_owned(), LoadOptions { engine: Engine::Interpreter, ..jit(Passes::ALL) }),
     ];
     for name in Passes::NAMES {
         let (mut off, mut on) = (Passes::ALL, Passes::NONE);
@@ -58,7 +58,7 @@ fn race(
     let programs = race::verified(row)?;
     let (mut sum, mut bad) = (Outcomes::default(), Vec::new());
     for (name, options) in engines {
-        let less = if options.engine == Engine::Interp { INTERPRETED_LESS } else { 1 };
+        let less = if options.engine == Engine::Interpreter { INTERPRETED_LESS } else { 1 };
         let race = Race::new(row, &programs, (options, runs / less))?;
         let out = race.run().map_err(|e| format!("{}, {name}: {e}", row.name))?;
         sum.rounds += out.rounds;

@@ -137,8 +137,8 @@ impl RunFlags {
     /// The engine that is asked for, or this processor's.
     pub(crate) fn engine(&self) -> Engine {
         match (self.interp, self.jit) {
-            (true, _) => Engine::Interp,
-            (_, true) => Engine::Jit,
+            (true, _) => Engine::Interpreter,
+            (_, true) => Engine::MachineCode,
             (false, false) => Engine::default(),
         }
     }

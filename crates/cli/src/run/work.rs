@@ -50,7 +50,7 @@ pub(super) fn run(work: Work<'_>, mut watch: Option<Watch<'_>>) -> io::Result<Do
     let (chunks, running) = (Mutex::new(0), Mutex::default());
     let worker = Worker { work, chunks: &chunks, running: &running, ctx: None };
     // Whoever stops runs in the middle is another thread.
-    let stoppable = work.flags.engine() == Engine::Interp || work.flags.fuel.is_some();
+    let stoppable = work.flags.engine() == Engine::Interpreter || work.flags.fuel.is_some();
     let _guard = interrupt::Guard::new();
     let mut too_few_threads = None;
     let mut tally = match (threads, &watch) {

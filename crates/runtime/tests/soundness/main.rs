@@ -14,7 +14,7 @@ use skep_uapi::{KernelProfile, MapType, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};
 use std::sync::Arc;
 
-const ENGINES: [Engine; 2] = [Engine::Interp, Engine::Jit];
+const ENGINES: [Engine; 2] = [Engine::Interpreter, Engine::MachineCode];
 
 fn runtime() -> Runtime {
     Runtime::new(Options { cpus: 8, ..Options::default() }).unwrap()

@@ -58,7 +58,7 @@ pub(super) fn load(paths: &[PathBuf]) -> crate::Outcome {
             let Ok(program) = &entry.program else { continue };
             let Ok(program) = engine::verified(&as_loaded(program)) else { continue };
             verified += 1;
-            match by_runtime(&program, &[], Engine::Jit) {
+            match by_runtime(&program, &[], Engine::MachineCode) {
                 Ok(_) => loaded += 1,
                 Err(why) => {
                     let what = why.rsplit("not supported yet: ").next().unwrap_or_default();
@@ -91,7 +91,7 @@ fn compare(program: &Program, packets: &[Vec<u8>]) -> (&'static str, String) {
     let taken = |(_, ran): &(&Vec<u8>, &Result<_, _>)| ran.is_ok();
     let both = packets.iter().zip(&first).filter(taken);
     let (packets, first): (Vec<Vec<u8>>, Ran) = both.map(|(p, r)| (p.clone(), r.clone())).unzip();
-    for how in [Engine::Interp, Engine::Jit] {
+    for how in [Engine::Interpreter, Engine::MachineCode] {
         let ours = match by_runtime(&verified, &packets, how.clone()) {
             Ok(ours) => ours,
             Err(why) if why.contains("not supported yet") => return ("not supported yet", why),

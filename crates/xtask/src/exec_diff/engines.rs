@@ -82,19 +82,19 @@ pub(super) fn ours(programs: &[VerifiedProgram], passes: bool) -> Result<Vec<Nam
         let linked = Linked { xlated, maps: Vec::new(), kfuncs: Vec::new(), func_base: 1 << 40 };
         engines.push(("interp".to_owned(), Engine::Interp(Arc::new(linked))));
     } else {
-        let engine = in_runtime(programs, Runs::Interp, (Tuning::default(), None))?;
+        let engine = in_runtime(programs, Runs::Interpreter, (Tuning::default(), None))?;
         engines.push(("runtime, interp".to_owned(), engine));
     }
     for (name, tuning) in tunings(passes) {
         if let Some(native) = Native::new(verified, &tuning)? {
             engines.push((name, Engine::Native(native)));
         } else {
-            engines.push((name, in_runtime(programs, Runs::Jit, (tuning, None))?));
+            engines.push((name, in_runtime(programs, Runs::MachineCode, (tuning, None))?));
         }
     }
     // Some runs are timed, some only counted.
     let stats = StatsOptions { sample: NonZeroU32::MIN.saturating_add(2), histogram: true };
-    let counted = in_runtime(programs, Runs::Jit, (Tuning::default(), Some(stats)))?;
+    let counted = in_runtime(programs, Runs::MachineCode, (Tuning::default(), Some(stats)))?;
     engines.push(("jit, counted".to_owned(), counted));
     Ok(engines)
 }
@@ -133,7 +133,7 @@ fn in_runtime(
     let _on = on.map_err(|e| e.to_string())?;
     let program = programs.first().ok_or("no program")?.program();
     let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
-    let fuel = (tuning.fuel || engine == Runs::Interp).then_some(FUEL);
+    let fuel = (tuning.fuel || engine == Runs::Interpreter).then_some(FUEL);
     let options = LoadOptions { engine, tuning, fuel };
     let load = |verified| runtime.load(verified, &maps, &options).map_err(|e| e.to_string());
     let mut instances: Vec<Instance> = programs.iter().map(load).collect::<Result<_, _>>()?;

@@ -56,6 +56,6 @@ pub struct ProgFlags {
 impl ProgFlags {
     /// The engine that is asked for, or this processor's.
     pub(crate) fn engine(&self) -> Engine {
-        if self.interp { Engine::Interp } else { Engine::default() }
+        if self.interp { Engine::Interpreter } else { Engine::default() }
     }
 }
