@@ -27,8 +27,10 @@ pub(super) fn declared(of: &syn::Macro) -> Option<Made> {
     Some(Made { name, kind, members: members(body) })
 }
 
-/// What stands between commas or semicolons, without attributes and comments.
+/// What stands between semicolons, or commas if there are none, without attributes and comments.
 fn members(body: TokenStream) -> Vec<String> {
+    let is_end = |tree: &TokenTree| matches!(tree, TokenTree::Punct(p) if p.as_char() == ';');
+    let end = if body.clone().into_iter().any(|tree| is_end(&tree)) { ';' } else { ',' };
     let mut found = vec![TokenStream::new()];
     let mut trees = body.into_iter();
     while let Some(tree) = trees.next() {
@@ -36,7 +38,7 @@ fn members(body: TokenStream) -> Vec<String> {
             TokenTree::Punct(punct) if punct.as_char() == '#' => {
                 trees.next();
             }
-            TokenTree::Punct(punct) if [',', ';'].contains(&punct.as_char()) => {
+            TokenTree::Punct(punct) if punct.as_char() == end => {
                 found.push(TokenStream::new());
             }
             _ => found.last_mut().into_iter().for_each(|last| last.extend([tree.clone()])),

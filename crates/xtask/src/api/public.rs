@@ -201,11 +201,12 @@ impl<'a> Walk<'a> {
     fn block(&mut self, path: &str, block: &ItemImpl) {
         for member in &block.items {
             match member {
-                ImplItem::Fn(member) if matches!(member.vis, Visibility::Public(_)) => {
-                    if !member.attrs.iter().any(is_hiding) {
-                        let name = member.sig.ident.to_string();
-                        self.function(&format!("{path}::{name}"), &member.sig, name.len());
-                    }
+                ImplItem::Fn(member)
+                    if matches!(member.vis, Visibility::Public(_))
+                        && !member.attrs.iter().any(is_hiding) =>
+                {
+                    let name = member.sig.ident.to_string();
+                    self.function(&format!("{path}::{name}"), &member.sig, name.len());
                 }
                 ImplItem::Const(member) if matches!(member.vis, Visibility::Public(_)) => {
                     let line = format!("{path}::{}: const {}", member.ident, text(&member.ty));

@@ -24,7 +24,9 @@ fn is_apart(before: &str, word: &str) -> bool {
     if before == "::" || word == "::" || opens(before) && before != "->" {
         return false;
     }
-    if word.starts_with([',', ';', ':', ')', ']', '?', '.']) || (word == ">" && before != "=") {
+    if word.starts_with([',', ';', ':', ')', ']', '?', '.'])
+        || (word.starts_with('>') && before != "=")
+    {
         return false;
     }
     if word.starts_with(['(', '[', '<', '!']) {

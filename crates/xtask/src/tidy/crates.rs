@@ -2,7 +2,7 @@
 //! lines as far as a text search can tell.
 
 use super::imports::{code_of, lines_that_name};
-use super::{Breaches, File, lines_before_tests};
+use super::tree::{Breaches, File, lines_before_tests};
 
 /// Crate and row. A crate may depend on crates of smaller rows only.
 const ROWS: [(&str, u8); 17] = [
@@ -108,23 +108,12 @@ pub(super) fn check(files: &[File], breaches: &mut Breaches) {
 }
 
 fn rows(file: &File, name: &str, breaches: &mut Breaches) {
-    let Ok(manifest) = file.text.parse::<toml::Table>() else {
+    if file.text.parse::<toml::Table>().is_err() {
         breaches.push(format!("{}: no TOML", file.path));
-        return;
-    };
-    let table = |of: &toml::Table| of.get("dependencies").and_then(toml::Value::as_table).cloned();
-    // Those of some platforms, too.
-    let platforms = manifest.get("target").and_then(toml::Value::as_table);
-    let platforms = platforms.into_iter().flat_map(toml::Table::values);
-    let tables = platforms.filter_map(toml::Value::as_table).chain([&manifest]).filter_map(table);
-    for dependency in tables.flat_map(|table| table.keys().cloned().collect::<Vec<_>>()) {
-        let on = match dependency.strip_prefix("skep-") {
-            Some(on) => on,
-            None if dependency == "skep" => "skep",
-            None => continue,
-        };
-        if row(on) >= row(name) {
-            let (mine, its) = (row(name), row(on));
+    }
+    for on in dependencies(file) {
+        if row(&on) >= row(name) {
+            let (mine, its) = (row(name), row(&on));
             breaches.push(format!(
                 "{}: {name} (row {mine}) depends on {on} (row {its}); \
                  a crate depends only on rows above its own, see ARCHITECTURE.md",
@@ -132,6 +121,20 @@ fn rows(file: &File, name: &str, breaches: &mut Breaches) {
             ));
         }
     }
+}
+
+/// The crates of ours that a manifest names for what is linked, those of some platforms too.
+pub(super) fn dependencies(manifest: &File) -> Vec<String> {
+    let manifest = manifest.text.parse::<toml::Table>().unwrap_or_default();
+    let table = |of: &toml::Table| of.get("dependencies").and_then(toml::Value::as_table).cloned();
+    let platforms = manifest.get("target").and_then(toml::Value::as_table);
+    let platforms = platforms.into_iter().flat_map(toml::Table::values);
+    let tables = platforms.filter_map(toml::Value::as_table).chain([&manifest]).filter_map(table);
+    let ours = |package: &String| match package.strip_prefix("skep-") {
+        Some(name) => Some(name.to_owned()),
+        None => (package == "skep").then(|| package.clone()),
+    };
+    tables.flat_map(|table| table.keys().filter_map(ours).collect::<Vec<_>>()).collect()
 }
 
 fn never(file: &File, name: &str, breaches: &mut Breaches) {

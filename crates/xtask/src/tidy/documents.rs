@@ -1,6 +1,6 @@
 //! Every file that a document names exists.
 
-use super::{Breaches, File, exists};
+use super::tree::{Breaches, File, exists};
 use std::path::Path;
 
 /// Words in backticks that begin so are taken for files of the repository.

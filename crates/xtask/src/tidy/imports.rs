@@ -1,7 +1,7 @@
 //! What a source imports: `use` trees, as whole paths. A rule that names a path would otherwise
 //! miss `use std::{fs}`, and `collections::HashMap` after `use std::collections`.
 
-use super::lines_before_tests;
+use super::tree::lines_before_tests;
 
 /// One leaf of a `use` tree.
 #[derive(Debug, PartialEq, Eq)]

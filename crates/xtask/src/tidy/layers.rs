@@ -5,7 +5,7 @@
 //! be cut: the table may only shrink.
 
 use super::modules::Graph;
-use super::{Breaches, File};
+use super::tree::{Breaches, File};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

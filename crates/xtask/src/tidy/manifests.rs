@@ -2,7 +2,7 @@
 //! updated and audited for nothing; cargo itself has no lint for it.
 
 use super::imports::code_of;
-use super::{Breaches, File};
+use super::tree::{Breaches, File};
 
 /// Packages whose crate has another name than theirs.
 const RENAMED: [(&str, &str); 1] = [("perf-event2", "perf_event")];

@@ -4,8 +4,8 @@
 //! `pub use` alone is no arrow. Only paths are seen; what a method needs of its type's file came
 //! by a path somewhere else.
 
-use super::File;
 use super::imports::{Import, split};
+use super::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The files of a crate, and the arrows between them.

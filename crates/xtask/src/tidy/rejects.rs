@@ -2,7 +2,7 @@
 //!
 //! What no case expects yet is listed in `untested-rejects.txt`, which only shrinks.
 
-use super::{Breaches, File};
+use super::tree::{Breaches, File};
 use skep_verifier::RejectKind;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Sizes of files and functions, with a stored list of exceptions that only shrinks.
 
-use super::{Breaches, File, lines_before_tests};
+use super::tree::{Breaches, File, lines_before_tests};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Every source file: a header, a name that says something, lines that fit, no machine's paths.
 
-use super::{Breaches, File};
+use super::tree::{Breaches, File};
 
 /// Names that say nothing of what a file decides.
 const EMPTY_NAMES: [&str; 5] = ["utils.rs", "util.rs", "common.rs", "types.rs", "helpers.rs"];

@@ -1,8 +1,8 @@
 //! `cargo xtask tidy --wrap`: breaks comment lines that are too long, carrying words over into the
 //! next line of the same paragraph.
 
-use super::File;
 use super::sources::COLUMNS_MAX;
+use super::tree::File;
 use std::fs;
 use std::path::Path;
 

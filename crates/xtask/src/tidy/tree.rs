@@ -1,0 +1,59 @@
+//! The files of the repository, as the rules see them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A text file of the tree.
+pub(super) struct File {
+    /// From the root, with `/`.
+    pub(super) path: String,
+    pub(super) text: String,
+}
+
+impl File {
+    pub(super) fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+}
+
+/// One breach, as `path:line: what; what instead`.
+pub(super) type Breaches = Vec<String>;
+
+/// Folders that hold nothing of ours.
+const SKIPPED: [&str; 5] = [".git", "target", "corpus", "artifacts", "node_modules"];
+
+pub(super) fn read_tree(root: &Path) -> std::io::Result<Vec<File>> {
+    let mut files = Vec::new();
+    let walk = walkdir::WalkDir::new(root).sort_by_file_name().into_iter();
+    for entry in walk.filter_entry(|e| !SKIPPED.contains(&e.file_name().to_string_lossy().as_ref()))
+    {
+        let entry = entry?;
+        let known = ["rs", "md", "toml", "c", "h", "sh", "csv"];
+        let extension = entry.path().extension().map(|e| e.to_string_lossy().into_owned());
+        let is_script = relative(root, entry.path()).starts_with(".ci/");
+        if entry.file_type().is_file()
+            && (is_script || extension.is_some_and(|e| known.contains(&e.as_str())))
+        {
+            let text = String::from_utf8_lossy(&fs::read(entry.path())?).into_owned();
+            files.push(File { path: relative(root, entry.path()), text });
+        }
+    }
+    Ok(files)
+}
+
+fn relative(root: &Path, path: &Path) -> String {
+    let path = path.strip_prefix(root).unwrap_or(path);
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// The numbers (from 1) and texts of the lines of a source before its tests at the end.
+pub(super) fn lines_before_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    (1..).zip(text.lines()).take_while(|(_, line)| *line != "#[cfg(test)]")
+}
+
+/// Where a path that a document names might be.
+pub(super) fn exists(root: &Path, from: &str, path: &str) -> bool {
+    let beside = Path::new(from).parent().map(PathBuf::from).unwrap_or_default();
+    root.join(path).exists() || root.join(beside).join(path).exists()
+}
