@@ -1,5 +1,5 @@
-//! What `action.yml` runs, as a workflow of two lines would: on objects that are as they were, and on
-//! one that has grown.
+//! What `action.yml` runs, as a workflow of two lines would: on objects that are as they were, and
+//! on one that has grown.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -34,6 +34,17 @@ pub struct Cost {
     pub apart: u32,
 }
 
+/// A cost, and what it was spent at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CostAt {
+    /// Number of the call path.
+    pub path: usize,
+    /// The insn.
+    pub insn_idx: usize,
+    /// What was spent there.
+    pub cost: Cost,
+}
+
 impl std::ops::AddAssign for Cost {
     fn add_assign(&mut self, other: Cost) {
         self.insns += other.insns;
@@ -79,15 +90,15 @@ impl Profile {
         self.paths.all()
     }
 
-    /// What was spent: number of the call path, insn, cost. Only what is not zero.
-    pub fn costs(&self) -> impl Iterator<Item = (usize, usize, Cost)> {
+    /// What was spent. Only what is not zero.
+    pub fn costs(&self) -> impl Iterator<Item = CostAt> {
         self.paths.costs()
     }
 
     /// The sum of all costs.
     pub fn total(&self) -> Cost {
         let mut total = Cost::default();
-        self.costs().for_each(|(_, _, cost)| total += cost);
+        self.costs().for_each(|at| total += at.cost);
         total
     }
 

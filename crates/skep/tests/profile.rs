@@ -1,6 +1,6 @@
 //! A profile tells of every insn and every state, and changes nothing of the verification.
 
-use skep::profile::{Apart, Profile};
+use skep::profile::{Apart, CostAt, Profile};
 use skep::program::Program;
 use skep::{Counts, Host, KernelBtf, Session, Verdict, Verification, VerifyOptions};
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ fn assert_all_is_told(session: &Session, file: &Path, program: &Program) -> Prof
     assert_eq!(u64::from(total.states), counts.total_states, "{name}");
     let told: u64 = profile.kept_apart().iter().map(|reason| reason.times).sum();
     assert_eq!(told, u64::from(total.apart), "{name}");
-    for (path, insn_idx, _) in profile.costs() {
+    for CostAt { path, insn_idx, .. } in profile.costs() {
         assert!(profile.paths()[path].insns.contains(&insn_idx), "{name}: insn {insn_idx}");
     }
     profile

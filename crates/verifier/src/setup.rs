@@ -37,6 +37,7 @@ impl<'a> Env<'a> {
         let perfmon = config.privileges.perfmon;
         let flags = prog.prog_flags;
         let maps = list_maps(prog);
+        let insns_limit = config.profile.insns_max;
         Env {
             prog,
             config,
@@ -68,10 +69,7 @@ impl<'a> Env<'a> {
             tells_runs: false,
             log: Log::new(config.log_level, config.log_bytes_max),
             log_at: Default::default(),
-            stats: crate::VerifierStats {
-                insns_limit: config.profile.insns_max,
-                ..Default::default()
-            },
+            stats: crate::VerifierStats { insns_limit, ..Default::default() },
             jmps_processed: 0,
             prev_jmps_processed: 0,
             prev_insn_processed: 0,

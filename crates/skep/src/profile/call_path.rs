@@ -1,6 +1,6 @@
 //! Call paths of a walk, and what is spent on each.
 
-use super::Cost;
+use super::{Cost, CostAt};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
 use skep_program::Program;
@@ -51,12 +51,14 @@ impl CallPaths {
         &self.paths
     }
 
-    pub(super) fn costs(&self) -> impl Iterator<Item = (usize, usize, Cost)> {
+    pub(super) fn costs(&self) -> impl Iterator<Item = CostAt> {
         self.paths.iter().enumerate().flat_map(|(number, path)| {
             let costs = path.costs.iter().enumerate();
-            costs
-                .filter(|(_, cost)| **cost != Cost::default())
-                .map(move |(at, cost)| (number, path.insns.start + at, *cost))
+            costs.filter(|(_, cost)| **cost != Cost::default()).map(move |(at, cost)| CostAt {
+                path: number,
+                insn_idx: path.insns.start + at,
+                cost: *cost,
+            })
         })
     }
 
