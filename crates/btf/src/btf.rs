@@ -191,7 +191,8 @@ impl Btf {
         self.raw_text.as_deref().unwrap_or(self.text.as_bytes())
     }
 
-    pub(crate) fn end_str(&self) -> u32 {
+    /// Offset behind the last string: where those of a module begin.
+    pub fn end_str(&self) -> u32 {
         self.first_str.saturating_add(self.text.len() as u32)
     }
 }

@@ -10,6 +10,10 @@ use skep::{Host, KernelBtf};
 use skep_kernel::reference::{self, Absent};
 use std::sync::Arc;
 
+/// Structs of the kernel that a module has too, of another size: whoever looks for the kernel's
+/// type must not find two.
+const TWINS: [&str; 6] = ["task_struct", "sock", "sk_buff", "cgroup", "file", "bpf_cpumask"];
+
 /// As many types more than the kernel here has another build of it.
 const MOVED_BY: u32 = 1009;
 
@@ -41,10 +45,13 @@ impl Judge {
         self.btf.as_ref().ok()
     }
 
-    /// The BTF of a kernel like this one, built so that all its ids are others.
+    /// The BTF of a kernel like this one, built so that all its ids are others, and with a module
+    /// that has structs of the same names.
     pub fn renumbered(&self) -> Option<Arc<Btf>> {
         let moved = BtfBuilder::from_btf_behind(MOVED_BY, self.btf()?).build();
-        Some(Arc::new(moved.expect("the same types")))
+        let moved = Arc::new(moved.expect("the same types"));
+        let module = twins(moved.end_str());
+        Some(Arc::new(Btf::parse_module(moved, "twins", &module).expect("a module's BTF")))
     }
 
     /// Whether a case refers to types of the kernel, and they are not here.
@@ -58,6 +65,22 @@ impl Judge {
         let types = self.btf.as_ref().err().map(|why| format!("cases with kernel types: {why}"));
         kernel.into_iter().chain(types).collect()
     }
+}
+
+/// A module's BTF of structs without members, its strings behind those of the kernel.
+fn twins(first_str: u32) -> Vec<u8> {
+    const MAGIC: u32 = 1 << 16 | 0xeb9f;
+    const HEADER_BYTES: u32 = 24;
+    const STRUCT: u32 = 4 << 24;
+    let mut text = vec![0];
+    let mut types = Vec::new();
+    for name in TWINS {
+        types.extend([first_str + text.len() as u32, STRUCT, 8]);
+        text.extend(name.bytes().chain([0]));
+    }
+    let types_bytes = types.len() as u32 * 4;
+    let header = [MAGIC, HEADER_BYTES, 0, types_bytes, types_bytes, text.len() as u32];
+    header.into_iter().chain(types).flat_map(u32::to_ne_bytes).chain(text).collect()
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ fn attach_target(options: &Options, btf: Option<&Arc<Btf>>) -> Result<AttachTarg
         _ if name.starts_with("btf_trace_") => (name.as_str(), Kind::Typedef),
         _ => (name.as_str(), Kind::Func),
     };
-    let unnamed = |btf: &Btf| btf.iter().find(|ty| ty.name().is_empty()).map(|ty| ty.id().0);
+    let unnamed = |btf: &Btf| btf.root().iter().find(|ty| ty.name().is_empty()).map(|ty| ty.id().0);
     let btf_id = match (name.parse(), btf) {
         (Ok(number), _) => number,
         (_, Some(btf)) if name == "(anon)" => unnamed(btf).ok_or("every type has a name")?,

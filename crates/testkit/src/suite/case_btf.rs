@@ -134,6 +134,9 @@ impl Types {
                 let of = name.trim_start_matches("ctx:");
                 self.builder.struct_(ctx_struct(of)?, 0, &[])
             }
+            _ if name.starts_with("kernel:") => {
+                self.builder.struct_(name.trim_start_matches("kernel:"), 0, &[])
+            }
             "ctx" => self.builder.struct_(ctx_struct(prog_type)?, 0, &[]),
             "void*" => TypeId::VOID,
             _ => match (name.strip_prefix("mem:"), name.strip_suffix('*')) {

@@ -170,8 +170,8 @@ pub struct FuncOptions {
     /// thrown; one that is no label is in no BTF.
     pub exception_callbacks: Vec<String>,
     /// Types of the arguments: `int`, `u64`, `ctx`, `ctx:xdp` (that of another type), `char*`,
-    /// `mem:16` (pointer to a struct of so many bytes), each with tags behind it: `mem:16 nonnull`,
-    /// `void* ctx`.
+    /// `mem:16` (pointer to a struct of so many bytes), `kernel:task_struct` (pointer to a struct
+    /// of the kernel), each with tags behind it: `mem:16 nonnull`, `void* ctx`.
     pub args: Vec<String>,
     /// Returns nothing, instead of an int.
     pub void: bool,

@@ -214,14 +214,19 @@ fn describe_untrusted(env: &mut Env<'_>, (i, to): (u32, Type<'_>), tags: Tags) -
     Ok(SubArg::Btf { id, flags: F::PTR_UNTRUSTED })
 }
 
-/// The kernel's type of that name, without the flavour behind `___`.
+/// The kernel's type of that name, without the flavour behind `___`; a module's only if the kernel
+/// itself has none.
 fn kernel_type(env: &mut Env<'_>, i: u32, to: Type<'_>) -> Check<u32> {
     let Some(kernel) = env.prog.kernel_btf.clone() else {
         return crate::rejection::unsupported("kernel types without the kernel's BTF");
     };
     let base = to.name().split("___").next().unwrap_or("");
-    let found: Vec<TypeId> =
+    let mut found: Vec<TypeId> =
         kernel.find_by_name(base).filter(|t| t.kind() == to.kind()).map(|t| t.id()).collect();
+    let own = found.partition_point(|&id| id < kernel.root().end_id());
+    if own > 0 {
+        found.truncate(own);
+    }
     let (kind, name) = (to.kind().name(), to.name());
     match found[..] {
         [id] => Ok(id.0),
