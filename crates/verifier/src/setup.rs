@@ -33,10 +33,8 @@ use skep_uapi::{MapType, ProgFlags, ProgType};
 impl<'a> Env<'a> {
     /// A working set before the first pass.
     pub(crate) fn new(prog: &'a Program, config: &'a Config) -> Env<'a> {
-        let bpf_capable = config.privileges.bpf;
-        let perfmon = config.privileges.perfmon;
-        let flags = prog.prog_flags;
-        let maps = list_maps(prog);
+        let (bpf_capable, perfmon) = (config.privileges.bpf, config.privileges.perfmon);
+        let (flags, maps) = (prog.prog_flags, list_maps(prog));
         let insns_limit = config.profile.insns_max;
         Env {
             prog,
