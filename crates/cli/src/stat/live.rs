@@ -88,6 +88,10 @@ pub(crate) fn collect(
         Ok(plan) => plan,
         Err(message) => return Ok(Err(message)),
     };
+    if let Some(kernel) = &plan.session.kernel {
+        // Formats that tools read have no place for it.
+        streams.note(&format!("{}: {}", kernel.release(), kernel.promise()))?;
+    }
     let mut collected = Collected {
         rows: Vec::new(),
         tally: Tally::default(),
