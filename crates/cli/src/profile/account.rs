@@ -2,7 +2,7 @@
 
 use crate::dump::names::{insn_with_map, source_spot};
 use skep::btf::TypeId;
-use skep::profile::{Apart, CallPath, Cost, KeptApart, Profile};
+use skep::profile::{Apart, CallPath, Cost, CostAt, KeptApart, Profile};
 use skep::program::Program;
 use skep_report::{
     ApartReason, FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost,
@@ -10,14 +10,15 @@ use skep_report::{
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// What a profile says, by the names that the program knows; in each list the most expensive first.
+/// What a profile says, by the names that the program knows. Each list has the most expensive
+/// first.
 pub(super) fn account(program: &Program, profile: &Profile) -> ProgProfile {
     let names = Names::of(program, profile);
     let mut total = Spent::default();
     let mut lines: HashMap<&ProfiledLine, Spent> = HashMap::new();
     let mut stacks: HashMap<(usize, &str), Spent> = HashMap::new();
     let mut paths = vec![Spent::default(); profile.paths().len()];
-    for (path, insn_idx, cost) in profile.costs() {
+    for CostAt { path, insn_idx, cost } in profile.costs() {
         let (spent, line) = (spent(cost), names.line(insn_idx));
         total += spent;
         *lines.entry(line).or_default() += spent;
