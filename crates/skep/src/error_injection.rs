@@ -1,8 +1,9 @@
 //! Into which functions of the kernel errors may be injected: programs that change a function's
 //! result, or sleep on its entry, may attach to those.
 //!
-//! Three places say it, in this order: the kernel's own list, its symbols (a record of each such
-//! function is one), its configuration, if that has no error injection at all. Where none of them
+//! Three places say it, in this order: the kernel's own list, its configuration, if that has no
+//! error injection at all, its symbols (a record of each such function is one; without the lookup
+//! among them there are none). Where none of them
 //! can be read, nothing is known, and what depends on it gets no verdict.
 
 use crate::kallsyms::Symbols;
@@ -13,6 +14,8 @@ use std::path::Path;
 pub(crate) const LIST_PATH: &str = "/sys/kernel/debug/error_injection/list";
 /// What the symbol of a function's record begins with.
 const RECORD: &str = "_eil_addr_";
+/// The function that looks a function up among them: it is there if they are.
+const LOOKUP: &str = "within_error_injection_list";
 const OPTION: &str = "CONFIG_FUNCTION_ERROR_INJECTION";
 
 /// The functions, as far as they are known.
@@ -35,6 +38,9 @@ impl Functions {
         match kconfig.map(|text| is_set(text, OPTION)) {
             Some(false) => Functions::Listed(FxHashSet::default()),
             _ if symbols.any(|name| name.starts_with(RECORD.as_bytes())) => Functions::Recorded,
+            _ if symbols.any(|_| true) && !symbols.any(|name| name == LOOKUP.as_bytes()) => {
+                Functions::Listed(FxHashSet::default())
+            }
             _ => Functions::Unknown,
         }
     }
@@ -82,6 +88,10 @@ mod tests {
         assert_eq!(ask(none, &symbols, Some(off), "__x64_sys_read"), Some(false));
         assert_eq!(ask(none, &symbols, Some(on), "__x64_sys_read"), Some(true));
         assert_eq!(ask(none, &symbols, None, "vfs_read"), Some(false));
+        let without = Symbols::parse(&b"ff08 T vfs_read"[..]);
+        assert_eq!(ask(none, &without, None, "vfs_read"), Some(false));
+        let unlisted = Symbols::parse(&b"ff08 T within_error_injection_list"[..]);
+        assert_eq!(ask(none, &unlisted, None, "vfs_read"), None);
         assert_eq!(ask(none, &Symbols::default(), Some(on), "vfs_read"), None);
         assert_eq!(ask(none, &Symbols::default(), Some(""), "vfs_read"), Some(false));
     }

@@ -9,6 +9,7 @@ use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
 use skep_btf::{Btf, Kind, LATER_KINDS};
 use skep_object::OpenOptions;
+use skep_uapi::{Behaviours, KernelProfile};
 use skep_verifier::{Config, ErrorInjection, KernelSymbols};
 use std::fs;
 use std::io::Read;
@@ -54,6 +55,8 @@ pub struct Host {
     pub is_partial: bool,
     /// Kinds of BTF that the kernel does not know.
     pub absent_btf_kinds: Arc<[Kind]>,
+    /// Its verifier's rules; by default those of Linux 6.18.
+    pub behaviours: Behaviours,
 }
 
 impl Host {
@@ -84,6 +87,7 @@ impl Host {
             cpus: text("cpus").map_or(1, |list| highest_cpu(&list)),
             is_partial: false,
             absent_btf_kinds: kinds(&text("btf_absent").unwrap_or_default()),
+            behaviours: Behaviours::of_release(&text("release").unwrap_or_default()),
         })
     }
 
@@ -115,6 +119,7 @@ impl Host {
             cpus: possible_cpus(),
             is_partial: false,
             absent_btf_kinds: Arc::default(),
+            behaviours: Behaviours::default(),
         })
     }
 
@@ -129,6 +134,7 @@ impl Host {
         Config {
             kernel_symbols: self.kernel_symbols(),
             error_injection: self.error_injection.clone(),
+            profile: KernelProfile { behaviours: self.behaviours, ..config.profile },
             nr_cpu_ids: if self.cpus == 0 { config.nr_cpu_ids } else { self.cpus },
             ..config
         }

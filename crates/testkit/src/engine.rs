@@ -1,8 +1,9 @@
 //! Our verifier in the shape that a comparison wants: one answer, whatever happens.
 
-use skep::Host;
+use skep::kernel::Needs;
 use skep::program::Program;
 use skep::uapi::KernelProfile;
+use skep::{Host, Kernel};
 use skep_kernel::kernel_log::KernelStats;
 use skep_verifier::{Config, Privileges, VerifiedProgram};
 use std::any::Any;
@@ -80,8 +81,34 @@ pub fn verify_on(
         log_bytes_max: LOG_BYTES_MAX,
         ..Config::privileged(KernelProfile::v6_18())
     });
-    match catch_unwind(AssertUnwindSafe(|| skep_verifier::verify(program, &config))) {
-        Ok(outcome) => Ours::from(outcome),
+    contained(|| Ours::from(skep_verifier::verify(program, &config)))
+}
+
+/// As [`verify_on`]; what the kernel lacks is refused.
+pub fn verify_for((host, kernel): (&Host, &Kernel), program: &Program, log_level: u32) -> Ours {
+    let config = host.configure(Config {
+        log_level,
+        log_bytes_max: LOG_BYTES_MAX,
+        ..Config::privileged(KernelProfile::v6_18())
+    });
+    contained(|| {
+        let outcome = skep_verifier::verify(program, &config);
+        let lack = match &outcome.verdict {
+            skep_verifier::Verdict::Accepted(verified) => kernel.lacks(&Needs::alone(verified)),
+            _ => None,
+        };
+        let ours = Ours::from(outcome);
+        match lack {
+            Some(lack) => Ours { verdict: Verdict::Rejected(lack.to_string()), ..ours },
+            None => ours,
+        }
+    })
+}
+
+/// A panic becomes [`Verdict::Bug`].
+fn contained(verify: impl FnOnce() -> Ours) -> Ours {
+    match catch_unwind(AssertUnwindSafe(verify)) {
+        Ok(ours) => ours,
         Err(panic) => Ours {
             verdict: Verdict::Bug(format!("panic: {}", panic_text(&*panic))),
             errno: 0,

@@ -9,7 +9,7 @@
 //! Not asked, therefore refused here: arenas (no helper takes them), struct_ops maps.
 
 use crate::helper::{HelperId as Id, HookKey};
-use crate::{AttachType, MapType as M, ProgType};
+use crate::{AttachType, Behaviours, MapType as M, ProgType};
 
 struct Row {
     helper: Id,
@@ -77,7 +77,12 @@ const SOCK_MAPS: u64 = maps(&[M::Sockmap, M::Sockhash]);
 /// May the helper be given a map of this type, in a program of this kind?
 ///
 /// Helpers without row have no rule: true.
-pub fn map_func_compatible(map_type: M, helper: Id, hook: &HookKey<'_>) -> bool {
+pub fn map_func_compatible(
+    map_type: M,
+    helper: Id,
+    hook: &HookKey<'_>,
+    rules: &Behaviours,
+) -> bool {
     let bit = 1 << map_type.number();
     let Ok(at) = ROWS.binary_search_by_key(&helper, |row| row.helper) else {
         return true;
@@ -86,26 +91,25 @@ pub fn map_func_compatible(map_type: M, helper: Id, hook: &HookKey<'_>) -> bool 
         return true;
     }
     match helper {
-        Id::MapUpdateElem => bit & SOCK_MAPS != 0 && may_update_sockmap(hook),
+        Id::MapUpdateElem => bit & SOCK_MAPS != 0 && may_update_sockmap(hook, rules),
         Id::MapDeleteElem => {
             let sock_ops = hook.prog_type == ProgType::SockOps;
-            bit & SOCK_MAPS != 0 && (sock_ops || may_update_sockmap(hook))
+            bit & SOCK_MAPS != 0 && (sock_ops || may_update_sockmap(hook, rules))
         }
         _ => false,
     }
 }
 
 /// Programs that may change a sockmap or sockhash with the common map helpers.
-fn may_update_sockmap(hook: &HookKey<'_>) -> bool {
+fn may_update_sockmap(hook: &HookKey<'_>, rules: &Behaviours) -> bool {
     match hook.prog_type {
         ProgType::Tracing => hook.attach_type == AttachType::TraceIter.number(),
         ProgType::SocketFilter
         | ProgType::SchedCls
         | ProgType::SchedAct
         | ProgType::Xdp
-        | ProgType::SkReuseport
-        | ProgType::FlowDissector
-        | ProgType::SkLookup => true,
+        | ProgType::FlowDissector => rules.sockmaps_changed_by_packets,
+        ProgType::SkReuseport | ProgType::SkLookup => true,
         _ => false,
     }
 }
@@ -133,7 +137,9 @@ mod tests {
     /// Seen on 6.18.
     #[test]
     fn sockmaps_depend_on_the_program() {
-        let may = |helper, prog_type| map_func_compatible(M::Sockmap, helper, &hook(prog_type));
+        let may = |helper, prog_type| {
+            map_func_compatible(M::Sockmap, helper, &hook(prog_type), &Behaviours::reference())
+        };
         assert!(may(Id::MapUpdateElem, ProgType::SkLookup));
         assert!(!may(Id::MapUpdateElem, ProgType::SockOps));
         assert!(may(Id::MapDeleteElem, ProgType::SockOps));
@@ -144,7 +150,9 @@ mod tests {
     /// Seen on 6.18.
     #[test]
     fn queues_are_pushed_and_not_looked_up() {
-        let may = |map, helper| map_func_compatible(map, helper, &hook(ProgType::Xdp));
+        let may = |map, helper| {
+            map_func_compatible(map, helper, &hook(ProgType::Xdp), &Behaviours::reference())
+        };
         assert!(may(M::Queue, Id::MapPushElem));
         assert!(!may(M::Queue, Id::MapLookupElem));
         assert!(may(M::BloomFilter, Id::MapPeekElem));

@@ -1,7 +1,7 @@
 //! A kernel version as data: what differs between kernels is a field here, never a version test in
 //! the verifier.
 
-use crate::limits;
+use crate::{Behaviours, limits};
 
 /// The rules of one kernel version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct KernelProfile {
     pub subprogs_max: usize,
     /// Most maps of a program.
     pub used_maps_max: usize,
+    /// Rules that not every kernel has.
+    pub behaviours: Behaviours,
 }
 
 impl KernelProfile {
@@ -33,6 +35,7 @@ impl KernelProfile {
             states_unpriv_max: limits::BPF_COMPLEXITY_LIMIT_STATES,
             subprogs_max: limits::BPF_MAX_SUBPROGS,
             used_maps_max: limits::MAX_USED_MAPS,
+            behaviours: Behaviours::reference(),
         }
     }
 }

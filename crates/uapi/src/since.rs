@@ -102,6 +102,9 @@ fn of(rows: &[Row], number: u32) -> Option<Release> {
     rows.iter().take_while(|row| row.0 <= number).last().map(|row| row.1)
 }
 
+/// Addresses of the program's functions, which helpers call back.
+pub const CALLBACKS: InsnFeature = InsnFeature { name: "callback", since: Release::new(5, 13) };
+
 /// Since when the helper is there; `None` of 0, which is none.
 pub fn helper(id: HelperId) -> Option<Release> {
     of(&LATER_HELPERS, id as u32).or_else(|| of(&HELPERS, id as u32))

@@ -12,6 +12,7 @@
 
 mod table;
 
+use crate::Behaviours;
 use table::*;
 
 /// What an LSM hook lets programs do.
@@ -29,11 +30,18 @@ pub enum Hook {
 
 /// What the function (`bpf_lsm_file_open`) lets programs do.
 pub fn lsm_hook(func: &str) -> Hook {
+    lsm_hook_by(func, &Behaviours::reference())
+}
+
+/// As [`lsm_hook`], on a kernel with other rules.
+pub fn lsm_hook_by(func: &str, rules: &Behaviours) -> Hook {
     let Some(hook) = func.strip_prefix("bpf_lsm_") else { return Hook::None };
+    let disabled = (rules.lsm_hooks_disabled && DISABLED_HOOKS.binary_search(&hook).is_ok())
+        || (!rules.file_alloc_hook && hook == "file_alloc_security");
     let is_in = |list: &[&str]| list.binary_search(&hook).is_ok();
     if NO_HOOKS.contains(&func) {
         Hook::None
-    } else if is_in(&DISABLED_HOOKS) {
+    } else if disabled {
         Hook::Disabled
     } else if is_in(&SLEEPABLE_HOOKS) {
         Hook::Sleepable

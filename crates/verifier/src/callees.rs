@@ -1,7 +1,7 @@
 //! Facts of helpers and kfuncs for the passes, from the tables of `uapi` and from BTF.
 
 use crate::check::kfunc::callee::Callees as Kfuncs;
-use crate::config::Privileges;
+use crate::config::{Config, Privileges};
 use crate::passes::call_facts::{CallFacts, Callees};
 use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
@@ -23,10 +23,11 @@ pub(crate) struct Callable<'a> {
 }
 
 impl<'a> Callable<'a> {
-    pub(crate) fn new(prog: &'a Program, privileges: Privileges) -> Callable<'a> {
+    pub(crate) fn new(prog: &'a Program, config: &Config) -> Callable<'a> {
         let target = hook_target(prog);
         let key = hook_key(prog, &target);
-        let kfuncs = Kfuncs::new(prog, &key);
+        let kfuncs = Kfuncs::new(prog, (&key, &config.profile.behaviours));
+        let privileges = config.privileges;
         let helpers = HelperRow::find(&key);
         Callable { prog, helpers, kfuncs, privileges, target }
     }

@@ -48,6 +48,8 @@ pub(crate) struct SubprogInfo {
     pub(crate) called: bool,
     pub(crate) changes_pkt_data: bool,
     pub(crate) might_sleep: bool,
+    /// It is global and has no result.
+    pub(crate) returns_void: bool,
     /// What its BTF says of its arguments, once that was read.
     pub(crate) args: Option<Arc<[SubArg]>>,
     /// Its BTF says other things than its callers do.
@@ -187,6 +189,12 @@ pub(crate) struct MapView<'a> {
 }
 
 impl<'a> Env<'a> {
+    /// Rules that not every kernel has.
+    #[inline]
+    pub(crate) fn rules(&self) -> &skep_uapi::Behaviours {
+        &self.config.profile.behaviours
+    }
+
     /// Name of a map in messages. The template of an inner map has none in the kernel.
     pub(crate) fn map_name(&self, map: u32) -> &'a str {
         let is_template = map as usize >= self.prog.maps.len();

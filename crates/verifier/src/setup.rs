@@ -13,9 +13,10 @@ use crate::check::replaced::{check_may_be_replaced, loaded_type};
 use crate::env::{Env, InsnAux, InsnFlags, LoopInline, MapView, SubprogInfo};
 use crate::explore::idmap::IdMap;
 use crate::log::{Log, verbose};
+use crate::passes::cfg::Loops;
 use crate::passes::dead_func::address_of_removed_end;
 use crate::passes::exception_cb::find_exception_cb;
-use crate::passes::fastcall::mark_fastcall_patterns;
+use crate::passes::fastcall::{Fastcall, mark_fastcall_patterns};
 use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
 use crate::passes::live_stack::LiveStack;
 use crate::passes::reserved::check_encodings;
@@ -26,15 +27,16 @@ use crate::rejection::{Check, FlowFault, Stop, errno, unsupported};
 use crate::state::arena::Arena;
 use crate::state::checkpoint::Checkpoints;
 use crate::state::transfers::Transfers;
-use skep_btf::TypeId;
+use skep_btf::{FieldKind, SpecialField, TypeId};
 use skep_program::Program;
-use skep_uapi::{MapType, ProgFlags, ProgType};
+use skep_uapi::limits::MAX_CALL_FRAMES;
+use skep_uapi::{Behaviours, MapType, ProgFlags, ProgType};
 
 impl<'a> Env<'a> {
     /// A working set before the first pass.
     pub(crate) fn new(prog: &'a Program, config: &'a Config) -> Env<'a> {
         let (bpf_capable, perfmon) = (config.privileges.bpf, config.privileges.perfmon);
-        let (flags, maps) = (prog.prog_flags, list_maps(prog));
+        let (flags, maps) = (prog.prog_flags, list_maps(prog, &config.profile.behaviours));
         let insns_limit = config.profile.insns_max;
         Env {
             prog,
@@ -46,7 +48,7 @@ impl<'a> Env<'a> {
             maps: maps.unwrap_or_default(),
             struct_metas: prog.btf.as_deref().map(skep_btf::Btf::struct_metas),
             exception_cb: None,
-            callable: Callable::new(prog, config.privileges),
+            callable: Callable::new(prog, config),
             cur: Default::default(),
             insn_idx: 0,
             prev_insn_idx: 0,
@@ -146,11 +148,16 @@ impl<'a> Env<'a> {
                 symbols: env.config.kernel_symbols.as_ref(),
                 maps: &env.maps,
                 privileged: env.bpf_capable && env.allow_ptr_leaks,
+                rules: env.config.profile.behaviours,
                 used: Vec::new(),
             };
             check_encodings(env.insns, |idx, first, second| resolver.resolve(idx, first, second))
         })?;
-        let loops_allowed = self.bpf_capable;
+        let loops_allowed = match self.rules().loops_closed_by_any_insn {
+            _ if !self.bpf_capable => Loops::Refused,
+            true => Loops::Allowed,
+            false => Loops::ByJumps,
+        };
         let cfg =
             self.pass(|env| cfg::check_cfg(env.insns, &subprogs, &env.callable, loops_allowed))?;
         for (i, subprog) in self.subprogs.iter_mut().enumerate() {
@@ -177,7 +184,10 @@ impl<'a> Env<'a> {
             aux.live_regs = live[i] & 0x7ff;
             aux.scc = components.of_insn[i];
         }
-        self.fastcall = mark_fastcall_patterns(self.insns, &subprogs, &self.callable);
+        self.fastcall = match self.rules().fastcall {
+            true => mark_fastcall_patterns(self.insns, &subprogs, &self.callable),
+            false => Fastcall::none(self.insns, &subprogs),
+        };
         self.layout = subprogs;
         Ok(())
     }
@@ -255,7 +265,14 @@ impl<'a> Env<'a> {
                 is_async_cb: s.is_async_cb,
             })
             .collect();
-        let rules = StackRules { jit_requested: true, private_stack: has_private_stack(self.prog) };
+        let jit_requested = self.rules().frames_of_sixteen;
+        // Longer ones were not asked of those kernels.
+        let frames_max = MAX_CALL_FRAMES + usize::from(self.rules().long_chains_of_globals);
+        let rules = StackRules {
+            jit_requested,
+            private_stack: self.rules().private_stacks && has_private_stack(self.prog),
+            frames_max,
+        };
         let reachable = self.pass(|env| {
             check_max_stack_depth(env.insns, &env.layout, &env.callable, (&stacks, rules))
         })?;
@@ -337,9 +354,9 @@ fn has_private_stack(prog: &Program) -> bool {
 
 /// Maps of the program, then templates of inner maps; `None` if their values have more members than
 /// are searched for special fields.
-fn list_maps(prog: &Program) -> Option<Vec<MapView<'_>>> {
+fn list_maps<'p>(prog: &'p Program, rules: &Behaviours) -> Option<Vec<MapView<'p>>> {
     let view = |def| MapView { def, inner: None, fields: Vec::new() };
-    let mut maps: Vec<MapView<'_>> = prog.maps.iter().map(view).collect();
+    let mut maps: Vec<MapView<'p>> = prog.maps.iter().map(view).collect();
     for i in 0..prog.maps.len() {
         let is_outer = matches!(maps[i].def.map_type, MapType::ArrayOfMaps | MapType::HashOfMaps);
         if let Some(inner) = maps[i].def.inner.as_deref().filter(|_| is_outer) {
@@ -350,7 +367,20 @@ fn list_maps(prog: &Program) -> Option<Vec<MapView<'_>>> {
     if let Some(btf) = &prog.btf {
         let ids = maps.iter().map(|map| TypeId(map.def.btf_value_type_id));
         let fields = skep_btf::special_fields_of(btf, ids)?;
-        maps.iter_mut().zip(fields).for_each(|(map, fields)| map.fields = fields);
+        maps.iter_mut().zip(fields).for_each(|(map, fields)| map.fields = known(fields, rules));
     }
     Some(maps)
+}
+
+/// The fields as the kernel knows them: those that came before the tag of untrusted pointers take
+/// each for one.
+fn known(mut fields: Vec<SpecialField>, rules: &Behaviours) -> Vec<SpecialField> {
+    if rules.untrusted_kptr_tag {
+        return fields;
+    }
+    fields.retain(|field| !matches!(field.kind, FieldKind::KptrUnref | FieldKind::KptrPercpu));
+    for field in fields.iter_mut().filter(|field| field.kind == FieldKind::KptrRef) {
+        field.kind = FieldKind::KptrUnref;
+    }
+    fields
 }

@@ -23,6 +23,8 @@ mod probe;
 mod shipped;
 mod surface;
 mod table;
+#[cfg(test)]
+mod witness;
 
 pub(crate) use agree::{Agreement, agreements};
 

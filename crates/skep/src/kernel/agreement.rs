@@ -47,7 +47,7 @@ impl Kernel {
 
     /// What "accepted" is worth for this kernel; every answer must say it.
     pub fn promise(&self) -> String {
-        const RULES: &str = "the walk's rules are 6.18's";
+        const RULES: &str = "the walk's rules are its own where they were asked, else 6.18's";
         match (self.source, self.agreement()) {
             (_, Some(agreement)) => format!("{RULES}: {agreement}"),
             (Source::Asked, None) => format!("{RULES}: its verdicts were not compared"),

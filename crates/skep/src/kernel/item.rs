@@ -1,7 +1,9 @@
 //! `Item`: one thing of a kernel's surface; `Needs`: the items that a program needs.
 
 use skep_insn::Insn;
-use skep_insn::code::{BPF_CALL, BPF_JMP};
+use skep_insn::code::{
+    BPF_CALL, BPF_JA, BPF_JMP, BPF_JMP32, BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE,
+};
 use skep_program::Program;
 use skep_uapi::helper::HelperId;
 use skep_uapi::since::{self, Fields, InsnFeature, Release};
@@ -102,6 +104,9 @@ pub struct Needs {
     pub(super) needs: Vec<Need>,
     /// Which insns the walk came to is known; else all are here.
     pub(super) is_exact: bool,
+    /// Who calls its helpers.
+    pub(super) prog_type: ProgType,
+    pub(super) attach_type: u32,
 }
 
 impl Needs {
@@ -120,12 +125,37 @@ impl Needs {
         }
     }
 
+    /// As [`Needs::of`], but for maps that the program does not name: what else is in its object is
+    /// not asked for.
+    pub fn alone(verified: &VerifiedProgram) -> Needs {
+        let program = verified.program();
+        let named = |insn: &Insn| {
+            let of_map = matches!(insn.src, BPF_PSEUDO_MAP_FD | BPF_PSEUDO_MAP_VALUE);
+            let at = usize::try_from(insn.imm).ok().filter(|_| insn.is_ld_imm64() && of_map)?;
+            program.maps.get(at).map(|map| map.map_type)
+        };
+        let named: Vec<MapType> = program.insns.iter().filter_map(named).collect();
+        let mut needs = Needs::of(verified);
+        needs.needs.retain(|need| match need.item {
+            Item::Map(of) => named.contains(&of),
+            _ => true,
+        });
+        needs
+    }
+
     pub(super) fn at(program: &Program, reached: impl Iterator<Item = usize>) -> Needs {
         let whole = |item: Item| Need { item, insn_idx: None };
         let mut needs = vec![whole(Item::Prog(program.prog_type))];
         let maps = program.maps.iter().filter(|map| map.autocreate);
         needs.extend(maps.map(|map| whole(Item::Map(map.map_type))));
-        let mut reached: Vec<usize> = reached.collect();
+        if program.prog_type == ProgType::Lsm {
+            // Others do not look at what a program says that it attaches to.
+            needs.extend(program.attach_type().map(|of| whole(Item::Attach(of))));
+        }
+        // What a long jump leads to is not known without it, so that it is needed wherever it is.
+        let is_long = |insn: &Insn| insn.code == BPF_JMP32 | BPF_JA;
+        let long = program.insns.iter().position(is_long);
+        let mut reached: Vec<usize> = reached.chain(long).collect();
         reached.sort_unstable();
         for at in reached {
             let Some(item) = program.insns.get(at).and_then(needed_by) else { continue };
@@ -133,7 +163,13 @@ impl Needs {
                 needs.push(Need { item, insn_idx: Some(at) });
             }
         }
-        Needs { needs, is_exact: true }
+        // A function that is only called back is none of those that an older kernel counts.
+        let called_back = |insn: &Insn| insn.is_ld_imm64() && insn.src == BPF_PSEUDO_FUNC;
+        if program.insns.iter().any(called_back) {
+            needs.push(whole(Item::Insn(since::CALLBACKS)));
+        }
+        let Program { prog_type, expected_attach_type: attach_type, .. } = *program;
+        Needs { needs, is_exact: true, prog_type, attach_type }
     }
 
     /// The item that came last: upstream, no kernel before its release has all.

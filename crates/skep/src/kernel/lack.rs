@@ -1,11 +1,12 @@
 //! What a program needs that a kernel does not have, and what is not known of it.
 
-use super::{Item, Kernel, Needs, Source};
+use super::{Item, Kernel, Need, Needs, Source};
 use crate::verification::{Refusal, Verdict, Verification};
 use skep_btf::Kind;
 use skep_object::LoadClass;
+use skep_uapi::helper::HookKey;
 use skep_uapi::kfunc::Kfunc;
-use skep_uapi::since;
+use skep_uapi::{nearest_asked, not_yet, since};
 use std::fmt;
 
 /// The first thing that is missing.
@@ -67,8 +68,18 @@ impl Kernel {
             let (is_there, is_sure) = self.knows(need.item)?;
             let is_sure = is_sure && (needs.is_exact || need.insn_idx.is_none());
             let lack = Lack { insn_idx: need.insn_idx, what: need.item.to_string(), is_sure };
-            (!is_there).then_some(lack)
+            (!is_there).then_some(lack).or_else(|| self.lacks_for_type(needs, need))
         })
+    }
+
+    /// A helper that is there, for programs of other types.
+    fn lacks_for_type(&self, needs: &Needs, need: &Need) -> Option<Lack> {
+        let Item::Helper(id) = need.item else { return None };
+        let Needs { prog_type, attach_type, is_exact, .. } = *needs;
+        let hook = HookKey { prog_type, attach_type, target: "" };
+        let refused = self.was_asked() && not_yet(nearest_asked(&self.release), &hook, id);
+        let what = || format!("{}: not for {prog_type} programs yet", id.name());
+        refused.then(|| Lack { insn_idx: need.insn_idx, what: what(), is_sure: is_exact })
     }
 
     /// Whether the kernel has an item; `None` if that is not known.

@@ -1,8 +1,9 @@
 //! `Kernel`: another kernel than the running one, as far as it is known: its release, its BTF, and
 //! what there is on it (helpers, map, program types, insns).
 //!
-//! The rules of the walk are those of 6.18 whatever the kernel: what a `Kernel` refuses for its
-//! surface is refused there, what is accepted may still be refused by it ([`Kernel::promise`]).
+//! The rules of the walk are those of 6.18 but for what `uapi::Behaviours` has of the kernel: what
+//! a `Kernel` refuses for its surface is refused there, what is accepted may still be refused by it
+//! ([`Kernel::promise`]).
 //!
 //! # Invariants
 //! 1. Where the BTF is known, it says which helpers and types there are; the table of releases
@@ -23,6 +24,7 @@ pub use probe::Probed;
 
 use crate::{Error, Host};
 use skep_btf::{Btf, Kind};
+use skep_uapi::Behaviours;
 use skep_uapi::since::Release;
 use std::path::Path;
 use std::sync::Arc;
@@ -138,7 +140,10 @@ impl Kernel {
             _ => false,
         };
         let (one, other) = (self.host(), other.host());
-        same_btf && self.kconfig == other.kconfig && one.absent_btf_kinds == other.absent_btf_kinds
+        same_btf
+            && self.kconfig == other.kconfig
+            && one.absent_btf_kinds == other.absent_btf_kinds
+            && one.behaviours == other.behaviours
     }
 
     /// Makes a kernel of a file: bare BTF, or a `vmlinux` that has it. `release` is what
@@ -196,6 +201,7 @@ impl Kernel {
             cpus: 1,
             is_partial: true,
             absent_btf_kinds: later.map(|(kind, _)| kind).collect(),
+            behaviours: Behaviours::of_release(&self.release),
             ..Host::default()
         }
     }

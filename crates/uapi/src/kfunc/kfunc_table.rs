@@ -2,7 +2,7 @@
 //!
 //! Program types, SLEEPABLE, TRUSTED_ARGS and RCU (of the first argument) were asked of Linux
 //! 6.18; the other flags, and all of the rows with `Filter::Lsm`, are documented. The names are
-//! those of its BTF (`bpf_kfunc` tags).
+//! those of its BTF (`bpf_kfunc` tags); `cgroup_rstat_*` are what older kernels call `css_rstat_*`.
 
 use super::{Filter, Kfunc, KfuncFlags, KfuncHooks};
 
@@ -39,7 +39,7 @@ pub(super) const fn row(name: &'static str, flags: u32, hooks: u16, filter: Filt
 }
 
 #[rustfmt::skip]
-pub(super) static KFUNCS: [Kfunc; 211] = [
+pub(super) static KFUNCS: [Kfunc; 213] = [
     row("__bpf_trap", 0, COMMON, Filter::Any),
     row("bbr_cwnd_event", 0, STRUCT_OPS, Filter::Any),
     row("bbr_init", 0, STRUCT_OPS, Filter::Any),
@@ -232,6 +232,8 @@ pub(super) static KFUNCS: [Kfunc; 211] = [
     row("bpf_xdp_get_xfrm_state", ACQ | NULL, XDP, Filter::Any),
     row("bpf_xdp_pull_data", 0, XDP, Filter::Any),
     row("bpf_xdp_xfrm_state_release", REL, XDP, Filter::Any),
+    row("cgroup_rstat_flush", SLEEP, TRACING, Filter::Any),
+    row("cgroup_rstat_updated", 0, TRACING, Filter::Any),
     row("css_rstat_flush", SLEEP, TRACING, Filter::Any),
     row("css_rstat_updated", 0, TRACING, Filter::Any),
     row("cubictcp_acked", 0, STRUCT_OPS, Filter::Any),

@@ -10,7 +10,7 @@ mod kfunc_table;
 mod test_module_table;
 
 use crate::helper::HookKey;
-use crate::{AttachType, ProgType};
+use crate::{AttachType, Behaviours, ProgType};
 use kfunc_table::KFUNCS;
 use test_module_table::TEST_MODULE_KFUNCS;
 
@@ -150,7 +150,7 @@ impl Kfunc {
     }
 
     /// May a program of this kind call it? If not: `calling kernel function %s is not allowed`.
-    pub fn allowed(&self, hook: &HookKey<'_>) -> bool {
+    pub fn allowed(&self, hook: &HookKey<'_>, rules: &Behaviours) -> bool {
         let at = |attach: AttachType| hook.attach_type == attach.number();
         let filter = match self.filter {
             Filter::Any => true,
@@ -160,7 +160,13 @@ impl Kfunc {
             Filter::Iter => at(AttachType::TraceIter),
             Filter::Lsm => hook.prog_type == ProgType::Lsm,
         };
-        filter && self.hooks.intersects(KfuncHooks::of(hook.prog_type))
+        let raw_tp =
+            matches!(hook.prog_type, ProgType::RawTracepoint | ProgType::RawTracepointWritable);
+        let hooks = match raw_tp && rules.kfuncs_in_raw_tp {
+            true => KfuncHooks::of(ProgType::Tracing),
+            false => KfuncHooks::of(hook.prog_type),
+        };
+        filter && self.hooks.intersects(hooks)
     }
 }
 
@@ -170,7 +176,7 @@ mod tests {
 
     fn may(name: &str, prog_type: ProgType, attach_type: u32) -> bool {
         let hook = HookKey { prog_type, attach_type, target: "" };
-        Kfunc::find(name).expect(name).allowed(&hook)
+        Kfunc::find(name).expect(name).allowed(&hook, &Behaviours::reference())
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use super::ptr_arith;
 use super::reg_arg::Operand;
 use super::scalar_insn::{remember_moved_pointer, step_alu};
+use super::scalar_rules;
 use crate::env::Env;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
@@ -142,7 +143,8 @@ fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
     if !src.is_scalar() {
         env.set_name(insn.dst, PackedReg::UNKNOWN);
     } else if insn.off == 0 {
-        copy_extended(env, insn, src.val.umax <= u64::from(u32::MAX));
+        let unchanged = env.rules().mov32_links && src.val.umax <= u64::from(u32::MAX);
+        copy_extended(env, insn, unchanged);
     } else {
         copy_extended(env, insn, src.val.umax < 1 << (insn.off - 1));
         env.reg_mut(insn.dst).val.coerce_subreg_to_size_sx(insn.off as u32 >> 3);
@@ -240,14 +242,17 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     if sanitized {
         ptr_arith::sanitize_val_alu(env, insn)?;
     }
-    fork_sign_mask(env, insn, op, src)?;
+    if env.rules().masks_are_forked {
+        fork_sign_mask(env, insn, op, src)?;
+    }
     let linked = linked_constant(env, insn, src);
     let made_anew = is_made_anew(op, &env.reg(insn.dst), src);
+    let computes = scalar_rules::computes(env.rules(), op, &src.val, wide);
     let mut dst = env.reg_mut(insn.dst);
     if made_anew {
         dst.extra = Extra::None;
     }
-    if !skep_domain::alu(op, wide, &mut dst.val, &src.val) {
+    if !computes || !skep_domain::alu(op, wide, &mut dst.val, &src.val) {
         *dst = Reg::unknown();
         return Ok(());
     }
@@ -279,7 +284,8 @@ pub(crate) fn is_made_anew(op: AluOp, dst: &Reg, src: &Reg) -> bool {
 fn linked_constant(env: &Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     let dst = env.reg(insn.dst);
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
-    if !env.bpf_capable || same_reg || dst.id == 0 || dst.id & BPF_ADD_CONST != 0 {
+    let may = env.bpf_capable && env.rules().sums_are_linked;
+    if !may || same_reg || dst.id == 0 || dst.id & BPF_ADD_CONST != 0 {
         return None;
     }
     linked_sum(insn, &dst, src)

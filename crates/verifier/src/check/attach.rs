@@ -87,7 +87,8 @@ fn can_be_sleepable(env: &Env<'_>) -> bool {
                     | AttachType::TraceIter
             )
         ),
-        ProgType::Lsm | ProgType::Kprobe | ProgType::StructOps => true,
+        ProgType::Kprobe => env.rules().kprobes_sleep,
+        ProgType::Lsm | ProgType::StructOps => true,
         _ => false,
     }
 }

@@ -92,10 +92,12 @@ fn check_trampoline(env: &mut Env<'_>, name: &str) -> Check {
 
 fn may_sleep(env: &Env<'_>, name: &str) -> Check<bool> {
     if env.prog.prog_type == ProgType::Lsm {
-        return Ok(trampoline::lsm_hook(name) == Hook::Sleepable);
+        let hook = trampoline::lsm_hook_by(name, env.rules());
+        let may = env.rules().lsm_hooks_sleep || name == "bpf_lsm_bprm_committed_creds";
+        return Ok(may && hook == Hook::Sleepable);
     }
     match trampoline::modifiable(name) {
-        Some(sleepable) if sleepable => Ok(true),
+        Some(true) if env.rules().fmod_ret_tests => Ok(true),
         _ if trampoline::never_sleeps(name) => Ok(false),
         _ => takes_errors(env, name),
     }
@@ -103,14 +105,21 @@ fn may_sleep(env: &Env<'_>, name: &str) -> Check<bool> {
 
 /// Kernel: `check_attach_modify_return`, `btf_kfunc_is_modify_return`.
 fn may_be_modified(env: &Env<'_>, name: &str) -> Check<bool> {
-    if name.starts_with("security_") || trampoline::modifiable(name).is_some() {
+    let made_for_it = env.rules().fmod_ret_tests && trampoline::modifiable(name).is_some();
+    if name.starts_with("security_") || made_for_it {
         return Ok(true);
     }
     takes_errors(env, name)
 }
 
-/// Whether errors may be injected into the function.
+/// How entries of system calls begin.
+const SYSCALL_PREFIX: &str = "__x64_sys_";
+
+/// Whether errors may be injected into the function, or it is taken for one of those.
 fn takes_errors(env: &Env<'_>, name: &str) -> Check<bool> {
+    if env.rules().syscalls_sleep && name.starts_with(SYSCALL_PREFIX) {
+        return Ok(true);
+    }
     let known = env.config.error_injection.as_ref().and_then(|functions| (functions.0)(name));
     match known {
         Some(takes) => Ok(takes),
@@ -122,7 +131,7 @@ fn check_lsm_hook(env: &mut Env<'_>, (id, name): (u32, &str)) -> Check {
     if !is_gpl_compatible(&env.prog.license) {
         reject!(env, EINVAL, AttachFault::LsmNeedsGpl);
     }
-    match trampoline::lsm_hook(name) {
+    match trampoline::lsm_hook_by(name, env.rules()) {
         Hook::Disabled => {
             reject!(env, EINVAL, AttachFault::DisabledHook { id, name: name.into() })
         }

@@ -25,7 +25,8 @@ use skep_uapi::{AttachType, ProgType, RetvalRule, retval_rule};
 pub(crate) fn check_exit(env: &mut Env<'_>) -> Check<Next> {
     check_fields(env)?;
     let in_main = env.cur.curframe() == 0;
-    check_resource_leak(env, in_main, "BPF_EXIT instruction in main prog")?;
+    let check_lock = in_main || !env.rules().static_calls_under_lock;
+    check_resource_leak(env, check_lock, "BPF_EXIT instruction in main prog")?;
     if !in_main {
         return prepare_func_exit(env);
     }
@@ -145,6 +146,9 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
             return check_ptr_off_reg(env, &reg, regno, false);
         }
     }
+    if is_subprog && env.subprogs[entry.subprogno as usize].returns_void {
+        return Ok(());
+    }
     env.check_reg_arg(regno, Operand::Src)?;
     let reg = env.reg(regno);
     if env.is_pointer_value(regno) {
@@ -169,6 +173,9 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
             (RetRange { min: 0, max: 0 }, false)
         }
         RetvalRule::Any => return Ok(()),
+        RetvalRule::Range(range) if range.max == 3 && env.cannot_pass_port() => {
+            (RetRange { min: range.min, max: 1 }, false)
+        }
         RetvalRule::Range(range) => (RetRange { min: range.min, max: range.max }, false),
         RetvalRule::Target if prog_type == ProgType::Lsm => match lsm_range(env) {
             Some(range) => range,
@@ -184,6 +191,13 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
             );
         }
     })
+}
+
+impl Env<'_> {
+    /// A program that binds a socket cannot say that any port will do.
+    fn cannot_pass_port(&self) -> bool {
+        self.prog.prog_type == ProgType::CgroupSockAddr && !self.rules().binds_pass_ports
+    }
 }
 
 /// A program of a cgroup at a hook without a result.
@@ -277,6 +291,9 @@ pub(super) fn lsm_range(env: &Env<'_>) -> Option<(RetRange, bool)> {
     if env.prog.attach_type() == Some(AttachType::LsmCgroup) {
         let min = i32::from(proto.target_id() == TypeId(0));
         return Some((RetRange { min, max: 1 }, false));
+    }
+    if !env.rules().lsm_results_bounded {
+        return None;
     }
     let AttachTarget::Kernel { name, .. } = &env.prog.attach else { return None };
     let name = name.strip_prefix("bpf_lsm_").unwrap_or(name);

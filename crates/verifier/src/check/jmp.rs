@@ -7,6 +7,7 @@ use super::linked_jump;
 use super::patch::{Patch, places_with_id};
 use super::reg_arg::Operand;
 use super::scalar_insn::{self, Outcome};
+use super::scalar_rules;
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
@@ -20,8 +21,8 @@ use crate::state::values::SCALAR;
 use skep_domain::JmpOp;
 use skep_insn::Insn;
 use skep_insn::code::*;
-use skep_uapi::MapType;
 use skep_uapi::limits::MAX_PACKET_OFF;
+use skep_uapi::{Behaviours, MapType};
 
 /// The operands of a comparison.
 struct Operands {
@@ -71,7 +72,7 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
         let access = Access::StackPtr { dst: stack_ptr(&o.dst), src: stack_ptr(&o.src) };
         env.push_jmp_history(access, LinkedRegs::default());
     }
-    match is_branch_taken(&o) {
+    match is_branch_taken(env.rules(), &o) {
         Some(taken) => follow_one(env, insn, [o.dst.is_scalar(), o.src.is_scalar()], taken),
         None => {
             let linked = linked_with_operands(env, insn);
@@ -182,12 +183,12 @@ fn check_may_goto(env: &mut Env<'_>, insn: Insn) -> Check<Next> {
 }
 
 /// Whether the comparison always or never holds.
-fn is_branch_taken(o: &Operands) -> Option<bool> {
+fn is_branch_taken(rules: &Behaviours, o: &Operands) -> Option<bool> {
     if is_pkt_pointer_any(&o.dst) && is_pkt_pointer_any(&o.src) && !o.is_jmp32 {
         return is_pkt_ptr_branch_taken(o);
     }
     match (o.dst.is_scalar(), o.src.is_scalar()) {
-        (true, true) => skep_domain::is_branch_taken(&o.dst.val, &o.src.val, o.op, o.is_jmp32),
+        (true, true) => scalar_rules::is_taken(rules, (&o.dst.val, &o.src.val), o.op, o.is_jmp32),
         (false, true) => not_null_branch_taken(o, &o.dst, &o.src),
         (true, false) => not_null_branch_taken(o, &o.src, &o.dst),
         (false, false) => None,
@@ -312,7 +313,9 @@ fn refine(
         patch.set(place(env, insn.dst), dst);
         return Ok(());
     }
-    skep_domain::refine_branches(op, o.is_jmp32, &mut dst.val, &mut src.val);
+    if scalar_rules::teaches(env.rules(), (&dst.val, &src.val), op, o.is_jmp32) {
+        skep_domain::refine_branches(op, o.is_jmp32, &mut dst.val, &mut src.val);
+    }
     env.sane_bounds(&mut dst, names[0])?;
     env.sane_bounds(&mut src, names[1])?;
     patch.set(place(env, insn.dst), dst);
@@ -341,7 +344,8 @@ fn learn_from_pointers(
     falls: &mut Patch,
 ) -> Check {
     let both_pointers = !o.dst.is_scalar() && !o.src.is_scalar() && insn.is_src_reg();
-    if !o.is_jmp32
+    if env.rules().pointers_teach_not_null
+        && !o.is_jmp32
         && both_pointers
         && o.dst.ty.may_be_null() != o.src.ty.may_be_null()
         && o.dst.ty.base != Base::BtfId

@@ -41,7 +41,7 @@ pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
     }
     env.set_name(0, PackedReg::UNKNOWN);
     let next = env.insn_idx + 1;
-    if env.cur.curframe() == 0 {
+    if env.cur.curframe() == 0 || !env.rules().ld_abs_ends_function {
         return Ok(Next::Insn(next));
     }
     // Where the packet is too short the function returns 0.

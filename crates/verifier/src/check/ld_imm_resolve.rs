@@ -15,7 +15,7 @@ use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_program::{MapDef, Program};
 use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_USED_MAPS};
-use skep_uapi::{MapType, ProgFlags, ProgType};
+use skep_uapi::{Behaviours, MapType, ProgFlags, ProgType};
 
 const PAGE_BYTES: u64 = skep_uapi::limits::PAGE_SIZE_BYTES as u64;
 
@@ -25,6 +25,7 @@ pub(crate) struct Resolver<'a> {
     pub(crate) maps: &'a [MapView<'a>],
     /// Symbols that the kernel has an address for.
     pub(crate) symbols: Option<&'a KernelSymbols>,
+    pub(crate) rules: Behaviours,
     /// May use arenas.
     pub(crate) privileged: bool,
     /// Maps named so far.
@@ -64,7 +65,11 @@ impl Resolver<'_> {
         let Some(ty) = btf.get(TypeId(id as u32)) else {
             return refuse(errno::ENOENT, InsnFault::NoSuchBtfId { id });
         };
-        if !matches!(ty.kind(), Kind::Var | Kind::Func) {
+        let is_known = match ty.kind() {
+            Kind::Func => self.rules.addresses_of_functions,
+            kind => kind == Kind::Var,
+        };
+        if !is_known {
             return refuse(errno::EINVAL, InsnFault::BtfIdKind { id });
         }
         if self.symbols.is_some_and(|symbols| !(symbols.0)(ty.name())) {
@@ -100,11 +105,12 @@ impl Resolver<'_> {
         let locks = has(&[FieldKind::SpinLock, FieldKind::ResSpinLock]);
         let prog_type = loaded_type(self.prog);
         if is_tracing_prog_type(prog_type) {
+            let timers = self.rules.timers_in_tracing;
             let refused = [
                 (has(&[FieldKind::ListHead, FieldKind::RbRoot]), "bpf_{list_head,rb_root}"),
                 (locks, "bpf_spin_lock"),
-                (has(&[FieldKind::Timer]), "bpf_timer"),
-                (has(&[FieldKind::Workqueue]), "bpf_wq"),
+                (!timers && has(&[FieldKind::Timer]), "bpf_timer"),
+                (!timers && has(&[FieldKind::Workqueue]), "bpf_wq"),
             ];
             if let Some(&(_, what)) = refused.iter().find(|(has, _)| *has) {
                 return einval(AttachFault::MapForTracing { what });
@@ -117,7 +123,9 @@ impl Resolver<'_> {
         if map_type == MapType::StructOps {
             return einval(AttachFault::StructOpsMap);
         }
-        if self.prog.prog_flags.contains(ProgFlags::SLEEPABLE) && !may_be_used_sleeping(map_type) {
+        if self.prog.prog_flags.contains(ProgFlags::SLEEPABLE)
+            && !self.may_be_used_sleeping(map_type)
+        {
             return einval(AttachFault::MapForSleepable);
         }
         if matches!(map_type, MapType::CgroupStorage | MapType::PercpuCgroupStorage)
@@ -126,6 +134,11 @@ impl Resolver<'_> {
             return refuse(errno::EBUSY, AttachFault::TwoCgroupStorages);
         }
         if map_type == MapType::Arena { self.check_arena(map.def) } else { Ok(()) }
+    }
+
+    fn may_be_used_sleeping(&self, map_type: MapType) -> bool {
+        let plain = matches!(map_type, MapType::Hash | MapType::LruHash | MapType::Array);
+        plain || self.rules.any_map_while_sleeping && may_be_used_sleeping(map_type)
     }
 
     fn used_of_type(&self, map_type: MapType) -> Option<u32> {

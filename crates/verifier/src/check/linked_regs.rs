@@ -28,6 +28,7 @@ impl Env<'_> {
     /// Adds the live registers that share `id`; those that do not fit lose their id.
     pub(crate) fn collect_linked_regs(&mut self, id: u32, linked: &mut LinkedRegs) {
         let id = id & !BPF_ADD_CONST;
+        let narrow = self.rules().narrow_spills_linked;
         for f in (0..self.cur.frames.len()).rev() {
             let frameno = f as u8;
             let live = self.live_regs_in_frame(f);
@@ -43,7 +44,8 @@ impl Env<'_> {
             }
             for spi in 0..self.cur.frames[f].slots().len() {
                 let slot = self.cur.frames[f].slots()[spi];
-                if slot.is_spilled()
+                let is_linked = slot.is_spilled() && (narrow || slot.is_full_spill());
+                if is_linked
                     && slot.spill.id & !BPF_ADD_CONST == id
                     && self.arena.is(slot.spill, SCALAR)
                     && !linked.push(LinkedReg { frameno, is_reg: false, at: spi as u8 })

@@ -24,6 +24,7 @@ pub(crate) mod ptr_arith;
 pub(crate) mod reg_arg;
 pub(crate) mod replaced;
 pub(crate) mod scalar_insn;
+mod scalar_rules;
 pub(crate) mod struct_ops;
 
 use crate::env::Env;

@@ -114,7 +114,7 @@ fn kfunc_of_the_type(env: &Env<'_>) -> Option<String> {
     let hook = HookKey { prog_type: ProgType::Ext, attach_type: 0, target: "" };
     let calls = env.insns.iter().filter(|insn| is_kfunc_call(insn));
     let mut called = calls.filter_map(|insn| env.callable.kfuncs.get(insn));
-    let narrow = |row: &Kfunc| !row.allowed(&hook);
+    let narrow = |row: &Kfunc| !row.allowed(&hook, env.rules());
     called.find(|it| it.allowed && it.row.is_some_and(narrow)).map(|it| it.name.to_owned())
 }
 

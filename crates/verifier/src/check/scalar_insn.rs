@@ -8,6 +8,7 @@
 //! 1. They act only on well formed insns: nothing can be refused because of the insn alone.
 
 use super::alu::{divides_by_zero, is_made_anew, linked_sum, shifts_too_far};
+use super::scalar_rules;
 use crate::env::{Env, Form};
 use crate::explore::equal::value_within;
 use crate::passes::reserved::check_insn_fields;
@@ -200,7 +201,8 @@ fn compute_alu(
     }
     let (d, s) = (env.arena.val(dst.val), env.arena.val(src.val));
     let op = AluOp::from_code(insn.op())?;
-    if skep_domain::fork_sign_mask(op, &d.val, &s.val).is_some() {
+    let forks = env.rules().masks_are_forked;
+    if forks && skep_domain::fork_sign_mask(op, &d.val, &s.val).is_some() {
         return None;
     }
     let wide = insn.class() == BPF_ALU64;
@@ -208,12 +210,14 @@ fn compute_alu(
     if is_made_anew(op, &d, &s) {
         sum.extra = Extra::None;
     }
-    if !skep_domain::alu(op, wide, &mut sum.val, &s.val) {
+    let computes = scalar_rules::computes(env.rules(), op, &s.val, wide);
+    if !computes || !skep_domain::alu(op, wide, &mut sum.val, &s.val) {
         return Some([PackedReg::UNKNOWN.val, NONE, 0, 0]);
     }
     if sum.val.violated_rule().is_some() {
         return None;
     }
+    let may_link = may_link && env.rules().sums_are_linked;
     let linked = if may_link { linked_sum(insn, &d, &s) } else { None };
     sum.off = linked.unwrap_or(0);
     let val = if sum == d { dst.val } else { env.arena.pack(&sum).val };
@@ -265,7 +269,7 @@ fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
         return (val, keeps == 1);
     }
     let mut reg = env.arena.val(src.val);
-    let keeps = reg.val.umax <= u64::from(u32::MAX);
+    let keeps = env.rules().mov32_links && reg.val.umax <= u64::from(u32::MAX);
     if !keeps {
         reg = reg.unlinked();
     }
@@ -353,7 +357,8 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
     }
     let (d, s) = (env.arena.val(dst.val), env.arena.val(src.val));
     let (op, is_jmp32) = (JmpOp::from_code(insn.op())?, insn.class() == BPF_JMP32);
-    if let Some(taken) = skep_domain::is_branch_taken(&d.val, &s.val, op, is_jmp32) {
+    let rules = *env.rules();
+    if let Some(taken) = scalar_rules::is_taken(&rules, (&d.val, &s.val), op, is_jmp32) {
         return Some([NONE, u32::from(taken), 0, 0]);
     }
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
@@ -368,7 +373,7 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
         if same_reg {
             skep_domain::refine_same(op, is_jmp32, &mut a.val);
             b = a;
-        } else {
+        } else if scalar_rules::teaches(&rules, (&a.val, &b.val), op, is_jmp32) {
             skep_domain::refine_branches(op, is_jmp32, &mut a.val, &mut b.val);
         }
         if a.val.violated_rule().is_some() || b.val.violated_rule().is_some() {

@@ -183,6 +183,10 @@ impl Env<'_> {
         let apart = self.is_apart(hot);
         let aux = self.aux[insn_idx as usize];
         let mut may_be_infinite = true;
+        let same = match self.rules().loops_repeat_exactly {
+            true => Exactness::Same,
+            false => Exactness::Covered,
+        };
         if hot.in_async_callback_fn && self.is_another_async_entry(id) {
             // Another entry into an async callback: not a loop.
             may_be_infinite = false;
@@ -207,7 +211,7 @@ impl Env<'_> {
         if may_be_infinite
             && !apart
             && states_maybe_looping(&self.arena, self.ckpts.get(id), &self.cur)
-            && self.states_equal(id, Exactness::Same)
+            && self.states_equal(id, same)
             && !self.iter_active_depths_differ(id)
             && self.unrolled_alike(id)
         {

@@ -42,17 +42,26 @@ pub(crate) struct Cfg {
     pub(crate) might_sleep: Vec<bool>,
 }
 
+/// Which edges may lead backwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loops {
+    Refused,
+    /// Those of jumps and calls; not those to the next insn.
+    ByJumps,
+    Allowed,
+}
+
 /// Checks and marks the control flow graph.
 ///
-/// `loops_allowed`: the loader has `CAP_BPF`; without it any back-edge is refused.
+/// `loops`: without `CAP_BPF` any back-edge is refused.
 /// Precondition: `insns` is not empty and `subprogs` was found from it.
 pub(crate) fn check_cfg<C: Callees>(
     insns: &[Insn],
     subprogs: &Subprogs,
     callees: &C,
-    loops_allowed: bool,
+    loops: Loops,
 ) -> Result<Cfg, PassReject> {
-    let mut search = Search::new(insns, subprogs, callees, loops_allowed);
+    let mut search = Search::new(insns, subprogs, callees, loops);
     search.run_from(0)?;
     if let Some(subprog) = subprogs.exception_cb {
         search.run_from(subprogs.start(subprog))?;
@@ -94,7 +103,7 @@ struct Search<'a, C> {
     insns: &'a [Insn],
     subprogs: &'a Subprogs,
     callees: &'a C,
-    loops_allowed: bool,
+    loops: Loops,
     progress: Vec<Progress>,
     /// Runs of insns, first and last: what is on the path.
     path: Vec<(u32, u32)>,
@@ -106,7 +115,7 @@ impl<'a, C: Callees> Search<'a, C> {
         insns: &'a [Insn],
         subprogs: &'a Subprogs,
         callees: &'a C,
-        loops_allowed: bool,
+        loops: Loops,
     ) -> Search<'a, C> {
         let cfg = Cfg {
             marks: vec![0; insns.len()],
@@ -117,7 +126,7 @@ impl<'a, C: Callees> Search<'a, C> {
             insns,
             subprogs,
             callees,
-            loops_allowed,
+            loops,
             progress: vec![Progress::Unseen; insns.len()],
             path: Vec::new(),
             cfg,
@@ -271,12 +280,22 @@ impl<'a, C: Callees> Search<'a, C> {
                 self.progress[from] = done;
                 Ok(Pushed::Finished)
             }
-            _ if self.loops_allowed => Ok(Pushed::Finished),
+            _ if self.may_close_loop(from, edge) => Ok(Pushed::Finished),
             _ => {
                 let kind = FlowFault::BackEdge { from, target };
                 let reject = PassReject::at(from, errno::EINVAL, kind);
                 Err(reject.with_source(&[from as u32, target as u32]))
             }
+        }
+    }
+
+    fn may_close_loop(&self, from: usize, edge: Edge) -> bool {
+        let insn = &self.insns[from];
+        let is_jump = matches!(insn.class(), BPF_JMP | BPF_JMP32) && insn.op() != BPF_CALL;
+        match self.loops {
+            Loops::Refused => false,
+            Loops::ByJumps => is_jump || edge == Edge::Branch,
+            Loops::Allowed => true,
         }
     }
 
@@ -306,7 +325,8 @@ mod tests {
     use super::*;
 
     fn check(insns: &[Insn], loops_allowed: bool) -> Result<Cfg, PassReject> {
-        check_cfg(insns, &subprogs_of(insns), &SocketFilter, loops_allowed)
+        let loops = if loops_allowed { Loops::Allowed } else { Loops::Refused };
+        check_cfg(insns, &subprogs_of(insns), &SocketFilter, loops)
     }
 
     #[test]

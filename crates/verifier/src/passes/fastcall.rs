@@ -54,11 +54,7 @@ pub(crate) fn mark_fastcall_patterns<C: Callees>(
     subprogs: &Subprogs,
     callees: &C,
 ) -> Fastcall {
-    let mut fastcall = Fastcall {
-        in_pattern: vec![false; insns.len()],
-        spills: vec![0; insns.len()],
-        subprogs: vec![SubprogFastcall::default(); subprogs.count()],
-    };
+    let mut fastcall = Fastcall::none(insns, subprogs);
     for subprog in 0..subprogs.count() {
         let range = subprogs.start(subprog) as usize..subprogs.end(subprog) as usize;
         let spills = insns[range.clone()].iter().filter(|insn| is_spill(insn));
@@ -81,6 +77,15 @@ fn is_fill(insn: &Insn) -> bool {
 }
 
 impl Fastcall {
+    /// No pattern.
+    pub(crate) fn none(insns: &[Insn], subprogs: &Subprogs) -> Fastcall {
+        Fastcall {
+            in_pattern: vec![false; insns.len()],
+            spills: vec![0; insns.len()],
+            subprogs: vec![SubprogFastcall::default(); subprogs.count()],
+        }
+    }
+
     /// Looks around the call at `idx` for pairs that begin at `lowest_off` and go up by a slot.
     fn mark_call<C: Callees>(
         &mut self,

@@ -45,6 +45,8 @@ pub(crate) struct StackRules {
     /// The JIT has private stacks, and this program type (kprobe, tracepoint, perf event, raw
     /// tracepoint, and those behind a trampoline that may recur) gets them.
     pub(crate) private_stack: bool,
+    /// Functions in a chain.
+    pub(crate) frames_max: usize,
 }
 
 /// Where the stack of a subprog is.
@@ -72,6 +74,7 @@ pub(crate) fn check_max_stack_depth<C: Callees>(
         stacks,
         rounding: if rules.jit_requested { 16 } else { 32 },
         modes: vec![StackMode::Undecided; subprogs.count()],
+        frames_max: rules.frames_max,
         tail_call_reachable: subprogs.flags.iter().map(|flags| flags.has_tail_call).collect(),
     };
     // Callbacks that run later share the stack of whatever they interrupt. They come first, so
@@ -91,6 +94,7 @@ struct Check<'a, C> {
     stacks: &'a [SubprogStack],
     rounding: u32,
     modes: Vec<StackMode>,
+    frames_max: usize,
     tail_call_reachable: Vec<bool>,
 }
 
@@ -264,7 +268,7 @@ impl<C: Callees> Check<'_, C> {
             return Ok(());
         }
         let frames = chain.frames.len();
-        if frames >= MAX_CALL_FRAMES {
+        if frames >= self.frames_max {
             return Err(PassReject::at(call_idx, errno::E2BIG, FlowFault::TooDeep { frames }));
         }
         self.enter(chain)
@@ -292,8 +296,9 @@ mod tests {
     use super::super::program_fixture::*;
     use super::*;
 
-    const SHARED: StackRules = StackRules { jit_requested: true, private_stack: false };
-    const PRIVATE: StackRules = StackRules { jit_requested: true, private_stack: true };
+    const SHARED: StackRules =
+        StackRules { jit_requested: true, private_stack: false, frames_max: MAX_CALL_FRAMES };
+    const PRIVATE: StackRules = StackRules { private_stack: true, ..SHARED };
     const TAIL_CALL: i32 = 12;
 
     /// A chain of subprogs of these depths, each calling the next; the last one may tail call.

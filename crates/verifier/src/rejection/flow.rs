@@ -42,6 +42,10 @@ kinds! {
         TooDeep { frames: usize } "calls-too-deep"
             "the call stack of {frames} frames is too deep !";
 
+        // Rules that 6.18 does not have.
+        OtherRule { text: Word } "rule-of-another-kernel"
+            "{text}";
+
         // What the walk may spend.
         TooManyInsns { n: u32 } "too-many-insns"
             "BPF program is too large. Processed {n} insn";

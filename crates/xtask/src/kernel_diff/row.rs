@@ -3,12 +3,11 @@
 use crate::answers::{self, LOGGED_INSNS_MAX};
 use crate::mutate::cpu_time;
 use serde::{Deserialize, Serialize};
-use skep::Host;
 use skep::program::Program;
+use skep::{Host, Kernel};
 use skep_kernel::judge::{Answer, Judgement, as_loaded, judge, without_btf};
 use skep_kernel::kernel_log;
 use skep_testkit::engine::{self, Ours, Verdict};
-use skep_verifier::Privileges;
 use std::fmt::Write as _;
 use std::time::Instant;
 
@@ -194,7 +193,7 @@ impl Row {
     pub(crate) fn compare_with(
         answer: &answers::Row,
         program: &Program,
-        (host, level): (&Host, u32),
+        (kernel, level): ((&Host, &Kernel), u32),
     ) -> Row {
         let bare;
         let program = if answer.with_btf {
@@ -206,7 +205,7 @@ impl Row {
         let logged = level != 0 && !answer.log.is_empty();
         let level = if logged { 2 | 4 } else { 4 };
         let start = Instant::now();
-        let ours = engine::verify_on(host, program, (level, Privileges::PRIVILEGED));
+        let ours = engine::verify_for(kernel, program, level);
         let (object, name) = (&answer.object, &answer.program);
         let mut row = Row::without(object, name, (Class::NotJudged, answer.message.clone()));
         row.time_ours_us = start.elapsed().as_micros() as u64;

@@ -5,7 +5,7 @@ use crate::child::answer;
 use crate::outcome::Ended;
 use crate::{answers, objects};
 use serde::{Deserialize, Serialize};
-use skep::Host;
+use skep::{Host, Kernel};
 use std::io::BufRead;
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ impl OtherKernel {
 /// The kernel that is compared with: its answers, if they are not asked for.
 struct Judge {
     host: Host,
-    answers: Option<answers::Table>,
+    answers: Option<(answers::Table, Kernel)>,
 }
 
 /// Compare the programs of a file, from the `skip`th on.
@@ -76,7 +76,9 @@ pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
     let judge = match (&args.other.against, &args.other.kernel) {
         (Some(table), Some(dir)) => {
             let host = Host::read_folder(dir).map_err(|e| e.to_string())?;
-            Judge { host, answers: Some(answers::read(table)?) }
+            let release = std::fs::read_to_string(dir.join("release"))?;
+            let kernel = Kernel::import(&dir.join("btf/vmlinux"), Some(release.trim()))?;
+            Judge { host, answers: Some((answers::read(table)?, kernel)) }
         }
         _ => Judge { host: objects::host()?, answers: None },
     };
@@ -106,19 +108,19 @@ fn object(request: &Request, args: &WorkerArgs, judge: &Judge) -> std::io::Resul
             continue;
         }
         let known = match &judge.answers {
-            Some(table) => match table.get(&(name.clone(), entry.name.clone())) {
+            Some((table, kernel)) => match table.get(&(name.clone(), entry.name.clone())) {
                 None => continue,
-                found => found,
+                Some(found) => Some((found, kernel)),
             },
             None => None,
         };
         answer(&Event::Start(i, entry.name.clone()))?;
         let row = match (&entry.program, known) {
-            (Ok(program), Some(known)) => {
-                Row::compare_with(known, program, (&judge.host, args.level))
+            (Ok(program), Some((known, kernel))) => {
+                Row::compare_with(known, program, ((&judge.host, kernel), args.level))
             }
             (Ok(program), None) => Row::compare(&name, program, args.level),
-            (Err(_), Some(known)) if !known.is_judged() => {
+            (Err(_), Some((known, _))) if !known.is_judged() => {
                 Row::without(&name, &entry.name, (Class::NotJudged, known.message.clone()))
             }
             (Err(why), _) => not_loaded(&name, &entry.name, why.to_string()),

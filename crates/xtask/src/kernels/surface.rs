@@ -17,9 +17,9 @@ use skep::insn::Insn;
 use skep::insn::code::*;
 use skep::kernel::Item;
 use skep::program::{AttachTarget, MapDef, Program};
-use skep::uapi::helper::HelperId;
+use skep::uapi::helper::{HelperId, HelperRow, HookKey};
 use skep::uapi::since::{self, Fields, InsnFeature};
-use skep::uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType};
+use skep::uapi::{AttachType, MapFlags, MapType, ProgFlags, ProgType, attach_types};
 use skep_kernel::wire::{Load, Told};
 use std::error::Error;
 use std::fs;
@@ -78,6 +78,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             message: if told.accepted { String::new() } else { message },
         });
     }
+    rows.extend(refused_calls(&mut guest, host.kernel_btf.as_ref())?);
     let mut csv = csv::Writer::from_writer(Vec::new());
     rows.iter().try_for_each(|row| csv.serialize(row))?;
     fs::create_dir_all(agree::folder())?;
@@ -114,6 +115,77 @@ pub(super) fn is_about(row: &Row, item: Item) -> bool {
 
 fn of_insn(insn: &Insn) -> Option<InsnFeature> {
     since::insn(Fields { code: insn.code, off: insn.off, imm: insn.imm })
+}
+
+/// The helpers that a kind of program may not call there, though it may on 6.18 and the kernel has
+/// them: a row for each kind that lacks some.
+fn refused_calls(guest: &mut Guest, btf: Option<&Arc<Btf>>) -> Result<Vec<Row>, Box<dyn Error>> {
+    let mut rows = Vec::new();
+    for (prog_type, first) in PROGS {
+        let numbers = (0..64).filter(|&number| attach_types(prog_type).contains(number));
+        let numbers: Vec<u32> = match attach_types(prog_type).contains(u32::MAX) {
+            true => vec![first],
+            false => numbers.collect(),
+        };
+        for number in numbers {
+            let (row, refused) = calls_of(guest, btf, (prog_type, number))?;
+            if !refused.is_empty() {
+                rows.push(Row { message: refused.join(" "), ..row });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn calls_of(
+    guest: &mut Guest,
+    btf: Option<&Arc<Btf>>,
+    (prog_type, number): (ProgType, u32),
+) -> Result<(Row, Vec<&'static str>), Box<dyn Error>> {
+    let attach_type = AttachType::from_number(number);
+    let key = HookKey { prog_type, attach_type: number, target: "" };
+    let usable = HelperRow::find(&key).map(|row| row.usable()).unwrap_or_default();
+    let mut refused = Vec::new();
+    for id in usable.iter() {
+        let call = Insn { code: BPF_JMP | BPF_CALL, imm: id as i32, ..Insn::default() };
+        let program = Program {
+            expected_attach_type: number,
+            attach: traced(prog_type, (attach_type, btf)),
+            prog_flags: match prog_type {
+                ProgType::Syscall => ProgFlags::SLEEPABLE,
+                _ => ProgFlags::empty(),
+            },
+            ..of(prog_type, vec![call, ZERO, EXIT])
+        };
+        let Ok(load) = Load::new(&program, 4) else { continue };
+        let told = guest.load(load, None, LIMIT)?;
+        let message = answers::message(&told.log);
+        let unknown = ["unknown func", "program of this type cannot use helper"];
+        if told.judged && unknown.iter().any(|words| message.starts_with(words)) {
+            refused.push(id.name());
+        }
+    }
+    let attach = attach_type.map_or("", |it| it.name());
+    let name = format!("{}/{attach}", prog_type.name());
+    let there = "yes".to_owned();
+    Ok((Row { kind: "calls".to_owned(), name, there, message: String::new() }, refused))
+}
+
+/// A target that there is on every kernel.
+fn traced(
+    prog_type: ProgType,
+    (attach, btf): (Option<AttachType>, Option<&Arc<Btf>>),
+) -> AttachTarget {
+    let (name, kind) = match (prog_type, attach) {
+        (ProgType::Tracing, Some(AttachType::TraceRawTp)) => ("btf_trace_sys_enter", Kind::Typedef),
+        (ProgType::Tracing, Some(AttachType::TraceIter)) => ("bpf_iter_task", Kind::Func),
+        (ProgType::Tracing, Some(AttachType::ModifyReturn)) => ("security_file_open", Kind::Func),
+        _ => return target(prog_type, btf),
+    };
+    match btf.and_then(|btf| btf.find_by_name_kind(name, kind)) {
+        Some(id) => AttachTarget::Kernel { btf_id: id.0, name: name.to_owned() },
+        None => AttachTarget::Unresolved(name.to_owned()),
+    }
 }
 
 /// A program, and what of the answer says that the kernel knows the thing.
@@ -338,6 +410,7 @@ fn of(prog_type: ProgType, insns: Vec<Insn>) -> Program {
 mod tests {
     use super::*;
     use skep::uapi::since::Release;
+    use skep::uapi::{nearest_asked, not_yet};
 
     /// Since when a thing is there, by the table.
     fn expected(row: &Row) -> Option<Release> {
@@ -350,6 +423,31 @@ mod tests {
                 insns.iter().find_map(of_insn).map(|it| it.since)
             }
         }
+    }
+
+    /// Kinds of programs may not call what the kernel said that they may not.
+    #[test]
+    fn refused_calls_are_in_the_table() {
+        let mut asked = 0;
+        for release in agree::releases_with(END) {
+            for row in read(&release).expect("a table").iter().filter(|row| row.kind == "calls") {
+                let (prog_type, attach) = row.name.split_once('/').expect("two names");
+                let prog_type = ProgType::all().find(|it| it.name() == prog_type);
+                let attach = AttachType::all().find(|it| it.name() == attach);
+                let prog_type = prog_type.expect("a type");
+                let attach_type = attach.expect("a type").number();
+                let hook = HookKey { prog_type, attach_type, target: "" };
+                for name in row.message.split_whitespace() {
+                    let id = HelperId::all().find(|id| id.name() == name).expect("a helper");
+                    assert!(
+                        not_yet(nearest_asked(&release), &hook, id),
+                        "{release} {hook:?} {name}"
+                    );
+                    asked += 1;
+                }
+            }
+        }
+        assert!(asked > 0, "no kernel was asked");
     }
 
     /// Not built into Debian's cloud kernels: what is there says nothing of the release.

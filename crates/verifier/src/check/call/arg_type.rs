@@ -92,7 +92,12 @@ pub(crate) fn check_reg_type(
     meta: Option<&CallMeta>,
 ) -> Check {
     let reg = env.reg(regno);
-    let Some(types) = compatible_types(arg.base) else {
+    let is_key = matches!(arg.base, ArgBase::MapKey | ArgBase::MapValue);
+    let types = match is_key && !env.rules().any_memory_as_key {
+        true => Some(&MEM[..5]),
+        false => compatible_types(arg.base),
+    };
+    let Some(types) = types else {
         return Err(Stop::Bug("argument type without register types".to_string()));
     };
     let mut ignored = arg.flags & (F::MEM_RDONLY | F::PTR_MAYBE_NULL);

@@ -82,7 +82,9 @@ pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg
         );
     }
     let ret = btf.skip_modifiers(proto.target_id()).kind();
-    if ret != Kind::Int && !ret.is_any_enum() {
+    let is_void = ret == Kind::Void && is_global && env.rules().void_global_functions;
+    env.subprogs[subprog as usize].returns_void = is_void;
+    if ret != Kind::Int && !ret.is_any_enum() && !is_void {
         if !is_global {
             return silently(errno::EINVAL);
         }
@@ -118,6 +120,9 @@ fn describe_arg(env: &mut Env<'_>, func: &Func<'_>, i: u32, id: TypeId) -> Check
 
 fn read_tags(env: &mut Env<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
     let mut tags = Tags::empty();
+    if !env.rules().argument_tags {
+        return Ok(tags);
+    }
     let on_arg = func.btf.decl_tags(func.ty.id(), Some(i));
     for tag in on_arg.filter_map(|t| t.strip_prefix("arg:")) {
         if !func.is_global {
@@ -153,6 +158,10 @@ fn describe_pointer(
             validate_ctx_type(env, func.btf, (i, t))?;
         }
         return Ok(Some(SubArg::Ctx));
+    }
+    if func.is_global && !env.rules().globals_take_memory {
+        let (kind, name) = (t.kind().name(), func.ty.name());
+        reject!(env, EINVAL, FuncFault::ParamType { i, kind: kind.into(), name: name.into() });
     }
     let to = func.btf.skip_modifiers(t.target_id());
     if to.kind() == Kind::Struct && to.name() == "bpf_dynptr" {
@@ -244,7 +253,7 @@ fn kernel_type(env: &mut Env<'_>, i: u32, to: Type<'_>) -> Check<u32> {
 }
 
 /// Name of the context's type in the UAPI; `None` where it has no name of its own.
-fn ctx_type_name(prog_type: ProgType) -> Option<&'static str> {
+pub(crate) fn ctx_type_name(prog_type: ProgType) -> Option<&'static str> {
     use ProgType as P;
     Some(match prog_type {
         P::SocketFilter

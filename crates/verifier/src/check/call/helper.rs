@@ -42,12 +42,20 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
         env.frame_mut().chains.make(0);
     }
     let next = env.insn_idx + 1;
+    if meta.func == HelperId::TailCall && !env.rules().tail_calls_end_function {
+        if env.rules().packets_move_in_calls {
+            refs::clear_all_pkt_pointers(env);
+        }
+        return Ok(Next::Insn(next));
+    }
     if meta.func != HelperId::TailCall || env.cur.curframe() == 0 {
         return Ok(Next::Insn(next));
     }
     // A tail call that succeeds returns to the caller of the function.
     env.push_stack(next, env.insn_idx, false)?;
-    refs::clear_all_pkt_pointers(env);
+    if env.rules().packets_move_in_calls {
+        refs::clear_all_pkt_pointers(env);
+    }
     hidden_exit(env, Reg::unknown())
 }
 

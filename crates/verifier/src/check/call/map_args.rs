@@ -48,7 +48,7 @@ pub(crate) fn check_key(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Ch
     };
     let mem = ArgMem { regno, size: def.key_size as i32, zero_size_allowed: false };
     check_helper_mem_access(env, mem, AccessType::Read, None)?;
-    if can_elide_value_nullness(def) {
+    if env.rules().array_lookups_not_null && can_elide_value_nullness(def) {
         meta.const_map_key = constant_map_key(env, regno, def.key_size)?;
     }
     Ok(())
@@ -171,7 +171,7 @@ pub(crate) fn check_map_func_compatibility(env: &mut Env<'_>, meta: &CallMeta) -
         attach_type: env.prog.expected_attach_type,
         target,
     };
-    if !map_func_compatible(def.map_type, meta.func, &hook) {
+    if !map_func_compatible(def.map_type, meta.func, &hook, env.rules()) {
         let (ty, name) = (def.map_type.number(), meta.name());
         let sockmap = matches!(def.map_type, MapType::Sockmap | MapType::Sockhash);
         let changes = matches!(meta.func, HelperId::MapUpdateElem | HelperId::MapDeleteElem);

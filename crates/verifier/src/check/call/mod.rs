@@ -23,7 +23,7 @@ use super::mem::check_fields;
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
-use crate::rejection::{CallFault, Check};
+use crate::rejection::{CallFault, Check, FlowFault};
 use crate::state::arena::PackedReg;
 use skep_insn::code::*;
 use skep_uapi::helper::HelperId;
@@ -33,7 +33,7 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
     check_fields(env)?;
     let insn = env.insn();
     let allowed = match insn.src {
-        BPF_PSEUDO_CALL => true,
+        BPF_PSEUDO_CALL => env.rules().static_calls_under_lock,
         BPF_PSEUDO_KFUNC_CALL => {
             env.callable.kfuncs.get(&insn).is_some_and(|callee| callee.special.spin_allowed())
         }
@@ -41,6 +41,10 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
     };
     if env.cur.refs.active_locks > 0 && !allowed {
         reject!(env, EINVAL, CallFault::CallUnderLock);
+    }
+    if insn.src == BPF_PSEUDO_KFUNC_CALL && !env.rules().kfuncs {
+        let text = "BPF_CALL uses reserved fields";
+        reject!(env, EINVAL, FlowFault::OtherRule { text });
     }
     let next = match insn.src {
         BPF_PSEUDO_CALL => subprog::check_func_call(env)?,

@@ -133,6 +133,7 @@ fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
         return Ok(());
     }
     match meta.func {
+        HelperId::GetTaskStack if !env.rules().task_stack_bounded => return Ok(()),
         HelperId::GetStack
         | HelperId::GetTaskStack
         | HelperId::ProbeReadStr
@@ -143,7 +144,7 @@ fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
             r0.val.smin = -MAX_ERRNO;
             r0.val.s32_min = -MAX_ERRNO as i32;
         }
-        HelperId::GetSmpProcessorId => {
+        HelperId::GetSmpProcessorId if env.rules().cpu_ids_bounded => {
             let last = env.config.nr_cpu_ids.saturating_sub(1);
             r0.val.umax = u64::from(last);
             r0.val.u32_max = last;

@@ -7,7 +7,7 @@ use super::{clear_caller_saved_regs, refs};
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::{reject, verbose};
-use crate::rejection::{CallFault, Check, Stop};
+use crate::rejection::{CallFault, Check, FlowFault, Stop};
 use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
 use skep_uapi::limits::MAX_CALL_FRAMES;
@@ -45,6 +45,10 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     if env.cur.refs.active_locks > 0 {
         reject!(env, EINVAL, CallFault::GlobalUnderLock);
     }
+    if env.cur.refs.active_preempt_locks > 0 && !env.rules().global_calls_in_preempt_off {
+        let text = "global function calls are not allowed with preemption disabled,\nuse static function instead";
+        reject!(env, EINVAL, FlowFault::OtherRule { text });
+    }
     let r = &env.cur.refs;
     let atomic = r.active_rcu_locks > 0
         || r.active_preempt_locks > 0
@@ -60,12 +64,15 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     if env.log.traces() {
         verbose!(env, "Func#{subprog} ('{name}') is global and assumed valid.\n");
     }
-    if env.subprogs[subprog as usize].changes_pkt_data {
+    let moves = env.subprogs[subprog as usize].changes_pkt_data;
+    if moves && env.rules().packets_move_in_calls {
         refs::clear_all_pkt_pointers(env);
     }
     env.subprogs[subprog as usize].called = true;
     clear_caller_saved_regs(env);
-    env.set_name(0, PackedReg::UNKNOWN);
+    if !env.subprogs[subprog as usize].returns_void {
+        env.set_name(0, PackedReg::UNKNOWN);
+    }
     Ok(())
 }
 

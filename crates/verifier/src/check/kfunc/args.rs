@@ -11,10 +11,11 @@ use crate::check::call::arg_mem::check_mem_reg;
 use crate::check::call::arg_type::check_func_arg_reg_off;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, KfuncFault, Regno, Stop, unsupported};
+use crate::rejection::{Check, FlowFault, KfuncFault, Regno, Stop, unsupported};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
-use skep_btf::{FieldKind, Kind, Param, Type};
+use skep_btf::{FieldKind, Kind, Param, Type, TypeId};
+use skep_uapi::ProgType;
 use skep_uapi::helper::ArgBase;
 use skep_uapi::kfunc::KfuncFlags;
 
@@ -253,6 +254,9 @@ impl Env<'_> {
             reject!(self, EINVAL, KfuncFault::AllocatedUnreferenced);
         }
         meta.arg_type = object_type(&reg);
+        if !self.rules().drops_any_fields {
+            self.check_droppable(meta)?;
+        }
         Ok(())
     }
 
@@ -319,7 +323,11 @@ impl Env<'_> {
         nth: usize,
     ) -> Check {
         let (regno, size_regno) = (nth as u8 + 1, nth as u8 + 2);
-        let optional = self.reg(regno).is_null() && has_suffix(&params[nth], "__opt");
+        // Since 7.0 the name of the buffer says it as of any argument.
+        let slice = matches!(meta.callee.special, Special::DynptrSlice | Special::DynptrSliceRdwr);
+        let optional = self.reg(regno).is_null()
+            && (has_suffix(&params[nth], "__opt")
+                || slice && has_suffix(&params[nth], "__nullable"));
         if !optional && let Err(stop) = self.check_kfunc_mem_size_reg(size_regno) {
             return Err(self.led_to(stop, KfuncFault::MemLenPair { nth, len: nth + 1 }));
         }
@@ -330,6 +338,32 @@ impl Env<'_> {
             meta.arg_constant = Some(value);
         }
         Ok(())
+    }
+}
+
+impl Env<'_> {
+    /// Programs that may run in an NMI drop objects only with fields that may be let go there.
+    /// Which ones those are was asked of pointers alone.
+    fn check_droppable(&mut self, meta: &Meta<'_>) -> Check {
+        let is_tracing = matches!(
+            self.prog.prog_type,
+            ProgType::Tracing
+                | ProgType::Tracepoint
+                | ProgType::Kprobe
+                | ProgType::PerfEvent
+                | ProgType::RawTracepoint
+                | ProgType::RawTracepointWritable
+        );
+        let object = meta.arg_type.filter(|object| object.in_prog && is_tracing);
+        let fields = object.and_then(|object| self.struct_metas?.get(&TypeId(object.id)));
+        let Some(fields) = fields.filter(|fields| !fields.is_empty()) else { return Ok(()) };
+        if !fields.iter().any(|field| field.kind == FieldKind::KptrRef) {
+            let kinds: Vec<_> = fields.iter().map(|field| field.kind).collect();
+            return unsupported(format!("dropping objects with {kinds:?} in tracing programs"));
+        }
+        let text = "bpf_obj_drop_impl cannot be used in tracing programs on types with NMI \
+                    unsafe fields";
+        reject!(self, EINVAL, FlowFault::OtherRule { text });
     }
 }
 

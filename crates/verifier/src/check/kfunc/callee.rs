@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_insn::Insn;
 use skep_program::Program;
+use skep_uapi::Behaviours;
 use skep_uapi::helper::HookKey;
 use skep_uapi::is_gpl_compatible;
 use skep_uapi::kfunc::{Kfunc, KfuncFlags};
@@ -181,11 +182,15 @@ pub(crate) struct Callee<'a> {
 }
 
 impl<'a> Callee<'a> {
-    fn find(prog: &'a Program, hook: &HookKey<'_>, id: TypeId) -> Option<Callee<'a>> {
+    fn find(
+        prog: &'a Program,
+        (hook, rules): (&HookKey<'_>, &Behaviours),
+        id: TypeId,
+    ) -> Option<Callee<'a>> {
         let func = prog.kernel_btf.as_deref()?.get(id).filter(|t| t.kind() == Kind::Func)?;
         let name = func.name();
         let row = Kfunc::find(name);
-        let allowed = row.is_some_and(|row| row.allowed(hook)) && may_be_kfunc(func);
+        let allowed = row.is_some_and(|row| row.allowed(hook, rules)) && may_be_kfunc(func);
         Some(Callee { id, name, proto: func.target(), row, allowed, special: Special::of(name) })
     }
 
@@ -248,7 +253,7 @@ fn may_be_kfunc(func: Type<'_>) -> bool {
 pub(crate) struct Callees<'a>(FxHashMap<i32, Callee<'a>>);
 
 impl<'a> Callees<'a> {
-    pub(crate) fn new(prog: &'a Program, hook: &HookKey<'_>) -> Callees<'a> {
+    pub(crate) fn new(prog: &'a Program, hook: (&HookKey<'_>, &Behaviours)) -> Callees<'a> {
         let calls = prog.insns.iter().filter(|insn| is_kfunc_call(insn) && insn.off == 0);
         let found = calls.filter_map(|insn| {
             Some((insn.imm, Callee::find(prog, hook, TypeId(insn.imm as u32))?))
@@ -337,7 +342,8 @@ mod tests {
             let kernel_btf = Some(Arc::new(build.build().expect("BTF")));
             let prog = Program { kernel_btf, ..Program::default() };
             let hook = HookKey { prog_type: ProgType::Tracing, attach_type: 0, target: "" };
-            Callee::find(&prog, &hook, id).is_some_and(|callee| callee.allowed)
+            Callee::find(&prog, (&hook, &Behaviours::reference()), id)
+                .is_some_and(|callee| callee.allowed)
         };
         assert!(allowed(Some("bpf_key_put")) && !allowed(Some("bpf_task_release")));
         assert!(allowed(None), "older kernels tag none");

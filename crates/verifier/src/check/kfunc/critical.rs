@@ -53,8 +53,16 @@ impl Env<'_> {
         if (lock || unlock) && self.in_rbtree_lock_required_cb() {
             reject!(self, EACCES, KfuncFault::RcuInRbtreeCb);
         }
+        if lock && self.rules().nested_rcu {
+            self.cur.refs.active_rcu_locks += 1;
+            return Ok(());
+        }
         if lock {
             reject!(self, EINVAL, KfuncFault::RcuNested { name: name.into() });
+        }
+        if unlock && self.cur.refs.active_rcu_locks > 1 {
+            self.cur.refs.active_rcu_locks -= 1;
+            return Ok(());
         }
         if unlock {
             self.for_each_reg(|reg| {

@@ -116,7 +116,16 @@ impl Env<'_> {
 
     fn is_dynptr_reg_valid_uninit(&mut self, reg: &Reg) -> bool {
         // What is not allocated yet is refused, or allocated, by the access that follows.
-        reg.ty.is(Base::Stack) && matches!(self.dynptr_slots(reg), Ok(_) | Err(NoSlots::OutOfRange))
+        if !reg.ty.is(Base::Stack) {
+            return false;
+        }
+        match self.dynptr_slots(reg) {
+            Ok(at) => {
+                self.rules().dynptrs_overwritten
+                    || self.slots_at(at).all(|slot| slot.types[0] != SlotType::Dynptr)
+            }
+            Err(why) => matches!(why, NoSlots::OutOfRange),
+        }
     }
 
     fn is_dynptr_reg_valid_init(&mut self, reg: &Reg) -> bool {

@@ -92,7 +92,7 @@ fn check_pointer(
     if !env.allow_ptr_leaks {
         reject!(env, EPERM, MemFault::NeedsPerfmon { name: name.into() });
     }
-    if !in_prog && !is_gpl_compatible(&env.prog.license) {
+    if !in_prog && env.rules().objects_need_gpl && !is_gpl_compatible(&env.prog.license) {
         reject!(env, EINVAL, MemFault::ObjectNeedsGpl { name: name.into() });
     }
     if off < 0 {

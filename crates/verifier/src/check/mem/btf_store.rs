@@ -18,7 +18,8 @@ pub(super) fn check_store(env: &mut Env<'_>, (btf, id): (&Btf, TypeId), at: (i32
             match attach_struct(env).and_then(|(_, strct)| ops_named(strct.name())) {
                 Some(Ops::Dummy) => check_dummy_store(env, ty, at),
                 Some(Ops::TcpCongestion) if ty.name() == "tcp_sock" => {
-                    check_fields(env, (btf, ty), at, ("tcp_sock", &TCP_FIELDS))
+                    let first = if env.rules().tcp_pacing_writes { 0 } else { 1 };
+                    check_fields(env, (btf, ty), at, ("tcp_sock", &TCP_FIELDS[first..]))
                 }
                 // Seen on 6.12: the arguments are the program's to change.
                 Some(Ops::Test) if ty.name() == "st_ops_args" => Ok(()),
@@ -53,7 +54,8 @@ fn check_dummy_store(env: &mut Env<'_>, ty: Type<'_>, (off, size): (i32, i32)) -
 /// Fields of a connection that packet programs may change.
 const NF_CONN_FIELDS: [&[&str]; 1] = [&["mark"]];
 
-/// Fields of `tcp_sock` that congestion control may change. Seen on 6.18: a store at each offset.
+/// Fields of `tcp_sock` that congestion control may change, that of pacing first. Seen on 6.18: a
+/// store at each offset.
 const TCP_FIELDS: [&[&str]; 10] = [
     &["sk_pacing_rate"],
     &["sk_pacing_status"],

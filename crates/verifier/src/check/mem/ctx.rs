@@ -4,12 +4,14 @@
 
 use super::region::check_ptr_off_reg;
 use super::{MemAccess, btf_ctx, check_no_leak};
+use crate::check::call::func_args::ctx_type_name;
 use crate::check::exit::lsm_range;
 use crate::env::Env;
 use crate::rejection::{Check, MemFault, errno, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::Kind;
+use skep_uapi::ProgType;
 use skep_uapi::ctx::{CtxLayout, CtxRange, CtxValue, needs_cap_bpf};
 
 /// What a load from the context gives.
@@ -65,6 +67,22 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     Ok(())
 }
 
+/// Whether the context of this kernel, as its BTF has it, ends before `end`.
+fn ctx_ends_before(env: &Env<'_>, end: i32) -> bool {
+    let raw_tp =
+        matches!(env.prog.prog_type, ProgType::RawTracepoint | ProgType::RawTracepointWritable);
+    if env.rules().whole_ctx || raw_tp {
+        return false;
+    }
+    let name = ctx_type_name(env.prog.prog_type);
+    let found = name.and_then(|name| {
+        let btf = env.prog.kernel_btf.as_deref()?.root();
+        let fields = btf.ty(btf.find_by_name_kind(name, Kind::Struct)?).members();
+        fields.map(|it| it.bit_offset / 8 + btf.size_of(it.ty).unwrap_or(0)).max()
+    });
+    found.is_some_and(|last| i64::from(end) > i64::from(last))
+}
+
 /// What the context has at `off`; `None` if that is no access for this kind of program.
 fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLoad>> {
     let (prog_type, attach_type) = (env.prog.prog_type, env.prog.expected_attach_type);
@@ -79,6 +97,9 @@ fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLo
     let range = CtxRange { off, size: at.size as u32 };
     let access = if at.is_write() { layout.store(range) } else { layout.load(range, at.is_ldsx) };
     let Some(access) = access else { return Ok(None) };
+    if ctx_ends_before(env, off + at.size) {
+        return Ok(None);
+    }
     if !env.bpf_capable && needs_cap_bpf(prog_type, access.field, at.is_write()) {
         return Ok(None);
     }

@@ -54,7 +54,8 @@ pub(crate) fn check_stack_access_within_bounds(
         (min + i64::from(off), max + i64::from(off) + i64::from(size))
     };
     let frame = &env.cur.frames[reg.frameno() as usize];
-    let lowest = if ty == AccessType::Write || env.allow_uninit_stack {
+    let may_be_new = env.allow_uninit_stack && (env.rules().unused_stack_read || size == 0);
+    let lowest = if ty == AccessType::Write || may_be_new {
         -i64::from(MAX_BPF_STACK_BYTES)
     } else {
         -i64::from(frame.allocated_stack())

@@ -52,9 +52,10 @@ pub(crate) fn check_stack_range_initialized(
         *raw = Some(RawRange { regno, access_size: size });
         return Ok(());
     }
+    let clobbers = ty == AccessType::Write || !env.rules().helper_reads_keep_spills;
     let mut marked = None;
     for at in min_off..max_off + size {
-        if !touch_byte(env, frameno, at, ty == AccessType::Write) {
+        if !touch_byte(env, frameno, at, clobbers) {
             let i = at - min_off;
             if var.is_const() {
                 reject!(

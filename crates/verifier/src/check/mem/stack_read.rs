@@ -59,7 +59,8 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
         reject!(env, EACCES, MemFault::FillSize);
     }
     let Some(dst) = at.value_regno else { return Ok(false) };
-    if at.size <= spill_size && at.off % 8 == 0 {
+    let narrow = env.rules().narrow_fills_keep_ranges;
+    if (at.size == spill_size || at.size < spill_size && narrow) && at.off % 8 == 0 {
         let mut reg = reg;
         if reg_width(&reg) > 8 * at.size as u32 {
             reg = reg.unlinked();
@@ -73,7 +74,7 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     check_initialized(env, slot, at, true)?;
     let count = |ty| bytes_of(slot, at).filter(|&t| t == ty).count() as i32;
     let (spilled, zeros) = (count(SlotType::Spill), count(SlotType::Zero));
-    if spilled == at.size && reg.is_null() {
+    if narrow && spilled == at.size && reg.is_null() {
         env.set_reg(dst, Reg::constant(0));
         return Ok(true);
     }

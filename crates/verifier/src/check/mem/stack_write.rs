@@ -15,6 +15,7 @@ use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType};
 use crate::state::stack::{SlotType, spi_of};
 use skep_insn::code::*;
+use skep_uapi::Behaviours;
 
 /// `at.off` is relative to the frame pointer; bounds and alignment are checked.
 pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> Check {
@@ -35,12 +36,19 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
 
     let insn = env.insn();
     match (reg, at.value_regno) {
-        (Some(mut reg), Some(regno)) if starts_slot && reg.is_scalar() && env.bpf_capable => {
+        (Some(mut reg), Some(regno))
+            if starts_slot
+                && reg.is_scalar()
+                && env.bpf_capable
+                && keeps_scalar(env.rules(), &reg) =>
+        {
             let fits = reg_width(&reg) <= 8 * at.size as u32;
             let mut name = env.frame().name(regno);
             if fits {
                 let before = (reg.id, reg.off);
-                assign_scalar_id(env, &mut reg);
+                if env.rules().spills_share_ids {
+                    assign_scalar_id(env, &mut reg);
+                }
                 if (reg.id, reg.off) != before {
                     name = env.arena.pack(&reg);
                     env.cur.frame_mut().refine_name(regno, name);
@@ -52,7 +60,12 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
             }
             save_register_state(env, (frameno, spi), name, at.size);
         }
-        (None, _) if starts_slot && is_st_mem(insn.code) && env.bpf_capable => {
+        (None, _)
+            if starts_slot
+                && is_st_mem(insn.code)
+                && env.bpf_capable
+                && (insn.imm != 0 || env.rules().any_number_spilled) =>
+        {
             let name = env.arena.pack(&Reg::constant(i64::from(insn.imm) as u64));
             save_register_state(env, (frameno, spi), name, at.size);
         }
@@ -70,6 +83,11 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
     }
     env.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
     Ok(())
+}
+
+/// Whether a slot remembers the scalar.
+fn keeps_scalar(rules: &Behaviours, reg: &Reg) -> bool {
+    rules.any_number_spilled || reg.val != Reg::unknown().val && !reg.is_null()
 }
 
 /// Without privileges a spilled pointer can be overwritten as a whole only.
@@ -191,7 +209,13 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
             return Ok(true);
         }
     }
-    end_spill(env, (frameno, spi));
+    if env.rules().var_off_writes_scrub {
+        end_spill(env, (frameno, spi));
+    } else {
+        let mut slot = slot;
+        slot.spill = PackedReg::NOT_INIT;
+        env.cur.frames[frameno as usize].set_slot(spi, slot);
+    }
     let ty = env.slot(frameno, spi).types[byte];
     let stays_zero = writing_zero && ty == SlotType::Zero;
     if ty == SlotType::Invalid && !env.allow_uninit_stack {

@@ -1,0 +1,354 @@
+//! What the verifiers of other kernels do otherwise than that of 6.18.44, as named values.
+//!
+//! A row is a rule, the asked kernels where it holds, and its witness: a program of the corpus
+//! whose verdict shows it. `cargo xtask` holds every row against what the kernels answered
+//! (`tests/kernels/asked`). A release that was not asked has the values that the asked ones around
+//! it have both.
+//!
+//! Source: the kernels' answers; the witness of each row, and its log.
+
+/// An asked kernel: what its release begins with, and the numbers that it begins to hold at.
+struct Column {
+    release: &'static str,
+    from: [u32; 3],
+}
+
+const fn column(release: &'static str, major: u32, minor: u32, patch: u32) -> Column {
+    Column { release, from: [major, minor, patch] }
+}
+
+/// The kernels, in the order of the rows' marks.
+const COLUMNS: [Column; 12] = [
+    column("5.10.0-46-", 0, 0, 0),
+    column("6.1.0-56-", 6, 1, 0),
+    column("6.12.117+", 6, 12, 0),
+    column("6.16.12+", 6, 16, 0),
+    column("6.17.13+", 6, 17, 0),
+    column("6.18.15+", 6, 18, 0),
+    column("6.18.44", 6, 18, 44),
+    column("6.19.14+", 6, 19, 0),
+    column("7.0.13+", 7, 0, 0),
+    column("7.1.13+", 7, 1, 0),
+    column("7.2.12+", 7, 2, 0),
+    column("7.3.4+", 7, 3, 0),
+];
+
+/// The column of 6.18.44, whose rules all else is written in.
+const REFERENCE: usize = 6;
+
+/// What a kernel says of a witness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shows {
+    /// It is accepted.
+    Accepted,
+    /// It is refused.
+    Refused,
+    /// It is walked in so many insns.
+    Insns(u64),
+}
+
+use Shows::{Accepted, Insns, Refused};
+
+/// A rule that does not hold everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behaviour {
+    /// Its name, as the field of [`Behaviours`].
+    pub name: &'static str,
+    /// What it says.
+    pub text: &'static str,
+    /// Object and program that show it.
+    pub witness: (&'static str, &'static str),
+    /// What the kernel says of it where the rule holds, and only there.
+    pub shows: Shows,
+    marks: &'static str,
+}
+
+impl Behaviour {
+    /// Whether it holds on a kernel.
+    pub fn holds_on(&self, release: &str) -> bool {
+        holds(self.marks, column_of(release))
+    }
+
+    /// Whether the witness shows it there: on some kernels it is another program, by their types.
+    pub fn is_shown_on(&self, release: &str) -> bool {
+        matches!(self.marks.as_bytes()[column_of(release)], b'+' | b'.')
+    }
+}
+
+const fn holds(marks: &str, column: usize) -> bool {
+    matches!(marks.as_bytes()[column], b'+' | b'*')
+}
+
+/// The column of the release, or of the one before it.
+fn column_of(release: &str) -> usize {
+    if let Some(at) = COLUMNS.iter().position(|it| release.starts_with(it.release)) {
+        return at;
+    }
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    let numbers: [u32; 3] =
+        std::array::from_fn(|_| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0));
+    COLUMNS.iter().rposition(|it| it.from <= numbers).unwrap_or(0)
+}
+
+/// What the release of the asked kernel begins with whose rules hold for `release`.
+pub fn nearest_asked(release: &str) -> &'static str {
+    COLUMNS[column_of(release)].release
+}
+
+macro_rules! behaviours {
+    ($($name:ident $marks:literal $shows:expr, $object:literal $program:literal $text:literal)*) => {
+        /// The rules of one kernel that other kernels do not have, or have otherwise.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Behaviours {
+            $(#[doc = $text] pub $name: bool,)*
+        }
+
+        /// All of them.
+        pub const BEHAVIOURS: &[Behaviour] = &[
+            $(Behaviour {
+                name: stringify!($name),
+                text: $text,
+                witness: ($object, $program),
+                shows: $shows,
+                marks: $marks,
+            },)*
+        ];
+
+        impl Behaviours {
+            const fn of_column(column: usize) -> Behaviours {
+                Behaviours { $($name: holds($marks, column),)* }
+            }
+
+            /// Where both say the same, that; elsewhere what holds on 6.18.44.
+            fn between(one: &Behaviours, other: &Behaviours) -> Behaviours {
+                let known = Behaviours::reference();
+                Behaviours {
+                    $($name: if one.$name == other.$name { one.$name } else { known.$name },)*
+                }
+            }
+        }
+    };
+}
+
+impl Behaviours {
+    /// Those of Linux 6.18.44.
+    pub const fn reference() -> Behaviours {
+        Behaviours::of_column(REFERENCE)
+    }
+
+    /// Those of a release (`uname -r`). Of one that was not asked only what the asked ones before
+    /// and after it agree on is known; the rest is as on 6.18.44.
+    pub fn of_release(release: &str) -> Behaviours {
+        let at = column_of(release);
+        let after = (at + 1).min(COLUMNS.len() - 1);
+        if release.starts_with(COLUMNS[at].release) {
+            return Behaviours::of_column(at);
+        }
+        Behaviours::between(&Behaviours::of_column(at), &Behaviours::of_column(after))
+    }
+}
+
+impl Default for Behaviours {
+    fn default() -> Behaviours {
+        Behaviours::reference()
+    }
+}
+
+// One mark a kernel: `+` if it holds, `.` if not; `*` and `-` are the same where the witness does
+// not show it. The kernels: 5.10, 6.1, 6.12, 6.16, 6.17, 6.18.15, 6.18.44, 6.19, 7.0, 7.1, 7.2,
+// 7.3. Then what the witness shows, and the witness.
+#[rustfmt::skip]
+behaviours! {
+    sockmaps_changed_by_packets "+++++++++++." Accepted,
+        "v3/verifier_sockmap_mutate.bpf.o" "test_xdp"
+        "Programs that see packets may update and delete elements of sockmaps."
+    lsm_hooks_disabled ".+++++++++++" Refused,
+        "v3/verifier_lsm.bpf.o" "disabled_hook_test1"
+        "Some LSM hooks take no programs."
+    file_alloc_hook "+++++++....." Accepted,
+        "v3/verifier_lsm.bpf.o" "errno_zero_retval_test1"
+        "The LSM hook `file_alloc_security` takes programs."
+    syscalls_sleep "..........++" Accepted,
+        "v3/iters_css.bpf.o" "iter_css_for_each"
+        "Entries of system calls may sleep and be changed, whether or not errors are injected."
+    timers_in_tracing "........++++" Accepted,
+        "v3/test_helper_restricted.bpf.o" "kprobe_timer"
+        "Maps with timers and work queues may be used by tracing programs."
+    kfuncs_in_raw_tp "........++++" Accepted,
+        "v3/verifier_kfunc_prog_types.bpf.o" "cpumask_kfunc_raw_tp"
+        "Raw tracepoints may call the kfuncs of tasks, cgroups and CPU masks."
+    void_global_functions "..........++" Accepted,
+        "v3/test_global_func7.bpf.o" "global_func7"
+        "Global functions may return nothing."
+    long_chains_of_globals "..........++" Accepted,
+        "v3/test_global_func3.bpf.o" "global_func3"
+        "Calls of global functions do not add up to a chain of at most eight frames."
+    ld_abs_ends_function ".++...+.++++" Refused,
+        "v3/verifier_ld_ind.bpf.o" "ld_abs_subprog_early_exit"
+        "A legacy packet load beyond the packet ends its function, which then returns 0."
+    var_off_writes_scrub "+++...+.++++" Accepted,
+        "bench/csv.bpf.o" "csv"
+        "A store at a variable offset makes data of the rest of a spilled register."
+    drops_any_fields "++++++++++.." Accepted,
+        "v3/task_kfunc_success.bpf.o" "test_task_xchg_release"
+        "Tracing programs may drop objects with any fields."
+    array_lookups_not_null "...+++++++++" Accepted,
+        "v3/iters.bpf.o" "iter_err_too_permissive2"
+        "A lookup in an array with a constant key below its size is never NULL."
+    helper_reads_keep_spills "-..+++++++++" Accepted,
+        "libbpf-tools/biosnoop.bpf.o" "block_rq_complete"
+        "A helper that only reads the stack leaves spilled registers there."
+    global_calls_in_preempt_off "...+++++++++" Accepted,
+        "v3/preempt_lock.bpf.o" "preempt_global_subprog_test"
+        "Global functions may be called where preemption is off."
+    fmod_ret_tests "..++++++++++" Accepted,
+        "v3/modify_return.bpf.o" "fmod_ret_test"
+        "The kernel's test functions may be changed without error injection."
+    ranges_decide_jumps "..++++++++++" Accepted,
+        "v3/verifier_bounds_deduction_non_const.bpf.o" "deducing_bounds_from_non_const_1"
+        "A jump that compares two registers is decided by their ranges."
+    argument_tags "..++++++++++" Accepted,
+        "v3/verifier_global_subprogs.bpf.o" "arg_tag_ctx_kprobe"
+        "Tags say what the arguments of a global function are."
+    static_calls_under_lock "..++++++++++" Accepted,
+        "v3/test_spin_lock.bpf.o" "lock_static_subprog_call"
+        "Static functions may be called, and left, while a lock is held."
+    pointers_teach_not_null "..++++++++++" Accepted,
+        "v3/verifier_jeq_infer_not_null.bpf.o" "null_ptr_to_map_value"
+        "What equals a pointer that is not NULL is not NULL."
+    jumps_trim_edges "..++++++++++" Accepted,
+        "v3/verifier_bounds.bpf.o" "reg_not_equal_const"
+        "What is not equal to an edge of its range has a smaller one."
+    spills_share_ids "..++++++++++" Accepted,
+        "v3/verifier_spill_fill.bpf.o" "spill_64bit_of_64bit_ok"
+        "A spilled number is linked with the register that it came from."
+    any_number_spilled "..++++++++++" Accepted,
+        "v3/verifier_spill_fill.bpf.o" "spill_unbounded"
+        "Every number is spilled (else: not those of which nothing is known, and zeros as data)."
+    narrow_fills_keep_ranges "..++++++++++" Accepted,
+        "v3/verifier_spill_fill.bpf.o" "fill_32bit_after_spill_64bit"
+        "Part of a spilled number that is loaded keeps what is known of it."
+    narrow_spills_linked "..++++++++++" Accepted,
+        "v3/verifier_spill_fill.bpf.o" "spill_32bit_range_track"
+        "What a jump teaches of a register holds for copies that less than eight bytes hold."
+    mov32_links "..++++++++++" Accepted,
+        "v3/verifier_reg_equal.bpf.o" "subreg_equality_1"
+        "A copy of 32 bits is linked with its source if that has no more."
+    cpu_ids_bounded "..++++++++++" Accepted,
+        "v3/test_global_map_resize.bpf.o" "bss_array_sum"
+        "The number of the CPU is below that of the possible ones."
+    untrusted_kptr_tag "..++++++++++" Accepted,
+        "v3/map_kptr.bpf.o" "test_map_kptr_ref2"
+        "Pointers in maps have references unless a tag says that they are untrusted."
+    loops_closed_by_any_insn "..++++++++++" Accepted,
+        "v3/verifier_cfg.bpf.o" "conditional_loop2"
+        "A loop may be closed by going on to the next insn."
+    addresses_of_functions "..++++++++++" Accepted,
+        "v3/get_func_ip_test.bpf.o" "test1"
+        "Addresses of the kernel's functions may be taken."
+    lsm_results_bounded "..++++++++++" Refused,
+        "v3/verifier_lsm.bpf.o" "errno_zero_retval_test4"
+        "What an LSM program may return depends on its hook."
+    packets_move_in_calls "..++++++++++" Refused,
+        "v3/verifier_sock.bpf.o" "invalidate_pkt_pointers_from_global_func"
+        "Calls of functions that change packet data end what was known of packets."
+    kprobes_sleep ".+++++++++++" Accepted,
+        "v3/uprobe_multi.bpf.o" "uprobe_sleep"
+        "Probes of user space may sleep."
+    binds_pass_ports ".+++++++++++" Accepted,
+        "v3/bind_perm.bpf.o" "bind_v4_prog"
+        "Programs that bind sockets may let any port pass."
+    unused_stack_read ".+++++++++++" Accepted,
+        "v3/verifier_basic_stack.bpf.o" "uninitialized_stack2"
+        "Stack below all that was written may be read."
+    globals_take_memory ".+++++++++++" Accepted,
+        "v3/test_global_func9.bpf.o" "global_func9"
+        "Global functions may be given pointers to memory."
+    whole_ctx "..++++++++++" Accepted,
+        "v3/test_misc_tcp_hdr_options.bpf.o" "misc_estab"
+        "Contexts have all fields of 6.18 (else: those that the kernel's BTF has)."
+    lsm_hooks_sleep ".+++++++++++" Accepted,
+        "v3/local_storage.bpf.o" "inode_rename"
+        "Programs of most LSM hooks may sleep."
+    any_map_while_sleeping ".+++++++++++" Accepted,
+        "v3/lsm.bpf.o" "test_void_hook"
+        "Programs that sleep may use more than arrays and hash maps."
+    kfuncs ".+++++++++++" Accepted,
+        "v3/bpf_dctcp.bpf.o" "bpf_dctcp_cong_avoid"
+        "Programs may call functions of the kernel that are no helpers."
+    tcp_pacing_writes "..++++++++++" Accepted,
+        "v3/tcp_ca_write_sk_pacing.bpf.o" "write_sk_pacing_cong_control"
+        "Congestion control may set the pacing rate of a socket."
+    objects_need_gpl "..++++++++++" Refused,
+        "v3/btf_type_tag_user.bpf.o" "test_sys_getsockname"
+        "Programs look into objects of the kernel only under a licence that the GPL allows."
+    fastcall "..++++++++++" Accepted,
+        "v3/verifier_bpf_fastcall.bpf.o" "cumulative_stack_depth"
+        "Spills around calls of fast helpers are taken out, and their stack with them."
+    any_memory_as_key "..++++++++++" Accepted,
+        "v3/test_ringbuf_map_key.bpf.o" "test_ringbuf_mem_map_key"
+        "Keys and values of maps may be in any memory."
+    task_stack_bounded ".+++++++++++" Accepted,
+        "v3/bpf_iter_task_stack.bpf.o" "get_task_user_stacks"
+        "The stack of a task is not longer than the buffer for it."
+    dynptrs_overwritten "..++++++++++" Accepted,
+        "v3/dynptr_fail.bpf.o" "dynptr_overwrite_unref"
+        "A dynptr without reference may be made anew."
+    private_stacks "..-+++++++++" Accepted,
+        "v3/strobemeta_subprogs.bpf.o" "on_event"
+        "Functions of tracing programs have a stack of their own if it is large."
+    nested_rcu ".......---++" Accepted,
+        "v3/rcu_read_lock.bpf.o" "nested_rcu_region"
+        "Sections under RCU may be nested."
+    ranges_are_combined "..++++++++++" Accepted,
+        "bench/crc16.bpf.o" "crc16"
+        "Products and bitwise OR and XOR of two ranges are ranges."
+    sums_are_linked "..++++++++++" Accepted,
+        "programs/hostile.bpf.o" "linked_sums"
+        "A register is linked with its copy plus a constant."
+    masks_are_forked "..*...++++++" Insns(597_724),
+        "bench/crc32.bpf.o" "crc32"
+        "A mask made of a sign is walked as all ones, and again as zero."
+    tail_calls_end_function ".....+++++++" Insns(19),
+        "v3/tailcall_bpf2bpf1.bpf.o" "entry"
+        "A tail call that succeeds ends its function, which returns any number."
+    loops_repeat_exactly "..++++++++++" Accepted,
+        "v3/verifier_loops1.bpf.o" "not_an_inifinite_loop"
+        "A loop is without end if a round changes nothing (else: nothing that matters so far)."
+    frames_of_sixteen "..++++++++++" Accepted,
+        "v3/strobemeta_subprogs.bpf.o" "on_event"
+        "Frames of compiled programs are rounded to 16 bytes, not to 32."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_mark_for_each_kernel() {
+        for row in BEHAVIOURS {
+            assert_eq!(row.marks.len(), COLUMNS.len(), "{}", row.name);
+            let both = row.marks.contains('+') && row.marks.contains('.');
+            assert!(
+                both && row.marks.bytes().all(|it| matches!(it, b'+' | b'.' | b'-' | b'*')),
+                "{}",
+                row.name
+            );
+        }
+    }
+
+    #[test]
+    fn a_release_has_the_rules_of_the_one_before_it() {
+        let release = |name: &str| COLUMNS[column_of(name)].release;
+        assert_eq!(release("6.18.15+deb13-cloud-amd64"), "6.18.15+");
+        assert_eq!(release("6.18.50"), "6.18.44");
+        assert_eq!(release("6.18.0"), "6.18.15+");
+        assert_eq!(release("6.8.0-31-generic"), "6.1.0-56-");
+        assert_eq!(release("5.4"), "5.10.0-46-");
+        assert_eq!(release("8.1.2"), "7.3.4+");
+        assert_eq!(Behaviours::of_release("6.18.44"), Behaviours::reference());
+        let between = Behaviours::of_release("5.15.0-100-generic");
+        assert!(between.kfuncs, "not known, as on 6.18");
+        assert!(!between.ranges_decide_jumps, "neither 5.10 nor 6.1 does so");
+    }
+}

@@ -1,0 +1,40 @@
+//! Every rule that not all kernels have has a witness, and the kernels' answers to it are
+//! committed.
+
+use super::agree;
+use crate::answers;
+use skep::uapi::{BEHAVIOURS, Shows};
+use std::error::Error;
+
+#[test]
+fn witnesses_answered_as_the_table_of_behaviours_says() -> Result<(), Box<dyn Error>> {
+    let mut tables = Vec::new();
+    for release in agree::releases() {
+        let table = answers::read(&agree::folder().join(format!("{release}{}", agree::END)))?;
+        tables.push((release, table));
+    }
+    let mut wrong = Vec::new();
+    for row in BEHAVIOURS {
+        let (object, program) = row.witness;
+        let key = (object.to_owned(), program.to_owned());
+        let mut seen = [false; 2];
+        for (release, table) in &tables {
+            let Some(answer) = table.get(&key).filter(|it| it.is_judged()) else { continue };
+            let accepted = answer.verdict == "accepted";
+            let holds = match row.shows {
+                Shows::Accepted => accepted,
+                Shows::Refused => !accepted,
+                Shows::Insns(n) => answer.insns == n,
+            };
+            seen[usize::from(holds)] = true;
+            if holds != row.holds_on(release) && row.is_shown_on(release) {
+                wrong.push(format!("{} on {release}: {}", row.name, answer.message));
+            }
+        }
+        if seen != [true; 2] {
+            wrong.push(format!("{}: seen {seen:?}", row.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
