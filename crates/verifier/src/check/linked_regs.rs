@@ -44,8 +44,8 @@ impl Env<'_> {
             }
             for spi in 0..self.cur.frames[f].slots().len() {
                 let slot = self.cur.frames[f].slots()[spi];
-                let is_linked = slot.is_spilled() && (narrow || slot.is_full_spill());
-                if is_linked
+                if slot.is_spilled()
+                    && (narrow || slot.is_full_spill())
                     && slot.spill.id & !BPF_ADD_CONST == id
                     && self.arena.is(slot.spill, SCALAR)
                     && !linked.push(LinkedReg { frameno, is_reg: false, at: spi as u8 })

@@ -269,7 +269,8 @@ fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
         return (val, keeps == 1);
     }
     let mut reg = env.arena.val(src.val);
-    let keeps = env.rules().mov32_links && reg.val.umax <= u64::from(u32::MAX);
+    let keeps = reg.val.umax <= u64::from(u32::MAX);
+    let keeps = keeps && env.rules().mov32_links;
     if !keeps {
         reg = reg.unlinked();
     }

@@ -183,10 +183,6 @@ impl Env<'_> {
         let apart = self.is_apart(hot);
         let aux = self.aux[insn_idx as usize];
         let mut may_be_infinite = true;
-        let same = match self.rules().loops_repeat_exactly {
-            true => Exactness::Same,
-            false => Exactness::Covered,
-        };
         if hot.in_async_callback_fn && self.is_another_async_entry(id) {
             // Another entry into an async callback: not a loop.
             may_be_infinite = false;
@@ -211,7 +207,7 @@ impl Env<'_> {
         if may_be_infinite
             && !apart
             && states_maybe_looping(&self.arena, self.ckpts.get(id), &self.cur)
-            && self.states_equal(id, same)
+            && self.states_equal(id, Exactness::Same)
             && !self.iter_active_depths_differ(id)
             && self.unrolled_alike(id)
         {
@@ -249,6 +245,10 @@ impl Env<'_> {
     }
 
     fn states_equal(&mut self, id: CkptId, exact: Exactness) -> bool {
+        let exact = match exact {
+            Exactness::Same if !self.rules().loops_repeat_exactly => Exactness::Covered,
+            exact => exact,
+        };
         self.idmap.reset(self.id_gen);
         self.stats.fast_paths.idmap_resets += 1;
         self.stats.fast_paths.idmap_resets_counter +=

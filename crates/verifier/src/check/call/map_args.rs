@@ -171,7 +171,9 @@ pub(crate) fn check_map_func_compatibility(env: &mut Env<'_>, meta: &CallMeta) -
         attach_type: env.prog.expected_attach_type,
         target,
     };
-    if !map_func_compatible(def.map_type, meta.func, &hook, env.rules()) {
+    let rules = env.rules();
+    let map_func_compatible = |map, func, hook| map_func_compatible(map, func, hook, rules);
+    if !map_func_compatible(def.map_type, meta.func, &hook) {
         let (ty, name) = (def.map_type.number(), meta.name());
         let sockmap = matches!(def.map_type, MapType::Sockmap | MapType::Sockhash);
         let changes = matches!(meta.func, HelperId::MapUpdateElem | HelperId::MapDeleteElem);

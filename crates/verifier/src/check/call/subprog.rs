@@ -64,9 +64,8 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     if env.log.traces() {
         verbose!(env, "Func#{subprog} ('{name}') is global and assumed valid.\n");
     }
-    let moves = env.subprogs[subprog as usize].changes_pkt_data;
-    if moves && env.rules().packets_move_in_calls {
-        refs::clear_all_pkt_pointers(env);
+    if env.subprogs[subprog as usize].changes_pkt_data {
+        forget_packets(env);
     }
     env.subprogs[subprog as usize].called = true;
     clear_caller_saved_regs(env);
@@ -74,6 +73,13 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
         env.set_name(0, PackedReg::UNKNOWN);
     }
     Ok(())
+}
+
+/// A callee may have changed packet data.
+fn forget_packets(env: &mut Env<'_>) {
+    if env.rules().packets_move_in_calls {
+        refs::clear_all_pkt_pointers(env);
+    }
 }
 
 /// Enters a function: a frame whose registers `set_args` fills from the caller's frame.

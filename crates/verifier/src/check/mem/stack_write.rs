@@ -13,7 +13,7 @@ use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType};
-use crate::state::stack::{SlotType, spi_of};
+use crate::state::stack::{Slot, SlotType, spi_of};
 use skep_insn::code::*;
 use skep_uapi::Behaviours;
 
@@ -148,6 +148,12 @@ fn end_spill(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
     env.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
+/// The register is lost, and the slot's bytes stay those of one.
+fn forget_register(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
+    let slot = Slot { spill: PackedReg::NOT_INIT, ..env.slot(frameno, spi) };
+    env.cur.frames[frameno as usize].set_slot(spi, slot);
+}
+
 /// Puts a register into the top `size` bytes of a slot.
 fn save_register_state(
     env: &mut Env<'_>,
@@ -209,13 +215,9 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
             return Ok(true);
         }
     }
-    if env.rules().var_off_writes_scrub {
-        end_spill(env, (frameno, spi));
-    } else {
-        let mut slot = slot;
-        slot.spill = PackedReg::NOT_INIT;
-        env.cur.frames[frameno as usize].set_slot(spi, slot);
-    }
+    let scrubs = env.rules().var_off_writes_scrub;
+    let end_spill = if scrubs { end_spill } else { forget_register };
+    end_spill(env, (frameno, spi));
     let ty = env.slot(frameno, spi).types[byte];
     let stays_zero = writing_zero && ty == SlotType::Zero;
     if ty == SlotType::Invalid && !env.allow_uninit_stack {
