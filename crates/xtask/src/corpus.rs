@@ -8,11 +8,13 @@
 //! DIR/v3, DIR/v4    the selftests' programs, built with clang for cpu v3 and v4
 //! DIR/libxdp        the objects of libxdp1
 //! DIR/libbpf-tools  the ELF images inside the binaries of libbpf-tools
+//! DIR/cilium        Cilium's datapath, if its sources are named
 //! DIR/LIST          every object and its size; DIR/NOT_BUILT: every source that failed, and why
 //! ```
 
 mod build;
 mod carve;
+mod cilium;
 
 use crate::outcome::Ended;
 use std::fs;
@@ -27,6 +29,9 @@ pub(crate) struct Args {
     /// Do not install packages; use what is there.
     #[arg(long)]
     no_install: bool,
+    /// Build Cilium's datapath too, from this checkout of its sources.
+    #[arg(long, value_name = "SRC")]
+    cilium: Option<PathBuf>,
 }
 
 type Result<T = ()> = std::result::Result<T, String>;
@@ -66,6 +71,9 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let mut not_built = Vec::new();
     for cpu in ["v3", "v4"] {
         not_built.extend(build::all(&dir, cpu)?);
+    }
+    if let Some(from) = &args.cilium {
+        not_built.extend(cilium::all(from, &dir)?);
     }
     fs::write(dir.join("NOT_BUILT"), not_built.join("\n") + "\n")?;
     println!("corpus: {} of the sources not built, see NOT_BUILT", not_built.len());
@@ -134,7 +142,8 @@ fn copy_libxdp(to: &Path) -> Result {
 
 fn list(dir: &Path) -> crate::Outcome {
     let mut text = String::new();
-    for part in ["v3", "v4", "libxdp", "libbpf-tools"] {
+    let parts = ["v3", "v4", "libxdp", "libbpf-tools", "cilium"];
+    for part in parts.into_iter().filter(|part| dir.join(part).exists()) {
         let files = crate::objects::find(&[dir.join(part)])?;
         println!("corpus: {part}: {} objects", files.len());
         for file in files {

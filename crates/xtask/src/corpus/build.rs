@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Clang of the packages that the corpus installs.
-const CLANG: &str = "clang-19";
+pub(super) const CLANG: &str = "clang-19";
 /// Folders that clang looks through last, as the makefile asks: the host's own headers.
 const HOST_INCLUDES: [&str; 4] = [
     "/usr/lib/llvm-19/lib/clang/19/include",
