@@ -191,7 +191,7 @@ pub(crate) struct MapView<'a> {
 impl<'a> Env<'a> {
     /// Rules that not every kernel has.
     #[inline]
-    pub(crate) fn rules(&self) -> &skep_uapi::Behaviours {
+    pub(crate) fn rules(&self) -> &'a skep_uapi::Behaviours {
         &self.config.profile.behaviours
     }
 

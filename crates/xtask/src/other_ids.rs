@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Ok(Ended::Skipped(why));
     }
     let file = tempfile::NamedTempFile::new()?;
-    std::fs::write(file.path(), moved.to_bytes(skep::btf::Endian::NATIVE))?;
+    std::fs::write(file.path(), moved.root().to_bytes(skep::btf::Endian::NATIVE))?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = entering(file.path().as_os_str());
     command.arg(cargo).arg("test").args(&args.cargo).current_dir(crate::root());

@@ -358,8 +358,8 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
     }
     let (d, s) = (env.arena.val(dst.val), env.arena.val(src.val));
     let (op, is_jmp32) = (JmpOp::from_code(insn.op())?, insn.class() == BPF_JMP32);
-    let rules = *env.rules();
-    if let Some(taken) = scalar_rules::is_taken(&rules, (&d.val, &s.val), op, is_jmp32) {
+    let rules = env.rules();
+    if let Some(taken) = scalar_rules::is_taken(rules, (&d.val, &s.val), op, is_jmp32) {
         return Some([NONE, u32::from(taken), 0, 0]);
     }
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
@@ -374,7 +374,7 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
         if same_reg {
             skep_domain::refine_same(op, is_jmp32, &mut a.val);
             b = a;
-        } else if scalar_rules::teaches(&rules, (&a.val, &b.val), op, is_jmp32) {
+        } else if scalar_rules::teaches(rules, (&a.val, &b.val), op, is_jmp32) {
             skep_domain::refine_branches(op, is_jmp32, &mut a.val, &mut b.val);
         }
         if a.val.violated_rule().is_some() || b.val.violated_rule().is_some() {

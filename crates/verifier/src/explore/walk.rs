@@ -138,22 +138,19 @@ impl Env<'_> {
 
     /// Walks insns on scalars, as long as nothing else can come of them.
     fn walk_scalars(&mut self) {
-        if self.is_followed {
-            self.walk_told_scalars();
-        } else {
-            self.walk_run();
-        }
-    }
-
-    /// The same, for a listener that is content with how many there were.
-    #[cold]
-    fn walk_told_scalars(&mut self) {
-        if !self.tells_runs {
+        if self.cur.meta.speculative || self.is_followed && !self.tells_runs {
             return;
         }
         let (first, before) = (self.insn_idx, self.stats.insns_processed);
         self.walk_run();
-        let insns = self.stats.insns_processed - before;
+        if self.is_followed {
+            self.tell_run(first, self.stats.insns_processed - before);
+        }
+    }
+
+    /// For a listener that is content with how many there were.
+    #[cold]
+    fn tell_run(&mut self, first: u32, insns: u32) {
         if insns > 0 {
             let frame = self.cur.curframe();
             self.tell(Event::Run { first, insns, frame });
@@ -162,9 +159,6 @@ impl Env<'_> {
 
     #[inline(always)]
     fn walk_run(&mut self) {
-        if self.cur.meta.speculative {
-            return;
-        }
         while self.stats.insns_processed < self.config.profile.insns_max {
             let at = self.insn_idx as usize;
             let Some(aux) = self.aux.get(at) else { return };
