@@ -113,6 +113,7 @@ impl Compare<'_> {
 
     /// Whether the place that told the old state from another tells it from this one. Ids can only
     /// add reasons, so a place may be looked at alone.
+    #[inline(always)] // The same.
     pub(crate) fn is_apart(&mut self, old: &Checkpoint, cur: &VerifierState) -> bool {
         let Some(place) = self.hints.place else { return false };
         let (i, at) = (place.frameno as usize, place.at as usize);
