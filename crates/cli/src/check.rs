@@ -4,6 +4,7 @@ use crate::dump::names::{insn_with_map, source_spot};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::history::History;
+use crate::html_file::HtmlFile;
 use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::stat::{read_filters, read_presets};
@@ -11,7 +12,7 @@ use crate::streams::Streams;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::{LoadClass, Refusal, Session, Verdict, Verification, VerifyOptions};
-use skep_report::{Advice, Diagnostic, Note, Severity, render_text};
+use skep_report::{Advice, CheckedProgram, Diagnostic, Note, Severity, check_page, render_text};
 use std::io;
 use std::sync::Arc;
 
@@ -22,6 +23,9 @@ const PATH_BYTES: usize = 16 << 20;
 
 /// What is kept of one program.
 struct Answer {
+    object: String,
+    prog: String,
+    insns: u64,
     diagnostic: Option<Diagnostic>,
     /// A line for the error stream.
     trouble: Option<String>,
@@ -29,6 +33,29 @@ struct Answer {
 }
 
 impl crate::in_order::Weigh for Answer {}
+
+impl Answer {
+    /// In a word or two.
+    fn verdict(&self) -> &'static str {
+        match (self.exit, &self.diagnostic) {
+            (Exit::Success, _) => "accepted",
+            (Exit::Refused, Some(d)) if d.rule.starts_with(LOAD_ERROR) => "not loaded",
+            (Exit::Refused, _) => "refused",
+            (Exit::Input, Some(_)) => "not supported yet",
+            _ => "without an answer",
+        }
+    }
+
+    /// As the page has it.
+    fn told(&self) -> CheckedProgram {
+        let why = match (&self.diagnostic, &self.trouble) {
+            (None, Some(line)) => Err(line.clone()),
+            (diagnostic, _) => Ok(diagnostic.clone()),
+        };
+        let (object, prog) = (self.object.clone(), self.prog.clone());
+        CheckedProgram { object, prog, verdict: self.verdict(), insns: self.insns, why }
+    }
+}
 
 /// How many programs ended how.
 #[derive(Default)]
@@ -55,20 +82,21 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         return Ok(Exit::Input);
     }
     let (batch, plan) = Batch::beside(&flags.input, || plan(flags));
-    let plan = match plan {
-        Ok(plan) => plan,
+    let (plan, html) = match plan.and_then(|plan| Ok((plan, HtmlFile::new(&flags.html)?))) {
+        Ok(ready) => ready,
         Err(message) => {
             streams.error(&message)?;
             return Ok(Exit::Input);
         }
     };
-    let mut diagnostics = Vec::new();
+    let (mut diagnostics, mut told) = (Vec::new(), Vec::new());
     let mut summary = Summary::default();
     let mut worst = Exit::Success;
     let (_, exit) = batch.run(&plan, streams, answer, |streams, file| {
         for answer in file.answers {
             worst.raise(answer.exit);
             summary.count(&answer);
+            told.extend(html.is_wanted().then(|| answer.told()));
             if let Some(line) = &answer.trouble {
                 streams.failure(line, answer.exit)?;
             }
@@ -82,6 +110,11 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         Ok(())
     })?;
     worst.raise(exit);
+    let explain = |code: &str| skep::catalogue::section(code).map(|section| section.text);
+    if let Err(message) = html.write(|| check_page(&told, explain)) {
+        streams.error(&message)?;
+        worst.raise(Exit::Input);
+    }
     match flags.format {
         CheckFormat::Text if flags.quiet => {}
         CheckFormat::Text => summary.print(streams)?,
@@ -130,12 +163,13 @@ pub(crate) fn plan_with(
 
 fn answer(judged: Judged<'_>) -> Answer {
     let exit = exit_of(&judged.result);
-    let here = format!("{}: program '{}'", judged.file, judged.entry.name);
+    let (object, prog) = (judged.file.to_owned(), judged.entry.name.clone());
+    let here = format!("{object}: program '{prog}'");
     match &judged.result {
         Err(e) => {
             let diagnostic = Refusal::of_load(e).map(|refusal| unloaded(&judged, &refusal));
             let trouble = diagnostic.is_none().then(|| format!("{here}: {}", not_loaded(e)));
-            Answer { diagnostic, trouble, exit }
+            Answer { object, prog, insns: 0, diagnostic, trouble, exit }
         }
         Ok((program, verification)) => {
             let subject = Subject { file: judged.file, prog: &judged.entry.name, program };
@@ -148,7 +182,8 @@ fn answer(judged: Judged<'_>) -> Answer {
                 }
                 Verdict::Bug(what) => (None, Some(format!("{here}: {what}"))),
             };
-            Answer { diagnostic, trouble, exit }
+            let insns = verification.counts.insns_processed;
+            Answer { object, prog, insns, diagnostic, trouble, exit }
         }
     }
 }
@@ -229,11 +264,11 @@ impl Subject<'_> {
 
 impl Summary {
     fn count(&mut self, answer: &Answer) {
-        let of = match (answer.exit, &answer.diagnostic) {
-            (Exit::Success, _) => &mut self.accepted,
-            (Exit::Refused, Some(d)) if d.rule.starts_with(LOAD_ERROR) => &mut self.not_loaded,
-            (Exit::Refused, _) => &mut self.refused,
-            (Exit::Input, Some(_)) => &mut self.unsupported,
+        let of = match answer.verdict() {
+            "accepted" => &mut self.accepted,
+            "not loaded" => &mut self.not_loaded,
+            "refused" => &mut self.refused,
+            "not supported yet" => &mut self.unsupported,
             _ => &mut self.broken,
         };
         *of += 1;

@@ -13,7 +13,7 @@ pub mod run;
 pub use globals::{GlobalsFlags, GlobalsFormat};
 pub use kernel::{KernelCommand, KernelImportFlags};
 pub use loader::LoaderFlag;
-pub use output::{ColorFlag, TextFormat};
+pub use output::{ColorFlag, HtmlFlag, TextFormat};
 pub use profile::{ProfileFlags, ProfileFormat, WeightFlag};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -176,8 +176,11 @@ pub struct StatFlags {
     /// Output format
     #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
     pub output_format: OutputFormat,
+    /// The same as a page.
+    #[command(flatten)]
+    pub html: HtmlFlag,
     /// Compare two result files (CSV)
-    #[arg(short = 'C', long, conflicts_with = "replay")]
+    #[arg(short = 'C', long, conflicts_with_all = ["replay", "html"])]
     pub compare: bool,
     /// With -C: exit 1 if a program meets this (insns_pct>10), is gone, or is no longer accepted
     #[arg(long, value_name = "CONDITION", requires = "compare")]
@@ -286,6 +289,9 @@ pub struct CheckFlags {
         default_value_t
     )]
     pub format: CheckFormat,
+    /// The same as a page.
+    #[command(flatten)]
+    pub html: HtmlFlag,
     /// Set a global variable before loading: "name = value", or @FILE with one a line
     #[arg(short = 'G', long, value_name = "GLOBAL")]
     pub set_global_vars: Vec<String>,

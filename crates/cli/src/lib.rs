@@ -18,6 +18,7 @@ mod explain;
 pub mod flags;
 mod globals;
 mod history;
+mod html_file;
 mod in_order;
 pub mod inputs;
 pub mod judge_files;

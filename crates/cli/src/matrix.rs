@@ -9,6 +9,7 @@ mod oldest;
 use crate::check;
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
+use crate::html_file::HtmlFile;
 use crate::inputs::Input;
 use crate::judge_files::{Batch, FileAnswers, Judged, Plan};
 use crate::kernels;
@@ -65,8 +66,8 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         return Ok(Exit::Input);
     }
     let (batch, judge) = Batch::beside(&flags.input, || Judge::new(flags));
-    let judge = match judge {
-        Ok(judge) => judge,
+    let (judge, html) = match judge.and_then(|judge| Ok((judge, HtmlFile::new(&flags.html)?))) {
+        Ok(ready) => ready,
         Err(message) => {
             streams.error(&message)?;
             return Ok(Exit::Input);
@@ -92,6 +93,10 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
             Ok(())
         },
     )?;
+    if let Err(message) = html.write(|| skep_report::matrix_page(&matrix)) {
+        streams.error(&message)?;
+        worst.raise(Exit::Input);
+    }
     if flags.min_kernel {
         let mut oldest = oldest::write(flags, &matrix, streams)?;
         oldest.raise(exit);

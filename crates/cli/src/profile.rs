@@ -4,6 +4,7 @@ mod account;
 
 use crate::exit::Exit;
 use crate::flags::{ProfileFlags, ProfileFormat, WeightFlag};
+use crate::html_file::HtmlFile;
 use crate::judge_files::{Plan, base_name, exit_of_load, not_loaded};
 use crate::memory_gate::over_limit;
 use crate::stat::read_presets;
@@ -21,7 +22,8 @@ use std::io;
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let (session, object) = match open(flags) {
+    let opened = open(flags).and_then(|opened| Ok((opened, HtmlFile::new(&flags.html)?)));
+    let ((session, object), html) = match opened {
         Ok(opened) => opened,
         Err(message) => {
             streams.error(&message)?;
@@ -60,6 +62,10 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
         return Ok(Exit::Input);
     }
     profiles.sort_by_key(|profile| std::cmp::Reverse(profile.total.insns));
+    if let Err(message) = html.write(|| skep_report::profile_page(&profiles, weight(flags))) {
+        streams.error(&message)?;
+        exit.raise(Exit::Input);
+    }
     print(flags, &profiles, streams)?;
     Ok(exit)
 }
@@ -76,15 +82,19 @@ fn open(flags: &ProfileFlags) -> Result<(Session, Object), String> {
     Ok((session, object))
 }
 
+fn weight(flags: &ProfileFlags) -> Weight {
+    match flags.weight {
+        WeightFlag::Insns => Weight::Insns,
+        WeightFlag::States => Weight::States,
+    }
+}
+
 fn print(
     flags: &ProfileFlags,
     profiles: &[ProgProfile],
     streams: &mut Streams<'_>,
 ) -> io::Result<()> {
-    let weight = match flags.weight {
-        WeightFlag::Insns => Weight::Insns,
-        WeightFlag::States => Weight::States,
-    };
+    let weight = weight(flags);
     match flags.output_format {
         ProfileFormat::Table => {
             for (at, profile) in profiles.iter().enumerate() {

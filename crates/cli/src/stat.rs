@@ -6,6 +6,7 @@ mod top_src_lines;
 
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
+use crate::html_file::HtmlFile;
 use crate::inputs::read_list;
 use crate::streams::Streams;
 use crate::sweep::Sweep;
@@ -16,6 +17,9 @@ use std::io;
 /// What to print and how, read from the flags.
 pub(crate) struct Wanted {
     emit: EmitSpec,
+    /// A page has room for all columns of CSV.
+    html_emit: EmitSpec,
+    html: HtmlFile,
     sort: SortSpec,
     pub(crate) filters: Filters,
     format: OutputFormat,
@@ -40,6 +44,8 @@ impl Wanted {
             None => SortSpec::default(),
         };
         Ok(Wanted {
+            html_emit: if flags.emit.is_some() { emit.clone() } else { EmitSpec::csv_default() },
+            html: HtmlFile::new(&flags.html)?,
             emit,
             sort,
             filters: read_filters(&flags.filter)?,
@@ -56,7 +62,7 @@ impl Wanted {
         streams: &mut Streams<'_>,
         mut rows: Vec<Row>,
         tally: Option<Tally>,
-    ) -> io::Result<()> {
+    ) -> io::Result<Exit> {
         rows.retain(|row| self.filters.shows(row));
         skep_report::sort_rows(&mut rows, &self.sort);
         rows.truncate(self.top_n);
@@ -65,6 +71,10 @@ impl Wanted {
             OutputFormat::Csv => skep_report::write_csv(streams.out, &rows, &self.emit),
             OutputFormat::Json => skep_report::write_json(streams.out, &rows, &self.emit),
             OutputFormat::Markdown => skep_report::write_markdown(streams.out, &rows, &self.emit),
+        }?;
+        match self.html.write(|| skep_report::stat_page(&rows, &self.html_emit)) {
+            Ok(()) => Ok(Exit::Success),
+            Err(message) => streams.error(&message).map(|()| Exit::Input),
         }
     }
 }

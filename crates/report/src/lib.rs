@@ -1,5 +1,5 @@
 //! Rows and records to text that people and tools read: veristat's table and CSV, JSON, SARIF,
-//! GitHub annotations, source-annotated messages.
+//! GitHub annotations, source-annotated messages, pages for a browser.
 //!
 //! Knows no BPF crate: callers fill [`Row`]s and [`Diagnostic`]s with plain strings and numbers.
 //! Reading order: `stat` (the columns as data), `row`, `spec` and `filter` (what the user asks
@@ -20,6 +20,7 @@ mod gate;
 mod github;
 mod globals;
 mod grid;
+mod html;
 mod join;
 mod json;
 mod json_text;
@@ -48,6 +49,10 @@ pub use gate::{Breach, Gate};
 pub use github::write_github;
 pub use globals::{GlobalRow, write_globals};
 pub use grid::Grid;
+pub use html::{
+    Block, Cell, CheckedProgram, ColumnKind, Page, SourceLine, Step, TableCell, check_page,
+    matrix_page, profile_page, stat_page, write_html,
+};
 pub use join::{JoinedRow, join};
 pub use json::{write_diagnostics_json, write_json};
 pub use json_text::{JsonForm, write_json_text};

@@ -111,7 +111,7 @@ impl MatrixRow {
     }
 
     /// The reasons, each with the columns that have it.
-    fn reasons(&self) -> Vec<(&CellReason, Vec<usize>)> {
+    pub(crate) fn reasons(&self) -> Vec<(&CellReason, Vec<usize>)> {
         let mut found: Vec<(&CellReason, Vec<usize>)> = Vec::new();
         for (column, cell) in self.cells.iter().enumerate() {
             let Some(reason) = &cell.reason else { continue };
@@ -135,7 +135,7 @@ impl Matrix {
         reasons.iter().map(line).collect()
     }
 
-    fn names(&self, columns: &[usize]) -> String {
+    pub(crate) fn names(&self, columns: &[usize]) -> String {
         let names = columns.iter().filter_map(|&column| self.kernels.get(column));
         names.map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ")
     }

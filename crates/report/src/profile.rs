@@ -37,8 +37,13 @@ impl AddAssign for Spent {
 pub struct ProfiledLine {
     /// `parse.c:12`, or `insn 7`.
     pub place: String,
-    /// The line's text, or the insn's.
+    /// The line's text, or the insn's; pages alone show its indentation.
+    #[serde(serialize_with = "trimmed")]
     pub text: String,
+}
+
+fn trimmed<S: serde::Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text.trim())
 }
 
 /// A function of a program.

@@ -1,7 +1,16 @@
-//! `-o` and `--color`, which are the same everywhere.
+//! `-o`, `--color` and `--html`, which are the same everywhere.
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use skep_report::{JsonForm, Style};
+use std::path::PathBuf;
+
+/// A page beside what is printed.
+#[derive(Debug, Clone, Default, Args)]
+pub struct HtmlFlag {
+    /// Also write the results as a page for a browser: one file, which needs no other
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
 
 /// Formats of commands that have text or JSON.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

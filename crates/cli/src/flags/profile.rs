@@ -1,6 +1,7 @@
 //! Flags of `skep profile`.
 
 use super::loader::LoaderFlag;
+use super::output::HtmlFlag;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,10 +25,13 @@ pub struct ProfileFlags {
     /// Output format
     #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
     pub output_format: ProfileFormat,
+    /// The same as a page.
+    #[command(flatten)]
+    pub html: HtmlFlag,
     /// Rows of each table
     #[arg(short = 'n', long, value_name = "N", default_value = "10")]
     pub top_n: usize,
-    /// What folded stacks and the flame graph count
+    /// What folded stacks and flame graphs count
     #[arg(long, value_enum, default_value_t)]
     pub weight: WeightFlag,
     /// Set a global variable before loading: "name = value", or @FILE with one a line

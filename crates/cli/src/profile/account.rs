@@ -108,7 +108,7 @@ impl<'a> Names<'a> {
             Some(spot) => {
                 let file = spot.file.rsplit('/').next().unwrap_or(&spot.file);
                 let place = format!("{file}:{}", spot.line);
-                ProfiledLine { place, text: spot.text.trim().to_owned() }
+                ProfiledLine { place, text: spot.text.trim_end().to_owned() }
             }
             None => ProfiledLine {
                 place: format!("insn {idx}"),

@@ -53,11 +53,11 @@ impl crate::in_order::Weigh for Answer {
 }
 
 pub(super) fn run(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'_>) -> Outcome {
-    let Collected { rows, tally, exit, worst } = match collect(flags, wanted, streams)? {
+    let Collected { rows, tally, mut exit, worst } = match collect(flags, wanted, streams)? {
         Ok(collected) => collected,
         Err(message) => return Ok(Err(message)),
     };
-    wanted.print(streams, rows, Some(tally).filter(|_| !flags.quiet))?;
+    exit.raise(wanted.print(streams, rows, Some(tally).filter(|_| !flags.quiet))?);
     if wanted.format == OutputFormat::Table && !flags.quiet {
         worst.print(streams)?;
     }

@@ -27,8 +27,7 @@ pub(crate) fn replay(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<'
     if rows.is_empty() && wanted.filters.name_something() {
         return Ok(Err(NO_MATCH.to_owned()));
     }
-    wanted.print(streams, rows, None)?;
-    Ok(Ok(Exit::Success))
+    Ok(Ok(wanted.print(streams, rows, None)?))
 }
 
 /// Prints two result files side by side.

@@ -1,0 +1,59 @@
+//! The page of `skep check --kernel`: programs by kernels.
+
+use super::block::{Block, Cell, TableCell};
+use super::{ColumnKind, Page};
+use crate::matrix::{CellVerdict, Matrix, MatrixRow};
+
+/// Makes the page.
+pub fn matrix_page(matrix: &Matrix) -> Page {
+    let mut page = Page::new("skep check --kernel");
+    for kernel in &matrix.kernels {
+        page.note(&format!("{}: {}", kernel.release, kernel.promise));
+    }
+    page.column("Program", ColumnKind::Text, &["prog"]);
+    page.column("Taken by", ColumnKind::Verdict, &["verdict"]);
+    for kernel in &matrix.kernels {
+        page.column(&kernel.name, ColumnKind::Verdict, &[]);
+    }
+    page.column("Needs", ColumnKind::Text, &["needs"]);
+    page.column("File", ColumnKind::Text, &["file"]);
+    for row in &matrix.rows {
+        let mut cells = vec![Cell::Text(&row.prog), Cell::Text(taken_by(row))];
+        cells.extend(row.cells.iter().map(|cell| Cell::Text(cell.verdict.text())));
+        cells.push(Cell::Text(row.newest.as_deref().unwrap_or_default()));
+        cells.push(Cell::Text(&row.object));
+        page.row(&cells, reasons(matrix, row).as_slice());
+    }
+    page
+}
+
+fn taken_by(row: &MatrixRow) -> &'static str {
+    let accepted = |cell: &&crate::matrix::MatrixCell| cell.verdict == CellVerdict::Accepted;
+    match row.cells.iter().filter(accepted).count() {
+        0 => "none",
+        some if some == row.cells.len() => "all",
+        _ => "some",
+    }
+}
+
+/// Why kernels do not take it, one row a reason.
+fn reasons(matrix: &Matrix, row: &MatrixRow) -> Option<Block> {
+    let rows: Vec<Vec<TableCell>> = row
+        .reasons()
+        .into_iter()
+        .map(|(reason, columns)| {
+            let at = reason.at.as_ref().map(super::block::place_of);
+            let line = reason.at.as_ref().map_or("", |at| at.text.trim());
+            vec![
+                matrix.names(&columns).as_str().into(),
+                reason.rule.as_str().into(),
+                reason.message.as_str().into(),
+                at.as_deref().unwrap_or_default().into(),
+                line.into(),
+            ]
+        })
+        .collect();
+    let columns = ["Kernels", "Code", "Message", "Line", "Source"].map(str::to_owned).to_vec();
+    let heading = "Why not".to_owned();
+    (!rows.is_empty()).then_some(Block::Table { heading, columns, rows })
+}

@@ -1,0 +1,46 @@
+//! Texts that are kept once, and what becomes of characters that cannot be seen.
+
+use crate::escape::printable;
+use std::collections::HashMap;
+
+/// Texts, each with the index of its first use.
+#[derive(Debug, Default)]
+pub(super) struct Once {
+    all: Vec<String>,
+    known: HashMap<String, usize>,
+}
+
+impl Once {
+    pub(super) fn index(&mut self, text: String) -> usize {
+        if let Some(&index) = self.known.get(&text) {
+            return index;
+        }
+        let index = self.all.len();
+        self.all.push(text.clone());
+        self.known.insert(text, index);
+        index
+    }
+
+    pub(super) fn all(&self) -> &[String] {
+        &self.all
+    }
+}
+
+/// Characters that change the direction of the text around them, or cannot be seen at all.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// `text` as a page shows it: lines and tabs stay, other control characters are written out.
+pub(super) fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            c if is_unseen(c) => shown.extend(c.escape_unicode()),
+            c if c.is_control() => shown.push_str(&printable(c.encode_utf8(&mut [0; 4]))),
+            c => shown.push(c),
+        }
+    }
+    shown
+}

@@ -1,0 +1,159 @@
+//! What a page may hold, whatever its programs are called.
+
+use super::*;
+use crate::diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
+use crate::matrix::{CellReason, CellVerdict, Matrix, MatrixCell, MatrixKernel, MatrixRow};
+use crate::profile::{FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost};
+use crate::row::{Row, Verdict};
+use crate::spec::EmitSpec;
+use crate::{Weight, matrix_page, profile_page, stat_page};
+use serde_json::Value;
+
+const HOSTILE: &str =
+    "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>\u{1b}[2J\u{202e}\u{0}\"'&";
+
+fn written(page: &Page) -> String {
+    let mut out = Vec::new();
+    write_html(&mut out, page).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn data(html: &str) -> Value {
+    let (_, rest) = html.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+fn spot(line: u32) -> SourceSpot {
+    let file = format!("dir/{HOSTILE}.c");
+    SourceSpot { file, line, column: 3, text: format!("\tx = {HOSTILE};") }
+}
+
+fn refused(name: &str, insn_idx: usize) -> CheckedProgram {
+    let diagnostic = Diagnostic {
+        severity: Severity::Error,
+        rule: "leaked-reference".into(),
+        message: format!("Unreleased reference id=2 {name}\nsecond line"),
+        object: name.to_owned(),
+        prog: name.to_owned(),
+        insn_idx: Some(insn_idx),
+        insn: Some("exit".into()),
+        at: Some(spot(7)),
+        notes: vec![Note { text: name.to_owned(), at: Some(spot(5)) }],
+        advice: Some(Advice { title: "A leak".into(), help: "Release it.".into() }),
+    };
+    let (object, prog) = (name.to_owned(), name.to_owned());
+    let why = Ok(Some(diagnostic));
+    CheckedProgram { object, prog, verdict: "refused", insns: 12, why }
+}
+
+fn profile(name: &str) -> ProgProfile {
+    let line = ProfiledLine { place: format!("{name}:3"), text: name.to_owned() };
+    let spent = Spent { insns: 5, ..Spent::default() };
+    ProgProfile {
+        file: name.to_owned(),
+        prog: name.to_owned(),
+        verdict: "success".into(),
+        reason: Some(name.to_owned()),
+        total: spent,
+        functions: vec![FunctionCost { function: name.into(), own: spent, insns_with_callees: 5 }],
+        lines: vec![LineCost { line, spent }],
+        kept_apart: Vec::new(),
+        stacks: vec![StackCost { stack: vec![name.to_owned()], spent }],
+    }
+}
+
+fn matrix(name: &str) -> Matrix {
+    let reason =
+        CellReason { rule: "r".into(), message: name.into(), insn_idx: None, at: Some(spot(1)) };
+    let cell = MatrixCell { verdict: CellVerdict::Refused, reason: Some(reason) };
+    let [kernel, release, promise] = [name; 3].map(str::to_owned);
+    Matrix {
+        kernels: vec![MatrixKernel { name: kernel, release, source: "asked", promise }],
+        rows: vec![MatrixRow {
+            object: name.into(),
+            prog: name.into(),
+            newest: Some(name.into()),
+            cells: vec![cell],
+        }],
+    }
+}
+
+fn pages() -> [Page; 4] {
+    let mut row = Row::new(HOSTILE, HOSTILE, Verdict::Failure);
+    row.reason = Some(HOSTILE.into());
+    [
+        check_page(&[refused(HOSTILE, 4)], |_| Some("Why.\n\n```c\nx < y;\n```")),
+        stat_page(&[row], &EmitSpec::csv_default()),
+        profile_page(&[profile(HOSTILE)], Weight::Insns),
+        matrix_page(&matrix(HOSTILE)),
+    ]
+}
+
+#[test]
+fn names_are_text_and_nothing_else() {
+    for page in pages() {
+        let html = written(&page);
+        assert_eq!(html.matches("<script").count(), 2, "{}", page.title);
+        assert_eq!(html.matches("</script").count(), 2, "{}", page.title);
+        assert!(!html.contains("<!--") && !html.contains("<img"), "{}", page.title);
+        let unseen = |c: char| (c.is_control() && !"\n\t".contains(c)) || c == '\u{202e}';
+        assert!(!html.contains(unseen), "{}", page.title);
+        let data = data(&html);
+        let strings = data["head"]["strings"].as_array().unwrap();
+        let name = Value::from(shown(HOSTILE));
+        assert!(strings.contains(&name), "{}", page.title);
+    }
+}
+
+#[test]
+fn a_page_needs_no_other_file_and_makes_no_html_of_text() {
+    let html = written(&Page::new("t")).replace("http://www.w3.org/2000/svg", "");
+    for outside in ["http:", "https:", " src=", "url(", "@import", "import(", "fetch(", "<link"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    for made in ["innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function("]
+    {
+        assert!(!html.contains(made), "{made}");
+    }
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn a_title_and_the_template_stay_apart() {
+    let html = written(&Page::new("<b>&{{data}}"));
+    assert!(html.contains("<title>&lt;b&gt;&amp;{{data}}</title>"));
+}
+
+#[test]
+fn what_is_said_twice_is_kept_once() {
+    let programs: Vec<_> = (0..3).map(|idx| refused("same", idx)).collect();
+    let html = written(&check_page(&programs, |_| Some("A long explanation.")));
+    assert_eq!(html.matches("A long explanation.").count(), 1);
+    let data = data(&html);
+    assert_eq!(data["head"]["details"].as_array().unwrap().len(), 3);
+    let kinds = |kind: &str| {
+        data["blocks"].as_array().unwrap().iter().filter(|block| block["kind"] == kind).count()
+    };
+    assert_eq!([kinds("verbatim"), kinds("prose"), kinds("story"), kinds("source")], [1, 2, 3, 1]);
+}
+
+#[test]
+fn thousands_of_programs_fit_into_a_page() {
+    let name = |n: usize| format!("a_program_with_quite_a_long_name_{n}");
+    let programs: Vec<_> = (0..3400).map(|n| refused(&name(n), n)).collect();
+    let html = written(&check_page(&programs, |_| Some("Why.")));
+    assert!(html.len() < 2 << 20, "{}", html.len());
+}
+
+#[test]
+fn cells_that_are_missing_are_empty() {
+    let mut page = Page::new("t");
+    page.column("Name", ColumnKind::Text, &[]);
+    page.column("Count", ColumnKind::Number, &[]);
+    page.row(&[], &[]);
+    page.row(&[Cell::Number(3), Cell::Text("no number")], &[]);
+    let head = &data(&written(&page))["head"];
+    assert_eq!(head["strings"], serde_json::json!(["", "3"]));
+    assert_eq!(head["columns"][0]["values"], serde_json::json!([0, 1]));
+    assert_eq!(head["columns"][1]["values"], serde_json::json!([0, 0]));
+}
