@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 28] = [
+const STEPS: [Step; 29] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -45,6 +45,7 @@ const STEPS: [Step; 28] = [
     Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
     Step { name: "refusals", runs: Runs::Own(&["refusals", "--check"]) },
     Step { name: "what came when", runs: Runs::Own(&["kernels", "page", "--check"]) },
+    Step { name: "pages in a browser", runs: Runs::Own(&["html"]) },
     Step { name: "proofs", runs: Runs::Own(&["prove", "--quick"]) },
     Step { name: "faults on purpose", runs: Runs::Own(&["faults", "--check"]) },
     Step { name: "transcripts", runs: Runs::Own(&["bless", "--check"]) },

@@ -16,6 +16,7 @@ mod dist;
 mod embed;
 mod exec_diff;
 mod faults;
+mod html;
 mod judge;
 mod kernel_diff;
 mod kernels;
@@ -82,6 +83,8 @@ enum Command {
     ExecDiff(exec_diff::Args),
     /// Make faults on purpose, in a copy, and see which test finds which.
     Faults(faults::Args),
+    /// Use the pages of --html in a headless Chromium, and ask axe about them.
+    Html(html::Args),
     /// Compare skep's verifier with the host kernel, one row per program.
     KernelDiff(kernel_diff::Args),
     /// Other kernels, booted in qemu and asked: fetch, ask, compare.
@@ -167,6 +170,7 @@ fn run(command: Command) -> Outcome {
         Command::Embed(args) => embed::run(&args),
         Command::ExecDiff(args) => exec_diff::run(&args),
         Command::Faults(args) => faults::run(&args),
+        Command::Html(args) => html::run(&args),
         Command::KernelAnswers(args) => answers::run(&args),
         Command::KernelDiff(args) => kernel_diff::run(&args),
         Command::Kernels(args) => kernels::run(&args),

@@ -1,0 +1,71 @@
+//! `cargo xtask html`: the pages of `--html` in a headless Chromium, used as people use them: by
+//! keys, in both colour schemes, judged by axe.
+//!
+//! Chromium is a package of the distribution. axe-core is under the MPL: it is fetched (npm), used
+//! here, and no part of what we ship. Without either the command says what it did not do.
+
+mod axe;
+mod browser;
+mod pages;
+mod pictures;
+mod steps;
+
+use crate::outcome::{Ended, Outcome};
+use browser::{Browser, Failure};
+use pages::Pages;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Leave the pages, and a picture of each, in this folder.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Write tests/html/pictures.txt anew.
+    #[arg(long)]
+    bless: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let scratch = tempfile::tempdir()?;
+    let folder = args.keep.clone().unwrap_or_else(|| scratch.path().to_owned());
+    std::fs::create_dir_all(&folder)?;
+    let pages = Pages::write(&folder.canonicalize()?)?;
+    let Some(name) = browser::find() else {
+        return Ok(Ended::Skipped("no Chromium (Debian: apt-get install chromium)".to_owned()));
+    };
+    let mut browser = Browser::start(name, &scratch.path().join("profile"))?;
+    let mut failed = Vec::new();
+    for (name, step) in steps::STEPS {
+        browser.dress(1400, false)?;
+        let result =
+            step(&mut browser, &pages).and_then(|said| match browser.complaints.drain(..).next() {
+                Some(complaint) => Err(complaint.into()),
+                None => Ok(said),
+            });
+        match result {
+            Ok(said) => println!("html: {name}: ok{said}"),
+            Err(why) => failed.push(format!("{name}: {why}")),
+        }
+    }
+    let accessible = axe::check(&mut browser, &pages)?;
+    let alike = pictures::compare(&mut browser, &pages, args)?;
+    failed.extend(alike);
+    failed.extend(accessible.as_ref().ok().into_iter().flatten().cloned());
+    for line in &failed {
+        println!("html: failed: {line}");
+    }
+    Ok(match (failed.is_empty(), accessible) {
+        (true, Err(why)) => Ended::Skipped(format!("accessibility: {why}")),
+        (in_order, _) => in_order.into(),
+    })
+}
+
+/// Whether what the page says of itself is what it should.
+fn expect(browser: &mut Browser, expression: &str, wanted: &str) -> Result<(), Failure> {
+    let found = browser.value(expression)?;
+    let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
+    match found == wanted {
+        true => Ok(()),
+        false => Err(format!("{expression}: '{found}', not '{wanted}'").into()),
+    }
+}

@@ -1,0 +1,95 @@
+//! The pages that are tried: what the commands write of our programs, and made-up ones.
+
+use super::browser::Failure;
+use skep_cli::Streams;
+use skep_report::{
+    Advice, CheckedProgram, Diagnostic, Note, Severity, SourceSpot, Style, check_page, write_html,
+};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// Programs of the large page.
+pub(super) const MANY: usize = 10_000;
+/// A name as an enemy would choose it.
+pub(super) const HOSTILE: &str = "</script><img src=x onerror=window.taken=1>\u{1b}[2J\u{202e}";
+
+/// The page's name, and the command that writes it. None depends on the machine.
+const COMMANDS: [(&str, &[&str]); 4] = [
+    ("check", &["check", "--btf=none", "tests/refusals"]),
+    ("matrix", &["check", "--kernel=5.10,6.1,6.12,6.18", "tests/refusals"]),
+    ("profile", &["profile", "--btf=none", "tests/programs/stress_parser.bpf.o"]),
+    ("stat", &["stat", "--replay", "tests/cli/base.csv"]),
+];
+
+/// Where the pages are.
+pub(super) struct Pages {
+    folder: PathBuf,
+}
+
+impl Pages {
+    /// Pages that the commands wrote.
+    pub(super) const NAMES: [&str; 4] = ["check", "matrix", "profile", "stat"];
+
+    pub(super) fn write(folder: &Path) -> Result<Pages, Failure> {
+        let pages = Pages { folder: folder.to_owned() };
+        std::env::set_current_dir(crate::root())?;
+        for (name, command) in COMMANDS {
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let mut streams =
+                Streams { out: &mut out, err: &mut err, style: Style::Plain, progress: false };
+            let html = format!("--html={}", pages.path(name).display());
+            let arguments = std::iter::once(&"skep").chain(command).map(Into::into);
+            skep_cli::run(arguments.chain([html.into()]), &mut streams)?;
+            if !pages.path(name).exists() {
+                return Err(format!("{name}: {}", String::from_utf8_lossy(&err)).into());
+            }
+        }
+        let many: Vec<_> = (0..MANY).map(|at| refused(&format!("prog_{at}"), at)).collect();
+        pages.made_up("many", &many)?;
+        pages.made_up("hostile", &[refused(HOSTILE, 3), refused("tame", 4)])?;
+        Ok(pages)
+    }
+
+    fn made_up(&self, name: &str, programs: &[CheckedProgram]) -> Result<(), Failure> {
+        let mut out = BufWriter::new(File::create(self.path(name))?);
+        write_html(&mut out, &check_page(programs, |_| Some("Why.")))?;
+        Ok(())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.html"))
+    }
+
+    pub(super) fn url(&self, name: &str) -> String {
+        format!("file://{}", self.path(name).display())
+    }
+}
+
+fn refused(name: &str, at: usize) -> CheckedProgram {
+    let spot = |line: usize| SourceSpot {
+        file: format!("{name}.c"),
+        line: u32::try_from(line).unwrap_or(1),
+        column: 0,
+        text: format!("\tdo_something({name});"),
+    };
+    let diagnostic = Diagnostic {
+        severity: Severity::Error,
+        rule: "leaked-reference".to_owned(),
+        message: format!("Unreleased reference id={at} alloc_insn={at}"),
+        object: format!("object_{}.bpf.o", at / 10),
+        prog: name.to_owned(),
+        insn_idx: Some(at),
+        insn: Some("exit".to_owned()),
+        at: Some(spot(at + 2)),
+        notes: vec![Note { text: format!("{name} is taken"), at: Some(spot(at + 1)) }],
+        advice: Some(Advice { title: "A leak".to_owned(), help: "Release it.".to_owned() }),
+    };
+    CheckedProgram {
+        object: diagnostic.object.clone(),
+        prog: name.to_owned(),
+        verdict: "refused",
+        insns: (at as u64).wrapping_mul(7919) % 100_003,
+        why: Ok(Some(diagnostic)),
+    }
+}

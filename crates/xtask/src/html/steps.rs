@@ -1,0 +1,191 @@
+//! What a person does with a page, step by step: with keys.
+
+use super::browser::{Browser, Failure};
+use super::expect;
+use super::pages::{HOSTILE, MANY, Pages};
+use std::time::Instant;
+
+type Said = Result<String, Failure>;
+type Step = fn(&mut Browser, &Pages) -> Said;
+
+/// Each opens a page and uses it; what it has to say is a figure.
+pub(super) const STEPS: [(&str, Step); 7] = [
+    ("filter and verdict", filter),
+    ("sort", sort),
+    ("open a program, follow a line, go back", open),
+    ("arrow keys", arrows),
+    ("profile, matrix and stat", others),
+    ("hostile names", hostile),
+    ("10,000 programs", many),
+];
+
+const TAB: (&str, u32) = ("Tab", 9);
+const ENTER: (&str, u32) = ("Enter", 13);
+const ESCAPE: (&str, u32) = ("Escape", 27);
+const END: (&str, u32) = ("End", 35);
+const HOME: (&str, u32) = ("Home", 36);
+const DOWN: (&str, u32) = ("ArrowDown", 40);
+
+const STATUS: &str = "document.getElementById('status').textContent";
+const FOCUS: &str = "document.activeElement.textContent";
+
+fn press(browser: &mut Browser, key: (&str, u32)) -> Result<(), Failure> {
+    browser.press(key.0, key.1)
+}
+
+/// Presses Tab until the focus is where `expression` says.
+fn tab_until(browser: &mut Browser, expression: &str) -> Result<(), Failure> {
+    for _ in 0..40 {
+        press(browser, TAB)?;
+        if browser.value(expression)? == true {
+            return Ok(());
+        }
+    }
+    Err(format!("Tab does not come to {expression}").into())
+}
+
+fn filter(browser: &mut Browser, pages: &Pages) -> Said {
+    browser.open(&pages.url("check"))?;
+    tab_until(browser, "document.activeElement.id === 'filter'")?;
+    browser.type_text("leaked-reference refused")?;
+    expect(browser, "document.querySelectorAll('#programs tbody a').length", "1")?;
+    expect(browser, &format!("/^1 of \\d+ programs$/.test({STATUS})"), "true")?;
+    browser.type_text(" insns<1")?;
+    expect(browser, &format!("/^0 of \\d+ programs$/.test({STATUS})"), "true")?;
+    browser.value("{ const f = document.getElementById('filter'); f.value = ''; f.focus(); }")?;
+    browser.type_text("!accepted insns>=3")?;
+    let verdicts = "[...new Set([...document.querySelectorAll('#programs tbody td:nth-child(3)')]\
+        .map(cell => cell.textContent))].sort().join()";
+    expect(browser, verdicts, "refused")?;
+    Ok(String::new())
+}
+
+fn sort(browser: &mut Browser, pages: &Pages) -> Said {
+    browser.open(&pages.url("check"))?;
+    tab_until(browser, &format!("{FOCUS} === 'Insns'"))?;
+    let sorted = "document.activeElement.closest('th').getAttribute('aria-sort')";
+    let numbers = "[...document.querySelectorAll('#programs tbody td.number')]\
+        .map(cell => Number(cell.textContent.replaceAll(',', '')))";
+    for (order, sign) in [("descending", "-"), ("ascending", "")] {
+        press(browser, ENTER)?;
+        expect(browser, sorted, order)?;
+        let in_order =
+            format!("{numbers}.every((n, at, all) => at < 1 || {sign}(n - all[at - 1]) >= 0)");
+        expect(browser, &in_order, "true")?;
+    }
+    expect(browser, &format!("{numbers}.length > 20"), "true")?;
+    Ok(String::new())
+}
+
+fn open(browser: &mut Browser, pages: &Pages) -> Said {
+    browser.open(&pages.url("check"))?;
+    tab_until(browser, "document.activeElement.id === 'filter'")?;
+    browser.type_text("leaked-reference refused")?;
+    tab_until(browser, "document.activeElement.matches('#programs tbody a')")?;
+    press(browser, ENTER)?;
+    expect(browser, "document.activeElement.id", "program")?;
+    expect(browser, "document.querySelector('h2').textContent", "refused")?;
+    expect(browser, "document.getElementById('list').checkVisibility()", "false")?;
+    let told = "document.getElementById('program').innerText";
+    for word in ["Unreleased reference", "About leaked-reference", "How it came to that"] {
+        expect(browser, &format!("{told}.includes('{word}')"), "true")?;
+    }
+    tab_until(browser, "document.activeElement.matches('.story .place a')")?;
+    let place = browser.value(FOCUS)?;
+    press(browser, ENTER)?;
+    expect(browser, "document.activeElement.getAttribute('aria-current')", "true")?;
+    let line = "document.activeElement.querySelector('th').textContent";
+    expect(browser, line, place.as_str().unwrap_or_default())?;
+    let is_in_sight = "{ const at = document.activeElement.getBoundingClientRect(); \
+        at.top >= 0 && at.bottom <= innerHeight }";
+    expect(browser, is_in_sight, "true")?;
+    press(browser, ESCAPE)?;
+    expect(browser, "document.getElementById('list').checkVisibility()", "true")?;
+    expect(browser, FOCUS, "refused")?;
+    expect(browser, "document.getElementById('filter').value", "leaked-reference refused")?;
+    Ok(String::new())
+}
+
+fn arrows(browser: &mut Browser, pages: &Pages) -> Said {
+    browser.open(&pages.url("many"))?;
+    tab_until(browser, "document.activeElement.matches('#programs tbody a')")?;
+    for (key, program) in [(DOWN, 1), (DOWN, 2), (END, MANY - 1), (HOME, 0), (DOWN, 1)] {
+        press(browser, key)?;
+        expect(browser, FOCUS, &format!("prog_{program}"))?;
+        let row = "document.activeElement.closest('tr').getAttribute('aria-rowindex')";
+        expect(browser, row, &format!("{}", program + 2))?;
+        let is_seen = "{ const at = document.activeElement.getBoundingClientRect(); \
+            const top = document.querySelector('#programs thead').getBoundingClientRect().bottom; \
+            at.top >= top && at.bottom <= innerHeight }";
+        expect(browser, is_seen, "true")?;
+    }
+    Ok(String::new())
+}
+
+fn others(browser: &mut Browser, pages: &Pages) -> Said {
+    browser.open(&format!("{}#0", pages.url("profile")))?;
+    expect(browser, "document.querySelectorAll('.picture svg g').length > 5", "true")?;
+    let heats = "[...document.querySelectorAll('.source .heat')].map(it => it.textContent)\
+        .reduce((sum, text) => sum + Number(text.replaceAll(',', '')), 0)";
+    let total = "Number([...document.querySelectorAll('dl div')].find(it => \
+        it.firstChild.textContent === 'Insns').lastChild.textContent.replaceAll(',', ''))";
+    expect(browser, &format!("{heats} === {total}"), "true")?;
+    tab_until(browser, "document.activeElement.matches('.table td a, .table th a')")?;
+    press(browser, ENTER)?;
+    expect(browser, "document.activeElement.matches('.source tr[aria-current]')", "true")?;
+    browser.open(&pages.url("matrix"))?;
+    let heads =
+        "[...document.querySelectorAll('#programs thead th')].map(it => it.textContent).join()";
+    expect(browser, heads, "Program,Taken by,5.10,6.1,6.12,6.18,Needs,File")?;
+    browser.open(&pages.url("stat"))?;
+    expect(browser, "document.querySelectorAll('#programs tbody a').length > 3", "true")?;
+    Ok(String::new())
+}
+
+fn hostile(browser: &mut Browser, pages: &Pages) -> Said {
+    browser.open(&pages.url("hostile"))?;
+    let written = "</script><img src=x onerror=window.taken=1>\\u{1b}[2J\\u{202e}";
+    expect(browser, "document.querySelector('#programs tbody a').textContent", written)?;
+    browser.open(&format!("{}#0", pages.url("hostile")))?;
+    expect(browser, "document.querySelector('h2').textContent", written)?;
+    expect(browser, "document.querySelectorAll('img').length", "0")?;
+    expect(browser, "String(window.taken)", "undefined")?;
+    let strange = |url: &&String| !url.starts_with("\"file://") && !url.contains("about:blank");
+    match browser.asked_for.iter().find(strange) {
+        Some(url) => Err(format!("asked for {url}").into()),
+        None if HOSTILE.is_empty() => Err("no name".into()),
+        None => Ok(String::new()),
+    }
+}
+
+/// What a person would still call at once, on a slow machine.
+const LOAD_MS_MAX: u128 = 5_000;
+const STEP_MS_MAX: f64 = 500.0;
+
+fn many(browser: &mut Browser, pages: &Pages) -> Said {
+    let started = Instant::now();
+    browser.open(&pages.url("many"))?;
+    let load_ms = started.elapsed().as_millis();
+    expect(browser, "document.querySelectorAll('#programs tbody tr').length < 200", "true")?;
+    // Until what is to be seen has its place on the page.
+    let timed = |what: &str| {
+        format!(
+            "{{ const from = performance.now(); {what}; document.body.offsetHeight; \
+            performance.now() - from }}"
+        )
+    };
+    let filter = "{ const f = document.getElementById('filter'); f.value = 'prog_99 insns>5000'; \
+        f.dispatchEvent(new Event('input')); }";
+    let filter_ms = browser.value(&timed(filter))?.as_f64().unwrap_or(f64::MAX);
+    expect(browser, &format!("/^\\d+ of 10,000 programs$/.test({STATUS})"), "true")?;
+    browser.value(
+        "{ const f = document.getElementById('filter'); f.value = ''; \
+        f.dispatchEvent(new Event('input')); }",
+    )?;
+    let sort = "document.querySelector('#programs thead button').click()";
+    let sort_ms = browser.value(&timed(sort))?.as_f64().unwrap_or(f64::MAX);
+    if load_ms > LOAD_MS_MAX || filter_ms > STEP_MS_MAX || sort_ms > STEP_MS_MAX {
+        return Err(format!("load {load_ms} ms, filter {filter_ms:.0}, sort {sort_ms:.0}").into());
+    }
+    Ok(format!(": load {load_ms} ms, filter {filter_ms:.1} ms, sort {sort_ms:.1} ms"))
+}
