@@ -1,7 +1,11 @@
 // The table of programs. Only rows in sight are elements: there may be many thousands.
 
-const ROW_HEIGHT = 26;
+/** In pixels, by the size of letters that the reader has chosen; the style has it as --row. */
+const ROW_HEIGHT = Math.round(1.86 * parseFloat(getComputedStyle(document.documentElement).fontSize));
+document.documentElement.style.setProperty("--row", `${ROW_HEIGHT}px`);
 const ROWS_AROUND = 12;
+/** The width of a digit in the wider fonts, of the size of letters. */
+const DIGIT = 0.62;
 const list = {
   section: document.getElementById("list"),
   scroll: document.getElementById("scroll"),
@@ -166,7 +170,7 @@ function buildList() {
   const cols = widths.map((width, at) => {
     const col = make("col");
     // The last column takes what is left.
-    if (at + 1 < widths.length) col.style.width = `calc(${width}ch + 1rem)`;
+    if (at + 1 < widths.length) col.style.width = `${DIGIT * width + 1}rem`;
     return col;
   });
   list.headings = columns.map((column, at) => {
@@ -177,7 +181,7 @@ function buildList() {
   const head = make("thead", {}, make("tr", { "aria-rowindex": 1 }, ...list.headings));
   list.table.append(make("colgroup", {}, ...cols), head, list.body);
   const digits = widths.reduce((sum, width) => sum + width, 0);
-  list.table.style.width = `calc(${digits}ch + ${columns.length}rem)`;
+  list.table.style.width = `${DIGIT * digits + columns.length}rem`;
   const words = verdicts ? [...new Set(verdicts.values)] : [];
   document.querySelector("label[for=verdict]").textContent = verdicts?.heading ?? "Verdict";
   const numeric = columns.find((column) => column.kind === "number" && column.names.length > 0);

@@ -70,17 +70,17 @@ fn functions(profile: &ProgProfile) -> Block {
 }
 
 fn kept_apart(profile: &ProgProfile) -> Block {
-    let headings = ["States kept at", "What differs", "Kept", "Here", "Matters to", "Times", "%"];
+    let headings = ["States kept at", "Times", "%", "What differs", "Matters to", "Kept", "Here"];
     let row = |row: &crate::profile::ApartReason| {
         let text = |text: &Option<String>| TableCell::from(text.as_deref().unwrap_or_default());
         vec![
             row.at.place.as_str().into(),
-            row.what.as_str().into(),
-            text(&row.saved),
-            text(&row.current),
-            row.needed_by.as_ref().map_or("", |line| &line.place).into(),
             row.times.into(),
             percent(row.times, profile.total.apart).as_str().into(),
+            row.what.as_str().into(),
+            row.needed_by.as_ref().map_or("", |line| &line.place).into(),
+            text(&row.saved),
+            text(&row.current),
         ]
     };
     Block::Table {

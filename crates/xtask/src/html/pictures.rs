@@ -1,5 +1,5 @@
 //! Pictures of the pages, compared loosely: how bright they are, cell by cell of a coarse grid.
-//! Fonts differ between machines; a page that lost its style or its table does so by far more.
+//! Fonts differ between machines: words are bars of their length when the picture is taken.
 
 use super::Args;
 use super::browser::{Browser, Failure};
@@ -22,7 +22,7 @@ const VIEWS: [(&str, &str); 6] = [
 ];
 const WIDTHS: [u32; 2] = [1400, 400];
 
-/// Of what there is to be seen. Another font of the system's is 0.25 away, a lost style 1.
+/// Of what there is to be seen.
 const FAR_MAX: f64 = 0.5;
 
 /// The views that are not as they were.
@@ -60,11 +60,34 @@ pub(super) fn compare(
     Ok(wrong)
 }
 
+/// Puts bars in place of words.
+const BARS: &str = "{
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (walker.nextNode()) texts.push(walker.currentNode);
+    for (const text of texts) {
+        if (text.parentElement.closest('script, style, select, svg')) continue;
+        const words = text.data.split(/\\s+/).filter(word => word);
+        text.replaceWith(...words.map(word => {
+            const bar = document.createElement('span');
+            bar.style.cssText = `display: inline-block; width: ${word.length * 0.5}em; \
+                height: 0.6em; margin-right: 0.3em; background: currentColor`;
+            return bar;
+        }));
+    }
+    document.querySelectorAll('svg text, select').forEach(it => it.style.visibility = 'hidden');
+}";
+
 /// Looks at what is in the window: a grid of how bright it is.
 fn look(browser: &mut Browser, name: &str, args: &Args) -> Result<String, Failure> {
+    if let Some(folder) = &args.keep {
+        keep(folder, name, &browser.picture()?)?;
+    }
+    browser.value(BARS)?;
+    browser.settle()?;
     let png = browser.picture()?;
     if let Some(folder) = &args.keep {
-        keep(folder, name, &png)?;
+        keep(folder, &format!("{name} bars"), &png)?;
     }
     // The page itself lets no picture in.
     browser.open("about:blank")?;
