@@ -89,7 +89,7 @@ impl Page {
         self.columns.push(Column {
             heading: shown(heading),
             kind,
-            names: names.iter().map(|&name| name.to_owned()).collect(),
+            names: names.iter().map(|name| shown(name).to_lowercase()).collect(),
             values: Vec::new(),
         });
     }

@@ -40,18 +40,20 @@ function rankOf(index) {
   return ranks[index];
 }
 
+const HOLDS = {
+  "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b, "=": (a, b) => a === b, "!=": (a, b) => a !== b,
+};
+
 /** A word of the filter as a question about a row. */
 function question(word) {
-  const condition = /^([a-z_ ]+?)(<=|>=|!=|<|>|=)(-?\d+)$/.exec(word);
-  const column = condition && columns.find(
-    (it) => it.kind === "number" && it.names.includes(condition[1]));
-  if (column) {
-    const bound = Number(condition[3]);
-    const holds = {
-      "<": (n) => n < bound, "<=": (n) => n <= bound, ">": (n) => n > bound,
-      ">=": (n) => n >= bound, "=": (n) => n === bound, "!=": (n) => n !== bound,
-    }[condition[2]];
-    return (row) => holds(column.values[row]);
+  const [, name, sign, bound] = /^([^<>=!]+)(<=|>=|!=|<|>|=)(.+)$/.exec(word) ?? [];
+  const column = columns.find((it) => it.names.includes(name));
+  if (column?.kind === "number" && /^-?\d+$/.test(bound)) {
+    return (row) => HOLDS[sign](column.values[row], Number(bound));
+  }
+  if (column && column.kind !== "number" && (sign === "=" || sign === "!=")) {
+    return (row) => HOLDS[sign](lowered[column.values[row]], bound);
   }
   const isNot = word.length > 1 && word.startsWith("!");
   const wanted = isNot ? word.slice(1) : word;
@@ -184,9 +186,10 @@ function buildList() {
   list.table.style.width = `${DIGIT * digits + columns.length}rem`;
   const words = verdicts ? [...new Set(verdicts.values)] : [];
   document.querySelector("label[for=verdict]").textContent = verdicts?.heading ?? "Verdict";
-  const numeric = columns.find((column) => column.kind === "number" && column.names.length > 0);
-  if (numeric) document.getElementById("condition").textContent = `${numeric.names.at(-1)}>1000`;
-  else document.getElementById("conditions").remove();
+  const numeric = columns.find((column) => column.kind === "number");
+  const verdict = columns.filter((column) => column.kind === "verdict").at(-1);
+  document.getElementById("condition").textContent = numeric
+    ? `${numeric.names.at(-1)}>1000` : `${verdict?.names.at(-1)}=refused`;
   list.verdict.append(make("option", { value: "" }, "any"));
   list.verdict.append(...words.map((index) => make("option", { value: index }, strings[index])));
   list.filter.addEventListener("input", refresh);

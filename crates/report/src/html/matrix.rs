@@ -13,7 +13,7 @@ pub fn matrix_page(matrix: &Matrix) -> Page {
     page.column("Program", ColumnKind::Text, &["prog"]);
     page.column("Taken by", ColumnKind::Verdict, &["verdict"]);
     for kernel in &matrix.kernels {
-        page.column(&kernel.name, ColumnKind::Verdict, &[]);
+        page.column(&kernel.name, ColumnKind::Verdict, &[&kernel.name]);
     }
     page.column("Needs", ColumnKind::Text, &["needs"]);
     page.column("File", ColumnKind::Text, &["file"]);
@@ -27,12 +27,14 @@ pub fn matrix_page(matrix: &Matrix) -> Page {
     page
 }
 
+/// Which of the kernels take it; nothing is said of kernels that nothing is known of.
 fn taken_by(row: &MatrixRow) -> &'static str {
-    let accepted = |cell: &&crate::matrix::MatrixCell| cell.verdict == CellVerdict::Accepted;
-    match row.cells.iter().filter(accepted).count() {
-        0 => "none",
-        some if some == row.cells.len() => "all",
-        _ => "some",
+    let has = |verdict| row.cells.iter().any(|cell| cell.verdict == verdict);
+    match CellVerdict::ALL.map(has) {
+        [true, false, false] => "all",
+        [true, _, _] => "some",
+        [false, true, false] => "none",
+        [false, _, _] => "not known",
     }
 }
 

@@ -2,6 +2,15 @@
 
 let scrolledTo = 0;
 
+/** Anybody can write an address. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function follow() {
   const [, number, place] = /^#(\d+)(?:\/(.*))?$/.exec(location.hash) ?? [];
   const row = Number(number);
@@ -17,7 +26,7 @@ function follow() {
     window.scrollTo(0, 0);
     program.article.focus({ preventScroll: true });
   } else {
-    showLine(decodeURIComponent(place));
+    showLine(decoded(place));
   }
 }
 

@@ -157,3 +157,26 @@ fn cells_that_are_missing_are_empty() {
     assert_eq!(head["columns"][0]["values"], serde_json::json!([0, 1]));
     assert_eq!(head["columns"][1]["values"], serde_json::json!([0, 0]));
 }
+
+#[test]
+fn a_kernel_of_which_nothing_is_known_takes_and_refuses_nothing() {
+    use CellVerdict::{Accepted, NotKnown, Refused};
+    let taken_by = |verdicts: &[CellVerdict]| {
+        let mut matrix = matrix("m");
+        let cell = |&verdict: &CellVerdict| MatrixCell { verdict, reason: None };
+        matrix.rows[0].cells = verdicts.iter().map(cell).collect();
+        let head = &data(&written(&matrix_page(&matrix)))["head"];
+        let index = head["columns"][1]["values"][0].as_u64().unwrap();
+        head["strings"][usize::try_from(index).unwrap()].as_str().unwrap().to_owned()
+    };
+    for (verdicts, expected) in [
+        ([Accepted, Accepted], "all"),
+        ([Accepted, Refused], "some"),
+        ([Accepted, NotKnown], "some"),
+        ([Refused, Refused], "none"),
+        ([Refused, NotKnown], "not known"),
+        ([NotKnown, NotKnown], "not known"),
+    ] {
+        assert_eq!(taken_by(&verdicts), expected, "{verdicts:?}");
+    }
+}

@@ -137,6 +137,11 @@ fn others(browser: &mut Browser, pages: &Pages) -> Said {
     let heads =
         "[...document.querySelectorAll('#programs thead th')].map(it => it.textContent).join()";
     expect(browser, heads, "Program,Taken by,5.10,6.1,6.12,6.18,Needs,File")?;
+    tab_until(browser, "document.activeElement.id === 'filter'")?;
+    browser.type_text("5.10=refused 6.18=ok")?;
+    let taken_by = "[...new Set([...document.querySelectorAll('#programs tbody td:nth-child(2)')]\
+        .map(cell => cell.textContent))].join()";
+    expect(browser, taken_by, "some")?;
     browser.open(&pages.url("stat"))?;
     expect(browser, "document.querySelectorAll('#programs tbody a').length > 3", "true")?;
     Ok(String::new())
@@ -147,6 +152,12 @@ fn hostile(browser: &mut Browser, pages: &Pages) -> Said {
     let written = "</script><img src=x onerror=window.taken=1>\\u{1b}[2J\\u{202e}";
     expect(browser, "document.querySelector('#programs tbody a').textContent", written)?;
     browser.open(&format!("{}#0", pages.url("hostile")))?;
+    expect(browser, "document.querySelector('h2').textContent", written)?;
+    tab_until(browser, "document.activeElement.matches('.story .place a')")?;
+    press(browser, ENTER)?;
+    let line = "document.querySelector('.source tr[aria-current] th').textContent";
+    expect(browser, line, &format!("{written}.c:4").replace("</script>", "script>"))?;
+    browser.open(&format!("{}#0/%zz", pages.url("hostile")))?;
     expect(browser, "document.querySelector('h2').textContent", written)?;
     expect(browser, "document.querySelectorAll('img').length", "0")?;
     expect(browser, "String(window.taken)", "undefined")?;
