@@ -10,6 +10,7 @@ mod answer;
 mod btf_json;
 mod capture;
 mod capture_out;
+mod coverage;
 mod ctx_json;
 mod effects;
 mod gdb;
@@ -37,7 +38,7 @@ use plan::{Failure, Loaded};
 use skep::runtime::Engine;
 use skep_report::{JsonForm, write_json_text};
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use summary::counted;
 use work::locked;
 
@@ -85,7 +86,34 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
     }
     print(flags, &loaded, (&inputs, &done), streams)?;
     exit.raise(dump_maps(flags, (&loaded, outputs.maps), streams)?);
+    exit.raise(write_coverage((flags, outputs.coverage), &loaded, streams)?);
     Ok(exit)
+}
+
+fn write_coverage(
+    (flags, file): (&RunFlags, Option<File>),
+    loaded: &Loaded,
+    streams: &mut Streams<'_>,
+) -> io::Result<Exit> {
+    let Some(path) = &flags.coverage else { return Ok(Exit::Success) };
+    for name in coverage::without_lines(&loaded.counted) {
+        streams.note(&format!("program '{name}' has no line info: the coverage lacks it"))?;
+    }
+    let files = coverage::files(&loaded.counted);
+    let Some(file) = file else {
+        skep_report::write_lcov(&mut *streams.out, &files)?;
+        return Ok(Exit::Success);
+    };
+    let written = outputs::cut_off(&file).and_then(|()| {
+        let mut out = BufWriter::new(file);
+        skep_report::write_lcov(&mut out, &files)?;
+        out.flush()
+    });
+    if let Err(e) = written {
+        streams.error(&skep::Error::io(path, "writing", e).to_string())?;
+        return Ok(Exit::Input);
+    }
+    Ok(Exit::Success)
 }
 
 /// All that can be wrong before the program runs.
@@ -181,8 +209,8 @@ fn print(
         Kind::Capture(capture) => Some(locked(capture).count()),
         Kind::One(_) => None,
     };
-    let is_taken = flags.dump_maps.as_deref() == Some("-") || outputs::is_stdout(&flags.pcap_out);
-    let out: &mut dyn io::Write = if is_taken { streams.err } else { streams.out };
+    let is_taken = !outputs::on_stdout(flags).is_empty();
+    let out: &mut dyn Write = if is_taken { streams.err } else { streams.out };
     if let Some(form) = flags.output_format.json_form(flags.json, flags.pretty) {
         let ran = Ran { packets, tally: &done.tally, is_interrupted: done.is_interrupted };
         return write_json((flags, form), loaded, &ran, out);
@@ -197,18 +225,25 @@ fn print(
             writeln!(out, "trace: {}", counted(lost, "more line"))?;
         }
     }
-    write!(out, "{text}{}", stats::text(flags, &loaded.runtime.programs()))
+    write!(out, "{text}{}", stats::text(flags, &loaded.runtime.programs()))?;
+    if flags.profile {
+        skep_report::write_executed(out, &coverage::lines(&loaded.counted))?;
+    }
+    Ok(())
 }
 
 fn write_json(
     (flags, form): (&RunFlags, JsonForm),
     loaded: &Loaded,
     ran: &Ran<'_>,
-    out: &mut dyn io::Write,
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut answer = Answer::new(flags, &loaded.instance, ran);
     if flags.trace {
         answer.trace(loaded.runtime.take_trace());
+    }
+    if flags.profile {
+        answer.profile(coverage::lines(&loaded.counted));
     }
     if stats::is_printed(flags) {
         answer.stats(flags, &loaded.runtime.programs());

@@ -75,6 +75,22 @@ impl Insn {
             _ => 8,
         }
     }
+    /// Whether this jumps if a condition holds, and else goes on with the next insn.
+    pub fn is_conditional_jump(self) -> bool {
+        let is_jump = matches!(self.class(), BPF_JMP | BPF_JMP32);
+        is_jump && !matches!(self.op(), BPF_JA | BPF_CALL | BPF_EXIT)
+    }
+    /// Where this jumps, always or by a condition, from index `at`; calls do not jump. `None` also
+    /// where that is no index.
+    pub fn jump_target(self, at: usize) -> Option<usize> {
+        let is_jump = matches!(self.class(), BPF_JMP | BPF_JMP32);
+        if !is_jump || matches!(self.op(), BPF_CALL | BPF_EXIT) {
+            return None;
+        }
+        let is_long = self.code == BPF_JMP32 | BPF_JA;
+        let off = if is_long { self.imm as isize } else { isize::from(self.off) };
+        at.checked_add(1)?.checked_add_signed(off)
+    }
     /// Whether this is the first slot of `ld_imm64`.
     pub fn is_ld_imm64(self) -> bool {
         self.code == BPF_LD | BPF_IMM | BPF_DW

@@ -4,7 +4,7 @@
 //! and gets them back from the program. All methods take `&self`: a helper may run callbacks,
 //! which use the same memory.
 
-use crate::{Fault, Vm};
+use crate::{Fault, Hits, Vm};
 use skep_verifier::Xlated;
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ pub struct Linked {
     /// program passes to helpers as a callback. Different for every program that may run in one
     /// run.
     pub func_base: u64,
+    /// Where it is counted what runs, if it is ([`Hits::of_insns`]).
+    pub hits: Option<Arc<Hits>>,
 }
 
 /// Addresses of a map.
@@ -97,6 +99,10 @@ pub trait Host {
     /// ([`crate::Limits::fuel`]).
     fn is_interrupted(&self) -> bool {
         false
+    }
+    /// Which CPU the run is on, for what is counted ([`Linked::hits`]); asked once a run.
+    fn cpu(&self) -> u32 {
+        0
     }
     /// Where frames go; asked once a run.
     fn stack(&self) -> Stack;

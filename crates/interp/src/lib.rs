@@ -9,6 +9,7 @@
 mod alu;
 mod fault;
 mod flat_memory;
+mod hits;
 mod host;
 mod machine;
 mod memory;
@@ -16,6 +17,7 @@ mod watch;
 
 pub use fault::{Fault, FaultKind};
 pub use flat_memory::FlatMemory;
+pub use hits::Hits;
 pub use host::{AtomicAccess, AtomicOp, Host, Linked, MapLink, Stack};
 pub use machine::{Exit, Limits, Vm, call, run};
 #[doc(hidden)]

@@ -57,6 +57,8 @@ pub struct Vm<'a> {
     /// Programs that were entered, for the addresses of their functions.
     programs: Vec<Arc<Linked>>,
     watcher: Option<Watcher>,
+    /// Where it is counted what runs.
+    cpu: u32,
 }
 
 /// Runs a program with `ctx` as its argument.
@@ -96,6 +98,7 @@ pub fn call(
         sp: stack.base.wrapping_add(stack.bytes),
         programs: vec![Arc::clone(program)],
         watcher: watch::current(),
+        cpu: host.cpu(),
     };
     let result = vm.execute(Arc::clone(program), start, args);
     let insns = vm.insns;
@@ -225,8 +228,7 @@ impl Vm<'_> {
             let Some(&insn) = running.program.xlated.insns().get(running.pc) else {
                 return Err(Fault::bug("the end of the program"));
             };
-            self.insns += 1;
-            match self.step(insn, running)? {
+            match self.counted_step(insn, running)? {
                 Next::Falls => running.pc += 1,
                 Next::Insn(pc) => running.pc = pc,
                 Next::Done(r0) => return Ok(r0),
@@ -243,8 +245,7 @@ impl Vm<'_> {
                 return Err(Fault::bug("the end of the program"));
             };
             watcher.borrow_mut().insn(&At { program, pc: *pc, regs, host: self.host });
-            self.insns += 1;
-            match self.step(insn, running)? {
+            match self.counted_step(insn, running)? {
                 Next::Falls => running.pc += 1,
                 Next::Insn(pc) => running.pc = pc,
                 Next::Done(r0) => {
@@ -253,6 +254,23 @@ impl Vm<'_> {
                 }
             }
         }
+    }
+
+    /// Does an insn, and counts it.
+    fn counted_step(&mut self, insn: Insn, running: &mut Running) -> Result<Next, Fault> {
+        self.insns += 1;
+        let pc = running.pc;
+        if let Some(hits) = &running.program.hits {
+            hits.runs(self.cpu, pc);
+        }
+        let next = self.step(insn, running)?;
+        if let Some(hits) = &running.program.hits
+            && insn.is_conditional_jump()
+            && matches!(next, Next::Insn(to) if to != pc + 1)
+        {
+            hits.jumps(self.cpu, pc);
+        }
+        Ok(next)
     }
 
     fn step(&mut self, insn: Insn, running: &mut Running) -> Result<Next, Fault> {

@@ -15,6 +15,7 @@ fn linked(text: &str) -> Arc<Linked> {
         maps: Vec::new(),
         kfuncs: Vec::new(),
         func_base: 1 << 40,
+        hits: None,
     })
 }
 

@@ -75,10 +75,10 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The frame of `func`, whose ops are `ops`.
-    pub(crate) fn new(prologue: Prologue, func: &Func, ops: &[Op]) -> Frame {
+    /// The frame of `func`, whose ops are `ops`, with `others` that it uses besides.
+    pub(crate) fn new(prologue: Prologue, func: &Func, (ops, others): (&[Op], RegSet)) -> Frame {
         let is_main = func.start == 0;
-        let mut used = RegSet::NONE;
+        let mut used = others;
         let mut calls = false;
         for op in ops {
             used = used.or(op.uses()).or(op.defs());

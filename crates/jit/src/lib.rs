@@ -11,6 +11,7 @@ mod answer;
 mod asm;
 mod bare;
 mod compile;
+pub mod coverage;
 mod edit;
 #[cfg(test)]
 mod edit_tests;

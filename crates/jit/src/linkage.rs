@@ -17,6 +17,7 @@
 //!   of the target. A program leaves its own frame before it jumps, and the target makes its own,
 //!   so they may differ in `prologue`; programs that call each other this way agree in `fuel`.
 
+use crate::coverage::Coverage;
 use crate::stats::StatsLink;
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
@@ -43,6 +44,8 @@ pub struct Linkage {
     pub probe: u64,
     /// Where runs are counted; without it, no statistics sites are emitted.
     pub stats: Option<StatsLink>,
+    /// Where it is counted what runs; without it, there are no counters in the code.
+    pub coverage: Option<Coverage>,
 }
 
 impl Linkage {

@@ -2,7 +2,8 @@
 //!
 //! r0 to r5 are where the System V convention has result and arguments, so a helper call moves
 //! nothing. r10, r11 are the emitter's own; r12 counts tail calls in functions that can make some;
-//! rbp holds the run's environment if there is fuel.
+//! rbp holds the run's environment if there is fuel, and else the
+//! address of the first counter in programs that count what they run ([`crate::coverage`]).
 
 use crate::asm::X86;
 use crate::op::Reg;
@@ -14,6 +15,9 @@ pub(crate) const SCRATCH2: X86 = X86::R10;
 pub(crate) const TAIL_CALL_CNT: X86 = X86::R12;
 /// `*mut RunEnv` in programs with fuel.
 pub(crate) const RUN_ENV: X86 = X86::RBP;
+
+/// The first counter in programs that count what they run, where it is free.
+pub(crate) const COUNTERS: X86 = X86::RBP;
 
 /// Spare registers that passes may give out where they are free.
 pub(crate) const SPARE_R12: Reg = Reg(12);

@@ -4,9 +4,11 @@
 
 use skep_insn::Insn;
 use skep_insn::code::*;
-use skep_interp::{FlatMemory, Limits, Linked};
+use skep_interp::{FlatMemory, Hits, Limits, Linked};
+use skep_jit::coverage::{Counts, Coverage, Plan};
 use skep_jit::{CpuFeatures, Linkage, Passes, Prologue, RunEnv, Tuning, compile};
 use skep_verifier::Xlated;
+use std::iter::zip;
 use std::sync::Arc;
 
 const CTX_BYTES: usize = 64;
@@ -481,16 +483,20 @@ fn machine_code_does_what_the_interpreter_does() {
         let xlated = Arc::new(if arrays { xlated.on_own_memory() } else { xlated });
         let start: [u8; CTX_BYTES] = std::array::from_fn(|i| (seed >> (i % 8 * 8)) as u8 ^ i as u8);
         let memory = FlatMemory::new(&start);
+        let hits = Arc::new(Hits::of_insns(1, xlated.insns().len()).expect("memory"));
         let linked = Linked {
             xlated: Arc::clone(&xlated),
             maps: Vec::new(),
             kfuncs: Vec::new(),
             func_base: 1 << 40,
+            hits: Some(Arc::clone(&hits)),
         };
         let limits = Limits { fuel: 1 << 20 };
         let exit = skep_interp::run(&Arc::new(linked), &memory, FlatMemory::CTX, limits);
         let exit = exit.expect("ends");
         let expected = (exit.r0, memory.ctx());
+        let (counted, len) = (hits.sums(), xlated.insns().len());
+        assert_eq!(counted[..len].iter().sum::<u64>(), exit.insns);
         for tuning in &tunings {
             let code = compile(&xlated, &Linkage::default(), tuning)
                 .unwrap_or_else(|e| panic!("program {number}: {e}\n{}", listing(&insns)));
@@ -508,8 +514,36 @@ fn machine_code_does_what_the_interpreter_does() {
                 let used = (1 << 20) - env.fuel;
                 assert_eq!(used as u64, exit.fuel, "program {number}\n{}", listing(&insns));
             }
+            let found = counted_natively(&xlated, tuning, (start, &expected));
+            let same = found.insns == counted[..len]
+                && zip(&found.taken, &counted[len..])
+                    .all(|(found, counted)| found.unwrap_or_default() == *counted);
+            assert!(same, "program {number}: {found:?}, not {counted:?}\n{}", listing(&insns));
         }
     }
+}
+
+/// How often machine code that counts runs each insn; it does what other machine code does.
+fn counted_natively(
+    xlated: &Xlated,
+    tuning: &Tuning,
+    (mut ctx, expected): ([u8; CTX_BYTES], &(u64, Vec<u8>)),
+) -> Counts {
+    let plan = Arc::new(Plan::new(xlated, tuning.fuel));
+    let hits = Hits::new(1, plan.counters()).expect("memory");
+    let coverage = Coverage {
+        plan: Arc::clone(&plan),
+        address: hits.address(),
+        stride_bytes: hits.stride_bytes() as u32,
+    };
+    let linkage = Linkage { coverage: Some(coverage), ..Linkage::default() };
+    let code = compile(xlated, &linkage, tuning).expect("compiles");
+    let mut env = RunEnv { fuel: 1 << 20, ..RunEnv::default() };
+    // SAFETY: the interpreter found no access outside the context and the stack; the thread has CPU
+    // 0, whose counters are there.
+    let r0 = unsafe { code.entry()(ctx.as_mut_ptr(), &mut env) };
+    assert_eq!((r0, ctx.as_slice()), (expected.0, expected.1.as_slice()));
+    plan.counts(&hits.sums())
 }
 
 fn listing(insns: &[Insn]) -> String {

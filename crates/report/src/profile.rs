@@ -185,7 +185,7 @@ fn write_reasons(out: &mut dyn Write, profile: &ProgProfile, rows: usize) -> io:
 }
 
 /// Columns of which the first `words` are set to the left.
-fn words_first(headings: &[&'static str], words: usize) -> Vec<Column> {
+pub(crate) fn words_first(headings: &[&'static str], words: usize) -> Vec<Column> {
     let column = |(at, &heading)| match at < words {
         true => Column { header: heading, suffix: "", left_aligned: true },
         false => Column { header: "", suffix: heading, left_aligned: false },
@@ -209,7 +209,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(SOURCE_CHARS) {
         Some((at, _)) => format!("{}...", &text[..at]),

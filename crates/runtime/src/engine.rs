@@ -216,6 +216,10 @@ impl Host for Memory<'_> {
         self.current.ctx.env.is_interrupted()
     }
 
+    fn cpu(&self) -> u32 {
+        crate::cpu::current()
+    }
+
     fn stack(&self) -> Stack {
         let stack = self.current.ctx.stack();
         stack.map_or(Stack { base: 0, bytes: 0 }, |region| Stack {

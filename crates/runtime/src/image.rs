@@ -4,6 +4,7 @@
 //! 1. The maps that the insns and the machine code refer to by address are in `maps`, and live as
 //!    long as the image.
 
+use crate::coverage::Counting;
 use crate::engine_choice::Engine;
 use crate::map::Map;
 use crate::map::ctx_need::CtxNeed;
@@ -16,6 +17,7 @@ use crate::{Error, engine, enter, helper};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep_interp::Linked;
+use skep_jit::coverage::Coverage;
 use skep_jit::{ArrayLink, Linkage, MachineCode, PercpuLink, ProgArrayLink, Tuning};
 use skep_program::Program;
 use skep_uapi::ProgType;
@@ -64,6 +66,8 @@ pub(crate) struct ProgImage {
     connected: Vec<Arc<Map>>,
     /// What machine code refers to: it lives as long.
     pub(crate) counters: Arc<Counters>,
+    /// The same, where it is counted what runs.
+    pub(crate) counting: Option<Counting>,
     facts: Facts,
     /// Kept alive: invariant 1.
     maps: Vec<Arc<Map>>,
@@ -73,7 +77,7 @@ impl ProgImage {
     /// Links a program with its maps, by `MapIdx`.
     pub(crate) fn new(
         id: u32,
-        checked: Checked<'_>,
+        (checked, counting): (Checked<'_>, Option<Counting>),
         maps: &[Option<Arc<Map>>],
         (engine, tuning, clock): (&Engine, &Tuning, Clock),
     ) -> Result<ProgImage, Error> {
@@ -83,11 +87,15 @@ impl ProgImage {
             kfuncs,
             func_base: NEXT_FUNC_BASE.fetch_add(8 * xlated.insns().len() as u64, Ordering::Relaxed),
             xlated: xlated.clone(),
+            hits: counting.as_ref().map(|counting| counting.hits.clone()),
         });
         let counters = Arc::new(Counters::new(clock)?);
         let code = match engine {
             Engine::Interpreter => None,
-            Engine::MachineCode => Some(compile(&linked, maps, (tuning, &counters))?),
+            Engine::MachineCode => {
+                let coverage = counting.as_ref().map_or(Ok(None), Counting::link)?;
+                Some(compile(&linked, maps, (tuning, &counters, coverage))?)
+            }
         };
         let mut image = ProgImage {
             id,
@@ -101,6 +109,7 @@ impl ProgImage {
             code,
             connected: Vec::new(),
             counters,
+            counting,
             facts: Facts::new(program),
             maps: maps.iter().flatten().cloned().collect(),
         };
@@ -290,7 +299,7 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
 fn compile(
     linked: &Linked,
     maps: &[Option<Arc<Map>>],
-    (tuning, counters): (&Tuning, &Counters),
+    (tuning, counters, coverage): (&Tuning, &Counters, Option<Coverage>),
 ) -> Result<MachineCode, Error> {
     if !enter::IS_RUN_HERE {
         return Err(Error::unsupported("machine code on processors other than x86-64"));
@@ -307,6 +316,7 @@ fn compile(
         tail_call_lookup: helper::tail_call_lookup(),
         probe: helper::probe(),
         stats: Some(counters.link()),
+        coverage,
     };
     skep_jit::compile(&linked.xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
         true => Error::missing(e.to_string()).because(e),

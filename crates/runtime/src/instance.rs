@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::coverage::Coverage;
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
 use crate::engine;
@@ -86,6 +87,13 @@ impl Instance {
     pub fn try_stats(&self) -> Result<ProgStats, ClockError> {
         let stats = self.stats();
         stats.check_clock().map(|()| stats)
+    }
+
+    /// How often its insns ran, if that is counted ([`crate::LoadOptions::coverage`]). To be asked
+    /// while nobody runs the program: what is read in the middle of a run makes no sense.
+    pub fn coverage(&self) -> Option<Coverage> {
+        let counting = self.image.counting.as_ref()?;
+        Some(counting.read(&self.image.linked.xlated))
     }
 
     /// Everything known about it, run statistics included.

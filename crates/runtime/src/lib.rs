@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 mod callback;
+mod coverage;
 mod cpu;
 mod ctx;
 mod current;
@@ -41,6 +42,7 @@ mod timer;
 mod trace;
 mod unaligned;
 
+pub use coverage::{Coverage, FunctionRuns, InsnRuns};
 pub use ctx::{Ctx, Lent, takes_packet};
 pub use engine_choice::Engine;
 pub use epoch::THREADS_MAX;

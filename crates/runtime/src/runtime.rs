@@ -1,6 +1,7 @@
 //! `Runtime`: holds maps and instances, and limits how many threads run programs and how much
 //! memory maps take.
 
+use crate::coverage::Counting;
 use crate::engine_choice::Engine;
 use crate::image::{Checked, ProgImage};
 use crate::instance::Instance;
@@ -56,6 +57,8 @@ pub struct LoadOptions {
     /// callback call is one. `None` means no limit: a verified program always ends, but it may
     /// take long.
     pub fuel: Option<u64>,
+    /// Whether it is counted how often each insn runs ([`Instance::coverage`]), which costs time.
+    pub coverage: bool,
 }
 
 /// Holds maps and programs that can use each other.
@@ -139,7 +142,17 @@ impl Runtime {
             let id = self.id();
             let checked = Checked::new(program, self.options.cpus)?;
             let used = maps.used_by(program.program(), &checked.xlated)?;
-            ProgImage::new(id, checked, &used, (&options.engine, &tuning, self.shared.clock))
+            let counting = match (options.coverage, &options.engine) {
+                (false, _) => None,
+                (true, Engine::Interpreter) => {
+                    Some(Counting::of_insns(&checked.xlated, self.options.cpus)?)
+                }
+                (true, Engine::MachineCode) => {
+                    Some(Counting::of_edges(&checked.xlated, (self.options.cpus, tuning.fuel))?)
+                }
+            };
+            let how = (&options.engine, &tuning, self.shared.clock);
+            ProgImage::new(id, (checked, counting), &used, how)
         };
         let image = Arc::new(image().map_err(|e| e.context(doing()))?);
         let target: Arc<dyn TailTarget> = image.clone();

@@ -146,7 +146,8 @@ impl World {
         let poke = if random.below(4) == 0 { PokeMode::Flag } else { PokeMode::Patch };
         let engine = if sort & 1 == 1 { Engine::Interpreter } else { Engine::MachineCode };
         let tuning = Tuning { poke, ..Tuning::default() };
-        LoadOptions { engine, tuning, fuel: (sort & 2 == 2).then_some(50) }
+        let coverage = random.below(4) == 0;
+        LoadOptions { engine, tuning, fuel: (sort & 2 == 2).then_some(50), coverage }
     }
 
     fn load_caller(&self, random: &mut Random) {

@@ -3,10 +3,11 @@
 
 pub use skep_runtime::map;
 pub use skep_runtime::{
-    ClockError, ClockSource, CpuFeatures, Ctx, Engine, Errno, Error, ErrorKind, HostClock,
-    Instance, Interrupter, Lent, LoadOptions, ObjectMaps, Observer, Options, Passes, PokeMode,
-    ProgInfo, ProgStats, Prologue, Redirect, RunResult, Runtime, StatsGuard, StatsOptions,
-    THREADS_MAX, Tuning, Tunnel, supported_helpers, supported_kfuncs, takes_packet,
+    ClockError, ClockSource, Coverage, CpuFeatures, Ctx, Engine, Errno, Error, ErrorKind,
+    FunctionRuns, HostClock, InsnRuns, Instance, Interrupter, Lent, LoadOptions, ObjectMaps,
+    Observer, Options, Passes, PokeMode, ProgInfo, ProgStats, Prologue, Redirect, RunResult,
+    Runtime, StatsGuard, StatsOptions, THREADS_MAX, Tuning, Tunnel, supported_helpers,
+    supported_kfuncs, takes_packet,
 };
 
 /// How running code is changed on this host.

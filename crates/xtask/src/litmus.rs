@@ -32,6 +32,7 @@ fn engines() -> Vec<(String, LoadOptions)> {
         engine: Engine::MachineCode,
         tuning: Tuning { passes, checked: true, ..Tuning::default() },
         fuel: None,
+        ..LoadOptions::default()
     };
     let mut all = vec![
         ("all passes".to_owned(), jit(Passes::ALL)),

@@ -168,6 +168,8 @@ pub(crate) enum RunTable {
     Prologues,
     /// What each optimisation pass gains.
     Passes,
+    /// What counting costs that `skep run --coverage` does.
+    Coverage,
     /// Tail calls, and XDP programs with their packet rates.
     Tails,
     /// Helpers and maps.

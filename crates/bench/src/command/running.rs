@@ -8,6 +8,7 @@ use crate::command::progress::{Outcome, Progress};
 use crate::geometric_mean;
 use crate::run::KINDS;
 use crate::run::compute::{Computed, Others, compute};
+use crate::run::coverage::{Covered, covered};
 use crate::run::families::{Half, Member, members};
 use crate::run::given::{Given, given};
 use crate::run::maps::{Operation, operations};
@@ -34,6 +35,8 @@ struct Answer {
     prologues: Vec<Prologues>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     passes: Vec<Pass>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    coverage: Vec<Covered>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tails: Vec<Chained>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -94,6 +97,7 @@ fn own(flags: &RunFlags, streams: &Streams<'_>) -> Result<Answer, String> {
             }
             RunTable::Prologues => answer.prologues = prologues(rounds)?,
             RunTable::Passes => answer.passes = passes(&chosen, rounds, tick)?,
+            RunTable::Coverage => answer.coverage = covered(&chosen, rounds)?,
             RunTable::Tails => answer.tails = chains(rounds, kernel)?,
             RunTable::Maps => answer.maps = operations(rounds, kernel, &flags.native_flags)?,
         }

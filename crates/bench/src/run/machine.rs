@@ -12,14 +12,17 @@
 use super::contest::{PLACES, Runner, in_turn};
 use super::data::DATA_BYTES;
 use super::{Kind, data_of};
+use skep_interp::Hits;
+use skep_jit::coverage::{Coverage, Plan};
 use skep_jit::{Linkage, MachineCode, MapLink, RunEnv, Tuning};
 use skep_program::MapDef;
 use skep_runtime::Instance;
 use skep_uapi::MapType;
-use skep_verifier::VerifiedProgram;
+use skep_verifier::{VerifiedProgram, Xlated};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What a program is given: the layout of skep's XDP context starts like that of the native one.
@@ -37,6 +40,8 @@ type Entry = unsafe extern "C" fn(*mut u8, *mut RunEnv) -> u64;
 const PAGE: usize = 4096;
 /// From the stack of the call to the data, within a page: beyond what is above the call's frame.
 const AWAY: usize = 512;
+/// CPUs that the thread may be on, by the library's count of them.
+const CPUS_MAX: u32 = skep_runtime::THREADS_MAX as u32;
 
 /// A place for the data that has the same distance from the stack, within a page, for all: else one
 /// program may take twice the time of the same program beside it.
@@ -73,6 +78,8 @@ fn runner<'a>(entry: Entry, data: Vec<u8>, keep: impl Sized + 'a) -> Runner<'a> 
 pub(super) struct Globals {
     pub(super) linkage: Linkage,
     _values: Vec<Box<[u64]>>,
+    /// Of code that counts what it runs.
+    hits: Option<Hits>,
 }
 
 impl Globals {
@@ -95,7 +102,7 @@ impl Globals {
             linkage.maps.push(MapLink { handle: 1, values: address, ..MapLink::default() });
             values.push(value);
         }
-        Ok(Globals { linkage, _values: values })
+        Ok(Globals { linkage, _values: values, hits: None })
     }
 }
 
@@ -110,16 +117,47 @@ pub fn skep<'a>(
     tuning: &Tuning,
 ) -> Result<Runner<'a>, String> {
     let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
+    let copy = |_| placed(kind, xlated, Globals::new(maps)?, tuning);
+    Ok(in_turn((0..PLACES).map(copy).collect::<Result<_, String>>()?))
+}
+
+/// The same, that counts what it runs.
+///
+/// # Errors
+///
+/// The compiler's.
+pub fn counting<'a>(
+    kind: &Kind,
+    (verified, maps): (&VerifiedProgram, &[MapDef]),
+    tuning: &Tuning,
+) -> Result<Runner<'a>, String> {
+    let xlated = verified.insns_to_run().map_err(|e| e.to_string())?;
+    let plan = Arc::new(Plan::new(xlated, tuning.fuel));
     let copy = |_| {
-        let globals = Globals::new(maps)?;
-        let code = skep_jit::compile(xlated, &globals.linkage, tuning);
-        let code: Box<MachineCode> = Box::new(code.map_err(|e| e.to_string())?);
-        // SAFETY: the program was verified; the runner keeps the code and its globals (2), and
-        // gives it its context.
-        let entry = unsafe { code.entry() };
-        Ok(runner(entry, data_of(kind), (code, globals)))
+        let mut globals = Globals::new(maps)?;
+        let hits = Hits::new(CPUS_MAX, plan.counters()).ok_or("no memory")?;
+        let (address, stride_bytes) = (hits.address(), hits.stride_bytes() as u32);
+        let plan = Arc::clone(&plan);
+        globals.linkage.coverage = Some(Coverage { plan, address, stride_bytes });
+        globals.hits = Some(hits);
+        placed(kind, xlated, globals, tuning)
     };
     Ok(in_turn((0..PLACES).map(copy).collect::<Result<_, String>>()?))
+}
+
+/// One copy of a program.
+fn placed<'a>(
+    kind: &Kind,
+    xlated: &Xlated,
+    globals: Globals,
+    tuning: &Tuning,
+) -> Result<Runner<'a>, String> {
+    let code = skep_jit::compile(xlated, &globals.linkage, tuning);
+    let code: Box<MachineCode> = Box::new(code.map_err(|e| e.to_string())?);
+    // SAFETY: the program was verified; the runner keeps the code and its globals (2), and gives
+    // it its context.
+    let entry = unsafe { code.entry() };
+    Ok(runner(entry, data_of(kind), (code, globals)))
 }
 
 /// The machine code of an instance, without what the library does around a run. A thread counts

@@ -7,6 +7,7 @@
 
 pub mod compute;
 pub mod contest;
+pub mod coverage;
 mod data;
 pub mod entrants;
 pub mod families;

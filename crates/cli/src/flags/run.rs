@@ -122,6 +122,12 @@ pub struct RunFlags {
     /// Write OpenMetrics text to a file, or serve it on a loopback address during the run
     #[arg(long, value_name = "FILE|ADDR", help_heading = "Statistics")]
     pub metrics: Option<String>,
+    /// Write which lines, functions and branches ran, as an LCOV tracefile (- is stdout)
+    #[arg(long, value_name = "FILE", help_heading = "Profiling")]
+    pub coverage: Option<PathBuf>,
+    /// Print how many insns ran on each source line
+    #[arg(long, help_heading = "Profiling")]
+    pub profile: bool,
     /// Write program names and addresses to /tmp/perf-PID.map (for perf itself: --jitdump)
     #[arg(long, help_heading = "Profiling")]
     pub perf_map: bool,
@@ -134,6 +140,11 @@ pub struct RunFlags {
 }
 
 impl RunFlags {
+    /// Whether it is counted what runs.
+    pub(crate) fn counts(&self) -> bool {
+        self.coverage.is_some() || self.profile
+    }
+
     /// The engine that is asked for, or this processor's.
     pub(crate) fn engine(&self) -> Engine {
         match (self.interp, self.jit) {

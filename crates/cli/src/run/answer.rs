@@ -11,7 +11,7 @@ use crate::prog::row;
 use serde::Serialize;
 use skep::runtime::{Instance, ProgInfo, Redirect, takes_packet};
 use skep::uapi::ProgType;
-use skep_report::ProgRow;
+use skep_report::{ExecutedLine, ProgRow};
 
 /// All that is printed of a run.
 #[derive(Serialize)]
@@ -35,6 +35,9 @@ pub(super) struct Answer<'a> {
     trace: Option<Vec<String>>,
     #[serde(skip_serializing_if = "is_zero")]
     trace_lost: u64,
+    /// What ran, by line, if that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<Vec<ExecutedLine>>,
     /// Their statistics, if they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     programs: Option<Vec<Program>>,
@@ -160,6 +163,7 @@ impl<'a> Answer<'a> {
             duration_ns: (tally.runs > 0).then(|| mean.round() as u64),
             trace: None,
             trace_lost: 0,
+            profile: None,
             programs: None,
         }
     }
@@ -167,6 +171,11 @@ impl<'a> Answer<'a> {
     /// With what was traced.
     pub(super) fn trace(&mut self, (lines, lost): (Vec<String>, u64)) {
         (self.trace, self.trace_lost) = (Some(lines), lost);
+    }
+
+    /// With what ran.
+    pub(super) fn profile(&mut self, lines: Vec<ExecutedLine>) {
+        self.profile = Some(lines);
     }
 
     /// With the statistics of those programs that ran.

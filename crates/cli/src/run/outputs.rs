@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Outputs {
     pub(super) pcap: Option<File>,
     pub(super) maps: Option<File>,
+    pub(super) coverage: Option<File>,
 }
 
 /// A flag and its file.
@@ -35,8 +36,8 @@ pub(super) fn check(flags: &RunFlags) -> Result<(), String> {
             return Err(format!("{name}: missing file name"));
         }
     }
-    if is_stdout(&flags.pcap_out) && flags.dump_maps.as_deref() == Some("-") {
-        return Err("--dump-maps and --pcap-out: both to standard output".to_owned());
+    if let [one, other, ..] = on_stdout(flags)[..] {
+        return Err(format!("{one} and {other}: both to standard output"));
     }
     let read = inputs(flags).into_iter().map(|named| (named, true));
     let written = outputs(flags).into_iter().map(|named| (named, false));
@@ -93,6 +94,7 @@ impl Outputs {
             match name {
                 "--pcap-out" => opened.pcap = Some(create(&path)?),
                 "--dump-maps" => opened.maps = Some(create(&path)?),
+                "--coverage" => opened.coverage = Some(create(&path)?),
                 // The others write their files themselves.
                 _ => {}
             }
@@ -106,9 +108,16 @@ pub(super) fn cut_off(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
-/// Packets go to standard output.
-pub(super) fn is_stdout(path: &Option<PathBuf>) -> bool {
-    path.as_ref().is_some_and(|path| path.as_os_str() == "-")
+/// The flags whose results go to standard output, in place of the summary.
+pub(super) fn on_stdout(flags: &RunFlags) -> Vec<&'static str> {
+    let is_dash =
+        |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| path.as_os_str() == "-");
+    let all = [
+        ("--dump-maps", flags.dump_maps.as_deref() == Some("-")),
+        ("--pcap-out", is_dash(&flags.pcap_out)),
+        ("--coverage", is_dash(&flags.coverage)),
+    ];
+    all.into_iter().filter_map(|(name, is_there)| is_there.then_some(name)).collect()
 }
 
 fn create(path: &Path) -> Result<File, String> {
@@ -133,6 +142,7 @@ fn inputs(flags: &RunFlags) -> Vec<Named> {
 
 fn outputs(flags: &RunFlags) -> Vec<Named> {
     let maps = flags.dump_maps.as_ref().filter(|path| *path != "-");
+    let coverage = flags.coverage.as_ref().filter(|path| path.as_os_str() != "-");
     let stdout = |path: PathBuf| match path.as_os_str() == "-" {
         true => PathBuf::from("/dev/stdout"),
         false => path,
@@ -141,6 +151,7 @@ fn outputs(flags: &RunFlags) -> Vec<Named> {
     [
         flags.pcap_out.clone().map(|path| ("--pcap-out", stdout(path))),
         maps.map(|path| ("--dump-maps", path.into())),
+        coverage.map(|path| ("--coverage", path.clone())),
         metrics.map(|path| ("--metrics", path.into())),
         jitdump_file(flags).map(|path| ("--jitdump", path)),
     ]

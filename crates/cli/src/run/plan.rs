@@ -1,5 +1,6 @@
 //! From the command line to an instance that can run: open, verify, make maps, load.
 
+use super::coverage::Counted;
 use super::ctx_json::CtxType;
 use super::{map_input, profile};
 use crate::exit::Exit;
@@ -23,6 +24,8 @@ pub(super) struct Loaded {
     pub(super) ctx_type: Option<CtxType>,
     /// Programs that can be tail called.
     _others: Vec<Instance>,
+    /// All of them, if it is counted what runs.
+    pub(super) counted: Vec<Counted>,
     /// What a profiler was told.
     pub(super) _profile: profile::Profile,
 }
@@ -88,9 +91,18 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
         map_input::preload(text, &maps, &programs).map_err(Failure::input)?;
     }
     let programs = others.iter().chain([&instance]);
-    let profile = profile::announce(flags, programs).map_err(Failure::input)?;
+    let profile = profile::announce(flags, programs.clone()).map_err(Failure::input)?;
     let ctx_type = CtxType::of(program);
-    Ok(Loaded { ctx_type, maps, instance, _others: others, _profile: profile, runtime })
+    let counted = programs.filter(|_| flags.counts());
+    let counted = counted.filter_map(|instance| counted_one(&object, instance)).collect();
+    Ok(Loaded { ctx_type, maps, instance, _others: others, counted, _profile: profile, runtime })
+}
+
+/// An instance with the program of its name.
+fn counted_one(object: &Object, instance: &Instance) -> Option<Counted> {
+    let entry = object.programs.iter().find(|entry| *entry.name == *instance.name())?;
+    let program = entry.program.as_ref().ok()?.clone();
+    Some(Counted { program, instance: instance.clone() })
 }
 
 /// The object with the variables as they were asked for.
@@ -105,7 +117,7 @@ fn preset(flags: &RunFlags, mut object: Object) -> Result<Object, String> {
 
 fn load_options(flags: &RunFlags) -> LoadOptions {
     let tuning = Tuning { poke: flags.poke.into(), ..Tuning::default() };
-    LoadOptions { engine: flags.engine(), tuning, fuel: flags.fuel }
+    LoadOptions { engine: flags.engine(), tuning, fuel: flags.fuel, coverage: flags.counts() }
 }
 
 fn verify(session: &Session, program: &Program) -> Result<VerifiedProgram, NotAccepted> {

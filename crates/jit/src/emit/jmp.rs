@@ -8,6 +8,7 @@
 use super::Emit;
 use super::alu::is_i8;
 use crate::asm::{Cc, Label, Mem, Width, X86, forms};
+use crate::coverage::Place;
 use crate::op::{Cond, Op, Src, Test};
 use crate::opt::latches;
 use crate::regs::{RUN_ENV, SCRATCH};
@@ -59,6 +60,7 @@ impl Emit<'_> {
         if self.costs_fuel(to) {
             self.fuel();
         }
+        self.count(Place::Taken(self.at as u32));
         // A jump to the next op needs no insn; fuel may have put one there all the same.
         if to as usize != self.at + 1 {
             self.asm.jmp(self.target(to));
@@ -91,12 +93,16 @@ impl Emit<'_> {
     }
 
     pub(super) fn br(&mut self, test: Test, to: u32) {
-        if !self.costs_fuel(to) {
+        let taken = Place::Taken(self.at as u32);
+        if !self.costs_fuel(to) && !self.is_counted(taken) {
             return self.br_to(test, self.target(to));
         }
         let (cc, stays) = (self.condition(test), self.asm.label());
         self.asm.jcc(cc.negated(), stays);
-        self.fuel();
+        if self.costs_fuel(to) {
+            self.fuel();
+        }
+        self.count(taken);
         self.asm.jmp(self.target(to));
         self.asm.bind(stays);
     }

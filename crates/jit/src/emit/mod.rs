@@ -8,6 +8,7 @@
 mod alu;
 mod atomic;
 mod call;
+mod coverage;
 mod div;
 mod div_constant;
 mod flags;
@@ -18,6 +19,7 @@ mod stats;
 mod thunk;
 
 use crate::asm::{AbsCall, Asm, Hints, Label, Mem, Rm, Width, X86, forms};
+use crate::coverage::Place;
 use crate::flow::Flow;
 use crate::frame::Frame;
 use crate::op::{Addr, DivOp, Op, Reg, Src, Test};
@@ -139,6 +141,7 @@ fn attempt(
         }
         emit.flags = None;
         emit.frame().enter(&mut emit.asm);
+        emit.coverage_entry();
         emit.body = emit.asm.label();
         emit.func_body()?;
     }
@@ -257,11 +260,15 @@ impl<'a> Emit<'a> {
             }
             let label = if at == func.start as usize { self.body } else { self.labels[at] };
             self.asm.bind(label);
+            if unrolled.is_none() {
+                self.count(Place::Block(at as u32));
+            }
             // Loops of one block do not overlap: they are in order of their heads, too.
             at = match unrolled {
                 Some(unrolled) => self.unrolled(unrolled, label)?,
                 None => self.one_or_over(at)?,
             };
+            self.count(Place::Fall(at as u32 - 1));
         }
         Ok(())
     }
@@ -400,7 +407,7 @@ mod tests {
     use super::*;
     use crate::Prologue;
     use crate::flow::Func;
-    use crate::op::{AluOp, ShiftOp, Size, Space};
+    use crate::op::{AluOp, RegSet, ShiftOp, Size, Space};
 
     const SLOT: Addr = Addr { base: Reg::FP, index: None, disp: -8, space: Space::Own };
 
@@ -410,7 +417,7 @@ mod tests {
         let func = Func { end: 2, stack_bytes: 8, ..Func::default() };
         let mut flow = Flow { funcs: vec![func], ..Flow::default() };
         flow.find_targets(&ops);
-        let frames = [Frame::new(Prologue::Minimal, &func, &ops)];
+        let frames = [Frame::new(Prologue::Minimal, &func, (&ops, RegSet::NONE))];
         emit(&Unit {
             ops: &ops,
             flow: &flow,

@@ -3,6 +3,7 @@
 use super::Emit;
 use crate::Error;
 use crate::asm::Label;
+use crate::coverage::Place;
 use crate::op::{Op, RegSet, Test};
 use crate::opt::unroll::Loop;
 
@@ -13,6 +14,8 @@ pub(super) struct LoopExit {
     /// The op that leaves.
     at: usize,
     repairs: Vec<Op>,
+    /// What is counted, and how often.
+    passed: Vec<(Place, u32)>,
     to: Label,
 }
 
@@ -40,6 +43,9 @@ impl Emit<'_> {
             if is_last {
                 self.asm.bind(self.labels[looped.latch]);
                 self.at = looped.latch;
+                for place in self.counted_in(looped) {
+                    self.count_by(place, looped.times);
+                }
                 self.spans.push((self.asm.here(), looped.latch as u32));
                 let (front, op) = looped.in_round((looped.latch, Op::Br { test, to }), round);
                 self.test_and_jump((front, op), again)?;
@@ -66,12 +72,13 @@ impl Emit<'_> {
         let Op::Br { to, .. } = op else { return self.written(op) };
         let repairs = looped.repairs(at, round, self.live_in(to as usize));
         let target = self.target(to);
-        let label = match repairs.is_empty() {
+        let passed = self.passed(looped, at, round);
+        let label = match repairs.is_empty() && passed.is_empty() {
             true => target,
             false => self.asm.label(),
         };
-        if !repairs.is_empty() {
-            self.exits.push(LoopExit { label, at, repairs, to: target });
+        if label != target {
+            self.exits.push(LoopExit { label, at, repairs, passed, to: target });
         }
         self.test_and_jump((front, op), label)
     }
@@ -93,6 +100,9 @@ impl Emit<'_> {
             self.at = exit.at;
             self.spans.push((self.asm.here(), exit.at as u32));
             self.asm.bind(exit.label);
+            for (place, times) in exit.passed {
+                self.count_by(place, times);
+            }
             for op in exit.repairs {
                 self.op(op)?;
             }

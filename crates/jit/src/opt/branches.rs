@@ -1,34 +1,38 @@
 //! Jumps to jumps go to the last target; a jump over a jump becomes one jump of the other
 //! condition; so does the end of a loop that leaves it by a condition and goes round by a jump.
 
+use crate::coverage::Plan;
 use crate::flow::Flow;
 use crate::op::Op;
 
 /// How many jumps are followed: a program may jump in circles.
 const HOPS_MAX: u32 = 8;
 
-/// Whether something changed; then the flow's targets are not what they were.
-pub(super) fn run(ops: &mut [Op], flow: &Flow) -> bool {
+/// Whether something changed; then the flow's targets are not what they were. What is counted of a
+/// program stays.
+pub(super) fn run(ops: &mut [Op], flow: &Flow, plan: Option<&Plan>) -> bool {
     let mut changed = false;
     for at in 0..ops.len() {
         if let Some(to) = ops[at].target() {
-            let last = followed(ops, to);
+            let last = followed(ops, to, plan);
             // A jump backwards costs fuel: as many after as before.
             if last != to && (last > at as u32) == (to > at as u32) && last > to {
                 set_target(&mut ops[at], last);
                 changed = true;
             }
         }
-        changed |= inverted(ops, flow, at);
+        changed |= inverted(ops, flow, (at, plan));
     }
     changed
 }
 
-fn followed(ops: &[Op], to: u32) -> u32 {
+fn followed(ops: &[Op], to: u32, plan: Option<&Plan>) -> u32 {
     let mut to = to;
     for _ in 0..HOPS_MAX {
-        match ops.get(skipped(ops, to as usize)) {
-            Some(Op::Jmp { to: next }) if *next > to => to = *next,
+        let jump = skipped(ops, to as usize);
+        let is_free = plan.is_none_or(|plan| plan.is_free(to as usize, jump));
+        match ops.get(jump) {
+            Some(Op::Jmp { to: next }) if *next > to && is_free => to = *next,
             _ => break,
         }
     }
@@ -47,11 +51,13 @@ fn set_target(op: &mut Op, target: u32) {
 }
 
 /// `if c goto a; goto b`, with `a` what follows, or `b` backwards.
-fn inverted(ops: &mut [Op], flow: &Flow, at: usize) -> bool {
+fn inverted(ops: &mut [Op], flow: &Flow, (at, plan): (usize, Option<&Plan>)) -> bool {
     let Op::Br { test, to } = ops[at] else { return false };
     let next = skipped(ops, at + 1);
     let Some(Op::Jmp { to: other }) = ops.get(next).copied() else { return false };
-    if (at + 1..=next).any(|between| flow.is_target[between]) {
+    let is_entered = (at + 1..=next).any(|between| flow.is_target[between]);
+    let is_free = |plan: &Plan| plan.is_free_behind(at) && plan.is_free(at + 1, next);
+    if is_entered || !plan.is_none_or(is_free) {
         return false;
     }
     let mut opposite = test;

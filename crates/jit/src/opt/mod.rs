@@ -49,6 +49,7 @@ pub(crate) fn run(
     (linkage, tuning): (&Linkage, &Tuning),
 ) -> Result<(), Error> {
     let passes = tuning.passes;
+    let plan = linkage.coverage.as_ref().map(|coverage| &*coverage.plan);
     if passes.lookup && lookup::run(ops, linkage) {
         flow.find_live(ops);
     }
@@ -57,7 +58,7 @@ pub(crate) fn run(
         flow.find_live(ops);
     }
     let meant = Before::new(ops, tuning.checked);
-    if passes.branches && branches::run(ops, flow) {
+    if passes.branches && branches::run(ops, flow, plan) {
         flow.find_targets(ops);
         flow.find_live(ops);
     }
@@ -68,7 +69,7 @@ pub(crate) fn run(
     }
     meant.compare(ops, (flow, linkage), "a pass before slots changed what other threads see")?;
     let meant = Before::new(ops, tuning.checked);
-    let mut again = passes.slots && slots::run(ops, flow, tuning);
+    let mut again = passes.slots && slots::run(ops, flow, (tuning, linkage.coverage.is_some()));
     meant.is_untouched(ops, "the pass on slots changed what other threads see")?;
     let meant = Before::new(ops, tuning.checked);
     if again {

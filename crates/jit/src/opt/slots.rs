@@ -35,12 +35,13 @@ impl Slot {
     }
 }
 
-/// Whether something changed.
-pub(super) fn run(ops: &mut [Op], flow: &Flow, tuning: &Tuning) -> bool {
+/// Whether something changed. A program that counts what it runs does so by `rbp`.
+pub(super) fn run(ops: &mut [Op], flow: &Flow, (tuning, counts): (&Tuning, bool)) -> bool {
     let mut changed = false;
     for func in &flow.funcs {
         let range = func.start as usize..func.end as usize;
-        let regs = spare(&ops[range.clone()], flow, tuning);
+        let mut regs = spare(&ops[range.clone()], flow, tuning);
+        regs.retain(|reg| *reg != SPARE_RBP || !counts);
         if regs.is_empty() {
             continue;
         }

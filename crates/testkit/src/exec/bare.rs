@@ -24,6 +24,7 @@ pub fn on_interp(case: &Case, programs: &[Program]) -> Result<Option<String>, St
         maps: Vec::new(),
         kfuncs: Vec::new(),
         func_base: 1 << 40,
+        hits: None,
     });
     if !program.maps.is_empty() || needs_runtime(program) {
         return Ok(None);

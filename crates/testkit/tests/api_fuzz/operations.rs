@@ -118,6 +118,7 @@ fn load(world: &mut World<'_>) {
         engine: if random.one_in(3) { Engine::Interpreter } else { Engine::MachineCode },
         tuning,
         fuel: (!random.one_in(4)).then(|| random.number().min(1 << 12)),
+        coverage: random.one_in(4),
     };
     let Ok(instance) = runtime.load(&program, &world.made[at].maps, &options) else { return };
     share(random, &world.shared.instances, instance.clone());

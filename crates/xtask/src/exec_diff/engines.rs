@@ -79,7 +79,8 @@ pub(super) fn ours(programs: &[VerifiedProgram], passes: bool) -> Result<Vec<Nam
     let verified = programs.first().ok_or("no program")?;
     let xlated = Arc::clone(verified.insns_to_run().map_err(|e| e.to_string())?);
     if verified.program().maps.is_empty() {
-        let linked = Linked { xlated, maps: Vec::new(), kfuncs: Vec::new(), func_base: 1 << 40 };
+        let linked =
+            Linked { xlated, maps: Vec::new(), kfuncs: Vec::new(), func_base: 1 << 40, hits: None };
         engines.push(("interp".to_owned(), Engine::Interp(Arc::new(linked))));
     } else {
         let engine = in_runtime(programs, Runs::Interpreter, (Tuning::default(), None))?;
@@ -134,7 +135,7 @@ fn in_runtime(
     let program = programs.first().ok_or("no program")?.program();
     let maps = runtime.create_maps(&program.maps, program.btf.as_ref());
     let fuel = (tuning.fuel || engine == Runs::Interpreter).then_some(FUEL);
-    let options = LoadOptions { engine, tuning, fuel };
+    let options = LoadOptions { engine, tuning, fuel, coverage: false };
     let load = |verified| runtime.load(verified, &maps, &options).map_err(|e| e.to_string());
     let mut instances: Vec<Instance> = programs.iter().map(load).collect::<Result<_, _>>()?;
     let instance = instances.remove(0);

@@ -5,6 +5,7 @@ use crate::Ratio;
 use crate::command::figures;
 use crate::run::compute::Computed;
 use crate::run::contest::Timed;
+use crate::run::coverage::Covered;
 use crate::run::given::Given;
 use crate::run::maps::Operation;
 use crate::run::passes::Pass;
@@ -31,6 +32,9 @@ pub(super) fn print(answer: &Answer, streams: &mut Streams<'_>) -> io::Result<()
     }
     if !answer.passes.is_empty() {
         parts.push(passes(&answer.passes));
+    }
+    if !answer.coverage.is_empty() {
+        parts.push(coverage(&answer.coverage));
     }
     if !answer.tails.is_empty() {
         parts.push(tails(&answer.tails));
@@ -184,6 +188,33 @@ fn prologues(rows: &[Prologues]) -> String {
     let mean = crate::geometric_mean(&ratios);
     table.row(["geometric mean".to_owned(), String::new(), String::new(), said(mean.as_ref())]);
     table.to_string()
+}
+
+/// Those that cost most, of those that may be looked at, and the mean of all.
+fn coverage(rows: &[Covered]) -> String {
+    let mut table = Grid::new(&["ns per run", "plain", "counting", "factor"], 1);
+    let value = |row: &&Covered| row.factor.as_ref().map_or(0.0, |factor| factor.value);
+    let mut shown: Vec<&Covered> = rows.iter().filter(|row| !row.held).collect();
+    shown.sort_by(|a, b| value(b).total_cmp(&value(a)));
+    for row in &shown {
+        let [plain, counting] = [0, 1].map(|at| ns(row.engines[at].median()));
+        table.row([row.program.to_owned(), plain, counting, ratio(row.factor.as_ref())]);
+    }
+    let most = rows.iter().map(|row| value(&row)).fold(0.0, f64::max);
+    let twice = rows.iter().filter(|row| value(row) > 2.0).count();
+    let mean = rows.iter().filter_map(|row| row.factor.clone()).collect::<Vec<_>>();
+    let mean = crate::geometric_mean(&mean);
+    let count = rows.len();
+    table.row([
+        format!("geometric mean of {count}"),
+        String::new(),
+        String::new(),
+        format!("{} ({})", ratio(mean.as_ref()), interval(mean.as_ref())),
+    ]);
+    format!(
+        "{table}\n\nThe highest factor is {}; {twice} of {count} are above 2.",
+        figures::ratio(most)
+    )
 }
 
 fn passes(rows: &[Pass]) -> String {

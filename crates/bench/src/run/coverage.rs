@@ -1,0 +1,41 @@
+//! What it costs that machine code counts what it runs: all compute programs with and without.
+
+use super::contest::{Entrant, Results, Timed, contest};
+use super::families::{Half, Member};
+use super::{compute::verified, machine};
+use crate::Ratio;
+use serde::Serialize;
+use skep_jit::Tuning;
+
+/// A compute program, called as a function.
+#[derive(Debug, Clone, Serialize)]
+pub struct Covered {
+    /// The program.
+    pub program: &'static str,
+    /// Whether only its ratio may be looked at.
+    pub held: bool,
+    /// Without, with.
+    pub engines: Vec<Timed>,
+    /// With over without.
+    pub factor: Option<Ratio>,
+}
+
+/// Measures all of them.
+///
+/// # Errors
+///
+/// A program does not run, or results differ.
+pub fn covered(members: &[Member], rounds: u32) -> Result<Vec<Covered>, String> {
+    let one = |Member { kind, half, .. }: &Member| {
+        let (opened, verified) = verified(kind)?;
+        let (code, tuning) = ((&verified, &*opened.object.maps), Tuning::default());
+        let entrants = vec![
+            Entrant::new("plain", machine::skep(kind, code, &tuning)),
+            Entrant::new("counting", machine::counting(kind, code, &tuning)),
+        ];
+        let engines = contest(entrants, rounds, Results::Equal)?;
+        let factor = engines[1].over(&engines[0]);
+        Ok(Covered { program: kind.name, held: *half == Half::Held, engines, factor })
+    };
+    members.iter().map(one).collect()
+}

@@ -1,0 +1,177 @@
+//! `--coverage` and `--profile`: how often lines, functions and branches ran.
+//!
+//! A line ran as often as that insn of it which ran most often; where several functions or programs
+//! have insns of it, each counts. Insns that the verifier has removed count as not run; branches
+//! that it has decided are left out.
+
+use crate::dump::names::{insn_with_map, source_spot};
+use skep::btf::TypeId;
+use skep::program::Program;
+use skep::runtime::{Coverage, Instance};
+use skep_report::{ExecutedLine, FileCoverage, ProfiledLine};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+/// A program that was loaded to be counted.
+pub(super) struct Counted {
+    pub(super) program: Program,
+    pub(super) instance: Instance,
+}
+
+/// What ran, by the path of the source file.
+pub(super) fn files(counted: &[Counted]) -> BTreeMap<String, FileCoverage> {
+    let mut files = BTreeMap::new();
+    for Counted { program, instance } in counted {
+        if let Some(coverage) = instance.coverage() {
+            add(&mut files, &Names::of(program), &coverage);
+        }
+    }
+    files
+}
+
+/// Names of the programs of which nothing is in [`files`].
+pub(super) fn without_lines(counted: &[Counted]) -> impl Iterator<Item = &str> {
+    let has_lines =
+        |program: &Program| (0..program.insns.len()).any(|idx| source_spot(program, idx).is_some());
+    let without = counted.iter().filter(move |counted| !has_lines(&counted.program));
+    without.map(|counted| &*counted.program.name)
+}
+
+/// The lines that insns ran on, most insns first.
+pub(super) fn lines(counted: &[Counted]) -> Vec<ExecutedLine> {
+    let mut rows: HashMap<(String, u32), ExecutedLine> = HashMap::new();
+    for Counted { program, instance } in counted {
+        let Some(coverage) = instance.coverage() else { continue };
+        for insn in coverage.insns.iter().filter(|insn| insn.runs > 0) {
+            let (key, line) = named_line(program, insn.origin);
+            let row = rows.entry(key).or_insert(ExecutedLine { line, insns: 0 });
+            row.insns = row.insns.saturating_add(insn.runs);
+        }
+    }
+    let mut rows: Vec<ExecutedLine> = rows.into_values().collect();
+    rows.sort_by_cached_key(|row| (Reverse(row.insns), row.line.clone()));
+    rows
+}
+
+fn named_line(program: &Program, idx: usize) -> ((String, u32), ProfiledLine) {
+    match source_spot(program, idx).filter(|spot| spot.line > 0) {
+        Some(spot) => {
+            let file = spot.file.rsplit('/').next().unwrap_or(&spot.file);
+            let place = format!("{file}:{}", spot.line);
+            let line = ProfiledLine { place, text: spot.text.trim().to_owned() };
+            ((spot.file, spot.line), line)
+        }
+        None => {
+            let place = format!("{} insn {idx}", program.name);
+            let text = insn_with_map(program, idx).unwrap_or_default();
+            ((place.clone(), 0), ProfiledLine { place, text })
+        }
+    }
+}
+
+/// The functions of a program.
+struct Names<'a> {
+    program: &'a Program,
+    /// First insns, in order.
+    starts: Vec<usize>,
+}
+
+impl<'a> Names<'a> {
+    fn of(program: &'a Program) -> Names<'a> {
+        let mut starts = vec![0];
+        starts
+            .extend(program.func_info.iter().map(|row| row.insn_off.index()).filter(|at| *at > 0));
+        Names { program, starts }
+    }
+
+    /// The number of the function that an insn is in.
+    fn function_of(&self, idx: usize) -> usize {
+        self.starts.partition_point(|start| *start <= idx).saturating_sub(1)
+    }
+
+    fn name(&self, function: usize) -> String {
+        let start = self.starts[function];
+        if start == 0 {
+            return self.program.name.clone();
+        }
+        let row = self.program.func_info.iter().find(|row| row.insn_off.index() == start);
+        let name = row.and_then(|row| self.program.btf.as_ref()?.get(TypeId(row.type_id)));
+        name.map_or_else(
+            || format!("{} insn {start}", self.program.name),
+            |name| name.name().into(),
+        )
+    }
+
+    /// File and line.
+    fn place(&self, idx: usize) -> Option<(String, u32)> {
+        let spot = source_spot(self.program, idx).filter(|spot| spot.line > 0)?;
+        Some((spot.file, spot.line))
+    }
+}
+
+fn add(files: &mut BTreeMap<String, FileCoverage>, names: &Names<'_>, coverage: &Coverage) {
+    let insns = names.program.insns.len();
+    // By insn of the program; what the verifier has removed did not run.
+    let mut runs = vec![0u64; insns];
+    for insn in &coverage.insns {
+        if let Some(most) = runs.get_mut(insn.origin) {
+            *most = insn.runs.max(*most);
+        }
+    }
+    let mut lines: BTreeMap<(usize, String, u32), u64> = BTreeMap::new();
+    for (idx, runs) in runs.iter().enumerate() {
+        if let Some((file, line)) = names.place(idx) {
+            let most = lines.entry((names.function_of(idx), file, line)).or_default();
+            *most = (*most).max(*runs);
+        }
+    }
+    for ((_, file, line), runs) in lines {
+        let sum = files.entry(file).or_default().lines.entry(line).or_default();
+        *sum = sum.saturating_add(runs);
+    }
+    add_functions(files, names, coverage);
+    add_branches(files, names, coverage);
+}
+
+fn add_functions(
+    files: &mut BTreeMap<String, FileCoverage>,
+    names: &Names<'_>,
+    coverage: &Coverage,
+) {
+    for function in 0..names.starts.len() {
+        let Some((file, line)) = names.place(names.starts[function]) else { continue };
+        let of_it = coverage.functions.iter().filter(|f| names.function_of(f.origin) == function);
+        let calls: u64 = of_it.map(|of_it| of_it.calls).sum();
+        let functions = &mut files.entry(file).or_default().functions;
+        let sum = functions.entry((line, names.name(function))).or_default();
+        *sum = sum.saturating_add(calls);
+    }
+}
+
+fn add_branches(
+    files: &mut BTreeMap<String, FileCoverage>,
+    names: &Names<'_>,
+    coverage: &Coverage,
+) {
+    let is_branch =
+        |idx: usize| names.program.insns.get(idx).is_some_and(|insn| insn.is_conditional_jump());
+    let found: HashMap<usize, (u64, u64)> = coverage
+        .insns
+        .iter()
+        .filter(|insn| is_branch(insn.origin))
+        .filter_map(|insn| Some((insn.origin, (insn.runs, insn.taken?))))
+        .collect();
+    let mut numbers: HashMap<(usize, String, u32), u32> = HashMap::new();
+    for idx in (0..names.program.insns.len()).filter(|idx| is_branch(*idx)) {
+        let Some((file, line)) = names.place(idx) else { continue };
+        let function = names.function_of(idx);
+        let next = numbers.entry((function, file.clone(), line)).or_default();
+        let number = *next;
+        *next += 1;
+        let Some((runs, taken)) = found.get(&idx) else { continue };
+        let branches = &mut files.entry(file).or_default().branches;
+        let branch = branches.entry((line, names.name(function), number)).or_default();
+        branch.runs = branch.runs.saturating_add(*runs);
+        branch.taken = branch.taken.saturating_add(*taken);
+    }
+}

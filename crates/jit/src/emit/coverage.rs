@@ -1,0 +1,90 @@
+//! Counters ([`crate::coverage`]).
+//!
+//! # Invariants
+//! 1. A counter writes `r10`, `r11` and flags, which no op finds as another left them.
+
+use super::Emit;
+use crate::asm::{Mem, Width, X86, forms};
+use crate::coverage::{Place, has_register};
+use crate::opt::unroll::Loop;
+use crate::regs::{COUNTERS, SCRATCH, SCRATCH2};
+use crate::thread_word;
+
+impl Emit<'_> {
+    /// Whether [`COUNTERS`] is where the first counter is.
+    fn has_counters_register(&self) -> bool {
+        self.unit.linkage.coverage.is_some() && has_register(self.unit.tuning, self.unit.flow)
+    }
+
+    /// Behind the prologue of a function.
+    pub(super) fn coverage_entry(&mut self) {
+        if self.has_counters_register() {
+            self.counters_to(COUNTERS);
+        }
+        self.count(Place::Entry(self.unit.flow.funcs[self.func].start));
+    }
+
+    /// Whether an edge has a counter.
+    pub(super) fn is_counted(&self, place: Place) -> bool {
+        self.unit.linkage.coverage.as_ref().is_some_and(|c| c.plan.counter(place).is_some())
+    }
+
+    /// Counts an edge, if it has a counter.
+    pub(super) fn count(&mut self, place: Place) {
+        self.count_by(place, 1);
+    }
+
+    /// Counts an edge several times.
+    pub(super) fn count_by(&mut self, place: Place, times: u32) {
+        let coverage = self.unit.linkage.coverage.as_ref();
+        let Some(counter) = coverage.and_then(|coverage| coverage.plan.counter(place)) else {
+            return;
+        };
+        self.flags = None;
+        let base = if self.has_counters_register() { COUNTERS } else { SCRATCH };
+        if base == SCRATCH {
+            self.counters_to(SCRATCH);
+        }
+        let word = Mem::base(base, 8 * counter as i32);
+        let form = if times < 128 { &forms::ADD_I8 } else { &forms::ADD_I32 };
+        self.asm.mi(form, Width::W64, (word, i64::from(times)));
+    }
+
+    /// What has a counter in a loop that is unrolled, but for the way out at its end.
+    pub(super) fn counted_in(&self, looped: &Loop) -> Vec<Place> {
+        let (head, latch) = (looped.head as u32, looped.latch as u32);
+        let blocks = (head..=latch).map(Place::Block);
+        let places = blocks.chain((head..latch).map(Place::Fall));
+        places.filter(|place| self.is_counted(*place)).collect()
+    }
+
+    /// How often each edge was passed that has a counter in a loop, by who leaves it in a round
+    /// with the op at `at`.
+    pub(super) fn passed(&self, looped: &Loop, at: usize, round: u32) -> Vec<(Place, u32)> {
+        let here = |place: Place| match place {
+            Place::Block(first) => first as usize <= at,
+            Place::Fall(last) => (last as usize) < at,
+            _ => false,
+        };
+        let places = self.counted_in(looped).into_iter();
+        let mut passed: Vec<_> =
+            places.map(|place| (place, round + u32::from(here(place)))).collect();
+        let out = Place::Fall(looped.latch as u32);
+        if at == looped.latch && self.is_counted(out) {
+            passed.push((out, 1));
+        }
+        passed.retain(|(_, times)| *times > 0);
+        passed
+    }
+
+    /// The address of the first counter of the thread's CPU.
+    fn counters_to(&mut self, reg: X86) {
+        let Some(coverage) = &self.unit.linkage.coverage else { return };
+        let (address, stride) = (coverage.address, i64::from(coverage.stride_bytes as i32));
+        self.ld_imm(SCRATCH2, 0);
+        self.asm.add_thread_word(SCRATCH2, thread_word::cpu_offset());
+        self.asm.ri(&forms::IMUL_I32, Width::W64, (SCRATCH2, stride));
+        self.ld_imm(reg, address);
+        self.asm.rr(&forms::ADD_RM, Width::W64, (reg, SCRATCH2));
+    }
+}

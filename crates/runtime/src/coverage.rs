@@ -1,0 +1,114 @@
+//! `Coverage`: how often the insns of a loaded program ran, whichever engine ran them.
+
+use crate::Error;
+use skep_interp::Hits;
+use skep_jit::coverage::{Counts, Plan};
+use skep_verifier::Xlated;
+use std::sync::Arc;
+
+/// How often an insn ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InsnRuns {
+    /// The insn of [`skep_program::Program::insns`] that it came from; several may come from one,
+    /// and none from what the verifier has removed, since it never runs.
+    pub origin: usize,
+    /// How often it ran; 0 for the second slot of a 64-bit immediate, which is no insn.
+    pub runs: u64,
+    /// Of a jump by a condition: how often it jumped. One that goes to the next insn anyway is
+    /// none.
+    pub taken: Option<u64>,
+}
+
+/// How often a function was called, by the host, by a program or by a helper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionRuns {
+    /// The insn of [`skep_program::Program::insns`] that its first one came from.
+    pub origin: usize,
+    /// How often.
+    pub calls: u64,
+}
+
+/// How often the insns of a program ran since it was loaded: all its runs, tail calls to it and
+/// callbacks of it included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// In the order of what runs, which is not that of the program where the verifier has rewritten
+    /// it. Their sum is the number of insns executed.
+    pub insns: Vec<InsnRuns>,
+    /// The first is the program's own.
+    pub functions: Vec<FunctionRuns>,
+}
+
+/// What a program counts in.
+#[derive(Debug)]
+pub(crate) struct Counting {
+    pub(crate) hits: Arc<Hits>,
+    /// Of machine code.
+    pub(crate) plan: Option<Arc<Plan>>,
+}
+
+impl Counting {
+    /// For the interpreter.
+    pub(crate) fn of_insns(xlated: &Xlated, cpus: u32) -> Result<Counting, Error> {
+        let hits = Hits::of_insns(cpus, xlated.insns().len()).ok_or_else(no_memory)?;
+        Ok(Counting { hits: Arc::new(hits), plan: None })
+    }
+
+    /// For machine code.
+    pub(crate) fn of_edges(xlated: &Xlated, (cpus, fuel): (u32, bool)) -> Result<Counting, Error> {
+        let plan = Plan::new(xlated, fuel);
+        let hits = Hits::new(cpus, plan.counters()).ok_or_else(no_memory)?;
+        Ok(Counting { hits: Arc::new(hits), plan: Some(Arc::new(plan)) })
+    }
+
+    /// What machine code is told.
+    pub(crate) fn link(&self) -> Result<Option<skep_jit::coverage::Coverage>, Error> {
+        let Some(plan) = self.plan.clone() else { return Ok(None) };
+        let stride = i32::try_from(self.hits.stride_bytes()).map_err(|_| no_memory())?;
+        let (address, stride_bytes) = (self.hits.address(), stride as u32);
+        Ok(Some(skep_jit::coverage::Coverage { plan, address, stride_bytes }))
+    }
+
+    /// What was counted so far.
+    pub(crate) fn read(&self, xlated: &Xlated) -> Coverage {
+        let sums = self.hits.sums();
+        let counts = match &self.plan {
+            Some(plan) => plan.counts(&sums),
+            None => of_interpreter(xlated, &sums),
+        };
+        let row = |(at, (runs, taken)): (usize, (&u64, &Option<u64>))| InsnRuns {
+            origin: xlated.origin(at) as usize,
+            runs: *runs,
+            taken: *taken,
+        };
+        let insns = counts.insns.iter().zip(&counts.taken).enumerate().map(row).collect();
+        Coverage { insns, functions: functions(xlated, &counts) }
+    }
+}
+
+fn no_memory() -> Error {
+    Error::memory("no memory for what counts the insns that run".to_owned())
+}
+
+fn of_interpreter(xlated: &Xlated, sums: &[u64]) -> Counts {
+    let (insns, taken) = sums.split_at(sums.len() / 2);
+    let taken = xlated
+        .insns()
+        .iter()
+        .zip(taken)
+        .map(|(insn, taken)| (insn.is_conditional_jump() && insn.off != 0).then_some(*taken));
+    Counts { insns: insns.to_vec(), taken: taken.collect() }
+}
+
+/// A function's first insn runs when it is called, and when something jumps there.
+fn functions(xlated: &Xlated, counts: &Counts) -> Vec<FunctionRuns> {
+    let insns = xlated.insns();
+    let of = |start: u32, end: u32| {
+        let jumps_there = |at: &usize| insns[*at].jump_target(*at) == Some(start as usize);
+        let jumps = |at: usize| counts.taken[at].unwrap_or(counts.insns[at]);
+        let jumped: u64 = (start as usize..end as usize).filter(jumps_there).map(jumps).sum();
+        let calls = counts.insns[start as usize].saturating_sub(jumped);
+        FunctionRuns { origin: xlated.origin(start as usize) as usize, calls }
+    };
+    xlated.subprogs().iter().map(|subprog| of(subprog.start, subprog.end)).collect()
+}
