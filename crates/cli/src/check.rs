@@ -82,7 +82,7 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         return Ok(Exit::Input);
     }
     let (batch, plan) = Batch::beside(&flags.input, || plan(flags));
-    let (plan, html) = match plan.and_then(|plan| Ok((plan, HtmlFile::new(&flags.html)?))) {
+    let (plan, html) = match plan.and_then(|plan| Ok((plan, HtmlFile::new(&flags.html.html)?))) {
         Ok(ready) => ready,
         Err(message) => {
             streams.error(&message)?;

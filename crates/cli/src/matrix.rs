@@ -66,7 +66,8 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         return Ok(Exit::Input);
     }
     let (batch, judge) = Batch::beside(&flags.input, || Judge::new(flags));
-    let (judge, html) = match judge.and_then(|judge| Ok((judge, HtmlFile::new(&flags.html)?))) {
+    let (judge, html) = match judge.and_then(|judge| Ok((judge, HtmlFile::new(&flags.html.html)?)))
+    {
         Ok(ready) => ready,
         Err(message) => {
             streams.error(&message)?;

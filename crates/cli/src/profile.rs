@@ -22,7 +22,7 @@ use std::io;
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let opened = open(flags).and_then(|opened| Ok((opened, HtmlFile::new(&flags.html)?)));
+    let opened = open(flags).and_then(|opened| Ok((opened, HtmlFile::new(&flags.html.html)?)));
     let ((session, object), html) = match opened {
         Ok(opened) => opened,
         Err(message) => {

@@ -30,6 +30,7 @@ mod work;
 
 use crate::exit::Exit;
 use crate::flags::run::{Poke, RunFlags};
+use crate::html_file::HtmlFile;
 use crate::streams::Streams;
 use answer::{Answer, Ran};
 use capture_out::CaptureOut;
@@ -86,20 +87,27 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
     }
     print(flags, &loaded, (&inputs, &done), streams)?;
     exit.raise(dump_maps(flags, (&loaded, outputs.maps), streams)?);
-    exit.raise(write_coverage((flags, outputs.coverage), &loaded, streams)?);
+    exit.raise(write_coverage((flags, outputs.coverage, &outputs.html), &loaded, streams)?);
     Ok(exit)
 }
 
 fn write_coverage(
-    (flags, file): (&RunFlags, Option<File>),
+    (flags, file, html): (&RunFlags, Option<File>, &HtmlFile),
     loaded: &Loaded,
     streams: &mut Streams<'_>,
 ) -> io::Result<Exit> {
-    let Some(path) = &flags.coverage else { return Ok(Exit::Success) };
+    if flags.coverage.is_none() && !html.is_wanted() {
+        return Ok(Exit::Success);
+    }
     for name in coverage::without_lines(&loaded.counted) {
         streams.note(&format!("program '{name}' has no line info: the coverage lacks it"))?;
     }
     let files = coverage::files(&loaded.counted);
+    if let Err(message) = html.write(|| coverage::page(&loaded.counted, &files)) {
+        streams.error(&message)?;
+        return Ok(Exit::Input);
+    }
+    let Some(path) = &flags.coverage else { return Ok(Exit::Success) };
     let Some(file) = file else {
         skep_report::write_lcov(&mut *streams.out, &files)?;
         return Ok(Exit::Success);

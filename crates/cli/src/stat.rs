@@ -45,7 +45,7 @@ impl Wanted {
         };
         Ok(Wanted {
             html_emit: if flags.emit.is_some() { emit.clone() } else { EmitSpec::csv_default() },
-            html: HtmlFile::new(&flags.html)?,
+            html: HtmlFile::new(&flags.html.html)?,
             emit,
             sort,
             filters: read_filters(&flags.filter)?,

@@ -57,6 +57,24 @@ fn every_command_has_its_page() {
 }
 
 #[test]
+#[cfg(all(feature = "run", target_os = "linux"))]
+fn coverage_has_its_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("page.html");
+    let html = format!("--html={}", page.display());
+    let command = ["run", "--btf=none", "tests/programs/loops.bpf.o", "loop_constant", &html];
+    let (exit, err) = run(&command);
+    assert_eq!(exit, Exit::Success, "{err}");
+    let data = data(&page);
+    assert_eq!(headings(&data)[..2], ["File", "Lines"]);
+    let source = &data["blocks"][0];
+    assert_eq!(source["kind"], "source");
+    let mut lines = source["lines"].as_array().expect("lines").iter();
+    // Both ways of the loop's jump.
+    assert!(lines.any(|line| line[2] == serde_json::json!([64, 2, 2])), "{source}");
+}
+
+#[test]
 fn a_refusal_has_its_story() {
     let folder = tempfile::tempdir().expect("a folder");
     let page = folder.path().join("page.html");
@@ -82,11 +100,18 @@ fn a_file_that_cannot_be_written_is_an_error_and_what_is_there_stays() {
         assert_eq!(exit, Exit::Input, "{command}");
         assert!(err.starts_with("error: --html: "), "{err}");
     }
+    // What is no page stays: a name was forgotten.
+    let object = folder.path().join("prog.bpf.o");
+    std::fs::write(&object, "an object").expect("written");
+    let html = format!("--html={}", object.display());
+    let (exit, err) = run(&["check", &html, "tests/programs/loops.bpf.o"]);
+    assert_eq!(exit, Exit::Input, "{err}");
+    assert_eq!(std::fs::read_to_string(&object).expect("a file"), "an object");
     // A run that comes to nothing leaves the last page.
     let page = folder.path().join("page.html");
-    std::fs::write(&page, "the last one").expect("written");
+    std::fs::write(&page, "<!doctype html>the last one").expect("written");
     let html = format!("--html={}", page.display());
     let (exit, _) = run(&["profile", "tests/programs/loops.bpf.o", "no_such_program", &html]);
     assert_eq!(exit, Exit::Input);
-    assert_eq!(std::fs::read_to_string(&page).expect("a page"), "the last one");
+    assert_eq!(std::fs::read_to_string(&page).expect("a page"), "<!doctype html>the last one");
 }

@@ -14,6 +14,7 @@
 
 mod block;
 mod check;
+mod coverage;
 mod matrix;
 mod profile;
 mod stat;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use block::{Block, Cell, SourceLine, Step, TableCell};
 pub use check::{CheckedProgram, check_page};
+pub use coverage::coverage_page;
 pub use matrix::matrix_page;
 pub use profile::profile_page;
 pub use stat::stat_page;
@@ -59,6 +61,7 @@ struct Column {
 #[derive(Debug)]
 pub struct Page {
     title: String,
+    what: &'static str,
     notes: Vec<String>,
     columns: Vec<Column>,
     strings: Once,
@@ -71,12 +74,18 @@ impl Page {
     pub fn new(title: &str) -> Page {
         Page {
             title: shown(title),
+            what: "programs",
             notes: Vec::new(),
             columns: Vec::new(),
             strings: Once::default(),
             blocks: Once::default(),
             details: Vec::new(),
         }
+    }
+
+    /// Says what rows are, if not programs.
+    pub fn rows_are(&mut self, what: &'static str) {
+        self.what = what;
     }
 
     /// Adds a line that belongs to all programs.
@@ -116,6 +125,7 @@ impl Page {
         #[derive(Serialize)]
         struct Head<'a> {
             title: &'a str,
+            what: &'a str,
             notes: &'a [String],
             columns: &'a [Column],
             strings: &'a [String],
@@ -123,6 +133,7 @@ impl Page {
         }
         let head = Head {
             title: &self.title,
+            what: self.what,
             notes: &self.notes,
             columns: &self.columns,
             strings: self.strings.all(),

@@ -125,6 +125,9 @@ pub struct RunFlags {
     /// Write which lines, functions and branches ran, as an LCOV tracefile (- is stdout)
     #[arg(long, value_name = "FILE", help_heading = "Profiling")]
     pub coverage: Option<PathBuf>,
+    /// Write the same as a page for a browser, with the source lines that the object knows
+    #[arg(long, value_name = "FILE", help_heading = "Profiling")]
+    pub html: Option<PathBuf>,
     /// Print how many insns ran on each source line
     #[arg(long, help_heading = "Profiling")]
     pub profile: bool,
@@ -142,7 +145,7 @@ pub struct RunFlags {
 impl RunFlags {
     /// Whether it is counted what runs.
     pub(crate) fn counts(&self) -> bool {
-        self.coverage.is_some() || self.profile
+        self.coverage.is_some() || self.html.is_some() || self.profile
     }
 
     /// The engine that is asked for, or this processor's.

@@ -8,7 +8,7 @@ use crate::dump::names::{insn_with_map, source_spot};
 use skep::btf::TypeId;
 use skep::program::Program;
 use skep::runtime::{Coverage, Instance};
-use skep_report::{ExecutedLine, FileCoverage, ProfiledLine};
+use skep_report::{ExecutedLine, FileCoverage, Page, ProfiledLine, coverage_page};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -27,6 +27,17 @@ pub(super) fn files(counted: &[Counted]) -> BTreeMap<String, FileCoverage> {
         }
     }
     files
+}
+
+/// A page of the same, with the text of the lines.
+pub(super) fn page(counted: &[Counted], files: &BTreeMap<String, FileCoverage>) -> Page {
+    let mut texts: HashMap<String, HashMap<u32, String>> = HashMap::new();
+    for Counted { program, .. } in counted {
+        for spot in (0..program.insns.len()).filter_map(|idx| source_spot(program, idx)) {
+            texts.entry(spot.file).or_default().entry(spot.line).or_insert(spot.text);
+        }
+    }
+    coverage_page(files, |path, line| texts.get(path)?.get(&line).map(String::as_str))
 }
 
 /// Names of the programs of which nothing is in [`files`].

@@ -8,6 +8,7 @@
 use super::profile::jitdump_file;
 use super::stats::place;
 use crate::flags::run::RunFlags;
+use crate::html_file::HtmlFile;
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -20,6 +21,7 @@ pub(super) struct Outputs {
     pub(super) pcap: Option<File>,
     pub(super) maps: Option<File>,
     pub(super) coverage: Option<File>,
+    pub(super) html: HtmlFile,
 }
 
 /// A flag and its file.
@@ -95,6 +97,7 @@ impl Outputs {
                 "--pcap-out" => opened.pcap = Some(create(&path)?),
                 "--dump-maps" => opened.maps = Some(create(&path)?),
                 "--coverage" => opened.coverage = Some(create(&path)?),
+                "--html" => opened.html = HtmlFile::new(&flags.html)?,
                 // The others write their files themselves.
                 _ => {}
             }
@@ -152,6 +155,7 @@ fn outputs(flags: &RunFlags) -> Vec<Named> {
         flags.pcap_out.clone().map(|path| ("--pcap-out", stdout(path))),
         maps.map(|path| ("--dump-maps", path.into())),
         coverage.map(|path| ("--coverage", path.clone())),
+        flags.html.clone().map(|path| ("--html", path)),
         metrics.map(|path| ("--metrics", path.into())),
         jitdump_file(flags).map(|path| ("--jitdump", path)),
     ]

@@ -81,7 +81,7 @@ function refresh() {
     list.order.sort((a, b) => sign * (key(a) - key(b)) || a - b);
   }
   const [found, all] = [list.order.length, rowCount].map((n) => numberForm.format(n));
-  list.status.textContent = found === all ? `${all} programs` : `${found} of ${all} programs`;
+  list.status.textContent = found === all ? `${all} ${data.head.what}` : `${found} of ${all} ${data.head.what}`;
   list.table.setAttribute("aria-rowcount", list.order.length + 1);
   list.active = 0;
   list.scroll.scrollTop = 0;
@@ -185,7 +185,12 @@ function buildList() {
   const digits = widths.reduce((sum, width) => sum + width, 0);
   list.table.style.width = `${DIGIT * digits + columns.length}rem`;
   const words = verdicts ? [...new Set(verdicts.values)] : [];
-  document.querySelector("label[for=verdict]").textContent = verdicts?.heading ?? "Verdict";
+  const label = document.querySelector("label[for=verdict]");
+  label.textContent = verdicts?.heading;
+  label.hidden = list.verdict.hidden = !verdicts;
+  list.section.setAttribute("aria-label", data.head.what);
+  list.scroll.setAttribute("aria-label", `Table of ${data.head.what}`);
+  list.table.caption.textContent = data.head.what;
   const numeric = columns.find((column) => column.kind === "number");
   const verdict = columns.filter((column) => column.kind === "verdict").at(-1);
   document.getElementById("condition").textContent = numeric

@@ -67,7 +67,9 @@ function source(block) {
     row.append(make("th", { scope: "row" }, strings[place]));
     if (hasSteps) row.append(make("td", { class: "steps" }, steps.join(", ")));
     numbers.forEach((it, at) => {
-      const cell = make("td", { class: at === 0 ? "number heat" : "number" }, numberForm.format(it));
+      const isNever = at === 0 && it === 0;
+      const cell = make("td", { class: at > 0 ? "number" : isNever ? "number bad" : "number heat" },
+        numberForm.format(it));
       if (at === 0) cell.style.setProperty("--heat-width", `${(100 * it) / hottest}%`);
       row.append(cell);
     });
@@ -114,9 +116,9 @@ const DRAW = {
 function neighbours(row) {
   const at = list.order.indexOf(row);
   const link = (to, text) => (to === undefined ? [] : [make("a", { href: `#${to}` }, text)]);
-  const links = [make("a", { href: "#", id: "back" }, "All programs")];
+  const links = [make("a", { href: "#", id: "back" }, `All ${data.head.what}`)];
   if (at >= 0) links.push(...link(list.order[at - 1], "Previous"), ...link(list.order[at + 1], "Next"));
-  return make("nav", { "aria-label": "Programs" }, ...links);
+  return make("nav", { "aria-label": data.head.what }, ...links);
 }
 
 function showProgram(row) {

@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::diagnostic::{Advice, Diagnostic, Note, Severity, SourceSpot};
+use crate::lcov::{BranchCoverage, FileCoverage};
 use crate::matrix::{CellReason, CellVerdict, Matrix, MatrixCell, MatrixKernel, MatrixRow};
 use crate::profile::{FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost};
 use crate::row::{Row, Verdict};
 use crate::spec::EmitSpec;
 use crate::{Weight, matrix_page, profile_page, stat_page};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 const HOSTILE: &str =
     "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>\u{1b}[2J\u{202e}\u{0}\"'&";
@@ -78,7 +80,17 @@ fn matrix(name: &str) -> Matrix {
     }
 }
 
-fn pages() -> [Page; 4] {
+fn coverage(name: &str) -> BTreeMap<String, FileCoverage> {
+    let branch = BranchCoverage { runs: 4, taken: 4 };
+    let file = FileCoverage {
+        lines: [(3, 4), (5, 0)].into(),
+        functions: [((3, name.to_owned()), 4)].into(),
+        branches: [((3, name.to_owned(), 0), branch)].into(),
+    };
+    [(name.to_owned(), file)].into()
+}
+
+fn pages() -> [Page; 5] {
     let mut row = Row::new(HOSTILE, HOSTILE, Verdict::Failure);
     row.reason = Some(HOSTILE.into());
     [
@@ -86,6 +98,7 @@ fn pages() -> [Page; 4] {
         stat_page(&[row], &EmitSpec::csv_default()),
         profile_page(&[profile(HOSTILE)], Weight::Insns),
         matrix_page(&matrix(HOSTILE)),
+        coverage_page(&coverage(HOSTILE), |_, _| Some(HOSTILE)),
     ]
 }
 
@@ -179,4 +192,19 @@ fn a_kernel_of_which_nothing_is_known_takes_and_refuses_nothing() {
     ] {
         assert_eq!(taken_by(&verdicts), expected, "{verdicts:?}");
     }
+}
+
+#[test]
+fn coverage_counts_lines_functions_and_both_ways_of_branches() {
+    let data =
+        data(&written(&coverage_page(&coverage("a.c"), |_, line| (line == 3).then_some("x"))));
+    let counts: Vec<_> = data["head"]["columns"].as_array().unwrap()[1..]
+        .iter()
+        .map(|column| column["values"][0].as_i64().unwrap())
+        .collect();
+    // Of one branch that always jumped, one way ran.
+    assert_eq!(counts, [2, 1, 1, 1, 2, 1]);
+    let source = &data["blocks"][0];
+    assert_eq!(source["lines"][0][2], serde_json::json!([4, 2, 1]));
+    assert_eq!(source["lines"][1][2], serde_json::json!([0, 0, 0]));
 }

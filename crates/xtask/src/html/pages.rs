@@ -15,7 +15,8 @@ pub(super) const MANY: usize = 10_000;
 pub(super) const HOSTILE: &str = "</script><img src=x onerror=window.taken=1>\u{1b}[2J\u{202e}";
 
 /// The page's name, and the command that writes it. None depends on the machine.
-const COMMANDS: [(&str, &[&str]); 4] = [
+const COMMANDS: [(&str, &[&str]); 5] = [
+    ("coverage", &["run", "--btf=none", "tests/programs/xdp_parse.bpf.o", "xdp_parse"]),
     ("check", &["check", "--btf=none", "tests/refusals"]),
     ("matrix", &["check", "--kernel=5.10,6.1,6.12,6.18", "tests/refusals"]),
     ("profile", &["profile", "--btf=none", "tests/programs/stress_parser.bpf.o"]),
@@ -29,7 +30,7 @@ pub(super) struct Pages {
 
 impl Pages {
     /// Pages that the commands wrote.
-    pub(super) const NAMES: [&str; 4] = ["check", "matrix", "profile", "stat"];
+    pub(super) const NAMES: [&str; 5] = ["check", "coverage", "matrix", "profile", "stat"];
 
     pub(super) fn write(folder: &Path) -> Result<Pages, Failure> {
         let pages = Pages { folder: folder.to_owned() };

@@ -12,13 +12,14 @@ const HEAD: &str = "\
 # How bright the pages are, from 0 to f: `cargo xtask html` compares loosely, and --bless writes.
 ";
 /// What is looked at: a page, and a program of it that is opened.
-const VIEWS: [(&str, &str); 6] = [
+const VIEWS: [(&str, &str); 7] = [
     ("check", ""),
     ("check", "#2"),
     ("matrix", ""),
     ("matrix", "#0"),
     ("profile", "#0"),
     ("stat", ""),
+    ("coverage", "#0"),
 ];
 const WIDTHS: [u32; 2] = [1400, 400];
 

@@ -14,7 +14,7 @@ pub(super) const STEPS: [(&str, Step); 7] = [
     ("sort", sort),
     ("open a program, follow a line, go back", open),
     ("arrow keys", arrows),
-    ("profile, matrix and stat", others),
+    ("profile, matrix, stat and coverage", others),
     ("hostile names", hostile),
     ("10,000 programs", many),
 ];
@@ -144,6 +144,11 @@ fn others(browser: &mut Browser, pages: &Pages) -> Said {
     expect(browser, taken_by, "some")?;
     browser.open(&pages.url("stat"))?;
     expect(browser, "document.querySelectorAll('#programs tbody a').length > 3", "true")?;
+    browser.open(&pages.url("coverage"))?;
+    expect(browser, &format!("/^\\d files$/.test({STATUS})"), "true")?;
+    expect(browser, "document.getElementById('verdict').checkVisibility()", "false")?;
+    browser.open(&format!("{}#0", pages.url("coverage")))?;
+    expect(browser, "document.querySelectorAll('.source .bad').length > 0", "true")?;
     Ok(String::new())
 }
 
