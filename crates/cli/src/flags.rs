@@ -25,7 +25,9 @@ use std::path::PathBuf;
 #[command(name = "skep", version, propagate_version = true, arg_required_else_help = true)]
 #[cfg_attr(
     not(all(feature = "run", target_os = "linux")),
-    command(after_help = "This build runs no programs: `skep run` and `skep prog` are for Linux.")
+    command(
+        after_help = "This build runs no programs: `skep run`, `skep test` and `skep prog` are for Linux."
+    )
 )]
 pub struct Cli {
     /// When to colour results

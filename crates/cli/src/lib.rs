@@ -35,6 +35,8 @@ mod prog;
 mod run;
 mod stat;
 mod streams;
+#[cfg(all(feature = "run", target_os = "linux"))]
+mod suite;
 mod sweep;
 mod target;
 mod threads;
@@ -83,6 +85,8 @@ pub fn run(
         Command::Runs(RunsCommand::Run(flags)) => run::run(flags, streams),
         #[cfg(all(feature = "run", target_os = "linux"))]
         Command::Runs(RunsCommand::Prog(command)) => prog::run(command, streams),
+        #[cfg(all(feature = "run", target_os = "linux"))]
+        Command::Runs(RunsCommand::Test(flags)) => suite::run(flags, streams),
         Command::Kernel(command) => kernel::run(command, streams),
         Command::Completions { shell } => {
             pages::completions(streams.out, *shell).map(|()| Exit::Success)

@@ -22,6 +22,7 @@ mod map_json;
 mod outputs;
 pub(crate) mod plan;
 mod profile;
+mod single;
 mod stats;
 mod summary;
 mod tally;
@@ -35,12 +36,15 @@ use crate::streams::Streams;
 use answer::{Answer, Ran};
 use capture_out::CaptureOut;
 use input::Kind;
+pub(crate) use input::hex;
 use plan::{Failure, Loaded};
+pub(crate) use single::Single;
 use skep::runtime::Engine;
 use skep_report::{JsonForm, write_json_text};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use summary::counted;
+pub(crate) use summary::verdict_name;
 use work::locked;
 
 /// Runs the command.

@@ -2,9 +2,11 @@
 
 mod poke;
 mod prog;
+mod test;
 
 pub use poke::Poke;
 pub use prog::{ProgCommand, ProgFlags};
+pub use test::TestFlags;
 
 use super::loader::LoaderFlag;
 use super::output::TextFormat;
@@ -23,6 +25,9 @@ pub enum RunsCommand {
     /// Load the programs of object files and list them, as bpftool does
     #[command(subcommand, arg_required_else_help = true)]
     Prog(ProgCommand),
+    /// Run the tests of programs in files
+    #[command(after_help = test::TEST_NOTES, arg_required_else_help = true)]
+    Test(TestFlags),
 }
 
 const RUN_NOTES: &str = "\

@@ -98,7 +98,7 @@ fn data_file(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Hex digits, with spaces, colons and `0x` as one likes.
-fn hex(text: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn hex(text: &str) -> Result<Vec<u8>, String> {
     let digits: String = text.replace("0x", "").split([' ', ':', '\n', ',']).collect();
     let wrong = || "--hex: expected two hex digits per byte".to_owned();
     if !digits.len().is_multiple_of(2) || !digits.bytes().all(|c| c.is_ascii_hexdigit()) {

@@ -23,7 +23,7 @@ pub(super) struct Loaded {
     /// What its BTF says of its context.
     pub(super) ctx_type: Option<CtxType>,
     /// Programs that can be tail called.
-    _others: Vec<Instance>,
+    pub(super) others: Vec<Instance>,
     /// All of them, if it is counted what runs.
     pub(super) counted: Vec<Counted>,
     /// What a profiler was told.
@@ -31,9 +31,9 @@ pub(super) struct Loaded {
 }
 
 /// Why there is nothing to run.
-pub(super) struct Failure {
-    pub(super) message: String,
-    pub(super) exit: Exit,
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    pub(crate) exit: Exit,
 }
 
 impl Failure {
@@ -95,7 +95,7 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     let ctx_type = CtxType::of(program);
     let counted = programs.filter(|_| flags.counts());
     let counted = counted.filter_map(|instance| counted_one(&object, instance)).collect();
-    Ok(Loaded { ctx_type, maps, instance, _others: others, counted, _profile: profile, runtime })
+    Ok(Loaded { ctx_type, maps, instance, others, counted, _profile: profile, runtime })
 }
 
 /// An instance with the program of its name.

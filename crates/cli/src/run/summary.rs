@@ -24,7 +24,7 @@ const TC: [&str; 9] = [
 ];
 
 /// The name of a verdict, if the type of program has names.
-pub(super) fn verdict_name(prog_type: ProgType, retval: u32) -> Option<&'static str> {
+pub(crate) fn verdict_name(prog_type: ProgType, retval: u32) -> Option<&'static str> {
     let names: &[&str] = match prog_type {
         ProgType::Xdp => &XDP,
         ProgType::SchedCls | ProgType::SchedAct if retval == u32::MAX => {

@@ -1,0 +1,37 @@
+//! Flags of `skep test`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+pub(super) const TEST_NOTES: &str = "\
+Each file has tests of programs, in TOML: what they run on, what they return and leave, on which \
+kernels they verify, and what they may cost (docs/testing.md). Paths in a file are relative to it.
+
+Exit status: 0 if all tests pass, 1 if any fails, 2 on bad input or if something is not supported \
+yet, 101 after an internal error.";
+
+/// Flags of `skep test`.
+#[derive(Debug, Clone, Args)]
+pub struct TestFlags {
+    /// Files with tests, or directories to search for *.test.toml
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Run only tests whose file or name has this in it; several are alternatives
+    #[arg(short, long, value_name = "TEXT")]
+    pub filter: Vec<String>,
+    /// Tests at a time; default: one per CPU
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Write what was found over what the files expect; limits stay
+    #[arg(long)]
+    pub bless: bool,
+    /// Write the results as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Interpret instead of running machine code
+    #[arg(long)]
+    pub interp: bool,
+    /// Print only failures and the summary
+    #[arg(short, long)]
+    pub quiet: bool,
+}

@@ -1,0 +1,174 @@
+//! `skep test`: tests of programs, beside them.
+//!
+//! Reading order: `file` (what a file of tests says), `value` (keys and values of maps), `case`
+//! (one test: what is verified, run and compared), `done` (what became of it), `bless` (what was
+//! found, into the file), `junit`.
+
+mod bless;
+mod case;
+mod done;
+mod file;
+mod junit;
+mod value;
+
+use crate::exit::Exit;
+use crate::flags::run::TestFlags;
+use crate::streams::Streams;
+use crate::threads;
+use done::{Done, full_name};
+use file::TestFile;
+use rayon::prelude::*;
+use std::io;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+
+/// What directories are searched for.
+const SUFFIX: &str = ".test.toml";
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let files = match found(&flags.files).and_then(|paths| read(&paths)) {
+        Ok(files) => files,
+        Err(messages) => {
+            for message in messages {
+                streams.error(&message)?;
+            }
+            return Ok(Exit::Input);
+        }
+    };
+    let is_wanted = |name: &str| {
+        flags.filter.is_empty() || flags.filter.iter().any(|text| name.contains(&**text))
+    };
+    let all: Vec<(&TestFile, usize)> =
+        files.iter().flat_map(|file| (0..file.tests.len()).map(move |at| (file, at))).collect();
+    let is_named =
+        |test: &&(&TestFile, usize)| is_wanted(&full_name(test.0, &test.0.tests[test.1]));
+    let wanted: Vec<(&TestFile, usize)> = all.iter().filter(is_named).copied().collect();
+    let count = wanted.len();
+    writeln!(streams.out, "running {count} test{}", if count == 1 { "" } else { "s" })?;
+    let jobs = flags.jobs.unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get));
+    let done: Vec<Done<'_>> = match threads::pool(jobs) {
+        Some(pool) => pool.install(|| {
+            wanted.par_iter().map(|(file, number)| Done::of(file, *number, flags)).collect()
+        }),
+        None => wanted.iter().map(|(file, number)| Done::of(file, *number, flags)).collect(),
+    };
+    report(flags, (&done, all.len() - count), streams)?;
+    let mut exit = done.iter().map(|done| done.outcome.exit).max().unwrap_or_default();
+    if flags.bless {
+        exit = bless(&done, streams)?;
+    }
+    if count == 0 && !flags.filter.is_empty() {
+        streams.error("the filter names no test")?;
+        exit.raise(Exit::Input);
+    }
+    if let Some(path) = &flags.junit
+        && let Err(e) = std::fs::write(path, junit::text(&done))
+    {
+        streams.error(&skep::Error::io(path, "writing", e).to_string())?;
+        exit.raise(Exit::Input);
+    }
+    Ok(exit)
+}
+
+/// The files that are named, and those of the directories.
+fn found(named: &[PathBuf]) -> Result<Vec<PathBuf>, Vec<String>> {
+    let mut paths = Vec::new();
+    let mut wrong = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            paths.push(path.clone());
+            continue;
+        }
+        let before = paths.len();
+        for entry in walkdir::WalkDir::new(path).sort_by_file_name() {
+            match entry {
+                Ok(entry) if is_test_file(entry.path()) => paths.push(entry.into_path()),
+                Ok(_) => {}
+                Err(e) => wrong.push(e.to_string()),
+            }
+        }
+        if paths.len() == before {
+            wrong.push(format!("{}: no *{SUFFIX} inside", path.display()));
+        }
+    }
+    if wrong.is_empty() { Ok(paths) } else { Err(wrong) }
+}
+
+fn is_test_file(path: &Path) -> bool {
+    path.is_file() && path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(SUFFIX))
+}
+
+fn read(paths: &[PathBuf]) -> Result<Vec<TestFile>, Vec<String>> {
+    let (mut files, mut wrong) = (Vec::new(), Vec::new());
+    for path in paths {
+        match TestFile::read(path) {
+            Ok(file) => files.push(file),
+            Err(message) => wrong.push(message),
+        }
+    }
+    if wrong.is_empty() { Ok(files) } else { Err(wrong) }
+}
+
+/// The tests one by one, why some fail, and the sum.
+fn report(
+    flags: &TestFlags,
+    (done, filtered): (&[Done<'_>], usize),
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let printable = |text: &str| skep_report::printable(text).into_owned();
+    for done in done {
+        let verdict = match done.outcome.exit {
+            Exit::Success if flags.quiet => continue,
+            Exit::Success => "ok",
+            Exit::Refused => "FAILED",
+            _ => "ERROR",
+        };
+        writeln!(streams.out, "test {} ... {verdict}", printable(&done.name()))?;
+    }
+    let failed = done.iter().filter(|done| !done.passes()).count();
+    if failed > 0 {
+        writeln!(streams.out, "\nfailures:")?;
+    }
+    for done in done.iter().filter(|done| !done.passes()) {
+        writeln!(streams.out, "\n---- {} ({})", printable(done.test.name.get_ref()), done.place())?;
+        for problem in &done.outcome.problems {
+            writeln!(streams.out, "{}", printable(problem))?;
+        }
+    }
+    let (passed, verdict) = (done.len() - failed, if failed == 0 { "ok" } else { "FAILED" });
+    let gap = if failed > 0 || !flags.quiet { "\n" } else { "" };
+    writeln!(
+        streams.out,
+        "{gap}test result: {verdict}. {passed} passed; {failed} failed; {filtered} filtered out"
+    )
+}
+
+/// Writes what was found; what cannot be blessed stays as bad as it is.
+fn bless(done: &[Done<'_>], streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let mut exit = Exit::Success;
+    let mut paths: Vec<&Path> = done.iter().map(|done| &*done.file.path).collect();
+    paths.dedup();
+    for path in paths {
+        let here: Vec<&Done<'_>> = done.iter().filter(|done| *done.file.path == *path).collect();
+        let changes = here.iter().map(|done| (done.number, &*done.outcome.changes));
+        let count: usize = here.iter().map(|done| done.outcome.changes.len()).sum();
+        if count > 0 {
+            if let Err(message) = bless::write(path, changes) {
+                streams.error(&message)?;
+                exit.raise(Exit::Input);
+            }
+            let what = if count == 1 { "expectation" } else { "expectations" };
+            writeln!(streams.out, "{}: {count} {what} rewritten", path.display())?;
+        }
+        let left = |done: &&Done<'_>| done.outcome.problems.len() > done.outcome.changes.len();
+        let left = here.iter().filter(|done| left(done)).map(|done| done.outcome.exit).max();
+        exit.raise(left.unwrap_or_default());
+    }
+    Ok(exit)
+}

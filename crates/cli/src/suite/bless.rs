@@ -1,0 +1,45 @@
+//! `--bless`: what was found is written where the file expects something else; all the rest of the
+//! file, its comments too, stays.
+
+use super::case::Change;
+use super::file::Number;
+use std::path::Path;
+use toml_edit::{DocumentMut, Item, Value};
+
+/// Changes tests of a file, by their numbers.
+///
+/// # Errors
+///
+/// One line: the file cannot be read again or written, or is another by now.
+pub(super) fn write<'a>(
+    path: &Path,
+    changes: impl Iterator<Item = (usize, &'a [Change])>,
+) -> Result<(), String> {
+    let io = |e| skep::Error::io(path, "writing", e).to_string();
+    let text = std::fs::read_to_string(path).map_err(io)?;
+    let wrong = |what: &str| format!("{}: {what}", path.display());
+    let mut document: DocumentMut = text.parse().map_err(|_| wrong("changed meanwhile"))?;
+    for (number, changes) in changes {
+        for change in changes {
+            let tests = document.get_mut("test").and_then(Item::as_array_of_tables_mut);
+            let test = tests.and_then(|tests| tests.get_mut(number));
+            let (last, tables) = change.keys.split_last().ok_or_else(|| wrong("no key"))?;
+            let mut item = test.and_then(|test| match tables {
+                [] => test.get_mut(last),
+                [first, ..] => test.get_mut(first),
+            });
+            for key in tables.iter().skip(1).chain((!tables.is_empty()).then_some(last)) {
+                item = item.and_then(|item| item.get_mut(key));
+            }
+            let value = item.and_then(Item::as_value_mut);
+            let value = value.ok_or_else(|| wrong("changed meanwhile"))?;
+            let decor = value.decor().clone();
+            *value = match &change.value {
+                Number::Integer(number) => Value::from(*number),
+                Number::Text(text) => Value::from(&**text),
+            };
+            *value.decor_mut() = decor;
+        }
+    }
+    std::fs::write(path, document.to_string()).map_err(io)
+}

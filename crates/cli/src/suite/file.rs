@@ -1,0 +1,174 @@
+//! `TestFile`: a file of tests, read.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// No file of tests is longer, by far.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// A file.
+pub(super) struct TestFile {
+    pub(super) path: PathBuf,
+    text: String,
+    pub(super) defaults: Defaults,
+    pub(super) tests: Vec<Test>,
+}
+
+/// What holds for all tests that do not say otherwise.
+#[derive(Default, Deserialize)]
+pub(super) struct Defaults {
+    /// The object.
+    pub(super) object: Option<PathBuf>,
+    /// Kernel BTF: a file, or `none`.
+    pub(super) btf: Option<String>,
+    /// The program.
+    pub(super) prog: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Whole {
+    object: Option<PathBuf>,
+    btf: Option<String>,
+    prog: Option<String>,
+    test: Vec<Test>,
+}
+
+/// A test.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Test {
+    pub(super) name: Spanned<String>,
+    pub(super) object: Option<PathBuf>,
+    pub(super) prog: Option<String>,
+    pub(super) btf: Option<String>,
+    /// The packet or context, in hex digits.
+    pub(super) packet: Option<String>,
+    pub(super) packet_file: Option<PathBuf>,
+    /// Fields of the context, or its words.
+    pub(super) ctx: Option<toml::Value>,
+    #[serde(default)]
+    pub(super) globals: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    pub(super) maps: BTreeMap<String, MapInput>,
+    pub(super) repeat: Option<NonZeroU32>,
+    pub(super) result: Option<Number>,
+    /// What the run leaves of the packet or context, in hex digits.
+    pub(super) output: Option<String>,
+    #[serde(default)]
+    pub(super) expect_maps: BTreeMap<String, Entries>,
+    /// Insns of the last run.
+    pub(super) max_run_insns: Option<u64>,
+    /// Insns that the verifier walks.
+    pub(super) max_insns: Option<u64>,
+    pub(super) max_states: Option<u64>,
+    /// On which it must verify; if none, on the one that `btf` says.
+    #[serde(default)]
+    pub(super) kernels: Vec<String>,
+    /// The code of the refusal on these kernels.
+    pub(super) refused: Option<String>,
+    /// Kernels that refuse it, with the code.
+    #[serde(default)]
+    pub(super) refused_on: BTreeMap<String, String>,
+}
+
+/// Keys with their values.
+pub(super) type Entries = BTreeMap<String, Number>;
+
+/// A number, or text that says one, or bytes.
+#[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(untagged, expecting = "expected an integer or text")]
+pub(super) enum Number {
+    Integer(i64),
+    Text(String),
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Number::Integer(number) => number.fmt(f),
+            Number::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+/// What is in a map before the runs.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected keys with numbers or text, or the path of a file")]
+pub(super) enum MapInput {
+    /// A file, as `skep run --dump-maps` writes it.
+    File(PathBuf),
+    Entries(Entries),
+}
+
+impl TestFile {
+    /// # Errors
+    ///
+    /// One line: the file cannot be read, or where it says what it should not.
+    pub(super) fn read(path: &Path) -> Result<TestFile, String> {
+        let io = |e| skep::Error::io(path, "reading the tests", e).to_string();
+        let len = std::fs::metadata(path).map_err(io)?.len();
+        if len > FILE_BYTES_MAX {
+            return Err(format!("{}: too large for a file of tests ({len} bytes)", path.display()));
+        }
+        let text = std::fs::read_to_string(path).map_err(io)?;
+        let whole: Whole = toml::from_str(&text).map_err(|e| {
+            let line = e.span().map_or(1, |span| line_at(&text, span.start));
+            let what = e.message().lines().collect::<Vec<_>>().join(" ");
+            format!("{}:{line}: {what}", path.display())
+        })?;
+        let Whole { object, btf, prog, test: tests } = whole;
+        let file = TestFile {
+            path: path.to_owned(),
+            text,
+            defaults: Defaults { object, btf, prog },
+            tests,
+        };
+        for test in &file.tests {
+            file.check(test).map_err(|what| format!("{}: {what}", file.place(test)))?;
+        }
+        Ok(file)
+    }
+
+    /// What a test says that makes no sense together.
+    fn check(&self, test: &Test) -> Result<(), String> {
+        let name = test.name.get_ref();
+        let is_refused = test.refused.is_some();
+        let has_run =
+            test.result.is_some() || test.output.is_some() || !test.expect_maps.is_empty();
+        let wrong = if test.object.is_none() && self.defaults.object.is_none() {
+            "no `object`, here or at the top of the file"
+        } else if test.packet.is_some() && test.packet_file.is_some() {
+            "`packet` and `packet_file`: one of them"
+        } else if is_refused && (has_run || test.max_run_insns.is_some()) {
+            "`refused`: a program that is refused has no result"
+        } else if is_refused && !test.refused_on.is_empty() {
+            "`refused` and `refused_on`: one of them"
+        } else {
+            return Ok(());
+        };
+        Err(format!("test '{name}': {wrong}"))
+    }
+
+    /// The line of a test's name.
+    pub(super) fn line_of(&self, test: &Test) -> usize {
+        line_at(&self.text, test.name.span().start)
+    }
+
+    fn place(&self, test: &Test) -> String {
+        format!("{}:{}", self.path.display(), self.line_of(test))
+    }
+
+    /// A path that the file names.
+    pub(super) fn beside(&self, path: &Path) -> PathBuf {
+        self.path.parent().unwrap_or(Path::new("")).join(path)
+    }
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+}
