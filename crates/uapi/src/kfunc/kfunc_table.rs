@@ -25,6 +25,8 @@ const KPROBE: u16 = KfuncHooks::KPROBE.bits();
 const LWT: u16 = KfuncHooks::LWT.bits();
 const NETFILTER: u16 = KfuncHooks::NETFILTER.bits();
 const SCHED_ACT: u16 = KfuncHooks::SCHED_ACT.bits();
+/// For most kfuncs of sched_ext.
+const SCHED_EXT: u16 = STRUCT_OPS | TRACING | SYSCALL;
 const SK_SKB: u16 = KfuncHooks::SK_SKB.bits();
 const SOCKET_FILTER: u16 = KfuncHooks::SOCKET_FILTER.bits();
 pub(super) const STRUCT_OPS: u16 = KfuncHooks::STRUCT_OPS.bits();
@@ -39,7 +41,7 @@ pub(super) const fn row(name: &'static str, flags: u32, hooks: u16, filter: Filt
 }
 
 #[rustfmt::skip]
-pub(super) static KFUNCS: [Kfunc; 213] = [
+pub(super) static KFUNCS: [Kfunc; 262] = [
     row("__bpf_trap", 0, COMMON, Filter::Any),
     row("bbr_cwnd_event", 0, STRUCT_OPS, Filter::Any),
     row("bbr_init", 0, STRUCT_OPS, Filter::Any),
@@ -138,6 +140,9 @@ pub(super) static KFUNCS: [Kfunc; 213] = [
     row("bpf_iter_num_destroy", DESTROY, COMMON, Filter::Any),
     row("bpf_iter_num_new", NEW, COMMON, Filter::Any),
     row("bpf_iter_num_next", NEXT | NULL, COMMON, Filter::Any),
+    row("bpf_iter_scx_dsq_destroy", DESTROY, SCHED_EXT, Filter::Any),
+    row("bpf_iter_scx_dsq_new", NEW | RCU_PROT, SCHED_EXT, Filter::Any),
+    row("bpf_iter_scx_dsq_next", NEXT | NULL, SCHED_EXT, Filter::Any),
     row("bpf_iter_task_destroy", DESTROY, COMMON, Filter::Any),
     row("bpf_iter_task_new", NEW | TRUSTED | RCU_PROT, COMMON, Filter::Any),
     row("bpf_iter_task_next", NEXT | NULL, COMMON, Filter::Any),
@@ -248,6 +253,52 @@ pub(super) static KFUNCS: [Kfunc; 213] = [
     row("dctcp_ssthresh", 0, STRUCT_OPS, Filter::Any),
     row("dctcp_state", 0, STRUCT_OPS, Filter::Any),
     row("dctcp_update_alpha", 0, STRUCT_OPS, Filter::Any),
+    row("scx_bpf_cpu_curr", NULL | RCU_PROT, SCHED_EXT, Filter::Any),
+    row("scx_bpf_cpu_node", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_cpu_rq", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_cpuperf_cap", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_cpuperf_cur", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_cpuperf_set", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_create_dsq", SLEEP, STRUCT_OPS | SYSCALL, Filter::Any),
+    row("scx_bpf_destroy_dsq", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_dispatch_cancel", 0, STRUCT_OPS, Filter::Any),
+    row("scx_bpf_dispatch_nr_slots", 0, STRUCT_OPS, Filter::Any),
+    row("scx_bpf_dsq_insert", RCU, STRUCT_OPS, Filter::Any),
+    row("scx_bpf_dsq_insert_vtime", RCU, STRUCT_OPS, Filter::Any),
+    row("scx_bpf_dsq_move", RCU, STRUCT_OPS | SYSCALL, Filter::Any),
+    row("scx_bpf_dsq_move_set_slice", 0, STRUCT_OPS | SYSCALL, Filter::Any),
+    row("scx_bpf_dsq_move_set_vtime", 0, STRUCT_OPS | SYSCALL, Filter::Any),
+    row("scx_bpf_dsq_move_to_local", 0, STRUCT_OPS, Filter::Any),
+    row("scx_bpf_dsq_move_vtime", RCU, STRUCT_OPS | SYSCALL, Filter::Any),
+    row("scx_bpf_dsq_nr_queued", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_dump_bstr", TRUSTED, SCHED_EXT, Filter::Any),
+    row("scx_bpf_error_bstr", TRUSTED, SCHED_EXT, Filter::Any),
+    row("scx_bpf_events", TRUSTED, SCHED_EXT, Filter::Any),
+    row("scx_bpf_exit_bstr", TRUSTED, SCHED_EXT, Filter::Any),
+    row("scx_bpf_get_idle_cpumask", ACQ, SCHED_EXT, Filter::Any),
+    row("scx_bpf_get_idle_cpumask_node", ACQ, SCHED_EXT, Filter::Any),
+    row("scx_bpf_get_idle_smtmask", ACQ, SCHED_EXT, Filter::Any),
+    row("scx_bpf_get_idle_smtmask_node", ACQ, SCHED_EXT, Filter::Any),
+    row("scx_bpf_get_online_cpumask", ACQ, SCHED_EXT, Filter::Any),
+    row("scx_bpf_get_possible_cpumask", ACQ, SCHED_EXT, Filter::Any),
+    row("scx_bpf_kick_cpu", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_locked_rq", NULL, SCHED_EXT, Filter::Any),
+    row("scx_bpf_now", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_nr_cpu_ids", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_nr_node_ids", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_pick_any_cpu", RCU, SCHED_EXT, Filter::Any),
+    row("scx_bpf_pick_any_cpu_node", RCU, SCHED_EXT, Filter::Any),
+    row("scx_bpf_pick_idle_cpu", RCU, SCHED_EXT, Filter::Any),
+    row("scx_bpf_pick_idle_cpu_node", RCU, SCHED_EXT, Filter::Any),
+    row("scx_bpf_put_cpumask", REL, SCHED_EXT, Filter::Any),
+    row("scx_bpf_put_idle_cpumask", REL, SCHED_EXT, Filter::Any),
+    row("scx_bpf_reenqueue_local", 0, STRUCT_OPS, Filter::Any),
+    row("scx_bpf_select_cpu_and", RCU, SCHED_EXT, Filter::Any),
+    row("scx_bpf_select_cpu_dfl", RCU, SCHED_EXT, Filter::Any),
+    row("scx_bpf_task_cgroup", ACQ | RCU, SCHED_EXT, Filter::Any),
+    row("scx_bpf_task_cpu", RCU, SCHED_EXT, Filter::Any),
+    row("scx_bpf_task_running", RCU, SCHED_EXT, Filter::Any),
+    row("scx_bpf_test_and_clear_cpu_idle", 0, SCHED_EXT, Filter::Any),
     row("tcp_cong_avoid_ai", 0, STRUCT_OPS, Filter::Any),
     row("tcp_reno_cong_avoid", 0, STRUCT_OPS, Filter::Any),
     row("tcp_reno_ssthresh", 0, STRUCT_OPS, Filter::Any),

@@ -1,8 +1,8 @@
 //! Programs that implement a function pointer of a struct of the kernel.
 //!
 //! Kernel: `check_struct_ops_btf_id`, and the operations of `bpf_tcp_ca.c` and
-//! `bpf_dummy_struct_ops.c` (6.18). Absent: the structs of sched_ext, qdisc, HID and SMC, which are
-//! not supported yet.
+//! `bpf_dummy_struct_ops.c`, and those of sched_ext (6.18). Absent: the structs of qdisc, HID and
+//! SMC, which are not supported yet.
 
 use crate::env::Env;
 use crate::log::reject;
@@ -17,6 +17,7 @@ use skep_uapi::is_gpl_compatible;
 pub(crate) enum Ops {
     TcpCongestion,
     Dummy,
+    SchedExt,
     /// Those of the kernel's test modules.
     Test,
 }
@@ -84,6 +85,7 @@ pub(crate) fn ops_named(name: &str) -> Option<Ops> {
     match name {
         "tcp_congestion_ops" => Some(Ops::TcpCongestion),
         "bpf_dummy_ops" => Some(Ops::Dummy),
+        "sched_ext_ops" => Some(Ops::SchedExt),
         "bpf_testmod_ops" | "bpf_testmod_ops2" | "bpf_testmod_st_ops" | "bpf_test_no_cfi_ops" => {
             Some(Ops::Test)
         }
@@ -110,9 +112,23 @@ fn is_supported(ops: Ops, member: &str, sleepable: bool) -> bool {
                 | "release"
         ),
         Ops::Dummy => !sleepable || member == "test_sleepable",
+        // Seen on 6.18.15: each member, by a program that sleeps and by one that does not.
+        Ops::SchedExt => !sleepable || MAY_SLEEP.contains(&member),
         Ops::Test => member != "unsupported_ops",
     }
 }
+
+/// Members of `sched_ext_ops` that are called where sleeping is allowed.
+const MAY_SLEEP: [&str; 8] = [
+    "cgroup_exit",
+    "cgroup_init",
+    "cgroup_prep_move",
+    "cpu_offline",
+    "cpu_online",
+    "exit",
+    "init",
+    "init_task",
+];
 
 /// `errno` for a member that programs may not implement.
 fn refusal_of(ops: Ops) -> i32 {
@@ -120,7 +136,7 @@ fn refusal_of(ops: Ops) -> i32 {
         // There is no stub for it.
         Ops::TcpCongestion | Ops::Test => errno::ENOTSUPP,
         // The struct's own check refuses it.
-        Ops::Dummy => errno::EINVAL,
+        Ops::Dummy | Ops::SchedExt => errno::EINVAL,
     }
 }
 

@@ -94,6 +94,8 @@ kinds! {
             "only access to bpf_dummy_ops_state is supported";
         BeyondDummyOps { off: i32, size: i32 } "beyond-dummy-ops-state"
             "write access at off {off} with size {size}";
+        SchedulerReadOnly "store-by-scheduler"
+            "";
         FieldReadOnly { name: Name, off: i32 } "store-to-read-only-field"
             "no write support to {name} at off {off}";
         BeyondMember { off: i32, size: i32, name: Name, end: u32 } "store-beyond-field"

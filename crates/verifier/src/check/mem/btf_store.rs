@@ -6,7 +6,7 @@
 use crate::check::struct_ops::{Ops, attach_struct, ops_named};
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, MemFault, Stop, unsupported};
+use crate::rejection::{Check, MemFault, Stop, errno, unsupported};
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::ProgType;
 
@@ -23,6 +23,7 @@ pub(super) fn check_store(env: &mut Env<'_>, (btf, id): (&Btf, TypeId), at: (i32
                 }
                 // Seen on 6.12: the arguments are the program's to change.
                 Some(Ops::Test) if ty.name() == "st_ops_args" => Ok(()),
+                Some(Ops::SchedExt) => check_scheduler_store(ty, at),
                 Some(Ops::TcpCongestion | Ops::Test) => {
                     reject!(env, EACCES, MemFault::ObjectReadOnly)
                 }
@@ -49,6 +50,19 @@ fn check_dummy_store(env: &mut Env<'_>, ty: Type<'_>, (off, size): (i32, i32)) -
         reject!(env, EACCES, MemFault::BeyondDummyOps { off, size });
     }
     Ok(())
+}
+
+/// Fields of a task that schedulers may change, as far as they reach. Seen on 6.18.15.
+const TASK_FIELDS: [[&str; 2]; 3] = [["scx", "slice"], ["scx", "dsq_vtime"], ["scx", "disallow"]];
+
+/// What else a scheduler stores to is refused without a word.
+fn check_scheduler_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
+    let fields = TASK_FIELDS.iter().filter_map(|path| find_field(ty.btf(), ty, path));
+    let is_inside = |(start, end, _)| off >= start as i32 && off + size <= end as i32;
+    match ty.name() == "task_struct" && fields.map(is_inside).any(|inside| inside) {
+        true => Ok(()),
+        false => Err(Stop::refused(errno::EACCES, MemFault::SchedulerReadOnly)),
+    }
 }
 
 /// Fields of a connection that packet programs may change.
