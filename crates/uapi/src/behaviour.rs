@@ -174,6 +174,18 @@ behaviours! {
     timers_in_tracing "........++++" Accepted,
         "v3/test_helper_restricted.bpf.o" "kprobe_timer"
         "Maps with timers and work queues may be used by tracing programs."
+    kfunc_results_trusted "---...-.++**" Insns(7),
+        "sched_ext/rules.bpf.o" "cpu_rq_checked"
+        "Objects that kfuncs return are trusted."
+    stores_need_trust "---...-....+" Refused,
+        "sched_ext/rules.bpf.o" "store_walked"
+        "Fields of a kernel object may be changed only by a pointer to it that is trusted."
+    scx_kfuncs_by_member "---...-..+++" Refused,
+        "sched_ext/rules.bpf.o" "select_dfl_checked"
+        "What a scheduler may call depends on the member of `sched_ext_ops` that it implements."
+    scx_slots_by_member "---...-...++" Refused,
+        "sched_ext/rules.bpf.o" "slots_elsewhere"
+        "Only where tasks are dispatched may a scheduler count its slots, and cancel."
     kfuncs_in_raw_tp "........++++" Accepted,
         "v3/verifier_kfunc_prog_types.bpf.o" "cpumask_kfunc_raw_tp"
         "Raw tracepoints may call the kfuncs of tasks, cgroups and CPU masks."

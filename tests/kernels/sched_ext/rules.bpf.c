@@ -45,6 +45,7 @@ enum pid_type { PIDTYPE_PID };
 struct scx_exit_info;
 struct scx_init_task_args;
 struct scx_dump_ctx;
+struct scx_cpu_release_args;
 
 struct sched_ext_ops {
 	s32 (*select_cpu)(struct task_struct *p, s32 prev_cpu, u64 wake_flags);
@@ -55,6 +56,7 @@ struct sched_ext_ops {
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *cpumask);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*dump)(struct scx_dump_ctx *ctx);
+	void (*cpu_release)(s32 cpu, struct scx_cpu_release_args *args);
 	s32 (*init)(void);
 	void (*exit)(struct scx_exit_info *info);
 	char name[128];
@@ -239,18 +241,18 @@ RESULT(cpu_curr, struct task_struct, scx_bpf_cpu_curr(0), pid)
 
 #define CURR(name, use)                                                                            \
 	OPS(running, curr_##name) {                                                                \
-		struct task_struct *q, *p = scx_bpf_cpu_curr(0);                                   \
+		struct task_struct *p = scx_bpf_cpu_curr(0);                                       \
 		if (p) { use; } return 0; }                                                        \
 	OPS(dispatch, next_##name) {                                                               \
-		struct bpf_iter_scx_dsq it; struct task_struct *q, *p;                             \
+		struct bpf_iter_scx_dsq it; struct task_struct *p;                                 \
 		bpf_iter_scx_dsq_new(&it, 1, 0);                                                   \
 		p = bpf_iter_scx_dsq_next(&it); if (p) { use; }                                    \
 		bpf_iter_scx_dsq_destroy(&it); return 0; }
-CURR(acquired, q = bpf_task_acquire(p); if (q) bpf_task_release(q))
+CURR(acquired, struct task_struct *q = bpf_task_acquire(p); if (q) bpf_task_release(q))
 CURR(signalled, bpf_send_signal_task(p, 9, 0, 0))
 CURR(inserted, scx_bpf_dsq_insert(p, 1, 2, 3))
 CURR(changed, p->scx.slice = 1)
-CURR(parent, q = p->real_parent; if (q) scx_bpf_task_cpu(q))
+CURR(parent, struct task_struct *q = p->real_parent; if (q) scx_bpf_task_cpu(q))
 
 // Iterators over a dispatch queue.
 #define LOOP(body)                                                                                 \
@@ -404,3 +406,9 @@ SEC("tp_btf/sched_switch") int move_tp(u64 *ctx) { scx_bpf_dsq_move_to_local(1);
 SEC("tp_btf/sched_switch") int kick_tp(u64 *ctx) { scx_bpf_kick_cpu(1, 0); return 0; }
 OPS(yield, yield_other) { return task(1) ? task(1)->pid : task(0)->pid; }
 OPS(yield, yield_blind) { return task(1)->pid; }
+OPS(running, slots_elsewhere) { return scx_bpf_dispatch_nr_slots(); }
+OPS(running, cancel_elsewhere) { scx_bpf_dispatch_cancel(); return 0; }
+OPS(cpu_release, reenqueue_there) { return scx_bpf_reenqueue_local(); }
+OPS(running, reenqueue_elsewhere) { return scx_bpf_reenqueue_local(); }
+OPS(enqueue, move_elsewhere) { return scx_bpf_dsq_move_to_local(1); }
+SLEEPS(exit, create_late) { return scx_bpf_create_dsq(1, -1); }

@@ -4,7 +4,7 @@
 //! 6.18; the other flags, and all of the rows with `Filter::Lsm`, are documented. The names are
 //! those of its BTF (`bpf_kfunc` tags); `cgroup_rstat_*` are what older kernels call `css_rstat_*`.
 
-use super::{Filter, Kfunc, KfuncFlags, KfuncHooks};
+use super::{Filter, Kfunc, KfuncFlags, KfuncHooks, SchedulerCalls};
 
 pub(super) const ACQ: u32 = KfuncFlags::ACQUIRE.bits();
 pub(super) const DESTROY: u32 = KfuncFlags::ITER_DESTROY.bits();
@@ -34,6 +34,18 @@ pub(super) const SYSCALL: u16 = KfuncHooks::SYSCALL.bits();
 pub(super) const TC: u16 = KfuncHooks::TC.bits();
 pub(super) const TRACING: u16 = KfuncHooks::TRACING.bits();
 const XDP: u16 = KfuncHooks::XDP.bits();
+
+const ANY_MEMBER: Filter = Filter::Scheduler(SchedulerCalls::all());
+const IN_DISPATCH: Filter = Filter::Scheduler(SchedulerCalls::DISPATCH);
+const IN_MOVING: Filter =
+    Filter::Scheduler(SchedulerCalls::DISPATCH.union(SchedulerCalls::UNLOCKED));
+const IN_QUEUEING: Filter = Filter::Scheduler(
+    SchedulerCalls::SELECT.union(SchedulerCalls::ENQUEUE).union(SchedulerCalls::DISPATCH),
+);
+const IN_RELEASE: Filter = Filter::Scheduler(SchedulerCalls::RELEASE);
+const IN_SELECTING: Filter = Filter::Scheduler(
+    SchedulerCalls::SELECT.union(SchedulerCalls::ENQUEUE).union(SchedulerCalls::UNLOCKED),
+);
 
 pub(super) const fn row(name: &'static str, flags: u32, hooks: u16, filter: Filter) -> Kfunc {
     let flags = KfuncFlags::from_bits_truncate(flags);
@@ -140,9 +152,9 @@ pub(super) static KFUNCS: [Kfunc; 262] = [
     row("bpf_iter_num_destroy", DESTROY, COMMON, Filter::Any),
     row("bpf_iter_num_new", NEW, COMMON, Filter::Any),
     row("bpf_iter_num_next", NEXT | NULL, COMMON, Filter::Any),
-    row("bpf_iter_scx_dsq_destroy", DESTROY, SCHED_EXT, Filter::Any),
-    row("bpf_iter_scx_dsq_new", NEW | RCU_PROT, SCHED_EXT, Filter::Any),
-    row("bpf_iter_scx_dsq_next", NEXT | NULL, SCHED_EXT, Filter::Any),
+    row("bpf_iter_scx_dsq_destroy", DESTROY, SCHED_EXT, ANY_MEMBER),
+    row("bpf_iter_scx_dsq_new", NEW | RCU_PROT, SCHED_EXT, ANY_MEMBER),
+    row("bpf_iter_scx_dsq_next", NEXT | NULL, SCHED_EXT, ANY_MEMBER),
     row("bpf_iter_task_destroy", DESTROY, COMMON, Filter::Any),
     row("bpf_iter_task_new", NEW | TRUSTED | RCU_PROT, COMMON, Filter::Any),
     row("bpf_iter_task_next", NEXT | NULL, COMMON, Filter::Any),
@@ -253,52 +265,52 @@ pub(super) static KFUNCS: [Kfunc; 262] = [
     row("dctcp_ssthresh", 0, STRUCT_OPS, Filter::Any),
     row("dctcp_state", 0, STRUCT_OPS, Filter::Any),
     row("dctcp_update_alpha", 0, STRUCT_OPS, Filter::Any),
-    row("scx_bpf_cpu_curr", NULL | RCU_PROT, SCHED_EXT, Filter::Any),
-    row("scx_bpf_cpu_node", 0, SCHED_EXT, Filter::Any),
-    row("scx_bpf_cpu_rq", 0, SCHED_EXT, Filter::Any),
-    row("scx_bpf_cpuperf_cap", 0, SCHED_EXT, Filter::Any),
-    row("scx_bpf_cpuperf_cur", 0, SCHED_EXT, Filter::Any),
-    row("scx_bpf_cpuperf_set", 0, SCHED_EXT, Filter::Any),
-    row("scx_bpf_create_dsq", SLEEP, STRUCT_OPS | SYSCALL, Filter::Any),
-    row("scx_bpf_destroy_dsq", 0, SCHED_EXT, Filter::Any),
-    row("scx_bpf_dispatch_cancel", 0, STRUCT_OPS, Filter::Any),
-    row("scx_bpf_dispatch_nr_slots", 0, STRUCT_OPS, Filter::Any),
-    row("scx_bpf_dsq_insert", RCU, STRUCT_OPS, Filter::Any),
-    row("scx_bpf_dsq_insert_vtime", RCU, STRUCT_OPS, Filter::Any),
-    row("scx_bpf_dsq_move", RCU, STRUCT_OPS | SYSCALL, Filter::Any),
-    row("scx_bpf_dsq_move_set_slice", 0, STRUCT_OPS | SYSCALL, Filter::Any),
-    row("scx_bpf_dsq_move_set_vtime", 0, STRUCT_OPS | SYSCALL, Filter::Any),
-    row("scx_bpf_dsq_move_to_local", 0, STRUCT_OPS, Filter::Any),
-    row("scx_bpf_dsq_move_vtime", RCU, STRUCT_OPS | SYSCALL, Filter::Any),
-    row("scx_bpf_dsq_nr_queued", 0, SCHED_EXT, Filter::Any),
-    row("scx_bpf_dump_bstr", TRUSTED, SCHED_EXT, Filter::Any),
-    row("scx_bpf_error_bstr", TRUSTED, SCHED_EXT, Filter::Any),
-    row("scx_bpf_events", TRUSTED, SCHED_EXT, Filter::Any),
-    row("scx_bpf_exit_bstr", TRUSTED, SCHED_EXT, Filter::Any),
-    row("scx_bpf_get_idle_cpumask", ACQ, SCHED_EXT, Filter::Any),
-    row("scx_bpf_get_idle_cpumask_node", ACQ, SCHED_EXT, Filter::Any),
-    row("scx_bpf_get_idle_smtmask", ACQ, SCHED_EXT, Filter::Any),
-    row("scx_bpf_get_idle_smtmask_node", ACQ, SCHED_EXT, Filter::Any),
-    row("scx_bpf_get_online_cpumask", ACQ, SCHED_EXT, Filter::Any),
-    row("scx_bpf_get_possible_cpumask", ACQ, SCHED_EXT, Filter::Any),
-    row("scx_bpf_kick_cpu", 0, SCHED_EXT, Filter::Any),
-    row("scx_bpf_locked_rq", NULL, SCHED_EXT, Filter::Any),
-    row("scx_bpf_now", 0, SCHED_EXT, Filter::Any),
-    row("scx_bpf_nr_cpu_ids", 0, SCHED_EXT, Filter::Any),
-    row("scx_bpf_nr_node_ids", 0, SCHED_EXT, Filter::Any),
-    row("scx_bpf_pick_any_cpu", RCU, SCHED_EXT, Filter::Any),
-    row("scx_bpf_pick_any_cpu_node", RCU, SCHED_EXT, Filter::Any),
-    row("scx_bpf_pick_idle_cpu", RCU, SCHED_EXT, Filter::Any),
-    row("scx_bpf_pick_idle_cpu_node", RCU, SCHED_EXT, Filter::Any),
-    row("scx_bpf_put_cpumask", REL, SCHED_EXT, Filter::Any),
-    row("scx_bpf_put_idle_cpumask", REL, SCHED_EXT, Filter::Any),
-    row("scx_bpf_reenqueue_local", 0, STRUCT_OPS, Filter::Any),
-    row("scx_bpf_select_cpu_and", RCU, SCHED_EXT, Filter::Any),
-    row("scx_bpf_select_cpu_dfl", RCU, SCHED_EXT, Filter::Any),
-    row("scx_bpf_task_cgroup", ACQ | RCU, SCHED_EXT, Filter::Any),
-    row("scx_bpf_task_cpu", RCU, SCHED_EXT, Filter::Any),
-    row("scx_bpf_task_running", RCU, SCHED_EXT, Filter::Any),
-    row("scx_bpf_test_and_clear_cpu_idle", 0, SCHED_EXT, Filter::Any),
+    row("scx_bpf_cpu_curr", NULL | RCU_PROT, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_cpu_node", 0, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_cpu_rq", 0, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_cpuperf_cap", 0, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_cpuperf_cur", 0, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_cpuperf_set", 0, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_create_dsq", SLEEP, STRUCT_OPS | SYSCALL, ANY_MEMBER),
+    row("scx_bpf_destroy_dsq", 0, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_dispatch_cancel", 0, STRUCT_OPS, Filter::Slots),
+    row("scx_bpf_dispatch_nr_slots", 0, STRUCT_OPS, Filter::Slots),
+    row("scx_bpf_dsq_insert", RCU, STRUCT_OPS, IN_QUEUEING),
+    row("scx_bpf_dsq_insert_vtime", RCU, STRUCT_OPS, IN_QUEUEING),
+    row("scx_bpf_dsq_move", RCU, STRUCT_OPS | SYSCALL, IN_MOVING),
+    row("scx_bpf_dsq_move_set_slice", 0, STRUCT_OPS | SYSCALL, IN_MOVING),
+    row("scx_bpf_dsq_move_set_vtime", 0, STRUCT_OPS | SYSCALL, IN_MOVING),
+    row("scx_bpf_dsq_move_to_local", 0, STRUCT_OPS, IN_DISPATCH),
+    row("scx_bpf_dsq_move_vtime", RCU, STRUCT_OPS | SYSCALL, IN_MOVING),
+    row("scx_bpf_dsq_nr_queued", 0, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_dump_bstr", TRUSTED, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_error_bstr", TRUSTED, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_events", TRUSTED, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_exit_bstr", TRUSTED, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_get_idle_cpumask", ACQ, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_get_idle_cpumask_node", ACQ, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_get_idle_smtmask", ACQ, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_get_idle_smtmask_node", ACQ, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_get_online_cpumask", ACQ, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_get_possible_cpumask", ACQ, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_kick_cpu", 0, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_locked_rq", NULL, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_now", 0, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_nr_cpu_ids", 0, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_nr_node_ids", 0, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_pick_any_cpu", RCU, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_pick_any_cpu_node", RCU, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_pick_idle_cpu", RCU, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_pick_idle_cpu_node", RCU, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_put_cpumask", REL, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_put_idle_cpumask", REL, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_reenqueue_local", 0, STRUCT_OPS, IN_RELEASE),
+    row("scx_bpf_select_cpu_and", RCU, SCHED_EXT, IN_SELECTING),
+    row("scx_bpf_select_cpu_dfl", RCU, SCHED_EXT, IN_SELECTING),
+    row("scx_bpf_task_cgroup", ACQ | RCU, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_task_cpu", RCU, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_task_running", RCU, SCHED_EXT, ANY_MEMBER),
+    row("scx_bpf_test_and_clear_cpu_idle", 0, SCHED_EXT, ANY_MEMBER),
     row("tcp_cong_avoid_ai", 0, STRUCT_OPS, Filter::Any),
     row("tcp_reno_cong_avoid", 0, STRUCT_OPS, Filter::Any),
     row("tcp_reno_ssthresh", 0, STRUCT_OPS, Filter::Any),

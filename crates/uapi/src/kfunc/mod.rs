@@ -7,11 +7,13 @@
 //! Kernel: the `BTF_KFUNCS` sets and their filters, `bpf_prog_type_to_kfunc_hook`, 6.18.
 
 mod kfunc_table;
+mod scheduler;
 mod test_module_table;
 
 use crate::helper::HookKey;
 use crate::{AttachType, Behaviours, ProgType};
 use kfunc_table::KFUNCS;
+pub use scheduler::SchedulerCalls;
 use test_module_table::TEST_MODULE_KFUNCS;
 
 bitflags::bitflags! {
@@ -125,6 +127,10 @@ pub enum Filter {
     Iter,
     /// Only LSM programs.
     Lsm,
+    /// Of sched_ext's: only these members. Other types of programs are not concerned.
+    Scheduler(SchedulerCalls),
+    /// Of those that count and cancel what is dispatched.
+    Slots,
 }
 
 /// One kfunc.
@@ -149,6 +155,17 @@ impl Kfunc {
         })
     }
 
+    /// Whether the member of `sched_ext_ops` that the program implements may call it.
+    fn scheduler_may(&self, hook: &HookKey<'_>, rules: &Behaviours) -> bool {
+        let calls = match self.filter {
+            Filter::Scheduler(calls) => calls,
+            _ if rules.scx_slots_by_member => SchedulerCalls::DISPATCH,
+            _ => SchedulerCalls::all(),
+        };
+        let is_asked = rules.scx_kfuncs_by_member && hook.prog_type == ProgType::StructOps;
+        !is_asked || calls.hold(hook.target)
+    }
+
     /// May a program of this kind call it? If not: `calling kernel function %s is not allowed`.
     pub fn allowed(&self, hook: &HookKey<'_>, rules: &Behaviours) -> bool {
         let at = |attach: AttachType| hook.attach_type == attach.number();
@@ -159,6 +176,7 @@ impl Kfunc {
             }
             Filter::Iter => at(AttachType::TraceIter),
             Filter::Lsm => hook.prog_type == ProgType::Lsm,
+            Filter::Scheduler(_) | Filter::Slots => self.scheduler_may(hook, rules),
         };
         let raw_tp =
             matches!(hook.prog_type, ProgType::RawTracepoint | ProgType::RawTracepointWritable);

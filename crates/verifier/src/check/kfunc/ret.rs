@@ -113,6 +113,8 @@ impl Env<'_> {
         if let Some(at) = meta.iter.filter(|_| meta.callee.has(KfuncFlags::ITER_NEXT)) {
             let in_rcu = self.spilled(at.frameno, at.spi).ty.has(TypeFlag::MEM_RCU);
             flags |= if in_rcu { TypeFlag::MEM_RCU } else { TypeFlag::PTR_TRUSTED };
+        } else if flags.is_empty() && self.rules().kfunc_results_trusted {
+            flags |= TypeFlag::PTR_TRUSTED;
         }
         Ok(btf_ptr(flags, to.id().0, false))
     }

@@ -4,7 +4,7 @@
 
 use super::MemAccess;
 use super::btf_store::check_store;
-use super::btf_trust::field_flags;
+use super::btf_trust::{field_flags, is_trusted_reg};
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, MemFault, Regno, Stop, unsupported};
@@ -39,11 +39,15 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     check_pointer(env, reg, (at.regno, off), (&btf, struct_id, in_prog))?;
     let is_alloc = reg.ty.has(TypeFlag::MEM_ALLOC);
     if at.is_write() {
+        let is_untrusted = match is_alloc {
+            true => reg.ty.has(TypeFlag::PTR_UNTRUSTED),
+            false => !is_trusted_reg(reg) && !reg.ty.has(TypeFlag::MEM_RCU),
+        };
+        if is_untrusted && (is_alloc || env.rules().stores_need_trust) {
+            reject!(env, EACCES, MemFault::ObjectReadOnly);
+        }
         if !is_alloc {
             return check_store(env, (&btf, struct_id), (off, at.size));
-        }
-        if reg.ty.has(TypeFlag::PTR_UNTRUSTED) {
-            reject!(env, EACCES, MemFault::ObjectReadOnly);
         }
     }
     if is_alloc {
