@@ -18,6 +18,7 @@ mod ask;
 mod fetch;
 mod guest;
 mod initrd;
+mod mutants;
 mod page;
 mod probe;
 mod shipped;
@@ -44,6 +45,8 @@ enum Command {
     Ask(ask::Args),
     /// Ask a kernel which helpers, maps, programs and insns there are.
     Surface(surface::Args),
+    /// Compare with a kernel on mutants and generated programs.
+    Mutants(mutants::Args),
     /// Pack answers into the tables of tests/kernels/asked.
     Table(table::Args),
     /// Write docs/kernels.md: what came when.
@@ -79,6 +82,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         Command::Fetch(args) => fetch::run(args),
         Command::Ask(args) => ask::run(args),
         Command::Surface(args) => surface::run(args),
+        Command::Mutants(args) => mutants::run(args),
         Command::Table(args) => table::run(args),
         Command::Page(args) => page::run(args),
         Command::Shipped(args) => shipped::run(args),

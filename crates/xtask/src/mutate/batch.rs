@@ -21,7 +21,8 @@ use skep::program::{MapDef, Program};
 use skep::uapi::kfunc::Kfunc;
 use skep_kernel::held::Held;
 use skep_kernel::judge::{Answer, as_loaded};
-use skep_testkit::engine;
+use skep_testkit::engine::{self, Verdict};
+use skep_verifier::Privileges;
 use std::path::PathBuf;
 
 /// Mutants a batch.
@@ -48,6 +49,8 @@ pub(crate) struct Sources {
     kfuncs: Vec<u32>,
     hard: Kfuncs,
     tracepoints: Vec<TypeId>,
+    /// Programs that are changed are asked of the running kernel first.
+    asks: bool,
 }
 
 /// What the programs of a batch are made of.
@@ -94,7 +97,12 @@ fn mix(seed: u64, number: u64, i: u64) -> u64 {
 
 impl Sources {
     pub(crate) fn new(files: Vec<PathBuf>, generated: u64) -> Result<Sources, String> {
-        let host = objects::host()?;
+        let asks = Sources { asks: true, ..Sources::of(objects::host()?, files, generated) };
+        Ok(asks)
+    }
+
+    /// For another kernel than the running one.
+    pub(crate) fn of(host: Host, files: Vec<PathBuf>, generated: u64) -> Sources {
         let mut kfuncs = Vec::new();
         let mut tracepoints = Vec::new();
         if let Some(btf) = &host.kernel_btf {
@@ -104,7 +112,7 @@ impl Sources {
             tracepoints = tracing::tracepoints(btf);
         }
         let hard = Kfuncs::find(host.kernel_btf.as_ref());
-        Ok(Sources { files, host, generated, kfuncs, hard, tracepoints })
+        Sources { files, host, generated, kfuncs, hard, tracepoints, asks: false }
     }
 
     /// The batch of this number; `None` if no object had a program that can be judged.
@@ -137,7 +145,7 @@ impl Sources {
                 continue;
             }
             let Ok(object) = objects::open(path, &self.host) else { continue };
-            let Some(base) = choose(&mut rng, &object) else { continue };
+            let Some(base) = self.choose(&mut rng, &object) else { continue };
             let mut donors = donors(&object, &base);
             let other = &self.files[rng.below(self.files.len() as u64) as usize];
             if let Ok(other) = objects::open(other, &self.host) {
@@ -148,27 +156,30 @@ impl Sources {
         }
         None
     }
-}
 
-/// A program of the object that is small enough and that this kernel judges.
-fn choose(rng: &mut Rng, object: &Object) -> Option<Program> {
-    let fits = |program: &&Program| program.insns.len() <= PROGRAM_MAX;
-    let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
-    let programs: Vec<&Program> = programs.filter(fits).collect();
-    if programs.is_empty() {
-        return None;
+    /// A program of the object that is small enough and that this kernel judges.
+    fn choose(&self, rng: &mut Rng, object: &Object) -> Option<Program> {
+        let fits = |program: &&Program| program.insns.len() <= PROGRAM_MAX;
+        let programs = object.programs.iter().filter_map(|entry| entry.program.as_ref().ok());
+        let programs: Vec<&Program> = programs.filter(fits).collect();
+        if programs.is_empty() {
+            return None;
+        }
+        let program = as_loaded(programs[rng.below(programs.len() as u64) as usize]).into_owned();
+        let ours = engine::verify_on(&self.host, &program, (4, Privileges::PRIVILEGED));
+        let walked = ours.stats.insns_processed.max(1);
+        if walked > WALK_BASE_MAX || !rng.chance((100 * WALK_SHORT / walked).clamp(5, 100)) {
+            return None;
+        }
+        if !self.asks {
+            return matches!(ours.verdict, Verdict::Accepted | Verdict::Rejected(_)).then_some(program);
+        }
+        let mut held = Held::new(&program).ok()?;
+        let compared =
+            super::compare::compare(&program, Loader::Root, &mut |level| held.judge(&program, level));
+        let left = matches!(compared, Compared::Left(_));
+        (!left && matches!(held.judge(&program, 4), Answer::Judged(_))).then_some(program)
     }
-    let program = as_loaded(programs[rng.below(programs.len() as u64) as usize]).into_owned();
-    let ours = engine::verify(&program, 4);
-    let walked = ours.stats.insns_processed.max(1);
-    if walked > WALK_BASE_MAX || !rng.chance((100 * WALK_SHORT / walked).clamp(5, 100)) {
-        return None;
-    }
-    let mut held = Held::new(&program).ok()?;
-    let compared =
-        super::compare::compare(&program, Loader::Root, &mut |level| held.judge(&program, level));
-    let left = matches!(compared, Compared::Left(_));
-    (!left && matches!(held.judge(&program, 4), Answer::Judged(_))).then_some(program)
 }
 
 /// Insns of the object's programs, with maps of `base` in place of theirs.
@@ -244,6 +255,11 @@ impl Batch<'_> {
 }
 
 impl Mutant {
+    /// Whether it is loaded with every capability.
+    pub(super) fn is_of_root(&self) -> bool {
+        self.loader == Loader::Root
+    }
+
     fn edit(&mut self, rng: &mut Rng, batch: &Batch<'_>) {
         let stock = Stock { donors: &batch.donors, kfuncs: &batch.sources.kfuncs };
         let text = match rng.below(100) {

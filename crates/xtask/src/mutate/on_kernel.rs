@@ -1,0 +1,159 @@
+//! Mutants for another kernel than the running one: the same programs, asked elsewhere.
+//!
+//! Verdicts, counts and last messages are compared; logs are not, and nothing is minimised.
+
+use super::batch::{BATCH, Sources};
+use super::compare::{Difference, Kind, last_message};
+use super::groups::Groups;
+use super::replay::Case;
+use super::worker::Found;
+use crate::kernel_diff::shape;
+use skep::program::Program;
+use skep::{Host, Kernel};
+use skep_kernel::kernel_log::KernelStats;
+use skep_testkit::engine::{self, Ours, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the other kernel says.
+pub(crate) enum Told {
+    /// Accepted or refused, with its log.
+    Judged { accepted: bool, log: String },
+    /// Not by its verifier; or it was lost over the program.
+    NotJudged(String),
+}
+
+/// Longer walks are left out: where machines are emulated they take minutes.
+const WALK_MAX: u64 = 20_000;
+
+/// A run of mutants against a kernel.
+pub(crate) struct OnKernel<'a> {
+    sources: Sources,
+    kernel: &'a Kernel,
+    seed: u64,
+    groups: Groups,
+    seen: BTreeSet<String>,
+}
+
+impl<'a> OnKernel<'a> {
+    pub(crate) fn new(
+        (host, kernel): (Host, &'a Kernel),
+        files: Vec<PathBuf>,
+        (seed, generated): (u64, u64),
+    ) -> OnKernel<'a> {
+        let sources = Sources::of(host, files, generated);
+        OnKernel { sources, kernel, seed, groups: Groups::default(), seen: BTreeSet::new() }
+    }
+
+    /// How many programs there were.
+    pub(crate) fn programs(&self) -> u64 {
+        self.groups.programs()
+    }
+
+    /// Judges one batch.
+    pub(crate) fn batch(&mut self, number: u64, ask: &mut dyn FnMut(&Program) -> Told) {
+        let mut counts = BTreeMap::new();
+        let mut found = Vec::new();
+        let Some(batch) = self.sources.batch(self.seed, number) else { return };
+        for i in 0..BATCH {
+            let Ok(Ok(mutant)) = skep::contain_panic(|| batch.mutant(i)) else { continue };
+            if !mutant.is_of_root() {
+                continue;
+            }
+            let facts = (&self.sources.host, self.kernel);
+            let ours = engine::verify_for(facts, &mutant.program, 4);
+            let class = match compare(&ours, &mutant.program, ask) {
+                Ok(true) => "equal, accepted".to_owned(),
+                Ok(false) => "equal, refused".to_owned(),
+                Err(Left::Out(why)) => format!("left out: {why}"),
+                Err(Left::Different(difference)) => {
+                    let id = format!("{}/{number}/{i}", self.seed);
+                    let (kind, key) = (difference.kind, difference.key.clone());
+                    let new = self.seen.insert(format!("{kind:?} {key}"));
+                    let base = format!("{} ({id})", batch.name);
+                    let case = new.then(|| mutant.case(&base, *difference));
+                    found.push(Found { id, kind, key, case });
+                    format!("different: {kind:?}")
+                }
+            };
+            *counts.entry(class).or_default() += 1;
+        }
+        self.groups.add(counts, found);
+    }
+
+    /// Writes a file for each cause, and returns the table.
+    pub(crate) fn write(&self, out: &Path) -> io::Result<String> {
+        self.groups.write(out)
+    }
+
+    /// Whether there was a difference of verdicts.
+    pub(crate) fn has_other_verdicts(&self) -> bool {
+        self.groups.worst().is_some_and(|worst| worst <= Kind::FalseReject)
+    }
+}
+
+enum Left {
+    Out(String),
+    Different(Box<Difference>),
+}
+
+/// Whether both accept it, where they agree.
+fn compare(
+    ours: &Ours,
+    program: &Program,
+    ask: &mut dyn FnMut(&Program) -> Told,
+) -> Result<bool, Left> {
+    if let Verdict::Unsupported(what) = &ours.verdict {
+        return Err(Left::Out(format!("not supported yet: {}", shape(what))));
+    }
+    if ours.stats.insns_processed > WALK_MAX {
+        return Err(Left::Out("long".to_owned()));
+    }
+    if ours.verdict.reason().contains("jumps is too complex") {
+        return Err(Left::Out("too complex".to_owned()));
+    }
+    let (accepted, log) = match ask(program) {
+        Told::Judged { accepted, log } => (accepted, log),
+        Told::NotJudged(why) => return Err(Left::Out(format!("not judged: {}", shape(&why)))),
+    };
+    let (why, theirs) = (last_message(&ours.log).to_owned(), last_message(&log).to_owned());
+    let stats = KernelStats::parse(&log).unwrap_or_default();
+    let ours_accepts = ours.verdict == Verdict::Accepted;
+    let why = match (&ours.verdict, why.is_empty()) {
+        // What the kernel lacks is not in the log.
+        (Verdict::Rejected(reason), true) => reason.clone(),
+        _ => why,
+    };
+    let kind = match (&ours.verdict, accepted) {
+        (Verdict::Bug(_), _) => Kind::Bug,
+        _ if ours_accepts && !accepted => Kind::FalseAccept,
+        _ if !ours_accepts && accepted => Kind::FalseReject,
+        _ if ours.stats.insns_processed != stats.insns_processed => Kind::Counts,
+        _ if shape(&why) != shape(&theirs) && !accepted => Kind::Message,
+        _ => return Ok(accepted),
+    };
+    let key = match kind {
+        Kind::FalseAccept => shape(&theirs),
+        Kind::FalseReject | Kind::Bug => shape(&why),
+        Kind::Counts if accepted => "accepted".to_owned(),
+        _ => format!("{} | {}", shape(&why), shape(&theirs)),
+    };
+    let told = |accepted: bool, why: &str, insns: u64| match accepted {
+        true => format!("accepted, {insns} insns"),
+        false => format!("refused, {insns} insns: {why}"),
+    };
+    Err(Left::Different(Box::new(Difference {
+        kind,
+        key,
+        ours: told(ours_accepts, &why, ours.stats.insns_processed),
+        kernel: told(accepted, &theirs, stats.insns_processed),
+        ..Difference::none()
+    })))
+}
+
+impl super::batch::Mutant {
+    fn case(self, base: &str, difference: Difference) -> Case {
+        Case::new((base, &self.edits), (&self.program, self.loader), difference)
+    }
+}
