@@ -29,10 +29,22 @@ impl SchedulerCalls {
             "dispatch" => SchedulerCalls::DISPATCH,
             "cpu_release" => SchedulerCalls::RELEASE,
             "sub_caps_updated" | "sub_ecaps_updated" => SchedulerCalls::all(),
-            "cgroup_cancel_move" | "cgroup_exit" | "cgroup_init" | "cgroup_prep_move"
-            | "cgroup_set_bandwidth" | "cgroup_set_idle" | "cgroup_set_weight" | "cpu_offline"
-            | "cpu_online" | "dump" | "exit" | "init" | "init_cids" | "init_task"
-            | "sub_attach" | "sub_detach" => SchedulerCalls::UNLOCKED,
+            "cgroup_cancel_move"
+            | "cgroup_exit"
+            | "cgroup_init"
+            | "cgroup_prep_move"
+            | "cgroup_set_bandwidth"
+            | "cgroup_set_idle"
+            | "cgroup_set_weight"
+            | "cpu_offline"
+            | "cpu_online"
+            | "dump"
+            | "exit"
+            | "init"
+            | "init_cids"
+            | "init_task"
+            | "sub_attach"
+            | "sub_detach" => SchedulerCalls::UNLOCKED,
             _ => SchedulerCalls::REST,
         }
     }

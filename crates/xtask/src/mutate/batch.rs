@@ -172,11 +172,13 @@ impl Sources {
             return None;
         }
         if !self.asks {
-            return matches!(ours.verdict, Verdict::Accepted | Verdict::Rejected(_)).then_some(program);
+            return matches!(ours.verdict, Verdict::Accepted | Verdict::Rejected(_))
+                .then_some(program);
         }
         let mut held = Held::new(&program).ok()?;
-        let compared =
-            super::compare::compare(&program, Loader::Root, &mut |level| held.judge(&program, level));
+        let compared = super::compare::compare(&program, Loader::Root, &mut |level| {
+            held.judge(&program, level)
+        });
         let left = matches!(compared, Compared::Left(_));
         (!left && matches!(held.judge(&program, 4), Answer::Judged(_))).then_some(program)
     }

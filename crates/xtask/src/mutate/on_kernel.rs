@@ -117,7 +117,7 @@ fn compare(
         Told::Judged { accepted, log } => (accepted, log),
         Told::NotJudged(why) => return Err(Left::Out(format!("not judged: {}", shape(&why)))),
     };
-    let (why, theirs) = (last_message(&ours.log).to_owned(), last_message(&log).to_owned());
+    let (why, theirs) = (said(&ours.log), said(&log));
     let stats = KernelStats::parse(&log).unwrap_or_default();
     let ours_accepts = ours.verdict == Verdict::Accepted;
     let why = match (&ours.verdict, why.is_empty()) {
@@ -150,6 +150,14 @@ fn compare(
         kernel: told(accepted, &theirs, stats.insns_processed),
         ..Difference::none()
     })))
+}
+
+/// The last message; some have no end of line, and what follows is no part of them.
+fn said(log: &str) -> String {
+    let message = last_message(log);
+    let ends = ["stack depth ", "verification time "];
+    let end = ends.into_iter().filter_map(|end| message.find(end)).min();
+    message[..end.unwrap_or(message.len())].to_owned()
 }
 
 impl super::batch::Mutant {

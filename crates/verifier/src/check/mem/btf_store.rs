@@ -57,9 +57,9 @@ const TASK_FIELDS: [[&str; 2]; 3] = [["scx", "slice"], ["scx", "dsq_vtime"], ["s
 
 /// What else a scheduler stores to is refused without a word.
 fn check_scheduler_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
-    let fields = TASK_FIELDS.iter().filter_map(|path| find_field(ty.btf(), ty, path));
+    let mut fields = TASK_FIELDS.iter().filter_map(|path| find_field(ty.btf(), ty, path));
     let is_inside = |(start, end, _)| off >= start as i32 && off + size <= end as i32;
-    match ty.name() == "task_struct" && fields.map(is_inside).any(|inside| inside) {
+    match ty.name() == "task_struct" && fields.any(is_inside) {
         true => Ok(()),
         false => Err(Stop::refused(errno::EACCES, MemFault::SchedulerReadOnly)),
     }
