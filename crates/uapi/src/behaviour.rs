@@ -168,7 +168,7 @@ behaviours! {
     file_alloc_hook "+++++++....." Accepted,
         "v3/verifier_lsm.bpf.o" "errno_zero_retval_test1"
         "The LSM hook `file_alloc_security` takes programs."
-    syscalls_sleep "..........++" Accepted,
+    syscalls_sleep ".........+++" Accepted,
         "v3/iters_css.bpf.o" "iter_css_for_each"
         "Entries of system calls may sleep and be changed, whether or not errors are injected."
     timers_in_tracing "........++++" Accepted,
@@ -189,10 +189,10 @@ behaviours! {
     kfuncs_in_raw_tp "........++++" Accepted,
         "v3/verifier_kfunc_prog_types.bpf.o" "cpumask_kfunc_raw_tp"
         "Raw tracepoints may call the kfuncs of tasks, cgroups and CPU masks."
-    void_global_functions "..........++" Accepted,
+    void_global_functions ".........+++" Accepted,
         "v3/test_global_func7.bpf.o" "global_func7"
         "Global functions may return nothing."
-    long_chains_of_globals "..........++" Accepted,
+    long_chains_of_globals ".........+++" Accepted,
         "v3/test_global_func3.bpf.o" "global_func3"
         "Calls of global functions do not add up to a chain of at most eight frames."
     ld_abs_ends_function ".++...+.++++" Refused,
@@ -309,7 +309,7 @@ behaviours! {
     private_stacks "..-+++++++++" Accepted,
         "v3/strobemeta_subprogs.bpf.o" "on_event"
         "Functions of tracing programs have a stack of their own if it is large."
-    nested_rcu ".......---++" Accepted,
+    nested_rcu ".......--+++" Accepted,
         "v3/rcu_read_lock.bpf.o" "nested_rcu_region"
         "Sections under RCU may be nested."
     ranges_are_combined "..++++++++++" Accepted,
