@@ -126,6 +126,16 @@ const COMMANDS: &[(&str, &str)] = &[
     ("profile", "profile --btf none tests/programs/stress_parser.bpf.o -o json"),
     ("globals", "globals --btf none tests/programs/globals/budget.bpf.o -o json"),
     ("globals", "globals --btf none tests/programs/map_kinds.bpf.o -o json"),
+    ("run", "run --btf none tests/programs/xdp_count.bpf.o xdp_count --profile --stats -o json"),
+    ("run", "run --btf none tests/programs/loops.bpf.o loop_constant --interp --fuel 99 --json"),
+    (
+        "run",
+        "run --btf none tests/programs/xdp_count.bpf.o xdp_count --pcap tests/cli/run/one.pcap \
+         --stats-histogram --trace --json",
+    ),
+    ("run", "run --btf none tests/programs/kprobe_latency.bpf.o on_entry --json"),
+    ("prog", "prog show --btf none tests/programs/xdp_count.bpf.o -o json"),
+    ("prog", "prog stat --btf none tests/programs/calls.bpf.o --repeat 3 -o json"),
     ("explain", "explain --list -o json"),
     ("explain", "explain leaked-reference -o json"),
     ("explain", "explain back-edge from insn 7 to 3 -o json"),

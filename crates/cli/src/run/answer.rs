@@ -16,6 +16,8 @@ use skep_report::{ExecutedLine, ProgRow};
 /// All that is printed of a run.
 #[derive(Serialize)]
 pub(super) struct Answer<'a> {
+    /// Of the schema (docs/json.md).
+    version: u32,
     prog: &'a str,
     #[serde(rename = "type")]
     prog_type: String,
@@ -152,6 +154,7 @@ impl<'a> Answer<'a> {
         };
         let mean = tally.time.as_nanos() as f64 / tally.runs as f64;
         Answer {
+            version: 1,
             prog: instance.name(),
             prog_type: prog_type.to_string(),
             engine: if instance.machine_code().is_some() { "jit" } else { "interp" },
