@@ -78,6 +78,7 @@ struct At<'a> {
     off: u32,
     size: u32,
     via_union: bool,
+    unions_run_on: bool,
 }
 
 /// What one struct says about an access.
@@ -90,15 +91,25 @@ enum Found<'a> {
 impl Btf {
     /// One step: what an access of `size` bytes at byte `off` of struct `id` meets first.
     pub fn struct_walk(&self, id: TypeId, off: u32, size: u32) -> Result<Walk<'_>, WalkError> {
-        At { t: self.skip_modifiers(id), off, size, via_union: false }.walk()
+        At { t: self.skip_modifiers(id), off, size, via_union: false, unions_run_on: true }.walk()
     }
 
     /// Walks on through nested structs until data or a pointer is met; never [`Walk::Struct`].
     pub fn struct_access(&self, id: TypeId, off: u32, size: u32) -> Result<Walk<'_>, WalkError> {
+        self.struct_access_by(true, id, (off, size))
+    }
+
+    /// The same; below a union an access may run on into the next member only if `unions_run_on`.
+    pub fn struct_access_by(
+        &self,
+        unions_run_on: bool,
+        id: TypeId,
+        (off, size): (u32, u32),
+    ) -> Result<Walk<'_>, WalkError> {
         let (mut id, mut off, mut union) = (id, off, false);
         for _ in 0..DEPTH_MAX {
             let t = self.skip_modifiers(id);
-            let at = At { t, off, size, via_union: union };
+            let at = At { t, off, size, via_union: union, unions_run_on };
             match at.walk()? {
                 Walk::Struct { id: inner, via_union } => {
                     (id, off, union) = (inner, 0, via_union);
@@ -190,7 +201,7 @@ impl<'a> At<'a> {
         }
         // Part of a number, or several elements of an array, as long as the member holds it all.
         // Seen on 6.18: below a union an access may also run on into the next member.
-        if self.end() > end && !self.via_union {
+        if self.end() > end && !(self.via_union && self.unions_run_on) {
             return Err(WalkError::Unfit(format!(
                 "access beyond the end of member {} (mend:{end}) in struct {} with off {} size {}",
                 m.name,

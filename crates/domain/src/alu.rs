@@ -46,7 +46,11 @@ impl AluOp {
 impl AluOp {
     /// Whether anything can be said of the result. Kernel: `is_safe_to_compute_dst_reg_range`.
     #[inline]
-    fn is_computable<const W: u32, const H: u32>(self, wide: bool, src: &ScalarAt<W, H>) -> bool {
+    pub(crate) fn is_computable<const W: u32, const H: u32>(
+        self,
+        wide: bool,
+        src: &ScalarAt<W, H>,
+    ) -> bool {
         match self {
             Self::Div | Self::Mod => false,
             Self::Lsh | Self::Rsh | Self::Arsh if wide => {
@@ -80,6 +84,19 @@ pub fn alu<const W: u32, const H: u32>(
         *dst = ScalarAt::constant(value);
         return true;
     }
+    combine(op, wide, dst, src);
+    dst.sync();
+    true
+}
+
+/// The result before its views are brought into agreement.
+#[inline]
+pub(crate) fn combine<const W: u32, const H: u32>(
+    op: AluOp,
+    wide: bool,
+    dst: &mut ScalarAt<W, H>,
+    src: &ScalarAt<W, H>,
+) {
     match op {
         AluOp::Lsh | AluOp::Rsh | AluOp::Arsh => {
             let shift = if wide { src.umin as u32 } else { src.u32_min };
@@ -90,8 +107,6 @@ pub fn alu<const W: u32, const H: u32>(
     if !wide {
         dst.zext_32_to_64();
     }
-    dst.sync();
-    true
 }
 
 /// The one result of two numbers, on `B` bits: what the bounds come to in the end, at once.

@@ -103,6 +103,21 @@ impl<const W: u32> Bounds<W> {
         }
     }
 
+    /// [`Bounds::narrow_each_by_other`]; signed bounds that cross zero only if a kernel does so.
+    pub(crate) fn narrow_each_by_other_if(&mut self, across_signs: bool) {
+        if across_signs || Self::to_u(self.smin as u64) <= Self::to_u(self.smax as u64) {
+            return self.narrow_each_by_other();
+        }
+        let (min, max) = (Self::to_s(self.umin), Self::to_s(self.umax));
+        if min <= max {
+            self.narrow_s(min, max);
+            let (low, high) = (Self::to_u(self.smin as u64), Self::to_u(self.smax as u64));
+            if low <= high {
+                self.narrow_u(low, high);
+            }
+        }
+    }
+
     /// A single value in both views.
     #[inline]
     pub(crate) fn is_const(&self) -> bool {

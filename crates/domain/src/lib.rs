@@ -18,6 +18,8 @@ mod alu;
 mod bounds;
 mod branch;
 mod coerce;
+mod division;
+mod older;
 mod refine;
 mod sanity;
 mod scalar;
@@ -26,6 +28,8 @@ mod tnum;
 
 pub use alu::{AluOp, ByteOrder, alu, byte_order, fork_sign_mask, neg};
 pub use branch::{JmpOp, is_branch_taken};
+pub use division::{Division, divide};
+pub use older::{Deduction, alu_by, refine_branches_by};
 pub use refine::{refine, refine_branches, refine_same};
 pub use sanity::BoundsViolation;
 pub use scalar::{Scalar, ScalarAt};

@@ -4,6 +4,7 @@
 //! (6.18).
 
 use crate::bounds::Bounds;
+use crate::older::Deduction;
 use crate::{ScalarAt, Tnum};
 
 /// Rounds of deduction: what one round learns of the half can teach the whole in the next.
@@ -49,15 +50,15 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Views<const W: u32, const H: u32> {
-    var_off: Tnum,
-    wide: Bounds<W>,
-    half: Bounds<H>,
+pub(crate) struct Views<const W: u32, const H: u32> {
+    pub(crate) var_off: Tnum,
+    pub(crate) wide: Bounds<W>,
+    pub(crate) half: Bounds<H>,
 }
 
 impl<const W: u32, const H: u32> Views<W, H> {
     #[inline]
-    fn narrow_by_bits(&mut self) {
+    pub(crate) fn narrow_by_bits(&mut self) {
         self.half.narrow_by(self.var_off);
         self.wide.narrow_by(self.var_off);
         if self.wide.umin != self.wide.umax || !self.var_off.is_const() {
@@ -89,6 +90,14 @@ impl<const W: u32, const H: u32> Views<W, H> {
         self.half_from_wide();
         self.half.narrow_each_by_other();
         self.wide.narrow_each_by_other();
+        self.wide_from_half();
+    }
+
+    /// [`Views::deduce`] by the rules of another kernel.
+    pub(crate) fn deduce_by(&mut self, how: Deduction) {
+        self.half_from_wide();
+        self.half.narrow_each_by_other_if(how.half_across_signs);
+        self.wide.narrow_each_by_other_if(how.wide_across_signs);
         self.wide_from_half();
     }
 
@@ -142,7 +151,7 @@ impl<const W: u32, const H: u32> Views<W, H> {
 
     /// The known bits learn from the unsigned bounds. Kernel: `__reg_bound_offset`.
     #[inline]
-    fn narrow_bits(&mut self) {
+    pub(crate) fn narrow_bits(&mut self) {
         let low = Bounds::<H>::UMAX;
         let whole = self.var_off.intersect(Tnum::range(self.wide.umin, self.wide.umax));
         let half = whole.truncate(low).intersect(Tnum::range(self.half.umin, self.half.umax));

@@ -9,6 +9,7 @@ use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
 use skep_btf::{Btf, Kind, LATER_KINDS};
 use skep_object::OpenOptions;
+use skep_uapi::words::Words;
 use skep_uapi::{Behaviours, KernelProfile};
 use skep_verifier::{Config, ErrorInjection, KernelSymbols};
 use std::fs;
@@ -57,6 +58,10 @@ pub struct Host {
     pub absent_btf_kinds: Arc<[Kind]>,
     /// Its verifier's rules; by default those of Linux 6.18.
     pub behaviours: Behaviours,
+    /// Its texts.
+    pub words: Words,
+    /// Helpers from this number on are not there.
+    pub helpers_end: Option<u32>,
 }
 
 impl Host {
@@ -88,6 +93,10 @@ impl Host {
             is_partial: false,
             absent_btf_kinds: kinds(&text("btf_absent").unwrap_or_default()),
             behaviours: Behaviours::of_release(&text("release").unwrap_or_default()),
+            words: Words::of_release(&text("release").unwrap_or_default()),
+            helpers_end: text("release")
+                .and_then(|release| release.parse().ok())
+                .map(skep_uapi::since::helpers_end),
         })
     }
 
@@ -120,6 +129,8 @@ impl Host {
             is_partial: false,
             absent_btf_kinds: Arc::default(),
             behaviours: Behaviours::default(),
+            words: Words::default(),
+            helpers_end: None,
         })
     }
 
@@ -134,7 +145,12 @@ impl Host {
         Config {
             kernel_symbols: self.kernel_symbols(),
             error_injection: self.error_injection.clone(),
-            profile: KernelProfile { behaviours: self.behaviours, ..config.profile },
+            profile: KernelProfile {
+                behaviours: self.behaviours,
+                words: self.words,
+                helpers_end: self.helpers_end.unwrap_or(u32::MAX),
+                ..config.profile
+            },
             nr_cpu_ids: if self.cpus == 0 { config.nr_cpu_ids } else { self.cpus },
             ..config
         }

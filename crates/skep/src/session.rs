@@ -132,7 +132,7 @@ impl Session {
                 Some(path) => verify_traced(program, &config, path),
             };
             let verification = Verification::new(program, outcome, started.elapsed());
-            self.for_its_kernel(Verification { path, ..verification })
+            self.for_its_kernel(program, Verification { path, ..verification })
         });
         judged.unwrap_or_else(|panic| Verification::broken(program, panic, started.elapsed()))
     }
@@ -154,8 +154,9 @@ impl Session {
     }
 
     /// The verification, with the verdict for the session's kernel.
-    fn for_its_kernel(&self, verification: Verification) -> Verification {
-        let verdict = self.kernel.as_ref().and_then(|kernel| kernel.verdict(&verification));
+    fn for_its_kernel(&self, program: &Program, verification: Verification) -> Verification {
+        let verdict =
+            self.kernel.as_ref().and_then(|kernel| kernel.verdict(program, &verification));
         match verdict {
             Some(verdict) => Verification { verdict, ..verification },
             None => verification,

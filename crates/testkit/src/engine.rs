@@ -1,6 +1,6 @@
 //! Our verifier in the shape that a comparison wants: one answer, whatever happens.
 
-use skep::kernel::Needs;
+use skep::kernel::{Needs, Refused};
 use skep::program::Program;
 use skep::uapi::KernelProfile;
 use skep::{Host, Kernel};
@@ -95,11 +95,20 @@ pub fn verify_for((host, kernel): (&Host, &Kernel), program: &Program, log_level
         let outcome = skep_verifier::verify(program, &config);
         let lack = match &outcome.verdict {
             skep_verifier::Verdict::Accepted(verified) => kernel.lacks(&Needs::alone(verified)),
+            skep_verifier::Verdict::Rejected(why) => {
+                let insn_idx = why.insn_idx.map(|at| at as usize);
+                let refused = Refused { insn_idx, kind: why.kind.code() };
+                kernel.lacks_refused(program, &refused)
+            }
             _ => None,
         };
         let ours = Ours::from(outcome);
         match lack {
-            Some(lack) => Ours { verdict: Verdict::Rejected(lack.to_string()), ..ours },
+            Some(lack) => {
+                let log =
+                    lack.said.as_ref().map_or_else(|| ours.log.clone(), |said| format!("{said}\n"));
+                Ours { verdict: Verdict::Rejected(lack.to_string()), log, ..ours }
+            }
             None => ours,
         }
     })

@@ -34,7 +34,7 @@ const COLUMNS: [Column; 12] = [
 ];
 
 /// The column of 6.18.44, whose rules all else is written in.
-const REFERENCE: usize = 6;
+pub(crate) const REFERENCE: usize = 6;
 
 /// What a kernel says of a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ const fn holds(marks: &str, column: usize) -> bool {
 }
 
 /// The column of the release, or of the one before it.
-fn column_of(release: &str) -> usize {
+pub(crate) fn column_of(release: &str) -> usize {
     if let Some(at) = COLUMNS.iter().position(|it| release.starts_with(it.release)) {
         return at;
     }
@@ -327,6 +327,57 @@ behaviours! {
     loops_repeat_exactly "..++++++++++" Accepted,
         "v3/verifier_loops1.bpf.o" "not_an_inifinite_loop"
         "A loop is without end if a round changes nothing (else: nothing that matters so far)."
+    bounds_cross_signs "..+.++++++++" Accepted,
+        "v3/verifier_bounds.bpf.o" "bounds_deduct_positive_overlap"
+        "Signed bounds that cross zero learn from unsigned ones that miss one of their sides."
+    half_bounds_cross_signs "..+...++++++" Accepted,
+        "v3/verifier_bounds.bpf.o" "signed_unsigned_intersection32_case1"
+        "The same for the bounds of the low half."
+    callbacks_converge "-.++++++++++" Refused,
+        "v3/verifier_iterating_callbacks.bpf.o" "unsafe_for_each_map_elem"
+        "A callback is walked until its states repeat, and not at all (else: once)."
+    precision_crosses_calls "..++++++++++" Insns(56),
+        "v3/test_subprogs.bpf.o" "prog1"
+        "What must be precise is looked for in functions that were called, too (else: all is)."
+    throw_leaves_all "***...++++++" Refused,
+        "v3/exceptions_fail.bpf.o" "reject_subprog_with_rcu_read_lock"
+        "An exception may hold nothing, in whatever function (else: locks only in the main one)."
+    unions_run_on "..++++++++++" Accepted,
+        "v3/test_ptr_untrusted.bpf.o" "lsm_run"
+        "A load below a union may run on into the next member."
+    equal_ids_are_paired "..++++++++++" Refused,
+        "v3/verifier_direct_packet_access.bpf.o" "id_in_regsafe_bad_access"
+        "States are compared by what ids stand for, also where registers are equal."
+    exceptions "..++++++++++" Refused,
+        "v3/exceptions_fail.bpf.o" "reject_exception_cb_call_static_func"
+        "A program may name a function for its exceptions."
+    rcu_outlives_section "...........+" Accepted,
+        "v3/cpumask_failure.bpf.o" "test_global_mask_out_of_rcu"
+        "The end of a section under RCU changes nothing where the program runs in one."
+    writes_user_memory "++++++.+++++" Accepted,
+        "v3/test_probe_user.bpf.o" "handle_sys_connect"
+        "Probes may write to the memory of users (else: the kernel is locked down)."
+    helper_accesses_keep_objects "+.----------" Accepted,
+        "libbpf-tools/biosnoop.bpf.o" "block_rq_complete"
+        "A helper that may write the stack leaves pointers to objects of the kernel there."
+    self_sums_linked "...+++.+...." Accepted,
+        "v3/verifier_linked_scalars.bpf.o" "scalars_self_add_clears_id"
+        "A number added to itself stays linked, by the constant that it becomes."
+    divisions_bounded "........++++" Insns(7),
+        "v3/verifier_sdiv.bpf.o" "sdiv64_overflow_ri"
+        "A quotient or remainder by a constant has bounds."
+    int_pointers_in_ctx ".+++++++++++" Accepted,
+        "v3/verifier_btf_ctx_access.bpf.o" "btf_ctx_access_accept"
+        "A pointer to a number among a function's arguments is a number."
+    linked_are_apart "--++++.+...." Insns(29),
+        "v3/verifier_iterating_callbacks.bpf.o" "test2"
+        "A number without relations does not cover one that is another plus a constant."
+    constants_compared ".+++++++++++" Accepted,
+        "v3/verifier_bounds.bpf.o" "crossing_64_bit_signed_boundary_1"
+        "A constant compared with a range of 64 bits ends its loop (else: nothing is said of it)."
+    long_walks_alike "+++++++++..." Accepted,
+        "bench/heapsort.bpf.o" "heapsort"
+        "Walks of more than half of the limit end as here (else: no promise is made of them)."
     frames_of_sixteen "..++++++++++" Accepted,
         "v3/strobemeta_subprogs.bpf.o" "on_event"
         "Frames of compiled programs are rounded to 16 bytes, not to 32."

@@ -30,6 +30,7 @@ pub mod run_ctx;
 pub mod since;
 pub mod trampoline;
 mod type_flag;
+pub mod words;
 
 pub use attach_rule::{BTF_MAX_TYPE, attach_types, attaches_to_btf};
 pub use attach_type::AttachType;

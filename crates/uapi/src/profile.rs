@@ -1,6 +1,7 @@
 //! A kernel version as data: what differs between kernels is a field here, never a version test in
 //! the verifier.
 
+use crate::words::Words;
 use crate::{Behaviours, limits};
 
 /// The rules of one kernel version.
@@ -22,6 +23,10 @@ pub struct KernelProfile {
     pub used_maps_max: usize,
     /// Rules that not every kernel has.
     pub behaviours: Behaviours,
+    /// Helpers from this number on are not there.
+    pub helpers_end: u32,
+    /// Texts that are not every kernel's.
+    pub words: Words,
 }
 
 impl KernelProfile {
@@ -36,6 +41,8 @@ impl KernelProfile {
             subprogs_max: limits::BPF_MAX_SUBPROGS,
             used_maps_max: limits::MAX_USED_MAPS,
             behaviours: Behaviours::reference(),
+            helpers_end: u32::MAX,
+            words: Words::reference(),
         }
     }
 }

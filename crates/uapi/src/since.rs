@@ -110,6 +110,12 @@ pub fn helper(id: HelperId) -> Option<Release> {
     of(&LATER_HELPERS, id as u32).or_else(|| of(&HELPERS, id as u32))
 }
 
+/// The first number that no helper of a release has.
+pub fn helpers_end(release: Release) -> u32 {
+    let later = HelperId::all().skip(1).filter(|&id| helper(id) > Some(release));
+    later.map(|id| id as u32).min().unwrap_or(u32::MAX)
+}
+
 /// Since when the map type is there.
 pub fn map_type(map_type: MapType) -> Option<Release> {
     of(&[ARENA], map_type as u32).or_else(|| of(&MAPS, map_type as u32))

@@ -6,7 +6,7 @@ use crate::passes::call_facts::{CallFacts, Callees};
 use skep_insn::Insn;
 use skep_program::{AttachTarget, Program};
 use skep_uapi::helper::{HelperId, HelperProto, HelperRow, HelperUse, HookKey, RetBase};
-use skep_uapi::helper::{needs_cap_bpf, needs_cap_perfmon};
+use skep_uapi::helper::{default_proto, needs_cap_bpf, needs_cap_perfmon};
 use skep_uapi::{ProgType, helper_changes_pkt_data};
 
 /// Who may be called, for one program.
@@ -20,6 +20,8 @@ pub(crate) struct Callable<'a> {
     privileges: Privileges,
     /// What the program is attached to.
     target: String,
+    /// Programs that probe may also write to the memory of users.
+    writes_user_memory: bool,
 }
 
 impl<'a> Callable<'a> {
@@ -29,7 +31,8 @@ impl<'a> Callable<'a> {
         let kfuncs = Kfuncs::new(prog, (&key, &config.profile.behaviours));
         let privileges = config.privileges;
         let helpers = HelperRow::find(&key);
-        Callable { prog, helpers, kfuncs, privileges, target }
+        let writes_user_memory = config.profile.behaviours.writes_user_memory;
+        Callable { prog, helpers, kfuncs, privileges, target, writes_user_memory }
     }
 
     /// The prototype that a call of helper `id` has, if this program type has the helper and its
@@ -43,6 +46,12 @@ impl<'a> Callable<'a> {
             }
             (Some(id), Some(_)) if !self.privileges.bpf && needs_cap_bpf(id) => {
                 HelperUse::CannotUse
+            }
+            (Some(HelperId::ProbeWriteUser), Some(row)) if self.writes_user_memory => {
+                match row.helper(HelperId::ProbeReadUser) {
+                    HelperUse::CannotUse => HelperUse::CannotUse,
+                    _ => HelperUse::May(default_proto(HelperId::ProbeWriteUser)),
+                }
             }
             (Some(id), Some(row)) => row.helper_at(id, &hook_key(self.prog, &self.target)),
             _ => HelperUse::CannotUse,

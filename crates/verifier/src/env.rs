@@ -82,6 +82,10 @@ pub(crate) struct Env<'a> {
 
     /// Insn whose entry of the jump history is still open (`cur_hist_ent`).
     pub(crate) history_insn: Option<u32>,
+    /// The kernel says what a struct points to that stays (else: all is taken for valid).
+    pub(crate) fields_have_trust: bool,
+    /// The frame of a callback that is walked next, as a function that is called.
+    pub(crate) entered: Option<Frame>,
 
     pub(crate) arena: Arena,
     pub(crate) transfers: Transfers,
@@ -284,7 +288,8 @@ impl<'a> Env<'a> {
     #[cold]
     pub(crate) fn refuse(&mut self, errno: i32, kind: impl Into<RejectKind>) -> Stop {
         let kind = kind.into();
-        verbose!(self, "{kind}\n");
+        let text = kind.told(self.config.profile.words);
+        verbose!(self, "{text}\n");
         Stop::refused(errno, kind)
     }
 
@@ -296,7 +301,8 @@ impl<'a> Env<'a> {
         kind: impl Into<RejectKind>,
     ) -> Stop {
         let kind = kind.into();
-        verbose!(self, "{kind}");
+        let text = kind.told(self.config.profile.words);
+        verbose!(self, "{text}");
         Stop::refused(errno, kind)
     }
 
@@ -305,7 +311,10 @@ impl<'a> Env<'a> {
     pub(crate) fn led_to(&mut self, mut stop: Stop, kind: impl Into<RejectKind>) -> Stop {
         if let Stop::Reject(refused) = &mut stop {
             let kind = kind.into();
-            verbose!(self, "{kind}\n");
+            let text = kind.told(self.config.profile.words);
+            if !text.is_empty() {
+                verbose!(self, "{text}\n");
+            }
             refused.led_to.push(kind);
         }
         stop

@@ -100,7 +100,11 @@ fn judge(mut env: Env<'_>) -> (Outcome, Option<Box<watch::Recorder>>) {
     env.stats.waiting_max = env.branches.room() as u32;
     env.stats.mem_final = env.mem_final();
     let stats = env.stats;
+    let words = env.config.profile.words;
     let verdict = match walked {
+        Ok(()) if walks_too_far(&env) => {
+            Verdict::Unsupported("walks of so many insns, which this kernel may not end".to_owned())
+        }
         Ok(()) => {
             let (depth, doubt) = (stats.stack_depth_bytes, Doubt::of(&env));
             let nr_cpu_ids = env.config.nr_cpu_ids;
@@ -109,7 +113,7 @@ fn judge(mut env: Env<'_>) -> (Outcome, Option<Box<watch::Recorder>>) {
                 VerifiedProgram::new(program.clone(), depth, (walked, doubt), nr_cpu_ids);
             Verdict::Accepted(Box::new(verified))
         }
-        Err(Stop::Reject(refused)) => Verdict::Rejected(refused.at(insn_idx, frameno)),
+        Err(Stop::Reject(refused)) => Verdict::Rejected(refused.at(insn_idx, frameno, words)),
         Err(Stop::Unsupported(what)) => Verdict::Unsupported(what),
         Err(Stop::OutOfMemory) => Verdict::OutOfMemory,
         Err(Stop::Bug(what)) => Verdict::Bug(what),
@@ -128,4 +132,13 @@ fn run(env: &mut Env<'_>) -> Check {
     check::mem::sock::convert_sock_accesses(env)?;
     fixup::do_misc_fixups(env)?;
     check::attach::check_attach_of_walked(env)
+}
+
+const STATES_FEW: u32 = 10_000;
+
+/// Whether the kernel, which keeps other states, may walk the program beyond its limit.
+fn walks_too_far(env: &Env<'_>) -> bool {
+    let long = env.stats.insns_processed > env.stats.insns_limit / 2;
+    // Where few states were saved, others can make no difference.
+    long && env.stats.total_states > STATES_FEW && !env.rules().long_walks_alike
 }

@@ -52,6 +52,8 @@ impl<'a> Env<'a> {
             cur: Default::default(),
             insn_idx: 0,
             prev_insn_idx: 0,
+            fields_have_trust: fields_have_trust(prog),
+            entered: None,
             history_insn: None,
             arena: Arena::new(),
             transfers: Transfers::new(),
@@ -184,12 +186,30 @@ impl<'a> Env<'a> {
             aux.live_regs = live[i] & 0x7ff;
             aux.scc = components.of_insn[i];
         }
+        if !self.rules().callbacks_converge {
+            self.walk_callbacks_once();
+        }
         self.fastcall = match self.rules().fastcall {
             true => mark_fastcall_patterns(self.insns, &subprogs, &self.callable),
             false => Fastcall::none(self.insns, &subprogs),
         };
         self.layout = subprogs;
         Ok(())
+    }
+
+    /// Where a callback is walked as a function that is called, its call is like any other.
+    #[cold]
+    fn walk_callbacks_once(&mut self) {
+        for idx in 0..self.aux.len() {
+            if !self.aux[idx].has(InsnFlags::CALLS_CALLBACK) {
+                continue;
+            }
+            let marks = InsnFlags::CALLS_CALLBACK | InsnFlags::FORCE_CHECKPOINT;
+            self.aux[idx].flags.remove(marks | InsnFlags::PRUNE_POINT);
+            if let Some(next) = self.aux.get_mut(idx + 1) {
+                next.flags |= InsnFlags::JMP_POINT;
+            }
+        }
     }
 
     /// The functions of the program. A refusal's statistics list those that were found before it.
@@ -202,7 +222,10 @@ impl<'a> Env<'a> {
         });
         self.subprogs = vec![SubprogInfo::default(); starts.count];
         found?;
-        let exception_cb = self.pass(|env| find_exception_cb(env.prog))?;
+        let exception_cb = match self.rules().exceptions {
+            true => self.pass(|env| find_exception_cb(env.prog))?,
+            false => None,
+        };
         if let Some(start) = exception_cb {
             self.pass(|_| starts.add(0, i64::from(start)))?;
         }
@@ -352,6 +375,14 @@ fn has_private_stack(prog: &Program) -> bool {
     )
 }
 
+/// Whether the kernel's BTF has the structs that list fields to be trusted.
+fn fields_have_trust(prog: &Program) -> bool {
+    let listed = |btf: &skep_btf::Btf| {
+        btf.find_by_name_kind("task_struct__safe_rcu", skep_btf::Kind::Struct).is_some()
+    };
+    prog.kernel_btf.as_deref().is_none_or(listed)
+}
+
 /// Maps of the program, then templates of inner maps; `None` if their values have more members than
 /// are searched for special fields.
 fn list_maps<'p>(prog: &'p Program, rules: &Behaviours) -> Option<Vec<MapView<'p>>> {
@@ -378,7 +409,12 @@ fn known(mut fields: Vec<SpecialField>, rules: &Behaviours) -> Vec<SpecialField>
     if rules.untrusted_kptr_tag {
         return fields;
     }
-    fields.retain(|field| !matches!(field.kind, FieldKind::KptrUnref | FieldKind::KptrPercpu));
+    // One pointer that they do not know, and none is known.
+    let unknown =
+        |kind| matches!(kind, FieldKind::KptrUnref | FieldKind::KptrPercpu | FieldKind::Uptr);
+    if fields.iter().any(|field| unknown(field.kind)) {
+        fields.retain(|field| !unknown(field.kind) && field.kind != FieldKind::KptrRef);
+    }
     for field in fields.iter_mut().filter(|field| field.kind == FieldKind::KptrRef) {
         field.kind = FieldKind::KptrUnref;
     }

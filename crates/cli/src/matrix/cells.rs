@@ -66,7 +66,7 @@ pub(super) fn cells<'k>(
             let cell = |kernel: &Arc<Kernel>| {
                 let verdict = match &needs {
                     Some(needs) => kernel.verdict_on(needs),
-                    None => kernel.verdict(verification),
+                    None => kernel.verdict(program, verification),
                 };
                 match verdict {
                     Some(verdict) => walked(&verdict, (program, verification), &here),

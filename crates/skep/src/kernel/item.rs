@@ -102,6 +102,8 @@ pub struct Need {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     pub(super) needs: Vec<Need>,
+    /// What a kernel that does not know it refuses without a walk.
+    pub(super) unwalked: Vec<Need>,
     /// Which insns the walk came to is known; else all are here.
     pub(super) is_exact: bool,
     /// Who calls its helpers.
@@ -168,8 +170,13 @@ impl Needs {
         if program.insns.iter().any(called_back) {
             needs.push(whole(Item::Insn(since::CALLBACKS)));
         }
+        let unwalked = program.insns.iter().enumerate().filter_map(|(at, insn)| {
+            let item = needed_by(insn).filter(|item| UNWALKED.contains(&item.name()))?;
+            Some(Need { item, insn_idx: Some(at) })
+        });
+        let unwalked = unwalked.collect();
         let Program { prog_type, expected_attach_type: attach_type, .. } = *program;
-        Needs { needs, is_exact: true, prog_type, attach_type }
+        Needs { needs, unwalked, is_exact: true, prog_type, attach_type }
     }
 
     /// The item that came last: upstream, no kernel before its release has all.
@@ -178,6 +185,9 @@ impl Needs {
         dated.reduce(|newest, it| if it.1 > newest.1 { it } else { newest })
     }
 }
+
+/// Insns that are looked at before the walk.
+const UNWALKED: [&str; 5] = ["ldsx", "atomic", "may_goto", "bswap", "gotol"];
 
 /// The helper that an insn calls, or what it is itself.
 fn needed_by(insn: &Insn) -> Option<Item> {

@@ -4,10 +4,20 @@ use super::{Item, Kernel, Need, Needs, Source};
 use crate::verification::{Refusal, Verdict, Verification};
 use skep_btf::Kind;
 use skep_object::LoadClass;
-use skep_uapi::helper::HookKey;
+use skep_program::Program;
+use skep_uapi::helper::{HelperId, HookKey};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::{nearest_asked, not_yet, since};
 use std::fmt;
+
+/// Where a program is refused, and the code of why.
+#[derive(Clone, Copy, Debug)]
+pub struct Refused<'a> {
+    /// The insn.
+    pub insn_idx: Option<usize>,
+    /// `no-such-helper`.
+    pub kind: &'a str,
+}
 
 /// The first thing that is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +28,8 @@ pub struct Lack {
     pub what: String,
     /// The kernel's BTF, a kernel of this release, or upstream's release itself says so.
     pub is_sure: bool,
+    /// The kernel's own message, where it is known.
+    pub said: Option<String>,
 }
 
 impl fmt::Display for Lack {
@@ -29,12 +41,23 @@ impl fmt::Display for Lack {
 impl Kernel {
     /// The verdict for this kernel, where the walk of a program for its host says another: it
     /// lacks something, or the refusal rests on what is not known of it.
-    pub fn verdict(&self, verification: &Verification) -> Option<Verdict> {
+    pub fn verdict(&self, program: &Program, verification: &Verification) -> Option<Verdict> {
         match &verification.verdict {
             Verdict::Accepted(verified) => self.verdict_on(&Needs::of(verified)),
-            Verdict::Rejected(refusal) => self.verdict_not_known(refusal),
+            Verdict::Rejected(refusal) => {
+                let refused = Refused { insn_idx: refusal.insn_idx, kind: &refusal.kind };
+                let lack = self.lacks_refused(program, &refused);
+                lack.map(|lack| Verdict::lacking(&lack)).or_else(|| self.verdict_not_known(refusal))
+            }
             _ => None,
         }
+    }
+
+    /// The first number that no helper of the kernel has, as far as that is known.
+    pub(super) fn helpers_end(&self) -> Option<u32> {
+        let absent =
+            |id: &HelperId| self.knows(Item::Helper(*id)).is_some_and(|(is_there, _)| !is_there);
+        HelperId::all().skip(1).find(absent).map(|id| id as u32)
     }
 
     /// The same for an accepted program that needs this.
@@ -64,12 +87,42 @@ impl Kernel {
 
     /// What the program needs and this kernel does not have.
     pub fn lacks(&self, needs: &Needs) -> Option<Lack> {
+        if let Some(lack) = self.lacks_unwalked(needs) {
+            return Some(lack);
+        }
+        // A function that is only called back is one too many for a kernel that knows of none.
+        let calls_back = needs.needs.iter().any(|need| need.item == Item::Insn(since::CALLBACKS));
+        let too_many = calls_back && since::CALLBACKS.since > self.version;
         needs.needs.iter().find_map(|need| {
             let (is_there, is_sure) = self.knows(need.item)?;
             let is_sure = is_sure && (needs.is_exact || need.insn_idx.is_none());
-            let lack = Lack { insn_idx: need.insn_idx, what: need.item.to_string(), is_sure };
+            let said = match too_many {
+                true => Some(TOO_MANY_FUNCTIONS.to_owned()),
+                false => said_of(need.item),
+            };
+            let what = need.item.to_string();
+            let lack = Lack { insn_idx: need.insn_idx, what, is_sure, said };
             (!is_there).then_some(lack).or_else(|| self.lacks_for_type(needs, need))
         })
+    }
+
+    /// What the kernel refuses before it walks the program, wherever it is in it.
+    fn lacks_unwalked(&self, needs: &Needs) -> Option<Lack> {
+        needs.unwalked.iter().find_map(|need| {
+            let (is_there, is_sure) = self.knows(need.item)?;
+            let (what, said) = (need.item.to_string(), said_of(need.item));
+            (!is_there).then_some(Lack { insn_idx: need.insn_idx, what, is_sure, said })
+        })
+    }
+
+    /// What a refused program lacks, where that is why the kernel refuses it.
+    pub fn lacks_refused(&self, program: &Program, refused: &Refused<'_>) -> Option<Lack> {
+        let none = std::iter::empty();
+        if let Some(lack) = self.lacks_unwalked(&Needs::at(program, none)) {
+            return Some(lack);
+        }
+        let at = refused.insn_idx.filter(|_| refused.kind == "no-such-helper")?;
+        self.lacks(&Needs::at(program, at..at + 1))
     }
 
     /// A helper that is there, for programs of other types.
@@ -79,7 +132,13 @@ impl Kernel {
         let hook = HookKey { prog_type, attach_type, target: "" };
         let refused = self.was_asked() && not_yet(nearest_asked(&self.release), &hook, id);
         let what = || format!("{}: not for {prog_type} programs yet", id.name());
-        refused.then(|| Lack { insn_idx: need.insn_idx, what: what(), is_sure: is_exact })
+        let said = || Some(format!("unknown func {}#{}", id.name(), id.number()));
+        refused.then(|| Lack {
+            insn_idx: need.insn_idx,
+            what: what(),
+            is_sure: is_exact,
+            said: said(),
+        })
     }
 
     /// Whether the kernel has an item; `None` if that is not known.
@@ -107,6 +166,26 @@ impl Kernel {
         let mut values = list.enumerators().filter(|it| !counts(it.name));
         Some(values.any(|it| it.value == u64::from(number)))
     }
+}
+
+const TOO_MANY_FUNCTIONS: &str = "number of funcs in func_info doesn't match number of subprogs";
+
+/// What a kernel says of something that it does not know.
+fn said_of(item: Item) -> Option<String> {
+    Some(match item {
+        Item::Helper(id) => format!("invalid func unknown#{}", id.number()),
+        Item::Insn(feature) => match feature.name {
+            "ldsx" => "BPF_LDX uses reserved fields".to_owned(),
+            "movsx" => "BPF_MOV uses reserved fields".to_owned(),
+            "sdiv" => "BPF_ALU uses reserved fields".to_owned(),
+            "atomic" => "BPF_STX uses reserved fields".to_owned(),
+            "gotol" => "unknown opcode 06".to_owned(),
+            "bswap" => "unknown opcode d7".to_owned(),
+            "may_goto" => "unknown opcode e5".to_owned(),
+            _ => return None,
+        },
+        _ => return None,
+    })
 }
 
 /// A kfunc that is in the kernel itself, in no module: its BTF has it, or the kernel has not.

@@ -19,13 +19,14 @@ mod probe;
 
 pub use agreement::Agreement;
 pub use item::{Item, Need, Needs};
-pub use lack::Lack;
+pub use lack::{Lack, Refused};
 pub use probe::Probed;
 
 use crate::{Error, Host};
 use skep_btf::{Btf, Kind};
 use skep_uapi::Behaviours;
 use skep_uapi::since::Release;
+use skep_uapi::words::Words;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -144,6 +145,8 @@ impl Kernel {
             && self.kconfig == other.kconfig
             && one.absent_btf_kinds == other.absent_btf_kinds
             && one.behaviours == other.behaviours
+            && one.words == other.words
+            && one.helpers_end == other.helpers_end
     }
 
     /// Makes a kernel of a file: bare BTF, or a `vmlinux` that has it. `release` is what
@@ -202,6 +205,8 @@ impl Kernel {
             is_partial: true,
             absent_btf_kinds: later.map(|(kind, _)| kind).collect(),
             behaviours: Behaviours::of_release(&self.release),
+            words: Words::of_release(&self.release),
+            helpers_end: self.helpers_end(),
             ..Host::default()
         }
     }

@@ -149,9 +149,10 @@ fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
         copy_extended(env, insn, src.val.umax < 1 << (insn.off - 1));
         env.reg_mut(insn.dst).val.coerce_subreg_to_size_sx(insn.off as u32 >> 3);
     }
+    let rules = env.rules();
     let mut dst = env.reg_mut(insn.dst);
     dst.val.zext_32_to_64();
-    dst.val.sync();
+    scalar_rules::sync(rules, &mut dst.val);
     Ok(())
 }
 
@@ -247,12 +248,17 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     }
     let linked = linked_constant(env, insn, src);
     let made_anew = is_made_anew(op, &env.reg(insn.dst), src);
-    let computes = scalar_rules::computes(env.rules(), op, &src.val, wide);
+    let rules = env.rules();
+    let computes = scalar_rules::computes(rules, op, &src.val, wide);
     let mut dst = env.reg_mut(insn.dst);
     if made_anew {
         dst.extra = Extra::None;
     }
-    if !computes || !skep_domain::alu(op, wide, &mut dst.val, &src.val) {
+    let divided = scalar_rules::divide(rules, insn, &mut dst.val, &src.val);
+    let computes = divided != Some(false) && computes;
+    if divided != Some(true)
+        && (!computes || !scalar_rules::alu(rules, (op, wide), &mut dst.val, &src.val))
+    {
         *dst = Reg::unknown();
         return Ok(());
     }
@@ -285,6 +291,13 @@ fn linked_constant(env: &Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     let dst = env.reg(insn.dst);
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
     let may = env.bpf_capable && env.rules().sums_are_linked;
+    if same_reg && env.rules().self_sums_linked && may && dst.id != 0 && dst.id & BPF_ADD_CONST == 0
+    {
+        // The constant is read where the sum already is.
+        let twice = insn.op() == BPF_ADD && insn.class() == BPF_ALU64 && dst.val.is_const();
+        let sum = dst.val.var_off.value.wrapping_mul(2) as i64;
+        return i32::try_from(sum).ok().filter(|_| twice);
+    }
     if !may || same_reg || dst.id == 0 || dst.id & BPF_ADD_CONST != 0 {
         return None;
     }

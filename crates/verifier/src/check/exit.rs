@@ -18,6 +18,7 @@ use crate::state::refs::RefKind;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_btf::{Kind, TypeId};
+use skep_domain::Tnum;
 use skep_program::AttachTarget;
 use skep_uapi::{AttachType, ProgType, RetvalRule, retval_rule};
 
@@ -36,6 +37,14 @@ pub(crate) fn check_exit(env: &mut Env<'_>) -> Check<Next> {
 
 /// What leaves all frames at once, whatever they hold.
 pub(crate) const THROW: &str = "bpf_throw";
+
+/// The same of an exception where it counts as the exit of the function that throws.
+pub(crate) fn check_exit_of_all(env: &mut Env<'_>) -> Check {
+    const WHAT: Word = "BPF_EXIT instruction in main prog";
+    check_reference_leak(env, WHAT)?;
+    let in_main = env.cur.curframe() == 0;
+    check_resource_leak(env, in_main, WHAT)
+}
 
 /// Checks that nothing is held that must be given back before `what`; locks and sections only if
 /// `check_lock`.
@@ -103,7 +112,8 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         if !is_within(range, &r0, false) {
             return refuse_scalar(env, (&r0, 0), range, "At callback return");
         }
-        if !env.aux[callee.callsite as usize].has(InsnFlags::CALLS_CALLBACK) {
+        let marked = env.aux[callee.callsite as usize].has(InsnFlags::CALLS_CALLBACK);
+        if !marked && env.rules().callbacks_converge {
             return Err(Stop::Bug(format!("callsite {} calls no callback", callee.callsite)));
         }
     } else {
@@ -111,7 +121,8 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         let name = env.cur.frame().name(0);
         env.cur.frames[caller].set_name(0, name);
     }
-    let next = callee.callsite as u32 + u32::from(!callee.in_callback_fn);
+    let again = callee.in_callback_fn && env.rules().callbacks_converge;
+    let next = callee.callsite as u32 + u32::from(!again);
     if env.log.traces() {
         verbose!(env, "returning from callee:\n");
         env.print_frame(callee.frameno);
@@ -121,9 +132,7 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
     if let Some(frame) = env.cur.frames.pop() {
         env.arena.drop_frame(frame);
     }
-    if callee.in_callback_fn
-        && let Some(prev) = env.find_prev_entry_of_current(next)
-    {
+    if again && let Some(prev) = env.find_prev_entry_of_current(next) {
         env.widen_current(prev);
     }
     Ok(Next::Returned(next))
@@ -246,7 +255,14 @@ pub(crate) fn refuse_scalar<T>(
         smax: Some(reg.val.smax).filter(|&smax| smax < i64::MAX),
     };
     let (RetRange { min, max }, regno) = (range, Regno(regno));
-    reject!(env, EINVAL, FlowFault::ResultRange { when, regno, known, min, max })
+    // What other kernels say: the known bits.
+    let both = |bits: Tnum| format!("({:#x}; {:#x})", bits.value, bits.mask);
+    let bits = match reg.val.var_off {
+        Tnum::UNKNOWN => "unknown scalar value".into(),
+        bits => format!("value {}", both(bits)).into(),
+    };
+    let allowed = both(Tnum::range(min as u64, max as u64)).into();
+    reject!(env, EINVAL, FlowFault::ResultRange { when, regno, known, min, max, bits, allowed })
 }
 
 /// The prototype of the function that the program is attached to.

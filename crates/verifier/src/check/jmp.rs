@@ -12,7 +12,7 @@ use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
-use crate::rejection::{Check, InsnFault, Regno, Stop};
+use crate::rejection::{Check, InsnFault, Regno, Stop, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedReg, LinkedRegs};
 use crate::state::reg::{AT_PKT_END, BEYOND_PKT_END, Extra, Reg};
@@ -71,6 +71,11 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     if stack_ptr(&o.dst) || stack_ptr(&o.src) {
         let access = Access::StackPtr { dst: stack_ptr(&o.dst), src: stack_ptr(&o.src) };
         env.push_jmp_history(access, LinkedRegs::default());
+    }
+    let scalars = o.dst.is_scalar() && o.src.is_scalar();
+    let values = (&o.dst.val, &o.src.val);
+    if scalars && scalar_rules::is_not_known(env.rules(), insn, values) {
+        return unsupported("loops up to a range, on this kernel");
     }
     match is_branch_taken(env.rules(), &o) {
         Some(taken) => follow_one(env, insn, [o.dst.is_scalar(), o.src.is_scalar()], taken),
@@ -314,7 +319,7 @@ fn refine(
         return Ok(());
     }
     if scalar_rules::teaches(env.rules(), (&dst.val, &src.val), op, o.is_jmp32) {
-        skep_domain::refine_branches(op, o.is_jmp32, &mut dst.val, &mut src.val);
+        scalar_rules::refine(env.rules(), (op, o.is_jmp32), &mut dst.val, &mut src.val);
     }
     env.sane_bounds(&mut dst, names[0])?;
     env.sane_bounds(&mut src, names[1])?;

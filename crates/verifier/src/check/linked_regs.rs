@@ -3,12 +3,14 @@
 //! Kernel: `collect_linked_regs`, `sync_linked_regs` (6.18).
 
 use super::patch::Patch;
+use super::scalar_rules;
 use crate::env::Env;
 use crate::state::arena::PackedReg;
 use crate::state::history::{LinkedReg, LinkedRegs};
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, Reg};
 use crate::state::values::SCALAR;
 use skep_domain::{AluOp, Scalar};
+use skep_uapi::Behaviours;
 
 /// Keys of what is remembered of linked scalars; no insn has them.
 const UNLINKED: u32 = 1 << 26;
@@ -109,7 +111,8 @@ impl Env<'_> {
         let val = match self.transfers.get(key, operands) {
             Some([val, ..]) => val,
             None => {
-                let val = self.arena.pack(&shifted(&from, &reg, wide)).val;
+                let sum = shifted(self.rules(), &from, &reg, wide);
+                let val = self.arena.pack(&sum).val;
                 self.transfers.insert(key, operands, [val, 0, 0, 0]);
                 val
             }
@@ -119,9 +122,10 @@ impl Env<'_> {
 }
 
 /// `from` plus the difference of the constants.
-fn shifted(from: &Reg, reg: &Reg, wide: bool) -> Reg {
+fn shifted(rules: &Behaviours, from: &Reg, reg: &Reg, wide: bool) -> Reg {
     let delta = i64::from(reg.off) - i64::from(from.off);
     let mut sum = Reg { off: reg.off, ..*from };
-    skep_domain::alu(AluOp::Add, wide, &mut sum.val, &Scalar::constant(delta as u64));
+    let delta = Scalar::constant(delta as u64);
+    scalar_rules::alu(rules, (AluOp::Add, wide), &mut sum.val, &delta);
     sum
 }

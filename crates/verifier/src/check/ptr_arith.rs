@@ -85,7 +85,7 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         dst.extra = Extra::Frame(0);
     }
     check_sane_offset(env, &dst, ptr.ty)?;
-    dst.val.sync();
+    super::scalar_rules::sync(env.rules(), &mut dst.val);
     env.set_reg(regno, dst);
     sanitize_check_bounds(env, regno)?;
     if is_masked {

@@ -124,6 +124,9 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
     let may_link =
         is_scalar && dst.id != 0 && dst.id & BPF_ADD_CONST == 0 && !same_reg && env.bpf_capable;
+    if same_reg && dst.id != 0 && env.rules().self_sums_linked {
+        return false;
+    }
     let key = binary_key(insn) | if may_link { MAY_LINK } else { 0 };
     let operands = [dst.val, src.val];
     let [plain, linked, ..] = match env.transfers.get(key, operands) {
@@ -211,7 +214,11 @@ fn compute_alu(
         sum.extra = Extra::None;
     }
     let computes = scalar_rules::computes(env.rules(), op, &s.val, wide);
-    if !computes || !skep_domain::alu(op, wide, &mut sum.val, &s.val) {
+    let divided = scalar_rules::divide(env.rules(), insn, &mut sum.val, &s.val);
+    let computes = divided != Some(false) && computes;
+    if divided != Some(true)
+        && (!computes || !scalar_rules::alu(env.rules(), (op, wide), &mut sum.val, &s.val))
+    {
         return Some([PackedReg::UNKNOWN.val, NONE, 0, 0]);
     }
     if sum.val.violated_rule().is_some() {
@@ -276,7 +283,7 @@ fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
     }
     let before = reg;
     reg.val.zext_32_to_64();
-    reg.val.sync();
+    scalar_rules::sync(env.rules(), &mut reg.val);
     let val = if keeps && reg == before { src.val } else { env.arena.pack(&reg).val };
     env.transfers.insert(key, operands, [val, u32::from(keeps), 0, 0]);
     (val, keeps)
@@ -359,6 +366,9 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
     let (d, s) = (env.arena.val(dst.val), env.arena.val(src.val));
     let (op, is_jmp32) = (JmpOp::from_code(insn.op())?, insn.class() == BPF_JMP32);
     let rules = env.rules();
+    if scalar_rules::is_not_known(rules, insn, (&d.val, &s.val)) {
+        return None;
+    }
     if let Some(taken) = scalar_rules::is_taken(rules, (&d.val, &s.val), op, is_jmp32) {
         return Some([NONE, u32::from(taken), 0, 0]);
     }
@@ -375,7 +385,7 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
             skep_domain::refine_same(op, is_jmp32, &mut a.val);
             b = a;
         } else if scalar_rules::teaches(rules, (&a.val, &b.val), op, is_jmp32) {
-            skep_domain::refine_branches(op, is_jmp32, &mut a.val, &mut b.val);
+            scalar_rules::refine(rules, (op, is_jmp32), &mut a.val, &mut b.val);
         }
         if a.val.violated_rule().is_some() || b.val.violated_rule().is_some() {
             return None;

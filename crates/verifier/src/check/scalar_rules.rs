@@ -4,8 +4,79 @@
 //! narrower by it, and what is not equal to an edge of a range leaves the edge where it is. They
 //! also multiply and join bits by constants only.
 
-use skep_domain::{AluOp, JmpOp, Scalar};
+use skep_domain::{AluOp, Deduction, Division, JmpOp, Scalar};
+use skep_insn::Insn;
+use skep_insn::code::{BPF_ALU64, BPF_DIV, BPF_MOD};
 use skep_uapi::Behaviours;
+
+/// What the kernel deduces from bounds; `None` if all that 6.18 does.
+#[inline]
+fn deduction(rules: &Behaviours) -> Option<Deduction> {
+    let how = Deduction {
+        wide_across_signs: rules.bounds_cross_signs,
+        half_across_signs: rules.half_bounds_cross_signs,
+    };
+    let as_reference = how.wide_across_signs && how.half_across_signs;
+    (!as_reference).then_some(how)
+}
+
+/// `dst op= src`; false if nothing is known of the result.
+#[inline]
+pub(super) fn alu(
+    rules: &Behaviours,
+    (op, wide): (AluOp, bool),
+    dst: &mut Scalar,
+    src: &Scalar,
+) -> bool {
+    match deduction(rules) {
+        None => skep_domain::alu(op, wide, dst, src),
+        Some(how) => skep_domain::alu_by(how, (op, wide), dst, src),
+    }
+}
+
+/// What a division by a constant leaves, where that is known: `None` if this is no such division.
+#[inline]
+pub(super) fn divide(
+    rules: &Behaviours,
+    insn: Insn,
+    dst: &mut Scalar,
+    src: &Scalar,
+) -> Option<bool> {
+    let remainder = match insn.op() {
+        BPF_DIV => false,
+        BPF_MOD => true,
+        _ => return None,
+    };
+    let wide = insn.class() == BPF_ALU64;
+    if !rules.divisions_bounded || !is_known(src, !wide) {
+        return None;
+    }
+    let how = Division { remainder, signed: insn.off != 0, wide };
+    Some(skep_domain::divide(how, dst, src.var_off.value))
+}
+
+/// Narrows both operands to where the comparison holds.
+#[inline]
+pub(super) fn refine(
+    rules: &Behaviours,
+    (op, is_jmp32): (JmpOp, bool),
+    a: &mut Scalar,
+    b: &mut Scalar,
+) {
+    match deduction(rules) {
+        None => skep_domain::refine_branches(op, is_jmp32, a, b),
+        Some(how) => skep_domain::refine_branches_by(how, (op, is_jmp32), a, b),
+    }
+}
+
+/// Brings the views of a scalar into agreement.
+#[inline]
+pub(crate) fn sync(rules: &Behaviours, scalar: &mut Scalar) {
+    match deduction(rules) {
+        None => scalar.sync(),
+        Some(how) => scalar.sync_by(how),
+    }
+}
 
 /// Whether something is known of the result of an operation with this operand.
 #[inline]
@@ -30,6 +101,14 @@ pub(super) fn is_taken(
         }
     }
     skep_domain::is_branch_taken(a, b, op, is_jmp32)
+}
+
+/// Whether nothing is known of how the kernel ends a loop: as long as a constant is below a range
+/// of more than 32 bits.
+#[inline]
+pub(super) fn is_not_known(rules: &Behaviours, insn: Insn, (a, b): (&Scalar, &Scalar)) -> bool {
+    let wide = b.umax > u64::from(u32::MAX);
+    !rules.constants_compared && insn.off < 0 && a.is_const() && !b.is_const() && wide
 }
 
 /// Whether what is known of the operands becomes more where it holds.

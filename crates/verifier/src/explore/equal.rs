@@ -38,6 +38,10 @@ pub(crate) struct Compare<'a> {
     pub(crate) all_precise: bool,
     pub(crate) allow_uninit_stack: bool,
     pub(crate) explore_alu_limits: bool,
+    /// A register covers its equal, whatever its id stood for so far.
+    pub(crate) equals_cover: bool,
+    /// A number without relations does not cover one that is another plus a constant.
+    pub(crate) linked_are_apart: bool,
     /// What told the old state from another; where it failed, if it does now.
     pub(crate) hints: Hints,
 }
@@ -223,6 +227,9 @@ impl Compare<'_> {
         if !precise && !self.all_precise && self.exact == Exactness::Covered {
             return true;
         }
+        if self.linked_are_apart && cid & BPF_ADD_CONST != oid & BPF_ADD_CONST {
+            return false;
+        }
         if oid == 0 {
             // The old state knew of no relation: one more in the current state only narrows it.
             return value_within(&o.val, &c.val);
@@ -281,7 +288,7 @@ impl Compare<'_> {
     /// Whether a register covers its equal without a look at ids.
     #[inline]
     fn is_covered_by_itself(&self, reg: PackedReg) -> bool {
-        reg.id == 0 && !self.arena.is(reg, REFERS)
+        reg.id == 0 && !self.arena.is(reg, REFERS) || self.equals_cover
     }
 
     fn slot_safe(&mut self, old: &Slot, cur: &Slot, allocated: bool, precise: bool) -> bool {

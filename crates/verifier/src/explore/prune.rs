@@ -237,10 +237,12 @@ impl Env<'_> {
     fn infinite_loop(&mut self, id: CkptId, insn_idx: u32) -> Check<Match> {
         self.print_source_line(insn_idx, "; ");
         let stop = self.refuse(errno::EINVAL, FlowFault::InfiniteLoop { insn_idx });
-        verbose!(self, "cur state:");
-        self.print_state_all();
-        verbose!(self, "old state:");
-        self.print_checkpoint(id, None, true);
+        if self.rules().loops_repeat_exactly {
+            verbose!(self, "cur state:");
+            self.print_state_all();
+            verbose!(self, "old state:");
+            self.print_checkpoint(id, None, true);
+        }
         Err(stop)
     }
 
@@ -255,6 +257,8 @@ impl Env<'_> {
         self.stats.fast_paths.idmap_resets += 1;
         self.stats.fast_paths.idmap_resets_counter +=
             u64::from(self.config.tuning.idmap_reset == IdmapReset::Counter);
+        let equals_cover = !self.rules().equal_ids_are_paired;
+        let linked_are_apart = self.rules().linked_are_apart;
         let mut compare = Compare {
             arena: &self.arena,
             idmap: &mut self.idmap,
@@ -262,6 +266,8 @@ impl Env<'_> {
             all_precise: !self.bpf_capable,
             allow_uninit_stack: self.allow_uninit_stack,
             explore_alu_limits: self.explore_alu_limits,
+            equals_cover,
+            linked_are_apart,
             hints: self.ckpts.hot(id).hints,
         };
         let aux = &self.aux;
@@ -297,6 +303,8 @@ impl Env<'_> {
         }
         let loops = self.incomplete_read_marks(id);
         self.idmap.reset(self.id_gen);
+        let equals_cover = !self.rules().equal_ids_are_paired;
+        let linked_are_apart = self.rules().linked_are_apart;
         let mut compare = Compare {
             arena: &self.arena,
             idmap: &mut self.idmap,
@@ -304,6 +312,8 @@ impl Env<'_> {
             all_precise: !self.bpf_capable,
             allow_uninit_stack: self.allow_uninit_stack,
             explore_alu_limits: self.explore_alu_limits,
+            equals_cover,
+            linked_are_apart,
             hints: Hints { constant: None, ..hot.hints },
         };
         if compare.is_apart(self.ckpts.get(id), &self.cur) {

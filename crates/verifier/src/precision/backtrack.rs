@@ -194,6 +194,9 @@ impl Env<'_> {
         entry: Option<&JmpEntry>,
     ) -> Result<bool, Trouble> {
         let insn = self.insns[idx as usize];
+        if !self.rules().precision_crosses_calls && self.crosses_call(insn, idx, subseq_idx) {
+            return Err(Trouble::NotSupported);
+        }
         let calls_back = self.aux[idx as usize].has(InsnFlags::CALLS_CALLBACK);
         if is_pseudo_call(&insn) {
             return self.backtrack_pseudo_call(idx, insn, subseq_idx);
@@ -247,6 +250,14 @@ impl Env<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Whether the way back leads into a function or out of one.
+    #[cold]
+    fn crosses_call(&self, insn: Insn, idx: u32, subseq_idx: i64) -> bool {
+        is_pseudo_call(&insn)
+            || insn.op() == BPF_EXIT
+            || insn.op() == BPF_CALL && subseq_idx >= 0 && i64::from(idx) + 1 != subseq_idx
     }
 
     fn backtrack_pseudo_call(

@@ -15,7 +15,7 @@ kinds! {
             "cannot call GPL-restricted function from non-GPL compatible program";
         HelperNotInProbe "helper-not-in-probe"
             "helper call is not allowed in probe";
-        HelperMightSleep "sleeping-helper"
+        HelperMightSleep { helper: Name } "sleeping-helper"
             "helper call might sleep in a non-sleepable prog";
         HelperSleepsIn { name: Name, id: u32, section: Word } "sleeping-helper-in-section"
             "sleepable helper {name}#{id} in {section} region";
@@ -37,7 +37,7 @@ kinds! {
             "helper access to the packet is not allowed";
         TwoReferences { regno: Regno, second: u32, first: u32 } "two-references-in-arguments"
             "more than one arg with ref_obj_id R{regno} {second} {first}";
-        ReleaseOfUnreferenced { regno: Regno } "release-of-unreferenced"
+        ReleaseOfUnreferenced { regno: Regno, helper: Name } "release-of-unreferenced"
             "R{regno} must be referenced when passed to release function";
         NotAcquired { name: Name } "release-of-unacquired"
             "func {name} reference has not been acquired before";
@@ -102,7 +102,7 @@ kinds! {
             "map '{name}' has to have BTF in order to use bpf_kptr_xchg";
         KptrVariable { regno: Regno } "kptr-at-variable-offset"
             "R{regno} doesn't have constant offset. kptr has to be at the constant offset";
-        NoKptr { regno: Regno } "value-without-kptr"
+        NoKptr { regno: Regno, map: Name } "value-without-kptr"
             "R{regno} has no valid kptr";
         NotTheKptr { off: i64 } "pointer-beside-kptr"
             "off={off} doesn't point to kptr";
@@ -176,7 +176,7 @@ kinds! {
              a non-sleepable BPF program context";
         TooDeep { depth: usize } "call-stack-too-deep"
             "the call stack of {depth} frames is too deep";
-        CallerArgs { subprog: u32, name: Name } "arguments-do-not-fit-global-function"
+        CallerArgs { subprog: u32, name: Name, without_size: Word, pointer: Word } "arguments-do-not-fit-global-function"
             "Caller passes invalid args into func#{subprog} ('{name}')";
         TailCallIndex "tail-call-of-unknown-array"
             "tail_call abusing map_ptr";

@@ -73,7 +73,7 @@ kinds! {
             "At subprogram exit the register R{regno} is not a scalar value ({ty})";
         UnknownResult { when: Word, regno: Regno, ty: RegType } "result-not-a-number"
             "{when} the register R{regno} is not a known value ({ty})";
-        ResultRange { when: Word, regno: Regno, known: KnownRange, min: i32, max: i32 } "result-out-of-range"
+        ResultRange { when: Word, regno: Regno, known: KnownRange, min: i32, max: i32, bits: Name, allowed: Name } "result-out-of-range"
             "{when} the register R{regno} has{known} should have been in [{min}, {max}]";
     }
 }

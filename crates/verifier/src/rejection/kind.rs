@@ -15,6 +15,7 @@ use super::insn::InsnFault;
 use super::kfunc::KfuncFault;
 use super::mem::MemFault;
 use super::row::{KindRow, Regno};
+use skep_uapi::words::Words;
 use std::fmt;
 
 /// The tables: who refuses, and how that kind of fault is called here.
@@ -34,6 +35,17 @@ macro_rules! tables {
             /// Stable name of the kind, such as `leaked-reference`.
             pub fn code(&self) -> &'static str {
                 match self { $(Self::$table(kind) => kind.code(),)* }
+            }
+
+            /// The text of a kernel.
+            pub(crate) fn told(&self, words: Words) -> String {
+                let text = self.to_string();
+                let told = match self {
+                    $(Self::$table(kind) => {
+                        words.text(kind.code(), &text, |name| kind.operand(name))
+                    })*
+                };
+                told.unwrap_or(text)
             }
 
             /// The registers that the fault is about.

@@ -21,11 +21,11 @@ kinds! {
             "invalid access to packet, off={off} size={size}, R{regno}(id={id},off={off},r={mem_size})";
         BeyondMem { mem_size: u32, off: i32, size: i32 } "beyond-memory"
             "invalid access to memory, mem_size={mem_size} off={off} size={size}";
-        MinOutside { regno: Regno } "lowest-offset-outside"
+        MinOutside { regno: Regno, told: Word } "lowest-offset-outside"
             "R{regno} min value is outside of the allowed memory range";
         MaxOutside { regno: Regno } "highest-offset-outside"
             "R{regno} max value is outside of the allowed memory range";
-        OutsidePacket { regno: Regno } "packet-not-compared"
+        OutsidePacket { regno: Regno, told: Word } "packet-not-compared"
             "R{regno} offset is outside of the packet";
         BeyondFlowKeys { off: i32, size: i32 } "beyond-flow-keys"
             "invalid access to flow keys off={off} size={size}";
@@ -62,7 +62,7 @@ kinds! {
         MisalignedPacket { start: i32, var: Tnum, fixed: i32, off: i32, size: i32 }
             "misaligned-packet-access"
             "misaligned packet access off {start}+{var}+{fixed}+{off} size {size}";
-        Misaligned { what: Word, var: Tnum, fixed: i32, off: i32, size: i32 } "misaligned-access"
+        Misaligned { what: Word, var: Tnum, fixed: i32, off: i32, size: i32, sum: Name, bits: Name } "misaligned-access"
             "misaligned {what}access off {var}+{fixed}+{off} size {size}";
 
         // Kernel objects.
@@ -141,11 +141,11 @@ kinds! {
         VariableStackForHelper { var: Tnum, off: i32, size: i32 } "variable-stack-given-to-helper"
             "variable offset stack pointer cannot be passed into helper function; \
              var_off={var} off={off} size={size}";
-        UnboundedStack { what: Word, regno: Regno } "unbounded-stack-offset"
+        UnboundedStack { what: Word, regno: Regno, told: Word } "unbounded-stack-offset"
             "invalid unbounded variable-offset {what} stack R{regno}";
-        BeyondStack { what: Word, regno: Regno, min_off: i64, size: i32 } "beyond-stack"
+        BeyondStack { what: Word, regno: Regno, min_off: i64, size: i32, told: Word } "beyond-stack"
             "invalid {what} stack R{regno} off={min_off} size={size}";
-        VariableBeyondStack { what: Word, regno: Regno, var: Tnum, off: i32, size: i32 }
+        VariableBeyondStack { what: Word, regno: Regno, var: Tnum, off: i32, size: i32, told: Word }
             "variable-offset-beyond-stack"
             "invalid variable-offset {what} stack R{regno} var_off={var} off={off} size={size}";
         ZeroSizedRead "stack-read-of-nothing"

@@ -20,6 +20,7 @@ pub use kind::RejectKind;
 pub use mem::MemFault;
 pub use row::{Acquired, KindRow, KnownRange, Name, Regno, Unreleased, Word};
 
+use skep_uapi::words::Words;
 use std::fmt;
 
 /// The program is refused: a result, not an error.
@@ -79,12 +80,12 @@ pub(crate) struct Refused {
 
 impl Refused {
     /// The refusal of an insn in a frame.
-    pub(crate) fn at(self, insn_idx: u32, frameno: u32) -> Rejection {
+    pub(crate) fn at(self, insn_idx: u32, frameno: u32, words: Words) -> Rejection {
         let Refused { errno, kind, led_to } = self;
-        let mut message = kind.to_string();
-        for line in &led_to {
+        let mut message = kind.told(words);
+        for line in led_to.iter().map(|line| line.told(words)).filter(|line| !line.is_empty()) {
             message += "\n";
-            message += &line.to_string();
+            message += &line;
         }
         Rejection { insn_idx: Some(insn_idx), frameno, errno, kind, led_to, message }
     }

@@ -87,7 +87,22 @@ macro_rules! kinds {
             }
         }
 
+        impl $kinds {
+            /// What stands for an operand in the text.
+            pub(crate) fn operand(&self, name: &str) -> Option<String> {
+                match self {
+                    $(Self::$kind $({ $($operand),* })? => {
+                        let known: &[(&str, &dyn std::fmt::Display)] =
+                            &[$($((stringify!($operand), $operand)),*)?];
+                        let found = known.iter().find(|it| it.0 == name);
+                        found.map(|it| it.1.to_string())
+                    })*
+                }
+            }
+        }
+
         impl std::fmt::Display for $kinds {
+            #[allow(unused_variables)] // Operands of other kernels' texts.
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 match self { $(Self::$kind $({ $($operand),* })? => write!(f, $text),)* }
             }

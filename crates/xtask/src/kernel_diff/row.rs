@@ -9,6 +9,7 @@ use skep_kernel::judge::{Answer, Judgement, as_loaded, judge, without_btf};
 use skep_kernel::kernel_log;
 use skep_testkit::engine::{self, Ours, Verdict};
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Instant;
 
 /// How far two answers agree. The first three are agreement, best first.
@@ -189,11 +190,12 @@ impl Row {
         }
     }
 
-    /// Our verifier, for the kernel `host`, and the answer that it has given.
+    /// Our verifier, for the kernel `host`, and the answer that it has given. Our log of what
+    /// differs goes into the folder.
     pub(crate) fn compare_with(
         answer: &answers::Row,
         program: &Program,
-        (kernel, level): ((&Host, &Kernel), u32),
+        (kernel, (level, logs)): ((&Host, &Kernel), (u32, Option<&Path>)),
     ) -> Row {
         let bare;
         let program = if answer.with_btf {
@@ -223,7 +225,7 @@ impl Row {
         row.classify(&ours, answer.verdict == "accepted", || answer.message.clone());
         if row.class.rank() > 0 && answer.verdict != "accepted" {
             let message = answers::message(&ours.log);
-            if logged && message != answer.message {
+            if logged && unglued(&message) != unglued(&answer.message) {
                 row.class = Class::Verdict;
                 row.reason = one_line(&format!("says: {message}; kernel: {}", answer.message));
             }
@@ -237,6 +239,11 @@ impl Row {
                 true => row.class = Class::Log,
                 false => row.reason = "another log".to_owned(),
             }
+        }
+        if let Some(dir) = logs.filter(|_| row.class != Class::Log) {
+            let name = format!("{}:{name}.log", object.replace('/', "_"));
+            // Only for the person who looks: a folder that cannot be written shows as empty.
+            let _ = std::fs::write(dir.join(name), &ours.log);
         }
         row
     }
@@ -313,6 +320,13 @@ impl Row {
         }
         text
     }
+}
+
+/// The message without the statistics that follow it where the kernel does not end its line.
+fn unglued(message: &str) -> &str {
+    let glued = ["stack depth ", "verification time "];
+    let end = glued.iter().filter_map(|it| message.find(it)).min();
+    &message[..end.unwrap_or(message.len())]
 }
 
 /// Cut to one line of a length that tables bear.

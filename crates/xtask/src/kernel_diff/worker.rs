@@ -28,6 +28,9 @@ pub(crate) struct OtherKernel {
     /// What the kernel of that table says of itself: a folder (`tests/kernels`).
     #[arg(long, value_name = "DIR", requires = "against")]
     kernel: Option<PathBuf>,
+    /// Write our log of each program that differs from that table into this folder.
+    #[arg(long, value_name = "DIR", requires = "against")]
+    logs: Option<PathBuf>,
 }
 
 impl OtherKernel {
@@ -41,7 +44,8 @@ impl OtherKernel {
     pub(crate) fn args(&self) -> Vec<String> {
         let pair = |name: &str, path: &PathBuf| format!("--{name}={}", path.display());
         let against = self.against.iter().map(|path| pair("against", path));
-        against.chain(self.kernel.iter().map(|path| pair("kernel", path))).collect()
+        let kernel = self.kernel.iter().map(|path| pair("kernel", path));
+        against.chain(kernel).chain(self.logs.iter().map(|path| pair("logs", path))).collect()
     }
 }
 
@@ -117,7 +121,8 @@ fn object(request: &Request, args: &WorkerArgs, judge: &Judge) -> std::io::Resul
         answer(&Event::Start(i, entry.name.clone()))?;
         let row = match (&entry.program, known) {
             (Ok(program), Some((known, kernel))) => {
-                Row::compare_with(known, program, ((&judge.host, kernel), args.level))
+                let told = (args.level, args.other.logs.as_deref());
+                Row::compare_with(known, program, ((&judge.host, kernel), told))
             }
             (Ok(program), None) => Row::compare(&name, program, args.level),
             (Err(_), Some((known, _))) if !known.is_judged() => {

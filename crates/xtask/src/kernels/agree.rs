@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Write all rows of each kernel into this folder.
     #[arg(long, value_name = "DIR")]
     csv: Option<PathBuf>,
+    /// Write our logs of what differs into this folder, by release.
+    #[arg(long, value_name = "DIR")]
+    logs: Option<PathBuf>,
 }
 
 /// How tables are named: the release, then this.
@@ -118,12 +121,16 @@ fn rows(
     files: &[PathBuf],
 ) -> Result<Vec<Row>, Box<dyn Error>> {
     let table = folder().join(format!("{release}{END}"));
-    let worker_args = vec![
+    let mut worker_args = vec![
         "kernel-diff-worker".to_owned(),
         format!("--level={}", args.level),
         format!("--against={}", table.display()),
         format!("--kernel={}", facts.display()),
     ];
+    if let Some(logs) = args.logs.as_ref().map(|dir| dir.join(release)) {
+        fs::create_dir_all(&logs)?;
+        worker_args.push(format!("--logs={}", logs.display()));
+    }
     let timeout = Duration::from_secs(120);
     Ok(Pool { files, jobs: args.jobs.max(1), timeout, worker_args }.run()?)
 }

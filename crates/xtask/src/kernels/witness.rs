@@ -3,6 +3,7 @@
 
 use super::agree;
 use crate::answers;
+use skep::uapi::words::{SPELLINGS, WORDS};
 use skep::uapi::{BEHAVIOURS, Shows};
 use std::error::Error;
 
@@ -33,6 +34,31 @@ fn witnesses_answered_as_the_table_of_behaviours_says() -> Result<(), Box<dyn Er
         }
         if seen != [true; 2] {
             wrong.push(format!("{}: seen {seen:?}", row.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+/// What stands between operands, in order.
+fn is_said(template: &str, message: &str) -> bool {
+    let mut rest = message;
+    for part in template.split('{').map(|it| it.split_once('}').map_or(it, |it| it.1)) {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    true
+}
+
+#[test]
+fn other_kernels_say_what_the_table_of_words_says() -> Result<(), Box<dyn Error>> {
+    let mut wrong = Vec::new();
+    for release in agree::releases() {
+        let table = answers::read(&agree::folder().join(format!("{release}{}", agree::END)))?;
+        for row in WORDS.iter().chain(SPELLINGS).filter(|row| row.is_said_on(&release)) {
+            if !table.values().any(|answer| is_said(row.text, &answer.message)) {
+                wrong.push(format!("{release} never says {}: {}", row.of, row.text));
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -10,9 +10,9 @@ use super::func_contract;
 use super::meta::CallMeta;
 use super::subprog::push_frame;
 use crate::HoleKind;
-use crate::env::{Env, Found, LoopInline};
+use crate::env::{CallMap, Env, Found, LoopInline};
 use crate::log::{reject, verbose};
-use crate::rejection::{CallFault, Check, Stop, unsupported};
+use crate::rejection::{CallFault, Check, FlowFault, Stop, unsupported};
 use crate::state::arena::Arena;
 use crate::state::frame::{BPF_MAIN_FUNC, Frame, FrameMeta, RetRange};
 use crate::state::reg::{DynptrKind, Extra, Reg};
@@ -31,6 +31,12 @@ pub(crate) fn push_callback_call(
     func_contract::check_subprog_call(env, subprog)?;
     env.subprogs[subprog as usize].is_cb = true;
     let insn_idx = env.insn_idx;
+    if !env.rules().callbacks_converge {
+        // It is walked once, as a function that is called, and the walk goes on from there.
+        push_frame(env, subprog, set_args)?;
+        env.entered = env.cur.frames.pop();
+        return Ok(());
+    }
     env.cur.meta.callback_unroll_depth += 1;
     env.frame_mut().meta_mut().callback_depth += 1;
     push_frame(env, subprog, set_args)?;
@@ -58,9 +64,13 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         // here.
         reject!(env, EFAULT, CallFault::BacktrackMisuse);
     }
-    env.mark_chain_precision(1)?;
+    let always = !env.rules().callbacks_converge;
+    if !always {
+        env.mark_chain_precision(1)?;
+    }
     let frame = env.frame().meta;
-    if u64::from(frame.callback_depth) < env.reg(1).val.umax {
+    let turns_left = if always { u64::MAX } else { env.reg(1).val.umax };
+    if u64::from(frame.callback_depth) < turns_left {
         return push_callback_call(env, meta.subprogno, |env, callee| {
             env.arena.set_reg(callee, 1, &Reg::unknown());
             callee.set_name(2, env.cur.frame().name(3));
@@ -102,6 +112,10 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
     let Some(arg) = meta.map else {
         return Err(Stop::Bug("for_each_map_elem without map".to_string()));
     };
+    if !env.rules().callbacks_converge && env.aux().call_map() == CallMap::Poisoned {
+        let text = "tail_call abusing map_ptr";
+        reject!(env, EINVAL, FlowFault::OtherRule { text });
+    }
     push_callback_call(env, meta.subprogno, |env, callee| {
         let iterable = env.maps.get(arg.map as usize).is_some_and(|m| {
             matches!(

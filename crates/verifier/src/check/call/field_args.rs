@@ -58,7 +58,8 @@ pub(crate) fn process_kptr_dest(env: &mut Env<'_>, meta: &mut CallMeta, regno: u
     let is_kptr = |f: &&SpecialField| f.kind.is_pointer() && f.kind != FieldKind::Uptr;
     let mut kptrs = env.fields_of(&reg).iter().filter(is_kptr).peekable();
     if kptrs.peek().is_none() {
-        reject!(env, EINVAL, CallFault::NoKptr { regno: Regno(regno) });
+        let map = reg.map().map_or("", |map| env.map_name(map)).into();
+        reject!(env, EINVAL, CallFault::NoKptr { regno: Regno(regno), map });
     }
     let Some(field) = kptrs.find(|f| i64::from(f.offset) == off).cloned() else {
         reject!(env, EACCES, CallFault::NotTheKptr { off });

@@ -9,8 +9,9 @@ use crate::check::exit::{check_resource_leak, hidden_exit};
 use crate::check::mem::{AccessType, MemAccess, check_mem_access};
 use crate::env::{Env, InsnFlags};
 use crate::explore::walk::Next;
-use crate::log::reject;
+use crate::log::{reject, verbose};
 use crate::rejection::{CallFault, Check, unsupported};
+use crate::state::frame::Frame;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_uapi::helper::{ArgBase, HelperId, HelperProto, HelperUse, func_id_name};
@@ -41,6 +42,9 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
     if meta.func != HelperId::TailCall && !env.aux().has(InsnFlags::CALLS_CALLBACK) {
         env.frame_mut().chains.make(0);
     }
+    if let Some(callee) = env.entered.take() {
+        return Ok(enter_callback(env, callee));
+    }
     let next = env.insn_idx + 1;
     if meta.func == HelperId::TailCall && !env.rules().tail_calls_end_function {
         if env.rules().packets_move_in_calls {
@@ -59,6 +63,21 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
     hidden_exit(env, Reg::unknown())
 }
 
+/// Where a callback is walked as a function that is called.
+#[cold]
+fn enter_callback(env: &mut Env<'_>, callee: Frame) -> Next {
+    let start = env.subprogs[callee.meta.subprogno as usize].start;
+    env.cur.frames.push(callee);
+    if env.log.traces() {
+        let frameno = env.cur.curframe();
+        verbose!(env, "caller:\n");
+        env.print_frame(frameno - 1);
+        verbose!(env, "callee:\n");
+        env.print_frame(frameno);
+    }
+    Next::Insn(start)
+}
+
 /// The prototype, if this program may call the helper.
 fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
     let imm = env.insn().imm;
@@ -66,6 +85,9 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
     let name = func_id_name(number);
     if HelperId::from_number(number).is_none() {
         reject!(env, EINVAL, CallFault::NoSuchHelper { name: name.into(), imm });
+    }
+    if number >= env.config.profile.helpers_end {
+        reject!(env, EINVAL, CallFault::NoSuchHelper { name: "unknown".into(), imm });
     }
     if env.callable.helpers.is_none() {
         return unsupported(format!("helpers of {} programs of this kind", env.prog.prog_type));
@@ -88,7 +110,8 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
 
 fn check_may_sleep(env: &mut Env<'_>, proto: &HelperProto) -> Check {
     if proto.might_sleep() && !env.cur.meta.in_sleepable {
-        reject!(env, EINVAL, CallFault::HelperMightSleep);
+        let helper = format!("{}#{}", proto.id.name(), proto.id.number()).into();
+        reject!(env, EINVAL, CallFault::HelperMightSleep { helper });
     }
     Ok(())
 }

@@ -63,7 +63,8 @@ fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType)
     if ty.base == ArgBase::Dynptr {
         dynptr::check_release(env, &reg, regno)?;
     } else if reg.ref_obj_id == 0 && !reg.is_null() {
-        reject!(env, EINVAL, CallFault::ReleaseOfUnreferenced { regno: Regno(regno) });
+        let helper = meta.proto.id.name().into();
+        reject!(env, EINVAL, CallFault::ReleaseOfUnreferenced { regno: Regno(regno), helper });
     }
     meta.release_regno = regno;
     Ok(())

@@ -157,6 +157,6 @@ fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
         }
         _ => return Ok(()),
     }
-    r0.val.sync();
+    crate::check::scalar_rules::sync(env.rules(), &mut r0.val);
     env.sane_bounds(r0, "retval")
 }

@@ -10,6 +10,7 @@ use crate::log::{reject, verbose};
 use crate::rejection::{CallFault, Check, FlowFault, Stop};
 use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
+use skep_btf::{Kind, TypeId};
 use skep_uapi::limits::MAX_CALL_FRAMES;
 
 /// Walks a call of a function of the program.
@@ -58,7 +59,12 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
         reject!(env, EINVAL, CallFault::GlobalMightSleep);
     }
     if let Contract::Broken(errno) = contract {
-        let kind = CallFault::CallerArgs { subprog, name: name.into() };
+        let first = first_parameter(env, subprog);
+        let yes = |is: bool| if is { "yes" } else { "no" };
+        let pointer = yes(first.is_some());
+        let without_size = yes(first == Some(Kind::Void));
+        let name = name.into();
+        let kind = CallFault::CallerArgs { subprog, name, without_size, pointer };
         return Err(env.refuse(errno, kind));
     }
     if env.log.traces() {
@@ -73,6 +79,16 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
         env.set_name(0, PackedReg::UNKNOWN);
     }
     Ok(())
+}
+
+/// What the first parameter of a function points to, if it is a pointer.
+fn first_parameter(env: &Env<'_>, subprog: u32) -> Option<Kind> {
+    let start = env.subprogs[subprog as usize].start;
+    let row = env.prog.func_info.iter().find(|row| row.insn_off.0 == start)?;
+    let btf = env.prog.btf.as_deref()?;
+    let param = btf.get(TypeId(row.type_id))?.target().params().next()?;
+    let ptr = btf.skip_modifiers(param.ty);
+    (ptr.kind() == Kind::Ptr).then(|| btf.skip_modifiers(ptr.target_id()).kind())
 }
 
 /// A callee may have changed packet data.

@@ -357,6 +357,9 @@ impl Env<'_> {
         let object = meta.arg_type.filter(|object| object.in_prog && is_tracing);
         let fields = object.and_then(|object| self.struct_metas?.get(&TypeId(object.id)));
         let Some(fields) = fields.filter(|fields| !fields.is_empty()) else { return Ok(()) };
+        if fields.iter().all(|field| field.kind == FieldKind::SpinLock) {
+            return Ok(());
+        }
         if !fields.iter().any(|field| field.kind == FieldKind::KptrRef) {
             let kinds: Vec<_> = fields.iter().map(|field| field.kind).collect();
             return unsupported(format!("dropping objects with {kinds:?} in tracing programs"));

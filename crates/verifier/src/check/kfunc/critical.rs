@@ -9,6 +9,7 @@ use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, KfuncFault};
 use crate::state::reg_type::TypeFlag;
+use skep_uapi::ProgFlags;
 use skep_uapi::kfunc::KfuncFlags;
 
 impl Env<'_> {
@@ -65,15 +66,21 @@ impl Env<'_> {
             return Ok(());
         }
         if unlock {
+            let stays = self.rules().rcu_outlives_section && self.runs_under_rcu();
             self.for_each_reg(|reg| {
                 let rcu = reg.ty.has(TypeFlag::MEM_RCU);
+                if stays {
+                    return false;
+                }
                 if rcu {
                     let gone = TypeFlag::MEM_RCU | TypeFlag::PTR_MAYBE_NULL;
                     reg.ty = reg.ty.without(gone).with(TypeFlag::PTR_UNTRUSTED);
                 }
                 rcu
             });
-            self.end_rcu_iterators();
+            if !stays {
+                self.end_rcu_iterators();
+            }
             self.cur.refs.active_rcu_locks = 0;
             return Ok(());
         }
@@ -81,6 +88,11 @@ impl Env<'_> {
             reject!(self, EACCES, KfuncFault::SleepsInRcu { name: name.into() });
         }
         Ok(())
+    }
+
+    /// A program that cannot sleep runs in such a section.
+    fn runs_under_rcu(&self) -> bool {
+        !(self.prog.prog_flags.contains(ProgFlags::SLEEPABLE) || self.cur.meta.in_sleepable)
     }
 
     /// Iterators that were made inside of the section may not be used any more.

@@ -19,7 +19,7 @@ mod trust;
 
 use super::call::callback::{self, MapCallback};
 use super::call::refs;
-use super::exit::{THROW, check_resource_leak, check_return_code};
+use super::exit::{THROW, check_exit_of_all, check_resource_leak, check_return_code};
 use crate::env::{Env, InsnFlags};
 use crate::explore::walk::Next;
 use crate::log::reject;
@@ -71,7 +71,10 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
             check_return_code(env, 1)?;
         }
         clear_caller_saved_regs(env);
-        check_resource_leak(env, true, THROW)?;
+        match env.rules().throw_leaves_all {
+            true => check_resource_leak(env, true, THROW)?,
+            false => check_exit_of_all(env)?,
+        }
         env.throw_exits_scc()?;
         return Ok(Next::PathEnd);
     }

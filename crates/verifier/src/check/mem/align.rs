@@ -32,7 +32,10 @@ pub(crate) fn check_ptr_alignment(env: &mut Env<'_>, reg: &Reg, at: MemAccess) -
         reject!(env, EACCES, MemFault::MisalignedPacket { start, var, fixed, off, size });
     }
     let what = description(reg.ty);
-    reject!(env, EACCES, MemFault::Misaligned { what, var, fixed, off, size })
+    // What other kernels say of the first two.
+    let sum = var.add(Tnum::constant(i64::from(fixed) as u64)).to_string().into();
+    let bits = format!("({:#x}; {:#x})", var.value, var.mask).into();
+    reject!(env, EACCES, MemFault::Misaligned { what, var, fixed, off, size, sum, bits })
 }
 
 fn description(ty: RegType) -> &'static str {

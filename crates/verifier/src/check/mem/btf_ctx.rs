@@ -140,7 +140,8 @@ fn pointer_arg(
         return Ok(Some(load));
     }
     let to = skip_modifiers(btf, ptr.target_id());
-    if to.kind() == Kind::Void || to.kind() == Kind::Int {
+    let numbers = env.rules().int_pointers_in_ctx;
+    if to.kind() == Kind::Void || to.kind() == Kind::Int && numbers {
         return Ok(Some(load));
     }
     if let Some(special) = special {
@@ -204,6 +205,9 @@ fn is_raw_tp(env: &Env<'_>) -> bool {
 
 /// Whether pointers among the arguments are valid objects. Kernel: `prog_args_trusted`.
 fn args_trusted(env: &Env<'_>) -> bool {
+    if !env.fields_have_trust {
+        return false;
+    }
     match env.prog.prog_type {
         ProgType::Tracing => {
             matches!(env.prog.attach_type(), Some(AttachType::TraceRawTp | AttachType::TraceIter))

@@ -146,7 +146,8 @@ fn refuse_special_fields(
 }
 
 fn walk(env: &mut Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check<Found> {
-    match btf.struct_access(id, off as u32, size as u32) {
+    let unions = env.rules().unions_run_on;
+    match btf.struct_access_by(unions, id, (off as u32, size as u32)) {
         Err(why @ WalkError::NoField(_)) => reject!(env, EINVAL, MemFault::NoField { why }),
         Err(why) => reject!(env, EACCES, MemFault::UnfitField { why }),
         Ok(Walk::Scalar | Walk::Struct { .. }) => Ok(Found::Scalar),

@@ -49,6 +49,9 @@ pub(super) fn field_flags(
     if reg.ty.has(TypeFlag::PTR_UNTRUSTED) {
         return TypeFlag::PTR_UNTRUSTED;
     }
+    if !env.fields_have_trust {
+        return tag & (TypeFlag::MEM_USER | TypeFlag::MEM_PERCPU);
+    }
     let untrusted = tag.difference(TRUSTED.union(TypeFlag::MEM_RCU));
     if !is_trusted_reg(reg) && !reg.ty.has(TypeFlag::MEM_RCU) {
         return untrusted;

@@ -4,7 +4,7 @@
 //! Kernel: `check_packet_access`, `check_flow_keys_access`, `check_tp_buffer_access`,
 //! `check_buffer_access` (6.18).
 
-use super::region::{Span, check_inside, refuse_negative};
+use super::region::{OUTSIDE, Span, check_inside, refuse_negative};
 use super::{MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::Env;
 use crate::log::reject;
@@ -35,14 +35,15 @@ pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
     if reg.val.smin < 0 {
         return refuse_negative(env, span.regno);
     }
-    let outside = MemFault::OutsidePacket { regno: Regno(span.regno) };
+    let regno = Regno(span.regno);
     let range = reg.range();
     if range < 0 {
-        reject!(env, EINVAL, outside);
+        let told = "offset is outside of the packet";
+        reject!(env, EINVAL, MemFault::OutsidePacket { regno, told });
     }
     match check_inside(env, span, range as u32) {
         Ok(()) => Ok(()),
-        Err(stop) => Err(env.led_to(stop, outside)),
+        Err(stop) => Err(env.led_to(stop, MemFault::OutsidePacket { regno, told: OUTSIDE })),
     }
 }
 

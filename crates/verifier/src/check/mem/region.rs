@@ -5,10 +5,15 @@
 use super::{MemAccess, check_no_leak};
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, MemFault, Regno};
+use crate::rejection::{Check, MemFault, Regno, Word};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, TypeFlag};
 use skep_uapi::limits::BPF_MAX_VAR_OFF;
+
+/// What other kernels say of the lowest offset.
+pub(super) const OUTSIDE: Word = "min value is outside of the allowed memory range";
+const MAYBE_NEGATIVE: Word =
+    "min value is negative, either use unsigned index or do a if (index >=0) check.";
 
 /// A range relative to a pointer; `off` includes its fixed offset.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +41,8 @@ pub(crate) fn check_mem_region_access(env: &mut Env<'_>, span: Span, mem_size: u
         return refuse_negative(env, regno);
     }
     if let Err(stop) = check_inside(env, Span { off: low as i32, ..span }, mem_size) {
-        return Err(env.led_to(stop, MemFault::MinOutside { regno: Regno(regno) }));
+        let told = if low < 0 { MAYBE_NEGATIVE } else { OUTSIDE };
+        return Err(env.led_to(stop, MemFault::MinOutside { regno: Regno(regno), told }));
     }
     if umax >= BPF_MAX_VAR_OFF as u64 {
         reject!(env, EACCES, MemFault::UnboundedAccess { regno: Regno(regno) });

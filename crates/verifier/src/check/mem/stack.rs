@@ -39,16 +39,26 @@ pub(crate) fn check_stack_access_within_bounds(
     span: Span,
     ty: AccessType,
 ) -> Check {
+    check_stack_bounds(env, span, (ty, false))
+}
+
+/// The same, for a helper or for an insn.
+pub(super) fn check_stack_bounds(
+    env: &mut Env<'_>,
+    span: Span,
+    (ty, by_helper): (AccessType, bool),
+) -> Check {
     let reg = env.reg(span.regno);
     let Span { regno, off, size, .. } = span;
     let what = if ty == AccessType::Read { "read from" } else { "write to" };
+    let told = if by_helper { "indirect access to" } else { what };
     let var = reg.val.var_off;
     let (min_off, max_off) = if var.is_const() {
         let min = (var.value as i64).wrapping_add(i64::from(off));
         (min, min.wrapping_add(i64::from(size)))
     } else {
         if reg.val.smax >= BPF_MAX_VAR_OFF || reg.val.smin <= -BPF_MAX_VAR_OFF {
-            reject!(env, EACCES, MemFault::UnboundedStack { what, regno: Regno(regno) });
+            reject!(env, EACCES, MemFault::UnboundedStack { what, regno: Regno(regno), told });
         }
         let (min, max) = (reg.val.smin, reg.val.smax);
         (min + i64::from(off), max + i64::from(off) + i64::from(size))
@@ -72,9 +82,9 @@ pub(crate) fn check_stack_access_within_bounds(
     };
     let regno = Regno(regno);
     let kind = if var.is_const() {
-        MemFault::BeyondStack { what, regno, min_off, size }
+        MemFault::BeyondStack { what, regno, min_off, size, told }
     } else {
-        MemFault::VariableBeyondStack { what, regno, var, off, size }
+        MemFault::VariableBeyondStack { what, regno, var, off, size, told }
     };
     Err(env.refuse(errno, kind))
 }

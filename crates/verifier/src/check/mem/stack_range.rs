@@ -4,12 +4,13 @@
 
 use super::AccessType;
 use super::region::Span;
-use super::stack::check_stack_access_within_bounds;
+use super::stack::check_stack_bounds;
 use super::stack_write::scrub;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, MemFault, Regno};
 use crate::state::arena::PackedReg;
+use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
 
 /// A range that a helper fills without reading it: the caller then writes it byte by byte.
@@ -35,7 +36,7 @@ pub(crate) fn check_stack_range_initialized(
     if size == 0 && !span.zero_size_allowed {
         reject!(env, EACCES, MemFault::ZeroSizedRead);
     }
-    check_stack_access_within_bounds(env, span, ty)?;
+    check_stack_bounds(env, span, (ty, true))?;
     let (min_off, max_off, raw) = if var.is_const() {
         let at = off.wrapping_add(var.value as i32);
         (at, at, raw)
@@ -95,7 +96,9 @@ fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool 
     if !slot.is_spilled() || !(env.allow_ptr_leaks || env.spilled(frameno, spi).is_scalar()) {
         return false;
     }
-    if clobber {
+    let object = env.rules().helper_accesses_keep_objects
+        && env.spilled(frameno, spi).ty.base == Base::BtfId;
+    if clobber && !object {
         let slot = env.cur.frames[frameno as usize].slot_mut(spi);
         slot.spill = PackedReg::UNKNOWN;
         slot.types.iter_mut().for_each(scrub);
