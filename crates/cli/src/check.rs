@@ -8,6 +8,7 @@ use crate::html_file::HtmlFile;
 use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::stat::{read_filters, read_presets};
+use crate::story;
 use crate::streams::Streams;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
@@ -188,10 +189,15 @@ fn answer(judged: Judged<'_>) -> Answer {
     }
 }
 
-/// What the catalogue says of a code.
-fn advice(code: &str) -> Option<Advice> {
+/// What the catalogue says of a code, about which this is told.
+fn advice(code: &str, message: &str, notes: &[Note]) -> Option<Advice> {
     let section = skep::catalogue::section(code)?;
-    Some(Advice { title: section.title.to_owned(), help: section.help.clone() })
+    let mut told = message.to_owned();
+    for note in notes {
+        told = told + "\n" + &note.text;
+    }
+    let help = section.help_for(&told).to_owned();
+    Some(Advice { title: section.title.to_owned(), help })
 }
 
 /// A program that does not come before the verifier.
@@ -200,7 +206,7 @@ fn unloaded(judged: &Judged<'_>, refusal: &Refusal) -> Diagnostic {
     let hint = "--loader any opens objects made for loaders that complete them";
     Diagnostic {
         severity: Severity::Error,
-        advice: advice(&refusal.kind),
+        advice: advice(&refusal.kind, &refusal.message, &[]),
         rule: refusal.kind.clone(),
         message: refusal.message.clone(),
         object: judged.file.to_owned(),
@@ -229,19 +235,23 @@ impl Subject<'_> {
             .as_ref()
             .map(|path| History::of(path, self.program))
             .unwrap_or_default();
-        let read = shown.and_then(|idx| self.program.insns.get(idx));
+        let describe =
+            |idx| Some((insn_with_map(self.program, idx)?, source_spot(self.program, idx)));
+        let mut notes: Vec<Note> = story::of_section(refusal, self.program).into_iter().collect();
+        notes.extend(verification.acquired_by.map(|idx| story::acquired(idx, &describe)));
+        let path = verification.path.as_ref();
+        notes.extend(path.and_then(|path| story::begun(refusal, path, self.program, &describe)));
+        notes.extend(history.notes(refusal, shown, self.program, &describe));
         Diagnostic {
             severity: Severity::Error,
-            advice: advice(&refusal.kind),
+            advice: advice(&refusal.kind, &refusal.message, &notes),
             rule: refusal.kind.clone(),
             message: refusal.message.trim_end().to_owned(),
             object: self.file.to_owned(),
             prog: self.prog.to_owned(),
             insn_idx: refusal.insn_idx,
             at: refusal.insn_idx.and_then(|idx| source_spot(self.program, idx)),
-            notes: history.notes(&refusal.registers, read, |idx| {
-                Some((insn_with_map(self.program, idx)?, source_spot(self.program, idx)))
-            }),
+            notes,
             insn,
         }
     }

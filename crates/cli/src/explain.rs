@@ -113,7 +113,11 @@ fn line(code: &str, section: &Section, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn explain(section: &Section, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}.\n\nhelp: {}\n\n{}\n", section.title, section.help, section.text)?;
+    writeln!(out, "{}.\n\nhelp: {}\n", section.title, section.help)?;
+    for (words, help) in &section.special_help {
+        writeln!(out, "help, where it says `{words}`: {help}\n")?;
+    }
+    writeln!(out, "{}\n", section.text)?;
     writeln!(out, "Codes, and what the kernel says:")?;
     for (code, text) in catalogue::codes() {
         if section.codes.contains(&code.as_str()) {

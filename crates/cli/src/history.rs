@@ -1,10 +1,14 @@
 //! What was known about registers, and since where, from the path that led to a refusal.
 
-use skep::insn::Insn;
-use skep::insn::code::*;
+mod insn;
+
+use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
+use crate::story::{self, Described};
 use skep::program::Program;
-use skep::{Register, WalkedPath};
-use skep_report::{Note, SourceSpot};
+use skep::uapi::helper::HelperId;
+use skep::uapi::helper_changes_pkt_data;
+use skep::{Refusal, Register, Step, WalkedPath};
+use skep_report::Note;
 use std::collections::HashMap;
 
 /// Registers explained at most: an insn and its message rarely name more.
@@ -15,42 +19,93 @@ const REGS_MAX: usize = 4;
 struct Known<'p> {
     now: &'p Register,
     made: &'p Register,
+    /// How many steps of the path came before `now`.
+    step: usize,
 }
 
 /// The path, folded to what holds at its end.
 #[derive(Debug, Default)]
 pub(crate) struct History<'p> {
     known: HashMap<(u32, u8), Known<'p>>,
+    /// Registers that hold nothing since an insn.
+    gone: HashMap<(u32, u8), usize>,
+    /// What the source of a copy was known to be, where the copy is known as less.
+    before_copy: HashMap<(u32, u8), Known<'p>>,
+    path: Option<&'p WalkedPath>,
     frame: u32,
 }
 
 impl<'p> History<'p> {
     /// Folds a path of a program.
     pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> History<'p> {
-        let mut history = History { frame: path.frame(), ..History::default() };
-        for now in path.registers() {
-            let by = now.by.and_then(|idx| program.insns.get(idx as usize));
-            let made_anew = by.is_none_or(|insn| written_register(insn) == Some(now.regno));
-            let at = (now.frame, now.regno);
-            let made = match history.known.get(&at) {
-                Some(before) if before.now.value == now.value && !made_anew => continue,
-                Some(before) if !made_anew => before.made,
-                _ => now,
-            };
-            history.known.insert(at, Known { now, made });
+        let mut history = History { frame: path.frame(), path: Some(path), ..History::default() };
+        // What an insn takes away is gone for the next one.
+        let mut walked = None;
+        for (step, what) in path.steps().enumerate() {
+            match what {
+                Step::Insn { insn_idx, frame } => {
+                    if let Some((idx, frame)) = walked.replace((*insn_idx as usize, *frame)) {
+                        history.leave(idx, frame, program);
+                    }
+                    history.enter(*insn_idx as usize, *frame, program);
+                }
+                Step::Register(now) => history.learn(now, step, program),
+                _ => {}
+            }
         }
         history
     }
 
-    /// What is known of registers: those that a message `names`, and those that the insn reads.
-    /// `describe` knows the text of an insn and its place.
+    /// A function that is called knows nothing of the one before it in the same frame.
+    fn enter(&mut self, idx: usize, frame: u32, program: &Program) {
+        if program.insns.get(idx).is_some_and(keeps_no_arguments) {
+            self.known.retain(|at, _| at.0 <= frame);
+            self.gone.retain(|at, _| at.0 <= frame);
+            self.before_copy.retain(|at, _| at.0 <= frame);
+        }
+    }
+
+    /// A call keeps r6 to r9 only.
+    fn leave(&mut self, idx: usize, frame: u32, program: &Program) {
+        if program.insns.get(idx).is_some_and(keeps_no_arguments) {
+            self.gone.extend((1..=5).map(|regno| ((frame, regno), idx)));
+        }
+    }
+
+    fn learn(&mut self, now: &'p Register, step: usize, program: &Program) {
+        let by = now.by.and_then(|idx| program.insns.get(idx as usize));
+        let made_anew = by.is_none_or(|insn| written_register(insn) == Some(now.regno));
+        let at = (now.frame, now.regno);
+        if now.by.is_none_or(|by| self.gone.get(&at) != Some(&(by as usize))) {
+            self.gone.remove(&at);
+        }
+        let made = match self.known.get(&at) {
+            Some(before) if before.now.value == now.value && !made_anew => return,
+            Some(before) if !made_anew => before.made,
+            _ => now,
+        };
+        let source = by.filter(|insn| made_anew && is_copy(insn));
+        let source = source.and_then(|insn| self.known.get(&(now.frame, insn.src)));
+        let lessened = source.copied().filter(|source| is_number(now) && !is_number(source.now));
+        match lessened {
+            Some(source) => self.before_copy.insert(at, source),
+            None if made_anew => self.before_copy.remove(&at),
+            None => None,
+        };
+        self.known.insert(at, Known { now, made, step });
+    }
+
+    /// What is known of registers: those that a refusal names, and those that its insn, `shown`,
+    /// reads. `describe` knows the text of an insn and its place.
     pub(crate) fn notes(
         &self,
-        names: &[u8],
-        insn: Option<&Insn>,
-        describe: impl Fn(usize) -> Option<(String, Option<SourceSpot>)>,
+        refusal: &Refusal,
+        shown: Option<usize>,
+        program: &Program,
+        describe: &impl Fn(usize) -> Described,
     ) -> Vec<Note> {
-        let mut regs = names.to_vec();
+        let insn = shown.and_then(|idx| program.insns.get(idx));
+        let mut regs = refusal.registers.clone();
         regs.extend(insn.into_iter().flat_map(read_registers));
         let mut seen = 0u32;
         regs.retain(|&reg| {
@@ -60,23 +115,97 @@ impl<'p> History<'p> {
         });
         let mut notes = Vec::new();
         for reg in regs.into_iter().take(REGS_MAX) {
-            let Some(Known { now, made }) = self.known.get(&(self.frame, reg)) else { continue };
-            if std::ptr::eq(*now, *made) {
-                notes.push(note("is", made, &describe));
-            } else {
-                notes.push(note("was", made, &describe));
-                notes.push(note("is", now, &describe));
+            let at = (self.frame, reg);
+            let gone = self.gone.get(&at);
+            if let Some(known) = self.known.get(&at) {
+                let source = self.before_copy.get(&at);
+                let lost = match (gone, source) {
+                    (Some(_), _) => None,
+                    (None, Some(source)) => Some(source),
+                    (None, None) => is_lost(refusal, reg, known.now).then_some(known),
+                };
+                notes.extend(told(
+                    source.unwrap_or(known),
+                    gone.is_some() || lost.is_some(),
+                    describe,
+                ));
+                notes.extend(lost.map(|lost| self.taken_away(lost, program, describe)));
             }
+            notes.extend(
+                gone.map(|&idx| {
+                    story::since(&format!("R{reg} holds nothing since"), idx, describe)
+                }),
+            );
         }
         notes
     }
+
+    /// Which call took away what was known.
+    fn taken_away(
+        &self,
+        lost: &Known<'_>,
+        program: &Program,
+        describe: &impl Fn(usize) -> Described,
+    ) -> Note {
+        let steps = self.path.into_iter().flat_map(WalkedPath::steps).skip(lost.step);
+        let insns: Vec<usize> = steps
+            .filter_map(|step| match step {
+                Step::Insn { insn_idx, .. } => Some(*insn_idx as usize),
+                _ => None,
+            })
+            .collect();
+        // The last insn is the one that is refused.
+        let before = insns.split_last().map_or(&[][..], |(_, before)| before);
+        let mut calls = before.iter().rev().filter(|&&idx| {
+            let name = story::callee(program, idx, describe);
+            name.is_some_and(|name| takes_away(&lost.now.value, &name))
+        });
+        let regno = lost.now.regno;
+        match calls.next() {
+            Some(&idx) => story::since(&format!("R{regno} lost that with"), idx, describe),
+            None => Note { text: format!("R{regno} lost that since, with a call"), at: None },
+        }
+    }
 }
 
-fn note(
-    verb: &str,
-    fact: &Register,
-    describe: impl Fn(usize) -> Option<(String, Option<SourceSpot>)>,
-) -> Note {
+/// What a register was and is; only `was` if that is over.
+fn told(known: &Known<'_>, is_over: bool, describe: &impl Fn(usize) -> Described) -> Vec<Note> {
+    let Known { now, made, .. } = known;
+    let last = if is_over { "was" } else { "is" };
+    if std::ptr::eq(*now, *made) {
+        // That of r1 and r10 everybody knows.
+        let is_news = made.by.is_some();
+        return is_news.then(|| note(last, made, describe)).into_iter().collect();
+    }
+    vec![note("was", made, describe), note(last, now, describe)]
+}
+
+/// Whether a refusal calls a register a number that was last seen as a pointer.
+fn is_lost(refusal: &Refusal, reg: u8, now: &Register) -> bool {
+    let is_named = refusal.registers.first() == Some(&reg);
+    let says_number =
+        ["mem access 'scalar'", "type=scalar "].iter().any(|words| refusal.message.contains(words));
+    is_named && says_number && !is_number(now)
+}
+
+fn is_number(register: &Register) -> bool {
+    let value = &register.value;
+    value.starts_with("scalar") || value.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+}
+
+/// Whether a call may take away a pointer such as `value`: it gives back what is counted, or moves
+/// the packet.
+fn takes_away(value: &str, callee: &str) -> bool {
+    const GIVE_BACK: [&str; 8] =
+        ["release", "submit", "discard", "_put", "destroy", "drop", "unlock", "push"];
+    let moves = HelperId::from_name(callee).is_some_and(helper_changes_pkt_data);
+    match value.contains("ref_obj_id=") {
+        true => GIVE_BACK.iter().any(|word| callee.contains(word)),
+        false => moves || callee.contains("unlock"),
+    }
+}
+
+fn note(verb: &str, fact: &Register, describe: &impl Fn(usize) -> Described) -> Note {
     let Register { by, regno, value, .. } = fact;
     let (since, at) = match by {
         None => ("from the start".to_owned(), None),
@@ -86,80 +215,4 @@ fn note(
         },
     };
     Note { text: format!("R{regno} {verb} {value}, {since}"), at }
-}
-
-/// The register that an insn makes anew: that of a load or a move, r0 of a call; not that of `+=`.
-fn written_register(insn: &Insn) -> Option<u8> {
-    match insn.class() {
-        BPF_LDX => Some(insn.dst),
-        BPF_LD if insn.is_ld_imm64() => Some(insn.dst),
-        BPF_LD => Some(0),
-        BPF_JMP if insn.op() == BPF_CALL => Some(0),
-        BPF_ALU | BPF_ALU64 if insn.op() == BPF_MOV => {
-            // A move onto itself changes what is there.
-            (!insn.is_src_reg() || insn.src != insn.dst).then_some(insn.dst)
-        }
-        BPF_STX if insn.mode() == BPF_ATOMIC && insn.imm == BPF_LOAD_ACQ => Some(insn.dst),
-        _ => None,
-    }
-}
-
-/// The registers that an insn reads, in the order in which it names them; of calls none.
-fn read_registers(insn: &Insn) -> Vec<u8> {
-    let (dst, src) = (insn.dst, insn.src);
-    let operand = if insn.is_src_reg() { Some(src) } else { None };
-    match insn.class() {
-        BPF_LDX => vec![src],
-        BPF_LD if insn.mode() == BPF_IND => vec![src],
-        BPF_ST => vec![dst],
-        BPF_STX if insn.mode() == BPF_ATOMIC => read_by_atomic(insn),
-        BPF_STX => vec![dst, src],
-        BPF_ALU | BPF_ALU64 => match insn.op() {
-            BPF_MOV => operand.into_iter().collect(),
-            BPF_NEG | BPF_END => vec![dst],
-            _ => [Some(dst), operand].into_iter().flatten().collect(),
-        },
-        BPF_JMP | BPF_JMP32 => match insn.op() {
-            BPF_JA | BPF_CALL | BPF_EXIT | BPF_JCOND => Vec::new(),
-            _ => [Some(dst), operand].into_iter().flatten().collect(),
-        },
-        _ => Vec::new(),
-    }
-}
-
-fn read_by_atomic(insn: &Insn) -> Vec<u8> {
-    let (dst, src) = (insn.dst, insn.src);
-    match insn.imm {
-        BPF_LOAD_ACQ => vec![src],
-        BPF_CMPXCHG => vec![0, dst, src],
-        BPF_STORE_REL => vec![dst, src],
-        imm if imm & BPF_FETCH != 0 => vec![src, dst],
-        _ => vec![dst, src],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use skep::insn::asm::assemble;
-
-    #[test]
-    fn what_an_insn_makes_anew_and_what_it_reads() {
-        for (text, written, read) in [
-            ("r3 = 1", Some(3), &[][..]),
-            ("r1 = *(u8 *)(r1 + 0)", Some(1), &[1]),
-            ("r2 = r4", Some(2), &[4]),
-            ("r2 += -4", None, &[2]),
-            ("r2 = -r2", None, &[2]),
-            ("r1 = be16 r1", None, &[1]),
-            ("*(u64 *)(r10 - 8) = r1", None, &[10, 1]),
-            ("if r1 == 0 goto +3", None, &[1]),
-            ("if r1 > r2 goto +3", None, &[1, 2]),
-            ("exit", None, &[]),
-        ] {
-            let insn = assemble(text, &|_| None).expect(text).insns[0];
-            assert_eq!(written_register(&insn), written, "{text}");
-            assert_eq!(read_registers(&insn), read, "{text}");
-        }
-    }
 }

@@ -34,6 +34,7 @@ mod prog;
 #[cfg(all(feature = "run", target_os = "linux"))]
 mod run;
 mod stat;
+mod story;
 mod streams;
 #[cfg(all(feature = "run", target_os = "linux"))]
 mod suite;

@@ -27,8 +27,11 @@ pub fn render_text(diagnostic: &Diagnostic, style: Style) -> String {
         Style::Plain => Renderer::plain(),
         Style::Coloured => Renderer::styled(),
     };
-    let mut report = vec![primary(diagnostic, &[])];
-    report.extend(diagnostic.notes.iter().map(with_source));
+    // What belongs to no line stands with the message.
+    let placed = diagnostic.notes.iter().position(|note| note.at.is_some());
+    let (bare, placed) = diagnostic.notes.split_at(placed.unwrap_or(diagnostic.notes.len()));
+    let mut report = vec![primary(diagnostic, bare)];
+    report.extend(placed.iter().map(with_source));
     let text = renderer.render(&report);
     if text.lines().count() <= LINES_MAX {
         return text;

@@ -8,6 +8,7 @@
 //! Title in plain words
 //!
 //! > What to do, in one line: the `help:` of a message.
+//! > - `words`: what to do instead where the message or a note has these words.
 //!
 //! Why the rule exists, how such programs come about, how to mend them: Markdown.
 //! ```
@@ -49,9 +50,19 @@ pub struct Section {
     pub title: &'static str,
     /// What to do, in one line.
     pub help: String,
+    /// What to do instead where what is told has these words; the first that fits.
+    pub special_help: Vec<(&'static str, String)>,
     /// Why the rule exists, how such programs come about, how they are mended: Markdown, to 100
     /// columns.
     pub text: &'static str,
+}
+
+impl Section {
+    /// What to do about a refusal of which `told` is known: its message, its notes.
+    pub fn help_for(&self, told: &str) -> &str {
+        let special = self.special_help.iter().find(|(words, _)| told.contains(words));
+        special.map_or(&self.help, |(_, help)| help)
+    }
 }
 
 /// All sections, in the order of reading.
@@ -115,14 +126,26 @@ fn parse(chapter: &'static str, section: &'static str) -> Section {
     let (codes, rest) = section.split_once('\n').unwrap_or((section, ""));
     let (title, rest) = rest.trim_start().split_once("\n\n").unwrap_or((rest.trim(), ""));
     let (help, text) = rest.split_once("\n\n").unwrap_or((rest, ""));
-    let help: Vec<&str> = help.lines().map(|line| line.trim_start_matches("> ").trim()).collect();
+    let mut helps = help.split("\n> - `");
+    let help = joined(helps.next().unwrap_or_default());
+    let special = |text: &'static str| {
+        let (words, help) = text.split_once("`:").unwrap_or((text, ""));
+        (words, joined(help))
+    };
     Section {
         chapter,
         codes: codes.split(',').map(str::trim).collect(),
         title: title.trim(),
-        help: help.join(" "),
+        help,
+        special_help: helps.map(special).collect(),
         text: text.trim(),
     }
+}
+
+/// Quoted lines as one.
+fn joined(quoted: &str) -> String {
+    let lines: Vec<&str> = quoted.lines().map(|line| line.trim_start_matches('>').trim()).collect();
+    lines.join(" ").trim().to_owned()
 }
 
 /// How much of a message a kernel text explains: `None` if they are of different things.
@@ -200,18 +223,28 @@ mod tests {
     #[test]
     fn sections_are_whole() {
         let texts: Vec<&str> = RejectKind::rows().map(|row| row.text).collect();
-        for Section { codes, title, help, text, .. } in sections() {
+        for Section { codes, title, help, special_help, text, .. } in sections() {
             assert!(!title.is_empty() && title.len() <= 90 && !title.ends_with('.'), "{codes:?}");
             assert!(!title.contains('\n') && !texts.contains(title), "{codes:?}: {title}");
-            assert!(
-                help.len() > 20 && help.len() <= 180 && help.ends_with('.'),
-                "{codes:?}: {help}"
-            );
+            for help in special_help.iter().map(|(_, help)| help).chain([help]) {
+                let is_short = help.len() > 20 && help.len() <= 180;
+                assert!(is_short && help.ends_with('.'), "{codes:?}: {help}");
+            }
+            assert!(special_help.iter().all(|(words, _)| words.len() > 3), "{codes:?}");
             assert!(text.len() >= 40, "{codes:?} says little");
             assert!(text.lines().count() <= 40, "{codes:?} fills more than a screen");
             assert!(text.lines().all(|line| line.chars().count() <= 100), "{codes:?}: long line");
             assert_eq!(text.matches("```").count() % 2, 0, "{codes:?}: block without an end");
         }
+    }
+
+    #[test]
+    fn what_is_told_chooses_the_help() {
+        let section = section("not-a-pointer-to-memory").unwrap();
+        let help = |told| section.help_for(told);
+        assert!(help("R0 invalid mem access 'map_value_or_null'").contains("NULL"));
+        assert!(!help("R0 invalid mem access 'scalar'").contains("NULL"));
+        assert_eq!(help("R0 invalid mem access 'map_ptr'"), section.help);
     }
 
     #[test]

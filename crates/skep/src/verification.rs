@@ -227,6 +227,8 @@ pub struct Verification {
     pub log: String,
     /// The path to the refusal, if it was to be kept.
     pub path: Option<WalkedPath>,
+    /// The insn that acquired what is not released, if it is refused for that.
+    pub acquired_by: Option<usize>,
     /// Wall time of the verification alone.
     pub duration: Duration,
 }
@@ -234,9 +236,12 @@ pub struct Verification {
 impl Verification {
     pub(crate) fn new(program: &Program, outcome: Outcome, duration: Duration) -> Self {
         use skep_verifier::Verdict as Found;
+        let mut acquired_by = None;
         let verdict = match outcome.verdict {
             Found::Accepted(verified) => Verdict::Accepted(verified),
             Found::Rejected(rejection) => {
+                let first = rejection.unreleased().first();
+                acquired_by = first.map(|it| it.insn_idx as usize);
                 Verdict::Rejected(Refusal::of_program(program, rejection))
             }
             Found::OutOfMemory => Verdict::OutOfMemory,
@@ -257,7 +262,8 @@ impl Verification {
             fast_paths: stats.fast_paths,
         };
         let program = program.name.clone();
-        Verification { program, verdict, counts, log: outcome.log, path: None, duration }
+        let (log, path) = (outcome.log, None);
+        Verification { program, verdict, counts, log, path, acquired_by, duration }
     }
 
     /// We failed: `panic` says how.
@@ -268,6 +274,7 @@ impl Verification {
             counts: Counts::default(),
             log: String::new(),
             path: None,
+            acquired_by: None,
             duration,
         }
     }

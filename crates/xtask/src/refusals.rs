@@ -50,7 +50,11 @@ fn document(programs: &Path) -> String {
 
 fn one(section: &Section, said: &[(String, &str)], programs: &Path, text: &mut String) {
     let _ = write!(text, "\n### {}\n\n", section.title);
-    let _ = write!(text, "**{}**\n\n{}\n\n", section.help, section.text);
+    let _ = write!(text, "**{}**\n\n", section.help);
+    for (words, help) in &section.special_help {
+        let _ = write!(text, "Where it says `{words}`: **{help}**\n\n");
+    }
+    let _ = write!(text, "{}\n\n", section.text);
     let _ = writeln!(text, "| code | the kernel says |\n|---|---|");
     for (code, message) in said.iter().filter(|(code, _)| section.codes.contains(&code.as_str())) {
         let lines = message.lines().map(|line| format!("`{}`", line.replace('|', "\\|")));

@@ -47,6 +47,14 @@ impl Rejection {
         let kinds = std::iter::once(&self.kind).chain(&self.led_to);
         kinds.flat_map(RejectKind::regnos).collect()
     }
+
+    /// What was acquired and not released, if that is why.
+    pub fn unreleased(&self) -> &[Acquired] {
+        match &self.kind {
+            RejectKind::Flow(FlowFault::Leak { unreleased, .. }) => &unreleased.0,
+            _ => &[],
+        }
+    }
 }
 
 impl fmt::Display for Rejection {

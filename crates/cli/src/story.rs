@@ -1,0 +1,166 @@
+//! What a refusal is about beside registers: the section that made the program's type, and the
+//! insn that began what still lasts (a lock, a section, a reference).
+
+use skep::insn::code::{BPF_CALL, BPF_JMP};
+use skep::program::Program;
+use skep::{Refusal, Step, WalkedPath};
+use skep_report::{Note, SourceSpot};
+
+/// Refusals that another section name, so another type of program, would not meet.
+const OF_SECTION: [&str; 22] = [
+    "attach-target-missing",
+    "attach-target-not-modifiable",
+    "attach-target-not-sleepable",
+    "css-task-iterator-not-here",
+    "helper-not-for-attach-type",
+    "helper-not-for-program-type",
+    "helper-not-in-probe",
+    "kernel-function-not-for-program-type",
+    "legacy-load-not-for-program-type",
+    "lock-in-socket-filter",
+    "lsm-hook-disabled",
+    "map-not-for-sleepable",
+    "map-not-for-tracing",
+    "no-such-attach-target",
+    "no-such-context-field",
+    "packet-given-to-helper",
+    "result-out-of-range",
+    "sleeping-helper",
+    "sleeping-kernel-function",
+    "sockmap-update-not-here",
+    "store-to-packet",
+    "struct-ops-member-unsupported",
+];
+
+/// What lasts from one call to another.
+struct Lasting {
+    /// Refusals that are about it.
+    codes: &'static [&'static str],
+    /// A word of their messages, if the codes are about other things too.
+    word: &'static str,
+    begins: &'static [&'static str],
+    ends: &'static [&'static str],
+    says: &'static str,
+}
+
+const LASTING: [Lasting; 5] = [
+    Lasting {
+        codes: &[
+            "call-under-lock",
+            "end-under-lock",
+            "global-function-under-lock",
+            "lock-of-other-allocation",
+            "lock-taken-twice",
+            "sleeping-global-function",
+            "two-locks",
+            "unlock-of-other-lock",
+            "unlock-out-of-order",
+        ],
+        word: "lock",
+        begins: &["bpf_spin_lock", "bpf_res_spin_lock", "bpf_res_spin_lock_irqsave"],
+        ends: &["bpf_spin_unlock", "bpf_res_spin_unlock", "bpf_res_spin_unlock_irqrestore"],
+        says: "the lock that is held was taken at",
+    },
+    Lasting {
+        codes: &["end-inside-section", "sleeps-with-preemption-off", "sleeping-helper-in-section"],
+        word: "preempt",
+        begins: &["bpf_preempt_disable"],
+        ends: &["bpf_preempt_enable"],
+        says: "preemption is off since",
+    },
+    Lasting {
+        codes: &["end-inside-section", "sleeps-in-rcu-section", "sleeping-helper-in-section"],
+        word: "rcu",
+        begins: &["bpf_rcu_read_lock"],
+        ends: &["bpf_rcu_read_unlock"],
+        says: "the RCU section began at",
+    },
+    Lasting {
+        codes: &["end-inside-section", "sleeps-with-interrupts-off", "sleeping-helper-in-section"],
+        word: "irq",
+        begins: &["bpf_local_irq_save"],
+        ends: &["bpf_local_irq_restore"],
+        says: "interrupts are off since",
+    },
+    Lasting {
+        codes: &["dynptr-not-initialized"],
+        word: "dynptr",
+        begins: &[
+            "bpf_ringbuf_discard_dynptr",
+            "bpf_ringbuf_submit_dynptr",
+            "bpf_dynptr_file_discard",
+        ],
+        ends: &[],
+        says: "a dynptr and its copies were given back at",
+    },
+];
+
+/// The text of an insn, and its place.
+pub(crate) type Described = Option<(String, Option<SourceSpot>)>;
+
+/// The section that made the program what it is, where another one would help.
+pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
+    let (section, kind) = (&program.section, program.prog_type.name());
+    let tells = OF_SECTION.contains(&refusal.kind.as_str()) && !section.is_empty();
+    let text = || format!("its section `{section}` makes it a program of type {kind}");
+    tells.then(|| Note { text: text(), at: None })
+}
+
+/// Where what is not released was acquired.
+pub(crate) fn acquired(idx: usize, describe: &impl Fn(usize) -> Described) -> Note {
+    since("what is not released was acquired at", idx, describe)
+}
+
+/// Where what lasts was begun: a lock, a section.
+pub(crate) fn begun(
+    refusal: &Refusal,
+    path: &WalkedPath,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    let says = |it: &&Lasting| {
+        it.codes.contains(&refusal.kind.as_str()) && refusal.message.contains(it.word)
+    };
+    let lasting = LASTING.iter().find(says)?;
+    let insns: Vec<usize> = path.steps().filter_map(insn_idx).collect();
+    let mut open: Vec<usize> = Vec::new();
+    // The last insn is the one that is refused.
+    for &idx in insns.split_last()?.1 {
+        match callee(program, idx, describe) {
+            Some(name) if lasting.begins.contains(&name.as_str()) => open.push(idx),
+            Some(name) if lasting.ends.contains(&name.as_str()) => drop(open.pop()),
+            _ => {}
+        }
+    }
+    Some(since(lasting.says, *open.last()?, describe))
+}
+
+/// What is told of an insn on the path.
+pub(crate) fn since(says: &str, idx: usize, describe: &impl Fn(usize) -> Described) -> Note {
+    match describe(idx) {
+        Some((insn, at)) => Note { text: format!("{says} insn {idx}: {insn}"), at },
+        None => Note { text: format!("{says} insn {idx}"), at: None },
+    }
+}
+
+/// The name of the helper or kernel function that an insn calls.
+pub(crate) fn callee(
+    program: &Program,
+    idx: usize,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<String> {
+    let insn = program.insns.get(idx)?;
+    if insn.class() != BPF_JMP || insn.op() != BPF_CALL {
+        return None;
+    }
+    let (text, _) = describe(idx)?;
+    let (_, name) = text.split_once("call ")?;
+    Some(name.split('#').next().unwrap_or(name).to_owned())
+}
+
+fn insn_idx(step: &Step) -> Option<usize> {
+    match step {
+        Step::Insn { insn_idx, .. } => Some(*insn_idx as usize),
+        _ => None,
+    }
+}
