@@ -3,6 +3,7 @@
 //! Kernel: `adjust_scalar_min_max_vals`, `is_safe_to_compute_dst_reg_range` (6.18).
 
 use crate::bounds::Bounds;
+use crate::older::{self, Deduction};
 use crate::{Scalar, ScalarAt, Tnum};
 
 /// The operations of ALU and ALU64 insns that combine two numbers (`BPF_ADD`, ...).
@@ -84,7 +85,7 @@ pub fn alu<const W: u32, const H: u32>(
         *dst = ScalarAt::constant(value);
         return true;
     }
-    combine(op, wide, dst, src);
+    combine(None, (op, wide), dst, src);
     dst.sync();
     true
 }
@@ -92,17 +93,31 @@ pub fn alu<const W: u32, const H: u32>(
 /// The result before its views are brought into agreement.
 #[inline]
 pub(crate) fn combine<const W: u32, const H: u32>(
-    op: AluOp,
-    wide: bool,
+    less: Option<Deduction>,
+    (op, wide): (AluOp, bool),
     dst: &mut ScalarAt<W, H>,
     src: &ScalarAt<W, H>,
 ) {
     match op {
         AluOp::Lsh | AluOp::Rsh | AluOp::Arsh => {
             let shift = if wide { src.umin as u32 } else { src.u32_min };
-            if wide { shift_wide(op, dst, shift) } else { shift_half(op, dst, shift) }
+            if wide {
+                shift_wide(op, dst, shift)
+            } else {
+                shift_half(op, dst, shift)
+            }
+            dst.narrow_by_bits(less.is_none_or(|how| how.single_values));
         }
-        _ => arithmetic(op, dst, src),
+        _ => {
+            let before = (dst.wide(), dst.half());
+            arithmetic(op, dst, src);
+            if let Some(how) = less {
+                let wide = older::less(how, op, (before.0, src.wide()), dst.wide());
+                let half = older::less(how, op, (before.1, src.half()), dst.half());
+                dst.set_wide(wide);
+                dst.set_half(half);
+            }
+        }
     }
     if !wide {
         dst.zext_32_to_64();
@@ -183,7 +198,6 @@ fn shift_half<const W: u32, const H: u32>(op: AluOp, dst: &mut ScalarAt<W, H>, s
     dst.var_off = t;
     dst.set_half(half);
     dst.mark_unbounded64();
-    dst.narrow_by_bits();
 }
 
 #[inline]
@@ -205,7 +219,6 @@ fn shift_wide<const W: u32, const H: u32>(op: AluOp, dst: &mut ScalarAt<W, H>, s
     dst.var_off = t;
     dst.set_wide(wide);
     dst.set_half(half);
-    dst.narrow_by_bits();
 }
 
 /// `r <<= 32`, the first step of sign-extending a half: the half's sign becomes the whole's.

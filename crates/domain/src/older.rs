@@ -4,6 +4,7 @@
 //! deduced here is a part of what [`ScalarAt::sync`] deduces, in its order.
 
 use crate::alu::combine;
+use crate::bounds::Bounds;
 use crate::sync::Views;
 use crate::{AluOp, JmpOp, ScalarAt, refine};
 
@@ -14,6 +15,59 @@ pub struct Deduction {
     pub wide_across_signs: bool,
     /// The same for those of the low half.
     pub half_across_signs: bool,
+    /// A number is the only value that bits and bounds leave.
+    pub single_values: bool,
+    /// Sums and differences keep their bounds where both ends overflow.
+    pub both_overflow: bool,
+    /// Products of what may be negative have bounds.
+    pub signed_products: bool,
+}
+
+impl Deduction {
+    /// All that Linux 6.18.44 deduces.
+    pub const REFERENCE: Deduction = Deduction {
+        wide_across_signs: true,
+        half_across_signs: true,
+        single_values: true,
+        both_overflow: true,
+        signed_products: true,
+    };
+}
+
+/// `out`, the bounds of a sum, difference or product, as kernels compute it that deduce less.
+pub(crate) fn less<const B: u32>(
+    how: Deduction,
+    op: AluOp,
+    (a, b): (Bounds<B>, Bounds<B>),
+    out: Bounds<B>,
+) -> Bounds<B> {
+    let overflows = match op {
+        AluOp::Add => {
+            let wraps = |x: u64, y: u64| Bounds::<B>::to_u(x.wrapping_add(y)) < x;
+            wraps(a.umin, b.umin) || wraps(a.umax, b.umax)
+        }
+        AluOp::Sub => a.umin < b.umax,
+        AluOp::Mul if !how.signed_products => return positive_product(a, b),
+        _ => false,
+    };
+    match overflows && !how.both_overflow {
+        true => Bounds { umin: 0, umax: Bounds::<B>::UMAX, ..out },
+        false => out,
+    }
+}
+
+/// The product of two numbers that are not negative, and fit into half the bits.
+fn positive_product<const B: u32>(a: Bounds<B>, b: Bounds<B>) -> Bounds<B> {
+    let most = (1u64 << (B / 2)) - 1;
+    if a.smin < 0 || b.smin < 0 || a.umax > most || b.umax > most {
+        return Bounds::UNKNOWN;
+    }
+    let (umin, umax) = (a.umin * b.umin, a.umax * b.umax);
+    let mut out = Bounds { umin, umax, ..Bounds::UNKNOWN };
+    if umax <= Bounds::<B>::SMAX as u64 {
+        (out.smin, out.smax) = (umin as i64, umax as i64);
+    }
+    out
 }
 
 impl<const W: u32, const H: u32> ScalarAt<W, H> {
@@ -23,7 +77,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
             return;
         }
         let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
-        v.narrow_by_bits();
+        v.narrow_by_bits_if(how.single_values);
         let narrowed = v;
         // Kernels that do not cross signs go through their rules once less.
         for _ in 0..if how.wide_across_signs { 3 } else { 2 } {
@@ -35,7 +89,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         }
         v.narrow_bits();
         if v != narrowed {
-            v.narrow_by_bits();
+            v.narrow_by_bits_if(how.single_values);
         }
         self.var_off = v.var_off;
         self.set_wide(v.wide);
@@ -57,9 +111,19 @@ pub fn alu_by<const W: u32, const H: u32>(
     if dst.exact_value().is_some() && src.exact_value().is_some() {
         return crate::alu(op, wide, dst, src);
     }
-    combine(op, wide, dst, src);
+    combine(Some(how), (op, wide), dst, src);
     dst.sync_by(how);
     true
+}
+
+/// `dst += src`, and nothing is deduced from the sum.
+pub fn add_unsynced<const W: u32, const H: u32>(
+    how: Deduction,
+    wide: bool,
+    dst: &mut ScalarAt<W, H>,
+    src: &ScalarAt<W, H>,
+) {
+    combine(Some(how), (AluOp::Add, wide), dst, src);
 }
 
 /// [`crate::refine_branches`] by other rules.
@@ -79,7 +143,46 @@ mod tests {
     use super::*;
     use crate::Scalar;
 
-    const LESS: Deduction = Deduction { wide_across_signs: false, half_across_signs: false };
+    const LESS: Deduction = Deduction {
+        wide_across_signs: false,
+        half_across_signs: false,
+        single_values: false,
+        both_overflow: false,
+        signed_products: false,
+    };
+
+    /// Of 0 and 16, what is not 0 is 16.
+    #[test]
+    fn single_values_are_known_or_not() {
+        let mut s = Scalar::unknown();
+        (s.var_off, s.umin) = (crate::Tnum { value: 0, mask: 16 }, 1);
+        let (mut less, mut more) = (s, s);
+        less.sync_by(LESS);
+        more.sync_by(Deduction::REFERENCE);
+        assert_eq!((less.umin, less.umax, less.is_const()), (1, 16, false));
+        assert_eq!(more, Scalar::constant(16));
+    }
+
+    /// Two numbers of at least 2^63, and two that may be negative.
+    #[test]
+    fn sums_and_products_are_bounded_or_not() {
+        let mut high = Scalar::unknown();
+        high.umin = 1 << 63;
+        high.sync();
+        let (mut less, mut more) = (high, high);
+        assert!(alu_by(LESS, (AluOp::Add, true), &mut less, &high));
+        assert!(crate::alu(AluOp::Add, true, &mut more, &high));
+        assert_eq!((less.umax, more.umax), (u64::MAX, u64::MAX - 1));
+
+        let mut small = Scalar::unknown();
+        (small.smin, small.smax) = (-4, 11);
+        small.sync();
+        let (mut less, mut more, by) = (small, small, Scalar::constant(3));
+        assert!(alu_by(LESS, (AluOp::Mul, true), &mut less, &by));
+        assert!(crate::alu(AluOp::Mul, true, &mut more, &by));
+        assert_eq!((less.smin, less.smax), (i64::MIN, i64::MAX));
+        assert_eq!((more.smin, more.smax), (-12, 33));
+    }
 
     /// `-8 <= s <= 5` as signed numbers, `u <= 10`: only a kernel that crosses signs knows that it
     /// is at least 0.
@@ -93,7 +196,7 @@ mod tests {
         assert_eq!((less.smin, less.umax), (-8, 10));
         assert_eq!((more.smin, more.umax), (0, 5));
         let mut same = s;
-        same.sync_by(Deduction { wide_across_signs: true, half_across_signs: true });
+        same.sync_by(Deduction::REFERENCE);
         assert_eq!(same, more);
     }
 }

@@ -40,9 +40,9 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
 
     /// Narrows the bounds by the known bits only. Kernel: `__update_reg_bounds`.
     #[inline]
-    pub(crate) fn narrow_by_bits(&mut self) {
+    pub(crate) fn narrow_by_bits(&mut self, single_values: bool) {
         let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
-        v.narrow_by_bits();
+        v.narrow_by_bits_if(single_values);
         self.var_off = v.var_off;
         self.set_wide(v.wide);
         self.set_half(v.half);
@@ -59,11 +59,25 @@ pub(crate) struct Views<const W: u32, const H: u32> {
 impl<const W: u32, const H: u32> Views<W, H> {
     #[inline]
     pub(crate) fn narrow_by_bits(&mut self) {
-        self.half.narrow_by(self.var_off);
-        self.wide.narrow_by(self.var_off);
+        self.narrow_ends();
         if self.wide.umin != self.wide.umax || !self.var_off.is_const() {
             self.pin_single_value();
         }
+    }
+
+    /// The same by the rules of another kernel.
+    pub(crate) fn narrow_by_bits_if(&mut self, single_values: bool) {
+        match single_values {
+            true => self.narrow_by_bits(),
+            false => self.narrow_ends(),
+        }
+    }
+
+    /// The bounds are not outside of what the known bits allow.
+    #[inline]
+    pub(crate) fn narrow_ends(&mut self) {
+        self.half.narrow_by(self.var_off);
+        self.wide.narrow_by(self.var_off);
     }
 
     /// If the known bits and the unsigned bounds have one value in common, it is the value.

@@ -327,6 +327,27 @@ behaviours! {
     loops_repeat_exactly "..++++++++++" Accepted,
         "v3/verifier_loops1.bpf.o" "not_an_inifinite_loop"
         "A loop is without end if a round changes nothing (else: nothing that matters so far)."
+    single_values_known "......++++++" Accepted,
+        "witnesses/scalars.bpf.o" "single_value"
+        "A number of which bits and bounds leave one value is that value."
+    swaps_known "......++++++" Accepted,
+        "witnesses/scalars.bpf.o" "byte_order"
+        "A change of the byte order keeps what is known of the bits."
+    negations_known "....++++++++" Accepted,
+        "witnesses/scalars.bpf.o" "negation"
+        "A negation keeps what is known of the number."
+    products_signed "...+++++++++" Accepted,
+        "witnesses/scalars.bpf.o" "product"
+        "Products of what may be negative have bounds."
+    overflows_bounded "....++++++++" Accepted,
+        "witnesses/scalars.bpf.o" "overflowing_sum"
+        "A sum of which both ends overflow has bounds; so has a difference."
+    linked_sums_synced "......+.++.." Accepted,
+        "witnesses/scalars.bpf.o" "linked_bits"
+        "What is linked to a number learns its bounds from its bits, too."
+    bits_decide_jumps "..+.++++++++" Accepted,
+        "witnesses/scalars.bpf.o" "disjoint_bits"
+        "Numbers are not equal where their known bits differ."
     bounds_cross_signs "..+.++++++++" Accepted,
         "v3/verifier_bounds.bpf.o" "bounds_deduct_positive_overlap"
         "Signed bounds that cross zero learn from unsigned ones that miss one of their sides."

@@ -53,7 +53,9 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
     if env.is_pointer_value(insn.dst) {
         reject!(env, EACCES, InsnFault::PointerArith { regno: Regno(insn.dst) });
     }
-    if !env.reg(insn.dst).is_scalar() {
+    let rules = env.rules();
+    let known = if insn.op() == BPF_NEG { rules.negations_known } else { rules.swaps_known };
+    if !env.reg(insn.dst).is_scalar() || !known {
         return env.check_reg_arg(insn.dst, Operand::Dst);
     }
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;

@@ -9,7 +9,7 @@ use crate::state::arena::PackedReg;
 use crate::state::history::{LinkedReg, LinkedRegs};
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, Reg};
 use crate::state::values::SCALAR;
-use skep_domain::{AluOp, Scalar};
+use skep_domain::Scalar;
 use skep_uapi::Behaviours;
 
 /// Keys of what is remembered of linked scalars; no insn has them.
@@ -126,6 +126,6 @@ fn shifted(rules: &Behaviours, from: &Reg, reg: &Reg, wide: bool) -> Reg {
     let delta = i64::from(reg.off) - i64::from(from.off);
     let mut sum = Reg { off: reg.off, ..*from };
     let delta = Scalar::constant(delta as u64);
-    scalar_rules::alu(rules, (AluOp::Add, wide), &mut sum.val, &delta);
+    scalar_rules::add_linked(rules, wide, &mut sum.val, &delta);
     sum
 }

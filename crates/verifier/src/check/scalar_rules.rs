@@ -4,7 +4,7 @@
 //! narrower by it, and what is not equal to an edge of a range leaves the edge where it is. They
 //! also multiply and join bits by constants only.
 
-use skep_domain::{AluOp, Deduction, Division, JmpOp, Scalar};
+use skep_domain::{AluOp, Deduction, Division, JmpOp, Scalar, Tnum};
 use skep_insn::Insn;
 use skep_insn::code::{BPF_ALU64, BPF_DIV, BPF_MOD};
 use skep_uapi::Behaviours;
@@ -15,9 +15,11 @@ fn deduction(rules: &Behaviours) -> Option<Deduction> {
     let how = Deduction {
         wide_across_signs: rules.bounds_cross_signs,
         half_across_signs: rules.half_bounds_cross_signs,
+        single_values: rules.single_values_known,
+        both_overflow: rules.overflows_bounded,
+        signed_products: rules.products_signed,
     };
-    let as_reference = how.wide_across_signs && how.half_across_signs;
-    (!as_reference).then_some(how)
+    (how != Deduction::REFERENCE).then_some(how)
 }
 
 /// `dst op= src`; false if nothing is known of the result.
@@ -31,6 +33,16 @@ pub(super) fn alu(
     match deduction(rules) {
         None => skep_domain::alu(op, wide, dst, src),
         Some(how) => skep_domain::alu_by(how, (op, wide), dst, src),
+    }
+}
+
+/// `sum += delta`, where the sum is linked to another number.
+pub(super) fn add_linked(rules: &Behaviours, wide: bool, sum: &mut Scalar, delta: &Scalar) {
+    if rules.linked_sums_synced {
+        alu(rules, (AluOp::Add, wide), sum, delta);
+    } else {
+        let how = deduction(rules).unwrap_or(Deduction::REFERENCE);
+        skep_domain::add_unsynced(how, wide, sum, delta);
     }
 }
 
@@ -99,6 +111,11 @@ pub(super) fn is_taken(
         if !is_known(b, is_jmp32) || by_value && !is_known(a, is_jmp32) {
             return None;
         }
+    }
+    let by_bits = matches!(op, JmpOp::Eq | JmpOp::Ne) && !rules.bits_decide_jumps;
+    if by_bits && !(is_known(a, is_jmp32) && is_known(b, is_jmp32)) {
+        let a = Scalar { var_off: Tnum::UNKNOWN, ..*a };
+        return skep_domain::is_branch_taken(&a, b, op, is_jmp32);
     }
     skep_domain::is_branch_taken(a, b, op, is_jmp32)
 }
