@@ -85,6 +85,9 @@ impl Asked<'_> {
         }
         let Some(guest) = &mut self.guest else { return Told::NotJudged("no guest".to_owned()) };
         match guest.load(load, program.btf.as_ref(), LIMIT) {
+            Ok(told) if told.judged && !told.with_btf && program.btf.is_some() => {
+                Told::NotJudged("without its BTF".to_owned())
+            }
             Ok(told) if told.judged => Told::Judged { accepted: told.accepted, log: told.log },
             Ok(told) => Told::NotJudged(told.log),
             Err(why) => {
