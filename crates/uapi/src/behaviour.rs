@@ -345,6 +345,9 @@ behaviours! {
     linked_sums_synced "......+.++.." Accepted,
         "witnesses/scalars.bpf.o" "linked_bits"
         "What is linked to a number learns its bounds from its bits, too."
+    fields_checked_first ".........+++" Refused,
+        "witnesses/insns.bpf.o" "unreached_fields"
+        "Insns that are not reached may not set fields that they do not use, either."
     bits_decide_jumps "..+.++++++++" Accepted,
         "witnesses/scalars.bpf.o" "disjoint_bits"
         "Numbers are not equal where their known bits differ."

@@ -19,7 +19,7 @@ use crate::passes::exception_cb::find_exception_cb;
 use crate::passes::fastcall::{Fastcall, mark_fastcall_patterns};
 use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
 use crate::passes::live_stack::LiveStack;
-use crate::passes::reserved::check_encodings;
+use crate::passes::reserved::{check_all_fields, check_encodings};
 use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth};
 use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
@@ -153,7 +153,11 @@ impl<'a> Env<'a> {
                 rules: env.config.profile.behaviours,
                 used: Vec::new(),
             };
-            check_encodings(env.insns, |idx, first, second| resolver.resolve(idx, first, second))
+            check_encodings(env.insns, |idx, first, second| resolver.resolve(idx, first, second))?;
+            match resolver.rules.fields_checked_first {
+                true => check_all_fields(env.insns),
+                false => Ok(()),
+            }
         })?;
         let loops_allowed = match self.rules().loops_closed_by_any_insn {
             _ if !self.bpf_capable => Loops::Refused,

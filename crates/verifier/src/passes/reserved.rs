@@ -103,6 +103,16 @@ pub(crate) fn check_insn_fields(idx: usize, insn: &Insn) -> Result<(), PassRejec
     }
 }
 
+/// [`check_insn_fields`] of every insn, also where the walk does not come.
+pub(crate) fn check_all_fields(insns: &[Insn]) -> Result<(), PassReject> {
+    let mut idx = 0;
+    while let Some(insn) = insns.get(idx) {
+        check_insn_fields(idx, insn)?;
+        idx += if insn.is_ld_imm64() { 2 } else { 1 };
+    }
+    Ok(())
+}
+
 /// What is wrong, or `None`.
 type Refused = Option<InsnFault>;
 
