@@ -184,8 +184,8 @@ mod tests {
         assert_eq!((more.smin, more.smax), (-12, 33));
     }
 
-    /// `-8 <= s <= 5` as signed numbers, `u <= 2^63 + 5`: only a kernel that crosses signs knows that
-    /// it is at least 0.
+    /// `-8 <= s <= 5` as signed numbers, `u <= 2^63 + 5`: only a kernel that crosses signs knows
+    /// that it is at least 0.
     #[test]
     fn less_is_learned_across_signs() {
         let mut s = Scalar::unknown();

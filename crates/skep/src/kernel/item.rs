@@ -145,6 +145,11 @@ impl Needs {
         needs
     }
 
+    /// What the one insn at which a walk ended needs.
+    pub fn of_insn(program: &Program, idx: usize) -> Needs {
+        Needs::at(program, idx..idx + 1)
+    }
+
     pub(super) fn at(program: &Program, reached: impl Iterator<Item = usize>) -> Needs {
         let whole = |item: Item| Need { item, insn_idx: None };
         let mut needs = vec![whole(Item::Prog(program.prog_type))];

@@ -32,7 +32,9 @@ fn witnesses_answered_as_the_table_of_behaviours_says() -> Result<(), Box<dyn Er
                 wrong.push(format!("{} on {release}: {}", row.name, answer.message));
             }
         }
-        if seen != [true; 2] {
+        // What only 6.18.44 does otherwise, the running kernel is asked for (`kernel-diff`).
+        let only_here = seen == [false, true] && !row.holds_on("6.18.44");
+        if seen != [true; 2] && !only_here {
             wrong.push(format!("{}: seen {seen:?}", row.name));
         }
     }

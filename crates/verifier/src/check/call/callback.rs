@@ -64,19 +64,13 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         // here.
         reject!(env, EFAULT, CallFault::BacktrackMisuse);
     }
-    let always = !env.rules().callbacks_converge;
-    if !always {
-        env.mark_chain_precision(1)?;
+    if !env.rules().callbacks_converge {
+        return push_round(env, meta);
     }
+    env.mark_chain_precision(1)?;
     let frame = env.frame().meta;
-    let turns_left = if always { u64::MAX } else { env.reg(1).val.umax };
-    if u64::from(frame.callback_depth) < turns_left {
-        return push_callback_call(env, meta.subprogno, |env, callee| {
-            env.arena.set_reg(callee, 1, &Reg::unknown());
-            callee.set_name(2, env.cur.frame().name(3));
-            in_callback(callee, 1);
-            Ok(())
-        });
+    if u64::from(frame.callback_depth) < env.reg(1).val.umax {
+        return push_round(env, meta);
     }
     env.goes_by(HoleKind::LoopRounds);
     env.frame_mut().meta_mut().callback_depth = 0;
@@ -84,6 +78,16 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         verbose!(env, "frame{} bpf_loop iteration limit reached\n", frame.frameno);
     }
     Ok(())
+}
+
+/// Walks a round of the loop.
+fn push_round(env: &mut Env<'_>, meta: &CallMeta) -> Check {
+    push_callback_call(env, meta.subprogno, |env, callee| {
+        env.arena.set_reg(callee, 1, &Reg::unknown());
+        callee.set_name(2, env.cur.frame().name(3));
+        in_callback(callee, 1);
+        Ok(())
+    })
 }
 
 /// Whether the loop can be inlined: always without flags, always the same callback. It can only be
