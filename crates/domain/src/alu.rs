@@ -3,7 +3,6 @@
 //! Kernel: `adjust_scalar_min_max_vals`, `is_safe_to_compute_dst_reg_range` (6.18).
 
 use crate::bounds::Bounds;
-use crate::older::{self, Deduction};
 use crate::{Scalar, ScalarAt, Tnum};
 
 /// The operations of ALU and ALU64 insns that combine two numbers (`BPF_ADD`, ...).
@@ -85,43 +84,41 @@ pub fn alu<const W: u32, const H: u32>(
         *dst = ScalarAt::constant(value);
         return true;
     }
-    combine(None, (op, wide), dst, src);
+    combine(op, wide, dst, src);
     dst.sync();
     true
 }
 
 /// The result before its views are brought into agreement.
 #[inline]
-pub(crate) fn combine<const W: u32, const H: u32>(
-    less: Option<Deduction>,
-    (op, wide): (AluOp, bool),
+fn combine<const W: u32, const H: u32>(
+    op: AluOp,
+    wide: bool,
     dst: &mut ScalarAt<W, H>,
     src: &ScalarAt<W, H>,
 ) {
     match op {
         AluOp::Lsh | AluOp::Rsh | AluOp::Arsh => {
-            let shift = if wide { src.umin as u32 } else { src.u32_min };
-            if wide {
-                shift_wide(op, dst, shift)
-            } else {
-                shift_half(op, dst, shift)
-            }
-            dst.narrow_by_bits(less.is_none_or(|how| how.single_values));
+            shift(op, wide, dst, src);
+            dst.narrow_by_bits();
         }
-        _ => {
-            let before = (dst.wide(), dst.half());
-            arithmetic(op, dst, src);
-            if let Some(how) = less {
-                let wide = older::less(how, op, (before.0, src.wide()), dst.wide());
-                let half = older::less(how, op, (before.1, src.half()), dst.half());
-                dst.set_wide(wide);
-                dst.set_half(half);
-            }
-        }
+        _ => arithmetic(op, dst, src),
     }
     if !wide {
         dst.zext_32_to_64();
     }
+}
+
+/// The bounds are not narrowed by the bits yet.
+#[inline]
+pub(crate) fn shift<const W: u32, const H: u32>(
+    op: AluOp,
+    wide: bool,
+    dst: &mut ScalarAt<W, H>,
+    src: &ScalarAt<W, H>,
+) {
+    let shift = if wide { src.umin as u32 } else { src.u32_min };
+    if wide { shift_wide(op, dst, shift) } else { shift_half(op, dst, shift) }
 }
 
 /// The one result of two numbers, on `B` bits: what the bounds come to in the end, at once.
@@ -154,7 +151,7 @@ pub fn neg<const W: u32, const H: u32>(wide: bool, dst: &mut ScalarAt<W, H>) {
 /// Both widths are computed whatever the insn's: the low half of a sum, product or mask depends on
 /// low halves only.
 #[inline]
-fn arithmetic<const W: u32, const H: u32>(
+pub(crate) fn arithmetic<const W: u32, const H: u32>(
     op: AluOp,
     dst: &mut ScalarAt<W, H>,
     src: &ScalarAt<W, H>,

@@ -3,7 +3,7 @@
 //! Why: a bound that a kernel does not deduce decides what it accepts and what it prunes. What is
 //! deduced here is a part of what [`ScalarAt::sync`] deduces, in its order.
 
-use crate::alu::combine;
+use crate::alu::{arithmetic, shift};
 use crate::bounds::Bounds;
 use crate::sync::Views;
 use crate::{AluOp, JmpOp, ScalarAt, refine};
@@ -35,7 +35,7 @@ impl Deduction {
 }
 
 /// `out`, the bounds of a sum, difference or product, as kernels compute it that deduce less.
-pub(crate) fn less<const B: u32>(
+fn weaken<const B: u32>(
     how: Deduction,
     op: AluOp,
     (a, b): (Bounds<B>, Bounds<B>),
@@ -71,6 +71,14 @@ fn positive_product<const B: u32>(a: Bounds<B>, b: Bounds<B>) -> Bounds<B> {
 }
 
 impl<const W: u32, const H: u32> ScalarAt<W, H> {
+    fn narrow_by_bits_if(&mut self, single_values: bool) {
+        let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
+        v.narrow_by_bits_if(single_values);
+        self.var_off = v.var_off;
+        self.set_wide(v.wide);
+        self.set_half(v.half);
+    }
+
     /// [`ScalarAt::sync`] by other rules.
     pub fn sync_by(&mut self, how: Deduction) {
         if self.exact_value().is_some() {
@@ -97,6 +105,27 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
     }
 }
 
+/// The result of an insn before its views are brought into agreement.
+fn combine_by<const W: u32, const H: u32>(
+    how: Deduction,
+    (op, wide): (AluOp, bool),
+    dst: &mut ScalarAt<W, H>,
+    src: &ScalarAt<W, H>,
+) {
+    if matches!(op, AluOp::Lsh | AluOp::Rsh | AluOp::Arsh) {
+        shift(op, wide, dst, src);
+        dst.narrow_by_bits_if(how.single_values);
+    } else {
+        let (whole, half) = (dst.wide(), dst.half());
+        arithmetic(op, dst, src);
+        dst.set_wide(weaken(how, op, (whole, src.wide()), dst.wide()));
+        dst.set_half(weaken(how, op, (half, src.half()), dst.half()));
+    }
+    if !wide {
+        dst.zext_32_to_64();
+    }
+}
+
 /// [`crate::alu`] by other rules.
 pub fn alu_by<const W: u32, const H: u32>(
     how: Deduction,
@@ -111,7 +140,7 @@ pub fn alu_by<const W: u32, const H: u32>(
     if dst.exact_value().is_some() && src.exact_value().is_some() {
         return crate::alu(op, wide, dst, src);
     }
-    combine(Some(how), (op, wide), dst, src);
+    combine_by(how, (op, wide), dst, src);
     dst.sync_by(how);
     true
 }
@@ -123,7 +152,7 @@ pub fn add_unsynced<const W: u32, const H: u32>(
     dst: &mut ScalarAt<W, H>,
     src: &ScalarAt<W, H>,
 ) {
-    combine(Some(how), (AluOp::Add, wide), dst, src);
+    combine_by(how, (AluOp::Add, wide), dst, src);
 }
 
 /// [`crate::refine_branches`] by other rules.

@@ -40,9 +40,9 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
 
     /// Narrows the bounds by the known bits only. Kernel: `__update_reg_bounds`.
     #[inline]
-    pub(crate) fn narrow_by_bits(&mut self, single_values: bool) {
+    pub(crate) fn narrow_by_bits(&mut self) {
         let mut v = Views { var_off: self.var_off, wide: self.wide(), half: self.half() };
-        v.narrow_by_bits_if(single_values);
+        v.narrow_by_bits();
         self.var_off = v.var_off;
         self.set_wide(v.wide);
         self.set_half(v.half);
