@@ -180,6 +180,26 @@ mod tests {
         signed_products: false,
     };
 
+    /// Every pair of ranges that fit into half of eight bits.
+    #[test]
+    fn products_are_inside() {
+        let ranges = || (0u64..16).flat_map(|min| (min..16).map(move |max| (min, max)));
+        for (a, b) in ranges().flat_map(|a| ranges().map(move |b| (a, b))) {
+            let bounds = |(umin, umax): (u64, u64)| Bounds::<8> {
+                umin,
+                umax,
+                smin: umin as i64,
+                smax: umax as i64,
+            };
+            let out = positive_product(bounds(a), bounds(b));
+            for (x, y) in [(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)] {
+                let signed = i64::from((x * y) as u8 as i8);
+                assert!((out.umin..=out.umax).contains(&(x * y)), "{a:?} {b:?}: {out:?}");
+                assert!((out.smin..=out.smax).contains(&signed), "{a:?} {b:?}: {out:?}");
+            }
+        }
+    }
+
     /// Of 0 and 16, what is not 0 is 16.
     #[test]
     fn single_values_are_known_or_not() {
