@@ -132,10 +132,8 @@ const ASKED_KERNELS: &str = "
 ## Kernels that were asked
 
 The corpus, with each kernel's own BTF, by the answers of that kernel (`tests/kernels/asked`). skep
-knows the rules of 6.18.44 alone, so this says what is not modelled: surface (a helper that is not
-there yet) and behaviours of other walks. The reason of a false accept is the kernel's last message,
-that of a false reject is skep's. A false accept here is a program for which skep, told nothing of
-the other kernel but its BTF, promises nothing.
+walks by that kernel's rules where they were found (`uapi::BEHAVIOURS`), else by those of 6.18.44. The
+reason of a false accept is the kernel's last message, that of a false reject is skep's.
 
 ";
 
