@@ -132,8 +132,8 @@ const ASKED_KERNELS: &str = "
 ## Kernels that were asked
 
 The corpus, with each kernel's own BTF, by the answers of that kernel (`tests/kernels/asked`). skep
-walks by that kernel's rules where they were found (`uapi::BEHAVIOURS`), else by those of 6.18.44. The
-reason of a false accept is the kernel's last message, that of a false reject is skep's.
+walks by that kernel's rules where they were found (`uapi::BEHAVIOURS`), else by those of 6.18.44.
+The reason of a false accept is the kernel's last message, that of a false reject is skep's.
 
 ";
 

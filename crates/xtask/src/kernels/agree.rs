@@ -1,8 +1,8 @@
 //! How far skep agrees with kernels that were asked, by the committed tables: no kernel is booted.
 //!
-//! What a kernel says of itself (its BTF) is not committed: it is in the folder of answers. Programs
-//! are walked by the kernel's own rules as far as `uapi::BEHAVIOURS` has them, so this measures what
-//! is not modelled.
+//! What a kernel says of itself (its BTF) is not committed: it is in the folder of answers.
+//! Programs are walked by the kernel's own rules as far as `uapi::BEHAVIOURS` has them, so this
+//! measures what is not modelled.
 
 use crate::answers;
 use crate::kernel_diff::{
