@@ -5,7 +5,8 @@
 //! Kernel: `states_equal`, `func_states_equal`, `regsafe`, `stacksafe`, `refsafe` (6.18).
 
 use super::idmap::IdMap;
-use crate::state::arena::{Arena, FrameId, PAGE_SLOTS, PackedReg, PageIds};
+use crate::insn_aux::InsnAux;
+use crate::state::arena::{Arena, FrameId, PAGE_SLOTS, PackedFrame, PackedReg, PageIds};
 use crate::state::checkpoint::{Checkpoint, Hints, Marks};
 use crate::state::frame::Frame;
 use crate::state::history::LinkedReg;
@@ -33,6 +34,9 @@ pub(crate) enum Exactness {
 pub(crate) struct Compare<'a> {
     pub(crate) arena: &'a Arena,
     pub(crate) idmap: &'a mut IdMap,
+    pub(crate) old: &'a Checkpoint,
+    pub(crate) cur: &'a VerifierState,
+    pub(crate) aux: &'a [InsnAux],
     pub(crate) exact: Exactness,
     /// Without `CAP_BPF` every scalar is precise.
     pub(crate) all_precise: bool,
@@ -57,16 +61,12 @@ pub(crate) fn frame_insn_idx(
 }
 
 impl Compare<'_> {
-    /// Whether `old` covers `cur`.
-    pub(crate) fn states_equal(
-        &mut self,
-        old: &Checkpoint,
-        cur: &VerifierState,
-        live_regs: impl Fn(u32) -> u16,
-    ) -> bool {
+    /// Whether the old state covers the current one.
+    pub(crate) fn states_equal(&mut self) -> bool {
+        let (old, cur) = (self.old, self.cur);
         let n = old.state.frames.len();
         if n != cur.frames.len()
-            || self.is_apart(old, cur)
+            || self.is_apart()
             || (old.state.meta.speculative && !cur.meta.speculative)
             || old.state.meta.in_sleepable != cur.meta.in_sleepable
             || !self.refsafe(old.state.refs.as_deref().unwrap_or(&NOTHING), &cur.refs)
@@ -85,7 +85,7 @@ impl Compare<'_> {
                 self.arena.meta(old.state.frames[f]).callsite
             });
             let marks = old.precise[i];
-            let mut live = live_regs(at) & 0x7ff;
+            let mut live = self.aux[at as usize].live_regs & 0x7ff;
             while live != 0 {
                 let r = live.trailing_zeros() as usize;
                 live &= live - 1;
@@ -117,8 +117,9 @@ impl Compare<'_> {
 
     /// Whether the place that told the old state from another tells it from this one. Ids can only
     /// add reasons, so a place may be looked at alone.
-    #[inline(always)] // The same.
-    pub(crate) fn is_apart(&mut self, old: &Checkpoint, cur: &VerifierState) -> bool {
+    #[inline(always)] // A call for each checkpoint looked at is 1 % of `stress_backtrack`.
+    pub(crate) fn is_apart(&mut self) -> bool {
+        let (old, cur) = (self.old, self.cur);
         let Some(place) = self.hints.place else { return false };
         let (i, at) = (place.frameno as usize, place.at as usize);
         let (Some(&id), Some(fcur)) = (old.state.frames.get(i), cur.frames.get(i)) else {
@@ -247,21 +248,32 @@ impl Compare<'_> {
     fn stacksafe(&mut self, (i, id): (usize, FrameId), marks: Marks, cur: &Frame) -> bool {
         let arena = self.arena;
         let old = arena.frame(id);
-        let mut same_page = false;
-        for (spi, o) in arena.frame_slots(id).enumerate() {
-            if spi % PAGE_SLOTS == 0 {
-                let ids = arena.same_page(old, cur, spi / PAGE_SLOTS);
-                let imprecise = self.skips_imprecise() && marks.stack >> spi & 0xff == 0;
-                let most = if imprecise { PageIds::Scalars } else { PageIds::None };
-                same_page = !self.explore_alu_limits && ids.is_some_and(|ids| ids <= most);
+        for page in 0..old.pages() {
+            let first = page * PAGE_SLOTS;
+            if self.page_covered(old, page, marks, cur) {
+                continue;
             }
-            if !same_page && !self.slot_covered(spi, o, marks, cur) {
-                let place = LinkedReg { frameno: i as u8, is_reg: false, at: spi as u8 };
-                self.hints.place = Some(place);
-                return false;
+            for (spi, o) in (first..).zip(arena.page_slots(old, page)) {
+                if !self.slot_covered(spi, o, marks, cur) {
+                    let place = LinkedReg { frameno: i as u8, is_reg: false, at: spi as u8 };
+                    self.hints.place = Some(place);
+                    return false;
+                }
             }
         }
         true
+    }
+
+    /// Whether the page is the very same, and that is enough.
+    #[inline]
+    fn page_covered(&self, old: &PackedFrame, page: usize, marks: Marks, cur: &Frame) -> bool {
+        let ids = self.arena.same_page(old, cur, page);
+        let marked = marks.stack >> (page * PAGE_SLOTS) & 0xff;
+        let most = match self.skips_imprecise() && marked == 0 {
+            true => PageIds::Scalars,
+            false => PageIds::None,
+        };
+        !self.explore_alu_limits && ids.is_some_and(|ids| ids <= most)
     }
 
     fn slot_covered(&mut self, spi: usize, o: &Slot, marks: Marks, cur: &Frame) -> bool {
@@ -288,7 +300,7 @@ impl Compare<'_> {
     /// Whether a register covers its equal without a look at ids.
     #[inline]
     fn is_covered_by_itself(&self, reg: PackedReg) -> bool {
-        reg.id == 0 && !self.arena.is(reg, REFERS) || self.equals_cover
+        self.equals_cover || reg.id == 0 && !self.arena.is(reg, REFERS)
     }
 
     fn slot_safe(&mut self, old: &Slot, cur: &Slot, allocated: bool, precise: bool) -> bool {

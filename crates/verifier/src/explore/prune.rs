@@ -163,7 +163,7 @@ impl Env<'_> {
     }
 
     /// Whether a register that told the checkpoint from another state tells it from this one too.
-    #[inline(always)] // A call for each checkpoint looked at is 1 % of `stress_backtrack`.
+    #[inline(always)] // As `Compare::is_apart`.
     fn is_apart(&self, hot: &Hot) -> bool {
         hot.hints.constant.is_some_and(|(regno, name)| {
             let cur = self.frame().name(regno).val;
@@ -253,31 +253,37 @@ impl Env<'_> {
     }
 
     fn states_equal(&mut self, id: CkptId, exact: Exactness) -> bool {
-        self.idmap.reset(self.id_gen);
         self.stats.fast_paths.idmap_resets += 1;
         self.stats.fast_paths.idmap_resets_counter +=
             u64::from(self.config.tuning.idmap_reset == IdmapReset::Counter);
-        let equals_cover = !self.rules().equal_ids_are_paired;
-        let linked_are_apart = self.rules().linked_are_apart;
-        let mut compare = Compare {
-            arena: &self.arena,
-            idmap: &mut self.idmap,
-            exact,
-            all_precise: !self.bpf_capable,
-            allow_uninit_stack: self.allow_uninit_stack,
-            explore_alu_limits: self.explore_alu_limits,
-            equals_cover,
-            linked_are_apart,
-            hints: self.ckpts.hot(id).hints,
-        };
-        let aux = &self.aux;
-        let equal =
-            compare.states_equal(self.ckpts.get(id), &self.cur, |i| aux[i as usize].live_regs);
+        let mut compare = self.comparison(id, exact);
+        let equal = compare.states_equal();
         let hints = compare.hints;
         if !equal {
             self.ckpts.hot_mut(id).hints = hints;
         }
         equal
+    }
+
+    /// A checkpoint beside the current state, with what earlier comparisons have taught.
+    #[inline(always)]
+    fn comparison(&mut self, id: CkptId, exact: Exactness) -> Compare<'_> {
+        self.idmap.reset(self.id_gen);
+        let rules = self.rules();
+        Compare {
+            arena: &self.arena,
+            idmap: &mut self.idmap,
+            old: self.ckpts.get(id),
+            cur: &self.cur,
+            aux: &self.aux,
+            exact,
+            all_precise: !self.bpf_capable,
+            allow_uninit_stack: self.allow_uninit_stack,
+            explore_alu_limits: self.explore_alu_limits,
+            equals_cover: !rules.equal_ids_are_paired,
+            linked_are_apart: rules.linked_are_apart,
+            hints: self.ckpts.hot(id).hints,
+        }
     }
 
     /// Tells why a checkpoint does not cover the current state.
@@ -302,26 +308,14 @@ impl Env<'_> {
             return place(Hints { place: None, ..hot.hints }, last_frame);
         }
         let loops = self.incomplete_read_marks(id);
-        self.idmap.reset(self.id_gen);
-        let equals_cover = !self.rules().equal_ids_are_paired;
-        let linked_are_apart = self.rules().linked_are_apart;
-        let mut compare = Compare {
-            arena: &self.arena,
-            idmap: &mut self.idmap,
-            exact: if loops { Exactness::RangeWithin } else { Exactness::Covered },
-            all_precise: !self.bpf_capable,
-            allow_uninit_stack: self.allow_uninit_stack,
-            explore_alu_limits: self.explore_alu_limits,
-            equals_cover,
-            linked_are_apart,
-            hints: Hints { constant: None, ..hot.hints },
-        };
-        if compare.is_apart(self.ckpts.get(id), &self.cur) {
+        let exact = if loops { Exactness::RangeWithin } else { Exactness::Covered };
+        let mut compare = self.comparison(id, exact);
+        compare.hints.constant = None;
+        if compare.is_apart() {
             return place(compare.hints, last_frame);
         }
         compare.hints = Hints::default();
-        let aux = &self.aux;
-        compare.states_equal(self.ckpts.get(id), &self.cur, |i| aux[i as usize].live_regs);
+        compare.states_equal();
         place(compare.hints, last_frame)
     }
 

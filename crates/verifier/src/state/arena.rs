@@ -47,6 +47,14 @@ pub(crate) struct PackedFrame {
     refs: u32,
 }
 
+impl PackedFrame {
+    /// Pages of its stack.
+    #[inline]
+    pub(crate) fn pages(&self) -> usize {
+        (self.slots_len as usize).div_ceil(PAGE_SLOTS)
+    }
+}
+
 /// Eight slots of stack at rest.
 #[derive(Clone, Debug)]
 struct Page {
@@ -259,9 +267,14 @@ impl Arena {
     /// Its stack slots.
     pub(crate) fn frame_slots(&self, id: FrameId) -> impl Iterator<Item = &Slot> {
         let frame = self.frame(id);
-        let len = frame.slots_len as usize;
-        let pages = (0..len.div_ceil(PAGE_SLOTS)).map(|p| self.page_of(frame, p));
-        pages.flat_map(|page| &self.pages[page].slots).take(len)
+        (0..frame.pages()).flat_map(|page| self.page_slots(frame, page))
+    }
+
+    /// The slots in use of one of its pages.
+    #[inline]
+    pub(crate) fn page_slots(&self, frame: &PackedFrame, page: usize) -> &[Slot] {
+        let used = PAGE_SLOTS.min(frame.slots_len as usize - page * PAGE_SLOTS);
+        &self.pages[self.page_of(frame, page)].slots[..used]
     }
 
     /// If page `p` of `cur` is the very one of `old`: what in it has an identity.
