@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Why something could not be used. Prints as one line that is complete; whoever wants to act on
 /// the cause finds it as [`source`](StdError::source): an [`io::Error`], an
 /// [`object::Error`](crate::object::Error), a [`NotAccepted`], an error of the runtime.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Error {
     line: String,
     source: Option<Arc<dyn StdError + Send + Sync>>,
@@ -72,6 +72,13 @@ impl fmt::Display for Error {
     }
 }
 
+/// The line: what a `main` that returns the error prints.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)
+    }
+}
+
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.source.as_deref().map(|source| source as _)
@@ -91,6 +98,7 @@ mod tests {
         let error =
             Error::io(Path::new("a.o"), "reading the file", io::Error::from_raw_os_error(21));
         assert_eq!(error.to_string(), "a.o: while reading the file: is a directory");
+        assert_eq!(format!("{error:?}"), error.to_string());
         let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
         assert_eq!(cause.and_then(io::Error::raw_os_error), Some(21));
     }
