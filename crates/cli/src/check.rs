@@ -1,5 +1,6 @@
 //! `skep check`: each refusal explained, with its source line and what was known.
 
+use crate::budget::{self, Again};
 use crate::dump::names::{insn_with_map, source_spot};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
@@ -93,23 +94,28 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
     let (mut diagnostics, mut told) = (Vec::new(), Vec::new());
     let mut summary = Summary::default();
     let mut worst = Exit::Success;
-    let (_, exit) = batch.run(&plan, streams, answer, |streams, file| {
-        for answer in file.answers {
-            worst.raise(answer.exit);
-            summary.count(&answer);
-            told.extend(html.is_wanted().then(|| answer.told()));
-            if let Some(line) = &answer.trouble {
-                streams.failure(line, answer.exit)?;
-            }
-            match answer.diagnostic {
-                Some(diagnostic) if flags.format == CheckFormat::Text => {
-                    writeln!(streams.out, "{}\n", render_text(&diagnostic, streams.style))?;
+    let (_, exit) = batch.run(
+        &plan,
+        streams,
+        |judged| answer(judged, &plan),
+        |streams, file| {
+            for answer in file.answers {
+                worst.raise(answer.exit);
+                summary.count(&answer);
+                told.extend(html.is_wanted().then(|| answer.told()));
+                if let Some(line) = &answer.trouble {
+                    streams.failure(line, answer.exit)?;
                 }
-                other => diagnostics.extend(other),
+                match answer.diagnostic {
+                    Some(diagnostic) if flags.format == CheckFormat::Text => {
+                        writeln!(streams.out, "{}\n", render_text(&diagnostic, streams.style))?;
+                    }
+                    other => diagnostics.extend(other),
+                }
             }
-        }
-        Ok(())
-    })?;
+            Ok(())
+        },
+    )?;
     worst.raise(exit);
     let explain = |code: &str| skep::catalogue::section(code).map(|section| section.text);
     if let Err(message) = html.write(|| check_page(&told, explain)) {
@@ -162,7 +168,7 @@ pub(crate) fn plan_with(
     })
 }
 
-fn answer(judged: Judged<'_>) -> Answer {
+fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
     let exit = exit_of(&judged.result);
     let (object, prog) = (judged.file.to_owned(), judged.entry.name.clone());
     let here = format!("{object}: program '{prog}'");
@@ -173,7 +179,8 @@ fn answer(judged: Judged<'_>) -> Answer {
             Answer { object, prog, insns: 0, diagnostic, trouble, exit }
         }
         Ok((program, verification)) => {
-            let subject = Subject { file: judged.file, prog: &judged.entry.name, program };
+            let again = Again { session: &plan.session, options: &plan.options };
+            let subject = Subject { file: judged.file, prog: &judged.entry.name, program, again };
             let (diagnostic, trouble) = match &verification.verdict {
                 Verdict::Accepted(_) => (None, None),
                 Verdict::Rejected(refusal) => (Some(subject.refused(refusal, verification)), None),
@@ -223,6 +230,7 @@ struct Subject<'a> {
     file: &'a str,
     prog: &'a str,
     program: &'a Program,
+    again: Again<'a>,
 }
 
 impl Subject<'_> {
@@ -241,7 +249,10 @@ impl Subject<'_> {
         notes.extend(verification.acquired_by.map(|idx| story::acquired(idx, &describe)));
         let path = verification.path.as_ref();
         notes.extend(path.and_then(|path| story::begun(refusal, path, self.program, &describe)));
-        notes.extend(history.notes(refusal, shown, self.program, &describe));
+        match budget::notes(refusal, verification, self.program, &self.again) {
+            Some(spent) => notes.extend(spent),
+            None => notes.extend(history.notes(refusal, shown, self.program, &describe)),
+        }
         Diagnostic {
             severity: Severity::Error,
             advice: advice(&refusal.kind, &refusal.message, &notes),

@@ -1,6 +1,6 @@
 //! What was known about registers, and since where, from the path that led to a refusal.
 
-mod insn;
+pub(crate) mod insn;
 
 use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
 use crate::story::{self, Described};

@@ -10,6 +10,7 @@
 
 mod allocator;
 mod baseline;
+mod budget;
 mod check;
 mod digits;
 mod dump;

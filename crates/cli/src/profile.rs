@@ -10,6 +10,7 @@ use crate::memory_gate::over_limit;
 use crate::stat::read_presets;
 use crate::streams::Streams;
 use account::account;
+pub(crate) use account::{difference, function_name};
 use skep::object::Object;
 use skep::program::Program;
 use skep::{Session, Verdict, Verification, VerifyOptions};

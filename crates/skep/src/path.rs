@@ -37,8 +37,8 @@ pub struct WalkedPath {
     steps: VecDeque<Step>,
     /// Steps that were dropped at the front, so that positions stay meaningful.
     dropped: usize,
-    /// Where branches wait: how many steps there were.
-    waiting: Vec<usize>,
+    /// Branches that wait: how many steps there were, and the insn that branches.
+    waiting: Vec<(usize, u32)>,
     bytes: usize,
     bytes_max: usize,
 }
@@ -60,6 +60,11 @@ impl WalkedPath {
             Step::Register(register) => Some(register),
             Step::Insn { .. } => None,
         })
+    }
+
+    /// The insns whose other branch is still to be walked, the first first.
+    pub fn waiting(&self) -> impl Iterator<Item = u32> {
+        self.waiting.iter().map(|&(_, from)| from)
     }
 
     /// Call frame at the end.
@@ -111,9 +116,11 @@ impl Listener for WalkedPath {
                     self.push(Step::Register(Register { by, frame, regno, value }));
                 }
             }
-            Event::Waits { .. } => self.waiting.push(self.dropped + self.steps.len()),
+            Event::Waits { from, .. } => {
+                self.waiting.push((self.dropped + self.steps.len(), from));
+            }
             Event::GoesOn { .. } => {
-                let len = self.waiting.pop().unwrap_or_default();
+                let (len, _) = self.waiting.pop().unwrap_or_default();
                 self.truncate(len);
             }
             _ => {}

@@ -10,8 +10,8 @@ use skep_object::LoadClass;
 use skep_program::{Missing, Program};
 use skep_uapi::KernelProfile;
 use skep_verifier::{
-    CallFault, Config, FastPaths, MemBytes, Outcome, Privileges, RejectKind, Rejection, Tuning,
-    VerifiedProgram,
+    CallFault, ChainFrame, Config, FastPaths, MemBytes, Outcome, Privileges, RejectKind, Rejection,
+    Tuning, VerifiedProgram,
 };
 use std::time::Duration;
 
@@ -229,6 +229,8 @@ pub struct Verification {
     pub path: Option<WalkedPath>,
     /// The insn that acquired what is not released, if it is refused for that.
     pub acquired_by: Option<usize>,
+    /// The functions whose stack or number is too large, if it is refused for that.
+    pub call_chain: Vec<ChainFrame>,
     /// Wall time of the verification alone.
     pub duration: Duration,
 }
@@ -236,12 +238,13 @@ pub struct Verification {
 impl Verification {
     pub(crate) fn new(program: &Program, outcome: Outcome, duration: Duration) -> Self {
         use skep_verifier::Verdict as Found;
-        let mut acquired_by = None;
+        let (mut acquired_by, mut call_chain) = (None, Vec::new());
         let verdict = match outcome.verdict {
             Found::Accepted(verified) => Verdict::Accepted(verified),
             Found::Rejected(rejection) => {
                 let first = rejection.unreleased().first();
                 acquired_by = first.map(|it| it.insn_idx as usize);
+                call_chain = rejection.call_chain().to_vec();
                 Verdict::Rejected(Refusal::of_program(program, rejection))
             }
             Found::OutOfMemory => Verdict::OutOfMemory,
@@ -263,7 +266,7 @@ impl Verification {
         };
         let program = program.name.clone();
         let (log, path) = (outcome.log, None);
-        Verification { program, verdict, counts, log, path, acquired_by, duration }
+        Verification { program, verdict, counts, log, path, acquired_by, call_chain, duration }
     }
 
     /// We failed: `panic` says how.
@@ -275,6 +278,7 @@ impl Verification {
             log: String::new(),
             path: None,
             acquired_by: None,
+            call_chain: Vec::new(),
             duration,
         }
     }

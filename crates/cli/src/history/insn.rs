@@ -18,7 +18,7 @@ pub(super) fn is_copy(insn: &Insn) -> bool {
 }
 
 /// The register that an insn makes anew: that of a load or a move, r0 of a call; not that of `+=`.
-pub(super) fn written_register(insn: &Insn) -> Option<u8> {
+pub(crate) fn written_register(insn: &Insn) -> Option<u8> {
     match insn.class() {
         BPF_LDX => Some(insn.dst),
         BPF_LD if insn.is_ld_imm64() => Some(insn.dst),
@@ -34,7 +34,7 @@ pub(super) fn written_register(insn: &Insn) -> Option<u8> {
 }
 
 /// The registers that an insn reads, in the order in which it names them; of calls none.
-pub(super) fn read_registers(insn: &Insn) -> Vec<u8> {
+pub(crate) fn read_registers(insn: &Insn) -> Vec<u8> {
     let (dst, src) = (insn.dst, insn.src);
     let operand = if insn.is_src_reg() { Some(src) } else { None };
     match insn.class() {

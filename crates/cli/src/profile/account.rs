@@ -126,15 +126,7 @@ impl<'a> Names<'a> {
 
     /// The name of the function that starts at an insn.
     fn function(&self, start: usize) -> String {
-        if start == 0 {
-            return self.program.name.clone();
-        }
-        let row = self.program.func_info.iter().find(|row| row.insn_off.index() == start);
-        let name = row.and_then(|row| self.program.btf.as_ref()?.get(TypeId(row.type_id)));
-        match name {
-            Some(function) => function.name().to_owned(),
-            None => format!("function at insn {start}"),
-        }
+        function_name(self.program, start)
     }
 
     /// A call path and those above it.
@@ -160,23 +152,49 @@ impl<'a> Names<'a> {
     }
 
     fn reason(&self, reason: &KeptApart) -> ApartReason {
-        let what = match reason.why {
-            Apart::Register { frame, regno } => format!("r{regno}{}", in_frame(frame)),
-            Apart::Slot { frame, spi } => {
-                format!("fp-{}{}", 8 * (u32::from(spi) + 1), in_frame(frame))
-            }
-            Apart::Unfinished => "a round of a loop that has not ended".to_owned(),
-            _ => "calls, references or locks".to_owned(),
-        };
         ApartReason {
             insn_idx: reason.insn_idx,
             at: self.line(reason.insn_idx).clone(),
-            what,
+            what: what_differs(reason.why),
             saved: reason.saved.clone(),
             current: reason.current.clone(),
             needed_by: reason.needed_by.map(|by| self.line(by).clone()),
             times: reason.times,
         }
+    }
+}
+
+/// The name of the function of a program that starts at an insn.
+pub(crate) fn function_name(program: &Program, start: usize) -> String {
+    if start == 0 {
+        return program.name.clone();
+    }
+    let row = program.func_info.iter().find(|row| row.insn_off.index() == start);
+    let name = row.and_then(|row| program.btf.as_ref()?.get(TypeId(row.type_id)));
+    match name {
+        Some(function) => function.name().to_owned(),
+        None => format!("function at insn {start}"),
+    }
+}
+
+/// What two states differ in, in a few words.
+fn what_differs(why: Apart) -> String {
+    match why {
+        Apart::Register { frame, regno } => format!("r{regno}{}", in_frame(frame)),
+        Apart::Slot { frame, spi } => {
+            format!("fp-{}{}", 8 * (u32::from(spi) + 1), in_frame(frame))
+        }
+        Apart::Unfinished => "a round of a loop that has not ended".to_owned(),
+        _ => "calls, references or locks".to_owned(),
+    }
+}
+
+/// The same, with what the two states knew of it.
+pub(crate) fn difference(reason: &KeptApart) -> String {
+    let what = what_differs(reason.why);
+    match (&reason.saved, &reason.current) {
+        (Some(saved), Some(current)) => format!("{what}: {saved} / {current}"),
+        _ => what,
     }
 }
 

@@ -16,7 +16,7 @@
 use super::call_facts::{Callees, callee_start, is_kfunc_call, is_pseudo_call, is_pseudo_func};
 use super::subprogs::Subprogs;
 use super::{PassReject, errno};
-use crate::rejection::{FlowFault, FuncFault};
+use crate::rejection::{CallChain, ChainFrame, FlowFault, FuncFault};
 use rustc_hash::FxHashSet;
 use skep_insn::Insn;
 use skep_uapi::limits::{MAX_BPF_STACK_BYTES, MAX_CALL_FRAMES, MAX_TAIL_CALL_STACK_BYTES};
@@ -166,6 +166,21 @@ impl<C: Callees> Check<'_, C> {
         depth.max(least).next_multiple_of(self.rounding)
     }
 
+    /// The functions of a chain, for whoever explains.
+    fn calls(&self, chain: &Chain) -> CallChain {
+        let frame = |subprog: usize, call: Option<u32>| ChainFrame {
+            start: self.subprogs.start(subprog),
+            call,
+            stack_bytes: match self.modes[subprog] {
+                StackMode::Private => 0,
+                StackMode::Undecided | StackMode::Shared => self.rounded_depth(subprog),
+            },
+        };
+        let callers =
+            chain.frames.iter().map(|&(subprog, next)| frame(subprog, Some(next as u32 - 1)));
+        CallChain(callers.chain([frame(chain.subprog, None)]).collect())
+    }
+
     fn refuse(&self, chain: &Chain, errno: i32, kind: FlowFault) -> PassReject {
         PassReject::at(self.subprogs.start(chain.subprog) as usize, errno, kind)
     }
@@ -178,7 +193,7 @@ impl<C: Callees> Check<'_, C> {
         }
         let has_tail_call = self.subprogs.flags[subprog].has_tail_call;
         if subprog != 0 && has_tail_call && chain.bytes >= MAX_STACK_BEFORE_TAIL_CALL {
-            let kind = FlowFault::TailCallStack { bytes: chain.bytes };
+            let kind = FlowFault::TailCallStack { bytes: chain.bytes, chain: self.calls(chain) };
             return Err(self.refuse(chain, errno::EACCES, kind));
         }
         let depth = self.rounded_depth(subprog);
@@ -187,7 +202,7 @@ impl<C: Callees> Check<'_, C> {
         }
         if self.modes[subprog] == StackMode::Private {
             if depth > MAX_BPF_STACK_BYTES {
-                let kind = FlowFault::SubprogStack { subprog, depth };
+                let kind = FlowFault::SubprogStack { subprog, depth, chain: self.calls(chain) };
                 return Err(self.refuse(chain, errno::EACCES, kind));
             }
             return Ok(());
@@ -196,7 +211,7 @@ impl<C: Callees> Check<'_, C> {
         if chain.bytes > MAX_BPF_STACK_BYTES {
             let calls = chain.frames.len() + 1;
             let bytes = chain.bytes;
-            let kind = FlowFault::CombinedStack { calls, bytes };
+            let kind = FlowFault::CombinedStack { calls, bytes, chain: self.calls(chain) };
             return Err(self.refuse(chain, errno::EACCES, kind));
         }
         Ok(())
@@ -269,7 +284,8 @@ impl<C: Callees> Check<'_, C> {
         }
         let frames = chain.frames.len();
         if frames >= self.frames_max {
-            return Err(PassReject::at(call_idx, errno::E2BIG, FlowFault::TooDeep { frames }));
+            let kind = FlowFault::TooDeep { frames, chain: self.calls(chain) };
+            return Err(PassReject::at(call_idx, errno::E2BIG, kind));
         }
         self.enter(chain)
     }

@@ -1,6 +1,6 @@
 //! What is wrong with the way that a program goes: jumps, loops, exits, limits.
 
-use super::row::{KnownRange, Name, Regno, Unreleased, Word, kinds};
+use super::row::{CallChain, KnownRange, Name, Regno, Unreleased, Word, kinds};
 use crate::state::reg_type::RegType;
 
 kinds! {
@@ -32,14 +32,14 @@ kinds! {
             "invalid insn idx {i} insn_cnt {n}";
 
         // Stacks.
-        TailCallStack { bytes: u32 } "stack-too-large-for-tail-call"
+        TailCallStack { bytes: u32, chain: CallChain } "stack-too-large-for-tail-call"
             "tail_calls are not allowed when call stack of previous frames is {bytes} bytes. \
              Too large";
-        SubprogStack { subprog: usize, depth: u32 } "function-stack-too-large"
+        SubprogStack { subprog: usize, depth: u32, chain: CallChain } "function-stack-too-large"
             "stack size of subprog {subprog} is {depth}. Too large";
-        CombinedStack { calls: usize, bytes: u32 } "combined-stack-too-large"
+        CombinedStack { calls: usize, bytes: u32, chain: CallChain } "combined-stack-too-large"
             "combined stack size of {calls} calls is {bytes}. Too large";
-        TooDeep { frames: usize } "calls-too-deep"
+        TooDeep { frames: usize, chain: CallChain } "calls-too-deep"
             "the call stack of {frames} frames is too deep !";
 
         // Rules that 6.18 does not have.

@@ -18,7 +18,9 @@ pub use insn::InsnFault;
 pub use kfunc::KfuncFault;
 pub use kind::RejectKind;
 pub use mem::MemFault;
-pub use row::{Acquired, KindRow, KnownRange, Name, Regno, Unreleased, Word};
+pub use row::{
+    Acquired, CallChain, ChainFrame, KindRow, KnownRange, Name, Regno, Unreleased, Word,
+};
 
 use skep_uapi::words::Words;
 use std::fmt;
@@ -52,6 +54,19 @@ impl Rejection {
     pub fn unreleased(&self) -> &[Acquired] {
         match &self.kind {
             RejectKind::Flow(FlowFault::Leak { unreleased, .. }) => &unreleased.0,
+            _ => &[],
+        }
+    }
+
+    /// The chain of calls whose stack or length is why.
+    pub fn call_chain(&self) -> &[ChainFrame] {
+        match &self.kind {
+            RejectKind::Flow(
+                FlowFault::TailCallStack { chain, .. }
+                | FlowFault::SubprogStack { chain, .. }
+                | FlowFault::CombinedStack { chain, .. }
+                | FlowFault::TooDeep { chain, .. },
+            ) => &chain.0,
             _ => &[],
         }
     }

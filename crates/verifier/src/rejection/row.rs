@@ -50,7 +50,7 @@ macro_rules! operands {
     ($($ty:ty),* $(,)?) => { $(impl Operand for $ty {})* };
 }
 operands!(u8, u16, u32, u64, usize, i32, i64, Name, Word, Tnum, RegType, WalkError, ProgType);
-operands!(Unreleased, KnownRange);
+operands!(Unreleased, KnownRange, CallChain);
 
 /// A table of kinds: `Variant { operand: type } "code" "text";`.
 macro_rules! kinds {
@@ -129,6 +129,28 @@ impl fmt::Display for Unreleased {
         self.0.iter().try_for_each(|Acquired { id, insn_idx }| {
             writeln!(f, "Unreleased reference id={id} alloc_insn={insn_idx}")
         })
+    }
+}
+
+/// Functions that call each other, the outermost first. No kernel prints it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallChain(pub Vec<ChainFrame>);
+
+/// A function of a chain of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainFrame {
+    /// Its first insn.
+    pub start: u32,
+    /// The insn that calls the next function; none of the last one.
+    pub call: Option<u32>,
+    /// Bytes that it takes of the stack that all share.
+    pub stack_bytes: u32,
+}
+
+impl fmt::Display for CallChain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let starts: Vec<String> = self.0.iter().map(|frame| frame.start.to_string()).collect();
+        f.write_str(&starts.join(" > "))
     }
 }
 

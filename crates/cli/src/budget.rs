@@ -1,0 +1,86 @@
+//! What a refusal's budget went to: loops, branches, calls. Registers say nothing of it.
+
+mod chain;
+mod loops;
+mod round;
+
+use crate::dump::names::{insn_with_map, source_spot};
+use crate::story::{Described, since};
+use skep::program::Program;
+use skep::{Refusal, Session, Verification, VerifyOptions};
+use skep_report::Note;
+use std::collections::HashMap;
+
+/// Branches that are named at most.
+const BRANCHES_MAX: usize = 3;
+
+/// What is told of a refusal that is about a limit; `None` if it is about something else.
+pub(crate) fn notes(
+    refusal: &Refusal,
+    verification: &Verification,
+    program: &Program,
+    again: &Again<'_>,
+) -> Option<Vec<Note>> {
+    let describe = |idx| Some((insn_with_map(program, idx)?, source_spot(program, idx)));
+    let path = verification.path.as_ref();
+    match refusal.kind.as_str() {
+        "too-many-insns" => {
+            let (_, profile) = again.session.profile(program, again.options);
+            Some(loops::notes(program, &profile, &describe))
+        }
+        "too-many-jumps" | "too-many-waiting-branches" => {
+            let waiting =
+                path.map(|path| path.waiting().map(|idx| idx as usize).collect::<Vec<_>>());
+            Some(branches(&waiting.unwrap_or_default(), &describe))
+        }
+        "infinite-loop" => Some(round::notes(path?, program, &describe)),
+        "call-stack-too-deep" => Some(chain::of_path(path?, program)),
+        "calls-too-deep"
+        | "combined-stack-too-large"
+        | "function-stack-too-large"
+        | "stack-too-large-for-tail-call" => {
+            Some(chain::notes(&verification.call_chain, program, &describe))
+        }
+        _ => None,
+    }
+}
+
+/// What verifies the program once more, to see what it costs.
+pub(crate) struct Again<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) options: &'a VerifyOptions,
+}
+
+/// Which branches wait, those of most rounds first.
+fn branches(waiting: &[usize], describe: &impl Fn(usize) -> Described) -> Vec<Note> {
+    let mut times: HashMap<usize, usize> = HashMap::new();
+    waiting.iter().for_each(|&idx| *times.entry(idx).or_default() += 1);
+    let mut times: Vec<(usize, usize)> = times.into_iter().collect();
+    times.sort_by_key(|&(idx, times)| (std::cmp::Reverse(times), idx));
+    let all = waiting.len();
+    let note = |&(idx, times): &(usize, usize)| {
+        since(&format!("{times} of the {all} branches that wait are of"), idx, describe)
+    };
+    times.iter().take(BRANCHES_MAX).map(note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Not by a program: kernels that are asked about it crash.
+    #[test]
+    fn branches_that_wait_most_come_first() {
+        let waiting: Vec<usize> =
+            (0..10).flat_map(|round| [4, if round < 3 { 7 } else { 4 }]).collect();
+        let told = branches(&waiting, &|_| None);
+        let texts: Vec<&str> = told.iter().map(|note| note.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "17 of the 20 branches that wait are of insn 4",
+                "3 of the 20 branches that wait are of insn 7"
+            ]
+        );
+    }
+}

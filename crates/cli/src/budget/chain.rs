@@ -1,0 +1,73 @@
+//! Chains of calls: which functions, and how much stack each takes.
+
+use crate::profile::function_name;
+use crate::story::{Described, since};
+use skep::program::Program;
+use skep::verifier::ChainFrame;
+use skep::{Step, WalkedPath};
+use skep_report::Note;
+
+/// A chain with its stacks.
+pub(super) fn notes(
+    chain: &[ChainFrame],
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Vec<Note> {
+    let function = |frame: &ChainFrame| {
+        let name = function_name(program, frame.start as usize);
+        format!("`{name}` ({} bytes of stack)", frame.stack_bytes)
+    };
+    let functions: Vec<String> = chain.iter().map(function).collect();
+    let mut notes = vec![of(&functions)];
+    // Whoever mends it looks at the largest first.
+    let calls = chain.windows(2).filter_map(|two| Some((two[0].call?, &two[1])));
+    if let Some((call, frame)) = calls.max_by_key(|(_, frame)| frame.stack_bytes)
+        && frame.stack_bytes > 0
+    {
+        let name = function_name(program, frame.start as usize);
+        notes.push(since(&format!("`{name}` is called at"), call as usize, describe));
+    }
+    notes
+}
+
+/// The functions that a path is in at its end.
+pub(super) fn of_path(path: &WalkedPath, program: &Program) -> Vec<Note> {
+    let mut starts: Vec<usize> = Vec::new();
+    for step in path.steps() {
+        let Step::Insn { insn_idx, frame } = step else { continue };
+        let frame = *frame as usize;
+        starts.truncate(frame + 1);
+        if starts.len() == frame {
+            starts.push(*insn_idx as usize);
+        }
+    }
+    let functions: Vec<String> =
+        starts.iter().map(|&start| format!("`{}`", function_name(program, start))).collect();
+    vec![of(&functions)]
+}
+
+fn of(functions: &[String]) -> Note {
+    Note { text: format!("the chain of calls: {}", functions.join(" > ")), at: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep::{Session, VerifyOptions};
+
+    #[test]
+    fn the_chain_has_names_and_bytes() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/refusals/");
+        let session = Session::default();
+        let object = session.open_file(format!("{folder}combined_stack_too_large.bpf.o")).unwrap();
+        let program = object.program("refused").unwrap();
+        let verification = session.verify(program, &VerifyOptions::default());
+        let told = notes(&verification.call_chain, program, &|_| None);
+        assert_eq!(
+            told[0].text,
+            "the chain of calls: `refused` (0 bytes of stack) > `outer` (320 bytes of stack) > \
+             `inner` (320 bytes of stack)"
+        );
+        assert!(told[1].text.starts_with("`inner` is called at insn "), "{told:?}");
+    }
+}

@@ -1,0 +1,153 @@
+//! The loops and functions that a million insns went to, from the profile of the walk.
+//!
+//! # Invariants
+//! 1. What a call costs belongs to the insn that calls, too; so a loop's share is that of all that
+//!    its rounds did.
+
+use crate::profile::{difference, function_name};
+use crate::story::{Described, since};
+use skep::insn::Insn;
+use skep::insn::code::{BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32};
+use skep::profile::{Apart, Profile};
+use skep::program::Program;
+use skep_report::Note;
+use std::ops::RangeInclusive;
+
+/// Call paths that are worth a word.
+const CALL_PATHS_MIN: u64 = 4;
+
+/// What each insn cost, with what it called.
+struct Costs {
+    /// Insns.
+    insns: Vec<u64>,
+    /// Visits of the insn itself.
+    visits: Vec<u64>,
+    total: u64,
+}
+
+pub(super) fn notes(
+    program: &Program,
+    profile: &Profile,
+    describe: &impl Fn(usize) -> Described,
+) -> Vec<Note> {
+    let costs = Costs::of(program, profile);
+    let total = costs.total;
+    let mut notes = Vec::new();
+    let here = costs.smallest_half(&back_edges(program));
+    if let Some(insns) = &here {
+        let (first, last) = (*insns.start(), *insns.end());
+        let share = percent(costs.sum(insns), total);
+        let rounds = costs.visits[first];
+        let says = format!(
+            "{share} % of {total} insns went to {rounds} rounds of a loop, insns {first} to {last}; \
+             it goes back at"
+        );
+        notes.push(since(&says, last, describe));
+    }
+    notes.extend(repeated_function(program, profile, &costs));
+    let place = here.unwrap_or(0..=program.insns.len());
+    notes.extend(kept_apart(profile, &place, describe));
+    notes
+}
+
+impl Costs {
+    fn of(program: &Program, profile: &Profile) -> Costs {
+        // One more: a walk may end behind the last insn.
+        let mut insns = vec![0; program.insns.len() + 1];
+        let mut visits = insns.clone();
+        let paths = profile.paths();
+        let mut of_path = vec![0; paths.len()];
+        for spent in profile.costs() {
+            let times = u64::from(spent.cost.insns);
+            of_path[spent.path] += times;
+            for of in [&mut insns, &mut visits] {
+                of.get_mut(spent.insn_idx).into_iter().for_each(|sum| *sum += times);
+            }
+        }
+        let total = of_path.iter().sum();
+        // Parents stand before their children.
+        for (number, path) in paths.iter().enumerate().rev() {
+            if let Some(parent) = path.parent {
+                of_path[parent] += of_path[number];
+            }
+            if let Some(sum) = path.call.and_then(|call| insns.get_mut(call)) {
+                *sum += of_path[number];
+            }
+        }
+        Costs { insns, visits, total }
+    }
+
+    fn sum(&self, insns: &RangeInclusive<usize>) -> u64 {
+        self.insns.get(insns.clone()).unwrap_or_default().iter().sum::<u64>().min(self.total)
+    }
+
+    /// The smallest loop to which at least half of all went.
+    fn smallest_half(&self, loops: &[RangeInclusive<usize>]) -> Option<RangeInclusive<usize>> {
+        let large = loops.iter().filter(|insns| self.sum(insns) * 2 >= self.total);
+        large.min_by_key(|insns| insns.end() - insns.start()).cloned()
+    }
+}
+
+/// Loops: from where a jump leads back to, to that jump.
+fn back_edges(program: &Program) -> Vec<RangeInclusive<usize>> {
+    let jumps = program.insns.iter().enumerate();
+    let back = jumps.filter_map(|(idx, insn)| {
+        let to = usize::try_from(idx as i64 + 1 + jump_offset(insn)?).ok()?;
+        (to <= idx).then_some(to..=idx)
+    });
+    back.collect()
+}
+
+fn jump_offset(insn: &Insn) -> Option<i64> {
+    match (insn.class(), insn.op()) {
+        (BPF_JMP, BPF_CALL | BPF_EXIT) => None,
+        (BPF_JMP32, BPF_JA) => Some(insn.imm.into()),
+        (BPF_JMP | BPF_JMP32, _) => Some(insn.off.into()),
+        _ => None,
+    }
+}
+
+/// The function that took most, if it was walked on several call paths.
+fn repeated_function(program: &Program, profile: &Profile, costs: &Costs) -> Option<Note> {
+    let mut functions: std::collections::HashMap<usize, (u64, u64)> = Default::default();
+    let paths = profile.paths();
+    for (number, path) in paths.iter().enumerate() {
+        let walked = functions.entry(path.insns.start).or_default();
+        walked.0 += u64::from(path.parent.is_some() && number > 0);
+    }
+    for spent in profile.costs() {
+        let start = paths[spent.path].insns.start;
+        functions.entry(start).or_default().1 += u64::from(spent.cost.insns);
+    }
+    let (start, (paths, insns)) =
+        functions.into_iter().max_by_key(|&(start, (_, insns))| (insns, start))?;
+    let name = function_name(program, start);
+    let share = percent(insns, costs.total);
+    let text = format!("{share} % went to `{name}`, which was walked on {paths} call paths");
+    (paths >= CALL_PATHS_MIN).then_some(Note { text, at: None })
+}
+
+/// What most comparisons of states in a place differed in.
+fn kept_apart(
+    profile: &Profile,
+    place: &RangeInclusive<usize>,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    let all = profile.kept_apart();
+    let reason = all.iter().find(|reason| place.contains(&reason.insn_idx))?;
+    let times = reason.times;
+    if reason.why == Apart::Unfinished {
+        let text =
+            format!("no round is cut short: {times} times one began before the loop had ended");
+        return Some(Note { text, at: None });
+    }
+    let says = format!("{times} comparisons kept states apart by {}", difference(reason));
+    Some(match reason.needed_by {
+        Some(by) => since(&format!("{says}, which matters to"), by, describe),
+        None => since(&format!("{says}, at"), reason.insn_idx, describe),
+    })
+}
+
+fn percent(part: u64, total: u64) -> u64 {
+    part.saturating_mul(100).checked_div(total).unwrap_or(0)
+}

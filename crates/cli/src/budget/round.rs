@@ -1,0 +1,86 @@
+//! The round of a loop that would never end: what could leave it, and why that does not.
+
+use crate::history::insn::{read_registers, written_register};
+use crate::story::{Described, since};
+use skep::insn::Insn;
+use skep::insn::code::*;
+use skep::program::Program;
+use skep::{Step, WalkedPath};
+use skep_report::Note;
+
+/// Conditions that are told of at most.
+const CONDITIONS_MAX: usize = 3;
+
+pub(super) fn notes(
+    path: &WalkedPath,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Vec<Note> {
+    let round = last_round(path);
+    let mut notes = Vec::new();
+    let is_condition = |idx: &&usize| program.insns.get(**idx).is_some_and(is_conditional);
+    let mut conditions: Vec<usize> = round.iter().filter(is_condition).copied().collect();
+    conditions.sort_unstable();
+    conditions.dedup();
+    if conditions.is_empty() {
+        let text =
+            format!("each round walks the same {} insns, none of which branches", round.len());
+        notes.push(Note { text, at: None });
+    }
+    for &idx in conditions.iter().take(CONDITIONS_MAX) {
+        notes.push(since("each round takes the same way at", idx, describe));
+        notes.extend(why_same(idx, &round, program, describe));
+    }
+    notes
+}
+
+/// The insns from the last time that the insn at the end was walked, to before it.
+fn last_round(path: &WalkedPath) -> Vec<usize> {
+    let steps = path.steps().filter_map(|step| match step {
+        Step::Insn { insn_idx, frame } => Some((*insn_idx as usize, *frame)),
+        _ => None,
+    });
+    let steps: Vec<(usize, u32)> = steps.collect();
+    let Some(&last) = steps.last() else { return Vec::new() };
+    let before = &steps[..steps.len() - 1];
+    let from = before.iter().rposition(|&step| step == last).unwrap_or(before.len());
+    before[from..].iter().map(|&(idx, _)| idx).collect()
+}
+
+fn is_conditional(insn: &Insn) -> bool {
+    let is_jump = matches!(insn.class(), BPF_JMP | BPF_JMP32);
+    is_jump && !matches!(insn.op(), BPF_JA | BPF_CALL | BPF_EXIT)
+}
+
+/// Why the condition at `idx` is the same in each round, as far as an insn of the round tells.
+fn why_same(
+    idx: usize,
+    round: &[usize],
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    let regs = read_registers(program.insns.get(idx)?);
+    let written = |reg: u8| {
+        let mut insns = round.iter().rev().copied();
+        insns.find(|&at| program.insns.get(at).is_some_and(|insn| changes(insn, reg)))
+    };
+    let changed: Vec<(u8, usize)> =
+        regs.iter().filter_map(|&reg| Some((reg, written(reg)?))).collect();
+    if changed.is_empty() && !regs.is_empty() {
+        let names: Vec<String> = regs.iter().map(|reg| format!("R{reg}")).collect();
+        let text = format!("nothing in the round changes {}", names.join(" or "));
+        return Some(Note { text, at: None });
+    }
+    let (reg, by) = changed.into_iter().find(|&(_, by)| program.insns[by].class() == BPF_LDX)?;
+    Some(since(
+        &format!("R{reg} is read from memory, whose values are not followed, by"),
+        by,
+        describe,
+    ))
+}
+
+/// Whether an insn may make a register another.
+fn changes(insn: &Insn, reg: u8) -> bool {
+    let computes = matches!(insn.class(), BPF_ALU | BPF_ALU64) && insn.dst == reg;
+    computes || written_register(insn) == Some(reg)
+}
