@@ -49,6 +49,7 @@ fn a_reader_that_leaves_early_is_no_error() {
 
 /// What ran before an interrupt is shown; the second interrupt would end the process.
 #[test]
+#[cfg(all(feature = "run", target_os = "linux"))]
 fn an_interrupted_run_says_what_was_done() {
     for engine in [&["--jit"][..], &["--interp"], &["--fuel", "1000"], &["--threads", "2"]] {
         let mut command = skep();

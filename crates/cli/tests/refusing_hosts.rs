@@ -55,9 +55,11 @@ fn files_are_judged_with_the_threads_that_there_are() {
     assert_eq!(said(&output), wanted, "little address space");
 }
 
+#[cfg(all(feature = "run", target_os = "linux"))]
 const RUN: [&str; 5] = ["run", "--btf=none", "tests/programs/xdp_count.bpf.o", "xdp_count", "-j"];
 
 #[test]
+#[cfg(all(feature = "run", target_os = "linux"))]
 fn programs_run_on_the_threads_that_there_are() {
     for more in [&["--threads=2"][..], &["--interp"], &["--fuel=1000"], &["--stats", "--top"]] {
         let command = || {

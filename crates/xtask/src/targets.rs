@@ -25,7 +25,8 @@ type Check = (&'static str, &'static [&'static str]);
 const EVERYTHING: &[&str] = &["-pskep", "-pskep-cli", "-pskep-testkit"];
 const CLI: &[&str] = &["-pskep", "-pskep-cli"];
 const LIBRARY: &[&str] = &["-pskep", "--no-default-features", "--example=wasm"];
-const WITHOUT_RUNTIME: &[&str] = &["-pskep", "-pskep-cli", "--no-default-features"];
+const WITHOUT_RUNTIME: &[&str] =
+    &["-pskep", "-pskep-cli", "--no-default-features", "--all-targets"];
 
 const ARM: &str = "aarch64-unknown-linux-gnu";
 const WASM: &str = "wasm32-unknown-unknown";
