@@ -20,7 +20,7 @@ enum Runs {
 }
 
 /// The steps, cheapest first.
-const STEPS: [Step; 29] = [
+const STEPS: [Step; 30] = [
     Step { name: "tidy", runs: Runs::Own(&["tidy"]) },
     Step { name: "format", runs: Runs::Cargo(&["fmt", "--all", "--", "--check"], None) },
     Step {
@@ -41,6 +41,10 @@ const STEPS: [Step; 29] = [
     Step { name: "fuzz targets", runs: Runs::Own(&["neighbours", "fuzz"]) },
     Step { name: "peers", runs: Runs::Own(&["neighbours", "peers"]) },
     Step { name: "packages", runs: Runs::Own(&["package"]) },
+    Step {
+        name: "what people install",
+        runs: Runs::Own(&["dist", "--quick", "--out=target/dist-quick"]),
+    },
     Step { name: "public API", runs: Runs::Own(&["api", "--check"]) },
     Step { name: "parity", runs: Runs::Own(&["parity", "--check"]) },
     Step { name: "refusals", runs: Runs::Own(&["refusals", "--check"]) },

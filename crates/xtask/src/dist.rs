@@ -23,7 +23,13 @@ pub(crate) struct Args {
     /// Where the packages go.
     #[arg(long, default_value = "target/dist")]
     out: PathBuf,
+    /// Compile in half the time: the binary is slower and larger, and not for others.
+    #[arg(long)]
+    quick: bool,
 }
+
+/// What a binary that is only tried goes without.
+const QUICK: [&str; 2] = ["profile.release.lto=\"off\"", "profile.release.codegen-units=64"];
 
 /// What the packages are tried on.
 const OBJECT: &str = "tests/programs/xdp_count.bpf.o";
@@ -36,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Ok(Ended::Skipped(why));
     }
     std::env::set_current_dir(crate::root())?;
-    let binary = built()?;
+    let binary = built(args.quick)?;
     let parts = Parts::of(&binary)?;
     fs::create_dir_all(&args.out)?;
     let out = args.out.canonicalize()?;
@@ -82,12 +88,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// The static binary.
-fn built() -> Result<PathBuf> {
+fn built(quick: bool) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
     build.args(["build", "--release", "--locked", "--quiet", "-p", "skep-cli", "--target", TARGET]);
     // Names of functions stay: what a user sends of a crash names them.
     build.args(["--config", "profile.release.strip=\"debuginfo\""]);
+    if quick {
+        QUICK.iter().for_each(|setting| drop(build.args(["--config", setting])));
+    }
     match build.status()?.success() {
         true => Ok(crate::targets::target_dir().join(TARGET).join("release/skep")),
         false => Err("the binary does not build".into()),
