@@ -60,10 +60,13 @@ fn one(section: &Section, said: &[(String, &str)], programs: &Path, text: &mut S
         let lines = message.lines().map(|line| format!("`{}`", line.replace('|', "\\|")));
         let _ = writeln!(text, "| `{code}` | {} |", lines.collect::<Vec<_>>().join("<br>"));
     }
-    let examples = section.codes.iter().map(|code| code.replace('-', "_") + ".bpf.c");
+    let names = section.codes.iter().map(|code| code.replace('-', "_") + ".bpf.c");
+    let examples = names.flat_map(|name| [format!("kernel/{name}"), name]);
     let examples: Vec<_> = examples.filter(|file| programs.join(file).exists()).collect();
     if !examples.is_empty() {
-        let links = examples.iter().map(|file| format!("[{file}](../tests/refusals/{file})"));
+        let name = |file: &str| file.trim_start_matches("kernel/").to_owned();
+        let link = |file: &String| format!("[{}](../tests/refusals/{file})", name(file));
+        let links = examples.iter().map(link);
         let links = links.collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "\nRefused, and mended: {links}.");
     }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* Eight bytes are read where the field has one. */
+#include "../../programs/kfuncs/kfuncs.h"
+
+struct task_struct {
+	int pid;
+	struct task_struct *last_wakee;
+	char comm[16];
+} __attribute__((preserve_access_index));
+
+KSYM struct task_struct *bpf_task_acquire(struct task_struct *task);
+KSYM void bpf_task_release(struct task_struct *task);
+KSYM struct task_struct *bpf_task_from_pid(s32 pid);
+
+u64 words;
+
+SEC("tp_btf/task_newtask")
+int refused(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+
+	words = *(u64 *)&task->comm[12];
+	return 0;
+}
+
+SEC("tp_btf/task_newtask")
+int mended(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+
+	words = *(u64 *)&task->comm[8];
+	return 0;
+}
+
+LICENSE_GPL;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* Elements are asked of an iterator that was not made. */
+#include "../../programs/kfuncs/kfuncs.h"
+
+struct bpf_iter_num {
+	u64 opaque[1];
+} __attribute__((aligned(8)));
+
+KSYM int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end);
+KSYM int *bpf_iter_num_next(struct bpf_iter_num *it);
+KSYM void bpf_iter_num_destroy(struct bpf_iter_num *it);
+
+SEC("tc")
+int refused(struct __sk_buff *ctx)
+{
+	struct bpf_iter_num it;
+
+	bpf_iter_num_next(&it);
+	return 0;
+}
+
+SEC("tc")
+int mended(struct __sk_buff *ctx)
+{
+	struct bpf_iter_num it;
+	int sum = 0, *number;
+
+	bpf_iter_num_new(&it, 0, 10);
+	while ((number = bpf_iter_num_next(&it)))
+		sum += *number;
+	bpf_iter_num_destroy(&it);
+	return sum > 7;
+}
+
+LICENSE_GPL;

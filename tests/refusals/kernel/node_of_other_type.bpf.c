@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* The list is of other objects. */
+#include "../../programs/kfuncs/kfuncs.h"
+
+struct item {
+	struct bpf_list_node node;
+	u64 number;
+};
+
+PRIVATE(A) struct bpf_spin_lock lock;
+PRIVATE(A) struct bpf_list_head list CONTAINS(item, node);
+
+struct other {
+	struct bpf_list_node node;
+	u64 numbers[2];
+};
+
+SEC("tc")
+int refused(struct __sk_buff *ctx)
+{
+	struct other *other = OBJ_NEW(other);
+
+	if (!other)
+		return 0;
+	spin_lock(&lock);
+	bpf_list_push_back_impl(&list, &other->node, 0, 0);
+	spin_unlock(&lock);
+	return 0;
+}
+
+SEC("tc")
+int mended(struct __sk_buff *ctx)
+{
+	struct item *item = OBJ_NEW(item);
+
+	if (!item)
+		return 0;
+	spin_lock(&lock);
+	bpf_list_push_back_impl(&list, &item->node, 0, 0);
+	spin_unlock(&lock);
+	return 0;
+}
+
+LICENSE_GPL;

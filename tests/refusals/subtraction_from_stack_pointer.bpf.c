@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* The stack pointer is subtracted from. */
+#include "packet.h"
+
+SEC("xdp") __attribute__((naked))
+int refused(void)
+{
+	asm volatile("r1 = r10\n"
+		     "r1 -= 8\n"
+		     "r0 = 0\n"
+		     "exit\n");
+}
+
+SEC("xdp") __attribute__((naked))
+int mended(void)
+{
+	asm volatile("r1 = r10\n"
+		     "r1 += -8\n"
+		     "r0 = 0\n"
+		     "exit\n");
+}
+
+LICENSE_GPL;
