@@ -1,7 +1,12 @@
 //! `skep kernel`: which kernels programs can be checked for, and what is known of each.
 
+mod facts;
 mod image;
+mod json;
 
+pub(crate) use self::facts::source;
+
+use self::facts::{KINDS, lacking, options};
 use crate::exit::Exit;
 use crate::flags::{KernelCommand, KernelImportFlags};
 use crate::streams::Streams;
@@ -18,15 +23,26 @@ use std::path::Path;
 /// Only those of the streams.
 pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Result<Exit> {
     let done = match command {
-        KernelCommand::List => return list(streams),
-        KernelCommand::Show { kernel } => match Kernel::open(kernel) {
+        KernelCommand::List { format } => {
+            return match format.is_json() {
+                true => json::list(streams),
+                false => list(streams),
+            };
+        }
+        KernelCommand::Show { kernel, format } => match Kernel::open(kernel) {
+            Ok(kernel) if format.is_json() => return json::show(&kernel, streams),
             Ok(kernel) => return show(&kernel, streams),
             Err(e) => Err(e.to_string()),
         },
-        KernelCommand::Diff { one, other } => match (Kernel::open(one), Kernel::open(other)) {
-            (Ok(one), Ok(other)) => return diff(&one, &other, streams),
-            (Err(e), _) | (_, Err(e)) => Err(e.to_string()),
-        },
+        KernelCommand::Diff { one, other, format } => {
+            match (Kernel::open(one), Kernel::open(other)) {
+                (Ok(one), Ok(other)) if format.is_json() => {
+                    return json::diff(&one, &other, streams);
+                }
+                (Ok(one), Ok(other)) => return diff(&one, &other, streams),
+                (Err(e), _) | (_, Err(e)) => Err(e.to_string()),
+            }
+        }
         KernelCommand::Import(flags) => import(flags),
         KernelCommand::Probe { output } => match Kernel::probe() {
             Ok(probed) => {
@@ -105,9 +121,8 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
         Some(btf) => writeln!(out, "BTF            {} types", btf.len())?,
         None => writeln!(out, "BTF            not known; skep kernel import makes a file with it")?,
     }
-    let config = kernel.kconfig().map_or("not known".to_owned(), |text| {
-        format!("{} options", text.lines().filter(|line| line.starts_with("CONFIG_")).count())
-    });
+    let options = options(kernel).map(|options| format!("{options} options"));
+    let config = options.unwrap_or("not known".to_owned());
     writeln!(out, "configuration  {config}")?;
     for kind in KINDS {
         absent(kernel, kind, streams)?;
@@ -116,13 +131,9 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Kinds of what there is on a kernel, as `Item::kind` has them.
-const KINDS: [&str; 5] = ["helper", "map type", "program type", "attach type", "insn"];
-
 /// What 6.18 has and this kernel has not.
 fn absent(kernel: &Kernel, kind: &str, streams: &mut Streams<'_>) -> io::Result<()> {
-    let lacking = |item: &Item| item.kind() == kind && kernel.has(*item) == Some(false);
-    let names: Vec<_> = Item::all().filter(lacking).map(Item::name).collect();
+    let names = lacking(kernel, kind);
     let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     writeln!(streams.out, "absent {kind}s: {list}")
 }

@@ -140,15 +140,10 @@ fn promises(flags: &CheckFlags, matrix: &Matrix, streams: &mut Streams<'_>) -> i
 }
 
 fn column(kernel: &Arc<Kernel>) -> MatrixKernel {
-    use skep::kernel::Source;
     MatrixKernel {
         name: kernel.name().to_owned(),
         release: kernel.release().to_owned(),
-        source: match kernel.source() {
-            Source::Asked => "asked",
-            Source::Table => "table",
-            Source::File => "file",
-        },
+        source: crate::kernel::source(kernel),
         promise: kernel.promise(),
     }
 }

@@ -1,5 +1,6 @@
 //! Flags of `skep kernel`.
 
+use super::output::FormatFlag;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -7,12 +8,19 @@ use std::path::PathBuf;
 #[derive(Debug, Subcommand)]
 pub enum KernelCommand {
     /// The kernels that were asked: names for --kernel
-    List,
+    List {
+        /// How that is printed.
+        #[command(flatten)]
+        format: FormatFlag,
+    },
     /// What is known of a kernel
     Show {
         /// A name, or a kernel file
         #[arg(value_name = "NAME|FILE")]
         kernel: String,
+        /// How that is printed.
+        #[command(flatten)]
+        format: FormatFlag,
     },
     /// What one kernel has and another has not
     Diff {
@@ -22,6 +30,9 @@ pub enum KernelCommand {
         /// Another
         #[arg(value_name = "B")]
         other: String,
+        /// How that is printed.
+        #[command(flatten)]
+        format: FormatFlag,
     },
     /// Make a kernel file of a package, vmlinuz, vmlinux or BTF (/sys/kernel/btf/vmlinux)
     Import(KernelImportFlags),

@@ -22,6 +22,20 @@ pub enum TextFormat {
     Json,
 }
 
+/// `-o` of commands that have text or JSON.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct FormatFlag {
+    /// Output format
+    #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
+    pub output_format: TextFormat,
+}
+
+impl FormatFlag {
+    pub(crate) fn is_json(self) -> bool {
+        self.output_format == TextFormat::Json
+    }
+}
+
 impl TextFormat {
     /// How JSON is laid out, if that is wanted: by `-o json`, `--json` or `--pretty`.
     pub(crate) fn json_form(self, json: bool, pretty: bool) -> Option<JsonForm> {

@@ -1,0 +1,113 @@
+//! `skep kernel ... -o json`: the same as the text, as `docs/schema/kernel-*.v1.json` say.
+
+use super::facts::{KINDS, lacking, options, source};
+use crate::exit::Exit;
+use crate::streams::Streams;
+use serde::Serialize;
+use skep::Kernel;
+use skep::kernel::Item;
+use skep_report::{JsonForm, write_json_text};
+use std::collections::BTreeMap;
+use std::io;
+
+/// A kernel in few words.
+#[derive(Serialize)]
+struct Named {
+    name: String,
+    release: String,
+    /// How it is known what there is on it.
+    source: &'static str,
+    /// How far its verdicts agreed with ours; what is accepted depends on it.
+    promise: String,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    version: u32,
+    kernels: Vec<Named>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    version: u32,
+    #[serde(flatten)]
+    kernel: Named,
+    btf_types: Option<usize>,
+    config_options: Option<usize>,
+    /// Names of what 6.18 has and this kernel has not, by kind.
+    absent: BTreeMap<&'static str, Vec<&'static str>>,
+}
+
+#[derive(Serialize)]
+struct Differences {
+    version: u32,
+    one: Named,
+    other: Named,
+    only_one: Vec<Thing>,
+    only_other: Vec<Thing>,
+    /// Of how many it is not known whether one of the two has them.
+    not_known: usize,
+}
+
+/// What a kernel has or has not.
+#[derive(Serialize)]
+struct Thing {
+    kind: &'static str,
+    name: &'static str,
+    /// The release that brought it, upstream.
+    since: Option<String>,
+}
+
+impl Named {
+    fn of(kernel: &Kernel) -> Named {
+        Named {
+            name: kernel.name().to_owned(),
+            release: kernel.release().to_owned(),
+            source: source(kernel),
+            promise: kernel.promise(),
+        }
+    }
+}
+
+impl Thing {
+    fn of(item: Item) -> Thing {
+        let since = item.since().map(|release| release.to_string());
+        Thing { kind: item.kind(), name: item.name(), since }
+    }
+}
+
+pub(super) fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let kernels = Kernel::all().iter().map(Named::of).collect();
+    print(&Listed { version: 1, kernels }, streams)
+}
+
+pub(super) fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let shown = Shown {
+        version: 1,
+        kernel: Named::of(kernel),
+        btf_types: kernel.btf().map(|btf| btf.len()),
+        config_options: options(kernel),
+        absent: KINDS.map(|kind| (kind, lacking(kernel, kind))).into(),
+    };
+    print(&shown, streams)
+}
+
+pub(super) fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    let (mut only_one, mut only_other, mut not_known) = (Vec::new(), Vec::new(), 0);
+    for item in Item::all() {
+        match (one.has(item), other.has(item)) {
+            (Some(true), Some(false)) => only_one.push(Thing::of(item)),
+            (Some(false), Some(true)) => only_other.push(Thing::of(item)),
+            (Some(_), Some(_)) => {}
+            _ => not_known += 1,
+        }
+    }
+    let (one, other) = (Named::of(one), Named::of(other));
+    print(&Differences { version: 1, one, other, only_one, only_other, not_known }, streams)
+}
+
+fn print(document: &impl Serialize, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    write_json_text(streams.out, document, JsonForm::Pretty)?;
+    writeln!(streams.out)?;
+    Ok(Exit::Success)
+}
