@@ -95,7 +95,7 @@ fn built(quick: bool) -> Result<PathBuf> {
     // Names of functions stay: what a user sends of a crash names them.
     build.args(["--config", "profile.release.strip=\"debuginfo\""]);
     if quick {
-        QUICK.iter().for_each(|setting| drop(build.args(["--config", setting])));
+        build.args(QUICK.iter().flat_map(|setting| ["--config", setting]));
     }
     match build.status()?.success() {
         true => Ok(crate::targets::target_dir().join(TARGET).join("release/skep")),
