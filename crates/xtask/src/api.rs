@@ -8,14 +8,15 @@
 //! Two rules hold for all of it: no tuple of more than two, whose parts would have no names; and
 //! no raw address taken or given back by what is safe to call.
 //!
-//! Deliberately absent: methods and trait implementations that macros write. Types that macros
-//! declare are there, with their members.
+//! What our own macros write is said as their text has it, with `$` names ([`written`]); of others',
+//! such as `bitflags!`, only the types that they declare, with their members.
 
 mod macros;
 mod public;
 mod rules;
 mod tree;
 mod words;
+mod written;
 
 use crate::outcome::{Ended, Outcome};
 use public::Public;

@@ -28,7 +28,7 @@ pub(super) fn declared(of: &syn::Macro) -> Option<Made> {
 }
 
 /// What stands between semicolons, or commas if there are none, without attributes and comments.
-fn members(body: TokenStream) -> Vec<String> {
+pub(super) fn members(body: TokenStream) -> Vec<String> {
     let is_end = |tree: &TokenTree| matches!(tree, TokenTree::Punct(p) if p.as_char() == ';');
     let end = if body.clone().into_iter().any(|tree| is_end(&tree)) { ';' } else { ',' };
     let mut found = vec![TokenStream::new()];

@@ -2,6 +2,7 @@
 
 use super::tree::{Crates, Place, Target, is_hiding, name_of};
 use super::words::text;
+use super::written::Macros;
 use super::{macros, rules};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::{Fields, ImplItem, Item, ItemImpl, TraitItem, Type, Visibility};
@@ -17,6 +18,8 @@ struct Walk<'a> {
     crates: &'a Crates,
     /// The `impl` blocks of types.
     impls: BTreeMap<(Place, usize), Vec<&'a ItemImpl>>,
+    /// What macros write for types: what follows the path of each.
+    written: BTreeMap<(Place, usize), Vec<String>>,
     /// The first path to each item and module.
     seen: BTreeMap<Target, String>,
     found: Public,
@@ -27,10 +30,19 @@ impl Public {
         let mut walk = Walk {
             crates,
             impls: BTreeMap::new(),
+            written: BTreeMap::new(),
             seen: BTreeMap::new(),
             found: Public::default(),
         };
-        crates.names().for_each(|name| walk.collect_impls(name));
+        let mut macros = Macros::default();
+        for name in crates.names() {
+            let places = crates.places(name).into_iter();
+            places.for_each(|at| crates.module(&at).items.iter().for_each(|it| macros.add(it)));
+        }
+        for name in crates.names() {
+            walk.collect_impls(name);
+            walk.collect_written(name, &macros);
+        }
         walk.module(name, &(name.to_owned(), 0));
         walk.found.lines.sort();
         walk.found.lines.dedup();
@@ -51,6 +63,24 @@ impl<'a> Walk<'a> {
                 for target in self.crates.find(&place, &path, 0) {
                     if let Target::Item(place, number) = target {
                         self.impls.entry((place, number)).or_default().push(block);
+                    }
+                }
+            }
+        }
+    }
+
+    fn collect_written(&mut self, name: &str, macros: &Macros) {
+        for place in self.crates.places(name) {
+            for (number, item) in self.crates.module(&place).items.iter().enumerate() {
+                let Item::Macro(item) = item else { continue };
+                for written in macros.of_call(&item.mac) {
+                    let declared = || vec![Target::Item(place.clone(), number)];
+                    let named = |name: String| self.crates.find(&place, &[name], 0);
+                    for target in written.of.map_or_else(declared, named) {
+                        if let Target::Item(place, number) = target {
+                            let lines = self.written.entry((place, number)).or_default();
+                            lines.extend(written.lines.iter().cloned());
+                        }
                     }
                 }
             }
@@ -115,6 +145,8 @@ impl<'a> Walk<'a> {
                 let item = &crates.module(place).items[*number];
                 let impls = self.impls.get(&(place.clone(), *number)).cloned().unwrap_or_default();
                 self.item(path, item, &impls);
+                let written = self.written.get(&(place.clone(), *number)).into_iter().flatten();
+                self.found.lines.extend(written.map(|line| format!("{path}{line}")));
             }
             Target::Foreign(_) => {}
         }
