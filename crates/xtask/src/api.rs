@@ -8,7 +8,7 @@
 //! Two rules hold for all of it: no tuple of more than two, whose parts would have no names; and
 //! no raw address taken or given back by what is safe to call.
 //!
-//! What our own macros write is said as their text has it, with `$` names ([`written`]); of others',
+//! What our own macros write is said as their text has it, with `$` names (`written`); of others',
 //! such as `bitflags!`, only the types that they declare, with their members.
 
 mod macros;
