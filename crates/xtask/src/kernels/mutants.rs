@@ -37,6 +37,9 @@ pub(crate) struct Args {
     /// Of 100 batches, so many are of generated programs.
     #[arg(long, default_value_t = 50)]
     generated: u64,
+    /// Judge the findings of these files again, and write both logs (level 2) beside each.
+    #[arg(long, num_args = 1..)]
+    replay: Vec<PathBuf>,
 }
 
 /// A short walk takes less, where the machine is emulated.
@@ -50,11 +53,18 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     let files = objects::find(&args.paths)?;
     let mut mutants = OnKernel::new((host, &kernel), files, (args.seed, args.generated));
     let mut asked = Asked { args, guest: None, console: folder.join("console.mutants") };
+    if !args.replay.is_empty() {
+        for path in &args.replay {
+            let both = mutants.replay(path, &mut |program| asked.ask(program, 2))?;
+            println!("{}: {both}", path.display());
+        }
+        return Ok(Ended::Passed);
+    }
     let start = Instant::now();
     let late = || args.minutes.is_some_and(|most| start.elapsed().as_secs_f64() > 60.0 * most);
     let mut number = 0;
     while mutants.programs() < args.count && !late() {
-        mutants.batch(number, &mut |program| asked.ask(program));
+        mutants.batch(number, &mut |program| asked.ask(program, 4));
         number += 1;
     }
     print!("{}", mutants.write(&folder.join("mutants"))?);
@@ -72,8 +82,8 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn ask(&mut self, program: &Program) -> Told {
-        let load = match Load::new(program, 4) {
+    fn ask(&mut self, program: &Program, level: u32) -> Told {
+        let load = match Load::new(program, level) {
             Ok(load) => load,
             Err(why) => return Told::NotJudged(why),
         };

@@ -13,8 +13,9 @@ use skep::{Host, Kernel};
 use skep_kernel::kernel_log::KernelStats;
 use skep_testkit::engine::{self, Ours, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// What the other kernel says.
 pub(crate) enum Told {
@@ -80,6 +81,26 @@ impl<'a> OnKernel<'a> {
             *counts.entry(class).or_default() += 1;
         }
         self.groups.add(counts, found);
+    }
+
+    /// Judges the finding of a file again: what both say, their logs go to files beside it.
+    pub(crate) fn replay(
+        &self,
+        path: &Path,
+        ask: &mut dyn FnMut(&Program) -> Told,
+    ) -> Result<String, Box<dyn Error>> {
+        let case: Case = serde_json::from_str(&fs::read_to_string(path)?)?;
+        let program = case.program(self.sources.host.kernel_btf.clone())?;
+        let ours = engine::verify_for((&self.sources.host, self.kernel), &program, 2);
+        fs::write(path.with_extension("ours.log"), &ours.log)?;
+        let told = match ask(&program) {
+            Told::Judged { accepted, log } => {
+                fs::write(path.with_extension("kernel.log"), log)?;
+                if accepted { "accepted" } else { "rejected" }
+            }
+            Told::NotJudged(_) => "not judged",
+        };
+        Ok(format!("{} {}; kernel: {told}", ours.verdict.name(), ours.verdict.reason()))
     }
 
     /// Writes a file for each cause, and returns the table.
