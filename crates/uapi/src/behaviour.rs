@@ -45,9 +45,11 @@ pub enum Shows {
     Refused,
     /// It is walked in so many insns.
     Insns(u64),
+    /// It is refused, with this as the last line.
+    Says(&'static str),
 }
 
-use Shows::{Accepted, Insns, Refused};
+use Shows::{Accepted, Insns, Refused, Says};
 
 /// A rule that does not hold everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,6 +350,9 @@ behaviours! {
     fields_checked_first ".........+++" Refused,
         "witnesses/insns.bpf.o" "unreached_fields"
         "Insns that are not reached may not set fields that they do not use, either."
+    store_fields_checked_first "+........+++" Refused,
+        "witnesses/insns.bpf.o" "unreached_store_field"
+        "The same of insns that store a register."
     bits_decide_jumps "..+.++++++++" Accepted,
         "witnesses/scalars.bpf.o" "disjoint_bits"
         "Numbers are not equal where their known bits differ."
@@ -402,6 +407,30 @@ behaviours! {
     long_walks_alike "+++++++++..." Accepted,
         "bench/heapsort.bpf.o" "heapsort"
         "Walks of more than half of the limit end as here (else: no promise is made of them)."
+    void_fields_read "....++++++++" Accepted,
+        "witnesses/pointers.bpf.o" "void_read"
+        "What a field of the kernel's points to may be read, if it is a number or nothing known."
+    may_goto_nowhere "...+++++++++" Accepted,
+        "witnesses/insns.bpf.o" "may_goto_next"
+        "A `may_goto` may go to the next insn."
+    any_sums_linked "......+.++++" Accepted,
+        "witnesses/linked.bpf.o" "narrow_difference"
+        "Sums of 32 bits, of negative constants, and differences are linked, too."
+    same_number_decides ".......+++++" Accepted,
+        "witnesses/same.bpf.o" "same_equal"
+        "A jump that compares a number with itself is decided."
+    offsets_are_bounds ".........+++" Refused,
+        "witnesses/pointers.bpf.o" "value_less_constant"
+        "A constant that is added to a pointer is part of its bounds."
+    recursion_refused_first "--.......+++" Insns(0),
+        "witnesses/insns.bpf.o" "unreached_recursion"
+        "No function may call itself, also where the walk does not come."
+    forgotten_sums_checked "...+++.++..." Refused,
+        "witnesses/pointers.bpf.o" "forgotten_large_sum"
+        "What was added to a number counts where that is added to a pointer, whatever it is by then."
+    dead_registers_forgotten ".........+++" Says("old state: R10=fp0"),
+        "v3/verifier_cfg.bpf.o" "uncond_loop_after_cond_jmp"
+        "A saved state has no registers that are not read again."
     frames_of_sixteen "..++++++++++" Accepted,
         "v3/strobemeta_subprogs.bpf.o" "on_event"
         "Frames of compiled programs are rounded to 16 bytes, not to 32."

@@ -140,6 +140,9 @@ pub(crate) struct Env<'a> {
     pub(crate) kernel_hole: Option<KernelHole>,
     /// What may make it so: the first hole that the walk went by.
     pub(crate) doubt: Option<KernelHole>,
+    /// A number was linked with one that differs by more than pointers may, where that is looked
+    /// at later.
+    pub(crate) large_sums: bool,
     /// Holes of the kernel are closed.
     pub(crate) sound: bool,
     /// Registers of the current frame that changed since the last printed state.
@@ -314,8 +317,8 @@ impl<'a> Env<'a> {
             let text = kind.told(self.config.profile.words);
             if !text.is_empty() {
                 verbose!(self, "{text}\n");
+                refused.led_to.push(kind);
             }
-            refused.led_to.push(kind);
         }
         stop
     }

@@ -3,7 +3,6 @@
 //!
 //! Kernel: the first half of `bpf_check` (6.18).
 
-use crate::Config;
 use crate::callees::Callable;
 use crate::check::attach::check_attach_types;
 use crate::check::func_info;
@@ -12,7 +11,7 @@ use crate::check::line_info;
 use crate::check::replaced::{check_may_be_replaced, loaded_type};
 use crate::env::{Env, InsnAux, InsnFlags, LoopInline, MapView, SubprogInfo};
 use crate::explore::idmap::IdMap;
-use crate::log::{Log, verbose};
+use crate::log::{Log, reject, verbose};
 use crate::passes::cfg::Loops;
 use crate::passes::dead_func::address_of_removed_end;
 use crate::passes::exception_cb::find_exception_cb;
@@ -22,12 +21,14 @@ use crate::passes::live_stack::LiveStack;
 use crate::passes::reserved::{check_all_fields, check_encodings};
 use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth};
 use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
-use crate::passes::{PassReject, cfg, live_regs, postorder, scc};
+use crate::passes::{PassReject, cfg, live_regs, postorder, recursion, scc};
 use crate::rejection::{Check, FlowFault, Stop, errno, unsupported};
 use crate::state::arena::Arena;
 use crate::state::checkpoint::Checkpoints;
 use crate::state::transfers::Transfers;
+use crate::{Config, VerifierStats};
 use skep_btf::{FieldKind, SpecialField, TypeId};
+use skep_insn::code::BPF_STX;
 use skep_program::Program;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 use skep_uapi::{Behaviours, MapType, ProgFlags, ProgType};
@@ -37,7 +38,6 @@ impl<'a> Env<'a> {
     pub(crate) fn new(prog: &'a Program, config: &'a Config) -> Env<'a> {
         let (bpf_capable, perfmon) = (config.privileges.bpf, config.privileges.perfmon);
         let (flags, maps) = (prog.prog_flags, list_maps(prog, &config.profile.behaviours));
-        let insns_limit = config.profile.insns_max;
         Env {
             prog,
             config,
@@ -71,7 +71,7 @@ impl<'a> Env<'a> {
             tells_runs: false,
             log: Log::new(config.log_level, config.log_bytes_max),
             log_at: Default::default(),
-            stats: crate::VerifierStats { insns_limit, ..Default::default() },
+            stats: VerifierStats { insns_limit: config.profile.insns_max, ..Default::default() },
             jmps_processed: 0,
             prev_jmps_processed: 0,
             prev_insn_processed: 0,
@@ -92,6 +92,7 @@ impl<'a> Env<'a> {
             ctx_mem_end: 0,
             kernel_hole: None,
             doubt: None,
+            large_sums: false,
             sound: false,
             scratched_regs: 0,
             scratched_slots: 0,
@@ -154,9 +155,11 @@ impl<'a> Env<'a> {
                 used: Vec::new(),
             };
             check_encodings(env.insns, |idx, first, second| resolver.resolve(idx, first, second))?;
-            match resolver.rules.fields_checked_first {
-                true => check_all_fields(env.insns),
-                false => Ok(()),
+            let rules = &resolver.rules;
+            match (rules.fields_checked_first, rules.store_fields_checked_first) {
+                (true, _) => check_all_fields(env.insns, |_| true),
+                (_, true) => check_all_fields(env.insns, |insn| insn.class() == BPF_STX),
+                _ => Ok(()),
             }
         })?;
         let loops_allowed = match self.rules().loops_closed_by_any_insn {
@@ -170,6 +173,7 @@ impl<'a> Env<'a> {
             subprog.changes_pkt_data = cfg.changes_pkt_data.get(i).copied().unwrap_or(false);
             subprog.might_sleep = cfg.might_sleep.get(i).copied().unwrap_or(false);
         }
+        self.refuse_recursion(&subprogs)?;
         let order = postorder::compute_postorder(self.insns, &subprogs);
         crate::check::attach::check_attach_btf_id(self)?;
         let components = scc::compute_scc(self.insns);
@@ -248,6 +252,18 @@ impl<'a> Env<'a> {
             }
             self.refuse(refusal.errno, *refusal.kind)
         })
+    }
+
+    /// No function may be among those that it calls.
+    fn refuse_recursion(&mut self, subprogs: &Subprogs) -> Check {
+        if !self.rules().recursion_refused_first {
+            return Ok(());
+        }
+        let Some((from, to)) = recursion::find_recursion(self.insns, subprogs) else {
+            return Ok(());
+        };
+        let name = |subprog: usize| self.subprogs.get(subprog).map_or("", |it| &it.name).into();
+        reject!(self, EINVAL, FlowFault::Recursion { from: name(from), to: name(to) })
     }
 
     fn list_subprogs(&mut self, subprogs: &Subprogs) {

@@ -13,3 +13,74 @@ SEC("socket") __attribute__((naked)) int unreached_fields(void)
 		     ".byte 0x95, 0x10, 0, 0, 0, 0, 0, 0;"
 		     "1: exit" ::: "memory");
 }
+
+// A may_goto that goes nowhere.
+SEC("socket") __attribute__((naked)) int may_goto_next(void)
+{
+	asm volatile(".byte 0xe5, 0, 0, 0, 0, 0, 0, 0;"
+		     "r0 = 0;"
+		     "exit" ::: "memory");
+}
+
+// A function that calls itself, where nothing comes by.
+static NOINLINE __attribute__((naked)) int calls_itself(void)
+{
+	asm volatile(".byte 0x85, 0x10, 0, 0, 0xff, 0xff, 0xff, 0xff;"
+		     "exit" ::: "memory");
+}
+
+SEC("socket") __attribute__((naked)) int unreached_recursion(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     "call %[f];"
+		     "1: exit" :: [f] "i"(calls_itself) : "memory");
+}
+
+// One that is a callback of itself.
+static NOINLINE __attribute__((naked)) int calls_back(void)
+{
+	asm volatile("r1 = 1;"
+		     "r2 = %[f] ll;"
+		     "r3 = 0;"
+		     "r4 = 0;"
+		     "call 181;"
+		     "r0 = 0;"
+		     "exit" :: [f] "i"(calls_back) : "memory");
+}
+
+SEC("socket") __attribute__((naked)) int unreached_callback_of_itself(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     "call %[f];"
+		     "1: exit" :: [f] "i"(calls_back) : "memory");
+}
+
+// A load with acquire semantics, where nothing comes by.
+SEC("socket") __attribute__((naked)) int unreached_load_acquire(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     ".byte 0xdb, 0xa1, 0xf8, 0xff, 0, 1, 0, 0;"
+		     "1: r0 = 0;"
+		     "exit" ::: "memory");
+}
+
+// A store that sets a field which it does not use, where nothing comes by.
+SEC("socket") __attribute__((naked)) int unreached_store_field(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     ".byte 0x7b, 0x0a, 0xf8, 0xff, 1, 0, 0, 0;"
+		     "1: exit" ::: "memory");
+}
+
+// The same of an atomic operation that there is not.
+SEC("socket") __attribute__((naked)) int unreached_atomic(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     ".byte 0xdb, 0x0a, 0xf8, 0xff, 0x42, 0, 0, 0;"
+		     "1: exit" ::: "memory");
+}

@@ -2,7 +2,8 @@
 
 use skep_insn::Insn;
 use skep_insn::code::{
-    BPF_CALL, BPF_JA, BPF_JMP, BPF_JMP32, BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE,
+    BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD,
+    BPF_PSEUDO_MAP_VALUE,
 };
 use skep_program::Program;
 use skep_uapi::helper::HelperId;
@@ -176,7 +177,7 @@ impl Needs {
             needs.push(whole(Item::Insn(since::CALLBACKS)));
         }
         let unwalked = program.insns.iter().enumerate().filter_map(|(at, insn)| {
-            let item = needed_by(insn).filter(|item| UNWALKED.contains(&item.name()))?;
+            let item = looked_at_first(insn)?;
             Some(Need { item, insn_idx: Some(at) })
         });
         let unwalked = unwalked.collect();
@@ -193,6 +194,15 @@ impl Needs {
 
 /// Insns that are looked at before the walk.
 const UNWALKED: [&str; 5] = ["ldsx", "atomic", "may_goto", "bswap", "gotol"];
+
+/// What an insn needs to be looked at at all. A kernel without atomic operations but one asks that
+/// the field which names them is empty, whatever it says.
+fn looked_at_first(insn: &Insn) -> Option<Item> {
+    let imm = if insn.imm != 0 { BPF_FETCH } else { 0 };
+    let fields = Fields { code: insn.code, off: insn.off, imm };
+    let atomic = since::insn(fields).filter(|it| it.name == "atomic").map(Item::Insn);
+    atomic.or_else(|| needed_by(insn)).filter(|item| UNWALKED.contains(&item.name()))
+}
 
 /// The helper that an insn calls, or what it is itself.
 fn needed_by(insn: &Insn) -> Option<Item> {

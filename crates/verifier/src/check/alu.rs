@@ -16,6 +16,8 @@ use crate::state::reg_type::{Base, RegType};
 use skep_domain::{AluOp, ByteOrder};
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::Behaviours;
+use skep_uapi::limits::BPF_MAX_VAR_OFF;
 
 /// Names of the operators in messages, by operation bits.
 pub(crate) const BPF_ALU_STRING: [&str; 16] = [
@@ -289,7 +291,7 @@ pub(crate) fn is_made_anew(op: AluOp, dst: &Reg, src: &Reg) -> bool {
 
 /// The constant by which the result differs from the registers that dst is linked with, if it stays
 /// linked.
-fn linked_constant(env: &Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
+fn linked_constant(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     let dst = env.reg(insn.dst);
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
     let may = env.bpf_capable && env.rules().sums_are_linked;
@@ -303,11 +305,20 @@ fn linked_constant(env: &Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     if !may || same_reg || dst.id == 0 || dst.id & BPF_ADD_CONST != 0 {
         return None;
     }
-    linked_sum(insn, &dst, src)
+    let sum = linked_sum(env.rules(), insn, (&dst, src));
+    note_large_sum(env, sum);
+    sum
+}
+
+/// Kernels that forget the link of a sum, but not by how much it differed, refuse to add it to a
+/// pointer.
+pub(crate) fn note_large_sum(env: &mut Env<'_>, sum: Option<i32>) {
+    let is_large = |off: i32| i64::from(off).abs() >= BPF_MAX_VAR_OFF;
+    env.large_sums |= env.rules().forgotten_sums_checked && sum.is_some_and(is_large);
 }
 
 /// The same by the operands' values alone.
-pub(crate) fn linked_sum(insn: Insn, dst: &Reg, src: &Reg) -> Option<i32> {
+pub(crate) fn linked_sum(rules: &Behaviours, insn: Insn, (dst, src): (&Reg, &Reg)) -> Option<i32> {
     let wide = insn.class() == BPF_ALU64;
     let src_known = if wide { src.val.is_const() } else { src.val.is_subreg_const() };
     if !matches!(insn.op(), BPF_ADD | BPF_SUB) || !src_known {
@@ -318,6 +329,9 @@ pub(crate) fn linked_sum(insn: Insn, dst: &Reg, src: &Reg) -> Option<i32> {
     }
     let value = src.val.var_off.value;
     let off = if wide { i32::try_from(value as i64).ok()? } else { value as i32 };
+    if !rules.any_sums_linked && (!wide || insn.op() == BPF_SUB || off < 0) {
+        return None;
+    }
     if insn.op() == BPF_SUB { off.checked_neg() } else { Some(off) }
 }
 

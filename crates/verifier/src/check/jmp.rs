@@ -77,7 +77,10 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     if scalars && scalar_rules::is_not_known(env.rules(), insn, values) {
         return unsupported("loops up to a range, on this kernel");
     }
-    match is_branch_taken(env.rules(), &o) {
+    let same = scalars && insn.is_src_reg() && insn.src == insn.dst;
+    let of_itself = || scalar_rules::is_taken_by_itself(env.rules(), &o.dst.val, o.op, o.is_jmp32);
+    let taken = is_branch_taken(env.rules(), &o);
+    match taken.or_else(|| of_itself().filter(|_| same)) {
         Some(taken) => follow_one(env, insn, [o.dst.is_scalar(), o.src.is_scalar()], taken),
         None => {
             let linked = linked_with_operands(env, insn);
@@ -172,8 +175,10 @@ pub(super) fn target(env: &Env<'_>, insn: Insn) -> u32 {
 /// `may_goto`: the loop may end here at any time; it is walked like an iterator.
 fn check_may_goto(env: &mut Env<'_>, insn: Insn) -> Check<Next> {
     let plain = insn.code == BPF_JMP | BPF_JCOND && insn.src == BPF_MAY_GOTO;
-    if !plain || insn.dst != 0 || insn.imm != 0 {
-        reject!(env, EINVAL, InsnFault::MayGotoImm { imm: insn.imm });
+    let nowhere = insn.off == 0 && !env.rules().may_goto_nowhere;
+    if !plain || insn.dst != 0 || insn.imm != 0 || nowhere {
+        let (off, imm) = (insn.off, insn.imm);
+        reject!(env, EINVAL, InsnFault::MayGotoImm { off: off.into(), imm });
     }
     let idx = env.insn_idx;
     let prev = env.cur.meta.parent.and_then(|parent| env.find_prev_entry(parent, idx));

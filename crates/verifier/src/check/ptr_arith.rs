@@ -7,7 +7,7 @@ use super::alu::BPF_ALU_STRING;
 use crate::env::{Env, Found};
 use crate::insn_aux::InsnFlags;
 use crate::log::reject;
-use crate::rejection::{Check, InsnFault, Regno, Stop};
+use crate::rejection::{Check, InsnFault, Regno, Stop, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -58,6 +58,9 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     }
     if ptr.ty.base == Base::Mem && ptr.ty.has(TypeFlag::PTR_UNTRUSTED) {
         return Ok(());
+    }
+    if env.large_sums && !known {
+        return unsupported("a number added to a pointer after a sum above 2^29, on this kernel");
     }
     check_base_allows(env, insn, ptr, off)?;
     check_sane_offset(env, off, ptr.ty)?;

@@ -7,7 +7,7 @@
 //! # Invariants
 //! 1. They act only on well formed insns: nothing can be refused because of the insn alone.
 
-use super::alu::{divides_by_zero, is_made_anew, linked_sum, shifts_too_far};
+use super::alu::{divides_by_zero, is_made_anew, linked_sum, note_large_sum, shifts_too_far};
 use super::scalar_rules;
 use crate::env::{Env, Form};
 use crate::explore::equal::value_within;
@@ -225,7 +225,8 @@ fn compute_alu(
         return None;
     }
     let may_link = may_link && env.rules().sums_are_linked;
-    let linked = if may_link { linked_sum(insn, &d, &s) } else { None };
+    let linked = if may_link { linked_sum(env.rules(), insn, (&d, &s)) } else { None };
+    note_large_sum(env, linked);
     sum.off = linked.unwrap_or(0);
     let val = if sum == d { dst.val } else { env.arena.pack(&sum).val };
     Some(if linked.is_some() { [NONE, val, 0, 0] } else { [val, NONE, 0, 0] })
@@ -373,6 +374,9 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
         return Some([NONE, u32::from(taken), 0, 0]);
     }
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
+    if same_reg && let Some(taken) = scalar_rules::is_taken_by_itself(rules, &d.val, op, is_jmp32) {
+        return Some([NONE, u32::from(taken), 0, 0]);
+    }
     let mut results = [0; 4];
     for (op, at) in [(op, 0), (op.negated(), 2)] {
         if op == JmpOp::Eq && !is_jmp32 && is_one_of(env, src, &d) {

@@ -120,6 +120,27 @@ pub(super) fn is_taken(
     skep_domain::is_branch_taken(a, b, op, is_jmp32)
 }
 
+/// The same of a number that is compared with itself.
+pub(super) fn is_taken_by_itself(
+    rules: &Behaviours,
+    a: &Scalar,
+    op: JmpOp,
+    is_jmp32: bool,
+) -> Option<bool> {
+    if !rules.same_number_decides {
+        return None;
+    }
+    let (smin, smax) = match is_jmp32 {
+        true => (i64::from(a.s32_min), i64::from(a.s32_max)),
+        false => (a.smin, a.smax),
+    };
+    match op {
+        JmpOp::Eq | JmpOp::Ge | JmpOp::Le | JmpOp::Sge | JmpOp::Sle => Some(true),
+        JmpOp::Ne | JmpOp::Gt | JmpOp::Lt | JmpOp::Sgt | JmpOp::Slt => Some(false),
+        _ => (smin > 0 || smax < 0).then_some(op == JmpOp::Set),
+    }
+}
+
 /// Whether nothing is known of how the kernel ends a loop: as long as a constant is below a range
 /// of more than 32 bits.
 #[inline]

@@ -241,7 +241,9 @@ impl Env<'_> {
             verbose!(self, "cur state:");
             self.print_state_all();
             verbose!(self, "old state:");
-            self.print_checkpoint(id, None, true);
+            let live = u32::from(self.aux[insn_idx as usize].live_regs) | 1 << 10;
+            let forgets = self.rules().dead_registers_forgotten;
+            self.print_checkpoint(id, None, if forgets { live } else { !0 });
         }
         Err(stop)
     }

@@ -125,9 +125,9 @@ impl Env<'_> {
         verbose!(self, "{text}");
     }
 
-    /// A checkpoint's frame (`None`: its current one).
-    pub(crate) fn print_checkpoint(&mut self, id: CkptId, frame: Option<u32>, all: bool) {
-        debug_assert!(all);
+    /// A checkpoint's frame (`None`: its current one), and of its registers these.
+    pub(crate) fn print_checkpoint(&mut self, id: CkptId, frame: Option<u32>, regs: u32) {
+        let shown = Shown { regs, ..ALL };
         let ckpt = self.ckpts.get(id);
         let at = frame.map_or(ckpt.state.frames.len() - 1, |f| f as usize);
         let packed = self.arena.frame(ckpt.state.frames[at]);
@@ -141,7 +141,7 @@ impl Env<'_> {
             refs: ckpt.state.refs.as_deref().unwrap_or(&NOTHING),
             marks,
         };
-        let text = self.state_text(&view, ALL);
+        let text = self.state_text(&view, shown);
         verbose!(self, "{text}");
     }
 

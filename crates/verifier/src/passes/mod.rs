@@ -18,6 +18,7 @@ pub(crate) mod live_stack;
 pub(crate) mod postorder;
 #[cfg(test)]
 mod program_fixture;
+pub(crate) mod recursion;
 pub(crate) mod reserved;
 pub(crate) mod scc;
 pub(crate) mod stack_depth;

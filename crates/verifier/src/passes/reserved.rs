@@ -103,11 +103,18 @@ pub(crate) fn check_insn_fields(idx: usize, insn: &Insn) -> Result<(), PassRejec
     }
 }
 
-/// [`check_insn_fields`] of every insn, also where the walk does not come.
-pub(crate) fn check_all_fields(insns: &[Insn]) -> Result<(), PassReject> {
+/// [`check_insn_fields`] of these insns, also where the walk does not come; what
+/// atomic operations are is asked in the walk.
+pub(crate) fn check_all_fields(
+    insns: &[Insn],
+    is_looked_at: impl Fn(&Insn) -> bool,
+) -> Result<(), PassReject> {
+    let is_atomic = |insn: &Insn| insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC;
     let mut idx = 0;
     while let Some(insn) = insns.get(idx) {
-        check_insn_fields(idx, insn)?;
+        if is_looked_at(insn) && !is_atomic(insn) {
+            check_insn_fields(idx, insn)?;
+        }
         idx += if insn.is_ld_imm64() { 2 } else { 1 };
     }
     Ok(())
@@ -172,7 +179,8 @@ fn jmp(insn: &Insn) -> Refused {
         BPF_EXIT => (insn.imm != 0 || insn.src != 0 || insn.dst != 0).then(|| reserved("BPF_EXIT")),
         BPF_JCOND => {
             let bad = insn.src != BPF_MAY_GOTO || insn.dst != 0 || insn.imm != 0;
-            bad.then_some(InsnFault::MayGotoImm { imm: insn.imm })
+            let (off, imm) = (i32::from(insn.off), insn.imm);
+            bad.then_some(InsnFault::MayGotoImm { off, imm })
         }
         _ => {
             let unused_operand = if insn.is_src_reg() { insn.imm != 0 } else { insn.src != 0 };

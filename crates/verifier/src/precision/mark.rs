@@ -349,7 +349,7 @@ impl Env<'_> {
             if log {
                 let (regs, slots) = (RegMask(new_regs), SlotMask(new_slots));
                 verbose!(self, "mark_precise: frame{fr}: parent state regs={regs} stack={slots}: ");
-                self.print_checkpoint(id, Some(fr as u32), true);
+                self.print_checkpoint(id, Some(fr as u32), !0);
             }
         }
         changed

@@ -43,6 +43,8 @@ kinds! {
             "the call stack of {frames} frames is too deep !";
 
         // Rules that 6.18 does not have.
+        Recursion { from: Name, to: Name } "recursive-call"
+            "";
         OtherRule { text: Word } "rule-of-another-kernel"
             "{text}";
 

@@ -26,7 +26,7 @@ kinds! {
             "invalid BPF_JMP/JMP32 opcode {op:x}";
         IndirectJump "indirect-jump"
             "";
-        MayGotoImm { imm: i32 } "may-goto-operand"
+        MayGotoImm { off: i32, imm: i32 } "may-goto-operand"
             "invalid may_goto imm {imm}";
         CastSpaces "address-space-cast-spaces"
             "addr_space_cast insn can only convert between address space 1 and 0";

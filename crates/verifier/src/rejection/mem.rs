@@ -21,7 +21,7 @@ kinds! {
             "invalid access to packet, off={off} size={size}, R{regno}(id={id},off={off},r={mem_size})";
         BeyondMem { mem_size: u32, off: i32, size: i32 } "beyond-memory"
             "invalid access to memory, mem_size={mem_size} off={off} size={size}";
-        MinOutside { regno: Regno, told: Word } "lowest-offset-outside"
+        MinOutside { regno: Regno } "lowest-offset-outside"
             "R{regno} min value is outside of the allowed memory range";
         MaxOutside { regno: Regno } "highest-offset-outside"
             "R{regno} max value is outside of the allowed memory range";
@@ -95,6 +95,8 @@ kinds! {
         BeyondDummyOps { off: i32, size: i32 } "beyond-dummy-ops-state"
             "write access at off {off} with size {size}";
         SchedulerReadOnly "store-by-scheduler"
+            "";
+        StoreRefused { regno: Regno, ty: RegType, name: Name, off: i32, size: i32 } "store-refused"
             "";
         FieldReadOnly { name: Name, off: i32 } "store-to-read-only-field"
             "no write support to {name} at off {off}";

@@ -7,7 +7,7 @@ use super::btf_store::check_store;
 use super::btf_trust::{field_flags, is_trusted_reg};
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{Check, MemFault, Regno, Stop, unsupported};
+use crate::rejection::{Check, MemFault, Regno, RejectKind, Stop, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, Kind, PtrTag, TypeId, Walk, WalkError};
@@ -47,7 +47,9 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
             reject!(env, EACCES, MemFault::ObjectReadOnly);
         }
         if !is_alloc {
-            return check_store(env, (&btf, struct_id), (off, at.size));
+            let stored = check_store(env, (&btf, struct_id), (off, at.size));
+            let name = btf.get(struct_id).map_or("", |ty| ty.name());
+            return stored.map_err(|stop| refused_store(env, stop, (reg.ty, name), (at, off)));
         }
     }
     if is_alloc {
@@ -66,6 +68,21 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     };
     env.set_reg(value, loaded);
     Ok(())
+}
+
+/// What some kernels say where the program type refuses a store.
+#[cold]
+fn refused_store(
+    env: &mut Env<'_>,
+    stop: Stop,
+    (ty, name): (RegType, &str),
+    (at, off): (MemAccess, i32),
+) -> Stop {
+    if matches!(&stop, Stop::Reject(it) if it.kind == RejectKind::Mem(MemFault::ObjectReadOnly)) {
+        return stop;
+    }
+    let (regno, name, size) = (Regno(at.regno), name.into(), at.size);
+    env.led_to(stop, MemFault::StoreRefused { regno, ty, name, off, size })
 }
 
 fn pointer_to(env: &mut Env<'_>, to: TypeId, in_prog: bool, flags: TypeFlag) -> Reg {
@@ -151,6 +168,7 @@ fn walk(env: &mut Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) 
         Err(why @ WalkError::NoField(_)) => reject!(env, EINVAL, MemFault::NoField { why }),
         Err(why) => reject!(env, EACCES, MemFault::UnfitField { why }),
         Ok(Walk::Scalar | Walk::Struct { .. }) => Ok(Found::Scalar),
+        Ok(Walk::Mem { .. }) if !env.rules().void_fields_read => Ok(Found::Scalar),
         Ok(Walk::Mem { .. }) => Ok(Found::Mem),
         Ok(Walk::Ptr { to, tag, via_union, field }) => {
             let mut flags = match tag {

@@ -12,8 +12,6 @@ use skep_uapi::limits::BPF_MAX_VAR_OFF;
 
 /// What other kernels say of the lowest offset.
 pub(super) const OUTSIDE: Word = "min value is outside of the allowed memory range";
-const MAYBE_NEGATIVE: Word =
-    "min value is negative, either use unsigned index or do a if (index >=0) check.";
 
 /// A range relative to a pointer; `off` includes its fixed offset.
 #[derive(Clone, Copy, Debug)]
@@ -34,15 +32,19 @@ impl Span {
 
 /// Checks that the span lies in `[0, mem_size)`, whatever the variable offset.
 pub(crate) fn check_mem_region_access(env: &mut Env<'_>, span: Span, mem_size: u32) -> Check {
-    let Span { regno, off, .. } = span;
-    let (smin, umax) = (env.reg(regno).val.smin, env.reg(regno).val.umax);
+    let Span { regno, mut off, .. } = span;
+    let (mut smin, mut umax) = (env.reg(regno).val.smin, env.reg(regno).val.umax);
+    if env.rules().offsets_are_bounds {
+        let reg = env.reg(regno);
+        (smin, umax) = whole_offset(&reg);
+        off = off.wrapping_sub(reg.off);
+    }
     let low = smin.wrapping_add(i64::from(off));
     if smin < 0 && (smin == i64::MIN || low != i64::from(low as i32) || low < 0) {
         return refuse_negative(env, regno);
     }
     if let Err(stop) = check_inside(env, Span { off: low as i32, ..span }, mem_size) {
-        let told = if low < 0 { MAYBE_NEGATIVE } else { OUTSIDE };
-        return Err(env.led_to(stop, MemFault::MinOutside { regno: Regno(regno), told }));
+        return Err(env.led_to(stop, MemFault::MinOutside { regno: Regno(regno) }));
     }
     if umax >= BPF_MAX_VAR_OFF as u64 {
         reject!(env, EACCES, MemFault::UnboundedAccess { regno: Regno(regno) });
@@ -52,6 +54,22 @@ pub(crate) fn check_mem_region_access(env: &mut Env<'_>, span: Span, mem_size: u
         return Err(env.led_to(stop, MemFault::MaxOutside { regno: Regno(regno) }));
     }
     Ok(())
+}
+
+/// The least and the largest offset of a pointer, with its fixed one. What may be negative may be
+/// anything.
+#[cold]
+fn whole_offset(reg: &Reg) -> (i64, u64) {
+    let fixed = i64::from(reg.off);
+    let (least, largest) = (reg.val.smin.checked_add(fixed), reg.val.smax.checked_add(fixed));
+    match (least, largest) {
+        (Some(least @ 0..), Some(largest)) => {
+            let unsigned = reg.val.umax.checked_add_signed(fixed).unwrap_or(u64::MAX);
+            (least, unsigned.min(largest as u64))
+        }
+        (Some(least), Some(_)) => (least, u64::MAX),
+        _ => (i64::MIN, u64::MAX),
+    }
 }
 
 /// A pointer may be anything from before its memory on.
