@@ -1,6 +1,7 @@
 #!/bin/sh
 # Rebuilds the committed objects: same source, same bytes. `refused` of each file is refused with the
 # code that the file is named after, `mended` is accepted. Those of `kernel` need a kernel's BTF.
+# Where all of an object is refused, each of the two has a file of its own.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p "${1:-.}/kernel"

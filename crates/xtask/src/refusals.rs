@@ -34,6 +34,9 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     Ok((same || !args.check).into())
 }
 
+/// Endings of files with both programs, and of those that stand alone since one refuses an object.
+const FILES: [&str; 3] = [".bpf.c", ".refused.bpf.c", ".mended.bpf.c"];
+
 fn document(programs: &Path) -> String {
     let mut text = HEAD.to_owned();
     let said = catalogue::codes();
@@ -60,7 +63,8 @@ fn one(section: &Section, said: &[(String, &str)], programs: &Path, text: &mut S
         let lines = message.lines().map(|line| format!("`{}`", line.replace('|', "\\|")));
         let _ = writeln!(text, "| `{code}` | {} |", lines.collect::<Vec<_>>().join("<br>"));
     }
-    let names = section.codes.iter().map(|code| code.replace('-', "_") + ".bpf.c");
+    let names = section.codes.iter().map(|code| code.replace('-', "_"));
+    let names = names.flat_map(|name| FILES.map(|of| format!("{name}{of}")));
     let examples = names.flat_map(|name| [format!("kernel/{name}"), name]);
     let examples: Vec<_> = examples.filter(|file| programs.join(file).exists()).collect();
     if !examples.is_empty() {
