@@ -323,6 +323,13 @@ pub(crate) enum Op {
         addr: Addr,
         src: Src,
     },
+    /// `bytes` of zeros, 16 or more, from `addr` on; `zeroed`: the register that they come from has
+    /// them already.
+    Fill {
+        addr: Addr,
+        bytes: u32,
+        zeroed: bool,
+    },
     /// `*addr op= src`, not atomic; `src` is no memory.
     AluStore {
         op: AluOp,
@@ -381,6 +388,7 @@ impl Op {
             Op::Mov { src, .. } | Op::ArrayLookup { key: src, .. } => src.uses(),
             Op::Alu { dst, src, .. } | Op::Div { dst, src, .. } => src.uses().with(dst),
             Op::Lea { addr, .. } | Op::Load { addr, .. } | Op::Probe { addr, .. } => addr.uses(),
+            Op::Fill { addr, .. } => addr.uses(),
             Op::Shift { src, by, .. } => by.uses().with(src),
             Op::Neg { dst, .. } | Op::Swap { dst, .. } => RegSet::of(&[dst]),
             Op::Zext { src, .. } | Op::MovSx { src, .. } => RegSet::of(&[src]),
@@ -402,7 +410,7 @@ impl Op {
     /// Registers that the op writes.
     pub(crate) fn defs(&self) -> RegSet {
         match *self {
-            Op::Nop | Op::Store { .. } | Op::AluStore { .. } => RegSet::NONE,
+            Op::Nop | Op::Store { .. } | Op::Fill { .. } | Op::AluStore { .. } => RegSet::NONE,
             // One that does not happen leaves all as it was.
             Op::TailCall { .. } | Op::Jmp { .. } | Op::Br { .. } => RegSet::NONE,
             Op::Throw | Op::Exit => RegSet::NONE,
@@ -435,6 +443,7 @@ impl Op {
             Op::Load { addr, .. }
             | Op::Probe { addr, .. }
             | Op::Store { addr, .. }
+            | Op::Fill { addr, .. }
             | Op::AluStore { addr, .. }
             | Op::Atomic { addr, .. } => Some(addr),
             Op::Mov { src: Src::Mem(addr), .. }

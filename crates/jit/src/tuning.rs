@@ -66,6 +66,8 @@ pub struct CpuFeatures {
     pub bmi2: bool,
     /// `movbe`.
     pub movbe: bool,
+    /// AVX: processors that have it store an aligned block of 16 bytes at once.
+    pub avx: bool,
 }
 
 impl CpuFeatures {
@@ -75,6 +77,7 @@ impl CpuFeatures {
         return CpuFeatures {
             bmi2: std::arch::is_x86_feature_detected!("bmi2"),
             movbe: std::arch::is_x86_feature_detected!("movbe"),
+            avx: std::arch::is_x86_feature_detected!("avx"),
         };
         #[cfg(not(target_arch = "x86_64"))]
         CpuFeatures::default()
@@ -147,6 +150,8 @@ passes! {
     movbe,
     /// Loads as operands.
     fold,
+    /// Zeros next to one another by wide stores.
+    fills,
     /// Division by constants as multiplication.
     magic,
     /// Multiplication by 3, 5 and 9 as `lea`.

@@ -16,7 +16,7 @@ use skep_verifier::{Config, Verdict, Xlated};
 fn listing(text: &str, passes: Passes) -> String {
     let assembly = skep_insn::asm::assemble(text, &|_| None).expect(text);
     let xlated = Xlated::bare(&assembly.insns).expect(text).on_own_memory();
-    let cpu = CpuFeatures { bmi2: true, movbe: true };
+    let cpu = CpuFeatures { bmi2: true, movbe: true, avx: true };
     let tuning = Tuning { cpu, passes, checked: true, ..Tuning::default() };
     disassembly(&compile(&xlated, &Linkage::default(), &tuning).expect(text).bytes())
 }
@@ -35,7 +35,7 @@ fn disassembly(bytes: &[u8]) -> String {
 
 /// Programs on memory that others see. The first of each pair is the whole program; the second what
 /// it does to that memory, in order: bytes of an access and where it is.
-const SHARED: [(&str, &[(usize, u64)]); 10] = [
+const SHARED: [(&str, &[(usize, u64)]); 12] = [
     // A check is on the value that was loaded: nothing is loaded again behind it.
     (
         "r0 = 0\n\
@@ -103,6 +103,28 @@ const SHARED: [(&str, &[(usize, u64)]); 10] = [
          exit",
         &[(1, 0), (1, 1), (1, 0)],
     ),
+    // Nothing is known of where zeros are stored; where it is, a block is not an aligned one, or
+    // not stored in a row.
+    (
+        "*(u64 *)(r1 +0) = 0\n\
+         *(u64 *)(r1 +8) = 0\n\
+         r0 = 0\n\
+         exit",
+        &[(8, 0), (8, 8)],
+    ),
+    (
+        "r1 = 4096 ll\n\
+         *(u64 *)(r1 +8) = 0\n\
+         *(u64 *)(r1 +16) = 0\n\
+         *(u64 *)(r1 +32) = 0\n\
+         *(u32 *)(r1 +64) = 0\n\
+         *(u64 *)(r1 +40) = 0\n\
+         *(u64 *)(r1 +80) = 0\n\
+         r0 = *(u64 *)(r1 +80)\n\
+         *(u64 *)(r1 +88) = 0\n\
+         exit",
+        &[(8, 8), (8, 16), (8, 32), (4, 64), (8, 40), (8, 80), (8, 80), (8, 88)],
+    ),
     // The swap of a value's bytes is part of its load or store.
     (
         "r2 = *(u32 *)(r1 +0)\n\
@@ -167,6 +189,51 @@ fn what_others_see_is_what_the_program_says() {
             let tuning = Tuning { passes, sites: false, checked: true, ..Tuning::default() };
             let code = compile(&xlated, &Linkage::default(), &tuning).expect(text);
             assert_eq!(accesses(&code.bytes()), expected, "{set}:\n{text}");
+        }
+    }
+}
+
+/// Zeros in an aligned block of memory that others see are stored at once, in any order and size,
+/// if the processor does that.
+#[test]
+fn an_aligned_block_of_zeros_is_stored_at_once() {
+    let text = "r1 = 4096 ll\n\
+         *(u32 *)(r1 +28) = 0\n\
+         *(u32 *)(r1 +24) = 0\n\
+         *(u64 *)(r1 +16) = 0\n\
+         r2 = 1\n\
+         *(u64 *)(r1 +0) = 0\n\
+         *(u64 *)(r1 +8) = 0\n\
+         *(u64 *)(r1 +32) = r2\n\
+         r0 = 0\n\
+         exit";
+    let looped = "r6 = 4096 ll\n\
+         r0 = 3\n\
+         again:\n\
+         *(u64 *)(r6 +8) = 0\n\
+         *(u64 *)(r6 +0) = 0\n\
+         r0 -= 1\n\
+         if r0 != 0 goto again\n\
+         exit";
+    let two = looped.replace("r0 -= 1", "r0 -= 1\n r6 += 8");
+    for (text, with, without) in [
+        (text, vec![(16, 16), (16, 0), (8, 32)], 6),
+        (looped, vec![(16, 0)], 2),
+        // In the next round it is elsewhere.
+        (&two, vec![(8, 8), (8, 0)], 2),
+    ] {
+        let assembly = skep_insn::asm::assemble(text, &|_| None).expect(text);
+        let xlated = Xlated::bare(&assembly.insns).expect(text);
+        for avx in [true, false] {
+            let cpu = CpuFeatures { avx, ..CpuFeatures::default() };
+            let passes = Passes { counters: false, unroll: false, ..Passes::ALL };
+            let tuning = Tuning { cpu, passes, sites: false, checked: true, ..Tuning::default() };
+            let code = compile(&xlated, &Linkage::default(), &tuning).expect(text);
+            let seen = accesses(&code.bytes());
+            match avx {
+                true => assert_eq!(seen, with, "{text}"),
+                false => assert_eq!(seen.len(), without, "{text}"),
+            }
         }
     }
 }

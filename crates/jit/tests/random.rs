@@ -325,6 +325,37 @@ impl Program {
         self.insns[at].off = (self.insns.len() - at - 1) as i16;
     }
 
+    /// Zeros next to one another, or almost.
+    fn cleared(&mut self) {
+        let r = &mut self.random;
+        let on_stack = r.below(2) == 0;
+        let (base, low) = if on_stack { (10, -64) } else { (CTX_REG, 0) };
+        for _ in 0..2 + r.below(6) {
+            let r = &mut self.random;
+            let (size, bytes) = r.pick(&[(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)]);
+            let off = low + bytes * r.below(24 / bytes as u64) as i16;
+            let (reg, store) = (r.reg(), BPF_ST | BPF_MEM | size);
+            let insn = match r.below(10) {
+                0 => Insn { code: BPF_LDX | BPF_MEM | size, dst: reg, src: base, off, imm: 0 },
+                1 => Insn { code: store, dst: base, src: 0, off, imm: 1 },
+                _ => Insn { code: store, dst: base, src: 0, off, imm: 0 },
+            };
+            self.push(insn);
+        }
+    }
+
+    /// A comparison whose result is a number, or almost.
+    fn flag(&mut self) {
+        let (reg, class) = (self.random.reg(), self.random.class());
+        let (first, second) = self.random.pick(&[(0, 1), (1, 0), (1, 0), (1, 1)]);
+        self.push(alu(class | BPF_MOV, reg, 0, first));
+        let at = self.insns.len();
+        self.select();
+        self.insns.truncate(at + 1);
+        self.insns[at].off = 1;
+        self.push(alu(class | BPF_MOV, reg, 0, second));
+    }
+
     fn atomic(&mut self) {
         let r = &mut self.random;
         let size = r.pick(&[BPF_W, BPF_DW]);
@@ -408,7 +439,9 @@ impl Program {
                 _ => {}
             }
         }
-        match self.random.below(12) {
+        match self.random.below(14) {
+            12 if !self.arrays => self.cleared(),
+            13 => self.flag(),
             7 | 8 if self.arrays => self.arithmetic(),
             0..=3 => self.arithmetic(),
             4 => self.odd(),

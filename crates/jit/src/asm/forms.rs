@@ -68,6 +68,8 @@ forms! {
     MOVSXD      "movsxd"   0x00 One   0x63 Reg, No Width;
     LEA         "lea"      0x00 One   0x8d Reg, No Width;
     MOVBE_RM    "movbe"    0x00 Of38  0xf0 Reg, No Width;
+    MOVUPS_MR   "movups"   0x00 Of    0x11 Reg, No Implied;
+    XORPS       "xorps"    0x00 Of    0x57 Reg, No Implied;
     MOVBE_MR    "movbe"    0x00 Of38  0xf1 Reg, No Width;
     MOVBE16_MR  "movbe"    0x00 Of38  0xf1 Reg, No Word;
     BSWAP       "bswap"    0x00 Of    0xc8 Plus, No Width;

@@ -10,7 +10,7 @@ fn number(register: Register) -> Option<u8> {
     let number = register.full_register().number();
     let gpr = register.is_gpr()
         && ![Register::AH, Register::BH, Register::CH, Register::DH].contains(&register);
-    gpr.then_some(number as u8)
+    (gpr || register.is_xmm()).then_some(number as u8)
 }
 
 fn mems() -> Vec<Mem> {

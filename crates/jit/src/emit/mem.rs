@@ -5,8 +5,11 @@ use super::alu::{alu_forms, is_i8};
 use crate::Error;
 use crate::asm::{Form, Mem, Width, X86, forms};
 use crate::op::{Addr, AluOp, Reg, Size, Src};
+use crate::opt::fills::BLOCK;
 use crate::regs::{SCRATCH, SCRATCH2, x86};
 
+/// A register of 16 bytes, by its number: the form says of which kind it is.
+const XMM0: X86 = X86(0);
 /// What a call does not preserve and an op may have its operands in; and one word more.
 const KEPT: [X86; 8] =
     [X86::RAX, X86::RDI, X86::RSI, X86::RDX, X86::RCX, X86::R8, X86::R9, X86::R10];
@@ -118,6 +121,20 @@ impl Emit<'_> {
             false => self.asm.rm(store_form(size), width_of(size), (from, mem)),
         }
         Ok(())
+    }
+
+    /// Zeros, the last of them twice if they are no whole blocks.
+    pub(super) fn fill(&mut self, addr: Addr, bytes: u32, zeroed: bool) {
+        let mem = self.mem(addr);
+        if !zeroed {
+            self.asm.rr(&forms::XORPS, Width::W32, (XMM0, XMM0));
+        }
+        let blocks = (0..bytes / BLOCK).map(|block| block * BLOCK);
+        let rest = (!bytes.is_multiple_of(BLOCK)).then(|| bytes - BLOCK);
+        for from in blocks.chain(rest) {
+            let mem = Mem { disp: mem.disp + from as i32, ..mem };
+            self.asm.rm(&forms::MOVUPS_MR, Width::W32, (XMM0, mem));
+        }
     }
 
     fn has_movbe(&self) -> bool {

@@ -331,6 +331,7 @@ impl<'a> Emit<'a> {
             Op::Load { size, sign, big, dst, addr } => self.load((size, sign, big), dst, addr),
             Op::Probe { size, sign, dst, addr } => return self.probe((size, sign), dst, addr),
             Op::Store { size, big, addr, src } => return self.store((size, big), addr, src),
+            Op::Fill { addr, bytes, zeroed } => self.fill(addr, bytes, zeroed),
             Op::AluStore { op, size, addr, src } => return self.alu_store((op, size), addr, src),
             Op::Atomic { op, width, addr, reg } => self.atomic((op, width), addr, reg),
             Op::Jmp { to } => return self.jmp(to),

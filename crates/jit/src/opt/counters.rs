@@ -99,7 +99,7 @@ pub(super) fn shifted(op: Op, reg: Reg, by: i32) -> Option<(Option<Op>, Op)> {
     }
     let mut op = op;
     match &mut op {
-        Op::Load { addr, .. } => *addr = shifted_addr(*addr, reg, by)?,
+        Op::Load { addr, .. } | Op::Fill { addr, .. } => *addr = shifted_addr(*addr, reg, by)?,
         Op::Store { addr, src, .. } | Op::AluStore { addr, src, .. } if *src != Src::Reg(reg) => {
             *addr = shifted_addr(*addr, reg, by)?;
         }

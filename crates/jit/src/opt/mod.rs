@@ -20,6 +20,7 @@ mod counters;
 mod dead;
 mod demand;
 pub(crate) mod direct;
+pub(crate) mod fills;
 mod fold;
 mod guards;
 pub(crate) mod heads;
@@ -98,6 +99,9 @@ pub(crate) fn run(
         if passes.index {
             index::run(ops, flow);
         }
+    }
+    if passes.fills {
+        fills::run(ops, flow, tuning.cpu.avx);
     }
     meant.compare(ops, (flow, linkage), "a pass behind slots changed what other threads see")
 }

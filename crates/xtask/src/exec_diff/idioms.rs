@@ -7,7 +7,7 @@ use skep::insn::code::*;
 impl Gen {
     /// One sequence.
     pub(super) fn idiom(&mut self) {
-        match self.rng.below(10) {
+        match self.rng.below(12) {
             0 => self.rotate(),
             1 => self.bytes(),
             2 => self.swapped(),
@@ -17,6 +17,8 @@ impl Gen {
             6 => self.in_memory(),
             7 => self.counted(),
             8 => self.indexed(),
+            9 => self.cleared(),
+            10 => self.flag(),
             _ => self.masked(),
         }
     }
@@ -120,6 +122,44 @@ impl Gen {
         }
         let op = self.rng.pick(&[BPF_ADD, BPF_SUB]);
         self.push(class | op, (a, 0), (0, imm));
+    }
+
+    /// Zeros next to one another, and sometimes what is not, or a look at them.
+    fn cleared(&mut self) {
+        let (base, start) = self.aligned(8);
+        let room = if base == FP { 8 * SLOTS as i16 } else { 8 * WORDS as i16 };
+        let end = if base == FP { 0 } else { room };
+        let down = self.rng.chance(50);
+        for step in 0..2 + self.rng.below(5) as i16 {
+            let (size, bytes) =
+                self.rng.pick(&[(BPF_B, 1i16), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8), (BPF_DW, 8)]);
+            let at = if down { start - bytes * step } else { start + bytes * step };
+            let inside = at >= end - room && at + bytes <= end && at % bytes == 0;
+            let off = if inside { at } else { start };
+            let reg = self.reg();
+            match self.rng.below(12) {
+                0 => self.push(BPF_LDX | BPF_MEM | size, (reg, base), (off, 0)),
+                1 => self.push(BPF_STX | BPF_MEM | size, (base, reg), (off, 0)),
+                2 => self.push(BPF_ST | BPF_MEM | size, (base, 0), (off, 1)),
+                _ => self.push(BPF_ST | BPF_MEM | size, (base, 0), (off, 0)),
+            }
+        }
+    }
+
+    /// A comparison whose result is a number, or almost.
+    fn flag(&mut self) {
+        let (a, x) = (self.reg(), self.reg());
+        let y = if self.rng.chance(10) { a } else { self.reg() };
+        let (class, _) = self.class();
+        let first = self.rng.below(2) as i32;
+        let second = if self.rng.chance(90) { 1 - first } else { 7 };
+        self.push(class | BPF_MOV, (a, 0), (0, first));
+        if self.rng.chance(20) {
+            let b = self.reg();
+            self.push(class | BPF_ADD | BPF_X, (b, x), (0, 0));
+        }
+        self.compare((x, y), 1);
+        self.push(class | BPF_MOV, (a, 0), (0, second));
     }
 
     /// A move that a condition skips.

@@ -53,8 +53,34 @@ const TOGGLES: &str = "r1 = 0x700000000 ll
     r1 = 0xffffffff00000000 ll
     *(u64 *)(r6 +0) = r1";
 
+/// Fills two words with the number of the round and clears them, then writes a flag.
+const CLEARS: &str = "*(u64 *)(r6 +0) = r8
+    *(u64 *)(r6 +8) = r8
+    *(u64 *)(r6 +0) = 0
+    *(u64 *)(r6 +8) = 0
+    *(u64 *)(r6 +128) = r8";
+/// Reads the flag, then one of them: it is of a later round.
+const CLEARED: [&str; 2] = [
+    "r1 = *(u64 *)(r6 +128)
+     r2 = *(u64 *)(r6 +0)
+     if r2 == 0 goto skip
+     r2 -= 1
+     r2 -= r1
+     r2 >>= 63
+     r9 += r2
+     skip:",
+    "r1 = *(u64 *)(r6 +128)
+     r2 = *(u64 *)(r6 +8)
+     if r2 == 0 goto skip
+     r2 -= 1
+     r2 -= r1
+     r2 >>= 63
+     r9 += r2
+     skip:",
+];
+
 /// All of them.
-pub(super) const ROWS: [Row; 28] = [
+pub(super) const ROWS: [Row; 30] = [
     // One load, a check, an index out of the same value.
     row(
         "double fetch, upper half",
@@ -119,6 +145,9 @@ pub(super) const ROWS: [Row; 28] = [
     ),
     // A store does not touch what stands beside.
     row("neighbouring bytes", [BESIDE[0], BESIDE[1]], Counted),
+    // Zeros that fill a block are there before what is stored behind them.
+    row("message passing, zeros, first half", [CLEARS, CLEARED[0]], Counted),
+    row("message passing, zeros, second half", [CLEARS, CLEARED[1]], Counted),
     // Message passing: who sees the flag sees the data.
     row("message passing", [SENDS, RECEIVES], Counted),
     row(

@@ -127,6 +127,13 @@ impl<'a> Model<'a> {
         }
     }
 
+    fn fill(&mut self, addr: Addr, bytes: u32) {
+        match self.find(addr, bytes) {
+            (at, true) => (0..u64::from(bytes)).for_each(|i| self.set_own(1, at + i, 0)),
+            (at, false) => self.events.push(Event::Store { bytes, at, value: 0 }),
+        }
+    }
+
     /// What others may have put there by now.
     fn unknown(&self, at: u64, bytes: u32) -> u64 {
         low(mix(at, self.events.len() as u64), bytes)
@@ -147,6 +154,7 @@ impl<'a> Model<'a> {
             Op::Load { .. } | Op::Store { .. } | Op::AluStore { .. } | Op::Atomic { .. } => {
                 self.access(op);
             }
+            Op::Fill { addr, bytes, .. } => self.fill(addr, bytes),
             Op::Br { test: Test { b, width, .. }, .. } => {
                 self.value(b, width);
                 if jumps {

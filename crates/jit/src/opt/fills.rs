@@ -1,0 +1,234 @@
+//! Stores of zeros next to one another become wide ones: a table or a structure is cleared in a few
+//! of them.
+//!
+//! # Invariants
+//! 1. A store moves down, to the last of those that it becomes one with. In the run's own memory it
+//!    passes accesses to other places by the same registers; in memory that others see, nothing.
+//! 2. Memory that others see is cleared by an aligned block at a time, which processors with AVX
+//!    store at once: all of it becomes visible when the last of its stores would.
+
+use crate::flow::Flow;
+use crate::op::{Addr, Op, Reg, Size, Space, Src};
+
+/// Bytes of a block.
+pub(crate) const BLOCK: u32 = 16;
+
+/// An access, of zeros most often: which op, and its bytes as displacements.
+#[derive(Clone, Copy)]
+struct Piece {
+    op: usize,
+    from: i64,
+    to: i64,
+}
+
+/// `at_once`: aligned blocks are stored at once.
+pub(super) fn run(ops: &mut [Op], flow: &Flow, at_once: bool) {
+    let mut at = 0;
+    while at < ops.len() {
+        at = match zeros(&ops[at], at) {
+            Some((addr, _)) if addr.space == Space::Own => own(ops, flow, at, addr),
+            Some((addr, _)) if at_once => shared(ops, flow, at, addr),
+            _ => at + 1,
+        };
+    }
+    find_zeroed(ops, flow);
+}
+
+fn zeros(op: &Op, at: usize) -> Option<(Addr, Piece)> {
+    let Op::Store { addr, src: Src::Imm(0), .. } = *op else { return None };
+    accessed(op, at).map(|zeros| (addr, zeros))
+}
+
+/// Whether both name a place by the same registers.
+fn is_beside(a: Addr, b: Addr) -> bool {
+    Addr { disp: b.disp, ..a } == b
+}
+
+/// Clears what the stores from `start` on clear of the run's own memory; where to go on.
+fn own(ops: &mut [Op], flow: &Flow, start: usize, place: Addr) -> usize {
+    let (mut run, mut others): (Vec<Piece>, Vec<Piece>) = Default::default();
+    let mut end = start;
+    while end < ops.len() && (end == start || !flow.is_target[end]) {
+        match zeros(&ops[end], end) {
+            Some((addr, zeros)) if is_beside(addr, place) => {
+                if !is_apart(zeros, &others) {
+                    break;
+                }
+                run.push(zeros);
+            }
+            _ if !passes(&ops[end], place) => break,
+            _ => {
+                if let Some(other) = accessed(&ops[end], end) {
+                    if !is_apart(other, &run) {
+                        break;
+                    }
+                    others.push(other);
+                }
+            }
+        }
+        end += 1;
+    }
+    run.sort_by_key(|zeros| zeros.from);
+    for near in run.chunk_by(|a, b| a.to >= b.from) {
+        clear(ops, near, place);
+    }
+    end.max(start + 1)
+}
+
+/// Whether stores may go below the op, if they are to other places.
+fn passes(op: &Op, place: Addr) -> bool {
+    let stays = op.is_end() || op.target().is_some() || op.is_call();
+    if stays || matches!(op, Op::TailCall { .. }) || op.defs().meets(place.uses()) {
+        return false;
+    }
+    op.addr().is_none_or(|addr| accessed(op, 0).is_some() && is_beside(addr, place))
+}
+
+/// What a plain load or store reaches.
+fn accessed(op: &Op, at: usize) -> Option<Piece> {
+    let (Op::Load { size, addr, .. } | Op::Store { size, addr, .. }) = *op else { return None };
+    let from = i64::from(addr.disp);
+    Some(Piece { op: at, from, to: from + i64::from(size.bytes()) })
+}
+
+fn is_apart(place: Piece, others: &[Piece]) -> bool {
+    others.iter().all(|other| place.to <= other.from || other.to <= place.from)
+}
+
+/// Writes what clears a place without gaps into the last of its ops.
+fn clear(ops: &mut [Op], near: &[Piece], place: Addr) {
+    let from = near[0].from;
+    let to = near.iter().fold(from, |to, zeros| to.max(zeros.to));
+    let pieces = pieces(from, to);
+    if pieces.len() >= near.len() {
+        return;
+    }
+    let mut places: Vec<usize> = near.iter().map(|zeros| zeros.op).collect();
+    places.sort_unstable();
+    places.iter().for_each(|at| ops[*at] = Op::Nop);
+    for (at, (disp, bytes)) in places.iter().rev().zip(pieces) {
+        ops[*at] = cleared(Addr { disp, ..place }, bytes);
+    }
+}
+
+fn cleared(addr: Addr, bytes: u32) -> Op {
+    let size = match bytes {
+        1 => Size::B1,
+        2 => Size::B2,
+        4 => Size::B4,
+        8 => Size::B8,
+        _ => return Op::Fill { addr, bytes, zeroed: false },
+    };
+    Op::Store { size, big: false, addr, src: Src::Imm(0) }
+}
+
+/// One op for a block and more; below, two that may overlap.
+fn pieces(from: i64, to: i64) -> Vec<(i32, u32)> {
+    let bytes = (to - from) as u32;
+    if bytes >= BLOCK {
+        return vec![(from as i32, bytes)];
+    }
+    let first = 1 << bytes.ilog2();
+    let rest = bytes - first;
+    let mut pieces = vec![(from as i32, first)];
+    if rest > 0 {
+        let last = if rest.is_power_of_two() { rest } else { first };
+        pieces.push(((to - i64::from(last)) as i32, last));
+    }
+    pieces
+}
+
+/// Clears the blocks of memory that others see; where to go on.
+fn shared(ops: &mut [Op], flow: &Flow, start: usize, place: Addr) -> usize {
+    let mut run: Vec<Piece> = Vec::new();
+    let mut end = start;
+    while end < ops.len() && (end == start || !flow.is_target[end]) {
+        match zeros(&ops[end], end) {
+            Some((addr, zeros)) if is_beside(addr, place) => run.push(zeros),
+            _ if !passes(&ops[end], place) || ops[end].addr().is_some() => break,
+            _ => {}
+        }
+        end += 1;
+    }
+    let known = match (place.index, run.len()) {
+        (None, 2..) => constant(ops, flow, start, place.base),
+        _ => None,
+    };
+    let Some(base) = known else { return end.max(start + 1) };
+    let mut first = 0;
+    while first < run.len() {
+        let count = block(&run[first..], base);
+        if count > 1 {
+            let stores = &run[first..first + count];
+            let disp = stores.iter().fold(i64::MAX, |least, zeros| least.min(zeros.from)) as i32;
+            stores.iter().for_each(|zeros| ops[zeros.op] = Op::Nop);
+            let addr = Addr { disp, ..place };
+            ops[stores[count - 1].op] = Op::Fill { addr, bytes: BLOCK, zeroed: false };
+        }
+        first += count.max(1);
+    }
+    end
+}
+
+/// How many of the first stores make up an aligned block, each byte of it once.
+fn block(run: &[Piece], base: u64) -> usize {
+    let of = |zeros: &Piece| {
+        let at = base.wrapping_add(zeros.from as u64);
+        (at / u64::from(BLOCK), (at % u64::from(BLOCK)) as u32, (zeros.to - zeros.from) as u32)
+    };
+    let (number, ..) = of(&run[0]);
+    let mut covered = 0_u32;
+    for (count, zeros) in run.iter().enumerate() {
+        let (other, from, bytes) = of(zeros);
+        let mask = ((1 << bytes) - 1) << from;
+        if other != number || from + bytes > BLOCK || covered & mask != 0 {
+            return 0;
+        }
+        covered |= mask;
+        if covered == u32::from(u16::MAX) {
+            return count + 1;
+        }
+    }
+    0
+}
+
+/// What a register holds in front of an op, if it is a number that the function loads.
+fn constant(ops: &[Op], flow: &Flow, at: usize, reg: Reg) -> Option<u64> {
+    let value = |op: &Op| match *op {
+        Op::LdImm { value, .. } => Some(value),
+        _ => None,
+    };
+    for back in (0..at).rev() {
+        if flow.is_target[back + 1] || ops[back].is_end() {
+            break;
+        }
+        if ops[back].defs().has(reg) {
+            return value(&ops[back]);
+        }
+    }
+    let func = flow.funcs.iter().find(|func| (func.start..func.end).contains(&(at as u32)))?;
+    let (start, end) = (func.start as usize, func.end as usize);
+    // What the function is entered with is another value.
+    let first = &ops[start];
+    if first.uses().or(flow.live_out[start].minus(first.defs())).has(reg) {
+        return None;
+    }
+    let mut sets = ops[start..end].iter().filter(|op| op.defs().has(reg));
+    match (sets.next(), sets.next()) {
+        (Some(op), None) => value(op),
+        _ => None,
+    }
+}
+
+/// Where the register of zeros holds them from the op before.
+fn find_zeroed(ops: &mut [Op], flow: &Flow) {
+    let mut holds = false;
+    for (at, op) in ops.iter_mut().enumerate() {
+        holds &= !flow.is_target[at];
+        match op {
+            Op::Fill { zeroed, .. } => *zeroed = std::mem::replace(&mut holds, true),
+            Op::Nop | Op::Store { .. } | Op::Load { .. } => {}
+            _ => holds = false,
+        }
+    }
+}
