@@ -51,17 +51,28 @@ pub(crate) struct Again<'a> {
     pub(crate) options: &'a VerifyOptions,
 }
 
-/// Which branches wait, those of most rounds first.
+/// Which branches wait, by source line, those of most rounds first: an unrolled loop has the same
+/// line many times.
 fn branches(waiting: &[usize], describe: &impl Fn(usize) -> Described) -> Vec<Note> {
-    let mut times: HashMap<usize, usize> = HashMap::new();
-    waiting.iter().for_each(|&idx| *times.entry(idx).or_default() += 1);
-    let mut times: Vec<(usize, usize)> = times.into_iter().collect();
-    times.sort_by_key(|&(idx, times)| (std::cmp::Reverse(times), idx));
+    let mut lines: HashMap<(String, usize), (usize, usize)> = HashMap::new();
+    for &idx in waiting {
+        let spot = describe(idx).and_then(|(_, spot)| spot).filter(|spot| spot.line > 0);
+        let line = spot.map_or((String::new(), idx), |spot| (spot.file, spot.line as usize));
+        let (first, times) = lines.entry(line).or_insert((idx, 0));
+        *first = idx.min(*first);
+        *times += 1;
+    }
+    let mut lines: Vec<(usize, usize)> = lines.into_values().collect();
+    lines.sort_by_key(|&(first, times)| (std::cmp::Reverse(times), first));
     let all = waiting.len();
-    let note = |&(idx, times): &(usize, usize)| {
-        since(&format!("{times} of the {all} branches that wait are of"), idx, describe)
+    let note = |&(first, times): &(usize, usize)| {
+        since(
+            &format!("{times} of the {all} branches that wait are of the line of"),
+            first,
+            describe,
+        )
     };
-    times.iter().take(BRANCHES_MAX).map(note).collect()
+    lines.iter().take(BRANCHES_MAX).map(note).collect()
 }
 
 #[cfg(test)]
@@ -78,8 +89,8 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "17 of the 20 branches that wait are of insn 4",
-                "3 of the 20 branches that wait are of insn 7"
+                "17 of the 20 branches that wait are of the line of insn 4",
+                "3 of the 20 branches that wait are of the line of insn 7"
             ]
         );
     }

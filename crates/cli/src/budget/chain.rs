@@ -15,7 +15,10 @@ pub(super) fn notes(
 ) -> Vec<Note> {
     let function = |frame: &ChainFrame| {
         let name = function_name(program, frame.start as usize);
-        format!("`{name}` ({} bytes of stack)", frame.stack_bytes)
+        match frame.stack_bytes {
+            0 => format!("`{name}`"),
+            bytes => format!("`{name}` ({bytes} bytes of stack)"),
+        }
     };
     let functions: Vec<String> = chain.iter().map(function).collect();
     let mut notes = vec![of(&functions)];
@@ -65,8 +68,8 @@ mod tests {
         let told = notes(&verification.call_chain, program, &|_| None);
         assert_eq!(
             told[0].text,
-            "the chain of calls: `refused` (0 bytes of stack) > `outer` (320 bytes of stack) > \
-             `inner` (320 bytes of stack)"
+            "the chain of calls: `refused` > `outer` (320 bytes of stack) > `inner` (320 bytes of \
+             stack)"
         );
         assert!(told[1].text.starts_with("`inner` is called at insn "), "{told:?}");
     }

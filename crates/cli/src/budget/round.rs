@@ -23,8 +23,10 @@ pub(super) fn notes(
     conditions.sort_unstable();
     conditions.dedup();
     if conditions.is_empty() {
-        let text =
-            format!("each round walks the same {} insns, none of which branches", round.len());
+        let text = match round.len() {
+            0 | 1 => "the insn leads to itself".to_owned(),
+            count => format!("each round walks the same {count} insns, none of which branches"),
+        };
         notes.push(Note { text, at: None });
     }
     for &idx in conditions.iter().take(CONDITIONS_MAX) {
