@@ -779,24 +779,19 @@ pub(crate) const EXAMPLES: &[Example] = &[
     },
     Example {
         pass: "fills",
-        program: "*(u64 *)(r10 -24) = 0\n\
-             *(u32 *)(r10 -4) = 0\n\
-             r0 = *(u64 *)(r10 -32)\n\
-             *(u32 *)(r10 -8) = 0\n\
+        program: "r0 = *(u64 *)(r10 -32)\n\
+             *(u64 *)(r10 -8) = 0\n\
              *(u64 *)(r10 -16) = 0\n\
              exit",
         with: "add rsp,0FFFFFFFFFFFFFE00h\n\
              mov rax,[rsp+1E0h]\n\
              xorps xmm0,xmm0\n\
-             movups [rsp+1E8h],xmm0\n\
              movups [rsp+1F0h],xmm0\n\
              add rsp,200h\n\
              ret\n",
         without: "add rsp,0FFFFFFFFFFFFFE00h\n\
-             mov qword ptr [rsp+1E8h],0\n\
-             mov dword ptr [rsp+1FCh],0\n\
              mov rax,[rsp+1E0h]\n\
-             mov dword ptr [rsp+1F8h],0\n\
+             mov qword ptr [rsp+1F8h],0\n\
              mov qword ptr [rsp+1F0h],0\n\
              add rsp,200h\n\
              ret\n",
