@@ -431,6 +431,18 @@ behaviours! {
     dead_registers_forgotten ".........+++" Says("old state: R10=fp0"),
         "v3/verifier_cfg.bpf.o" "uncond_loop_after_cond_jmp"
         "A saved state has no registers that are not read again."
+    memory_not_null "..++++++++++" Accepted,
+        "witnesses/null.bpf.o" "map"
+        "Maps, memory and trusted objects are known not to be NULL, as values and sockets are."
+    halves_of_pointers_decide "++.+++++++.." Accepted,
+        "witnesses/null.bpf.o" "half_of_map_value"
+        "A jump that compares half of such a pointer with zero is decided."
+    allocations_fit "...........+" Refused,
+        "witnesses/pointers.bpf.o" "reserved_negative"
+        "What is reserved of a ring buffer has a size of 32 bits."
+    dead_dynptrs_compared ".........+++" Insns(34),
+        "v3/test_get_xattr.bpf.o" "test_file_open"
+        "A saved state keeps its dynptrs, though they are not used again."
     frames_of_sixteen "..++++++++++" Accepted,
         "v3/strobemeta_subprogs.bpf.o" "on_event"
         "Frames of compiled programs are rounded to 16 bytes, not to 32."

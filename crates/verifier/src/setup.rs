@@ -18,7 +18,7 @@ use crate::passes::exception_cb::find_exception_cb;
 use crate::passes::fastcall::{Fastcall, mark_fastcall_patterns};
 use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
 use crate::passes::live_stack::LiveStack;
-use crate::passes::reserved::{check_all_fields, check_encodings};
+use crate::passes::reserved::{check_encodings, check_insn_first, check_store_first};
 use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth};
 use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, postorder, recursion, scc};
@@ -28,7 +28,6 @@ use crate::state::checkpoint::Checkpoints;
 use crate::state::transfers::Transfers;
 use crate::{Config, VerifierStats};
 use skep_btf::{FieldKind, SpecialField, TypeId};
-use skep_insn::code::BPF_STX;
 use skep_program::Program;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 use skep_uapi::{Behaviours, MapType, ProgFlags, ProgType};
@@ -154,13 +153,13 @@ impl<'a> Env<'a> {
                 rules: env.config.profile.behaviours,
                 used: Vec::new(),
             };
-            check_encodings(env.insns, |idx, first, second| resolver.resolve(idx, first, second))?;
-            let rules = &resolver.rules;
-            match (rules.fields_checked_first, rules.store_fields_checked_first) {
-                (true, _) => check_all_fields(env.insns, |_| true),
-                (_, true) => check_all_fields(env.insns, |insn| insn.class() == BPF_STX),
-                _ => Ok(()),
-            }
+            let rules = &env.config.profile.behaviours;
+            let first = |idx, insn: &_| match rules.fields_checked_first {
+                true => check_insn_first(idx, insn),
+                false if rules.store_fields_checked_first => check_store_first(idx, insn),
+                false => Ok(()),
+            };
+            check_encodings(env.insns, first, |idx, lo, hi| resolver.resolve(idx, lo, hi))
         })?;
         let loops_allowed = match self.rules().loops_closed_by_any_insn {
             _ if !self.bpf_capable => Loops::Refused,
@@ -225,7 +224,11 @@ impl<'a> Env<'a> {
         let mut starts = StartSet::new(self.insns.len());
         let found = self.pass(|env| {
             let (kfuncs, symbols) = (&env.callable.kfuncs, env.config.kernel_symbols.as_ref());
-            let add = |idx, insn: &_| kfuncs.add_kfunc_call((env.prog, symbols), idx, insn);
+            let is_known = env.rules().kfuncs;
+            let add = |idx, insn: &_| match is_known {
+                true => kfuncs.add_kfunc_call((env.prog, symbols), idx, insn),
+                false => Ok(()),
+            };
             find_subprogs(env.insns, env.bpf_capable, &mut starts, add)
         });
         self.subprogs = vec![SubprogInfo::default(); starts.count];

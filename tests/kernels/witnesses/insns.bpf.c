@@ -84,3 +84,61 @@ SEC("socket") __attribute__((naked)) int unreached_atomic(void)
 		     ".byte 0xdb, 0x0a, 0xf8, 0xff, 0x42, 0, 0, 0;"
 		     "1: exit" ::: "memory");
 }
+
+// A call of a function of the kernel that there is not, where nothing comes by.
+SEC("socket") __attribute__((naked)) int unreached_kfunc(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     ".byte 0x85, 0x20, 0, 0, 0, 0, 0, 0;"
+		     "1: exit" ::: "memory");
+}
+
+// Registers that there are not, and one that is only read, where nothing comes by.
+SEC("socket") __attribute__((naked)) int unreached_register(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     ".byte 0xb7, 0x0d, 0, 0, 0, 0, 0, 0;"
+		     "1: exit" ::: "memory");
+}
+
+SEC("socket") __attribute__((naked)) int unreached_source_register(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     ".byte 0xbf, 0xd0, 0, 0, 0, 0, 0, 0;"
+		     "1: exit" ::: "memory");
+}
+
+SEC("socket") __attribute__((naked)) int unreached_loaded_register(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     ".byte 0x61, 0x1d, 0, 0, 0, 0, 0, 0;"
+		     "1: exit" ::: "memory");
+}
+
+SEC("socket") __attribute__((naked)) int unreached_stored_register(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     ".byte 0x63, 0xda, 0xf8, 0xff, 0, 0, 0, 0;"
+		     "1: exit" ::: "memory");
+}
+
+SEC("socket") __attribute__((naked)) int unreached_compared_register(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     ".byte 0x15, 0x0d, 0, 0, 0, 0, 0, 0;"
+		     "1: exit" ::: "memory");
+}
+
+SEC("socket") __attribute__((naked)) int unreached_fixed_register(void)
+{
+	asm volatile("r0 = 0;"
+		     "if r0 == 0 goto 1f;"
+		     ".byte 0xb7, 0x0a, 0, 0, 0, 0, 0, 0;"
+		     "1: exit" ::: "memory");
+}

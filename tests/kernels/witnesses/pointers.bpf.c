@@ -557,3 +557,37 @@ SEC("socket") __attribute__((naked)) int forgotten_large_loaded_over(void)
 		     "1: r0 = 0;"
 		     "exit" :: [values] "i"(&values) : "memory");
 }
+
+struct {
+	UINT(type, MAP_RINGBUF);
+	UINT(max_entries, 4096);
+} ring SEC(".maps");
+
+// More of a ring buffer than there can be.
+SEC("socket") __attribute__((naked)) int reserved_negative(void)
+{
+	asm volatile("r1 = %[ring] ll;"
+		     "r2 = -23;"
+		     "r3 = 0;"
+		     "call 131;"
+		     "if r0 == 0 goto 1f;"
+		     "r1 = r0;"
+		     "r2 = 0;"
+		     "call 133;"
+		     "1: r0 = 0;"
+		     "exit" :: [ring] "i"(&ring) : "memory");
+}
+
+SEC("socket") __attribute__((naked)) int reserved_wide(void)
+{
+	asm volatile("r1 = %[ring] ll;"
+		     "r2 = 0x100000008 ll;"
+		     "r3 = 0;"
+		     "call 131;"
+		     "if r0 == 0 goto 1f;"
+		     "r1 = r0;"
+		     "r2 = 0;"
+		     "call 133;"
+		     "1: r0 = 0;"
+		     "exit" :: [ring] "i"(&ring) : "memory");
+}

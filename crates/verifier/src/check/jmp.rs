@@ -199,18 +199,27 @@ fn is_branch_taken(rules: &Behaviours, o: &Operands) -> Option<bool> {
     }
     match (o.dst.is_scalar(), o.src.is_scalar()) {
         (true, true) => scalar_rules::is_taken(rules, (&o.dst.val, &o.src.val), o.op, o.is_jmp32),
-        (false, true) => not_null_branch_taken(o, &o.dst, &o.src),
-        (true, false) => not_null_branch_taken(o, &o.src, &o.dst),
+        (false, true) => not_null_branch_taken(rules, o, (&o.dst, &o.src)),
+        (true, false) => not_null_branch_taken(rules, o, (&o.src, &o.dst)),
         (false, false) => None,
     }
 }
 
 /// A pointer that is not NULL against zero. Where halves are compared, the half has to be zero.
-fn not_null_branch_taken(o: &Operands, ptr: &Reg, number: &Reg) -> Option<bool> {
+fn not_null_branch_taken(
+    rules: &Behaviours,
+    o: &Operands,
+    (ptr, number): (&Reg, &Reg),
+) -> Option<bool> {
     let low = if o.is_jmp32 { u64::from(u32::MAX) } else { u64::MAX };
     let bits = number.val.var_off;
     let is_zero = bits.mask & low == 0 && bits.value & low == 0;
-    if !ptr.is_not_null() || !is_zero {
+    let by_halves = o.is_jmp32 && !rules.halves_of_pointers_decide;
+    if !ptr.is_not_null() || !is_zero || by_halves {
+        return None;
+    }
+    if !rules.memory_not_null && matches!(ptr.ty.base, Base::ConstMapPtr | Base::BtfId | Base::Mem)
+    {
         return None;
     }
     match o.op {

@@ -8,9 +8,10 @@
 //! `check_ld_imm`, `check_ld_abs`, `check_atomic` (second), 6.18.
 
 use super::{PassReject, errno};
-use crate::rejection::InsnFault;
+use crate::rejection::{InsnFault, Regno};
 use skep_insn::Insn;
 use skep_insn::code::*;
+use skep_uapi::limits::MAX_BPF_REG;
 
 /// Whether the kernel knows this opcode. Kernel: `bpf_opcode_in_insntable`.
 pub(crate) fn is_known_opcode(code: u8) -> bool {
@@ -41,13 +42,15 @@ pub(crate) fn is_known_opcode(code: u8) -> bool {
 /// Checks opcodes and `ld_imm64` pairs in insn order.
 ///
 /// `resolve(idx, first, second)` is called for each well-formed `ld_imm64` that names something
-/// (map, map value, variable, function), and may refuse it.
+/// (map, map value, variable, function), and may refuse it; `first` for each insn.
 pub(crate) fn check_encodings(
     insns: &[Insn],
+    first: impl Fn(usize, &Insn) -> Result<(), PassReject>,
     mut resolve: impl FnMut(usize, &Insn, &Insn) -> Result<(), PassReject>,
 ) -> Result<(), PassReject> {
     let mut idx = 0;
     while let Some(insn) = insns.get(idx) {
+        first(idx, insn)?;
         let invalid = |kind: InsnFault| PassReject::at(idx, errno::EINVAL, kind);
         if insn.class() == BPF_LDX && (!matches!(insn.mode(), BPF_MEM | BPF_MEMSX) || insn.imm != 0)
         {
@@ -103,21 +106,29 @@ pub(crate) fn check_insn_fields(idx: usize, insn: &Insn) -> Result<(), PassRejec
     }
 }
 
-/// [`check_insn_fields`] of these insns, also where the walk does not come; what
-/// atomic operations are is asked in the walk.
-pub(crate) fn check_all_fields(
-    insns: &[Insn],
-    is_looked_at: impl Fn(&Insn) -> bool,
-) -> Result<(), PassReject> {
-    let is_atomic = |insn: &Insn| insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC;
-    let mut idx = 0;
-    while let Some(insn) = insns.get(idx) {
-        if is_looked_at(insn) && !is_atomic(insn) {
-            check_insn_fields(idx, insn)?;
-        }
-        idx += if insn.is_ld_imm64() { 2 } else { 1 };
+/// What some kernels ask of an insn wherever it is: registers that there are, and no fields that it
+/// does not use. What atomic operations are is asked in the walk.
+pub(crate) fn check_insn_first(idx: usize, insn: &Insn) -> Result<(), PassReject> {
+    if let Some(regno) = [insn.dst, insn.src].into_iter().find(|&r| usize::from(r) >= MAX_BPF_REG) {
+        let kind = InsnFault::NoSuchReg { regno: Regno(regno) };
+        return Err(PassReject::at(idx, errno::EINVAL, kind));
+    }
+    if !is_atomic(insn) && is_known_opcode(insn.code) {
+        return check_insn_fields(idx, insn);
     }
     Ok(())
+}
+
+/// The same of stores alone, and of their fields.
+pub(crate) fn check_store_first(idx: usize, insn: &Insn) -> Result<(), PassReject> {
+    if insn.class() == BPF_STX && insn.mode() == BPF_MEM {
+        return check_insn_fields(idx, insn);
+    }
+    Ok(())
+}
+
+fn is_atomic(insn: &Insn) -> bool {
+    insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC
 }
 
 /// What is wrong, or `None`.
@@ -216,7 +227,7 @@ mod tests {
 
     fn check(code: u8, dst_src: (u8, u8), off_imm: (i16, i32)) -> String {
         let insn = insn(code, dst_src.0, dst_src.1, off_imm);
-        let first = check_encodings(&[insn, exit()], |_, _, _| Ok(()));
+        let first = check_encodings(&[insn, exit()], |_, _| Ok(()), |_, _, _| Ok(()));
         message(first.and_then(|()| check_insn_fields(0, &insn)))
     }
 
@@ -261,7 +272,8 @@ mod tests {
 
     #[test]
     fn ld_imm64() {
-        let check = |insns: &[Insn]| message(check_encodings(insns, |_, _, _| Ok(())));
+        let check =
+            |insns: &[Insn]| message(check_encodings(insns, |_, _| Ok(()), |_, _, _| Ok(())));
         let [lo, hi] = Insn::ld_imm64(1, 0, 5);
         assert_eq!(check(&[lo, hi, exit()]), "accepted");
         assert_eq!(check(&[lo, exit()]), "invalid bpf_ld_imm64 insn");

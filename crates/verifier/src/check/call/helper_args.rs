@@ -13,7 +13,7 @@ use crate::check::mem::align::check_ptr_alignment;
 use crate::check::reg_arg::Operand;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{CallFault, Check, Regno, Stop, unsupported};
+use crate::rejection::{CallFault, Check, FlowFault, Regno, Stop, unsupported};
 use crate::state::refs::RefKind;
 use crate::state::reg::{Extra, Reg};
 use skep_uapi::helper::{ArgBase, ArgType, HelperId};
@@ -97,6 +97,10 @@ fn check_by_kind(
             let Some(size) = reg.const_value() else {
                 reject!(env, EACCES, CallFault::NotConstant { regno: Regno(regno) });
             };
+            if size > u64::from(u32::MAX) && env.rules().allocations_fit {
+                let text = "R2 allocation size exceeds u32 max";
+                reject!(env, EINVAL, FlowFault::OtherRule { text });
+            }
             meta.mem_size = size as u32;
             env.mark_chain_precision(regno)
         }
