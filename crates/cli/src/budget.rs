@@ -7,27 +7,25 @@ mod round;
 use crate::dump::names::{insn_with_map, source_spot};
 use crate::story::{Described, since};
 use skep::program::Program;
-use skep::{Refusal, Session, Verification, VerifyOptions};
+use skep::{Profile, Refusal, Verification};
 use skep_report::Note;
 use std::collections::HashMap;
 
 /// Branches that are named at most.
 const BRANCHES_MAX: usize = 3;
 
-/// What is told of a refusal that is about a limit; `None` if it is about something else.
+/// What is told of a refusal that is about a limit; `None` if it is about something else. `spent`
+/// walks the program once more, to see what it costs.
 pub(crate) fn notes(
     refusal: &Refusal,
     verification: &Verification,
     program: &Program,
-    again: &Again<'_>,
+    spent: impl FnOnce() -> Option<Profile>,
 ) -> Option<Vec<Note>> {
     let describe = |idx| Some((insn_with_map(program, idx)?, source_spot(program, idx)));
     let path = verification.path.as_ref();
     match refusal.kind.as_str() {
-        "too-many-insns" => {
-            let (_, profile) = again.session.profile(program, again.options);
-            Some(loops::notes(program, &profile, &describe))
-        }
+        "too-many-insns" => Some(loops::notes(program, &spent()?, &describe)),
         "too-many-jumps" | "too-many-waiting-branches" => {
             let waiting =
                 path.map(|path| path.waiting().map(|idx| idx as usize).collect::<Vec<_>>());
@@ -43,12 +41,6 @@ pub(crate) fn notes(
         }
         _ => None,
     }
-}
-
-/// What verifies the program once more, to see what it costs.
-pub(crate) struct Again<'a> {
-    pub(crate) session: &'a Session,
-    pub(crate) options: &'a VerifyOptions,
 }
 
 /// Which branches wait, by source line, those of most rounds first: an unrolled loop has the same

@@ -1,6 +1,6 @@
 //! `skep check`: each refusal explained, with its source line and what was known.
 
-use crate::budget::{self, Again};
+use crate::budget;
 use crate::dump::names::{insn_with_map, source_spot};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
@@ -179,8 +179,7 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
             Answer { object, prog, insns: 0, diagnostic, trouble, exit }
         }
         Ok((program, verification)) => {
-            let again = Again { session: &plan.session, options: &plan.options };
-            let subject = Subject { file: judged.file, prog: &judged.entry.name, program, again };
+            let subject = Subject { file: judged.file, prog: &judged.entry.name, program, plan };
             let (diagnostic, trouble) = match &verification.verdict {
                 Verdict::Accepted(_) => (None, None),
                 Verdict::Rejected(refusal) => (Some(subject.refused(refusal, verification)), None),
@@ -230,7 +229,7 @@ struct Subject<'a> {
     file: &'a str,
     prog: &'a str,
     program: &'a Program,
-    again: Again<'a>,
+    plan: &'a Plan,
 }
 
 impl Subject<'_> {
@@ -249,7 +248,7 @@ impl Subject<'_> {
         notes.extend(verification.acquired_by.map(|idx| story::acquired(idx, &describe)));
         let path = verification.path.as_ref();
         notes.extend(path.and_then(|path| story::begun(refusal, path, self.program, &describe)));
-        match budget::notes(refusal, verification, self.program, &self.again) {
+        match budget::notes(refusal, verification, self.program, || self.plan.spent(self.program)) {
             Some(spent) => notes.extend(spent),
             None => notes.extend(history.notes(refusal, shown, self.program, &describe)),
         }

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use skep::object::{Error as LoadError, Object, ObjectProgram};
 use skep::program::Program;
 use skep::uapi::ProgFlags;
-use skep::{Host, KernelBtf, Refusal, Session, Verdict, Verification, VerifyOptions};
+use skep::{Host, KernelBtf, Profile, Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_report::{Filters, Tally};
 use std::ffi::OsStr;
 use std::io;
@@ -180,6 +180,16 @@ impl Plan {
         drop((pass, judged));
         let pass = self.gate.enter_alone(size);
         within(pass.bytes_max)
+    }
+
+    /// Where a program that was refused spent what it may spend, by a second walk; none if memory
+    /// does not suffice for that.
+    pub(crate) fn spent(&self, program: &Program) -> Option<Profile> {
+        let pass = self.gate.enter_alone(Size { file_bytes: 0, insns: program.insns.len() });
+        let mem_bytes_max = Some(pass.bytes_max).filter(|bytes| *bytes > 0);
+        let options = VerifyOptions { mem_bytes_max, ..self.options };
+        let (verification, profile) = self.session.profile(program, &options);
+        matches!(verification.verdict, Verdict::Rejected(_)).then_some(profile)
     }
 
     /// The answer, with the bytes of machine code if they are wanted. A panic is ours.
