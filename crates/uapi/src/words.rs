@@ -181,7 +181,7 @@ pub const WORDS: &[Word] = &[
     row(".........+++", "recursive-call",
         "recursive call from {from}() to {to}()"),
     row("..........++", "store-refused",
-        "R{regno} cannot write into {ty}{name} at off={off} size={size}"),
+        "R{regno} cannot write into ptr_{name} at off={off} size={size}"),
     row("..........++", "maybe-null-argument",
         "Possibly NULL pointer passed to helper R{regno}"),
     row("..........++", "maybe-null-trusted-argument",

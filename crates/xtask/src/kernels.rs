@@ -21,6 +21,7 @@ mod initrd;
 mod mutants;
 mod page;
 mod probe;
+mod reasons;
 mod shipped;
 mod surface;
 mod table;
@@ -28,6 +29,7 @@ mod table;
 mod witness;
 
 pub(crate) use agree::{Agreement, agreements};
+pub(crate) use reasons::why;
 
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 //! suites' `known_gap` options and the committed baseline. Nobody edits that file.
 
 use crate::kernel_diff::{Class, Entry, read_baseline};
-use crate::kernels::{Agreement, agreements};
+use crate::kernels::{Agreement, agreements, why};
 use skep_testkit::suite;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -116,10 +116,11 @@ fn asked_kernels(text: &mut String) -> Result<(), Box<dyn std::error::Error>> {
     }
     for it in &all {
         let _ = writeln!(text, "\n### What differs most from {}\n", it.release);
-        let _ = writeln!(text, "| programs | | reason |\n|--:|---|---|");
+        let _ = writeln!(text, "| programs | | difference | why |\n|--:|---|---|---|");
         for (count, class, reason) in it.differences.iter().take(DIFFERENCES_SHOWN) {
+            let why = why(&it.release, *class, reason);
             let reason = reason.replace('|', "\\|");
-            let _ = writeln!(text, "| {count} | {} | {reason} |", class.name());
+            let _ = writeln!(text, "| {count} | {} | {reason} | {why} |", class.name());
         }
     }
     Ok(())

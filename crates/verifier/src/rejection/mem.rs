@@ -96,7 +96,7 @@ kinds! {
             "write access at off {off} with size {size}";
         SchedulerReadOnly "store-by-scheduler"
             "";
-        StoreRefused { regno: Regno, ty: RegType, name: Name, off: i32, size: i32 } "store-refused"
+        StoreRefused { regno: Regno, name: Name, off: i32, size: i32 } "store-refused"
             "";
         FieldReadOnly { name: Name, off: i32 } "store-to-read-only-field"
             "no write support to {name} at off {off}";

@@ -33,7 +33,10 @@ pub(crate) fn check_ptr_alignment(env: &mut Env<'_>, reg: &Reg, at: MemAccess) -
     }
     let what = description(reg.ty);
     // What other kernels say of the first two.
-    let sum = var.add(Tnum::constant(i64::from(fixed) as u64)).to_string().into();
+    let sum = var.add(Tnum::constant(i64::from(fixed) as u64));
+    let signed = sum.value as i64;
+    let sum = if sum.is_const() && signed < 0 { signed.to_string() } else { sum.to_string() };
+    let sum = sum.into();
     let bits = format!("({:#x}; {:#x})", var.value, var.mask).into();
     reject!(env, EACCES, MemFault::Misaligned { what, var, fixed, off, size, sum, bits })
 }

@@ -49,7 +49,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
         if !is_alloc {
             let stored = check_store(env, (&btf, struct_id), (off, at.size));
             let name = btf.get(struct_id).map_or("", |ty| ty.name());
-            return stored.map_err(|stop| refused_store(env, stop, (reg.ty, name), (at, off)));
+            return stored.map_err(|stop| refused_store(env, stop, name, (at, off)));
         }
     }
     if is_alloc {
@@ -72,17 +72,12 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
 
 /// What some kernels say where the program type refuses a store.
 #[cold]
-fn refused_store(
-    env: &mut Env<'_>,
-    stop: Stop,
-    (ty, name): (RegType, &str),
-    (at, off): (MemAccess, i32),
-) -> Stop {
+fn refused_store(env: &mut Env<'_>, stop: Stop, name: &str, (at, off): (MemAccess, i32)) -> Stop {
     if matches!(&stop, Stop::Reject(it) if it.kind == RejectKind::Mem(MemFault::ObjectReadOnly)) {
         return stop;
     }
     let (regno, name, size) = (Regno(at.regno), name.into(), at.size);
-    env.led_to(stop, MemFault::StoreRefused { regno, ty, name, off, size })
+    env.led_to(stop, MemFault::StoreRefused { regno, name, off, size })
 }
 
 fn pointer_to(env: &mut Env<'_>, to: TypeId, in_prog: bool, flags: TypeFlag) -> Reg {
