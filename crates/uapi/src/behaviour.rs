@@ -443,6 +443,12 @@ behaviours! {
     dead_dynptrs_compared ".........+++" Insns(34),
         "v3/test_get_xattr.bpf.o" "test_file_open"
         "A saved state keeps its dynptrs, though they are not used again."
+    bounds_repaired "..++++++++++" Accepted,
+        "witnesses/pointers.bpf.o" "contradiction"
+        "Bounds that contradict one another are forgotten."
+    numbers_at_the_end ".+++++++++++" Accepted,
+        "witnesses/pointers.bpf.o" "last_array"
+        "A struct may end in an array of numbers, of any length."
     frames_of_sixteen "..++++++++++" Accepted,
         "v3/strobemeta_subprogs.bpf.o" "on_event"
         "Frames of compiled programs are rounded to 16 bytes, not to 32."

@@ -591,3 +591,36 @@ SEC("socket") __attribute__((naked)) int reserved_wide(void)
 		     "1: r0 = 0;"
 		     "exit" :: [ring] "i"(&ring) : "memory");
 }
+
+struct dev_ifalias {
+	char ifalias[0];
+} RELAXED;
+
+struct net_device {
+	struct dev_ifalias *ifalias;
+} RELAXED;
+
+struct sk_buff {
+	struct net_device *dev;
+} RELAXED;
+
+// An array at the end of a struct, of which nobody says how long it is.
+SEC("tp_btf/net_dev_queue") int last_array(u64 *ctx)
+{
+	struct sk_buff *skb = (void *)ctx[0];
+	struct dev_ifalias *alias = skb->dev->ifalias;
+	return alias->ifalias[8] == 'x' ? 1 : 0;
+}
+
+// A number that is the least there is, where it is more than another.
+SEC("socket") __attribute__((naked)) int contradiction(void)
+{
+	asm volatile("call 7;"
+		     "w6 = w0;"
+		     "r7 = -2147483648;"
+		     "r9 = r10;"
+		     "if w7 s<= w6 goto 1f;"
+		     "r9 += r7;"
+		     "1: r0 = 0;"
+		     "exit" ::: "memory");
+}

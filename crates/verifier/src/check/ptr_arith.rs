@@ -43,6 +43,9 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     let o = off.val;
     let known = o.is_const();
     if (known && (o.smin != o.smax || o.umin != o.umax)) || o.smin > o.smax || o.umin > o.umax {
+        if !env.rules().bounds_repaired {
+            return unsupported("bounds that contradict one another, on this kernel");
+        }
         env.set_name(regno, PackedReg::UNKNOWN);
         return Ok(());
     }

@@ -10,7 +10,7 @@ use crate::log::reject;
 use crate::rejection::{Check, MemFault, Regno, RejectKind, Stop, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
-use skep_btf::{Btf, Kind, PtrTag, TypeId, Walk, WalkError};
+use skep_btf::{Btf, Kind, PtrTag, Type, TypeId, Walk, WalkError};
 use skep_program::MapDef;
 use skep_uapi::MapType;
 use skep_uapi::is_gpl_compatible;
@@ -157,11 +157,25 @@ fn refuse_special_fields(
     Ok(())
 }
 
+/// Whether what ends there is in the array of numbers that the struct ends in.
+fn is_in_last_numbers(ty: Type<'_>, end: i64) -> bool {
+    let array = ty.members().last().and_then(|last| ty.btf().skip_modifiers(last.ty).array());
+    let of_numbers = array.is_some_and(|it| ty.btf().skip_modifiers(it.elem).kind() == Kind::Int);
+    of_numbers && ty.stated_size().is_some_and(|bytes| end > bytes.into())
+}
+
 fn walk(env: &mut Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check<Found> {
     let unions = env.rules().unions_run_on;
+    let end = i64::from(off) + i64::from(size);
+    let is_beyond = || btf.get(id).is_some_and(|ty| is_in_last_numbers(ty, end));
     match btf.struct_access_by(unions, id, (off as u32, size as u32)) {
         Err(why @ WalkError::NoField(_)) => reject!(env, EINVAL, MemFault::NoField { why }),
         Err(why) => reject!(env, EACCES, MemFault::UnfitField { why }),
+        Ok(Walk::Scalar) if !env.rules().numbers_at_the_end && is_beyond() => {
+            let name = btf.get(id).map_or("", |ty| ty.name());
+            let why = format!("access beyond struct {name} at off {off} size {size}");
+            reject!(env, EACCES, MemFault::UnfitField { why: WalkError::Unfit(why) })
+        }
         Ok(Walk::Scalar | Walk::Struct { .. }) => Ok(Found::Scalar),
         Ok(Walk::Mem { .. }) if !env.rules().void_fields_read => Ok(Found::Scalar),
         Ok(Walk::Mem { .. }) => Ok(Found::Mem),
