@@ -102,16 +102,17 @@ impl Env<'_> {
         if consts != 0 && from_consts != 0 && consts != from_consts {
             return None;
         }
-        let (from, reg) = (self.arena.reg(known), self.arena.reg(place));
-        if (consts == 0 && from_consts == 0) || reg.off == from.off {
+        let off = self.arena.off(place.val);
+        if (consts == 0 && from_consts == 0) || off == self.arena.off(known.val) {
             return Some(known);
         }
-        let wide = (reg.id | from.id) & BPF_ADD_CONST32 == 0;
+        let wide = (place.id | known.id) & BPF_ADD_CONST32 == 0;
         let (key, operands) = (SHIFTED | u32::from(wide), [known.val, place.val]);
         let val = match self.transfers.get(key, operands) {
             Some([val, ..]) => val,
             None => {
-                let sum = shifted(self.rules(), &from, &reg, wide);
+                let mut sum = self.arena.reg(known);
+                shift(self.rules(), &mut sum, off, wide);
                 let val = self.arena.pack(&sum).val;
                 self.transfers.insert(key, operands, [val, 0, 0, 0]);
                 val
@@ -121,11 +122,9 @@ impl Env<'_> {
     }
 }
 
-/// `from` plus the difference of the constants.
-fn shifted(rules: &Behaviours, from: &Reg, reg: &Reg, wide: bool) -> Reg {
-    let delta = i64::from(reg.off) - i64::from(from.off);
-    let mut sum = Reg { off: reg.off, ..*from };
-    let delta = Scalar::constant(delta as u64);
-    scalar_rules::add_linked(rules, wide, &mut sum.val, &delta);
-    sum
+/// Adds the difference of the constants to `sum`, whose constant is `off` then.
+fn shift(rules: &Behaviours, sum: &mut Reg, off: i32, wide: bool) {
+    let delta = i64::from(off) - i64::from(sum.off);
+    sum.off = off;
+    scalar_rules::add_linked(rules, wide, &mut sum.val, &Scalar::constant(delta as u64));
 }

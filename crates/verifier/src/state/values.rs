@@ -334,6 +334,12 @@ impl Values {
         !is_constant(name.val) && self.vals[name.val as usize].ty.base == Base::NotInit
     }
 
+    /// The offset of that value.
+    #[inline(always)]
+    pub(crate) fn off(&self, val: u32) -> i32 {
+        if is_constant(val) { 0 } else { self.vals[val as usize].off }
+    }
+
     /// The value of that name, with `id` 0.
     #[inline(always)]
     pub(crate) fn val(&self, val: u32) -> Reg {
