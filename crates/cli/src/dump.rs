@@ -18,14 +18,19 @@ mod xlated;
 use crate::exit::Exit;
 use crate::flags::{DumpFlags, Stage};
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
+use crate::kernels;
 use crate::streams::Streams;
 use json::{Dumped, Named};
+use skep::object::Object;
 use skep::program::Program;
-use skep::{Session, VerifyOptions, contain_panic};
+use skep::verifier::{VerifiedProgram, Xlated};
+use skep::{Session, Verdict, VerifyOptions};
 use skep_report::{JsonForm, write_json_text};
-use skep_verifier::{Config, Verdict, VerifiedProgram, Xlated};
 use std::io;
 use std::sync::Arc;
+
+/// Of a program that is verified for another kernel.
+const REWRITTEN_AS: &str = "what is made of an accepted program is as on 6.18";
 
 /// Runs the command.
 ///
@@ -39,29 +44,16 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         return Ok(Exit::Input);
     }
     let mut dumped = Vec::new();
-    let session = match flags.stage {
-        // What the file holds, before anything of a host goes in.
-        Stage::Elf => Ok(Session::default()),
-        Stage::Relocated | Stage::Cfg | Stage::Xlated | Stage::Jited => {
-            Plan::session(flags.btf.as_deref(), flags.loader)
-        }
-    };
-    let open = |session: Session| {
-        let bytes = session.read(&flags.file).map_err(|e| e.to_string())?;
-        match flags.stage {
-            Stage::Elf => session.open_as_in_file(&flags.file, &bytes),
-            _ => session.open(&flags.file, &bytes),
-        }
-        .map_err(|e| e.to_string())
-    };
-    let config = session.as_ref().ok().map(|session| session.config(&VerifyOptions::default()));
-    let object = match session.and_then(open) {
-        Ok(object) => object,
+    let (session, object) = match open(flags) {
+        Ok(opened) => opened,
         Err(message) => {
             streams.error(&message)?;
             return Ok(Exit::Input);
         }
     };
+    if matches!(flags.stage, Stage::Xlated | Stage::Jited) {
+        kernels::promise(&session, Some(REWRITTEN_AS), streams)?;
+    }
     if let Some(note) = &object.note {
         streams.note(&format!("{}: {note}", flags.file.display()))?;
     }
@@ -78,8 +70,8 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
                 Stage::Cfg => dot::write(streams.out, program)?,
                 Stage::Xlated | Stage::Jited => {
                     let done = match as_json {
-                        true => json_of(flags, (program, &config)).map(|insns| dumped.push(insns)),
-                        false => rewritten(flags, streams, (program, &config))?,
+                        true => json_of(flags, program, &session).map(|insns| dumped.push(insns)),
+                        false => rewritten(flags, streams, (program, &session))?,
                     };
                     if let Err((refused, why)) = done {
                         let (file, prog) = (flags.file.display(), &entry.name);
@@ -109,6 +101,26 @@ pub(crate) fn run(flags: &DumpFlags, streams: &mut Streams<'_>) -> io::Result<Ex
     Ok(exit)
 }
 
+/// What the flags name, opened for the stage that they ask for.
+fn open(flags: &DumpFlags) -> Result<(Session, Object), String> {
+    let session = match flags.stage {
+        // What the file holds, before anything of a host goes in.
+        Stage::Elf if !flags.against.kernel.is_empty() => {
+            return Err("--kernel: not with --stage elf, which is before any kernel".to_owned());
+        }
+        Stage::Elf => Session::default(),
+        Stage::Relocated | Stage::Cfg | Stage::Xlated | Stage::Jited => {
+            Plan::session_against(&flags.against)?
+        }
+    };
+    let bytes = session.read(&flags.file).map_err(|e| e.to_string())?;
+    let object = match flags.stage {
+        Stage::Elf => session.open_as_in_file(&flags.file, &bytes),
+        _ => session.open(&flags.file, &bytes),
+    };
+    Ok((session, object.map_err(|e| e.to_string())?))
+}
+
 fn json_form(flags: &DumpFlags) -> Option<JsonForm> {
     flags.output_format.json_form(flags.json, flags.pretty)
 }
@@ -131,9 +143,10 @@ fn print(
 /// What the verifier, or the JIT behind it, made of a program.
 fn json_of(
     flags: &DumpFlags,
-    (program, config): (&Program, &Option<Config>),
+    program: &Program,
+    session: &Session,
 ) -> Result<Named<Dumped>, (Exit, String)> {
-    let (verified, insns) = verified(program, config.as_ref())?;
+    let (verified, insns) = verified(program, session)?;
     let insns = match flags.stage {
         Stage::Jited => Dumped::Jited(jited::json(&verified, &insns)?),
         _ => json::xlated(&verified, &insns),
@@ -145,9 +158,9 @@ fn json_of(
 fn rewritten(
     flags: &DumpFlags,
     streams: &mut Streams<'_>,
-    (program, config): (&Program, &Option<Config>),
+    (program, session): (&Program, &Session),
 ) -> io::Result<Result<(), (Exit, String)>> {
-    let (verified, insns) = match verified(program, config.as_ref()) {
+    let (verified, insns) = match verified(program, session) {
         Ok(verified) => verified,
         Err(refused) => return Ok(Err(refused)),
     };
@@ -160,13 +173,11 @@ fn rewritten(
 /// The program after its rewrites; or how to exit, and why.
 fn verified(
     program: &Program,
-    config: Option<&Config>,
+    session: &Session,
 ) -> Result<(VerifiedProgram, Arc<Xlated>), (Exit, String)> {
-    let config = config.ok_or_else(|| (Exit::Input, "no host".to_owned()))?;
-    let verdict = contain_panic(|| skep_verifier::verify(program, config).verdict);
-    let verified = match verdict.map_err(|panic| (Exit::Bug, panic))? {
+    let verified = match session.verify(program, &VerifyOptions::default()).verdict {
         Verdict::Accepted(verified) => *verified,
-        Verdict::Rejected(rejection) => return Err((Exit::Refused, rejection.message)),
+        Verdict::Rejected(refusal) => return Err((Exit::Refused, refusal.message)),
         Verdict::Unsupported(what) => {
             return Err((Exit::Input, format!("not supported yet: {what}")));
         }

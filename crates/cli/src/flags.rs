@@ -2,6 +2,7 @@
 //!
 //! Flags of `stat` have veristat's letters, names and meaning; what is ours comes after them.
 
+mod against;
 mod globals;
 mod kernel;
 mod loader;
@@ -10,6 +11,7 @@ mod profile;
 #[cfg(all(feature = "run", target_os = "linux"))]
 pub mod run;
 
+pub use against::AgainstFlags;
 pub use globals::{GlobalsFlags, GlobalsFormat};
 pub use kernel::{KernelCommand, KernelImportFlags};
 pub use loader::LoaderFlag;
@@ -351,12 +353,9 @@ pub struct DumpFlags {
     /// Output format
     #[arg(short, long, value_name = "FMT", value_enum, default_value_t)]
     pub output_format: TextFormat,
-    /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
-    #[arg(long, value_name = "WHOSE", default_value = "libbpf")]
-    pub loader: LoaderFlag,
-    /// Kernel BTF: a file, or `none`; the running kernel's by default
-    #[arg(long, value_name = "FILE|none")]
-    pub btf: Option<OsString>,
+    /// What it is loaded against.
+    #[command(flatten)]
+    pub against: AgainstFlags,
 }
 
 /// Stages of `skep dump`.

@@ -1,11 +1,17 @@
 //! `--kernel`: names and kernel files to kernels.
 
-use crate::flags::InputFlags;
-use skep::Kernel;
+use crate::flags::LoaderFlag;
+use crate::streams::Streams;
+use skep::{Kernel, Session};
+use std::io;
 use std::sync::Arc;
 
 /// The name of all that were asked.
 pub(crate) const ALL: &str = "all";
+/// Of a program that runs and was verified for another kernel.
+#[cfg(all(feature = "run", target_os = "linux"))]
+pub(crate) const RUNS_AS: &str =
+    "what it does is as on 6.18, only its verification is that kernel's";
 
 /// The kernels that the flag names, each once, in its order.
 ///
@@ -29,19 +35,39 @@ pub(crate) fn named(names: &[String]) -> Result<Vec<Arc<Kernel>>, String> {
     Ok(kernels)
 }
 
-/// The kernel that the flags name, if they name one, where there is room for one.
+/// A session for the kernel that the flag names, if it names one, where there is room for one.
 ///
 /// # Errors
 ///
-/// One line: it is not known, there are several, or `--target` is named beside it.
-pub(crate) fn only(flags: &InputFlags) -> Result<Option<Arc<Kernel>>, String> {
-    let mut kernels = named(&flags.kernel)?;
+/// One line: it is not known, or there are several.
+pub(crate) fn only(names: &[String], loader: LoaderFlag) -> Result<Option<Session>, String> {
+    let mut kernels = named(names)?;
     match (kernels.pop(), kernels.is_empty()) {
         (None, _) => Ok(None),
-        (Some(_), _) if flags.target.is_some() => {
-            Err("not supported yet: --target with --kernel".to_owned())
+        (Some(kernel), true) => {
+            let session = Session::for_kernel(Kernel::clone(&kernel));
+            Ok(Some(Session { loader: loader.into(), ..session }))
         }
-        (Some(kernel), true) => Ok(Some(kernel)),
         (Some(_), false) => Err("one kernel at a time; skep check takes several".to_owned()),
+    }
+}
+
+/// What an answer for the session's kernel is worth, beside results that have no place for it;
+/// and what `others` say of what is not that kernel's.
+///
+/// # Errors
+///
+/// Only those of the streams.
+pub(crate) fn promise(
+    session: &Session,
+    others: Option<&str>,
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let Some(kernel) = &session.kernel else { return Ok(()) };
+    let release = kernel.release();
+    streams.note(&format!("{release}: {}", kernel.promise()))?;
+    match others {
+        Some(others) => streams.note(&format!("{release}: {others}")),
+        None => Ok(()),
     }
 }

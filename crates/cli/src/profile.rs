@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::flags::{ProfileFlags, ProfileFormat, WeightFlag};
 use crate::html_file::HtmlFile;
 use crate::judge_files::{Plan, base_name, exit_of_load, not_loaded};
+use crate::kernels;
 use crate::memory_gate::over_limit;
 use crate::stat::read_presets;
 use crate::streams::Streams;
@@ -31,6 +32,7 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
             return Ok(Exit::Input);
         }
     };
+    kernels::promise(&session, None, streams)?;
     let file = flags.file.display().to_string();
     let mut exit = Exit::Success;
     let mut profiles = Vec::new();
@@ -73,7 +75,7 @@ pub(crate) fn run(flags: &ProfileFlags, streams: &mut Streams<'_>) -> io::Result
 
 fn open(flags: &ProfileFlags) -> Result<(Session, Object), String> {
     let presets = read_presets(&flags.set_global_vars)?;
-    let session = Plan::session(flags.btf.as_deref(), flags.loader)?;
+    let session = Plan::session_against(&flags.against)?;
     let mut object = session.open_file(&flags.file).map_err(|e| e.to_string())?;
     for preset in &presets {
         let setting =

@@ -3,6 +3,7 @@
 use crate::exit::Exit;
 use crate::flags::run::{Poke, ProgCommand, ProgFlags};
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
+use crate::kernels;
 use crate::run::plan::exit_of;
 use crate::streams::Streams;
 use skep::object::Object;
@@ -30,7 +31,7 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
         ProgCommand::Show(flags) => (flags, flags.repeat.map_or(0, u32::from)),
         ProgCommand::Stat(flags) => (flags, flags.repeat.map_or(REPEAT_DEFAULT, u32::from)),
     };
-    let made = Plan::session(flags.btf.as_deref(), flags.loader).and_then(|session| {
+    let made = Plan::session_against(&flags.against).and_then(|session| {
         let runtime = Runtime::new(Options::default()).map_err(|e| e.to_string())?;
         let stats = runtime.enable_stats(StatsOptions::sampled(flags.stats_sample));
         Ok((session, stats.map_err(|e| e.to_string())?, runtime))
@@ -42,6 +43,7 @@ pub(crate) fn run(command: &ProgCommand, streams: &mut Streams<'_>) -> io::Resul
             return Ok(Exit::Input);
         }
     };
+    kernels::promise(&session, Some(kernels::RUNS_AS), streams)?;
     let mut loaded = Loaded::default();
     for file in &flags.files {
         loaded.load(flags, file, (&session, &runtime));

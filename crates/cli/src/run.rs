@@ -32,6 +32,7 @@ mod work;
 use crate::exit::Exit;
 use crate::flags::run::{Poke, RunFlags};
 use crate::html_file::HtmlFile;
+use crate::kernels;
 use crate::streams::Streams;
 use answer::{Answer, Ran};
 use capture_out::CaptureOut;
@@ -60,6 +61,7 @@ pub(crate) fn run(flags: &RunFlags, streams: &mut Streams<'_>) -> io::Result<Exi
             return Ok(failure.exit);
         }
     };
+    kernels::promise(&loaded.session, Some(kernels::RUNS_AS), streams)?;
     if flags.engine() == Engine::MachineCode
         && flags.poke == Poke::Patch
         && let Some(why) = skep::runtime::poke::take_notice()

@@ -1,11 +1,11 @@
 //! `--target FILE[:PROG]`: the program whose functions `freplace` programs replace.
 
-use crate::flags::InputFlags;
+use crate::flags::{AgainstFlags, InputFlags};
 use crate::inputs::os_string;
 use crate::judge_files::{Plan, not_loaded};
 use crate::kernels;
+use skep::Session;
 use skep::object::ObjectProgram;
-use skep::{Kernel, Session};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -16,13 +16,28 @@ impl Plan {
     ///
     /// One line: kernel BTF or a target that the user named and that cannot be used.
     pub(crate) fn session_of(flags: &InputFlags) -> Result<Session, String> {
-        if let Some(kernel) = kernels::only(flags)? {
-            let loader = flags.loader.into();
-            return Ok(Session { loader, ..Session::for_kernel(Kernel::clone(&kernel)) });
+        match (kernels::only(&flags.kernel, flags.loader)?, &flags.target) {
+            (Some(_), Some(_)) => {
+                return Err("not supported yet: --target with --kernel".to_owned());
+            }
+            (Some(session), None) => return Ok(session),
+            (None, _) => {}
         }
         let session = Plan::session(flags.btf.as_deref(), flags.loader)?;
         let Some(target) = &flags.target else { return Ok(session) };
         with_target(session, target).map_err(|why| format!("--target: {why}"))
+    }
+
+    /// The session that the flags of commands with one object ask for.
+    ///
+    /// # Errors
+    ///
+    /// One line: a kernel or kernel BTF that the user named and that cannot be used.
+    pub(crate) fn session_against(flags: &AgainstFlags) -> Result<Session, String> {
+        match kernels::only(&flags.kernel, flags.loader)? {
+            Some(session) => Ok(session),
+            None => Plan::session(flags.btf.as_deref(), flags.loader),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::exit::Exit;
 use crate::flags::{GlobalsFlags, GlobalsFormat};
 use crate::judge_files::Plan;
 use crate::streams::Streams;
+use skep::Session;
 use skep::object::{GlobalValue, GlobalVariable, Object};
 use skep_report::{GlobalRow, JsonForm, write_globals, write_json_text};
 use std::io;
@@ -17,8 +18,8 @@ const SHOWN_BYTES: usize = 16;
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &GlobalsFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
-    let object = match open(flags) {
-        Ok(object) => object,
+    let (session, object) = match open(flags) {
+        Ok(opened) => opened,
         Err(message) => {
             streams.error(&message)?;
             return Ok(Exit::Input);
@@ -28,7 +29,8 @@ pub(crate) fn run(flags: &GlobalsFlags, streams: &mut Streams<'_>) -> io::Result
         streams.error(&format!("{}: no BTF, which has the variables", flags.file.display()))?;
         return Ok(Exit::Input);
     }
-    let variables = object.variables();
+    let mut variables = object.variables();
+    forget_unknown(&session, &mut variables, streams)?;
     match flags.output_format {
         GlobalsFormat::Table => {
             let rows: Vec<GlobalRow> = variables.iter().map(row).collect();
@@ -44,15 +46,37 @@ pub(crate) fn run(flags: &GlobalsFlags, streams: &mut Streams<'_>) -> io::Result
     Ok(Exit::Success)
 }
 
-fn open(flags: &GlobalsFlags) -> Result<Object, String> {
-    let session = Plan::session(flags.btf.as_deref(), flags.loader)?;
+/// What a kernel's configuration sets is not known without it; that is not 0.
+fn forget_unknown(
+    session: &Session,
+    variables: &mut [GlobalVariable],
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let Some(kernel) = session.kernel.as_ref().filter(|kernel| kernel.kconfig().is_none()) else {
+        return Ok(());
+    };
+    let asks =
+        |it: &&mut GlobalVariable| it.section == ".kconfig" && it.name.starts_with("CONFIG_");
+    let mut is_any = false;
+    for variable in variables.iter_mut().filter(asks) {
+        variable.value = None;
+        is_any = true;
+    }
+    match is_any {
+        true => streams.note(&format!("{}: its configuration is not known", kernel.release())),
+        false => Ok(()),
+    }
+}
+
+fn open(flags: &GlobalsFlags) -> Result<(Session, Object), String> {
+    let session = Plan::session_against(&flags.against)?;
     let mut object = session.open_file(&flags.file).map_err(|e| e.to_string())?;
     for preset in crate::stat::read_presets(&flags.set_global_vars)? {
         let file = flags.file.display();
         let setting = |e| format!("{file}: while setting '{}': {e}", preset.text());
         preset.apply(&mut object).map_err(setting)?;
     }
-    Ok(object)
+    Ok((session, object))
 }
 
 fn row(variable: &GlobalVariable) -> GlobalRow {

@@ -146,7 +146,7 @@ impl Session {
             let outcome = verify_traced(program, &config, &mut profile);
             let verification = Verification::new(program, outcome, started.elapsed());
             profile.finish(&verification.counts);
-            (verification, profile)
+            (self.for_its_kernel(program, verification), profile)
         });
         judged.unwrap_or_else(|panic| {
             (Verification::broken(program, panic, started.elapsed()), Profile::new(program))

@@ -1,8 +1,7 @@
 //! Flags of `skep globals`.
 
-use super::loader::LoaderFlag;
+use super::against::AgainstFlags;
 use clap::{Args, ValueEnum};
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Flags of `skep globals`.
@@ -16,12 +15,9 @@ pub struct GlobalsFlags {
     /// Set a global variable before listing: "name = value", or @FILE with one a line
     #[arg(short = 'G', long, value_name = "GLOBAL")]
     pub set_global_vars: Vec<String>,
-    /// Kernel BTF: a file, or `none`; the running kernel's by default
-    #[arg(long, value_name = "FILE|none")]
-    pub btf: Option<OsString>,
-    /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
-    #[arg(long, value_name = "WHOSE", default_value = "libbpf")]
-    pub loader: LoaderFlag,
+    /// What it is loaded against.
+    #[command(flatten)]
+    pub against: AgainstFlags,
 }
 
 /// Formats of `skep globals`.

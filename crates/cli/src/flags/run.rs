@@ -8,11 +8,10 @@ pub use poke::Poke;
 pub use prog::{ProgCommand, ProgFlags};
 pub use test::TestFlags;
 
-use super::loader::LoaderFlag;
+use super::against::AgainstFlags;
 use super::output::TextFormat;
 use clap::{Args, Subcommand};
 use skep::runtime::Engine;
-use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -60,12 +59,9 @@ pub struct RunFlags {
     /// Fill a map from --dump-maps output before running; program names fill prog_array slots
     #[arg(long, value_name = "NAME=@FILE", help_heading = "Input")]
     pub map: Vec<String>,
-    /// Kernel BTF: a file, or `none`; the running kernel's by default
-    #[arg(long, value_name = "FILE|none", help_heading = "Input")]
-    pub btf: Option<OsString>,
-    /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
-    #[arg(long, value_name = "WHOSE", default_value = "libbpf", help_heading = "Input")]
-    pub loader: LoaderFlag,
+    /// What it is loaded against.
+    #[command(flatten, next_help_heading = "Input")]
+    pub against: AgainstFlags,
     /// Set a global variable before loading: "name = value", or @FILE with one a line
     #[arg(short = 'G', long, value_name = "GLOBAL", help_heading = "Input")]
     pub set_global_vars: Vec<String>,

@@ -135,7 +135,9 @@ fn inputs(flags: &RunFlags) -> Vec<Named> {
     all.extend(file("--pcap", &flags.pcap));
     all.extend(file("--data-file", &flags.data_file));
     all.extend(text("--ctx-json", &flags.ctx_json));
-    all.extend(flags.btf.as_ref().map(|path| ("--btf", path.into())));
+    all.extend(flags.against.btf.as_ref().map(|path| ("--btf", path.into())));
+    let kernels = flags.against.kernel.iter().filter(|name| Path::new(name).is_file());
+    all.extend(kernels.map(|path| ("--kernel", path.into())));
     let globals = flags.set_global_vars.iter().filter_map(|text| text.strip_prefix('@'));
     all.extend(globals.map(|path| ("--set-global-vars", path.into())));
     let maps = flags.map.iter().filter_map(|map| Some(map.split_once("=@")?.1));

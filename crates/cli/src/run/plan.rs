@@ -17,6 +17,8 @@ use skep::{NotAccepted, Session, VerifyOptions};
 
 /// What can run.
 pub(super) struct Loaded {
+    /// What it was verified with.
+    pub(super) session: Session,
     pub(super) runtime: Runtime,
     pub(super) maps: ObjectMaps,
     pub(super) instance: Instance,
@@ -61,7 +63,7 @@ pub(crate) fn exit_of(error: &skep::runtime::Error) -> Exit {
 
 /// Loads the program that the flags name, and what it may tail call.
 pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
-    let session = Plan::session(flags.btf.as_deref(), flags.loader).map_err(Failure::input)?;
+    let session = Plan::session_against(&flags.against).map_err(Failure::input)?;
     let bytes = session.read(&flags.file).map_err(|e| Failure::input(e.to_string()))?;
     let object = session.open(&flags.file, &bytes).map_err(|e| Failure::input(e.to_string()))?;
     let object = preset(flags, object).map_err(Failure::input)?;
@@ -95,7 +97,7 @@ pub(super) fn load(flags: &RunFlags) -> Result<Loaded, Failure> {
     let ctx_type = CtxType::of(program);
     let counted = programs.filter(|_| flags.counts());
     let counted = counted.filter_map(|instance| counted_one(&object, instance)).collect();
-    Ok(Loaded { ctx_type, maps, instance, others, counted, _profile: profile, runtime })
+    Ok(Loaded { session, ctx_type, maps, instance, others, counted, _profile: profile, runtime })
 }
 
 /// An instance with the program of its name.

@@ -6,6 +6,7 @@ use super::{Wanted, read_sweep};
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of, not_loaded};
+use crate::kernels;
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::streams::Streams;
 use crate::sweep::{COMBINATIONS_MAX, Combination, Worst};
@@ -88,10 +89,7 @@ pub(crate) fn collect(
         Ok(plan) => plan,
         Err(message) => return Ok(Err(message)),
     };
-    if let Some(kernel) = &plan.session.kernel {
-        // Formats that tools read have no place for it.
-        streams.note(&format!("{}: {}", kernel.release(), kernel.promise()))?;
-    }
+    kernels::promise(&plan.session, None, streams)?;
     let mut collected = Collected {
         rows: Vec::new(),
         tally: Tally::default(),

@@ -1,11 +1,10 @@
 //! Flags of `skep prog`.
 
 use super::poke::Poke;
-use crate::flags::loader::LoaderFlag;
+use crate::flags::against::AgainstFlags;
 use crate::flags::output::TextFormat;
 use clap::{Args, Subcommand};
 use skep::runtime::Engine;
-use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -45,12 +44,9 @@ pub struct ProgFlags {
     /// How statistics and tail calls are switched in running code
     #[arg(long, value_name = "MODE", default_value = "patch")]
     pub poke: Poke,
-    /// Kernel BTF: a file, or `none`; the running kernel's by default
-    #[arg(long, value_name = "FILE|none")]
-    pub btf: Option<OsString>,
-    /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
-    #[arg(long, value_name = "WHOSE", default_value = "libbpf")]
-    pub loader: LoaderFlag,
+    /// What they are loaded against.
+    #[command(flatten)]
+    pub against: AgainstFlags,
 }
 
 impl ProgFlags {

@@ -1,0 +1,19 @@
+//! What objects are loaded against, for the commands that have one kernel.
+
+use super::loader::LoaderFlag;
+use clap::Args;
+use std::ffi::OsString;
+
+/// What an object is loaded against.
+#[derive(Debug, Clone, Default, Args)]
+pub struct AgainstFlags {
+    /// Kernel BTF: a file, or `none`; the running kernel's by default
+    #[arg(long, value_name = "FILE|none")]
+    pub btf: Option<OsString>,
+    /// Another kernel: a name (`skep kernel list`), or a kernel file
+    #[arg(long, value_name = "KERNEL", conflicts_with = "btf", value_delimiter = ',')]
+    pub kernel: Vec<String>,
+    /// Whose rules decide what can be loaded: libbpf's, or those of loaders completing objects
+    #[arg(long, value_name = "WHOSE", default_value = "libbpf")]
+    pub loader: LoaderFlag,
+}
