@@ -14,38 +14,49 @@ use std::collections::HashMap;
 /// Branches that are named at most.
 const BRANCHES_MAX: usize = 3;
 
-/// What is told of a refusal that is about a limit; `None` if it is about something else. `spent`
-/// walks the program once more, to see what it costs.
-pub(crate) fn notes(
+/// What is told of a refusal that is about a limit.
+pub(crate) struct Spending {
+    pub(crate) notes: Vec<Note>,
+    /// The insn that spends it: the walk ends at any.
+    pub(crate) at: Option<usize>,
+}
+
+/// `None` if a refusal is about something else. `spent` walks the program once more, to see what
+/// it costs.
+pub(crate) fn spending(
     refusal: &Refusal,
     verification: &Verification,
     program: &Program,
     spent: impl FnOnce() -> Option<Profile>,
-) -> Option<Vec<Note>> {
+) -> Option<Spending> {
     let describe = |idx| Some((insn_with_map(program, idx)?, source_spot(program, idx)));
     let path = verification.path.as_ref();
-    match refusal.kind.as_str() {
-        "too-many-insns" => Some(loops::notes(program, &spent()?, &describe)),
+    let chain = &verification.call_chain;
+    let (notes, at) = match refusal.kind.as_str() {
+        "too-many-insns" => loops::notes(program, &spent()?, &describe),
         "too-many-jumps" | "too-many-waiting-branches" => {
             let waiting =
                 path.map(|path| path.waiting().map(|idx| idx as usize).collect::<Vec<_>>());
-            Some(branches(&waiting.unwrap_or_default(), &describe))
+            branches(&waiting.unwrap_or_default(), &describe)
         }
-        "infinite-loop" => Some(round::notes(path?, program, &describe)),
-        "call-stack-too-deep" => Some(chain::of_path(path?, program)),
-        "calls-too-deep"
-        | "combined-stack-too-large"
-        | "function-stack-too-large"
-        | "stack-too-large-for-tail-call" => {
-            Some(chain::notes(&verification.call_chain, program, &describe))
+        "infinite-loop" => round::notes(path?, program, &describe),
+        "call-stack-too-deep" => (chain::of_path(path?, program), None),
+        "calls-too-deep" => (chain::notes(chain, program, &describe), None),
+        "stack-too-large-for-tail-call" => (chain::notes(chain, program, &describe), None),
+        "combined-stack-too-large" | "function-stack-too-large" => {
+            (chain::notes(chain, program, &describe), chain::largest(chain))
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(Spending { notes, at })
 }
 
 /// Which branches wait, by source line, those of most rounds first: an unrolled loop has the same
 /// line many times.
-fn branches(waiting: &[usize], describe: &impl Fn(usize) -> Described) -> Vec<Note> {
+fn branches(
+    waiting: &[usize],
+    describe: &impl Fn(usize) -> Described,
+) -> (Vec<Note>, Option<usize>) {
     let mut lines: HashMap<(String, usize), (usize, usize)> = HashMap::new();
     for &idx in waiting {
         let spot = describe(idx).and_then(|(_, spot)| spot).filter(|spot| spot.line > 0);
@@ -64,7 +75,8 @@ fn branches(waiting: &[usize], describe: &impl Fn(usize) -> Described) -> Vec<No
             describe,
         )
     };
-    lines.iter().take(BRANCHES_MAX).map(note).collect()
+    let most = lines.first().map(|&(first, _)| first);
+    (lines.iter().take(BRANCHES_MAX).map(note).collect(), most)
 }
 
 #[cfg(test)]
@@ -76,7 +88,8 @@ mod tests {
     fn branches_that_wait_most_come_first() {
         let waiting: Vec<usize> =
             (0..10).flat_map(|round| [4, if round < 3 { 7 } else { 4 }]).collect();
-        let told = branches(&waiting, &|_| None);
+        let (told, most) = branches(&waiting, &|_| None);
+        assert_eq!(most, Some(4));
         let texts: Vec<&str> = told.iter().map(|note| note.text.as_str()).collect();
         assert_eq!(
             texts,

@@ -8,6 +8,7 @@ use crate::history::History;
 use crate::html_file::HtmlFile;
 use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
+use crate::missing_check;
 use crate::stat::{read_filters, read_presets};
 use crate::story;
 use crate::streams::Streams;
@@ -224,6 +225,11 @@ fn unloaded(judged: &Judged<'_>, refusal: &Refusal) -> Diagnostic {
     }
 }
 
+/// What knows the text of an insn, and its place.
+fn describing(program: &Program) -> impl Fn(usize) -> story::Described {
+    |idx| Some((insn_with_map(program, idx)?, source_spot(program, idx)))
+}
+
 /// The program that a diagnostic is about.
 struct Subject<'a> {
     file: &'a str,
@@ -236,34 +242,59 @@ impl Subject<'_> {
     fn refused(&self, refusal: &Refusal, verification: &Verification) -> Diagnostic {
         // What stands for a reference that is not resolved says nothing.
         let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
-        let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
-        let history = verification
-            .path
-            .as_ref()
-            .map(|path| History::of(path, self.program))
-            .unwrap_or_default();
-        let describe =
-            |idx| Some((insn_with_map(self.program, idx)?, source_spot(self.program, idx)));
         let mut notes: Vec<Note> = story::of_section(refusal, self.program).into_iter().collect();
-        notes.extend(verification.acquired_by.map(|idx| story::acquired(idx, &describe)));
-        let path = verification.path.as_ref();
-        notes.extend(path.and_then(|path| story::begun(refusal, path, self.program, &describe)));
-        match budget::notes(refusal, verification, self.program, || self.plan.spent(self.program)) {
-            Some(spent) => notes.extend(spent),
-            None => notes.extend(history.notes(refusal, shown, self.program, &describe)),
+        let describe = describing(self.program);
+        let lacks = refusal.load.and(refusal.insn_idx);
+        notes.extend(lacks.and_then(|idx| story::used_at(idx, self.program, &describe)));
+        let spending =
+            budget::spending(refusal, verification, self.program, || self.plan.spent(self.program));
+        let at = spending.as_ref().and_then(|spending| spending.at).or(refusal.insn_idx);
+        match spending {
+            Some(spending) => notes.extend(spending.notes),
+            None => notes.extend(self.of_path(refusal, verification, shown)),
         }
+        let shown = at.filter(|_| refusal.load.is_none());
+        let insn = shown.and_then(|idx| insn_with_map(self.program, idx));
+        // What is called decides what helps, too.
+        let said = format!("{}\n{}", refusal.message, insn.as_deref().unwrap_or_default());
         Diagnostic {
             severity: Severity::Error,
-            advice: advice(&refusal.kind, &refusal.message, &notes),
+            advice: advice(&refusal.kind, &said, &notes),
             rule: refusal.kind.clone(),
             message: refusal.message.trim_end().to_owned(),
             object: self.file.to_owned(),
             prog: self.prog.to_owned(),
-            insn_idx: refusal.insn_idx,
-            at: refusal.insn_idx.and_then(|idx| source_spot(self.program, idx)),
+            insn_idx: at,
+            at: at.and_then(|idx| source_spot(self.program, idx)),
             notes,
             insn,
         }
+    }
+
+    /// What the path to the refusal tells: what lasts, where it branched, what registers are, which
+    /// checks there were.
+    fn of_path(
+        &self,
+        refusal: &Refusal,
+        verification: &Verification,
+        shown: Option<usize>,
+    ) -> Vec<Note> {
+        let program = self.program;
+        let Some(path) = &verification.path else { return Vec::new() };
+        let describe = describing(program);
+        let acquired = verification.acquired_by;
+        let mut notes: Vec<Note> =
+            acquired.map(|idx| story::acquired(idx, &describe)).into_iter().collect();
+        notes.extend(story::begun(refusal, path, program, &describe));
+        notes.extend(story::left_by(refusal, path, program, acquired, &describe));
+        let checks = missing_check::notes(refusal, path, program, &describe);
+        let history = History::of(path, program).shortened(checks.len() > 1);
+        notes.extend(history.notes(refusal, shown, program, &describe));
+        for check in checks {
+            let is_told = notes.iter().any(|note| note.is_about_insn_of(&check));
+            notes.extend((!is_told).then_some(check));
+        }
+        notes
     }
 
     fn unsupported(&self, what: &str) -> Diagnostic {

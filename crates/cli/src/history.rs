@@ -3,7 +3,10 @@
 pub(crate) mod insn;
 
 use self::insn::{is_copy, keeps_no_arguments, read_registers, written_register};
-use crate::story::{self, Described};
+use crate::profile::function_name;
+use crate::story::{self, Described, insn_idx};
+use skep::insn::Insn;
+use skep::insn::code::*;
 use skep::program::Program;
 use skep::uapi::helper::HelperId;
 use skep::uapi::helper_changes_pkt_data;
@@ -19,6 +22,8 @@ const REGS_MAX: usize = 4;
 struct Known<'p> {
     now: &'p Register,
     made: &'p Register,
+    /// The insn since which it is as it is now.
+    since: Option<u32>,
     /// How many steps of the path came before `now`.
     step: usize,
 }
@@ -33,12 +38,21 @@ pub(crate) struct History<'p> {
     before_copy: HashMap<(u32, u8), Known<'p>>,
     path: Option<&'p WalkedPath>,
     frame: u32,
+    /// What registers were when they were made is left out: other notes say more.
+    is_short: bool,
+    /// The global function that is verified by itself.
+    global: Option<String>,
+    last_branch: Option<u32>,
 }
 
 impl<'p> History<'p> {
     /// Folds a path of a program.
     pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> History<'p> {
         let mut history = History { frame: path.frame(), path: Some(path), ..History::default() };
+        let start = path.steps().find_map(insn_idx);
+        let starts = |idx| program.func_info.iter().any(|row| row.insn_off.index() == idx);
+        let function = start.filter(|&idx| idx > 0 && starts(idx));
+        history.global = function.map(|idx| function_name(program, idx));
         // What an insn takes away is gone for the next one.
         let mut walked = None;
         for (step, what) in path.steps().enumerate() {
@@ -46,6 +60,10 @@ impl<'p> History<'p> {
                 Step::Insn { insn_idx, frame } => {
                     if let Some((idx, frame)) = walked.replace((*insn_idx as usize, *frame)) {
                         history.leave(idx, frame, program);
+                    }
+                    let insn = program.insns.get(*insn_idx as usize);
+                    if insn.is_some_and(|insn| insn.is_conditional_jump()) {
+                        history.last_branch = Some(*insn_idx);
                     }
                     history.enter(*insn_idx as usize, *frame, program);
                 }
@@ -74,6 +92,9 @@ impl<'p> History<'p> {
 
     fn learn(&mut self, now: &'p Register, step: usize, program: &Program) {
         let by = now.by.and_then(|idx| program.insns.get(idx as usize));
+        // What no insn did to the register itself, a branch said.
+        let is_of_branch = by.is_some_and(|insn| !is_about(insn, now.regno));
+        let since = now.by.filter(|_| !is_of_branch).or(self.last_branch.filter(|_| is_of_branch));
         let made_anew = by.is_none_or(|insn| written_register(insn) == Some(now.regno));
         let at = (now.frame, now.regno);
         if now.by.is_none_or(|by| self.gone.get(&at) != Some(&(by as usize))) {
@@ -92,7 +113,13 @@ impl<'p> History<'p> {
             None if made_anew => self.before_copy.remove(&at),
             None => None,
         };
-        self.known.insert(at, Known { now, made, step });
+        self.known.insert(at, Known { now, made, since, step });
+    }
+
+    /// Without what registers were when they were made, if other notes say more.
+    pub(crate) fn shortened(mut self, is_short: bool) -> History<'p> {
+        self.is_short = is_short;
+        self
     }
 
     /// What is known of registers: those that a refusal names, and those that its insn, `shown`,
@@ -106,6 +133,7 @@ impl<'p> History<'p> {
     ) -> Vec<Note> {
         let insn = shown.and_then(|idx| program.insns.get(idx));
         let mut regs = refusal.registers.clone();
+        regs.extend(argument(&refusal.message).filter(|_| regs.is_empty()));
         regs.extend(insn.into_iter().flat_map(read_registers));
         let mut seen = 0u32;
         regs.retain(|&reg| {
@@ -124,11 +152,8 @@ impl<'p> History<'p> {
                     (None, Some(source)) => Some(source),
                     (None, None) => is_lost(refusal, reg, known.now).then_some(known),
                 };
-                notes.extend(told(
-                    source.unwrap_or(known),
-                    gone.is_some() || lost.is_some(),
-                    describe,
-                ));
+                let is_over = gone.is_some() || lost.is_some();
+                notes.extend(self.told(source.unwrap_or(known), is_over, describe));
                 notes.extend(lost.map(|lost| self.taken_away(lost, program, describe)));
             }
             notes.extend(
@@ -138,6 +163,45 @@ impl<'p> History<'p> {
             );
         }
         notes
+    }
+
+    /// What a register was and is; only `was` if that is over.
+    fn told(
+        &self,
+        known: &Known<'_>,
+        is_over: bool,
+        describe: &impl Fn(usize) -> Described,
+    ) -> Vec<Note> {
+        let Known { now, made, since, .. } = known;
+        let last = if is_over { "was" } else { "is" };
+        if std::ptr::eq(*now, *made) {
+            // That of r1 and r10 everybody knows.
+            let is_news = made.by.is_some() || self.global.is_some() && made.regno != 10;
+            return is_news.then(|| self.note(last, made, made.by, describe)).into_iter().collect();
+        }
+        let was = (!self.is_short).then(|| self.note("was", made, made.by, describe));
+        was.into_iter().chain([self.note(last, now, *since, describe)]).collect()
+    }
+
+    fn note(
+        &self,
+        verb: &str,
+        fact: &Register,
+        since: Option<u32>,
+        describe: &impl Fn(usize) -> Described,
+    ) -> Note {
+        let Register { regno, value, .. } = fact;
+        let says = format!("R{regno} {verb} {value}, since");
+        match (since, &self.global) {
+            (Some(idx), _) => story::since(&says, idx as usize, describe),
+            (None, None) => {
+                Note { text: format!("R{regno} {verb} {value}, from the start"), at: None }
+            }
+            (None, Some(name)) => {
+                let whose = format!("argument of `{name}`, a global function, verified by itself");
+                Note { text: format!("R{regno} {verb} {value}: an {whose}"), at: None }
+            }
+        }
     }
 
     /// Which call took away what was known.
@@ -168,18 +232,6 @@ impl<'p> History<'p> {
     }
 }
 
-/// What a register was and is; only `was` if that is over.
-fn told(known: &Known<'_>, is_over: bool, describe: &impl Fn(usize) -> Described) -> Vec<Note> {
-    let Known { now, made, .. } = known;
-    let last = if is_over { "was" } else { "is" };
-    if std::ptr::eq(*now, *made) {
-        // That of r1 and r10 everybody knows.
-        let is_news = made.by.is_some();
-        return is_news.then(|| note(last, made, describe)).into_iter().collect();
-    }
-    vec![note("was", made, describe), note(last, now, describe)]
-}
-
 /// Whether a refusal calls a register a number that was last seen as a pointer.
 fn is_lost(refusal: &Refusal, reg: u8, now: &Register) -> bool {
     let is_named = refusal.registers.first() == Some(&reg);
@@ -189,7 +241,11 @@ fn is_lost(refusal: &Refusal, reg: u8, now: &Register) -> bool {
 }
 
 fn is_number(register: &Register) -> bool {
-    let value = &register.value;
+    is_number_text(&register.value)
+}
+
+/// Whether a text of the log is that of a number.
+pub(crate) fn is_number_text(value: &str) -> bool {
     value.starts_with("scalar") || value.starts_with(|c: char| c == '-' || c.is_ascii_digit())
 }
 
@@ -205,14 +261,18 @@ fn takes_away(value: &str, callee: &str) -> bool {
     }
 }
 
-fn note(verb: &str, fact: &Register, describe: &impl Fn(usize) -> Described) -> Note {
-    let Register { by, regno, value, .. } = fact;
-    let (since, at) = match by {
-        None => ("from the start".to_owned(), None),
-        Some(idx) => match describe(*idx as usize) {
-            Some((insn, at)) => (format!("since insn {idx}: {insn}"), at),
-            None => (format!("since insn {idx}"), None),
-        },
-    };
-    Note { text: format!("R{regno} {verb} {value}, {since}"), at }
+/// The register of the argument that a message numbers, such as `arg#0`.
+fn argument(message: &str) -> Option<u8> {
+    let (_, rest) = message.split_once("arg#")?;
+    let number: u8 = rest.get(..1)?.parse().ok()?;
+    (number < 5).then_some(number + 1)
+}
+
+/// Whether an insn itself may have made a register what it is.
+fn is_about(insn: &Insn, regno: u8) -> bool {
+    match insn.class() {
+        BPF_JMP | BPF_JMP32 => true,
+        BPF_ALU | BPF_ALU64 => insn.dst == regno,
+        _ => written_register(insn).is_none_or(|written| written == regno),
+    }
 }

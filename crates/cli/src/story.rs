@@ -1,7 +1,9 @@
 //! What a refusal is about beside registers: the section that made the program's type, and the
 //! insn that began what still lasts (a lock, a section, a reference).
 
-use skep::insn::code::{BPF_CALL, BPF_JMP};
+use crate::dump::names::source_spot;
+use crate::history::insn::{read_registers, written_register};
+use skep::insn::code::{BPF_CALL, BPF_EXIT, BPF_JMP, BPF_JMP32};
 use skep::program::Program;
 use skep::{Refusal, Step, WalkedPath};
 use skep_report::{Note, SourceSpot};
@@ -31,6 +33,40 @@ const OF_SECTION: [&str; 22] = [
     "store-to-packet",
     "struct-ops-member-unsupported",
 ];
+
+/// Where a field or type is used that the kernel has not: compilers move the insn that stands for
+/// it to the front.
+pub(crate) fn used_at(
+    idx: usize,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    // What stands in its place does not say which register it sets: one that nobody else did.
+    let before = program.insns.get(..idx)?.iter().filter_map(written_register);
+    let mut set = before.fold(1u16 << 1 | 1 << 10, |set, reg| set | 1 << reg);
+    let mut holds = 0u16;
+    let line = |at: usize| source_spot(program, at).map(|spot| spot.line);
+    for (at, insn) in program.insns.iter().enumerate().skip(idx + 1) {
+        let is_call = insn.class() == BPF_JMP && insn.op() == BPF_CALL;
+        let reads = if is_call { vec![1, 2, 3, 4, 5] } else { read_registers(insn) };
+        let unset = reads.iter().find(|&reg| !is_call && set >> reg & 1 == 0);
+        holds |= unset.filter(|_| holds == 0).map_or(0, |reg| 1 << reg);
+        let is_used = reads.iter().any(|reg| holds >> reg & 1 == 1);
+        if is_used && line(at) != line(idx) {
+            return Some(since("its value is used at", at, describe));
+        }
+        if matches!(insn.class(), BPF_JMP | BPF_JMP32) {
+            return None;
+        }
+        match (written_register(insn).or(is_used.then_some(insn.dst)), is_used) {
+            (Some(reg), true) => holds |= 1 << reg,
+            (Some(reg), false) => holds &= !(1 << reg),
+            _ => {}
+        }
+        set |= written_register(insn).map_or(0, |reg| 1 << reg);
+    }
+    None
+}
 
 /// What lasts from one call to another.
 struct Lasting {
@@ -103,7 +139,9 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     let (section, kind) = (&program.section, program.prog_type.name());
     let tells = OF_SECTION.contains(&refusal.kind.as_str()) && !section.is_empty();
     let text = || format!("its section `{section}` makes it a program of type {kind}");
-    tells.then(|| Note { text: text(), at: None })
+    // The section stands where the function begins.
+    let at = || source_spot(program, 0).filter(|at| at.text.contains(&program.name));
+    tells.then(|| Note { text: text(), at: at() })
 }
 
 /// Where what is not released was acquired.
@@ -135,6 +173,40 @@ pub(crate) fn begun(
     Some(since(lasting.says, *open.last()?, describe))
 }
 
+/// Refusals of the insn that ends a function, which all returns share.
+const OF_END: [&str; 6] = [
+    "callback-result-not-a-number",
+    "end-inside-section",
+    "end-under-lock",
+    "leaked-reference",
+    "result-not-a-number",
+    "result-out-of-range",
+];
+
+/// The last branch of the path to an end that is refused: compilers join all returns in one insn,
+/// so this tells which one is meant. Not one before the insn `after`.
+pub(crate) fn left_by(
+    refusal: &Refusal,
+    path: &WalkedPath,
+    program: &Program,
+    after: Option<usize>,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    let last = path.steps().rev().find_map(insn_idx)?;
+    let is_end = program.insns.get(last)?.op() == BPF_EXIT;
+    if !OF_END.contains(&refusal.kind.as_str()) || !is_end {
+        return None;
+    }
+    let of_frame = path.steps().rev().filter_map(|step| match step {
+        Step::Insn { insn_idx, frame } if *frame == path.frame() => Some(*insn_idx as usize),
+        _ => None,
+    });
+    let since_then = of_frame.take_while(|&idx| Some(idx) != after);
+    let is_branch = |idx: &usize| program.insns[*idx].is_conditional_jump();
+    let branch = since_then.filter(|&idx| idx < program.insns.len()).find(is_branch)?;
+    Some(since("the last branch on this path is at", branch, describe))
+}
+
 /// What is told of an insn on the path.
 pub(crate) fn since(says: &str, idx: usize, describe: &impl Fn(usize) -> Described) -> Note {
     match describe(idx) {
@@ -158,7 +230,8 @@ pub(crate) fn callee(
     Some(name.split('#').next().unwrap_or(name).to_owned())
 }
 
-fn insn_idx(step: &Step) -> Option<usize> {
+/// The insn of a step that walks one.
+pub(crate) fn insn_idx(step: &Step) -> Option<usize> {
     match step {
         Step::Insn { insn_idx, .. } => Some(*insn_idx as usize),
         _ => None,

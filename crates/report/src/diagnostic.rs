@@ -42,6 +42,15 @@ pub struct Note {
 }
 
 impl Note {
+    /// Whether another remark is about the same insn: `... insn 5: (95) exit`.
+    pub fn is_about_insn_of(&self, other: &Note) -> bool {
+        let insn = |note: &Note| {
+            let (_, insn) = note.text.rsplit_once(" insn ")?;
+            Some(insn.to_owned())
+        };
+        insn(self).is_some() && insn(self) == insn(other)
+    }
+
     /// Text and place in one line.
     pub(crate) fn line(&self) -> String {
         match &self.at {

@@ -50,7 +50,7 @@ impl WalkedPath {
     }
 
     /// The steps, the first first; the beginning of a long path may be missing.
-    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+    pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Step> {
         self.steps.iter()
     }
 

@@ -33,6 +33,11 @@ pub(super) fn notes(
     notes
 }
 
+/// Where the function of a chain begins that takes most stack.
+pub(super) fn largest(chain: &[ChainFrame]) -> Option<usize> {
+    chain.iter().max_by_key(|frame| frame.stack_bytes).map(|frame| frame.start as usize)
+}
+
 /// The functions that a path is in at its end.
 pub(super) fn of_path(path: &WalkedPath, program: &Program) -> Vec<Note> {
     let mut starts: Vec<usize> = Vec::new();

@@ -29,11 +29,12 @@ pub(super) fn notes(
     program: &Program,
     profile: &Profile,
     describe: &impl Fn(usize) -> Described,
-) -> Vec<Note> {
+) -> (Vec<Note>, Option<usize>) {
     let costs = Costs::of(program, profile);
     let total = costs.total;
     let mut notes = Vec::new();
     let here = costs.smallest_half(&back_edges(program));
+    let head = here.as_ref().map(|insns| head(insns, describe));
     if let Some(insns) = &here {
         let (first, last) = (*insns.start(), *insns.end());
         let share = percent(costs.sum(insns), total);
@@ -47,7 +48,7 @@ pub(super) fn notes(
     notes.extend(repeated_function(program, profile, &costs));
     let place = here.unwrap_or(0..=program.insns.len());
     notes.extend(kept_apart(profile, &place, describe));
-    notes
+    (notes, head)
 }
 
 impl Costs {
@@ -96,6 +97,20 @@ fn back_edges(program: &Program) -> Vec<RangeInclusive<usize>> {
         (to <= idx).then_some(to..=idx)
     });
     back.collect()
+}
+
+/// The insn of a loop whose source line begins it: the last of those before the jump back, as the
+/// condition stands at the end of most; the jump, if no line looks like one.
+fn head(insns: &RangeInclusive<usize>, describe: &impl Fn(usize) -> Described) -> usize {
+    const BEGIN: [&str; 6] = ["for", "while", "do", "bpf_for", "bpf_for_each", "bpf_repeat"];
+    let begins = |idx: &usize| {
+        let spot = describe(*idx).and_then(|(_, spot)| spot);
+        spot.is_some_and(|spot| {
+            let is_word = |c: char| c == '_' || c.is_alphanumeric();
+            spot.text.split(|c| !is_word(c)).any(|word| BEGIN.contains(&word))
+        })
+    };
+    insns.clone().rev().find(begins).unwrap_or(*insns.end())
 }
 
 fn jump_offset(insn: &Insn) -> Option<i64> {

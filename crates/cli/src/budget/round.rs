@@ -15,7 +15,7 @@ pub(super) fn notes(
     path: &WalkedPath,
     program: &Program,
     describe: &impl Fn(usize) -> Described,
-) -> Vec<Note> {
+) -> (Vec<Note>, Option<usize>) {
     let round = last_round(path);
     let mut notes = Vec::new();
     let is_condition = |idx: &&usize| program.insns.get(**idx).is_some_and(is_conditional);
@@ -33,7 +33,7 @@ pub(super) fn notes(
         notes.push(since("each round takes the same way at", idx, describe));
         notes.extend(why_same(idx, &round, program, describe));
     }
-    notes
+    (notes, conditions.first().copied())
 }
 
 /// The insns from the last time that the insn at the end was walked, to before it.

@@ -1,0 +1,299 @@
+//! Which value a path made of which others, and which it compared.
+//!
+//! # Invariants
+//! 1. A copy of 64 bits is the same value; everything else that an insn makes is a new one, with
+//!    those that it was made of. Sources have smaller numbers than what is made of them.
+//! 2. A place in memory is a value and a constant distance from it. What was stored is read back
+//!    from the same place only while no call was given the memory around it.
+
+use crate::history::insn::written_register;
+use skep::insn::Insn;
+use skep::insn::code::*;
+use skep::program::Program;
+use skep::{Step, WalkedPath};
+use std::collections::HashMap;
+
+/// A value's number.
+pub(crate) type Id = usize;
+
+/// Ancestors looked at, at most.
+const ANCESTORS_MAX: usize = 256;
+
+const FP: u8 = 10;
+
+/// A place in memory, and how many bytes are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    root: Id,
+    off: i64,
+    bytes: u32,
+}
+
+/// How a value came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// It was there when a function began.
+    Given,
+    Constant,
+    Frame,
+    Computed,
+    Loaded,
+    Returned,
+}
+
+#[derive(Debug)]
+pub(crate) struct Value<'p> {
+    pub(crate) made: Made,
+    /// The insn that made it.
+    pub(crate) by: Option<usize>,
+    pub(crate) of: [Option<Id>; 2],
+    /// The place that it points to.
+    points_to: Option<(Id, i64)>,
+    /// The place that it was read from.
+    pub(crate) read_from: Option<Place>,
+    /// What was told of it last, in the notation of the kernel's log.
+    pub(crate) told: Option<&'p str>,
+}
+
+/// A conditional jump of the path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Check {
+    pub(crate) insn_idx: usize,
+    pub(crate) dst: Id,
+    pub(crate) src: Option<Id>,
+    pub(crate) is_taken: bool,
+}
+
+impl Check {
+    pub(crate) fn operands(&self) -> impl Iterator<Item = Id> {
+        [Some(self.dst), self.src].into_iter().flatten()
+    }
+}
+
+/// A path, as the values that it made and compared.
+#[derive(Debug, Default)]
+pub(crate) struct Lineage<'p> {
+    pub(crate) values: Vec<Value<'p>>,
+    pub(crate) regs: HashMap<(u32, u8), Id>,
+    stored: HashMap<(Id, i64), (u32, Id)>,
+    /// The address in a map that is loaded, as one value wherever that happens.
+    addresses: HashMap<(u8, i32), Id>,
+    pub(crate) checks: Vec<Check>,
+    pub(crate) frame: u32,
+}
+
+impl<'p> Lineage<'p> {
+    /// Of a path of a program: of its values before the last insn, which is the one that is
+    /// refused.
+    pub(crate) fn of(path: &'p WalkedPath, program: &Program) -> Lineage<'p> {
+        let insns = path.steps().filter_map(|step| match step {
+            Step::Insn { insn_idx, frame } => Some((*insn_idx as usize, *frame)),
+            _ => None,
+        });
+        let mut insns = insns.peekable();
+        let mut lineage = Lineage { frame: path.frame(), ..Lineage::default() };
+        for step in path.steps() {
+            match step {
+                Step::Insn { .. } => {
+                    let (Some((idx, frame)), Some(&next)) = (insns.next(), insns.peek()) else {
+                        continue;
+                    };
+                    if let Some(insn) = program.insns.get(idx).copied() {
+                        let second = program.insns.get(idx + 1).map_or(0, |second| second.imm);
+                        lineage.walk(insn, second, At { idx, frame, next });
+                    }
+                }
+                Step::Register(now) => {
+                    let id = lineage.reg(now.frame, now.regno);
+                    lineage.values[id].told = Some(&now.value);
+                }
+                _ => {}
+            }
+        }
+        lineage
+    }
+
+    fn push(&mut self, made: Made, by: Option<usize>, of: [Option<Id>; 2]) -> Id {
+        let value = Value { made, by, of, points_to: None, read_from: None, told: None };
+        self.values.push(value);
+        self.values.len() - 1
+    }
+
+    /// What a register holds; given, if nobody set it on what is known of the path.
+    fn reg(&mut self, frame: u32, regno: u8) -> Id {
+        if let Some(&id) = self.regs.get(&(frame, regno)) {
+            return id;
+        }
+        let made = if regno == FP { Made::Frame } else { Made::Given };
+        let id = self.push(made, None, [None; 2]);
+        self.regs.insert((frame, regno), id);
+        id
+    }
+
+    fn set(&mut self, at: At, regno: u8, id: Id) {
+        self.regs.insert((at.frame, regno), id);
+    }
+
+    /// The place that a value and a distance point to.
+    fn place(&self, id: Id, off: i64) -> (Id, i64) {
+        let (root, from) = self.values[id].points_to.unwrap_or((id, 0));
+        (root, from.wrapping_add(off))
+    }
+
+    fn walk(&mut self, insn: Insn, second: i32, at: At) {
+        match insn.class() {
+            BPF_ALU | BPF_ALU64 => self.compute(insn, at),
+            BPF_LD if insn.is_ld_imm64() => {
+                let id = self.address(insn, second, at);
+                self.set(at, insn.dst, id);
+            }
+            BPF_LD => self.returned(at),
+            BPF_LDX => self.load(insn, at),
+            BPF_ST | BPF_STX => self.store(insn, at),
+            _ if insn.is_conditional_jump() => {
+                let dst = self.reg(at.frame, insn.dst);
+                let src = insn.is_src_reg().then(|| self.reg(at.frame, insn.src));
+                let target = at.idx as i64 + 1 + i64::from(insn.off);
+                let is_taken = at.next.0 as i64 == target;
+                self.checks.push(Check { insn_idx: at.idx, dst, src, is_taken });
+            }
+            BPF_JMP if insn.op() == BPF_CALL => self.call(insn, at),
+            BPF_JMP if insn.op() == BPF_EXIT && at.next.1 < at.frame => {
+                let result = self.reg(at.frame, 0);
+                self.regs.insert((at.next.1, 0), result);
+                self.regs.retain(|&(frame, _), _| frame < at.frame);
+            }
+            _ => {}
+        }
+    }
+
+    fn compute(&mut self, insn: Insn, at: At) {
+        let src = insn.is_src_reg().then(|| self.reg(at.frame, insn.src));
+        let is_wide = insn.class() == BPF_ALU64;
+        let id = match (insn.op(), src) {
+            (BPF_MOV, Some(src)) if is_wide && insn.off == 0 => src,
+            (BPF_MOV, Some(src)) => self.push(Made::Computed, Some(at.idx), [Some(src), None]),
+            (BPF_MOV, None) => self.push(Made::Constant, Some(at.idx), [None; 2]),
+            (op, src) => {
+                let dst = self.reg(at.frame, insn.dst);
+                let src = src.filter(|_| !matches!(op, BPF_NEG | BPF_END));
+                let id = self.push(Made::Computed, Some(at.idx), [Some(dst), src]);
+                if op == BPF_ADD && is_wide && src.is_none() {
+                    self.values[id].points_to = Some(self.place(dst, insn.imm.into()));
+                }
+                id
+            }
+        };
+        self.set(at, insn.dst, id);
+    }
+
+    /// A constant of 64 bits, or an address.
+    fn address(&mut self, insn: Insn, second: i32, at: At) -> Id {
+        let known = self.addresses.get(&(insn.src, insn.imm)).copied();
+        let root = known.unwrap_or_else(|| self.push(Made::Constant, Some(at.idx), [None; 2]));
+        if insn.src == 0 {
+            return self.push(Made::Constant, Some(at.idx), [None; 2]);
+        }
+        self.addresses.insert((insn.src, insn.imm), root);
+        let id = self.push(Made::Constant, Some(at.idx), [None; 2]);
+        self.values[id].points_to = Some((root, second.into()));
+        id
+    }
+
+    fn load(&mut self, insn: Insn, at: At) {
+        let base = self.reg(at.frame, insn.src);
+        let (root, off) = self.place(base, insn.off.into());
+        let bytes = insn.size_bytes();
+        let stored = self.stored.get(&(root, off)).filter(|stored| stored.0 == bytes);
+        let of = [stored.map(|&(_, id)| id), None];
+        let id = self.push(Made::Loaded, Some(at.idx), of);
+        self.values[id].read_from = Some(Place { root, off, bytes });
+        self.set(at, insn.dst, id);
+    }
+
+    fn store(&mut self, insn: Insn, at: At) {
+        let base = self.reg(at.frame, insn.dst);
+        let (root, off) = self.place(base, insn.off.into());
+        let bytes = insn.size_bytes();
+        let end = off.wrapping_add(bytes.into());
+        self.stored.retain(|&(of, from), (bytes, _)| {
+            of != root || from >= end || from.wrapping_add(i64::from(*bytes)) <= off
+        });
+        if insn.class() == BPF_STX && insn.mode() == BPF_MEM {
+            let src = self.reg(at.frame, insn.src);
+            self.stored.insert((root, off), (bytes, src));
+        }
+        if insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC {
+            let fetches = insn.imm & BPF_FETCH != 0 && insn.imm != BPF_CMPXCHG;
+            let fetched = if fetches { Some(insn.src) } else { written_register(&insn) };
+            let compared = (insn.imm == BPF_CMPXCHG).then_some(0);
+            if let Some(regno) = fetched.or(compared) {
+                let id = self.push(Made::Loaded, Some(at.idx), [None; 2]);
+                self.set(at, regno, id);
+            }
+        }
+    }
+
+    fn call(&mut self, insn: Insn, at: At) {
+        let arguments: Vec<Id> = (1..=5).map(|regno| self.reg(at.frame, regno)).collect();
+        if at.next.1 > at.frame {
+            let inner = at.next.1;
+            self.regs.retain(|&(frame, _), _| frame < inner);
+            if insn.src == BPF_PSEUDO_CALL {
+                for (regno, id) in (1..=5).zip(arguments) {
+                    self.regs.insert((inner, regno), id);
+                }
+            }
+        } else {
+            for id in arguments {
+                let (root, _) = self.place(id, 0);
+                self.stored.retain(|&(of, _), _| of != root);
+            }
+        }
+        self.returned(at);
+    }
+
+    /// R0 is a result, R1 to R5 are gone.
+    fn returned(&mut self, at: At) {
+        let id = self.push(Made::Returned, Some(at.idx), [None; 2]);
+        self.set(at, 0, id);
+        for regno in 1..=5 {
+            self.regs.remove(&(at.frame, regno));
+        }
+    }
+
+    /// A value and those that it was made of, as far as one `follows` them; the newest first.
+    pub(crate) fn ancestors(&self, id: Id, follows: impl Fn(&Value<'_>) -> bool) -> Vec<Id> {
+        self.ancestors_by(id, |_, of| follows(of))
+    }
+
+    /// The same, if it depends on the value that was made of it, too.
+    pub(crate) fn ancestors_by(
+        &self,
+        id: Id,
+        follows: impl Fn(&Value<'_>, &Value<'_>) -> bool,
+    ) -> Vec<Id> {
+        let mut found = vec![id];
+        let mut next = 0;
+        while next < found.len() && found.len() < ANCESTORS_MAX {
+            let made = &self.values[found[next]];
+            for of in made.of.into_iter().flatten() {
+                if !found.contains(&of) && follows(made, &self.values[of]) {
+                    found.push(of);
+                }
+            }
+            next += 1;
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found
+    }
+}
+
+/// Where the walk is.
+#[derive(Clone, Copy)]
+struct At {
+    idx: usize,
+    frame: u32,
+    /// The insn that is next, and its frame.
+    next: (usize, u32),
+}

@@ -1,0 +1,29 @@
+//! The check that is missing, or does not reach what is used, is at another insn than the use:
+//! which comparison was meant, and why it does not count.
+
+mod bounds;
+mod packet;
+
+use crate::lineage::Lineage;
+use crate::story::Described;
+use skep::program::Program;
+use skep::{Refusal, WalkedPath};
+use skep_report::Note;
+
+/// What is told of the checks on the path to a refusal that is about a missing one.
+pub(crate) fn notes(
+    refusal: &Refusal,
+    path: &WalkedPath,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Vec<Note> {
+    match refusal.kind.as_str() {
+        "beyond-packet" => packet::note(refusal, &Lineage::of(path, program), program, describe)
+            .into_iter()
+            .collect(),
+        kind if bounds::CODES.contains(&kind) => {
+            bounds::notes(refusal, &Lineage::of(path, program), program, describe)
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,165 @@
+//! Numbers that are not bounded: where they come from, and what was compared in their place.
+
+use crate::history::is_number_text;
+use crate::lineage::{Check, Id, Lineage, Made, Value};
+use crate::story::{Described, since};
+use skep::Refusal;
+use skep::insn::Insn;
+use skep::insn::code::*;
+use skep::program::Program;
+use skep_report::Note;
+
+/// Refusals that a bound in the right place would avoid.
+pub(super) const CODES: [&str; 18] = [
+    "beyond-map-value",
+    "beyond-memory",
+    "beyond-stack",
+    "highest-offset-outside",
+    "kernel-argument-maybe-negative-size",
+    "kernel-argument-unbounded-size",
+    "lowest-offset-outside",
+    "maybe-negative-offset",
+    "maybe-negative-size",
+    "maybe-zero-size",
+    "pointer-moved-by-unbounded",
+    "pointer-moved-too-far",
+    "unbounded-access",
+    "unbounded-size",
+    "unbounded-stack-offset",
+    "value-moves-pointer-too-far",
+    "variable-offset-beyond-stack",
+    "variable-pointer-offset",
+];
+
+/// What is told of a number without the bound that it needs.
+pub(super) fn notes(
+    refusal: &Refusal,
+    lineage: &Lineage<'_>,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Vec<Note> {
+    let insn = refusal.insn_idx.and_then(|idx| program.insns.get(idx)).copied();
+    let Some(id) = subject(refusal, lineage, insn) else { return Vec::new() };
+    let Some(number) = lineage.number_in(id) else { return Vec::new() };
+    let mut notes = Vec::new();
+    if number != id {
+        notes.extend(lineage.is_now("the offset is", number, describe));
+    }
+    let family = lineage.ancestors(number, is_number);
+    let compared = lineage.compared(&family, describe);
+    notes.push(compared.unwrap_or_else(|| lineage.origin(&family, program, describe)));
+    notes
+}
+
+/// The value that is refused.
+fn subject(refusal: &Refusal, lineage: &Lineage<'_>, insn: Option<Insn>) -> Option<Id> {
+    let moved = insn.filter(|insn| insn.class() == BPF_ALU64 && insn.is_src_reg());
+    let regno = match (refusal.registers.first(), moved) {
+        (_, Some(insn)) => insn.src,
+        (Some(&regno), None) => regno,
+        (None, None) => return None,
+    };
+    lineage.regs.get(&(lineage.frame, regno)).copied()
+}
+
+fn is_number(value: &Value<'_>) -> bool {
+    match value.told {
+        Some(told) => is_number_text(told),
+        None => !matches!(value.made, Made::Frame | Made::Given),
+    }
+}
+
+impl Lineage<'_> {
+    /// The number that is meant: itself, or what was added to a pointer last.
+    fn number_in(&self, id: Id) -> Option<Id> {
+        if is_number(&self.values[id]) {
+            return Some(id);
+        }
+        let mut at = id;
+        loop {
+            let [of, added] = self.values[at].of;
+            let is_variable = |id: &Id| {
+                let value = &self.values[*id];
+                is_number(value) && value.made != Made::Constant
+            };
+            if let Some(number) = [added, of].into_iter().flatten().find(is_variable) {
+                return Some(number);
+            }
+            at = of?;
+        }
+    }
+
+    /// What a value is, and the insn that made it.
+    fn is_now(&self, says: &str, id: Id, describe: &impl Fn(usize) -> Described) -> Option<Note> {
+        let value = &self.values[id];
+        Some(since(&format!("{says} {}, made by", value.told?), value.by?, describe))
+    }
+
+    /// Which check there was: of a number or one that it is made of, or of what stood in its place.
+    fn compared(&self, family: &[Id], describe: &impl Fn(usize) -> Described) -> Option<Note> {
+        let is_made = |id: &Id| self.values[*id].made != Made::Constant;
+        let are_numbers =
+            |check: &&Check| check.operands().all(|operand| is_number(&self.values[operand]));
+        let checks = || self.checks.iter().rev().filter(are_numbers);
+        let is_of_family = |check: &&Check| check.operands().any(|id| family.contains(&id));
+        if let Some(check) = checks().find(is_of_family) {
+            let is_direct = check.operands().any(|id| self.unstored(family[0]).contains(&id));
+            let says = match is_direct {
+                true => "it was compared at",
+                false => "it is read back from memory; before, it was compared at",
+            };
+            return Some(since(says, check.insn_idx, describe));
+        }
+        let places: Vec<_> = family.iter().filter_map(|&id| self.values[id].read_from).collect();
+        checks().find_map(|check| {
+            let operands = check.operands().filter(is_made);
+            let others: Vec<Id> =
+                operands.flat_map(|id| self.ancestors(id, is_number)).filter(is_made).collect();
+            let is_again = |id: &Id| {
+                self.values[*id].read_from.is_some_and(|place| places.contains(&place))
+                    && !family.contains(id)
+            };
+            let says = if others.iter().any(is_again) {
+                "it was read anew after another read of that memory was compared, at"
+            } else if others.iter().any(|id| family.contains(id)) {
+                "what was compared is another number, made of the same, at"
+            } else {
+                return None;
+            };
+            Some(since(says, check.insn_idx, describe))
+        })
+    }
+
+    /// What a number is made of since it was read from memory.
+    fn unstored(&self, id: Id) -> Vec<Id> {
+        self.ancestors_by(id, |made, of| made.made != Made::Loaded && is_number(of))
+    }
+
+    /// Where a number comes from that nothing was compared with.
+    fn origin(
+        &self,
+        family: &[Id],
+        program: &Program,
+        describe: &impl Fn(usize) -> Described,
+    ) -> Note {
+        const NEVER: &str = "nothing compares it on this path";
+        let is_source = |id: &&Id| {
+            let value = &self.values[**id];
+            let is_read = matches!(value.made, Made::Loaded | Made::Returned);
+            is_read && value.of == [None; 2]
+        };
+        let source = family.iter().find(is_source).and_then(|&id| self.values[id].by);
+        let Some(by) = source else { return Note { text: NEVER.to_owned(), at: None } };
+        let calls_own = program.insns.get(by).is_some_and(|insn| {
+            insn.class() == BPF_JMP && insn.op() == BPF_CALL && insn.src == BPF_PSEUDO_CALL
+        });
+        match calls_own {
+            true => since("it is any result of a global function: of the call at", by, describe),
+            // That insn is told of already.
+            false if self.values[family[0]].by == Some(by) => {
+                Note { text: NEVER.to_owned(), at: None }
+            }
+            false => since(&format!("{NEVER}; it comes from"), by, describe),
+        }
+    }
+}

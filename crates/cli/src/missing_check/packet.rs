@@ -1,0 +1,142 @@
+//! Pointers into a packet: what was compared with its end, and why that does not count.
+
+use crate::lineage::{Check, Id, Lineage, Value};
+use crate::story::{Described, since};
+use skep::Refusal;
+use skep::insn::Insn;
+use skep::insn::code::*;
+use skep::program::Program;
+use skep_report::Note;
+
+/// Pointers that may lie further behind are given no range (`MAX_PACKET_OFF`).
+const PACKET_OFF_MAX: u64 = 0xffff;
+
+/// What is told of an access beyond what was compared with the end.
+pub(super) fn note(
+    refusal: &Refusal,
+    lineage: &Lineage<'_>,
+    program: &Program,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<Note> {
+    let regno = refusal.registers.first()?;
+    let id = *lineage.regs.get(&(lineage.frame, *regno))?;
+    let here = lineage.with_end(id, program);
+    let Some((check, relation)) = here else {
+        let text = "nothing compares it with the packet's end on this path".to_owned();
+        return Some(Note { text, at: None });
+    };
+    let told = lineage.values[id].told.unwrap_or_default();
+    let says = match relation {
+        Relation::Difference => {
+            "a difference of the two pointers was compared, which says nothing of either, at"
+        }
+        Relation::ReadAnew => "it was read anew since another read was compared with the end, at",
+        Relation::Same if !proves(check, lineage, program) => {
+            "this branch says nothing of what lies before the end: the comparison at"
+        }
+        Relation::Same if !told.contains("r=0") => "it was compared with the packet's end at",
+        Relation::Same if umax(told) > PACKET_OFF_MAX => {
+            "it may be too far behind for a comparison to count; there is one at"
+        }
+        Relation::Same => "another pointer was compared with the packet's end, at",
+    };
+    Some(since(says, check.insn_idx, describe))
+}
+
+/// What was compared with the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// A pointer made of the same read.
+    Same,
+    /// Another read of the same.
+    ReadAnew,
+    /// A number made of pointer and end.
+    Difference,
+}
+
+fn is_packet(value: &Value<'_>) -> bool {
+    value.told.is_some_and(|told| told.starts_with("pkt") && !is_end(value))
+}
+
+fn is_end(value: &Value<'_>) -> bool {
+    value.told.is_some_and(|told| told.starts_with("pkt_end"))
+}
+
+impl Lineage<'_> {
+    /// The last comparison that was meant for a pointer.
+    fn with_end(&self, id: Id, program: &Program) -> Option<(&Check, Relation)> {
+        let family = self.ancestors(id, is_packet);
+        let places: Vec<_> = family.iter().filter_map(|&id| self.values[id].read_from).collect();
+        let relation = |check: &Check| {
+            let value = |id: Id| &self.values[id];
+            if check.operands().any(|id| is_end(value(id))) {
+                let other = check.operands().find(|&id| is_packet(value(id)))?;
+                let others = self.ancestors(other, is_packet);
+                if others.iter().any(|id| family.contains(id)) {
+                    return Some(Relation::Same);
+                }
+                let again = |id: &Id| value(*id).read_from.is_some_and(|at| places.contains(&at));
+                return others.iter().any(again).then_some(Relation::ReadAnew);
+            }
+            let is_difference = |id: Id| {
+                let is_subtracted = |id: &Id| {
+                    let made = value(*id).by.and_then(|by| program.insns.get(by));
+                    let of = || value(*id).of.into_iter().flatten();
+                    made.is_some_and(|insn| insn.op() == BPF_SUB)
+                        && of().any(|id| is_end(value(id)))
+                        && of().any(|id| is_packet(value(id)))
+                };
+                self.ancestors(id, |_| true).iter().any(is_subtracted)
+            };
+            check.operands().any(is_difference).then_some(Relation::Difference)
+        };
+        let found = self.checks.iter().rev().filter_map(|check| Some((check, relation(check)?)));
+        // A comparison of the pointer itself says more than one of something near it.
+        let found: Vec<_> = found.collect();
+        let same = found.iter().find(|(_, relation)| *relation == Relation::Same);
+        same.or(found.first()).copied()
+    }
+}
+
+/// Whether the branch that was taken says that the pointer is not behind the end.
+fn proves(check: &Check, lineage: &Lineage<'_>, program: &Program) -> bool {
+    let Some(insn) = program.insns.get(check.insn_idx) else { return false };
+    let end_is_src = check.src.is_some_and(|id| is_end(&lineage.values[id]));
+    let taken = |insn: &Insn| match insn.op() {
+        BPF_JGT | BPF_JGE => Some(!end_is_src),
+        BPF_JLT | BPF_JLE => Some(end_is_src),
+        _ => None,
+    };
+    taken(insn) == Some(check.is_taken)
+}
+
+/// The largest number that a text such as `pkt(id=1,umax=60)` has for its offset.
+fn umax(told: &str) -> u64 {
+    let Some((_, rest)) = told.split_once("umax=") else { return 0 };
+    // `umax=smax32=umax32=60` is a row of names for one number.
+    let number = rest.split(',').next().unwrap_or_default().rsplit('=').next();
+    let number = number.unwrap_or_default().trim_end_matches(')');
+    match number.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).unwrap_or(0),
+        None => number.parse().unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_number_of_a_text() {
+        for (told, number) in [
+            ("pkt(r=0)", 0),
+            (
+                "pkt(id=1,off=14,r=0,smin=smin32=0,smax=umax=smax32=umax32=60,var_off=(0x0; 0x3c))",
+                60,
+            ),
+            ("pkt(id=1,r=0,umax=0x3fffc00)", 0x3fffc00),
+        ] {
+            assert_eq!(umax(told), number, "{told}");
+        }
+    }
+}
