@@ -37,7 +37,9 @@ pub(crate) fn spending(
         "too-many-jumps" | "too-many-waiting-branches" => {
             let waiting =
                 path.map(|path| path.waiting().map(|idx| idx as usize).collect::<Vec<_>>());
-            branches(&waiting.unwrap_or_default(), &describe)
+            let (notes, most) = branches(&waiting.unwrap_or_default(), &describe);
+            let here = most.and_then(|idx| loops::around(program, idx));
+            (notes, here.and_then(|insns| loops::head(&insns, &describe)).or(most))
         }
         "infinite-loop" => round::notes(path?, program, &describe),
         "call-stack-too-deep" => (chain::of_path(path?, program), None),

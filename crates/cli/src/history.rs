@@ -105,13 +105,26 @@ impl<'p> History<'p> {
             Some(before) if !made_anew => before.made,
             _ => now,
         };
-        let source = by.filter(|insn| made_anew && is_copy(insn));
-        let source = source.and_then(|insn| self.known.get(&(now.frame, insn.src)));
+        // A pointer that is none any more is a number where it is copied or moved.
+        let from = by.and_then(|insn| match made_anew {
+            true => is_copy(insn).then_some(insn.src),
+            false => is_sum(insn).then_some(now.regno),
+        });
+        let source = from.and_then(|regno| {
+            let at = (now.frame, regno);
+            self.before_copy.get(&at).or_else(|| self.known.get(&at))
+        });
         let lessened = source.copied().filter(|source| is_number(now) && !is_number(source.now));
         match lessened {
             Some(source) => self.before_copy.insert(at, source),
             None if made_anew => self.before_copy.remove(&at),
             None => None,
+        };
+        // A copy gives what it is made of a number, too.
+        let is_copied = by.is_some_and(|insn| !made_anew && is_copy(insn));
+        let since = match self.known.get(&at) {
+            Some(before) if is_copied => before.since,
+            _ => since,
         };
         self.known.insert(at, Known { now, made, since, step });
     }
@@ -261,6 +274,11 @@ fn takes_away(value: &str, callee: &str) -> bool {
     }
 }
 
+/// Whether an insn adds to a register what may be a pointer.
+fn is_sum(insn: &Insn) -> bool {
+    insn.class() == BPF_ALU64 && insn.op() == BPF_ADD
+}
+
 /// The register of the argument that a message numbers, such as `arg#0`.
 fn argument(message: &str) -> Option<u8> {
     let (_, rest) = message.split_once("arg#")?;
@@ -272,7 +290,7 @@ fn argument(message: &str) -> Option<u8> {
 fn is_about(insn: &Insn, regno: u8) -> bool {
     match insn.class() {
         BPF_JMP | BPF_JMP32 => true,
-        BPF_ALU | BPF_ALU64 => insn.dst == regno,
+        BPF_ALU | BPF_ALU64 => insn.dst == regno || is_copy(insn) && insn.src == regno,
         _ => written_register(insn).is_none_or(|written| written == regno),
     }
 }

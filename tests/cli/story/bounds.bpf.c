@@ -146,4 +146,67 @@ int returned(struct __sk_buff *skb)
 	return skb->mark > 7 ? 0 : 1;
 }
 
+/* Half of a number is compared. */
+SEC("tc")
+int lower_half(struct __sk_buff *skb)
+{
+	u64 at = skb->hash * 2654435761ULL;
+
+	if ((u32)at >= 64)
+		return 0;
+	return places[at];
+}
+
+static long each(u32 at, u64 *sum)
+{
+	*sum += places[at];
+	return 0;
+}
+
+/* What bpf_loop() counts to is not known in the callback. */
+SEC("tc")
+int in_callback(struct __sk_buff *skb)
+{
+	u64 sum = 0;
+
+	loop(64, each, &sum, 0);
+	return sum & 1;
+}
+
+/* The sum is within 65,535, the place behind the header is not. */
+SEC("xdp")
+int too_far_by_header(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct ipv4_hdr *ip = data + sizeof(struct eth_hdr);
+	u16 total;
+
+	if ((void *)(ip + 1) > end)
+		return XDP_PASS;
+	total = be16(ip->total_len);
+	if ((void *)ip + total > end)
+		return XDP_PASS;
+	return *((u8 *)ip + total - 1) ? XDP_PASS : XDP_DROP;
+}
+
+/* The pointer is moved after it was lost. */
+SEC("tc")
+int moved_after(struct __sk_buff *skb)
+{
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	struct ipv4_hdr *ip = data + sizeof(struct eth_hdr);
+	struct udp_hdr *udp;
+	u32 len;
+
+	if ((void *)(ip + 1) > end)
+		return 0;
+	len = (ip->version_ihl & 15) * 4;
+	if (skb_change_head(skb, 0, 0))
+		return 0;
+	udp = (void *)ip + len;
+	if ((void *)(udp + 1) > (void *)(long)skb->data_end)
+		return 0;
+	return udp->dst == be16(53);
+}
+
 LICENSE_GPL;

@@ -55,13 +55,27 @@ pub(super) fn of_path(path: &WalkedPath, program: &Program) -> Vec<Note> {
 }
 
 fn of(functions: &[String]) -> Note {
-    Note { text: format!("the chain of calls: {}", functions.join(" > ")), at: None }
+    // One that calls itself stands there once.
+    let links: Vec<String> = functions
+        .chunk_by(|a, b| a == b)
+        .map(|same| match same.len() {
+            1 => same[0].clone(),
+            times => format!("{}, {times} times", same[0]),
+        })
+        .collect();
+    Note { text: format!("the chain of calls: {}", links.join(" > ")), at: None }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use skep::{Session, VerifyOptions};
+
+    #[test]
+    fn one_that_calls_itself_stands_there_once() {
+        let functions = ["`prog`", "`fact`", "`fact`", "`end`"].map(str::to_owned);
+        assert_eq!(of(&functions).text, "the chain of calls: `prog` > `fact`, 2 times > `end`");
+    }
 
     #[test]
     fn the_chain_has_names_and_bytes() {

@@ -34,7 +34,7 @@ pub(super) fn notes(
     let total = costs.total;
     let mut notes = Vec::new();
     let here = costs.smallest_half(&back_edges(program));
-    let head = here.as_ref().map(|insns| head(insns, describe));
+    let head = here.as_ref().map(|insns| head(insns, describe).unwrap_or(*insns.end()));
     if let Some(insns) = &here {
         let (first, last) = (*insns.start(), *insns.end());
         let share = percent(costs.sum(insns), total);
@@ -99,10 +99,16 @@ fn back_edges(program: &Program) -> Vec<RangeInclusive<usize>> {
     back.collect()
 }
 
-/// The insn of a loop whose source line begins it: the last of those before the jump back, as the
-/// condition stands at the end of most; the jump, if no line looks like one.
-fn head(insns: &RangeInclusive<usize>, describe: &impl Fn(usize) -> Described) -> usize {
+/// The insn whose source line begins a loop: the last of those before the jump back, as the
+/// condition stands at the end of most, or the check before the first round; the jump, if no line
+/// looks like one.
+pub(super) fn head(
+    insns: &RangeInclusive<usize>,
+    describe: &impl Fn(usize) -> Described,
+) -> Option<usize> {
     const BEGIN: [&str; 6] = ["for", "while", "do", "bpf_for", "bpf_for_each", "bpf_repeat"];
+    /// The check before the first round stands right before it.
+    const BEFORE: usize = 12;
     let begins = |idx: &usize| {
         let spot = describe(*idx).and_then(|(_, spot)| spot);
         spot.is_some_and(|spot| {
@@ -110,7 +116,14 @@ fn head(insns: &RangeInclusive<usize>, describe: &impl Fn(usize) -> Described) -
             spot.text.split(|c| !is_word(c)).any(|word| BEGIN.contains(&word))
         })
     };
-    insns.clone().rev().find(begins).unwrap_or(*insns.end())
+    let before = insns.start().saturating_sub(BEFORE)..*insns.start();
+    insns.clone().rev().find(begins).or_else(|| before.rev().find(begins))
+}
+
+/// The smallest loop around an insn.
+pub(super) fn around(program: &Program, idx: usize) -> Option<RangeInclusive<usize>> {
+    let loops = back_edges(program).into_iter().filter(|insns| insns.contains(&idx));
+    loops.min_by_key(|insns| insns.end() - insns.start())
 }
 
 fn jump_offset(insn: &Insn) -> Option<i64> {

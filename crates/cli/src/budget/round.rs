@@ -1,5 +1,6 @@
 //! The round of a loop that would never end: what could leave it, and why that does not.
 
+use super::loops::head;
 use crate::history::insn::{read_registers, written_register};
 use crate::story::{Described, since};
 use skep::insn::Insn;
@@ -33,7 +34,9 @@ pub(super) fn notes(
         notes.push(since("each round takes the same way at", idx, describe));
         notes.extend(why_same(idx, &round, program, describe));
     }
-    (notes, conditions.first().copied())
+    let insns = round.iter().min().zip(round.iter().max());
+    let head = insns.and_then(|(&first, &last)| head(&(first..=last), describe));
+    (notes, head.or(conditions.first().copied()))
 }
 
 /// The insns from the last time that the insn at the end was walked, to before it.

@@ -145,11 +145,17 @@ impl Lineage<'_> {
         const NEVER: &str = "nothing compares it on this path";
         let is_source = |id: &&Id| {
             let value = &self.values[**id];
-            let is_read = matches!(value.made, Made::Loaded | Made::Returned);
-            is_read && value.of == [None; 2]
+            match value.made {
+                Made::Loaded | Made::Returned => value.of == [None; 2],
+                made => made == Made::Given,
+            }
         };
-        let source = family.iter().find(is_source).and_then(|&id| self.values[id].by);
-        let Some(by) = source else { return Note { text: NEVER.to_owned(), at: None } };
+        let source = family.iter().find(is_source).map(|&id| &self.values[id]);
+        let given = source.is_some_and(|value| value.made == Made::Given);
+        let Some(by) = source.and_then(|value| value.by) else {
+            let whence = if given { "; it is an argument of this function" } else { "" };
+            return Note { text: format!("{NEVER}{whence}"), at: None };
+        };
         let calls_own = program.insns.get(by).is_some_and(|insn| {
             insn.class() == BPF_JMP && insn.op() == BPF_CALL && insn.src == BPF_PSEUDO_CALL
         });

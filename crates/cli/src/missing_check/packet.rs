@@ -35,7 +35,7 @@ pub(super) fn note(
             "this branch says nothing of what lies before the end: the comparison at"
         }
         Relation::Same if !told.contains("r=0") => "it was compared with the packet's end at",
-        Relation::Same if umax(told) > PACKET_OFF_MAX => {
+        Relation::Same if furthest(told) > PACKET_OFF_MAX => {
             "it may be too far behind for a comparison to count; there is one at"
         }
         Relation::Same => "another pointer was compared with the packet's end, at",
@@ -110,9 +110,13 @@ fn proves(check: &Check, lineage: &Lineage<'_>, program: &Program) -> bool {
     taken(insn) == Some(check.is_taken)
 }
 
-/// The largest number that a text such as `pkt(id=1,umax=60)` has for its offset.
-fn umax(told: &str) -> u64 {
-    let Some((_, rest)) = told.split_once("umax=") else { return 0 };
+/// How far behind the packet's start a text such as `pkt(id=1,off=14,umax=60)` may point.
+fn furthest(told: &str) -> u64 {
+    number(told, "umax=").saturating_add(number(told, "off="))
+}
+
+fn number(told: &str, name: &str) -> u64 {
+    let Some((_, rest)) = told.split_once(name) else { return 0 };
     // `umax=smax32=umax32=60` is a row of names for one number.
     let number = rest.split(',').next().unwrap_or_default().rsplit('=').next();
     let number = number.unwrap_or_default().trim_end_matches(')');
@@ -127,16 +131,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_number_of_a_text() {
+    fn how_far_a_text_reaches() {
         for (told, number) in [
             ("pkt(r=0)", 0),
             (
                 "pkt(id=1,off=14,r=0,smin=smin32=0,smax=umax=smax32=umax32=60,var_off=(0x0; 0x3c))",
-                60,
+                74,
             ),
             ("pkt(id=1,r=0,umax=0x3fffc00)", 0x3fffc00),
         ] {
-            assert_eq!(umax(told), number, "{told}");
+            assert_eq!(furthest(told), number, "{told}");
         }
     }
 }
