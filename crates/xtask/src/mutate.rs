@@ -80,7 +80,7 @@ pub(crate) struct Args {
     /// Judge the finding of a file again.
     #[arg(long)]
     replay: Option<PathBuf>,
-    /// With --replay: lines of either log shown behind the first that differs.
+    /// With --replay: lines of either log shown around the first that differs.
     #[arg(long, default_value_t = 10)]
     lines: usize,
     /// Ask no kernel: print what our verifier says of each program.

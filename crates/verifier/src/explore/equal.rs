@@ -223,7 +223,7 @@ impl Compare<'_> {
 
     fn scalar_safe(&mut self, (o, oid): (&Reg, u32), precise: bool, (c, cid): (&Reg, u32)) -> bool {
         if self.explore_alu_limits {
-            return o.off == c.off && o.val == c.val && self.idmap.check_scalar_ids(oid, cid);
+            return o.off == c.off && o.val == c.val && self.sums_alike(oid, cid);
         }
         if !precise && !self.all_precise && self.exact == Exactness::Covered {
             return true;
@@ -243,6 +243,21 @@ impl Compare<'_> {
         // The flag is no part of the identity: {X, X+1} is not {Y, Z+1}.
         value_within(&o.val, &c.val)
             && self.idmap.check_scalar_ids(oid & !BPF_ADD_CONST, cid & !BPF_ADD_CONST)
+    }
+
+    /// Whether what the current state's id says is enough for the old one's, where only the same
+    /// value covers a value: a number covers a sum, a sum only sums of what it is a sum of.
+    fn sums_alike(&mut self, old: u32, cur: u32) -> bool {
+        let base = |id: u32| id & !BPF_ADD_CONST;
+        if old == 0 {
+            return true;
+        }
+        if old == base(old) {
+            return self.idmap.check_scalar_ids(old, cur);
+        }
+        cur != base(cur)
+            && self.idmap.check_scalar_ids(old, cur)
+            && self.idmap.check_scalar_ids(base(old), base(cur))
     }
 
     fn stacksafe(&mut self, (i, id): (usize, FrameId), marks: Marks, cur: &Frame) -> bool {

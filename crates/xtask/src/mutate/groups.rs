@@ -167,7 +167,7 @@ pub(super) fn replay(path: &Path, (smaller, lines): (bool, usize)) -> crate::Out
         ours = kernel_log::normalise(&ours, &program.insns);
     }
     println!("ours:   {}\nkernel: {}", difference.ours, difference.kernel);
-    let from = difference.line.saturating_sub(8);
+    let from = difference.line.saturating_sub(lines.max(8));
     let shown = difference.line.saturating_sub(1 + from);
     ours.lines().skip(from).take(shown).for_each(|line| println!("= {line}"));
     ours.lines().skip(from + shown).take(lines).for_each(|line| println!("- {line}"));
