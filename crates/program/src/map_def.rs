@@ -86,6 +86,13 @@ impl MapDef {
     pub fn kernel_name(&self) -> &str {
         cut_name(&self.name)
     }
+
+    /// Whether programs may not write its values: the flag says so, or the type does (what a lookup
+    /// in a map of devices gives is the kernel's own).
+    pub fn is_rdonly_prog(&self) -> bool {
+        self.map_flags.contains(MapFlags::RDONLY_PROG)
+            || matches!(self.map_type, MapType::Devmap | MapType::DevmapHash)
+    }
 }
 
 pub(crate) fn cut_name(name: &str) -> &str {

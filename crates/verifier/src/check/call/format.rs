@@ -10,13 +10,13 @@ use crate::rejection::{CallFault, Check, Regno, Stop, errno};
 use crate::state::reg::Reg;
 use skep_program::MapDef;
 use skep_uapi::limits::MAX_BPRINTF_VARARGS;
-use skep_uapi::{MapFlags, MapType, bprintf};
+use skep_uapi::{MapType, bprintf};
 
 /// A pointer to a terminated string that no one can change.
 pub(crate) fn check_const_str(env: &mut Env<'_>, regno: u8) -> Check {
     let reg = env.reg(regno);
     let def = map_def(env, &reg)?;
-    if !(def.map_flags.contains(MapFlags::RDONLY_PROG) && def.frozen) {
+    if !(def.is_rdonly_prog() && def.frozen) {
         reject!(env, EACCES, CallFault::NotReadOnlyMap { regno: Regno(regno) });
     }
     if !reg.val.is_const() {

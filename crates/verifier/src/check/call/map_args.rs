@@ -129,7 +129,7 @@ pub(crate) fn record_func_map(env: &mut Env<'_>, meta: &CallMeta) -> Check {
             | HelperId::MapPushElem
             | HelperId::MapPopElem
     );
-    if writes && def.map_flags.contains(MapFlags::RDONLY_PROG) {
+    if writes && def.is_rdonly_prog() {
         reject!(env, EACCES, CallFault::MapReadOnly);
     }
     let aux = env.aux_mut();

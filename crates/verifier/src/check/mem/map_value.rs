@@ -71,7 +71,7 @@ pub(crate) fn map_def<'a>(env: &Env<'a>, reg: &Reg) -> Check<&'a MapDef> {
 /// Checks that the map's flags allow programs to read or write.
 pub(crate) fn check_map_access_type(env: &mut Env<'_>, span: Span, ty: AccessType) -> Check {
     let def = map_def(env, &env.reg(span.regno))?;
-    let rdonly = def.map_flags.contains(MapFlags::RDONLY_PROG);
+    let rdonly = def.is_rdonly_prog();
     let wronly = !rdonly && def.map_flags.contains(MapFlags::WRONLY_PROG);
     let Span { off, size, .. } = span;
     let value_size = def.value_size;
@@ -139,9 +139,7 @@ pub(crate) fn field_type_name(kind: FieldKind) -> &'static str {
 
 /// Whether no one can change the values any more. Kernel: `bpf_map_is_rdonly`.
 fn is_constant(def: &MapDef) -> bool {
-    def.map_flags.contains(MapFlags::RDONLY_PROG)
-        && def.frozen
-        && matches!(def.map_type, MapType::Array | MapType::Arena)
+    def.is_rdonly_prog() && def.frozen && matches!(def.map_type, MapType::Array | MapType::Arena)
 }
 
 /// The value of a map that is constant. Only maps of one element have an address to read from.
