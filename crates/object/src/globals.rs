@@ -72,6 +72,9 @@ impl Object {
     /// Sets a global variable of `.data`, `.rodata` or `.bss` for programs that are verified, and
     /// maps that are created, from now on. What stands in `.rodata` the verifier knows.
     ///
+    /// The number has to fit, not its type in Rust: `100u32` may be given to a `u16`. As in
+    /// veristat, an unsigned variable takes negative numbers too: -1 sets all bits.
+    ///
     /// ```no_run
     /// # fn set(object: &mut skep_object::Object) -> Result<(), skep_object::Error> {
     /// object.set_global("limit", 100u32)?;
@@ -325,6 +328,9 @@ mod tests {
         assert_eq!(section(".data")[8..16], [8, 7, 6, 5, 4, 3, 2, 1]);
         assert_eq!(section(".data")[..8], [1, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(section(".rodata")[..4], [7, 0, 0, 0]);
+        // The number fits, though its type in Rust is wider.
+        object.set_global("scale", 8u64).unwrap();
+        assert!(object.set_global("scale", u64::MAX).is_err());
         for entry in &object.programs {
             assert!(Arc::ptr_eq(&entry.program.as_ref().unwrap().maps, &object.maps));
         }

@@ -269,7 +269,8 @@ impl Case<'_> {
     fn run(&self, flags: &TestFlags, outcome: &mut Outcome) -> Result<(), Trouble> {
         let test = self.test;
         let flags = self.flags(flags)?;
-        let mut single = Single::new(&flags).map_err(|failure| (failure.message, failure.exit))?;
+        let mut single =
+            Single::new(&flags).map_err(|failure| (as_key(&failure.message), failure.exit))?;
         for (name, input) in &test.maps {
             if let MapInput::Entries(entries) = input {
                 fill(&single, name, entries).map_err(input_error)?;
@@ -294,7 +295,8 @@ impl Case<'_> {
         }
         if let Some(expected) = &test.output {
             let bytes = left(&single.ctx, takes_packet(instance.prog_type()));
-            let wanted = run::hex(expected).map_err(input_error)?;
+            let wrong = |what: String| input_error(what.replace("--hex", "output"));
+            let wanted = run::hex(expected).map_err(wrong)?;
             if bytes != wanted {
                 outcome.differs(&["output"], Number::Text(hex(&bytes)), expected);
             }
@@ -314,6 +316,18 @@ impl Case<'_> {
         }
         Ok(())
     }
+}
+
+/// What is told of an option of `skep run`, by the key that stands for it.
+fn as_key(message: &str) -> String {
+    const KEYS: [(&str, &str); 4] = [
+        ("--hex", "packet"),
+        ("--data-file", "packet_file"),
+        ("--ctx-json", "ctx"),
+        ("--map", "maps"),
+    ];
+    let named = KEYS.iter().find_map(|(option, key)| Some((key, message.strip_prefix(option)?)));
+    named.map_or_else(|| message.to_owned(), |(key, rest)| format!("{key}{rest}"))
 }
 
 fn left(ctx: &Ctx, is_packet: bool) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! `TestFile`: a file of tests, read.
 
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -128,8 +128,14 @@ impl TestFile {
             defaults: Defaults { object, btf, prog },
             tests,
         };
+        let mut names = HashSet::new();
         for test in &file.tests {
-            file.check(test).map_err(|what| format!("{}: {what}", file.place(test)))?;
+            let name = test.name.get_ref();
+            let found = match names.insert(name) {
+                true => file.check(test),
+                false => Err(format!("test '{name}': another one has this name")),
+            };
+            found.map_err(|what| format!("{}: {what}", file.place(test)))?;
         }
         Ok(file)
     }
@@ -149,9 +155,21 @@ impl TestFile {
         } else if is_refused && !test.refused_on.is_empty() {
             "`refused` and `refused_on`: one of them"
         } else {
-            return Ok(());
+            return TestFile::check_codes(test);
         };
         Err(format!("test '{name}': {wrong}"))
+    }
+
+    /// A code that no refusal has would be expected for ever.
+    fn check_codes(test: &Test) -> Result<(), String> {
+        let known = |code: &&&String| skep::catalogue::section(code).is_some();
+        let mut codes = test.refused.iter().chain(test.refused_on.values());
+        let Some(code) = codes.find(|code| !known(&code)) else { return Ok(()) };
+        let near = match skep::catalogue::near_codes(code).as_slice() {
+            [] => "`skep explain --list` has all".to_owned(),
+            near => format!("near to it: {}", near.join(", ")),
+        };
+        Err(format!("test '{}': no refusal has the code '{code}'; {near}", test.name.get_ref()))
     }
 
     /// The line of a test's name.
