@@ -184,7 +184,7 @@ pub struct StatFlags {
     #[command(flatten)]
     pub html: HtmlFlag,
     /// Compare two result files (CSV)
-    #[arg(short = 'C', long, conflicts_with_all = ["replay", "html"])]
+    #[arg(short = 'C', long, conflicts_with = "replay")]
     pub compare: bool,
     /// With -C: exit 1 if a program meets this (insns_pct>10), is gone, or is no longer accepted
     #[arg(long, value_name = "CONDITION", requires = "compare")]

@@ -14,6 +14,7 @@
 
 mod block;
 mod check;
+mod compare;
 mod coverage;
 mod matrix;
 mod profile;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use block::{Block, Cell, SourceLine, Step, TableCell};
 pub use check::{CheckedProgram, check_page};
+pub use compare::compare_page;
 pub use coverage::coverage_page;
 pub use matrix::matrix_page;
 pub use profile::profile_page;

@@ -54,7 +54,7 @@ pub use globals::{GlobalRow, write_globals};
 pub use grid::Grid;
 pub use html::{
     Block, Cell, CheckedProgram, ColumnKind, Page, SourceLine, Step, TableCell, check_page,
-    coverage_page, matrix_page, profile_page, stat_page, write_html,
+    compare_page, coverage_page, matrix_page, profile_page, stat_page, write_html,
 };
 pub use join::{JoinedRow, join};
 pub use json::{write_diagnostics_json, write_json};

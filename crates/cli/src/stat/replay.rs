@@ -63,7 +63,14 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
     sort_joined(&mut joined, &wanted.sort);
     joined.truncate(wanted.top_n);
     print_joined(streams, &joined, &emit, wanted.format)?;
-    print_breaches(streams, &breaches.unwrap_or_default()).map(Ok)
+    let mut exit = print_breaches(streams, &breaches.unwrap_or_default())?;
+    let mut page_emit = wanted.html_emit.clone();
+    page_emit.stats.retain(in_both);
+    if let Err(message) = wanted.html.write(|| skep_report::compare_page(&joined, &page_emit)) {
+        streams.error(&message)?;
+        exit.raise(Exit::Input);
+    }
+    Ok(Ok(exit))
 }
 
 /// In one of the four formats.

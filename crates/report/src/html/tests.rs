@@ -7,8 +7,9 @@ use crate::matrix::{CellReason, CellVerdict, Matrix, MatrixCell, MatrixKernel, M
 use crate::profile::{FunctionCost, LineCost, ProfiledLine, ProgProfile, Spent, StackCost};
 use crate::row::{Row, Verdict};
 use crate::spec::EmitSpec;
-use crate::{Weight, matrix_page, profile_page, stat_page};
-use serde_json::Value;
+use crate::stat::Stat;
+use crate::{Weight, join, matrix_page, profile_page, stat_page};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const HOSTILE: &str =
@@ -116,6 +117,27 @@ fn names_are_text_and_nothing_else() {
         let name = Value::from(shown(HOSTILE));
         assert!(strings.contains(&name), "{}", page.title);
     }
+}
+
+#[test]
+fn of_two_result_sets_the_change_is_a_column() {
+    let row = |prog, insns| Row::new("a.o", prog, Verdict::Success).with(Stat::TotalInsns, insns);
+    let (base, comp) = ([row("p", 200), row("old", 7)], [row("p", 150)]);
+    let emit = EmitSpec::parse("file,prog,verdict,insns").unwrap();
+    let page = data(&written(&compare_page(&join(&base, &comp), &emit)));
+    let head = &page["head"];
+    let strings = head["strings"].as_array().unwrap();
+    let column = |heading: &str| {
+        let columns = head["columns"].as_array().unwrap();
+        columns.iter().find(|column| column["heading"] == heading).unwrap()["values"].clone()
+    };
+    // In the order of names: what is gone first.
+    assert_eq!(column("Insns (A)"), json!([7, 200]));
+    assert_eq!(column("Insns (B)"), json!([0, 150]));
+    assert_eq!(column("Insns change"), json!([0, -50]));
+    assert_eq!(column("Insns change, %"), json!([0, -25]));
+    let gone = column("Verdict (B)")[0].as_u64().unwrap() as usize;
+    assert_eq!(strings[gone], "not there");
 }
 
 #[test]

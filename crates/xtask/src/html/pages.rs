@@ -34,9 +34,10 @@ const REFUSED: [&str; 14] = [
 
 /// The page's name, and the command that writes it: of the objects above where none is named.
 /// None depends on the machine.
-const COMMANDS: [(&str, &[&str]); 5] = [
+const COMMANDS: [(&str, &[&str]); 6] = [
     ("coverage", &["run", "--btf=none", "tests/programs/xdp_parse.bpf.o", "xdp_parse"]),
     ("check", &["check", "--btf=none"]),
+    ("compare", &["stat", "--compare", "tests/cli/base.csv", "tests/cli/comp.csv"]),
     ("matrix", &["check", "--kernel=5.10,6.1,6.12,6.18"]),
     ("profile", &["profile", "--btf=none", "tests/programs/stress_parser.bpf.o"]),
     ("stat", &["stat", "--replay", "tests/cli/base.csv"]),
@@ -49,7 +50,8 @@ pub(super) struct Pages {
 
 impl Pages {
     /// Pages that the commands wrote.
-    pub(super) const NAMES: [&str; 5] = ["check", "coverage", "matrix", "profile", "stat"];
+    pub(super) const NAMES: [&str; 6] =
+        ["check", "compare", "coverage", "matrix", "profile", "stat"];
 
     pub(super) fn write(folder: &Path) -> Result<Pages, Failure> {
         let pages = Pages { folder: folder.to_owned() };

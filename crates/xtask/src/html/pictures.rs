@@ -12,9 +12,10 @@ const HEAD: &str = "\
 # How bright the pages are, from 0 to f: `cargo xtask html` compares loosely, and --bless writes.
 ";
 /// What is looked at: a page, and a program of it that is opened.
-const VIEWS: [(&str, &str); 7] = [
+const VIEWS: [(&str, &str); 8] = [
     ("check", ""),
     ("check", "#2"),
+    ("compare", ""),
     ("matrix", ""),
     ("matrix", "#0"),
     ("profile", "#0"),

@@ -14,7 +14,7 @@ pub(super) const STEPS: [(&str, Step); 7] = [
     ("sort", sort),
     ("open a program, follow a line, go back", open),
     ("arrow keys", arrows),
-    ("profile, matrix, stat and coverage", others),
+    ("profile, matrix, stat, compare and coverage", others),
     ("hostile names", hostile),
     ("10,000 programs", many),
 ];
@@ -144,6 +144,12 @@ fn others(browser: &mut Browser, pages: &Pages) -> Said {
     expect(browser, taken_by, "some")?;
     browser.open(&pages.url("stat"))?;
     expect(browser, "document.querySelectorAll('#programs tbody a').length > 3", "true")?;
+    browser.open(&pages.url("compare"))?;
+    tab_until(browser, "document.activeElement.id === 'filter'")?;
+    browser.type_text("insns_pct>100")?;
+    let grown = "[...document.querySelectorAll('#programs tbody th')]\
+        .map(cell => cell.textContent).join()";
+    expect(browser, grown, "to_container")?;
     browser.open(&pages.url("coverage"))?;
     expect(browser, &format!("/^\\d files$/.test({STATUS})"), "true")?;
     expect(browser, "document.getElementById('verdict').checkVisibility()", "false")?;
