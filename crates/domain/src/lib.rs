@@ -29,7 +29,7 @@ mod tnum;
 pub use alu::{AluOp, ByteOrder, alu, byte_order, fork_sign_mask, neg};
 pub use branch::{JmpOp, is_branch_taken};
 pub use division::{Division, divide};
-pub use older::{Deduction, add_unsynced, alu_by, refine_branches_by};
+pub use older::{Deduction, add_unsynced, alu_by, find_anew, refine_branches_by};
 pub use refine::{refine, refine_branches, refine_same};
 pub use sanity::BoundsViolation;
 pub use scalar::{Scalar, ScalarAt};

@@ -167,6 +167,24 @@ pub fn refine_branches_by<const W: u32, const H: u32>(
     b.sync_by(how);
 }
 
+/// Forgets the bounds of the half, or of the whole if `of_half`, and finds them again by bits and by
+/// the others: what is left after a comparison of the other one.
+pub fn find_anew<const W: u32, const H: u32>(
+    how: Deduction,
+    of_half: bool,
+    scalar: &mut ScalarAt<W, H>,
+) {
+    if scalar.exact_value().is_some() {
+        return;
+    }
+    if of_half {
+        scalar.set_wide(Bounds::UNKNOWN);
+    } else {
+        scalar.set_half(Bounds::UNKNOWN);
+    }
+    scalar.sync_by(how);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,6 +197,20 @@ mod tests {
         both_overflow: false,
         signed_products: false,
     };
+
+    /// At least 52, of 33 bits: only the bits are left.
+    #[test]
+    fn bounds_are_found_anew() {
+        let mut s = Scalar::unknown();
+        (s.umin, s.umax) = (52, 0x1_0000_0033);
+        s.sync();
+        let mut half = s;
+        find_anew(LESS, true, &mut s);
+        assert_eq!((s.umin, s.umax), (0, 0x1_ffff_ffff));
+        half.u32_max = 10;
+        find_anew(LESS, false, &mut half);
+        assert_eq!((half.umin, half.u32_max), (52, u32::MAX));
+    }
 
     /// Every pair of ranges that fit into half of eight bits.
     #[test]

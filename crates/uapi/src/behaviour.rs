@@ -449,6 +449,21 @@ behaviours! {
     numbers_at_the_end ".+++++++++++" Accepted,
         "witnesses/pointers.bpf.o" "last_array"
         "A struct may end in an array of numbers, of any length."
+    jumps_keep_bounds "..++++++++++" Accepted,
+        "witnesses/halves.bpf.o" "wide_after_half"
+        "A comparison of 32 bits keeps bounds of 64, and the other way round (else: they are found anew)."
+    numbers_plus_arena "--+...+.++++" Accepted,
+        "witnesses/arena.bpf.o" "number_plus_pointer"
+        "A pointer into an arena may be added to a number."
+    arena_loads_extend "--...+++++++" Accepted,
+        "witnesses/arena.bpf.o" "signed_load"
+        "Signed numbers may be loaded from an arena."
+    set_retval_checked "-.........++" Refused,
+        "witnesses/calls.bpf.o" "dev_positive"
+        "What `bpf_set_retval` is given is 0 or an error; so is what `bpf_get_retval` returns."
+    objects_below_frame "--........++" Refused,
+        "witnesses/places.bpf.o" "iterator_above_stack"
+        "An iterator or a saved flag is not looked for above the frame."
     frames_of_sixteen "..++++++++++" Accepted,
         "v3/strobemeta_subprogs.bpf.o" "on_event"
         "Frames of compiled programs are rounded to 16 bytes, not to 32."

@@ -130,7 +130,7 @@ fn run(env: &mut Env<'_>) -> Check {
     env.do_check_main()?;
     env.do_check_subprogs()?;
     env.check_stack_depth()?;
-    check::mem::sock::convert_sock_accesses(env)?;
+    check::mem::sock::convert_accesses(env)?;
     fixup::do_misc_fixups(env)?;
     check::attach::check_attach_of_walked(env)
 }

@@ -210,7 +210,7 @@ fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
     } else {
         Reg::constant(i64::from(insn.imm) as u64)
     };
-    if src.ty.base == Base::Arena {
+    if src.ty.base == Base::Arena && env.rules().numbers_plus_arena {
         // Whatever it is combined with, and how: the result counts as another such address.
         env.set_reg(insn.dst, Reg { ty: src.ty, ..Reg::unknown() });
         return Ok(());

@@ -216,7 +216,7 @@ fn changes_nothing(env: &Env<'_>) -> bool {
         && attach_proto(env).is_some_and(|proto| proto.target_id() == TypeId(0))
 }
 
-fn enforce(
+pub(crate) fn enforce(
     env: &mut Env<'_>,
     (reg, regno): (&Reg, u8),
     (range, is_32bit): (RetRange, bool),

@@ -67,7 +67,7 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     }
     check_base_allows(env, insn, ptr, off)?;
     check_sane_offset(env, off, ptr.ty)?;
-    check_sane_offset(env, ptr, ptr.ty)?;
+    check_sane_pointer(env, ptr, ptr.ty)?;
 
     let ptr_is_dst = insn.is_src_reg() && env.reg(insn.dst).ty == ptr.ty || !insn.is_src_reg();
     let ptr_is_dst = ptr_is_dst && !env.reg(insn.dst).is_scalar();
@@ -90,7 +90,7 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         // `scalar += pointer` takes over all of the pointer but its frame: the kernel forgets it.
         dst.extra = Extra::Frame(0);
     }
-    check_sane_offset(env, &dst, ptr.ty)?;
+    check_sane_pointer(env, &dst, ptr.ty)?;
     super::scalar_rules::sync(env.rules(), &mut dst.val);
     env.set_reg(regno, dst);
     sanitize_check_bounds(env, regno)?;
@@ -146,6 +146,21 @@ fn check_sane_offset(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
         reject!(env, EINVAL, InsnFault::ArithUnbounded { ty });
     }
     reject!(env, EINVAL, InsnFault::ArithValue { smin, ty });
+}
+
+/// The same of the pointer itself, which may have its constants among its bounds.
+fn check_sane_pointer(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
+    if !env.rules().offsets_are_bounds {
+        return check_sane_offset(env, reg, ty);
+    }
+    let fixed = i64::from(reg.off);
+    let (least, largest) = (reg.val.smin.checked_add(fixed), reg.val.smax.checked_add(fixed));
+    // Where a sum overflows, nothing is known of it.
+    let off = least.filter(|_| largest.is_some()).unwrap_or(i64::MIN);
+    if off >= BPF_MAX_VAR_OFF || off <= -BPF_MAX_VAR_OFF {
+        reject!(env, EINVAL, InsnFault::ArithOffset { ty, off });
+    }
+    Ok(())
 }
 
 /// The new offset, fixed where it can be.

@@ -75,9 +75,28 @@ pub(super) fn refine(
     a: &mut Scalar,
     b: &mut Scalar,
 ) {
+    if !rules.jumps_keep_bounds {
+        return refine_anew(rules, (op, is_jmp32), a, b);
+    }
     match deduction(rules) {
         None => skep_domain::refine_branches(op, is_jmp32, a, b),
         Some(how) => skep_domain::refine_branches_by(how, (op, is_jmp32), a, b),
+    }
+}
+
+/// The same where the bounds of 64 bits are found anew after a comparison of 32, and those of the
+/// low half after one of 64: of the number that is compared with a constant, whatever is learned.
+#[cold]
+fn refine_anew(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar, b: &mut Scalar) {
+    let how = deduction(rules).unwrap_or(Deduction::REFERENCE);
+    let (a_known, b_known) = (is_known(a, is_jmp32), is_known(b, is_jmp32));
+    if op != JmpOp::Ne || rules.jumps_trim_edges {
+        skep_domain::refine_branches_by(how, (op, is_jmp32), a, b);
+    }
+    match (a_known, b_known) {
+        (_, true) => skep_domain::find_anew(how, is_jmp32, a),
+        (true, false) => skep_domain::find_anew(how, is_jmp32, b),
+        (false, false) => {}
     }
 }
 
@@ -162,7 +181,7 @@ pub(super) fn teaches(
     }
     match op {
         JmpOp::Eq if !is_jmp32 => true,
-        JmpOp::Ne => rules.jumps_trim_edges,
+        JmpOp::Ne if rules.jumps_keep_bounds => rules.jumps_trim_edges,
         _ => rules.ranges_decide_jumps || is_known(a, is_jmp32) || is_known(b, is_jmp32),
     }
 }

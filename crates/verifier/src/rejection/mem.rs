@@ -37,6 +37,8 @@ kinds! {
             "R{regno} invalid {ty} access off={off} size={size}";
         BeyondCtx { off: i32, size: i32 } "no-such-context-field"
             "invalid bpf_context access off={off} size={size}";
+        ArenaExtends "signed-load-from-arena"
+            "sign extending loads from arena are not supported yet";
         CtxConversion "context-conversion"
             "verifier bug: error during ctx access conversion (0)";
 

@@ -5,13 +5,13 @@
 use super::callback;
 use super::meta::CallMeta;
 use super::{clear_caller_saved_regs, format, helper_args, map_args, refs, retval};
-use crate::check::exit::{check_resource_leak, hidden_exit};
+use crate::check::exit::{check_resource_leak, enforce, hidden_exit};
 use crate::check::mem::{AccessType, MemAccess, check_mem_access};
 use crate::env::{Env, InsnFlags};
 use crate::explore::walk::Next;
 use crate::log::{reject, verbose};
-use crate::rejection::{CallFault, Check, unsupported};
-use crate::state::frame::Frame;
+use crate::rejection::{CallFault, Check, FuncFault, Regno, unsupported};
+use crate::state::frame::{Frame, RetRange};
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_uapi::helper::{ArgBase, HelperId, HelperProto, HelperUse, func_id_name};
@@ -206,13 +206,26 @@ fn check_get_func_ip(env: &mut Env<'_>) -> Check {
     }
 }
 
+/// What a program of a cgroup may make a system call return.
+const ERRORS: RetRange = RetRange { min: -4095, max: 0 };
+
 fn check_set_retval(env: &mut Env<'_>) -> Check {
     let lsm_cgroup = env.prog.prog_type == ProgType::Lsm
         && env.prog.attach_type() == Some(AttachType::LsmCgroup);
     if lsm_cgroup {
         return unsupported("bpf_set_retval in LSM programs of cgroups");
     }
-    Ok(())
+    if !env.rules().set_retval_checked {
+        return Ok(());
+    }
+    let reg = env.reg(1);
+    if !reg.is_scalar() {
+        reject!(env, EINVAL, FuncFault::ArgNotScalar { regno: Regno(1) });
+    }
+    if !retval::returns_errors(env) {
+        return Ok(());
+    }
+    enforce(env, (&reg, 1), (ERRORS, true), "At bpf_set_retval")
 }
 
 /// The register of the first argument of that kind.

@@ -11,8 +11,15 @@ use crate::rejection::{CallFault, Check, Stop, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
 use skep_btf::{FieldKind, Kind, TypeId};
-use skep_uapi::TypeFlag;
 use skep_uapi::helper::{HelperId, RetBase};
+use skep_uapi::{AttachType, ProgType, TypeFlag};
+
+/// Whether what a system call returns is 0 or an error where the program of a cgroup sees it; of a
+/// `getsockopt` it may be a length.
+pub(crate) fn returns_errors(env: &Env<'_>) -> bool {
+    env.prog.prog_type != ProgType::Lsm
+        && env.prog.attach_type() != Some(AttachType::CgroupGetsockopt)
+}
 
 /// Sets R0.
 pub(crate) fn set_return_value(env: &mut Env<'_>, meta: &CallMeta) -> Check {
@@ -143,6 +150,10 @@ fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
             r0.val.s32_max = meta.msize_max as i32;
             r0.val.smin = -MAX_ERRNO;
             r0.val.s32_min = -MAX_ERRNO as i32;
+        }
+        HelperId::GetRetval if env.rules().set_retval_checked && returns_errors(env) => {
+            (r0.val.smin, r0.val.smax) = (-MAX_ERRNO, 0);
+            (r0.val.s32_min, r0.val.s32_max) = (-MAX_ERRNO as i32, 0);
         }
         HelperId::GetSmpProcessorId if env.rules().cpu_ids_bounded => {
             let last = env.config.nr_cpu_ids.saturating_sub(1);

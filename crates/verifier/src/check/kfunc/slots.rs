@@ -69,6 +69,9 @@ impl Env<'_> {
         if off % BPF_REG_SIZE != 0 || spi + 1 < nr as i32 {
             return Err(misplaced(self, KfuncFault::SlotOffset { what, off }));
         }
+        if off >= 0 && self.rules().objects_below_frame {
+            return Err(misplaced(self, KfuncFault::SlotOffset { what, off }));
+        }
         if off >= 0 {
             self.goes_through(HoleKind::ObjectAboveStack);
         }

@@ -10,13 +10,19 @@ use crate::rejection::{Check, MemFault, Regno, Stop};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
-use skep_insn::code::BPF_LDX;
+use skep_insn::code::{BPF_LDX, BPF_MEMSX};
 use skep_uapi::ctx::{CtxRange, SockPointer};
 
 /// Refuses the program for a load that some path walked and that cannot be converted.
 ///
 /// Kernel: `convert_ctx_accesses` (6.18).
-pub(crate) fn convert_sock_accesses(env: &mut Env<'_>) -> Check {
+pub(crate) fn convert_accesses(env: &mut Env<'_>) -> Check {
+    if !env.rules().arena_loads_extend
+        && let Some(i) = (0..env.insns.len()).find(|&i| extends_arena(env, i))
+    {
+        env.insn_idx = i as u32;
+        reject!(env, EOPNOTSUPP, MemFault::ArenaExtends);
+    }
     let lacks_conversion = |i: &usize| {
         let (insn, aux) = (env.insns[*i], env.aux[*i]);
         let at = CtxRange { off: i32::from(insn.off), size: insn.size_bytes() };
@@ -29,6 +35,14 @@ pub(crate) fn convert_sock_accesses(env: &mut Env<'_>) -> Check {
         reject!(env, EFAULT, MemFault::CtxConversion);
     }
     Ok(())
+}
+
+/// A load of a signed number from an arena that some path walked.
+fn extends_arena(env: &Env<'_>, i: usize) -> bool {
+    let (insn, aux) = (env.insns[i], env.aux[i]);
+    let is_signed = insn.class() == BPF_LDX && insn.mode() == BPF_MEMSX;
+    let of_arena = || aux.ptr_type().is_some_and(|ty| ty.base == Base::Arena);
+    is_signed && aux.has(InsnFlags::SEEN) && of_arena()
 }
 
 fn sock_pointer(base: Base) -> Option<SockPointer> {
