@@ -167,8 +167,8 @@ pub fn refine_branches_by<const W: u32, const H: u32>(
     b.sync_by(how);
 }
 
-/// Forgets the bounds of the half, or of the whole if `of_half`, and finds them again by bits and by
-/// the others: what is left after a comparison of the other one.
+/// Forgets the bounds of the half, or of the whole if `of_half`, and finds them again by bits and
+/// by the others: what is left after a comparison of the other one.
 pub fn find_anew<const W: u32, const H: u32>(
     how: Deduction,
     of_half: bool,

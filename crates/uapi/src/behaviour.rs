@@ -464,6 +464,9 @@ behaviours! {
     objects_below_frame "--........++" Refused,
         "witnesses/places.bpf.o" "iterator_above_stack"
         "An iterator or a saved flag is not looked for above the frame."
+    probes_change_registers ".....+.+++++" Accepted,
+        "witnesses/probes.bpf.o" "uprobe_register"
+        "Probes may change the registers of what they probe."
     frames_of_sixteen "..++++++++++" Accepted,
         "v3/strobemeta_subprogs.bpf.o" "on_event"
         "Frames of compiled programs are rounded to 16 bytes, not to 32."

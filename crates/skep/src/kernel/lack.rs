@@ -7,7 +7,7 @@ use skep_object::LoadClass;
 use skep_program::Program;
 use skep_uapi::helper::{HelperId, HookKey};
 use skep_uapi::kfunc::Kfunc;
-use skep_uapi::{nearest_asked, not_yet, since};
+use skep_uapi::{ProgType, nearest_asked, not_yet, since};
 use std::fmt;
 
 /// Where a program is refused, and the code of why.
@@ -129,14 +129,18 @@ impl Kernel {
     fn lacks_for_type(&self, needs: &Needs, need: &Need) -> Option<Lack> {
         let Item::Helper(id) = need.item else { return None };
         let Needs { prog_type, attach_type, is_exact, .. } = *needs;
+        // Members of struct_ops were not asked: what programs for packets may not call yet, they
+        // may not be able to call either.
+        let is_member = prog_type == ProgType::StructOps;
+        let prog_type = if is_member { ProgType::SchedCls } else { prog_type };
         let hook = HookKey { prog_type, attach_type, target: "" };
         let refused = self.was_asked() && not_yet(nearest_asked(&self.release), &hook, id);
-        let what = || format!("{}: not for {prog_type} programs yet", id.name());
+        let what = || format!("{}: not for {} programs yet", id.name(), needs.prog_type);
         let said = || Some(format!("unknown func {}#{}", id.name(), id.number()));
         refused.then(|| Lack {
             insn_idx: need.insn_idx,
             what: what(),
-            is_sure: is_exact,
+            is_sure: is_exact && !is_member,
             said: said(),
         })
     }
@@ -199,7 +203,7 @@ mod tests {
     use super::*;
     use skep_insn::Insn;
     use skep_program::{MapDef, Program};
-    use skep_uapi::{MapType, ProgType};
+    use skep_uapi::MapType;
 
     fn program(insns: &[(u8, i16, i32)]) -> Program {
         let insn = |&(code, off, imm): &(u8, i16, i32)| Insn { code, off, imm, ..Insn::default() };

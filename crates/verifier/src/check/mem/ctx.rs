@@ -95,7 +95,12 @@ fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLo
         return btf_ctx::find_btf_access(env, at, off);
     }
     let range = CtxRange { off, size: at.size as u32 };
-    let access = if at.is_write() { layout.store(range) } else { layout.load(range, at.is_ldsx) };
+    let changes_registers =
+        env.prog.prog_type == ProgType::Kprobe && env.rules().probes_change_registers;
+    let access = match at.is_write() && !changes_registers {
+        true => layout.store(range),
+        false => layout.load(range, at.is_ldsx),
+    };
     let Some(access) = access else { return Ok(None) };
     if ctx_ends_before(env, off + at.size) {
         return Ok(None);
