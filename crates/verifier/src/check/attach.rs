@@ -8,7 +8,7 @@ use super::replaced::check_replaced;
 use super::struct_ops::check_struct_ops_btf_id;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{AttachFault, Check, Stop, errno};
+use crate::rejection::{AttachFault, Check, Stop, errno, unsupported};
 use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
 use skep_uapi::{AttachType, BTF_MAX_TYPE, ProgFlags, ProgType, attach_types, attaches_to_btf};
@@ -61,6 +61,9 @@ pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
         return Ok(());
     }
     if sleepable && !can_be_sleepable(env) {
+        if env.rules().syscalls_sleep && is_tracepoint(env) {
+            return unsupported("tracepoints that sleep, on this kernel");
+        }
         reject!(env, EINVAL, AttachFault::Sleepable);
     }
     if let AttachTarget::Function(target) = &env.prog.attach {
@@ -70,6 +73,15 @@ pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
         ProgType::StructOps => check_struct_ops_btf_id(env),
         ProgType::Tracing | ProgType::Lsm => check_attach_target(env),
         _ => Ok(()),
+    }
+}
+
+/// Since Linux 7.1 those of system calls may sleep.
+fn is_tracepoint(env: &Env<'_>) -> bool {
+    match env.prog.prog_type {
+        ProgType::Tracepoint | ProgType::RawTracepoint | ProgType::RawTracepointWritable => true,
+        ProgType::Tracing => env.prog.attach_type() == Some(AttachType::TraceRawTp),
+        _ => false,
     }
 }
 
