@@ -285,10 +285,12 @@ impl Subject<'_> {
         let acquired = verification.acquired_by;
         let mut notes: Vec<Note> =
             acquired.map(|idx| story::acquired(idx, &describe)).into_iter().collect();
+        let because = verification.because.as_deref();
+        notes.extend(because.map(|text| story::because(text, refusal, program)));
         notes.extend(story::begun(refusal, path, program, &describe));
         notes.extend(story::left_by(refusal, path, program, acquired, &describe));
         let checks = missing_check::notes(refusal, path, program, &describe);
-        let history = History::of(path, program).shortened(checks.len() > 1);
+        let history = History::of(path, program).shortened(checks.len() > 1).because(because);
         notes.extend(history.notes(refusal, shown, program, &describe));
         for check in checks {
             let is_told = notes.iter().any(|note| note.is_about_insn_of(&check));

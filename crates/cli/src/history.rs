@@ -43,6 +43,8 @@ pub(crate) struct History<'p> {
     /// The global function that is verified by itself.
     global: Option<String>,
     last_branch: Option<u32>,
+    /// What does not fit, where the message only says that something does not.
+    because: Option<&'p str>,
 }
 
 impl<'p> History<'p> {
@@ -135,6 +137,12 @@ impl<'p> History<'p> {
         self
     }
 
+    /// With what does not fit, where the message only says that something does not.
+    pub(crate) fn because(mut self, because: Option<&'p str>) -> History<'p> {
+        self.because = because;
+        self
+    }
+
     /// What is known of registers: those that a refusal names, and those that its insn, `shown`,
     /// reads. `describe` knows the text of an insn and its place.
     pub(crate) fn notes(
@@ -146,7 +154,8 @@ impl<'p> History<'p> {
     ) -> Vec<Note> {
         let insn = shown.and_then(|idx| program.insns.get(idx));
         let mut regs = refusal.registers.clone();
-        regs.extend(argument(&refusal.message).filter(|_| regs.is_empty()));
+        let told = self.because.unwrap_or(&refusal.message);
+        regs.extend(argument(told).filter(|_| regs.is_empty()));
         regs.extend(insn.into_iter().flat_map(read_registers));
         let mut seen = 0u32;
         regs.retain(|&reg| {

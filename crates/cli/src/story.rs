@@ -144,6 +144,17 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     tells.then(|| Note { text: text(), at: at() })
 }
 
+/// What does not fit, where the message only says that something does not; at the function that a
+/// call is of.
+pub(crate) fn because(text: &str, refusal: &Refusal, program: &Program) -> Note {
+    let call = refusal.insn_idx.and_then(|idx| Some((idx, program.insns.get(idx)?)));
+    let callee = call.filter(|(_, insn)| insn.class() == BPF_JMP && insn.op() == BPF_CALL);
+    let start =
+        callee.and_then(|(idx, insn)| usize::try_from(idx as i64 + 1 + i64::from(insn.imm)).ok());
+    let at = start.and_then(|start| source_spot(program, start));
+    Note { text: format!("the function that is called: {text}"), at }
+}
+
 /// Where what is not released was acquired.
 pub(crate) fn acquired(idx: usize, describe: &impl Fn(usize) -> Described) -> Note {
     since("what is not released was acquired at", idx, describe)

@@ -231,6 +231,8 @@ pub struct Verification {
     pub acquired_by: Option<usize>,
     /// The functions whose stack or number is too large, if it is refused for that.
     pub call_chain: Vec<ChainFrame>,
+    /// What does not fit, where the message of the refusal only says that something does not.
+    pub because: Option<String>,
     /// Wall time of the verification alone.
     pub duration: Duration,
 }
@@ -238,13 +240,14 @@ pub struct Verification {
 impl Verification {
     pub(crate) fn new(program: &Program, outcome: Outcome, duration: Duration) -> Self {
         use skep_verifier::Verdict as Found;
-        let (mut acquired_by, mut call_chain) = (None, Vec::new());
+        let (mut acquired_by, mut call_chain, mut because) = (None, Vec::new(), None);
         let verdict = match outcome.verdict {
             Found::Accepted(verified) => Verdict::Accepted(verified),
             Found::Rejected(rejection) => {
                 let first = rejection.unreleased().first();
                 acquired_by = first.map(|it| it.insn_idx as usize);
                 call_chain = rejection.call_chain().to_vec();
+                because.clone_from(&rejection.because);
                 Verdict::Rejected(Refusal::of_program(program, rejection))
             }
             Found::OutOfMemory => Verdict::OutOfMemory,
@@ -266,7 +269,17 @@ impl Verification {
         };
         let program = program.name.clone();
         let (log, path) = (outcome.log, None);
-        Verification { program, verdict, counts, log, path, acquired_by, call_chain, duration }
+        Verification {
+            program,
+            verdict,
+            counts,
+            log,
+            path,
+            acquired_by,
+            call_chain,
+            because,
+            duration,
+        }
     }
 
     /// We failed: `panic` says how.
@@ -279,6 +292,7 @@ impl Verification {
             path: None,
             acquired_by: None,
             call_chain: Vec::new(),
+            because: None,
             duration,
         }
     }

@@ -32,8 +32,9 @@ fn prepare_global(env: &mut Env<'_>, subprogno: u32) -> Check {
     if env.prog.prog_type == ProgType::Ext {
         return unsupported("programs that replace functions of other programs");
     }
-    if let Err(errno) = prepare_func_args(env, subprogno)? {
-        return Err(Stop::refused(errno, FuncFault::NoEntryArgs));
+    if let Err(refused) = prepare_func_args(env, subprogno)? {
+        let stop = Stop::refused(refused.errno, FuncFault::NoEntryArgs);
+        return Err(stop.because(Some(refused.kind)));
     }
     let args = env.subprogs[subprogno as usize].args.clone().unwrap_or_default();
     if env.subprogs[subprogno as usize].is_exception_cb {

@@ -41,6 +41,8 @@ pub struct Rejection {
     pub led_to: Vec<RejectKind>,
     /// The kernel's message, without register state; may have several lines.
     pub message: String,
+    /// What does not fit, where `kind` only says that something does not: the line before it.
+    pub because: Option<String>,
 }
 
 impl Rejection {
@@ -99,18 +101,21 @@ pub(crate) struct Refused {
     pub(crate) kind: RejectKind,
     /// Lines that were added.
     pub(crate) led_to: Vec<RejectKind>,
+    /// Why, if `kind` does not say so.
+    pub(crate) because: Option<RejectKind>,
 }
 
 impl Refused {
     /// The refusal of an insn in a frame.
     pub(crate) fn at(self, insn_idx: u32, frameno: u32, words: Words) -> Rejection {
-        let Refused { errno, kind, led_to } = self;
+        let Refused { errno, kind, led_to, because } = self;
         let mut message = kind.told(words);
         for line in led_to.iter().map(|line| line.told(words)).filter(|line| !line.is_empty()) {
             message += "\n";
             message += &line;
         }
-        Rejection { insn_idx: Some(insn_idx), frameno, errno, kind, led_to, message }
+        let because = because.map(|kind| kind.told(words)).filter(|text| !text.is_empty());
+        Rejection { insn_idx: Some(insn_idx), frameno, errno, kind, led_to, message, because }
     }
 }
 
@@ -118,7 +123,17 @@ impl Stop {
     /// A refusal of which nothing (more) comes into the log.
     #[cold]
     pub(crate) fn refused(errno: i32, kind: impl Into<RejectKind>) -> Stop {
-        Stop::Reject(Box::new(Refused { errno, kind: kind.into(), led_to: Vec::new() }))
+        let (kind, led_to) = (kind.into(), Vec::new());
+        Stop::Reject(Box::new(Refused { errno, kind, led_to, because: None }))
+    }
+
+    /// The same refusal, with what it is about.
+    #[cold]
+    pub(crate) fn because(mut self, kind: Option<RejectKind>) -> Stop {
+        if let Stop::Reject(refused) = &mut self {
+            refused.because = kind;
+        }
+        self
     }
 
     /// The same refusal with another `errno`.

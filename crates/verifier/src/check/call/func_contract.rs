@@ -8,21 +8,26 @@ use super::dynptr;
 use super::func_args::{SubArg, describe_args};
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{CallFault, Check, FuncFault, Regno, Stop, errno, unsupported};
+use crate::rejection::{
+    CallFault, Check, FuncFault, Refused, Regno, RejectKind, Stop, errno, unsupported,
+};
 use crate::state::reg_type::{Base, TypeFlag as F};
 use skep_btf::TypeId;
 use skep_uapi::helper::ArgBase;
 
 /// Whether a call keeps to the callee's prototype.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Contract {
     Kept,
-    /// It does not, with that `errno`; of no matter for static functions.
-    Broken(i32),
+    /// It does not, with that `errno`, for this reason; of no matter for static functions.
+    Broken(i32, Option<RejectKind>),
 }
 
 /// Argument types of a function, described once; `Err` with an `errno` where BTF does not say.
-pub(crate) fn prepare_func_args(env: &mut Env<'_>, subprog: u32) -> Check<Result<(), i32>> {
+pub(crate) fn prepare_func_args(
+    env: &mut Env<'_>,
+    subprog: u32,
+) -> Check<Result<(), Box<Refused>>> {
     if env.subprogs[subprog as usize].args.is_some() {
         return Ok(Ok(()));
     }
@@ -31,7 +36,7 @@ pub(crate) fn prepare_func_args(env: &mut Env<'_>, subprog: u32) -> Check<Result
             env.subprogs[subprog as usize].args = Some(args.into());
             Ok(Ok(()))
         }
-        Err(Stop::Reject(refused)) => Ok(Err(refused.errno)),
+        Err(Stop::Reject(refused)) => Ok(Err(refused)),
         Err(stop) => Err(stop),
     }
 }
@@ -40,13 +45,13 @@ pub(crate) fn prepare_func_args(env: &mut Env<'_>, subprog: u32) -> Check<Result
 pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contract> {
     let info = &env.subprogs[subprog as usize];
     if info.unreliable || env.prog.func_info.is_empty() {
-        return Ok(Contract::Broken(errno::EINVAL));
+        return Ok(Contract::Broken(errno::EINVAL, None));
     }
-    let errno = match prepare_func_args(env, subprog)? {
-        Err(errno) => errno,
+    let Refused { errno, kind, .. } = *match prepare_func_args(env, subprog)? {
+        Err(refused) => refused,
         Ok(()) => match check_args(env, subprog) {
             Ok(()) => return Ok(Contract::Kept),
-            Err(Stop::Reject(refused)) => refused.errno,
+            Err(Stop::Reject(refused)) => refused,
             Err(stop) => return Err(stop),
         },
     };
@@ -54,7 +59,7 @@ pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contr
     if errno == errno::EFAULT {
         return Err(Stop::refused(errno, FuncFault::BadContract));
     }
-    Ok(Contract::Broken(errno))
+    Ok(Contract::Broken(errno, Some(kind)))
 }
 
 fn check_args(env: &mut Env<'_>, subprog: u32) -> Check {

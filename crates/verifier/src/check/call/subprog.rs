@@ -58,14 +58,14 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     if might_sleep && atomic {
         reject!(env, EINVAL, CallFault::GlobalMightSleep);
     }
-    if let Contract::Broken(errno) = contract {
+    if let Contract::Broken(errno, because) = contract {
         let first = first_parameter(env, subprog);
         let yes = |is: bool| if is { "yes" } else { "no" };
         let pointer = yes(first.is_some());
         let without_size = yes(first == Some(Kind::Void));
         let name = name.into();
         let kind = CallFault::CallerArgs { subprog, name, without_size, pointer };
-        return Err(env.refuse(errno, kind));
+        return Err(env.refuse(errno, kind).because(because));
     }
     if env.log.traces() {
         verbose!(env, "Func#{subprog} ('{name}') is global and assumed valid.\n");
