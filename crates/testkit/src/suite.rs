@@ -34,7 +34,7 @@ mod run;
 
 pub use bless::{Answered, bless};
 pub(crate) use build::bytes;
-pub use build::{program, programs};
+pub use build::{assembled, program, programs};
 pub use check::{Evidence, check};
 pub use claims::{Claims, Fact, Reject};
 pub use folder::{Suite, read_folder};

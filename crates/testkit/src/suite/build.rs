@@ -26,7 +26,8 @@ pub fn programs(case: &Case, kernel_btf: Option<&Arc<Btf>>) -> Result<Vec<Progra
     std::iter::once(main).chain(targets).map(made).collect()
 }
 
-fn assembled(
+/// Assembles a program of that name from its text.
+pub fn assembled(
     (name, bpf): (&str, &str),
     options: &Options,
     kernel_btf: Option<&Arc<Btf>>,

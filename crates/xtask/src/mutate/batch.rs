@@ -63,6 +63,8 @@ enum Origin {
     Tracing,
     /// Shapes that verifiers found hard.
     Hard,
+    /// What a program can hold, used as anything.
+    Uses,
     /// The bytes of an object.
     Elf(PathBuf, Vec<u8>),
 }
@@ -130,6 +132,7 @@ impl Sources {
             return Some(match rng.below(10) {
                 0..3 => batch(Origin::Random, "random", Vec::new()),
                 3 if !self.tracepoints.is_empty() => batch(Origin::Tracing, "tracing", Vec::new()),
+                4..7 => batch(Origin::Uses, "uses", Vec::new()),
                 _ => batch(Origin::Hard, "hard", Vec::new()),
             });
         }
@@ -209,7 +212,7 @@ impl Batch<'_> {
         let mut it = Mutant {
             program: Program::default(),
             loader: Loader::Root,
-            own_maps: false,
+            own_maps: matches!(self.origin, Origin::Uses),
             edits: Vec::new(),
         };
         if let Origin::Elf(path, bytes) = &self.origin {
@@ -251,6 +254,7 @@ impl Batch<'_> {
                 }
                 None => generate::program(1),
             },
+            Origin::Uses => generated::of_uses(rng, self.sources.host.kernel_btf.as_ref()),
             Origin::Elf(..) => Program::default(),
         }
     }

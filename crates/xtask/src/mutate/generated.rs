@@ -12,6 +12,7 @@
 mod calls;
 mod memory;
 mod scalars;
+mod uses;
 
 use crate::random::generate::{Rng, insn};
 use skep::btf::{Btf, Kind};
@@ -86,6 +87,11 @@ const TYPES: [ProgType; 6] = [
     ProgType::Tracepoint,
     ProgType::Syscall,
 ];
+
+/// A program that uses what it holds as anything.
+pub(super) fn of_uses(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Program {
+    uses::program(rng, kernel_btf).unwrap_or_default()
+}
 
 /// The next program.
 pub(super) fn program(

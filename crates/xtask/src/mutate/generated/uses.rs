@@ -1,0 +1,107 @@
+//! Every pointer in every use: what a program can hold, put where a pointer, a number, a size or a
+//! map is expected. `uses.toml` has both, as text.
+//!
+//! Mutants of real programs seldom get there: that no program may write what a map of devices gives
+//! was seen by none of five million.
+
+use crate::random::generate::Rng;
+use serde::Deserialize;
+use skep::btf::Btf;
+use skep::program::Program;
+use skep_testkit::suite::{self, MapOptions, Options};
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+/// The tables of `uses.toml`; insns are separated by `;`.
+#[derive(Deserialize)]
+struct Tables {
+    /// Program types.
+    types: Vec<String>,
+    /// What every program begins with.
+    before: String,
+    /// Maps that every program has.
+    fixed: BTreeMap<String, MapOptions>,
+    /// What `x` may be.
+    maps: BTreeMap<String, MapOptions>,
+    /// How a pointer comes into r7, and what has to be done with it in the end.
+    pointers: BTreeMap<String, [String; 2]>,
+    /// What is done with r7, or with `x`.
+    uses: BTreeMap<String, String>,
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let parsed = toml::from_str(include_str!("uses.toml"));
+    #[expect(clippy::expect_used, reason = "the table is part of the program, and tested")]
+    parsed.expect("uses.toml is as it should be")
+});
+
+/// Functions that uses name, with their bodies.
+const FUNCTIONS: [(&str, &str); 2] =
+    [("sub", "r0 = *(u8 *)(r1 + 0); exit"), ("cb", "r0 = 0; exit")];
+/// How often another program is tried where one names what the kernel has not got.
+const TRIES: u32 = 16;
+
+fn any<'a, V>(rng: &mut Rng, table: &'a BTreeMap<String, V>) -> Option<&'a V> {
+    table.values().nth(rng.below(table.len() as u64) as usize)
+}
+
+fn text(rng: &mut Rng) -> Option<String> {
+    let [make, end] = any(rng, &TABLES.pointers)?;
+    let mut bpf = format!("{}; {make}", TABLES.before);
+    for number in 0..=rng.below(4).min(rng.below(4)) {
+        let used = any(rng, &TABLES.uses)?.replace('@', &number.to_string());
+        bpf.push_str(&format!("; {used}"));
+    }
+    bpf.push_str(&format!("; {end}; out:; r0 = 0; exit"));
+    for (name, body) in FUNCTIONS {
+        if bpf.contains(&format!("func[{name}]")) || bpf.contains(&format!("call {name};")) {
+            bpf.push_str(&format!("; {name}:; {body}"));
+        }
+    }
+    Some(bpf.replace(';', "\n"))
+}
+
+fn options(rng: &mut Rng) -> Option<Options> {
+    let mut x = any(rng, &TABLES.maps)?.clone();
+    match rng.below(12) {
+        0 => x.flags.push("rdonly_prog".to_owned()),
+        1 => x.flags.push("wronly_prog".to_owned()),
+        _ => {}
+    }
+    let mut options = Options {
+        prog_type: TABLES.types.get(rng.below(TABLES.types.len() as u64) as usize)?.clone(),
+        ..Options::default()
+    };
+    let fixed = TABLES.fixed.iter().map(|(name, map)| (name.clone(), map.clone()));
+    options.map = fixed.chain([("x".to_owned(), x)]).collect();
+    Some(options)
+}
+
+/// The next program; `None` if none of several could be made for that kernel.
+pub(super) fn program(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Option<Program> {
+    (0..TRIES).find_map(|_| {
+        let (options, bpf) = (options(rng)?, text(rng)?);
+        suite::assembled(("uses", &bpf), &options, kernel_btf).ok().map(|(program, _)| program)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_use_of_every_pointer_can_be_written() {
+        let options = options(&mut Rng::new(1)).unwrap();
+        let kernel_btf = None;
+        for [make, end] in TABLES.pointers.values() {
+            for used in TABLES.uses.values().map(|used| used.replace('@', "0")) {
+                let bpf = format!("{make}; {used}; {end}; out:; exit; sub:; exit; cb:; exit");
+                let made = suite::assembled(("t", &bpf.replace(';', "\n")), &options, kernel_btf);
+                match made {
+                    Ok(_) => {}
+                    Err(why) => assert!(why.contains("no kernel BTF"), "{bpf}: {why}"),
+                }
+            }
+        }
+    }
+}
