@@ -22,11 +22,13 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
     let spi = spi_of(at.off);
     let whole = at.size == 8;
     check_no_corruption(env, frameno, spi, whole)?;
-    let reg = at.value_regno.map(|r| env.reg(r));
     if !env.bypass_spec_v4 {
+        let reg = at.value_regno.map(|r| env.reg(r));
         sanitize(env, (frameno, spi), at, reg);
     }
     env.destroy_if_dynptr_stack_slot(frameno, spi)?;
+    // What was cut from that dynptr is a number now.
+    let reg = at.value_regno.map(|r| env.reg(r));
     let starts_slot = at.off % 8 == 0;
     if starts_slot && whole {
         env.mark_stack_write(frameno, 1 << spi);

@@ -8,6 +8,7 @@ use crate::random::generate::Rng;
 use serde::Deserialize;
 use skep::btf::Btf;
 use skep::program::Program;
+use skep::uapi::helper::{ArgBase, HelperId, default_proto};
 use skep_testkit::suite::{self, MapOptions, Options};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -40,16 +41,60 @@ const FUNCTIONS: [(&str, &str); 2] =
     [("sub", "r0 = *(u8 *)(r1 + 0); exit"), ("cb", "r0 = 0; exit")];
 /// How often another program is tried where one names what the kernel has not got.
 const TRIES: u32 = 16;
+/// Of 100 uses, so many are calls of helpers.
+const CALLS: u64 = 40;
 
 fn any<'a, V>(rng: &mut Rng, table: &'a BTreeMap<String, V>) -> Option<&'a V> {
     table.values().nth(rng.below(table.len() as u64) as usize)
+}
+
+/// What there is to pass: of the kind that is asked for, mostly.
+fn argument(rng: &mut Rng, regno: usize, asked: ArgBase) -> String {
+    let of_its_kind = match asked {
+        ArgBase::Ctx => "r6",
+        ArgBase::ConstMapPtr => rng.pick(&["map[x]", "map[h]", "map[rb]", "map[progs]"]),
+        ArgBase::ConstSize | ArgBase::ConstSizeOrZero => rng.pick(&["8", "16", "0", "r9", "r8"]),
+        ArgBase::ConstAllocSizeOrZero => rng.pick(&["8", "0", "r8"]),
+        ArgBase::Func => rng.pick(&["func[cb]", "func[sub]"]),
+        ArgBase::Anything | ArgBase::Dontcare => rng.pick(&["0", "1", "8", "r8", "r9", "-1"]),
+        ArgBase::Mem | ArgBase::MapKey | ArgBase::MapValue | ArgBase::Stack => {
+            rng.pick(&["r10", "r10", "r10", "r7", "0", "map_value[v]"])
+        }
+        ArgBase::ConstStr | ArgBase::Timer | ArgBase::KptrXchgDest | ArgBase::SpinLock => {
+            rng.pick(&["map_value[v]", "r7"])
+        }
+        ArgBase::Dynptr => rng.pick(&["r10", "r7"]),
+        _ => "r7",
+    };
+    let what = match rng.chance(10) {
+        true => rng.pick(&["r6", "r7", "0", "8", "r10", "map[x]", "r8", "map_value[v]"]),
+        false => of_its_kind,
+    };
+    let off = rng.pick(&[-16, -16, -32, -48, 0, -8]);
+    match what {
+        "r10" => format!("r{regno} = r10; r{regno} += {off}"),
+        what => format!("r{regno} = {what}"),
+    }
+}
+
+/// A call of any helper. Arguments are what its prototype asks for, mostly.
+fn call(rng: &mut Rng) -> String {
+    let ids = HelperId::all().count() as u64;
+    let id = HelperId::all().nth(rng.below(ids) as usize).unwrap_or(HelperId::MapLookupElem);
+    let args = default_proto(id).args.iter().zip(1..);
+    let args = args.filter(|(arg, _)| arg.base != ArgBase::Dontcare);
+    let set: Vec<String> = args.map(|(arg, regno)| argument(rng, regno, arg.base)).collect();
+    format!("{}; call {}", set.join("; "), id.name())
 }
 
 fn text(rng: &mut Rng) -> Option<String> {
     let [make, end] = any(rng, &TABLES.pointers)?;
     let mut bpf = format!("{}; {make}", TABLES.before);
     for number in 0..=rng.below(4).min(rng.below(4)) {
-        let used = any(rng, &TABLES.uses)?.replace('@', &number.to_string());
+        let used = match rng.chance(CALLS) {
+            true => call(rng),
+            false => any(rng, &TABLES.uses)?.replace('@', &number.to_string()),
+        };
         bpf.push_str(&format!("; {used}"));
     }
     bpf.push_str(&format!("; {end}; out:; r0 = 0; exit"));
