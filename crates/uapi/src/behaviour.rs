@@ -446,6 +446,9 @@ behaviours! {
     bounds_repaired "..++++++++++" Accepted,
         "witnesses/pointers.bpf.o" "contradiction"
         "Bounds that contradict one another are forgotten."
+    lookups_of_no_address "..++++++++++" Accepted,
+        "witnesses/lookups.bpf.o" "tcp_of_no_address"
+        "A socket may be looked up by an address of no bytes."
     numbers_at_the_end ".+++++++++++" Accepted,
         "witnesses/pointers.bpf.o" "last_array"
         "A struct may end in an array of numbers, of any length."

@@ -47,7 +47,9 @@ impl<'a> Callable<'a> {
             (Some(id), Some(_)) if !self.privileges.bpf && needs_cap_bpf(id) => {
                 HelperUse::CannotUse
             }
-            (Some(HelperId::ProbeWriteUser), Some(row)) if self.writes_user_memory => {
+            (Some(HelperId::ProbeWriteUser), Some(row))
+                if self.writes_user_memory && traces(self.prog.prog_type) =>
+            {
                 match row.helper(HelperId::ProbeReadUser) {
                     HelperUse::CannotUse => HelperUse::CannotUse,
                     _ => HelperUse::May(default_proto(HelperId::ProbeWriteUser)),
@@ -65,6 +67,22 @@ impl<'a> Callable<'a> {
             HelperUse::CannotUse => None,
         }
     }
+}
+
+/// Whether programs of the type get the helpers of tracing, where 6.18.44 was built without one.
+fn traces(prog_type: ProgType) -> bool {
+    use ProgType::*;
+    matches!(
+        prog_type,
+        Kprobe
+            | Tracepoint
+            | PerfEvent
+            | RawTracepoint
+            | RawTracepointWritable
+            | Tracing
+            | Lsm
+            | Syscall
+    )
 }
 
 fn hook_key<'k>(prog: &Program, target: &'k str) -> HookKey<'k> {

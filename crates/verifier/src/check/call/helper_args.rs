@@ -74,6 +74,10 @@ fn access_type(flags: TypeFlag) -> AccessType {
     if flags.contains(TypeFlag::MEM_WRITE) { AccessType::Write } else { AccessType::Read }
 }
 
+fn looks_up_socket(func: HelperId) -> bool {
+    matches!(func, HelperId::SkLookupTcp | HelperId::SkLookupUdp | HelperId::SkcLookupTcp)
+}
+
 fn check_by_kind(
     env: &mut Env<'_>,
     meta: &mut CallMeta,
@@ -87,7 +91,8 @@ fn check_by_kind(
         ArgBase::Mem => check_mem(env, meta, regno, ty),
         ArgBase::ConstSize | ArgBase::ConstSizeOrZero => {
             let before = meta.proto.args[regno as usize - 2];
-            let zero_size_allowed = ty.base == ArgBase::ConstSizeOrZero;
+            let zero_size_allowed = ty.base == ArgBase::ConstSizeOrZero
+                && (env.rules().lookups_of_no_address || !looks_up_socket(meta.func));
             if before.maybe_null() && env.reg(regno - 1).ty.may_be_null() && reg.val.umax > 0 {
                 env.goes_through(HoleKind::NullMemory);
             }

@@ -77,7 +77,7 @@ pub(super) fn check_stack_bounds(
     } else if size < 0 {
         errno::EFAULT
     } else {
-        grow_stack_state(env, reg.frameno(), -min_off as i32);
+        grow_stack_state(env, reg.frameno(), -min_off as i32, ty);
         return Ok(());
     };
     let regno = Regno(regno);
@@ -90,13 +90,17 @@ pub(super) fn check_stack_bounds(
 }
 
 /// Makes the stack of a frame at least `bytes` deep.
-fn grow_stack_state(env: &mut Env<'_>, frameno: u32, bytes: i32) {
+fn grow_stack_state(env: &mut Env<'_>, frameno: u32, bytes: i32, ty: AccessType) {
+    let rules = env.rules();
     let frame = &mut env.cur.frames[frameno as usize];
     if bytes <= frame.allocated_stack() {
         return;
     }
-    frame.grow_stack(bytes);
-    let depth = frame.allocated_stack() as u32;
+    let depth = (bytes as u32).next_multiple_of(8);
+    // Where stack that nothing wrote is not read, to read none of it makes no more of it.
+    if ty == AccessType::Write || rules.unused_stack_read {
+        frame.grow_stack(bytes);
+    }
     let subprog = &mut env.subprogs[frame.meta.subprogno as usize];
     subprog.stack_depth = subprog.stack_depth.max(depth);
 }
