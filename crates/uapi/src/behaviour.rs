@@ -230,6 +230,9 @@ behaviours! {
     pointers_teach_not_null "..++++++++++" Accepted,
         "v3/verifier_jeq_infer_not_null.bpf.o" "null_ptr_to_map_value"
         "What equals a pointer that is not NULL is not NULL."
+    any_pointer_teaches_not_null "...+++++++.." Accepted,
+        "witnesses/equal.bpf.o" "equals_context"
+        "Any pointer that is not said to be NULL teaches so, not those alone that are known not to be."
     jumps_trim_edges "..++++++++++" Accepted,
         "v3/verifier_bounds.bpf.o" "reg_not_equal_const"
         "What is not equal to an edge of its range has a smaller one."

@@ -205,6 +205,17 @@ fn is_branch_taken(rules: &Behaviours, o: &Operands) -> Option<bool> {
     }
 }
 
+/// Whether the kernel knows that the pointer is not NULL.
+fn is_known_not_null(rules: &Behaviours, ptr: &Reg) -> bool {
+    let since = matches!(ptr.ty.base, Base::ConstMapPtr | Base::BtfId | Base::Mem);
+    ptr.is_not_null() && (rules.memory_not_null || !since)
+}
+
+/// Whether what equals the pointer is not NULL, where not any pointer teaches that.
+fn teaches_not_null(rules: &Behaviours, ptr: &Reg) -> bool {
+    is_known_not_null(rules, ptr) || ptr.ty.is(Base::XdpSock)
+}
+
 /// A pointer that is not NULL against zero. Where halves are compared, the half has to be zero.
 fn not_null_branch_taken(
     rules: &Behaviours,
@@ -215,11 +226,7 @@ fn not_null_branch_taken(
     let bits = number.val.var_off;
     let is_zero = bits.mask & low == 0 && bits.value & low == 0;
     let by_halves = o.is_jmp32 && !rules.halves_of_pointers_decide;
-    if !ptr.is_not_null() || !is_zero || by_halves {
-        return None;
-    }
-    if !rules.memory_not_null && matches!(ptr.ty.base, Base::ConstMapPtr | Base::BtfId | Base::Mem)
-    {
+    if !is_known_not_null(rules, ptr) || !is_zero || by_halves {
         return None;
     }
     match o.op {
@@ -367,6 +374,8 @@ fn learn_from_pointers(
         && !o.is_jmp32
         && both_pointers
         && o.dst.ty.may_be_null() != o.src.ty.may_be_null()
+        && (env.rules().any_pointer_teaches_not_null
+            || [o.dst, o.src].iter().any(|reg| teaches_not_null(env.rules(), reg)))
         && o.dst.ty.base != Base::BtfId
         && o.src.ty.base != Base::BtfId
     {
