@@ -1,18 +1,19 @@
 //! What kernels come in, unpacked until there is a `vmlinux` or BTF: compressed files (gzip, xz,
-//! zstd, lz4), `bzImage`, Debian's packages, archives of `tar` (BTFHub's have BTF alone).
+//! lzma, zstd, lz4), `bzImage`, packages of Debian and RPM, archives of `tar` (BTFHub's have BTF
+//! alone).
 //!
-//! Sources: the x86 boot protocol of the kernel's documentation (`payload_offset`), `ar(5)`,
-//! `deb(5)`, POSIX `ustar`, the lz4 frame format's description of legacy frames.
+//! Sources: the x86 boot protocol of the kernel's documentation (`payload_offset`), the lz4 frame
+//! format's description of legacy frames.
 
+use super::archive::{
+    AR, DAMAGED, IMAGE_BYTES_MAX, Plain, RPM, damaged, debian_data, in_cpio, in_tar, is_tar,
+    rpm_payload,
+};
 use flate2::read::GzDecoder;
-use lzma_rust2::XzReader;
+use lzma_rust2::{LzmaReader, XzReader};
 use ruzstd::decoding::StreamingDecoder;
-use std::io::{self, Cursor, Read};
+use std::io::{Cursor, Read};
 
-/// An image with debug information has some hundred megabytes.
-const IMAGE_BYTES_MAX: u64 = 1 << 30;
-/// Of all that is read of an archive to find a kernel in it.
-const ARCHIVE_BYTES_MAX: u64 = 8 << 30;
 /// The window and dictionary of decoders: kernels are packed with up to 128 MiB.
 const WINDOW_BYTES_MAX: u64 = 256 << 20;
 /// A package holds an archive, which holds an image, which holds a payload.
@@ -22,9 +23,11 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const LZ4_LEGACY: &[u8] = &[0x02, 0x21, 0x4c, 0x18];
-const AR: &[u8] = b"!<arch>\n";
+/// Its properties as kernels are packed with, and the low half of a dictionary's size.
+const LZMA: &[u8] = &[0x5d, 0, 0];
+const BZIP2: &[u8] = b"BZh";
+const LZOP: &[u8] = &[0x89, b'L', b'Z', b'O'];
 const ELF: &[u8] = b"\x7fELF";
-const RPM: &[u8] = &[0xed, 0xab, 0xee, 0xdb];
 
 /// Unpacks until there is an ELF image or something that nobody has packed.
 ///
@@ -39,18 +42,19 @@ pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         }
         bytes = if bytes.starts_with(AR) {
             let member = debian_data(&bytes).ok_or("a package without data in it")?;
-            let data = decoder(member).ok_or("a package whose data are packed otherwise")??;
-            in_archive(data)?
+            in_tar(plain(member, "data")?)?
         } else if bytes.starts_with(RPM) {
-            return Err("not supported yet: RPM packages (rpm2cpio FILE | cpio -i)".to_owned());
+            in_cpio(plain(rpm_payload(&bytes).ok_or(DAMAGED)?, "payload")?)?
         } else if let Some(payload) = boot_payload(&bytes)? {
             payload.to_vec()
         } else if bytes.starts_with(LZ4_LEGACY) {
             lz4_legacy(&bytes[LZ4_LEGACY.len()..])?
         } else if let Some(plain) = decoder(&bytes) {
             whole(plain?)?
-        } else if is_archive(&bytes) {
-            in_archive(Box::new(Cursor::new(bytes)))?
+        } else if is_tar(&bytes) {
+            in_tar(Box::new(Cursor::new(bytes)))?
+        } else if bytes.starts_with(BZIP2) || bytes.starts_with(LZOP) {
+            return Err("not supported yet: packed with bzip2 or lzo; unpack it first".to_owned());
         } else {
             return Ok(bytes);
         };
@@ -58,7 +62,15 @@ pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     Err("packed more often than a kernel is".to_owned())
 }
 
-type Plain<'a> = Box<dyn Read + 'a>;
+/// What a package holds, unpacked if it is packed.
+fn plain<'a>(packed: &'a [u8], what: &str) -> Result<Plain<'a>, String> {
+    if packed.starts_with(BZIP2) || packed.starts_with(LZOP) {
+        return Err(format!(
+            "not supported yet: a package whose {what} is packed with bzip2 or lzo"
+        ));
+    }
+    decoder(packed).unwrap_or_else(|| Ok(Box::new(packed)))
+}
 
 /// What unpacks it, if it is packed.
 fn decoder<'a>(packed: &'a [u8]) -> Option<Result<Plain<'a>, String>> {
@@ -69,16 +81,15 @@ fn decoder<'a>(packed: &'a [u8]) -> Option<Result<Plain<'a>, String>> {
         let limit_kib = u32::try_from(WINDOW_BYTES_MAX >> 10).unwrap_or(u32::MAX);
         return Some(Ok(Box::new(XzReader::new_mem_limit(packed, false, limit_kib))));
     }
+    if packed.starts_with(LZMA) {
+        let limit_kib = u32::try_from(WINDOW_BYTES_MAX >> 10).unwrap_or(u32::MAX);
+        let reader = LzmaReader::new_mem_limit(packed, limit_kib, None);
+        return Some(reader.map(|it| Box::new(it) as Plain<'a>).map_err(damaged));
+    }
     packed.starts_with(ZSTD).then(|| {
         let decoder = StreamingDecoder::new_with_max_window_size(packed, WINDOW_BYTES_MAX);
         decoder.map(|it| Box::new(it) as Plain<'a>).map_err(|_| DAMAGED.to_owned())
     })
-}
-
-const DAMAGED: &str = "the file is cut short or damaged";
-
-fn damaged(_: io::Error) -> String {
-    DAMAGED.to_owned()
 }
 
 /// All of it. A payload has its size behind it, which is nobody's: the decoder may stumble there.
@@ -140,60 +151,6 @@ fn lz4_legacy(mut rest: &[u8]) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The member `data.tar...` of a Debian package.
-fn debian_data(bytes: &[u8]) -> Option<&[u8]> {
-    let mut rest = bytes.get(AR.len()..)?;
-    loop {
-        let header = rest.get(..60)?;
-        let size: usize = std::str::from_utf8(header.get(48..58)?).ok()?.trim().parse().ok()?;
-        let member = rest.get(60..)?.get(..size)?;
-        if header.starts_with(b"data.tar") {
-            return Some(member);
-        }
-        // Members begin at even offsets.
-        rest = rest.get(60 + size + size % 2..)?;
-    }
-}
-
-fn is_archive(bytes: &[u8]) -> bool {
-    bytes.get(257..262) == Some(b"ustar")
-}
-
-/// The first file of an archive that is a kernel or BTF by its name.
-fn in_archive(archive: Plain<'_>) -> Result<Vec<u8>, String> {
-    let mut archive = archive.take(ARCHIVE_BYTES_MAX);
-    let mut header = [0; 512];
-    while archive.read_exact(&mut header).is_ok() && header[0] != 0 {
-        let size = octal(&header[124..136]).ok_or(DAMAGED)?;
-        let is_file = matches!(header[156], b'0' | 0);
-        if is_file && is_kernel(&header[..100]) {
-            if size > IMAGE_BYTES_MAX {
-                return Err(format!("a kernel of {size} bytes"));
-            }
-            let mut bytes = Vec::new();
-            archive.by_ref().take(size).read_to_end(&mut bytes).map_err(damaged)?;
-            return Ok(bytes);
-        }
-        let padded = size.div_ceil(512) * 512;
-        let skipped = io::copy(&mut archive.by_ref().take(padded), &mut io::sink());
-        skipped.map_err(damaged)?;
-    }
-    Err("no kernel in it (boot/vmlinuz-..., vmlinux-..., *.btf)".to_owned())
-}
-
-fn octal(field: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(field).ok()?.trim_matches(['\0', ' ']);
-    u64::from_str_radix(text, 8).ok()
-}
-
-/// `./boot/vmlinuz-6.1.0`, `usr/lib/debug/boot/vmlinux-6.1.0`, `5.4.0-42-generic.btf`.
-fn is_kernel(name: &[u8]) -> bool {
-    let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-    let name = String::from_utf8_lossy(&name[..end]);
-    let file = name.rsplit('/').next().unwrap_or_default();
-    file.starts_with("vmlinuz") || file.starts_with("vmlinux") || file.ends_with(".btf")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,6 +208,109 @@ mod tests {
         }
         let other = package(&gzip(&tar("./usr/share/doc/copyright", b"x")));
         assert!(unpacked(other).is_err_and(|why| why.starts_with("no kernel in it")));
+    }
+
+    /// `\x7fELF and what follows`, as `xz --check=crc32`, `xz --format=lzma` and `zstd` pack it.
+    const PACKED: [&[u8]; 3] = [
+        &[
+            0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x01, 0x69, 0x22, 0xde, 0x36, 0x02, 0x00,
+            0x21, 0x01, 0x16, 0x00, 0x00, 0x00, 0x74, 0x2f, 0xe5, 0xa3, 0x01, 0x00, 0x14, 0x7f,
+            0x45, 0x4c, 0x46, 0x20, 0x61, 0x6e, 0x64, 0x20, 0x77, 0x68, 0x61, 0x74, 0x20, 0x66,
+            0x6f, 0x6c, 0x6c, 0x6f, 0x77, 0x73, 0x00, 0x00, 0x00, 0x00, 0xb4, 0x9d, 0x80, 0x14,
+            0x00, 0x01, 0x29, 0x15, 0x2b, 0xce, 0x1d, 0x09, 0x90, 0x42, 0x99, 0x0d, 0x01, 0x00,
+            0x00, 0x00, 0x00, 0x01, 0x59, 0x5a,
+        ],
+        &[
+            0x5d, 0x00, 0x00, 0x80, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00,
+            0x3f, 0x91, 0x45, 0x84, 0x69, 0x4d, 0x5f, 0x64, 0x9b, 0x49, 0xf5, 0xed, 0x28, 0x4b,
+            0xe6, 0xc4, 0x3f, 0x76, 0x29, 0xc9, 0x36, 0x56, 0x89, 0xce, 0x66, 0x60, 0xff, 0xf2,
+            0x31, 0x00, 0x00,
+        ],
+        &[
+            0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0xa9, 0x00, 0x00, 0x7f, 0x45, 0x4c, 0x46, 0x20,
+            0x61, 0x6e, 0x64, 0x20, 0x77, 0x68, 0x61, 0x74, 0x20, 0x66, 0x6f, 0x6c, 0x6c, 0x6f,
+            0x77, 0x73, 0xb6, 0xe6, 0x59, 0x35,
+        ],
+    ];
+
+    /// Two headers of one entry each, of which the first is padded.
+    fn rpm(payload: &[u8]) -> Vec<u8> {
+        let mut bytes = RPM.to_vec();
+        bytes.resize(96, 0);
+        for values in [&b"sum"[..], b"a name"] {
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+            bytes.extend([0x8e, 0xad, 0xe8, 1, 0, 0, 0, 0]);
+            bytes.extend([1u32, values.len() as u32].map(u32::to_be_bytes).concat());
+            bytes.extend([0; 16]);
+            bytes.extend(values);
+        }
+        bytes.extend(payload);
+        bytes
+    }
+
+    fn cpio(files: &[(&str, u32, &[u8])]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (name, mode, content) in files.iter().chain([&("TRAILER!!!", 0, &[][..])]) {
+            bytes.extend(b"070701");
+            for at in 0..13 {
+                let value = match at {
+                    1 => *mode,
+                    6 => content.len() as u32,
+                    11 => name.len() as u32 + 1,
+                    _ => 0,
+                };
+                bytes.extend(format!("{value:08x}").bytes());
+            }
+            bytes.extend([name.as_bytes(), &[0]].concat());
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            bytes.extend(*content);
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+        }
+        bytes
+    }
+
+    #[test]
+    fn each_packing_is_unpacked_alone_in_images_and_in_packages() {
+        let elf = b"\x7fELF and what follows".to_vec();
+        let zipped = gzip(&elf);
+        for packed in PACKED.into_iter().chain([&zipped[..]]) {
+            let image = boot_image(packed);
+            let archive = tar("./boot/vmlinuz-6.8.0-31-generic", &image);
+            for form in [packed.to_vec(), image, package(&archive)] {
+                assert_eq!(unpacked(form).as_deref(), Ok(&elf[..]));
+            }
+        }
+        // BTFHub's: an archive, packed with xz, of BTF.
+        let btf = tar("4.18.0-80.el8.x86_64.btf", b"\x9f\xeb\x01 and what follows");
+        assert!(unpacked(gzip(&btf)).is_ok_and(|it| it.starts_with(b"\x9f\xeb")));
+    }
+
+    #[test]
+    fn a_kernel_is_found_in_an_rpm_package() {
+        const FOLDER: (&str, u32, &[u8]) = ("./lib/modules/6.12.0-55.el10/vmlinuz", 0o40_755, b"");
+        let image = boot_image(PACKED[2]);
+        let sum = ("./lib/modules/6.12.0-55.el10/.vmlinuz.hmac", 0o100_644, &b"sum"[..]);
+        let kernel = ("./lib/modules/6.12.0-55.el10/vmlinuz", 0o100_755, &image[..]);
+        let payload = cpio(&[FOLDER, sum, kernel]);
+        for whole in [rpm(&payload), rpm(&gzip(&payload))] {
+            assert_eq!(unpacked(whole.clone()).as_deref(), Ok(&b"\x7fELF and what follows"[..]));
+            for end in 4..whole.len() - 1 {
+                let cut = unpacked(whole[..end].to_vec());
+                assert!(cut.as_ref().is_err() || cut.is_ok_and(|it| it.starts_with(ELF)), "{end}");
+            }
+        }
+        let other = unpacked(rpm(&gzip(&cpio(&[sum]))));
+        assert!(other.is_err_and(|why| why.starts_with("no kernel in it")));
+        let lzo = unpacked(rpm(LZOP));
+        assert!(lzo.is_err_and(|why| why.contains("not supported yet")));
+        assert!(unpacked(rpm(b"neither")).is_err());
+        // A size of which nothing is there, a name without end.
+        let huge = ("vmlinuz", 0o100_644, &[][..]);
+        let mut hostile = cpio(&[huge]);
+        hostile[54..62].copy_from_slice(b"ffffffff");
+        assert!(unpacked(rpm(&hostile)).is_err());
+        hostile[94..102].copy_from_slice(b"ffffffff");
+        assert!(unpacked(rpm(&hostile)).is_err());
     }
 
     #[test]

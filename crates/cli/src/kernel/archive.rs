@@ -1,0 +1,144 @@
+//! Archives that kernels come in: Debian's packages (`ar` around `tar`), RPM (`cpio`), BTFHub's
+//! (`tar`). The first file that is a kernel or BTF by its name is taken out.
+//!
+//! Sources: `ar(5)`, `deb(5)`, POSIX `ustar`, `cpio(5)` ("new ASCII"), the RPM file format of
+//! rpm.org's reference manual (lead, signature, header, payload).
+
+use std::io::{self, Read};
+
+/// An image with debug information has some hundred megabytes.
+pub(super) const IMAGE_BYTES_MAX: u64 = 1 << 30;
+/// Of all that is read of an archive to find a kernel in it.
+const ARCHIVE_BYTES_MAX: u64 = 8 << 30;
+
+pub(super) const AR: &[u8] = b"!<arch>\n";
+pub(super) const RPM: &[u8] = &[0xed, 0xab, 0xee, 0xdb];
+
+/// What comes out of a decoder, or was never packed.
+pub(super) type Plain<'a> = Box<dyn Read + 'a>;
+
+pub(super) const DAMAGED: &str = "the file is cut short or damaged";
+
+pub(super) fn damaged(_: io::Error) -> String {
+    DAMAGED.to_owned()
+}
+
+const NO_KERNEL: &str = "no kernel in it (boot/vmlinuz-..., vmlinux-..., *.btf)";
+
+/// The member `data.tar...` of a Debian package.
+pub(super) fn debian_data(bytes: &[u8]) -> Option<&[u8]> {
+    let mut rest = bytes.get(AR.len()..)?;
+    loop {
+        let header = rest.get(..60)?;
+        let size: usize = std::str::from_utf8(header.get(48..58)?).ok()?.trim().parse().ok()?;
+        let member = rest.get(60..)?.get(..size)?;
+        if header.starts_with(b"data.tar") {
+            return Some(member);
+        }
+        // Members begin at even offsets.
+        rest = rest.get(60 + size + size % 2..)?;
+    }
+}
+
+/// What stands behind the lead and the two headers of an RPM package.
+pub(super) fn rpm_payload(bytes: &[u8]) -> Option<&[u8]> {
+    const LEAD_BYTES: usize = 96;
+    let signature_end = rpm_header_end(bytes, LEAD_BYTES)?;
+    let header = signature_end.checked_next_multiple_of(8)?;
+    bytes.get(rpm_header_end(bytes, header)?..)
+}
+
+/// A header has an entry of 16 bytes for each of its values, and the values behind them.
+fn rpm_header_end(bytes: &[u8], at: usize) -> Option<usize> {
+    const MAGIC: &[u8] = &[0x8e, 0xad, 0xe8, 1];
+    let header = bytes.get(at..)?;
+    if !header.starts_with(MAGIC) {
+        return None;
+    }
+    let wide = |at: usize| -> Option<usize> {
+        let bytes: [u8; 4] = header.get(at..at + 4)?.try_into().ok()?;
+        usize::try_from(u32::from_be_bytes(bytes)).ok()
+    };
+    let (entries, values) = (wide(8)?, wide(12)?);
+    at.checked_add(16)?.checked_add(entries.checked_mul(16)?)?.checked_add(values)
+}
+
+pub(super) fn is_tar(bytes: &[u8]) -> bool {
+    bytes.get(257..262) == Some(b"ustar")
+}
+
+/// The kernel in an archive of `tar`.
+pub(super) fn in_tar(archive: Plain<'_>) -> Result<Vec<u8>, String> {
+    let mut archive = archive.take(ARCHIVE_BYTES_MAX);
+    let mut header = [0; 512];
+    while archive.read_exact(&mut header).is_ok() && header[0] != 0 {
+        let size = octal(&header[124..136]).ok_or(DAMAGED)?;
+        let is_file = matches!(header[156], b'0' | 0);
+        if is_file && is_kernel(&header[..100]) {
+            return file(&mut archive, size);
+        }
+        skip(&mut archive, size.div_ceil(512).saturating_mul(512))?;
+    }
+    Err(NO_KERNEL.to_owned())
+}
+
+/// The kernel in an archive of `cpio`.
+pub(super) fn in_cpio(archive: Plain<'_>) -> Result<Vec<u8>, String> {
+    const HEADER_BYTES: u64 = 110;
+    let mut archive = archive.take(ARCHIVE_BYTES_MAX);
+    let mut header = [0; HEADER_BYTES as usize];
+    while archive.read_exact(&mut header).is_ok() {
+        if !(header.starts_with(b"070701") || header.starts_with(b"070702")) {
+            return Err("an RPM package whose payload is no archive of cpio".to_owned());
+        }
+        let field = |index: usize| {
+            let at = 6 + 8 * index;
+            let text = std::str::from_utf8(&header[at..at + 8]).ok();
+            text.and_then(|text| u64::from_str_radix(text, 16).ok()).ok_or(DAMAGED)
+        };
+        let (mode, size, name_len) = (field(1)?, field(6)?, field(11)?);
+        let mut name = Vec::new();
+        let with_padding = (HEADER_BYTES + name_len).next_multiple_of(4) - HEADER_BYTES;
+        archive.by_ref().take(with_padding).read_to_end(&mut name).map_err(damaged)?;
+        if name.starts_with(b"TRAILER!!!") {
+            break;
+        }
+        const IS_FILE: u64 = 0o100_000;
+        // Of files with several names only the last has the bytes.
+        if mode & 0o170_000 == IS_FILE && size > 0 && is_kernel(&name) {
+            return file(&mut archive, size);
+        }
+        skip(&mut archive, size.next_multiple_of(4))?;
+    }
+    Err(NO_KERNEL.to_owned())
+}
+
+fn file(archive: &mut impl Read, size: u64) -> Result<Vec<u8>, String> {
+    if size > IMAGE_BYTES_MAX {
+        return Err(format!("a kernel of {size} bytes"));
+    }
+    let mut bytes = Vec::new();
+    archive.take(size).read_to_end(&mut bytes).map_err(damaged)?;
+    match bytes.len() as u64 == size {
+        true => Ok(bytes),
+        false => Err(DAMAGED.to_owned()),
+    }
+}
+
+fn skip(archive: &mut impl Read, bytes: u64) -> Result<(), String> {
+    io::copy(&mut archive.take(bytes), &mut io::sink()).map(drop).map_err(damaged)
+}
+
+fn octal(field: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(field).ok()?.trim_matches(['\0', ' ']);
+    u64::from_str_radix(text, 8).ok()
+}
+
+/// `./boot/vmlinuz-6.1.0`, `usr/lib/debug/boot/vmlinux-6.1.0`, `lib/modules/6.12.0/vmlinuz`,
+/// `5.4.0-42-generic.btf`.
+fn is_kernel(name: &[u8]) -> bool {
+    let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+    let name = String::from_utf8_lossy(&name[..end]);
+    let file = name.rsplit('/').next().unwrap_or_default();
+    file.starts_with("vmlinuz") || file.starts_with("vmlinux") || file.ends_with(".btf")
+}
