@@ -1,8 +1,10 @@
 //! `skep kernel`: which kernels programs can be checked for, and what is known of each.
 
+mod archive;
 mod facts;
 mod image;
 mod json;
+mod probe;
 
 pub(crate) use self::facts::source;
 
@@ -12,6 +14,7 @@ use crate::flags::{KernelCommand, KernelImportFlags};
 use crate::streams::Streams;
 use skep::Kernel;
 use skep::kernel::{Item, Source};
+use skep::uapi::BEHAVIOURS;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -44,8 +47,10 @@ pub(crate) fn run(command: &KernelCommand, streams: &mut Streams<'_>) -> io::Res
             }
         }
         KernelCommand::Import(flags) => import(flags),
-        KernelCommand::Probe { output } => match Kernel::probe() {
+        KernelCommand::Probe { output, facts_only } => match probe::run(*facts_only) {
             Ok(probed) => {
+                let said = probed.kernel.answers().map(probe::said);
+                said.map_or(Ok(()), |said| streams.note(&said))?;
                 for what in &probed.not_known {
                     streams.note(&format!("not known: {what}"))?;
                 }
@@ -104,7 +109,22 @@ fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> io::Result<E
     if not_known > 0 {
         writeln!(streams.out, "not known of one of them: {not_known}")?;
     }
-    writeln!(streams.out, "rules of the walk: not compared")?;
+    let mut not_known = 0;
+    for rule in BEHAVIOURS {
+        match (one.holds(rule), other.holds(rule)) {
+            (Some(true), Some(false)) => {
+                writeln!(streams.out, "only {}: rule: {}", one.name(), rule.text)?;
+            }
+            (Some(false), Some(true)) => {
+                writeln!(streams.out, "only {}: rule: {}", other.name(), rule.text)?;
+            }
+            (Some(_), Some(_)) => {}
+            _ => not_known += 1,
+        }
+    }
+    if not_known > 0 {
+        writeln!(streams.out, "rules not known of one of them: {not_known}")?;
+    }
     Ok(Exit::Success)
 }
 
@@ -117,6 +137,9 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
         Source::File => "its BTF says what there is; of the rest the table of upstream",
     };
     writeln!(out, "surface        {asked}")?;
+    if let Some(answers) = kernel.answers() {
+        writeln!(out, "answers        {}", probe::said(answers))?;
+    }
     match kernel.btf() {
         Some(btf) => writeln!(out, "BTF            {} types", btf.len())?,
         None => writeln!(out, "BTF            not known; skep kernel import makes a file with it")?,
@@ -127,6 +150,10 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     for kind in KINDS {
         absent(kernel, kind, streams)?;
     }
+    let known = BEHAVIOURS.iter().filter(|rule| kernel.holds(rule).is_some()).count();
+    let of = BEHAVIOURS.len();
+    let others = if known < of { "; the others are 6.18's" } else { "" };
+    writeln!(streams.out, "rules known    {known} of {of}{others}")?;
     writeln!(streams.out, "accepted       {}", kernel.promise())?;
     Ok(Exit::Success)
 }

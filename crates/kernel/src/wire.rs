@@ -11,6 +11,7 @@
 //!    and BTF, module ids as the modules count them.
 
 use crate::judge::{Answer, Prepared, as_loaded};
+use crate::kernel_log::{self, KernelStats};
 use crate::modules::{Named, Place};
 use crate::wire_bytes::{Reader, Writer};
 use skep_btf::Btf;
@@ -117,6 +118,21 @@ impl Load {
             (told.log, told.log_level) = (it.log, self.log_level);
         }
         told
+    }
+}
+
+impl Told {
+    /// The last message; of a program that was not judged, why not.
+    pub fn message(&self) -> String {
+        match self.judged {
+            true => kernel_log::reason(&self.log).unwrap_or_default().trim_end().to_owned(),
+            false => self.log.clone(),
+        }
+    }
+
+    /// Insns that were walked, as the log counts them.
+    pub fn insns(&self) -> u64 {
+        KernelStats::parse(&self.log).unwrap_or_default().insns_processed
     }
 }
 

@@ -71,6 +71,14 @@ impl Behaviour {
         holds(self.marks, column_of(release))
     }
 
+    /// The same where it is known: on a kernel that was asked, or between two that agree.
+    pub fn known_on(&self, release: &str) -> Option<bool> {
+        let at = column_of(release);
+        let after = (at + 1).min(COLUMNS.len() - 1);
+        let (here, there) = (holds(self.marks, at), holds(self.marks, after));
+        (release.starts_with(COLUMNS[at].release) || here == there).then_some(here)
+    }
+
     /// Whether the witness shows it there: on some kernels it is another program, by their types.
     pub fn is_shown_on(&self, release: &str) -> bool {
         matches!(self.marks.as_bytes()[column_of(release)], b'+' | b'.')
@@ -119,6 +127,22 @@ macro_rules! behaviours {
         impl Behaviours {
             const fn of_column(column: usize) -> Behaviours {
                 Behaviours { $($name: holds($marks, column),)* }
+            }
+
+            /// Whether the rule of that name holds; `None` if there is none.
+            pub fn get(&self, name: &str) -> Option<bool> {
+                match name {
+                    $(stringify!($name) => Some(self.$name),)*
+                    _ => None,
+                }
+            }
+
+            /// Says of a rule whether it holds; a name that is none changes nothing.
+            pub fn set(&mut self, name: &str, holds: bool) {
+                match name {
+                    $(stringify!($name) => self.$name = holds,)*
+                    _ => {}
+                }
             }
 
             /// Where both say the same, that; elsewhere what holds on 6.18.44.

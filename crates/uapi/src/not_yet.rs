@@ -1,5 +1,5 @@
 //! Helpers that kinds of programs may call on 6.18, and might not yet on an older kernel that has
-//! the helper.
+//! the helper, or no more on a newer one.
 //!
 //! Generated from what the kernels answered (`tests/kernels/asked/*.surface.csv`, rows `calls`).
 
@@ -32,7 +32,7 @@ pub fn not_yet(release: &str, hook: &HookKey<'_>, id: HelperId) -> bool {
 const ALL: u64 = u64::MAX;
 
 #[rustfmt::skip]
-static ROWS: [NotYet; 89] = [
+static ROWS: [NotYet; 93] = [
     row("5.10.0-46-", ProgType::SocketFilter, ALL, [0x8000200043c000, 0xd20260000010000, 0x102000, 0x0]),
     row("5.10.0-46-", ProgType::Kprobe, ALL, [0x20000, 0x800060060000000, 0x100000, 0x0]),
     row("5.10.0-46-", ProgType::SchedCls, ALL, [0x8000200041c000, 0xd20260000010000, 0x102000, 0x0]),
@@ -122,4 +122,8 @@ static ROWS: [NotYet; 89] = [
     row("6.12.117+", ProgType::Netfilter, 0x200000000000, [0x80002000438000, 0x20200000000000, 0x8011000030102000, 0x0]),
     row("5.10.0-46-", ProgType::Tracing, 0x10000000, [0x202000000000000, 0x0, 0x0, 0x0]),
     row("6.1.0-56-", ProgType::Tracing, 0x800000, [0x0, 0x0, 0x400000000000, 0x0]),
+    row("7.2.12+", ProgType::CgroupSockAddr, 0x30000000000000, [0x202000000000000, 0x0, 0x0, 0x0]),
+    row("7.2.12+", ProgType::LwtSeg6local, ALL, [0x8000000000, 0x0, 0x0, 0x0]),
+    row("7.3.4+", ProgType::CgroupSockAddr, 0x30000000000000, [0x202000000000000, 0x0, 0x0, 0x0]),
+    row("7.3.4+", ProgType::LwtSeg6local, ALL, [0x8000000000, 0x0, 0x0, 0x0]),
 ];

@@ -47,6 +47,10 @@ enum Command {
     Ask(ask::Args),
     /// Ask a kernel which helpers, maps, programs and insns there are.
     Surface(surface::Args),
+    /// Ask a kernel as `skep kernel probe` does, and compare with the one that is built in.
+    Probe(probe::Args),
+    /// Pack the witnesses that `skep kernel probe` asks with.
+    Witnesses(probe::PackArgs),
     /// Compare with a kernel on mutants and generated programs.
     Mutants(mutants::Args),
     /// Pack answers into the tables of tests/kernels/asked.
@@ -84,6 +88,8 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         Command::Fetch(args) => fetch::run(args),
         Command::Ask(args) => ask::run(args),
         Command::Surface(args) => surface::run(args),
+        Command::Probe(args) => probe::run(args),
+        Command::Witnesses(args) => probe::pack(args),
         Command::Mutants(args) => mutants::run(args),
         Command::Table(args) => table::run(args),
         Command::Page(args) => page::run(args),

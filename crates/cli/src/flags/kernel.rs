@@ -36,8 +36,12 @@ pub enum KernelCommand {
     },
     /// Make a kernel file of a package, vmlinuz, vmlinux or BTF (/sys/kernel/btf/vmlinux)
     Import(KernelImportFlags),
-    /// Make a kernel file of the running kernel; needs no root, loads nothing
+    /// Make a kernel file of the running kernel: as root by loading small programs, else of what it
+    /// says to anybody
     Probe {
+        /// Load nothing
+        #[arg(long)]
+        facts_only: bool,
         /// The kernel file to write
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
@@ -47,7 +51,7 @@ pub enum KernelCommand {
 /// Flags of `skep kernel import`.
 #[derive(Debug, Clone, Args)]
 pub struct KernelImportFlags {
-    /// A Debian package, vmlinuz, vmlinux or BTF, packed or not
+    /// A package (deb, rpm), vmlinuz, vmlinux or BTF, packed or not
     pub file: PathBuf,
     /// What `uname -r` says there; a vmlinux says it itself
     #[arg(long, value_name = "RELEASE")]

@@ -6,6 +6,7 @@ use crate::streams::Streams;
 use serde::Serialize;
 use skep::Kernel;
 use skep::kernel::Item;
+use skep::uapi::{BEHAVIOURS, Behaviour};
 use skep_report::{JsonForm, write_json_text};
 use std::collections::BTreeMap;
 use std::io;
@@ -74,6 +75,10 @@ impl Thing {
         let since = item.since().map(|release| release.to_string());
         Thing { kind: item.kind(), name: item.name(), since }
     }
+
+    fn of_rule(rule: &Behaviour) -> Thing {
+        Thing { kind: "rule", name: rule.name, since: None }
+    }
 }
 
 pub(super) fn list(streams: &mut Streams<'_>) -> io::Result<Exit> {
@@ -98,6 +103,14 @@ pub(super) fn diff(one: &Kernel, other: &Kernel, streams: &mut Streams<'_>) -> i
         match (one.has(item), other.has(item)) {
             (Some(true), Some(false)) => only_one.push(Thing::of(item)),
             (Some(false), Some(true)) => only_other.push(Thing::of(item)),
+            (Some(_), Some(_)) => {}
+            _ => not_known += 1,
+        }
+    }
+    for rule in BEHAVIOURS {
+        match (one.holds(rule), other.holds(rule)) {
+            (Some(true), Some(false)) => only_one.push(Thing::of_rule(rule)),
+            (Some(false), Some(true)) => only_other.push(Thing::of_rule(rule)),
             (Some(_), Some(_)) => {}
             _ => not_known += 1,
         }

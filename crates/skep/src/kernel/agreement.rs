@@ -5,6 +5,7 @@
 //! (`tests/kernels/asked`), and checked with `docs/parity.md`.
 
 use super::{Kernel, Source};
+use skep_uapi::BEHAVIOURS;
 use std::fmt;
 
 /// Verdicts on the programs of the open corpus that a kernel judged.
@@ -48,11 +49,19 @@ impl Kernel {
     /// What "accepted" is worth for this kernel; every answer must say it.
     pub fn promise(&self) -> String {
         const RULES: &str = "the walk's rules are its own where they were asked, else 6.18's";
+        let rules = self.answers().map(|answers| answers.counts()[2]);
         match (self.source, self.agreement()) {
             (_, Some(agreement)) => format!("{RULES}: {agreement}"),
             (Source::Asked, None) => format!("{RULES}: its verdicts were not compared"),
             (Source::Table, None) => {
                 format!("from the table, not asked; {RULES}: what is accepted here, it may refuse")
+            }
+            (Source::File, None) if rules.is_some() => {
+                let (rules, of) = (rules.unwrap_or_default(), BEHAVIOURS.len());
+                format!(
+                    "asked for what there is and {rules} of {of} rules; {RULES}: what is accepted \
+                     here, it may refuse"
+                )
             }
             (Source::File, None) => {
                 format!("not asked; {RULES}: what is accepted here, it may refuse")

@@ -1,16 +1,19 @@
 //! A kernel as a file, and what kernels are made of.
 //!
-//! A kernel file is packed (gzip). Its text begins with lines, and ends in the configuration and
-//! the BTF as they are, of so many bytes:
+//! A kernel file is packed (gzip). Its text begins with lines, and ends in what the kernel
+//! answered, the configuration and the BTF as they are, of so many bytes:
 //!
 //! ```text
-//! skep kernel 1
+//! skep kernel 2
 //! release: 6.12.117+deb12-cloud-amd64
+//! answers: 10212
 //! config: 251023
 //! btf: 5432101
 //! ```
+//!
+//! Files of version 1 have no answers.
 
-use super::{Kernel, parse};
+use super::{Answers, Kernel, parse};
 use crate::Error;
 use crate::host::read_bounded;
 use flate2::Compression;
@@ -21,7 +24,8 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-const MAGIC: &str = "skep kernel 1";
+const MAGIC: &str = "skep kernel 2";
+const WITHOUT_ANSWERS: &str = "skep kernel 1";
 const MAGIC_START: &[u8] = b"skep kernel ";
 /// A `vmlinux` with debug information has some hundred megabytes.
 const FILE_BYTES_MAX: u64 = 2 << 30;
@@ -35,11 +39,17 @@ const DAMAGED: &str = "the file is cut short or damaged";
 pub(super) fn bytes(kernel: &Kernel) -> Vec<u8> {
     let btf = kernel.btf.as_ref().map_or(Vec::new(), |btf| btf.to_bytes(Endian::NATIVE));
     let kconfig = kernel.kconfig.as_deref().unwrap_or_default();
-    let (release, config_len, btf_len) = (&kernel.release, kconfig.len(), btf.len());
-    let head = format!("{MAGIC}\nrelease: {release}\nconfig: {config_len}\nbtf: {btf_len}\n");
+    let answers = kernel.answers().map_or(String::new(), Answers::to_text);
+    let lens = [answers.len(), kconfig.len(), btf.len()];
+    let [answers_len, config_len, btf_len] = lens;
+    let head = format!(
+        "{MAGIC}\nrelease: {}\nanswers: {answers_len}\nconfig: {config_len}\nbtf: {btf_len}\n",
+        kernel.release
+    );
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     // Writing into memory does not fail.
-    let _ = [head.as_bytes(), kconfig.as_bytes(), &btf].map(|part| packed.write_all(part));
+    let _ = [head.as_bytes(), answers.as_bytes(), kconfig.as_bytes(), &btf]
+        .map(|part| packed.write_all(part));
     packed.finish().unwrap_or_default()
 }
 
@@ -64,12 +74,14 @@ fn decode(packed: &[u8]) -> Result<Kernel, String> {
         Some(text)
     };
     let magic = line().unwrap_or_default();
-    if magic != MAGIC {
+    if magic != MAGIC && magic != WITHOUT_ANSWERS {
         return Err(format!("a kernel file of another version of skep: '{magic}'"));
     }
     let release = line().and_then(|line| line.strip_prefix("release: ")).ok_or(NOT_ONE)?;
     let mut count = |name: &str| line()?.strip_prefix(name)?.parse::<usize>().ok();
+    let answers_len = if magic == MAGIC { count("answers: ") } else { Some(0) };
     let (config_len, btf_len) = (count("config: "), count("btf: "));
+    let (answers, rest) = answers_len.and_then(|len| rest.split_at_checked(len)).ok_or(DAMAGED)?;
     let (kconfig, rest) = config_len.and_then(|len| rest.split_at_checked(len)).ok_or(DAMAGED)?;
     if Some(rest.len()) != btf_len {
         return Err(DAMAGED.to_owned());
@@ -80,8 +92,15 @@ fn decode(packed: &[u8]) -> Result<Kernel, String> {
         [] => None,
         bytes => Some(Arc::new(Btf::parse(bytes).map_err(|e| e.to_string())?)),
     };
+    let answers = match answers {
+        [] => None,
+        bytes => {
+            let text = std::str::from_utf8(bytes).map_err(|_| DAMAGED)?;
+            Some(Arc::new(Answers::parse(text).ok_or(DAMAGED)?))
+        }
+    };
     let version = parse(release).map_err(|e| e.to_string())?;
-    Ok(Kernel { kconfig, ..Kernel::new(release, btf, version) })
+    Ok(Kernel { kconfig, answers, ..Kernel::new(release, btf, version) })
 }
 
 pub(super) fn import(path: &Path, release: Option<&str>) -> Result<Kernel, Error> {
@@ -172,7 +191,8 @@ mod tests {
         let btf = btf.build().expect("valid");
         let version = parse("6.12").expect("a release");
         let kernel = Kernel::new("6.12.1-x", Some(Arc::new(btf)), version);
-        Kernel { kconfig: Some("CONFIG_HZ=250\n".into()), ..kernel }
+        let answers = Answers::parse("-\tinsn\tmay_goto\n").map(Arc::new);
+        Kernel { kconfig: Some("CONFIG_HZ=250\n".into()), answers, ..kernel }
     }
 
     #[test]
@@ -182,6 +202,7 @@ mod tests {
         let read = decode(&file).expect("a kernel");
         assert_eq!(read.release(), "6.12.1-x");
         assert_eq!(read.kconfig().map(|text| &**text), Some("CONFIG_HZ=250\n"));
+        assert_eq!(read.answers(), kernel().answers());
         assert!(read.btf().is_some_and(|btf| btf.len() == 2 || btf.len() == 1));
     }
 
@@ -196,7 +217,7 @@ mod tests {
             packed.write_all(text.as_bytes()).expect("memory");
             packed.finish().expect("memory")
         };
-        let other = decode(&pack("skep kernel 2\n")).expect_err("of another version");
+        let other = decode(&pack("skep kernel 3\n")).expect_err("of another version");
         assert!(other.contains("another version"), "{other}");
         let lines = |release: &str, config: &str, btf: &str| {
             pack(&format!("skep kernel 1\nrelease: {release}\nconfig: {config}\nbtf: {btf}\nx"))
@@ -211,6 +232,13 @@ mod tests {
         ] {
             assert!(decode(&lines(release, config, btf)).is_err(), "{release} {config} {btf}");
         }
+        let answers = |text: &str| {
+            let len = text.len();
+            let head = "skep kernel 2\nrelease: 6.1\nanswers:";
+            decode(&pack(&format!("{head} {len}\nconfig: 0\nbtf: 0\n{text}")))
+        };
+        assert!(answers("+\trule\tof another time\n").is_ok());
+        assert!(answers("+ no tab\n").is_err());
         assert!(decode(b"hello").is_err());
     }
 

@@ -7,6 +7,7 @@ use skep_object::LoadClass;
 use skep_program::Program;
 use skep_uapi::helper::{HelperId, HookKey};
 use skep_uapi::kfunc::Kfunc;
+use skep_uapi::since::Release;
 use skep_uapi::{ProgType, nearest_asked, not_yet, since};
 use std::fmt;
 
@@ -134,8 +135,11 @@ impl Kernel {
         let is_member = prog_type == ProgType::StructOps;
         let prog_type = if is_member { ProgType::SchedCls } else { prog_type };
         let hook = HookKey { prog_type, attach_type, target: "" };
-        let refused = self.was_asked() && not_yet(nearest_asked(&self.release), &hook, id);
-        let what = || format!("{}: not for {} programs yet", id.name(), needs.prog_type);
+        let by_release = || self.was_asked() && not_yet(nearest_asked(&self.release), &hook, id);
+        let answered = self.answers().and_then(|answers| answers.refuses_call(&hook, id));
+        let refused = answered.unwrap_or_else(by_release);
+        let when = if self.version > REFERENCE { "any more" } else { "yet" };
+        let what = || format!("{}: not for {} programs {when}", id.name(), needs.prog_type);
         let said = || Some(format!("unknown func {}#{}", id.name(), id.number()));
         refused.then(|| Lack {
             insn_idx: need.insn_idx,
@@ -153,6 +157,9 @@ impl Kernel {
     /// Whether the kernel has an item, and whether that is sure.
     fn knows(&self, item: Item) -> Option<(bool, bool)> {
         let since = item.since()?;
+        if let Some(is_there) = self.answers().and_then(|answers| answers.has(item)) {
+            return Some((is_there, true));
+        }
         if let Some(is_there) = item.listed().and_then(|it| self.lists(it)) {
             return Some((is_there, true));
         }
@@ -171,6 +178,9 @@ impl Kernel {
         Some(values.any(|it| it.value == u64::from(number)))
     }
 }
+
+/// Whose programs may call what is not refused.
+const REFERENCE: Release = Release { major: 6, minor: 18 };
 
 const TOO_MANY_FUNCTIONS: &str = "number of funcs in func_info doesn't match number of subprogs";
 

@@ -12,12 +12,15 @@
 //!    ([`Lack::is_sure`]).
 
 mod agreement;
+#[doc(hidden)]
+pub mod ask;
 mod file;
 mod item;
 mod lack;
 mod probe;
 
 pub use agreement::Agreement;
+pub use ask::{Answers, Judged};
 pub use item::{Item, Need, Needs};
 pub use lack::{Lack, Refused};
 pub use probe::Probed;
@@ -38,6 +41,8 @@ pub struct Kernel {
     btf: Option<Arc<Btf>>,
     kconfig: Option<Arc<str>>,
     source: Source,
+    /// What it said itself, if it was asked.
+    answers: Option<Arc<Answers>>,
 }
 
 /// Who says what there is on a kernel, where its BTF does not.
@@ -100,7 +105,8 @@ impl Kernel {
     fn new(release: &str, btf: Option<Arc<Btf>>, version: Release) -> Kernel {
         let asked = ASKED.iter().any(|(_, asked)| *asked == release);
         let source = if asked { Source::Asked } else { Source::File };
-        Kernel { release: release.to_owned(), version, btf, kconfig: None, source }
+        let release = release.to_owned();
+        Kernel { release, version, btf, kconfig: None, source, answers: None }
     }
 
     /// All that can be named, oldest first.
@@ -168,6 +174,11 @@ impl Kernel {
         file::of_image(path, image, release)
     }
 
+    /// The same with its configuration as text.
+    pub fn with_kconfig(self, kconfig: Option<&str>) -> Kernel {
+        Kernel { kconfig: kconfig.map(Arc::from), ..self }
+    }
+
     /// The kernel as a file: the same kernel gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         file::bytes(self)
@@ -195,7 +206,17 @@ impl Kernel {
 
     /// What objects are loaded against.
     pub fn host(&self) -> Host {
-        let later = BTF_KINDS.into_iter().filter(|(_, since)| *since > self.version);
+        let answers = self.answers();
+        let is_absent =
+            |(kind, since): &(Kind, Release)| match answers.map(|it| it.knows_kind(*kind)) {
+                Some(Some(is_known)) => !is_known,
+                _ => *since > self.version,
+            };
+        let absent = BTF_KINDS.into_iter().filter(is_absent);
+        let mut behaviours = Behaviours::of_release(&self.release);
+        if let Some(answers) = answers {
+            answers.correct(&mut behaviours);
+        }
         let Release { major, minor } = self.version;
         Host {
             kernel_btf: self.btf.clone(),
@@ -203,8 +224,8 @@ impl Kernel {
             kernel_version: u32::from(major) << 16 | u32::from(minor) << 8,
             cpus: 1,
             is_partial: true,
-            absent_btf_kinds: later.map(|(kind, _)| kind).collect(),
-            behaviours: Behaviours::of_release(&self.release),
+            absent_btf_kinds: absent.map(|(kind, _)| kind).collect(),
+            behaviours,
             words: Words::of_release(&self.release),
             helpers_end: self.helpers_end(),
             ..Host::default()

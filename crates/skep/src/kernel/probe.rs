@@ -1,8 +1,7 @@
-//! What the running kernel says of itself to anybody: its release, its BTF, its configuration.
-//!
-//! No program is loaded and no root needed. What there is on a kernel is in the BTF, backports
-//! included; insns are not, and the rules of its walk nobody is asked.
+//! What the running kernel says of itself: to anybody its release, its BTF, its configuration; to
+//! those who may load programs what it answers when it is asked ([`Kernel::asked`]).
 
+use super::ask::Judge;
 use super::{Kernel, parse};
 use crate::host::release;
 use crate::{Error, Host, KernelBtf};
@@ -20,21 +19,39 @@ pub struct Probed {
 }
 
 impl Kernel {
-    /// Asks the running kernel. What it does not say is not known, and is told.
+    /// Asks the running kernel; without `judge` no program is loaded, and no root needed. What it
+    /// does not say is not known, and is told.
     ///
     /// # Errors
     ///
     /// It does not say of which release it is, or its BTF is malformed.
-    pub fn probe() -> Result<Probed, Error> {
+    pub fn probe(judge: Option<&mut Judge<'_>>) -> Result<Probed, Error> {
         const RELEASE: &str = "/proc/sys/kernel/osrelease";
         let told = release().ok_or_else(|| Error::new(Path::new(RELEASE), STEP, "not told"))?;
         let version = parse(&told)?;
         let host = Host::read(&KernelBtf::Running)?;
-        Ok(probed(Kernel { kconfig: host.kconfig, ..Kernel::new(&told, host.kernel_btf, version) }))
+        let kernel = Kernel::new(&told, host.kernel_btf, version);
+        Ok(probed(Kernel { kconfig: host.kconfig, ..kernel }, judge))
     }
 }
 
-fn probed(kernel: Kernel) -> Probed {
+fn probed(facts: Kernel, judge: Option<&mut Judge<'_>>) -> Probed {
+    let mut not_known = Vec::new();
+    let told = judge.map(|judge| facts.clone().asked(judge));
+    let kernel = match told {
+        Some(Ok(kernel)) => kernel,
+        Some(Err(why)) => {
+            not_known.push(format!("what only loading shows, and the rules of the walk: {why}"));
+            facts
+        }
+        None => facts,
+    };
+    not_known.extend(lacking(&kernel).into_iter().map(str::to_owned));
+    Probed { kernel, not_known }
+}
+
+/// What is not known of a kernel; a line each.
+fn lacking(kernel: &Kernel) -> Vec<&'static str> {
     let mut not_known = Vec::new();
     if kernel.btf.is_none() {
         not_known
@@ -43,29 +60,33 @@ fn probed(kernel: Kernel) -> Probed {
     if kernel.kconfig.is_none() {
         not_known.push("configuration: neither /boot/config nor /proc/config.gz can be read");
     }
-    if !kernel.was_asked() {
+    if !kernel.was_asked() && kernel.answers().is_none() {
         not_known.push("insns that the table of releases says it lacks: BTF does not list them");
     }
     not_known.push("modules: their BTF and kfuncs are left out");
-    Probed { kernel, not_known: not_known.into_iter().map(str::to_owned).collect() }
+    not_known
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Judged;
 
     #[test]
     fn what_is_not_told_is_named() {
-        let bare = probed(Kernel::new("5.14.0-503.el9", None, parse("5.14").expect("a release")));
+        let bare = || Kernel::new("5.14.0-503.el9", None, parse("5.14").expect("a release"));
+        let refused = probed(bare(), Some(&mut |_| Judged::default()));
+        assert_eq!(refused.not_known.len(), 5, "{:?}", refused.not_known);
+        let bare = probed(bare(), None);
         assert_eq!(bare.not_known.len(), 4, "{:?}", bare.not_known);
-        let asked = probed(Kernel::open("6.12").expect("asked"));
+        let asked = probed(Kernel::open("6.12").expect("asked"), None);
         assert_eq!(asked.not_known.len(), 3, "{:?}", asked.not_known);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn the_running_kernel_says_its_release() {
-        let Ok(Probed { kernel, .. }) = Kernel::probe() else { return };
+        let Ok(Probed { kernel, .. }) = Kernel::probe(None) else { return };
         assert_eq!(Some(kernel.release().to_owned()), release());
     }
 }

@@ -179,7 +179,7 @@ const FACTS: [(&str, &str); 5] = [
 ];
 
 /// The package's configuration.
-fn config(machine: &Machine) -> Option<PathBuf> {
+pub(super) fn config(machine: &Machine) -> Option<PathBuf> {
     let package = machine.cache.join(&machine.kernel);
     let names = [
         package.join("boot").join(format!("config-{}", machine.kernel)),

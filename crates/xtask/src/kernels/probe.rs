@@ -1,60 +1,201 @@
-//! Small questions to a kernel, beside the programs of objects.
+//! `cargo xtask kernels probe`: a kernel is asked as `skep kernel probe` asks it, and what it
+//! answers is held against the kernel of its release that is built in. Also the small questions of
+//! `ask`.
 
+use super::ask::{config, folder};
 use super::guest::Guest;
-use skep::btf::{BtfBuilder, IntEncoding, Kind, LATER_KINDS, MemberDef};
-use skep::insn::Insn;
-use skep::insn::code::*;
+use super::{Machine, agree};
+use crate::outcome::Ended;
+use skep::Kernel;
+use skep::btf::LATER_KINDS;
+use skep::kernel::ask::{calls, questions, witnesses_packed};
+use skep::kernel::{Item, Judged};
 use skep::program::Program;
-use skep::uapi::ProgType;
+use skep::uapi::helper::HookKey;
+use skep::uapi::{BEHAVIOURS, nearest_asked, not_yet};
 use skep_kernel::wire::Load;
+use std::collections::BTreeSet;
 use std::error::Error;
-use std::sync::Arc;
-use std::time::Duration;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    machine: Machine,
+    /// Folder of answers; the kernel file is put there.
+    #[arg(long)]
+    out: PathBuf,
+}
 
 /// A small program is loaded in less.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// Statistics, and the words of a refusal.
+const LOG_LEVEL: u32 = 4;
+
+/// What a guest's kernel says of a program.
+pub(super) fn judge(guest: &mut Guest, program: &Program) -> io::Result<Judged> {
+    let load = match Load::new(program, LOG_LEVEL) {
+        Ok(load) => load,
+        Err(message) => return Ok(Judged { message, ..Judged::default() }),
+    };
+    let told = guest.load(load, program.btf.as_ref(), LIMIT)?;
+    Ok(Judged {
+        judged: told.judged,
+        accepted: told.accepted,
+        with_btf: told.with_btf,
+        insns: told.insns(),
+        message: told.message(),
+    })
+}
 
 /// Names of the kinds of BTF that the kernel refuses: a program with such a type is loaded without
 /// its BTF.
 pub(super) fn absent_kinds(guest: &mut Guest) -> Result<Vec<&'static str>, Box<dyn Error>> {
     let mut absent = Vec::new();
-    for kind in LATER_KINDS {
-        let program = Program { btf: Some(Arc::new(with(kind).build()?)), ..smallest() };
-        let told = guest.load(Load::new(&program, 4)?, program.btf.as_ref(), LIMIT)?;
-        if !told.with_btf {
-            absent.push(kind.name());
+    for question in questions(None).into_iter().filter(|it| it.kind() == "btf") {
+        if question.answer(&judge(guest, &question.program)?) == Some(false) {
+            absent.push(question.name);
         }
     }
     Ok(absent)
 }
 
-/// BTF with a type of this kind.
-fn with(kind: Kind) -> BtfBuilder {
-    let mut btf = BtfBuilder::new();
-    let int = btf.int("int", 4, IntEncoding::SIGNED);
-    match kind {
-        Kind::Float => drop(btf.float("double", 8)),
-        Kind::DeclTag => {
-            let of = btf.struct_("s", 4, &[MemberDef::new("a", int, 0)]);
-            btf.decl_tag("tag", of, None);
-        }
-        Kind::TypeTag => {
-            let tag = btf.type_tag("tag", int);
-            btf.ptr(tag);
-        }
-        _ => drop(btf.enum64("e", false, &[("A", 1 << 40)])),
-    }
-    btf
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    let folder = folder(&args.out, &args.machine.kernel);
+    fs::create_dir_all(&folder)?;
+    let mut guest = Guest::boot(&args.machine, &folder.join("console.probe"))?;
+    let started = Instant::now();
+    let probed = probed(&args.machine, &mut guest)?;
+    let seconds = started.elapsed().as_secs();
+    let path = folder.join("probed.kernel");
+    fs::write(&path, probed.to_bytes())?;
+    let path = path.to_string_lossy();
+    let probed = Kernel::open(&path)?;
+    let differences = differences(&probed, &Kernel::open(&args.machine.kernel)?);
+    let [things, callers, rules] =
+        probed.answers().map(skep::kernel::Answers::counts).unwrap_or_default();
+    println!(
+        "{}: {things} things, {callers} kinds of callers, {rules} rules answered in {seconds} s; \
+         {} as the built-in kernel does not say",
+        probed.release(),
+        differences.len()
+    );
+    differences.iter().for_each(|difference| println!("  {difference}"));
+    Ok(differences.is_empty().into())
 }
 
-/// `r0 = 0; exit`.
-fn smallest() -> Program {
-    let insn = |code| Insn { code, ..Insn::default() };
-    Program {
-        name: "probe".to_owned(),
-        prog_type: ProgType::SocketFilter,
-        license: "GPL".to_owned(),
-        insns: vec![insn(BPF_ALU64 | BPF_MOV | BPF_K), insn(BPF_JMP | BPF_EXIT)],
-        ..Program::default()
+/// The guest's kernel as `skep kernel probe` makes it there.
+fn probed(machine: &Machine, guest: &mut Guest) -> Result<Kernel, Box<dyn Error>> {
+    const BTF: &str = "/sys/kernel/btf/vmlinux";
+    let btf = guest.read(BTF)?.ok_or("no BTF there")?;
+    let kernel = Kernel::of_image(Path::new(BTF), &btf, Some(&guest.release))?;
+    let config = config(machine).map(fs::read_to_string).transpose()?;
+    let kernel = kernel.with_kconfig(config.as_deref());
+    let mut lost = None;
+    let mut ask = |program: &Program| {
+        judge(guest, program).unwrap_or_else(|why| {
+            lost.get_or_insert(why);
+            Judged::default()
+        })
+    };
+    let asked = kernel.asked(&mut ask)?;
+    match lost {
+        Some(why) => Err(why.into()),
+        None => Ok(asked),
+    }
+}
+
+/// Not built into Debian's cloud kernels: what is there says nothing of the release.
+const CONFIGURED: [&str; 1] = ["lirc_mode2"];
+
+/// What a probed kernel says otherwise than that which is built in.
+fn differences(probed: &Kernel, built_in: &Kernel) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut differ = |what: String, one: Option<bool>, other: Option<bool>| {
+        if one != other {
+            all.push(format!("{what}: asked {one:?}, built in {other:?}"));
+        }
+    };
+    for item in Item::all().filter(|item| !CONFIGURED.contains(&item.name())) {
+        differ(item.to_string(), probed.has(item), built_in.has(item));
+    }
+    for rule in BEHAVIOURS {
+        differ(format!("rule {}", rule.name), probed.holds(rule), built_in.holds(rule));
+    }
+    for asked in calls(None) {
+        let hook =
+            HookKey { prog_type: asked.prog_type, attach_type: asked.attach_type, target: "" };
+        let nearest = nearest_asked(built_in.release());
+        for id in asked.helpers() {
+            let Some(refused) = probed.answers().and_then(|it| it.refuses_call(&hook, id)) else {
+                continue;
+            };
+            // A helper that is not there is refused to all.
+            let is_there = built_in.has(Item::Helper(id)) == Some(true);
+            let expected = not_yet(nearest, &hook, id);
+            if is_there {
+                differ(
+                    format!("{} from {}", id.name(), hook.prog_type),
+                    Some(refused),
+                    Some(expected),
+                );
+            }
+        }
+    }
+    let (one, other) = (probed.host().absent_btf_kinds, built_in.host().absent_btf_kinds);
+    for kind in LATER_KINDS {
+        differ(kind.name().to_owned(), Some(one.contains(&kind)), Some(other.contains(&kind)));
+    }
+    all
+}
+
+/// Where the witnesses stand that the library asks with.
+const PACKED: &str = "crates/skep/src/kernel/ask/witnesses.gz";
+
+/// Names of objects, and their bytes.
+type Objects = Vec<(String, Vec<u8>)>;
+
+/// Those of rules whose objects are ours to give away.
+fn witnesses() -> Result<Objects, Box<dyn Error>> {
+    let ours = |name: &&str| name.starts_with("witnesses/");
+    let names: BTreeSet<&str> = BEHAVIOURS.iter().map(|row| row.witness.0).filter(ours).collect();
+    let folder = agree::folder().join("..");
+    let read = |name: &str| Ok((name.to_owned(), fs::read(folder.join(name))?));
+    names.into_iter().map(read).collect()
+}
+
+/// Writes what the library asks with.
+#[derive(clap::Args)]
+pub(crate) struct PackArgs {
+    /// Change nothing; fail if the file is not up to date.
+    #[arg(long)]
+    check: bool,
+}
+
+pub(crate) fn pack(args: &PackArgs) -> crate::Outcome {
+    let path = crate::root().join(PACKED);
+    let (packed, old) = (witnesses_packed(&witnesses()?), fs::read(&path).unwrap_or_default());
+    let same = packed == old;
+    if !same && args.check {
+        println!("{PACKED}: out of date; run `cargo xtask kernels witnesses`");
+    } else if !same {
+        fs::write(&path, packed)?;
+    }
+    Ok(if same || !args.check { Ended::Passed } else { Ended::Failed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_asks_with_the_witnesses_of_today() {
+        let packed = witnesses_packed(&witnesses().expect("our objects"));
+        let old = fs::read(crate::root().join(PACKED)).expect("it is committed");
+        assert!(packed == old, "run `cargo xtask kernels witnesses`");
     }
 }

@@ -1,0 +1,38 @@
+//! `skep kernel probe`: the running kernel is asked, by loading small programs where that may be.
+
+use skep::kernel::{Answers, Probed};
+use skep::uapi::BEHAVIOURS;
+use skep::{Error, Kernel};
+
+/// What it answered, in few words.
+pub(super) fn said(answers: &Answers) -> String {
+    let [things, callers, rules] = answers.counts();
+    let of = BEHAVIOURS.len();
+    format!("asked for {things} things, {callers} kinds of callers, {rules} of {of} rules")
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn run(facts_only: bool) -> Result<Probed, Error> {
+    use skep::kernel::Judged;
+    use skep::program::Program;
+    use skep_kernel::wire::Load;
+
+    /// Statistics, and the words of a refusal.
+    const LOG_LEVEL: u32 = 4;
+    let mut judge = |program: &Program| match Load::new(program, LOG_LEVEL).map(|it| it.tell()) {
+        Ok(told) => Judged {
+            judged: told.judged,
+            accepted: told.accepted,
+            with_btf: told.with_btf,
+            insns: told.insns(),
+            message: told.message(),
+        },
+        Err(message) => Judged { message, ..Judged::default() },
+    };
+    Kernel::probe(if facts_only { None } else { Some(&mut judge) })
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn run(_: bool) -> Result<Probed, Error> {
+    Kernel::probe(None)
+}

@@ -1,0 +1,168 @@
+//! What a kernel answered, and how that stands in a kernel file: a line an answer, its parts
+//! between tabs.
+//!
+//! ```text
+//! + helper bpf_loop
+//! - insn may_goto
+//! + rule half_of_map_value
+//! - BTF kind enum64
+//! calls kprobe bpf_d_path bpf_loop
+//! ```
+
+use super::Judge;
+use super::questions::{Asked, Calls, Question, hook_name};
+use crate::kernel::Item;
+use skep_btf::Kind;
+use skep_uapi::helper::{HelperId, HookKey};
+use skep_uapi::{BEHAVIOURS, Behaviours};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Answers by what was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// By kind and name.
+    is_there: BTreeMap<(String, String), bool>,
+    /// Helpers that programs of a kind may not call, though they may on 6.18.
+    refused: BTreeMap<String, BTreeSet<String>>,
+}
+
+const RULE: &str = "rule";
+const BTF_KIND: &str = "BTF kind";
+const CALLS: &str = "calls";
+
+impl Answers {
+    fn get(&self, kind: &str, name: &str) -> Option<bool> {
+        self.is_there.get(&(kind.to_owned(), name.to_owned())).copied()
+    }
+
+    fn put(&mut self, kind: &str, name: &str, is_there: bool) {
+        self.is_there.insert((kind.to_owned(), name.to_owned()), is_there);
+    }
+
+    /// Whether the kernel has the thing, if it was asked.
+    pub fn has(&self, item: Item) -> Option<bool> {
+        self.get(item.kind(), item.name())
+    }
+
+    /// Whether a rule holds, if its witness was asked.
+    pub fn holds(&self, rule: &str) -> Option<bool> {
+        self.get(RULE, rule)
+    }
+
+    /// Whether it knows a kind of BTF, if it was asked.
+    pub fn knows_kind(&self, kind: Kind) -> Option<bool> {
+        self.get(BTF_KIND, kind.name())
+    }
+
+    /// Whether programs of a kind may not call a helper; `None` if they were not asked for.
+    pub fn refuses_call(&self, hook: &HookKey<'_>, id: HelperId) -> Option<bool> {
+        let name = hook_name(hook.prog_type, hook.attach_type);
+        self.refused.get(&name).map(|names| names.contains(id.name()))
+    }
+
+    /// How many things, kinds of callers, and rules were answered for.
+    pub fn counts(&self) -> [usize; 3] {
+        let rules = self.is_there.keys().filter(|(kind, _)| kind == RULE).count();
+        [self.is_there.len() - rules, self.refused.len(), rules]
+    }
+
+    /// The rules as answered, the others as they were.
+    pub(in crate::kernel) fn correct(&self, behaviours: &mut Behaviours) {
+        for row in BEHAVIOURS {
+            if let Some(holds) = self.holds(row.name) {
+                behaviours.set(row.name, holds);
+            }
+        }
+    }
+
+    pub(super) fn say(&mut self, question: &Question, is_there: bool) {
+        match question.asked {
+            Asked::Item(item) => {
+                // Several programs ask for insns that came together: one without is enough.
+                let before = self.has(item).unwrap_or(true);
+                self.put(item.kind(), item.name(), before && is_there);
+            }
+            Asked::BtfKind(kind) => self.put(BTF_KIND, kind.name(), is_there),
+        }
+    }
+
+    pub(super) fn say_rule(&mut self, rule: &str, holds: bool) {
+        self.put(RULE, rule, holds);
+    }
+
+    /// Asks for each helper that programs of a kind may call on 6.18.
+    pub(super) fn calls(&mut self, calls: Calls, judge: &mut Judge<'_>) {
+        let mut was_judged = false;
+        let mut refused = BTreeSet::new();
+        for id in calls.helpers() {
+            let told = judge(&calls.program(id));
+            was_judged |= told.judged;
+            if Calls::is_refused(&told) {
+                refused.insert(id.name().to_owned());
+            }
+        }
+        if was_judged {
+            self.refused.insert(hook_name(calls.prog_type, calls.attach_type), refused);
+        }
+    }
+
+    /// As they stand in a file.
+    pub(in crate::kernel) fn to_text(&self) -> String {
+        let mut text = String::new();
+        for ((kind, name), is_there) in &self.is_there {
+            let sign = if *is_there { '+' } else { '-' };
+            let _ = writeln!(text, "{sign}\t{kind}\t{name}");
+        }
+        for (hook, names) in &self.refused {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let _ = writeln!(text, "{CALLS}\t{hook}\t{}", names.join(" "));
+        }
+        text
+    }
+
+    /// What stands in a file; `None` if a line is none of ours.
+    pub(in crate::kernel) fn parse(text: &str) -> Option<Answers> {
+        let mut answers = Answers::default();
+        for line in text.lines() {
+            let (sign, rest) = line.split_once('\t')?;
+            let (kind, name) = rest.split_once('\t')?;
+            match sign {
+                "+" | "-" => answers.put(kind, name, sign == "+"),
+                CALLS => {
+                    let names = name.split_whitespace().map(str::to_owned).collect();
+                    answers.refused.insert(kind.to_owned(), names);
+                }
+                _ => return None,
+            }
+        }
+        Some(answers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read_as_they_were_written() {
+        let text = "-\tinsn\tmay_goto\n+\trule\tkfuncs\ncalls\tkprobe\tbpf_d_path bpf_loop\n";
+        let answers = Answers::parse(text).expect("ours");
+        assert_eq!(answers.to_text(), text);
+        assert_eq!(answers.counts(), [1, 1, 1]);
+        assert_eq!(answers.holds("kfuncs"), Some(true));
+        for broken in ["x", "+\tinsn", "?\tinsn\tmay_goto", "\t\t\n\n"] {
+            assert_eq!(Answers::parse(broken), None, "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_answered_stands_and_the_rest_is_the_releases() {
+        let mut rules = Behaviours::of_release("5.10.0-46-cloud-amd64");
+        assert!(!rules.kfuncs && !rules.swaps_known);
+        Answers::parse("+\trule\tkfuncs\n+\trule\tno_such_rule\n")
+            .expect("ours")
+            .correct(&mut rules);
+        assert!(rules.kfuncs && !rules.swaps_known);
+    }
+}

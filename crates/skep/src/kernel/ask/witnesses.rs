@@ -1,0 +1,86 @@
+//! Witnesses of rules (`uapi::BEHAVIOURS`) that are ours to give away: objects of
+//! `tests/kernels/witnesses`, packed (gzip), each after a line with its name and its size.
+//!
+//! Written by `cargo xtask kernels probe --write-witnesses`; a test holds it against those objects.
+
+use super::{Answers, Judge};
+use crate::Session;
+use crate::kernel::Kernel;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use skep_uapi::BEHAVIOURS;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::Path;
+
+const PACKED: &[u8] = include_bytes!("witnesses.gz");
+
+/// Objects by name, as this file has them: the same objects give the same bytes.
+pub fn packed(objects: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    for (name, bytes) in objects {
+        // Writing into memory does not fail.
+        let _ = packed.write_all(format!("{name} {}\n", bytes.len()).as_bytes());
+        let _ = packed.write_all(bytes);
+    }
+    packed.finish().unwrap_or_default()
+}
+
+fn unpacked() -> BTreeMap<String, Vec<u8>> {
+    let mut all = Vec::new();
+    let mut objects = BTreeMap::new();
+    // Our own bytes: a test reads all of them.
+    let _ = GzDecoder::new(PACKED).read_to_end(&mut all);
+    let mut rest = &all[..];
+    while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+        let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+        let Some((name, size)) = head.split_once(' ') else { break };
+        let size = size.parse().unwrap_or(usize::MAX);
+        let Some((object, after)) = rest[end + 1..].split_at_checked(size) else { break };
+        objects.insert(name.to_owned(), object.to_vec());
+        rest = after;
+    }
+    objects
+}
+
+/// Asks for the rules whose witness shows them on such a kernel.
+pub(super) fn ask(kernel: &Kernel, answers: &mut Answers, judge: &mut Judge<'_>) {
+    let session = Session::for_kernel(kernel.clone());
+    for (name, bytes) in unpacked() {
+        let Ok(object) = session.open(Path::new(&name), &bytes) else { continue };
+        let of_object = BEHAVIOURS.iter().filter(|row| row.witness.0 == name);
+        for row in of_object.filter(|row| row.is_shown_on(&kernel.release)) {
+            let entry = object.programs.iter().find(|entry| entry.name == row.witness.1);
+            let Some(Ok(program)) = entry.map(|entry| &entry.program) else { continue };
+            let told = judge(program);
+            if told.judged {
+                answers.say_rule(row.name, told.shows(row.shows));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_object_that_is_packed_has_a_witness_in_it() {
+        let objects = unpacked();
+        assert!(!objects.is_empty());
+        for name in objects.keys() {
+            assert!(BEHAVIOURS.iter().any(|row| row.witness.0 == *name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let objects: Vec<_> = unpacked().into_iter().collect();
+        let mut plain = Vec::new();
+        GzDecoder::new(&packed(&objects)[..]).read_to_end(&mut plain).expect("ours");
+        let mut committed = Vec::new();
+        GzDecoder::new(PACKED).read_to_end(&mut committed).expect("ours");
+        assert_eq!(plain, committed);
+    }
+}
