@@ -394,7 +394,7 @@ behaviours! {
         "A callback is walked until its states repeat, and not at all (else: once)."
     precision_crosses_calls "..++++++++++" Insns(56),
         "v3/test_subprogs.bpf.o" "prog1"
-        "What must be precise is looked for in functions that were called, too (else: all is)."
+        "What must be precise is looked for in functions that were called, too (else: all before is)."
     throw_leaves_all "***...++++++" Refused,
         "v3/exceptions_fail.bpf.o" "reject_subprog_with_rcu_read_lock"
         "An exception may hold nothing, in whatever function (else: locks only in the main one)."
@@ -455,6 +455,24 @@ behaviours! {
     forgotten_sums_checked "...+++.++..." Refused,
         "witnesses/pointers.bpf.o" "forgotten_large_sum"
         "What was added to a number counts where that is added to a pointer, whatever it is by then."
+    reads_are_marked "**+++......." Insns(46),
+        "witnesses/reads.bpf.o" "argument_not_read"
+        "A saved state needs what was read on the paths from it (else: what may be read)."
+    dead_registers_ignored "--.+++++++++" Insns(31),
+        "v3/iters.bpf.o" "iter_tricky_but_fine"
+        "Registers that no insn reads any more are not compared, in unfinished loops either."
+    globals_when_called "..++++++++++" Insns(14),
+        "v3/verifier_global_subprogs.bpf.o" "chained_global_func_calls_success"
+        "A global function is walked after the main one, if it is called (else: before, in any case)."
+    objects_are_paired "..++++++++++" Insns(71),
+        "v3/vrf_socket_lookup.bpf.o" "tc_socket_lookup"
+        "A pointer to an object covers one to another object (else: the very same alone)."
+    results_are_precise "..++++++++++" Insns(29),
+        "v3/test_sk_lookup.bpf.o" "sk_assign_esocknosupport"
+        "What a program returns must be precise."
+    zeros_beside_spills "..++++++++++" Insns(36),
+        "witnesses/reads.bpf.o" "zeros_beside_number"
+        "Zeros beside a number of four bytes that is spilled stay zeros."
     dead_registers_forgotten ".........+++" Says("old state: R10=fp0"),
         "v3/verifier_cfg.bpf.o" "uncond_loop_after_cond_jmp"
         "A saved state has no registers that are not read again."

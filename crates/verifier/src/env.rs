@@ -17,6 +17,7 @@ use crate::rejection::{RejectKind, Stop};
 use crate::state::arena::{Arena, PackedReg};
 use crate::state::checkpoint::{Bucket, Checkpoints};
 use crate::state::frame::Frame;
+use crate::state::reads::Reads;
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, TypeFlag};
 use crate::state::transfers::Transfers;
@@ -99,6 +100,8 @@ pub(crate) struct Env<'a> {
     /// Registers that each insn has to do with, backwards; see `precision::backtrack::concerns`;
     /// none until the first search.
     pub(crate) concerns: Vec<u16>,
+    /// What was read on the walked paths, on kernels that go by that.
+    pub(crate) reads: Option<Box<Reads>>,
     /// Which stack slots may be read later, by chain of calls.
     pub(crate) live_stack: LiveStack,
     /// Spill-call-fill patterns that may be removed.

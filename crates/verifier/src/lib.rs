@@ -127,8 +127,7 @@ fn judge(mut env: Env<'_>) -> (Outcome, Option<Box<watch::Recorder>>) {
 fn run(env: &mut Env<'_>) -> Check {
     env.check_memory()?;
     env.check_program_shape()?;
-    env.do_check_main()?;
-    env.do_check_subprogs()?;
+    env.walk_functions()?;
     env.check_stack_depth()?;
     check::mem::sock::convert_accesses(env)?;
     fixup::do_misc_fixups(env)?;

@@ -51,7 +51,9 @@ impl Env<'_> {
         MemBytes {
             frames,
             stack,
-            checkpoints: self.ckpts.bytes() + self.branches.bytes(),
+            checkpoints: self.ckpts.bytes()
+                + self.branches.bytes()
+                + self.reads.as_ref().map_or(0, |reads| reads.bytes()),
             history: self.cur.history.bytes() + self.ckpts.own_history_peak_bytes(),
             idmap: self.idmap.bytes(),
             transfers: self.transfers.bytes(),

@@ -32,6 +32,11 @@ use skep_program::Program;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 use skep_uapi::{Behaviours, MapType, ProgFlags, ProgType};
 
+/// Whether every access must be aligned.
+fn is_strict(flags: ProgFlags) -> bool {
+    flags.contains(ProgFlags::STRICT_ALIGNMENT) && !flags.contains(ProgFlags::ANY_ALIGNMENT)
+}
+
 impl<'a> Env<'a> {
     /// A working set before the first pass.
     pub(crate) fn new(prog: &'a Program, config: &'a Config) -> Env<'a> {
@@ -79,8 +84,7 @@ impl<'a> Env<'a> {
             id_gen: 0,
             test_state_freq: bpf_capable && flags.contains(ProgFlags::TEST_STATE_FREQ),
             test_reg_invariants: bpf_capable && flags.contains(ProgFlags::TEST_REG_INVARIANTS),
-            strict_alignment: flags.contains(ProgFlags::STRICT_ALIGNMENT)
-                && !flags.contains(ProgFlags::ANY_ALIGNMENT),
+            strict_alignment: is_strict(flags),
             bpf_capable,
             allow_ptr_leaks: perfmon,
             explore_alu_limits: false,
@@ -99,6 +103,7 @@ impl<'a> Env<'a> {
             seen_exception: false,
             accepted: false,
             memory_check_at: crate::memory::first_check(config),
+            reads: config.profile.behaviours.reads_are_marked.then(Default::default),
             live_stack: LiveStack::default(),
             fastcall: Default::default(),
             layout: Default::default(),
@@ -346,6 +351,7 @@ impl<'a> Env<'a> {
     /// The last line of the log.
     pub(crate) fn print_stats(&mut self) {
         let depths = self.stack_depths();
+        self.stats.mark_read = self.reads.as_ref().map_or(0, |reads| reads.longest_walk());
         self.stats.stack_depth_bytes = depths.iter().map(|&depth| u32::from(depth)).sum();
         if self.log.level == 0 {
             return;

@@ -29,6 +29,7 @@ pub(crate) const BPF_ALU_STRING: [&str; 16] = [
 pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
     let insn = env.insn();
     if step_alu(env, insn) {
+        env.note_operands(insn);
         return Ok(());
     }
     if let Err(refused) = check_insn_fields(env.insn_idx as usize, &insn) {

@@ -107,6 +107,7 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         if !r0.is_scalar() {
             reject!(env, EACCES, FlowFault::CallbackResult { regno: Regno(0) });
         }
+        env.note_read(0);
         env.mark_chain_precision(0)?;
         let range = callee.callback_ret_range;
         if !is_within(range, &r0, false) {
@@ -120,6 +121,7 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         let caller = env.cur.frames.len() - 2;
         let name = env.cur.frame().name(0);
         env.cur.frames[caller].set_name(0, name);
+        env.pass_result(caller);
     }
     let again = callee.in_callback_fn && env.rules().callbacks_converge;
     let next = callee.callsite as u32 + u32::from(!again);
@@ -226,7 +228,9 @@ pub(crate) fn enforce(
         let ty = reg.ty;
         reject!(env, EINVAL, FlowFault::UnknownResult { when, regno: Regno(regno), ty });
     }
-    env.mark_chain_precision(regno)?;
+    if env.rules().results_are_precise {
+        env.mark_chain_precision(regno)?;
+    }
     if !is_within(range, reg, is_32bit) {
         return refuse_scalar(env, (reg, regno), range, when);
     }

@@ -112,6 +112,7 @@ pub(super) fn join_operands(env: &mut Env<'_>, insn: Insn) {
 /// A comparison of scalars that was looked up.
 fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next> {
     scalar_insn::scratch(env, insn);
+    env.note_operands(insn);
     let names = match outcome {
         Outcome::Decided(taken) => {
             let next = follow_one(env, insn, [true; 2], taken);

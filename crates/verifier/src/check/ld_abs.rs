@@ -38,6 +38,7 @@ pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
     check_ptr_off_reg(env, &ctx, CTX_REG, false)?;
     for regno in 0..6 {
         env.set_name(regno, PackedReg::NOT_INIT);
+        env.note_write(regno);
     }
     env.set_name(0, PackedReg::UNKNOWN);
     let next = env.insn_idx + 1;

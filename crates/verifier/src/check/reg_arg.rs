@@ -6,8 +6,11 @@ use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, InsnFault, Regno};
 use crate::state::arena::PackedReg;
+use crate::state::frame::Frame;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
+use skep_insn::Insn;
+use skep_insn::code::{BPF_ALU, BPF_ALU64, BPF_MOV};
 
 /// What the insn does with the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +35,67 @@ impl Env<'_> {
             if self.reg(regno).ty.base == Base::NotInit {
                 reject!(self, EACCES, InsnFault::Uninit { regno: Regno(regno) });
             }
+            self.note_read(regno);
             return Ok(());
         }
         if regno == 10 {
             reject!(self, EACCES, InsnFault::FramePointer);
         }
+        self.note_write(regno);
         if operand == Operand::Dst {
             self.set_name(regno, PackedReg::UNKNOWN);
         }
         Ok(())
+    }
+
+    /// The insn reads a register of the current frame.
+    #[inline]
+    pub(crate) fn note_read(&mut self, regno: u8) {
+        if let Some(reads) = &mut self.reads {
+            reads.read_reg(self.cur.frames.len() - 1, regno);
+        }
+    }
+
+    /// The insn overwrites one.
+    #[inline]
+    pub(crate) fn note_write(&mut self, regno: u8) {
+        if let Some(reads) = &mut self.reads {
+            reads.write_reg(self.cur.frames.len() - 1, regno);
+        }
+    }
+
+    /// The insn reads its operands: those of an ALU insn or of a conditional jump.
+    #[inline]
+    pub(crate) fn note_operands(&mut self, insn: Insn) {
+        if self.reads.is_none() {
+            return;
+        }
+        if insn.is_src_reg() {
+            self.note_read(insn.src);
+        }
+        let is_alu = matches!(insn.class(), BPF_ALU | BPF_ALU64);
+        if !is_alu || insn.op() != BPF_MOV {
+            self.note_read(insn.dst);
+        }
+        if is_alu {
+            self.note_write(insn.dst);
+        }
+    }
+
+    /// Register `from` of the current frame is argument `to` of a callee.
+    pub(crate) fn pass_arg(&mut self, callee: &mut Frame, to: u8, from: u8) {
+        let depth = self.cur.frames.len();
+        callee.set_name(to, self.cur.frame().name(from));
+        if let Some(reads) = &mut self.reads {
+            reads.pass((depth - 1, from), (depth, to));
+        }
+    }
+
+    /// R0 of the current frame is what its caller gets.
+    pub(crate) fn pass_result(&mut self, caller: usize) {
+        if let Some(reads) = &mut self.reads {
+            reads.pass((caller + 1, 0), (caller, 0));
+        }
     }
 
     /// Whether the register holds what the program must not learn.

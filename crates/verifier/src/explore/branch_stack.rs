@@ -62,6 +62,9 @@ impl Env<'_> {
     ) -> Check {
         let mut state = self.cur.save(&mut self.arena);
         state.meta.speculative |= speculative;
+        if let Some(reads) = &mut self.reads {
+            reads.wait(self.cur.frames.len());
+        }
         self.push_branch(state, insn_idx, prev_insn_idx)?;
         let chains = self.frame().chains;
         if let Some(branch) = self.branches.last_mut() {
@@ -108,6 +111,9 @@ impl Env<'_> {
         }
         self.cur.history.rewind(branch.state.stretch, branch.history_top);
         self.cur.load(branch.state, &mut self.arena);
+        if let Some(reads) = &mut self.reads {
+            reads.resume();
+        }
         self.frame_mut().chains = branch.chains;
         self.insn_idx = branch.insn_idx;
         self.prev_insn_idx = branch.prev_insn_idx;

@@ -44,8 +44,12 @@ pub(crate) struct Compare<'a> {
     pub(crate) explore_alu_limits: bool,
     /// A register covers its equal, whatever its id stood for so far.
     pub(crate) equals_cover: bool,
+    /// A pointer to an object covers the very same alone, not one to another object.
+    pub(crate) same_objects: bool,
     /// A number without relations does not cover one that is another plus a constant.
     pub(crate) linked_are_apart: bool,
+    /// Registers that are compared even if no insn reads them any more.
+    pub(crate) never_dead: u16,
     /// What told the old state from another; where it failed, if it does now.
     pub(crate) hints: Hints,
 }
@@ -85,7 +89,7 @@ impl Compare<'_> {
                 self.arena.meta(old.state.frames[f]).callsite
             });
             let marks = old.precise[i];
-            let mut live = self.aux[at as usize].live_regs & 0x7ff;
+            let mut live = (self.aux[at as usize].live_regs | self.never_dead) & 0x7ff;
             while live != 0 {
                 let r = live.trailing_zeros() as usize;
                 live &= live - 1;
@@ -149,6 +153,7 @@ impl Compare<'_> {
             && self.idmap.check_ids(old.active_irq_id, cur.active_irq_id)
             && self.idmap.check_ids(old.active_lock_id, cur.active_lock_id)
             && old.active_lock_home == cur.active_lock_home
+            && (!self.same_objects || old.acquired == cur.acquired)
             && old.acquired.iter().zip(&cur.acquired).all(|(o, c)| {
                 self.idmap.check_ids(o.id, c.id)
                     && o.kind == c.kind
@@ -217,6 +222,7 @@ impl Compare<'_> {
                     && value_within(&o.val, &c.val)
             }
             Base::Arena => true,
+            _ if self.same_objects => old == cur,
             _ => self.regs_exact(old, cur),
         }
     }

@@ -11,9 +11,12 @@ use super::equal::frame_insn_idx;
 use crate::env::Env;
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, FlowFault, Stop};
+use crate::state::arena::FrameId;
 use crate::state::checkpoint::CkptId;
+use crate::state::reads::StateReads;
 use crate::state::verifier_state::{OwnHistory, PackedState};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::fmt;
 
 /// Rounds after which all scalars of the back-edges are marked instead.
@@ -40,6 +43,8 @@ impl fmt::Display for CallChain {
 pub(crate) struct Backedge {
     state: PackedState,
     equal_state: CkptId,
+    /// What was read of it, where that is marked.
+    reads: Option<Box<StateReads>>,
 }
 
 /// Walks of one component.
@@ -122,13 +127,13 @@ impl Env<'_> {
             return Ok(());
         }
         visit.entry_state = None;
-        let backedges = std::mem::take(&mut visit.backedges);
+        let mut backedges = std::mem::take(&mut visit.backedges);
         self.sccs.num_backedges -= std::mem::take(&mut visit.num_backedges);
         if self.log.traces_all() {
             verbose!(self, "SCC exit {chain}\n");
         }
         self.update_peak_states();
-        self.propagate_backedges(&backedges)?;
+        self.propagate_backedges(&mut backedges)?;
         for edge in backedges {
             for frame in edge.state.frames {
                 self.arena.release(frame);
@@ -161,17 +166,27 @@ impl Env<'_> {
         if self.log.traces_all() {
             verbose!(self, "SCC backedge {chain}\n");
         }
+        let reads = self.reads.as_ref().map(|reads| Box::new(reads.current(state.frames.len())));
         let Some(visit) = self.sccs.visits.get_mut(&chain) else {
             return Err(Stop::Bug(format!("add backedge: no visit info for call chain {chain}")));
         };
-        visit.backedges.push(Backedge { state, equal_state });
+        visit.backedges.push(Backedge { state, equal_state, reads });
         visit.num_backedges += 1;
         self.sccs.num_backedges += 1;
         self.update_peak_states();
         Ok(())
     }
 
-    fn propagate_backedges(&mut self, backedges: &[Backedge]) -> Check {
+    /// What the state that a back-edge leads to needs, the one it comes from needs.
+    fn join_edge(&mut self, edge: &mut Backedge) -> bool {
+        let (Some(reads), Some(of_edge)) = (&mut self.reads, &mut edge.reads) else { return false };
+        let state = &edge.state;
+        let slots = |&frame: &FrameId| self.arena.frame(frame).slots_len as usize;
+        let slots: SmallVec<[usize; 8]> = state.frames.iter().map(slots).collect();
+        reads.join_state(edge.equal_state, of_edge, (state.meta.parent, &slots))
+    }
+
+    fn propagate_backedges(&mut self, backedges: &mut [Backedge]) -> Check {
         let mut rounds = 0;
         loop {
             if rounds > MAX_BACKEDGE_ITERS {
@@ -186,7 +201,8 @@ impl Env<'_> {
             }
             rounds += 1;
             let mut changed = false;
-            for edge in backedges.iter().rev() {
+            for edge in backedges.iter_mut().rev() {
+                changed |= self.join_edge(edge);
                 changed |= self.propagate_precision(edge.equal_state, Some(&edge.state))?;
             }
             if !changed {

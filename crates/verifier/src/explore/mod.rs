@@ -4,6 +4,7 @@ pub(crate) mod branch_stack;
 pub(crate) mod equal;
 pub(crate) mod idmap;
 pub(crate) mod loops;
+mod needs;
 pub(crate) mod prune;
 pub(crate) mod walk;
 pub(crate) mod widen;

@@ -3,12 +3,11 @@
 //! Kernel: `is_state_visited`, `clean_live_states`, `update_branch_counts`,
 //! `maybe_free_verifier_state` (6.18).
 
-use super::equal::{Compare, Exactness, frame_insn_idx, states_maybe_looping};
+use super::equal::{Compare, Exactness, states_maybe_looping};
 use crate::env::{Env, InsnFlags};
 use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::{Check, FlowFault, errno};
-use crate::state::arena::PackedReg;
 use crate::state::chains::Chains;
 use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hints, Hot, Marks};
 use crate::state::reg::{Extra, IterState};
@@ -99,6 +98,7 @@ impl Env<'_> {
                     if self.is_followed {
                         self.record_cut(id, loops || hot.branches > 0);
                     }
+                    self.join_reads(id);
                     if self.aux[search.insn_idx as usize].has(InsnFlags::JMP_POINT) {
                         self.push_jmp_history(Default::default(), Default::default());
                     }
@@ -207,7 +207,7 @@ impl Env<'_> {
         if may_be_infinite
             && !apart
             && states_maybe_looping(&self.arena, self.ckpts.get(id), &self.cur)
-            && self.states_equal(id, self.same_again())
+            && self.is_round_again(id)
             && !self.iter_active_depths_differ(id)
             && self.unrolled_alike(id)
         {
@@ -248,13 +248,7 @@ impl Env<'_> {
         Err(stop)
     }
 
-    /// What a round of a loop must be, to be one that was walked before.
-    fn same_again(&self) -> Exactness {
-        let exactly = self.rules().loops_repeat_exactly;
-        if exactly { Exactness::Same } else { Exactness::Covered }
-    }
-
-    fn states_equal(&mut self, id: CkptId, exact: Exactness) -> bool {
+    pub(super) fn states_equal(&mut self, id: CkptId, exact: Exactness) -> bool {
         self.stats.fast_paths.idmap_resets += 1;
         self.stats.fast_paths.idmap_resets_counter +=
             u64::from(self.config.tuning.idmap_reset == IdmapReset::Counter);
@@ -283,7 +277,9 @@ impl Env<'_> {
             allow_uninit_stack: self.allow_uninit_stack,
             explore_alu_limits: self.explore_alu_limits,
             equals_cover: !rules.equal_ids_are_paired,
+            same_objects: !rules.objects_are_paired,
             linked_are_apart: rules.linked_are_apart,
+            never_dead: if rules.dead_registers_ignored { 0 } else { !0 },
             hints: self.ckpts.hot(id).hints,
         }
     }
@@ -379,6 +375,7 @@ impl Env<'_> {
             self.tell(Event::Saved { insn_idx });
         }
         self.maybe_enter_scc(id);
+        self.save_reads(id);
         self.cur.meta.parent = Some(id);
         self.cur.meta.first_insn_idx = insn_idx;
         self.cur.meta.dfs_depth += 1;
@@ -459,45 +456,5 @@ impl Env<'_> {
                 .iter()
                 .zip(&self.cur.frames)
                 .all(|(&o, c)| self.arena.meta(o).callsite == c.meta.callsite)
-    }
-
-    fn clean_checkpoint(&mut self, id: CkptId) {
-        let n = self.ckpts.get(id).state.frames.len();
-        let frames = self.ckpts.get(id).state.frames.clone();
-        let insn_idx = self.ckpts.get(id).state.meta.insn_idx;
-        let callsites: SmallVec<[i32; 8]> =
-            frames.iter().map(|&f| self.arena.meta(f).callsite).collect();
-        let instance = self.arena.meta(frames[n - 1]).instance;
-        let keeps_dynptrs = self.rules().dead_dynptrs_compared;
-        for i in 0..n {
-            let at = frame_insn_idx(i, n, insn_idx, |f| callsites[f]);
-            let live = self.aux[at as usize].live_regs;
-            let alive = self.live_stack.live_mask(instance, insn_idx, i);
-            let clean_regs = |regs: &mut [PackedReg; 11]| {
-                for (r, reg) in regs.iter_mut().enumerate().take(10) {
-                    if live >> r & 1 == 0 {
-                        *reg = Default::default();
-                    }
-                }
-            };
-            let clean = self.arena.edit_frame(frames[i], clean_regs, |first, slots| {
-                let mut changed = false;
-                for (spi, slot) in (first..).zip(slots) {
-                    if alive >> spi & 1 == 0 && *slot != Slot::default() {
-                        if keeps_dynptrs && slot.types[0] == SlotType::Dynptr {
-                            continue;
-                        }
-                        *slot = Slot::default();
-                        changed = true;
-                    }
-                }
-                changed
-            });
-            self.ckpts.get_mut(id).state.frames[i] = clean;
-            let marks = &mut self.ckpts.get_mut(id).precise[i];
-            marks.regs &= live;
-            marks.stack &= alive;
-        }
-        self.ckpts.hot_mut(id).cleaned = true;
     }
 }

@@ -49,8 +49,21 @@ impl Env<'_> {
         Ok(())
     }
 
+    /// Walks the main program, and the global functions that it may call.
+    pub(crate) fn walk_functions(&mut self) -> Check {
+        if self.rules().globals_when_called {
+            self.do_check_main()?;
+            return self.do_check_subprogs();
+        }
+        for subprog in &mut self.subprogs[1..] {
+            subprog.called = true;
+        }
+        self.do_check_subprogs()?;
+        self.do_check_main()
+    }
+
     /// Walks each global function that walked code calls, until none is left.
-    pub(crate) fn do_check_subprogs(&mut self) -> Check {
+    fn do_check_subprogs(&mut self) -> Check {
         let mut verified = vec![false; self.subprogs.len()];
         let mut i = 0;
         loop {
@@ -100,6 +113,9 @@ impl Env<'_> {
         self.cur.history.clear();
         cur.history = std::mem::take(&mut self.cur.history);
         self.cur = cur;
+        if let Some(reads) = &mut self.reads {
+            reads.begin();
+        }
         self.subprogno_walked = subprogno;
         self.mark_state_scratched();
         self.insn_idx = start;
@@ -142,7 +158,11 @@ impl Env<'_> {
             return;
         }
         let (first, before) = (self.insn_idx, self.stats.insns_processed);
-        self.walk_run();
+        if self.reads.is_none() {
+            self.walk_run::<false>();
+        } else {
+            self.walk_run::<true>();
+        }
         if self.is_followed {
             self.tell_run(first, self.stats.insns_processed - before);
         }
@@ -158,7 +178,7 @@ impl Env<'_> {
     }
 
     #[inline(always)]
-    fn walk_run(&mut self) {
+    fn walk_run<const READS_ARE_MARKED: bool>(&mut self) {
         while self.stats.insns_processed < self.config.profile.insns_max {
             let at = self.insn_idx as usize;
             let Some(aux) = self.aux.get(at) else { return };
@@ -168,6 +188,9 @@ impl Env<'_> {
                 || !step_alu(self, insn)
             {
                 return;
+            }
+            if READS_ARE_MARKED {
+                self.note_operands(insn);
             }
             self.aux[at].flags |= InsnFlags::SEEN;
             self.stats.insns_processed += 1;
@@ -261,6 +284,9 @@ impl Env<'_> {
     /// What was read and written of the stack counts from now on for the functions of the current
     /// path.
     pub(crate) fn update_live_stack(&mut self) {
+        if self.reads.is_some() {
+            return;
+        }
         let instance = self.frame().meta.instance;
         if self.log.traces_all() {
             let mut text = String::new();

@@ -7,6 +7,7 @@ use crate::env::Env;
 use crate::log::verbose;
 use crate::state::checkpoint::{CkptId, Marks};
 use crate::state::frame::FrameMeta;
+use crate::state::reads::FrameReads;
 use crate::state::refs::{NOTHING, RefState};
 use crate::state::reg::{Extra, IterState, Reg};
 use crate::state::reg_type::Base;
@@ -31,6 +32,7 @@ struct View<'v> {
     slots: &'v [Slot],
     refs: &'v RefState,
     marks: Marks,
+    reads: Option<FrameReads>,
 }
 
 /// Which registers and slots a state line shows.
@@ -120,6 +122,7 @@ impl Env<'_> {
             slots: frame.slots(),
             refs: &self.cur.refs,
             marks: self.unprivileged_marks(),
+            reads: self.reads.as_ref().map(|reads| *reads.of_current(frameno as usize)),
         };
         let text = self.state_text(&view, shown);
         verbose!(self, "{text}");
@@ -140,6 +143,7 @@ impl Env<'_> {
             slots: &slots,
             refs: ckpt.state.refs.as_deref().unwrap_or(&NOTHING),
             marks,
+            reads: self.reads.as_ref().map(|reads| reads.of_saved(id, at)),
         };
         let text = self.state_text(&view, shown);
         verbose!(self, "{text}");
@@ -152,7 +156,8 @@ impl Env<'_> {
         }
         for (i, reg) in v.regs.iter().enumerate() {
             if reg.ty.base != Base::NotInit && shown.regs >> i & 1 == 1 {
-                let _ = write!(out, " R{i}=");
+                let live = v.reads.map_or("", |reads| reads.of_reg(i));
+                let _ = write!(out, " R{i}{live}=");
                 self.write_reg(&mut out, reg, v.meta.frameno, v.marks.regs >> i & 1 == 1);
             }
         }
@@ -188,10 +193,11 @@ impl Env<'_> {
         }
         let types: String = slot.types.iter().map(|&t| slot_char(t)).collect();
         let off = -8 * (spi as i64 + 1);
+        let live = v.reads.map_or("", |reads| reads.of_slot(spi));
         let reg = self.arena.reg(slot.spill);
         match slot.types[7] {
             SlotType::Spill => {
-                let _ = write!(out, " fp{off}={}", types.split('r').next().unwrap_or(""));
+                let _ = write!(out, " fp{off}{live}={}", types.split('r').next().unwrap_or(""));
                 self.write_reg(out, &reg, v.meta.frameno, v.marks.stack >> spi & 1 == 1);
             }
             SlotType::Dynptr => {
@@ -207,11 +213,13 @@ impl Env<'_> {
                 let name = self.kernel_type_name(btf_id).trim_start_matches("bpf_iter_");
                 let state = if active == IterState::Active { "active" } else { "drained" };
                 let id = reg.ref_obj_id;
-                let _ =
-                    write!(out, " fp{off}=iter_{name}(ref_id={id},state={state},depth={depth})");
+                let _ = write!(
+                    out,
+                    " fp{off}{live}=iter_{name}(ref_id={id},state={state},depth={depth})"
+                );
             }
             _ => {
-                let _ = write!(out, " fp{off}={types}");
+                let _ = write!(out, " fp{off}{live}={types}");
             }
         }
         spi
@@ -220,7 +228,9 @@ impl Env<'_> {
     fn write_dynptr(&self, out: &mut String, v: &View<'_>, spi: usize) {
         let reg = self.arena.reg(v.slots[spi].spill);
         let Extra::Dynptr { kind, first_slot } = reg.extra else { return };
-        let _ = write!(out, " fp{}=dynptr_{}(", -8 * (spi as i64 + 1), dynptr_str(kind));
+        let (off, kind) = (-8 * (spi as i64 + 1), dynptr_str(kind));
+        let live = v.reads.map_or("", |reads| reads.of_slot(spi));
+        let _ = write!(out, " fp{off}{live}=dynptr_{kind}(");
         let mut sep = "";
         if reg.id != 0 {
             let _ = write!(out, "id={}", reg.id);

@@ -167,7 +167,7 @@ impl Env<'_> {
             self.ckpts.get_mut(id).state.own_history = own;
             walked = result?;
         }
-        if !self.bt.is_empty() {
+        if !self.bt.is_empty() && self.rules().precision_crosses_calls {
             self.mark_all_scalars_precise(origin.0, origin.1);
             self.bt.reset();
         }
@@ -188,7 +188,7 @@ impl Env<'_> {
         if walk.last_idx < 0 {
             return self.mark_entry_args(at).map(|marked| Walked::Done { marked });
         }
-        self.walk_stretch(walk, history, origin)
+        self.walk_stretch(walk, history, (at, origin))
     }
 
     fn log_stretch(&mut self, s: &Walk) {
@@ -206,7 +206,7 @@ impl Env<'_> {
         &mut self,
         s: &mut Walk,
         history: &[JmpEntry],
-        origin: (Option<CkptId>, u32),
+        (here, origin): (Option<CkptId>, (Option<CkptId>, u32)),
     ) -> Check<Walked> {
         let mut at = Place { idx: s.last_idx, left: history.len() };
         if std::mem::take(&mut s.skip_first) {
@@ -223,7 +223,8 @@ impl Env<'_> {
                 match self.backtrack_insn(at.idx as u32, s.subseq_idx, entry) {
                     Ok(()) => {}
                     Err(Trouble::NotSupported) => {
-                        self.mark_all_scalars_precise(origin.0, origin.1);
+                        let from = self.give_up_from(origin.0, here);
+                        self.mark_all_scalars_precise(from, origin.1);
                         self.bt.reset();
                         return Ok(Walked::Done { marked: false });
                     }
@@ -236,6 +237,17 @@ impl Env<'_> {
             if !self.step_back(s, history, &mut at)? {
                 return Ok(Walked::GoesOn);
             }
+        }
+    }
+
+    /// The checkpoint from which on all is precise, where the search of a path that began below
+    /// `origin` ends in the stretch of `here`.
+    fn give_up_from(&self, origin: Option<CkptId>, here: Option<CkptId>) -> Option<CkptId> {
+        match here {
+            Some(id) if !self.rules().precision_crosses_calls => {
+                self.ckpts.get(id).state.meta.parent
+            }
+            _ => origin,
         }
     }
 

@@ -31,8 +31,9 @@ impl CkptId {
     fn of(place: u32) -> CkptId {
         CkptId(NonZeroU32::MIN.saturating_add(place))
     }
+    /// Its place.
     #[inline]
-    fn place(self) -> u32 {
+    pub(crate) fn place(self) -> u32 {
         self.0.get() - 1
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 fn push_round(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     push_callback_call(env, meta.subprogno, |env, callee| {
         env.arena.set_reg(callee, 1, &Reg::unknown());
-        callee.set_name(2, env.cur.frame().name(3));
+        env.pass_arg(callee, 2, 3);
         in_callback(callee, 1);
         Ok(())
     })
@@ -135,10 +135,10 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
         if !iterable {
             reject!(env, ENOTSUPP, CallFault::MapWithoutCallback);
         }
-        callee.set_name(1, env.cur.frame().name(1));
+        env.pass_arg(callee, 1, 1);
         env.arena.set_reg(callee, 2, &map_reg(Base::MapKey, arg.map, 0));
         env.arena.set_reg(callee, 3, &map_reg(Base::MapValue, arg.map, 0));
-        callee.set_name(4, env.cur.frame().name(3));
+        env.pass_arg(callee, 4, 3);
         in_callback(callee, 1);
         Ok(())
     })
@@ -151,7 +151,7 @@ pub(super) fn push_find_vma(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         return unsupported("bpf_find_vma without the kernel's BTF");
     };
     push_callback_call(env, meta.subprogno, |env, callee| {
-        callee.set_name(1, env.cur.frame().name(1));
+        env.pass_arg(callee, 1, 1);
         env.arena.set_reg(
             callee,
             2,
@@ -160,7 +160,7 @@ pub(super) fn push_find_vma(env: &mut Env<'_>, meta: &CallMeta) -> Check {
                 ..Reg::pointer(RegType::of(Base::BtfId))
             },
         );
-        callee.set_name(3, env.cur.frame().name(4));
+        env.pass_arg(callee, 3, 4);
         in_callback(callee, 1);
         Ok(())
     })
@@ -179,7 +179,7 @@ pub(super) fn push_user_ringbuf_drain(env: &mut Env<'_>, meta: &CallMeta) -> Che
                 ..Reg::pointer(RegType::of(Base::ConstDynptr))
             },
         );
-        callee.set_name(2, env.cur.frame().name(3));
+        env.pass_arg(callee, 2, 3);
         in_callback(callee, 1);
         Ok(())
     })
@@ -252,6 +252,9 @@ fn push_async_callback(
     let waiting = env.branches.len() + 1;
     if waiting > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
         reject!(env, E2BIG, CallFault::TooManyAsync { waiting });
+    }
+    if let Some(reads) = &mut env.reads {
+        reads.wait_anew();
     }
     env.push_branch(packed, start, env.insn_idx)
 }

@@ -61,5 +61,6 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
 pub(crate) fn clear_caller_saved_regs(env: &mut Env<'_>) {
     for regno in 0..6 {
         env.set_name(regno, PackedReg::NOT_INIT);
+        env.note_write(regno);
     }
 }

@@ -119,6 +119,9 @@ pub(crate) fn push_frame(
         ..FrameMeta::default()
     });
     env.mark_state_scratched();
+    if let Some(reads) = &mut env.reads {
+        reads.enter(depth);
+    }
     set_args(env, &mut callee)?;
     env.cur.frames.push(callee);
     Ok(())
@@ -127,7 +130,7 @@ pub(crate) fn push_frame(
 /// R1 to R5 are the arguments.
 fn set_callee_args(env: &mut Env<'_>, callee: &mut Frame) -> Check {
     for regno in 1..=5 {
-        callee.set_name(regno, env.cur.frame().name(regno));
+        env.pass_arg(callee, regno, regno);
     }
     Ok(())
 }

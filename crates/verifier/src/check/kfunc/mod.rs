@@ -79,6 +79,10 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
         return Ok(Next::PathEnd);
     }
     clear_caller_saved_regs(env);
+    for regno in 1..=meta.callee.proto.params().count() {
+        env.note_read(regno as u8);
+    }
+    env.note_write(0);
     env.set_kfunc_return(&meta)?;
     if callee.special == Special::XdpPullData {
         refs::clear_all_pkt_pointers(env);

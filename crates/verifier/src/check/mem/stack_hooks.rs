@@ -8,12 +8,18 @@ use crate::state::stack::Slot;
 impl Env<'_> {
     /// The insn reads the slots `mask` of frame `frameno`.
     pub(crate) fn mark_stack_read(&mut self, frameno: u32, mask: u64) {
-        self.live_stack.mark_read(frameno as usize, mask);
+        match &mut self.reads {
+            Some(reads) => reads.read_slots(frameno as usize, mask, self.cur.meta.parent),
+            None => self.live_stack.mark_read(frameno as usize, mask),
+        }
     }
 
     /// The insn overwrites all of the slots `mask` of frame `frameno`.
     pub(crate) fn mark_stack_write(&mut self, frameno: u32, mask: u64) {
-        self.live_stack.mark_write(frameno as usize, mask);
+        match &mut self.reads {
+            Some(reads) => reads.write_slots(frameno as usize, mask),
+            None => self.live_stack.mark_write(frameno as usize, mask),
+        }
     }
 
     /// An access at `off` of frame `frameno`: outside of a fastcall pattern it voids those of the

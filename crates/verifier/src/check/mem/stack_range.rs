@@ -12,6 +12,7 @@ use crate::rejection::{Check, MemFault, Regno};
 use crate::state::arena::PackedReg;
 use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
+use skep_insn::code::BPF_JMP;
 
 /// A range that a helper fills without reading it: the caller then writes it byte by byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,8 @@ pub(crate) fn check_stack_range_initialized(
         *raw = Some(RawRange { regno, access_size: size });
         return Ok(());
     }
-    let clobbers = ty == AccessType::Write || !env.rules().helper_reads_keep_spills;
+    let by_helper = env.insn().class() == BPF_JMP;
+    let clobbers = ty == AccessType::Write || by_helper && !env.rules().helper_reads_keep_spills;
     let mut marked = None;
     for at in min_off..max_off + size {
         if !touch_byte(env, frameno, at, clobbers) {

@@ -163,13 +163,15 @@ fn save_register_state(
     name: PackedReg,
     size: i32,
 ) {
+    let zeros_stay = env.rules().zeros_beside_spills;
     let mut slot = env.slot(frameno, spi);
     slot.spill = name;
     let first = 8 - size as usize;
     slot.types[first..].fill(SlotType::Spill);
     for ty in &mut slot.types[..first] {
         // Zero bytes stay zero; bytes never written stay so.
-        if !matches!(ty, SlotType::Zero | SlotType::Invalid) {
+        let stays = *ty == SlotType::Invalid || *ty == SlotType::Zero && zeros_stay;
+        if !stays {
             *ty = SlotType::Misc;
         }
     }

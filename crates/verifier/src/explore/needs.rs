@@ -1,0 +1,108 @@
+//! What a saved state needs, and that it forgets all else.
+//!
+//! Kernel: `clean_verifier_state` (6.18), and what is said of it in `state::reads`.
+
+use super::equal::{Exactness, frame_insn_idx};
+use crate::env::Env;
+use crate::state::arena::PackedReg;
+use crate::state::checkpoint::{CkptId, Hints};
+use crate::state::frame::Frame;
+use crate::state::stack::{Slot, SlotType};
+use smallvec::SmallVec;
+
+/// How many slots the stack of each frame has.
+fn slots_of(frames: &[Frame]) -> SmallVec<[usize; 8]> {
+    frames.iter().map(|frame| frame.slots().len()).collect()
+}
+
+impl Env<'_> {
+    /// The current state was saved as `id`.
+    pub(super) fn save_reads(&mut self, id: CkptId) {
+        if let Some(reads) = &mut self.reads {
+            reads.save((id, self.cur.meta.parent), &slots_of(&self.cur.frames));
+        }
+    }
+
+    /// Whether a round of a loop is one that was walked before.
+    pub(super) fn is_round_again(&mut self, id: CkptId) -> bool {
+        if self.rules().loops_repeat_exactly {
+            return self.states_equal(id, Exactness::Same);
+        }
+        if self.reads.is_none() {
+            return self.states_equal(id, Exactness::Covered);
+        }
+        // What nobody has read so far does not matter.
+        let kept = self.ckpts.get(id);
+        let (frames, precise) = (kept.state.frames.clone(), kept.precise.clone());
+        frames.iter().for_each(|&frame| self.arena.retain(frame));
+        self.forget_unneeded(id);
+        let is_again = self.states_equal(id, Exactness::Covered);
+        let ckpt = self.ckpts.get_mut(id);
+        ckpt.precise = precise;
+        for frame in std::mem::replace(&mut ckpt.state.frames, frames) {
+            self.arena.release(frame);
+        }
+        is_again
+    }
+
+    /// What the paths from the checkpoint needed, the current path needs.
+    pub(super) fn join_reads(&mut self, id: CkptId) {
+        if let Some(reads) = &mut self.reads {
+            reads.join(id, self.cur.meta.parent, &slots_of(&self.cur.frames));
+        }
+    }
+
+    pub(super) fn clean_checkpoint(&mut self, id: CkptId) {
+        self.forget_unneeded(id);
+        let hot = self.ckpts.hot_mut(id);
+        hot.cleaned = true;
+        if self.reads.is_some() {
+            hot.hints = Hints::default();
+        }
+    }
+
+    /// Makes nothing of what the checkpoint does not need.
+    fn forget_unneeded(&mut self, id: CkptId) {
+        let n = self.ckpts.get(id).state.frames.len();
+        let frames = self.ckpts.get(id).state.frames.clone();
+        let insn_idx = self.ckpts.get(id).state.meta.insn_idx;
+        let callsites: SmallVec<[i32; 8]> =
+            frames.iter().map(|&f| self.arena.meta(f).callsite).collect();
+        let instance = self.arena.meta(frames[n - 1]).instance;
+        let keeps_dynptrs = self.rules().dead_dynptrs_compared;
+        for i in 0..n {
+            let at = frame_insn_idx(i, n, insn_idx, |f| callsites[f]);
+            let (live, alive) = match &self.reads {
+                Some(reads) => reads.needed(id, i),
+                None => {
+                    let alive = self.live_stack.live_mask(instance, insn_idx, i);
+                    (self.aux[at as usize].live_regs, alive)
+                }
+            };
+            let clean_regs = |regs: &mut [PackedReg; 11]| {
+                for (r, reg) in regs.iter_mut().enumerate().take(10) {
+                    if live >> r & 1 == 0 {
+                        *reg = Default::default();
+                    }
+                }
+            };
+            let clean = self.arena.edit_frame(frames[i], clean_regs, |first, slots| {
+                let mut changed = false;
+                for (spi, slot) in (first..).zip(slots) {
+                    if alive >> spi & 1 == 0 && *slot != Slot::default() {
+                        if keeps_dynptrs && slot.types[0] == SlotType::Dynptr {
+                            continue;
+                        }
+                        *slot = Slot::default();
+                        changed = true;
+                    }
+                }
+                changed
+            });
+            self.ckpts.get_mut(id).state.frames[i] = clean;
+            let marks = &mut self.ckpts.get_mut(id).precise[i];
+            marks.regs &= live;
+            marks.stack &= alive;
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! What was read and written of registers and stack slots on the walked paths.
+//!
+//! Kernels before 6.18 learn during the walk what a saved state needs: a read goes back along the
+//! path to the checkpoint where the value was there already, and marks it in each checkpoint on the
+//! way there. Each place of a state has a link to where it was in the last checkpoint; a write
+//! since then ends the way. What nobody has marked when all paths from a checkpoint are walked, it
+//! forgets.
+//!
+//! Other kernels have none of this: `Env::reads` is `None`.
+//!
+//! # Invariants
+//! 1. A mark in a checkpoint is in all checkpoints further up, as far as links and writes let it.
+//! 2. `waiting` has an entry for each waiting branch, in their order.
+//!
+//! Source: the kernel's documentation ("Register liveness tracking"), and logs of those kernels.
+
+use super::checkpoint::CkptId;
+use crate::memory::{capacity_bytes, push_tight};
+use skep_uapi::limits::MAX_CALL_FRAMES;
+use smallvec::SmallVec;
+
+/// Registers that have marks: all but the frame pointer.
+const MARKED: u8 = 10;
+/// Registers that a callee must leave as they are.
+const CALLEE_SAVED: std::ops::Range<u8> = 6..MARKED;
+
+/// A register of a saved state.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    ckpt: Option<CkptId>,
+    frame: u8,
+    reg: u8,
+}
+
+/// What is known of one frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FrameReads {
+    links: [Link; MARKED as usize],
+    /// Registers that were read after this state was saved.
+    regs_read: u16,
+    /// Registers that were written before it was, since the last one.
+    regs_written: u16,
+    /// Slots that are those of the last checkpoint.
+    slots_linked: u8,
+    slots_read: u64,
+    slots_written: u64,
+}
+
+impl FrameReads {
+    /// How a log shows what was done with register `i`.
+    pub(crate) fn of_reg(&self, i: usize) -> &'static str {
+        let at = |marks: u16| i < MARKED as usize && marks >> i & 1 == 1;
+        shown(at(self.regs_read), at(self.regs_written))
+    }
+
+    /// The same for slot `spi`.
+    pub(crate) fn of_slot(&self, spi: usize) -> &'static str {
+        let at = |marks: u64| marks >> spi & 1 == 1;
+        shown(at(self.slots_read), at(self.slots_written))
+    }
+}
+
+fn shown(read: bool, written: bool) -> &'static str {
+    match (read, written) {
+        (true, true) => "_rw",
+        (true, false) => "_r",
+        (false, true) => "_w",
+        (false, false) => "",
+    }
+}
+
+/// The same of all frames of a state.
+pub(crate) type StateReads = SmallVec<[FrameReads; 1]>;
+
+/// A checkpoint.
+#[derive(Clone, Debug, Default)]
+struct Saved {
+    parent: Option<CkptId>,
+    frames: StateReads,
+}
+
+/// The marks of all states.
+#[derive(Debug, Default)]
+pub(crate) struct Reads {
+    /// The state being walked; beyond its frames, what is left of others.
+    cur: [FrameReads; MAX_CALL_FRAMES],
+    /// By place of the checkpoint.
+    saved: Vec<Saved>,
+    waiting: Vec<StateReads>,
+    /// Most checkpoints that one read marked.
+    longest_walk: u32,
+}
+
+impl Reads {
+    /// The walk of a function begins.
+    pub(crate) fn begin(&mut self) {
+        self.cur[0] = FrameReads::default();
+        self.waiting.clear();
+    }
+
+    /// A frame is entered: nothing of it was there before.
+    pub(crate) fn enter(&mut self, frame: usize) {
+        self.cur[frame] = FrameReads::default();
+    }
+
+    /// A register's value goes from one frame into another.
+    pub(crate) fn pass(&mut self, (from, source): (usize, u8), (to, target): (usize, u8)) {
+        if source >= MARKED || target >= MARKED {
+            return;
+        }
+        let from = self.cur[from];
+        let written = from.regs_written >> source & 1;
+        let to = &mut self.cur[to];
+        to.links[target as usize] = from.links[source as usize];
+        to.regs_written = to.regs_written & !(1 << target) | written << target;
+    }
+
+    /// The current state is saved as `id`, and goes on from there.
+    pub(crate) fn save(&mut self, (id, parent): (CkptId, Option<CkptId>), slots: &[usize]) {
+        let place = id.place() as usize;
+        while self.saved.len() <= place {
+            push_tight(&mut self.saved, Saved::default());
+        }
+        let last = slots.len() - 1;
+        self.saved[place] = Saved { parent, frames: self.cur[..=last].into() };
+        for (i, (frame, &slots)) in self.cur.iter_mut().zip(slots).enumerate() {
+            let linked = if i == last { 0..MARKED } else { CALLEE_SAVED };
+            for reg in linked {
+                frame.links[reg as usize] = Link { ckpt: Some(id), frame: i as u8, reg };
+            }
+            (frame.regs_read, frame.regs_written) = (0, 0);
+            (frame.slots_read, frame.slots_written) = (0, 0);
+            frame.slots_linked = slots as u8;
+        }
+    }
+
+    /// The current state, of so many frames.
+    pub(crate) fn current(&self, frames: usize) -> StateReads {
+        self.cur[..frames].into()
+    }
+
+    /// The current state waits as a branch.
+    pub(crate) fn wait(&mut self, frames: usize) {
+        push_tight(&mut self.waiting, self.cur[..frames].into());
+    }
+
+    /// A state that nothing came before waits.
+    pub(crate) fn wait_anew(&mut self) {
+        push_tight(&mut self.waiting, SmallVec::from_elem(FrameReads::default(), 1));
+    }
+
+    /// The branch that waits last is walked.
+    pub(crate) fn resume(&mut self) {
+        if let Some(frames) = self.waiting.pop() {
+            self.cur[..frames.len()].copy_from_slice(&frames);
+        }
+    }
+
+    /// What is known of a frame of the current state.
+    pub(crate) fn of_current(&self, frame: usize) -> &FrameReads {
+        &self.cur[frame]
+    }
+
+    /// What is known of a frame of a checkpoint.
+    pub(crate) fn of_saved(&self, id: CkptId, frame: usize) -> FrameReads {
+        let saved = self.saved.get(id.place() as usize);
+        saved.and_then(|saved| saved.frames.get(frame)).copied().unwrap_or_default()
+    }
+
+    /// Registers and slots of a frame of a checkpoint that were read.
+    pub(crate) fn needed(&self, id: CkptId, frame: usize) -> (u16, u64) {
+        let frame = self.of_saved(id, frame);
+        (frame.regs_read, frame.slots_read)
+    }
+
+    /// A register of the current state gets another value.
+    pub(crate) fn write_reg(&mut self, frame: usize, reg: u8) {
+        self.cur[frame].regs_written |= 1 << reg;
+    }
+
+    /// Whole slots of the current state do.
+    pub(crate) fn write_slots(&mut self, frame: usize, slots: u64) {
+        self.cur[frame].slots_written |= slots;
+    }
+
+    /// A register of the current state is read.
+    pub(crate) fn read_reg(&mut self, frame: usize, reg: u8) {
+        if reg < MARKED {
+            let at = self.cur[frame];
+            self.mark_reg(&at, reg);
+        }
+    }
+
+    /// Slots of the current state are read.
+    pub(crate) fn read_slots(&mut self, frame: usize, slots: u64, parent: Option<CkptId>) {
+        let at = self.cur[frame];
+        for spi in bits(slots) {
+            self.mark_slot(&at, (frame, spi), parent);
+        }
+    }
+
+    /// Marks a register that is read after the state `at` on the way to where its value comes from.
+    fn mark_reg(&mut self, at: &FrameReads, reg: u8) {
+        let mut steps = 0;
+        let (mut written, mut link) = (at.regs_written, at.links[reg as usize]);
+        let mut reg = reg;
+        while written >> reg & 1 == 0
+            && let Some(id) = link.ckpt
+            && let Some(saved) = self.saved.get_mut(id.place() as usize)
+            && let Some(frame) = saved.frames.get_mut(link.frame as usize)
+        {
+            reg = link.reg;
+            if frame.regs_read >> reg & 1 == 1 {
+                break;
+            }
+            frame.regs_read |= 1 << reg;
+            (written, link) = (frame.regs_written, frame.links[reg as usize]);
+            steps += 1;
+        }
+        self.longest_walk = self.longest_walk.max(steps);
+    }
+
+    /// The same for a slot; `parent` is the last checkpoint before `at`.
+    fn mark_slot(
+        &mut self,
+        at: &FrameReads,
+        (frame, spi): (usize, usize),
+        mut parent: Option<CkptId>,
+    ) {
+        let mut steps = 0;
+        let (mut written, mut linked) = (at.slots_written, at.slots_linked);
+        while written >> spi & 1 == 0
+            && spi < linked as usize
+            && let Some(id) = parent
+            && let Some(saved) = self.saved.get_mut(id.place() as usize)
+            && let Some(frame) = saved.frames.get_mut(frame)
+        {
+            if frame.slots_read >> spi & 1 == 1 {
+                break;
+            }
+            frame.slots_read |= 1 << spi;
+            (written, linked) = (frame.slots_written, frame.slots_linked);
+            parent = saved.parent;
+            steps += 1;
+        }
+        self.longest_walk = self.longest_walk.max(steps);
+    }
+
+    /// What was read after the checkpoint `old` is read after the current state, which it covers.
+    pub(crate) fn join(&mut self, old: CkptId, parent: Option<CkptId>, slots: &[usize]) {
+        let mut cur = self.current(slots.len());
+        self.join_state(old, &mut cur, (parent, slots));
+    }
+
+    /// The same for another state than the current one. True if a mark is new in it.
+    pub(crate) fn join_state(
+        &mut self,
+        old: CkptId,
+        state: &mut StateReads,
+        (parent, slots): (Option<CkptId>, &[usize]),
+    ) -> bool {
+        let mut changed = false;
+        let last = slots.len() - 1;
+        for (i, &slots) in slots.iter().enumerate() {
+            let read = self.of_saved(old, i);
+            let outer = if i == last { 0 } else { CALLEE_SAVED.start };
+            let regs = read.regs_read & !0 << outer & !state[i].regs_read;
+            let there = 1_u64.checked_shl(slots as u32).unwrap_or(0).wrapping_sub(1);
+            let slots = read.slots_read & there & !state[i].slots_read;
+            state[i].regs_read |= regs;
+            state[i].slots_read |= slots;
+            changed |= regs != 0 || slots != 0;
+            let at = state[i];
+            for reg in bits(u64::from(regs)) {
+                self.mark_reg(&at, reg as u8);
+            }
+            for spi in bits(slots) {
+                self.mark_slot(&at, (i, spi), parent);
+            }
+        }
+        changed
+    }
+
+    /// Most checkpoints that one read marked.
+    pub(crate) fn longest_walk(&self) -> u32 {
+        self.longest_walk
+    }
+
+    /// Bytes allocated.
+    pub(crate) fn bytes(&self) -> u64 {
+        let spilled = |frames: &StateReads| match frames.spilled() {
+            true => (frames.capacity() * size_of::<FrameReads>()) as u64,
+            false => 0,
+        };
+        capacity_bytes(&self.saved)
+            + capacity_bytes(&self.waiting)
+            + self.saved.iter().map(|saved| spilled(&saved.frames)).sum::<u64>()
+            + self.waiting.iter().map(spilled).sum::<u64>()
+    }
+}
+
+/// The numbers of the bits that are set.
+fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = set.trailing_zeros() as usize;
+        set &= set.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
+}
