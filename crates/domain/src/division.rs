@@ -55,7 +55,8 @@ fn divide_bounds<const B: u32>(how: Division, a: Bounds<B>, divisor: u64) -> Opt
         (true, false) => Bounds { umin: 0, umax: a.umax.min(u - 1), ..Bounds::UNKNOWN },
         (false, true) => {
             if s == -1 && a.smin == Bounds::<B>::SMIN {
-                return None;
+                // The one quotient that does not fit wraps to what was divided.
+                return (a.smax == a.smin).then_some(a);
             }
             let (p, q) = (a.smin / s, a.smax / s);
             Bounds { smin: p.min(q), smax: p.max(q), ..Bounds::UNKNOWN }
@@ -107,7 +108,7 @@ mod tests {
                     let exact = match (remainder, by) {
                         (false, 0) => 0,
                         (true, 0) => v,
-                        (false, _) => v / by,
+                        (false, _) => v.wrapping_div(by),
                         (true, _) => v % by,
                     };
                     assert!((dst.smin..=dst.smax).contains(&exact), "{v} by {by}: {dst:?}");

@@ -515,6 +515,9 @@ behaviours! {
     probes_change_registers ".....+.+++++" Accepted,
         "witnesses/probes.bpf.o" "uprobe_register"
         "Probes may change the registers of what they probe."
+    callbacks_are_loops ".......+++++" Insns(38_725),
+        "programs/hostile.bpf.o" "back_edges"
+        "A call that calls back is a loop: what its rounds need is told to one another."
     frames_of_sixteen "..++++++++++" Accepted,
         "v3/strobemeta_subprogs.bpf.o" "on_event"
         "Frames of compiled programs are rounded to 16 bytes, not to 32."

@@ -200,7 +200,7 @@ impl Env<'_> {
             }
         } else if aux.has(InsnFlags::CALLS_CALLBACK) {
             if !apart && self.states_equal(id, Exactness::RangeWithin) {
-                return Ok(Match::Hit { loops: false });
+                return Ok(Match::Hit { loops: self.rules().callbacks_are_loops });
             }
             may_be_infinite = false;
         }

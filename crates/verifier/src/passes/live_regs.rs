@@ -158,7 +158,7 @@ mod tests {
         let order = compute_postorder(insns, &subprogs_of(insns));
         let live = compute_live_registers(insns, &order, &SocketFilter);
         let print = |idx: usize| format!("({:02x})", insns[idx].code);
-        log_text(insns, &live, &compute_scc(insns), print)
+        log_text(insns, &live, &compute_scc(insns, &|_| false), print)
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Strongly connected components of the control flow graph: which insns are in a loop together.
 //!
 //! An insn alone is a component only if it jumps to itself; all other insns have 0. A call that
-//! runs a callback any number of times is a loop that the graph does not show, and no component.
+//! runs a callback any number of times is a loop that the graph does not show: a component to those
+//! kernels that close it (`Behaviours::callbacks_are_loops`).
 //! Log level 2 prints the numbers, so components are numbered as the kernel finds them.
 //!
 //! Kernel: `compute_scc`, 6.18 (Tarjan's algorithm over the successors of each insn).
@@ -23,6 +24,8 @@ const DONE: u32 = u32::MAX;
 
 struct Search<'a> {
     insns: &'a [Insn],
+    /// Insns that are loops by themselves.
+    loops: &'a dyn Fn(usize) -> bool,
     /// Order of discovery from 1; 0 is not seen yet.
     pre: Vec<u32>,
     /// Earliest insn on `open` that is reachable, as its `pre`.
@@ -32,18 +35,19 @@ struct Search<'a> {
     next_pre: u32,
 }
 
-/// Finds the components.
-pub(crate) fn compute_scc(insns: &[Insn]) -> Scc {
+/// Finds the components; `loops` says which insns are loops by themselves.
+pub(crate) fn compute_scc(insns: &[Insn], loops: &dyn Fn(usize) -> bool) -> Scc {
     let mut scc = Scc { of_insn: vec![0; insns.len()], count: 0 };
     // A loop takes an edge that does not go forwards.
     let goes_back = |i: usize| {
         !is_plain(&insns[i]) && successors(insns, i).as_slice().iter().any(|&to| to as usize <= i)
     };
-    if !(0..insns.len()).any(goes_back) {
+    if !(0..insns.len()).any(|at| goes_back(at) || loops(at)) {
         return scc;
     }
     let mut search = Search {
         insns,
+        loops,
         pre: vec![0; insns.len()],
         low: vec![0; insns.len()],
         open: Vec::new(),
@@ -93,7 +97,7 @@ impl Search<'_> {
     fn close(&mut self, first: u32, scc: &mut Scc) {
         let alone = self.open.last() == Some(&first);
         let to_self = || successors(self.insns, first as usize).as_slice().contains(&first);
-        let is_loop = !alone || to_self();
+        let is_loop = !alone || to_self() || (self.loops)(first as usize);
         scc.count += u32::from(is_loop);
         while let Some(insn) = self.open.pop() {
             self.low[insn as usize] = DONE;
