@@ -115,19 +115,30 @@ fn asked_kernels(text: &mut String) -> Result<(), Box<dyn std::error::Error>> {
         let _ = writeln!(text, "| {} |", it.cells().join(" | "));
     }
     for it in &all {
-        let _ = writeln!(text, "\n### What differs most from {}\n", it.release);
-        let _ = writeln!(text, "| programs | | difference | why |\n|--:|---|---|---|");
-        for (count, class, reason) in it.differences.iter().take(DIFFERENCES_SHOWN) {
-            let why = why(&it.release, *class, reason);
+        let _ = writeln!(text, "\n### What differs from {}\n", it.release);
+        let _ = writeln!(text, "| programs | | why | such as |\n|--:|---|---|---|");
+        for (count, class, why, reason) in by_reason(it) {
             let reason = reason.replace('|', "\\|");
-            let _ = writeln!(text, "| {count} | {} | {reason} | {why} |", class.name());
+            let _ = writeln!(text, "| {count} | {} | {why} | {reason} |", class.name());
         }
     }
     Ok(())
 }
 
-/// Lines for each kernel that was asked; `cargo xtask kernels agree` prints more.
-const DIFFERENCES_SHOWN: usize = 12;
+/// All differences of a kernel: how many have a reason, and the one that most of them show.
+fn by_reason(of: &Agreement) -> Vec<(usize, Class, &'static str, &str)> {
+    let mut all: Vec<(usize, Class, &'static str, &str)> = Vec::new();
+    // Most first, so that the first of a reason is its example.
+    for (count, class, reason) in &of.differences {
+        let why = why(&of.release, *class, reason);
+        match all.iter_mut().find(|it| it.1 == *class && it.2 == why) {
+            Some(known) => known.0 += count,
+            None => all.push((*count, *class, why, reason)),
+        }
+    }
+    all.sort_by_key(|it| std::cmp::Reverse(it.0));
+    all
+}
 
 const ASKED_KERNELS: &str = "
 ## Kernels that were asked

@@ -32,6 +32,11 @@ const WHYS: &[Why] = &[
     ),
     Why(STACK_FIRST, "old state: ", "saved states forget what is not needed, stack slots too"),
     Why(READ_MARKS, "old state: ", "the kernel prints which registers were read and written"),
+    Why(
+        &["7.0."],
+        "other insns",
+        "numbers that are linked with nothing are not linked to it any more",
+    ),
     Why(&[], "other insns", "not found yet"),
     Why(
         STATES_LATER,
@@ -48,7 +53,7 @@ const WHYS: &[Why] = &[
         "other states",
         "the same insns; states are saved at other places, and freed otherwise",
     ),
-    Why(&[], "a sum above 2^29", "the kernel remembers sums that it has forgotten the links of"),
+    Why(&[], "after a sum above", "the kernel remembers sums that it has forgotten the links of"),
     Why(&[], "this kernel may not end", "how long walks end was not found"),
     Why(&[], "loops up to a range", "how such loops end was not found"),
     Why(
@@ -88,11 +93,75 @@ const WHYS: &[Why] = &[
         "RCU critical section",
         "it asks for the section at the next element, not at the first",
     ),
+];
+
+/// What is left where both refuse: what comes first there, or what it says of it.
+const BOTH_REFUSE: &[Why] = &[
+    Why(OLDEST, "kernel: invalid zero-sized read", "that no bytes are read comes before where"),
+    Why(&["6."], "only read is supported", "no module there says which fields may be written"),
     Why(
-        &[],
-        "says: ",
-        "both refuse; the kernel looks at something else first, or words it otherwise",
+        &["5."],
+        "bpf_spin_lock is mangled",
+        "locks in variables are not known: the map comes first",
     ),
+    Why(OLDEST, "kernel: back-edge", "a call of itself is a loop to it, which comes first"),
+    Why(&["7."], "type=ctx expected=fp", "what kind of pointer an argument is comes first"),
+    Why(&["7."], "frames is too deep !; kernel", "frames are counted before the walk"),
+    Why(OLDEST, "is not modifiable", "the target comes before the insns"),
+    Why(
+        &["5."],
+        "misconfigured",
+        "a field that it does not have is missed when insns are rewritten",
+    ),
+    Why(&["5."], "kernel: invalid indirect read", "it says which byte was not written"),
+    Why(OLDEST, "kernel: Arg# type PTR", "global functions come first, whether or not called"),
+    Why(OLDEST, "doesn't return scalar", "what a global function returns comes first"),
+    Why(OLDEST, "size cannot be determined", "types of arguments come where the function begins"),
+    Why(OLDEST, "kernel: BPF_ST stores", "constants may not be stored into a context, and first"),
+    Why(OLDEST, "bounds that contradict", "what such bounds become there was not found"),
+    Why(OLDEST, "kernel: unrecognized bpf_ld_imm", "addresses of functions are not known"),
+    Why(OLDEST, "kernel: jump out of range", "where jumps go comes before their opcode"),
+    Why(OLDEST, "map_key, map_value; kernel: ", "keys of maps are not yet among what it names"),
+    Why(
+        OLDEST,
+        "kernel: R# pointer arithmetic on mem_",
+        "what is reserved is memory like any other",
+    ),
+    Why(OLDEST, "expected=percpu_ptr_", "slices of dynptrs stay valid"),
+    Why(OLDEST, "but got PTR", "it names the type of the parameter"),
+    Why(OLDEST, "has no valid kptr", "maps hold pointers to the kernel's own structs alone"),
+    Why(
+        OLDEST,
+        "no write support to tcp_sock",
+        "the pacing rate may not be written, and comes first",
+    ),
+    Why(OLDEST, "write into map forbidden", "which of two stores comes first"),
+    Why(OLDEST, "mem_or_null'", "tags of arguments are not known: a pointer is to memory"),
+    Why(OLDEST, "kernel: R# type=mem", "tags of arguments are not known: a pointer is to memory"),
+    Why(OLDEST, "modified alloc_mem", "the offset of a pointer comes before what is done with it"),
+    Why(&["6.12."], "bpf_throw cannot", "it names the call that may not be in a section"),
+    Why(&["6.12."], "non-owning ref", "what is removed from a tree comes before its arithmetic"),
+    Why(&["7."], "invalid mem access 'scalar'", "arithmetic on such a pointer leaves a number"),
+    Why(
+        &["7."],
+        "kernel: expected an initialized irq flag as R",
+        "arguments are named as registers",
+    ),
+    Why(&["7."], "kernel: R# expected pointer to an iterator", "arguments are named as registers"),
+    Why(&["7."], "is not supported; kernel: kernel function", "arguments are named as registers"),
+    Why(&["7."], "cannot overwrite referenced dynptr", "what is overwritten comes first"),
+    Why(&["7."], "says: Caller passes invalid args", "it says what does not fit, not whose it is"),
+    Why(&["7."], "kernel: dereference of modified", "the offset of a pointer comes first"),
+    Why(&["7."], "kernel: R# cannot write into", "whether the object may be written comes first"),
+    Why(&["7."], "must be a known constant", "that a size must be constant comes first"),
+    Why(&["7."], "map_ptr_or_null", "what a map of maps holds is a map that may be NULL"),
+    Why(&["7."], "outside of the allowed memory range", "it says which end of the memory is left"),
+    Why(&["7."], "kernel: workqueue pointer", "whose work queue it is comes before its type"),
+    Why(&["5."], "says: function ~()", "locks in variables are not known: the map comes first"),
+    Why(&["6."], "says: kernel function ~()", "no module there says which fields may be written"),
+    Why(&["7."], "says: kernel function ~()", "arguments are named as registers"),
+    Why(OLDEST, "unsupported member", "whether such programs may sleep comes before the member"),
+    Why(&[], "says: ", "not looked into: both refuse, with other words"),
 ];
 
 /// Why; empty if that is not known.
@@ -100,7 +169,11 @@ pub(crate) fn why(release: &str, class: Class, reason: &str) -> &'static str {
     let is_of = |kernels: &[&str]| {
         kernels.is_empty() || kernels.iter().any(|start| release.starts_with(start))
     };
-    let known = WHYS.iter().find(|it| is_of(it.0) && reason.contains(it.1));
+    // Numbers in a reason are `#` where it stands for several programs.
+    let plain: String = reason.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
+    let plain = plain.replace("##", "#").replace("##", "#");
+    let says = |what: &str| reason.contains(what) || plain.contains(what);
+    let known = WHYS.iter().chain(BOTH_REFUSE).find(|it| is_of(it.0) && says(it.1));
     match (known, class) {
         (Some(known), _) => known.2,
         (None, Class::FalseReject) => "a check that this kernel does not have",
