@@ -85,9 +85,10 @@ fn import(flags: &KernelImportFlags) -> Result<(), String> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes));
     read.map_err(|e| here(skep::io_text(&e)))?;
-    let image = image::unpacked(bytes).map_err(here)?;
-    let kernel = Kernel::of_image(path, &image, flags.release.as_deref());
-    write(&kernel.map_err(|e| e.to_string())?, &flags.output)
+    let found = image::unpacked(bytes).map_err(here)?;
+    let kernel = Kernel::of_image(path, &found.image, flags.release.as_deref());
+    let kernel = kernel.map_err(|e| e.to_string())?;
+    write(&kernel.with_kconfig(found.kconfig.as_deref()), &flags.output)
 }
 
 fn write(kernel: &Kernel, output: &Path) -> Result<(), String> {
@@ -152,8 +153,10 @@ fn show(kernel: &Kernel, streams: &mut Streams<'_>) -> io::Result<Exit> {
     }
     let known = BEHAVIOURS.iter().filter(|rule| kernel.holds(rule).is_some()).count();
     let of = BEHAVIOURS.len();
-    let others = if known < of { "; the others are 6.18's" } else { "" };
-    writeln!(streams.out, "rules known    {known} of {of}{others}")?;
+    match known == of {
+        true => writeln!(streams.out, "rules known    all")?,
+        false => writeln!(streams.out, "rules known    {known} of {of}; the others are 6.18's")?,
+    }
     writeln!(streams.out, "accepted       {}", kernel.promise())?;
     Ok(Exit::Success)
 }

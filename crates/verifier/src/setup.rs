@@ -180,9 +180,8 @@ impl<'a> Env<'a> {
         self.refuse_recursion(&subprogs)?;
         let order = postorder::compute_postorder(self.insns, &subprogs);
         crate::check::attach::check_attach_btf_id(self)?;
-        let closes = self.rules().callbacks_are_loops;
-        let calls_back = |at: usize| closes && cfg.marks[at] & cfg::mark::CALLS_CALLBACK != 0;
-        let components = scc::compute_scc(self.insns, &calls_back);
+        let loops = if self.rules().callbacks_are_loops { cfg::mark::CALLS_CALLBACK } else { 0 };
+        let components = scc::compute_scc(self.insns, &|at| cfg.marks[at] & loops != 0);
         let live = live_regs::compute_live_registers(self.insns, &order, &self.callable);
         self.live_stack = LiveStack::new(self.insns, &subprogs, (&cfg, order));
         if self.log.traces_all() {

@@ -23,9 +23,10 @@ pub(super) fn damaged(_: io::Error) -> String {
     DAMAGED.to_owned()
 }
 
-const NO_KERNEL: &str = "no kernel in it (boot/vmlinuz-..., vmlinux-..., *.btf)";
+const NO_KERNEL: &str = "no kernel in it (vmlinuz, vmlinux or *.btf): of Debian's packages linux-image-* has it, \
+                         or linux-binary-*; of RPM kernel-core-*";
 
-/// The member `data.tar...` of a Debian package.
+/// The member `data.tar...` of a Debian package; `None` if the package is cut short before its end.
 pub(super) fn debian_data(bytes: &[u8]) -> Option<&[u8]> {
     let mut rest = bytes.get(AR.len()..)?;
     loop {
@@ -67,23 +68,44 @@ pub(super) fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
+/// A kernel, and its configuration if that stands before it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) image: Vec<u8>,
+    pub(super) kconfig: Option<String>,
+}
+
+/// What files are by their names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Image,
+    Config,
+    Other,
+}
+
 /// The kernel in an archive of `tar`.
-pub(super) fn in_tar(archive: Plain<'_>) -> Result<Vec<u8>, String> {
+pub(super) fn in_tar(archive: Plain<'_>) -> Result<Found, String> {
+    let mut kconfig = None;
     let mut archive = archive.take(ARCHIVE_BYTES_MAX);
     let mut header = [0; 512];
     while archive.read_exact(&mut header).is_ok() && header[0] != 0 {
         let size = octal(&header[124..136]).ok_or(DAMAGED)?;
         let is_file = matches!(header[156], b'0' | 0);
-        if is_file && is_kernel(&header[..100]) {
-            return file(&mut archive, size);
+        let role = if is_file { role(&header[..100]) } else { Role::Other };
+        match role {
+            Role::Image => return Ok(Found { image: file(&mut archive, size)?, kconfig }),
+            Role::Config => kconfig = Some(text(file(&mut archive, size)?)),
+            Role::Other => {}
         }
-        skip(&mut archive, size.div_ceil(512).saturating_mul(512))?;
+        let read = if role == Role::Config { size } else { 0 };
+        skip(&mut archive, size.div_ceil(512).saturating_mul(512) - read)?;
     }
     Err(NO_KERNEL.to_owned())
 }
 
 /// The kernel in an archive of `cpio`.
-pub(super) fn in_cpio(archive: Plain<'_>) -> Result<Vec<u8>, String> {
+pub(super) fn in_cpio(archive: Plain<'_>) -> Result<Found, String> {
+    let mut kconfig = None;
     const HEADER_BYTES: u64 = 110;
     let mut archive = archive.take(ARCHIVE_BYTES_MAX);
     let mut header = [0; HEADER_BYTES as usize];
@@ -105,17 +127,22 @@ pub(super) fn in_cpio(archive: Plain<'_>) -> Result<Vec<u8>, String> {
         }
         const IS_FILE: u64 = 0o100_000;
         // Of files with several names only the last has the bytes.
-        if mode & 0o170_000 == IS_FILE && size > 0 && is_kernel(&name) {
-            return file(&mut archive, size);
+        let is_file = mode & 0o170_000 == IS_FILE && size > 0;
+        let role = if is_file { role(&name) } else { Role::Other };
+        match role {
+            Role::Image => return Ok(Found { image: file(&mut archive, size)?, kconfig }),
+            Role::Config => kconfig = Some(text(file(&mut archive, size)?)),
+            Role::Other => {}
         }
-        skip(&mut archive, size.next_multiple_of(4))?;
+        let read = if role == Role::Config { size } else { 0 };
+        skip(&mut archive, size.next_multiple_of(4) - read)?;
     }
     Err(NO_KERNEL.to_owned())
 }
 
 fn file(archive: &mut impl Read, size: u64) -> Result<Vec<u8>, String> {
     if size > IMAGE_BYTES_MAX {
-        return Err(format!("a kernel of {size} bytes"));
+        return Err(format!("a file of {size} bytes"));
     }
     let mut bytes = Vec::new();
     archive.take(size).read_to_end(&mut bytes).map_err(damaged)?;
@@ -134,11 +161,22 @@ fn octal(field: &[u8]) -> Option<u64> {
     u64::from_str_radix(text, 8).ok()
 }
 
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// `./boot/vmlinuz-6.1.0`, `usr/lib/debug/boot/vmlinux-6.1.0`, `lib/modules/6.12.0/vmlinuz`,
-/// `5.4.0-42-generic.btf`.
-fn is_kernel(name: &[u8]) -> bool {
+/// `5.4.0-42-generic.btf`; `boot/config-6.1.0`, `lib/modules/6.12.0/config`.
+fn role(name: &[u8]) -> Role {
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     let name = String::from_utf8_lossy(&name[..end]);
-    let file = name.rsplit('/').next().unwrap_or_default();
-    file.starts_with("vmlinuz") || file.starts_with("vmlinux") || file.ends_with(".btf")
+    let (folder, file) = name.rsplit_once('/').unwrap_or(("", &name));
+    let is =
+        |of: &str| file.strip_prefix(of).is_some_and(|it| it.is_empty() || it.starts_with('-'));
+    let has_kernels = folder.ends_with("boot") || folder.contains("lib/modules");
+    match () {
+        () if is("vmlinuz") || is("vmlinux") || file.ends_with(".btf") => Role::Image,
+        () if has_kernels && is("config") => Role::Config,
+        () => Role::Other,
+    }
 }

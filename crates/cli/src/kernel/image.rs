@@ -6,13 +6,13 @@
 //! format's description of legacy frames.
 
 use super::archive::{
-    AR, DAMAGED, IMAGE_BYTES_MAX, Plain, RPM, damaged, debian_data, in_cpio, in_tar, is_tar,
+    AR, DAMAGED, Found, IMAGE_BYTES_MAX, Plain, RPM, damaged, debian_data, in_cpio, in_tar, is_tar,
     rpm_payload,
 };
 use flate2::read::GzDecoder;
 use lzma_rust2::{LzmaReader, XzReader};
 use ruzstd::decoding::StreamingDecoder;
-use std::io::{Cursor, Read};
+use std::io::Read;
 
 /// The window and dictionary of decoders: kernels are packed with up to 128 MiB.
 const WINDOW_BYTES_MAX: u64 = 256 << 20;
@@ -34,32 +34,42 @@ const ELF: &[u8] = b"\x7fELF";
 /// # Errors
 ///
 /// One line: what is damaged, too large, or not there.
-pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
-    let mut bytes = bytes;
+pub(super) fn unpacked(bytes: Vec<u8>) -> Result<Found, String> {
+    let (mut bytes, mut kconfig) = (bytes, None);
     for _ in 0..LAYERS_MAX {
         if bytes.starts_with(ELF) {
-            return Ok(bytes);
+            return Ok(Found { image: bytes, kconfig });
         }
-        bytes = if bytes.starts_with(AR) {
-            let member = debian_data(&bytes).ok_or("a package without data in it")?;
-            in_tar(plain(member, "data")?)?
-        } else if bytes.starts_with(RPM) {
-            in_cpio(plain(rpm_payload(&bytes).ok_or(DAMAGED)?, "payload")?)?
-        } else if let Some(payload) = boot_payload(&bytes)? {
+        if let Some(found) = archived(&bytes)? {
+            (bytes, kconfig) = (found.image, found.kconfig.or(kconfig));
+            continue;
+        }
+        bytes = if let Some(payload) = boot_payload(&bytes)? {
             payload.to_vec()
         } else if bytes.starts_with(LZ4_LEGACY) {
             lz4_legacy(&bytes[LZ4_LEGACY.len()..])?
         } else if let Some(plain) = decoder(&bytes) {
             whole(plain?)?
-        } else if is_tar(&bytes) {
-            in_tar(Box::new(Cursor::new(bytes)))?
         } else if bytes.starts_with(BZIP2) || bytes.starts_with(LZOP) {
             return Err("not supported yet: packed with bzip2 or lzo; unpack it first".to_owned());
         } else {
-            return Ok(bytes);
+            return Ok(Found { image: bytes, kconfig });
         };
     }
     Err("packed more often than a kernel is".to_owned())
+}
+
+/// What is in an archive; `None` if it is none.
+fn archived(bytes: &[u8]) -> Result<Option<Found>, String> {
+    Ok(Some(if bytes.starts_with(AR) {
+        in_tar(plain(debian_data(bytes).ok_or(DAMAGED)?, "data")?)?
+    } else if bytes.starts_with(RPM) {
+        in_cpio(plain(rpm_payload(bytes).ok_or(DAMAGED)?, "payload")?)?
+    } else if is_tar(bytes) {
+        in_tar(Box::new(bytes))?
+    } else {
+        return Ok(None);
+    }))
 }
 
 /// What a package holds, unpacked if it is packed.
@@ -158,6 +168,10 @@ mod tests {
     use flate2::write::GzEncoder;
     use std::io::Write;
 
+    fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+        super::unpacked(bytes).map(|found| found.image)
+    }
+
     fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
         packed.write_all(bytes).expect("memory");
@@ -203,9 +217,12 @@ mod tests {
         let image = boot_image(&gzip(&elf));
         let archive = tar("./boot/vmlinuz-6.1.0-1-cloud-amd64", &image);
         let debian = package(&gzip(&archive));
-        for packed in [elf.clone(), gzip(&elf), image, archive, debian] {
+        for packed in [elf.clone(), gzip(&elf), image, archive.clone(), debian] {
             assert_eq!(unpacked(packed).as_deref(), Ok(&elf[..]));
         }
+        let both = [&tar("./boot/config-6.1.0", b"CONFIG_HZ=250\n")[..1024], &archive].concat();
+        let found = super::unpacked(package(&both)).expect("a kernel");
+        assert_eq!(found.kconfig.as_deref(), Some("CONFIG_HZ=250\n"));
         let other = package(&gzip(&tar("./usr/share/doc/copyright", b"x")));
         assert!(unpacked(other).is_err_and(|why| why.starts_with("no kernel in it")));
     }
@@ -291,7 +308,11 @@ mod tests {
         let image = boot_image(PACKED[2]);
         let sum = ("./lib/modules/6.12.0-55.el10/.vmlinuz.hmac", 0o100_644, &b"sum"[..]);
         let kernel = ("./lib/modules/6.12.0-55.el10/vmlinuz", 0o100_755, &image[..]);
-        let payload = cpio(&[FOLDER, sum, kernel]);
+        let config = ("./lib/modules/6.12.0-55.el10/config", 0o100_644, &b"CONFIG_HZ=100\n"[..]);
+        let script = ("./usr/src/vmlinux.lds", 0o100_644, &b"x"[..]);
+        let payload = cpio(&[FOLDER, sum, script, config, kernel]);
+        let found = super::unpacked(rpm(&payload)).expect("a kernel");
+        assert_eq!(found.kconfig.as_deref(), Some("CONFIG_HZ=100\n"));
         for whole in [rpm(&payload), rpm(&gzip(&payload))] {
             assert_eq!(unpacked(whole.clone()).as_deref(), Ok(&b"\x7fELF and what follows"[..]));
             for end in 4..whole.len() - 1 {

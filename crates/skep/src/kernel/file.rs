@@ -130,10 +130,14 @@ fn refuse_others(bytes: &[u8]) -> Result<(), String> {
         [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => "packages",
         [0x1f, 0x8b, ..] | [0xfd, b'7', b'z', ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => "packed files",
         _ if is_image => "compressed images",
-        _ => return Ok(()),
+        // Either byte order.
+        [0x9f, 0xeb, ..] | [0xeb, 0x9f, ..] => return Ok(()),
+        _ => return Err("neither a package (deb, rpm), vmlinuz, vmlinux nor BTF".to_owned()),
     };
     Err(format!("{what} are not read here; skep kernel import unpacks them"))
 }
+
+const NO_BTF: &str = "no section .BTF: no kernel, or one built without CONFIG_DEBUG_INFO_BTF";
 
 /// The BTF of a 64-bit little-endian ELF image, and the release that it says it is.
 fn vmlinux(bytes: &[u8]) -> Result<(&[u8], Option<&str>), String> {
@@ -144,7 +148,7 @@ fn vmlinux(bytes: &[u8]) -> Result<(&[u8], Option<&str>), String> {
         Some(BPF) => return Err("a BPF object, no kernel".to_owned()),
         _ => return Err("not supported yet: a kernel of another architecture".to_owned()),
     }
-    let btf = section(bytes, b".BTF").ok_or("the image has no section .BTF")?;
+    let btf = section(bytes, b".BTF").ok_or(NO_BTF)?;
     const SAYS: &[u8] = b"Linux version ";
     let at = section(bytes, b".rodata").and_then(|data| {
         let at = data.windows(SAYS.len()).position(|window| window == SAYS)?;

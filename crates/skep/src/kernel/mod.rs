@@ -240,9 +240,15 @@ fn parse(release: &str) -> Result<Release, Error> {
 
 const STEP: &str = "looking for the kernel";
 
-/// The nearest of those there are: the same major number first.
+/// The nearest of those there are: those that are written alike, else of the same major number.
 fn unknown(name: &str) -> Error {
     let all = Kernel::all();
+    let alike = |kernel: &&Kernel| strsim::damerau_levenshtein(kernel.name(), name) == 1;
+    let meant: Vec<&str> = all.iter().filter(alike).map(Kernel::name).collect();
+    if !meant.is_empty() && name.parse::<Release>().is_err() {
+        let why = format!("no such kernel; did you mean {}?", meant.join(" or "));
+        return Error::new(Path::new(name), STEP, why);
+    }
     let major = name.split('.').next().and_then(|number| number.parse().ok());
     let near = |kernel: &&Kernel| Some(kernel.version.major) == major;
     let mut known: Vec<&str> = all.iter().filter(near).map(Kernel::name).collect();
@@ -262,6 +268,8 @@ mod tests {
     fn an_unknown_kernel_is_told_its_neighbours() {
         let told = |name| Kernel::open(name).expect_err("unknown").to_string();
         assert!(told("6.13").contains("there are 6.1, 6.6, 6.8, 6.12, 6.16"), "{}", told("6.13"));
+        assert!(told("v6.12").ends_with("did you mean 6.12?"), "{}", told("v6.12"));
+        assert!(told("612").ends_with("did you mean 6.12?"), "{}", told("612"));
         assert!(told("4.4").contains("there are 5.4, 5.10, 5.15"), "{}", told("4.4"));
     }
 

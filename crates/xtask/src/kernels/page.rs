@@ -49,12 +49,27 @@ nothing: what a release is too old for is then \"not known\", not refused. Backp
 
 | distribution | what to import |
 |---|---|
-| Debian | `linux-image-*.deb` |
+| Debian | `linux-image-*.deb`; where that is empty (since 6.19) `linux-binary-*.deb` |
 | Ubuntu | `linux-image-unsigned-*.deb` or `linux-image-*.deb`, or the `vmlinuz` in it |
 | RHEL, CentOS, Rocky, Fedora | `kernel-core-*.rpm` |
 | Amazon Linux | `kernel-*.rpm`, `kernel6.12-*.rpm` |
 | COS, Android, others | a copy of `/sys/kernel/btf/vmlinux` from a machine, with `--release \"$(uname -r)\"` |
 | older than their BTF | an archive of BTFHub (`*.btf.tar.xz`), with `--release` |
+
+## When one refuses
+
+The reason says what is missing and since when it is there. To take the program to that kernel all the same:
+
+| reason | what to do |
+|---|---|
+| a helper | ask before the call: `if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))`; the branch is not walked where there is none |
+| a field of the kernel's | `bpf_core_field_exists(task->field)`, in the same way |
+| a kfunc | declare it `__weak`, and ask `bpf_ksym_exists(name)` |
+| insns since 6.6 (`ldsx`, `movsx`, `gotol`, `sdiv`, `bswap`) | `clang -mcpu=v3`; `-mcpu=v2` for insns of 32 bits before 5.1 |
+| a map, program or attach type | another program or map in the same object, which the loader leaves out there (`bpf_program__set_autoload`, `bpf_map__set_autocreate`) |
+| a rule of the walk | the message and its help say what that kernel does not see; `skep kernel diff A B` lists the rules that differ |
+
+What asks for the kernel's types needs them: such an object gets a verdict for a kernel file, and \"not known\" for a name.
 
 ## Kernels
 
