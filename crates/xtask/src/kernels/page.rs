@@ -62,7 +62,8 @@ The reason says what is missing and since when it is there. To take the program 
 
 | reason | what to do |
 |---|---|
-| a helper | ask before the call: `if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop))`; the branch is not walked where there is none |
+| a helper | ask before the call: `if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_ktime_get_coarse_ns))`; the branch is not walked where there is none |
+| a helper that calls back (since 5.13) | as a map: an older kernel refuses the callback itself, called or not |
 | a field of the kernel's | `bpf_core_field_exists(task->field)`, in the same way |
 | a kfunc | declare it `__weak`, and ask `bpf_ksym_exists(name)` |
 | insns since 6.6 (`ldsx`, `movsx`, `gotol`, `sdiv`, `bswap`) | `clang -mcpu=v3`; `-mcpu=v2` for insns of 32 bits before 5.1 |
