@@ -266,11 +266,15 @@ pub fn byte_order(order: ByteOrder, bits: u32, dst: &mut Scalar) {
         (ByteOrder::Keep, 64) => {}
         (ByteOrder::Keep, _) => dst.truncate_to_bits(bits),
         (ByteOrder::Swap, _) => {
-            let (t, up) = (dst.var_off, 64 - bits);
-            *dst = Scalar::unknown();
-            dst.var_off =
-                Tnum { value: t.value.swap_bytes() >> up, mask: t.mask.swap_bytes() >> up };
+            *dst = Scalar { var_off: swap_bytes(dst.var_off, bits), ..Scalar::unknown() };
             dst.sync();
         }
     }
+}
+
+/// The low `bits`, their bytes in the other order.
+#[inline]
+pub(crate) fn swap_bytes(t: Tnum, bits: u32) -> Tnum {
+    let up = 64 - bits;
+    Tnum { value: t.value.swap_bytes() >> up, mask: t.mask.swap_bytes() >> up }
 }

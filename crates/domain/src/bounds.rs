@@ -29,6 +29,10 @@ impl<const W: u32> Bounds<W> {
     pub(crate) const UNKNOWN: Self =
         Self { smin: Self::SMIN, smax: Self::SMAX, umin: 0, umax: Self::UMAX };
 
+    /// What no number has.
+    pub(crate) const NOTHING: Self =
+        Self { smin: Self::SMAX, smax: Self::SMIN, umin: Self::UMAX, umax: 0 };
+
     /// The low `W` bits as an unsigned number.
     #[inline(always)]
     pub(crate) const fn to_u(v: u64) -> u64 {

@@ -30,6 +30,13 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
 
     /// [`Self::coerce_to_size`] in bits, from 1 to the width of the half.
     pub fn truncate_to_bits(&mut self, bits: u32) {
+        self.truncate_bare(bits);
+        self.sync();
+    }
+
+    /// The same without [`Self::sync`].
+    #[inline]
+    pub(crate) fn truncate_bare(&mut self, bits: u32) {
         let keep = low_bits(bits);
         self.var_off = self.var_off.truncate(keep);
         let (mut umin, mut umax) = (0, keep);
@@ -40,7 +47,6 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         if bits < H {
             self.mark_unbounded32();
         }
-        self.sync();
     }
 
     /// [`Self::coerce_to_size_sx`] in bits, from 1 to the width of the half.

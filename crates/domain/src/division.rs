@@ -24,6 +24,17 @@ pub fn divide<const W: u32, const H: u32>(
     dst: &mut ScalarAt<W, H>,
     divisor: u64,
 ) -> bool {
+    let known = divide_bare(how, dst, divisor);
+    dst.sync();
+    known
+}
+
+/// The same without [`ScalarAt::sync`].
+pub(crate) fn divide_bare<const W: u32, const H: u32>(
+    how: Division,
+    dst: &mut ScalarAt<W, H>,
+    divisor: u64,
+) -> bool {
     let bits = dst.var_off;
     if how.wide {
         let wide = dst.wide();
@@ -34,14 +45,16 @@ pub fn divide<const W: u32, const H: u32>(
         }
     } else {
         let half = dst.half();
-        let Some(out) = divide_bounds(how, half, divisor) else { return false };
+        let out = divide_bounds(how, half, divisor).unwrap_or(Bounds::UNKNOWN);
         let kept = out == half && how.remainder;
         dst.mark_unbounded64();
+        if !kept {
+            dst.mark_unbounded32();
+        }
         dst.var_off = if kept { bits } else { Tnum::UNKNOWN };
         dst.set_half(out);
         dst.zext_32_to_64();
     }
-    dst.sync();
     true
 }
 
@@ -71,7 +84,7 @@ fn divide_bounds<const B: u32>(how: Division, a: Bounds<B>, divisor: u64) -> Opt
             let (smin, smax) = match (a.smin >= 0, a.smax <= 0) {
                 (true, _) => (0, high),
                 (_, true) => (low, 0),
-                _ => (low, high),
+                _ => (-most, most),
             };
             Bounds { smin, smax, ..Bounds::UNKNOWN }
         }

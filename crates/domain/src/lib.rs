@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod alu;
+mod arc;
 mod bounds;
 mod branch;
 mod coerce;
@@ -25,6 +26,9 @@ mod sanity;
 mod scalar;
 mod sync;
 mod tnum;
+mod wrapped;
+mod wrapped_jmp;
+mod wrapped_ops;
 
 pub use alu::{AluOp, ByteOrder, alu, byte_order, fork_sign_mask, neg};
 pub use branch::{JmpOp, is_branch_taken};
@@ -34,3 +38,8 @@ pub use refine::{refine, refine_branches, refine_same};
 pub use sanity::BoundsViolation;
 pub use scalar::{Scalar, ScalarAt};
 pub use tnum::Tnum;
+pub use wrapped::Wrapped;
+pub use wrapped_jmp::{is_taken_wrapped, refine_wrapped};
+pub use wrapped_ops::{
+    add_wrapped_unsynced, alu_wrapped, byte_order_wrapped, divide_wrapped, neg_wrapped,
+};

@@ -21,6 +21,9 @@ pub struct Deduction {
     pub both_overflow: bool,
     /// Products of what may be negative have bounds.
     pub signed_products: bool,
+    /// The bounds of the low half replace those of a whole that is a sign-extended half, even if
+    /// these were narrower.
+    pub halves_replace: bool,
 }
 
 impl Deduction {
@@ -31,6 +34,7 @@ impl Deduction {
         single_values: true,
         both_overflow: true,
         signed_products: true,
+        halves_replace: true,
     };
 }
 
@@ -196,6 +200,7 @@ mod tests {
         single_values: false,
         both_overflow: false,
         signed_products: false,
+        halves_replace: true,
     };
 
     /// At least 52, of 33 bits: only the bits are left.

@@ -2,8 +2,8 @@
 //!
 //! Kernel: `reg_bounds_sync`, `reg_bounds_sanity_check`, `coerce_reg_to_size` and their kin (6.18).
 
-use crate::Tnum;
 use crate::bounds::Bounds;
+use crate::{Tnum, Wrapped};
 
 /// Bounds of a value in five ways at once; a concrete value satisfies all of them.
 ///
@@ -29,6 +29,8 @@ pub struct ScalarAt<const W: u32, const H: u32> {
     pub u32_min: u32,
     /// Greatest value of the low half, unsigned.
     pub u32_max: u32,
+    /// What the bounds cannot say, on kernels whose ranges wrap.
+    pub wrapped: Wrapped,
 }
 
 /// What is known of a 64-bit register.
@@ -48,6 +50,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
             s32_max: i32::MAX >> (32 - H),
             u32_min: 0,
             u32_max: u32::MAX >> (32 - H),
+            wrapped: Wrapped::NONE,
         }
     }
 
@@ -68,6 +71,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
             s32_max: half_signed,
             u32_min: half,
             u32_max: half,
+            wrapped: Wrapped::NONE,
         }
     }
 
@@ -119,6 +123,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         self.var_off =
             self.var_off.truncate(!low).or(Tnum::constant(Bounds::<H>::to_u(u64::from(value))));
         self.set_half(Bounds::constant(u64::from(value)));
+        self.wrapped.forget_half();
     }
 
     /// Forgets the bounds of the whole (not of the half, not the known bits). Kernel:
@@ -128,6 +133,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         let unknown = Self::unknown();
         (self.smin, self.smax) = (unknown.smin, unknown.smax);
         (self.umin, self.umax) = (unknown.umin, unknown.umax);
+        self.wrapped.forget_wide();
     }
 
     /// Forgets the bounds of the low half. Kernel: `__mark_reg32_unbounded`.
@@ -136,6 +142,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
         let unknown = Self::unknown();
         (self.s32_min, self.s32_max) = (unknown.s32_min, unknown.s32_max);
         (self.u32_min, self.u32_max) = (unknown.u32_min, unknown.u32_max);
+        self.wrapped.forget_half();
     }
 
     /// Forgets all bounds but not the known bits. Kernel: `__mark_reg_unbounded`.

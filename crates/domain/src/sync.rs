@@ -112,7 +112,12 @@ impl<const W: u32, const H: u32> Views<W, H> {
         self.half_from_wide();
         self.half.narrow_each_by_other_if(how.half_across_signs);
         self.wide.narrow_each_by_other_if(how.wide_across_signs);
+        let before = self.wide;
         self.wide_from_half();
+        if !how.halves_replace {
+            self.wide.narrow_s(before.smin, before.smax);
+            self.wide.narrow_u(before.umin, before.umax);
+        }
     }
 
     /// Both ends of the unsigned range, then of the signed one, tell of the low half. Signed ends

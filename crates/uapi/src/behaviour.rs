@@ -518,6 +518,15 @@ behaviours! {
     callbacks_are_loops ".......+++++" Insns(38_725),
         "programs/hostile.bpf.o" "back_edges"
         "A call that calls back is a loop: what its rounds need is told to one another."
+    contradictions_decide ".........+++" Accepted,
+        "witnesses/wrapped.bpf.o" "nothing_left"
+        "A jump is decided where one of its sides would leave nothing of an operand."
+    halves_narrow ".........+++" Accepted,
+        "witnesses/wrapped.bpf.o" "half_narrows"
+        "The low half narrows the bounds of a small number (else: replaces them)."
+    ranges_wrap "..........++" Accepted,
+        "witnesses/wrapped.bpf.o" "range_wraps"
+        "Of a number, and of its low half, one range is known, which may wrap (else: bounds)."
     frames_of_sixteen "..++++++++++" Accepted,
         "v3/strobemeta_subprogs.bpf.o" "on_event"
         "Frames of compiled programs are rounded to 16 bytes, not to 32."

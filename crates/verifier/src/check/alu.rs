@@ -67,7 +67,7 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
     }
     let mut dst = env.reg_mut(insn.dst);
     if insn.op() == BPF_NEG {
-        skep_domain::neg(insn.class() == BPF_ALU64, &mut dst.val);
+        scalar_rules::neg(rules, insn.class() == BPF_ALU64, &mut dst.val);
         dst.extra = Extra::None;
     } else {
         let swaps = insn.class() == BPF_ALU64 || insn.code & BPF_X == BPF_TO_BE;
@@ -76,7 +76,7 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
             return Ok(());
         }
         let order = if swaps { ByteOrder::Swap } else { ByteOrder::Keep };
-        skep_domain::byte_order(order, insn.imm as u32, &mut dst.val);
+        scalar_rules::byte_order(rules, (order, insn.imm as u32), &mut dst.val);
     }
     *dst = dst.unlinked();
     Ok(())
@@ -133,7 +133,8 @@ fn mov64(env: &mut Env<'_>, insn: Insn) -> Check {
         reject!(env, EACCES, InsnFault::SignExtends { regno: Regno(insn.src) });
     } else if src.is_scalar() {
         copy_extended(env, insn, src.val.umax < 1 << (insn.off - 1));
-        env.reg_mut(insn.dst).val.coerce_to_size_sx(insn.off as u32 >> 3);
+        let rules = env.rules();
+        scalar_rules::sign_extend(rules, &mut env.reg_mut(insn.dst).val, insn.off as u32 >> 3);
     } else {
         env.set_name(insn.dst, PackedReg::UNKNOWN);
     }
@@ -152,12 +153,12 @@ fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
         copy_extended(env, insn, unchanged);
     } else {
         copy_extended(env, insn, src.val.umax < 1 << (insn.off - 1));
-        env.reg_mut(insn.dst).val.coerce_subreg_to_size_sx(insn.off as u32 >> 3);
+        let (rules, size) = (env.rules(), insn.off as u32 >> 3);
+        scalar_rules::sign_extend_half(rules, &mut env.reg_mut(insn.dst).val, size);
     }
     let rules = env.rules();
     let mut dst = env.reg_mut(insn.dst);
-    dst.val.zext_32_to_64();
-    scalar_rules::sync(rules, &mut dst.val);
+    scalar_rules::zero_extend(rules, &mut dst.val);
     Ok(())
 }
 

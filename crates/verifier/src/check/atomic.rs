@@ -7,6 +7,7 @@ use super::mem::{
     check_store_reg_mem, save_aux_ptr_type,
 };
 use super::reg_arg::Operand;
+use super::scalar_rules;
 use crate::HoleKind;
 use crate::env::Env;
 use crate::log::reject;
@@ -79,7 +80,7 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
         check_mem_access(env, MemAccess { value_regno: load_reg, ..at })?;
         if env.reg(insn.dst).ty.is(Base::Stack) && env.goes_by(HoleKind::AtomicFetch) {
             let mut fetched = Reg::unknown();
-            fetched.val.coerce_to_size(insn.size_bytes());
+            scalar_rules::truncate(env.rules(), &mut fetched.val, insn.size_bytes());
             env.set_reg(regno, fetched);
         }
     }

@@ -332,7 +332,7 @@ fn refine(
     }
     let names = if jumps { ["true_reg1", "true_reg2"] } else { ["false_reg1", "false_reg2"] };
     if insn.is_src_reg() && insn.src == insn.dst {
-        skep_domain::refine_same(op, o.is_jmp32, &mut dst.val);
+        scalar_rules::refine_same(env.rules(), (op, o.is_jmp32), &mut dst.val);
         // Looked at as either operand: what the first look forgets may contradict what is left.
         for name in names {
             env.sane_bounds(&mut dst, name)?;

@@ -283,8 +283,7 @@ fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
         reg = reg.unlinked();
     }
     let before = reg;
-    reg.val.zext_32_to_64();
-    scalar_rules::sync(env.rules(), &mut reg.val);
+    scalar_rules::zero_extend(env.rules(), &mut reg.val);
     let val = if keeps && reg == before { src.val } else { env.arena.pack(&reg).val };
     env.transfers.insert(key, operands, [val, u32::from(keeps), 0, 0]);
     (val, keeps)
@@ -386,7 +385,7 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
         }
         let (mut a, mut b) = (d, s);
         if same_reg {
-            skep_domain::refine_same(op, is_jmp32, &mut a.val);
+            scalar_rules::refine_same(rules, (op, is_jmp32), &mut a.val);
             b = a;
         } else if scalar_rules::teaches(rules, (&a.val, &b.val), op, is_jmp32) {
             scalar_rules::refine(rules, (op, is_jmp32), &mut a.val, &mut b.val);

@@ -4,22 +4,41 @@
 //! narrower by it, and what is not equal to an edge of a range leaves the edge where it is. They
 //! also multiply and join bits by constants only.
 
-use skep_domain::{AluOp, Deduction, Division, JmpOp, Scalar, Tnum};
+use skep_domain::{AluOp, ByteOrder, Deduction, Division, JmpOp, Scalar, Tnum};
 use skep_insn::Insn;
 use skep_insn::code::{BPF_ALU64, BPF_DIV, BPF_MOD};
 use skep_uapi::Behaviours;
 
-/// What the kernel deduces from bounds; `None` if all that 6.18 does.
+/// How the kernel computes with what it knows of numbers.
+#[derive(Clone, Copy)]
+enum Domain {
+    /// As 6.18 does.
+    Reference,
+    /// As that, deducing less.
+    Less(Deduction),
+    /// By ranges that may wrap.
+    Wrapped,
+}
+
 #[inline]
-fn deduction(rules: &Behaviours) -> Option<Deduction> {
-    let how = Deduction {
+fn domain(rules: &Behaviours) -> Domain {
+    if rules.ranges_wrap {
+        return Domain::Wrapped;
+    }
+    let how = deduction(rules);
+    if how == Deduction::REFERENCE { Domain::Reference } else { Domain::Less(how) }
+}
+
+#[inline]
+fn deduction(rules: &Behaviours) -> Deduction {
+    Deduction {
         wide_across_signs: rules.bounds_cross_signs,
         half_across_signs: rules.half_bounds_cross_signs,
         single_values: rules.single_values_known,
         both_overflow: rules.overflows_bounded,
         signed_products: rules.products_signed,
-    };
-    (how != Deduction::REFERENCE).then_some(how)
+        halves_replace: !rules.halves_narrow,
+    }
 }
 
 /// `dst op= src`; false if nothing is known of the result.
@@ -30,9 +49,10 @@ pub(super) fn alu(
     dst: &mut Scalar,
     src: &Scalar,
 ) -> bool {
-    match deduction(rules) {
-        None => skep_domain::alu(op, wide, dst, src),
-        Some(how) => skep_domain::alu_by(how, (op, wide), dst, src),
+    match domain(rules) {
+        Domain::Reference => skep_domain::alu(op, wide, dst, src),
+        Domain::Less(how) => skep_domain::alu_by(how, (op, wide), dst, src),
+        Domain::Wrapped => skep_domain::alu_wrapped((op, wide), dst, src),
     }
 }
 
@@ -40,9 +60,10 @@ pub(super) fn alu(
 pub(super) fn add_linked(rules: &Behaviours, wide: bool, sum: &mut Scalar, delta: &Scalar) {
     if rules.linked_sums_synced {
         alu(rules, (AluOp::Add, wide), sum, delta);
+    } else if rules.ranges_wrap {
+        skep_domain::add_wrapped_unsynced(wide, sum, delta);
     } else {
-        let how = deduction(rules).unwrap_or(Deduction::REFERENCE);
-        skep_domain::add_unsynced(how, wide, sum, delta);
+        skep_domain::add_unsynced(deduction(rules), wide, sum, delta);
     }
 }
 
@@ -64,7 +85,11 @@ pub(super) fn divide(
         return None;
     }
     let how = Division { remainder, signed: insn.off != 0, wide };
-    Some(skep_domain::divide(how, dst, src.var_off.value))
+    let divisor = src.var_off.value;
+    Some(match rules.ranges_wrap {
+        true => skep_domain::divide_wrapped(how, dst, divisor),
+        false => skep_domain::divide(how, dst, divisor),
+    })
 }
 
 /// Narrows both operands to where the comparison holds.
@@ -78,9 +103,18 @@ pub(super) fn refine(
     if !rules.jumps_keep_bounds {
         return refine_anew(rules, (op, is_jmp32), a, b);
     }
-    match deduction(rules) {
-        None => skep_domain::refine_branches(op, is_jmp32, a, b),
-        Some(how) => skep_domain::refine_branches_by(how, (op, is_jmp32), a, b),
+    match domain(rules) {
+        Domain::Reference => skep_domain::refine_branches(op, is_jmp32, a, b),
+        Domain::Less(how) => skep_domain::refine_branches_by(how, (op, is_jmp32), a, b),
+        Domain::Wrapped => skep_domain::refine_wrapped((op, is_jmp32), a, b),
+    }
+}
+
+/// The same of a number that is compared with itself.
+pub(super) fn refine_same(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar) {
+    match rules.ranges_wrap {
+        true => skep_domain::refine_wrapped((op, is_jmp32), a, &mut a.clone()),
+        false => skep_domain::refine_same(op, is_jmp32, a),
     }
 }
 
@@ -88,7 +122,7 @@ pub(super) fn refine(
 /// low half after one of 64: of the number that is compared with a constant, whatever is learned.
 #[cold]
 fn refine_anew(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar, b: &mut Scalar) {
-    let how = deduction(rules).unwrap_or(Deduction::REFERENCE);
+    let how = deduction(rules);
     let (a_known, b_known) = (is_known(a, is_jmp32), is_known(b, is_jmp32));
     if op != JmpOp::Ne || rules.jumps_trim_edges {
         skep_domain::refine_branches_by(how, (op, is_jmp32), a, b);
@@ -103,9 +137,62 @@ fn refine_anew(rules: &Behaviours, (op, is_jmp32): (JmpOp, bool), a: &mut Scalar
 /// Brings the views of a scalar into agreement.
 #[inline]
 pub(crate) fn sync(rules: &Behaviours, scalar: &mut Scalar) {
-    match deduction(rules) {
-        None => scalar.sync(),
-        Some(how) => scalar.sync_by(how),
+    match domain(rules) {
+        Domain::Reference => scalar.sync(),
+        Domain::Less(how) => scalar.sync_by(how),
+        Domain::Wrapped => scalar.sync_wrapped(),
+    }
+}
+
+/// Zeroes the upper half.
+#[inline]
+pub(super) fn zero_extend(rules: &Behaviours, scalar: &mut Scalar) {
+    match rules.ranges_wrap {
+        true => scalar.zext_wrapped(),
+        false => scalar.zext_32_to_64(),
+    }
+    sync(rules, scalar);
+}
+
+/// Truncates to so many bytes (1, 2, 4).
+#[inline]
+pub(crate) fn truncate(rules: &Behaviours, scalar: &mut Scalar, size: u32) {
+    match rules.ranges_wrap {
+        true => scalar.truncate_wrapped(8 * size),
+        false => scalar.coerce_to_size(size),
+    }
+}
+
+/// Sign-extends so many bytes (1, 2, 4) to the whole.
+#[inline]
+pub(crate) fn sign_extend(rules: &Behaviours, scalar: &mut Scalar, size: u32) {
+    match rules.ranges_wrap {
+        true => scalar.sign_extend_wrapped(8 * size),
+        false => scalar.coerce_to_size_sx(size),
+    }
+}
+
+/// Sign-extends so many bytes (1, 2) to the low half.
+pub(super) fn sign_extend_half(rules: &Behaviours, scalar: &mut Scalar, size: u32) {
+    match rules.ranges_wrap {
+        true => scalar.sign_extend_half_wrapped(8 * size),
+        false => scalar.coerce_subreg_to_size_sx(size),
+    }
+}
+
+/// The number, negated.
+pub(super) fn neg(rules: &Behaviours, wide: bool, scalar: &mut Scalar) {
+    match rules.ranges_wrap {
+        true => skep_domain::neg_wrapped(wide, scalar),
+        false => skep_domain::neg(wide, scalar),
+    }
+}
+
+/// The low bits in another order of bytes.
+pub(super) fn byte_order(rules: &Behaviours, (order, bits): (ByteOrder, u32), scalar: &mut Scalar) {
+    match rules.ranges_wrap {
+        true => skep_domain::byte_order_wrapped(order, bits, scalar),
+        false => skep_domain::byte_order(order, bits, scalar),
     }
 }
 
@@ -136,7 +223,26 @@ pub(super) fn is_taken(
         let a = Scalar { var_off: Tnum::UNKNOWN, ..*a };
         return skep_domain::is_branch_taken(&a, b, op, is_jmp32);
     }
-    skep_domain::is_branch_taken(a, b, op, is_jmp32)
+    let taken = skep_domain::is_branch_taken(a, b, op, is_jmp32);
+    if taken.is_none() && rules.contradictions_decide {
+        return leaves_nothing(rules, (a, b), op, is_jmp32);
+    }
+    taken
+}
+
+/// Decided, where one side would leave nothing of an operand.
+fn leaves_nothing(
+    rules: &Behaviours,
+    (a, b): (&Scalar, &Scalar),
+    op: JmpOp,
+    is_jmp32: bool,
+) -> Option<bool> {
+    [(op.negated(), true), (op, false)].into_iter().find_map(|(side, taken)| {
+        let (mut x, mut y) = (*a, *b);
+        refine(rules, (side, is_jmp32), &mut x, &mut y);
+        let nothing = x.violated_rule().is_some() || y.violated_rule().is_some();
+        nothing.then_some(taken)
+    })
 }
 
 /// The same of a number that is compared with itself.

@@ -398,6 +398,7 @@ pub(crate) fn value_within(old: &Scalar, cur: &Scalar) -> bool {
         && old.s32_min <= cur.s32_min
         && old.s32_max >= cur.s32_max
         && old.var_off.contains(cur.var_off)
+        && old.covers_wrapped(cur)
 }
 
 /// Whether the current frame of both has equal registers, ids included.

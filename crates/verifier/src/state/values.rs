@@ -13,7 +13,7 @@
 use super::reg::{Extra, IterState, Reg};
 use super::reg_type::{Base, RegType};
 use crate::memory::{capacity_bytes, push_tight};
-use skep_domain::Scalar;
+use skep_domain::{Scalar, Wrapped};
 use std::hash::{BuildHasher, RandomState};
 
 /// A register by name: interned value and id.
@@ -112,6 +112,17 @@ fn extra_words(extra: Extra) -> (u8, u64) {
     }
 }
 
+/// Ranges that wrap, as a word; 0 if there are none.
+#[inline]
+fn wrapped_word(wrapped: &Wrapped) -> u64 {
+    if *wrapped == Wrapped::NONE {
+        return 0;
+    }
+    let [base, size, half] = wrapped.words();
+    fold(base ^ 0x2ffd_72db_d01a_dfb7, size ^ 0xb8e1_afed_6a26_7e96)
+        .wrapping_add(fold(half ^ 0xba7c_9045_f12c_7f99, 0x24a1_9947_b391_6cf7))
+}
+
 /// A hash of all that tells registers apart but ids: a program may make thousands of values that
 /// differ in one bound only.
 fn hash_of(reg: &Reg, seed: u64) -> u32 {
@@ -144,7 +155,7 @@ fn hash_of(reg: &Reg, seed: u64) -> u32 {
         pair(v.s32_min as u32, v.s32_max as u32),
         pair(reg.off as u32, reg.ref_obj_id),
         flags << 16 | u64::from(tag) << 8 | reg.ty.base as u64,
-        extra,
+        extra ^ wrapped_word(&v.wrapped),
         seed,
     ];
     let key = |i: usize| words[i] ^ PI[i] ^ seed;
@@ -384,5 +395,25 @@ impl Values {
     /// Bytes in use of them.
     pub(crate) fn bytes_in_use(&self) -> u64 {
         (self.in_use() * (size_of::<Reg>() + 1 + size_of::<(u32, u32)>())) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep_domain::{JmpOp, refine_wrapped};
+
+    /// Their bounds and bits are the same: of each one other number is left out.
+    #[test]
+    fn ranges_that_wrap_tell_values_apart() {
+        let mut values = Values::new();
+        let left_out = |n: u64| {
+            let mut reg = Reg::unknown();
+            refine_wrapped((JmpOp::Ne, false), &mut reg.val, &mut Scalar::constant(n));
+            reg
+        };
+        let names: Vec<u32> = (1..50_000).map(|n| values.pack(&left_out(n)).val).collect();
+        assert_eq!(values.in_use(), names.len() + 2);
+        assert_eq!(values.pack(&left_out(7)).val, names[6]);
     }
 }

@@ -57,6 +57,14 @@ impl Run<'_> {
         for (name, int) in half {
             fields.push((name, self.any(int)));
         }
+        // Of ranges that wrap nothing is claimed.
+        let wrapped = vec![
+            ("wide_base", self.any(U64)),
+            ("wide_size", self.any(U64)),
+            ("half_base", self.any(U32)),
+            ("half_size", self.any(U32)),
+        ];
+        fields.push(("wrapped", structure("Wrapped", &[], wrapped)));
         structure("ScalarAt", &[64, 32], fields)
     }
 

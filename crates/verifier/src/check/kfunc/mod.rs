@@ -124,7 +124,7 @@ impl Env<'_> {
         let mut errno = Reg::unknown();
         (errno.val.s32_min, errno.val.s32_max) = (-MAX_ERRNO, -1);
         (errno.val.smin, errno.val.smax) = (i64::from(-MAX_ERRNO), -1);
-        errno.val.sync();
+        super::scalar_rules::sync(self.rules(), &mut errno.val);
         self.sane_bounds(&mut errno, "s32_range")?;
         clear_caller_saved_regs(self);
         self.set_reg(0, errno);

@@ -48,7 +48,7 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
         {
             (loaded.val.s32_min, loaded.val.s32_max) = (range.min, range.max);
             (loaded.val.smin, loaded.val.smax) = (i64::from(range.min), i64::from(range.max));
-            loaded.val.sync();
+            crate::check::scalar_rules::sync(env.rules(), &mut loaded.val);
         }
         env.set_reg(value, loaded);
         return Ok(());

@@ -23,6 +23,7 @@ pub(crate) mod stack_read;
 pub(crate) mod stack_write;
 
 use super::reg_arg::Operand;
+use super::scalar_rules;
 use crate::env::{Env, Form, Found};
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
@@ -182,11 +183,12 @@ pub(crate) fn check_mem_access(env: &mut Env<'_>, at: MemAccess) -> Check {
         && at.size < 8
         && env.reg(value).is_scalar()
     {
+        let rules = env.rules();
         let mut loaded = env.reg_mut(value);
         if at.is_ldsx {
-            loaded.val.coerce_to_size_sx(at.size as u32);
+            scalar_rules::sign_extend(rules, &mut loaded.val, at.size as u32);
         } else {
-            loaded.val.coerce_to_size(at.size as u32);
+            scalar_rules::truncate(rules, &mut loaded.val, at.size as u32);
         }
     }
     Ok(())
