@@ -51,35 +51,45 @@ impl Env<'_> {
     /// The insn reads a register of the current frame.
     #[inline]
     pub(crate) fn note_read(&mut self, regno: u8) {
-        if let Some(reads) = &mut self.reads {
-            reads.read_reg(self.cur.frames.len() - 1, regno);
+        if self.reads.is_some() {
+            self.mark(&[regno], &[]);
         }
     }
 
     /// The insn overwrites one.
     #[inline]
     pub(crate) fn note_write(&mut self, regno: u8) {
-        if let Some(reads) = &mut self.reads {
-            reads.write_reg(self.cur.frames.len() - 1, regno);
+        if self.reads.is_some() {
+            self.mark(&[], &[regno]);
         }
     }
 
     /// The insn reads its operands: those of an ALU insn or of a conditional jump.
     #[inline]
     pub(crate) fn note_operands(&mut self, insn: Insn) {
-        if self.reads.is_none() {
-            return;
+        if self.reads.is_some() {
+            self.mark_operands(insn);
         }
+    }
+
+    #[inline(never)]
+    fn mark_operands(&mut self, insn: Insn) {
         if insn.is_src_reg() {
-            self.note_read(insn.src);
+            self.mark(&[insn.src], &[]);
         }
-        let is_alu = matches!(insn.class(), BPF_ALU | BPF_ALU64);
-        if !is_alu || insn.op() != BPF_MOV {
-            self.note_read(insn.dst);
+        match insn.class() {
+            BPF_ALU | BPF_ALU64 if insn.op() == BPF_MOV => self.mark(&[], &[insn.dst]),
+            BPF_ALU | BPF_ALU64 => self.mark(&[insn.dst], &[insn.dst]),
+            _ => self.mark(&[insn.dst], &[]),
         }
-        if is_alu {
-            self.note_write(insn.dst);
-        }
+    }
+
+    #[inline(never)] // Most kernels never come here.
+    fn mark(&mut self, read: &[u8], written: &[u8]) {
+        let Some(reads) = &mut self.reads else { return };
+        let frame = self.cur.frames.len() - 1;
+        read.iter().for_each(|&regno| reads.read_reg(frame, regno));
+        written.iter().for_each(|&regno| reads.write_reg(frame, regno));
     }
 
     /// Register `from` of the current frame is argument `to` of a callee.

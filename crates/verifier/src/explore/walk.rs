@@ -161,11 +161,17 @@ impl Env<'_> {
         if self.reads.is_none() {
             self.walk_run::<false>();
         } else {
-            self.walk_run::<true>();
+            self.walk_marking();
         }
         if self.is_followed {
             self.tell_run(first, self.stats.insns_processed - before);
         }
+    }
+
+    /// Where reads are marked.
+    #[inline(never)]
+    fn walk_marking(&mut self) {
+        self.walk_run::<true>();
     }
 
     /// For a listener that is content with how many there were.

@@ -28,7 +28,7 @@ use std::num::NonZeroU32;
 pub(crate) struct CkptId(NonZeroU32);
 
 impl CkptId {
-    fn of(place: u32) -> CkptId {
+    pub(super) fn of(place: u32) -> CkptId {
         CkptId(NonZeroU32::MIN.saturating_add(place))
     }
     /// Its place.

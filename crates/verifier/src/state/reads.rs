@@ -116,6 +116,7 @@ impl Reads {
     }
 
     /// The current state is saved as `id`, and goes on from there.
+    #[inline(never)]
     pub(crate) fn save(&mut self, (id, parent): (CkptId, Option<CkptId>), slots: &[usize]) {
         let place = id.place() as usize;
         while self.saved.len() <= place {
@@ -140,6 +141,7 @@ impl Reads {
     }
 
     /// The current state waits as a branch.
+    #[inline(never)]
     pub(crate) fn wait(&mut self, frames: usize) {
         push_tight(&mut self.waiting, self.cur[..frames].into());
     }
@@ -150,6 +152,7 @@ impl Reads {
     }
 
     /// The branch that waits last is walked.
+    #[inline(never)]
     pub(crate) fn resume(&mut self) {
         if let Some(frames) = self.waiting.pop() {
             self.cur[..frames.len()].copy_from_slice(&frames);
@@ -192,6 +195,7 @@ impl Reads {
     }
 
     /// Slots of the current state are read.
+    #[inline(never)]
     pub(crate) fn read_slots(&mut self, frame: usize, slots: u64, parent: Option<CkptId>) {
         let at = self.cur[frame];
         for spi in bits(slots) {
@@ -306,4 +310,74 @@ fn bits(mut set: u64) -> impl Iterator<Item = usize> {
         set &= set.wrapping_sub(1);
         (bit < 64).then_some(bit)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ckpt(place: u32) -> CkptId {
+        CkptId::of(place)
+    }
+
+    /// Two checkpoints on a path of one frame with two slots, then `walked`.
+    fn path(between: impl Fn(&mut Reads), walked: impl Fn(&mut Reads)) -> [(u16, u64); 2] {
+        let mut reads = Reads::default();
+        reads.begin();
+        reads.save((ckpt(0), None), &[2]);
+        between(&mut reads);
+        reads.save((ckpt(1), Some(ckpt(0))), &[2]);
+        walked(&mut reads);
+        [0, 1].map(|place| reads.needed(ckpt(place), 0))
+    }
+
+    #[test]
+    fn a_read_goes_back_to_where_the_value_was_made() {
+        let read = |reads: &mut Reads| {
+            reads.read_reg(0, 6);
+            reads.read_slots(0, 0b10, Some(ckpt(1)));
+        };
+        assert_eq!(path(|_| {}, read), [(1 << 6, 0b10); 2]);
+        let write = |reads: &mut Reads| {
+            reads.write_reg(0, 6);
+            reads.write_slots(0, 0b10);
+        };
+        assert_eq!(path(write, read), [(0, 0), (1 << 6, 0b10)]);
+        let write_and_read = |reads: &mut Reads| {
+            write(reads);
+            read(reads);
+        };
+        assert_eq!(path(|_| {}, write_and_read), [(0, 0); 2]);
+    }
+
+    #[test]
+    fn an_argument_is_read_where_the_caller_had_it() {
+        let call = |reads: &mut Reads| {
+            reads.enter(1);
+            reads.pass((0, 3), (1, 1));
+            reads.read_reg(1, 1);
+            reads.read_reg(1, 6);
+            reads.read_slots(1, 0b1, Some(ckpt(1)));
+        };
+        assert_eq!(path(|_| {}, call), [(1 << 3, 0); 2]);
+    }
+
+    #[test]
+    fn what_a_covering_state_needs_the_covered_one_needs() {
+        let mut reads = Reads::default();
+        reads.begin();
+        reads.save((ckpt(0), None), &[1]);
+        reads.wait(1);
+        reads.save((ckpt(1), Some(ckpt(0))), &[1]);
+        reads.read_reg(0, 7);
+        reads.read_reg(0, 8);
+        reads.resume();
+        reads.write_reg(0, 8);
+        reads.join(ckpt(1), Some(ckpt(0)), &[1]);
+        assert_eq!(reads.needed(ckpt(0), 0), (1 << 7 | 1 << 8, 0));
+        reads.wait_anew();
+        reads.resume();
+        reads.read_reg(0, 9);
+        assert_eq!(reads.needed(ckpt(0), 0), (1 << 7 | 1 << 8, 0));
+    }
 }
