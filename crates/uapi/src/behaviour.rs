@@ -371,7 +371,7 @@ behaviours! {
     overflows_bounded "....++++++++" Accepted,
         "witnesses/scalars.bpf.o" "overflowing_sum"
         "A sum of which both ends overflow has bounds; so has a difference."
-    linked_sums_synced "......+.++.." Accepted,
+    linked_sums_synced "......+.++**" Accepted,
         "witnesses/scalars.bpf.o" "linked_bits"
         "What is linked to a number learns its bounds from its bits, too."
     fields_checked_first ".........+++" Refused,
@@ -527,6 +527,9 @@ behaviours! {
     ranges_wrap "..........++" Accepted,
         "witnesses/wrapped.bpf.o" "range_wraps"
         "Of a number, and of its low half, one range is known, which may wrap (else: bounds)."
+    signed_fills_linked "--++++++++.." Accepted,
+        "witnesses/wrapped.bpf.o" "filled_with_sign"
+        "A part of a spilled number stays linked with it, even if its sign is extended."
     frames_of_sixteen "..++++++++++" Accepted,
         "v3/strobemeta_subprogs.bpf.o" "on_event"
         "Frames of compiled programs are rounded to 16 bytes, not to 32."

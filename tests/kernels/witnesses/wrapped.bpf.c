@@ -78,3 +78,15 @@ SEC("raw_tp/sys_enter") __attribute__((naked)) int range_of_state(void *ctx)
 		     "if w0 s> -706334563 goto 3f;" READ_NULL "3: r0 = 0;"
 		     "exit" ::: "memory");
 }
+
+// What is loaded as `*(s32 *)(r10 - 8)`, an insn that this object's processor does not have, is not
+// what was spilled: if it is negative, that is positive.
+SEC("raw_tp/sys_enter") __attribute__((naked)) int filled_with_sign(void *ctx)
+{
+	asm volatile(UNKNOWN "w0 = w0;"
+		     "*(u64 *)(r10 - 8) = r0;"
+		     ".8byte 0xfff8a381;"
+		     "if r3 s>= 0 goto 1f;"
+		     "if r0 s<= 0 goto 1f;" READ_NULL "1: r0 = 0;"
+		     "exit" ::: "memory");
+}

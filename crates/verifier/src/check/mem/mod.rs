@@ -187,6 +187,9 @@ pub(crate) fn check_mem_access(env: &mut Env<'_>, at: MemAccess) -> Check {
         let mut loaded = env.reg_mut(value);
         if at.is_ldsx {
             scalar_rules::sign_extend(rules, &mut loaded.val, at.size as u32);
+            if !rules.signed_fills_linked {
+                *loaded = loaded.unlinked();
+            }
         } else {
             scalar_rules::truncate(rules, &mut loaded.val, at.size as u32);
         }
