@@ -473,9 +473,18 @@ behaviours! {
     zeros_beside_spills "..++++++++++" Insns(36),
         "witnesses/reads.bpf.o" "zeros_beside_number"
         "Zeros beside a number of four bytes that is spilled stay zeros."
-    dead_registers_forgotten ".........+++" Says("old state: R10=fp0"),
+    dead_forgotten_at_once ".........+++" Says("old state: R10=fp0"),
         "v3/verifier_cfg.bpf.o" "uncond_loop_after_cond_jmp"
-        "A saved state has no registers that are not read again."
+        "Registers and halves of stack slots that are not read again are forgotten before a state is saved, not once it was verified."
+    half_dead_spills_kept "..........++" Insns(130),
+        "libbpf-tools/tcpconnlat.bpf.o" "tcp_rcv_state_process"
+        "A spilled register is forgotten only where no half of its slot is read again."
+    jumps_decided_first ".........+++" Insns(695),
+        "libbpf-tools/cpudist.bpf.o" "sched_switch_btf"
+        "Jumps that numbers and constant maps decide are unconditional before the walk."
+    single_ids_forgotten ".........+++" Insns(31_771),
+        "bench/levenshtein.bpf.o" "levenshtein"
+        "A number that shares its id with nothing else loses it before a state is saved, and is given one when it is filled."
     memory_not_null "..++++++++++" Accepted,
         "witnesses/null.bpf.o" "map"
         "Maps, memory and trusted objects are known not to be NULL, as values and sockets are."

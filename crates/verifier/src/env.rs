@@ -11,6 +11,7 @@ use crate::explore::loops::SccVisits;
 use crate::log::Log;
 use crate::passes::fastcall::Fastcall;
 use crate::passes::live_stack::LiveStack;
+use crate::passes::stack_use::StackUse;
 use crate::passes::subprogs::Subprogs;
 use crate::precision::backtrack::BacktrackState;
 use crate::rejection::{RejectKind, Stop};
@@ -27,6 +28,7 @@ use crate::{Config, KernelHole};
 use skep_btf::{FieldKind, SpecialField, TypeId};
 use skep_insn::Insn;
 use skep_program::{MapDef, Program};
+use std::cell::OnceCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -62,6 +64,8 @@ pub(crate) struct Env<'a> {
     pub(crate) prog: &'a Program,
     pub(crate) config: &'a Config,
     pub(crate) insns: &'a [Insn],
+    /// Where the insns go if jumps are decided before the walk.
+    pub(crate) decided: Decided<'a>,
     pub(crate) aux: Vec<InsnAux>,
     pub(crate) subprogs: Vec<SubprogInfo>,
     /// Maps of the program, then the templates of their inner maps.
@@ -104,6 +108,8 @@ pub(crate) struct Env<'a> {
     pub(crate) reads: Option<Box<Reads>>,
     /// Which stack slots may be read later, by chain of calls.
     pub(crate) live_stack: LiveStack,
+    /// The same, found before the walk, on kernels that do so.
+    pub(crate) stack_use: StackUse,
     /// Spill-call-fill patterns that may be removed.
     pub(crate) fastcall: Fastcall,
     /// Where subprogs begin and end, for the passes.
@@ -120,9 +126,7 @@ pub(crate) struct Env<'a> {
     pub(crate) tells_runs: bool,
     pub(crate) log_at: crate::log::state_line::LogPosition,
     pub(crate) stats: VerifierStats,
-    pub(crate) jmps_processed: u32,
-    pub(crate) prev_jmps_processed: u32,
-    pub(crate) prev_insn_processed: u32,
+    pub(crate) pace: Pace,
     pub(crate) explored_states_size: u32,
     pub(crate) free_list_size: u32,
     pub(crate) id_gen: u32,
@@ -196,6 +200,17 @@ pub(crate) struct MapView<'a> {
     pub(crate) fields: Vec<SpecialField>,
     /// Index in `Env::maps` of the template of the inner maps.
     pub(crate) inner: Option<u32>,
+}
+
+/// Room for insns that are not the program's own.
+pub(crate) type Decided<'a> = &'a OnceCell<Vec<Insn>>;
+
+/// How far the walk has come, and had when it last saved a state.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    pub(crate) jmps: u32,
+    pub(crate) jmps_at_save: u32,
+    pub(crate) insns_at_save: u32,
 }
 
 impl<'a> Env<'a> {

@@ -15,6 +15,7 @@ use crate::env::Env;
 use crate::{BacktrackSkip, Config, Tuning, Verdict, VerifiedProgram};
 use skep_insn::InsnIdx;
 use skep_program::Program;
+use std::cell::OnceCell;
 use std::fmt;
 
 /// A hole that an accepted program goes through.
@@ -78,7 +79,8 @@ impl Doubt {
         &self,
         program: &Program,
     ) -> Result<Box<VerifiedProgram>, KernelHole> {
-        let mut env = Env::new(program, &self.config);
+        let decided = OnceCell::new();
+        let mut env = Env::new(program, &self.config, &decided);
         env.sound = true;
         match crate::judge(env).0.verdict {
             Verdict::Accepted(sound) => Ok(sound),

@@ -23,6 +23,7 @@ mod passes;
 mod precision;
 mod rejection;
 mod setup;
+mod stack_touch;
 mod state;
 mod stats;
 pub mod trace;
@@ -52,6 +53,7 @@ use env::Env;
 use kernel_hole::Doubt;
 use rejection::{Check, Stop};
 use skep_program::Program;
+use std::cell::OnceCell;
 
 /// The verifier's answer on a program.
 #[derive(Clone, Debug)]
@@ -81,7 +83,7 @@ pub struct Outcome {
 
 /// Verifies `program`.
 pub fn verify(program: &Program, config: &Config) -> Outcome {
-    judge(Env::new(&check::replaced::as_replaced(program), config)).0
+    judge(Env::new(&check::replaced::as_replaced(program), config, &OnceCell::new())).0
 }
 
 /// The answer, and the record of the walk if there is one.

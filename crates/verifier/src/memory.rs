@@ -82,5 +82,6 @@ impl Env<'_> {
             + capacity_bytes(&self.explored)
             + capacity_bytes(&self.concerns)
             + self.live_stack.bytes()
+            + self.stack_use.bytes()
     }
 }

@@ -9,20 +9,24 @@ use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::check::line_info;
 use crate::check::replaced::{check_may_be_replaced, loaded_type};
-use crate::env::{Env, InsnAux, InsnFlags, LoopInline, MapView, SubprogInfo};
+use crate::env::{Decided, Env, InsnAux, InsnFlags, LoopInline, MapView, SubprogInfo};
 use crate::explore::idmap::IdMap;
 use crate::log::{Log, reject, verbose};
 use crate::passes::cfg::Loops;
+use crate::passes::const_regs::decide_jumps;
 use crate::passes::dead_func::address_of_removed_end;
 use crate::passes::exception_cb::find_exception_cb;
 use crate::passes::fastcall::{Fastcall, mark_fastcall_patterns};
 use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
 use crate::passes::live_stack::LiveStack;
+use crate::passes::postorder::{Postorder, compute_postorder};
 use crate::passes::reserved::{check_encodings, check_insn_first, check_store_first};
 use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth};
+use crate::passes::stack_use::StackUse;
 use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
-use crate::passes::{PassReject, cfg, live_regs, postorder, recursion, scc};
+use crate::passes::{PassReject, cfg, live_regs, recursion, scc};
 use crate::rejection::{Check, FlowFault, Stop, errno, unsupported};
+use crate::stack_touch::StackTouches;
 use crate::state::arena::Arena;
 use crate::state::checkpoint::Checkpoints;
 use crate::state::transfers::Transfers;
@@ -39,13 +43,14 @@ fn is_strict(flags: ProgFlags) -> bool {
 
 impl<'a> Env<'a> {
     /// A working set before the first pass.
-    pub(crate) fn new(prog: &'a Program, config: &'a Config) -> Env<'a> {
+    pub(crate) fn new(prog: &'a Program, config: &'a Config, decided: Decided<'a>) -> Env<'a> {
         let (bpf_capable, perfmon) = (config.privileges.bpf, config.privileges.perfmon);
         let (flags, maps) = (prog.prog_flags, list_maps(prog, &config.profile.behaviours));
         Env {
             prog,
             config,
             insns: &prog.insns,
+            decided,
             aux: vec![InsnAux::default(); prog.insns.len()],
             subprogs: Vec::new(),
             maps_unknown: maps.is_none(),
@@ -76,9 +81,7 @@ impl<'a> Env<'a> {
             log: Log::new(config.log_level, config.log_bytes_max),
             log_at: Default::default(),
             stats: VerifierStats { insns_limit: config.profile.insns_max, ..Default::default() },
-            jmps_processed: 0,
-            prev_jmps_processed: 0,
-            prev_insn_processed: 0,
+            pace: Default::default(),
             explored_states_size: 0,
             free_list_size: 0,
             id_gen: 0,
@@ -105,6 +108,7 @@ impl<'a> Env<'a> {
             memory_check_at: crate::memory::first_check(config),
             reads: config.profile.behaviours.reads_are_marked.then(Default::default),
             live_stack: LiveStack::default(),
+            stack_use: Default::default(),
             fastcall: Default::default(),
             layout: Default::default(),
         }
@@ -178,8 +182,8 @@ impl<'a> Env<'a> {
             subprog.might_sleep = cfg.might_sleep.get(i).copied().unwrap_or(false);
         }
         self.refuse_recursion(&subprogs)?;
-        let order = postorder::compute_postorder(self.insns, &subprogs);
         crate::check::attach::check_attach_btf_id(self)?;
+        let order = self.order_insns(&subprogs);
         let loops = if self.rules().callbacks_are_loops { cfg::mark::CALLS_CALLBACK } else { 0 };
         let components = scc::compute_scc(self.insns, &|at| cfg.marks[at] & loops != 0);
         let live = live_regs::compute_live_registers(self.insns, &order, &self.callable);
@@ -208,6 +212,23 @@ impl<'a> Env<'a> {
         };
         self.layout = subprogs;
         Ok(())
+    }
+
+    /// The order of backward passes, after what is decided and found before all others.
+    fn order_insns(&mut self, subprogs: &Subprogs) -> Postorder {
+        let mut order = compute_postorder(self.insns, subprogs);
+        let rules = self.rules();
+        if rules.jumps_decided_first
+            && let Some(insns) = decide_jumps(self.insns, subprogs, &order, &self.maps)
+        {
+            self.insns = self.decided.get_or_init(|| insns);
+            order = compute_postorder(self.insns, subprogs);
+        }
+        if rules.dead_forgotten_at_once {
+            let touches = StackTouches { callable: &self.callable, maps: &self.maps };
+            self.stack_use = StackUse::new(self.insns, subprogs, &order, &touches);
+        }
+        order
     }
 
     /// Where a callback is walked as a function that is called, its call is like any other.

@@ -20,6 +20,7 @@ use crate::env::Env;
 use crate::state::reg_type::Base;
 use crate::{Config, Outcome, RejectKind, Verdict, judge};
 use skep_program::Program;
+use std::cell::OnceCell;
 
 /// What happens in a walk.
 #[derive(Clone, Copy, Debug)]
@@ -185,7 +186,8 @@ pub trait Listener {
 /// Verifies `program`, and tells `listener` about it.
 pub fn verify_traced(program: &Program, config: &Config, listener: &mut dyn Listener) -> Outcome {
     let program = crate::check::replaced::as_replaced(program);
-    let mut env = Env::new(&program, config);
+    let decided = OnceCell::new();
+    let mut env = Env::new(&program, config, &decided);
     env.tells_registers = listener.wants_registers();
     env.tells_runs = !env.tells_registers && !env.log.traces();
     env.listener = Some(listener);

@@ -60,7 +60,7 @@ impl Env<'_> {
     }
 
     /// The same scalar without id and constant.
-    pub(super) fn unlinked(&mut self, reg: PackedReg) -> PackedReg {
+    pub(crate) fn unlinked(&mut self, reg: PackedReg) -> PackedReg {
         let operands = [reg.val, 0];
         let val = match self.transfers.get(UNLINKED, operands) {
             Some([val, ..]) => val,

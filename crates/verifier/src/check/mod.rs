@@ -58,7 +58,7 @@ pub(crate) fn do_check_insn(env: &mut Env<'_>) -> Check<Next> {
 
 fn check_jump_class(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
-    env.jmps_processed += 1;
+    env.pace.jmps += 1;
     match insn.op() {
         BPF_CALL => call::check_call(env),
         BPF_JA => jmp::check_ja(env),

@@ -15,6 +15,7 @@ use skep_uapi::helper::HookKey;
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::{AttachType, ProgType};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// The program as one of its target's type, if it replaces a function.
@@ -124,7 +125,8 @@ fn replaced_subprog(
     target: &TargetFunction,
     subprogno: usize,
 ) -> Check<SubprogInfo> {
-    let mut of = Env::new(&target.program, env.config);
+    let decided = OnceCell::new();
+    let mut of = Env::new(&target.program, env.config, &decided);
     let found = of.check_program_shape().and_then(|()| {
         // Whether callers keep to the prototype of a static function, only the walk shows.
         if of.subprogs.get(subprogno).is_some_and(|it| subprogno == 0 || !it.is_global) {

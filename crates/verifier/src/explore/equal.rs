@@ -5,6 +5,7 @@
 //! Kernel: `states_equal`, `func_states_equal`, `regsafe`, `stacksafe`, `refsafe` (6.18).
 
 use super::idmap::IdMap;
+use crate::check::mem::packet::whole_range;
 use crate::insn_aux::InsnAux;
 use crate::state::arena::{Arena, FrameId, PAGE_SLOTS, PackedFrame, PackedReg, PageIds};
 use crate::state::checkpoint::{Checkpoint, Hints, Marks};
@@ -16,7 +17,7 @@ use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
 use crate::state::values::{REFERS, SCALAR, is_constant};
 use crate::state::verifier_state::VerifierState;
-use skep_domain::Scalar;
+use skep_domain::{AluOp, Scalar};
 use std::num::NonZeroU32;
 
 /// How alike the states must be.
@@ -50,6 +51,10 @@ pub(crate) struct Compare<'a> {
     pub(crate) linked_are_apart: bool,
     /// Registers that are compared even if no insn reads them any more.
     pub(crate) never_dead: u16,
+    /// Constants that were added to a pointer are part of its bounds.
+    pub(crate) offsets_are_bounds: bool,
+    /// Halves of slots are compared as scalars of their own.
+    pub(crate) halves_compared: bool,
     /// What told the old state from another; where it failed, if it does now.
     pub(crate) hints: Hints,
 }
@@ -209,17 +214,15 @@ impl Compare<'_> {
         match o.ty.base {
             Base::Scalar => self.scalar_safe((o, old.id), precise, (c, cur.id)),
             Base::MapKey | Base::MapValue | Base::Mem | Base::Buf | Base::TpBuffer => {
-                o.off == c.off
-                    && o.extra == c.extra
-                    && value_within(&o.val, &c.val)
+                o.extra == c.extra
+                    && self.offset_within(o, c)
                     && self.idmap.check_ids(old.id, cur.id)
                     && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
             }
             Base::Packet | Base::PacketMeta => {
-                packet_range_safe(o.range(), c.range())
-                    && o.off == c.off
+                self.packet_range_safe(o, c)
+                    && self.offset_within(o, c)
                     && self.idmap.check_ids(old.id, cur.id)
-                    && value_within(&o.val, &c.val)
             }
             Base::Arena => true,
             _ if self.same_objects => old == cur,
@@ -264,6 +267,29 @@ impl Compare<'_> {
         cur != base(cur)
             && self.idmap.check_scalar_ids(old, cur)
             && self.idmap.check_scalar_ids(base(old), base(cur))
+    }
+
+    /// Whether the old pointer may be wherever the current one may.
+    #[inline]
+    fn offset_within(&self, old: &Reg, cur: &Reg) -> bool {
+        if old.off == cur.off {
+            return value_within(&old.val, &cur.val);
+        }
+        let fixed = i64::from(old.off);
+        let bounded =
+            old.val.smin.checked_add(fixed).and(old.val.smax.checked_add(fixed)).is_some();
+        self.offsets_are_bounds && bounded && value_within(&whole_offset(old), &whole_offset(cur))
+    }
+
+    /// Whether no more of the packet was found behind the old pointer than behind the current one.
+    #[inline]
+    fn packet_range_safe(&self, old: &Reg, cur: &Reg) -> bool {
+        let (o, c) = (old.range(), cur.range());
+        match o < 0 || c < 0 {
+            true => o == c,
+            false if self.offsets_are_bounds => whole_range(old) <= whole_range(cur),
+            false => o <= c,
+        }
     }
 
     fn stacksafe(&mut self, (i, id): (usize, FrameId), marks: Marks, cur: &Frame) -> bool {
@@ -335,11 +361,17 @@ impl Compare<'_> {
         if let (Some(o), Some(c)) = (self.scalar_of(old), self.scalar_of(cur)) {
             return self.regsafe(o, precise && old.is_full_spill(), c);
         }
-        for (&o, &c) in old.types.iter().zip(&cur.types).skip(first) {
-            let covered = o == c || (o == SlotType::Misc && c == SlotType::Zero) || ignored(o);
-            if !covered {
-                return false;
-            }
+        let covered = |(&o, &c): (&SlotType, &SlotType)| {
+            o == c || (o == SlotType::Misc && c == SlotType::Zero) || ignored(o)
+        };
+        if self.halves_compared
+            && let (Some(o), Some(c)) = (self.low_scalar_of(old), self.low_scalar_of(cur))
+        {
+            return old.types[..4].iter().zip(&cur.types[..4]).all(covered)
+                && self.regsafe(o, precise, c);
+        }
+        if !old.types.iter().zip(&cur.types).skip(first).all(covered) {
+            return false;
         }
         if ignored(old.types[7]) || old.types[7] != cur.types[7] {
             return true;
@@ -371,6 +403,16 @@ impl Compare<'_> {
         }
     }
 
+    /// The 32-bit scalar that a load of the half at the slot's address would give.
+    fn low_scalar_of(&self, slot: &Slot) -> Option<PackedReg> {
+        let low = &slot.types[4..];
+        let is_spill = low.iter().all(|&t| t == SlotType::Spill);
+        if is_spill && self.arena.is(slot.spill, SCALAR) {
+            return Some(slot.spill);
+        }
+        low.iter().all(|&t| t == SlotType::Misc).then_some(PackedReg::UNKNOWN)
+    }
+
     /// The 64-bit scalar that a load of the whole slot would give, if it is one.
     fn scalar_of(&self, slot: &Slot) -> Option<PackedReg> {
         if slot.is_full_spill() && self.arena.is(slot.spill, SCALAR) {
@@ -383,8 +425,11 @@ impl Compare<'_> {
     }
 }
 
-fn packet_range_safe(old: i32, cur: i32) -> bool {
-    if old < 0 || cur < 0 { old == cur } else { old <= cur }
+/// The offset of a pointer with its constant part.
+fn whole_offset(reg: &Reg) -> Scalar {
+    let mut whole = reg.val;
+    skep_domain::alu(AluOp::Add, true, &mut whole, &Scalar::constant(i64::from(reg.off) as u64));
+    whole
 }
 
 /// Whether all that `cur` may be, `old` may be.

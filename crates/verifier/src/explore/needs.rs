@@ -7,7 +7,7 @@ use crate::env::Env;
 use crate::state::arena::PackedReg;
 use crate::state::checkpoint::{CkptId, Hints};
 use crate::state::frame::Frame;
-use crate::state::stack::{Slot, SlotType};
+use crate::state::stack::Slot;
 use smallvec::SmallVec;
 
 /// How many slots the stack of each frame has.
@@ -69,7 +69,6 @@ impl Env<'_> {
         let callsites: SmallVec<[i32; 8]> =
             frames.iter().map(|&f| self.arena.meta(f).callsite).collect();
         let instance = self.arena.meta(frames[n - 1]).instance;
-        let keeps_dynptrs = self.rules().dead_dynptrs_compared;
         for i in 0..n {
             let at = frame_insn_idx(i, n, insn_idx, |f| callsites[f]);
             let (live, alive) = match &self.reads {
@@ -90,9 +89,6 @@ impl Env<'_> {
                 let mut changed = false;
                 for (spi, slot) in (first..).zip(slots) {
                     if alive >> spi & 1 == 0 && *slot != Slot::default() {
-                        if keeps_dynptrs && slot.types[0] == SlotType::Dynptr {
-                            continue;
-                        }
                         *slot = Slot::default();
                         changed = true;
                     }

@@ -47,8 +47,8 @@ impl Env<'_> {
         let force_new_state = self.test_state_freq
             || self.aux[insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT)
             || self.cur.history.len() > HISTORY_MAX;
-        let far = self.jmps_processed - self.prev_jmps_processed >= 2
-            && self.stats.insns_processed - self.prev_insn_processed >= 8;
+        let far = self.pace.jmps - self.pace.jmps_at_save >= 2
+            && self.stats.insns_processed - self.pace.insns_at_save >= 8;
         let mut search =
             Search { insn_idx, force_new_state, add_new_state: force_new_state || far };
 
@@ -56,7 +56,10 @@ impl Env<'_> {
             self.collect_values();
         }
         let bucket = self.bucket(insn_idx);
-        self.clean_live_states(bucket, insn_idx);
+        match self.rules().dead_forgotten_at_once {
+            true => self.clean_current(insn_idx),
+            false => self.clean_live_states(bucket, insn_idx),
+        }
         let (hit, states_cnt) = self.search_list(bucket, &mut search)?;
         if hit {
             return Ok(true);
@@ -214,8 +217,8 @@ impl Env<'_> {
             return self.infinite_loop(id, insn_idx);
         }
         if !search.force_new_state
-            && self.jmps_processed - self.prev_jmps_processed < 20
-            && self.stats.insns_processed - self.prev_insn_processed < 100
+            && self.pace.jmps - self.pace.jmps_at_save < 20
+            && self.stats.insns_processed - self.pace.insns_at_save < 100
         {
             search.add_new_state = false;
         }
@@ -242,7 +245,7 @@ impl Env<'_> {
             self.print_state_all();
             verbose!(self, "old state:");
             let live = u32::from(self.aux[insn_idx as usize].live_regs) | 1 << 10;
-            let forgets = self.rules().dead_registers_forgotten;
+            let forgets = self.rules().dead_forgotten_at_once;
             self.print_checkpoint(id, None, if forgets { live } else { !0 });
         }
         Err(stop)
@@ -280,6 +283,8 @@ impl Env<'_> {
             same_objects: !rules.objects_are_paired,
             linked_are_apart: rules.linked_are_apart,
             never_dead: if rules.dead_registers_ignored { 0 } else { !0 },
+            offsets_are_bounds: rules.offsets_are_bounds,
+            halves_compared: rules.dead_forgotten_at_once,
             hints: self.ckpts.hot(id).hints,
         }
     }
@@ -354,8 +359,8 @@ impl Env<'_> {
         self.stats.total_states += 1;
         self.explored_states_size += 1;
         self.update_peak_states();
-        self.prev_jmps_processed = self.jmps_processed;
-        self.prev_insn_processed = self.stats.insns_processed;
+        self.pace.jmps_at_save = self.pace.jmps;
+        self.pace.insns_at_save = self.stats.insns_processed;
         let mut state = self.cur.save(&mut self.arena);
         state.meta.insn_idx = insn_idx;
         let precise = SmallVec::from_elem(Marks::default(), state.frames.len());
@@ -423,38 +428,5 @@ impl Env<'_> {
             self.ckpts.remove(id, &mut self.arena);
             self.free_list_size -= 1;
         }
-    }
-
-    /// Verified checkpoints of the list forget what is dead at their insn.
-    fn clean_live_states(&mut self, bucket: usize, insn_idx: u32) {
-        let mut left = self.explored[bucket].uncleaned;
-        let mut next = self.explored[bucket].newest;
-        while let Some(id) = next.filter(|_| left > 0) {
-            let hot = self.ckpts.hot(id);
-            next = hot.older;
-            if hot.cleaned {
-                continue;
-            }
-            left -= 1;
-            if hot.branches > 0
-                || hot.insn_idx != insn_idx
-                || !self.same_callsites(self.ckpts.get(id))
-                || self.incomplete_read_marks(id)
-            {
-                continue;
-            }
-            self.clean_checkpoint(id);
-            self.explored[bucket].uncleaned -= 1;
-        }
-    }
-
-    fn same_callsites(&self, old: &Checkpoint) -> bool {
-        old.state.frames.len() == self.cur.frames.len()
-            && old
-                .state
-                .frames
-                .iter()
-                .zip(&self.cur.frames)
-                .all(|(&o, c)| self.arena.meta(o).callsite == c.meta.callsite)
     }
 }

@@ -290,7 +290,7 @@ impl Env<'_> {
     /// What was read and written of the stack counts from now on for the functions of the current
     /// path.
     pub(crate) fn update_live_stack(&mut self) {
-        if self.reads.is_some() {
+        if self.reads.is_some() || self.rules().dead_forgotten_at_once {
             return;
         }
         let instance = self.frame().meta.instance;

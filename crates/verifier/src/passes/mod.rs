@@ -9,6 +9,7 @@
 
 pub(crate) mod call_facts;
 pub(crate) mod cfg;
+pub(crate) mod const_regs;
 pub(crate) mod dead_func;
 pub(crate) mod exception_cb;
 pub(crate) mod fastcall;
@@ -22,7 +23,9 @@ pub(crate) mod recursion;
 pub(crate) mod reserved;
 pub(crate) mod scc;
 pub(crate) mod stack_depth;
+pub(crate) mod stack_use;
 pub(crate) mod subprogs;
+pub(crate) mod worklist;
 
 use crate::rejection::RejectKind;
 use skep_insn::InsnIdx;

@@ -15,11 +15,13 @@ use crate::state::checkpoint::CkptId;
 use crate::state::stack::Slot;
 use crate::{Config, Outcome, judge};
 use skep_program::Program;
+use std::cell::OnceCell;
 
 /// Verifies `program`, and gives a record of the walk.
 pub fn verify_watched(program: &Program, config: &Config) -> (Outcome, Graph) {
     let program = crate::check::replaced::as_replaced(program);
-    let mut env = Env::new(&program, config);
+    let decided = OnceCell::new();
+    let mut env = Env::new(&program, config, &decided);
     env.recorder = Some(Box::default());
     env.is_followed = true;
     let (outcome, recorder) = judge(env);

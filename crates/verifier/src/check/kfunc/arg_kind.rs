@@ -52,7 +52,7 @@ pub(super) fn is_scalar_type(t: Type<'_>) -> bool {
 }
 
 /// The struct that a pointer parameter points to, under its modifiers.
-pub(super) fn pointee<'a>(btf: &'a Btf, param: &Param<'_>) -> Type<'a> {
+pub(crate) fn pointee<'a>(btf: &'a Btf, param: &Param<'_>) -> Type<'a> {
     btf.skip_modifiers(btf.skip_modifiers(param.ty).target_id())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Kernel: `check_kfunc_call` and what it calls (6.18).
 
-mod arg_kind;
+pub(crate) mod arg_kind;
 mod args;
 pub(crate) mod callee;
 mod critical;

@@ -5,8 +5,9 @@
 
 use super::region::{Span, check_mem_region_access};
 use super::{AccessType, MemAccess, check_no_leak, mark_loaded_unknown};
-use crate::env::Env;
+use crate::env::{Env, MapView};
 use crate::log::reject;
+use crate::passes::const_regs::ConstMaps;
 use crate::rejection::{Check, MemFault, Regno, Stop, errno};
 use crate::state::reg::Reg;
 use skep_btf::{FieldKind, SpecialField};
@@ -140,6 +141,20 @@ pub(crate) fn field_type_name(kind: FieldKind) -> &'static str {
 /// Whether no one can change the values any more. Kernel: `bpf_map_is_rdonly`.
 fn is_constant(def: &MapDef) -> bool {
     def.is_rdonly_prog() && def.frozen && matches!(def.map_type, MapType::Array | MapType::Arena)
+}
+
+impl ConstMaps for Vec<MapView<'_>> {
+    fn read(&self, map: u32, off: i64, bytes: u32) -> Option<u64> {
+        let def = self.get(map as usize)?.def;
+        let inside = (0..=i64::from(def.value_size) - i64::from(bytes)).contains(&off);
+        if !is_constant(def) || def.max_entries != 1 || !inside {
+            return None;
+        }
+        let from = off as usize;
+        Some((0..bytes as usize).rev().fold(0, |number, i| {
+            number << 8 | u64::from(def.contents.get(from + i).copied().unwrap_or(0))
+        }))
+    }
 }
 
 /// The value of a map that is constant. Only maps of one element have an address to read from.

@@ -53,7 +53,7 @@ pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
 /// How much there is from the start of the packet on, where a pointer with this variable offset was
 /// compared with its end.
 #[cold]
-fn whole_range(reg: &Reg) -> u32 {
+pub(crate) fn whole_range(reg: &Reg) -> u32 {
     let range = reg.range() as u32;
     let variable = u32::try_from(reg.val.umax).unwrap_or(u32::MAX);
     if range == 0 { 0 } else { range.saturating_add(variable) }

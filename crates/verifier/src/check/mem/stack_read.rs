@@ -6,6 +6,7 @@ use super::region::Span;
 use super::stack_range::check_stack_range_initialized;
 use super::{AccessType, MemAccess};
 use crate::HoleKind;
+use crate::check::alu::assign_scalar_id;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, MemFault};
@@ -32,10 +33,28 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
         }
         return Ok(());
     }
+    if env.rules().single_ids_forgotten {
+        link_again(env, (frameno, spi), at);
+    }
+    let slot = env.slot(frameno, spi);
     if fill(env, &slot, at)? {
         env.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
     }
     Ok(())
+}
+
+/// A spilled number that is about to be filled is linked with the register again.
+fn link_again(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess) {
+    let slot = env.slot(frameno, spi);
+    let mut reg = env.arena.reg(slot.spill);
+    let spilled = slot.types.iter().rev().take_while(|&&t| t == SlotType::Spill).count() as i32;
+    if at.value_regno.is_some() && at.off % 8 == 0 && at.size == spilled {
+        assign_scalar_id(env, &mut reg);
+        let packed = env.arena.pack(&reg);
+        if packed != slot.spill {
+            env.cur.frames[frameno as usize].slot_mut(spi).spill = packed;
+        }
+    }
 }
 
 /// A load from a slot with a spilled register; true if what is loaded is that register.

@@ -1,0 +1,399 @@
+//! Which halves of stack slots may still be read, found before the walk.
+//!
+//! Registers and slots that hold addresses in a stack are followed forwards through each function
+//! (what it gets from its caller included), which tells what each insn reads and overwrites;
+//! liveness then follows backwards. A function that gets addresses in its callers' stacks is
+//! looked at anew for each call; what it reads of them, the call reads.
+//!
+//! What is live here is at least what is live on any path: where an address is not known, all
+//! places that it may lead to count as read.
+//!
+//! Kernel: the stack liveness of 7.1, as its log shows it ("stack use/def").
+
+mod live;
+mod step;
+mod touch;
+mod value;
+
+use crate::passes::call_facts::{callee_start, is_pseudo_call, is_pseudo_func};
+use crate::passes::postorder::{Postorder, successors};
+use crate::passes::subprogs::Subprogs;
+use crate::passes::worklist::{Way, Worklist};
+use rustc_hash::FxHashMap;
+use skep_insn::Insn;
+use skep_uapi::limits::MAX_CALL_FRAMES;
+use std::cell::Cell;
+use std::collections::hash_map::Entry;
+use step::{Around, State};
+use touch::{Used, Uses};
+use value::Value;
+
+/// Set of four-byte halves of a frame: bit `n` is the half at `-4 * (n + 1)`.
+pub(crate) type Halves = u128;
+
+/// Instances after which all stack counts as live.
+const INSTANCES_MAX: usize = 4096;
+
+/// What is known of an argument before the walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    Nothing,
+    Number(i64),
+    /// Index of a map in the program's list.
+    Map(u32),
+}
+
+/// What a callee does to memory that it gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touch {
+    Nothing,
+    /// Reads so many bytes; all above the address if that is not known.
+    Reads(Option<u32>),
+    /// Overwrites so many bytes, and reads none.
+    Writes(Option<u32>),
+}
+
+/// Where the pass asks what helpers and kfuncs do to memory.
+pub(crate) trait Touches {
+    /// Parameters of what `insn` calls.
+    fn params(&self, insn: &Insn) -> usize;
+    /// What is done to the memory that parameter `nth` (from 0) points to.
+    fn touch(&self, insn: &Insn, nth: usize, known: &dyn Fn(usize) -> Known) -> Touch;
+    /// How the call runs a callback before it returns.
+    fn callback(&self, insn: &Insn) -> Option<Callback>;
+}
+
+/// Where a call that runs a callback gets it and what it gives to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Callback {
+    /// The parameter that is the callback.
+    pub(crate) function: usize,
+    /// The parameter that is handed on.
+    pub(crate) context: usize,
+    /// The callback's own parameter that gets it.
+    pub(crate) taken_as: usize,
+}
+
+impl Value {
+    fn known(self) -> Known {
+        match self {
+            Value::Number(n) => Known::Number(n),
+            Value::Map(map) => Known::Map(map),
+            _ => Known::Nothing,
+        }
+    }
+}
+
+/// A function, looked at alone or as called by another.
+#[derive(Clone, Debug, Default)]
+struct Instance {
+    /// First insn.
+    start: u32,
+    /// By frame, outermost first: what is live before each insn. Empty: nothing is.
+    live: [Vec<Halves>; MAX_CALL_FRAMES],
+    /// Instances of functions that get addresses in a stack, by callsite.
+    callees: FxHashMap<u32, u32>,
+}
+
+/// See the module's header.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StackUse {
+    instances: Vec<Instance>,
+    /// By first insn: the function alone.
+    alone: FxHashMap<u32, u32>,
+    /// There were too many instances.
+    all_live: bool,
+}
+
+/// One frame of a state, for [`StackUse::live`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    /// First insn of the function.
+    pub(crate) start: u32,
+    /// The call of it (any number for the first frame).
+    pub(crate) callsite: u32,
+    /// Where the state is in it: for a caller, the insn after the call, or the call itself if that
+    /// may run its callback again.
+    pub(crate) insn: u32,
+}
+
+impl StackUse {
+    /// Looks at all functions. Precondition: `check_cfg` has accepted the program, and no function
+    /// calls itself.
+    pub(crate) fn new(
+        insns: &[Insn],
+        subprogs: &Subprogs,
+        order: &Postorder,
+        touches: &impl Touches,
+    ) -> StackUse {
+        let mut found = StackUse::default();
+        if !insns.iter().any(|insn| insn.dst == 10 || insn.src == 10) {
+            return found;
+        }
+        let lost = Cell::new(false);
+        let is_target = targets(insns, subprogs, order);
+        let is_target = is_target.as_slice();
+        let lost = &lost;
+        let found_now = &mut found;
+        let mut pass = Pass { insns, subprogs, order, is_target, touches, lost, found: found_now };
+        pass.all();
+        if lost.get() {
+            *pass.found = StackUse::default();
+            pass.all();
+        }
+        found
+    }
+
+    /// What is live in each frame of a state.
+    pub(crate) fn live(&self, frames: &[At]) -> [Halves; MAX_CALL_FRAMES] {
+        let mut live = [0; MAX_CALL_FRAMES];
+        if self.all_live {
+            return [Halves::MAX; MAX_CALL_FRAMES];
+        }
+        let (mut instance, mut base): (Option<&Instance>, usize) = (None, 0);
+        for (i, at) in frames.iter().enumerate().take(MAX_CALL_FRAMES) {
+            let called = instance.and_then(|caller| caller.callees.get(&at.callsite));
+            let id = called.or_else(|| {
+                base = i;
+                self.alone.get(&at.start)
+            });
+            instance = id.and_then(|&id| self.instances.get(id as usize));
+            let Some(instance) = instance else {
+                live[i] = Halves::MAX;
+                continue;
+            };
+            for (frame, of_frame) in instance.live.iter().enumerate().take(i - base + 1) {
+                let local = at.insn.wrapping_sub(instance.start) as usize;
+                live[base + frame] |= of_frame.get(local).copied().unwrap_or_default();
+            }
+        }
+        live
+    }
+
+    /// Bytes allocated.
+    pub(crate) fn bytes(&self) -> u64 {
+        use crate::memory::capacity_bytes;
+        let of_instance = |i: &Instance| i.live.iter().map(capacity_bytes).sum::<u64>();
+        capacity_bytes(&self.instances) + self.instances.iter().map(of_instance).sum::<u64>()
+    }
+}
+
+/// The pass over a program.
+struct Pass<'a, T> {
+    insns: &'a [Insn],
+    subprogs: &'a Subprogs,
+    order: &'a Postorder,
+    is_target: &'a [bool],
+    touches: &'a T,
+    lost: &'a Cell<bool>,
+    found: &'a mut StackUse,
+}
+
+impl<T: Touches> Pass<'_, T> {
+    /// Callers come before what they call: a function that gets addresses from one of them is not
+    /// looked at alone.
+    fn all(&mut self) {
+        for subprog in self.callers_first() {
+            let start = self.subprogs.starts()[subprog];
+            if !self.found.instances.iter().any(|instance| instance.start == start) {
+                let id = self.function(subprog, State::default(), &mut Vec::new());
+                self.found.alone.insert(start, id);
+            }
+        }
+    }
+
+    fn callers_first(&self) -> Vec<usize> {
+        let starts = self.subprogs.starts();
+        let mut callees = vec![Vec::new(); starts.len()];
+        let mut subprog = 0;
+        for (idx, insn) in self.insns.iter().enumerate() {
+            while starts.get(subprog + 1).is_some_and(|&start| start as usize <= idx) {
+                subprog += 1;
+            }
+            if is_pseudo_call(insn) || is_pseudo_func(insn) {
+                let start = callee_start(idx, insn);
+                let callee = starts.binary_search(&(start as u32));
+                callees[subprog].extend(callee.ok());
+            }
+        }
+        let mut order = Vec::with_capacity(starts.len());
+        let mut seen = vec![false; starts.len()];
+        for root in 0..starts.len() {
+            let mut path = vec![(root, 0)];
+            if std::mem::replace(&mut seen[root], true) {
+                continue;
+            }
+            while let Some((at, next)) = path.last_mut() {
+                match callees[*at].get(*next) {
+                    Some(&callee) => {
+                        *next += 1;
+                        if !std::mem::replace(&mut seen[callee], true) {
+                            path.push((callee, 0));
+                        }
+                    }
+                    None => {
+                        order.push(*at);
+                        path.pop();
+                    }
+                }
+            }
+        }
+        order.reverse();
+        order
+    }
+
+    /// The instance of a function that begins with `entry` and has these callers.
+    fn function(&mut self, subprog: usize, entry: State, callers: &mut Vec<State>) -> u32 {
+        let start = self.subprogs.starts()[subprog];
+        let end = self.subprogs.starts().get(subprog + 1).copied();
+        let len = (end.unwrap_or(self.insns.len() as u32) - start) as usize;
+        let id = self.found.instances.len() as u32;
+        self.found.instances.push(Instance { start, ..Instance::default() });
+        if self.found.instances.len() > INSTANCES_MAX {
+            self.found.all_live = true;
+        }
+        if self.found.all_live {
+            return id;
+        }
+        let states = self.forwards((subprog, start, len), entry, callers);
+        let mut uses = Uses::default();
+        for (leader, state) in states {
+            self.uses_of_run((id, leader), state, callers, &mut uses);
+        }
+        let order = self.order.of(subprog);
+        let live = live::backwards(self.insns, order, (start, len), &uses);
+        self.found.instances[id as usize].live = live;
+        id
+    }
+
+    /// What the insns from `leader` to the next jump target use.
+    fn uses_of_run(
+        &mut self,
+        (instance, leader): (u32, u32),
+        mut state: State,
+        callers: &mut Vec<State>,
+        uses: &mut Uses,
+    ) {
+        let mut at = Some(leader);
+        while let Some(idx) = at {
+            let around = Around { depth: callers.len(), callers, lost: self.lost };
+            let insn = self.insns[idx as usize];
+            let mut used = touch::used(insn, &state, &around, self.touches);
+            self.call((instance, idx), &state, callers, &mut used);
+            uses.add(idx, &used);
+            let around = Around { depth: callers.len(), callers, lost: self.lost };
+            state.step(self.insns, idx, &around);
+            at = self.goes_on(idx);
+        }
+    }
+
+    /// The insn behind this one, if only this one leads there.
+    fn goes_on(&self, idx: u32) -> Option<u32> {
+        let next = successors(self.insns, idx as usize);
+        next.as_slice().iter().copied().find(|&next| !self.is_target[next as usize])
+    }
+
+    /// A call of a function that gets addresses in a stack.
+    fn call(
+        &mut self,
+        (caller, idx): (u32, u32),
+        state: &State,
+        callers: &mut Vec<State>,
+        used: &mut Used,
+    ) {
+        let insn = self.insns[idx as usize];
+        let depth = callers.len();
+        if depth + 1 >= MAX_CALL_FRAMES {
+            return;
+        }
+        let mut entry = State::default();
+        let start = if is_pseudo_call(&insn) {
+            entry.regs[1..6].copy_from_slice(&state.regs[1..6]);
+            callee_start(idx as usize, &insn) as u32
+        } else if let Some(callback) = self.touches.callback(&insn) {
+            let context = state.reg(callback.context as u8 + 1, depth);
+            entry.regs[callback.taken_as + 1] = context;
+            match state.reg(callback.function as u8 + 1, depth) {
+                Value::Function(start) => start,
+                _ => {
+                    self.found.all_live |= context.leads_to_stack();
+                    return;
+                }
+            }
+        } else {
+            return;
+        };
+        if !entry.regs.iter().any(|value| value.leads_to_stack()) {
+            return;
+        }
+        let Ok(subprog) = self.subprogs.starts().binary_search(&start) else { return };
+        callers.push(state.clone());
+        let callee = self.function(subprog, entry, callers);
+        callers.pop();
+        let instance = &self.found.instances[callee as usize];
+        for (frame, live) in instance.live.iter().enumerate().take(depth + 1) {
+            used.reads[frame] |= live.first().copied().unwrap_or_default();
+        }
+        self.found.instances[caller as usize].callees.insert(idx, callee);
+    }
+
+    /// What holds before each jump target of a function that some path leads to, and before its
+    /// first insn.
+    fn forwards(
+        &self,
+        (subprog, start, len): (usize, u32, usize),
+        entry: State,
+        callers: &[State],
+    ) -> Vec<(u32, State)> {
+        let around = Around { depth: callers.len(), callers, lost: self.lost };
+        let mut states = FxHashMap::from_iter([(start, entry)]);
+        let mut todo = Worklist::new(self.order.of(subprog), (start, len), Way::Forwards);
+        todo.push(start);
+        while let Some(leader) = todo.pop() {
+            let Some(mut state) = states.get(&leader).cloned() else { continue };
+            let mut at = Some(leader);
+            while let Some(idx) = at {
+                state.step(self.insns, idx, &around);
+                let next = successors(self.insns, idx as usize);
+                for &next in next.as_slice().iter().filter(|&&i| self.is_target[i as usize]) {
+                    if join_into(&mut states, next, &state) {
+                        todo.push(next);
+                    }
+                }
+                at = self.goes_on(idx);
+            }
+        }
+        let mut states: Vec<(u32, State)> = states.into_iter().collect();
+        states.sort_unstable_by_key(|state| state.0);
+        states
+    }
+}
+
+/// Takes in what holds on one more path to `target`; tells whether that is news.
+fn join_into(states: &mut FxHashMap<u32, State>, target: u32, state: &State) -> bool {
+    match states.entry(target) {
+        Entry::Occupied(mut known) => known.get_mut().join(state),
+        Entry::Vacant(unknown) => {
+            unknown.insert(state.clone());
+            true
+        }
+    }
+}
+
+/// Insns that something jumps to, and those that begin functions.
+fn targets(insns: &[Insn], subprogs: &Subprogs, order: &Postorder) -> Vec<bool> {
+    let mut is_target = vec![false; insns.len()];
+    for &idx in &order.insns {
+        let falls = idx + if insns[idx as usize].is_ld_imm64() { 2 } else { 1 };
+        for &next in successors(insns, idx as usize).as_slice() {
+            is_target[next as usize] |= next != falls;
+        }
+    }
+    for &start in subprogs.starts() {
+        is_target[start as usize] = true;
+    }
+    is_target
+}
+
+#[cfg(test)]
+mod tests;
