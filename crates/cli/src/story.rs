@@ -9,8 +9,9 @@ use skep::{Refusal, Step, WalkedPath};
 use skep_report::{Note, SourceSpot};
 
 /// Refusals that another section name, so another type of program, would not meet.
-const OF_SECTION: [&str; 22] = [
+const OF_SECTION: [&str; 23] = [
     "attach-target-missing",
+    "attach-target-not-faultable",
     "attach-target-not-modifiable",
     "attach-target-not-sleepable",
     "css-task-iterator-not-here",

@@ -97,6 +97,12 @@ static ROWS: &[Row] = &[
     ("raw_tracepoint.w", O, P::RawTracepointWritable, None, NO, NONE),
     ("raw_tp.w", O, P::RawTracepointWritable, None, NO, NONE),
     ("tp_btf", O, P::Tracing, Some(A::TraceRawTp), NO, TYPEDEF),
+    // From here to `tp_btf.s` as libbpf has them since Linux 7.1.
+    ("tracepoint.s", O, P::Tracepoint, None, SLEEP, NONE),
+    ("tp.s", O, P::Tracepoint, None, SLEEP, NONE),
+    ("raw_tracepoint.s", O, P::RawTracepoint, None, SLEEP, NONE),
+    ("raw_tp.s", O, P::RawTracepoint, None, SLEEP, NONE),
+    ("tp_btf.s", O, P::Tracing, Some(A::TraceRawTp), SLEEP, TYPEDEF),
     ("fentry", O, P::Tracing, Some(A::TraceFentry), NO, FUNC),
     ("fmod_ret", O, P::Tracing, Some(A::ModifyReturn), NO, FUNC),
     ("fexit", O, P::Tracing, Some(A::TraceFexit), NO, FUNC),

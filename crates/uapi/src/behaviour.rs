@@ -524,6 +524,12 @@ behaviours! {
     probes_change_registers ".....+.+++++" Accepted,
         "witnesses/probes.bpf.o" "uprobe_register"
         "Probes may change the registers of what they probe."
+    tracepoints_sleep ".........+++" Accepted,
+        "witnesses/sleeping.bpf.o" "raw_enter"
+        "Programs at tracepoints may sleep (those that name theirs: at those of system calls)."
+    tracing_sleeps "++.........." Accepted,
+        "witnesses/sleeping.bpf.o" "btf_switch"
+        "Programs that trace with types may sleep, whatever they are attached to."
     callbacks_are_loops ".......+++++" Insns(38_725),
         "programs/hostile.bpf.o" "back_edges"
         "A call that calls back is a loop: what its rounds need is told to one another."

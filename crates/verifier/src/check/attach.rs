@@ -61,8 +61,10 @@ pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
         return Ok(());
     }
     if sleepable && !can_be_sleepable(env) {
-        if env.rules().syscalls_sleep && is_tracepoint(env) {
-            return unsupported("tracepoints that sleep, on this kernel");
+        // Nobody asked whether those that change what they see may sleep.
+        let is_writable = env.prog.prog_type == ProgType::RawTracepointWritable;
+        if env.rules().tracepoints_sleep && is_writable {
+            return unsupported("writable tracepoints that sleep, on this kernel");
         }
         reject!(env, EINVAL, AttachFault::Sleepable);
     }
@@ -76,29 +78,28 @@ pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
     }
 }
 
-/// Since Linux 7.1 those of system calls may sleep.
-fn is_tracepoint(env: &Env<'_>) -> bool {
-    match env.prog.prog_type {
-        ProgType::Tracepoint | ProgType::RawTracepoint | ProgType::RawTracepointWritable => true,
-        ProgType::Tracing => env.prog.attach_type() == Some(AttachType::TraceRawTp),
-        _ => false,
-    }
-}
+/// Tracepoints whose programs may sleep: of 901 that Linux 7.1 and 7.3 have, those of system calls.
+const FAULTABLE: [&str; 2] = ["sys_enter", "sys_exit"];
 
 fn can_be_sleepable(env: &Env<'_>) -> bool {
     if env.is_replacement() {
         return false;
     }
     match env.prog.prog_type {
-        ProgType::Tracing => matches!(
-            env.prog.attach_type(),
-            Some(
-                AttachType::TraceFentry
-                    | AttachType::TraceFexit
-                    | AttachType::ModifyReturn
-                    | AttachType::TraceIter
-            )
-        ),
+        ProgType::Tracing => {
+            matches!(
+                env.prog.attach_type(),
+                Some(
+                    AttachType::TraceFentry
+                        | AttachType::TraceFexit
+                        | AttachType::ModifyReturn
+                        | AttachType::TraceIter
+                )
+            ) || env.rules().tracing_sleeps
+                || (env.rules().tracepoints_sleep
+                    && env.prog.attach_type() == Some(AttachType::TraceRawTp))
+        }
+        ProgType::Tracepoint | ProgType::RawTracepoint => env.rules().tracepoints_sleep,
         ProgType::Kprobe => env.rules().kprobes_sleep,
         ProgType::Lsm | ProgType::StructOps => true,
         _ => false,
@@ -121,8 +122,13 @@ fn check_attach_target(env: &mut Env<'_>) -> Check {
             if target.kind() != Kind::Typedef {
                 reject!(env, EINVAL, AttachFault::NotTypedef { id });
             }
-            if !name.starts_with(TRACEPOINT_PREFIX) {
+            let Some(tracepoint) = name.strip_prefix(TRACEPOINT_PREFIX) else {
                 reject!(env, EINVAL, AttachFault::WrongName { id, name: name.into() });
+            };
+            let sleepable = env.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
+            if sleepable && !env.rules().tracing_sleeps && !FAULTABLE.contains(&tracepoint) {
+                let name = tracepoint.into();
+                reject!(env, EINVAL, AttachFault::TargetNotFaultable { name });
             }
             true
         }

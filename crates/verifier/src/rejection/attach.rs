@@ -38,6 +38,8 @@ kinds! {
             "The address of function {name} cannot be found";
         TargetNotSleepable { name: Name } "attach-target-not-sleepable"
             "{name} is not sleepable";
+        TargetNotFaultable { name: Name } "attach-target-not-faultable"
+            "Sleepable program cannot attach to non-faultable tracepoint {name}";
         NotModifiable { name: Name } "attach-target-not-modifiable"
             "{name}() is not modifiable";
         LsmNeedsGpl "lsm-needs-gpl"

@@ -160,6 +160,7 @@ const BOTH_REFUSE: &[Why] = &[
     Why(&["5."], "says: function ~()", "locks in variables are not known: the map comes first"),
     Why(&["6."], "says: kernel function ~()", "no module there says which fields may be written"),
     Why(&["7."], "says: kernel function ~()", "arguments are named as registers"),
+    Why(OLDEST, "kernel: Only fentry", "whether such programs may sleep comes before their maps"),
     Why(OLDEST, "unsupported member", "whether such programs may sleep comes before the member"),
     Why(&[], "says: ", "not looked into: both refuse, with other words"),
 ];
