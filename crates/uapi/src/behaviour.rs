@@ -473,6 +473,9 @@ behaviours! {
     zeros_beside_spills "..++++++++++" Insns(36),
         "witnesses/reads.bpf.o" "zeros_beside_number"
         "Zeros beside a number of four bytes that is spilled stay zeros."
+    fib_lookup_writes "**+..++++*++" Insns(178),
+        "v3/test_tc_neigh_fib.bpf.o" "tc_dst"
+        "`bpf_fib_lookup` is known to write what it is given."
     dead_forgotten_at_once ".........+++" Says("old state: R10=fp0"),
         "v3/verifier_cfg.bpf.o" "uncond_loop_after_cond_jmp"
         "Registers and halves of stack slots that are not read again are forgotten before a state is saved, not once it was verified."

@@ -5,8 +5,8 @@ use crate::kernel_diff::Class;
 /// The kernels, by what their releases begin with (none: all); a part of the difference; why.
 struct Why(&'static [&'static str], &'static str, &'static str);
 
-/// Kernels whose walk tells as it goes what is read.
-const READ_MARKS: &[&str] = &["5.", "6.1.", "6.12.", "6.16.", "6.17."];
+/// Kernels that follow loops from where they are entered.
+const LOOP_ENTRIES: &[&str] = &["6.12.", "6.16."];
 /// Kernels that look at the stack before the walk.
 const STACK_FIRST: &[&str] = &["7.1.", "7.2.", "7.3."];
 
@@ -21,9 +21,9 @@ const RELEASES_FIRST: &[&str] = &["7.2.", "7.3."];
 /// The first that fits is told.
 const WHYS: &[Why] = &[
     Why(
-        READ_MARKS,
+        LOOP_ENTRIES,
         "other insns",
-        "what a state needs is what was read on the walked paths, here what may be read",
+        "most of them loops: a loop is what a path came back to, here what the graph has",
     ),
     Why(
         STACK_FIRST,
@@ -31,7 +31,6 @@ const WHYS: &[Why] = &[
         "which halves of stack slots are needed is found before the walk, here slots in it",
     ),
     Why(STACK_FIRST, "old state: ", "saved states forget what is not needed, stack slots too"),
-    Why(READ_MARKS, "old state: ", "the kernel prints which registers were read and written"),
     Why(
         &["7.0."],
         "other insns",

@@ -70,8 +70,11 @@ fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType)
     Ok(())
 }
 
-fn access_type(flags: TypeFlag) -> AccessType {
-    if flags.contains(TypeFlag::MEM_WRITE) { AccessType::Write } else { AccessType::Read }
+/// What the helper does with memory that it is given, as far as the kernel knows.
+fn access_type(env: &Env<'_>, func: HelperId, flags: TypeFlag) -> AccessType {
+    let unknown = func == HelperId::FibLookup && !env.rules().fib_lookup_writes;
+    let writes = flags.contains(TypeFlag::MEM_WRITE) && !unknown;
+    if writes { AccessType::Write } else { AccessType::Read }
 }
 
 fn looks_up_socket(func: HelperId) -> bool {
@@ -96,7 +99,8 @@ fn check_by_kind(
             if before.maybe_null() && env.reg(regno - 1).ty.may_be_null() && reg.val.umax > 0 {
                 env.goes_through(HoleKind::NullMemory);
             }
-            check_mem_size_reg(env, regno, (access_type(before.flags), zero_size_allowed), meta)
+            let access = access_type(env, meta.func, before.flags);
+            check_mem_size_reg(env, regno, (access, zero_size_allowed), meta)
         }
         ArgBase::ConstAllocSizeOrZero => {
             let Some(size) = reg.const_value() else {
@@ -161,9 +165,10 @@ fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> 
     if !ty.flags.contains(TypeFlag::MEM_FIXED_SIZE) {
         return Ok(());
     }
+    let access = access_type(env, meta.func, ty.flags);
     let raw = if meta.raw_mode { Some(&mut meta.raw) } else { None };
     let mem = ArgMem { regno, size: ty.size as i32, zero_size_allowed: false };
-    check_helper_mem_access(env, mem, access_type(ty.flags), raw)?;
+    check_helper_mem_access(env, mem, access, raw)?;
     if !ty.flags.contains(TypeFlag::MEM_ALIGNED) {
         return Ok(());
     }
@@ -172,7 +177,7 @@ fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> 
         regno,
         off: 0,
         size: ty.size as i32,
-        ty: access_type(ty.flags),
+        ty: access_type(env, meta.func, ty.flags),
         value_regno: None,
         strict_alignment_once: true,
         is_ldsx: false,
