@@ -485,8 +485,8 @@ behaviours! {
     jumps_decided_first ".........+++" Insns(695),
         "libbpf-tools/cpudist.bpf.o" "sched_switch_btf"
         "Jumps that numbers and constant maps decide are unconditional before the walk."
-    single_ids_forgotten ".........+++" Insns(31_771),
-        "bench/levenshtein.bpf.o" "levenshtein"
+    single_ids_forgotten "........++++" Insns(381),
+        "v3/arena_htab.bpf.o" "arena_htab_llvm"
         "A number that shares its id with nothing else loses it before a state is saved, and is given one when it is filled."
     memory_not_null "..++++++++++" Accepted,
         "witnesses/null.bpf.o" "map"

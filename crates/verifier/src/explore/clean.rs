@@ -49,13 +49,10 @@ impl Env<'_> {
             }
             clean_stack(&self.arena, frame, (live_stack[i], rules));
         }
-        if self.rules().single_ids_forgotten {
-            self.forget_single_ids();
-        }
     }
 
     /// Numbers that are linked with nothing else lose their id.
-    fn forget_single_ids(&mut self) {
+    pub(super) fn forget_single_ids(&mut self) {
         let ids = self.cur.frames.iter().flat_map(|frame| {
             let regs = frame.names()[..10].iter().copied();
             let spills = frame.slots().iter().filter(|slot| slot.is_spilled());

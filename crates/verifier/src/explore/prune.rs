@@ -60,6 +60,9 @@ impl Env<'_> {
             true => self.clean_current(insn_idx),
             false => self.clean_live_states(bucket, insn_idx),
         }
+        if self.rules().single_ids_forgotten {
+            self.forget_single_ids();
+        }
         let (hit, states_cnt) = self.search_list(bucket, &mut search)?;
         if hit {
             return Ok(true);

@@ -25,16 +25,16 @@ const WHYS: &[Why] = &[
         "other insns",
         "most of them loops: a loop is what a path came back to, here what the graph has",
     ),
+    Why(STACK_FIRST, "old state: ", "what is not needed is printed otherwise"),
     Why(
-        STACK_FIRST,
+        &["7.0.", "7.1."],
         "other insns",
-        "which halves of stack slots are needed is found before the walk, here slots in it",
+        "most of them loops: rounds of callbacks and iterators are compared otherwise",
     ),
-    Why(STACK_FIRST, "old state: ", "saved states forget what is not needed, stack slots too"),
     Why(
-        &["7.0."],
+        RELEASES_FIRST,
         "other insns",
-        "numbers that are linked with nothing are not linked to it any more",
+        "objects keep their ids, packets and rounds of callbacks are compared otherwise",
     ),
     Why(&[], "other insns", "not found yet"),
     Why(
