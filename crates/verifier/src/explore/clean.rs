@@ -132,9 +132,9 @@ fn clean_stack(arena: &Arena, frame: &mut Frame, (live, rules): (Halves, &Behavi
         let is_object =
             matches!(old.types[7], SlotType::Dynptr | SlotType::Iter | SlotType::IrqFlag);
         let is_half_dead_spill = halves == 0b01 && old.is_full_spill();
-        if is_object && rules.dead_dynptrs_compared
-            || is_half_dead_spill && rules.half_dead_spills_kept
-        {
+        // Half of a pointer is no data.
+        let is_kept = rules.half_dead_spills_kept || !arena.is(old.spill, SCALAR);
+        if is_object && rules.dead_dynptrs_compared || is_half_dead_spill && is_kept {
             continue;
         }
         frame.set_slot(spi, clean_slot(arena, old, halves));
