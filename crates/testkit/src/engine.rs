@@ -49,6 +49,8 @@ impl Verdict {
 pub struct Ours {
     /// How it ended.
     pub verdict: Verdict,
+    /// The code of a refusal of the verifier's.
+    pub code: Option<&'static str>,
     /// errno of a refusal, else 0.
     pub errno: i32,
     /// No more branches than this waited at once.
@@ -120,6 +122,7 @@ fn contained(verify: impl FnOnce() -> Ours) -> Ours {
         Ok(ours) => ours,
         Err(panic) => Ours {
             verdict: Verdict::Bug(format!("panic: {}", panic_text(&*panic))),
+            code: None,
             errno: 0,
             waiting_max: 0,
             stats: KernelStats::default(),
@@ -178,9 +181,9 @@ impl From<skep_verifier::Outcome> for Ours {
             mark_read: outcome.stats.mark_read.into(),
             ..KernelStats::parse(&outcome.log).unwrap_or_default()
         };
-        let errno = match &outcome.verdict {
-            V::Rejected(rejection) => rejection.errno,
-            _ => 0,
+        let (code, errno) = match &outcome.verdict {
+            V::Rejected(rejection) => (Some(rejection.kind.code()), rejection.errno),
+            _ => (None, 0),
         };
         let verdict = match outcome.verdict {
             V::Accepted(_) => Verdict::Accepted,
@@ -189,6 +192,7 @@ impl From<skep_verifier::Outcome> for Ours {
             V::OutOfMemory => Verdict::Unsupported("so much memory".to_owned()),
             V::Bug(what) => Verdict::Bug(what),
         };
-        Ours { verdict, errno, waiting_max: outcome.stats.waiting_max, stats, log: outcome.log }
+        let waiting_max = outcome.stats.waiting_max;
+        Ours { verdict, code, errno, waiting_max, stats, log: outcome.log }
     }
 }

@@ -39,7 +39,7 @@ pub use check::{Evidence, check};
 pub use claims::{Claims, Fact, Reject};
 pub use folder::{Suite, read_folder};
 pub use options::{FuncOptions, Loader, MapOptions, Options};
-pub use run::{names_types_of_kernel, on_kernel, on_ours};
+pub use run::{names_types_of_kernel, on_kernel, on_ours, privileges};
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use std::ops::Range;

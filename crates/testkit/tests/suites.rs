@@ -1,4 +1,4 @@
-//! Every case of `tests/verifier/*.md`, on every engine that can judge it.
+//! Every case of `tests/verifier` and `tests/refusals`, on every engine that can judge it.
 //!
 //! `[kernel]`: what the case says is what the host kernel says (ignored where bpf(2) is refused, or
 //! the kernel is another one, which is said).
@@ -24,7 +24,9 @@ fn main() {
     let kernel = judge.answers.is_ok();
     let moved = judge.renumbered();
     let mut trials = Vec::new();
-    for (name, cases) in suite::read_folder("verifier") {
+    let refusals = suite::read_folder("refusals").into_iter();
+    let refusals = refusals.map(|(name, cases)| (format!("refusals/{name}"), cases));
+    for (name, cases) in suite::read_folder("verifier").into_iter().chain(refusals) {
         let cases = match cases {
             Ok(cases) => cases,
             Err(error) => {

@@ -37,21 +37,58 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 /// Endings of files with both programs, and of those that stand alone since one refuses an object.
 const FILES: [&str; 3] = [".bpf.c", ".refused.bpf.c", ".mended.bpf.c"];
 
+/// Where objects lie, and what is said of those there.
+const FOLDERS: [(&str, &str); 4] = [
+    ("kernel/", ""),
+    ("", ""),
+    ("on-6.12/", " (`--kernel 6.12`)"),
+    ("on-7.1/", " (`--kernel 7.1`)"),
+];
+
 fn document(programs: &Path) -> String {
     let mut text = HEAD.to_owned();
     let said = catalogue::codes();
+    let suites = suites(programs);
     let mut chapter = "";
     for section in catalogue::sections() {
         if section.chapter != chapter {
             chapter = section.chapter;
             let _ = write!(text, "\n## {chapter}\n");
         }
-        one(section, &said, programs, &mut text);
+        one(section, &said, &mut text);
+        let links = [objects(section, programs), cases(section, &suites)].concat();
+        if !links.is_empty() {
+            let _ = writeln!(text, "\nRefused, and mended: {}.", links.join(", "));
+        }
     }
     text
 }
 
-fn one(section: &Section, said: &[(String, &str)], programs: &Path, text: &mut String) {
+/// Names and texts of the suites, in order.
+fn suites(programs: &Path) -> Vec<(String, String)> {
+    let files = fs::read_dir(programs).into_iter().flatten().flatten();
+    let named = files.filter_map(|file| file.file_name().into_string().ok());
+    let mut suites: Vec<_> = named
+        .filter(|name| name.ends_with(".md"))
+        .filter_map(|name| Some((name.clone(), fs::read_to_string(programs.join(name)).ok()?)))
+        .collect();
+    suites.sort();
+    suites
+}
+
+/// Links to the headings of suites that are codes of the section.
+fn cases(section: &Section, suites: &[(String, String)]) -> Vec<String> {
+    let is_case =
+        |code: &str, text: &str| text.lines().any(|l| l.strip_prefix("## ") == Some(code));
+    let of_code = |code: &&'static str| {
+        let code = *code;
+        let (name, _) = suites.iter().find(|(_, text)| is_case(code, text))?;
+        Some(format!("[{name}: {code}](../tests/refusals/{name}#{code})"))
+    };
+    section.codes.iter().filter_map(of_code).collect()
+}
+
+fn one(section: &Section, said: &[(String, &str)], text: &mut String) {
     let _ = write!(text, "\n### {}\n\n", section.title);
     let _ = write!(text, "**{}**\n\n", section.help);
     for (words, help) in &section.special_help {
@@ -63,15 +100,14 @@ fn one(section: &Section, said: &[(String, &str)], programs: &Path, text: &mut S
         let lines = message.lines().map(|line| format!("`{}`", line.replace('|', "\\|")));
         let _ = writeln!(text, "| `{code}` | {} |", lines.collect::<Vec<_>>().join("<br>"));
     }
+}
+
+/// Links to the sources of the objects of the section's codes.
+fn objects(section: &Section, programs: &Path) -> Vec<String> {
     let names = section.codes.iter().map(|code| code.replace('-', "_"));
     let names = names.flat_map(|name| FILES.map(|of| format!("{name}{of}")));
-    let examples = names.flat_map(|name| [format!("kernel/{name}"), name]);
-    let examples: Vec<_> = examples.filter(|file| programs.join(file).exists()).collect();
-    if !examples.is_empty() {
-        let name = |file: &str| file.trim_start_matches("kernel/").to_owned();
-        let link = |file: &String| format!("[{}](../tests/refusals/{file})", name(file));
-        let links = examples.iter().map(link);
-        let links = links.collect::<Vec<_>>().join(", ");
-        let _ = writeln!(text, "\nRefused, and mended: {links}.");
-    }
+    let files = names.flat_map(|name| FOLDERS.map(|(folder, what)| (name.clone(), folder, what)));
+    let there = files.filter(|(name, folder, _)| programs.join(folder).join(name).exists());
+    let link = |(name, folder, what)| format!("[{name}](../tests/refusals/{folder}{name}){what}");
+    there.map(link).collect()
 }

@@ -36,13 +36,17 @@ fn errno_of(name: &str) -> Option<i32> {
     (2..MAX_ERRNO).find(|&errno| errno_name(errno) == name)
 }
 
-/// What our verifier says; an error if it has no verdict.
-pub fn on_ours(case: &Case, program: &Program) -> Result<Evidence, String> {
-    let privileges = match case.options.privileges {
+/// What the process may do that loads a case.
+pub fn privileges(case: &Case) -> Privileges {
+    match case.options.privileges {
         Loader::Root => Privileges::PRIVILEGED,
         Loader::Bpf => Privileges { bpf: true, perfmon: false },
-    };
-    let ours = engine::verify_with(program, (case.options.log_level | 4, privileges));
+    }
+}
+
+/// What our verifier says; an error if it has no verdict.
+pub fn on_ours(case: &Case, program: &Program) -> Result<Evidence, String> {
+    let ours = engine::verify_with(program, (case.options.log_level | 4, privileges(case)));
     match ours.verdict {
         Verdict::Accepted => Ok(Evidence { accepted: true, errno: 0, log: ours.log }),
         Verdict::Rejected(_) => Ok(Evidence { accepted: false, errno: ours.errno, log: ours.log }),

@@ -9,6 +9,9 @@ use std::path::Path;
 
 const LIST: &str = "untested-rejects.txt";
 
+/// Whose lines say what is expected.
+const SUITES: [&str; 2] = ["tests/verifier/", "tests/refusals/"];
+
 /// Checks the texts against the suites and the list.
 pub(super) fn check(root: &Path, files: &[File], breaches: &mut Breaches) {
     let untested = untested(files);
@@ -44,7 +47,7 @@ fn read_list(root: &Path) -> BTreeSet<String> {
 fn untested(files: &[File]) -> BTreeSet<String> {
     let suites: Vec<&str> = files
         .iter()
-        .filter(|f| f.path.starts_with("tests/verifier/"))
+        .filter(|f| SUITES.iter().any(|folder| f.path.starts_with(folder)))
         .flat_map(|f| f.text.lines())
         .collect();
     RejectKind::rows()
