@@ -12,6 +12,7 @@ use crate::missing_check;
 use crate::stat::{read_filters, read_presets};
 use crate::story;
 use crate::streams::Streams;
+use skep::catalogue::is_of_declaration;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::{LoadClass, Refusal, Session, Verdict, Verification, VerifyOptions};
@@ -240,6 +241,9 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     fn refused(&self, refusal: &Refusal, verification: &Verification) -> Diagnostic {
+        if let Some(declared) = self.declared(refusal, verification) {
+            return declared;
+        }
         // What stands for a reference that is not resolved says nothing.
         let shown = refusal.insn_idx.filter(|_| refusal.load.is_none());
         let mut notes: Vec<Note> = story::of_section(refusal, self.program).into_iter().collect();
@@ -269,6 +273,27 @@ impl Subject<'_> {
             notes,
             insn,
         }
+    }
+
+    /// A call of a function that nobody could call: what is wrong stands where it is declared, and
+    /// what it is given does not matter.
+    fn declared(&self, refusal: &Refusal, verification: &Verification) -> Option<Diagnostic> {
+        let because = verification.because.as_deref()?;
+        let call = refusal.insn_idx.filter(|_| is_of_declaration(&refusal.kind))?;
+        let start = story::called(refusal, self.program)?;
+        let called_at = format!("{} at", refusal.message.trim_end());
+        Some(Diagnostic {
+            severity: Severity::Error,
+            advice: advice(&refusal.kind, because, &[]),
+            rule: refusal.kind.clone(),
+            message: because.to_owned(),
+            object: self.file.to_owned(),
+            prog: self.prog.to_owned(),
+            insn_idx: Some(start),
+            at: source_spot(self.program, start),
+            notes: vec![story::since(&called_at, call, &describing(self.program))],
+            insn: None,
+        })
     }
 
     /// What the path to the refusal tells: what lasts, where it branched, what registers are, which

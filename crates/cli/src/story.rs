@@ -148,12 +148,17 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
 /// What does not fit, where the message only says that something does not; at the function that a
 /// call is of.
 pub(crate) fn because(text: &str, refusal: &Refusal, program: &Program) -> Note {
-    let call = refusal.insn_idx.and_then(|idx| Some((idx, program.insns.get(idx)?)));
-    let callee = call.filter(|(_, insn)| insn.class() == BPF_JMP && insn.op() == BPF_CALL);
-    let start =
-        callee.and_then(|(idx, insn)| usize::try_from(idx as i64 + 1 + i64::from(insn.imm)).ok());
-    let at = start.and_then(|start| source_spot(program, start));
+    let at = called(refusal, program).and_then(|start| source_spot(program, start));
     Note { text: format!("the function that is called: {text}"), at }
+}
+
+/// The first insn of the function that a refused call is of.
+pub(crate) fn called(refusal: &Refusal, program: &Program) -> Option<usize> {
+    let idx = refusal.insn_idx?;
+    let insn = program.insns.get(idx)?;
+    let is_call = insn.class() == BPF_JMP && insn.op() == BPF_CALL;
+    let start = is_call.then(|| idx as i64 + 1 + i64::from(insn.imm))?;
+    usize::try_from(start).ok()
 }
 
 /// Where what is not released was acquired.

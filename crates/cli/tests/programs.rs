@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
+use walkdir::WalkDir;
 
 /// Rebuilds all objects where the compiler that built them is present; elsewhere says that it
 /// did not.
@@ -41,9 +42,8 @@ fn rebuilt(dir: &Path, least: usize) {
 
 /// The committed objects, by their path under `dir`.
 fn committed(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let folders = [dir.to_owned(), dir.join("bench")];
-    let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
-    let paths = entries.map(|entry| entry.unwrap().path());
+    let files = WalkDir::new(dir).max_depth(2).into_iter();
+    let paths = files.map(|entry| entry.unwrap().into_path());
     let objects = paths.filter(|path| path.extension().is_some_and(|extension| extension == "o"));
     objects
         .map(|path| (path.strip_prefix(dir).unwrap().to_owned(), fs::read(&path).unwrap()))

@@ -2,9 +2,12 @@
 //! `mended`, which is accepted. The kernel judges both (`cargo xtask kernel-diff tests/refusals`).
 //! Where all of an object is refused, each has a file of its own: `CODE.refused.bpf.c`.
 
-use skep::{Host, KernelBtf, Refusal, Session, Verdict, VerifyOptions};
+use skep::catalogue::{self, Section};
+use skep::{Host, Kernel, KernelBtf, Refusal, Session, Verdict, VerifyOptions};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
 
 #[test]
 fn one_is_refused_with_the_code_and_its_twin_accepted() {
@@ -21,9 +24,50 @@ fn so_it_is_with_types_and_functions_of_the_kernel() {
     }
 }
 
+/// On a kernel that has a rule which the kernel that judges here has not.
+#[test]
+fn so_it_is_on_other_kernels() {
+    let folders = fs::read_dir(programs()).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = folders.filter_map(|name| name.into_string().ok());
+    let others: Vec<_> = names.filter(|name| name.starts_with("on-")).collect();
+    assert!(others.len() >= 3);
+    for folder in others {
+        let kernel = Kernel::open(folder.trim_start_matches("on-")).unwrap();
+        assert!(twins(&folder, &Session::for_kernel(kernel)) >= 1);
+    }
+}
+
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/refusals")
+}
+
+/// Each row of the catalogue has a program, or says why it has none.
+#[test]
+fn rows_without_a_program_say_why() {
+    let mut shown = BTreeSet::new();
+    for entry in WalkDir::new(programs()) {
+        let path = entry.unwrap().into_path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if let Some(name) = name.strip_suffix(".bpf.c") {
+            shown.insert(name.split('.').next().unwrap().replace('_', "-"));
+        } else if name.ends_with(".md") {
+            let suite = fs::read_to_string(&path).unwrap();
+            shown.extend(suite.lines().filter_map(|l| Some(l.strip_prefix("## ")?.to_owned())));
+        }
+    }
+    let known = catalogue::codes();
+    let is_code = |name: &&String| known.iter().any(|(code, _)| code.replace('_', "-") == **name);
+    assert_eq!(shown.iter().find(|name| !is_code(name)), None, "no such code");
+    let has = |code: &&str| shown.contains(&code.replace('_', "-"));
+    let wrong =
+        |section: &&Section| section.codes.iter().any(&has) == section.without_program.is_some();
+    let wrong: Vec<_> = catalogue::sections().iter().filter(wrong).map(|it| &it.codes).collect();
+    assert!(wrong.is_empty(), "a program and a reason, or neither: {wrong:?}");
+}
+
 /// How many there are in a folder, all as they should be.
 fn twins(folder: &str, session: &Session) -> usize {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/refusals").join(folder);
+    let folder = programs().join(folder);
     let mut twins = 0;
     let mut wrong = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {

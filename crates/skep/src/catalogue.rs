@@ -11,6 +11,8 @@
 //! > - `words`: what to do instead where the message or a note has these words.
 //!
 //! Why the rule exists, how such programs come about, how to mend them: Markdown.
+//!
+//! No program: why `tests/refusals` has none that is refused so.
 //! ```
 //!
 //! # Invariants
@@ -22,14 +24,17 @@ use skep_object::LoadClass;
 use skep_verifier::RejectKind;
 use std::sync::LazyLock;
 
+const MEMORY: &str = "Memory";
+const FUNCTIONS: &str = "Functions and their BTF";
+
 /// A file of sections, and what they are about.
 const CHAPTERS: [(&str, &str); 9] = [
-    ("Memory", include_str!("catalogue/memory.md")),
+    (MEMORY, include_str!("catalogue/memory.md")),
     ("Calls of helpers", include_str!("catalogue/call.md")),
     ("Kernel functions", include_str!("catalogue/kfunc.md")),
     ("Instructions and arithmetic", include_str!("catalogue/insn.md")),
     ("Loops, exits and limits", include_str!("catalogue/flow.md")),
-    ("Functions and their BTF", include_str!("catalogue/func.md")),
+    (FUNCTIONS, include_str!("catalogue/func.md")),
     ("Functions that replace others", include_str!("catalogue/replace.md")),
     ("What a program attaches to, and its maps", include_str!("catalogue/attach.md")),
     ("Loading", include_str!("catalogue/load.md")),
@@ -55,6 +60,8 @@ pub struct Section {
     /// Why the rule exists, how such programs come about, how they are mended: Markdown, to 100
     /// columns.
     pub text: &'static str,
+    /// Why no program of `tests/refusals` is refused so, if there is none.
+    pub without_program: Option<String>,
 }
 
 impl Section {
@@ -79,6 +86,24 @@ pub fn sections() -> &'static [Section] {
 /// The section of a code such as `leaked-reference`.
 pub fn section(code: &str) -> Option<&'static Section> {
     sections().iter().find(|section| section.codes.contains(&code))
+}
+
+/// The code of a refusal: where `own` says only that a function and what it is given do not fit
+/// each other, and `because` what does not fit, the code of that.
+///
+/// What is said of memory then is about what a parameter stands for, and no access of the
+/// program's.
+pub fn code_because(own: &'static str, because: Option<&str>) -> &'static str {
+    let codes = because.map(codes_of_message).unwrap_or_default();
+    let declared = codes.iter().find(|code| is_of_declaration(code));
+    let given = || codes.first().filter(|_| codes.len() == 1);
+    let of_memory = |code: &str| section(code).is_none_or(|section| section.chapter == MEMORY);
+    declared.or_else(given).copied().filter(|code| !of_memory(code)).unwrap_or(own)
+}
+
+/// Whether this code is about how a function is declared, whatever it is given.
+pub fn is_of_declaration(code: &str) -> bool {
+    section(code).is_some_and(|section| section.chapter == FUNCTIONS)
 }
 
 /// All codes of refusals, each with the kernel's text: operands in braces, empty where there is
@@ -126,6 +151,10 @@ fn parse(chapter: &'static str, section: &'static str) -> Section {
     let (codes, rest) = section.split_once('\n').unwrap_or((section, ""));
     let (title, rest) = rest.trim_start().split_once("\n\n").unwrap_or((rest.trim(), ""));
     let (help, text) = rest.split_once("\n\n").unwrap_or((rest, ""));
+    let (text, without) = match text.split_once("No program: ") {
+        Some((text, why)) => (text, Some(joined(why))),
+        None => (text, None),
+    };
     let mut helps = help.split("\n> - `");
     let help = joined(helps.next().unwrap_or_default());
     let special = |text: &'static str| {
@@ -139,6 +168,7 @@ fn parse(chapter: &'static str, section: &'static str) -> Section {
         help,
         special_help: helps.map(special).collect(),
         text: text.trim(),
+        without_program: without,
     }
 }
 
@@ -273,6 +303,19 @@ mod tests {
             assert!(codes_of_message(message).contains(&code), "{message}");
         }
         assert_eq!(codes_of_message("nothing of the kind"), [""; 0]);
+    }
+
+    #[test]
+    fn what_does_not_fit_has_the_code() {
+        const OWN: &str = "arguments-do-not-fit-global-function";
+        let code = |because| code_because(OWN, Some(because));
+        assert_eq!(code("arg#0 is expected to be non-NULL"), "nullable-argument");
+        assert_eq!(code("Arg#0 type STRUCT in sum() is not supported yet."), "parameter-type");
+        let of_no_size = "arg#0 reference type('FWD pair') size cannot be determined: -22";
+        assert_eq!(code(of_no_size), "parameter-points-to-unknown-size");
+        assert_eq!(code("R1 invalid mem access 'scalar'"), OWN);
+        assert_eq!(code("nothing of the kind"), OWN);
+        assert_eq!(code_because(OWN, None), OWN);
     }
 
     #[test]

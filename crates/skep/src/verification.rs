@@ -4,7 +4,7 @@
 //! [`Verdict::Bug`].
 
 use crate::WalkedPath;
-use crate::catalogue::load_code;
+use crate::catalogue::{code_because, load_code};
 use crate::kernel::Lack;
 use skep_object::LoadClass;
 use skep_program::{Missing, Program};
@@ -185,7 +185,7 @@ impl Refusal {
             return Refusal { insn_idx, ..Refusal::at_load(class, unresolved.what.clone()) };
         }
         Refusal {
-            kind: rejection.kind.code().to_owned(),
+            kind: code_of(&rejection).to_owned(),
             registers: rejection.regnos().iter().map(|regno| regno.0).collect(),
             load: None,
             insn_idx,
@@ -193,6 +193,11 @@ impl Refusal {
             message: rejection.message,
         }
     }
+}
+
+/// The code of a refusal.
+fn code_of(rejection: &Rejection) -> &'static str {
+    code_because(rejection.kind.code(), rejection.because.as_deref())
 }
 
 /// Counters, under the names of the kernel's log.

@@ -49,7 +49,7 @@ impl Verdict {
 pub struct Ours {
     /// How it ended.
     pub verdict: Verdict,
-    /// The code of a refusal of the verifier's.
+    /// The code of a refusal.
     pub code: Option<&'static str>,
     /// errno of a refusal, else 0.
     pub errno: i32,
@@ -182,7 +182,11 @@ impl From<skep_verifier::Outcome> for Ours {
             ..KernelStats::parse(&outcome.log).unwrap_or_default()
         };
         let (code, errno) = match &outcome.verdict {
-            V::Rejected(rejection) => (Some(rejection.kind.code()), rejection.errno),
+            V::Rejected(rejection) => {
+                let because = rejection.because.as_deref();
+                let code = skep::catalogue::code_because(rejection.kind.code(), because);
+                (Some(code), rejection.errno)
+            }
             _ => (None, 0),
         };
         let verdict = match outcome.verdict {

@@ -38,11 +38,12 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 const FILES: [&str; 3] = [".bpf.c", ".refused.bpf.c", ".mended.bpf.c"];
 
 /// Where objects lie, and what is said of those there.
-const FOLDERS: [(&str, &str); 4] = [
+const FOLDERS: [(&str, &str); 5] = [
     ("kernel/", ""),
     ("", ""),
     ("on-6.12/", " (`--kernel 6.12`)"),
     ("on-7.1/", " (`--kernel 7.1`)"),
+    ("on-7.3/", " (`--kernel 7.3`)"),
 ];
 
 fn document(programs: &Path) -> String {
@@ -59,6 +60,9 @@ fn document(programs: &Path) -> String {
         let links = [objects(section, programs), cases(section, &suites)].concat();
         if !links.is_empty() {
             let _ = writeln!(text, "\nRefused, and mended: {}.", links.join(", "));
+        }
+        if let Some(why) = &section.without_program {
+            let _ = writeln!(text, "\nThere is no program that shows it: {why}");
         }
     }
     text

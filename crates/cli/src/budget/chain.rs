@@ -2,6 +2,7 @@
 
 use crate::profile::function_name;
 use crate::story::{Described, since};
+use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL};
 use skep::program::Program;
 use skep::verifier::ChainFrame;
 use skep::{Step, WalkedPath};
@@ -36,6 +37,25 @@ pub(super) fn notes(
 /// Where the function of a chain begins that takes most stack.
 pub(super) fn largest(chain: &[ChainFrame]) -> Option<usize> {
     chain.iter().max_by_key(|frame| frame.stack_bytes).map(|frame| frame.start as usize)
+}
+
+/// The call that closes a circle of calls, which is refused before anything is walked.
+pub(super) fn recursive(program: &Program, message: &str) -> Option<usize> {
+    let names = message.trim_end().strip_prefix("recursive call from ")?.strip_suffix("()")?;
+    let (from, to) = names.split_once("() to ")?;
+    let starts: Vec<usize> = program.func_info.iter().map(|row| row.insn_off.index()).collect();
+    let is_call = |idx: &usize| {
+        let insn = &program.insns[*idx];
+        let is_call =
+            insn.class() == BPF_JMP && insn.op() == BPF_CALL && insn.src == BPF_PSEUDO_CALL;
+        let target = usize::try_from(*idx as i64 + 1 + i64::from(insn.imm));
+        let target = target.ok().filter(|target| is_call && starts.contains(target));
+        let within = starts.iter().rev().find(|&start| start <= idx);
+        let is_named = |start: usize, name: &str| function_name(program, start) == name;
+        within.is_some_and(|&start| is_named(start, from))
+            && target.is_some_and(|target| is_named(target, to))
+    };
+    (0..program.insns.len()).find(is_call)
 }
 
 /// The functions that a path is in at its end.
