@@ -61,6 +61,20 @@ pub struct Ours {
     pub log: String,
 }
 
+impl Ours {
+    /// Why the program is not for the host, whose kernel may crash over it
+    /// (`docs/kernel-findings.md`).
+    pub fn must_not_load(&self) -> Option<&'static str> {
+        match &self.verdict {
+            Verdict::Rejected(why) if why.contains("jumps is too complex") => Some("too complex"),
+            Verdict::Unsupported(why) if why.contains("before the exception callback") => {
+                Some("functions removed before the exception callback")
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Verifies a program as root would load it; a panic becomes [`Verdict::Bug`].
 pub fn verify(program: &Program, log_level: u32) -> Ours {
     verify_with(program, (log_level, Privileges::PRIVILEGED))

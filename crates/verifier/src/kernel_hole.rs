@@ -43,6 +43,9 @@ pub enum HoleKind {
     AtomicFetch,
     /// Precision of the number of rounds of `bpf_loop` does not come to states of the callback.
     LoopRounds,
+    /// What a state at a call that calls back turns out to need does not come to the paths that
+    /// ended there before.
+    CallbackStates,
 }
 
 impl fmt::Display for KernelHole {
@@ -53,6 +56,7 @@ impl fmt::Display for KernelHole {
             HoleKind::SignExtendedFill => "a sign-extending fill, taken for the spilled number",
             HoleKind::AtomicFetch => "a fetched number, of which not all paths were walked",
             HoleKind::LoopRounds => "rounds of bpf_loop, of which not all were walked",
+            HoleKind::CallbackStates => "a loop around a callback, of which not all was walked",
         };
         write!(f, "unsafe, though the kernel accepts it: insn {}: {what}", self.insn_idx.0)
     }

@@ -14,7 +14,7 @@ use crate::explore::idmap::IdMap;
 use crate::log::{Log, reject, verbose};
 use crate::passes::cfg::Loops;
 use crate::passes::const_regs::decide_jumps;
-use crate::passes::dead_func::address_of_removed_end;
+use crate::passes::dead_func::{address_of_removed_end, removed_before_exception_cb};
 use crate::passes::exception_cb::find_exception_cb;
 use crate::passes::fastcall::{Fastcall, mark_fastcall_patterns};
 use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
@@ -184,7 +184,7 @@ impl<'a> Env<'a> {
         self.refuse_recursion(&subprogs)?;
         crate::check::attach::check_attach_btf_id(self)?;
         let order = self.order_insns(&subprogs);
-        let loops = if self.rules().callbacks_are_loops { cfg::mark::CALLS_CALLBACK } else { 0 };
+        let loops = if self.callbacks_are_loops() { cfg::mark::CALLS_CALLBACK } else { 0 };
         let components = scc::compute_scc(self.insns, &|at| cfg.marks[at] & loops != 0);
         let live = live_regs::compute_live_registers(self.insns, &order, &self.callable);
         self.live_stack = LiveStack::new(self.insns, &subprogs, (&cfg, order));
@@ -358,8 +358,17 @@ impl<'a> Env<'a> {
                 "the address of a function that is never walked, where no function will be",
             );
         }
+        if let Some(idx) = removed_before_exception_cb(&self.layout, self) {
+            self.insn_idx = idx as u32;
+            return unsupported("functions removed before the exception callback");
+        }
         self.accepted = true;
         Ok(())
+    }
+
+    /// The kernels' rule; always where the walk must not go by their holes.
+    pub(crate) fn callbacks_are_loops(&self) -> bool {
+        self.sound || self.rules().callbacks_are_loops
     }
 
     fn stack_depths(&self) -> Vec<u16> {

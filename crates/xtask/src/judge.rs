@@ -55,6 +55,9 @@ pub(crate) fn run(args: &Args, engine: Engine) -> crate::Outcome {
 }
 
 fn theirs(program: &Program, level: u32) {
+    if let Some(why) = engine::verify(program, 0).must_not_load() {
+        return println!("not asked: {why}");
+    }
     match judge(program, level) {
         Answer::NotJudged { reason, detail } => println!("not judged: {reason}: {detail}"),
         Answer::Judged(it) => {
@@ -73,6 +76,9 @@ fn ours(program: &Program, level: u32) {
 
 fn side(program: &Program, args: &Args) {
     let ours = engine::verify(program, args.level | 4);
+    if let Some(why) = ours.must_not_load() {
+        return println!("not asked: {why}");
+    }
     let (theirs, verdict) = match judge(program, args.level | 4) {
         Answer::NotJudged { reason, detail } => return println!("not judged: {reason}: {detail}"),
         Answer::Judged(it) => (it.log, if it.accepted { "accepted" } else { "rejected" }),

@@ -5,6 +5,7 @@
 
 use super::equal::{Compare, Exactness, states_maybe_looping};
 use crate::env::{Env, InsnFlags};
+use crate::kernel_hole::HoleKind;
 use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::{Check, FlowFault, errno};
@@ -35,6 +36,9 @@ struct Search {
     insn_idx: u32,
     force_new_state: bool,
     add_new_state: bool,
+    /// Whether marks of the finished checkpoint that was compared last are incomplete. Asked where
+    /// callbacks are called.
+    was_incomplete: bool,
 }
 
 impl Env<'_> {
@@ -49,8 +53,12 @@ impl Env<'_> {
             || self.cur.history.len() > HISTORY_MAX;
         let far = self.pace.jmps - self.pace.jmps_at_save >= 2
             && self.stats.insns_processed - self.pace.insns_at_save >= 8;
-        let mut search =
-            Search { insn_idx, force_new_state, add_new_state: force_new_state || far };
+        let mut search = Search {
+            insn_idx,
+            force_new_state,
+            add_new_state: force_new_state || far,
+            was_incomplete: false,
+        };
 
         if self.arena.wants_sweep() {
             self.collect_values();
@@ -160,6 +168,11 @@ impl Env<'_> {
         if hot.branches > 0 {
             return self.compare_with_unfinished(id, hot, search);
         }
+        if self.sccs.num_backedges > 0
+            && self.aux[search.insn_idx as usize].has(InsnFlags::CALLS_CALLBACK)
+        {
+            search.was_incomplete = self.incomplete_read_marks(id);
+        }
         if self.is_apart(hot) {
             return Ok(Match::Miss);
         }
@@ -206,7 +219,11 @@ impl Env<'_> {
             }
         } else if aux.has(InsnFlags::CALLS_CALLBACK) {
             if !apart && self.states_equal(id, Exactness::RangeWithin) {
-                return Ok(Match::Hit { loops: self.rules().callbacks_are_loops });
+                // Before callbacks were loops, the answer of the comparison before stood here.
+                let loops = self.callbacks_are_loops()
+                    || search.was_incomplete
+                    || self.goes_by(HoleKind::CallbackStates);
+                return Ok(Match::Hit { loops });
             }
             may_be_infinite = false;
         }

@@ -5,6 +5,9 @@
 use crate::env::Env;
 use crate::log::verbose;
 
+/// Bytes that the kernel writes at once: of a longer source line, the rest is not there.
+const PRINT_MAX: usize = 1023;
+
 impl Env<'_> {
     /// Index of the line info that covers the insn.
     pub(crate) fn find_line_info(&self, insn_idx: u32) -> Option<usize> {
@@ -23,9 +26,26 @@ impl Env<'_> {
             }
         }
         self.log_at.prev_linfo = Some(at as u32);
-        let text = btf.str(line.line_off).trim_start_matches(|c: char| c.is_ascii_whitespace());
+        let text = printed(btf.str(line.line_off));
         let file = btf.str(line.file_name_off);
         let file = file.rsplit('/').next().unwrap_or(file);
         verbose!(self, "{prefix}{text} @ {file}:{}\n", line.line());
+    }
+}
+
+/// What the log shows of a source line.
+fn printed(line: &str) -> &str {
+    let text = line.trim_start_matches(|c: char| c.is_ascii_whitespace());
+    &text[..text.floor_char_boundary(PRINT_MAX)]
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_line_is_shown_without_its_indent_and_no_longer_than_the_kernel_writes_at_once() {
+        assert_eq!(super::printed("\t  r0 = 0;"), "r0 = 0;");
+        let long = format!("  {}é", "x".repeat(1022));
+        assert_eq!(super::printed(&long), "x".repeat(1022));
+        assert_eq!(super::printed(&"y".repeat(5000)).len(), 1023);
     }
 }

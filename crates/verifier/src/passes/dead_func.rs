@@ -39,3 +39,16 @@ pub(crate) fn address_of_removed_end<W: WalkedInsns>(
     };
     insns.iter().enumerate().find(names_end).map(|(idx, _)| idx)
 }
+
+/// The first of a program's functions before its own exception callback that is removed. The kernel
+/// goes on looking for the callback by the number that it had, finds another function or none, and
+/// has crashed over it (`docs/kernel-findings.md`).
+pub(crate) fn removed_before_exception_cb<W: WalkedInsns>(
+    subprogs: &Subprogs,
+    walked: &W,
+) -> Option<usize> {
+    let is_dead = |&subprog: &usize| {
+        !(subprogs.start(subprog)..subprogs.end(subprog)).any(|idx| walked.was_seen(idx as usize))
+    };
+    (0..subprogs.exception_cb?).find(is_dead).map(|subprog| subprogs.start(subprog) as usize)
+}

@@ -146,6 +146,10 @@ impl Row {
         let mut row = Row::without(object, &program.name, (Class::NotJudged, String::new()));
         row.time_ours_us = (cpu_time() - start).as_micros() as u64;
         row.fill_ours(&ours);
+        if let Some(why) = ours.must_not_load() {
+            row.reason = format!("not asked: {why}");
+            return row;
+        }
         match judge(program, 4) {
             Answer::Judged(theirs) => {
                 row.fill(&ours, &theirs);

@@ -8,7 +8,7 @@ use super::attributes;
 use super::compare::{Compared, Loader, WALK_MAX};
 use super::edit::{self, Stock};
 use super::elf;
-use super::generated::{self, Kfuncs};
+use super::generated::{self, Kfuncs, Shape};
 use crate::objects;
 use crate::random::generate::{self, Rng};
 use crate::random::tracing;
@@ -62,7 +62,7 @@ enum Origin {
     /// Loads through the kernel's types.
     Tracing,
     /// Shapes that verifiers found hard.
-    Hard,
+    Hard(Shape),
     /// What a program can hold, used as anything.
     Uses,
     /// The bytes of an object.
@@ -130,10 +130,11 @@ impl Sources {
         };
         if self.files.is_empty() || rng.chance(self.generated) {
             return Some(match rng.below(10) {
-                0..3 => batch(Origin::Random, "random", Vec::new()),
-                3 if !self.tracepoints.is_empty() => batch(Origin::Tracing, "tracing", Vec::new()),
-                4..7 => batch(Origin::Uses, "uses", Vec::new()),
-                _ => batch(Origin::Hard, "hard", Vec::new()),
+                0..2 => batch(Origin::Random, "random", Vec::new()),
+                2 if !self.tracepoints.is_empty() => batch(Origin::Tracing, "tracing", Vec::new()),
+                3 | 4 => batch(Origin::Uses, "uses", Vec::new()),
+                5..8 => batch(Origin::Hard(Shape::Graph), "graph", Vec::new()),
+                _ => batch(Origin::Hard(Shape::Statements), "hard", Vec::new()),
             });
         }
         let elf = rng.chance(ELF);
@@ -244,9 +245,9 @@ impl Batch<'_> {
                 kernel_btf: self.sources.host.kernel_btf.clone(),
                 ..generate::program(rng.below(u64::MAX >> 12))
             },
-            Origin::Hard => {
+            Origin::Hard(shape) => {
                 let kernel_btf = self.sources.host.kernel_btf.as_ref();
-                generated::program(rng, (&self.sources.hard, kernel_btf))
+                generated::program(rng, (&self.sources.hard, kernel_btf), *shape)
             }
             Origin::Tracing => match &self.sources.host.kernel_btf {
                 Some(btf) => {

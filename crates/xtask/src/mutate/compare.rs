@@ -159,6 +159,9 @@ fn short_walk(quick: &Ours, logged: &Ours) -> Option<Difference> {
 }
 
 fn left_out(quick: &Ours) -> Option<Compared> {
+    if let Some(why) = quick.must_not_load() {
+        return Some(Compared::Left(why.to_owned()));
+    }
     match &quick.verdict {
         Verdict::Unsupported(what) => {
             Some(Compared::Left(format!("not supported yet: {}", shape(what))))
@@ -169,9 +172,6 @@ fn left_out(quick: &Ours) -> Option<Compared> {
             ours: why.clone(),
             ..Difference::none()
         }))),
-        Verdict::Rejected(why) if why.contains("jumps is too complex") => {
-            Some(Compared::Left("too complex".to_owned()))
-        }
         _ if quick.waiting_max >= WAITING_MAX => Some(Compared::Left("too complex".to_owned())),
         _ => None,
     }

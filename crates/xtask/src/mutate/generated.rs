@@ -10,6 +10,7 @@
 //!    break that.
 
 mod calls;
+mod graph;
 mod memory;
 mod scalars;
 mod uses;
@@ -77,6 +78,16 @@ struct Maker<'a> {
     calls: Vec<(usize, Body)>,
     /// How deep in functions; the program is 0.
     depth: u32,
+    shape: Shape,
+}
+
+/// What functions are made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Statements, one after the other.
+    Statements,
+    /// Blocks that jump to one another.
+    Graph,
 }
 
 const TYPES: [ProgType; 6] = [
@@ -97,10 +108,12 @@ pub(super) fn of_uses(rng: &mut Rng, kernel_btf: Option<&Arc<Btf>>) -> Program {
 pub(super) fn program(
     rng: &mut Rng,
     (kfuncs, kernel_btf): (&Kfuncs, Option<&Arc<Btf>>),
+    shape: Shape,
 ) -> Program {
     let prog_type = rng.pick(&TYPES);
     let frequent = rng.chance(25);
-    let mut it = Maker { rng, prog_type, insns: Vec::new(), kfuncs, calls: Vec::new(), depth: 0 };
+    let mut it =
+        Maker { rng, prog_type, insns: Vec::new(), kfuncs, calls: Vec::new(), depth: 0, shape };
     it.body(Body::Function);
     it.functions();
     let mut flags = ProgFlags::empty();
@@ -249,6 +262,9 @@ impl Maker<'_> {
     }
 
     fn body(&mut self, body: Body) {
+        if self.shape == Shape::Graph {
+            return self.graph(body);
+        }
         self.mov(6, 1);
         if self.depth > 0 {
             let (first, second) = self.rng.pick(&[(1, 2), (2, 1), (2, 2)]);
@@ -326,7 +342,8 @@ mod tests {
     #[test]
     fn a_seed_gives_one_program_whose_jumps_stay_inside() {
         for seed in 0..200 {
-            let make = || program(&mut Rng::new(seed), (&Kfuncs::default(), None));
+            let shape = if seed % 2 == 0 { Shape::Graph } else { Shape::Statements };
+            let make = || program(&mut Rng::new(seed), (&Kfuncs::default(), None), shape);
             let made = make();
             assert_eq!(made.insns, make().insns);
             let len = made.insns.len() as i64;

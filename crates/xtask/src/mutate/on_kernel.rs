@@ -125,14 +125,14 @@ fn compare(
     program: &Program,
     ask: &mut dyn FnMut(&Program) -> Told,
 ) -> Result<bool, Left> {
+    if let Some(why) = ours.must_not_load() {
+        return Err(Left::Out(why.to_owned()));
+    }
     if let Verdict::Unsupported(what) = &ours.verdict {
         return Err(Left::Out(format!("not supported yet: {}", shape(what))));
     }
     if ours.stats.insns_processed > WALK_MAX {
         return Err(Left::Out("long".to_owned()));
-    }
-    if ours.verdict.reason().contains("jumps is too complex") {
-        return Err(Left::Out("too complex".to_owned()));
     }
     let (accepted, log) = match ask(program) {
         Told::Judged { accepted, log } => (accepted, log),
