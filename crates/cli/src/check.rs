@@ -1,7 +1,7 @@
 //! `skep check`: each refusal explained, with its source line and what was known.
 
 use crate::budget;
-use crate::dump::names::{insn_with_map, source_spot};
+use crate::dump::names::{insn_with_map, source_spot, spot_of};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::history::History;
@@ -13,6 +13,7 @@ use crate::stat::{read_filters, read_presets};
 use crate::story;
 use crate::streams::Streams;
 use skep::catalogue::is_of_declaration;
+use skep::object::Error as LoadError;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::{LoadClass, Refusal, Session, Verdict, Verification, VerifyOptions};
@@ -176,7 +177,7 @@ fn answer(judged: Judged<'_>, plan: &Plan) -> Answer {
     let here = format!("{object}: program '{prog}'");
     match &judged.result {
         Err(e) => {
-            let diagnostic = Refusal::of_load(e).map(|refusal| unloaded(&judged, &refusal));
+            let diagnostic = Refusal::of_load(e).map(|refusal| unloaded(&judged, &refusal, e));
             let trouble = diagnostic.is_none().then(|| format!("{here}: {}", not_loaded(e)));
             Answer { object, prog, insns: 0, diagnostic, trouble, exit }
         }
@@ -209,7 +210,7 @@ fn advice(code: &str, message: &str, notes: &[Note]) -> Option<Advice> {
 }
 
 /// A program that does not come before the verifier.
-fn unloaded(judged: &Judged<'_>, refusal: &Refusal) -> Diagnostic {
+fn unloaded(judged: &Judged<'_>, refusal: &Refusal, error: &LoadError) -> Diagnostic {
     let other = matches!(refusal.load, Some(LoadClass::Open | LoadClass::Section));
     let hint = "--loader any opens objects made for loaders that complete them";
     Diagnostic {
@@ -221,7 +222,7 @@ fn unloaded(judged: &Judged<'_>, refusal: &Refusal) -> Diagnostic {
         prog: judged.entry.name.clone(),
         insn_idx: None,
         insn: None,
-        at: None,
+        at: error.place().map(spot_of),
         notes: other.then(|| Note { text: hint.to_owned(), at: None }).into_iter().collect(),
     }
 }

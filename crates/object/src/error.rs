@@ -9,12 +9,27 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
+/// A line of the program's source, as the line info of the object gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SourcePlace {
+    /// File name as the compiler wrote it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1; 0 if unknown.
+    pub column: u32,
+    /// The text of the line; may be empty.
+    pub text: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Inner {
     /// What was being done, innermost first.
     context: Vec<String>,
     cause: String,
     class: Option<LoadClass>,
+    place: Option<SourcePlace>,
     source: Option<skep_btf::Error>,
 }
 
@@ -24,7 +39,7 @@ impl Error {
     /// An error with no context yet.
     pub(crate) fn new(cause: impl Into<String>) -> Error {
         let (context, cause) = (Vec::new(), cause.into());
-        Error(Box::new(Inner { context, cause, class: None, source: None }))
+        Error(Box::new(Inner { context, cause, class: None, place: None, source: None }))
     }
 
     /// What loading refuses: not a malformed file.
@@ -43,6 +58,18 @@ impl Error {
     /// what is known of the kernel does not suffice.
     pub fn class(&self) -> Option<LoadClass> {
         self.0.class
+    }
+
+    /// The line of the source that is about what is refused, where one is known.
+    pub fn place(&self) -> Option<&SourcePlace> {
+        self.0.place.as_ref()
+    }
+
+    /// The same error, at a place of the source; one that it has is kept.
+    #[must_use]
+    pub(crate) fn placed(mut self, place: Option<SourcePlace>) -> Error {
+        self.0.place = self.0.place.or(place);
+        self
     }
 
     /// An error at a byte of a section.

@@ -1,7 +1,7 @@
 //! `Image`: all of an object that relocation reads, gathered once.
 
 use crate::elf::{Elf, Section};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SourcePlace};
 use crate::ext_info::SectionInfo;
 use crate::externs::Externs;
 use crate::functions::Functions;
@@ -38,6 +38,20 @@ impl<'a> Image<'a> {
     /// A section that is known to exist: the null section if it does not.
     pub(crate) fn section(&self, index: usize) -> &Section<'a> {
         &self.elf.sections[if index < self.elf.sections.len() { index } else { 0 }]
+    }
+
+    /// The source line of the insn at a byte of a section.
+    pub(crate) fn place(&self, section: usize, offset: u64) -> Option<SourcePlace> {
+        let lines = &self.info.get(section)?.lines;
+        let behind = lines.partition_point(|row| u64::from(row.insn_off) <= offset);
+        let row = lines.get(behind.checked_sub(1)?)?;
+        let btf = self.btf.as_ref()?;
+        Some(SourcePlace {
+            file: btf.try_str(row.file_name_off)?.to_owned(),
+            line: row.line(),
+            column: row.column(),
+            text: btf.try_str(row.line_off)?.to_owned(),
+        })
     }
 
     /// Index of the function that begins at a slot of a section.

@@ -33,7 +33,7 @@ mod sections;
 mod struct_ops;
 mod variables;
 
-pub use error::Error;
+pub use error::{Error, SourcePlace};
 pub use globals::{Value, Variable};
 pub use loader::{LoadClass, Loader};
 pub use object::{Object, ObjectProgram};

@@ -4,7 +4,7 @@
 //! byte order; externs; struct_ops; (each program's CO-RE relocations); maps.
 
 use crate::elf::{Elf, Section};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SourcePlace};
 use crate::externs::{ExternKind, KCONFIG, KSYMS};
 use crate::image::Image;
 use crate::loader::{LoadClass, Loader};
@@ -182,7 +182,21 @@ fn check_endian(elf: &Elf<'_>) -> Result<()> {
 
 /// All of them, used or not.
 fn check_externs(image: &Image<'_>) -> Result<()> {
-    let values = image.externs.list.iter().map(|e| &e.value);
-    let refused = |error: &&Error| error.class().is_some();
-    values.filter_map(|value| value.as_ref().err()).find(refused).cloned().map_or(Ok(()), Err)
+    for (index, external) in image.externs.list.iter().enumerate() {
+        if let Err(error) = &external.value
+            && error.class().is_some()
+        {
+            return Err(error.clone().placed(use_of_extern(image, index)));
+        }
+    }
+    Ok(())
+}
+
+/// The first line of the source that uses an extern: nothing says where it is declared.
+fn use_of_extern(image: &Image<'_>, index: usize) -> Option<SourcePlace> {
+    let sections = image.elf.sections.iter().zip(&image.kinds);
+    let code = sections.filter(|(_, kind)| **kind == SectionKind::Code).map(|it| it.0);
+    code.flat_map(|section| section.relocations.iter().map(|at| (section.index, at)))
+        .filter(|(_, at)| image.externs.of_symbol(at.symbol) == Some(index))
+        .find_map(|(section, at)| image.place(section, at.offset))
 }

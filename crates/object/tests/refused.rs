@@ -93,6 +93,9 @@ fn a_strong_extern_refuses_every_program_and_a_weak_one_its_callers() {
         assert_eq!((class, &*why), (LoadClass::Extern, text));
     }
     assert_eq!(refusals(&object).len(), 3);
+    let place = object.refused.as_ref().and_then(|error| error.place()).expect("a line");
+    assert_eq!(place.text.trim(), "return skep_absent(1);");
+    assert!(place.file.ends_with("externs_absent.bpf.c") && place.line > 0, "{place:?}");
 
     let object = open("externs_absent.bpf.o");
     assert_eq!(refusals(&object), []);

@@ -3,6 +3,7 @@
 use skep::btf::TypeId;
 use skep::insn::code::{BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE};
 use skep::insn::{Insn, InsnNames, write_insn};
+use skep::object::SourcePlace;
 use skep::program::{LineInfo, MapIdx, Program};
 use skep::uapi::helper::HelperId;
 use skep::verifier::OwnHelper;
@@ -67,6 +68,12 @@ pub(crate) fn insn_with_map(program: &Program, idx: usize) -> Option<String> {
 pub(crate) fn line_info(program: &Program, idx: usize) -> Option<&LineInfo> {
     let after = program.line_info.partition_point(|row| row.insn_off.index() <= idx);
     program.line_info.get(after.checked_sub(1)?)
+}
+
+/// Where what is not loaded stands in the source.
+pub(crate) fn spot_of(place: &SourcePlace) -> SourceSpot {
+    let SourcePlace { file, line, column, text, .. } = place.clone();
+    SourceSpot { file: file.trim_start_matches("./").to_owned(), line, column, text }
 }
 
 /// The source line of an insn; `None` without line info.

@@ -1,6 +1,6 @@
 //! A program's verdict on each of the kernels that one walk speaks for.
 
-use crate::dump::names::source_spot;
+use crate::dump::names::{source_spot, spot_of};
 use crate::exit::Exit;
 use crate::judge_files::{Judged, exit_of, not_loaded};
 use crate::memory_gate::over_limit;
@@ -108,7 +108,12 @@ fn unloaded(e: &LoadError, kernel: &Kernel) -> Cell {
     };
     match kernel.verdict_not_known(&refusal) {
         Some(Verdict::Unsupported(what)) => Cell::not_known("unsupported", what),
-        _ => Cell { exit: exit_of(&Err(e.clone())), ..Cell::refused(&refusal, None) },
+        _ => {
+            let cell = Cell::refused(&refusal, None);
+            let at = e.place().map(spot_of);
+            let reason = cell.reason.map(|reason| CellReason { at, ..reason });
+            Cell { exit: exit_of(&Err(e.clone())), reason, ..cell }
+        }
     }
 }
 
