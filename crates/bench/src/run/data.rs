@@ -25,6 +25,7 @@ pub fn data_of(kind: &Kind) -> Vec<u8> {
         "json" => text(&mut bytes, JSON),
         "csv" => text(&mut bytes, NUMBERS),
         "headers" => text(&mut bytes, FIELDS),
+        "urldecode" => text(&mut bytes, QUERY),
         _ => {}
     }
     bytes
@@ -56,6 +57,7 @@ const JSON: &[u8] = b"{\"id\": 1402, \"name\": \"eth0 \\\"up\\\"\", \"addr\": [1
 const NUMBERS: &[u8] = b"17,4,1999,0,65535,12,7,300\n8,250,3,44100,1,0,96,5\n";
 const FIELDS: &[u8] = b"Host: example.org\nUser-Agent: test/1.0 (a; b)\nAccept: text/html, */*\n\
 Content-Length: 348\nX-Forwarded-For: 10.1.2.3\n";
+const QUERY: &[u8] = b"name=J%C3%BCrgen+Tester&city=New+York&q=a%26b%3D1&page=17&sort=%2dprice&";
 
 fn text(bytes: &mut [u8], text: &[u8]) {
     for (byte, from) in bytes.iter_mut().take(512).zip(text.iter().cycle()) {

@@ -36,7 +36,7 @@ const FIRST: [&str; KINDS.len()] = [
 ];
 
 /// Shapes that were known to be slow.
-const TUNED: [(&str, Kind); 17] = [
+const TUNED: [(&str, Kind); 26] = [
     ("hashes", kind!("adler")),
     ("hashes", kind!("poly1305")),
     ("hashes", kind!("bloom")),
@@ -54,10 +54,19 @@ const TUNED: [(&str, Kind); 17] = [
     ("parsers", kind!("varint")),
     ("parsers", kind!("base64")),
     ("bits", kind!("popcount")),
+    ("parsers", kind!("dnsname")),
+    ("parsers", kind!("urldecode")),
+    ("sorting", kind!("merge")),
+    ("sorting", kind!("radix")),
+    ("searches", kind!("rabin")),
+    ("bits", kind!("bitrev")),
+    ("numerics", kind!("softmul")),
+    ("packets", kind!("vlan")),
+    ("packets", kind!("acl")),
 ];
 
 /// Those that are held.
-const HELD: [(&str, Kind); 41] = [
+const HELD: [(&str, Kind); 48] = [
     ("parsers", kind!("utf8")),
     ("parsers", kind!("json")),
     ("parsers", kind!("csv")),
@@ -96,9 +105,16 @@ const HELD: [(&str, Kind); 41] = [
     ("numerics", kind!("circle")),
     ("numerics", kind!("fir")),
     ("packets", kind!("nat")),
-    ("packets", kind!("acl")),
     ("packets", kind!("toeplitz")),
     ("packets", kind!("tunnel")),
+    ("ciphers", kind!("aes")),
+    ("ciphers", kind!("rc5")),
+    ("hashes", kind!("crc64")),
+    ("compression", kind!("lzss")),
+    ("compression", kind!("mtf")),
+    ("tables", kind!("cuckoo")),
+    ("searches", kind!("glob")),
+    ("numerics", kind!("cordic")),
 ];
 
 /// Every program: the first ones, those that are tuned with, those that are held.
