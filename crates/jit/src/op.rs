@@ -283,6 +283,14 @@ pub(crate) enum Op {
         size: Size,
         dst: Reg,
     },
+    /// `dst = src * by + plus` by shifts (`opt::products`); `src` or `plus` is `dst`, neither r10.
+    Product {
+        width: Width,
+        dst: Reg,
+        src: Reg,
+        by: i32,
+        plus: Src,
+    },
     /// Keeps the low bytes of `src`.
     Zext {
         size: Size,
@@ -390,6 +398,7 @@ impl Op {
             Op::Lea { addr, .. } | Op::Load { addr, .. } | Op::Probe { addr, .. } => addr.uses(),
             Op::Fill { addr, .. } => addr.uses(),
             Op::Shift { src, by, .. } => by.uses().with(src),
+            Op::Product { src, plus, .. } => plus.uses().with(src),
             Op::Neg { dst, .. } | Op::Swap { dst, .. } => RegSet::of(&[dst]),
             Op::Zext { src, .. } | Op::MovSx { src, .. } => RegSet::of(&[src]),
             Op::Store { addr, src, .. } | Op::AluStore { addr, src, .. } => {
@@ -422,6 +431,7 @@ impl Op {
             | Op::Shift { dst, .. }
             | Op::Neg { dst, .. }
             | Op::Swap { dst, .. }
+            | Op::Product { dst, .. }
             | Op::Zext { dst, .. }
             | Op::MovSx { dst, .. }
             | Op::Div { dst, .. }
@@ -449,6 +459,7 @@ impl Op {
             Op::Mov { src: Src::Mem(addr), .. }
             | Op::Alu { src: Src::Mem(addr), .. }
             | Op::Div { src: Src::Mem(addr), .. }
+            | Op::Product { plus: Src::Mem(addr), .. }
             | Op::ArrayLookup { key: Src::Mem(addr), .. }
             | Op::Br { test: Test { b: Src::Mem(addr), .. }, .. } => Some(addr),
             _ => None,
@@ -473,6 +484,7 @@ impl Op {
                 | Op::Shift { .. }
                 | Op::Neg { .. }
                 | Op::Swap { .. }
+                | Op::Product { .. }
                 | Op::Zext { .. }
                 | Op::MovSx { .. }
                 | Op::Div { .. }

@@ -154,7 +154,7 @@ passes! {
     fills,
     /// Division by constants as multiplication.
     magic,
-    /// Multiplication by 3, 5 and 9 as `lea`.
+    /// Multiplication by 3, 5 and 9 as `lea`; by shifts where the next round waits for it.
     products,
     /// Flags of arithmetic in place of a comparison with 0.
     flags,

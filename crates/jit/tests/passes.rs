@@ -5,12 +5,18 @@
 
 #[path = "passes/examples.rs"]
 mod examples;
+#[path = "passes/loops.rs"]
+mod loops;
 
-use examples::EXAMPLES;
+use examples::{EXAMPLES, Example};
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter, Mnemonic, Register};
 use skep_jit::{CpuFeatures, Linkage, Passes, Tuning, compile};
 use skep_object::{Object, OpenOptions};
 use skep_verifier::{Config, Verdict, Xlated};
+
+fn examples() -> impl Iterator<Item = &'static Example> {
+    EXAMPLES.iter().chain(loops::LOOPS)
+}
 
 /// The code of a program, one insn a line; jump targets are offsets.
 fn listing(text: &str, passes: Passes) -> String {
@@ -249,7 +255,7 @@ fn only(name: &str) -> Passes {
 #[test]
 fn passes_make_what_they_say() {
     let bless = std::env::var_os("BLESS").is_some();
-    for example in EXAMPLES {
+    for example in examples() {
         let mut without = only(example.pass);
         *without.by_name(example.pass).expect("it was there") = false;
         let with = listing(example.program, only(example.pass));
@@ -268,7 +274,7 @@ fn every_pass_that_rewrites_has_an_example() {
     for name in Passes::NAMES {
         // What becomes of calls depends on facts of a verified program.
         let calls = ["lookup", "direct"].contains(name);
-        let known = calls || EXAMPLES.iter().any(|example| example.pass == *name);
+        let known = calls || examples().any(|example| example.pass == *name);
         assert!(known, "no example of {name}");
     }
 }

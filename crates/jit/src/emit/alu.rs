@@ -4,6 +4,7 @@ use super::{Emit, Operand};
 use crate::Error;
 use crate::asm::{Form, Mem, Operands, Rm, Width, X86, forms};
 use crate::op::{Addr, AluOp, Reg, ShiftOp, Size, Src};
+use crate::opt::products::terms;
 use crate::regs::{SCRATCH, x86};
 
 /// The forms of an operation: `reg, rm`; `rm, reg`; `rm, imm8`; `rm, imm32`.
@@ -87,7 +88,7 @@ impl Emit<'_> {
     fn mul(&mut self, width: Width, to: X86, src: Src) {
         match self.operand(src) {
             Operand::Imm(imm)
-                if self.unit.tuning.passes.products && self.product(width, to, imm) => {}
+                if self.unit.tuning.passes.products && self.small_product(width, to, imm) => {}
             Operand::Imm(imm) => {
                 let form = if is_i8(imm) { &forms::IMUL_I8 } else { &forms::IMUL_I32 };
                 self.asm.ri(form, width, (to, i64::from(imm)));
@@ -96,9 +97,8 @@ impl Emit<'_> {
         }
     }
 
-    /// Three, five or nine times; whether `times` is one of them. What takes a move, a shift and a
-    /// sum is no better than a multiplication, and worse where the processor has much else to do.
-    fn product(&mut self, width: Width, to: X86, times: i32) -> bool {
+    /// Three, five or nine times; whether `times` is one of them.
+    fn small_product(&mut self, width: Width, to: X86, times: i32) -> bool {
         let scale = match times {
             3 => 1,
             5 => 2,
@@ -108,6 +108,53 @@ impl Emit<'_> {
         let mem = Mem { base: to, index: Some((to, scale)), disp: 0 };
         self.asm.rm(&forms::LEA, width, (to, mem));
         true
+    }
+
+    /// `dst = src * by + plus`: `src` shifted, and the rest of the sum beside it.
+    pub(super) fn product(
+        &mut self,
+        (width, by): (Width, i32),
+        (dst, src): (Reg, Reg),
+        plus: Src,
+    ) -> Result<(), Error> {
+        let Some((shift, less)) = terms(by) else { return self.bug("a product of no two terms") };
+        let joins = if less { &forms::SUB_RM } else { &forms::ADD_RM };
+        let (to, from) = (x86(dst), x86(src));
+        let shifted = i64::from(shift);
+        if plus == Src::Imm(0) || plus == Src::Reg(dst) {
+            // What is added or taken away is in `dst`, or is what was there.
+            self.asm.rr(&forms::MOV_RM, width, (SCRATCH, from));
+            let (high, low) = if src == dst { (to, SCRATCH) } else { (SCRATCH, from) };
+            self.asm.ri(&forms::SHL_I8, width, (high, shifted));
+            self.asm.rr(joins, width, (to, low));
+            if src != dst {
+                self.asm.rr(&forms::ADD_RM, width, (to, high));
+            }
+            return Ok(());
+        }
+        if src != dst {
+            return self.bug("a product that nothing of is in place");
+        }
+        match plus {
+            Src::Reg(reg) if !less => {
+                let mem = Mem { base: x86(reg), index: Some((from, 0)), disp: 0 };
+                self.asm.rm(&forms::LEA, width, (SCRATCH, mem));
+            }
+            Src::Imm(imm) if !less => {
+                let mem = Mem { base: from, index: None, disp: imm };
+                self.asm.rm(&forms::LEA, width, (SCRATCH, mem));
+            }
+            _ => {
+                match self.operand(plus) {
+                    Operand::Imm(imm) => self.ld_imm(SCRATCH, i64::from(imm) as u64),
+                    Operand::Rm(rm) => self.reg_rm(&forms::MOV_RM, width, (SCRATCH, rm)),
+                }
+                self.asm.rr(joins, width, (SCRATCH, from));
+            }
+        }
+        self.asm.ri(&forms::SHL_I8, width, (to, shifted));
+        self.asm.rr(&forms::ADD_RM, width, (to, SCRATCH));
+        Ok(())
     }
 
     pub(super) fn lea(&mut self, width: Width, dst: Reg, addr: Addr) {

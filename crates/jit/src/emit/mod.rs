@@ -325,6 +325,9 @@ impl<'a> Emit<'a> {
             }
             Op::Neg { width, dst } => self.asm.r(&forms::NEG, width, x86(dst)),
             Op::Swap { size, dst } => self.swap(size, x86(dst)),
+            Op::Product { width, dst, src, by, plus } => {
+                return self.product((width, by), (dst, src), plus);
+            }
             Op::Zext { size, dst, src } => self.zext(size, dst, src),
             Op::MovSx { size, width, dst, src } => self.movsx((size, width), dst, src),
             Op::Div { op, width, dst, src } => return self.div((op, width), dst, src),

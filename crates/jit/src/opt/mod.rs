@@ -29,6 +29,8 @@ pub(crate) mod latches;
 pub(crate) mod lookup;
 pub(crate) mod magic;
 mod movbe;
+mod paths;
+pub(crate) mod products;
 mod ranges;
 mod rotate;
 mod signs;
@@ -99,6 +101,9 @@ pub(crate) fn run(
         if passes.index {
             index::run(ops, flow);
         }
+    }
+    if passes.products && products::run(ops, flow) {
+        flow.find_live(ops);
     }
     if passes.fills {
         fills::run(ops, flow, tuning.cpu.avx);

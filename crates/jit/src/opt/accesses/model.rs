@@ -258,6 +258,11 @@ impl<'a> Model<'a> {
                 let by = self.value(by, width) & u64::from(8 * bytes_of(width) - 1);
                 self.set(dst, width, shifted((op, width), self.reg(src), by));
             }
+            Op::Product { width, dst, src, by, plus } => {
+                let product = self.reg(src).wrapping_mul(i64::from(by) as u64);
+                let sum = product.wrapping_add(self.value(plus, width));
+                self.set(dst, width, sum);
+            }
             Op::Neg { width, dst } => self.set(dst, width, self.reg(dst).wrapping_neg()),
             Op::Swap { size, dst } => self.set(dst, Width::W64, swapped(self.reg(dst), size)),
             Op::Zext { size, dst, src } => {

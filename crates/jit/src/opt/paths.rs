@@ -1,0 +1,215 @@
+//! The blocks of a function: which follow which, what goes round, and how often each is run, as far
+//! as the shape of the function tells.
+//!
+//! Nothing here changes what a program does: where a guess is wrong it is slower.
+
+use crate::op::{Cond, Op, Src};
+use std::ops::Range;
+
+/// Ops of a function that is looked at.
+const OPS_MAX: usize = 4096;
+/// Rounds of a loop, and how likely a jump that could leave it stays.
+const ROUNDS: f32 = 16.0;
+const STAYS: f32 = 15.0 / 16.0;
+/// How likely two values are equal.
+const EQUAL: f32 = 0.375;
+
+/// A stretch of ops that is entered at its start and left at its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) ops: Range<usize>,
+    /// Blocks that may follow, with how likely each does: first the one behind it, then where it
+    /// jumps to.
+    pub(crate) next: [Option<(usize, f32)>; 2],
+    /// How often it is run for each time the function is.
+    pub(crate) runs: f32,
+    /// Loops around it, the innermost first.
+    pub(crate) loops: Vec<usize>,
+}
+
+/// What goes round.
+#[derive(Clone, Debug)]
+pub(crate) struct Round {
+    pub(crate) head: usize,
+    /// In order.
+    pub(crate) blocks: Vec<usize>,
+}
+
+/// A function.
+#[derive(Debug, Default)]
+pub(crate) struct Paths {
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) rounds: Vec<Round>,
+}
+
+impl Paths {
+    /// `whole`: stretches of ops, in order, that stay as they are, such as loops that are unrolled.
+    /// `None` for a function without loops, or one that is too long to look at.
+    pub(crate) fn new(ops: &[Op], func: Range<usize>, whole: &[Range<usize>]) -> Option<Paths> {
+        if func.len() > OPS_MAX {
+            return None;
+        }
+        let mut paths = Paths { blocks: blocks(ops, func, whole), rounds: Vec::new() };
+        let (order, back) = paths.walk();
+        if back.is_empty() {
+            return None;
+        }
+        paths.find_rounds(&back);
+        paths.guess(ops);
+        paths.run(&order);
+        Some(paths)
+    }
+
+    /// The loop around an op, if no other is in it.
+    pub(crate) fn innermost(&self, at: usize) -> Option<&Round> {
+        let block = self.blocks.partition_point(|block| block.ops.end <= at);
+        let number = *self.blocks.get(block)?.loops.first()?;
+        let round = &self.rounds[number];
+        let alone = |block: &usize| self.blocks[*block].loops.first() == Some(&number);
+        round.blocks.iter().all(alone).then_some(round)
+    }
+
+    fn nexts(&self, block: usize) -> impl Iterator<Item = usize> + use<> {
+        self.blocks[block].next.into_iter().flatten().map(|(next, _)| next)
+    }
+
+    /// Blocks in an order in which each stands behind those that lead to it, and the edges that go
+    /// back in it.
+    fn walk(&self) -> (Vec<usize>, Vec<(usize, usize)>) {
+        let (mut open, mut done) = (vec![false; self.blocks.len()], vec![false; self.blocks.len()]);
+        let (mut order, mut back) = (Vec::new(), Vec::new());
+        let mut path = vec![(0, self.blocks[0].next.into_iter().flatten())];
+        open[0] = true;
+        while let Some((block, nexts)) = path.last_mut() {
+            let block = *block;
+            match nexts.next() {
+                Some((next, _)) if open[next] => back.push((block, next)),
+                Some((next, _)) if !done[next] => {
+                    open[next] = true;
+                    path.push((next, self.blocks[next].next.into_iter().flatten()));
+                }
+                Some(_) => {}
+                None => {
+                    (open[block], done[block]) = (false, true);
+                    order.push(block);
+                    path.pop();
+                }
+            }
+        }
+        order.reverse();
+        (order, back)
+    }
+
+    /// Of each block that is jumped back to, what leads to those jumps without it.
+    fn find_rounds(&mut self, back: &[(usize, usize)]) {
+        let mut edges: Vec<(usize, usize)> = Vec::with_capacity(2 * self.blocks.len());
+        for block in 0..self.blocks.len() {
+            edges.extend(self.nexts(block).map(|next| (next, block)));
+        }
+        edges.sort_unstable();
+        let mut heads: Vec<usize> = back.iter().map(|(_, head)| *head).collect();
+        heads.sort_unstable();
+        heads.dedup();
+        for head in heads {
+            let mut inside = vec![false; self.blocks.len()];
+            inside[head] = true;
+            let ends = back.iter().filter(|(_, to)| *to == head).map(|(end, _)| *end);
+            let mut left: Vec<usize> = ends.collect();
+            while let Some(block) = left.pop() {
+                if !std::mem::replace(&mut inside[block], true) {
+                    let first = edges.partition_point(|(to, _)| *to < block);
+                    let into = edges[first..].iter().take_while(|(to, _)| *to == block);
+                    left.extend(into.map(|(_, from)| *from));
+                }
+            }
+            let blocks: Vec<usize> = (0..inside.len()).filter(|block| inside[*block]).collect();
+            self.rounds.push(Round { head, blocks });
+        }
+        self.rounds.sort_by_key(|round| round.blocks.len());
+        for (number, round) in self.rounds.iter().enumerate() {
+            for block in &round.blocks {
+                self.blocks[*block].loops.push(number);
+            }
+        }
+    }
+
+    /// How likely each way is.
+    fn guess(&mut self, ops: &[Op]) {
+        for number in 0..self.blocks.len() {
+            let block = &self.blocks[number];
+            let [Some((behind, _)), Some((there, _))] = block.next else { continue };
+            let stays = |to: usize| {
+                block.loops.first().is_some_and(|round| self.blocks[to].loops.contains(round))
+            };
+            let jumps = match (stays(behind), stays(there)) {
+                (true, false) => 1.0 - STAYS,
+                (false, true) => STAYS,
+                _ => match ops[block.ops.end - 1] {
+                    Op::Br { test, .. } => likely(test.cond, test.b),
+                    _ => 0.5,
+                },
+            };
+            self.blocks[number].next = [Some((behind, 1.0 - jumps)), Some((there, jumps))];
+        }
+    }
+
+    /// How often each is run.
+    fn run(&mut self, order: &[usize]) {
+        let mut heads = vec![false; self.blocks.len()];
+        self.rounds.iter().for_each(|round| heads[round.head] = true);
+        let mut places = vec![usize::MAX; self.blocks.len()];
+        order.iter().enumerate().for_each(|(at, block)| places[*block] = at);
+        self.blocks[0].runs = 1.0;
+        for block in order {
+            if heads[*block] {
+                self.blocks[*block].runs *= ROUNDS;
+            }
+            let runs = self.blocks[*block].runs;
+            for (next, likely) in self.blocks[*block].next.into_iter().flatten() {
+                if places[next] > places[*block] {
+                    self.blocks[next].runs += runs * likely;
+                }
+            }
+        }
+    }
+}
+
+/// How likely a jump is taken that leaves no loop.
+fn likely(cond: Cond, with: Src) -> f32 {
+    match (cond, with) {
+        (Cond::Eq, _) => EQUAL,
+        (Cond::Ne, _) => 1.0 - EQUAL,
+        (Cond::SLt, Src::Imm(0)) => EQUAL,
+        (Cond::SGe, Src::Imm(0)) => 1.0 - EQUAL,
+        _ => 0.5,
+    }
+}
+
+fn blocks(ops: &[Op], func: Range<usize>, whole: &[Range<usize>]) -> Vec<Block> {
+    let mut starts = vec![false; func.len() + 1];
+    starts[0] = true;
+    for at in func.clone() {
+        if let Some(to) = ops[at].target() {
+            starts[to as usize - func.start] = true;
+        }
+        if ops[at].target().is_some() || ops[at].is_end() {
+            starts[at + 1 - func.start] = true;
+        }
+    }
+    for part in whole.iter().filter(|part| func.contains(&part.start)) {
+        starts[part.start + 1 - func.start..part.end - func.start].fill(false);
+    }
+    starts[func.len()] = false;
+    let starts: Vec<usize> = func.clone().filter(|at| starts[at - func.start]).collect();
+    let ends = starts.iter().skip(1).copied().chain([func.end]);
+    let number = |at: usize| starts.binary_search(&at).ok();
+    let block = |(start, end): (usize, usize)| {
+        let last = &ops[end - 1];
+        let behind = (!last.is_end() && end < func.end).then(|| number(end)).flatten();
+        let there =
+            last.target().and_then(|to| number(to as usize)).filter(|to| Some(*to) != behind);
+        let one = |to: Option<usize>| to.map(|to| (to, 1.0));
+        Block { ops: start..end, next: [one(behind), one(there)], runs: 0.0, loops: Vec::new() }
+    };
+    starts.iter().copied().zip(ends).map(block).collect()
+}
