@@ -49,7 +49,11 @@ pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<Ma
         opt::accesses::check_loops(&ops, &loops, linkage)?;
     }
     let heads = opt::heads::heads(&ops, &flow);
-    let cold = match tuning.passes.cold {
+    let layouts = match tuning.passes.layout && !tuning.fuel {
+        true => flow.funcs.iter().map(|func| opt::layout::plan(&ops, func, &loops)).collect(),
+        false => flow.funcs.iter().map(|_| None).collect::<Vec<_>>(),
+    };
+    let cold = match tuning.passes.cold && layouts.iter().all(Option::is_none) {
         true => opt::cold::plan(&ops, &flow),
         false => Vec::new(),
     };
@@ -63,6 +67,7 @@ pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<Ma
         loops: &loops,
         heads: &heads,
         cold: &cold,
+        layouts: &layouts,
         reach,
     };
     let mut emitted = emit::emit(&unit)?;

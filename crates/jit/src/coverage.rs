@@ -37,7 +37,7 @@ impl Coverage {
     /// written in a row are counted together, which takes [`has_register`].
     pub(crate) fn allowed(passes: Passes, has_register: bool) -> Passes {
         let unroll = passes.unroll && has_register;
-        Passes { guards: false, latches: false, cold: false, unroll, ..passes }
+        Passes { guards: false, latches: false, cold: false, layout: false, unroll, ..passes }
     }
 }
 

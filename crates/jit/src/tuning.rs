@@ -170,6 +170,8 @@ passes! {
     latches,
     /// What is run when a loop is left stands behind the function.
     cold,
+    /// Blocks stand where they are likely to be needed.
+    layout,
     /// Loop heads at multiples of 32 bytes.
     align,
 }

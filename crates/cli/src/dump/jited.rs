@@ -32,11 +32,13 @@ pub(super) fn write(
     let mut next = 0;
     for idx in 0..xlated.insns().len() {
         let (start, end) = code.pc_map().code_of(idx).unwrap_or_default();
-        // Thunks and padding belong to no insn.
-        listing.write(out, (next, start))?;
+        // Thunks belong to no insn. Behind them, code may stand in another order than its insns.
+        if idx == 0 {
+            listing.write(out, (0, start))?;
+        }
         lines.write(out, idx)?;
         listing.write(out, (start, end))?;
-        next = end;
+        next = end.max(next);
     }
     for symbol in code.symbols().iter().filter(|symbol| symbol.off >= next) {
         writeln!(out, "{} (stub):", symbol.name)?;

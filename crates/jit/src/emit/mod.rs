@@ -14,6 +14,7 @@ mod div_constant;
 mod flags;
 mod jmp;
 mod mem;
+mod placed;
 mod rounds;
 mod stats;
 mod thunk;
@@ -23,6 +24,7 @@ use crate::coverage::Place;
 use crate::flow::Flow;
 use crate::frame::Frame;
 use crate::op::{Addr, DivOp, Op, Reg, Src, Test};
+use crate::opt::layout::Layout;
 use crate::opt::unroll::Loop;
 use crate::regs::{SCRATCH, x86};
 use crate::sites::TailCallSite;
@@ -47,6 +49,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) heads: &'a [bool],
     /// Ops that are written behind their function, in order.
     pub(crate) cold: &'a [(u32, u32)],
+    /// By function: where its blocks stand, if not in their order.
+    pub(crate) layouts: &'a [Option<Layout>],
     /// Addresses that a call reaches.
     pub(crate) reach: Range<u64>,
 }
@@ -131,8 +135,9 @@ fn attempt(
     for (number, func) in unit.flow.funcs.iter().enumerate() {
         emit.func = number;
         emit.asm.align(16, 15);
-        if number == 0 {
-            emit.stats_align();
+        match number.checked_sub(1) {
+            None => emit.stats_align(),
+            Some(before) => emit.end_of(before),
         }
         emit.asm.bind(emit.labels[func.start as usize]);
         if number == 0 {
@@ -145,6 +150,7 @@ fn attempt(
         emit.body = emit.asm.label();
         emit.func_body()?;
     }
+    emit.end_of(unit.flow.funcs.len() - 1);
     emit.asm.bind(emit.labels[unit.ops.len()]);
     emit.landing();
     out.landing_end = emit.asm.here();
@@ -229,7 +235,10 @@ impl<'a> Emit<'a> {
     fn func_body(&mut self) -> Result<(), Error> {
         let func = self.unit.flow.funcs[self.func];
         let is_here = |(from, _): &&(u32, u32)| (func.start..func.end).contains(from);
-        self.ops(func.start as usize..func.end as usize)?;
+        match &self.unit.layouts[self.func] {
+            Some(layout) => self.placed(layout)?,
+            None => self.ops(func.start as usize..func.end as usize)?,
+        }
         for (from, to) in self.unit.cold.iter().filter(is_here) {
             self.flags = None;
             self.ops(*from as usize..*to as usize)?;
@@ -247,14 +256,13 @@ impl<'a> Emit<'a> {
         let mut at = range.start;
         while at < range.end {
             self.at = at;
-            let unrolled = self.unit.loops.binary_search_by_key(&at, |looped| looped.head).ok();
-            let unrolled = unrolled.map(|number| &self.unit.loops[number]);
+            let unrolled = self.unrolled_at(at);
             let split = unrolled.is_some_and(|unrolled| unrolled.sum.is_some());
             if self.unit.flow.is_target[at] {
                 self.flags = None;
                 let again = self.unit.heads[at] || self.unit.flow.is_jumped_back_to[at];
                 // A loop with a sum starts in front of what is jumped back to.
-                if again && !split {
+                if again && !split && self.unit.layouts[self.func].is_none() {
                     self.align_loop();
                 }
             }
@@ -286,6 +294,12 @@ impl<'a> Emit<'a> {
         self.written(Op::Br { test, to: from })?;
         self.ends.push((at as u32, self.asm.here()));
         Ok(to as usize)
+    }
+
+    /// The loop that starts at an op and is unrolled.
+    fn unrolled_at(&self, at: usize) -> Option<&'a Loop> {
+        let number = self.unit.loops.binary_search_by_key(&at, |looped| looped.head).ok()?;
+        Some(&self.unit.loops[number])
     }
 
     fn align_loop(&mut self) {
@@ -431,6 +445,7 @@ mod tests {
             loops: &[],
             heads: &[false; 2],
             cold: &[],
+            layouts: &[None],
             reach: 0..0,
         })
     }

@@ -26,6 +26,7 @@ mod guards;
 pub(crate) mod heads;
 mod index;
 pub(crate) mod latches;
+pub(crate) mod layout;
 pub(crate) mod lookup;
 pub(crate) mod magic;
 mod movbe;

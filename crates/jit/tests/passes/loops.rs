@@ -425,3 +425,41 @@ pub(crate) const LOOPS: &[Example] = &[
              jne short 0\n\
              ret\n",
     },
+    Example {
+        pass: "layout",
+        program: "goto head\n\
+             left:\n\
+             r1 += r4\n\
+             goto latch\n\
+             head:\n\
+             r4 = *(u8 *)(r1 +0)\n\
+             if r4 > r5 goto left\n\
+             r0 += r4\n\
+             latch:\n\
+             r1 += 1\n\
+             if r1 != r2 goto head\n\
+             exit",
+        with: "jmp short 000000000000000Eh\n\
+             add rdi,rcx\n\
+             add rdi,1\n\
+             cmp rdi,rsi\n\
+             je short 000000000000001Bh\n\
+             movzx ecx,byte ptr [rdi]\n\
+             cmp rcx,r8\n\
+             ja short 2\n\
+             add rax,rcx\n\
+             jmp short 5\n\
+             ret\n",
+        without: "jmp short 7\n\
+             add rdi,rcx\n\
+             jmp short 0000000000000012h\n\
+             movzx ecx,byte ptr [rdi]\n\
+             cmp rcx,r8\n\
+             ja short 2\n\
+             add rax,rcx\n\
+             add rdi,1\n\
+             cmp rdi,rsi\n\
+             jne short 7\n\
+             ret\n",
+    },
+];

@@ -1,0 +1,110 @@
+//! Where blocks stand: what is likely to follow a block stands behind it, so that fewer jumps are
+//! taken. Compilers to BPF put blocks in an order that suits no processor.
+//!
+//! The ops stay as they are; the emitter writes blocks in another order, turns conditions round and
+//! adds jumps where a block no longer has the one behind it that follows. With fuel it does not:
+//! what is left is counted at each jump backwards.
+//!
+//! # Invariants
+//! 1. A function still starts with its first block, and all of its code is together.
+
+use super::paths::Paths;
+use super::unroll::Loop;
+use crate::flow::Func;
+use crate::op::Op;
+use std::ops::Range;
+
+/// The order in which stretches of a function's ops are written; `None` if they stay in theirs.
+pub(crate) fn plan(ops: &[Op], func: &Func, loops: &[Loop]) -> Option<Layout> {
+    let range = func.start as usize..func.end as usize;
+    // A loop that is unrolled is left in more than one place, but stays in one piece.
+    let first = loops.partition_point(|looped| looped.head < range.start);
+    let last = loops.partition_point(|looped| looped.head < range.end);
+    let whole: Vec<Range<usize>> =
+        loops[first..last].iter().map(|looped| looped.head..looped.latch + 1).collect();
+    let paths = Paths::new(ops, range, &whole)?;
+    if paths.blocks.len() < 3 {
+        return None;
+    }
+    let order = order(&paths);
+    let heads = heads(&paths);
+    Some(Layout {
+        order: order.iter().map(|block| paths.blocks[*block].ops.clone()).collect(),
+        heads,
+    })
+}
+
+/// Where ops stand.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    /// All ops of the function.
+    pub(crate) order: Vec<Range<usize>>,
+    /// Ops that are aligned, sorted.
+    pub(crate) heads: Vec<usize>,
+}
+
+/// Blocks joined to chains by what is most likely to follow what.
+struct Chains {
+    /// By block: its chain.
+    of: Vec<usize>,
+    blocks: Vec<Vec<usize>>,
+}
+
+impl Chains {
+    fn join(&mut self, from: usize, to: usize) {
+        let (first, second) = (self.of[from], self.of[to]);
+        let joins = first != second
+            && to != 0
+            && self.blocks[first].last() == Some(&from)
+            && self.blocks[second].first() == Some(&to);
+        if joins {
+            let moved = std::mem::take(&mut self.blocks[second]);
+            moved.iter().for_each(|block| self.of[*block] = first);
+            self.blocks[first].extend(moved);
+        }
+    }
+}
+
+fn order(paths: &Paths) -> Vec<usize> {
+    let count = paths.blocks.len();
+    let mut chains =
+        Chains { of: (0..count).collect(), blocks: (0..count).map(|block| vec![block]).collect() };
+    let mut edges: Vec<(f32, usize, usize)> = Vec::new();
+    for (from, block) in paths.blocks.iter().enumerate() {
+        let nexts = block.next.into_iter().flatten();
+        edges.extend(nexts.map(|(to, likely)| (block.runs * likely, from, to)));
+    }
+    // Of two that are as likely, the one that is behind already, and the first.
+    edges.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.2 != a.1 + 1).cmp(&(b.2 != b.1 + 1))));
+    for (_, from, to) in edges {
+        chains.join(from, to);
+    }
+    let mut chains = chains.blocks;
+    chains.retain(|chain| !chain.is_empty());
+    // Chains of a loop stand together, what it is left for behind it.
+    chains.sort_by_cached_key(|chain| (chain[0] != 0, place(paths, chain)));
+    chains.concat()
+}
+
+/// The starts of the outermost loops around a chain, and its own.
+fn place(paths: &Paths, chain: &[usize]) -> [usize; 4] {
+    let depth = |block: usize| paths.blocks[block].loops.len();
+    let deepest =
+        chain.iter().copied().max_by_key(|block| (depth(*block), std::cmp::Reverse(*block)));
+    let block = deepest.unwrap_or_default();
+    let mut place = [block; 4];
+    let loops = paths.blocks[block].loops.iter().rev().take(3);
+    for (start, round) in place.iter_mut().zip(loops) {
+        *start = paths.rounds[*round].blocks[0];
+    }
+    place
+}
+
+/// The first ops of loops of one block, where alignment is worth its bytes: into others the way is
+/// through the middle.
+fn heads(paths: &Paths) -> Vec<usize> {
+    let single = paths.rounds.iter().filter(|round| round.blocks.len() == 1);
+    let mut heads: Vec<usize> = single.map(|round| paths.blocks[round.head].ops.start).collect();
+    heads.sort_unstable();
+    heads
+}
