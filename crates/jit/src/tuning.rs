@@ -150,6 +150,8 @@ passes! {
     movbe,
     /// Loads as operands.
     fold,
+    /// Copies of neighbouring bytes as copies of words.
+    words,
     /// Zeros next to one another by wide stores.
     fills,
     /// Division by constants as multiplication.

@@ -40,6 +40,7 @@ mod sums;
 mod trips;
 pub(crate) mod unroll;
 mod values;
+mod words;
 
 use crate::flow::Flow;
 use crate::op::Op;
@@ -102,6 +103,9 @@ pub(crate) fn run(
         if passes.index {
             index::run(ops, flow);
         }
+    }
+    if passes.words && words::run(ops, flow) {
+        flow.find_live(ops);
     }
     if passes.products && products::run(ops, flow) {
         flow.find_live(ops);

@@ -398,6 +398,44 @@ pub(crate) const EXAMPLES: &[Example] = &[
              ret\n",
     },
     Example {
+        pass: "words",
+        program: "r2 = *(u8 *)(r1 +6)\n\
+             *(u8 *)(r1 +64) = r2\n\
+             r2 = *(u8 *)(r1 +7)\n\
+             *(u8 *)(r1 +65) = r2\n\
+             r3 = *(u8 *)(r1 +32)\n\
+             r2 = *(u16 *)(r1 +8)\n\
+             *(u16 *)(r1 +66) = r2\n\
+             r0 = *(u8 *)(r1 +1)\n\
+             *(u8 *)(r1 +2) = r0\n\
+             r0 = *(u8 *)(r1 +2)\n\
+             *(u8 *)(r1 +3) = r0\n\
+             r0 = r3\n\
+             exit",
+        with: "movzx edx,byte ptr [rdi+20h]\n\
+             mov esi,[rdi+6]\n\
+             mov [rdi+40h],esi\n\
+             movzx eax,byte ptr [rdi+1]\n\
+             mov [rdi+2],al\n\
+             movzx eax,byte ptr [rdi+2]\n\
+             mov [rdi+3],al\n\
+             mov rax,rdx\n\
+             ret\n",
+        without: "movzx esi,byte ptr [rdi+6]\n\
+             mov [rdi+40h],sil\n\
+             movzx esi,byte ptr [rdi+7]\n\
+             mov [rdi+41h],sil\n\
+             movzx edx,byte ptr [rdi+20h]\n\
+             movzx esi,word ptr [rdi+8]\n\
+             mov [rdi+42h],si\n\
+             movzx eax,byte ptr [rdi+1]\n\
+             mov [rdi+2],al\n\
+             movzx eax,byte ptr [rdi+2]\n\
+             mov [rdi+3],al\n\
+             mov rax,rdx\n\
+             ret\n",
+    },
+    Example {
         pass: "fills",
         program: "r0 = *(u64 *)(r10 -32)\n\
              *(u64 *)(r10 -8) = 0\n\
