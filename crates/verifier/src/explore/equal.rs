@@ -159,7 +159,7 @@ impl Compare<'_> {
             && self.idmap.check_ids(old.active_lock_id, cur.active_lock_id)
             && old.active_lock_home == cur.active_lock_home
             && (!self.same_objects || old.acquired == cur.acquired)
-            && old.acquired.iter().zip(&cur.acquired).all(|(o, c)| {
+            && old.acquired.iter().zip(cur.acquired.iter()).all(|(o, c)| {
                 self.idmap.check_ids(o.id, c.id)
                     && o.kind == c.kind
                     && (matches!(o.kind, RefKind::Ptr | RefKind::Irq) || o.home == c.home)

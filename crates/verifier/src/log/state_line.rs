@@ -169,7 +169,7 @@ impl Env<'_> {
             spi += 1;
         }
         let mut sep = " refs=";
-        if v.refs.acquired.first().is_some_and(|r| r.id != 0) {
+        if v.refs.acquired.iter().next().is_some_and(|r| r.id != 0) {
             for r in v.refs.acquired.iter().filter(|r| r.id != 0) {
                 let _ = write!(out, "{sep}{}", r.id);
                 sep = ",";

@@ -7,6 +7,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod frame;
 pub(crate) mod history;
 pub(crate) mod reads;
+pub(crate) mod ref_list;
 pub(crate) mod refs;
 pub(crate) mod reg;
 pub(crate) mod reg_type;

@@ -2,6 +2,8 @@
 //!
 //! Kernel: `struct bpf_reference_state` and the counters of `struct bpf_verifier_state` (6.18).
 
+use super::ref_list::RefList;
+
 /// Kind of an acquired thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RefKind {
@@ -45,7 +47,7 @@ pub(crate) struct Reference {
 /// All acquired things of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RefState {
-    pub(crate) acquired: Vec<Reference>,
+    pub(crate) acquired: RefList,
     pub(crate) active_locks: u32,
     pub(crate) active_preempt_locks: u32,
     pub(crate) active_irq_id: u32,
@@ -56,7 +58,7 @@ pub(crate) struct RefState {
 
 /// What a path holds that has acquired nothing.
 pub(crate) static NOTHING: RefState = RefState {
-    acquired: Vec::new(),
+    acquired: RefList::new(),
     active_locks: 0,
     active_preempt_locks: 0,
     active_irq_id: 0,
@@ -74,9 +76,7 @@ impl RefState {
 
     /// Nothing is held any more.
     pub(crate) fn forget_all(&mut self) {
-        self.acquired.clear();
-        let acquired = std::mem::take(&mut self.acquired);
-        *self = RefState { acquired, ..RefState::default() };
+        *self = RefState::default();
     }
 
     /// Adds something acquired.
@@ -86,7 +86,7 @@ impl RefState {
 
     /// Gives back a reference; false if it is not held.
     pub(crate) fn release(&mut self, id: u32) -> bool {
-        match self.acquired.iter().position(|r| r.kind == RefKind::Ptr && r.id == id) {
+        match self.acquired.find_newest(|r| r.kind == RefKind::Ptr && r.id == id) {
             Some(i) => {
                 self.remove_at(i);
                 true

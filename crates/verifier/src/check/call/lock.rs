@@ -114,8 +114,7 @@ fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> 
     }
     refs.remove_at(at);
     refs.active_locks -= 1;
-    let outer = refs.acquired[..at.min(refs.acquired.len())].iter().rev();
-    let outer = outer.filter(|r| r.kind.is_lock()).copied().next();
+    let outer = refs.acquired.iter().take(at).filter(|r| r.kind.is_lock()).last().copied();
     refs.active_lock_id = outer.map_or(0, |r| r.id);
     refs.active_lock_home = outer.map_or(LockHome::None, |r| r.home);
     invalidate_non_owning_refs(env);

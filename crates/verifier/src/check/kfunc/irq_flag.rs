@@ -84,8 +84,9 @@ impl Env<'_> {
             let insn_idx = from.map_or(0, |r| r.insn_idx);
             reject!(self, EACCES, KfuncFault::IrqOrder { active, insn_idx });
         }
-        if let Some(i) = refs.iter().position(|r| r.kind == RefKind::Irq && r.id == id) {
-            let before = refs[..i].iter().rev().find(|r| r.kind == RefKind::Irq);
+        let held = refs.find_newest(|r| r.kind == RefKind::Irq && r.id == id);
+        if let Some(i) = held {
+            let before = refs.iter().take(i).filter(|r| r.kind == RefKind::Irq).last();
             let prev = before.map_or(0, |r| r.id);
             self.cur.refs.remove_at(i);
             self.cur.refs.active_irq_id = prev;
