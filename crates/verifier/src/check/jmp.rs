@@ -4,7 +4,7 @@
 //! (6.18).
 
 use super::linked_jump;
-use super::patch::{Patch, places_with_id};
+use super::patch::{Patch, Renames, named_with_id};
 use super::reg_arg::Operand;
 use super::scalar_insn::{self, Outcome};
 use super::scalar_rules;
@@ -396,8 +396,9 @@ fn learn_from_pointers(
         && o.dst.ty.may_be_null();
     if null_check {
         let jump_is_null = o.op == JmpOp::Eq;
-        mark_ptr_or_null_regs(env, &o.dst, jumps, jump_is_null);
-        mark_ptr_or_null_regs(env, &o.dst, falls, !jump_is_null);
+        let copies = named_with_id(env, o.dst.id);
+        mark_ptr_or_null_regs(env, &copies, jumps, jump_is_null);
+        mark_ptr_or_null_regs(env, &copies, falls, !jump_is_null);
         if o.dst.ref_obj_id != 0 && o.dst.ref_obj_id == o.dst.id {
             if jump_is_null {
                 if let Some(refs) = env.branches.last_mut().and_then(|b| b.state.refs.as_mut()) {
@@ -415,16 +416,14 @@ fn learn_from_pointers(
     Ok(())
 }
 
-/// All registers with the id of `checked` are NULL, or are not.
-fn mark_ptr_or_null_regs(env: &Env<'_>, checked: &Reg, patch: &mut Patch, is_null: bool) {
-    for at in places_with_id(env, checked.id) {
-        let mut reg = patch.get(env, at);
-        if !reg.ty.may_be_null() || reg.id != checked.id {
-            continue;
-        }
+/// All copies of a checked pointer are NULL, or are not.
+fn mark_ptr_or_null_regs(env: &mut Env<'_>, copies: &Renames, patch: &mut Patch, is_null: bool) {
+    env.rename(patch, copies, |env, name| {
+        let mut reg = env.arena.reg(name);
         let val = &reg.val;
-        if val.smin != 0 || val.smax != 0 || val.const_value() != Some(0) {
-            continue;
+        let is_start = val.smin == 0 && val.smax == 0 && val.const_value() == Some(0);
+        if !reg.ty.may_be_null() || !is_start {
+            return None;
         }
         if is_null {
             // The map, type or size that it pointed to stays: two NULLs are the same to a loop
@@ -438,8 +437,8 @@ fn mark_ptr_or_null_regs(env: &Env<'_>, checked: &Reg, patch: &mut Patch, is_nul
                 reg.id = 0;
             }
         }
-        patch.set(at, reg);
-    }
+        Some(env.arena.pack(&reg))
+    });
 }
 
 /// The pointer is not NULL; a value of a map of maps becomes the inner map, of a socket map the
@@ -467,7 +466,7 @@ pub(crate) fn mark_ptr_not_null(env: &Env<'_>, reg: &mut Reg) {
 
 /// Comparisons with the end of the packet give packet pointers their range.
 fn try_match_pkt_pointers(
-    env: &Env<'_>,
+    env: &mut Env<'_>,
     insn: Insn,
     o: &Operands,
     jumps: &mut Patch,
@@ -504,7 +503,7 @@ fn is_init_pkt_pointer(reg: &Reg) -> bool {
     reg.ty.is(Base::Packet) && reg.id == 0 && reg.off == 0 && reg.val.const_value() == Some(0)
 }
 
-fn find_good_pkt_pointers(env: &Env<'_>, patch: &mut Patch, pkt: &Reg, open: bool) {
+fn find_good_pkt_pointers(env: &mut Env<'_>, patch: &mut Patch, pkt: &Reg, open: bool) {
     if pkt.off < 0 || (pkt.off == 0 && open) {
         return;
     }
@@ -513,13 +512,8 @@ fn find_good_pkt_pointers(env: &Env<'_>, patch: &mut Patch, pkt: &Reg, open: boo
         return;
     }
     let range = pkt.off + i32::from(open);
-    for at in places_with_id(env, pkt.id) {
-        let mut reg = patch.get(env, at);
-        if reg.ty == pkt.ty && reg.id == pkt.id {
-            reg.extra = Extra::Range(reg.range().max(range));
-            patch.set(at, reg);
-        }
-    }
+    let copies = named_with_id(env, pkt.id);
+    env.rename(patch, &copies, |env, name| env.arena.with_range(name, (pkt.ty, pkt.id), range));
 }
 
 fn mark_pkt_end(env: &Env<'_>, patch: &mut Patch, regno: u8, open: bool) {

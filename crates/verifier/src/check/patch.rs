@@ -2,7 +2,7 @@
 //! the current state or to the branch that waits.
 
 use crate::env::Env;
-use crate::state::arena::PackedReg;
+use crate::state::arena::{PAGE_SLOTS, PackedReg};
 use crate::state::history::LinkedReg;
 use crate::state::reg::Reg;
 use smallvec::SmallVec;
@@ -11,7 +11,11 @@ use smallvec::SmallVec;
 #[derive(Default)]
 pub(crate) struct Patch {
     items: SmallVec<[(LinkedReg, Reg); 4]>,
+    renames: Renames,
 }
+
+/// Places and names.
+pub(crate) type Renames = SmallVec<[(LinkedReg, PackedReg); 4]>;
 
 impl Patch {
     /// The register at `place` with the changes so far.
@@ -34,19 +38,47 @@ impl Patch {
     }
 }
 
-/// Places of the current state that hold a register with this id.
-pub(crate) fn places_with_id(env: &Env<'_>, id: u32) -> impl Iterator<Item = LinkedReg> {
-    env.cur.frames.iter().enumerate().flat_map(move |(f, frame)| {
+/// Registers and spilled registers of the current state with this id, by place, and their names.
+pub(crate) fn named_with_id(env: &Env<'_>, id: u32) -> Renames {
+    let mut found = Renames::new();
+    for (f, frame) in env.cur.frames.iter().enumerate() {
         let frameno = f as u8;
-        let regs = frame.names().iter().enumerate().filter(move |(_, name)| name.id == id);
-        let slots = frame.slots().iter().enumerate();
-        let slots = slots.filter(move |(_, s)| s.spill.id == id && s.is_spilled());
-        regs.map(move |(at, _)| LinkedReg { frameno, is_reg: true, at: at as u8 })
-            .chain(slots.map(move |(at, _)| LinkedReg { frameno, is_reg: false, at: at as u8 }))
-    })
+        let mut add = |is_reg, at: usize, name: PackedReg| {
+            if env.arena.id(name) == id {
+                found.push((LinkedReg { frameno, is_reg, at: at as u8 }, name));
+            }
+        };
+        for (at, &name) in frame.names().iter().enumerate() {
+            add(true, at, name);
+        }
+        for (spi, slot) in frame.slots().iter().enumerate().filter(|(_, slot)| slot.is_spilled()) {
+            add(false, spi, slot.spill);
+        }
+    }
+    found
 }
 
 impl Env<'_> {
+    /// Each of `places` that `rename` gives a new name becomes that; copies are asked for once.
+    pub(crate) fn rename(
+        &mut self,
+        patch: &mut Patch,
+        places: &Renames,
+        mut rename: impl FnMut(&mut Self, PackedReg) -> Option<PackedReg>,
+    ) {
+        let mut last = None;
+        for &(place, name) in places {
+            let new: Option<PackedReg> = match last {
+                Some((asked, new)) if asked == name => new,
+                _ => rename(self, name),
+            };
+            last = Some((name, new));
+            if let Some(new) = new.filter(|&new| new != name) {
+                patch.renames.push((place, new));
+            }
+        }
+    }
+
     /// Applies the changes to the current state.
     pub(crate) fn apply(&mut self, patch: &Patch) {
         for (place, reg) in &patch.items {
@@ -57,34 +89,48 @@ impl Env<'_> {
                 self.set_spilled(u32::from(place.frameno), place.at as usize, reg);
             }
         }
+        for &(place, name) in &patch.renames {
+            let frame = &mut self.cur.frames[place.frameno as usize];
+            if place.is_reg {
+                frame.refine_name(place.at, name);
+            } else {
+                frame.slot_mut(place.at as usize).spill = name;
+            }
+        }
     }
 
     /// Applies the changes to the branch that was pushed last, a copy of the current state.
     pub(crate) fn apply_to_branch(&mut self, patch: &Patch) {
-        let packed: SmallVec<[(LinkedReg, PackedReg); 4]> =
-            patch.items.iter().map(|(place, reg)| (*place, self.arena.pack(reg))).collect();
+        let items = patch.items.iter().map(|(place, reg)| (*place, self.arena.pack(reg)));
+        let mut changes: Renames = items.collect();
+        changes.extend_from_slice(&patch.renames);
+        // Of each frame the slots first.
+        changes.sort_unstable_by_key(|(place, _)| (place.frameno, place.is_reg, place.at));
         let Some(branch) = self.branches.last_mut() else { return };
         for (f, id) in branch.state.frames.iter_mut().enumerate() {
-            if packed.iter().all(|(place, _)| place.frameno as usize != f) {
+            let rest = |rest: (u8, bool, usize)| {
+                changes.partition_point(|(p, _)| (p.frameno, p.is_reg, p.at.into()) < rest)
+            };
+            let f = f as u8;
+            let (first, first_reg, end) =
+                (rest((f, false, 0)), rest((f, true, 0)), rest((f + 1, false, 0)));
+            if first == end {
                 continue;
             }
-            let here = |is_reg| {
-                let here = move |p: &LinkedReg| p.frameno as usize == f && p.is_reg == is_reg;
-                packed.iter().filter(move |(p, _)| here(p))
+            let (slots, regs) = (&changes[first..first_reg], &changes[first_reg..end]);
+            let pages =
+                slots.iter().fold(0, |pages, (p, _)| pages | 1 << (p.at / PAGE_SLOTS as u8));
+            let edit_regs = |names: &mut [PackedReg; 11]| {
+                regs.iter().for_each(|(place, name)| names[place.at as usize] = *name);
             };
-            let edit_regs = |regs: &mut [PackedReg; 11]| {
-                here(true).for_each(|(place, reg)| regs[place.at as usize] = *reg);
-            };
-            *id = self.arena.edit_frame(*id, edit_regs, |first, slots| {
-                let mut changed = false;
-                for (place, reg) in here(false) {
-                    let at = (place.at as usize).checked_sub(first);
-                    if let Some(slot) = at.and_then(|at| slots.get_mut(at)) {
-                        slot.spill = *reg;
-                        changed = true;
-                    }
+            let mut changed = slots.iter().peekable();
+            *id = self.arena.edit_frame(*id, edit_regs, pages, |first, slots| {
+                let end = first + slots.len();
+                let here = |(p, _): &&(LinkedReg, PackedReg)| usize::from(p.at) < end;
+                while let Some((place, name)) = changed.next_if(here) {
+                    slots[place.at as usize - first].spill = *name;
                 }
-                changed
+                true
             });
         }
     }

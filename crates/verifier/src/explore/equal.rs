@@ -171,7 +171,8 @@ impl Compare<'_> {
         let (o, c) = (self.arena.view(old.val, &mut a), self.arena.view(cur.val, &mut b));
         let same = old.val == cur.val
             || (o.ty == c.ty && o.off == c.off && o.extra == c.extra && o.val == c.val);
-        same && self.idmap.check_ids(old.id, cur.id)
+        same && self.arena.range(old) == self.arena.range(cur)
+            && self.idmap.check_ids(self.arena.id(old), self.arena.id(cur))
             && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
     }
 
@@ -220,9 +221,9 @@ impl Compare<'_> {
                     && self.idmap.check_ids(o.ref_obj_id, c.ref_obj_id)
             }
             Base::Packet | Base::PacketMeta => {
-                self.packet_range_safe(o, c)
+                self.packet_range_safe((o, old), (c, cur))
                     && self.offset_within(o, c)
-                    && self.idmap.check_ids(old.id, cur.id)
+                    && self.idmap.check_ids(self.arena.id(old), self.arena.id(cur))
             }
             Base::Arena => true,
             _ if self.same_objects => old == cur,
@@ -283,11 +284,15 @@ impl Compare<'_> {
 
     /// Whether no more of the packet was found behind the old pointer than behind the current one.
     #[inline]
-    fn packet_range_safe(&self, old: &Reg, cur: &Reg) -> bool {
-        let (o, c) = (old.range(), cur.range());
+    fn packet_range_safe(
+        &self,
+        (old, old_name): (&Reg, PackedReg),
+        (cur, cur_name): (&Reg, PackedReg),
+    ) -> bool {
+        let (o, c) = (self.arena.range(old_name), self.arena.range(cur_name));
         match o < 0 || c < 0 {
             true => o == c,
-            false if self.offsets_are_bounds => whole_range(old) <= whole_range(cur),
+            false if self.offsets_are_bounds => whole_range(old, o) <= whole_range(cur, c),
             false => o <= c,
         }
     }
@@ -297,7 +302,8 @@ impl Compare<'_> {
         let old = arena.frame(id);
         for page in 0..old.pages() {
             let first = page * PAGE_SLOTS;
-            if self.page_covered(old, page, marks, cur) {
+            let is_unused = self.exact == Exactness::Covered && arena.is_blank(old, page);
+            if is_unused || self.page_covered(old, page, marks, cur) {
                 continue;
             }
             for (spi, o) in (first..).zip(arena.page_slots(old, page)) {
@@ -347,7 +353,7 @@ impl Compare<'_> {
     /// Whether a register covers its equal without a look at ids.
     #[inline]
     fn is_covered_by_itself(&self, reg: PackedReg) -> bool {
-        self.equals_cover || reg.id == 0 && !self.arena.is(reg, REFERS)
+        self.equals_cover || self.arena.id(reg) == 0 && !self.arena.is(reg, REFERS)
     }
 
     fn slot_safe(&mut self, old: &Slot, cur: &Slot, allocated: bool, precise: bool) -> bool {

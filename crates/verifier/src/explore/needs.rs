@@ -85,7 +85,7 @@ impl Env<'_> {
                     }
                 }
             };
-            let clean = self.arena.edit_frame(frames[i], clean_regs, |first, slots| {
+            let clean = self.arena.edit_frame(frames[i], clean_regs, !0, |first, slots| {
                 let mut changed = false;
                 for (spi, slot) in (first..).zip(slots) {
                     if alive >> spi & 1 == 0 && *slot != Slot::default() {

@@ -52,6 +52,7 @@ impl Env<'_> {
             let widened = self.arena.edit_frame(
                 cur_id,
                 |r| *r = regs,
+                !0,
                 |first, page| {
                     let new = &slots[first..first + page.len()];
                     let changes = page != new;

@@ -62,6 +62,8 @@ struct Page {
     refs: u32,
     /// Which of the registers spilled here have an id or refer to something acquired.
     ids: PageIds,
+    /// Nothing was written here, or it is dead.
+    is_blank: bool,
 }
 
 /// Whose identities a page holds.
@@ -277,6 +279,12 @@ impl Arena {
         &self.pages[self.page_of(frame, page)].slots[..used]
     }
 
+    /// Whether none of its slots on that page holds anything.
+    #[inline]
+    pub(crate) fn is_blank(&self, frame: &PackedFrame, page: usize) -> bool {
+        self.pages[self.page_of(frame, page)].is_blank
+    }
+
     /// If page `p` of `cur` is the very one of `old`: what in it has an identity.
     #[inline]
     pub(crate) fn same_page(&self, old: &PackedFrame, cur: &Frame, p: usize) -> Option<PageIds> {
@@ -288,12 +296,14 @@ impl Arena {
         same.then(|| self.pages[page].ids)
     }
 
-    /// A changed copy of a saved frame replaces `id` in its holder. `edit_page` gets the slots of a
-    /// page, the first of which has the number given, and says whether it changed them.
+    /// A changed copy of a saved frame replaces `id` in its holder. `edit_page` gets the slots of
+    /// each page of a mask, the first of which has the number given, and says whether it changed
+    /// them.
     pub(crate) fn edit_frame(
         &mut self,
         id: FrameId,
         edit_regs: impl FnOnce(&mut [PackedReg; 11]),
+        mask: u8,
         mut edit_page: impl FnMut(usize, &mut [Slot]) -> bool,
     ) -> FrameId {
         let mut packed = self.frame(id).clone();
@@ -301,7 +311,7 @@ impl Arena {
         let len = packed.slots_len as usize;
         let old_pages = self.pages_of(&packed);
         let (mut pages, mut new) = (old_pages, 0_u8);
-        for p in 0..len.div_ceil(PAGE_SLOTS) {
+        for p in (0..len.div_ceil(PAGE_SLOTS)).filter(|p| mask >> p & 1 == 1) {
             let mut slots = self.pages[pages[p]].slots;
             let slots = &mut slots[..PAGE_SLOTS.min(len - p * PAGE_SLOTS)];
             if edit_page(p * PAGE_SLOTS, slots) {
@@ -352,12 +362,13 @@ impl Arena {
 
     fn add_page(&mut self, slots: &[Slot]) -> PageId {
         let ids_of = |name: PackedReg| match self.is(name, SCALAR) {
-            _ if name.id == 0 && !self.is(name, REFERS) => PageIds::None,
+            _ if self.id(name) == 0 && !self.is(name, REFERS) => PageIds::None,
             true => PageIds::Scalars,
             false => PageIds::Pointers,
         };
         let ids = slots.iter().map(|s| ids_of(s.spill)).max().unwrap_or(PageIds::None);
-        let mut page = Page { slots: Default::default(), refs: 1, ids };
+        let is_blank = slots.iter().all(|slot| *slot == Slot::default());
+        let mut page = Page { slots: Default::default(), refs: 1, ids, is_blank };
         page.slots[..slots.len()].copy_from_slice(slots);
         match self.pages_free.pop() {
             Some(id) => {

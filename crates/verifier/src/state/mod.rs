@@ -6,6 +6,7 @@ pub(crate) mod chains;
 pub(crate) mod checkpoint;
 pub(crate) mod frame;
 pub(crate) mod history;
+pub(crate) mod ranges;
 pub(crate) mod reads;
 pub(crate) mod ref_list;
 pub(crate) mod refs;

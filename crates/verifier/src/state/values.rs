@@ -1,15 +1,16 @@
 //! Interned registers: equal registers have one name of eight bytes.
 //!
 //! Ids are kept outside of the interned value because they differ between otherwise equal
-//! registers. A known scalar of 30 bits is its own name and kept nowhere. Values that nothing names
+//! registers, and so are ranges of packet pointers. A known scalar of 30 bits is its own name and kept nowhere. Values that nothing names
 //! any more are collected when there are many.
 //!
 //! # Invariants
-//! 1. Two `PackedReg` with the same `val` have equal registers but for `Reg::id`, and equal
+//! 1. Two `PackedReg` with the same `val` have equal registers but for id and range, and equal
 //!    registers have the same `val`.
 //! 2. `vals[0]` is the register that was never written, `vals[1]` the unknown scalar.
 //! 3. A name stays what it is as long as a frame, or another root of [`Values::sweep`], holds it.
 
+use super::ranges::{Ranges, has_range};
 use super::reg::{Extra, IterState, Reg};
 use super::reg_type::{Base, RegType};
 use crate::memory::{capacity_bytes, push_tight};
@@ -21,7 +22,7 @@ use std::hash::{BuildHasher, RandomState};
 pub(crate) struct PackedReg {
     /// Index into the interned values, or the name of a constant ([`constant_name`]).
     pub(crate) val: u32,
-    /// `Reg::id`.
+    /// `Reg::id`; of a packet pointer with a range the name of both ([`Values::id`]).
     pub(crate) id: u32,
 }
 
@@ -205,6 +206,7 @@ pub(crate) struct Values {
     free: Vec<u32>,
     /// Values in use from which on it is worth to collect.
     collect_at: usize,
+    ranges: Ranges,
     /// 0, so that each walk of a program is the same, unless its values were chosen to collide.
     seed: u64,
 }
@@ -218,6 +220,7 @@ impl Values {
             table: vec![(0, EMPTY); 64],
             free: Vec::new(),
             collect_at: COLLECT_MIN,
+            ranges: Ranges::default(),
             seed: 0,
         };
         values.pack(&Reg::not_init());
@@ -231,7 +234,40 @@ impl Values {
         if let Some(val) = name_of_constant(reg) {
             return PackedReg { val, id: reg.id };
         }
-        self.intern(reg)
+        match reg.extra {
+            Extra::Range(range) if range != 0 && reg.ty.is_packet() => {
+                let bare = self.intern(&Reg { extra: Extra::Range(0), ..*reg });
+                PackedReg { id: self.ranges.name(reg.id, range), ..bare }
+            }
+            _ => self.intern(reg),
+        }
+    }
+
+    /// `Reg::id` of that register.
+    #[inline]
+    pub(crate) fn id(&self, name: PackedReg) -> u32 {
+        self.ranges.pair(name.id).0
+    }
+
+    /// Its range, if it is a packet pointer.
+    #[inline]
+    pub(crate) fn range(&self, name: PackedReg) -> i32 {
+        self.ranges.pair(name.id).1
+    }
+
+    /// The packet pointer with at least that range; `None` if it is another register than such of
+    /// `ty` with `id`.
+    pub(crate) fn with_range(
+        &mut self,
+        name: PackedReg,
+        (ty, id): (RegType, u32),
+        range: i32,
+    ) -> Option<PackedReg> {
+        if is_constant(name.val) || self.vals[name.val as usize].ty != ty || self.id(name) != id {
+            return None;
+        }
+        let range = self.range(name).max(range);
+        Some(PackedReg { id: self.ranges.name(id, range), ..name })
     }
 
     fn intern(&mut self, reg: &Reg) -> PackedReg {
@@ -351,7 +387,7 @@ impl Values {
         if is_constant(val) { 0 } else { self.vals[val as usize].off }
     }
 
-    /// The value of that name, with `id` 0.
+    /// The value of that name, with `id` and range 0.
     #[inline(always)]
     pub(crate) fn val(&self, val: u32) -> Reg {
         match named_constant(val) {
@@ -381,7 +417,12 @@ impl Values {
     /// The register of that name.
     #[inline(always)]
     pub(crate) fn reg(&self, packed: PackedReg) -> Reg {
-        Reg { id: packed.id, ..self.val(packed.val) }
+        let reg = self.val(packed.val);
+        if has_range(packed.id) {
+            let (id, range) = self.ranges.pair(packed.id);
+            return Reg { id, extra: Extra::Range(range), ..reg };
+        }
+        Reg { id: packed.id, ..reg }
     }
 
     /// Bytes allocated.
@@ -390,6 +431,7 @@ impl Values {
             + capacity_bytes(&self.kinds)
             + capacity_bytes(&self.table)
             + capacity_bytes(&self.free)
+            + self.ranges.bytes()
     }
 
     /// Bytes in use of them.

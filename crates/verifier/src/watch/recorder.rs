@@ -24,7 +24,7 @@ pub(crate) struct Recorder {
     /// A checkpoint that the next node is.
     saved: Option<CkptId>,
     /// Claims by the names that the walk has for them.
-    by_name: FxHashMap<u32, u32>,
+    by_name: FxHashMap<(u32, i32), u32>,
     slot_names: FxHashMap<SlotClaim, u32>,
     /// The next node begins a function.
     at_root: bool,
@@ -158,22 +158,24 @@ impl Recorder {
     }
 
     fn held(&mut self, name: PackedReg, arena: &Arena) -> Held {
-        let claim = match self.by_name.get(&name.val) {
+        let key = (name.val, arena.range(name));
+        let claim = match self.by_name.get(&key) {
             Some(&claim) => claim,
             None => {
-                let claim = claim_of(&arena.reg(PackedReg { val: name.val, id: 0 }));
+                let claim = claim_of(&arena.reg(name));
                 let known = claim.kind == ClaimKind::Nothing;
                 let id = if known { 0 } else { self.graph.claims.len() as u32 };
                 if !known {
                     self.graph.claims.push(claim);
                 }
-                self.by_name.insert(name.val, id);
+                self.by_name.insert(key, id);
                 id
             }
         };
-        let flags = name.id & BPF_ADD_CONST;
+        let id = arena.id(name);
+        let flags = id & BPF_ADD_CONST;
         let bits = if flags & BPF_ADD_CONST32 != 0 { 32 } else { 64 };
-        let id = name.id & !BPF_ADD_CONST;
+        let id = id & !BPF_ADD_CONST;
         Held { claim, id, add: if flags == 0 { 0 } else { bits } }
     }
 

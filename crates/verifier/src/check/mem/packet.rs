@@ -33,7 +33,7 @@ pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i
 pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
     let reg = env.reg(span.regno);
     if env.rules().offsets_are_bounds && reg.range() >= 0 {
-        return check_mem_region_access(env, span, whole_range(&reg));
+        return check_mem_region_access(env, span, whole_range(&reg, reg.range()));
     }
     if reg.val.smin < 0 {
         return refuse_negative(env, span.regno);
@@ -53,8 +53,8 @@ pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
 /// How much there is from the start of the packet on, where a pointer with this variable offset was
 /// compared with its end.
 #[cold]
-pub(crate) fn whole_range(reg: &Reg) -> u32 {
-    let range = reg.range() as u32;
+pub(crate) fn whole_range(reg: &Reg, range: i32) -> u32 {
+    let range = range as u32;
     let variable = u32::try_from(reg.val.umax).unwrap_or(u32::MAX);
     if range == 0 { 0 } else { range.saturating_add(variable) }
 }
