@@ -473,6 +473,13 @@ pub fn verified_insns(prog: &OwnedFd) -> Result<u32, Errno> {
     Ok(u32::from_ne_bytes(at.unwrap_or_default()))
 }
 
+/// Insns after all rewrites: `xlated_prog_len` of `struct bpf_prog_info`.
+pub fn xlated_insns(prog: &OwnedFd) -> Result<u32, Errno> {
+    let info = prog_info(prog)?;
+    let at = info.get(20..24).and_then(|b| b.try_into().ok());
+    Ok(u32::from_ne_bytes(at.unwrap_or_default()) / 8)
+}
+
 /// `tag` of `struct bpf_prog_info`.
 pub fn tag(prog: &OwnedFd) -> Result<[u8; 8], Errno> {
     let info = prog_info(prog)?;

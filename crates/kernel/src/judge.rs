@@ -50,6 +50,8 @@ pub struct Judgement {
     pub stats: Option<KernelStats>,
     /// `verified_insns` of the program's info, 0 if refused.
     pub verified_insns: u32,
+    /// Insns after all rewrites, 0 if refused.
+    pub xlated_insns: u32,
 }
 
 /// Loads `program` into the host kernel at `log_level` (1 or 2, + 4 for statistics) and closes it
@@ -159,15 +161,19 @@ impl<'a> Prepared<'a> {
             let (reason, detail) = (refused_without_log(*errno), String::new());
             return Answer::NotJudged { reason, detail };
         }
-        let verified_insns =
-            loaded.result.as_ref().ok().and_then(|prog| bpf::verified_insns(prog).ok());
+        let of_info = |number: fn(&OwnedFd) -> Result<u32, Errno>| {
+            loaded.result.as_ref().ok().and_then(|prog| number(prog).ok()).unwrap_or(0)
+        };
+        let verified_insns = of_info(bpf::verified_insns);
+        let xlated_insns = of_info(bpf::xlated_insns);
         Answer::Judged(Judgement {
             accepted: loaded.result.is_ok(),
             errno: loaded.result.as_ref().map_or_else(|e| e.errno, |_| 0),
             stats: KernelStats::parse(&loaded.log),
             log: loaded.log,
             log_truncated: loaded.log_truncated,
-            verified_insns: verified_insns.unwrap_or(0),
+            verified_insns,
+            xlated_insns,
         })
     }
 }

@@ -154,6 +154,11 @@ impl Fastcall {
         self.spills[range].fill(0);
     }
 
+    /// How many insns before and after the one at `idx` are spills and fills that go.
+    pub(crate) fn spills_around(&self, idx: usize) -> usize {
+        self.spills.get(idx).copied().unwrap_or(0).into()
+    }
+
     /// Stack depth of `subprog` after the walk, which found `depth`: without the slots of the
     /// patterns if they can be removed.
     ///
