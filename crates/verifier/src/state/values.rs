@@ -1,8 +1,8 @@
 //! Interned registers: equal registers have one name of eight bytes.
 //!
 //! Ids are kept outside of the interned value because they differ between otherwise equal
-//! registers, and so are ranges of packet pointers. A known scalar of 30 bits is its own name and kept nowhere. Values that nothing names
-//! any more are collected when there are many.
+//! registers, and so are ranges of packet pointers. A known scalar of 30 bits is its own name and
+//! kept nowhere. Values that nothing names any more are collected when there are many.
 //!
 //! # Invariants
 //! 1. Two `PackedReg` with the same `val` have equal registers but for id and range, and equal
