@@ -75,7 +75,7 @@ impl Kind {
 fn kinds() -> Vec<(Kind, &'static [CtxField])> {
     let mut found: Vec<(Kind, &'static [CtxField])> = Vec::new();
     // What netfilter programs are given is in the kernel's BTF, and used as it is.
-    for prog_type in ProgType::all().into_iter().filter(|ty| *ty != ProgType::Netfilter) {
+    for prog_type in ProgType::all().filter(|ty| *ty != ProgType::Netfilter) {
         for attach in 0..64 {
             let Some(layout) = CtxLayout::find(prog_type, attach) else { continue };
             let fields = layout.fields();
