@@ -21,7 +21,7 @@
 //! 2. The text says what this kernel does; what it says of other kernels is in their documentation.
 
 use skep_object::LoadClass;
-use skep_verifier::RejectKind;
+use skep_verifier::{RejectKind, Rejection};
 use std::sync::LazyLock;
 
 const MEMORY: &str = "Memory";
@@ -88,17 +88,19 @@ pub fn section(code: &str) -> Option<&'static Section> {
     sections().iter().find(|section| section.codes.contains(&code))
 }
 
-/// The code of a refusal: where `own` says only that a function and what it is given do not fit
-/// each other, and `because` what does not fit, the code of that.
+/// The code of a refusal: where it says only that a function and what it is given do not fit each
+/// other, the code of what does not fit.
 ///
 /// What is said of memory then is about what a parameter stands for, and no access of the
 /// program's.
-pub fn code_because(own: &'static str, because: Option<&str>) -> &'static str {
-    let codes = because.map(codes_of_message).unwrap_or_default();
-    let declared = codes.iter().find(|code| is_of_declaration(code));
-    let given = || codes.first().filter(|_| codes.len() == 1);
+pub fn code_of(rejection: &Rejection) -> &'static str {
+    code_because(&rejection.kind, rejection.because.as_ref().map(|because| &because.kind))
+}
+
+fn code_because(own: &RejectKind, because: Option<&RejectKind>) -> &'static str {
+    let because = because.map(RejectKind::code);
     let of_memory = |code: &str| section(code).is_none_or(|section| section.chapter == MEMORY);
-    declared.or_else(given).copied().filter(|code| !of_memory(code)).unwrap_or(own)
+    because.filter(|code| !of_memory(code)).unwrap_or_else(|| own.code())
 }
 
 /// Whether this code is about how a function is declared, whatever it is given.
@@ -236,6 +238,7 @@ fn words_of(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skep_verifier::{FuncFault, MemFault, Regno};
 
     #[test]
     fn codes_and_sections() {
@@ -307,15 +310,16 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_has_the_code() {
-        const OWN: &str = "arguments-do-not-fit-global-function";
-        let code = |because| code_because(OWN, Some(because));
-        assert_eq!(code("arg#0 is expected to be non-NULL"), "nullable-argument");
-        assert_eq!(code("Arg#0 type STRUCT in sum() is not supported yet."), "parameter-type");
-        let of_no_size = "arg#0 reference type('FWD pair') size cannot be determined: -22";
-        assert_eq!(code(of_no_size), "parameter-points-to-unknown-size");
-        assert_eq!(code("R1 invalid mem access 'scalar'"), OWN);
-        assert_eq!(code("nothing of the kind"), OWN);
-        assert_eq!(code_because(OWN, None), OWN);
+        let own = RejectKind::from(FuncFault::NoEntryArgs);
+        let code = |because: RejectKind| code_because(&own, Some(&because));
+        assert_eq!(code(FuncFault::ArgMaybeNull { i: 0 }.into()), "nullable-argument");
+        let (kind, name) = ("STRUCT".into(), "sum".into());
+        assert_eq!(code(FuncFault::ParamType { i: 0, kind, name }.into()), "parameter-type");
+        let (kind, name) = ("FWD".into(), "pair".into());
+        let of_no_size = FuncFault::ParamSize { i: 0, kind, name };
+        assert_eq!(code(of_no_size.into()), "parameter-points-to-unknown-size");
+        assert_eq!(code(MemFault::MaybeNegative { regno: Regno(1) }.into()), own.code());
+        assert_eq!(code_because(&own, None), own.code());
     }
 
     #[test]

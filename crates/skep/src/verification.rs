@@ -4,7 +4,7 @@
 //! [`Verdict::Bug`].
 
 use crate::WalkedPath;
-use crate::catalogue::{code_because, load_code};
+use crate::catalogue::{code_of, load_code};
 use crate::kernel::Lack;
 use skep_object::LoadClass;
 use skep_program::{Missing, Program};
@@ -195,11 +195,6 @@ impl Refusal {
     }
 }
 
-/// The code of a refusal.
-fn code_of(rejection: &Rejection) -> &'static str {
-    code_because(rejection.kind.code(), rejection.because.as_deref())
-}
-
 /// Counters, under the names of the kernel's log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named as in the kernel's log")]
@@ -252,7 +247,7 @@ impl Verification {
                 let first = rejection.unreleased().first();
                 acquired_by = first.map(|it| it.insn_idx as usize);
                 call_chain = rejection.call_chain().to_vec();
-                because.clone_from(&rejection.because);
+                because = rejection.because.as_ref().map(|because| because.message.clone());
                 Verdict::Rejected(Refusal::of_program(program, rejection))
             }
             Found::OutOfMemory => Verdict::OutOfMemory,

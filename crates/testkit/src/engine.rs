@@ -196,11 +196,7 @@ impl From<skep_verifier::Outcome> for Ours {
             ..KernelStats::parse(&outcome.log).unwrap_or_default()
         };
         let (code, errno) = match &outcome.verdict {
-            V::Rejected(rejection) => {
-                let because = rejection.because.as_deref();
-                let code = skep::catalogue::code_because(rejection.kind.code(), because);
-                (Some(code), rejection.errno)
-            }
+            V::Rejected(rejection) => (Some(skep::catalogue::code_of(rejection)), rejection.errno),
             _ => (None, 0),
         };
         let verdict = match outcome.verdict {

@@ -37,9 +37,9 @@ pub use config::{Config, ErrorInjection, KernelSymbols, Privileges, TakesErrors}
 pub use fixup::INLINED_HELPERS;
 pub use kernel_hole::{HoleKind, KernelHole};
 pub use rejection::{
-    Acquired, AttachFault, CallChain, CallFault, ChainFrame, FlowFault, FuncFault, InsnFault,
-    KfuncFault, KindRow, KnownRange, MemFault, Name, Regno, RejectKind, Rejection, Unreleased,
-    Word,
+    Acquired, AttachFault, Because, CallChain, CallFault, ChainFrame, FlowFault, FuncFault,
+    InsnFault, KfuncFault, KindRow, KnownRange, MemFault, Name, Regno, RejectKind, Rejection,
+    Unreleased, Word,
 };
 pub use state::reg_type::{Base, RegType};
 pub use stats::{FastPaths, MemBytes, VerifierStats};

@@ -42,7 +42,17 @@ pub struct Rejection {
     /// The kernel's message, without register state; may have several lines.
     pub message: String,
     /// What does not fit, where `kind` only says that something does not: the line before it.
-    pub because: Option<String>,
+    pub because: Option<Box<Because>>,
+}
+
+/// What does not fit where a refusal only says that something does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Because {
+    /// What is wrong.
+    pub kind: RejectKind,
+    /// The line of the kernel's log before the message.
+    pub message: String,
 }
 
 impl Rejection {
@@ -114,7 +124,8 @@ impl Refused {
             message += "\n";
             message += &line;
         }
-        let because = because.map(|kind| kind.told(words)).filter(|text| !text.is_empty());
+        let because = because.map(|kind| Because { message: kind.told(words), kind });
+        let because = because.filter(|because| !because.message.is_empty()).map(Box::new);
         Rejection { insn_idx: Some(insn_idx), frameno, errno, kind, led_to, message, because }
     }
 }
