@@ -57,7 +57,11 @@ pub fn coverage_page<'t>(
         ];
         let mut cells = vec![Cell::Text(path)];
         cells.extend(shares.iter().flat_map(|share| share.cells()));
-        page.row(&cells, &[source(path, file, &text), functions(path, file)]);
+        let mut blocks = vec![source(path, file, &text), functions(path, file)];
+        if !file.branches.is_empty() {
+            blocks.push(branches(path, file));
+        }
+        page.row(&cells, &blocks);
     }
     page
 }
@@ -74,6 +78,23 @@ fn functions(path: &str, file: &FileCoverage) -> Block {
         heading: "Functions".to_owned(),
         columns: ["Function", "Calls", "Begins at"].map(str::to_owned).to_vec(),
         rows: file.functions.iter().map(row).collect(),
+    }
+}
+
+/// How often each branch went which way; dashes if it never ran, as in LCOV.
+fn branches(path: &str, file: &FileCoverage) -> Block {
+    let way = |branch: &BranchCoverage, count: u64| -> TableCell {
+        if branch.runs > 0 { count.into() } else { "-".into() }
+    };
+    let row = |((line, function, _), branch): (&(u32, String, u32), &BranchCoverage)| {
+        let place = place(path, *line).as_str().into();
+        let went_on = branch.runs.saturating_sub(branch.taken);
+        vec![place, function.as_str().into(), way(branch, branch.taken), way(branch, went_on)]
+    };
+    Block::Table {
+        heading: "Branches".to_owned(),
+        columns: ["Line", "Function", "Jumped", "Went on"].map(str::to_owned).to_vec(),
+        rows: file.branches.iter().map(row).collect(),
     }
 }
 

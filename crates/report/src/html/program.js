@@ -86,7 +86,7 @@ function source(block) {
 }
 
 function table(block) {
-  const isNumber = (cell) => !Array.isArray(cell) || /^[\d.]+$/.test(strings[cell[0]]);
+  const isNumber = (cell) => !Array.isArray(cell) || /^([\d.]+|-)$/.test(strings[cell[0]]);
   const isNumeric = block.columns.map((_, at) => block.rows.every((row) => isNumber(row[at])));
   const classOf = (at) => (isNumeric[at] ? "number" : undefined);
   const head = block.columns.map((it, at) => make("th", { scope: "col", class: classOf(at) }, strings[it]));

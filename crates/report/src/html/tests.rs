@@ -86,7 +86,11 @@ fn coverage(name: &str) -> BTreeMap<String, FileCoverage> {
     let file = FileCoverage {
         lines: [(3, 4), (5, 0)].into(),
         functions: [((3, name.to_owned()), 4)].into(),
-        branches: [((3, name.to_owned(), 0), branch)].into(),
+        branches: [
+            ((3, name.to_owned(), 0), branch),
+            ((5, name.to_owned(), 0), BranchCoverage::default()),
+        ]
+        .into(),
     };
     [(name.to_owned(), file)].into()
 }
@@ -224,9 +228,17 @@ fn coverage_counts_lines_functions_and_both_ways_of_branches() {
         .iter()
         .map(|column| column["values"][0].as_i64().unwrap())
         .collect();
-    // Of one branch that always jumped, one way ran.
-    assert_eq!(counts, [2, 1, 1, 1, 2, 1]);
+    // Of a branch that always jumped, one way ran; of one that never ran, none.
+    assert_eq!(counts, [2, 1, 1, 1, 4, 1]);
     let source = &data["blocks"][0];
     assert_eq!(source["lines"][0][2], serde_json::json!([4, 2, 1]));
-    assert_eq!(source["lines"][1][2], serde_json::json!([0, 0, 0]));
+    assert_eq!(source["lines"][1][2], serde_json::json!([0, 2, 0]));
+    let table = &data["blocks"][2];
+    let text = |at: &Value| data["head"]["strings"][at[0].as_u64().unwrap() as usize].clone();
+    let rows = table["rows"].as_array().unwrap();
+    assert_eq!(
+        (text(&rows[0][0]), &rows[0][2], &rows[0][3]),
+        ("a.c:3".into(), &json!(4), &json!(0))
+    );
+    assert_eq!((text(&rows[1][2]), text(&rows[1][3])), ("-".into(), "-".into()));
 }
