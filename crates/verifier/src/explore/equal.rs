@@ -11,7 +11,7 @@ use crate::state::arena::{Arena, FrameId, PAGE_SLOTS, PackedFrame, PackedReg, Pa
 use crate::state::checkpoint::{Checkpoint, Hints, Marks};
 use crate::state::frame::Frame;
 use crate::state::history::LinkedReg;
-use crate::state::refs::{NOTHING, RefKind, RefState};
+use crate::state::refs::{RefKind, RefState};
 use crate::state::reg::{BPF_ADD_CONST, Extra, Reg};
 use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
@@ -78,7 +78,7 @@ impl Compare<'_> {
             || self.is_apart()
             || (old.state.meta.speculative && !cur.meta.speculative)
             || old.state.meta.in_sleepable != cur.meta.in_sleepable
-            || !self.refsafe(old.state.refs.as_deref().unwrap_or(&NOTHING), &cur.refs)
+            || !self.holds_the_same()
         {
             return false;
         }
@@ -150,6 +150,15 @@ impl Compare<'_> {
         !safe
     }
 
+    /// Whether both states hold the same: most hold nothing.
+    #[inline]
+    fn holds_the_same(&mut self) -> bool {
+        match &self.old.state.refs {
+            None => self.cur.refs.is_nothing(),
+            Some(old) => self.refsafe(old, &self.cur.refs),
+        }
+    }
+
     fn refsafe(&mut self, old: &RefState, cur: &RefState) -> bool {
         old.acquired.len() == cur.acquired.len()
             && old.active_locks == cur.active_locks
@@ -182,7 +191,7 @@ impl Compare<'_> {
         self.exact == Exactness::Covered && !self.all_precise && !self.explore_alu_limits
     }
 
-    #[inline]
+    #[inline(always)] // As `is_apart`.
     fn regsafe(&mut self, old: PackedReg, precise: bool, cur: PackedReg) -> bool {
         if old == cur && self.is_covered_by_itself(old) && !self.explore_alu_limits {
             return true;
@@ -353,7 +362,7 @@ impl Compare<'_> {
     /// Whether a register covers its equal without a look at ids.
     #[inline]
     fn is_covered_by_itself(&self, reg: PackedReg) -> bool {
-        self.equals_cover || self.arena.id(reg) == 0 && !self.arena.is(reg, REFERS)
+        self.equals_cover || self.arena.has_no_id(reg) && !self.arena.is(reg, REFERS)
     }
 
     fn slot_safe(&mut self, old: &Slot, cur: &Slot, allocated: bool, precise: bool) -> bool {

@@ -38,7 +38,13 @@ impl Ranges {
     /// The pair of that name.
     #[inline]
     pub(super) fn pair(&self, name: u32) -> (u32, i32) {
-        if has_range(name) { self.pairs[(name & !FLAGS) as usize] } else { (name, 0) }
+        if has_range(name) { self.looked_up(name) } else { (name, 0) }
+    }
+
+    /// Few registers are packet pointers with a range.
+    #[cold]
+    fn looked_up(&self, name: u32) -> (u32, i32) {
+        self.pairs[(name & !FLAGS) as usize]
     }
 
     /// Bytes allocated.

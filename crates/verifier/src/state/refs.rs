@@ -71,12 +71,20 @@ impl RefState {
     /// Whether nothing is held.
     #[inline]
     pub(crate) fn is_nothing(&self) -> bool {
-        *self == NOTHING
+        self.acquired.len() == 0
+            && self.active_locks == 0
+            && self.active_preempt_locks == 0
+            && self.active_irq_id == 0
+            && self.active_lock_id == 0
+            && self.active_lock_home == LockHome::None
+            && self.active_rcu_locks == 0
     }
 
     /// Nothing is held any more.
     pub(crate) fn forget_all(&mut self) {
-        *self = RefState::default();
+        if !self.is_nothing() {
+            *self = RefState::default();
+        }
     }
 
     /// Adds something acquired.

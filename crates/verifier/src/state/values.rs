@@ -249,6 +249,12 @@ impl Values {
         self.ranges.pair(name.id).0
     }
 
+    /// Whether that is 0.
+    #[inline(always)]
+    pub(crate) fn has_no_id(&self, name: PackedReg) -> bool {
+        name.id == 0 || has_range(name.id) && self.id(name) == 0
+    }
+
     /// Its range, if it is a packet pointer.
     #[inline]
     pub(crate) fn range(&self, name: PackedReg) -> i32 {
