@@ -9,7 +9,7 @@ use crate::state::checkpoint::{CkptId, Marks};
 use crate::state::frame::FrameMeta;
 use crate::state::reads::FrameReads;
 use crate::state::refs::{NOTHING, RefState};
-use crate::state::reg::{Extra, IterState, Reg};
+use crate::state::reg::{DynptrKind, Extra, IterState, Reg};
 use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
 use std::fmt::Write;
@@ -201,9 +201,8 @@ impl Env<'_> {
                 self.write_reg(out, &reg, v.meta.frameno, v.marks.stack >> spi & 1 == 1);
             }
             SlotType::Dynptr => {
-                let main = (spi + 1).min(v.slots.len() - 1);
-                self.write_dynptr(out, v, main);
-                return main;
+                self.write_dynptr(out, v, spi + 1);
+                return spi + 1;
             }
             SlotType::Iter => {
                 if reg.ref_obj_id == 0 {
@@ -226,8 +225,14 @@ impl Env<'_> {
     }
 
     fn write_dynptr(&self, out: &mut String, v: &View<'_>, spi: usize) {
-        let reg = self.arena.reg(v.slots[spi].spill);
-        let Extra::Dynptr { kind, first_slot } = reg.extra else { return };
+        // Where only the other half was touched (through another frame), the kernel takes what is
+        // below the dynptr for it, be it beyond the stack.
+        let reg = v.slots.get(spi).map_or(Reg::not_init(), |slot| self.arena.reg(slot.spill));
+        let (kind, first_slot) = match reg.extra {
+            Extra::Dynptr { kind, first_slot } => (kind, first_slot),
+            Extra::None | Extra::Frame(_) => (DynptrKind::Invalid, false),
+            _ => return,
+        };
         let (off, kind) = (-8 * (spi as i64 + 1), dynptr_str(kind));
         let live = v.reads.map_or("", |reads| reads.of_slot(spi));
         let _ = write!(out, " fp{off}{live}=dynptr_{kind}(");

@@ -13,7 +13,7 @@ use crate::check::mem::align::check_ptr_alignment;
 use crate::check::reg_arg::Operand;
 use crate::env::Env;
 use crate::log::reject;
-use crate::rejection::{CallFault, Check, FlowFault, Regno, Stop, unsupported};
+use crate::rejection::{CallFault, Check, FlowFault, Regno, Stop, errno, unsupported};
 use crate::state::refs::RefKind;
 use crate::state::reg::{Extra, Reg};
 use skep_uapi::helper::{ArgBase, ArgType, HelperId};
@@ -50,7 +50,9 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
     if reg.ref_obj_id != 0 && ty.base != ArgBase::KptrXchgDest {
         if meta.ref_obj_id != 0 {
             let (first, second) = (meta.ref_obj_id, reg.ref_obj_id);
-            reject!(env, EACCES, CallFault::TwoReferences { regno: Regno(regno), second, first });
+            let kind = CallFault::TwoReferences { regno: Regno(regno), second, first };
+            // The kernel does not end this line.
+            return Err(env.refuse_without_newline(errno::EACCES, kind));
         }
         meta.ref_obj_id = reg.ref_obj_id;
     }

@@ -121,7 +121,7 @@ fn write_data(
     at: MemAccess,
     reg: Option<Reg>,
 ) -> Check {
-    end_spill(env, (frameno, spi));
+    let mut slot = without_spill(env.slot(frameno, spi));
     let insn = env.insn();
     let zero = match reg {
         Some(reg) => reg.is_null(),
@@ -129,10 +129,10 @@ fn write_data(
     };
     if zero && let Some(regno) = at.value_regno {
         // The slot's zero bytes will not lead back to the register, so its value matters now.
+        env.cur.frames[frameno as usize].set_slot(spi, slot);
         env.mark_chain_precision(regno)?;
     }
     let ty = if zero { SlotType::Zero } else { SlotType::Misc };
-    let mut slot = env.slot(frameno, spi);
     for i in 0..at.size {
         slot.types[(-(at.off + i) - 1) as usize % 8] = ty;
     }
@@ -141,12 +141,17 @@ fn write_data(
 }
 
 /// What was spilled in the slot is lost: its bytes are data.
-fn end_spill(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
-    let mut slot = env.slot(frameno, spi);
+fn without_spill(mut slot: Slot) -> Slot {
     slot.spill = PackedReg::NOT_INIT;
     if is_special(slot.types[7]) {
         slot.types.iter_mut().for_each(scrub);
     }
+    slot
+}
+
+/// The same, in place.
+fn end_spill(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
+    let slot = without_spill(env.slot(frameno, spi));
     env.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
