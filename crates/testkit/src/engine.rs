@@ -85,6 +85,19 @@ pub fn verify_with(program: &Program, (log_level, privileges): (u32, Privileges)
     verify_on(HOST.get_or_init(skep::host_facts), program, (log_level, privileges))
 }
 
+/// As [`verify_with`] without a log, for a walk of `insns_max` insns at most: what needs more is
+/// refused.
+pub fn verify_within(program: &Program, privileges: Privileges, insns_max: u64) -> Ours {
+    let insns_max = u32::try_from(insns_max).unwrap_or(u32::MAX);
+    let profile = KernelProfile { insns_max, ..KernelProfile::v6_18() };
+    let config = HOST.get_or_init(skep::host_facts).configure(Config {
+        log_level: 4,
+        privileges,
+        ..Config::privileged(profile)
+    });
+    contained(|| Ours::from(skep_verifier::verify(program, &config)))
+}
+
 /// As [`verify_with`], against another kernel than the running one.
 pub fn verify_on(
     kernel: &Host,

@@ -70,8 +70,8 @@ pub(crate) fn worker(args: &WorkerArgs) -> crate::Outcome {
     .map_err(Into::into)
 }
 
-/// Of mutants with a long walk, one in so many is judged.
-const LONG_EVERY: u64 = 8;
+/// Of mutants with a long walk, one in so many is judged: one takes as long as a thousand others.
+const LONG_EVERY: u64 = 50;
 
 struct Worker<'a> {
     sources: &'a Sources,
