@@ -94,7 +94,7 @@ impl<const W: u32> Arc<W> {
     /// The bounds that it has.
     pub(crate) fn bounds(self) -> Bounds<W> {
         let (first, last) = (self.base, self.last());
-        let mut out = Bounds::UNKNOWN;
+        let mut out = Bounds::<W>::UNKNOWN;
         if first <= last {
             (out.umin, out.umax) = (first, last);
         }

@@ -153,8 +153,8 @@ impl<const W: u32, const H: u32> Known<W, H> {
     }
 
     fn learn_from_bits(&mut self) {
-        self.half = meet_both(self.half, Some(Arc::of_bits(self.bits)));
-        self.wide = meet_both(self.wide, Some(Arc::of_bits(self.bits)));
+        self.half = meet_both(self.half, Some(Arc::<H>::of_bits(self.bits)));
+        self.wide = meet_both(self.wide, Some(Arc::<W>::of_bits(self.bits)));
         if let Some(value) = self.single_value() {
             self.bits = Tnum::constant(value);
             self.wide = Some(Arc::between(value, value));
@@ -190,7 +190,7 @@ impl<const W: u32, const H: u32> Known<W, H> {
     fn half_from_wide(&mut self) {
         let Some(wide) = self.wide else { return };
         if wide.size < Bounds::<H>::UMAX {
-            let half = Arc { base: Bounds::<H>::to_u(wide.base), size: wide.size };
+            let half = Arc::<H> { base: Bounds::<H>::to_u(wide.base), size: wide.size };
             self.half = meet_both(self.half, Some(half));
         }
     }
@@ -207,7 +207,7 @@ impl<const W: u32, const H: u32> Known<W, H> {
         }
         let size = up.checked_add(down).and_then(|moved| wide.size.checked_sub(moved));
         self.wide =
-            size.map(|size| Arc { base: Bounds::<W>::to_u(wide.base.wrapping_add(up)), size });
+            size.map(|size| Arc::<W> { base: Bounds::<W>::to_u(wide.base.wrapping_add(up)), size });
     }
 
     /// The known bits learn from the unsigned bounds.

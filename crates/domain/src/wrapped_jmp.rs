@@ -18,11 +18,11 @@ impl<const B: u32> Side<B> {
 
     fn narrow_u(&mut self, min: u64, max: u64) {
         self.arc =
-            if min <= max { meet_both(self.arc, Some(Arc::between(min, max))) } else { None };
+            if min <= max { meet_both(self.arc, Some(Arc::<B>::between(min, max))) } else { None };
     }
 
     fn narrow_s(&mut self, min: i64, max: i64) {
-        let range = Arc::between(min as u64, max as u64);
+        let range = Arc::<B>::between(min as u64, max as u64);
         self.arc = if min <= max { meet_both(self.arc, Some(range)) } else { None };
     }
 }
@@ -66,16 +66,16 @@ pub fn refine_wrapped<const W: u32, const H: u32>(
     let (mut x, mut y) = (a.known(), b.known());
     if is_jmp32 {
         let low = Bounds::<H>::UMAX;
-        let mut p = Side { arc: x.half, bits: x.bits.truncate(low) };
-        let mut q = Side { arc: y.half, bits: y.bits.truncate(low) };
+        let mut p = Side::<H> { arc: x.half, bits: x.bits.truncate(low) };
+        let mut q = Side::<H> { arc: y.half, bits: y.bits.truncate(low) };
         narrow_sides(op, &mut p, &mut q);
         for (known, side) in [(&mut x, p), (&mut y, q)] {
             known.half = side.arc;
             known.bits = known.bits.truncate(!low).or(side.bits);
         }
     } else {
-        let mut p = Side { arc: x.wide, bits: x.bits };
-        let mut q = Side { arc: y.wide, bits: y.bits };
+        let mut p = Side::<W> { arc: x.wide, bits: x.bits };
+        let mut q = Side::<W> { arc: y.wide, bits: y.bits };
         narrow_sides(op, &mut p, &mut q);
         for (known, side) in [(&mut x, p), (&mut y, q)] {
             known.wide = side.arc;
@@ -116,8 +116,8 @@ fn narrow_sides<const B: u32>(op: JmpOp, x: &mut Side<B>, y: &mut Side<B>) {
 
 /// All numbers but one are an arc.
 fn leave_out<const B: u32>(x: &mut Side<B>, value: u64) {
-    let rest = Arc::between(value.wrapping_add(1), value.wrapping_sub(1));
-    let alone = Arc::between(value, value);
+    let rest = Arc::<B>::between(value.wrapping_add(1), value.wrapping_sub(1));
+    let alone = Arc::<B>::between(value, value);
     x.arc = x.arc.filter(|arc| *arc != alone).and_then(|arc| arc.meet(rest));
 }
 

@@ -104,7 +104,7 @@ impl<const W: u32, const H: u32> ScalarAt<W, H> {
     pub fn zext_wrapped(&mut self) {
         self.var_off = self.var_off.truncate(Bounds::<H>::UMAX);
         let half = self.half();
-        self.set_wide_arc(self.half_arc().map(|_| Arc::between(half.umin, half.umax)));
+        self.set_wide_arc(self.half_arc().map(|_| Arc::<W>::between(half.umin, half.umax)));
     }
 
     /// [`ScalarAt::truncate_to_bits`] where ranges wrap.
