@@ -34,12 +34,13 @@ fn ask(script: &str, seconds: u64) -> std::io::Result<String> {
     if let Some(mut input) = child.stdin.take() {
         input.write_all(script.as_bytes())?;
         // Bits find what is arithmetic; what follows from assumptions alone needs the structure.
-        let first = seconds * 800;
-        writeln!(
-            input,
-            "(check-sat-using (or-else (try-for (then simplify propagate-values solve-eqs \
-             simplify max-bv-sharing bit-blast aig sat) {first}) (then simplify propagate-values smt)))"
-        )?;
+        // Which of the two is not told before: each is tried for longer and longer.
+        let bits = "(then simplify propagate-values solve-eqs simplify max-bv-sharing bit-blast \
+                    aig sat)";
+        let structure = "(then simplify propagate-values smt)";
+        let tries = [(bits, 10), (structure, 20), (bits, 80), (structure, 160), (bits, 400)];
+        let tries = tries.map(|(how, share)| format!("(try-for {how} {})", seconds * share));
+        writeln!(input, "(check-sat-using (or-else {} {structure}))", tries.join(" "))?;
     }
     let mut answer = String::new();
     if let Some(mut output) = child.stdout.take() {
@@ -67,6 +68,11 @@ impl Question {
             asserted.push(run.t.not(claim));
             (possible, run.t.script(&asserted))
         });
+        // Of a contract in its place nothing follows.
+        let scripts = match run.walked.contains(goal.of) {
+            true => scripts,
+            false => scripts.and(Err(format!("{} is not walked", goal.of))),
+        };
         Question { scripts, walked: run.walked }
     }
 
