@@ -7,9 +7,12 @@
 //! Deliberately absent: products ([`table::EXCEPTIONS`]), precision (the kernel is the judge of it,
 //! through recorded vectors), and a proof of the interpreter. Without z3 the command is skipped.
 
+mod arcs;
 mod builtin;
+mod contracts;
 mod expr;
 mod goals;
+mod options;
 mod run;
 mod solver;
 mod source;
@@ -19,6 +22,7 @@ mod term;
 #[cfg(test)]
 mod tests;
 mod value;
+mod wrapped;
 
 use crate::outcome::{Ended, Outcome};
 use goals::Goal;
@@ -71,13 +75,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .collect();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build()?;
     let asked: Vec<_> = chosen.iter().map(|goal| Question::of(goal, &source)).collect();
-    let answers: Vec<Answer> =
-        pool.install(|| asked.par_iter().map(|asked| asked.answer(args.seconds)).collect());
+    let answer = |(goal, asked): (&&Goal, &Question)| {
+        let answer = asked.answer(args.seconds);
+        println!("{}: {answer:?}", goal.name());
+        answer
+    };
+    let both = chosen.par_iter().zip(&asked);
+    let answers: Vec<Answer> = pool.install(|| both.map(answer).collect());
     let done = chosen.into_iter().zip(asked).zip(answers);
     let done: Vec<Done<'_>> = done.map(|((goal, asked), answer)| (goal, asked, answer)).collect();
-    for (goal, _, answer) in &done {
-        println!("{}: {answer:?}", goal.name());
-    }
     let count = |f: fn(&Answer) -> bool| done.iter().filter(|(.., answer)| f(answer)).count();
     let proved = count(|a| matches!(a, Answer::Proved(_)));
     let open = count(|a| matches!(a, Answer::Timeout(_)));

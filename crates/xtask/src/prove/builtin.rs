@@ -20,6 +20,10 @@ impl Run<'_> {
                     return self.limit(int, name);
                 }
                 let owner_name = self.owner_name(owner)?;
+                let key = format!("{owner_name}::{name}");
+                if self.source.functions.contains_key(&key) {
+                    return Ok(Value::Function(key));
+                }
                 if self.source.enums.contains_key(&owner_name) {
                     return Ok(Value::Variant(owner_name, name.clone()));
                 }
@@ -29,7 +33,6 @@ impl Run<'_> {
                 if let (Ty::Any, Some(expected)) = (&ty, expected) {
                     ty = expected.clone();
                 }
-                let key = format!("{owner_name}::{name}");
                 self.constant(&key, owner_name, &ty)
             }
             _ => Err("a path that is not known".to_owned()),
@@ -134,10 +137,26 @@ impl Run<'_> {
     }
 
     fn compare(&mut self, a: Value, b: Value, or_equal: bool) -> Result<Value> {
-        let (Value::Int(a, int), Value::Int(b, _)) = Value::alike(a, b, &mut self.t) else {
-            return Err("a comparison of what are no numbers".to_owned());
+        match Value::alike(a, b, &mut self.t) {
+            (Value::Int(a, int), Value::Int(b, _)) => {
+                Ok(Value::Bool(self.less(a, b, int.signed, or_equal)))
+            }
+            (Value::Tuple(a), Value::Tuple(b)) => self.compare_tuples(&a, &b, or_equal),
+            _ => Err("a comparison of what are no numbers".to_owned()),
+        }
+    }
+
+    /// By the first pair that is not equal.
+    fn compare_tuples(&mut self, a: &[Value], b: &[Value], or_equal: bool) -> Result<Value> {
+        let (Some((a, others_of_a)), Some((b, others_of_b))) = (a.split_first(), b.split_first())
+        else {
+            return Ok(Value::Bool(self.t.bool(or_equal)));
         };
-        Ok(Value::Bool(self.less(a, b, int.signed, or_equal)))
+        let less = self.compare(a.clone(), b.clone(), false)?.bool()?;
+        let equal = Value::equal(a.clone(), b.clone(), &mut self.t)?;
+        let rest = self.compare_tuples(others_of_a, others_of_b, or_equal)?.bool()?;
+        let later = self.t.and(equal, rest);
+        Ok(Value::Bool(self.t.or(less, later)))
     }
 
     pub(super) fn less(&mut self, a: Term, b: Term, signed: bool, or_equal: bool) -> Term {
@@ -225,18 +244,8 @@ impl Run<'_> {
             (Value::Bool(b), Some(arg)) if name == "then_some" => {
                 Ok(Value::Option(b, Some(Box::new(arg))))
             }
-            (Value::Option(some, _), None) if name == "is_some" => Ok(Value::Bool(some)),
-            (Value::Option(some, _), None) if name == "is_none" => {
-                Ok(Value::Bool(self.t.not(some)))
-            }
-            (Value::Option(some, None), Some(_)) if name == "map" => Ok(Value::Option(some, None)),
-            (Value::Option(some, Some(inner)), Some(f)) if name == "map" => {
-                let mapped = self.apply(f, vec![*inner])?;
-                Ok(Value::Option(some, Some(Box::new(mapped))))
-            }
-            (Value::Option(_, None), Some(other)) if name == "unwrap_or" => Ok(other),
-            (Value::Option(some, Some(inner)), Some(other)) if name == "unwrap_or" => {
-                Value::merge(some, *inner, other, &mut self.t)
+            (Value::Option(some, inner), last) => {
+                self.of_option((some, inner.map(|inner| *inner)), name, given.pop(), last)
             }
             _ => Err(format!("{name} is not known")),
         }
@@ -252,6 +261,10 @@ impl Run<'_> {
                     count = self.t.ite(set, zeros, count);
                 }
                 Ok(Value::Int(count, U32))
+            }
+            "wrapping_neg" => {
+                let zero = self.t.int(0, int.width);
+                Ok(Value::Int(self.t.binary("bvsub", zero, n), int))
             }
             "swap_bytes" => Ok(Value::Int(self.swap(n, int.width), int)),
             "is_power_of_two" => {
@@ -294,6 +307,9 @@ impl Run<'_> {
             "wrapping_add" => self.t.binary("bvadd", n, arg),
             "wrapping_sub" => self.t.binary("bvsub", n, arg),
             "wrapping_mul" => self.t.binary("bvmul", n, arg),
+            "checked_add" | "checked_sub" | "saturating_add" => {
+                return self.with_overflow(n, int, name, arg);
+            }
             "checked_shr" => {
                 let width = self.t.int(int.width.into(), 32);
                 let some = self.t.compare("bvult", arg, width);
@@ -303,6 +319,42 @@ impl Run<'_> {
             _ => return Err(format!("{name} is not known")),
         };
         Ok(Value::Int(term, int))
+    }
+
+    /// Sums and differences that say whether they wrap, or do not.
+    fn with_overflow(&mut self, n: Term, int: Int, name: &str, arg: Term) -> Result<Value> {
+        let op = if name == "checked_sub" { "bvsub" } else { "bvadd" };
+        let out = self.t.binary(op, n, arg);
+        let zero = self.t.int(0, int.width);
+        let wraps = match (int.signed, op) {
+            (false, "bvadd") => self.t.compare("bvult", out, n),
+            (false, _) => self.t.compare("bvult", n, arg),
+            (true, op) => {
+                // The signs of both (of a difference: one of them turned) are alike, not so the
+                // result's.
+                let other = if op == "bvsub" { self.t.invert(arg) } else { arg };
+                let (a, b) = (self.t.binary("bvxor", n, out), self.t.binary("bvxor", other, out));
+                let both = self.t.binary("bvand", a, b);
+                self.t.compare("bvslt", both, zero)
+            }
+        };
+        if name != "saturating_add" {
+            let some = self.t.not(wraps);
+            return Ok(Value::Option(some, Some(Box::new(Value::Int(out, int)))));
+        }
+        let (least, most) = match int.signed {
+            true => (1u64 << (int.width - 1), ones(int.width - 1)),
+            false => (0, ones(int.width)),
+        };
+        let (least, most) = (self.t.int(least, int.width), self.t.int(most, int.width));
+        let end = match int.signed {
+            true => {
+                let negative = self.t.compare("bvslt", n, zero);
+                self.t.ite(negative, least, most)
+            }
+            false => most,
+        };
+        Ok(Value::Int(self.t.ite(wraps, end, out), int))
     }
 
     pub(super) fn matches_macro(&mut self, mac: &syn::Macro) -> Result<Value> {

@@ -20,7 +20,10 @@ impl Run<'_> {
                     };
                     let init = local.init.as_ref().ok_or("a variable without a value")?;
                     let value = self.eval(&init.expr, ty.as_ref())?;
-                    if !matches!(value, Value::Never) {
+                    let leave = init.diverge.as_ref();
+                    if let (Some((_, leave)), false) = (leave, matches!(value, Value::Never)) {
+                        self.bind_or_leave(pat, value, leave)?;
+                    } else if !matches!(value, Value::Never) {
                         let (_, vars) = self.matches(pat, value)?;
                         self.frame().vars.extend(vars);
                     }
@@ -31,6 +34,8 @@ impl Run<'_> {
                     let value = self.eval(expr, expected.filter(|_| last && semi.is_none()))?;
                     if semi.is_some() { Value::unit() } else { value }
                 }
+                // Functions within functions are read with the others.
+                Stmt::Item(syn::Item::Fn(_)) => Value::unit(),
                 _ => return Err("a statement that is not known".to_owned()),
             };
             if self.dead() {
@@ -90,11 +95,10 @@ impl Run<'_> {
                     None => Value::unit(),
                 };
                 let value = result.iter().fold(value, |v, ty| v.typed(ty, &mut self.t));
-                let ended = (self.live, value, self.mem.clone());
-                self.frame().returns.push(ended);
-                self.live = self.t.bool(false);
+                self.return_from_function(value);
                 Ok(Value::Never)
             }
+            Expr::Try(e) => self.value_or_return(&e.expr),
             Expr::Break(_) => {
                 let ended = (self.live, Value::unit(), self.mem.clone());
                 self.frame().breaks.last_mut().ok_or("a break outside of loops")?.push(ended);
@@ -110,6 +114,8 @@ impl Run<'_> {
 
     fn literal(&mut self, lit: &syn::Lit) -> Result<Value> {
         match lit {
+            // Nothing is claimed of texts.
+            syn::Lit::Str(_) => Ok(Value::unit()),
             syn::Lit::Bool(b) => Ok(Value::Bool(self.t.bool(b.value))),
             syn::Lit::Int(n) => {
                 let value: i128 = n.base10_parse().map_err(|e| e.to_string())?;
@@ -375,7 +381,8 @@ impl Run<'_> {
 
     fn call_expr(&mut self, e: &syn::ExprCall, expected: Option<&Ty>) -> Result<Value> {
         let Expr::Path(path) = &*e.func else { return Err("a call of a value".to_owned()) };
-        let names: Vec<String> = path.path.segments.iter().map(|s| s.ident.to_string()).collect();
+        let names = path.path.segments.iter().map(|s| s.ident.to_string());
+        let names: Vec<String> = names.skip_while(|name| name == "crate").collect();
         let local = self.place_of(&e.func)?;
         let key = match (names.as_slice(), local) {
             ([_], Some(place)) => {

@@ -28,7 +28,7 @@ impl Goal {
 pub(super) struct Goals(pub(super) Vec<Goal>);
 
 impl Goals {
-    fn add(
+    pub(super) fn add(
         &mut self,
         of: &'static str,
         case: impl Into<String>,
@@ -38,13 +38,13 @@ impl Goals {
     }
 }
 
-const JMP: [&str; 12] =
+pub(super) const JMP: [&str; 12] =
     ["Eq", "Ne", "Gt", "Ge", "Lt", "Le", "Sgt", "Sge", "Slt", "Sle", "Set", "Nset"];
-const ALU: [&str; 11] =
+pub(super) const ALU: [&str; 11] =
     ["Add", "Sub", "Mul", "Div", "Or", "And", "Lsh", "Rsh", "Mod", "Xor", "Arsh"];
 
 /// Functions of two values that have goals of their own, or are exceptions.
-const COMPUTES: [&str; 10] = [
+pub(super) const COMPUTES: [&str; 10] = [
     "Tnum::add",
     "Tnum::sub",
     "Tnum::mul",
@@ -67,24 +67,43 @@ pub(super) fn all() -> Vec<Goal> {
     arithmetic(&mut goals);
     byte_orders(&mut goals);
     branches(&mut goals);
+    super::arcs::add(&mut goals);
+    super::wrapped::add(&mut goals);
     goals.0
 }
 
-fn owned(consts: &[u32]) -> Known {
+pub(super) fn owned(consts: &[u32]) -> Known {
     Known { owner: consts.to_vec(), ..Known::default() }
 }
 
-fn variant(owner: &str, name: &str) -> Value {
+pub(super) fn variant(owner: &str, name: &str) -> Value {
     Value::Variant(owner.to_owned(), name.to_owned())
 }
 
 impl Run<'_> {
-    fn number(&mut self, value: u64, int: super::value::Int) -> Value {
+    pub(super) fn number(&mut self, value: u64, int: super::value::Int) -> Value {
         Value::Int(self.t.int(value, int.width), int)
     }
 
-    fn truth(&mut self, value: bool) -> Value {
+    pub(super) fn truth(&mut self, value: bool) -> Value {
         Value::Bool(self.t.bool(value))
+    }
+
+    /// Two values of which a comparison holds.
+    pub(super) fn compared(&mut self, op: &str, width: u32) -> (Term, Term) {
+        let x = self.t.var(64);
+        // Equal values are one, or differ in the upper half alone.
+        let y = match (op, width) {
+            ("Eq", 64) => x,
+            ("Eq", _) => {
+                let (upper, low) = (self.t.var(32), self.t.resize(x, 32, false));
+                self.t.concat(upper, low)
+            }
+            _ => self.t.var(64),
+        };
+        let holds = self.holds(op, width, x, y);
+        self.assumed.push(holds);
+        (x, y)
     }
 
     /// A shift amount below the width.
@@ -315,7 +334,7 @@ fn bounds(goals: &mut Goals) {
 }
 
 /// Calls a method that narrows in place; a value that was inside has to stay.
-fn kept(run: &mut Run<'_>, of: &str, before: Value, args: Vec<Value>) -> Result<Term> {
+pub(super) fn kept(run: &mut Run<'_>, of: &str, before: Value, args: Vec<Value>) -> Result<Term> {
     let x = run.t.var(64);
     run.ghosts.push(x);
     run.inside(x, &before)?;
@@ -364,7 +383,7 @@ fn views(goals: &mut Goals) {
 }
 
 /// Calls a function on a scalar in place, with the contracts of what has its own goal.
-fn in_place(
+pub(super) fn in_place(
     run: &mut Run<'_>,
     scalar: Value,
     result: Term,
@@ -479,9 +498,9 @@ fn arithmetic(goals: &mut Goals) {
             run.inside(x, &a)?;
             run.inside(y, &b)?;
             let r = run.concrete(op, width, x, y);
-            for (ghost, value) in [(x, &a), (y, &b)] {
-                let bits = value.field("var_off")?.field("value")?.int()?;
-                run.exact.push((bits, ghost));
+            for (ghost, register) in [(x, &a), (y, &b)] {
+                let some = run.t.var(0);
+                run.exact.push((register.clone(), ghost, some));
             }
             run.contracts.insert("ScalarAt::exact_value", is_exact);
             // What is known of the whole result: its low half is that of the insn.
@@ -576,20 +595,10 @@ fn branches(goals: &mut Goals) {
         let width = if jmp32 { 32 } else { 64 };
         let case = format!("{op}, {width} bits");
         goals.add("refine_branches", &case, move |run| {
-            let (a, b, x) = (run.scalar(), run.scalar(), run.t.var(64));
-            // Equal values are one, or differ in the upper half alone.
-            let y = match (op, jmp32) {
-                ("Eq", false) => x,
-                ("Eq", true) => {
-                    let (upper, low) = (run.t.var(32), run.t.resize(x, 32, false));
-                    run.t.concat(upper, low)
-                }
-                _ => run.t.var(64),
-            };
+            let (a, b) = (run.scalar(), run.scalar());
+            let (x, y) = run.compared(op, width);
             run.inside(x, &a)?;
             run.inside(y, &b)?;
-            let holds = run.holds(op, width, x, y);
-            run.assumed.push(holds);
             run.ghosts.push(y);
             let b = run.place(b);
             let other = b.clone();

@@ -37,10 +37,12 @@ pub(super) struct Run<'a> {
     pub(super) contracts: BTreeMap<&'static str, Contract>,
     /// Concrete values that contracts speak of.
     pub(super) ghosts: Vec<Term>,
-    /// Ghosts of registers, by the known bits of these.
-    pub(super) exact: Vec<(Term, Term)>,
+    /// Registers, their ghosts, and whether they have no other value.
+    pub(super) exact: Vec<(Value, Term, Term)>,
     pub(super) assumed: Vec<Term>,
     pub(super) walked: BTreeSet<String>,
+    /// Whether the ranges of registers wrap: what a scalar's say is claimed, too.
+    pub(super) wraps: bool,
 }
 
 /// The constants of a call that are known so far, and the type that is expected of it.
@@ -66,6 +68,7 @@ impl<'a> Run<'a> {
             exact: Vec::new(),
             assumed: Vec::new(),
             walked: BTreeSet::new(),
+            wraps: false,
         }
     }
 
@@ -329,6 +332,14 @@ fn tell(
         (Type::Reference(r), ty) => tell(&r.elem, ty, consts, own, frame),
         (Type::Tuple(tuple), Ty::Tuple(types)) => {
             for (declared, ty) in tuple.elems.iter().zip(types) {
+                tell(declared, ty, consts, own, frame);
+            }
+        }
+        (Type::Path(path), Ty::Option(ty)) => {
+            let Some(last) = path.path.segments.last() else { return };
+            if let syn::PathArguments::AngleBracketed(args) = &last.arguments
+                && let Some(GenericArgument::Type(declared)) = args.args.first()
+            {
                 tell(declared, ty, consts, own, frame);
             }
         }

@@ -119,6 +119,11 @@ impl Source {
 
     fn function(&mut self, file: &str, function: Function) {
         let name = function.sig.ident.to_string();
+        for stmt in &function.block.stmts {
+            if let syn::Stmt::Item(Item::Fn(f)) = stmt {
+                self.item(file, Item::Fn(f.clone()));
+            }
+        }
         let key = function.owner.as_ref().map_or(name.clone(), |owner| format!("{owner}::{name}"));
         self.files.insert(key.clone(), file.to_owned());
         self.functions.insert(key, function);

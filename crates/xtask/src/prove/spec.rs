@@ -12,6 +12,12 @@ const I64: Int = Int { width: 64, signed: true };
 pub(super) const U32: Int = Int { width: 32, signed: false };
 const I32: Int = Int { width: 32, signed: true };
 
+/// A register and its low half, with the bounds of each.
+const PARTS: [(u32, &str, [&str; 4]); 2] = [
+    (64, "wide", ["smin", "smax", "umin", "umax"]),
+    (32, "half", ["s32_min", "s32_max", "u32_min", "u32_max"]),
+];
+
 fn structure(name: &str, consts: &[u32], fields: Vec<(&str, Value)>) -> Value {
     let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     Value::Struct(name.to_owned(), consts.to_vec(), fields)
@@ -57,7 +63,6 @@ impl Run<'_> {
         for (name, int) in half {
             fields.push((name, self.any(int)));
         }
-        // Of ranges that wrap nothing is claimed.
         let wrapped = vec![
             ("wide_base", self.any(U64)),
             ("wide_size", self.any(U64)),
@@ -68,14 +73,76 @@ impl Run<'_> {
         structure("ScalarAt", &[64, 32], fields)
     }
 
+    /// A range that may wrap.
+    pub(super) fn arc(&mut self, width: u32) -> Value {
+        let mut one = || {
+            let narrow = self.t.var(width);
+            Value::Int(self.t.resize(narrow, 64, false), U64)
+        };
+        let fields = vec![("base", one()), ("size", one())];
+        structure("Arc", &[width], fields)
+    }
+
+    /// A range that may wrap, by how far before `x` it begins.
+    pub(super) fn arc_near(&mut self, x: Term, width: u32) -> Value {
+        let (before, size) = (self.t.var(width), self.t.var(width));
+        self.arc_before(x, before, size)
+    }
+
+    /// A range that may wrap, by how far before `x` it begins and how far after it ends.
+    pub(super) fn arc_around(&mut self, x: Term, width: u32) -> Value {
+        let (before, after) = (self.t.var(width), self.t.var(width));
+        let size = self.t.binary("bvadd", before, after);
+        self.arc_before(x, before, size)
+    }
+
+    fn arc_before(&mut self, x: Term, before: Term, size: Term) -> Value {
+        let width = self.t.width(before);
+        let low = self.t.resize(x, width, false);
+        let base = self.t.binary("bvsub", low, before);
+        let [base, size] = [base, size].map(|it| Value::Int(self.t.resize(it, 64, false), U64));
+        structure("Arc", &[width], vec![("base", base), ("size", size)])
+    }
+
+    pub(super) fn maybe_arc(&mut self, width: u32) -> Value {
+        let some = self.t.var(0);
+        Value::Option(some, Some(Box::new(self.arc(width))))
+    }
+
+    /// What ranges that wrap say of a scalar.
+    pub(super) fn known(&mut self) -> Value {
+        let fields =
+            vec![("bits", self.tnum()), ("wide", self.maybe_arc(64)), ("half", self.maybe_arc(32))];
+        structure("Known", &[64, 32], fields)
+    }
+
+    /// [`Run::known`], of ranges around `x`.
+    pub(super) fn known_around(&mut self, x: Term) -> Value {
+        let mut around = |width: u32| {
+            let some = self.t.var(0);
+            Value::Option(some, Some(Box::new(self.arc_around(x, width))))
+        };
+        let (wide, half) = (around(64), around(32));
+        let fields = vec![("bits", self.tnum()), ("wide", wide), ("half", half)];
+        structure("Known", &[64, 32], fields)
+    }
+
+    /// One operand of a comparison.
+    pub(super) fn side(&mut self, width: u32) -> Value {
+        structure("Side", &[width], vec![("arc", self.maybe_arc(width)), ("bits", self.tnum())])
+    }
+
     /// Another value of the same type, of which nothing is known.
-    fn like(&mut self, value: &Value) -> Result<Value> {
+    pub(super) fn like(&mut self, value: &Value) -> Result<Value> {
         match value.ty() {
             Ty::Struct(name, consts) => match name.as_str() {
                 "Tnum" => Ok(self.tnum()),
                 "Bounds" => Ok(self.bounds(consts[0])),
                 "Views" => Ok(self.views()),
                 "ScalarAt" => Ok(self.scalar()),
+                "Known" => Ok(self.known()),
+                "Arc" => Ok(self.arc(consts[0])),
+                "Side" => Ok(self.side(consts[0])),
                 _ => Err(format!("no value of {name}")),
             },
             _ => Err("no struct".to_owned()),
@@ -91,8 +158,31 @@ impl Run<'_> {
 
     /// Whether `x` is inside of an abstract value.
     pub(super) fn has(&mut self, x: Term, value: &Value) -> Result<Term> {
+        if let Value::Option(some, inner) = value {
+            let Some(inner) = inner else { return Ok(self.t.bool(false)) };
+            let inside = self.has(x, inner)?;
+            return Ok(self.t.and(*some, inside));
+        }
         let Ty::Struct(name, consts) = value.ty() else { return Err("no struct".to_owned()) };
+        if let (true, "ScalarAt", Some(c)) = (self.wraps, name.as_str(), value.condition(&self.t)) {
+            return self.each_way(c, value, |run, way| run.has(x, way));
+        }
         match (name.as_str(), consts.as_slice()) {
+            ("Arc", [width]) => self.has_arc(x, value, *width),
+            ("Side", [width]) => {
+                let low = self.low(x, *width);
+                let bits = self.has(low, value.field("bits")?)?;
+                let arc = self.has(x, value.field("arc")?)?;
+                Ok(self.t.and(bits, arc))
+            }
+            ("Known", _) => {
+                let mut all = self.has(x, value.field("bits")?)?;
+                for field in ["wide", "half"] {
+                    let one = self.has(x, value.field(field)?)?;
+                    all = self.t.and(all, one);
+                }
+                Ok(all)
+            }
             ("Tnum", _) => {
                 let (value, mask) = (value.field("value")?.int()?, value.field("mask")?.int()?);
                 let same = |t: &mut Terms, value: Term, mask: Term| {
@@ -119,26 +209,124 @@ impl Run<'_> {
                 }
                 Ok(all)
             }
-            ("ScalarAt", _) => {
-                let mut all = self.has(x, value.field("var_off")?)?;
-                // At 64 bits, as bounds of the half have it: equal claims are then equal terms.
-                let (half, signed_half) = (self.low(x, 32), self.low_signed(x, 32));
-                for (min, max, x, signed) in [
-                    ("smin", "smax", x, true),
-                    ("umin", "umax", x, false),
-                    ("s32_min", "s32_max", signed_half, true),
-                    ("u32_min", "u32_max", half, false),
-                ] {
-                    let (min, max) = (value.field(min)?.int()?, value.field(max)?.int()?);
-                    let min = self.t.resize(min, 64, signed);
-                    let max = self.t.resize(max, 64, signed);
-                    let one = self.between(min, x, max, signed);
-                    all = self.t.and(all, one);
-                }
-                Ok(all)
-            }
+            ("ScalarAt", _) => self.has_scalar(x, value),
             _ => Err(format!("what is in {name}?")),
         }
+    }
+
+    fn has_scalar(&mut self, x: Term, value: &Value) -> Result<Term> {
+        let mut all = self.has(x, value.field("var_off")?)?;
+        // At 64 bits, as bounds of the half have it: equal claims are then equal terms.
+        let (half, signed_half) = (self.low(x, 32), self.low_signed(x, 32));
+        for (min, max, x, signed) in [
+            ("smin", "smax", x, true),
+            ("umin", "umax", x, false),
+            ("s32_min", "s32_max", signed_half, true),
+            ("u32_min", "u32_max", half, false),
+        ] {
+            let (min, max) = (value.field(min)?.int()?, value.field(max)?.int()?);
+            let min = self.t.resize(min, 64, signed);
+            let max = self.t.resize(max, 64, signed);
+            let one = self.between(min, x, max, signed);
+            all = self.t.and(all, one);
+        }
+        if self.wraps {
+            let hidden = self.has_hidden(x, value)?;
+            all = self.t.and(all, hidden);
+        }
+        Ok(all)
+    }
+
+    /// What `sync` leaves of a register, or of what is known of it, that `x` is inside of: if
+    /// all its bits are known, its range is that one number; nor has its half another if those of
+    /// the half are.
+    pub(super) fn settled(&mut self, x: Term, value: &Value) -> Result<Term> {
+        let Ty::Struct(name, _) = value.ty() else { return Err("no struct".to_owned()) };
+        let of_register = name == "ScalarAt";
+        if let (true, Some(c)) = (of_register, value.condition(&self.t)) {
+            return self.each_way(c, value, |run, way| run.settled(x, way));
+        }
+        let mask =
+            value.field(if of_register { "var_off" } else { "bits" })?.field("mask")?.int()?;
+        let mut all = self.t.bool(true);
+        for (width, part, ends) in PARTS {
+            let (mask, low) = (self.t.resize(mask, width, false), self.t.resize(x, width, false));
+            let zero = self.t.int(0, width);
+            let known = self.t.eq(mask, zero);
+            let alone = if of_register {
+                let ends = ends.map(|end| Ok(self.t.eq(value.field(end)?.int()?, low)));
+                let ends: Vec<Term> = ends.into_iter().collect::<Result<_>>()?;
+                self.t.all(&ends)
+            } else {
+                let Value::Option(_, Some(arc)) = value.field(part)? else {
+                    return Err("no range".to_owned());
+                };
+                self.is_alone(arc)?
+            };
+            let one = self.t.implies(known, alone);
+            all = self.t.and(all, one);
+        }
+        Ok(all)
+    }
+
+    /// A claim of one of two values, as two claims: of equal values they are then equal terms.
+    fn each_way(
+        &mut self,
+        c: Term,
+        value: &Value,
+        claim: impl Fn(&mut Self, &Value) -> Result<Term>,
+    ) -> Result<Term> {
+        let [yes, no] = [1, 2].map(|way| value.way(c, way, &self.t));
+        let (yes, no) = (claim(self, &yes)?, claim(self, &no)?);
+        Ok(self.t.ite(c, yes, no))
+    }
+
+    /// Whether a range has one number only.
+    pub(super) fn is_alone(&mut self, arc: &Value) -> Result<Term> {
+        let (size, zero) = (arc.field("size")?.int()?, self.t.int(0, 64));
+        Ok(self.t.eq(size, zero))
+    }
+
+    /// Base and size fit their width.
+    fn has_arc(&mut self, x: Term, arc: &Value, width: u32) -> Result<Term> {
+        let (base, size) = (arc.field("base")?.int()?, arc.field("size")?.int()?);
+        let top = self.t.int(ones(width), 64);
+        let inside = |t: &mut Terms, base: Term, size: Term| {
+            let fits = [base, size].map(|it| t.compare("bvule", it, top));
+            let from = t.binary("bvsub", x, base);
+            let low = t.resize(from, width, false);
+            let from = t.resize(low, 64, false);
+            let inside = t.compare("bvule", from, size);
+            t.all(&[fits[0], fits[1], inside])
+        };
+        // Of this `x` alone.
+        self.t.forget_lifted("arc");
+        Ok(self.t.lift("arc", (base, size), &inside))
+    }
+
+    /// The ranges of a scalar that its bounds do not say, where there are such.
+    fn has_hidden(&mut self, x: Term, scalar: &Value) -> Result<Term> {
+        let wrapped = scalar.field("wrapped")?;
+        let mut all = self.t.bool(true);
+        for (width, part, [smin, smax, umin, umax]) in PARTS {
+            let size = wrapped.field(&format!("{part}_size"))?.int()?;
+            let base = wrapped.field(&format!("{part}_base"))?.int()?;
+            let zero = self.t.int(0, width);
+            let none = self.t.eq(size, zero);
+            let mut bare = self.t.not(none);
+            let sign = 1u64 << (width - 1);
+            for (end, value) in [(smin, sign), (smax, sign - 1), (umin, 0), (umax, ones(width))] {
+                let value = self.t.int(value, width);
+                let unknown = self.t.eq(scalar.field(end)?.int()?, value);
+                bare = self.t.and(bare, unknown);
+            }
+            let low = self.t.resize(x, width, false);
+            let from = self.t.binary("bvsub", low, base);
+            let inside = self.t.compare("bvule", from, size);
+            let said = self.t.implies(bare, inside);
+            all = self.t.and(all, said);
+        }
+        Ok(all)
     }
 
     fn has_bounds(&mut self, x: Term, value: &Value, width: u32) -> Result<Term> {
@@ -252,13 +440,18 @@ pub(super) fn computes(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     Ok(out)
 }
 
-/// The only value of a register is its ghost, if there is one at all.
+/// The only value of a register is its ghost, if there is one at all: asked twice of the same
+/// register, the answer is the same.
 pub(super) fn is_exact(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
-    let scalar = args.first().cloned().ok_or("no operand")?;
-    let bits = run.value(scalar)?.field("var_off")?.field("value")?.int()?;
-    let ghost = run.exact.iter().find(|(of, _)| *of == bits).map(|(_, ghost)| *ghost);
-    let ghost = ghost.ok_or("a register without a ghost")?;
-    Ok(Value::Option(run.t.var(0), Some(Box::new(Value::Int(ghost, U64)))))
+    let register = args.first().cloned().ok_or("no operand")?;
+    let register = run.value(register)?;
+    for (of, ghost, some) in run.exact.clone() {
+        let same = Value::equal(of, register.clone(), &mut run.t)?;
+        if run.t.known_bool(same) == Some(true) {
+            return Ok(Value::Option(some, Some(Box::new(Value::Int(ghost, U64)))));
+        }
+    }
+    Err("a register without a ghost".to_owned())
 }
 
 /// The least value of known bits that is greater than another: a value of theirs, and none between.

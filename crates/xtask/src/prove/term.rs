@@ -255,14 +255,16 @@ impl Terms {
         self.lifted.retain(|(_, _, of), _| *of != name);
     }
 
-    fn condition(&self, a: Term) -> Option<Term> {
+    /// The condition that a number or truth value depends on, if it is one of two.
+    pub(super) fn condition(&self, a: Term) -> Option<Term> {
         match &self.nodes[a.0 as usize].0 {
             Node::App(op, args) if op == "ite" => Some(args[0]),
             _ => None,
         }
     }
 
-    fn way(&self, c: Term, a: Term, way: usize) -> Term {
+    /// What `a` is if `c` holds (1) or not (2).
+    pub(super) fn way(&self, c: Term, a: Term, way: usize) -> Term {
         match &self.nodes[a.0 as usize].0 {
             Node::App(op, args) if op == "ite" && args[0] == c => args[way],
             _ => a,

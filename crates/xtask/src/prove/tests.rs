@@ -5,7 +5,7 @@ use super::source::{self, Source};
 use super::{goals, table};
 
 /// A file, what is written there, a mistake in its place, and the goal that has to fail.
-const MISTAKES: [(&str, &str, &str, &str); 12] = [
+const MISTAKES: [(&str, &str, &str, &str); 16] = [
     // A carry that is dropped.
     ("tnum.rs", "(sigma ^ sv) | self.mask", "self.mask", "Tnum::add"),
     ("tnum.rs", "(alpha ^ beta) | self.mask", "self.mask", "Tnum::sub"),
@@ -44,6 +44,21 @@ const MISTAKES: [(&str, &str, &str, &str); 12] = [
         "refine_branches Le, 64 bits",
     ),
     ("refine.rs", "if tested.is_power_of_two()", "if tested != 0", "refine_branches Set, 64 bits"),
+    ("arc.rs", "from <= self.size && other.size", "other.size", "Arc::covers 64 bits"),
+    ("wrapped.rs", "wide.size < Bounds::<H>::UMAX", "wide.size > 0", "Known::half_from_wide"),
+    // A range of before stays.
+    (
+        "wrapped.rs",
+        "        self.wrapped.forget_wide();\n        if let",
+        "        if let",
+        "ScalarAt::set_known",
+    ),
+    (
+        "wrapped_jmp.rs",
+        "JmpOp::Lt => below_u(x, y, 1)",
+        "JmpOp::Lt => below_u(x, y, 2)",
+        "narrow_sides Lt, 64 bits",
+    ),
 ];
 
 fn files() -> Vec<(String, String)> {

@@ -166,6 +166,28 @@ impl Value {
         })
     }
 
+    /// The first condition that a part of a struct depends on.
+    pub(super) fn condition(&self, t: &Terms) -> Option<Term> {
+        match self {
+            Value::Int(term, _) | Value::Bool(term) => t.condition(*term),
+            Value::Struct(_, _, fields) => fields.iter().find_map(|(_, field)| field.condition(t)),
+            _ => None,
+        }
+    }
+
+    /// The struct that it is if the condition holds (1) or not (2).
+    pub(super) fn way(&self, c: Term, way: usize, t: &Terms) -> Value {
+        match self {
+            Value::Int(term, int) => Value::Int(t.way(c, *term, way), *int),
+            Value::Bool(term) => Value::Bool(t.way(c, *term, way)),
+            Value::Struct(name, consts, fields) => {
+                let fields = fields.iter().map(|(name, it)| (name.clone(), it.way(c, way, t)));
+                Value::Struct(name.clone(), consts.clone(), fields.collect())
+            }
+            other => other.clone(),
+        }
+    }
+
     pub(super) fn equal(a: Value, b: Value, t: &mut Terms) -> Result<Term> {
         let (a, b) = Value::alike(a, b, t);
         let pairs: Vec<(Value, Value)> = match (a, b) {
