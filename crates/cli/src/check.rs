@@ -256,7 +256,10 @@ impl Subject<'_> {
         let at = spending.as_ref().and_then(|spending| spending.at).or(refusal.insn_idx);
         match spending {
             Some(spending) => notes.extend(spending.notes),
-            None => notes.extend(self.of_path(refusal, verification, shown)),
+            None => match story::encoding(refusal, self.program) {
+                Some(note) => notes.push(note),
+                None => notes.extend(self.of_path(refusal, verification, shown)),
+            },
         }
         let shown = at.filter(|_| refusal.load.is_none());
         let insn = shown.and_then(|idx| insn_with_map(self.program, idx));

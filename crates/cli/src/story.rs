@@ -3,10 +3,14 @@
 
 use crate::dump::names::source_spot;
 use crate::history::insn::{read_registers, written_register};
+use skep::insn::Insn;
 use skep::insn::code::{BPF_CALL, BPF_EXIT, BPF_JMP, BPF_JMP32};
 use skep::program::Program;
 use skep::{Refusal, Step, WalkedPath};
 use skep_report::{Note, SourceSpot};
+
+/// In the section of the catalogue that is about insns which no kernel knows.
+const RESERVED: &str = "reserved-fields";
 
 /// Refusals that another section name, so another type of program, would not meet.
 const OF_SECTION: [&str; 23] = [
@@ -143,6 +147,18 @@ pub(crate) fn of_section(refusal: &Refusal, program: &Program) -> Option<Note> {
     // The section stands where the function begins.
     let at = || source_spot(program, 0).filter(|at| at.text.contains(&program.name));
     tells.then(|| Note { text: text(), at: at() })
+}
+
+/// The fields of an insn that is no insn: its text does not show those that should be 0.
+pub(crate) fn encoding(refusal: &Refusal, program: &Program) -> Option<Note> {
+    let section = skep::catalogue::section(&refusal.kind)?;
+    let insn = program.insns.get(refusal.insn_idx?)?;
+    let Insn { code, dst, src, off, imm } = insn;
+    let text = format!(
+        "its fields: code={code:#04x} dst={dst} src={src} off={off} imm={imm}; those that such an \
+         insn does not use must be 0"
+    );
+    section.codes.contains(&RESERVED).then_some(Note { text, at: None })
 }
 
 /// What does not fit, where the message only says that something does not; at the function that a

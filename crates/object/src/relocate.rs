@@ -88,7 +88,9 @@ fn relocate(image: &Image<'_>, function: &Function) -> Result<Relocated> {
             format!("section {}, offset {:#x}", section.name, relocation.offset)
         };
         let one = One { image, slot, relocation };
-        one.apply(&mut out).context(place)?;
+        one.apply(&mut out)
+            .context(place)
+            .map_err(|error| error.placed(image.place(function.section, relocation.offset)))?;
         relocated[slot] = true;
     }
     local_calls(image, function, (&mut out, &relocated))?;
@@ -108,7 +110,8 @@ fn relocate_core(image: &Image<'_>, function: &Function, out: &mut Relocated) ->
         let slot = relo.insn_off as usize / INSN_BYTES - function.range.start;
         let wide = out.insns.get(slot).is_some_and(|insn| insn.is_ld_imm64());
         let done = relocator.relocate(&mut out.insns, slot, relo).map_err(|error| {
-            let error = Error::from(error);
+            let place = image.place(function.section, relo.insn_off.into());
+            let error = Error::from(error).placed(place);
             if kernel.is_some() { error.of_class(LoadClass::Core) } else { error }
         });
         let outcome = done.context(|| {
