@@ -4,18 +4,27 @@ use super::names::{insn_text, line_info, map_text, source_spot};
 use crate::judge_files::base_name;
 use skep::btf::TypeId;
 use skep::program::Program;
+use skep::uapi::ProgType;
 use skep_report::printable;
 use std::io::{self, Write};
 
+/// Where the program is attached, if its type is attached in several ways. 0 is both no attach type
+/// and that of ingress.
+fn attach_text(program: &Program) -> String {
+    let said = program.expected_attach_type != 0 || program.prog_type == ProgType::CgroupSkb;
+    let name = program.attach_type().map_or("unspec", |attach| attach.name());
+    if said { format!(", attach {name}") } else { String::new() }
+}
+
 /// Writes one program.
 pub(super) fn write(out: &mut dyn Write, program: &Program) -> io::Result<()> {
-    let attach = program.attach_type().map_or("unspec", |attach| attach.name());
     writeln!(
         out,
-        "program {} (section \"{}\", type {}, attach {attach}, {} insns)",
+        "program {} (section \"{}\", type {}{}, {} insns)",
         printable(&program.name),
         printable(&program.section),
         program.prog_type.name(),
+        attach_text(program),
         program.insns.len()
     )?;
     let mut second_half = false;
