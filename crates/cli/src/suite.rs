@@ -2,12 +2,13 @@
 //!
 //! Reading order: `file` (what a file of tests says), `value` (keys and values of maps), `case`
 //! (one test: what is verified, run and compared), `done` (what became of it), `bless` (what was
-//! found, into the file), `junit`.
+//! found, into the file), `junit` and `json` (the results, for programs).
 
 mod bless;
 mod case;
 mod done;
 mod file;
+mod json;
 mod junit;
 mod value;
 
@@ -50,7 +51,9 @@ pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         |test: &&(&TestFile, usize)| is_wanted(&full_name(test.0, &test.0.tests[test.1]));
     let wanted: Vec<(&TestFile, usize)> = all.iter().filter(is_named).copied().collect();
     let count = wanted.len();
-    writeln!(streams.out, "running {count} test{}", if count == 1 { "" } else { "s" })?;
+    if !flags.format.is_json() {
+        writeln!(streams.out, "running {count} test{}", if count == 1 { "" } else { "s" })?;
+    }
     let jobs = flags.jobs.unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get));
     let done: Vec<Done<'_>> = match threads::pool(jobs) {
         Some(pool) => pool.install(|| {
@@ -58,7 +61,11 @@ pub(crate) fn run(flags: &TestFlags, streams: &mut Streams<'_>) -> io::Result<Ex
         }),
         None => wanted.iter().map(|(file, number)| Done::of(file, *number, flags)).collect(),
     };
-    report(flags, (&done, all.len() - count), streams)?;
+    let filtered = all.len() - count;
+    match flags.format.is_json() {
+        true => json::write(&done, filtered, streams.out)?,
+        false => report(flags, (&done, filtered), streams)?,
+    }
     let mut exit = done.iter().map(|done| done.outcome.exit).max().unwrap_or_default();
     if flags.bless {
         exit = bless(&done, streams)?;

@@ -1,5 +1,6 @@
 //! Flags of `skep test`.
 
+use crate::flags::output::FormatFlag;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -23,8 +24,11 @@ pub struct TestFlags {
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Write what was found over what the files expect; limits stay
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output_format")]
     pub bless: bool,
+    /// `-o`.
+    #[command(flatten)]
+    pub format: FormatFlag,
     /// Write the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

@@ -1,0 +1,36 @@
+//! `-o json`: the results as one document.
+
+use super::done::Done;
+use crate::exit::Exit;
+use serde_json::{Value, json};
+use skep_report::{JsonForm, write_json_text};
+use std::io::{self, Write};
+
+/// Writes the document.
+pub(super) fn write(done: &[Done<'_>], filtered: usize, out: &mut dyn Write) -> io::Result<()> {
+    let passed = done.iter().filter(|done| done.passes()).count();
+    let whole = json!({
+        "version": 1,
+        "tests": done.iter().map(test).collect::<Vec<_>>(),
+        "passed": passed,
+        "failed": done.len() - passed,
+        "filtered_out": filtered,
+    });
+    write_json_text(out, &whole, JsonForm::Pretty)
+}
+
+fn test(done: &Done<'_>) -> Value {
+    let result = match done.outcome.exit {
+        Exit::Success => "ok",
+        Exit::Refused => "failed",
+        _ => "error",
+    };
+    json!({
+        "name": done.test.name.get_ref(),
+        "file": done.file.path.display().to_string(),
+        "line": done.file.line_of(done.test),
+        "result": result,
+        "time_us": (done.seconds * 1e6) as u64,
+        "problems": done.outcome.problems,
+    })
+}
