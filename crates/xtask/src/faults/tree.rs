@@ -112,6 +112,7 @@ impl Tree {
             "--test=enumerate",
             "--test=xlated",
             "--test=suites",
+            "--test=jump_reach",
             "--test=exec",
             "--test=objects",
             "--test=traced",
