@@ -50,6 +50,9 @@ enum Entered {
 /// is left, was cut off at a checkpoint: numbers may be in doubt from there on.
 #[derive(Clone, Copy)]
 enum AfterCut {
+    /// What a node says must hold, whatever is in doubt: of two ways to one insn the one that was
+    /// taken.
+    Surely,
     /// With nodes whose claims fit.
     Fits,
     /// With any node: if it is the wrong one, that shows when the run goes there.
@@ -260,7 +263,7 @@ impl Tracker {
             path.clear();
             self.search((from, after_cut), (o, now), &mut path, &mut why)
         };
-        if found(AfterCut::Fits) || found(AfterCut::InDoubt) {
+        if found(AfterCut::Surely) || found(AfterCut::Fits) || found(AfterCut::InDoubt) {
             self.go(&path, now, o);
         } else {
             self.enter_global(from, (o, now), why);
@@ -287,7 +290,8 @@ impl Tracker {
             }
             let fits = match after_cut {
                 AfterCut::Passed => Ok(()),
-                AfterCut::Fits | AfterCut::InDoubt => self.fits(child, now),
+                AfterCut::Surely => self.fits((from, child), now, true),
+                AfterCut::Fits | AfterCut::InDoubt => self.fits((from, child), now, false),
             };
             if let Err(it) = fits {
                 why.get_or_insert(it);
@@ -299,7 +303,7 @@ impl Tracker {
             }
             let on = match (graph.cuts.get(node.cut as usize), after_cut) {
                 (None, it) => (child, it),
-                (Some(cut), AfterCut::Fits) => (cut.to, AfterCut::Fits),
+                (Some(cut), AfterCut::Surely | AfterCut::Fits) => (cut.to, after_cut),
                 (Some(cut), _) => (cut.to, AfterCut::Passed),
             };
             if self.search(on, (o, now), path, why) {
@@ -328,12 +332,13 @@ impl Tracker {
         }
     }
 
-    /// Whether the run may be at the node, as far as it can be told before going there.
-    fn fits(&self, id: u32, now: &Now<'_>) -> Fits {
+    /// Whether the run may go from node to node, as far as it can be told before going there: with
+    /// what is in doubt, too, if `surely`.
+    fn fits(&self, (from, id): (u32, u32), now: &Now<'_>, surely: bool) -> Fits {
         let Some(level) = self.levels.last() else { return Ok(()) };
         let graph = &self.walked.graph;
         let depth = usize::from(graph.nodes[id as usize].depth);
-        let doubt = self.jump_in_doubt(level);
+        let doubt = !surely && self.jump_in_doubt(level, from);
         let judge = self.judge(level);
         for change in graph.changes_of(id) {
             let frame = usize::from(change.frame);
@@ -347,7 +352,7 @@ impl Tracker {
             let is_new = frame >= level.places.len() && claim.kind != ClaimKind::Scalar;
             let skipped = is_new
                 || place.dead >> reg & 1 == 1
-                || (place.free >> reg & 1 == 1 && claim.kind == ClaimKind::Scalar);
+                || (place.free >> reg & 1 == 1 && claim.kind == ClaimKind::Scalar && !surely);
             let value = if is_top { now.regs[reg] } else { place.regs[reg] };
             if !skipped && !judge.fits(claim, value, Origin::default()) {
                 return Err(describe(change, claim, value));
@@ -356,8 +361,9 @@ impl Tracker {
         Ok(())
     }
 
-    fn jump_in_doubt(&self, level: &Level) -> bool {
-        let insn = self.walked.graph.nodes[level.node as usize].insn as usize;
+    /// Whether the jump at that node is decided by what is in doubt.
+    fn jump_in_doubt(&self, level: &Level, at: u32) -> bool {
+        let insn = self.walked.graph.nodes[at as usize].insn as usize;
         let branches = self.walked.effects[insn].branches;
         branches
             && level
@@ -374,7 +380,8 @@ impl Tracker {
     fn go(&mut self, path: &[u32], now: &Now<'_>, o: u32) {
         for &id in path {
             let went = self.frames_of(id, now).and_then(|()| {
-                let doubt = self.levels.last().is_some_and(|level| self.jump_in_doubt(level));
+                let level = self.levels.last();
+                let doubt = level.is_some_and(|level| self.jump_in_doubt(level, level.node));
                 self.apply(id, now, doubt)
             });
             if let Err(why) = went {
@@ -406,12 +413,19 @@ impl Tracker {
             return;
         }
         let fork = children(graph, node).find(|&c| graph.nodes[c as usize].insn == at.insn);
-        if let Some(fork) = fork.filter(|&fork| self.fits(fork, now).is_ok()) {
+        if let Some(fork) = fork.filter(|&fork| self.fits((node, fork), now, false).is_ok()) {
             let insn = at.insn;
             if let Err(why) = self.apply(fork, now, false) {
                 return self.fail(insn, why);
             }
             self.settle(fork);
+            let cut = self.walked.graph.nodes[fork as usize].cut;
+            if cut != NONE {
+                if let Err(why) = self.hop(cut, now) {
+                    return self.fail(insn, format!("a fork that is not covered: {why}"));
+                }
+                self.take_fork(now);
+            }
         }
     }
 
