@@ -413,7 +413,7 @@ impl Tracker {
             return;
         }
         let fork = children(graph, node).find(|&c| graph.nodes[c as usize].insn == at.insn);
-        if let Some(fork) = fork.filter(|&fork| self.fits((node, fork), now, false).is_ok()) {
+        if let Some(fork) = fork.filter(|&fork| self.fits((node, fork), now, true).is_ok()) {
             let insn = at.insn;
             if let Err(why) = self.apply(fork, now, false) {
                 return self.fail(insn, why);
