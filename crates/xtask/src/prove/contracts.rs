@@ -96,13 +96,11 @@ pub(super) fn meets(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let (a, b) = (run.value(a.clone())?, run.value(b.clone())?);
     let like = inner(&a).or(inner(&b)).ok_or("no range")?;
     let out = Value::Option(run.t.var(0), Some(Box::new(run.like(like)?)));
-    for x in run.ghosts.clone() {
+    run.of_each_ghost(|run, x| {
         let (in_a, in_b, in_out) = (run.has(x, &a)?, run.has(x, &b)?, run.has(x, &out)?);
         let (both, alone) = (run.t.and(in_a, in_b), run.is_alone_if_either(&out, [&a, &b])?);
-        let all = run.t.and(in_out, alone);
-        let kept = run.t.implies(both, all);
-        run.assumed.push(kept);
-    }
+        Ok((both, run.t.and(in_out, alone)))
+    })?;
     Ok(out)
 }
 
@@ -127,37 +125,23 @@ fn negates(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let [arc] = args else { return Err("not a range".to_owned()) };
     let arc = run.value(arc.clone())?;
     let (out, zero) = (run.like(&arc)?, run.t.int(0, 64));
-    for x in run.ghosts.clone() {
+    run.of_each_ghost(|run, x| {
         let less = run.concrete("Sub", 64, zero, x);
-        let (was, is) = (run.has(x, &arc)?, run.has(less, &out)?);
-        let kept = run.t.implies(was, is);
-        run.assumed.push(kept);
-    }
+        Ok((run.has(x, &arc)?, run.has(less, &out)?))
+    })?;
     Ok(out)
 }
 
 /// `Known::single_value`: none, or the one ghost; that if all bits are known.
 pub(super) fn is_single(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let (known, some, value) = (run.first(args)?, run.t.var(0), run.t.var(64));
-    for x in run.ghosts.clone() {
+    run.of_each_ghost(|run, x| {
         let (inside, same) = (run.has(x, &known)?, run.t.eq(x, value));
         let (same, exact) = (run.t.implies(some, same), run.bits_are_known(&known)?);
         let there = run.t.implies(exact, some);
-        let both = run.t.and(same, there);
-        let kept = run.t.implies(inside, both);
-        run.assumed.push(kept);
-    }
+        Ok((inside, run.t.and(same, there)))
+    })?;
     Ok(Value::Option(some, Some(Box::new(Value::Int(value, U64)))))
-}
-
-/// What comes of an abstract value has each ghost that it had.
-fn carries(run: &mut Run<'_>, from: &Value, to: &Value) -> Result<()> {
-    for x in run.ghosts.clone() {
-        let (was, is) = (run.has(x, from)?, run.has(x, to)?);
-        let kept = run.t.implies(was, is);
-        run.assumed.push(kept);
-    }
-    Ok(())
 }
 
 /// `Arc::bounds`: also, of one number they are that number's.
@@ -165,13 +149,11 @@ fn bounds_of(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let arc = run.first(args)?;
     let Ty::Struct(_, consts) = arc.ty() else { return Err("no range".to_owned()) };
     let out = run.bounds(consts[0]);
-    for x in run.ghosts.clone() {
+    run.of_each_ghost(|run, x| {
         let (was, is) = (run.has(x, &arc)?, run.has(x, &out)?);
         let alone = run.is_alone_in(x, &arc, &out)?;
-        let both = run.t.and(is, alone);
-        let kept = run.t.implies(was, both);
-        run.assumed.push(kept);
-    }
+        Ok((was, run.t.and(is, alone)))
+    })?;
     Ok(out)
 }
 
@@ -180,13 +162,11 @@ fn arc_of_bounds(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let bounds = run.first(args)?;
     let Ty::Struct(_, consts) = bounds.ty() else { return Err("no bounds".to_owned()) };
     let out = run.maybe_arc(consts[0]);
-    for x in run.ghosts.clone() {
+    run.of_each_ghost(|run, x| {
         let (was, is) = (run.has(x, &bounds)?, run.has(x, &out)?);
         let alone = run.is_alone_if_constant(&bounds, &out)?;
-        let both = run.t.and(is, alone);
-        let kept = run.t.implies(was, both);
-        run.assumed.push(kept);
-    }
+        Ok((was, run.t.and(is, alone)))
+    })?;
     Ok(out)
 }
 
@@ -209,56 +189,36 @@ fn covers(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
 /// `ScalarAt::known`.
 pub(super) fn known_of(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let (register, out) = (run.first(args)?, run.known());
-    carries(run, &register, &out)?;
+    run.of_each_ghost(|run, x| Ok((run.has(x, &register)?, run.has(x, &out)?)))?;
     Ok(out)
 }
 
 /// `Known::learn_from_bits`, `Known::sync`: what is left is settled.
 pub(super) fn settles(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
-    let Some(Value::Ref(place)) = args.first() else { return Err("not in place".to_owned()) };
-    let old = run.read(place)?;
-    let new = run.like(&old)?;
-    for x in run.ghosts.clone() {
-        let (was, is) = (run.has(x, &old)?, run.has(x, &new)?);
-        let settled = run.settled(x, &new)?;
-        let both = run.t.and(is, settled);
-        let kept = run.t.implies(was, both);
-        run.assumed.push(kept);
-    }
-    run.write(place, new)?;
-    Ok(Value::unit())
+    run.rewrites(args, |run, x, old, new| {
+        let (was, is) = (run.has(x, old)?, run.has(x, new)?);
+        let settled = run.settled(x, new)?;
+        Ok((was, run.t.and(is, settled)))
+    })
 }
 
 /// `ScalarAt::set_known`: settled stays settled.
 pub(super) fn sets_known(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
-    let [Value::Ref(place), known] = args else { return Err("not in place".to_owned()) };
-    let (known, old) = (run.value(known.clone())?, run.read(place)?);
-    let new = run.like(&old)?;
-    for x in run.ghosts.clone() {
-        let (was, is) = (run.has(x, &known)?, run.has(x, &new)?);
-        let (was_settled, settled) = (run.settled(x, &known)?, run.settled(x, &new)?);
+    let known = run.value(args.get(1).cloned().ok_or("nothing known")?)?;
+    run.rewrites(args, |run, x, _, new| {
+        let (was, is) = (run.has(x, &known)?, run.has(x, new)?);
+        let (was_settled, settled) = (run.settled(x, &known)?, run.settled(x, new)?);
         let settled = run.t.implies(was_settled, settled);
-        let both = run.t.and(is, settled);
-        let kept = run.t.implies(was, both);
-        run.assumed.push(kept);
-    }
-    run.write(place, new)?;
-    Ok(Value::unit())
+        Ok((was, run.t.and(is, settled)))
+    })
 }
 
 /// `ScalarAt::zext_wrapped`.
 fn extends(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
-    let Some(Value::Ref(place)) = args.first() else { return Err("not in place".to_owned()) };
-    let old = run.read(place)?;
-    let new = run.like(&old)?;
-    for x in run.ghosts.clone() {
+    run.rewrites(args, |run, x, old, new| {
         let low = run.low(x, 32);
-        let (was, is) = (run.has(x, &old)?, run.has(low, &new)?);
-        let kept = run.t.implies(was, is);
-        run.assumed.push(kept);
-    }
-    run.write(place, new)?;
-    Ok(Value::unit())
+        Ok((run.has(x, old)?, run.has(low, new)?))
+    })
 }
 
 /// `alu_wrapped`, of the first two ghosts: the third is the result.
@@ -338,11 +298,9 @@ pub(super) fn decides(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
 pub(super) fn has_no_violation(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
     let (register, violated) = (run.first(args)?, run.t.var(0));
     let sound = run.t.not(violated);
-    for x in run.ghosts.clone() {
+    run.of_each_ghost(|run, x| {
         let (inside, settled) = (run.has(x, &register)?, run.settled(x, &register)?);
-        let both = run.t.and(inside, settled);
-        let kept = run.t.implies(both, sound);
-        run.assumed.push(kept);
-    }
+        Ok((run.t.and(inside, settled), sound))
+    })?;
     Ok(Value::Option(violated, None))
 }

@@ -65,7 +65,7 @@ pub(super) fn all() -> Vec<Goal> {
     views(&mut goals);
     widths(&mut goals);
     arithmetic(&mut goals);
-    byte_orders(&mut goals);
+    byte_orders(&mut goals, "byte_order", |run| run.scalar(), |_| {});
     branches(&mut goals);
     super::arcs::add(&mut goals);
     super::wrapped::add(&mut goals);
@@ -552,18 +552,25 @@ fn arithmetic(goals: &mut Goals) {
     }
 }
 
-fn byte_orders(goals: &mut Goals) {
+/// Of registers of that kind, with what their steps are assumed to do.
+pub(super) fn byte_orders(
+    goals: &mut Goals,
+    of: &'static str,
+    register: fn(&mut Run<'_>) -> Value,
+    assume: fn(&mut Run<'_>),
+) {
     for (order, bits) in ["Keep", "Swap"].into_iter().flat_map(|o| [16, 32, 64].map(|b| (o, b))) {
-        goals.add("byte_order", format!("{order}, {bits} bits"), move |run| {
-            let (a, x) = (run.scalar(), run.t.var(64));
+        goals.add(of, format!("{order}, {bits} bits"), move |run| {
+            let (a, x) = (register(run), run.t.var(64));
             run.inside(x, &a)?;
             let low = run.t.resize(x, bits, false);
             let out = if order == "Swap" { run.swap(low, bits) } else { low };
             let r = run.t.resize(out, 64, false);
+            assume(run);
             in_place(run, a, r, |run, a| {
                 let bits = run.number(bits.into(), U32);
                 let args = vec![variant("ByteOrder", order), bits, a];
-                run.call("byte_order", Known::default(), args).map(drop)
+                run.call(of, Known::default(), args).map(drop)
             })
         });
     }

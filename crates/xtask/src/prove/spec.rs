@@ -401,6 +401,34 @@ impl Run<'_> {
         }
     }
 
+    /// Assumes of each ghost that what is first of it leads to what is second.
+    pub(super) fn of_each_ghost(
+        &mut self,
+        mut told: impl FnMut(&mut Self, Term) -> Result<(Term, Term)>,
+    ) -> Result<()> {
+        for x in self.ghosts.clone() {
+            let (was, is) = told(self, x)?;
+            let kept = self.t.implies(was, is);
+            self.assumed.push(kept);
+        }
+        Ok(())
+    }
+
+    /// A function that changes its first argument in place, by what is told of each ghost, of what
+    /// was there and of what is.
+    pub(super) fn rewrites(
+        &mut self,
+        args: &[Value],
+        mut told: impl FnMut(&mut Self, Term, &Value, &Value) -> Result<(Term, Term)>,
+    ) -> Result<Value> {
+        let Some(Value::Ref(place)) = args.first() else { return Err("not in place".to_owned()) };
+        let old = self.read(place)?;
+        let new = self.like(&old)?;
+        self.of_each_ghost(|run, x| told(run, x, &old, &new))?;
+        self.write(place, new)?;
+        Ok(Value::unit())
+    }
+
     /// Assumes that `x` is inside of a value.
     pub(super) fn inside(&mut self, x: Term, value: &Value) -> Result<()> {
         let inside = self.has(x, value)?;
@@ -411,16 +439,7 @@ impl Run<'_> {
 
 /// A function that narrows in place and loses no value.
 pub(super) fn keeps(run: &mut Run<'_>, args: &[Value]) -> Result<Value> {
-    let Some(Value::Ref(place)) = args.first() else { return Err("not in place".to_owned()) };
-    let before = run.read(place)?;
-    let after = run.like(&before)?;
-    for x in run.ghosts.clone() {
-        let (was, is) = (run.has(x, &before)?, run.has(x, &after)?);
-        let kept = run.t.implies(was, is);
-        run.assumed.push(kept);
-    }
-    run.write(place, after)?;
-    Ok(Value::unit())
+    run.rewrites(args, |run, x, before, after| Ok((run.has(x, before)?, run.has(x, after)?)))
 }
 
 /// A function of two values (and of the bits of the result), of the first three ghosts.

@@ -3,7 +3,7 @@
 use super::contracts::{
     combines, decides, has_no_violation, known_of, narrows_sides, refines, sets_known, settles,
 };
-use super::goals::{ALU, COMPUTES, Goals, JMP, in_place, kept, owned, variant};
+use super::goals::{ALU, COMPUTES, Goals, JMP, byte_orders, in_place, kept, owned, variant};
 use super::run::{Known, Run};
 use super::spec::{U32, U64, computes, is_exact};
 use super::term::Term;
@@ -146,20 +146,7 @@ fn widths(goals: &mut Goals) {
             })
         });
     }
-    for (order, bits) in ["Keep", "Swap"].into_iter().flat_map(|o| [16, 32, 64].map(|b| (o, b))) {
-        goals.add("byte_order_wrapped", format!("{order}, {bits} bits"), move |run| {
-            let (a, x) = (run.wrapping(), run.t.var(64));
-            run.inside(x, &a)?;
-            let low = run.t.resize(x, bits, false);
-            let out = if order == "Swap" { run.swap(low, bits) } else { low };
-            let r = run.t.resize(out, 64, false);
-            wrapped_in_place(run, a, r, |run, a| {
-                let bits = run.number(bits.into(), U32);
-                let args = vec![variant("ByteOrder", order), bits, a];
-                run.call("byte_order_wrapped", Known::default(), args).map(drop)
-            })
-        });
-    }
+    byte_orders(goals, "byte_order_wrapped", |run| run.wrapping(), |run| run.assume_registers());
 }
 
 fn arithmetic(goals: &mut Goals) {
