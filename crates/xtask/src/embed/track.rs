@@ -387,13 +387,8 @@ impl Tracker {
             if let Err(why) = went {
                 return self.fail(o, why);
             }
-            self.settle(id);
-            let cut = self.walked.graph.nodes[id as usize].cut;
-            if cut != NONE
-                && let Err(why) = self.hop(cut, now)
-            {
-                return self
-                    .fail(o, format!("cut off at a checkpoint that does not cover it: {why}"));
+            if let Err(why) = self.stand(id, now) {
+                return self.fail(o, why);
             }
         }
         self.take_fork(now);
@@ -418,14 +413,23 @@ impl Tracker {
             if let Err(why) = self.apply(fork, now, false) {
                 return self.fail(insn, why);
             }
-            self.settle(fork);
-            let cut = self.walked.graph.nodes[fork as usize].cut;
-            if cut != NONE {
-                if let Err(why) = self.hop(cut, now) {
-                    return self.fail(insn, format!("a fork that is not covered: {why}"));
-                }
+            if let Err(why) = self.stand(fork, now) {
+                return self.fail(insn, why);
+            }
+            if level_node(&self.levels) != fork {
                 self.take_fork(now);
             }
+        }
+    }
+
+    /// Stands at the node or, where the path was cut off there, at the checkpoint that covers it.
+    fn stand(&mut self, node: u32, now: &Now<'_>) -> Fits {
+        self.settle(node);
+        match self.walked.graph.nodes[node as usize].cut {
+            NONE => Ok(()),
+            cut => self
+                .hop(cut, now)
+                .map_err(|why| format!("cut off at a checkpoint that does not cover it: {why}")),
         }
     }
 
