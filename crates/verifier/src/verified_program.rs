@@ -56,6 +56,11 @@ impl VerifiedProgram {
         self.walked.kernel_hole.or_else(|| self.sound()?.as_ref().err().copied())
     }
 
+    /// Why it is walked a second time before it runs.
+    pub(crate) fn doubt(&self) -> Option<&Doubt> {
+        self.doubt.as_ref()
+    }
+
     /// The second walk; `None` if there is no need of it.
     fn sound(&self) -> Option<&Result<Box<VerifiedProgram>, KernelHole>> {
         let doubt = self.doubt.as_ref()?;

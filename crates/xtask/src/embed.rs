@@ -156,6 +156,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 fn of_program(name: &str, program: &Program, (args, seed, tally): (&Args, u64, &Tally)) {
     let config = Config {
         nr_cpu_ids: skep::possible_cpus(),
+        log_level: if args.print { 2 } else { 0 },
         profile: KernelProfile { insns_max: WALK_MAX, ..KernelProfile::v6_18() },
         ..Config::privileged(KernelProfile::v6_18())
     };
@@ -194,7 +195,7 @@ fn of_program(name: &str, program: &Program, (args, seed, tally): (&Args, u64, &
         println!("{name}: outside at insn {insn}: {what}");
         if args.print {
             println!("{}", beside_kernel(program));
-            print!("{}", engine::verify(program, 2).log);
+            print!("{}", outcome.log);
         }
     }
 }

@@ -80,7 +80,9 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
         check_mem_access(env, MemAccess { value_regno: load_reg, ..at })?;
         if env.reg(insn.dst).ty.is(Base::Stack) && env.goes_by(HoleKind::AtomicFetch) {
             let mut fetched = Reg::unknown();
-            scalar_rules::truncate(env.rules(), &mut fetched.val, insn.size_bytes());
+            if insn.size_bytes() < 8 {
+                scalar_rules::truncate(env.rules(), &mut fetched.val, insn.size_bytes());
+            }
             env.set_reg(regno, fetched);
         }
     }

@@ -71,7 +71,7 @@ pub(super) struct Member {
 /// What ids say at a checkpoint.
 #[derive(Default)]
 pub(super) struct Ids {
-    known: HashMap<u32, Member>,
+    known: HashMap<u32, Vec<Member>>,
     /// Not what their ids say, and it does not matter.
     pub(super) apart: Vec<(usize, usize)>,
 }
@@ -84,20 +84,9 @@ impl Ids {
         if new.held.id == 0 || !(scalar || packet || or_null) {
             return Ok(());
         }
-        let Some(old) = self.known.get(&new.held.id).copied() else {
-            self.known.insert(new.held.id, new);
-            return Ok(());
-        };
-        let off = |m: &Member| i64::from(if scalar && m.held.add == 0 { 0 } else { m.claim.off });
-        let base = |m: &Member| m.value.wrapping_sub(off(m) as u64);
-        let narrow = old.held.add == 32 || new.held.add == 32;
-        let differ = base(&old) ^ base(&new);
-        if old.claim.kind != new.claim.kind && !packet
-            || differ & if narrow { 0xffff_ffff } else { !0 } == 0
+        let members = self.known.entry(new.held.id).or_default();
+        if let Some(old) = members.iter().find(|old| old.hard && new.hard && !is_linked(old, &new))
         {
-            return Ok(());
-        }
-        if old.hard && new.hard {
             return Err(format!(
                 "id {} is of {:#x} (frame {} at {}) and {:#x} (frame {} at {}): not linked",
                 new.held.id,
@@ -110,13 +99,26 @@ impl Ids {
             ));
         }
         if new.hard {
-            self.apart.push(old.place);
-            self.known.insert(new.held.id, new);
-        } else {
+            let apart = members.extract_if(.., |old| !is_linked(old, &new));
+            self.apart.extend(apart.map(|old| old.place));
+        } else if members.iter().any(|old| !is_linked(old, &new)) {
             self.apart.push(new.place);
+            return Ok(());
         }
+        members.push(new);
         Ok(())
     }
+}
+
+/// Whether the values of two of one id differ by what their ids say.
+fn is_linked(a: &Member, b: &Member) -> bool {
+    let packet = |m: &Member| matches!(m.claim.kind, ClaimKind::Packet(_));
+    let scalar = b.claim.kind == ClaimKind::Scalar;
+    let off = |m: &Member| i64::from(if scalar && m.held.add == 0 { 0 } else { m.claim.off });
+    let base = |m: &Member| m.value.wrapping_sub(off(m) as u64);
+    let narrow = a.held.add == 32 || b.held.add == 32;
+    let differ = (base(a) ^ base(b)) & if narrow { 0xffff_ffff } else { !0 };
+    a.claim.kind != b.claim.kind && !packet(b) || differ == 0
 }
 
 /// Whether a pointer points to what the checkpoint says.

@@ -94,11 +94,9 @@ pub(super) fn reads_dead(insn: Insn, place: &Place) -> Option<u8> {
     dst.or((reads_src && bit(place.dead, src)).then_some(src))
 }
 
-/// Doubt after the insn, which accessed memory at `addr`, on the top frame of `places`. True if a
-/// number in doubt was fetched by an atomic insn: marks of precision do not go back over those in
-/// Linux 6.18 (docs/kernel-findings.md), so that whatever follows may be wrong.
-pub(super) fn step(insn: Insn, effect: Effect, (places, addr): (&mut [Place], u64)) -> bool {
-    let Some(top) = places.len().checked_sub(1) else { return false };
+/// Doubt after the insn, which accessed memory at `addr`, on the top frame of `places`.
+pub(super) fn step(insn: Insn, effect: Effect, (places, addr): (&mut [Place], u64)) {
+    let Some(top) = places.len().checked_sub(1) else { return };
     let by_reg = insn.code & BPF_X != 0;
     let (dst, src) = (insn.dst, insn.src);
     let slot = effect.address.and_then(|_| {
@@ -109,7 +107,7 @@ pub(super) fn step(insn: Insn, effect: Effect, (places, addr): (&mut [Place], u6
     if effect.calls {
         places[top].free &= !CLOBBERED;
         places[top].dead &= !CLOBBERED;
-        return false;
+        return;
     }
     let loaded = slot.is_some_and(|(i, spi)| {
         let place = &places[i];
@@ -131,7 +129,7 @@ pub(super) fn step(insn: Insn, effect: Effect, (places, addr): (&mut [Place], u6
             places[i].free_slots |= 1 << spi | 1 << last;
         }
     }
-    let Some(written) = effect.writes else { return false };
+    let Some(written) = effect.writes else { return };
     let doubt = match insn.class() {
         BPF_ALU | BPF_ALU64 => match insn.op() {
             BPF_MOV => source,
@@ -143,7 +141,6 @@ pub(super) fn step(insn: Insn, effect: Effect, (places, addr): (&mut [Place], u6
     };
     set(&mut places[top].free, written, doubt);
     set(&mut places[top].dead, written, false);
-    doubt && insn.class() == BPF_STX
 }
 
 /// Where the pointer comes from that the insn wrote to register `reg`; `None` if it is new.

@@ -4,7 +4,7 @@ use super::flow::{self, Effect};
 use super::place::{self, Judge, Origin, Place};
 use super::track::{Fits, Now, describe};
 use skep::insn::Insn;
-use skep::insn::code::{BPF_LDX, BPF_MEMSX, BPF_STX};
+use skep::insn::code::{BPF_LDX, BPF_STX};
 use skep_verifier::watch::{Change, Claim, ClaimKind, Graph, SLOTS};
 
 /// Class of a pointer to the context.
@@ -105,10 +105,6 @@ impl Step<'_> {
         }
         place.held[at] = change.held;
         place.origins[at] = origin;
-        let extends = self.insn.class() == BPF_LDX && self.insn.mode() == BPF_MEMSX;
-        if self.is_step && extends && change.held.id != 0 && (value as i64) < 0 {
-            *hole = Some("after a sign-extending fill that keeps its id");
-        }
         let is_null = value == 0 && claim.kind == ClaimKind::Pointer;
         if self.is_step && self.insn.class() == BPF_LDX && is_top && loads_ctx && is_null {
             *hole = Some(NO_CONTEXT);

@@ -76,8 +76,8 @@ pub(super) struct Tracker {
     /// Nothing is known any more of where the run is.
     pub(super) lost: Option<&'static str>,
     pub(super) outside: Option<Outside>,
-    /// Something of which it is known that the kernel's marks of precision are not complete
-    /// (docs/kernel-findings.md): the run proves nothing from there on.
+    /// What the run reads is no more what the kernel would let it read: it proves nothing from
+    /// there on.
     hole: Option<&'static str>,
     /// Insns that ran, and of these those before the run was lost.
     pub(super) ran: u64,
@@ -153,23 +153,26 @@ impl Tracker {
                 return self.go(&[child], now, o);
             }
         }
-        let graph = &self.walked.graph;
-        let kept = &self.walked.kept;
-        let begins = |&at: &u32| {
-            let (first, here) = (graph.nodes[at as usize].insn as usize, o as usize);
-            first == here || (first < here && (first..here).all(|gone| !kept[gone]))
-        };
-        let later = nested.is_some() || !graph.roots.iter().any(begins);
-        let (from, entered) = match later {
-            true => (&graph.later, Entered::Later),
-            false => (&graph.roots, Entered::Run),
-        };
-        let starts: Vec<u32> = from.iter().copied().filter(begins).collect();
-        self.enter((&starts, entered), now, o);
-        let node = level_node(&self.levels);
-        if self.walked.graph.nodes.get(node as usize).is_some_and(|node| node.insn != o) {
-            self.follow(node, o, now);
+        let roots = self.starts(&self.walked.graph.roots, o);
+        match nested.is_some() || roots.is_empty() {
+            true => {
+                let later = self.starts(&self.walked.graph.later, o);
+                self.enter((&later, Entered::Later), now, o);
+            }
+            false => self.enter((&roots, Entered::Run), now, o),
         }
+    }
+
+    /// Of these first nodes those of the function whose first insn that is left is `o`.
+    fn starts(&self, of: &[u32], o: u32) -> Vec<u32> {
+        let Walked { graph, kept, .. } = &self.walked;
+        let first = |at: u32| graph.nodes[at as usize].insn;
+        let begins = |at: u32| {
+            first(at) <= o && !kept[first(at) as usize..o as usize].iter().any(|&kept| kept)
+        };
+        // Functions before it may be gone whole.
+        let nearest = of.iter().copied().filter(|&at| begins(at)).map(first).max();
+        of.iter().copied().filter(|&at| Some(first(at)) == nearest).collect()
     }
 
     /// Enters a function that is walked on its own, at the node of these that fits.
@@ -179,7 +182,13 @@ impl Tracker {
             self.levels.push(Level { node: start, places: Vec::new(), entered });
             let fits = self.push_place(now, 0).and_then(|()| self.apply(start, now, false));
             match fits {
-                Ok(()) => return self.settle(start),
+                Ok(()) => {
+                    self.settle(start);
+                    if self.walked.graph.nodes[start as usize].insn != o {
+                        self.follow(start, o, now);
+                    }
+                    return;
+                }
                 Err(it) => why = it,
             }
             self.levels.pop();
@@ -203,9 +212,7 @@ impl Tracker {
     /// An exception: its callback stands in the place of the program.
     fn catch(&mut self, o: u32, now: &Now<'_>) {
         self.levels.clear();
-        let graph = &self.walked.graph;
-        let is_callback = |&at: &u32| graph.nodes[at as usize].insn == o;
-        let starts: Vec<u32> = graph.roots.iter().copied().filter(is_callback).collect();
+        let starts = self.starts(&self.walked.graph.roots, o);
         match starts.is_empty() {
             true => self.lost = Some("an exception that the program does not catch"),
             false => self.enter((&starts, Entered::Run), now, o),
@@ -241,8 +248,8 @@ impl Tracker {
                 .get(at.child as usize)
                 .is_some_and(|it| it.depth > at.depth);
             let steps = !(effect.branches || enters && flow::is_call_of_function(insn));
-            if steps && flow::step(insn, effect, (&mut level.places, self.addr)) {
-                self.hole = Some("after an atomic fetch of a number in doubt");
+            if steps {
+                flow::step(insn, effect, (&mut level.places, self.addr));
             }
         }
         self.follow(from, o, now);
@@ -318,8 +325,7 @@ impl Tracker {
         let graph = &self.walked.graph;
         let at = graph.nodes[from as usize].insn;
         let is_call = self.walked.effects[at as usize].calls;
-        let starts: Vec<u32> =
-            graph.roots.iter().copied().filter(|&r| graph.nodes[r as usize].insn == o).collect();
+        let starts = self.starts(&graph.roots, o);
         match why {
             None if is_call && !starts.is_empty() => {
                 self.enter((&starts, Entered::Global), now, o);
@@ -503,7 +509,7 @@ impl Tracker {
     /// The path was cut off: it goes on as that of the checkpoint did.
     fn hop(&mut self, cut: u32, now: &Now<'_>) -> Fits {
         self.cuts += 1;
-        let Tracker { walked: Walked { graph, .. }, levels, packet_end, hole, .. } = self;
+        let Tracker { walked: Walked { graph, .. }, levels, packet_end, .. } = self;
         let cut = &graph.cuts[cut as usize];
         let Some(level) = levels.last_mut() else { return Ok(()) };
         let n = level.places.len();
@@ -533,11 +539,6 @@ impl Tracker {
                 let at_id = Member { value, claim: *claim, held, hard, place: (i, at) };
                 if keeps && fits {
                     ids.join(at_id)?;
-                }
-                let in_helper =
-                    cut.state.frames.get(i + 1).is_some_and(|callee| callee.in_callback);
-                if in_helper && live && !fits && (1..6).contains(&at) {
-                    *hole = Some("inside a callback of a helper whose arguments are in doubt");
                 }
                 let place = &mut level.places[i];
                 place.dead = place.dead & !bit | if keeps { 0 } else { bit };
