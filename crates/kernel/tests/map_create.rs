@@ -169,3 +169,14 @@ fn every_map_is_created_or_refused_as_by_the_kernel() {
     assert!(differing.is_empty(), "{} of {asked}:\n{}", differing.len(), differing.join("\n"));
     assert!(asked > 8000 && refused > 4000, "{refused} of {asked}");
 }
+
+/// An insn may name a descriptor by its number: small ones must be nothing.
+#[test]
+fn descriptors_of_maps_and_types_have_high_numbers() {
+    if let Err(why) = reference::answers(&KernelProfile::v6_18()) {
+        return eprintln!("skipped: {why}");
+    }
+    let map = create(&base(MapType::Array).expect("a map"), None, None).expect("the kernel's leave");
+    let (types, ..) = btf(4);
+    assert!(map.fd().min(types.as_raw_fd()) >= 700, "{} {}", map.fd(), types.as_raw_fd());
+}
