@@ -176,7 +176,8 @@ fn descriptors_of_maps_and_types_have_high_numbers() {
     if let Err(why) = reference::answers(&KernelProfile::v6_18()) {
         return eprintln!("skipped: {why}");
     }
-    let map = create(&base(MapType::Array).expect("a map"), None, None).expect("the kernel's leave");
+    let map =
+        create(&base(MapType::Array).expect("a map"), None, None).expect("the kernel's leave");
     let (types, ..) = btf(4);
     assert!(map.fd().min(types.as_raw_fd()) >= 700, "{} {}", map.fd(), types.as_raw_fd());
 }

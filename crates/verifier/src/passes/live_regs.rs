@@ -59,18 +59,51 @@ pub(crate) fn compute_live_registers<C: Callees>(
         live[idx] = (after & !access[idx].defs) | access[idx].uses;
         visited[idx] = true;
     }
-    while again {
+    for _ in 0..PASSES_FEW {
+        if !again {
+            return live;
+        }
         again = false;
         for &idx in &order.insns {
             let idx = idx as usize;
-            let succ = successors(insns, idx);
-            let after = succ.as_slice().iter().fold(0, |m, &s| m | live[s as usize]);
-            let before = (after & !access[idx].defs) | access[idx].uses;
+            let before = live_before(insns, &access, &live, idx);
             again |= before != live[idx];
             live[idx] = before;
         }
     }
+    if again {
+        settle(insns, order, &access, &mut live);
+    }
     live
+}
+
+/// Passes over all insns: loops within loops need one for each level.
+const PASSES_FEW: u32 = 8;
+
+#[inline(always)]
+fn live_before(insns: &[Insn], access: &[Access], live: &[RegMask], idx: usize) -> RegMask {
+    let succ = successors(insns, idx);
+    let after = succ.as_slice().iter().fold(0, |m, &s| m | live[s as usize]);
+    (after & !access[idx].defs) | access[idx].uses
+}
+
+/// Looks again only at what comes before a change: each insn changes ten times at most.
+fn settle(insns: &[Insn], order: &Postorder, access: &[Access], live: &mut [RegMask]) {
+    let mut preds: Vec<Vec<u32>> = vec![Vec::new(); insns.len()];
+    for &idx in &order.insns {
+        for &next in successors(insns, idx as usize).as_slice() {
+            preds[next as usize].push(idx);
+        }
+    }
+    let mut waiting: Vec<u32> = order.insns.iter().rev().copied().collect();
+    while let Some(idx) = waiting.pop() {
+        let idx = idx as usize;
+        let before = live_before(insns, access, live, idx);
+        if before != live[idx] {
+            live[idx] = before;
+            waiting.extend_from_slice(&preds[idx]);
+        }
+    }
 }
 
 fn access_of<C: Callees>(insn: &Insn, callees: &C) -> Access {
@@ -159,6 +192,23 @@ mod tests {
         let live = compute_live_registers(insns, &order, &SocketFilter);
         let print = |idx: usize| format!("({:02x})", insns[idx].code);
         log_text(insns, &live, &compute_scc(insns, &|_| false), print)
+    }
+
+    /// Loops each of which goes back to the one before, so that what the first reads comes to one
+    /// more of them with each pass.
+    fn chain(loops: usize) -> Vec<Insn> {
+        let loops = (0..loops).flat_map(|_| [mov(4, 0), jeq(2, 0, -4)]);
+        [mov_reg(0, 3), mov(4, 0)].into_iter().chain(loops).chain([mov(0, 0), exit()]).collect()
+    }
+
+    #[test]
+    fn loops_that_need_many_passes_settle() {
+        let loops = 10 * PASSES_FEW as usize;
+        let insns = chain(loops);
+        let order = compute_postorder(&insns, &subprogs_of(&insns));
+        let live = compute_live_registers(&insns, &order, &SocketFilter);
+        assert!(live[..2 + 2 * loops].iter().all(|live| live & bit(3) != 0), "{live:x?}");
+        assert!(live[2 + 2 * loops..].iter().all(|live| live & bit(3) == 0), "{live:x?}");
     }
 
     #[test]
