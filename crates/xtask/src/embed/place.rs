@@ -130,14 +130,9 @@ impl Judge<'_> {
 
 /// Whether the low `bytes` of a number may be those of `value`.
 fn low_fits(val: &Scalar, value: u64, bytes: u32) -> bool {
-    let mask = u64::MAX >> (64 - 8 * bytes);
-    let (low, half) = (value & mask, value as u32);
-    let bits = (value ^ val.var_off.value) & !val.var_off.mask & mask == 0;
-    let small = val.umax > mask || (val.umin..=val.umax).contains(&low);
-    let as_half = bytes != 4
-        || ((val.u32_min..=val.u32_max).contains(&half)
-            && (val.s32_min..=val.s32_max).contains(&(half as i32)));
-    bits && small && as_half
+    let mut low = *val;
+    low.coerce_to_size(bytes);
+    low.contains(value & u64::MAX >> (64 - 8 * bytes))
 }
 
 /// The variable part of a pointer.
