@@ -46,6 +46,10 @@ pub enum HoleKind {
     /// What a state at a call that calls back turns out to need does not come to the paths that
     /// ended there before.
     CallbackStates,
+    /// A number to which a stack pointer is added points into the stack of the entry function.
+    ForgottenFrame,
+    /// A number to which a pointer with a reference is added stays valid when that is released.
+    ForgottenReference,
 }
 
 impl fmt::Display for KernelHole {
@@ -57,6 +61,8 @@ impl fmt::Display for KernelHole {
             HoleKind::AtomicFetch => "a fetched number, of which not all paths were walked",
             HoleKind::LoopRounds => "rounds of bpf_loop, of which not all were walked",
             HoleKind::CallbackStates => "a loop around a callback, of which not all was walked",
+            HoleKind::ForgottenReference => "memory that is held, and used when it no longer is",
+            HoleKind::ForgottenFrame => "a stack pointer, taken for one of the entry function's",
         };
         write!(f, "unsafe, though the kernel accepts it: insn {}: {what}", self.insn_idx.0)
     }

@@ -6,6 +6,7 @@
 use super::alu::BPF_ALU_STRING;
 use crate::env::{Env, Found};
 use crate::insn_aux::InsnFlags;
+use crate::kernel_hole::HoleKind;
 use crate::log::reject;
 use crate::rejection::{Check, InsnFault, Regno, Stop, unsupported};
 use crate::state::arena::PackedReg;
@@ -71,11 +72,13 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
 
     let ptr_is_dst = insn.is_src_reg() && env.reg(insn.dst).ty == ptr.ty || !insn.is_src_reg();
     let ptr_is_dst = ptr_is_dst && !env.reg(insn.dst).is_scalar();
-    let mut dst =
-        if ptr_is_dst { *ptr } else { Reg { ref_obj_id: env.reg(insn.dst).ref_obj_id, ..*ptr } };
-    if !ptr_is_dst && ptr.ty.is(Base::Stack) {
-        // The kernel takes all of the pointer but its frame, which is the number's: none, so 0.
-        dst.extra = Extra::Frame(0);
+    let mut dst = *ptr;
+    let frame = (!ptr_is_dst && ptr.ty.is(Base::Stack)).then(|| frame_of_sum(env, ptr));
+    if let Some(frame) = frame {
+        dst.extra = Extra::Frame(frame);
+    }
+    if !ptr_is_dst {
+        dst.ref_obj_id = reference_of_sum(env, insn, ptr);
     }
     dst.val.mark_unbounded32();
     let mut info = Sanitize::default();
@@ -86,9 +89,10 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         sanitize_err(env, insn, ptr_is_dst, result)?;
     }
     compute(env, insn, (ptr, off), &mut dst)?;
-    if !ptr_is_dst && matches!(dst.extra, Extra::Frame(_)) {
-        // `scalar += pointer` takes over all of the pointer but its frame: the kernel forgets it.
-        dst.extra = Extra::Frame(0);
+    if let Some(frame) = frame
+        && matches!(dst.extra, Extra::Frame(_))
+    {
+        dst.extra = Extra::Frame(frame);
     }
     check_sane_pointer(env, &dst, ptr.ty)?;
     super::scalar_rules::sync(env.rules(), &mut dst.val);
@@ -99,6 +103,25 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         sanitize_err(env, insn, ptr_is_dst, result)?;
     }
     Ok(())
+}
+
+/// The frame of `scalar += pointer`, which takes over all of the pointer but that: in the kernel it
+/// is the number's, which has none, so 0.
+fn frame_of_sum(env: &mut Env<'_>, ptr: &Reg) -> u32 {
+    match ptr.frameno() {
+        0 => 0,
+        frame if env.goes_by(HoleKind::ForgottenFrame) => frame,
+        _ => 0,
+    }
+}
+
+/// The reference of `scalar += pointer`: in the kernel it is the number's, which has none.
+fn reference_of_sum(env: &mut Env<'_>, insn: Insn, ptr: &Reg) -> u32 {
+    match ptr.ref_obj_id {
+        0 => 0,
+        held if env.goes_by(HoleKind::ForgottenReference) => held,
+        _ => env.reg(insn.dst).ref_obj_id,
+    }
 }
 
 fn check_base_allows(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) -> Check {
