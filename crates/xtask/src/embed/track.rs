@@ -350,8 +350,10 @@ impl Tracker {
             let frame = usize::from(change.frame);
             let is_top = frame + 1 == depth;
             let is_reg = change.at < SLOTS;
-            // A new frame has the doubts of its caller's arguments.
-            let place = level.places.get(frame).or(level.places.last());
+            // What is returned has the doubts of the callee, and a new frame those of its caller's
+            // arguments.
+            let returned = is_top && depth < level.places.len() && change.at == 0;
+            let place = level.places.get(frame).filter(|_| !returned).or(level.places.last());
             let (Some(place), true, false) = (place, is_reg, doubt) else { continue };
             let reg = usize::from(change.at);
             let claim = &graph.claims[change.held.claim as usize];
