@@ -33,11 +33,14 @@ const SUITES: [(&str, &[&str]); 2] = [
     ("/debian-security", &["bullseye-security", "bookworm-security", "trixie-security"]),
 ];
 
-/// A package of a kernel: one has all, or three have parts.
-const PACKAGES: [&[&str]; 3] = [
-    &["linux-image-"],
+/// Packages of a kernel: one has all, or three have parts; then the one is there too, and empty.
+/// Those of older releases go from the archive one by one: without modules a kernel boots all the
+/// same.
+const PACKAGES: [&[&str]; 4] = [
     &["linux-binary-", "linux-modules-", "linux-base-"],
     &["linux-binary-", "linux-modules-"],
+    &["linux-binary-"],
+    &["linux-image-"],
 ];
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
