@@ -114,11 +114,22 @@ pub fn verify_on(
 }
 
 /// As [`verify_on`]; what the kernel lacks is refused.
-pub fn verify_for((host, kernel): (&Host, &Kernel), program: &Program, log_level: u32) -> Ours {
+pub fn verify_for(facts: (&Host, &Kernel), program: &Program, log_level: u32) -> Ours {
+    verify_for_within(facts, program, (log_level, None))
+}
+
+/// As [`verify_for`], for a walk of so many insns at most: what needs more is refused.
+pub fn verify_for_within(
+    (host, kernel): (&Host, &Kernel),
+    program: &Program,
+    (log_level, insns_max): (u32, Option<u32>),
+) -> Ours {
+    let profile = KernelProfile::v6_18();
+    let profile = KernelProfile { insns_max: insns_max.unwrap_or(profile.insns_max), ..profile };
     let config = host.configure(Config {
         log_level,
         log_bytes_max: LOG_BYTES_MAX,
-        ..Config::privileged(KernelProfile::v6_18())
+        ..Config::privileged(profile)
     });
     contained(|| {
         let outcome = skep_verifier::verify(program, &config);

@@ -29,6 +29,7 @@ mod table;
 mod witness;
 
 pub(crate) use agree::{Agreement, agreements};
+pub(crate) use mutants::{Figure, figures};
 pub(crate) use reasons::why;
 
 use std::path::PathBuf;

@@ -3,15 +3,17 @@
 //! The same mutants and generated programs as `cargo xtask mutate`; the guest may die of them, and
 //! is booted again.
 
-use super::Machine;
 use super::ask::folder;
 use super::guest::Guest;
+use super::{Machine, agree};
 use crate::mutate::{OnKernel, Told};
 use crate::objects;
 use crate::outcome::Ended;
+use serde::{Deserialize, Serialize};
 use skep::program::Program;
 use skep::{Host, Kernel};
 use skep_kernel::wire::Load;
+use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -37,6 +39,9 @@ pub(crate) struct Args {
     /// Of 100 batches, so many are of generated programs.
     #[arg(long, default_value_t = 50)]
     generated: u64,
+    /// Record the figures in the table that `cargo xtask parity` prints.
+    #[arg(long)]
+    record: bool,
     /// Judge the findings of these files again, and write both logs (level 2) beside each.
     #[arg(long, num_args = 1..)]
     replay: Vec<PathBuf>,
@@ -68,11 +73,66 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         number += 1;
     }
     print!("{}", mutants.write(&folder.join("mutants"))?);
+    if args.record {
+        record(args, &mutants)?;
+    }
     println!("{:.0} s, {number} batches of seed {}", start.elapsed().as_secs_f64(), args.seed);
     Ok(match mutants.has_other_verdicts() {
         true => Ended::Failed,
         false => Ended::Passed,
     })
+}
+
+/// A line of the table of mutants: figures of a kernel, or verdicts that differ.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Figure {
+    pub(crate) release: String,
+    pub(crate) seed: u64,
+    /// `programs`, `judged`, `same verdict`, `false-accept`, `false-reject`.
+    pub(crate) what: String,
+    pub(crate) count: u64,
+    /// Of a difference: the kernel's words of what we accept, ours of what we refuse.
+    pub(crate) says: String,
+}
+
+const TABLE: &str = "tests/kernels/mutants.csv";
+
+/// The committed table, oldest kernel first.
+pub(crate) fn figures() -> Result<Vec<Figure>, Box<dyn Error>> {
+    let path = crate::root().join(TABLE);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    Ok(csv::Reader::from_path(path)?.deserialize().collect::<Result<_, _>>()?)
+}
+
+/// Puts a run's figures in the place of those of its kernel.
+fn record(args: &Args, mutants: &OnKernel<'_>) -> Result<(), Box<dyn Error>> {
+    let figure = |what: &str, count: u64, says: &str| Figure {
+        release: args.machine.kernel.clone(),
+        seed: args.seed,
+        what: what.to_owned(),
+        count,
+        says: says.to_owned(),
+    };
+    let (judged, others) = (mutants.judged(), mutants.other_verdicts());
+    let same = judged - others.iter().map(|it| it.1).sum::<u64>();
+    let mut own = vec![
+        figure("programs", mutants.programs(), ""),
+        figure("judged", judged, ""),
+        figure("same verdict", same, ""),
+    ];
+    own.extend(others.iter().map(|(is_accept, n, says)| {
+        figure(if *is_accept { "false-accept" } else { "false-reject" }, *n, says)
+    }));
+    let mut all = figures()?;
+    all.retain(|it| it.release != args.machine.kernel);
+    all.extend(own);
+    let order = agree::releases();
+    all.sort_by_key(|it| order.iter().position(|release| *release == it.release));
+    let mut csv = csv::Writer::from_path(crate::root().join(TABLE))?;
+    all.iter().try_for_each(|it| csv.serialize(it))?;
+    Ok(csv.flush()?)
 }
 
 struct Asked<'a> {

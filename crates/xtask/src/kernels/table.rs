@@ -17,6 +17,9 @@ pub(crate) struct Args {
     /// Only this kernel.
     #[arg(long, value_name = "RELEASE")]
     kernel: Vec<String>,
+    /// Keep what the tables have: only what was asked anew is put in its place.
+    #[arg(long)]
+    add: bool,
 }
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
@@ -36,8 +39,12 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
             "Linux {release} ({}); written by `cargo xtask kernels ask` and `table`",
             version.trim()
         );
-        let rows: Vec<_> = table.into_values().collect();
         let path = agree::folder().join(format!("{release}{END}"));
+        if args.add {
+            let asked = std::mem::replace(&mut table, answers::read(&path)?);
+            table.extend(asked);
+        }
+        let rows: Vec<_> = table.into_values().collect();
         answers::write(&path, &head, &rows)?;
         println!("{release}: {} programs", rows.len());
     }

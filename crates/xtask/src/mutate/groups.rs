@@ -72,7 +72,12 @@ impl Groups {
         self.groups.keys().map(|(kind, _)| *kind).chain(lost).min()
     }
 
-    fn judged(&self) -> (u64, u64) {
+    /// How many differ in each way, and in which words.
+    pub(super) fn differences(&self) -> impl Iterator<Item = (Kind, u64, &str)> {
+        self.groups.iter().map(|((kind, key), group)| (*kind, group.count, key.as_str()))
+    }
+
+    pub(super) fn judged(&self) -> (u64, u64) {
         let of = |prefix: &str| {
             let fits = self.counts.iter().filter(|(class, _)| class.starts_with(prefix));
             fits.map(|(_, n)| n).sum::<u64>()

@@ -26,7 +26,7 @@ pub(crate) enum Told {
 }
 
 /// Longer walks are left out: where machines are emulated they take minutes.
-const WALK_MAX: u64 = 20_000;
+const WALK_MAX: u32 = 20_000;
 
 /// A run of mutants against a kernel.
 pub(crate) struct OnKernel<'a> {
@@ -52,6 +52,17 @@ impl<'a> OnKernel<'a> {
         self.groups.programs()
     }
 
+    /// How many were judged.
+    pub(crate) fn judged(&self) -> u64 {
+        self.groups.judged().1
+    }
+
+    /// Other verdicts, by their words: whether the kernel refuses what we accept, how many, what.
+    pub(crate) fn other_verdicts(&self) -> Vec<(bool, u64, String)> {
+        let all = self.groups.differences().filter(|it| it.0 <= Kind::FalseReject);
+        all.map(|(kind, n, key)| (kind == Kind::FalseAccept, n, key.to_owned())).collect()
+    }
+
     /// Judges one batch.
     pub(crate) fn batch(&mut self, number: u64, ask: &mut dyn FnMut(&Program) -> Told) {
         let mut counts = BTreeMap::new();
@@ -63,7 +74,8 @@ impl<'a> OnKernel<'a> {
                 continue;
             }
             let facts = (&self.sources.host, self.kernel);
-            let ours = engine::verify_for(facts, &mutant.program, 4);
+            let within = (4, Some(WALK_MAX + 1));
+            let ours = engine::verify_for_within(facts, &mutant.program, within);
             let class = match compare(&ours, &mutant.program, ask) {
                 Ok(true) => "equal, accepted".to_owned(),
                 Ok(false) => "equal, refused".to_owned(),
@@ -131,7 +143,8 @@ fn compare(
     if let Verdict::Unsupported(what) = &ours.verdict {
         return Err(Left::Out(format!("not supported yet: {}", shape(what))));
     }
-    if ours.stats.insns_processed > WALK_MAX {
+    let insns = ours.stats.insns_processed.max(program.insns.len() as u64);
+    if insns > u64::from(WALK_MAX) {
         return Err(Left::Out("long".to_owned()));
     }
     let (accepted, log) = match ask(program) {
