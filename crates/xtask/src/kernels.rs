@@ -16,10 +16,12 @@
 mod agree;
 mod ask;
 mod fetch;
+mod fields;
 mod guest;
 mod initrd;
 mod mutants;
 mod page;
+mod page_fields;
 mod probe;
 mod reasons;
 mod shipped;
@@ -48,6 +50,8 @@ enum Command {
     Ask(ask::Args),
     /// Ask a kernel which helpers, maps, programs and insns there are.
     Surface(surface::Args),
+    /// Ask a kernel for fields of contexts, flags of maps, callers of kfuncs.
+    Fields(fields::Args),
     /// Ask a kernel as `skep kernel probe` does, and compare with the one that is built in.
     Probe(probe::Args),
     /// Pack the witnesses that `skep kernel probe` asks with.
@@ -89,6 +93,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
         Command::Fetch(args) => fetch::run(args),
         Command::Ask(args) => ask::run(args),
         Command::Surface(args) => surface::run(args),
+        Command::Fields(args) => fields::run(args),
         Command::Probe(args) => probe::run(args),
         Command::Witnesses(args) => probe::pack(args),
         Command::Mutants(args) => mutants::run(args),

@@ -1,0 +1,249 @@
+//! `cargo xtask kernels fields`: which fields of their context programs may read and write there,
+//! which flags maps may have, which programs may call which kfuncs: a small program a question.
+//!
+//! What skep says of the same programs by that kernel's rules is compared, and told.
+
+use super::ask::folder;
+use super::guest::Guest;
+use super::{Machine, agree, probe};
+use crate::outcome::Ended;
+use crate::packed;
+use serde::{Deserialize, Serialize};
+use skep::btf::{Btf, Kind};
+use skep::insn::Insn;
+use skep::insn::code::*;
+use skep::kernel::Judged;
+use skep::kernel::ask::{Calls, calls, questions};
+use skep::program::Program;
+use skep::uapi::ctx::{CtxField, CtxLayout};
+use skep::uapi::helper::HelperId;
+use skep::uapi::kfunc::Kfunc;
+use skep::uapi::{AttachType, MapFlags, ProgType, attach_types};
+use skep::{Host, Kernel};
+use skep_testkit::engine;
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    machine: Machine,
+    /// Folder of answers; `ask` has put the kernel's facts there.
+    #[arg(long)]
+    out: PathBuf,
+    /// Lines of what skep says otherwise.
+    #[arg(long, default_value_t = 40)]
+    shown: usize,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    /// `ctx`, `map`, `kfunc`.
+    pub(crate) kind: String,
+    /// The kind of programs, the type of map, the kfunc.
+    pub(crate) name: String,
+    /// The field; empty otherwise.
+    pub(crate) field: String,
+    /// Sizes that are read (`r4`) and written (`w4`); flags; programs.
+    pub(crate) says: String,
+}
+
+/// How the tables are named: the release, then this.
+pub(crate) const END: &str = ".fields.gz";
+
+pub(crate) fn run(args: &Args) -> crate::Outcome {
+    let folder = folder(&args.out, &args.machine.kernel);
+    let facts = folder.join("facts");
+    let host = Host::read_folder(&facts).map_err(|e| e.to_string())?;
+    let kernel = Kernel::import(&facts.join("btf/vmlinux"), Some(&args.machine.kernel))?;
+    let guest = Guest::boot(&args.machine, &folder.join("console.fields"))?;
+    let mut asker = Asker { guest, host: &host, kernel: &kernel, asked: 0, others: Vec::new() };
+    let mut rows = Vec::new();
+    let btf = host.kernel_btf.as_ref();
+    for hook in calls(btf) {
+        let layout = CtxLayout::find(hook.prog_type, hook.attach_type);
+        for field in layout.map_or(&[][..], CtxLayout::fields).iter().filter(|it| it.off >= 0) {
+            rows.extend(asker.field(&hook, field)?);
+        }
+    }
+    for question in questions(btf).into_iter().filter(|it| it.kind() == "map") {
+        rows.extend(asker.map(question.name, &question.program)?);
+    }
+    if let Some(btf) = btf.filter(|_| host.behaviours.kfuncs) {
+        rows.extend(asker.kfuncs(btf.root(), btf)?);
+    }
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    rows.iter().try_for_each(|row| csv.serialize(row))?;
+    packed::write(
+        &agree::folder().join(format!("{}{END}", args.machine.kernel)),
+        &csv.into_inner()?,
+    )?;
+    let Asker { asked, others, .. } = asker;
+    println!("{}: {asked} programs, {} rows", args.machine.kernel, rows.len());
+    println!("{}: skep says otherwise of {}", args.machine.kernel, others.len());
+    others.iter().take(args.shown).for_each(|line| println!("  {line}"));
+    Ok(Ended::Passed)
+}
+
+/// Reads a table that [`run`] wrote.
+pub(super) fn read(release: &str) -> Result<Vec<Row>, Box<dyn Error>> {
+    let text = packed::read(&agree::folder().join(format!("{release}{END}")))?;
+    let mut csv = csv::Reader::from_reader(text.as_bytes());
+    Ok(csv.deserialize().collect::<Result<_, _>>()?)
+}
+
+struct Asker<'a> {
+    guest: Guest,
+    host: &'a Host,
+    kernel: &'a Kernel,
+    asked: usize,
+    /// Where skep says something else.
+    others: Vec<String>,
+}
+
+/// What a field that may not be accessed so is refused with.
+const NO_ACCESS: &str = "invalid bpf_context access";
+/// What a kfunc that such programs may not call is refused with.
+const NO_CALL: &str = "calling kernel function ";
+const SLEEPS: &str = "program must be sleepable";
+
+impl Asker<'_> {
+    fn judge(&mut self, program: &Program) -> Result<Judged, Box<dyn Error>> {
+        self.asked += 1;
+        Ok(probe::judge(&mut self.guest, program)?)
+    }
+
+    /// Whether the kernel refuses a program in these words; what we say otherwise is kept.
+    fn refuses(&mut self, program: &Program, words: &str) -> Result<Option<bool>, Box<dyn Error>> {
+        let told = self.judge(program)?;
+        if !told.judged {
+            return Ok(None);
+        }
+        let theirs = told.message.starts_with(words);
+        let ours = engine::verify_for((self.host, self.kernel), program, 4);
+        if ours.log.lines().any(|line| line.starts_with(words)) != theirs {
+            let (release, name) = (self.kernel.name(), &program.name);
+            let ours = ours.verdict.reason().to_owned();
+            self.others.push(format!("{release} {name}: ours {ours:?}, kernel {:?}", told.message));
+        }
+        Ok(Some(theirs))
+    }
+
+    fn field(&mut self, hook: &Calls<'_>, field: &CtxField) -> Result<Option<Row>, Box<dyn Error>> {
+        let mut says = Vec::new();
+        for (code, word) in [(BPF_LDX, "r"), (BPF_STX, "w")] {
+            for (bits, size) in [(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)] {
+                if field.off % size != 0 {
+                    continue;
+                }
+                let is_load = code == BPF_LDX;
+                let (dst, src) = if is_load { (0, 1) } else { (1, 0) };
+                let off = field.off as i16;
+                let access = Insn { code: code | BPF_MEM | bits, dst, src, off, imm: 0 };
+                let name = format!("{} {} {word}{size}", caller(hook), field.name);
+                let insns = vec![ZERO, access, ZERO, EXIT];
+                let kernel_btf = self.host.kernel_btf.clone();
+                let plain = hook.program(HelperId::KtimeGetNs);
+                let program = Program { name, insns, kernel_btf, ..plain };
+                if self.refuses(&program, NO_ACCESS)? == Some(false) {
+                    says.push(format!("{word}{size}"));
+                }
+            }
+        }
+        let row = row("ctx", &caller(hook), field.name, says.join(" "));
+        Ok((!says.is_empty()).then_some(row))
+    }
+
+    fn map(&mut self, name: &str, plain: &Program) -> Result<Option<Row>, Box<dyn Error>> {
+        if !self.judge(plain)?.judged {
+            return Ok(None);
+        }
+        let mut flags = Vec::new();
+        for bit in 0..24 {
+            let flag = MapFlags::from_bits_retain(1 << bit);
+            let mut maps = plain.maps.to_vec();
+            maps.iter_mut().for_each(|map| map.map_flags |= flag);
+            let program = Program { maps: maps.into(), ..plain.clone() };
+            if self.judge(&program)?.judged {
+                let known = flag.iter_names().next();
+                flags.push(known.map_or_else(|| format!("BIT_{bit}"), |it| it.0.to_owned()));
+            }
+        }
+        Ok(Some(row("map", name, "", flags.join(" "))))
+    }
+
+    /// Kfuncs of the kernel itself: those that its BTF says to be some, and those that we know.
+    fn kfuncs(&mut self, own: &Btf, btf: &Arc<Btf>) -> Result<Vec<Row>, Box<dyn Error>> {
+        let mut rows = Vec::new();
+        let hooks: Vec<Calls<'_>> = calls(Some(btf)).into_iter().filter(is_first).collect();
+        for func in own.iter().filter(|ty| ty.kind() == Kind::Func) {
+            let tagged = own.decl_tags(func.id(), None).any(|tag| tag == "bpf_kfunc");
+            if !tagged && Kfunc::find(func.name()).is_none() {
+                continue;
+            }
+            let mut says = Vec::new();
+            let mut sleeps = false;
+            for hook in &hooks {
+                let call = Insn {
+                    code: BPF_JMP | BPF_CALL,
+                    src: BPF_PSEUDO_KFUNC_CALL,
+                    imm: func.id().0 as i32,
+                    ..Insn::default()
+                };
+                let zeros = (1..6).map(|dst| Insn { dst, ..ZERO });
+                let program = Program {
+                    name: format!("{} {}", caller(hook), func.name()),
+                    insns: zeros.chain([call, ZERO, EXIT]).collect(),
+                    kernel_btf: Some(Arc::clone(btf)),
+                    ..hook.program(HelperId::KtimeGetNs)
+                };
+                let told = self.judge(&program)?;
+                sleeps |= told.message.starts_with(SLEEPS);
+                if told.judged && !told.message.starts_with(NO_CALL) {
+                    says.push(caller(hook));
+                }
+                let ours = engine::verify_for((self.host, self.kernel), &program, 4);
+                let refused = |log: &str| log.lines().any(|line| line.starts_with(NO_CALL));
+                if told.judged && refused(&ours.log) != refused(&told.message) {
+                    let ours = ours.verdict.reason();
+                    self.others.push(format!(
+                        "{} {}: ours {ours:?}, kernel {:?}",
+                        self.kernel.name(),
+                        program.name,
+                        told.message
+                    ));
+                }
+            }
+            let field = if sleeps { "sleeps" } else { "" };
+            rows.push(row("kfunc", func.name(), field, says.join(" ")));
+        }
+        Ok(rows)
+    }
+}
+
+fn row(kind: &str, name: &str, field: &str, says: String) -> Row {
+    Row { kind: kind.to_owned(), name: name.to_owned(), field: field.to_owned(), says }
+}
+
+const ZERO: Insn = Insn { code: BPF_ALU64 | BPF_MOV, dst: 0, src: 0, off: 0, imm: 0 };
+const EXIT: Insn = Insn { code: BPF_JMP | BPF_EXIT, dst: 0, src: 0, off: 0, imm: 0 };
+
+/// `xdp`, `cgroup_sock_addr/cgroup_inet4_bind`.
+fn caller(hook: &Calls<'_>) -> String {
+    let attach = AttachType::from_number(hook.attach_type);
+    let prog_type = hook.prog_type;
+    match attach.filter(|_| !attach_types(prog_type).contains(u32::MAX)) {
+        Some(attach) => format!("{}/{}", prog_type.name(), attach.name()),
+        None => prog_type.name().to_owned(),
+    }
+}
+
+/// Of the kinds that differ by what they attach to, one: kfuncs go by types.
+fn is_first(hook: &Calls<'_>) -> bool {
+    let first = (0..64).find(|&number| attach_types(hook.prog_type).contains(number));
+    attach_types(hook.prog_type).contains(u32::MAX)
+        || first == Some(hook.attach_type)
+        || hook.prog_type == ProgType::StructOps
+}
