@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::flags::run::TestFlags;
 use crate::streams::Streams;
 use crate::threads;
-use done::{Done, full_name};
+use done::{Done, Ending, Sums, full_name};
 use file::TestFile;
 use rayon::prelude::*;
 use std::io;
@@ -130,16 +130,17 @@ fn report(
 ) -> io::Result<()> {
     let printable = |text: &str| skep_report::printable(text).into_owned();
     for done in done {
-        let verdict = match done.outcome.exit {
-            Exit::Success if flags.quiet => continue,
-            Exit::Success => "ok",
-            Exit::Refused => "FAILED",
-            _ => "ERROR",
+        let verdict = match done.ending() {
+            Ending::Ok if flags.quiet => continue,
+            Ending::Ok => "ok",
+            Ending::Failed => "FAILED",
+            Ending::Error => "ERROR",
         };
         writeln!(streams.out, "test {} ... {verdict}", printable(&done.name()))?;
     }
-    let failed = done.iter().filter(|done| !done.passes()).count();
-    if failed > 0 {
+    let Sums { passed, failed, errors } = Sums::of(done);
+    let all_pass = failed + errors == 0;
+    if !all_pass {
         writeln!(streams.out, "\nfailures:")?;
     }
     for done in done.iter().filter(|done| !done.passes()) {
@@ -148,11 +149,13 @@ fn report(
             writeln!(streams.out, "{}", printable(problem))?;
         }
     }
-    let (passed, verdict) = (done.len() - failed, if failed == 0 { "ok" } else { "FAILED" });
-    let gap = if failed > 0 || !flags.quiet { "\n" } else { "" };
+    let verdict = if all_pass { "ok" } else { "FAILED" };
+    let gap = if !all_pass || !flags.quiet { "\n" } else { "" };
+    let what = if errors == 1 { "error" } else { "errors" };
     writeln!(
         streams.out,
-        "{gap}test result: {verdict}. {passed} passed; {failed} failed; {filtered} filtered out"
+        "{gap}test result: {verdict}. {passed} passed; {failed} failed; {errors} {what}; {filtered} \
+         filtered out"
     )
 }
 

@@ -6,6 +6,35 @@ use crate::exit::Exit;
 use crate::flags::run::TestFlags;
 use std::time::Instant;
 
+/// What became of a test, in text, JSON and JUnit alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// All is as expected.
+    Ok,
+    /// Something is not.
+    Failed,
+    /// It could not be told, or we are wrong.
+    Error,
+}
+
+/// How many tests ended in each way.
+pub(super) struct Sums {
+    pub(super) passed: usize,
+    pub(super) failed: usize,
+    pub(super) errors: usize,
+}
+
+impl Sums {
+    pub(super) fn of(done: &[Done<'_>]) -> Sums {
+        let count = |ending| done.iter().filter(|done| done.ending() == ending).count();
+        Sums {
+            passed: count(Ending::Ok),
+            failed: count(Ending::Failed),
+            errors: count(Ending::Error),
+        }
+    }
+}
+
 /// A test that was run.
 pub(super) struct Done<'a> {
     pub(super) file: &'a TestFile,
@@ -33,8 +62,16 @@ impl<'a> Done<'a> {
         format!("{}:{}", self.file.path.display(), self.file.line_of(self.test))
     }
 
+    pub(super) fn ending(&self) -> Ending {
+        match self.outcome.exit {
+            Exit::Success => Ending::Ok,
+            Exit::Refused => Ending::Failed,
+            Exit::Input | Exit::Interrupted | Exit::Bug => Ending::Error,
+        }
+    }
+
     pub(super) fn passes(&self) -> bool {
-        self.outcome.exit == Exit::Success
+        self.ending() == Ending::Ok
     }
 }
 

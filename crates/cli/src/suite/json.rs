@@ -1,29 +1,29 @@
 //! `-o json`: the results as one document.
 
-use super::done::Done;
-use crate::exit::Exit;
+use super::done::{Done, Ending, Sums};
 use serde_json::{Value, json};
 use skep_report::{JsonForm, write_json_text};
 use std::io::{self, Write};
 
 /// Writes the document.
 pub(super) fn write(done: &[Done<'_>], filtered: usize, out: &mut dyn Write) -> io::Result<()> {
-    let passed = done.iter().filter(|done| done.passes()).count();
+    let Sums { passed, failed, errors } = Sums::of(done);
     let whole = json!({
         "version": 1,
         "tests": done.iter().map(test).collect::<Vec<_>>(),
         "passed": passed,
-        "failed": done.len() - passed,
+        "failed": failed,
+        "errors": errors,
         "filtered_out": filtered,
     });
     write_json_text(out, &whole, JsonForm::Pretty)
 }
 
 fn test(done: &Done<'_>) -> Value {
-    let result = match done.outcome.exit {
-        Exit::Success => "ok",
-        Exit::Refused => "failed",
-        _ => "error",
+    let result = match done.ending() {
+        Ending::Ok => "ok",
+        Ending::Failed => "failed",
+        Ending::Error => "error",
     };
     json!({
         "name": done.test.name.get_ref(),

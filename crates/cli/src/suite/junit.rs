@@ -1,7 +1,6 @@
 //! `--junit`: the results as the XML that CI systems read: a suite a file, a case a test.
 
-use super::done::Done;
-use crate::exit::Exit;
+use super::done::{Done, Ending, Sums};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use skep_report::printable;
@@ -53,7 +52,7 @@ fn write_case(writer: &mut Writer<Vec<u8>>, (done, suite): (&Done<'_>, &str)) ->
         .with_attributes([("name", &*name), ("classname", &*printable(suite))])
         .with_attributes([("file", &*printable(suite)), ("line", &*line), ("time", &*time)]);
     let problems: Vec<_> = done.outcome.problems.iter().map(|problem| printable(problem)).collect();
-    let kind = if done.outcome.exit == Exit::Refused { "failure" } else { "error" };
+    let kind = if done.ending() == Ending::Failed { "failure" } else { "error" };
     match problems.first() {
         None => case.write_empty()?,
         Some(first) => case.write_inner_content(|writer| {
@@ -74,9 +73,7 @@ fn printable_lines(text: &str) -> String {
 
 /// Tests, failures, errors, seconds.
 fn sums(done: &[Done<'_>]) -> [String; 4] {
-    let count = |is: fn(Exit) -> bool| done.iter().filter(|done| is(done.outcome.exit)).count();
+    let Sums { failed, errors, .. } = Sums::of(done);
     let seconds: f64 = done.iter().map(|done| done.seconds).sum();
-    let (failures, errors) =
-        (count(|exit| exit == Exit::Refused), count(|exit| exit > Exit::Refused));
-    [done.len().to_string(), failures.to_string(), errors.to_string(), format!("{seconds:.6}")]
+    [done.len().to_string(), failed.to_string(), errors.to_string(), format!("{seconds:.6}")]
 }
