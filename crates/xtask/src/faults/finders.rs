@@ -37,7 +37,7 @@ const fn tests(name: &'static str, package: &'static str, target: &'static str) 
     Row { name, package, target, args: &[], judges: Judges::Status, only: "", start: LIMITED }
 }
 
-const FINDERS: [Row; 14] = [
+const FINDERS: [Row; 15] = [
     Row { only: "domain", ..tests("unit tests of the domain", "skep-domain", "lib") },
     Row { only: "domain", ..tests("tnum tests", "skep-domain", "tnum") },
     Row { only: "domain", ..tests("vectors of the kernel", "skep-domain", "kernel") },
@@ -48,6 +48,7 @@ const FINDERS: [Row; 14] = [
     tests("programs that run", "skep-testkit", "exec"),
     tests("objects that run", "skep-testkit", "objects"),
     tests("traced programs", "skep-testkit", "traced"),
+    Row { only: "verifier", ..tests("holes of the kernel", "skep-testkit", "kernel_holes") },
     Row { only: "verifier", ..tests("jumps out of reach", "skep-testkit", "jump_reach") },
     Row {
         args: &["kernel-diff", "--quiet", "--baseline=tests/baseline.csv", "tests/programs/kfuncs"],

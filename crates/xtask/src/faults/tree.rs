@@ -113,6 +113,7 @@ impl Tree {
             "--test=xlated",
             "--test=suites",
             "--test=jump_reach",
+            "--test=kernel_holes",
             "--test=exec",
             "--test=objects",
             "--test=traced",
