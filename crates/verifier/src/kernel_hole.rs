@@ -50,6 +50,19 @@ pub enum HoleKind {
     ForgottenFrame,
     /// A number to which a pointer with a reference is added stays valid when that is released.
     ForgottenReference,
+    /// A number to which untrusted memory is added counts as the number that it was.
+    UntrustedSum,
+    /// A comparison decides of a pointer, or teaches, what it does not say: the low half of one
+    /// that is not NULL may be 0; what equals one that may be anything may be NULL.
+    ComparedPointer,
+    /// Precision of the size of a slice of a dynptr, where there is no buffer, is not marked.
+    SliceSize,
+    /// Clones of a dynptr in other frames stay when it is submitted.
+    DynptrClones,
+    /// A reference to an object that nobody holds counts as taken for certain.
+    RefcountedObject,
+    /// Slices of a packet, of a dynptr that a global function was given, stay when it moves.
+    PacketSlice,
 }
 
 impl fmt::Display for KernelHole {
@@ -61,6 +74,12 @@ impl fmt::Display for KernelHole {
             HoleKind::AtomicFetch => "a fetched number, of which not all paths were walked",
             HoleKind::LoopRounds => "rounds of bpf_loop, of which not all were walked",
             HoleKind::CallbackStates => "a loop around a callback, of which not all was walked",
+            HoleKind::UntrustedSum => "a sum with untrusted memory, taken for a number",
+            HoleKind::ComparedPointer => "a pointer that may be NULL, taken for one that is not",
+            HoleKind::SliceSize => "a slice whose size was not compared",
+            HoleKind::DynptrClones => "a clone of a dynptr that is no more",
+            HoleKind::RefcountedObject => "an object that may be gone, taken for one that is held",
+            HoleKind::PacketSlice => "a slice of a packet that may have moved",
             HoleKind::ForgottenReference => "memory that is held, and used when it no longer is",
             HoleKind::ForgottenFrame => "a stack pointer, taken for one of the entry function's",
         };

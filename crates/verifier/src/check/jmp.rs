@@ -8,6 +8,7 @@ use super::patch::{Patch, Renames, named_with_id};
 use super::reg_arg::Operand;
 use super::scalar_insn::{self, Outcome};
 use super::scalar_rules;
+use crate::HoleKind;
 use crate::env::Env;
 use crate::explore::walk::Next;
 use crate::log::reject;
@@ -77,9 +78,12 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     if scalars && scalar_rules::is_not_known(env.rules(), insn, values) {
         return unsupported("loops up to a range, on this kernel");
     }
+    let mut taken = is_branch_taken(env.rules(), &o);
+    if !scalars && taken.is_some() && decides_too_much(env, &o) {
+        taken = None;
+    }
     let same = scalars && insn.is_src_reg() && insn.src == insn.dst;
     let of_itself = || scalar_rules::is_taken_by_itself(env.rules(), &o.dst.val, o.op, o.is_jmp32);
-    let taken = is_branch_taken(env.rules(), &o);
     match taken.or_else(|| of_itself().filter(|_| same)) {
         Some(taken) => follow_one(env, insn, [o.dst.is_scalar(), o.src.is_scalar()], taken),
         None => {
@@ -204,6 +208,15 @@ fn is_branch_taken(rules: &Behaviours, o: &Operands) -> Option<bool> {
         (true, false) => not_null_branch_taken(rules, o, (&o.src, &o.dst)),
         (false, false) => None,
     }
+}
+
+/// A pointer that is not NULL is compared with 0: its low half may be 0, and what the kernel gives
+/// for its own objects is NULL where there are none. True if that decides nothing.
+fn decides_too_much(env: &mut Env<'_>, o: &Operands) -> bool {
+    let pointer = if o.dst.is_scalar() { &o.src } else { &o.dst };
+    let both = !o.dst.is_scalar() && !o.src.is_scalar();
+    let unsure = o.is_jmp32 || pointer.ty.base == Base::BtfId;
+    !both && unsure && env.goes_by(HoleKind::ComparedPointer)
 }
 
 /// Whether the kernel knows that the pointer is not NULL.
@@ -375,10 +388,10 @@ fn learn_from_pointers(
         && !o.is_jmp32
         && both_pointers
         && o.dst.ty.may_be_null() != o.src.ty.may_be_null()
-        && (env.rules().any_pointer_teaches_not_null
-            || [o.dst, o.src].iter().any(|reg| teaches_not_null(env.rules(), reg)))
         && o.dst.ty.base != Base::BtfId
         && o.src.ty.base != Base::BtfId
+        && ([o.dst, o.src].iter().any(|reg| teaches_not_null(env.rules(), reg))
+            || env.rules().any_pointer_teaches_not_null && !env.goes_by(HoleKind::ComparedPointer))
     {
         let nullable = if o.src.ty.may_be_null() { insn.src } else { insn.dst };
         let mut reg = env.reg(nullable);

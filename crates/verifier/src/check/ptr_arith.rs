@@ -61,6 +61,10 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         reject!(env, EACCES, InsnFault::ArithMaybeNull { regno: Regno(regno), ty: ptr.ty });
     }
     if ptr.ty.base == Base::Mem && ptr.ty.has(TypeFlag::PTR_UNTRUSTED) {
+        // The kernel leaves the register as it was, a number too.
+        if env.reg(regno).is_scalar() && env.goes_by(HoleKind::UntrustedSum) {
+            env.set_name(regno, PackedReg::UNKNOWN);
+        }
         return Ok(());
     }
     if env.large_sums && !known {

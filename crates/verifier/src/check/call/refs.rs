@@ -4,12 +4,14 @@
 //! `invalidate_non_owning_refs` (6.18).
 
 use super::dynptr;
+use super::func_args::SubArg;
 use super::meta::CallMeta;
+use crate::HoleKind;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{CallFault, Check};
 use crate::state::refs::{LockHome, RefKind, Reference};
-use crate::state::reg::Reg;
+use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, TypeFlag};
 use skep_uapi::MapType;
 use skep_uapi::helper::{ArgBase, HelperId};
@@ -97,9 +99,15 @@ pub(crate) fn clear_all_pkt_pointers(env: &mut Env<'_>) {
         .union(TypeFlag::DYNPTR_TYPE_XDP)
         .union(TypeFlag::DYNPTR_TYPE_SKB_META);
     let dead = dead_reg(env);
+    // A dynptr that a global function is given may be of the packet, and its slices do not say so.
+    let args = &env.subprogs[env.subprogno_walked as usize].args;
+    let takes_dynptr = args.as_ref().is_some_and(|args| args.contains(&SubArg::Dynptr));
+    let all_slices = takes_dynptr && env.goes_by(HoleKind::PacketSlice);
     env.for_each_reg(|reg| {
         let in_packet = reg.ty.is_packet() || reg.ty.is(Base::PacketEnd);
-        let slice = reg.ty.base == Base::Mem && reg.ty.flags.intersects(SLICES);
+        let of_dynptr = matches!(reg.extra, Extra::Mem { dynptr_id: 1.., .. });
+        let slice = reg.ty.base == Base::Mem
+            && (reg.ty.flags.intersects(SLICES) || all_slices && of_dynptr);
         if in_packet || slice {
             *reg = dead;
         }

@@ -7,6 +7,7 @@ use super::callee::Special;
 use super::ctx_type::kern_ctx_btf_id;
 use super::dynptr::DynptrArg;
 use super::meta::{ArgType, InitializedDynptr, MapArg, Meta};
+use crate::HoleKind;
 use crate::check::call::arg_mem::check_mem_reg;
 use crate::check::call::arg_type::check_func_arg_reg_off;
 use crate::env::Env;
@@ -266,6 +267,9 @@ impl Env<'_> {
             reject!(self, EINVAL, KfuncFault::NoOwnership { nth });
         }
         meta.arg_owning_ref = !reg.ty.has(TypeFlag::NON_OWN_REF);
+        if meta.arg_owning_ref && reg.ref_obj_id == 0 && self.goes_by(HoleKind::RefcountedObject) {
+            meta.arg_owning_ref = false;
+        }
         let fields = self.fields_of(&reg);
         if fields.is_empty() {
             reject!(self, EFAULT, KfuncFault::NoRecord);
@@ -328,6 +332,12 @@ impl Env<'_> {
         let optional = self.reg(regno).is_null()
             && (has_suffix(&params[nth], "__opt")
                 || slice && has_suffix(&params[nth], "__nullable"));
+        let size = self.reg(size_regno);
+        let takes_null = ["__nullable", "__opt"].iter().any(|it| has_suffix(&params[nth], it));
+        if self.reg(regno).ty.may_be_null() && !takes_null && size.is_scalar() && size.val.umax > 0
+        {
+            self.goes_through(HoleKind::NullMemory);
+        }
         if !optional && let Err(stop) = self.check_kfunc_mem_size_reg(size_regno) {
             return Err(self.led_to(stop, KfuncFault::MemLenPair { nth, len: nth + 1 }));
         }
@@ -336,6 +346,9 @@ impl Env<'_> {
                 reject!(self, EINVAL, KfuncFault::NotConstant { regno: Regno(size_regno) });
             };
             meta.arg_constant = Some(value);
+            if optional && self.goes_by(HoleKind::SliceSize) {
+                self.mark_chain_precision(size_regno)?;
+            }
         }
         Ok(())
     }

@@ -11,6 +11,7 @@
 //! `destroy_if_dynptr_stack_slot` (6.18).
 
 use super::slots::{NoSlots, Slots};
+use crate::HoleKind;
 use crate::check::call::refs::{acquire_reference, release_reference};
 use crate::env::Env;
 use crate::log::reg_text::dynptr_str;
@@ -184,13 +185,17 @@ impl Env<'_> {
         }
         let ref_obj_id = slot.ref_obj_id;
         release_reference(self, ref_obj_id);
-        for spi in 1..self.cur.frames[at.frameno as usize].slots().len() {
-            if self.slot(at.frameno, spi).types[0] != SlotType::Dynptr {
-                continue;
-            }
-            let clone = self.spilled(at.frameno, spi);
-            if clone.ref_obj_id == ref_obj_id && kind_of(&clone).1 {
-                self.clear_slots(Slots { spi, ..at });
+        // The kernel looks for clones in that frame alone.
+        for frameno in 0..self.cur.frames.len() as u32 {
+            for spi in 1..self.cur.frames[frameno as usize].slots().len() {
+                if self.slot(frameno, spi).types[0] != SlotType::Dynptr {
+                    continue;
+                }
+                let clone = self.spilled(frameno, spi);
+                let dies = clone.ref_obj_id == ref_obj_id && kind_of(&clone).1;
+                if dies && (frameno == at.frameno || self.goes_by(HoleKind::DynptrClones)) {
+                    self.clear_slots(Slots { frameno, spi, ..at });
+                }
             }
         }
         Ok(())
