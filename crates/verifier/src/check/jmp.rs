@@ -215,7 +215,8 @@ fn is_branch_taken(rules: &Behaviours, o: &Operands) -> Option<bool> {
 fn decides_too_much(env: &mut Env<'_>, o: &Operands) -> bool {
     let pointer = if o.dst.is_scalar() { &o.src } else { &o.dst };
     let both = !o.dst.is_scalar() && !o.src.is_scalar();
-    let unsure = o.is_jmp32 || pointer.ty.base == Base::BtfId;
+    let of_kernel = pointer.ty.base == Base::BtfId && !pointer.ty.has(TypeFlag::MEM_ALLOC);
+    let unsure = o.is_jmp32 || of_kernel;
     !both && unsure && env.goes_by(HoleKind::ComparedPointer)
 }
 
