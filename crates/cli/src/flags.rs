@@ -84,7 +84,8 @@ pub enum Command {
 
 const STAT_EXIT: &str = "\
 Exit status: 0 if every program got a verdict (rejection included, as in veristat), 1 if --fail-if \
-finds something, 2 on bad input or if something is not supported yet, 101 after an internal error.";
+finds something or a program of -C's first file is not in the second (veristat: 0), 2 on bad input \
+or if something is not supported yet, 101 after an internal error.";
 
 /// What `--emit`, `--sort` and `--filter` know, from the table of statistics, and the exit status.
 fn stat_notes() -> String {

@@ -58,12 +58,15 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
         return Ok(Err(NO_MATCH.to_owned()));
     }
     // What is not shown (-f STAT, -n) is judged all the same.
-    let breaches = wanted.gate.as_ref().map(|gate| gate.breaches(&joined));
+    let breaches = match &wanted.gate {
+        Some(gate) => gate.breaches(&joined),
+        None => joined.iter().filter_map(gone).collect(),
+    };
     joined.retain(|pair| wanted.filters.shows_joined(pair));
     sort_joined(&mut joined, &wanted.sort);
     joined.truncate(wanted.top_n);
     print_joined(streams, &joined, &emit, wanted.format)?;
-    let mut exit = print_breaches(streams, &breaches.unwrap_or_default())?;
+    let mut exit = print_breaches(streams, &breaches)?;
     let mut page_emit = wanted.html_emit.clone();
     page_emit.stats.retain(in_both);
     if let Err(message) = wanted.html.write(|| skep_report::compare_page(&joined, &page_emit)) {
@@ -71,6 +74,13 @@ pub(crate) fn compare(flags: &StatFlags, wanted: &Wanted, streams: &mut Streams<
         exit.raise(Exit::Input);
     }
     Ok(Ok(exit))
+}
+
+/// A program that the second file does not have: whatever was to be compared, it was not.
+fn gone(pair: &JoinedRow<'_>) -> Option<Breach> {
+    let base = pair.base.filter(|_| pair.comp.is_none())?;
+    let why = "the program is gone".to_owned();
+    Some(Breach { file: base.file.clone(), prog: base.prog.clone(), why })
 }
 
 /// In one of the four formats.
