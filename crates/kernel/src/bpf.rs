@@ -179,11 +179,11 @@ impl Attr {
     fn call_for_fd(&mut self, command: Command) -> Result<OwnedFd, Errno> {
         let fd = self.call(command)?;
         // SAFETY: these commands return a new descriptor that nobody else owns.
-        Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+        Ok(numbered_high(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
     }
 }
 
-/// Lowest number of the descriptors of maps and BTF.
+/// Lowest number of the descriptors of maps, BTF and programs.
 const FD_MIN: RawFd = 700;
 
 /// The descriptor with a high number: small ones that an object's insns name must stay closed,
@@ -250,7 +250,7 @@ impl Map {
         attr.name(28, spec.name).fd(48, spec.btf);
         attr.u32(52, spec.btf_key_type_id).u32(56, spec.btf_value_type_id);
         attr.u32(60, spec.btf_vmlinux_value_type_id).u64(64, spec.map_extra);
-        let fd = numbered_high(attr.call_for_fd(Command::MapCreate)?);
+        let fd = attr.call_for_fd(Command::MapCreate)?;
         Ok(Map { fd, key_size: spec.key_size as usize, value_size: spec.value_size as usize })
     }
 
@@ -317,7 +317,7 @@ pub fn btf_load(btf: &[u8]) -> Result<OwnedFd, (Errno, String)> {
         if !log.is_empty() {
             attr.out(8, log).u32(20, log.len() as u32).u32(24, 1);
         }
-        attr.call_for_fd(Command::BtfLoad).map(numbered_high)
+        attr.call_for_fd(Command::BtfLoad)
     };
     match load(&mut []) {
         Ok(fd) => Ok(fd),
@@ -340,7 +340,7 @@ pub fn btf_next_id(id: u32) -> Result<u32, Errno> {
 
 /// BPF_BTF_GET_FD_BY_ID.
 pub fn btf_by_id(id: u32) -> Result<OwnedFd, Errno> {
-    Attr::new().u32(0, id).call_for_fd(Command::BtfGetFdById).map(numbered_high)
+    Attr::new().u32(0, id).call_for_fd(Command::BtfGetFdById)
 }
 
 /// The name of the kernel's or a module's BTF; empty for a program's.

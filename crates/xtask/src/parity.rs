@@ -144,9 +144,9 @@ fn mutants(figures: &[Figure], text: &mut String) {
         let sum = |what: &str| {
             of_kernel.iter().filter(|it| it.what == what).map(|it| it.count).sum::<u64>()
         };
-        let (judged, same) = (sum("judged"), sum("same verdict"));
+        let (judged, accepts, rejects) = (sum("judged"), sum("false-accept"), sum("false-reject"));
+        let same = judged - accepts - rejects;
         let percent = 100.0 * same as f64 / judged.max(1) as f64;
-        let [accepts, rejects] = ["false-accept", "false-reject"].map(sum);
         let Figure { release, seed, .. } = &of_kernel[0];
         let programs = sum("programs");
         let _ = writeln!(

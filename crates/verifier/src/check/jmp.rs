@@ -78,10 +78,7 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     if scalars && scalar_rules::is_not_known(env.rules(), insn, values) {
         return unsupported("loops up to a range, on this kernel");
     }
-    let mut taken = is_branch_taken(env.rules(), &o);
-    if !scalars && taken.is_some() && decides_too_much(env, &o) {
-        taken = None;
-    }
+    let taken = is_branch_taken(env, &o);
     let same = scalars && insn.is_src_reg() && insn.src == insn.dst;
     let of_itself = || scalar_rules::is_taken_by_itself(env.rules(), &o.dst.val, o.op, o.is_jmp32);
     match taken.or_else(|| of_itself().filter(|_| same)) {
@@ -198,26 +195,18 @@ fn check_may_goto(env: &mut Env<'_>, insn: Insn) -> Check<Next> {
 }
 
 /// Whether the comparison always or never holds.
-fn is_branch_taken(rules: &Behaviours, o: &Operands) -> Option<bool> {
+fn is_branch_taken(env: &mut Env<'_>, o: &Operands) -> Option<bool> {
     if is_pkt_pointer_any(&o.dst) && is_pkt_pointer_any(&o.src) && !o.is_jmp32 {
         return is_pkt_ptr_branch_taken(o);
     }
     match (o.dst.is_scalar(), o.src.is_scalar()) {
-        (true, true) => scalar_rules::is_taken(rules, (&o.dst.val, &o.src.val), o.op, o.is_jmp32),
-        (false, true) => not_null_branch_taken(rules, o, (&o.dst, &o.src)),
-        (true, false) => not_null_branch_taken(rules, o, (&o.src, &o.dst)),
+        (true, true) => {
+            scalar_rules::is_taken(env.rules(), (&o.dst.val, &o.src.val), o.op, o.is_jmp32)
+        }
+        (false, true) => not_null_branch_taken(env, o, (&o.dst, &o.src)),
+        (true, false) => not_null_branch_taken(env, o, (&o.src, &o.dst)),
         (false, false) => None,
     }
-}
-
-/// A pointer that is not NULL is compared with 0: its low half may be 0, and what the kernel gives
-/// for its own objects is NULL where there are none. True if that decides nothing.
-fn decides_too_much(env: &mut Env<'_>, o: &Operands) -> bool {
-    let pointer = if o.dst.is_scalar() { &o.src } else { &o.dst };
-    let both = !o.dst.is_scalar() && !o.src.is_scalar();
-    let of_kernel = pointer.ty.base == Base::BtfId && !pointer.ty.has(TypeFlag::MEM_ALLOC);
-    let unsure = o.is_jmp32 || of_kernel;
-    !both && unsure && env.goes_by(HoleKind::ComparedPointer)
 }
 
 /// Whether the kernel knows that the pointer is not NULL.
@@ -233,22 +222,27 @@ fn teaches_not_null(rules: &Behaviours, ptr: &Reg) -> bool {
 
 /// A pointer that is not NULL against zero. Where halves are compared, the half has to be zero.
 fn not_null_branch_taken(
-    rules: &Behaviours,
+    env: &mut Env<'_>,
     o: &Operands,
     (ptr, number): (&Reg, &Reg),
 ) -> Option<bool> {
     let low = if o.is_jmp32 { u64::from(u32::MAX) } else { u64::MAX };
     let bits = number.val.var_off;
     let is_zero = bits.mask & low == 0 && bits.value & low == 0;
+    let rules = env.rules();
     let by_halves = o.is_jmp32 && !rules.halves_of_pointers_decide;
     if !is_known_not_null(rules, ptr) || !is_zero || by_halves {
         return None;
     }
-    match o.op {
-        JmpOp::Eq => Some(false),
-        JmpOp::Ne => Some(true),
-        _ => None,
-    }
+    let taken = match o.op {
+        JmpOp::Eq => false,
+        JmpOp::Ne => true,
+        _ => return None,
+    };
+    // The low half of an address may be 0, and objects of a kernel are at 0 where there is none.
+    let of_kernel = ptr.ty.base == Base::BtfId && !ptr.ty.has(TypeFlag::MEM_ALLOC);
+    let unsure = (o.is_jmp32 || of_kernel) && env.goes_by(HoleKind::ComparedPointer);
+    (!unsure).then_some(taken)
 }
 
 fn is_pkt_ptr_branch_taken(o: &Operands) -> Option<bool> {

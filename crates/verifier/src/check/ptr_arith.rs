@@ -76,14 +76,8 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
 
     let ptr_is_dst = insn.is_src_reg() && env.reg(insn.dst).ty == ptr.ty || !insn.is_src_reg();
     let ptr_is_dst = ptr_is_dst && !env.reg(insn.dst).is_scalar();
+    let ptr = &if ptr_is_dst { *ptr } else { taken_over(env, insn, ptr) };
     let mut dst = *ptr;
-    let frame = (!ptr_is_dst && ptr.ty.is(Base::Stack)).then(|| frame_of_sum(env, ptr));
-    if let Some(frame) = frame {
-        dst.extra = Extra::Frame(frame);
-    }
-    if !ptr_is_dst {
-        dst.ref_obj_id = reference_of_sum(env, insn, ptr);
-    }
     dst.val.mark_unbounded32();
     let mut info = Sanitize::default();
     let is_masked = matches!(insn.op(), BPF_ADD | BPF_SUB);
@@ -93,11 +87,6 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         sanitize_err(env, insn, ptr_is_dst, result)?;
     }
     compute(env, insn, (ptr, off), &mut dst)?;
-    if let Some(frame) = frame
-        && matches!(dst.extra, Extra::Frame(_))
-    {
-        dst.extra = Extra::Frame(frame);
-    }
     check_sane_pointer(env, &dst, ptr.ty)?;
     super::scalar_rules::sync(env.rules(), &mut dst.val);
     env.set_reg(regno, dst);
@@ -109,23 +98,17 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     Ok(())
 }
 
-/// The frame of `scalar += pointer`, which takes over all of the pointer but that: in the kernel it
-/// is the number's, which has none, so 0.
-fn frame_of_sum(env: &mut Env<'_>, ptr: &Reg) -> u32 {
-    match ptr.frameno() {
-        0 => 0,
-        frame if env.goes_by(HoleKind::ForgottenFrame) => frame,
-        _ => 0,
+/// What `scalar += pointer` takes over of the pointer. In the kernel that is neither the frame nor
+/// the reference: they are the number's, which has none.
+fn taken_over(env: &mut Env<'_>, insn: Insn, ptr: &Reg) -> Reg {
+    let mut sum = *ptr;
+    if ptr.ty.is(Base::Stack) && ptr.frameno() != 0 && !env.goes_by(HoleKind::ForgottenFrame) {
+        sum.extra = Extra::Frame(0);
     }
-}
-
-/// The reference of `scalar += pointer`: in the kernel it is the number's, which has none.
-fn reference_of_sum(env: &mut Env<'_>, insn: Insn, ptr: &Reg) -> u32 {
-    match ptr.ref_obj_id {
-        0 => 0,
-        held if env.goes_by(HoleKind::ForgottenReference) => held,
-        _ => env.reg(insn.dst).ref_obj_id,
+    if ptr.ref_obj_id != 0 && !env.goes_by(HoleKind::ForgottenReference) {
+        sum.ref_obj_id = env.reg(insn.dst).ref_obj_id;
     }
+    sum
 }
 
 fn check_base_allows(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) -> Check {

@@ -10,6 +10,9 @@ use crate::kernel_diff::{
 };
 use crate::objects;
 use crate::outcome::Ended;
+use crate::packed;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -56,6 +59,27 @@ const BASELINE_END: &str = ".baseline.csv.gz";
 /// Where tables and baselines are.
 pub(super) fn folder() -> PathBuf {
     crate::root().join("tests/kernels/asked")
+}
+
+/// The rows of a kernel's table, whose name is the release and then `end`.
+pub(super) fn read_rows<R: DeserializeOwned>(
+    release: &str,
+    end: &str,
+) -> Result<Vec<R>, Box<dyn Error>> {
+    let text = packed::read(&folder().join(format!("{release}{end}")))?;
+    let mut csv = csv::Reader::from_reader(text.as_bytes());
+    Ok(csv.deserialize().collect::<Result<_, _>>()?)
+}
+
+/// Writes what [`read_rows`] reads.
+pub(super) fn write_rows<R: Serialize>(
+    (release, end): (&str, &str),
+    rows: &[R],
+) -> Result<(), Box<dyn Error>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    rows.iter().try_for_each(|row| csv.serialize(row))?;
+    fs::create_dir_all(folder())?;
+    Ok(packed::write(&folder().join(format!("{release}{end}")), &csv.into_inner()?)?)
 }
 
 /// The releases that there are tables of, oldest first.

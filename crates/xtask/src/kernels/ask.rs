@@ -10,8 +10,8 @@ use super::{Machine, probe};
 use crate::answers::{self, Row};
 use crate::objects;
 use crate::outcome::Ended;
-use skep::Host;
 use skep::program::Program;
+use skep::{Host, Kernel};
 use skep_kernel::kernel_log::KernelStats;
 use skep_kernel::wire::{Load, Told};
 use std::collections::BTreeSet;
@@ -44,6 +44,17 @@ pub(super) fn folder(out: &Path, kernel: &str) -> PathBuf {
     out.join(kernel)
 }
 
+/// The facts that are in it.
+pub(super) fn host(folder: &Path) -> Result<Host, String> {
+    Host::read_folder(&folder.join("facts")).map_err(|e| e.to_string())
+}
+
+/// The kernel of these facts, and with them what is known of its release.
+pub(super) fn kernel(folder: &Path, release: &str) -> Result<(Host, Kernel), Box<dyn Error>> {
+    let host = host(folder)?;
+    Ok((host, Kernel::import(&folder.join("facts/btf/vmlinux"), Some(release))?))
+}
+
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let folder = folder(&args.out, &args.machine.kernel);
     fs::create_dir_all(folder.join("logs"))?;
@@ -51,7 +62,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     if !folder.join("facts/btf/vmlinux").exists() {
         asker.facts()?;
     }
-    let host = Host::read_folder(&folder.join("facts")).map_err(|e| e.to_string())?;
+    let host = host(&folder)?;
     let path = folder.join("answers.csv");
     let mut done: BTreeSet<_> = match path.exists() {
         true => answers::read(&path)?.into_keys().collect(),

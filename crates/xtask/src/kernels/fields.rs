@@ -3,11 +3,10 @@
 //!
 //! What skep says of the same programs by that kernel's rules is compared, and told.
 
-use super::ask::folder;
+use super::ask::{folder, kernel};
 use super::guest::Guest;
 use super::{Machine, agree, probe};
 use crate::outcome::Ended;
-use crate::packed;
 use serde::{Deserialize, Serialize};
 use skep::btf::{Btf, Kind};
 use skep::insn::Insn;
@@ -55,9 +54,7 @@ pub(crate) const END: &str = ".fields.gz";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let folder = folder(&args.out, &args.machine.kernel);
-    let facts = folder.join("facts");
-    let host = Host::read_folder(&facts).map_err(|e| e.to_string())?;
-    let kernel = Kernel::import(&facts.join("btf/vmlinux"), Some(&args.machine.kernel))?;
+    let (host, kernel) = kernel(&folder, &args.machine.kernel)?;
     let guest = Guest::boot(&args.machine, &folder.join("console.fields"))?;
     let mut asker = Asker { guest, host: &host, kernel: &kernel, asked: 0, others: Vec::new() };
     let mut rows = Vec::new();
@@ -74,12 +71,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     if let Some(btf) = btf.filter(|_| host.behaviours.kfuncs) {
         rows.extend(asker.kfuncs(btf.root(), btf)?);
     }
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    rows.iter().try_for_each(|row| csv.serialize(row))?;
-    packed::write(
-        &agree::folder().join(format!("{}{END}", args.machine.kernel)),
-        &csv.into_inner()?,
-    )?;
+    agree::write_rows((&args.machine.kernel, END), &rows)?;
     let Asker { asked, others, .. } = asker;
     println!("{}: {asked} programs, {} rows", args.machine.kernel, rows.len());
     println!("{}: skep says otherwise of {}", args.machine.kernel, others.len());
@@ -89,9 +81,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 
 /// Reads a table that [`run`] wrote.
 pub(super) fn read(release: &str) -> Result<Vec<Row>, Box<dyn Error>> {
-    let text = packed::read(&agree::folder().join(format!("{release}{END}")))?;
-    let mut csv = csv::Reader::from_reader(text.as_bytes());
-    Ok(csv.deserialize().collect::<Result<_, _>>()?)
+    agree::read_rows(release, END)
 }
 
 struct Asker<'a> {
@@ -121,14 +111,20 @@ impl Asker<'_> {
         if !told.judged {
             return Ok(None);
         }
-        let theirs = told.message.starts_with(words);
+        Ok(Some(self.says(program, &told, words)))
+    }
+
+    /// Whether these are its words; what we say otherwise is kept.
+    fn says(&mut self, program: &Program, told: &Judged, words: &str) -> bool {
+        let said = |log: &str| log.lines().any(|line| line.starts_with(words));
+        let theirs = said(&told.message);
         let ours = engine::verify_for((self.host, self.kernel), program, 4);
-        if ours.log.lines().any(|line| line.starts_with(words)) != theirs {
+        if said(&ours.log) != theirs {
             let (release, name) = (self.kernel.name(), &program.name);
             let ours = ours.verdict.reason().to_owned();
             self.others.push(format!("{release} {name}: ours {ours:?}, kernel {:?}", told.message));
         }
-        Ok(Some(theirs))
+        theirs
     }
 
     fn field(&mut self, hook: &Calls<'_>, field: &CtxField) -> Result<Option<Row>, Box<dyn Error>> {
@@ -201,19 +197,8 @@ impl Asker<'_> {
                 };
                 let told = self.judge(&program)?;
                 sleeps |= told.message.starts_with(SLEEPS);
-                if told.judged && !told.message.starts_with(NO_CALL) {
+                if told.judged && !self.says(&program, &told, NO_CALL) {
                     says.push(caller(hook));
-                }
-                let ours = engine::verify_for((self.host, self.kernel), &program, 4);
-                let refused = |log: &str| log.lines().any(|line| line.starts_with(NO_CALL));
-                if told.judged && refused(&ours.log) != refused(&told.message) {
-                    let ours = ours.verdict.reason();
-                    self.others.push(format!(
-                        "{} {}: ours {ours:?}, kernel {:?}",
-                        self.kernel.name(),
-                        program.name,
-                        told.message
-                    ));
                 }
             }
             let field = if sleeps { "sleeps" } else { "" };

@@ -3,7 +3,7 @@
 //! The same mutants and generated programs as `cargo xtask mutate`; the guest may die of them, and
 //! is booted again.
 
-use super::ask::folder;
+use super::ask::{folder, kernel};
 use super::guest::Guest;
 use super::{Machine, agree};
 use crate::mutate::{OnKernel, Told};
@@ -11,7 +11,6 @@ use crate::objects;
 use crate::outcome::Ended;
 use serde::{Deserialize, Serialize};
 use skep::program::Program;
-use skep::{Host, Kernel};
 use skep_kernel::wire::Load;
 use std::error::Error;
 use std::path::PathBuf;
@@ -52,9 +51,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
     let folder = folder(&args.out, &args.machine.kernel);
-    let facts = folder.join("facts");
-    let host = Host::read_folder(&facts).map_err(|e| e.to_string())?;
-    let kernel = Kernel::import(&facts.join("btf/vmlinux"), Some(&args.machine.kernel))?;
+    let (host, kernel) = kernel(&folder, &args.machine.kernel)?;
     let files = objects::find(&args.paths)?;
     let mut mutants = OnKernel::new((host, &kernel), files, (args.seed, args.generated));
     let mut asked = Asked { args, guest: None, console: folder.join("console.mutants") };
@@ -88,7 +85,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 pub(crate) struct Figure {
     pub(crate) release: String,
     pub(crate) seed: u64,
-    /// `programs`, `judged`, `same verdict`, `false-accept`, `false-reject`.
+    /// `programs`, `judged`, `false-accept`, `false-reject`.
     pub(crate) what: String,
     pub(crate) count: u64,
     /// Of a difference: the kernel's words of what we accept, ours of what we refuse.
@@ -115,15 +112,10 @@ fn record(args: &Args, mutants: &OnKernel<'_>) -> Result<(), Box<dyn Error>> {
         count,
         says: says.to_owned(),
     };
-    let (judged, others) = (mutants.judged(), mutants.other_verdicts());
-    let same = judged - others.iter().map(|it| it.1).sum::<u64>();
-    let mut own = vec![
-        figure("programs", mutants.programs(), ""),
-        figure("judged", judged, ""),
-        figure("same verdict", same, ""),
-    ];
-    own.extend(others.iter().map(|(is_accept, n, says)| {
-        figure(if *is_accept { "false-accept" } else { "false-reject" }, *n, says)
+    let mut own =
+        vec![figure("programs", mutants.programs(), ""), figure("judged", mutants.judged(), "")];
+    own.extend(mutants.other_verdicts().into_iter().map(|(is_accept, n, says)| {
+        figure(if is_accept { "false-accept" } else { "false-reject" }, n, says)
     }));
     let mut all = figures()?;
     all.retain(|it| it.release != args.machine.kernel);

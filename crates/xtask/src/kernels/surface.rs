@@ -4,18 +4,15 @@
 //! `yes` is all that says that the kernel knows the thing: a helper that a socket filter may not
 //! call is there all the same.
 
-use super::ask::folder;
+use super::ask::{folder, host};
 use super::guest::Guest;
 use super::{Machine, agree, probe};
 use crate::outcome::Ended;
-use crate::packed;
 use serde::{Deserialize, Serialize};
-use skep::Host;
 use skep::kernel::Item;
 use skep::kernel::ask::{Calls, calls, insns_named, questions};
 use skep::uapi::AttachType;
 use std::error::Error;
-use std::fs;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -43,10 +40,9 @@ pub(crate) struct Row {
 pub(crate) const END: &str = ".surface.csv";
 
 pub(crate) fn run(args: &Args) -> crate::Outcome {
-    let facts = folder(&args.out, &args.machine.kernel).join("facts");
-    let host = Host::read_folder(&facts).map_err(|e| e.to_string())?;
-    let console = folder(&args.out, &args.machine.kernel).join("console.surface");
-    let mut guest = Guest::boot(&args.machine, &console)?;
+    let folder = folder(&args.out, &args.machine.kernel);
+    let host = host(&folder)?;
+    let mut guest = Guest::boot(&args.machine, &folder.join("console.surface"))?;
     let btf = host.kernel_btf.as_ref();
     let mut rows = Vec::new();
     for question in questions(btf).into_iter().filter(|it| it.kind() != "btf") {
@@ -62,11 +58,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
     for asked in calls(btf) {
         rows.extend(refused_calls(&mut guest, &asked)?);
     }
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    rows.iter().try_for_each(|row| csv.serialize(row))?;
-    fs::create_dir_all(agree::folder())?;
-    let path = agree::folder().join(format!("{}{END}", args.machine.kernel));
-    packed::write(&path, &csv.into_inner()?)?;
+    agree::write_rows((&args.machine.kernel, END), &rows)?;
     let there = rows.iter().filter(|row| row.there == "yes").count();
     println!("{}: {there} of {} are there", args.machine.kernel, rows.len());
     Ok(Ended::Passed)
@@ -74,9 +66,7 @@ pub(crate) fn run(args: &Args) -> crate::Outcome {
 
 /// Reads a table that [`run`] wrote.
 pub(super) fn read(release: &str) -> Result<Vec<Row>, Box<dyn Error>> {
-    let text = packed::read(&agree::folder().join(format!("{release}{END}")))?;
-    let mut csv = csv::Reader::from_reader(text.as_bytes());
-    Ok(csv.deserialize().collect::<Result<_, _>>()?)
+    agree::read_rows(release, END)
 }
 
 /// Whether an answer is about an item.

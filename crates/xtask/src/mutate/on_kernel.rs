@@ -58,9 +58,9 @@ impl<'a> OnKernel<'a> {
     }
 
     /// Other verdicts, by their words: whether the kernel refuses what we accept, how many, what.
-    pub(crate) fn other_verdicts(&self) -> Vec<(bool, u64, String)> {
+    pub(crate) fn other_verdicts(&self) -> Vec<(bool, u64, &str)> {
         let all = self.groups.differences().filter(|it| it.0 <= Kind::FalseReject);
-        all.map(|(kind, n, key)| (kind == Kind::FalseAccept, n, key.to_owned())).collect()
+        all.map(|(kind, n, key)| (kind == Kind::FalseAccept, n, key)).collect()
     }
 
     /// Judges one batch.

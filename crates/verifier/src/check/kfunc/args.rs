@@ -329,16 +329,9 @@ impl Env<'_> {
         let (regno, size_regno) = (nth as u8 + 1, nth as u8 + 2);
         // Since 7.0 the name of the buffer says it as of any argument.
         let slice = matches!(meta.callee.special, Special::DynptrSlice | Special::DynptrSliceRdwr);
-        let optional = self.reg(regno).is_null()
-            && (has_suffix(&params[nth], "__opt")
-                || slice && has_suffix(&params[nth], "__nullable"));
-        let size = self.reg(size_regno);
-        let takes_null = ["__nullable", "__opt"].iter().any(|it| has_suffix(&params[nth], it));
-        if self.reg(regno).ty.may_be_null() && !takes_null && size.is_scalar() && size.val.umax > 0
-        {
-            self.goes_through(HoleKind::NullMemory);
-        }
-        if !optional && let Err(stop) = self.check_kfunc_mem_size_reg(size_regno) {
+        let [opt, nullable] = ["__opt", "__nullable"].map(|it| has_suffix(&params[nth], it));
+        let optional = self.reg(regno).is_null() && (opt || slice && nullable);
+        if !optional && let Err(stop) = self.check_kfunc_mem_size_reg(size_regno, opt || nullable) {
             return Err(self.led_to(stop, KfuncFault::MemLenPair { nth, len: nth + 1 }));
         }
         if self.is_const_mem_size(params, nth + 1) {

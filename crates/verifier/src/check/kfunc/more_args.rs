@@ -4,6 +4,7 @@
 
 use super::callee::Special;
 use super::meta::{MapArg, Meta};
+use crate::HoleKind;
 use crate::check::call::arg_mem::{ArgMem, check_helper_mem_access};
 use crate::check::call::lock::{LockCall, process_spin_lock};
 use crate::check::jmp::mark_ptr_not_null;
@@ -19,10 +20,14 @@ use skep_uapi::limits::BPF_MAX_VAR_SIZ;
 use skep_uapi::{AttachType, ProgType};
 
 impl Env<'_> {
-    /// Checks the size in R`regno` and that the memory before it may be read and written.
-    pub(super) fn check_kfunc_mem_size_reg(&mut self, regno: u8) -> Check {
+    /// Checks the size in R`regno` and that the memory before it may be read and written;
+    /// `takes_null`: the kfunc looks for NULL there.
+    pub(super) fn check_kfunc_mem_size_reg(&mut self, regno: u8, takes_null: bool) -> Check {
         let (name, saved) = (self.cur.frame().name(regno - 1), self.reg(regno - 1));
         if saved.ty.may_be_null() {
+            if !takes_null && self.reg(regno).val.umax > 0 {
+                self.goes_through(HoleKind::NullMemory);
+            }
             let mut reg = saved;
             mark_ptr_not_null(self, &mut reg);
             self.arena.set_reg(self.cur.frame_mut(), regno - 1, &reg);
