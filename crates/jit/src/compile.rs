@@ -1,15 +1,14 @@
 //! `compile`: the passes in order.
 
-use crate::coverage::{Coverage, has_register};
+use crate::coverage::{Base, Coverage};
 use crate::emit::{self, Emitted, Unit};
 use crate::error::Error;
 use crate::flow::{Flow, Func};
 use crate::frame::{Boundary, Frame};
 use crate::image::{self, Image, patching_is_refused};
-use crate::op::{Op, RegSet};
+use crate::op::Op;
 use crate::pc_map::PcMap;
 use crate::perf::Symbol;
-use crate::regs::SPARE_RBP;
 use crate::text::{FlagLine, Text};
 use crate::{Linkage, MachineCode, PokeMode, Prologue, Tuning, lower, opt};
 use skep_verifier::{SubprogFacts, Xlated};
@@ -24,17 +23,16 @@ pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<Ma
     let mut ops = lower::lower(xlated, linkage)?;
     let mut flow = Flow::new(xlated, &ops)?;
     flow.find_live(&ops);
-    let counts = linkage.coverage.is_some() && has_register(tuning, &flow);
+    let base = Base::new(linkage.coverage.as_ref(), (tuning, &flow));
     let tuning = &match linkage.coverage {
         None => tuning.clone(),
-        Some(_) => Tuning { passes: Coverage::allowed(tuning.passes, counts), ..tuning.clone() },
+        Some(_) => Tuning { passes: Coverage::allowed(tuning.passes, base), ..tuning.clone() },
     };
     opt::run(&mut ops, &mut flow, (linkage, tuning))?;
     // `rbp` is taken if there is fuel, or a frame that catches exceptions.
     let taken = tuning.fuel || flow.exception_cb.is_some();
     let prologue = if taken { Prologue::Minimal } else { tuning.prologue };
-    let others = if counts { RegSet::of(&[SPARE_RBP]) } else { RegSet::NONE };
-    let frames = frames((prologue, tuning.fuel), &flow, (&ops, others));
+    let frames = frames((prologue, tuning.fuel), &flow, (&ops, base));
     let poke = match patching_is_refused() {
         None => tuning.poke,
         Some(_) => PokeMode::Flag,
@@ -91,10 +89,10 @@ pub fn compile(xlated: &Xlated, linkage: &Linkage, tuning: &Tuning) -> Result<Ma
 fn frames(
     (prologue, fuel): (Prologue, bool),
     flow: &Flow,
-    (ops, others): (&[Op], RegSet),
+    (ops, base): (&[Op], Base),
 ) -> Vec<Frame> {
     let ops_of = |func: &Func| &ops[func.start as usize..func.end as usize];
-    let frame = |func: &Func| Frame::new(prologue, func, (ops_of(func), others));
+    let frame = |func: &Func| Frame::new(prologue, func, (ops_of(func), base));
     let mut frames: Vec<Frame> = flow.funcs.iter().map(frame).collect();
     if let (Some(main), Some(_)) = (flow.funcs.first(), flow.exception_cb) {
         let counts_tail_calls = flow.counts_tail_calls();
@@ -102,7 +100,7 @@ fn frames(
             true => Boundary::Env,
             false => Boundary::Rbp { counts_tail_calls },
         };
-        frames[0] = Frame::of_boundary(boundary, main);
+        frames[0] = Frame::of_boundary(boundary, main, base);
     }
     frames
 }

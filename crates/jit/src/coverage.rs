@@ -2,7 +2,7 @@
 //!
 //! Only a program that is compiled for it counts, and no other is touched by it. Each counter is
 //! one `add` to a word of the run's own CPU, so that no two runs write the same; the first word's
-//! address is in `rbp` where that is free, and else computed at each counter.
+//! address is in `rbp` where that is free, and else in a word of each frame.
 //!
 //! Passes that write ops in another place than they were, or take a jump away, are off then
 //! (`Coverage::allowed`); all others are on.
@@ -34,15 +34,31 @@ pub struct Coverage {
 
 impl Coverage {
     /// Those of the passes that leave counted edges where they are. Rounds of a loop that are
-    /// written in a row are counted together, which takes [`has_register`].
-    pub(crate) fn allowed(passes: Passes, has_register: bool) -> Passes {
-        let unroll = passes.unroll && has_register;
+    /// written in a row are counted together, which takes [`Base::Register`].
+    pub(crate) fn allowed(passes: Passes, base: Base) -> Passes {
+        let unroll = passes.unroll && base == Base::Register;
         Passes { guards: false, latches: false, cold: false, layout: false, unroll, ..passes }
     }
 }
 
-/// Whether `rbp` is free to hold the address of the first counter: it is neither the run's
-/// environment nor where a frame is found.
-pub(crate) fn has_register(tuning: &Tuning, flow: &Flow) -> bool {
-    !tuning.fuel && flow.exception_cb.is_none() && tuning.prologue == Prologue::Minimal
+/// Where a function has the address of the first counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// The program counts nothing.
+    Nowhere,
+    /// `rbp`: it is neither the run's environment nor where a frame is found.
+    Register,
+    /// A word of its frame.
+    Frame,
+}
+
+impl Base {
+    pub(crate) fn new(coverage: Option<&Coverage>, (tuning, flow): (&Tuning, &Flow)) -> Base {
+        let is_minimal = tuning.prologue == Prologue::Minimal;
+        match coverage {
+            None => Base::Nowhere,
+            Some(_) if !tuning.fuel && flow.exception_cb.is_none() && is_minimal => Base::Register,
+            Some(_) => Base::Frame,
+        }
+    }
 }

@@ -5,6 +5,7 @@
 //!   return address                       return address
 //!   saved registers (those in use)       saved rbp              <- rbp = r10
 //!   stack  <- r10 is its upper end       stack, 512 bytes at least
+//!   address of counters, if not in rbp   address of counters
 //!   padding, if it calls                 saved rbx r13 r14 r15
 //!                          <- rsp                               <- rsp
 //! ```
@@ -17,7 +18,7 @@
 //!   return address                       return address
 //!   saved rbp rbx r12 r13 r14 r15        saved rbx r13 r14 r15, env.throw_sp
 //!   stack  <- r10 is its upper end       stack  <- r10 is its upper end
-//!   padding                              padding
+//!   address of counters, padding         address of counters, padding
 //!                          <- rsp, rbp                          <- rsp, env.throw_sp
 //! ```
 //!
@@ -37,6 +38,7 @@
 
 use crate::RunEnv;
 use crate::asm::{Asm, Mem, Width, X86, forms};
+use crate::coverage::Base;
 use crate::flow::Func;
 use crate::op::{Op, Reg, RegSet};
 use crate::regs::{CALLEE_SAVED, RUN_ENV, SPARE_R12, SPARE_RBP, x86};
@@ -72,13 +74,18 @@ pub(crate) struct Frame {
     /// Of the main program (invariant 4).
     is_main: bool,
     boundary: Option<Boundary>,
+    /// From r10 to the word that has the address of the first counter.
+    counters: Option<i32>,
 }
 
 impl Frame {
-    /// The frame of `func`, whose ops are `ops`, with `others` that it uses besides.
-    pub(crate) fn new(prologue: Prologue, func: &Func, (ops, others): (&[Op], RegSet)) -> Frame {
+    /// The frame of `func`, whose ops are `ops`.
+    pub(crate) fn new(prologue: Prologue, func: &Func, (ops, base): (&[Op], Base)) -> Frame {
         let is_main = func.start == 0;
-        let mut used = others;
+        let mut used = match base {
+            Base::Register => RegSet::of(&[SPARE_RBP]),
+            Base::Frame | Base::Nowhere => RegSet::NONE,
+        };
         let mut calls = false;
         for op in ops {
             used = used.or(op.uses()).or(op.defs());
@@ -88,38 +95,48 @@ impl Frame {
             true => func.stack_bytes.next_multiple_of(8),
             false => 0,
         };
+        let (stack, counters) = with_counters(stack, base);
+        let frame = |(saved, sub), fp, full| Frame {
+            saved,
+            sub,
+            fp,
+            full,
+            is_main,
+            boundary: None,
+            counters,
+        };
         if prologue == Prologue::Full {
             let sub = stack.max(FULL_STACK_BYTES).next_multiple_of(16);
             let saved = vec![X86::RBX, X86::R13, X86::R14, X86::R15];
-            return Frame { saved, sub, fp: (X86::RBP, 0), full: true, is_main, boundary: None };
+            return frame((saved, sub), (X86::RBP, 0), true);
         }
         let saved: Vec<X86> =
             CALLEE_SAVED.into_iter().filter(|reg| used.has(*reg)).map(x86).collect();
         if !calls && stack <= RED_ZONE_BYTES {
-            let fp = (X86::RSP, 0);
-            return Frame { saved, sub: 0, fp, full: false, is_main, boundary: None };
+            return frame((saved, 0), (X86::RSP, 0), false);
         }
         let pushed = 8 + 8 * saved.len() as u32;
         let sub = match calls {
             true => (pushed + stack).next_multiple_of(16) - pushed,
             false => stack,
         };
-        let fp = (X86::RSP, sub as i32);
-        Frame { saved, sub, fp, full: false, is_main, boundary: None }
+        frame((saved, sub), (X86::RSP, sub as i32), false)
     }
 
     /// The frame of a main program that catches exceptions.
-    pub(crate) fn of_boundary(boundary: Boundary, func: &Func) -> Frame {
+    pub(crate) fn of_boundary(boundary: Boundary, func: &Func, base: Base) -> Frame {
         let free = |reg: &Reg| match boundary {
             Boundary::Rbp { counts_tail_calls } => *reg == SPARE_R12 && counts_tail_calls,
             Boundary::Env => [SPARE_RBP, SPARE_R12].contains(reg),
         };
         let saved: Vec<X86> = CALLEE_SAVED.into_iter().filter(|reg| !free(reg)).map(x86).collect();
         let words = 1 + saved.len() as u32 + u32::from(boundary == Boundary::Env);
-        let used = 8 * words + func.stack_bytes.next_multiple_of(8);
+        let (stack, counters) = with_counters(func.stack_bytes.next_multiple_of(8), base);
+        let used = 8 * words + stack;
         let sub = used.next_multiple_of(16) - 8 * words;
         let fp = (X86::RSP, sub as i32);
-        Frame { saved, sub, fp, full: false, is_main: true, boundary: Some(boundary) }
+        let boundary = Some(boundary);
+        Frame { saved, sub, fp, full: false, is_main: true, boundary, counters }
     }
 
     /// Sets `rsp` to what it is in the body of this function, which called this one.
@@ -136,6 +153,11 @@ impl Frame {
     /// The address `r10 + disp`.
     pub(crate) fn slot(&self, disp: i32) -> Mem {
         Mem::base(self.fp.0, self.fp.1.wrapping_add(disp))
+    }
+
+    /// The word that has the address of the first counter.
+    pub(crate) fn counters(&self) -> Option<Mem> {
+        self.counters.map(|disp| self.slot(disp))
     }
 
     /// The register that is r10, if one is.
@@ -188,6 +210,14 @@ impl Frame {
                 false => asm.r(&forms::PUSH, Width::W64, reg),
             }
         }
+    }
+}
+
+/// The stack with the word below it that has the address of the first counter, and where that is.
+fn with_counters(stack: u32, base: Base) -> (u32, Option<i32>) {
+    match base {
+        Base::Frame => (stack + 8, Some(-(stack as i32) - 8)),
+        Base::Register | Base::Nowhere => (stack, None),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! r0 to r5 are where the System V convention has result and arguments, so a helper call moves
 //! nothing. r10, r11 are the emitter's own; r12 counts tail calls in functions that can make some;
-//! rbp holds the run's environment if there is fuel, and else the
+//! rbp holds the run's environment if there is fuel, and else, unless exceptions need it, the
 //! address of the first counter in programs that count what they run ([`crate::coverage`]).
 
 use crate::asm::X86;
@@ -16,7 +16,8 @@ pub(crate) const TAIL_CALL_CNT: X86 = X86::R12;
 /// `*mut RunEnv` in programs with fuel.
 pub(crate) const RUN_ENV: X86 = X86::RBP;
 
-/// The first counter in programs that count what they run, where it is free.
+/// The first counter in programs that count what they run, where it is free; else a word of the
+/// frame has it.
 pub(crate) const COUNTERS: X86 = X86::RBP;
 
 /// Spare registers that passes may give out where they are free.

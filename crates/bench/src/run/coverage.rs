@@ -18,6 +18,8 @@ pub struct Covered {
     pub engines: Vec<Timed>,
     /// With over without.
     pub factor: Option<Ratio>,
+    /// The same of programs with fuel.
+    pub with_fuel: Option<Ratio>,
 }
 
 /// Measures all of them.
@@ -28,14 +30,21 @@ pub struct Covered {
 pub fn covered(members: &[Member], rounds: u32) -> Result<Vec<Covered>, String> {
     let one = |Member { kind, half, .. }: &Member| {
         let (opened, verified) = verified(kind)?;
-        let (code, tuning) = ((&verified, &*opened.object.maps), Tuning::default());
-        let entrants = vec![
-            Entrant::new("plain", machine::skep(kind, code, &tuning)),
-            Entrant::new("counting", machine::counting(kind, code, &tuning)),
-        ];
-        let engines = contest(entrants, rounds, Results::Equal)?;
-        let factor = engines[1].over(&engines[0]);
-        Ok(Covered { program: kind.name, held: *half == Half::Held, engines, factor })
+        let code = (&verified, &*opened.object.maps);
+        let both = |fuel| {
+            let tuning = Tuning { fuel, ..Tuning::default() };
+            let entrants = vec![
+                Entrant::new("plain", machine::skep(kind, code, &tuning)),
+                Entrant::new("counting", machine::counting(kind, code, &tuning)),
+            ];
+            let engines = contest(entrants, rounds, Results::Equal)?;
+            let factor = engines[1].over(&engines[0]);
+            Ok::<_, String>((engines, factor))
+        };
+        let (engines, factor) = both(false)?;
+        let (_, with_fuel) = both(true)?;
+        let held = *half == Half::Held;
+        Ok(Covered { program: kind.name, held, engines, factor, with_fuel })
     };
     members.iter().map(one).collect()
 }

@@ -63,12 +63,13 @@ fn runner<'a>(entry: Entry, data: Vec<u8>, keep: impl Sized + 'a) -> Runner<'a> 
         let end = start + DATA_BYTES as u64;
         let mut ctx = Ctx { data: start, data_end: end, data_meta: start, rest: [0; 8] };
         let ctx = (&raw mut ctx).cast();
+        let mut env = RunEnv { fuel: i64::MAX, ..RunEnv::default() };
         let mut result = 0;
         let started = Instant::now();
         for _ in 0..runs {
-            // SAFETY: the context and its data live; the code does (2), and is a program (1)
-            // without fuel, which does not look at its second argument.
-            result = unsafe { entry(ctx, std::ptr::null_mut()) };
+            // SAFETY: the context, its data and the environment, at which only programs with fuel
+            // look, live; the code does (2), and is a program (1).
+            result = unsafe { entry(ctx, &raw mut env) };
         }
         Ok((result, started.elapsed().as_nanos() as f64 / f64::from(runs)))
     })

@@ -5,21 +5,23 @@
 
 use super::Emit;
 use crate::asm::{Mem, Width, X86, forms};
-use crate::coverage::{Place, has_register};
+use crate::coverage::{Base, Place};
 use crate::opt::unroll::Loop;
 use crate::regs::{COUNTERS, SCRATCH, SCRATCH2};
 use crate::thread_word;
 
 impl Emit<'_> {
-    /// Whether [`COUNTERS`] is where the first counter is.
-    fn has_counters_register(&self) -> bool {
-        self.unit.linkage.coverage.is_some() && has_register(self.unit.tuning, self.unit.flow)
-    }
-
     /// Behind the prologue of a function.
     pub(super) fn coverage_entry(&mut self) {
-        if self.has_counters_register() {
-            self.counters_to(COUNTERS);
+        match self.counters() {
+            Base::Nowhere => {}
+            Base::Register => self.counters_to(COUNTERS),
+            Base::Frame => {
+                self.counters_to(SCRATCH);
+                if let Some(word) = self.frame().counters() {
+                    self.asm.rm(&forms::MOV_MR, Width::W64, (SCRATCH, word));
+                }
+            }
         }
         self.count(Place::Entry(self.unit.flow.funcs[self.func].start));
     }
@@ -41,10 +43,13 @@ impl Emit<'_> {
             return;
         };
         self.flags = None;
-        let base = if self.has_counters_register() { COUNTERS } else { SCRATCH };
-        if base == SCRATCH {
-            self.counters_to(SCRATCH);
-        }
+        let base = match self.frame().counters() {
+            None => COUNTERS,
+            Some(word) => {
+                self.asm.rm(&forms::MOV_RM, Width::W64, (SCRATCH, word));
+                SCRATCH
+            }
+        };
         let word = Mem::base(base, 8 * counter as i32);
         let form = if times < 128 { &forms::ADD_I8 } else { &forms::ADD_I32 };
         self.asm.mi(form, Width::W64, (word, i64::from(times)));
@@ -75,6 +80,11 @@ impl Emit<'_> {
         }
         passed.retain(|(_, times)| *times > 0);
         passed
+    }
+
+    fn counters(&self) -> Base {
+        let unit = self.unit;
+        Base::new(unit.linkage.coverage.as_ref(), (unit.tuning, unit.flow))
     }
 
     /// The address of the first counter of the thread's CPU.

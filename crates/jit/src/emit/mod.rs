@@ -424,8 +424,9 @@ impl<'a> Emit<'a> {
 mod tests {
     use super::*;
     use crate::Prologue;
+    use crate::coverage::Base;
     use crate::flow::Func;
-    use crate::op::{AluOp, RegSet, ShiftOp, Size, Space};
+    use crate::op::{AluOp, ShiftOp, Size, Space};
 
     const SLOT: Addr = Addr { base: Reg::FP, index: None, disp: -8, space: Space::Own };
 
@@ -435,7 +436,7 @@ mod tests {
         let func = Func { end: 2, stack_bytes: 8, ..Func::default() };
         let mut flow = Flow { funcs: vec![func], ..Flow::default() };
         flow.find_targets(&ops);
-        let frames = [Frame::new(Prologue::Minimal, &func, (&ops, RegSet::NONE))];
+        let frames = [Frame::new(Prologue::Minimal, &func, (&ops, Base::Nowhere))];
         emit(&Unit {
             ops: &ops,
             flow: &flow,

@@ -192,28 +192,35 @@ fn prologues(rows: &[Prologues]) -> String {
 
 /// Those that cost most, of those that may be looked at, and the mean of all.
 fn coverage(rows: &[Covered]) -> String {
-    let mut table = Grid::new(&["ns per run", "plain", "counting", "factor"], 1);
+    let mut table = Grid::new(&["ns per run", "plain", "counting", "factor", "with fuel"], 1);
     let value = |row: &&Covered| row.factor.as_ref().map_or(0.0, |factor| factor.value);
     let mut shown: Vec<&Covered> = rows.iter().filter(|row| !row.held).collect();
     shown.sort_by(|a, b| value(b).total_cmp(&value(a)));
     for row in &shown {
         let [plain, counting] = [0, 1].map(|at| ns(row.engines[at].median()));
-        table.row([row.program.to_owned(), plain, counting, ratio(row.factor.as_ref())]);
+        let [factor, with_fuel] = [&row.factor, &row.with_fuel].map(|it| ratio(it.as_ref()));
+        table.row([row.program.to_owned(), plain, counting, factor, with_fuel]);
     }
-    let most = rows.iter().map(|row| value(&row)).fold(0.0, f64::max);
-    let twice = rows.iter().filter(|row| value(row) > 2.0).count();
-    let mean = rows.iter().filter_map(|row| row.factor.clone()).collect::<Vec<_>>();
-    let mean = crate::geometric_mean(&mean);
-    let count = rows.len();
+    let (without, with) = (factors(rows, |row| &row.factor), factors(rows, |row| &row.with_fuel));
     table.row([
-        format!("geometric mean of {count}"),
+        format!("geometric mean of {}", rows.len()),
         String::new(),
         String::new(),
-        format!("{} ({})", ratio(mean.as_ref()), interval(mean.as_ref())),
+        without.0,
+        with.0,
     ]);
-    format!(
-        "{table}\n\nThe highest factor is {}; {twice} of {count} are above 2.",
-        figures::ratio(most)
+    format!("{table}\n\n{}; with fuel: {}.", without.1, with.1)
+}
+
+/// The mean with its interval, and the highest.
+fn factors(rows: &[Covered], of: impl Fn(&Covered) -> &Option<Ratio>) -> (String, String) {
+    let all: Vec<Ratio> = rows.iter().filter_map(|row| of(row).clone()).collect();
+    let mean = crate::geometric_mean(&all);
+    let most = all.iter().map(|factor| factor.value).fold(0.0, f64::max);
+    let twice = all.iter().filter(|factor| factor.value > 2.0).count();
+    (
+        format!("{} ({})", ratio(mean.as_ref()), interval(mean.as_ref())),
+        format!("highest {}, {twice} of {} above 2", figures::ratio(most), rows.len()),
     )
 }
 
