@@ -150,23 +150,18 @@ pub fn special_fields_of(
 }
 
 /// The structs that programs may allocate (`bpf_obj_new`) and whose fields are then special: those
-/// with a lock, graph node, graph root, refcount or kptr among their members, in id order.
+/// with a lock, graph node, graph root, refcount, or kptr to a defined struct among their members, in
+/// id order.
 ///
 /// After an error the kernel refuses the whole BTF.
 pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error> {
     let is_meta = |m: Member<'_>| {
         let t = btf.ty(m.ty);
-        let pointer = if t.kind() == Kind::Volatile { t.target() } else { t };
-        let (name, is_pointer) = match pointer.kind() {
-            Kind::Ptr if pointer.target().kind() == Kind::TypeTag => {
-                (pointer.target().name(), true)
-            }
-            _ if t.kind() == Kind::Struct => (t.name(), false),
-            _ => return false,
-        };
-        let mut rows =
-            ROWS.iter().filter(|row| row.in_object && row.kind.is_pointer() == is_pointer);
-        rows.any(|row| row.name == name)
+        if t.kind() == Kind::Struct {
+            return ROWS.iter().any(|r| r.in_object && !r.kind.is_pointer() && r.name == t.name());
+        }
+        let kind = tagged_pointer(t).ok().flatten();
+        kind.is_some_and(|kind| kind.row().in_object) && pointee(btf, t).is_ok()
     };
     let structs = btf.iter().filter(|t| t.kind() == Kind::Struct && t.members().any(is_meta));
     let left = &mut { VISITS_MAX };
@@ -210,6 +205,32 @@ fn check_together(found: &[SpecialField]) -> Result<(), Error> {
         return Err(Error::new("bpf_list_node and bpf_rb_node without bpf_refcount"));
     }
     Ok(())
+}
+
+/// Which kind of tagged pointer this type is, if it is one.
+fn tagged_pointer(t: Type<'_>) -> Result<Option<FieldKind>, Error> {
+    let t = if t.kind() == Kind::Volatile { t.target() } else { t };
+    let tag = t.target();
+    if t.kind() != Kind::Ptr || tag.kind() != Kind::TypeTag || tag.kflag() {
+        return Ok(None);
+    }
+    if tag.target().kind() == Kind::TypeTag {
+        return Err(Error::new(format!("pointer with tag '{}' and another", tag.name())));
+    }
+    match ROWS.iter().find(|row| row.kind.is_pointer() && row.name == tag.name()) {
+        Some(row) => Ok(Some(row.kind)),
+        None => Err(Error::new(format!("pointer with unknown tag '{}'", tag.name()))),
+    }
+}
+
+/// The struct that a tagged pointer points to.
+fn pointee(btf: &Btf, t: Type<'_>) -> Result<TypeId, Error> {
+    let t = if t.kind() == Kind::Volatile { t.target() } else { t };
+    let to = btf.skip_modifiers(t.target_id());
+    if to.kind() != Kind::Struct {
+        return Err(Error::new("tagged pointer does not point to a struct"));
+    }
+    Ok(to.id())
 }
 
 struct Search<'a> {
@@ -292,7 +313,7 @@ impl<'a> Search<'a> {
         let (target, node_offset) = match kind {
             ListHead => self.graph_root(slot, ListNode)?,
             RbRoot => self.graph_root(slot, RbNode)?,
-            _ if kind.is_pointer() => (Some(self.pointee(t)?), None),
+            _ if kind.is_pointer() => (Some(pointee(self.btf, t)?), None),
             _ => (None, None),
         };
         let first = self.found.len();
@@ -326,32 +347,10 @@ impl<'a> Search<'a> {
             self.seen |= bit;
             return Ok(Some(row.kind));
         }
-        if t.kind() == Kind::Struct { Ok(None) } else { self.tagged_pointer(t) }
-    }
-
-    fn tagged_pointer(&self, t: Type<'a>) -> Result<Option<FieldKind>, Error> {
-        let t = if t.kind() == Kind::Volatile { t.target() } else { t };
-        let tag = t.target();
-        if t.kind() != Kind::Ptr || tag.kind() != Kind::TypeTag || tag.kflag() {
+        if t.kind() == Kind::Struct {
             return Ok(None);
         }
-        if tag.target().kind() == Kind::TypeTag {
-            return Err(Error::new(format!("pointer with tag '{}' and another", tag.name())));
-        }
-        let by_tag = |row: &&Row| row.kind.is_pointer() && row.name == tag.name();
-        let Some(row) = ROWS.iter().find(by_tag) else {
-            return Err(Error::new(format!("pointer with unknown tag '{}'", tag.name())));
-        };
-        Ok((self.allowed)(row).then_some(row.kind))
-    }
-
-    fn pointee(&self, t: Type<'a>) -> Result<TypeId, Error> {
-        let t = if t.kind() == Kind::Volatile { t.target() } else { t };
-        let to = self.btf.skip_modifiers(t.target_id());
-        if to.kind() != Kind::Struct {
-            return Err(Error::new("tagged pointer does not point to a struct"));
-        }
-        Ok(to.id())
+        Ok(tagged_pointer(t)?.filter(|kind| (self.allowed)(kind.row())))
     }
 
     /// What a list head or rb root holds, from its decl tag `contains:STRUCT:NODE`.

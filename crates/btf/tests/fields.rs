@@ -206,6 +206,11 @@ fn allocated_structs_are_checked_with_the_btf() {
         (["bpf_list_node", "bpf_spin_lock"], Some(2)),
         (["bpf_list_node", "bpf_list_node"], Some(2)),
         (["bpf_timer", "bpf_timer"], None),
+        (["foo kptr *", "int"], Some(1)),
+        (["int kptr *", "foo kptr *[12]"], None),
+        (["fwd kptr *", "foo kptr *[12]"], None),
+        (["foo kptr kptr *", "foo kptr *[12]"], None),
+        (["foo uptr *", "foo kptr *[12]"], None),
     ] {
         let (btf, val) = World::new().value(&members);
         let metas = struct_metas(&btf).unwrap();
@@ -222,6 +227,10 @@ fn allocated_structs_are_checked_with_the_btf() {
         ["bpf_list_node", "foo user *"],
         ["bpf_list_node", "int kptr *"],
         ["bpf_list_node", "foo kptr *[12]"],
+        ["bpf_list_node", "fwd kptr *"],
+        ["foo kptr *", "int kptr *"],
+        ["foo kptr *", "fwd kptr *"],
+        ["foo kptr *", "foo kptr *[12]"],
         ["bpf_list_node", "bpf_list_node[2]"],
         ["bpf_list_node", "bpf_refcount[2]"],
     ] {
