@@ -20,7 +20,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Bytes that all objects of a runtime may take.
 const BYTES_MAX: usize = 1 << 30;
@@ -39,6 +39,9 @@ struct State {
     held: HashMap<u64, VecDeque<u64>>,
     /// The head or root of each node that has one.
     owners: HashMap<u64, u64>,
+    /// Memory of objects that are gone, by address: a run that saw one may still read it, in an RCU
+    /// section. None of them overlap.
+    late: BTreeMap<u64, Weak<Region>>,
 }
 
 struct Object {
@@ -113,9 +116,33 @@ impl State {
             let pointers = words(owns.pointers).map(|at| memory.u64(at).swap(0, AcqRel));
             less.extend(pointers.filter(|pointer| *pointer != 0));
             words(owns.heads).for_each(|at| less.extend(self.take_all(memory.addr(at))));
+            self.keep_late(base, &memory);
             gone.push(memory);
         }
         gone
+    }
+
+    fn keep_late(&mut self, base: u64, memory: &Arc<Region>) {
+        let end = base + memory.len() as u64;
+        if self.late.len().is_power_of_two() {
+            self.late.retain(|_, memory| memory.strong_count() > 0);
+        }
+        while let Some((before, _)) = self.late.range(base..end).next() {
+            let before = *before;
+            self.late.remove(&before);
+        }
+        self.late.insert(base, Arc::downgrade(memory));
+    }
+
+    /// The memory that has the bytes at `addr`, of an object that is there or that a run may still
+    /// look at, and where they begin.
+    fn memory(&mut self, addr: u64, size: usize) -> Option<(Arc<Region>, usize)> {
+        let memory = match self.around(addr) {
+            Some((_, object)) => object.memory.clone(),
+            None => self.late.range(..=addr).next_back()?.1.upgrade()?,
+        };
+        let at = memory.offset_of(addr, size)?;
+        Some((memory, at))
     }
 
     /// Takes all nodes out of a list or tree.
@@ -280,10 +307,7 @@ impl Objects {
 
     /// The memory and offset of an access to an object.
     pub(crate) fn locate(&self, addr: u64, size: usize) -> Option<(Arc<Region>, usize)> {
-        let mut state = self.state();
-        let (_, object) = state.around(addr)?;
-        let at = object.memory.offset_of(addr, size)?;
-        Some((object.memory.clone(), at))
+        self.state().memory(addr, size)
     }
 
     /// Where the object is that has the byte at `addr`.
