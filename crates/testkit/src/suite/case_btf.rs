@@ -172,7 +172,9 @@ impl Types {
             align_max = align_max.max(align);
         }
         let size = at.next_multiple_of(align_max);
-        let value = self.builder.struct_(&format!("{name}_value"), size, &members);
+        let type_name = format!("{name}_value");
+        let value = self.builder.struct_(&type_name, size, &members);
+        self.known.insert(type_name, value);
         let key = match map.key {
             8 => self.int("u64")?,
             _ => self.int("u32")?,
@@ -181,11 +183,16 @@ impl Types {
     }
 
     /// Type, size and alignment of a field: an integer, an array of them, a type of the kernel, a
-    /// `kptr` to a struct with one number.
+    /// `kptr` to the value of a map before it (`m_value`), or to a struct with one number.
     fn field(&mut self, name: &str) -> Result<(TypeId, u32, u32), String> {
         if let Some(object) = name.strip_prefix("kptr ") {
-            let number = self.int("u64")?;
-            let object = self.builder.struct_(object, 8, &[MemberDef::new("number", number, 0)]);
+            let object = match self.known.get(object) {
+                Some(&value) => value,
+                None => {
+                    let number = MemberDef::new("number", self.int("u64")?, 0);
+                    self.builder.struct_(object, 8, &[number])
+                }
+            };
             let tagged = self.builder.type_tag("kptr", object);
             return Ok((self.builder.ptr(tagged), 8, 8));
         }
