@@ -150,8 +150,10 @@ pub fn special_fields_of(
 }
 
 /// The structs that programs may allocate (`bpf_obj_new`) and whose fields are then special: those
-/// with a lock, graph node, graph root, refcount, or kptr to a defined struct among their members, in
-/// id order.
+/// with a lock, graph node, graph root, refcount or kptr among their members, in id order.
+///
+/// A kptr to what is not a struct here, such as a forward declaration, makes none, and is an error
+/// beside what does.
 ///
 /// After an error the kernel refuses the whole BTF.
 pub fn struct_metas(btf: &Btf) -> Result<Vec<(TypeId, Vec<SpecialField>)>, Error> {
