@@ -7,8 +7,9 @@
 use crate::Error;
 use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
-use skep_btf::{Btf, Kind, LATER_KINDS};
+use skep_btf::{Btf, Kind, LATER_KINDS, TypeId};
 use skep_object::OpenOptions;
+use skep_uapi::ctx::{CtxFields, LaterField};
 use skep_uapi::words::Words;
 use skep_uapi::{Behaviours, KernelProfile};
 use skep_verifier::{Config, ErrorInjection, KernelSymbols};
@@ -60,6 +61,8 @@ pub struct Host {
     pub behaviours: Behaviours,
     /// Its texts.
     pub words: Words,
+    /// Fields of contexts that it has, of those that not every kernel has.
+    pub ctx_fields: CtxFields,
     /// Helpers from this number on are not there.
     pub helpers_end: Option<u32>,
 }
@@ -83,8 +86,10 @@ impl Host {
         let has_symbols = symbols_file.exists();
         let symbols = symbols(move || Symbols::read_file(&symbols_file).unwrap_or_default());
         let list = dir.join("error_injection");
+        let btf = with_modules(dir, &text("modules").unwrap_or_default())?;
+        let ctx_fields = CtxFields::those(|field| has_field(&btf, field).unwrap_or(true));
         Ok(Host {
-            kernel_btf: Some(with_modules(dir, &text("modules").unwrap_or_default())?),
+            kernel_btf: Some(btf),
             error_injection: Some(injection(list, Arc::clone(&symbols), kconfig.clone())),
             kconfig,
             kallsyms: has_symbols.then(|| address_of(symbols)),
@@ -93,6 +98,7 @@ impl Host {
             is_partial: false,
             absent_btf_kinds: kinds(&text("btf_absent").unwrap_or_default()),
             behaviours: Behaviours::of_release(&text("release").unwrap_or_default()),
+            ctx_fields,
             words: Words::of_release(&text("release").unwrap_or_default()),
             helpers_end: text("release")
                 .and_then(|release| release.parse().ok())
@@ -129,6 +135,7 @@ impl Host {
             is_partial: false,
             absent_btf_kinds: Arc::default(),
             behaviours: Behaviours::default(),
+            ctx_fields: CtxFields::all(),
             words: Words::default(),
             helpers_end: None,
         })
@@ -147,6 +154,7 @@ impl Host {
             error_injection: self.error_injection.clone(),
             profile: KernelProfile {
                 behaviours: self.behaviours,
+                ctx_fields: self.ctx_fields,
                 words: self.words,
                 helpers_end: self.helpers_end.unwrap_or(u32::MAX),
                 ..config.profile
@@ -204,6 +212,18 @@ fn with_modules(dir: &Path, names: &str) -> Result<Arc<Btf>, Error> {
         btf = Arc::new(module.map_err(|e| Error::new(&path, STEP, e))?);
     }
     Ok(btf)
+}
+
+/// Whether the kernel's BTF has a field of a context; `None` if it does not say so.
+pub(crate) fn has_field(btf: &Btf, field: &LaterField) -> Option<bool> {
+    let id = btf.root().find_by_name_kind(field.of, Kind::Struct)?;
+    (field.whole_bytes == 0).then(|| has_member((btf, 4), id, field.field))
+}
+
+/// Whether a struct has the member, or a union without a name in it, so many levels deep at most.
+fn has_member((btf, levels): (&Btf, u32), id: TypeId, name: &str) -> bool {
+    let inside = |id| levels > 0 && has_member((btf, levels - 1), id, name);
+    btf.ty(id).members().any(|it| it.name == name || (it.name.is_empty() && inside(it.ty)))
 }
 
 /// The whole file, or an error if it is longer than `bytes_max`.

@@ -19,7 +19,7 @@ const fn column(release: &'static str, major: u32, minor: u32, patch: u32) -> Co
 
 /// The kernels, in the order of the rows' marks.
 const COLUMNS: [Column; 12] = [
-    column("5.10.0-46-", 0, 0, 0),
+    column("5.10.0-46-", 5, 10, 0),
     column("6.1.0-56-", 6, 1, 0),
     column("6.12.117+", 6, 12, 0),
     column("6.16.12+", 6, 16, 0),
@@ -73,10 +73,8 @@ impl Behaviour {
 
     /// The same where it is known: on a kernel that was asked, or between two that agree.
     pub fn known_on(&self, release: &str) -> Option<bool> {
-        let at = column_of(release);
-        let after = (at + 1).min(COLUMNS.len() - 1);
-        let (here, there) = (holds(self.marks, at), holds(self.marks, after));
-        (release.starts_with(COLUMNS[at].release) || here == there).then_some(here)
+        let [here, there] = columns_around(release).map(|at| holds(self.marks, at));
+        (here == there).then_some(here)
     }
 
     /// Whether the witness shows it there: on some kernels it is another program, by their types.
@@ -94,10 +92,27 @@ pub(crate) fn column_of(release: &str) -> usize {
     if let Some(at) = COLUMNS.iter().position(|it| release.starts_with(it.release)) {
         return at;
     }
-    let mut parts = release.split(|c: char| !c.is_ascii_digit());
-    let numbers: [u32; 3] =
-        std::array::from_fn(|_| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0));
+    let numbers = numbers(release);
     COLUMNS.iter().rposition(|it| it.from <= numbers).unwrap_or(0)
+}
+
+/// What the releases of the asked kernels begin with between which this one is; twice the same if
+/// it was asked, and where there is none on one side.
+pub fn asked_around(release: &str) -> [&'static str; 2] {
+    columns_around(release).map(|at| COLUMNS[at].release)
+}
+
+fn columns_around(release: &str) -> [usize; 2] {
+    let at = column_of(release);
+    let was_asked = release.starts_with(COLUMNS[at].release);
+    let is_older = numbers(release) < COLUMNS[at].from;
+    let after = if was_asked || is_older { at } else { (at + 1).min(COLUMNS.len() - 1) };
+    [at, after]
+}
+
+fn numbers(release: &str) -> [u32; 3] {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    std::array::from_fn(|_| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0))
 }
 
 /// What the release of the asked kernel begins with whose rules hold for `release`.
@@ -163,14 +178,11 @@ impl Behaviours {
     }
 
     /// Those of a release (`uname -r`). Of one that was not asked only what the asked ones before
-    /// and after it agree on is known; the rest is as on 6.18.44.
+    /// and after it agree on is known; the rest is as on 6.18.44. One before all has what the
+    /// oldest has.
     pub fn of_release(release: &str) -> Behaviours {
-        let at = column_of(release);
-        let after = (at + 1).min(COLUMNS.len() - 1);
-        if release.starts_with(COLUMNS[at].release) {
-            return Behaviours::of_column(at);
-        }
-        Behaviours::between(&Behaviours::of_column(at), &Behaviours::of_column(after))
+        let [before, after] = columns_around(release).map(Behaviours::of_column);
+        Behaviours::between(&before, &after)
     }
 }
 
@@ -583,5 +595,8 @@ mod tests {
         let between = Behaviours::of_release("5.15.0-100-generic");
         assert!(between.kfuncs, "not known, as on 6.18");
         assert!(!between.ranges_decide_jumps, "neither 5.10 nor 6.1 does so");
+        assert_eq!(Behaviours::of_release("5.4"), Behaviours::of_column(0));
+        assert_eq!(asked_around("5.4"), ["5.10.0-46-"; 2]);
+        assert_eq!(asked_around("6.8.0-31-generic"), ["6.1.0-56-", "6.12.117+"]);
     }
 }

@@ -1,6 +1,7 @@
 //! A kernel version as data: what differs between kernels is a field here, never a version test in
 //! the verifier.
 
+use crate::ctx::CtxFields;
 use crate::words::Words;
 use crate::{Behaviours, limits};
 
@@ -25,6 +26,8 @@ pub struct KernelProfile {
     pub behaviours: Behaviours,
     /// Helpers from this number on are not there.
     pub helpers_end: u32,
+    /// Fields of contexts that not every kernel has.
+    pub ctx_fields: CtxFields,
     /// Texts that are not every kernel's.
     pub words: Words,
 }
@@ -42,6 +45,7 @@ impl KernelProfile {
             used_maps_max: limits::MAX_USED_MAPS,
             behaviours: Behaviours::reference(),
             helpers_end: u32::MAX,
+            ctx_fields: CtxFields::all(),
             words: Words::reference(),
         }
     }

@@ -15,6 +15,8 @@
 
 mod agree;
 mod ask;
+#[cfg(test)]
+mod by_name;
 mod fetch;
 mod fields;
 mod guest;

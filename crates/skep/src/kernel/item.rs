@@ -2,13 +2,14 @@
 
 use skep_insn::Insn;
 use skep_insn::code::{
-    BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD,
-    BPF_PSEUDO_MAP_VALUE,
+    BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_LDX, BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD,
+    BPF_PSEUDO_MAP_VALUE, BPF_ST, BPF_STX,
 };
 use skep_program::Program;
+use skep_uapi::ctx::{CtxLayout, CtxRange, LATER_FIELDS, LaterField, ctx_struct};
 use skep_uapi::helper::HelperId;
 use skep_uapi::since::{self, Fields, InsnFeature, Release};
-use skep_uapi::{AttachType, MapType, ProgType};
+use skep_uapi::{AttachType, MapType, ProgType, attach_types};
 use skep_verifier::VerifiedProgram;
 use std::fmt;
 
@@ -25,6 +26,8 @@ pub enum Item {
     Attach(AttachType),
     /// Insns that came together.
     Insn(InsnFeature),
+    /// A field of a context.
+    Field(LaterField),
 }
 
 impl Item {
@@ -34,7 +37,9 @@ impl Item {
         let maps = MapType::all().skip(1).map(Item::Map);
         let progs = ProgType::all().skip(1).map(Item::Prog);
         let attaches = AttachType::all().map(Item::Attach);
-        helpers.chain(maps).chain(progs).chain(attaches).chain(since::insns().map(Item::Insn))
+        let types = maps.chain(progs).chain(attaches);
+        let fields = LATER_FIELDS.into_iter().map(Item::Field);
+        helpers.chain(types).chain(since::insns().map(Item::Insn)).chain(fields)
     }
 
     /// Its kind, in one or two words.
@@ -45,6 +50,7 @@ impl Item {
             Item::Prog(_) => "program type",
             Item::Attach(_) => "attach type",
             Item::Insn(_) => "insn",
+            Item::Field(_) => "field",
         }
     }
 
@@ -56,6 +62,7 @@ impl Item {
             Item::Prog(of) => of.name(),
             Item::Attach(of) => of.name(),
             Item::Insn(feature) => feature.name,
+            Item::Field(field) => field.name,
         }
     }
 
@@ -67,18 +74,19 @@ impl Item {
             Item::Prog(of) => since::prog_type(of),
             Item::Attach(of) => since::attach_type(of),
             Item::Insn(feature) => Some(feature.since),
+            Item::Field(field) => Some(field.since),
         }
     }
 
-    /// The enumeration of the kernel's BTF that numbers it, and the number; BTF says nothing of
-    /// insns.
+    /// The enumeration of the kernel's BTF that numbers it, and the number; it has none of insns
+    /// and fields.
     pub(super) fn listed(self) -> Option<(&'static str, u32)> {
         match self {
             Item::Helper(id) => Some(("bpf_func_id", id as u32)),
             Item::Map(of) => Some(("bpf_map_type", of as u32)),
             Item::Prog(of) => Some(("bpf_prog_type", of as u32)),
             Item::Attach(of) => Some(("bpf_attach_type", of as u32)),
-            Item::Insn(_) => None,
+            Item::Insn(_) | Item::Field(_) => None,
         }
     }
 }
@@ -156,8 +164,7 @@ impl Needs {
         let mut needs = vec![whole(Item::Prog(program.prog_type))];
         let maps = program.maps.iter().filter(|map| map.autocreate);
         needs.extend(maps.map(|map| whole(Item::Map(map.map_type))));
-        if program.prog_type == ProgType::Lsm {
-            // Others do not look at what a program says that it attaches to.
+        if looks_at_attach(program.prog_type) {
             needs.extend(program.attach_type().map(|of| whole(Item::Attach(of))));
         }
         // What a long jump leads to is not known without it, so that it is needed wherever it is.
@@ -190,6 +197,26 @@ impl Needs {
         let dated = self.needs.iter().filter_map(|need| Some((need.item, need.item.since()?)));
         dated.reduce(|newest, it| if it.1 > newest.1 { it } else { newest })
     }
+}
+
+/// Whether a kernel looks at what programs of this type say that they attach to. Where there was
+/// but one thing at first it began to look when there were two.
+fn looks_at_attach(prog_type: ProgType) -> bool {
+    let takes_any = attach_types(prog_type).contains(u32::MAX);
+    !takes_any && !matches!(prog_type, ProgType::SkReuseport | ProgType::StructOps)
+}
+
+/// The field of its context that an insn reaches, if that came later than others.
+pub(super) fn field_needed(program: &Program, insn_idx: usize) -> Option<LaterField> {
+    let insn = program.insns.get(insn_idx)?;
+    let at = CtxRange { off: i32::from(insn.off), size: insn.size_bytes() };
+    let layout = CtxLayout::find(program.prog_type, program.expected_attach_type)?;
+    let access = match insn.class() {
+        BPF_LDX => layout.load(at, false),
+        BPF_ST | BPF_STX => layout.store(at),
+        _ => None,
+    };
+    LaterField::needed(ctx_struct(program.prog_type), access?.field, at.size)
 }
 
 /// Insns that are looked at before the walk.

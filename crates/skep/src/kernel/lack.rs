@@ -1,6 +1,8 @@
 //! What a program needs that a kernel does not have, and what is not known of it.
 
+use super::item::field_needed;
 use super::{Item, Kernel, Need, Needs, Source};
+use crate::host::has_field;
 use crate::verification::{Refusal, Verdict, Verification};
 use skep_btf::Kind;
 use skep_object::LoadClass;
@@ -8,7 +10,7 @@ use skep_program::Program;
 use skep_uapi::helper::{HelperId, HookKey};
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::since::Release;
-use skep_uapi::{ProgType, nearest_asked, not_yet, since};
+use skep_uapi::{ProgType, asked_around, not_yet, since};
 use std::fmt;
 
 /// Where a program is refused, and the code of why.
@@ -122,8 +124,23 @@ impl Kernel {
         if let Some(lack) = self.lacks_unwalked(&Needs::at(program, none)) {
             return Some(lack);
         }
-        let at = refused.insn_idx.filter(|_| refused.kind == "no-such-helper")?;
+        let at = refused.insn_idx?;
+        if refused.kind == "no-such-context-field" {
+            return self.lacks_field(program, at);
+        }
+        (refused.kind == "no-such-helper").then_some(())?;
         self.lacks(&Needs::at(program, at..at + 1))
+    }
+
+    /// The field of the context that is refused because it came later.
+    fn lacks_field(&self, program: &Program, insn_idx: usize) -> Option<Lack> {
+        let item = Item::Field(field_needed(program, insn_idx)?);
+        let (is_there, is_sure) = self.knows(item)?;
+        let insn = &program.insns[insn_idx];
+        let (off, size) = (insn.off, insn.size_bytes());
+        let said = Some(format!("invalid bpf_context access off={off} size={size}"));
+        let insn_idx = Some(insn_idx);
+        (!is_there).then(|| Lack { insn_idx, what: item.to_string(), is_sure, said })
     }
 
     /// A helper that is there, for programs of other types.
@@ -135,16 +152,22 @@ impl Kernel {
         let is_member = prog_type == ProgType::StructOps;
         let prog_type = if is_member { ProgType::SchedCls } else { prog_type };
         let hook = HookKey { prog_type, attach_type, target: "" };
-        let by_release = || self.was_asked() && not_yet(nearest_asked(&self.release), &hook, id);
+        // Of a kernel between two that were asked: what the one nearer to 6.18 refuses it refuses
+        // too; what only the other one refuses is not known.
+        let by_release = || {
+            let [before, after] = asked_around(&self.release).map(|it| not_yet(it, &hook, id));
+            let is_sure = if self.version > REFERENCE { before } else { after };
+            (before || after, is_sure && self.source != Source::File)
+        };
         let answered = self.answers().and_then(|answers| answers.refuses_call(&hook, id));
-        let refused = answered.unwrap_or_else(by_release);
+        let (refused, is_sure) = answered.map_or_else(by_release, |refused| (refused, true));
         let when = if self.version > REFERENCE { "any more" } else { "yet" };
         let what = || format!("{}: not for {} programs {when}", id.name(), needs.prog_type);
         let said = || Some(format!("unknown func {}#{}", id.name(), id.number()));
         refused.then(|| Lack {
             insn_idx: need.insn_idx,
             what: what(),
-            is_sure: is_exact && !is_member,
+            is_sure: is_sure && is_exact && !is_member,
             said: said(),
         })
     }
@@ -155,12 +178,17 @@ impl Kernel {
     }
 
     /// Whether the kernel has an item, and whether that is sure.
-    fn knows(&self, item: Item) -> Option<(bool, bool)> {
+    pub(super) fn knows(&self, item: Item) -> Option<(bool, bool)> {
         let since = item.since()?;
         if let Some(is_there) = self.answers().and_then(|answers| answers.has(item)) {
             return Some((is_there, true));
         }
         if let Some(is_there) = item.listed().and_then(|it| self.lists(it)) {
+            return Some((is_there, true));
+        }
+        if let (Item::Field(field), Some(btf)) = (item, &self.btf)
+            && let Some(is_there) = has_field(btf, &field)
+        {
             return Some((is_there, true));
         }
         let is_backported = since::BACKPORTED.contains(&(self.release.as_str(), item.name()));
@@ -212,6 +240,7 @@ fn names_core_kfunc(message: &str) -> bool {
 mod tests {
     use super::*;
     use skep_insn::Insn;
+    use skep_insn::code::{BPF_DW, BPF_LDX, BPF_MEM, BPF_W};
     use skep_program::{MapDef, Program};
     use skep_uapi::MapType;
 
@@ -248,6 +277,23 @@ mod tests {
         assert_eq!(told("6.1", &mapped).as_deref(), Some("arena: map type since 6.9"));
         let optional = Program { maps: vec![map(false)].into(), ..program(&[]) };
         assert_eq!(told("6.1", &optional), None, "it is not created");
+    }
+
+    #[test]
+    fn a_later_field_is_told_with_its_release() {
+        let program = Program {
+            prog_type: ProgType::SchedCls,
+            ..program(&[(BPF_LDX | BPF_MEM | BPF_DW, 184, 0), (BPF_LDX | BPF_MEM | BPF_W, 0, 0)])
+        };
+        let told = |kernel: &str, insn_idx| {
+            let kernel = Kernel::open(kernel).expect("known");
+            let refused = Refused { insn_idx: Some(insn_idx), kind: "no-such-context-field" };
+            kernel.lacks_refused(&program, &refused).map(|lack| lack.to_string())
+        };
+        assert_eq!(told("5.10", 0).as_deref(), Some("__sk_buff.hwtstamp: field since 5.16"));
+        assert_eq!(told("5.15", 0).as_deref(), Some("__sk_buff.hwtstamp: field since 5.16"));
+        assert_eq!(told("6.1", 0), None);
+        assert_eq!(told("5.10", 1), None, "every kernel has it");
     }
 
     #[test]

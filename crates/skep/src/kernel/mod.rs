@@ -28,6 +28,7 @@ pub use probe::Probed;
 use crate::{Error, Host};
 use skep_btf::{Btf, Kind};
 use skep_uapi::Behaviours;
+use skep_uapi::ctx::CtxFields;
 use skep_uapi::since::Release;
 use skep_uapi::words::Words;
 use std::path::Path;
@@ -151,6 +152,7 @@ impl Kernel {
             && self.kconfig == other.kconfig
             && one.absent_btf_kinds == other.absent_btf_kinds
             && one.behaviours == other.behaviours
+            && one.ctx_fields == other.ctx_fields
             && one.words == other.words
             && one.helpers_end == other.helpers_end
     }
@@ -226,6 +228,9 @@ impl Kernel {
             is_partial: true,
             absent_btf_kinds: absent.map(|(kind, _)| kind).collect(),
             behaviours,
+            ctx_fields: CtxFields::those(|field| {
+                self.knows(Item::Field(*field)).is_none_or(|(is_there, _)| is_there)
+            }),
             words: Words::of_release(&self.release),
             helpers_end: self.helpers_end(),
             ..Host::default()

@@ -68,6 +68,38 @@ impl CtxLayout {
     }
 }
 
+/// Name of the context's type in the UAPI; `None` where it has no name of its own.
+pub fn ctx_struct(prog_type: ProgType) -> Option<&'static str> {
+    use ProgType as P;
+    Some(match prog_type {
+        P::SocketFilter
+        | P::SchedCls
+        | P::SchedAct
+        | P::CgroupSkb
+        | P::LwtIn
+        | P::LwtOut
+        | P::LwtXmit
+        | P::LwtSeg6local
+        | P::SkSkb
+        | P::FlowDissector => "__sk_buff",
+        P::Xdp => "xdp_md",
+        P::CgroupSock => "bpf_sock",
+        P::CgroupSockAddr => "bpf_sock_addr",
+        P::SockOps => "bpf_sock_ops",
+        P::SkMsg => "sk_msg_md",
+        P::Kprobe => "pt_regs",
+        P::PerfEvent => "bpf_perf_event_data",
+        P::RawTracepoint | P::RawTracepointWritable => "bpf_raw_tracepoint_args",
+        P::CgroupDevice => "bpf_cgroup_dev_ctx",
+        P::CgroupSysctl => "bpf_sysctl",
+        P::CgroupSockopt => "bpf_sockopt",
+        P::SkReuseport => "sk_reuseport_md",
+        P::SkLookup => "bpf_sk_lookup",
+        P::Netfilter => "bpf_nf_ctx",
+        _ => return None,
+    })
+}
+
 /// Needs this access CAP_BPF? Asked only of programs that the kernel takes from anyone.
 ///
 /// Documented, not judged: the machine asked lets nobody load programs without CAP_BPF.

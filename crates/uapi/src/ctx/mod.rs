@@ -11,6 +11,7 @@
 mod btf_arg;
 mod btf_arg_table;
 mod field;
+mod later;
 mod layout;
 mod layout_table;
 mod raw_table;
@@ -22,6 +23,7 @@ mod value;
 
 pub use btf_arg::{IterArg, iter_args, raw_tp_arg_maybe_null};
 pub use field::{CtxField, CtxRange};
-pub use layout::{CtxAccess, CtxLayout, needs_cap_bpf};
+pub use later::{CtxFields, LATER_FIELDS, LaterField};
+pub use layout::{CtxAccess, CtxLayout, ctx_struct, needs_cap_bpf};
 pub use sock_ptr::{FLOW_KEYS_BYTES, SockPointer};
 pub use value::CtxValue;

@@ -39,6 +39,11 @@ impl SockPointer {
         })
     }
 
+    /// Its struct in the kernel's headers, if fields were added to it.
+    pub fn name(self) -> Option<&'static str> {
+        matches!(self, SockPointer::SockCommon | SockPointer::Socket).then_some("bpf_sock")
+    }
+
     /// A load that the walk takes, and for which the program is refused after the walk.
     pub fn lacks_conversion(self, at: CtxRange) -> bool {
         self == SockPointer::TcpSock && TCP_SOCK_NOT_CONVERTED.contains(&at)

@@ -93,8 +93,8 @@ struct Asker<'a> {
     others: Vec<String>,
 }
 
-/// What a field that may not be accessed so is refused with.
-const NO_ACCESS: &str = "invalid bpf_context access";
+/// What a field that may not be accessed so is refused with: in the walk, or behind it.
+const NO_ACCESS: [&str; 2] = ["invalid bpf_context access", "bpf verifier is misconfigured"];
 /// What a kfunc that such programs may not call is refused with.
 const NO_CALL: &str = "calling kernel function ";
 const SLEEPS: &str = "program must be sleepable";
@@ -106,7 +106,11 @@ impl Asker<'_> {
     }
 
     /// Whether the kernel refuses a program in these words; what we say otherwise is kept.
-    fn refuses(&mut self, program: &Program, words: &str) -> Result<Option<bool>, Box<dyn Error>> {
+    fn refuses(
+        &mut self,
+        program: &Program,
+        words: &[&str],
+    ) -> Result<Option<bool>, Box<dyn Error>> {
         let told = self.judge(program)?;
         if !told.judged {
             return Ok(None);
@@ -115,8 +119,8 @@ impl Asker<'_> {
     }
 
     /// Whether these are its words; what we say otherwise is kept.
-    fn says(&mut self, program: &Program, told: &Judged, words: &str) -> bool {
-        let said = |log: &str| log.lines().any(|line| line.starts_with(words));
+    fn says(&mut self, program: &Program, told: &Judged, words: &[&str]) -> bool {
+        let said = |log: &str| log.lines().any(|line| words.iter().any(|it| line.starts_with(it)));
         let theirs = said(&told.message);
         let ours = engine::verify_for((self.host, self.kernel), program, 4);
         if said(&ours.log) != theirs {
@@ -129,23 +133,10 @@ impl Asker<'_> {
 
     fn field(&mut self, hook: &Calls<'_>, field: &CtxField) -> Result<Option<Row>, Box<dyn Error>> {
         let mut says = Vec::new();
-        for (code, word) in [(BPF_LDX, "r"), (BPF_STX, "w")] {
-            for (bits, size) in [(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)] {
-                if field.off % size != 0 {
-                    continue;
-                }
-                let is_load = code == BPF_LDX;
-                let (dst, src) = if is_load { (0, 1) } else { (1, 0) };
-                let off = field.off as i16;
-                let access = Insn { code: code | BPF_MEM | bits, dst, src, off, imm: 0 };
-                let name = format!("{} {} {word}{size}", caller(hook), field.name);
-                let insns = vec![ZERO, access, ZERO, EXIT];
-                let kernel_btf = self.host.kernel_btf.clone();
-                let plain = hook.program(HelperId::KtimeGetNs);
-                let program = Program { name, insns, kernel_btf, ..plain };
-                if self.refuses(&program, NO_ACCESS)? == Some(false) {
-                    says.push(format!("{word}{size}"));
-                }
+        for (word, plain) in accesses(hook, field) {
+            let program = Program { kernel_btf: self.host.kernel_btf.clone(), ..plain };
+            if self.refuses(&program, &NO_ACCESS)? == Some(false) {
+                says.push(word);
             }
         }
         let row = row("ctx", &caller(hook), field.name, says.join(" "));
@@ -163,8 +154,7 @@ impl Asker<'_> {
             maps.iter_mut().for_each(|map| map.map_flags |= flag);
             let program = Program { maps: maps.into(), ..plain.clone() };
             if self.judge(&program)?.judged {
-                let known = flag.iter_names().next();
-                flags.push(known.map_or_else(|| format!("BIT_{bit}"), |it| it.0.to_owned()));
+                flags.push(flag_name(flag));
             }
         }
         Ok(Some(row("map", name, "", flags.join(" "))))
@@ -197,7 +187,7 @@ impl Asker<'_> {
                 };
                 let told = self.judge(&program)?;
                 sleeps |= told.message.starts_with(SLEEPS);
-                if told.judged && !self.says(&program, &told, NO_CALL) {
+                if told.judged && !self.says(&program, &told, &[NO_CALL]) {
                     says.push(caller(hook));
                 }
             }
@@ -208,6 +198,26 @@ impl Asker<'_> {
     }
 }
 
+/// Programs that read and write the first bytes of a field, and how a table says so: `r4`.
+pub(super) fn accesses(hook: &Calls<'_>, field: &CtxField) -> Vec<(String, Program)> {
+    let mut all = Vec::new();
+    for (code, word) in [(BPF_LDX, "r"), (BPF_STX, "w")] {
+        for (bits, size) in [(BPF_B, 1), (BPF_H, 2), (BPF_W, 4), (BPF_DW, 8)] {
+            if field.off % size != 0 {
+                continue;
+            }
+            let (dst, src) = if code == BPF_LDX { (0, 1) } else { (1, 0) };
+            let access =
+                Insn { code: code | BPF_MEM | bits, dst, src, off: field.off as i16, imm: 0 };
+            let says = format!("{word}{size}");
+            let name = format!("{} {} {says}", caller(hook), field.name);
+            let insns = vec![ZERO, access, ZERO, EXIT];
+            all.push((says, Program { name, insns, ..hook.program(HelperId::KtimeGetNs) }));
+        }
+    }
+    all
+}
+
 fn row(kind: &str, name: &str, field: &str, says: String) -> Row {
     Row { kind: kind.to_owned(), name: name.to_owned(), field: field.to_owned(), says }
 }
@@ -215,8 +225,14 @@ fn row(kind: &str, name: &str, field: &str, says: String) -> Row {
 const ZERO: Insn = Insn { code: BPF_ALU64 | BPF_MOV, dst: 0, src: 0, off: 0, imm: 0 };
 const EXIT: Insn = Insn { code: BPF_JMP | BPF_EXIT, dst: 0, src: 0, off: 0, imm: 0 };
 
+/// `MMAPABLE`, `BIT_19`.
+pub(super) fn flag_name(flag: MapFlags) -> String {
+    let known = flag.iter_names().next();
+    known.map_or_else(|| format!("BIT_{}", flag.bits().trailing_zeros()), |it| it.0.to_owned())
+}
+
 /// `xdp`, `cgroup_sock_addr/cgroup_inet4_bind`.
-fn caller(hook: &Calls<'_>) -> String {
+pub(super) fn caller(hook: &Calls<'_>) -> String {
     let attach = AttachType::from_number(hook.attach_type);
     let prog_type = hook.prog_type;
     match attach.filter(|_| !attach_types(prog_type).contains(u32::MAX)) {

@@ -99,7 +99,7 @@ fn document() -> Result<String, Box<dyn Error>> {
     }
     text.push_str(
         "\n## Helpers, types, insns\n\n`since` is the release upstream. Beside it the newest kernel \
-         that was asked and has it not, and\nthe oldest that has it; attach types were not asked.\n\n\
+         that was asked and has it not, and\nthe oldest that has it; attach types were not asked, fields have a table of their own below.\n\n\
          | name | | since | asked: not on | on |\n|---|---|--:|--:|--:|\n",
     );
     let answers = Answers::read()?;

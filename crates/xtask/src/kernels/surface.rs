@@ -76,7 +76,7 @@ pub(super) fn is_about(row: &Row, item: Item) -> bool {
         Item::Helper(_) => named("helper"),
         Item::Map(_) => named("map"),
         Item::Prog(_) => named("prog"),
-        Item::Attach(_) => false,
+        Item::Attach(_) | Item::Field(_) => false,
         Item::Insn(feature) => row.kind == "insn" && insns_named(&row.name).contains(&feature),
     }
 }

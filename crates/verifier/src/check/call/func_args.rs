@@ -7,6 +7,7 @@ use crate::log::reject;
 use crate::rejection::{Check, FuncFault, Stop, errno};
 use crate::state::reg_type::TypeFlag as F;
 use skep_btf::{Btf, Kind, Type, TypeId};
+use skep_uapi::ctx::ctx_struct;
 use skep_uapi::limits::MAX_BPF_FUNC_REG_ARGS;
 use skep_uapi::{AttachType, ProgType};
 
@@ -252,38 +253,6 @@ fn kernel_type(env: &mut Env<'_>, i: u32, to: Type<'_>) -> Check<u32> {
     }
 }
 
-/// Name of the context's type in the UAPI; `None` where it has no name of its own.
-pub(crate) fn ctx_type_name(prog_type: ProgType) -> Option<&'static str> {
-    use ProgType as P;
-    Some(match prog_type {
-        P::SocketFilter
-        | P::SchedCls
-        | P::SchedAct
-        | P::CgroupSkb
-        | P::LwtIn
-        | P::LwtOut
-        | P::LwtXmit
-        | P::LwtSeg6local
-        | P::SkSkb
-        | P::FlowDissector => "__sk_buff",
-        P::Xdp => "xdp_md",
-        P::CgroupSock => "bpf_sock",
-        P::CgroupSockAddr => "bpf_sock_addr",
-        P::SockOps => "bpf_sock_ops",
-        P::SkMsg => "sk_msg_md",
-        P::Kprobe => "pt_regs",
-        P::PerfEvent => "bpf_perf_event_data",
-        P::RawTracepoint | P::RawTracepointWritable => "bpf_raw_tracepoint_args",
-        P::CgroupDevice => "bpf_cgroup_dev_ctx",
-        P::CgroupSysctl => "bpf_sysctl",
-        P::CgroupSockopt => "bpf_sockopt",
-        P::SkReuseport => "sk_reuseport_md",
-        P::SkLookup => "bpf_sk_lookup",
-        P::Netfilter => "bpf_nf_ctx",
-        _ => return None,
-    })
-}
-
 /// The first typedef under modifiers.
 fn typedef_name(btf: &Btf, id: TypeId) -> &str {
     let t = btf.skip_modifiers_only(id);
@@ -300,7 +269,7 @@ fn is_prog_ctx_type(env: &Env<'_>, btf: &Btf, t: Type<'_>) -> bool {
     if !to.kind().is_composite() {
         return false;
     }
-    match (ctx_type_name(prog_type), to.name()) {
+    match (ctx_struct(prog_type), to.name()) {
         (Some("__sk_buff"), "sk_buff") | (Some("xdp_md"), "xdp_buff") => true,
         (Some("pt_regs"), "bpf_user_pt_regs_t") => true,
         (Some(ctx), name) => ctx == name,
@@ -344,7 +313,7 @@ fn validate_ctx_type(env: &mut Env<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> C
     if fits {
         return Ok(());
     }
-    let Some(ctx) = ctx_type_name(prog_type) else {
+    let Some(ctx) = ctx_struct(prog_type) else {
         reject!(env, EINVAL, FuncFault::CtxNotVoid { i });
     };
     if !is_struct || to.name() != ctx {

@@ -4,7 +4,6 @@
 
 use super::region::check_ptr_off_reg;
 use super::{MemAccess, btf_ctx, check_no_leak};
-use crate::check::call::func_args::ctx_type_name;
 use crate::check::exit::lsm_range;
 use crate::env::Env;
 use crate::rejection::{Check, MemFault, errno, unsupported};
@@ -12,7 +11,7 @@ use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::Kind;
 use skep_uapi::ProgType;
-use skep_uapi::ctx::{CtxLayout, CtxRange, CtxValue, needs_cap_bpf};
+use skep_uapi::ctx::{CtxLayout, CtxRange, CtxValue, ctx_struct, needs_cap_bpf};
 
 /// What a load from the context gives.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +73,7 @@ fn ctx_ends_before(env: &Env<'_>, end: i32) -> bool {
     if env.rules().whole_ctx || raw_tp {
         return false;
     }
-    let name = ctx_type_name(env.prog.prog_type);
+    let name = ctx_struct(env.prog.prog_type);
     let found = name.and_then(|name| {
         let btf = env.prog.kernel_btf.as_deref()?.root();
         let fields = btf.ty(btf.find_by_name_kind(name, Kind::Struct)?).members();
@@ -102,7 +101,10 @@ fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLo
         false => layout.load(range, at.is_ldsx),
     };
     let Some(access) = access else { return Ok(None) };
-    if ctx_ends_before(env, off + at.size) {
+    let fields = env.config.profile.ctx_fields;
+    if ctx_ends_before(env, off + at.size)
+        || fields.lack(ctx_struct(prog_type), access.field, range.size)
+    {
         return Ok(None);
     }
     if !env.bpf_capable && needs_cap_bpf(prog_type, access.field, at.is_write()) {

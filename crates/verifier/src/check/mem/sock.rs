@@ -66,7 +66,9 @@ pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32)
         return Err(Stop::Bug(format!("{} is no socket", reg.ty)));
     };
     let range = CtxRange { off, size: at.size as u32 };
-    let may_load = pointer.layout().load(range, at.is_ldsx).is_some();
+    let fields = env.config.profile.ctx_fields;
+    let access = pointer.layout().load(range, at.is_ldsx);
+    let may_load = access.is_some_and(|it| !fields.lack(pointer.name(), it.field, range.size));
     if !may_load && !pointer.lacks_conversion(range) {
         let (regno, size) = (at.regno, at.size);
         reject!(env, EACCES, MemFault::BeyondSocket { regno: Regno(regno), ty: reg.ty, off, size });

@@ -1,0 +1,189 @@
+//! What is said of fields, maps and flags where only a kernel's name is given is what that kernel
+//! answered (`tests/kernels/asked/*.fields.gz`).
+
+use super::agree;
+use super::fields::{self, Row, accesses, caller, flag_name};
+use skep::kernel::ask::{calls, questions};
+use skep::kernel::{FROM_TABLE, Item, Needs};
+use skep::program::{MapDef, Program};
+use skep::uapi::ctx::CtxLayout;
+use skep::uapi::{MapCreation, MapFlags, MapShape};
+use skep::{Host, Kernel};
+use skep_testkit::engine::{self, Verdict};
+use std::collections::BTreeMap;
+use std::error::Error;
+
+/// Kernels of the table, and the asked ones around them.
+const NEIGHBOURS: [(&str, Option<&str>, &str); 4] = [
+    ("5.4", None, "5.10"),
+    ("5.15", Some("5.10"), "6.1"),
+    ("6.6", Some("6.1"), "6.12"),
+    ("6.8", Some("6.1"), "6.12"),
+];
+
+/// Whose field of which name, and the which of those of the same name.
+type Place = (String, String, usize);
+
+/// Every access that there is on 6.18: where, how, and its program.
+fn all_accesses() -> Vec<(Place, String, Program)> {
+    let mut all = Vec::new();
+    for hook in calls(None) {
+        let layout = CtxLayout::find(hook.prog_type, hook.attach_type);
+        let mut same: BTreeMap<&str, usize> = BTreeMap::new();
+        for field in layout.map_or(&[][..], CtxLayout::fields).iter().filter(|it| it.off >= 0) {
+            let nth = same.entry(field.name).and_modify(|nth| *nth += 1).or_default();
+            let place = (caller(&hook), field.name.to_owned(), *nth);
+            let programs = accesses(&hook, field).into_iter();
+            all.extend(programs.map(|(says, program)| (place.clone(), says, program)));
+        }
+    }
+    all
+}
+
+/// What a kernel says of the places.
+fn fields_of(release: &str) -> Result<BTreeMap<Place, String>, Box<dyn Error>> {
+    let mut all = BTreeMap::new();
+    for Row { name, field, says, .. } in fields::read(release)?.into_iter().filter(is("ctx")) {
+        let of_name = |nth: &usize| !all.contains_key(&(name.clone(), field.clone(), *nth));
+        let nth = (0..).find(of_name).unwrap_or_default();
+        all.insert((name, field, nth), says);
+    }
+    Ok(all)
+}
+
+fn is(kind: &str) -> impl Fn(&Row) -> bool {
+    move |row| row.kind == kind
+}
+
+/// Whether skep takes the program, returning 0 or 1, for one of a kernel that it knows by name
+/// only; `None` if it says that it lacks BTF.
+fn accepts(kernel: &(Host, Kernel), program: &Program) -> Option<bool> {
+    let returns = |imm| {
+        let mut insns = program.insns.clone();
+        let at = insns.len() - 2;
+        insns[at].imm = imm;
+        engine::verify_for((&kernel.0, &kernel.1), &Program { insns, ..program.clone() }, 4).verdict
+    };
+    match [returns(0), returns(1)] {
+        [Verdict::Bug(why), _] | [_, Verdict::Bug(why)] => panic!("{}: {why}", program.name),
+        [Verdict::Unsupported(_), _] => None,
+        both => Some(both.contains(&Verdict::Accepted)),
+    }
+}
+
+fn named(name: &str) -> Result<(Host, Kernel), Box<dyn Error>> {
+    let kernel = Kernel::open(name)?;
+    Ok((kernel.host(), kernel))
+}
+
+#[test]
+fn an_asked_kernel_by_its_name_has_the_fields_that_it_has() -> Result<(), Box<dyn Error>> {
+    let programs = all_accesses();
+    let mut wrong = Vec::new();
+    for release in agree::releases_with(fields::END) {
+        let (kernel, fields) = (named(&release)?, fields_of(&release)?);
+        for (place, how, program) in &programs {
+            let theirs = fields.get(place).is_some_and(|all| all.split(' ').any(|it| it == how));
+            if accepts(&kernel, program).is_some_and(|ours| ours != theirs) {
+                wrong.push(format!("{}: {}: theirs {theirs}", kernel.1.name(), program.name));
+            }
+        }
+    }
+    assert!(programs.len() > 3000, "{}", programs.len());
+    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+/// A kernel of the table has no field that the asked one after it has not, and all of the one
+/// before it.
+#[test]
+fn a_kernel_of_the_table_has_what_its_neighbours_have() -> Result<(), Box<dyn Error>> {
+    assert!(NEIGHBOURS.map(|it| it.0) == FROM_TABLE);
+    let programs = all_accesses();
+    let mut wrong = Vec::new();
+    for (name, before, after) in NEIGHBOURS {
+        let kernel = named(name)?;
+        let (before, after) = (before.map(named).transpose()?, named(after)?);
+        for (_, _, program) in &programs {
+            let ours = accepts(&kernel, program) == Some(true);
+            let had = before.as_ref().is_some_and(|it| accepts(it, program) == Some(true));
+            let will_have = accepts(&after, program) == Some(true);
+            if (ours && !will_have) || (had && !ours) {
+                wrong.push(format!("{name}: {}: {had} {ours} {will_have}", program.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+/// A map whose flags are taken here is made there.
+#[test]
+fn an_asked_kernel_by_its_name_makes_the_maps_that_it_makes() -> Result<(), Box<dyn Error>> {
+    let mut wrong = Vec::new();
+    for release in agree::releases_with(fields::END) {
+        let (_, kernel) = named(&release)?;
+        let rows: Vec<Row> = fields::read(&release)?.into_iter().filter(is("map")).collect();
+        for question in questions(None).into_iter().filter(|it| it.kind() == "map") {
+            let row = rows.iter().find(|row| row.name == question.name);
+            for (map, bit) in
+                question.program.maps.iter().flat_map(|map| (0..24).map(move |bit| (map, bit)))
+            {
+                let flag = MapFlags::from_bits_retain(1 << bit);
+                let has_type = kernel.has(Item::Map(map.map_type)) != Some(false);
+                let ours = has_type && creation(map, flag).check().is_ok();
+                let name = flag_name(flag);
+                let theirs = row.is_some_and(|row| row.says.split(' ').any(|it| it == name));
+                if ours && !theirs {
+                    wrong.push(format!("{}: {} {name}", kernel.name(), question.name));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+fn creation(map: &MapDef, flag: MapFlags) -> MapCreation {
+    let shape = MapShape {
+        key_size: map.key_size,
+        value_size: map.value_size,
+        max_entries: map.max_entries,
+        flags: map.map_flags | flag,
+    };
+    MapCreation {
+        map_type: map.map_type,
+        shape,
+        map_extra: 0,
+        has_btf: map.btf_key_type_id != 0,
+        inner: map.inner.as_ref().map(|it| it.map_type),
+    }
+}
+
+/// What programs of a kind may not call on an asked kernel they do not call on the one of the table
+/// before it; what they may not on the one before that was asked is not known.
+#[test]
+fn a_kernel_of_the_table_has_the_helpers_of_its_neighbours() -> Result<(), Box<dyn Error>> {
+    let mut wrong = Vec::new();
+    for (name, before, after) in NEIGHBOURS {
+        let (_, kernel) = named(name)?;
+        let (before, after) = (before.map(Kernel::open).transpose()?, Kernel::open(after)?);
+        for hook in calls(None) {
+            for id in hook.helpers() {
+                let program = hook.program(id);
+                let [needs, others] = [0, 1].map(|at| Needs::of_insn(&program, at));
+                let has_both = |it: &&Kernel| {
+                    it.lacks(&others).is_none() && it.has(Item::Helper(id)) == Some(true)
+                };
+                let had =
+                    before.as_ref().filter(has_both).is_none_or(|it| it.lacks(&needs).is_none());
+                let will_have = after.lacks(&needs).is_none();
+                if kernel.lacks(&needs).is_none() && !(had && will_have) {
+                    wrong.push(format!("{name}: {} {}", caller(&hook), id.name()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
