@@ -9,16 +9,19 @@ use crate::html_file::HtmlFile;
 use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::missing_check;
+use crate::sources::SourceTree;
 use crate::stat::{read_filters, read_presets};
 use crate::story;
-use crate::streams::Streams;
+use crate::streams::{KeptLines, Streams};
 use skep::catalogue::is_of_declaration;
 use skep::object::Error as LoadError;
 use skep::program::Program;
 use skep::uapi::ProgFlags;
 use skep::{LoadClass, Refusal, Session, Verdict, Verification, VerifyOptions};
 use skep_report::{Advice, CheckedProgram, Diagnostic, Note, Severity, check_page, render_text};
+use std::cell::RefCell;
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// How the rules of what is not loaded begin.
@@ -78,6 +81,25 @@ struct Summary {
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    with_log(streams, |streams, log| judge(flags, streams, log))
+}
+
+/// Runs a command, whose lines on the error stream are kept for it besides.
+pub(crate) fn with_log<T>(
+    streams: &mut Streams<'_>,
+    run: impl FnOnce(&mut Streams<'_>, &RefCell<Vec<u8>>) -> T,
+) -> T {
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let mut err = KeptLines { to: &mut *streams.err, bytes: Rc::clone(&log) };
+    let (style, progress) = (streams.style, streams.progress);
+    run(&mut Streams { out: &mut *streams.out, err: &mut err, style, progress }, &log)
+}
+
+fn judge(
+    flags: &CheckFlags,
+    streams: &mut Streams<'_>,
+    log: &RefCell<Vec<u8>>,
+) -> io::Result<Exit> {
     if flags.input.files.is_empty() {
         streams.error("no file given")?;
         return Ok(Exit::Input);
@@ -87,7 +109,11 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         return Ok(Exit::Input);
     }
     let (batch, plan) = Batch::beside(&flags.input, || plan(flags));
-    let (plan, html) = match plan.and_then(|plan| Ok((plan, HtmlFile::new(&flags.html.html)?))) {
+    let ready = plan.and_then(|plan| {
+        let sources = SourceTree::new(flags.source_root.as_deref())?;
+        Ok((plan, HtmlFile::new(&flags.html.html)?, sources))
+    });
+    let (plan, html, mut sources) = match ready {
         Ok(ready) => ready,
         Err(message) => {
             streams.error(&message)?;
@@ -102,9 +128,12 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         streams,
         |judged| answer(judged, &plan),
         |streams, file| {
-            for answer in file.answers {
+            for mut answer in file.answers {
                 worst.raise(answer.exit);
                 summary.count(&answer);
+                if let Some(diagnostic) = &mut answer.diagnostic {
+                    sources.compare(diagnostic);
+                }
                 told.extend(html.is_wanted().then(|| answer.told()));
                 if let Some(line) = &answer.trouble {
                     streams.failure(line, answer.exit)?;
@@ -125,21 +154,44 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         streams.error(&message)?;
         worst.raise(Exit::Input);
     }
+    if matches!(flags.format, CheckFormat::Sarif | CheckFormat::Github) {
+        diagnostics.iter_mut().for_each(|it| sources.name_from_here(it));
+    }
     match flags.format {
         CheckFormat::Text if flags.quiet => {}
         CheckFormat::Text => summary.print(streams)?,
-        CheckFormat::Sarif => {
-            skep_report::write_sarif(streams.out, &diagnostics, env!("CARGO_PKG_VERSION"))?;
-        }
-        CheckFormat::Json => skep_report::write_diagnostics_json(streams.out, &diagnostics)?,
-        CheckFormat::Github => skep_report::write_github(streams.out, &diagnostics)?,
-        CheckFormat::Markdown => {}
+        format => write(format, streams.out, (&diagnostics, log))?,
     }
     if let Some(kernel) = &plan.session.kernel {
         // With --quiet, too: an answer for a kernel that is not modelled is never without this.
         writeln!(streams.out, "{}: {}", kernel.release(), kernel.promise())?;
     }
     Ok(worst)
+}
+
+/// In a format for tools.
+fn write(
+    format: CheckFormat,
+    out: &mut dyn io::Write,
+    (diagnostics, log): (&[Diagnostic], &RefCell<Vec<u8>>),
+) -> io::Result<()> {
+    match format {
+        CheckFormat::Sarif => {
+            write_sarif(out, diagnostics, &String::from_utf8_lossy(&log.borrow()))
+        }
+        CheckFormat::Json => skep_report::write_diagnostics_json(out, diagnostics),
+        CheckFormat::Github => skep_report::write_github(out, diagnostics),
+        CheckFormat::Text | CheckFormat::Markdown => Ok(()),
+    }
+}
+
+/// With the lines of the error stream.
+pub(crate) fn write_sarif(
+    out: &mut dyn io::Write,
+    diagnostics: &[Diagnostic],
+    log: &str,
+) -> io::Result<()> {
+    skep_report::write_sarif(out, diagnostics, log, env!("CARGO_PKG_VERSION"))
 }
 
 fn plan(flags: &CheckFlags) -> Result<Plan, String> {

@@ -294,6 +294,9 @@ pub struct CheckFlags {
         default_value_t
     )]
     pub format: CheckFormat,
+    /// Folder of the sources that relative names in line info start at; without it the current one
+    #[arg(long, value_name = "DIR")]
+    pub source_root: Option<PathBuf>,
     /// The same as a page.
     #[command(flatten)]
     pub html: HtmlFlag,

@@ -36,6 +36,7 @@ mod profile;
 mod prog;
 #[cfg(all(feature = "run", target_os = "linux"))]
 mod run;
+mod sources;
 mod stat;
 mod story;
 mod streams;

@@ -6,18 +6,20 @@
 mod cells;
 mod oldest;
 
-use crate::check;
+use crate::check::{self, with_log, write_sarif};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
 use crate::html_file::HtmlFile;
 use crate::inputs::Input;
 use crate::judge_files::{Batch, FileAnswers, Judged, Plan};
 use crate::kernels;
+use crate::sources::SourceTree;
 use crate::streams::Streams;
 use cells::{Cell, cells};
 use rayon::prelude::*;
 use skep::{Kernel, Session, VerifyOptions};
 use skep_report::{Matrix, MatrixCell, MatrixKernel, MatrixRow};
+use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 
@@ -61,13 +63,24 @@ pub(crate) fn is_wanted(flags: &CheckFlags) -> bool {
 ///
 /// Only those of the streams.
 pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<Exit> {
+    with_log(streams, |streams, log| judge(flags, streams, log))
+}
+
+fn judge(
+    flags: &CheckFlags,
+    streams: &mut Streams<'_>,
+    log: &RefCell<Vec<u8>>,
+) -> io::Result<Exit> {
     if flags.input.files.is_empty() {
         streams.error("no file given")?;
         return Ok(Exit::Input);
     }
     let (batch, judge) = Batch::beside(&flags.input, || Judge::new(flags));
-    let (judge, html) = match judge.and_then(|judge| Ok((judge, HtmlFile::new(&flags.html.html)?)))
-    {
+    let ready = judge.and_then(|judge| {
+        let sources = SourceTree::new(flags.source_root.as_deref())?;
+        Ok((judge, HtmlFile::new(&flags.html.html)?, sources))
+    });
+    let (judge, html, sources) = match ready {
         Ok(ready) => ready,
         Err(message) => {
             streams.error(&message)?;
@@ -104,20 +117,29 @@ pub(crate) fn run(flags: &CheckFlags, streams: &mut Streams<'_>) -> io::Result<E
         return Ok(oldest);
     }
     worst.raise(exit);
-    write(flags, &matrix, streams)?;
+    let log = String::from_utf8_lossy(&log.borrow()).into_owned();
+    write(flags, (&matrix, &sources, &log), streams)?;
     Ok(worst)
 }
 
-fn write(flags: &CheckFlags, matrix: &Matrix, streams: &mut Streams<'_>) -> io::Result<()> {
-    let version = env!("CARGO_PKG_VERSION");
+fn write(
+    flags: &CheckFlags,
+    (matrix, sources, log): (&Matrix, &SourceTree, &str),
+    streams: &mut Streams<'_>,
+) -> io::Result<()> {
+    let named = || {
+        let mut diagnostics = matrix.diagnostics();
+        diagnostics.iter_mut().for_each(|it| sources.name_from_here(it));
+        diagnostics
+    };
     match flags.format {
         CheckFormat::Text => skep_report::write_matrix(streams.out, matrix, flags.quiet)?,
         CheckFormat::Json => return skep_report::write_matrix_json(streams.out, matrix),
         CheckFormat::Markdown => return skep_report::write_matrix_markdown(streams.out, matrix),
         CheckFormat::Sarif => {
-            skep_report::write_sarif(streams.out, &matrix.diagnostics(), version)?;
+            write_sarif(streams.out, &named(), log)?;
         }
-        CheckFormat::Github => skep_report::write_github(streams.out, &matrix.diagnostics())?,
+        CheckFormat::Github => skep_report::write_github(streams.out, &named())?,
     }
     // With --quiet, too: an answer for a kernel that is not modelled is never without this.
     promises(flags, matrix, streams)

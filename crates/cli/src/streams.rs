@@ -2,7 +2,27 @@
 
 use crate::exit::Exit;
 use skep_report::{Style, printable};
+use std::cell::RefCell;
 use std::io::{self, Write};
+use std::rc::Rc;
+
+/// Passes on what is written to it, and keeps it.
+pub(crate) struct KeptLines<'a> {
+    pub(crate) to: &'a mut dyn Write,
+    pub(crate) bytes: Rc<RefCell<Vec<u8>>>,
+}
+
+impl Write for KeptLines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.bytes.borrow_mut().extend(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
 
 /// The streams of one run.
 pub struct Streams<'a> {

@@ -35,6 +35,7 @@ impl Sweep {
         let mut combinations = 1usize;
         for text in texts {
             let values = values(text, max)?;
+            once(text, &values, &assignments)?;
             combinations = combinations.saturating_mul(values.len());
             if combinations > max {
                 return Err(too_many(max));
@@ -137,6 +138,19 @@ impl Worst {
     }
 }
 
+/// A variable with several values is set by nothing else: its combinations would repeat others.
+fn once(text: &str, values: &[Preset], others: &[Vec<Preset>]) -> Result<(), String> {
+    let name = |preset: &Preset| preset.text().split('=').next().map(|name| name.trim().to_owned());
+    let is_same = |other: &&Vec<Preset>| {
+        (values.len() > 1 || other.len() > 1)
+            && values.first().and_then(name) == other.first().and_then(name)
+    };
+    match others.iter().any(|other| is_same(&other)) {
+        true => Err(format!("'{text}': the variable has values already")),
+        false => Ok(()),
+    }
+}
+
 fn too_many(max: usize) -> String {
     format!("more than {max} combinations; --combinations N allows N")
 }
@@ -192,6 +206,9 @@ mod tests {
         assert_eq!((&all[..5], all.len()), (&expected.map(str::to_owned)[..], 6));
         assert_eq!(labels(&[]), Ok(vec![String::new()]));
         assert_eq!(labels(&["mode = {ON,0x10}"]), Ok(vec!["mode=ON".into(), "mode=0x10".into()]));
+        assert!(labels(&["a=1", "a=2"]).is_ok(), "the last one counts");
+        let twice = Err("'a = 3': the variable has values already".to_owned());
+        assert_eq!(labels(&["a = 1..2", "a = 3"]), twice);
         let one = Sweep::parse(&["b=7".to_owned()], 1).unwrap().combinations();
         assert_eq!((one.len(), one[0].presets.len(), one[0].label.as_str()), (1, 1, ""));
     }

@@ -178,3 +178,71 @@ fn a_baseline_is_read_as_it_was_written() {
     assert_eq!(ran.exit, 2);
     assert_eq!(fs::read_to_string(file).unwrap(), written);
 }
+
+/// The refused programs, whose names, paths and lines have what a terminal obeys in them.
+fn with_control_characters() -> Vec<u8> {
+    let object = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/refused.bpf.o");
+    let mut bytes = fs::read(object).unwrap();
+    let names: [(&[u8], &[u8]); 4] = [
+        (b"no_null_check", b"no\x1b[31m\ncheck"),
+        (b"counter\0", b"co\x1b]0;\x07\0"),
+        (b"refused.bpf.c", b"../\x1b[2J\r\n.b.c"),
+        (b"*count += 1;", b"*co\x1b[31m\r+1;"),
+    ];
+    for (from, to) in names {
+        assert_eq!(from.len(), to.len());
+        let places = bytes.windows(from.len()).enumerate();
+        let found = places.filter(|(_, at)| *at == from).map(|(at, _)| at).collect::<Vec<_>>();
+        assert!(!found.is_empty(), "{from:?}");
+        for at in found {
+            bytes[at..at + to.len()].copy_from_slice(to);
+        }
+    }
+    bytes
+}
+
+#[test]
+fn nothing_in_an_object_reaches_a_terminal_as_a_control_character() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a\x1b[31m\n.bpf.o");
+    fs::write(&path, with_control_characters()).unwrap();
+    let path = path.to_str().unwrap();
+    for command in [
+        "check",
+        "check -o github",
+        "check -o json",
+        "check -o sarif",
+        "check --kernel 5.10,6.12",
+        "check --kernel 5.10,6.12 -o github",
+        "check --kernel 5.10,6.12 -o markdown",
+        "stat -v -l 2",
+        "stat -q -o csv",
+        "stat -q -o markdown",
+        "stat -q --top-src-lines 3",
+        "profile",
+        "profile -o json",
+        "profile -o folded",
+        "profile -o svg",
+        "globals",
+        "dump --stage elf",
+        "dump --stage xlated",
+    ] {
+        let btf = if command.contains("--kernel") { "" } else { " --btf none" };
+        let command = format!("{command}{btf}");
+        let ran = skep(&command.split(' ').chain([path]).collect::<Vec<_>>());
+        for text in [&ran.out, &ran.err] {
+            let shown = text.replace(['\n', '\t'], "");
+            assert!(!shown.contains(char::is_control), "{command}: {shown:?}");
+        }
+        assert!(!(ran.out + &ran.err).is_empty(), "{command}");
+    }
+}
+
+#[test]
+fn a_log_of_a_million_lines_is_cut() {
+    let object =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/stress_backtrack.bpf.o");
+    let ran = skep(&["stat", "--btf", "none", "-q", "-v", "-l", "2", "-e", "prog", object]);
+    assert!(ran.out.len() > 16 << 20, "{} bytes are no long log", ran.out.len());
+    assert!(ran.out.len() < (16 << 20) + 65_536, "{} bytes", ran.out.len());
+}

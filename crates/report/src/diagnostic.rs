@@ -1,5 +1,7 @@
 //! One message about one program: what `skep check` tells, before it has a format.
 
+use crate::escape::printable;
+
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
@@ -97,7 +99,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// The message with the program's name: what a one-line format shows.
     pub(crate) fn headline(&self) -> String {
-        format!("{}: {}", self.prog, self.message)
+        format!("{}: {}", printable(&self.prog), self.message)
     }
 
     /// The notes and the insn as lines of text, for formats without structure.

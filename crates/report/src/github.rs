@@ -1,6 +1,7 @@
 //! Diagnostics as GitHub workflow commands (`::error file=...::`), which it shows at the line.
 
 use crate::diagnostic::Diagnostic;
+use crate::escape::printable;
 use std::io::{self, Write};
 
 /// Writes one command a diagnostic.
@@ -32,14 +33,15 @@ pub fn write_github(out: &mut dyn Write, diagnostics: &[Diagnostic]) -> io::Resu
     Ok(())
 }
 
-/// The command's text: a newline would end it.
+/// The command's text: a newline would end it. No other control character is in it: a job's log is
+/// shown by terminals.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.split('\n').map(|line| printable(line).replace('%', "%25")).collect::<Vec<_>>().join("%0A")
 }
 
 /// A property's value: `,` and `:` separate.
 fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+    printable(text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]
@@ -54,7 +56,7 @@ mod tests {
             rule: "back_edge".into(),
             message: "100%\n::error ::fake".into(),
             object: "a,b.o".into(),
-            prog: "p".into(),
+            prog: "p\x1b\r".into(),
             insn_idx: Some(1),
             insn: Some("goto pc-1".into()),
             at: None,
@@ -66,8 +68,8 @@ mod tests {
         let mut out = Vec::new();
         write_github(&mut out, &[refused, placed]).unwrap();
         let expected = "\
-::error file=a%2Cb.o,title=back_edge::p: 100%25%0A::error ::fake%0Aat insn 1: goto pc-1
-::error file=x.c,line=3,col=2,title=back_edge::p: m%0Aat insn 1: goto pc-1
+::error file=a%2Cb.o,title=back_edge::p\\u{1b}\\u{d}: 100%25%0A::error ::fake%0Aat insn 1: goto pc-1
+::error file=x.c,line=3,col=2,title=back_edge::p\\u{1b}\\u{d}: m%0Aat insn 1: goto pc-1
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }

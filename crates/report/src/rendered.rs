@@ -65,7 +65,10 @@ fn primary(diagnostic: &Diagnostic, notes: &[Note]) -> Group<'static> {
         _ => {
             group = group.element(object);
             if let Some(label) = insn_label {
-                group = group.element(Level::NOTE.message(format!("at {label}")));
+                // Without the text of the line, its place is all there is to show.
+                let place = diagnostic.at.as_ref().map(|at| format!(" ({}:{})", at.file, at.line));
+                let text = format!("at {label}{}", place.unwrap_or_default());
+                group = group.element(Level::NOTE.message(printable(&text).into_owned()));
             }
         }
     }

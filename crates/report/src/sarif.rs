@@ -8,7 +8,8 @@ use std::io::{self, Write};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// Writes one SARIF log with one run.
+/// Writes one SARIF log with one run. `log` has the lines of the error stream, such as
+/// `error: a.bpf.o: not an ELF file`: the notifications of the run.
 ///
 /// # Errors
 ///
@@ -16,6 +17,7 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 pub fn write_sarif(
     out: &mut dyn Write,
     diagnostics: &[Diagnostic],
+    log: &str,
     tool_version: &str,
 ) -> io::Result<()> {
     let kinds: BTreeMap<&str, _> =
@@ -27,10 +29,26 @@ pub fn write_sarif(
         "runs": [{
             "tool": { "driver": { "name": "skep", "version": tool_version, "rules": rules } },
             "results": diagnostics.iter().map(result).collect::<Vec<_>>(),
+            "invocations": [invocation(log)],
         }],
     });
     write_json_text(out, &log, JsonForm::Pretty)?;
     writeln!(out)
+}
+
+/// Whether all was judged, and what was not.
+fn invocation(log: &str) -> Value {
+    let told: Vec<(&str, &str)> = log
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .map(|(level, text)| if level == "note" { ("note", text) } else { ("error", text) })
+        .collect();
+    let notification =
+        |(level, text): &(&str, &str)| json!({ "level": level, "message": { "text": text } });
+    json!({
+        "executionSuccessful": told.iter().all(|(level, _)| *level == "note"),
+        "toolExecutionNotifications": told.iter().map(notification).collect::<Vec<_>>(),
+    })
 }
 
 fn rule(id: &str, advice: Option<&Advice>) -> Value {
@@ -84,10 +102,10 @@ fn physical_location(spot: &SourceSpot) -> Value {
     json!({ "artifactLocation": { "uri": uri(&spot.file) }, "region": region })
 }
 
-/// A path as a URI reference: percent-encoded, `./` cut.
+/// A path as a URI reference: percent-encoded, `./` cut; with its scheme if it is absolute.
 fn uri(path: &str) -> String {
     let path = path.strip_prefix("./").unwrap_or(path);
-    let mut uri = String::with_capacity(path.len());
+    let mut uri = String::from(if path.starts_with('/') { "file://" } else { "" });
     for byte in path.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
@@ -121,7 +139,8 @@ mod tests {
         };
         let mut out = Vec::new();
         let pair = [refused.clone(), Diagnostic { at: None, ..refused }];
-        write_sarif(&mut out, &pair, "1.2.3").unwrap();
+        let told = "error: b.o: not an ELF file\nnote: c.o: none\n";
+        write_sarif(&mut out, &pair, told, "1.2.3").unwrap();
         let log: Value = serde_json::from_slice(&out).unwrap();
         let run = &log["runs"][0];
         assert_eq!(log["version"], "2.1.0");
@@ -138,5 +157,13 @@ mod tests {
         assert_eq!(run["results"][0]["relatedLocations"][0]["message"]["text"], "created");
         let bare = &run["results"][1]["locations"][0]["physicalLocation"];
         assert_eq!(bare["artifactLocation"]["uri"], "a.bpf.o");
+        let invocation = &run["invocations"][0];
+        assert_eq!(invocation["executionSuccessful"], false);
+        let told = json!([
+            { "level": "error", "message": { "text": "b.o: not an ELF file" } },
+            { "level": "note", "message": { "text": "c.o: none" } },
+        ]);
+        assert_eq!(invocation["toolExecutionNotifications"], told);
+        assert_eq!(uri("/usr/a b.h"), "file:///usr/a%20b.h");
     }
 }

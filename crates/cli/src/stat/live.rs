@@ -236,7 +236,8 @@ fn talk(
     verification: &Verification,
     mut log: String,
 ) -> String {
-    let source_lines = flags.top_src_lines.map(|n| top_src_lines(&printable(prog), &log, n));
+    let source_lines =
+        flags.top_src_lines.map(|n| printable_lines(top_src_lines(&printable(prog), &log, n)));
     let mut text = String::new();
     if flags.verbose {
         let verdict = match verification.verdict {

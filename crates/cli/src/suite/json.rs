@@ -9,7 +9,7 @@ use std::io::{self, Write};
 pub(super) fn write(done: &[Done<'_>], filtered: usize, out: &mut dyn Write) -> io::Result<()> {
     let Sums { passed, failed, errors } = Sums::of(done);
     let whole = json!({
-        "version": 1,
+        "version": 2,
         "tests": done.iter().map(test).collect::<Vec<_>>(),
         "passed": passed,
         "failed": failed,

@@ -1,0 +1,190 @@
+//! Sources that line info names: under which names the readers of SARIF and GitHub's commands find
+//! them, and whether they are still what the object was built from.
+//!
+//! The line that is shown is always the object's own, so a changed source never lends a wrong one.
+//! An object may name any path: nothing is opened that is not a file inside of the tree.
+
+use skep_report::{Diagnostic, Note, SourceSpot};
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+/// Longer sources are not compared.
+const SOURCE_BYTES_MAX: u64 = 16 << 20;
+/// Of so many files the lines are kept.
+const FILES_MAX: usize = 1000;
+
+/// Where sources are.
+pub(crate) struct SourceTree {
+    /// Where relative names start, without links.
+    root: PathBuf,
+    /// What names are made relative to.
+    here: PathBuf,
+    /// The user said where: what is missing there is said.
+    is_named: bool,
+    /// By name: the lines; `None` if it is not there.
+    files: HashMap<PathBuf, Option<Vec<String>>>,
+}
+
+impl SourceTree {
+    /// The tree below `--source-root`, or below the current directory.
+    ///
+    /// # Errors
+    ///
+    /// A line about what is no directory.
+    pub(crate) fn new(root: Option<&Path>) -> Result<SourceTree, String> {
+        let here = fs::canonicalize(".").unwrap_or_default();
+        let named = root.map(|root| {
+            let failed = |e| format!("--source-root: {}: {}", root.display(), skep::io_text(&e));
+            let root = fs::canonicalize(root).map_err(failed)?;
+            let no_folder = || format!("--source-root: {}: not a directory", root.display());
+            if root.is_dir() { Ok(root) } else { Err(no_folder()) }
+        });
+        let is_named = named.is_some();
+        let root = named.unwrap_or_else(|| Ok(here.clone()))?;
+        Ok(SourceTree { root, here, is_named, files: HashMap::new() })
+    }
+
+    /// Adds what is to be known of the source of the line that a diagnostic shows.
+    pub(crate) fn compare(&mut self, diagnostic: &mut Diagnostic) {
+        let Some(spot) = diagnostic.at.as_ref().filter(|spot| !spot.text.trim().is_empty()) else {
+            return;
+        };
+        diagnostic.notes.extend(self.remark(spot).map(|text| Note { text, at: None }));
+    }
+
+    fn remark(&mut self, spot: &SourceSpot) -> Option<String> {
+        let path = inside(&self.root, &spot.file)?;
+        if self.files.len() >= FILES_MAX {
+            self.files.clear();
+        }
+        let root = &self.root;
+        let lines = self.files.entry(path).or_insert_with_key(|path| lines(root, path));
+        let (file, line) = (&spot.file, spot.line as usize);
+        match lines {
+            None if self.is_named => {
+                Some(format!("{file} is not in the source tree: the line is the object's own"))
+            }
+            None => None,
+            Some(lines) => {
+                let now = line.checked_sub(1).and_then(|at| lines.get(at));
+                let is_same = now.is_some_and(|now| now.trim() == spot.text.trim());
+                (!is_same).then(|| {
+                    format!("{file} has changed since: the line is as the object was built from it")
+                })
+            }
+        }
+    }
+
+    /// Names as they are seen from the current directory, absolute where they are outside of it.
+    pub(crate) fn name_from_here(&self, diagnostic: &mut Diagnostic) {
+        let notes = diagnostic.notes.iter_mut().filter_map(|note| note.at.as_mut());
+        for spot in diagnostic.at.iter_mut().chain(notes) {
+            let path = match self.is_named {
+                true => folded(&self.root.join(&spot.file)),
+                false => folded(&self.here.join(&spot.file)),
+            };
+            let name = path.strip_prefix(&self.here).unwrap_or(&path);
+            // A name that is not UTF-8 is one of ours: the object's stays as it is.
+            spot.file = name.to_str().unwrap_or(&spot.file).to_owned();
+        }
+    }
+}
+
+/// The path of a file by its name, if that is inside of the root.
+fn inside(root: &Path, name: &str) -> Option<PathBuf> {
+    let path = folded(&root.join(name));
+    (path.starts_with(root) && path != root).then_some(path)
+}
+
+/// A path without `.` and `..`, whatever links it goes through.
+fn folded(path: &Path) -> PathBuf {
+    let mut done = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                done.pop();
+            }
+            part => done.push(part),
+        }
+    }
+    done
+}
+
+/// The lines of a source; `None` if it is none, or a link leads out of the root.
+fn lines(root: &Path, path: &Path) -> Option<Vec<String>> {
+    let path = fs::canonicalize(path).ok().filter(|path| path.starts_with(root))?;
+    let about = fs::metadata(&path).ok()?;
+    if !about.is_file() || about.len() > SOURCE_BYTES_MAX {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(SOURCE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skep_report::Severity;
+
+    fn of(file: &str, text: &str) -> Diagnostic {
+        let at = SourceSpot { file: file.into(), line: 2, column: 1, text: text.into() };
+        Diagnostic {
+            severity: Severity::Error,
+            rule: "r".into(),
+            message: "m".into(),
+            object: "a.o".into(),
+            prog: "p".into(),
+            insn_idx: None,
+            insn: None,
+            at: Some(at),
+            notes: Vec::new(),
+            advice: None,
+        }
+    }
+
+    #[test]
+    fn changed_and_missing_sources_are_said_and_nothing_outside_is_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("tree");
+        fs::create_dir(&root).unwrap();
+        fs::write(root.join("a.c"), "int x;\n\treturn x;\n").unwrap();
+        fs::write(dir.path().join("secret"), "a\nb\n").unwrap();
+        std::os::unix::fs::symlink("../secret", root.join("link.c")).unwrap();
+        let mut tree = SourceTree::new(Some(&root)).unwrap();
+        let mut said = |file: &str, text: &str| {
+            let mut diagnostic = of(file, text);
+            tree.compare(&mut diagnostic);
+            diagnostic.notes.first().map(|note| note.text.clone()).unwrap_or_default()
+        };
+        assert_eq!(said("a.c", "return x;"), "");
+        assert_eq!(said("./sub/../a.c", "return x;"), "");
+        assert_eq!(said(root.join("a.c").to_str().unwrap(), "return x;"), "");
+        assert!(said("a.c", "return y;").starts_with("a.c has changed since"));
+        assert!(said("b.c", "x").starts_with("b.c is not in the source tree"));
+        assert!(said("link.c", "x").starts_with("link.c is not in the source tree"));
+        assert_eq!(said("../secret", "x"), "");
+        assert_eq!(said("/dev/zero", "x"), "");
+        assert_eq!(said("a.c", " "), "", "no line, nothing to compare");
+        assert!(SourceTree::new(Some(&root.join("a.c"))).is_err());
+    }
+
+    #[test]
+    fn names_are_relative_where_they_can_be() {
+        let name = |tree: &SourceTree, file: &str| {
+            let mut diagnostic = of(file, "x");
+            tree.name_from_here(&mut diagnostic);
+            diagnostic.at.unwrap().file
+        };
+        let tree = SourceTree::new(None).unwrap();
+        let here = fs::canonicalize(".").unwrap();
+        assert_eq!(name(&tree, "./a/../b.c"), "b.c");
+        assert_eq!(name(&tree, here.join("src/b.c").to_str().unwrap()), "src/b.c");
+        assert_eq!(name(&tree, "/usr/include/x.h"), "/usr/include/x.h");
+        let below = SourceTree::new(Some(Path::new("src"))).unwrap();
+        assert_eq!(name(&below, "b.c"), "src/b.c");
+    }
+}
