@@ -221,7 +221,8 @@ mod tests {
         assert_eq!(labels(&["a = 1..100", "b = 1..11"]), message);
         let whole = "a = -9223372036854775808..9223372036854775807";
         assert_eq!(labels(&[whole]), message);
-        let many = ["a=0..999"; 64];
+        let many: Vec<String> = (0..64).map(|n| format!("a{n}=0..999")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(labels(&many), message);
     }
 
