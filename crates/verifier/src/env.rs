@@ -4,16 +4,16 @@
 
 pub(crate) use crate::insn_aux::{CallMap, Form, Found, InsnAux, InsnFlags, LoopInline};
 
-use crate::check::call::func_args::SubArg;
+use crate::check::call::sub_arg::SubArg;
 use crate::explore::branch_stack::BranchStack;
 use crate::explore::idmap::IdMap;
-use crate::explore::loops::SccVisits;
+use crate::explore::scc_visits::SccVisits;
 use crate::log::Log;
 use crate::passes::fastcall::Fastcall;
 use crate::passes::live_stack::LiveStack;
 use crate::passes::stack_use::StackUse;
 use crate::passes::subprogs::Subprogs;
-use crate::precision::backtrack::BacktrackState;
+use crate::precision::backtrack_state::BacktrackState;
 use crate::rejection::{RejectKind, Stop};
 use crate::state::arena::{Arena, PackedReg};
 use crate::state::checkpoint::{Bucket, Checkpoints};
@@ -124,7 +124,7 @@ pub(crate) struct Env<'a> {
     pub(crate) tells_registers: bool,
     /// Insns on scalars may be told as one run.
     pub(crate) tells_runs: bool,
-    pub(crate) log_at: crate::log::state_line::LogPosition,
+    pub(crate) log_at: crate::log::position::LogPosition,
     pub(crate) stats: VerifierStats,
     pub(crate) pace: Pace,
     pub(crate) explored_states_size: u32,

@@ -11,11 +11,8 @@
 //! hole. They may be stricter than need be, never laxer. Of one that they accept, the insns of this
 //! second walk are run: what the first did not come by, it dropped as dead.
 
-use crate::env::Env;
-use crate::{BacktrackSkip, Config, Tuning, Verdict, VerifiedProgram};
+use crate::config::Config;
 use skep_insn::InsnIdx;
-use skep_program::Program;
-use std::cell::OnceCell;
 use std::fmt;
 
 /// A hole that an accepted program goes through.
@@ -92,43 +89,4 @@ impl fmt::Display for KernelHole {
 pub(crate) struct Doubt {
     pub(crate) hole: KernelHole,
     pub(crate) config: Config,
-}
-
-impl Doubt {
-    /// Of a walk that came to its end.
-    pub(crate) fn of(env: &Env<'_>) -> Option<Doubt> {
-        let hole = env.doubt?;
-        let tuning = Tuning { backtrack_skip: BacktrackSkip::Off, ..env.config.tuning };
-        let config = Config { log_level: 0, tuning, ..env.config.clone() };
-        Some(Doubt { hole, config })
-    }
-
-    /// The program as the second walk leaves it; the hole, if it goes through one.
-    pub(crate) fn walked_again(
-        &self,
-        program: &Program,
-    ) -> Result<Box<VerifiedProgram>, KernelHole> {
-        let decided = OnceCell::new();
-        let mut env = Env::new(program, &self.config, &decided);
-        env.sound = true;
-        match crate::judge(env).0.verdict {
-            Verdict::Accepted(sound) => Ok(sound),
-            _ => Err(self.hole),
-        }
-    }
-}
-
-impl Env<'_> {
-    /// The insn at hand goes through a hole.
-    pub(crate) fn goes_through(&mut self, kind: HoleKind) {
-        let hole = KernelHole { insn_idx: InsnIdx(self.insn_idx), kind };
-        self.kernel_hole.get_or_insert(hole);
-    }
-
-    /// The insn at hand goes by a hole. True if the rules that the kernel lacks are in force.
-    pub(crate) fn goes_by(&mut self, kind: HoleKind) -> bool {
-        let hole = KernelHole { insn_idx: InsnIdx(self.insn_idx), kind };
-        self.doubt.get_or_insert(hole);
-        self.sound
-    }
 }

@@ -105,7 +105,7 @@ impl<'a> Env<'a> {
             subprogno_walked: 0,
             seen_exception: false,
             accepted: false,
-            memory_check_at: crate::memory::first_check(config),
+            memory_check_at: crate::held_bytes::first_check(config),
             reads: config.profile.behaviours.reads_are_marked.then(Default::default),
             live_stack: LiveStack::default(),
             stack_use: Default::default(),

@@ -3,7 +3,8 @@
 use crate::callees::Callable;
 use crate::env::MapView;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call};
-use crate::passes::stack_use::{Callback, Known, Touch, Touches};
+use crate::passes::stack_use::touches::Callback;
+use crate::passes::stack_use::touches::{Known, Touch, Touches};
 use skep_btf::{Btf, Kind, Param};
 use skep_insn::Insn;
 use skep_uapi::TypeFlag;

@@ -12,15 +12,13 @@
 //!    none yet: what was told between the two is of other paths.
 
 mod sides;
+pub(crate) mod telling;
+mod traced;
 
 pub use sides::Sides;
-pub(crate) use sides::place;
+pub use traced::verify_traced;
 
-use crate::env::Env;
-use crate::state::reg_type::Base;
-use crate::{Config, Outcome, RejectKind, Verdict, judge};
-use skep_program::Program;
-use std::cell::OnceCell;
+use crate::rejection::RejectKind;
 
 /// What happens in a walk.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +143,7 @@ pub struct Registers<'e> {
     pub frame: u32,
     /// One bit for each.
     pub changed: u16,
-    value: &'e dyn Fn(u8) -> String,
+    pub(super) value: &'e dyn Fn(u8) -> String,
 }
 
 impl Registers<'_> {
@@ -180,81 +178,5 @@ pub trait Listener {
     /// Whether it is told of registers ([`Event::Registers`]), which takes time.
     fn wants_registers(&self) -> bool {
         true
-    }
-}
-
-/// Verifies `program`, and tells `listener` about it.
-pub fn verify_traced(program: &Program, config: &Config, listener: &mut dyn Listener) -> Outcome {
-    let program = crate::check::replaced::as_replaced(program);
-    let decided = OnceCell::new();
-    let mut env = Env::new(&program, config, &decided);
-    env.tells_registers = listener.wants_registers();
-    env.tells_runs = !env.tells_registers && !env.log.traces();
-    env.listener = Some(listener);
-    env.is_followed = true;
-    let (outcome, _) = judge(env);
-    outcome
-}
-
-impl Env<'_> {
-    /// Tells what happens, if anybody listens.
-    pub(crate) fn tell(&mut self, event: Event<'_>) {
-        if let Some(listener) = &mut self.listener {
-            listener.tell(event);
-        }
-    }
-
-    /// Tells what the insn before has changed, and that the one at hand is next.
-    pub(crate) fn tell_insn(&mut self) {
-        if self.listener.is_none() {
-            return;
-        }
-        if self.tells_registers && (self.scratched_regs != 0 || self.scratched_slots != 0) {
-            self.tell_registers(Some(self.prev_insn_idx).filter(|&prev| prev != u32::MAX));
-        }
-        let (insn_idx, frame) = (self.insn_idx, self.cur.curframe());
-        self.tell(Event::Insn { insn_idx, frame });
-    }
-
-    /// Tells what was changed since the last time.
-    pub(crate) fn tell_registers(&mut self, by: Option<u32>) {
-        if !self.tells_registers {
-            return;
-        }
-        let Some(listener) = self.listener.take() else { return };
-        let frame = self.cur.frame();
-        let is_known = |regno: &u8| self.reg(*regno).ty.base != Base::NotInit;
-        let scratched = (0..11).filter(|regno| self.scratched_regs >> regno & 1 == 1);
-        let changed = scratched.filter(is_known).fold(0, |changed, regno| changed | 1 << regno);
-        let frameno = frame.meta.frameno;
-        let value = |regno: u8| {
-            let mut text = String::new();
-            self.write_reg(&mut text, &self.reg(regno), frameno, !self.bpf_capable);
-            text
-        };
-        if changed != 0 {
-            listener.tell(Event::Registers(Registers {
-                by,
-                frame: frameno,
-                changed,
-                value: &value,
-            }));
-        }
-        self.listener = Some(listener);
-        if !self.log.traces() {
-            self.scratched_regs = 0;
-            self.scratched_slots = 0;
-        }
-    }
-
-    /// The walk is over.
-    pub(crate) fn tell_verdict(&mut self, verdict: &Verdict) {
-        if let Verdict::Rejected(rejection) = verdict {
-            self.tell(Event::Refused {
-                insn_idx: self.insn_idx,
-                frame: rejection.frameno,
-                kind: &rejection.kind,
-            });
-        }
     }
 }

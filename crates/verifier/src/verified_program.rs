@@ -15,11 +15,11 @@ use std::sync::{Arc, OnceLock};
 pub struct VerifiedProgram {
     program: Program,
     stack_depth_bytes: u32,
-    walked: Walked,
+    pub(crate) walked: Walked,
     doubt: Option<Doubt>,
     nr_cpu_ids: u32,
     /// What a walk under the rules that the kernel lacks makes of it.
-    sound: OnceLock<Result<Box<VerifiedProgram>, KernelHole>>,
+    pub(crate) sound: OnceLock<Result<Box<VerifiedProgram>, KernelHole>>,
     xlated: OnceLock<Result<Arc<Xlated>, NotSupported>>,
 }
 
@@ -50,40 +50,9 @@ impl VerifiedProgram {
         self.nr_cpu_ids
     }
 
-    /// What makes it unsafe to run, although the kernel accepts it too. Where that is not plain
-    /// from the walk, the first call walks the program once more.
-    pub fn kernel_hole(&self) -> Option<KernelHole> {
-        self.walked.kernel_hole.or_else(|| self.sound()?.as_ref().err().copied())
-    }
-
     /// Why it is walked a second time before it runs.
     pub(crate) fn doubt(&self) -> Option<&Doubt> {
         self.doubt.as_ref()
-    }
-
-    /// The second walk; `None` if there is no need of it.
-    fn sound(&self) -> Option<&Result<Box<VerifiedProgram>, KernelHole>> {
-        let doubt = self.doubt.as_ref()?;
-        if let Some(known) = self.sound.get() {
-            return Some(known);
-        }
-        // Nobody waits for a thread that is at it, which a child of `fork` may not have.
-        let walked = doubt.walked_again(&self.program);
-        Some(self.sound.get_or_init(|| walked))
-    }
-
-    /// The insns that are to run. They are not those of [`VerifiedProgram::xlated`] where the
-    /// kernel's walk does not come everywhere that a run comes: it drops checks and functions as
-    /// dead that a run needs. The first call may walk the program once more.
-    ///
-    /// # Errors
-    ///
-    /// The program needs something that is not modelled.
-    pub fn insns_to_run(&self) -> Result<&Arc<Xlated>, &NotSupported> {
-        match self.sound() {
-            Some(Ok(sound)) => sound.xlated(),
-            _ => self.xlated(),
-        }
     }
 
     /// The insns after all rewrites, as the kernel makes them; created on first call. Whoever runs

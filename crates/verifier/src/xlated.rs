@@ -164,16 +164,6 @@ impl Xlated {
         self.ctx_bytes
     }
 
-    /// Unverified insns, only for conformance tests of engines; the caller is responsible for what
-    /// they do. Every function gets 512 bytes of stack.
-    ///
-    /// # Errors
-    ///
-    /// If they are not closed (invariant 1).
-    pub fn bare(insns: &[Insn]) -> Result<Xlated, NotSupported> {
-        crate::fixup::translate_bare(insns)
-    }
-
     /// The same with every insn on memory that nobody else can see, for tests of what an engine
     /// makes of such.
     pub fn on_own_memory(mut self) -> Xlated {

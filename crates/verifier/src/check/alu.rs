@@ -6,6 +6,10 @@ use super::ptr_arith;
 use super::reg_arg::Operand;
 use super::scalar_insn::{remember_moved_pointer, step_alu};
 use super::scalar_rules;
+use crate::check::alu_rules::{
+    BPF_ALU_STRING, assign_scalar_id, divides_by_zero, is_made_anew, linked_sum, note_large_sum,
+    shifts_too_far,
+};
 use crate::env::Env;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
@@ -16,14 +20,6 @@ use crate::state::reg_type::{Base, RegType};
 use skep_domain::{AluOp, ByteOrder};
 use skep_insn::Insn;
 use skep_insn::code::*;
-use skep_uapi::Behaviours;
-use skep_uapi::limits::BPF_MAX_VAR_OFF;
-
-/// Names of the operators in messages, by operation bits.
-pub(crate) const BPF_ALU_STRING: [&str; 16] = [
-    "+=", "-=", "*=", "/=", "|=", "&=", "<<=", ">>=", "neg", "%=", "^=", "=", "s>>=", "endian", "",
-    "",
-];
 
 /// Walks an ALU or ALU64 insn.
 pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
@@ -80,22 +76,6 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
     }
     *dst = dst.unlinked();
     Ok(())
-}
-
-/// A scalar about to be copied gets an id, so that what is learned of one copy is learned of the
-/// other.
-///
-/// Kernel: `assign_scalar_id_before_mov` (6.18).
-pub(crate) fn assign_scalar_id(env: &mut Env<'_>, reg: &mut Reg) {
-    if !reg.is_scalar() {
-        return;
-    }
-    if reg.id & BPF_ADD_CONST != 0 {
-        *reg = reg.unlinked();
-    }
-    if reg.id == 0 && !reg.val.is_const() {
-        reg.id = env.new_id();
-    }
 }
 
 fn check_mov(env: &mut Env<'_>, insn: Insn) -> Check {
@@ -170,19 +150,6 @@ fn copy_extended(env: &mut Env<'_>, insn: Insn, unchanged: bool) {
         env.set_reg(insn.src, src);
     }
     env.set_reg(insn.dst, if unchanged { src } else { src.unlinked() });
-}
-
-/// A division by the immediate 0.
-pub(crate) fn divides_by_zero(insn: Insn) -> bool {
-    !insn.is_src_reg() && matches!(insn.op(), BPF_DIV | BPF_MOD) && insn.imm == 0
-}
-
-/// A shift by an immediate that the width does not allow.
-pub(crate) fn shifts_too_far(insn: Insn) -> bool {
-    let size = if insn.class() == BPF_ALU64 { 64 } else { 32 };
-    !insn.is_src_reg()
-        && matches!(insn.op(), BPF_LSH | BPF_RSH | BPF_ARSH)
-        && !(0..size).contains(&insn.imm)
 }
 
 fn check_binary(env: &mut Env<'_>, insn: Insn) -> Check {
@@ -278,19 +245,6 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     Ok(())
 }
 
-/// Whether the result is nothing but a number. What a NULL keeps of the pointer that it was stays
-/// with all that is computed from it; an operation on bits with a known result forgets it.
-pub(crate) fn is_made_anew(op: AluOp, dst: &Reg, src: &Reg) -> bool {
-    let (d, s) = (dst.val.var_off, src.val.var_off);
-    let bits = match op {
-        AluOp::And => d.and(s),
-        AluOp::Or => d.or(s),
-        AluOp::Xor => d.xor(s),
-        _ => return false,
-    };
-    s.is_const() && bits.is_const()
-}
-
 /// The constant by which the result differs from the registers that dst is linked with, if it stays
 /// linked.
 fn linked_constant(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
@@ -310,31 +264,6 @@ fn linked_constant(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     let sum = linked_sum(env.rules(), insn, (&dst, src));
     note_large_sum(env, sum);
     sum
-}
-
-/// Kernels that forget the link of a sum, but not by how much it differed, refuse to add it to a
-/// pointer.
-pub(crate) fn note_large_sum(env: &mut Env<'_>, sum: Option<i32>) {
-    let is_large = |off: i32| i64::from(off).abs() >= BPF_MAX_VAR_OFF;
-    env.large_sums |= env.rules().forgotten_sums_checked && sum.is_some_and(is_large);
-}
-
-/// The same by the operands' values alone.
-pub(crate) fn linked_sum(rules: &Behaviours, insn: Insn, (dst, src): (&Reg, &Reg)) -> Option<i32> {
-    let wide = insn.class() == BPF_ALU64;
-    let src_known = if wide { src.val.is_const() } else { src.val.is_subreg_const() };
-    if !matches!(insn.op(), BPF_ADD | BPF_SUB) || !src_known {
-        return None;
-    }
-    if !wide && dst.val.umax > u64::from(u32::MAX) {
-        return None;
-    }
-    let value = src.val.var_off.value;
-    let off = if wide { i32::try_from(value as i64).ok()? } else { value as i32 };
-    if !rules.any_sums_linked && (!wide || insn.op() == BPF_SUB || off < 0) {
-        return None;
-    }
-    if insn.op() == BPF_SUB { off.checked_neg() } else { Some(off) }
 }
 
 /// A mask made of a sign is walked as all ones now and as zero later.

@@ -3,12 +3,13 @@
 //! Kernel: `check_atomic`, `check_atomic_rmw`, `check_atomic_load`, `check_atomic_store` (6.18).
 
 use super::mem::{
-    AccessType, LoadRules, MemAccess, check_fields, check_load_mem, check_mem_access,
-    check_store_reg_mem, save_aux_ptr_type,
+    LoadRules, check_load_mem, check_mem_access, check_store_reg_mem, save_aux_ptr_type,
 };
 use super::reg_arg::Operand;
 use super::scalar_rules;
 use crate::HoleKind;
+use crate::check::fields::check_fields;
+use crate::check::mem::access::{AccessType, MemAccess};
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, InsnFault, Regno, Word};

@@ -8,9 +8,9 @@
 
 use crate::env::Env;
 use crate::log::reject;
+use crate::passes::prototypes::prototype_fault;
 use crate::rejection::{AttachFault, Check, unsupported};
-use skep_btf::{Kind, Type, TypeId};
-use skep_uapi::limits::MAX_BPF_FUNC_ARGS;
+use skep_btf::Type;
 use skep_uapi::trampoline::{self, Hook};
 use skep_uapi::{AttachType, ProgFlags, ProgType, is_gpl_compatible};
 
@@ -29,46 +29,6 @@ fn check_prototype(env: &mut Env<'_>, func: Type<'_>) -> Check {
     match prototype_fault(func) {
         Some(text) => reject!(env, EINVAL, AttachFault::Prototype { text: text.into() }),
         None => Ok(()),
-    }
-}
-
-/// Why nothing that programs do can call the function: neither a trampoline nor a program itself.
-/// Kernel: `btf_distill_func_proto`.
-pub(super) fn prototype_fault(func: Type<'_>) -> Option<String> {
-    let (btf, name) = (func.btf(), func.name());
-    let proto = btf.skip_modifiers(func.target_id());
-    let count = proto.params().len();
-    if count > MAX_BPF_FUNC_ARGS {
-        return Some(format!("The function {name} has {count} arguments. Too many."));
-    }
-    let result = btf.skip_modifiers(proto.target_id());
-    if result.kind().is_composite() || passed_bytes(result).is_none() {
-        let kind = result.kind().name();
-        return Some(format!("The function {name} return type {kind} is unsupported."));
-    }
-    proto.params().enumerate().find_map(|(arg, param)| {
-        if arg + 1 == count && param.ty == TypeId::VOID {
-            return Some(format!("The function {name} with variable args is unsupported."));
-        }
-        let ty = btf.skip_modifiers(param.ty);
-        match passed_bytes(ty) {
-            Some(1..=16) => None,
-            Some(0) => Some(format!("The function {name} has malformed void argument.")),
-            _ => {
-                let kind = ty.kind().name();
-                Some(format!("The function {name} arg{arg} type {kind} is unsupported."))
-            }
-        }
-    })
-}
-
-/// Bytes of an argument or result; none if it is not passed in registers at all.
-fn passed_bytes(ty: Type<'_>) -> Option<u32> {
-    match ty.kind() {
-        Kind::Void => Some(0),
-        Kind::Ptr => Some(8),
-        kind if kind == Kind::Int || kind.is_any_enum() || kind.is_composite() => ty.stated_size(),
-        _ => None,
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Kernel: the first half of `do_check_common` (6.18).
 
-use super::call::func_args::SubArg;
 use super::call::func_contract::prepare_func_args;
+use crate::check::call::sub_arg::SubArg;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, FuncFault, Stop, unsupported};

@@ -3,18 +3,18 @@
 //! Kernel: `process_bpf_exit_full`, `prepare_func_exit`, `check_return_code`, `check_resource_leak`
 //! (6.18).
 
-use super::mem::check_fields;
 use super::mem::region::check_ptr_off_reg;
 use super::reg_arg::Operand;
 use super::struct_ops::Target;
+use crate::check::fields::check_fields;
 use crate::env::{Env, InsnFlags};
-use crate::explore::walk::Next;
+use crate::explore::next::Next;
 use crate::log::{reject, verbose};
 use crate::rejection::{
     Acquired, Check, FlowFault, KnownRange, Regno, Stop, Unreleased, Word, unsupported,
 };
 use crate::state::frame::RetRange;
-use crate::state::refs::RefKind;
+use crate::state::reference::RefKind;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_btf::{Kind, TypeId};

@@ -9,8 +9,9 @@ use super::reg_arg::Operand;
 use super::scalar_insn::{self, Outcome};
 use super::scalar_rules;
 use crate::HoleKind;
+use crate::check::linked_jump::{join_operands, target};
 use crate::env::Env;
-use crate::explore::walk::Next;
+use crate::explore::next::Next;
 use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
 use crate::rejection::{Check, InsnFault, Regno, Stop, unsupported};
@@ -103,13 +104,6 @@ fn linked_with_operands(env: &mut Env<'_>, insn: Insn) -> LinkedRegs {
     linked
 }
 
-/// From here on, what one operand needs the other needs too.
-pub(super) fn join_operands(env: &mut Env<'_>, insn: Insn) {
-    if insn.is_src_reg() {
-        env.frame_mut().chains.join(1 << insn.dst | 1 << insn.src);
-    }
-}
-
 /// A comparison of scalars that was looked up.
 fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next> {
     scalar_insn::scratch(env, insn);
@@ -168,10 +162,6 @@ fn read_operands(env: &mut Env<'_>, insn: Insn, op: JmpOp) -> Check<Operands> {
 
 fn is_pkt_pointer_any(reg: &Reg) -> bool {
     reg.ty.is_packet() || reg.ty.is(Base::PacketEnd)
-}
-
-pub(super) fn target(env: &Env<'_>, insn: Insn) -> u32 {
-    (i64::from(env.insn_idx) + i64::from(insn.off) + 1) as u32
 }
 
 /// `may_goto`: the loop may end here at any time; it is walked like an iterator.

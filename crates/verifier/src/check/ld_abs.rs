@@ -3,11 +3,11 @@
 //! Kernel: `check_ld_abs` (6.18).
 
 use super::exit::{check_resource_leak, hidden_exit};
-use super::mem::check_fields;
 use super::mem::region::check_ptr_off_reg;
 use super::reg_arg::Operand;
+use crate::check::fields::check_fields;
 use crate::env::Env;
-use crate::explore::walk::Next;
+use crate::explore::next::Next;
 use crate::log::reject;
 use crate::rejection::{Check, InsnFault, Regno};
 use crate::state::arena::PackedReg;

@@ -3,9 +3,8 @@
 //!
 //! The short way, by name, for operands whose comparison was looked up; `jmp` has the other.
 
-use super::jmp::{join_operands, target};
 use crate::env::Env;
-use crate::explore::walk::Next;
+use crate::explore::next::Next;
 use crate::rejection::Check;
 use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedReg, LinkedRegs};
@@ -92,5 +91,18 @@ impl Env<'_> {
         } else {
             frame.slot_mut(place.at as usize).spill = name;
         }
+    }
+}
+
+#[inline]
+pub(crate) fn target(env: &Env<'_>, insn: Insn) -> u32 {
+    (i64::from(env.insn_idx) + i64::from(insn.off) + 1) as u32
+}
+
+/// From here on, what one operand needs the other needs too.
+#[inline]
+pub(crate) fn join_operands(env: &mut Env<'_>, insn: Insn) {
+    if insn.is_src_reg() {
+        env.frame_mut().chains.join(1 << insn.dst | 1 << insn.src);
     }
 }

@@ -3,12 +3,14 @@
 //! Kernel: `do_check_insn` (6.18).
 
 pub(crate) mod alu;
+pub(crate) mod alu_rules;
 pub(crate) mod atomic;
 pub(crate) mod attach;
 mod attach_target;
 pub(crate) mod call;
 pub(crate) mod entry;
 pub(crate) mod exit;
+pub(crate) mod fields;
 pub(crate) mod func_info;
 pub(crate) mod jmp;
 pub(crate) mod kfunc;
@@ -28,7 +30,7 @@ mod scalar_rules;
 pub(crate) mod struct_ops;
 
 use crate::env::Env;
-use crate::explore::walk::Next;
+use crate::explore::next::Next;
 use crate::log::reject;
 use crate::rejection::{Check, InsnFault};
 use skep_insn::code::*;

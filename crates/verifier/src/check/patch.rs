@@ -2,7 +2,8 @@
 //! the current state or to the branch that waits.
 
 use crate::env::Env;
-use crate::state::arena::{PAGE_SLOTS, PackedReg};
+use crate::state::arena::PackedReg;
+use crate::state::frame::PAGE_SLOTS;
 use crate::state::history::LinkedReg;
 use crate::state::reg::Reg;
 use smallvec::SmallVec;

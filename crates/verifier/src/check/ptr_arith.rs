@@ -3,7 +3,7 @@
 //! Kernel: `adjust_ptr_min_max_vals`, `sanitize_ptr_alu`, `sanitize_val_alu`,
 //! `sanitize_check_bounds` (6.18).
 
-use super::alu::BPF_ALU_STRING;
+use crate::check::alu_rules::BPF_ALU_STRING;
 use crate::env::{Env, Found};
 use crate::insn_aux::InsnFlags;
 use crate::kernel_hole::HoleKind;

@@ -132,3 +132,14 @@ impl Env<'_> {
         Ok(())
     }
 }
+
+/// R0 to R5 of the current frame hold nothing that may be read.
+///
+/// Kernel: `clear_caller_saved_regs` (6.18).
+#[inline]
+pub(crate) fn clear_caller_saved_regs(env: &mut Env<'_>) {
+    for regno in 0..6 {
+        env.set_name(regno, PackedReg::NOT_INIT);
+        env.note_write(regno);
+    }
+}

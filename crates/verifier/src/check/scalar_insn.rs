@@ -7,8 +7,10 @@
 //! # Invariants
 //! 1. They act only on well formed insns: nothing can be refused because of the insn alone.
 
-use super::alu::{divides_by_zero, is_made_anew, linked_sum, note_large_sum, shifts_too_far};
 use super::scalar_rules;
+use crate::check::alu_rules::{
+    divides_by_zero, is_made_anew, linked_sum, note_large_sum, shifts_too_far,
+};
 use crate::env::{Env, Form};
 use crate::explore::equal::value_within;
 use crate::passes::reserved::check_insn_fields;

@@ -8,7 +8,8 @@
 
 use super::equal::frame_insn_idx;
 use crate::env::{Env, InsnFlags};
-use crate::passes::stack_use::{At, Halves};
+use crate::passes::stack_use::At;
+use crate::passes::stack_use::touches::Halves;
 use crate::state::arena::{Arena, PackedReg};
 use crate::state::checkpoint::Checkpoint;
 use crate::state::frame::Frame;

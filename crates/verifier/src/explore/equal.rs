@@ -5,13 +5,15 @@
 //! Kernel: `states_equal`, `func_states_equal`, `regsafe`, `stacksafe`, `refsafe` (6.18).
 
 use super::idmap::IdMap;
-use crate::check::mem::packet::whole_range;
 use crate::insn_aux::InsnAux;
-use crate::state::arena::{Arena, FrameId, PAGE_SLOTS, PackedFrame, PackedReg, PageIds};
+use crate::state::arena::{Arena, PackedFrame, PackedReg, PageIds};
 use crate::state::checkpoint::{Checkpoint, Hints, Marks};
 use crate::state::frame::Frame;
+use crate::state::frame::PAGE_SLOTS;
 use crate::state::history::LinkedReg;
-use crate::state::refs::{RefKind, RefState};
+use crate::state::ids::FrameId;
+use crate::state::reference::RefKind;
+use crate::state::refs::RefState;
 use crate::state::reg::{BPF_ADD_CONST, Extra, Reg};
 use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
@@ -301,7 +303,7 @@ impl Compare<'_> {
         let (o, c) = (self.arena.range(old_name), self.arena.range(cur_name));
         match o < 0 || c < 0 {
             true => o == c,
-            false if self.offsets_are_bounds => whole_range(old, o) <= whole_range(cur, c),
+            false if self.offsets_are_bounds => old.whole_range(o) <= cur.whole_range(c),
             false => o <= c,
         }
     }

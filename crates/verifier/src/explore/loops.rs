@@ -9,60 +9,16 @@
 
 use super::equal::frame_insn_idx;
 use crate::env::Env;
+use crate::explore::scc_visits::{Backedge, CallChain};
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, FlowFault, Stop};
-use crate::state::arena::FrameId;
-use crate::state::checkpoint::CkptId;
-use crate::state::reads::StateReads;
+use crate::state::ids::CkptId;
+use crate::state::ids::FrameId;
 use crate::state::verifier_state::{OwnHistory, PackedState};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::fmt;
 
 /// Rounds after which all scalars of the back-edges are marked instead.
 const MAX_BACKEDGE_ITERS: u32 = 64;
-
-/// A component entered by a chain of calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct CallChain {
-    callsites: [u32; 7],
-    scc: u32,
-}
-
-impl fmt::Display for CallChain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(")?;
-        for site in self.callsites.iter().take_while(|&&s| s != 0) {
-            write!(f, "{site},")?;
-        }
-        write!(f, "{})", self.scc)
-    }
-}
-
-/// A pruned state inside an unfinished component.
-pub(crate) struct Backedge {
-    state: PackedState,
-    equal_state: CkptId,
-    /// What was read of it, where that is marked.
-    reads: Option<Box<StateReads>>,
-}
-
-/// Walks of one component.
-#[derive(Default)]
-struct Visit {
-    /// First checkpoint inside the component on the current path.
-    entry_state: Option<CkptId>,
-    /// The newest last; marks go along them from the newest on.
-    backedges: Vec<Backedge>,
-    num_backedges: u32,
-}
-
-/// All components seen.
-#[derive(Default)]
-pub(crate) struct SccVisits {
-    visits: FxHashMap<CallChain, Visit>,
-    pub(crate) num_backedges: u32,
-}
 
 impl Env<'_> {
     /// The outermost component that a saved state is in.

@@ -1,11 +1,14 @@
 //! The walk over all paths: what is next, what waits, what was seen before.
 
 pub(crate) mod branch_stack;
+pub(crate) mod branches;
 mod clean;
 pub(crate) mod equal;
 pub(crate) mod idmap;
 pub(crate) mod loops;
 mod needs;
+pub(crate) mod next;
 pub(crate) mod prune;
+pub(crate) mod scc_visits;
 pub(crate) mod walk;
 pub(crate) mod widen;

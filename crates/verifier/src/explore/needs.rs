@@ -5,8 +5,9 @@
 use super::equal::{Exactness, frame_insn_idx};
 use crate::env::Env;
 use crate::state::arena::PackedReg;
-use crate::state::checkpoint::{CkptId, Hints};
+use crate::state::checkpoint::Hints;
 use crate::state::frame::Frame;
+use crate::state::ids::CkptId;
 use crate::state::stack::Slot;
 use smallvec::SmallVec;
 

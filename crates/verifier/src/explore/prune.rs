@@ -10,12 +10,14 @@ use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
 use crate::rejection::{Check, FlowFault, errno};
 use crate::state::chains::Chains;
-use crate::state::checkpoint::{Bucket, Checkpoint, CkptId, Hints, Hot, Marks};
+use crate::state::checkpoint::{Bucket, Checkpoint, Hints, Hot, Marks};
+use crate::state::ids::CkptId;
 use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
 use crate::state::values::{is_constant, named_constant};
 use crate::state::verifier_state::OwnHistory;
-use crate::trace::{Apart, Event, place};
+use crate::trace::telling::place;
+use crate::trace::{Apart, Event};
 use crate::tuning::IdmapReset;
 use smallvec::SmallVec;
 

@@ -5,6 +5,7 @@
 use crate::check;
 use crate::check::scalar_insn::step_alu;
 use crate::env::{Env, Found, InsnFlags};
+use crate::explore::next::Next;
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, FlowFault, Stop, errno};
 use crate::state::checkpoint::Bucket;
@@ -15,17 +16,6 @@ use crate::trace::Event;
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::ProgFlags;
-
-/// What follows an insn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// The insn at this index.
-    Insn(u32),
-    /// The insn at this index in the frame of the caller, whose state is logged whole.
-    Returned(u32),
-    /// Nothing: the path ends here.
-    PathEnd,
-}
 
 /// Whether the insn may read or write memory: what only computes or jumps is known from its class.
 #[inline]

@@ -4,7 +4,7 @@
 
 use crate::env::Env;
 use crate::state::arena::PackedReg;
-use crate::state::checkpoint::CkptId;
+use crate::state::ids::CkptId;
 use crate::state::stack::{Slot, SlotType};
 
 impl Env<'_> {

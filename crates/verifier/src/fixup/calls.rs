@@ -5,7 +5,7 @@
 
 use super::build::{alu_imm, alu_reg, call_helper, jump_imm, ld_imm64};
 use super::emit::Emit;
-use super::{Rewritten, Source};
+use super::source::{Rewritten, Source};
 use crate::check::exit::THROW;
 use crate::env::{CallMap, Found, LoopInline};
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call};

@@ -5,7 +5,7 @@
 
 use super::build::{goto, jump_imm};
 use super::emit::Emit;
-use super::{Rewritten, Source};
+use super::source::{Rewritten, Source};
 use crate::env::Found;
 use crate::state::reg_type::{Base, TypeFlag};
 use crate::xlated::NotSupported;

@@ -6,7 +6,8 @@
 
 use super::ctx_growth_skb::*;
 use super::ctx_growth_sock::*;
-use super::growth::Growth;
+use crate::fixup::ctx_growth_row::{Row, X};
+use crate::fixup::grown::Growth;
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_program::Program;
@@ -15,34 +16,6 @@ use skep_uapi::ctx::{CtxField, CtxLayout, CtxRange};
 
 /// Longest of what is not known.
 const UNKNOWN: Growth = Growth::AtMost(16);
-
-/// Not known, or refused.
-pub(super) const X: u8 = u8::MAX;
-
-/// A field; see the tables for the columns.
-#[derive(Clone, Copy)]
-pub(super) struct Row {
-    name: &'static str,
-    load: u8,
-    bytes: u8,
-    same: u8,
-    sign: u8,
-    store_reg: u8,
-    store_imm: u8,
-}
-
-#[allow(clippy::too_many_arguments, reason = "one row of a table a call")]
-pub(super) const fn row(
-    name: &'static str,
-    load: u8,
-    bytes: u8,
-    same: u8,
-    sign: u8,
-    store_reg: u8,
-    store_imm: u8,
-) -> Row {
-    Row { name, load, bytes, same, sign, store_reg, store_imm }
-}
 
 /// The rows of all programs whose context is that of this type and attach type; none where the
 /// context is used as it is.

@@ -2,8 +2,8 @@
 //!
 //! Kernel: `opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`, `opt_remove_nops` (6.18).
 
-use super::Source;
 use super::emit::Emit;
+use super::source::Source;
 use crate::passes::call_facts::{callee_start, is_may_goto, is_pseudo_call, is_pseudo_func};
 use crate::passes::subprogs::jump_offset;
 use crate::xlated::is_jump;

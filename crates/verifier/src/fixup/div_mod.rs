@@ -8,7 +8,7 @@
 
 use super::build::{alu_imm, alu_reg, goto, jump_imm};
 use super::emit::Emit;
-use super::{Rewritten, Source};
+use super::source::{Rewritten, Source};
 use skep_insn::Insn;
 use skep_insn::code::*;
 

@@ -6,7 +6,8 @@
 //!    and final, jumps out of it name an insn of the old program.
 
 use super::build::{alu_reg, call_helper, exit};
-use super::{Source, may_goto};
+use super::may_goto_left::{COUNTER_BYTES, is_in};
+use super::source::Source;
 use crate::passes::call_facts::{is_helper_call, is_pseudo_call, is_pseudo_func};
 use crate::xlated::{InsnFacts, NotSupported, OwnHelper, SubprogFacts, Xlated};
 use skep_insn::Insn;
@@ -136,7 +137,7 @@ impl Emit {
             if start == end {
                 continue;
             }
-            let counter = if may_goto::is_in(source, old) { may_goto::COUNTER_BYTES } else { 0 };
+            let counter = if is_in(source, old) { COUNTER_BYTES } else { 0 };
             subprogs.push(SubprogFacts {
                 name: info.name.clone(),
                 start,

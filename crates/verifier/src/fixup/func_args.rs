@@ -6,7 +6,7 @@
 
 use super::build::{alu_imm, alu_reg, goto, jump_imm};
 use super::emit::Emit;
-use super::{Rewritten, Source};
+use super::source::{Rewritten, Source};
 use crate::passes::call_facts::is_helper_call;
 use crate::xlated::NotSupported;
 use skep_btf::{Kind, TypeId};

@@ -5,6 +5,7 @@
 
 use super::{ctx_growth, upper_half};
 use crate::env::{CallMap, Env, LoopInline};
+use crate::fixup::grown::Growth;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_may_goto};
 use crate::state::reg_type::{Base, RegType};
 use skep_insn::Insn;
@@ -14,21 +15,6 @@ use skep_uapi::{MapFlags, MapType, ProgFlags, ProgType};
 
 /// Insns that the longest rewrite adds.
 pub(super) const MAX: usize = 31;
-
-/// What a rewrite adds to an insn.
-#[derive(Clone, Copy)]
-pub(super) enum Growth {
-    Exactly(u32),
-    AtMost(u32),
-}
-
-impl Growth {
-    pub(super) fn max(self) -> u32 {
-        match self {
-            Growth::Exactly(n) | Growth::AtMost(n) => n,
-        }
-    }
-}
 
 /// The passes that rewrite, in order; each goes over the whole program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

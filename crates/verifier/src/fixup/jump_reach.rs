@@ -9,9 +9,10 @@
 //!
 //! Kernel: `bpf_patch_insn_data`, `bpf_adj_branches` (6.18).
 
-use super::growth::{self, Growth, Pass};
+use super::growth::{self, Pass};
 use super::left;
 use crate::env::Env;
+use crate::fixup::grown::Growth;
 use crate::log::reject;
 use crate::passes::call_facts::is_may_goto;
 use crate::passes::subprogs::jump_offset;

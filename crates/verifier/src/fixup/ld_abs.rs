@@ -4,7 +4,7 @@
 
 use super::build::{alu_imm, alu_reg, call_helper, exit, jump_imm};
 use super::emit::Emit;
-use super::{Rewritten, Source};
+use super::source::{Rewritten, Source};
 use crate::xlated::OwnHelper;
 use skep_insn::code::*;
 

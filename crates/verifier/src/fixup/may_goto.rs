@@ -4,25 +4,13 @@
 //! Kernel: `do_misc_fixups` (6.18), which also looks at the clock.
 
 use super::build::{alu_imm, fill_ax, jump_imm, spill_ax};
+use super::dead_code;
 use super::emit::Emit;
-use super::{Rewritten, Source, dead_code};
-use crate::passes::call_facts::is_may_goto;
+use super::source::{Rewritten, Source};
+use crate::fixup::may_goto_left::{COUNTER_BYTES, is_open};
 use crate::xlated::{AX, MAY_GOTO_MAX, NotSupported};
 use skep_insn::Insn;
 use skep_insn::code::*;
-
-/// Bytes of the counter.
-pub(super) const COUNTER_BYTES: u32 = 8;
-
-/// Whether insns `range` hold one that is left.
-pub(super) fn is_in(source: &Source<'_>, range: std::ops::Range<usize>) -> bool {
-    range.into_iter().any(|idx| is_open(source, idx))
-}
-
-fn is_open(source: &Source<'_>, idx: usize) -> bool {
-    let insn = source.insns[idx];
-    is_may_goto(&insn) && insn.off != 0 && source.walked.seen(source.insns, idx)
-}
 
 /// Sets the counter at the entry of a function.
 pub(super) fn prologue(depth: u32, out: &mut Emit) -> Result<(), NotSupported> {

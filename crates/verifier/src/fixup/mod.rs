@@ -10,18 +10,22 @@ mod build;
 mod calls;
 mod ctx_access;
 mod ctx_growth;
+mod ctx_growth_row;
 mod ctx_growth_skb;
 mod ctx_growth_sock;
 mod dead_code;
 mod div_mod;
 mod emit;
 mod func_args;
+mod grown;
 mod growth;
 mod jump_reach;
 mod ld_abs;
 mod left;
 mod may_goto;
+mod may_goto_left;
 mod references;
+mod source;
 mod upper_half;
 mod walked;
 mod zext;
@@ -30,6 +34,7 @@ pub use func_args::INLINED_HELPERS;
 pub(crate) use walked::Walked;
 
 use crate::env::{CallMap, Env, InsnFlags};
+use crate::fixup::source::{Rewritten, Source};
 use crate::log::reject;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
 use crate::rejection::{CallFault, Check, InsnFault};
@@ -59,17 +64,6 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
     jump_reach::check(env)
 }
 
-/// What a rewrite looks at.
-struct Source<'a> {
-    /// The program; none for bare insns.
-    program: Option<&'a Program>,
-    insns: &'a [Insn],
-    walked: &'a Walked,
-}
-
-/// Whether a rewrite took the insn.
-type Rewritten = Result<bool, NotSupported>;
-
 /// A rewrite: looks at the insn at an index and appends what becomes of it.
 type Rewrite = fn(&Source<'_>, usize, &mut Emit) -> Rewritten;
 
@@ -93,18 +87,12 @@ pub(crate) fn translate(program: &Program, walked: &Walked) -> Result<Xlated, No
     rewrite(&Source { program: Some(program), insns: &program.insns, walked })
 }
 
-/// The same of insns that nobody verified.
-pub(crate) fn translate_bare(insns: &[Insn]) -> Result<Xlated, NotSupported> {
-    bare::check(insns)?;
-    rewrite(&Source { program: None, insns, walked: &bare::walked(insns) })
-}
-
 fn rewrite(source: &Source<'_>) -> Result<Xlated, NotSupported> {
     let kept = dead_code::kept(source);
     let mut out = Emit::new(source.insns.len());
     for (idx, &keep) in kept.iter().enumerate() {
         if let Some(subprog) = source.walked.subprog_at(idx)
-            && may_goto::is_in(source, source.walked.range(subprog, source.insns.len()))
+            && may_goto_left::is_in(source, source.walked.range(subprog, source.insns.len()))
         {
             out.enter(idx);
             may_goto::prologue(source.walked.depth(subprog), &mut out)?;
@@ -129,4 +117,17 @@ fn rewrite(source: &Source<'_>) -> Result<Xlated, NotSupported> {
     }
     out.touch_ctx(source.walked.ctx_mem_end);
     out.finish(source)
+}
+
+impl Xlated {
+    /// Unverified insns, only for conformance tests of engines; the caller is responsible for what
+    /// they do. Every function gets 512 bytes of stack.
+    ///
+    /// # Errors
+    ///
+    /// If they are not closed (invariant 1).
+    pub fn bare(insns: &[Insn]) -> Result<Xlated, NotSupported> {
+        bare::check(insns)?;
+        rewrite(&Source { program: None, insns, walked: &bare::walked(insns) })
+    }
 }

@@ -4,7 +4,7 @@
 //! Kernel: `resolve_pseudo_ldimm64`, `convert_pseudo_ld_imm64` (6.18).
 
 use super::emit::Emit;
-use super::{Rewritten, Source};
+use super::source::{Rewritten, Source};
 use crate::passes::call_facts::callee_start;
 use crate::xlated::NotSupported;
 use skep_insn::Insn;

@@ -8,9 +8,9 @@
 //!
 //! Kernel: `mark_insn_zext`, `is_reg64`, `opt_subreg_zext_lo32_rnd_hi32` (6.18).
 
-use super::growth::Growth;
 use super::left::was_walked;
 use crate::env::{Env, InsnFlags};
+use crate::fixup::grown::Growth;
 use crate::passes::subprogs::jump_offset;
 use crate::xlated::is_jump;
 use skep_insn::Insn;

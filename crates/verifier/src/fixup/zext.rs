@@ -7,7 +7,7 @@
 
 use super::build::alu_reg;
 use super::emit::Emit;
-use super::{Rewritten, Source};
+use super::source::{Rewritten, Source};
 use skep_insn::code::*;
 
 /// Rewrites the insn at `idx` if it is a 32-bit compare-and-exchange.

@@ -2,6 +2,7 @@
 //!
 //! Kernel: `struct bpf_verifier_log` (6.18).
 
+pub(crate) mod position;
 pub(crate) mod reg_text;
 pub(crate) mod source_line;
 pub(crate) mod state_line;

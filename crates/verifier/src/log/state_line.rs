@@ -5,25 +5,15 @@
 use super::reg_text::dynptr_str;
 use crate::env::Env;
 use crate::log::verbose;
-use crate::state::checkpoint::{CkptId, Marks};
+use crate::state::checkpoint::Marks;
 use crate::state::frame::FrameMeta;
+use crate::state::ids::CkptId;
 use crate::state::reads::FrameReads;
 use crate::state::refs::{NOTHING, RefState};
 use crate::state::reg::{DynptrKind, Extra, IterState, Reg};
 use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};
 use std::fmt::Write;
-
-/// Where in the log the last insn and its state line are.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LogPosition {
-    /// End of the last insn's text.
-    pub(crate) prev_log_pos: usize,
-    /// Length of the last insn's text.
-    pub(crate) prev_insn_print_pos: usize,
-    /// Line info that was written last.
-    pub(crate) prev_linfo: Option<u32>,
-}
 
 /// What a state line shows of one frame.
 struct View<'v> {

@@ -19,6 +19,7 @@ pub(crate) mod live_stack;
 pub(crate) mod postorder;
 #[cfg(test)]
 mod program_fixture;
+pub(crate) mod prototypes;
 pub(crate) mod recursion;
 pub(crate) mod reserved;
 pub(crate) mod scc;

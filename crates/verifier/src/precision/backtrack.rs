@@ -5,130 +5,16 @@
 use crate::env::{Env, InsnFlags};
 use crate::log::verbose;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
-use crate::rejection::{CallFault, Stop, errno};
+use crate::precision::backtrack_state::{BacktrackState, RegMask, SlotMask, Trouble};
+use crate::rejection::{CallFault, errno};
 use crate::state::history::{Access, JmpEntry};
 use skep_insn::Insn;
 use skep_insn::code::*;
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 /// Registers r1 to r5.
 const ARGS: u16 = 0x3e;
 const BPF_FUNC_TAIL_CALL: i32 = 12;
-
-/// What is looked for, by frame.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct BacktrackState {
-    /// Frame of the insn at hand.
-    pub(crate) frame: usize,
-    pub(crate) regs: [u16; 8],
-    pub(crate) slots: [u64; 8],
-}
-
-impl BacktrackState {
-    pub(crate) fn is_empty(&self) -> bool {
-        if self.frame == 0 {
-            return self.regs[0] == 0 && self.slots[0] == 0;
-        }
-        self.regs[..=self.frame].iter().all(|&m| m == 0)
-            && self.slots[..=self.frame].iter().all(|&m| m == 0)
-    }
-    pub(crate) fn reset(&mut self) {
-        *self = BacktrackState::default();
-    }
-    pub(crate) fn set_frame_slot(&mut self, frame: usize, spi: usize) {
-        self.slots[frame] |= 1 << spi;
-    }
-    pub(crate) fn set_reg(&mut self, r: u8) {
-        self.regs[self.frame] |= 1 << r;
-    }
-    fn clear_reg(&mut self, r: u8) {
-        self.regs[self.frame] &= !(1 << r);
-    }
-    fn has_reg(&self, r: u8) -> bool {
-        self.regs[self.frame] >> r & 1 == 1
-    }
-    fn enter_subprog(&mut self) -> Result<(), Trouble> {
-        if self.frame == 7 {
-            return Err(Trouble::bug("subprog enter from frame 7".to_string()));
-        }
-        self.frame += 1;
-        Ok(())
-    }
-    fn exit_subprog(&mut self) -> Result<(), Trouble> {
-        if self.frame == 0 {
-            return Err(Trouble::bug("subprog exit from frame 0".to_string()));
-        }
-        self.frame -= 1;
-        Ok(())
-    }
-
-    /// If one of the registers that were linked at this jump is looked for, all are.
-    fn sync_linked(&mut self, entry: Option<&JmpEntry>) {
-        let Some(entry) = entry.filter(|e| e.linked.len() > 0) else { return };
-        let wanted = entry.linked.iter().any(|l| {
-            let f = l.frameno as usize;
-            if l.is_reg { self.regs[f] >> l.at & 1 == 1 } else { self.slots[f] >> l.at & 1 == 1 }
-        });
-        if wanted {
-            for l in entry.linked.iter() {
-                let f = l.frameno as usize;
-                if l.is_reg {
-                    self.regs[f] |= 1 << l.at;
-                } else {
-                    self.slots[f] |= 1 << l.at;
-                }
-            }
-        }
-    }
-}
-
-/// Why one step backwards cannot be done.
-pub(crate) enum Trouble {
-    /// The insn is not understood backwards: everything must be precise (`-ENOTSUPP`).
-    NotSupported,
-    Stop(Stop),
-}
-
-impl Trouble {
-    pub(crate) fn bug(message: String) -> Trouble {
-        Trouble::Stop(Stop::Bug(format!("backtracking: {message}")))
-    }
-}
-
-/// `r1,r2` for the bits of a mask.
-pub(crate) struct RegMask(pub(crate) u16);
-
-impl fmt::Display for RegMask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut sep = "";
-        for r in bits(self.0.into()) {
-            write!(f, "{sep}r{r}")?;
-            sep = ",";
-        }
-        Ok(())
-    }
-}
-
-/// Numbers of the bits that are set, lowest first.
-fn bits(mask: u64) -> impl Iterator<Item = u32> {
-    let without_lowest = |mask: &u64| Some(mask & (mask - 1)).filter(|&rest| rest != 0);
-    std::iter::successors(Some(mask).filter(|&mask| mask != 0), without_lowest)
-        .map(u64::trailing_zeros)
-}
-
-/// `-8,-16` for the bits of a mask.
-pub(crate) struct SlotMask(pub(crate) u64);
-
-impl fmt::Display for SlotMask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut sep = "";
-        for spi in bits(self.0) {
-            write!(f, "{sep}{}", -8 * (i64::from(spi) + 1))?;
-            sep = ",";
-        }
-        Ok(())
-    }
-}
 
 /// Bit of [`concerns`] that is always looked for.
 pub(crate) const ALWAYS: u16 = 1 << 15;

@@ -2,14 +2,15 @@
 //!
 //! Kernel: `__mark_chain_precision`, `mark_all_scalars_precise`, `propagate_precision` (6.18).
 
-use super::backtrack::{ALWAYS, RegMask, SlotMask, Trouble, concerns};
+use super::backtrack::{ALWAYS, concerns};
 use crate::env::Env;
 use crate::log::verbose;
+use crate::precision::backtrack_state::{RegMask, SlotMask, Trouble};
 use crate::rejection::{Check, Stop};
 use crate::state::chains::Chains;
-use crate::state::checkpoint::CkptId;
 use crate::state::frame::BPF_MAIN_FUNC;
 use crate::state::history::JmpEntry;
+use crate::state::ids::CkptId;
 use crate::state::values::SCALAR;
 use crate::state::verifier_state::PackedState;
 use crate::tuning::BacktrackSkip;

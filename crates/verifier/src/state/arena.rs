@@ -14,19 +14,12 @@ use super::slab::Slab;
 use super::stack::Slot;
 use super::values::{Marks, REFERS, SCALAR, Values};
 use crate::memory::{capacity_bytes, push_tight};
+use crate::state::frame::{PAGE_SLOTS, PAGES_MAX};
+use crate::state::ids::FrameId;
 use rustc_hash::FxHashMap;
 use std::ops::{Deref, DerefMut};
 
 pub(crate) use super::values::PackedReg;
-
-/// Stack slots of a page.
-pub(crate) const PAGE_SLOTS: usize = 8;
-/// Pages of the deepest stack.
-pub(crate) const PAGES_MAX: usize = 8;
-
-/// Name of a packed frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FrameId(u32);
 
 /// Name of a page.
 pub(crate) type PageId = u32;

@@ -19,24 +19,10 @@ use super::history::LinkedReg;
 use super::slab::Slab;
 use super::verifier_state::{OwnHistory, PackedState};
 use crate::memory::{capacity_bytes, push_tight};
+use crate::state::ids::CkptId;
 use crate::tuning::StateAlloc;
 use smallvec::SmallVec;
 use std::num::NonZeroU32;
-
-/// Name of a checkpoint: its place and one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct CkptId(NonZeroU32);
-
-impl CkptId {
-    pub(super) fn of(place: u32) -> CkptId {
-        CkptId(NonZeroU32::MIN.saturating_add(place))
-    }
-    /// Its place.
-    #[inline]
-    pub(crate) fn place(self) -> u32 {
-        self.0.get() - 1
-    }
-}
 
 /// Precision marks of one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,10 +6,11 @@
 //!
 //! Kernel: `struct bpf_func_state` (6.18).
 
-use super::arena::{FrameId, PAGE_SLOTS, PAGES_MAX, PackedReg};
 use super::chains::Chains;
 use super::stack::{BPF_REG_SIZE, Slot};
+use super::values::PackedReg;
 use crate::passes::live_stack::FuncInstanceId;
+use crate::state::ids::FrameId;
 
 /// Call site of the main program.
 pub(crate) const BPF_MAIN_FUNC: i32 = -1;
@@ -171,3 +172,9 @@ impl Frame {
         self.slots[from..from + slots.len()].copy_from_slice(slots);
     }
 }
+
+/// Stack slots of a page.
+pub(crate) const PAGE_SLOTS: usize = 8;
+
+/// Pages of the deepest stack.
+pub(crate) const PAGES_MAX: usize = 8;

@@ -14,8 +14,8 @@
 //!
 //! Source: the kernel's documentation ("Register liveness tracking"), and logs of those kernels.
 
-use super::checkpoint::CkptId;
 use crate::memory::{capacity_bytes, push_tight};
+use crate::state::ids::CkptId;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 use smallvec::SmallVec;
 

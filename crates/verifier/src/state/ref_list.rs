@@ -4,7 +4,7 @@
 //! # Invariants
 //! 1. Every chunk is full, and `len` counts what is in chunks and in `newest`.
 
-use super::refs::Reference;
+use crate::state::reference::Reference;
 use smallvec::SmallVec;
 use std::iter::successors;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl Eq for RefList {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::refs::{LockHome, RefKind};
+    use crate::state::reference::{LockHome, RefKind};
 
     fn reference(id: u32) -> Reference {
         Reference { kind: RefKind::Ptr, id, insn_idx: 0, home: LockHome::None }

@@ -6,7 +6,6 @@
 //! Kernel: `struct bpf_reg_state` (6.18), without `precise`, `live`, `parent`, `subreg_def`.
 
 use super::reg_type::{Base, RegType, TypeFlag};
-use crate::check::mem::btf_trust::is_trusted_reg;
 use skep_domain::Scalar;
 
 /// Flags in `Reg::id` of a scalar: it is a linked scalar plus a constant, which is in `off`; added
@@ -14,6 +13,10 @@ use skep_domain::Scalar;
 pub(crate) const BPF_ADD_CONST64: u32 = 1 << 31;
 pub(crate) const BPF_ADD_CONST32: u32 = 1 << 30;
 pub(crate) const BPF_ADD_CONST: u32 = BPF_ADD_CONST64 | BPF_ADD_CONST32;
+
+/// Flags that make a pointer trusted.
+pub(crate) const TRUSTED: TypeFlag =
+    TypeFlag::MEM_ALLOC.union(TypeFlag::PTR_TRUSTED).union(TypeFlag::NON_OWN_REF);
 
 /// `range` of a packet pointer that is known to be at or beyond `data_end`.
 pub(crate) const AT_PKT_END: i32 = -1;
@@ -152,6 +155,30 @@ impl Reg {
         if let Extra::Btf { id, .. } = self.extra { id } else { 0 }
     }
 
+    /// Whether a kfunc may be given the pointer as a valid object.
+    ///
+    /// Kernel: `is_trusted_reg` (6.18).
+    pub(crate) fn is_trusted(&self) -> bool {
+        if self.ref_obj_id != 0 {
+            return true;
+        }
+        let unsafe_flags = self.ty.flags.difference(TRUSTED);
+        let always = matches!(
+            self.ty.base,
+            Base::Socket | Base::SockCommon | Base::TcpSock | Base::ConstMapPtr
+        );
+        unsafe_flags.is_empty() && (always || self.ty.flags.intersects(TRUSTED))
+    }
+
+    /// How much there is from the start of the packet on, where a pointer with this variable offset
+    /// was compared with its end.
+    #[cold]
+    pub(crate) fn whole_range(&self, range: i32) -> u32 {
+        let range = range as u32;
+        let variable = u32::try_from(self.val.umax).unwrap_or(u32::MAX);
+        if range == 0 { 0 } else { range.saturating_add(variable) }
+    }
+
     /// Whether the pointer can certainly not be NULL.
     ///
     /// Kernel: `reg_not_null` (6.18).
@@ -162,7 +189,7 @@ impl Reg {
         match self.ty.base {
             Base::Socket | Base::TcpSock | Base::SockCommon => true,
             Base::MapValue | Base::MapKey | Base::ConstMapPtr => true,
-            Base::BtfId => is_trusted_reg(self),
+            Base::BtfId => self.is_trusted(),
             Base::Mem => !self.ty.has(TypeFlag::PTR_UNTRUSTED),
             _ => false,
         }

@@ -2,12 +2,13 @@
 //!
 //! Kernel: `struct bpf_verifier_state` (6.18).
 
-use super::arena::{Arena, FrameId};
+use super::arena::Arena;
 use super::chains::Chains;
-use super::checkpoint::CkptId;
 use super::frame::Frame;
 use super::history::{History, JmpEntry, Stretch};
 use super::refs::RefState;
+use crate::state::ids::CkptId;
+use crate::state::ids::FrameId;
 use smallvec::SmallVec;
 
 /// What a state is besides frames, references and history.

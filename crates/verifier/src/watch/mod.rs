@@ -10,10 +10,11 @@ mod recorder;
 pub use graph::*;
 pub(crate) use recorder::Recorder;
 
+use crate::config::Config;
 use crate::env::Env;
-use crate::state::checkpoint::CkptId;
+use crate::judge::{Outcome, Verdict, judge};
+use crate::state::ids::CkptId;
 use crate::state::stack::Slot;
-use crate::{Config, Outcome, Verdict, judge};
 use skep_program::Program;
 use std::cell::OnceCell;
 

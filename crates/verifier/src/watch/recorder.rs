@@ -2,8 +2,8 @@
 
 use super::graph::*;
 use crate::state::arena::{Arena, PackedReg};
-use crate::state::checkpoint::CkptId;
 use crate::state::frame::Frame;
+use crate::state::ids::CkptId;
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, Extra, Reg};
 use crate::state::reg_type::Base;
 use crate::state::stack::{Slot, SlotType};

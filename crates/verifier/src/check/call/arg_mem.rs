@@ -4,14 +4,15 @@
 
 use super::meta::CallMeta;
 use crate::check::jmp::mark_ptr_not_null;
+use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::btf_ptr::access_btf_ptr;
+use crate::check::mem::check_mem_access;
 use crate::check::mem::map_value::{
     AccessSource, check_map_access, check_map_access_type, map_def,
 };
 use crate::check::mem::packet::{check_buffer_access, check_packet_access};
 use crate::check::mem::region::{Span, check_mem_region_access};
 use crate::check::mem::stack_range::{RawRange, check_stack_range_initialized};
-use crate::check::mem::{AccessType, MemAccess, check_mem_access};
 use crate::env::{Env, Found};
 use crate::log::reject;
 use crate::rejection::{CallFault, Check, MemFault, Regno, Stop, errno};

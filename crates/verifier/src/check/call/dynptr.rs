@@ -32,15 +32,9 @@ pub(crate) fn check_release(env: &mut Env<'_>, reg: &Reg, regno: u8) -> Check {
     Ok(())
 }
 
-/// Releases the dynptr that argument `regno` points to, its clones and its slices.
-pub(crate) fn unmark_stack_slots(env: &mut Env<'_>, regno: u8) -> Check {
-    let reg = env.reg(regno);
-    env.unmark_stack_slots_dynptr(&reg)
-}
-
 /// The dynptr argument of `bpf_dynptr_data` and `bpf_dynptr_write`.
 pub(crate) fn check_data_or_write(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
-    let Some(regno) = super::helper::arg_register(meta.proto, ArgBase::Dynptr) else {
+    let Some(regno) = super::meta::arg_register(meta.proto, ArgBase::Dynptr) else {
         return Err(Stop::Bug("no dynptr argument".to_string()));
     };
     let reg = env.reg(regno);

@@ -2,6 +2,7 @@
 //!
 //! Kernel: `btf_prepare_func_args`, `btf_is_prog_ctx_type`, `btf_validate_prog_ctx_type` (6.18).
 
+use crate::check::call::sub_arg::SubArg;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, FuncFault, Stop, errno};
@@ -10,25 +11,6 @@ use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::ctx::ctx_struct;
 use skep_uapi::limits::MAX_BPF_FUNC_REG_ARGS;
 use skep_uapi::{AttachType, ProgType};
-
-/// What a function expects in an argument register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SubArg {
-    Scalar,
-    Ctx,
-    /// `flags`: may be NULL, read-only and untrusted.
-    Mem {
-        size: u32,
-        flags: F,
-    },
-    Dynptr,
-    Arena,
-    /// A kernel object; `flags`: may be NULL, trusted, untrusted.
-    Btf {
-        id: u32,
-        flags: F,
-    },
-}
 
 bitflags::bitflags! {
     /// `arg:` declaration tags of a parameter.

@@ -5,7 +5,8 @@
 use super::arg_mem::check_mem_reg;
 use super::arg_type::{check_func_arg_reg_off, check_is_btf_type};
 use super::dynptr;
-use super::func_args::{SubArg, describe_args};
+use super::func_args::describe_args;
+use crate::check::call::sub_arg::SubArg;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{

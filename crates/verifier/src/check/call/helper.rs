@@ -4,17 +4,19 @@
 
 use super::callback;
 use super::meta::CallMeta;
-use super::{clear_caller_saved_regs, format, helper_args, map_args, refs, retval};
+use super::{format, helper_args, map_args, refs, retval};
 use crate::check::exit::{check_resource_leak, enforce, hidden_exit};
-use crate::check::mem::{AccessType, MemAccess, check_mem_access};
+use crate::check::mem::access::{AccessType, MemAccess};
+use crate::check::mem::check_mem_access;
+use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::{Env, InsnFlags};
-use crate::explore::walk::Next;
+use crate::explore::next::Next;
 use crate::log::{reject, verbose};
 use crate::rejection::{CallFault, Check, FuncFault, Regno, unsupported};
 use crate::state::frame::{Frame, RetRange};
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
-use skep_uapi::helper::{ArgBase, HelperId, HelperProto, HelperUse, func_id_name};
+use skep_uapi::helper::{HelperId, HelperProto, HelperUse, func_id_name};
 use skep_uapi::is_gpl_compatible;
 use skep_uapi::{AttachType, ProgType, helper_changes_pkt_data};
 
@@ -226,9 +228,4 @@ fn check_set_retval(env: &mut Env<'_>) -> Check {
         return Ok(());
     }
     enforce(env, (&reg, 1), (ERRORS, true), "At bpf_set_retval")
-}
-
-/// The register of the first argument of that kind.
-pub(crate) fn arg_register(proto: &HelperProto, base: ArgBase) -> Option<u8> {
-    proto.args.iter().position(|a| a.base == base).map(|i| i as u8 + 1)
 }

@@ -9,7 +9,7 @@ use super::refs::invalidate_non_owning_refs;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{CallFault, Check, Regno, Stop, unsupported};
-use crate::state::refs::{LockHome, RefKind, Reference};
+use crate::state::reference::{LockHome, RefKind, Reference};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, TypeFlag};
 use skep_btf::FieldKind;

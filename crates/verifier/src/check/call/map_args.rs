@@ -6,7 +6,7 @@
 
 use super::arg_mem::{ArgMem, check_helper_mem_access};
 use super::meta::CallMeta;
-use crate::check::mem::AccessType;
+use crate::check::mem::access::AccessType;
 use crate::env::{CallMap, Env, Found};
 use crate::log::reject;
 use crate::rejection::{CallFault, Check, errno};

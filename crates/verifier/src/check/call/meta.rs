@@ -6,7 +6,7 @@ use crate::check::mem::kptr::Pointee;
 use crate::check::mem::stack_range::RawRange;
 use crate::state::reg::Reg;
 use skep_btf::SpecialField;
-use skep_uapi::helper::{HelperId, HelperProto};
+use skep_uapi::helper::{ArgBase, HelperId, HelperProto};
 
 /// A map argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,4 +72,9 @@ impl CallMeta {
     pub(crate) fn name(&self) -> String {
         format!("{}#{}", self.func.name(), self.func.number())
     }
+}
+
+/// The register of the first argument of that kind.
+pub(crate) fn arg_register(proto: &HelperProto, base: ArgBase) -> Option<u8> {
+    proto.args.iter().position(|a| a.base == base).map(|i| i as u8 + 1)
 }

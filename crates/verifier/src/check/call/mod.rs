@@ -17,14 +17,14 @@ pub(crate) mod map_args;
 pub(crate) mod meta;
 pub(crate) mod refs;
 pub(crate) mod retval;
+pub(crate) mod sub_arg;
 pub(crate) mod subprog;
 
-use super::mem::check_fields;
+use crate::check::fields::check_fields;
 use crate::env::Env;
-use crate::explore::walk::Next;
+use crate::explore::next::Next;
 use crate::log::reject;
 use crate::rejection::{CallFault, Check, FlowFault};
-use crate::state::arena::PackedReg;
 use skep_insn::code::*;
 use skep_uapi::helper::HelperId;
 
@@ -53,14 +53,4 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
     };
     env.scratched_regs |= 1;
     Ok(next)
-}
-
-/// R0 to R5 of the current frame hold nothing that may be read.
-///
-/// Kernel: `clear_caller_saved_regs` (6.18).
-pub(crate) fn clear_caller_saved_regs(env: &mut Env<'_>) {
-    for regno in 0..6 {
-        env.set_name(regno, PackedReg::NOT_INIT);
-        env.note_write(regno);
-    }
 }

@@ -3,14 +3,13 @@
 //! Kernel: `acquire_reference`, `release_reference`, `clear_all_pkt_pointers`,
 //! `invalidate_non_owning_refs` (6.18).
 
-use super::dynptr;
-use super::func_args::SubArg;
 use super::meta::CallMeta;
 use crate::HoleKind;
+use crate::check::call::sub_arg::SubArg;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{CallFault, Check};
-use crate::state::refs::{LockHome, RefKind, Reference};
+use crate::state::reference::{LockHome, RefKind, Reference};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, TypeFlag};
 use skep_uapi::MapType;
@@ -54,7 +53,7 @@ pub(crate) fn release_argument(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         return Ok(());
     }
     if meta.proto.args[regno as usize - 1].base == ArgBase::Dynptr {
-        return dynptr::unmark_stack_slots(env, regno);
+        return env.unmark_stack_slots_dynptr(&env.reg(regno));
     }
     let released = if meta.ref_obj_id == 0 {
         env.reg(regno).is_null()

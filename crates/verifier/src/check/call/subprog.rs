@@ -3,9 +3,10 @@
 //! Kernel: `check_func_call`, `setup_func_entry` (6.18).
 
 use super::func_contract::{self, Contract};
-use super::{clear_caller_saved_regs, refs};
+use super::refs;
+use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::Env;
-use crate::explore::walk::Next;
+use crate::explore::next::Next;
 use crate::log::{reject, verbose};
 use crate::rejection::{CallFault, Check, FlowFault, Stop};
 use crate::state::arena::PackedReg;

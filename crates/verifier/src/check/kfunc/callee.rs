@@ -3,8 +3,8 @@
 //! Kernel: `fetch_kfunc_arg_meta`, `add_kfunc_call`, `special_kfunc_list` (6.18).
 
 use crate::KernelSymbols;
-use crate::check::attach_target::prototype_fault;
 use crate::passes::call_facts::{CallFacts, is_kfunc_call};
+use crate::passes::prototypes::prototype_fault;
 use crate::passes::{PassReject, errno};
 use crate::rejection::KfuncFault;
 use rustc_hash::FxHashMap;

@@ -13,7 +13,7 @@ use crate::check::call::refs::release_reference;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, KfuncFault, Regno, Stop};
-use crate::state::refs::{LockHome, RefKind};
+use crate::state::reference::{LockHome, RefKind};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{FieldKind, SpecialField, TypeId};

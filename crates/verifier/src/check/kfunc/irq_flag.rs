@@ -9,7 +9,7 @@ use super::slots::NoSlots;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, KfuncFault};
-use crate::state::refs::{LockHome, RefKind, Reference};
+use crate::state::reference::{LockHome, RefKind, Reference};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
 use crate::state::stack::{BPF_REG_SIZE, SlotType};

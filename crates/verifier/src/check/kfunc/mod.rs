@@ -21,7 +21,7 @@ use super::call::callback::{self, MapCallback};
 use super::call::refs;
 use super::exit::{THROW, check_exit_of_all, check_resource_leak, check_return_code};
 use crate::env::{Env, InsnFlags};
-use crate::explore::walk::Next;
+use crate::explore::next::Next;
 use crate::log::reject;
 use crate::rejection::{Check, KfuncFault, Stop, unsupported};
 use crate::state::arena::PackedReg;

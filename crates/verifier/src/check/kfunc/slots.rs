@@ -6,7 +6,8 @@
 //! Kernel: `stack_slot_obj_get_spi`, `is_spi_bounds_valid`, `mark_stack_slot_obj_read` (6.18).
 
 use crate::HoleKind;
-use crate::check::mem::{AccessType, MemAccess, check_mem_access};
+use crate::check::mem::access::{AccessType, MemAccess};
+use crate::check::mem::check_mem_access;
 use crate::env::Env;
 use crate::log::verbose;
 use crate::rejection::{Check, KfuncFault, Stop, Word, errno};

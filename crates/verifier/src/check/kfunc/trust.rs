@@ -6,7 +6,6 @@
 use super::arg_kind::{struct_of_base, type_str};
 use super::ctx_type::is_projection_of;
 use super::meta::Meta;
-use crate::check::mem::btf_trust::is_trusted_reg;
 use crate::check::mem::kptr::{Pointee, btf_struct_ids_match};
 use crate::env::Env;
 use crate::log::reject;
@@ -42,7 +41,7 @@ impl Env<'_> {
     /// Checks that the pointer in R`regno` may be trusted as far as the kfunc wants it.
     pub(super) fn check_trust(&mut self, meta: &Meta<'_>, reg: &Reg, regno: u8) -> Check {
         let rcu = meta.callee.has(KfuncFlags::RCU);
-        if (!rcu && !meta.callee.wants_trusted_args()) || is_trusted_reg(reg) {
+        if (!rcu && !meta.callee.wants_trusted_args()) || reg.is_trusted() {
             return Ok(());
         }
         if !rcu {

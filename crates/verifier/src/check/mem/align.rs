@@ -2,7 +2,7 @@
 //!
 //! Kernel: `check_ptr_alignment` (6.18).
 
-use super::MemAccess;
+use crate::check::mem::access::MemAccess;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, MemFault};

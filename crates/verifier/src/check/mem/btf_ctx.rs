@@ -2,8 +2,8 @@
 //!
 //! Kernel: `btf_ctx_access`, `tracing_prog_ctx_access`, `prog_args_trusted` (6.18).
 
-use super::MemAccess;
-use super::ctx::CtxLoad;
+use crate::check::mem::access::CtxLoad;
+use crate::check::mem::access::MemAccess;
 use crate::check::struct_ops::Target;
 use crate::env::Env;
 use crate::log::verbose;

@@ -2,9 +2,9 @@
 //!
 //! Kernel: `check_ptr_to_btf_access`, `check_ptr_to_map_access`, `btf_struct_access` (6.18).
 
-use super::MemAccess;
 use super::btf_store::check_store;
-use super::btf_trust::{field_flags, is_trusted_reg};
+use super::btf_trust::field_flags;
+use crate::check::mem::access::MemAccess;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, MemFault, Regno, RejectKind, Stop, unsupported};
@@ -41,7 +41,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     if at.is_write() {
         let is_untrusted = match is_alloc {
             true => reg.ty.has(TypeFlag::PTR_UNTRUSTED),
-            false => !is_trusted_reg(reg) && !reg.ty.has(TypeFlag::MEM_RCU),
+            false => !reg.is_trusted() && !reg.ty.has(TypeFlag::MEM_RCU),
         };
         if is_untrusted && (is_alloc || env.rules().stores_need_trust) {
             reject!(env, EACCES, MemFault::ObjectReadOnly);

@@ -7,27 +7,10 @@
 //! Kernel: `check_ptr_to_btf_access`, `is_trusted_reg`, `btf_nested_type_is_trusted` (6.18).
 
 use crate::env::Env;
-use crate::state::reg::Reg;
-use crate::state::reg_type::{Base, TypeFlag};
+use crate::state::reg::{Reg, TRUSTED};
+use crate::state::reg_type::TypeFlag;
 use skep_btf::{Btf, Kind, TypeId};
 use skep_uapi::ProgFlags;
-
-/// Flags that make a pointer trusted.
-const TRUSTED: TypeFlag =
-    TypeFlag::MEM_ALLOC.union(TypeFlag::PTR_TRUSTED).union(TypeFlag::NON_OWN_REF);
-
-/// Whether a kfunc may be given the pointer as a valid object.
-///
-/// Kernel: `is_trusted_reg` (6.18).
-pub(crate) fn is_trusted_reg(reg: &Reg) -> bool {
-    if reg.ref_obj_id != 0 {
-        return true;
-    }
-    let unsafe_flags = reg.ty.flags.difference(TRUSTED);
-    let always =
-        matches!(reg.ty.base, Base::Socket | Base::SockCommon | Base::TcpSock | Base::ConstMapPtr);
-    unsafe_flags.is_empty() && (always || reg.ty.flags.intersects(TRUSTED))
-}
 
 /// Whether the path is in a section in which objects that RCU protects stay.
 ///
@@ -53,7 +36,7 @@ pub(super) fn field_flags(
         return tag & (TypeFlag::MEM_USER | TypeFlag::MEM_PERCPU);
     }
     let untrusted = tag.difference(TRUSTED.union(TypeFlag::MEM_RCU));
-    if !is_trusted_reg(reg) && !reg.ty.has(TypeFlag::MEM_RCU) {
+    if !reg.is_trusted() && !reg.ty.has(TypeFlag::MEM_RCU) {
         return untrusted;
     }
     let listed = |suffix| is_listed((btf, id), suffix, (to, field));

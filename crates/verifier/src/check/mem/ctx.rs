@@ -2,9 +2,11 @@
 //!
 //! Kernel: `check_ctx_access` (6.18); the tables are those of `skep_uapi::ctx`.
 
+use super::btf_ctx;
 use super::region::check_ptr_off_reg;
-use super::{MemAccess, btf_ctx, check_no_leak};
 use crate::check::exit::lsm_range;
+use crate::check::mem::access::CtxLoad;
+use crate::check::mem::access::{MemAccess, check_no_leak};
 use crate::env::Env;
 use crate::rejection::{Check, MemFault, errno, unsupported};
 use crate::state::reg::{Extra, Reg};
@@ -12,17 +14,6 @@ use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::Kind;
 use skep_uapi::ProgType;
 use skep_uapi::ctx::{CtxLayout, CtxRange, CtxValue, ctx_struct, needs_cap_bpf};
-
-/// What a load from the context gives.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CtxLoad {
-    pub(super) ty: RegType,
-    /// For pointers into the kernel's types.
-    pub(super) btf_id: u32,
-    pub(super) ref_obj_id: u32,
-    /// The result of the function that the program is attached to.
-    pub(super) is_retval: bool,
-}
 
 impl CtxLoad {
     pub(super) fn of(ty: RegType) -> CtxLoad {

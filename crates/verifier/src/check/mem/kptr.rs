@@ -5,7 +5,7 @@
 
 use super::btf_trust::in_rcu_cs;
 use super::region::check_ptr_off_reg;
-use super::{AccessType, MemAccess};
+use crate::check::mem::access::{AccessType, MemAccess};
 use crate::env::Env;
 use crate::log::{reject, verbose};
 use crate::rejection::{Check, MemFault, Regno, errno, unsupported};

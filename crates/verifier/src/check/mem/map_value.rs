@@ -4,7 +4,7 @@
 //! Kernel: `check_map_access_type`, `check_map_access`, `bpf_map_direct_read` (6.18).
 
 use super::region::{Span, check_mem_region_access};
-use super::{AccessType, MemAccess, check_no_leak, mark_loaded_unknown};
+use crate::check::mem::access::{AccessType, MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::{Env, MapView};
 use crate::log::reject;
 use crate::passes::const_regs::ConstMaps;

@@ -5,6 +5,7 @@
 //!
 //! Kernel: `check_load_mem`, `check_store_reg`, `check_mem_access`, `save_aux_ptr_type` (6.18).
 
+pub(crate) mod access;
 pub(crate) mod align;
 pub(crate) mod btf_ctx;
 pub(crate) mod btf_ptr;
@@ -17,6 +18,7 @@ pub(crate) mod packet;
 pub(crate) mod region;
 pub(crate) mod sock;
 pub(crate) mod stack;
+pub(crate) mod stack_bounds;
 pub(crate) mod stack_hooks;
 pub(crate) mod stack_range;
 pub(crate) mod stack_read;
@@ -24,47 +26,16 @@ pub(crate) mod stack_write;
 
 use super::reg_arg::Operand;
 use super::scalar_rules;
-use crate::env::{Env, Form, Found};
+use crate::check::fields::check_fields;
+use crate::check::mem::access::{AccessType, MemAccess, mark_loaded_unknown};
+use crate::env::{Env, Found};
 use crate::log::reject;
-use crate::passes::reserved::check_insn_fields;
-use crate::rejection::{Check, MemFault, Regno, Word};
-use crate::state::arena::PackedReg;
+use crate::rejection::{Check, MemFault, Regno};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use map_value::AccessSource;
 use region::Span;
 use skep_insn::code::*;
-
-/// Direction of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AccessType {
-    Read,
-    Write,
-}
-
-/// One access.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MemAccess {
-    /// The pointer.
-    pub(crate) regno: u8,
-    /// Bytes from where it points; its own fixed offset not included.
-    pub(crate) off: i32,
-    /// Bytes.
-    pub(crate) size: i32,
-    pub(crate) ty: AccessType,
-    /// Register that is loaded or stored; `None` for an immediate, or for nothing in particular.
-    pub(crate) value_regno: Option<u8>,
-    /// Must be aligned whatever the program's flags say (atomics).
-    pub(crate) strict_alignment_once: bool,
-    /// Loads sign-extend.
-    pub(crate) is_ldsx: bool,
-}
-
-impl MemAccess {
-    pub(crate) fn is_write(&self) -> bool {
-        self.ty == AccessType::Write
-    }
-}
 
 /// `dst = *(size *)(src + off)`.
 pub(crate) fn check_load(env: &mut Env<'_>) -> Check {
@@ -160,18 +131,6 @@ pub(crate) fn check_store_imm(env: &mut Env<'_>) -> Check {
     save_aux_ptr_type(env, dst_type, false)
 }
 
-/// Refuses an insn that sets fields which it does not use.
-pub(crate) fn check_fields(env: &mut Env<'_>) -> Check {
-    if env.aux().form == Form::Good {
-        return Ok(());
-    }
-    if let Err(refused) = check_insn_fields(env.insn_idx as usize, &env.insn()) {
-        reject!(env, EINVAL, *refused.kind);
-    }
-    env.aux_mut().form = Form::Good;
-    Ok(())
-}
-
 /// Checks one access, and gives the loaded register its value.
 pub(crate) fn check_mem_access(env: &mut Env<'_>, at: MemAccess) -> Check {
     let reg = env.reg(at.regno);
@@ -220,26 +179,6 @@ fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Chec
         }
         _ => reject!(env, EACCES, MemFault::NotMemory { regno: Regno(at.regno), ty }),
     }
-}
-
-/// The register loaded into, if there is one, holds something unknown.
-pub(crate) fn mark_loaded_unknown(env: &mut Env<'_>, at: MemAccess) {
-    if at.ty == AccessType::Read
-        && let Some(value) = at.value_regno
-    {
-        env.set_name(value, PackedReg::UNKNOWN);
-    }
-}
-
-/// Refuses a store of a pointer where the program could read it back as a number.
-pub(crate) fn check_no_leak(env: &mut Env<'_>, at: MemAccess, into: Word) -> Check {
-    if at.is_write()
-        && let Some(value) = at.value_regno
-        && env.is_pointer_value(value)
-    {
-        reject!(env, EACCES, MemFault::LeaksAddr { value: Regno(value), into });
-    }
-    Ok(())
 }
 
 /// An insn is rewritten by the type of its pointer: that must be the same on every path.

@@ -5,7 +5,7 @@
 //! `check_buffer_access` (6.18).
 
 use super::region::{OUTSIDE, Span, check_inside, check_mem_region_access, refuse_negative};
-use super::{MemAccess, check_no_leak, mark_loaded_unknown};
+use crate::check::mem::access::{MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, MemFault, Regno, Word};
@@ -33,7 +33,7 @@ pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i
 pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
     let reg = env.reg(span.regno);
     if env.rules().offsets_are_bounds && reg.range() >= 0 {
-        return check_mem_region_access(env, span, whole_range(&reg, reg.range()));
+        return check_mem_region_access(env, span, reg.whole_range(reg.range()));
     }
     if reg.val.smin < 0 {
         return refuse_negative(env, span.regno);
@@ -48,15 +48,6 @@ pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
         Ok(()) => Ok(()),
         Err(stop) => Err(env.led_to(stop, MemFault::OutsidePacket { regno, told: OUTSIDE })),
     }
-}
-
-/// How much there is from the start of the packet on, where a pointer with this variable offset was
-/// compared with its end.
-#[cold]
-pub(crate) fn whole_range(reg: &Reg, range: i32) -> u32 {
-    let range = range as u32;
-    let variable = u32::try_from(reg.val.umax).unwrap_or(u32::MAX);
-    if range == 0 { 0 } else { range.saturating_add(variable) }
 }
 
 pub(super) fn access_flow_keys(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check {

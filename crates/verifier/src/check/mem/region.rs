@@ -2,7 +2,7 @@
 //!
 //! Kernel: `check_mem_region_access`, `__check_mem_access`, `__check_ptr_off_reg` (6.18).
 
-use super::{MemAccess, check_no_leak};
+use crate::check::mem::access::{MemAccess, check_no_leak};
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, MemFault, Regno, Word};

@@ -2,8 +2,8 @@
 //!
 //! Kernel: `check_sock_access` (6.18); the tables are those of `skep_uapi::ctx`.
 
-use super::MemAccess;
 use super::region::refuse_negative;
+use crate::check::mem::access::MemAccess;
 use crate::env::{Env, InsnFlags};
 use crate::log::reject;
 use crate::rejection::{Check, MemFault, Regno, Stop};

@@ -2,10 +2,10 @@
 //!
 //! Kernel: `check_stack_range_initialized` (6.18).
 
-use super::AccessType;
 use super::region::Span;
-use super::stack::check_stack_bounds;
 use super::stack_write::scrub;
+use crate::check::mem::access::AccessType;
+use crate::check::mem::stack_bounds::check_stack_bounds;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, MemFault, Regno};

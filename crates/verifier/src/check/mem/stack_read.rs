@@ -4,20 +4,16 @@
 
 use super::region::Span;
 use super::stack_range::check_stack_range_initialized;
-use super::{AccessType, MemAccess};
 use crate::HoleKind;
-use crate::check::alu::assign_scalar_id;
+use crate::check::alu_rules::assign_scalar_id;
+use crate::check::mem::access::{AccessType, MemAccess};
+use crate::check::mem::stack_write::reg_width;
 use crate::env::Env;
 use crate::log::reject;
 use crate::rejection::{Check, MemFault};
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
 use crate::state::stack::{Slot, SlotType, spi_of};
-
-/// Bits that the value may use.
-pub(super) fn reg_width(reg: &Reg) -> u32 {
-    64 - reg.val.umax.leading_zeros()
-}
 
 /// `at.off` is relative to the frame pointer; bounds and alignment are checked.
 pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> Check {

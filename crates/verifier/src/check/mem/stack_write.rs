@@ -3,9 +3,8 @@
 //! Kernel: `check_stack_write_fixed_off`, `check_stack_write_var_off`, `save_register_state`
 //! (6.18).
 
-use super::MemAccess;
-use super::stack_read::reg_width;
-use crate::check::alu::assign_scalar_id;
+use crate::check::alu_rules::assign_scalar_id;
+use crate::check::mem::access::MemAccess;
 use crate::env::{Env, InsnFlags};
 use crate::log::reject;
 use crate::rejection::{Check, MemFault, errno};
@@ -261,4 +260,10 @@ pub(super) fn scrub(ty: &mut SlotType) {
 /// Kernel: `is_spillable_regtype` (6.18).
 pub(crate) fn is_spillable(ty: RegType) -> bool {
     !matches!(ty.base, Base::NotInit | Base::Scalar | Base::TpBuffer | Base::ConstDynptr)
+}
+
+/// Bits that the value may use.
+#[inline]
+pub(crate) fn reg_width(reg: &Reg) -> u32 {
+    64 - reg.val.umax.leading_zeros()
 }

@@ -9,7 +9,6 @@
 use super::super::cfg::{Cfg, mark};
 use super::super::postorder::{Postorder, is_plain, successors};
 use super::super::subprogs::Subprogs;
-use super::NONE;
 use crate::memory::capacity_bytes;
 use skep_insn::Insn;
 
@@ -140,3 +139,6 @@ impl Flow {
         self.marks[insn as usize] & mark::CALLS_CALLBACK != 0
     }
 }
+
+/// No masks for this frame yet; no parent.
+pub(crate) const NONE: u32 = u32::MAX;

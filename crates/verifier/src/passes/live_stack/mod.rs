@@ -27,13 +27,11 @@ use super::cfg::Cfg;
 use super::postorder::Postorder;
 use super::subprogs::Subprogs;
 use crate::memory::capacity_bytes;
+use crate::passes::live_stack::flow::NONE;
 use flow::Flow;
 use rustc_hash::FxHashMap;
 use skep_insn::Insn;
 use skep_uapi::limits::MAX_CALL_FRAMES;
-
-/// No masks for this frame yet; no parent.
-const NONE: u32 = u32::MAX;
 
 /// Set of stack slots of a frame: bit `spi` is the slot at `-8 * (spi + 1)`.
 pub(crate) type SlotMask = u64;

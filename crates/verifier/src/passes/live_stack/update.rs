@@ -5,9 +5,9 @@
 //!
 //! Kernel: `bpf_update_live_stack`, `update_instance`, `propagate_to_outer_instance`, 6.18.
 
-use super::NONE;
 use super::flow::Flow;
 use super::{FrameMasks, FuncInstanceId, InsnMasks, Instance, LiveStack, SlotMask, set};
+use crate::passes::live_stack::flow::NONE;
 use skep_uapi::limits::MAX_CALL_FRAMES;
 use std::fmt::Write;
 

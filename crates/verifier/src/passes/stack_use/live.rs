@@ -1,8 +1,8 @@
 //! Liveness backwards over one function.
 
-use super::Halves;
 use super::touch::Uses;
 use crate::passes::postorder::successors;
+use crate::passes::stack_use::touches::Halves;
 use crate::passes::worklist::{Predecessors, Way, Worklist};
 use skep_insn::Insn;
 use skep_uapi::limits::MAX_CALL_FRAMES;

@@ -3,6 +3,7 @@
 use super::super::cfg::{Loops, check_cfg};
 use super::super::postorder::compute_postorder;
 use super::super::program_fixture::*;
+use super::touches::{Callback, Touch};
 use super::*;
 use skep_insn::code::*;
 

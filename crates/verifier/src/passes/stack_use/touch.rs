@@ -2,8 +2,8 @@
 
 use super::step::{Around, STACK_MIN, State};
 use super::value::Value;
-use super::{Halves, Touch, Touches};
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call};
+use crate::passes::stack_use::touches::{Halves, Touch, Touches};
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::limits::MAX_CALL_FRAMES;

@@ -1,0 +1,88 @@
+//! What ALU insns mean beside their numbers: links, refused operands.
+
+use crate::env::Env;
+use crate::state::reg::{BPF_ADD_CONST, Reg};
+use skep_domain::AluOp;
+use skep_insn::Insn;
+use skep_insn::code::*;
+use skep_uapi::Behaviours;
+use skep_uapi::limits::BPF_MAX_VAR_OFF;
+
+/// Names of the operators in messages, by operation bits.
+pub(crate) const BPF_ALU_STRING: [&str; 16] = [
+    "+=", "-=", "*=", "/=", "|=", "&=", "<<=", ">>=", "neg", "%=", "^=", "=", "s>>=", "endian", "",
+    "",
+];
+
+/// A scalar about to be copied gets an id, so that what is learned of one copy is learned of the
+/// other.
+///
+/// Kernel: `assign_scalar_id_before_mov` (6.18).
+#[inline]
+pub(crate) fn assign_scalar_id(env: &mut Env<'_>, reg: &mut Reg) {
+    if !reg.is_scalar() {
+        return;
+    }
+    if reg.id & BPF_ADD_CONST != 0 {
+        *reg = reg.unlinked();
+    }
+    if reg.id == 0 && !reg.val.is_const() {
+        reg.id = env.new_id();
+    }
+}
+
+/// A shift by an immediate that the width does not allow.
+#[inline]
+pub(crate) fn shifts_too_far(insn: Insn) -> bool {
+    let size = if insn.class() == BPF_ALU64 { 64 } else { 32 };
+    !insn.is_src_reg()
+        && matches!(insn.op(), BPF_LSH | BPF_RSH | BPF_ARSH)
+        && !(0..size).contains(&insn.imm)
+}
+
+/// A division by the immediate 0.
+#[inline]
+pub(crate) fn divides_by_zero(insn: Insn) -> bool {
+    !insn.is_src_reg() && matches!(insn.op(), BPF_DIV | BPF_MOD) && insn.imm == 0
+}
+
+/// The same by the operands' values alone.
+#[inline]
+pub(crate) fn linked_sum(rules: &Behaviours, insn: Insn, (dst, src): (&Reg, &Reg)) -> Option<i32> {
+    let wide = insn.class() == BPF_ALU64;
+    let src_known = if wide { src.val.is_const() } else { src.val.is_subreg_const() };
+    if !matches!(insn.op(), BPF_ADD | BPF_SUB) || !src_known {
+        return None;
+    }
+    if !wide && dst.val.umax > u64::from(u32::MAX) {
+        return None;
+    }
+    let value = src.val.var_off.value;
+    let off = if wide { i32::try_from(value as i64).ok()? } else { value as i32 };
+    if !rules.any_sums_linked && (!wide || insn.op() == BPF_SUB || off < 0) {
+        return None;
+    }
+    if insn.op() == BPF_SUB { off.checked_neg() } else { Some(off) }
+}
+
+/// Whether the result is nothing but a number. What a NULL keeps of the pointer that it was stays
+/// with all that is computed from it; an operation on bits with a known result forgets it.
+#[inline]
+pub(crate) fn is_made_anew(op: AluOp, dst: &Reg, src: &Reg) -> bool {
+    let (d, s) = (dst.val.var_off, src.val.var_off);
+    let bits = match op {
+        AluOp::And => d.and(s),
+        AluOp::Or => d.or(s),
+        AluOp::Xor => d.xor(s),
+        _ => return false,
+    };
+    s.is_const() && bits.is_const()
+}
+
+/// Kernels that forget the link of a sum, but not by how much it differed, refuse to add it to a
+/// pointer.
+#[inline]
+pub(crate) fn note_large_sum(env: &mut Env<'_>, sum: Option<i32>) {
+    let is_large = |off: i32| i64::from(off).abs() >= BPF_MAX_VAR_OFF;
+    env.large_sums |= env.rules().forgotten_sums_checked && sum.is_some_and(is_large);
+}

@@ -1,0 +1,19 @@
+//! Fields of an insn that it does not use.
+
+use crate::env::{Env, Form};
+use crate::log::reject;
+use crate::passes::reserved::check_insn_fields;
+use crate::rejection::Check;
+
+/// Refuses an insn that sets fields which it does not use.
+#[inline]
+pub(crate) fn check_fields(env: &mut Env<'_>) -> Check {
+    if env.aux().form == Form::Good {
+        return Ok(());
+    }
+    if let Err(refused) = check_insn_fields(env.insn_idx as usize, &env.insn()) {
+        reject!(env, EINVAL, *refused.kind);
+    }
+    env.aux_mut().form = Form::Good;
+    Ok(())
+}

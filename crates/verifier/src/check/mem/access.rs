@@ -1,0 +1,71 @@
+//! An access to memory, and what holds of each.
+
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, MemFault, Regno, Word};
+use crate::state::arena::PackedReg;
+use crate::state::reg_type::RegType;
+
+/// One access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemAccess {
+    /// The pointer.
+    pub(crate) regno: u8,
+    /// Bytes from where it points; its own fixed offset not included.
+    pub(crate) off: i32,
+    /// Bytes.
+    pub(crate) size: i32,
+    pub(crate) ty: AccessType,
+    /// Register that is loaded or stored; `None` for an immediate, or for nothing in particular.
+    pub(crate) value_regno: Option<u8>,
+    /// Must be aligned whatever the program's flags say (atomics).
+    pub(crate) strict_alignment_once: bool,
+    /// Loads sign-extend.
+    pub(crate) is_ldsx: bool,
+}
+
+impl MemAccess {
+    pub(crate) fn is_write(&self) -> bool {
+        self.ty == AccessType::Write
+    }
+}
+
+/// Direction of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccessType {
+    Read,
+    Write,
+}
+
+/// Refuses a store of a pointer where the program could read it back as a number.
+#[inline]
+pub(crate) fn check_no_leak(env: &mut Env<'_>, at: MemAccess, into: Word) -> Check {
+    if at.is_write()
+        && let Some(value) = at.value_regno
+        && env.is_pointer_value(value)
+    {
+        reject!(env, EACCES, MemFault::LeaksAddr { value: Regno(value), into });
+    }
+    Ok(())
+}
+
+/// The register loaded into, if there is one, holds something unknown.
+#[inline]
+pub(crate) fn mark_loaded_unknown(env: &mut Env<'_>, at: MemAccess) {
+    if at.ty == AccessType::Read
+        && let Some(value) = at.value_regno
+    {
+        env.set_name(value, PackedReg::UNKNOWN);
+    }
+}
+
+/// What a load from the context gives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CtxLoad {
+    pub(super) ty: RegType,
+    /// For pointers into the kernel's types.
+    pub(super) btf_id: u32,
+    pub(super) ref_obj_id: u32,
+    /// The result of the function that the program is attached to.
+    pub(super) is_retval: bool,
+}

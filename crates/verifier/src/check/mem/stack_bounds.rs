@@ -1,0 +1,81 @@
+//! Where an access to the stack may be.
+
+use super::region::Span;
+use crate::check::mem::access::AccessType;
+use crate::env::Env;
+use crate::log::reject;
+use crate::rejection::{Check, MemFault, Regno, errno};
+use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_BPF_STACK_BYTES};
+
+/// Checks that the span lies in the stack for every variable offset, and makes the frame that deep.
+pub(crate) fn check_stack_access_within_bounds(
+    env: &mut Env<'_>,
+    span: Span,
+    ty: AccessType,
+) -> Check {
+    check_stack_bounds(env, span, (ty, false))
+}
+
+/// The same, for a helper or for an insn.
+pub(crate) fn check_stack_bounds(
+    env: &mut Env<'_>,
+    span: Span,
+    (ty, by_helper): (AccessType, bool),
+) -> Check {
+    let reg = env.reg(span.regno);
+    let Span { regno, off, size, .. } = span;
+    let what = if ty == AccessType::Read { "read from" } else { "write to" };
+    let told = if by_helper { "indirect access to" } else { what };
+    let var = reg.val.var_off;
+    let (min_off, max_off) = if var.is_const() {
+        let min = (var.value as i64).wrapping_add(i64::from(off));
+        (min, min.wrapping_add(i64::from(size)))
+    } else {
+        if reg.val.smax >= BPF_MAX_VAR_OFF || reg.val.smin <= -BPF_MAX_VAR_OFF {
+            reject!(env, EACCES, MemFault::UnboundedStack { what, regno: Regno(regno), told });
+        }
+        let (min, max) = (reg.val.smin, reg.val.smax);
+        (min + i64::from(off), max + i64::from(off) + i64::from(size))
+    };
+    let frame = &env.cur.frames[reg.frameno() as usize];
+    let may_be_new = env.allow_uninit_stack && (env.rules().unused_stack_read || size == 0);
+    let lowest = if ty == AccessType::Write || may_be_new {
+        -i64::from(MAX_BPF_STACK_BYTES)
+    } else {
+        -i64::from(frame.allocated_stack())
+    };
+    let errno = if min_off < lowest || min_off > -1 {
+        errno::EACCES
+    } else if max_off > 0 {
+        errno::EINVAL
+    } else if size < 0 {
+        errno::EFAULT
+    } else {
+        grow_stack_state(env, reg.frameno(), -min_off as i32, ty);
+        return Ok(());
+    };
+    let regno = Regno(regno);
+    let kind = if var.is_const() {
+        MemFault::BeyondStack { what, regno, min_off, size, told }
+    } else {
+        MemFault::VariableBeyondStack { what, regno, var, off, size, told }
+    };
+    Err(env.refuse(errno, kind))
+}
+
+/// Makes the stack of a frame at least `bytes` deep.
+#[inline]
+pub(crate) fn grow_stack_state(env: &mut Env<'_>, frameno: u32, bytes: i32, ty: AccessType) {
+    let rules = env.rules();
+    let frame = &mut env.cur.frames[frameno as usize];
+    if bytes <= frame.allocated_stack() {
+        return;
+    }
+    let depth = (bytes as u32).next_multiple_of(8);
+    // Where stack that nothing wrote is not read, to read none of it makes no more of it.
+    if ty == AccessType::Write || rules.unused_stack_read {
+        frame.grow_stack(bytes);
+    }
+    let subprog = &mut env.subprogs[frame.meta.subprogno as usize];
+    subprog.stack_depth = subprog.stack_depth.max(depth);
+}

@@ -1,0 +1,17 @@
+//! `may_goto` that is left of an accepted program.
+
+use super::source::Source;
+use crate::passes::call_facts::is_may_goto;
+
+/// Bytes of the counter.
+pub(super) const COUNTER_BYTES: u32 = 8;
+
+/// Whether insns `range` hold one that is left.
+pub(super) fn is_in(source: &Source<'_>, range: std::ops::Range<usize>) -> bool {
+    range.into_iter().any(|idx| is_open(source, idx))
+}
+
+pub(super) fn is_open(source: &Source<'_>, idx: usize) -> bool {
+    let insn = source.insns[idx];
+    is_may_goto(&insn) && insn.off != 0 && source.walked.seen(source.insns, idx)
+}
