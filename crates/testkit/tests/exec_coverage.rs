@@ -1,6 +1,8 @@
 //! Every helper, kfunc, kind of map and type of context that the runtime has is exercised by a case
 //! of `tests/exec/*.md` that runs there, or stands in `GAPS` with the reason.
 
+#![allow(clippy::print_stderr, reason = "a test that skips says so")]
+
 use skep::btf::TypeId;
 use skep::insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep::program::Program;
