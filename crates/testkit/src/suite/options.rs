@@ -20,8 +20,8 @@ pub struct Options {
     pub flags: Vec<String>,
     /// License.
     pub license: String,
-    /// What the loading process may do: `root`, or `bpf` (CAP_BPF without CAP_PERFMON: pointers may
-    /// not leak, speculative paths are walked).
+    /// What the loading process may do: `root`, `bpf` (CAP_BPF without CAP_PERFMON: pointers may
+    /// not leak, speculative paths are walked), or `nobody` (without either: no loops, no calls).
     pub privileges: Loader,
     /// Log level of the `log` transcript, and of facts.
     pub log_level: u32,
@@ -73,6 +73,8 @@ pub enum Loader {
     Root,
     /// CAP_BPF and CAP_NET_ADMIN only.
     Bpf,
+    /// No capabilities.
+    Nobody,
 }
 
 impl Default for Options {

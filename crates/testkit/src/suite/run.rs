@@ -18,6 +18,10 @@ pub fn on_kernel(case: &Case, program: &Program) -> Result<Evidence, String> {
         Loader::Root => judge(program, level),
         Loader::Bpf => bpf::with_cap_bpf_only(|| judge(program, level))
             .map_err(|errno| format!("cannot drop capabilities: {errno}"))?,
+        // No test changes `kernel.unprivileged_bpf_disabled`.
+        Loader::Nobody => {
+            return Err("not judged: loads without CAP_BPF are switched off".to_owned());
+        }
     };
     match answer {
         Answer::Judged(it) => Ok(Evidence { accepted: it.accepted, errno: it.errno, log: it.log }),
@@ -41,6 +45,7 @@ pub fn privileges(case: &Case) -> Privileges {
     match case.options.privileges {
         Loader::Root => Privileges::PRIVILEGED,
         Loader::Bpf => Privileges { bpf: true, perfmon: false },
+        Loader::Nobody => Privileges::UNPRIVILEGED,
     }
 }
 
