@@ -1,69 +1,89 @@
 //! The bytes that a verification holds, and their limit.
 
-use crate::env::Env;
+use crate::env::store::CHECK_INSNS;
+use crate::env::{Env, Facts, Learned, Setup, Store, Walk};
+use crate::log::Log;
 use crate::memory::capacity_bytes;
 use crate::rejection::{Check, Stop};
 use crate::stats::MemBytes;
 
-/// Insns between two looks at the bytes held: what they can add in the meantime, a state and a page
-/// of stack each, stays below a megabyte.
-pub(crate) const CHECK_INSNS: u32 = 256;
+/// The parts of a working set that hold memory.
+pub(crate) struct Held<'h> {
+    facts: &'h Facts<'h>,
+    walk: &'h Walk,
+    store: &'h Store,
+    learned: &'h Learned,
+    log: &'h Log,
+}
 
-/// When the bytes held are looked at first: never, where there is no limit.
-pub(crate) fn first_check(config: &crate::Config) -> u32 {
-    if config.mem_bytes_max == u64::MAX { u32::MAX } else { 0 }
+impl Setup<'_> {
+    /// Ends a verification that holds more than it may before it walks.
+    pub(crate) fn check_memory(&self) -> Check {
+        let Setup { facts, walk, store, learned, trace } = self;
+        Held { facts, walk, store, learned, log: &trace.log }.check()
+    }
 }
 
 impl Env<'_> {
     /// Ends a verification that holds more than it may.
     pub(crate) fn check_memory(&mut self) -> Check {
-        if self.config.mem_bytes_max == u64::MAX {
-            return Ok(());
-        }
-        self.memory_check_at = self.stats.insns_processed.saturating_add(CHECK_INSNS);
-        match self.mem_peak().total() > self.config.mem_bytes_max {
+        let next = self.store.stats.insns_processed.saturating_add(CHECK_INSNS);
+        self.store.memory_check_at = next;
+        self.held().check()
+    }
+
+    pub(crate) fn held(&self) -> Held<'_> {
+        let Env { facts, walk, store, learned, trace } = self;
+        Held { facts, walk, store, learned, log: &trace.log }
+    }
+}
+
+impl Held<'_> {
+    fn check(&self) -> Check {
+        let max = self.facts.config.mem_bytes_max;
+        match max != u64::MAX && self.peak().total() > max {
             true => Err(Stop::OutOfMemory),
             false => Ok(()),
         }
     }
 
     /// What the walk has allocated; called when it has ended.
-    pub(crate) fn mem_peak(&self) -> MemBytes {
-        let [frames, stack] = self.arena.bytes();
+    pub(crate) fn peak(&self) -> MemBytes {
+        let [frames, stack] = self.store.arena.bytes();
         MemBytes {
             frames,
             stack,
-            checkpoints: self.ckpts.bytes()
-                + self.branches.bytes()
-                + self.reads.as_ref().map_or(0, |reads| reads.bytes()),
-            history: self.cur.history.bytes() + self.ckpts.own_history_peak_bytes(),
-            idmap: self.idmap.bytes(),
-            transfers: self.transfers.bytes(),
+            checkpoints: self.store.ckpts.bytes()
+                + self.store.branches.bytes()
+                + self.store.reads.as_ref().map_or(0, |reads| reads.bytes()),
+            history: self.walk.cur.history.bytes() + self.store.ckpts.own_history_peak_bytes(),
+            idmap: self.store.idmap.bytes(),
+            transfers: self.store.transfers.bytes(),
             insns: self.insn_bytes(),
             log: self.log.bytes_peak(),
         }
     }
 
     /// What of it is in use.
-    pub(crate) fn mem_final(&self) -> MemBytes {
-        let [frames, stack] = self.arena.bytes_in_use();
+    pub(crate) fn in_use(&self) -> MemBytes {
+        let [frames, stack] = self.store.arena.bytes_in_use();
         MemBytes {
             frames,
             stack,
-            checkpoints: self.ckpts.bytes_in_use(),
-            history: self.ckpts.own_history_bytes(),
-            idmap: self.idmap.bytes(),
-            transfers: self.transfers.bytes(),
+            checkpoints: self.store.ckpts.bytes_in_use(),
+            history: self.store.ckpts.own_history_bytes(),
+            idmap: self.store.idmap.bytes(),
+            transfers: self.store.transfers.bytes(),
             insns: self.insn_bytes(),
             log: self.log.bytes(),
         }
     }
 
     fn insn_bytes(&self) -> u64 {
-        capacity_bytes(&self.aux)
-            + capacity_bytes(&self.explored)
-            + capacity_bytes(&self.concerns)
-            + self.live_stack.bytes()
-            + self.stack_use.bytes()
+        capacity_bytes(&self.learned.aux)
+            + capacity_bytes(&self.store.explored)
+            + capacity_bytes(&self.store.concerns)
+            + self.learned.live_stack.bytes()
+            + self.facts.stack_use.bytes()
     }
 }

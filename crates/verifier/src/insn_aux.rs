@@ -107,7 +107,7 @@ impl InsnAux {
 pub(crate) enum CallMap {
     #[default]
     Unknown,
-    /// Always `Env::maps[_]`.
+    /// Always `Facts::maps[_]`.
     Known(u32),
     /// Differs by path.
     Poisoned,

@@ -2,7 +2,7 @@
 
 use crate::check::attach::check_attach_of_walked;
 use crate::check::mem::sock::convert_accesses;
-use crate::env::Env;
+use crate::env::{Env, Setup};
 use crate::fixup;
 use crate::kernel_hole::Doubt;
 use crate::rejection::{Check, Rejection, Stop};
@@ -38,30 +38,36 @@ pub struct Outcome {
 }
 
 /// The answer, and the record of the walk if there is one.
-pub(crate) fn judge(mut env: Env<'_>) -> (Outcome, Option<Box<Recorder>>) {
-    let program = env.prog;
+pub(crate) fn judge(mut setup: Setup<'_>) -> (Outcome, Option<Box<Recorder>>) {
     // What is refused by its attributes does not come to the verifier: there is no log.
-    let attributes = env.check_load_attributes();
+    let attributes = setup.check_load_attributes();
     let judged = attributes.is_ok();
-    let walked = attributes.and_then(|()| run(&mut env));
-    let recorder = env.recorder.take();
-    let insn_idx = env.insn_idx;
-    let frameno = env.cur.frames.len().saturating_sub(1) as u32;
+    let shape = attributes.and_then(|()| {
+        setup.check_memory()?;
+        setup.check_program_shape()
+    });
+    let Setup { facts, walk, store, learned, trace } = setup;
+    let mut env = Env { facts: &facts, walk, store, learned, trace: trace.for_less() };
+    let program = facts.prog;
+    let walked = shape.and_then(|()| run(&mut env));
+    let recorder = env.trace.recorder.take();
+    let insn_idx = env.walk.insn_idx;
+    let frameno = env.walk.cur.frames.len().saturating_sub(1) as u32;
     if judged {
         env.print_stats();
     }
-    env.stats.mem_peak = env.mem_peak();
-    env.stats.waiting_max = env.branches.room() as u32;
-    env.stats.mem_final = env.mem_final();
-    let stats = env.stats;
-    let words = env.config.profile.words;
+    env.store.stats.mem_peak = env.held().peak();
+    env.store.stats.waiting_max = env.store.branches.room() as u32;
+    env.store.stats.mem_final = env.held().in_use();
+    let stats = env.store.stats;
+    let words = env.facts.config.profile.words;
     let verdict = match walked {
         Ok(()) if walks_too_far(&env) => {
             Verdict::Unsupported("walks of so many insns, which this kernel may not end".to_owned())
         }
         Ok(()) => {
             let (depth, doubt) = (stats.stack_depth_bytes, Doubt::of(&env));
-            let nr_cpu_ids = env.config.nr_cpu_ids;
+            let nr_cpu_ids = env.facts.config.nr_cpu_ids;
             let walked = fixup::Walked::take(&mut env);
             let verified =
                 VerifiedProgram::new(program.clone(), depth, (walked, doubt), nr_cpu_ids);
@@ -75,25 +81,23 @@ pub(crate) fn judge(mut env: Env<'_>) -> (Outcome, Option<Box<Recorder>>) {
     if let Verdict::Rejected(rejection) = &verdict {
         env.tell_refused(rejection);
     }
-    (Outcome { verdict, stats, log: env.log.finish() }, recorder)
+    (Outcome { verdict, stats, log: env.trace.log.finish() }, recorder)
 }
 
-/// The passes in order.
+/// The walk, and what comes after it.
 fn run(env: &mut Env<'_>) -> Check {
-    env.check_memory()?;
-    env.check_program_shape()?;
     env.walk_functions()?;
     env.check_stack_depth()?;
     convert_accesses(env)?;
     fixup::do_misc_fixups(env)?;
-    check_attach_of_walked(env)
+    check_attach_of_walked(env.facts)
 }
 
 const STATES_FEW: u32 = 10_000;
 
 /// Whether the kernel, which keeps other states, may walk the program beyond its limit.
 fn walks_too_far(env: &Env<'_>) -> bool {
-    let long = env.stats.insns_processed > env.stats.insns_limit / 2;
+    let long = env.store.stats.insns_processed > env.store.stats.insns_limit / 2;
     // Where few states were saved, others can make no difference.
-    long && env.stats.total_states > STATES_FEW && !env.rules().long_walks_alike
+    long && env.store.stats.total_states > STATES_FEW && !env.facts.rules().long_walks_alike
 }

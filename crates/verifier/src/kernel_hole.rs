@@ -7,7 +7,7 @@
 //! Two holes are seen as such when the walk comes by ([`HoleKind::ObjectAboveStack`], and
 //! [`HoleKind::NullMemory`], also of helpers that ask for NULL themselves). For the others a walk
 //! that comes by is only a [`Doubt`]: most such programs are safe. Then the program is walked again
-//! under the rules that the kernel lacks (`Env::sound`); one that they refuse goes through the
+//! under the rules that the kernel lacks (`Facts::sound`); one that they refuse goes through the
 //! hole. They may be stricter than need be, never laxer. Of one that they accept, the insns of this
 //! second walk are run: what the first did not come by, it dropped as dead.
 

@@ -32,6 +32,7 @@ mod stats;
 pub mod trace;
 mod tuning;
 mod verified_program;
+mod walk_end;
 #[doc(hidden)]
 pub mod watch;
 mod xlated;
@@ -53,11 +54,11 @@ pub use tuning::{
 pub use verified_program::VerifiedProgram;
 pub use xlated::{AX, InsnFacts, MAY_GOTO_MAX, NotSupported, OwnHelper, SubprogFacts, Xlated};
 
-use env::Env;
+use env::{Setup, Trace};
 use skep_program::Program;
-use std::cell::OnceCell;
 
 /// Verifies `program`.
 pub fn verify(program: &Program, config: &Config) -> Outcome {
-    judge::judge(Env::new(&check::replaced::as_replaced(program), config, &OnceCell::new())).0
+    let program = check::replaced::as_replaced(program);
+    judge::judge(Setup::new(&program, config, false, Trace::new(config))).0
 }

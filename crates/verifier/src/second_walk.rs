@@ -1,7 +1,7 @@
 //! The second walk, of programs whose first came by a hole of the kernel's.
 
 use crate::config::Config;
-use crate::env::Env;
+use crate::env::{Env, Setup, Trace};
 use crate::judge::{Verdict, judge};
 use crate::kernel_hole::{Doubt, HoleKind, KernelHole};
 use crate::tuning::{BacktrackSkip, Tuning};
@@ -9,15 +9,14 @@ use crate::verified_program::VerifiedProgram;
 use crate::xlated::{NotSupported, Xlated};
 use skep_insn::InsnIdx;
 use skep_program::Program;
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 impl Doubt {
     /// Of a walk that came to its end.
     pub(crate) fn of(env: &Env<'_>) -> Option<Doubt> {
-        let hole = env.doubt?;
-        let tuning = Tuning { backtrack_skip: BacktrackSkip::Off, ..env.config.tuning };
-        let config = Config { log_level: 0, tuning, ..env.config.clone() };
+        let hole = env.learned.doubt?;
+        let tuning = Tuning { backtrack_skip: BacktrackSkip::Off, ..env.facts.config.tuning };
+        let config = Config { log_level: 0, tuning, ..env.facts.config.clone() };
         Some(Doubt { hole, config })
     }
 
@@ -26,10 +25,8 @@ impl Doubt {
         &self,
         program: &Program,
     ) -> Result<Box<VerifiedProgram>, KernelHole> {
-        let decided = OnceCell::new();
-        let mut env = Env::new(program, &self.config, &decided);
-        env.sound = true;
-        match judge(env).0.verdict {
+        let setup = Setup::new(program, &self.config, true, Trace::new(&self.config));
+        match judge(setup).0.verdict {
             Verdict::Accepted(sound) => Ok(sound),
             _ => Err(self.hole),
         }
@@ -72,14 +69,14 @@ impl VerifiedProgram {
 impl Env<'_> {
     /// The insn at hand goes through a hole.
     pub(crate) fn goes_through(&mut self, kind: HoleKind) {
-        let hole = KernelHole { insn_idx: InsnIdx(self.insn_idx), kind };
-        self.kernel_hole.get_or_insert(hole);
+        let hole = KernelHole { insn_idx: InsnIdx(self.walk.insn_idx), kind };
+        self.learned.kernel_hole.get_or_insert(hole);
     }
 
     /// The insn at hand goes by a hole. True if the rules that the kernel lacks are in force.
     pub(crate) fn goes_by(&mut self, kind: HoleKind) -> bool {
-        let hole = KernelHole { insn_idx: InsnIdx(self.insn_idx), kind };
-        self.doubt.get_or_insert(hole);
-        self.sound
+        let hole = KernelHole { insn_idx: InsnIdx(self.walk.insn_idx), kind };
+        self.learned.doubt.get_or_insert(hole);
+        self.facts.sound
     }
 }

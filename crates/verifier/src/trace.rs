@@ -7,11 +7,12 @@
 //! # Invariants
 //! 1. Listening changes nothing of the walk: verdict, counts and log are the same.
 //! 2. Without a listener, the walk asks only where it asks whether there is a log
-//!    (`Env::is_followed`).
+//!    (`Trace::is_followed`).
 //! 3. Of `Waits` and `GoesOn`, as of brackets, each `GoesOn` belongs to the last `Waits` that has
 //!    none yet: what was told between the two is of other paths.
 
 mod sides;
+pub(crate) mod sinks;
 pub(crate) mod telling;
 mod traced;
 

@@ -28,10 +28,10 @@ pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
         env.note_operands(insn);
         return Ok(());
     }
-    if let Err(refused) = check_insn_fields(env.insn_idx as usize, &insn) {
+    if let Err(refused) = check_insn_fields(env.walk.insn_idx as usize, &insn) {
         reject!(env, EINVAL, *refused.kind);
     }
-    let before = env.frame().names().get(usize::from(insn.dst)).copied().unwrap_or_default();
+    let before = env.walk.frame().names().get(usize::from(insn.dst)).copied().unwrap_or_default();
     match insn.op() {
         BPF_END | BPF_NEG => check_unary(env, insn)?,
         BPF_MOV => check_mov(env, insn)?,
@@ -52,13 +52,13 @@ fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
     if env.is_pointer_value(insn.dst) {
         reject!(env, EACCES, InsnFault::PointerArith { regno: Regno(insn.dst) });
     }
-    let rules = env.rules();
+    let rules = env.facts.rules();
     let known = if insn.op() == BPF_NEG { rules.negations_known } else { rules.swaps_known };
     if !env.reg(insn.dst).is_scalar() || !known {
         return env.check_reg_arg(insn.dst, Operand::Dst);
     }
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
-    if !env.bypass_spec_v1 && insn.op() == BPF_NEG {
+    if !env.facts.bypass_spec_v1 && insn.op() == BPF_NEG {
         ptr_arith::sanitize_val_alu(env, insn)?;
     }
     let mut dst = env.reg_mut(insn.dst);
@@ -89,7 +89,7 @@ fn check_mov(env: &mut Env<'_>, insn: Insn) -> Check {
         env.set_reg(insn.dst, Reg::constant(value));
         return Ok(());
     }
-    if insn.off == BPF_ADDR_SPACE_CAST && !env.has_arena() {
+    if insn.off == BPF_ADDR_SPACE_CAST && !env.facts.has_arena() {
         reject!(env, EINVAL, InsnFault::CastWithoutArena);
     }
     env.check_reg_arg(insn.src, Operand::Src)?;
@@ -113,7 +113,7 @@ fn mov64(env: &mut Env<'_>, insn: Insn) -> Check {
         reject!(env, EACCES, InsnFault::SignExtends { regno: Regno(insn.src) });
     } else if src.is_scalar() {
         copy_extended(env, insn, src.val.umax < 1 << (insn.off - 1));
-        let rules = env.rules();
+        let rules = env.facts.rules();
         scalar_rules::sign_extend(rules, &mut env.reg_mut(insn.dst).val, insn.off as u32 >> 3);
     } else {
         env.set_name(insn.dst, PackedReg::UNKNOWN);
@@ -129,14 +129,14 @@ fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
     if !src.is_scalar() {
         env.set_name(insn.dst, PackedReg::UNKNOWN);
     } else if insn.off == 0 {
-        let unchanged = env.rules().mov32_links && src.val.umax <= u64::from(u32::MAX);
+        let unchanged = env.facts.rules().mov32_links && src.val.umax <= u64::from(u32::MAX);
         copy_extended(env, insn, unchanged);
     } else {
         copy_extended(env, insn, src.val.umax < 1 << (insn.off - 1));
-        let (rules, size) = (env.rules(), insn.off as u32 >> 3);
+        let (rules, size) = (env.facts.rules(), insn.off as u32 >> 3);
         scalar_rules::sign_extend_half(rules, &mut env.reg_mut(insn.dst).val, size);
     }
-    let rules = env.rules();
+    let rules = env.facts.rules();
     let mut dst = env.reg_mut(insn.dst);
     scalar_rules::zero_extend(rules, &mut dst.val);
     Ok(())
@@ -179,14 +179,14 @@ fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
     } else {
         Reg::constant(i64::from(insn.imm) as u64)
     };
-    if src.ty.base == Base::Arena && env.rules().numbers_plus_arena {
+    if src.ty.base == Base::Arena && env.facts.rules().numbers_plus_arena {
         // Whatever it is combined with, and how: the result counts as another such address.
         env.set_reg(insn.dst, Reg { ty: src.ty, ..Reg::unknown() });
         return Ok(());
     }
     match (dst.is_scalar(), src.is_scalar()) {
         (false, false) => {
-            if insn.op() == BPF_SUB && env.allow_ptr_leaks {
+            if insn.op() == BPF_SUB && env.facts.allow_ptr_leaks {
                 env.set_name(insn.dst, PackedReg::UNKNOWN);
                 return Ok(());
             }
@@ -212,16 +212,16 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     let Some(op) = AluOp::from_code(insn.op()) else {
         reject!(env, EINVAL, InsnFault::AluOpcode { op: insn.op() });
     };
-    let sanitized = matches!(insn.op(), BPF_ADD | BPF_SUB) && !env.bypass_spec_v1;
+    let sanitized = matches!(insn.op(), BPF_ADD | BPF_SUB) && !env.facts.bypass_spec_v1;
     if sanitized {
         ptr_arith::sanitize_val_alu(env, insn)?;
     }
-    if env.rules().masks_are_forked {
+    if env.facts.rules().masks_are_forked {
         fork_sign_mask(env, insn, op, src)?;
     }
     let linked = linked_constant(env, insn, src);
     let made_anew = is_made_anew(op, &env.reg(insn.dst), src);
-    let rules = env.rules();
+    let rules = env.facts.rules();
     let computes = scalar_rules::computes(rules, op, &src.val, wide);
     let mut dst = env.reg_mut(insn.dst);
     if made_anew {
@@ -250,8 +250,12 @@ fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
 fn linked_constant(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     let dst = env.reg(insn.dst);
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
-    let may = env.bpf_capable && env.rules().sums_are_linked;
-    if same_reg && env.rules().self_sums_linked && may && dst.id != 0 && dst.id & BPF_ADD_CONST == 0
+    let may = env.facts.bpf_capable && env.facts.rules().sums_are_linked;
+    if same_reg
+        && env.facts.rules().self_sums_linked
+        && may
+        && dst.id != 0
+        && dst.id & BPF_ADD_CONST == 0
     {
         // The constant is read where the sum already is.
         let twice = insn.op() == BPF_ADD && insn.class() == BPF_ALU64 && dst.val.is_const();
@@ -261,7 +265,7 @@ fn linked_constant(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Option<i32> {
     if !may || same_reg || dst.id == 0 || dst.id & BPF_ADD_CONST != 0 {
         return None;
     }
-    let sum = linked_sum(env.rules(), insn, (&dst, src));
+    let sum = linked_sum(env.facts.rules(), insn, (&dst, src));
     note_large_sum(env, sum);
     sum
 }
@@ -273,7 +277,7 @@ fn fork_sign_mask(env: &mut Env<'_>, insn: Insn, op: AluOp, src: &Reg) -> Check 
         return Ok(());
     };
     env.set_reg(insn.dst, Reg { val: zero, ..dst });
-    env.push_stack(env.insn_idx, env.insn_idx, false)?;
+    env.push_stack(env.walk.insn_idx, env.walk.insn_idx, false)?;
     env.set_reg(insn.dst, Reg { val: ones, ..dst });
     Ok(())
 }

@@ -27,7 +27,7 @@ pub(crate) fn assign_scalar_id(env: &mut Env<'_>, reg: &mut Reg) {
         *reg = reg.unlinked();
     }
     if reg.id == 0 && !reg.val.is_const() {
-        reg.id = env.new_id();
+        reg.id = env.store.new_id();
     }
 }
 
@@ -84,5 +84,5 @@ pub(crate) fn is_made_anew(op: AluOp, dst: &Reg, src: &Reg) -> bool {
 #[inline]
 pub(crate) fn note_large_sum(env: &mut Env<'_>, sum: Option<i32>) {
     let is_large = |off: i32| i64::from(off).abs() >= BPF_MAX_VAR_OFF;
-    env.large_sums |= env.rules().forgotten_sums_checked && sum.is_some_and(is_large);
+    env.learned.large_sums |= env.facts.rules().forgotten_sums_checked && sum.is_some_and(is_large);
 }

@@ -82,7 +82,7 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
         if env.reg(insn.dst).ty.is(Base::Stack) && env.goes_by(HoleKind::AtomicFetch) {
             let mut fetched = Reg::unknown();
             if insn.size_bytes() < 8 {
-                scalar_rules::truncate(env.rules(), &mut fetched.val, insn.size_bytes());
+                scalar_rules::truncate(env.facts.rules(), &mut fetched.val, insn.size_bytes());
             }
             env.set_reg(regno, fetched);
         }

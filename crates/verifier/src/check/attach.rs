@@ -6,7 +6,7 @@
 use super::attach_target::check_trampoline_target;
 use super::replaced::check_replaced;
 use super::struct_ops::check_struct_ops_btf_id;
-use crate::env::Env;
+use crate::env::{Facts, Setup};
 use crate::log::reject;
 use crate::rejection::{AttachFault, Check, Stop, errno, unsupported};
 use skep_btf::{Kind, Type, TypeId};
@@ -20,13 +20,13 @@ const ITER_PREFIX: &str = "bpf_iter_";
 
 /// What is refused of type and target of a program before its insns are looked at; the kernel says
 /// no more than `EINVAL`.
-pub(crate) fn check_attach_types(env: &Env<'_>) -> Check {
-    let (prog_type, number) = (env.prog.prog_type, env.prog.expected_attach_type);
+pub(crate) fn check_attach_types(facts: &Facts<'_>) -> Check {
+    let (prog_type, number) = (facts.prog.prog_type, facts.prog.expected_attach_type);
     let refused = |kind: AttachFault| Err(Stop::refused(errno::EINVAL, kind));
     if prog_type == ProgType::Unspec {
         return refused(AttachFault::NoProgType);
     }
-    match attach_btf_id(env) {
+    match attach_btf_id(facts) {
         0 => {}
         id if id > BTF_MAX_TYPE => {
             return refused(AttachFault::IdTooLarge { id });
@@ -43,8 +43,8 @@ pub(crate) fn check_attach_types(env: &Env<'_>) -> Check {
 }
 
 /// The type of the kernel that the program names; 0 for none.
-fn attach_btf_id(env: &Env<'_>) -> u32 {
-    match &env.prog.attach {
+fn attach_btf_id(facts: &Facts<'_>) -> u32 {
+    match &facts.prog.attach {
         AttachTarget::Kernel { btf_id, .. } => *btf_id,
         _ => 0,
     }
@@ -52,26 +52,26 @@ fn attach_btf_id(env: &Env<'_>) -> u32 {
 
 /// Checks that programs of this kind may sleep if the program says so, what struct_ops programs
 /// implement, and whether there is such a thing as what tracing programs trace.
-pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
-    let sleepable = env.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
-    if env.prog.prog_type == ProgType::Syscall && !env.is_replacement() {
+pub(crate) fn check_attach_btf_id(env: &mut Setup<'_>) -> Check {
+    let sleepable = env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
+    if env.facts.prog.prog_type == ProgType::Syscall && !env.facts.is_replacement() {
         if !sleepable {
             reject!(env, EINVAL, AttachFault::NotSleepable);
         }
         return Ok(());
     }
-    if sleepable && !can_be_sleepable(env) {
+    if sleepable && !can_be_sleepable(&env.facts) {
         // Nobody asked whether those that change what they see may sleep.
-        let is_writable = env.prog.prog_type == ProgType::RawTracepointWritable;
-        if env.rules().tracepoints_sleep && is_writable {
+        let is_writable = env.facts.prog.prog_type == ProgType::RawTracepointWritable;
+        if env.facts.rules().tracepoints_sleep && is_writable {
             return unsupported("writable tracepoints that sleep, on this kernel");
         }
         reject!(env, EINVAL, AttachFault::Sleepable);
     }
-    if let AttachTarget::Function(target) = &env.prog.attach {
+    if let AttachTarget::Function(target) = &env.facts.prog.attach {
         return check_replaced(env, target);
     }
-    match env.prog.prog_type {
+    match env.facts.prog.prog_type {
         ProgType::StructOps => check_struct_ops_btf_id(env),
         ProgType::Tracing | ProgType::Lsm => check_attach_target(env),
         _ => Ok(()),
@@ -81,43 +81,43 @@ pub(crate) fn check_attach_btf_id(env: &mut Env<'_>) -> Check {
 /// Tracepoints whose programs may sleep: of 901 that Linux 7.1 and 7.3 have, those of system calls.
 const FAULTABLE: [&str; 2] = ["sys_enter", "sys_exit"];
 
-fn can_be_sleepable(env: &Env<'_>) -> bool {
-    if env.is_replacement() {
+fn can_be_sleepable(facts: &Facts<'_>) -> bool {
+    if facts.is_replacement() {
         return false;
     }
-    match env.prog.prog_type {
+    match facts.prog.prog_type {
         ProgType::Tracing => {
             matches!(
-                env.prog.attach_type(),
+                facts.prog.attach_type(),
                 Some(
                     AttachType::TraceFentry
                         | AttachType::TraceFexit
                         | AttachType::ModifyReturn
                         | AttachType::TraceIter
                 )
-            ) || env.rules().tracing_sleeps
-                || (env.rules().tracepoints_sleep
-                    && env.prog.attach_type() == Some(AttachType::TraceRawTp))
+            ) || facts.rules().tracing_sleeps
+                || (facts.rules().tracepoints_sleep
+                    && facts.prog.attach_type() == Some(AttachType::TraceRawTp))
         }
-        ProgType::Tracepoint | ProgType::RawTracepoint => env.rules().tracepoints_sleep,
-        ProgType::Kprobe => env.rules().kprobes_sleep,
+        ProgType::Tracepoint | ProgType::RawTracepoint => facts.rules().tracepoints_sleep,
+        ProgType::Kprobe => facts.rules().kprobes_sleep,
         ProgType::Lsm | ProgType::StructOps => true,
         _ => false,
     }
 }
 
-fn check_attach_target(env: &mut Env<'_>) -> Check {
-    let id = attach_btf_id(env);
-    let named = matches!(env.prog.attach, AttachTarget::Unresolved(_));
+fn check_attach_target(env: &mut Setup<'_>) -> Check {
+    let id = attach_btf_id(&env.facts);
+    let named = matches!(env.facts.prog.attach, AttachTarget::Unresolved(_));
     if id == 0 && !named {
         reject!(env, EINVAL, AttachFault::NoBtfId);
     }
-    let Some(btf) = env.prog.kernel_btf.as_deref().filter(|_| !named) else { return Ok(()) };
+    let Some(btf) = env.facts.prog.kernel_btf.as_deref().filter(|_| !named) else { return Ok(()) };
     let Some(target) = btf.get(TypeId(id)) else {
         reject!(env, EINVAL, AttachFault::InvalidId { id });
     };
     let name = target.name();
-    let possible = match env.prog.attach_type() {
+    let possible = match env.facts.prog.attach_type() {
         Some(AttachType::TraceRawTp) => {
             if target.kind() != Kind::Typedef {
                 reject!(env, EINVAL, AttachFault::NotTypedef { id });
@@ -125,8 +125,8 @@ fn check_attach_target(env: &mut Env<'_>) -> Check {
             let Some(tracepoint) = name.strip_prefix(TRACEPOINT_PREFIX) else {
                 reject!(env, EINVAL, AttachFault::WrongName { id, name: name.into() });
             };
-            let sleepable = env.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
-            if sleepable && !env.rules().tracing_sleeps && !FAULTABLE.contains(&tracepoint) {
+            let sleepable = env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
+            if sleepable && !env.facts.rules().tracing_sleeps && !FAULTABLE.contains(&tracepoint) {
                 let name = tracepoint.into();
                 reject!(env, EINVAL, AttachFault::TargetNotFaultable { name });
             }
@@ -168,10 +168,10 @@ fn is_iterator(func: Type<'_>) -> bool {
 }
 
 /// Tracing programs with an attach type of LSM programs are walked, and refused then.
-pub(crate) fn check_attach_of_walked(env: &Env<'_>) -> Check {
-    let attach = env.prog.attach_type();
+pub(crate) fn check_attach_of_walked(facts: &Facts<'_>) -> Check {
+    let attach = facts.prog.attach_type();
     let lsm = matches!(attach, Some(AttachType::LsmMac | AttachType::LsmCgroup));
-    if env.prog.prog_type == ProgType::Tracing && lsm {
+    if facts.prog.prog_type == ProgType::Tracing && lsm {
         return Err(Stop::refused(errno::ENOTSUPP, AttachFault::NotImplemented));
     }
     Ok(())

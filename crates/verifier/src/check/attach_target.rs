@@ -6,7 +6,7 @@
 //! Kernel: `bpf_check_attach_target`, `btf_distill_func_proto`, `check_attach_btf_id`,
 //! `bpf_lsm_verify_prog` (6.18).
 
-use crate::env::Env;
+use crate::env::{Facts, Setup};
 use crate::log::reject;
 use crate::passes::prototypes::prototype_fault;
 use crate::rejection::{AttachFault, Check, unsupported};
@@ -15,17 +15,17 @@ use skep_uapi::trampoline::{self, Hook};
 use skep_uapi::{AttachType, ProgFlags, ProgType, is_gpl_compatible};
 
 /// Refuses a function that programs of this kind cannot attach to.
-pub(super) fn check_trampoline_target(env: &mut Env<'_>, func: Type<'_>) -> Check {
+pub(super) fn check_trampoline_target(env: &mut Setup<'_>, func: Type<'_>) -> Check {
     check_prototype(env, func)?;
     check_trampoline(env, func.name())?;
-    match env.prog.prog_type {
+    match env.facts.prog.prog_type {
         ProgType::Lsm => check_lsm_hook(env, (func.id().0, func.name())),
         _ => check_not_denied(env, func.name()),
     }
 }
 
 /// What a trampoline can pass on.
-fn check_prototype(env: &mut Env<'_>, func: Type<'_>) -> Check {
+fn check_prototype(env: &mut Setup<'_>, func: Type<'_>) -> Check {
     match prototype_fault(func) {
         Some(text) => reject!(env, EINVAL, AttachFault::Prototype { text: text.into() }),
         None => Ok(()),
@@ -34,64 +34,66 @@ fn check_prototype(env: &mut Env<'_>, func: Type<'_>) -> Check {
 
 /// A function that is called through a trampoline: it has an address, and may sleep or be changed
 /// if the program does that.
-fn check_trampoline(env: &mut Env<'_>, name: &str) -> Check {
-    if env.config.kernel_symbols.as_ref().is_some_and(|symbols| !(symbols.0)(name)) {
+fn check_trampoline(env: &mut Setup<'_>, name: &str) -> Check {
+    if env.facts.config.kernel_symbols.as_ref().is_some_and(|symbols| !(symbols.0)(name)) {
         reject!(env, ENOENT, AttachFault::NoAddress { name: name.into() });
     }
-    if env.prog.prog_flags.contains(ProgFlags::SLEEPABLE) {
-        if !may_sleep(env, name)? {
+    if env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE) {
+        if !may_sleep(&env.facts, name)? {
             reject!(env, EINVAL, AttachFault::TargetNotSleepable { name: name.into() });
         }
         return Ok(());
     }
-    if env.prog.attach_type() == Some(AttachType::ModifyReturn) && !may_be_modified(env, name)? {
+    if env.facts.prog.attach_type() == Some(AttachType::ModifyReturn)
+        && !may_be_modified(&env.facts, name)?
+    {
         reject!(env, EINVAL, AttachFault::NotModifiable { name: name.into() });
     }
     Ok(())
 }
 
-fn may_sleep(env: &Env<'_>, name: &str) -> Check<bool> {
-    if env.prog.prog_type == ProgType::Lsm {
-        let hook = trampoline::lsm_hook_by(name, env.rules());
-        let may = env.rules().lsm_hooks_sleep || name == "bpf_lsm_bprm_committed_creds";
+fn may_sleep(facts: &Facts<'_>, name: &str) -> Check<bool> {
+    if facts.prog.prog_type == ProgType::Lsm {
+        let hook = trampoline::lsm_hook_by(name, facts.rules());
+        let may = facts.rules().lsm_hooks_sleep || name == "bpf_lsm_bprm_committed_creds";
         return Ok(may && hook == Hook::Sleepable);
     }
     match trampoline::modifiable(name) {
-        Some(true) if env.rules().fmod_ret_tests => Ok(true),
+        Some(true) if facts.rules().fmod_ret_tests => Ok(true),
         _ if trampoline::never_sleeps(name) => Ok(false),
-        _ => takes_errors(env, name),
+        _ => takes_errors(facts, name),
     }
 }
 
 /// Kernel: `check_attach_modify_return`, `btf_kfunc_is_modify_return`.
-fn may_be_modified(env: &Env<'_>, name: &str) -> Check<bool> {
-    let made_for_it = env.rules().fmod_ret_tests && trampoline::modifiable(name).is_some();
+fn may_be_modified(facts: &Facts<'_>, name: &str) -> Check<bool> {
+    let made_for_it = facts.rules().fmod_ret_tests && trampoline::modifiable(name).is_some();
     if name.starts_with("security_") || made_for_it {
         return Ok(true);
     }
-    takes_errors(env, name)
+    takes_errors(facts, name)
 }
 
 /// How entries of system calls begin.
 const SYSCALL_PREFIX: &str = "__x64_sys_";
 
 /// Whether errors may be injected into the function, or it is taken for one of those.
-fn takes_errors(env: &Env<'_>, name: &str) -> Check<bool> {
-    if env.rules().syscalls_sleep && name.starts_with(SYSCALL_PREFIX) {
+fn takes_errors(facts: &Facts<'_>, name: &str) -> Check<bool> {
+    if facts.rules().syscalls_sleep && name.starts_with(SYSCALL_PREFIX) {
         return Ok(true);
     }
-    let known = env.config.error_injection.as_ref().and_then(|functions| (functions.0)(name));
+    let known = facts.config.error_injection.as_ref().and_then(|functions| (functions.0)(name));
     match known {
         Some(takes) => Ok(takes),
         None => unsupported(format!("whether errors may be injected into {name}: not known here")),
     }
 }
 
-fn check_lsm_hook(env: &mut Env<'_>, (id, name): (u32, &str)) -> Check {
-    if !is_gpl_compatible(&env.prog.license) {
+fn check_lsm_hook(env: &mut Setup<'_>, (id, name): (u32, &str)) -> Check {
+    if !is_gpl_compatible(&env.facts.prog.license) {
         reject!(env, EINVAL, AttachFault::LsmNeedsGpl);
     }
-    match trampoline::lsm_hook_by(name, env.rules()) {
+    match trampoline::lsm_hook_by(name, env.facts.rules()) {
         Hook::Disabled => {
             reject!(env, EINVAL, AttachFault::DisabledHook { id, name: name.into() })
         }
@@ -100,12 +102,14 @@ fn check_lsm_hook(env: &mut Env<'_>, (id, name): (u32, &str)) -> Check {
     }
 }
 
-fn check_not_denied(env: &mut Env<'_>, name: &str) -> Check {
+fn check_not_denied(env: &mut Setup<'_>, name: &str) -> Check {
     if trampoline::is_denied(name) {
         reject!(env, EINVAL, AttachFault::Denied { name: name.into() });
     }
-    let returns =
-        matches!(env.prog.attach_type(), Some(AttachType::TraceFexit | AttachType::ModifyReturn));
+    let returns = matches!(
+        env.facts.prog.attach_type(),
+        Some(AttachType::TraceFexit | AttachType::ModifyReturn)
+    );
     if returns && trampoline::never_returns(name) {
         reject!(env, EINVAL, AttachFault::NoReturn { name: name.into() });
     }

@@ -14,12 +14,12 @@ use skep_uapi::ProgType;
 
 /// Sets up the argument registers of subprog `subprogno`.
 pub(crate) fn prepare_args(env: &mut Env<'_>, subprogno: u32) -> Check {
-    if subprogno != 0 || env.prog.prog_type == ProgType::Ext || env.is_replacement() {
+    if subprogno != 0 || env.facts.prog.prog_type == ProgType::Ext || env.facts.is_replacement() {
         return prepare_global(env, subprogno);
     }
-    if !env.prog.func_info.is_empty() {
+    if !env.facts.prog.func_info.is_empty() {
         let described = prepare_func_args(env, 0)?;
-        let main = &mut env.subprogs[0];
+        let main = &mut env.learned.subprogs[0];
         let plain = matches!(main.args.as_deref(), Some([SubArg::Ctx]));
         main.unreliable = described.is_err() || !plain;
     }
@@ -29,16 +29,16 @@ pub(crate) fn prepare_args(env: &mut Env<'_>, subprogno: u32) -> Check {
 
 /// A function that may be called with any arguments that fit its prototype.
 fn prepare_global(env: &mut Env<'_>, subprogno: u32) -> Check {
-    if env.prog.prog_type == ProgType::Ext {
+    if env.facts.prog.prog_type == ProgType::Ext {
         return unsupported("programs that replace functions of other programs");
     }
     if let Err(refused) = prepare_func_args(env, subprogno)? {
         let stop = Stop::refused(refused.errno, FuncFault::NoEntryArgs);
         return Err(stop.because(Some(refused.kind)));
     }
-    let args = env.subprogs[subprogno as usize].args.clone().unwrap_or_default();
-    if env.subprogs[subprogno as usize].is_exception_cb {
-        env.frame_mut().meta_mut().in_exception_callback_fn = true;
+    let args = env.learned.subprogs[subprogno as usize].args.clone().unwrap_or_default();
+    if env.learned.subprogs[subprogno as usize].is_exception_cb {
+        env.walk.frame_mut().meta_mut().in_exception_callback_fn = true;
         if returns_void(env, subprogno) {
             reject!(env, EINVAL, FuncFault::ExceptionCbVoid);
         }
@@ -55,9 +55,9 @@ fn prepare_global(env: &mut Env<'_>, subprogno: u32) -> Check {
 
 /// Kernel: `subprog_returns_void` (6.18).
 fn returns_void(env: &Env<'_>, subprogno: u32) -> bool {
-    let start = env.subprogs[subprogno as usize].start;
-    let row = env.prog.func_info.iter().find(|row| row.insn_off.0 == start);
-    let (Some(row), Some(btf)) = (row, env.prog.btf.as_deref()) else { return false };
+    let start = env.learned.subprogs[subprogno as usize].start;
+    let row = env.facts.prog.func_info.iter().find(|row| row.insn_off.0 == start);
+    let (Some(row), Some(btf)) = (row, env.facts.prog.btf.as_deref()) else { return false };
     let proto = btf.ty(TypeId(row.type_id)).target();
     btf.skip_modifiers(proto.target_id()).kind() == Kind::Void
 }
@@ -68,7 +68,7 @@ fn arg_register(env: &mut Env<'_>, arg: SubArg) -> Reg {
         SubArg::Ctx => Reg::pointer(RegType::of(Base::Ctx)),
         SubArg::Arena => Reg::unknown(),
         SubArg::Dynptr => Reg {
-            id: env.new_id(),
+            id: env.store.new_id(),
             extra: Extra::Dynptr { kind: DynptrKind::Local, first_slot: true },
             ..Reg::pointer(RegType::of(Base::ConstDynptr))
         },
@@ -76,12 +76,12 @@ fn arg_register(env: &mut Env<'_>, arg: SubArg) -> Reg {
             let mut reg = Reg::pointer(RegType::of(Base::Mem).with(flags));
             reg.extra = Extra::Mem { size, dynptr_id: 0 };
             if flags.contains(TypeFlag::PTR_MAYBE_NULL) {
-                reg.id = env.new_id();
+                reg.id = env.store.new_id();
             }
             reg
         }
         SubArg::Btf { id, flags } => Reg {
-            id: env.new_id(),
+            id: env.store.new_id(),
             extra: Extra::Btf { id, in_prog: false },
             ..Reg::pointer(RegType::of(Base::BtfId).with(flags))
         },

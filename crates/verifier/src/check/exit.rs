@@ -25,8 +25,8 @@ use skep_uapi::{AttachType, ProgType, RetvalRule, retval_rule};
 /// Walks an exit insn.
 pub(crate) fn check_exit(env: &mut Env<'_>) -> Check<Next> {
     check_fields(env)?;
-    let in_main = env.cur.curframe() == 0;
-    let check_lock = in_main || !env.rules().static_calls_under_lock;
+    let in_main = env.walk.cur.curframe() == 0;
+    let check_lock = in_main || !env.facts.rules().static_calls_under_lock;
     check_resource_leak(env, check_lock, "BPF_EXIT instruction in main prog")?;
     if !in_main {
         return prepare_func_exit(env);
@@ -42,27 +42,27 @@ pub(crate) const THROW: &str = "bpf_throw";
 pub(crate) fn check_exit_of_all(env: &mut Env<'_>) -> Check {
     const WHAT: Word = "BPF_EXIT instruction in main prog";
     check_reference_leak(env, WHAT)?;
-    let in_main = env.cur.curframe() == 0;
+    let in_main = env.walk.cur.curframe() == 0;
     check_resource_leak(env, in_main, WHAT)
 }
 
 /// Checks that nothing is held that must be given back before `what`; locks and sections only if
 /// `check_lock`.
 pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: Word) -> Check {
-    if check_lock && env.cur.refs.active_locks > 0 {
+    if check_lock && env.walk.cur.refs.active_locks > 0 {
         reject!(env, EINVAL, FlowFault::EndUnderLock { what });
     }
-    if env.cur.curframe() == 0 || what == THROW {
+    if env.walk.cur.curframe() == 0 || what == THROW {
         check_reference_leak(env, what)?;
     }
     if !check_lock {
         return Ok(());
     }
-    let region = if env.cur.refs.active_irq_id != 0 {
+    let region = if env.walk.cur.refs.active_irq_id != 0 {
         "bpf_local_irq_save-ed"
-    } else if env.cur.refs.active_rcu_locks > 0 {
+    } else if env.walk.cur.refs.active_rcu_locks > 0 {
         "bpf_rcu_read_lock-ed"
-    } else if env.cur.refs.active_preempt_locks > 0 {
+    } else if env.walk.cur.refs.active_preempt_locks > 0 {
         "bpf_preempt_disable-ed"
     } else {
         return Ok(());
@@ -71,11 +71,11 @@ pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: Wor
 }
 
 fn check_reference_leak(env: &mut Env<'_>, what: Word) -> Check {
-    let returned = match env.prog.prog_type {
+    let returned = match env.facts.prog.prog_type {
         ProgType::StructOps => env.reg(0).ref_obj_id,
         _ => 0,
     };
-    let acquired = env.cur.refs.acquired.iter();
+    let acquired = env.walk.cur.refs.acquired.iter();
     let lingering = acquired.filter(|r| r.kind == RefKind::Ptr && r.id != returned);
     let lingering: Vec<_> =
         lingering.map(|r| Acquired { id: r.id, insn_idx: r.insn_idx }).collect();
@@ -98,7 +98,7 @@ pub(crate) fn hidden_exit(env: &mut Env<'_>, r0: Reg) -> Check<Next> {
 /// Back to the caller, or, from a callback, to the call that runs it.
 fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
     env.update_live_stack();
-    let callee = env.frame().meta;
+    let callee = env.walk.frame().meta;
     let r0 = env.reg(0);
     if r0.ty.is(Base::Stack) {
         reject!(env, EINVAL, FlowFault::ReturnsStack);
@@ -113,26 +113,26 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         if !is_within(range, &r0, false) {
             return refuse_scalar(env, (&r0, 0), range, "At callback return");
         }
-        let marked = env.aux[callee.callsite as usize].has(InsnFlags::CALLS_CALLBACK);
-        if !marked && env.rules().callbacks_converge {
+        let marked = env.learned.aux[callee.callsite as usize].has(InsnFlags::CALLS_CALLBACK);
+        if !marked && env.facts.rules().callbacks_converge {
             return Err(Stop::Bug(format!("callsite {} calls no callback", callee.callsite)));
         }
     } else {
-        let caller = env.cur.frames.len() - 2;
-        let name = env.cur.frame().name(0);
-        env.cur.frames[caller].set_name(0, name);
+        let caller = env.walk.cur.frames.len() - 2;
+        let name = env.walk.cur.frame().name(0);
+        env.walk.cur.frames[caller].set_name(0, name);
         env.pass_result(caller);
     }
-    let again = callee.in_callback_fn && env.rules().callbacks_converge;
+    let again = callee.in_callback_fn && env.facts.rules().callbacks_converge;
     let next = callee.callsite as u32 + u32::from(!again);
-    if env.log.traces() {
+    if env.trace.log.traces() {
         verbose!(env, "returning from callee:\n");
         env.print_frame(callee.frameno);
         verbose!(env, "to caller at {next}:\n");
         env.print_frame(callee.frameno - 1);
     }
-    if let Some(frame) = env.cur.frames.pop() {
-        env.arena.drop_frame(frame);
+    if let Some(frame) = env.walk.cur.frames.pop() {
+        env.store.arena.drop_frame(frame);
     }
     if again && let Some(prev) = env.find_prev_entry_of_current(next) {
         env.widen_current(prev);
@@ -142,9 +142,9 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
 
 /// What the program, or the function that is walked on its own, may return in register `regno`.
 pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
-    let entry = env.cur.frames[0].meta;
+    let entry = env.walk.cur.frames[0].meta;
     let is_subprog = entry.subprogno != 0;
-    let prog_type = env.prog.prog_type;
+    let prog_type = env.facts.prog.prog_type;
     if (!is_subprog || entry.in_exception_callback_fn) && returns_void(env)? {
         return Ok(());
     }
@@ -157,7 +157,7 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
             return check_ptr_off_reg(env, &reg, regno, false);
         }
     }
-    if is_subprog && env.subprogs[entry.subprogno as usize].returns_void {
+    if is_subprog && env.learned.subprogs[entry.subprogno as usize].returns_void {
         return Ok(());
     }
     env.check_reg_arg(regno, Operand::Src)?;
@@ -175,12 +175,12 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
         }
         return Ok(());
     }
-    let (range, is_32bit) = match retval_rule(prog_type, env.prog.expected_attach_type) {
+    let (range, is_32bit) = match retval_rule(prog_type, env.facts.prog.expected_attach_type) {
         _ if prog_type == ProgType::StructOps && returned_type.is_some() => {
             (RetRange { min: 0, max: 0 }, false)
         }
         // It has a target, as a program of tracing.
-        RetvalRule::Any if prog_type == ProgType::RawTracepoint && env.is_replacement() => {
+        RetvalRule::Any if prog_type == ProgType::RawTracepoint && env.facts.is_replacement() => {
             (RetRange { min: 0, max: 0 }, false)
         }
         RetvalRule::Any => return Ok(()),
@@ -207,14 +207,15 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
 impl Env<'_> {
     /// A program that binds a socket cannot say that any port will do.
     fn cannot_pass_port(&self) -> bool {
-        self.prog.prog_type == ProgType::CgroupSockAddr && !self.rules().binds_pass_ports
+        self.facts.prog.prog_type == ProgType::CgroupSockAddr
+            && !self.facts.rules().binds_pass_ports
     }
 }
 
 /// A program of a cgroup at a hook without a result.
 fn changes_nothing(env: &Env<'_>) -> bool {
-    env.prog.prog_type == ProgType::Lsm
-        && env.prog.attach_type() == Some(AttachType::LsmCgroup)
+    env.facts.prog.prog_type == ProgType::Lsm
+        && env.facts.prog.attach_type() == Some(AttachType::LsmCgroup)
         && attach_proto(env).is_some_and(|proto| proto.target_id() == TypeId(0))
 }
 
@@ -228,7 +229,7 @@ pub(crate) fn enforce(
         let ty = reg.ty;
         reject!(env, EINVAL, FlowFault::UnknownResult { when, regno: Regno(regno), ty });
     }
-    if env.rules().results_are_precise {
+    if env.facts.rules().results_are_precise {
         env.mark_chain_precision(regno)?;
     }
     if !is_within(range, reg, is_32bit) {
@@ -271,21 +272,21 @@ pub(crate) fn refuse_scalar<T>(
 
 /// The prototype of the function that the program is attached to.
 fn attach_proto<'a>(env: &Env<'a>) -> Option<skep_btf::Type<'a>> {
-    let AttachTarget::Kernel { btf_id, .. } = &env.prog.attach else { return None };
-    let btf = env.prog.kernel_btf.as_deref()?;
+    let AttachTarget::Kernel { btf_id, .. } = &env.facts.prog.attach else { return None };
+    let btf = env.facts.prog.kernel_btf.as_deref()?;
     let func = btf.get(TypeId(*btf_id))?;
     (func.kind() == Kind::Func).then(|| func.target())
 }
 
 /// Whether the program's result is that of a function without one, so that r0 does not matter.
 fn returns_void(env: &Env<'_>) -> Check<bool> {
-    match env.prog.prog_type {
-        ProgType::Lsm if env.prog.attach_type() == Some(AttachType::LsmCgroup) => Ok(false),
+    match env.facts.prog.prog_type {
+        ProgType::Lsm if env.facts.prog.attach_type() == Some(AttachType::LsmCgroup) => Ok(false),
         ProgType::Lsm => match attach_proto(env) {
             Some(proto) => Ok(proto.target_id() == TypeId(0)),
             None => unsupported("an LSM program without a hook in the kernel's BTF"),
         },
-        ProgType::StructOps => match Target::of(env) {
+        ProgType::StructOps => match Target::of(env.facts) {
             Some(target) => Ok(target.proto.target_id() == TypeId(0)),
             None => unsupported("a struct_ops program without its member in the kernel's BTF"),
         },
@@ -295,7 +296,7 @@ fn returns_void(env: &Env<'_>) -> Check<bool> {
 
 /// The struct that the operator of a struct_ops program returns a pointer to.
 fn returned_struct(env: &Env<'_>) -> Check<Option<u32>> {
-    let Some(Target { proto, .. }) = Target::of(env) else { return Ok(None) };
+    let Some(Target { proto, .. }) = Target::of(env.facts) else { return Ok(None) };
     let btf = proto.btf();
     let ptr = btf.skip_modifiers(proto.target_id());
     if ptr.kind() != Kind::Ptr {
@@ -308,14 +309,14 @@ fn returned_struct(env: &Env<'_>) -> Check<Option<u32>> {
 pub(super) fn lsm_range(env: &Env<'_>) -> Option<(RetRange, bool)> {
     const MAX_ERRNO: i32 = 4095;
     let proto = attach_proto(env)?;
-    if env.prog.attach_type() == Some(AttachType::LsmCgroup) {
+    if env.facts.prog.attach_type() == Some(AttachType::LsmCgroup) {
         let min = i32::from(proto.target_id() == TypeId(0));
         return Some((RetRange { min, max: 1 }, false));
     }
-    if !env.rules().lsm_results_bounded {
+    if !env.facts.rules().lsm_results_bounded {
         return None;
     }
-    let AttachTarget::Kernel { name, .. } = &env.prog.attach else { return None };
+    let AttachTarget::Kernel { name, .. } = &env.facts.prog.attach else { return None };
     let name = name.strip_prefix("bpf_lsm_").unwrap_or(name);
     let is_bool = matches!(name, "audit_rule_known" | "inode_xattr_skipcap");
     let range =

@@ -11,7 +11,7 @@ pub(crate) fn check_fields(env: &mut Env<'_>) -> Check {
     if env.aux().form == Form::Good {
         return Ok(());
     }
-    if let Err(refused) = check_insn_fields(env.insn_idx as usize, &env.insn()) {
+    if let Err(refused) = check_insn_fields(env.walk.insn_idx as usize, &env.insn()) {
         reject!(env, EINVAL, *refused.kind);
     }
     env.aux_mut().form = Form::Good;

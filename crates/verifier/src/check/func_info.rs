@@ -2,32 +2,32 @@
 //!
 //! Kernel: `check_btf_func_early`, `check_btf_func`, `check_abnormal_return` (6.18).
 
-use crate::env::Env;
+use crate::env::Setup;
 use crate::log::reject;
 use crate::passes::subprogs::{Subprogs, check_abnormal_return};
 use crate::rejection::{Check, FuncFault, errno};
 use skep_btf::{Kind, TypeId};
 
 /// Checks the order of the rows and their types; runs before the functions are found.
-pub(crate) fn check_btf_func_early(env: &mut Env<'_>) -> Check {
-    let Some(btf) = env.prog.btf.clone() else { return Ok(()) };
+pub(crate) fn check_btf_func_early(env: &mut Setup<'_>) -> Check {
+    let Some(btf) = env.facts.prog.btf.clone() else { return Ok(()) };
     let mut prev = None;
-    for row in &env.prog.func_info {
+    for row in &env.facts.prog.func_info {
         let off = row.insn_off.0;
         match prev {
             None if off != 0 => {
                 let kind = FuncFault::FirstNotAtStart { off };
-                return Err(env.refuse_without_newline(errno::EINVAL, kind));
+                return Err(env.trace.refuse_without_newline(errno::EINVAL, kind));
             }
             Some(prev) if off <= prev => {
                 let kind = FuncFault::RowsOutOfOrder { off, prev };
-                return Err(env.refuse_without_newline(errno::EINVAL, kind));
+                return Err(env.trace.refuse_without_newline(errno::EINVAL, kind));
             }
             _ => {}
         }
         if btf.get(TypeId(row.type_id)).is_none_or(|ty| ty.kind() != Kind::Func) {
             let kind = FuncFault::RowTypeId { id: row.type_id as i32 };
-            return Err(env.refuse_without_newline(errno::EINVAL, kind));
+            return Err(env.trace.refuse_without_newline(errno::EINVAL, kind));
         }
         prev = Some(off);
     }
@@ -35,20 +35,20 @@ pub(crate) fn check_btf_func_early(env: &mut Env<'_>) -> Check {
 }
 
 /// Checks that each function has a row, and that functions which may end early return a number.
-pub(crate) fn check_btf_func(env: &mut Env<'_>, subprogs: &Subprogs) -> Check {
-    let rows = &env.prog.func_info;
-    let Some(btf) = env.prog.btf.as_deref().filter(|_| !rows.is_empty()) else {
+pub(crate) fn check_btf_func(env: &mut Setup<'_>, subprogs: &Subprogs) -> Check {
+    let rows = &env.facts.prog.func_info;
+    let Some(btf) = env.facts.prog.btf.as_deref().filter(|_| !rows.is_empty()) else {
         // Nothing is known of what a function returns.
         return match check_abnormal_return(subprogs) {
             Ok(()) => Ok(()),
             Err(refused) => reject!(env, EINVAL, *refused.kind),
         };
     };
-    if rows.len() != env.subprogs.len() {
+    if rows.len() != env.learned.subprogs.len() {
         reject!(env, EINVAL, FuncFault::RowCount);
     }
     for (i, row) in rows.iter().enumerate() {
-        let subprog = &env.subprogs[i];
+        let subprog = &env.learned.subprogs[i];
         if subprog.start != row.insn_off.0 {
             reject!(env, EINVAL, FuncFault::RowLayout);
         }

@@ -39,11 +39,11 @@ pub(crate) fn check_ja(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
     refuse_reserved(env, insn)?;
     let off = if insn.class() == BPF_JMP { i64::from(insn.off) } else { i64::from(insn.imm) };
-    Ok(Next::Insn((i64::from(env.insn_idx) + off + 1) as u32))
+    Ok(Next::Insn((i64::from(env.walk.insn_idx) + off + 1) as u32))
 }
 
 fn refuse_reserved(env: &mut Env<'_>, insn: Insn) -> Check {
-    if let Err(refused) = check_insn_fields(env.insn_idx as usize, &insn) {
+    if let Err(refused) = check_insn_fields(env.walk.insn_idx as usize, &insn) {
         reject!(env, EINVAL, *refused.kind);
     }
     Ok(())
@@ -66,8 +66,8 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     let o = read_operands(env, insn, op)?;
     if insn.is_src_reg() {
         // From here back, what one operand needs the other needs too.
-        env.frame_mut().chains.lose(insn.dst);
-        env.frame_mut().chains.lose(insn.src);
+        env.walk.frame_mut().chains.lose(insn.dst);
+        env.walk.frame_mut().chains.lose(insn.src);
     }
     let stack_ptr = |reg: &Reg| reg.ty.is(Base::Stack);
     if stack_ptr(&o.dst) || stack_ptr(&o.src) {
@@ -76,12 +76,13 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     }
     let scalars = o.dst.is_scalar() && o.src.is_scalar();
     let values = (&o.dst.val, &o.src.val);
-    if scalars && scalar_rules::is_not_known(env.rules(), insn, values) {
+    if scalars && scalar_rules::is_not_known(env.facts.rules(), insn, values) {
         return unsupported("loops up to a range, on this kernel");
     }
     let taken = is_branch_taken(env, &o);
     let same = scalars && insn.is_src_reg() && insn.src == insn.dst;
-    let of_itself = || scalar_rules::is_taken_by_itself(env.rules(), &o.dst.val, o.op, o.is_jmp32);
+    let of_itself =
+        || scalar_rules::is_taken_by_itself(env.facts.rules(), &o.dst.val, o.op, o.is_jmp32);
     match taken.or_else(|| of_itself().filter(|_| same)) {
         Some(taken) => follow_one(env, insn, [o.dst.is_scalar(), o.src.is_scalar()], taken),
         None => {
@@ -96,8 +97,8 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
 fn linked_with_operands(env: &mut Env<'_>, insn: Insn) -> LinkedRegs {
     let mut linked = LinkedRegs::default();
     for (used, regno) in [(insn.is_src_reg(), insn.src), (true, insn.dst)] {
-        let name = env.frame().name(regno);
-        if used && name.id != 0 && env.arena.is(name, SCALAR) {
+        let name = env.walk.frame().name(regno);
+        if used && name.id != 0 && env.store.arena.is(name, SCALAR) {
             env.collect_linked_regs(name.id, &mut linked);
         }
     }
@@ -117,10 +118,10 @@ fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next
         Outcome::Open(names) => names,
     };
     join_operands(env, insn);
-    let compared = [insn.dst, insn.src].map(|r| env.cur.frame().name(r));
+    let compared = [insn.dst, insn.src].map(|r| env.walk.cur.frame().name(r));
     let linked = linked_with_operands(env, insn);
     if linked.len() > 1 {
-        if compared == [insn.dst, insn.src].map(|r| env.cur.frame().name(r)) {
+        if compared == [insn.dst, insn.src].map(|r| env.walk.cur.frame().name(r)) {
             return linked_jump::follow(env, insn, names, &linked);
         }
         // An operand was one copy too many.
@@ -129,10 +130,10 @@ fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next
         let o = read_operands(env, insn, op)?;
         return follow_both(env, insn, &o, &linked);
     }
-    let dst = env.cur.frame().name(insn.dst);
-    let src = if insn.is_src_reg() { env.cur.frame().name(insn.src) } else { dst };
+    let dst = env.walk.cur.frame().name(insn.dst);
+    let src = if insn.is_src_reg() { env.walk.cur.frame().name(insn.src) } else { dst };
     let set = |env: &mut Env<'_>, at: usize| {
-        let frame = env.cur.frame_mut();
+        let frame = env.walk.cur.frame_mut();
         frame.refine_name(insn.dst, PackedReg { val: names[at], ..dst });
         if insn.is_src_reg() {
             frame.refine_name(insn.src, PackedReg { val: names[at + 1], ..src });
@@ -140,10 +141,10 @@ fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next
     };
     set(env, 0);
     let goto = target(env, insn);
-    env.push_stack(goto, env.insn_idx, false)?;
+    env.push_stack(goto, env.walk.insn_idx, false)?;
     set(env, 2);
     env.print_branch_state();
-    Ok(Next::Insn(env.insn_idx + 1))
+    Ok(Next::Insn(env.walk.insn_idx + 1))
 }
 
 fn read_operands(env: &mut Env<'_>, insn: Insn, op: JmpOp) -> Check<Operands> {
@@ -167,15 +168,15 @@ fn is_pkt_pointer_any(reg: &Reg) -> bool {
 /// `may_goto`: the loop may end here at any time; it is walked like an iterator.
 fn check_may_goto(env: &mut Env<'_>, insn: Insn) -> Check<Next> {
     let plain = insn.code == BPF_JMP | BPF_JCOND && insn.src == BPF_MAY_GOTO;
-    let nowhere = insn.off == 0 && !env.rules().may_goto_nowhere;
+    let nowhere = insn.off == 0 && !env.facts.rules().may_goto_nowhere;
     if !plain || insn.dst != 0 || insn.imm != 0 || nowhere {
         let (off, imm) = (insn.off, insn.imm);
         reject!(env, EINVAL, InsnFault::MayGotoImm { off: off.into(), imm });
     }
-    let idx = env.insn_idx;
-    let prev = env.cur.meta.parent.and_then(|parent| env.find_prev_entry(parent, idx));
+    let idx = env.walk.insn_idx;
+    let prev = env.walk.cur.meta.parent.and_then(|parent| env.find_prev_entry(parent, idx));
     env.push_stack(idx + 1, idx, false)?;
-    if let Some(branch) = env.branches.last_mut() {
+    if let Some(branch) = env.store.branches.last_mut() {
         branch.state.meta.may_goto_depth += 1;
     }
     if let Some(prev) = prev {
@@ -191,7 +192,7 @@ fn is_branch_taken(env: &mut Env<'_>, o: &Operands) -> Option<bool> {
     }
     match (o.dst.is_scalar(), o.src.is_scalar()) {
         (true, true) => {
-            scalar_rules::is_taken(env.rules(), (&o.dst.val, &o.src.val), o.op, o.is_jmp32)
+            scalar_rules::is_taken(env.facts.rules(), (&o.dst.val, &o.src.val), o.op, o.is_jmp32)
         }
         (false, true) => not_null_branch_taken(env, o, (&o.dst, &o.src)),
         (true, false) => not_null_branch_taken(env, o, (&o.src, &o.dst)),
@@ -219,7 +220,7 @@ fn not_null_branch_taken(
     let low = if o.is_jmp32 { u64::from(u32::MAX) } else { u64::MAX };
     let bits = number.val.var_off;
     let is_zero = bits.mask & low == 0 && bits.value & low == 0;
-    let rules = env.rules();
+    let rules = env.facts.rules();
     let by_halves = o.is_jmp32 && !rules.halves_of_pointers_decide;
     if !is_known_not_null(rules, ptr) || !is_zero || by_halves {
         return None;
@@ -264,9 +265,9 @@ fn follow_one(env: &mut Env<'_>, insn: Insn, scalars: [bool; 2], taken: bool) ->
     if insn.is_src_reg() && scalars[1] {
         env.mark_chain_precision(insn.src)?;
     }
-    let (goto, fall) = (target(env, insn), env.insn_idx + 1);
+    let (goto, fall) = (target(env, insn), env.walk.insn_idx + 1);
     let (next, other) = if taken { (goto, fall) } else { (fall, goto) };
-    if !env.bypass_spec_v1 {
+    if !env.facts.bypass_spec_v1 {
         sanitize_speculative_path(env, insn, other)?;
     }
     env.print_branch_state();
@@ -274,13 +275,13 @@ fn follow_one(env: &mut Env<'_>, insn: Insn, scalars: [bool; 2], taken: bool) ->
 }
 
 fn sanitize_speculative_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check {
-    let frameno = env.cur.curframe() as u8;
+    let frameno = env.walk.cur.curframe() as u8;
     let mut patch = Patch::default();
     patch.set(LinkedReg { frameno, is_reg: true, at: insn.dst }, Reg::unknown());
     if insn.is_src_reg() {
         patch.set(LinkedReg { frameno, is_reg: true, at: insn.src }, Reg::unknown());
     }
-    env.push_stack(other, env.insn_idx, true)?;
+    env.push_stack(other, env.walk.insn_idx, true)?;
     env.apply_to_branch(&patch);
     Ok(())
 }
@@ -292,7 +293,7 @@ fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs)
         join_operands(env, insn);
     }
     let goto = target(env, insn);
-    env.push_stack(goto, env.insn_idx, false)?;
+    env.push_stack(goto, env.walk.insn_idx, false)?;
 
     let (mut jumps, mut falls) = (Patch::default(), Patch::default());
     refine(env, insn, o, (true, &mut jumps))?;
@@ -306,11 +307,11 @@ fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs)
     env.apply_to_branch(&jumps);
     env.apply(&falls);
     env.print_branch_state();
-    Ok(Next::Insn(env.insn_idx + 1))
+    Ok(Next::Insn(env.walk.insn_idx + 1))
 }
 
 fn place(env: &Env<'_>, regno: u8) -> LinkedReg {
-    LinkedReg { frameno: env.cur.curframe() as u8, is_reg: true, at: regno }
+    LinkedReg { frameno: env.walk.cur.curframe() as u8, is_reg: true, at: regno }
 }
 
 /// The operands as they are where the comparison holds (`jumps`) or does not.
@@ -330,7 +331,7 @@ fn refine(
     }
     let names = if jumps { ["true_reg1", "true_reg2"] } else { ["false_reg1", "false_reg2"] };
     if insn.is_src_reg() && insn.src == insn.dst {
-        scalar_rules::refine_same(env.rules(), (op, o.is_jmp32), &mut dst.val);
+        scalar_rules::refine_same(env.facts.rules(), (op, o.is_jmp32), &mut dst.val);
         // Looked at as either operand: what the first look forgets may contradict what is left.
         for name in names {
             env.sane_bounds(&mut dst, name)?;
@@ -338,8 +339,8 @@ fn refine(
         patch.set(place(env, insn.dst), dst);
         return Ok(());
     }
-    if scalar_rules::teaches(env.rules(), (&dst.val, &src.val), op, o.is_jmp32) {
-        scalar_rules::refine(env.rules(), (op, o.is_jmp32), &mut dst.val, &mut src.val);
+    if scalar_rules::teaches(env.facts.rules(), (&dst.val, &src.val), op, o.is_jmp32) {
+        scalar_rules::refine(env.facts.rules(), (op, o.is_jmp32), &mut dst.val, &mut src.val);
     }
     env.sane_bounds(&mut dst, names[0])?;
     env.sane_bounds(&mut src, names[1])?;
@@ -369,14 +370,15 @@ fn learn_from_pointers(
     falls: &mut Patch,
 ) -> Check {
     let both_pointers = !o.dst.is_scalar() && !o.src.is_scalar() && insn.is_src_reg();
-    if env.rules().pointers_teach_not_null
+    if env.facts.rules().pointers_teach_not_null
         && !o.is_jmp32
         && both_pointers
         && o.dst.ty.may_be_null() != o.src.ty.may_be_null()
         && o.dst.ty.base != Base::BtfId
         && o.src.ty.base != Base::BtfId
-        && ([o.dst, o.src].iter().any(|reg| teaches_not_null(env.rules(), reg))
-            || env.rules().any_pointer_teaches_not_null && !env.goes_by(HoleKind::ComparedPointer))
+        && ([o.dst, o.src].iter().any(|reg| teaches_not_null(env.facts.rules(), reg))
+            || env.facts.rules().any_pointer_teaches_not_null
+                && !env.goes_by(HoleKind::ComparedPointer))
     {
         let nullable = if o.src.ty.may_be_null() { insn.src } else { insn.dst };
         let mut reg = env.reg(nullable);
@@ -399,11 +401,13 @@ fn learn_from_pointers(
         mark_ptr_or_null_regs(env, &copies, falls, !jump_is_null);
         if o.dst.ref_obj_id != 0 && o.dst.ref_obj_id == o.dst.id {
             if jump_is_null {
-                if let Some(refs) = env.branches.last_mut().and_then(|b| b.state.refs.as_mut()) {
+                if let Some(refs) =
+                    env.store.branches.last_mut().and_then(|b| b.state.refs.as_mut())
+                {
                     refs.release(o.dst.id);
                 }
             } else {
-                env.cur.refs.release(o.dst.id);
+                env.walk.cur.refs.release(o.dst.id);
             }
         }
         return Ok(());
@@ -417,7 +421,7 @@ fn learn_from_pointers(
 /// All copies of a checked pointer are NULL, or are not.
 fn mark_ptr_or_null_regs(env: &mut Env<'_>, copies: &Renames, patch: &mut Patch, is_null: bool) {
     env.rename(patch, copies, |env, name| {
-        let mut reg = env.arena.reg(name);
+        let mut reg = env.store.arena.reg(name);
         let val = &reg.val;
         let is_start = val.smin == 0 && val.smax == 0 && val.const_value() == Some(0);
         if !reg.ty.may_be_null() || !is_start {
@@ -431,11 +435,11 @@ fn mark_ptr_or_null_regs(env: &mut Env<'_>, copies: &Renames, patch: &mut Patch,
             reg.ref_obj_id = 0;
         } else {
             mark_ptr_not_null(env, &mut reg);
-            if !env.may_point_to_spin_lock(&reg) {
+            if !env.facts.may_point_to_spin_lock(&reg) {
                 reg.id = 0;
             }
         }
-        Some(env.arena.pack(&reg))
+        Some(env.store.arena.pack(&reg))
     });
 }
 
@@ -444,7 +448,7 @@ fn mark_ptr_or_null_regs(env: &mut Env<'_>, copies: &Renames, patch: &mut Patch,
 ///
 /// Kernel: `mark_ptr_not_null_reg` (6.18).
 pub(crate) fn mark_ptr_not_null(env: &Env<'_>, reg: &mut Reg) {
-    let map = reg.map().and_then(|m| env.maps.get(m as usize));
+    let map = reg.map().and_then(|m| env.facts.maps.get(m as usize));
     let (Base::MapValue, Some(map)) = (reg.ty.base, map) else {
         reg.ty = reg.ty.without(TypeFlag::PTR_MAYBE_NULL);
         return;
@@ -457,7 +461,7 @@ pub(crate) fn mark_ptr_not_null(env: &Env<'_>, reg: &mut Reg) {
     };
     reg.ty = RegType::of(base);
     if let Some(inner) = map.inner {
-        let uid = if env.map_has_async_field(inner) { reg.id } else { 0 };
+        let uid = if env.facts.map_has_async_field(inner) { reg.id } else { 0 };
         reg.extra = Extra::Map { map: inner, uid };
     }
 }
@@ -511,7 +515,9 @@ fn find_good_pkt_pointers(env: &mut Env<'_>, patch: &mut Patch, pkt: &Reg, open:
     }
     let range = pkt.off + i32::from(open);
     let copies = named_with_id(env, pkt.id);
-    env.rename(patch, &copies, |env, name| env.arena.with_range(name, (pkt.ty, pkt.id), range));
+    env.rename(patch, &copies, |env, name| {
+        env.store.arena.with_range(name, (pkt.ty, pkt.id), range)
+    });
 }
 
 fn mark_pkt_end(env: &Env<'_>, patch: &mut Patch, regno: u8, open: bool) {

@@ -22,7 +22,7 @@ const CTX_REG: u8 = 6;
 /// Walks a legacy packet load.
 pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
-    if !may_access_skb(env.prog.prog_type) {
+    if !may_access_skb(env.facts.prog.prog_type) {
         reject!(env, EINVAL, InsnFault::LdAbsType);
     }
     check_fields(env)?;
@@ -41,11 +41,11 @@ pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
         env.note_write(regno);
     }
     env.set_name(0, PackedReg::UNKNOWN);
-    let next = env.insn_idx + 1;
-    if env.cur.curframe() == 0 || !env.rules().ld_abs_ends_function {
+    let next = env.walk.insn_idx + 1;
+    if env.walk.cur.curframe() == 0 || !env.facts.rules().ld_abs_ends_function {
         return Ok(Next::Insn(next));
     }
     // Where the packet is too short the function returns 0.
-    env.push_stack(next, env.insn_idx, false)?;
+    env.push_stack(next, env.walk.insn_idx, false)?;
     hidden_exit(env, Reg::constant(0))
 }

@@ -24,7 +24,7 @@ pub(crate) fn check_ld_imm(env: &mut Env<'_>) -> Check {
         reject!(env, EINVAL, InsnFault::Reserved { insn: "BPF_LD_IMM64" });
     }
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
-    let second = env.insns.get(env.insn_idx as usize + 1).copied().unwrap_or_default();
+    let second = env.facts.insns.get(env.walk.insn_idx as usize + 1).copied().unwrap_or_default();
     let loaded = match insn.src {
         0 => Reg::constant(insn.imm64(second)),
         BPF_PSEUDO_BTF_ID => variable(env, insn)?,
@@ -34,12 +34,12 @@ pub(crate) fn check_ld_imm(env: &mut Env<'_>) -> Check {
         kind => return Err(Stop::Bug(format!("ld_imm64 of kind {kind}, which names nothing"))),
     };
     env.set_reg(insn.dst, loaded);
-    env.frame_mut().chains.make(insn.dst);
+    env.walk.frame_mut().chains.make(insn.dst);
     Ok(())
 }
 
 fn map_type(env: &Env<'_>, map: u32) -> Check<MapType> {
-    match env.maps.get(map as usize) {
+    match env.facts.maps.get(map as usize) {
         Some(view) => Ok(view.def.map_type),
         None => Err(Stop::Bug(format!("no map {map}"))),
     }
@@ -62,14 +62,14 @@ fn map_value(env: &mut Env<'_>, insn: Insn, second: Insn) -> Check<Reg> {
 }
 
 fn function(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
-    let start = (i64::from(env.insn_idx) + i64::from(insn.imm) + 1) as u32;
-    let Some(subprogno) = env.find_subprog(start) else {
+    let start = (i64::from(env.walk.insn_idx) + i64::from(insn.imm) + 1) as u32;
+    let Some(subprogno) = env.learned.find_subprog(start) else {
         return Err(Stop::Bug(format!("no function at {start}")));
     };
-    if env.prog.func_info.is_empty() {
+    if env.facts.prog.func_info.is_empty() {
         reject!(env, EINVAL, InsnFault::FuncWithoutInfo);
     }
-    if env.subprogs[subprogno as usize].is_global {
+    if env.learned.subprogs[subprogno as usize].is_global {
         reject!(env, EINVAL, InsnFault::CallbackNotStatic);
     }
     let ty = RegType::of(Base::Func);
@@ -78,7 +78,7 @@ fn function(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
 
 /// A variable or function of the kernel.
 fn variable(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
-    let Some(btf) = env.prog.kernel_btf.clone() else {
+    let Some(btf) = env.facts.prog.kernel_btf.clone() else {
         return unsupported("variables of the kernel, without the kernel's BTF");
     };
     let mem = |size| Reg {

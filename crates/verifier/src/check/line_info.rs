@@ -2,7 +2,7 @@
 //!
 //! Kernel: `check_btf_line` (6.18).
 
-use crate::env::Env;
+use crate::env::Setup;
 use crate::log::reject;
 use crate::rejection::{Check, FuncFault};
 
@@ -10,8 +10,8 @@ use crate::rejection::{Check, FuncFault};
 ///
 /// Rows ascend, begin at an insn (not at the second half of an `ld_imm64`), name strings that are
 /// there, and each function has one at its first insn. A program may have none at all.
-pub(crate) fn check_btf_line(env: &mut Env<'_>) -> Check {
-    let prog = env.prog;
+pub(crate) fn check_btf_line(env: &mut Setup<'_>) -> Check {
+    let prog = env.facts.prog;
     let Some(btf) = prog.btf.as_deref().filter(|_| !prog.line_info.is_empty()) else {
         return Ok(());
     };
@@ -29,7 +29,7 @@ pub(crate) fn check_btf_line(env: &mut Env<'_>) -> Check {
         if [row.line_off, row.file_name_off].iter().any(|&at| at as usize >= strings) {
             reject!(env, EINVAL, FuncFault::LineNames { i });
         }
-        match env.subprogs.get(lines_of).map(|subprog| subprog.start) {
+        match env.learned.subprogs.get(lines_of).map(|subprog| subprog.start) {
             Some(start) if start == off => lines_of += 1,
             Some(start) if start < off => {
                 reject!(env, EINVAL, FuncFault::NoLineOf { func: lines_of })
@@ -38,7 +38,7 @@ pub(crate) fn check_btf_line(env: &mut Env<'_>) -> Check {
         }
         prev = off;
     }
-    let missing = env.subprogs.len() - lines_of;
+    let missing = env.learned.subprogs.len() - lines_of;
     if missing != 0 {
         reject!(env, EINVAL, FuncFault::NoLinesFrom { missing, func: lines_of });
     }

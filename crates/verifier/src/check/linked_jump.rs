@@ -28,18 +28,18 @@ pub(super) fn follow(
         places.map(|place| (place, env.name_at(place))).collect();
     learn(env, &operands, [names[0], names[1]], linked);
     let goto = target(env, insn);
-    env.push_stack(goto, env.insn_idx, false)?;
+    env.push_stack(goto, env.walk.insn_idx, false)?;
     for &(place, name) in &before {
         env.set_name_at(place, name);
     }
     learn(env, &operands, [names[2], names[3]], linked);
     env.print_branch_state();
-    Ok(Next::Insn(env.insn_idx + 1))
+    Ok(Next::Insn(env.walk.insn_idx + 1))
 }
 
 /// The registers that the jump compares, dst first, and their names.
 fn operands_of(env: &Env<'_>, insn: Insn) -> SmallVec<[(LinkedReg, PackedReg); 2]> {
-    let frameno = env.cur.curframe() as u8;
+    let frameno = env.walk.cur.curframe() as u8;
     let regs = [insn.dst, insn.src];
     let used = if insn.is_src_reg() { 2 } else { 1 };
     let place = |at| LinkedReg { frameno, is_reg: true, at };
@@ -73,7 +73,7 @@ fn learn(
 impl Env<'_> {
     /// The register or spilled register at `place`.
     fn name_at(&self, place: LinkedReg) -> PackedReg {
-        let frame = &self.cur.frames[place.frameno as usize];
+        let frame = &self.walk.cur.frames[place.frameno as usize];
         if place.is_reg {
             return frame.name(place.at);
         }
@@ -85,7 +85,7 @@ impl Env<'_> {
         if self.name_at(place) == name {
             return;
         }
-        let frame = &mut self.cur.frames[place.frameno as usize];
+        let frame = &mut self.walk.cur.frames[place.frameno as usize];
         if place.is_reg {
             frame.refine_name(place.at, name);
         } else {
@@ -96,13 +96,13 @@ impl Env<'_> {
 
 #[inline]
 pub(crate) fn target(env: &Env<'_>, insn: Insn) -> u32 {
-    (i64::from(env.insn_idx) + i64::from(insn.off) + 1) as u32
+    (i64::from(env.walk.insn_idx) + i64::from(insn.off) + 1) as u32
 }
 
 /// From here on, what one operand needs the other needs too.
 #[inline]
 pub(crate) fn join_operands(env: &mut Env<'_>, insn: Insn) {
     if insn.is_src_reg() {
-        env.frame_mut().chains.join(1 << insn.dst | 1 << insn.src);
+        env.walk.frame_mut().chains.join(1 << insn.dst | 1 << insn.src);
     }
 }

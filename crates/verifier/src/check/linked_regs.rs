@@ -20,40 +20,40 @@ impl Env<'_> {
     /// Registers of frame `f` that may still be read: at the insn at hand, or at the call into the
     /// next frame.
     fn live_regs_in_frame(&self, f: usize) -> u16 {
-        let at = match self.cur.frames.get(f + 1) {
+        let at = match self.walk.cur.frames.get(f + 1) {
             Some(callee) => callee.meta.callsite as u32,
-            None => self.insn_idx,
+            None => self.walk.insn_idx,
         };
-        self.aux.get(at as usize).map_or(!0, |aux| aux.live_regs)
+        self.learned.aux.get(at as usize).map_or(!0, |aux| aux.live_regs)
     }
 
     /// Adds the live registers that share `id`; those that do not fit lose their id.
     pub(crate) fn collect_linked_regs(&mut self, id: u32, linked: &mut LinkedRegs) {
         let id = id & !BPF_ADD_CONST;
-        let narrow = self.rules().narrow_spills_linked;
-        for f in (0..self.cur.frames.len()).rev() {
+        let narrow = self.facts.rules().narrow_spills_linked;
+        for f in (0..self.walk.cur.frames.len()).rev() {
             let frameno = f as u8;
             let live = self.live_regs_in_frame(f);
             for at in (0..10).filter(|at| live >> at & 1 == 1) {
-                let reg = self.cur.frames[f].name(at);
-                if self.arena.is(reg, SCALAR)
+                let reg = self.walk.cur.frames[f].name(at);
+                if self.store.arena.is(reg, SCALAR)
                     && reg.id & !BPF_ADD_CONST == id
                     && !linked.push(LinkedReg { frameno, is_reg: true, at })
                 {
                     let alone = self.unlinked(reg);
-                    self.cur.frames[f].refine_name(at, alone);
+                    self.walk.cur.frames[f].refine_name(at, alone);
                 }
             }
-            for spi in 0..self.cur.frames[f].slots().len() {
-                let slot = self.cur.frames[f].slots()[spi];
+            for spi in 0..self.walk.cur.frames[f].slots().len() {
+                let slot = self.walk.cur.frames[f].slots()[spi];
                 if slot.is_spilled()
                     && (narrow || slot.is_full_spill())
                     && slot.spill.id & !BPF_ADD_CONST == id
-                    && self.arena.is(slot.spill, SCALAR)
+                    && self.store.arena.is(slot.spill, SCALAR)
                     && !linked.push(LinkedReg { frameno, is_reg: false, at: spi as u8 })
                 {
                     let alone = self.unlinked(slot.spill);
-                    self.cur.frames[f].slot_mut(spi).spill = alone;
+                    self.walk.cur.frames[f].slot_mut(spi).spill = alone;
                 }
             }
         }
@@ -62,12 +62,12 @@ impl Env<'_> {
     /// The same scalar without id and constant.
     pub(crate) fn unlinked(&mut self, reg: PackedReg) -> PackedReg {
         let operands = [reg.val, 0];
-        let val = match self.transfers.get(UNLINKED, operands) {
+        let val = match self.store.transfers.get(UNLINKED, operands) {
             Some([val, ..]) => val,
             None => {
-                let alone = self.arena.reg(reg).unlinked();
-                let val = self.arena.pack(&alone).val;
-                self.transfers.insert(UNLINKED, operands, [val, 0, 0, 0]);
+                let alone = self.store.arena.reg(reg).unlinked();
+                let val = self.store.arena.pack(&alone).val;
+                self.store.transfers.insert(UNLINKED, operands, [val, 0, 0, 0]);
                 val
             }
         };
@@ -82,12 +82,12 @@ impl Env<'_> {
         linked: &LinkedRegs,
     ) {
         let from = patch.get(self, known);
-        let from = self.arena.pack(&from);
+        let from = self.store.arena.pack(&from);
         for place in linked.iter().filter(|&p| p != known) {
             let reg = patch.get(self, place);
-            let reg = self.arena.pack(&reg);
+            let reg = self.store.arena.pack(&reg);
             if let Some(name) = self.linked_to(from, reg) {
-                patch.set(place, self.arena.reg(name));
+                patch.set(place, self.store.arena.reg(name));
             }
         }
     }
@@ -95,26 +95,28 @@ impl Env<'_> {
     /// What `place` is if `known`, which it is linked with, is known to be what it is; `None` if it
     /// is not linked with it.
     pub(super) fn linked_to(&mut self, known: PackedReg, place: PackedReg) -> Option<PackedReg> {
-        if !self.arena.is(place, SCALAR) || place.id & !BPF_ADD_CONST != known.id & !BPF_ADD_CONST {
+        if !self.store.arena.is(place, SCALAR)
+            || place.id & !BPF_ADD_CONST != known.id & !BPF_ADD_CONST
+        {
             return None;
         }
         let (consts, from_consts) = (place.id & BPF_ADD_CONST, known.id & BPF_ADD_CONST);
         if consts != 0 && from_consts != 0 && consts != from_consts {
             return None;
         }
-        let off = self.arena.off(place.val);
-        if (consts == 0 && from_consts == 0) || off == self.arena.off(known.val) {
+        let off = self.store.arena.off(place.val);
+        if (consts == 0 && from_consts == 0) || off == self.store.arena.off(known.val) {
             return Some(known);
         }
         let wide = (place.id | known.id) & BPF_ADD_CONST32 == 0;
         let (key, operands) = (SHIFTED | u32::from(wide), [known.val, place.val]);
-        let val = match self.transfers.get(key, operands) {
+        let val = match self.store.transfers.get(key, operands) {
             Some([val, ..]) => val,
             None => {
-                let mut sum = self.arena.reg(known);
-                shift(self.rules(), &mut sum, off, wide);
-                let val = self.arena.pack(&sum).val;
-                self.transfers.insert(key, operands, [val, 0, 0, 0]);
+                let mut sum = self.store.arena.reg(known);
+                shift(self.facts.rules(), &mut sum, off, wide);
+                let val = self.store.arena.pack(&sum).val;
+                self.store.transfers.insert(key, operands, [val, 0, 0, 0]);
                 val
             }
         };

@@ -35,10 +35,10 @@ use crate::log::reject;
 use crate::rejection::{Check, InsnFault};
 use skep_insn::code::*;
 
-/// Walks the insn at `env.insn_idx`.
+/// Walks the insn at `env.walk.insn_idx`.
 pub(crate) fn do_check_insn(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
-    let next = Next::Insn(env.insn_idx + 1);
+    let next = Next::Insn(env.walk.insn_idx + 1);
     match insn.class() {
         BPF_ALU | BPF_ALU64 => alu::check_alu_op(env)?,
         BPF_LDX => mem::check_load(env)?,
@@ -50,7 +50,7 @@ pub(crate) fn do_check_insn(env: &mut Env<'_>) -> Check<Next> {
             BPF_ABS | BPF_IND => return ld_abs::check_ld_abs(env),
             BPF_IMM => {
                 ld_imm::check_ld_imm(env)?;
-                return Ok(Next::Insn(env.insn_idx + 2));
+                return Ok(Next::Insn(env.walk.insn_idx + 2));
             }
             _ => reject!(env, EINVAL, InsnFault::LdMode),
         },
@@ -60,7 +60,7 @@ pub(crate) fn do_check_insn(env: &mut Env<'_>) -> Check<Next> {
 
 fn check_jump_class(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
-    env.pace.jmps += 1;
+    env.walk.pace.jmps += 1;
     match insn.op() {
         BPF_CALL => call::check_call(env),
         BPF_JA => jmp::check_ja(env),

@@ -24,7 +24,7 @@ impl Patch {
         match self.items.iter().find(|(p, _)| *p == place) {
             Some((_, reg)) => *reg,
             None if place.is_reg => {
-                env.arena.reg(env.cur.frames[place.frameno as usize].name(place.at))
+                env.store.arena.reg(env.walk.cur.frames[place.frameno as usize].name(place.at))
             }
             None => env.spilled(u32::from(place.frameno), place.at as usize),
         }
@@ -42,10 +42,10 @@ impl Patch {
 /// Registers and spilled registers of the current state with this id, by place, and their names.
 pub(crate) fn named_with_id(env: &Env<'_>, id: u32) -> Renames {
     let mut found = Renames::new();
-    for (f, frame) in env.cur.frames.iter().enumerate() {
+    for (f, frame) in env.walk.cur.frames.iter().enumerate() {
         let frameno = f as u8;
         let mut add = |is_reg, at: usize, name: PackedReg| {
-            if env.arena.id(name) == id {
+            if env.store.arena.id(name) == id {
                 found.push((LinkedReg { frameno, is_reg, at: at as u8 }, name));
             }
         };
@@ -84,14 +84,14 @@ impl Env<'_> {
     pub(crate) fn apply(&mut self, patch: &Patch) {
         for (place, reg) in &patch.items {
             if place.is_reg {
-                let name = self.arena.pack(reg);
-                self.cur.frames[place.frameno as usize].refine_name(place.at, name);
+                let name = self.store.arena.pack(reg);
+                self.walk.cur.frames[place.frameno as usize].refine_name(place.at, name);
             } else {
                 self.set_spilled(u32::from(place.frameno), place.at as usize, reg);
             }
         }
         for &(place, name) in &patch.renames {
-            let frame = &mut self.cur.frames[place.frameno as usize];
+            let frame = &mut self.walk.cur.frames[place.frameno as usize];
             if place.is_reg {
                 frame.refine_name(place.at, name);
             } else {
@@ -102,12 +102,12 @@ impl Env<'_> {
 
     /// Applies the changes to the branch that was pushed last, a copy of the current state.
     pub(crate) fn apply_to_branch(&mut self, patch: &Patch) {
-        let items = patch.items.iter().map(|(place, reg)| (*place, self.arena.pack(reg)));
+        let items = patch.items.iter().map(|(place, reg)| (*place, self.store.arena.pack(reg)));
         let mut changes: Renames = items.collect();
         changes.extend_from_slice(&patch.renames);
         // Of each frame the slots first.
         changes.sort_unstable_by_key(|(place, _)| (place.frameno, place.is_reg, place.at));
-        let Some(branch) = self.branches.last_mut() else { return };
+        let Some(branch) = self.store.branches.last_mut() else { return };
         for (f, id) in branch.state.frames.iter_mut().enumerate() {
             let rest = |rest: (u8, bool, usize)| {
                 changes.partition_point(|(p, _)| (p.frameno, p.is_reg, p.at.into()) < rest)
@@ -125,7 +125,7 @@ impl Env<'_> {
                 regs.iter().for_each(|(place, name)| names[place.at as usize] = *name);
             };
             let mut changed = slots.iter().peekable();
-            *id = self.arena.edit_frame(*id, edit_regs, pages, |first, slots| {
+            *id = self.store.arena.edit_frame(*id, edit_regs, pages, |first, slots| {
                 let end = first + slots.len();
                 let here = |(p, _): &&(LinkedReg, PackedReg)| usize::from(p.at) < end;
                 while let Some((place, name)) = changed.next_if(here) {

@@ -44,14 +44,14 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     let o = off.val;
     let known = o.is_const();
     if (known && (o.smin != o.smax || o.umin != o.umax)) || o.smin > o.smax || o.umin > o.umax {
-        if !env.rules().bounds_repaired {
+        if !env.facts.rules().bounds_repaired {
             return unsupported("bounds that contradict one another, on this kernel");
         }
         env.set_name(regno, PackedReg::UNKNOWN);
         return Ok(());
     }
     if insn.class() != BPF_ALU64 {
-        if insn.op() == BPF_SUB && env.allow_ptr_leaks {
+        if insn.op() == BPF_SUB && env.facts.allow_ptr_leaks {
             env.set_name(regno, PackedReg::UNKNOWN);
             return Ok(());
         }
@@ -67,7 +67,7 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         }
         return Ok(());
     }
-    if env.large_sums && !known {
+    if env.learned.large_sums && !known {
         return unsupported("a number added to a pointer after a sum above 2^29, on this kernel");
     }
     check_base_allows(env, insn, ptr, off)?;
@@ -88,7 +88,7 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     }
     compute(env, insn, (ptr, off), &mut dst)?;
     check_sane_pointer(env, &dst, ptr.ty)?;
-    super::scalar_rules::sync(env.rules(), &mut dst.val);
+    super::scalar_rules::sync(env.facts.rules(), &mut dst.val);
     env.set_reg(regno, dst);
     sanitize_check_bounds(env, regno)?;
     if is_masked {
@@ -160,7 +160,7 @@ fn check_sane_offset(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
 
 /// The same of the pointer itself, which may have its constants among its bounds.
 fn check_sane_pointer(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
-    if !env.rules().offsets_are_bounds {
+    if !env.facts.rules().offsets_are_bounds {
         return check_sane_offset(env, reg, ty);
     }
     let fixed = i64::from(reg.off);
@@ -234,7 +234,7 @@ fn add_variable(env: &mut Env<'_>, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
     dst.off = ptr.off;
     dst.extra = ptr.extra;
     if ptr.ty.is_packet() {
-        dst.id = env.new_id();
+        dst.id = env.store.new_id();
         dst.extra = Extra::Range(0);
     }
 }
@@ -254,7 +254,7 @@ fn sub_variable(env: &mut Env<'_>, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
     dst.off = ptr.off;
     dst.extra = ptr.extra;
     if ptr.ty.is_packet() {
-        dst.id = env.new_id();
+        dst.id = env.store.new_id();
         if o.smin < 0 {
             dst.extra = Extra::Range(0);
         }
@@ -266,7 +266,7 @@ fn sub_variable(env: &mut Env<'_>, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
 ///
 /// Kernel: `can_skip_alu_sanitation` (6.18).
 fn can_skip_sanitation(env: &Env<'_>, insn: Insn) -> bool {
-    env.bypass_spec_v1 || !insn.is_src_reg() || env.aux().has(InsnFlags::NOSPEC)
+    env.facts.bypass_spec_v1 || !insn.is_src_reg() || env.aux().has(InsnFlags::NOSPEC)
 }
 
 /// Marks the insn as needing no masking; refuses if another path needs some.
@@ -300,7 +300,7 @@ fn sanitize_ptr_alu(
 ) -> Check<Result<(), Reason>> {
     let off_is_imm = off.val.is_const();
     let off_is_neg = off.val.smin < 0;
-    if !env.cur.meta.speculative {
+    if !env.walk.cur.meta.speculative {
         if !off_is_imm && off_is_neg != (off.val.smax < 0) {
             return Ok(Err(Reason::Bounds));
         }
@@ -313,7 +313,7 @@ fn sanitize_ptr_alu(
             | if off_is_imm { BPF_ALU_IMMEDIATE } else { 0 }
             | if ptr_is_dst { BPF_ALU_SANITIZE_SRC } else { BPF_ALU_SANITIZE_DST };
         if !off_is_imm {
-            env.explore_alu_limits = true;
+            env.learned.explore_alu_limits = true;
         }
     }
     if off_is_imm {
@@ -326,7 +326,7 @@ fn sanitize_ptr_alu(
         masked.val.mark_unbounded32();
     }
     env.set_reg(insn.dst, masked);
-    env.push_stack(env.insn_idx + 1, env.insn_idx, true)?;
+    env.push_stack(env.walk.insn_idx + 1, env.walk.insn_idx, true)?;
     env.set_reg(insn.dst, dst);
     Ok(Ok(()))
 }
@@ -334,7 +334,7 @@ fn sanitize_ptr_alu(
 /// Second step: narrows the mask by how far the pointer moved.
 fn commit_window(env: &mut Env<'_>, dst: &Reg, off: &Reg, info: &Sanitize) -> Result<(), Reason> {
     let _ = off;
-    if env.cur.meta.speculative {
+    if env.walk.cur.meta.speculative {
         return Ok(());
     }
     let limit = ptr_limit(env, dst, info.mask_to_left)?;
@@ -349,7 +349,7 @@ fn ptr_limit(env: &Env<'_>, ptr: &Reg, mask_to_left: bool) -> Result<u32, Reason
             (MAX_BPF_STACK_BYTES + u32::from(mask_to_left), -(ptr.val.var_off.value as i64 + off))
         }
         Base::MapValue => {
-            let size = ptr.map().map_or(0, |m| env.maps[m as usize].def.value_size);
+            let size = ptr.map().map_or(0, |m| env.facts.maps[m as usize].def.value_size);
             let at = if mask_to_left { ptr.val.smin } else { ptr.val.umax as i64 };
             (size, at.wrapping_add(off))
         }
@@ -388,7 +388,7 @@ fn sanitize_err(
 
 /// Unprivileged, the result must be in bounds already.
 fn sanitize_check_bounds(env: &mut Env<'_>, regno: u8) -> Check {
-    if env.bypass_spec_v1 {
+    if env.facts.bypass_spec_v1 {
         return Ok(());
     }
     let reg = env.reg(regno);

@@ -30,7 +30,7 @@ impl Env<'_> {
         if regno > 10 {
             reject!(self, EINVAL, InsnFault::NoSuchReg { regno: Regno(regno) });
         }
-        self.scratched_regs |= 1 << regno;
+        self.walk.scratched_regs |= 1 << regno;
         if operand == Operand::Src {
             if self.reg(regno).ty.base == Base::NotInit {
                 reject!(self, EACCES, InsnFault::Uninit { regno: Regno(regno) });
@@ -51,7 +51,7 @@ impl Env<'_> {
     /// The insn reads a register of the current frame.
     #[inline]
     pub(crate) fn note_read(&mut self, regno: u8) {
-        if self.reads.is_some() {
+        if self.store.reads.is_some() {
             self.mark(&[regno], &[]);
         }
     }
@@ -59,7 +59,7 @@ impl Env<'_> {
     /// The insn overwrites one.
     #[inline]
     pub(crate) fn note_write(&mut self, regno: u8) {
-        if self.reads.is_some() {
+        if self.store.reads.is_some() {
             self.mark(&[], &[regno]);
         }
     }
@@ -67,7 +67,7 @@ impl Env<'_> {
     /// The insn reads its operands: those of an ALU insn or of a conditional jump.
     #[inline]
     pub(crate) fn note_operands(&mut self, insn: Insn) {
-        if self.reads.is_some() {
+        if self.store.reads.is_some() {
             self.mark_operands(insn);
         }
     }
@@ -86,31 +86,31 @@ impl Env<'_> {
 
     #[inline(never)] // Most kernels never come here.
     fn mark(&mut self, read: &[u8], written: &[u8]) {
-        let Some(reads) = &mut self.reads else { return };
-        let frame = self.cur.frames.len() - 1;
+        let Some(reads) = &mut self.store.reads else { return };
+        let frame = self.walk.cur.frames.len() - 1;
         read.iter().for_each(|&regno| reads.read_reg(frame, regno));
         written.iter().for_each(|&regno| reads.write_reg(frame, regno));
     }
 
     /// Register `from` of the current frame is argument `to` of a callee.
     pub(crate) fn pass_arg(&mut self, callee: &mut Frame, to: u8, from: u8) {
-        let depth = self.cur.frames.len();
-        callee.set_name(to, self.cur.frame().name(from));
-        if let Some(reads) = &mut self.reads {
+        let depth = self.walk.cur.frames.len();
+        callee.set_name(to, self.walk.cur.frame().name(from));
+        if let Some(reads) = &mut self.store.reads {
             reads.pass((depth - 1, from), (depth, to));
         }
     }
 
     /// R0 of the current frame is what its caller gets.
     pub(crate) fn pass_result(&mut self, caller: usize) {
-        if let Some(reads) = &mut self.reads {
+        if let Some(reads) = &mut self.store.reads {
             reads.pass((caller + 1, 0), (caller, 0));
         }
     }
 
     /// Whether the register holds what the program must not learn.
     pub(crate) fn is_pointer_value(&self, regno: u8) -> bool {
-        !self.allow_ptr_leaks && !self.reg(regno).is_scalar()
+        !self.facts.allow_ptr_leaks && !self.reg(regno).is_scalar()
     }
 
     /// Forgets contradictory bounds, or refuses the program if it was asked to test invariants.
@@ -123,7 +123,7 @@ impl Env<'_> {
         if let Some(violation) = reg.val.violation() {
             let violation = violation.to_string().into();
             let kind = InsnFault::Invariants { context, violation };
-            if self.test_reg_invariants {
+            if self.facts.test_reg_invariants {
                 reject!(self, EFAULT, kind);
             }
             crate::log::verbose!(self, "{kind}\n");

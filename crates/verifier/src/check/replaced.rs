@@ -5,7 +5,7 @@
 //!
 //! Kernel: `bpf_check_attach_target`, `btf_check_type_match` (6.18).
 
-use crate::env::{Env, SubprogInfo};
+use crate::env::{Env, Facts, Setup, SubprogInfo, Trace};
 use crate::log::reject;
 use crate::passes::call_facts::is_kfunc_call;
 use crate::rejection::{Check, FuncFault, Stop, unsupported};
@@ -15,7 +15,6 @@ use skep_uapi::helper::HookKey;
 use skep_uapi::kfunc::Kfunc;
 use skep_uapi::{AttachType, ProgType};
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// The program as one of its target's type, if it replaces a function.
@@ -43,31 +42,24 @@ pub(crate) fn loaded_type(program: &Program) -> ProgType {
 }
 
 /// Types of targets that are not modelled.
-pub(crate) fn check_may_be_replaced(env: &Env<'_>) -> Check {
-    let not_modelled = match env.prog.prog_type {
+pub(crate) fn check_may_be_replaced(facts: &Facts<'_>) -> Check {
+    let not_modelled = match facts.prog.prog_type {
         ProgType::Unspec | ProgType::Lsm | ProgType::StructOps | ProgType::Ext => true,
         ProgType::Tracing => !matches!(
-            env.prog.attach_type(),
+            facts.prog.attach_type(),
             Some(AttachType::TraceFentry | AttachType::TraceFexit)
         ),
         _ => false,
     };
-    if env.is_replacement() && not_modelled {
-        let prog_type = env.prog.prog_type;
+    if facts.is_replacement() && not_modelled {
+        let prog_type = facts.prog.prog_type;
         return unsupported(format!("replacing functions of {prog_type} programs"));
     }
     Ok(())
 }
 
-impl Env<'_> {
-    /// The program replaces a function of another.
-    pub(crate) fn is_replacement(&self) -> bool {
-        matches!(self.prog.attach, AttachTarget::Function(_))
-    }
-}
-
 /// Refuses a function that the program cannot replace.
-pub(crate) fn check_replaced(env: &mut Env<'_>, target: &Arc<TargetFunction>) -> Check {
+pub(crate) fn check_replaced(env: &mut Setup<'_>, target: &Arc<TargetFunction>) -> Check {
     let Some(btf) = target.program.btf.clone() else {
         return unsupported("replacing functions of programs without BTF");
     };
@@ -79,26 +71,26 @@ pub(crate) fn check_replaced(env: &mut Env<'_>, target: &Arc<TargetFunction>) ->
     let Some(subprogno) = rows.iter().position(|row| row.type_id == id.0) else {
         reject!(env, EINVAL, FuncFault::NoSuchSubprog { name: func.name().into() });
     };
-    let replaced = replaced_subprog(env, target, subprogno)?;
+    let replaced = replaced_subprog(&env.facts, target, subprogno)?;
     if replaced.is_exception_cb {
         return unsupported("replacing an exception callback");
     }
     if replaced.unreliable {
         reject!(env, EINVAL, FuncFault::ReplacesStatic);
     }
-    if env.subprogs[0].changes_pkt_data && !replaced.changes_pkt_data {
+    if env.learned.subprogs[0].changes_pkt_data && !replaced.changes_pkt_data {
         reject!(env, EINVAL, FuncFault::ReplacementChangesPacket);
     }
-    if env.subprogs[0].might_sleep && !replaced.might_sleep {
+    if env.learned.subprogs[0].might_sleep && !replaced.might_sleep {
         return unsupported("replacing a function that does not sleep by one that does");
     }
-    if let Some(name) = kfunc_of_the_type(env) {
+    if let Some(name) = kfunc_of_the_type(&env.facts) {
         return unsupported(format!("kfunc {name} in a program that replaces a function"));
     }
-    if env.prog.prog_type == ProgType::Tracing {
+    if env.facts.prog.prog_type == ProgType::Tracing {
         reject!(env, EINVAL, FuncFault::ReplacesTracing);
     }
-    let own = env.prog.func_info.first().zip(env.prog.btf.clone());
+    let own = env.facts.prog.func_info.first().zip(env.facts.prog.btf.clone());
     let Some((row, own)) = own.map(|(row, btf)| (row.type_id, btf)) else {
         return unsupported("replacing a function by a program without BTF");
     };
@@ -111,28 +103,31 @@ pub(crate) fn check_replaced(env: &mut Env<'_>, target: &Arc<TargetFunction>) ->
 }
 
 /// A kfunc that only the target's type has: the passes before did not know of it.
-fn kfunc_of_the_type(env: &Env<'_>) -> Option<String> {
+fn kfunc_of_the_type(facts: &Facts<'_>) -> Option<String> {
     let hook = HookKey { prog_type: ProgType::Ext, attach_type: 0, target: "" };
-    let calls = env.insns.iter().filter(|insn| is_kfunc_call(insn));
-    let mut called = calls.filter_map(|insn| env.callable.kfuncs.get(insn));
-    let narrow = |row: &Kfunc| !row.allowed(&hook, env.rules());
+    let calls = facts.insns.iter().filter(|insn| is_kfunc_call(insn));
+    let mut called = calls.filter_map(|insn| facts.callable.kfuncs.get(insn));
+    let narrow = |row: &Kfunc| !row.allowed(&hook, facts.rules());
     called.find(|it| it.allowed && it.row.is_some_and(narrow)).map(|it| it.name.to_owned())
 }
 
 /// What the target's own passes say of the function.
 fn replaced_subprog(
-    env: &Env<'_>,
+    facts: &Facts<'_>,
     target: &TargetFunction,
     subprogno: usize,
 ) -> Check<SubprogInfo> {
-    let decided = OnceCell::new();
-    let mut of = Env::new(&target.program, env.config, &decided);
-    let found = of.check_program_shape().and_then(|()| {
+    let trace = Trace::new(facts.config);
+    let mut setup = Setup::new(&target.program, facts.config, false, trace);
+    let shape = setup.check_program_shape();
+    let Setup { facts, walk, store, learned, trace } = setup;
+    let mut of = Env { facts: &facts, walk, store, learned, trace: trace.for_less() };
+    let found = shape.and_then(|()| {
         // Whether callers keep to the prototype of a static function, only the walk shows.
-        if of.subprogs.get(subprogno).is_some_and(|it| subprogno == 0 || !it.is_global) {
+        if of.learned.subprogs.get(subprogno).is_some_and(|it| subprogno == 0 || !it.is_global) {
             of.do_check_main()?;
         }
-        Ok(of.subprogs.get(subprogno).cloned())
+        Ok(of.learned.subprogs.get(subprogno).cloned())
     });
     match found {
         Ok(Some(subprog)) => Ok(subprog),
@@ -144,7 +139,7 @@ fn replaced_subprog(
 }
 
 /// Compares the prototypes.
-fn check_prototype(env: &mut Env<'_>, own: Type<'_>, theirs: Type<'_>) -> Check {
+fn check_prototype(env: &mut Setup<'_>, own: Type<'_>, theirs: Type<'_>) -> Check {
     let (f, t) = (own.name(), theirs.name());
     let (own, theirs) = (own.target(), theirs.target());
     let (count, wanted) = (own.params().len(), theirs.params().len());
@@ -173,7 +168,7 @@ fn check_prototype(env: &mut Env<'_>, own: Type<'_>, theirs: Type<'_>) -> Check 
 }
 
 /// Compares an argument, without modifiers, each with its function's name.
-fn check_arg(env: &mut Env<'_>, i: usize, ((a, f), (b, t)): Pair<'_>) -> Check {
+fn check_arg(env: &mut Setup<'_>, i: usize, ((a, f), (b, t)): Pair<'_>) -> Check {
     let (kind, wanted) = (a.kind(), b.kind());
     if form(a) != form(b) {
         let (kind, wanted) = (kind.name(), wanted.name());

@@ -41,20 +41,20 @@ fn operand(env: &mut Env<'_>, insn: Insn) -> Option<PackedReg> {
         return None;
     }
     if insn.is_src_reg() {
-        return Some(env.cur.frame().name(insn.src));
+        return Some(env.walk.cur.frame().name(insn.src));
     }
     let zero_extends = insn.class() == BPF_ALU && insn.op() == BPF_MOV;
     let imm = i64::from(insn.imm) as u64;
     let value = if zero_extends { u64::from(imm as u32) } else { imm };
     Some(match constant_name(value) {
         Some(val) => PackedReg { val, id: 0 },
-        None => env.arena.pack(&Reg::constant(value)),
+        None => env.store.arena.pack(&Reg::constant(value)),
     })
 }
 
 #[cold]
 fn ask_form(env: &mut Env<'_>, insn: Insn) -> Form {
-    let good = check_form(env.insn_idx as usize, insn);
+    let good = check_form(env.walk.insn_idx as usize, insn);
     let form = if good { Form::Good } else { Form::Bad };
     env.aux_mut().form = form;
     form
@@ -62,9 +62,9 @@ fn ask_form(env: &mut Env<'_>, insn: Insn) -> Form {
 
 /// Both operands will be printed with the next state.
 pub(crate) fn scratch(env: &mut Env<'_>, insn: Insn) {
-    env.scratched_regs |= 1 << insn.dst;
+    env.walk.scratched_regs |= 1 << insn.dst;
     if insn.is_src_reg() {
-        env.scratched_regs |= 1 << insn.src;
+        env.walk.scratched_regs |= 1 << insn.src;
     }
 }
 
@@ -80,7 +80,7 @@ fn check_form(idx: usize, insn: Insn) -> bool {
 /// True if the insn was walked.
 #[inline]
 pub(crate) fn step_alu(env: &mut Env<'_>, insn: Insn) -> bool {
-    if !env.bypass_spec_v1 {
+    if !env.facts.bypass_spec_v1 {
         return false;
     }
     let Some(src) = operand(env, insn) else { return false };
@@ -115,27 +115,30 @@ fn fold_alu(insn: Insn, dst: u32, src: u32) -> Option<u32> {
 }
 
 fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
-    let dst = env.cur.frame().name(insn.dst);
+    let dst = env.walk.cur.frame().name(insn.dst);
     if dst.id == 0
         && let Some(val) = fold_alu(insn, dst.val, src.val)
     {
         set_combined(env, insn, PackedReg { val, id: 0 });
         return true;
     }
-    let is_scalar = env.arena.is(dst, SCALAR);
+    let is_scalar = env.store.arena.is(dst, SCALAR);
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
-    let may_link =
-        is_scalar && dst.id != 0 && dst.id & BPF_ADD_CONST == 0 && !same_reg && env.bpf_capable;
-    if same_reg && dst.id != 0 && env.rules().self_sums_linked {
+    let may_link = is_scalar
+        && dst.id != 0
+        && dst.id & BPF_ADD_CONST == 0
+        && !same_reg
+        && env.facts.bpf_capable;
+    if same_reg && dst.id != 0 && env.facts.rules().self_sums_linked {
         return false;
     }
     let key = binary_key(insn) | if may_link { MAY_LINK } else { 0 };
     let operands = [dst.val, src.val];
-    let [plain, linked, ..] = match env.transfers.get(key, operands) {
+    let [plain, linked, ..] = match env.store.transfers.get(key, operands) {
         Some(results) => results,
         None => match compute_alu(env, insn, (dst, src), may_link) {
             Some(results) => {
-                env.transfers.insert(key, operands, results);
+                env.store.transfers.insert(key, operands, results);
                 results
             }
             None => return false,
@@ -147,7 +150,7 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
             return false;
         }
         scratch(env, insn);
-        env.cur.frame_mut().set_name(insn.dst, PackedReg { val: plain, ..dst });
+        env.walk.cur.frame_mut().set_name(insn.dst, PackedReg { val: plain, ..dst });
         return true;
     }
     let name = if linked != NONE {
@@ -168,18 +171,22 @@ fn binary_key(insn: Insn) -> u32 {
 /// same pointer again: no masking is asked for, nothing else is looked at.
 pub(crate) fn remember_moved_pointer(env: &mut Env<'_>, insn: Insn, before: PackedReg) {
     let moves = insn.class() == BPF_ALU64 && matches!(insn.op(), BPF_ADD | BPF_SUB);
-    let after = env.cur.frame().name(insn.dst);
+    let after = env.walk.cur.frame().name(insn.dst);
     if !moves
         || insn.is_src_reg()
-        || !env.bypass_spec_v1
+        || !env.facts.bypass_spec_v1
         || after.id != before.id
-        || env.arena.is(before, SCALAR)
-        || env.arena.is(after, SCALAR)
+        || env.store.arena.is(before, SCALAR)
+        || env.store.arena.is(after, SCALAR)
     {
         return;
     }
     if let Some(src) = operand(env, insn) {
-        env.transfers.insert(binary_key(insn), [before.val, src.val], [after.val, NONE, 0, 0]);
+        env.store.transfers.insert(
+            binary_key(insn),
+            [before.val, src.val],
+            [after.val, NONE, 0, 0],
+        );
     }
 }
 
@@ -187,7 +194,7 @@ pub(crate) fn remember_moved_pointer(env: &mut Env<'_>, insn: Insn, before: Pack
 #[inline]
 fn set_combined(env: &mut Env<'_>, insn: Insn, name: PackedReg) {
     scratch(env, insn);
-    let frame = env.cur.frame_mut();
+    let frame = env.walk.cur.frame_mut();
     frame.refine_name(insn.dst, name);
     if insn.is_src_reg() {
         frame.chains.combine(insn.dst, insn.src);
@@ -201,12 +208,12 @@ fn compute_alu(
     (dst, src): (PackedReg, PackedReg),
     may_link: bool,
 ) -> Option<Results> {
-    if !env.arena.is(dst, SANE_SCALAR) || !env.arena.is(src, SANE_SCALAR) {
+    if !env.store.arena.is(dst, SANE_SCALAR) || !env.store.arena.is(src, SANE_SCALAR) {
         return None;
     }
-    let (d, s) = (env.arena.val(dst.val), env.arena.val(src.val));
+    let (d, s) = (env.store.arena.val(dst.val), env.store.arena.val(src.val));
     let op = AluOp::from_code(insn.op())?;
-    let forks = env.rules().masks_are_forked;
+    let forks = env.facts.rules().masks_are_forked;
     if forks && skep_domain::fork_sign_mask(op, &d.val, &s.val).is_some() {
         return None;
     }
@@ -215,43 +222,43 @@ fn compute_alu(
     if is_made_anew(op, &d, &s) {
         sum.extra = Extra::None;
     }
-    let computes = scalar_rules::computes(env.rules(), op, &s.val, wide);
-    let divided = scalar_rules::divide(env.rules(), insn, &mut sum.val, &s.val);
+    let computes = scalar_rules::computes(env.facts.rules(), op, &s.val, wide);
+    let divided = scalar_rules::divide(env.facts.rules(), insn, &mut sum.val, &s.val);
     let computes = divided != Some(false) && computes;
     if divided != Some(true)
-        && (!computes || !scalar_rules::alu(env.rules(), (op, wide), &mut sum.val, &s.val))
+        && (!computes || !scalar_rules::alu(env.facts.rules(), (op, wide), &mut sum.val, &s.val))
     {
         return Some([PackedReg::UNKNOWN.val, NONE, 0, 0]);
     }
     if sum.val.violated_rule().is_some() {
         return None;
     }
-    let may_link = may_link && env.rules().sums_are_linked;
-    let linked = if may_link { linked_sum(env.rules(), insn, (&d, &s)) } else { None };
+    let may_link = may_link && env.facts.rules().sums_are_linked;
+    let linked = if may_link { linked_sum(env.facts.rules(), insn, (&d, &s)) } else { None };
     note_large_sum(env, linked);
     sum.off = linked.unwrap_or(0);
-    let val = if sum == d { dst.val } else { env.arena.pack(&sum).val };
+    let val = if sum == d { dst.val } else { env.store.arena.pack(&sum).val };
     Some(if linked.is_some() { [NONE, val, 0, 0] } else { [val, NONE, 0, 0] })
 }
 
 fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     if !insn.is_src_reg() {
         scratch(env, insn);
-        env.cur.frame_mut().refine_name(insn.dst, src);
-        env.cur.frame_mut().chains.make(insn.dst);
+        env.walk.cur.frame_mut().refine_name(insn.dst, src);
+        env.walk.cur.frame_mut().chains.make(insn.dst);
         return true;
     }
     let whole = insn.class() == BPF_ALU64;
     if insn.off != 0 || insn.imm != 0 {
         return false;
     }
-    if !env.arena.is(src, SANE_SCALAR) {
+    if !env.store.arena.is(src, SANE_SCALAR) {
         // Pointers are copied as they are.
-        if !whole || env.arena.is(src, SCALAR) || env.arena.is_not_init(src) {
+        if !whole || env.store.arena.is(src, SCALAR) || env.store.arena.is_not_init(src) {
             return false;
         }
         scratch(env, insn);
-        env.cur.frame_mut().set_name(insn.dst, src);
+        env.walk.cur.frame_mut().set_name(insn.dst, src);
         return true;
     }
     // A copy of a copy and a constant begins a family of its own.
@@ -260,13 +267,13 @@ fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     scratch(env, insn);
     let mut id = alone.id;
     if keeps && id == 0 {
-        if !env.arena.is(alone, CONST) {
-            id = env.new_id();
+        if !env.store.arena.is(alone, CONST) {
+            id = env.store.new_id();
         }
-        env.cur.frame_mut().refine_name(insn.src, PackedReg { id, ..alone });
+        env.walk.cur.frame_mut().refine_name(insn.src, PackedReg { id, ..alone });
     }
     let id = if keeps { id } else { 0 };
-    let frame = env.cur.frame_mut();
+    let frame = env.walk.cur.frame_mut();
     frame.refine_name(insn.dst, PackedReg { val, id });
     frame.chains.copy(insn.dst, insn.src);
     true
@@ -275,19 +282,19 @@ fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
 /// The low half of `src`, and whether that is all of it.
 fn mov32(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> (u32, bool) {
     let (key, operands) = (u32::from(insn.code), [src.val, 0]);
-    if let Some([val, keeps, ..]) = env.transfers.get(key, operands) {
+    if let Some([val, keeps, ..]) = env.store.transfers.get(key, operands) {
         return (val, keeps == 1);
     }
-    let mut reg = env.arena.val(src.val);
+    let mut reg = env.store.arena.val(src.val);
     let keeps = reg.val.umax <= u64::from(u32::MAX);
-    let keeps = keeps && env.rules().mov32_links;
+    let keeps = keeps && env.facts.rules().mov32_links;
     if !keeps {
         reg = reg.unlinked();
     }
     let before = reg;
-    scalar_rules::zero_extend(env.rules(), &mut reg.val);
-    let val = if keeps && reg == before { src.val } else { env.arena.pack(&reg).val };
-    env.transfers.insert(key, operands, [val, u32::from(keeps), 0, 0]);
+    scalar_rules::zero_extend(env.facts.rules(), &mut reg.val);
+    let val = if keeps && reg == before { src.val } else { env.store.arena.pack(&reg).val };
+    env.store.transfers.insert(key, operands, [val, u32::from(keeps), 0, 0]);
     (val, keeps)
 }
 
@@ -304,18 +311,18 @@ pub(crate) enum Outcome {
 #[inline]
 pub(crate) fn compare(env: &mut Env<'_>, insn: Insn) -> Option<Outcome> {
     let src = operand(env, insn)?;
-    let dst = env.cur.frame().name(insn.dst);
+    let dst = env.walk.cur.frame().name(insn.dst);
     if let (Some(a), Some(b)) = (named_constant(dst.val), named_constant(src.val)) {
         return Some(Outcome::Decided(holds(insn, a, b)?));
     }
     let same_reg = insn.is_src_reg() && insn.src == insn.dst;
     let key = u32::from(insn.code) | if same_reg { SAME_REG } else { 0 };
     let operands = [dst.val, src.val];
-    let results = match env.transfers.get(key, operands) {
+    let results = match env.store.transfers.get(key, operands) {
         Some(results) => results,
         None => {
             let results = compute_jmp(env, insn, dst, src)?;
-            env.transfers.insert(key, operands, results);
+            env.store.transfers.insert(key, operands, results);
             results
         }
     };
@@ -353,8 +360,8 @@ fn holds(insn: Insn, a: u64, b: u64) -> Option<bool> {
 /// Whether `src` is a constant and one of the values that `dst` may have, so that a register equal
 /// to it is the constant.
 fn is_one_of(env: &Env<'_>, src: PackedReg, dst: &Reg) -> bool {
-    let constant = env.arena.val(src.val);
-    env.arena.is(src, SANE_SCALAR | CONST)
+    let constant = env.store.arena.val(src.val);
+    env.store.arena.is(src, SANE_SCALAR | CONST)
         && constant.off == dst.off
         && constant.extra == dst.extra
         && constant.ref_obj_id == dst.ref_obj_id
@@ -362,12 +369,12 @@ fn is_one_of(env: &Env<'_>, src: PackedReg, dst: &Reg) -> bool {
 }
 
 fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) -> Option<Results> {
-    if !env.arena.is(dst, SANE_SCALAR) || !env.arena.is(src, SANE_SCALAR) {
+    if !env.store.arena.is(dst, SANE_SCALAR) || !env.store.arena.is(src, SANE_SCALAR) {
         return None;
     }
-    let (d, s) = (env.arena.val(dst.val), env.arena.val(src.val));
+    let (d, s) = (env.store.arena.val(dst.val), env.store.arena.val(src.val));
     let (op, is_jmp32) = (JmpOp::from_code(insn.op())?, insn.class() == BPF_JMP32);
-    let rules = env.rules();
+    let rules = env.facts.rules();
     if scalar_rules::is_not_known(rules, insn, (&d.val, &s.val)) {
         return None;
     }
@@ -395,9 +402,9 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
         if a.val.violated_rule().is_some() || b.val.violated_rule().is_some() {
             return None;
         }
-        results[at] = if a == d { dst.val } else { env.arena.pack(&a).val };
+        results[at] = if a == d { dst.val } else { env.store.arena.pack(&a).val };
         if insn.is_src_reg() {
-            results[at + 1] = if b == s { src.val } else { env.arena.pack(&b).val };
+            results[at + 1] = if b == s { src.val } else { env.store.arena.pack(&b).val };
         }
     }
     Some(results)

@@ -4,7 +4,7 @@
 //! `bpf_dummy_struct_ops.c`, and those of sched_ext (6.18). Absent: the structs of qdisc, HID and
 //! SMC, which are not supported yet.
 
-use crate::env::Env;
+use crate::env::{Facts, Setup};
 use crate::log::reject;
 use crate::rejection::{AttachFault, Check, Stop, errno, unsupported};
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
@@ -36,9 +36,9 @@ const REFCOUNTED_SUFFIX: &str = "__ref";
 
 impl<'a> Target<'a> {
     /// The member that the program implements, if it is a function pointer of a struct.
-    pub(crate) fn of(env: &Env<'a>) -> Option<Target<'a>> {
-        let (btf, strct) = attach_struct(env)?;
-        let member = strct.members().nth(env.prog.expected_attach_type as usize)?;
+    pub(crate) fn of(facts: &Facts<'a>) -> Option<Target<'a>> {
+        let (btf, strct) = attach_struct(facts)?;
+        let member = strct.members().nth(facts.prog.expected_attach_type as usize)?;
         let proto = func_proto(btf, &member)?;
         Some(Target { name: member.name, proto, strct })
     }
@@ -68,9 +68,9 @@ impl<'a> Target<'a> {
     }
 }
 
-pub(crate) fn attach_struct<'a>(env: &Env<'a>) -> Option<(&'a Btf, Type<'a>)> {
-    let AttachTarget::Kernel { btf_id, .. } = &env.prog.attach else { return None };
-    let btf = env.prog.kernel_btf.as_deref()?;
+pub(crate) fn attach_struct<'a>(facts: &Facts<'a>) -> Option<(&'a Btf, Type<'a>)> {
+    let AttachTarget::Kernel { btf_id, .. } = &facts.prog.attach else { return None };
+    let btf = facts.prog.kernel_btf.as_deref()?;
     let strct = btf.get(TypeId(*btf_id))?;
     Some((btf, strct))
 }
@@ -147,15 +147,15 @@ fn is_registered(btf: &Btf, strct: Type<'_>) -> bool {
 }
 
 /// Checks what a struct_ops program says that it implements.
-pub(crate) fn check_struct_ops_btf_id(env: &mut Env<'_>) -> Check {
-    if !is_gpl_compatible(&env.prog.license) {
+pub(crate) fn check_struct_ops_btf_id(env: &mut Setup<'_>) -> Check {
+    if !is_gpl_compatible(&env.facts.prog.license) {
         reject!(env, EINVAL, AttachFault::StructOpsNeedsGpl);
     }
-    let id = match env.prog.attach {
+    let id = match env.facts.prog.attach {
         AttachTarget::Kernel { btf_id, .. } if btf_id != 0 => btf_id,
         _ => return Err(Stop::refused(errno::ENOTSUPP, AttachFault::StructOpsWithoutId)),
     };
-    let known = attach_struct(env).filter(|(btf, strct)| is_registered(btf, *strct));
+    let known = attach_struct(&env.facts).filter(|(btf, strct)| is_registered(btf, *strct));
     let Some((btf, strct)) = known else {
         reject!(env, ENOTSUPP, AttachFault::NotStructOps { id });
     };
@@ -163,7 +163,7 @@ pub(crate) fn check_struct_ops_btf_id(env: &mut Env<'_>) -> Check {
     let Some(ops) = ops_named(name) else {
         return unsupported(format!("struct_ops of struct {name}"));
     };
-    let idx = env.prog.expected_attach_type;
+    let idx = env.facts.prog.expected_attach_type;
     let Some(member) = strct.members().nth(idx as usize) else {
         reject!(env, EINVAL, AttachFault::MemberIdx { idx, name: name.into() });
     };
@@ -175,9 +175,9 @@ pub(crate) fn check_struct_ops_btf_id(env: &mut Env<'_>) -> Check {
             AttachFault::MemberKind { field: field.into(), idx, name: name.into() }
         );
     };
-    if !is_supported(ops, field, env.prog.prog_flags.contains(ProgFlags::SLEEPABLE)) {
+    if !is_supported(ops, field, env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)) {
         let kind = AttachFault::MemberUnsupported { field: field.into(), name: name.into() };
-        return Err(env.refuse(refusal_of(ops), kind));
+        return Err(env.trace.refuse(refusal_of(ops), kind));
     }
     let target = Target { name: field, proto, strct };
     let refcounted = (0..proto.params().len())

@@ -19,14 +19,14 @@ impl Env<'_> {
         prev_insn_idx: u32,
         speculative: bool,
     ) -> Check {
-        let mut state = self.cur.save(&mut self.arena);
+        let mut state = self.walk.cur.save(&mut self.store.arena);
         state.meta.speculative |= speculative;
-        if let Some(reads) = &mut self.reads {
-            reads.wait(self.cur.frames.len());
+        if let Some(reads) = &mut self.store.reads {
+            reads.wait(self.walk.cur.frames.len());
         }
         self.push_branch(state, insn_idx, prev_insn_idx)?;
-        let chains = self.frame().chains;
-        if let Some(branch) = self.branches.last_mut() {
+        let chains = self.walk.frame().chains;
+        if let Some(branch) = self.store.branches.last_mut() {
             branch.chains = chains;
         }
         Ok(())
@@ -40,22 +40,22 @@ impl Env<'_> {
         prev_insn_idx: u32,
     ) -> Check {
         if let Some(parent) = state.meta.parent {
-            self.ckpts.hot_mut(parent).branches += 1;
+            self.store.ckpts.hot_mut(parent).branches += 1;
         }
         let branch = Branch {
             state,
             insn_idx,
             prev_insn_idx,
             chains: Chains::LOST,
-            history_top: self.cur.history.top(),
-            log_pos: self.log.pos(),
+            history_top: self.walk.cur.history.top(),
+            log_pos: self.trace.log.pos(),
         };
-        push_tight(&mut self.branches.items, branch);
-        if self.is_followed {
+        push_tight(&mut self.store.branches.items, branch);
+        if self.trace.is_followed {
             self.record_push();
-            self.tell(Event::Waits { from: prev_insn_idx, to: insn_idx });
+            self.trace.tell(Event::Waits { from: prev_insn_idx, to: insn_idx });
         }
-        let len = self.branches.items.len();
+        let len = self.store.branches.items.len();
         if len > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
             reject!(self, E2BIG, FlowFault::TooManyJumps { len });
         }
@@ -64,23 +64,23 @@ impl Env<'_> {
 
     /// Makes the last waiting branch the current state; false if none waits.
     pub(crate) fn pop_stack(&mut self) -> bool {
-        let Some(branch) = self.branches.items.pop() else { return false };
-        if !self.log.traces_all() {
-            self.log.reset(branch.log_pos);
+        let Some(branch) = self.store.branches.items.pop() else { return false };
+        if !self.trace.log.traces_all() {
+            self.trace.log.reset(branch.log_pos);
         }
-        self.cur.history.rewind(branch.state.stretch, branch.history_top);
-        self.cur.load(branch.state, &mut self.arena);
-        if let Some(reads) = &mut self.reads {
+        self.walk.cur.history.rewind(branch.state.stretch, branch.history_top);
+        self.walk.cur.load(branch.state, &mut self.store.arena);
+        if let Some(reads) = &mut self.store.reads {
             reads.resume();
         }
-        self.frame_mut().chains = branch.chains;
-        self.insn_idx = branch.insn_idx;
-        self.prev_insn_idx = branch.prev_insn_idx;
-        if self.is_followed {
+        self.walk.frame_mut().chains = branch.chains;
+        self.walk.insn_idx = branch.insn_idx;
+        self.walk.prev_insn_idx = branch.prev_insn_idx;
+        if self.trace.is_followed {
             self.record_pop();
-            let (from, to) = (self.prev_insn_idx, self.insn_idx);
-            let speculative = self.cur.meta.speculative;
-            self.tell(Event::GoesOn { from, to, speculative });
+            let (from, to) = (self.walk.prev_insn_idx, self.walk.insn_idx);
+            let speculative = self.walk.cur.meta.speculative;
+            self.trace.tell(Event::GoesOn { from, to, speculative });
         }
         true
     }

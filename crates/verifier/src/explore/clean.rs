@@ -22,39 +22,40 @@ use smallvec::SmallVec;
 impl Env<'_> {
     /// The current state, at `insn_idx`, forgets what is dead.
     pub(super) fn clean_current(&mut self, insn_idx: u32) {
-        let n = self.cur.frames.len();
+        let n = self.walk.cur.frames.len();
         let callsites: SmallVec<[i32; 8]> =
-            self.cur.frames.iter().map(|f| f.meta.callsite).collect();
+            self.walk.cur.frames.iter().map(|f| f.meta.callsite).collect();
         let places: SmallVec<[At; 8]> = (0..n)
             .map(|i| At {
-                start: self.subprogs[self.cur.frames[i].meta.subprogno as usize].start,
+                start: self.learned.subprogs[self.walk.cur.frames[i].meta.subprogno as usize].start,
                 callsite: callsites[i] as u32,
                 insn: match callsites.get(i + 1) {
                     None => insn_idx,
                     Some(&callsite) => {
-                        let again = self.aux[callsite as usize].has(InsnFlags::CALLS_CALLBACK);
+                        let again =
+                            self.learned.aux[callsite as usize].has(InsnFlags::CALLS_CALLBACK);
                         callsite as u32 + u32::from(!again)
                     }
                 },
             })
             .collect();
-        let live_stack = self.stack_use.live(&places);
-        let rules = self.rules();
-        for (i, frame) in self.cur.frames.iter_mut().enumerate() {
+        let live_stack = self.facts.stack_use.live(&places);
+        let rules = self.facts.rules();
+        for (i, frame) in self.walk.cur.frames.iter_mut().enumerate() {
             let at = frame_insn_idx(i, n, insn_idx, |f| callsites[f]);
-            let live = self.aux[at as usize].live_regs;
+            let live = self.learned.aux[at as usize].live_regs;
             for regno in (0..10_u8).filter(|r| live >> r & 1 == 0) {
                 if frame.name(regno) != PackedReg::default() {
                     frame.set_name(regno, PackedReg::default());
                 }
             }
-            clean_stack(&self.arena, frame, (live_stack[i], rules));
+            clean_stack(&self.store.arena, frame, (live_stack[i], rules));
         }
     }
 
     /// Numbers that are linked with nothing else lose their id.
     pub(super) fn forget_single_ids(&mut self) {
-        let ids = self.cur.frames.iter().flat_map(|frame| {
+        let ids = self.walk.cur.frames.iter().flat_map(|frame| {
             let regs = frame.names()[..10].iter().copied();
             let spills = frame.slots().iter().filter(|slot| slot.is_spilled());
             regs.chain(spills.map(|slot| slot.spill)).filter(|reg| self.is_linked(*reg))
@@ -65,35 +66,35 @@ impl Env<'_> {
             let first = ids.partition_point(|&other| other < id);
             ids.get(first + 1) != Some(&id)
         };
-        for i in 0..self.cur.frames.len() {
+        for i in 0..self.walk.cur.frames.len() {
             for regno in 0..10_u8 {
-                let reg = self.cur.frames[i].name(regno);
+                let reg = self.walk.cur.frames[i].name(regno);
                 if self.is_linked(reg) && single(reg.id & !BPF_ADD_CONST) {
                     let alone = self.unlinked(reg);
-                    self.cur.frames[i].refine_name(regno, alone);
+                    self.walk.cur.frames[i].refine_name(regno, alone);
                 }
             }
-            for spi in 0..self.cur.frames[i].slots().len() {
-                let slot = self.cur.frames[i].slots()[spi];
+            for spi in 0..self.walk.cur.frames[i].slots().len() {
+                let slot = self.walk.cur.frames[i].slots()[spi];
                 let spilled = slot.is_spilled() && self.is_linked(slot.spill);
                 if spilled && single(slot.spill.id & !BPF_ADD_CONST) {
                     let alone = self.unlinked(slot.spill);
-                    self.cur.frames[i].slot_mut(spi).spill = alone;
+                    self.walk.cur.frames[i].slot_mut(spi).spill = alone;
                 }
             }
         }
     }
 
     fn is_linked(&self, reg: PackedReg) -> bool {
-        reg.id != 0 && self.arena.is(reg, SCALAR)
+        reg.id != 0 && self.store.arena.is(reg, SCALAR)
     }
 
     /// Verified checkpoints of the list forget what is dead at their insn.
     pub(super) fn clean_live_states(&mut self, bucket: usize, insn_idx: u32) {
-        let mut left = self.explored[bucket].uncleaned;
-        let mut next = self.explored[bucket].newest;
+        let mut left = self.store.explored[bucket].uncleaned;
+        let mut next = self.store.explored[bucket].newest;
         while let Some(id) = next.filter(|_| left > 0) {
-            let hot = self.ckpts.hot(id);
+            let hot = self.store.ckpts.hot(id);
             next = hot.older;
             if hot.cleaned {
                 continue;
@@ -101,24 +102,24 @@ impl Env<'_> {
             left -= 1;
             if hot.branches > 0
                 || hot.insn_idx != insn_idx
-                || !self.same_callsites(self.ckpts.get(id))
+                || !self.same_callsites(self.store.ckpts.get(id))
                 || self.incomplete_read_marks(id)
             {
                 continue;
             }
             self.clean_checkpoint(id);
-            self.explored[bucket].uncleaned -= 1;
+            self.store.explored[bucket].uncleaned -= 1;
         }
     }
 
     fn same_callsites(&self, old: &Checkpoint) -> bool {
-        old.state.frames.len() == self.cur.frames.len()
+        old.state.frames.len() == self.walk.cur.frames.len()
             && old
                 .state
                 .frames
                 .iter()
-                .zip(&self.cur.frames)
-                .all(|(&o, c)| self.arena.meta(o).callsite == c.meta.callsite)
+                .zip(&self.walk.cur.frames)
+                .all(|(&o, c)| self.store.arena.meta(o).callsite == c.meta.callsite)
     }
 }
 

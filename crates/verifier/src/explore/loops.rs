@@ -23,7 +23,7 @@ const MAX_BACKEDGE_ITERS: u32 = 64;
 impl Env<'_> {
     /// The outermost component that a saved state is in.
     fn scc_callchain(&self, st: &PackedState) -> Option<CallChain> {
-        let callsite = |frame: usize| self.arena.meta(st.frames[frame]).callsite;
+        let callsite = |frame: usize| self.store.arena.meta(st.frames[frame]).callsite;
         self.outermost_scc(st.frames.len(), st.meta.insn_idx, callsite)
     }
 
@@ -36,7 +36,7 @@ impl Env<'_> {
         let mut chain = CallChain::default();
         for i in 0..frames {
             let at = frame_insn_idx(i, frames, insn_idx, &callsite);
-            let scc = self.aux[at as usize].scc;
+            let scc = self.learned.aux[at as usize].scc;
             if scc != 0 {
                 chain.scc = scc;
                 return Some(chain);
@@ -50,21 +50,21 @@ impl Env<'_> {
 
     /// Whether marks of the checkpoint may still grow through back-edges.
     pub(crate) fn incomplete_read_marks(&self, id: CkptId) -> bool {
-        if self.sccs.num_backedges == 0 {
+        if self.store.sccs.num_backedges == 0 {
             return false;
         }
-        self.scc_callchain(&self.ckpts.get(id).state)
-            .and_then(|chain| self.sccs.visits.get(&chain))
+        self.scc_callchain(&self.store.ckpts.get(id).state)
+            .and_then(|chain| self.store.sccs.visits.get(&chain))
             .is_some_and(|visit| !visit.backedges.is_empty())
     }
 
     /// A new checkpoint may be the first in its component.
     pub(crate) fn maybe_enter_scc(&mut self, id: CkptId) {
-        let Some(chain) = self.scc_callchain(&self.ckpts.get(id).state) else { return };
-        let visit = self.sccs.visits.entry(chain).or_default();
+        let Some(chain) = self.scc_callchain(&self.store.ckpts.get(id).state) else { return };
+        let visit = self.store.sccs.visits.entry(chain).or_default();
         if visit.entry_state.is_none() {
             visit.entry_state = Some(id);
-            if self.log.traces_all() {
+            if self.trace.log.traces_all() {
                 verbose!(self, "SCC enter {chain}\n");
             }
         }
@@ -72,9 +72,11 @@ impl Env<'_> {
 
     /// All paths from a checkpoint are walked: the component may be finished.
     pub(crate) fn maybe_exit_scc(&mut self, id: CkptId) -> Check {
-        let Some(chain) = self.scc_callchain(&self.ckpts.get(id).state) else { return Ok(()) };
-        let Some(visit) = self.sccs.visits.get_mut(&chain) else {
-            if self.ckpts.get(id).state.meta.speculative {
+        let Some(chain) = self.scc_callchain(&self.store.ckpts.get(id).state) else {
+            return Ok(());
+        };
+        let Some(visit) = self.store.sccs.visits.get_mut(&chain) else {
+            if self.store.ckpts.get(id).state.meta.speculative {
                 return Ok(());
             }
             return Err(Stop::Bug(format!("scc exit: no visit info for call chain {chain}")));
@@ -84,15 +86,15 @@ impl Env<'_> {
         }
         visit.entry_state = None;
         let mut backedges = std::mem::take(&mut visit.backedges);
-        self.sccs.num_backedges -= std::mem::take(&mut visit.num_backedges);
-        if self.log.traces_all() {
+        self.store.sccs.num_backedges -= std::mem::take(&mut visit.num_backedges);
+        if self.trace.log.traces_all() {
             verbose!(self, "SCC exit {chain}\n");
         }
         self.update_peak_states();
         self.propagate_backedges(&mut backedges)?;
         for edge in backedges {
             for frame in edge.state.frames {
-                self.arena.release(frame);
+                self.store.arena.release(frame);
             }
         }
         Ok(())
@@ -101,10 +103,10 @@ impl Env<'_> {
     /// A throw ends its path wherever it stands: the kernel, which else sees paths end at
     /// checkpoints and outside of components, gives up if the component has no checkpoint yet.
     pub(crate) fn throw_exits_scc(&mut self) -> Check {
-        let frames = &self.cur.frames;
+        let frames = &self.walk.cur.frames;
         let callsite = |frame: usize| frames[frame].meta.callsite;
-        let chain = self.outermost_scc(frames.len(), self.insn_idx, callsite);
-        if let Some(chain) = chain.filter(|chain| !self.sccs.visits.contains_key(chain)) {
+        let chain = self.outermost_scc(frames.len(), self.walk.insn_idx, callsite);
+        if let Some(chain) = chain.filter(|chain| !self.store.sccs.visits.contains_key(chain)) {
             reject!(self, EFAULT, FlowFault::SccExit { chain: chain.to_string().into() });
         }
         Ok(())
@@ -112,32 +114,35 @@ impl Env<'_> {
 
     /// Remembers that the current state was pruned by `equal_state`, whose marks are incomplete.
     pub(crate) fn add_scc_backedge(&mut self, equal_state: CkptId, insn_idx: u32) -> Check {
-        let mut state = self.cur.save(&mut self.arena);
+        let mut state = self.walk.cur.save(&mut self.store.arena);
         state.meta.insn_idx = insn_idx;
         state.own_history =
-            Some(Box::new(OwnHistory(self.cur.history.entries(state.stretch).into())));
-        let Some(chain) = self.scc_callchain(&self.ckpts.get(equal_state).state) else {
+            Some(Box::new(OwnHistory(self.walk.cur.history.entries(state.stretch).into())));
+        let Some(chain) = self.scc_callchain(&self.store.ckpts.get(equal_state).state) else {
             return Err(Stop::Bug(format!("add backedge: no SCC at insn {insn_idx}")));
         };
-        if self.log.traces_all() {
+        if self.trace.log.traces_all() {
             verbose!(self, "SCC backedge {chain}\n");
         }
-        let reads = self.reads.as_ref().map(|reads| Box::new(reads.current(state.frames.len())));
-        let Some(visit) = self.sccs.visits.get_mut(&chain) else {
+        let reads =
+            self.store.reads.as_ref().map(|reads| Box::new(reads.current(state.frames.len())));
+        let Some(visit) = self.store.sccs.visits.get_mut(&chain) else {
             return Err(Stop::Bug(format!("add backedge: no visit info for call chain {chain}")));
         };
         visit.backedges.push(Backedge { state, equal_state, reads });
         visit.num_backedges += 1;
-        self.sccs.num_backedges += 1;
+        self.store.sccs.num_backedges += 1;
         self.update_peak_states();
         Ok(())
     }
 
     /// What the state that a back-edge leads to needs, the one it comes from needs.
     fn join_edge(&mut self, edge: &mut Backedge) -> bool {
-        let (Some(reads), Some(of_edge)) = (&mut self.reads, &mut edge.reads) else { return false };
+        let (Some(reads), Some(of_edge)) = (&mut self.store.reads, &mut edge.reads) else {
+            return false;
+        };
         let state = &edge.state;
-        let slots = |&frame: &FrameId| self.arena.frame(frame).slots_len as usize;
+        let slots = |&frame: &FrameId| self.store.arena.frame(frame).slots_len as usize;
         let slots: SmallVec<[usize; 8]> = state.frames.iter().map(slots).collect();
         reads.join_state(edge.equal_state, of_edge, (state.meta.parent, &slots))
     }
@@ -146,7 +151,7 @@ impl Env<'_> {
         let mut rounds = 0;
         loop {
             if rounds > MAX_BACKEDGE_ITERS {
-                if self.log.traces_all() {
+                if self.trace.log.traces_all() {
                     verbose!(self, "propagate_backedges: too many iterations\n");
                 }
                 for edge in backedges.iter().rev() {

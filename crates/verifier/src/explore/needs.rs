@@ -19,64 +19,64 @@ fn slots_of(frames: &[Frame]) -> SmallVec<[usize; 8]> {
 impl Env<'_> {
     /// The current state was saved as `id`.
     pub(super) fn save_reads(&mut self, id: CkptId) {
-        if let Some(reads) = &mut self.reads {
-            reads.save((id, self.cur.meta.parent), &slots_of(&self.cur.frames));
+        if let Some(reads) = &mut self.store.reads {
+            reads.save((id, self.walk.cur.meta.parent), &slots_of(&self.walk.cur.frames));
         }
     }
 
     /// Whether a round of a loop is one that was walked before.
     pub(super) fn is_round_again(&mut self, id: CkptId) -> bool {
-        if self.rules().loops_repeat_exactly {
+        if self.facts.rules().loops_repeat_exactly {
             return self.states_equal(id, Exactness::Same);
         }
-        if self.reads.is_none() {
+        if self.store.reads.is_none() {
             return self.states_equal(id, Exactness::Covered);
         }
         // What nobody has read so far does not matter.
-        let kept = self.ckpts.get(id);
+        let kept = self.store.ckpts.get(id);
         let (frames, precise) = (kept.state.frames.clone(), kept.precise.clone());
-        frames.iter().for_each(|&frame| self.arena.retain(frame));
+        frames.iter().for_each(|&frame| self.store.arena.retain(frame));
         self.forget_unneeded(id);
         let is_again = self.states_equal(id, Exactness::Covered);
-        let ckpt = self.ckpts.get_mut(id);
+        let ckpt = self.store.ckpts.get_mut(id);
         ckpt.precise = precise;
         for frame in std::mem::replace(&mut ckpt.state.frames, frames) {
-            self.arena.release(frame);
+            self.store.arena.release(frame);
         }
         is_again
     }
 
     /// What the paths from the checkpoint needed, the current path needs.
     pub(super) fn join_reads(&mut self, id: CkptId) {
-        if let Some(reads) = &mut self.reads {
-            reads.join(id, self.cur.meta.parent, &slots_of(&self.cur.frames));
+        if let Some(reads) = &mut self.store.reads {
+            reads.join(id, self.walk.cur.meta.parent, &slots_of(&self.walk.cur.frames));
         }
     }
 
     pub(super) fn clean_checkpoint(&mut self, id: CkptId) {
         self.forget_unneeded(id);
-        let hot = self.ckpts.hot_mut(id);
+        let hot = self.store.ckpts.hot_mut(id);
         hot.cleaned = true;
-        if self.reads.is_some() {
+        if self.store.reads.is_some() {
             hot.hints = Hints::default();
         }
     }
 
     /// Makes nothing of what the checkpoint does not need.
     fn forget_unneeded(&mut self, id: CkptId) {
-        let n = self.ckpts.get(id).state.frames.len();
-        let frames = self.ckpts.get(id).state.frames.clone();
-        let insn_idx = self.ckpts.get(id).state.meta.insn_idx;
+        let n = self.store.ckpts.get(id).state.frames.len();
+        let frames = self.store.ckpts.get(id).state.frames.clone();
+        let insn_idx = self.store.ckpts.get(id).state.meta.insn_idx;
         let callsites: SmallVec<[i32; 8]> =
-            frames.iter().map(|&f| self.arena.meta(f).callsite).collect();
-        let instance = self.arena.meta(frames[n - 1]).instance;
+            frames.iter().map(|&f| self.store.arena.meta(f).callsite).collect();
+        let instance = self.store.arena.meta(frames[n - 1]).instance;
         for i in 0..n {
             let at = frame_insn_idx(i, n, insn_idx, |f| callsites[f]);
-            let (live, alive) = match &self.reads {
+            let (live, alive) = match &self.store.reads {
                 Some(reads) => reads.needed(id, i),
                 None => {
-                    let alive = self.live_stack.live_mask(instance, insn_idx, i);
-                    (self.aux[at as usize].live_regs, alive)
+                    let alive = self.learned.live_stack.live_mask(instance, insn_idx, i);
+                    (self.learned.aux[at as usize].live_regs, alive)
                 }
             };
             let clean_regs = |regs: &mut [PackedReg; 11]| {
@@ -86,7 +86,7 @@ impl Env<'_> {
                     }
                 }
             };
-            let clean = self.arena.edit_frame(frames[i], clean_regs, !0, |first, slots| {
+            let clean = self.store.arena.edit_frame(frames[i], clean_regs, !0, |first, slots| {
                 let mut changed = false;
                 for (spi, slot) in (first..).zip(slots) {
                     if alive >> spi & 1 == 0 && *slot != Slot::default() {
@@ -96,8 +96,8 @@ impl Env<'_> {
                 }
                 changed
             });
-            self.ckpts.get_mut(id).state.frames[i] = clean;
-            let marks = &mut self.ckpts.get_mut(id).precise[i];
+            self.store.ckpts.get_mut(id).state.frames[i] = clean;
+            let marks = &mut self.store.ckpts.get_mut(id).precise[i];
             marks.regs &= live;
             marks.stack &= alive;
         }

@@ -45,16 +45,16 @@ struct Search {
 
 impl Env<'_> {
     fn bucket(&self, insn_idx: u32) -> usize {
-        ((insn_idx ^ self.cur.callsite_key()) % self.insns.len() as u32) as usize
+        ((insn_idx ^ self.walk.cur.callsite_key()) % self.facts.insns.len() as u32) as usize
     }
 
     /// True if the current state is covered and the path can end here.
     pub(crate) fn is_state_visited(&mut self, insn_idx: u32) -> Check<bool> {
-        let force_new_state = self.test_state_freq
-            || self.aux[insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT)
-            || self.cur.history.len() > HISTORY_MAX;
-        let far = self.pace.jmps - self.pace.jmps_at_save >= 2
-            && self.stats.insns_processed - self.pace.insns_at_save >= 8;
+        let force_new_state = self.facts.test_state_freq
+            || self.learned.aux[insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT)
+            || self.walk.cur.history.len() > HISTORY_MAX;
+        let far = self.walk.pace.jmps - self.walk.pace.jmps_at_save >= 2
+            && self.store.stats.insns_processed - self.walk.pace.insns_at_save >= 8;
         let mut search = Search {
             insn_idx,
             force_new_state,
@@ -62,24 +62,24 @@ impl Env<'_> {
             was_incomplete: false,
         };
 
-        if self.arena.wants_sweep() {
+        if self.store.arena.wants_sweep() {
             self.collect_values();
         }
         let bucket = self.bucket(insn_idx);
-        match self.rules().dead_forgotten_at_once {
+        match self.facts.rules().dead_forgotten_at_once {
             true => self.clean_current(insn_idx),
             false => self.clean_live_states(bucket, insn_idx),
         }
-        if self.rules().single_ids_forgotten {
+        if self.facts.rules().single_ids_forgotten {
             self.forget_single_ids();
         }
         let (hit, states_cnt) = self.search_list(bucket, &mut search)?;
         if hit {
             return Ok(true);
         }
-        self.stats.max_states_per_insn = self.stats.max_states_per_insn.max(states_cnt);
-        let limit = self.config.profile.states_unpriv_max;
-        if (!self.bpf_capable && states_cnt > limit) || !search.add_new_state {
+        self.store.stats.max_states_per_insn = self.store.stats.max_states_per_insn.max(states_cnt);
+        let limit = self.facts.config.profile.states_unpriv_max;
+        if (!self.facts.bpf_capable && states_cnt > limit) || !search.add_new_state {
             return Ok(false);
         }
         self.add_checkpoint(bucket, insn_idx);
@@ -88,21 +88,21 @@ impl Env<'_> {
 
     /// Forgets values of registers that no state holds.
     fn collect_values(&mut self) {
-        let frames = &self.cur.frames;
+        let frames = &self.walk.cur.frames;
         let names = frames.iter().flat_map(|f| f.names().iter().map(|name| name.val));
         let spills = frames.iter().flat_map(|f| f.slots().iter().map(|slot| slot.spill.val));
-        let marks = self.arena.collect_values(names.chain(spills));
-        self.transfers.retain(|name| marks.stays(name));
+        let marks = self.store.arena.collect_values(names.chain(spills));
+        self.store.transfers.retain(|name| marks.stays(name));
         self.record_sweep();
     }
 
     /// Newest first, as the kernel's list; evicts what misses too often.
     fn search_list(&mut self, bucket: usize, search: &mut Search) -> Check<(bool, u32)> {
         let (mut states_cnt, mut newer) = (0, None);
-        let mut next = self.explored[bucket].newest;
+        let mut next = self.store.explored[bucket].newest;
         while let Some(id) = next {
             states_cnt += 1;
-            let hot = *self.ckpts.hot(id);
+            let hot = *self.store.ckpts.hot(id);
             next = hot.older;
             if hot.insn_idx != search.insn_idx {
                 newer = Some(id);
@@ -110,12 +110,12 @@ impl Env<'_> {
             }
             match self.compare_with(id, &hot, search)? {
                 Match::Hit { loops } => {
-                    self.ckpts.hot_mut(id).hit_cnt += 1;
-                    if self.is_followed {
+                    self.store.ckpts.hot_mut(id).hit_cnt += 1;
+                    if self.trace.is_followed {
                         self.record_cut(id, loops || hot.branches > 0);
                     }
                     self.join_reads(id);
-                    if self.aux[search.insn_idx as usize].has(InsnFlags::JMP_POINT) {
+                    if self.learned.aux[search.insn_idx as usize].has(InsnFlags::JMP_POINT) {
                         self.push_jmp_history(Default::default(), Default::default());
                     }
                     self.propagate_precision(id, None)?;
@@ -125,7 +125,7 @@ impl Env<'_> {
                     return Ok((true, states_cnt));
                 }
                 Match::Miss => {
-                    if self.listener.is_some() {
+                    if self.trace.listener.is_some() {
                         self.tell_apart(id, &hot);
                     }
                     if self.count_miss(id, search) {
@@ -142,17 +142,17 @@ impl Env<'_> {
 
     /// Takes the checkpoint after `newer` out of the list.
     fn unlink(&mut self, bucket: usize, newer: Option<CkptId>, gone: &Hot) {
-        self.explored[bucket].uncleaned -= u32::from(!gone.cleaned);
+        self.store.explored[bucket].uncleaned -= u32::from(!gone.cleaned);
         match newer {
-            Some(newer) => self.ckpts.hot_mut(newer).older = gone.older,
-            None => self.explored[bucket].newest = gone.older,
+            Some(newer) => self.store.ckpts.hot_mut(newer).older = gone.older,
+            None => self.store.explored[bucket].newest = gone.older,
         }
     }
 
     /// True if the checkpoint has missed too often and leaves the list.
     fn count_miss(&mut self, id: CkptId, search: &Search) -> bool {
-        let force = self.aux[search.insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT);
-        let hot = self.ckpts.hot_mut(id);
+        let force = self.learned.aux[search.insn_idx as usize].has(InsnFlags::FORCE_CHECKPOINT);
+        let hot = self.store.ckpts.hot_mut(id);
         if search.add_new_state {
             hot.miss_cnt += 1;
         }
@@ -161,8 +161,8 @@ impl Env<'_> {
             return false;
         }
         hot.in_free_list = true;
-        self.free_list_size += 1;
-        self.explored_states_size -= 1;
+        self.store.free_list_size += 1;
+        self.store.explored_states_size -= 1;
         true
     }
 
@@ -170,8 +170,8 @@ impl Env<'_> {
         if hot.branches > 0 {
             return self.compare_with_unfinished(id, hot, search);
         }
-        if self.sccs.num_backedges > 0
-            && self.aux[search.insn_idx as usize].has(InsnFlags::CALLS_CALLBACK)
+        if self.store.sccs.num_backedges > 0
+            && self.learned.aux[search.insn_idx as usize].has(InsnFlags::CALLS_CALLBACK)
         {
             search.was_incomplete = self.incomplete_read_marks(id);
         }
@@ -187,9 +187,9 @@ impl Env<'_> {
     #[inline(always)] // As `Compare::is_apart`.
     fn is_apart(&self, hot: &Hot) -> bool {
         hot.hints.constant.is_some_and(|(regno, name)| {
-            let cur = self.frame().name(regno).val;
+            let cur = self.walk.frame().name(regno).val;
             cur != name.get()
-                && (is_constant(cur) || self.arena.known(cur) != named_constant(name.get()))
+                && (is_constant(cur) || self.store.arena.known(cur) != named_constant(name.get()))
         })
     }
 
@@ -202,7 +202,7 @@ impl Env<'_> {
     ) -> Check<Match> {
         let insn_idx = search.insn_idx;
         let apart = self.is_apart(hot);
-        let aux = self.aux[insn_idx as usize];
+        let aux = self.learned.aux[insn_idx as usize];
         let mut may_be_infinite = true;
         if hot.in_async_callback_fn && self.is_another_async_entry(id) {
             // Another entry into an async callback: not a loop.
@@ -212,9 +212,10 @@ impl Env<'_> {
                 return Ok(Match::Hit { loops: true });
             }
             may_be_infinite = false;
-        } else if is_may_goto(&self.insns[insn_idx as usize]) {
+        } else if is_may_goto(&self.facts.insns[insn_idx as usize]) {
             if !apart
-                && self.ckpts.get(id).state.meta.may_goto_depth != self.cur.meta.may_goto_depth
+                && self.store.ckpts.get(id).state.meta.may_goto_depth
+                    != self.walk.cur.meta.may_goto_depth
                 && self.states_equal(id, Exactness::RangeWithin)
             {
                 return Ok(Match::Hit { loops: true });
@@ -222,7 +223,7 @@ impl Env<'_> {
         } else if aux.has(InsnFlags::CALLS_CALLBACK) {
             if !apart && self.states_equal(id, Exactness::RangeWithin) {
                 // Before callbacks were loops, the answer of the comparison before stood here.
-                let loops = self.callbacks_are_loops()
+                let loops = self.facts.callbacks_are_loops()
                     || search.was_incomplete
                     || self.goes_by(HoleKind::CallbackStates);
                 return Ok(Match::Hit { loops });
@@ -231,7 +232,7 @@ impl Env<'_> {
         }
         if may_be_infinite
             && !apart
-            && states_maybe_looping(&self.arena, self.ckpts.get(id), &self.cur)
+            && states_maybe_looping(&self.store.arena, self.store.ckpts.get(id), &self.walk.cur)
             && self.is_round_again(id)
             && !self.iter_active_depths_differ(id)
             && self.unrolled_alike(id)
@@ -239,8 +240,8 @@ impl Env<'_> {
             return self.infinite_loop(id, insn_idx);
         }
         if !search.force_new_state
-            && self.pace.jmps - self.pace.jmps_at_save < 20
-            && self.stats.insns_processed - self.pace.insns_at_save < 100
+            && self.walk.pace.jmps - self.walk.pace.jmps_at_save < 20
+            && self.store.stats.insns_processed - self.walk.pace.insns_at_save < 100
         {
             search.add_new_state = false;
         }
@@ -249,39 +250,39 @@ impl Env<'_> {
 
     /// Whether the last frame belongs to another entry into an async callback.
     fn is_another_async_entry(&self, id: CkptId) -> bool {
-        let last = self.ckpts.get(id).state.frames.last().map(|&f| self.arena.meta(f));
-        last.map(|f| f.async_entry_cnt) != Some(self.frame().meta.async_entry_cnt)
+        let last = self.store.ckpts.get(id).state.frames.last().map(|&f| self.store.arena.meta(f));
+        last.map(|f| f.async_entry_cnt) != Some(self.walk.frame().meta.async_entry_cnt)
     }
 
     fn unrolled_alike(&self, id: CkptId) -> bool {
-        let (old, cur) = (&self.ckpts.get(id).state.meta, &self.cur.meta);
+        let (old, cur) = (&self.store.ckpts.get(id).state.meta, &self.walk.cur.meta);
         old.may_goto_depth == cur.may_goto_depth
             && old.callback_unroll_depth == cur.callback_unroll_depth
     }
 
     fn infinite_loop(&mut self, id: CkptId, insn_idx: u32) -> Check<Match> {
-        self.print_source_line(insn_idx, "; ");
-        let stop = self.refuse(errno::EINVAL, FlowFault::InfiniteLoop { insn_idx });
-        if self.rules().loops_repeat_exactly {
+        self.trace.print_source_line(self.facts, insn_idx, "; ");
+        let stop = self.trace.refuse(errno::EINVAL, FlowFault::InfiniteLoop { insn_idx });
+        if self.facts.rules().loops_repeat_exactly {
             verbose!(self, "cur state:");
             self.print_state_all();
             verbose!(self, "old state:");
-            let live = u32::from(self.aux[insn_idx as usize].live_regs) | 1 << 10;
-            let forgets = self.rules().dead_forgotten_at_once;
+            let live = u32::from(self.learned.aux[insn_idx as usize].live_regs) | 1 << 10;
+            let forgets = self.facts.rules().dead_forgotten_at_once;
             self.print_checkpoint(id, None, if forgets { live } else { !0 });
         }
         Err(stop)
     }
 
     pub(super) fn states_equal(&mut self, id: CkptId, exact: Exactness) -> bool {
-        self.stats.fast_paths.idmap_resets += 1;
-        self.stats.fast_paths.idmap_resets_counter +=
-            u64::from(self.config.tuning.idmap_reset == IdmapReset::Counter);
+        self.store.stats.fast_paths.idmap_resets += 1;
+        self.store.stats.fast_paths.idmap_resets_counter +=
+            u64::from(self.facts.config.tuning.idmap_reset == IdmapReset::Counter);
         let mut compare = self.comparison(id, exact);
         let equal = compare.states_equal();
         let hints = compare.hints;
         if !equal {
-            self.ckpts.hot_mut(id).hints = hints;
+            self.store.ckpts.hot_mut(id).hints = hints;
         }
         equal
     }
@@ -289,25 +290,25 @@ impl Env<'_> {
     /// A checkpoint beside the current state, with what earlier comparisons have taught.
     #[inline(always)]
     fn comparison(&mut self, id: CkptId, exact: Exactness) -> Compare<'_> {
-        self.idmap.reset(self.id_gen);
-        let rules = self.rules();
+        self.store.idmap.reset(self.store.id_gen);
+        let rules = self.facts.rules();
         Compare {
-            arena: &self.arena,
-            idmap: &mut self.idmap,
-            old: self.ckpts.get(id),
-            cur: &self.cur,
-            aux: &self.aux,
+            arena: &self.store.arena,
+            idmap: &mut self.store.idmap,
+            old: self.store.ckpts.get(id),
+            cur: &self.walk.cur,
+            aux: &self.learned.aux,
             exact,
-            all_precise: !self.bpf_capable,
-            allow_uninit_stack: self.allow_uninit_stack,
-            explore_alu_limits: self.explore_alu_limits,
+            all_precise: !self.facts.bpf_capable,
+            allow_uninit_stack: self.facts.allow_uninit_stack,
+            explore_alu_limits: self.learned.explore_alu_limits,
             equals_cover: !rules.equal_ids_are_paired,
             same_objects: !rules.objects_are_paired,
             linked_are_apart: rules.linked_are_apart,
             never_dead: if rules.dead_registers_ignored { 0 } else { !0 },
             offsets_are_bounds: rules.offsets_are_bounds,
             halves_compared: rules.dead_forgotten_at_once,
-            hints: self.ckpts.hot(id).hints,
+            hints: self.store.ckpts.hot(id).hints,
         }
     }
 
@@ -317,7 +318,7 @@ impl Env<'_> {
         let why = match hot.hints.constant {
             _ if hot.branches > 0 => Apart::Unfinished,
             Some((regno, _)) if self.is_apart(hot) => {
-                Apart::Register { frame: self.cur.curframe() as u8, regno }
+                Apart::Register { frame: self.walk.cur.curframe() as u8, regno }
             }
             _ => self.why_apart(id),
         };
@@ -327,8 +328,8 @@ impl Env<'_> {
     /// What the comparison has just taught tells them apart, more often than not; else they are
     /// compared once more, without what earlier comparisons have taught.
     fn why_apart(&mut self, id: CkptId) -> Apart {
-        let last_frame = self.cur.curframe() as u8;
-        let hot = *self.ckpts.hot(id);
+        let last_frame = self.walk.cur.curframe() as u8;
+        let hot = *self.store.ckpts.hot(id);
         if self.is_apart(&hot) {
             return place(Hints { place: None, ..hot.hints }, last_frame);
         }
@@ -359,78 +360,83 @@ impl Env<'_> {
             if slot.types[0] != SlotType::Iter {
                 return None;
             }
-            match self.arena.val(slot.spill.val).extra {
+            match self.store.arena.val(slot.spill.val).extra {
                 Extra::Iter { active: IterState::Active, depth, .. } => Some(depth),
                 _ => None,
             }
         };
-        let depth_of = |slot: &Slot| match self.arena.val(slot.spill.val).extra {
+        let depth_of = |slot: &Slot| match self.store.arena.val(slot.spill.val).extra {
             Extra::Iter { depth, .. } => depth,
             _ => 0,
         };
-        self.ckpts.get(id).state.frames.iter().zip(&self.cur.frames).any(|(&old, cur)| {
-            self.arena
-                .frame_slots(old)
-                .zip(cur.slots())
-                .any(|(o, c)| active_depth(o).is_some_and(|depth| depth_of(c) != depth))
-        })
+        self.store.ckpts.get(id).state.frames.iter().zip(&self.walk.cur.frames).any(
+            |(&old, cur)| {
+                self.store
+                    .arena
+                    .frame_slots(old)
+                    .zip(cur.slots())
+                    .any(|(o, c)| active_depth(o).is_some_and(|depth| depth_of(c) != depth))
+            },
+        )
     }
 
     /// Saves the current state at the head of its list.
     fn add_checkpoint(&mut self, bucket: usize, insn_idx: u32) {
-        self.stats.total_states += 1;
-        self.explored_states_size += 1;
+        self.store.stats.total_states += 1;
+        self.store.explored_states_size += 1;
         self.update_peak_states();
-        self.pace.jmps_at_save = self.pace.jmps;
-        self.pace.insns_at_save = self.stats.insns_processed;
-        let mut state = self.cur.save(&mut self.arena);
+        self.walk.pace.jmps_at_save = self.walk.pace.jmps;
+        self.walk.pace.insns_at_save = self.store.stats.insns_processed;
+        let mut state = self.walk.cur.save(&mut self.store.arena);
         state.meta.insn_idx = insn_idx;
         let precise = SmallVec::from_elem(Marks::default(), state.frames.len());
         let hot = Hot {
             insn_idx,
             branches: 1,
-            older: self.explored[bucket].newest,
-            in_async_callback_fn: self.frame().meta.in_async_callback_fn,
+            older: self.store.explored[bucket].newest,
+            in_async_callback_fn: self.walk.frame().meta.in_async_callback_fn,
             ..Hot::default()
         };
-        let chains = self.frame().chains;
-        let (id, recycled) = self.ckpts.add(hot, Checkpoint { state, precise, chains });
-        self.stats.fast_paths.states_saved += 1;
-        self.stats.fast_paths.states_recycled += u64::from(recycled);
-        if self.is_followed {
+        let chains = self.walk.frame().chains;
+        let (id, recycled) = self.store.ckpts.add(hot, Checkpoint { state, precise, chains });
+        self.store.stats.fast_paths.states_saved += 1;
+        self.store.stats.fast_paths.states_recycled += u64::from(recycled);
+        if self.trace.is_followed {
             self.record_checkpoint(id);
-            self.tell(Event::Saved { insn_idx });
+            self.trace.tell(Event::Saved { insn_idx });
         }
         self.maybe_enter_scc(id);
         self.save_reads(id);
-        self.cur.meta.parent = Some(id);
-        self.cur.meta.first_insn_idx = insn_idx;
-        self.cur.meta.dfs_depth += 1;
-        self.cur.history.begin_stretch();
-        self.cur.lose_chains();
-        self.frame_mut().chains = Chains::at_checkpoint();
-        self.explored[bucket] =
-            Bucket { newest: Some(id), uncleaned: self.explored[bucket].uncleaned + 1 };
+        self.walk.cur.meta.parent = Some(id);
+        self.walk.cur.meta.first_insn_idx = insn_idx;
+        self.walk.cur.meta.dfs_depth += 1;
+        self.walk.cur.history.begin_stretch();
+        self.walk.cur.lose_chains();
+        self.walk.frame_mut().chains = Chains::at_checkpoint();
+        self.store.explored[bucket] =
+            Bucket { newest: Some(id), uncleaned: self.store.explored[bucket].uncleaned + 1 };
     }
 
     pub(crate) fn update_peak_states(&mut self) {
-        let now = self.explored_states_size + self.free_list_size + self.sccs.num_backedges;
-        self.stats.peak_states = self.stats.peak_states.max(now);
+        let now = self.store.explored_states_size
+            + self.store.free_list_size
+            + self.store.sccs.num_backedges;
+        self.store.stats.peak_states = self.store.stats.peak_states.max(now);
     }
 
     /// The current path has ended: its checkpoints have one branch less to wait for.
     pub(crate) fn update_branch_counts(&mut self) -> Check {
-        let mut next = self.cur.meta.parent;
+        let mut next = self.walk.cur.meta.parent;
         while let Some(id) = next {
-            let hot = self.ckpts.hot_mut(id);
+            let hot = self.store.ckpts.hot_mut(id);
             hot.branches -= 1;
             if hot.branches > 0 {
                 break;
             }
-            if self.sccs.num_backedges > 0 {
+            if self.store.sccs.num_backedges > 0 {
                 self.keep_history(id);
             }
-            next = self.ckpts.get(id).state.meta.parent;
+            next = self.store.ckpts.get(id).state.meta.parent;
             self.maybe_exit_scc(id)?;
             self.maybe_free(id);
         }
@@ -439,16 +445,16 @@ impl Env<'_> {
 
     /// A back-edge may go on from a checkpoint that the walk is done with.
     fn keep_history(&mut self, id: CkptId) {
-        let stretch = self.ckpts.get(id).state.stretch;
-        let history = OwnHistory(self.cur.history.entries(stretch).into());
-        self.ckpts.keep_history(id, history);
+        let stretch = self.store.ckpts.get(id).state.stretch;
+        let history = OwnHistory(self.walk.cur.history.entries(stretch).into());
+        self.store.ckpts.keep_history(id, history);
     }
 
     fn maybe_free(&mut self, id: CkptId) {
-        let hot = self.ckpts.hot(id);
+        let hot = self.store.ckpts.hot(id);
         if hot.in_free_list && hot.branches == 0 && !self.incomplete_read_marks(id) {
-            self.ckpts.remove(id, &mut self.arena);
-            self.free_list_size -= 1;
+            self.store.ckpts.remove(id, &mut self.store.arena);
+            self.store.free_list_size -= 1;
         }
     }
 }

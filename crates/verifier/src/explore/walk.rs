@@ -30,9 +30,9 @@ fn may_touch_stack(insn: Insn) -> bool {
 impl Env<'_> {
     /// Walks the main program.
     pub(crate) fn do_check_main(&mut self) -> Check {
-        self.insn_idx = 0;
-        if self.is_replacement() && self.log.traces() {
-            let name = self.subprogs[0].name.clone();
+        self.walk.insn_idx = 0;
+        if self.facts.is_replacement() && self.trace.log.traces() {
+            let name = self.learned.subprogs[0].name.clone();
             verbose!(self, "Validating {name}() func#0...\n");
         }
         self.do_check_common(0)?;
@@ -41,11 +41,11 @@ impl Env<'_> {
 
     /// Walks the main program, and the global functions that it may call.
     pub(crate) fn walk_functions(&mut self) -> Check {
-        if self.rules().globals_when_called {
+        if self.facts.rules().globals_when_called {
             self.do_check_main()?;
             return self.do_check_subprogs();
         }
-        for subprog in &mut self.subprogs[1..] {
+        for subprog in &mut self.learned.subprogs[1..] {
             subprog.called = true;
         }
         self.do_check_subprogs()?;
@@ -54,25 +54,28 @@ impl Env<'_> {
 
     /// Walks each global function that walked code calls, until none is left.
     fn do_check_subprogs(&mut self) -> Check {
-        let mut verified = vec![false; self.subprogs.len()];
+        let mut verified = vec![false; self.learned.subprogs.len()];
         let mut i = 0;
         loop {
-            let waits =
-                |&i: &usize| self.subprogs[i].is_global && self.subprogs[i].called && !verified[i];
-            let count = self.subprogs.len();
+            let waits = |&i: &usize| {
+                self.learned.subprogs[i].is_global
+                    && self.learned.subprogs[i].called
+                    && !verified[i]
+            };
+            let count = self.learned.subprogs.len();
             let next = (i + 1..count).chain(1..count).find(waits);
             i = match next {
                 Some(i) => i,
                 None => return Ok(()),
             };
             verified[i] = true;
-            self.insn_idx = self.subprogs[i].start;
-            let name = self.subprogs[i].name.clone();
-            if self.log.traces() {
+            self.walk.insn_idx = self.learned.subprogs[i].start;
+            let name = self.learned.subprogs[i].name.clone();
+            if self.trace.log.traces() {
                 verbose!(self, "Validating {name}() func#{i}...\n");
             }
             self.do_check_common(i as u32)?;
-            if self.log.traces() {
+            if self.trace.log.traces() {
                 verbose!(
                     self,
                     "Func#{i} ('{name}') is safe for any args that match its prototype\n"
@@ -83,41 +86,41 @@ impl Env<'_> {
 
     /// Walks one function on its own.
     fn do_check_common(&mut self, subprogno: u32) -> Check {
-        let start = self.subprogs[subprogno as usize].start;
+        let start = self.learned.subprogs[subprogno as usize].start;
         // Its first source line is written, whatever was before.
-        self.log_at.prev_linfo = None;
+        self.trace.log_at.prev_linfo = None;
         let mut cur = VerifierState::default();
-        let frame = self.arena.new_frame(FrameMeta {
+        let frame = self.store.arena.new_frame(FrameMeta {
             callsite: BPF_MAIN_FUNC,
             subprogno,
-            instance: self.live_stack.root(start),
+            instance: self.learned.live_stack.root(start),
             ..FrameMeta::default()
         });
         cur.frames.push(frame);
         cur.meta = StateMeta {
             first_insn_idx: start,
             last_insn_idx: u32::MAX,
-            in_sleepable: self.prog.prog_flags.contains(ProgFlags::SLEEPABLE),
+            in_sleepable: self.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE),
             ..StateMeta::default()
         };
-        self.cur.history.clear();
-        cur.history = std::mem::take(&mut self.cur.history);
-        self.cur = cur;
-        if let Some(reads) = &mut self.reads {
+        self.walk.cur.history.clear();
+        cur.history = std::mem::take(&mut self.walk.cur.history);
+        self.walk.cur = cur;
+        if let Some(reads) = &mut self.store.reads {
             reads.begin();
         }
-        self.subprogno_walked = subprogno;
-        self.mark_state_scratched();
-        self.insn_idx = start;
-        self.prev_insn_idx = u32::MAX;
+        self.walk.subprogno_walked = subprogno;
+        self.walk.mark_state_scratched();
+        self.walk.insn_idx = start;
+        self.walk.prev_insn_idx = u32::MAX;
         check::entry::prepare_args(self, subprogno)?;
         self.record_root();
-        self.tell(Event::Function { subprog: subprogno });
+        self.trace.tell(Event::Function { subprog: subprogno });
         self.do_check()?;
-        if !self.log.traces_all() {
-            self.log.reset(0);
+        if !self.trace.log.traces_all() {
+            self.trace.log.reset(0);
         }
-        self.explored.fill(Bucket::default());
+        self.store.explored.fill(Bucket::default());
         Ok(())
     }
 
@@ -126,13 +129,13 @@ impl Env<'_> {
         let mut do_print_state = false;
         loop {
             self.walk_scalars();
-            if self.stats.insns_processed >= self.memory_check_at {
+            if self.store.stats.insns_processed >= self.store.memory_check_at {
                 self.check_memory()?;
             }
             if !self.step(&mut do_print_state)? {
                 continue;
             }
-            self.mark_state_scratched();
+            self.walk.mark_state_scratched();
             self.update_branch_counts()?;
             self.update_live_stack();
             if !self.pop_stack() {
@@ -144,17 +147,17 @@ impl Env<'_> {
 
     /// Walks insns on scalars, as long as nothing else can come of them.
     fn walk_scalars(&mut self) {
-        if self.cur.meta.speculative || self.is_followed && !self.tells_runs {
+        if self.walk.cur.meta.speculative || self.trace.is_followed && !self.trace.tells_runs {
             return;
         }
-        let (first, before) = (self.insn_idx, self.stats.insns_processed);
-        if self.reads.is_none() {
+        let (first, before) = (self.walk.insn_idx, self.store.stats.insns_processed);
+        if self.store.reads.is_none() {
             self.walk_run::<false>();
         } else {
             self.walk_marking();
         }
-        if self.is_followed {
-            self.tell_run(first, self.stats.insns_processed - before);
+        if self.trace.is_followed {
+            self.tell_run(first, self.store.stats.insns_processed - before);
         }
     }
 
@@ -168,17 +171,17 @@ impl Env<'_> {
     #[cold]
     fn tell_run(&mut self, first: u32, insns: u32) {
         if insns > 0 {
-            let frame = self.cur.curframe();
-            self.tell(Event::Run { first, insns, frame });
+            let frame = self.walk.cur.curframe();
+            self.trace.tell(Event::Run { first, insns, frame });
         }
     }
 
     #[inline(always)]
     fn walk_run<const READS_ARE_MARKED: bool>(&mut self) {
-        while self.stats.insns_processed < self.config.profile.insns_max {
-            let at = self.insn_idx as usize;
-            let Some(aux) = self.aux.get(at) else { return };
-            let insn = self.insns[at];
+        while self.store.stats.insns_processed < self.facts.config.profile.insns_max {
+            let at = self.walk.insn_idx as usize;
+            let Some(aux) = self.learned.aux.get(at) else { return };
+            let insn = self.facts.insns[at];
             if aux.has(InsnFlags::PRUNE_POINT | InsnFlags::JMP_POINT)
                 || !matches!(insn.class(), BPF_ALU | BPF_ALU64)
                 || !step_alu(self, insn)
@@ -188,31 +191,31 @@ impl Env<'_> {
             if READS_ARE_MARKED {
                 self.note_operands(insn);
             }
-            self.aux[at].flags |= InsnFlags::SEEN;
-            self.stats.insns_processed += 1;
-            self.prev_insn_idx = at as u32;
-            self.insn_idx = at as u32 + 1;
+            self.learned.aux[at].flags |= InsnFlags::SEEN;
+            self.store.stats.insns_processed += 1;
+            self.walk.prev_insn_idx = at as u32;
+            self.walk.insn_idx = at as u32 + 1;
         }
     }
 
     /// Walks one insn; true if the path ends.
     #[inline(always)] // Its frame for each insn walked is 2.5 % of `stress_backtrack`.
     fn step(&mut self, do_print_state: &mut bool) -> Check<bool> {
-        self.history_insn = None;
-        self.cur.meta.last_insn_idx = self.prev_insn_idx;
-        self.cur.meta.insn_idx = self.insn_idx;
-        if self.insn_idx as usize >= self.insns.len() {
-            let (i, n) = (self.insn_idx as i32, self.insns.len());
+        self.walk.history_insn = None;
+        self.walk.cur.meta.last_insn_idx = self.walk.prev_insn_idx;
+        self.walk.cur.meta.insn_idx = self.walk.insn_idx;
+        if self.walk.insn_idx as usize >= self.facts.insns.len() {
+            let (i, n) = (self.walk.insn_idx as i32, self.facts.insns.len());
             reject!(self, EFAULT, FlowFault::InsnIdx { i, n });
         }
-        self.stats.insns_processed += 1;
-        if self.stats.insns_processed > self.config.profile.insns_max {
-            let n = self.stats.insns_processed;
+        self.store.stats.insns_processed += 1;
+        if self.store.stats.insns_processed > self.facts.config.profile.insns_max {
+            let n = self.store.stats.insns_processed;
             reject!(self, E2BIG, FlowFault::TooManyInsns { n });
         }
         let flags = self.aux().flags;
-        if flags.contains(InsnFlags::PRUNE_POINT) && self.is_state_visited(self.insn_idx)? {
-            if self.is_followed {
+        if flags.contains(InsnFlags::PRUNE_POINT) && self.is_state_visited(self.walk.insn_idx)? {
+            if self.trace.is_followed {
                 self.tell_pruned(*do_print_state);
             }
             return Ok(true);
@@ -220,40 +223,41 @@ impl Env<'_> {
         if flags.contains(InsnFlags::JMP_POINT) {
             self.push_jmp_history(Access::None, LinkedRegs::default());
         }
-        if self.is_followed {
+        if self.trace.is_followed {
             self.follow_insn(do_print_state);
         }
-        if !self.cur.meta.speculative {
+        if !self.walk.cur.meta.speculative {
             self.aux_mut().flags |= InsnFlags::SEEN;
         } else if flags.contains(InsnFlags::NOSPEC) {
             return Ok(true);
         }
-        let frames = self.cur.frames.len();
+        let frames = self.walk.cur.frames.len();
         let may_touch_stack = may_touch_stack(self.insn());
         if may_touch_stack {
-            self.live_stack.begin_insn(self.frame().meta.instance, self.insn_idx);
+            self.learned.live_stack.begin_insn(self.walk.frame().meta.instance, self.walk.insn_idx);
         }
         match check::do_check_insn(self) {
             Ok(next @ (Next::Insn(to) | Next::Returned(to))) => {
-                if self.cur.frames.len() != frames {
-                    self.cur.lose_chains();
+                if self.walk.cur.frames.len() != frames {
+                    self.walk.cur.lose_chains();
                 }
                 *do_print_state |= matches!(next, Next::Returned(_));
-                if may_touch_stack && self.cur.frames.len() == frames {
-                    self.live_stack.commit_writes();
+                if may_touch_stack && self.walk.cur.frames.len() == frames {
+                    self.learned.live_stack.commit_writes();
                 }
-                let stop = self.cur.meta.speculative && self.aux().has(InsnFlags::NOSPEC_RESULT);
-                self.prev_insn_idx = self.insn_idx;
-                self.insn_idx = to;
+                let stop =
+                    self.walk.cur.meta.speculative && self.aux().has(InsnFlags::NOSPEC_RESULT);
+                self.walk.prev_insn_idx = self.walk.insn_idx;
+                self.walk.insn_idx = to;
                 Ok(stop)
             }
             Ok(Next::PathEnd) => Ok(true),
             Err(Stop::Reject(refused))
-                if self.cur.meta.speculative
+                if self.walk.cur.meta.speculative
                     && matches!(refused.errno, errno::EPERM | errno::EACCES | errno::EINVAL) =>
             {
                 if may_touch_stack {
-                    self.live_stack.commit_writes();
+                    self.learned.live_stack.commit_writes();
                 }
                 let aux = self.aux_mut();
                 aux.flags |= InsnFlags::NOSPEC;
@@ -268,28 +272,28 @@ impl Env<'_> {
 
     /// From this jump on, if one of the linked registers matters, all do.
     fn join_linked(&mut self, linked: &LinkedRegs) {
-        let curframe = self.cur.curframe() as u8;
+        let curframe = self.walk.cur.curframe() as u8;
         if !linked.iter().all(|l| l.is_reg && l.frameno == curframe) {
-            self.cur.lose_chains();
+            self.walk.cur.lose_chains();
             return;
         }
         let regs = linked.iter().fold(0, |regs, l| regs | 1 << l.at);
-        self.frame_mut().chains.join(regs);
+        self.walk.frame_mut().chains.join(regs);
     }
 
     /// What was read and written of the stack counts from now on for the functions of the current
     /// path.
     pub(crate) fn update_live_stack(&mut self) {
-        if self.reads.is_some() || self.rules().dead_forgotten_at_once {
+        if self.store.reads.is_some() || self.facts.rules().dead_forgotten_at_once {
             return;
         }
-        let instance = self.frame().meta.instance;
-        if self.log.traces_all() {
+        let instance = self.walk.frame().meta.instance;
+        if self.trace.log.traces_all() {
             let mut text = String::new();
-            self.live_stack.update(instance, Some(&mut text));
+            self.learned.live_stack.update(instance, Some(&mut text));
             verbose!(self, "{text}");
         } else {
-            self.live_stack.update(instance, None);
+            self.learned.live_stack.update(instance, None);
         }
     }
 
@@ -297,22 +301,22 @@ impl Env<'_> {
     fn follow_insn(&mut self, do_print_state: &mut bool) {
         self.record_insn();
         self.tell_insn();
-        if self.log.traces() {
+        if self.trace.log.traces() {
             self.print_insn(do_print_state);
         }
     }
 
     /// The path ends because a saved state covers it.
     fn tell_pruned(&mut self, after_pop: bool) {
-        let (insn_idx, frame) = (self.insn_idx, self.cur.curframe());
-        self.tell(Event::Pruned { insn_idx, frame });
-        if !self.log.traces() {
+        let (insn_idx, frame) = (self.walk.insn_idx, self.walk.cur.curframe());
+        self.trace.tell(Event::Pruned { insn_idx, frame });
+        if !self.trace.log.traces() {
             return;
         }
-        let (prev, idx) = (self.prev_insn_idx as i32, self.insn_idx);
+        let (prev, idx) = (self.walk.prev_insn_idx as i32, self.walk.insn_idx);
         if after_pop {
             let speculative =
-                if self.cur.meta.speculative { " (speculative execution)" } else { "" };
+                if self.walk.cur.meta.speculative { " (speculative execution)" } else { "" };
             verbose!(self, "\nfrom {prev} to {idx}{speculative}: safe\n");
         } else {
             verbose!(self, "{idx}: safe\n");
@@ -324,9 +328,9 @@ impl Env<'_> {
     ///
     /// Kernel: `push_jmp_history` (6.18).
     pub(crate) fn push_jmp_history(&mut self, access: Access, linked: LinkedRegs) {
-        let (insn_idx, prev_idx) = (self.insn_idx, self.prev_insn_idx);
-        if let Some(last) = self.cur.history.last_mut()
-            && self.history_insn == Some(insn_idx)
+        let (insn_idx, prev_idx) = (self.walk.insn_idx, self.walk.prev_insn_idx);
+        if let Some(last) = self.walk.cur.history.last_mut()
+            && self.walk.history_insn == Some(insn_idx)
             && last.insn_idx == insn_idx
         {
             if access != Access::None {
@@ -341,7 +345,7 @@ impl Env<'_> {
         if linked.len() > 0 {
             self.join_linked(&linked);
         }
-        self.cur.history.push(JmpEntry { insn_idx, prev_idx, access, linked });
-        self.history_insn = Some(insn_idx);
+        self.walk.cur.history.push(JmpEntry { insn_idx, prev_idx, access, linked });
+        self.walk.history_insn = Some(insn_idx);
     }
 }

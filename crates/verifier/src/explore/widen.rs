@@ -10,15 +10,16 @@ use crate::state::stack::{Slot, SlotType};
 impl Env<'_> {
     /// The newest checkpoint at `insn_idx` that the path of `parent` went through.
     pub(crate) fn find_prev_entry(&self, parent: CkptId, insn_idx: u32) -> Option<CkptId> {
-        let cur = &self.ckpts.get(parent).state;
+        let cur = &self.store.ckpts.get(parent).state;
         let callsites = |id: CkptId| {
-            self.ckpts.get(id).state.frames.iter().map(|&f| self.arena.meta(f).callsite)
+            self.store.ckpts.get(id).state.frames.iter().map(|&f| self.store.arena.meta(f).callsite)
         };
-        let bucket = ((insn_idx ^ self.cur.callsite_key()) % self.insns.len() as u32) as usize;
-        self.ckpts.list(self.explored[bucket].newest).find(|&id| {
-            let ckpt = self.ckpts.get(id);
+        let bucket =
+            ((insn_idx ^ self.walk.cur.callsite_key()) % self.facts.insns.len() as u32) as usize;
+        self.store.ckpts.list(self.store.explored[bucket].newest).find(|&id| {
+            let ckpt = self.store.ckpts.get(id);
             ckpt.state.meta.insn_idx == insn_idx
-                && self.ckpts.hot(id).branches > 0
+                && self.store.ckpts.hot(id).branches > 0
                 && ckpt.state.meta.dfs_depth < cur.meta.dfs_depth
                 && callsites(id).eq(callsites(parent))
         })
@@ -27,29 +28,29 @@ impl Env<'_> {
     /// Scalars of the branch pushed last that differ from those at `prev`, and did not matter
     /// there, become unknown.
     pub(crate) fn widen_imprecise_scalars(&mut self, prev: CkptId) {
-        self.idmap.reset(self.id_gen);
-        let frames = self.ckpts.get(prev).state.frames.clone();
+        self.store.idmap.reset(self.store.id_gen);
+        let frames = self.store.ckpts.get(prev).state.frames.clone();
         for fr in (0..frames.len()).rev() {
-            let marks = self.ckpts.get(prev).precise[fr];
+            let marks = self.store.ckpts.get(prev).precise[fr];
             let Some(cur_id) =
-                self.branches.last_mut().and_then(|b| b.state.frames.get(fr).copied())
+                self.store.branches.last_mut().and_then(|b| b.state.frames.get(fr).copied())
             else {
                 continue;
             };
-            let mut regs = self.arena.frame(cur_id).regs;
-            let mut slots: Vec<Slot> = self.arena.frame_slots(cur_id).copied().collect();
-            let olds = self.arena.frame(frames[fr]).regs;
+            let mut regs = self.store.arena.frame(cur_id).regs;
+            let mut slots: Vec<Slot> = self.store.arena.frame_slots(cur_id).copied().collect();
+            let olds = self.store.arena.frame(frames[fr]).regs;
             for (r, (old, reg)) in olds.into_iter().zip(&mut regs).enumerate() {
                 self.maybe_widen(old, marks.regs >> r & 1 == 1, reg);
             }
             for (spi, slot) in slots.iter_mut().enumerate() {
-                let old = self.arena.frame_slot(frames[fr], spi).copied();
+                let old = self.store.arena.frame_slot(frames[fr], spi).copied();
                 let Some(old) = old.filter(|o| o.types[7] == SlotType::Spill) else { continue };
                 if slot.is_spilled() {
                     self.maybe_widen(old.spill, marks.stack >> spi & 1 == 1, &mut slot.spill);
                 }
             }
-            let widened = self.arena.edit_frame(
+            let widened = self.store.arena.edit_frame(
                 cur_id,
                 |r| *r = regs,
                 !0,
@@ -60,7 +61,7 @@ impl Env<'_> {
                     changes
                 },
             );
-            if let Some(branch) = self.branches.last_mut() {
+            if let Some(branch) = self.store.branches.last_mut() {
                 branch.state.frames[fr] = widened;
             }
         }
@@ -69,37 +70,38 @@ impl Env<'_> {
     /// The newest checkpoint at `insn_idx` that the current path went through with the same
     /// callers.
     pub(crate) fn find_prev_entry_of_current(&self, insn_idx: u32) -> Option<CkptId> {
-        let bucket = ((insn_idx ^ self.cur.callsite_key()) % self.insns.len() as u32) as usize;
-        self.ckpts.list(self.explored[bucket].newest).find(|&id| {
-            let ckpt = self.ckpts.get(id);
-            let callsites = ckpt.state.frames.iter().map(|&f| self.arena.meta(f).callsite);
+        let bucket =
+            ((insn_idx ^ self.walk.cur.callsite_key()) % self.facts.insns.len() as u32) as usize;
+        self.store.ckpts.list(self.store.explored[bucket].newest).find(|&id| {
+            let ckpt = self.store.ckpts.get(id);
+            let callsites = ckpt.state.frames.iter().map(|&f| self.store.arena.meta(f).callsite);
             ckpt.state.meta.insn_idx == insn_idx
-                && self.ckpts.hot(id).branches > 0
-                && ckpt.state.meta.dfs_depth < self.cur.meta.dfs_depth
-                && callsites.eq(self.cur.frames.iter().map(|f| f.meta.callsite))
+                && self.store.ckpts.hot(id).branches > 0
+                && ckpt.state.meta.dfs_depth < self.walk.cur.meta.dfs_depth
+                && callsites.eq(self.walk.cur.frames.iter().map(|f| f.meta.callsite))
         })
     }
 
     /// The same as [`Self::widen_imprecise_scalars`] for the current state.
     pub(crate) fn widen_current(&mut self, prev: CkptId) {
-        self.idmap.reset(self.id_gen);
-        let frames = self.ckpts.get(prev).state.frames.clone();
+        self.store.idmap.reset(self.store.id_gen);
+        let frames = self.store.ckpts.get(prev).state.frames.clone();
         for fr in (0..frames.len()).rev() {
-            let marks = self.ckpts.get(prev).precise[fr];
+            let marks = self.store.ckpts.get(prev).precise[fr];
             for r in 0..10u8 {
-                let old = self.arena.frame(frames[fr]).regs[r as usize];
-                let mut name = self.cur.frames[fr].name(r);
+                let old = self.store.arena.frame(frames[fr]).regs[r as usize];
+                let mut name = self.walk.cur.frames[fr].name(r);
                 self.maybe_widen(old, marks.regs >> r & 1 == 1, &mut name);
-                self.cur.frames[fr].set_name(r, name);
+                self.walk.cur.frames[fr].set_name(r, name);
             }
-            let old_slots: Vec<Slot> = self.arena.frame_slots(frames[fr]).copied().collect();
+            let old_slots: Vec<Slot> = self.store.arena.frame_slots(frames[fr]).copied().collect();
             for (spi, old) in old_slots.iter().enumerate() {
-                let Some(slot) = self.cur.frames[fr].slot(spi).copied() else { break };
+                let Some(slot) = self.walk.cur.frames[fr].slot(spi).copied() else { break };
                 if old.is_spilled() && slot.is_spilled() {
                     let mut packed = slot.spill;
                     self.maybe_widen(old.spill, marks.stack >> spi & 1 == 1, &mut packed);
                     if packed != slot.spill {
-                        self.cur.frames[fr].slot_mut(spi).spill = packed;
+                        self.walk.cur.frames[fr].slot_mut(spi).spill = packed;
                     }
                 }
             }
@@ -107,14 +109,14 @@ impl Env<'_> {
     }
 
     fn maybe_widen(&mut self, old: PackedReg, precise: bool, cur: &mut PackedReg) {
-        let (o, c) = (self.arena.val(old.val), self.arena.val(cur.val));
-        if !o.is_scalar() || !c.is_scalar() || precise || !self.bpf_capable {
+        let (o, c) = (self.store.arena.val(old.val), self.store.arena.val(cur.val));
+        if !o.is_scalar() || !c.is_scalar() || precise || !self.facts.bpf_capable {
             return;
         }
         let exact = o.off == c.off
             && o.extra == c.extra
             && o.val == c.val
-            && self.idmap.check_ids(old.id, cur.id);
+            && self.store.idmap.check_ids(old.id, cur.id);
         if !exact {
             *cur = PackedReg::UNKNOWN;
         }

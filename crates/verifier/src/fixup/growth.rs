@@ -31,8 +31,8 @@ pub(super) enum Pass {
 
 /// What the kernel's rewrites add to the insn at `idx`, which is walked.
 pub(super) fn of(env: &Env<'_>, idx: usize) -> (Pass, Growth) {
-    let insn = env.insns[idx];
-    if env.prog.prog_flags.contains(ProgFlags::TEST_RND_HI32) {
+    let insn = env.facts.insns[idx];
+    if env.facts.prog.prog_flags.contains(ProgFlags::TEST_RND_HI32) {
         return (Pass::ZeroExt, Growth::AtMost(MAX as u32));
     }
     let misc = match insn.class() {
@@ -43,7 +43,7 @@ pub(super) fn of(env: &Env<'_>, idx: usize) -> (Pass, Growth) {
         BPF_ALU | BPF_ALU64 => match insn.op() {
             BPF_DIV | BPF_MOD => division(insn),
             // Masks against speculation.
-            BPF_ADD | BPF_SUB if !env.bypass_spec_v1 => Growth::AtMost(12),
+            BPF_ADD | BPF_SUB if !env.facts.bypass_spec_v1 => Growth::AtMost(12),
             // Pointers to and from an arena.
             BPF_MOV if insn.off == BPF_ADDR_SPACE_CAST && insn.is_src_reg() => Growth::AtMost(2),
             _ => Growth::Exactly(0),
@@ -53,17 +53,17 @@ pub(super) fn of(env: &Env<'_>, idx: usize) -> (Pass, Growth) {
         BPF_LD if insn.mode() == BPF_IND && insn.imm != 0 => Growth::Exactly(6),
         BPF_LD => Growth::Exactly(5),
         _ if is_kfunc_call(&insn) => Growth::AtMost(10),
-        _ if is_helper_call(&insn) => match env.aux[idx].loop_inline() {
+        _ if is_helper_call(&insn) => match env.learned.aux[idx].loop_inline() {
             LoopInline::Fits(_) => return (Pass::Loops, Growth::AtMost(MAX as u32)),
             _ => helper(env, idx),
         },
         // Besides what is put before the function.
         _ if is_may_goto(&insn) => Growth::Exactly(6),
         // What programs of some structs do last.
-        BPF_JMP if insn.op() == BPF_EXIT && env.prog.prog_type == ProgType::StructOps => {
+        BPF_JMP if insn.op() == BPF_EXIT && env.facts.prog.prog_type == ProgType::StructOps => {
             return (Pass::Accesses, Growth::AtMost(MAX as u32));
         }
-        _ if !env.bypass_spec_v1 => Growth::AtMost(1),
+        _ if !env.facts.bypass_spec_v1 => Growth::AtMost(1),
         _ => Growth::Exactly(0),
     };
     (Pass::Misc, misc)
@@ -93,7 +93,7 @@ fn lookup(env: &Env<'_>, map: CallMap) -> Growth {
     let unknown = Growth::AtMost(12);
     // Behind the program's own maps are the templates of inner maps.
     let CallMap::Known(map) = map else { return unknown };
-    let Some(map) = env.prog.maps.get(map as usize) else { return unknown };
+    let Some(map) = env.facts.prog.maps.get(map as usize) else { return unknown };
     Growth::Exactly(match map.map_type {
         // Its size may change.
         MapType::Array if map.map_flags.contains(MapFlags::INNER_MAP) => 0,
@@ -112,9 +112,9 @@ fn lookup(env: &Env<'_>, map: CallMap) -> Growth {
 
 /// Of a call of a helper.
 fn helper(env: &Env<'_>, idx: usize) -> Growth {
-    match u32::try_from(env.insns[idx].imm).ok().and_then(HelperId::from_number) {
-        Some(HelperId::MapLookupElem) => lookup(env, env.aux[idx].call_map()),
-        Some(HelperId::TailCall) if !env.bypass_spec_v1 => Growth::AtMost(4),
+    match u32::try_from(env.facts.insns[idx].imm).ok().and_then(HelperId::from_number) {
+        Some(HelperId::MapLookupElem) => lookup(env, env.learned.aux[idx].call_map()),
+        Some(HelperId::TailCall) if !env.facts.bypass_spec_v1 => Growth::AtMost(4),
         Some(HelperId::GetSmpProcessorId | HelperId::Jiffies64) => Growth::Exactly(2),
         Some(HelperId::GetBranchSnapshot) => Growth::Exactly(10),
         Some(id) if INLINED.contains(&id) => Growth::AtMost(MAX as u32),
@@ -154,8 +154,10 @@ fn access(env: &Env<'_>, idx: usize) -> Growth {
         ty.is_sk() || !plain
     };
     let spec = if bypasses(env) { 0 } else { 2 };
-    match env.aux[idx].ptr_type() {
-        Some(ty) if ty.is(Base::Ctx) && spec == 0 => ctx_growth::growth(env.prog, env.insns[idx]),
+    match env.learned.aux[idx].ptr_type() {
+        Some(ty) if ty.is(Base::Ctx) && spec == 0 => {
+            ctx_growth::growth(env.facts.prog, env.facts.insns[idx])
+        }
         Some(ty) if rewritten(ty) => Growth::AtMost(16),
         _ if spec == 0 => Growth::Exactly(0),
         _ => Growth::AtMost(spec),
@@ -164,5 +166,5 @@ fn access(env: &Env<'_>, idx: usize) -> Growth {
 
 /// Whether speculation is no concern.
 fn bypasses(env: &Env<'_>) -> bool {
-    env.bypass_spec_v4 && env.bypass_spec_v1
+    env.facts.bypass_spec_v4 && env.facts.bypass_spec_v1
 }

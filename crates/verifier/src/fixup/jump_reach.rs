@@ -36,7 +36,7 @@ pub(super) fn check(env: &mut Env<'_>) -> Check {
             || insn.code == BPF_JMP32 | BPF_JA
             || reaches(insn.off.unsigned_abs().into())
     };
-    if reaches(env.insns.len()) || env.insns.iter().all(is_near) {
+    if reaches(env.facts.insns.len()) || env.facts.insns.iter().all(is_near) {
         return Ok(());
     }
     let lengths = Lengths::of(env);
@@ -49,7 +49,7 @@ pub(super) fn check(env: &mut Env<'_>) -> Check {
         at.min()
     });
     let Some(insn) = refused else { return Ok(()) };
-    env.insn_idx = insn as u32;
+    env.walk.insn_idx = insn as u32;
     reject!(env, ENOMEM, InsnFault::NotPatchable { insn })
 }
 
@@ -103,7 +103,7 @@ fn sums(of: impl Iterator<Item = u32>) -> Vec<u32> {
 
 impl Lengths {
     fn of(env: &Env<'_>) -> Lengths {
-        let len = env.insns.len();
+        let len = env.facts.insns.len();
         let left = left::insns(env);
         let mut vague = vec![0; len];
         let mut added: [Vec<u32>; PASSES] = std::array::from_fn(|_| vec![0; len]);
@@ -114,12 +114,12 @@ impl Lengths {
         }
         if has_prologue(env) {
             added[PROLOGUE][0] = PROLOGUE_INSNS;
-            vague[0] |= u32::from(env.prog.prog_type == ProgType::StructOps);
+            vague[0] |= u32::from(env.facts.prog.prog_type == ProgType::StructOps);
         }
-        let ends = env.subprogs.iter().skip(1).map(|next| next.start as usize).chain([len]);
-        for (subprog, end) in env.subprogs.iter().zip(ends) {
+        let ends = env.learned.subprogs.iter().skip(1).map(|next| next.start as usize).chain([len]);
+        for (subprog, end) in env.learned.subprogs.iter().zip(ends) {
             let start = subprog.start as usize;
-            let counts = |idx: usize| left[idx] && is_may_goto(&env.insns[idx]);
+            let counts = |idx: usize| left[idx] && is_may_goto(&env.facts.insns[idx]);
             if (start..end).any(counts) {
                 added[ENTRIES][start] = MAY_GOTO_ENTRY;
             }
@@ -134,16 +134,16 @@ impl Lengths {
 
     fn jumps(&self, env: &Env<'_>) -> impl Iterator<Item = Jump> {
         let jump = |idx: usize| {
-            let insn = env.insns[idx];
+            let insn = env.facts.insns[idx];
             if !is_jump(insn) || insn.code == BPF_JMP32 | BPF_JA {
                 return None;
             }
             let target = usize::try_from(idx as i64 + 1 + jump_offset(&insn)).ok()?;
             let (from, to) = if target > idx { (idx + 1, target) } else { (target, idx) };
             let left = self.left[idx] < self.left[idx + 1];
-            (to < env.insns.len()).then_some(Jump { from, to, left })
+            (to < env.facts.insns.len()).then_some(Jump { from, to, left })
         };
-        (0..env.insns.len()).filter_map(jump)
+        (0..env.facts.insns.len()).filter_map(jump)
     }
 
     /// How far the jump goes before a pass.
@@ -182,6 +182,6 @@ impl Lengths {
 fn has_prologue(env: &Env<'_>) -> bool {
     use ProgType as T;
     let writes_packets =
-        matches!(env.prog.prog_type, T::SchedCls | T::SchedAct | T::LwtXmit | T::SkSkb);
-    writes_packets && env.seen_direct_write || env.prog.prog_type == T::StructOps
+        matches!(env.facts.prog.prog_type, T::SchedCls | T::SchedAct | T::LwtXmit | T::SkSkb);
+    writes_packets && env.learned.seen_direct_write || env.facts.prog.prog_type == T::StructOps
 }

@@ -19,20 +19,20 @@ use skep_insn::code::*;
 
 /// Whether some path walked the insn. The second slot of `ld_imm64` is its first's.
 pub(super) fn was_walked(env: &Env<'_>, idx: usize) -> bool {
-    let first = if idx > 0 && env.insns[idx - 1].is_ld_imm64() { idx - 1 } else { idx };
-    env.aux[first].has(InsnFlags::SEEN)
+    let first = if idx > 0 && env.facts.insns[idx - 1].is_ld_imm64() { idx - 1 } else { idx };
+    env.learned.aux[first].has(InsnFlags::SEEN)
 }
 
 /// For each insn whether it is left.
 pub(super) fn insns(env: &Env<'_>) -> Vec<bool> {
-    let len = env.insns.len();
-    if !env.bpf_capable {
+    let len = env.facts.insns.len();
+    if !env.facts.bpf_capable {
         return vec![true; len];
     }
     let mut left: Vec<bool> = (0..len).map(|idx| was_walked(env, idx)).collect();
     let mut steps: Vec<Step> = (0..len).map(|idx| step(env, idx)).collect();
     for call in (0..len).filter(|&idx| left[idx]) {
-        for distance in 1..=env.fastcall.spills_around(call) {
+        for distance in 1..=env.learned.fastcall.spills_around(call) {
             steps[call - distance] = Step::Nothing;
             steps[call + distance] = Step::Nothing;
         }
@@ -55,7 +55,7 @@ pub(super) fn insns(env: &Env<'_>) -> Vec<bool> {
             }
             before.pop();
             left[at] = false;
-            if !is_may_goto(&env.insns[at]) {
+            if !is_may_goto(&env.facts.insns[at]) {
                 break;
             }
         }
@@ -75,7 +75,7 @@ enum Step {
 }
 
 fn step(env: &Env<'_>, idx: usize) -> Step {
-    let insn = env.insns[idx];
+    let insn = env.facts.insns[idx];
     if !is_jump(insn) || !was_walked(env, idx) || insn.code == BPF_JMP32 | BPF_JA {
         return Step::Works;
     }

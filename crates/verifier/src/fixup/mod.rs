@@ -46,18 +46,18 @@ use skep_uapi::helper::HelperId;
 
 /// Checks the calls that some path walked.
 pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
-    for i in 0..env.insns.len() {
-        let (insn, aux) = (env.insns[i], env.aux[i]);
+    for i in 0..env.facts.insns.len() {
+        let (insn, aux) = (env.facts.insns[i], env.learned.aux[i]);
         if !aux.has(InsnFlags::SEEN) {
             continue;
         }
-        env.insn_idx = i as u32;
+        env.walk.insn_idx = i as u32;
         if is_kfunc_call(&insn) && insn.imm == 0 {
             reject!(env, EINVAL, InsnFault::KfuncNotRemoved);
         }
         let is_tail_call = is_helper_call(&insn) && insn.imm == HelperId::TailCall.number() as i32;
         // The index is masked against speculation: with which mask must be known.
-        if is_tail_call && !env.bypass_spec_v1 && aux.call_map() == CallMap::Poisoned {
+        if is_tail_call && !env.facts.bypass_spec_v1 && aux.call_map() == CallMap::Poisoned {
             reject!(env, EINVAL, CallFault::TailCallIndex);
         }
     }

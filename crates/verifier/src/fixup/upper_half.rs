@@ -42,10 +42,10 @@ pub(super) fn concerns(insn: Insn) -> bool {
 pub(super) fn growth(env: &Env<'_>, idx: usize) -> Growth {
     let mut at = idx + 1;
     for _ in 0..INSNS_MAX {
-        if at >= env.insns.len() || env.aux[at].has(InsnFlags::PRUNE_POINT) {
+        if at >= env.facts.insns.len() || env.learned.aux[at].has(InsnFlags::PRUNE_POINT) {
             break;
         }
-        let insn = env.insns[at];
+        let insn = env.facts.insns[at];
         match use_of_r0(env, at) {
             Use::Whole => return Growth::Exactly(1),
             Use::Written => return Growth::Exactly(0),
@@ -63,14 +63,14 @@ fn is_read_on(env: &Env<'_>, at: usize) -> bool {
     let mut seen = Vec::new();
     let mut open = vec![at];
     while let Some(at) = open.pop() {
-        if at >= env.insns.len() || !was_walked(env, at) || seen.contains(&at) {
+        if at >= env.facts.insns.len() || !was_walked(env, at) || seen.contains(&at) {
             continue;
         }
         if seen.len() == INSNS_MAX {
             return true;
         }
         seen.push(at);
-        let insn = env.insns[at];
+        let insn = env.facts.insns[at];
         match use_of_r0(env, at) {
             Use::Whole | Use::Unclear => return true,
             Use::Written => continue,
@@ -89,7 +89,7 @@ fn is_read_on(env: &Env<'_>, at: usize) -> bool {
 }
 
 fn use_of_r0(env: &Env<'_>, idx: usize) -> Use {
-    let insn = env.insns[idx];
+    let insn = env.facts.insns[idx];
     let reads_src = insn.is_src_reg() && insn.src == 0;
     let written = if insn.dst == 0 { Use::Written } else { Use::Other };
     match insn.class() {
@@ -129,7 +129,8 @@ fn atomic(insn: Insn) -> Use {
 
 /// Whether the `exit` at `idx` gives the kernel a result: of some types not every program has one.
 fn returns_r0(env: &Env<'_>, idx: usize) -> bool {
-    let main_end = env.subprogs.get(1).map_or(env.insns.len(), |subprog| subprog.start as usize);
+    let main_end =
+        env.learned.subprogs.get(1).map_or(env.facts.insns.len(), |subprog| subprog.start as usize);
     let some = [ProgType::StructOps, ProgType::Lsm, ProgType::Ext, ProgType::Tracing];
-    idx < main_end && !some.contains(&env.prog.prog_type)
+    idx < main_end && !some.contains(&env.facts.prog.prog_type)
 }

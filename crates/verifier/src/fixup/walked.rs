@@ -23,8 +23,9 @@ pub(crate) struct Walked {
 impl Walked {
     /// Takes it from `env`, which is done.
     pub(crate) fn take(env: &mut Env<'_>) -> Walked {
-        let (aux, subprogs) = (std::mem::take(&mut env.aux), std::mem::take(&mut env.subprogs));
-        let (ctx_mem_end, kernel_hole) = (env.ctx_mem_end, env.kernel_hole);
+        let (aux, subprogs) =
+            (std::mem::take(&mut env.learned.aux), std::mem::take(&mut env.learned.subprogs));
+        let (ctx_mem_end, kernel_hole) = (env.learned.ctx_mem_end, env.learned.kernel_hole);
         Walked { aux, subprogs, ctx_mem_end, kernel_hole }
     }
 

@@ -89,12 +89,18 @@ impl Log {
 
 /// Writes to the log of `$env`.
 macro_rules! verbose {
-    ($env:expr, $($arg:tt)*) => { if $env.log.level != 0 { $env.log.write(format_args!($($arg)*)) } };
+    ($env:expr, $($arg:tt)*) => { crate::log::verbose_to!($env.trace, $($arg)*) };
+}
+/// Writes to the log of `$trace`.
+macro_rules! verbose_to {
+    ($trace:expr, $($arg:tt)*) => {
+        if $trace.log.level != 0 { $trace.log.write(format_args!($($arg)*)) }
+    };
 }
 /// Ends the walk with a kind of fault, which goes to the log with a newline.
 macro_rules! reject {
     ($env:expr, $errno:ident, $kind:expr) => {
-        return Err($env.refuse(crate::rejection::errno::$errno, $kind))
+        return Err($env.trace.refuse(crate::rejection::errno::$errno, $kind))
     };
 }
-pub(crate) use {reject, verbose};
+pub(crate) use {reject, verbose, verbose_to};

@@ -150,7 +150,7 @@ impl Env<'_> {
             }
         }
         if let (Base::BtfId, Extra::Btf { id, in_prog }) = (reg.ty.base, reg.extra) {
-            let btf = if in_prog { &self.prog.btf } else { &self.prog.kernel_btf };
+            let btf = if in_prog { &self.facts.prog.btf } else { &self.facts.prog.kernel_btf };
             let name = btf.as_ref().and_then(|b| b.get(TypeId(id))).map_or("", |t| t.name());
             out.push_str(name);
         }
@@ -185,8 +185,8 @@ impl Env<'_> {
         }
         let is_map = matches!(reg.ty.base, Base::ConstMapPtr | Base::MapKey | Base::MapValue);
         if let Some(map) = reg.map().filter(|_| is_map) {
-            let def = self.maps[map as usize].def;
-            let name = self.map_name(map);
+            let def = self.facts.maps[map as usize].def;
+            let name = self.facts.map_name(map);
             if !name.is_empty() {
                 parts.add(format_args!("map={name}"));
             }

@@ -2,25 +2,22 @@
 //!
 //! Kernel: `verbose_linfo` (6.18).
 
-use crate::env::Env;
-use crate::log::verbose;
+use crate::env::{Facts, Trace};
+use crate::log::verbose_to;
+use crate::passes::PassReject;
+use crate::rejection::Stop;
 
 /// Bytes that the kernel writes at once: of a longer source line, the rest is not there.
 const PRINT_MAX: usize = 1023;
 
-impl Env<'_> {
-    /// Index of the line info that covers the insn.
-    pub(crate) fn find_line_info(&self, insn_idx: u32) -> Option<usize> {
-        let lines = &self.prog.line_info;
-        lines.partition_point(|l| l.insn_off.0 <= insn_idx).checked_sub(1)
-    }
-
+impl Trace<'_> {
     /// Writes the source line of the insn, if there is one that was not just written.
-    pub(crate) fn print_source_line(&mut self, insn_idx: u32, prefix: &str) {
-        let (Some(at), Some(btf)) = (self.find_line_info(insn_idx), &self.prog.btf) else { return };
-        let line = self.prog.line_info[at];
+    pub(crate) fn print_source_line(&mut self, facts: &Facts<'_>, insn_idx: u32, prefix: &str) {
+        let prog = facts.prog;
+        let (Some(at), Some(btf)) = (facts.find_line_info(insn_idx), &prog.btf) else { return };
+        let line = prog.line_info[at];
         if let Some(prev) = self.log_at.prev_linfo {
-            let prev = &self.prog.line_info[prev as usize];
+            let prev = &prog.line_info[prev as usize];
             if prev.file_name_off == line.file_name_off && prev.line() == line.line() {
                 return;
             }
@@ -29,7 +26,19 @@ impl Env<'_> {
         let text = printed(btf.str(line.line_off));
         let file = btf.str(line.file_name_off);
         let file = file.rsplit('/').next().unwrap_or(file);
-        verbose!(self, "{prefix}{text} @ {file}:{}\n", line.line());
+        verbose_to!(self, "{prefix}{text} @ {file}:{}\n", line.line());
+    }
+
+    /// Writes the refusal of a pass, after the source lines that belong to it.
+    #[cold]
+    pub(crate) fn refuse_by_pass(&mut self, facts: &Facts<'_>, refusal: PassReject) -> Stop {
+        for line in &refusal.source_lines {
+            self.print_source_line(facts, line.0, &format!("{line}: "));
+        }
+        if refusal.open_line {
+            return self.refuse_without_newline(refusal.errno, *refusal.kind);
+        }
+        self.refuse(refusal.errno, *refusal.kind)
     }
 }
 

@@ -38,31 +38,31 @@ impl Env<'_> {
     /// Writes what comes before an insn is walked: "from A to B:" after a branch, changed
     /// registers of the insn before, the source line, the insn.
     pub(crate) fn print_insn(&mut self, do_print_state: &mut bool) {
-        if self.log.traces_all() && std::mem::take(do_print_state) {
-            let (prev, idx) = (self.prev_insn_idx as i32, self.insn_idx);
+        if self.trace.log.traces_all() && std::mem::take(do_print_state) {
+            let (prev, idx) = (self.walk.prev_insn_idx as i32, self.walk.insn_idx);
             let speculative =
-                if self.cur.meta.speculative { " (speculative execution)" } else { "" };
+                if self.walk.cur.meta.speculative { " (speculative execution)" } else { "" };
             verbose!(self, "\nfrom {prev} to {idx}{speculative}:");
             self.print_state_all();
         }
-        if self.scratched_regs != 0 || self.scratched_slots != 0 {
+        if self.walk.scratched_regs != 0 || self.walk.scratched_slots != 0 {
             self.print_insn_state();
         }
-        self.print_source_line(self.insn_idx, "; ");
-        let start = self.log.pos();
+        self.trace.print_source_line(self.facts, self.walk.insn_idx, "; ");
+        let start = self.trace.log.pos();
         let mut text = String::new();
-        let _ = write!(text, "{}: ", self.insn_idx);
-        self.write_insn(&mut text, self.insn_idx);
+        let _ = write!(text, "{}: ", self.walk.insn_idx);
+        self.facts.write_insn(&mut text, self.walk.insn_idx);
         verbose!(self, "{text}\n");
-        self.log_at.prev_insn_print_pos = self.log.pos() - start;
-        self.log_at.prev_log_pos = self.log.pos();
+        self.trace.log_at.prev_insn_print_pos = self.trace.log.pos() - start;
+        self.trace.log_at.prev_log_pos = self.trace.log.pos();
     }
 
     /// What a conditional jump changed, on its own line.
     pub(crate) fn print_branch_state(&mut self) {
-        if self.is_followed {
-            self.tell_registers(Some(self.insn_idx));
-            if self.log.traces() {
+        if self.trace.is_followed {
+            self.tell_registers(Some(self.walk.insn_idx));
+            if self.trace.log.traces() {
                 self.print_insn_state();
             }
         }
@@ -70,29 +70,29 @@ impl Env<'_> {
 
     /// Changed registers, behind the insn if nothing was written since.
     fn print_insn_state(&mut self) {
-        let at = self.log_at;
-        if at.prev_log_pos != 0 && at.prev_log_pos == self.log.pos() {
-            self.log.reset(at.prev_log_pos - 1);
+        let at = self.trace.log_at;
+        if at.prev_log_pos != 0 && at.prev_log_pos == self.trace.log.pos() {
+            self.trace.log.reset(at.prev_log_pos - 1);
             let pos = at.prev_insn_print_pos;
             let column = (pos + 4).max(40).next_multiple_of(8);
             verbose!(self, "{:>1$};", ' ', column - pos - 1);
         } else {
-            verbose!(self, "{}:", self.insn_idx);
+            verbose!(self, "{}:", self.walk.insn_idx);
         }
-        let shown = Shown { regs: self.scratched_regs, slots: self.scratched_slots };
-        self.print_shown(self.cur.curframe(), shown);
-        self.scratched_regs = 0;
-        self.scratched_slots = 0;
+        let shown = Shown { regs: self.walk.scratched_regs, slots: self.walk.scratched_slots };
+        self.print_shown(self.walk.cur.curframe(), shown);
+        self.walk.scratched_regs = 0;
+        self.walk.scratched_slots = 0;
     }
 
     /// The whole current frame, on the line at hand.
     pub(crate) fn print_state_all(&mut self) {
-        self.print_frame(self.cur.curframe());
+        self.print_frame(self.walk.cur.curframe());
     }
 
     /// Without `CAP_BPF` every scalar is shown as precise.
     fn unprivileged_marks(&self) -> Marks {
-        if self.bpf_capable { Marks::default() } else { Marks { regs: !0, stack: !0 } }
+        if self.facts.bpf_capable { Marks::default() } else { Marks { regs: !0, stack: !0 } }
     }
 
     /// A whole frame of the current state, on the line at hand.
@@ -101,18 +101,18 @@ impl Env<'_> {
     }
 
     fn print_shown(&mut self, frameno: u32, shown: Shown) {
-        if self.log.level == 0 {
+        if self.trace.log.level == 0 {
             return;
         }
-        let frame = &self.cur.frames[frameno as usize];
-        let regs = frame.names().map(|name| self.arena.reg(name));
+        let frame = &self.walk.cur.frames[frameno as usize];
+        let regs = frame.names().map(|name| self.store.arena.reg(name));
         let view = View {
             meta: frame.meta,
             regs: &regs,
             slots: frame.slots(),
-            refs: &self.cur.refs,
+            refs: &self.walk.cur.refs,
             marks: self.unprivileged_marks(),
-            reads: self.reads.as_ref().map(|reads| *reads.of_current(frameno as usize)),
+            reads: self.store.reads.as_ref().map(|reads| *reads.of_current(frameno as usize)),
         };
         let text = self.state_text(&view, shown);
         verbose!(self, "{text}");
@@ -121,19 +121,21 @@ impl Env<'_> {
     /// A checkpoint's frame (`None`: its current one), and of its registers these.
     pub(crate) fn print_checkpoint(&mut self, id: CkptId, frame: Option<u32>, regs: u32) {
         let shown = Shown { regs, ..ALL };
-        let ckpt = self.ckpts.get(id);
+        let ckpt = self.store.ckpts.get(id);
         let at = frame.map_or(ckpt.state.frames.len() - 1, |f| f as usize);
-        let packed = self.arena.frame(ckpt.state.frames[at]);
-        let regs = packed.regs.map(|p| self.arena.reg(p));
-        let slots: Vec<Slot> = self.arena.frame_slots(ckpt.state.frames[at]).copied().collect();
-        let marks = if self.bpf_capable { ckpt.precise[at] } else { self.unprivileged_marks() };
+        let packed = self.store.arena.frame(ckpt.state.frames[at]);
+        let regs = packed.regs.map(|p| self.store.arena.reg(p));
+        let slots: Vec<Slot> =
+            self.store.arena.frame_slots(ckpt.state.frames[at]).copied().collect();
+        let marks =
+            if self.facts.bpf_capable { ckpt.precise[at] } else { self.unprivileged_marks() };
         let view = View {
-            meta: *self.arena.meta(ckpt.state.frames[at]),
+            meta: *self.store.arena.meta(ckpt.state.frames[at]),
             regs: &regs,
             slots: &slots,
             refs: ckpt.state.refs.as_deref().unwrap_or(&NOTHING),
             marks,
-            reads: self.reads.as_ref().map(|reads| reads.of_saved(id, at)),
+            reads: self.store.reads.as_ref().map(|reads| reads.of_saved(id, at)),
         };
         let text = self.state_text(&view, shown);
         verbose!(self, "{text}");
@@ -184,7 +186,7 @@ impl Env<'_> {
         let types: String = slot.types.iter().map(|&t| slot_char(t)).collect();
         let off = -8 * (spi as i64 + 1);
         let live = v.reads.map_or("", |reads| reads.of_slot(spi));
-        let reg = self.arena.reg(slot.spill);
+        let reg = self.store.arena.reg(slot.spill);
         match slot.types[7] {
             SlotType::Spill => {
                 let _ = write!(out, " fp{off}{live}={}", types.split('r').next().unwrap_or(""));
@@ -217,7 +219,7 @@ impl Env<'_> {
     fn write_dynptr(&self, out: &mut String, v: &View<'_>, spi: usize) {
         // Where only the other half was touched (through another frame), the kernel takes what is
         // below the dynptr for it, be it beyond the stack.
-        let reg = v.slots.get(spi).map_or(Reg::not_init(), |slot| self.arena.reg(slot.spill));
+        let reg = v.slots.get(spi).map_or(Reg::not_init(), |slot| self.store.arena.reg(slot.spill));
         let (kind, first_slot) = match reg.extra {
             Extra::Dynptr { kind, first_slot } => (kind, first_slot),
             Extra::None | Extra::Frame(_) => (DynptrKind::Invalid, false),
@@ -244,7 +246,7 @@ impl Env<'_> {
 
     /// Name of a type of the kernel's BTF.
     pub(crate) fn kernel_type_name(&self, id: u32) -> &str {
-        let btf = self.prog.kernel_btf.as_ref();
+        let btf = self.facts.prog.kernel_btf.as_ref();
         btf.and_then(|b| b.get(skep_btf::TypeId(id))).map_or("", |t| t.name())
     }
 }

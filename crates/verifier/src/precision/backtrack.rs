@@ -40,34 +40,34 @@ impl Env<'_> {
         subseq_idx: i64,
         entry: Option<&JmpEntry>,
     ) -> Result<(), Trouble> {
-        let insn = self.insns[idx as usize];
+        let insn = self.facts.insns[idx as usize];
         if insn.code == 0 {
             return Ok(());
         }
-        if self.log.traces_all() {
-            let bt = self.bt;
+        if self.trace.log.traces_all() {
+            let bt = self.walk.bt;
             let (regs, slots) = (RegMask(bt.regs[bt.frame]), SlotMask(bt.slots[bt.frame]));
             let mut text = String::new();
             let _ = write!(text, "mark_precise: frame{}: regs={regs} stack={slots} ", bt.frame);
             let _ = write!(text, "before {idx}: ");
-            self.write_insn(&mut text, idx);
+            self.facts.write_insn(&mut text, idx);
             verbose!(self, "{text}\n");
         }
-        self.bt.sync_linked(entry);
+        self.walk.bt.sync_linked(entry);
         let goes_on = match insn.class() {
-            BPF_ALU | BPF_ALU64 => backtrack_alu(&mut self.bt, insn),
-            BPF_LDX => backtrack_load(&mut self.bt, insn.dst, entry),
+            BPF_ALU | BPF_ALU64 => backtrack_alu(&mut self.walk.bt, insn),
+            BPF_LDX => backtrack_load(&mut self.walk.bt, insn.dst, entry),
             BPF_STX if insn.mode() == BPF_ATOMIC && insn.imm == BPF_LOAD_ACQ => {
-                backtrack_load(&mut self.bt, insn.dst, entry)
+                backtrack_load(&mut self.walk.bt, insn.dst, entry)
             }
             // The register that a fetch loads is looked for further back, as if the insn only
             // stored.
-            BPF_STX | BPF_ST => backtrack_store(&mut self.bt, insn, entry)?,
+            BPF_STX | BPF_ST => backtrack_store(&mut self.walk.bt, insn, entry)?,
             BPF_JMP | BPF_JMP32 => self.backtrack_jmp(idx, subseq_idx, entry)?,
-            _ => backtrack_ld(&mut self.bt, insn)?,
+            _ => backtrack_ld(&mut self.walk.bt, insn)?,
         };
         if goes_on {
-            self.bt.sync_linked(entry);
+            self.walk.bt.sync_linked(entry);
         }
         Ok(())
     }
@@ -79,22 +79,22 @@ impl Env<'_> {
         subseq_idx: i64,
         entry: Option<&JmpEntry>,
     ) -> Result<bool, Trouble> {
-        let insn = self.insns[idx as usize];
-        if !self.rules().precision_crosses_calls && self.crosses_call(insn, idx, subseq_idx) {
+        let insn = self.facts.insns[idx as usize];
+        if !self.facts.rules().precision_crosses_calls && self.crosses_call(insn, idx, subseq_idx) {
             return Err(Trouble::NotSupported);
         }
-        let calls_back = self.aux[idx as usize].has(InsnFlags::CALLS_CALLBACK);
+        let calls_back = self.learned.aux[idx as usize].has(InsnFlags::CALLS_CALLBACK);
         if is_pseudo_call(&insn) {
             return self.backtrack_pseudo_call(idx, insn, subseq_idx);
         }
         let calls_back = calls_back && i64::from(idx) != subseq_idx - 1;
-        let regs = self.bt.regs[self.bt.frame];
+        let regs = self.walk.bt.regs[self.walk.bt.frame];
         if calls_back && regs & !ARGS != 0 {
             // A callback that ends in a tail call: nothing there sets the r0 that it returns.
             let kind = CallFault::CallbackRegs { regs };
-            return Err(Trouble::Stop(self.refuse(errno::EFAULT, kind)));
+            return Err(Trouble::Stop(self.trace.refuse(errno::EFAULT, kind)));
         }
-        let bt = &mut self.bt;
+        let bt = &mut self.walk.bt;
         if calls_back {
             // Out of the callback into the helper that called it: r1 to r5 are not arguments of
             // the call.
@@ -153,11 +153,11 @@ impl Env<'_> {
         subseq_idx: i64,
     ) -> Result<bool, Trouble> {
         let callee = (i64::from(idx) + i64::from(insn.imm) + 1) as u32;
-        let Some(subprog) = self.find_subprog(callee) else {
+        let Some(subprog) = self.learned.find_subprog(callee) else {
             return Err(Trouble::bug(format!("no subprog at {callee}")));
         };
-        let bt = &mut self.bt;
-        if self.subprogs[subprog as usize].is_global {
+        let bt = &mut self.walk.bt;
+        if self.learned.subprogs[subprog as usize].is_global {
             if i64::from(idx) + 1 != subseq_idx {
                 return Err(Trouble::bug("extra insn from subprog".to_string()));
             }
@@ -179,20 +179,22 @@ impl Env<'_> {
     fn backtrack_exit(&mut self, subseq_idx: i64) -> Result<bool, Trouble> {
         let from_callback = subseq_idx >= 0
             && self
+                .learned
                 .aux
                 .get(subseq_idx as usize)
                 .is_some_and(|aux| aux.has(InsnFlags::CALLS_CALLBACK));
-        let bt = &mut self.bt;
+        let bt = &mut self.walk.bt;
         // What the helper was called with matters on every round.
-        let of_helper = from_callback && self.sound;
-        if from_callback && !self.sound {
+        let of_helper = from_callback && self.facts.sound;
+        if from_callback && !self.facts.sound {
             bt.regs[bt.frame] &= !ARGS;
         }
         if bt.regs[bt.frame] & ARGS != 0 && !of_helper {
             let regs = bt.regs[bt.frame];
             return Err(Trouble::bug(format!("exit unexpected regs {regs:x}")));
         }
-        let after_call = subseq_idx >= 1 && is_pseudo_call(&self.insns[subseq_idx as usize - 1]);
+        let after_call =
+            subseq_idx >= 1 && is_pseudo_call(&self.facts.insns[subseq_idx as usize - 1]);
         let r0_precise = after_call && bt.has_reg(0);
         bt.clear_reg(0);
         bt.enter_subprog()?;

@@ -50,62 +50,62 @@ enum Walked {
 impl Env<'_> {
     /// The value of register `regno` of the current frame mattered.
     pub(crate) fn mark_chain_precision(&mut self, regno: u8) -> Check {
-        if !self.bpf_capable {
+        if !self.facts.bpf_capable {
             return Ok(());
         }
-        self.stats.fast_paths.backtracks += 1;
-        if self.follows_chains() && self.frame().chains.is_precise(regno) {
-            self.stats.fast_paths.backtracks_skipped += 1;
+        self.store.stats.fast_paths.backtracks += 1;
+        if self.follows_chains() && self.walk.frame().chains.is_precise(regno) {
+            self.store.stats.fast_paths.backtracks_skipped += 1;
             return Ok(());
         }
-        self.bt.reset();
-        self.bt.frame = self.cur.curframe() as usize;
-        if !self.arena.is(self.frame().name(regno), SCALAR) {
+        self.walk.bt.reset();
+        self.walk.bt.frame = self.walk.cur.curframe() as usize;
+        if !self.store.arena.is(self.walk.frame().name(regno), SCALAR) {
             return Err(Stop::Bug(format!("backtracking misuse: r{regno} is no scalar")));
         }
-        self.bt.set_reg(regno);
+        self.walk.bt.set_reg(regno);
         self.mark_chain_precision_batch(None)?;
-        self.cur.frame_mut().chains.set_precise(regno);
+        self.walk.cur.frame_mut().chains.set_precise(regno);
         Ok(())
     }
 
     /// Whether what is known without the history may be used; a log tells of every walk over it.
     fn follows_chains(&self) -> bool {
-        self.config.tuning.backtrack_skip == BacktrackSkip::On && !self.log.traces_all()
+        self.facts.config.tuning.backtrack_skip == BacktrackSkip::On && !self.trace.log.traces_all()
     }
 
     /// What `chains` say of the last checkpoint takes the place of what is looked for; false if the
     /// history has to be walked.
     #[inline]
     fn follow(&mut self, chains: &Chains, curframe: usize) -> bool {
-        let outer = &self.bt.regs[..curframe];
-        if self.bt.frame != curframe
-            || self.bt.slots[..=curframe].iter().any(|&m| m != 0)
+        let outer = &self.walk.bt.regs[..curframe];
+        if self.walk.bt.frame != curframe
+            || self.walk.bt.slots[..=curframe].iter().any(|&m| m != 0)
             || outer.iter().any(|&m| m != 0)
         {
             return false;
         }
-        match chains.follow(self.bt.regs[curframe]) {
+        match chains.follow(self.walk.bt.regs[curframe]) {
             Some(from) => {
-                self.bt.regs[curframe] = from;
+                self.walk.bt.regs[curframe] = from;
                 true
             }
             None => false,
         }
     }
 
-    /// What `self.bt` holds mattered; starts from the current state or from `start`. True if a
+    /// What `self.walk.bt` holds mattered; starts from the current state or from `start`. True if a
     /// mark was new.
     pub(crate) fn mark_chain_precision_batch(
         &mut self,
         start: Option<&PackedState>,
     ) -> Check<bool> {
-        if !self.bpf_capable || self.bt.is_empty() {
+        if !self.facts.bpf_capable || self.walk.bt.is_empty() {
             return Ok(false);
         }
-        let entries = self.cur.history.take();
+        let entries = self.walk.cur.history.take();
         let changed = self.mark_back(start, &entries);
-        self.cur.history.put_back(entries);
+        self.walk.cur.history.put_back(entries);
         changed
     }
 
@@ -113,7 +113,7 @@ impl Env<'_> {
     fn mark_back(&mut self, start: Option<&PackedState>, entries: &[JmpEntry]) -> Check<bool> {
         let (meta, curframe) = match start {
             Some(st) => (st.meta, st.frames.len() as u32 - 1),
-            None => (self.cur.meta, self.cur.curframe()),
+            None => (self.walk.cur.meta, self.walk.cur.curframe()),
         };
         let origin = (meta.parent, curframe);
         let mut walk = Walk {
@@ -123,13 +123,13 @@ impl Env<'_> {
             skip_first: true,
         };
         let follows = self.follows_chains();
-        let chains = self.frame().chains;
+        let chains = self.walk.frame().chains;
         let mut walked = if follows && start.is_none() && self.follow(&chains, curframe as usize) {
             Walked::GoesOn
         } else {
             let own = start.and_then(|st| st.own_history.as_deref());
-            let history =
-                own.map_or(&entries[self.cur.history.current_range(entries.len())], |own| &own.0);
+            let history = own
+                .map_or(&entries[self.walk.cur.history.current_range(entries.len())], |own| &own.0);
             self.walk_back(&mut walk, history, (None, origin))?
         };
         let (mut changed, mut parent) = (false, meta.parent);
@@ -137,15 +137,15 @@ impl Env<'_> {
             if let Walked::Done { marked } = walked {
                 return Ok(changed | marked);
             }
-            if self.bt.is_empty() {
+            if self.walk.bt.is_empty() {
                 return Ok(changed);
             }
             let Some(id) = parent else { break };
             changed |= self.mark_checkpoint(id);
-            if self.bt.is_empty() {
+            if self.walk.bt.is_empty() {
                 return Ok(changed);
             }
-            let ckpt = self.ckpts.get(id);
+            let ckpt = self.store.ckpts.get(id);
             let state = &ckpt.state;
             parent = state.meta.parent;
             walk = Walk {
@@ -161,16 +161,16 @@ impl Env<'_> {
                     continue;
                 }
             }
-            let state = &mut self.ckpts.get_mut(id).state;
+            let state = &mut self.store.ckpts.get_mut(id).state;
             let (stretch, own) = (state.stretch, state.own_history.take());
             let history = own.as_deref().map_or_else(|| &entries[stretch.range()], |own| &own.0);
             let result = self.walk_back(&mut walk, history, (Some(id), origin));
-            self.ckpts.get_mut(id).state.own_history = own;
+            self.store.ckpts.get_mut(id).state.own_history = own;
             walked = result?;
         }
-        if !self.bt.is_empty() && self.rules().precision_crosses_calls {
+        if !self.walk.bt.is_empty() && self.facts.rules().precision_crosses_calls {
             self.mark_all_scalars_precise(origin.0, origin.1);
-            self.bt.reset();
+            self.walk.bt.reset();
         }
         Ok(changed)
     }
@@ -183,8 +183,8 @@ impl Env<'_> {
         (at, origin): (Option<CkptId>, (Option<CkptId>, u32)),
     ) -> Check<Walked> {
         self.log_stretch(walk);
-        if self.concerns.is_empty() {
-            self.concerns = self.insns.iter().map(concerns).collect();
+        if self.store.concerns.is_empty() {
+            self.store.concerns = self.facts.insns.iter().map(concerns).collect();
         }
         if walk.last_idx < 0 {
             return self.mark_entry_args(at).map(|marked| Walked::Done { marked });
@@ -193,8 +193,8 @@ impl Env<'_> {
     }
 
     fn log_stretch(&mut self, s: &Walk) {
-        if self.log.traces_all() {
-            let frame = self.bt.frame;
+        if self.trace.log.traces_all() {
+            let frame = self.walk.bt.frame;
             let (last, first, subseq) = (s.last_idx, s.first_idx, s.subseq_idx);
             verbose!(
                 self,
@@ -220,18 +220,18 @@ impl Env<'_> {
             let concerned = self.find_concerned(s, history, &mut at);
             let entry = at.entry(history);
             if concerned || entry.is_some_and(|e| e.linked.len() > 0) {
-                self.stats.fast_paths.backtracked_insns += 1;
+                self.store.stats.fast_paths.backtracked_insns += 1;
                 match self.backtrack_insn(at.idx as u32, s.subseq_idx, entry) {
                     Ok(()) => {}
                     Err(Trouble::NotSupported) => {
                         let from = self.give_up_from(origin.0, here);
                         self.mark_all_scalars_precise(from, origin.1);
-                        self.bt.reset();
+                        self.walk.bt.reset();
                         return Ok(Walked::Done { marked: false });
                     }
                     Err(Trouble::Stop(stop)) => return Err(stop),
                 }
-                if self.bt.is_empty() {
+                if self.walk.bt.is_empty() {
                     return Ok(Walked::Done { marked: false });
                 }
             }
@@ -245,8 +245,8 @@ impl Env<'_> {
     /// `origin` ends in the stretch of `here`.
     fn give_up_from(&self, origin: Option<CkptId>, here: Option<CkptId>) -> Option<CkptId> {
         match here {
-            Some(id) if !self.rules().precision_crosses_calls => {
-                self.ckpts.get(id).state.meta.parent
+            Some(id) if !self.facts.rules().precision_crosses_calls => {
+                self.store.ckpts.get(id).state.meta.parent
             }
             _ => origin,
         }
@@ -256,7 +256,7 @@ impl Env<'_> {
     /// for; false if there is none.
     #[inline]
     fn find_concerned(&self, s: &mut Walk, history: &[JmpEntry], at: &mut Place) -> bool {
-        if self.log.traces_all() {
+        if self.trace.log.traces_all() {
             return true;
         }
         let low = match history[..at.left].last() {
@@ -264,8 +264,8 @@ impl Env<'_> {
             None if s.first_idx <= at.idx => s.first_idx,
             _ => at.idx,
         };
-        let wanted = self.bt.regs[self.bt.frame] | ALWAYS;
-        let straight = &self.concerns[low as usize..=at.idx as usize];
+        let wanted = self.walk.bt.regs[self.walk.bt.frame] | ALWAYS;
+        let straight = &self.store.concerns[low as usize..=at.idx as usize];
         let found = straight.iter().rposition(|concerns| concerns & wanted != 0);
         let idx = low + found.unwrap_or(0) as i64;
         if idx < at.idx {
@@ -290,7 +290,7 @@ impl Env<'_> {
             }
             None => at.idx - 1,
         };
-        if !(0..self.insns.len() as i64).contains(&at.idx) {
+        if !(0..self.facts.insns.len() as i64).contains(&at.idx) {
             return Err(Stop::Bug(format!("backtracking: idx {}", at.idx)));
         }
         Ok(true)
@@ -300,10 +300,10 @@ impl Env<'_> {
     /// for.
     fn mark_entry_args(&mut self, at: Option<CkptId>) -> Check<bool> {
         let mut changed = false;
-        let bt = self.bt;
+        let bt = self.walk.bt;
         let entry = at.is_some_and(|id| {
-            let frames = &self.ckpts.get(id).state.frames;
-            let meta = self.arena.meta(frames[0]);
+            let frames = &self.store.ckpts.get(id).state.frames;
+            let meta = self.store.arena.meta(frames[0]);
             frames.len() == 1 && meta.subprogno > 0 && meta.callsite == BPF_MAIN_FUNC
         });
         if let Some(id) = at
@@ -311,15 +311,15 @@ impl Env<'_> {
             && bt.slots[bt.frame] == 0
             && bt.regs[bt.frame] & !0x3e == 0
         {
-            let ckpt = self.ckpts.get_mut(id);
-            let frame = self.arena.frame(ckpt.state.frames[0]);
+            let ckpt = self.store.ckpts.get_mut(id);
+            let frame = self.store.arena.frame(ckpt.state.frames[0]);
             for r in (1..6).filter(|r| bt.regs[bt.frame] >> r & 1 == 1) {
-                if self.arena.is(frame.regs[r], SCALAR) {
+                if self.store.arena.is(frame.regs[r], SCALAR) {
                     ckpt.precise[0].regs |= 1 << r;
                     changed = true;
                 }
             }
-            self.bt.reset();
+            self.walk.bt.reset();
             return Ok(changed);
         }
         let (regs, slots) = (bt.regs[bt.frame], bt.slots[bt.frame]);
@@ -330,33 +330,34 @@ impl Env<'_> {
     /// True if a mark is new.
     fn mark_checkpoint(&mut self, id: CkptId) -> bool {
         let mut changed = false;
-        let log = self.log.traces_all();
-        for fr in (0..=self.bt.frame).rev() {
-            if !log && self.bt.regs[fr] == 0 && self.bt.slots[fr] == 0 {
+        let log = self.trace.log.traces_all();
+        for fr in (0..=self.walk.bt.frame).rev() {
+            if !log && self.walk.bt.regs[fr] == 0 && self.walk.bt.slots[fr] == 0 {
                 continue;
             }
-            let ckpt = self.ckpts.get_mut(id);
+            let ckpt = self.store.ckpts.get_mut(id);
             let frame_id = ckpt.state.frames[fr];
-            let frame = self.arena.frame(frame_id);
+            let frame = self.store.arena.frame(frame_id);
             let marks = &mut ckpt.precise[fr];
             let mut new_regs = 0;
-            for r in bits(u64::from(self.bt.regs[fr] & !marks.regs)) {
-                new_regs |= u16::from(self.arena.is(frame.regs[r], SCALAR)) << r;
+            for r in bits(u64::from(self.walk.bt.regs[fr] & !marks.regs)) {
+                new_regs |= u16::from(self.store.arena.is(frame.regs[r], SCALAR)) << r;
             }
             let mut new_slots = 0;
-            for spi in bits(self.bt.slots[fr] & !marks.stack) {
+            for spi in bits(self.walk.bt.slots[fr] & !marks.stack) {
                 let is_scalar = self
+                    .store
                     .arena
                     .frame_slot(frame_id, spi)
-                    .is_some_and(|s| s.is_spilled() && self.arena.is(s.spill, SCALAR));
+                    .is_some_and(|s| s.is_spilled() && self.store.arena.is(s.spill, SCALAR));
                 new_slots |= u64::from(is_scalar) << spi;
             }
             marks.regs |= new_regs;
             marks.stack |= new_slots;
             changed |= new_regs != 0 || new_slots != 0;
-            self.bt.regs[fr] = new_regs;
-            self.bt.slots[fr] = new_slots;
-            if self.is_followed && (new_regs != 0 || new_slots != 0) {
+            self.walk.bt.regs[fr] = new_regs;
+            self.walk.bt.slots[fr] = new_slots;
+            if self.trace.is_followed && (new_regs != 0 || new_slots != 0) {
                 self.tell_precise(id, fr as u32);
             }
             if log {
@@ -370,7 +371,7 @@ impl Env<'_> {
 
     /// Gives up: every scalar of every checkpoint from `parent` back is precise.
     pub(crate) fn mark_all_scalars_precise(&mut self, parent: Option<CkptId>, curframe: u32) {
-        let log = self.log.traces_all();
+        let log = self.trace.log.traces_all();
         if log {
             verbose!(
                 self,
@@ -379,13 +380,13 @@ impl Env<'_> {
         }
         let mut next = parent;
         while let Some(id) = next {
-            let ckpt = self.ckpts.get_mut(id);
+            let ckpt = self.store.ckpts.get_mut(id);
             next = ckpt.state.meta.parent;
             for (fr, &frame_id) in ckpt.state.frames.iter().enumerate() {
-                let frame = self.arena.frame(frame_id);
+                let frame = self.store.arena.frame(frame_id);
                 let marks = &mut ckpt.precise[fr];
                 for r in 0..10 {
-                    let scalar = self.arena.is(frame.regs[r], SCALAR);
+                    let scalar = self.store.arena.is(frame.regs[r], SCALAR);
                     if scalar && marks.regs >> r & 1 == 0 {
                         marks.regs |= 1 << r;
                         if log {
@@ -396,8 +397,8 @@ impl Env<'_> {
                         }
                     }
                 }
-                for (spi, slot) in self.arena.frame_slots(frame_id).enumerate() {
-                    let scalar = slot.is_spilled() && self.arena.is(slot.spill, SCALAR);
+                for (spi, slot) in self.store.arena.frame_slots(frame_id).enumerate() {
+                    let scalar = slot.is_spilled() && self.store.arena.is(slot.spill, SCALAR);
                     if scalar && marks.stack >> spi & 1 == 0 {
                         marks.stack |= 1 << spi;
                         if log {
@@ -420,37 +421,42 @@ impl Env<'_> {
         old: CkptId,
         to: Option<&PackedState>,
     ) -> Check<bool> {
-        self.bt.reset();
-        self.bt.frame = match to {
+        self.walk.bt.reset();
+        self.walk.bt.frame = match to {
             Some(st) => st.frames.len() - 1,
-            None => self.cur.curframe() as usize,
+            None => self.walk.cur.curframe() as usize,
         };
-        let ckpt = self.ckpts.get(old);
+        let ckpt = self.store.ckpts.get(old);
         for fr in (0..ckpt.state.frames.len()).rev() {
             let frame_id = ckpt.state.frames[fr];
-            let frame = self.arena.frame(frame_id);
+            let frame = self.store.arena.frame(frame_id);
             let marks = ckpt.precise[fr];
             let mut first = true;
-            for r in bits(u64::from(marks.regs) | if self.bpf_capable { 0 } else { 0x3ff }) {
-                if self.arena.is(frame.regs[r], SCALAR) {
-                    self.bt.regs[fr] |= 1 << r;
-                    if self.log.traces_all() {
-                        log_propagated(&mut self.log, &mut first, fr, format_args!("r{r}"));
+            for r in bits(u64::from(marks.regs) | if self.facts.bpf_capable { 0 } else { 0x3ff }) {
+                if self.store.arena.is(frame.regs[r], SCALAR) {
+                    self.walk.bt.regs[fr] |= 1 << r;
+                    if self.trace.log.traces_all() {
+                        log_propagated(&mut self.trace.log, &mut first, fr, format_args!("r{r}"));
                     }
                 }
             }
-            for (spi, slot) in self.arena.frame_slots(frame_id).enumerate() {
-                let marked = marks.stack >> spi & 1 == 1 || !self.bpf_capable;
-                if marked && slot.is_spilled() && self.arena.is(slot.spill, SCALAR) {
-                    self.bt.slots[fr] |= 1 << spi;
-                    if self.log.traces_all() {
+            for (spi, slot) in self.store.arena.frame_slots(frame_id).enumerate() {
+                let marked = marks.stack >> spi & 1 == 1 || !self.facts.bpf_capable;
+                if marked && slot.is_spilled() && self.store.arena.is(slot.spill, SCALAR) {
+                    self.walk.bt.slots[fr] |= 1 << spi;
+                    if self.trace.log.traces_all() {
                         let off = -8 * (spi as i32 + 1);
-                        log_propagated(&mut self.log, &mut first, fr, format_args!("fp{off}"));
+                        log_propagated(
+                            &mut self.trace.log,
+                            &mut first,
+                            fr,
+                            format_args!("fp{off}"),
+                        );
                     }
                 }
             }
             if !first {
-                self.log.write(format_args!("\n"));
+                self.trace.log.write(format_args!("\n"));
             }
         }
         self.mark_chain_precision_batch(to)

@@ -6,7 +6,7 @@
 //! since then ends the way. What nobody has marked when all paths from a checkpoint are walked, it
 //! forgets.
 //!
-//! Other kernels have none of this: `Env::reads` is `None`.
+//! Other kernels have none of this: `Store::reads` is `None`.
 //!
 //! # Invariants
 //! 1. A mark in a checkpoint is in all checkpoints further up, as far as links and writes let it.

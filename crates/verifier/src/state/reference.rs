@@ -22,7 +22,7 @@ impl RefKind {
 pub(crate) enum LockHome {
     #[default]
     None,
-    /// Value of `Env::maps[_]`.
+    /// Value of `Facts::maps[_]`.
     Map(u32),
     /// Object of a type of the program's BTF.
     Btf(u32),

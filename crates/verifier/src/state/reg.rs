@@ -30,7 +30,7 @@ pub(crate) enum Extra {
     /// Bytes after the pointer that are known to lie before `data_end`, or `AT_PKT_END`,
     /// `BEYOND_PKT_END`.
     Range(i32),
-    /// `map` indexes `Env::maps`; `uid` tells two lookups of an inner map apart.
+    /// `map` indexes `Facts::maps`; `uid` tells two lookups of an inner map apart.
     Map { map: u32, uid: u32 },
     /// Type id in the kernel's BTF, or in the program's own.
     Btf { id: u32, in_prog: bool },
@@ -137,7 +137,7 @@ impl Reg {
     pub(crate) fn range(&self) -> i32 {
         if let Extra::Range(r) = self.extra { r } else { 0 }
     }
-    /// Index into `Env::maps` of the map that a map pointer, value or key belongs to.
+    /// Index into `Facts::maps` of the map that a map pointer, value or key belongs to.
     pub(crate) fn map(&self) -> Option<u32> {
         if let Extra::Map { map, .. } = self.extra { Some(map) } else { None }
     }

@@ -27,39 +27,34 @@ pub(crate) fn place(hints: Hints, last_frame: u8) -> Apart {
 }
 
 impl Env<'_> {
-    /// Tells what happens, if anybody listens.
-    pub(crate) fn tell(&mut self, event: Event<'_>) {
-        if let Some(listener) = &mut self.listener {
-            listener.tell(event);
-        }
-    }
-
     /// Tells what the insn before has changed, and that the one at hand is next.
     pub(crate) fn tell_insn(&mut self) {
-        if self.listener.is_none() {
+        if self.trace.listener.is_none() {
             return;
         }
-        if self.tells_registers && (self.scratched_regs != 0 || self.scratched_slots != 0) {
-            self.tell_registers(Some(self.prev_insn_idx).filter(|&prev| prev != u32::MAX));
+        if self.trace.tells_registers
+            && (self.walk.scratched_regs != 0 || self.walk.scratched_slots != 0)
+        {
+            self.tell_registers(Some(self.walk.prev_insn_idx).filter(|&prev| prev != u32::MAX));
         }
-        let (insn_idx, frame) = (self.insn_idx, self.cur.curframe());
-        self.tell(Event::Insn { insn_idx, frame });
+        let (insn_idx, frame) = (self.walk.insn_idx, self.walk.cur.curframe());
+        self.trace.tell(Event::Insn { insn_idx, frame });
     }
 
     /// Tells what was changed since the last time.
     pub(crate) fn tell_registers(&mut self, by: Option<u32>) {
-        if !self.tells_registers {
+        if !self.trace.tells_registers {
             return;
         }
-        let Some(listener) = self.listener.take() else { return };
-        let frame = self.cur.frame();
+        let Some(listener) = self.trace.listener.take() else { return };
+        let frame = self.walk.cur.frame();
         let is_known = |regno: &u8| self.reg(*regno).ty.base != Base::NotInit;
-        let scratched = (0..11).filter(|regno| self.scratched_regs >> regno & 1 == 1);
+        let scratched = (0..11).filter(|regno| self.walk.scratched_regs >> regno & 1 == 1);
         let changed = scratched.filter(is_known).fold(0, |changed, regno| changed | 1 << regno);
         let frameno = frame.meta.frameno;
         let value = |regno: u8| {
             let mut text = String::new();
-            self.write_reg(&mut text, &self.reg(regno), frameno, !self.bpf_capable);
+            self.write_reg(&mut text, &self.reg(regno), frameno, !self.facts.bpf_capable);
             text
         };
         if changed != 0 {
@@ -70,17 +65,17 @@ impl Env<'_> {
                 value: &value,
             }));
         }
-        self.listener = Some(listener);
-        if !self.log.traces() {
-            self.scratched_regs = 0;
-            self.scratched_slots = 0;
+        self.trace.listener = Some(listener);
+        if !self.trace.log.traces() {
+            self.walk.scratched_regs = 0;
+            self.walk.scratched_slots = 0;
         }
     }
 
     /// The walk is over: the program is refused.
     pub(crate) fn tell_refused(&mut self, rejection: &Rejection) {
-        self.tell(Event::Refused {
-            insn_idx: self.insn_idx,
+        self.trace.tell(Event::Refused {
+            insn_idx: self.walk.insn_idx,
             frame: rejection.frameno,
             kind: &rejection.kind,
         });
@@ -88,18 +83,18 @@ impl Env<'_> {
 
     /// Tells why a checkpoint does not cover the current state.
     pub(crate) fn tell_kept_apart(&mut self, id: CkptId, hot: &Hot, why: Apart) {
-        let Some(listener) = self.listener.take() else { return };
+        let Some(listener) = self.trace.listener.take() else { return };
         let insn_idx = hot.insn_idx;
         let value = |side| self.side_text(id, why, side);
         listener.tell(Event::KeptApart { insn_idx, why, values: Sides { value: &value } });
-        self.listener = Some(listener);
+        self.trace.listener = Some(listener);
     }
 
     /// Tells what was marked in a frame of a checkpoint.
     pub(crate) fn tell_precise(&mut self, id: CkptId, frame: u32) {
-        let (regs, slots) = (self.bt.regs[frame as usize], self.bt.slots[frame as usize]);
-        let (insn_idx, by) = (self.ckpts.hot(id).insn_idx, self.insn_idx);
-        self.tell(Event::Precise { insn_idx, by, frame, regs, slots });
+        let (regs, slots) = (self.walk.bt.regs[frame as usize], self.walk.bt.slots[frame as usize]);
+        let (insn_idx, by) = (self.store.ckpts.hot(id).insn_idx, self.walk.insn_idx);
+        self.trace.tell(Event::Precise { insn_idx, by, frame, regs, slots });
     }
 
     /// What a state knows of what tells it from another.
@@ -118,15 +113,17 @@ impl Env<'_> {
             Apart::State | Apart::Unfinished => return None,
         };
         let mut text = String::new();
-        self.write_reg(&mut text, &self.arena.reg(reg), frame.into(), false);
+        self.write_reg(&mut text, &self.store.arena.reg(reg), frame.into(), false);
         Some(text)
     }
 
     fn side_regs(&self, id: CkptId, frame: u8, side: Side) -> Option<[PackedReg; 11]> {
         let at = usize::from(frame);
         match side {
-            Side::Saved => Some(self.arena.frame(*self.ckpts.get(id).state.frames.get(at)?).regs),
-            Side::Current => Some(*self.cur.frames.get(at)?.names()),
+            Side::Saved => {
+                Some(self.store.arena.frame(*self.store.ckpts.get(id).state.frames.get(at)?).regs)
+            }
+            Side::Current => Some(*self.walk.cur.frames.get(at)?.names()),
         }
     }
 
@@ -134,10 +131,10 @@ impl Env<'_> {
         let (at, spi) = (usize::from(frame), usize::from(spi));
         match side {
             Side::Saved => {
-                let frame = *self.ckpts.get(id).state.frames.get(at)?;
-                self.arena.frame_slot(frame, spi).copied()
+                let frame = *self.store.ckpts.get(id).state.frames.get(at)?;
+                self.store.arena.frame_slot(frame, spi).copied()
             }
-            Side::Current => self.cur.frames.get(at)?.slot(spi).copied(),
+            Side::Current => self.walk.cur.frames.get(at)?.slot(spi).copied(),
         }
     }
 }

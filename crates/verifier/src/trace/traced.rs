@@ -3,20 +3,13 @@
 use super::Listener;
 use crate::Config;
 use crate::check::replaced::as_replaced;
-use crate::env::Env;
+use crate::env::{Setup, Trace};
 use crate::judge::{Outcome, judge};
 use skep_program::Program;
-use std::cell::OnceCell;
 
 /// Verifies `program`, and tells `listener` about it.
 pub fn verify_traced(program: &Program, config: &Config, listener: &mut dyn Listener) -> Outcome {
     let program = as_replaced(program);
-    let decided = OnceCell::new();
-    let mut env = Env::new(&program, config, &decided);
-    env.tells_registers = listener.wants_registers();
-    env.tells_runs = !env.tells_registers && !env.log.traces();
-    env.listener = Some(listener);
-    env.is_followed = true;
-    let (outcome, _) = judge(env);
-    outcome
+    let trace = Trace::new(config).with_listener(listener);
+    judge(Setup::new(&program, config, false, trace)).0
 }

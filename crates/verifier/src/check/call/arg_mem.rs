@@ -77,7 +77,7 @@ pub(crate) fn check_helper_mem_access(
             // Not the door of insns: the callee copies bytes, which need no alignment.
             access_btf_ptr(env, &reg, at, reg.off)
         }
-        Base::Ctx if !rewrites_ctx(env.prog.prog_type) => check_whole_ctx(env, mem, ty),
+        Base::Ctx if !rewrites_ctx(env.facts.prog.prog_type) => check_whole_ctx(env, mem, ty),
         _ => refuse_or_nothing(env, mem, &reg),
     }
 }
@@ -122,7 +122,7 @@ fn check_whole_ctx(env: &mut Env<'_>, mem: ArgMem, ty: AccessType) -> Check {
         return Err(Stop::refused(errno::EACCES, CallFault::CtxOfNoSize));
     }
     // The callee gets what an access at 0 gets, and this many bytes of it.
-    env.ctx_mem_end = env.ctx_mem_end.max(mem.size as u32);
+    env.learned.ctx_mem_end = env.learned.ctx_mem_end.max(mem.size as u32);
     check_mem_access(env, access(mem.regno, mem.size - 1, (1, ty)))
 }
 
@@ -167,20 +167,20 @@ pub(crate) fn check_mem_size_reg(
 
 /// Checks that a function may read and write `size` bytes behind the pointer, or is given NULL.
 pub(crate) fn check_mem_reg(env: &mut Env<'_>, regno: u8, size: u32) -> Check {
-    let (name, saved) = (env.cur.frame().name(regno), env.reg(regno));
+    let (name, saved) = (env.walk.cur.frame().name(regno), env.reg(regno));
     if saved.is_null() {
         return Ok(());
     }
     if saved.ty.may_be_null() {
         let mut reg = saved;
         mark_ptr_not_null(env, &mut reg);
-        env.arena.set_reg(env.cur.frame_mut(), regno, &reg);
+        env.store.arena.set_reg(env.walk.cur.frame_mut(), regno, &reg);
     }
     let mem = ArgMem { regno, size: size as i32, zero_size_allowed: true };
     let checked = check_helper_mem_access(env, mem, AccessType::Read, None)
         .and_then(|()| check_helper_mem_access(env, mem, AccessType::Write, None));
     if saved.ty.may_be_null() {
-        env.cur.frame_mut().set_name(regno, name);
+        env.walk.cur.frame_mut().set_name(regno, name);
     }
     checked
 }

@@ -93,7 +93,7 @@ pub(crate) fn check_reg_type(
 ) -> Check {
     let reg = env.reg(regno);
     let is_key = matches!(arg.base, ArgBase::MapKey | ArgBase::MapValue);
-    let types = match is_key && !env.rules().any_memory_as_key {
+    let types = match is_key && !env.facts.rules().any_memory_as_key {
         true => Some(&MEM[..5]),
         false => compatible_types(arg.base),
     };
@@ -163,7 +163,7 @@ fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMe
     }
     let expected = if arg.base == ArgBase::BtfIdSockCommon { "sock_common" } else { arg.btf };
     let strict = release && meta.is_none_or(|m| m.func != HelperId::SkRelease);
-    let Some(kernel) = env.prog.kernel_btf.clone() else {
+    let Some(kernel) = env.facts.prog.kernel_btf.clone() else {
         return unsupported("arguments that are kernel objects, without the kernel's BTF");
     };
     let Some(need) = kernel.find_by_name_kind(expected, Kind::Struct) else {

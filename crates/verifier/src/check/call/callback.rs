@@ -29,23 +29,23 @@ pub(crate) fn push_callback_call(
     set_args: impl FnOnce(&mut Env<'_>, &mut Frame) -> Check,
 ) -> Check {
     func_contract::check_subprog_call(env, subprog)?;
-    env.subprogs[subprog as usize].is_cb = true;
-    let insn_idx = env.insn_idx;
-    if !env.rules().callbacks_converge {
+    env.learned.subprogs[subprog as usize].is_cb = true;
+    let insn_idx = env.walk.insn_idx;
+    if !env.facts.rules().callbacks_converge {
         // It is walked once, as a function that is called, and the walk goes on from there.
         push_frame(env, subprog, set_args)?;
-        env.entered = env.cur.frames.pop();
+        env.walk.entered = env.walk.cur.frames.pop();
         return Ok(());
     }
-    env.cur.meta.callback_unroll_depth += 1;
-    env.frame_mut().meta_mut().callback_depth += 1;
+    env.walk.cur.meta.callback_unroll_depth += 1;
+    env.walk.frame_mut().meta_mut().callback_depth += 1;
     push_frame(env, subprog, set_args)?;
-    env.push_stack(env.subprogs[subprog as usize].start, insn_idx, false)?;
-    if let Some(frame) = env.cur.frames.pop() {
-        env.arena.drop_frame(frame);
+    env.push_stack(env.learned.subprogs[subprog as usize].start, insn_idx, false)?;
+    if let Some(frame) = env.walk.cur.frames.pop() {
+        env.store.arena.drop_frame(frame);
     }
-    env.cur.meta.callback_unroll_depth -= 1;
-    env.frame_mut().meta_mut().callback_depth = 0;
+    env.walk.cur.meta.callback_unroll_depth -= 1;
+    env.walk.frame_mut().meta_mut().callback_depth = 0;
     Ok(())
 }
 
@@ -64,17 +64,17 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         // here.
         reject!(env, EFAULT, CallFault::BacktrackMisuse);
     }
-    if !env.rules().callbacks_converge {
+    if !env.facts.rules().callbacks_converge {
         return push_round(env, meta);
     }
     env.mark_chain_precision(1)?;
-    let frame = env.frame().meta;
+    let frame = env.walk.frame().meta;
     if u64::from(frame.callback_depth) < env.reg(1).val.umax {
         return push_round(env, meta);
     }
     env.goes_by(HoleKind::LoopRounds);
-    env.frame_mut().meta_mut().callback_depth = 0;
-    if env.log.traces_all() {
+    env.walk.frame_mut().meta_mut().callback_depth = 0;
+    if env.trace.log.traces_all() {
         verbose!(env, "frame{} bpf_loop iteration limit reached\n", frame.frameno);
     }
     Ok(())
@@ -83,7 +83,7 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 /// Walks a round of the loop.
 fn push_round(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     push_callback_call(env, meta.subprogno, |env, callee| {
-        env.arena.set_reg(callee, 1, &Reg::unknown());
+        env.store.arena.set_reg(callee, 1, &Reg::unknown());
         env.pass_arg(callee, 2, 3);
         in_callback(callee, 1);
         Ok(())
@@ -116,12 +116,12 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
     let Some(arg) = meta.map else {
         return Err(Stop::Bug("for_each_map_elem without map".to_string()));
     };
-    if !env.rules().callbacks_converge && env.aux().call_map() == CallMap::Poisoned {
+    if !env.facts.rules().callbacks_converge && env.aux().call_map() == CallMap::Poisoned {
         let text = "tail_call abusing map_ptr";
         reject!(env, EINVAL, FlowFault::OtherRule { text });
     }
     push_callback_call(env, meta.subprogno, |env, callee| {
-        let iterable = env.maps.get(arg.map as usize).is_some_and(|m| {
+        let iterable = env.facts.maps.get(arg.map as usize).is_some_and(|m| {
             matches!(
                 m.def.map_type,
                 MapType::Hash
@@ -136,8 +136,8 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
             reject!(env, ENOTSUPP, CallFault::MapWithoutCallback);
         }
         env.pass_arg(callee, 1, 1);
-        env.arena.set_reg(callee, 2, &map_reg(Base::MapKey, arg.map, 0));
-        env.arena.set_reg(callee, 3, &map_reg(Base::MapValue, arg.map, 0));
+        env.store.arena.set_reg(callee, 2, &map_reg(Base::MapKey, arg.map, 0));
+        env.store.arena.set_reg(callee, 3, &map_reg(Base::MapValue, arg.map, 0));
         env.pass_arg(callee, 4, 3);
         in_callback(callee, 1);
         Ok(())
@@ -146,13 +146,13 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
 
 /// `bpf_find_vma(task, addr, callback(task, vma, ctx), ctx, flags)`.
 pub(super) fn push_find_vma(env: &mut Env<'_>, meta: &CallMeta) -> Check {
-    let btf = env.prog.kernel_btf.as_ref();
+    let btf = env.facts.prog.kernel_btf.as_ref();
     let Some(vma) = btf.and_then(|b| b.find_by_name_kind("vm_area_struct", Kind::Struct)) else {
         return unsupported("bpf_find_vma without the kernel's BTF");
     };
     push_callback_call(env, meta.subprogno, |env, callee| {
         env.pass_arg(callee, 1, 1);
-        env.arena.set_reg(
+        env.store.arena.set_reg(
             callee,
             2,
             &Reg {
@@ -169,8 +169,8 @@ pub(super) fn push_find_vma(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 /// `bpf_user_ringbuf_drain(map, callback(dynptr, ctx), ctx, flags)`.
 pub(super) fn push_user_ringbuf_drain(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     push_callback_call(env, meta.subprogno, |env, callee| {
-        let id = env.new_id();
-        env.arena.set_reg(
+        let id = env.store.new_id();
+        env.store.arena.set_reg(
             callee,
             1,
             &Reg {
@@ -224,37 +224,37 @@ fn push_async_callback(
     set_args: impl FnOnce(&mut Arena, &mut Frame),
 ) -> Check {
     func_contract::check_subprog_call(env, subprog)?;
-    let info = &mut env.subprogs[subprog as usize];
+    let info = &mut env.learned.subprogs[subprog as usize];
     info.is_cb = true;
     info.is_async_cb = true;
     let start = info.start;
-    let instance = env.live_stack.root(start);
-    let mut callee = env.arena.new_frame(FrameMeta {
+    let instance = env.learned.live_stack.root(start);
+    let mut callee = env.store.arena.new_frame(FrameMeta {
         callsite: BPF_MAIN_FUNC,
         subprogno: subprog,
         instance,
-        async_entry_cnt: env.cur.frame().meta.async_entry_cnt + 1,
+        async_entry_cnt: env.walk.cur.frame().meta.async_entry_cnt + 1,
         in_async_callback_fn: true,
         ..FrameMeta::default()
     });
-    set_args(&mut env.arena, &mut callee);
-    env.mark_state_scratched();
+    set_args(&mut env.store.arena, &mut callee);
+    env.walk.mark_state_scratched();
     let mut state = VerifierState {
         frames: vec![callee],
         meta: StateMeta { in_sleepable, ..StateMeta::default() },
         ..VerifierState::default()
     };
-    let mut packed = state.save(&mut env.arena);
-    packed.stretch = env.cur.history.empty_stretch();
+    let mut packed = state.save(&mut env.store.arena);
+    packed.stretch = env.walk.cur.history.empty_stretch();
     for frame in state.frames {
-        env.arena.drop_frame(frame);
+        env.store.arena.drop_frame(frame);
     }
-    let waiting = env.branches.len() + 1;
+    let waiting = env.store.branches.len() + 1;
     if waiting > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
         reject!(env, E2BIG, CallFault::TooManyAsync { waiting });
     }
-    if let Some(reads) = &mut env.reads {
+    if let Some(reads) = &mut env.store.reads {
         reads.wait_anew();
     }
-    env.push_branch(packed, start, env.insn_idx)
+    env.push_branch(packed, start, env.walk.insn_idx)
 }

@@ -21,11 +21,11 @@ pub(crate) fn process_timer(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -
     if !reg.val.is_const() {
         reject!(env, EINVAL, CallFault::TimerVariable { regno: Regno(regno) });
     }
-    let Some(view) = env.maps.get(map as usize) else {
+    let Some(view) = env.facts.maps.get(map as usize) else {
         return Err(Stop::Bug("map value of no map".to_string()));
     };
-    let name = env.map_name(map);
-    if env.prog.btf.is_none() || view.def.btf_value_type_id == 0 {
+    let name = env.facts.map_name(map);
+    if env.facts.prog.btf.is_none() || view.def.btf_value_type_id == 0 {
         reject!(env, EINVAL, CallFault::TimerWithoutBtf { name: name.into() });
     }
     let Some(timer) = view.fields.iter().find(|f| f.kind == FieldKind::Timer) else {
@@ -45,8 +45,8 @@ pub(crate) fn process_kptr_dest(env: &mut Env<'_>, meta: &mut CallMeta, regno: u
     let reg = env.reg(regno);
     if reg.ty.base == Base::MapValue {
         let def = map_def(env, &reg)?;
-        let name = reg.map().map_or("", |map| env.map_name(map));
-        if env.prog.btf.is_none() || def.btf_value_type_id == 0 {
+        let name = reg.map().map_or("", |map| env.facts.map_name(map));
+        if env.facts.prog.btf.is_none() || def.btf_value_type_id == 0 {
             reject!(env, EINVAL, CallFault::KptrWithoutBtf { name: name.into() });
         }
         meta.map = reg.map().map(|map| MapArg { map, uid: 0 });
@@ -56,9 +56,9 @@ pub(crate) fn process_kptr_dest(env: &mut Env<'_>, meta: &mut CallMeta, regno: u
     }
     let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
     let is_kptr = |f: &&SpecialField| f.kind.is_pointer() && f.kind != FieldKind::Uptr;
-    let mut kptrs = env.fields_of(&reg).iter().filter(is_kptr).peekable();
+    let mut kptrs = env.facts.fields_of(&reg).iter().filter(is_kptr).peekable();
     if kptrs.peek().is_none() {
-        let map = reg.map().map_or("", |map| env.map_name(map)).into();
+        let map = reg.map().map_or("", |map| env.facts.map_name(map)).into();
         reject!(env, EINVAL, CallFault::NoKptr { regno: Regno(regno), map });
     }
     let Some(field) = kptrs.find(|f| i64::from(f.offset) == off).cloned() else {

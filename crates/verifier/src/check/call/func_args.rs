@@ -39,9 +39,9 @@ fn silently<T>(errno: i32) -> Check<T> {
 
 /// The arguments of subprog `subprog`; a refusal where they are no types that it may have.
 pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg>> {
-    let start = env.subprogs[subprog as usize].start;
-    let row = env.prog.func_info.iter().find(|f| f.insn_off.0 == start).copied();
-    let (Some(row), Some(btf)) = (row, env.prog.btf.clone()) else {
+    let start = env.learned.subprogs[subprog as usize].start;
+    let row = env.facts.prog.func_info.iter().find(|f| f.insn_off.0 == start).copied();
+    let (Some(row), Some(btf)) = (row, env.facts.prog.btf.clone()) else {
         return silently(errno::EINVAL);
     };
     let Some(ty) = btf.get(TypeId(row.type_id)).filter(|t| t.kind() == Kind::Func) else {
@@ -65,8 +65,8 @@ pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg
         );
     }
     let ret = btf.skip_modifiers(proto.target_id()).kind();
-    let is_void = ret == Kind::Void && is_global && env.rules().void_global_functions;
-    env.subprogs[subprog as usize].returns_void = is_void;
+    let is_void = ret == Kind::Void && is_global && env.facts.rules().void_global_functions;
+    env.learned.subprogs[subprog as usize].returns_void = is_void;
     if ret != Kind::Int && !ret.is_any_enum() && !is_void {
         if !is_global {
             return silently(errno::EINVAL);
@@ -103,7 +103,7 @@ fn describe_arg(env: &mut Env<'_>, func: &Func<'_>, i: u32, id: TypeId) -> Check
 
 fn read_tags(env: &mut Env<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
     let mut tags = Tags::empty();
-    if !env.rules().argument_tags {
+    if !env.facts.rules().argument_tags {
         return Ok(tags);
     }
     let on_arg = func.btf.decl_tags(func.ty.id(), Some(i));
@@ -132,7 +132,7 @@ fn describe_pointer(
     tags: Tags,
 ) -> Check<Option<SubArg>> {
     let bad_tags =
-        |env: &mut Env<'_>| Err(env.refuse(errno::EINVAL, FuncFault::TagCombination { i }));
+        |env: &mut Env<'_>| Err(env.trace.refuse(errno::EINVAL, FuncFault::TagCombination { i }));
     if tags.contains(Tags::CTX) || is_prog_ctx_type(env, func.btf, t) {
         if !(tags - Tags::CTX).is_empty() {
             return bad_tags(env);
@@ -142,7 +142,7 @@ fn describe_pointer(
         }
         return Ok(Some(SubArg::Ctx));
     }
-    if func.is_global && !env.rules().globals_take_memory {
+    if func.is_global && !env.facts.rules().globals_take_memory {
         let (kind, name) = (t.kind().name(), func.ty.name());
         reject!(env, EINVAL, FuncFault::ParamType { i, kind: kind.into(), name: name.into() });
     }
@@ -192,7 +192,7 @@ fn describe_untrusted(env: &mut Env<'_>, (i, to): (u32, Type<'_>), tags: Tags) -
         return Ok(SubArg::Mem { size: 0, flags: F::MEM_RDONLY | F::PTR_UNTRUSTED });
     }
     let id = kernel_type(env, i, to)?;
-    let kernel = env.prog.kernel_btf.clone();
+    let kernel = env.facts.prog.kernel_btf.clone();
     if let Some(ty) = kernel.as_ref().map(|b| b.ty(TypeId(id)))
         && !ty.kind().is_composite()
     {
@@ -209,7 +209,7 @@ fn describe_untrusted(env: &mut Env<'_>, (i, to): (u32, Type<'_>), tags: Tags) -
 /// The kernel's type of that name, without the flavour behind `___`; a module's only if the kernel
 /// itself has none.
 fn kernel_type(env: &mut Env<'_>, i: u32, to: Type<'_>) -> Check<u32> {
-    let Some(kernel) = env.prog.kernel_btf.clone() else {
+    let Some(kernel) = env.facts.prog.kernel_btf.clone() else {
         return crate::rejection::unsupported("kernel types without the kernel's BTF");
     };
     let base = to.name().split("___").next().unwrap_or("");
@@ -243,7 +243,7 @@ fn typedef_name(btf: &Btf, id: TypeId) -> &str {
 
 /// Whether a pointer to `t`'s target is one to the context, by name.
 fn is_prog_ctx_type(env: &Env<'_>, btf: &Btf, t: Type<'_>) -> bool {
-    let prog_type = env.prog.prog_type;
+    let prog_type = env.facts.prog.prog_type;
     if prog_type == ProgType::Kprobe && typedef_name(btf, t.target_id()) == "bpf_user_pt_regs_t" {
         return true;
     }
@@ -262,7 +262,7 @@ fn is_prog_ctx_type(env: &Env<'_>, btf: &Btf, t: Type<'_>) -> bool {
 /// Checks the type of a parameter that is tagged as the context.
 fn validate_ctx_type(env: &mut Env<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> Check {
     use ProgType as P;
-    let prog_type = env.prog.prog_type;
+    let prog_type = env.facts.prog.prog_type;
     let regs = matches!(prog_type, P::Kprobe | P::PerfEvent);
     if regs && typedef_name(btf, t.target_id()) == "bpf_user_pt_regs_t" {
         return Ok(());
@@ -279,7 +279,7 @@ fn validate_ctx_type(env: &mut Env<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> C
     let fits = match prog_type {
         P::Kprobe | P::PerfEvent => is_struct && to.name() == "pt_regs",
         P::RawTracepoint | P::RawTracepointWritable | P::Lsm | P::StructOps => is_u64,
-        P::Tracing => match env.prog.attach_type() {
+        P::Tracing => match env.facts.prog.attach_type() {
             Some(AttachType::TraceRawTp) => {
                 is_u64 || (is_struct && to.name() == "bpf_raw_tracepoint_args")
             }

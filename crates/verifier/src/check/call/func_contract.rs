@@ -29,12 +29,12 @@ pub(crate) fn prepare_func_args(
     env: &mut Env<'_>,
     subprog: u32,
 ) -> Check<Result<(), Box<Refused>>> {
-    if env.subprogs[subprog as usize].args.is_some() {
+    if env.learned.subprogs[subprog as usize].args.is_some() {
         return Ok(Ok(()));
     }
     match describe_args(env, subprog) {
         Ok(args) => {
-            env.subprogs[subprog as usize].args = Some(args.into());
+            env.learned.subprogs[subprog as usize].args = Some(args.into());
             Ok(Ok(()))
         }
         Err(Stop::Reject(refused)) => Ok(Err(refused)),
@@ -44,8 +44,8 @@ pub(crate) fn prepare_func_args(
 
 /// Compares R1 to R5 with what the callee wants.
 pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contract> {
-    let info = &env.subprogs[subprog as usize];
-    if info.unreliable || env.prog.func_info.is_empty() {
+    let info = &env.learned.subprogs[subprog as usize];
+    if info.unreliable || env.facts.prog.func_info.is_empty() {
         return Ok(Contract::Broken(errno::EINVAL, None));
     }
     let Refused { errno, kind, .. } = *match prepare_func_args(env, subprog)? {
@@ -56,7 +56,7 @@ pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contr
             Err(stop) => return Err(stop),
         },
     };
-    env.subprogs[subprog as usize].unreliable = true;
+    env.learned.subprogs[subprog as usize].unreliable = true;
     if errno == errno::EFAULT {
         return Err(Stop::refused(errno, FuncFault::BadContract));
     }
@@ -64,7 +64,7 @@ pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contr
 }
 
 fn check_args(env: &mut Env<'_>, subprog: u32) -> Check {
-    let args = env.subprogs[subprog as usize].args.clone().unwrap_or_default();
+    let args = env.learned.subprogs[subprog as usize].args.clone().unwrap_or_default();
     for (i, arg) in args.iter().enumerate() {
         check_arg(env, i as u8, *arg)?;
     }
@@ -133,7 +133,7 @@ fn check_btf_arg(env: &mut Env<'_>, regno: u8, id: u32, flags: F) -> Check {
     if reg.ty.may_be_null() && !flags.contains(F::PTR_MAYBE_NULL) {
         reject!(env, EACCES, CallFault::MaybeNull { regno: Regno(regno) });
     }
-    let Some(kernel) = env.prog.kernel_btf.clone() else {
+    let Some(kernel) = env.facts.prog.kernel_btf.clone() else {
         return unsupported("arguments that are kernel objects, without the kernel's BTF");
     };
     check_is_btf_type(env, (&reg, regno), (&kernel, TypeId(id)), false)?;

@@ -42,24 +42,24 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
         refs::clear_all_pkt_pointers(env);
     }
     if meta.func != HelperId::TailCall && !env.aux().has(InsnFlags::CALLS_CALLBACK) {
-        env.frame_mut().chains.make(0);
+        env.walk.frame_mut().chains.make(0);
     }
-    if let Some(callee) = env.entered.take() {
+    if let Some(callee) = env.walk.entered.take() {
         return Ok(enter_callback(env, callee));
     }
-    let next = env.insn_idx + 1;
-    if meta.func == HelperId::TailCall && !env.rules().tail_calls_end_function {
-        if env.rules().packets_move_in_calls {
+    let next = env.walk.insn_idx + 1;
+    if meta.func == HelperId::TailCall && !env.facts.rules().tail_calls_end_function {
+        if env.facts.rules().packets_move_in_calls {
             refs::clear_all_pkt_pointers(env);
         }
         return Ok(Next::Insn(next));
     }
-    if meta.func != HelperId::TailCall || env.cur.curframe() == 0 {
+    if meta.func != HelperId::TailCall || env.walk.cur.curframe() == 0 {
         return Ok(Next::Insn(next));
     }
     // A tail call that succeeds returns to the caller of the function.
-    env.push_stack(next, env.insn_idx, false)?;
-    if env.rules().packets_move_in_calls {
+    env.push_stack(next, env.walk.insn_idx, false)?;
+    if env.facts.rules().packets_move_in_calls {
         refs::clear_all_pkt_pointers(env);
     }
     hidden_exit(env, Reg::unknown())
@@ -68,10 +68,10 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
 /// Where a callback is walked as a function that is called.
 #[cold]
 fn enter_callback(env: &mut Env<'_>, callee: Frame) -> Next {
-    let start = env.subprogs[callee.meta.subprogno as usize].start;
-    env.cur.frames.push(callee);
-    if env.log.traces() {
-        let frameno = env.cur.curframe();
+    let start = env.learned.subprogs[callee.meta.subprogno as usize].start;
+    env.walk.cur.frames.push(callee);
+    if env.trace.log.traces() {
+        let frameno = env.walk.cur.curframe();
         verbose!(env, "caller:\n");
         env.print_frame(frameno - 1);
         verbose!(env, "callee:\n");
@@ -88,20 +88,23 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
     if HelperId::from_number(number).is_none() {
         reject!(env, EINVAL, CallFault::NoSuchHelper { name: name.into(), imm });
     }
-    if number >= env.config.profile.helpers_end {
+    if number >= env.facts.config.profile.helpers_end {
         reject!(env, EINVAL, CallFault::NoSuchHelper { name: "unknown".into(), imm });
     }
-    if env.callable.helpers.is_none() {
-        return unsupported(format!("helpers of {} programs of this kind", env.prog.prog_type));
+    if env.facts.callable.helpers.is_none() {
+        return unsupported(format!(
+            "helpers of {} programs of this kind",
+            env.facts.prog.prog_type
+        ));
     }
-    let (proto, probe) = match env.callable.helper_use(imm) {
+    let (proto, probe) = match env.facts.callable.helper_use(imm) {
         HelperUse::May(proto) => (proto, false),
         HelperUse::NotAllowedInProbe(proto) => (proto, true),
         HelperUse::CannotUse => {
             reject!(env, EINVAL, CallFault::HelperNotForType { name: name.into(), imm })
         }
     };
-    if proto.gpl_only() && !is_gpl_compatible(&env.prog.license) {
+    if proto.gpl_only() && !is_gpl_compatible(&env.facts.prog.license) {
         reject!(env, EINVAL, CallFault::HelperNeedsGpl);
     }
     if probe {
@@ -111,7 +114,7 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
 }
 
 fn check_may_sleep(env: &mut Env<'_>, proto: &HelperProto) -> Check {
-    if proto.might_sleep() && !env.cur.meta.in_sleepable {
+    if proto.might_sleep() && !env.walk.cur.meta.in_sleepable {
         let helper = format!("{}#{}", proto.id.name(), proto.id.number()).into();
         reject!(env, EINVAL, CallFault::HelperMightSleep { helper });
     }
@@ -123,11 +126,11 @@ fn check_sections(env: &mut Env<'_>, proto: &HelperProto) -> Check {
     if !proto.might_sleep() {
         return Ok(());
     }
-    let section = if env.cur.refs.active_rcu_locks > 0 {
+    let section = if env.walk.cur.refs.active_rcu_locks > 0 {
         "rcu_read_lock"
-    } else if env.cur.refs.active_preempt_locks > 0 {
+    } else if env.walk.cur.refs.active_preempt_locks > 0 {
         "non-preemptible"
-    } else if env.cur.refs.active_irq_id != 0 {
+    } else if env.walk.cur.refs.active_irq_id != 0 {
         "IRQ-disabled"
     } else {
         return Ok(());
@@ -191,11 +194,11 @@ fn check_func_specific(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
 /// Kernel: `check_get_func_ip` (6.18).
 fn check_get_func_ip(env: &mut Env<'_>) -> Check {
     let trampoline = matches!(
-        env.prog.attach_type(),
+        env.facts.prog.attach_type(),
         Some(AttachType::TraceFentry | AttachType::TraceFexit | AttachType::ModifyReturn)
     );
     let name = "bpf_get_func_ip#173";
-    match env.prog.prog_type {
+    match env.facts.prog.prog_type {
         ProgType::Kprobe => Ok(()),
         ProgType::Tracing if trampoline => Ok(()),
         ProgType::Tracing => {
@@ -212,12 +215,12 @@ fn check_get_func_ip(env: &mut Env<'_>) -> Check {
 const ERRORS: RetRange = RetRange { min: -4095, max: 0 };
 
 fn check_set_retval(env: &mut Env<'_>) -> Check {
-    let lsm_cgroup = env.prog.prog_type == ProgType::Lsm
-        && env.prog.attach_type() == Some(AttachType::LsmCgroup);
+    let lsm_cgroup = env.facts.prog.prog_type == ProgType::Lsm
+        && env.facts.prog.attach_type() == Some(AttachType::LsmCgroup);
     if lsm_cgroup {
         return unsupported("bpf_set_retval in LSM programs of cgroups");
     }
-    if !env.rules().set_retval_checked {
+    if !env.facts.rules().set_retval_checked {
         return Ok(());
     }
     let reg = env.reg(1);

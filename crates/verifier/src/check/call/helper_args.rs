@@ -34,7 +34,7 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
         return Ok(());
     }
     let reg = env.reg(regno);
-    if reg.ty.is_packet() && !may_pass_packet(env.prog.prog_type, meta.proto) {
+    if reg.ty.is_packet() && !may_pass_packet(env.facts.prog.prog_type, meta.proto) {
         reject!(env, EACCES, CallFault::NoPacketArg);
     }
     if ty.base == ArgBase::MapValue {
@@ -52,7 +52,7 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
             let (first, second) = (meta.ref_obj_id, reg.ref_obj_id);
             let kind = CallFault::TwoReferences { regno: Regno(regno), second, first };
             // The kernel does not end this line.
-            return Err(env.refuse_without_newline(errno::EACCES, kind));
+            return Err(env.trace.refuse_without_newline(errno::EACCES, kind));
         }
         meta.ref_obj_id = reg.ref_obj_id;
     }
@@ -74,7 +74,7 @@ fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType)
 
 /// What the helper does with memory that it is given, as far as the kernel knows.
 fn access_type(env: &Env<'_>, func: HelperId, flags: TypeFlag) -> AccessType {
-    let unknown = func == HelperId::FibLookup && !env.rules().fib_lookup_writes;
+    let unknown = func == HelperId::FibLookup && !env.facts.rules().fib_lookup_writes;
     let writes = flags.contains(TypeFlag::MEM_WRITE) && !unknown;
     if writes { AccessType::Write } else { AccessType::Read }
 }
@@ -97,7 +97,7 @@ fn check_by_kind(
         ArgBase::ConstSize | ArgBase::ConstSizeOrZero => {
             let before = meta.proto.args[regno as usize - 2];
             let zero_size_allowed = ty.base == ArgBase::ConstSizeOrZero
-                && (env.rules().lookups_of_no_address || !looks_up_socket(meta.func));
+                && (env.facts.rules().lookups_of_no_address || !looks_up_socket(meta.func));
             if before.maybe_null() && env.reg(regno - 1).ty.may_be_null() && reg.val.umax > 0 {
                 env.goes_through(HoleKind::NullMemory);
             }
@@ -108,7 +108,7 @@ fn check_by_kind(
             let Some(size) = reg.const_value() else {
                 reject!(env, EACCES, CallFault::NotConstant { regno: Regno(regno) });
             };
-            if size > u64::from(u32::MAX) && env.rules().allocations_fit {
+            if size > u64::from(u32::MAX) && env.facts.rules().allocations_fit {
                 let text = "R2 allocation size exceeds u32 max";
                 reject!(env, EINVAL, FlowFault::OtherRule { text });
             }

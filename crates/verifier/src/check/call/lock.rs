@@ -57,18 +57,18 @@ fn check_lock_field(env: &mut Env<'_>, reg: &Reg, regno: u8, call: LockCall) -> 
     let what = match reg.map().filter(|_| reg.ty.base == Base::MapValue) {
         None => "local 'kptr'".to_string(),
         Some(map) => {
-            let Some(view) = env.maps.get(map as usize) else {
+            let Some(view) = env.facts.maps.get(map as usize) else {
                 return Err(Stop::Bug("lock in no map".to_string()));
             };
             let has_btf = view.def.btf_value_type_id != 0;
-            let map = env.map_name(map);
-            if env.prog.btf.is_none() || !has_btf {
+            let map = env.facts.map_name(map);
+            if env.facts.prog.btf.is_none() || !has_btf {
                 reject!(env, EINVAL, CallFault::LockWithoutBtf { map: map.into(), name });
             }
             format!("map '{map}'")
         }
     };
-    let lock = env.fields_of(reg).iter().find(|f| f.kind == call.field()).map(|f| f.offset);
+    let lock = env.facts.fields_of(reg).iter().find(|f| f.kind == call.field()).map(|f| f.offset);
     let Some(want) = lock else {
         reject!(env, EINVAL, CallFault::NoLock { what: what.into(), name });
     };
@@ -81,17 +81,17 @@ fn check_lock_field(env: &mut Env<'_>, reg: &Reg, regno: u8, call: LockCall) -> 
 
 fn take(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check {
     let held = |kind: fn(RefKind) -> bool| {
-        env.cur.refs.acquired.iter().any(|r| kind(r.kind) && (r.id, r.home) == (id, home))
+        env.walk.cur.refs.acquired.iter().any(|r| kind(r.kind) && (r.id, r.home) == (id, home))
     };
     if call.is_res() {
         if held(|kind| matches!(kind, RefKind::ResLock | RefKind::ResLockIrq)) {
             reject!(env, EINVAL, CallFault::LockedTwice);
         }
-    } else if env.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Lock) {
+    } else if env.walk.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Lock) {
         reject!(env, EINVAL, CallFault::TwoLocks);
     }
-    let insn_idx = env.insn_idx;
-    let refs = &mut env.cur.refs;
+    let insn_idx = env.walk.insn_idx;
+    let refs = &mut env.walk.cur.refs;
     refs.acquire(Reference { kind: call.kind, id, insn_idx, home });
     refs.active_locks += 1;
     refs.active_lock_id = id;
@@ -101,14 +101,14 @@ fn take(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check
 
 fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check {
     let name = call.name();
-    if env.cur.refs.active_locks == 0 {
+    if env.walk.cur.refs.active_locks == 0 {
         reject!(env, EINVAL, CallFault::NotLocked { name });
     }
     let is_it = |r: &Reference| r.kind == call.kind && r.id == id && r.home == home;
-    let Some(at) = env.cur.refs.acquired.iter().position(is_it) else {
+    let Some(at) = env.walk.cur.refs.acquired.iter().position(is_it) else {
         reject!(env, EINVAL, CallFault::OtherLock { name });
     };
-    let refs = &mut env.cur.refs;
+    let refs = &mut env.walk.cur.refs;
     if refs.active_lock_id != id || refs.active_lock_home != home {
         reject!(env, EINVAL, CallFault::UnlockOrder { name });
     }

@@ -18,7 +18,7 @@ use skep_uapi::{MapFlags, MapType, TypeFlag, map_func_compatible};
 
 /// Definition of the map argument.
 fn map_def<'a>(env: &Env<'a>, meta: &CallMeta) -> Option<&'a MapDef> {
-    meta.map.and_then(|m| env.maps.get(m.map as usize)).map(|view| view.def)
+    meta.map.and_then(|m| env.facts.maps.get(m.map as usize)).map(|view| view.def)
 }
 
 /// The value argument of some maps is not memory.
@@ -48,7 +48,7 @@ pub(crate) fn check_key(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Ch
     };
     let mem = ArgMem { regno, size: def.key_size as i32, zero_size_allowed: false };
     check_helper_mem_access(env, mem, AccessType::Read, None)?;
-    if env.rules().array_lookups_not_null && can_elide_value_nullness(def) {
+    if env.facts.rules().array_lookups_not_null && can_elide_value_nullness(def) {
         meta.const_map_key = constant_map_key(env, regno, def.key_size)?;
     }
     Ok(())
@@ -64,13 +64,13 @@ pub(crate) fn can_elide_value_nullness(def: &MapDef) -> bool {
 /// The key, if it is a number on the stack that is known; its value then matters.
 fn constant_map_key(env: &mut Env<'_>, regno: u8, key_size: u32) -> Check<Option<u64>> {
     let key = env.reg(regno);
-    if !env.bpf_capable || !key.ty.is(Base::Stack) || !key.val.is_const() {
+    if !env.facts.bpf_capable || !key.ty.is(Base::Stack) || !key.val.is_const() {
         return Ok(None);
     }
     let frameno = key.frameno();
     let off = key.off.wrapping_add(key.val.var_off.value as i32);
     let (spi, last) = (spi_of(off), (-off - 1) as usize % 8);
-    let Some(slot) = env.cur.frames[frameno as usize].slot(spi).copied() else {
+    let Some(slot) = env.walk.cur.frames[frameno as usize].slot(spi).copied() else {
         return Ok(None);
     };
     let run = |ty| slot.types[..=last].iter().rev().take_while(|&&t| t == ty).count() as u32;
@@ -81,9 +81,9 @@ fn constant_map_key(env: &mut Env<'_>, regno: u8, key_size: u32) -> Check<Option
     if !slot.is_spilled() || !spilled.is_const() || run(SlotType::Spill) != key_size {
         return Ok(None);
     }
-    env.bt.reset();
-    env.bt.frame = env.cur.curframe() as usize;
-    env.bt.set_frame_slot(frameno as usize, spi);
+    env.walk.bt.reset();
+    env.walk.bt.frame = env.walk.cur.curframe() as usize;
+    env.walk.bt.set_frame_slot(frameno as usize, spi);
     env.mark_chain_precision_batch(None)?;
     Ok(spilled.const_value())
 }
@@ -153,7 +153,7 @@ pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let def = map_def(env, meta).filter(|def| def.map_type == MapType::ProgArray);
     let Some(def) = def else {
         // The kernel does not end this line.
-        return Err(env.refuse_without_newline(errno::EINVAL, CallFault::NotProgArray));
+        return Err(env.trace.refuse_without_newline(errno::EINVAL, CallFault::NotProgArray));
     };
     let key = env.reg(3).const_value().filter(|&key| key < u64::from(def.max_entries));
     if key.is_some() { env.mark_chain_precision(3) } else { Ok(()) }
@@ -162,16 +162,16 @@ pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 /// Whether the helper takes maps of that type.
 pub(crate) fn check_map_func_compatibility(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let Some(def) = map_def(env, meta) else { return Ok(()) };
-    let target = match &env.prog.attach {
+    let target = match &env.facts.prog.attach {
         AttachTarget::Kernel { name, .. } | AttachTarget::Unresolved(name) => name.as_str(),
         AttachTarget::None | AttachTarget::Function(_) => "",
     };
     let hook = HookKey {
-        prog_type: env.prog.prog_type,
-        attach_type: env.prog.expected_attach_type,
+        prog_type: env.facts.prog.prog_type,
+        attach_type: env.facts.prog.expected_attach_type,
         target,
     };
-    let rules = env.rules();
+    let rules = env.facts.rules();
     let map_func_compatible = |map, func, hook| map_func_compatible(map, func, hook, rules);
     if !map_func_compatible(def.map_type, meta.func, &hook) {
         let (ty, name) = (def.map_type.number(), meta.name());

@@ -11,7 +11,7 @@ use skep_uapi::helper::{ArgBase, HelperId, HelperProto};
 /// A map argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MapArg {
-    /// Index in `Env::maps`.
+    /// Index in `Facts::maps`.
     pub(crate) map: u32,
     /// Tells two lookups of an inner map apart.
     pub(crate) uid: u32,

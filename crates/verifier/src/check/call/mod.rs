@@ -33,16 +33,16 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
     check_fields(env)?;
     let insn = env.insn();
     let allowed = match insn.src {
-        BPF_PSEUDO_CALL => env.rules().static_calls_under_lock,
+        BPF_PSEUDO_CALL => env.facts.rules().static_calls_under_lock,
         BPF_PSEUDO_KFUNC_CALL => {
-            env.callable.kfuncs.get(&insn).is_some_and(|callee| callee.special.spin_allowed())
+            env.facts.callable.kfuncs.get(&insn).is_some_and(|callee| callee.special.spin_allowed())
         }
         _ => insn.imm == HelperId::SpinUnlock.number() as i32,
     };
-    if env.cur.refs.active_locks > 0 && !allowed {
+    if env.walk.cur.refs.active_locks > 0 && !allowed {
         reject!(env, EINVAL, CallFault::CallUnderLock);
     }
-    if insn.src == BPF_PSEUDO_KFUNC_CALL && !env.rules().kfuncs {
+    if insn.src == BPF_PSEUDO_KFUNC_CALL && !env.facts.rules().kfuncs {
         let text = "BPF_CALL uses reserved fields";
         reject!(env, EINVAL, FlowFault::OtherRule { text });
     }
@@ -51,6 +51,6 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
         BPF_PSEUDO_KFUNC_CALL => super::kfunc::check_kfunc_call(env)?,
         _ => helper::check_helper_call(env)?,
     };
-    env.scratched_regs |= 1;
+    env.walk.scratched_regs |= 1;
     Ok(next)
 }

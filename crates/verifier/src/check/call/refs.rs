@@ -17,15 +17,15 @@ use skep_uapi::helper::{ArgBase, HelperId};
 
 /// Holds something new from this insn on; its id.
 pub(crate) fn acquire_reference(env: &mut Env<'_>) -> u32 {
-    let id = env.new_id();
-    let insn_idx = env.insn_idx;
-    env.cur.refs.acquire(Reference { kind: RefKind::Ptr, id, insn_idx, home: LockHome::None });
+    let id = env.store.new_id();
+    let insn_idx = env.walk.insn_idx;
+    env.walk.cur.refs.acquire(Reference { kind: RefKind::Ptr, id, insn_idx, home: LockHome::None });
     id
 }
 
 /// Gives a reference back: all pointers that came from it die. False if it is not held.
 pub(crate) fn release_reference(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
-    if !env.cur.refs.release(ref_obj_id) {
+    if !env.walk.cur.refs.release(ref_obj_id) {
         return false;
     }
     let dead = dead_reg(env);
@@ -43,7 +43,7 @@ pub(crate) fn release_reference(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
 ///
 /// Kernel: `mark_reg_invalid` (6.18).
 pub(crate) fn dead_reg(env: &Env<'_>) -> Reg {
-    if env.allow_ptr_leaks { Reg::unknown() } else { Reg::not_init() }
+    if env.facts.allow_ptr_leaks { Reg::unknown() } else { Reg::not_init() }
 }
 
 /// Releases the argument that the prototype says is released.
@@ -72,11 +72,11 @@ pub(crate) fn release_argument(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 ///
 /// Kernel: `ref_convert_alloc_rcu_protected` (6.18).
 fn convert_to_rcu(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
-    if !env.cur.refs.release(ref_obj_id) {
+    if !env.walk.cur.refs.release(ref_obj_id) {
         return false;
     }
     let dead = dead_reg(env);
-    let in_rcu = env.cur.refs.active_rcu_locks > 0 || !env.cur.meta.in_sleepable;
+    let in_rcu = env.walk.cur.refs.active_rcu_locks > 0 || !env.walk.cur.meta.in_sleepable;
     env.for_each_reg(|reg| {
         if reg.ref_obj_id != ref_obj_id {
             return false;
@@ -99,7 +99,7 @@ pub(crate) fn clear_all_pkt_pointers(env: &mut Env<'_>) {
         .union(TypeFlag::DYNPTR_TYPE_SKB_META);
     let dead = dead_reg(env);
     // A dynptr that a global function is given may be of the packet, and its slices do not say so.
-    let args = &env.subprogs[env.subprogno_walked as usize].args;
+    let args = &env.learned.subprogs[env.walk.subprogno_walked as usize].args;
     let takes_dynptr = args.as_ref().is_some_and(|args| args.contains(&SubArg::Dynptr));
     let all_slices = takes_dynptr && env.goes_by(HoleKind::PacketSlice);
     env.for_each_reg(|reg| {
@@ -137,7 +137,7 @@ pub(crate) fn is_acquire_function(env: &Env<'_>, meta: &CallMeta) -> bool {
         | HelperId::RingbufReserve
         | HelperId::KptrXchg => true,
         HelperId::MapLookupElem => {
-            let def = meta.map.and_then(|m| env.maps.get(m.map as usize)).map(|v| v.def);
+            let def = meta.map.and_then(|m| env.facts.maps.get(m.map as usize)).map(|v| v.def);
             def.is_some_and(|d| matches!(d.map_type, MapType::Sockmap | MapType::Sockhash))
         }
         _ => false,

@@ -17,8 +17,8 @@ use skep_uapi::{AttachType, ProgType, TypeFlag};
 /// Whether what a system call returns is 0 or an error where the program of a cgroup sees it; of a
 /// `getsockopt` it may be a length.
 pub(crate) fn returns_errors(env: &Env<'_>) -> bool {
-    env.prog.prog_type != ProgType::Lsm
-        && env.prog.attach_type() != Some(AttachType::CgroupGetsockopt)
+    env.facts.prog.prog_type != ProgType::Lsm
+        && env.facts.prog.attach_type() != Some(AttachType::CgroupGetsockopt)
 }
 
 /// Sets R0.
@@ -39,7 +39,7 @@ pub(crate) fn set_return_value(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         RetBase::BtfId => kernel_object(env, meta)?,
     };
     if r0.ty.may_be_null() {
-        r0.id = env.new_id();
+        r0.id = env.store.new_id();
     }
     if meta.func == HelperId::DynptrData {
         r0.extra = Extra::Mem { size: meta.mem_size, dynptr_id: meta.dynptr_id };
@@ -57,7 +57,7 @@ pub(crate) fn set_return_value(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 }
 
 fn map_value(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
-    let view = meta.map.and_then(|m| env.maps.get(m.map as usize).map(|view| (m, view)));
+    let view = meta.map.and_then(|m| env.facts.maps.get(m.map as usize).map(|view| (m, view)));
     let Some((arg, view)) = view else {
         reject!(env, EINVAL, CallFault::KernelMisconfigured);
     };
@@ -73,7 +73,7 @@ fn map_value(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     let mut reg = Reg::pointer(RegType::of(Base::MapValue).with(flags));
     reg.extra = Extra::Map { map: arg.map, uid: arg.uid };
     if !reg.ty.may_be_null() && locked {
-        reg.id = env.new_id();
+        reg.id = env.store.new_id();
     }
     Ok(reg)
 }
@@ -92,7 +92,7 @@ fn percpu_variable(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     let Some(Extra::Btf { id, in_prog: false }) = meta.percpu.map(|r| r.extra) else {
         return unsupported("per-CPU objects that are neither variables nor in an RCU section");
     };
-    let Some(btf) = env.prog.kernel_btf.clone() else {
+    let Some(btf) = env.facts.prog.kernel_btf.clone() else {
         return Err(Stop::Bug("kernel type without the kernel's BTF".to_string()));
     };
     let flags = meta.proto.ret.flags;
@@ -123,7 +123,7 @@ fn kernel_object(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
             (pointee.id.0, pointee.in_prog)
         }
         _ => {
-            let btf = env.prog.kernel_btf.as_ref();
+            let btf = env.facts.prog.kernel_btf.as_ref();
             let Some(id) = btf.and_then(|b| b.find_by_name_kind(ret.btf, Kind::Struct)) else {
                 return unsupported(format!("kernel type {} without the kernel's BTF", ret.btf));
             };
@@ -140,7 +140,7 @@ fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
         return Ok(());
     }
     match meta.func {
-        HelperId::GetTaskStack if !env.rules().task_stack_bounded => return Ok(()),
+        HelperId::GetTaskStack if !env.facts.rules().task_stack_bounded => return Ok(()),
         HelperId::GetStack
         | HelperId::GetTaskStack
         | HelperId::ProbeReadStr
@@ -151,12 +151,12 @@ fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
             r0.val.smin = -MAX_ERRNO;
             r0.val.s32_min = -MAX_ERRNO as i32;
         }
-        HelperId::GetRetval if env.rules().set_retval_checked && returns_errors(env) => {
+        HelperId::GetRetval if env.facts.rules().set_retval_checked && returns_errors(env) => {
             (r0.val.smin, r0.val.smax) = (-MAX_ERRNO, 0);
             (r0.val.s32_min, r0.val.s32_max) = (-MAX_ERRNO as i32, 0);
         }
-        HelperId::GetSmpProcessorId if env.rules().cpu_ids_bounded => {
-            let last = env.config.nr_cpu_ids.saturating_sub(1);
+        HelperId::GetSmpProcessorId if env.facts.rules().cpu_ids_bounded => {
+            let last = env.facts.config.nr_cpu_ids.saturating_sub(1);
             r0.val.umax = u64::from(last);
             r0.val.u32_max = last;
             r0.val.smax = i64::from(last);
@@ -168,6 +168,6 @@ fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
         }
         _ => return Ok(()),
     }
-    crate::check::scalar_rules::sync(env.rules(), &mut r0.val);
+    crate::check::scalar_rules::sync(env.facts.rules(), &mut r0.val);
     env.sane_bounds(r0, "retval")
 }

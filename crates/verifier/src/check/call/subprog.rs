@@ -17,45 +17,46 @@ use skep_uapi::limits::MAX_CALL_FRAMES;
 /// Walks a call of a function of the program.
 pub(crate) fn check_func_call(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
-    let target = (i64::from(env.insn_idx) + i64::from(insn.imm) + 1) as u32;
-    let Some(subprog) = env.find_subprog(target) else {
+    let target = (i64::from(env.walk.insn_idx) + i64::from(insn.imm) + 1) as u32;
+    let Some(subprog) = env.learned.find_subprog(target) else {
         return Err(Stop::Bug(format!("verifier bug: No program starts at insn {target}")));
     };
     let contract = func_contract::check_subprog_call(env, subprog)?;
-    if env.subprogs[subprog as usize].is_global {
+    if env.learned.subprogs[subprog as usize].is_global {
         check_global_call(env, subprog, contract)?;
-        return Ok(Next::Insn(env.insn_idx + 1));
+        return Ok(Next::Insn(env.walk.insn_idx + 1));
     }
-    let caller = env.cur.curframe();
+    let caller = env.walk.cur.curframe();
     push_frame(env, subprog, set_callee_args)?;
-    let callee = env.cur.frames.pop();
+    let callee = env.walk.cur.frames.pop();
     clear_caller_saved_regs(env);
-    env.cur.frames.extend(callee);
-    if env.log.traces() {
+    env.walk.cur.frames.extend(callee);
+    if env.trace.log.traces() {
         verbose!(env, "caller:\n");
         env.print_frame(caller);
         verbose!(env, "callee:\n");
         env.print_frame(caller + 1);
     }
-    Ok(Next::Insn(env.subprogs[subprog as usize].start))
+    Ok(Next::Insn(env.learned.subprogs[subprog as usize].start))
 }
 
 /// A global function is walked on its own, for any arguments that fit its prototype.
 fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Check {
-    let info = &env.subprogs[subprog as usize];
+    let info = &env.learned.subprogs[subprog as usize];
     let (name, might_sleep) = (info.name.clone(), info.might_sleep);
-    if env.cur.refs.active_locks > 0 {
+    if env.walk.cur.refs.active_locks > 0 {
         reject!(env, EINVAL, CallFault::GlobalUnderLock);
     }
-    if env.cur.refs.active_preempt_locks > 0 && !env.rules().global_calls_in_preempt_off {
+    if env.walk.cur.refs.active_preempt_locks > 0 && !env.facts.rules().global_calls_in_preempt_off
+    {
         let text = "global function calls are not allowed with preemption disabled,\nuse static function instead";
         reject!(env, EINVAL, FlowFault::OtherRule { text });
     }
-    let r = &env.cur.refs;
+    let r = &env.walk.cur.refs;
     let atomic = r.active_rcu_locks > 0
         || r.active_preempt_locks > 0
         || r.active_irq_id != 0
-        || !env.cur.meta.in_sleepable;
+        || !env.walk.cur.meta.in_sleepable;
     if might_sleep && atomic {
         reject!(env, EINVAL, CallFault::GlobalMightSleep);
     }
@@ -66,17 +67,17 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
         let without_size = yes(first == Some(Kind::Void));
         let name = name.into();
         let kind = CallFault::CallerArgs { subprog, name, without_size, pointer };
-        return Err(env.refuse(errno, kind).because(because));
+        return Err(env.trace.refuse(errno, kind).because(because));
     }
-    if env.log.traces() {
+    if env.trace.log.traces() {
         verbose!(env, "Func#{subprog} ('{name}') is global and assumed valid.\n");
     }
-    if env.subprogs[subprog as usize].changes_pkt_data {
+    if env.learned.subprogs[subprog as usize].changes_pkt_data {
         forget_packets(env);
     }
-    env.subprogs[subprog as usize].called = true;
+    env.learned.subprogs[subprog as usize].called = true;
     clear_caller_saved_regs(env);
-    if !env.subprogs[subprog as usize].returns_void {
+    if !env.learned.subprogs[subprog as usize].returns_void {
         env.set_name(0, PackedReg::UNKNOWN);
     }
     Ok(())
@@ -84,9 +85,9 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
 
 /// What the first parameter of a function points to, if it is a pointer.
 fn first_parameter(env: &Env<'_>, subprog: u32) -> Option<Kind> {
-    let start = env.subprogs[subprog as usize].start;
-    let row = env.prog.func_info.iter().find(|row| row.insn_off.0 == start)?;
-    let btf = env.prog.btf.as_deref()?;
+    let start = env.learned.subprogs[subprog as usize].start;
+    let row = env.facts.prog.func_info.iter().find(|row| row.insn_off.0 == start)?;
+    let btf = env.facts.prog.btf.as_deref()?;
     let param = btf.get(TypeId(row.type_id))?.target().params().next()?;
     let ptr = btf.skip_modifiers(param.ty);
     (ptr.kind() == Kind::Ptr).then(|| btf.skip_modifiers(ptr.target_id()).kind())
@@ -94,7 +95,7 @@ fn first_parameter(env: &Env<'_>, subprog: u32) -> Option<Kind> {
 
 /// A callee may have changed packet data.
 fn forget_packets(env: &mut Env<'_>) {
-    if env.rules().packets_move_in_calls {
+    if env.facts.rules().packets_move_in_calls {
         refs::clear_all_pkt_pointers(env);
     }
 }
@@ -105,26 +106,26 @@ pub(crate) fn push_frame(
     subprog: u32,
     set_args: impl FnOnce(&mut Env<'_>, &mut Frame) -> Check,
 ) -> Check {
-    let depth = env.cur.frames.len();
+    let depth = env.walk.cur.frames.len();
     if depth >= MAX_CALL_FRAMES {
         reject!(env, E2BIG, CallFault::TooDeep { depth: depth + 1 });
     }
-    let callsite = env.insn_idx;
-    let start = env.subprogs[subprog as usize].start;
-    let instance = env.live_stack.callee(env.frame().meta.instance, callsite, start);
-    let mut callee = env.arena.new_frame(FrameMeta {
+    let callsite = env.walk.insn_idx;
+    let start = env.learned.subprogs[subprog as usize].start;
+    let instance = env.learned.live_stack.callee(env.walk.frame().meta.instance, callsite, start);
+    let mut callee = env.store.arena.new_frame(FrameMeta {
         callsite: callsite as i32,
         frameno: depth as u32,
         subprogno: subprog,
         instance,
         ..FrameMeta::default()
     });
-    env.mark_state_scratched();
-    if let Some(reads) = &mut env.reads {
+    env.walk.mark_state_scratched();
+    if let Some(reads) = &mut env.store.reads {
         reads.enter(depth);
     }
     set_args(env, &mut callee)?;
-    env.cur.frames.push(callee);
+    env.walk.cur.frames.push(callee);
     Ok(())
 }
 

@@ -108,7 +108,7 @@ impl Env<'_> {
     /// Whether parameter `nth` is the size of the memory before it.
     fn is_mem_size(&self, params: &[Param<'_>], nth: usize, suffix: &str) -> bool {
         let Some(param) = params.get(nth) else { return false };
-        let Some(btf) = self.prog.kernel_btf.as_deref() else { return false };
+        let Some(btf) = self.facts.prog.kernel_btf.as_deref() else { return false };
         is_scalar_type(btf.skip_modifiers(param.ty))
             && self.reg(nth as u8 + 1).is_scalar()
             && has_suffix(param, suffix)
@@ -132,7 +132,7 @@ impl Env<'_> {
         let sized =
             self.is_mem_size(params, nth + 1, "__sz") || self.is_const_mem_size(params, nth + 1);
         if meta.callee.special == Special::CastToKernCtx
-            || is_prog_ctx_type(btf, btf.skip_modifiers(param.ty), self.prog.prog_type)
+            || is_prog_ctx_type(btf, btf.skip_modifiers(param.ty), self.facts.prog.prog_type)
         {
             return Ok(KfArg::Ctx);
         }

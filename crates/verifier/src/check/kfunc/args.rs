@@ -157,11 +157,11 @@ impl Env<'_> {
             reject!(self, EINVAL, KfuncFault::NotMap { regno: Regno(regno) });
         };
         if let Some(first) = meta.map
-            && self.map_has_async_field(map)
+            && self.facts.map_has_async_field(map)
             && (first.map != map || first.uid != uid)
         {
             let has_work =
-                self.maps[map as usize].fields.iter().any(|f| f.kind == FieldKind::TaskWork);
+                self.facts.maps[map as usize].fields.iter().any(|f| f.kind == FieldKind::TaskWork);
             let (what, a, b) = if has_work { ("bpf_task_work", 2, 3) } else { ("workqueue", 1, 2) };
             let from = first.uid;
             reject!(
@@ -229,7 +229,7 @@ impl Env<'_> {
             reject!(self, EINVAL, KfuncFault::NotCtx { nth, ty });
         }
         if meta.callee.special == Special::CastToKernCtx {
-            match kern_ctx_btf_id(meta.callee.proto.btf(), self.prog.prog_type) {
+            match kern_ctx_btf_id(meta.callee.proto.btf(), self.facts.prog.prog_type) {
                 Ok(id) => meta.ret_btf_id = id.0,
                 Err(text) => reject!(self, EINVAL, KfuncFault::NoKernelCtx { text: text.into() }),
             }
@@ -255,7 +255,7 @@ impl Env<'_> {
             reject!(self, EINVAL, KfuncFault::AllocatedUnreferenced);
         }
         meta.arg_type = object_type(&reg);
-        if !self.rules().drops_any_fields {
+        if !self.facts.rules().drops_any_fields {
             self.check_droppable(meta)?;
         }
         Ok(())
@@ -270,7 +270,7 @@ impl Env<'_> {
         if meta.arg_owning_ref && reg.ref_obj_id == 0 && self.goes_by(HoleKind::RefcountedObject) {
             meta.arg_owning_ref = false;
         }
-        let fields = self.fields_of(&reg);
+        let fields = self.facts.fields_of(&reg);
         if fields.is_empty() {
             reject!(self, EFAULT, KfuncFault::NoRecord);
         }
@@ -332,7 +332,7 @@ impl Env<'_> {
         let [opt, nullable] = ["__opt", "__nullable"].map(|it| has_suffix(&params[nth], it));
         let optional = self.reg(regno).is_null() && (opt || slice && nullable);
         if !optional && let Err(stop) = self.check_kfunc_mem_size_reg(size_regno, opt || nullable) {
-            return Err(self.led_to(stop, KfuncFault::MemLenPair { nth, len: nth + 1 }));
+            return Err(self.trace.led_to(stop, KfuncFault::MemLenPair { nth, len: nth + 1 }));
         }
         if self.is_const_mem_size(params, nth + 1) {
             let Some(value) = self.reg(size_regno).const_value() else {
@@ -352,7 +352,7 @@ impl Env<'_> {
     /// Which ones those are was asked of pointers alone.
     fn check_droppable(&mut self, meta: &Meta<'_>) -> Check {
         let is_tracing = matches!(
-            self.prog.prog_type,
+            self.facts.prog.prog_type,
             ProgType::Tracing
                 | ProgType::Tracepoint
                 | ProgType::Kprobe
@@ -361,7 +361,7 @@ impl Env<'_> {
                 | ProgType::RawTracepointWritable
         );
         let object = meta.arg_type.filter(|object| object.in_prog && is_tracing);
-        let fields = object.and_then(|object| self.struct_metas?.get(&TypeId(object.id)));
+        let fields = object.and_then(|object| self.facts.struct_metas?.get(&TypeId(object.id)));
         let Some(fields) = fields.filter(|fields| !fields.is_empty()) else { return Ok(()) };
         if fields.iter().all(|field| field.kind == FieldKind::SpinLock) {
             return Ok(());

@@ -21,17 +21,17 @@ impl Env<'_> {
         let (disable, enable) =
             (special == Special::PreemptDisable, special == Special::PreemptEnable);
         if disable {
-            self.cur.refs.active_preempt_locks += 1;
-        } else if self.cur.refs.active_preempt_locks > 0 {
+            self.walk.cur.refs.active_preempt_locks += 1;
+        } else if self.walk.cur.refs.active_preempt_locks > 0 {
             if enable {
-                self.cur.refs.active_preempt_locks -= 1;
+                self.walk.cur.refs.active_preempt_locks -= 1;
             } else if sleeps {
                 reject!(self, EACCES, KfuncFault::SleepsNonPreemptible { name: name.into() });
             }
         } else if enable {
             reject!(self, EINVAL, KfuncFault::PreemptUnmatched { name: name.into() });
         }
-        if self.cur.refs.active_irq_id != 0 && sleeps {
+        if self.walk.cur.refs.active_irq_id != 0 && sleeps {
             reject!(self, EACCES, KfuncFault::SleepsIrqOff { name: name.into() });
         }
         if meta.callee.has(KfuncFlags::RCU_PROTECTED) && !in_rcu_cs(self) {
@@ -43,9 +43,9 @@ impl Env<'_> {
     fn check_rcu_section(&mut self, meta: &Meta<'_>) -> Check {
         let (special, name) = (meta.callee.special, meta.callee.name);
         let (lock, unlock) = (special == Special::RcuReadLock, special == Special::RcuReadUnlock);
-        if self.cur.refs.active_rcu_locks == 0 {
+        if self.walk.cur.refs.active_rcu_locks == 0 {
             if lock {
-                self.cur.refs.active_rcu_locks = 1;
+                self.walk.cur.refs.active_rcu_locks = 1;
             } else if unlock {
                 reject!(self, EINVAL, KfuncFault::RcuUnmatched { name: name.into() });
             }
@@ -54,19 +54,19 @@ impl Env<'_> {
         if (lock || unlock) && self.in_rbtree_lock_required_cb() {
             reject!(self, EACCES, KfuncFault::RcuInRbtreeCb);
         }
-        if lock && self.rules().nested_rcu {
-            self.cur.refs.active_rcu_locks += 1;
+        if lock && self.facts.rules().nested_rcu {
+            self.walk.cur.refs.active_rcu_locks += 1;
             return Ok(());
         }
         if lock {
             reject!(self, EINVAL, KfuncFault::RcuNested { name: name.into() });
         }
-        if unlock && self.cur.refs.active_rcu_locks > 1 {
-            self.cur.refs.active_rcu_locks -= 1;
+        if unlock && self.walk.cur.refs.active_rcu_locks > 1 {
+            self.walk.cur.refs.active_rcu_locks -= 1;
             return Ok(());
         }
         if unlock {
-            let stays = self.rules().rcu_outlives_section && self.runs_under_rcu();
+            let stays = self.facts.rules().rcu_outlives_section && self.runs_under_rcu();
             self.for_each_reg(|reg| {
                 let rcu = reg.ty.has(TypeFlag::MEM_RCU);
                 if stays {
@@ -81,7 +81,7 @@ impl Env<'_> {
             if !stays {
                 self.end_rcu_iterators();
             }
-            self.cur.refs.active_rcu_locks = 0;
+            self.walk.cur.refs.active_rcu_locks = 0;
             return Ok(());
         }
         if meta.callee.has(KfuncFlags::SLEEPABLE) {
@@ -92,14 +92,15 @@ impl Env<'_> {
 
     /// A program that cannot sleep runs in such a section.
     fn runs_under_rcu(&self) -> bool {
-        !(self.prog.prog_flags.contains(ProgFlags::SLEEPABLE) || self.cur.meta.in_sleepable)
+        !(self.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)
+            || self.walk.cur.meta.in_sleepable)
     }
 
     /// Iterators that were made inside of the section may not be used any more.
     fn end_rcu_iterators(&mut self) {
         use crate::state::stack::SlotType;
-        for frameno in 0..self.cur.frames.len() as u32 {
-            for spi in 0..self.cur.frames[frameno as usize].slots().len() {
+        for frameno in 0..self.walk.cur.frames.len() as u32 {
+            for spi in 0..self.walk.cur.frames[frameno as usize].slots().len() {
                 if self.slot(frameno, spi).types[0] != SlotType::Iter {
                     continue;
                 }

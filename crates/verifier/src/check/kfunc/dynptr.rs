@@ -122,7 +122,7 @@ impl Env<'_> {
         }
         match self.dynptr_slots(reg) {
             Ok(at) => {
-                self.rules().dynptrs_overwritten
+                self.facts.rules().dynptrs_overwritten
                     || self.slots_at(at).all(|slot| slot.types[0] != SlotType::Dynptr)
             }
             Err(why) => matches!(why, NoSlots::OutOfRange),
@@ -160,7 +160,7 @@ impl Env<'_> {
         if kind == DynptrKind::Invalid {
             reject!(self, EINVAL, KfuncFault::NoDynptrKind);
         }
-        let id = self.new_id();
+        let id = self.store.new_id();
         let mut ref_obj_id = 0;
         if kind.is_refcounted() {
             ref_obj_id = match arg.clone_ref_obj_id {
@@ -186,8 +186,8 @@ impl Env<'_> {
         let ref_obj_id = slot.ref_obj_id;
         release_reference(self, ref_obj_id);
         // The kernel looks for clones in that frame alone.
-        for frameno in 0..self.cur.frames.len() as u32 {
-            for spi in 1..self.cur.frames[frameno as usize].slots().len() {
+        for frameno in 0..self.walk.cur.frames.len() as u32 {
+            for spi in 1..self.walk.cur.frames[frameno as usize].slots().len() {
                 if self.slot(frameno, spi).types[0] != SlotType::Dynptr {
                     continue;
                 }
@@ -213,7 +213,7 @@ impl Env<'_> {
         }
         let id = self.spilled(frameno, spi).id;
         self.clear_slots(Slots { frameno, spi, nr: BPF_DYNPTR_NR_SLOTS });
-        let allow_ptr_leaks = self.allow_ptr_leaks;
+        let allow_ptr_leaks = self.facts.allow_ptr_leaks;
         self.for_each_reg(|reg| {
             let is_slice = reg.ty.without(TypeFlag::PTR_MAYBE_NULL).is(Base::Mem);
             let Extra::Mem { dynptr_id, .. } = reg.extra else { return false };

@@ -59,7 +59,7 @@ impl Env<'_> {
 
     /// The special field of that kind at `off` of what `reg` points to.
     pub(super) fn field_at(&self, reg: &Reg, off: u32, kind: FieldKind) -> Option<SpecialField> {
-        self.fields_of(reg).iter().find(|f| f.offset == off && f.kind == kind).cloned()
+        self.facts.fields_of(reg).iter().find(|f| f.offset == off && f.kind == kind).cloned()
     }
 
     /// Checks that the lock beside the list or tree is held.
@@ -68,8 +68,9 @@ impl Env<'_> {
             Some(map) => LockHome::Map(map),
             None => LockHome::Btf(0),
         };
-        let held = self.cur.refs.active_locks > 0;
+        let held = self.walk.cur.refs.active_locks > 0;
         let is_it = self
+            .walk
             .cur
             .refs
             .acquired
@@ -79,6 +80,7 @@ impl Env<'_> {
             return Ok(());
         }
         let lock = self
+            .facts
             .fields_of(reg)
             .iter()
             .find(|f| f.kind == FieldKind::SpinLock)
@@ -148,7 +150,7 @@ impl Env<'_> {
             return Err(Stop::Bug("node in no object".into()));
         };
         let struct_name = |id: u32| {
-            let btf = self.prog.btf.as_deref();
+            let btf = self.facts.prog.btf.as_deref();
             btf.and_then(|b| b.get(TypeId(id))).map_or("", |t| t.name()).to_string()
         };
         if !in_prog || id != held {
@@ -176,22 +178,22 @@ impl Env<'_> {
 
     /// Whether this is the callback of `bpf_rbtree_add`, which runs with the lock held.
     pub(crate) fn in_rbtree_lock_required_cb(&self) -> bool {
-        let meta = self.frame().meta;
-        if self.cur.frames.len() < 2 || !meta.in_callback_fn {
+        let meta = self.walk.frame().meta;
+        if self.walk.cur.frames.len() < 2 || !meta.in_callback_fn {
             return false;
         }
-        let call = self.insns.get(meta.callsite as usize);
-        let callee = call.and_then(|insn| self.callable.kfuncs.get(insn));
+        let call = self.facts.insns.get(meta.callsite as usize);
+        let callee = call.and_then(|insn| self.facts.callable.kfuncs.get(insn));
         callee.is_some_and(|callee| callee.special == Special::RbtreeAdd)
     }
 
     /// The pointer no longer owns its object: it is good while the lock is held.
     pub(super) fn ref_set_non_owning(&mut self, reg: &mut Reg) -> Check {
-        if self.cur.refs.active_locks == 0 {
+        if self.walk.cur.refs.active_locks == 0 {
             return Err(Stop::Bug("non-owning reference without lock".into()));
         }
         reg.ty = reg.ty.with(TypeFlag::NON_OWN_REF);
-        if self.fields_of(reg).iter().any(|f| f.kind == FieldKind::Refcount) {
+        if self.facts.fields_of(reg).iter().any(|f| f.kind == FieldKind::Refcount) {
             reg.ty = reg.ty.with(TypeFlag::MEM_RCU);
         }
         Ok(())
@@ -201,7 +203,7 @@ impl Env<'_> {
     /// non-owning ones.
     pub(super) fn give_node_away(&mut self, meta: &Meta<'_>) -> Check {
         let id = self.reg(2).ref_obj_id;
-        let held = self.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Ptr && r.id == id);
+        let held = self.walk.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Ptr && r.id == id);
         if !held {
             let name = meta.name();
             reject!(self, EINVAL, KfuncFault::NotConverted { name: name.into() });

@@ -52,14 +52,14 @@ impl Env<'_> {
 
     fn save_irq_flag(&mut self, reg: &Reg, is_lock: bool) -> Check {
         let at = self.slots_of(reg, "irq_flag", 1).map_err(NoSlots::stop)?;
-        let id = self.new_id();
-        self.cur.refs.acquire(Reference {
+        let id = self.store.new_id();
+        self.walk.cur.refs.acquire(Reference {
             kind: RefKind::Irq,
             id,
-            insn_idx: self.insn_idx,
+            insn_idx: self.walk.insn_idx,
             home: LockHome::None,
         });
-        self.cur.refs.active_irq_id = id;
+        self.walk.cur.refs.active_irq_id = id;
         self.write_slots(at, SlotType::IrqFlag, |_| Reg {
             extra: Extra::IrqFlag { is_lock },
             ref_obj_id: id,
@@ -77,8 +77,8 @@ impl Env<'_> {
             let (by, with) = (class(!is_lock), class(is_lock));
             reject!(self, EINVAL, KfuncFault::IrqFlagKind { by, with });
         }
-        let (id, active) = (flag.ref_obj_id, self.cur.refs.active_irq_id);
-        let refs = &self.cur.refs.acquired;
+        let (id, active) = (flag.ref_obj_id, self.walk.cur.refs.active_irq_id);
+        let refs = &self.walk.cur.refs.acquired;
         if id != active {
             let from = refs.iter().find(|r| r.kind == RefKind::Irq && r.id == active);
             let insn_idx = from.map_or(0, |r| r.insn_idx);
@@ -88,8 +88,8 @@ impl Env<'_> {
         if let Some(i) = held {
             let before = refs.iter().take(i).filter(|r| r.kind == RefKind::Irq).last();
             let prev = before.map_or(0, |r| r.id);
-            self.cur.refs.remove_at(i);
-            self.cur.refs.active_irq_id = prev;
+            self.walk.cur.refs.remove_at(i);
+            self.walk.cur.refs.active_irq_id = prev;
         }
         self.clear_slots(at);
         Ok(())

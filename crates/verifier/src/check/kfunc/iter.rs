@@ -128,8 +128,9 @@ impl Env<'_> {
             return Err(Stop::Bug("next of an iterator that is none".into()));
         };
         if active == IterState::Active {
-            let idx = self.insn_idx;
-            let prev = self.cur.meta.parent.and_then(|parent| self.find_prev_entry(parent, idx));
+            let idx = self.walk.insn_idx;
+            let prev =
+                self.walk.cur.meta.parent.and_then(|parent| self.find_prev_entry(parent, idx));
             cur.extra = Extra::Iter { btf_id, active, depth: depth + 1 };
             self.set_spilled(at.frameno, at.spi, &cur);
             let null = self.reg(0);

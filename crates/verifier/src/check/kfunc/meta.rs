@@ -10,7 +10,7 @@ use skep_btf::SpecialField;
 /// A map argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MapArg {
-    /// Index in `Env::maps`.
+    /// Index in `Facts::maps`.
     pub(super) map: u32,
     /// Tells two lookups of an inner map apart.
     pub(super) uid: u32,

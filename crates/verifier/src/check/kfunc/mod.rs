@@ -37,7 +37,7 @@ const MAX_ERRNO: i32 = 4095;
 /// Walks a call of a kfunc.
 pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
-    let next = Next::Insn(env.insn_idx + 1);
+    let next = Next::Insn(env.walk.insn_idx + 1);
     if insn.imm == 0 {
         return Ok(next);
     }
@@ -49,7 +49,7 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
     } else if callee.special == Special::Trap {
         reject!(env, EFAULT, KfuncFault::Trap);
     }
-    if callee.has(KfuncFlags::SLEEPABLE) && !env.cur.meta.in_sleepable {
+    if callee.has(KfuncFlags::SLEEPABLE) && !env.walk.cur.meta.in_sleepable {
         let name = callee.name;
         reject!(env, EACCES, KfuncFault::NeedsSleepable { name: name.into() });
     }
@@ -66,12 +66,12 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
         env.give_node_away(&meta)?;
     }
     if callee.special == Special::Throw {
-        env.seen_exception = true;
-        if env.exception_cb.is_none() {
+        env.learned.seen_exception = true;
+        if env.facts.exception_cb.is_none() {
             check_return_code(env, 1)?;
         }
         clear_caller_saved_regs(env);
-        match env.rules().throw_leaves_all {
+        match env.facts.rules().throw_leaves_all {
             true => check_resource_leak(env, true, THROW)?,
             false => check_exit_of_all(env)?,
         }
@@ -96,8 +96,8 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
 /// The kfunc, if the program may call it.
 fn find_callee<'a>(env: &mut Env<'a>) -> Check<Callee<'a>> {
     let insn = env.insn();
-    let Some(callee) = env.callable.kfuncs.get(&insn) else {
-        let name = env.callable.kfunc_name(insn).unwrap_or("of a module").to_string();
+    let Some(callee) = env.facts.callable.kfuncs.get(&insn) else {
+        let name = env.facts.callable.kfunc_name(insn).unwrap_or("of a module").to_string();
         return unsupported(format!("kfunc {name}"));
     };
     let name = callee.name;
@@ -120,19 +120,19 @@ impl Env<'_> {
     /// A lock may not be had: one branch goes on with an errno and without it.
     fn push_failed_lock(&mut self) -> Check {
         let saved: [Reg; 6] = std::array::from_fn(|i| self.reg(i as u8));
-        let scratched = self.scratched_regs;
+        let scratched = self.walk.scratched_regs;
         let mut errno = Reg::unknown();
         (errno.val.s32_min, errno.val.s32_max) = (-MAX_ERRNO, -1);
         (errno.val.smin, errno.val.smax) = (i64::from(-MAX_ERRNO), -1);
-        super::scalar_rules::sync(self.rules(), &mut errno.val);
+        super::scalar_rules::sync(self.facts.rules(), &mut errno.val);
         self.sane_bounds(&mut errno, "s32_range")?;
         clear_caller_saved_regs(self);
         self.set_reg(0, errno);
-        self.push_stack(self.insn_idx + 1, self.insn_idx, false)?;
+        self.push_stack(self.walk.insn_idx + 1, self.walk.insn_idx, false)?;
         for (i, reg) in saved.into_iter().enumerate() {
             self.set_reg(i as u8, reg);
         }
-        self.scratched_regs = scratched;
+        self.walk.scratched_regs = scratched;
         Ok(())
     }
 
@@ -146,7 +146,7 @@ impl Env<'_> {
                     for regno in 1..=2 {
                         let mut node = graph::graph_node(&root);
                         env.ref_set_non_owning(&mut node)?;
-                        env.arena.set_reg(frame, regno, &node);
+                        env.store.arena.set_reg(frame, regno, &node);
                     }
                     callback::in_callback(frame, 1);
                     Ok(())

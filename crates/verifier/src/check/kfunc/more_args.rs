@@ -23,21 +23,21 @@ impl Env<'_> {
     /// Checks the size in R`regno` and that the memory before it may be read and written;
     /// `takes_null`: the kfunc looks for NULL there.
     pub(super) fn check_kfunc_mem_size_reg(&mut self, regno: u8, takes_null: bool) -> Check {
-        let (name, saved) = (self.cur.frame().name(regno - 1), self.reg(regno - 1));
+        let (name, saved) = (self.walk.cur.frame().name(regno - 1), self.reg(regno - 1));
         if saved.ty.may_be_null() {
             if !takes_null && self.reg(regno).val.umax > 0 {
                 self.goes_through(HoleKind::NullMemory);
             }
             let mut reg = saved;
             mark_ptr_not_null(self, &mut reg);
-            self.arena.set_reg(self.cur.frame_mut(), regno - 1, &reg);
+            self.store.arena.set_reg(self.walk.cur.frame_mut(), regno - 1, &reg);
         }
         let mut checked = self.check_size(regno, AccessType::Read);
         if checked.is_ok() {
             checked = self.check_size(regno, AccessType::Write);
         }
         if saved.ty.may_be_null() {
-            self.cur.frame_mut().set_name(regno - 1, name);
+            self.walk.cur.frame_mut().set_name(regno - 1, name);
         }
         checked
     }
@@ -76,9 +76,9 @@ impl Env<'_> {
             reject!(self, EINVAL, KfuncFault::NotMapValue { nth });
         }
         let Extra::Map { map, uid } = reg.extra else { return unsupported("value of no map") };
-        let view = &self.maps[map as usize];
-        let (name, what) = (self.map_name(map).to_string(), kind.name());
-        let has_btf = self.prog.btf.is_some() && view.def.btf_value_type_id != 0;
+        let view = &self.facts.maps[map as usize];
+        let (name, what) = (self.facts.map_name(map).to_string(), kind.name());
+        let has_btf = self.facts.prog.btf.is_some() && view.def.btf_value_type_id != 0;
         let field = view.fields.iter().find(|f| f.kind == kind).map(|f| f.offset);
         if !reg.val.is_const() {
             reject!(self, EINVAL, KfuncFault::HeadVariable { regno: Regno(regno), name: what });
@@ -113,8 +113,8 @@ impl Env<'_> {
     }
 
     pub(super) fn may_iterate_css_tasks(&self) -> bool {
-        let iter = self.prog.prog_type == ProgType::Tracing
-            && self.prog.attach_type() == Some(AttachType::TraceIter);
-        self.prog.prog_type == ProgType::Lsm || iter || self.cur.meta.in_sleepable
+        let iter = self.facts.prog.prog_type == ProgType::Tracing
+            && self.facts.prog.attach_type() == Some(AttachType::TraceIter);
+        self.facts.prog.prog_type == ProgType::Lsm || iter || self.walk.cur.meta.in_sleepable
     }
 }

@@ -61,7 +61,7 @@ impl Env<'_> {
         };
         if meta.may_return_null() {
             r0.ty = r0.ty.with(TypeFlag::PTR_MAYBE_NULL);
-            r0.id = self.new_id();
+            r0.id = self.store.new_id();
         }
         let is_node =
             to.kind() == Kind::Struct && matches!(to.name(), "bpf_rb_node" | "bpf_list_node");
@@ -74,8 +74,8 @@ impl Env<'_> {
         } else if is_node {
             self.ref_set_non_owning(&mut r0)?;
         }
-        if r0.id == 0 && !r0.ty.may_be_null() && self.may_point_to_spin_lock(&r0) {
-            r0.id = self.new_id();
+        if r0.id == 0 && !r0.ty.may_be_null() && self.facts.may_point_to_spin_lock(&r0) {
+            r0.id = self.store.new_id();
         }
         self.set_reg(0, r0);
         Ok(())
@@ -113,7 +113,7 @@ impl Env<'_> {
         if let Some(at) = meta.iter.filter(|_| meta.callee.has(KfuncFlags::ITER_NEXT)) {
             let in_rcu = self.spilled(at.frameno, at.spi).ty.has(TypeFlag::MEM_RCU);
             flags |= if in_rcu { TypeFlag::MEM_RCU } else { TypeFlag::PTR_TRUSTED };
-        } else if flags.is_empty() && self.rules().kfunc_results_trusted {
+        } else if flags.is_empty() && self.facts.rules().kfunc_results_trusted {
             flags |= TypeFlag::PTR_TRUSTED;
         }
         Ok(btf_ptr(flags, to.id().0, false))
@@ -145,8 +145,9 @@ impl Env<'_> {
             reject!(self, EINVAL, KfuncFault::TypeIdRange);
         };
         // The kernel only takes the program's BTF with rows that refer to it.
-        let has_rows = !self.prog.func_info.is_empty() || !self.prog.line_info.is_empty();
-        let Some(btf) = self.prog.btf.clone().filter(|_| has_rows) else {
+        let has_rows =
+            !self.facts.prog.func_info.is_empty() || !self.facts.prog.line_info.is_empty();
+        let Some(btf) = self.facts.prog.btf.clone().filter(|_| has_rows) else {
             reject!(self, EINVAL, KfuncFault::NewWithoutBtf);
         };
         let Some(t) = btf.get(TypeId(id)).filter(|t| t.kind() == Kind::Struct) else {
@@ -161,7 +162,7 @@ impl Env<'_> {
             if !self.is_scalar_struct(t, 0) {
                 reject!(self, EINVAL, KfuncFault::NewNotScalars);
             }
-            if self.struct_metas.is_some_and(|metas| metas.contains_key(&TypeId(id))) {
+            if self.facts.struct_metas.is_some_and(|metas| metas.contains_key(&TypeId(id))) {
                 reject!(self, EINVAL, KfuncFault::NewSpecialFields);
             }
             flags |= TypeFlag::MEM_PERCPU;
@@ -192,10 +193,10 @@ impl Env<'_> {
         let mut flags = dynptr.kind.flag();
         if meta.callee.special == Special::DynptrSlice {
             flags |= TypeFlag::MEM_RDONLY;
-        } else if !may_write_packet(self.prog.prog_type) {
+        } else if !may_write_packet(self.facts.prog.prog_type) {
             reject!(self, EINVAL, KfuncFault::PacketReadOnly);
         } else {
-            self.seen_direct_write = true;
+            self.learned.seen_direct_write = true;
         }
         let extra = Extra::Mem { size: size as u32, dynptr_id: dynptr.id };
         Ok(Reg { extra, ..mem(flags, 0) })

@@ -70,14 +70,14 @@ impl Env<'_> {
         if off % BPF_REG_SIZE != 0 || spi + 1 < nr as i32 {
             return Err(misplaced(self, KfuncFault::SlotOffset { what, off }));
         }
-        if off >= 0 && self.rules().objects_below_frame {
+        if off >= 0 && self.facts.rules().objects_below_frame {
             return Err(misplaced(self, KfuncFault::SlotOffset { what, off }));
         }
         if off >= 0 {
             self.goes_through(HoleKind::ObjectAboveStack);
         }
         let (frameno, spi) = (reg.frameno(), spi as usize);
-        if spi >= self.cur.frames[frameno as usize].slots().len() {
+        if spi >= self.walk.cur.frames[frameno as usize].slots().len() {
             return Err(NoSlots::OutOfRange);
         }
         Ok(Slots { frameno, spi, nr })
@@ -99,7 +99,7 @@ impl Env<'_> {
     /// Fills the slots with `ty` and gives each its register, the first slot first.
     pub(crate) fn write_slots(&mut self, at: Slots, ty: SlotType, regs: impl Fn(usize) -> Reg) {
         for (i, spi) in at.iter().enumerate() {
-            self.cur.frames[at.frameno as usize].slot_mut(spi).types = [ty; 8];
+            self.walk.cur.frames[at.frameno as usize].slot_mut(spi).types = [ty; 8];
             self.set_spilled(at.frameno, spi, &regs(i));
             self.mark_stack_slot_scratched(spi);
         }
@@ -109,7 +109,7 @@ impl Env<'_> {
     /// There is nothing in the slots any more.
     pub(crate) fn clear_slots(&mut self, at: Slots) {
         for spi in at.iter() {
-            *self.cur.frames[at.frameno as usize].slot_mut(spi) = Slot::default();
+            *self.walk.cur.frames[at.frameno as usize].slot_mut(spi) = Slot::default();
             self.mark_stack_slot_scratched(spi);
         }
         self.mark_stack_write(at.frameno, at.mask());

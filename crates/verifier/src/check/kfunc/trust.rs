@@ -70,7 +70,7 @@ impl Env<'_> {
             let got = reg.ty;
             reject!(self, EINVAL, KfuncFault::NotObject { nth, got, expected });
         }
-        let Some(kernel) = self.prog.kernel_btf.clone() else {
+        let Some(kernel) = self.facts.prog.kernel_btf.clone() else {
             return unsupported("kernel objects without the kernel's BTF");
         };
         let (id, in_prog) = match (reg.ty.base, reg.extra, stands_for) {
@@ -81,7 +81,7 @@ impl Env<'_> {
             },
             _ => return Err(Stop::Bug("object without type".into())),
         };
-        let btf = if in_prog { self.prog.btf.clone() } else { Some(kernel.clone()) };
+        let btf = if in_prog { self.facts.prog.btf.clone() } else { Some(kernel.clone()) };
         let Some(btf) = btf else { return Err(Stop::Bug("type without BTF".into())) };
         let got = btf.skip_modifiers(id);
         let releases = meta.callee.has(KfuncFlags::RELEASE) && reg.ref_obj_id != 0;

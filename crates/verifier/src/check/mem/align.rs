@@ -16,7 +16,7 @@ const NET_IP_ALIGN: i32 = 2;
 /// Refuses a misaligned access.
 pub(crate) fn check_ptr_alignment(env: &mut Env<'_>, reg: &Reg, at: MemAccess) -> Check {
     // Slots are tracked as a whole, so stack accesses are always aligned.
-    let strict = env.strict_alignment || at.strict_alignment_once || reg.ty.is(Base::Stack);
+    let strict = env.facts.strict_alignment || at.strict_alignment_once || reg.ty.is(Base::Stack);
     if !strict || at.size == 1 || reg.ty.is(Base::Arena) {
         return Ok(());
     }

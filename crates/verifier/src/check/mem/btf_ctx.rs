@@ -50,7 +50,7 @@ pub(super) fn find_btf_access(
     let mut load = CtxLoad::of(RegType::SCALAR);
     let (mut ty, mut param_name) = (func.proto.target_id(), "");
     if arg == params {
-        load.is_retval = env.prog.attach_type() == Some(AttachType::LsmMac);
+        load.is_retval = env.facts.prog.attach_type() == Some(AttachType::LsmMac);
     } else if let Some(param) = func.proto.params().nth(arg + func.skip) {
         (ty, param_name) = (param.ty, param.name);
     }
@@ -110,14 +110,14 @@ fn is_small_int(ty: Type<'_>) -> bool {
 /// Whether the function's result follows its arguments.
 fn has_retval(env: &Env<'_>) -> bool {
     matches!(
-        env.prog.attach_type(),
+        env.facts.prog.attach_type(),
         Some(
             AttachType::LsmMac
                 | AttachType::LsmCgroup
                 | AttachType::TraceFexit
                 | AttachType::ModifyReturn
         )
-    ) && env.prog.prog_type != ProgType::StructOps
+    ) && env.facts.prog.prog_type != ProgType::StructOps
 }
 
 /// A pointer in argument `arg`.
@@ -128,8 +128,8 @@ fn pointer_arg(
     mut load: CtxLoad,
 ) -> Check<Option<CtxLoad>> {
     let btf = ptr.btf();
-    let is_iter = env.prog.attach_type() == Some(AttachType::TraceIter)
-        && env.prog.prog_type == ProgType::Tracing;
+    let is_iter = env.facts.prog.attach_type() == Some(AttachType::TraceIter)
+        && env.facts.prog.prog_type == ProgType::Tracing;
     let special = if is_iter { iter_arg(func.name, arg)? } else { None };
     if let Some(IterArg::BufOrNull | IterArg::RdonlyBufOrNull) = special {
         let mut flags = TypeFlag::PTR_MAYBE_NULL;
@@ -140,7 +140,7 @@ fn pointer_arg(
         return Ok(Some(load));
     }
     let to = skip_modifiers(btf, ptr.target_id());
-    let numbers = env.rules().int_pointers_in_ctx;
+    let numbers = env.facts.rules().int_pointers_in_ctx;
     if to.kind() == Kind::Void || to.kind() == Kind::Int && numbers {
         return Ok(Some(load));
     }
@@ -153,8 +153,8 @@ fn pointer_arg(
         load.btf_id = to.id().0;
         return Ok(Some(load));
     }
-    if env.prog.prog_type == ProgType::StructOps
-        && Target::of(env).is_some_and(|target| target.may_be_null(arg))
+    if env.facts.prog.prog_type == ProgType::StructOps
+        && Target::of(env.facts).is_some_and(|target| target.may_be_null(arg))
     {
         load.ty = RegType::of(Base::BtfId).with(TypeFlag::PTR_TRUSTED | TypeFlag::PTR_MAYBE_NULL);
         load.btf_id = to.id().0;
@@ -183,8 +183,10 @@ fn pointer_arg(
     let (id, of) = (to.id().0, shown_name(to));
     verbose!(env, "func '{name}' arg{arg} has btf_id {id} type {kind} '{of}'\n");
     load.ty = RegType::of(Base::BtfId).with(flags);
-    load.btf_id = match Target::of(env) {
-        Some(target) if env.prog.prog_type == ProgType::StructOps => target.promoted(to.id()).0,
+    load.btf_id = match Target::of(env.facts) {
+        Some(target) if env.facts.prog.prog_type == ProgType::StructOps => {
+            target.promoted(to.id()).0
+        }
         _ => id,
     };
     Ok(Some(load))
@@ -199,18 +201,21 @@ fn iter_arg(func: &str, arg: usize) -> Check<Option<IterArg>> {
 }
 
 fn is_raw_tp(env: &Env<'_>) -> bool {
-    env.prog.prog_type == ProgType::Tracing
-        && env.prog.attach_type() == Some(AttachType::TraceRawTp)
+    env.facts.prog.prog_type == ProgType::Tracing
+        && env.facts.prog.attach_type() == Some(AttachType::TraceRawTp)
 }
 
 /// Whether pointers among the arguments are valid objects. Kernel: `prog_args_trusted`.
 fn args_trusted(env: &Env<'_>) -> bool {
-    if !env.fields_have_trust {
+    if !env.facts.fields_have_trust {
         return false;
     }
-    match env.prog.prog_type {
+    match env.facts.prog.prog_type {
         ProgType::Tracing => {
-            matches!(env.prog.attach_type(), Some(AttachType::TraceRawTp | AttachType::TraceIter))
+            matches!(
+                env.facts.prog.attach_type(),
+                Some(AttachType::TraceRawTp | AttachType::TraceIter)
+            )
         }
         ProgType::Lsm => !is_untrusted_hook(env),
         ProgType::StructOps => true,
@@ -221,7 +226,7 @@ fn args_trusted(env: &Env<'_>) -> bool {
 /// Hooks that get objects which are not set up yet, or are gone already. Kernel:
 /// `untrusted_lsm_hooks`.
 fn is_untrusted_hook(env: &Env<'_>) -> bool {
-    let AttachTarget::Kernel { name, .. } = &env.prog.attach else { return true };
+    let AttachTarget::Kernel { name, .. } = &env.facts.prog.attach else { return true };
     matches!(
         name.strip_prefix("bpf_lsm_").unwrap_or(name),
         "bpf_map_free"
@@ -235,9 +240,9 @@ fn is_untrusted_hook(env: &Env<'_>) -> bool {
 }
 
 fn attach_func<'a>(env: &Env<'a>) -> Check<Func<'a>> {
-    let prog = env.prog;
+    let prog = env.facts.prog;
     if prog.prog_type == ProgType::StructOps {
-        return match Target::of(env) {
+        return match Target::of(env.facts) {
             Some(target) => Ok(Func { proto: target.proto, name: target.name, skip: 0 }),
             None => unsupported("a struct_ops program without its member in the kernel's BTF"),
         };

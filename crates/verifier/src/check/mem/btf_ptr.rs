@@ -33,7 +33,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     let Extra::Btf { id, in_prog } = reg.extra else {
         return Err(Stop::Bug("BTF pointer without type".to_string()));
     };
-    let btf = if in_prog { env.prog.btf.clone() } else { env.prog.kernel_btf.clone() };
+    let btf = if in_prog { env.facts.prog.btf.clone() } else { env.facts.prog.kernel_btf.clone() };
     let Some(btf) = btf else { return Err(Stop::Bug("BTF pointer without BTF".to_string())) };
     let struct_id = TypeId(id);
     check_pointer(env, reg, (at.regno, off), (&btf, struct_id, in_prog))?;
@@ -43,7 +43,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
             true => reg.ty.has(TypeFlag::PTR_UNTRUSTED),
             false => !reg.is_trusted() && !reg.ty.has(TypeFlag::MEM_RCU),
         };
-        if is_untrusted && (is_alloc || env.rules().stores_need_trust) {
+        if is_untrusted && (is_alloc || env.facts.rules().stores_need_trust) {
             reject!(env, EACCES, MemFault::ObjectReadOnly);
         }
         if !is_alloc {
@@ -77,11 +77,11 @@ fn refused_store(env: &mut Env<'_>, stop: Stop, name: &str, (at, off): (MemAcces
         return stop;
     }
     let (regno, name, size) = (Regno(at.regno), name.into(), at.size);
-    env.led_to(stop, MemFault::StoreRefused { regno, name, off, size })
+    env.trace.led_to(stop, MemFault::StoreRefused { regno, name, off, size })
 }
 
 fn pointer_to(env: &mut Env<'_>, to: TypeId, in_prog: bool, flags: TypeFlag) -> Reg {
-    let id = if flags.contains(TypeFlag::PTR_MAYBE_NULL) { env.new_id() } else { 0 };
+    let id = if flags.contains(TypeFlag::PTR_MAYBE_NULL) { env.store.new_id() } else { 0 };
     Reg {
         id,
         extra: Extra::Btf { id: to.0, in_prog },
@@ -105,10 +105,11 @@ fn check_pointer(
     (btf, id, in_prog): (&Arc<Btf>, TypeId, bool),
 ) -> Check {
     let name = btf.get(id).map_or("", |t| t.name());
-    if !env.allow_ptr_leaks {
+    if !env.facts.allow_ptr_leaks {
         reject!(env, EPERM, MemFault::NeedsPerfmon { name: name.into() });
     }
-    if !in_prog && env.rules().objects_need_gpl && !is_gpl_compatible(&env.prog.license) {
+    if !in_prog && env.facts.rules().objects_need_gpl && !is_gpl_compatible(&env.facts.prog.license)
+    {
         reject!(env, EINVAL, MemFault::ObjectNeedsGpl { name: name.into() });
     }
     if off < 0 {
@@ -165,19 +166,19 @@ fn is_in_last_numbers(ty: Type<'_>, end: i64) -> bool {
 }
 
 fn walk(env: &mut Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check<Found> {
-    let unions = env.rules().unions_run_on;
+    let unions = env.facts.rules().unions_run_on;
     let end = i64::from(off) + i64::from(size);
     let is_beyond = || btf.get(id).is_some_and(|ty| is_in_last_numbers(ty, end));
     match btf.struct_access_by(unions, id, (off as u32, size as u32)) {
         Err(why @ WalkError::NoField(_)) => reject!(env, EINVAL, MemFault::NoField { why }),
         Err(why) => reject!(env, EACCES, MemFault::UnfitField { why }),
-        Ok(Walk::Scalar) if !env.rules().numbers_at_the_end && is_beyond() => {
+        Ok(Walk::Scalar) if !env.facts.rules().numbers_at_the_end && is_beyond() => {
             let name = btf.get(id).map_or("", |ty| ty.name());
             let why = format!("access beyond struct {name} at off {off} size {size}");
             reject!(env, EACCES, MemFault::UnfitField { why: WalkError::Unfit(why) })
         }
         Ok(Walk::Scalar | Walk::Struct { .. }) => Ok(Found::Scalar),
-        Ok(Walk::Mem { .. }) if !env.rules().void_fields_read => Ok(Found::Scalar),
+        Ok(Walk::Mem { .. }) if !env.facts.rules().void_fields_read => Ok(Found::Scalar),
         Ok(Walk::Mem { .. }) => Ok(Found::Mem),
         Ok(Walk::Ptr { to, tag, via_union, field }) => {
             let mut flags = match tag {
@@ -197,7 +198,7 @@ fn walk(env: &mut Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) 
 /// A load from the kernel's struct behind a map.
 pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     let def = super::map_value::map_def(env, reg)?;
-    let Some(btf) = env.prog.kernel_btf.clone() else {
+    let Some(btf) = env.facts.prog.kernel_btf.clone() else {
         return unsupported("loads through map pointers, without the kernel's BTF");
     };
     let name = map_struct(def);
@@ -205,7 +206,7 @@ pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
         let number = def.map_type.number();
         reject!(env, ENOTSUPP, MemFault::OpaqueMap { number });
     };
-    if !env.allow_ptr_leaks {
+    if !env.facts.allow_ptr_leaks {
         reject!(env, EPERM, MemFault::NeedsPerfmon { name: name.into() });
     }
     if off < 0 {

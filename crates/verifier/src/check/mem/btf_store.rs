@@ -13,12 +13,12 @@ use skep_uapi::ProgType;
 /// Checks a store of `size` bytes at `off` of a struct of the kernel.
 pub(super) fn check_store(env: &mut Env<'_>, (btf, id): (&Btf, TypeId), at: (i32, i32)) -> Check {
     let Some(ty) = btf.get(id) else { return Err(Stop::Bug(format!("no BTF type {}", id.0))) };
-    match env.prog.prog_type {
+    match env.facts.prog.prog_type {
         ProgType::StructOps => {
-            match attach_struct(env).and_then(|(_, strct)| ops_named(strct.name())) {
+            match attach_struct(env.facts).and_then(|(_, strct)| ops_named(strct.name())) {
                 Some(Ops::Dummy) => check_dummy_store(env, ty, at),
                 Some(Ops::TcpCongestion) if ty.name() == "tcp_sock" => {
-                    let first = if env.rules().tcp_pacing_writes { 0 } else { 1 };
+                    let first = if env.facts.rules().tcp_pacing_writes { 0 } else { 1 };
                     check_fields(env, (btf, ty), at, ("tcp_sock", &TCP_FIELDS[first..]))
                 }
                 // Seen on 6.12: the arguments are the program's to change.

@@ -16,9 +16,10 @@ use skep_uapi::ProgFlags;
 ///
 /// Kernel: `in_rcu_cs` (6.18).
 pub(crate) fn in_rcu_cs(env: &Env<'_>) -> bool {
-    env.cur.refs.active_rcu_locks > 0
-        || env.cur.refs.active_locks > 0
-        || !(env.prog.prog_flags.contains(ProgFlags::SLEEPABLE) || env.cur.meta.in_sleepable)
+    env.walk.cur.refs.active_rcu_locks > 0
+        || env.walk.cur.refs.active_locks > 0
+        || !(env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)
+            || env.walk.cur.meta.in_sleepable)
 }
 
 /// Flags of the pointer read from field `field` (a pointer to `to`, tagged `tag`) of the struct
@@ -32,7 +33,7 @@ pub(super) fn field_flags(
     if reg.ty.has(TypeFlag::PTR_UNTRUSTED) {
         return TypeFlag::PTR_UNTRUSTED;
     }
-    if !env.fields_have_trust {
+    if !env.facts.fields_have_trust {
         return tag & (TypeFlag::MEM_USER | TypeFlag::MEM_PERCPU);
     }
     let untrusted = tag.difference(TRUSTED.union(TypeFlag::MEM_RCU));

@@ -26,8 +26,8 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     check_ptr_off_reg(env, reg, at.regno, false)?;
     let Some(load) = find_access(env, at, off)? else {
         let size = at.size;
-        let stop = env.refuse(errno::EACCES, MemFault::BeyondCtx { off, size });
-        env.print_source_line(env.insn_idx, "; ");
+        let stop = env.trace.refuse(errno::EACCES, MemFault::BeyondCtx { off, size });
+        env.trace.print_source_line(env.facts, env.walk.insn_idx, "; ");
         return Err(stop);
     };
     let Some(value) = at.value_regno.filter(|_| !at.is_write()) else { return Ok(()) };
@@ -38,14 +38,14 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
         {
             (loaded.val.s32_min, loaded.val.s32_max) = (range.min, range.max);
             (loaded.val.smin, loaded.val.smax) = (i64::from(range.min), i64::from(range.max));
-            crate::check::scalar_rules::sync(env.rules(), &mut loaded.val);
+            crate::check::scalar_rules::sync(env.facts.rules(), &mut loaded.val);
         }
         env.set_reg(value, loaded);
         return Ok(());
     }
     let mut loaded = Reg::pointer(load.ty);
     if load.ty.may_be_null() {
-        loaded.id = env.new_id();
+        loaded.id = env.store.new_id();
     }
     loaded.ref_obj_id = load.ref_obj_id;
     loaded.extra = match load.ty.base {
@@ -59,14 +59,16 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
 
 /// Whether the context of this kernel, as its BTF has it, ends before `end`.
 fn ctx_ends_before(env: &Env<'_>, end: i32) -> bool {
-    let raw_tp =
-        matches!(env.prog.prog_type, ProgType::RawTracepoint | ProgType::RawTracepointWritable);
-    if env.rules().whole_ctx || raw_tp {
+    let raw_tp = matches!(
+        env.facts.prog.prog_type,
+        ProgType::RawTracepoint | ProgType::RawTracepointWritable
+    );
+    if env.facts.rules().whole_ctx || raw_tp {
         return false;
     }
-    let name = ctx_struct(env.prog.prog_type);
+    let name = ctx_struct(env.facts.prog.prog_type);
     let found = name.and_then(|name| {
-        let btf = env.prog.kernel_btf.as_deref()?.root();
+        let btf = env.facts.prog.kernel_btf.as_deref()?.root();
         let fields = btf.ty(btf.find_by_name_kind(name, Kind::Struct)?).members();
         fields.map(|it| it.bit_offset / 8 + btf.size_of(it.ty).unwrap_or(0)).max()
     });
@@ -75,7 +77,7 @@ fn ctx_ends_before(env: &Env<'_>, end: i32) -> bool {
 
 /// What the context has at `off`; `None` if that is no access for this kind of program.
 fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLoad>> {
-    let (prog_type, attach_type) = (env.prog.prog_type, env.prog.expected_attach_type);
+    let (prog_type, attach_type) = (env.facts.prog.prog_type, env.facts.prog.expected_attach_type);
     let Some(layout) = CtxLayout::find(prog_type, attach_type) else {
         return unsupported(format!(
             "the context of {prog_type} programs of attach type {attach_type}"
@@ -86,19 +88,19 @@ fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLo
     }
     let range = CtxRange { off, size: at.size as u32 };
     let changes_registers =
-        env.prog.prog_type == ProgType::Kprobe && env.rules().probes_change_registers;
+        env.facts.prog.prog_type == ProgType::Kprobe && env.facts.rules().probes_change_registers;
     let access = match at.is_write() && !changes_registers {
         true => layout.store(range),
         false => layout.load(range, at.is_ldsx),
     };
     let Some(access) = access else { return Ok(None) };
-    let fields = env.config.profile.ctx_fields;
+    let fields = env.facts.config.profile.ctx_fields;
     if ctx_ends_before(env, off + at.size)
         || fields.lack(ctx_struct(prog_type), access.field, range.size)
     {
         return Ok(None);
     }
-    if !env.bpf_capable && needs_cap_bpf(prog_type, access.field, at.is_write()) {
+    if !env.facts.bpf_capable && needs_cap_bpf(prog_type, access.field, at.is_write()) {
         return Ok(None);
     }
     let ty = match access.value {
@@ -118,7 +120,7 @@ fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLo
     };
     let mut load = CtxLoad::of(ty);
     if let Some(name) = access.value.btf_name() {
-        let btf = env.prog.kernel_btf.as_ref();
+        let btf = env.facts.prog.kernel_btf.as_ref();
         let Some(id) = btf.and_then(|b| b.find_by_name_kind(name, Kind::Struct)) else {
             return unsupported("a context with kernel types, without the kernel's BTF");
         };

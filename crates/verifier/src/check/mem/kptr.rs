@@ -30,11 +30,11 @@ pub(crate) struct Pointee {
 /// Finds the type that a pointer field points to: the kernel's of that name, or else the program's
 /// own.
 pub(crate) fn kptr_pointee(env: &Env<'_>, field: &SpecialField) -> Check<Pointee> {
-    let (Some(target), Some(own)) = (field.target, env.prog.btf.as_deref()) else {
+    let (Some(target), Some(own)) = (field.target, env.facts.prog.btf.as_deref()) else {
         return unsupported("a kptr to an unknown type");
     };
     let ty = own.ty(target);
-    let kernel = env.prog.kernel_btf.as_deref();
+    let kernel = env.facts.prog.kernel_btf.as_deref();
     Ok(match kernel.and_then(|btf| btf.find_by_name_kind(ty.name(), ty.kind())) {
         Some(id) => Pointee { id, in_prog: false },
         None => Pointee { id: ty.id(), in_prog: true },
@@ -42,7 +42,7 @@ pub(crate) fn kptr_pointee(env: &Env<'_>, field: &SpecialField) -> Check<Pointee
 }
 
 fn btf_of<'a>(env: &Env<'a>, in_prog: bool) -> Option<&'a Btf> {
-    if in_prog { env.prog.btf.as_deref() } else { env.prog.kernel_btf.as_deref() }
+    if in_prog { env.facts.prog.btf.as_deref() } else { env.facts.prog.kernel_btf.as_deref() }
 }
 
 fn type_name<'a>(env: &Env<'a>, id: TypeId, in_prog: bool) -> &'a str {
@@ -96,7 +96,7 @@ fn load_kptr(env: &mut Env<'_>, value: u8, field: &SpecialField) -> Check {
         let ty = RegType::of(Base::BtfId).with(loaded_flags(env, field, pointee));
         (ty, Extra::Btf { id: pointee.id.0, in_prog: pointee.in_prog })
     };
-    let id = env.new_id();
+    let id = env.store.new_id();
     env.set_reg(value, Reg { id, extra, ..Reg::pointer(ty) });
     Ok(())
 }

@@ -43,7 +43,8 @@ pub(super) fn access_value(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32
     let var = reg.val.var_off;
     if var.is_const() {
         let at_off = i64::from(off).wrapping_add(var.value as i64);
-        let field = env.fields_of(reg).iter().find(|f| i64::from(f.offset) == at_off).cloned();
+        let field =
+            env.facts.fields_of(reg).iter().find(|f| i64::from(f.offset) == at_off).cloned();
         if let Some(field) = field.filter(|f| f.kind.is_pointer()) {
             return super::kptr::access_kptr(env, at, &field);
         }
@@ -63,7 +64,7 @@ pub(super) fn access_value(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32
 
 /// The map that a map pointer, key or value belongs to.
 pub(crate) fn map_def<'a>(env: &Env<'a>, reg: &Reg) -> Check<&'a MapDef> {
-    match reg.map().and_then(|i| env.maps.get(i as usize)) {
+    match reg.map().and_then(|i| env.facts.maps.get(i as usize)) {
         Some(view) => Ok(view.def),
         None => Err(Stop::Bug("map pointer without map".to_string())),
     }
@@ -95,7 +96,8 @@ pub(crate) fn check_map_access(env: &mut Env<'_>, span: Span, source: AccessSour
     let touched = |f: &&SpecialField| {
         first < i64::from(f.offset) + i64::from(f.size) && u64::from(f.offset) < end
     };
-    let touched: Vec<SpecialField> = env.fields_of(&reg).iter().filter(touched).cloned().collect();
+    let touched: Vec<SpecialField> =
+        env.facts.fields_of(&reg).iter().filter(touched).cloned().collect();
     for field in &touched {
         check_touches_field(env, &reg, span, (field, source))?;
     }

@@ -79,7 +79,7 @@ pub(crate) fn check_load_mem(env: &mut Env<'_>, rules: LoadRules) -> Check {
         env.set_reg(insn.dst, dst);
     }
     if src_type.base != Base::Stack {
-        env.frame_mut().chains.make(insn.dst);
+        env.walk.frame_mut().chains.make(insn.dst);
     }
     Ok(())
 }
@@ -142,7 +142,7 @@ pub(crate) fn check_mem_access(env: &mut Env<'_>, at: MemAccess) -> Check {
         && at.size < 8
         && env.reg(value).is_scalar()
     {
-        let rules = env.rules();
+        let rules = env.facts.rules();
         let mut loaded = env.reg_mut(value);
         if at.is_ldsx {
             scalar_rules::sign_extend(rules, &mut loaded.val, at.size as u32);

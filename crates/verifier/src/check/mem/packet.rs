@@ -18,10 +18,10 @@ const FLOW_KEYS_BYTES: i64 = 56;
 
 pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() {
-        if !may_write_packet(env.prog.prog_type) {
+        if !may_write_packet(env.facts.prog.prog_type) {
             reject!(env, EACCES, MemFault::PacketReadOnly);
         }
-        env.seen_direct_write = true;
+        env.learned.seen_direct_write = true;
     }
     check_no_leak(env, at, "packet")?;
     check_packet_access(env, Span::of(at, off))?;
@@ -32,7 +32,7 @@ pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i
 /// Checks that the span lies in what a comparison with `data_end` has shown to be there.
 pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
     let reg = env.reg(span.regno);
-    if env.rules().offsets_are_bounds && reg.range() >= 0 {
+    if env.facts.rules().offsets_are_bounds && reg.range() >= 0 {
         return check_mem_region_access(env, span, reg.whole_range(reg.range()));
     }
     if reg.val.smin < 0 {
@@ -46,7 +46,7 @@ pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
     }
     match check_inside(env, span, range as u32) {
         Ok(()) => Ok(()),
-        Err(stop) => Err(env.led_to(stop, MemFault::OutsidePacket { regno, told: OUTSIDE })),
+        Err(stop) => Err(env.trace.led_to(stop, MemFault::OutsidePacket { regno, told: OUTSIDE })),
     }
 }
 

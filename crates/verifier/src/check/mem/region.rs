@@ -34,7 +34,7 @@ impl Span {
 pub(crate) fn check_mem_region_access(env: &mut Env<'_>, span: Span, mem_size: u32) -> Check {
     let Span { regno, mut off, .. } = span;
     let (mut smin, mut umax) = (env.reg(regno).val.smin, env.reg(regno).val.umax);
-    if env.rules().offsets_are_bounds {
+    if env.facts.rules().offsets_are_bounds {
         let reg = env.reg(regno);
         (smin, umax) = whole_offset(&reg);
         off = off.wrapping_sub(reg.off);
@@ -44,14 +44,14 @@ pub(crate) fn check_mem_region_access(env: &mut Env<'_>, span: Span, mem_size: u
         return refuse_negative(env, regno);
     }
     if let Err(stop) = check_inside(env, Span { off: low as i32, ..span }, mem_size) {
-        return Err(env.led_to(stop, MemFault::MinOutside { regno: Regno(regno) }));
+        return Err(env.trace.led_to(stop, MemFault::MinOutside { regno: Regno(regno) }));
     }
     if umax >= BPF_MAX_VAR_OFF as u64 {
         reject!(env, EACCES, MemFault::UnboundedAccess { regno: Regno(regno) });
     }
     let high = umax.wrapping_add(i64::from(off) as u64);
     if let Err(stop) = check_inside(env, Span { off: high as i32, ..span }, mem_size) {
-        return Err(env.led_to(stop, MemFault::MaxOutside { regno: Regno(regno) }));
+        return Err(env.trace.led_to(stop, MemFault::MaxOutside { regno: Regno(regno) }));
     }
     Ok(())
 }

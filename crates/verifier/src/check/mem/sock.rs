@@ -17,21 +17,21 @@ use skep_uapi::ctx::{CtxRange, SockPointer};
 ///
 /// Kernel: `convert_ctx_accesses` (6.18).
 pub(crate) fn convert_accesses(env: &mut Env<'_>) -> Check {
-    if !env.rules().arena_loads_extend
-        && let Some(i) = (0..env.insns.len()).find(|&i| extends_arena(env, i))
+    if !env.facts.rules().arena_loads_extend
+        && let Some(i) = (0..env.facts.insns.len()).find(|&i| extends_arena(env, i))
     {
-        env.insn_idx = i as u32;
+        env.walk.insn_idx = i as u32;
         reject!(env, EOPNOTSUPP, MemFault::ArenaExtends);
     }
     let lacks_conversion = |i: &usize| {
-        let (insn, aux) = (env.insns[*i], env.aux[*i]);
+        let (insn, aux) = (env.facts.insns[*i], env.learned.aux[*i]);
         let at = CtxRange { off: i32::from(insn.off), size: insn.size_bytes() };
         let pointer = aux.ptr_type().and_then(|ty| sock_pointer(ty.base));
         let is_load = insn.class() == BPF_LDX && aux.has(InsnFlags::SEEN);
         is_load && pointer.is_some_and(|pointer| pointer.lacks_conversion(at))
     };
-    if let Some(i) = (0..env.insns.len()).find(lacks_conversion) {
-        env.insn_idx = i as u32;
+    if let Some(i) = (0..env.facts.insns.len()).find(lacks_conversion) {
+        env.walk.insn_idx = i as u32;
         reject!(env, EFAULT, MemFault::CtxConversion);
     }
     Ok(())
@@ -39,7 +39,7 @@ pub(crate) fn convert_accesses(env: &mut Env<'_>) -> Check {
 
 /// A load of a signed number from an arena that some path walked.
 fn extends_arena(env: &Env<'_>, i: usize) -> bool {
-    let (insn, aux) = (env.insns[i], env.aux[i]);
+    let (insn, aux) = (env.facts.insns[i], env.learned.aux[i]);
     let is_signed = insn.class() == BPF_LDX && insn.mode() == BPF_MEMSX;
     let of_arena = || aux.ptr_type().is_some_and(|ty| ty.base == Base::Arena);
     is_signed && aux.has(InsnFlags::SEEN) && of_arena()
@@ -66,7 +66,7 @@ pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32)
         return Err(Stop::Bug(format!("{} is no socket", reg.ty)));
     };
     let range = CtxRange { off, size: at.size as u32 };
-    let fields = env.config.profile.ctx_fields;
+    let fields = env.facts.config.profile.ctx_fields;
     let access = pointer.layout().load(range, at.is_ldsx);
     let may_load = access.is_some_and(|it| !fields.lack(pointer.name(), it.field, range.size));
     if !may_load && !pointer.lacks_conversion(range) {

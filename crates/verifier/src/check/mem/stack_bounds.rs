@@ -37,8 +37,9 @@ pub(crate) fn check_stack_bounds(
         let (min, max) = (reg.val.smin, reg.val.smax);
         (min + i64::from(off), max + i64::from(off) + i64::from(size))
     };
-    let frame = &env.cur.frames[reg.frameno() as usize];
-    let may_be_new = env.allow_uninit_stack && (env.rules().unused_stack_read || size == 0);
+    let frame = &env.walk.cur.frames[reg.frameno() as usize];
+    let may_be_new =
+        env.facts.allow_uninit_stack && (env.facts.rules().unused_stack_read || size == 0);
     let lowest = if ty == AccessType::Write || may_be_new {
         -i64::from(MAX_BPF_STACK_BYTES)
     } else {
@@ -60,14 +61,14 @@ pub(crate) fn check_stack_bounds(
     } else {
         MemFault::VariableBeyondStack { what, regno, var, off, size, told }
     };
-    Err(env.refuse(errno, kind))
+    Err(env.trace.refuse(errno, kind))
 }
 
 /// Makes the stack of a frame at least `bytes` deep.
 #[inline]
 pub(crate) fn grow_stack_state(env: &mut Env<'_>, frameno: u32, bytes: i32, ty: AccessType) {
-    let rules = env.rules();
-    let frame = &mut env.cur.frames[frameno as usize];
+    let rules = env.facts.rules();
+    let frame = &mut env.walk.cur.frames[frameno as usize];
     if bytes <= frame.allocated_stack() {
         return;
     }
@@ -76,6 +77,6 @@ pub(crate) fn grow_stack_state(env: &mut Env<'_>, frameno: u32, bytes: i32, ty: 
     if ty == AccessType::Write || rules.unused_stack_read {
         frame.grow_stack(bytes);
     }
-    let subprog = &mut env.subprogs[frame.meta.subprogno as usize];
+    let subprog = &mut env.learned.subprogs[frame.meta.subprogno as usize];
     subprog.stack_depth = subprog.stack_depth.max(depth);
 }

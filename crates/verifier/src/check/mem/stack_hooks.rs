@@ -8,35 +8,35 @@ use crate::state::stack::Slot;
 impl Env<'_> {
     /// The insn reads the slots `mask` of frame `frameno`.
     pub(crate) fn mark_stack_read(&mut self, frameno: u32, mask: u64) {
-        match &mut self.reads {
-            Some(reads) => reads.read_slots(frameno as usize, mask, self.cur.meta.parent),
-            None => self.live_stack.mark_read(frameno as usize, mask),
+        match &mut self.store.reads {
+            Some(reads) => reads.read_slots(frameno as usize, mask, self.walk.cur.meta.parent),
+            None => self.learned.live_stack.mark_read(frameno as usize, mask),
         }
     }
 
     /// The insn overwrites all of the slots `mask` of frame `frameno`.
     pub(crate) fn mark_stack_write(&mut self, frameno: u32, mask: u64) {
-        match &mut self.reads {
+        match &mut self.store.reads {
             Some(reads) => reads.write_slots(frameno as usize, mask),
-            None => self.live_stack.mark_write(frameno as usize, mask),
+            None => self.learned.live_stack.mark_write(frameno as usize, mask),
         }
     }
 
     /// An access at `off` of frame `frameno`: outside of a fastcall pattern it voids those of the
     /// subprog.
     pub(crate) fn check_fastcall_stack_contract(&mut self, frameno: u32, off: i32) {
-        let subprogno = self.cur.frames[frameno as usize].meta.subprogno as usize;
-        let at = (subprogno, self.insn_idx as usize);
-        self.fastcall.check_stack_contract(&self.layout, at, off);
+        let subprogno = self.walk.cur.frames[frameno as usize].meta.subprogno as usize;
+        let at = (subprogno, self.walk.insn_idx as usize);
+        self.learned.fastcall.check_stack_contract(&self.facts.layout, at, off);
     }
 
     /// Slot `spi` of frame `frameno`; invalid beyond what is allocated.
     pub(crate) fn slot(&self, frameno: u32, spi: usize) -> Slot {
-        self.cur.frames[frameno as usize].slot(spi).copied().unwrap_or_default()
+        self.walk.cur.frames[frameno as usize].slot(spi).copied().unwrap_or_default()
     }
 
     /// The slot will be printed with the next state.
     pub(crate) fn mark_stack_slot_scratched(&mut self, spi: usize) {
-        self.scratched_slots |= 1 << spi;
+        self.walk.scratched_slots |= 1 << spi;
     }
 }

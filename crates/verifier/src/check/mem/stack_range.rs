@@ -42,7 +42,7 @@ pub(crate) fn check_stack_range_initialized(
         let at = off.wrapping_add(var.value as i32);
         (at, at, raw)
     } else {
-        if !env.bypass_spec_v1 {
+        if !env.facts.bypass_spec_v1 {
             reject!(env, EACCES, MemFault::VariableStackUnprivileged { regno: Regno(regno), var });
         }
         let at = |bound: i64| (bound + i64::from(off)) as i32;
@@ -55,7 +55,8 @@ pub(crate) fn check_stack_range_initialized(
         return Ok(());
     }
     let by_helper = env.insn().class() == BPF_JMP;
-    let clobbers = ty == AccessType::Write || by_helper && !env.rules().helper_reads_keep_spills;
+    let clobbers =
+        ty == AccessType::Write || by_helper && !env.facts.rules().helper_reads_keep_spills;
     let mut marked = None;
     for at in min_off..max_off + size {
         if !touch_byte(env, frameno, at, clobbers) {
@@ -84,24 +85,24 @@ pub(crate) fn check_stack_range_initialized(
 /// Whether the byte at `off` may be read; if `clobber`, its value is unknown from now on.
 fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool {
     let (spi, byte) = (spi_of(off), (-off - 1) as usize % 8);
-    let Some(slot) = env.cur.frames[frameno as usize].slot(spi).copied() else { return false };
+    let Some(slot) = env.walk.cur.frames[frameno as usize].slot(spi).copied() else { return false };
     match slot.types[byte] {
         SlotType::Misc => return true,
-        ty if ty == SlotType::Zero || (ty == SlotType::Invalid && env.allow_uninit_stack) => {
+        ty if ty == SlotType::Zero || (ty == SlotType::Invalid && env.facts.allow_uninit_stack) => {
             if clobber {
-                env.cur.frames[frameno as usize].slot_mut(spi).types[byte] = SlotType::Misc;
+                env.walk.cur.frames[frameno as usize].slot_mut(spi).types[byte] = SlotType::Misc;
             }
             return true;
         }
         _ => {}
     }
-    if !slot.is_spilled() || !(env.allow_ptr_leaks || env.spilled(frameno, spi).is_scalar()) {
+    if !slot.is_spilled() || !(env.facts.allow_ptr_leaks || env.spilled(frameno, spi).is_scalar()) {
         return false;
     }
-    let object = env.rules().helper_accesses_keep_objects
+    let object = env.facts.rules().helper_accesses_keep_objects
         && env.spilled(frameno, spi).ty.base == Base::BtfId;
     if clobber && !object {
-        let slot = env.cur.frames[frameno as usize].slot_mut(spi);
+        let slot = env.walk.cur.frames[frameno as usize].slot_mut(spi);
         slot.spill = PackedReg::UNKNOWN;
         slot.types.iter_mut().for_each(scrub);
     }
@@ -110,7 +111,7 @@ fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool 
 
 fn check_no_dynptr(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32)) -> Check {
     for off in from..to {
-        let slot = env.cur.frames[frameno as usize].slot(spi_of(off));
+        let slot = env.walk.cur.frames[frameno as usize].slot(spi_of(off));
         if slot.is_some_and(|s| s.types[(-off - 1) as usize % 8] == SlotType::Dynptr) {
             reject!(env, EACCES, MemFault::WriteToDynptr { off });
         }

@@ -29,7 +29,7 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
         }
         return Ok(());
     }
-    if env.rules().single_ids_forgotten {
+    if env.facts.rules().single_ids_forgotten {
         link_again(env, (frameno, spi), at);
     }
     let slot = env.slot(frameno, spi);
@@ -42,13 +42,13 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
 /// A spilled number that is about to be filled is linked with the register again.
 fn link_again(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess) {
     let slot = env.slot(frameno, spi);
-    let mut reg = env.arena.reg(slot.spill);
+    let mut reg = env.store.arena.reg(slot.spill);
     let spilled = slot.types.iter().rev().take_while(|&&t| t == SlotType::Spill).count() as i32;
     if at.value_regno.is_some() && at.off % 8 == 0 && at.size == spilled {
         assign_scalar_id(env, &mut reg);
-        let packed = env.arena.pack(&reg);
+        let packed = env.store.arena.pack(&reg);
         if packed != slot.spill {
-            env.cur.frames[frameno as usize].slot_mut(spi).spill = packed;
+            env.walk.cur.frames[frameno as usize].slot_mut(spi).spill = packed;
         }
     }
 }
@@ -57,12 +57,12 @@ fn link_again(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess) {
 ///
 /// The slot and the register share an id only if they shared one before the fill.
 fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
-    let reg = env.arena.reg(slot.spill);
+    let reg = env.store.arena.reg(slot.spill);
     let spill_size = slot.types.iter().rev().take_while(|&&t| t == SlotType::Spill).count() as i32;
     if at.size == 8 && spill_size == 8 {
         match at.value_regno {
             Some(dst) => env.set_reg(dst, reg),
-            None if !env.allow_ptr_leaks && !reg.is_scalar() => {
+            None if !env.facts.allow_ptr_leaks && !reg.is_scalar() => {
                 reject!(env, EACCES, MemFault::StackLeaksPointer { off: at.off })
             }
             None => {}
@@ -70,11 +70,11 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
         return Ok(true);
     }
     if !reg.is_scalar() {
-        env.print_source_line(env.insn_idx, "; ");
+        env.trace.print_source_line(env.facts, env.walk.insn_idx, "; ");
         reject!(env, EACCES, MemFault::FillSize);
     }
     let Some(dst) = at.value_regno else { return Ok(false) };
-    let narrow = env.rules().narrow_fills_keep_ranges;
+    let narrow = env.facts.rules().narrow_fills_keep_ranges;
     if (at.size == spill_size || at.size < spill_size && narrow) && at.off % 8 == 0 {
         let mut reg = reg;
         if reg_width(&reg) > 8 * at.size as u32 {
@@ -115,7 +115,7 @@ fn check_initialized(env: &mut Env<'_>, slot: &Slot, at: MemAccess, spilled_ok: 
         let readable = match byte_of(slot, at.off + i) {
             SlotType::Misc | SlotType::Zero => true,
             SlotType::Spill => spilled_ok,
-            SlotType::Invalid => env.allow_uninit_stack,
+            SlotType::Invalid => env.facts.allow_uninit_stack,
             _ => false,
         };
         if !readable {
@@ -145,7 +145,7 @@ fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), 
     for off in from..to {
         let spi = spi_of(off);
         env.mark_stack_slot_scratched(spi);
-        match env.cur.frames[frameno as usize].slot(spi) {
+        match env.walk.cur.frames[frameno as usize].slot(spi) {
             Some(slot) if byte_of(slot, off) == SlotType::Zero => zeros += 1,
             _ => break,
         }

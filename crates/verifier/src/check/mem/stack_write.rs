@@ -21,7 +21,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
     let spi = spi_of(at.off);
     let whole = at.size == 8;
     check_no_corruption(env, frameno, spi, whole)?;
-    if !env.bypass_spec_v4 {
+    if !env.facts.bypass_spec_v4 {
         let reg = at.value_regno.map(|r| env.reg(r));
         sanitize(env, (frameno, spi), at, reg);
     }
@@ -40,19 +40,19 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
         (Some(mut reg), Some(regno))
             if starts_slot
                 && reg.is_scalar()
-                && env.bpf_capable
-                && keeps_scalar(env.rules(), &reg) =>
+                && env.facts.bpf_capable
+                && keeps_scalar(env.facts.rules(), &reg) =>
         {
             let fits = reg_width(&reg) <= 8 * at.size as u32;
-            let mut name = env.frame().name(regno);
+            let mut name = env.walk.frame().name(regno);
             if fits {
                 let before = (reg.id, reg.off);
-                if env.rules().spills_share_ids {
+                if env.facts.rules().spills_share_ids {
                     assign_scalar_id(env, &mut reg);
                 }
                 if (reg.id, reg.off) != before {
-                    name = env.arena.pack(&reg);
-                    env.cur.frame_mut().refine_name(regno, name);
+                    name = env.store.arena.pack(&reg);
+                    env.walk.cur.frame_mut().refine_name(regno, name);
                 }
             } else {
                 // The slot keeps how far the number is from what it was linked with, without the
@@ -64,21 +64,21 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
         (None, _)
             if starts_slot
                 && is_st_mem(insn.code)
-                && env.bpf_capable
-                && (insn.imm != 0 || env.rules().any_number_spilled) =>
+                && env.facts.bpf_capable
+                && (insn.imm != 0 || env.facts.rules().any_number_spilled) =>
         {
-            let name = env.arena.pack(&Reg::constant(i64::from(insn.imm) as u64));
+            let name = env.store.arena.pack(&Reg::constant(i64::from(insn.imm) as u64));
             save_register_state(env, (frameno, spi), name, at.size);
         }
         (Some(reg), Some(regno)) if is_spillable(reg.ty) => {
             if !whole {
-                env.print_source_line(env.insn_idx, "; ");
+                env.trace.print_source_line(env.facts, env.walk.insn_idx, "; ");
                 reject!(env, EACCES, MemFault::SpillSize);
             }
-            if frameno != env.cur.curframe() && reg.ty.is(Base::Stack) {
+            if frameno != env.walk.cur.curframe() && reg.ty.is(Base::Stack) {
                 reject!(env, EINVAL, MemFault::StackPointerToCaller);
             }
-            save_register_state(env, (frameno, spi), env.frame().name(regno), at.size);
+            save_register_state(env, (frameno, spi), env.walk.frame().name(regno), at.size);
         }
         _ => return write_data(env, (frameno, spi), at, reg),
     }
@@ -93,7 +93,7 @@ fn keeps_scalar(rules: &Behaviours, reg: &Reg) -> bool {
 
 /// Without privileges a spilled pointer can be overwritten as a whole only.
 fn check_no_corruption(env: &mut Env<'_>, frameno: u32, spi: usize, whole: bool) -> Check {
-    if env.allow_ptr_leaks || whole {
+    if env.facts.allow_ptr_leaks || whole {
         return Ok(());
     }
     if env.slot(frameno, spi).is_spilled() && !env.spilled(frameno, spi).is_scalar() {
@@ -128,14 +128,14 @@ fn write_data(
     };
     if zero && let Some(regno) = at.value_regno {
         // The slot's zero bytes will not lead back to the register, so its value matters now.
-        env.cur.frames[frameno as usize].set_slot(spi, slot);
+        env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
         env.mark_chain_precision(regno)?;
     }
     let ty = if zero { SlotType::Zero } else { SlotType::Misc };
     for i in 0..at.size {
         slot.types[(-(at.off + i) - 1) as usize % 8] = ty;
     }
-    env.cur.frames[frameno as usize].set_slot(spi, slot);
+    env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
     Ok(())
 }
 
@@ -151,13 +151,13 @@ fn without_spill(mut slot: Slot) -> Slot {
 /// The same, in place.
 fn end_spill(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
     let slot = without_spill(env.slot(frameno, spi));
-    env.cur.frames[frameno as usize].set_slot(spi, slot);
+    env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
 /// The register is lost, and the slot's bytes stay those of one.
 fn forget_register(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
     let slot = Slot { spill: PackedReg::NOT_INIT, ..env.slot(frameno, spi) };
-    env.cur.frames[frameno as usize].set_slot(spi, slot);
+    env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
 /// Puts a register into the top `size` bytes of a slot.
@@ -167,7 +167,7 @@ fn save_register_state(
     name: PackedReg,
     size: i32,
 ) {
-    let zeros_stay = env.rules().zeros_beside_spills;
+    let zeros_stay = env.facts.rules().zeros_beside_spills;
     let mut slot = env.slot(frameno, spi);
     slot.spill = name;
     let first = 8 - size as usize;
@@ -179,7 +179,7 @@ fn save_register_state(
             *ty = SlotType::Misc;
         }
     }
-    env.cur.frames[frameno as usize].set_slot(spi, slot);
+    env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
 /// `at.off` is the fixed part of the offset; bounds and alignment are checked.
@@ -209,32 +209,32 @@ pub(super) fn write_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Chec
 /// One byte that may be overwritten; true if it still holds zero because a zero is written.
 fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool) -> Check<bool> {
     let (spi, byte) = (spi_of(off), (-off - 1) as usize % 8);
-    let insn_idx = env.insn_idx;
+    let insn_idx = env.walk.insn_idx;
     env.mark_stack_slot_scratched(spi);
     let slot = env.slot(frameno, spi);
     let ty = slot.types[byte];
-    if !env.allow_ptr_leaks && !matches!(ty, SlotType::Misc | SlotType::Zero) {
+    if !env.facts.allow_ptr_leaks && !matches!(ty, SlotType::Misc | SlotType::Zero) {
         let kind = MemFault::VariableWriteOverSpill { insn_idx, off };
-        return Err(env.refuse_without_newline(errno::EINVAL, kind));
+        return Err(env.trace.refuse_without_newline(errno::EINVAL, kind));
     }
     if writing_zero && ty == SlotType::Spill && slot.is_spilled() {
-        let spilled = env.arena.reg(slot.spill);
+        let spilled = env.store.arena.reg(slot.spill);
         if spilled.is_null() {
             return Ok(true);
         }
     }
-    let scrubs = env.rules().var_off_writes_scrub;
+    let scrubs = env.facts.rules().var_off_writes_scrub;
     let end_spill = if scrubs { end_spill } else { forget_register };
     end_spill(env, (frameno, spi));
     let ty = env.slot(frameno, spi).types[byte];
     let stays_zero = writing_zero && ty == SlotType::Zero;
-    if ty == SlotType::Invalid && !env.allow_uninit_stack {
+    if ty == SlotType::Invalid && !env.facts.allow_uninit_stack {
         let kind = MemFault::VariableWriteOverUninit { insn_idx, off };
-        return Err(env.refuse_without_newline(errno::EINVAL, kind));
+        return Err(env.trace.refuse_without_newline(errno::EINVAL, kind));
     }
     let mut slot = env.slot(frameno, spi);
     slot.types[byte] = if stays_zero { SlotType::Zero } else { SlotType::Misc };
-    env.cur.frames[frameno as usize].set_slot(spi, slot);
+    env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
     Ok(stays_zero)
 }
 

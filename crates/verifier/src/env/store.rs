@@ -1,0 +1,72 @@
+//! What a walk keeps: values, saved states, branches that wait, and what all of it takes.
+
+use crate::Config;
+use crate::explore::branch_stack::BranchStack;
+use crate::explore::idmap::IdMap;
+use crate::explore::scc_visits::SccVisits;
+use crate::state::arena::Arena;
+use crate::state::checkpoint::{Bucket, Checkpoints};
+use crate::state::reads::Reads;
+use crate::state::transfers::Transfers;
+use crate::stats::VerifierStats;
+
+/// Insns between two looks at the bytes held: what they can add in the meantime, a state and a page
+/// of stack each, stays below a megabyte.
+pub(crate) const CHECK_INSNS: u32 = 256;
+
+/// What outlives a path.
+pub(crate) struct Store {
+    pub(crate) arena: Arena,
+    pub(crate) transfers: Transfers,
+    pub(crate) ckpts: Checkpoints,
+    /// Checkpoints by `(insn_idx ^ callsite) % insns`.
+    pub(crate) explored: Vec<Bucket>,
+    pub(crate) branches: BranchStack,
+    pub(crate) idmap: IdMap,
+    pub(crate) sccs: SccVisits,
+    /// Registers that each insn has to do with, backwards; see `precision::backtrack::concerns`;
+    /// none until the first search.
+    pub(crate) concerns: Vec<u16>,
+    /// What was read on the walked paths, on kernels that go by that.
+    pub(crate) reads: Option<Box<Reads>>,
+    pub(crate) stats: VerifierStats,
+    pub(crate) explored_states_size: u32,
+    pub(crate) free_list_size: u32,
+    pub(crate) id_gen: u32,
+    /// `insns_processed` at which the bytes held are looked at next.
+    pub(crate) memory_check_at: u32,
+}
+
+impl Store {
+    /// A store for a program of `insns` insns.
+    pub(crate) fn new(config: &Config, insns: usize) -> Store {
+        Store {
+            arena: Arena::new(),
+            transfers: Transfers::new(),
+            ckpts: Checkpoints::new(config.tuning.state_alloc),
+            explored: vec![Default::default(); insns],
+            branches: Default::default(),
+            idmap: IdMap::new(config.tuning.idmap_reset),
+            sccs: Default::default(),
+            concerns: Vec::new(),
+            reads: config.profile.behaviours.reads_are_marked.then(Default::default),
+            stats: VerifierStats { insns_limit: config.profile.insns_max, ..Default::default() },
+            explored_states_size: 0,
+            free_list_size: 0,
+            id_gen: 0,
+            memory_check_at: first_memory_check(config),
+        }
+    }
+
+    /// A fresh id for registers and references; never 0.
+    pub(crate) fn new_id(&mut self) -> u32 {
+        self.id_gen += 1;
+        self.id_gen
+    }
+}
+
+/// When the bytes held are looked at during the walk for the first time: never, where there is no
+/// limit.
+fn first_memory_check(config: &Config) -> u32 {
+    if config.mem_bytes_max == u64::MAX { u32::MAX } else { CHECK_INSNS }
+}

@@ -1,0 +1,118 @@
+//! Who follows a walk.
+
+use super::{Event, Listener};
+use crate::Config;
+use crate::log::position::LogPosition;
+use crate::log::{Log, verbose_to};
+use crate::rejection::{RejectKind, Stop};
+use crate::watch::Recorder;
+use skep_uapi::words::Words;
+
+/// The kernel's log, the recorder of the walk, and the listener.
+pub(crate) struct Trace<'a> {
+    pub(crate) log: Log,
+    words: Words,
+    pub(crate) log_at: LogPosition,
+    /// Somebody follows the walk insn by insn: the log, the recorder, or a listener.
+    pub(crate) is_followed: bool,
+    pub(crate) recorder: Option<Box<Recorder>>,
+    pub(crate) listener: Option<&'a mut (dyn Listener + 'a)>,
+    /// The listener wants to hear of registers.
+    pub(crate) tells_registers: bool,
+    /// Insns on scalars may be told as one run.
+    pub(crate) tells_runs: bool,
+}
+
+impl<'a> Trace<'a> {
+    /// The log alone, as configured.
+    pub(crate) fn new(config: &Config) -> Trace<'a> {
+        let log = Log::new(config.log_level, config.log_bytes_max);
+        Trace {
+            is_followed: log.traces(),
+            log,
+            words: config.profile.words,
+            log_at: LogPosition::default(),
+            recorder: None,
+            listener: None,
+            tells_registers: false,
+            tells_runs: false,
+        }
+    }
+
+    /// The same with somebody who listens.
+    pub(crate) fn with_listener(mut self, listener: &'a mut dyn Listener) -> Trace<'a> {
+        self.tells_registers = listener.wants_registers();
+        self.tells_runs = !self.tells_registers && !self.log.traces();
+        self.listener = Some(listener);
+        self.is_followed = true;
+        self
+    }
+
+    /// The same with a record of the walk.
+    pub(crate) fn with_recorder(mut self) -> Trace<'a> {
+        self.recorder = Some(Box::default());
+        self.is_followed = true;
+        self
+    }
+
+    /// The same, for less long.
+    pub(crate) fn for_less<'b>(self) -> Trace<'b>
+    where
+        'a: 'b,
+    {
+        let listener = self.listener.map(|listener| listener as &mut (dyn Listener + 'b));
+        Trace {
+            listener,
+            log: self.log,
+            words: self.words,
+            log_at: self.log_at,
+            is_followed: self.is_followed,
+            recorder: self.recorder,
+            tells_registers: self.tells_registers,
+            tells_runs: self.tells_runs,
+        }
+    }
+
+    /// Tells what happens, if anybody listens.
+    pub(crate) fn tell(&mut self, event: Event<'_>) {
+        if let Some(listener) = &mut self.listener {
+            listener.tell(event);
+        }
+    }
+
+    /// Writes the reason to the log and makes it a refusal; use through `reject!`.
+    #[cold]
+    pub(crate) fn refuse(&mut self, errno: i32, kind: impl Into<RejectKind>) -> Stop {
+        let kind = kind.into();
+        let text = kind.told(self.words);
+        verbose_to!(self, "{text}\n");
+        Stop::refused(errno, kind)
+    }
+
+    /// The same, where the kernel forgets to end the line.
+    #[cold]
+    pub(crate) fn refuse_without_newline(
+        &mut self,
+        errno: i32,
+        kind: impl Into<RejectKind>,
+    ) -> Stop {
+        let kind = kind.into();
+        let text = kind.told(self.words);
+        verbose_to!(self, "{text}");
+        Stop::refused(errno, kind)
+    }
+
+    /// Adds a line to a refusal: what the fault led to.
+    #[cold]
+    pub(crate) fn led_to(&mut self, mut stop: Stop, kind: impl Into<RejectKind>) -> Stop {
+        if let Stop::Reject(refused) = &mut stop {
+            let kind = kind.into();
+            let text = kind.told(self.words);
+            if !text.is_empty() {
+                verbose_to!(self, "{text}\n");
+                refused.led_to.push(kind);
+            }
+        }
+        stop
+    }
+}

@@ -1,0 +1,123 @@
+//! After the walk: the stack that call chains use, and the last lines of the log.
+//!
+//! Kernel: `check_max_stack_depth`, `print_verification_stats` (6.18).
+
+use crate::check::replaced::loaded_type;
+use crate::env::{Env, InsnFlags, LoopInline};
+use crate::log::verbose;
+use crate::passes::dead_func::{address_of_removed_end, removed_before_exception_cb};
+use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
+use crate::passes::stack_depth::{StackRules, SubprogStack, check_max_stack_depth};
+use crate::rejection::{Check, unsupported};
+use skep_program::Program;
+use skep_uapi::ProgType;
+use skep_uapi::limits::MAX_CALL_FRAMES;
+
+impl Env<'_> {
+    /// Stack of all call chains, without the slots of patterns that are removed.
+    pub(crate) fn check_stack_depth(&mut self) -> Check {
+        for (idx, subprog) in self.learned.subprogs.iter_mut().enumerate() {
+            let depth = subprog.stack_depth as u16;
+            subprog.stack_depth =
+                self.learned.fastcall.final_stack_depth(&self.facts.layout, idx, depth).into();
+        }
+        let stacks: Vec<SubprogStack> = self
+            .learned
+            .subprogs
+            .iter()
+            .map(|s| SubprogStack {
+                depth: s.stack_depth as u16,
+                is_cb: s.is_cb,
+                is_async_cb: s.is_async_cb,
+            })
+            .collect();
+        let jit_requested = self.facts.rules().frames_of_sixteen;
+        // Longer ones were not asked of those kernels.
+        let frames_max = MAX_CALL_FRAMES + usize::from(self.facts.rules().long_chains_of_globals);
+        let rules = StackRules {
+            jit_requested,
+            private_stack: self.facts.rules().private_stacks && has_private_stack(self.facts.prog),
+            frames_max,
+        };
+        let facts = self.facts;
+        let (insns, layout) = (&facts.insns, &facts.layout);
+        let reachable = check_max_stack_depth(insns, layout, &facts.callable, (&stacks, rules))
+            .map_err(|refusal| {
+                self.walk.insn_idx = refusal.insn_idx.map_or(0, |i| i.0);
+                self.trace.refuse_by_pass(facts, refusal)
+            })?;
+        for (subprog, reachable) in self.learned.subprogs.iter_mut().zip(reachable) {
+            subprog.tail_call_reachable = reachable;
+        }
+        if let Some(idx) = address_of_removed_end(&self.facts.insns, &self.facts.layout, self) {
+            self.walk.insn_idx = idx as u32;
+            return unsupported(
+                "the address of a function that is never walked, where no function will be",
+            );
+        }
+        if let Some(idx) = removed_before_exception_cb(&self.facts.layout, self) {
+            self.walk.insn_idx = idx as u32;
+            return unsupported("functions removed before the exception callback");
+        }
+        self.learned.accepted = true;
+        Ok(())
+    }
+
+    fn stack_depths(&self) -> Vec<u16> {
+        let depths: Vec<u16> = self.learned.subprogs.iter().map(|s| s.stack_depth as u16).collect();
+        if !self.learned.accepted {
+            return depths;
+        }
+        final_stack_depths(&self.facts.insns, &self.facts.layout, self, &depths)
+    }
+
+    /// The last line of the log.
+    pub(crate) fn print_stats(&mut self) {
+        let depths = self.stack_depths();
+        self.store.stats.mark_read =
+            self.store.reads.as_ref().map_or(0, |reads| reads.longest_walk());
+        self.store.stats.stack_depth_bytes = depths.iter().map(|&depth| u32::from(depth)).sum();
+        if self.trace.log.level == 0 {
+            return;
+        }
+        if self.trace.log.level & crate::log::LEVEL_STATS != 0 {
+            let text = stack_depth_text(&depths);
+            verbose!(self, "{text}");
+        }
+        let s = self.store.stats;
+        verbose!(
+            self,
+            "processed {} insns (limit {}) max_states_per_insn {} total_states {} peak_states {} mark_read {}\n",
+            s.insns_processed,
+            s.insns_limit,
+            s.max_states_per_insn,
+            s.total_states,
+            s.peak_states,
+            s.mark_read
+        );
+    }
+}
+
+impl WalkedInsns for Env<'_> {
+    fn was_seen(&self, idx: usize) -> bool {
+        self.learned.aux[idx].has(InsnFlags::SEEN)
+    }
+    fn loop_is_inlined(&self, idx: usize) -> bool {
+        matches!(self.learned.aux[idx].loop_inline(), LoopInline::Fits(_))
+    }
+    fn saw_exception(&self) -> bool {
+        self.learned.seen_exception
+    }
+}
+
+/// Whether programs of this type may interrupt themselves, so that each run has a stack of its own.
+fn has_private_stack(prog: &Program) -> bool {
+    matches!(
+        loaded_type(prog),
+        ProgType::Kprobe
+            | ProgType::Tracepoint
+            | ProgType::PerfEvent
+            | ProgType::RawTracepoint
+            | ProgType::Tracing
+    )
+}
