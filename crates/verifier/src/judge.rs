@@ -50,6 +50,9 @@ pub(crate) fn judge(mut setup: Setup<'_>) -> (Outcome, Option<Box<Recorder>>) {
     let mut env = Env { facts: &facts, walk, store, learned, trace: trace.for_less() };
     let program = facts.prog;
     let walked = shape.and_then(|()| run(&mut env));
+    if let Err(Stop::Reject(refused)) = &walked {
+        env.trace.refused(refused);
+    }
     let recorder = env.trace.recorder.take();
     let insn_idx = env.walk.insn_idx;
     let frameno = env.walk.cur.frames.len().saturating_sub(1) as u32;

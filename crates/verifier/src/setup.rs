@@ -11,7 +11,7 @@ use crate::check::ld_imm_resolve::Resolver;
 use crate::check::line_info;
 use crate::check::replaced::check_may_be_replaced;
 use crate::env::{Facts, InsnFlags, Learned, MapView, Setup, Store, SubprogInfo, Trace, Walk};
-use crate::log::{reject, verbose};
+use crate::log::verbose;
 use crate::passes::cfg::Loops;
 use crate::passes::const_regs::decide_jumps;
 use crate::passes::exception_cb::find_exception_cb;
@@ -22,7 +22,7 @@ use crate::passes::reserved::{check_encodings, check_insn_first, check_store_fir
 use crate::passes::stack_use::StackUse;
 use crate::passes::subprogs::{StartSet, Subprogs, check_subprogs, find_subprogs};
 use crate::passes::{PassReject, cfg, live_regs, recursion, scc};
-use crate::rejection::{Check, FlowFault, Stop, errno, unsupported};
+use crate::rejection::{Check, FlowFault, Stop, errno, reject, unsupported};
 use crate::stack_touch::StackTouches;
 use skep_btf::{FieldKind, SpecialField, TypeId};
 use skep_program::Program;
@@ -93,7 +93,7 @@ impl<'a> Setup<'a> {
         };
         if self.facts.insns.is_empty() || self.facts.insns.len() > max as usize {
             let n = self.facts.insns.len();
-            return Err(Stop::refused(errno::E2BIG, FlowFault::NoInsns { n, max }));
+            return Err(Stop::refuse_silently(errno::E2BIG, FlowFault::NoInsns { n, max }));
         }
         check_attach_types(&self.facts)?;
         check_may_be_replaced(&self.facts)
@@ -260,7 +260,7 @@ impl<'a> Setup<'a> {
         };
         let name =
             |subprog: usize| self.learned.subprogs.get(subprog).map_or("", |it| &it.name).into();
-        reject!(self, EINVAL, FlowFault::Recursion { from: name(from), to: name(to) })
+        reject!(EINVAL, FlowFault::Recursion { from: name(from), to: name(to) })
     }
 
     fn list_subprogs(&mut self, subprogs: &Subprogs) {

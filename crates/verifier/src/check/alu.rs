@@ -11,9 +11,8 @@ use crate::check::alu_rules::{
     shifts_too_far,
 };
 use crate::env::Env;
-use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
-use crate::rejection::{Check, InsnFault, Regno};
+use crate::rejection::{Check, InsnFault, Regno, reject};
 use crate::state::arena::PackedReg;
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, BPF_ADD_CONST64, Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
@@ -29,13 +28,13 @@ pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
         return Ok(());
     }
     if let Err(refused) = check_insn_fields(env.walk.insn_idx as usize, &insn) {
-        reject!(env, EINVAL, *refused.kind);
+        reject!(EINVAL, *refused.kind);
     }
     let before = env.walk.frame().names().get(usize::from(insn.dst)).copied().unwrap_or_default();
     match insn.op() {
         BPF_END | BPF_NEG => check_unary(env, insn)?,
         BPF_MOV => check_mov(env, insn)?,
-        op if op > BPF_END => reject!(env, EINVAL, InsnFault::AluOpcode { op }),
+        op if op > BPF_END => reject!(EINVAL, InsnFault::AluOpcode { op }),
         _ => check_binary(env, insn)?,
     }
     let mut reg = env.reg(insn.dst);
@@ -50,7 +49,7 @@ pub(crate) fn check_alu_op(env: &mut Env<'_>) -> Check {
 fn check_unary(env: &mut Env<'_>, insn: Insn) -> Check {
     env.check_reg_arg(insn.dst, Operand::Src)?;
     if env.is_pointer_value(insn.dst) {
-        reject!(env, EACCES, InsnFault::PointerArith { regno: Regno(insn.dst) });
+        reject!(EACCES, InsnFault::PointerArith { regno: Regno(insn.dst) });
     }
     let rules = env.facts.rules();
     let known = if insn.op() == BPF_NEG { rules.negations_known } else { rules.swaps_known };
@@ -90,7 +89,7 @@ fn check_mov(env: &mut Env<'_>, insn: Insn) -> Check {
         return Ok(());
     }
     if insn.off == BPF_ADDR_SPACE_CAST && !env.facts.has_arena() {
-        reject!(env, EINVAL, InsnFault::CastWithoutArena);
+        reject!(EINVAL, InsnFault::CastWithoutArena);
     }
     env.check_reg_arg(insn.src, Operand::Src)?;
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
@@ -110,7 +109,7 @@ fn mov64(env: &mut Env<'_>, insn: Insn) -> Check {
         env.set_reg(insn.src, src);
         env.set_reg(insn.dst, src);
     } else if env.is_pointer_value(insn.src) {
-        reject!(env, EACCES, InsnFault::SignExtends { regno: Regno(insn.src) });
+        reject!(EACCES, InsnFault::SignExtends { regno: Regno(insn.src) });
     } else if src.is_scalar() {
         copy_extended(env, insn, src.val.umax < 1 << (insn.off - 1));
         let rules = env.facts.rules();
@@ -124,7 +123,7 @@ fn mov64(env: &mut Env<'_>, insn: Insn) -> Check {
 fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
     let src = env.reg(insn.src);
     if env.is_pointer_value(insn.src) {
-        reject!(env, EACCES, InsnFault::PartialCopy { regno: Regno(insn.src) });
+        reject!(EACCES, InsnFault::PartialCopy { regno: Regno(insn.src) });
     }
     if !src.is_scalar() {
         env.set_name(insn.dst, PackedReg::UNKNOWN);
@@ -158,10 +157,10 @@ fn check_binary(env: &mut Env<'_>, insn: Insn) -> Check {
     }
     env.check_reg_arg(insn.dst, Operand::Src)?;
     if divides_by_zero(insn) {
-        reject!(env, EINVAL, InsnFault::DivByZero);
+        reject!(EINVAL, InsnFault::DivByZero);
     }
     if shifts_too_far(insn) {
-        reject!(env, EINVAL, InsnFault::Shift { imm: insn.imm });
+        reject!(EINVAL, InsnFault::Shift { imm: insn.imm });
     }
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
     adjust_reg(env, insn)
@@ -191,7 +190,7 @@ fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
                 return Ok(());
             }
             let op = BPF_ALU_STRING[(insn.op() >> 4) as usize];
-            reject!(env, EACCES, InsnFault::TwoPointers { regno: Regno(insn.dst), op });
+            reject!(EACCES, InsnFault::TwoPointers { regno: Regno(insn.dst), op });
         }
         (true, false) => {
             env.mark_chain_precision(insn.dst)?;
@@ -210,7 +209,7 @@ fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
 fn adjust_scalar(env: &mut Env<'_>, insn: Insn, src: &Reg) -> Check {
     let wide = insn.class() == BPF_ALU64;
     let Some(op) = AluOp::from_code(insn.op()) else {
-        reject!(env, EINVAL, InsnFault::AluOpcode { op: insn.op() });
+        reject!(EINVAL, InsnFault::AluOpcode { op: insn.op() });
     };
     let sanitized = matches!(insn.op(), BPF_ADD | BPF_SUB) && !env.facts.bypass_spec_v1;
     if sanitized {

@@ -11,8 +11,7 @@ use crate::HoleKind;
 use crate::check::fields::check_fields;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, InsnFault, Regno, Word};
+use crate::rejection::{Check, InsnFault, Regno, Word, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType};
 use skep_insn::Insn;
@@ -44,7 +43,7 @@ pub(crate) fn check_atomic(env: &mut Env<'_>) -> Check {
 fn check_rmw(env: &mut Env<'_>) -> Check {
     let insn = env.insn();
     if !matches!(insn.size(), BPF_W | BPF_DW) {
-        reject!(env, EINVAL, InsnFault::AtomicSize);
+        reject!(EINVAL, InsnFault::AtomicSize);
     }
     env.check_reg_arg(insn.src, Operand::Src)?;
     env.check_reg_arg(insn.dst, Operand::Src)?;
@@ -56,7 +55,7 @@ fn check_rmw(env: &mut Env<'_>) -> Check {
     check_ptr_type(env, insn.dst, "stores into")?;
     if env.reg(insn.dst).ty.is(Base::Arena) && loops_in_machine_code(insn) {
         let dst = insn.dst;
-        reject!(env, EACCES, InsnFault::AtomicToArena { dst: Regno(dst) });
+        reject!(EACCES, InsnFault::AtomicToArena { dst: Regno(dst) });
     }
     let load_reg = match insn.imm {
         BPF_CMPXCHG => Some(0),
@@ -102,7 +101,7 @@ fn loops_in_machine_code(insn: Insn) -> bool {
 
 fn refuse_pointer(env: &mut Env<'_>, regno: u8) -> Check {
     if env.is_pointer_value(regno) {
-        reject!(env, EACCES, InsnFault::AtomicLeak { regno: Regno(regno) });
+        reject!(EACCES, InsnFault::AtomicLeak { regno: Regno(regno) });
     }
     Ok(())
 }
@@ -111,7 +110,7 @@ fn refuse_pointer(env: &mut Env<'_>, regno: u8) -> Check {
 fn check_ptr_type(env: &mut Env<'_>, regno: u8, what: Word) -> Check {
     let ty = env.reg(regno).ty;
     if ty.is(Base::Ctx) || ty.is_packet() || ty.is(Base::FlowKeys) || ty.is_sk() {
-        reject!(env, EACCES, InsnFault::AtomicTarget { what, regno: Regno(regno), ty });
+        reject!(EACCES, InsnFault::AtomicTarget { what, regno: Regno(regno), ty });
     }
     Ok(())
 }

@@ -7,8 +7,7 @@ use super::attach_target::check_trampoline_target;
 use super::replaced::check_replaced;
 use super::struct_ops::check_struct_ops_btf_id;
 use crate::env::{Facts, Setup};
-use crate::log::reject;
-use crate::rejection::{AttachFault, Check, Stop, errno, unsupported};
+use crate::rejection::{AttachFault, Check, Stop, errno, reject, unsupported};
 use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
 use skep_uapi::{AttachType, BTF_MAX_TYPE, ProgFlags, ProgType, attach_types, attaches_to_btf};
@@ -22,7 +21,7 @@ const ITER_PREFIX: &str = "bpf_iter_";
 /// no more than `EINVAL`.
 pub(crate) fn check_attach_types(facts: &Facts<'_>) -> Check {
     let (prog_type, number) = (facts.prog.prog_type, facts.prog.expected_attach_type);
-    let refused = |kind: AttachFault| Err(Stop::refused(errno::EINVAL, kind));
+    let refused = |kind: AttachFault| Err(Stop::refuse_silently(errno::EINVAL, kind));
     if prog_type == ProgType::Unspec {
         return refused(AttachFault::NoProgType);
     }
@@ -56,7 +55,7 @@ pub(crate) fn check_attach_btf_id(env: &mut Setup<'_>) -> Check {
     let sleepable = env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
     if env.facts.prog.prog_type == ProgType::Syscall && !env.facts.is_replacement() {
         if !sleepable {
-            reject!(env, EINVAL, AttachFault::NotSleepable);
+            reject!(EINVAL, AttachFault::NotSleepable);
         }
         return Ok(());
     }
@@ -66,7 +65,7 @@ pub(crate) fn check_attach_btf_id(env: &mut Setup<'_>) -> Check {
         if env.facts.rules().tracepoints_sleep && is_writable {
             return unsupported("writable tracepoints that sleep, on this kernel");
         }
-        reject!(env, EINVAL, AttachFault::Sleepable);
+        reject!(EINVAL, AttachFault::Sleepable);
     }
     if let AttachTarget::Function(target) = &env.facts.prog.attach {
         return check_replaced(env, target);
@@ -110,25 +109,25 @@ fn check_attach_target(env: &mut Setup<'_>) -> Check {
     let id = attach_btf_id(&env.facts);
     let named = matches!(env.facts.prog.attach, AttachTarget::Unresolved(_));
     if id == 0 && !named {
-        reject!(env, EINVAL, AttachFault::NoBtfId);
+        reject!(EINVAL, AttachFault::NoBtfId);
     }
     let Some(btf) = env.facts.prog.kernel_btf.as_deref().filter(|_| !named) else { return Ok(()) };
     let Some(target) = btf.get(TypeId(id)) else {
-        reject!(env, EINVAL, AttachFault::InvalidId { id });
+        reject!(EINVAL, AttachFault::InvalidId { id });
     };
     let name = target.name();
     let possible = match env.facts.prog.attach_type() {
         Some(AttachType::TraceRawTp) => {
             if target.kind() != Kind::Typedef {
-                reject!(env, EINVAL, AttachFault::NotTypedef { id });
+                reject!(EINVAL, AttachFault::NotTypedef { id });
             }
             let Some(tracepoint) = name.strip_prefix(TRACEPOINT_PREFIX) else {
-                reject!(env, EINVAL, AttachFault::WrongName { id, name: name.into() });
+                reject!(EINVAL, AttachFault::WrongName { id, name: name.into() });
             };
             let sleepable = env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
             if sleepable && !env.facts.rules().tracing_sleeps && !FAULTABLE.contains(&tracepoint) {
                 let name = tracepoint.into();
-                reject!(env, EINVAL, AttachFault::TargetNotFaultable { name });
+                reject!(EINVAL, AttachFault::TargetNotFaultable { name });
             }
             true
         }
@@ -141,7 +140,7 @@ fn check_attach_target(env: &mut Setup<'_>) -> Check {
             | AttachType::LsmCgroup),
         ) => {
             if target.kind() != Kind::Func {
-                reject!(env, EINVAL, AttachFault::NotFunction { id });
+                reject!(EINVAL, AttachFault::NotFunction { id });
             }
             match attach {
                 AttachType::TraceIter => is_iterator(target),
@@ -151,7 +150,7 @@ fn check_attach_target(env: &mut Setup<'_>) -> Check {
         _ => false,
     };
     if !possible {
-        return Err(Stop::refused(errno::EINVAL, AttachFault::NotAttachable));
+        return Err(Stop::refuse_silently(errno::EINVAL, AttachFault::NotAttachable));
     }
     Ok(())
 }
@@ -172,7 +171,7 @@ pub(crate) fn check_attach_of_walked(facts: &Facts<'_>) -> Check {
     let attach = facts.prog.attach_type();
     let lsm = matches!(attach, Some(AttachType::LsmMac | AttachType::LsmCgroup));
     if facts.prog.prog_type == ProgType::Tracing && lsm {
-        return Err(Stop::refused(errno::ENOTSUPP, AttachFault::NotImplemented));
+        return Err(Stop::refuse_silently(errno::ENOTSUPP, AttachFault::NotImplemented));
     }
     Ok(())
 }

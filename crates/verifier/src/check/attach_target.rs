@@ -7,9 +7,8 @@
 //! `bpf_lsm_verify_prog` (6.18).
 
 use crate::env::{Facts, Setup};
-use crate::log::reject;
 use crate::passes::prototypes::prototype_fault;
-use crate::rejection::{AttachFault, Check, unsupported};
+use crate::rejection::{AttachFault, Check, reject, unsupported};
 use skep_btf::Type;
 use skep_uapi::trampoline::{self, Hook};
 use skep_uapi::{AttachType, ProgFlags, ProgType, is_gpl_compatible};
@@ -27,7 +26,7 @@ pub(super) fn check_trampoline_target(env: &mut Setup<'_>, func: Type<'_>) -> Ch
 /// What a trampoline can pass on.
 fn check_prototype(env: &mut Setup<'_>, func: Type<'_>) -> Check {
     match prototype_fault(func) {
-        Some(text) => reject!(env, EINVAL, AttachFault::Prototype { text: text.into() }),
+        Some(text) => reject!(EINVAL, AttachFault::Prototype { text: text.into() }),
         None => Ok(()),
     }
 }
@@ -36,18 +35,18 @@ fn check_prototype(env: &mut Setup<'_>, func: Type<'_>) -> Check {
 /// if the program does that.
 fn check_trampoline(env: &mut Setup<'_>, name: &str) -> Check {
     if env.facts.config.kernel_symbols.as_ref().is_some_and(|symbols| !(symbols.0)(name)) {
-        reject!(env, ENOENT, AttachFault::NoAddress { name: name.into() });
+        reject!(ENOENT, AttachFault::NoAddress { name: name.into() });
     }
     if env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE) {
         if !may_sleep(&env.facts, name)? {
-            reject!(env, EINVAL, AttachFault::TargetNotSleepable { name: name.into() });
+            reject!(EINVAL, AttachFault::TargetNotSleepable { name: name.into() });
         }
         return Ok(());
     }
     if env.facts.prog.attach_type() == Some(AttachType::ModifyReturn)
         && !may_be_modified(&env.facts, name)?
     {
-        reject!(env, EINVAL, AttachFault::NotModifiable { name: name.into() });
+        reject!(EINVAL, AttachFault::NotModifiable { name: name.into() });
     }
     Ok(())
 }
@@ -91,27 +90,27 @@ fn takes_errors(facts: &Facts<'_>, name: &str) -> Check<bool> {
 
 fn check_lsm_hook(env: &mut Setup<'_>, (id, name): (u32, &str)) -> Check {
     if !is_gpl_compatible(&env.facts.prog.license) {
-        reject!(env, EINVAL, AttachFault::LsmNeedsGpl);
+        reject!(EINVAL, AttachFault::LsmNeedsGpl);
     }
     match trampoline::lsm_hook_by(name, env.facts.rules()) {
         Hook::Disabled => {
-            reject!(env, EINVAL, AttachFault::DisabledHook { id, name: name.into() })
+            reject!(EINVAL, AttachFault::DisabledHook { id, name: name.into() })
         }
-        Hook::None => reject!(env, EINVAL, AttachFault::WrongName { id, name: name.into() }),
+        Hook::None => reject!(EINVAL, AttachFault::WrongName { id, name: name.into() }),
         Hook::Sleepable | Hook::Atomic => Ok(()),
     }
 }
 
 fn check_not_denied(env: &mut Setup<'_>, name: &str) -> Check {
     if trampoline::is_denied(name) {
-        reject!(env, EINVAL, AttachFault::Denied { name: name.into() });
+        reject!(EINVAL, AttachFault::Denied { name: name.into() });
     }
     let returns = matches!(
         env.facts.prog.attach_type(),
         Some(AttachType::TraceFexit | AttachType::ModifyReturn)
     );
     if returns && trampoline::never_returns(name) {
-        reject!(env, EINVAL, AttachFault::NoReturn { name: name.into() });
+        reject!(EINVAL, AttachFault::NoReturn { name: name.into() });
     }
     Ok(())
 }

@@ -5,8 +5,7 @@
 use super::call::func_contract::prepare_func_args;
 use crate::check::call::sub_arg::SubArg;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, FuncFault, Stop, unsupported};
+use crate::rejection::{Check, FuncFault, Stop, reject, unsupported};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Kind, TypeId};
@@ -33,17 +32,17 @@ fn prepare_global(env: &mut Env<'_>, subprogno: u32) -> Check {
         return unsupported("programs that replace functions of other programs");
     }
     if let Err(refused) = prepare_func_args(env, subprogno)? {
-        let stop = Stop::refused(refused.errno, FuncFault::NoEntryArgs);
+        let stop = Stop::refuse_silently(refused.errno, FuncFault::NoEntryArgs);
         return Err(stop.because(Some(refused.kind)));
     }
     let args = env.learned.subprogs[subprogno as usize].args.clone().unwrap_or_default();
     if env.learned.subprogs[subprogno as usize].is_exception_cb {
         env.walk.frame_mut().meta_mut().in_exception_callback_fn = true;
         if returns_void(env, subprogno) {
-            reject!(env, EINVAL, FuncFault::ExceptionCbVoid);
+            reject!(EINVAL, FuncFault::ExceptionCbVoid);
         }
         if !matches!(*args, [SubArg::Scalar]) {
-            reject!(env, EINVAL, FuncFault::ExceptionCbArgs);
+            reject!(EINVAL, FuncFault::ExceptionCbArgs);
         }
     }
     for (i, arg) in args.iter().enumerate() {

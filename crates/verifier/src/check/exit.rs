@@ -9,9 +9,9 @@ use super::struct_ops::Target;
 use crate::check::fields::check_fields;
 use crate::env::{Env, InsnFlags};
 use crate::explore::next::Next;
-use crate::log::{reject, verbose};
+use crate::log::verbose;
 use crate::rejection::{
-    Acquired, Check, FlowFault, KnownRange, Regno, Stop, Unreleased, Word, unsupported,
+    Acquired, Check, FlowFault, KnownRange, Regno, Stop, Unreleased, Word, reject, unsupported,
 };
 use crate::state::frame::RetRange;
 use crate::state::reference::RefKind;
@@ -50,7 +50,7 @@ pub(crate) fn check_exit_of_all(env: &mut Env<'_>) -> Check {
 /// `check_lock`.
 pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: Word) -> Check {
     if check_lock && env.walk.cur.refs.active_locks > 0 {
-        reject!(env, EINVAL, FlowFault::EndUnderLock { what });
+        reject!(EINVAL, FlowFault::EndUnderLock { what });
     }
     if env.walk.cur.curframe() == 0 || what == THROW {
         check_reference_leak(env, what)?;
@@ -67,7 +67,7 @@ pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: Wor
     } else {
         return Ok(());
     };
-    reject!(env, EINVAL, FlowFault::EndInRegion { what, region })
+    reject!(EINVAL, FlowFault::EndInRegion { what, region })
 }
 
 fn check_reference_leak(env: &mut Env<'_>, what: Word) -> Check {
@@ -82,7 +82,7 @@ fn check_reference_leak(env: &mut Env<'_>, what: Word) -> Check {
     if lingering.is_empty() {
         return Ok(());
     }
-    reject!(env, EINVAL, FlowFault::Leak { unreleased: Unreleased(lingering), what })
+    reject!(EINVAL, FlowFault::Leak { unreleased: Unreleased(lingering), what })
 }
 
 /// An insn that may end the function (a tail call, a legacy packet load) does so, with `r0` as its
@@ -101,11 +101,11 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
     let callee = env.walk.frame().meta;
     let r0 = env.reg(0);
     if r0.ty.is(Base::Stack) {
-        reject!(env, EINVAL, FlowFault::ReturnsStack);
+        reject!(EINVAL, FlowFault::ReturnsStack);
     }
     if callee.in_callback_fn {
         if !r0.is_scalar() {
-            reject!(env, EACCES, FlowFault::CallbackResult { regno: Regno(0) });
+            reject!(EACCES, FlowFault::CallbackResult { regno: Regno(0) });
         }
         env.note_read(0);
         env.mark_chain_precision(0)?;
@@ -163,7 +163,7 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
     env.check_reg_arg(regno, Operand::Src)?;
     let reg = env.reg(regno);
     if env.is_pointer_value(regno) {
-        reject!(env, EACCES, FlowFault::ResultLeaksAddr { regno: Regno(regno) });
+        reject!(EACCES, FlowFault::ResultLeaksAddr { regno: Regno(regno) });
     }
     if entry.in_async_callback_fn {
         let range = entry.callback_ret_range;
@@ -171,7 +171,7 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
     }
     if is_subprog && !entry.in_exception_callback_fn {
         if !reg.is_scalar() {
-            reject!(env, EINVAL, FlowFault::SubprogResult { regno: Regno(regno), ty: reg.ty });
+            reject!(EINVAL, FlowFault::SubprogResult { regno: Regno(regno), ty: reg.ty });
         }
         return Ok(());
     }
@@ -194,13 +194,16 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
         },
         RetvalRule::Target => return Ok(()),
     };
-    enforce(env, (&reg, regno), (range, is_32bit), "At program exit").inspect_err(|_| {
-        if changes_nothing(env) {
-            verbose!(
-                env,
-                "Note, BPF_LSM_CGROUP that attach to void LSM hooks can't modify return value!\n"
-            );
+    enforce(env, (&reg, regno), (range, is_32bit), "At program exit").map_err(|stop| {
+        if !changes_nothing(env) {
+            return stop;
         }
+        let stop = env.trace.refused_first(stop);
+        verbose!(
+            env,
+            "Note, BPF_LSM_CGROUP that attach to void LSM hooks can't modify return value!\n"
+        );
+        stop
     })
 }
 
@@ -227,7 +230,7 @@ pub(crate) fn enforce(
 ) -> Check {
     if !reg.is_scalar() {
         let ty = reg.ty;
-        reject!(env, EINVAL, FlowFault::UnknownResult { when, regno: Regno(regno), ty });
+        reject!(EINVAL, FlowFault::UnknownResult { when, regno: Regno(regno), ty });
     }
     if env.facts.rules().results_are_precise {
         env.mark_chain_precision(regno)?;
@@ -267,7 +270,7 @@ pub(crate) fn refuse_scalar<T>(
         bits => format!("value {}", both(bits)).into(),
     };
     let allowed = both(Tnum::range(min as u64, max as u64)).into();
-    reject!(env, EINVAL, FlowFault::ResultRange { when, regno, known, min, max, bits, allowed })
+    reject!(EINVAL, FlowFault::ResultRange { when, regno, known, min, max, bits, allowed })
 }
 
 /// The prototype of the function that the program is attached to.

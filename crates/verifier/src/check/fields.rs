@@ -1,9 +1,8 @@
 //! Fields of an insn that it does not use.
 
 use crate::env::{Env, Form};
-use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
-use crate::rejection::Check;
+use crate::rejection::{Check, reject};
 
 /// Refuses an insn that sets fields which it does not use.
 #[inline]
@@ -12,7 +11,7 @@ pub(crate) fn check_fields(env: &mut Env<'_>) -> Check {
         return Ok(());
     }
     if let Err(refused) = check_insn_fields(env.walk.insn_idx as usize, &env.insn()) {
-        reject!(env, EINVAL, *refused.kind);
+        reject!(EINVAL, *refused.kind);
     }
     env.aux_mut().form = Form::Good;
     Ok(())

@@ -3,9 +3,8 @@
 //! Kernel: `check_btf_func_early`, `check_btf_func`, `check_abnormal_return` (6.18).
 
 use crate::env::Setup;
-use crate::log::reject;
 use crate::passes::subprogs::{Subprogs, check_abnormal_return};
-use crate::rejection::{Check, FuncFault, errno};
+use crate::rejection::{Check, FuncFault, Stop, errno, reject};
 use skep_btf::{Kind, TypeId};
 
 /// Checks the order of the rows and their types; runs before the functions are found.
@@ -17,17 +16,17 @@ pub(crate) fn check_btf_func_early(env: &mut Setup<'_>) -> Check {
         match prev {
             None if off != 0 => {
                 let kind = FuncFault::FirstNotAtStart { off };
-                return Err(env.trace.refuse_without_newline(errno::EINVAL, kind));
+                return Err(Stop::refuse_open_line(errno::EINVAL, kind));
             }
             Some(prev) if off <= prev => {
                 let kind = FuncFault::RowsOutOfOrder { off, prev };
-                return Err(env.trace.refuse_without_newline(errno::EINVAL, kind));
+                return Err(Stop::refuse_open_line(errno::EINVAL, kind));
             }
             _ => {}
         }
         if btf.get(TypeId(row.type_id)).is_none_or(|ty| ty.kind() != Kind::Func) {
             let kind = FuncFault::RowTypeId { id: row.type_id as i32 };
-            return Err(env.trace.refuse_without_newline(errno::EINVAL, kind));
+            return Err(Stop::refuse_open_line(errno::EINVAL, kind));
         }
         prev = Some(off);
     }
@@ -41,16 +40,16 @@ pub(crate) fn check_btf_func(env: &mut Setup<'_>, subprogs: &Subprogs) -> Check 
         // Nothing is known of what a function returns.
         return match check_abnormal_return(subprogs) {
             Ok(()) => Ok(()),
-            Err(refused) => reject!(env, EINVAL, *refused.kind),
+            Err(refused) => reject!(EINVAL, *refused.kind),
         };
     };
     if rows.len() != env.learned.subprogs.len() {
-        reject!(env, EINVAL, FuncFault::RowCount);
+        reject!(EINVAL, FuncFault::RowCount);
     }
     for (i, row) in rows.iter().enumerate() {
         let subprog = &env.learned.subprogs[i];
         if subprog.start != row.insn_off.0 {
-            reject!(env, EINVAL, FuncFault::RowLayout);
+            reject!(EINVAL, FuncFault::RowLayout);
         }
         let proto = btf.ty(TypeId(row.type_id)).target();
         let ret = btf.skip_modifiers(proto.target_id());
@@ -63,7 +62,7 @@ pub(crate) fn check_btf_func(env: &mut Setup<'_>, subprogs: &Subprogs) -> Check 
             (_, true) => "tail_call",
             _ => continue,
         };
-        reject!(env, EINVAL, FuncFault::EndsEarly { what });
+        reject!(EINVAL, FuncFault::EndsEarly { what });
     }
     Ok(())
 }

@@ -12,9 +12,8 @@ use crate::HoleKind;
 use crate::check::linked_jump::{join_operands, target};
 use crate::env::Env;
 use crate::explore::next::Next;
-use crate::log::reject;
 use crate::passes::reserved::check_insn_fields;
-use crate::rejection::{Check, InsnFault, Regno, Stop, unsupported};
+use crate::rejection::{Check, InsnFault, Regno, Stop, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedReg, LinkedRegs};
 use crate::state::reg::{AT_PKT_END, BEYOND_PKT_END, Extra, Reg};
@@ -44,7 +43,7 @@ pub(crate) fn check_ja(env: &mut Env<'_>) -> Check<Next> {
 
 fn refuse_reserved(env: &mut Env<'_>, insn: Insn) -> Check {
     if let Err(refused) = check_insn_fields(env.walk.insn_idx as usize, &insn) {
-        reject!(env, EINVAL, *refused.kind);
+        reject!(EINVAL, *refused.kind);
     }
     Ok(())
 }
@@ -59,7 +58,7 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
         return follow_scalars(env, insn, outcome);
     }
     let Some(op) = JmpOp::from_code(insn.op()) else {
-        reject!(env, EINVAL, InsnFault::JmpOpcode { op: insn.op() });
+        reject!(EINVAL, InsnFault::JmpOpcode { op: insn.op() });
     };
     env.check_reg_arg(insn.dst, Operand::Src)?;
     refuse_reserved(env, insn)?;
@@ -156,7 +155,7 @@ fn read_operands(env: &mut Env<'_>, insn: Insn, op: JmpOp) -> Check<Operands> {
     env.check_reg_arg(insn.src, Operand::Src)?;
     let (dst, src) = (env.reg(insn.dst), env.reg(insn.src));
     if !(is_pkt_pointer_any(&dst) && is_pkt_pointer_any(&src)) && env.is_pointer_value(insn.src) {
-        reject!(env, EACCES, InsnFault::Compared { regno: Regno(insn.src) });
+        reject!(EACCES, InsnFault::Compared { regno: Regno(insn.src) });
     }
     Ok(Operands { op, is_jmp32, dst, src })
 }
@@ -171,7 +170,7 @@ fn check_may_goto(env: &mut Env<'_>, insn: Insn) -> Check<Next> {
     let nowhere = insn.off == 0 && !env.facts.rules().may_goto_nowhere;
     if !plain || insn.dst != 0 || insn.imm != 0 || nowhere {
         let (off, imm) = (insn.off, insn.imm);
-        reject!(env, EINVAL, InsnFault::MayGotoImm { off: off.into(), imm });
+        reject!(EINVAL, InsnFault::MayGotoImm { off: off.into(), imm });
     }
     let idx = env.walk.insn_idx;
     let prev = env.walk.cur.meta.parent.and_then(|parent| env.find_prev_entry(parent, idx));
@@ -413,7 +412,7 @@ fn learn_from_pointers(
         return Ok(());
     }
     if !try_match_pkt_pointers(env, insn, o, jumps, falls) && env.is_pointer_value(insn.dst) {
-        reject!(env, EACCES, InsnFault::Compared { regno: Regno(insn.dst) });
+        reject!(EACCES, InsnFault::Compared { regno: Regno(insn.dst) });
     }
     Ok(())
 }

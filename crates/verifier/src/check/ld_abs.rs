@@ -8,8 +8,7 @@ use super::reg_arg::Operand;
 use crate::check::fields::check_fields;
 use crate::env::Env;
 use crate::explore::next::Next;
-use crate::log::reject;
-use crate::rejection::{Check, InsnFault, Regno};
+use crate::rejection::{Check, InsnFault, Regno, reject};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
@@ -23,13 +22,13 @@ const CTX_REG: u8 = 6;
 pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
     if !may_access_skb(env.facts.prog.prog_type) {
-        reject!(env, EINVAL, InsnFault::LdAbsType);
+        reject!(EINVAL, InsnFault::LdAbsType);
     }
     check_fields(env)?;
     env.check_reg_arg(CTX_REG, Operand::Src)?;
     check_resource_leak(env, true, "BPF_LD_[ABS|IND]")?;
     if !env.reg(CTX_REG).ty.is(Base::Ctx) {
-        reject!(env, EINVAL, InsnFault::LdAbsCtx { regno: Regno(6) });
+        reject!(EINVAL, InsnFault::LdAbsCtx { regno: Regno(6) });
     }
     if insn.mode() == BPF_IND {
         env.check_reg_arg(insn.src, Operand::Src)?;

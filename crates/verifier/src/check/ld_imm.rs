@@ -5,8 +5,7 @@
 
 use super::reg_arg::Operand;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, InsnFault, Stop, unsupported};
+use crate::rejection::{Check, InsnFault, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, Kind, TypeId};
@@ -18,10 +17,10 @@ use skep_uapi::MapType;
 pub(crate) fn check_ld_imm(env: &mut Env<'_>) -> Check {
     let insn = env.insn();
     if insn.size() != BPF_DW {
-        reject!(env, EINVAL, InsnFault::LdImmSize);
+        reject!(EINVAL, InsnFault::LdImmSize);
     }
     if insn.off != 0 {
-        reject!(env, EINVAL, InsnFault::Reserved { insn: "BPF_LD_IMM64" });
+        reject!(EINVAL, InsnFault::Reserved { insn: "BPF_LD_IMM64" });
     }
     env.check_reg_arg(insn.dst, Operand::DstNoMark)?;
     let second = env.facts.insns.get(env.walk.insn_idx as usize + 1).copied().unwrap_or_default();
@@ -67,10 +66,10 @@ fn function(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
         return Err(Stop::Bug(format!("no function at {start}")));
     };
     if env.facts.prog.func_info.is_empty() {
-        reject!(env, EINVAL, InsnFault::FuncWithoutInfo);
+        reject!(EINVAL, InsnFault::FuncWithoutInfo);
     }
     if env.learned.subprogs[subprogno as usize].is_global {
-        reject!(env, EINVAL, InsnFault::CallbackNotStatic);
+        reject!(EINVAL, InsnFault::CallbackNotStatic);
     }
     let ty = RegType::of(Base::Func);
     Ok(Reg { extra: Extra::Subprog(subprogno), ..Reg::pointer(ty) })
@@ -86,14 +85,14 @@ fn variable(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
         ..Reg::pointer(RegType::of(Base::Mem).with(TypeFlag::MEM_RDONLY))
     };
     let Some(var) = btf.get(TypeId(insn.imm as u32)) else {
-        reject!(env, ENOENT, InsnFault::NoSuchBtfId { id: insn.imm });
+        reject!(ENOENT, InsnFault::NoSuchBtfId { id: insn.imm });
     };
     match var.kind() {
         Kind::Func => return Ok(mem(0)),
         Kind::Var => {}
         _ => {
             let id = insn.imm;
-            reject!(env, EINVAL, InsnFault::BtfIdKind { id })
+            reject!(EINVAL, InsnFault::BtfIdKind { id })
         }
     }
     let ty = var.target_id();

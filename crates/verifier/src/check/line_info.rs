@@ -3,8 +3,7 @@
 //! Kernel: `check_btf_line` (6.18).
 
 use crate::env::Setup;
-use crate::log::reject;
-use crate::rejection::{Check, FuncFault};
+use crate::rejection::{Check, FuncFault, reject};
 
 /// Checks row by row; runs after the functions are known, before any insn is decoded.
 ///
@@ -21,18 +20,18 @@ pub(crate) fn check_btf_line(env: &mut Setup<'_>) -> Check {
         let off = row.insn_off.0;
         let Some(insn) = prog.insns.get(off as usize).filter(|_| i == 0 || off > prev) else {
             let len = prog.insns.len();
-            reject!(env, EINVAL, FuncFault::LineOffset { i, off, prev, len });
+            reject!(EINVAL, FuncFault::LineOffset { i, off, prev, len });
         };
         if insn.code == 0 {
-            reject!(env, EINVAL, FuncFault::LineOnSecondHalf { i });
+            reject!(EINVAL, FuncFault::LineOnSecondHalf { i });
         }
         if [row.line_off, row.file_name_off].iter().any(|&at| at as usize >= strings) {
-            reject!(env, EINVAL, FuncFault::LineNames { i });
+            reject!(EINVAL, FuncFault::LineNames { i });
         }
         match env.learned.subprogs.get(lines_of).map(|subprog| subprog.start) {
             Some(start) if start == off => lines_of += 1,
             Some(start) if start < off => {
-                reject!(env, EINVAL, FuncFault::NoLineOf { func: lines_of })
+                reject!(EINVAL, FuncFault::NoLineOf { func: lines_of })
             }
             _ => {}
         }
@@ -40,7 +39,7 @@ pub(crate) fn check_btf_line(env: &mut Setup<'_>) -> Check {
     }
     let missing = env.learned.subprogs.len() - lines_of;
     if missing != 0 {
-        reject!(env, EINVAL, FuncFault::NoLinesFrom { missing, func: lines_of });
+        reject!(EINVAL, FuncFault::NoLinesFrom { missing, func: lines_of });
     }
     Ok(())
 }

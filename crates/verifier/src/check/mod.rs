@@ -31,8 +31,7 @@ pub(crate) mod struct_ops;
 
 use crate::env::Env;
 use crate::explore::next::Next;
-use crate::log::reject;
-use crate::rejection::{Check, InsnFault};
+use crate::rejection::{Check, InsnFault, reject};
 use skep_insn::code::*;
 
 /// Walks the insn at `env.walk.insn_idx`.
@@ -52,7 +51,7 @@ pub(crate) fn do_check_insn(env: &mut Env<'_>) -> Check<Next> {
                 ld_imm::check_ld_imm(env)?;
                 return Ok(Next::Insn(env.walk.insn_idx + 2));
             }
-            _ => reject!(env, EINVAL, InsnFault::LdMode),
+            _ => reject!(EINVAL, InsnFault::LdMode),
         },
     }
     Ok(next)

@@ -7,8 +7,7 @@ use crate::check::alu_rules::BPF_ALU_STRING;
 use crate::env::{Env, Found};
 use crate::insn_aux::InsnFlags;
 use crate::kernel_hole::HoleKind;
-use crate::log::reject;
-use crate::rejection::{Check, InsnFault, Regno, Stop, unsupported};
+use crate::rejection::{Check, InsnFault, Regno, Stop, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -55,10 +54,10 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
             env.set_name(regno, PackedReg::UNKNOWN);
             return Ok(());
         }
-        reject!(env, EACCES, InsnFault::Arith32 { regno: Regno(regno) });
+        reject!(EACCES, InsnFault::Arith32 { regno: Regno(regno) });
     }
     if ptr.ty.may_be_null() {
-        reject!(env, EACCES, InsnFault::ArithMaybeNull { regno: Regno(regno), ty: ptr.ty });
+        reject!(EACCES, InsnFault::ArithMaybeNull { regno: Regno(regno), ty: ptr.ty });
     }
     if ptr.ty.base == Base::Mem && ptr.ty.has(TypeFlag::PTR_UNTRUSTED) {
         // The kernel leaves the register as it was, a number too.
@@ -131,7 +130,7 @@ fn check_base_allows(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) -> Che
         _ => false,
     };
     if !allowed {
-        reject!(env, EACCES, InsnFault::ArithOnType { regno: Regno(insn.dst), ty: ptr.ty });
+        reject!(EACCES, InsnFault::ArithOnType { regno: Regno(insn.dst), ty: ptr.ty });
     }
     Ok(())
 }
@@ -147,15 +146,15 @@ fn check_sane_offset(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
         return Ok(());
     }
     if known_out {
-        reject!(env, EINVAL, InsnFault::ArithConstant { ty, val });
+        reject!(EINVAL, InsnFault::ArithConstant { ty, val });
     }
     if out(off) {
-        reject!(env, EINVAL, InsnFault::ArithOffset { ty, off });
+        reject!(EINVAL, InsnFault::ArithOffset { ty, off });
     }
     if smin == i64::MIN {
-        reject!(env, EINVAL, InsnFault::ArithUnbounded { ty });
+        reject!(EINVAL, InsnFault::ArithUnbounded { ty });
     }
-    reject!(env, EINVAL, InsnFault::ArithValue { smin, ty });
+    reject!(EINVAL, InsnFault::ArithValue { smin, ty });
 }
 
 /// The same of the pointer itself, which may have its constants among its bounds.
@@ -168,7 +167,7 @@ fn check_sane_pointer(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
     // Where a sum overflows, nothing is known of it.
     let off = least.filter(|_| largest.is_some()).unwrap_or(i64::MIN);
     if off >= BPF_MAX_VAR_OFF || off <= -BPF_MAX_VAR_OFF {
-        reject!(env, EINVAL, InsnFault::ArithOffset { ty, off });
+        reject!(EINVAL, InsnFault::ArithOffset { ty, off });
     }
     Ok(())
 }
@@ -188,10 +187,10 @@ fn compute(env: &mut Env<'_>, insn: Insn, (ptr, off): (&Reg, &Reg), dst: &mut Re
         }
         BPF_SUB => {
             if insn.is_src_reg() && env.reg(regno).is_scalar() {
-                reject!(env, EACCES, InsnFault::SubFromScalar { regno: Regno(regno) });
+                reject!(EACCES, InsnFault::SubFromScalar { regno: Regno(regno) });
             }
             if ptr.ty.is(Base::Stack) {
-                reject!(env, EACCES, InsnFault::SubFromStack { regno: Regno(regno) });
+                reject!(EACCES, InsnFault::SubFromStack { regno: Regno(regno) });
             }
             let diff = i64::from(ptr.off).wrapping_sub(off.val.smin);
             if known && i32::try_from(diff).is_ok() {
@@ -202,11 +201,11 @@ fn compute(env: &mut Env<'_>, insn: Insn, (ptr, off): (&Reg, &Reg), dst: &mut Re
         }
         BPF_AND | BPF_OR | BPF_XOR => {
             let op = BPF_ALU_STRING[(insn.op() >> 4) as usize];
-            reject!(env, EACCES, InsnFault::Bitwise { regno: Regno(regno), op });
+            reject!(EACCES, InsnFault::Bitwise { regno: Regno(regno), op });
         }
         _ => {
             let op = BPF_ALU_STRING[(insn.op() >> 4) as usize];
-            reject!(env, EACCES, InsnFault::ArithOp { regno: Regno(regno), op });
+            reject!(EACCES, InsnFault::ArithOp { regno: Regno(regno), op });
         }
     }
     Ok(())
@@ -372,16 +371,16 @@ fn sanitize_err(
     let (ptr_reg, off_reg) = if ptr_is_dst { (dst, src) } else { (src, dst) };
     match reason {
         Reason::Bounds => {
-            reject!(env, EACCES, InsnFault::MixedSigns { off_reg: Regno(off_reg), err })
+            reject!(EACCES, InsnFault::MixedSigns { off_reg: Regno(off_reg), err })
         }
         Reason::Type => {
-            reject!(env, EACCES, InsnFault::UnsanitizableType { ptr_reg: Regno(ptr_reg), err })
+            reject!(EACCES, InsnFault::UnsanitizableType { ptr_reg: Regno(ptr_reg), err })
         }
         Reason::Paths => {
-            reject!(env, EACCES, InsnFault::PathsDiffer { dst: Regno(dst), op, err })
+            reject!(EACCES, InsnFault::PathsDiffer { dst: Regno(dst), op, err })
         }
         Reason::Limit => {
-            reject!(env, EACCES, InsnFault::BeyondLimit { dst: Regno(dst), op, err })
+            reject!(EACCES, InsnFault::BeyondLimit { dst: Regno(dst), op, err })
         }
     }
 }
@@ -396,18 +395,19 @@ fn sanitize_check_bounds(env: &mut Env<'_>, regno: u8) -> Check {
         if !reg.val.is_const() {
             let var_off = reg.val.var_off;
             let (off, regno) = (reg.off.wrapping_add(var_off.value as i32), Regno(regno));
-            reject!(env, EACCES, InsnFault::VariableStack { regno, var_off, off });
+            reject!(EACCES, InsnFault::VariableStack { regno, var_off, off });
         }
         let off = i64::from(reg.off) + reg.val.var_off.value as i64;
         if off >= 0 || off < -i64::from(MAX_BPF_STACK_BYTES) {
-            reject!(env, EACCES, InsnFault::StackOutOfRange { regno: Regno(regno), off });
+            reject!(EACCES, InsnFault::StackOutOfRange { regno: Regno(regno), off });
         }
     } else if reg.ty.is(Base::MapValue)
         && let Err(stop) = super::mem::check_map_access(env, regno, reg.off, 1)
     {
         return match stop {
-            Stop::Reject(_) => {
-                reject!(env, EACCES, InsnFault::MapValueOutOfRange { regno: Regno(regno) })
+            Stop::Reject(refused) => {
+                env.trace.refused(&refused);
+                reject!(EACCES, InsnFault::MapValueOutOfRange { regno: Regno(regno) })
             }
             other => Err(other),
         };

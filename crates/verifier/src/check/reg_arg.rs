@@ -3,8 +3,7 @@
 //! Kernel: `check_reg_arg`, `is_pointer_value` (6.18).
 
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, InsnFault, Regno};
+use crate::rejection::{Check, InsnFault, Regno, reject};
 use crate::state::arena::PackedReg;
 use crate::state::frame::Frame;
 use crate::state::reg::Reg;
@@ -28,18 +27,18 @@ impl Env<'_> {
     /// state.
     pub(crate) fn check_reg_arg(&mut self, regno: u8, operand: Operand) -> Check {
         if regno > 10 {
-            reject!(self, EINVAL, InsnFault::NoSuchReg { regno: Regno(regno) });
+            reject!(EINVAL, InsnFault::NoSuchReg { regno: Regno(regno) });
         }
         self.walk.scratched_regs |= 1 << regno;
         if operand == Operand::Src {
             if self.reg(regno).ty.base == Base::NotInit {
-                reject!(self, EACCES, InsnFault::Uninit { regno: Regno(regno) });
+                reject!(EACCES, InsnFault::Uninit { regno: Regno(regno) });
             }
             self.note_read(regno);
             return Ok(());
         }
         if regno == 10 {
-            reject!(self, EACCES, InsnFault::FramePointer);
+            reject!(EACCES, InsnFault::FramePointer);
         }
         self.note_write(regno);
         if operand == Operand::Dst {
@@ -124,7 +123,7 @@ impl Env<'_> {
             let violation = violation.to_string().into();
             let kind = InsnFault::Invariants { context, violation };
             if self.facts.test_reg_invariants {
-                reject!(self, EFAULT, kind);
+                reject!(EFAULT, kind);
             }
             crate::log::verbose!(self, "{kind}\n");
         }

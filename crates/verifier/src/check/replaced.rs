@@ -6,9 +6,8 @@
 //! Kernel: `bpf_check_attach_target`, `btf_check_type_match` (6.18).
 
 use crate::env::{Env, Facts, Setup, SubprogInfo, Trace};
-use crate::log::reject;
 use crate::passes::call_facts::is_kfunc_call;
-use crate::rejection::{Check, FuncFault, Stop, unsupported};
+use crate::rejection::{Check, FuncFault, Stop, reject, unsupported};
 use skep_btf::{FuncLinkage, Kind, Type, TypeId};
 use skep_program::{AttachTarget, Program, TargetFunction};
 use skep_uapi::helper::HookKey;
@@ -69,17 +68,17 @@ pub(crate) fn check_replaced(env: &mut Setup<'_>, target: &Arc<TargetFunction>) 
     };
     let rows = &target.program.func_info;
     let Some(subprogno) = rows.iter().position(|row| row.type_id == id.0) else {
-        reject!(env, EINVAL, FuncFault::NoSuchSubprog { name: func.name().into() });
+        reject!(EINVAL, FuncFault::NoSuchSubprog { name: func.name().into() });
     };
     let replaced = replaced_subprog(&env.facts, target, subprogno)?;
     if replaced.is_exception_cb {
         return unsupported("replacing an exception callback");
     }
     if replaced.unreliable {
-        reject!(env, EINVAL, FuncFault::ReplacesStatic);
+        reject!(EINVAL, FuncFault::ReplacesStatic);
     }
     if env.learned.subprogs[0].changes_pkt_data && !replaced.changes_pkt_data {
-        reject!(env, EINVAL, FuncFault::ReplacementChangesPacket);
+        reject!(EINVAL, FuncFault::ReplacementChangesPacket);
     }
     if env.learned.subprogs[0].might_sleep && !replaced.might_sleep {
         return unsupported("replacing a function that does not sleep by one that does");
@@ -88,7 +87,7 @@ pub(crate) fn check_replaced(env: &mut Setup<'_>, target: &Arc<TargetFunction>) 
         return unsupported(format!("kfunc {name} in a program that replaces a function"));
     }
     if env.facts.prog.prog_type == ProgType::Tracing {
-        reject!(env, EINVAL, FuncFault::ReplacesTracing);
+        reject!(EINVAL, FuncFault::ReplacesTracing);
     }
     let own = env.facts.prog.func_info.first().zip(env.facts.prog.btf.clone());
     let Some((row, own)) = own.map(|(row, btf)| (row.type_id, btf)) else {
@@ -96,7 +95,7 @@ pub(crate) fn check_replaced(env: &mut Setup<'_>, target: &Arc<TargetFunction>) 
     };
     for func in [own.ty(TypeId(row)), func] {
         if func.func_linkage() != FuncLinkage::Global as u16 {
-            reject!(env, EINVAL, FuncFault::NotGlobal { name: func.name().into() });
+            reject!(EINVAL, FuncFault::NotGlobal { name: func.name().into() });
         }
     }
     check_prototype(env, own.ty(TypeId(row)), func)
@@ -144,17 +143,12 @@ fn check_prototype(env: &mut Setup<'_>, own: Type<'_>, theirs: Type<'_>) -> Chec
     let (own, theirs) = (own.target(), theirs.target());
     let (count, wanted) = (own.params().len(), theirs.params().len());
     if count != wanted {
-        reject!(
-            env,
-            EINVAL,
-            FuncFault::ReplacedArgCount { f: f.into(), count, t: t.into(), wanted }
-        );
+        reject!(EINVAL, FuncFault::ReplacedArgCount { f: f.into(), count, t: t.into(), wanted });
     }
     let (a, b) = (result(own), result(theirs));
     if form(a) != form(b) {
         let (a, b) = (a.kind().name(), b.kind().name());
         reject!(
-            env,
             EINVAL,
             FuncFault::ReplacedResult { a: a.into(), f: f.into(), b: b.into(), t: t.into() }
         );
@@ -173,7 +167,6 @@ fn check_arg(env: &mut Setup<'_>, i: usize, ((a, f), (b, t)): Pair<'_>) -> Check
     if form(a) != form(b) {
         let (kind, wanted) = (kind.name(), wanted.name());
         reject!(
-            env,
             EINVAL,
             FuncFault::ReplacedArgKind {
                 i,
@@ -188,7 +181,6 @@ fn check_arg(env: &mut Setup<'_>, i: usize, ((a, f), (b, t)): Pair<'_>) -> Check
         let (size, wanted) = (a.stated_size().unwrap_or(0), b.stated_size().unwrap_or(0));
         if size != wanted {
             reject!(
-                env,
                 EINVAL,
                 FuncFault::ReplacedArgSize { i, f: f.into(), size, t: t.into(), wanted }
             );
@@ -201,13 +193,12 @@ fn check_arg(env: &mut Setup<'_>, i: usize, ((a, f), (b, t)): Pair<'_>) -> Check
     let (a, b) = (pointee(a), pointee(b));
     for (ty, name) in [(a, f), (b, t)] {
         if !ty.kind().is_composite() {
-            reject!(env, EINVAL, FuncFault::ReplacedArgNotCtx { i, name: name.into() });
+            reject!(EINVAL, FuncFault::ReplacedArgNotCtx { i, name: name.into() });
         }
     }
     let (own, theirs) = (a.name(), b.name());
     if own != theirs {
         reject!(
-            env,
             EINVAL,
             FuncFault::ReplacedArgStruct {
                 i,

@@ -5,8 +5,7 @@
 //! SMC, which are not supported yet.
 
 use crate::env::{Facts, Setup};
-use crate::log::reject;
-use crate::rejection::{AttachFault, Check, Stop, errno, unsupported};
+use crate::rejection::{AttachFault, Check, Stop, errno, reject, unsupported};
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
 use skep_program::AttachTarget;
 use skep_uapi::ProgFlags;
@@ -149,15 +148,15 @@ fn is_registered(btf: &Btf, strct: Type<'_>) -> bool {
 /// Checks what a struct_ops program says that it implements.
 pub(crate) fn check_struct_ops_btf_id(env: &mut Setup<'_>) -> Check {
     if !is_gpl_compatible(&env.facts.prog.license) {
-        reject!(env, EINVAL, AttachFault::StructOpsNeedsGpl);
+        reject!(EINVAL, AttachFault::StructOpsNeedsGpl);
     }
     let id = match env.facts.prog.attach {
         AttachTarget::Kernel { btf_id, .. } if btf_id != 0 => btf_id,
-        _ => return Err(Stop::refused(errno::ENOTSUPP, AttachFault::StructOpsWithoutId)),
+        _ => return Err(Stop::refuse_silently(errno::ENOTSUPP, AttachFault::StructOpsWithoutId)),
     };
     let known = attach_struct(&env.facts).filter(|(btf, strct)| is_registered(btf, *strct));
     let Some((btf, strct)) = known else {
-        reject!(env, ENOTSUPP, AttachFault::NotStructOps { id });
+        reject!(ENOTSUPP, AttachFault::NotStructOps { id });
     };
     let name = strct.name();
     let Some(ops) = ops_named(name) else {
@@ -165,19 +164,15 @@ pub(crate) fn check_struct_ops_btf_id(env: &mut Setup<'_>) -> Check {
     };
     let idx = env.facts.prog.expected_attach_type;
     let Some(member) = strct.members().nth(idx as usize) else {
-        reject!(env, EINVAL, AttachFault::MemberIdx { idx, name: name.into() });
+        reject!(EINVAL, AttachFault::MemberIdx { idx, name: name.into() });
     };
     let field = member.name;
     let Some(proto) = func_proto(btf, &member) else {
-        reject!(
-            env,
-            EINVAL,
-            AttachFault::MemberKind { field: field.into(), idx, name: name.into() }
-        );
+        reject!(EINVAL, AttachFault::MemberKind { field: field.into(), idx, name: name.into() });
     };
     if !is_supported(ops, field, env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)) {
         let kind = AttachFault::MemberUnsupported { field: field.into(), name: name.into() };
-        return Err(env.trace.refuse(refusal_of(ops), kind));
+        return Err(Stop::refuse(refusal_of(ops), kind));
     }
     let target = Target { name: field, proto, strct };
     let refcounted = (0..proto.params().len())

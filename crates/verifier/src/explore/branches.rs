@@ -2,9 +2,8 @@
 
 use super::branch_stack::Branch;
 use crate::env::Env;
-use crate::log::reject;
 use crate::memory::push_tight;
-use crate::rejection::{Check, FlowFault};
+use crate::rejection::{Check, FlowFault, reject};
 use crate::state::chains::Chains;
 use crate::state::verifier_state::PackedState;
 use crate::trace::Event;
@@ -57,7 +56,7 @@ impl Env<'_> {
         }
         let len = self.store.branches.items.len();
         if len > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
-            reject!(self, E2BIG, FlowFault::TooManyJumps { len });
+            reject!(E2BIG, FlowFault::TooManyJumps { len });
         }
         Ok(())
     }

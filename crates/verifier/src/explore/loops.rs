@@ -10,8 +10,8 @@
 use super::equal::frame_insn_idx;
 use crate::env::Env;
 use crate::explore::scc_visits::{Backedge, CallChain};
-use crate::log::{reject, verbose};
-use crate::rejection::{Check, FlowFault, Stop};
+use crate::log::verbose;
+use crate::rejection::{Check, FlowFault, Stop, reject};
 use crate::state::ids::CkptId;
 use crate::state::ids::FrameId;
 use crate::state::verifier_state::{OwnHistory, PackedState};
@@ -107,7 +107,7 @@ impl Env<'_> {
         let callsite = |frame: usize| frames[frame].meta.callsite;
         let chain = self.outermost_scc(frames.len(), self.walk.insn_idx, callsite);
         if let Some(chain) = chain.filter(|chain| !self.store.sccs.visits.contains_key(chain)) {
-            reject!(self, EFAULT, FlowFault::SccExit { chain: chain.to_string().into() });
+            reject!(EFAULT, FlowFault::SccExit { chain: chain.to_string().into() });
         }
         Ok(())
     }

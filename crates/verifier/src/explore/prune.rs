@@ -8,7 +8,7 @@ use crate::env::{Env, InsnFlags};
 use crate::kernel_hole::HoleKind;
 use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
-use crate::rejection::{Check, FlowFault, errno};
+use crate::rejection::{Check, FlowFault, Stop, errno};
 use crate::state::chains::Chains;
 use crate::state::checkpoint::{Bucket, Checkpoint, Hints, Hot, Marks};
 use crate::state::ids::CkptId;
@@ -262,7 +262,8 @@ impl Env<'_> {
 
     fn infinite_loop(&mut self, id: CkptId, insn_idx: u32) -> Check<Match> {
         self.trace.print_source_line(self.facts, insn_idx, "; ");
-        let stop = self.trace.refuse(errno::EINVAL, FlowFault::InfiniteLoop { insn_idx });
+        let stop = Stop::refuse(errno::EINVAL, FlowFault::InfiniteLoop { insn_idx });
+        let stop = self.trace.refused_first(stop);
         if self.facts.rules().loops_repeat_exactly {
             verbose!(self, "cur state:");
             self.print_state_all();

@@ -6,8 +6,8 @@ use crate::check;
 use crate::check::scalar_insn::step_alu;
 use crate::env::{Env, Found, InsnFlags};
 use crate::explore::next::Next;
-use crate::log::{reject, verbose};
-use crate::rejection::{Check, FlowFault, Stop, errno};
+use crate::log::verbose;
+use crate::rejection::{Check, FlowFault, Stop, errno, reject};
 use crate::state::checkpoint::Bucket;
 use crate::state::frame::{BPF_MAIN_FUNC, FrameMeta};
 use crate::state::history::{Access, JmpEntry, LinkedRegs};
@@ -206,12 +206,12 @@ impl Env<'_> {
         self.walk.cur.meta.insn_idx = self.walk.insn_idx;
         if self.walk.insn_idx as usize >= self.facts.insns.len() {
             let (i, n) = (self.walk.insn_idx as i32, self.facts.insns.len());
-            reject!(self, EFAULT, FlowFault::InsnIdx { i, n });
+            reject!(EFAULT, FlowFault::InsnIdx { i, n });
         }
         self.store.stats.insns_processed += 1;
         if self.store.stats.insns_processed > self.facts.config.profile.insns_max {
             let n = self.store.stats.insns_processed;
-            reject!(self, E2BIG, FlowFault::TooManyInsns { n });
+            reject!(E2BIG, FlowFault::TooManyInsns { n });
         }
         let flags = self.aux().flags;
         if flags.contains(InsnFlags::PRUNE_POINT) && self.is_state_visited(self.walk.insn_idx)? {
@@ -256,6 +256,7 @@ impl Env<'_> {
                 if self.walk.cur.meta.speculative
                     && matches!(refused.errno, errno::EPERM | errno::EACCES | errno::EINVAL) =>
             {
+                self.trace.refused(&refused);
                 if may_touch_stack {
                     self.learned.live_stack.commit_writes();
                 }

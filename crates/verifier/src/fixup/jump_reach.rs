@@ -13,10 +13,9 @@ use super::growth::{self, Pass};
 use super::left;
 use crate::env::Env;
 use crate::fixup::grown::Growth;
-use crate::log::reject;
 use crate::passes::call_facts::is_may_goto;
 use crate::passes::subprogs::jump_offset;
-use crate::rejection::{Check, InsnFault, unsupported};
+use crate::rejection::{Check, InsnFault, reject, unsupported};
 use crate::xlated::is_jump;
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -50,7 +49,7 @@ pub(super) fn check(env: &mut Env<'_>) -> Check {
     });
     let Some(insn) = refused else { return Ok(()) };
     env.walk.insn_idx = insn as u32;
-    reject!(env, ENOMEM, InsnFault::NotPatchable { insn })
+    reject!(ENOMEM, InsnFault::NotPatchable { insn })
 }
 
 /// A jump with 16 bits of distance: the insns over which it goes, which are those whose growth it

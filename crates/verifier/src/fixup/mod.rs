@@ -35,9 +35,8 @@ pub(crate) use walked::Walked;
 
 use crate::env::{CallMap, Env, InsnFlags};
 use crate::fixup::source::{Rewritten, Source};
-use crate::log::reject;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
-use crate::rejection::{CallFault, Check, InsnFault};
+use crate::rejection::{CallFault, Check, InsnFault, reject};
 use crate::xlated::{NotSupported, Xlated};
 use emit::Emit;
 use skep_insn::Insn;
@@ -53,12 +52,12 @@ pub(crate) fn do_misc_fixups(env: &mut Env<'_>) -> Check {
         }
         env.walk.insn_idx = i as u32;
         if is_kfunc_call(&insn) && insn.imm == 0 {
-            reject!(env, EINVAL, InsnFault::KfuncNotRemoved);
+            reject!(EINVAL, InsnFault::KfuncNotRemoved);
         }
         let is_tail_call = is_helper_call(&insn) && insn.imm == HelperId::TailCall.number() as i32;
         // The index is masked against speculation: with which mask must be known.
         if is_tail_call && !env.facts.bypass_spec_v1 && aux.call_map() == CallMap::Poisoned {
-            reject!(env, EINVAL, CallFault::TailCallIndex);
+            reject!(EINVAL, CallFault::TailCallIndex);
         }
     }
     jump_reach::check(env)

@@ -97,10 +97,4 @@ macro_rules! verbose_to {
         if $trace.log.level != 0 { $trace.log.write(format_args!($($arg)*)) }
     };
 }
-/// Ends the walk with a kind of fault, which goes to the log with a newline.
-macro_rules! reject {
-    ($env:expr, $errno:ident, $kind:expr) => {
-        return Err($env.trace.refuse(crate::rejection::errno::$errno, $kind))
-    };
-}
-pub(crate) use {reject, verbose, verbose_to};
+pub(crate) use {verbose, verbose_to};

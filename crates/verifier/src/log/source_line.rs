@@ -29,16 +29,16 @@ impl Trace<'_> {
         verbose_to!(self, "{prefix}{text} @ {file}:{}\n", line.line());
     }
 
-    /// Writes the refusal of a pass, after the source lines that belong to it.
+    /// The refusal of a pass, whose source lines come into the log before it.
     #[cold]
     pub(crate) fn refuse_by_pass(&mut self, facts: &Facts<'_>, refusal: PassReject) -> Stop {
         for line in &refusal.source_lines {
             self.print_source_line(facts, line.0, &format!("{line}: "));
         }
         if refusal.open_line {
-            return self.refuse_without_newline(refusal.errno, *refusal.kind);
+            return Stop::refuse_open_line(refusal.errno, *refusal.kind);
         }
-        self.refuse(refusal.errno, *refusal.kind)
+        Stop::refuse(refusal.errno, *refusal.kind)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::env::{Env, InsnFlags};
 use crate::log::verbose;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_pseudo_call};
 use crate::precision::backtrack_state::{BacktrackState, RegMask, SlotMask, Trouble};
-use crate::rejection::{CallFault, errno};
+use crate::rejection::{CallFault, Stop, errno};
 use crate::state::history::{Access, JmpEntry};
 use skep_insn::Insn;
 use skep_insn::code::*;
@@ -92,7 +92,7 @@ impl Env<'_> {
         if calls_back && regs & !ARGS != 0 {
             // A callback that ends in a tail call: nothing there sets the r0 that it returns.
             let kind = CallFault::CallbackRegs { regs };
-            return Err(Trouble::Stop(self.trace.refuse(errno::EFAULT, kind)));
+            return Err(Trouble::Stop(Stop::refuse(errno::EFAULT, kind)));
         }
         let bt = &mut self.walk.bt;
         if calls_back {

@@ -93,7 +93,7 @@ impl fmt::Display for Rejection {
 /// Why the walk stops.
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
-    /// Refused; the text is already in the log.
+    /// Refused.
     Reject(Box<Refused>),
     /// The program needs a rule that is not modelled.
     Unsupported(String),
@@ -113,17 +113,36 @@ pub(crate) struct Refused {
     pub(crate) led_to: Vec<RejectKind>,
     /// Why, if `kind` does not say so.
     pub(crate) because: Option<RejectKind>,
+    /// What the log is still to say of `kind`.
+    pub(crate) told: Told,
+}
+
+/// How a refusal is written to the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// On a line.
+    Line,
+    /// On a line that the kernel forgets to end.
+    OpenLine,
+    /// Not at all, or it is there already.
+    Nothing,
 }
 
 impl Refused {
     /// The refusal of an insn in a frame.
     pub(crate) fn at(self, insn_idx: u32, frameno: u32, words: Words) -> Rejection {
-        let Refused { errno, kind, led_to, because } = self;
+        let Refused { errno, kind, led_to, because, told: _ } = self;
         let mut message = kind.told(words);
-        for line in led_to.iter().map(|line| line.told(words)).filter(|line| !line.is_empty()) {
-            message += "\n";
-            message += &line;
+        let mut told = Vec::new();
+        for line in led_to {
+            let text = line.told(words);
+            if !text.is_empty() {
+                message += "\n";
+                message += &text;
+                told.push(line);
+            }
         }
+        let led_to = told;
         let because = because.map(|kind| Because { message: kind.told(words), kind });
         let because = because.filter(|because| !because.message.is_empty()).map(Box::new);
         Rejection { insn_idx: Some(insn_idx), frameno, errno, kind, led_to, message, because }
@@ -131,11 +150,36 @@ impl Refused {
 }
 
 impl Stop {
-    /// A refusal of which nothing (more) comes into the log.
     #[cold]
-    pub(crate) fn refused(errno: i32, kind: impl Into<RejectKind>) -> Stop {
-        let (kind, led_to) = (kind.into(), Vec::new());
-        Stop::Reject(Box::new(Refused { errno, kind, led_to, because: None }))
+    fn new(errno: i32, kind: RejectKind, told: Told) -> Stop {
+        Stop::Reject(Box::new(Refused { errno, kind, led_to: Vec::new(), because: None, told }))
+    }
+
+    /// A refusal; use through `reject!`.
+    #[cold]
+    pub(crate) fn refuse(errno: i32, kind: impl Into<RejectKind>) -> Stop {
+        Stop::new(errno, kind.into(), Told::Line)
+    }
+
+    /// One that the kernel does not end the line of.
+    #[cold]
+    pub(crate) fn refuse_open_line(errno: i32, kind: impl Into<RejectKind>) -> Stop {
+        Stop::new(errno, kind.into(), Told::OpenLine)
+    }
+
+    /// One of which nothing comes into the log.
+    #[cold]
+    pub(crate) fn refuse_silently(errno: i32, kind: impl Into<RejectKind>) -> Stop {
+        Stop::new(errno, kind.into(), Told::Nothing)
+    }
+
+    /// The same refusal with a line more: what the fault led to.
+    #[cold]
+    pub(crate) fn led_to(mut self, kind: impl Into<RejectKind>) -> Stop {
+        if let Stop::Reject(refused) = &mut self {
+            refused.led_to.push(kind.into());
+        }
+        self
     }
 
     /// The same refusal, with what it is about.
@@ -156,6 +200,14 @@ impl Stop {
         self
     }
 }
+
+/// Ends the walk with a kind of fault, which comes into the log on a line of its own.
+macro_rules! reject {
+    ($errno:ident, $kind:expr) => {
+        return Err(crate::rejection::Stop::refuse(crate::rejection::errno::$errno, $kind))
+    };
+}
+pub(crate) use reject;
 
 /// Result of everything that may end the walk.
 pub(crate) type Check<T = ()> = Result<T, Stop>;

@@ -4,7 +4,7 @@ use super::{Event, Listener};
 use crate::Config;
 use crate::log::position::LogPosition;
 use crate::log::{Log, verbose_to};
-use crate::rejection::{RejectKind, Stop};
+use crate::rejection::{Refused, Stop, Told};
 use crate::watch::Recorder;
 use skep_uapi::words::Words;
 
@@ -80,38 +80,29 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Writes the reason to the log and makes it a refusal; use through `reject!`.
+    /// A refusal: it ends the walk, or is overruled. Its text goes to the log.
     #[cold]
-    pub(crate) fn refuse(&mut self, errno: i32, kind: impl Into<RejectKind>) -> Stop {
-        let kind = kind.into();
-        let text = kind.told(self.words);
-        verbose_to!(self, "{text}\n");
-        Stop::refused(errno, kind)
-    }
-
-    /// The same, where the kernel forgets to end the line.
-    #[cold]
-    pub(crate) fn refuse_without_newline(
-        &mut self,
-        errno: i32,
-        kind: impl Into<RejectKind>,
-    ) -> Stop {
-        let kind = kind.into();
-        let text = kind.told(self.words);
-        verbose_to!(self, "{text}");
-        Stop::refused(errno, kind)
-    }
-
-    /// Adds a line to a refusal: what the fault led to.
-    #[cold]
-    pub(crate) fn led_to(&mut self, mut stop: Stop, kind: impl Into<RejectKind>) -> Stop {
-        if let Stop::Reject(refused) = &mut stop {
-            let kind = kind.into();
-            let text = kind.told(self.words);
+    pub(crate) fn refused(&mut self, refused: &Refused) {
+        let words = self.words;
+        match refused.told {
+            Told::Line => verbose_to!(self, "{}\n", refused.kind.told(words)),
+            Told::OpenLine => verbose_to!(self, "{}", refused.kind.told(words)),
+            Told::Nothing => {}
+        }
+        for line in &refused.led_to {
+            let text = line.told(words);
             if !text.is_empty() {
                 verbose_to!(self, "{text}\n");
-                refused.led_to.push(kind);
             }
+        }
+    }
+
+    /// The same at once, before more is told of it.
+    #[cold]
+    pub(crate) fn refused_first(&mut self, mut stop: Stop) -> Stop {
+        if let Stop::Reject(refused) = &mut stop {
+            self.refused(refused);
+            refused.told = Told::Nothing;
         }
         stop
     }

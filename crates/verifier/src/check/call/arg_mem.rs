@@ -14,8 +14,7 @@ use crate::check::mem::packet::{check_buffer_access, check_packet_access};
 use crate::check::mem::region::{Span, check_mem_region_access};
 use crate::check::mem::stack_range::{RawRange, check_stack_range_initialized};
 use crate::env::{Env, Found};
-use crate::log::reject;
-use crate::rejection::{CallFault, Check, MemFault, Regno, Stop, errno};
+use crate::rejection::{CallFault, Check, MemFault, Regno, Stop, errno, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_uapi::ProgType;
@@ -44,7 +43,7 @@ pub(crate) fn check_helper_mem_access(
         Base::Packet | Base::PacketMeta => check_packet_access(env, span),
         Base::MapKey => {
             if write {
-                reject!(env, EACCES, MemFault::NotWritable { regno: Regno(regno), ty: reg.ty });
+                reject!(EACCES, MemFault::NotWritable { regno: Regno(regno), ty: reg.ty });
             }
             let key_size = map_def(env, &reg)?.key_size;
             check_mem_region_access(env, Span { zero_size_allowed: false, ..span }, key_size)
@@ -55,13 +54,13 @@ pub(crate) fn check_helper_mem_access(
         }
         Base::Mem => {
             if write && reg.ty.has(TypeFlag::MEM_RDONLY) {
-                reject!(env, EACCES, MemFault::NotWritable { regno: Regno(regno), ty: reg.ty });
+                reject!(EACCES, MemFault::NotWritable { regno: Regno(regno), ty: reg.ty });
             }
             check_mem_region_access(env, span, reg.mem_size())
         }
         Base::Buf => {
             if write && reg.ty.has(TypeFlag::MEM_RDONLY) {
-                reject!(env, EACCES, MemFault::NotWritable { regno: Regno(regno), ty: reg.ty });
+                reject!(EACCES, MemFault::NotWritable { regno: Regno(regno), ty: reg.ty });
             }
             check_buffer_access(env, &reg, span)
         }
@@ -119,7 +118,7 @@ fn check_whole_ctx(env: &mut Env<'_>, mem: ArgMem, ty: AccessType) -> Check {
         if mem.zero_size_allowed {
             return Ok(());
         }
-        return Err(Stop::refused(errno::EACCES, CallFault::CtxOfNoSize));
+        return Err(Stop::refuse_silently(errno::EACCES, CallFault::CtxOfNoSize));
     }
     // The callee gets what an access at 0 gets, and this many bytes of it.
     env.learned.ctx_mem_end = env.learned.ctx_mem_end.max(mem.size as u32);
@@ -134,7 +133,6 @@ fn refuse_or_nothing(env: &mut Env<'_>, mem: ArgMem, reg: &Reg) -> Check {
     let expected = RegType::of(Base::Stack);
     let (regno, got) = (mem.regno, reg.ty);
     reject!(
-        env,
         EACCES,
         CallFault::ArgType { regno: Regno(regno), got, expected: expected.to_string().into() }
     )
@@ -150,14 +148,14 @@ pub(crate) fn check_mem_size_reg(
     let val = env.reg(regno).val;
     meta.msize_max = val.umax;
     if val.smin < 0 {
-        reject!(env, EACCES, CallFault::NegativeSize { regno: Regno(regno) });
+        reject!(EACCES, CallFault::NegativeSize { regno: Regno(regno) });
     }
     if val.umin == 0 && !zero_size_allowed {
         let (min, max) = (val.umin as i64, val.umax as i64);
-        reject!(env, EACCES, CallFault::ZeroSize { regno: Regno(regno), min, max });
+        reject!(EACCES, CallFault::ZeroSize { regno: Regno(regno), min, max });
     }
     if val.umax >= BPF_MAX_VAR_SIZ {
-        reject!(env, EACCES, CallFault::UnboundedSize { regno: Regno(regno) });
+        reject!(EACCES, CallFault::UnboundedSize { regno: Regno(regno) });
     }
     let raw = if val.is_const() && meta.raw_mode { Some(&mut meta.raw) } else { None };
     let mem = ArgMem { regno: regno - 1, size: val.umax as i32, zero_size_allowed };

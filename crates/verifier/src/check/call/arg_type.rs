@@ -7,8 +7,7 @@ use super::meta::CallMeta;
 use crate::check::mem::kptr::{Pointee, btf_struct_ids_match};
 use crate::check::mem::region::check_ptr_off_reg;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{CallFault, Check, Regno, Stop, unsupported};
+use crate::rejection::{CallFault, Check, Regno, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag as F};
 use skep_btf::{Btf, Kind, TypeId};
@@ -112,11 +111,7 @@ pub(crate) fn check_reg_type(
     if !types.contains(&ty) {
         let names: Vec<String> = types.iter().map(RegType::to_string).collect();
         let (got, expected) = (reg.ty, names.join(", "));
-        reject!(
-            env,
-            EACCES,
-            CallFault::ArgType { regno: Regno(regno), got, expected: expected.into() }
-        );
+        reject!(EACCES, CallFault::ArgType { regno: Regno(regno), got, expected: expected.into() });
     }
     if reg.ty.base != Base::BtfId {
         return Ok(());
@@ -126,7 +121,6 @@ pub(crate) fn check_reg_type(
             let name = meta.map_or("", |m| m.func.name());
             let got = reg.ty;
             reject!(
-                env,
                 EACCES,
                 CallFault::MayWriteObject { name: name.into(), regno: Regno(regno), got }
             );
@@ -142,7 +136,7 @@ fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMe
     if reg.ty.has(F::MEM_ALLOC) {
         // The kernel has no rule for an object that may be absent, or that only RCU keeps.
         if !reg.ty.flags.difference(F::MEM_ALLOC | F::MEM_PERCPU).is_empty() {
-            reject!(env, EFAULT, CallFault::ObjectWithModifiers);
+            reject!(EFAULT, CallFault::ObjectWithModifiers);
         }
         return match meta {
             Some(m) if m.func == HelperId::KptrXchg && regno == 2 => {
@@ -156,7 +150,7 @@ fn check_btf_id(env: &mut Env<'_>, regno: u8, arg: ArgType, meta: Option<&CallMe
     }
     let release = arg.flags.contains(F::OBJ_RELEASE);
     if reg.ty.may_be_null() && (!arg.maybe_null() || release) {
-        reject!(env, EACCES, CallFault::MaybeNull { regno: Regno(regno) });
+        reject!(EACCES, CallFault::MaybeNull { regno: Regno(regno) });
     }
     if let Some(m) = meta.filter(|m| m.func == HelperId::KptrXchg) {
         return field_args::check_kptr_match(env, m, &reg, regno);
@@ -190,7 +184,6 @@ pub(crate) fn check_is_btf_type(
     if !btf_struct_ids_match(env, (have, reg.off), want, strict) {
         let (got, want) = (kernel.ty(have.id).name(), kernel.ty(need).name());
         reject!(
-            env,
             EACCES,
             CallFault::ObjectType { regno: Regno(regno), got: got.into(), want: want.into() }
         );
@@ -211,7 +204,7 @@ pub(crate) fn check_func_arg_reg_off(
             return Ok(());
         }
         if reg.off != 0 {
-            reject!(env, EINVAL, CallFault::OffsetNotZero { regno: Regno(regno) });
+            reject!(EINVAL, CallFault::OffsetNotZero { regno: Regno(regno) });
         }
         return check_ptr_off_reg(env, &reg, regno, false);
     }

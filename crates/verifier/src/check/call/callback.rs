@@ -11,8 +11,8 @@ use super::meta::CallMeta;
 use super::subprog::push_frame;
 use crate::HoleKind;
 use crate::env::{CallMap, Env, Found, LoopInline};
-use crate::log::{reject, verbose};
-use crate::rejection::{CallFault, Check, FlowFault, Stop, unsupported};
+use crate::log::verbose;
+use crate::rejection::{CallFault, Check, FlowFault, Stop, reject, unsupported};
 use crate::state::arena::Arena;
 use crate::state::frame::{BPF_MAIN_FUNC, Frame, FrameMeta, RetRange};
 use crate::state::reg::{DynptrKind, Extra, Reg};
@@ -62,7 +62,7 @@ pub(super) fn push_loop(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     if !env.reg(1).is_scalar() {
         // Any argument may be a pointer where pointers may leak; the kernel did not think of it
         // here.
-        reject!(env, EFAULT, CallFault::BacktrackMisuse);
+        reject!(EFAULT, CallFault::BacktrackMisuse);
     }
     if !env.facts.rules().callbacks_converge {
         return push_round(env, meta);
@@ -118,7 +118,7 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
     };
     if !env.facts.rules().callbacks_converge && env.aux().call_map() == CallMap::Poisoned {
         let text = "tail_call abusing map_ptr";
-        reject!(env, EINVAL, FlowFault::OtherRule { text });
+        reject!(EINVAL, FlowFault::OtherRule { text });
     }
     push_callback_call(env, meta.subprogno, |env, callee| {
         let iterable = env.facts.maps.get(arg.map as usize).is_some_and(|m| {
@@ -133,7 +133,7 @@ pub(super) fn push_for_each_map_elem(env: &mut Env<'_>, meta: &CallMeta) -> Chec
             )
         });
         if !iterable {
-            reject!(env, ENOTSUPP, CallFault::MapWithoutCallback);
+            reject!(ENOTSUPP, CallFault::MapWithoutCallback);
         }
         env.pass_arg(callee, 1, 1);
         env.store.arena.set_reg(callee, 2, &map_reg(Base::MapKey, arg.map, 0));
@@ -251,7 +251,7 @@ fn push_async_callback(
     }
     let waiting = env.store.branches.len() + 1;
     if waiting > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
-        reject!(env, E2BIG, CallFault::TooManyAsync { waiting });
+        reject!(E2BIG, CallFault::TooManyAsync { waiting });
     }
     if let Some(reads) = &mut env.store.reads {
         reads.wait_anew();

@@ -5,8 +5,7 @@
 use super::meta::CallMeta;
 use crate::check::kfunc::dynptr::DynptrArg;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{CallFault, Check, Regno, Stop};
+use crate::rejection::{CallFault, Check, Regno, Stop, reject};
 use crate::state::reg::{DynptrKind, Reg};
 use crate::state::reg_type::{Base, TypeFlag};
 use skep_uapi::helper::{ArgBase, HelperId};
@@ -19,15 +18,18 @@ pub(crate) fn process_dynptr(env: &mut Env<'_>, regno: u8, flags: TypeFlag) -> C
 /// Checks that a dynptr that is released was acquired.
 pub(crate) fn check_release(env: &mut Env<'_>, reg: &Reg, regno: u8) -> Check {
     if !reg.ty.is(Base::Stack) {
-        reject!(env, EINVAL, CallFault::ReleaseOfConstDynptr);
+        reject!(EINVAL, CallFault::ReleaseOfConstDynptr);
     }
     let held = match env.dynptr_at(reg) {
         Ok((_, _, ref_obj_id)) => ref_obj_id != 0,
-        Err(Stop::Reject(_)) => false,
+        Err(Stop::Reject(refused)) => {
+            env.trace.refused(&refused);
+            false
+        }
         Err(stop) => return Err(stop),
     };
     if !held {
-        reject!(env, EINVAL, CallFault::UnacquiredDynptr { regno: Regno(regno) });
+        reject!(EINVAL, CallFault::UnacquiredDynptr { regno: Regno(regno) });
     }
     Ok(())
 }

@@ -6,8 +6,7 @@ use super::meta::{CallMeta, MapArg};
 use crate::check::mem::kptr::{kptr_pointee, map_kptr_match_type};
 use crate::check::mem::map_value::map_def;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{CallFault, Check, Regno, Stop, errno};
+use crate::rejection::{CallFault, Check, Regno, Stop, errno, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
 use skep_btf::{FieldKind, SpecialField};
@@ -19,22 +18,22 @@ pub(crate) fn process_timer(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -
         return Err(Stop::Bug("map value without map".to_string()));
     };
     if !reg.val.is_const() {
-        reject!(env, EINVAL, CallFault::TimerVariable { regno: Regno(regno) });
+        reject!(EINVAL, CallFault::TimerVariable { regno: Regno(regno) });
     }
     let Some(view) = env.facts.maps.get(map as usize) else {
         return Err(Stop::Bug("map value of no map".to_string()));
     };
     let name = env.facts.map_name(map);
     if env.facts.prog.btf.is_none() || view.def.btf_value_type_id == 0 {
-        reject!(env, EINVAL, CallFault::TimerWithoutBtf { name: name.into() });
+        reject!(EINVAL, CallFault::TimerWithoutBtf { name: name.into() });
     }
     let Some(timer) = view.fields.iter().find(|f| f.kind == FieldKind::Timer) else {
-        reject!(env, EINVAL, CallFault::NoTimer { name: name.into() });
+        reject!(EINVAL, CallFault::NoTimer { name: name.into() });
     };
     let want = timer.offset;
     let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
     if i64::from(want) != off {
-        reject!(env, EINVAL, CallFault::NotTheTimer { off, want });
+        reject!(EINVAL, CallFault::NotTheTimer { off, want });
     }
     meta.map = Some(MapArg { map, uid: reg.map_uid() });
     Ok(())
@@ -47,25 +46,25 @@ pub(crate) fn process_kptr_dest(env: &mut Env<'_>, meta: &mut CallMeta, regno: u
         let def = map_def(env, &reg)?;
         let name = reg.map().map_or("", |map| env.facts.map_name(map));
         if env.facts.prog.btf.is_none() || def.btf_value_type_id == 0 {
-            reject!(env, EINVAL, CallFault::KptrWithoutBtf { name: name.into() });
+            reject!(EINVAL, CallFault::KptrWithoutBtf { name: name.into() });
         }
         meta.map = reg.map().map(|map| MapArg { map, uid: 0 });
     }
     if !reg.val.is_const() {
-        reject!(env, EINVAL, CallFault::KptrVariable { regno: Regno(regno) });
+        reject!(EINVAL, CallFault::KptrVariable { regno: Regno(regno) });
     }
     let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
     let is_kptr = |f: &&SpecialField| f.kind.is_pointer() && f.kind != FieldKind::Uptr;
     let mut kptrs = env.facts.fields_of(&reg).iter().filter(is_kptr).peekable();
     if kptrs.peek().is_none() {
         let map = reg.map().map_or("", |map| env.facts.map_name(map)).into();
-        reject!(env, EINVAL, CallFault::NoKptr { regno: Regno(regno), map });
+        reject!(EINVAL, CallFault::NoKptr { regno: Regno(regno), map });
     }
     let Some(field) = kptrs.find(|f| i64::from(f.offset) == off).cloned() else {
-        reject!(env, EACCES, CallFault::NotTheKptr { off });
+        reject!(EACCES, CallFault::NotTheKptr { off });
     };
     if !matches!(field.kind, FieldKind::KptrRef | FieldKind::KptrPercpu) {
-        reject!(env, EACCES, CallFault::KptrUnreferenced { off });
+        reject!(EACCES, CallFault::KptrUnreferenced { off });
     }
     let pointee = kptr_pointee(env, &field)?;
     meta.kptr_field = Some((field, pointee));

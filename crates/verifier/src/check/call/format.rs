@@ -5,8 +5,7 @@
 use crate::check::mem::map_value::{AccessSource, check_map_access, map_def};
 use crate::check::mem::region::Span;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{CallFault, Check, Regno, Stop, errno};
+use crate::rejection::{CallFault, Check, Regno, Stop, errno, reject};
 use crate::state::reg::Reg;
 use skep_program::MapDef;
 use skep_uapi::limits::MAX_BPRINTF_VARARGS;
@@ -17,22 +16,22 @@ pub(crate) fn check_const_str(env: &mut Env<'_>, regno: u8) -> Check {
     let reg = env.reg(regno);
     let def = map_def(env, &reg)?;
     if !(def.is_rdonly_prog() && def.frozen) {
-        reject!(env, EACCES, CallFault::NotReadOnlyMap { regno: Regno(regno) });
+        reject!(EACCES, CallFault::NotReadOnlyMap { regno: Regno(regno) });
     }
     if !reg.val.is_const() {
-        reject!(env, EACCES, CallFault::NotConstantAddress { regno: Regno(regno) });
+        reject!(EACCES, CallFault::NotConstantAddress { regno: Regno(regno) });
     }
     if !matches!(def.map_type, MapType::Array | MapType::Arena) {
-        reject!(env, EACCES, CallFault::NoDirectValues);
+        reject!(EACCES, CallFault::NoDirectValues);
     }
     let size = (def.value_size as i32).wrapping_sub(reg.off);
     let span = Span { regno, off: reg.off, size, zero_size_allowed: false };
     check_map_access(env, span, AccessSource::Helper)?;
     if def.max_entries != 1 {
-        reject!(env, ENOTSUPP, CallFault::DirectAccessFailed);
+        reject!(ENOTSUPP, CallFault::DirectAccessFailed);
     }
     if const_str(def, &reg).is_none() {
-        reject!(env, EINVAL, CallFault::NotTerminated);
+        reject!(EINVAL, CallFault::NotTerminated);
     }
     Ok(())
 }
@@ -49,7 +48,7 @@ fn const_str<'d>(def: &'d MapDef, reg: &Reg) -> Option<&'d [u8]> {
 pub(crate) fn check_snprintf(env: &mut Env<'_>) -> Check {
     let data_len = env.reg(5).val.var_off.value;
     if !data_len.is_multiple_of(8) {
-        return Err(Stop::refused(errno::EINVAL, CallFault::FormatDataSize));
+        return Err(Stop::refuse_silently(errno::EINVAL, CallFault::FormatDataSize));
     }
     let fmt = env.reg(3);
     let def = map_def(env, &fmt)?;
@@ -57,7 +56,7 @@ pub(crate) fn check_snprintf(env: &mut Env<'_>) -> Check {
         return Err(Stop::Bug("format string without end".to_string()));
     };
     if !is_valid_format(text, data_len / 8) {
-        reject!(env, EINVAL, CallFault::FormatString);
+        reject!(EINVAL, CallFault::FormatString);
     }
     Ok(())
 }

@@ -4,8 +4,7 @@
 
 use crate::check::call::sub_arg::SubArg;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, FuncFault, Stop, errno};
+use crate::rejection::{Check, FuncFault, Stop, errno, reject};
 use crate::state::reg_type::TypeFlag as F;
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::ctx::ctx_struct;
@@ -34,7 +33,7 @@ struct Func<'b> {
 
 /// Refuses without a word: static functions may have any prototype.
 fn silently<T>(errno: i32) -> Check<T> {
-    Err(Stop::refused(errno, FuncFault::UnusablePrototype))
+    Err(Stop::refuse_silently(errno, FuncFault::UnusablePrototype))
 }
 
 /// The arguments of subprog `subprog`; a refusal where they are no types that it may have.
@@ -45,13 +44,13 @@ pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg
         return silently(errno::EINVAL);
     };
     let Some(ty) = btf.get(TypeId(row.type_id)).filter(|t| t.kind() == Kind::Func) else {
-        reject!(env, EFAULT, FuncFault::NoFunctionType { type_id: row.type_id });
+        reject!(EFAULT, FuncFault::NoFunctionType { type_id: row.type_id });
     };
     let is_global = ty.func_linkage() == skep_btf::FuncLinkage::Global as u16;
     let func = Func { btf: &btf, ty, is_global };
     let (name, proto) = (ty.name(), ty.target());
     if proto.kind() != Kind::FuncProto {
-        reject!(env, EFAULT, FuncFault::NoPrototype { name: name.into() });
+        reject!(EFAULT, FuncFault::NoPrototype { name: name.into() });
     }
     let count = proto.params().len();
     if count > MAX_BPF_FUNC_REG_ARGS {
@@ -59,7 +58,6 @@ pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg
             return silently(errno::EINVAL);
         }
         reject!(
-            env,
             EINVAL,
             FuncFault::TooManyArgs { name: name.into(), count, max: MAX_BPF_FUNC_REG_ARGS }
         );
@@ -71,7 +69,7 @@ pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg
         if !is_global {
             return silently(errno::EINVAL);
         }
-        reject!(env, EINVAL, FuncFault::NoScalarResult { name: name.into() });
+        reject!(EINVAL, FuncFault::NoScalarResult { name: name.into() });
     }
     proto
         .params()
@@ -89,7 +87,7 @@ fn describe_arg(env: &mut Env<'_>, func: &Func<'_>, i: u32, id: TypeId) -> Check
         return Ok(arg);
     }
     if !tags.is_empty() {
-        reject!(env, EINVAL, FuncFault::TagOnScalar { i });
+        reject!(EINVAL, FuncFault::TagOnScalar { i });
     }
     if t.kind() == Kind::Int || t.kind().is_any_enum() {
         return Ok(SubArg::Scalar);
@@ -98,7 +96,7 @@ fn describe_arg(env: &mut Env<'_>, func: &Func<'_>, i: u32, id: TypeId) -> Check
         return silently(errno::EINVAL);
     }
     let (kind, name) = (t.kind().name(), func.ty.name());
-    reject!(env, EINVAL, FuncFault::ParamType { i, kind: kind.into(), name: name.into() })
+    reject!(EINVAL, FuncFault::ParamType { i, kind: kind.into(), name: name.into() })
 }
 
 fn read_tags(env: &mut Env<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
@@ -109,7 +107,7 @@ fn read_tags(env: &mut Env<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
     let on_arg = func.btf.decl_tags(func.ty.id(), Some(i));
     for tag in on_arg.filter_map(|t| t.strip_prefix("arg:")) {
         if !func.is_global {
-            reject!(env, EOPNOTSUPP, FuncFault::StaticTag { i });
+            reject!(EOPNOTSUPP, FuncFault::StaticTag { i });
         }
         tags |= match tag {
             "ctx" => Tags::CTX,
@@ -118,7 +116,7 @@ fn read_tags(env: &mut Env<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
             "nonnull" => Tags::NONNULL,
             "nullable" => Tags::NULLABLE,
             "arena" => Tags::ARENA,
-            _ => reject!(env, EOPNOTSUPP, FuncFault::UnsupportedTags { i }),
+            _ => reject!(EOPNOTSUPP, FuncFault::UnsupportedTags { i }),
         };
     }
     Ok(tags)
@@ -132,7 +130,7 @@ fn describe_pointer(
     tags: Tags,
 ) -> Check<Option<SubArg>> {
     let bad_tags =
-        |env: &mut Env<'_>| Err(env.trace.refuse(errno::EINVAL, FuncFault::TagCombination { i }));
+        |env: &mut Env<'_>| Err(Stop::refuse(errno::EINVAL, FuncFault::TagCombination { i }));
     if tags.contains(Tags::CTX) || is_prog_ctx_type(env, func.btf, t) {
         if !(tags - Tags::CTX).is_empty() {
             return bad_tags(env);
@@ -144,7 +142,7 @@ fn describe_pointer(
     }
     if func.is_global && !env.facts.rules().globals_take_memory {
         let (kind, name) = (t.kind().name(), func.ty.name());
-        reject!(env, EINVAL, FuncFault::ParamType { i, kind: kind.into(), name: name.into() });
+        reject!(EINVAL, FuncFault::ParamType { i, kind: kind.into(), name: name.into() });
     }
     let to = func.btf.skip_modifiers(t.target_id());
     if to.kind() == Kind::Struct && to.name() == "bpf_dynptr" {
@@ -164,7 +162,7 @@ fn describe_pointer(
     }
     if tags.contains(Tags::ARENA) {
         if tags != Tags::ARENA {
-            reject!(env, EINVAL, FuncFault::ArenaTagCombined { i });
+            reject!(EINVAL, FuncFault::ArenaTagCombined { i });
         }
         return Ok(Some(SubArg::Arena));
     }
@@ -176,7 +174,7 @@ fn describe_pointer(
     }
     let Ok(size) = func.btf.size_of(to.id()) else {
         let (kind, name) = (to.kind().name(), to.name());
-        reject!(env, EINVAL, FuncFault::ParamSize { i, kind: kind.into(), name: name.into() });
+        reject!(EINVAL, FuncFault::ParamSize { i, kind: kind.into(), name: name.into() });
     };
     let nonnull = tags.contains(Tags::NONNULL);
     let flags = if nonnull { F::empty() } else { F::PTR_MAYBE_NULL };
@@ -185,7 +183,7 @@ fn describe_pointer(
 
 fn describe_untrusted(env: &mut Env<'_>, (i, to): (u32, Type<'_>), tags: Tags) -> Check<SubArg> {
     if tags != Tags::UNTRUSTED {
-        reject!(env, EINVAL, FuncFault::UntrustedTagCombined { i });
+        reject!(EINVAL, FuncFault::UntrustedTagCombined { i });
     }
     let primitive = matches!(to.kind(), Kind::Void | Kind::Int) || to.kind().is_any_enum();
     if primitive {
@@ -197,11 +195,7 @@ fn describe_untrusted(env: &mut Env<'_>, (i, to): (u32, Type<'_>), tags: Tags) -
         && !ty.kind().is_composite()
     {
         let (kind, name) = (ty.kind().name(), ty.name());
-        reject!(
-            env,
-            EINVAL,
-            FuncFault::UntrustedTarget { i, kind: kind.into(), name: name.into() }
-        );
+        reject!(EINVAL, FuncFault::UntrustedTarget { i, kind: kind.into(), name: name.into() });
     }
     Ok(SubArg::Btf { id, flags: F::PTR_UNTRUSTED })
 }
@@ -222,13 +216,8 @@ fn kernel_type(env: &mut Env<'_>, i: u32, to: Type<'_>) -> Check<u32> {
     let (kind, name) = (to.kind().name(), to.name());
     match found[..] {
         [id] => Ok(id.0),
-        [] => reject!(
-            env,
-            ENOENT,
-            FuncFault::NoKernelType { i, kind: kind.into(), name: name.into() }
-        ),
+        [] => reject!(ENOENT, FuncFault::NoKernelType { i, kind: kind.into(), name: name.into() }),
         _ => reject!(
-            env,
             EINVAL,
             FuncFault::AmbiguousKernelType { i, kind: kind.into(), name: name.into() }
         ),
@@ -272,7 +261,7 @@ fn validate_ctx_type(env: &mut Env<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> C
         return Ok(());
     }
     if to.name().is_empty() {
-        reject!(env, EINVAL, FuncFault::CtxWithoutName { i });
+        reject!(EINVAL, FuncFault::CtxWithoutName { i });
     }
     let is_u64 = to.kind() == Kind::Int && to.stated_size() == Some(8);
     let is_struct = to.kind() == Kind::Struct;
@@ -296,10 +285,10 @@ fn validate_ctx_type(env: &mut Env<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> C
         return Ok(());
     }
     let Some(ctx) = ctx_struct(prog_type) else {
-        reject!(env, EINVAL, FuncFault::CtxNotVoid { i });
+        reject!(EINVAL, FuncFault::CtxNotVoid { i });
     };
     if !is_struct || to.name() != ctx {
-        reject!(env, EINVAL, FuncFault::CtxOtherStruct { i, ctx: ctx.into() });
+        reject!(EINVAL, FuncFault::CtxOtherStruct { i, ctx: ctx.into() });
     }
     Ok(())
 }

@@ -8,9 +8,8 @@ use super::dynptr;
 use super::func_args::describe_args;
 use crate::check::call::sub_arg::SubArg;
 use crate::env::Env;
-use crate::log::reject;
 use crate::rejection::{
-    CallFault, Check, FuncFault, Refused, Regno, RejectKind, Stop, errno, unsupported,
+    CallFault, Check, FuncFault, Refused, Regno, RejectKind, Stop, errno, reject, unsupported,
 };
 use crate::state::reg_type::{Base, TypeFlag as F};
 use skep_btf::TypeId;
@@ -37,7 +36,10 @@ pub(crate) fn prepare_func_args(
             env.learned.subprogs[subprog as usize].args = Some(args.into());
             Ok(Ok(()))
         }
-        Err(Stop::Reject(refused)) => Ok(Err(refused)),
+        Err(Stop::Reject(refused)) => {
+            env.trace.refused(&refused);
+            Ok(Err(refused))
+        }
         Err(stop) => Err(stop),
     }
 }
@@ -52,13 +54,16 @@ pub(crate) fn check_subprog_call(env: &mut Env<'_>, subprog: u32) -> Check<Contr
         Err(refused) => refused,
         Ok(()) => match check_args(env, subprog) {
             Ok(()) => return Ok(Contract::Kept),
-            Err(Stop::Reject(refused)) => refused,
+            Err(Stop::Reject(refused)) => {
+                env.trace.refused(&refused);
+                refused
+            }
             Err(stop) => return Err(stop),
         },
     };
     env.learned.subprogs[subprog as usize].unreliable = true;
     if errno == errno::EFAULT {
-        return Err(Stop::refused(errno, FuncFault::BadContract));
+        return Err(Stop::refuse_silently(errno, FuncFault::BadContract));
     }
     Ok(Contract::Broken(errno, Some(kind)))
 }
@@ -77,14 +82,14 @@ fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
     match arg {
         SubArg::Scalar => {
             if !reg.is_scalar() {
-                reject!(env, EINVAL, FuncFault::ArgNotScalar { regno: Regno(regno) });
+                reject!(EINVAL, FuncFault::ArgNotScalar { regno: Regno(regno) });
             }
             Ok(())
         }
         SubArg::Ctx => {
             check_func_arg_reg_off(env, regno, ArgBase::Dontcare, false)?;
             if !reg.ty.is(Base::Ctx) {
-                reject!(env, EINVAL, FuncFault::ArgNotCtx { i });
+                reject!(EINVAL, FuncFault::ArgNotCtx { i });
             }
             Ok(())
         }
@@ -95,13 +100,13 @@ fn check_arg(env: &mut Env<'_>, i: u8, arg: SubArg) -> Check {
             }
             check_mem_reg(env, regno, size).map_err(|stop| stop.with_errno(errno::EINVAL))?;
             if !flags.contains(F::PTR_MAYBE_NULL) && reg.ty.may_be_null() {
-                reject!(env, EINVAL, FuncFault::ArgMaybeNull { i });
+                reject!(EINVAL, FuncFault::ArgMaybeNull { i });
             }
             Ok(())
         }
         SubArg::Arena => {
             if !reg.ty.is(Base::Arena) && !reg.is_scalar() {
-                reject!(env, EINVAL, FuncFault::ArgNotArena { regno: Regno(regno) });
+                reject!(EINVAL, FuncFault::ArgNotArena { regno: Regno(regno) });
             }
             Ok(())
         }
@@ -128,10 +133,10 @@ fn check_btf_arg(env: &mut Env<'_>, regno: u8, id: u32, flags: F) -> Check {
         && (ty.flags.is_empty() || ty.flags == F::PTR_TRUSTED || ty.flags == F::MEM_RCU);
     if !plain {
         let got = reg.ty;
-        reject!(env, EACCES, CallFault::ObjectArgType { regno: Regno(regno), got });
+        reject!(EACCES, CallFault::ObjectArgType { regno: Regno(regno), got });
     }
     if reg.ty.may_be_null() && !flags.contains(F::PTR_MAYBE_NULL) {
-        reject!(env, EACCES, CallFault::MaybeNull { regno: Regno(regno) });
+        reject!(EACCES, CallFault::MaybeNull { regno: Regno(regno) });
     }
     let Some(kernel) = env.facts.prog.kernel_btf.clone() else {
         return unsupported("arguments that are kernel objects, without the kernel's BTF");

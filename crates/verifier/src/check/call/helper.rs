@@ -11,8 +11,8 @@ use crate::check::mem::check_mem_access;
 use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::{Env, InsnFlags};
 use crate::explore::next::Next;
-use crate::log::{reject, verbose};
-use crate::rejection::{CallFault, Check, FuncFault, Regno, unsupported};
+use crate::log::verbose;
+use crate::rejection::{CallFault, Check, FuncFault, Regno, reject, unsupported};
 use crate::state::frame::{Frame, RetRange};
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
@@ -86,10 +86,10 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
     let number = imm as u32;
     let name = func_id_name(number);
     if HelperId::from_number(number).is_none() {
-        reject!(env, EINVAL, CallFault::NoSuchHelper { name: name.into(), imm });
+        reject!(EINVAL, CallFault::NoSuchHelper { name: name.into(), imm });
     }
     if number >= env.facts.config.profile.helpers_end {
-        reject!(env, EINVAL, CallFault::NoSuchHelper { name: "unknown".into(), imm });
+        reject!(EINVAL, CallFault::NoSuchHelper { name: "unknown".into(), imm });
     }
     if env.facts.callable.helpers.is_none() {
         return unsupported(format!(
@@ -101,14 +101,14 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
         HelperUse::May(proto) => (proto, false),
         HelperUse::NotAllowedInProbe(proto) => (proto, true),
         HelperUse::CannotUse => {
-            reject!(env, EINVAL, CallFault::HelperNotForType { name: name.into(), imm })
+            reject!(EINVAL, CallFault::HelperNotForType { name: name.into(), imm })
         }
     };
     if proto.gpl_only() && !is_gpl_compatible(&env.facts.prog.license) {
-        reject!(env, EINVAL, CallFault::HelperNeedsGpl);
+        reject!(EINVAL, CallFault::HelperNeedsGpl);
     }
     if probe {
-        reject!(env, EINVAL, CallFault::HelperNotInProbe);
+        reject!(EINVAL, CallFault::HelperNotInProbe);
     }
     Ok(proto)
 }
@@ -116,7 +116,7 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
 fn check_may_sleep(env: &mut Env<'_>, proto: &HelperProto) -> Check {
     if proto.might_sleep() && !env.walk.cur.meta.in_sleepable {
         let helper = format!("{}#{}", proto.id.name(), proto.id.number()).into();
-        reject!(env, EINVAL, CallFault::HelperMightSleep { helper });
+        reject!(EINVAL, CallFault::HelperMightSleep { helper });
     }
     Ok(())
 }
@@ -136,7 +136,7 @@ fn check_sections(env: &mut Env<'_>, proto: &HelperProto) -> Check {
         return Ok(());
     };
     let (name, id) = (proto.id.name(), proto.id.number());
-    reject!(env, EINVAL, CallFault::HelperSleepsIn { name: name.into(), id, section })
+    reject!(EINVAL, CallFault::HelperSleepsIn { name: name.into(), id, section })
 }
 
 /// What a helper fills is unknown data afterwards.
@@ -165,7 +165,7 @@ fn check_func_specific(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
         HelperId::TailCall => check_resource_leak(env, true, "tail_call"),
         HelperId::GetLocalStorage => {
             if !env.reg(2).is_null() {
-                reject!(env, EINVAL, CallFault::StorageFlags);
+                reject!(EINVAL, CallFault::StorageFlags);
             }
             Ok(())
         }
@@ -178,7 +178,7 @@ fn check_func_specific(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
         HelperId::DynptrFromMem => {
             let ty = env.reg(1).ty;
             if !ty.is(Base::MapValue) {
-                reject!(env, EACCES, CallFault::DynptrFromMemType { ty });
+                reject!(EACCES, CallFault::DynptrFromMemType { ty });
             }
             Ok(())
         }
@@ -202,11 +202,11 @@ fn check_get_func_ip(env: &mut Env<'_>) -> Check {
         ProgType::Kprobe => Ok(()),
         ProgType::Tracing if trampoline => Ok(()),
         ProgType::Tracing => {
-            reject!(env, ENOTSUPP, CallFault::TracingOnly { name: name.into() })
+            reject!(ENOTSUPP, CallFault::TracingOnly { name: name.into() })
         }
         other => {
             let number = other.number();
-            reject!(env, ENOTSUPP, CallFault::NotForProgType { name: name.into(), number })
+            reject!(ENOTSUPP, CallFault::NotForProgType { name: name.into(), number })
         }
     }
 }
@@ -225,7 +225,7 @@ fn check_set_retval(env: &mut Env<'_>) -> Check {
     }
     let reg = env.reg(1);
     if !reg.is_scalar() {
-        reject!(env, EINVAL, FuncFault::ArgNotScalar { regno: Regno(1) });
+        reject!(EINVAL, FuncFault::ArgNotScalar { regno: Regno(1) });
     }
     if !retval::returns_errors(env) {
         return Ok(());

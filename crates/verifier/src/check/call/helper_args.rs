@@ -12,8 +12,7 @@ use crate::check::mem::access::MemAccess;
 use crate::check::mem::align::check_ptr_alignment;
 use crate::check::reg_arg::Operand;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{CallFault, Check, FlowFault, Regno, Stop, errno, unsupported};
+use crate::rejection::{CallFault, Check, FlowFault, Regno, Stop, errno, reject, unsupported};
 use crate::state::reference::RefKind;
 use crate::state::reg::{Extra, Reg};
 use skep_uapi::helper::{ArgBase, ArgType, HelperId};
@@ -29,13 +28,13 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
     env.check_reg_arg(regno, Operand::Src)?;
     if ty.base == ArgBase::Anything {
         if env.is_pointer_value(regno) {
-            reject!(env, EACCES, CallFault::LeaksAddr { regno: Regno(regno) });
+            reject!(EACCES, CallFault::LeaksAddr { regno: Regno(regno) });
         }
         return Ok(());
     }
     let reg = env.reg(regno);
     if reg.ty.is_packet() && !may_pass_packet(env.facts.prog.prog_type, meta.proto) {
-        reject!(env, EACCES, CallFault::NoPacketArg);
+        reject!(EACCES, CallFault::NoPacketArg);
     }
     if ty.base == ArgBase::MapValue {
         map_args::resolve_value_type(env, meta, &mut ty)?;
@@ -52,7 +51,7 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
             let (first, second) = (meta.ref_obj_id, reg.ref_obj_id);
             let kind = CallFault::TwoReferences { regno: Regno(regno), second, first };
             // The kernel does not end this line.
-            return Err(env.trace.refuse_without_newline(errno::EACCES, kind));
+            return Err(Stop::refuse_open_line(errno::EACCES, kind));
         }
         meta.ref_obj_id = reg.ref_obj_id;
     }
@@ -66,7 +65,7 @@ fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType)
         dynptr::check_release(env, &reg, regno)?;
     } else if reg.ref_obj_id == 0 && !reg.is_null() {
         let helper = meta.proto.id.name().into();
-        reject!(env, EINVAL, CallFault::ReleaseOfUnreferenced { regno: Regno(regno), helper });
+        reject!(EINVAL, CallFault::ReleaseOfUnreferenced { regno: Regno(regno), helper });
     }
     meta.release_regno = regno;
     Ok(())
@@ -106,18 +105,18 @@ fn check_by_kind(
         }
         ArgBase::ConstAllocSizeOrZero => {
             let Some(size) = reg.const_value() else {
-                reject!(env, EACCES, CallFault::NotConstant { regno: Regno(regno) });
+                reject!(EACCES, CallFault::NotConstant { regno: Regno(regno) });
             };
             if size > u64::from(u32::MAX) && env.facts.rules().allocations_fit {
                 let text = "R2 allocation size exceeds u32 max";
-                reject!(env, EINVAL, FlowFault::OtherRule { text });
+                reject!(EINVAL, FlowFault::OtherRule { text });
             }
             meta.mem_size = size as u32;
             env.mark_chain_precision(regno)
         }
         ArgBase::PercpuBtfId => {
             if reg.btf_id() == 0 {
-                reject!(env, EACCES, CallFault::NoPercpuType { regno: Regno(regno) });
+                reject!(EACCES, CallFault::NoPercpuType { regno: Regno(regno) });
             }
             meta.percpu = Some(*reg);
             Ok(())
@@ -156,7 +155,7 @@ fn note_map(env: &mut Env<'_>, meta: &mut CallMeta, reg: &Reg) -> Check {
     if let Some(other) = meta.map.filter(|&m| m != arg) {
         let (held, given) = (other.uid, arg.uid);
         let (timer, map) = (Regno(1), Regno(2));
-        reject!(env, EINVAL, CallFault::TimerOfOtherMap { timer, held, map, given });
+        reject!(EINVAL, CallFault::TimerOfOtherMap { timer, held, map, given });
     }
     meta.map = Some(arg);
     Ok(())
@@ -190,7 +189,7 @@ fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> 
 /// Takes or gives back the lock in what register `regno` points to.
 fn check_lock(env: &mut Env<'_>, meta: &CallMeta, regno: u8) -> Check {
     if env.in_rbtree_lock_required_cb() {
-        reject!(env, EACCES, CallFault::LockInRbtreeCb);
+        reject!(EACCES, CallFault::LockInRbtreeCb);
     }
     let takes = meta.func == HelperId::SpinLock;
     lock::process_spin_lock(env, lock::LockCall { takes, kind: RefKind::Lock }, regno)

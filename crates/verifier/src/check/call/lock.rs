@@ -7,8 +7,7 @@
 
 use super::refs::invalidate_non_owning_refs;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{CallFault, Check, Regno, Stop, unsupported};
+use crate::rejection::{CallFault, Check, Regno, Stop, reject, unsupported};
 use crate::state::reference::{LockHome, RefKind, Reference};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, TypeFlag};
@@ -52,7 +51,7 @@ pub(crate) fn process_spin_lock(env: &mut Env<'_>, call: LockCall, regno: u8) ->
 fn check_lock_field(env: &mut Env<'_>, reg: &Reg, regno: u8, call: LockCall) -> Check {
     let name = call.name();
     if !reg.val.is_const() {
-        reject!(env, EINVAL, CallFault::LockVariable { regno: Regno(regno), name });
+        reject!(EINVAL, CallFault::LockVariable { regno: Regno(regno), name });
     }
     let what = match reg.map().filter(|_| reg.ty.base == Base::MapValue) {
         None => "local 'kptr'".to_string(),
@@ -63,18 +62,18 @@ fn check_lock_field(env: &mut Env<'_>, reg: &Reg, regno: u8, call: LockCall) -> 
             let has_btf = view.def.btf_value_type_id != 0;
             let map = env.facts.map_name(map);
             if env.facts.prog.btf.is_none() || !has_btf {
-                reject!(env, EINVAL, CallFault::LockWithoutBtf { map: map.into(), name });
+                reject!(EINVAL, CallFault::LockWithoutBtf { map: map.into(), name });
             }
             format!("map '{map}'")
         }
     };
     let lock = env.facts.fields_of(reg).iter().find(|f| f.kind == call.field()).map(|f| f.offset);
     let Some(want) = lock else {
-        reject!(env, EINVAL, CallFault::NoLock { what: what.into(), name });
+        reject!(EINVAL, CallFault::NoLock { what: what.into(), name });
     };
     let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
     if i64::from(want) != off {
-        reject!(env, EINVAL, CallFault::NotTheLock { off, name, want });
+        reject!(EINVAL, CallFault::NotTheLock { off, name, want });
     }
     Ok(())
 }
@@ -85,10 +84,10 @@ fn take(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check
     };
     if call.is_res() {
         if held(|kind| matches!(kind, RefKind::ResLock | RefKind::ResLockIrq)) {
-            reject!(env, EINVAL, CallFault::LockedTwice);
+            reject!(EINVAL, CallFault::LockedTwice);
         }
     } else if env.walk.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Lock) {
-        reject!(env, EINVAL, CallFault::TwoLocks);
+        reject!(EINVAL, CallFault::TwoLocks);
     }
     let insn_idx = env.walk.insn_idx;
     let refs = &mut env.walk.cur.refs;
@@ -102,15 +101,15 @@ fn take(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check
 fn give_back(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check {
     let name = call.name();
     if env.walk.cur.refs.active_locks == 0 {
-        reject!(env, EINVAL, CallFault::NotLocked { name });
+        reject!(EINVAL, CallFault::NotLocked { name });
     }
     let is_it = |r: &Reference| r.kind == call.kind && r.id == id && r.home == home;
     let Some(at) = env.walk.cur.refs.acquired.iter().position(is_it) else {
-        reject!(env, EINVAL, CallFault::OtherLock { name });
+        reject!(EINVAL, CallFault::OtherLock { name });
     };
     let refs = &mut env.walk.cur.refs;
     if refs.active_lock_id != id || refs.active_lock_home != home {
-        reject!(env, EINVAL, CallFault::UnlockOrder { name });
+        reject!(EINVAL, CallFault::UnlockOrder { name });
     }
     refs.remove_at(at);
     refs.active_locks -= 1;

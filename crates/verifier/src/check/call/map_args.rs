@@ -8,8 +8,7 @@ use super::arg_mem::{ArgMem, check_helper_mem_access};
 use super::meta::CallMeta;
 use crate::check::mem::access::AccessType;
 use crate::env::{CallMap, Env, Found};
-use crate::log::reject;
-use crate::rejection::{CallFault, Check, errno};
+use crate::rejection::{CallFault, Check, Stop, errno, reject};
 use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
 use skep_program::{AttachTarget, MapDef};
@@ -24,12 +23,12 @@ fn map_def<'a>(env: &Env<'a>, meta: &CallMeta) -> Option<&'a MapDef> {
 /// The value argument of some maps is not memory.
 pub(crate) fn resolve_value_type(env: &mut Env<'_>, meta: &CallMeta, ty: &mut ArgType) -> Check {
     let Some(def) = map_def(env, meta) else {
-        reject!(env, EACCES, CallFault::NoMapForArg);
+        reject!(EACCES, CallFault::NoMapForArg);
     };
     match def.map_type {
         MapType::Sockmap | MapType::Sockhash => {
             if !ty.flags.is_empty() {
-                reject!(env, EINVAL, CallFault::SockmapArg);
+                reject!(EINVAL, CallFault::SockmapArg);
             }
             ty.base = ArgBase::BtfIdSockCommon;
         }
@@ -44,7 +43,7 @@ pub(crate) fn resolve_value_type(env: &mut Env<'_>, meta: &CallMeta, ty: &mut Ar
 /// A pointer to a key.
 pub(crate) fn check_key(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
     let Some(def) = map_def(env, meta) else {
-        reject!(env, EACCES, CallFault::NoMapForKey);
+        reject!(EACCES, CallFault::NoMapForKey);
     };
     let mem = ArgMem { regno, size: def.key_size as i32, zero_size_allowed: false };
     check_helper_mem_access(env, mem, AccessType::Read, None)?;
@@ -94,7 +93,7 @@ pub(crate) fn check_value(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty:
         return Ok(());
     }
     let Some(def) = map_def(env, meta) else {
-        reject!(env, EACCES, CallFault::NoMapForValue);
+        reject!(EACCES, CallFault::NoMapForValue);
     };
     meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT);
     let raw = if meta.raw_mode { Some(&mut meta.raw) } else { None };
@@ -130,7 +129,7 @@ pub(crate) fn record_func_map(env: &mut Env<'_>, meta: &CallMeta) -> Check {
             | HelperId::MapPopElem
     );
     if writes && def.is_rdonly_prog() {
-        reject!(env, EACCES, CallFault::MapReadOnly);
+        reject!(EACCES, CallFault::MapReadOnly);
     }
     let aux = env.aux_mut();
     if aux.found == Found::KernelMem {
@@ -153,7 +152,7 @@ pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     let def = map_def(env, meta).filter(|def| def.map_type == MapType::ProgArray);
     let Some(def) = def else {
         // The kernel does not end this line.
-        return Err(env.trace.refuse_without_newline(errno::EINVAL, CallFault::NotProgArray));
+        return Err(Stop::refuse_open_line(errno::EINVAL, CallFault::NotProgArray));
     };
     let key = env.reg(3).const_value().filter(|&key| key < u64::from(def.max_entries));
     if key.is_some() { env.mark_chain_precision(3) } else { Ok(()) }
@@ -178,9 +177,9 @@ pub(crate) fn check_map_func_compatibility(env: &mut Env<'_>, meta: &CallMeta) -
         let sockmap = matches!(def.map_type, MapType::Sockmap | MapType::Sockhash);
         let changes = matches!(meta.func, HelperId::MapUpdateElem | HelperId::MapDeleteElem);
         if sockmap && changes {
-            reject!(env, EINVAL, CallFault::SockmapUpdate { ty, name: name.into() });
+            reject!(EINVAL, CallFault::SockmapUpdate { ty, name: name.into() });
         }
-        reject!(env, EINVAL, CallFault::MapForHelper { ty, name: name.into() });
+        reject!(EINVAL, CallFault::MapForHelper { ty, name: name.into() });
     }
     Ok(())
 }

@@ -23,8 +23,7 @@ pub(crate) mod subprog;
 use crate::check::fields::check_fields;
 use crate::env::Env;
 use crate::explore::next::Next;
-use crate::log::reject;
-use crate::rejection::{CallFault, Check, FlowFault};
+use crate::rejection::{CallFault, Check, FlowFault, reject};
 use skep_insn::code::*;
 use skep_uapi::helper::HelperId;
 
@@ -40,11 +39,11 @@ pub(crate) fn check_call(env: &mut Env<'_>) -> Check<Next> {
         _ => insn.imm == HelperId::SpinUnlock.number() as i32,
     };
     if env.walk.cur.refs.active_locks > 0 && !allowed {
-        reject!(env, EINVAL, CallFault::CallUnderLock);
+        reject!(EINVAL, CallFault::CallUnderLock);
     }
     if insn.src == BPF_PSEUDO_KFUNC_CALL && !env.facts.rules().kfuncs {
         let text = "BPF_CALL uses reserved fields";
-        reject!(env, EINVAL, FlowFault::OtherRule { text });
+        reject!(EINVAL, FlowFault::OtherRule { text });
     }
     let next = match insn.src {
         BPF_PSEUDO_CALL => subprog::check_func_call(env)?,

@@ -7,8 +7,7 @@ use super::meta::CallMeta;
 use crate::HoleKind;
 use crate::check::call::sub_arg::SubArg;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{CallFault, Check};
+use crate::rejection::{CallFault, Check, reject};
 use crate::state::reference::{LockHome, RefKind, Reference};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, TypeFlag};
@@ -63,7 +62,7 @@ pub(crate) fn release_argument(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         release_reference(env, meta.ref_obj_id)
     };
     if !released {
-        reject!(env, EINVAL, CallFault::NotAcquired { name: meta.name().into() });
+        reject!(EINVAL, CallFault::NotAcquired { name: meta.name().into() });
     }
     Ok(())
 }

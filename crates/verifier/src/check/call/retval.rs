@@ -6,8 +6,7 @@ use super::map_args::can_elide_value_nullness;
 use super::meta::CallMeta;
 use super::refs::{acquire_reference, is_acquire_function, is_ptr_cast_function};
 use crate::env::{Env, Found};
-use crate::log::reject;
-use crate::rejection::{CallFault, Check, Stop, unsupported};
+use crate::rejection::{CallFault, Check, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
 use skep_btf::{FieldKind, Kind, TypeId};
@@ -59,7 +58,7 @@ pub(crate) fn set_return_value(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 fn map_value(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     let view = meta.map.and_then(|m| env.facts.maps.get(m.map as usize).map(|view| (m, view)));
     let Some((arg, view)) = view else {
-        reject!(env, EINVAL, CallFault::KernelMisconfigured);
+        reject!(EINVAL, CallFault::KernelMisconfigured);
     };
     let mut flags = meta.proto.ret.flags;
     let exists = meta.func == HelperId::MapLookupElem
@@ -103,7 +102,7 @@ fn percpu_variable(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     }
     let Ok(size) = btf.size_of(ty.id()) else {
         let name = ty.name();
-        reject!(env, EINVAL, CallFault::NoSizeOfResult { name: name.into() });
+        reject!(EINVAL, CallFault::NoSizeOfResult { name: name.into() });
     };
     let reg = Reg::pointer(RegType::of(Base::Mem).with(flags));
     Ok(Reg { extra: Extra::Mem { size, dynptr_id: 0 }, ..reg })

@@ -7,8 +7,8 @@ use super::refs;
 use crate::check::reg_arg::clear_caller_saved_regs;
 use crate::env::Env;
 use crate::explore::next::Next;
-use crate::log::{reject, verbose};
-use crate::rejection::{CallFault, Check, FlowFault, Stop};
+use crate::log::verbose;
+use crate::rejection::{CallFault, Check, FlowFault, Stop, reject};
 use crate::state::arena::PackedReg;
 use crate::state::frame::{Frame, FrameMeta};
 use skep_btf::{Kind, TypeId};
@@ -45,12 +45,12 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
     let info = &env.learned.subprogs[subprog as usize];
     let (name, might_sleep) = (info.name.clone(), info.might_sleep);
     if env.walk.cur.refs.active_locks > 0 {
-        reject!(env, EINVAL, CallFault::GlobalUnderLock);
+        reject!(EINVAL, CallFault::GlobalUnderLock);
     }
     if env.walk.cur.refs.active_preempt_locks > 0 && !env.facts.rules().global_calls_in_preempt_off
     {
         let text = "global function calls are not allowed with preemption disabled,\nuse static function instead";
-        reject!(env, EINVAL, FlowFault::OtherRule { text });
+        reject!(EINVAL, FlowFault::OtherRule { text });
     }
     let r = &env.walk.cur.refs;
     let atomic = r.active_rcu_locks > 0
@@ -58,7 +58,7 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
         || r.active_irq_id != 0
         || !env.walk.cur.meta.in_sleepable;
     if might_sleep && atomic {
-        reject!(env, EINVAL, CallFault::GlobalMightSleep);
+        reject!(EINVAL, CallFault::GlobalMightSleep);
     }
     if let Contract::Broken(errno, because) = contract {
         let first = first_parameter(env, subprog);
@@ -67,7 +67,7 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
         let without_size = yes(first == Some(Kind::Void));
         let name = name.into();
         let kind = CallFault::CallerArgs { subprog, name, without_size, pointer };
-        return Err(env.trace.refuse(errno, kind).because(because));
+        return Err(Stop::refuse(errno, kind).because(because));
     }
     if env.trace.log.traces() {
         verbose!(env, "Func#{subprog} ('{name}') is global and assumed valid.\n");
@@ -108,7 +108,7 @@ pub(crate) fn push_frame(
 ) -> Check {
     let depth = env.walk.cur.frames.len();
     if depth >= MAX_CALL_FRAMES {
-        reject!(env, E2BIG, CallFault::TooDeep { depth: depth + 1 });
+        reject!(E2BIG, CallFault::TooDeep { depth: depth + 1 });
     }
     let callsite = env.walk.insn_idx;
     let start = env.learned.subprogs[subprog as usize].start;

@@ -7,8 +7,8 @@ use super::callee::Special;
 use super::ctx_type::is_prog_ctx_type;
 use super::meta::Meta;
 use crate::env::Env;
-use crate::log::{reject, verbose};
-use crate::rejection::{Check, KfuncFault};
+use crate::log::verbose;
+use crate::rejection::{Check, KfuncFault, reject};
 use crate::state::reg_type::Base;
 use skep_btf::{Btf, Kind, Param, Type};
 
@@ -147,7 +147,6 @@ impl Env<'_> {
             if !to.kind().is_composite() {
                 let (name, kind, to) = (meta.callee.name, type_str(to), to.name());
                 reject!(
-                    self,
                     EINVAL,
                     KfuncFault::ArgPointer { name: name.into(), nth, kind, to: to.into() }
                 );
@@ -167,7 +166,7 @@ impl Env<'_> {
         if !plain && !sized_void {
             let (kind, name) = (type_str(to), to.name());
             let or_void = if sized { "void, " } else { "" };
-            reject!(self, EINVAL, KfuncFault::ArgTarget { nth, kind, name: name.into(), or_void });
+            reject!(EINVAL, KfuncFault::ArgTarget { nth, kind, name: name.into(), or_void });
         }
         Ok(if sized { KfArg::MemSize } else { KfArg::Mem })
     }

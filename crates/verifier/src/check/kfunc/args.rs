@@ -11,8 +11,7 @@ use crate::HoleKind;
 use crate::check::call::arg_mem::check_mem_reg;
 use crate::check::call::arg_type::check_func_arg_reg_off;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, FlowFault, KfuncFault, Regno, Stop, unsupported};
+use crate::rejection::{Check, FlowFault, KfuncFault, Regno, Stop, reject, unsupported};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{FieldKind, Kind, Param, Type, TypeId};
@@ -29,7 +28,7 @@ impl Env<'_> {
         let params: Vec<Param<'_>> = meta.callee.proto.params().collect();
         if params.len() > ARGS_MAX {
             let (name, n) = (meta.callee.name, params.len());
-            reject!(self, EINVAL, KfuncFault::TooManyArgs { name: name.into(), n, max: ARGS_MAX });
+            reject!(EINVAL, KfuncFault::TooManyArgs { name: name.into(), n, max: ARGS_MAX });
         }
         let mut nth = 0;
         while nth < params.len() {
@@ -37,7 +36,7 @@ impl Env<'_> {
         }
         if meta.callee.has(KfuncFlags::RELEASE) && meta.release_regno == 0 {
             let name = meta.callee.name;
-            reject!(self, EINVAL, KfuncFault::ReleaseUnreferenced { name: name.into() });
+            reject!(EINVAL, KfuncFault::ReleaseUnreferenced { name: name.into() });
         }
         Ok(())
     }
@@ -53,7 +52,7 @@ impl Env<'_> {
         let (param, regno) = (&params[nth], nth as u8 + 1);
         if has_suffix(param, "__prog") {
             if meta.arg_prog {
-                reject!(self, EFAULT, KfuncFault::TwoAux);
+                reject!(EFAULT, KfuncFault::TwoAux);
             }
             meta.arg_prog = true;
             return Ok(1);
@@ -67,13 +66,13 @@ impl Env<'_> {
             return Ok(1);
         }
         if t.kind() != Kind::Ptr {
-            reject!(self, EINVAL, KfuncFault::ArgKind { nth, ty: type_str(t) });
+            reject!(EINVAL, KfuncFault::ArgKind { nth, ty: type_str(t) });
         }
         let reg = self.reg(regno);
         let wants = meta.callee.wants_trusted_args() || meta.callee.has(KfuncFlags::RCU);
         let maybe_null = reg.is_null() || reg.ty.may_be_null();
         if wants && maybe_null && !has_suffix(param, "__nullable") {
-            reject!(self, EACCES, KfuncFault::MaybeNull { nth });
+            reject!(EACCES, KfuncFault::MaybeNull { nth });
         }
         self.note_reference(meta, &reg, regno)?;
         let kind = self.kfunc_ptr_arg_kind(meta, params, nth)?;
@@ -113,11 +112,11 @@ impl Env<'_> {
     fn check_scalar_arg(&mut self, meta: &mut Meta<'_>, param: &Param<'_>, regno: u8) -> Check {
         let reg = self.reg(regno);
         if !reg.is_scalar() {
-            reject!(self, EINVAL, KfuncFault::NotScalar { regno: Regno(regno) });
+            reject!(EINVAL, KfuncFault::NotScalar { regno: Regno(regno) });
         }
         if has_suffix(param, "__k") {
             let Some(value) = reg.const_value() else {
-                reject!(self, EINVAL, KfuncFault::NotConstant { regno: Regno(regno) });
+                reject!(EINVAL, KfuncFault::NotConstant { regno: Regno(regno) });
             };
             self.mark_chain_precision(regno)?;
             meta.arg_constant = Some(value);
@@ -133,10 +132,10 @@ impl Env<'_> {
         };
         if is_size {
             if meta.r0_size != 0 {
-                reject!(self, EINVAL, KfuncFault::TwoBufSizes);
+                reject!(EINVAL, KfuncFault::TwoBufSizes);
             }
             let Some(value) = reg.const_value() else {
-                reject!(self, EINVAL, KfuncFault::BufSizeNotConst { regno: Regno(regno) });
+                reject!(EINVAL, KfuncFault::BufSizeNotConst { regno: Regno(regno) });
             };
             meta.r0_size = value as u32;
             self.mark_chain_precision(regno)?;
@@ -154,7 +153,7 @@ impl Env<'_> {
             if reg.ty.base == Base::BtfId || reg.mem_size() != 0 {
                 return Ok(());
             }
-            reject!(self, EINVAL, KfuncFault::NotMap { regno: Regno(regno) });
+            reject!(EINVAL, KfuncFault::NotMap { regno: Regno(regno) });
         };
         if let Some(first) = meta.map
             && self.facts.map_has_async_field(map)
@@ -165,7 +164,6 @@ impl Env<'_> {
             let (what, a, b) = if has_work { ("bpf_task_work", 2, 3) } else { ("workqueue", 1, 2) };
             let from = first.uid;
             reject!(
-                self,
                 EINVAL,
                 KfuncFault::FieldOfOtherMap { what, a: Regno(a), from, b: Regno(b), uid }
             );
@@ -190,7 +188,7 @@ impl Env<'_> {
             KfArg::Dynptr => self.check_dynptr_arg(meta, &params[nth], regno),
             KfArg::Iter => {
                 if meta.callee.special == Special::IterCssTaskNew && !self.may_iterate_css_tasks() {
-                    reject!(self, EINVAL, KfuncFault::CssTaskIter);
+                    reject!(EINVAL, KfuncFault::CssTaskIter);
                 }
                 self.process_iter_arg(meta, nth)
             }
@@ -211,7 +209,7 @@ impl Env<'_> {
             KfArg::MemSize => self.check_mem_size_arg(meta, params, nth),
             KfArg::Callback => {
                 let Extra::Subprog(subprogno) = self.reg(regno).extra else {
-                    reject!(self, EINVAL, KfuncFault::NotFunc { nth });
+                    reject!(EINVAL, KfuncFault::NotFunc { nth });
                 };
                 meta.subprogno = subprogno;
                 Ok(())
@@ -226,12 +224,12 @@ impl Env<'_> {
     fn check_ctx_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
         let ty = self.reg(nth as u8 + 1).ty;
         if !ty.is(Base::Ctx) {
-            reject!(self, EINVAL, KfuncFault::NotCtx { nth, ty });
+            reject!(EINVAL, KfuncFault::NotCtx { nth, ty });
         }
         if meta.callee.special == Special::CastToKernCtx {
             match kern_ctx_btf_id(meta.callee.proto.btf(), self.facts.prog.prog_type) {
                 Ok(id) => meta.ret_btf_id = id.0,
-                Err(text) => reject!(self, EINVAL, KfuncFault::NoKernelCtx { text: text.into() }),
+                Err(text) => reject!(EINVAL, KfuncFault::NoKernelCtx { text: text.into() }),
             }
         }
         Ok(())
@@ -242,17 +240,17 @@ impl Env<'_> {
         let alloc = RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC);
         if reg.ty == alloc {
             if meta.callee.special != Special::ObjDrop {
-                reject!(self, EINVAL, KfuncFault::ForObjDrop { nth });
+                reject!(EINVAL, KfuncFault::ForObjDrop { nth });
             }
         } else if reg.ty == alloc.with(TypeFlag::MEM_PERCPU) {
             if meta.callee.special != Special::PercpuObjDrop {
-                reject!(self, EINVAL, KfuncFault::ForPercpuObjDrop { nth });
+                reject!(EINVAL, KfuncFault::ForPercpuObjDrop { nth });
             }
         } else {
-            reject!(self, EINVAL, KfuncFault::NotAllocated { nth });
+            reject!(EINVAL, KfuncFault::NotAllocated { nth });
         }
         if reg.ref_obj_id == 0 {
-            reject!(self, EINVAL, KfuncFault::AllocatedUnreferenced);
+            reject!(EINVAL, KfuncFault::AllocatedUnreferenced);
         }
         meta.arg_type = object_type(&reg);
         if !self.facts.rules().drops_any_fields {
@@ -264,7 +262,7 @@ impl Env<'_> {
     fn check_refcounted_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
         let reg = self.reg(nth as u8 + 1);
         if reg.ty.base != Base::BtfId || !reg.ty.has(TypeFlag::MEM_ALLOC) {
-            reject!(self, EINVAL, KfuncFault::NoOwnership { nth });
+            reject!(EINVAL, KfuncFault::NoOwnership { nth });
         }
         meta.arg_owning_ref = !reg.ty.has(TypeFlag::NON_OWN_REF);
         if meta.arg_owning_ref && reg.ref_obj_id == 0 && self.goes_by(HoleKind::RefcountedObject) {
@@ -272,10 +270,10 @@ impl Env<'_> {
         }
         let fields = self.facts.fields_of(&reg);
         if fields.is_empty() {
-            reject!(self, EFAULT, KfuncFault::NoRecord);
+            reject!(EFAULT, KfuncFault::NoRecord);
         }
         if !fields.iter().any(|f| f.kind == FieldKind::Refcount) {
-            reject!(self, EINVAL, KfuncFault::NotRefcounted { nth });
+            reject!(EINVAL, KfuncFault::NotRefcounted { nth });
         }
         meta.arg_type = object_type(&reg);
         Ok(())
@@ -315,7 +313,7 @@ impl Env<'_> {
     fn check_mem_arg(&mut self, to: Type<'_>, nth: usize) -> Check {
         let Ok(size) = to.btf().size_of(to.id()) else {
             let (kind, name) = (type_str(to), to.name());
-            reject!(self, EINVAL, KfuncFault::ArgSize { nth, kind, name: name.into() });
+            reject!(EINVAL, KfuncFault::ArgSize { nth, kind, name: name.into() });
         };
         check_mem_reg(self, nth as u8 + 1, size)
     }
@@ -332,11 +330,11 @@ impl Env<'_> {
         let [opt, nullable] = ["__opt", "__nullable"].map(|it| has_suffix(&params[nth], it));
         let optional = self.reg(regno).is_null() && (opt || slice && nullable);
         if !optional && let Err(stop) = self.check_kfunc_mem_size_reg(size_regno, opt || nullable) {
-            return Err(self.trace.led_to(stop, KfuncFault::MemLenPair { nth, len: nth + 1 }));
+            return Err(stop.led_to(KfuncFault::MemLenPair { nth, len: nth + 1 }));
         }
         if self.is_const_mem_size(params, nth + 1) {
             let Some(value) = self.reg(size_regno).const_value() else {
-                reject!(self, EINVAL, KfuncFault::NotConstant { regno: Regno(size_regno) });
+                reject!(EINVAL, KfuncFault::NotConstant { regno: Regno(size_regno) });
             };
             meta.arg_constant = Some(value);
             if optional && self.goes_by(HoleKind::SliceSize) {
@@ -372,7 +370,7 @@ impl Env<'_> {
         }
         let text = "bpf_obj_drop_impl cannot be used in tracing programs on types with NMI \
                     unsafe fields";
-        reject!(self, EINVAL, FlowFault::OtherRule { text });
+        reject!(EINVAL, FlowFault::OtherRule { text });
     }
 }
 

@@ -6,8 +6,7 @@ use super::callee::Special;
 use super::meta::Meta;
 use crate::check::mem::btf_trust::in_rcu_cs;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, KfuncFault};
+use crate::rejection::{Check, KfuncFault, reject};
 use crate::state::reg_type::TypeFlag;
 use skep_uapi::ProgFlags;
 use skep_uapi::kfunc::KfuncFlags;
@@ -26,16 +25,16 @@ impl Env<'_> {
             if enable {
                 self.walk.cur.refs.active_preempt_locks -= 1;
             } else if sleeps {
-                reject!(self, EACCES, KfuncFault::SleepsNonPreemptible { name: name.into() });
+                reject!(EACCES, KfuncFault::SleepsNonPreemptible { name: name.into() });
             }
         } else if enable {
-            reject!(self, EINVAL, KfuncFault::PreemptUnmatched { name: name.into() });
+            reject!(EINVAL, KfuncFault::PreemptUnmatched { name: name.into() });
         }
         if self.walk.cur.refs.active_irq_id != 0 && sleeps {
-            reject!(self, EACCES, KfuncFault::SleepsIrqOff { name: name.into() });
+            reject!(EACCES, KfuncFault::SleepsIrqOff { name: name.into() });
         }
         if meta.callee.has(KfuncFlags::RCU_PROTECTED) && !in_rcu_cs(self) {
-            reject!(self, EACCES, KfuncFault::NeedsRcu { name: name.into() });
+            reject!(EACCES, KfuncFault::NeedsRcu { name: name.into() });
         }
         Ok(())
     }
@@ -47,19 +46,19 @@ impl Env<'_> {
             if lock {
                 self.walk.cur.refs.active_rcu_locks = 1;
             } else if unlock {
-                reject!(self, EINVAL, KfuncFault::RcuUnmatched { name: name.into() });
+                reject!(EINVAL, KfuncFault::RcuUnmatched { name: name.into() });
             }
             return Ok(());
         }
         if (lock || unlock) && self.in_rbtree_lock_required_cb() {
-            reject!(self, EACCES, KfuncFault::RcuInRbtreeCb);
+            reject!(EACCES, KfuncFault::RcuInRbtreeCb);
         }
         if lock && self.facts.rules().nested_rcu {
             self.walk.cur.refs.active_rcu_locks += 1;
             return Ok(());
         }
         if lock {
-            reject!(self, EINVAL, KfuncFault::RcuNested { name: name.into() });
+            reject!(EINVAL, KfuncFault::RcuNested { name: name.into() });
         }
         if unlock && self.walk.cur.refs.active_rcu_locks > 1 {
             self.walk.cur.refs.active_rcu_locks -= 1;
@@ -85,7 +84,7 @@ impl Env<'_> {
             return Ok(());
         }
         if meta.callee.has(KfuncFlags::SLEEPABLE) {
-            reject!(self, EACCES, KfuncFault::SleepsInRcu { name: name.into() });
+            reject!(EACCES, KfuncFault::SleepsInRcu { name: name.into() });
         }
         Ok(())
     }

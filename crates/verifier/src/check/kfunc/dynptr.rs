@@ -15,8 +15,7 @@ use crate::HoleKind;
 use crate::check::call::refs::{acquire_reference, release_reference};
 use crate::env::Env;
 use crate::log::reg_text::dynptr_str;
-use crate::log::reject;
-use crate::rejection::{Check, KfuncFault};
+use crate::rejection::{Check, KfuncFault, reject};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use crate::state::stack::{BPF_REG_SIZE, SlotType};
@@ -84,25 +83,25 @@ impl Env<'_> {
         let nth = regno - 1;
         let on_stack = reg.ty.is(Base::Stack);
         if !on_stack && !reg.ty.is(Base::ConstDynptr) {
-            reject!(self, EINVAL, KfuncFault::NotDynptr { nth });
+            reject!(EINVAL, KfuncFault::NotDynptr { nth });
         }
         if flags.contains(TypeFlag::MEM_UNINIT) {
             if !self.is_dynptr_reg_valid_uninit(&reg) {
-                reject!(self, EINVAL, KfuncFault::DynptrInUse);
+                reject!(EINVAL, KfuncFault::DynptrInUse);
             }
             self.write_object(regno, BPF_DYNPTR_NR_SLOTS as i32 * BPF_REG_SIZE)?;
             return self.mark_stack_slots_dynptr(&reg, arg);
         }
         if !on_stack && !flags.contains(TypeFlag::MEM_RDONLY) {
-            reject!(self, EINVAL, KfuncFault::ConstDynptr);
+            reject!(EINVAL, KfuncFault::ConstDynptr);
         }
         if !self.is_dynptr_reg_valid_init(&reg) {
-            reject!(self, EINVAL, KfuncFault::DynptrUninit { nth });
+            reject!(EINVAL, KfuncFault::DynptrUninit { nth });
         }
         let wanted = DynptrKind::of_flags(flags);
         if wanted != DynptrKind::Invalid && self.dynptr_at(&reg)?.0 != wanted {
             let name = dynptr_str(wanted);
-            reject!(self, EINVAL, KfuncFault::DynptrKind { name, nth });
+            reject!(EINVAL, KfuncFault::DynptrKind { name, nth });
         }
         if on_stack {
             let at = self.dynptr_slots(&reg).map_err(NoSlots::stop)?;
@@ -158,7 +157,7 @@ impl Env<'_> {
         }
         let kind = DynptrKind::of_flags(arg.flags);
         if kind == DynptrKind::Invalid {
-            reject!(self, EINVAL, KfuncFault::NoDynptrKind);
+            reject!(EINVAL, KfuncFault::NoDynptrKind);
         }
         let id = self.store.new_id();
         let mut ref_obj_id = 0;
@@ -209,7 +208,7 @@ impl Env<'_> {
         let (kind, first_slot) = kind_of(&self.spilled(frameno, spi));
         let spi = if first_slot { spi } else { spi + 1 };
         if kind.is_refcounted() {
-            reject!(self, EINVAL, KfuncFault::DynptrReferenced);
+            reject!(EINVAL, KfuncFault::DynptrReferenced);
         }
         let id = self.spilled(frameno, spi).id;
         self.clear_slots(Slots { frameno, spi, nr: BPF_DYNPTR_NR_SLOTS });

@@ -11,8 +11,7 @@ use super::callee::Special;
 use super::meta::{ArgType, Meta};
 use crate::check::call::refs::release_reference;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, KfuncFault, Regno, Stop};
+use crate::rejection::{Check, KfuncFault, Regno, Stop, reject};
 use crate::state::reference::{LockHome, RefKind};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -38,19 +37,19 @@ impl Env<'_> {
         let reg = self.reg(nth as u8 + 1);
         let is_object = reg.ty == RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC);
         if !reg.ty.is(Base::MapValue) && !is_object {
-            reject!(self, EINVAL, KfuncFault::HeadPlace { nth });
+            reject!(EINVAL, KfuncFault::HeadPlace { nth });
         }
         if is_object && reg.ref_obj_id == 0 {
-            reject!(self, EINVAL, KfuncFault::AllocatedUnreferenced);
+            reject!(EINVAL, KfuncFault::AllocatedUnreferenced);
         }
         let kind = if kind == KfArg::ListHead { FieldKind::ListHead } else { FieldKind::RbRoot };
         let (name, regno) = (kind.name(), nth as u8 + 1);
         if !reg.val.is_const() {
-            reject!(self, EINVAL, KfuncFault::HeadVariable { regno: Regno(regno), name });
+            reject!(EINVAL, KfuncFault::HeadVariable { regno: Regno(regno), name });
         }
         let off = reg.off.wrapping_add(reg.val.var_off.value as i32) as u32;
         let Some(field) = self.field_at(&reg, off, kind) else {
-            reject!(self, EINVAL, KfuncFault::NoHead { name, off });
+            reject!(EINVAL, KfuncFault::NoHead { name, off });
         };
         self.check_reg_allocation_locked(&reg, name)?;
         meta.graph_root = Some(field);
@@ -87,9 +86,9 @@ impl Env<'_> {
             .map_or(-22, |f| i64::from(f.offset));
         let what = what.into();
         if held {
-            reject!(self, EINVAL, KfuncFault::LockOfOther { lock, what });
+            reject!(EINVAL, KfuncFault::LockOfOther { lock, what });
         }
-        reject!(self, EINVAL, KfuncFault::LockNotHeld { lock, what })
+        reject!(EINVAL, KfuncFault::LockNotHeld { lock, what })
     }
 
     pub(super) fn check_graph_node_arg(
@@ -101,18 +100,18 @@ impl Env<'_> {
         let (is_list, name) = (kind == KfArg::ListNode, meta.callee.name);
         if is_list || meta.callee.special == Special::RbtreeAdd {
             if reg.ty != RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC) {
-                reject!(self, EINVAL, KfuncFault::NotAllocated { nth });
+                reject!(EINVAL, KfuncFault::NotAllocated { nth });
             }
             if reg.ref_obj_id == 0 {
-                reject!(self, EINVAL, KfuncFault::AllocatedUnreferenced);
+                reject!(EINVAL, KfuncFault::AllocatedUnreferenced);
             }
         } else {
             let non_owning = reg.ty.has(TypeFlag::NON_OWN_REF);
             if !non_owning && reg.ref_obj_id == 0 {
-                reject!(self, EINVAL, KfuncFault::NodeOwnership { name: name.into() });
+                reject!(EINVAL, KfuncFault::NodeOwnership { name: name.into() });
             }
             if self.in_rbtree_lock_required_cb() {
-                reject!(self, EINVAL, KfuncFault::InRbtreeCb { name: name.into() });
+                reject!(EINVAL, KfuncFault::InRbtreeCb { name: name.into() });
             }
         }
         self.check_node_field(meta, &reg, (nth, is_list))
@@ -131,15 +130,11 @@ impl Env<'_> {
         };
         let (head_name, node_name, regno) = (head.name(), node.name(), nth as u8 + 1);
         if !reg.val.is_const() {
-            reject!(
-                self,
-                EINVAL,
-                KfuncFault::HeadVariable { regno: Regno(regno), name: node_name }
-            );
+            reject!(EINVAL, KfuncFault::HeadVariable { regno: Regno(regno), name: node_name });
         }
         let off = reg.off.wrapping_add(reg.val.var_off.value as i32) as u32;
         if self.field_at(reg, off, node).is_none() {
-            reject!(self, EINVAL, KfuncFault::NoHead { name: node_name, off });
+            reject!(EINVAL, KfuncFault::NoHead { name: node_name, off });
         }
         let Some(root) = meta.graph_root.clone() else {
             return Err(Stop::Bug("node without root".into()));
@@ -156,7 +151,6 @@ impl Env<'_> {
         if !in_prog || id != held {
             let (to, from) = (struct_name(held), struct_name(id));
             reject!(
-                self,
                 EINVAL,
                 KfuncFault::NodeType {
                     head_name,
@@ -171,7 +165,7 @@ impl Env<'_> {
         meta.arg_type = Some(ArgType { id, in_prog });
         if off != want {
             let to = struct_name(held);
-            reject!(self, EINVAL, KfuncFault::NodeOffset { off, node_name, want, to: to.into() });
+            reject!(EINVAL, KfuncFault::NodeOffset { off, node_name, want, to: to.into() });
         }
         Ok(())
     }
@@ -206,7 +200,7 @@ impl Env<'_> {
         let held = self.walk.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Ptr && r.id == id);
         if !held {
             let name = meta.name();
-            reject!(self, EINVAL, KfuncFault::NotConverted { name: name.into() });
+            reject!(EINVAL, KfuncFault::NotConverted { name: name.into() });
         }
         let mut probe = self.reg(2);
         probe.ref_obj_id = 0;

@@ -7,8 +7,7 @@ use super::callee::Special;
 use super::meta::Meta;
 use super::slots::NoSlots;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, KfuncFault};
+use crate::rejection::{Check, KfuncFault, reject};
 use crate::state::reference::{LockHome, RefKind, Reference};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
@@ -23,7 +22,7 @@ impl Env<'_> {
         let is_lock =
             matches!(special, Special::ResSpinLockIrqsave | Special::ResSpinUnlockIrqrestore);
         if !reg.ty.is(Base::Stack) {
-            reject!(self, EINVAL, KfuncFault::NotIrqFlag { nth });
+            reject!(EINVAL, KfuncFault::NotIrqFlag { nth });
         }
         if matches!(special, Special::LocalIrqSave | Special::ResSpinLockIrqsave) {
             let free = match self.slots_of(&reg, "irq_flag", 1) {
@@ -32,7 +31,7 @@ impl Env<'_> {
                 Ok(at) => self.slots_at(at).all(|slot| !slot.types.contains(&SlotType::IrqFlag)),
             };
             if !free {
-                reject!(self, EINVAL, KfuncFault::IrqFlagInUse { nth });
+                reject!(EINVAL, KfuncFault::IrqFlagInUse { nth });
             }
             self.write_object(regno, BPF_REG_SIZE)?;
             return self.save_irq_flag(&reg, is_lock);
@@ -45,7 +44,7 @@ impl Env<'_> {
             }
         };
         if !saved {
-            reject!(self, EINVAL, KfuncFault::IrqFlagUninit { nth });
+            reject!(EINVAL, KfuncFault::IrqFlagUninit { nth });
         }
         self.restore_irq_flag(&reg, is_lock)
     }
@@ -75,14 +74,14 @@ impl Env<'_> {
         let class = |is_lock| if is_lock { "lock" } else { "native" };
         if flag.extra != (Extra::IrqFlag { is_lock }) {
             let (by, with) = (class(!is_lock), class(is_lock));
-            reject!(self, EINVAL, KfuncFault::IrqFlagKind { by, with });
+            reject!(EINVAL, KfuncFault::IrqFlagKind { by, with });
         }
         let (id, active) = (flag.ref_obj_id, self.walk.cur.refs.active_irq_id);
         let refs = &self.walk.cur.refs.acquired;
         if id != active {
             let from = refs.iter().find(|r| r.kind == RefKind::Irq && r.id == active);
             let insn_idx = from.map_or(0, |r| r.insn_idx);
-            reject!(self, EACCES, KfuncFault::IrqOrder { active, insn_idx });
+            reject!(EACCES, KfuncFault::IrqOrder { active, insn_idx });
         }
         let held = refs.find_newest(|r| r.kind == RefKind::Irq && r.id == id);
         if let Some(i) = held {

@@ -12,8 +12,7 @@ use crate::check::call::refs::{acquire_reference, release_reference};
 use crate::check::jmp::mark_ptr_not_null;
 use crate::check::mem::btf_trust::in_rcu_cs;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, KfuncFault, Stop};
+use crate::rejection::{Check, KfuncFault, Stop, reject};
 use crate::state::reg::{Extra, IterState, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use crate::state::stack::{BPF_REG_SIZE, SlotType};
@@ -39,15 +38,15 @@ impl Env<'_> {
         let regno = nth as u8 + 1;
         let reg = self.reg(regno);
         if !reg.ty.is(Base::Stack) {
-            reject!(self, EINVAL, KfuncFault::NotIterator { nth });
+            reject!(EINVAL, KfuncFault::NotIterator { nth });
         }
         let Some(iter) = iter_type(meta, nth) else {
-            reject!(self, EINVAL, KfuncFault::IteratorType { nth });
+            reject!(EINVAL, KfuncFault::IteratorType { nth });
         };
         let name = self.kernel_type_name(iter.btf_id).trim_start_matches("bpf_iter_").to_string();
         if meta.callee.has(KfuncFlags::ITER_NEW) {
             if !self.is_iter_reg_valid_uninit(&reg, iter) {
-                reject!(self, EINVAL, KfuncFault::IteratorInUse { name: name.into(), nth });
+                reject!(EINVAL, KfuncFault::IteratorInUse { name: name.into(), nth });
             }
             self.write_object(regno, iter.nr_slots as i32 * BPF_REG_SIZE)?;
             return self.mark_stack_slots_iter(meta, &reg, iter);
@@ -55,14 +54,10 @@ impl Env<'_> {
         match self.iter_reg_valid_init(&reg, iter) {
             Ok(()) => {}
             Err(BadIter::NotInitialized) => {
-                reject!(self, EINVAL, KfuncFault::IteratorUninit { name: name.into(), nth })
+                reject!(EINVAL, KfuncFault::IteratorUninit { name: name.into(), nth })
             }
             Err(BadIter::OutsideRcu) => {
-                reject!(
-                    self,
-                    EPROTO,
-                    KfuncFault::IteratorNeedsRcu { name: meta.callee.name.into() }
-                )
+                reject!(EPROTO, KfuncFault::IteratorNeedsRcu { name: meta.callee.name.into() })
             }
         }
         let at = self.iter_slots(&reg, iter).map_err(NoSlots::stop)?;

@@ -22,8 +22,7 @@ use super::call::refs;
 use super::exit::{THROW, check_exit_of_all, check_resource_leak, check_return_code};
 use crate::env::{Env, InsnFlags};
 use crate::explore::next::Next;
-use crate::log::reject;
-use crate::rejection::{Check, KfuncFault, Stop, unsupported};
+use crate::rejection::{Check, KfuncFault, Stop, reject, unsupported};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use callee::{Callee, Special};
@@ -47,11 +46,11 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
     if matches!(callee.special, Special::ResSpinLock | Special::ResSpinLockIrqsave) {
         env.push_failed_lock()?;
     } else if callee.special == Special::Trap {
-        reject!(env, EFAULT, KfuncFault::Trap);
+        reject!(EFAULT, KfuncFault::Trap);
     }
     if callee.has(KfuncFlags::SLEEPABLE) && !env.walk.cur.meta.in_sleepable {
         let name = callee.name;
-        reject!(env, EACCES, KfuncFault::NeedsSleepable { name: name.into() });
+        reject!(EACCES, KfuncFault::NeedsSleepable { name: name.into() });
     }
     let mut meta = Meta::new(callee);
     env.check_kfunc_args(&mut meta)?;
@@ -105,7 +104,7 @@ fn find_callee<'a>(env: &mut Env<'a>) -> Check<Callee<'a>> {
         return unsupported(format!("kfunc {name}"));
     }
     if !callee.allowed {
-        reject!(env, EACCES, KfuncFault::NotAllowed { name: name.into() });
+        reject!(EACCES, KfuncFault::NotAllowed { name: name.into() });
     }
     Ok(callee)
 }
@@ -181,7 +180,7 @@ impl Env<'_> {
         }
         if !refs::release_reference(self, reg.ref_obj_id) {
             let name = meta.name();
-            reject!(self, EINVAL, KfuncFault::NotAcquired { name: name.into() });
+            reject!(EINVAL, KfuncFault::NotAcquired { name: name.into() });
         }
         Ok(())
     }

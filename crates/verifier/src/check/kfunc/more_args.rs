@@ -10,8 +10,7 @@ use crate::check::call::lock::{LockCall, process_spin_lock};
 use crate::check::jmp::mark_ptr_not_null;
 use crate::check::mem::access::AccessType;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, KfuncFault, Regno, unsupported};
+use crate::rejection::{Check, KfuncFault, Regno, reject, unsupported};
 use crate::state::reference::RefKind;
 use crate::state::reg::Extra;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -45,10 +44,10 @@ impl Env<'_> {
     fn check_size(&mut self, regno: u8, ty: AccessType) -> Check {
         let val = self.reg(regno).val;
         if val.smin < 0 {
-            reject!(self, EACCES, KfuncFault::NegativeSize { regno: Regno(regno) });
+            reject!(EACCES, KfuncFault::NegativeSize { regno: Regno(regno) });
         }
         if val.umax >= BPF_MAX_VAR_SIZ {
-            reject!(self, EACCES, KfuncFault::UnboundedSize { regno: Regno(regno) });
+            reject!(EACCES, KfuncFault::UnboundedSize { regno: Regno(regno) });
         }
         let mem = ArgMem { regno: regno - 1, size: val.umax as i32, zero_size_allowed: true };
         check_helper_mem_access(self, mem, ty, None)?;
@@ -57,7 +56,7 @@ impl Env<'_> {
 
     pub(super) fn check_const_str_arg(&mut self, nth: usize) -> Check {
         if !self.reg(nth as u8 + 1).ty.is(Base::MapValue) {
-            reject!(self, EINVAL, KfuncFault::NotConstString { nth });
+            reject!(EINVAL, KfuncFault::NotConstString { nth });
         }
         crate::check::call::format::check_const_str(self, nth as u8 + 1)
     }
@@ -73,7 +72,7 @@ impl Env<'_> {
         let regno = nth as u8 + 1;
         let reg = self.reg(regno);
         if !reg.ty.is(Base::MapValue) {
-            reject!(self, EINVAL, KfuncFault::NotMapValue { nth });
+            reject!(EINVAL, KfuncFault::NotMapValue { nth });
         }
         let Extra::Map { map, uid } = reg.extra else { return unsupported("value of no map") };
         let view = &self.facts.maps[map as usize];
@@ -81,17 +80,17 @@ impl Env<'_> {
         let has_btf = self.facts.prog.btf.is_some() && view.def.btf_value_type_id != 0;
         let field = view.fields.iter().find(|f| f.kind == kind).map(|f| f.offset);
         if !reg.val.is_const() {
-            reject!(self, EINVAL, KfuncFault::HeadVariable { regno: Regno(regno), name: what });
+            reject!(EINVAL, KfuncFault::HeadVariable { regno: Regno(regno), name: what });
         }
         if !has_btf {
-            reject!(self, EINVAL, KfuncFault::FieldWithoutBtf { name: name.into(), what });
+            reject!(EINVAL, KfuncFault::FieldWithoutBtf { name: name.into(), what });
         }
         let Some(want) = field else {
-            reject!(self, EINVAL, KfuncFault::MapWithoutField { name: name.into(), what });
+            reject!(EINVAL, KfuncFault::MapWithoutField { name: name.into(), what });
         };
         let off = (reg.val.var_off.value as i64).wrapping_add(i64::from(reg.off));
         if i64::from(want) != off {
-            reject!(self, EINVAL, KfuncFault::NotTheField { off, what, want });
+            reject!(EINVAL, KfuncFault::NotTheField { off, what, want });
         }
         meta.map = Some(MapArg { map, uid });
         Ok(())
@@ -107,7 +106,7 @@ impl Env<'_> {
         };
         let ty = self.reg(nth as u8 + 1).ty;
         if !ty.is(Base::MapValue) && ty != RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC) {
-            reject!(self, EINVAL, KfuncFault::NotMapValueOrObject { nth });
+            reject!(EINVAL, KfuncFault::NotMapValueOrObject { nth });
         }
         process_spin_lock(self, LockCall { takes, kind }, nth as u8 + 1)
     }

@@ -8,8 +8,7 @@ use super::graph::graph_node;
 use super::meta::Meta;
 use crate::check::call::refs::acquire_reference;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, KfuncFault, Stop};
+use crate::rejection::{Check, KfuncFault, Stop, reject};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Kind, Type, TypeId};
@@ -40,7 +39,7 @@ impl Env<'_> {
         let to = btf.skip_modifiers(t.target_id());
         let is_struct_ptr = t.kind() == Kind::Ptr && to.kind().is_composite();
         if acquires && !is_struct_ptr && !meta.callee.special.returns_object() {
-            reject!(self, EINVAL, KfuncFault::AcquiresNoObject);
+            reject!(EINVAL, KfuncFault::AcquiresNoObject);
         }
         if is_scalar_type(t) {
             let special = meta.callee.special;
@@ -94,7 +93,6 @@ impl Env<'_> {
             if size == 0 {
                 let (name, kind, to) = (meta.callee.name, type_str(to), to.name());
                 reject!(
-                    self,
                     EINVAL,
                     KfuncFault::ResultPointer { name: name.into(), kind, to: to.into() }
                 );
@@ -142,28 +140,28 @@ impl Env<'_> {
 
     fn new_object(&mut self, meta: &Meta<'_>, local_type_id: u64) -> Check<Reg> {
         let Ok(id) = u32::try_from(local_type_id) else {
-            reject!(self, EINVAL, KfuncFault::TypeIdRange);
+            reject!(EINVAL, KfuncFault::TypeIdRange);
         };
         // The kernel only takes the program's BTF with rows that refer to it.
         let has_rows =
             !self.facts.prog.func_info.is_empty() || !self.facts.prog.line_info.is_empty();
         let Some(btf) = self.facts.prog.btf.clone().filter(|_| has_rows) else {
-            reject!(self, EINVAL, KfuncFault::NewWithoutBtf);
+            reject!(EINVAL, KfuncFault::NewWithoutBtf);
         };
         let Some(t) = btf.get(TypeId(id)).filter(|t| t.kind() == Kind::Struct) else {
-            reject!(self, EINVAL, KfuncFault::NewNotStruct);
+            reject!(EINVAL, KfuncFault::NewNotStruct);
         };
         let mut flags = TypeFlag::MEM_ALLOC;
         if meta.callee.special == Special::PercpuObjNew {
             let size = t.stated_size().unwrap_or(0);
             if size > PERCPU_OBJ_SIZE_MAX {
-                reject!(self, EINVAL, KfuncFault::NewTooLarge { size, max: PERCPU_OBJ_SIZE_MAX });
+                reject!(EINVAL, KfuncFault::NewTooLarge { size, max: PERCPU_OBJ_SIZE_MAX });
             }
             if !self.is_scalar_struct(t, 0) {
-                reject!(self, EINVAL, KfuncFault::NewNotScalars);
+                reject!(EINVAL, KfuncFault::NewNotScalars);
             }
             if self.facts.struct_metas.is_some_and(|metas| metas.contains_key(&TypeId(id))) {
-                reject!(self, EINVAL, KfuncFault::NewSpecialFields);
+                reject!(EINVAL, KfuncFault::NewSpecialFields);
             }
             flags |= TypeFlag::MEM_PERCPU;
         }
@@ -175,7 +173,7 @@ impl Env<'_> {
         let id = TypeId(type_id as u32);
         let Some(t) = meta.callee.proto.btf().get(id) else {
             let id = type_id as i64;
-            reject!(self, EINVAL, KfuncFault::CastUnknownType { id });
+            reject!(EINVAL, KfuncFault::CastUnknownType { id });
         };
         if t.kind().is_composite() {
             return Ok(btf_ptr(TypeFlag::PTR_UNTRUSTED, id.0, false));
@@ -183,7 +181,7 @@ impl Env<'_> {
         if t.kind() == Kind::Void {
             return Ok(mem(TypeFlag::MEM_RDONLY | TypeFlag::PTR_UNTRUSTED, 0));
         }
-        reject!(self, EINVAL, KfuncFault::CastNotStruct)
+        reject!(EINVAL, KfuncFault::CastNotStruct)
     }
 
     fn slice(&mut self, meta: &Meta<'_>, size: u64) -> Check<Reg> {
@@ -194,7 +192,7 @@ impl Env<'_> {
         if meta.callee.special == Special::DynptrSlice {
             flags |= TypeFlag::MEM_RDONLY;
         } else if !may_write_packet(self.facts.prog.prog_type) {
-            reject!(self, EINVAL, KfuncFault::PacketReadOnly);
+            reject!(EINVAL, KfuncFault::PacketReadOnly);
         } else {
             self.learned.seen_direct_write = true;
         }

@@ -38,8 +38,8 @@ impl NoSlots {
     /// The refusal, where nothing else is said of it.
     pub(crate) fn stop(self) -> Stop {
         match self {
-            NoSlots::OutOfRange => Stop::refused(ERANGE, KfuncFault::SlotOutside),
-            NoSlots::Misplaced(kind) => Stop::refused(errno::EINVAL, kind),
+            NoSlots::OutOfRange => Stop::refuse_silently(ERANGE, KfuncFault::SlotOutside),
+            NoSlots::Misplaced(kind) => Stop::refuse_silently(errno::EINVAL, kind),
         }
     }
 }

@@ -8,8 +8,7 @@ use super::ctx_type::is_projection_of;
 use super::meta::Meta;
 use crate::check::mem::kptr::{Pointee, btf_struct_ids_match};
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, KfuncFault, Regno, Stop, unsupported};
+use crate::rejection::{Check, KfuncFault, Regno, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Kind, Type, TypeId};
@@ -45,10 +44,10 @@ impl Env<'_> {
             return Ok(());
         }
         if !rcu {
-            reject!(self, EINVAL, KfuncFault::Untrusted { regno: Regno(regno) });
+            reject!(EINVAL, KfuncFault::Untrusted { regno: Regno(regno) });
         }
         if !is_rcu_reg(reg) {
-            reject!(self, EINVAL, KfuncFault::NotRcu { regno: Regno(regno) });
+            reject!(EINVAL, KfuncFault::NotRcu { regno: Regno(regno) });
         }
         Ok(())
     }
@@ -68,7 +67,7 @@ impl Env<'_> {
         if !is_object && stands_for.is_none() {
             let expected = RegType { base: reg.ty.base, flags: reg.ty.flags & TRUSTED_MODIFIERS };
             let got = reg.ty;
-            reject!(self, EINVAL, KfuncFault::NotObject { nth, got, expected });
+            reject!(EINVAL, KfuncFault::NotObject { nth, got, expected });
         }
         let Some(kernel) = self.facts.prog.kernel_btf.clone() else {
             return unsupported("kernel objects without the kernel's BTF");
@@ -94,7 +93,6 @@ impl Env<'_> {
             let expected = format!("{} {}", type_str(want), want.name());
             let actual = format!("{} {}", type_str(got), got.name());
             reject!(
-                self,
                 EINVAL,
                 KfuncFault::OtherObject {
                     name: name.into(),

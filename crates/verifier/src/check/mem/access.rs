@@ -1,8 +1,7 @@
 //! An access to memory, and what holds of each.
 
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, MemFault, Regno, Word};
+use crate::rejection::{Check, MemFault, Regno, Word, reject};
 use crate::state::arena::PackedReg;
 use crate::state::reg_type::RegType;
 
@@ -44,7 +43,7 @@ pub(crate) fn check_no_leak(env: &mut Env<'_>, at: MemAccess, into: Word) -> Che
         && let Some(value) = at.value_regno
         && env.is_pointer_value(value)
     {
-        reject!(env, EACCES, MemFault::LeaksAddr { value: Regno(value), into });
+        reject!(EACCES, MemFault::LeaksAddr { value: Regno(value), into });
     }
     Ok(())
 }

@@ -4,8 +4,7 @@
 
 use crate::check::mem::access::MemAccess;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, MemFault};
+use crate::rejection::{Check, MemFault, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType};
 use skep_domain::Tnum;
@@ -29,7 +28,7 @@ pub(crate) fn check_ptr_alignment(env: &mut Env<'_>, reg: &Reg, at: MemAccess) -
     }
     let (var, fixed, off, size) = (reg.val.var_off, reg.off, at.off, at.size);
     if packet {
-        reject!(env, EACCES, MemFault::MisalignedPacket { start, var, fixed, off, size });
+        reject!(EACCES, MemFault::MisalignedPacket { start, var, fixed, off, size });
     }
     let what = description(reg.ty);
     // What other kernels say of the first two.
@@ -38,7 +37,7 @@ pub(crate) fn check_ptr_alignment(env: &mut Env<'_>, reg: &Reg, at: MemAccess) -
     let sum = if sum.is_const() && signed < 0 { signed.to_string() } else { sum.to_string() };
     let sum = sum.into();
     let bits = format!("({:#x}; {:#x})", var.value, var.mask).into();
-    reject!(env, EACCES, MemFault::Misaligned { what, var, fixed, off, size, sum, bits })
+    reject!(EACCES, MemFault::Misaligned { what, var, fixed, off, size, sum, bits })
 }
 
 fn description(ty: RegType) -> &'static str {

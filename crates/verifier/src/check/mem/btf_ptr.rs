@@ -6,8 +6,7 @@ use super::btf_store::check_store;
 use super::btf_trust::field_flags;
 use crate::check::mem::access::MemAccess;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, MemFault, Regno, RejectKind, Stop, unsupported};
+use crate::rejection::{Check, MemFault, Regno, RejectKind, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, Kind, PtrTag, Type, TypeId, Walk, WalkError};
@@ -44,7 +43,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
             false => !reg.is_trusted() && !reg.ty.has(TypeFlag::MEM_RCU),
         };
         if is_untrusted && (is_alloc || env.facts.rules().stores_need_trust) {
-            reject!(env, EACCES, MemFault::ObjectReadOnly);
+            reject!(EACCES, MemFault::ObjectReadOnly);
         }
         if !is_alloc {
             let stored = check_store(env, (&btf, struct_id), (off, at.size));
@@ -77,7 +76,7 @@ fn refused_store(env: &mut Env<'_>, stop: Stop, name: &str, (at, off): (MemAcces
         return stop;
     }
     let (regno, name, size) = (Regno(at.regno), name.into(), at.size);
-    env.trace.led_to(stop, MemFault::StoreRefused { regno, name, off, size })
+    stop.led_to(MemFault::StoreRefused { regno, name, off, size })
 }
 
 fn pointer_to(env: &mut Env<'_>, to: TypeId, in_prog: bool, flags: TypeFlag) -> Reg {
@@ -106,23 +105,18 @@ fn check_pointer(
 ) -> Check {
     let name = btf.get(id).map_or("", |t| t.name());
     if !env.facts.allow_ptr_leaks {
-        reject!(env, EPERM, MemFault::NeedsPerfmon { name: name.into() });
+        reject!(EPERM, MemFault::NeedsPerfmon { name: name.into() });
     }
     if !in_prog && env.facts.rules().objects_need_gpl && !is_gpl_compatible(&env.facts.prog.license)
     {
-        reject!(env, EINVAL, MemFault::ObjectNeedsGpl { name: name.into() });
+        reject!(EINVAL, MemFault::ObjectNeedsGpl { name: name.into() });
     }
     if off < 0 {
-        reject!(
-            env,
-            EACCES,
-            MemFault::BeforeObject { regno: Regno(regno), name: name.into(), off }
-        );
+        reject!(EACCES, MemFault::BeforeObject { regno: Regno(regno), name: name.into(), off });
     }
     let var = reg.val.var_off;
     if !var.is_const() || var.value != 0 {
         reject!(
-            env,
             EACCES,
             MemFault::VariableObject { regno: Regno(regno), name: name.into(), off, var }
         );
@@ -130,7 +124,6 @@ fn check_pointer(
     for (flag, what) in [(TypeFlag::MEM_USER, "user"), (TypeFlag::MEM_PERCPU, "percpu")] {
         if reg.ty.has(flag) {
             reject!(
-                env,
                 EACCES,
                 MemFault::TaggedObject { regno: Regno(regno), name: name.into(), what, off }
             );
@@ -153,7 +146,7 @@ fn refuse_special_fields(
     });
     if let Some(field) = hit {
         let name = super::map_value::field_type_name(field.kind);
-        reject!(env, EACCES, MemFault::OpaqueObject { name: name.into() });
+        reject!(EACCES, MemFault::OpaqueObject { name: name.into() });
     }
     Ok(())
 }
@@ -170,12 +163,12 @@ fn walk(env: &mut Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) 
     let end = i64::from(off) + i64::from(size);
     let is_beyond = || btf.get(id).is_some_and(|ty| is_in_last_numbers(ty, end));
     match btf.struct_access_by(unions, id, (off as u32, size as u32)) {
-        Err(why @ WalkError::NoField(_)) => reject!(env, EINVAL, MemFault::NoField { why }),
-        Err(why) => reject!(env, EACCES, MemFault::UnfitField { why }),
+        Err(why @ WalkError::NoField(_)) => reject!(EINVAL, MemFault::NoField { why }),
+        Err(why) => reject!(EACCES, MemFault::UnfitField { why }),
         Ok(Walk::Scalar) if !env.facts.rules().numbers_at_the_end && is_beyond() => {
             let name = btf.get(id).map_or("", |ty| ty.name());
             let why = format!("access beyond struct {name} at off {off} size {size}");
-            reject!(env, EACCES, MemFault::UnfitField { why: WalkError::Unfit(why) })
+            reject!(EACCES, MemFault::UnfitField { why: WalkError::Unfit(why) })
         }
         Ok(Walk::Scalar | Walk::Struct { .. }) => Ok(Found::Scalar),
         Ok(Walk::Mem { .. }) if !env.facts.rules().void_fields_read => Ok(Found::Scalar),
@@ -204,17 +197,17 @@ pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     let name = map_struct(def);
     let Some(id) = btf.find_by_name_kind(name, Kind::Struct) else {
         let number = def.map_type.number();
-        reject!(env, ENOTSUPP, MemFault::OpaqueMap { number });
+        reject!(ENOTSUPP, MemFault::OpaqueMap { number });
     };
     if !env.facts.allow_ptr_leaks {
-        reject!(env, EPERM, MemFault::NeedsPerfmon { name: name.into() });
+        reject!(EPERM, MemFault::NeedsPerfmon { name: name.into() });
     }
     if off < 0 {
         let regno = at.regno;
-        reject!(env, EACCES, MemFault::BeforeMap { regno: Regno(regno), name: name.into(), off });
+        reject!(EACCES, MemFault::BeforeMap { regno: Regno(regno), name: name.into(), off });
     }
     if at.is_write() {
-        reject!(env, EACCES, MemFault::MapReadOnly { name: name.into() });
+        reject!(EACCES, MemFault::MapReadOnly { name: name.into() });
     }
     let found = walk(env, (&btf, id), off, at.size)?;
     let Some(value) = at.value_regno else { return Ok(()) };

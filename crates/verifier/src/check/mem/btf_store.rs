@@ -5,8 +5,7 @@
 
 use crate::check::struct_ops::{Ops, attach_struct, ops_named};
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, MemFault, Stop, errno, unsupported};
+use crate::rejection::{Check, MemFault, Stop, errno, reject, unsupported};
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::ProgType;
 
@@ -25,7 +24,7 @@ pub(super) fn check_store(env: &mut Env<'_>, (btf, id): (&Btf, TypeId), at: (i32
                 Some(Ops::Test) if ty.name() == "st_ops_args" => Ok(()),
                 Some(Ops::SchedExt) => check_scheduler_store(ty, at),
                 Some(Ops::TcpCongestion | Ops::Test) => {
-                    reject!(env, EACCES, MemFault::ObjectReadOnly)
+                    reject!(EACCES, MemFault::ObjectReadOnly)
                 }
                 None => unsupported("stores to fields of the kernel's structs"),
             }
@@ -38,16 +37,16 @@ pub(super) fn check_store(env: &mut Env<'_>, (btf, id): (&Btf, TypeId), at: (i32
             };
             check_fields(env, (btf, btf.ty(conn)), at, ("nf_conn", &NF_CONN_FIELDS))
         }
-        _ => reject!(env, EACCES, MemFault::ObjectReadOnly),
+        _ => reject!(EACCES, MemFault::ObjectReadOnly),
     }
 }
 
 fn check_dummy_store(env: &mut Env<'_>, ty: Type<'_>, (off, size): (i32, i32)) -> Check {
     if ty.name() != "bpf_dummy_ops_state" {
-        reject!(env, EACCES, MemFault::DummyOpsOnly);
+        reject!(EACCES, MemFault::DummyOpsOnly);
     }
     if i64::from(off) + i64::from(size) > i64::from(ty.stated_size().unwrap_or(0)) {
-        reject!(env, EACCES, MemFault::BeyondDummyOps { off, size });
+        reject!(EACCES, MemFault::BeyondDummyOps { off, size });
     }
     Ok(())
 }
@@ -61,7 +60,7 @@ fn check_scheduler_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
     let is_inside = |(start, end, _)| off >= start as i32 && off + size <= end as i32;
     match ty.name() == "task_struct" && fields.any(is_inside) {
         true => Ok(()),
-        false => Err(Stop::refused(errno::EACCES, MemFault::SchedulerReadOnly)),
+        false => Err(Stop::refuse_silently(errno::EACCES, MemFault::SchedulerReadOnly)),
     }
 }
 
@@ -96,10 +95,10 @@ fn check_fields(
         },
     );
     let Some((_, end, _)) = field else {
-        reject!(env, EACCES, MemFault::FieldReadOnly { name: name.into(), off });
+        reject!(EACCES, MemFault::FieldReadOnly { name: name.into(), off });
     };
     if i64::from(off) + i64::from(size) > i64::from(end) {
-        reject!(env, EACCES, MemFault::BeyondMember { off, size, name: name.into(), end });
+        reject!(EACCES, MemFault::BeyondMember { off, size, name: name.into(), end });
     }
     Ok(())
 }

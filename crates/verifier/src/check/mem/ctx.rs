@@ -8,7 +8,7 @@ use crate::check::exit::lsm_range;
 use crate::check::mem::access::CtxLoad;
 use crate::check::mem::access::{MemAccess, check_no_leak};
 use crate::env::Env;
-use crate::rejection::{Check, MemFault, errno, unsupported};
+use crate::rejection::{Check, MemFault, Stop, errno, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::Kind;
@@ -26,7 +26,8 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     check_ptr_off_reg(env, reg, at.regno, false)?;
     let Some(load) = find_access(env, at, off)? else {
         let size = at.size;
-        let stop = env.trace.refuse(errno::EACCES, MemFault::BeyondCtx { off, size });
+        let stop = Stop::refuse(errno::EACCES, MemFault::BeyondCtx { off, size });
+        let stop = env.trace.refused_first(stop);
         env.trace.print_source_line(env.facts, env.walk.insn_idx, "; ");
         return Err(stop);
     };

@@ -7,8 +7,8 @@ use super::btf_trust::in_rcu_cs;
 use super::region::check_ptr_off_reg;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::env::Env;
-use crate::log::{reject, verbose};
-use crate::rejection::{Check, MemFault, Regno, errno, unsupported};
+use crate::log::verbose;
+use crate::rejection::{Check, MemFault, Regno, errno, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::{Btf, FieldKind, SpecialField, TypeId, Walk};
@@ -53,14 +53,14 @@ fn type_name<'a>(env: &Env<'a>, id: TypeId, in_prog: bool) -> &'a str {
 pub(super) fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField) -> Check {
     let insn = env.insn();
     if insn.mode() != BPF_MEM {
-        reject!(env, EACCES, MemFault::KptrMode);
+        reject!(EACCES, MemFault::KptrMode);
     }
     if insn.class() != BPF_LDX {
         match field.kind {
             FieldKind::KptrRef | FieldKind::KptrPercpu => {
-                reject!(env, EACCES, MemFault::KptrRefStore)
+                reject!(EACCES, MemFault::KptrRefStore)
             }
-            FieldKind::Uptr => reject!(env, EACCES, MemFault::UptrStore),
+            FieldKind::Uptr => reject!(EACCES, MemFault::UptrStore),
             _ => {}
         }
     }
@@ -76,11 +76,11 @@ pub(super) fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField
         }
         (BPF_ST, _) if insn.imm != 0 => {
             let off = field.offset;
-            reject!(env, EACCES, MemFault::KptrImmediate { off })
+            reject!(EACCES, MemFault::KptrImmediate { off })
         }
         (BPF_ST, _) => Ok(()),
         _ => {
-            reject!(env, EACCES, MemFault::KptrClass)
+            reject!(EACCES, MemFault::KptrClass)
         }
     }
 }
@@ -153,9 +153,9 @@ pub(crate) fn map_kptr_match_type(
     let target = type_name(env, pointee.id, pointee.in_prog).into();
     let (ty, regno, reg_name) = (reg.ty, Regno(regno), reg_name.into());
     if unref {
-        reject!(env, EINVAL, MemFault::UntrustedKptrType { regno, ty, reg_name, target });
+        reject!(EINVAL, MemFault::UntrustedKptrType { regno, ty, reg_name, target });
     }
-    reject!(env, EINVAL, MemFault::KptrType { regno, ty, reg_name, target })
+    reject!(EINVAL, MemFault::KptrType { regno, ty, reg_name, target })
 }
 
 fn allowed_flags(kind: FieldKind, in_prog: bool) -> TypeFlag {

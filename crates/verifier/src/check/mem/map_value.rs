@@ -6,9 +6,8 @@
 use super::region::{Span, check_mem_region_access};
 use crate::check::mem::access::{AccessType, MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::{Env, MapView};
-use crate::log::reject;
 use crate::passes::const_regs::ConstMaps;
-use crate::rejection::{Check, MemFault, Regno, Stop, errno};
+use crate::rejection::{Check, MemFault, Regno, Stop, errno, reject};
 use crate::state::reg::Reg;
 use skep_btf::{FieldKind, SpecialField};
 use skep_program::MapDef;
@@ -26,7 +25,7 @@ pub(crate) enum AccessSource {
 /// A load or store through a pointer to a map key.
 pub(super) fn access_key(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() {
-        reject!(env, EACCES, MemFault::MapKeyReadOnly { regno: Regno(at.regno) });
+        reject!(EACCES, MemFault::MapKeyReadOnly { regno: Regno(at.regno) });
     }
     let key_size = map_def(env, reg)?.key_size;
     check_mem_region_access(env, Span::of(at, off), key_size)?;
@@ -78,10 +77,10 @@ pub(crate) fn check_map_access_type(env: &mut Env<'_>, span: Span, ty: AccessTyp
     let Span { off, size, .. } = span;
     let value_size = def.value_size;
     if ty == AccessType::Write && rdonly {
-        reject!(env, EACCES, MemFault::MapReadOnlyForProg { value_size, off, size });
+        reject!(EACCES, MemFault::MapReadOnlyForProg { value_size, off, size });
     }
     if ty == AccessType::Read && wronly {
-        reject!(env, EACCES, MemFault::MapWriteOnlyForProg { value_size, off, size });
+        reject!(EACCES, MemFault::MapWriteOnlyForProg { value_size, off, size });
     }
     Ok(())
 }
@@ -112,22 +111,22 @@ fn check_touches_field(
 ) -> Check {
     let name = field_type_name(field.kind);
     if !field.kind.is_pointer() {
-        reject!(env, EACCES, MemFault::SpecialField { name });
+        reject!(EACCES, MemFault::SpecialField { name });
     }
     if source != AccessSource::Direct {
-        reject!(env, EACCES, MemFault::SpecialFieldByHelper { name });
+        reject!(EACCES, MemFault::SpecialFieldByHelper { name });
     }
     let var = reg.val.var_off;
     if !var.is_const() {
-        reject!(env, EACCES, MemFault::SpecialFieldVariable { name });
+        reject!(EACCES, MemFault::SpecialFieldVariable { name });
     }
     let off = (i64::from(span.off) as u64).wrapping_add(var.value);
     if u64::from(field.offset) != off {
         let expected = field.offset;
-        reject!(env, EACCES, MemFault::SpecialFieldPart { name, expected, off });
+        reject!(EACCES, MemFault::SpecialFieldPart { name, expected, off });
     }
     if span.size != 8 {
-        reject!(env, EACCES, MemFault::SpecialFieldSize { name });
+        reject!(EACCES, MemFault::SpecialFieldSize { name });
     }
     Ok(())
 }
@@ -162,7 +161,7 @@ impl ConstMaps for Vec<MapView<'_>> {
 /// The value of a map that is constant. Only maps of one element have an address to read from.
 fn direct_read(def: &MapDef, off: i64, at: MemAccess) -> Check<u64> {
     if def.max_entries != 1 {
-        return Err(Stop::refused(errno::ENOTSUPP, MemFault::MapOfManyReadOnce));
+        return Err(Stop::refuse_silently(errno::ENOTSUPP, MemFault::MapOfManyReadOnce));
     }
     let mut bytes = [0u8; 8];
     for (i, byte) in bytes.iter_mut().take(at.size as usize).enumerate() {

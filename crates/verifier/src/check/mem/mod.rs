@@ -29,8 +29,7 @@ use super::scalar_rules;
 use crate::check::fields::check_fields;
 use crate::check::mem::access::{AccessType, MemAccess, mark_loaded_unknown};
 use crate::env::{Env, Found};
-use crate::log::reject;
-use crate::rejection::{Check, MemFault, Regno};
+use crate::rejection::{Check, MemFault, Regno, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use map_value::AccessSource;
@@ -177,7 +176,7 @@ fn access_by_type(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Chec
             mark_loaded_unknown(env, at);
             Ok(())
         }
-        _ => reject!(env, EACCES, MemFault::NotMemory { regno: Regno(at.regno), ty }),
+        _ => reject!(EACCES, MemFault::NotMemory { regno: Regno(at.regno), ty }),
     }
 }
 
@@ -206,7 +205,7 @@ pub(crate) fn save_aux_ptr_type(
     }
     let probed = |t: RegType| matches!(t.base, Base::Mem | Base::BtfId);
     if !allow_trust_mismatch || !probed(prev) || !probed(ty) {
-        reject!(env, EINVAL, MemFault::MixedPointers);
+        reject!(EINVAL, MemFault::MixedPointers);
     }
     let both_mem = prev.base == Base::Mem && ty.base == Base::Mem;
     let flags = (prev.flags | ty.flags) & (TypeFlag::PTR_UNTRUSTED | TypeFlag::MEM_RDONLY);

@@ -7,8 +7,7 @@
 use super::region::{OUTSIDE, Span, check_inside, check_mem_region_access, refuse_negative};
 use crate::check::mem::access::{MemAccess, check_no_leak, mark_loaded_unknown};
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, MemFault, Regno, Word};
+use crate::rejection::{Check, MemFault, Regno, Word, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::TypeFlag;
 use skep_uapi::may_write_packet;
@@ -19,7 +18,7 @@ const FLOW_KEYS_BYTES: i64 = 56;
 pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() {
         if !may_write_packet(env.facts.prog.prog_type) {
-            reject!(env, EACCES, MemFault::PacketReadOnly);
+            reject!(EACCES, MemFault::PacketReadOnly);
         }
         env.learned.seen_direct_write = true;
     }
@@ -42,11 +41,11 @@ pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
     let range = reg.range();
     if range < 0 {
         let told = "offset is outside of the packet";
-        reject!(env, EINVAL, MemFault::OutsidePacket { regno, told });
+        reject!(EINVAL, MemFault::OutsidePacket { regno, told });
     }
     match check_inside(env, span, range as u32) {
         Ok(()) => Ok(()),
-        Err(stop) => Err(env.trace.led_to(stop, MemFault::OutsidePacket { regno, told: OUTSIDE })),
+        Err(stop) => Err(stop.led_to(MemFault::OutsidePacket { regno, told: OUTSIDE })),
     }
 }
 
@@ -60,7 +59,7 @@ pub(super) fn access_flow_keys(env: &mut Env<'_>, at: MemAccess, off: i32) -> Ch
 /// Checks a range of `struct bpf_flow_keys`.
 pub(crate) fn check_flow_keys_access(env: &mut Env<'_>, off: i32, size: i32) -> Check {
     if size < 0 || off < 0 || i64::from(off) + i64::from(size) > FLOW_KEYS_BYTES {
-        reject!(env, EACCES, MemFault::BeyondFlowKeys { off, size });
+        reject!(EACCES, MemFault::BeyondFlowKeys { off, size });
     }
     Ok(())
 }
@@ -73,7 +72,7 @@ pub(super) fn access_tp_buffer(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off:
 
 pub(super) fn access_buf(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() && reg.ty.has(TypeFlag::MEM_RDONLY) {
-        reject!(env, EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
+        reject!(EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
     }
     check_buffer_access(env, reg, Span::of(at, off))?;
     mark_loaded_unknown(env, at);
@@ -89,11 +88,11 @@ pub(crate) fn check_buffer_access(env: &mut Env<'_>, reg: &Reg, span: Span) -> C
 fn check_buffer(env: &mut Env<'_>, reg: &Reg, span: Span, what: Word) -> Check {
     let Span { regno, off, size, .. } = span;
     if off < 0 {
-        reject!(env, EACCES, MemFault::NegativeBuffer { regno: Regno(regno), what, off, size });
+        reject!(EACCES, MemFault::NegativeBuffer { regno: Regno(regno), what, off, size });
     }
     let var = reg.val.var_off;
     if !var.is_const() || var.value != 0 {
-        reject!(env, EACCES, MemFault::VariableBuffer { regno: Regno(regno), off, var });
+        reject!(EACCES, MemFault::VariableBuffer { regno: Regno(regno), off, var });
     }
     Ok(())
 }

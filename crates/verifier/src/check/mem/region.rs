@@ -4,8 +4,7 @@
 
 use crate::check::mem::access::{MemAccess, check_no_leak};
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, MemFault, Regno, Word};
+use crate::rejection::{Check, MemFault, Regno, Word, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, TypeFlag};
 use skep_uapi::limits::BPF_MAX_VAR_OFF;
@@ -44,14 +43,14 @@ pub(crate) fn check_mem_region_access(env: &mut Env<'_>, span: Span, mem_size: u
         return refuse_negative(env, regno);
     }
     if let Err(stop) = check_inside(env, Span { off: low as i32, ..span }, mem_size) {
-        return Err(env.trace.led_to(stop, MemFault::MinOutside { regno: Regno(regno) }));
+        return Err(stop.led_to(MemFault::MinOutside { regno: Regno(regno) }));
     }
     if umax >= BPF_MAX_VAR_OFF as u64 {
-        reject!(env, EACCES, MemFault::UnboundedAccess { regno: Regno(regno) });
+        reject!(EACCES, MemFault::UnboundedAccess { regno: Regno(regno) });
     }
     let high = umax.wrapping_add(i64::from(off) as u64);
     if let Err(stop) = check_inside(env, Span { off: high as i32, ..span }, mem_size) {
-        return Err(env.trace.led_to(stop, MemFault::MaxOutside { regno: Regno(regno) }));
+        return Err(stop.led_to(MemFault::MaxOutside { regno: Regno(regno) }));
     }
     Ok(())
 }
@@ -74,7 +73,7 @@ fn whole_offset(reg: &Reg) -> (i64, u64) {
 
 /// A pointer may be anything from before its memory on.
 pub(crate) fn refuse_negative(env: &mut Env<'_>, regno: u8) -> Check {
-    reject!(env, EACCES, MemFault::MaybeNegative { regno: Regno(regno) })
+    reject!(EACCES, MemFault::MaybeNegative { regno: Regno(regno) })
 }
 
 /// Checks that the span lies in `[0, mem_size)`; `span.off` is all of the offset.
@@ -87,20 +86,16 @@ pub(crate) fn check_inside(env: &mut Env<'_>, span: Span, mem_size: u32) -> Chec
     let reg = env.reg(regno);
     match reg.ty.base {
         Base::MapKey if reg.ty.is(Base::MapKey) => {
-            reject!(env, EACCES, MemFault::BeyondMapKey { mem_size, off, size })
+            reject!(EACCES, MemFault::BeyondMapKey { mem_size, off, size })
         }
         Base::MapValue if reg.ty.is(Base::MapValue) => {
-            reject!(env, EACCES, MemFault::BeyondMapValue { mem_size, off, size })
+            reject!(EACCES, MemFault::BeyondMapValue { mem_size, off, size })
         }
         _ if reg.ty.is_packet() || reg.ty.is(Base::PacketEnd) => {
             let id = reg.id;
-            reject!(
-                env,
-                EACCES,
-                MemFault::BeyondPacket { off, size, regno: Regno(regno), id, mem_size }
-            )
+            reject!(EACCES, MemFault::BeyondPacket { off, size, regno: Regno(regno), id, mem_size })
         }
-        _ => reject!(env, EACCES, MemFault::BeyondMem { mem_size, off, size }),
+        _ => reject!(EACCES, MemFault::BeyondMem { mem_size, off, size }),
     }
 }
 
@@ -116,14 +111,14 @@ pub(crate) fn check_ptr_off_reg(
 ) -> Check {
     let (ty, off) = (reg.ty, reg.off);
     if off < 0 {
-        reject!(env, EACCES, MemFault::NegativeOffset { ty, regno: Regno(regno), off });
+        reject!(EACCES, MemFault::NegativeOffset { ty, regno: Regno(regno), off });
     }
     if !fixed_off_ok && off != 0 {
-        reject!(env, EACCES, MemFault::ModifiedPointer { ty, regno: Regno(regno), off });
+        reject!(EACCES, MemFault::ModifiedPointer { ty, regno: Regno(regno), off });
     }
     let var = reg.val.var_off;
     if !var.is_const() || var.value != 0 {
-        reject!(env, EACCES, MemFault::VariablePointer { ty, var });
+        reject!(EACCES, MemFault::VariablePointer { ty, var });
     }
     Ok(())
 }
@@ -132,10 +127,10 @@ pub(crate) fn check_ptr_off_reg(
 pub(super) fn access_mem(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     let rdonly = reg.ty.has(TypeFlag::MEM_RDONLY);
     if reg.ty.may_be_null() {
-        reject!(env, EACCES, MemFault::NotMemory { regno: Regno(at.regno), ty: reg.ty });
+        reject!(EACCES, MemFault::NotMemory { regno: Regno(at.regno), ty: reg.ty });
     }
     if at.is_write() && rdonly {
-        reject!(env, EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
+        reject!(EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
     }
     check_no_leak(env, at, "mem")?;
     // Reads of untrusted memory are probes: nothing can go wrong.

@@ -5,8 +5,7 @@
 use super::region::refuse_negative;
 use crate::check::mem::access::MemAccess;
 use crate::env::{Env, InsnFlags};
-use crate::log::reject;
-use crate::rejection::{Check, MemFault, Regno, Stop};
+use crate::rejection::{Check, MemFault, Regno, Stop, reject};
 use crate::state::arena::PackedReg;
 use crate::state::reg::Reg;
 use crate::state::reg_type::Base;
@@ -21,7 +20,7 @@ pub(crate) fn convert_accesses(env: &mut Env<'_>) -> Check {
         && let Some(i) = (0..env.facts.insns.len()).find(|&i| extends_arena(env, i))
     {
         env.walk.insn_idx = i as u32;
-        reject!(env, EOPNOTSUPP, MemFault::ArenaExtends);
+        reject!(EOPNOTSUPP, MemFault::ArenaExtends);
     }
     let lacks_conversion = |i: &usize| {
         let (insn, aux) = (env.facts.insns[*i], env.learned.aux[*i]);
@@ -32,7 +31,7 @@ pub(crate) fn convert_accesses(env: &mut Env<'_>) -> Check {
     };
     if let Some(i) = (0..env.facts.insns.len()).find(lacks_conversion) {
         env.walk.insn_idx = i as u32;
-        reject!(env, EFAULT, MemFault::CtxConversion);
+        reject!(EFAULT, MemFault::CtxConversion);
     }
     Ok(())
 }
@@ -57,7 +56,7 @@ fn sock_pointer(base: Base) -> Option<SockPointer> {
 
 pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() {
-        reject!(env, EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
+        reject!(EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
     }
     if reg.val.smin < 0 {
         return refuse_negative(env, at.regno);
@@ -71,7 +70,7 @@ pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32)
     let may_load = access.is_some_and(|it| !fields.lack(pointer.name(), it.field, range.size));
     if !may_load && !pointer.lacks_conversion(range) {
         let (regno, size) = (at.regno, at.size);
-        reject!(env, EACCES, MemFault::BeyondSocket { regno: Regno(regno), ty: reg.ty, off, size });
+        reject!(EACCES, MemFault::BeyondSocket { regno: Regno(regno), ty: reg.ty, off, size });
     }
     if let Some(value) = at.value_regno {
         env.set_name(value, PackedReg::UNKNOWN);

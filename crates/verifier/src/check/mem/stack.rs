@@ -8,8 +8,7 @@ use super::{stack_read, stack_write};
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::stack_bounds::check_stack_access_within_bounds;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, MemFault};
+use crate::rejection::{Check, MemFault, reject};
 use crate::state::reg::Reg;
 
 /// A load or store through a stack pointer.
@@ -28,7 +27,7 @@ pub(super) fn access_stack(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32
         AccessType::Write => stack_write::write_var_off(env, reg, at),
         AccessType::Read if at.value_regno.is_none() => {
             let (off, size) = (at.off, at.size);
-            reject!(env, EACCES, MemFault::VariableStackForHelper { var, off, size })
+            reject!(EACCES, MemFault::VariableStackForHelper { var, off, size })
         }
         AccessType::Read => stack_read::read_var_off(env, reg, at),
     }

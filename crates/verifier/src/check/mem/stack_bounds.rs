@@ -3,8 +3,7 @@
 use super::region::Span;
 use crate::check::mem::access::AccessType;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, MemFault, Regno, errno};
+use crate::rejection::{Check, MemFault, Regno, Stop, errno, reject};
 use skep_uapi::limits::{BPF_MAX_VAR_OFF, MAX_BPF_STACK_BYTES};
 
 /// Checks that the span lies in the stack for every variable offset, and makes the frame that deep.
@@ -32,7 +31,7 @@ pub(crate) fn check_stack_bounds(
         (min, min.wrapping_add(i64::from(size)))
     } else {
         if reg.val.smax >= BPF_MAX_VAR_OFF || reg.val.smin <= -BPF_MAX_VAR_OFF {
-            reject!(env, EACCES, MemFault::UnboundedStack { what, regno: Regno(regno), told });
+            reject!(EACCES, MemFault::UnboundedStack { what, regno: Regno(regno), told });
         }
         let (min, max) = (reg.val.smin, reg.val.smax);
         (min + i64::from(off), max + i64::from(off) + i64::from(size))
@@ -61,7 +60,7 @@ pub(crate) fn check_stack_bounds(
     } else {
         MemFault::VariableBeyondStack { what, regno, var, off, size, told }
     };
-    Err(env.trace.refuse(errno, kind))
+    Err(Stop::refuse(errno, kind))
 }
 
 /// Makes the stack of a frame at least `bytes` deep.

@@ -7,8 +7,7 @@ use super::stack_write::scrub;
 use crate::check::mem::access::AccessType;
 use crate::check::mem::stack_bounds::check_stack_bounds;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, MemFault, Regno};
+use crate::rejection::{Check, MemFault, Regno, reject};
 use crate::state::arena::PackedReg;
 use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
@@ -35,7 +34,7 @@ pub(crate) fn check_stack_range_initialized(
     let Span { regno, off, size, .. } = span;
     let var = reg.val.var_off;
     if size == 0 && !span.zero_size_allowed {
-        reject!(env, EACCES, MemFault::ZeroSizedRead);
+        reject!(EACCES, MemFault::ZeroSizedRead);
     }
     check_stack_bounds(env, span, (ty, true))?;
     let (min_off, max_off, raw) = if var.is_const() {
@@ -43,7 +42,7 @@ pub(crate) fn check_stack_range_initialized(
         (at, at, raw)
     } else {
         if !env.facts.bypass_spec_v1 {
-            reject!(env, EACCES, MemFault::VariableStackUnprivileged { regno: Regno(regno), var });
+            reject!(EACCES, MemFault::VariableStackUnprivileged { regno: Regno(regno), var });
         }
         let at = |bound: i64| (bound + i64::from(off)) as i32;
         (at(reg.val.smin), at(reg.val.smax), None)
@@ -62,17 +61,9 @@ pub(crate) fn check_stack_range_initialized(
         if !touch_byte(env, frameno, at, clobbers) {
             let i = at - min_off;
             if var.is_const() {
-                reject!(
-                    env,
-                    EACCES,
-                    MemFault::UninitStackArg { regno: Regno(regno), min_off, i, size }
-                );
+                reject!(EACCES, MemFault::UninitStackArg { regno: Regno(regno), min_off, i, size });
             }
-            reject!(
-                env,
-                EACCES,
-                MemFault::UninitVariableStackArg { regno: Regno(regno), var, i, size }
-            );
+            reject!(EACCES, MemFault::UninitVariableStackArg { regno: Regno(regno), var, i, size });
         }
         let spi = spi_of(at);
         if marked.replace(spi) != Some(spi) {
@@ -113,7 +104,7 @@ fn check_no_dynptr(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32)) -> C
     for off in from..to {
         let slot = env.walk.cur.frames[frameno as usize].slot(spi_of(off));
         if slot.is_some_and(|s| s.types[(-off - 1) as usize % 8] == SlotType::Dynptr) {
-            reject!(env, EACCES, MemFault::WriteToDynptr { off });
+            reject!(EACCES, MemFault::WriteToDynptr { off });
         }
     }
     Ok(())

@@ -9,8 +9,7 @@ use crate::check::alu_rules::assign_scalar_id;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::stack_write::reg_width;
 use crate::env::Env;
-use crate::log::reject;
-use crate::rejection::{Check, MemFault};
+use crate::rejection::{Check, MemFault, reject};
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
 use crate::state::stack::{Slot, SlotType, spi_of};
@@ -63,7 +62,7 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
         match at.value_regno {
             Some(dst) => env.set_reg(dst, reg),
             None if !env.facts.allow_ptr_leaks && !reg.is_scalar() => {
-                reject!(env, EACCES, MemFault::StackLeaksPointer { off: at.off })
+                reject!(EACCES, MemFault::StackLeaksPointer { off: at.off })
             }
             None => {}
         }
@@ -71,7 +70,7 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
     }
     if !reg.is_scalar() {
         env.trace.print_source_line(env.facts, env.walk.insn_idx, "; ");
-        reject!(env, EACCES, MemFault::FillSize);
+        reject!(EACCES, MemFault::FillSize);
     }
     let Some(dst) = at.value_regno else { return Ok(false) };
     let narrow = env.facts.rules().narrow_fills_keep_ranges;
@@ -120,7 +119,7 @@ fn check_initialized(env: &mut Env<'_>, slot: &Slot, at: MemAccess, spilled_ok: 
         };
         if !readable {
             let (off, size) = (at.off, at.size);
-            reject!(env, EACCES, MemFault::UninitStack { off, i, size });
+            reject!(EACCES, MemFault::UninitStack { off, i, size });
         }
     }
     Ok(())

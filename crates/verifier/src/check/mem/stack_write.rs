@@ -6,8 +6,7 @@
 use crate::check::alu_rules::assign_scalar_id;
 use crate::check::mem::access::MemAccess;
 use crate::env::{Env, InsnFlags};
-use crate::log::reject;
-use crate::rejection::{Check, MemFault, errno};
+use crate::rejection::{Check, MemFault, Stop, errno, reject};
 use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
@@ -73,10 +72,10 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
         (Some(reg), Some(regno)) if is_spillable(reg.ty) => {
             if !whole {
                 env.trace.print_source_line(env.facts, env.walk.insn_idx, "; ");
-                reject!(env, EACCES, MemFault::SpillSize);
+                reject!(EACCES, MemFault::SpillSize);
             }
             if frameno != env.walk.cur.curframe() && reg.ty.is(Base::Stack) {
-                reject!(env, EINVAL, MemFault::StackPointerToCaller);
+                reject!(EINVAL, MemFault::StackPointerToCaller);
             }
             save_register_state(env, (frameno, spi), env.walk.frame().name(regno), at.size);
         }
@@ -97,7 +96,7 @@ fn check_no_corruption(env: &mut Env<'_>, frameno: u32, spi: usize, whole: bool)
         return Ok(());
     }
     if env.slot(frameno, spi).is_spilled() && !env.spilled(frameno, spi).is_scalar() {
-        reject!(env, EACCES, MemFault::CorruptsSpill);
+        reject!(EACCES, MemFault::CorruptsSpill);
     }
     Ok(())
 }
@@ -215,7 +214,7 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
     let ty = slot.types[byte];
     if !env.facts.allow_ptr_leaks && !matches!(ty, SlotType::Misc | SlotType::Zero) {
         let kind = MemFault::VariableWriteOverSpill { insn_idx, off };
-        return Err(env.trace.refuse_without_newline(errno::EINVAL, kind));
+        return Err(Stop::refuse_open_line(errno::EINVAL, kind));
     }
     if writing_zero && ty == SlotType::Spill && slot.is_spilled() {
         let spilled = env.store.arena.reg(slot.spill);
@@ -230,7 +229,7 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
     let stays_zero = writing_zero && ty == SlotType::Zero;
     if ty == SlotType::Invalid && !env.facts.allow_uninit_stack {
         let kind = MemFault::VariableWriteOverUninit { insn_idx, off };
-        return Err(env.trace.refuse_without_newline(errno::EINVAL, kind));
+        return Err(Stop::refuse_open_line(errno::EINVAL, kind));
     }
     let mut slot = env.slot(frameno, spi);
     slot.types[byte] = if stays_zero { SlotType::Zero } else { SlotType::Misc };
