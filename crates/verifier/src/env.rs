@@ -9,8 +9,8 @@ pub(crate) mod walk;
 
 pub(crate) use crate::insn_aux::{CallMap, Form, Found, InsnAux, InsnFlags, LoopInline};
 pub(crate) use crate::trace::sinks::Trace;
-pub(crate) use facts::{Facts, MapView};
-pub(crate) use learned::{Learned, SubprogInfo};
+pub(crate) use facts::{Facts, MapView, Subprog};
+pub(crate) use learned::{Learned, SubprogUse};
 pub(crate) use store::Store;
 pub(crate) use walk::Walk;
 
@@ -80,13 +80,7 @@ impl Env<'_> {
     /// Replaces a register of the current frame.
     pub(crate) fn set_reg(&mut self, i: u8, reg: Reg) {
         let name = self.store.arena.pack(&reg);
-        self.set_name(i, name);
-    }
-    /// The same by name.
-    #[inline]
-    pub(crate) fn set_name(&mut self, i: u8, name: PackedReg) {
-        self.walk.scratched_regs |= 1 << i;
-        self.walk.cur.frame_mut().set_name(i, name);
+        self.walk.set_name(i, name);
     }
     /// The insn being walked.
     pub(crate) fn insn(&self) -> Insn {
@@ -133,5 +127,14 @@ impl Env<'_> {
                 }
             }
         }
+    }
+}
+
+impl Walk {
+    /// The same by name.
+    #[inline]
+    pub(crate) fn set_name(&mut self, i: u8, name: PackedReg) {
+        self.scratched_regs |= 1 << i;
+        self.cur.frame_mut().set_name(i, name);
     }
 }

@@ -48,43 +48,42 @@ pub(crate) fn judge(mut setup: Setup<'_>) -> (Outcome, Option<Box<Recorder>>) {
     });
     let Setup { facts, walk, store, learned, trace } = setup;
     let mut env = Env { facts: &facts, walk, store, learned, trace: trace.for_less() };
-    let program = facts.prog;
     let walked = shape.and_then(|()| run(&mut env));
     if let Err(Stop::Reject(refused)) = &walked {
-        env.trace.refused(refused);
+        env.tell_refused(refused);
     }
-    let recorder = env.trace.recorder.take();
-    let insn_idx = env.walk.insn_idx;
-    let frameno = env.walk.cur.frames.len().saturating_sub(1) as u32;
     if judged {
         env.print_stats();
     }
     env.store.stats.mem_peak = env.held().peak();
     env.store.stats.waiting_max = env.store.branches.room() as u32;
     env.store.stats.mem_final = env.held().in_use();
-    let stats = env.store.stats;
-    let words = env.facts.config.profile.words;
+    let too_far = walks_too_far(&env);
+    let Env { walk, store, learned, trace, .. } = env;
+    let (log, recorder) = (trace.log.finish(), trace.recorder);
+    let stats = store.stats;
     let verdict = match walked {
-        Ok(()) if walks_too_far(&env) => {
+        Ok(()) if too_far => {
             Verdict::Unsupported("walks of so many insns, which this kernel may not end".to_owned())
         }
         Ok(()) => {
-            let (depth, doubt) = (stats.stack_depth_bytes, Doubt::of(&env));
-            let nr_cpu_ids = env.facts.config.nr_cpu_ids;
-            let walked = fixup::Walked::take(&mut env);
-            let verified =
-                VerifiedProgram::new(program.clone(), depth, (walked, doubt), nr_cpu_ids);
+            let doubt = Doubt::of(facts.config, learned.doubt);
+            let (program, depth) = (facts.prog.clone(), stats.stack_depth_bytes);
+            let walked = fixup::Walked::new(learned, facts.subprogs);
+            let nr_cpu_ids = facts.config.nr_cpu_ids;
+            let verified = VerifiedProgram::new(program, depth, (walked, doubt), nr_cpu_ids);
             Verdict::Accepted(Box::new(verified))
         }
-        Err(Stop::Reject(refused)) => Verdict::Rejected(refused.at(insn_idx, frameno, words)),
+        Err(Stop::Reject(refused)) => {
+            let frameno = walk.cur.frames.len().saturating_sub(1) as u32;
+            let words = facts.config.profile.words;
+            Verdict::Rejected(refused.at(walk.insn_idx, frameno, words))
+        }
         Err(Stop::Unsupported(what)) => Verdict::Unsupported(what),
         Err(Stop::OutOfMemory) => Verdict::OutOfMemory,
         Err(Stop::Bug(what)) => Verdict::Bug(what),
     };
-    if let Verdict::Rejected(rejection) = &verdict {
-        env.tell_refused(rejection);
-    }
-    (Outcome { verdict, stats, log: env.trace.log.finish() }, recorder)
+    (Outcome { verdict, stats, log }, recorder)
 }
 
 /// The walk, and what comes after it.

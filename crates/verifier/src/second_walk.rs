@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 impl Doubt {
     /// Of a walk that came to its end.
-    pub(crate) fn of(env: &Env<'_>) -> Option<Doubt> {
-        let hole = env.learned.doubt?;
-        let tuning = Tuning { backtrack_skip: BacktrackSkip::Off, ..env.facts.config.tuning };
-        let config = Config { log_level: 0, tuning, ..env.facts.config.clone() };
+    pub(crate) fn of(config: &Config, hole: Option<KernelHole>) -> Option<Doubt> {
+        let hole = hole?;
+        let tuning = Tuning { backtrack_skip: BacktrackSkip::Off, ..config.tuning };
+        let config = Config { log_level: 0, tuning, ..config.clone() };
         Some(Doubt { hole, config })
     }
 

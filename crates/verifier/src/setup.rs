@@ -10,7 +10,7 @@ use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::check::line_info;
 use crate::check::replaced::check_may_be_replaced;
-use crate::env::{Facts, InsnFlags, Learned, MapView, Setup, Store, SubprogInfo, Trace, Walk};
+use crate::env::{Facts, InsnFlags, Learned, MapView, Setup, Store, Subprog, SubprogUse, Trace, Walk};
 use crate::log::verbose;
 use crate::passes::cfg::Loops;
 use crate::passes::const_regs::decide_jumps;
@@ -48,6 +48,7 @@ impl<'a> Facts<'a> {
             exception_cb: None,
             callable: Callable::new(prog, config),
             fields_have_trust: fields_have_trust(prog),
+            subprogs: Vec::new(),
             stack_use: StackUse::default(),
             layout: Subprogs::default(),
             test_state_freq: bpf_capable && flags.contains(ProgFlags::TEST_STATE_FREQ),
@@ -82,7 +83,7 @@ impl<'a> Setup<'a> {
     }
 
     /// What `BPF_PROG_LOAD` refuses before it looks at an insn.
-    pub(crate) fn check_load_attributes(&mut self) -> Check {
+    pub(crate) fn check_load_attributes(&self) -> Check {
         if self.facts.maps_unknown {
             return unsupported("maps whose values have so many members");
         }
@@ -101,9 +102,9 @@ impl<'a> Setup<'a> {
 
     /// Subprogs, control flow, live registers, components.
     pub(crate) fn check_program_shape(&mut self) -> Check {
-        func_info::check_btf_func_early(self)?;
+        func_info::check_btf_func_early(&self.facts)?;
         // The statistics of a refusal list the program from now on.
-        self.learned.subprogs = vec![SubprogInfo::default()];
+        self.learned.subprogs = vec![SubprogUse::default()];
         let mut subprogs = self.find_functions()?;
         self.list_subprogs(&subprogs);
         if self.trace.log.traces_all() {
@@ -112,8 +113,8 @@ impl<'a> Setup<'a> {
         }
         self.pass(check_subprogs(&self.facts.insns, &mut subprogs))?;
         self.list_subprogs(&subprogs);
-        func_info::check_btf_func(self, &subprogs)?;
-        line_info::check_btf_line(self)?;
+        func_info::check_btf_func(&self.facts, &subprogs)?;
+        line_info::check_btf_line(&self.facts)?;
         self.facts.exception_cb = subprogs.exception_cb.map(|i| i as u32);
         if let Some(cb) = subprogs.exception_cb.and_then(|i| self.learned.subprogs.get_mut(i)) {
             cb.called = true;
@@ -128,12 +129,12 @@ impl<'a> Setup<'a> {
         };
         let Facts { insns, callable, .. } = &self.facts;
         let cfg = self.pass(cfg::check_cfg(insns, &subprogs, callable, loops_allowed))?;
-        for (i, subprog) in self.learned.subprogs.iter_mut().enumerate() {
+        for (i, subprog) in self.facts.subprogs.iter_mut().enumerate() {
             subprog.changes_pkt_data = cfg.changes_pkt_data.get(i).copied().unwrap_or(false);
             subprog.might_sleep = cfg.might_sleep.get(i).copied().unwrap_or(false);
         }
         self.refuse_recursion(&subprogs)?;
-        crate::check::attach::check_attach_btf_id(self)?;
+        crate::check::attach::check_attach_btf_id(&self.facts)?;
         let order = self.order_insns(&subprogs);
         let loops = if self.facts.callbacks_are_loops() { cfg::mark::CALLS_CALLBACK } else { 0 };
         let components = scc::compute_scc(&self.facts.insns, &|at| cfg.marks[at] & loops != 0);
@@ -230,7 +231,7 @@ impl<'a> Setup<'a> {
         };
         let found = find_subprogs(&facts.insns, facts.bpf_capable, &mut starts, add);
         let found = self.pass(found);
-        self.learned.subprogs = vec![SubprogInfo::default(); starts.count];
+        self.learned.subprogs = vec![SubprogUse::default(); starts.count];
         found?;
         let exception_cb = match self.facts.rules().exceptions {
             true => self.pass(find_exception_cb(self.facts.prog))?,
@@ -251,7 +252,7 @@ impl<'a> Setup<'a> {
     }
 
     /// No function may be among those that it calls.
-    fn refuse_recursion(&mut self, subprogs: &Subprogs) -> Check {
+    fn refuse_recursion(&self, subprogs: &Subprogs) -> Check {
         if !self.facts.rules().recursion_refused_first {
             return Ok(());
         }
@@ -259,23 +260,24 @@ impl<'a> Setup<'a> {
             return Ok(());
         };
         let name =
-            |subprog: usize| self.learned.subprogs.get(subprog).map_or("", |it| &it.name).into();
+            |subprog: usize| self.facts.subprogs.get(subprog).map_or("", |it| &it.name).into();
         reject!(EINVAL, FlowFault::Recursion { from: name(from), to: name(to) })
     }
 
     fn list_subprogs(&mut self, subprogs: &Subprogs) {
-        self.learned.subprogs = (0..subprogs.count())
+        self.learned.subprogs = vec![SubprogUse::default(); subprogs.count()];
+        self.facts.subprogs = (0..subprogs.count())
             .map(|i| {
                 let flags = subprogs.flags[i];
                 let (name, is_global) = self.subprog_name(subprogs.start(i));
-                SubprogInfo {
+                Subprog {
                     start: subprogs.start(i),
                     name,
                     is_global,
                     has_tail_call: flags.has_tail_call,
                     has_ld_abs: flags.has_ld_abs,
                     is_exception_cb: flags.is_exception_cb,
-                    ..SubprogInfo::default()
+                    ..Subprog::default()
                 }
             })
             .collect();

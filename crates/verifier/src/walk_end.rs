@@ -3,7 +3,7 @@
 //! Kernel: `check_max_stack_depth`, `print_verification_stats` (6.18).
 
 use crate::check::replaced::loaded_type;
-use crate::env::{Env, InsnFlags, LoopInline};
+use crate::env::{Env, InsnFlags, Learned, LoopInline};
 use crate::log::verbose;
 use crate::passes::dead_func::{address_of_removed_end, removed_before_exception_cb};
 use crate::passes::final_depth::{WalkedInsns, final_stack_depths, stack_depth_text};
@@ -49,13 +49,15 @@ impl Env<'_> {
         for (subprog, reachable) in self.learned.subprogs.iter_mut().zip(reachable) {
             subprog.tail_call_reachable = reachable;
         }
-        if let Some(idx) = address_of_removed_end(&self.facts.insns, &self.facts.layout, self) {
+        if let Some(idx) =
+            address_of_removed_end(&self.facts.insns, &self.facts.layout, &self.learned)
+        {
             self.walk.insn_idx = idx as u32;
             return unsupported(
                 "the address of a function that is never walked, where no function will be",
             );
         }
-        if let Some(idx) = removed_before_exception_cb(&self.facts.layout, self) {
+        if let Some(idx) = removed_before_exception_cb(&self.facts.layout, &self.learned) {
             self.walk.insn_idx = idx as u32;
             return unsupported("functions removed before the exception callback");
         }
@@ -68,7 +70,7 @@ impl Env<'_> {
         if !self.learned.accepted {
             return depths;
         }
-        final_stack_depths(&self.facts.insns, &self.facts.layout, self, &depths)
+        final_stack_depths(&self.facts.insns, &self.facts.layout, &self.learned, &depths)
     }
 
     /// The last line of the log.
@@ -98,15 +100,15 @@ impl Env<'_> {
     }
 }
 
-impl WalkedInsns for Env<'_> {
+impl WalkedInsns for Learned {
     fn was_seen(&self, idx: usize) -> bool {
-        self.learned.aux[idx].has(InsnFlags::SEEN)
+        self.aux[idx].has(InsnFlags::SEEN)
     }
     fn loop_is_inlined(&self, idx: usize) -> bool {
-        matches!(self.learned.aux[idx].loop_inline(), LoopInline::Fits(_))
+        matches!(self.aux[idx].loop_inline(), LoopInline::Fits(_))
     }
     fn saw_exception(&self) -> bool {
-        self.learned.seen_exception
+        self.seen_exception
     }
 }
 

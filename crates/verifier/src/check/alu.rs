@@ -115,7 +115,7 @@ fn mov64(env: &mut Env<'_>, insn: Insn) -> Check {
         let rules = env.facts.rules();
         scalar_rules::sign_extend(rules, &mut env.reg_mut(insn.dst).val, insn.off as u32 >> 3);
     } else {
-        env.set_name(insn.dst, PackedReg::UNKNOWN);
+        env.walk.set_name(insn.dst, PackedReg::UNKNOWN);
     }
     Ok(())
 }
@@ -126,7 +126,7 @@ fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
         reject!(EACCES, InsnFault::PartialCopy { regno: Regno(insn.src) });
     }
     if !src.is_scalar() {
-        env.set_name(insn.dst, PackedReg::UNKNOWN);
+        env.walk.set_name(insn.dst, PackedReg::UNKNOWN);
     } else if insn.off == 0 {
         let unchanged = env.facts.rules().mov32_links && src.val.umax <= u64::from(u32::MAX);
         copy_extended(env, insn, unchanged);
@@ -186,7 +186,7 @@ fn adjust_reg(env: &mut Env<'_>, insn: Insn) -> Check {
     match (dst.is_scalar(), src.is_scalar()) {
         (false, false) => {
             if insn.op() == BPF_SUB && env.facts.allow_ptr_leaks {
-                env.set_name(insn.dst, PackedReg::UNKNOWN);
+                env.walk.set_name(insn.dst, PackedReg::UNKNOWN);
                 return Ok(());
             }
             let op = BPF_ALU_STRING[(insn.op() >> 4) as usize];

@@ -99,7 +99,7 @@ fn loops_in_machine_code(insn: Insn) -> bool {
     [BPF_AND, BPF_OR, BPF_XOR].into_iter().any(is)
 }
 
-fn refuse_pointer(env: &mut Env<'_>, regno: u8) -> Check {
+fn refuse_pointer(env: &Env<'_>, regno: u8) -> Check {
     if env.is_pointer_value(regno) {
         reject!(EACCES, InsnFault::AtomicLeak { regno: Regno(regno) });
     }
@@ -107,7 +107,7 @@ fn refuse_pointer(env: &mut Env<'_>, regno: u8) -> Check {
 }
 
 /// Memory that is rewritten or guarded when it is accessed cannot be accessed atomically.
-fn check_ptr_type(env: &mut Env<'_>, regno: u8, what: Word) -> Check {
+fn check_ptr_type(env: &Env<'_>, regno: u8, what: Word) -> Check {
     let ty = env.reg(regno).ty;
     if ty.is(Base::Ctx) || ty.is_packet() || ty.is(Base::FlowKeys) || ty.is_sk() {
         reject!(EACCES, InsnFault::AtomicTarget { what, regno: Regno(regno), ty });

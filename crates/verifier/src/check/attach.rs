@@ -6,7 +6,7 @@
 use super::attach_target::check_trampoline_target;
 use super::replaced::check_replaced;
 use super::struct_ops::check_struct_ops_btf_id;
-use crate::env::{Facts, Setup};
+use crate::env::Facts;
 use crate::rejection::{AttachFault, Check, Stop, errno, reject, unsupported};
 use skep_btf::{Kind, Type, TypeId};
 use skep_program::AttachTarget;
@@ -51,28 +51,28 @@ fn attach_btf_id(facts: &Facts<'_>) -> u32 {
 
 /// Checks that programs of this kind may sleep if the program says so, what struct_ops programs
 /// implement, and whether there is such a thing as what tracing programs trace.
-pub(crate) fn check_attach_btf_id(env: &mut Setup<'_>) -> Check {
-    let sleepable = env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
-    if env.facts.prog.prog_type == ProgType::Syscall && !env.facts.is_replacement() {
+pub(crate) fn check_attach_btf_id(facts: &Facts<'_>) -> Check {
+    let sleepable = facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
+    if facts.prog.prog_type == ProgType::Syscall && !facts.is_replacement() {
         if !sleepable {
             reject!(EINVAL, AttachFault::NotSleepable);
         }
         return Ok(());
     }
-    if sleepable && !can_be_sleepable(&env.facts) {
+    if sleepable && !can_be_sleepable(facts) {
         // Nobody asked whether those that change what they see may sleep.
-        let is_writable = env.facts.prog.prog_type == ProgType::RawTracepointWritable;
-        if env.facts.rules().tracepoints_sleep && is_writable {
+        let is_writable = facts.prog.prog_type == ProgType::RawTracepointWritable;
+        if facts.rules().tracepoints_sleep && is_writable {
             return unsupported("writable tracepoints that sleep, on this kernel");
         }
         reject!(EINVAL, AttachFault::Sleepable);
     }
-    if let AttachTarget::Function(target) = &env.facts.prog.attach {
-        return check_replaced(env, target);
+    if let AttachTarget::Function(target) = &facts.prog.attach {
+        return check_replaced(facts, target);
     }
-    match env.facts.prog.prog_type {
-        ProgType::StructOps => check_struct_ops_btf_id(env),
-        ProgType::Tracing | ProgType::Lsm => check_attach_target(env),
+    match facts.prog.prog_type {
+        ProgType::StructOps => check_struct_ops_btf_id(facts),
+        ProgType::Tracing | ProgType::Lsm => check_attach_target(facts),
         _ => Ok(()),
     }
 }
@@ -105,18 +105,18 @@ fn can_be_sleepable(facts: &Facts<'_>) -> bool {
     }
 }
 
-fn check_attach_target(env: &mut Setup<'_>) -> Check {
-    let id = attach_btf_id(&env.facts);
-    let named = matches!(env.facts.prog.attach, AttachTarget::Unresolved(_));
+fn check_attach_target(facts: &Facts<'_>) -> Check {
+    let id = attach_btf_id(facts);
+    let named = matches!(facts.prog.attach, AttachTarget::Unresolved(_));
     if id == 0 && !named {
         reject!(EINVAL, AttachFault::NoBtfId);
     }
-    let Some(btf) = env.facts.prog.kernel_btf.as_deref().filter(|_| !named) else { return Ok(()) };
+    let Some(btf) = facts.prog.kernel_btf.as_deref().filter(|_| !named) else { return Ok(()) };
     let Some(target) = btf.get(TypeId(id)) else {
         reject!(EINVAL, AttachFault::InvalidId { id });
     };
     let name = target.name();
-    let possible = match env.facts.prog.attach_type() {
+    let possible = match facts.prog.attach_type() {
         Some(AttachType::TraceRawTp) => {
             if target.kind() != Kind::Typedef {
                 reject!(EINVAL, AttachFault::NotTypedef { id });
@@ -124,8 +124,8 @@ fn check_attach_target(env: &mut Setup<'_>) -> Check {
             let Some(tracepoint) = name.strip_prefix(TRACEPOINT_PREFIX) else {
                 reject!(EINVAL, AttachFault::WrongName { id, name: name.into() });
             };
-            let sleepable = env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
-            if sleepable && !env.facts.rules().tracing_sleeps && !FAULTABLE.contains(&tracepoint) {
+            let sleepable = facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE);
+            if sleepable && !facts.rules().tracing_sleeps && !FAULTABLE.contains(&tracepoint) {
                 let name = tracepoint.into();
                 reject!(EINVAL, AttachFault::TargetNotFaultable { name });
             }
@@ -144,7 +144,7 @@ fn check_attach_target(env: &mut Setup<'_>) -> Check {
             }
             match attach {
                 AttachType::TraceIter => is_iterator(target),
-                _ => return check_trampoline_target(env, target),
+                _ => return check_trampoline_target(facts, target),
             }
         }
         _ => false,

@@ -6,7 +6,7 @@
 //! Kernel: `bpf_check_attach_target`, `btf_distill_func_proto`, `check_attach_btf_id`,
 //! `bpf_lsm_verify_prog` (6.18).
 
-use crate::env::{Facts, Setup};
+use crate::env::Facts;
 use crate::passes::prototypes::prototype_fault;
 use crate::rejection::{AttachFault, Check, reject, unsupported};
 use skep_btf::Type;
@@ -14,17 +14,17 @@ use skep_uapi::trampoline::{self, Hook};
 use skep_uapi::{AttachType, ProgFlags, ProgType, is_gpl_compatible};
 
 /// Refuses a function that programs of this kind cannot attach to.
-pub(super) fn check_trampoline_target(env: &mut Setup<'_>, func: Type<'_>) -> Check {
-    check_prototype(env, func)?;
-    check_trampoline(env, func.name())?;
-    match env.facts.prog.prog_type {
-        ProgType::Lsm => check_lsm_hook(env, (func.id().0, func.name())),
-        _ => check_not_denied(env, func.name()),
+pub(super) fn check_trampoline_target(facts: &Facts<'_>, func: Type<'_>) -> Check {
+    check_prototype(func)?;
+    check_trampoline(facts, func.name())?;
+    match facts.prog.prog_type {
+        ProgType::Lsm => check_lsm_hook(facts, (func.id().0, func.name())),
+        _ => check_not_denied(facts, func.name()),
     }
 }
 
 /// What a trampoline can pass on.
-fn check_prototype(env: &mut Setup<'_>, func: Type<'_>) -> Check {
+fn check_prototype(func: Type<'_>) -> Check {
     match prototype_fault(func) {
         Some(text) => reject!(EINVAL, AttachFault::Prototype { text: text.into() }),
         None => Ok(()),
@@ -33,18 +33,17 @@ fn check_prototype(env: &mut Setup<'_>, func: Type<'_>) -> Check {
 
 /// A function that is called through a trampoline: it has an address, and may sleep or be changed
 /// if the program does that.
-fn check_trampoline(env: &mut Setup<'_>, name: &str) -> Check {
-    if env.facts.config.kernel_symbols.as_ref().is_some_and(|symbols| !(symbols.0)(name)) {
+fn check_trampoline(facts: &Facts<'_>, name: &str) -> Check {
+    if facts.config.kernel_symbols.as_ref().is_some_and(|symbols| !(symbols.0)(name)) {
         reject!(ENOENT, AttachFault::NoAddress { name: name.into() });
     }
-    if env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE) {
-        if !may_sleep(&env.facts, name)? {
+    if facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE) {
+        if !may_sleep(facts, name)? {
             reject!(EINVAL, AttachFault::TargetNotSleepable { name: name.into() });
         }
         return Ok(());
     }
-    if env.facts.prog.attach_type() == Some(AttachType::ModifyReturn)
-        && !may_be_modified(&env.facts, name)?
+    if facts.prog.attach_type() == Some(AttachType::ModifyReturn) && !may_be_modified(facts, name)?
     {
         reject!(EINVAL, AttachFault::NotModifiable { name: name.into() });
     }
@@ -88,11 +87,11 @@ fn takes_errors(facts: &Facts<'_>, name: &str) -> Check<bool> {
     }
 }
 
-fn check_lsm_hook(env: &mut Setup<'_>, (id, name): (u32, &str)) -> Check {
-    if !is_gpl_compatible(&env.facts.prog.license) {
+fn check_lsm_hook(facts: &Facts<'_>, (id, name): (u32, &str)) -> Check {
+    if !is_gpl_compatible(&facts.prog.license) {
         reject!(EINVAL, AttachFault::LsmNeedsGpl);
     }
-    match trampoline::lsm_hook_by(name, env.facts.rules()) {
+    match trampoline::lsm_hook_by(name, facts.rules()) {
         Hook::Disabled => {
             reject!(EINVAL, AttachFault::DisabledHook { id, name: name.into() })
         }
@@ -101,14 +100,12 @@ fn check_lsm_hook(env: &mut Setup<'_>, (id, name): (u32, &str)) -> Check {
     }
 }
 
-fn check_not_denied(env: &mut Setup<'_>, name: &str) -> Check {
+fn check_not_denied(facts: &Facts<'_>, name: &str) -> Check {
     if trampoline::is_denied(name) {
         reject!(EINVAL, AttachFault::Denied { name: name.into() });
     }
-    let returns = matches!(
-        env.facts.prog.attach_type(),
-        Some(AttachType::TraceFexit | AttachType::ModifyReturn)
-    );
+    let returns =
+        matches!(facts.prog.attach_type(), Some(AttachType::TraceFexit | AttachType::ModifyReturn));
     if returns && trampoline::never_returns(name) {
         reject!(EINVAL, AttachFault::NoReturn { name: name.into() });
     }

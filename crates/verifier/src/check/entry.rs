@@ -4,7 +4,7 @@
 
 use super::call::func_contract::prepare_func_args;
 use crate::check::call::sub_arg::SubArg;
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::rejection::{Check, FuncFault, Stop, reject, unsupported};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -36,9 +36,9 @@ fn prepare_global(env: &mut Env<'_>, subprogno: u32) -> Check {
         return Err(stop.because(Some(refused.kind)));
     }
     let args = env.learned.subprogs[subprogno as usize].args.clone().unwrap_or_default();
-    if env.learned.subprogs[subprogno as usize].is_exception_cb {
+    if env.facts.subprogs[subprogno as usize].is_exception_cb {
         env.walk.frame_mut().meta_mut().in_exception_callback_fn = true;
-        if returns_void(env, subprogno) {
+        if returns_void(env.facts, subprogno) {
             reject!(EINVAL, FuncFault::ExceptionCbVoid);
         }
         if !matches!(*args, [SubArg::Scalar]) {
@@ -53,10 +53,10 @@ fn prepare_global(env: &mut Env<'_>, subprogno: u32) -> Check {
 }
 
 /// Kernel: `subprog_returns_void` (6.18).
-fn returns_void(env: &Env<'_>, subprogno: u32) -> bool {
-    let start = env.learned.subprogs[subprogno as usize].start;
-    let row = env.facts.prog.func_info.iter().find(|row| row.insn_off.0 == start);
-    let (Some(row), Some(btf)) = (row, env.facts.prog.btf.as_deref()) else { return false };
+fn returns_void(facts: &Facts<'_>, subprogno: u32) -> bool {
+    let start = facts.subprogs[subprogno as usize].start;
+    let row = facts.prog.func_info.iter().find(|row| row.insn_off.0 == start);
+    let (Some(row), Some(btf)) = (row, facts.prog.btf.as_deref()) else { return false };
     let proto = btf.ty(TypeId(row.type_id)).target();
     btf.skip_modifiers(proto.target_id()).kind() == Kind::Void
 }

@@ -7,7 +7,7 @@ use super::mem::region::check_ptr_off_reg;
 use super::reg_arg::Operand;
 use super::struct_ops::Target;
 use crate::check::fields::check_fields;
-use crate::env::{Env, InsnFlags};
+use crate::env::{Env, Facts, InsnFlags};
 use crate::explore::next::Next;
 use crate::log::verbose;
 use crate::rejection::{
@@ -39,7 +39,7 @@ pub(crate) fn check_exit(env: &mut Env<'_>) -> Check<Next> {
 pub(crate) const THROW: &str = "bpf_throw";
 
 /// The same of an exception where it counts as the exit of the function that throws.
-pub(crate) fn check_exit_of_all(env: &mut Env<'_>) -> Check {
+pub(crate) fn check_exit_of_all(env: &Env<'_>) -> Check {
     const WHAT: Word = "BPF_EXIT instruction in main prog";
     check_reference_leak(env, WHAT)?;
     let in_main = env.walk.cur.curframe() == 0;
@@ -48,7 +48,7 @@ pub(crate) fn check_exit_of_all(env: &mut Env<'_>) -> Check {
 
 /// Checks that nothing is held that must be given back before `what`; locks and sections only if
 /// `check_lock`.
-pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: Word) -> Check {
+pub(crate) fn check_resource_leak(env: &Env<'_>, check_lock: bool, what: Word) -> Check {
     if check_lock && env.walk.cur.refs.active_locks > 0 {
         reject!(EINVAL, FlowFault::EndUnderLock { what });
     }
@@ -70,7 +70,7 @@ pub(crate) fn check_resource_leak(env: &mut Env<'_>, check_lock: bool, what: Wor
     reject!(EINVAL, FlowFault::EndInRegion { what, region })
 }
 
-fn check_reference_leak(env: &mut Env<'_>, what: Word) -> Check {
+fn check_reference_leak(env: &Env<'_>, what: Word) -> Check {
     let returned = match env.facts.prog.prog_type {
         ProgType::StructOps => env.reg(0).ref_obj_id,
         _ => 0,
@@ -111,7 +111,7 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         env.mark_chain_precision(0)?;
         let range = callee.callback_ret_range;
         if !is_within(range, &r0, false) {
-            return refuse_scalar(env, (&r0, 0), range, "At callback return");
+            return refuse_scalar((&r0, 0), range, "At callback return");
         }
         let marked = env.learned.aux[callee.callsite as usize].has(InsnFlags::CALLS_CALLBACK);
         if !marked && env.facts.rules().callbacks_converge {
@@ -121,7 +121,7 @@ fn prepare_func_exit(env: &mut Env<'_>) -> Check<Next> {
         let caller = env.walk.cur.frames.len() - 2;
         let name = env.walk.cur.frame().name(0);
         env.walk.cur.frames[caller].set_name(0, name);
-        env.pass_result(caller);
+        env.store.pass_result(caller);
     }
     let again = callee.in_callback_fn && env.facts.rules().callbacks_converge;
     let next = callee.callsite as u32 + u32::from(!again);
@@ -145,16 +145,16 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
     let entry = env.walk.cur.frames[0].meta;
     let is_subprog = entry.subprogno != 0;
     let prog_type = env.facts.prog.prog_type;
-    if (!is_subprog || entry.in_exception_callback_fn) && returns_void(env)? {
+    if (!is_subprog || entry.in_exception_callback_fn) && returns_void(env.facts)? {
         return Ok(());
     }
     let mut returned_type = None;
     if prog_type == ProgType::StructOps && !is_subprog {
-        returned_type = returned_struct(env)?;
+        returned_type = returned_struct(env.facts)?;
         let reg = env.reg(regno);
         let same = reg.ty.base == Base::BtfId && Some(reg.btf_id()) == returned_type;
         if same && reg.ref_obj_id != 0 {
-            return check_ptr_off_reg(env, &reg, regno, false);
+            return check_ptr_off_reg(&reg, regno, false);
         }
     }
     if is_subprog && env.learned.subprogs[entry.subprogno as usize].returns_void {
@@ -184,18 +184,18 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
             (RetRange { min: 0, max: 0 }, false)
         }
         RetvalRule::Any => return Ok(()),
-        RetvalRule::Range(range) if range.max == 3 && env.cannot_pass_port() => {
+        RetvalRule::Range(range) if range.max == 3 && env.facts.cannot_pass_port() => {
             (RetRange { min: range.min, max: 1 }, false)
         }
         RetvalRule::Range(range) => (RetRange { min: range.min, max: range.max }, false),
-        RetvalRule::Target if prog_type == ProgType::Lsm => match lsm_range(env) {
+        RetvalRule::Target if prog_type == ProgType::Lsm => match lsm_range(env.facts) {
             Some(range) => range,
             None => return Ok(()),
         },
         RetvalRule::Target => return Ok(()),
     };
     enforce(env, (&reg, regno), (range, is_32bit), "At program exit").map_err(|stop| {
-        if !changes_nothing(env) {
+        if !changes_nothing(env.facts) {
             return stop;
         }
         let stop = env.trace.refused_first(stop);
@@ -207,19 +207,18 @@ pub(crate) fn check_return_code(env: &mut Env<'_>, regno: u8) -> Check {
     })
 }
 
-impl Env<'_> {
+impl Facts<'_> {
     /// A program that binds a socket cannot say that any port will do.
     fn cannot_pass_port(&self) -> bool {
-        self.facts.prog.prog_type == ProgType::CgroupSockAddr
-            && !self.facts.rules().binds_pass_ports
+        self.prog.prog_type == ProgType::CgroupSockAddr && !self.rules().binds_pass_ports
     }
 }
 
 /// A program of a cgroup at a hook without a result.
-fn changes_nothing(env: &Env<'_>) -> bool {
-    env.facts.prog.prog_type == ProgType::Lsm
-        && env.facts.prog.attach_type() == Some(AttachType::LsmCgroup)
-        && attach_proto(env).is_some_and(|proto| proto.target_id() == TypeId(0))
+fn changes_nothing(facts: &Facts<'_>) -> bool {
+    facts.prog.prog_type == ProgType::Lsm
+        && facts.prog.attach_type() == Some(AttachType::LsmCgroup)
+        && attach_proto(facts).is_some_and(|proto| proto.target_id() == TypeId(0))
 }
 
 pub(crate) fn enforce(
@@ -236,7 +235,7 @@ pub(crate) fn enforce(
         env.mark_chain_precision(regno)?;
     }
     if !is_within(range, reg, is_32bit) {
-        return refuse_scalar(env, (reg, regno), range, when);
+        return refuse_scalar((reg, regno), range, when);
     }
     Ok(())
 }
@@ -252,12 +251,7 @@ pub(crate) fn is_within(range: RetRange, reg: &Reg, is_32bit: bool) -> bool {
 }
 
 /// Kernel: `verbose_invalid_scalar` (6.18).
-pub(crate) fn refuse_scalar<T>(
-    env: &mut Env<'_>,
-    (reg, regno): (&Reg, u8),
-    range: RetRange,
-    when: Word,
-) -> Check<T> {
+pub(crate) fn refuse_scalar<T>((reg, regno): (&Reg, u8), range: RetRange, when: Word) -> Check<T> {
     let known = KnownRange {
         smin: Some(reg.val.smin).filter(|&smin| smin > i64::MIN),
         smax: Some(reg.val.smax).filter(|&smax| smax < i64::MAX),
@@ -274,22 +268,22 @@ pub(crate) fn refuse_scalar<T>(
 }
 
 /// The prototype of the function that the program is attached to.
-fn attach_proto<'a>(env: &Env<'a>) -> Option<skep_btf::Type<'a>> {
-    let AttachTarget::Kernel { btf_id, .. } = &env.facts.prog.attach else { return None };
-    let btf = env.facts.prog.kernel_btf.as_deref()?;
+fn attach_proto<'a>(facts: &Facts<'a>) -> Option<skep_btf::Type<'a>> {
+    let AttachTarget::Kernel { btf_id, .. } = &facts.prog.attach else { return None };
+    let btf = facts.prog.kernel_btf.as_deref()?;
     let func = btf.get(TypeId(*btf_id))?;
     (func.kind() == Kind::Func).then(|| func.target())
 }
 
 /// Whether the program's result is that of a function without one, so that r0 does not matter.
-fn returns_void(env: &Env<'_>) -> Check<bool> {
-    match env.facts.prog.prog_type {
-        ProgType::Lsm if env.facts.prog.attach_type() == Some(AttachType::LsmCgroup) => Ok(false),
-        ProgType::Lsm => match attach_proto(env) {
+fn returns_void(facts: &Facts<'_>) -> Check<bool> {
+    match facts.prog.prog_type {
+        ProgType::Lsm if facts.prog.attach_type() == Some(AttachType::LsmCgroup) => Ok(false),
+        ProgType::Lsm => match attach_proto(facts) {
             Some(proto) => Ok(proto.target_id() == TypeId(0)),
             None => unsupported("an LSM program without a hook in the kernel's BTF"),
         },
-        ProgType::StructOps => match Target::of(env.facts) {
+        ProgType::StructOps => match Target::of(facts) {
             Some(target) => Ok(target.proto.target_id() == TypeId(0)),
             None => unsupported("a struct_ops program without its member in the kernel's BTF"),
         },
@@ -298,8 +292,8 @@ fn returns_void(env: &Env<'_>) -> Check<bool> {
 }
 
 /// The struct that the operator of a struct_ops program returns a pointer to.
-fn returned_struct(env: &Env<'_>) -> Check<Option<u32>> {
-    let Some(Target { proto, .. }) = Target::of(env.facts) else { return Ok(None) };
+fn returned_struct(facts: &Facts<'_>) -> Check<Option<u32>> {
+    let Some(Target { proto, .. }) = Target::of(facts) else { return Ok(None) };
     let btf = proto.btf();
     let ptr = btf.skip_modifiers(proto.target_id());
     if ptr.kind() != Kind::Ptr {
@@ -309,17 +303,17 @@ fn returned_struct(env: &Env<'_>) -> Check<Option<u32>> {
 }
 
 /// What an LSM program may return, and whether its low 32 bits count; `None` for anything.
-pub(super) fn lsm_range(env: &Env<'_>) -> Option<(RetRange, bool)> {
+pub(super) fn lsm_range(facts: &Facts<'_>) -> Option<(RetRange, bool)> {
     const MAX_ERRNO: i32 = 4095;
-    let proto = attach_proto(env)?;
-    if env.facts.prog.attach_type() == Some(AttachType::LsmCgroup) {
+    let proto = attach_proto(facts)?;
+    if facts.prog.attach_type() == Some(AttachType::LsmCgroup) {
         let min = i32::from(proto.target_id() == TypeId(0));
         return Some((RetRange { min, max: 1 }, false));
     }
-    if !env.facts.rules().lsm_results_bounded {
+    if !facts.rules().lsm_results_bounded {
         return None;
     }
-    let AttachTarget::Kernel { name, .. } = &env.facts.prog.attach else { return None };
+    let AttachTarget::Kernel { name, .. } = &facts.prog.attach else { return None };
     let name = name.strip_prefix("bpf_lsm_").unwrap_or(name);
     let is_bool = matches!(name, "audit_rule_known" | "inode_xattr_skipcap");
     let range =

@@ -2,16 +2,16 @@
 //!
 //! Kernel: `check_btf_func_early`, `check_btf_func`, `check_abnormal_return` (6.18).
 
-use crate::env::Setup;
+use crate::env::Facts;
 use crate::passes::subprogs::{Subprogs, check_abnormal_return};
 use crate::rejection::{Check, FuncFault, Stop, errno, reject};
 use skep_btf::{Kind, TypeId};
 
 /// Checks the order of the rows and their types; runs before the functions are found.
-pub(crate) fn check_btf_func_early(env: &mut Setup<'_>) -> Check {
-    let Some(btf) = env.facts.prog.btf.clone() else { return Ok(()) };
+pub(crate) fn check_btf_func_early(facts: &Facts<'_>) -> Check {
+    let Some(btf) = facts.prog.btf.clone() else { return Ok(()) };
     let mut prev = None;
-    for row in &env.facts.prog.func_info {
+    for row in &facts.prog.func_info {
         let off = row.insn_off.0;
         match prev {
             None if off != 0 => {
@@ -34,20 +34,20 @@ pub(crate) fn check_btf_func_early(env: &mut Setup<'_>) -> Check {
 }
 
 /// Checks that each function has a row, and that functions which may end early return a number.
-pub(crate) fn check_btf_func(env: &mut Setup<'_>, subprogs: &Subprogs) -> Check {
-    let rows = &env.facts.prog.func_info;
-    let Some(btf) = env.facts.prog.btf.as_deref().filter(|_| !rows.is_empty()) else {
+pub(crate) fn check_btf_func(facts: &Facts<'_>, subprogs: &Subprogs) -> Check {
+    let rows = &facts.prog.func_info;
+    let Some(btf) = facts.prog.btf.as_deref().filter(|_| !rows.is_empty()) else {
         // Nothing is known of what a function returns.
         return match check_abnormal_return(subprogs) {
             Ok(()) => Ok(()),
             Err(refused) => reject!(EINVAL, *refused.kind),
         };
     };
-    if rows.len() != env.learned.subprogs.len() {
+    if rows.len() != facts.subprogs.len() {
         reject!(EINVAL, FuncFault::RowCount);
     }
     for (i, row) in rows.iter().enumerate() {
-        let subprog = &env.learned.subprogs[i];
+        let subprog = &facts.subprogs[i];
         if subprog.start != row.insn_off.0 {
             reject!(EINVAL, FuncFault::RowLayout);
         }

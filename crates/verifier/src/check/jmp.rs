@@ -10,7 +10,7 @@ use super::scalar_insn::{self, Outcome};
 use super::scalar_rules;
 use crate::HoleKind;
 use crate::check::linked_jump::{join_operands, target};
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::explore::next::Next;
 use crate::passes::reserved::check_insn_fields;
 use crate::rejection::{Check, InsnFault, Regno, Stop, reject, unsupported};
@@ -34,14 +34,14 @@ struct Operands {
 }
 
 /// Unconditional jumps.
-pub(crate) fn check_ja(env: &mut Env<'_>) -> Check<Next> {
+pub(crate) fn check_ja(env: &Env<'_>) -> Check<Next> {
     let insn = env.insn();
     refuse_reserved(env, insn)?;
     let off = if insn.class() == BPF_JMP { i64::from(insn.off) } else { i64::from(insn.imm) };
     Ok(Next::Insn((i64::from(env.walk.insn_idx) + off + 1) as u32))
 }
 
-fn refuse_reserved(env: &mut Env<'_>, insn: Insn) -> Check {
+fn refuse_reserved(env: &Env<'_>, insn: Insn) -> Check {
     if let Err(refused) = check_insn_fields(env.walk.insn_idx as usize, &insn) {
         reject!(EINVAL, *refused.kind);
     }
@@ -71,7 +71,7 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
     let stack_ptr = |reg: &Reg| reg.ty.is(Base::Stack);
     if stack_ptr(&o.dst) || stack_ptr(&o.src) {
         let access = Access::StackPtr { dst: stack_ptr(&o.dst), src: stack_ptr(&o.src) };
-        env.push_jmp_history(access, LinkedRegs::default());
+        env.walk.push_jmp_history(access, LinkedRegs::default());
     }
     let scalars = o.dst.is_scalar() && o.src.is_scalar();
     let values = (&o.dst.val, &o.src.val);
@@ -281,13 +281,13 @@ fn sanitize_speculative_path(env: &mut Env<'_>, insn: Insn, other: u32) -> Check
         patch.set(LinkedReg { frameno, is_reg: true, at: insn.src }, Reg::unknown());
     }
     env.push_stack(other, env.walk.insn_idx, true)?;
-    env.apply_to_branch(&patch);
+    env.store.apply_to_branch(&patch);
     Ok(())
 }
 
 fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs) -> Check<Next> {
     if linked.len() > 1 {
-        env.push_jmp_history(Access::None, *linked);
+        env.walk.push_jmp_history(Access::None, *linked);
         // What is linked with one operand concerns the other, too.
         join_operands(env, insn);
     }
@@ -303,7 +303,7 @@ fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs)
         }
     }
     learn_from_pointers(env, insn, o, &mut jumps, &mut falls)?;
-    env.apply_to_branch(&jumps);
+    env.store.apply_to_branch(&jumps);
     env.apply(&falls);
     env.print_branch_state();
     Ok(Next::Insn(env.walk.insn_idx + 1))
@@ -381,7 +381,7 @@ fn learn_from_pointers(
     {
         let nullable = if o.src.ty.may_be_null() { insn.src } else { insn.dst };
         let mut reg = env.reg(nullable);
-        mark_ptr_not_null(env, &mut reg);
+        mark_ptr_not_null(env.facts, &mut reg);
         match o.op {
             JmpOp::Eq => jumps.set(place(env, nullable), reg),
             JmpOp::Ne => falls.set(place(env, nullable), reg),
@@ -433,7 +433,7 @@ fn mark_ptr_or_null_regs(env: &mut Env<'_>, copies: &Renames, patch: &mut Patch,
             reg.id = 0;
             reg.ref_obj_id = 0;
         } else {
-            mark_ptr_not_null(env, &mut reg);
+            mark_ptr_not_null(env.facts, &mut reg);
             if !env.facts.may_point_to_spin_lock(&reg) {
                 reg.id = 0;
             }
@@ -446,8 +446,8 @@ fn mark_ptr_or_null_regs(env: &mut Env<'_>, copies: &Renames, patch: &mut Patch,
 /// socket.
 ///
 /// Kernel: `mark_ptr_not_null_reg` (6.18).
-pub(crate) fn mark_ptr_not_null(env: &Env<'_>, reg: &mut Reg) {
-    let map = reg.map().and_then(|m| env.facts.maps.get(m as usize));
+pub(crate) fn mark_ptr_not_null(facts: &Facts<'_>, reg: &mut Reg) {
+    let map = reg.map().and_then(|m| facts.maps.get(m as usize));
     let (Base::MapValue, Some(map)) = (reg.ty.base, map) else {
         reg.ty = reg.ty.without(TypeFlag::PTR_MAYBE_NULL);
         return;
@@ -460,7 +460,7 @@ pub(crate) fn mark_ptr_not_null(env: &Env<'_>, reg: &mut Reg) {
     };
     reg.ty = RegType::of(base);
     if let Some(inner) = map.inner {
-        let uid = if env.facts.map_has_async_field(inner) { reg.id } else { 0 };
+        let uid = if facts.map_has_async_field(inner) { reg.id } else { 0 };
         reg.extra = Extra::Map { map: inner, uid };
     }
 }

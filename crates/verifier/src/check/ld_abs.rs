@@ -34,12 +34,12 @@ pub(crate) fn check_ld_abs(env: &mut Env<'_>) -> Check<Next> {
         env.check_reg_arg(insn.src, Operand::Src)?;
     }
     let ctx = env.reg(CTX_REG);
-    check_ptr_off_reg(env, &ctx, CTX_REG, false)?;
+    check_ptr_off_reg(&ctx, CTX_REG, false)?;
     for regno in 0..6 {
-        env.set_name(regno, PackedReg::NOT_INIT);
+        env.walk.set_name(regno, PackedReg::NOT_INIT);
         env.note_write(regno);
     }
-    env.set_name(0, PackedReg::UNKNOWN);
+    env.walk.set_name(0, PackedReg::UNKNOWN);
     let next = env.walk.insn_idx + 1;
     if env.walk.cur.curframe() == 0 || !env.facts.rules().ld_abs_ends_function {
         return Ok(Next::Insn(next));

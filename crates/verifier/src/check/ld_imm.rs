@@ -44,14 +44,14 @@ fn map_type(env: &Env<'_>, map: u32) -> Check<MapType> {
     }
 }
 
-fn map_pointer(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
+fn map_pointer(env: &Env<'_>, insn: Insn) -> Check<Reg> {
     let map = insn.imm as u32;
     map_type(env, map)?;
     let ty = RegType::of(Base::ConstMapPtr);
     Ok(Reg { extra: Extra::Map { map, uid: 0 }, ..Reg::pointer(ty) })
 }
 
-fn map_value(env: &mut Env<'_>, insn: Insn, second: Insn) -> Check<Reg> {
+fn map_value(env: &Env<'_>, insn: Insn, second: Insn) -> Check<Reg> {
     let map = insn.imm as u32;
     if map_type(env, map)? == MapType::Arena {
         return Ok(Reg::unknown());
@@ -60,15 +60,15 @@ fn map_value(env: &mut Env<'_>, insn: Insn, second: Insn) -> Check<Reg> {
     Ok(Reg { off: second.imm, extra, ..Reg::pointer(RegType::of(Base::MapValue)) })
 }
 
-fn function(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
+fn function(env: &Env<'_>, insn: Insn) -> Check<Reg> {
     let start = (i64::from(env.walk.insn_idx) + i64::from(insn.imm) + 1) as u32;
-    let Some(subprogno) = env.learned.find_subprog(start) else {
+    let Some(subprogno) = env.facts.find_subprog(start) else {
         return Err(Stop::Bug(format!("no function at {start}")));
     };
     if env.facts.prog.func_info.is_empty() {
         reject!(EINVAL, InsnFault::FuncWithoutInfo);
     }
-    if env.learned.subprogs[subprogno as usize].is_global {
+    if env.facts.subprogs[subprogno as usize].is_global {
         reject!(EINVAL, InsnFault::CallbackNotStatic);
     }
     let ty = RegType::of(Base::Func);
@@ -76,7 +76,7 @@ fn function(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
 }
 
 /// A variable or function of the kernel.
-fn variable(env: &mut Env<'_>, insn: Insn) -> Check<Reg> {
+fn variable(env: &Env<'_>, insn: Insn) -> Check<Reg> {
     let Some(btf) = env.facts.prog.kernel_btf.clone() else {
         return unsupported("variables of the kernel, without the kernel's BTF");
     };

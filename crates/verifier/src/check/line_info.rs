@@ -2,15 +2,15 @@
 //!
 //! Kernel: `check_btf_line` (6.18).
 
-use crate::env::Setup;
+use crate::env::Facts;
 use crate::rejection::{Check, FuncFault, reject};
 
 /// Checks row by row; runs after the functions are known, before any insn is decoded.
 ///
 /// Rows ascend, begin at an insn (not at the second half of an `ld_imm64`), name strings that are
 /// there, and each function has one at its first insn. A program may have none at all.
-pub(crate) fn check_btf_line(env: &mut Setup<'_>) -> Check {
-    let prog = env.facts.prog;
+pub(crate) fn check_btf_line(facts: &Facts<'_>) -> Check {
+    let prog = facts.prog;
     let Some(btf) = prog.btf.as_deref().filter(|_| !prog.line_info.is_empty()) else {
         return Ok(());
     };
@@ -28,7 +28,7 @@ pub(crate) fn check_btf_line(env: &mut Setup<'_>) -> Check {
         if [row.line_off, row.file_name_off].iter().any(|&at| at as usize >= strings) {
             reject!(EINVAL, FuncFault::LineNames { i });
         }
-        match env.learned.subprogs.get(lines_of).map(|subprog| subprog.start) {
+        match facts.subprogs.get(lines_of).map(|subprog| subprog.start) {
             Some(start) if start == off => lines_of += 1,
             Some(start) if start < off => {
                 reject!(EINVAL, FuncFault::NoLineOf { func: lines_of })
@@ -37,7 +37,7 @@ pub(crate) fn check_btf_line(env: &mut Setup<'_>) -> Check {
         }
         prev = off;
     }
-    let missing = env.learned.subprogs.len() - lines_of;
+    let missing = facts.subprogs.len() - lines_of;
     if missing != 0 {
         reject!(EINVAL, FuncFault::NoLinesFrom { missing, func: lines_of });
     }

@@ -3,7 +3,7 @@
 //!
 //! The short way, by name, for operands whose comparison was looked up; `jmp` has the other.
 
-use crate::env::Env;
+use crate::env::{Env, Walk};
 use crate::explore::next::Next;
 use crate::rejection::Check;
 use crate::state::arena::PackedReg;
@@ -19,18 +19,18 @@ pub(super) fn follow(
     names: Results,
     linked: &LinkedRegs,
 ) -> Check<Next> {
-    env.push_jmp_history(Access::None, *linked);
+    env.walk.push_jmp_history(Access::None, *linked);
     // What is linked with one operand concerns the other, too.
     join_operands(env, insn);
     let operands = operands_of(env, insn);
     let places = operands.iter().map(|&(place, _)| place).chain(linked.iter());
     let before: SmallVec<[(LinkedReg, PackedReg); 8]> =
-        places.map(|place| (place, env.name_at(place))).collect();
+        places.map(|place| (place, env.walk.name_at(place))).collect();
     learn(env, &operands, [names[0], names[1]], linked);
     let goto = target(env, insn);
     env.push_stack(goto, env.walk.insn_idx, false)?;
     for &(place, name) in &before {
-        env.set_name_at(place, name);
+        env.walk.set_name_at(place, name);
     }
     learn(env, &operands, [names[2], names[3]], linked);
     env.print_branch_state();
@@ -43,7 +43,7 @@ fn operands_of(env: &Env<'_>, insn: Insn) -> SmallVec<[(LinkedReg, PackedReg); 2
     let regs = [insn.dst, insn.src];
     let used = if insn.is_src_reg() { 2 } else { 1 };
     let place = |at| LinkedReg { frameno, is_reg: true, at };
-    regs[..used].iter().map(|&at| (place(at), env.name_at(place(at)))).collect()
+    regs[..used].iter().map(|&at| (place(at), env.walk.name_at(place(at)))).collect()
 }
 
 /// The operands have these values now; what is linked follows, first that of the last operand.
@@ -54,26 +54,26 @@ fn learn(
     linked: &LinkedRegs,
 ) {
     for (&(place, name), val) in operands.iter().zip(vals) {
-        env.set_name_at(place, PackedReg { val, ..name });
+        env.walk.set_name_at(place, PackedReg { val, ..name });
     }
     for &(known, _) in operands.iter().rev() {
-        let from = env.name_at(known);
+        let from = env.walk.name_at(known);
         if from.id == 0 {
             continue;
         }
         for place in linked.iter().filter(|&place| place != known) {
-            let reg = env.name_at(place);
+            let reg = env.walk.name_at(place);
             if let Some(name) = env.linked_to(from, reg) {
-                env.set_name_at(place, name);
+                env.walk.set_name_at(place, name);
             }
         }
     }
 }
 
-impl Env<'_> {
+impl Walk {
     /// The register or spilled register at `place`.
     fn name_at(&self, place: LinkedReg) -> PackedReg {
-        let frame = &self.walk.cur.frames[place.frameno as usize];
+        let frame = &self.cur.frames[place.frameno as usize];
         if place.is_reg {
             return frame.name(place.at);
         }
@@ -85,7 +85,7 @@ impl Env<'_> {
         if self.name_at(place) == name {
             return;
         }
-        let frame = &mut self.walk.cur.frames[place.frameno as usize];
+        let frame = &mut self.cur.frames[place.frameno as usize];
         if place.is_reg {
             frame.refine_name(place.at, name);
         } else {

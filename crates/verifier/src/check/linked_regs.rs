@@ -4,7 +4,7 @@
 
 use super::patch::Patch;
 use super::scalar_rules;
-use crate::env::Env;
+use crate::env::{Env, Store};
 use crate::state::arena::PackedReg;
 use crate::state::history::{LinkedReg, LinkedRegs};
 use crate::state::reg::{BPF_ADD_CONST, BPF_ADD_CONST32, Reg};
@@ -40,7 +40,7 @@ impl Env<'_> {
                     && reg.id & !BPF_ADD_CONST == id
                     && !linked.push(LinkedReg { frameno, is_reg: true, at })
                 {
-                    let alone = self.unlinked(reg);
+                    let alone = self.store.unlinked(reg);
                     self.walk.cur.frames[f].refine_name(at, alone);
                 }
             }
@@ -52,26 +52,11 @@ impl Env<'_> {
                     && self.store.arena.is(slot.spill, SCALAR)
                     && !linked.push(LinkedReg { frameno, is_reg: false, at: spi as u8 })
                 {
-                    let alone = self.unlinked(slot.spill);
+                    let alone = self.store.unlinked(slot.spill);
                     self.walk.cur.frames[f].slot_mut(spi).spill = alone;
                 }
             }
         }
-    }
-
-    /// The same scalar without id and constant.
-    pub(crate) fn unlinked(&mut self, reg: PackedReg) -> PackedReg {
-        let operands = [reg.val, 0];
-        let val = match self.store.transfers.get(UNLINKED, operands) {
-            Some([val, ..]) => val,
-            None => {
-                let alone = self.store.arena.reg(reg).unlinked();
-                let val = self.store.arena.pack(&alone).val;
-                self.store.transfers.insert(UNLINKED, operands, [val, 0, 0, 0]);
-                val
-            }
-        };
-        PackedReg { val, id: 0 }
     }
 
     /// What is known of the register at `known` holds for all linked ones.
@@ -121,6 +106,23 @@ impl Env<'_> {
             }
         };
         Some(PackedReg { val, id: place.id })
+    }
+}
+
+impl Store {
+    /// The same scalar without id and constant.
+    pub(crate) fn unlinked(&mut self, reg: PackedReg) -> PackedReg {
+        let operands = [reg.val, 0];
+        let val = match self.transfers.get(UNLINKED, operands) {
+            Some([val, ..]) => val,
+            None => {
+                let alone = self.arena.reg(reg).unlinked();
+                let val = self.arena.pack(&alone).val;
+                self.transfers.insert(UNLINKED, operands, [val, 0, 0, 0]);
+                val
+            }
+        };
+        PackedReg { val, id: 0 }
     }
 }
 

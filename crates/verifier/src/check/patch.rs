@@ -1,7 +1,7 @@
 //! Changes that one outcome of a conditional jump makes to the state: computed once, applied to
 //! the current state or to the branch that waits.
 
-use crate::env::Env;
+use crate::env::{Env, Store};
 use crate::state::arena::PackedReg;
 use crate::state::frame::PAGE_SLOTS;
 use crate::state::history::LinkedReg;
@@ -99,15 +99,17 @@ impl Env<'_> {
             }
         }
     }
+}
 
+impl Store {
     /// Applies the changes to the branch that was pushed last, a copy of the current state.
     pub(crate) fn apply_to_branch(&mut self, patch: &Patch) {
-        let items = patch.items.iter().map(|(place, reg)| (*place, self.store.arena.pack(reg)));
+        let items = patch.items.iter().map(|(place, reg)| (*place, self.arena.pack(reg)));
         let mut changes: Renames = items.collect();
         changes.extend_from_slice(&patch.renames);
         // Of each frame the slots first.
         changes.sort_unstable_by_key(|(place, _)| (place.frameno, place.is_reg, place.at));
-        let Some(branch) = self.store.branches.last_mut() else { return };
+        let Some(branch) = self.branches.last_mut() else { return };
         for (f, id) in branch.state.frames.iter_mut().enumerate() {
             let rest = |rest: (u8, bool, usize)| {
                 changes.partition_point(|(p, _)| (p.frameno, p.is_reg, p.at.into()) < rest)
@@ -125,7 +127,7 @@ impl Env<'_> {
                 regs.iter().for_each(|(place, name)| names[place.at as usize] = *name);
             };
             let mut changed = slots.iter().peekable();
-            *id = self.store.arena.edit_frame(*id, edit_regs, pages, |first, slots| {
+            *id = self.arena.edit_frame(*id, edit_regs, pages, |first, slots| {
                 let end = first + slots.len();
                 let here = |(p, _): &&(LinkedReg, PackedReg)| usize::from(p.at) < end;
                 while let Some((place, name)) = changed.next_if(here) {

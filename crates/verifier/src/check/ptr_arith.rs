@@ -4,7 +4,7 @@
 //! `sanitize_check_bounds` (6.18).
 
 use crate::check::alu_rules::BPF_ALU_STRING;
-use crate::env::{Env, Found};
+use crate::env::{Env, Facts, Found};
 use crate::insn_aux::InsnFlags;
 use crate::kernel_hole::HoleKind;
 use crate::rejection::{Check, InsnFault, Regno, Stop, reject, unsupported};
@@ -46,12 +46,12 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
         if !env.facts.rules().bounds_repaired {
             return unsupported("bounds that contradict one another, on this kernel");
         }
-        env.set_name(regno, PackedReg::UNKNOWN);
+        env.walk.set_name(regno, PackedReg::UNKNOWN);
         return Ok(());
     }
     if insn.class() != BPF_ALU64 {
         if insn.op() == BPF_SUB && env.facts.allow_ptr_leaks {
-            env.set_name(regno, PackedReg::UNKNOWN);
+            env.walk.set_name(regno, PackedReg::UNKNOWN);
             return Ok(());
         }
         reject!(EACCES, InsnFault::Arith32 { regno: Regno(regno) });
@@ -62,16 +62,16 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     if ptr.ty.base == Base::Mem && ptr.ty.has(TypeFlag::PTR_UNTRUSTED) {
         // The kernel leaves the register as it was, a number too.
         if env.reg(regno).is_scalar() && env.goes_by(HoleKind::UntrustedSum) {
-            env.set_name(regno, PackedReg::UNKNOWN);
+            env.walk.set_name(regno, PackedReg::UNKNOWN);
         }
         return Ok(());
     }
     if env.learned.large_sums && !known {
         return unsupported("a number added to a pointer after a sum above 2^29, on this kernel");
     }
-    check_base_allows(env, insn, ptr, off)?;
-    check_sane_offset(env, off, ptr.ty)?;
-    check_sane_pointer(env, ptr, ptr.ty)?;
+    check_base_allows(insn, ptr, off)?;
+    check_sane_offset(off, ptr.ty)?;
+    check_sane_pointer(env.facts, ptr, ptr.ty)?;
 
     let ptr_is_dst = insn.is_src_reg() && env.reg(insn.dst).ty == ptr.ty || !insn.is_src_reg();
     let ptr_is_dst = ptr_is_dst && !env.reg(insn.dst).is_scalar();
@@ -83,16 +83,16 @@ pub(crate) fn adjust_ptr(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) ->
     let is_masked = is_masked && !can_skip_sanitation(env, insn);
     if is_masked {
         let result = sanitize_ptr_alu(env, insn, (ptr, off), ptr_is_dst, &mut info)?;
-        sanitize_err(env, insn, ptr_is_dst, result)?;
+        sanitize_err(insn, ptr_is_dst, result)?;
     }
     compute(env, insn, (ptr, off), &mut dst)?;
-    check_sane_pointer(env, &dst, ptr.ty)?;
+    check_sane_pointer(env.facts, &dst, ptr.ty)?;
     super::scalar_rules::sync(env.facts.rules(), &mut dst.val);
     env.set_reg(regno, dst);
     sanitize_check_bounds(env, regno)?;
     if is_masked {
         let result = commit_window(env, &dst, off, &info);
-        sanitize_err(env, insn, ptr_is_dst, result)?;
+        sanitize_err(insn, ptr_is_dst, result)?;
     }
     Ok(())
 }
@@ -110,7 +110,7 @@ fn taken_over(env: &mut Env<'_>, insn: Insn, ptr: &Reg) -> Reg {
     sum
 }
 
-fn check_base_allows(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) -> Check {
+fn check_base_allows(insn: Insn, ptr: &Reg, off: &Reg) -> Check {
     let known = off.val.is_const();
     let allowed = match ptr.ty.base {
         Base::Ctx
@@ -136,7 +136,7 @@ fn check_base_allows(env: &mut Env<'_>, insn: Insn, ptr: &Reg, off: &Reg) -> Che
 }
 
 /// Kernel: `check_reg_sane_offset` (6.18).
-fn check_sane_offset(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
+fn check_sane_offset(reg: &Reg, ty: RegType) -> Check {
     let val = reg.val.var_off.value as i64;
     let off = i64::from(reg.off);
     let smin = reg.val.smin;
@@ -158,9 +158,9 @@ fn check_sane_offset(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
 }
 
 /// The same of the pointer itself, which may have its constants among its bounds.
-fn check_sane_pointer(env: &mut Env<'_>, reg: &Reg, ty: RegType) -> Check {
-    if !env.facts.rules().offsets_are_bounds {
-        return check_sane_offset(env, reg, ty);
+fn check_sane_pointer(facts: &Facts<'_>, reg: &Reg, ty: RegType) -> Check {
+    if !facts.rules().offsets_are_bounds {
+        return check_sane_offset(reg, ty);
     }
     let fixed = i64::from(reg.off);
     let (least, largest) = (reg.val.smin.checked_add(fixed), reg.val.smax.checked_add(fixed));
@@ -274,7 +274,7 @@ pub(crate) fn sanitize_val_alu(env: &mut Env<'_>, insn: Insn) -> Check {
         return Ok(());
     }
     let result = update_alu_state(env, BPF_ALU_NON_POINTER, 0);
-    sanitize_err(env, insn, true, result)
+    sanitize_err(insn, true, result)
 }
 
 fn update_alu_state(env: &mut Env<'_>, alu_state: u32, alu_limit: u32) -> Result<(), Reason> {
@@ -304,7 +304,7 @@ fn sanitize_ptr_alu(
             return Ok(Err(Reason::Bounds));
         }
         info.mask_to_left = (insn.op() == BPF_ADD) == off_is_neg;
-        match ptr_limit(env, ptr, info.mask_to_left) {
+        match ptr_limit(env.facts, ptr, info.mask_to_left) {
             Ok(limit) => info.alu_limit = limit,
             Err(reason) => return Ok(Err(reason)),
         }
@@ -336,19 +336,19 @@ fn commit_window(env: &mut Env<'_>, dst: &Reg, off: &Reg, info: &Sanitize) -> Re
     if env.walk.cur.meta.speculative {
         return Ok(());
     }
-    let limit = ptr_limit(env, dst, info.mask_to_left)?;
+    let limit = ptr_limit(env.facts, dst, info.mask_to_left)?;
     update_alu_state(env, info.alu_state, info.alu_limit.abs_diff(limit))
 }
 
 /// Kernel: `retrieve_ptr_limit` (6.18).
-fn ptr_limit(env: &Env<'_>, ptr: &Reg, mask_to_left: bool) -> Result<u32, Reason> {
+fn ptr_limit(facts: &Facts<'_>, ptr: &Reg, mask_to_left: bool) -> Result<u32, Reason> {
     let off = i64::from(ptr.off);
     let (max, limit) = match ptr.ty.base {
         Base::Stack => {
             (MAX_BPF_STACK_BYTES + u32::from(mask_to_left), -(ptr.val.var_off.value as i64 + off))
         }
         Base::MapValue => {
-            let size = ptr.map().map_or(0, |m| env.facts.maps[m as usize].def.value_size);
+            let size = ptr.map().map_or(0, |m| facts.maps[m as usize].def.value_size);
             let at = if mask_to_left { ptr.val.smin } else { ptr.val.umax as i64 };
             (size, at.wrapping_add(off))
         }
@@ -358,12 +358,7 @@ fn ptr_limit(env: &Env<'_>, ptr: &Reg, mask_to_left: bool) -> Result<u32, Reason
     if limit >= max { Err(Reason::Limit) } else { Ok(limit) }
 }
 
-fn sanitize_err(
-    env: &mut Env<'_>,
-    insn: Insn,
-    ptr_is_dst: bool,
-    result: Result<(), Reason>,
-) -> Check {
+fn sanitize_err(insn: Insn, ptr_is_dst: bool, result: Result<(), Reason>) -> Check {
     let Err(reason) = result else { return Ok(()) };
     let err = "pointer arithmetic with it prohibited for !root";
     let op = if insn.op() == BPF_ADD { "add" } else { "sub" };

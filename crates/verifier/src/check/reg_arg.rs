@@ -2,7 +2,7 @@
 //!
 //! Kernel: `check_reg_arg`, `is_pointer_value` (6.18).
 
-use crate::env::Env;
+use crate::env::{Env, Store};
 use crate::rejection::{Check, InsnFault, Regno, reject};
 use crate::state::arena::PackedReg;
 use crate::state::frame::Frame;
@@ -42,7 +42,7 @@ impl Env<'_> {
         }
         self.note_write(regno);
         if operand == Operand::Dst {
-            self.set_name(regno, PackedReg::UNKNOWN);
+            self.walk.set_name(regno, PackedReg::UNKNOWN);
         }
         Ok(())
     }
@@ -100,13 +100,6 @@ impl Env<'_> {
         }
     }
 
-    /// R0 of the current frame is what its caller gets.
-    pub(crate) fn pass_result(&mut self, caller: usize) {
-        if let Some(reads) = &mut self.store.reads {
-            reads.pass((caller + 1, 0), (caller, 0));
-        }
-    }
-
     /// Whether the register holds what the program must not learn.
     pub(crate) fn is_pointer_value(&self, regno: u8) -> bool {
         !self.facts.allow_ptr_leaks && !self.reg(regno).is_scalar()
@@ -132,13 +125,22 @@ impl Env<'_> {
     }
 }
 
+impl Store {
+    /// R0 of the current frame is what its caller gets.
+    pub(crate) fn pass_result(&mut self, caller: usize) {
+        if let Some(reads) = &mut self.reads {
+            reads.pass((caller + 1, 0), (caller, 0));
+        }
+    }
+}
+
 /// R0 to R5 of the current frame hold nothing that may be read.
 ///
 /// Kernel: `clear_caller_saved_regs` (6.18).
 #[inline]
 pub(crate) fn clear_caller_saved_regs(env: &mut Env<'_>) {
     for regno in 0..6 {
-        env.set_name(regno, PackedReg::NOT_INIT);
+        env.walk.set_name(regno, PackedReg::NOT_INIT);
         env.note_write(regno);
     }
 }

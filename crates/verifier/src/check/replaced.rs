@@ -5,7 +5,7 @@
 //!
 //! Kernel: `bpf_check_attach_target`, `btf_check_type_match` (6.18).
 
-use crate::env::{Env, Facts, Setup, SubprogInfo, Trace};
+use crate::env::{Env, Facts, Setup, Subprog, Trace};
 use crate::passes::call_facts::is_kfunc_call;
 use crate::rejection::{Check, FuncFault, Stop, reject, unsupported};
 use skep_btf::{FuncLinkage, Kind, Type, TypeId};
@@ -58,7 +58,7 @@ pub(crate) fn check_may_be_replaced(facts: &Facts<'_>) -> Check {
 }
 
 /// Refuses a function that the program cannot replace.
-pub(crate) fn check_replaced(env: &mut Setup<'_>, target: &Arc<TargetFunction>) -> Check {
+pub(crate) fn check_replaced(facts: &Facts<'_>, target: &Arc<TargetFunction>) -> Check {
     let Some(btf) = target.program.btf.clone() else {
         return unsupported("replacing functions of programs without BTF");
     };
@@ -70,26 +70,26 @@ pub(crate) fn check_replaced(env: &mut Setup<'_>, target: &Arc<TargetFunction>) 
     let Some(subprogno) = rows.iter().position(|row| row.type_id == id.0) else {
         reject!(EINVAL, FuncFault::NoSuchSubprog { name: func.name().into() });
     };
-    let replaced = replaced_subprog(&env.facts, target, subprogno)?;
+    let (replaced, unreliable) = replaced_subprog(&facts, target, subprogno)?;
     if replaced.is_exception_cb {
         return unsupported("replacing an exception callback");
     }
-    if replaced.unreliable {
+    if unreliable {
         reject!(EINVAL, FuncFault::ReplacesStatic);
     }
-    if env.learned.subprogs[0].changes_pkt_data && !replaced.changes_pkt_data {
+    if facts.subprogs[0].changes_pkt_data && !replaced.changes_pkt_data {
         reject!(EINVAL, FuncFault::ReplacementChangesPacket);
     }
-    if env.learned.subprogs[0].might_sleep && !replaced.might_sleep {
+    if facts.subprogs[0].might_sleep && !replaced.might_sleep {
         return unsupported("replacing a function that does not sleep by one that does");
     }
-    if let Some(name) = kfunc_of_the_type(&env.facts) {
+    if let Some(name) = kfunc_of_the_type(&facts) {
         return unsupported(format!("kfunc {name} in a program that replaces a function"));
     }
-    if env.facts.prog.prog_type == ProgType::Tracing {
+    if facts.prog.prog_type == ProgType::Tracing {
         reject!(EINVAL, FuncFault::ReplacesTracing);
     }
-    let own = env.facts.prog.func_info.first().zip(env.facts.prog.btf.clone());
+    let own = facts.prog.func_info.first().zip(facts.prog.btf.clone());
     let Some((row, own)) = own.map(|(row, btf)| (row.type_id, btf)) else {
         return unsupported("replacing a function by a program without BTF");
     };
@@ -98,7 +98,7 @@ pub(crate) fn check_replaced(env: &mut Setup<'_>, target: &Arc<TargetFunction>) 
             reject!(EINVAL, FuncFault::NotGlobal { name: func.name().into() });
         }
     }
-    check_prototype(env, own.ty(TypeId(row)), func)
+    check_prototype(own.ty(TypeId(row)), func)
 }
 
 /// A kfunc that only the target's type has: the passes before did not know of it.
@@ -110,12 +110,13 @@ fn kfunc_of_the_type(facts: &Facts<'_>) -> Option<String> {
     called.find(|it| it.allowed && it.row.is_some_and(narrow)).map(|it| it.name.to_owned())
 }
 
-/// What the target's own passes say of the function.
+/// What the target's own passes say of the function; true if its callers do not keep to its
+/// prototype.
 fn replaced_subprog(
     facts: &Facts<'_>,
     target: &TargetFunction,
     subprogno: usize,
-) -> Check<SubprogInfo> {
+) -> Check<(Subprog, bool)> {
     let trace = Trace::new(facts.config);
     let mut setup = Setup::new(&target.program, facts.config, false, trace);
     let shape = setup.check_program_shape();
@@ -123,13 +124,14 @@ fn replaced_subprog(
     let mut of = Env { facts: &facts, walk, store, learned, trace: trace.for_less() };
     let found = shape.and_then(|()| {
         // Whether callers keep to the prototype of a static function, only the walk shows.
-        if of.learned.subprogs.get(subprogno).is_some_and(|it| subprogno == 0 || !it.is_global) {
+        let Some(subprog) = facts.subprogs.get(subprogno) else { return Ok(None) };
+        if subprogno == 0 || !subprog.is_global {
             of.do_check_main()?;
         }
-        Ok(of.learned.subprogs.get(subprogno).cloned())
+        Ok(Some((subprog.clone(), of.learned.subprogs[subprogno].unreliable)))
     });
     match found {
-        Ok(Some(subprog)) => Ok(subprog),
+        Ok(Some(found)) => Ok(found),
         Ok(None) | Err(Stop::Reject(_)) => {
             unsupported("replacing functions of a program that is refused")
         }
@@ -138,7 +140,7 @@ fn replaced_subprog(
 }
 
 /// Compares the prototypes.
-fn check_prototype(env: &mut Setup<'_>, own: Type<'_>, theirs: Type<'_>) -> Check {
+fn check_prototype(own: Type<'_>, theirs: Type<'_>) -> Check {
     let (f, t) = (own.name(), theirs.name());
     let (own, theirs) = (own.target(), theirs.target());
     let (count, wanted) = (own.params().len(), theirs.params().len());
@@ -156,13 +158,13 @@ fn check_prototype(env: &mut Setup<'_>, own: Type<'_>, theirs: Type<'_>) -> Chec
     for (i, (a, b)) in own.params().zip(theirs.params()).enumerate() {
         let a = own.btf().skip_modifiers(a.ty);
         let b = theirs.btf().skip_modifiers(b.ty);
-        check_arg(env, i, ((a, f), (b, t)))?;
+        check_arg(i, ((a, f), (b, t)))?;
     }
     Ok(())
 }
 
 /// Compares an argument, without modifiers, each with its function's name.
-fn check_arg(env: &mut Setup<'_>, i: usize, ((a, f), (b, t)): Pair<'_>) -> Check {
+fn check_arg(i: usize, ((a, f), (b, t)): Pair<'_>) -> Check {
     let (kind, wanted) = (a.kind(), b.kind());
     if form(a) != form(b) {
         let (kind, wanted) = (kind.name(), wanted.name());

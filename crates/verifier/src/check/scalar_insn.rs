@@ -262,7 +262,7 @@ fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
         return true;
     }
     // A copy of a copy and a constant begins a family of its own.
-    let alone = if src.id & BPF_ADD_CONST != 0 { env.unlinked(src) } else { src };
+    let alone = if src.id & BPF_ADD_CONST != 0 { env.store.unlinked(src) } else { src };
     let (val, keeps) = if whole { (alone.val, true) } else { mov32(env, insn, alone) };
     scratch(env, insn);
     let mut id = alone.id;

@@ -4,7 +4,7 @@
 //! `bpf_dummy_struct_ops.c`, and those of sched_ext (6.18). Absent: the structs of qdisc, HID and
 //! SMC, which are not supported yet.
 
-use crate::env::{Facts, Setup};
+use crate::env::Facts;
 use crate::rejection::{AttachFault, Check, Stop, errno, reject, unsupported};
 use skep_btf::{Btf, Kind, Member, Type, TypeId};
 use skep_program::AttachTarget;
@@ -146,15 +146,15 @@ fn is_registered(btf: &Btf, strct: Type<'_>) -> bool {
 }
 
 /// Checks what a struct_ops program says that it implements.
-pub(crate) fn check_struct_ops_btf_id(env: &mut Setup<'_>) -> Check {
-    if !is_gpl_compatible(&env.facts.prog.license) {
+pub(crate) fn check_struct_ops_btf_id(facts: &Facts<'_>) -> Check {
+    if !is_gpl_compatible(&facts.prog.license) {
         reject!(EINVAL, AttachFault::StructOpsNeedsGpl);
     }
-    let id = match env.facts.prog.attach {
+    let id = match facts.prog.attach {
         AttachTarget::Kernel { btf_id, .. } if btf_id != 0 => btf_id,
         _ => return Err(Stop::refuse_silently(errno::ENOTSUPP, AttachFault::StructOpsWithoutId)),
     };
-    let known = attach_struct(&env.facts).filter(|(btf, strct)| is_registered(btf, *strct));
+    let known = attach_struct(facts).filter(|(btf, strct)| is_registered(btf, *strct));
     let Some((btf, strct)) = known else {
         reject!(ENOTSUPP, AttachFault::NotStructOps { id });
     };
@@ -162,7 +162,7 @@ pub(crate) fn check_struct_ops_btf_id(env: &mut Setup<'_>) -> Check {
     let Some(ops) = ops_named(name) else {
         return unsupported(format!("struct_ops of struct {name}"));
     };
-    let idx = env.facts.prog.expected_attach_type;
+    let idx = facts.prog.expected_attach_type;
     let Some(member) = strct.members().nth(idx as usize) else {
         reject!(EINVAL, AttachFault::MemberIdx { idx, name: name.into() });
     };
@@ -170,7 +170,7 @@ pub(crate) fn check_struct_ops_btf_id(env: &mut Setup<'_>) -> Check {
     let Some(proto) = func_proto(btf, &member) else {
         reject!(EINVAL, AttachFault::MemberKind { field: field.into(), idx, name: name.into() });
     };
-    if !is_supported(ops, field, env.facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)) {
+    if !is_supported(ops, field, facts.prog.prog_flags.contains(ProgFlags::SLEEPABLE)) {
         let kind = AttachFault::MemberUnsupported { field: field.into(), name: name.into() };
         return Err(Stop::refuse(refusal_of(ops), kind));
     }

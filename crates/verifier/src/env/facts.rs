@@ -18,6 +18,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) config: &'a Config,
     /// The program's, unless a pass has decided jumps.
     pub(crate) insns: Vec<Insn>,
+    /// In order of their first insns.
+    pub(crate) subprogs: Vec<Subprog>,
     /// Maps of the program, then the templates of their inner maps.
     pub(crate) maps: Vec<MapView<'a>>,
     /// The maps are more than can be known: nothing may be verified.
@@ -45,6 +47,20 @@ pub(crate) struct Facts<'a> {
     pub(crate) bypass_spec_v4: bool,
     /// Holes of the kernel are closed.
     pub(crate) sound: bool,
+}
+
+/// One function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Subprog {
+    /// First insn.
+    pub(crate) start: u32,
+    pub(crate) name: String,
+    pub(crate) has_tail_call: bool,
+    pub(crate) has_ld_abs: bool,
+    pub(crate) is_global: bool,
+    pub(crate) is_exception_cb: bool,
+    pub(crate) changes_pkt_data: bool,
+    pub(crate) might_sleep: bool,
 }
 
 /// One map, and where its inner template is.
@@ -130,5 +146,10 @@ impl<'a> Facts<'a> {
     pub(crate) fn find_line_info(&self, insn_idx: u32) -> Option<usize> {
         let lines = &self.prog.line_info;
         lines.partition_point(|l| l.insn_off.0 <= insn_idx).checked_sub(1)
+    }
+
+    /// Subprog that starts at `insn_idx`.
+    pub(crate) fn find_subprog(&self, insn_idx: u32) -> Option<u32> {
+        self.subprogs.binary_search_by_key(&insn_idx, |s| s.start).ok().map(|i| i as u32)
     }
 }

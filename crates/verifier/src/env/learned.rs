@@ -7,25 +7,16 @@ use crate::passes::fastcall::Fastcall;
 use crate::passes::live_stack::LiveStack;
 use std::sync::Arc;
 
-/// What is known of one function.
+/// What was found of one function.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SubprogInfo {
-    /// First insn.
-    pub(crate) start: u32,
-    pub(crate) name: String,
+pub(crate) struct SubprogUse {
     /// Deepest stack access, bytes.
     pub(crate) stack_depth: u32,
-    pub(crate) has_tail_call: bool,
-    pub(crate) has_ld_abs: bool,
     pub(crate) tail_call_reachable: bool,
-    pub(crate) is_global: bool,
     pub(crate) is_async_cb: bool,
     pub(crate) is_cb: bool,
-    pub(crate) is_exception_cb: bool,
     /// A global function that some walked path calls.
     pub(crate) called: bool,
-    pub(crate) changes_pkt_data: bool,
-    pub(crate) might_sleep: bool,
     /// It is global and has no result.
     pub(crate) returns_void: bool,
     /// What its BTF says of its arguments, once that was read.
@@ -38,7 +29,7 @@ pub(crate) struct SubprogInfo {
 #[derive(Default)]
 pub(crate) struct Learned {
     pub(crate) aux: Vec<InsnAux>,
-    pub(crate) subprogs: Vec<SubprogInfo>,
+    pub(crate) subprogs: Vec<SubprogUse>,
     /// Which stack slots may be read later, by chain of calls.
     pub(crate) live_stack: LiveStack,
     /// Spill-call-fill patterns that may be removed.
@@ -65,10 +56,5 @@ impl Learned {
     /// Nothing, of a program of `insns` insns.
     pub(crate) fn new(insns: usize) -> Learned {
         Learned { aux: vec![InsnAux::default(); insns], ..Learned::default() }
-    }
-
-    /// Subprog that starts at `insn_idx`.
-    pub(crate) fn find_subprog(&self, insn_idx: u32) -> Option<u32> {
-        self.subprogs.binary_search_by_key(&insn_idx, |s| s.start).ok().map(|i| i as u32)
     }
 }

@@ -7,7 +7,7 @@
 //! Kernel: `clean_live_states`, `clean_verifier_state` (6.18).
 
 use super::equal::frame_insn_idx;
-use crate::env::{Env, InsnFlags};
+use crate::env::{Env, InsnFlags, Store};
 use crate::passes::stack_use::At;
 use crate::passes::stack_use::touches::Halves;
 use crate::state::arena::{Arena, PackedReg};
@@ -27,7 +27,7 @@ impl Env<'_> {
             self.walk.cur.frames.iter().map(|f| f.meta.callsite).collect();
         let places: SmallVec<[At; 8]> = (0..n)
             .map(|i| At {
-                start: self.learned.subprogs[self.walk.cur.frames[i].meta.subprogno as usize].start,
+                start: self.facts.subprogs[self.walk.cur.frames[i].meta.subprogno as usize].start,
                 callsite: callsites[i] as u32,
                 insn: match callsites.get(i + 1) {
                     None => insn_idx,
@@ -58,7 +58,7 @@ impl Env<'_> {
         let ids = self.walk.cur.frames.iter().flat_map(|frame| {
             let regs = frame.names()[..10].iter().copied();
             let spills = frame.slots().iter().filter(|slot| slot.is_spilled());
-            regs.chain(spills.map(|slot| slot.spill)).filter(|reg| self.is_linked(*reg))
+            regs.chain(spills.map(|slot| slot.spill)).filter(|reg| self.store.is_linked(*reg))
         });
         let mut ids: SmallVec<[u32; 16]> = ids.map(|reg| reg.id & !BPF_ADD_CONST).collect();
         ids.sort_unstable();
@@ -69,24 +69,20 @@ impl Env<'_> {
         for i in 0..self.walk.cur.frames.len() {
             for regno in 0..10_u8 {
                 let reg = self.walk.cur.frames[i].name(regno);
-                if self.is_linked(reg) && single(reg.id & !BPF_ADD_CONST) {
-                    let alone = self.unlinked(reg);
+                if self.store.is_linked(reg) && single(reg.id & !BPF_ADD_CONST) {
+                    let alone = self.store.unlinked(reg);
                     self.walk.cur.frames[i].refine_name(regno, alone);
                 }
             }
             for spi in 0..self.walk.cur.frames[i].slots().len() {
                 let slot = self.walk.cur.frames[i].slots()[spi];
-                let spilled = slot.is_spilled() && self.is_linked(slot.spill);
+                let spilled = slot.is_spilled() && self.store.is_linked(slot.spill);
                 if spilled && single(slot.spill.id & !BPF_ADD_CONST) {
-                    let alone = self.unlinked(slot.spill);
+                    let alone = self.store.unlinked(slot.spill);
                     self.walk.cur.frames[i].slot_mut(spi).spill = alone;
                 }
             }
         }
-    }
-
-    fn is_linked(&self, reg: PackedReg) -> bool {
-        reg.id != 0 && self.store.arena.is(reg, SCALAR)
     }
 
     /// Verified checkpoints of the list forget what is dead at their insn.
@@ -120,6 +116,12 @@ impl Env<'_> {
                 .iter()
                 .zip(&self.walk.cur.frames)
                 .all(|(&o, c)| self.store.arena.meta(o).callsite == c.meta.callsite)
+    }
+}
+
+impl Store {
+    fn is_linked(&self, reg: PackedReg) -> bool {
+        reg.id != 0 && self.arena.is(reg, SCALAR)
     }
 }
 

@@ -8,7 +8,7 @@
 //! Kernel: `maybe_enter_scc`, `maybe_exit_scc`, `add_scc_backedge`, `propagate_backedges` (6.18).
 
 use super::equal::frame_insn_idx;
-use crate::env::Env;
+use crate::env::{Env, Learned, Store};
 use crate::explore::scc_visits::{Backedge, CallChain};
 use crate::log::verbose;
 use crate::rejection::{Check, FlowFault, Stop, reject};
@@ -24,28 +24,7 @@ impl Env<'_> {
     /// The outermost component that a saved state is in.
     fn scc_callchain(&self, st: &PackedState) -> Option<CallChain> {
         let callsite = |frame: usize| self.store.arena.meta(st.frames[frame]).callsite;
-        self.outermost_scc(st.frames.len(), st.meta.insn_idx, callsite)
-    }
-
-    fn outermost_scc(
-        &self,
-        frames: usize,
-        insn_idx: u32,
-        callsite: impl Fn(usize) -> i32,
-    ) -> Option<CallChain> {
-        let mut chain = CallChain::default();
-        for i in 0..frames {
-            let at = frame_insn_idx(i, frames, insn_idx, &callsite);
-            let scc = self.learned.aux[at as usize].scc;
-            if scc != 0 {
-                chain.scc = scc;
-                return Some(chain);
-            }
-            if i + 1 < frames {
-                chain.callsites[i] = at;
-            }
-        }
-        None
+        self.learned.outermost_scc(st.frames.len(), st.meta.insn_idx, callsite)
     }
 
     /// Whether marks of the checkpoint may still grow through back-edges.
@@ -90,7 +69,7 @@ impl Env<'_> {
         if self.trace.log.traces_all() {
             verbose!(self, "SCC exit {chain}\n");
         }
-        self.update_peak_states();
+        self.store.update_peak_states();
         self.propagate_backedges(&mut backedges)?;
         for edge in backedges {
             for frame in edge.state.frames {
@@ -102,10 +81,10 @@ impl Env<'_> {
 
     /// A throw ends its path wherever it stands: the kernel, which else sees paths end at
     /// checkpoints and outside of components, gives up if the component has no checkpoint yet.
-    pub(crate) fn throw_exits_scc(&mut self) -> Check {
+    pub(crate) fn throw_exits_scc(&self) -> Check {
         let frames = &self.walk.cur.frames;
         let callsite = |frame: usize| frames[frame].meta.callsite;
-        let chain = self.outermost_scc(frames.len(), self.walk.insn_idx, callsite);
+        let chain = self.learned.outermost_scc(frames.len(), self.walk.insn_idx, callsite);
         if let Some(chain) = chain.filter(|chain| !self.store.sccs.visits.contains_key(chain)) {
             reject!(EFAULT, FlowFault::SccExit { chain: chain.to_string().into() });
         }
@@ -132,19 +111,8 @@ impl Env<'_> {
         visit.backedges.push(Backedge { state, equal_state, reads });
         visit.num_backedges += 1;
         self.store.sccs.num_backedges += 1;
-        self.update_peak_states();
+        self.store.update_peak_states();
         Ok(())
-    }
-
-    /// What the state that a back-edge leads to needs, the one it comes from needs.
-    fn join_edge(&mut self, edge: &mut Backedge) -> bool {
-        let (Some(reads), Some(of_edge)) = (&mut self.store.reads, &mut edge.reads) else {
-            return false;
-        };
-        let state = &edge.state;
-        let slots = |&frame: &FrameId| self.store.arena.frame(frame).slots_len as usize;
-        let slots: SmallVec<[usize; 8]> = state.frames.iter().map(slots).collect();
-        reads.join_state(edge.equal_state, of_edge, (state.meta.parent, &slots))
     }
 
     fn propagate_backedges(&mut self, backedges: &mut [Backedge]) -> Check {
@@ -163,12 +131,48 @@ impl Env<'_> {
             rounds += 1;
             let mut changed = false;
             for edge in backedges.iter_mut().rev() {
-                changed |= self.join_edge(edge);
+                changed |= self.store.join_edge(edge);
                 changed |= self.propagate_precision(edge.equal_state, Some(&edge.state))?;
             }
             if !changed {
                 return Ok(());
             }
         }
+    }
+}
+
+impl Learned {
+    fn outermost_scc(
+        &self,
+        frames: usize,
+        insn_idx: u32,
+        callsite: impl Fn(usize) -> i32,
+    ) -> Option<CallChain> {
+        let mut chain = CallChain::default();
+        for i in 0..frames {
+            let at = frame_insn_idx(i, frames, insn_idx, &callsite);
+            let scc = self.aux[at as usize].scc;
+            if scc != 0 {
+                chain.scc = scc;
+                return Some(chain);
+            }
+            if i + 1 < frames {
+                chain.callsites[i] = at;
+            }
+        }
+        None
+    }
+}
+
+impl Store {
+    /// What the state that a back-edge leads to needs, the one it comes from needs.
+    fn join_edge(&mut self, edge: &mut Backedge) -> bool {
+        let (Some(reads), Some(of_edge)) = (&mut self.reads, &mut edge.reads) else {
+            return false;
+        };
+        let state = &edge.state;
+        let slots = |&frame: &FrameId| self.arena.frame(frame).slots_len as usize;
+        let slots: SmallVec<[usize; 8]> = state.frames.iter().map(slots).collect();
+        reads.join_state(edge.equal_state, of_edge, (state.meta.parent, &slots))
     }
 }

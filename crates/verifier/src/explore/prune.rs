@@ -4,7 +4,7 @@
 //! `maybe_free_verifier_state` (6.18).
 
 use super::equal::{Compare, Exactness, states_maybe_looping};
-use crate::env::{Env, InsnFlags};
+use crate::env::{Env, InsnFlags, Store};
 use crate::kernel_hole::HoleKind;
 use crate::log::verbose;
 use crate::passes::call_facts::is_may_goto;
@@ -116,7 +116,7 @@ impl Env<'_> {
                     }
                     self.join_reads(id);
                     if self.learned.aux[search.insn_idx as usize].has(InsnFlags::JMP_POINT) {
-                        self.push_jmp_history(Default::default(), Default::default());
+                        self.walk.push_jmp_history(Default::default(), Default::default());
                     }
                     self.propagate_precision(id, None)?;
                     if loops {
@@ -129,7 +129,7 @@ impl Env<'_> {
                         self.tell_apart(id, &hot);
                     }
                     if self.count_miss(id, search) {
-                        self.unlink(bucket, newer, &hot);
+                        self.store.unlink(bucket, newer, &hot);
                         self.maybe_free(id);
                     } else {
                         newer = Some(id);
@@ -138,15 +138,6 @@ impl Env<'_> {
             }
         }
         Ok((false, states_cnt))
-    }
-
-    /// Takes the checkpoint after `newer` out of the list.
-    fn unlink(&mut self, bucket: usize, newer: Option<CkptId>, gone: &Hot) {
-        self.store.explored[bucket].uncleaned -= u32::from(!gone.cleaned);
-        match newer {
-            Some(newer) => self.store.ckpts.hot_mut(newer).older = gone.older,
-            None => self.store.explored[bucket].newest = gone.older,
-        }
     }
 
     /// True if the checkpoint has missed too often and leaves the list.
@@ -385,7 +376,7 @@ impl Env<'_> {
     fn add_checkpoint(&mut self, bucket: usize, insn_idx: u32) {
         self.store.stats.total_states += 1;
         self.store.explored_states_size += 1;
-        self.update_peak_states();
+        self.store.update_peak_states();
         self.walk.pace.jmps_at_save = self.walk.pace.jmps;
         self.walk.pace.insns_at_save = self.store.stats.insns_processed;
         let mut state = self.walk.cur.save(&mut self.store.arena);
@@ -416,13 +407,6 @@ impl Env<'_> {
         self.walk.frame_mut().chains = Chains::at_checkpoint();
         self.store.explored[bucket] =
             Bucket { newest: Some(id), uncleaned: self.store.explored[bucket].uncleaned + 1 };
-    }
-
-    pub(crate) fn update_peak_states(&mut self) {
-        let now = self.store.explored_states_size
-            + self.store.free_list_size
-            + self.store.sccs.num_backedges;
-        self.store.stats.peak_states = self.store.stats.peak_states.max(now);
     }
 
     /// The current path has ended: its checkpoints have one branch less to wait for.
@@ -457,5 +441,21 @@ impl Env<'_> {
             self.store.ckpts.remove(id, &mut self.store.arena);
             self.store.free_list_size -= 1;
         }
+    }
+}
+
+impl Store {
+    /// Takes the checkpoint after `newer` out of the list.
+    fn unlink(&mut self, bucket: usize, newer: Option<CkptId>, gone: &Hot) {
+        self.explored[bucket].uncleaned -= u32::from(!gone.cleaned);
+        match newer {
+            Some(newer) => self.ckpts.hot_mut(newer).older = gone.older,
+            None => self.explored[bucket].newest = gone.older,
+        }
+    }
+
+    pub(crate) fn update_peak_states(&mut self) {
+        let now = self.explored_states_size + self.free_list_size + self.sccs.num_backedges;
+        self.stats.peak_states = self.stats.peak_states.max(now);
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::check;
 use crate::check::scalar_insn::step_alu;
-use crate::env::{Env, Found, InsnFlags};
+use crate::env::{Env, Found, InsnFlags, Walk};
 use crate::explore::next::Next;
 use crate::log::verbose;
 use crate::rejection::{Check, FlowFault, Stop, errno, reject};
@@ -32,7 +32,7 @@ impl Env<'_> {
     pub(crate) fn do_check_main(&mut self) -> Check {
         self.walk.insn_idx = 0;
         if self.facts.is_replacement() && self.trace.log.traces() {
-            let name = self.learned.subprogs[0].name.clone();
+            let name = &self.facts.subprogs[0].name;
             verbose!(self, "Validating {name}() func#0...\n");
         }
         self.do_check_common(0)?;
@@ -58,9 +58,7 @@ impl Env<'_> {
         let mut i = 0;
         loop {
             let waits = |&i: &usize| {
-                self.learned.subprogs[i].is_global
-                    && self.learned.subprogs[i].called
-                    && !verified[i]
+                self.facts.subprogs[i].is_global && self.learned.subprogs[i].called && !verified[i]
             };
             let count = self.learned.subprogs.len();
             let next = (i + 1..count).chain(1..count).find(waits);
@@ -69,8 +67,8 @@ impl Env<'_> {
                 None => return Ok(()),
             };
             verified[i] = true;
-            self.walk.insn_idx = self.learned.subprogs[i].start;
-            let name = self.learned.subprogs[i].name.clone();
+            self.walk.insn_idx = self.facts.subprogs[i].start;
+            let name = &self.facts.subprogs[i].name;
             if self.trace.log.traces() {
                 verbose!(self, "Validating {name}() func#{i}...\n");
             }
@@ -86,7 +84,7 @@ impl Env<'_> {
 
     /// Walks one function on its own.
     fn do_check_common(&mut self, subprogno: u32) -> Check {
-        let start = self.learned.subprogs[subprogno as usize].start;
+        let start = self.facts.subprogs[subprogno as usize].start;
         // Its first source line is written, whatever was before.
         self.trace.log_at.prev_linfo = None;
         let mut cur = VerifierState::default();
@@ -221,7 +219,7 @@ impl Env<'_> {
             return Ok(true);
         }
         if flags.contains(InsnFlags::JMP_POINT) {
-            self.push_jmp_history(Access::None, LinkedRegs::default());
+            self.walk.push_jmp_history(Access::None, LinkedRegs::default());
         }
         if self.trace.is_followed {
             self.follow_insn(do_print_state);
@@ -271,17 +269,6 @@ impl Env<'_> {
         }
     }
 
-    /// From this jump on, if one of the linked registers matters, all do.
-    fn join_linked(&mut self, linked: &LinkedRegs) {
-        let curframe = self.walk.cur.curframe() as u8;
-        if !linked.iter().all(|l| l.is_reg && l.frameno == curframe) {
-            self.walk.cur.lose_chains();
-            return;
-        }
-        let regs = linked.iter().fold(0, |regs, l| regs | 1 << l.at);
-        self.walk.frame_mut().chains.join(regs);
-    }
-
     /// What was read and written of the stack counts from now on for the functions of the current
     /// path.
     pub(crate) fn update_live_stack(&mut self) {
@@ -323,15 +310,28 @@ impl Env<'_> {
             verbose!(self, "{idx}: safe\n");
         }
     }
+}
+
+impl Walk {
+    /// From this jump on, if one of the linked registers matters, all do.
+    fn join_linked(&mut self, linked: &LinkedRegs) {
+        let curframe = self.cur.curframe() as u8;
+        if !linked.iter().all(|l| l.is_reg && l.frameno == curframe) {
+            self.cur.lose_chains();
+            return;
+        }
+        let regs = linked.iter().fold(0, |regs, l| regs | 1 << l.at);
+        self.frame_mut().chains.join(regs);
+    }
 
     /// Remembers that the path came from `prev_insn_idx` to here, or adds to what is remembered of
     /// this insn.
     ///
     /// Kernel: `push_jmp_history` (6.18).
     pub(crate) fn push_jmp_history(&mut self, access: Access, linked: LinkedRegs) {
-        let (insn_idx, prev_idx) = (self.walk.insn_idx, self.walk.prev_insn_idx);
-        if let Some(last) = self.walk.cur.history.last_mut()
-            && self.walk.history_insn == Some(insn_idx)
+        let (insn_idx, prev_idx) = (self.insn_idx, self.prev_insn_idx);
+        if let Some(last) = self.cur.history.last_mut()
+            && self.history_insn == Some(insn_idx)
             && last.insn_idx == insn_idx
         {
             if access != Access::None {
@@ -346,7 +346,7 @@ impl Env<'_> {
         if linked.len() > 0 {
             self.join_linked(&linked);
         }
-        self.walk.cur.history.push(JmpEntry { insn_idx, prev_idx, access, linked });
-        self.walk.history_insn = Some(insn_idx);
+        self.cur.history.push(JmpEntry { insn_idx, prev_idx, access, linked });
+        self.history_insn = Some(insn_idx);
     }
 }

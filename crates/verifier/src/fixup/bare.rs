@@ -2,7 +2,7 @@
 //! invariants of `Xlated` need.
 
 use super::{Walked, dead_code};
-use crate::env::SubprogInfo;
+use crate::env::{Subprog, SubprogUse};
 use crate::passes::call_facts::{callee_start, is_pseudo_call, is_pseudo_func};
 use crate::xlated::{NotSupported, is_jump};
 use skep_insn::code::*;
@@ -58,10 +58,8 @@ fn starts(insns: &[Insn]) -> Vec<u32> {
 
 /// As if every insn had been walked.
 pub(super) fn walked(insns: &[Insn]) -> Walked {
-    let subprogs = starts(insns).into_iter().map(|start| SubprogInfo {
-        start,
-        stack_depth: STACK_BYTES,
-        ..SubprogInfo::default()
-    });
-    Walked { subprogs: subprogs.collect(), ..Walked::default() }
+    let subprogs = starts(insns).into_iter().map(|start| Subprog { start, ..Subprog::default() });
+    let subprogs: Vec<Subprog> = subprogs.collect();
+    let unknown = SubprogUse { stack_depth: STACK_BYTES, ..SubprogUse::default() };
+    Walked { uses: vec![unknown; subprogs.len()], subprogs, ..Walked::default() }
 }

@@ -129,7 +129,8 @@ impl Emit {
         let (called, taken) = (named(is_pseudo_call), named(is_pseudo_func));
         let len = source.insns.len();
         let mut subprogs = Vec::new();
-        for (i, info) in source.walked.subprogs.iter().enumerate() {
+        let walked = &source.walked;
+        for (i, info) in walked.subprogs.iter().enumerate() {
             let old = source.walked.range(i, len);
             let (start, end) = (self.entry(old.start as u32), self.entry(old.end as u32));
             // Functions that no path walked are gone.
@@ -146,7 +147,7 @@ impl Emit {
                 makes_tail_call: self.out.insns[start as usize..end as usize]
                     .iter()
                     .any(|insn| is_helper_call(insn) && insn.imm == TAIL_CALL),
-                tail_call_reachable: info.tail_call_reachable,
+                tail_call_reachable: walked.uses[i].tail_call_reachable,
                 is_called: called.contains(&start),
                 is_callback: taken.contains(&start),
                 is_exception_cb: info.is_exception_cb,

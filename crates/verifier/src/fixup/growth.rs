@@ -4,7 +4,7 @@
 //! observed by the length of what is left. Absent: the exact lengths of what `AtMost` says.
 
 use super::{ctx_growth, upper_half};
-use crate::env::{CallMap, Env, LoopInline};
+use crate::env::{CallMap, Env, Facts, LoopInline};
 use crate::fixup::grown::Growth;
 use crate::passes::call_facts::{is_helper_call, is_kfunc_call, is_may_goto};
 use crate::state::reg_type::{Base, RegType};
@@ -36,7 +36,7 @@ pub(super) fn of(env: &Env<'_>, idx: usize) -> (Pass, Growth) {
         return (Pass::ZeroExt, Growth::AtMost(MAX as u32));
     }
     let misc = match insn.class() {
-        BPF_STX if upper_half::concerns(insn) && bypasses(env) => {
+        BPF_STX if upper_half::concerns(insn) && bypasses(env.facts) => {
             return (Pass::ZeroExt, upper_half::growth(env, idx));
         }
         BPF_LDX | BPF_ST | BPF_STX => return (Pass::Accesses, access(env, idx)),
@@ -89,11 +89,11 @@ const LONGER: [HelperId; 5] = {
 };
 
 /// Of a lookup: of most types it is done in place.
-fn lookup(env: &Env<'_>, map: CallMap) -> Growth {
+fn lookup(facts: &Facts<'_>, map: CallMap) -> Growth {
     let unknown = Growth::AtMost(12);
     // Behind the program's own maps are the templates of inner maps.
     let CallMap::Known(map) = map else { return unknown };
-    let Some(map) = env.facts.prog.maps.get(map as usize) else { return unknown };
+    let Some(map) = facts.prog.maps.get(map as usize) else { return unknown };
     Growth::Exactly(match map.map_type {
         // Its size may change.
         MapType::Array if map.map_flags.contains(MapFlags::INNER_MAP) => 0,
@@ -113,7 +113,7 @@ fn lookup(env: &Env<'_>, map: CallMap) -> Growth {
 /// Of a call of a helper.
 fn helper(env: &Env<'_>, idx: usize) -> Growth {
     match u32::try_from(env.facts.insns[idx].imm).ok().and_then(HelperId::from_number) {
-        Some(HelperId::MapLookupElem) => lookup(env, env.learned.aux[idx].call_map()),
+        Some(HelperId::MapLookupElem) => lookup(env.facts, env.learned.aux[idx].call_map()),
         Some(HelperId::TailCall) if !env.facts.bypass_spec_v1 => Growth::AtMost(4),
         Some(HelperId::GetSmpProcessorId | HelperId::Jiffies64) => Growth::Exactly(2),
         Some(HelperId::GetBranchSnapshot) => Growth::Exactly(10),
@@ -153,7 +153,7 @@ fn access(env: &Env<'_>, idx: usize) -> Growth {
         );
         ty.is_sk() || !plain
     };
-    let spec = if bypasses(env) { 0 } else { 2 };
+    let spec = if bypasses(env.facts) { 0 } else { 2 };
     match env.learned.aux[idx].ptr_type() {
         Some(ty) if ty.is(Base::Ctx) && spec == 0 => {
             ctx_growth::growth(env.facts.prog, env.facts.insns[idx])
@@ -165,6 +165,6 @@ fn access(env: &Env<'_>, idx: usize) -> Growth {
 }
 
 /// Whether speculation is no concern.
-fn bypasses(env: &Env<'_>) -> bool {
-    env.facts.bypass_spec_v4 && env.facts.bypass_spec_v1
+fn bypasses(facts: &Facts<'_>) -> bool {
+    facts.bypass_spec_v4 && facts.bypass_spec_v1
 }

@@ -115,8 +115,8 @@ impl Lengths {
             added[PROLOGUE][0] = PROLOGUE_INSNS;
             vague[0] |= u32::from(env.facts.prog.prog_type == ProgType::StructOps);
         }
-        let ends = env.learned.subprogs.iter().skip(1).map(|next| next.start as usize).chain([len]);
-        for (subprog, end) in env.learned.subprogs.iter().zip(ends) {
+        let ends = env.facts.subprogs.iter().skip(1).map(|next| next.start as usize).chain([len]);
+        for (subprog, end) in env.facts.subprogs.iter().zip(ends) {
             let start = subprog.start as usize;
             let counts = |idx: usize| left[idx] && is_may_goto(&env.facts.insns[idx]);
             if (start..end).any(counts) {

@@ -9,7 +9,7 @@
 //! Kernel: `mark_insn_zext`, `is_reg64`, `opt_subreg_zext_lo32_rnd_hi32` (6.18).
 
 use super::left::was_walked;
-use crate::env::{Env, InsnFlags};
+use crate::env::{Env, Facts, InsnFlags};
 use crate::fixup::grown::Growth;
 use crate::passes::subprogs::jump_offset;
 use crate::xlated::is_jump;
@@ -46,7 +46,7 @@ pub(super) fn growth(env: &Env<'_>, idx: usize) -> Growth {
             break;
         }
         let insn = env.facts.insns[at];
-        match use_of_r0(env, at) {
+        match use_of_r0(env.facts, at) {
             Use::Whole => return Growth::Exactly(1),
             Use::Written => return Growth::Exactly(0),
             Use::Unclear => return Growth::AtMost(1),
@@ -71,7 +71,7 @@ fn is_read_on(env: &Env<'_>, at: usize) -> bool {
         }
         seen.push(at);
         let insn = env.facts.insns[at];
-        match use_of_r0(env, at) {
+        match use_of_r0(env.facts, at) {
             Use::Whole | Use::Unclear => return true,
             Use::Written => continue,
             Use::Other => {}
@@ -88,8 +88,8 @@ fn is_read_on(env: &Env<'_>, at: usize) -> bool {
     false
 }
 
-fn use_of_r0(env: &Env<'_>, idx: usize) -> Use {
-    let insn = env.facts.insns[idx];
+fn use_of_r0(facts: &Facts<'_>, idx: usize) -> Use {
+    let insn = facts.insns[idx];
     let reads_src = insn.is_src_reg() && insn.src == 0;
     let written = if insn.dst == 0 { Use::Written } else { Use::Other };
     match insn.class() {
@@ -103,7 +103,7 @@ fn use_of_r0(env: &Env<'_>, idx: usize) -> Use {
         BPF_STX if insn.src == 0 && insn.size() == BPF_DW => Use::Whole,
         BPF_STX => Use::Other,
         BPF_JMP if insn.op() == BPF_CALL => Use::Written,
-        BPF_JMP if insn.op() == BPF_EXIT && returns_r0(env, idx) => Use::Whole,
+        BPF_JMP if insn.op() == BPF_EXIT && returns_r0(facts, idx) => Use::Whole,
         BPF_JMP if insn.op() == BPF_EXIT => Use::Unclear,
         BPF_JMP if matches!(insn.op(), BPF_JA | BPF_JCOND) => Use::Other,
         BPF_JMP if reads_src || insn.dst == 0 => Use::Whole,
@@ -128,9 +128,9 @@ fn atomic(insn: Insn) -> Use {
 }
 
 /// Whether the `exit` at `idx` gives the kernel a result: of some types not every program has one.
-fn returns_r0(env: &Env<'_>, idx: usize) -> bool {
+fn returns_r0(facts: &Facts<'_>, idx: usize) -> bool {
     let main_end =
-        env.learned.subprogs.get(1).map_or(env.facts.insns.len(), |subprog| subprog.start as usize);
+        facts.subprogs.get(1).map_or(facts.insns.len(), |subprog| subprog.start as usize);
     let some = [ProgType::StructOps, ProgType::Lsm, ProgType::Ext, ProgType::Tracing];
-    idx < main_end && !some.contains(&env.facts.prog.prog_type)
+    idx < main_end && !some.contains(&facts.prog.prog_type)
 }

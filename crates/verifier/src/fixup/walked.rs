@@ -4,7 +4,7 @@
 //! asked to run.
 
 use crate::KernelHole;
-use crate::env::{Env, InsnAux, InsnFlags, SubprogInfo};
+use crate::env::{InsnAux, InsnFlags, Learned, Subprog, SubprogUse};
 use skep_insn::Insn;
 
 /// What the walk knew of each insn and subprog of an accepted program.
@@ -13,7 +13,9 @@ pub(crate) struct Walked {
     /// One for each insn; empty for bare insns, which all count as walked.
     pub(super) aux: Vec<InsnAux>,
     /// In order of their first insns.
-    pub(super) subprogs: Vec<SubprogInfo>,
+    pub(super) subprogs: Vec<Subprog>,
+    /// What was found of each.
+    pub(super) uses: Vec<SubprogUse>,
     /// Bytes of the context that callees are given as memory.
     pub(super) ctx_mem_end: u32,
     /// What makes it unsafe to run.
@@ -21,12 +23,10 @@ pub(crate) struct Walked {
 }
 
 impl Walked {
-    /// Takes it from `env`, which is done.
-    pub(crate) fn take(env: &mut Env<'_>) -> Walked {
-        let (aux, subprogs) =
-            (std::mem::take(&mut env.learned.aux), std::mem::take(&mut env.learned.subprogs));
-        let (ctx_mem_end, kernel_hole) = (env.learned.ctx_mem_end, env.learned.kernel_hole);
-        Walked { aux, subprogs, ctx_mem_end, kernel_hole }
+    /// Takes it from what a walk left.
+    pub(crate) fn new(learned: Learned, subprogs: Vec<Subprog>) -> Walked {
+        let Learned { aux, subprogs: uses, ctx_mem_end, kernel_hole, .. } = learned;
+        Walked { aux, subprogs, uses, ctx_mem_end, kernel_hole }
     }
 
     /// Whether some path came to the insn. The second slot of `ld_imm64` is its first's.
@@ -53,6 +53,6 @@ impl Walked {
 
     /// Stack that the walk saw used by a subprog, bytes; a multiple of 8.
     pub(super) fn depth(&self, subprog: usize) -> u32 {
-        self.subprogs.get(subprog).map_or(0, |s| s.stack_depth.next_multiple_of(8))
+        self.uses.get(subprog).map_or(0, |s| s.stack_depth.next_multiple_of(8))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Kernel: `print_reg_state`, `reg_type_str`, `print_scalar_ranges` (6.18).
 
-use crate::env::Env;
+use crate::env::Facts;
 use crate::state::reg::{BPF_ADD_CONST, DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
 use skep_btf::TypeId;
@@ -123,7 +123,7 @@ impl Parts<'_> {
     }
 }
 
-impl Env<'_> {
+impl Facts<'_> {
     /// The register as the log shows it in frame `frameno`.
     pub(crate) fn write_reg(&self, out: &mut String, reg: &Reg, frameno: u32, precise: bool) {
         if reg.is_scalar() {
@@ -150,7 +150,7 @@ impl Env<'_> {
             }
         }
         if let (Base::BtfId, Extra::Btf { id, in_prog }) = (reg.ty.base, reg.extra) {
-            let btf = if in_prog { &self.facts.prog.btf } else { &self.facts.prog.kernel_btf };
+            let btf = if in_prog { &self.prog.btf } else { &self.prog.kernel_btf };
             let name = btf.as_ref().and_then(|b| b.get(TypeId(id))).map_or("", |t| t.name());
             out.push_str(name);
         }
@@ -185,8 +185,8 @@ impl Env<'_> {
         }
         let is_map = matches!(reg.ty.base, Base::ConstMapPtr | Base::MapKey | Base::MapValue);
         if let Some(map) = reg.map().filter(|_| is_map) {
-            let def = self.facts.maps[map as usize].def;
-            let name = self.facts.map_name(map);
+            let def = self.maps[map as usize].def;
+            let name = self.map_name(map);
             if !name.is_empty() {
                 parts.add(format_args!("map={name}"));
             }

@@ -3,7 +3,7 @@
 //! Kernel: `print_verifier_state`, `print_insn_state` (6.18).
 
 use super::reg_text::dynptr_str;
-use crate::env::Env;
+use crate::env::{Env, Facts, Store};
 use crate::log::verbose;
 use crate::state::checkpoint::Marks;
 use crate::state::frame::FrameMeta;
@@ -90,11 +90,6 @@ impl Env<'_> {
         self.print_frame(self.walk.cur.curframe());
     }
 
-    /// Without `CAP_BPF` every scalar is shown as precise.
-    fn unprivileged_marks(&self) -> Marks {
-        if self.facts.bpf_capable { Marks::default() } else { Marks { regs: !0, stack: !0 } }
-    }
-
     /// A whole frame of the current state, on the line at hand.
     pub(crate) fn print_frame(&mut self, frameno: u32) {
         self.print_shown(frameno, ALL);
@@ -111,7 +106,7 @@ impl Env<'_> {
             regs: &regs,
             slots: frame.slots(),
             refs: &self.walk.cur.refs,
-            marks: self.unprivileged_marks(),
+            marks: self.facts.unprivileged_marks(),
             reads: self.store.reads.as_ref().map(|reads| *reads.of_current(frameno as usize)),
         };
         let text = self.state_text(&view, shown);
@@ -128,7 +123,7 @@ impl Env<'_> {
         let slots: Vec<Slot> =
             self.store.arena.frame_slots(ckpt.state.frames[at]).copied().collect();
         let marks =
-            if self.facts.bpf_capable { ckpt.precise[at] } else { self.unprivileged_marks() };
+            if self.facts.bpf_capable { ckpt.precise[at] } else { self.facts.unprivileged_marks() };
         let view = View {
             meta: *self.store.arena.meta(ckpt.state.frames[at]),
             regs: &regs,
@@ -150,7 +145,7 @@ impl Env<'_> {
             if reg.ty.base != Base::NotInit && shown.regs >> i & 1 == 1 {
                 let live = v.reads.map_or("", |reads| reads.of_reg(i));
                 let _ = write!(out, " R{i}{live}=");
-                self.write_reg(&mut out, reg, v.meta.frameno, v.marks.regs >> i & 1 == 1);
+                self.facts.write_reg(&mut out, reg, v.meta.frameno, v.marks.regs >> i & 1 == 1);
             }
         }
         let mut spi = 0;
@@ -190,10 +185,10 @@ impl Env<'_> {
         match slot.types[7] {
             SlotType::Spill => {
                 let _ = write!(out, " fp{off}{live}={}", types.split('r').next().unwrap_or(""));
-                self.write_reg(out, &reg, v.meta.frameno, v.marks.stack >> spi & 1 == 1);
+                self.facts.write_reg(out, &reg, v.meta.frameno, v.marks.stack >> spi & 1 == 1);
             }
             SlotType::Dynptr => {
-                self.write_dynptr(out, v, spi + 1);
+                self.store.write_dynptr(out, v, spi + 1);
                 return spi + 1;
             }
             SlotType::Iter => {
@@ -201,7 +196,7 @@ impl Env<'_> {
                     return spi;
                 }
                 let Extra::Iter { btf_id, active, depth } = reg.extra else { return spi };
-                let name = self.kernel_type_name(btf_id).trim_start_matches("bpf_iter_");
+                let name = self.facts.kernel_type_name(btf_id).trim_start_matches("bpf_iter_");
                 let state = if active == IterState::Active { "active" } else { "drained" };
                 let id = reg.ref_obj_id;
                 let _ = write!(
@@ -215,11 +210,26 @@ impl Env<'_> {
         }
         spi
     }
+}
 
+impl Facts<'_> {
+    /// Without `CAP_BPF` every scalar is shown as precise.
+    fn unprivileged_marks(&self) -> Marks {
+        if self.bpf_capable { Marks::default() } else { Marks { regs: !0, stack: !0 } }
+    }
+
+    /// Name of a type of the kernel's BTF.
+    pub(crate) fn kernel_type_name(&self, id: u32) -> &str {
+        let btf = self.prog.kernel_btf.as_ref();
+        btf.and_then(|b| b.get(skep_btf::TypeId(id))).map_or("", |t| t.name())
+    }
+}
+
+impl Store {
     fn write_dynptr(&self, out: &mut String, v: &View<'_>, spi: usize) {
         // Where only the other half was touched (through another frame), the kernel takes what is
         // below the dynptr for it, be it beyond the stack.
-        let reg = v.slots.get(spi).map_or(Reg::not_init(), |slot| self.store.arena.reg(slot.spill));
+        let reg = v.slots.get(spi).map_or(Reg::not_init(), |slot| self.arena.reg(slot.spill));
         let (kind, first_slot) = match reg.extra {
             Extra::Dynptr { kind, first_slot } => (kind, first_slot),
             Extra::None | Extra::Frame(_) => (DynptrKind::Invalid, false),
@@ -242,12 +252,6 @@ impl Env<'_> {
             let _ = write!(out, "{sep}dynptr_id=1");
         }
         out.push(')');
-    }
-
-    /// Name of a type of the kernel's BTF.
-    pub(crate) fn kernel_type_name(&self, id: u32) -> &str {
-        let btf = self.facts.prog.kernel_btf.as_ref();
-        btf.and_then(|b| b.get(skep_btf::TypeId(id))).map_or("", |t| t.name())
     }
 }
 

@@ -153,11 +153,11 @@ impl Env<'_> {
         subseq_idx: i64,
     ) -> Result<bool, Trouble> {
         let callee = (i64::from(idx) + i64::from(insn.imm) + 1) as u32;
-        let Some(subprog) = self.learned.find_subprog(callee) else {
+        let Some(subprog) = self.facts.find_subprog(callee) else {
             return Err(Trouble::bug(format!("no subprog at {callee}")));
         };
         let bt = &mut self.walk.bt;
-        if self.learned.subprogs[subprog as usize].is_global {
+        if self.facts.subprogs[subprog as usize].is_global {
             if i64::from(idx) + 1 != subseq_idx {
                 return Err(Trouble::bug("extra insn from subprog".to_string()));
             }

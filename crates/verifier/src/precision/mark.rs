@@ -3,7 +3,7 @@
 //! Kernel: `__mark_chain_precision`, `mark_all_scalars_precise`, `propagate_precision` (6.18).
 
 use super::backtrack::{ALWAYS, concerns};
-use crate::env::Env;
+use crate::env::{Env, Facts, Walk};
 use crate::log::verbose;
 use crate::precision::backtrack_state::{RegMask, SlotMask, Trouble};
 use crate::rejection::{Check, Stop};
@@ -16,7 +16,7 @@ use crate::state::verifier_state::PackedState;
 use crate::tuning::BacktrackSkip;
 
 /// Where the search is in the stretch of the path that belongs to one state.
-struct Walk {
+struct Stretch {
     /// Insn to start from; -1 before the entry of the program.
     last_idx: i64,
     first_idx: i64,
@@ -74,26 +74,6 @@ impl Env<'_> {
         self.facts.config.tuning.backtrack_skip == BacktrackSkip::On && !self.trace.log.traces_all()
     }
 
-    /// What `chains` say of the last checkpoint takes the place of what is looked for; false if the
-    /// history has to be walked.
-    #[inline]
-    fn follow(&mut self, chains: &Chains, curframe: usize) -> bool {
-        let outer = &self.walk.bt.regs[..curframe];
-        if self.walk.bt.frame != curframe
-            || self.walk.bt.slots[..=curframe].iter().any(|&m| m != 0)
-            || outer.iter().any(|&m| m != 0)
-        {
-            return false;
-        }
-        match chains.follow(self.walk.bt.regs[curframe]) {
-            Some(from) => {
-                self.walk.bt.regs[curframe] = from;
-                true
-            }
-            None => false,
-        }
-    }
-
     /// What `self.walk.bt` holds mattered; starts from the current state or from `start`. True if a
     /// mark was new.
     pub(crate) fn mark_chain_precision_batch(
@@ -116,7 +96,7 @@ impl Env<'_> {
             None => (self.walk.cur.meta, self.walk.cur.curframe()),
         };
         let origin = (meta.parent, curframe);
-        let mut walk = Walk {
+        let mut way = Stretch {
             last_idx: i64::from(meta.insn_idx),
             first_idx: i64::from(meta.first_insn_idx),
             subseq_idx: -1,
@@ -124,13 +104,16 @@ impl Env<'_> {
         };
         let follows = self.follows_chains();
         let chains = self.walk.frame().chains;
-        let mut walked = if follows && start.is_none() && self.follow(&chains, curframe as usize) {
+        let mut walked = if follows
+            && start.is_none()
+            && self.walk.follow(&chains, curframe as usize)
+        {
             Walked::GoesOn
         } else {
             let own = start.and_then(|st| st.own_history.as_deref());
             let history = own
                 .map_or(&entries[self.walk.cur.history.current_range(entries.len())], |own| &own.0);
-            self.walk_back(&mut walk, history, (None, origin))?
+            self.walk_back(&mut way, history, (None, origin))?
         };
         let (mut changed, mut parent) = (false, meta.parent);
         loop {
@@ -148,15 +131,15 @@ impl Env<'_> {
             let ckpt = self.store.ckpts.get(id);
             let state = &ckpt.state;
             parent = state.meta.parent;
-            walk = Walk {
+            way = Stretch {
                 last_idx: i64::from(state.meta.last_insn_idx as i32),
                 first_idx: i64::from(state.meta.first_insn_idx),
-                subseq_idx: walk.first_idx,
+                subseq_idx: way.first_idx,
                 skip_first: false,
             };
-            if follows && walk.last_idx >= 0 {
+            if follows && way.last_idx >= 0 {
                 let (chains, last) = (ckpt.chains, ckpt.state.frames.len() - 1);
-                if self.follow(&chains, last) {
+                if self.walk.follow(&chains, last) {
                     walked = Walked::GoesOn;
                     continue;
                 }
@@ -164,7 +147,7 @@ impl Env<'_> {
             let state = &mut self.store.ckpts.get_mut(id).state;
             let (stretch, own) = (state.stretch, state.own_history.take());
             let history = own.as_deref().map_or_else(|| &entries[stretch.range()], |own| &own.0);
-            let result = self.walk_back(&mut walk, history, (Some(id), origin));
+            let result = self.walk_back(&mut way, history, (Some(id), origin));
             self.store.ckpts.get_mut(id).state.own_history = own;
             walked = result?;
         }
@@ -178,21 +161,21 @@ impl Env<'_> {
     /// Back over the stretch of the state at `at`, or of the one that the search began at.
     fn walk_back(
         &mut self,
-        walk: &mut Walk,
+        way: &mut Stretch,
         history: &[JmpEntry],
         (at, origin): (Option<CkptId>, (Option<CkptId>, u32)),
     ) -> Check<Walked> {
-        self.log_stretch(walk);
+        self.log_stretch(way);
         if self.store.concerns.is_empty() {
             self.store.concerns = self.facts.insns.iter().map(concerns).collect();
         }
-        if walk.last_idx < 0 {
+        if way.last_idx < 0 {
             return self.mark_entry_args(at).map(|marked| Walked::Done { marked });
         }
-        self.walk_stretch(walk, history, (at, origin))
+        self.walk_stretch(way, history, (at, origin))
     }
 
-    fn log_stretch(&mut self, s: &Walk) {
+    fn log_stretch(&mut self, s: &Stretch) {
         if self.trace.log.traces_all() {
             let frame = self.walk.bt.frame;
             let (last, first, subseq) = (s.last_idx, s.first_idx, s.subseq_idx);
@@ -205,14 +188,14 @@ impl Env<'_> {
 
     fn walk_stretch(
         &mut self,
-        s: &mut Walk,
+        s: &mut Stretch,
         history: &[JmpEntry],
         (here, origin): (Option<CkptId>, (Option<CkptId>, u32)),
     ) -> Check<Walked> {
         let mut at = Place { idx: s.last_idx, left: history.len() };
         if std::mem::take(&mut s.skip_first) {
             // The insn at hand is not walked to its end yet.
-            if !self.step_back(s, history, &mut at)? {
+            if !self.facts.step_back(s, history, &mut at)? {
                 return Ok(Walked::GoesOn);
             }
         }
@@ -235,7 +218,7 @@ impl Env<'_> {
                     return Ok(Walked::Done { marked: false });
                 }
             }
-            if !self.step_back(s, history, &mut at)? {
+            if !self.facts.step_back(s, history, &mut at)? {
                 return Ok(Walked::GoesOn);
             }
         }
@@ -255,7 +238,7 @@ impl Env<'_> {
     /// Goes back, as far as no jump led here, to the next insn that has to do with what is looked
     /// for; false if there is none.
     #[inline]
-    fn find_concerned(&self, s: &mut Walk, history: &[JmpEntry], at: &mut Place) -> bool {
+    fn find_concerned(&self, s: &mut Stretch, history: &[JmpEntry], at: &mut Place) -> bool {
         if self.trace.log.traces_all() {
             return true;
         }
@@ -273,27 +256,6 @@ impl Env<'_> {
             at.idx = idx;
         }
         found.is_some()
-    }
-
-    /// To the insn that was walked before; false at the start of the stretch.
-    #[inline]
-    fn step_back(&self, s: &mut Walk, history: &[JmpEntry], at: &mut Place) -> Check<bool> {
-        s.subseq_idx = at.idx;
-        let entry = at.entry(history);
-        if at.idx == s.first_idx && at.left == usize::from(entry.is_some()) {
-            return Ok(false);
-        }
-        at.idx = match entry {
-            Some(e) => {
-                at.left -= 1;
-                i64::from(e.prev_idx as i32)
-            }
-            None => at.idx - 1,
-        };
-        if !(0..self.facts.insns.len() as i64).contains(&at.idx) {
-            return Err(Stop::Bug(format!("backtracking: idx {}", at.idx)));
-        }
-        Ok(true)
     }
 
     /// The history goes back to the entry of a global function: only its arguments may be looked
@@ -460,6 +422,51 @@ impl Env<'_> {
             }
         }
         self.mark_chain_precision_batch(to)
+    }
+}
+
+impl Walk {
+    /// What `chains` say of the last checkpoint takes the place of what is looked for; false if the
+    /// history has to be walked.
+    #[inline]
+    fn follow(&mut self, chains: &Chains, curframe: usize) -> bool {
+        let outer = &self.bt.regs[..curframe];
+        if self.bt.frame != curframe
+            || self.bt.slots[..=curframe].iter().any(|&m| m != 0)
+            || outer.iter().any(|&m| m != 0)
+        {
+            return false;
+        }
+        match chains.follow(self.bt.regs[curframe]) {
+            Some(from) => {
+                self.bt.regs[curframe] = from;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl Facts<'_> {
+    /// To the insn that was walked before; false at the start of the stretch.
+    #[inline]
+    fn step_back(&self, s: &mut Stretch, history: &[JmpEntry], at: &mut Place) -> Check<bool> {
+        s.subseq_idx = at.idx;
+        let entry = at.entry(history);
+        if at.idx == s.first_idx && at.left == usize::from(entry.is_some()) {
+            return Ok(false);
+        }
+        at.idx = match entry {
+            Some(e) => {
+                at.left -= 1;
+                i64::from(e.prev_idx as i32)
+            }
+            None => at.idx - 1,
+        };
+        if !(0..self.insns.len() as i64).contains(&at.idx) {
+            return Err(Stop::Bug(format!("backtracking: idx {}", at.idx)));
+        }
+        Ok(true)
     }
 }
 

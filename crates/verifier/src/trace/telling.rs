@@ -4,7 +4,7 @@ use super::sides::{Side, Sides};
 use super::{Apart, Event, Registers};
 use crate::env::Env;
 use crate::log::state_line::slot_char;
-use crate::rejection::Rejection;
+use crate::rejection::Refused;
 use crate::state::arena::PackedReg;
 use crate::state::checkpoint::{Hints, Hot};
 use crate::state::history::LinkedReg;
@@ -54,7 +54,7 @@ impl Env<'_> {
         let frameno = frame.meta.frameno;
         let value = |regno: u8| {
             let mut text = String::new();
-            self.write_reg(&mut text, &self.reg(regno), frameno, !self.facts.bpf_capable);
+            self.facts.write_reg(&mut text, &self.reg(regno), frameno, !self.facts.bpf_capable);
             text
         };
         if changed != 0 {
@@ -73,11 +73,13 @@ impl Env<'_> {
     }
 
     /// The walk is over: the program is refused.
-    pub(crate) fn tell_refused(&mut self, rejection: &Rejection) {
+    pub(crate) fn tell_refused(&mut self, refused: &Refused) {
+        self.trace.refused(refused);
+        let frame = self.walk.cur.frames.len().saturating_sub(1) as u32;
         self.trace.tell(Event::Refused {
             insn_idx: self.walk.insn_idx,
-            frame: rejection.frameno,
-            kind: &rejection.kind,
+            frame,
+            kind: &refused.kind,
         });
     }
 
@@ -113,7 +115,7 @@ impl Env<'_> {
             Apart::State | Apart::Unfinished => return None,
         };
         let mut text = String::new();
-        self.write_reg(&mut text, &self.store.arena.reg(reg), frame.into(), false);
+        self.facts.write_reg(&mut text, &self.store.arena.reg(reg), frame.into(), false);
         Some(text)
     }
 

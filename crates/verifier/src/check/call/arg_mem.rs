@@ -45,7 +45,7 @@ pub(crate) fn check_helper_mem_access(
             if write {
                 reject!(EACCES, MemFault::NotWritable { regno: Regno(regno), ty: reg.ty });
             }
-            let key_size = map_def(env, &reg)?.key_size;
+            let key_size = map_def(env.facts, &reg)?.key_size;
             check_mem_region_access(env, Span { zero_size_allowed: false, ..span }, key_size)
         }
         Base::MapValue => {
@@ -62,7 +62,7 @@ pub(crate) fn check_helper_mem_access(
             if write && reg.ty.has(TypeFlag::MEM_RDONLY) {
                 reject!(EACCES, MemFault::NotWritable { regno: Regno(regno), ty: reg.ty });
             }
-            check_buffer_access(env, &reg, span)
+            check_buffer_access(&reg, span)
         }
         Base::Stack => check_stack_range_initialized(env, span, ty, raw),
         Base::BtfId => {
@@ -77,7 +77,7 @@ pub(crate) fn check_helper_mem_access(
             access_btf_ptr(env, &reg, at, reg.off)
         }
         Base::Ctx if !rewrites_ctx(env.facts.prog.prog_type) => check_whole_ctx(env, mem, ty),
-        _ => refuse_or_nothing(env, mem, &reg),
+        _ => refuse_or_nothing(mem, &reg),
     }
 }
 
@@ -126,7 +126,7 @@ fn check_whole_ctx(env: &mut Env<'_>, mem: ArgMem, ty: AccessType) -> Check {
 }
 
 /// Nothing may be accessed through NULL.
-fn refuse_or_nothing(env: &mut Env<'_>, mem: ArgMem, reg: &Reg) -> Check {
+fn refuse_or_nothing(mem: ArgMem, reg: &Reg) -> Check {
     if mem.zero_size_allowed && mem.size == 0 && reg.is_null() {
         return Ok(());
     }
@@ -171,7 +171,7 @@ pub(crate) fn check_mem_reg(env: &mut Env<'_>, regno: u8, size: u32) -> Check {
     }
     if saved.ty.may_be_null() {
         let mut reg = saved;
-        mark_ptr_not_null(env, &mut reg);
+        mark_ptr_not_null(env.facts, &mut reg);
         env.store.arena.set_reg(env.walk.cur.frame_mut(), regno, &reg);
     }
     let mem = ArgMem { regno, size: size as i32, zero_size_allowed: true };

@@ -193,7 +193,7 @@ pub(crate) fn check_is_btf_type(
 
 /// Checks that the pointer's offset is one that an argument of that type may have.
 pub(crate) fn check_func_arg_reg_off(
-    env: &mut Env<'_>,
+    env: &Env<'_>,
     regno: u8,
     base: ArgBase,
     release: bool,
@@ -206,7 +206,7 @@ pub(crate) fn check_func_arg_reg_off(
         if reg.off != 0 {
             reject!(EINVAL, CallFault::OffsetNotZero { regno: Regno(regno) });
         }
-        return check_ptr_off_reg(env, &reg, regno, false);
+        return check_ptr_off_reg(&reg, regno, false);
     }
     let flags = reg.ty.flags;
     match reg.ty.base {
@@ -225,8 +225,8 @@ pub(crate) fn check_func_arg_reg_off(
             Ok(())
         }
         Base::Buf if flags.is_empty() || flags == F::MEM_RDONLY => Ok(()),
-        Base::BtfId if may_have_fixed_off(flags) => check_ptr_off_reg(env, &reg, regno, true),
-        _ => check_ptr_off_reg(env, &reg, regno, false),
+        Base::BtfId if may_have_fixed_off(flags) => check_ptr_off_reg(&reg, regno, true),
+        _ => check_ptr_off_reg(&reg, regno, false),
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn push_callback_call(
     env.walk.cur.meta.callback_unroll_depth += 1;
     env.walk.frame_mut().meta_mut().callback_depth += 1;
     push_frame(env, subprog, set_args)?;
-    env.push_stack(env.learned.subprogs[subprog as usize].start, insn_idx, false)?;
+    env.push_stack(env.facts.subprogs[subprog as usize].start, insn_idx, false)?;
     if let Some(frame) = env.walk.cur.frames.pop() {
         env.store.arena.drop_frame(frame);
     }
@@ -227,7 +227,7 @@ fn push_async_callback(
     let info = &mut env.learned.subprogs[subprog as usize];
     info.is_cb = true;
     info.is_async_cb = true;
-    let start = info.start;
+    let start = env.facts.subprogs[subprog as usize].start;
     let instance = env.learned.live_stack.root(start);
     let mut callee = env.store.arena.new_frame(FrameMeta {
         callsite: BPF_MAIN_FUNC,

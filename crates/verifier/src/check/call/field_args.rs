@@ -12,7 +12,7 @@ use crate::state::reg_type::Base;
 use skep_btf::{FieldKind, SpecialField};
 
 /// A pointer to the timer of a map value.
-pub(crate) fn process_timer(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
+pub(crate) fn process_timer(env: &Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
     let reg = env.reg(regno);
     let Some(map) = reg.map() else {
         return Err(Stop::Bug("map value without map".to_string()));
@@ -40,10 +40,10 @@ pub(crate) fn process_timer(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -
 }
 
 /// The kptr field that `bpf_kptr_xchg` changes.
-pub(crate) fn process_kptr_dest(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
+pub(crate) fn process_kptr_dest(env: &Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
     let reg = env.reg(regno);
     if reg.ty.base == Base::MapValue {
-        let def = map_def(env, &reg)?;
+        let def = map_def(env.facts, &reg)?;
         let name = reg.map().map_or("", |map| env.facts.map_name(map));
         if env.facts.prog.btf.is_none() || def.btf_value_type_id == 0 {
             reject!(EINVAL, CallFault::KptrWithoutBtf { name: name.into() });
@@ -66,7 +66,7 @@ pub(crate) fn process_kptr_dest(env: &mut Env<'_>, meta: &mut CallMeta, regno: u
     if !matches!(field.kind, FieldKind::KptrRef | FieldKind::KptrPercpu) {
         reject!(EACCES, CallFault::KptrUnreferenced { off });
     }
-    let pointee = kptr_pointee(env, &field)?;
+    let pointee = kptr_pointee(env.facts, &field)?;
     meta.kptr_field = Some((field, pointee));
     Ok(())
 }

@@ -12,9 +12,9 @@ use skep_uapi::limits::MAX_BPRINTF_VARARGS;
 use skep_uapi::{MapType, bprintf};
 
 /// A pointer to a terminated string that no one can change.
-pub(crate) fn check_const_str(env: &mut Env<'_>, regno: u8) -> Check {
+pub(crate) fn check_const_str(env: &Env<'_>, regno: u8) -> Check {
     let reg = env.reg(regno);
-    let def = map_def(env, &reg)?;
+    let def = map_def(env.facts, &reg)?;
     if !(def.is_rdonly_prog() && def.frozen) {
         reject!(EACCES, CallFault::NotReadOnlyMap { regno: Regno(regno) });
     }
@@ -45,13 +45,13 @@ fn const_str<'d>(def: &'d MapDef, reg: &Reg) -> Option<&'d [u8]> {
 }
 
 /// `bpf_snprintf(str, str_size, fmt, data, data_len)`.
-pub(crate) fn check_snprintf(env: &mut Env<'_>) -> Check {
+pub(crate) fn check_snprintf(env: &Env<'_>) -> Check {
     let data_len = env.reg(5).val.var_off.value;
     if !data_len.is_multiple_of(8) {
         return Err(Stop::refuse_silently(errno::EINVAL, CallFault::FormatDataSize));
     }
     let fmt = env.reg(3);
-    let def = map_def(env, &fmt)?;
+    let def = map_def(env.facts, &fmt)?;
     let Some(text) = const_str(def, &fmt) else {
         return Err(Stop::Bug("format string without end".to_string()));
     };

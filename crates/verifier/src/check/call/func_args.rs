@@ -3,7 +3,7 @@
 //! Kernel: `btf_prepare_func_args`, `btf_is_prog_ctx_type`, `btf_validate_prog_ctx_type` (6.18).
 
 use crate::check::call::sub_arg::SubArg;
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::rejection::{Check, FuncFault, Stop, errno, reject};
 use crate::state::reg_type::TypeFlag as F;
 use skep_btf::{Btf, Kind, Type, TypeId};
@@ -38,7 +38,7 @@ fn silently<T>(errno: i32) -> Check<T> {
 
 /// The arguments of subprog `subprog`; a refusal where they are no types that it may have.
 pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg>> {
-    let start = env.learned.subprogs[subprog as usize].start;
+    let start = env.facts.subprogs[subprog as usize].start;
     let row = env.facts.prog.func_info.iter().find(|f| f.insn_off.0 == start).copied();
     let (Some(row), Some(btf)) = (row, env.facts.prog.btf.clone()) else {
         return silently(errno::EINVAL);
@@ -74,15 +74,15 @@ pub(super) fn describe_args(env: &mut Env<'_>, subprog: u32) -> Check<Vec<SubArg
     proto
         .params()
         .enumerate()
-        .map(|(i, param)| describe_arg(env, &func, i as u32, param.ty))
+        .map(|(i, param)| describe_arg(env.facts, &func, i as u32, param.ty))
         .collect()
 }
 
-fn describe_arg(env: &mut Env<'_>, func: &Func<'_>, i: u32, id: TypeId) -> Check<SubArg> {
-    let tags = read_tags(env, func, i)?;
+fn describe_arg(facts: &Facts<'_>, func: &Func<'_>, i: u32, id: TypeId) -> Check<SubArg> {
+    let tags = read_tags(facts, func, i)?;
     let t = func.btf.skip_modifiers(id);
     if t.kind() == Kind::Ptr
-        && let Some(arg) = describe_pointer(env, func, (i, t), tags)?
+        && let Some(arg) = describe_pointer(facts, func, (i, t), tags)?
     {
         return Ok(arg);
     }
@@ -99,9 +99,9 @@ fn describe_arg(env: &mut Env<'_>, func: &Func<'_>, i: u32, id: TypeId) -> Check
     reject!(EINVAL, FuncFault::ParamType { i, kind: kind.into(), name: name.into() })
 }
 
-fn read_tags(env: &mut Env<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
+fn read_tags(facts: &Facts<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
     let mut tags = Tags::empty();
-    if !env.facts.rules().argument_tags {
+    if !facts.rules().argument_tags {
         return Ok(tags);
     }
     let on_arg = func.btf.decl_tags(func.ty.id(), Some(i));
@@ -124,41 +124,40 @@ fn read_tags(env: &mut Env<'_>, func: &Func<'_>, i: u32) -> Check<Tags> {
 
 /// What a pointer argument is; `None` for any pointer of a static function.
 fn describe_pointer(
-    env: &mut Env<'_>,
+    facts: &Facts<'_>,
     func: &Func<'_>,
     (i, t): (u32, Type<'_>),
     tags: Tags,
 ) -> Check<Option<SubArg>> {
-    let bad_tags =
-        |env: &mut Env<'_>| Err(Stop::refuse(errno::EINVAL, FuncFault::TagCombination { i }));
-    if tags.contains(Tags::CTX) || is_prog_ctx_type(env, func.btf, t) {
+    let bad_tags = || Err(Stop::refuse(errno::EINVAL, FuncFault::TagCombination { i }));
+    if tags.contains(Tags::CTX) || is_prog_ctx_type(facts, func.btf, t) {
         if !(tags - Tags::CTX).is_empty() {
-            return bad_tags(env);
+            return bad_tags();
         }
         if tags.contains(Tags::CTX) {
-            validate_ctx_type(env, func.btf, (i, t))?;
+            validate_ctx_type(facts, func.btf, (i, t))?;
         }
         return Ok(Some(SubArg::Ctx));
     }
-    if func.is_global && !env.facts.rules().globals_take_memory {
+    if func.is_global && !facts.rules().globals_take_memory {
         let (kind, name) = (t.kind().name(), func.ty.name());
         reject!(EINVAL, FuncFault::ParamType { i, kind: kind.into(), name: name.into() });
     }
     let to = func.btf.skip_modifiers(t.target_id());
     if to.kind() == Kind::Struct && to.name() == "bpf_dynptr" {
-        return if tags.is_empty() { Ok(Some(SubArg::Dynptr)) } else { bad_tags(env) };
+        return if tags.is_empty() { Ok(Some(SubArg::Dynptr)) } else { bad_tags() };
     }
     if tags.contains(Tags::TRUSTED) {
         if tags.contains(Tags::NONNULL) {
-            return bad_tags(env);
+            return bad_tags();
         }
-        let id = kernel_type(env, i, to)?;
+        let id = kernel_type(facts, i, to)?;
         let nullable = tags.contains(Tags::NULLABLE);
         let flags = if nullable { F::PTR_TRUSTED | F::PTR_MAYBE_NULL } else { F::PTR_TRUSTED };
         return Ok(Some(SubArg::Btf { id, flags }));
     }
     if tags.contains(Tags::UNTRUSTED) {
-        return describe_untrusted(env, (i, to), tags).map(Some);
+        return describe_untrusted(facts, (i, to), tags).map(Some);
     }
     if tags.contains(Tags::ARENA) {
         if tags != Tags::ARENA {
@@ -170,7 +169,7 @@ fn describe_pointer(
         return Ok(None);
     }
     if tags.contains(Tags::NULLABLE) {
-        return bad_tags(env);
+        return bad_tags();
     }
     let Ok(size) = func.btf.size_of(to.id()) else {
         let (kind, name) = (to.kind().name(), to.name());
@@ -181,7 +180,7 @@ fn describe_pointer(
     Ok(Some(SubArg::Mem { size, flags }))
 }
 
-fn describe_untrusted(env: &mut Env<'_>, (i, to): (u32, Type<'_>), tags: Tags) -> Check<SubArg> {
+fn describe_untrusted(facts: &Facts<'_>, (i, to): (u32, Type<'_>), tags: Tags) -> Check<SubArg> {
     if tags != Tags::UNTRUSTED {
         reject!(EINVAL, FuncFault::UntrustedTagCombined { i });
     }
@@ -189,8 +188,8 @@ fn describe_untrusted(env: &mut Env<'_>, (i, to): (u32, Type<'_>), tags: Tags) -
     if primitive {
         return Ok(SubArg::Mem { size: 0, flags: F::MEM_RDONLY | F::PTR_UNTRUSTED });
     }
-    let id = kernel_type(env, i, to)?;
-    let kernel = env.facts.prog.kernel_btf.clone();
+    let id = kernel_type(facts, i, to)?;
+    let kernel = facts.prog.kernel_btf.clone();
     if let Some(ty) = kernel.as_ref().map(|b| b.ty(TypeId(id)))
         && !ty.kind().is_composite()
     {
@@ -202,8 +201,8 @@ fn describe_untrusted(env: &mut Env<'_>, (i, to): (u32, Type<'_>), tags: Tags) -
 
 /// The kernel's type of that name, without the flavour behind `___`; a module's only if the kernel
 /// itself has none.
-fn kernel_type(env: &mut Env<'_>, i: u32, to: Type<'_>) -> Check<u32> {
-    let Some(kernel) = env.facts.prog.kernel_btf.clone() else {
+fn kernel_type(facts: &Facts<'_>, i: u32, to: Type<'_>) -> Check<u32> {
+    let Some(kernel) = facts.prog.kernel_btf.clone() else {
         return crate::rejection::unsupported("kernel types without the kernel's BTF");
     };
     let base = to.name().split("___").next().unwrap_or("");
@@ -231,8 +230,8 @@ fn typedef_name(btf: &Btf, id: TypeId) -> &str {
 }
 
 /// Whether a pointer to `t`'s target is one to the context, by name.
-fn is_prog_ctx_type(env: &Env<'_>, btf: &Btf, t: Type<'_>) -> bool {
-    let prog_type = env.facts.prog.prog_type;
+fn is_prog_ctx_type(facts: &Facts<'_>, btf: &Btf, t: Type<'_>) -> bool {
+    let prog_type = facts.prog.prog_type;
     if prog_type == ProgType::Kprobe && typedef_name(btf, t.target_id()) == "bpf_user_pt_regs_t" {
         return true;
     }
@@ -249,9 +248,9 @@ fn is_prog_ctx_type(env: &Env<'_>, btf: &Btf, t: Type<'_>) -> bool {
 }
 
 /// Checks the type of a parameter that is tagged as the context.
-fn validate_ctx_type(env: &mut Env<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> Check {
+fn validate_ctx_type(facts: &Facts<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> Check {
     use ProgType as P;
-    let prog_type = env.facts.prog.prog_type;
+    let prog_type = facts.prog.prog_type;
     let regs = matches!(prog_type, P::Kprobe | P::PerfEvent);
     if regs && typedef_name(btf, t.target_id()) == "bpf_user_pt_regs_t" {
         return Ok(());
@@ -268,7 +267,7 @@ fn validate_ctx_type(env: &mut Env<'_>, btf: &Btf, (i, t): (u32, Type<'_>)) -> C
     let fits = match prog_type {
         P::Kprobe | P::PerfEvent => is_struct && to.name() == "pt_regs",
         P::RawTracepoint | P::RawTracepointWritable | P::Lsm | P::StructOps => is_u64,
-        P::Tracing => match env.facts.prog.attach_type() {
+        P::Tracing => match facts.prog.attach_type() {
             Some(AttachType::TraceRawTp) => {
                 is_u64 || (is_struct && to.name() == "bpf_raw_tracepoint_args")
             }

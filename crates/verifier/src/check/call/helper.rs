@@ -9,7 +9,7 @@ use crate::check::exit::{check_resource_leak, enforce, hidden_exit};
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::check_mem_access;
 use crate::check::reg_arg::clear_caller_saved_regs;
-use crate::env::{Env, InsnFlags};
+use crate::env::{Env, Facts, InsnFlags};
 use crate::explore::next::Next;
 use crate::log::verbose;
 use crate::rejection::{CallFault, Check, FuncFault, Regno, reject, unsupported};
@@ -37,7 +37,7 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
     check_func_specific(env, &mut meta)?;
     clear_caller_saved_regs(env);
     retval::set_return_value(env, &meta)?;
-    map_args::check_map_func_compatibility(env, &meta)?;
+    map_args::check_map_func_compatibility(env.facts, &meta)?;
     if meta.changes_data {
         refs::clear_all_pkt_pointers(env);
     }
@@ -68,7 +68,7 @@ pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
 /// Where a callback is walked as a function that is called.
 #[cold]
 fn enter_callback(env: &mut Env<'_>, callee: Frame) -> Next {
-    let start = env.learned.subprogs[callee.meta.subprogno as usize].start;
+    let start = env.facts.subprogs[callee.meta.subprogno as usize].start;
     env.walk.cur.frames.push(callee);
     if env.trace.log.traces() {
         let frameno = env.walk.cur.curframe();
@@ -81,7 +81,7 @@ fn enter_callback(env: &mut Env<'_>, callee: Frame) -> Next {
 }
 
 /// The prototype, if this program may call the helper.
-fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
+fn find_proto(env: &Env<'_>) -> Check<&'static HelperProto> {
     let imm = env.insn().imm;
     let number = imm as u32;
     let name = func_id_name(number);
@@ -113,7 +113,7 @@ fn find_proto(env: &mut Env<'_>) -> Check<&'static HelperProto> {
     Ok(proto)
 }
 
-fn check_may_sleep(env: &mut Env<'_>, proto: &HelperProto) -> Check {
+fn check_may_sleep(env: &Env<'_>, proto: &HelperProto) -> Check {
     if proto.might_sleep() && !env.walk.cur.meta.in_sleepable {
         let helper = format!("{}#{}", proto.id.name(), proto.id.number()).into();
         reject!(EINVAL, CallFault::HelperMightSleep { helper });
@@ -122,7 +122,7 @@ fn check_may_sleep(env: &mut Env<'_>, proto: &HelperProto) -> Check {
 }
 
 /// Sections in which nothing may sleep.
-fn check_sections(env: &mut Env<'_>, proto: &HelperProto) -> Check {
+fn check_sections(env: &Env<'_>, proto: &HelperProto) -> Check {
     if !proto.might_sleep() {
         return Ok(());
     }
@@ -183,7 +183,7 @@ fn check_func_specific(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
             Ok(())
         }
         HelperId::SetRetval => check_set_retval(env),
-        HelperId::GetFuncIp => check_get_func_ip(env),
+        HelperId::GetFuncIp => check_get_func_ip(env.facts),
         HelperId::DynptrData | HelperId::DynptrWrite => {
             super::dynptr::check_data_or_write(env, meta)
         }
@@ -192,13 +192,13 @@ fn check_func_specific(env: &mut Env<'_>, meta: &mut CallMeta) -> Check {
 }
 
 /// Kernel: `check_get_func_ip` (6.18).
-fn check_get_func_ip(env: &mut Env<'_>) -> Check {
+fn check_get_func_ip(facts: &Facts<'_>) -> Check {
     let trampoline = matches!(
-        env.facts.prog.attach_type(),
+        facts.prog.attach_type(),
         Some(AttachType::TraceFentry | AttachType::TraceFexit | AttachType::ModifyReturn)
     );
     let name = "bpf_get_func_ip#173";
-    match env.facts.prog.prog_type {
+    match facts.prog.prog_type {
         ProgType::Kprobe => Ok(()),
         ProgType::Tracing if trampoline => Ok(()),
         ProgType::Tracing => {
@@ -227,7 +227,7 @@ fn check_set_retval(env: &mut Env<'_>) -> Check {
     if !reg.is_scalar() {
         reject!(EINVAL, FuncFault::ArgNotScalar { regno: Regno(1) });
     }
-    if !retval::returns_errors(env) {
+    if !retval::returns_errors(env.facts) {
         return Ok(());
     }
     enforce(env, (&reg, 1), (ERRORS, true), "At bpf_set_retval")

@@ -11,7 +11,7 @@ use crate::check::mem::access::AccessType;
 use crate::check::mem::access::MemAccess;
 use crate::check::mem::align::check_ptr_alignment;
 use crate::check::reg_arg::Operand;
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::rejection::{CallFault, Check, FlowFault, Regno, Stop, errno, reject, unsupported};
 use crate::state::reference::RefKind;
 use crate::state::reg::{Extra, Reg};
@@ -37,7 +37,7 @@ pub(crate) fn check_func_arg(env: &mut Env<'_>, meta: &mut CallMeta, arg: usize)
         reject!(EACCES, CallFault::NoPacketArg);
     }
     if ty.base == ArgBase::MapValue {
-        map_args::resolve_value_type(env, meta, &mut ty)?;
+        map_args::resolve_value_type(env.facts, meta, &mut ty)?;
     }
     if !(reg.is_null() && ty.maybe_null()) {
         check_reg_type(env, regno, ty, Some(meta))?;
@@ -72,8 +72,8 @@ fn check_release(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType)
 }
 
 /// What the helper does with memory that it is given, as far as the kernel knows.
-fn access_type(env: &Env<'_>, func: HelperId, flags: TypeFlag) -> AccessType {
-    let unknown = func == HelperId::FibLookup && !env.facts.rules().fib_lookup_writes;
+fn access_type(facts: &Facts<'_>, func: HelperId, flags: TypeFlag) -> AccessType {
+    let unknown = func == HelperId::FibLookup && !facts.rules().fib_lookup_writes;
     let writes = flags.contains(TypeFlag::MEM_WRITE) && !unknown;
     if writes { AccessType::Write } else { AccessType::Read }
 }
@@ -89,7 +89,7 @@ fn check_by_kind(
     reg: &Reg,
 ) -> Check {
     match ty.base {
-        ArgBase::ConstMapPtr => note_map(env, meta, reg),
+        ArgBase::ConstMapPtr => note_map(meta, reg),
         ArgBase::MapKey => map_args::check_key(env, meta, regno),
         ArgBase::MapValue => map_args::check_value(env, meta, regno, ty),
         ArgBase::Mem => check_mem(env, meta, regno, ty),
@@ -100,7 +100,7 @@ fn check_by_kind(
             if before.maybe_null() && env.reg(regno - 1).ty.may_be_null() && reg.val.umax > 0 {
                 env.goes_through(HoleKind::NullMemory);
             }
-            let access = access_type(env, meta.func, before.flags);
+            let access = access_type(env.facts, meta.func, before.flags);
             check_mem_size_reg(env, regno, (access, zero_size_allowed), meta)
         }
         ArgBase::ConstAllocSizeOrZero => {
@@ -147,7 +147,7 @@ fn check_by_kind(
 }
 
 /// The map that later arguments, and the result, are of.
-fn note_map(env: &mut Env<'_>, meta: &mut CallMeta, reg: &Reg) -> Check {
+fn note_map(meta: &mut CallMeta, reg: &Reg) -> Check {
     let Some(map) = reg.map() else {
         return Err(Stop::Bug("map pointer without map".to_string()));
     };
@@ -166,7 +166,7 @@ fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> 
     if !ty.flags.contains(TypeFlag::MEM_FIXED_SIZE) {
         return Ok(());
     }
-    let access = access_type(env, meta.func, ty.flags);
+    let access = access_type(env.facts, meta.func, ty.flags);
     let raw = if meta.raw_mode { Some(&mut meta.raw) } else { None };
     let mem = ArgMem { regno, size: ty.size as i32, zero_size_allowed: false };
     check_helper_mem_access(env, mem, access, raw)?;
@@ -178,12 +178,12 @@ fn check_mem(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty: ArgType) -> 
         regno,
         off: 0,
         size: ty.size as i32,
-        ty: access_type(env, meta.func, ty.flags),
+        ty: access_type(env.facts, meta.func, ty.flags),
         value_regno: None,
         strict_alignment_once: true,
         is_ldsx: false,
     };
-    check_ptr_alignment(env, &reg, at)
+    check_ptr_alignment(env.facts, &reg, at)
 }
 
 /// Takes or gives back the lock in what register `regno` points to.

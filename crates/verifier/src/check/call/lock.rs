@@ -6,7 +6,7 @@
 //! Kernel: `process_spin_lock` (6.18).
 
 use super::refs::invalidate_non_owning_refs;
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::rejection::{CallFault, Check, Regno, Stop, reject, unsupported};
 use crate::state::reference::{LockHome, RefKind, Reference};
 use crate::state::reg::Reg;
@@ -43,12 +43,12 @@ pub(crate) fn process_spin_lock(env: &mut Env<'_>, call: LockCall, regno: u8) ->
         None if is_object => LockHome::Btf(0),
         None => return unsupported("locks in neither map values nor allocated objects"),
     };
-    check_lock_field(env, &reg, regno, call)?;
+    check_lock_field(env.facts, &reg, regno, call)?;
     if call.takes { take(env, reg.id, (call, home)) } else { give_back(env, reg.id, (call, home)) }
 }
 
 /// The pointer must point exactly to the lock.
-fn check_lock_field(env: &mut Env<'_>, reg: &Reg, regno: u8, call: LockCall) -> Check {
+fn check_lock_field(facts: &Facts<'_>, reg: &Reg, regno: u8, call: LockCall) -> Check {
     let name = call.name();
     if !reg.val.is_const() {
         reject!(EINVAL, CallFault::LockVariable { regno: Regno(regno), name });
@@ -56,18 +56,18 @@ fn check_lock_field(env: &mut Env<'_>, reg: &Reg, regno: u8, call: LockCall) -> 
     let what = match reg.map().filter(|_| reg.ty.base == Base::MapValue) {
         None => "local 'kptr'".to_string(),
         Some(map) => {
-            let Some(view) = env.facts.maps.get(map as usize) else {
+            let Some(view) = facts.maps.get(map as usize) else {
                 return Err(Stop::Bug("lock in no map".to_string()));
             };
             let has_btf = view.def.btf_value_type_id != 0;
-            let map = env.facts.map_name(map);
-            if env.facts.prog.btf.is_none() || !has_btf {
+            let map = facts.map_name(map);
+            if facts.prog.btf.is_none() || !has_btf {
                 reject!(EINVAL, CallFault::LockWithoutBtf { map: map.into(), name });
             }
             format!("map '{map}'")
         }
     };
-    let lock = env.facts.fields_of(reg).iter().find(|f| f.kind == call.field()).map(|f| f.offset);
+    let lock = facts.fields_of(reg).iter().find(|f| f.kind == call.field()).map(|f| f.offset);
     let Some(want) = lock else {
         reject!(EINVAL, CallFault::NoLock { what: what.into(), name });
     };

@@ -7,7 +7,7 @@
 use super::arg_mem::{ArgMem, check_helper_mem_access};
 use super::meta::CallMeta;
 use crate::check::mem::access::AccessType;
-use crate::env::{CallMap, Env, Found};
+use crate::env::{CallMap, Env, Facts, Found};
 use crate::rejection::{CallFault, Check, Stop, errno, reject};
 use crate::state::reg_type::Base;
 use crate::state::stack::{SlotType, spi_of};
@@ -16,13 +16,13 @@ use skep_uapi::helper::{ArgBase, ArgType, HelperId, HookKey};
 use skep_uapi::{MapFlags, MapType, TypeFlag, map_func_compatible};
 
 /// Definition of the map argument.
-fn map_def<'a>(env: &Env<'a>, meta: &CallMeta) -> Option<&'a MapDef> {
-    meta.map.and_then(|m| env.facts.maps.get(m.map as usize)).map(|view| view.def)
+fn map_def<'a>(facts: &Facts<'a>, meta: &CallMeta) -> Option<&'a MapDef> {
+    meta.map.and_then(|m| facts.maps.get(m.map as usize)).map(|view| view.def)
 }
 
 /// The value argument of some maps is not memory.
-pub(crate) fn resolve_value_type(env: &mut Env<'_>, meta: &CallMeta, ty: &mut ArgType) -> Check {
-    let Some(def) = map_def(env, meta) else {
+pub(crate) fn resolve_value_type(facts: &Facts<'_>, meta: &CallMeta, ty: &mut ArgType) -> Check {
+    let Some(def) = map_def(facts, meta) else {
         reject!(EACCES, CallFault::NoMapForArg);
     };
     match def.map_type {
@@ -42,7 +42,7 @@ pub(crate) fn resolve_value_type(env: &mut Env<'_>, meta: &CallMeta, ty: &mut Ar
 
 /// A pointer to a key.
 pub(crate) fn check_key(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8) -> Check {
-    let Some(def) = map_def(env, meta) else {
+    let Some(def) = map_def(env.facts, meta) else {
         reject!(EACCES, CallFault::NoMapForKey);
     };
     let mem = ArgMem { regno, size: def.key_size as i32, zero_size_allowed: false };
@@ -92,7 +92,7 @@ pub(crate) fn check_value(env: &mut Env<'_>, meta: &mut CallMeta, regno: u8, ty:
     if ty.maybe_null() && env.reg(regno).is_null() {
         return Ok(());
     }
-    let Some(def) = map_def(env, meta) else {
+    let Some(def) = map_def(env.facts, meta) else {
         reject!(EACCES, CallFault::NoMapForValue);
     };
     meta.raw_mode = ty.flags.contains(TypeFlag::MEM_UNINIT);
@@ -118,7 +118,7 @@ pub(crate) fn record_func_map(env: &mut Env<'_>, meta: &CallMeta) -> Check {
             | HelperId::RedirectMap
             | HelperId::MapLookupPercpuElem
     );
-    let (Some(map), Some(def)) = (meta.map.filter(|_| recorded), map_def(env, meta)) else {
+    let (Some(map), Some(def)) = (meta.map.filter(|_| recorded), map_def(env.facts, meta)) else {
         return Ok(());
     };
     let writes = matches!(
@@ -149,7 +149,7 @@ pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
     if meta.func != HelperId::TailCall {
         return Ok(());
     }
-    let def = map_def(env, meta).filter(|def| def.map_type == MapType::ProgArray);
+    let def = map_def(env.facts, meta).filter(|def| def.map_type == MapType::ProgArray);
     let Some(def) = def else {
         // The kernel does not end this line.
         return Err(Stop::refuse_open_line(errno::EINVAL, CallFault::NotProgArray));
@@ -159,18 +159,18 @@ pub(crate) fn record_func_key(env: &mut Env<'_>, meta: &CallMeta) -> Check {
 }
 
 /// Whether the helper takes maps of that type.
-pub(crate) fn check_map_func_compatibility(env: &mut Env<'_>, meta: &CallMeta) -> Check {
-    let Some(def) = map_def(env, meta) else { return Ok(()) };
-    let target = match &env.facts.prog.attach {
+pub(crate) fn check_map_func_compatibility(facts: &Facts<'_>, meta: &CallMeta) -> Check {
+    let Some(def) = map_def(facts, meta) else { return Ok(()) };
+    let target = match &facts.prog.attach {
         AttachTarget::Kernel { name, .. } | AttachTarget::Unresolved(name) => name.as_str(),
         AttachTarget::None | AttachTarget::Function(_) => "",
     };
     let hook = HookKey {
-        prog_type: env.facts.prog.prog_type,
-        attach_type: env.facts.prog.expected_attach_type,
+        prog_type: facts.prog.prog_type,
+        attach_type: facts.prog.expected_attach_type,
         target,
     };
-    let rules = env.facts.rules();
+    let rules = facts.rules();
     let map_func_compatible = |map, func, hook| map_func_compatible(map, func, hook, rules);
     if !map_func_compatible(def.map_type, meta.func, &hook) {
         let (ty, name) = (def.map_type.number(), meta.name());

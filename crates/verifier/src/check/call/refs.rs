@@ -6,7 +6,7 @@
 use super::meta::CallMeta;
 use crate::HoleKind;
 use crate::check::call::sub_arg::SubArg;
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::rejection::{CallFault, Check, reject};
 use crate::state::reference::{LockHome, RefKind, Reference};
 use crate::state::reg::{Extra, Reg};
@@ -27,7 +27,7 @@ pub(crate) fn release_reference(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
     if !env.walk.cur.refs.release(ref_obj_id) {
         return false;
     }
-    let dead = dead_reg(env);
+    let dead = dead_reg(env.facts);
     env.for_each_reg(|reg| {
         let dies = reg.ref_obj_id == ref_obj_id;
         if dies {
@@ -41,8 +41,8 @@ pub(crate) fn release_reference(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
 /// What becomes of a pointer that must not be used any more.
 ///
 /// Kernel: `mark_reg_invalid` (6.18).
-pub(crate) fn dead_reg(env: &Env<'_>) -> Reg {
-    if env.facts.allow_ptr_leaks { Reg::unknown() } else { Reg::not_init() }
+pub(crate) fn dead_reg(facts: &Facts<'_>) -> Reg {
+    if facts.allow_ptr_leaks { Reg::unknown() } else { Reg::not_init() }
 }
 
 /// Releases the argument that the prototype says is released.
@@ -74,7 +74,7 @@ fn convert_to_rcu(env: &mut Env<'_>, ref_obj_id: u32) -> bool {
     if !env.walk.cur.refs.release(ref_obj_id) {
         return false;
     }
-    let dead = dead_reg(env);
+    let dead = dead_reg(env.facts);
     let in_rcu = env.walk.cur.refs.active_rcu_locks > 0 || !env.walk.cur.meta.in_sleepable;
     env.for_each_reg(|reg| {
         if reg.ref_obj_id != ref_obj_id {
@@ -96,7 +96,7 @@ pub(crate) fn clear_all_pkt_pointers(env: &mut Env<'_>) {
     const SLICES: TypeFlag = TypeFlag::DYNPTR_TYPE_SKB
         .union(TypeFlag::DYNPTR_TYPE_XDP)
         .union(TypeFlag::DYNPTR_TYPE_SKB_META);
-    let dead = dead_reg(env);
+    let dead = dead_reg(env.facts);
     // A dynptr that a global function is given may be of the packet, and its slices do not say so.
     let args = &env.learned.subprogs[env.walk.subprogno_walked as usize].args;
     let takes_dynptr = args.as_ref().is_some_and(|args| args.contains(&SubArg::Dynptr));
@@ -115,7 +115,7 @@ pub(crate) fn clear_all_pkt_pointers(env: &mut Env<'_>) {
 
 /// Pointers to objects in a tree or list are only good while its lock is held.
 pub(crate) fn invalidate_non_owning_refs(env: &mut Env<'_>) {
-    let dead = dead_reg(env);
+    let dead = dead_reg(env.facts);
     env.for_each_reg(|reg| {
         let dies = reg.ty.has(TypeFlag::NON_OWN_REF);
         if dies {
@@ -128,7 +128,7 @@ pub(crate) fn invalidate_non_owning_refs(env: &mut Env<'_>) {
 /// Helpers whose result must be given back.
 ///
 /// Kernel: `is_acquire_function` (6.18).
-pub(crate) fn is_acquire_function(env: &Env<'_>, meta: &CallMeta) -> bool {
+pub(crate) fn is_acquire_function(facts: &Facts<'_>, meta: &CallMeta) -> bool {
     match meta.func {
         HelperId::SkLookupTcp
         | HelperId::SkLookupUdp
@@ -136,7 +136,7 @@ pub(crate) fn is_acquire_function(env: &Env<'_>, meta: &CallMeta) -> bool {
         | HelperId::RingbufReserve
         | HelperId::KptrXchg => true,
         HelperId::MapLookupElem => {
-            let def = meta.map.and_then(|m| env.facts.maps.get(m.map as usize)).map(|v| v.def);
+            let def = meta.map.and_then(|m| facts.maps.get(m.map as usize)).map(|v| v.def);
             def.is_some_and(|d| matches!(d.map_type, MapType::Sockmap | MapType::Sockhash))
         }
         _ => false,

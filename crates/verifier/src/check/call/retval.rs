@@ -5,7 +5,7 @@
 use super::map_args::can_elide_value_nullness;
 use super::meta::CallMeta;
 use super::refs::{acquire_reference, is_acquire_function, is_ptr_cast_function};
-use crate::env::{Env, Found};
+use crate::env::{Env, Facts, Found};
 use crate::rejection::{CallFault, Check, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType};
@@ -15,9 +15,9 @@ use skep_uapi::{AttachType, ProgType, TypeFlag};
 
 /// Whether what a system call returns is 0 or an error where the program of a cgroup sees it; of a
 /// `getsockopt` it may be a length.
-pub(crate) fn returns_errors(env: &Env<'_>) -> bool {
-    env.facts.prog.prog_type != ProgType::Lsm
-        && env.facts.prog.attach_type() != Some(AttachType::CgroupGetsockopt)
+pub(crate) fn returns_errors(facts: &Facts<'_>) -> bool {
+    facts.prog.prog_type != ProgType::Lsm
+        && facts.prog.attach_type() != Some(AttachType::CgroupGetsockopt)
 }
 
 /// Sets R0.
@@ -35,7 +35,7 @@ pub(crate) fn set_return_value(env: &mut Env<'_>, meta: &CallMeta) -> Check {
             ..Reg::pointer(RegType::of(Base::Mem).with(ret.flags))
         },
         RetBase::MemOrBtfId => percpu_variable(env, meta)?,
-        RetBase::BtfId => kernel_object(env, meta)?,
+        RetBase::BtfId => kernel_object(env.facts, meta)?,
     };
     if r0.ty.may_be_null() {
         r0.id = env.store.new_id();
@@ -45,7 +45,7 @@ pub(crate) fn set_return_value(env: &mut Env<'_>, meta: &CallMeta) -> Check {
         r0.ref_obj_id = meta.ref_obj_id;
     } else if is_ptr_cast_function(meta.func) {
         r0.ref_obj_id = meta.ref_obj_id;
-    } else if is_acquire_function(env, meta) {
+    } else if is_acquire_function(env.facts, meta) {
         let id = acquire_reference(env);
         r0.id = id;
         r0.ref_obj_id = id;
@@ -108,7 +108,7 @@ fn percpu_variable(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
     Ok(Reg { extra: Extra::Mem { size, dynptr_id: 0 }, ..reg })
 }
 
-fn kernel_object(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
+fn kernel_object(facts: &Facts<'_>, meta: &CallMeta) -> Check<Reg> {
     let ret = meta.proto.ret;
     let mut ty = RegType::of(Base::BtfId).with(ret.flags);
     let (id, in_prog) = match &meta.kptr_field {
@@ -122,7 +122,7 @@ fn kernel_object(env: &mut Env<'_>, meta: &CallMeta) -> Check<Reg> {
             (pointee.id.0, pointee.in_prog)
         }
         _ => {
-            let btf = env.facts.prog.kernel_btf.as_ref();
+            let btf = facts.prog.kernel_btf.as_ref();
             let Some(id) = btf.and_then(|b| b.find_by_name_kind(ret.btf, Kind::Struct)) else {
                 return unsupported(format!("kernel type {} without the kernel's BTF", ret.btf));
             };
@@ -150,7 +150,9 @@ fn refine_range(env: &mut Env<'_>, meta: &CallMeta, r0: &mut Reg) -> Check {
             r0.val.smin = -MAX_ERRNO;
             r0.val.s32_min = -MAX_ERRNO as i32;
         }
-        HelperId::GetRetval if env.facts.rules().set_retval_checked && returns_errors(env) => {
+        HelperId::GetRetval
+            if env.facts.rules().set_retval_checked && returns_errors(env.facts) =>
+        {
             (r0.val.smin, r0.val.smax) = (-MAX_ERRNO, 0);
             (r0.val.s32_min, r0.val.s32_max) = (-MAX_ERRNO as i32, 0);
         }

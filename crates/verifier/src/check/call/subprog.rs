@@ -5,7 +5,7 @@
 use super::func_contract::{self, Contract};
 use super::refs;
 use crate::check::reg_arg::clear_caller_saved_regs;
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::explore::next::Next;
 use crate::log::verbose;
 use crate::rejection::{CallFault, Check, FlowFault, Stop, reject};
@@ -18,11 +18,11 @@ use skep_uapi::limits::MAX_CALL_FRAMES;
 pub(crate) fn check_func_call(env: &mut Env<'_>) -> Check<Next> {
     let insn = env.insn();
     let target = (i64::from(env.walk.insn_idx) + i64::from(insn.imm) + 1) as u32;
-    let Some(subprog) = env.learned.find_subprog(target) else {
+    let Some(subprog) = env.facts.find_subprog(target) else {
         return Err(Stop::Bug(format!("verifier bug: No program starts at insn {target}")));
     };
     let contract = func_contract::check_subprog_call(env, subprog)?;
-    if env.learned.subprogs[subprog as usize].is_global {
+    if env.facts.subprogs[subprog as usize].is_global {
         check_global_call(env, subprog, contract)?;
         return Ok(Next::Insn(env.walk.insn_idx + 1));
     }
@@ -37,13 +37,13 @@ pub(crate) fn check_func_call(env: &mut Env<'_>) -> Check<Next> {
         verbose!(env, "callee:\n");
         env.print_frame(caller + 1);
     }
-    Ok(Next::Insn(env.learned.subprogs[subprog as usize].start))
+    Ok(Next::Insn(env.facts.subprogs[subprog as usize].start))
 }
 
 /// A global function is walked on its own, for any arguments that fit its prototype.
 fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Check {
-    let info = &env.learned.subprogs[subprog as usize];
-    let (name, might_sleep) = (info.name.clone(), info.might_sleep);
+    let info = &env.facts.subprogs[subprog as usize];
+    let name = &info.name;
     if env.walk.cur.refs.active_locks > 0 {
         reject!(EINVAL, CallFault::GlobalUnderLock);
     }
@@ -57,37 +57,37 @@ fn check_global_call(env: &mut Env<'_>, subprog: u32, contract: Contract) -> Che
         || r.active_preempt_locks > 0
         || r.active_irq_id != 0
         || !env.walk.cur.meta.in_sleepable;
-    if might_sleep && atomic {
+    if info.might_sleep && atomic {
         reject!(EINVAL, CallFault::GlobalMightSleep);
     }
     if let Contract::Broken(errno, because) = contract {
-        let first = first_parameter(env, subprog);
+        let first = first_parameter(env.facts, subprog);
         let yes = |is: bool| if is { "yes" } else { "no" };
         let pointer = yes(first.is_some());
         let without_size = yes(first == Some(Kind::Void));
-        let name = name.into();
+        let name = name.as_str().into();
         let kind = CallFault::CallerArgs { subprog, name, without_size, pointer };
         return Err(Stop::refuse(errno, kind).because(because));
     }
     if env.trace.log.traces() {
         verbose!(env, "Func#{subprog} ('{name}') is global and assumed valid.\n");
     }
-    if env.learned.subprogs[subprog as usize].changes_pkt_data {
+    if info.changes_pkt_data {
         forget_packets(env);
     }
     env.learned.subprogs[subprog as usize].called = true;
     clear_caller_saved_regs(env);
     if !env.learned.subprogs[subprog as usize].returns_void {
-        env.set_name(0, PackedReg::UNKNOWN);
+        env.walk.set_name(0, PackedReg::UNKNOWN);
     }
     Ok(())
 }
 
 /// What the first parameter of a function points to, if it is a pointer.
-fn first_parameter(env: &Env<'_>, subprog: u32) -> Option<Kind> {
-    let start = env.learned.subprogs[subprog as usize].start;
-    let row = env.facts.prog.func_info.iter().find(|row| row.insn_off.0 == start)?;
-    let btf = env.facts.prog.btf.as_deref()?;
+fn first_parameter(facts: &Facts<'_>, subprog: u32) -> Option<Kind> {
+    let start = facts.subprogs[subprog as usize].start;
+    let row = facts.prog.func_info.iter().find(|row| row.insn_off.0 == start)?;
+    let btf = facts.prog.btf.as_deref()?;
     let param = btf.get(TypeId(row.type_id))?.target().params().next()?;
     let ptr = btf.skip_modifiers(param.ty);
     (ptr.kind() == Kind::Ptr).then(|| btf.skip_modifiers(ptr.target_id()).kind())
@@ -111,7 +111,7 @@ pub(crate) fn push_frame(
         reject!(E2BIG, CallFault::TooDeep { depth: depth + 1 });
     }
     let callsite = env.walk.insn_idx;
-    let start = env.learned.subprogs[subprog as usize].start;
+    let start = env.facts.subprogs[subprog as usize].start;
     let instance = env.learned.live_stack.callee(env.walk.frame().meta.instance, callsite, start);
     let mut callee = env.store.arena.new_frame(FrameMeta {
         callsite: callsite as i32,

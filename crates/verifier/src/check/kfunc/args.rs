@@ -10,7 +10,7 @@ use super::meta::{ArgType, InitializedDynptr, MapArg, Meta};
 use crate::HoleKind;
 use crate::check::call::arg_mem::check_mem_reg;
 use crate::check::call::arg_type::check_func_arg_reg_off;
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::rejection::{Check, FlowFault, KfuncFault, Regno, Stop, reject, unsupported};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -81,7 +81,7 @@ impl Env<'_> {
         }
         match kind {
             KfArg::Map => {
-                self.check_map_arg(meta, &reg, regno)?;
+                self.facts.check_map_arg(meta, &reg, regno)?;
                 self.check_trust(meta, &reg, regno)?;
             }
             KfArg::AllocBtfId | KfArg::BtfId => self.check_trust(meta, &reg, regno)?,
@@ -94,7 +94,7 @@ impl Env<'_> {
         Ok(if kind == KfArg::MemSize { 2 } else { 1 })
     }
 
-    fn note_reference(&mut self, meta: &mut Meta<'_>, reg: &Reg, regno: u8) -> Check {
+    fn note_reference(&self, meta: &mut Meta<'_>, reg: &Reg, regno: u8) -> Check {
         if reg.ref_obj_id == 0 {
             return Ok(());
         }
@@ -140,35 +140,6 @@ impl Env<'_> {
             meta.r0_size = value as u32;
             self.mark_chain_precision(regno)?;
         }
-        Ok(())
-    }
-
-    /// A map argument, behind a field of a map value: both are of the same map.
-    ///
-    /// Linux 6.18.44 itself follows a null pointer here when the other map has no special fields
-    /// (`bpf_wq_init`), so no case asks it.
-    fn check_map_arg(&mut self, meta: &mut Meta<'_>, reg: &Reg, regno: u8) -> Check {
-        let Extra::Map { map, uid } = reg.extra else {
-            // The kernel's own `struct bpf_map`; memory is refused by its trust.
-            if reg.ty.base == Base::BtfId || reg.mem_size() != 0 {
-                return Ok(());
-            }
-            reject!(EINVAL, KfuncFault::NotMap { regno: Regno(regno) });
-        };
-        if let Some(first) = meta.map
-            && self.facts.map_has_async_field(map)
-            && (first.map != map || first.uid != uid)
-        {
-            let has_work =
-                self.facts.maps[map as usize].fields.iter().any(|f| f.kind == FieldKind::TaskWork);
-            let (what, a, b) = if has_work { ("bpf_task_work", 2, 3) } else { ("workqueue", 1, 2) };
-            let from = first.uid;
-            reject!(
-                EINVAL,
-                KfuncFault::FieldOfOtherMap { what, a: Regno(a), from, b: Regno(b), uid }
-            );
-        }
-        meta.map = Some(MapArg { map, uid });
         Ok(())
     }
 
@@ -221,7 +192,7 @@ impl Env<'_> {
         }
     }
 
-    fn check_ctx_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
+    fn check_ctx_arg(&self, meta: &mut Meta<'_>, nth: usize) -> Check {
         let ty = self.reg(nth as u8 + 1).ty;
         if !ty.is(Base::Ctx) {
             reject!(EINVAL, KfuncFault::NotCtx { nth, ty });
@@ -235,7 +206,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    fn check_alloc_arg(&mut self, meta: &mut Meta<'_>, nth: usize) -> Check {
+    fn check_alloc_arg(&self, meta: &mut Meta<'_>, nth: usize) -> Check {
         let reg = self.reg(nth as u8 + 1);
         let alloc = RegType::of(Base::BtfId).with(TypeFlag::MEM_ALLOC);
         if reg.ty == alloc {
@@ -254,7 +225,7 @@ impl Env<'_> {
         }
         meta.arg_type = object_type(&reg);
         if !self.facts.rules().drops_any_fields {
-            self.check_droppable(meta)?;
+            self.facts.check_droppable(meta)?;
         }
         Ok(())
     }
@@ -345,12 +316,43 @@ impl Env<'_> {
     }
 }
 
-impl Env<'_> {
+impl Facts<'_> {
+    /// A map argument, behind a field of a map value: both are of the same map.
+    ///
+    /// Linux 6.18.44 itself follows a null pointer here when the other map has no special fields
+    /// (`bpf_wq_init`), so no case asks it.
+    fn check_map_arg(&self, meta: &mut Meta<'_>, reg: &Reg, regno: u8) -> Check {
+        let Extra::Map { map, uid } = reg.extra else {
+            // The kernel's own `struct bpf_map`; memory is refused by its trust.
+            if reg.ty.base == Base::BtfId || reg.mem_size() != 0 {
+                return Ok(());
+            }
+            reject!(EINVAL, KfuncFault::NotMap { regno: Regno(regno) });
+        };
+        if let Some(first) = meta.map
+            && self.map_has_async_field(map)
+            && (first.map != map || first.uid != uid)
+        {
+            let has_work =
+                self.maps[map as usize].fields.iter().any(|f| f.kind == FieldKind::TaskWork);
+            let (what, a, b) = if has_work { ("bpf_task_work", 2, 3) } else { ("workqueue", 1, 2) };
+            let from = first.uid;
+            reject!(
+                EINVAL,
+                KfuncFault::FieldOfOtherMap { what, a: Regno(a), from, b: Regno(b), uid }
+            );
+        }
+        meta.map = Some(MapArg { map, uid });
+        Ok(())
+    }
+}
+
+impl Facts<'_> {
     /// Programs that may run in an NMI drop objects only with fields that may be let go there.
     /// Which ones those are was asked of pointers alone.
-    fn check_droppable(&mut self, meta: &Meta<'_>) -> Check {
+    fn check_droppable(&self, meta: &Meta<'_>) -> Check {
         let is_tracing = matches!(
-            self.facts.prog.prog_type,
+            self.prog.prog_type,
             ProgType::Tracing
                 | ProgType::Tracepoint
                 | ProgType::Kprobe
@@ -359,7 +361,7 @@ impl Env<'_> {
                 | ProgType::RawTracepointWritable
         );
         let object = meta.arg_type.filter(|object| object.in_prog && is_tracing);
-        let fields = object.and_then(|object| self.facts.struct_metas?.get(&TypeId(object.id)));
+        let fields = object.and_then(|object| self.struct_metas?.get(&TypeId(object.id)));
         let Some(fields) = fields.filter(|fields| !fields.is_empty()) else { return Ok(()) };
         if fields.iter().all(|field| field.kind == FieldKind::SpinLock) {
             return Ok(());

@@ -100,7 +100,7 @@ impl Env<'_> {
         use crate::state::stack::SlotType;
         for frameno in 0..self.walk.cur.frames.len() as u32 {
             for spi in 0..self.walk.cur.frames[frameno as usize].slots().len() {
-                if self.slot(frameno, spi).types[0] != SlotType::Iter {
+                if self.walk.slot(frameno, spi).types[0] != SlotType::Iter {
                     continue;
                 }
                 let mut st = self.spilled(frameno, spi);

@@ -122,7 +122,7 @@ impl Env<'_> {
         match self.dynptr_slots(reg) {
             Ok(at) => {
                 self.facts.rules().dynptrs_overwritten
-                    || self.slots_at(at).all(|slot| slot.types[0] != SlotType::Dynptr)
+                    || self.walk.slots_at(at).all(|slot| slot.types[0] != SlotType::Dynptr)
             }
             Err(why) => matches!(why, NoSlots::OutOfRange),
         }
@@ -134,7 +134,7 @@ impl Env<'_> {
         }
         let Ok(at) = self.dynptr_slots(reg) else { return false };
         let (_, first_slot) = kind_of(&self.spilled(at.frameno, at.spi));
-        first_slot && self.slots_at(at).all(|slot| slot.types == [SlotType::Dynptr; 8])
+        first_slot && self.walk.slots_at(at).all(|slot| slot.types == [SlotType::Dynptr; 8])
     }
 
     /// Kind, id and reference of the initialized dynptr that `reg` is or points to.
@@ -187,7 +187,7 @@ impl Env<'_> {
         // The kernel looks for clones in that frame alone.
         for frameno in 0..self.walk.cur.frames.len() as u32 {
             for spi in 1..self.walk.cur.frames[frameno as usize].slots().len() {
-                if self.slot(frameno, spi).types[0] != SlotType::Dynptr {
+                if self.walk.slot(frameno, spi).types[0] != SlotType::Dynptr {
                     continue;
                 }
                 let clone = self.spilled(frameno, spi);
@@ -202,7 +202,7 @@ impl Env<'_> {
 
     /// A write to slot `spi` of frame `frameno` ends the dynptr that lives there, and its slices.
     pub(crate) fn destroy_if_dynptr_stack_slot(&mut self, frameno: u32, spi: usize) -> Check {
-        if self.slot(frameno, spi).types[0] != SlotType::Dynptr {
+        if self.walk.slot(frameno, spi).types[0] != SlotType::Dynptr {
             return Ok(());
         }
         let (kind, first_slot) = kind_of(&self.spilled(frameno, spi));

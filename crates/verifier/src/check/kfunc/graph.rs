@@ -10,7 +10,7 @@ use super::arg_kind::KfArg;
 use super::callee::Special;
 use super::meta::{ArgType, Meta};
 use crate::check::call::refs::release_reference;
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::rejection::{Check, KfuncFault, Regno, Stop, reject};
 use crate::state::reference::{LockHome, RefKind};
 use crate::state::reg::{Extra, Reg};
@@ -30,7 +30,7 @@ pub(super) fn graph_node(root: &SpecialField) -> Reg {
 
 impl Env<'_> {
     pub(super) fn check_graph_root_arg(
-        &mut self,
+        &self,
         meta: &mut Meta<'_>,
         (nth, kind): (usize, KfArg),
     ) -> Check {
@@ -48,7 +48,7 @@ impl Env<'_> {
             reject!(EINVAL, KfuncFault::HeadVariable { regno: Regno(regno), name });
         }
         let off = reg.off.wrapping_add(reg.val.var_off.value as i32) as u32;
-        let Some(field) = self.field_at(&reg, off, kind) else {
+        let Some(field) = self.facts.field_at(&reg, off, kind) else {
             reject!(EINVAL, KfuncFault::NoHead { name, off });
         };
         self.check_reg_allocation_locked(&reg, name)?;
@@ -56,13 +56,8 @@ impl Env<'_> {
         Ok(())
     }
 
-    /// The special field of that kind at `off` of what `reg` points to.
-    pub(super) fn field_at(&self, reg: &Reg, off: u32, kind: FieldKind) -> Option<SpecialField> {
-        self.facts.fields_of(reg).iter().find(|f| f.offset == off && f.kind == kind).cloned()
-    }
-
     /// Checks that the lock beside the list or tree is held.
-    fn check_reg_allocation_locked(&mut self, reg: &Reg, what: &str) -> Check {
+    fn check_reg_allocation_locked(&self, reg: &Reg, what: &str) -> Check {
         let home = match reg.map() {
             Some(map) => LockHome::Map(map),
             None => LockHome::Btf(0),
@@ -92,7 +87,7 @@ impl Env<'_> {
     }
 
     pub(super) fn check_graph_node_arg(
-        &mut self,
+        &self,
         meta: &mut Meta<'_>,
         (nth, kind): (usize, KfArg),
     ) -> Check {
@@ -114,60 +109,7 @@ impl Env<'_> {
                 reject!(EINVAL, KfuncFault::InRbtreeCb { name: name.into() });
             }
         }
-        self.check_node_field(meta, &reg, (nth, is_list))
-    }
-
-    fn check_node_field(
-        &mut self,
-        meta: &mut Meta<'_>,
-        reg: &Reg,
-        (nth, is_list): (usize, bool),
-    ) -> Check {
-        let (head, node) = if is_list {
-            (FieldKind::ListHead, FieldKind::ListNode)
-        } else {
-            (FieldKind::RbRoot, FieldKind::RbNode)
-        };
-        let (head_name, node_name, regno) = (head.name(), node.name(), nth as u8 + 1);
-        if !reg.val.is_const() {
-            reject!(EINVAL, KfuncFault::HeadVariable { regno: Regno(regno), name: node_name });
-        }
-        let off = reg.off.wrapping_add(reg.val.var_off.value as i32) as u32;
-        if self.field_at(reg, off, node).is_none() {
-            reject!(EINVAL, KfuncFault::NoHead { name: node_name, off });
-        }
-        let Some(root) = meta.graph_root.clone() else {
-            return Err(Stop::Bug("node without root".into()));
-        };
-        let held = root.target.map_or(0, |t| t.0);
-        let want = root.node_offset.unwrap_or(0);
-        let Extra::Btf { id, in_prog } = reg.extra else {
-            return Err(Stop::Bug("node in no object".into()));
-        };
-        let struct_name = |id: u32| {
-            let btf = self.facts.prog.btf.as_deref();
-            btf.and_then(|b| b.get(TypeId(id))).map_or("", |t| t.name()).to_string()
-        };
-        if !in_prog || id != held {
-            let (to, from) = (struct_name(held), struct_name(id));
-            reject!(
-                EINVAL,
-                KfuncFault::NodeType {
-                    head_name,
-                    node_name,
-                    want,
-                    to: to.into(),
-                    off,
-                    from: from.into()
-                }
-            );
-        }
-        meta.arg_type = Some(ArgType { id, in_prog });
-        if off != want {
-            let to = struct_name(held);
-            reject!(EINVAL, KfuncFault::NodeOffset { off, node_name, want, to: to.into() });
-        }
-        Ok(())
+        self.facts.check_node_field(meta, &reg, (nth, is_list))
     }
 
     /// Whether this is the callback of `bpf_rbtree_add`, which runs with the lock held.
@@ -182,7 +124,7 @@ impl Env<'_> {
     }
 
     /// The pointer no longer owns its object: it is good while the lock is held.
-    pub(super) fn ref_set_non_owning(&mut self, reg: &mut Reg) -> Check {
+    pub(super) fn ref_set_non_owning(&self, reg: &mut Reg) -> Check {
         if self.walk.cur.refs.active_locks == 0 {
             return Err(Stop::Bug("non-owning reference without lock".into()));
         }
@@ -215,6 +157,66 @@ impl Env<'_> {
             converts
         });
         release_reference(self, id);
+        Ok(())
+    }
+}
+
+impl Facts<'_> {
+    /// The special field of that kind at `off` of what `reg` points to.
+    pub(super) fn field_at(&self, reg: &Reg, off: u32, kind: FieldKind) -> Option<SpecialField> {
+        self.fields_of(reg).iter().find(|f| f.offset == off && f.kind == kind).cloned()
+    }
+
+    fn check_node_field(
+        &self,
+        meta: &mut Meta<'_>,
+        reg: &Reg,
+        (nth, is_list): (usize, bool),
+    ) -> Check {
+        let (head, node) = if is_list {
+            (FieldKind::ListHead, FieldKind::ListNode)
+        } else {
+            (FieldKind::RbRoot, FieldKind::RbNode)
+        };
+        let (head_name, node_name, regno) = (head.name(), node.name(), nth as u8 + 1);
+        if !reg.val.is_const() {
+            reject!(EINVAL, KfuncFault::HeadVariable { regno: Regno(regno), name: node_name });
+        }
+        let off = reg.off.wrapping_add(reg.val.var_off.value as i32) as u32;
+        if self.field_at(reg, off, node).is_none() {
+            reject!(EINVAL, KfuncFault::NoHead { name: node_name, off });
+        }
+        let Some(root) = meta.graph_root.clone() else {
+            return Err(Stop::Bug("node without root".into()));
+        };
+        let held = root.target.map_or(0, |t| t.0);
+        let want = root.node_offset.unwrap_or(0);
+        let Extra::Btf { id, in_prog } = reg.extra else {
+            return Err(Stop::Bug("node in no object".into()));
+        };
+        let struct_name = |id: u32| {
+            let btf = self.prog.btf.as_deref();
+            btf.and_then(|b| b.get(TypeId(id))).map_or("", |t| t.name()).to_string()
+        };
+        if !in_prog || id != held {
+            let (to, from) = (struct_name(held), struct_name(id));
+            reject!(
+                EINVAL,
+                KfuncFault::NodeType {
+                    head_name,
+                    node_name,
+                    want,
+                    to: to.into(),
+                    off,
+                    from: from.into()
+                }
+            );
+        }
+        meta.arg_type = Some(ArgType { id, in_prog });
+        if off != want {
+            let to = struct_name(held);
+            reject!(EINVAL, KfuncFault::NodeOffset { off, node_name, want, to: to.into() });
+        }
         Ok(())
     }
 }

@@ -28,7 +28,9 @@ impl Env<'_> {
             let free = match self.slots_of(&reg, "irq_flag", 1) {
                 Err(NoSlots::OutOfRange) => true,
                 Err(NoSlots::Misplaced(_)) => false,
-                Ok(at) => self.slots_at(at).all(|slot| !slot.types.contains(&SlotType::IrqFlag)),
+                Ok(at) => {
+                    self.walk.slots_at(at).all(|slot| !slot.types.contains(&SlotType::IrqFlag))
+                }
             };
             if !free {
                 reject!(EINVAL, KfuncFault::IrqFlagInUse { nth });
@@ -40,7 +42,7 @@ impl Env<'_> {
             Err(_) => false,
             Ok(at) => {
                 self.spilled(at.frameno, at.spi).ref_obj_id != 0
-                    && self.slots_at(at).all(|slot| slot.types == [SlotType::IrqFlag; 8])
+                    && self.walk.slots_at(at).all(|slot| slot.types == [SlotType::IrqFlag; 8])
             }
         };
         if !saved {

@@ -43,7 +43,8 @@ impl Env<'_> {
         let Some(iter) = iter_type(meta, nth) else {
             reject!(EINVAL, KfuncFault::IteratorType { nth });
         };
-        let name = self.kernel_type_name(iter.btf_id).trim_start_matches("bpf_iter_").to_string();
+        let name =
+            self.facts.kernel_type_name(iter.btf_id).trim_start_matches("bpf_iter_").to_string();
         if meta.callee.has(KfuncFlags::ITER_NEW) {
             if !self.is_iter_reg_valid_uninit(&reg, iter) {
                 reject!(EINVAL, KfuncFault::IteratorInUse { name: name.into(), nth });
@@ -79,14 +80,14 @@ impl Env<'_> {
         match self.iter_slots(reg, iter) {
             Err(NoSlots::OutOfRange) => true,
             Err(NoSlots::Misplaced(_)) => false,
-            Ok(at) => self.slots_at(at).all(|slot| !slot.types.contains(&SlotType::Iter)),
+            Ok(at) => self.walk.slots_at(at).all(|slot| !slot.types.contains(&SlotType::Iter)),
         }
     }
 
     fn iter_reg_valid_init(&mut self, reg: &Reg, iter: IterType) -> Result<(), BadIter> {
         let at = self.iter_slots(reg, iter).map_err(|_| BadIter::NotInitialized)?;
         for (i, spi) in at.iter().enumerate() {
-            let slot = self.slot(at.frameno, spi);
+            let slot = self.walk.slot(at.frameno, spi);
             let st = self.spilled(at.frameno, spi);
             if st.ty.has(TypeFlag::PTR_UNTRUSTED) {
                 return Err(BadIter::OutsideRcu);
@@ -130,7 +131,7 @@ impl Env<'_> {
             self.set_spilled(at.frameno, at.spi, &cur);
             let null = self.reg(0);
             let mut element = null;
-            mark_ptr_not_null(self, &mut element);
+            mark_ptr_not_null(self.facts, &mut element);
             self.set_reg(0, element);
             self.push_stack(idx + 1, idx, false)?;
             if let Some(prev) = prev {

@@ -93,7 +93,7 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
 }
 
 /// The kfunc, if the program may call it.
-fn find_callee<'a>(env: &mut Env<'a>) -> Check<Callee<'a>> {
+fn find_callee<'a>(env: &Env<'a>) -> Check<Callee<'a>> {
     let insn = env.insn();
     let Some(callee) = env.facts.callable.kfuncs.get(&insn) else {
         let name = env.facts.callable.kfunc_name(insn).unwrap_or("of a module").to_string();
@@ -111,7 +111,7 @@ fn find_callee<'a>(env: &mut Env<'a>) -> Check<Callee<'a>> {
 
 fn clear_caller_saved_regs(env: &mut Env<'_>) {
     for regno in 0..6 {
-        env.set_name(regno, PackedReg::NOT_INIT);
+        env.walk.set_name(regno, PackedReg::NOT_INIT);
     }
 }
 

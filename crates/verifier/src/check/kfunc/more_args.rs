@@ -28,7 +28,7 @@ impl Env<'_> {
                 self.goes_through(HoleKind::NullMemory);
             }
             let mut reg = saved;
-            mark_ptr_not_null(self, &mut reg);
+            mark_ptr_not_null(self.facts, &mut reg);
             self.store.arena.set_reg(self.walk.cur.frame_mut(), regno - 1, &reg);
         }
         let mut checked = self.check_size(regno, AccessType::Read);
@@ -65,7 +65,7 @@ impl Env<'_> {
     ///
     /// Kernel: `process_wq_func`, `process_task_work_func`, `check_map_field_pointer`.
     pub(super) fn check_map_field_arg(
-        &mut self,
+        &self,
         meta: &mut Meta<'_>,
         (nth, kind): (usize, FieldKind),
     ) -> Check {

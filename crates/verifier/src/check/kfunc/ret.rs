@@ -80,7 +80,7 @@ impl Env<'_> {
         Ok(())
     }
 
-    fn plain_return(&mut self, meta: &Meta<'_>, to: Type<'_>) -> Check<Reg> {
+    fn plain_return(&self, meta: &Meta<'_>, to: Type<'_>) -> Check<Reg> {
         let rcu = meta.callee.has(KfuncFlags::RCU_PROTECTED);
         if to.kind() == Kind::Void {
             return Ok(Reg::unknown());
@@ -169,7 +169,7 @@ impl Env<'_> {
         Ok(btf_ptr(flags, id, true))
     }
 
-    fn rdonly_cast(&mut self, meta: &Meta<'_>, type_id: u64) -> Check<Reg> {
+    fn rdonly_cast(&self, meta: &Meta<'_>, type_id: u64) -> Check<Reg> {
         let id = TypeId(type_id as u32);
         let Some(t) = meta.callee.proto.btf().get(id) else {
             let id = type_id as i64;

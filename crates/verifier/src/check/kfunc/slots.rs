@@ -8,7 +8,7 @@
 use crate::HoleKind;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::check_mem_access;
-use crate::env::Env;
+use crate::env::{Env, Walk};
 use crate::log::verbose;
 use crate::rejection::{Check, KfuncFault, Stop, Word, errno};
 use crate::state::reg::Reg;
@@ -83,16 +83,11 @@ impl Env<'_> {
         Ok(Slots { frameno, spi, nr })
     }
 
-    /// The slots themselves, the first first.
-    pub(crate) fn slots_at(&self, at: Slots) -> impl Iterator<Item = Slot> + '_ {
-        at.iter().map(move |spi| self.slot(at.frameno, spi))
-    }
-
     /// The insn reads the object.
     pub(crate) fn mark_slots_read(&mut self, at: Slots) {
         for spi in at.iter() {
             self.mark_stack_read(at.frameno, 1 << spi);
-            self.mark_stack_slot_scratched(spi);
+            self.walk.mark_stack_slot_scratched(spi);
         }
     }
 
@@ -101,7 +96,7 @@ impl Env<'_> {
         for (i, spi) in at.iter().enumerate() {
             self.walk.cur.frames[at.frameno as usize].slot_mut(spi).types = [ty; 8];
             self.set_spilled(at.frameno, spi, &regs(i));
-            self.mark_stack_slot_scratched(spi);
+            self.walk.mark_stack_slot_scratched(spi);
         }
         self.mark_stack_write(at.frameno, at.mask());
     }
@@ -110,7 +105,7 @@ impl Env<'_> {
     pub(crate) fn clear_slots(&mut self, at: Slots) {
         for spi in at.iter() {
             *self.walk.cur.frames[at.frameno as usize].slot_mut(spi) = Slot::default();
-            self.mark_stack_slot_scratched(spi);
+            self.walk.mark_stack_slot_scratched(spi);
         }
         self.mark_stack_write(at.frameno, at.mask());
     }
@@ -132,5 +127,12 @@ impl Env<'_> {
             )?;
         }
         Ok(())
+    }
+}
+
+impl Walk {
+    /// The slots themselves, the first first.
+    pub(crate) fn slots_at(&self, at: Slots) -> impl Iterator<Item = Slot> + '_ {
+        at.iter().map(move |spi| self.slot(at.frameno, spi))
     }
 }

@@ -38,7 +38,7 @@ fn is_nocast_alias(a: &str, b: &str) -> bool {
 
 impl Env<'_> {
     /// Checks that the pointer in R`regno` may be trusted as far as the kfunc wants it.
-    pub(super) fn check_trust(&mut self, meta: &Meta<'_>, reg: &Reg, regno: u8) -> Check {
+    pub(super) fn check_trust(&self, meta: &Meta<'_>, reg: &Reg, regno: u8) -> Check {
         let rcu = meta.callee.has(KfuncFlags::RCU);
         if (!rcu && !meta.callee.wants_trusted_args()) || reg.is_trusted() {
             return Ok(());

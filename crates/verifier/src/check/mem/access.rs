@@ -38,7 +38,7 @@ pub(crate) enum AccessType {
 
 /// Refuses a store of a pointer where the program could read it back as a number.
 #[inline]
-pub(crate) fn check_no_leak(env: &mut Env<'_>, at: MemAccess, into: Word) -> Check {
+pub(crate) fn check_no_leak(env: &Env<'_>, at: MemAccess, into: Word) -> Check {
     if at.is_write()
         && let Some(value) = at.value_regno
         && env.is_pointer_value(value)
@@ -54,7 +54,7 @@ pub(crate) fn mark_loaded_unknown(env: &mut Env<'_>, at: MemAccess) {
     if at.ty == AccessType::Read
         && let Some(value) = at.value_regno
     {
-        env.set_name(value, PackedReg::UNKNOWN);
+        env.walk.set_name(value, PackedReg::UNKNOWN);
     }
 }
 

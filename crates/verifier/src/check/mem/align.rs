@@ -3,7 +3,7 @@
 //! Kernel: `check_ptr_alignment` (6.18).
 
 use crate::check::mem::access::MemAccess;
-use crate::env::Env;
+use crate::env::Facts;
 use crate::rejection::{Check, MemFault, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::{Base, RegType};
@@ -13,9 +13,9 @@ use skep_domain::Tnum;
 const NET_IP_ALIGN: i32 = 2;
 
 /// Refuses a misaligned access.
-pub(crate) fn check_ptr_alignment(env: &mut Env<'_>, reg: &Reg, at: MemAccess) -> Check {
+pub(crate) fn check_ptr_alignment(facts: &Facts<'_>, reg: &Reg, at: MemAccess) -> Check {
     // Slots are tracked as a whole, so stack accesses are always aligned.
-    let strict = env.facts.strict_alignment || at.strict_alignment_once || reg.ty.is(Base::Stack);
+    let strict = facts.strict_alignment || at.strict_alignment_once || reg.ty.is(Base::Stack);
     if !strict || at.size == 1 || reg.ty.is(Base::Arena) {
         return Ok(());
     }

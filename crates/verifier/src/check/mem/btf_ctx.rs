@@ -5,7 +5,7 @@
 use crate::check::mem::access::CtxLoad;
 use crate::check::mem::access::MemAccess;
 use crate::check::struct_ops::Target;
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::log::verbose;
 use crate::rejection::{Check, unsupported};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -34,7 +34,7 @@ pub(super) fn find_btf_access(
     if !(0..8 * MAX_BPF_FUNC_ARGS as i32).contains(&off) || at.is_write() || off % size != 0 {
         return Ok(None);
     }
-    let func = attach_func(env)?;
+    let func = attach_func(env.facts)?;
     let name = func.name;
     if off % 8 != 0 {
         verbose!(env, "func '{name}' offset {off} is not multiple of 8\n");
@@ -42,7 +42,7 @@ pub(super) fn find_btf_access(
     }
     let arg = arg_idx(&func, off);
     let params = func.proto.params().len().saturating_sub(func.skip);
-    if arg > params || (arg == params && !has_retval(env)) {
+    if arg > params || (arg == params && !has_retval(env.facts)) {
         verbose!(env, "func '{name}' doesn't have {}-th argument\n", arg + 1);
         return Ok(None);
     }
@@ -108,16 +108,16 @@ fn is_small_int(ty: Type<'_>) -> bool {
 }
 
 /// Whether the function's result follows its arguments.
-fn has_retval(env: &Env<'_>) -> bool {
+fn has_retval(facts: &Facts<'_>) -> bool {
     matches!(
-        env.facts.prog.attach_type(),
+        facts.prog.attach_type(),
         Some(
             AttachType::LsmMac
                 | AttachType::LsmCgroup
                 | AttachType::TraceFexit
                 | AttachType::ModifyReturn
         )
-    ) && env.facts.prog.prog_type != ProgType::StructOps
+    ) && facts.prog.prog_type != ProgType::StructOps
 }
 
 /// A pointer in argument `arg`.
@@ -160,11 +160,11 @@ fn pointer_arg(
         load.btf_id = to.id().0;
         return Ok(Some(load));
     }
-    let mut flags = if args_trusted(env) { TypeFlag::PTR_TRUSTED } else { TypeFlag::empty() };
+    let mut flags = if args_trusted(env.facts) { TypeFlag::PTR_TRUSTED } else { TypeFlag::empty() };
     if param_name.ends_with("__nullable") {
         flags |= TypeFlag::PTR_MAYBE_NULL;
     }
-    if is_raw_tp(env) && raw_tp_arg_maybe_null(func.name, arg as u32) {
+    if is_raw_tp(env.facts) && raw_tp_arg_maybe_null(func.name, arg as u32) {
         flags |= TypeFlag::PTR_MAYBE_NULL;
     }
     let tag = ptr.target();
@@ -200,24 +200,21 @@ fn iter_arg(func: &str, arg: usize) -> Check<Option<IterArg>> {
     }
 }
 
-fn is_raw_tp(env: &Env<'_>) -> bool {
-    env.facts.prog.prog_type == ProgType::Tracing
-        && env.facts.prog.attach_type() == Some(AttachType::TraceRawTp)
+fn is_raw_tp(facts: &Facts<'_>) -> bool {
+    facts.prog.prog_type == ProgType::Tracing
+        && facts.prog.attach_type() == Some(AttachType::TraceRawTp)
 }
 
 /// Whether pointers among the arguments are valid objects. Kernel: `prog_args_trusted`.
-fn args_trusted(env: &Env<'_>) -> bool {
-    if !env.facts.fields_have_trust {
+fn args_trusted(facts: &Facts<'_>) -> bool {
+    if !facts.fields_have_trust {
         return false;
     }
-    match env.facts.prog.prog_type {
+    match facts.prog.prog_type {
         ProgType::Tracing => {
-            matches!(
-                env.facts.prog.attach_type(),
-                Some(AttachType::TraceRawTp | AttachType::TraceIter)
-            )
+            matches!(facts.prog.attach_type(), Some(AttachType::TraceRawTp | AttachType::TraceIter))
         }
-        ProgType::Lsm => !is_untrusted_hook(env),
+        ProgType::Lsm => !is_untrusted_hook(facts),
         ProgType::StructOps => true,
         _ => false,
     }
@@ -225,8 +222,8 @@ fn args_trusted(env: &Env<'_>) -> bool {
 
 /// Hooks that get objects which are not set up yet, or are gone already. Kernel:
 /// `untrusted_lsm_hooks`.
-fn is_untrusted_hook(env: &Env<'_>) -> bool {
-    let AttachTarget::Kernel { name, .. } = &env.facts.prog.attach else { return true };
+fn is_untrusted_hook(facts: &Facts<'_>) -> bool {
+    let AttachTarget::Kernel { name, .. } = &facts.prog.attach else { return true };
     matches!(
         name.strip_prefix("bpf_lsm_").unwrap_or(name),
         "bpf_map_free"
@@ -239,10 +236,10 @@ fn is_untrusted_hook(env: &Env<'_>) -> bool {
     )
 }
 
-fn attach_func<'a>(env: &Env<'a>) -> Check<Func<'a>> {
-    let prog = env.facts.prog;
+fn attach_func<'a>(facts: &Facts<'a>) -> Check<Func<'a>> {
+    let prog = facts.prog;
     if prog.prog_type == ProgType::StructOps {
-        return match Target::of(env.facts) {
+        return match Target::of(facts) {
             Some(target) => Ok(Func { proto: target.proto, name: target.name, skip: 0 }),
             None => unsupported("a struct_ops program without its member in the kernel's BTF"),
         };

@@ -5,7 +5,7 @@
 use super::btf_store::check_store;
 use super::btf_trust::field_flags;
 use crate::check::mem::access::MemAccess;
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::rejection::{Check, MemFault, Regno, RejectKind, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -35,7 +35,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     let btf = if in_prog { env.facts.prog.btf.clone() } else { env.facts.prog.kernel_btf.clone() };
     let Some(btf) = btf else { return Err(Stop::Bug("BTF pointer without BTF".to_string())) };
     let struct_id = TypeId(id);
-    check_pointer(env, reg, (at.regno, off), (&btf, struct_id, in_prog))?;
+    check_pointer(env.facts, reg, (at.regno, off), (&btf, struct_id, in_prog))?;
     let is_alloc = reg.ty.has(TypeFlag::MEM_ALLOC);
     if at.is_write() {
         let is_untrusted = match is_alloc {
@@ -46,13 +46,13 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
             reject!(EACCES, MemFault::ObjectReadOnly);
         }
         if !is_alloc {
-            let stored = check_store(env, (&btf, struct_id), (off, at.size));
+            let stored = check_store(env.facts, (&btf, struct_id), (off, at.size));
             let name = btf.get(struct_id).map_or("", |ty| ty.name());
-            return stored.map_err(|stop| refused_store(env, stop, name, (at, off)));
+            return stored.map_err(|stop| refused_store(stop, name, (at, off)));
         }
     }
     if is_alloc {
-        refuse_special_fields(env, (&btf, struct_id), off, at.size)?;
+        refuse_special_fields((&btf, struct_id), off, at.size)?;
     }
     let found = walk(env, (&btf, struct_id), off, at.size)?;
     let Some(value) = at.value_regno.filter(|_| !at.is_write()) else { return Ok(()) };
@@ -71,7 +71,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
 
 /// What some kernels say where the program type refuses a store.
 #[cold]
-fn refused_store(env: &mut Env<'_>, stop: Stop, name: &str, (at, off): (MemAccess, i32)) -> Stop {
+fn refused_store(stop: Stop, name: &str, (at, off): (MemAccess, i32)) -> Stop {
     if matches!(&stop, Stop::Reject(it) if it.kind == RejectKind::Mem(MemFault::ObjectReadOnly)) {
         return stop;
     }
@@ -98,17 +98,16 @@ fn untrusted_mem() -> Reg {
 
 /// What must hold before the struct is looked at.
 fn check_pointer(
-    env: &mut Env<'_>,
+    facts: &Facts<'_>,
     reg: &Reg,
     (regno, off): (u8, i32),
     (btf, id, in_prog): (&Arc<Btf>, TypeId, bool),
 ) -> Check {
     let name = btf.get(id).map_or("", |t| t.name());
-    if !env.facts.allow_ptr_leaks {
+    if !facts.allow_ptr_leaks {
         reject!(EPERM, MemFault::NeedsPerfmon { name: name.into() });
     }
-    if !in_prog && env.facts.rules().objects_need_gpl && !is_gpl_compatible(&env.facts.prog.license)
-    {
+    if !in_prog && facts.rules().objects_need_gpl && !is_gpl_compatible(&facts.prog.license) {
         reject!(EINVAL, MemFault::ObjectNeedsGpl { name: name.into() });
     }
     if off < 0 {
@@ -133,12 +132,7 @@ fn check_pointer(
 }
 
 /// What the kernel keeps in allocated objects is not for loads and stores.
-fn refuse_special_fields(
-    env: &mut Env<'_>,
-    (btf, id): (&Arc<Btf>, TypeId),
-    off: i32,
-    size: i32,
-) -> Check {
+fn refuse_special_fields((btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check {
     let fields = skep_btf::object_fields(btf, id).unwrap_or_default();
     let hit = fields.iter().find(|f| {
         i64::from(off) < i64::from(f.offset) + i64::from(f.size)
@@ -158,7 +152,7 @@ fn is_in_last_numbers(ty: Type<'_>, end: i64) -> bool {
     of_numbers && ty.stated_size().is_some_and(|bytes| end > bytes.into())
 }
 
-fn walk(env: &mut Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check<Found> {
+fn walk(env: &Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) -> Check<Found> {
     let unions = env.facts.rules().unions_run_on;
     let end = i64::from(off) + i64::from(size);
     let is_beyond = || btf.get(id).is_some_and(|ty| is_in_last_numbers(ty, end));
@@ -190,7 +184,7 @@ fn walk(env: &mut Env<'_>, (btf, id): (&Arc<Btf>, TypeId), off: i32, size: i32) 
 
 /// A load from the kernel's struct behind a map.
 pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
-    let def = super::map_value::map_def(env, reg)?;
+    let def = super::map_value::map_def(env.facts, reg)?;
     let Some(btf) = env.facts.prog.kernel_btf.clone() else {
         return unsupported("loads through map pointers, without the kernel's BTF");
     };

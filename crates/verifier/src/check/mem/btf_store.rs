@@ -4,21 +4,21 @@
 //! `bpf_dummy_ops_btf_struct_access`, `nf_conntrack_btf_struct_access` (6.18).
 
 use crate::check::struct_ops::{Ops, attach_struct, ops_named};
-use crate::env::Env;
+use crate::env::Facts;
 use crate::rejection::{Check, MemFault, Stop, errno, reject, unsupported};
 use skep_btf::{Btf, Kind, Type, TypeId};
 use skep_uapi::ProgType;
 
 /// Checks a store of `size` bytes at `off` of a struct of the kernel.
-pub(super) fn check_store(env: &mut Env<'_>, (btf, id): (&Btf, TypeId), at: (i32, i32)) -> Check {
+pub(super) fn check_store(facts: &Facts<'_>, (btf, id): (&Btf, TypeId), at: (i32, i32)) -> Check {
     let Some(ty) = btf.get(id) else { return Err(Stop::Bug(format!("no BTF type {}", id.0))) };
-    match env.facts.prog.prog_type {
+    match facts.prog.prog_type {
         ProgType::StructOps => {
-            match attach_struct(env.facts).and_then(|(_, strct)| ops_named(strct.name())) {
-                Some(Ops::Dummy) => check_dummy_store(env, ty, at),
+            match attach_struct(facts).and_then(|(_, strct)| ops_named(strct.name())) {
+                Some(Ops::Dummy) => check_dummy_store(ty, at),
                 Some(Ops::TcpCongestion) if ty.name() == "tcp_sock" => {
-                    let first = if env.facts.rules().tcp_pacing_writes { 0 } else { 1 };
-                    check_fields(env, (btf, ty), at, ("tcp_sock", &TCP_FIELDS[first..]))
+                    let first = if facts.rules().tcp_pacing_writes { 0 } else { 1 };
+                    check_fields((btf, ty), at, ("tcp_sock", &TCP_FIELDS[first..]))
                 }
                 // Seen on 6.12: the arguments are the program's to change.
                 Some(Ops::Test) if ty.name() == "st_ops_args" => Ok(()),
@@ -35,13 +35,13 @@ pub(super) fn check_store(env: &mut Env<'_>, (btf, id): (&Btf, TypeId), at: (i32
             let Some(conn) = btf.find_by_name_kind("nf_conn", Kind::Struct) else {
                 return unsupported("connections without their type in the kernel's BTF");
             };
-            check_fields(env, (btf, btf.ty(conn)), at, ("nf_conn", &NF_CONN_FIELDS))
+            check_fields((btf, btf.ty(conn)), at, ("nf_conn", &NF_CONN_FIELDS))
         }
         _ => reject!(EACCES, MemFault::ObjectReadOnly),
     }
 }
 
-fn check_dummy_store(env: &mut Env<'_>, ty: Type<'_>, (off, size): (i32, i32)) -> Check {
+fn check_dummy_store(ty: Type<'_>, (off, size): (i32, i32)) -> Check {
     if ty.name() != "bpf_dummy_ops_state" {
         reject!(EACCES, MemFault::DummyOpsOnly);
     }
@@ -84,7 +84,6 @@ const TCP_FIELDS: [&[&str]; 10] = [
 
 /// Checks a store to one of the listed fields of struct `name`.
 fn check_fields(
-    env: &mut Env<'_>,
     (btf, ty): (&Btf, Type<'_>),
     (off, size): (i32, i32),
     (name, fields): (&str, &[&[&str]]),

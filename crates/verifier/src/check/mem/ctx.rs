@@ -7,7 +7,7 @@ use super::region::check_ptr_off_reg;
 use crate::check::exit::lsm_range;
 use crate::check::mem::access::CtxLoad;
 use crate::check::mem::access::{MemAccess, check_no_leak};
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::rejection::{Check, MemFault, Stop, errno, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -23,7 +23,7 @@ impl CtxLoad {
 
 pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
     check_no_leak(env, at, "ctx")?;
-    check_ptr_off_reg(env, reg, at.regno, false)?;
+    check_ptr_off_reg(reg, at.regno, false)?;
     let Some(load) = find_access(env, at, off)? else {
         let size = at.size;
         let stop = Stop::refuse(errno::EACCES, MemFault::BeyondCtx { off, size });
@@ -35,7 +35,7 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     if load.ty.is(Base::Scalar) {
         let mut loaded = Reg::unknown();
         if load.is_retval
-            && let Some((range, _)) = lsm_range(env)
+            && let Some((range, _)) = lsm_range(env.facts)
         {
             (loaded.val.s32_min, loaded.val.s32_max) = (range.min, range.max);
             (loaded.val.smin, loaded.val.smax) = (i64::from(range.min), i64::from(range.max));
@@ -59,17 +59,15 @@ pub(super) fn access_ctx(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
 }
 
 /// Whether the context of this kernel, as its BTF has it, ends before `end`.
-fn ctx_ends_before(env: &Env<'_>, end: i32) -> bool {
-    let raw_tp = matches!(
-        env.facts.prog.prog_type,
-        ProgType::RawTracepoint | ProgType::RawTracepointWritable
-    );
-    if env.facts.rules().whole_ctx || raw_tp {
+fn ctx_ends_before(facts: &Facts<'_>, end: i32) -> bool {
+    let raw_tp =
+        matches!(facts.prog.prog_type, ProgType::RawTracepoint | ProgType::RawTracepointWritable);
+    if facts.rules().whole_ctx || raw_tp {
         return false;
     }
-    let name = ctx_struct(env.facts.prog.prog_type);
+    let name = ctx_struct(facts.prog.prog_type);
     let found = name.and_then(|name| {
-        let btf = env.facts.prog.kernel_btf.as_deref()?.root();
+        let btf = facts.prog.kernel_btf.as_deref()?.root();
         let fields = btf.ty(btf.find_by_name_kind(name, Kind::Struct)?).members();
         fields.map(|it| it.bit_offset / 8 + btf.size_of(it.ty).unwrap_or(0)).max()
     });
@@ -96,7 +94,7 @@ fn find_access(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check<Option<CtxLo
     };
     let Some(access) = access else { return Ok(None) };
     let fields = env.facts.config.profile.ctx_fields;
-    if ctx_ends_before(env, off + at.size)
+    if ctx_ends_before(env.facts, off + at.size)
         || fields.lack(ctx_struct(prog_type), access.field, range.size)
     {
         return Ok(None);

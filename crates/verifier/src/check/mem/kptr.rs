@@ -6,7 +6,7 @@
 use super::btf_trust::in_rcu_cs;
 use super::region::check_ptr_off_reg;
 use crate::check::mem::access::{AccessType, MemAccess};
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::log::verbose;
 use crate::rejection::{Check, MemFault, Regno, errno, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
@@ -29,24 +29,24 @@ pub(crate) struct Pointee {
 
 /// Finds the type that a pointer field points to: the kernel's of that name, or else the program's
 /// own.
-pub(crate) fn kptr_pointee(env: &Env<'_>, field: &SpecialField) -> Check<Pointee> {
-    let (Some(target), Some(own)) = (field.target, env.facts.prog.btf.as_deref()) else {
+pub(crate) fn kptr_pointee(facts: &Facts<'_>, field: &SpecialField) -> Check<Pointee> {
+    let (Some(target), Some(own)) = (field.target, facts.prog.btf.as_deref()) else {
         return unsupported("a kptr to an unknown type");
     };
     let ty = own.ty(target);
-    let kernel = env.facts.prog.kernel_btf.as_deref();
+    let kernel = facts.prog.kernel_btf.as_deref();
     Ok(match kernel.and_then(|btf| btf.find_by_name_kind(ty.name(), ty.kind())) {
         Some(id) => Pointee { id, in_prog: false },
         None => Pointee { id: ty.id(), in_prog: true },
     })
 }
 
-fn btf_of<'a>(env: &Env<'a>, in_prog: bool) -> Option<&'a Btf> {
-    if in_prog { env.facts.prog.btf.as_deref() } else { env.facts.prog.kernel_btf.as_deref() }
+fn btf_of<'a>(facts: &Facts<'a>, in_prog: bool) -> Option<&'a Btf> {
+    if in_prog { facts.prog.btf.as_deref() } else { facts.prog.kernel_btf.as_deref() }
 }
 
-fn type_name<'a>(env: &Env<'a>, id: TypeId, in_prog: bool) -> &'a str {
-    btf_of(env, in_prog).and_then(|btf| btf.get(id)).map_or("", |ty| ty.name())
+fn type_name<'a>(facts: &Facts<'a>, id: TypeId, in_prog: bool) -> &'a str {
+    btf_of(facts, in_prog).and_then(|btf| btf.get(id)).map_or("", |ty| ty.name())
 }
 
 /// A load or store of a whole pointer field; that it is whole is checked.
@@ -86,9 +86,9 @@ pub(super) fn access_kptr(env: &mut Env<'_>, at: MemAccess, field: &SpecialField
 }
 
 fn load_kptr(env: &mut Env<'_>, value: u8, field: &SpecialField) -> Check {
-    let pointee = kptr_pointee(env, field)?;
+    let pointee = kptr_pointee(env.facts, field)?;
     let (ty, extra) = if field.kind == FieldKind::Uptr {
-        let size = btf_of(env, pointee.in_prog).and_then(|btf| btf.size_of(pointee.id).ok());
+        let size = btf_of(env.facts, pointee.in_prog).and_then(|btf| btf.size_of(pointee.id).ok());
         let Some(size) = size else { return unsupported("a uptr to a type of unknown size") };
         let ty = RegType::of(Base::Mem).with(TypeFlag::PTR_MAYBE_NULL);
         (ty, Extra::Mem { size, dynptr_id: 0 })
@@ -103,7 +103,7 @@ fn load_kptr(env: &mut Env<'_>, value: u8, field: &SpecialField) -> Check {
 
 /// What a loaded pointer is good for.
 fn loaded_flags(env: &Env<'_>, field: &SpecialField, pointee: Pointee) -> TypeFlag {
-    let name = type_name(env, pointee.id, pointee.in_prog);
+    let name = type_name(env.facts, pointee.id, pointee.in_prog);
     let protected = pointee.in_prog || RCU_PROTECTED.contains(&name);
     let percpu = field.kind == FieldKind::KptrPercpu;
     let stays = percpu || (field.kind == FieldKind::KptrRef && protected);
@@ -116,7 +116,7 @@ fn loaded_flags(env: &Env<'_>, field: &SpecialField, pointee: Pointee) -> TypeFl
     } else if pointee.in_prog {
         flags |= TypeFlag::MEM_ALLOC;
     }
-    let fields = btf_of(env, pointee.in_prog)
+    let fields = btf_of(env.facts, pointee.in_prog)
         .filter(|_| pointee.in_prog)
         .and_then(|btf| skep_btf::object_fields(btf, pointee.id).ok())
         .unwrap_or_default();
@@ -133,7 +133,7 @@ pub(crate) fn map_kptr_match_type(
     reg: &Reg,
     regno: u8,
 ) -> Check {
-    let pointee = kptr_pointee(env, field)?;
+    let pointee = kptr_pointee(env.facts, field)?;
     let unref = field.kind == FieldKind::KptrUnref;
     let mut reg_name = "";
     if let Extra::Btf { id, in_prog } = reg.extra
@@ -141,16 +141,15 @@ pub(crate) fn map_kptr_match_type(
     {
         let allowed = allowed_flags(field.kind, in_prog);
         if reg.ty.flags.difference(allowed).is_empty() {
-            reg_name = type_name(env, TypeId(id), in_prog);
-            check_ptr_off_reg(env, reg, regno, true)
-                .map_err(|stop| stop.with_errno(errno::EACCES))?;
+            reg_name = type_name(env.facts, TypeId(id), in_prog);
+            check_ptr_off_reg(reg, regno, true).map_err(|stop| stop.with_errno(errno::EACCES))?;
             let have = Pointee { id: TypeId(id), in_prog };
             if btf_struct_ids_match(env, (have, reg.off), pointee, !unref) {
                 return Ok(());
             }
         }
     }
-    let target = type_name(env, pointee.id, pointee.in_prog).into();
+    let target = type_name(env.facts, pointee.id, pointee.in_prog).into();
     let (ty, regno, reg_name) = (reg.ty, Regno(regno), reg_name.into());
     if unref {
         reject!(EINVAL, MemFault::UntrustedKptrType { regno, ty, reg_name, target });
@@ -178,7 +177,7 @@ pub(crate) fn btf_struct_ids_match(
     if off == 0 && have == need {
         return true;
     }
-    let Some(btf) = btf_of(env, have.in_prog).filter(|_| !strict) else { return false };
+    let Some(btf) = btf_of(env.facts, have.in_prog).filter(|_| !strict) else { return false };
     let (mut id, mut off) = (have.id, off as u32);
     loop {
         match btf.struct_walk(id, off, 1) {

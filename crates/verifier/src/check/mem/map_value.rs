@@ -5,7 +5,7 @@
 
 use super::region::{Span, check_mem_region_access};
 use crate::check::mem::access::{AccessType, MemAccess, check_no_leak, mark_loaded_unknown};
-use crate::env::{Env, MapView};
+use crate::env::{Env, Facts, MapView};
 use crate::passes::const_regs::ConstMaps;
 use crate::rejection::{Check, MemFault, Regno, Stop, errno, reject};
 use crate::state::reg::Reg;
@@ -27,7 +27,7 @@ pub(super) fn access_key(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     if at.is_write() {
         reject!(EACCES, MemFault::MapKeyReadOnly { regno: Regno(at.regno) });
     }
-    let key_size = map_def(env, reg)?.key_size;
+    let key_size = map_def(env.facts, reg)?.key_size;
     check_mem_region_access(env, Span::of(at, off), key_size)?;
     mark_loaded_unknown(env, at);
     Ok(())
@@ -38,7 +38,7 @@ pub(super) fn access_value(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32
     check_no_leak(env, at, "map")?;
     check_map_access_type(env, Span::of(at, off), at.ty)?;
     check_map_access(env, Span::of(at, off), AccessSource::Direct)?;
-    let def = map_def(env, reg)?;
+    let def = map_def(env.facts, reg)?;
     let var = reg.val.var_off;
     if var.is_const() {
         let at_off = i64::from(off).wrapping_add(var.value as i64);
@@ -62,16 +62,16 @@ pub(super) fn access_value(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32
 }
 
 /// The map that a map pointer, key or value belongs to.
-pub(crate) fn map_def<'a>(env: &Env<'a>, reg: &Reg) -> Check<&'a MapDef> {
-    match reg.map().and_then(|i| env.facts.maps.get(i as usize)) {
+pub(crate) fn map_def<'a>(facts: &Facts<'a>, reg: &Reg) -> Check<&'a MapDef> {
+    match reg.map().and_then(|i| facts.maps.get(i as usize)) {
         Some(view) => Ok(view.def),
         None => Err(Stop::Bug("map pointer without map".to_string())),
     }
 }
 
 /// Checks that the map's flags allow programs to read or write.
-pub(crate) fn check_map_access_type(env: &mut Env<'_>, span: Span, ty: AccessType) -> Check {
-    let def = map_def(env, &env.reg(span.regno))?;
+pub(crate) fn check_map_access_type(env: &Env<'_>, span: Span, ty: AccessType) -> Check {
+    let def = map_def(env.facts, &env.reg(span.regno))?;
     let rdonly = def.is_rdonly_prog();
     let wronly = !rdonly && def.map_flags.contains(MapFlags::WRONLY_PROG);
     let Span { off, size, .. } = span;
@@ -86,9 +86,9 @@ pub(crate) fn check_map_access_type(env: &mut Env<'_>, span: Span, ty: AccessTyp
 }
 
 /// Checks that the span lies in the value and touches nothing that the kernel keeps there.
-pub(crate) fn check_map_access(env: &mut Env<'_>, span: Span, source: AccessSource) -> Check {
+pub(crate) fn check_map_access(env: &Env<'_>, span: Span, source: AccessSource) -> Check {
     let reg = env.reg(span.regno);
-    let value_size = map_def(env, &reg)?.value_size;
+    let value_size = map_def(env.facts, &reg)?.value_size;
     check_mem_region_access(env, span, value_size)?;
     let first = reg.val.smin.wrapping_add(i64::from(span.off));
     let end = reg.val.umax.wrapping_add((i64::from(span.off) + i64::from(span.size)) as u64);
@@ -98,13 +98,12 @@ pub(crate) fn check_map_access(env: &mut Env<'_>, span: Span, source: AccessSour
     let touched: Vec<SpecialField> =
         env.facts.fields_of(&reg).iter().filter(touched).cloned().collect();
     for field in &touched {
-        check_touches_field(env, &reg, span, (field, source))?;
+        check_touches_field(&reg, span, (field, source))?;
     }
     Ok(())
 }
 
 fn check_touches_field(
-    env: &mut Env<'_>,
     reg: &Reg,
     span: Span,
     (field, source): (&SpecialField, AccessSource),

@@ -133,7 +133,7 @@ pub(crate) fn check_store_imm(env: &mut Env<'_>) -> Check {
 /// Checks one access, and gives the loaded register its value.
 pub(crate) fn check_mem_access(env: &mut Env<'_>, at: MemAccess) -> Check {
     let reg = env.reg(at.regno);
-    align::check_ptr_alignment(env, &reg, at)?;
+    align::check_ptr_alignment(env.facts, &reg, at)?;
     let off = at.off.wrapping_add(reg.off);
     access_by_type(env, &reg, at, off)?;
     if let Some(value) = at.value_regno
@@ -230,7 +230,7 @@ fn may_mix(ty: RegType) -> bool {
 
 /// Checks that `size` bytes at `off` of the map value in R`regno` are inside of it, as for a
 /// helper.
-pub(crate) fn check_map_access(env: &mut Env<'_>, regno: u8, off: i32, size: u32) -> Check {
+pub(crate) fn check_map_access(env: &Env<'_>, regno: u8, off: i32, size: u32) -> Check {
     let span = Span { regno, off, size: size as i32, zero_size_allowed: false };
     map_value::check_map_access(env, span, AccessSource::Helper)
 }

@@ -29,13 +29,13 @@ pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i
 }
 
 /// Checks that the span lies in what a comparison with `data_end` has shown to be there.
-pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
+pub(crate) fn check_packet_access(env: &Env<'_>, span: Span) -> Check {
     let reg = env.reg(span.regno);
     if env.facts.rules().offsets_are_bounds && reg.range() >= 0 {
         return check_mem_region_access(env, span, reg.whole_range(reg.range()));
     }
     if reg.val.smin < 0 {
-        return refuse_negative(env, span.regno);
+        return refuse_negative(span.regno);
     }
     let regno = Regno(span.regno);
     let range = reg.range();
@@ -51,13 +51,13 @@ pub(crate) fn check_packet_access(env: &mut Env<'_>, span: Span) -> Check {
 
 pub(super) fn access_flow_keys(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check {
     check_no_leak(env, at, "flow keys")?;
-    check_flow_keys_access(env, off, at.size)?;
+    check_flow_keys_access(off, at.size)?;
     mark_loaded_unknown(env, at);
     Ok(())
 }
 
 /// Checks a range of `struct bpf_flow_keys`.
-pub(crate) fn check_flow_keys_access(env: &mut Env<'_>, off: i32, size: i32) -> Check {
+pub(crate) fn check_flow_keys_access(off: i32, size: i32) -> Check {
     if size < 0 || off < 0 || i64::from(off) + i64::from(size) > FLOW_KEYS_BYTES {
         reject!(EACCES, MemFault::BeyondFlowKeys { off, size });
     }
@@ -65,7 +65,7 @@ pub(crate) fn check_flow_keys_access(env: &mut Env<'_>, off: i32, size: i32) -> 
 }
 
 pub(super) fn access_tp_buffer(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
-    check_buffer(env, reg, Span::of(at, off), "tracepoint")?;
+    check_buffer(reg, Span::of(at, off), "tracepoint")?;
     mark_loaded_unknown(env, at);
     Ok(())
 }
@@ -74,18 +74,18 @@ pub(super) fn access_buf(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     if at.is_write() && reg.ty.has(TypeFlag::MEM_RDONLY) {
         reject!(EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
     }
-    check_buffer_access(env, reg, Span::of(at, off))?;
+    check_buffer_access(reg, Span::of(at, off))?;
     mark_loaded_unknown(env, at);
     Ok(())
 }
 
 /// Checks an access to a buffer whose size is only known when the program is attached.
-pub(crate) fn check_buffer_access(env: &mut Env<'_>, reg: &Reg, span: Span) -> Check {
+pub(crate) fn check_buffer_access(reg: &Reg, span: Span) -> Check {
     let what = if reg.ty.has(TypeFlag::MEM_RDONLY) { "rdonly" } else { "rdwr" };
-    check_buffer(env, reg, span, what)
+    check_buffer(reg, span, what)
 }
 
-fn check_buffer(env: &mut Env<'_>, reg: &Reg, span: Span, what: Word) -> Check {
+fn check_buffer(reg: &Reg, span: Span, what: Word) -> Check {
     let Span { regno, off, size, .. } = span;
     if off < 0 {
         reject!(EACCES, MemFault::NegativeBuffer { regno: Regno(regno), what, off, size });

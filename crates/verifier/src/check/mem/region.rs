@@ -30,7 +30,7 @@ impl Span {
 }
 
 /// Checks that the span lies in `[0, mem_size)`, whatever the variable offset.
-pub(crate) fn check_mem_region_access(env: &mut Env<'_>, span: Span, mem_size: u32) -> Check {
+pub(crate) fn check_mem_region_access(env: &Env<'_>, span: Span, mem_size: u32) -> Check {
     let Span { regno, mut off, .. } = span;
     let (mut smin, mut umax) = (env.reg(regno).val.smin, env.reg(regno).val.umax);
     if env.facts.rules().offsets_are_bounds {
@@ -40,7 +40,7 @@ pub(crate) fn check_mem_region_access(env: &mut Env<'_>, span: Span, mem_size: u
     }
     let low = smin.wrapping_add(i64::from(off));
     if smin < 0 && (smin == i64::MIN || low != i64::from(low as i32) || low < 0) {
-        return refuse_negative(env, regno);
+        return refuse_negative(regno);
     }
     if let Err(stop) = check_inside(env, Span { off: low as i32, ..span }, mem_size) {
         return Err(stop.led_to(MemFault::MinOutside { regno: Regno(regno) }));
@@ -72,12 +72,12 @@ fn whole_offset(reg: &Reg) -> (i64, u64) {
 }
 
 /// A pointer may be anything from before its memory on.
-pub(crate) fn refuse_negative(env: &mut Env<'_>, regno: u8) -> Check {
+pub(crate) fn refuse_negative(regno: u8) -> Check {
     reject!(EACCES, MemFault::MaybeNegative { regno: Regno(regno) })
 }
 
 /// Checks that the span lies in `[0, mem_size)`; `span.off` is all of the offset.
-pub(crate) fn check_inside(env: &mut Env<'_>, span: Span, mem_size: u32) -> Check {
+pub(crate) fn check_inside(env: &Env<'_>, span: Span, mem_size: u32) -> Check {
     let Span { regno, off, size, zero_size_allowed } = span;
     let size_ok = size > 0 || (size == 0 && zero_size_allowed);
     if off >= 0 && size_ok && i64::from(off) + i64::from(size) <= i64::from(mem_size) {
@@ -103,12 +103,7 @@ pub(crate) fn check_inside(env: &mut Env<'_>, span: Span, mem_size: u32) -> Chec
 ///
 /// Kernel: `check_ptr_off_reg`; with `fixed_off_ok` the fixed offset may have changed
 /// (`__check_ptr_off_reg`).
-pub(crate) fn check_ptr_off_reg(
-    env: &mut Env<'_>,
-    reg: &Reg,
-    regno: u8,
-    fixed_off_ok: bool,
-) -> Check {
+pub(crate) fn check_ptr_off_reg(reg: &Reg, regno: u8, fixed_off_ok: bool) -> Check {
     let (ty, off) = (reg.ty, reg.off);
     if off < 0 {
         reject!(EACCES, MemFault::NegativeOffset { ty, regno: Regno(regno), off });

@@ -59,7 +59,7 @@ pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32)
         reject!(EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
     }
     if reg.val.smin < 0 {
-        return refuse_negative(env, at.regno);
+        return refuse_negative(at.regno);
     }
     let Some(pointer) = sock_pointer(reg.ty.base) else {
         return Err(Stop::Bug(format!("{} is no socket", reg.ty)));
@@ -73,7 +73,7 @@ pub(super) fn access_sock(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32)
         reject!(EACCES, MemFault::BeyondSocket { regno: Regno(regno), ty: reg.ty, off, size });
     }
     if let Some(value) = at.value_regno {
-        env.set_name(value, PackedReg::UNKNOWN);
+        env.walk.set_name(value, PackedReg::UNKNOWN);
     }
     Ok(())
 }

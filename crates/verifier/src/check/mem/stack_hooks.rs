@@ -2,7 +2,7 @@
 //!
 //! Kernel: `bpf_mark_stack_read`, `bpf_mark_stack_write`, `check_fastcall_stack_contract` (6.18).
 
-use crate::env::Env;
+use crate::env::{Env, Walk};
 use crate::state::stack::Slot;
 
 impl Env<'_> {
@@ -29,14 +29,16 @@ impl Env<'_> {
         let at = (subprogno, self.walk.insn_idx as usize);
         self.learned.fastcall.check_stack_contract(&self.facts.layout, at, off);
     }
+}
 
+impl Walk {
     /// Slot `spi` of frame `frameno`; invalid beyond what is allocated.
     pub(crate) fn slot(&self, frameno: u32, spi: usize) -> Slot {
-        self.walk.cur.frames[frameno as usize].slot(spi).copied().unwrap_or_default()
+        self.cur.frames[frameno as usize].slot(spi).copied().unwrap_or_default()
     }
 
     /// The slot will be printed with the next state.
     pub(crate) fn mark_stack_slot_scratched(&mut self, spi: usize) {
-        self.walk.scratched_slots |= 1 << spi;
+        self.scratched_slots |= 1 << spi;
     }
 }

@@ -100,7 +100,7 @@ fn touch_byte(env: &mut Env<'_>, frameno: u32, off: i32, clobber: bool) -> bool 
     true
 }
 
-fn check_no_dynptr(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32)) -> Check {
+fn check_no_dynptr(env: &Env<'_>, frameno: u32, (from, to): (i32, i32)) -> Check {
     for off in from..to {
         let slot = env.walk.cur.frames[frameno as usize].slot(spi_of(off));
         if slot.is_some_and(|s| s.types[(-off - 1) as usize % 8] == SlotType::Dynptr) {

@@ -8,7 +8,7 @@ use crate::HoleKind;
 use crate::check::alu_rules::assign_scalar_id;
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::stack_write::reg_width;
-use crate::env::Env;
+use crate::env::{Env, Facts};
 use crate::rejection::{Check, MemFault, reject};
 use crate::state::history::{Access, LinkedRegs};
 use crate::state::reg::Reg;
@@ -17,12 +17,12 @@ use crate::state::stack::{Slot, SlotType, spi_of};
 /// `at.off` is relative to the frame pointer; bounds and alignment are checked.
 pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> Check {
     let spi = spi_of(at.off);
-    env.mark_stack_slot_scratched(spi);
+    env.walk.mark_stack_slot_scratched(spi);
     env.check_fastcall_stack_contract(frameno, at.off);
     env.mark_stack_read(frameno, 1 << spi);
-    let slot = env.slot(frameno, spi);
+    let slot = env.walk.slot(frameno, spi);
     if !slot.is_spilled() {
-        check_initialized(env, &slot, at, false)?;
+        check_initialized(env.facts, &slot, at, false)?;
         if let Some(dst) = at.value_regno {
             mark_reg_stack_read(env, frameno, (at.off, at.off + at.size), dst);
         }
@@ -31,16 +31,16 @@ pub(super) fn read_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) -> 
     if env.facts.rules().single_ids_forgotten {
         link_again(env, (frameno, spi), at);
     }
-    let slot = env.slot(frameno, spi);
+    let slot = env.walk.slot(frameno, spi);
     if fill(env, &slot, at)? {
-        env.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
+        env.walk.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
     }
     Ok(())
 }
 
 /// A spilled number that is about to be filled is linked with the register again.
 fn link_again(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess) {
-    let slot = env.slot(frameno, spi);
+    let slot = env.walk.slot(frameno, spi);
     let mut reg = env.store.arena.reg(slot.spill);
     let spilled = slot.types.iter().rev().take_while(|&&t| t == SlotType::Spill).count() as i32;
     if at.value_regno.is_some() && at.off % 8 == 0 && at.size == spilled {
@@ -85,7 +85,7 @@ fn fill(env: &mut Env<'_>, slot: &Slot, at: MemAccess) -> Check<bool> {
         env.set_reg(dst, reg);
         return Ok(true);
     }
-    check_initialized(env, slot, at, true)?;
+    check_initialized(env.facts, slot, at, true)?;
     let count = |ty| bytes_of(slot, at).filter(|&t| t == ty).count() as i32;
     let (spilled, zeros) = (count(SlotType::Spill), count(SlotType::Zero));
     if narrow && spilled == at.size && reg.is_null() {
@@ -109,12 +109,12 @@ fn byte_of(slot: &Slot, off: i32) -> SlotType {
 
 /// Refuses to read bytes that were never written; bytes of a spilled register only where
 /// `spilled_ok`.
-fn check_initialized(env: &mut Env<'_>, slot: &Slot, at: MemAccess, spilled_ok: bool) -> Check {
+fn check_initialized(facts: &Facts<'_>, slot: &Slot, at: MemAccess, spilled_ok: bool) -> Check {
     for i in 0..at.size {
         let readable = match byte_of(slot, at.off + i) {
             SlotType::Misc | SlotType::Zero => true,
             SlotType::Spill => spilled_ok,
-            SlotType::Invalid => env.facts.allow_uninit_stack,
+            SlotType::Invalid => facts.allow_uninit_stack,
             _ => false,
         };
         if !readable {
@@ -143,7 +143,7 @@ fn mark_reg_stack_read(env: &mut Env<'_>, frameno: u32, (from, to): (i32, i32), 
     let mut zeros = 0;
     for off in from..to {
         let spi = spi_of(off);
-        env.mark_stack_slot_scratched(spi);
+        env.walk.mark_stack_slot_scratched(spi);
         match env.walk.cur.frames[frameno as usize].slot(spi) {
             Some(slot) if byte_of(slot, off) == SlotType::Zero => zeros += 1,
             _ => break,

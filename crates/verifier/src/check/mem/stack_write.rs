@@ -32,7 +32,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
         env.mark_stack_write(frameno, 1 << spi);
     }
     env.check_fastcall_stack_contract(frameno, at.off);
-    env.mark_stack_slot_scratched(spi);
+    env.walk.mark_stack_slot_scratched(spi);
 
     let insn = env.insn();
     match (reg, at.value_regno) {
@@ -81,7 +81,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
         }
         _ => return write_data(env, (frameno, spi), at, reg),
     }
-    env.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
+    env.walk.push_jmp_history(Access::stack(frameno, at.off), LinkedRegs::default());
     Ok(())
 }
 
@@ -91,11 +91,11 @@ fn keeps_scalar(rules: &Behaviours, reg: &Reg) -> bool {
 }
 
 /// Without privileges a spilled pointer can be overwritten as a whole only.
-fn check_no_corruption(env: &mut Env<'_>, frameno: u32, spi: usize, whole: bool) -> Check {
+fn check_no_corruption(env: &Env<'_>, frameno: u32, spi: usize, whole: bool) -> Check {
     if env.facts.allow_ptr_leaks || whole {
         return Ok(());
     }
-    if env.slot(frameno, spi).is_spilled() && !env.spilled(frameno, spi).is_scalar() {
+    if env.walk.slot(frameno, spi).is_spilled() && !env.spilled(frameno, spi).is_scalar() {
         reject!(EACCES, MemFault::CorruptsSpill);
     }
     Ok(())
@@ -103,7 +103,7 @@ fn check_no_corruption(env: &mut Env<'_>, frameno: u32, spi: usize, whole: bool)
 
 /// A store that could be bypassed by a speculative load must be waited for.
 fn sanitize(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess, reg: Option<Reg>) {
-    let types = env.slot(frameno, spi).types;
+    let types = env.walk.slot(frameno, spi).types;
     let plain = |t: &SlotType| matches!(t, SlotType::Misc | SlotType::Zero);
     let spills = reg.is_some_and(|r| is_spillable(r.ty));
     let mut overwritten = (0..at.size).map(|i| &types[(-(at.off + i) - 1) as usize % 8]);
@@ -119,7 +119,7 @@ fn write_data(
     at: MemAccess,
     reg: Option<Reg>,
 ) -> Check {
-    let mut slot = without_spill(env.slot(frameno, spi));
+    let mut slot = without_spill(env.walk.slot(frameno, spi));
     let insn = env.insn();
     let zero = match reg {
         Some(reg) => reg.is_null(),
@@ -149,13 +149,13 @@ fn without_spill(mut slot: Slot) -> Slot {
 
 /// The same, in place.
 fn end_spill(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
-    let slot = without_spill(env.slot(frameno, spi));
+    let slot = without_spill(env.walk.slot(frameno, spi));
     env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
 /// The register is lost, and the slot's bytes stay those of one.
 fn forget_register(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
-    let slot = Slot { spill: PackedReg::NOT_INIT, ..env.slot(frameno, spi) };
+    let slot = Slot { spill: PackedReg::NOT_INIT, ..env.walk.slot(frameno, spi) };
     env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
@@ -167,7 +167,7 @@ fn save_register_state(
     size: i32,
 ) {
     let zeros_stay = env.facts.rules().zeros_beside_spills;
-    let mut slot = env.slot(frameno, spi);
+    let mut slot = env.walk.slot(frameno, spi);
     slot.spill = name;
     let first = 8 - size as usize;
     slot.types[first..].fill(SlotType::Spill);
@@ -209,8 +209,8 @@ pub(super) fn write_var_off(env: &mut Env<'_>, ptr: &Reg, at: MemAccess) -> Chec
 fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool) -> Check<bool> {
     let (spi, byte) = (spi_of(off), (-off - 1) as usize % 8);
     let insn_idx = env.walk.insn_idx;
-    env.mark_stack_slot_scratched(spi);
-    let slot = env.slot(frameno, spi);
+    env.walk.mark_stack_slot_scratched(spi);
+    let slot = env.walk.slot(frameno, spi);
     let ty = slot.types[byte];
     if !env.facts.allow_ptr_leaks && !matches!(ty, SlotType::Misc | SlotType::Zero) {
         let kind = MemFault::VariableWriteOverSpill { insn_idx, off };
@@ -225,13 +225,13 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
     let scrubs = env.facts.rules().var_off_writes_scrub;
     let end_spill = if scrubs { end_spill } else { forget_register };
     end_spill(env, (frameno, spi));
-    let ty = env.slot(frameno, spi).types[byte];
+    let ty = env.walk.slot(frameno, spi).types[byte];
     let stays_zero = writing_zero && ty == SlotType::Zero;
     if ty == SlotType::Invalid && !env.facts.allow_uninit_stack {
         let kind = MemFault::VariableWriteOverUninit { insn_idx, off };
         return Err(Stop::refuse_open_line(errno::EINVAL, kind));
     }
-    let mut slot = env.slot(frameno, spi);
+    let mut slot = env.walk.slot(frameno, spi);
     slot.types[byte] = if stays_zero { SlotType::Zero } else { SlotType::Misc };
     env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
     Ok(stays_zero)
