@@ -60,7 +60,7 @@ pub(crate) fn judge(mut setup: Setup<'_>) -> (Outcome, Option<Box<Recorder>>) {
     env.store.stats.mem_final = env.held().in_use();
     let too_far = walks_too_far(&env);
     let Env { walk, store, learned, trace, .. } = env;
-    let (log, recorder) = (trace.log.finish(), trace.recorder);
+    let (log, recorder) = trace.finish();
     let stats = store.stats;
     let verdict = match walked {
         Ok(()) if too_far => {

@@ -10,7 +10,9 @@ use crate::check::func_info;
 use crate::check::ld_imm_resolve::Resolver;
 use crate::check::line_info;
 use crate::check::replaced::check_may_be_replaced;
-use crate::env::{Facts, InsnFlags, Learned, MapView, Setup, Store, Subprog, SubprogUse, Trace, Walk};
+use crate::env::{
+    Facts, InsnFlags, Learned, MapView, Setup, Store, Subprog, SubprogUse, Trace, Walk,
+};
 use crate::log::verbose;
 use crate::passes::cfg::Loops;
 use crate::passes::const_regs::decide_jumps;

@@ -1,8 +1,10 @@
 //! What happens in a walk, told while it happens: for whoever explains a refusal, counts what
 //! spends the budget, or draws the paths.
 //!
-//! Who wants to know is a [`Listener`], which gets typed [`Event`]s in the order of the walk. The
-//! kernel's log (`crate::log`) is written beside them and never read back.
+//! The walk tells `Trace` (`sinks`, `telling`: one function for each thing that happens), which
+//! passes it on to whoever is there: a [`Listener`], which gets typed [`Event`]s in the order of
+//! the walk, the kernel's log (`crate::log`), and the record for `cargo xtask embed`
+//! (`crate::watch`). The log is never read back.
 //!
 //! # Invariants
 //! 1. Listening changes nothing of the walk: verdict, counts and log are the same.

@@ -142,7 +142,7 @@ fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next
     let goto = target(env, insn);
     env.push_stack(goto, env.walk.insn_idx, false)?;
     set(env, 2);
-    env.print_branch_state();
+    env.tell_branch_state();
     Ok(Next::Insn(env.walk.insn_idx + 1))
 }
 
@@ -269,7 +269,7 @@ fn follow_one(env: &mut Env<'_>, insn: Insn, scalars: [bool; 2], taken: bool) ->
     if !env.facts.bypass_spec_v1 {
         sanitize_speculative_path(env, insn, other)?;
     }
-    env.print_branch_state();
+    env.tell_branch_state();
     Ok(Next::Insn(next))
 }
 
@@ -305,7 +305,7 @@ fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs)
     learn_from_pointers(env, insn, o, &mut jumps, &mut falls)?;
     env.store.apply_to_branch(&jumps);
     env.apply(&falls);
-    env.print_branch_state();
+    env.tell_branch_state();
     Ok(Next::Insn(env.walk.insn_idx + 1))
 }
 

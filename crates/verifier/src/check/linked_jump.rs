@@ -33,7 +33,7 @@ pub(super) fn follow(
         env.walk.set_name_at(place, name);
     }
     learn(env, &operands, [names[2], names[3]], linked);
-    env.print_branch_state();
+    env.tell_branch_state();
     Ok(Next::Insn(env.walk.insn_idx + 1))
 }
 

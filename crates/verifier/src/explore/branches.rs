@@ -6,7 +6,6 @@ use crate::memory::push_tight;
 use crate::rejection::{Check, FlowFault, reject};
 use crate::state::chains::Chains;
 use crate::state::verifier_state::PackedState;
-use crate::trace::Event;
 use skep_uapi::limits::BPF_COMPLEXITY_LIMIT_JMP_SEQ;
 
 impl Env<'_> {
@@ -50,10 +49,7 @@ impl Env<'_> {
             log_pos: self.trace.log.pos(),
         };
         push_tight(&mut self.store.branches.items, branch);
-        if self.trace.is_followed {
-            self.record_push();
-            self.trace.tell(Event::Waits { from: prev_insn_idx, to: insn_idx });
-        }
+        self.trace.tell_waits(prev_insn_idx, insn_idx);
         let len = self.store.branches.items.len();
         if len > BPF_COMPLEXITY_LIMIT_JMP_SEQ as usize {
             reject!(E2BIG, FlowFault::TooManyJumps { len });
@@ -75,12 +71,7 @@ impl Env<'_> {
         self.walk.frame_mut().chains = branch.chains;
         self.walk.insn_idx = branch.insn_idx;
         self.walk.prev_insn_idx = branch.prev_insn_idx;
-        if self.trace.is_followed {
-            self.record_pop();
-            let (from, to) = (self.walk.prev_insn_idx, self.walk.insn_idx);
-            let speculative = self.walk.cur.meta.speculative;
-            self.trace.tell(Event::GoesOn { from, to, speculative });
-        }
+        self.tell_goes_on();
         true
     }
 }

@@ -6,13 +6,12 @@
 //!
 //! Kernel: `clean_live_states`, `clean_verifier_state` (6.18).
 
-use super::equal::frame_insn_idx;
 use crate::env::{Env, InsnFlags, Store};
 use crate::passes::stack_use::At;
 use crate::passes::stack_use::touches::Halves;
 use crate::state::arena::{Arena, PackedReg};
 use crate::state::checkpoint::Checkpoint;
-use crate::state::frame::Frame;
+use crate::state::frame::{Frame, frame_insn_idx};
 use crate::state::reg::BPF_ADD_CONST;
 use crate::state::stack::{Slot, SlotType};
 use crate::state::values::SCALAR;

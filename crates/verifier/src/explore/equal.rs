@@ -8,8 +8,8 @@ use super::idmap::IdMap;
 use crate::insn_aux::InsnAux;
 use crate::state::arena::{Arena, PackedFrame, PackedReg, PageIds};
 use crate::state::checkpoint::{Checkpoint, Hints, Marks};
-use crate::state::frame::Frame;
 use crate::state::frame::PAGE_SLOTS;
+use crate::state::frame::{Frame, frame_insn_idx};
 use crate::state::history::LinkedReg;
 use crate::state::ids::FrameId;
 use crate::state::reference::RefKind;
@@ -59,16 +59,6 @@ pub(crate) struct Compare<'a> {
     pub(crate) halves_compared: bool,
     /// What told the old state from another; where it failed, if it does now.
     pub(crate) hints: Hints,
-}
-
-/// Insn at which frame `i` of a state stands: where it is, or its call into the next frame.
-pub(crate) fn frame_insn_idx(
-    i: usize,
-    frames: usize,
-    insn_idx: u32,
-    callsite_of: impl Fn(usize) -> i32,
-) -> u32 {
-    if i + 1 == frames { insn_idx } else { callsite_of(i + 1) as u32 }
 }
 
 impl Compare<'_> {

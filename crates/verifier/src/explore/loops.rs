@@ -7,11 +7,11 @@
 //!
 //! Kernel: `maybe_enter_scc`, `maybe_exit_scc`, `add_scc_backedge`, `propagate_backedges` (6.18).
 
-use super::equal::frame_insn_idx;
 use crate::env::{Env, Learned, Store};
 use crate::explore::scc_visits::{Backedge, CallChain};
 use crate::log::verbose;
 use crate::rejection::{Check, FlowFault, Stop, reject};
+use crate::state::frame::frame_insn_idx;
 use crate::state::ids::CkptId;
 use crate::state::ids::FrameId;
 use crate::state::verifier_state::{OwnHistory, PackedState};

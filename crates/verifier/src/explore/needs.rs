@@ -2,11 +2,11 @@
 //!
 //! Kernel: `clean_verifier_state` (6.18), and what is said of it in `state::reads`.
 
-use super::equal::{Exactness, frame_insn_idx};
+use super::equal::Exactness;
 use crate::env::Env;
 use crate::state::arena::PackedReg;
 use crate::state::checkpoint::Hints;
-use crate::state::frame::Frame;
+use crate::state::frame::{Frame, frame_insn_idx};
 use crate::state::ids::CkptId;
 use crate::state::stack::Slot;
 use smallvec::SmallVec;

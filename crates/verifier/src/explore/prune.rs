@@ -16,8 +16,8 @@ use crate::state::reg::{Extra, IterState};
 use crate::state::stack::{Slot, SlotType};
 use crate::state::values::{is_constant, named_constant};
 use crate::state::verifier_state::OwnHistory;
+use crate::trace::Apart;
 use crate::trace::telling::place;
-use crate::trace::{Apart, Event};
 use crate::tuning::IdmapReset;
 use smallvec::SmallVec;
 
@@ -93,7 +93,7 @@ impl Env<'_> {
         let spills = frames.iter().flat_map(|f| f.slots().iter().map(|slot| slot.spill.val));
         let marks = self.store.arena.collect_values(names.chain(spills));
         self.store.transfers.retain(|name| marks.stays(name));
-        self.record_sweep();
+        self.trace.tell_sweep();
     }
 
     /// Newest first, as the kernel's list; evicts what misses too often.
@@ -111,9 +111,7 @@ impl Env<'_> {
             match self.compare_with(id, &hot, search)? {
                 Match::Hit { loops } => {
                     self.store.ckpts.hot_mut(id).hit_cnt += 1;
-                    if self.trace.is_followed {
-                        self.record_cut(id, loops || hot.branches > 0);
-                    }
+                    self.tell_covered(id, loops || hot.branches > 0);
                     self.join_reads(id);
                     if self.learned.aux[search.insn_idx as usize].has(InsnFlags::JMP_POINT) {
                         self.walk.push_jmp_history(Default::default(), Default::default());
@@ -125,7 +123,7 @@ impl Env<'_> {
                     return Ok((true, states_cnt));
                 }
                 Match::Miss => {
-                    if self.trace.listener.is_some() {
+                    if self.trace.has_listener() {
                         self.tell_apart(id, &hot);
                     }
                     if self.count_miss(id, search) {
@@ -393,10 +391,7 @@ impl Env<'_> {
         let (id, recycled) = self.store.ckpts.add(hot, Checkpoint { state, precise, chains });
         self.store.stats.fast_paths.states_saved += 1;
         self.store.stats.fast_paths.states_recycled += u64::from(recycled);
-        if self.trace.is_followed {
-            self.record_checkpoint(id);
-            self.trace.tell(Event::Saved { insn_idx });
-        }
+        self.trace.tell_saved(id, insn_idx);
         self.maybe_enter_scc(id);
         self.save_reads(id);
         self.walk.cur.meta.parent = Some(id);

@@ -12,7 +12,6 @@ use crate::state::checkpoint::Bucket;
 use crate::state::frame::{BPF_MAIN_FUNC, FrameMeta};
 use crate::state::history::{Access, JmpEntry, LinkedRegs};
 use crate::state::verifier_state::{StateMeta, VerifierState};
-use crate::trace::Event;
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_uapi::ProgFlags;
@@ -112,8 +111,7 @@ impl Env<'_> {
         self.walk.insn_idx = start;
         self.walk.prev_insn_idx = u32::MAX;
         check::entry::prepare_args(self, subprogno)?;
-        self.record_root();
-        self.trace.tell(Event::Function { subprog: subprogno });
+        self.trace.tell_function(subprogno);
         self.do_check()?;
         if !self.trace.log.traces_all() {
             self.trace.log.reset(0);
@@ -145,7 +143,7 @@ impl Env<'_> {
 
     /// Walks insns on scalars, as long as nothing else can come of them.
     fn walk_scalars(&mut self) {
-        if self.walk.cur.meta.speculative || self.trace.is_followed && !self.trace.tells_runs {
+        if self.walk.cur.meta.speculative || self.trace.wants_each_insn() {
             return;
         }
         let (first, before) = (self.walk.insn_idx, self.store.stats.insns_processed);
@@ -154,24 +152,13 @@ impl Env<'_> {
         } else {
             self.walk_marking();
         }
-        if self.trace.is_followed {
-            self.tell_run(first, self.store.stats.insns_processed - before);
-        }
+        self.tell_run(first, before);
     }
 
     /// Where reads are marked.
     #[inline(never)]
     fn walk_marking(&mut self) {
         self.walk_run::<true>();
-    }
-
-    /// For a listener that is content with how many there were.
-    #[cold]
-    fn tell_run(&mut self, first: u32, insns: u32) {
-        if insns > 0 {
-            let frame = self.walk.cur.curframe();
-            self.trace.tell(Event::Run { first, insns, frame });
-        }
     }
 
     #[inline(always)]
@@ -213,17 +200,13 @@ impl Env<'_> {
         }
         let flags = self.aux().flags;
         if flags.contains(InsnFlags::PRUNE_POINT) && self.is_state_visited(self.walk.insn_idx)? {
-            if self.trace.is_followed {
-                self.tell_pruned(*do_print_state);
-            }
+            self.tell_pruned(*do_print_state);
             return Ok(true);
         }
         if flags.contains(InsnFlags::JMP_POINT) {
             self.walk.push_jmp_history(Access::None, LinkedRegs::default());
         }
-        if self.trace.is_followed {
-            self.follow_insn(do_print_state);
-        }
+        self.tell_insn(do_print_state);
         if !self.walk.cur.meta.speculative {
             self.aux_mut().flags |= InsnFlags::SEEN;
         } else if flags.contains(InsnFlags::NOSPEC) {
@@ -282,32 +265,6 @@ impl Env<'_> {
             verbose!(self, "{text}");
         } else {
             self.learned.live_stack.update(instance, None);
-        }
-    }
-
-    /// Whoever follows the walk hears of the insn at hand.
-    fn follow_insn(&mut self, do_print_state: &mut bool) {
-        self.record_insn();
-        self.tell_insn();
-        if self.trace.log.traces() {
-            self.print_insn(do_print_state);
-        }
-    }
-
-    /// The path ends because a saved state covers it.
-    fn tell_pruned(&mut self, after_pop: bool) {
-        let (insn_idx, frame) = (self.walk.insn_idx, self.walk.cur.curframe());
-        self.trace.tell(Event::Pruned { insn_idx, frame });
-        if !self.trace.log.traces() {
-            return;
-        }
-        let (prev, idx) = (self.walk.prev_insn_idx as i32, self.walk.insn_idx);
-        if after_pop {
-            let speculative =
-                if self.walk.cur.meta.speculative { " (speculative execution)" } else { "" };
-            verbose!(self, "\nfrom {prev} to {idx}{speculative}: safe\n");
-        } else {
-            verbose!(self, "{idx}: safe\n");
         }
     }
 }

@@ -58,18 +58,20 @@ impl Env<'_> {
         self.trace.log_at.prev_log_pos = self.trace.log.pos();
     }
 
-    /// What a conditional jump changed, on its own line.
-    pub(crate) fn print_branch_state(&mut self) {
-        if self.trace.is_followed {
-            self.tell_registers(Some(self.walk.insn_idx));
-            if self.trace.log.traces() {
-                self.print_insn_state();
-            }
+    /// Writes that a saved state covers the path.
+    pub(crate) fn print_pruned(&mut self, after_pop: bool) {
+        let (prev, idx) = (self.walk.prev_insn_idx as i32, self.walk.insn_idx);
+        if after_pop {
+            let speculative =
+                if self.walk.cur.meta.speculative { " (speculative execution)" } else { "" };
+            verbose!(self, "\nfrom {prev} to {idx}{speculative}: safe\n");
+        } else {
+            verbose!(self, "{idx}: safe\n");
         }
     }
 
     /// Changed registers, behind the insn if nothing was written since.
-    fn print_insn_state(&mut self) {
+    pub(crate) fn print_insn_state(&mut self) {
         let at = self.trace.log_at;
         if at.prev_log_pos != 0 && at.prev_log_pos == self.trace.log.pos() {
             self.trace.log.reset(at.prev_log_pos - 1);

@@ -319,7 +319,7 @@ impl Env<'_> {
             changed |= new_regs != 0 || new_slots != 0;
             self.walk.bt.regs[fr] = new_regs;
             self.walk.bt.slots[fr] = new_slots;
-            if self.trace.is_followed && (new_regs != 0 || new_slots != 0) {
+            if new_regs != 0 || new_slots != 0 {
                 self.tell_precise(id, fr as u32);
             }
             if log {

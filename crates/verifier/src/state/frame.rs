@@ -178,3 +178,13 @@ pub(crate) const PAGE_SLOTS: usize = 8;
 
 /// Pages of the deepest stack.
 pub(crate) const PAGES_MAX: usize = 8;
+
+/// Insn at which frame `i` of a state stands: where it is, or its call into the next frame.
+pub(crate) fn frame_insn_idx(
+    i: usize,
+    frames: usize,
+    insn_idx: u32,
+    callsite_of: impl Fn(usize) -> i32,
+) -> u32 {
+    if i + 1 == frames { insn_idx } else { callsite_of(i + 1) as u32 }
+}

@@ -5,6 +5,7 @@ use crate::Config;
 use crate::log::position::LogPosition;
 use crate::log::{Log, verbose_to};
 use crate::rejection::{Refused, Stop, Told};
+use crate::state::ids::CkptId;
 use crate::watch::Recorder;
 use skep_uapi::words::Words;
 
@@ -14,13 +15,13 @@ pub(crate) struct Trace<'a> {
     words: Words,
     pub(crate) log_at: LogPosition,
     /// Somebody follows the walk insn by insn: the log, the recorder, or a listener.
-    pub(crate) is_followed: bool,
-    pub(crate) recorder: Option<Box<Recorder>>,
-    pub(crate) listener: Option<&'a mut (dyn Listener + 'a)>,
+    pub(super) is_followed: bool,
+    pub(super) recorder: Option<Box<Recorder>>,
+    pub(super) listener: Option<&'a mut (dyn Listener + 'a)>,
     /// The listener wants to hear of registers.
-    pub(crate) tells_registers: bool,
+    pub(super) tells_registers: bool,
     /// Insns on scalars may be told as one run.
-    pub(crate) tells_runs: bool,
+    tells_runs: bool,
 }
 
 impl<'a> Trace<'a> {
@@ -73,10 +74,64 @@ impl<'a> Trace<'a> {
         }
     }
 
+    /// The log, and the record if there is one.
+    pub(crate) fn finish(self) -> (String, Option<Box<Recorder>>) {
+        (self.log.finish(), self.recorder)
+    }
+
+    pub(crate) fn has_listener(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    /// Somebody follows the walk who is not content with how many insns there were.
+    #[inline(always)]
+    pub(crate) fn wants_each_insn(&self) -> bool {
+        self.is_followed && !self.tells_runs
+    }
+
     /// Tells what happens, if anybody listens.
-    pub(crate) fn tell(&mut self, event: Event<'_>) {
+    pub(super) fn tell(&mut self, event: Event<'_>) {
         if let Some(listener) = &mut self.listener {
             listener.tell(event);
+        }
+    }
+
+    /// A function begins that is walked on its own.
+    pub(crate) fn tell_function(&mut self, subprog: u32) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin_root();
+        }
+        self.tell(Event::Function { subprog });
+    }
+
+    /// A branch was pushed.
+    #[inline(always)]
+    pub(crate) fn tell_waits(&mut self, from: u32, to: u32) {
+        if !self.is_followed {
+            return;
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.push();
+        }
+        self.tell(Event::Waits { from, to });
+    }
+
+    /// The state before the insn was saved.
+    #[inline(always)]
+    pub(crate) fn tell_saved(&mut self, id: CkptId, insn_idx: u32) {
+        if !self.is_followed {
+            return;
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.checkpoint(id);
+        }
+        self.tell(Event::Saved { insn_idx });
+    }
+
+    /// Names of values may come to mean others.
+    pub(crate) fn tell_sweep(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.forget_names();
         }
     }
 

@@ -7,10 +7,12 @@ use crate::log::state_line::slot_char;
 use crate::rejection::Refused;
 use crate::state::arena::PackedReg;
 use crate::state::checkpoint::{Hints, Hot};
+use crate::state::frame::frame_insn_idx;
 use crate::state::history::LinkedReg;
 use crate::state::ids::CkptId;
 use crate::state::reg_type::Base;
 use crate::state::stack::Slot;
+use crate::watch::{Covered, Matters};
 
 /// The place that told a state from another one last.
 pub(crate) fn place(hints: Hints, last_frame: u8) -> Apart {
@@ -27,22 +29,102 @@ pub(crate) fn place(hints: Hints, last_frame: u8) -> Apart {
 }
 
 impl Env<'_> {
-    /// Tells what the insn before has changed, and that the one at hand is next.
-    pub(crate) fn tell_insn(&mut self) {
-        if self.trace.listener.is_none() {
-            return;
+    /// The insn at hand is walked next. The log may write the whole state before it.
+    #[inline(always)]
+    pub(crate) fn tell_insn(&mut self, do_print_state: &mut bool) {
+        if self.trace.is_followed {
+            self.tell_insn_to_all(do_print_state);
         }
-        if self.trace.tells_registers
-            && (self.walk.scratched_regs != 0 || self.walk.scratched_slots != 0)
-        {
+    }
+
+    fn tell_insn_to_all(&mut self, do_print_state: &mut bool) {
+        let (insn_idx, frame) = (self.walk.insn_idx, self.walk.cur.curframe());
+        if let Some(recorder) = &mut self.trace.recorder {
+            recorder.insn(&self.walk.cur, &self.store.arena, insn_idx);
+        }
+        if self.walk.scratched_regs != 0 || self.walk.scratched_slots != 0 {
             self.tell_registers(Some(self.walk.prev_insn_idx).filter(|&prev| prev != u32::MAX));
         }
-        let (insn_idx, frame) = (self.walk.insn_idx, self.walk.cur.curframe());
         self.trace.tell(Event::Insn { insn_idx, frame });
+        if self.trace.log.traces() {
+            self.print_insn(do_print_state);
+        }
+    }
+
+    /// Insns on scalars were walked, from `first` on, when `before` had been: for a listener that
+    /// is content with how many there were.
+    #[inline(always)]
+    pub(crate) fn tell_run(&mut self, first: u32, before: u32) {
+        if self.trace.is_followed && self.store.stats.insns_processed > before {
+            let insns = self.store.stats.insns_processed - before;
+            self.trace.tell(Event::Run { first, insns, frame: self.walk.cur.curframe() });
+        }
+    }
+
+    /// The branch that was pushed last is walked now.
+    #[inline(always)]
+    pub(crate) fn tell_goes_on(&mut self) {
+        if !self.trace.is_followed {
+            return;
+        }
+        if let Some(recorder) = &mut self.trace.recorder {
+            recorder.pop();
+        }
+        self.trace.tell(Event::GoesOn {
+            from: self.walk.prev_insn_idx,
+            to: self.walk.insn_idx,
+            speculative: self.walk.cur.meta.speculative,
+        });
+    }
+
+    /// The path ends because a saved state covers it.
+    #[inline(always)]
+    pub(crate) fn tell_pruned(&mut self, after_pop: bool) {
+        if self.trace.is_followed {
+            let (insn_idx, frame) = (self.walk.insn_idx, self.walk.cur.curframe());
+            self.trace.tell(Event::Pruned { insn_idx, frame });
+            if self.trace.log.traces() {
+                self.print_pruned(after_pop);
+            }
+        }
+    }
+
+    /// The checkpoint covers the current state; every value is within its own, if `within`.
+    #[inline(always)]
+    pub(crate) fn tell_covered(&mut self, id: CkptId, within: bool) {
+        if self.trace.is_followed {
+            self.record_cut(id, within);
+        }
+    }
+
+    fn record_cut(&mut self, id: CkptId, within: bool) {
+        let Some(recorder) = &mut self.trace.recorder else { return };
+        let ckpt = self.store.ckpts.get(id);
+        let frames = &ckpt.state.frames;
+        let n = frames.len();
+        let all = !self.facts.bpf_capable;
+        let mut matters = Vec::new();
+        for i in 0..n {
+            let at = frame_insn_idx(i, n, ckpt.state.meta.insn_idx, |f| {
+                self.store.arena.meta(frames[f]).callsite
+            });
+            let mut it =
+                Matters { live: self.learned.aux[at as usize].live_regs, ..Matters::default() };
+            let marks = ckpt.precise[i];
+            it.precise = if all { !0 } else { marks.regs };
+            for (spi, slot) in self.store.arena.frame_slots(frames[i]).enumerate() {
+                it.slots |= u64::from(*slot != Slot::default()) << spi;
+                let precise = all || marks.stack >> spi & 1 == 1;
+                it.precise_slots |= u64::from(precise) << spi;
+            }
+            matters.push(it);
+        }
+        let covered = Covered { by: id, matters, within };
+        recorder.cut(&self.walk.cur, &self.store.arena, self.walk.insn_idx, covered);
     }
 
     /// Tells what was changed since the last time.
-    pub(crate) fn tell_registers(&mut self, by: Option<u32>) {
+    fn tell_registers(&mut self, by: Option<u32>) {
         if !self.trace.tells_registers {
             return;
         }
@@ -83,6 +165,17 @@ impl Env<'_> {
         });
     }
 
+    /// What a conditional jump changed.
+    #[inline(always)]
+    pub(crate) fn tell_branch_state(&mut self) {
+        if self.trace.is_followed {
+            self.tell_registers(Some(self.walk.insn_idx));
+            if self.trace.log.traces() {
+                self.print_insn_state();
+            }
+        }
+    }
+
     /// Tells why a checkpoint does not cover the current state.
     pub(crate) fn tell_kept_apart(&mut self, id: CkptId, hot: &Hot, why: Apart) {
         let Some(listener) = self.trace.listener.take() else { return };
@@ -93,7 +186,11 @@ impl Env<'_> {
     }
 
     /// Tells what was marked in a frame of a checkpoint.
+    #[inline(always)]
     pub(crate) fn tell_precise(&mut self, id: CkptId, frame: u32) {
+        if !self.trace.is_followed {
+            return;
+        }
         let (regs, slots) = (self.walk.bt.regs[frame as usize], self.walk.bt.slots[frame as usize]);
         let (insn_idx, by) = (self.store.ckpts.hot(id).insn_idx, self.walk.insn_idx);
         self.trace.tell(Event::Precise { insn_idx, by, frame, regs, slots });

@@ -30,6 +30,14 @@ pub(crate) struct Recorder {
     at_root: bool,
 }
 
+/// What a checkpoint that covers the path asks of it.
+pub(crate) struct Covered {
+    pub(crate) by: CkptId,
+    pub(crate) matters: Vec<Matters>,
+    /// Every value is within its own.
+    pub(crate) within: bool,
+}
+
 impl Default for Recorder {
     fn default() -> Recorder {
         let nothing = claim_of(&Reg::not_init());
@@ -48,28 +56,28 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    pub(super) fn begin_root(&mut self) {
+    pub(crate) fn begin_root(&mut self) {
         self.last = (NONE, Arc::default());
         self.at_root = true;
     }
 
-    pub(super) fn push(&mut self) {
+    pub(crate) fn push(&mut self) {
         self.waiting.push(self.last.clone());
     }
 
-    pub(super) fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         self.last = self.waiting.pop().unwrap_or_default();
     }
 
-    pub(super) fn checkpoint(&mut self, id: CkptId) {
+    pub(crate) fn checkpoint(&mut self, id: CkptId) {
         self.saved = Some(id);
     }
 
-    pub(super) fn forget_names(&mut self) {
+    pub(crate) fn forget_names(&mut self) {
         self.by_name.clear();
     }
 
-    pub(super) fn insn(&mut self, cur: &VerifierState, arena: &Arena, insn: u32) {
+    pub(crate) fn insn(&mut self, cur: &VerifierState, arena: &Arena, insn: u32) {
         let saved = self.saved.take();
         if cur.meta.speculative {
             self.last = (NONE, Arc::default());
@@ -85,16 +93,12 @@ impl Recorder {
     }
 
     /// The path is cut off.
-    pub(super) fn cut(
-        &mut self,
-        (cur, arena, insn): (&VerifierState, &Arena, u32),
-        id: CkptId,
-        (matters, within): (Vec<Matters>, bool),
-    ) {
+    pub(crate) fn cut(&mut self, cur: &VerifierState, arena: &Arena, insn: u32, covered: Covered) {
         if cur.meta.speculative {
             return;
         }
-        let Some((to, state)) = self.checkpoints.get(&id).cloned() else { return };
+        let Covered { by, matters, within } = covered;
+        let Some((to, state)) = self.checkpoints.get(&by).cloned() else { return };
         let node = self.add_node(cur, arena, insn);
         self.graph.nodes[node as usize].cut = self.graph.cuts.len() as u32;
         self.graph.cuts.push(Cut { to, state, matters, within });
