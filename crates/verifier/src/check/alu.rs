@@ -105,7 +105,7 @@ fn mov64(env: &mut Env<'_>, insn: Insn) -> Check {
         }
         env.set_reg(insn.dst, dst);
     } else if insn.off == 0 {
-        assign_scalar_id(env, &mut src);
+        assign_scalar_id(&mut env.store, &mut src);
         env.set_reg(insn.src, src);
         env.set_reg(insn.dst, src);
     } else if env.is_pointer_value(insn.src) {
@@ -145,7 +145,7 @@ fn mov32(env: &mut Env<'_>, insn: Insn) -> Check {
 fn copy_extended(env: &mut Env<'_>, insn: Insn, unchanged: bool) {
     let mut src = env.reg(insn.src);
     if unchanged {
-        assign_scalar_id(env, &mut src);
+        assign_scalar_id(&mut env.store, &mut src);
         env.set_reg(insn.src, src);
     }
     env.set_reg(insn.dst, if unchanged { src } else { src.unlinked() });

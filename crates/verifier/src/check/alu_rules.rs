@@ -1,6 +1,6 @@
 //! What ALU insns mean beside their numbers: links, refused operands.
 
-use crate::env::Env;
+use crate::env::{Env, Store};
 use crate::state::reg::{BPF_ADD_CONST, Reg};
 use skep_domain::AluOp;
 use skep_insn::Insn;
@@ -19,7 +19,7 @@ pub(crate) const BPF_ALU_STRING: [&str; 16] = [
 ///
 /// Kernel: `assign_scalar_id_before_mov` (6.18).
 #[inline]
-pub(crate) fn assign_scalar_id(env: &mut Env<'_>, reg: &mut Reg) {
+pub(crate) fn assign_scalar_id(store: &mut Store, reg: &mut Reg) {
     if !reg.is_scalar() {
         return;
     }
@@ -27,7 +27,7 @@ pub(crate) fn assign_scalar_id(env: &mut Env<'_>, reg: &mut Reg) {
         *reg = reg.unlinked();
     }
     if reg.id == 0 && !reg.val.is_const() {
-        reg.id = env.store.new_id();
+        reg.id = store.new_id();
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::call::func_contract::prepare_func_args;
 use crate::check::call::sub_arg::SubArg;
-use crate::env::{Env, Facts};
+use crate::env::{Env, Facts, Store};
 use crate::rejection::{Check, FuncFault, Stop, reject, unsupported};
 use crate::state::reg::{DynptrKind, Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -46,7 +46,7 @@ fn prepare_global(env: &mut Env<'_>, subprogno: u32) -> Check {
         }
     }
     for (i, arg) in args.iter().enumerate() {
-        let reg = arg_register(env, *arg);
+        let reg = arg_register(&mut env.store, *arg);
         env.set_reg(i as u8 + 1, reg);
     }
     Ok(())
@@ -61,13 +61,13 @@ fn returns_void(facts: &Facts<'_>, subprogno: u32) -> bool {
     btf.skip_modifiers(proto.target_id()).kind() == Kind::Void
 }
 
-fn arg_register(env: &mut Env<'_>, arg: SubArg) -> Reg {
+fn arg_register(store: &mut Store, arg: SubArg) -> Reg {
     match arg {
         SubArg::Scalar => Reg::unknown(),
         SubArg::Ctx => Reg::pointer(RegType::of(Base::Ctx)),
         SubArg::Arena => Reg::unknown(),
         SubArg::Dynptr => Reg {
-            id: env.store.new_id(),
+            id: store.new_id(),
             extra: Extra::Dynptr { kind: DynptrKind::Local, first_slot: true },
             ..Reg::pointer(RegType::of(Base::ConstDynptr))
         },
@@ -75,12 +75,12 @@ fn arg_register(env: &mut Env<'_>, arg: SubArg) -> Reg {
             let mut reg = Reg::pointer(RegType::of(Base::Mem).with(flags));
             reg.extra = Extra::Mem { size, dynptr_id: 0 };
             if flags.contains(TypeFlag::PTR_MAYBE_NULL) {
-                reg.id = env.store.new_id();
+                reg.id = store.new_id();
             }
             reg
         }
         SubArg::Btf { id, flags } => Reg {
-            id: env.store.new_id(),
+            id: store.new_id(),
             extra: Extra::Btf { id, in_prog: false },
             ..Reg::pointer(RegType::of(Base::BtfId).with(flags))
         },

@@ -10,7 +10,7 @@ use super::scalar_insn::{self, Outcome};
 use super::scalar_rules;
 use crate::HoleKind;
 use crate::check::linked_jump::{join_operands, target};
-use crate::env::{Env, Facts};
+use crate::env::{Env, Facts, Walk};
 use crate::explore::next::Next;
 use crate::passes::reserved::check_insn_fields;
 use crate::rejection::{Check, InsnFault, Regno, Stop, reject, unsupported};
@@ -36,13 +36,13 @@ struct Operands {
 /// Unconditional jumps.
 pub(crate) fn check_ja(env: &Env<'_>) -> Check<Next> {
     let insn = env.insn();
-    refuse_reserved(env, insn)?;
+    refuse_reserved(&env.walk, insn)?;
     let off = if insn.class() == BPF_JMP { i64::from(insn.off) } else { i64::from(insn.imm) };
     Ok(Next::Insn((i64::from(env.walk.insn_idx) + off + 1) as u32))
 }
 
-fn refuse_reserved(env: &Env<'_>, insn: Insn) -> Check {
-    if let Err(refused) = check_insn_fields(env.walk.insn_idx as usize, &insn) {
+fn refuse_reserved(walk: &Walk, insn: Insn) -> Check {
+    if let Err(refused) = check_insn_fields(walk.insn_idx as usize, &insn) {
         reject!(EINVAL, *refused.kind);
     }
     Ok(())
@@ -61,7 +61,7 @@ pub(crate) fn check_cond_jmp(env: &mut Env<'_>) -> Check<Next> {
         reject!(EINVAL, InsnFault::JmpOpcode { op: insn.op() });
     };
     env.check_reg_arg(insn.dst, Operand::Src)?;
-    refuse_reserved(env, insn)?;
+    refuse_reserved(&env.walk, insn)?;
     let o = read_operands(env, insn, op)?;
     if insn.is_src_reg() {
         // From here back, what one operand needs the other needs too.
@@ -106,17 +106,17 @@ fn linked_with_operands(env: &mut Env<'_>, insn: Insn) -> LinkedRegs {
 
 /// A comparison of scalars that was looked up.
 fn follow_scalars(env: &mut Env<'_>, insn: Insn, outcome: Outcome) -> Check<Next> {
-    scalar_insn::scratch(env, insn);
+    scalar_insn::scratch(&mut env.walk, insn);
     env.note_operands(insn);
     let names = match outcome {
         Outcome::Decided(taken) => {
             let next = follow_one(env, insn, [true; 2], taken);
-            join_operands(env, insn);
+            join_operands(&mut env.walk, insn);
             return next;
         }
         Outcome::Open(names) => names,
     };
-    join_operands(env, insn);
+    join_operands(&mut env.walk, insn);
     let compared = [insn.dst, insn.src].map(|r| env.walk.cur.frame().name(r));
     let linked = linked_with_operands(env, insn);
     if linked.len() > 1 {
@@ -289,7 +289,7 @@ fn follow_both(env: &mut Env<'_>, insn: Insn, o: &Operands, linked: &LinkedRegs)
     if linked.len() > 1 {
         env.walk.push_jmp_history(Access::None, *linked);
         // What is linked with one operand concerns the other, too.
-        join_operands(env, insn);
+        join_operands(&mut env.walk, insn);
     }
     let goto = target(env, insn);
     env.push_stack(goto, env.walk.insn_idx, false)?;

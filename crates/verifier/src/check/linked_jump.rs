@@ -21,8 +21,8 @@ pub(super) fn follow(
 ) -> Check<Next> {
     env.walk.push_jmp_history(Access::None, *linked);
     // What is linked with one operand concerns the other, too.
-    join_operands(env, insn);
-    let operands = operands_of(env, insn);
+    join_operands(&mut env.walk, insn);
+    let operands = operands_of(&env.walk, insn);
     let places = operands.iter().map(|&(place, _)| place).chain(linked.iter());
     let before: SmallVec<[(LinkedReg, PackedReg); 8]> =
         places.map(|place| (place, env.walk.name_at(place))).collect();
@@ -38,12 +38,12 @@ pub(super) fn follow(
 }
 
 /// The registers that the jump compares, dst first, and their names.
-fn operands_of(env: &Env<'_>, insn: Insn) -> SmallVec<[(LinkedReg, PackedReg); 2]> {
-    let frameno = env.walk.cur.curframe() as u8;
+fn operands_of(walk: &Walk, insn: Insn) -> SmallVec<[(LinkedReg, PackedReg); 2]> {
+    let frameno = walk.cur.curframe() as u8;
     let regs = [insn.dst, insn.src];
     let used = if insn.is_src_reg() { 2 } else { 1 };
     let place = |at| LinkedReg { frameno, is_reg: true, at };
-    regs[..used].iter().map(|&at| (place(at), env.walk.name_at(place(at)))).collect()
+    regs[..used].iter().map(|&at| (place(at), walk.name_at(place(at)))).collect()
 }
 
 /// The operands have these values now; what is linked follows, first that of the last operand.
@@ -101,8 +101,8 @@ pub(crate) fn target(env: &Env<'_>, insn: Insn) -> u32 {
 
 /// From here on, what one operand needs the other needs too.
 #[inline]
-pub(crate) fn join_operands(env: &mut Env<'_>, insn: Insn) {
+pub(crate) fn join_operands(walk: &mut Walk, insn: Insn) {
     if insn.is_src_reg() {
-        env.walk.frame_mut().chains.join(1 << insn.dst | 1 << insn.src);
+        walk.frame_mut().chains.join(1 << insn.dst | 1 << insn.src);
     }
 }

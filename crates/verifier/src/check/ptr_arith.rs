@@ -4,7 +4,7 @@
 //! `sanitize_check_bounds` (6.18).
 
 use crate::check::alu_rules::BPF_ALU_STRING;
-use crate::env::{Env, Facts, Found};
+use crate::env::{Env, Facts, Found, Store};
 use crate::insn_aux::InsnFlags;
 use crate::kernel_hole::HoleKind;
 use crate::rejection::{Check, InsnFault, Regno, Stop, reject, unsupported};
@@ -182,7 +182,7 @@ fn compute(env: &mut Env<'_>, insn: Insn, (ptr, off): (&Reg, &Reg), dst: &mut Re
             if known && i32::try_from(sum).is_ok() {
                 set_fixed(dst, ptr, sum as i32);
             } else {
-                add_variable(env, (ptr, off), dst);
+                add_variable(&mut env.store, (ptr, off), dst);
             }
         }
         BPF_SUB => {
@@ -196,7 +196,7 @@ fn compute(env: &mut Env<'_>, insn: Insn, (ptr, off): (&Reg, &Reg), dst: &mut Re
             if known && i32::try_from(diff).is_ok() {
                 set_fixed(dst, ptr, diff as i32);
             } else {
-                sub_variable(env, (ptr, off), dst);
+                sub_variable(&mut env.store, (ptr, off), dst);
             }
         }
         BPF_AND | BPF_OR | BPF_XOR => {
@@ -219,7 +219,7 @@ fn set_fixed(dst: &mut Reg, ptr: &Reg, off: i32) {
     dst.extra = ptr.extra;
 }
 
-fn add_variable(env: &mut Env<'_>, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
+fn add_variable(store: &mut Store, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
     let (p, o) = (ptr.val, off.val);
     (dst.val.smin, dst.val.smax) = match (p.smin.checked_add(o.smin), p.smax.checked_add(o.smax)) {
         (Some(min), Some(max)) => (min, max),
@@ -233,12 +233,12 @@ fn add_variable(env: &mut Env<'_>, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
     dst.off = ptr.off;
     dst.extra = ptr.extra;
     if ptr.ty.is_packet() {
-        dst.id = env.store.new_id();
+        dst.id = store.new_id();
         dst.extra = Extra::Range(0);
     }
 }
 
-fn sub_variable(env: &mut Env<'_>, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
+fn sub_variable(store: &mut Store, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
     let (p, o) = (ptr.val, off.val);
     (dst.val.smin, dst.val.smax) = match (p.smin.checked_sub(o.smax), p.smax.checked_sub(o.smin)) {
         (Some(min), Some(max)) => (min, max),
@@ -253,7 +253,7 @@ fn sub_variable(env: &mut Env<'_>, (ptr, off): (&Reg, &Reg), dst: &mut Reg) {
     dst.off = ptr.off;
     dst.extra = ptr.extra;
     if ptr.ty.is_packet() {
-        dst.id = env.store.new_id();
+        dst.id = store.new_id();
         if o.smin < 0 {
             dst.extra = Extra::Range(0);
         }

@@ -11,7 +11,7 @@ use super::scalar_rules;
 use crate::check::alu_rules::{
     divides_by_zero, is_made_anew, linked_sum, note_large_sum, shifts_too_far,
 };
-use crate::env::{Env, Form};
+use crate::env::{Env, Form, Store, Walk};
 use crate::explore::equal::value_within;
 use crate::passes::reserved::check_insn_fields;
 use crate::state::arena::PackedReg;
@@ -61,10 +61,10 @@ fn ask_form(env: &mut Env<'_>, insn: Insn) -> Form {
 }
 
 /// Both operands will be printed with the next state.
-pub(crate) fn scratch(env: &mut Env<'_>, insn: Insn) {
-    env.walk.scratched_regs |= 1 << insn.dst;
+pub(crate) fn scratch(walk: &mut Walk, insn: Insn) {
+    walk.scratched_regs |= 1 << insn.dst;
     if insn.is_src_reg() {
-        env.walk.scratched_regs |= 1 << insn.src;
+        walk.scratched_regs |= 1 << insn.src;
     }
 }
 
@@ -119,7 +119,7 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     if dst.id == 0
         && let Some(val) = fold_alu(insn, dst.val, src.val)
     {
-        set_combined(env, insn, PackedReg { val, id: 0 });
+        set_combined(&mut env.walk, insn, PackedReg { val, id: 0 });
         return true;
     }
     let is_scalar = env.store.arena.is(dst, SCALAR);
@@ -149,7 +149,7 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
         if insn.is_src_reg() {
             return false;
         }
-        scratch(env, insn);
+        scratch(&mut env.walk, insn);
         env.walk.cur.frame_mut().set_name(insn.dst, PackedReg { val: plain, ..dst });
         return true;
     }
@@ -159,7 +159,7 @@ fn step_binary(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     } else {
         PackedReg { val: plain, id: 0 }
     };
-    set_combined(env, insn, name);
+    set_combined(&mut env.walk, insn, name);
     true
 }
 
@@ -192,9 +192,9 @@ pub(crate) fn remember_moved_pointer(env: &mut Env<'_>, insn: Insn, before: Pack
 
 /// The destination becomes what was made of both operands.
 #[inline]
-fn set_combined(env: &mut Env<'_>, insn: Insn, name: PackedReg) {
-    scratch(env, insn);
-    let frame = env.walk.cur.frame_mut();
+fn set_combined(walk: &mut Walk, insn: Insn, name: PackedReg) {
+    scratch(walk, insn);
+    let frame = walk.cur.frame_mut();
     frame.refine_name(insn.dst, name);
     if insn.is_src_reg() {
         frame.chains.combine(insn.dst, insn.src);
@@ -243,7 +243,7 @@ fn compute_alu(
 
 fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
     if !insn.is_src_reg() {
-        scratch(env, insn);
+        scratch(&mut env.walk, insn);
         env.walk.cur.frame_mut().refine_name(insn.dst, src);
         env.walk.cur.frame_mut().chains.make(insn.dst);
         return true;
@@ -257,14 +257,14 @@ fn step_mov(env: &mut Env<'_>, insn: Insn, src: PackedReg) -> bool {
         if !whole || env.store.arena.is(src, SCALAR) || env.store.arena.is_not_init(src) {
             return false;
         }
-        scratch(env, insn);
+        scratch(&mut env.walk, insn);
         env.walk.cur.frame_mut().set_name(insn.dst, src);
         return true;
     }
     // A copy of a copy and a constant begins a family of its own.
     let alone = if src.id & BPF_ADD_CONST != 0 { env.store.unlinked(src) } else { src };
     let (val, keeps) = if whole { (alone.val, true) } else { mov32(env, insn, alone) };
-    scratch(env, insn);
+    scratch(&mut env.walk, insn);
     let mut id = alone.id;
     if keeps && id == 0 {
         if !env.store.arena.is(alone, CONST) {
@@ -359,9 +359,9 @@ fn holds(insn: Insn, a: u64, b: u64) -> Option<bool> {
 
 /// Whether `src` is a constant and one of the values that `dst` may have, so that a register equal
 /// to it is the constant.
-fn is_one_of(env: &Env<'_>, src: PackedReg, dst: &Reg) -> bool {
-    let constant = env.store.arena.val(src.val);
-    env.store.arena.is(src, SANE_SCALAR | CONST)
+fn is_one_of(store: &Store, src: PackedReg, dst: &Reg) -> bool {
+    let constant = store.arena.val(src.val);
+    store.arena.is(src, SANE_SCALAR | CONST)
         && constant.off == dst.off
         && constant.extra == dst.extra
         && constant.ref_obj_id == dst.ref_obj_id
@@ -387,7 +387,7 @@ fn compute_jmp(env: &mut Env<'_>, insn: Insn, dst: PackedReg, src: PackedReg) ->
     }
     let mut results = [0; 4];
     for (op, at) in [(op, 0), (op.negated(), 2)] {
-        if op == JmpOp::Eq && !is_jmp32 && is_one_of(env, src, &d) {
+        if op == JmpOp::Eq && !is_jmp32 && is_one_of(&env.store, src, &d) {
             results[at] = src.val;
             results[at + 1] = src.val;
             continue;

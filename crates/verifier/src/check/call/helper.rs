@@ -9,7 +9,7 @@ use crate::check::exit::{check_resource_leak, enforce, hidden_exit};
 use crate::check::mem::access::{AccessType, MemAccess};
 use crate::check::mem::check_mem_access;
 use crate::check::reg_arg::clear_caller_saved_regs;
-use crate::env::{Env, Facts, InsnFlags};
+use crate::env::{Env, Facts, InsnFlags, Walk};
 use crate::explore::next::Next;
 use crate::log::verbose;
 use crate::rejection::{CallFault, Check, FuncFault, Regno, reject, unsupported};
@@ -23,10 +23,10 @@ use skep_uapi::{AttachType, ProgType, helper_changes_pkt_data};
 /// Walks a call of a helper.
 pub(crate) fn check_helper_call(env: &mut Env<'_>) -> Check<Next> {
     let proto = find_proto(env)?;
-    check_may_sleep(env, proto)?;
+    check_may_sleep(&env.walk, proto)?;
     let mut meta = CallMeta::new(proto);
     meta.changes_data = helper_changes_pkt_data(proto.id);
-    check_sections(env, proto)?;
+    check_sections(&env.walk, proto)?;
     for arg in 0..proto.args.len() {
         helper_args::check_func_arg(env, &mut meta, arg)?;
     }
@@ -113,8 +113,8 @@ fn find_proto(env: &Env<'_>) -> Check<&'static HelperProto> {
     Ok(proto)
 }
 
-fn check_may_sleep(env: &Env<'_>, proto: &HelperProto) -> Check {
-    if proto.might_sleep() && !env.walk.cur.meta.in_sleepable {
+fn check_may_sleep(walk: &Walk, proto: &HelperProto) -> Check {
+    if proto.might_sleep() && !walk.cur.meta.in_sleepable {
         let helper = format!("{}#{}", proto.id.name(), proto.id.number()).into();
         reject!(EINVAL, CallFault::HelperMightSleep { helper });
     }
@@ -122,15 +122,15 @@ fn check_may_sleep(env: &Env<'_>, proto: &HelperProto) -> Check {
 }
 
 /// Sections in which nothing may sleep.
-fn check_sections(env: &Env<'_>, proto: &HelperProto) -> Check {
+fn check_sections(walk: &Walk, proto: &HelperProto) -> Check {
     if !proto.might_sleep() {
         return Ok(());
     }
-    let section = if env.walk.cur.refs.active_rcu_locks > 0 {
+    let section = if walk.cur.refs.active_rcu_locks > 0 {
         "rcu_read_lock"
-    } else if env.walk.cur.refs.active_preempt_locks > 0 {
+    } else if walk.cur.refs.active_preempt_locks > 0 {
         "non-preemptible"
-    } else if env.walk.cur.refs.active_irq_id != 0 {
+    } else if walk.cur.refs.active_irq_id != 0 {
         "IRQ-disabled"
     } else {
         return Ok(());

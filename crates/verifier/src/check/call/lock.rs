@@ -6,7 +6,7 @@
 //! Kernel: `process_spin_lock` (6.18).
 
 use super::refs::invalidate_non_owning_refs;
-use crate::env::{Env, Facts};
+use crate::env::{Env, Facts, Walk};
 use crate::rejection::{CallFault, Check, Regno, Stop, reject, unsupported};
 use crate::state::reference::{LockHome, RefKind, Reference};
 use crate::state::reg::Reg;
@@ -44,7 +44,11 @@ pub(crate) fn process_spin_lock(env: &mut Env<'_>, call: LockCall, regno: u8) ->
         None => return unsupported("locks in neither map values nor allocated objects"),
     };
     check_lock_field(env.facts, &reg, regno, call)?;
-    if call.takes { take(env, reg.id, (call, home)) } else { give_back(env, reg.id, (call, home)) }
+    if call.takes {
+        take(&mut env.walk, reg.id, (call, home))
+    } else {
+        give_back(env, reg.id, (call, home))
+    }
 }
 
 /// The pointer must point exactly to the lock.
@@ -78,19 +82,19 @@ fn check_lock_field(facts: &Facts<'_>, reg: &Reg, regno: u8, call: LockCall) -> 
     Ok(())
 }
 
-fn take(env: &mut Env<'_>, id: u32, (call, home): (LockCall, LockHome)) -> Check {
+fn take(walk: &mut Walk, id: u32, (call, home): (LockCall, LockHome)) -> Check {
     let held = |kind: fn(RefKind) -> bool| {
-        env.walk.cur.refs.acquired.iter().any(|r| kind(r.kind) && (r.id, r.home) == (id, home))
+        walk.cur.refs.acquired.iter().any(|r| kind(r.kind) && (r.id, r.home) == (id, home))
     };
     if call.is_res() {
         if held(|kind| matches!(kind, RefKind::ResLock | RefKind::ResLockIrq)) {
             reject!(EINVAL, CallFault::LockedTwice);
         }
-    } else if env.walk.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Lock) {
+    } else if walk.cur.refs.acquired.iter().any(|r| r.kind == RefKind::Lock) {
         reject!(EINVAL, CallFault::TwoLocks);
     }
-    let insn_idx = env.walk.insn_idx;
-    let refs = &mut env.walk.cur.refs;
+    let insn_idx = walk.insn_idx;
+    let refs = &mut walk.cur.refs;
     refs.acquire(Reference { kind: call.kind, id, insn_idx, home });
     refs.active_locks += 1;
     refs.active_lock_id = id;

@@ -20,7 +20,7 @@ mod trust;
 use super::call::callback::{self, MapCallback};
 use super::call::refs;
 use super::exit::{THROW, check_exit_of_all, check_resource_leak, check_return_code};
-use crate::env::{Env, InsnFlags};
+use crate::env::{Env, InsnFlags, Walk};
 use crate::explore::next::Next;
 use crate::rejection::{Check, KfuncFault, Stop, reject, unsupported};
 use crate::state::arena::PackedReg;
@@ -69,7 +69,7 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
         if env.facts.exception_cb.is_none() {
             check_return_code(env, 1)?;
         }
-        clear_caller_saved_regs(env);
+        clear_caller_saved_regs(&mut env.walk);
         match env.facts.rules().throw_leaves_all {
             true => check_resource_leak(env, true, THROW)?,
             false => check_exit_of_all(env)?,
@@ -77,7 +77,7 @@ pub(crate) fn check_kfunc_call(env: &mut Env<'_>) -> Check<Next> {
         env.throw_exits_scc()?;
         return Ok(Next::PathEnd);
     }
-    clear_caller_saved_regs(env);
+    clear_caller_saved_regs(&mut env.walk);
     for regno in 1..=meta.callee.proto.params().count() {
         env.note_read(regno as u8);
     }
@@ -109,9 +109,9 @@ fn find_callee<'a>(env: &Env<'a>) -> Check<Callee<'a>> {
     Ok(callee)
 }
 
-fn clear_caller_saved_regs(env: &mut Env<'_>) {
+fn clear_caller_saved_regs(walk: &mut Walk) {
     for regno in 0..6 {
-        env.walk.set_name(regno, PackedReg::NOT_INIT);
+        walk.set_name(regno, PackedReg::NOT_INIT);
     }
 }
 
@@ -125,7 +125,7 @@ impl Env<'_> {
         (errno.val.smin, errno.val.smax) = (i64::from(-MAX_ERRNO), -1);
         super::scalar_rules::sync(self.facts.rules(), &mut errno.val);
         self.sane_bounds(&mut errno, "s32_range")?;
-        clear_caller_saved_regs(self);
+        clear_caller_saved_regs(&mut self.walk);
         self.set_reg(0, errno);
         self.push_stack(self.walk.insn_idx + 1, self.walk.insn_idx, false)?;
         for (i, reg) in saved.into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! An access to memory, and what holds of each.
 
-use crate::env::Env;
+use crate::env::{Env, Walk};
 use crate::rejection::{Check, MemFault, Regno, Word, reject};
 use crate::state::arena::PackedReg;
 use crate::state::reg_type::RegType;
@@ -50,11 +50,11 @@ pub(crate) fn check_no_leak(env: &Env<'_>, at: MemAccess, into: Word) -> Check {
 
 /// The register loaded into, if there is one, holds something unknown.
 #[inline]
-pub(crate) fn mark_loaded_unknown(env: &mut Env<'_>, at: MemAccess) {
+pub(crate) fn mark_loaded_unknown(walk: &mut Walk, at: MemAccess) {
     if at.ty == AccessType::Read
         && let Some(value) = at.value_regno
     {
-        env.walk.set_name(value, PackedReg::UNKNOWN);
+        walk.set_name(value, PackedReg::UNKNOWN);
     }
 }
 

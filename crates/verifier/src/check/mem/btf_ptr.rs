@@ -5,7 +5,7 @@
 use super::btf_store::check_store;
 use super::btf_trust::field_flags;
 use crate::check::mem::access::MemAccess;
-use crate::env::{Env, Facts};
+use crate::env::{Env, Facts, Store};
 use crate::rejection::{Check, MemFault, Regno, RejectKind, Stop, reject, unsupported};
 use crate::state::reg::{Extra, Reg};
 use crate::state::reg_type::{Base, RegType, TypeFlag};
@@ -62,7 +62,7 @@ pub(crate) fn access_btf_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
         Found::Mem => untrusted_mem(),
         Found::Ptr { to, flags, field } => {
             let flags = field_flags(env, reg, (&btf, struct_id), (to, flags, &field));
-            pointer_to(env, to, in_prog, flags)
+            pointer_to(&mut env.store, to, in_prog, flags)
         }
     };
     env.set_reg(value, loaded);
@@ -79,8 +79,8 @@ fn refused_store(stop: Stop, name: &str, (at, off): (MemAccess, i32)) -> Stop {
     stop.led_to(MemFault::StoreRefused { regno, name, off, size })
 }
 
-fn pointer_to(env: &mut Env<'_>, to: TypeId, in_prog: bool, flags: TypeFlag) -> Reg {
-    let id = if flags.contains(TypeFlag::PTR_MAYBE_NULL) { env.store.new_id() } else { 0 };
+fn pointer_to(store: &mut Store, to: TypeId, in_prog: bool, flags: TypeFlag) -> Reg {
+    let id = if flags.contains(TypeFlag::PTR_MAYBE_NULL) { store.new_id() } else { 0 };
     Reg {
         id,
         extra: Extra::Btf { id: to.0, in_prog },
@@ -208,7 +208,7 @@ pub(super) fn access_map_ptr(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i
     let loaded = match found {
         Found::Scalar => Reg::unknown(),
         Found::Mem => untrusted_mem(),
-        Found::Ptr { to, flags, .. } => pointer_to(env, to, false, flags),
+        Found::Ptr { to, flags, .. } => pointer_to(&mut env.store, to, false, flags),
     };
     env.set_reg(value, loaded);
     Ok(())

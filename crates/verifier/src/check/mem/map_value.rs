@@ -29,7 +29,7 @@ pub(super) fn access_key(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     }
     let key_size = map_def(env.facts, reg)?.key_size;
     check_mem_region_access(env, Span::of(at, off), key_size)?;
-    mark_loaded_unknown(env, at);
+    mark_loaded_unknown(&mut env.walk, at);
     Ok(())
 }
 
@@ -56,7 +56,7 @@ pub(super) fn access_value(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32
         let value = direct_read(def, at_off, at)?;
         env.set_reg(value_regno, Reg::constant(value));
     } else {
-        mark_loaded_unknown(env, at);
+        mark_loaded_unknown(&mut env.walk, at);
     }
     Ok(())
 }

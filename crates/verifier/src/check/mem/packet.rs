@@ -6,7 +6,7 @@
 
 use super::region::{OUTSIDE, Span, check_inside, check_mem_region_access, refuse_negative};
 use crate::check::mem::access::{MemAccess, check_no_leak, mark_loaded_unknown};
-use crate::env::Env;
+use crate::env::{Env, Walk};
 use crate::rejection::{Check, MemFault, Regno, Word, reject};
 use crate::state::reg::Reg;
 use crate::state::reg_type::TypeFlag;
@@ -24,7 +24,7 @@ pub(super) fn access_packet(env: &mut Env<'_>, _reg: &Reg, at: MemAccess, off: i
     }
     check_no_leak(env, at, "packet")?;
     check_packet_access(env, Span::of(at, off))?;
-    mark_loaded_unknown(env, at);
+    mark_loaded_unknown(&mut env.walk, at);
     Ok(())
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn check_packet_access(env: &Env<'_>, span: Span) -> Check {
 pub(super) fn access_flow_keys(env: &mut Env<'_>, at: MemAccess, off: i32) -> Check {
     check_no_leak(env, at, "flow keys")?;
     check_flow_keys_access(off, at.size)?;
-    mark_loaded_unknown(env, at);
+    mark_loaded_unknown(&mut env.walk, at);
     Ok(())
 }
 
@@ -64,18 +64,18 @@ pub(crate) fn check_flow_keys_access(off: i32, size: i32) -> Check {
     Ok(())
 }
 
-pub(super) fn access_tp_buffer(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+pub(super) fn access_tp_buffer(walk: &mut Walk, reg: &Reg, at: MemAccess, off: i32) -> Check {
     check_buffer(reg, Span::of(at, off), "tracepoint")?;
-    mark_loaded_unknown(env, at);
+    mark_loaded_unknown(walk, at);
     Ok(())
 }
 
-pub(super) fn access_buf(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) -> Check {
+pub(super) fn access_buf(walk: &mut Walk, reg: &Reg, at: MemAccess, off: i32) -> Check {
     if at.is_write() && reg.ty.has(TypeFlag::MEM_RDONLY) {
         reject!(EACCES, MemFault::NotWritable { regno: Regno(at.regno), ty: reg.ty });
     }
     check_buffer_access(reg, Span::of(at, off))?;
-    mark_loaded_unknown(env, at);
+    mark_loaded_unknown(walk, at);
     Ok(())
 }
 

@@ -132,6 +132,6 @@ pub(super) fn access_mem(env: &mut Env<'_>, reg: &Reg, at: MemAccess, off: i32) 
     if !(rdonly && reg.ty.has(TypeFlag::PTR_UNTRUSTED)) {
         check_mem_region_access(env, Span::of(at, off), reg.mem_size())?;
     }
-    super::mark_loaded_unknown(env, at);
+    super::mark_loaded_unknown(&mut env.walk, at);
     Ok(())
 }

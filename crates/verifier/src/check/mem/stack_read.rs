@@ -44,7 +44,7 @@ fn link_again(env: &mut Env<'_>, (frameno, spi): (u32, usize), at: MemAccess) {
     let mut reg = env.store.arena.reg(slot.spill);
     let spilled = slot.types.iter().rev().take_while(|&&t| t == SlotType::Spill).count() as i32;
     if at.value_regno.is_some() && at.off % 8 == 0 && at.size == spilled {
-        assign_scalar_id(env, &mut reg);
+        assign_scalar_id(&mut env.store, &mut reg);
         let packed = env.store.arena.pack(&reg);
         if packed != slot.spill {
             env.walk.cur.frames[frameno as usize].slot_mut(spi).spill = packed;

@@ -5,7 +5,7 @@
 
 use crate::check::alu_rules::assign_scalar_id;
 use crate::check::mem::access::MemAccess;
-use crate::env::{Env, InsnFlags};
+use crate::env::{Env, InsnFlags, Walk};
 use crate::rejection::{Check, MemFault, Stop, errno, reject};
 use crate::state::arena::PackedReg;
 use crate::state::history::{Access, LinkedRegs};
@@ -47,7 +47,7 @@ pub(super) fn write_fixed_off(env: &mut Env<'_>, frameno: u32, at: MemAccess) ->
             if fits {
                 let before = (reg.id, reg.off);
                 if env.facts.rules().spills_share_ids {
-                    assign_scalar_id(env, &mut reg);
+                    assign_scalar_id(&mut env.store, &mut reg);
                 }
                 if (reg.id, reg.off) != before {
                     name = env.store.arena.pack(&reg);
@@ -148,15 +148,15 @@ fn without_spill(mut slot: Slot) -> Slot {
 }
 
 /// The same, in place.
-fn end_spill(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
-    let slot = without_spill(env.walk.slot(frameno, spi));
-    env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
+fn end_spill(walk: &mut Walk, (frameno, spi): (u32, usize)) {
+    let slot = without_spill(walk.slot(frameno, spi));
+    walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
 /// The register is lost, and the slot's bytes stay those of one.
-fn forget_register(env: &mut Env<'_>, (frameno, spi): (u32, usize)) {
-    let slot = Slot { spill: PackedReg::NOT_INIT, ..env.walk.slot(frameno, spi) };
-    env.walk.cur.frames[frameno as usize].set_slot(spi, slot);
+fn forget_register(walk: &mut Walk, (frameno, spi): (u32, usize)) {
+    let slot = Slot { spill: PackedReg::NOT_INIT, ..walk.slot(frameno, spi) };
+    walk.cur.frames[frameno as usize].set_slot(spi, slot);
 }
 
 /// Puts a register into the top `size` bytes of a slot.
@@ -224,7 +224,7 @@ fn write_var_byte(env: &mut Env<'_>, frameno: u32, off: i32, writing_zero: bool)
     }
     let scrubs = env.facts.rules().var_off_writes_scrub;
     let end_spill = if scrubs { end_spill } else { forget_register };
-    end_spill(env, (frameno, spi));
+    end_spill(&mut env.walk, (frameno, spi));
     let ty = env.walk.slot(frameno, spi).types[byte];
     let stays_zero = writing_zero && ty == SlotType::Zero;
     if ty == SlotType::Invalid && !env.facts.allow_uninit_stack {
