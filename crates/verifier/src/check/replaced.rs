@@ -70,7 +70,7 @@ pub(crate) fn check_replaced(facts: &Facts<'_>, target: &Arc<TargetFunction>) ->
     let Some(subprogno) = rows.iter().position(|row| row.type_id == id.0) else {
         reject!(EINVAL, FuncFault::NoSuchSubprog { name: func.name().into() });
     };
-    let (replaced, unreliable) = replaced_subprog(&facts, target, subprogno)?;
+    let (replaced, unreliable) = replaced_subprog(facts, target, subprogno)?;
     if replaced.is_exception_cb {
         return unsupported("replacing an exception callback");
     }
@@ -83,7 +83,7 @@ pub(crate) fn check_replaced(facts: &Facts<'_>, target: &Arc<TargetFunction>) ->
     if facts.subprogs[0].might_sleep && !replaced.might_sleep {
         return unsupported("replacing a function that does not sleep by one that does");
     }
-    if let Some(name) = kfunc_of_the_type(&facts) {
+    if let Some(name) = kfunc_of_the_type(facts) {
         return unsupported(format!("kfunc {name} in a program that replaces a function"));
     }
     if facts.prog.prog_type == ProgType::Tracing {
