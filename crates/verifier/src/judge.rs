@@ -71,7 +71,7 @@ pub(crate) fn judge(mut setup: Setup<'_>) -> (Outcome, Option<Box<Recorder>>) {
             let (program, depth) = (facts.prog.clone(), stats.stack_depth_bytes);
             let walked = fixup::Walked::new(learned, facts.subprogs);
             let nr_cpu_ids = facts.config.nr_cpu_ids;
-            let verified = VerifiedProgram::new(program, depth, (walked, doubt), nr_cpu_ids);
+            let verified = VerifiedProgram::new(program, depth, walked, doubt, nr_cpu_ids);
             Verdict::Accepted(Box::new(verified))
         }
         Err(Stop::Reject(refused)) => {

@@ -27,7 +27,8 @@ impl VerifiedProgram {
     pub(crate) fn new(
         program: Program,
         stack_depth_bytes: u32,
-        (walked, doubt): (Walked, Option<Doubt>),
+        walked: Walked,
+        doubt: Option<Doubt>,
         nr_cpu_ids: u32,
     ) -> VerifiedProgram {
         let (sound, xlated) = (OnceLock::new(), OnceLock::new());

@@ -41,7 +41,7 @@ impl Env<'_> {
         };
         let facts = self.facts;
         let (insns, layout) = (&facts.insns, &facts.layout);
-        let reachable = check_max_stack_depth(insns, layout, &facts.callable, (&stacks, rules))
+        let reachable = check_max_stack_depth(insns, layout, &facts.callable, &stacks, rules)
             .map_err(|refusal| {
                 self.walk.insn_idx = refusal.insn_idx.map_or(0, |i| i.0);
                 self.trace.refuse_by_pass(facts, refusal)

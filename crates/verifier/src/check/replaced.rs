@@ -141,7 +141,8 @@ fn replaced_subprog(
 
 /// Compares the prototypes.
 fn check_prototype(own: Type<'_>, theirs: Type<'_>) -> Check {
-    let (f, t) = (own.name(), theirs.name());
+    let names = (own.name(), theirs.name());
+    let (f, t) = names;
     let (own, theirs) = (own.target(), theirs.target());
     let (count, wanted) = (own.params().len(), theirs.params().len());
     if count != wanted {
@@ -158,13 +159,13 @@ fn check_prototype(own: Type<'_>, theirs: Type<'_>) -> Check {
     for (i, (a, b)) in own.params().zip(theirs.params()).enumerate() {
         let a = own.btf().skip_modifiers(a.ty);
         let b = theirs.btf().skip_modifiers(b.ty);
-        check_arg(i, ((a, f), (b, t)))?;
+        check_arg(i, a, b, names)?;
     }
     Ok(())
 }
 
-/// Compares an argument, without modifiers, each with its function's name.
-fn check_arg(i: usize, ((a, f), (b, t)): Pair<'_>) -> Check {
+/// Compares an argument, without modifiers, of the functions with these names.
+fn check_arg(i: usize, a: Type<'_>, b: Type<'_>, (f, t): (&str, &str)) -> Check {
     let (kind, wanted) = (a.kind(), b.kind());
     if form(a) != form(b) {
         let (kind, wanted) = (kind.name(), wanted.name());
@@ -226,6 +227,3 @@ fn form(ty: Type<'_>) -> (Kind, u16, bool) {
 fn pointee(ptr: Type<'_>) -> Type<'_> {
     ptr.btf().skip_modifiers(ptr.target_id())
 }
-
-/// Two types, each with the name of its function.
-type Pair<'a> = ((Type<'a>, &'a str), (Type<'a>, &'a str));

@@ -63,7 +63,8 @@ pub(crate) fn check_max_stack_depth<C: Callees>(
     insns: &[Insn],
     subprogs: &Subprogs,
     callees: &C,
-    (stacks, rules): (&[SubprogStack], StackRules),
+    stacks: &[SubprogStack],
+    rules: StackRules,
 ) -> Result<Vec<bool>, PassReject> {
     let any_tail_call = subprogs.flags.iter().any(|flags| flags.has_tail_call);
     let private_allowed = rules.private_stack && !any_tail_call;
@@ -329,7 +330,7 @@ mod tests {
         let subprogs = subprogs_of(&insns);
         let stack = |&depth| SubprogStack { depth, ..SubprogStack::default() };
         let stacks: Vec<_> = depths.iter().map(stack).collect();
-        message(check_max_stack_depth(&insns, &subprogs, &SocketFilter, (&stacks, rules)))
+        message(check_max_stack_depth(&insns, &subprogs, &SocketFilter, &stacks, rules))
     }
 
     #[test]
@@ -360,7 +361,7 @@ mod tests {
         let insns = [mov(0, 0), jeq(0, 0, 1), call(-3), exit()];
         let subprogs = subprogs_of(&insns);
         let stacks = [SubprogStack::default()];
-        let got = check_max_stack_depth(&insns, &subprogs, &SocketFilter, (&stacks, SHARED));
+        let got = check_max_stack_depth(&insns, &subprogs, &SocketFilter, &stacks, SHARED);
         assert_eq!(message(got), "the call stack of 8 frames is too deep !");
         assert_eq!(chain(&[8, 0, 0, 0, 0, 0, 0, 8], false, SHARED), "accepted");
     }
@@ -387,7 +388,7 @@ mod tests {
         let insns = [helper(TAIL_CALL), call(1), exit(), mov(0, 0), exit()];
         let subprogs = subprogs_of(&insns);
         let stacks = [SubprogStack { depth: 304, ..SubprogStack::default() }; 2];
-        let got = check_max_stack_depth(&insns, &subprogs, &SocketFilter, (&stacks, PRIVATE));
+        let got = check_max_stack_depth(&insns, &subprogs, &SocketFilter, &stacks, PRIVATE);
         assert_eq!(message(got), "combined stack size of 2 calls is 608. Too large");
     }
 
@@ -403,7 +404,7 @@ mod tests {
         }
         let subprogs = subprogs_of(&insns);
         let stacks = [SubprogStack { depth: 64, ..SubprogStack::default() }; 8];
-        let got = check_max_stack_depth(&insns, &subprogs, &SocketFilter, (&stacks, SHARED));
+        let got = check_max_stack_depth(&insns, &subprogs, &SocketFilter, &stacks, SHARED);
         assert_eq!(message(got), "accepted");
     }
 }

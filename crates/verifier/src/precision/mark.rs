@@ -24,6 +24,13 @@ struct Stretch {
     skip_first: bool,
 }
 
+/// The state that a search began at.
+#[derive(Clone, Copy)]
+struct Origin {
+    parent: Option<CkptId>,
+    curframe: u32,
+}
+
 /// An insn of a stretch, and the entries of the history up to it.
 struct Place {
     idx: i64,
@@ -95,7 +102,7 @@ impl Env<'_> {
             Some(st) => (st.meta, st.frames.len() as u32 - 1),
             None => (self.walk.cur.meta, self.walk.cur.curframe()),
         };
-        let origin = (meta.parent, curframe);
+        let origin = Origin { parent: meta.parent, curframe };
         let mut way = Stretch {
             last_idx: i64::from(meta.insn_idx),
             first_idx: i64::from(meta.first_insn_idx),
@@ -113,7 +120,7 @@ impl Env<'_> {
             let own = start.and_then(|st| st.own_history.as_deref());
             let history = own
                 .map_or(&entries[self.walk.cur.history.current_range(entries.len())], |own| &own.0);
-            self.walk_back(&mut way, history, (None, origin))?
+            self.walk_back(&mut way, history, None, origin)?
         };
         let (mut changed, mut parent) = (false, meta.parent);
         loop {
@@ -147,12 +154,12 @@ impl Env<'_> {
             let state = &mut self.store.ckpts.get_mut(id).state;
             let (stretch, own) = (state.stretch, state.own_history.take());
             let history = own.as_deref().map_or_else(|| &entries[stretch.range()], |own| &own.0);
-            let result = self.walk_back(&mut way, history, (Some(id), origin));
+            let result = self.walk_back(&mut way, history, Some(id), origin);
             self.store.ckpts.get_mut(id).state.own_history = own;
             walked = result?;
         }
         if !self.walk.bt.is_empty() && self.facts.rules().precision_crosses_calls {
-            self.mark_all_scalars_precise(origin.0, origin.1);
+            self.mark_all_scalars_precise(origin.parent, origin.curframe);
             self.walk.bt.reset();
         }
         Ok(changed)
@@ -163,7 +170,8 @@ impl Env<'_> {
         &mut self,
         way: &mut Stretch,
         history: &[JmpEntry],
-        (at, origin): (Option<CkptId>, (Option<CkptId>, u32)),
+        at: Option<CkptId>,
+        origin: Origin,
     ) -> Check<Walked> {
         self.log_stretch(way);
         if self.store.concerns.is_empty() {
@@ -172,7 +180,7 @@ impl Env<'_> {
         if way.last_idx < 0 {
             return self.mark_entry_args(at).map(|marked| Walked::Done { marked });
         }
-        self.walk_stretch(way, history, (at, origin))
+        self.walk_stretch(way, history, at, origin)
     }
 
     fn log_stretch(&mut self, s: &Stretch) {
@@ -190,7 +198,8 @@ impl Env<'_> {
         &mut self,
         s: &mut Stretch,
         history: &[JmpEntry],
-        (here, origin): (Option<CkptId>, (Option<CkptId>, u32)),
+        here: Option<CkptId>,
+        origin: Origin,
     ) -> Check<Walked> {
         let mut at = Place { idx: s.last_idx, left: history.len() };
         if std::mem::take(&mut s.skip_first) {
@@ -207,8 +216,8 @@ impl Env<'_> {
                 match self.backtrack_insn(at.idx as u32, s.subseq_idx, entry) {
                     Ok(()) => {}
                     Err(Trouble::NotSupported) => {
-                        let from = self.give_up_from(origin.0, here);
-                        self.mark_all_scalars_precise(from, origin.1);
+                        let from = self.give_up_from(origin.parent, here);
+                        self.mark_all_scalars_precise(from, origin.curframe);
                         self.walk.bt.reset();
                         return Ok(Walked::Done { marked: false });
                     }
