@@ -1,11 +1,12 @@
 //! `skep baseline`: verdicts and insns in a file that is committed, and the builds that must not be
 //! worse.
 
+use crate::choice::read_gate;
 use crate::exit::Exit;
 use crate::flags::{BaselineCheckFlags, BaselineCommand, BaselineFlags, OutputFormat, StatFlags};
+use crate::stat::Wanted;
 use crate::stat::live::{Collected, collect};
 use crate::stat::replay::{print_breaches, print_joined, read};
-use crate::stat::{Wanted, read_gate};
 use crate::streams::Streams;
 use skep_report::{EmitSpec, Filters, JoinedRow, Row, Stat, join};
 use std::io;

@@ -1,6 +1,7 @@
 //! `skep check`: each refusal explained, with its source line and what was known.
 
 use crate::budget;
+use crate::choice::{read_filters, read_presets};
 use crate::dump::names::{insn_with_map, source_spot, spot_of};
 use crate::exit::Exit;
 use crate::flags::{CheckFlags, CheckFormat};
@@ -10,7 +11,6 @@ use crate::judge_files::{Batch, Judged, Plan, exit_of, not_loaded};
 use crate::memory_gate::{Kept, MemoryGate, over_limit};
 use crate::missing_check;
 use crate::sources::SourceTree;
-use crate::stat::{read_filters, read_presets};
 use crate::story;
 use crate::streams::{KeptLines, Streams};
 use skep::catalogue::is_of_declaration;

@@ -119,7 +119,7 @@ impl Plan {
     pub fn to_verify(flags: &InputFlags, filters: &[String]) -> Result<Plan, String> {
         Ok(Plan {
             session: Plan::session_of(flags)?,
-            filters: crate::stat::read_filters(filters)?,
+            filters: crate::choice::read_filters(filters)?,
             presets: Vec::new(),
             options: VerifyOptions::default(),
             prog_flags: ProgFlags::empty(),
@@ -419,7 +419,7 @@ impl Batch {
         })?;
         bar.finish_and_clear();
         if tally.progs_processed == 0 && exit == Exit::Success && plan.filters.name_something() {
-            streams.error(crate::stat::replay::NO_MATCH)?;
+            streams.error(crate::choice::NO_MATCH)?;
             exit.raise(Exit::Input);
         }
         Ok((tally, exit))

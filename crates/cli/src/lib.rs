@@ -12,6 +12,7 @@ mod allocator;
 mod baseline;
 mod budget;
 mod check;
+mod choice;
 mod digits;
 mod dump;
 mod exit;

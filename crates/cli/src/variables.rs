@@ -71,7 +71,7 @@ fn forget_unknown(
 fn open(flags: &GlobalsFlags) -> Result<(Session, Object), String> {
     let session = Plan::session_against(&flags.against)?;
     let mut object = session.open_file(&flags.file).map_err(|e| e.to_string())?;
-    for preset in crate::stat::read_presets(&flags.set_global_vars)? {
+    for preset in crate::choice::read_presets(&flags.set_global_vars)? {
         let file = flags.file.display();
         let setting = |e| format!("{file}: while setting '{}': {e}", preset.text());
         preset.apply(&mut object).map_err(setting)?;

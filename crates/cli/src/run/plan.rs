@@ -3,10 +3,10 @@
 use super::coverage::Counted;
 use super::ctx_json::CtxType;
 use super::{map_input, profile};
+use crate::choice::read_presets;
 use crate::exit::Exit;
 use crate::flags::run::RunFlags;
 use crate::judge_files::{Plan, exit_of_load, not_loaded};
-use crate::stat::read_presets;
 use skep::object::Object;
 use skep::program::Program;
 use skep::runtime::Tuning;

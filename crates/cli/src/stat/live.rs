@@ -2,7 +2,8 @@
 
 use super::replay::Outcome;
 use super::top_src_lines::top_src_lines;
-use super::{Wanted, read_sweep};
+use super::wanted::Wanted;
+use crate::choice::read_sweep;
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::judge_files::{Batch, Judged, Plan, base_name, exit_of, not_loaded};

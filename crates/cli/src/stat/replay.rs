@@ -1,15 +1,13 @@
 //! `-R` and `-C`: results from files instead of from programs.
 
-use super::Wanted;
+use super::wanted::Wanted;
+use crate::choice::NO_MATCH;
 use crate::exit::Exit;
 use crate::flags::{OutputFormat, StatFlags};
 use crate::streams::Streams;
 use skep_report::{Breach, CsvRows, EmitSpec, JoinedRow, Stat, join, read_csv, sort_joined};
 use std::ffi::OsStr;
 use std::io;
-
-/// A name that no program has is a mistake; a statistic that none has is an answer.
-pub(crate) const NO_MATCH: &str = "--filter: no program matches";
 
 /// The inner error is a line about the input.
 pub(crate) type Outcome = io::Result<Result<Exit, String>>;

@@ -2,13 +2,13 @@
 
 use super::file::{MapInput, Number, Test, TestFile};
 use super::value::{fill, look};
+use crate::choice::read_presets;
 use crate::digits::hex;
 use crate::exit::Exit;
 use crate::flags::run::{RunFlags, RunsCommand, TestFlags};
 use crate::flags::{Cli, Command, LoaderFlag};
 use crate::judge_files::{Plan, not_loaded};
 use crate::run::{self, Single, plan, verdict_name};
-use crate::stat::read_presets;
 use clap::Parser;
 use skep::runtime::{Ctx, takes_packet};
 use skep::{Counts, Kernel, Refusal, Session, Verdict, VerifyOptions};

@@ -1,8 +1,8 @@
 //! Insns that start with a register: ALU, loads, atomics with a result, and the many things after
 //! `=`.
 
+use super::draft::{Draft, Symbol, op_at, pick};
 use super::operand::{Imm, RegName};
-use super::statement::{Draft, Symbol, op_at, pick};
 use super::token::{Cursor, Token};
 use crate::code::*;
 use crate::table::Form;

@@ -1,7 +1,7 @@
 //! Loads, stores, atomics, and the legacy packet loads.
 
+use super::draft::{op_at, pick};
 use super::operand::{Imm, RegName};
-use super::statement::{op_at, pick};
 use super::token::Cursor;
 use crate::code::*;
 use crate::table::Form;

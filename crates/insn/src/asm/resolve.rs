@@ -1,8 +1,8 @@
 //! Names to numbers, once all labels are known.
 
-use super::statement::{HelperId, Symbol};
+use super::assembly::{Assembly, SymbolRef};
+use super::draft::{HelperId, Symbol};
 use super::token::Cursor;
-use super::{Assembly, SymbolRef};
 use crate::{Error, InsnIdx};
 
 /// A name that an insn still holds.

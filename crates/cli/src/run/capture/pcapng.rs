@@ -5,8 +5,8 @@
 //!
 //! Source: draft-ietf-opsawg-pcapng.
 
+use super::record::{Head, Record, u16_at, u32_at};
 use super::source::{Got, Source};
-use super::{Head, Record, u16_at, u32_at};
 use std::io;
 use std::time::Duration;
 
