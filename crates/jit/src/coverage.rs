@@ -27,9 +27,11 @@ pub struct Coverage {
     pub plan: Arc<Plan>,
     /// The first of [`Plan::counters`] 64-bit words of CPU 0.
     pub address: u64,
-    /// Bytes from there to those of the next CPU. Whose words a thread uses is its word at
-    /// [`crate::thread_word::cpu_offset`].
+    /// Bytes from there to those of the next CPU.
     pub stride_bytes: u32,
+    /// Where each thread keeps the number of the CPU whose words it uses: this far from its thread
+    /// pointer (`fs`).
+    pub cpu_word: i32,
 }
 
 impl Coverage {

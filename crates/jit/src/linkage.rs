@@ -1,7 +1,7 @@
 //! `Linkage`: what a program refers to by number, as addresses in this process.
 //!
 //! The runtime makes it; the machine code holds the addresses. Whoever runs the code owes that they
-//! outlive it (see [`crate::MachineCode::entry`]).
+//! outlive it.
 //!
 //! # Conventions of machine code
 //!
@@ -13,8 +13,8 @@
 //! - A callback, whose address a program hands to a helper, is
 //!   `extern "C" fn(r1, r2, r3, r4, r5, env: *mut RunEnv) -> u64`; the helper gives it the
 //!   `env` of the run (null will do without fuel). When fuel is exhausted in it, it returns 1.
-//! - A tail call jumps to the address in a slot of a prog array: [`crate::MachineCode::tail_entry`]
-//!   of the target. A program leaves its own frame before it jumps, and the target makes its own,
+//! - A tail call jumps to the address in a slot of a prog array: [`crate::CodeInfo::tail_entry`] of
+//!   the target. A program leaves its own frame before it jumps, and the target makes its own,
 //!   so they may differ in `prologue`; programs that call each other this way agree in `fuel`.
 
 use crate::coverage::Coverage;
@@ -86,6 +86,7 @@ impl Linkage {
                     array: ArrayLink { max_entries, stride_bytes },
                     cpu_stride_bytes: 4096,
                     cpus: 2,
+                    cpu_word: 8,
                 }),
                 lookup: direct(4 << 40),
                 update: direct((4 << 40) + 16),
@@ -136,8 +137,7 @@ pub struct ArrayLink {
     pub stride_bytes: u32,
 }
 
-/// A per-CPU array's geometry. Whose values a thread uses is its word at
-/// [`crate::thread_word::cpu_offset`].
+/// A per-CPU array's geometry.
 #[derive(Clone, Copy, Debug)]
 pub struct PercpuLink {
     /// Address of the first value of CPU 0.
@@ -148,6 +148,9 @@ pub struct PercpuLink {
     pub cpu_stride_bytes: u32,
     /// Number of CPUs.
     pub cpus: u32,
+    /// Where each thread keeps the number of the CPU whose values it uses: this far from its thread
+    /// pointer (`fs`).
+    pub cpu_word: i32,
 }
 
 /// A prog array: `max_entries` aligned 64-bit words, each a program's tail entry or 0, replaced
@@ -158,7 +161,7 @@ pub struct ProgArrayLink {
     pub slots: u64,
     /// Number of words.
     pub max_entries: u32,
-    /// The caller keeps [`crate::MachineCode::tail_call_sites`] in step with the slots, so that
+    /// The caller keeps [`crate::CodeInfo::tail_calls`] in step with the slots, so that
     /// calls with a constant index need not load theirs. Ignored where code is not patched.
     pub patched: bool,
 }

@@ -1,6 +1,6 @@
 //! Patch sites: places that one atomic store may change while other threads run the code.
 //!
-//! The emitter opens and closes them; `text` writes to them.
+//! The emitter opens and closes them; `skep-text` writes to them.
 //!
 //! # Invariants
 //! 1. A switch site is `test eax, imm32` (`A9`), which its first byte turns into `jmp rel32`
@@ -44,18 +44,18 @@ impl SwitchSite {
     pub const FRONT_BYTES: u32 = 5;
 
     /// A site that is patched.
-    pub(crate) fn new(off: u32) -> SwitchSite {
+    pub fn new(off: u32) -> SwitchSite {
         SwitchSite { off, made: Made::Test }
     }
 
     /// An insn of the program that starts with these bytes.
-    pub(crate) fn of_insn(off: u32, bytes: [u8; 2]) -> SwitchSite {
+    pub fn of_insn(off: u32, bytes: [u8; 2]) -> SwitchSite {
         debug_assert_eq!(off % 2, 0);
         SwitchSite { off, made: Made::Insn(bytes) }
     }
 
     /// A site that tests a flag.
-    pub(crate) fn of_flag(off: u32, flag: u32) -> SwitchSite {
+    pub fn of_flag(off: u32, flag: u32) -> SwitchSite {
         SwitchSite { off, made: Made::Flag(flag) }
     }
 
@@ -65,7 +65,7 @@ impl SwitchSite {
     }
 
     /// What is there while it is off or on: a byte, two, or the flag.
-    pub(crate) fn value(self, on: bool) -> u32 {
+    pub fn value(self, on: bool) -> u32 {
         match (self.made, on) {
             (Made::Test, false) => Self::OFF.into(),
             (Made::Test, true) => Self::ON.into(),
@@ -96,7 +96,8 @@ pub struct RetargetSite {
 }
 
 impl RetargetSite {
-    pub(crate) fn new(off: u32) -> RetargetSite {
+    /// A jump whose displacement is at a multiple of 4.
+    pub fn new(off: u32) -> RetargetSite {
         debug_assert_eq!((off + 1) % 4, 0);
         RetargetSite { off }
     }

@@ -79,7 +79,7 @@ pub struct StatsLink {
     pub timed: u64,
 }
 
-/// The sites that statistics are switched with ([`crate::MachineCode::stats_switches`]).
+/// The sites that statistics are switched with ([`crate::CodeInfo::stats_entry`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StatsSites {
     pub(crate) entry: Option<SwitchSite>,

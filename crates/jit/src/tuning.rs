@@ -14,8 +14,8 @@ pub enum Prologue {
 /// How switches and retargetable jumps are implemented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PokeMode {
-    /// Sites in the code are patched, so nothing is loaded. Falls back to `Flag` where the host
-    /// refuses (see [`crate::patching_is_refused`]).
+    /// Sites in the code are patched, so nothing is loaded. Where the host refuses, whoever gives
+    /// the code its place falls back to `Flag`.
     #[default]
     Patch,
     /// A load and a branch; code is never written once it is in place.

@@ -1,11 +1,12 @@
 //! Callbacks of timers: runs that nobody started, of a function of a program.
 
-use crate::cpu::{self, Cpus, Turn};
 use crate::ctx::Ctx;
 use crate::current::{self, Current};
 use crate::shared::Shared;
 use crate::timer::{Caller, Due};
-use crate::{engine, epoch, helper};
+use crate::{engine, helper};
+use skep_mem::cpu::{self, Cpus, Turn};
+use skep_mem::epoch;
 use skep_uapi::ProgType;
 use std::sync::Arc;
 

@@ -66,7 +66,12 @@ impl Counting {
         let Some(plan) = self.plan.clone() else { return Ok(None) };
         let stride = i32::try_from(self.hits.stride_bytes()).map_err(|_| no_memory())?;
         let (address, stride_bytes) = (self.hits.address(), stride as u32);
-        Ok(Some(skep_jit::coverage::Coverage { plan, address, stride_bytes }))
+        Ok(Some(skep_jit::coverage::Coverage {
+            plan,
+            address,
+            stride_bytes,
+            cpu_word: skep_mem::thread_word::cpu_offset(),
+        }))
     }
 
     /// What was counted so far.

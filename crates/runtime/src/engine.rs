@@ -2,15 +2,16 @@
 
 #![allow(unsafe_code)]
 
+use crate::atomics::atomic;
 use crate::current::Current;
 use crate::map::Map;
 use crate::map::prog_array::TailTarget;
-use crate::memory::Region;
 use crate::run::Func;
 use crate::stats::{Counters, Timed};
 use crate::{Error, enter, helper};
 use skep_interp::{AtomicAccess, Exit, Fault, FaultKind, Host, Limits, Linked, Stack, Vm};
-use skep_jit::{MachineCode, Switch};
+use skep_mem::Region;
+use skep_text::{MachineCode, Switch};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -172,7 +173,7 @@ impl Host for Memory<'_> {
         if !matches!(access.size, 4 | 8) || !addr.is_multiple_of(u64::from(access.size)) {
             return Err(Fault::bad_access(addr, access.size, true));
         }
-        self.access((addr, access.size, true), |region, at| region.atomic(at, access))
+        self.access((addr, access.size, true), |region, at| atomic(region, at, access))
     }
 
     fn helper(&self, vm: &mut Vm<'_>, number: i32, args: [u64; 5]) -> Result<u64, Fault> {
@@ -217,7 +218,7 @@ impl Host for Memory<'_> {
     }
 
     fn cpu(&self) -> u32 {
-        crate::cpu::current()
+        skep_mem::cpu::current()
     }
 
     fn stack(&self) -> Stack {

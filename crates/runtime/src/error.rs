@@ -14,6 +14,12 @@ pub struct Error {
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
+impl From<skep_mem::NoMemory> for Error {
+    fn from(why: skep_mem::NoMemory) -> Error {
+        Error::memory(why.to_string())
+    }
+}
+
 /// Those are equal that say the same.
 impl PartialEq for Error {
     fn eq(&self, other: &Error) -> bool {

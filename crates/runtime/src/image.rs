@@ -10,7 +10,6 @@ use crate::map::Map;
 use crate::map::ctx_need::CtxNeed;
 use crate::map::prog_array::TailTarget;
 use crate::map::prog_owner::ProgOwner;
-use crate::poke::{Switch, Target};
 use crate::prog_info::{Facts, ProgInfo};
 use crate::stats::{Clock, Counted, Counters};
 use crate::{Error, engine, enter, helper};
@@ -18,8 +17,10 @@ use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL};
 use skep_interp::Linked;
 use skep_jit::coverage::Coverage;
-use skep_jit::{ArrayLink, Linkage, MachineCode, PercpuLink, ProgArrayLink, Tuning};
+use skep_jit::{ArrayLink, Linkage, PercpuLink, ProgArrayLink, Tuning};
 use skep_program::Program;
+use skep_text::MachineCode;
+use skep_text::poke::{Switch, Target};
 use skep_uapi::ProgType;
 use skep_uapi::helper::HelperId;
 use skep_verifier::{OwnHelper, VerifiedProgram, Xlated};
@@ -289,6 +290,7 @@ fn machine_link(map: &Option<Arc<Map>>) -> skep_jit::MapLink {
             array: ArrayLink { max_entries: d.count, stride_bytes: d.stride },
             cpu_stride_bytes,
             cpus,
+            cpu_word: skep_mem::thread_word::cpu_offset(),
         }),
         lookup: helper::direct_lookup(map),
         update: helper::direct_update(map),
@@ -318,7 +320,7 @@ fn compile(
         stats: Some(counters.link()),
         coverage,
     };
-    skep_jit::compile(&linked.xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
+    skep_text::compile(&linked.xlated, &linkage, tuning).map_err(|e| match e.is_unsupported() {
         true => Error::missing(e.to_string()).because(e),
         false if e.is_memory() => Error::memory(e.to_string()).because(e),
         false => Error::bug(e.to_string()).because(e),

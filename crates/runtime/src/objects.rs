@@ -14,8 +14,8 @@
 //! (6.18).
 
 use crate::Errno;
-use crate::epoch::RetireList;
-use crate::memory::{Budget, Region};
+use skep_mem::epoch::RetireList;
+use skep_mem::{Budget, Region};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! What a run asked to have sent, kept for the embedder. It is bounded, because a program can ask
 //! without end.
 
-use crate::memory::{Budget, Share};
+use skep_mem::{Budget, Share};
 use std::sync::Arc;
 
 /// Bytes that one list of a run may take.

@@ -1,11 +1,11 @@
 //! `Shared`: what the instances of a runtime have in common.
 
-use crate::cpu::Cpus;
 use crate::map::registry::Registry;
-use crate::memory::Budget;
 use crate::stats::{Board, Clock};
 use crate::timer::Timers;
 use crate::trace::TraceLog;
+use skep_mem::Budget;
+use skep_mem::cpu::Cpus;
 use std::sync::Arc;
 
 /// MTU of the loopback device.

@@ -8,12 +8,13 @@
 mod watch;
 
 use skep_insn::asm::assemble;
-use skep_jit::{BareCode, Tuning};
+use skep_jit::Tuning;
 use skep_program::{MapDef, Program};
 use skep_runtime::map::UpdateFlags;
 use skep_runtime::poke::{Batch, PokeMode, Switch};
 use skep_runtime::{Ctx, Engine, ErrorKind, Instance, LoadOptions, ObjectMaps, Options, Runtime};
 use skep_runtime::{StatsGuard, StatsOptions};
+use skep_text::BareCode;
 use skep_uapi::helper::HelperId;
 use skep_uapi::{KernelProfile, MapType, ProgType};
 use skep_verifier::{Config, Verdict, VerifiedProgram, verify};

@@ -12,8 +12,9 @@ use crate::exit::Exit;
 use iced_x86::{Formatter, IntelFormatter};
 use skep::program::{MapIdx, Program};
 use skep::verifier::{VerifiedProgram, Xlated};
-use skep_jit::{Linkage, MachineCode, PatchKind, Tuning, compile};
+use skep_jit::{Linkage, PatchKind, Tuning};
 use skep_report::printable;
+use skep_text::{MachineCode, compile};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 

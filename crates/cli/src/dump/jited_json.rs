@@ -4,7 +4,7 @@ use super::json_source::{Line, Source, hex_byte};
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 use serde::Serialize;
 use skep::verifier::{VerifiedProgram, Xlated};
-use skep_jit::MachineCode;
+use skep_text::MachineCode;
 use std::ops::Range;
 
 /// Machine code of a function or of a stub.

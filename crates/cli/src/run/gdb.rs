@@ -11,7 +11,7 @@
 #![allow(unsafe_code)]
 
 use skep::runtime::Instance;
-use skep_jit::elf_symbols::elf_symbols;
+use skep_text::elf_symbols::elf_symbols;
 use std::ptr::null_mut;
 use std::sync::Mutex;
 

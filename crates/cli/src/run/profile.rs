@@ -8,8 +8,8 @@
 use super::gdb::Names;
 use crate::flags::run::RunFlags;
 use skep::runtime::Instance;
-use skep_jit::JitdumpMarker;
-use skep_jit::perf::{Moment, jitdump_header, jitdump_records, perf_map};
+use skep_text::JitdumpMarker;
+use skep_text::perf::{Moment, jitdump_header, jitdump_records, perf_map};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -19,7 +19,6 @@ use crate::op::{MapNumber, Reg, Src};
 use crate::opt::direct;
 use crate::regs::{SCRATCH, SCRATCH2, TAIL_CALL_CNT, x86};
 use crate::sites::TailCallSite;
-use crate::thread_word;
 use crate::{Error, PokeMode};
 
 impl Emit<'_> {
@@ -88,7 +87,7 @@ impl Emit<'_> {
     /// Adds the distance of the thread's values to `r11`, or goes to `out`.
     fn add_cpu(&mut self, percpu: PercpuLink, out: Label) {
         self.ld_imm(SCRATCH2, 0);
-        self.asm.add_thread_word(SCRATCH2, thread_word::cpu_offset());
+        self.asm.add_thread_word(SCRATCH2, percpu.cpu_word);
         let cpus = i64::from(percpu.cpus as i32);
         self.asm.ri(&forms::CMP_I32, Width::W32, (SCRATCH2, cpus));
         self.asm.jcc(Cc::AE, out);

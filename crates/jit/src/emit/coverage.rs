@@ -8,7 +8,6 @@ use crate::asm::{Mem, Width, X86, forms};
 use crate::coverage::{Base, Place};
 use crate::opt::unroll::Loop;
 use crate::regs::{COUNTERS, SCRATCH, SCRATCH2};
-use crate::thread_word;
 
 impl Emit<'_> {
     /// Behind the prologue of a function.
@@ -57,7 +56,7 @@ impl Emit<'_> {
 
     /// What has a counter in a loop that is unrolled, but for the way out at its end.
     pub(super) fn counted_in(&self, looped: &Loop) -> Vec<Place> {
-        let (head, latch) = (looped.head as u32, looped.latch as u32);
+        let (head, latch) = (looped.rounds.head as u32, looped.rounds.latch as u32);
         let blocks = (head..=latch).map(Place::Block);
         let places = blocks.chain((head..latch).map(Place::Fall));
         places.filter(|place| self.is_counted(*place)).collect()
@@ -74,8 +73,8 @@ impl Emit<'_> {
         let places = self.counted_in(looped).into_iter();
         let mut passed: Vec<_> =
             places.map(|place| (place, round + u32::from(here(place)))).collect();
-        let out = Place::Fall(looped.latch as u32);
-        if at == looped.latch && self.is_counted(out) {
+        let out = Place::Fall(looped.rounds.latch as u32);
+        if at == looped.rounds.latch && self.is_counted(out) {
             passed.push((out, 1));
         }
         passed.retain(|(_, times)| *times > 0);
@@ -91,8 +90,9 @@ impl Emit<'_> {
     fn counters_to(&mut self, reg: X86) {
         let Some(coverage) = &self.unit.linkage.coverage else { return };
         let (address, stride) = (coverage.address, i64::from(coverage.stride_bytes as i32));
+        let cpu_word = coverage.cpu_word;
         self.ld_imm(SCRATCH2, 0);
-        self.asm.add_thread_word(SCRATCH2, thread_word::cpu_offset());
+        self.asm.add_thread_word(SCRATCH2, cpu_word);
         self.asm.ri(&forms::IMUL_I32, Width::W64, (SCRATCH2, stride));
         self.ld_imm(reg, address);
         self.asm.rr(&forms::ADD_RM, Width::W64, (reg, SCRATCH2));

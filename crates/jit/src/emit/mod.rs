@@ -298,7 +298,7 @@ impl<'a> Emit<'a> {
 
     /// The loop that starts at an op and is unrolled.
     fn unrolled_at(&self, at: usize) -> Option<&'a Loop> {
-        let number = self.unit.loops.binary_search_by_key(&at, |looped| looped.head).ok()?;
+        let number = self.unit.loops.binary_search_by_key(&at, |looped| looped.rounds.head).ok()?;
         Some(&self.unit.loops[number])
     }
 

@@ -24,44 +24,45 @@ impl Emit<'_> {
     pub(super) fn unrolled(&mut self, looped: &Loop, entry: Label) -> Result<usize, Error> {
         let mut again = entry;
         if let Some(sum) = &looped.sum {
-            self.spans.push((self.asm.here(), looped.head as u32));
+            self.spans.push((self.asm.here(), looped.rounds.head as u32));
             self.op(sum.started())?;
             self.align_loop();
             again = self.asm.label();
             self.asm.bind(again);
             self.flags = None;
         }
-        for round in 0..looped.times {
-            let is_last = round + 1 == looped.times;
-            for at in looped.head..looped.latch {
-                if is_last && at > looped.head {
+        for round in 0..looped.rounds.times {
+            let is_last = round + 1 == looped.rounds.times;
+            for at in looped.rounds.head..looped.rounds.latch {
+                if is_last && at > looped.rounds.head {
                     self.asm.bind(self.labels[at]);
                 }
                 self.round_op(looped, (at, self.unit.ops[at]), round)?;
             }
-            let Op::Br { test, to } = self.unit.ops[looped.latch] else { continue };
+            let Op::Br { test, to } = self.unit.ops[looped.rounds.latch] else { continue };
             if is_last {
-                self.asm.bind(self.labels[looped.latch]);
-                self.at = looped.latch;
+                self.asm.bind(self.labels[looped.rounds.latch]);
+                self.at = looped.rounds.latch;
                 for place in self.counted_in(looped) {
-                    self.count_by(place, looped.times);
+                    self.count_by(place, looped.rounds.times);
                 }
-                self.spans.push((self.asm.here(), looped.latch as u32));
-                let (front, op) = looped.in_round((looped.latch, Op::Br { test, to }), round);
+                self.spans.push((self.asm.here(), looped.rounds.latch as u32));
+                let (front, op) =
+                    looped.in_round((looped.rounds.latch, Op::Br { test, to }), round);
                 self.test_and_jump((front, op), again)?;
             } else {
                 let test = Test { cond: test.cond.negated(), ..test };
-                let to = looped.latch as u32 + 1;
-                self.round_op(looped, (looped.latch, Op::Br { test, to }), round)?;
+                let to = looped.rounds.latch as u32 + 1;
+                self.round_op(looped, (looped.rounds.latch, Op::Br { test, to }), round)?;
                 self.flags = None;
             }
         }
-        let live = self.live_in(looped.latch + 1);
-        for op in looped.repairs(looped.latch, looped.times - 1, live) {
+        let live = self.live_in(looped.rounds.latch + 1);
+        for op in looped.repairs(looped.rounds.latch, looped.rounds.times - 1, live) {
             self.op(op)?;
         }
         self.flags = None;
-        Ok(looped.latch + 1)
+        Ok(looped.rounds.latch + 1)
     }
 
     /// One op of a round; jumps leave the loop.

@@ -104,15 +104,17 @@ fn is_block<'a>(before: &mut impl Iterator<Item = &'a Event>, start: u64) -> boo
 /// Compares the rounds of unrolled loops with the loops.
 pub(crate) fn check_loops(ops: &[Op], loops: &[Loop], linkage: &Linkage) -> Result<(), Error> {
     for looped in loops {
-        let mut plain = Model::new(looped.head as u64, linkage);
-        let mut rounds = Model::new(looped.head as u64, linkage);
+        let mut plain = Model::new(looped.rounds.head as u64, linkage);
+        let mut rounds = Model::new(looped.rounds.head as u64, linkage);
         if let Some(sum) = &looped.sum {
-            rounds.step(looped.head, sum.started(), false);
+            rounds.step(looped.rounds.head, sum.started(), false);
         }
-        for round in 0..looped.times {
-            for (at, op) in (looped.head..).zip(&ops[looped.head..=looped.latch]) {
+        for round in 0..looped.rounds.times {
+            for (at, op) in
+                (looped.rounds.head..).zip(&ops[looped.rounds.head..=looped.rounds.latch])
+            {
                 // A round that cannot be the last one is not left.
-                let known = at == looped.latch && !looped.may_end_in(round);
+                let known = at == looped.rounds.latch && !looped.rounds.may_end_in(round);
                 let jumps = matches!(op, Op::Br { .. }) && !known;
                 plain.step(at, *op, jumps);
                 let (front, op) = looped.in_round((at, *op), round);
@@ -121,7 +123,7 @@ pub(crate) fn check_loops(ops: &[Op], loops: &[Loop], linkage: &Linkage) -> Resu
             }
         }
         if plain.events != rounds.events {
-            return Err(Error::bug(looped.head, "unrolling changed what other threads see"));
+            return Err(Error::bug(looped.rounds.head, "unrolling changed what other threads see"));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! the one before. Rounds between add what it is behind to the addresses and comparisons that read
 //! it.
 
-use super::unroll::Loop;
+use super::trips::Rounds;
 use crate::asm::Width;
 use crate::op::{Addr, AluOp, Cond, Op, Reg, Src, Test};
 
@@ -21,7 +21,7 @@ const STEP_MAX: i32 = 1 << 16;
 const SCRATCH: Reg = Reg(15);
 
 /// The counters of a loop whose every use can be shifted.
-pub(super) fn find(ops: &[Op], looped: &Loop) -> Vec<Counter> {
+pub(super) fn find(ops: &[Op], looped: &Rounds) -> Vec<Counter> {
     let mut counters: Vec<Counter> = Vec::new();
     let mut fronts = 0;
     for (at, op) in (looped.head..).zip(looped.body(ops)) {

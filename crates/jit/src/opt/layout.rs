@@ -18,10 +18,12 @@ use std::ops::Range;
 pub(crate) fn plan(ops: &[Op], func: &Func, loops: &[Loop]) -> Option<Layout> {
     let range = func.start as usize..func.end as usize;
     // A loop that is unrolled is left in more than one place, but stays in one piece.
-    let first = loops.partition_point(|looped| looped.head < range.start);
-    let last = loops.partition_point(|looped| looped.head < range.end);
-    let whole: Vec<Range<usize>> =
-        loops[first..last].iter().map(|looped| looped.head..looped.latch + 1).collect();
+    let first = loops.partition_point(|looped| looped.rounds.head < range.start);
+    let last = loops.partition_point(|looped| looped.rounds.head < range.end);
+    let whole: Vec<Range<usize>> = loops[first..last]
+        .iter()
+        .map(|looped| looped.rounds.head..looped.rounds.latch + 1)
+        .collect();
     let paths = Paths::new(ops, range, &whole)?;
     if paths.blocks.len() < 3 {
         return None;

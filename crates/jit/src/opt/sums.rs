@@ -2,7 +2,8 @@
 //! addition waits for the one before. The second starts at 0 where the loop is entered and joins
 //! the first where it is left.
 
-use super::unroll::Loop;
+use super::counters::Counter;
+use super::trips::Rounds;
 use crate::asm::Width;
 use crate::flow::Flow;
 use crate::op::{AluOp, Op, Reg, Src};
@@ -22,13 +23,13 @@ pub(crate) struct Sum {
 const OTHER: Reg = SPARE_R9;
 
 /// The sum of a loop, if there is one and a register is free.
-pub(super) fn find(ops: &[Op], flow: &Flow, looped: &Loop) -> Option<Sum> {
+pub(super) fn find(ops: &[Op], flow: &Flow, looped: &Rounds, counters: &[Counter]) -> Option<Sum> {
     let body = || (looped.head..).zip(looped.body(ops));
     let free = body().all(|(at, op)| {
         let taken = op.uses().or(op.defs()).or(flow.live_out[at]).has(OTHER);
         !taken && !matches!(op, Op::Div { .. })
     });
-    let counts = |reg: Reg| looped.counters.iter().any(|counter| counter.reg == reg);
+    let counts = |reg: Reg| counters.iter().any(|counter| counter.reg == reg);
     let sum = |(at, op): (usize, &Op)| {
         let Op::Alu { op: op @ (AluOp::Add | AluOp::Xor | AluOp::Or), width, dst, src } = *op
         else {

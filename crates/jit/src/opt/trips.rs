@@ -20,6 +20,30 @@ pub(crate) struct Trips {
     pub(crate) copy: Option<usize>,
 }
 
+/// A loop of one block, and how often its code is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rounds {
+    /// First op, and the one that jumps back to it.
+    pub(crate) head: usize,
+    pub(crate) latch: usize,
+    /// How often its code is written.
+    pub(crate) times: u32,
+    /// If the rounds come out even: only the last one that is written is tested.
+    pub(crate) trips: Option<Trips>,
+}
+
+impl Rounds {
+    /// The ops of a round, its jump back among them.
+    pub(super) fn body<'a>(&self, ops: &'a [Op]) -> &'a [Op] {
+        &ops[self.head..=self.latch]
+    }
+
+    /// Whether the loop's own test may end it in a round.
+    pub(super) fn may_end_in(&self, round: u32) -> bool {
+        self.trips.is_none() || round + 1 == self.times
+    }
+}
+
 /// What the test of a loop reads: the register that is counted, the op that steps it, and the one
 /// that copies it for the test.
 struct Tested {

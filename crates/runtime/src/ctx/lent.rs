@@ -3,7 +3,7 @@
 
 use super::{Body, Ctx};
 use crate::Error;
-use crate::memory::Region;
+use skep_mem::Region;
 
 /// Memory that was lent to a context by [`Ctx::lend`]; it stays as long as the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ pub use lent::Lent;
 pub(crate) use packet::{ETH_HLEN, Packet, PacketKind, skb};
 
 use crate::Error;
-use crate::memory::{Budget, Region};
 use crate::run::{Effects, Env};
+use skep_mem::{Budget, Region};
 use skep_uapi::ProgType;
 use std::sync::Arc;
 

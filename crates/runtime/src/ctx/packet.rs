@@ -15,8 +15,8 @@
 //!
 //! Kernel: `bpf_prog_test_run_xdp`, `bpf_prog_test_run_skb` (6.18).
 
-use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
+use skep_mem::{Budget, Region};
 use skep_uapi::ProgType;
 use std::cell::Cell;
 use std::sync::Arc;

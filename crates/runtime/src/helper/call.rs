@@ -6,9 +6,9 @@
 
 use super::dynptr::{Dynptr, Span};
 use crate::current::Frames;
-use crate::mem::Mem;
 use crate::run::{Call, Func};
 use skep_jit::RunEnv;
+use skep_mem::Mem;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 

@@ -6,10 +6,10 @@ use super::call::call_machine_code;
 use crate::current::Frames;
 use crate::enter::knowing_its_caller;
 use crate::map::Map;
-use crate::mem::Mem;
 use crate::run::{Call, Func, ret};
 use crate::{current, run};
 use skep_interp::{Fault, Vm};
+use skep_mem::Mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What machine code calls.

@@ -4,7 +4,8 @@
 //! Kernel: kernel/trace/bpf_trace.c, 6.18, by behaviour; what its test runs can call is compared.
 
 use crate::run::Call;
-use crate::{Errno, cpu, current};
+use crate::{Errno, current};
+use skep_mem::cpu;
 
 /// `BPF_F_INDEX_MASK`, `BPF_F_CURRENT_CPU`.
 const INDEX_MASK: u64 = 0xffff_ffff;

@@ -4,7 +4,8 @@ use super::entry::Callbacks;
 use super::held::{hold, let_go, let_go_within};
 use crate::objects::{End, Objects, Owns, Side};
 use crate::run::Call;
-use crate::{Errno, cpu, current};
+use crate::{Errno, current};
+use skep_mem::cpu;
 
 fn with<T>(work: impl FnOnce(&Objects) -> Option<T>) -> Option<T> {
     current::with(|current| work(&current.shared.registry.objects)).flatten()

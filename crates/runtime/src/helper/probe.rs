@@ -3,9 +3,9 @@
 
 #![allow(unsafe_code)]
 
-use crate::mem::Mem;
 use crate::run::{Call, ret};
 use crate::{Errno, current};
+use skep_mem::Mem;
 
 /// Reads memory that skep owns.
 pub(super) fn read_owned(addr: u64, bytes: &mut [u8]) -> Result<(), Errno> {

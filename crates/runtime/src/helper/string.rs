@@ -1,8 +1,8 @@
 //! Helpers that read numbers from text and compare strings.
 
 use crate::Errno;
-use crate::mem::Bytes;
 use crate::run::Call;
+use skep_mem::Bytes;
 use skep_uapi::bprintf::is_space;
 
 /// What the base is left to: `0x` is 16, `0` is 8, else 10.

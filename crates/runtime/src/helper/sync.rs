@@ -3,7 +3,8 @@
 
 use super::held::{hold, let_go};
 use crate::run::Call;
-use crate::{Errno, cpu, current};
+use crate::{Errno, current};
+use skep_mem::cpu;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,9 @@
 //! Helpers that ask for time, numbers, and who is running.
 
+use crate::Errno;
 use crate::run::Call;
-use crate::{Errno, cpu};
 use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic};
+use skep_mem::cpu;
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 

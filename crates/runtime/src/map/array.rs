@@ -5,8 +5,8 @@
 
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_F_LOCK, BPF_NOEXIST, DirectValues, MapKind, Setup, index, next_index};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use skep_uapi::MapShape;
 
 pub(super) struct Array {
@@ -16,7 +16,7 @@ pub(super) struct Array {
     count: u32,
     /// Key for each element, made when a program first iterates.
     keys: std::sync::OnceLock<Option<Region>>,
-    budget: std::sync::Arc<crate::memory::Budget>,
+    budget: std::sync::Arc<skep_mem::Budget>,
 }
 
 impl Array {
@@ -128,10 +128,7 @@ impl MapKind for Array {
 }
 
 /// The indices as memory that a callback can be pointed to, 8 bytes apart.
-pub(super) fn index_keys(
-    count: u32,
-    budget: &std::sync::Arc<crate::memory::Budget>,
-) -> Option<Region> {
+pub(super) fn index_keys(count: u32, budget: &std::sync::Arc<skep_mem::Budget>) -> Option<Region> {
     let keys = Region::zeroed(8 * count as usize, budget).ok()?;
     (0..count).for_each(|i| keys.write(8 * i as usize, &i.to_ne_bytes()));
     Some(keys)

@@ -5,8 +5,8 @@
 //! said to be there differs, as the seed does.
 
 use super::{MapKind, Setup};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use skep_program::MapDef;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -8,8 +8,8 @@ use super::array::Array;
 use super::percpu_array::PercpuArray;
 use super::value::ValueLayout;
 use super::{MapKind, Setup};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use skep_uapi::{MapFlags, MapShape};
 
 pub(crate) struct CgroupStorage {

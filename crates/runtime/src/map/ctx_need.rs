@@ -9,7 +9,8 @@
 //! 2. No program is in a slot before the runs have ended that began before its need was known to
 //!    all who may come to it: who puts it there waits for that, one thread at a time ([`Needs`]).
 
-use crate::{Errno, epoch};
+use crate::Errno;
+use skep_mem::epoch;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 

@@ -8,8 +8,8 @@
 use super::hash::Hash;
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup, index, next_index};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use skep_uapi::{MapShape, MapType};
 
 pub(super) struct DeviceMap {

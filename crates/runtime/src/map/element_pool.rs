@@ -13,10 +13,10 @@
 //!    in a run (more would not stay in the first-level cache), and where runs that go on keep all
 //!    elements that the region has. The kernel's maps reuse at once.
 
-use crate::epoch;
-use crate::memory::{AtomicWords, Budget, Region};
-use crate::spin::{Guard, Spin};
 use crate::{Errno, Error};
+use skep_mem::epoch;
+use skep_mem::spin::{Guard, Spin};
+use skep_mem::{AtomicWords, Budget, Region};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, fence};

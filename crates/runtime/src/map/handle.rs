@@ -3,7 +3,8 @@
 use super::prog_array::TailTarget;
 use super::registry::Registry;
 use super::{Map, Sample, user_may};
-use crate::{Errno, Error, epoch};
+use crate::{Errno, Error};
+use skep_mem::epoch;
 use skep_uapi::MapType;
 use std::marker::PhantomData;
 use std::sync::Arc;

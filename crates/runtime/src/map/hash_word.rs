@@ -5,11 +5,13 @@
 //! 1. What happens here is what the paths of any shape do (`hash`), but that a replaced element is
 //!    exchanged with one of its shard's spares (`element_pool`).
 
+#![allow(unsafe_code)]
+
 use super::element_pool::NIL;
 use super::hash::{Hash, hash_of_word};
 use super::value::ValueLayout;
-use crate::epoch;
-use crate::memory::AtomicWords;
+use skep_mem::AtomicWords;
+use skep_mem::epoch;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -25,7 +27,8 @@ pub(super) struct WordElement {
     value: AtomicU64,
 }
 
-impl AtomicWords for WordElement {}
+// SAFETY: so it is.
+unsafe impl AtomicWords for WordElement {}
 
 /// Whether keys, of `key_size` bytes, and values are words, and values nothing but bytes.
 pub(super) fn has_words(key_size: usize, layout: &ValueLayout) -> bool {

@@ -11,9 +11,9 @@
 //!
 //! Kernel: `lpm_trie_node_alloc`, and nodes that are given back a grace period later (6.18).
 
-use crate::epoch;
-use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
+use skep_mem::epoch;
+use skep_mem::{Budget, Region};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};

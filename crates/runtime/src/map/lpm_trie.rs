@@ -15,8 +15,8 @@
 use super::lpm_nodes::{NIL, Nodes, Unused};
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use skep_uapi::MapShape;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -41,7 +41,6 @@ pub(crate) mod verified_as;
 pub use handle::{MapHandle, TypedMap, UpdateFlags};
 pub use perf_event_array::Sample;
 
-use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
 use hash::Hash;
 use perf_event_array::PerfEventArray;
@@ -49,6 +48,7 @@ use prog_array::ProgArray;
 use registry::Registry;
 use ringbuf::Ringbuf;
 use skep_btf::Btf;
+use skep_mem::{Budget, Region};
 use skep_program::MapDef;
 use skep_uapi::{MapFlags, MapShape, MapType, map_rule};
 use std::sync::Arc;

@@ -7,8 +7,9 @@
 use super::array::{check_flags, index_keys};
 use super::value::ValueLayout;
 use super::{BPF_EXIST, DirectValues, MapKind, Setup, index, next_index};
-use crate::memory::{Budget, Region};
-use crate::{Errno, Error, cpu};
+use crate::{Errno, Error};
+use skep_mem::cpu;
+use skep_mem::{Budget, Region};
 use skep_uapi::MapShape;
 use std::sync::{Arc, OnceLock};
 

@@ -3,8 +3,9 @@
 
 use super::Setup;
 use super::value::ValueLayout;
-use crate::memory::Region;
-use crate::{Errno, Error, cpu};
+use crate::{Errno, Error};
+use skep_mem::Region;
+use skep_mem::cpu;
 
 const PAGE: usize = skep_uapi::limits::PAGE_SIZE_BYTES as usize;
 

@@ -6,8 +6,9 @@
 //! Kernel: `perf_event_array_map_ops`, `bpf_perf_event_output` (6.18).
 
 use super::{MapKind, Setup, index, next_index};
-use crate::memory::Region;
-use crate::{Errno, cpu};
+use crate::Errno;
+use skep_mem::Region;
+use skep_mem::cpu;
 use skep_uapi::MapShape;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

@@ -15,12 +15,12 @@ use super::prog_owner::ProgOwner;
 use super::registry::Registry;
 use super::slots::Slots;
 use super::{MapKind, Setup, index, next_index};
-use crate::memory::Region;
-use crate::poke::{self, DirectCalls, Target};
 use crate::stats::Counters;
 use crate::{Errno, Error};
 use skep_interp::Linked;
-use skep_jit::MachineCode;
+use skep_mem::Region;
+use skep_text::MachineCode;
+use skep_text::poke::{self, DirectCalls, Target};
 use skep_uapi::MapShape;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 

@@ -4,9 +4,9 @@
 
 use super::value::ValueLayout;
 use super::{BPF_EXIST, BPF_NOEXIST, MapKind, Setup};
-use crate::memory::Region;
-use crate::spin::Spin;
 use crate::{Errno, Error};
+use skep_mem::Region;
+use skep_mem::spin::Spin;
 use skep_uapi::MapShape;
 
 pub(super) struct QueueStack {

@@ -19,9 +19,9 @@
 //! Kernel: `ringbuf_map_ops`, `bpf_ringbuf_reserve` and siblings (6.18).
 
 use super::{MapKind, Setup, record_waiters};
-use crate::memory::Region;
-use crate::spin::Spin;
 use crate::{Errno, Error};
+use skep_mem::Region;
+use skep_mem::spin::Spin;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -207,7 +207,7 @@ impl MapKind for Ringbuf {
 mod tests {
     use super::*;
     use crate::map::registry::Registry;
-    use crate::memory::Budget;
+    use skep_mem::Budget;
     use std::sync::Arc;
     use std::time::Duration;
 

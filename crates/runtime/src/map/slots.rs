@@ -5,9 +5,9 @@
 //! 1. A word that is not 0 belongs to an owner that is in its slot, or in the retire list while a
 //!    run may have loaded the word.
 
-use crate::epoch::RetireList;
-use crate::memory::{Budget, Region};
 use crate::{Errno, Error};
+use skep_mem::epoch::RetireList;
+use skep_mem::{Budget, Region};
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::{Arc, Mutex, PoisonError};
 

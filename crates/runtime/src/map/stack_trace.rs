@@ -4,7 +4,7 @@
 
 use super::{MapKind, index};
 use crate::Errno;
-use crate::memory::Region;
+use skep_mem::Region;
 use skep_uapi::MapShape;
 
 pub(super) struct StackTrace {

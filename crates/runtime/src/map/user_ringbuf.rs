@@ -18,8 +18,8 @@
 
 use super::ringbuf::{BUSY, CONSUMER, DATA, DISCARD, HEADER, PRODUCER, record_bytes};
 use super::{MapKind, Setup};
-use crate::memory::Region;
 use crate::{Errno, Error};
+use skep_mem::Region;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, PoisonError, TryLockError};
 
@@ -148,7 +148,7 @@ impl MapKind for UserRingbuf {
 mod tests {
     use super::*;
     use crate::map::registry::Registry;
-    use crate::memory::Budget;
+    use skep_mem::Budget;
     use std::sync::Arc;
 
     fn ring(bytes: u32) -> UserRingbuf {

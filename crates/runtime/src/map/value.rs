@@ -4,10 +4,10 @@
 //! timer as it is, a copy for user space shows zeros.
 
 use super::Setup;
-use crate::memory::Region;
 use crate::objects::Objects;
 use crate::{Errno, Error};
 use skep_btf::{FieldKind, TypeId, special_fields};
+use skep_mem::Region;
 use skep_program::MapDef;
 use std::ops::Range;
 use std::sync::Arc;

@@ -10,7 +10,7 @@
 
 use crate::Errno;
 use crate::map::Map;
-use crate::mem::{Bytes, Mem};
+use skep_mem::{Bytes, Mem};
 
 /// Arguments in the order of the registers.
 pub(crate) struct Call {

@@ -11,9 +11,10 @@
 
 use super::ledger::{self, gate};
 use super::{Clock, Counters, StatsOptions};
-use crate::poke::{self, Batch, Switch};
+use crate::Error;
 use crate::prog_info::ProgInfo;
-use crate::{Error, epoch};
+use skep_mem::epoch;
+use skep_text::poke::{self, Batch, Switch};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 

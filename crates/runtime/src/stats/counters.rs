@@ -9,7 +9,7 @@ use super::ledger::Sheet;
 use super::{Clock, ProgStats, StatsOptions};
 use crate::Error;
 use skep_jit::stats::{JUMP_BITS, StatsControl, StatsLink, StatsSlot};
-use skep_jit::thread_word;
+use skep_mem::thread_word;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 

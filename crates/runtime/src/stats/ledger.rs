@@ -6,12 +6,15 @@
 //! 2. The ledger is held across `fork` by the thread that forks, and so is the gate of all boards,
 //!    which is always taken first: a child finds them whole, and open.
 
+#![allow(unsafe_code)]
+
 use super::accounts::{Accounts, Slots};
 use super::counts::Counts;
 use crate::Error;
-use crate::epoch::{self, THREADS_MAX, Watcher};
-use crate::memory::{Budget, Region};
 use skep_jit::stats::StatsSlot;
+use skep_mem::epoch::{self, THREADS_MAX, Watcher};
+use skep_mem::thread_word::SLOT_BYTES;
+use skep_mem::{Budget, Region};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,8 +25,16 @@ static LEDGER: Mutex<Ledger> = Mutex::new(Accounts::new());
 
 impl Slots for Arc<Region> {
     fn all(&self) -> &[StatsSlot] {
-        self.stats_slots()
+        stats_slots(self)
     }
+}
+
+/// A region of slots.
+fn stats_slots(region: &Region) -> &[StatsSlot] {
+    // What a thread's word counts in.
+    const { assert!(size_of::<StatsSlot>() == SLOT_BYTES) };
+    // SAFETY: it is made of atomics.
+    unsafe { region.all() }
 }
 
 static GATE: Mutex<()> = Mutex::new(());
@@ -84,7 +95,7 @@ impl Sheet {
 
     /// The calling thread's slot, if it has one.
     pub(super) fn slot(&self) -> Option<&StatsSlot> {
-        self.slots.stats_slots().get(epoch::slot()? as usize)
+        stats_slots(&self.slots).get(epoch::slot()? as usize)
     }
 
     /// What all threads have counted.

@@ -1,0 +1,44 @@
+//! Changes running code: turns switches and retargets jumps, many at once.
+//!
+//! Sites come from the compiler ([`skep_jit::SwitchSite`], [`skep_jit::RetargetSite`]); a
+//! [`Batch`] changes them. `docs/live-patching.md` says why no thread ever runs anything but the
+//! old or the new code.
+//!
+//! # Invariants
+//! 1. A site is written by a batch, under one lock, by one atomic store; old and new value are
+//!    both right at any time, alone and with any other site's.
+//! 2. When [`Batch::commit`] has returned, no thread runs, nor has fetched, what was before.
+//! 3. Nothing that a site referred to is used again before both that and all runs that were going
+//!    on have ended ([`skep_mem::epoch`]).
+//!
+//! Deliberately absent: a signal handler, breakpoint insns, any write of part of an insn.
+
+mod batch;
+mod direct;
+
+pub use crate::{EDITS_MAX, EditError, Jump, Switch, Target};
+pub use batch::{Batch, Error};
+pub use direct::DirectCalls;
+pub use skep_jit::PokeMode;
+
+use crate::{Edits, MachineCode, TextLock, patching_is_refused};
+use skep_mem::barrier::synchronise;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How sites are implemented on this host.
+pub fn mode() -> PokeMode {
+    match patching_is_refused() {
+        None => PokeMode::Patch,
+        Some(_) => PokeMode::Flag,
+    }
+}
+
+/// Why code is not patched on this host, for display to the user. Only the first caller gets it.
+pub fn take_notice() -> Option<String> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    let (call, errno) = patching_is_refused()?;
+    let first = !TAKEN.swap(true, Ordering::AcqRel);
+    first.then(|| {
+        format!("the host refuses {call} ({errno}); testing flags instead of patching code")
+    })
+}
