@@ -7,7 +7,6 @@
 use crate::answer::Answer;
 use rustix::io::Errno;
 use rustix::thread::{MembarrierCommand, membarrier};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Why [`synchronise`] fails on this host, if it does. Checked once, which also registers the
 /// process for it.
@@ -38,23 +37,4 @@ pub fn register_child() -> Result<(), Errno> {
 /// The host refuses.
 pub fn synchronise() -> Result<(), Errno> {
     membarrier(MembarrierCommand::PrivateExpeditedSyncCore)
-}
-
-/// Changes before code is placed where other code was, on a host that refuses to [`synchronise`]. A
-/// thread that begins a run, and has not seen the number yet, serialises its instruction stream by
-/// itself: it says that it runs, then a fence, then it looks ([`crate::epoch::enter`]).
-pub(crate) fn generation() -> u64 {
-    GENERATION.load(Ordering::Acquire)
-}
-
-static GENERATION: AtomicU64 = AtomicU64::new(0);
-
-/// Whether code may be placed where other code was: no thread that runs programs has anything of it
-/// in its pipeline, nor will have.
-pub fn may_replace_code() -> bool {
-    if synchronising_is_refused().is_none() {
-        return synchronise().is_ok();
-    }
-    GENERATION.fetch_add(1, Ordering::SeqCst);
-    crate::epoch::nobody_runs()
 }

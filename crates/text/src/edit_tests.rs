@@ -1,6 +1,6 @@
 //! What batches of edits refuse, and that nothing is half done.
 
-use crate::BareCode;
+use crate::bare::BareCode;
 use crate::edit::{EDITS_MAX, EditError, Edits};
 use crate::text::{Jump, Place, Target, Text, TextLock};
 use skep_jit::{RetargetSite, SwitchSite};

@@ -4,7 +4,7 @@
 //! such images through gdb's JIT interface (`__jit_debug_descriptor`), which the process has to
 //! provide, not a library.
 
-use crate::MachineCode;
+use crate::machine_code::MachineCode;
 use crate::perf::full_name;
 
 const HEADER_BYTES: u64 = 64;

@@ -1,12 +1,13 @@
-//! Memory of machine code: it has its place here, never writable and executable at once, children of
-//! `fork` get a copy of their own, and what runs is changed here and nowhere else.
+//! Memory of machine code: it has its place here, never writable and executable at once, children
+//! of `fork` get a copy of their own, and what runs is changed here and nowhere else.
 //!
 //! Reading order: [`MachineCode`] (a program of `skep-jit` in its place), `pool`, `memory` and
-//! `image` (places for code), `text` and `edit` (sites that may be changed while threads run them), [`poke`]
-//! (changes that belong together). `docs/live-patching.md` says why that is safe.
+//! `image` (places for code), `text` and `edit` (sites that may be changed while threads run them),
+//! [`poke`] (changes that belong together). `docs/live-patching.md` says why that is safe.
 
 #![deny(unsafe_code)]
 
+mod atomic;
 mod bare;
 mod edit;
 #[cfg(test)]
@@ -22,13 +23,10 @@ pub mod poke;
 mod pool;
 mod text;
 
-/// Through which `edit` has its atomics.
-use std::sync::atomic;
-
 pub use bare::BareCode;
 pub use edit::{EDITS_MAX, EditError, Edits};
 pub use error::Error;
 pub use jitdump_marker::JitdumpMarker;
 pub use machine_code::{EntryFn, MachineCode, compile};
 pub use memory::patching_is_refused;
-pub use text::{Jump, Switch, Target, TextLock};
+pub use text::{Jump, Switch, TailCall, Target, TextLock};

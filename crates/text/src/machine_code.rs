@@ -5,7 +5,7 @@
 use crate::error::Error;
 use crate::image::Image;
 use crate::memory::{self, patching_is_refused};
-use crate::text::{FlagLine, Jump, Switch, Target, Text};
+use crate::text::{FlagLine, Jump, Switch, TailCall, Target, Text};
 use skep_jit::{CodeInfo, Compiled, Linkage, PatchSite, PcMap, PokeMode, Prologue, RetargetSite};
 use skep_jit::{RunEnv, SwitchSite, Symbol, TailCallSite, Tuning};
 use skep_verifier::Xlated;
@@ -112,16 +112,17 @@ impl MachineCode {
         self.info.patch_sites()
     }
 
-    /// Patched tail calls, for edits: map, index, the switch that jumps over the call, the jump.
+    /// Patched tail calls, for edits.
     ///
     /// # Safety
     ///
     /// As for [`MachineCode::switch`] and [`MachineCode::jump`].
-    pub unsafe fn tail_calls(&self) -> impl Iterator<Item = (u32, u32, Switch, Jump)> {
+    pub unsafe fn tail_calls(&self) -> impl Iterator<Item = TailCall> {
         let text = self.image.text();
         self.info.tail_calls.iter().map(|site| {
             let vacant = Switch { text: text.clone(), site: site.vacant };
-            (site.map, site.index, vacant, Jump { text: text.clone(), site: site.jump })
+            let jump = Jump { text: text.clone(), site: site.jump };
+            TailCall { map: site.map, index: site.index, vacant, jump }
         })
     }
 

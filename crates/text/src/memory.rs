@@ -13,7 +13,7 @@
 //! # Invariants
 //! 1. A range that was given back is given out again only after all threads have synchronised their
 //!    instruction streams; where the host refuses to see to that, only while no thread runs code
-//!    ([`barrier::may_replace_code`]).
+//!    ([`epoch::may_replace_code`]).
 
 use crate::pool::{Copied, Pool, Region, memfd_is_refused};
 use rustix::io::Errno;
@@ -91,7 +91,7 @@ impl Memory {
         let found = self.pools.iter().enumerate();
         let found = found.filter_map(|(number, share)| Some((number, used_before(share)?))).next();
         if let Some((number, at)) = found
-            && barrier::may_replace_code()
+            && epoch::may_replace_code()
         {
             let free = &mut self.pools[number].free;
             let range = free[at].start..free[at].start + bytes;

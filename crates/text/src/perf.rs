@@ -6,7 +6,7 @@
 //!
 //! Source: `tools/perf/Documentation/jit-interface.txt` and `jitdump-specification.txt`.
 
-use crate::MachineCode;
+use crate::machine_code::MachineCode;
 use rustix::time::{ClockId, clock_gettime};
 use skep_jit::Symbol;
 use std::fmt::Write;

@@ -91,6 +91,19 @@ pub struct Target {
     pub(crate) off: u32,
 }
 
+/// A tail call with a constant index, in code that is in place.
+#[derive(Clone, Debug)]
+pub struct TailCall {
+    /// The prog array, by `MapIdx`.
+    pub map: u32,
+    /// The slot in it.
+    pub index: u32,
+    /// Jumps over the call while the slot is empty.
+    pub vacant: Switch,
+    /// Jumps to the program in the slot.
+    pub jump: Jump,
+}
+
 impl Switch {
     /// Whether its code is not there any more.
     pub fn is_freed(&self) -> bool {

@@ -212,7 +212,7 @@ pub fn enter() -> Result<Guard, NoSlot> {
 /// No insn that was fetched before is executed after it, if there may be other code in its place by
 /// now: nobody else can see to that.
 fn fetch_anew(local: &Local) {
-    let generation = barrier::generation();
+    let generation = GENERATION.load(Ordering::Acquire);
     if local.generation.replace(generation) != generation {
         #[cfg(target_arch = "x86_64")]
         std::hint::black_box(std::arch::x86_64::__cpuid(0));
@@ -352,11 +352,26 @@ pub fn is_quiet() -> bool {
     !is_in_run() && used_slots().iter().all(|slot| slot.epoch.load(Ordering::Relaxed) == IDLE)
 }
 
-/// Whether no run is going on; one that begins now sees what the caller wrote before. False where
-/// no thread has registered: code may run that no slot knows of.
-pub(crate) fn nobody_runs() -> bool {
+/// Changes before code is placed where other code was, on a host that refuses to synchronise
+/// instruction streams. A thread that begins a run, and has not seen the number yet, serialises its
+/// own: it says that it runs, then a fence, then it looks.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// Whether code may be placed where other code was: no thread that runs programs has anything of it
+/// in its pipeline, nor will have.
+pub fn may_replace_code() -> bool {
+    if barrier::synchronising_is_refused().is_none() {
+        return barrier::synchronise().is_ok();
+    }
+    GENERATION.fetch_add(1, Ordering::SeqCst);
+    // Who runs code without runs is not seen.
+    ARE_KNOWN.load(Ordering::Acquire) && nobody_runs()
+}
+
+/// Whether no run is going on; one that begins now sees what the caller wrote before.
+fn nobody_runs() -> bool {
     fence(Ordering::SeqCst);
-    slots_used() > 0 && is_quiet()
+    is_quiet()
 }
 
 /// What became of waiting.
@@ -444,6 +459,15 @@ fn register_membarrier() -> bool {
     known.unwrap_or(mine) == YES
 }
 
+/// Code is run in runs from now on: who is in none runs nothing that is replaced.
+static ARE_KNOWN: AtomicBool = AtomicBool::new(false);
+
+/// There will be runs, which are all that runs code.
+pub fn watch_runs() {
+    watch_forks();
+    ARE_KNOWN.store(true, Ordering::Release);
+}
+
 /// What threads count and where they are has to be right in children of `fork`.
 pub fn watch_forks() {
     // Nobody waits for who is first: see `has_membarrier`.
@@ -509,7 +533,7 @@ fn register() -> Result<u32, NoSlot> {
     SLOTS_USED.fetch_max(index + 1, Ordering::SeqCst);
     // SAFETY: the slots of programs are as many as those here, of which this thread has taken one.
     unsafe { thread_word::set(u64::from(index) * thread_word::SLOT_BYTES as u64) };
-    watch_forks();
+    watch_runs();
     let kept = leave_nobody_alone(index).and_then(|()| {
         let owned = OWNED.try_with(|owned| owned.0.set(index));
         let owned = owned.or_else(|_| SPARE.try_with(|owned| owned.0.set(index)));

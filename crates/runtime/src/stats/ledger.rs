@@ -74,7 +74,7 @@ impl Sheet {
         let bytes = THREADS_MAX * size_of::<StatsSlot>();
         let slots = Arc::new(Region::zeroed(bytes, &Budget::new(usize::MAX))?.sparse());
         watch();
-        epoch::watch_forks();
+        epoch::watch_runs();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Sheet { number, slots, is_open: AtomicBool::new(false) })
     }

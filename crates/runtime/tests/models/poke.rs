@@ -28,7 +28,7 @@ use batch::{Batch, Error};
 use direct::DirectCalls;
 use edit::{EditError, Edits};
 use sites::SwitchSite;
-use text::{Jump, MachineCode, Switch, Target, TextLock, synchronise};
+use text::{Jump, MachineCode, Switch, TailCall, Target, TextLock, synchronise};
 
 fn is_on(word: u32) -> bool {
     word == u32::from(SwitchSite::ON)

@@ -15,7 +15,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Batch, Error, Jump, MachineCode, Switch, Target};
+use super::{Batch, Error, Jump, MachineCode, Switch, TailCall, Target};
 use rustc_hash::FxHashMap;
 
 /// The direct calls through one prog array, by slot.
@@ -44,7 +44,7 @@ impl DirectCalls {
         // SAFETY: calls are vacant, or go to what their slot holds, which machine code may tail
         // call and which is kept until no thread can (invariants 1 to 3).
         let calls = unsafe { code.tail_calls() };
-        for (map, index, vacant, jump) in calls {
+        for TailCall { map, index, vacant, jump } in calls {
             if !is_mine(map) {
                 continue;
             }

@@ -16,12 +16,16 @@
 mod batch;
 mod direct;
 
-pub use crate::{EDITS_MAX, EditError, Jump, Switch, Target};
+pub use crate::edit::{EDITS_MAX, EditError};
+pub use crate::text::{Jump, Switch, Target};
 pub use batch::{Batch, Error};
 pub use direct::DirectCalls;
 pub use skep_jit::PokeMode;
 
-use crate::{Edits, MachineCode, TextLock, patching_is_refused};
+use crate::edit::Edits;
+use crate::machine_code::MachineCode;
+use crate::memory::patching_is_refused;
+use crate::text::{TailCall, TextLock};
 use skep_mem::barrier::synchronise;
 use std::sync::atomic::{AtomicBool, Ordering};
 
