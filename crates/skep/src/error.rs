@@ -1,6 +1,5 @@
 //! `Error`: a file, the host or a program is wrong; one line says where and why.
 
-use crate::NotAccepted;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -9,7 +8,8 @@ use std::sync::Arc;
 
 /// Why something could not be used. Prints as one line that is complete; whoever wants to act on
 /// the cause finds it as [`source`](StdError::source): an [`io::Error`], an
-/// [`object::Error`](crate::object::Error), a [`NotAccepted`], an error of the runtime.
+/// [`object::Error`](crate::object::Error), a [`NotAccepted`](crate::NotAccepted), an error of the
+/// runtime.
 #[derive(Clone)]
 pub struct Error {
     line: String,
@@ -34,6 +34,11 @@ impl Error {
         Error { source: Some(Arc::new(cause)), ..error }
     }
 
+    /// One whose line is its cause's.
+    pub(crate) fn caused(cause: impl StdError + Send + Sync + 'static) -> Self {
+        Error { line: cause.to_string(), source: Some(Arc::new(cause)) }
+    }
+
     /// An I/O error on a file, while doing `step`.
     pub fn io(path: &Path, step: &'static str, cause: io::Error) -> Self {
         let error = Error::new(path, step, io_text(&cause));
@@ -45,13 +50,13 @@ macro_rules! causes {
     ($($cause:ty),*) => {
         $(impl From<$cause> for Error {
             fn from(cause: $cause) -> Error {
-                Error { line: cause.to_string(), source: Some(Arc::new(cause)) }
+                Error::caused(cause)
             }
         })*
     };
 }
 
-causes!(NotAccepted, skep_object::Error);
+causes!(skep_object::Error);
 #[cfg(all(feature = "runtime", target_os = "linux"))]
 causes!(skep_runtime::Error, skep_runtime::Errno);
 

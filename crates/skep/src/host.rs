@@ -4,7 +4,7 @@
 //! Everything below this crate gets these as plain values, so that results depend on nothing else.
 //! What a machine lacks is left out; only a file named by the user must exist.
 
-use crate::Error;
+use crate::error::Error;
 use crate::error_injection::{self, Functions};
 use crate::kallsyms::Symbols;
 use skep_btf::{Btf, Kind, LATER_KINDS, TypeId};

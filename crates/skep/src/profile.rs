@@ -6,13 +6,15 @@
 //! 2. Memory is bounded: call paths that come after 128 MB are told of as of their function alone.
 
 mod call_path;
+mod cost;
 mod kept_apart;
 
 pub use call_path::CallPath;
+pub use cost::{Cost, CostAt};
 pub use kept_apart::KeptApart;
 pub use skep_verifier::trace::Apart;
 
-use crate::Counts;
+use crate::verification::Counts;
 use call_path::CallPaths;
 use kept_apart::{Place, Reasons};
 use skep_program::Program;
@@ -20,39 +22,6 @@ use skep_verifier::trace::{Event, Listener};
 
 /// Insns of call paths that are told apart; each takes 16 bytes.
 const CELLS_MAX: usize = 8 << 20;
-
-/// What was spent at an insn on one call path.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// Times it was walked.
-    pub insns: u32,
-    /// States kept before it.
-    pub states: u32,
-    /// Paths that ended before it, because a kept state covers them.
-    pub covered: u32,
-    /// Comparisons with a kept state that did not cover the path.
-    pub apart: u32,
-}
-
-/// A cost, and what it was spent at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CostAt {
-    /// Number of the call path.
-    pub path: usize,
-    /// The insn.
-    pub insn_idx: usize,
-    /// What was spent there.
-    pub cost: Cost,
-}
-
-impl std::ops::AddAssign for Cost {
-    fn add_assign(&mut self, other: Cost) {
-        self.insns += other.insns;
-        self.states += other.states;
-        self.covered += other.covered;
-        self.apart += other.apart;
-    }
-}
 
 /// Where a verification spends its insns and states.
 #[derive(Debug, Clone)]

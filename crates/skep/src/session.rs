@@ -1,10 +1,13 @@
 //! `Session`: opens objects and verifies programs against a host.
 
+use crate::error::Error;
+use crate::host::Host;
 use crate::host::read_bounded;
 use crate::kernel::Kernel;
+use crate::path::WalkedPath;
+use crate::profile::Profile;
 use crate::stopwatch::Stopwatch;
 use crate::verification::{NotAccepted, Verification, VerifyOptions};
-use crate::{Error, Host, Profile, WalkedPath};
 use skep_object::{Loader, Object, OpenOptions};
 use skep_program::Program;
 use skep_verifier::VerifiedProgram;

@@ -3,9 +3,9 @@
 //! The verifier itself sees no clock. Here it is timed, and if it panics, only this program gets
 //! [`Verdict::Bug`].
 
-use crate::WalkedPath;
 use crate::catalogue::{code_of, load_code};
-use crate::kernel::Lack;
+use crate::error::Error;
+use crate::path::WalkedPath;
 use skep_object::LoadClass;
 use skep_program::{Missing, Program};
 use skep_uapi::KernelProfile;
@@ -68,23 +68,6 @@ pub enum Verdict {
     Bug(String),
 }
 
-impl Verdict {
-    pub(crate) fn lacking(lack: &Lack) -> Verdict {
-        if !lack.is_sure {
-            let why = "whether this kernel has it is not known";
-            return Verdict::Unsupported(format!("{lack}; {why}"));
-        }
-        Verdict::Rejected(Refusal {
-            insn_idx: lack.insn_idx,
-            load: None,
-            kind: "not-on-this-kernel".to_owned(),
-            registers: Vec::new(),
-            errno: EINVAL,
-            message: lack.to_string(),
-        })
-    }
-}
-
 /// A program that may not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAccepted {
@@ -130,6 +113,12 @@ impl std::fmt::Display for NotAccepted {
 
 impl std::error::Error for NotAccepted {}
 
+impl From<NotAccepted> for Error {
+    fn from(cause: NotAccepted) -> Error {
+        Error::caused(cause)
+    }
+}
+
 /// Why a program is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
@@ -147,7 +136,7 @@ pub struct Refusal {
     pub message: String,
 }
 
-const EINVAL: i32 = 22;
+pub(crate) const EINVAL: i32 = 22;
 
 impl Refusal {
     /// Why a program of an object is not loaded; `None` if the file is malformed, or too little is

@@ -14,7 +14,7 @@
 //! Files of version 1 have no answers.
 
 use super::{Answers, Kernel, parse};
-use crate::Error;
+use crate::error::Error;
 use crate::host::read_bounded;
 use flate2::Compression;
 use flate2::read::GzDecoder;

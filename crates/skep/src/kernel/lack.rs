@@ -3,7 +3,7 @@
 use super::item::field_needed;
 use super::{Item, Kernel, Need, Needs, Source};
 use crate::host::has_field;
-use crate::verification::{Refusal, Verdict, Verification};
+use crate::verification::{EINVAL, Refusal, Verdict, Verification};
 use skep_btf::Kind;
 use skep_object::LoadClass;
 use skep_program::Program;
@@ -35,6 +35,23 @@ pub struct Lack {
     pub said: Option<String>,
 }
 
+impl Lack {
+    fn verdict(&self) -> Verdict {
+        if !self.is_sure {
+            let why = "whether this kernel has it is not known";
+            return Verdict::Unsupported(format!("{self}; {why}"));
+        }
+        Verdict::Rejected(Refusal {
+            insn_idx: self.insn_idx,
+            load: None,
+            kind: "not-on-this-kernel".to_owned(),
+            registers: Vec::new(),
+            errno: EINVAL,
+            message: self.to_string(),
+        })
+    }
+}
+
 impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
@@ -50,7 +67,7 @@ impl Kernel {
             Verdict::Rejected(refusal) => {
                 let refused = Refused { insn_idx: refusal.insn_idx, kind: &refusal.kind };
                 let lack = self.lacks_refused(program, &refused);
-                lack.map(|lack| Verdict::lacking(&lack)).or_else(|| self.verdict_not_known(refusal))
+                lack.map(|lack| lack.verdict()).or_else(|| self.verdict_not_known(refusal))
             }
             _ => None,
         }
@@ -65,7 +82,7 @@ impl Kernel {
 
     /// The same for an accepted program that needs this.
     pub fn verdict_on(&self, needs: &Needs) -> Option<Verdict> {
-        self.lacks(needs).map(|lack| Verdict::lacking(&lack))
+        self.lacks(needs).map(|lack| lack.verdict())
     }
 
     /// A refusal for something that the kernel's BTF, configuration or symbols decide says nothing

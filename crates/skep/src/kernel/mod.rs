@@ -25,7 +25,8 @@ pub use item::{Item, Need, Needs};
 pub use lack::{Lack, Refused};
 pub use probe::Probed;
 
-use crate::{Error, Host};
+use crate::error::Error;
+use crate::host::Host;
 use skep_btf::{Btf, Kind};
 use skep_uapi::Behaviours;
 use skep_uapi::ctx::CtxFields;

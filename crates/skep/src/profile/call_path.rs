@@ -1,6 +1,6 @@
 //! Call paths of a walk, and what is spent on each.
 
-use super::{Cost, CostAt};
+use super::cost::{Cost, CostAt};
 use rustc_hash::FxHashMap;
 use skep_insn::code::{BPF_CALL, BPF_JMP, BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC};
 use skep_program::Program;

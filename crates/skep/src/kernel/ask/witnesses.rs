@@ -4,11 +4,11 @@
 //! Written by `cargo xtask kernels probe --write-witnesses`; a test holds it against those objects.
 
 use super::{Answers, Judge};
-use crate::Session;
 use crate::kernel::Kernel;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use skep_object::Object;
 use skep_uapi::BEHAVIOURS;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -46,9 +46,10 @@ fn unpacked() -> BTreeMap<String, Vec<u8>> {
 
 /// Asks for the rules whose witness shows them on such a kernel.
 pub(super) fn ask(kernel: &Kernel, answers: &mut Answers, judge: &mut Judge<'_>) {
-    let session = Session::for_kernel(kernel.clone());
+    let host = kernel.host();
     for (name, bytes) in unpacked() {
-        let Ok(object) = session.open(Path::new(&name), &bytes) else { continue };
+        let options = host.open_options(Path::new(&name));
+        let Ok(object) = Object::open(&bytes, &options) else { continue };
         let of_object = BEHAVIOURS.iter().filter(|row| row.witness.0 == name);
         for row in of_object.filter(|row| row.is_shown_on(&kernel.release)) {
             let entry = object.programs.iter().find(|entry| entry.name == row.witness.1);
