@@ -150,18 +150,25 @@ fn address<'a>(line: &'a str, insns: &[Insn]) -> Option<(&'a str, &'a str)> {
     Some((line.get(..start)?, tail.get(len..)?))
 }
 
-/// The first line where two logs differ: its number from 1, and both lines (`None` where a log has
-/// ended).
-pub fn first_difference<'a>(
-    ours: &'a str,
-    theirs: &'a str,
-) -> Option<(usize, Option<&'a str>, Option<&'a str>)> {
+/// Where two logs differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Difference<'a> {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// That line of ours; `None` if the log has ended.
+    pub ours: Option<&'a str>,
+    /// And of the kernel's.
+    pub theirs: Option<&'a str>,
+}
+
+/// The first line where two logs differ.
+pub fn first_difference<'a>(ours: &'a str, theirs: &'a str) -> Option<Difference<'a>> {
     let (mut a, mut b) = (ours.lines(), theirs.lines());
-    for number in 1.. {
+    for line in 1.. {
         match (a.next(), b.next()) {
             (None, None) => return None,
-            (x, y) if x == y => {}
-            (x, y) => return Some((number, x, y)),
+            (ours, theirs) if ours == theirs => {}
+            (ours, theirs) => return Some(Difference { line, ours, theirs }),
         }
     }
     None
@@ -250,7 +257,8 @@ mod tests {
     #[test]
     fn a_shorter_log_differs_where_it_ends() {
         assert_eq!(first_difference("a\nb\n", "a\nb\n"), None);
-        assert_eq!(first_difference("a\n", "a\nb\n"), Some((2, None, Some("b"))));
-        assert_eq!(first_difference("a\nx\n", "a\nb\n"), Some((2, Some("x"), Some("b"))));
+        let at_2 = |ours, theirs| Some(Difference { line: 2, ours, theirs });
+        assert_eq!(first_difference("a\n", "a\nb\n"), at_2(None, Some("b")));
+        assert_eq!(first_difference("a\nx\n", "a\nb\n"), at_2(Some("x"), Some("b")));
     }
 }

@@ -2,6 +2,11 @@
 //! every pass, with none, and on processors without extensions. `SKEP_RANDOM_PROGRAMS` says how
 //! many.
 
+#[path = "../../testkit/src/rng.rs"]
+#[allow(dead_code, unreachable_pub, reason = "not all of it is used here")]
+mod rng;
+
+use rng::Rng;
 use skep_insn::Insn;
 use skep_insn::code::*;
 use skep_interp::{FlatMemory, Hits, Limits, Linked};
@@ -18,27 +23,21 @@ const CTX_REG: u8 = 6;
 /// Counts the loop.
 const LOOP_REG: u8 = 9;
 
-struct Random(u64);
+struct Random(Rng);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
     fn below(&mut self, n: u64) -> u64 {
-        (self.next() >> 16) % n
+        self.0.below(n)
     }
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
+        self.0.pick(from)
     }
     /// A register that holds a number.
     fn reg(&mut self) -> u8 {
         self.pick(&[0, 1, 2, 3, 4, 5, 7, 8])
     }
     fn imm(&mut self) -> i32 {
-        let any = self.next() as i32;
+        let any = self.0.word() as i32;
         self.pick(&[0, 1, -1, 2, 7, 8, 16, 24, 31, 63, 255, 127, -128, i32::MAX, i32::MIN, any])
     }
     fn class(&mut self) -> u8 {
@@ -65,7 +64,7 @@ impl Program {
     fn start(&mut self) {
         self.push(alu(BPF_ALU64 | BPF_MOV | BPF_X, CTX_REG, 1, 0));
         for reg in [0, 1, 2, 3, 4, 5, 7, 8] {
-            let value = self.random.next() >> self.random.pick(&[0, 0, 8, 32, 33, 56]);
+            let value = self.random.0.word() >> self.random.pick(&[0, 0, 8, 32, 33, 56]);
             self.insns.extend(Insn::ld_imm64(reg, 0, value));
         }
         for slot in 1..=8 {
@@ -459,7 +458,7 @@ impl Program {
 
 /// A program, and whether it has arrays.
 fn random_program(seed: u64) -> (Vec<Insn>, bool) {
-    let mut program = Program { random: Random(seed), insns: Vec::new(), arrays: false };
+    let mut program = Program { random: Random(Rng::new(seed)), insns: Vec::new(), arrays: false };
     program.arrays = program.random.below(2) == 0;
     program.start();
     for _ in 0..program.random.below(20) {

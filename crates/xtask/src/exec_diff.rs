@@ -16,12 +16,12 @@ mod skb_ops;
 mod xdp_ops;
 
 use crate::outcome;
-use crate::random::generate::Rng;
 use counts::Counts;
 use engines::Words;
 use generate::Kind;
 use skep::program::Program;
 use skep_testkit::engine;
+use skep_testkit::rng::Rng;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 

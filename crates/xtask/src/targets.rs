@@ -19,8 +19,8 @@ pub(crate) struct Args {
     only: String,
 }
 
-/// What is compiled at once, for which platforms: names of the compiler's, and arguments that choose
-/// packages.
+/// What is compiled at once, for which platforms: names of the compiler's, and arguments that
+/// choose packages.
 struct Check {
     targets: &'static [&'static str],
     packages: &'static [&'static str],

@@ -40,7 +40,7 @@ impl Gen {
 
     /// A place of `bytes` bytes, aligned: base register and offset.
     fn aligned(&mut self, bytes: i16) -> (u8, i16) {
-        let inside = |rng: &mut crate::random::generate::Rng, room: i16| {
+        let inside = |rng: &mut skep_testkit::rng::Rng, room: i16| {
             rng.below(room as u64 / bytes as u64) as i16 * bytes
         };
         if self.main && self.rng.chance(50) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use skep::program::Program;
 use skep::{Host, Kernel};
 use skep_kernel::judge::{Answer, Judgement, as_loaded, judge, without_btf};
-use skep_kernel::kernel_log;
+use skep_kernel::kernel_log::{self, Difference};
 use skep_testkit::engine::{self, Ours, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -296,10 +296,10 @@ impl Row {
         match kernel_log::first_difference(&a, &b) {
             None if self.class == Class::Counts => self.class = Class::Log,
             None => {}
-            Some((line, mine, kernels)) => {
+            Some(Difference { line, ours, theirs }) => {
                 self.log_line = line;
-                self.log_ours = one_line(mine.unwrap_or("(end)"));
-                self.log_kernel = one_line(kernels.unwrap_or("(end)"));
+                self.log_ours = one_line(ours.unwrap_or("(end)"));
+                self.log_kernel = one_line(theirs.unwrap_or("(end)"));
             }
         }
     }
