@@ -14,12 +14,6 @@ pub struct Error {
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
-impl From<skep_mem::NoMemory> for Error {
-    fn from(why: skep_mem::NoMemory) -> Error {
-        Error::memory(why.to_string())
-    }
-}
-
 /// Those are equal that say the same.
 impl PartialEq for Error {
     fn eq(&self, other: &Error) -> bool {
@@ -55,6 +49,11 @@ impl Error {
 
     pub(crate) fn memory(text: impl Into<String>) -> Error {
         Error::new(ErrorKind::Memory, text)
+    }
+
+    /// As `skep-mem` says it. No `From`: users of the facade do not see that crate.
+    pub(crate) fn no_memory(why: skep_mem::NoMemory) -> Error {
+        Error::memory(why.to_string())
     }
 
     pub(crate) fn unsafe_to_run(text: impl Into<String>) -> Error {

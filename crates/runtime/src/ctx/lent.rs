@@ -22,7 +22,7 @@ impl Ctx {
     /// No memory.
     pub fn lend(&mut self, bytes: &[u8]) -> Result<Lent, Error> {
         // A region is never empty: no two have the same address.
-        let region = Region::zeroed(bytes.len(), &self.budget)?;
+        let region = Region::zeroed(bytes.len(), &self.budget).map_err(Error::no_memory)?;
         region.write(0, bytes);
         let lent = Lent { number: self.lent.len(), addr: region.addr(0) };
         self.lent.push((region, bytes.len()));

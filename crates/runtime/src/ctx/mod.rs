@@ -77,7 +77,7 @@ impl Ctx {
             return Err(Error::input(format!("context of {len} bytes, maximum {RAW_BYTES_MAX}")));
         }
         let budget = Budget::new(usize::MAX);
-        let region = Region::zeroed(bytes.len(), &budget)?;
+        let region = Region::zeroed(bytes.len(), &budget).map_err(Error::no_memory)?;
         region.write(0, bytes);
         let body = Body::Raw(region, bytes.len());
         Ok(Ctx::new(prog_type, body, budget))
@@ -204,7 +204,7 @@ impl Ctx {
     /// Frames for an interpreted run.
     pub(crate) fn make_stack(&mut self) -> Result<(), Error> {
         if self.stack.is_none() {
-            self.stack = Some(Region::zeroed(STACK_BYTES, &self.budget)?);
+            self.stack = Some(Region::zeroed(STACK_BYTES, &self.budget).map_err(Error::no_memory)?);
         }
         Ok(())
     }

@@ -113,7 +113,7 @@ impl Packet {
             }
         };
         let frame = frame_bytes(kind, bytes.len().min(PACKET_MAX));
-        let region = Region::zeroed(CTX_BYTES + frame, budget)?;
+        let region = Region::zeroed(CTX_BYTES + frame, budget).map_err(Error::no_memory)?;
         let mut packet = Packet {
             region,
             kind,
@@ -140,7 +140,7 @@ impl Packet {
         let frame = frame_bytes(self.kind, len);
         if frame > self.frame {
             let budget = Budget::new(usize::MAX);
-            self.region = Region::zeroed(CTX_BYTES + frame, &budget)?;
+            self.region = Region::zeroed(CTX_BYTES + frame, &budget).map_err(Error::no_memory)?;
             self.frame = frame;
         }
         self.csum_level.set(None);

@@ -29,7 +29,7 @@ impl Array {
         let bytes = stride.checked_mul(count as usize);
         let bytes =
             bytes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG))?;
-        let values = Region::zeroed(bytes, &setup.budget)?;
+        let values = Region::zeroed(bytes, &setup.budget).map_err(Error::no_memory)?;
         let budget = setup.budget.clone();
         Ok(Array { values, layout, stride, count, keys: std::sync::OnceLock::new(), budget })
     }

@@ -32,7 +32,7 @@ impl BloomFilter {
         // Entries times hashes divided by ln 2 keeps half of the bits clear.
         let wanted = u64::from(def.max_entries) * hashes * 7 / 5;
         let count = wanted.next_power_of_two().clamp(64, 1 << 32);
-        let bits = Region::zeroed(count as usize / 8, &setup.budget)?;
+        let bits = Region::zeroed(count as usize / 8, &setup.budget).map_err(Error::no_memory)?;
         Ok(BloomFilter { bits, mask: count - 1, hashes, seeds: RandomState::new() })
     }
 

@@ -121,7 +121,7 @@ impl ElementPool {
         let capacity = u32::try_from(capacity).map_err(|_| too_many())?;
         let element_size = size.next_multiple_of(16);
         let bytes = element_size.checked_mul(capacity as usize).ok_or_else(too_many)?;
-        let region = Region::zeroed(bytes, budget)?;
+        let region = Region::zeroed(bytes, budget).map_err(Error::no_memory)?;
         Ok(ElementPool {
             region,
             element_size,

@@ -88,7 +88,7 @@ impl Hash {
         };
         let zero_seed = shape.flags.contains(MapFlags::ZERO_SEED);
         Ok(Hash {
-            heads: Region::zeroed(4 * buckets, &setup.budget)?,
+            heads: Region::zeroed(4 * buckets, &setup.budget).map_err(Error::no_memory)?,
             pool,
             mask: buckets as u32 - 1,
             seed: if zero_seed { 0 } else { RandomState::new().hash_one(0) },

@@ -87,7 +87,7 @@ impl Nodes {
         let too_big = || Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG);
         let first_bytes = node_bytes.checked_mul(FIRST as usize).ok_or_else(too_big)?;
         Ok(Nodes {
-            first: Region::zeroed(first_bytes, budget)?,
+            first: Region::zeroed(first_bytes, budget).map_err(Error::no_memory)?,
             more: [const { OnceLock::new() }; REGIONS - 1],
             node_bytes,
             nodes_max: count.saturating_add(waiting),

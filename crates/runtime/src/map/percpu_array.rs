@@ -38,7 +38,7 @@ impl PercpuArray {
         let one = stride.checked_mul(count as usize).ok_or_else(too_big)?;
         let cpu_stride = one.checked_next_multiple_of(PAGE).ok_or_else(too_big)?;
         let all = cpu_stride.checked_mul(cpus as usize).ok_or_else(too_big)?;
-        let values = Region::zeroed(all, &setup.budget)?;
+        let values = Region::zeroed(all, &setup.budget).map_err(Error::no_memory)?;
         let (keys, budget) = (OnceLock::new(), setup.budget.clone());
         Ok(PercpuArray { values, layout, stride, cpu_stride, count, cpus, keys, budget })
     }

@@ -32,7 +32,7 @@ impl QueueStack {
         let bytes = layout.stride().checked_mul(shape.max_entries as usize);
         let bytes =
             bytes.ok_or_else(|| Error::memory(Errno::E2BIG.to_string()).because(Errno::E2BIG))?;
-        let values = Region::zeroed(bytes, &setup.budget)?;
+        let values = Region::zeroed(bytes, &setup.budget).map_err(Error::no_memory)?;
         let ends = Spin::new(Ends { oldest: 0, len: 0 });
         Ok(QueueStack { values, ends, layout, count: shape.max_entries, newest_first })
     }

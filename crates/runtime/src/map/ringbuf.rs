@@ -57,7 +57,7 @@ pub(crate) struct Ringbuf {
 
 impl Ringbuf {
     pub(super) fn new(bytes: u32, setup: &Setup) -> Result<Ringbuf, Error> {
-        let pages = Region::ring(DATA, bytes as usize, &setup.budget)?;
+        let pages = Region::ring(DATA, bytes as usize, &setup.budget).map_err(Error::no_memory)?;
         let (pending, consuming) = (Spin::new(0), Mutex::new(()));
         let (mask, consumer) = (u64::from(bytes) - 1, Mutex::new(None));
         Ok(Ringbuf { pages, mask, pending, consuming, consumer })

@@ -19,7 +19,7 @@ pub(super) struct Slots<T: ?Sized + Send> {
 
 impl<T: ?Sized + Send + Sync> Slots<T> {
     pub(super) fn new(count: u32, budget: &Arc<Budget>) -> Result<Slots<T>, Error> {
-        let words = Region::zeroed(8 * count as usize, budget)?;
+        let words = Region::zeroed(8 * count as usize, budget).map_err(Error::no_memory)?;
         let mut owners = Vec::new();
         let room = owners.try_reserve_exact(count as usize);
         room.map_err(|_| Error::memory(Errno::ENOMEM.to_string()).because(Errno::ENOMEM))?;

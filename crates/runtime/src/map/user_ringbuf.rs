@@ -44,7 +44,7 @@ enum Sample {
 
 impl UserRingbuf {
     pub(super) fn new(bytes: u32, setup: &Setup) -> Result<UserRingbuf, Error> {
-        let pages = Region::ring(DATA, bytes as usize, &setup.budget)?;
+        let pages = Region::ring(DATA, bytes as usize, &setup.budget).map_err(Error::no_memory)?;
         let (draining, producing) = (Mutex::new(()), Mutex::new(()));
         Ok(UserRingbuf { pages, bytes: u64::from(bytes), draining, producing })
     }

@@ -72,7 +72,9 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 impl Sheet {
     pub(super) fn new() -> Result<Sheet, Error> {
         let bytes = THREADS_MAX * size_of::<StatsSlot>();
-        let slots = Arc::new(Region::zeroed(bytes, &Budget::new(usize::MAX))?.sparse());
+        let slots = Arc::new(
+            Region::zeroed(bytes, &Budget::new(usize::MAX)).map_err(Error::no_memory)?.sparse(),
+        );
         watch();
         epoch::watch_runs();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
