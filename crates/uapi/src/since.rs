@@ -152,7 +152,9 @@ const INSNS: [InsnRow; 9] = [
     (feature("bswap", 6, 6), |f| f.code == 0xd7),
     (feature("sdiv", 6, 6), |f| matches!(f.code & 0xf7, 0x34 | 0x37 | 0x94 | 0x97) && f.off == 1),
     (feature("may_goto", 6, 9), |f| f.code == 0xe5),
-    (feature("load-acquire and store-release", 6, 15), |f| f.is_atomic(&[0x100, 0x110])),
+    (feature("load-acquire and store-release", 6, 15), |f| {
+        f.is_atomic(&[0x100, 0x110]) || matches!(f.code, 0xcb | 0xd3)
+    }),
     (feature("atomic", 5, 12), |f| {
         f.is_atomic(&[0x01, 0x40, 0x41, 0x50, 0x51, 0xa0, 0xa1, 0xe1, 0xf1])
     }),
@@ -231,5 +233,7 @@ mod tests {
         assert_eq!(name(0xdb, -8, 0), None);
         assert_eq!(name(0xc3, -8, 0xf1), Some("atomic"));
         assert_eq!(name(0xdb, -8, 0x110), Some("load-acquire and store-release"));
+        // Atomic insns of one or two bytes have an opcode of their own, whatever they do.
+        assert_eq!(name(0xd3, -8, 0), Some("load-acquire and store-release"));
     }
 }

@@ -2,8 +2,8 @@
 
 use skep_insn::Insn;
 use skep_insn::code::{
-    BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_LDX, BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD,
-    BPF_PSEUDO_MAP_VALUE, BPF_ST, BPF_STX,
+    BPF_ATOMIC, BPF_CALL, BPF_FETCH, BPF_JA, BPF_JMP, BPF_JMP32, BPF_LDX, BPF_PSEUDO_FUNC,
+    BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, BPF_ST, BPF_STX,
 };
 use skep_program::Program;
 use skep_uapi::ctx::{CtxLayout, CtxRange, LATER_FIELDS, LaterField, ctx_struct};
@@ -227,7 +227,12 @@ const UNWALKED: [&str; 5] = ["ldsx", "atomic", "may_goto", "bswap", "gotol"];
 fn looked_at_first(insn: &Insn) -> Option<Item> {
     let imm = if insn.imm != 0 { BPF_FETCH } else { 0 };
     let fields = Fields { code: insn.code, off: insn.off, imm };
-    let atomic = since::insn(fields).filter(|it| it.name == "atomic").map(Item::Insn);
+    let feature = since::insn(fields);
+    let atomic = feature.filter(|it| it.name == "atomic").map(Item::Insn);
+    // Atomic insns of one or two bytes have opcodes that came with the first that may be so.
+    if insn.class() == BPF_STX && insn.mode() == BPF_ATOMIC && insn.size_bytes() < 4 {
+        return feature.map(Item::Insn);
+    }
     atomic.or_else(|| needed_by(insn)).filter(|item| UNWALKED.contains(&item.name()))
 }
 
