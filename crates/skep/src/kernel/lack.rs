@@ -148,18 +148,25 @@ impl Kernel {
         let Item::Helper(id) = need.item else { return None };
         let Needs { prog_type, attach_type, is_exact, .. } = *needs;
         // Members of struct_ops were not asked: what programs for packets may not call yet, they
-        // may not be able to call either.
+        // may not be able to call either; nor what programs that trace may not.
         let is_member = prog_type == ProgType::StructOps;
-        let prog_type = if is_member { ProgType::SchedCls } else { prog_type };
-        let hook = HookKey { prog_type, attach_type, target: "" };
+        let asked = match is_member {
+            true => [ProgType::SchedCls, ProgType::Kprobe],
+            false => [prog_type; 2],
+        };
+        let hooks = asked.map(|prog_type| HookKey { prog_type, attach_type, target: "" });
+        let is_refused = |kernel: &str| hooks.iter().any(|hook| not_yet(kernel, hook, id));
         // Of a kernel between two that were asked: what the one nearer to 6.18 refuses it refuses
         // too; what only the other one refuses is not known.
         let by_release = || {
-            let [before, after] = asked_around(&self.release).map(|it| not_yet(it, &hook, id));
+            let [before, after] = asked_around(&self.release).map(is_refused);
             let is_sure = if self.version > REFERENCE { before } else { after };
             (before || after, is_sure && self.source != Source::File)
         };
-        let answered = self.answers().and_then(|answers| answers.refuses_call(&hook, id));
+        let answered = self.answers().and_then(|answers| {
+            let answers = hooks.iter().map(|hook| answers.refuses_call(hook, id));
+            answers.reduce(|one, other| Some(one? || other?))?
+        });
         let (refused, is_sure) = answered.map_or_else(by_release, |refused| (refused, true));
         let when = if self.version > REFERENCE { "any more" } else { "yet" };
         let what = || format!("{}: not for {} programs {when}", id.name(), needs.prog_type);
